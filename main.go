@@ -18,19 +18,20 @@ import (
 var version = ""
 
 func main() {
-	// A closed pipe is an exit code, not a death. The signal is received and not ignored: one that was ignored is not delivered
-	// reliably to the terminal, which ends on it.
+	// A closed pipe is an exit code, not a death. The signal is received and not ignored: one that was
+	// ignored is not delivered reliably to the terminal, which ends on it.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	files := file.New()
 	os.Exit(cli.Main(interruptible(files), cli.Program{
-		Version: version, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, OpenTerminal: openTerminal,
-		Files: files,
+		Version: version, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		OpenTerminal: openTerminal,
+		Files:        files,
 	}))
 }
 
-// interruptible returns a context that the first signal to end cancels. A second signal ends the process at once, without
-// the temporary files of what was being written.
+// interruptible returns a context that the first signal to end cancels. A second signal ends the process at
+// once, without the temporary files of what was being written.
 func interruptible(files *file.System) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	join.Run(func() {
@@ -45,6 +46,7 @@ func interruptible(files *file.System) context.Context {
 
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
-		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request, Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
+		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request,
+		Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
 	})
 }

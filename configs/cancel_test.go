@@ -27,7 +27,8 @@ func (e *ending) Err() error {
 	return nil
 }
 
-// TestResolveEndsWithTheContext cancels the evaluation of a manifest over a large grid: it ends with the context's error.
+// TestResolveEndsWithTheContext cancels the evaluation of a manifest over a large grid: it ends with
+// the context's error.
 func TestResolveEndsWithTheContext(t *testing.T) {
 	cat, err := Kernels()
 	if err != nil {
@@ -58,11 +59,14 @@ func TestResolveEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestReadingEndsWithTheContext: nothing that reads a file for somebody goes on when the context has ended, and none of it is a mistake
-// of the file.
+// TestReadingEndsWithTheContext: nothing that reads a file for somebody goes on when the context has ended,
+// and none of it is a mistake of the file.
 func TestReadingEndsWithTheContext(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{dir + "/tilescope.yaml": "seed: 3\n", dir + "/config.yaml": "seed: 4\n", dir + "/k.yaml": usesManifest, state + "/state.json": "{}"} {
+	for path, text := range map[string]string{
+		dir + "/tilescope.yaml": "seed: 3\n", dir + "/config.yaml": "seed: 4\n",
+		dir + "/k.yaml": usesManifest, state + "/state.json": "{}",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +77,11 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 		"Get":          func(ctx context.Context) error { _, err := Get(ctx, o, "seed"); return err },
 		"Set":          func(ctx context.Context) error { _, err := Set(ctx, o, "seed", "5"); return err },
 		"LoadManifest": func(ctx context.Context) error { _, err := LoadManifest(ctx, path); return err },
-		"Open":         func(ctx context.Context) error { _, _, err := (&Catalogue{}).Open(ctx, path); return err },
-		"LoadState":    func(ctx context.Context) error { _, err := LoadState(ctx, state); return err },
+		"Open": func(ctx context.Context) error {
+			_, _, err := (&Catalogue{}).Open(ctx, path)
+			return err
+		},
+		"LoadState": func(ctx context.Context) error { _, err := LoadState(ctx, state); return err },
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -88,8 +95,9 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// lateness returns how long LoadManifest goes on after its context has ended, in processor time of this process: on a machine that
-// others keep busy more time than that passes, which is not its doing. It is 0 where it ended before.
+// lateness returns how long LoadManifest goes on after its context has ended, in processor time of this
+// process: on a machine that others keep busy more time than that passes, which is not its doing. It is 0
+// where it ended before.
 func lateness(t *testing.T, path string, after time.Duration) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	defer cancel()
@@ -110,9 +118,9 @@ func lateness(t *testing.T, path string, after time.Duration) (time.Duration, er
 	return processorTime() - atEnd, err
 }
 
-// TestLargeManifestEndsWithTheContext: documents that take a second and more to read end within 100 ms of the context, wherever that
-// ends: in YAML, in expressions, in the check of every variant on every shape. Each is given three tries, as collections of garbage
-// and this test's own neighbours take processor time too.
+// TestLargeManifestEndsWithTheContext: documents that take a second and more to read end within 100 ms of the
+// context, wherever that ends: in YAML, in expressions, in the check of every variant on every shape. Each is
+// given three tries, as collections of garbage and this test's own neighbours take processor time too.
 func TestLargeManifestEndsWithTheContext(t *testing.T) {
 	const size = 1<<20 - 1<<10
 	slow, shapes, variants := "", "shapes:\n", "flags: [{name: F}]\nvariants:\n"
@@ -123,16 +131,20 @@ func TestLargeManifestEndsWithTheContext(t *testing.T) {
 		shapes += fmt.Sprintf("  s%d: [1, 2, 64, 64]\n", i)
 		variants += fmt.Sprintf("  v%d: {}\n", i)
 	}
-	evaluated := strings.Replace(strings.Replace(usesManifest, "BC: 16}", "BC: 16"+slow+"}", 1), "shapes: {validation: [1, 2, 64, 64]}\n", shapes+variants, 1)
+	evaluated := strings.Replace(strings.Replace(usesManifest, "BC: 16}", "BC: 16"+slow+"}", 1),
+		"shapes: {validation: [1, 2, 64, 64]}\n", shapes+variants, 1)
 	for name, text := range map[string]string{
-		"list": "x: [" + strings.Repeat("1,", size/2) + "]", "mappings": "x: {" + strings.Repeat("a: {b: c}, ", size/11) + "}",
+		"list":       "x: [" + strings.Repeat("1,", size/2) + "]",
+		"mappings":   "x: {" + strings.Repeat("a: {b: c}, ", size/11) + "}",
 		"one scalar": "x: " + strings.Repeat("y", size), "evaluated": evaluated,
 	} {
 		path := filepath.Join(t.TempDir(), "k.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, after := range []time.Duration{5 * time.Millisecond, 60 * time.Millisecond, 250 * time.Millisecond} {
+		for _, after := range []time.Duration{
+			5 * time.Millisecond, 60 * time.Millisecond, 250 * time.Millisecond,
+		} {
 			late, err := lateness(t, path, after)
 			for range 2 {
 				if late > slower*100*time.Millisecond {
@@ -140,7 +152,8 @@ func TestLargeManifestEndsWithTheContext(t *testing.T) {
 				}
 			}
 			if late > slower*100*time.Millisecond {
-				t.Errorf("%s: cancelled after %s, it ends %s of processor time later: %.100v", name, after, late, err)
+				t.Errorf("%s: cancelled after %s, it ends %s of processor time later: %.100v", name,
+					after, late, err)
 			}
 			if late > 0 && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: cancelled after %s: %.200v", name, after, err)

@@ -23,8 +23,8 @@ type Catalogue struct {
 	adopted map[string]*Manifest
 }
 
-// Kernels returns a catalogue of the embedded manifests, in file name order: one of its own, so that what is adopted in it is in no
-// other. The manifests are shared. An error is a defect of this repository.
+// Kernels returns a catalogue of the embedded manifests, in file name order: one of its own, so that what is
+// adopted in it is in no other. The manifests are shared. An error is a defect of this repository.
 func Kernels() (*Catalogue, error) {
 	c, err := parseEmbedded()
 	if err != nil {
@@ -33,7 +33,8 @@ func Kernels() (*Catalogue, error) {
 	return &Catalogue{Manifests: slices.Clone(c.Manifests)}, nil
 }
 
-// parseEmbedded parses the embedded manifests on the first call: every command needs them, some several times.
+// parseEmbedded parses the embedded manifests on the first call: every command needs them,
+// some several times.
 var parseEmbedded = sync.OnceValues(loadEmbedded)
 
 func loadEmbedded() (*Catalogue, error) {
@@ -74,7 +75,8 @@ func (c *Catalogue) clashes() []*Error {
 	owner := map[string]*Manifest{}
 	take := func(m *Manifest, name string, at place) {
 		if o := owner[name]; o != nil && o != m {
-			errs = append(errs, m.errorAt(at, "the name %s is taken by %s; names are unique in the catalogue", name, o.File))
+			errs = append(errs, m.errorAt(at, "the name %s is taken by %s; names are unique in the catalogue",
+				name, o.File))
 			return
 		}
 		owner[name] = m
@@ -115,7 +117,8 @@ func (c *Catalogue) Targets() []string {
 	return append(out, kernels...)
 }
 
-// Open is Lookup for a name, an adopted manifest for its file, and LoadManifest for a path (anything with a separator or ending in .yaml or .yml).
+// Open is Lookup for a name, an adopted manifest for its file, and LoadManifest for a path (anything with a
+// separator or ending in .yaml or .yml).
 func (c *Catalogue) Open(ctx context.Context, target string) (m *Manifest, variant string, err error) {
 	if m = c.Adopted(target); m != nil {
 		return m, m.Default, nil

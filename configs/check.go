@@ -25,16 +25,19 @@ func (p *manifestParser) references(o *object) {
 			p.fail(at, s.at.field+".from", "stage %s is not among the stages", f)
 		}
 		if s.Array != "" && !m.hasShared(s.Array) {
-			p.fail(at, s.at.field+".array", "no shared array named %s%s", s.Array, suggest(s.Array, m.sharedNames()))
+			p.fail(at, s.at.field+".array", "no shared array named %s%s", s.Array,
+				suggest(s.Array, m.sharedNames()))
 		}
 		if c := s.Capture.Shared; c != "" && !m.hasShared(c) {
 			p.fail(at, s.captureField+".shared", "no shared array named %s%s", c, suggest(c, m.sharedNames()))
 		}
 		if c := s.Capture.Output; c != "" && !slices.Contains(m.outputNames(), c) {
-			p.fail(at, s.captureField+".output", "no output argument named %s%s", c, suggest(c, m.outputNames()))
+			p.fail(at, s.captureField+".output", "no output argument named %s%s", c,
+				suggest(c, m.outputNames()))
 		}
 		if s.Capture.Kind == probes.CaptureOutput && s.PerTile && s.output == nil {
-			p.fail(at, s.captureField, "an output is there once a block; expected per: block, or at: for where each tile of it is")
+			p.fail(at, s.captureField,
+				"an output is there once a block; expected per: block, or at: for where each tile of it is")
 		}
 	}
 	p.compared()
@@ -57,7 +60,9 @@ func (p *manifestParser) references(o *object) {
 			p.fail(at, v.at.field, "%s", err)
 		}
 	}
-	for list, n := range map[string]int{"variants": len(m.Variants), "shapes": len(m.Shapes), "faults": len(m.Faults)} {
+	for list, n := range map[string]int{
+		"variants": len(m.Variants), "shapes": len(m.Shapes), "faults": len(m.Faults),
+	} {
 		if n > maxNames { // every variant is resolved for every shape
 			o.fail(list, "%d of them; at most %d are possible", n, maxNames)
 		}
@@ -95,9 +100,9 @@ func (m *Manifest) outputNames() []string {
 	return out
 }
 
-// check resolves what the manifest itself names (every variant on every shape, every fault on its base and shape), at the
-// corners of the grid only, so that a mistake in an expression shows when the manifest is loaded, not at the first run.
-// It stops where ctx ends.
+// check resolves what the manifest itself names (every variant on every shape, every fault on its base and
+// shape), at the corners of the grid only, so that a mistake in an expression shows when the manifest is
+// loaded, not at the first run. It stops where ctx ends.
 func (m *Manifest) check(ctx context.Context) []*Error {
 	var errs []*Error
 	said, steps := map[string]bool{}, new(int64)
@@ -129,7 +134,10 @@ func (m *Manifest) check(ctx context.Context) []*Error {
 	}
 	for _, f := range m.Faults {
 		if s, ok := m.Shape(f.Shape); ok {
-			sel := &Selection{Manifest: m, Variant: f.Base, Flags: m.complete(m.Variant(f.Base).Flags), Faults: []string{f.Name}}
+			sel := &Selection{
+				Manifest: m, Variant: f.Base, Flags: m.complete(m.Variant(f.Base).Flags),
+				Faults: []string{f.Name},
+			}
 			if _, err := sel.resolve(ctx, s, Seeded(0), true, steps); err != nil {
 				if e, ok := err.(*Error); ok {
 					add(e)

@@ -14,13 +14,15 @@ import (
 	"tilescope/configs/schema"
 )
 
-// Compile is what a source is compiled with in addition to its flags: the keys include, defines, std and instantiate of a manifest, or the
-// options -I, -D, --std and --instantiate.
+// Compile is what a source is compiled with in addition to its flags: the keys include, defines, std and
+// instantiate of a manifest, or the options -I, -D, --std and --instantiate.
 type Compile struct {
-	Include []string // directories; a manifest's are relative to its folder, an option's to the working directory
+	// Include: directories; a manifest's are relative to its folder, an option's to the working directory
+	Include []string
 	Defines []string // "NAME=VALUE"; "NAME" is "NAME=1"
 	Std     string   // "c++17"; "": the default
-	// Instantiate are kernel templates with arguments, "k<64,128>", that are compiled besides what the source instantiates.
+	// Instantiate are kernel templates with arguments, "k<64,128>", that are compiled besides what the
+	// source instantiates.
 	Instantiate []string
 }
 
@@ -79,7 +81,8 @@ func (p *manifestParser) compile(o *object) {
 	}
 }
 
-// compileNames refuses definitions of symbols that the manifest itself decides about; run when all of them are known.
+// compileNames refuses definitions of symbols that the manifest itself decides about; run when
+// all of them are known.
 func (p *manifestParser) compileNames(o *object) {
 	d := o.vals["defines"]
 	if d == nil || deref(d).Kind != yaml.MappingNode {
@@ -93,7 +96,8 @@ func (p *manifestParser) compileNames(o *object) {
 	}
 }
 
-// decides says what a preprocessor symbol is to the manifest or to tilescope, and how it is set; "" where it is nothing.
+// decides says what a preprocessor symbol is to the manifest or to tilescope, and how it is set; ""
+// where it is nothing.
 func (m *Manifest) decides(name string) string {
 	if m.Flag(name) != nil {
 		return fmt.Sprintf("a flag of kernel %s, set with --set %s=VALUE", m.Name, name)
@@ -117,13 +121,16 @@ func (m *Manifest) decides(name string) string {
 	return ""
 }
 
-// AddCompile adds the options -I, -D, --std and --instantiate to what the manifest says: directories come before the manifest's, a definition
-// and a standard replace the manifest's, and so do instances. Directories are absolute afterwards.
+// AddCompile adds the options -I, -D, --std and --instantiate to what the manifest says: directories come
+// before the manifest's, a definition and a standard replace the manifest's, and so do instances. Directories
+// are absolute afterwards.
 func (s *Selection) AddCompile(c Compile) error {
 	m := s.Manifest
 	if m.PTX != "" {
 		if !c.empty() {
-			return fmt.Errorf("-I, -D, --std and --instantiate are for a source that is compiled; kernel %s brings its own PTX (%s)", m.Name, m.PTX)
+			return fmt.Errorf(
+				"-I, -D, --std and --instantiate are for a source that is compiled; kernel %s brings its own PTX (%s)",
+				m.Name, m.PTX)
 		}
 		return nil
 	}
@@ -186,11 +193,13 @@ func (m *Manifest) definitions(list []string) ([]string, error) {
 		why := m.decides(name)
 		switch {
 		case !identifier.MatchString(name):
-			errs = append(errs, fmt.Errorf("-D %s: %q is not an identifier (letters, digits and _)", clip(d), clip(name)))
+			errs = append(errs, fmt.Errorf("-D %s: %q is not an identifier (letters, digits and _)",
+				clip(d), clip(name)))
 		case why != "":
 			errs = append(errs, fmt.Errorf("-D %s: %s is %s", clip(d), name, why))
 		case twice && old != value:
-			errs = append(errs, fmt.Errorf("-D %s: %s is defined as %q already; keep one", clip(d), name, clip(old)))
+			errs = append(errs, fmt.Errorf("-D %s: %s is defined as %q already; keep one", clip(d),
+				name, clip(old)))
 		case !twice:
 			values[name] = value
 			out = append(out, name+"="+value)

@@ -44,24 +44,35 @@ func TestCompileKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	cwd, _ := os.Getwd()
-	if want := []string{filepath.Join(cwd, "more"), filepath.Join(cwd, "inc")}; !slices.Equal(s.Compile.Include, want) || s.Compile.Std != "c++20" {
+	if want := []string{
+		filepath.Join(cwd, "more"), filepath.Join(cwd, "inc"),
+	}; !slices.Equal(s.Compile.Include, want) || s.Compile.Std != "c++20" {
 		t.Errorf("%+v, want %v", s.Compile, want)
 	}
-	if want := []string{"EMPTY=", "FAST=1", "NAME=a b", "ON=1", "WIDTH=32"}; !slices.Equal(s.Defines(), want) {
+	if want := []string{
+		"EMPTY=", "FAST=1", "NAME=a b", "ON=1", "WIDTH=32",
+	}; !slices.Equal(s.Defines(), want) {
 		t.Errorf("%v, want %v", s.Defines(), want)
 	}
 	for bad, want := range map[string]string{
-		"defines: {FAST: 1}": "k.yaml:4: defines.FAST: FAST is a flag of kernel mine", "defines: {1A: 1}": "defines.1A", "std: f77": "std:",
-		"defines: {A: [1]}": "defines.A: expected a value", "include: x": "include: expected a list", "defines: {TS_PROBES: 1}": "tilescope's own",
+		"defines: {FAST: 1}": "k.yaml:4: defines.FAST: FAST is a flag of kernel mine",
+		"defines: {1A: 1}":   "defines.1A", "std: f77": "std:",
+		"defines: {A: [1]}": "defines.A: expected a value", "include: x": "include: expected a list",
+		"defines: {TS_PROBES: 1}": "tilescope's own",
 	} {
 		if _, err := parse(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v lacks %q", bad, err, want)
 		}
 	}
-	if _, err := ParseManifest("k.yaml", []byte(strings.Replace(strings.Replace(compiled, "KEYS", "std: c++20", 1), "source: k.cu", "ptx: k.ptx", 1))); err == nil || !strings.Contains(err.Error(), "nothing is compiled") {
+	if _, err := ParseManifest("k.yaml",
+		[]byte(strings.Replace(strings.Replace(compiled, "KEYS", "std: c++20", 1), "source: k.cu",
+			"ptx: k.ptx", 1))); err == nil || !strings.Contains(err.Error(), "nothing is compiled") {
 		t.Errorf("with ptx: %v", err)
 	}
-	for _, c := range []Compile{{Defines: []string{"FAST"}}, {Defines: []string{"A=1", "A=2"}}, {Defines: []string{"f(x)=1"}}, {Std: "17"}, {Include: []string{"absent"}}} {
+	for _, c := range []Compile{
+		{Defines: []string{"FAST"}}, {Defines: []string{"A=1", "A=2"}}, {Defines: []string{"f(x)=1"}},
+		{Std: "17"}, {Include: []string{"absent"}},
+	} {
 		if err := s.AddCompile(c); err == nil {
 			t.Errorf("%+v was taken", c)
 		}

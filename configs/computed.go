@@ -9,16 +9,18 @@ import (
 	"tilescope/probes"
 )
 
-// An input may follow from others: the output of a forward pass, which its backward pass reads. `computed` then says what it is, as stages
-// over a grid of their own say it of the kernel. The host computes them before the launch.
+// An input may follow from others: the output of a forward pass, which its backward pass reads.
+// `computed` then says what it is, as stages over a grid of their own say it of the kernel. The host
+// computes them before the launch.
 
-// computed reads the graph of the inputs that follow from others: a manifest within the manifest, with the same arguments. Its stages are
-// captured nowhere, or are cut out of such an input.
+// computed reads the graph of the inputs that follow from others: a manifest within the manifest, with the
+// same arguments. Its stages are captured nowhere, or are cut out of such an input.
 func (p *manifestParser) computed(o *object) {
 	wanted := slices.ContainsFunc(p.m.Args, func(a Arg) bool { return a.computed() })
 	if !o.has("computed") {
 		if wanted {
-			o.fail("computed", "missing; an argument has fill: computed, so the stages that it follows from stand here")
+			o.fail("computed",
+				"missing; an argument has fill: computed, so the stages that it follows from stand here")
 		}
 		return
 	}
@@ -34,7 +36,9 @@ func (p *manifestParser) computed(o *object) {
 		copy(p.m.Launch.Grid[:], c.exprs("grid", 3, p.m.scope, inShape))
 	}
 	for i := range 3 {
-		one := p.number(&yaml.Node{Kind: yaml.ScalarNode, Value: "1", Line: c.node.Line, Column: c.node.Column}, "computed.grid", p.m.scope, inShape)
+		one := p.number(&yaml.Node{
+			Kind: yaml.ScalarNode, Value: "1", Line: c.node.Line, Column: c.node.Column,
+		}, "computed.grid", p.m.scope, inShape)
 		if p.m.Launch.Block[i] = one; p.m.Launch.Grid[i] == nil {
 			p.m.Launch.Grid[i] = one
 		}
@@ -45,7 +49,8 @@ func (p *manifestParser) computed(o *object) {
 	for i := range p.m.Stages {
 		s := &p.m.Stages[i]
 		if out := s.Capture.Output; out != "" && !slices.Contains(p.m.outputNames(), out) {
-			p.fail(&yaml.Node{Line: s.at.line, Column: s.at.col}, s.captureField+".output", "no input with fill: computed is named %s%s", out, suggest(out, p.m.outputNames()))
+			p.fail(&yaml.Node{Line: s.at.line, Column: s.at.col}, s.captureField+".output",
+				"no input with fill: computed is named %s%s", out, suggest(out, p.m.outputNames()))
 		}
 	}
 	for _, name := range p.m.outputNames() {
@@ -59,7 +64,8 @@ func (p *manifestParser) computed(o *object) {
 	outer.Computed, outer.computedText = p.m, nodeText(o.vals["computed"])
 }
 
-// innerStage gives a stage of computed what it does not say: numbers in f64, all of them valid, axes of its own.
+// innerStage gives a stage of computed what it does not say: numbers in f64, all of them
+// valid, axes of its own.
 func (p *manifestParser) innerStage(s *object, st *Stage) {
 	if !s.has("dtype") {
 		st.DType = probes.F64
@@ -71,7 +77,8 @@ func (p *manifestParser) innerStage(s *object, st *Stage) {
 		st.Axes = [2]string{string(st.Stage) + " rows", string(st.Stage) + " columns"}
 	}
 	if s.has("capture") && !hasKey(s.vals["capture"], "output") {
-		s.fail("capture", "nothing is launched here; expected {output: ARGUMENT, at: [...], rows: N}, the input that the stage is")
+		s.fail("capture",
+			"nothing is launched here; expected {output: ARGUMENT, at: [...], rows: N}, the input that the stage is")
 	}
 }
 
@@ -86,11 +93,13 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
-// inner is a manifest with the arguments of m, of which the computed inputs are outputs and the outputs are left out.
+// inner is a manifest with the arguments of m, of which the computed inputs are outputs and the
+// outputs are left out.
 func (m *Manifest) inner() *Manifest {
 	sub := &Manifest{
-		File: m.File, Dir: m.Dir, Name: m.Name, Entry: m.Entry, Constants: m.Constants, Dims: m.Dims, Flags: m.Flags, Scale: m.Scale,
-		Quantiser: m.Quantiser, Gates: []Gate{{Name: probes.GateNone}}, scope: m.scope.clone(), compiled: &sync.Map{}, hostOnly: true,
+		File: m.File, Dir: m.Dir, Name: m.Name, Entry: m.Entry, Constants: m.Constants, Dims: m.Dims,
+		Flags: m.Flags, Scale: m.Scale, Quantiser: m.Quantiser, Gates: []Gate{{Name: probes.GateNone}},
+		scope: m.scope.clone(), compiled: &sync.Map{}, hostOnly: true,
 	}
 	for _, a := range m.Args {
 		switch {

@@ -55,14 +55,17 @@ func TestComputed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.Computed
-	if c == nil || c.Grid != (probes.Dim3{2, 1, 1}) || len(c.Stages) != 2 || !strings.Contains(c.Text, "name: total") {
+	if c == nil || c.Grid != (probes.Dim3{2, 1, 1}) || len(c.Stages) != 2 ||
+		!strings.Contains(c.Text, "name: total") {
 		t.Fatalf("computed %+v", c)
 	}
 	total := c.Stage("total")
-	if total.DType != probes.F64 || total.ValidRows.At(probes.Dim3{1, 0, 0}, 0) != 2 || total.Capture.At[0].At(probes.Dim3{1, 0, 0}, 0) != 4 || total.Op.Params.Number["factor"] != 2 {
+	if total.DType != probes.F64 || total.ValidRows.At(probes.Dim3{1, 0, 0}, 0) != 2 ||
+		total.Capture.At[0].At(probes.Dim3{1, 0, 0}, 0) != 4 || total.Op.Params.Number["factor"] != 2 {
 		t.Errorf("total %+v", total)
 	}
-	if len(c.Inputs) != 1 || c.Inputs[0].Name != "x" || len(p.Inputs) != 2 || p.Inputs[1].Fill.Kind != probes.FillComputed {
+	if len(c.Inputs) != 1 || c.Inputs[0].Name != "x" || len(p.Inputs) != 2 ||
+		p.Inputs[1].Fill.Kind != probes.FillComputed {
 		t.Errorf("inputs %+v of %+v", c.Inputs, p.Inputs)
 	}
 	var results []string
@@ -77,18 +80,26 @@ func TestComputed(t *testing.T) {
 func TestComputedMistakes(t *testing.T) {
 	for _, c := range []struct{ old, new, field, says string }{
 		{"role: input, fill: computed", "role: input", "computed", "no argument has fill: computed"},
-		{"capture: {output: sums, at: [first], rows: 0}", "capture: probe", "computed.stages[1].capture", "nothing is launched here"},
-		{"capture: {output: sums, at: [first], rows: 0}", "capture: none", "computed.stages[1].capture", "nothing is launched here"},
-		{"capture: {output: sums, at", "capture: {output: y, at", "computed.stages[1].capture.output", "no input with fill: computed is named y"},
-		{",\n       capture: {output: sums, at: [first], rows: 0}", "", "computed.stages", "no stage is captured as sums"},
-		{"load: x, at: [first, 0]", "load: sums, at: [first, 0]", "computed.stages[0].op.load", `unknown input "sums"`},
-		{"load: x, at: [first, 0]", "load: x, at: [row, 0]", "computed.stages[0].op.at", "unknown variable row"},
+		{"capture: {output: sums, at: [first], rows: 0}", "capture: probe", "computed.stages[1].capture",
+			"nothing is launched here"},
+		{"capture: {output: sums, at: [first], rows: 0}", "capture: none", "computed.stages[1].capture",
+			"nothing is launched here"},
+		{"capture: {output: sums, at", "capture: {output: y, at", "computed.stages[1].capture.output",
+			"no input with fill: computed is named y"},
+		{",\n       capture: {output: sums, at: [first], rows: 0}", "", "computed.stages",
+			"no stage is captured as sums"},
+		{"load: x, at: [first, 0]", "load: sums, at: [first, 0]", "computed.stages[0].op.load",
+			`unknown input "sums"`},
+		{"load: x, at: [first, 0]", "load: x, at: [row, 0]", "computed.stages[0].op.at",
+			"unknown variable row"},
 		{"dims: [T, N], op:", "op:", "computed.stages[0].dims", "missing"},
 		{"how: sum}, factor", "how: product}, factor", "computed.stages[1].op.scale.how", "no how"},
 		{"work: {first: bx * T}", "work: {first: bx * T}\n  block: 3", "computed.block", "unknown key"},
 		{"fill: computed", "fill: calculated", "args[1].fill", "unknown fill"},
-		{`type: "f32*", dims: [M], role: input`, `type: "i32*", dims: [M], role: input`, "args[1].fill", "what is computed is an input of a floating-point type"},
-		{"at: [first], rows: 0", "at: [first + 3], rows: 0", "computed.stages[1].capture.at[0]", "expected 0 to 5"},
+		{`type: "f32*", dims: [M], role: input`, `type: "i32*", dims: [M], role: input`, "args[1].fill",
+			"what is computed is an input of a floating-point type"},
+		{"at: [first], rows: 0", "at: [first + 3], rows: 0", "computed.stages[1].capture.at[0]",
+			"expected 0 to 5"},
 	} {
 		if !strings.Contains(computedManifest, c.old) {
 			t.Fatalf("no %q", c.old)
@@ -99,12 +110,16 @@ func TestComputedMistakes(t *testing.T) {
 			t.Errorf("%s: %v", c.new, err)
 			continue
 		}
-		if !slices.ContainsFunc(all.List, func(e *Error) bool { return e.Field == c.field && e.Line > 0 && strings.Contains(e.Msg, c.says) }) {
+		if !slices.ContainsFunc(all.List, func(e *Error) bool {
+			return e.Field == c.field && e.Line > 0 && strings.Contains(e.Msg, c.says)
+		}) {
 			t.Errorf("%s:\n  got  %v\n  want %s, %q", c.new, err, c.field, c.says)
 		}
 	}
-	missing := computedManifest[:strings.Index(computedManifest, "computed:\n")] + computedManifest[strings.Index(computedManifest, "work: {row"):]
-	if _, err := ParseManifest("sums.yaml", []byte(missing)); err == nil || !strings.Contains(err.Error(), "computed: missing; an argument has fill: computed") {
+	missing := computedManifest[:strings.Index(computedManifest, "computed:\n")] +
+		computedManifest[strings.Index(computedManifest, "work: {row"):]
+	if _, err := ParseManifest("sums.yaml", []byte(missing)); err == nil ||
+		!strings.Contains(err.Error(), "computed: missing; an argument has fill: computed") {
 		t.Errorf("without computed: %v", err)
 	}
 }
@@ -112,7 +127,9 @@ func TestComputedMistakes(t *testing.T) {
 // A tile may lie in its array in an order of its own.
 func TestIndex(t *testing.T) {
 	with := func(index string) (*Manifest, error) {
-		return ParseManifest("k.yaml", []byte(strings.Replace(usesManifest, "capture: {shared: sS,", "index: \""+index+"\", capture: {shared: sS,", 1)))
+		return ParseManifest("k.yaml",
+			[]byte(strings.Replace(usesManifest, "capture: {shared: sS,",
+				"index: \""+index+"\", capture: {shared: sS,", 1)))
 	}
 	m, err := with("r * BC + xor(div(c, 4), r % 4) * 4 + c % 4")
 	if err != nil {
@@ -127,18 +144,24 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells := p.Stage("S").Cells
-	if len(cells) != 32*16 || cells[0] != 0 || cells[16] != 16+4 || cells[16+4] != 16 || cells[16*6+1] != 16*6+8+1 {
+	if len(cells) != 32*16 || cells[0] != 0 || cells[16] != 16+4 || cells[16+4] != 16 ||
+		cells[16*6+1] != 16*6+8+1 {
 		t.Errorf("cells %v", cells[:24])
 	}
 	for index, says := range map[string]string{
-		"r * BC": `"r * BC" is 0 for the cells (0,0) and (0,1): each has a place of its own`, "r * BC + c + 1": "expected 0 to 511 (shape 1,2,64,64, r = 31, c = 15)",
-		"r * BC + c + kv": "kv may not stand here", "r * BC + (c > 3)": "takes numbers", "xor(0 - 1 - c, r)": "xor wants whole numbers from 0 on",
+		"r * BC":          `"r * BC" is 0 for the cells (0,0) and (0,1): each has a place of its own`,
+		"r * BC + c + 1":  "expected 0 to 511 (shape 1,2,64,64, r = 31, c = 15)",
+		"r * BC + c + kv": "kv may not stand here", "r * BC + (c > 3)": "takes numbers",
+		"xor(0 - 1 - c, r)": "xor wants whole numbers from 0 on",
 	} {
-		if _, err := with(index); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "stages[0].index") {
+		if _, err := with(index); err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), "stages[0].index") {
 			t.Errorf("%s: %v, want %q", index, err, says)
 		}
 	}
-	_, err = ParseManifest("k.yaml", []byte(strings.Replace(usesManifest, "per: block, capture: {output: O}", "per: block, index: r * D + c, capture: {output: O}", 1)))
+	_, err = ParseManifest("k.yaml",
+		[]byte(strings.Replace(usesManifest, "per: block, capture: {output: O}",
+			"per: block, index: r * D + c, capture: {output: O}", 1)))
 	if err == nil || !strings.Contains(err.Error(), "goes with capture: probe and {shared: ...}") {
 		t.Errorf("an output: %v", err)
 	}
@@ -158,11 +181,13 @@ func TestConventionalOrder(t *testing.T) {
 	}
 	at := probes.Dim3{1, 1, 0}
 	k := p.Definition("K").Op.Params
-	if i := k.Index["at"]; len(i) != 4 || i[1].At(at, 2) != 32 || i[2].At(at, 2) != 1 || k.Number["rows"] != 1 || k.Number["cols"] != 3 {
+	if i := k.Index["at"]; len(i) != 4 || i[1].At(at, 2) != 32 || i[2].At(at, 2) != 1 ||
+		k.Number["rows"] != 1 || k.Number["cols"] != 3 {
 		t.Errorf("K at %v, %v", k.Index, k.Number)
 	}
 	o := p.Stage("O").Capture
-	if o.At[1].At(at, 0) != 32 || o.At[2].At(at, 0) != 1 || o.Rows != 1 || o.Cols != 3 || !slices.Equal(o.Dims, []int{1, 64, 2, 64}) {
+	if o.At[1].At(at, 0) != 32 || o.At[2].At(at, 0) != 1 || o.Rows != 1 || o.Cols != 3 ||
+		!slices.Equal(o.Dims, []int{1, 64, 2, 64}) {
 		t.Errorf("O %+v", o)
 	}
 	if p.Conventional || !slices.Equal(p.Input("K").Dims, []int{1, 64, 2, 64}) {
@@ -189,7 +214,8 @@ func documentedBlock(t *testing.T, has string) string {
 	return ""
 }
 
-// What docs/own-kernel.md shows of layouts, swizzled tiles and computed inputs is part of manifests that are read.
+// What docs/own-kernel.md shows of layouts, swizzled tiles and computed inputs is part of
+// manifests that are read.
 func TestDocumentedLayouts(t *testing.T) {
 	const head = `schema: tilescope.kernel/1
 name: page
@@ -202,19 +228,24 @@ launch: {grid: [1, H, B], block: [32, 1, 1]}
 shared: [{name: sK, type: f16, dims: [N * 64]}]
 `
 	const shapes = "shapes: {one: {B: 1, H: 2, S: 32, D: 64}}\n"
-	layouts := strings.Replace(head, "constants: {N: 16, ROW: H * D + 8}", "constants: {N: 16, ROW: 136}", 1) + documentedBlock(t, "name: QKV") + tail + `stages:
+	layouts := strings.Replace(head, "{N: 16, ROW: H * D + 8}", "{N: 16, ROW: 136}", 1) +
+		documentedBlock(t, "name: QKV") + tail + `stages:
   - {name: keys, axes: [key, d], dtype: f16, dims: [N, D], valid: [N, D], per: tile, capture: probe, op: {load: QKV, at: [batch, key, 1, head, 0], rows: 1, cols: 4}}
   - {name: values, axes: [key, d], dtype: f16, dims: [N, D], valid: [N, D], per: tile, capture: probe, op: {load: Vt, at: [batch, head, 0, key], rows: 3, cols: 2}}
 ` + shapes
-	swizzled := strings.Replace(head, ", ROW: H * D + 8", "", 1) + `args: [{name: K, type: "f16*", dims: [B, H, S, D], role: input}]
+	swizzled := strings.Replace(head, ", ROW: H * D + 8", "", 1) +
+		`args: [{name: K, type: "f16*", dims: [B, H, S, D], role: input}]
 ` + tail + "stages:\n" + documentedBlock(t, "xor(") + shapes
-	computed := strings.Replace(head, ", ROW: H * D + 8", "", 1) + strings.Replace(documentedBlock(t, "fill: computed"), "args:\n", `args:
+	computed := strings.Replace(head, ", ROW: H * D + 8", "", 1) +
+		strings.Replace(documentedBlock(t, "fill: computed"), "args:\n", `args:
   - {name: Q, type: "f16*", dims: [B, H, S, D], role: input}
   - {name: K, type: "f16*", dims: [B, H, S, D], role: input}
 `, 1) + tail + `stages:
   - {name: own, axes: [key], dtype: f32, dims: [N, 1], valid: [N, 1], per: tile, capture: probe, op: {load: LSE, at: [batch, head, key], rows: 2}}
 ` + shapes
-	for name, text := range map[string]string{"layouts": layouts, "swizzled": swizzled, "computed": computed} {
+	for name, text := range map[string]string{
+		"layouts": layouts, "swizzled": swizzled, "computed": computed,
+	} {
 		if _, err := ParseManifest(name+".yaml", []byte(text)); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}

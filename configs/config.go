@@ -29,16 +29,19 @@ type Config struct {
 	CaptureMax int64  // bytes
 	MemoryMax  int64  // bytes; 0: half of what the machine has
 	Toolchain  string // directory; "" for the usual places
-	GateFrom   string // where Gate comes from, as KeyDoc says it: which gates there are is the kernel's to say
-	// ToolchainOfProject: a file of the working directory names Toolchain, or it is a relative path, which is another place
-	// in each working directory.
+	// GateFrom: where Gate comes from, as KeyDoc says it: which gates there are is the kernel's to say
+	GateFrom string
+	// ToolchainOfProject: a file of the working directory names Toolchain, or it is a relative path, which is
+	// another place in each working directory.
 	ToolchainOfProject bool
 	CacheDir           string // "" where none is set and the user has no home directory
 	CacheMax           int64  // bytes; 0: nothing is kept
-	CacheKey           string // the file with the secret of the cache's checksums; "" where there is no place for it
-	TrustFile          string // the file with the user's consents to toolchains; "" where there is no place for it
-	Palette            string // cividis, viridis, grey
-	Mouse              bool
+	// CacheKey: the file with the secret of the cache's checksums; "" where there is no place for it
+	CacheKey string
+	// TrustFile: the file with the user's consents to toolchains; "" where there is no place for it
+	TrustFile string
+	Palette   string // cividis, viridis, grey
+	Mouse     bool
 }
 
 // LoadOptions say where configuration comes from. The zero value is the process's own surroundings.
@@ -57,8 +60,8 @@ type Sources struct {
 	keys  []KeyDoc
 }
 
-// KeyDoc is one key, its value as it would be written, and where that value comes from: "default", a file, a variable's
-// name or "option".
+// KeyDoc is one key, its value as it would be written, and where that value comes from: "default", a file, a
+// variable's name or "option".
 type KeyDoc struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`
@@ -74,7 +77,10 @@ type ConfigDoc struct {
 
 // Doc lists every key in the order of default.yaml.
 func (s *Sources) Doc() ConfigDoc {
-	return ConfigDoc{Schema: "tilescope.config/1", Files: append([]string{}, s.Files...), Keys: append([]KeyDoc{}, s.keys...)}
+	return ConfigDoc{
+		Schema: "tilescope.config/1", Files: append([]string{}, s.Files...),
+		Keys: append([]KeyDoc{}, s.keys...),
+	}
 }
 
 // From says where a key's value comes from; "" for an unknown key.

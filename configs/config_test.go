@@ -17,7 +17,10 @@ import (
 // place of a test: its own directories, an empty environment.
 func surroundings(t *testing.T) LoadOptions {
 	dir := t.TempDir()
-	o := LoadOptions{Dir: filepath.Join(dir, "work"), UserDir: filepath.Join(dir, "user"), CacheDir: filepath.Join(dir, "cache"), Env: []string{}}
+	o := LoadOptions{
+		Dir: filepath.Join(dir, "work"), UserDir: filepath.Join(dir, "user"),
+		CacheDir: filepath.Join(dir, "cache"), Env: []string{},
+	}
 	for _, d := range []string{o.Dir, o.UserDir} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -45,8 +48,10 @@ func load(t *testing.T, o LoadOptions) (*Config, *Sources) {
 func TestDefaults(t *testing.T) {
 	o := surroundings(t)
 	c, src := load(t, o)
-	if c.Shape != "validation" || c.Backend != "auto" || c.Timeout != 2*time.Minute || c.CaptureMax != 2<<30 || !c.Mouse ||
-		c.CacheDir != o.CacheDir || c.CacheMax != 256<<20 || c.Repeat != 10 || c.Schedule != "in-order:0" || len(c.Flags) != 0 || c.Palette != "cividis" {
+	if c.Shape != "validation" || c.Backend != "auto" || c.Timeout != 2*time.Minute ||
+		c.CaptureMax != 2<<30 || !c.Mouse ||
+		c.CacheDir != o.CacheDir || c.CacheMax != 256<<20 || c.Repeat != 10 || c.Schedule != "in-order:0" ||
+		len(c.Flags) != 0 || c.Palette != "cividis" {
 		t.Errorf("%+v", c)
 	}
 	for _, k := range src.Doc().Keys {
@@ -93,17 +98,22 @@ func TestPrecedence(t *testing.T) {
 	user, here := filepath.Join(o.UserDir, "config.yaml"), filepath.Join(o.Dir, "tilescope.yaml")
 	write(t, user, "shape: small\nseed: 1\nbackend: emu\ngate: qk\nflags: {USE_A: 1, use_b: false}\n")
 	write(t, here, "shape: mission\nseed: 2\nbackend: cuda\ncapture: {max: 1GiB}\n")
-	o.Env = []string{"TILESCOPE_SHAPE=1,2,33,64", "TILESCOPE_SEED=3", "TILESCOPE_CAPTURE_MAX=1.5MB", "TILESCOPE_MOUSE=off", "TILESCOPE_ARCH="}
+	o.Env = []string{
+		"TILESCOPE_SHAPE=1,2,33,64", "TILESCOPE_SEED=3", "TILESCOPE_CAPTURE_MAX=1.5MB", "TILESCOPE_MOUSE=off",
+		"TILESCOPE_ARCH=",
+	}
 	o.Flags = map[string]string{"shape": "long"}
 	c, src := load(t, o)
-	if c.Shape != "long" || c.Seed != 3 || c.Backend != "cuda" || c.Gate != "qk" || c.CaptureMax != 1500000 || c.Mouse || c.Arch != "" {
+	if c.Shape != "long" || c.Seed != 3 || c.Backend != "cuda" || c.Gate != "qk" || c.CaptureMax != 1500000 ||
+		c.Mouse || c.Arch != "" {
 		t.Errorf("%+v", c)
 	}
 	if !maps.Equal(c.Flags, map[string]string{"USE_A": "1", "use_b": "false"}) {
 		t.Errorf("flags %v", c.Flags)
 	}
 	for key, want := range map[string]string{
-		"shape": "option", "seed": "TILESCOPE_SEED", "backend": here, "gate": user, "builder": "default", "capture.max": "TILESCOPE_CAPTURE_MAX",
+		"shape": "option", "seed": "TILESCOPE_SEED", "backend": here, "gate": user, "builder": "default",
+		"capture.max": "TILESCOPE_CAPTURE_MAX",
 	} {
 		if got := src.From(key); got != want {
 			t.Errorf("%s comes from %q, want %q", key, got, want)
@@ -116,8 +126,10 @@ func TestPrecedence(t *testing.T) {
 
 func TestConfigMistakes(t *testing.T) {
 	o := surroundings(t)
-	write(t, filepath.Join(o.UserDir, "config.yaml"), "# mine\nseed: many\nshap: small\ntimeout: 30\nmouse: 3\n")
-	write(t, filepath.Join(o.Dir, "tilescope.yaml"), "capture:\n  max: -1GiB\n  mox: 1\nflags:\n  USE_A: maybe\n  DEBUG_QK_ONLY: 1\nfaults: kt-ld\nshape: 1,8,0,64\nschedule: fifo\n")
+	write(t, filepath.Join(o.UserDir, "config.yaml"),
+		"# mine\nseed: many\nshap: small\ntimeout: 30\nmouse: 3\n")
+	write(t, filepath.Join(o.Dir, "tilescope.yaml"),
+		"capture:\n  max: -1GiB\n  mox: 1\nflags:\n  USE_A: maybe\n  DEBUG_QK_ONLY: 1\nfaults: kt-ld\nshape: 1,8,0,64\nschedule: fifo\n")
 	o.Env = []string{"TILESCOPE_BACKEND=gpu", "TILESCOPE_SHPE=small", "TILESCOPE_WORKER_PIPE=7"}
 	o.Flags = map[string]string{"device": "-1"}
 	_, _, err := Load(t.Context(), o)
@@ -150,7 +162,8 @@ func TestConfigMistakes(t *testing.T) {
 		t.Errorf("%d mistakes, want %d:\n%v", len(all.List), len(want), err)
 	}
 	write(t, filepath.Join(o.Dir, "tilescope.yaml"), "shape: [1\nseed: 0\n")
-	if _, _, err := Load(t.Context(), o); err == nil || !strings.Contains(err.Error(), "tilescope.yaml:") || !strings.Contains(err.Error(), "not valid YAML") {
+	if _, _, err := Load(t.Context(), o); err == nil || !strings.Contains(err.Error(), "tilescope.yaml:") ||
+		!strings.Contains(err.Error(), "not valid YAML") {
 		t.Errorf("broken YAML: %v", err)
 	}
 }
@@ -165,7 +178,8 @@ func TestInitThenSetKeepsComments(t *testing.T) {
 		t.Errorf("a second init: %v", err)
 	}
 	for _, kv := range [][2]string{
-		{"shape", "mission"}, {"capture.max", "512MiB"}, {"mouse", "off"}, {"seed", "7"}, {"flags.USE_A", ""}, {"faults", "kt-ld,mask-zero"},
+		{"shape", "mission"}, {"capture.max", "512MiB"}, {"mouse", "off"}, {"seed", "7"}, {"flags.USE_A", ""},
+		{"faults", "kt-ld,mask-zero"},
 		{"timeout", "90s"}, {"target", "a b.yaml"},
 	} {
 		if got, err := Set(t.Context(), o, kv[0], kv[1]); err != nil || got != path {
@@ -173,7 +187,8 @@ func TestInitThenSetKeepsComments(t *testing.T) {
 		}
 	}
 	c, src := load(t, o)
-	if c.Shape != "mission" || c.CaptureMax != 512<<20 || c.Mouse || c.Seed != 7 || c.Flags["USE_A"] != "1" || c.Timeout != 90*time.Second ||
+	if c.Shape != "mission" || c.CaptureMax != 512<<20 || c.Mouse || c.Seed != 7 || c.Flags["USE_A"] != "1" ||
+		c.Timeout != 90*time.Second ||
 		c.Target != "a b.yaml" || !slices.Equal(c.Faults, []string{"kt-ld", "mask-zero"}) {
 		t.Errorf("%+v", c)
 	}
@@ -185,7 +200,8 @@ func TestInitThenSetKeepsComments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(string(defaultText), "\n") {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") && !strings.Contains(string(text), line) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") &&
+			!strings.Contains(string(text), line) {
 			t.Errorf("the comment %q is lost", line)
 		}
 	}
@@ -220,12 +236,15 @@ func TestSet(t *testing.T) {
 		}
 	}
 	write(t, path, "seed: [\n")
-	for key, want := range map[string]string{"seed": "not valid YAML", "sead": "did you mean seed?", "flags.A B": "not a flag's name"} {
+	for key, want := range map[string]string{
+		"seed": "not valid YAML", "sead": "did you mean seed?", "flags.A B": "not a flag's name",
+	} {
 		if _, err := Set(t.Context(), o, key, "1"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("set %s: %v, want %q", key, err, want)
 		}
 	}
-	if _, err := Set(t.Context(), o, "mouse", "perhaps"); err == nil || !strings.Contains(err.Error(), `mouse: expected true or false, found "perhaps"`) {
+	if _, err := Set(t.Context(), o, "mouse", "perhaps"); err == nil ||
+		!strings.Contains(err.Error(), `mouse: expected true or false, found "perhaps"`) {
 		t.Errorf("set mouse perhaps: %v", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "seed: [\n" {
@@ -273,23 +292,31 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestToolchainOfProject: a toolchain counts as the user's only where the user's own file or environment names it from the root.
+// TestToolchainOfProject: a toolchain counts as the user's only where the user's own file or environment
+// names it from the root.
 func TestToolchainOfProject(t *testing.T) {
 	for name, c := range map[string]struct {
 		project, user, env string
 		want               bool
 	}{
-		"nothing":                    {},
-		"the project's file":         {project: "toolchain: /opt/cuda\n", want: true},
-		"the user's file":            {user: "toolchain: /opt/cuda\n"},
-		"the user's file, relative":  {user: "toolchain: .toolchain\n", want: true},
-		"the environment":            {env: "/opt/cuda", project: "toolchain: /evil\n"},
-		"the environment, relative":  {env: ".toolchain", want: true},
-		"the project's file wins":    {project: "toolchain: /evil\n", user: "toolchain: /opt/cuda\n", want: true},
+		"nothing":                   {},
+		"the project's file":        {project: "toolchain: /opt/cuda\n", want: true},
+		"the user's file":           {user: "toolchain: /opt/cuda\n"},
+		"the user's file, relative": {user: "toolchain: .toolchain\n", want: true},
+		"the environment":           {env: "/opt/cuda", project: "toolchain: /evil\n"},
+		"the environment, relative": {env: ".toolchain", want: true},
+		"the project's file wins": {project: "toolchain: /evil\n",
+			user: "toolchain: /opt/cuda\n", want: true},
 		"the project's says nothing": {project: "seed: 3\n", user: "toolchain: /opt/cuda\n"},
 	} {
-		o := LoadOptions{Dir: t.TempDir(), UserDir: t.TempDir(), CacheDir: t.TempDir(), Env: []string{"TILESCOPE_TOOLCHAIN=" + c.env}}
-		for path, text := range map[string]string{filepath.Join(o.Dir, "tilescope.yaml"): c.project, filepath.Join(o.UserDir, "config.yaml"): c.user} {
+		o := LoadOptions{
+			Dir: t.TempDir(), UserDir: t.TempDir(), CacheDir: t.TempDir(),
+			Env: []string{"TILESCOPE_TOOLCHAIN=" + c.env},
+		}
+		for path, text := range map[string]string{
+			filepath.Join(o.Dir, "tilescope.yaml"):  c.project,
+			filepath.Join(o.UserDir, "config.yaml"): c.user,
+		} {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

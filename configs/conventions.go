@@ -29,10 +29,12 @@ type convention struct {
 	Roles     map[string]string    `yaml:"roles"`
 }
 
-// Roles returns the conventional name of each role that a tensor or a stage has in attention. It is the caller's.
+// Roles returns the conventional name of each role that a tensor or a stage has in attention.
+// It is the caller's.
 func Roles() map[string]string { return maps.Clone(conventions().Roles) }
 
-// conventionalTensor is a tensor with its dimensions, expressions over the shape; an output with where a tile of it is.
+// conventionalTensor is a tensor with its dimensions, expressions over the shape; an output with
+// where a tile of it is.
 type conventionalTensor struct {
 	Name string   `yaml:"name"`
 	Dims []string `yaml:"dims"`
@@ -56,8 +58,8 @@ type conventionalStage struct {
 	Phase string       `yaml:"phase"`
 	Help  string       `yaml:"help"`
 	Keys  []string     `yaml:"keys"`
-	// Op is what the stage computes; Deferred says that it is captured after what is computed from it in the same iteration; Compute is the
-	// arithmetic where the manifest does not have the stage.
+	// Op is what the stage computes; Deferred says that it is captured after what is computed from it in the
+	// same iteration; Compute is the arithmetic where the manifest does not have the stage.
 	Op       yaml.Node       `yaml:"op"`
 	what     *operation      // Op, read
 	of       probes.StageSet // what the operation is computed from, in the order of conventions.yaml
@@ -89,7 +91,9 @@ var conventions = sync.OnceValue(func() *convention {
 	for i := range c.Stages {
 		s := &c.Stages[i]
 		s.what = s.read()
-		s.of = slices.SortedFunc(slices.Values(s.what.of(s.Name)), func(a, b probes.Stage) int { return c.order(a) - c.order(b) })
+		s.of = slices.SortedFunc(slices.Values(s.what.of(s.Name)), func(a, b probes.Stage) int {
+			return c.order(a) - c.order(b)
+		})
 	}
 	return c
 })
@@ -153,7 +157,9 @@ func (c *convention) positions() []string {
 	return out
 }
 
-var phases = map[string]probes.Phase{"before": probes.PhaseBefore, "each": probes.PhaseEach, "after": probes.PhaseAfter}
+var phases = map[string]probes.Phase{
+	"before": probes.PhaseBefore, "each": probes.PhaseEach, "after": probes.PhaseAfter,
+}
 
 // definition is what the convention says of a stage, with one column where it has one axis.
 func (s *conventionalStage) definition() Definition {
@@ -200,7 +206,8 @@ func headerHas(symbol string) bool {
 // slotSymbol is the preprocessor symbol of a stage's id.
 func slotSymbol(s probes.Stage) string { return "TS_" + strings.ToUpper(string(s)) }
 
-// slot is a stage's id: the manifest's, or of a conventional stage that the manifest does not have, tilescope.cuh's.
+// slot is a stage's id: the manifest's, or of a conventional stage that the manifest does not
+// have, tilescope.cuh's.
 func (m *Manifest) slot(s probes.Stage) int {
 	if slot, ok := m.slots[s]; ok {
 		return slot
@@ -208,7 +215,8 @@ func (m *Manifest) slot(s probes.Stage) int {
 	return headerSlots()[slotSymbol(s)]
 }
 
-// slots numbers the manifest's stages as tilescope.cuh does, and those of other names from the next free number on, in order.
+// slots numbers the manifest's stages as tilescope.cuh does, and those of other names from the next free
+// number on, in order.
 func (p *manifestParser) slots() {
 	p.m.slots = map[probes.Stage]int{}
 	next, owner := len(headerSlots()), map[string]probes.Stage{}
@@ -221,14 +229,16 @@ func (p *manifestParser) slots() {
 		case taken && other == s.Stage:
 			continue
 		case taken:
-			p.fail(at, s.at.field+".name", "stages %s and %s have the same symbol %s in probes; rename one", other, s.Stage, symbol)
+			p.fail(at, s.at.field+".name", "stages %s and %s have the same symbol %s in probes; rename one",
+				other, s.Stage, symbol)
 		case ok:
 			p.m.slots[s.Stage] = slot
 		case apart && s.outside():
 			p.m.slots[s.Stage] = beyond
 			beyond++
 		case next == probes.MaxSlots:
-			p.fail(at, s.at.field+".name", "one stage too many: the control block has room for %d of names that are not conventional",
+			p.fail(at, s.at.field+".name",
+				"one stage too many: the control block has room for %d of names that are not conventional",
 				probes.MaxSlots-len(headerSlots()))
 			return
 		default:
@@ -239,8 +249,8 @@ func (p *manifestParser) slots() {
 	}
 }
 
-// crowded reports whether the control block has no room for all stages of names that are not conventional: then only those get a number
-// in it that a block captures.
+// crowded reports whether the control block has no room for all stages of names that are not conventional:
+// then only those get a number in it that a block captures.
 func (p *manifestParser) crowded() bool {
 	var own probes.StageSet
 	for _, s := range p.m.Stages {

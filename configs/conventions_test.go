@@ -8,8 +8,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestConventionalSlots: the ids of the conventional stages are tilescope.cuh's, in the order of the convention, and no build
-// defines a symbol for them.
+// TestConventionalSlots: the ids of the conventional stages are tilescope.cuh's, in the order of the
+// convention, and no build defines a symbol for them.
 func TestConventionalSlots(t *testing.T) {
 	for i, s := range conventions().Stages {
 		if slot, ok := headerSlots()[slotSymbol(s.Name)]; !ok || slot != i {
@@ -57,10 +57,12 @@ func TestDeclaredStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, acc, c := p.Stage("A"), p.Stage("acc"), p.Stage("C")
-	if !a.Loaded || acc.Loaded || a.Slot != 9 || c.Slot != 11 || c.Phase != probes.PhaseAfter || p.Output() != c || c.Help != "C=acc" {
+	if !a.Loaded || acc.Loaded || a.Slot != 9 || c.Slot != 11 || c.Phase != probes.PhaseAfter ||
+		p.Output() != c || c.Help != "C=acc" {
 		t.Errorf("stages %+v", p.Stages)
 	}
-	if !acc.Operands.Has("acc") || !c.Operands.Has("acc") || !p.Ancestors("C").Has("A") || p.Undeclared != nil {
+	if !acc.Operands.Has("acc") || !c.Operands.Has("acc") || !p.Ancestors("C").Has("A") ||
+		p.Undeclared != nil {
 		t.Errorf("C comes from %v, undeclared %v", p.Ancestors("C"), p.Undeclared)
 	}
 	if g := p.Gate; g.Name != "load" || !g.Judged.Has("A") || g.Judged.Has("C") || g.Injected != nil {
@@ -71,10 +73,15 @@ func TestDeclaredStages(t *testing.T) {
 // TestDeclaredMistakes: what is wrong with such a manifest is reported with its place.
 func TestDeclaredMistakes(t *testing.T) {
 	for _, c := range [][3]string{
-		{"of: [A, acc]", "of: [B, acc]", `gemm.yaml:11: stages[1].of[0]: unknown stage "B"; expected one of Q K V S m l P U O A`},
+		{
+			"of: [A, acc]", "of: [B, acc]",
+			`gemm.yaml:11: stages[1].of[0]: unknown stage "B"; expected one of Q K V S m l P U O A`,
+		},
 		{"name: A, ", "name: a-b, ", "is not an identifier"},
 		{"of: [], ", "phase: before, of: [], ", "expected per: block"},
-		{"dims: [16, 64], axes: [row, col], valid: [16, 64], per: tile", "dims: [8, 64], axes: [row, col], valid: [8, 64], per: tile", "which disagrees with the 16 of stage A"},
+		{"dims: [16, 64], axes: [row, col], valid: [16, 64], per: tile",
+			"dims: [8, 64], axes: [row, col], valid: [8, 64], per: tile",
+			"which disagrees with the 16 of stage A"},
 		{"name: C,", "name: ACC,", "have the same symbol TS_ACC"},
 		{"judged: [A]", "judged: [X]", "gate load names stage X, which is not among the stages: A acc C"},
 		{"judged: [A]", "judged: [A], inject: [A]", "what is fed in is not judged"},
@@ -108,7 +115,8 @@ func TestFullGates(t *testing.T) {
 			}
 			n++
 			c := conventional.gate(place{})
-			if g.Define != c.Define || !slices.Equal(g.Judged, c.Judged) || !slices.Equal(g.Injected, c.Injected) || g.Uniform != c.Uniform || g.Help != c.Help {
+			if g.Define != c.Define || !slices.Equal(g.Judged, c.Judged) ||
+				!slices.Equal(g.Injected, c.Injected) || g.Uniform != c.Uniform || g.Help != c.Help {
 				t.Errorf("%s: gate %+v, the convention has %+v", m.Name, g, c)
 			}
 		}

@@ -82,14 +82,20 @@ func (c *Catalogue) Doc() CatalogueDoc {
 func (m *Manifest) Doc() KernelDoc {
 	d := KernelDoc{
 		Name: m.Name, Title: m.Title, Source: m.Source + m.PTX, Entry: m.Entry, Default: m.Default,
-		Variants: []VariantDoc{}, Flags: []FlagDoc{}, Stages: m.StageNames(), Shapes: []ShapeDoc{}, Faults: []FaultDoc{},
-		Gates: m.GateNames(), Thresholds: LimitsDoc(m.Thresholds),
+		Variants: []VariantDoc{}, Flags: []FlagDoc{}, Stages: m.StageNames(), Shapes: []ShapeDoc{},
+		Faults: []FaultDoc{},
+		Gates:  m.GateNames(), Thresholds: LimitsDoc(m.Thresholds),
 	}
 	for _, v := range m.Variants {
-		d.Variants = append(d.Variants, VariantDoc{v.Name, m.complete(v.Flags), append([]string{}, v.Faults...), v.Help})
+		d.Variants = append(d.Variants, VariantDoc{
+			v.Name, m.complete(v.Flags), append([]string{}, v.Faults...), v.Help,
+		})
 	}
 	for _, f := range m.Flags {
-		d.Flags = append(d.Flags, FlagDoc{f.Name, f.Values, f.Default, f.Help, names(f.Requires, (*Expr).String), names(f.Conflicts, (*Expr).String)})
+		d.Flags = append(d.Flags, FlagDoc{
+			f.Name, f.Values, f.Default, f.Help, names(f.Requires, (*Expr).String),
+			names(f.Conflicts, (*Expr).String),
+		})
 	}
 	for _, s := range m.Shapes {
 		d.Shapes = append(d.Shapes, ShapeDoc{s.Name, s.Shape})

@@ -12,11 +12,12 @@ import (
 	"tilescope/probes"
 )
 
-// Expressions that depend on the block may read elements of integer inputs, one subscript in brackets for each dimension:
-// ceil_div(used[batch], TILE_N). They are evaluated when the inputs' values are known: a plan holds for those inputs.
+// Expressions that depend on the block may read elements of integer inputs, one subscript in brackets for
+// each dimension: ceil_div(used[batch], TILE_N). They are evaluated when the inputs' values are known: a plan
+// holds for those inputs.
 
-// Values gives the elements of an integer input of a plan, row-major, as the launch will have them. The plan has arguments and inputs,
-// and nothing else yet.
+// Values gives the elements of an integer input of a plan, row-major, as the launch will have them. The plan
+// has arguments and inputs, and nothing else yet.
 type Values func(ctx context.Context, p *probes.Plan, in *probes.Input) ([]int64, error)
 
 // Seeded gives what inputs hold that are made from a seed.
@@ -90,7 +91,8 @@ func (c *exprCompiler) element(n *ast.MemberNode) term {
 	case !ok:
 		return c.fail("%s is no integer input%s", id.Value, suggest(id.Value, sortedKeys(c.scope.inputs)))
 	case c.allowed&classBlock == 0:
-		return c.fail("an element of %s may not stand here; allowed are %s", id.Value, c.scope.classText(c.allowed))
+		return c.fail("an element of %s may not stand here; allowed are %s", id.Value,
+			c.scope.classText(c.allowed))
 	case len(subscripts) != in.rank:
 		return c.fail("%s has %d dimensions, not %d", id.Value, in.rank, len(subscripts))
 	}
@@ -169,7 +171,9 @@ func (r *resolver) elementsOf(arg int) (*elements, error) {
 			continue
 		}
 		if n := in.Elems(); n > maxExtents {
-			return nil, r.m.errorAt(r.m.Args[arg].at.sub("dims"), "%s has %d elements (shape %s); expressions read inputs of at most %d", in.Name, n, r.shape, maxExtents)
+			return nil, r.m.errorAt(r.m.Args[arg].at.sub("dims"),
+				"%s has %d elements (shape %s); expressions read inputs of at most %d", in.Name, n,
+				r.shape, maxExtents)
 		}
 		values, err := r.given(r.ctx, r.plan, in)
 		if err != nil {

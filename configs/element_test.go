@@ -76,13 +76,15 @@ func TestExtentsOfElements(t *testing.T) {
 		{probes.Dim3{0, 0, 0}, 0, 1, 5, 1}, {probes.Dim3{1, 0, 0}, 0, 0, 0, 1},
 		{probes.Dim3{0, 0, 1}, 5, 0, 0, 8}, {probes.Dim3{2, 0, 2}, 5, 1, 3, 15},
 	} {
-		got := fmt.Sprint(p.Position("first").At(c.block, 0), p.Work.Tiles.At(c.block, 0), s.ValidRows.At(c.block, 0), s.ValidCols.At(c.block, 0))
+		got := fmt.Sprint(p.Position("first").At(c.block, 0), p.Work.Tiles.At(c.block, 0),
+			s.ValidRows.At(c.block, 0), s.ValidCols.At(c.block, 0))
 		if want := fmt.Sprint(c.first, c.tiles, c.rows, c.valid); got != want {
 			t.Errorf("block %v: first, tiles, rows, columns are %s, want %s", c.block, got, want)
 		}
 	}
 	mask := m.Op.Params.Mask
-	if !mask.Visible(probes.Dim3{2, 0, 2}, 0, 0, 14) || mask.Visible(probes.Dim3{2, 0, 2}, 0, 0, 15) || mask.Visible(probes.Dim3{0, 0, 2}, 0, 3, 4) {
+	if !mask.Visible(probes.Dim3{2, 0, 2}, 0, 0, 14) || mask.Visible(probes.Dim3{2, 0, 2}, 0, 0, 15) ||
+		mask.Visible(probes.Dim3{0, 0, 2}, 0, 3, 4) {
 		t.Errorf("mask %+v", mask)
 	}
 	at := p.Stage("y").Capture.At[0]
@@ -114,8 +116,16 @@ func TestResolveFor(t *testing.T) {
 		cu   []int64
 		says string
 	}{
-		{[]int64{-3, 5, 9, 40}, `varlen.yaml:14: work.first: "cu[bz]" is -3; expected 0 to 2147483647 (shape B=3,T=40,L=48,D=8, bz = 0, cu[0] = -3)`},
-		{[]int64{0, 5, 9, 90}, `"first + query" is 41; expected 0 to 39 (shape B=3,T=40,L=48,D=8, bx = 2, bz = 2, cu[2] = 9)`},
+		{
+			[]int64{
+				-3, 5, 9, 40,
+			}, `varlen.yaml:14: work.first: "cu[bz]" is -3; expected 0 to 2147483647 (shape B=3,T=40,L=48,D=8, bz = 0, cu[0] = -3)`,
+		},
+		{
+			[]int64{
+				0, 5, 9, 90,
+			}, `"first + query" is 41; expected 0 to 39 (shape B=3,T=40,L=48,D=8, bx = 2, bz = 2, cu[2] = 9)`,
+		},
 	} {
 		_, err := sel.ResolveFor(t.Context(), shape, given(c.cu...))
 		var e *Error
@@ -124,7 +134,8 @@ func TestResolveFor(t *testing.T) {
 		}
 	}
 	broken := errors.New("no such array")
-	_, err = sel.ResolveFor(t.Context(), shape, func(context.Context, *probes.Plan, *probes.Input) ([]int64, error) { return nil, broken })
+	_, err = sel.ResolveFor(t.Context(), shape,
+		func(context.Context, *probes.Plan, *probes.Input) ([]int64, error) { return nil, broken })
 	if err != broken { //nolint:errorlint // it comes as it is
 		t.Errorf("an error of the inputs came as %v", err)
 	}
@@ -138,15 +149,21 @@ func TestElementMistakes(t *testing.T) {
 		{"first: cu[bz]", "first: cy[bz]", "work.first", "cy is no integer input (known: cu used)"},
 		{"first: cu[bz]", "first: cu[bz > 0]", "work.first", "a subscript takes numbers"},
 		{"first: cu[bz]", "first: cu[bz / 4]", "work.first", "a subscript is a whole number"},
-		{"first: cu[bz]", "first: cu[bz + 2]", "work.first", "cu has no element 4 of dimension 0: it has 0 to 3"},
+		{"first: cu[bz]", "first: cu[bz + 2]", "work.first",
+			"cu has no element 4 of dimension 0: it has 0 to 3"},
 		{"first: cu[bz]", "first: (1 + 2)[bz]", "work.first", "only an input has elements"},
 		{"M: 16", "M: \"cu[0]\"", "constants.M", "cu is no integer input (there are none)"},
-		{"constants: {M: 16, N: 16}", "constants: {M: 16, N: 16}\nrequires: [{that: \"cu[0] == 0\", say: x}]", "requires[0].that", "no integer input"},
-		{`dims: [M, N], valid: ["min(M, length - query)", "min(N`, `dims: [M, "used[0]"], valid: ["min(M, length - query)", "min(N`, "stages[1].dims[1]", "an element of used may not stand here"},
-		{`"key + c < used[bz]"`, `"key + c < used[bz + r]"`, "stages[2].op.mask", "by row or column; that takes a stage with the operator mask"},
+		{"constants: {M: 16, N: 16}", "constants: {M: 16, N: 16}\nrequires: [{that: \"cu[0] == 0\", say: x}]",
+			"requires[0].that", "no integer input"},
+		{`dims: [M, N], valid: ["min(M, length - query)", "min(N`,
+			`dims: [M, "used[0]"], valid: ["min(M, length - query)", "min(N`, "stages[1].dims[1]",
+			"an element of used may not stand here"},
+		{`"key + c < used[bz]"`, `"key + c < used[bz + r]"`, "stages[2].op.mask",
+			"by row or column; that takes a stage with the operator mask"},
 		{"fill: [0, 5, 5, T]", "fill: [0, 5, T]", "args[2].fill", "3 numbers for the 4 elements of cu"},
 		{"fill: [0, 5, 5, T]", "fill: [0, 5, 5, T / 3]", "args[2].fill[3]", "expected a whole number"},
-		{"fill: [0, 5, 5, T]", "fill: [0, 5, 5, 2 ** 40]", "args[2].fill[3]", "expected -2147483648 to 2147483647"},
+		{"fill: [0, 5, 5, T]", "fill: [0, 5, 5, 2 ** 40]", "args[2].fill[3]",
+			"expected -2147483648 to 2147483647"},
 		{"fill: [0, 5, 5, T]", "fill: []", "args[2].fill", "expected at least one element"},
 		{"fill: {each: 7 * i + 1}", "fill: {each: 7 * j + 1}", "args[3].fill.each", "unknown variable j"},
 		{"fill: {each: 7 * i + 1}", "fill: {each: kv}", "args[3].fill.each", "kv may not stand here"},
@@ -161,7 +178,9 @@ func TestElementMistakes(t *testing.T) {
 			t.Errorf("%s: %v", c.new, err)
 			continue
 		}
-		if !slices.ContainsFunc(all.List, func(e *Error) bool { return e.Field == c.field && strings.Contains(e.Msg, c.says) }) {
+		if !slices.ContainsFunc(all.List, func(e *Error) bool {
+			return e.Field == c.field && strings.Contains(e.Msg, c.says)
+		}) {
 			t.Errorf("%s:\n  got  %v\n  want %s, %q", c.new, err, c.field, c.says)
 		}
 	}
@@ -177,7 +196,8 @@ func TestElementsOfIterationsThatThereAreNot(t *testing.T) {
 	if _, err := sel.Resolve(sel.Manifest.Shapes[0].Shape); err != nil {
 		t.Fatal(err)
 	}
-	_, err := ParseManifest("varlen.yaml", []byte(strings.Replace(text, "[1, -1, -1, -1, -1, -1, 2", "[1, -1, -1, -1, -1, -1, -2", 1)))
+	_, err := ParseManifest("varlen.yaml",
+		[]byte(strings.Replace(text, "[1, -1, -1, -1, -1, -1, 2", "[1, -1, -1, -1, -1, -1, -2", 1)))
 	if err == nil || !strings.Contains(err.Error(), `"table[bz][kv]" is -2; expected 0 to 2147483647`) {
 		t.Errorf("an entry of the first iteration: %v", err)
 	}

@@ -50,7 +50,8 @@ func (v value) whole() (int64, bool) {
 	return int64(v.f), true
 }
 
-// eval computes an expression. A mistake (overflow, division by zero) is kept in the environment, the first one.
+// eval computes an expression. A mistake (overflow, division by zero) is kept in the
+// environment, the first one.
 type eval func(*env) value
 
 type env struct {
@@ -62,15 +63,22 @@ type env struct {
 	steps *int64
 }
 
-// widened is the environment with room for n more names, those of a scope that was cloned from the manifest's.
+// widened is the environment with room for n more names, those of a scope that was cloned
+// from the manifest's.
 func (e *env) widened(n int) *env {
-	return &env{vars: append(append([]value(nil), e.vars...), make([]value, n)...), work: e.work, steps: e.steps, elements: e.elements}
+	return &env{
+		vars: append(append([]value(nil), e.vars...), make([]value, n)...), work: e.work, steps: e.steps,
+		elements: e.elements,
+	}
 }
 
-// maxSteps is how many nodes of expressions are evaluated to load a manifest, and to resolve it for a shape: seconds.
+// maxSteps is how many nodes of expressions are evaluated to load a manifest, and to resolve it
+// for a shape: seconds.
 const maxSteps = 1 << 26
 
-var errSteps = fmt.Errorf("the manifest's expressions take more than %d steps to evaluate: simplify them, or name fewer variants and shapes", maxSteps)
+var errSteps = fmt.Errorf(
+	"the manifest's expressions take more than %d steps to evaluate: simplify them, or name fewer variants and shapes",
+	maxSteps)
 
 // count adds the cost of an evaluation to the counter.
 func (e *env) count(steps int64) {

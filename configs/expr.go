@@ -18,14 +18,16 @@ import (
 type class uint8
 
 const (
-	classFlag    class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
-	classConst                     // the manifest's constants
-	classShape                     // the shape's dimensions
-	classBlock                     // bx, by, bz
-	classTile                      // kv, and loops by name
-	classThread                    // of a capture from registers: warp, lane, and which cell of the instruction's registers
-	classCount                     // of a capture from registers: how often the instruction was executed before
-	classElement                   // the index of an argument's element, row and column of a cell
+	classFlag  class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
+	classConst                   // the manifest's constants
+	classShape                   // the shape's dimensions
+	classBlock                   // bx, by, bz
+	classTile                    // kv, and loops by name
+	// classThread: of a capture from registers: warp, lane, and which cell of the instruction's registers
+	classThread
+	// classCount: of a capture from registers: how often the instruction was executed before
+	classCount
+	classElement // the index of an argument's element, row and column of a cell
 
 	inFlags   = classFlag
 	inConst   = inFlags | classConst
@@ -84,7 +86,10 @@ const (
 )
 
 func newScope() *scope {
-	s := &scope{slots: map[string]int{}, classes: []class{0}, derived: map[int]*derived{}, inputs: map[string]integerInput{}}
+	s := &scope{
+		slots: map[string]int{}, classes: []class{0}, derived: map[int]*derived{},
+		inputs: map[string]integerInput{},
+	}
 	for _, n := range []string{"bx", "by", "bz"} {
 		s.add(n, classBlock)
 	}
@@ -198,7 +203,9 @@ func (r *reader) expr(at *yaml.Node, field string, sc *scope, allowed class) *Ex
 		return nil
 	}
 	if leadingZero.MatchString(n.Value) {
-		r.fail(at, field, "the expression %q has a number that begins with 0, which is octal to some and decimal to others; write 0o17 or 17", clip(n.Value))
+		r.fail(at, field,
+			"the expression %q has a number that begins with 0, which is octal to some and decimal to others; write 0o17 or 17",
+			clip(n.Value))
 		return nil
 	}
 	if r.ctx != nil && r.ctx.Err() != nil {
@@ -239,7 +246,8 @@ func (o *object) expr(key string, sc *scope, allowed class) *Expr {
 	return o.r.number(o.vals[key], o.field(key), sc, allowed)
 }
 
-// condition reads a key as an expression that holds or does not; a number holds if it is not 0. nil where absent or wrong.
+// condition reads a key as an expression that holds or does not; a number holds if it is not 0. nil
+// where absent or wrong.
 func (o *object) condition(key string, sc *scope, allowed class) *Expr {
 	if !o.has(key) {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// exprCompiler turns a syntax tree into closures over an environment. Only what a manifest needs is accepted: numbers,
-// known names, arithmetic, comparison, logic, the conditional operator and a few functions. Types are checked here: what is
-// true or false takes no part in arithmetic.
+// exprCompiler turns a syntax tree into closures over an environment. Only what a manifest needs is accepted:
+// numbers, known names, arithmetic, comparison, logic, the conditional operator and a few functions. Types
+// are checked here: what is true or false takes no part in arithmetic.
 type exprCompiler struct {
 	scope   *scope
 	allowed class
@@ -102,7 +102,8 @@ func (c *exprCompiler) variable(name string) term {
 		return c.fail("%s may not stand here; allowed are %s", name, c.scope.classText(c.allowed))
 	}
 	if c.within != "" && (slot == c.scope.cells[0] || slot == c.scope.cells[1]) {
-		return c.fail("an element of %s by row or column; that takes a stage with the operator mask", c.within)
+		return c.fail("an element of %s by row or column; that takes a stage with the operator mask",
+			c.within)
 	}
 	if d := c.scope.derived[slot]; d != nil {
 		c.nodes += d.cost

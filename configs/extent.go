@@ -7,9 +7,9 @@ import (
 	"tilescope/probes"
 )
 
-// extent evaluates an expression for every block and kv tile that it depends on, and only those: a value that mentions
-// bx alone costs grid.x evaluations. With corners only the ends of each axis are evaluated, and the result is good for
-// its errors and its largest value, nothing else. nil is the constant def.
+// extent evaluates an expression for every block and kv tile that it depends on, and only those: a value that
+// mentions bx alone costs grid.x evaluations. With corners only the ends of each axis are evaluated, and the
+// result is good for its errors and its largest value, nothing else. nil is the constant def.
 func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent, error) {
 	if x == nil {
 		return probes.Fixed(def), nil
@@ -34,8 +34,9 @@ func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent
 	return r.fill(x, dims, make([]int, 0, total), lo, hi)
 }
 
-// idle reports whether no block at a point of an extent's axes has the iteration there: a position in it, or an element that an input
-// has for it, may be anything. Where only corners are evaluated, the number of iterations between them is not there to ask.
+// idle reports whether no block at a point of an extent's axes has the iteration there: a position in it, or
+// an element that an input has for it, may be anything. Where only corners are evaluated, the number of
+// iterations between them is not there to ask.
 func (r *resolver) idle(x *Expr, kv int) bool {
 	tiles := r.plan.Work.Tiles
 	if !x.uses[3] || tiles.Values == nil {
@@ -164,21 +165,26 @@ func (r *resolver) iterations(out *probes.Work) (err error) {
 		return err
 	}
 	if most := largest(out.Tiles); most == 0 && !tiles.reads && (!r.corners || tiles.uses == [4]bool{}) {
-		return tiles.fail("%q is 0 in every block (shape %s): no kv tile would be computed; expected at least 1", clip(tiles.Text), r.shape)
+		return tiles.fail(
+			"%q is 0 in every block (shape %s): no kv tile would be computed; expected at least 1",
+			clip(tiles.Text), r.shape)
 	}
 	out.MaxTiles = max(1, largest(out.Tiles))
 	if out.MaxTiles > maxKVTiles {
-		return tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(tiles.Text), out.MaxTiles, r.shape, maxKVTiles)
+		return tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(tiles.Text),
+			out.MaxTiles, r.shape, maxKVTiles)
 	}
 	return nil
 }
 
-// keys refuses iterations that begin where the one before them does, on an axis of which each has its own part by convention.
+// keys refuses iterations that begin where the one before them does, on an axis of which each has its own
+// part by convention.
 func (r *resolver) keys(out *probes.Work) error {
 	for _, a := range conventions().Axes {
 		x := r.work.At[a.From]
 		most, ok := r.shape.Extent(a.Of)
-		if x == nil || !ok || conventions().Positions[a.From] != "" || r.corners && x.uses != [4]bool{} { // the values between the corners are not there
+		// the values between the corners are not there
+		if x == nil || !ok || conventions().Positions[a.From] != "" || r.corners && x.uses != [4]bool{} {
 			continue
 		}
 		first := r.plan.Position(a.From)
@@ -190,7 +196,9 @@ func (r *resolver) keys(out *probes.Work) error {
 					break
 				}
 				if k := first.At(block, kv); k == first.At(block, kv+1) && k < most {
-					return x.fail("%q is %d for kv tiles %d and %d of block %s (shape %s): each tile has keys of its own, counted from kv", clip(x.Text), k, kv, kv+1, block, r.shape)
+					return x.fail(
+						"%q is %d for kv tiles %d and %d of block %s (shape %s): each tile has keys of its own, counted from kv",
+						clip(x.Text), k, kv, kv+1, block, r.shape)
 				}
 			}
 		}
@@ -222,7 +230,9 @@ func (r *resolver) stages() error {
 		r.entries[s.Stage] = s
 		r.plan.Stages = append(r.plan.Stages, sp)
 		if missing := s.From.Without(present); missing != nil {
-			return r.m.errorAt(s.at, "stage %s is computed from a stage that this build does not have; its when: excludes it", s.Stage)
+			return r.m.errorAt(s.at,
+				"stage %s is computed from a stage that this build does not have; its when: excludes it",
+				s.Stage)
 		}
 	}
 	r.undeclared()
@@ -231,8 +241,8 @@ func (r *resolver) stages() error {
 	return nil
 }
 
-// undeclared adds the stages that others are computed from and that this build does not have, as far as they are defined: by
-// another entry of the manifest, or by convention.
+// undeclared adds the stages that others are computed from and that this build does not have, as far as they
+// are defined: by another entry of the manifest, or by convention.
 func (r *resolver) undeclared() {
 	var add func(probes.StageSet)
 	add = func(of probes.StageSet) {
@@ -242,7 +252,8 @@ func (r *resolver) undeclared() {
 			}
 			d := r.m.definition(s)
 			r.plan.Undeclared = append(r.plan.Undeclared, probes.StagePlan{
-				Stage: s, Slot: r.m.slot(s), Phase: d.Phase, Axes: d.Axes, Help: d.Help, Operands: d.Of, Loaded: len(d.Of) == 0, Rows: 1, Cols: 1, PerTile: d.Phase == probes.PhaseEach,
+				Stage: s, Slot: r.m.slot(s), Phase: d.Phase, Axes: d.Axes, Help: d.Help, Operands: d.Of,
+				Loaded: len(d.Of) == 0, Rows: 1, Cols: 1, PerTile: d.Phase == probes.PhaseEach,
 			})
 			add(d.Of)
 		}
@@ -271,7 +282,9 @@ func (r *resolver) gate() {
 	if g == nil {
 		g = &Gate{Name: r.sel.Gate}
 	}
-	r.plan.Gate = probes.GatePlan{Name: g.Name, Define: g.Define, Judged: g.Judged, Injected: g.Injected, Uniform: g.Uniform}
+	r.plan.Gate = probes.GatePlan{
+		Name: g.Name, Define: g.Define, Judged: g.Judged, Injected: g.Injected, Uniform: g.Uniform,
+	}
 	if g.Name == probes.GateNone {
 		for i := range r.plan.Stages {
 			r.plan.Gate.Judged = r.plan.Gate.Judged.Union(probes.StagesOf(r.plan.Stages[i].Stage))
@@ -289,8 +302,9 @@ func (r *resolver) kvTiles(perTile bool) int {
 
 func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 	sp := probes.StagePlan{
-		Stage: s.Stage, Slot: r.m.slot(s.Stage), Phase: s.Phase, Axes: s.Axes, Help: s.Help, Operands: s.Of, Loaded: len(s.Of) == 0,
-		DType: s.DType, PerTile: s.PerTile, Outside: s.Outside, Meaning: s.Meaning, From: s.From,
+		Stage: s.Stage, Slot: r.m.slot(s.Stage), Phase: s.Phase, Axes: s.Axes, Help: s.Help, Operands: s.Of,
+		Loaded: len(s.Of) == 0,
+		DType:  s.DType, PerTile: s.PerTile, Outside: s.Outside, Meaning: s.Meaning, From: s.From,
 		Capture: s.Capture, Array: s.Array, Transposed: s.Transposed,
 		Compute: probes.Compute{Acc: s.DType, Split: 1},
 	}
@@ -363,11 +377,14 @@ func (r *resolver) fits(s *Stage, sp *probes.StagePlan) error {
 			}
 			found = true
 			if need := sp.Rows * sp.Cols * sp.DType.Size(); a.Bytes < need {
-				return r.m.errorAt(s.at, "stage %s is %d bytes, but its array %s has %d", s.Stage, need, name, a.Bytes)
+				return r.m.errorAt(s.at, "stage %s is %d bytes, but its array %s has %d", s.Stage, need,
+					name, a.Bytes)
 			}
 		}
 		if !found {
-			return r.m.errorAt(s.at, "stage %s lies in %s, an array that this build does not have; its when: excludes it", s.Stage, name)
+			return r.m.errorAt(s.at,
+				"stage %s lies in %s, an array that this build does not have; its when: excludes it",
+				s.Stage, name)
 		}
 	}
 	return nil

@@ -28,7 +28,9 @@ func (l *FileLaunch) Manifest() (*Manifest, error) {
 	if ext := filepath.Ext(base); ext == ".ptx" || ext == ".tsl" {
 		key = "ptx"
 	}
-	text := fmt.Sprintf("schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d}\nargs: []\n", Schema,
+	text := fmt.Sprintf(
+		"schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d}\nargs: []\n",
+		Schema,
 		"_"+unnamed.ReplaceAllString(base, "_"), key, base, extents(l.Grid), extents(l.Block), l.Shared)
 	m, err := ParseManifest(l.File, []byte(text))
 	if err != nil {
@@ -47,7 +49,8 @@ func (l *FileLaunch) Manifest() (*Manifest, error) {
 // extents writes a list of three numbers.
 func extents(d probes.Dim3) string { return fmt.Sprintf("[%d, %d, %d]", d[0], d[1], d[2]) }
 
-// Adopt makes a manifest a target of the catalogue, under the name of its file, in place of one of that name before.
+// Adopt makes a manifest a target of the catalogue, under the name of its file, in place of one
+// of that name before.
 func (c *Catalogue) Adopt(m *Manifest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 
 // fillKinds are what an argument may hold before the launch, by their names in manifests.
 var fillKinds = map[string]probes.FillKind{
-	"randn": probes.FillRandn, "rand": probes.FillRand, "zeros": probes.FillZeros, "ones": probes.FillOnes, "iota": probes.FillIota,
-	"computed": probes.FillComputed, "nan": probes.FillNaN, "inf": probes.FillInf, "-inf": probes.FillNegInf, "unwritten": probes.FillUnwritten,
+	"randn": probes.FillRandn, "rand": probes.FillRand, "zeros": probes.FillZeros, "ones": probes.FillOnes,
+	"iota": probes.FillIota, "computed": probes.FillComputed, "nan": probes.FillNaN, "inf": probes.FillInf,
+	"-inf": probes.FillNegInf, "unwritten": probes.FillUnwritten,
 }
 
 var randInt = regexp.MustCompile(`^randint\((.+)\)$`)
@@ -20,10 +21,12 @@ var randInt = regexp.MustCompile(`^randint\((.+)\)$`)
 // elementName is the index of an element, row-major, in the expression of a fill.
 const elementName = "i"
 
-// fill reads what an argument holds before the launch: a name of fillKinds, randint(LO, HI), a list of numbers, or {each: EXPRESSION}.
+// fill reads what an argument holds before the launch: a name of fillKinds, randint(LO, HI), a list of
+// numbers, or {each: EXPRESSION}.
 func (p *manifestParser) fill(a *object, arg *Arg) {
 	if arg.Role != probes.RoleInput && arg.Role != probes.RoleInOut {
-		a.fail("fill", "only role: input and inout are filled; an output and scratch memory are not written before the launch")
+		a.fail("fill",
+			"only role: input and inout are filled; an output and scratch memory are not written before the launch")
 		return
 	}
 	if !a.has("fill") {
@@ -47,8 +50,10 @@ func (p *manifestParser) fill(a *object, arg *Arg) {
 		arg.Fill.Kind = kind
 		switch {
 		case kind == probes.FillUnwritten && arg.Role == probes.RoleInput:
-			a.fail("fill", "an input is written before the launch; expected role: inout for memory that may be read and written")
-		case kind == probes.FillComputed && (arg.Role != probes.RoleInput || arg.DType != 0 && !arg.DType.Float()):
+			a.fail("fill",
+				"an input is written before the launch; expected role: inout for memory that may be read and written")
+		case kind == probes.FillComputed &&
+			(arg.Role != probes.RoleInput || arg.DType != 0 && !arg.DType.Float()):
 			a.fail("fill", "what is computed is an input of a floating-point type")
 		case kind >= probes.FillNaN && kind <= probes.FillNegInf && arg.DType != 0 && !arg.DType.Float():
 			a.fail("fill", "%s has no value %s", arg.DType, text)
@@ -137,7 +142,9 @@ func (r *resolver) filled(a Arg, elems int) (out probes.Fill, err error) {
 // listed evaluates the numbers of a list, or one for each element.
 func (r *resolver) listed(a Arg, elems int) ([]float64, error) {
 	if elems > maxExtents {
-		return nil, r.m.errorAt(a.at.sub("fill"), "%s has %d elements (shape %s); at most %d are computed from an expression", a.Name, elems, r.shape, maxExtents)
+		return nil, r.m.errorAt(a.at.sub("fill"),
+			"%s has %d elements (shape %s); at most %d are computed from an expression", a.Name, elems,
+			r.shape, maxExtents)
 	}
 	out := make([]float64, 0, elems)
 	if f := a.Fill; f.Each != nil {
@@ -158,7 +165,8 @@ func (r *resolver) listed(a Arg, elems int) ([]float64, error) {
 		return out, nil
 	}
 	if n := len(a.Fill.List); n != elems {
-		return nil, r.m.errorAt(a.at.sub("fill"), "%d numbers for the %d elements of %s (shape %s)", n, elems, a.Name, r.shape)
+		return nil, r.m.errorAt(a.at.sub("fill"), "%d numbers for the %d elements of %s (shape %s)", n, elems,
+			a.Name, r.shape)
 	}
 	for _, x := range a.Fill.List {
 		v, err := r.element(x, a.DType)

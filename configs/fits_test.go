@@ -29,7 +29,8 @@ stages:
 shapes: {validation: [1, 2, 64, 64]}
 `
 
-// Every extent is checked against its uses when a manifest is loaded: line and field of the mistake are named.
+// Every extent is checked against its uses when a manifest is loaded: line and field of
+// the mistake are named.
 func TestExtentsAreHeldToTheirUses(t *testing.T) {
 	if _, err := ParseManifest("k.yaml", []byte(usesManifest)); err != nil {
 		t.Fatal(err)
@@ -41,25 +42,33 @@ func TestExtentsAreHeldToTheirUses(t *testing.T) {
 		says     string
 	}{
 		{11, "dims: [B, H, S, D]", "dims: [B, H, S - 1, D]", "args[3].dims", "8064 elements"},
-		{11, "dims: [B, H, S, D]", "dims: [B, H, S, 2 * D]", "args[3].dims", "16384 elements; tensor O is [1 2 64 64], 8192"},
+		{11, "dims: [B, H, S, D]", "dims: [B, H, S, 2 * D]", "args[3].dims",
+			"16384 elements; tensor O is [1 2 64 64], 8192"},
 		{11, "dims: [B, H, S, D]", "dims: [B, S, H * D]", "args[3].dims", "tensor O is [1 2 64 64]"},
 		{8, "dims: [B, H, S, D]", "dims: [B, S, D, H]", "", ""},
 		{8, "dims: [B, H, S, D]", "dims: [B * H, S, D]", "", ""},
 		{8, "dims: [B, H, S, D]", "dims: [B, H, D, D]", "", ""},
 		{8, "dims: [B, H, S, D]", "dims: [B, H, D, S]", "", ""},
-		{8, "dims: [B, H, S, D]", "dims: [B, H, S, D], strides: [H * S * D, S * D, D, 0]", "args[0].strides[3]", "expected 1 to"},
-		{8, "dims: [B, H, S, D]", "dims: [B, H, S, D], strides: [H * S * D, S * D, D - 1, 1]", "args[0].strides", "elements lie over each other, dimension 2 is 63 apart and those within it take 64"},
-		{8, "dims: [B, H, S, D]", "dims: [B, H, S, D], strides: [1, 1]", "args[0].strides", "expected 4 elements, found 2"},
+		{8, "dims: [B, H, S, D]", "dims: [B, H, S, D], strides: [H * S * D, S * D, D, 0]",
+			"args[0].strides[3]", "expected 1 to"},
+		{8, "dims: [B, H, S, D]", "dims: [B, H, S, D], strides: [H * S * D, S * D, D - 1, 1]",
+			"args[0].strides",
+			"elements lie over each other, dimension 2 is 63 apart and those within it take 64"},
+		{8, "dims: [B, H, S, D]", "dims: [B, H, S, D], strides: [1, 1]", "args[0].strides",
+			"expected 4 elements, found 2"},
 		{11, "dims: [B, H, S, D]", "dims: [1]", "args[3].dims", "1 elements"},
 		{11, `type: "f16*"`, `type: "i32*"`, "args[3].type", "floating-point"},
 		{8, "dims: [B, H, S, D]", "dims: [B, H, S]", "args[0].dims", "128 elements"},
-		{9, `type: "f16*", dims: [B, H, S, D], role: input`, `type: "i32*", dims: [B, H, S, D], fill: ones, role: output`, "args[1].fill", "only role: input"},
+		{9, `type: "f16*", dims: [B, H, S, D], role: input`,
+			`type: "i32*", dims: [B, H, S, D], fill: ones, role: output`, "args[1].fill", "only role: input"},
 		{9, "tensor: K", "tensor: Ks", "args[1].type", "f32*"},
 		{18, "dtype: f16", "dtype: f32", "stages[2].dtype", "O is f32, but argument O"},
-		{18, "dims: [BR, D]", "dims: [BR, 65]", "stages[2].dims", "65 columns, which disagrees with the 64 of the shape's D"},
+		{18, "dims: [BR, D]", "dims: [BR, 65]", "stages[2].dims",
+			"65 columns, which disagrees with the 64 of the shape's D"},
 		{18, "dims: [BR, D]", "dims: [16, D]", "stages[2].", "expected"},
 		{17, "dims: [BR, 1]", "dims: [BR, 2]", "stages[1].dims", "2 columns"},
-		{17, "dims: [BR, 1], valid: [BR", "dims: [8, 1], valid: [8", "stages[1].dims", "disagrees with the 32 of stage S"},
+		{17, "dims: [BR, 1], valid: [BR", "dims: [8, 1], valid: [8", "stages[1].dims",
+			"disagrees with the 32 of stage S"},
 		{17, "capture: probe", "capture: {output: O}", "stages[1].capture", "once a block"},
 		{16, "dims: [BR, BC], valid: [BR, BC]", "dims: [BR, 21], valid: [BR, 21]", "stages[0]", "array sS"},
 		{16, "dtype: f32", "dtype: f16", "stages[0].dtype", "its array sS is f32"},
@@ -89,7 +98,9 @@ func TestExtentsAreHeldToTheirUses(t *testing.T) {
 		if c.line == 14 {
 			at = 16 // the array is too small for the stage
 		}
-		if c.field != "" && (first.Line != at || !strings.HasPrefix(first.Field, c.field) || !strings.Contains(fmt.Sprint(err), c.says)) {
+		if c.field != "" &&
+			(first.Line != at || !strings.HasPrefix(first.Field, c.field) ||
+				!strings.Contains(fmt.Sprint(err), c.says)) {
 			t.Errorf("%s:\n  got  %v\n  want line %d, %s, %q", c.new, err, at, c.field, c.says)
 		}
 	}

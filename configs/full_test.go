@@ -45,13 +45,15 @@ func TestFullManifest(t *testing.T) {
 		t.Errorf("source path %q, want %q", got, want)
 	}
 	p := resolved(t, m, "", nil, "wide")
-	if p.DynShared != 12288 || p.Consts["BUFFERS"] != 2 || p.Consts["KEYS"] != 64 || p.Consts["UNROLL"] != 2 || p.Consts["USE_FUSED"] != 1 {
+	if p.DynShared != 12288 || p.Consts["BUFFERS"] != 2 || p.Consts["KEYS"] != 64 ||
+		p.Consts["UNROLL"] != 2 || p.Consts["USE_FUSED"] != 1 {
 		t.Errorf("shared %d, constants %v", p.DynShared, p.Consts)
 	}
 	if want := float64(float32(2 / math.Sqrt(128))); p.Scale != want {
 		t.Errorf("scale %v, want %v", p.Scale, want)
 	}
-	if p.Args[4].Role != probes.RoleNone || p.Args[5].Bits != 0xffffffff || p.Args[6].Bits != math.Float64bits(0.5) {
+	if p.Args[4].Role != probes.RoleNone || p.Args[5].Bits != 0xffffffff ||
+		p.Args[6].Bits != math.Float64bits(0.5) {
 		t.Errorf("arguments %+v", p.Args[4:])
 	}
 	if p.Quant != nil {
@@ -67,11 +69,14 @@ func TestFullManifest(t *testing.T) {
 	for _, a := range p.Shared {
 		names = append(names, a.Name)
 	}
-	if !slices.Equal(names, []string{"sS", "sK", "m_smem"}) || p.Shared[1].Offset != 4096 || p.Shared[1].Within != "smem" || p.Shared[1].Bytes != 4096 {
+	if !slices.Equal(names, []string{"sS", "sK", "m_smem"}) || p.Shared[1].Offset != 4096 ||
+		p.Shared[1].Within != "smem" || p.Shared[1].Bytes != 4096 {
 		t.Errorf("shared %+v", p.Shared)
 	}
 	s := p.Stage("S")
-	if !reflect.DeepEqual(s.Capture, probes.Capture{Kind: probes.CaptureShared, Shared: "sS", AtBarrier: 2, TileLine: 40}) || !s.Transposed || s.Outside != probes.OutsideNegInf {
+	if !reflect.DeepEqual(s.Capture, probes.Capture{
+		Kind: probes.CaptureShared, Shared: "sS", AtBarrier: 2, TileLine: 40,
+	}) || !s.Transposed || s.Outside != probes.OutsideNegInf {
 		t.Errorf("S %+v", s)
 	}
 	if got := s.ValidCols.At(probes.Dim3{2, 0, 0}, 2); got != 1 {
@@ -89,7 +94,8 @@ func TestFullManifest(t *testing.T) {
 func TestConditionalStage(t *testing.T) {
 	p := resolved(t, full(t), "three", nil, "tiny")
 	s := p.Stage("S")
-	if s.DType != probes.F32 || s.Capture.Kind != probes.CaptureFrag || s.Compute.Split != 2 || len(p.Stages) != 3 {
+	if s.DType != probes.F32 || s.Capture.Kind != probes.CaptureFrag || s.Compute.Split != 2 ||
+		len(p.Stages) != 3 {
 		t.Errorf("S under USE_THREE: %+v of %d stages", s, len(p.Stages))
 	}
 }
@@ -97,7 +103,8 @@ func TestConditionalStage(t *testing.T) {
 func TestFaultChangesTheWork(t *testing.T) {
 	m := full(t)
 	p := resolved(t, m, "broken", nil, "tiny")
-	if p.Position("hidden_rows").At(probes.Dim3{}, 0) != 1 || p.Position("first_key").At(probes.Dim3{}, 0) != 32 {
+	if p.Position("hidden_rows").At(probes.Dim3{}, 0) != 1 ||
+		p.Position("first_key").At(probes.Dim3{}, 0) != 32 {
 		t.Errorf("hidden %+v from %+v", p.Position("hidden_rows"), p.Position("first_key"))
 	}
 	s, err := m.Select("broken", nil, []string{"skip"}, probes.GateNone)
@@ -141,9 +148,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"requires", "base", map[string]string{"USE_THREE": ""}, "flag USE_THREE requires USE_FUSED"},
 		{"conflicts", "three", map[string]string{"UNROLL": "4"}, "flag USE_THREE conflicts with UNROLL > 2"},
-		{"gate", "base", map[string]string{"DEBUG_SOFTMAX_ONLY": "1"}, "no gate softmax (it has: none qk pv)"},
+		{"gate", "base", map[string]string{"DEBUG_SOFTMAX_ONLY": "1"},
+			"no gate softmax (it has: none qk pv)"},
 	} {
-		if _, err := m.Select(x.variant, x.set, nil, probes.GateNone); err == nil || !strings.Contains(err.Error(), x.want) {
+		if _, err := m.Select(x.variant, x.set, nil, probes.GateNone); err == nil ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}
 	}
@@ -155,7 +164,10 @@ func TestRefusals(t *testing.T) {
 		shape probes.Shape
 		want  string
 	}{
-		{probes.Listed(1, 1, 32, 64), "fault skip can do nothing on shape 1,1,32,64: it needs S > TILE; try --shape tiny"},
+		{
+			probes.Listed(1, 1, 32, 64),
+			"fault skip can do nothing on shape 1,1,32,64: it needs S > TILE; try --shape tiny",
+		},
 		{probes.Listed(1, 1, 64, 32), "D is 64 or 128 (it requires D == 64 || D == 128)"},
 		{probes.Listed(1, 4096, 1<<30, 64), "its arguments would take 2 PiB, and the limit is 256 GiB"},
 		{probes.Listed(math.MaxInt32, math.MaxInt32, math.MaxInt32, 64), "and the limit is 256 GiB"},
@@ -167,7 +179,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.shape, err, x.want)
 		}
 	}
-	if _, err := s.Resolve(probes.Listed(1, 100000, 64, 64)); err == nil || !strings.Contains(err.Error(), `full.yaml:11: launch.grid[1]: "H" is 100000; expected 1 to 65535`) {
+	if _, err := s.Resolve(probes.Listed(1, 100000, 64, 64)); err == nil ||
+		!strings.Contains(err.Error(), `full.yaml:11: launch.grid[1]: "H" is 100000; expected 1 to 65535`) {
 		t.Errorf("a grid of 100000 rows: %v", err)
 	}
 }
@@ -216,7 +229,8 @@ func TestFiveMistakes(t *testing.T) {
 	}
 }
 
-// TestMistakes edits the full manifest, one mistake at a time: each must be reported on the line that was edited.
+// TestMistakes edits the full manifest, one mistake at a time: each must be reported on the
+// line that was edited.
 func TestMistakes(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "full.yaml"))
 	if err != nil {
@@ -242,7 +256,8 @@ func TestMistakes(t *testing.T) {
 		{"grid: [ceil_div(S, TILE), H, B]", "grid: [len(S), H, B]", "unknown function len"},
 		{"grid: [ceil_div(S, TILE), H, B]", "grid: ['\"x\"', H, B]", "only numbers, names"},
 		{"grid: [ceil_div(S, TILE), H, B]", "grid: seven", "expected a list, found \"seven\""},
-		{"output: {max_abs: 0.05}", "performance: [{min_speedup: 1.1}, {when: S > TILE, min_speedup: 1.2}]", "performance[1]: is never reached"},
+		{"output: {max_abs: 0.05}", "performance: [{min_speedup: 1.1}, {when: S > TILE, min_speedup: 1.2}]",
+			"performance[1]: is never reached"},
 		{"output: {max_abs: 0.05}", "performance: {min_speedup: -1}", "expected a number from 0 on"},
 		{"role: scratch", "role: scrtch", "is none of input, output, inout, scratch"},
 		{"value: -1}", "dims: [1]}", "value: missing"},
@@ -262,7 +277,8 @@ func TestMistakes(t *testing.T) {
 		{"name: UNROLL, values", "name: USE_FUSED, values", "the name USE_FUSED is already taken"},
 		{"name: UNROLL, values", "name: DEBUG_QK_ONLY, values", "is a gate"},
 		{"three: {USE_FUSED: 1, USE_THREE: 1}", "three: {USE_THREE: 1}", "flag USE_THREE requires USE_FUSED"},
-		{"three: {USE_FUSED: 1, USE_THREE: 1}", "three: {USE_FUSED: 2, USE_THREE: 1}", "2 is none of the flag's values"},
+		{"three: {USE_FUSED: 1, USE_THREE: 1}", "three: {USE_FUSED: 2, USE_THREE: 1}",
+			"2 is none of the flag's values"},
 		{"  base: {}", "  fused: {}", "given twice"},
 		{"faults: [skip], help", "faults: [skp], help", "did you mean skip?"},
 		{"{flags: {USE_FUSED: 1}, faults", "{flags: {USE_FUSED: 0}, faults", "needs USE_FUSED=1"},

@@ -10,8 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// FuzzLoad: any text gives a manifest or located mistakes, and a manifest that was accepted can be selected and
-// resolved without a crash.
+// FuzzLoad: any text gives a manifest or located mistakes, and a manifest that was accepted can be selected
+// and resolved without a crash.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"kernels/*.yaml", "testdata/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -26,7 +26,10 @@ func FuzzLoad(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	for _, s := range []string{"", "a: &a [*a]", "{", "- 1", "stages: [{name: S}]\nstages: 3", "\x00", "? [a]\n: b", "args: [max(1, 2]"} {
+	for _, s := range []string{
+		"", "a: &a [*a]", "{", "- 1", "stages: [{name: S}]\nstages: 3", "\x00", "? [a]\n: b",
+		"args: [max(1, 2]",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -49,10 +52,15 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzConfig: any text of a tilescope.yaml gives a configuration in which every key has a value, or located mistakes.
+// FuzzConfig: any text of a tilescope.yaml gives a configuration in which every key has a value,
+// or located mistakes.
 func FuzzConfig(f *testing.F) {
 	f.Add(defaultText)
-	for _, s := range []string{"", "# nothing", "target: stage2\nfaults: [p-stale-m]\nflags: {USE_CP_ASYNC: true}", "memory: {max: 8GiB}", "memory:\n  max: -1", "timeout: 1s\ntimeout: 2s", "a: &a [*a]", "schedule: random:3:latest", "capture: 3", "seed: 1e400", "{", "\x00"} {
+	for _, s := range []string{
+		"", "# nothing", "target: stage2\nfaults: [p-stale-m]\nflags: {USE_CP_ASYNC: true}",
+		"memory: {max: 8GiB}", "memory:\n  max: -1", "timeout: 1s\ntimeout: 2s", "a: &a [*a]",
+		"schedule: random:3:latest", "capture: 3", "seed: 1e400", "{", "\x00",
+	} {
 		f.Add([]byte(s))
 	}
 	base, errs := parseLayer(f.Context(), "default", "default.yaml", defaultText)
@@ -75,15 +83,21 @@ func FuzzConfig(f *testing.F) {
 				t.Fatalf("%s has no value", k.name)
 			}
 		}
-		if c := typed(v, LoadOptions{Dir: "/work", CacheDir: "/cache"}); c.Timeout < 0 || c.Repeat < 0 || c.CaptureMax < 0 || c.CacheMax < 0 || c.Device < 0 {
+		if c := typed(v, LoadOptions{Dir: "/work", CacheDir: "/cache"}); c.Timeout < 0 || c.Repeat < 0 ||
+			c.CaptureMax < 0 || c.CacheMax < 0 || c.Device < 0 {
 			t.Fatalf("a negative limit was accepted: %+v", c)
 		}
 	})
 }
 
-// FuzzExpression: any text of an expression is refused with a reason, or has one value, the same each time: a finite number or a mistake.
+// FuzzExpression: any text of an expression is refused with a reason, or has one value, the same each time: a
+// finite number or a mistake.
 func FuzzExpression(f *testing.F) {
-	for _, s := range []string{"1 + 2 * 3", "ceil_div(S, 32)", "ON ? min(S, D) : 2 ** bx", "1 / sqrt(D) - 0x20 % 7", "not OFF && S >= 49", "9223372036854775807 * -1", "round(-2.5) // c", "(((1", "let a = 1; a", "\"\"", "pow(10, 308) * 1e308"} {
+	for _, s := range []string{
+		"1 + 2 * 3", "ceil_div(S, 32)", "ON ? min(S, D) : 2 ** bx", "1 / sqrt(D) - 0x20 % 7",
+		"not OFF && S >= 49", "9223372036854775807 * -1", "round(-2.5) // c", "(((1", "let a = 1; a", "\"\"",
+		"pow(10, 308) * 1e308",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -2,7 +2,8 @@ package configs
 
 import "testing"
 
-// TestGuesses: a mark belongs to the entry that it stands behind, over several lines too; within a text it is none.
+// TestGuesses: a mark belongs to the entry that it stands behind, over several lines too;
+// within a text it is none.
 func TestGuesses(t *testing.T) {
 	m, err := ParseManifest("k.yaml", []byte(`schema: tilescope.kernel/1
 name: k

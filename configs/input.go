@@ -9,7 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// inputs resolves the tensors that the launch reads: extents, what they hold, and which argument has the scales of a quantised one.
+// inputs resolves the tensors that the launch reads: extents, what they hold, and which argument has the
+// scales of a quantised one.
 func (r *resolver) inputs(limit float64) error {
 	total := 0.0
 	for i, a := range r.m.Args {
@@ -44,13 +45,16 @@ func (r *resolver) inputs(limit float64) error {
 		r.plan.Inputs = append(r.plan.Inputs, in)
 	}
 	if len(r.m.Stages) > 0 && total > limit {
-		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(total), Bytes(limit))}
+		return &ShapeError{
+			Kernel: r.m.Name, Shape: r.shape,
+			Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(total), Bytes(limit)),
+		}
 	}
 	return nil
 }
 
-// loadsItself reports whether the manifest says itself where the stages that load a tensor are in it. Then its dimensions are the
-// argument's, else those of the convention, by whose operators it is loaded.
+// loadsItself reports whether the manifest says itself where the stages that load a tensor are in it. Then
+// its dimensions are the argument's, else those of the convention, by whose operators it is loaded.
 func (m *Manifest) loadsItself(tensor string) bool {
 	for i := range m.Stages {
 		if o := m.Stages[i].op; o != nil && o.loads(tensor) {
@@ -76,15 +80,21 @@ func (r *resolver) conventionalDims(c *conventionalTensor) ([]int, error) {
 	for i, name := range c.Dims {
 		n, ok := r.shape.Extent(name)
 		if !ok {
-			return nil, &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("tensor %s is %v by convention; name it otherwise, or load it with an op of its own", c.Name, c.Dims)}
+			return nil, &ShapeError{
+				Kernel: r.m.Name, Shape: r.shape,
+				Say: fmt.Sprintf(
+					"tensor %s is %v by convention; name it otherwise, or load it with an op of its own",
+					c.Name, c.Dims),
+			}
 		}
 		out[i] = n
 	}
 	return out, nil
 }
 
-// conventionalOrder is which of a conventional tensor's dimensions each of an argument's is, where the argument names them all in another
-// order ([B, S, H, D]); nil: it has the convention's order, or dimensions of its own.
+// conventionalOrder is which of a conventional tensor's dimensions each of an argument's is, where the
+// argument names them all in another order ([B, S, H, D]); nil: it has the convention's order, or
+// dimensions of its own.
 func conventionalOrder(a Arg, c *conventionalTensor) []int {
 	out, same := make([]int, len(a.Dims)), true
 	for d, x := range a.Dims {
@@ -129,7 +139,8 @@ func (r *resolver) placed(s *Stage, sp *probes.StagePlan) error {
 		}
 	}
 	if n := len(c.Dims); n != len(s.output.at) || s.output.rows >= n || s.output.cols >= n {
-		return r.m.errorAt(field, "a position of %d dimensions, rows along %d and columns along %d; argument %s has %d dimensions, numbered from 0",
+		return r.m.errorAt(field,
+			"a position of %d dimensions, rows along %d and columns along %d; argument %s has %d dimensions, numbered from 0",
 			len(s.output.at), s.output.rows, s.output.cols, c.Output, n)
 	}
 	return r.place(sp, s.output, field)
@@ -139,7 +150,8 @@ func (r *resolver) placed(s *Stage, sp *probes.StagePlan) error {
 func (r *resolver) place(sp *probes.StagePlan, at *placement, field place) error {
 	c := &sp.Capture
 	if at.cols < 0 && sp.Cols != 1 {
-		return r.m.errorAt(field, "a tile of %d columns needs cols:, the dimension of %s that they run along", sp.Cols, c.Output)
+		return r.m.errorAt(field, "a tile of %d columns needs cols:, the dimension of %s that they run along",
+			sp.Cols, c.Output)
 	}
 	c.Rows, c.Cols = at.rows, at.cols
 	for d, x := range at.at {
@@ -159,19 +171,22 @@ func (r *resolver) place(sp *probes.StagePlan, at *placement, field place) error
 	return nil
 }
 
-// begins refuses tiles with valid cells that begin outside a dimension of n; those without any are taken to begin inside.
+// begins refuses tiles with valid cells that begin outside a dimension of n; those without any are
+// taken to begin inside.
 func (r *resolver) begins(x *Expr, sp *probes.StagePlan, at *probes.Extent, n int) error {
 	for i := range r.plan.Grid.Count() {
 		block := r.plan.Grid.At(i)
 		for kv := range r.kvTiles(sp.PerTile) {
 			v := at.At(block, kv)
-			if v >= 0 && v < n || sp.ValidRows.At(block, kv) == 0 || sp.ValidCols.At(block, kv) == 0 || sp.PerTile && kv >= r.plan.Work.Tiles.At(block, 0) {
+			if v >= 0 && v < n || sp.ValidRows.At(block, kv) == 0 || sp.ValidCols.At(block, kv) == 0 ||
+				sp.PerTile && kv >= r.plan.Work.Tiles.At(block, 0) {
 				continue
 			}
 			for d, index := range [4]int{block[0], block[1], block[2], kv} {
 				r.env.vars[slotBX+d] = intValue(int64(index))
 			}
-			return x.fail("%q is %d; expected 0 to %d (shape %s%s%s)", clip(x.Text), v, n-1, r.shape, atBlock(x, r.env.vars[slotBX:slotKV+1]), r.readings(x))
+			return x.fail("%q is %d; expected 0 to %d (shape %s%s%s)", clip(x.Text), v, n-1, r.shape,
+				atBlock(x, r.env.vars[slotBX:slotKV+1]), r.readings(x))
 		}
 	}
 	for i, v := range at.Values {
@@ -203,7 +218,9 @@ func (r *resolver) placedByConvention(sp *probes.StagePlan, output string, field
 		dims = permuted(dims, order)
 	}
 	if err != nil {
-		return r.m.errorAt(field, "where the tile lies in %s is not known: give at: [...], the position of its first cell, and rows: and cols:, the dimensions that they run along", output)
+		return r.m.errorAt(field,
+			"where the tile lies in %s is not known: give at: [...], the position of its first cell, and rows: and cols:, the dimensions that they run along",
+			output)
 	}
 	for i, a := range r.m.Args {
 		if a.Name == output {
@@ -233,8 +250,8 @@ func permuted[T any](list []T, order []int) []T {
 	return out
 }
 
-// resultPlace places the kernel's result in the output argument where the stage is captured otherwise and a convention says where it is:
-// the argument is then compared as a whole too.
+// resultPlace places the kernel's result in the output argument where the stage is captured otherwise and a
+// convention says where it is: the argument is then compared as a whole too.
 func (r *resolver) resultPlace() {
 	sp, output := r.plan.Output(), r.plan.OutputArg()
 	if sp == nil || sp.Capture.Kind == probes.CaptureOutput || output == "" {
@@ -242,12 +259,13 @@ func (r *resolver) resultPlace() {
 	}
 	trial := *sp
 	if r.placedByConvention(&trial, output, place{}) == nil {
-		sp.Capture.Dims, sp.Capture.At, sp.Capture.Rows, sp.Capture.Cols = trial.Capture.Dims, trial.Capture.At, trial.Capture.Rows, trial.Capture.Cols
+		sp.Capture.Dims, sp.Capture.At, sp.Capture.Rows, sp.Capture.Cols = trial.Capture.Dims,
+			trial.Capture.At, trial.Capture.Rows, trial.Capture.Cols
 	}
 }
 
-// Tensor is an input as the manifest writes it: Dims has the dimension of the shape that each of its extents is, "" where it is
-// another expression.
+// Tensor is an input as the manifest writes it: Dims has the dimension of the shape that each of its extents
+// is, "" where it is another expression.
 type Tensor struct {
 	Name string
 	Dims []string

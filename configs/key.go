@@ -13,8 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// key is one setting: its dotted name and how its text is checked. parse gets a scalar's text and its YAML tag ("" for text
-// from a variable, an option or `config set`) and gives the canonical value: string, bool, int64, or []string.
+// key is one setting: its dotted name and how its text is checked. parse gets a scalar's text and its YAML
+// tag ("" for text from a variable, an option or `config set`) and gives the canonical value: string, bool,
+// int64, or []string.
 type key struct {
 	name  string
 	want  string // for messages: "expected WANT, found ..."
@@ -33,13 +34,17 @@ func keys() []key {
 		text("gate", "a gate's name", dashed.MatchString),
 		choice("backend", "auto", "emu", "cuda", "both"),
 		choice("builder", "auto", "embedded", "nvrtc", "nvcc"),
-		text("arch", "an architecture such as sm_80", func(s string) bool { return s == "" || archPattern.MatchString(s) }),
+		text("arch", "an architecture such as sm_80", func(s string) bool {
+			return s == "" || archPattern.MatchString(s)
+		}),
 		whole("device", "a whole number from 0 to 255", 0, 255),
 		{name: "timeout", want: "a duration above 0 such as 90s or 2m", parse: duration},
-		text("schedule", "POLICY:SEED, POLICY one of in-order, reverse, random, ahead, priority", schedulePattern.MatchString),
+		text("schedule", "POLICY:SEED, POLICY one of in-order, reverse, random, ahead, priority",
+			schedulePattern.MatchString),
 		whole("repeat", "a whole number from 1 to 100000", 1, 100000),
 		{name: "capture.max", want: "a size such as 2GiB or 500MB", parse: size},
-		{name: "memory.max", want: "a size such as 8GiB or 500MB, or auto (half of what the machine has)", parse: sizeOrAuto},
+		{name: "memory.max", want: "a size such as 8GiB or 500MB, or auto (half of what the machine has)",
+			parse: sizeOrAuto},
 		text("toolchain", "a directory", nil),
 		text("cache.dir", "a directory", nil),
 		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
@@ -50,8 +55,9 @@ func keys() []key {
 
 var (
 	archPattern     = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
-	schedulePattern = regexp.MustCompile(`^(in-order|reverse|random|ahead|priority)(:[0-9]{1,20})?(:(latest|earliest|random))?$`)
-	sizePattern     = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|B)?$`)
+	schedulePattern = regexp.MustCompile(
+		`^(in-order|reverse|random|ahead|priority)(:[0-9]{1,20})?(:(latest|earliest|random))?$`)
+	sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|B)?$`)
 )
 
 func text(name, want string, ok func(string) bool) key {
@@ -61,7 +67,9 @@ func text(name, want string, ok func(string) bool) key {
 }
 
 func choice(name string, words ...string) key {
-	k := text(name, "one of "+strings.Join(words, ", "), func(s string) bool { return slices.Contains(words, s) })
+	k := text(name, "one of "+strings.Join(words, ", "), func(s string) bool {
+		return slices.Contains(words, s)
+	})
 	return k
 }
 
@@ -103,7 +111,8 @@ func duration(s, tag string) (any, bool) {
 	return d.String(), err == nil && d > 0 && (tag == "" || tag == "!!str")
 }
 
-// size reads bytes: decimal units (MB) and binary ones (MiB). The canonical value is the text: it is read again by bytesOf.
+// size reads bytes: decimal units (MB) and binary ones (MiB). The canonical value is the text: it is
+// read again by bytesOf.
 func size(s, _ string) (any, bool) {
 	n, ok := bytesOf(s)
 	return s, ok && n > 0
@@ -216,7 +225,8 @@ func (k key) fromNode(r *reader, at *yaml.Node) (v any, ok bool) {
 	return nil, false
 }
 
-// flagsNode reads the mapping of flags to NAME=VALUE, sorted: names keep their case, which a viper key would not.
+// flagsNode reads the mapping of flags to NAME=VALUE, sorted: names keep their case, which a
+// viper key would not.
 func flagsNode(r *reader, at *yaml.Node) (any, bool) {
 	before := len(r.errs)
 	o := r.object(at, "flags")
@@ -240,7 +250,8 @@ func flagsNode(r *reader, at *yaml.Node) (any, bool) {
 
 func keyNames() []string { return names(keys(), func(k key) string { return k.name }) }
 
-// CheckValue refuses a text that is no value of a configuration key: an option that overrides the key takes the same values.
+// CheckValue refuses a text that is no value of a configuration key: an option that overrides the key
+// takes the same values.
 func CheckValue(name, text string) error {
 	k, err := findKey(name)
 	if err == nil {

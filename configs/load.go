@@ -19,7 +19,8 @@ type layer struct {
 	values map[string]any
 }
 
-// Load reads every source. The mistakes of all of them come together, as *Errors. Where ctx ends first, the error is its.
+// Load reads every source. The mistakes of all of them come together, as *Errors. Where ctx ends
+// first, the error is its.
 func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 	src := &Sources{}
 	var layers []layer // lowest precedence first
@@ -68,7 +69,8 @@ func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 	}
 	c := typed(v, o)
 	c.GateFrom = src.From("gate")
-	c.ToolchainOfProject = c.Toolchain != "" && (!filepath.IsAbs(c.Toolchain) || src.From("toolchain") == projectFile(o))
+	c.ToolchainOfProject = c.Toolchain != "" &&
+		(!filepath.IsAbs(c.Toolchain) || src.From("toolchain") == projectFile(o))
 	return c, src, nil
 }
 
@@ -126,8 +128,8 @@ func Variable(key string) string {
 	return "TILESCOPE_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// envLayer reads TILESCOPE_*. An empty variable counts as unset; one that is almost a key's is a mistake, any other
-// unknown one belongs to somebody else.
+// envLayer reads TILESCOPE_*. An empty variable counts as unset; one that is almost a key's is a mistake, any
+// other unknown one belongs to somebody else.
 func envLayer(o LoadOptions) (layer, []*Error) {
 	env := o.Env
 	if env == nil {

@@ -17,7 +17,8 @@ const Schema = "tilescope.kernel/1"
 // Manifest is everything known about one kernel. It is immutable and may be shared.
 type Manifest struct {
 	File string // as given: for messages
-	Dir  string // the manifest's directory; "" for an embedded one, whose Source is looked up among the kernels
+	// Dir: the manifest's directory; "" for an embedded one, whose Source is looked up among the kernels
+	Dir string
 
 	Name, Title string
 	Source      string // CUDA C++, relative to Dir; "" where PTX is given
@@ -26,30 +27,35 @@ type Manifest struct {
 	Compile     Compile // of Source
 	Guesses     []int   // lines that are marked as guesses of init, from 1
 
-	Constants  []Constant
-	Requires   []Requirement
-	Launch     Launch
-	Args       []Arg
-	Scale      *Expr // what scores are multiplied by, where no argument says it; nil: see Selection.Resolve
-	Quantiser  *probes.Quantiser
-	Dims       []Dimension
-	Work       *Work // nil where the manifest has neither work nor loops
-	Loops      []Loop
-	Shared     []Shared
-	Flags      []Flag
-	Variants   []Variant // never empty
-	Default    string    // a variant's name
-	Gates      []Gate    // the first is no gate at all
-	Computed   *Manifest // what inputs with the fill `computed` follow from: stages over the same arguments; nil: there are none
-	Stages     []Stage   // each after those that it is computed from; of several entries for one stage the first whose When holds counts
+	Constants []Constant
+	Requires  []Requirement
+	Launch    Launch
+	Args      []Arg
+	Scale     *Expr // what scores are multiplied by, where no argument says it; nil: see Selection.Resolve
+	Quantiser *probes.Quantiser
+	Dims      []Dimension
+	Work      *Work // nil where the manifest has neither work nor loops
+	Loops     []Loop
+	Shared    []Shared
+	Flags     []Flag
+	Variants  []Variant // never empty
+	Default   string    // a variant's name
+	Gates     []Gate    // the first is no gate at all
+	// Computed: what inputs with the fill `computed` follow from: stages over the same arguments;
+	// nil: there are none
+	Computed *Manifest
+	// Stages: each after those that it is computed from; of several entries for one stage the first
+	// whose When holds counts
+	Stages     []Stage
 	Shapes     []NamedShape
 	Thresholds probes.Limits
 	Speedups   []Speedup // of the performance gate: the first whose When holds replaces Thresholds.MinSpeedup
 	Faults     []Fault
 	References map[string]probes.Reference // those that have a name
 
-	scope     *scope
-	compiled  *sync.Map            // what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
+	scope *scope
+	// compiled: what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
+	compiled  *sync.Map
 	slots     map[probes.Stage]int // ids in the control block
 	positions []string             // names of work, in order
 
@@ -94,15 +100,17 @@ type Arg struct {
 	Fill    *Fill // of an input; nil: standard normal
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
-	// Reference is what the argument is compared with after the launch, of an output; a stage that is cut out of it is compared instead.
+	// Reference is what the argument is compared with after the launch, of an output; a stage that is cut out
+	// of it is compared instead.
 	Reference  probes.Reference
 	Tolerance  probes.Tolerance
 	referenced bool // Reference is given
 	at         place
 	given      *probes.Arg // of a FileLaunch: all that resolving would give
 	Size       int         // bytes of a struct passed by value; 0: it is none
-	Fields     []Field     // of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
-	Within     *Field      // a pointer in a struct: whose field it is; nil: a parameter
+	// Fields: of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
+	Fields []Field
+	Within *Field // a pointer in a struct: whose field it is; nil: a parameter
 }
 
 // Field is a number or a pointer at a place of a struct that is passed by value.
@@ -113,8 +121,8 @@ type Field struct {
 	Value  *Expr // of a number
 }
 
-// Fill says what an input holds where no file does: a rule, of randint with its limits, or numbers: each of them, or one expression of
-// an element's index.
+// Fill says what an input holds where no file does: a rule, of randint with its limits, or numbers: each of
+// them, or one expression of an element's index.
 type Fill struct {
 	Kind   probes.FillKind
 	Lo, Hi *Expr
@@ -245,7 +253,8 @@ func (m *Manifest) errorAt(p place, format string, args ...any) *Error {
 	return &Error{m.File, p.line, p.col, p.field, fmt.Sprintf(format, args...)}
 }
 
-// LoadManifest reads the user's manifest. Mistakes come as *Errors. Where ctx ends first, the error wraps its.
+// LoadManifest reads the user's manifest. Mistakes come as *Errors. Where ctx ends first,
+// the error wraps its.
 func LoadManifest(ctx context.Context, path string) (*Manifest, error) {
 	text, err := file.Read(ctx, path, maxFile, file.Want{What: "a manifest"})
 	if err != nil {
@@ -326,7 +335,8 @@ func (m *Manifest) knownStages() string {
 	return out
 }
 
-// carried lists the stages that use their own value after the kv tile before: the conventional ones and the manifest's.
+// carried lists the stages that use their own value after the kv tile before: the conventional ones
+// and the manifest's.
 func (m *Manifest) carried() []string {
 	out := conventions().carried()
 	for _, s := range m.Stages {
@@ -357,7 +367,8 @@ func (m *Manifest) Shape(name string) (probes.Shape, bool) {
 	return probes.Shape{}, false
 }
 
-// SourcePath returns where the kernel's text is (Source or PTX): below Dir, or the bare name of an embedded source.
+// SourcePath returns where the kernel's text is (Source or PTX): below Dir, or the bare name of
+// an embedded source.
 func (m *Manifest) SourcePath() string { return m.Path(m.Source + m.PTX) }
 
 // Path is where a file that the manifest names is.

@@ -43,7 +43,8 @@ func TestResolveStage2(t *testing.T) {
 	if p.Scale != 0.125 || p.Args[11].Bits != uint64(math.Float32bits(0.125)) || p.Args[9].Bits != 49 {
 		t.Errorf("scale %v, args %+v", p.Scale, p.Args[7:])
 	}
-	if got := p.Args[0]; !got.Pointer || got.Role != probes.RoleInput || got.Tensor != "Q" || !slices.Equal(got.Dims, []int{1, 2, 49, 64}) {
+	if got := p.Args[0]; !got.Pointer || got.Role != probes.RoleInput || got.Tensor != "Q" ||
+		!slices.Equal(got.Dims, []int{1, 2, 49, 64}) {
 		t.Errorf("argument Q: %+v", got)
 	}
 	total := 0
@@ -53,23 +54,29 @@ func TestResolveStage2(t *testing.T) {
 	if total != 37120 { // the sum that the original effort reported
 		t.Errorf("shared arrays take %d bytes, want 37120", total)
 	}
-	if p.Work.MaxTiles != 2 || p.Position("key").At(probes.Dim3{1, 1, 0}, 1) != 32 || p.Position("head").At(probes.Dim3{1, 1, 0}, 0) != 1 {
+	if p.Work.MaxTiles != 2 || p.Position("key").At(probes.Dim3{1, 1, 0}, 1) != 32 ||
+		p.Position("head").At(probes.Dim3{1, 1, 0}, 0) != 1 {
 		t.Errorf("work %+v, positions %+v", p.Work, p.Positions)
 	}
 	sc := p.Stage("S")
-	for _, x := range []struct{ bx, kv, rows, cols int }{{0, 0, 32, 32}, {1, 0, 17, 32}, {0, 1, 32, 17}, {1, 1, 17, 17}} {
+	for _, x := range []struct{ bx, kv, rows, cols int }{
+		{0, 0, 32, 32}, {1, 0, 17, 32}, {0, 1, 32, 17}, {1, 1, 17, 17},
+	} {
 		b := probes.Dim3{x.bx, 1, 0}
 		if r, c := sc.ValidRows.At(b, x.kv), sc.ValidCols.At(b, x.kv); r != x.rows || c != x.cols {
 			t.Errorf("S valid at bx %d kv %d: %d×%d, want %d×%d", x.bx, x.kv, r, c, x.rows, x.cols)
 		}
 	}
-	if !sc.Meaning.Scaled || sc.Compute.Block != 16 || sc.Compute.Acc != probes.F16 || !slices.Equal(sc.From, probes.StagesOf("Q", "K")) {
+	if !sc.Meaning.Scaled || sc.Compute.Block != 16 || sc.Compute.Acc != probes.F16 ||
+		!slices.Equal(sc.From, probes.StagesOf("Q", "K")) {
 		t.Errorf("S: %+v", sc)
 	}
 	if u := p.Stage("U"); u.Compute.Unit != probes.UnitTensor || !u.From.Has("U") {
 		t.Errorf("U: %+v", u.Compute)
 	}
-	if *p.Quant != (probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127, Along: 1}) {
+	if *p.Quant != (probes.Quantiser{
+		Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127, Along: 1,
+	}) {
 		t.Errorf("quantiser %+v", p.Quant)
 	}
 	if p.Limits.MaxAbs != 0.06 || p.Limits.Registers != 128 || p.Limits.MinSpeedup != 1.1 {
@@ -97,14 +104,16 @@ func TestFlagsChangeThePlan(t *testing.T) {
 	if len(s.Defines()) != 0 {
 		t.Errorf("defines %v", s.Defines())
 	}
-	if p, err = stage2(t, map[string]string{"USE_FUSED_SOFTMAX": "1"}).Resolve(p.Shape); err != nil || p.Limits.MinSpeedup != 1.15 {
+	if p, err = stage2(t, map[string]string{"USE_FUSED_SOFTMAX": "1"}).Resolve(p.Shape); err != nil ||
+		p.Limits.MinSpeedup != 1.15 {
 		t.Errorf("USE_FUSED_SOFTMAX asks for a speed of %v, %v", p.Limits.MinSpeedup, err)
 	}
 }
 
 func TestSelect(t *testing.T) {
 	m := stage2(t, nil).Manifest
-	s, err := m.Select("", map[string]string{"DEBUG_QK_ONLY": ""}, []string{"quant-127.5", "kt-ld"}, probes.GateNone)
+	s, err := m.Select("", map[string]string{"DEBUG_QK_ONLY": ""}, []string{"quant-127.5", "kt-ld"},
+		probes.GateNone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +121,8 @@ func TestSelect(t *testing.T) {
 	if got := s.Defines(); !slices.Equal(got, want) || s.Gate != "qk" {
 		t.Errorf("defines %v, want %v", got, want)
 	}
-	if got := s.Patches(); len(got) != 1 || got[0] != (Patch{"kt-ld", "faults/sdpa_fp8_stage_c_wmma/kt-ld.patch"}) {
+	if got := s.Patches(); len(got) != 1 ||
+		got[0] != (Patch{"kt-ld", "faults/sdpa_fp8_stage_c_wmma/kt-ld.patch"}) {
 		t.Errorf("patches %v", got)
 	}
 	p, err := s.Resolve(probes.Listed(1, 1, 32, 64))
@@ -128,12 +138,17 @@ func TestSelect(t *testing.T) {
 		want    []string
 	}{
 		{"variant", "stage9", nil, nil, probes.GateNone, []string{`unknown variant "stage9"`, "stage1"}},
-		{"flag", "stage2", map[string]string{"USE_WMA_PV": ""}, nil, probes.GateNone, []string{"USE_WMA_PV", "did you mean USE_WMMA_PV"}},
-		{"value", "stage2", map[string]string{"USE_WMMA_PV": "7"}, nil, probes.GateNone, []string{"[0 1]", `"7"`}},
+		{"flag", "stage2", map[string]string{"USE_WMA_PV": ""}, nil, probes.GateNone,
+			[]string{"USE_WMA_PV", "did you mean USE_WMMA_PV"}},
+		{"value", "stage2", map[string]string{"USE_WMMA_PV": "7"}, nil, probes.GateNone,
+			[]string{"[0 1]", `"7"`}},
 		{"fault", "stage2", nil, []string{"kt-lod"}, probes.GateNone, []string{"did you mean kt-ld"}},
-		{"base", "scalar", nil, []string{"kt-ld"}, probes.GateNone, []string{"planted in stage2", "USE_CP_ASYNC=1 USE_WMMA_PV=1"}},
-		{"gates", "stage2", map[string]string{"DEBUG_QK_ONLY": ""}, nil, "pv", []string{"exclude each other"}},
-		{"two", "stage2", map[string]string{"NOPE": ""}, []string{"nope"}, probes.GateNone, []string{"NOPE", "nope"}},
+		{"base", "scalar", nil, []string{"kt-ld"}, probes.GateNone,
+			[]string{"planted in stage2", "USE_CP_ASYNC=1 USE_WMMA_PV=1"}},
+		{"gates", "stage2", map[string]string{"DEBUG_QK_ONLY": ""}, nil, "pv",
+			[]string{"exclude each other"}},
+		{"two", "stage2", map[string]string{"NOPE": ""}, []string{"nope"}, probes.GateNone,
+			[]string{"NOPE", "nope"}},
 	} {
 		_, err := m.Select(x.variant, x.set, x.faults, x.gate)
 		if err == nil {
@@ -154,8 +169,12 @@ func TestCapturePass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, want := range map[string]int{"{line: 3}": 0, "{line: 3, pass: first}": 1, "{line: 3, pass: 4}": 4, "{line: 3, pass: last}": probes.PassLast} {
-		m, err := ParseManifest("full.yaml", []byte(strings.Replace(string(text), "at: {barrier: 2}", "at: "+at, 1)))
+	for at, want := range map[string]int{
+		"{line: 3}": 0, "{line: 3, pass: first}": 1, "{line: 3, pass: 4}": 4,
+		"{line: 3, pass: last}": probes.PassLast,
+	} {
+		m, err := ParseManifest("full.yaml",
+			[]byte(strings.Replace(string(text), "at: {barrier: 2}", "at: "+at, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

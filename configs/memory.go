@@ -15,9 +15,9 @@ const inPrefix = "in_"
 // outPrefix is before the name of an argument after the launch that has the name of a stage.
 const outPrefix = "out_"
 
-// memory makes pointer arguments tiles of the launch, in the order of the arguments: of a kernel without stages first those that have
-// contents before it, as they are then, then all as it leaves them; of one with stages the outputs with a reference that no stage is cut
-// out of.
+// memory makes pointer arguments tiles of the launch, in the order of the arguments: of a kernel without
+// stages first those that have contents before it, as they are then, then all as it leaves them; of one with
+// stages the outputs with a reference that no stage is cut out of.
 func (r *resolver) memory() error {
 	stageless := len(r.m.Stages) == 0
 	if stageless {
@@ -25,9 +25,11 @@ func (r *resolver) memory() error {
 	}
 	for i, a := range r.plan.Args {
 		of := &r.m.Args[i]
-		if !a.Pointer || !stageless && (!of.referenced || slices.ContainsFunc(r.plan.Stages, func(sp probes.StagePlan) bool {
-			return sp.Capture.Kind == probes.CaptureOutput && sp.Capture.Output == a.Name
-		})) {
+		if !a.Pointer ||
+			!stageless &&
+				(!of.referenced || slices.ContainsFunc(r.plan.Stages, func(sp probes.StagePlan) bool {
+					return sp.Capture.Kind == probes.CaptureOutput && sp.Capture.Output == a.Name
+				})) {
 			continue
 		}
 		sp := memoryTile(a, of.referenced)
@@ -50,7 +52,8 @@ func (r *resolver) before() {
 			continue
 		}
 		sp := memoryTile(a, r.m.Args[i].referenced)
-		sp.Phase, sp.Loaded, sp.Help, sp.Capture.Before = probes.PhaseBefore, true, a.Name+" before the launch", true
+		sp.Phase, sp.Loaded, sp.Help, sp.Capture.Before = probes.PhaseBefore, true,
+			a.Name+" before the launch", true
 		for slices.Contains(taken, string(sp.Stage)) {
 			sp.Stage = inPrefix + sp.Stage
 		}
@@ -58,9 +61,9 @@ func (r *resolver) before() {
 	}
 }
 
-// memoryTile is an argument after the launch as a matrix: its last dimension is the columns, all others are the rows. A list is folded
-// into rows of memoryColumns elements, or of half as many and more where that divides its length. One with strides is a list of the memory
-// that it takes, or, byIndex, of its elements.
+// memoryTile is an argument after the launch as a matrix: its last dimension is the columns, all others are
+// the rows. A list is folded into rows of memoryColumns elements, or of half as many and more where that
+// divides its length. One with strides is a list of the memory that it takes, or, byIndex, of its elements.
 func memoryTile(a probes.Arg, byIndex bool) probes.StagePlan {
 	dims, strides := a.Dims, a.Strides
 	if strides != nil && !byIndex {
@@ -78,8 +81,9 @@ func memoryTile(a probes.Arg, byIndex bool) probes.StagePlan {
 	}
 	rows := (elems + cols - 1) / cols
 	return probes.StagePlan{
-		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows, Cols: cols, Reference: probes.Reference{Kind: probes.ReferenceNone},
-		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Help: a.Name + " after the launch",
+		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows,
+		Cols: cols, Reference: probes.Reference{Kind: probes.ReferenceNone}, ValidRows: probes.Fixed(rows),
+		ValidCols: probes.Fixed(cols), Help: a.Name + " after the launch",
 		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: dims, Strides: strides},
 	}
 }

@@ -6,17 +6,20 @@ import (
 	"testing"
 )
 
-// TestMemoryMax: a file, a variable and an option set the limit like any other key; auto leaves it to the machine.
+// TestMemoryMax: a file, a variable and an option set the limit like any other key; auto
+// leaves it to the machine.
 func TestMemoryMax(t *testing.T) {
 	for _, c := range []struct {
 		file, env, option string
 		want              int64
 		says              string
 	}{
-		{"", "", "", 0, ""}, {"memory:\n  max: 3GiB\n", "", "", 3 << 30, ""}, {"memory:\n  max: 3GiB\n", "2GiB", "", 2 << 30, ""},
+		{"", "", "", 0, ""}, {"memory:\n  max: 3GiB\n", "", "", 3 << 30, ""},
+		{"memory:\n  max: 3GiB\n", "2GiB", "", 2 << 30, ""},
 		{"memory:\n  max: 3GiB\n", "2GiB", "500MB", 500e6, ""}, {"memory:\n  max: 3GiB\n", "", "auto", 0, ""},
-		{"memory:\n  max: 0\n", "", "", 0, "tilescope.yaml:2: memory.max: expected a size such as 8GiB"}, {"", "-1GiB", "", 0, "TILESCOPE_MEMORY_MAX"},
-		{"", "", "lots", 0, "--memory-max: expected a size"}, {"", "", "99999999999TiB", 0, "--memory-max"},
+		{"memory:\n  max: 0\n", "", "", 0, "tilescope.yaml:2: memory.max: expected a size such as 8GiB"},
+		{"", "-1GiB", "", 0, "TILESCOPE_MEMORY_MAX"}, {"", "", "lots", 0, "--memory-max: expected a size"},
+		{"", "", "99999999999TiB", 0, "--memory-max"},
 	} {
 		o := surroundings(t)
 		if c.file != "" {

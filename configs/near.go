@@ -49,7 +49,8 @@ func suggest(name string, known []string) string {
 	return " (known: " + strings.Join(known, " ") + ")"
 }
 
-// distance is the optimal string alignment distance: edits and swaps of neighbours. Names are cut at 64 bytes.
+// distance is the optimal string alignment distance: edits and swaps of neighbours. Names
+// are cut at 64 bytes.
 func distance(a, b string) int {
 	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	rows := make([][]int, len(a)+1)

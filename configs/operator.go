@@ -17,15 +17,16 @@ import (
 //
 //	op: {matmul: [Q, K], transpose: right, scale: softmax_scale}
 //
-// One key is an operator's name and has its operands: stages, or operations in place. The other keys are its parameters.
+// One key is an operator's name and has its operands: stages, or operations in place. The other keys
+// are its parameters.
 type operation struct {
 	op     string
 	args   []operand
 	params map[string]string   // texts: words, and expressions
 	lists  map[string][]string // positions and masks
 	at     map[string]place    // of parameters
-	// scaledLoad is set of scale where it is a load with a scale: the load has the extent of what the scale is
-	// written for.
+	// scaledLoad is set of scale where it is a load with a scale: the load has the extent of what the
+	// scale is written for.
 	scaledLoad bool
 	place
 }
@@ -54,14 +55,18 @@ func (r *reader) operation(n *yaml.Node, field string) *operation {
 	found := operatorsAmong(o.keys)
 	switch {
 	case len(found) == 0:
-		r.fail(n, field, "no operator among the keys %s; expected one of %s", strings.Join(o.keys, ", "), strings.Join(op.Names(), ", "))
+		r.fail(n, field, "no operator among the keys %s; expected one of %s", strings.Join(o.keys, ", "),
+			strings.Join(op.Names(), ", "))
 		return nil
 	case len(found) > 1:
 		o.fail(found[1], "a second operator after %s; an operation has one", found[0])
 		return nil
 	}
 	name := found[0]
-	out := &operation{op: name, params: map[string]string{}, lists: map[string][]string{}, at: map[string]place{}, place: o.place(name)}
+	out := &operation{
+		op: name, params: map[string]string{}, lists: map[string][]string{}, at: map[string]place{},
+		place: o.place(name),
+	}
 	if !r.operands(o, name, out) {
 		return nil
 	}
@@ -220,16 +225,19 @@ func (p *manifestParser) operandStages(o *operation, st *Stage, known bool) {
 		case !readsInput(o.op):
 			p.earlier(at, a.field, st, known)
 		case !slices.Contains(p.m.inputNames(), a.name):
-			p.fail(at, a.field, "unknown input %q; expected an argument of role input (%s)", clip(a.name), strings.Join(p.m.inputNames(), " "))
+			p.fail(at, a.field, "unknown input %q; expected an argument of role input (%s)", clip(a.name),
+				strings.Join(p.m.inputNames(), " "))
 		}
 	}
 	if by := o.params["by"]; by != "" {
 		w := o.at["by"]
-		p.earlier(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: by, Line: w.line, Column: w.col}, w.field, st, known)
+		p.earlier(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: by, Line: w.line, Column: w.col},
+			w.field, st, known)
 	}
 }
 
-// of lists the stages that an operation is computed from, self where it uses its own value of the iteration before.
+// of lists the stages that an operation is computed from, self where it uses its own value of
+// the iteration before.
 func (o *operation) of(self probes.Stage) probes.StageSet {
 	var out probes.StageSet
 	add := func(s probes.Stage) { out = out.Union(probes.StagesOf(s)) }

@@ -103,7 +103,8 @@ func TestScaleResolves(t *testing.T) {
 		t.Fatalf("Ks is %v", ks.Op)
 	}
 	tile, scales := ks.Op.Args[0].Node, ks.Op.Args[1].Node
-	if tile.Params.Number["height"] != 8 || tile.Params.Number["width"] != 64 || scales.Params.Number["height"] != 2 {
+	if tile.Params.Number["height"] != 8 || tile.Params.Number["width"] != 64 ||
+		scales.Params.Number["height"] != 2 {
 		t.Errorf("a tile of %v by scales of %v", tile.Params.Number, scales.Params.Number)
 	}
 	if n := p.Stage("scaled").Op.Params; n.Number["factor"] != 0.125 || n.Word["factor"] != "1 / sqrt(D)" {
@@ -129,11 +130,14 @@ func TestGatherResolves(t *testing.T) {
 	}
 	padded := p.Stage("padded").Op.Params
 	dropped := p.Stage("half").Op.Args[0].Node.Params
-	words := dropped.Word["counter.1"] == "query + r" && dropped.Word["seed"] == "7 * D" && dropped.Word["word"] == "c % 4"
-	if dropped.Number["keep"] != 0.9 || !words || dropped.Number["D"] != 64 || len(dropped.Index["key"]) != 1 {
+	words := dropped.Word["counter.1"] == "query + r" && dropped.Word["seed"] == "7 * D" &&
+		dropped.Word["word"] == "c % 4"
+	if dropped.Number["keep"] != 0.9 || !words || dropped.Number["D"] != 64 ||
+		len(dropped.Index["key"]) != 1 {
 		t.Errorf("dropped by %v", dropped)
 	}
-	if len(padded.Mask) != 1 || padded.Word["rule.0"] != "key + c < used[batch] + N" || padded.Number["N"] != 8 {
+	if len(padded.Mask) != 1 || padded.Word["rule.0"] != "key + c < used[batch] + N" ||
+		padded.Number["N"] != 8 {
 		t.Errorf("padded is %v", padded)
 	}
 }
@@ -146,14 +150,18 @@ var furtherMistakes = []mistake{
 		"", "op.mask", "no rules"},
 	{"rule that is no comparison", "where: [key + c < S, ", "where: [key, ", "op.where", "comparisons"},
 	{"fill that is no number", "fill: -1e9", "fill: inf", "op.fill", "inf"},
-	{"parameter of another operator", "fill: -1e9", "running: true", "op.running", "no parameter of that name"},
+	{"parameter of another operator", "fill: -1e9", "running: true", "op.running",
+		"no parameter of that name"},
 	{"two operators", "{mask: S, where", "{mask: S, rowsum: S, where", "op.rowsum", "after mask"},
 	{"scale without a factor", ", factor: 1 / sqrt(D)}", "}", "op.scale", "scale has no factor"},
 	{"factor that depends on the block", "factor: 1 / sqrt(D)", "factor: bx", "op.factor", "bx"},
 	{"scale of a shape that does not divide", "dims: [2, 4]}}", "dims: [3, 4]}}", "op.scale", "8×64 by 3×4"},
 	{"scale in place without dims", ", dims: [2, 4]}}", "}}", "op.scale.load", "needs dims"},
-	{"scale that is no stage", "scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}", "scale: ghost",
-		"op.scale", "unknown stage"},
+	{
+		"scale that is no stage", "scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}",
+		"scale: ghost",
+		"op.scale", "unknown stage",
+	},
 	{"dropout without a seed", "seed: 7 * D, ",
 		"", "op.divide[0].dropout", "no seed"},
 	{"counter of three words", "head, batch], word",
@@ -162,13 +170,15 @@ var furtherMistakes = []mistake{
 		"[keys + c, query", "op.divide[0].dropout", "no whole number keys"},
 	{"keeps with a probability above 1", "keep: 1 - 0.1",
 		"keep: 1 + 0.1", "op.divide[0].dropout", "with probability 1.1"},
-	{"position of wrong rank", "head, r % 8, 0]", "head, 0]", "op.gather", "position of 3 dimensions, K has 4"},
+	{"position of wrong rank", "head, r % 8, 0]", "head, 0]", "op.gather",
+		"position of 3 dimensions, K has 4"},
 	{"index of an unknown input", "table[batch][div", "pages[batch][div", "op.gather", "no input pages"},
 	{"index of wrong rank", "table[batch][div(key + r, 8)]",
 		"table[div(key + r, 8)]", "op.gather", "table has 2 dimensions"},
 	{"gather of an unknown input", "{gather: K", "{gather: W", "op.gather", `unknown input "W"`},
 	{"position that is no expression", "head, r % 8", "head, r %", "op.gather", "r %"},
-	{"limit of an unknown name", "used[batch] - key", "used[batch] - keys", "op.gather", "no whole number keys"},
+	{"limit of an unknown name", "used[batch] - key", "used[batch] - keys", "op.gather",
+		"no whole number keys"},
 	{"rule of an unknown input", "key + c < used[batch] + N",
 		"key + c < lengths[batch]", "op.mask", "no input lengths"},
 	{"reduced by what is neither", "each: column",

@@ -16,7 +16,8 @@ import (
 	"tilescope/probes"
 )
 
-// inPhase is what the expressions of a stage's operation may use: the kv tile only where the stage is computed in each.
+// inPhase is what the expressions of a stage's operation may use: the kv tile only where the
+// stage is computed in each.
 func inPhase(sp *probes.StagePlan) class {
 	if sp.PerTile {
 		return inTile
@@ -43,7 +44,8 @@ func (r *resolver) extents(name string) op.Tensor {
 	return nil
 }
 
-// entry is a stage's entry: of several the one that this build has, else the first; nil where the manifest has none.
+// entry is a stage's entry: of several the one that this build has, else the first; nil where
+// the manifest has none.
 func (r *resolver) entry(s probes.Stage) *Stage {
 	if e := r.entries[s]; e != nil {
 		return e
@@ -64,8 +66,8 @@ func (r *resolver) stagePlace(s probes.Stage) place {
 	return place{field: "stages"}
 }
 
-// operators resolves what each stage computes, by the manifest or by the convention of its name, those that the build does not have
-// among them.
+// operators resolves what each stage computes, by the manifest or by the convention of its name, those that
+// the build does not have among them.
 func (r *resolver) operators() error {
 	for i := range r.plan.Stages {
 		if err := r.operator(&r.plan.Stages[i]); err != nil {
@@ -87,7 +89,8 @@ func (r *resolver) operators() error {
 	return r.graph()
 }
 
-// imply gives a stage that the build does not have the arithmetic and the valid cells that the convention says.
+// imply gives a stage that the build does not have the arithmetic and the valid cells that
+// the convention says.
 func (r *resolver) imply(sp *probes.StagePlan) error {
 	c := conventions().stage(sp.Stage)
 	if c == nil {
@@ -109,7 +112,8 @@ func (r *resolver) imply(sp *probes.StagePlan) error {
 		if !ok || a.Of == "" {
 			continue
 		}
-		x, err := r.expression(fmt.Sprintf("min(%d, max(0, %s - %s))", side, a.Of, a.From), place{field: "work"}, inTile)
+		x, err := r.expression(fmt.Sprintf("min(%d, max(0, %s - %s))", side, a.Of, a.From),
+			place{field: "work"}, inTile)
 		if err != nil {
 			return err
 		}
@@ -130,7 +134,9 @@ func (r *resolver) operator(sp *probes.StagePlan) error {
 		sp.Deferred = c.Deferred
 		for _, k := range c.Keys {
 			switch {
-			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil && r.written(sp.Stage) == nil: // op says it otherwise
+			// op says it otherwise
+			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil &&
+				r.written(sp.Stage) == nil:
 				sp.Unit = r.plan.Scale
 			case k == "domain" && sp.Meaning.Log2:
 				sp.Unit = math.Ln2
@@ -170,11 +176,12 @@ func (r *resolver) unit(text string, at place) (float64, error) {
 	return unit, nil
 }
 
-// graph binds the stages' operators to each other, with inputs that have extents and no numbers: what does not fit is a mistake of
-// the manifest.
+// graph binds the stages' operators to each other, with inputs that have extents and no numbers: what does
+// not fit is a mistake of the manifest.
 func (r *resolver) graph() error {
 	own := slices.ContainsFunc(r.m.Stages, func(s Stage) bool { return s.op != nil })
-	if r.corners && !own { // the conventions' fit; what a manifest makes of their extents is found for the shape that is asked for
+	// the conventions' fit; what a manifest makes of their extents is found for the shape that is asked for
+	if r.corners && !own {
 		return nil
 	}
 	_, err := ref.NewGraph(r.plan, r.extents, nil)
@@ -200,7 +207,8 @@ func (r *resolver) written(s probes.Stage) *operation {
 	return nil
 }
 
-// conventional reports whether a stage and all that it is computed from have the operators of the conventions.
+// conventional reports whether a stage and all that it is computed from have the
+// operators of the conventions.
 func (r *resolver) conventional(s probes.Stage) bool {
 	for _, a := range r.plan.Ancestors(s).Union(probes.StagesOf(s)) {
 		if r.written(a) != nil || conventions().stage(a) == nil {
@@ -209,14 +217,16 @@ func (r *resolver) conventional(s probes.Stage) bool {
 	}
 	for _, a := range r.m.Args { // attention over whole heads has tensors in the order of the conventions
 		c := conventions().input(a.Tensor)
-		if c != nil && a.Role == probes.RoleInput && conventionalOrder(a, c) != nil || a.Role == probes.RoleOutput && conventionalOrder(a, &conventions().Output) != nil {
+		if c != nil && a.Role == probes.RoleInput && conventionalOrder(a, c) != nil ||
+			a.Role == probes.RoleOutput && conventionalOrder(a, &conventions().Output) != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// operation is what the manifest, or the convention, says that a stage computes; nil where neither says anything.
+// operation is what the manifest, or the convention, says that a stage computes; nil where
+// neither says anything.
 func (r *resolver) operation(s probes.Stage) *operation {
 	if o := r.written(s); o != nil {
 		return o
@@ -227,7 +237,8 @@ func (r *resolver) operation(s probes.Stage) *operation {
 	return nil
 }
 
-// placeOf is where a parameter of an operation stands, "" for the operation; of a convention's the stage's entry.
+// placeOf is where a parameter of an operation stands, "" for the operation; of a
+// convention's the stage's entry.
 func (r *resolver) placeOf(o *operation, param string, sp *probes.StagePlan) place {
 	if r.written(sp.Stage) == nil {
 		return r.stagePlace(sp.Stage)
@@ -287,7 +298,8 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 		case "rows", "cols":
 			d, err := strconv.Atoi(text)
 			if err != nil || d < 0 {
-				return r.m.errorAt(r.placeOf(o, k, sp), "%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
+				return r.m.errorAt(r.placeOf(o, k, sp),
+					"%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
 			}
 			n.Params.Number[k] = float64(d)
 		case "scale", "factor", "keep":
@@ -304,7 +316,8 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	case "load":
 		return r.load(o, n, sp, root)
 	case "map":
-		return r.names(n, sp, r.placeOf(o, "", sp), strings.Split(n.Params.Word["names"], ","), o.params["expr"])
+		return r.names(n, sp, r.placeOf(o, "", sp), strings.Split(n.Params.Word["names"], ","),
+			o.params["expr"])
 	case "gather":
 		return r.gather(o, n, sp, root)
 	case "dropout":
@@ -409,7 +422,8 @@ func (r *resolver) tileOf(o *operation, n *probes.Node, sp *probes.StagePlan, ro
 	if !root {
 		dims := o.lists["dims"]
 		if len(dims) != 2 {
-			return r.m.errorAt(r.placeOf(o, "", sp), "an input that is read in place needs dims: [ROWS, COLUMNS]")
+			return r.m.errorAt(r.placeOf(o, "", sp),
+				"an input that is read in place needs dims: [ROWS, COLUMNS]")
 		}
 		for i, to := range [2]*int{&height, &width} {
 			x, err := r.expression(dims[i], r.placeOf(o, "dims", sp), inShape)
@@ -452,7 +466,8 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 	return nil
 }
 
-// real evaluates a number that does not depend on the block; softmax_scale is the scale that the kernel is given.
+// real evaluates a number that does not depend on the block; softmax_scale is the scale that
+// the kernel is given.
 func (r *resolver) real(text string, at place) (float64, error) {
 	if text == "softmax_scale" {
 		return r.plan.Scale, nil
@@ -480,7 +495,8 @@ func (r *resolver) compile(text string, at place, sc *scope, allowed class) (*Ex
 		return x.(*Expr), nil
 	}
 	rd := &reader{file: r.m.File}
-	x := rd.number(&yaml.Node{Kind: yaml.ScalarNode, Value: text, Line: at.line, Column: at.col}, at.field, sc, allowed)
+	x := rd.number(&yaml.Node{Kind: yaml.ScalarNode, Value: text, Line: at.line, Column: at.col},
+		at.field, sc, allowed)
 	if len(rd.errs) > 0 {
 		return nil, rd.errs[0]
 	}
@@ -488,7 +504,8 @@ func (r *resolver) compile(text string, at place, sc *scope, allowed class) (*Ex
 	return x, nil
 }
 
-// compiledKey is what the compiled form of an expression depends on: its text, how many names are in scope, and which of them it may use.
+// compiledKey is what the compiled form of an expression depends on: its text, how many names are in scope,
+// and which of them it may use.
 type compiledKey struct {
 	text    string
 	names   int
@@ -498,8 +515,8 @@ type compiledKey struct {
 // comparison is one term of a mask's rule.
 var comparison = regexp.MustCompile(`^(.+?)(<=|>=|<|>)(.+)$`)
 
-// mask resolves the rules of a mask: each a comparison, or several with || between, of expressions that are linear in the tile's row r
-// and column c.
+// mask resolves the rules of a mask: each a comparison, or several with || between, of expressions that are
+// linear in the tile's row r and column c.
 func (r *resolver) mask(n *probes.Node, rules []string, at place, sp *probes.StagePlan) error {
 	for i, text := range rules {
 		n.Params.Word[fmt.Sprintf("mask.%d", i)] = text
@@ -512,7 +529,9 @@ func (r *resolver) mask(n *probes.Node, rules []string, at place, sp *probes.Sta
 		for _, term := range strings.Split(text, "||") {
 			m := comparison.FindStringSubmatch(strings.TrimSpace(term))
 			if m == nil {
-				return r.m.errorAt(at, "mask %q: expected comparisons such as key + c <= query + r, with || between them", clip(text))
+				return r.m.errorAt(at,
+					"mask %q: expected comparisons such as key + c <= query + r, with || between them",
+					clip(text))
 			}
 			diff := map[string]string{
 				"<=": "(" + m[3] + ") - (" + m[1] + ")", ">=": "(" + m[1] + ") - (" + m[3] + ")",
@@ -545,7 +564,8 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 	return sc, row, col
 }
 
-// linear resolves an expression over block, iteration, row and column as base, and what a row and a column add.
+// linear resolves an expression over block, iteration, row and column as base, and what a
+// row and a column add.
 func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (probes.Linear, error) {
 	sc, row, col := r.m.cellScope()
 	x, err := r.compile(text, at, sc, inPhase(sp)|classElement)

@@ -79,7 +79,8 @@ func resolveWith(t *testing.T, text string, set map[string]string) *probes.Plan 
 	return p
 }
 
-// TestEveryOperatorResolves: each operator and parameter of a manifest becomes a node, with what it is computed from and when.
+// TestEveryOperatorResolves: each operator and parameter of a manifest becomes a node, with what it is
+// computed from and when.
 func TestEveryOperatorResolves(t *testing.T) {
 	p := resolveEvery(t, everyOperator)
 	seen := whatArrives(p, resolveEvery(t, furtherOperators))
@@ -88,8 +89,12 @@ func TestEveryOperatorResolves(t *testing.T) {
 			t.Errorf("no stage of the manifests has operator %s", name)
 		}
 	}
-	for _, want := range []string{"load.at", "load.rows", "load.cols", "load.height", "load.width", "matmul.scale", "matmul.transpose", "matmul.over",
-		"rowmax.mask", "rowmax before 1", "exp_below.mask", "accumulate before 1", "accumulate before 2", "map.expr", "map.names", "reduce.how"} {
+	for _, want := range []string{
+		"load.at", "load.rows", "load.cols", "load.height", "load.width", "matmul.scale", "matmul.transpose",
+		"matmul.over",
+		"rowmax.mask", "rowmax before 1", "exp_below.mask", "accumulate before 1", "accumulate before 2",
+		"map.expr", "map.names", "reduce.how",
+	} {
 		if !seen[want] {
 			t.Errorf("%s did not arrive: %v", want, seen)
 		}
@@ -98,15 +103,17 @@ func TestEveryOperatorResolves(t *testing.T) {
 		of    string
 		phase probes.Phase
 	}{
-		"Q": {"", probes.PhaseBefore}, "S": {"K Q", probes.PhaseEach}, "m": {"S m", probes.PhaseEach}, "tiletop": {"S", probes.PhaseEach},
-		"l": {"S l m", probes.PhaseEach}, "U": {"P U", probes.PhaseEach}, "mean": {"Q", probes.PhaseBefore},
-		"max": {"Q mean", probes.PhaseBefore}, "quot": {"U l", probes.PhaseAfter}, "O": {"quot", probes.PhaseAfter},
+		"Q": {"", probes.PhaseBefore}, "S": {"K Q", probes.PhaseEach}, "m": {"S m", probes.PhaseEach},
+		"tiletop": {"S", probes.PhaseEach}, "l": {"S l m", probes.PhaseEach}, "U": {"P U", probes.PhaseEach},
+		"mean": {"Q", probes.PhaseBefore}, "max": {"Q mean", probes.PhaseBefore},
+		"quot": {"U l", probes.PhaseAfter}, "O": {"quot", probes.PhaseAfter},
 	} {
 		sp := p.Stage(stage)
 		of := names(sp.Operands, probes.Stage.String)
 		slices.Sort(of)
 		if strings.Join(of, " ") != want.of || sp.Phase != want.phase {
-			t.Errorf("stage %s is computed from %v in phase %d, want %s in %d", stage, of, sp.Phase, want.of, want.phase)
+			t.Errorf("stage %s is computed from %v in phase %d, want %s in %d", stage, of, sp.Phase,
+				want.of, want.phase)
 		}
 		if named := stage != "U"; p.Named(stage) != named { // U says from: []
 			t.Errorf("stage %s may be judged from the kernel's own tiles: %v", stage, !named)
@@ -120,7 +127,10 @@ func TestEveryOperatorResolves(t *testing.T) {
 		block      int
 		iter, r, c int
 		want       bool
-	}{{0, 0, 0, 0, true}, {0, 0, 0, 1, false}, {0, 1, 7, 0, false}, {0, 1, 8, 0, true}, {1, 0, 0, 3, false}, {1, 0, 1, 7, true}} {
+	}{
+		{0, 0, 0, 0, true}, {0, 0, 0, 1, false}, {0, 1, 7, 0, false}, {0, 1, 8, 0, true}, {1, 0, 0, 3, false},
+		{1, 0, 1, 7, true},
+	} {
 		if got := mask.Visible(probes.Dim3{c.block, 0, 0}, c.iter, c.r, c.c); got != c.want {
 			t.Errorf("mask at block %d, iteration %d, cell (%d, %d): %v", c.block, c.iter, c.r, c.c, got)
 		}
@@ -162,7 +172,8 @@ func whatArrives(plans ...*probes.Plan) map[string]bool {
 	return seen
 }
 
-// TestOperatorsDocumented: docs/operators.md has a row for each operator, with its parameters, and every function of map; and no others.
+// TestOperatorsDocumented: docs/operators.md has a row for each operator, with its parameters, and every
+// function of map; and no others.
 func TestOperatorsDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "operators.md"))
 	if err != nil {
@@ -210,32 +221,47 @@ var operatorMistakes = []mistake{
 	{"two operators", "{rowsum: P}", "{rowsum: P, cast: P}", "op.cast", "a second operator"},
 	{"unknown parameter", "how: mean}", "hwo: mean}", "op.hwo", "no parameter of that name"},
 	{"unknown word", "how: mean}", "how: median}", "op.how", `no how "median"; expected sum, mean or max`},
-	{"unknown transpose", "transpose: right, scale: softmax_scale", "transpose: both, scale: softmax_scale", "op.transpose", "expected right or left"},
+	{"unknown transpose", "transpose: right, scale: softmax_scale", "transpose: both, scale: softmax_scale",
+		"op.transpose", "expected right or left"},
 	{"operand that is no stage", "{rowsum: P}", "{rowsum: ghost}", "op.rowsum", `unknown stage "ghost"`},
-	{"operand that comes later", "{reduce: Q, how: sum}", "{reduce: max, how: sum}", "op.reduce", `unknown stage "max"`},
+	{"operand that comes later", "{reduce: Q, how: sum}", "{reduce: max, how: sum}", "op.reduce",
+		`unknown stage "max"`},
 	{"by that is no stage", "by: m}", "by: ghost}", "op.by", `unknown stage "ghost"`},
 	{"cycle", "{rowsum: P}", "{reduce: tilesum, how: sum}", "op.reduce", "computed from itself"},
-	{"wrong extents", "{matmul: [Q, K], transpose: right, scale: 1 / sqrt(D)}", "{matmul: [Q, K]}", "op.matmul", "64 products on the left, 8 on the right"},
+	{"wrong extents", "{matmul: [Q, K], transpose: right, scale: 1 / sqrt(D)}", "{matmul: [Q, K]}",
+		"op.matmul", "64 products on the left, 8 on the right"},
 	{"another extent", "{rowsum: P}", "{cast: P}", "op.cast", "it is 16×1, but cast makes 16×8"},
 	{"number of operands", "{divide: [U, l]}", "{divide: [U]}", "op.divide", "divide has 1 operands"},
 	{"mask not linear", "mask: key + c <= query + r}", "mask: r * c <= 3}", "op.mask", "linear in r and c"},
 	{"mask no comparison", "mask: key + c <= query + r}", "mask: causal}", "op.mask", "expected comparisons"},
 	{"mask of an unknown name", "mask: key + c <= query + r}", "mask: col <= query + r}", "op.mask", "col"},
-	{"map of an unknown name", "gelu(x) + max(y, 1)", "gelu(x) + max(z, 1)", "op.reduce.map", `no operand "z"; it has x, y`},
-	{"map of an unknown function", "gelu(x) + max(y, 1)", "glue(x) + max(y, 1)", "op.reduce.map", "no function glue"},
+	{"map of an unknown name", "gelu(x) + max(y, 1)", "gelu(x) + max(z, 1)", "op.reduce.map",
+		`no operand "z"; it has x, y`},
+	{"map of an unknown function", "gelu(x) + max(y, 1)", "glue(x) + max(y, 1)", "op.reduce.map",
+		"no function glue"},
 	{"map that is no expression", "gelu(x) + max(y, 1)", "gelu(x) +", "op.reduce.map", "map"},
-	{"load without at", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}", "{load: K, rows: 2, cols: 3}", "op.load", "position of 0 dimensions, K has 4"},
-	{"at of wrong rank", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}", "{load: K, at: [key, 0], rows: 0, cols: 1}", "op.load", "position of 2 dimensions, K has 4"},
-	{"at that is no list", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}", "{load: K, at: key, rows: 2, cols: 3}", "op.at", "expected a list"},
-	{"rows beyond the rank", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}", "{load: K, at: [batch, head, key, 0], rows: 4, cols: 3}", "op.load", "along dimension 4, K has 4"},
-	{"rows that are no number", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}", "{load: K, at: [batch, head, key, 0], rows: S, cols: 3}", "op.rows", "expected a dimension"},
+	{"load without at", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}",
+		"{load: K, rows: 2, cols: 3}", "op.load", "position of 0 dimensions, K has 4"},
+	{"at of wrong rank", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}",
+		"{load: K, at: [key, 0], rows: 0, cols: 1}", "op.load", "position of 2 dimensions, K has 4"},
+	{"at that is no list", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}",
+		"{load: K, at: key, rows: 2, cols: 3}", "op.at", "expected a list"},
+	{"rows beyond the rank", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}",
+		"{load: K, at: [batch, head, key, 0], rows: 4, cols: 3}", "op.load", "along dimension 4, K has 4"},
+	{"rows that are no number", "{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}",
+		"{load: K, at: [batch, head, key, 0], rows: S, cols: 3}", "op.rows", "expected a dimension"},
 	{"unknown input", "{load: K, at", "{load: W, at", "op.load", `unknown input "W"`},
 	{"load in place without dims", ", dims: [N, D]}]", "}]", "op.accumulate.matmul[1].load", "needs dims"},
-	{"dims of wrong length", "dims: [N, D]}]", "dims: [N]}]", "op.accumulate.matmul[1].dims", "expected a list of 2"},
-	{"kv tile outside the loop", "{load: Q, at: [batch, head, query, 0]", "{load: Q, at: [batch, head, key, 0]", "op.at", "key may not stand here"},
-	{"accumulate outside the loop", "{reduce: Q, how: sum}", "{accumulate: {rowsum: Q}}", "op.accumulate", "of the iteration before, but is computed once"},
-	{"computed before what it is computed from", "{reduce: Q, how: sum}", "{reduce: P, how: sum}", "op.reduce", "computed before the loop, from P"},
-	{"accumulate of what does not add up", "{accumulate: {rowsum: {exp_below: [S, m]}}, by: m}", "{accumulate: {cast: tilesum}}", "op.accumulate", "cannot add up cast"},
+	{"dims of wrong length", "dims: [N, D]}]", "dims: [N]}]", "op.accumulate.matmul[1].dims",
+		"expected a list of 2"},
+	{"kv tile outside the loop", "{load: Q, at: [batch, head, query, 0]",
+		"{load: Q, at: [batch, head, key, 0]", "op.at", "key may not stand here"},
+	{"accumulate outside the loop", "{reduce: Q, how: sum}", "{accumulate: {rowsum: Q}}", "op.accumulate",
+		"of the iteration before, but is computed once"},
+	{"computed before what it is computed from", "{reduce: Q, how: sum}", "{reduce: P, how: sum}",
+		"op.reduce", "computed before the loop, from P"},
+	{"accumulate of what does not add up", "{accumulate: {rowsum: {exp_below: [S, m]}}, by: m}",
+		"{accumulate: {cast: tilesum}}", "op.accumulate", "cannot add up cast"},
 	{"of that contradicts", "op: {rowsum: P}}", "of: [S], op: {rowsum: P}}", "of", "op is computed from P"},
 }
 
@@ -271,7 +297,8 @@ func checkMistakes(t *testing.T, manifest string, all []mistake) {
 	}
 }
 
-// TestOperatorOfTheEntry: of several entries for a stage the one that the build has says what is computed, and from what.
+// TestOperatorOfTheEntry: of several entries for a stage the one that the build has says what is
+// computed, and from what.
 func TestOperatorOfTheEntry(t *testing.T) {
 	const entry = `  - {name: half, `
 	text := strings.Replace(everyOperator, "gates: []", "flags: [{name: TWICE}]\ngates: []", 1)
@@ -283,7 +310,8 @@ func TestOperatorOfTheEntry(t *testing.T) {
 		op       string
 		operands []probes.Stage
 	}{
-		{nil, "matmul", []probes.Stage{"Q", "K"}}, {map[string]string{"TWICE": "1"}, "map", []probes.Stage{"S"}},
+		{nil, "matmul", []probes.Stage{"Q", "K"}}, {map[string]string{"TWICE": "1"}, "map",
+			[]probes.Stage{"S"}},
 	} {
 		sp := resolveWith(t, text, c.set).Stage("half")
 		if sp.Op.Op != c.op || !slices.Equal(sp.Operands, c.operands) {

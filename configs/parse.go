@@ -14,14 +14,17 @@ import (
 	"tilescope/probes"
 )
 
-// ParseManifest reads a manifest; name is the file's name in messages. Every mistake is reported at once, as *Errors.
+// ParseManifest reads a manifest; name is the file's name in messages. Every mistake is reported
+// at once, as *Errors.
 func ParseManifest(name string, text []byte) (*Manifest, error) {
 	return parseManifest(context.Background(), name, text)
 }
 
 // parseManifest is ParseManifest for what may be cancelled: the error is then the context's.
 func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, error) {
-	p := &manifestParser{reader: reader{file: name}, m: &Manifest{File: name, scope: newScope(), compiled: &sync.Map{}}}
+	p := &manifestParser{
+		reader: reader{file: name}, m: &Manifest{File: name, scope: newScope(), compiled: &sync.Map{}},
+	}
 	p.m.Guesses = guesses(text)
 	root := p.document(ctx, text)
 	if root != nil {
@@ -111,7 +114,8 @@ func (p *manifestParser) flags(o *object) {
 		if f.has("values") {
 			flag.Values = nil
 			for j, v := range f.list("values") {
-				x := p.integer(v, fmt.Sprintf("%s[%d]", f.field("values"), j), math.MinInt32, math.MaxInt32, 0)
+				x := p.integer(v, fmt.Sprintf("%s[%d]", f.field("values"), j), math.MinInt32,
+					math.MaxInt32, 0)
 				if slices.Contains(flag.Values, x) {
 					p.fail(v, f.field("values"), "%d is listed twice", x)
 				}
@@ -126,7 +130,8 @@ func (p *manifestParser) flags(o *object) {
 			if slices.Contains(flag.Values, 0) {
 				def = 0
 			}
-			if flag.Default = f.integerIn("default", math.MinInt32, math.MaxInt32, def); !slices.Contains(flag.Values, flag.Default) {
+			if flag.Default = f.integerIn("default", math.MinInt32, math.MaxInt32,
+				def); !slices.Contains(flag.Values, flag.Default) {
 				f.fail("default", "%d is none of the flag's values %v", flag.Default, flag.Values)
 			}
 		}
@@ -175,7 +180,8 @@ func (p *manifestParser) declare(o *object) {
 			f = deref(f)
 			for i := 0; f.Kind == yaml.MappingNode && i+1 < len(f.Content); i += 2 {
 				d := deref(f.Content[i+1]).Value
-				if _, taken := p.m.scope.slots[d]; f.Content[i].Value == "define" && !taken && identifier.MatchString(d) {
+				if _, taken := p.m.scope.slots[d]; f.Content[i].Value == "define" && !taken &&
+					identifier.MatchString(d) {
 					p.m.scope.add(d, classFlag)
 				}
 			}
@@ -253,8 +259,11 @@ func (p *manifestParser) launch(o *object) {
 func (p *manifestParser) quantiser(o *object) {
 	if !o.has("quantiser") {
 		for _, a := range p.m.Args {
-			if a.Role == probes.RoleInput && a.Fill == nil && !p.m.isScales(a.Tensor) && a.DType != 0 && !a.DType.Float() {
-				o.fail("quantiser", "missing; input %s is %s, so the host has to know how to encode it, or what it holds (fill)", a.Tensor, a.DType)
+			if a.Role == probes.RoleInput && a.Fill == nil && !p.m.isScales(a.Tensor) && a.DType != 0 &&
+				!a.DType.Float() {
+				o.fail("quantiser",
+					"missing; input %s is %s, so the host has to know how to encode it, or what it holds (fill)",
+					a.Tensor, a.DType)
 				return
 			}
 		}
@@ -264,7 +273,10 @@ func (p *manifestParser) quantiser(o *object) {
 	if q == nil {
 		return
 	}
-	out := &probes.Quantiser{Kind: q.oneOf("kind"), Zero: q.integer("zero"), Along: q.integer("along"), Levels: q.number("levels"), Max: q.number("max")}
+	out := &probes.Quantiser{
+		Kind: q.oneOf("kind"), Zero: q.integer("zero"), Along: q.integer("along"), Levels: q.number("levels"),
+		Max: q.number("max"),
+	}
 	out.EncodeLevels = out.Levels
 	p.m.Quantiser = out
 }
@@ -291,8 +303,9 @@ func (p *manifestParser) shapes(o *object) {
 func DefaultLimits() probes.Limits {
 	output, ptxas := schema.Of("output"), schema.Of("ptxas")
 	return probes.Limits{
-		MaxAbs: output.Default("max_abs"), MeanAbs: output.Default("mean_abs"), BadFraction: output.Default("bad_fraction"),
-		Registers: int(ptxas.Default("registers")), SharedBytes: int(ptxas.Default("shared_bytes")), Spills: int(ptxas.Default("spills")),
+		MaxAbs: output.Default("max_abs"), MeanAbs: output.Default("mean_abs"),
+		BadFraction: output.Default("bad_fraction"), Registers: int(ptxas.Default("registers")),
+		SharedBytes: int(ptxas.Default("shared_bytes")), Spills: int(ptxas.Default("spills")),
 		MinSpeedup: schema.Of("performance").Default("min_speedup"),
 	}
 }
@@ -305,15 +318,18 @@ func (p *manifestParser) thresholds(o *object) {
 	}
 	l := &p.m.Thresholds
 	if x := t.within("output"); x != nil {
-		l.MaxAbs, l.MeanAbs, l.BadFraction = x.number("max_abs"), x.number("mean_abs"), x.number("bad_fraction")
+		l.MaxAbs, l.MeanAbs, l.BadFraction = x.number("max_abs"), x.number("mean_abs"),
+			x.number("bad_fraction")
 	}
 	if x := t.within("ptxas"); x != nil {
-		l.Registers, l.SharedBytes, l.Spills = x.integer("registers"), x.integer("shared_bytes"), x.integer("spills")
+		l.Registers, l.SharedBytes, l.Spills = x.integer("registers"), x.integer("shared_bytes"),
+			x.integer("spills")
 	}
 	p.performance(t)
 }
 
-// performance reads {min_speedup: N}, or a list of such with when: conditions, of which the first that holds counts.
+// performance reads {min_speedup: N}, or a list of such with when: conditions, of which the
+// first that holds counts.
 func (p *manifestParser) performance(t *object) {
 	if !t.has("performance") {
 		return

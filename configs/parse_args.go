@@ -87,7 +87,8 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		}
 	}
 	c := conventions()
-	if t := arg.Tensor; t != "" && a.has("tensor") && (t == c.Output.Name && role == "input" || c.input(t) != nil && role == "output") {
+	if t := arg.Tensor; t != "" && a.has("tensor") &&
+		(t == c.Output.Name && role == "input" || c.input(t) != nil && role == "output") {
 		a.fail("tensor", "tensor %s does not go with role %s", t, role)
 	}
 	if a.has("fill") || arg.Role == probes.RoleInOut {
@@ -102,7 +103,8 @@ func (m *Manifest) isInput(a Arg) bool {
 	return a.Role == probes.RoleInput && (a.Fill != nil || !m.isScales(a.Tensor))
 }
 
-// isScales reports whether a tensor's name is that of the scales of a quantised input: a conventional one, or one of codes.
+// isScales reports whether a tensor's name is that of the scales of a quantised input: a conventional
+// one, or one of codes.
 func (m *Manifest) isScales(tensor string) bool {
 	of, ok := strings.CutSuffix(tensor, "s")
 	return ok && (conventions().input(of) != nil || slices.ContainsFunc(m.Args, func(a Arg) bool {
@@ -134,7 +136,8 @@ func (p *manifestParser) tensorsOnce(o *object) {
 	scale := ""
 	for _, a := range p.m.Args {
 		if a.DType != 0 && a.DType != probes.F32 && a.Fill == nil && p.m.isScales(a.Tensor) {
-			p.fail(&yaml.Node{Line: a.at.line, Column: a.at.col}, a.at.field+".type", "the scales %s are f32*", a.Tensor)
+			p.fail(&yaml.Node{Line: a.at.line, Column: a.at.col}, a.at.field+".type",
+				"the scales %s are f32*", a.Tensor)
 		}
 		at := &yaml.Node{Line: a.at.line, Column: a.at.col}
 		if a.Tensor != "" && seen[a.Tensor] != "" {

@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// gates reads the gates: the name of a conventional one, or a mapping. Keys that a mapping does not have are those of the
-// conventional gate of its name, where there is one.
+// gates reads the gates: the name of a conventional one, or a mapping. Keys that a mapping does not have are
+// those of the conventional gate of its name, where there is one.
 func (p *manifestParser) gates(o *object) {
 	p.m.Gates = []Gate{{}}
 	for i, n := range o.list("gates") {
@@ -30,7 +30,9 @@ func (p *manifestParser) gateNamed(n *yaml.Node, field string) {
 	}
 	g := conventions().gate(s)
 	if g == nil {
-		p.fail(n, field, "unknown gate %q; expected %s, %s, or {name: NAME, define: SYMBOL, judged: [STAGE, ...]}", clip(s), probes.GateNone,
+		p.fail(n, field,
+			"unknown gate %q; expected %s, %s, or {name: NAME, define: SYMBOL, judged: [STAGE, ...]}",
+			clip(s), probes.GateNone,
 			or(ConventionalGates()))
 		return
 	}
@@ -78,7 +80,10 @@ func (p *manifestParser) gateWhole(n *yaml.Node, field string) {
 
 // gate is the convention as a manifest's gate.
 func (c *conventionalGate) gate(at place) Gate {
-	return Gate{Name: c.Name, Define: c.Define, Judged: probes.StagesOf(c.Judged...), Injected: probes.StagesOf(c.Inject...), Uniform: c.Uniform, Help: c.Help, at: at}
+	return Gate{
+		Name: c.Name, Define: c.Define, Judged: probes.StagesOf(c.Judged...),
+		Injected: probes.StagesOf(c.Inject...), Uniform: c.Uniform, Help: c.Help, at: at,
+	}
 }
 
 func (p *manifestParser) addGate(n *yaml.Node, field string, g Gate) {
@@ -101,10 +106,12 @@ func (p *manifestParser) gateStages() {
 		at := &yaml.Node{Line: g.at.line, Column: g.at.col}
 		for _, s := range g.Judged.Union(g.Injected) {
 			if !p.m.hasStage(s) && conventions().stage(s) == nil {
-				p.fail(at, g.at.field, "gate %s names stage %s, which is not among the stages: %s", g.Name, clip(string(s)), strings.Join(p.m.StageNames(), " "))
+				p.fail(at, g.at.field, "gate %s names stage %s, which is not among the stages: %s", g.Name,
+					clip(string(s)), strings.Join(p.m.StageNames(), " "))
 			}
 			if g.Judged.Has(s) && g.Injected.Has(s) {
-				p.fail(at, g.at.field, "gate %s feeds stage %s in; what is fed in is not judged", g.Name, clip(string(s)))
+				p.fail(at, g.at.field, "gate %s feeds stage %s in; what is fed in is not judged", g.Name,
+					clip(string(s)))
 			}
 		}
 	}

@@ -28,8 +28,9 @@ func (p *manifestParser) stages(o *object) {
 // stage reads one entry of stages.
 func (p *manifestParser) stage(s *object) {
 	st := Stage{
-		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per") == "tile",
-		Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
+		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"),
+		PerTile: s.oneOf("per") == "tile", Array: s.ident("array"), Transposed: s.truth("transposed"),
+		at: s.here(), captureField: s.field("capture"),
 	}
 	p.stageReference(s, &st)
 	known := p.stageName(s, &st)
@@ -64,8 +65,10 @@ func (p *manifestParser) stage(s *object) {
 	}
 	p.compute(s, &st)
 	p.capture(s, &st)
-	if st.Phase == probes.PhaseBefore && st.Capture.Kind == probes.CaptureOutput && !s.has("phase") && st.op == nil {
-		st.Phase = probes.PhaseAfter // nothing says what it is computed from, and an output is complete at the end
+	if st.Phase == probes.PhaseBefore && st.Capture.Kind == probes.CaptureOutput && !s.has("phase") &&
+		st.op == nil {
+		// nothing says what it is computed from, and an output is complete at the end
+		st.Phase = probes.PhaseAfter
 	}
 	p.index(s, &st)
 	if known {
@@ -82,7 +85,8 @@ func (p *manifestParser) stageName(s *object, st *Stage) bool {
 	conv := conventions()
 	order := conv.order(probes.Stage(name))
 	if order < 0 && !s.has("axes") && !p.hostOnly {
-		s.fail("name", "unknown stage %q; expected one of %s, or axes: and of: for a stage of another name", clip(name), conv.stageNames())
+		s.fail("name", "unknown stage %q; expected one of %s, or axes: and of: for a stage of another name",
+			clip(name), conv.stageNames())
 		return false
 	}
 	if !identifier.MatchString(name) {
@@ -98,15 +102,19 @@ func (p *manifestParser) stageName(s *object, st *Stage) bool {
 	case st.ordered && last.ordered && conv.order(last.Stage) > order:
 		s.fail("name", "stage %s comes after %s; the order is %s", name, last.Stage, conv.stageNames())
 	case last.Stage == st.Stage && last.When == nil:
-		s.fail("name", "a second entry for stage %s, and the first has no when:; give it one, or remove this", name)
+		s.fail("name", "a second entry for stage %s, and the first has no when:; give it one, or remove this",
+			name)
 	case last.Stage != st.Stage && p.m.hasStage(st.Stage):
-		s.fail("name", "a second entry for stage %s does not follow the first; entries for one stage stand together", name)
+		s.fail("name",
+			"a second entry for stage %s does not follow the first; entries for one stage stand together",
+			name)
 	}
 	return true
 }
 
-// definition reads what the stage is: its axes, when it is computed, and from what. The convention of its name says what the entry
-// does not; for another name, a stage is computed from what it may be judged from, and after the loop where it has one tile a block.
+// definition reads what the stage is: its axes, when it is computed, and from what. The convention of its
+// name says what the entry does not; for another name, a stage is computed from what it may be judged from,
+// and after the loop where it has one tile a block.
 func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	c := conventions().stage(st.Stage)
 	if c != nil {
@@ -121,8 +129,10 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	switch {
 	case s.has("of"):
 		st.Of = p.earlierStages(s, "of", st, known)
-		if st.op != nil && len(p.errs) == 0 && (st.Of.Without(st.op.of(st.Stage)) != nil || st.op.of(st.Stage).Without(st.Of) != nil) {
-			s.fail("of", "%s, but op is computed from %s; remove of", stageList(st.Of), stageList(st.op.of(st.Stage)))
+		if st.op != nil && len(p.errs) == 0 &&
+			(st.Of.Without(st.op.of(st.Stage)) != nil || st.op.of(st.Stage).Without(st.Of) != nil) {
+			s.fail("of", "%s, but op is computed from %s; remove of", stageList(st.Of),
+				stageList(st.op.of(st.Stage)))
 		}
 	case st.op != nil:
 		st.Of = st.op.of(st.Stage)
@@ -133,7 +143,8 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	case c == nil && !s.has("of") && st.op == nil:
 		st.Of = st.From
 	case known && st.From.Has(st.Stage) && !st.Of.Has(st.Stage):
-		s.fail("from", "stage %s does not carry over from tile to tile; only %s do", st.Stage, and(p.m.carried()))
+		s.fail("from", "stage %s does not carry over from tile to tile; only %s do", st.Stage,
+			and(p.m.carried()))
 	}
 	switch {
 	case s.has("phase"):
@@ -164,7 +175,8 @@ func (p *manifestParser) axes(s *object, st *Stage) {
 	st.Axes = [2]string{}
 	list := s.strs("axes")
 	if len(list) == 0 || len(list) > 2 {
-		s.fail("axes", "expected what rows and columns are, such as [q, k]; one name for a stage of one column")
+		s.fail("axes",
+			"expected what rows and columns are, such as [q, k]; one name for a stage of one column")
 		return
 	}
 	for _, a := range list {
@@ -244,7 +256,8 @@ func (p *manifestParser) compute(s *object, st *Stage) {
 	for i, c := range n.Content {
 		p.computeOne(c, fmt.Sprintf("%s[%d]", s.field("compute"), i), st)
 		if k := len(st.Compute); k > 1 && st.Compute[k-2].When == nil {
-			p.fail(c, fmt.Sprintf("%s[%d]", s.field("compute"), i), "is never reached: the entry before has no when:")
+			p.fail(c, fmt.Sprintf("%s[%d]", s.field("compute"), i),
+				"is never reached: the entry before has no when:")
 		}
 	}
 }
@@ -327,12 +340,13 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 	case c.has("shared"):
 		p.captureShared(c, st)
 	default:
-		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...}, {mma: ...}, {register: ...} or {output: ARGUMENT, at: ...}")
+		s.fail("capture",
+			"expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...}, {mma: ...}, {register: ...} or {output: ARGUMENT, at: ...}")
 	}
 }
 
-// placement is where a tile lies in an argument: the position of its first cell, by dimension, and the dimensions that its rows and
-// columns run along, -1 for one row or column.
+// placement is where a tile lies in an argument: the position of its first cell, by dimension, and the
+// dimensions that its rows and columns run along, -1 for one row or column.
 type placement struct {
 	at         []*Expr
 	rows, cols int
@@ -426,7 +440,9 @@ func (p *manifestParser) variants(o *object) {
 			}
 		}
 	} else {
-		p.m.Variants = []Variant{{Name: p.m.Name, Flags: map[string]int{}, at: place{o.node.Line, o.node.Column, "variants"}}}
+		p.m.Variants = []Variant{
+			{Name: p.m.Name, Flags: map[string]int{}, at: place{o.node.Line, o.node.Column, "variants"}},
+		}
 	}
 	if p.m.Default = o.str("default"); p.m.Default == "" && len(p.m.Variants) > 0 {
 		p.m.Default = p.m.Variants[0].Name
@@ -488,8 +504,10 @@ func (p *manifestParser) faults(o *object) {
 			f.need("shape")
 		}
 		fault := Fault{
-			Name: f.name("name", dashed, "a name (letters, digits, _ - . +)"), Patch: f.str("patch"), Define: f.ident("define"), Base: f.str("base"),
-			Shape: f.str("shape"), Needs: f.condition("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"), at: f.here(),
+			Name: f.name("name", dashed, "a name (letters, digits, _ - . +)"), Patch: f.str("patch"),
+			Define: f.ident("define"), Base: f.str("base"), Shape: f.str("shape"),
+			Needs: f.condition("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"),
+			at: f.here(),
 		}
 		p.faultKind(f, &fault)
 		fault.Work = p.overrides[i]
@@ -514,7 +532,8 @@ func (p *manifestParser) faultKind(f *object, fault *Fault) {
 	case fault.Host && f.has("patch"):
 		f.fail("patch", "a host fault has none; remove host: true or this")
 	case !fault.Host && !f.has("define") && !f.has("patch"):
-		f.fail("define", "missing; name the source's preprocessor symbol, give patch: FILE, or say host: true")
+		f.fail("define",
+			"missing; name the source's preprocessor symbol, give patch: FILE, or say host: true")
 	case fault.Host && !f.has("quantiser") && !f.has("work"):
 		f.fail("host", "a host fault needs quantiser: or work:, else it changes nothing")
 	}

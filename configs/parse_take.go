@@ -17,13 +17,15 @@ type take struct {
 	at       place
 }
 
-// Names within the expressions of a capture from registers: which instruction of the entry, warp and lane, row and column within a
-// fragment, part of a register; and, of tile, how often the instruction was executed before.
+// Names within the expressions of a capture from registers: which instruction of the entry, warp and
+// lane, row and column within a fragment, part of a register; and, of tile, how often the instruction
+// was executed before.
 var takeNames = []string{"i", "warp", "lane", "r", "c", "e"}
 
 const takeCount = "n"
 
-// takeScope is the manifest's scope with these names, and the slots of takeNames in order. They hide names of the manifest.
+// takeScope is the manifest's scope with these names, and the slots of takeNames in order. They hide
+// names of the manifest.
 func (m *Manifest) takeScope() (sc *scope, slots []int) {
 	sc = m.scope.clone()
 	for _, name := range takeNames {
@@ -144,7 +146,8 @@ func (p *manifestParser) placements(o *object, key string, t *take, sc *scope) [
 	}
 	list := o.exprs(key, -1, sc, inTake)
 	if n := max(len(t.PTX), len(t.Nth)); list != nil && (n == 0 || len(list) != n) {
-		o.fail(key, "%d expressions for %s; write one, in terms of i, or as many as ptx or nth has", len(list), instructionCount(n))
+		o.fail(key, "%d expressions for %s; write one, in terms of i, or as many as ptx or nth has",
+			len(list), instructionCount(n))
 		return nil
 	}
 	return list

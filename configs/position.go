@@ -24,13 +24,15 @@ type Loop struct {
 	Count *Expr
 }
 
-// Work is where blocks and iterations are in the problem, by name, and how many iterations there are. Expressions may use the names.
+// Work is where blocks and iterations are in the problem, by name, and how many iterations there are.
+// Expressions may use the names.
 type Work struct {
 	At    map[string]*Expr
 	Tiles *Expr // nil: one iteration
 }
 
-// hiddenNames are the positions that `hidden:` gives: rows of a block that do not see the first keys, and the first key they see.
+// hiddenNames are the positions that `hidden:` gives: rows of a block that do not see the first keys, and the
+// first key they see.
 var hiddenNames = [2]string{"hidden_rows", "first_key"}
 
 // dims declares the dimensions: those of the first shape that is a mapping, else probes.ListedDims.
@@ -44,7 +46,8 @@ func (p *manifestParser) dims(o *object) {
 		for i := 1; i < len(s.Content); i += 2 {
 			if m := deref(s.Content[i]); m.Kind == yaml.MappingNode {
 				dims = nil
-				for k := 0; k < len(m.Content) && len(dims) < probes.MaxDims; k += 2 { // more are refused where the shape is read
+				// more are refused where the shape is read
+				for k := 0; k < len(m.Content) && len(dims) < probes.MaxDims; k += 2 {
 					dims = append(dims, m.Content[k].Value)
 				}
 				break
@@ -52,7 +55,9 @@ func (p *manifestParser) dims(o *object) {
 		}
 	}
 	for _, name := range dims {
-		if !identifier.MatchString(name) || slices.ContainsFunc(p.m.Dims, func(d Dimension) bool { return d.Name == name }) {
+		if !identifier.MatchString(name) || slices.ContainsFunc(p.m.Dims, func(d Dimension) bool {
+			return d.Name == name
+		}) {
 			continue // reported where the shape is read
 		}
 		if slot := p.name(o.at("shapes"), "shapes", name, classShape); slot > 0 {
@@ -74,7 +79,8 @@ func (p *manifestParser) shape(s *object, k string) (probes.Shape, bool) {
 		return p.namedShape(s, k)
 	}
 	list := s.list(k)
-	if want := probes.Listed(0, 0, 0, 0).Names(); !slices.Equal(want, p.m.DimNames()) || len(list) != len(want) {
+	if want := probes.Listed(0, 0, 0, 0).Names(); !slices.Equal(want, p.m.DimNames()) ||
+		len(list) != len(want) {
 		if n.Kind == yaml.SequenceNode {
 			s.fail(k, "expected %s, found %d elements", p.m.dimsText(), len(list))
 		}
@@ -117,7 +123,8 @@ func (m *Manifest) dimsText() string {
 	if s := probes.ShapeOf(m.DimNames(), make([]int, len(m.Dims))...); s.IsListed() {
 		return "[" + strings.Join(m.DimNames(), ", ") + "]"
 	}
-	return "{" + strings.Join(names(m.Dims, func(d Dimension) string { return d.Name + ": NUMBER" }), ", ") + "}"
+	return "{" + strings.Join(names(m.Dims, func(d Dimension) string { return d.Name + ": NUMBER" }), ", ") +
+		"}"
 }
 
 // work reads the work mapping. Every key but tiles and hidden names a position, which those after it may use.
@@ -176,7 +183,8 @@ func (p *manifestParser) hidden(o *object, w *Work, sc *scope) {
 	w.At[hiddenNames[1]] = h.expr("first_key", sc, inBlock)
 }
 
-// declarePosition makes a position a name for expressions. x is work's expression of it; nil: it is 0 but under a fault.
+// declarePosition makes a position a name for expressions. x is work's expression of it; nil: it
+// is 0 but under a fault.
 func (p *manifestParser) declarePosition(at *yaml.Node, field, name string, x *Expr) {
 	slot := p.name(at, field, name, classBlock)
 	if slot == 0 {
@@ -333,8 +341,8 @@ func (m *Manifest) positionsOf(w *Work) []*Expr {
 	return out
 }
 
-// unusedPositions refuses positions that no text of the manifest names: mistyped keys. Those of the conventions may be there without
-// use.
+// unusedPositions refuses positions that no text of the manifest names: mistyped keys. Those of the
+// conventions may be there without use.
 func (p *manifestParser) unusedPositions(o *object) {
 	var own []string
 	for _, name := range p.m.positions {
@@ -352,7 +360,8 @@ func (p *manifestParser) unusedPositions(o *object) {
 			n := deref(o.vals["work"])
 			for i := 0; i < len(n.Content); i += 2 {
 				if n.Content[i].Value == name {
-					p.fail(n.Content[i], "work."+name, "no expression uses this position; use it or remove it")
+					p.fail(n.Content[i], "work."+name,
+						"no expression uses this position; use it or remove it")
 				}
 			}
 		}
@@ -381,7 +390,9 @@ func (p *manifestParser) conventionalWork(o *object) {
 		return
 	}
 	o.need("shapes")
-	if !slices.ContainsFunc(p.m.Stages, func(s Stage) bool { return s.op == nil && conventions().stage(s.Stage) != nil }) {
+	if !slices.ContainsFunc(p.m.Stages, func(s Stage) bool {
+		return s.op == nil && conventions().stage(s.Stage) != nil
+	}) {
 		return
 	}
 	o.need("work")

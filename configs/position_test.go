@@ -51,7 +51,8 @@ func parsed(t *testing.T, text string) (*Manifest, *Selection) {
 	return m, s
 }
 
-// TestDimensionsByName: shapes name the dimensions, in the order of the first; expressions, --shape and documents know them by name.
+// TestDimensionsByName: shapes name the dimensions, in the order of the first; expressions, --shape and
+// documents know them by name.
 func TestDimensionsByName(t *testing.T) {
 	m, s := parsed(t, productManifest)
 	if got := m.DimNames(); !slices.Equal(got, []string{"M", "N", "K"}) {
@@ -64,15 +65,18 @@ func TestDimensionsByName(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"1,2,3,4": "dimensions of product have names; give M=N,N=N,K=N", "M=16,N=17": "K is missing", "M=1,M=2,N=1,K=1": "M is given twice",
-		"M=1,N=1,K=0": "K is 0", "M=1,N=1,K=x": `K = "x" is not a number`, "M=1,N=1,Q=1": "no dimension Q (expected M, N, K)",
-		"M=1,N=1,K": `expected NAME=N, found "K"`, "huge": "or give M=N,N=N,K=N", "M=1,N=1,K=99999999999": "too large",
+		"1,2,3,4": "dimensions of product have names; give M=N,N=N,K=N", "M=16,N=17": "K is missing",
+		"M=1,M=2,N=1,K=1": "M is given twice", "M=1,N=1,K=0": "K is 0",
+		"M=1,N=1,K=x": `K = "x" is not a number`, "M=1,N=1,Q=1": "no dimension Q (expected M, N, K)",
+		"M=1,N=1,K": `expected NAME=N, found "K"`, "huge": "or give M=N,N=N,K=N",
+		"M=1,N=1,K=99999999999": "too large",
 	} {
 		if _, err := s.ParseShape(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
-	if _, err := s.Resolve(probes.Listed(1, 1, 32, 64)); err == nil || !strings.Contains(err.Error(), "its dimensions are M, N, K") {
+	if _, err := s.Resolve(probes.Listed(1, 1, 32, 64)); err == nil ||
+		!strings.Contains(err.Error(), "its dimensions are M, N, K") {
 		t.Errorf("B,H,S,D: %v", err)
 	}
 	b, err := want.MarshalJSON()
@@ -97,12 +101,16 @@ func TestProductResolves(t *testing.T) {
 		{Name: "A", Arg: 0, Dims: []int{33, 64}, Scales: -1},
 		{Name: "B", Arg: 1, Dims: []int{64, 20}, Fill: probes.Fill{Kind: probes.FillRand}, Scales: -1},
 		{Name: "bias", Arg: 2, Dims: []int{20}, Fill: probes.Fill{Kind: probes.FillOnes}, Scales: -1},
-		{Name: "order", Arg: 3, Dims: []int{33}, Fill: probes.Fill{Kind: probes.FillRandInt, Hi: 6}, Scales: -1},
+		{
+			Name: "order", Arg: 3, Dims: []int{33}, Fill: probes.Fill{Kind: probes.FillRandInt, Hi: 6},
+			Scales: -1,
+		},
 	}
 	if !reflect.DeepEqual(p.Inputs, wantInputs) {
 		t.Errorf("inputs %+v", p.Inputs)
 	}
-	if p.Work.MaxTiles != 4 || p.Work.Tiles.At(probes.Dim3{1, 0, 0}, 0) != 2 || p.Work.Tiles.At(probes.Dim3{2, 1, 0}, 0) != 4 {
+	if p.Work.MaxTiles != 4 || p.Work.Tiles.At(probes.Dim3{1, 0, 0}, 0) != 2 ||
+		p.Work.Tiles.At(probes.Dim3{2, 1, 0}, 0) != 4 {
 		t.Errorf("iterations %+v", p.Work)
 	}
 	if got := p.Work.Loop(probes.Dim3{0, 0, 0}, 3); got["half"] != 1 || got["step"] != 1 {
@@ -119,7 +127,8 @@ func TestProductResolves(t *testing.T) {
 	if got := p.Position("last").At(probes.Dim3{2, 0, 0}, 0); got != 47 {
 		t.Errorf("last is %d: a position made of another", got)
 	}
-	if c := p.Stage("c").Capture; c.Rows != 0 || c.Cols != 1 || c.At[0].At(probes.Dim3{2, 1, 0}, 0) != 32 || c.At[1].At(probes.Dim3{2, 1, 0}, 0) != 16 {
+	if c := p.Stage("c").Capture; c.Rows != 0 || c.Cols != 1 || c.At[0].At(probes.Dim3{2, 1, 0}, 0) != 32 ||
+		c.At[1].At(probes.Dim3{2, 1, 0}, 0) != 16 {
 		t.Errorf("c is cut out at %+v", c)
 	}
 	if p.Conventional || p.Scale != 1 {
@@ -132,33 +141,50 @@ func TestProductMistakes(t *testing.T) {
 	for _, c := range []struct{ old, new, field, says string }{
 		{"K: 32, M: 16, N: 17", "K: 32, M: 16", "shapes.other.N", "missing"},
 		{"K: 32, M: 16, N: 17", "K: 32, M: 16, N: 17, L: 1", "shapes.other.L", "unknown key"},
-		{"{K: 32, M: 16, N: 17}", "[1, 1, 16, 17]", "shapes.other", "expected {M: NUMBER, N: NUMBER, K: NUMBER}, found 4 elements"},
+		{"{K: 32, M: 16, N: 17}", "[1, 1, 16, 17]", "shapes.other",
+			"expected {M: NUMBER, N: NUMBER, K: NUMBER}, found 4 elements"},
 		{"M: 33, N: 20, K: 64", "M: 33, 2N: 20, K: 64", "shapes.small", "not an identifier"},
 		{"constants: {T: 16}", "constants: {T: 16, M: 1}", "constants.M", "already taken"},
-		{"fill: rand}", "fill: gauss}", "args[1].fill", `unknown fill "gauss"; expected -inf, computed, inf, iota, nan, ones, rand, randn, unwritten, zeros, randint(LO, HI), a list of numbers or {each: EXPRESSION}`},
+		{"fill: rand}", "fill: gauss}", "args[1].fill",
+			`unknown fill "gauss"; expected -inf, computed, inf, iota, nan, ones, rand, randn, unwritten, zeros, randint(LO, HI), a list of numbers or {each: EXPRESSION}`},
 		{"randint(0, min(M, 7) - 1)", "randint(0)", "args[3].fill", "randint takes two numbers"},
 		{"randint(0, min(M, 7) - 1)", "randint(5, 4)", "args[3].fill", "no number lies between"},
 		{"randint(0, min(M, 7) - 1)", "randint(0, bx)", "args[3].fill", "bx may not stand here"},
 		{`order, type: "i32*"`, `order, type: "i31*"`, "args[3].type", "unknown element type"},
-		{`B, type: "bf16*", dims: [K, N], role: input, fill: rand`, `B, type: "i8*", dims: [K, N], role: input`, "quantiser", "or what it holds (fill)"},
-		{"dims: [M, N], role: output", "dims: [M, N], role: output, fill: ones", "args[4].fill", "only role: input and inout are filled"},
+		{`B, type: "bf16*", dims: [K, N], role: input, fill: rand`,
+			`B, type: "i8*", dims: [K, N], role: input`, "quantiser", "or what it holds (fill)"},
+		{"dims: [M, N], role: output", "dims: [M, N], role: output, fill: ones", "args[4].fill",
+			"only role: input and inout are filled"},
 		{"row: bx * T", "row: bx * T, row2: nosuch", "work.row2", "unknown variable nosuch"},
 		{"row: bx * T", "T: bx", "work.T", "already taken"},
 		{"row: bx * T", "row: bx * T, rwo: bx", "work.rwo", "no expression uses this position"},
-		{"K: 32, M: 16, N: 17", "K: 32, M: 16, N: 17}\n  wide: {A1: 1, A2: 1, A3: 1, A4: 1, A5: 1, A6: 1, A7: 1, A8: 1, A9: 1", "shapes.wide", "9 dimensions; expected 1 to 8"},
-		{"M: 33, N: 20, K: 64", "M: 33, N: 20, K: 64, A4: 1, A5: 1, A6: 1, A7: 1, A8: 1, A9: 1", "shapes.small", "9 dimensions; expected 1 to 8"},
-		{"last: row + T - 1", "last: row + T - 1, tiles: 2", "loops", "work.tiles says how many iterations there are already"},
+		{
+			"K: 32, M: 16, N: 17",
+			"K: 32, M: 16, N: 17}\n  wide: {A1: 1, A2: 1, A3: 1, A4: 1, A5: 1, A6: 1, A7: 1, A8: 1, A9: 1",
+			"shapes.wide", "9 dimensions; expected 1 to 8",
+		},
+		{"M: 33, N: 20, K: 64", "M: 33, N: 20, K: 64, A4: 1, A5: 1, A6: 1, A7: 1, A8: 1, A9: 1",
+			"shapes.small", "9 dimensions; expected 1 to 8"},
+		{"last: row + T - 1", "last: row + T - 1, tiles: 2", "loops",
+			"work.tiles says how many iterations there are already"},
 		{"{name: half, count", "{name: T, count", "loops[0].name", "already taken"},
 		{`count: "2 - bx % 2"`, `count: "2 - kv"`, "loops[0].count", "kv may not stand here"},
-		{"at: [row, col], rows: 0, cols: 1", "at: [row], rows: 0, cols: 1", "stages[2].capture", "a position of 1 dimensions"},
-		{"at: [row, col], rows: 0, cols: 1", "at: [row, col], rows: 0, cols: 2", "stages[2].capture", "columns along 2"},
-		{"at: [row, col], rows: 0, cols: 1", "at: [row, col], rows: 1, cols: 1", "stages[2].capture.cols", "rows run along dimension 1 already"},
+		{"at: [row, col], rows: 0, cols: 1", "at: [row], rows: 0, cols: 1", "stages[2].capture",
+			"a position of 1 dimensions"},
+		{"at: [row, col], rows: 0, cols: 1", "at: [row, col], rows: 0, cols: 2", "stages[2].capture",
+			"columns along 2"},
+		{"at: [row, col], rows: 0, cols: 1", "at: [row, col], rows: 1, cols: 1", "stages[2].capture.cols",
+			"rows run along dimension 1 already"},
 		{"at: [row, col], rows: 0, cols: 1", "at: [row, col], rows: 0", "stages[2].capture", "needs cols:"},
 		{"at: [row, col], rows: 0, cols: 1", "rows: 0, cols: 1", "stages[2].capture.rows", "goes with at"},
-		{", at: [row, col], rows: 0, cols: 1}", "}", "stages[2].capture", "where the tile lies in C is not known"},
-		{"at: [row, col], rows: 0, cols: 1", "at: [row + 9, col], rows: 0, cols: 1", "stages[2].capture.at[0]", "expected 0 to"},
-		{"{load: A, at: [row, k]", "{load: X, at: [row, k]", "stages[0].op.load", `unknown input "X"; expected an argument of role input (A B bias order)`},
-		{"{load: A, at: [row, k]", "{load: A, at: [row, nosuch]", "stages[0].op.at", "unknown variable nosuch"},
+		{", at: [row, col], rows: 0, cols: 1}", "}", "stages[2].capture",
+			"where the tile lies in C is not known"},
+		{"at: [row, col], rows: 0, cols: 1", "at: [row + 9, col], rows: 0, cols: 1",
+			"stages[2].capture.at[0]", "expected 0 to"},
+		{"{load: A, at: [row, k]", "{load: X, at: [row, k]", "stages[0].op.load",
+			`unknown input "X"; expected an argument of role input (A B bias order)`},
+		{"{load: A, at: [row, k]", "{load: A, at: [row, nosuch]", "stages[0].op.at",
+			"unknown variable nosuch"},
 	} {
 		if !strings.Contains(productManifest, c.old) {
 			t.Fatalf("%q is not in the manifest", c.old)
@@ -177,13 +203,17 @@ func TestProductMistakes(t *testing.T) {
 	}
 }
 
-// TestResultPlace: a result that is captured otherwise is placed in its output where a convention says where, and nowhere else.
+// TestResultPlace: a result that is captured otherwise is placed in its output where a convention says
+// where, and nowhere else.
 func TestResultPlace(t *testing.T) {
-	p := resolveEvery(t, strings.Replace(everyOperator, "capture: {output: out}, op: {cast: quot}", "capture: probe, op: {cast: quot}", 1))
-	if c := p.Output().Capture; c.Kind != probes.CaptureProbe || !slices.Equal(c.Dims, []int{1, 1, 32, 64}) || c.At[2].At(probes.Dim3{1, 0, 0}, 0) != 16 {
+	p := resolveEvery(t, strings.Replace(everyOperator, "capture: {output: out}, op: {cast: quot}",
+		"capture: probe, op: {cast: quot}", 1))
+	if c := p.Output().Capture; c.Kind != probes.CaptureProbe || !slices.Equal(c.Dims, []int{1, 1, 32, 64}) ||
+		c.At[2].At(probes.Dim3{1, 0, 0}, 0) != 16 {
 		t.Errorf("%+v", c)
 	}
-	_, s := parsed(t, strings.Replace(productManifest, "capture: {output: C, at: [row, col], rows: 0, cols: 1}", "capture: probe", 1))
+	_, s := parsed(t, strings.Replace(productManifest,
+		"capture: {output: C, at: [row, col], rows: 0, cols: 1}", "capture: probe", 1))
 	shape, _ := s.ParseShape("small")
 	p, err := s.Resolve(shape)
 	if err != nil {
@@ -194,9 +224,11 @@ func TestResultPlace(t *testing.T) {
 	}
 }
 
-// TestScalesNeedCodes: a tensor is the scales of another only where that is quantised; else its name means nothing.
+// TestScalesNeedCodes: a tensor is the scales of another only where that is quantised; else its
+// name means nothing.
 func TestScalesNeedCodes(t *testing.T) {
-	text := strings.Replace(productManifest, `  - {name: C, type:`, `  - {name: orders, type: "f32*", dims: [N], role: input}
+	text := strings.Replace(productManifest, `  - {name: C, type:`,
+		`  - {name: orders, type: "f32*", dims: [N], role: input}
   - {name: biass, type: "f16*", dims: [N], role: input}
   - {name: C, type:`, 1)
 	m, _ := parsed(t, text)
@@ -209,11 +241,13 @@ func TestScalesNeedCodes(t *testing.T) {
 	}
 }
 
-// TestFallingKeys: a causal block may walk from its last key to the first; an iteration that a block does not have has no position.
+// TestFallingKeys: a causal block may walk from its last key to the first; an iteration that a block does not
+// have has no position.
 func TestFallingKeys(t *testing.T) {
 	with := func(key string) (*Manifest, error) {
 		const old = "key: kv * BC, tiles: ceil_div(S, BC)"
-		return ParseManifest("k.yaml", []byte(strings.Replace(usesManifest, old, `key: "`+key+`", tiles: 2 * bx + 2`, 1)))
+		return ParseManifest("k.yaml",
+			[]byte(strings.Replace(usesManifest, old, `key: "`+key+`", tiles: 2 * bx + 2`, 1)))
 	}
 	m, err := with("(2 * bx + 1 - kv) * BC")
 	if err != nil {
@@ -246,14 +280,16 @@ func TestFallingKeys(t *testing.T) {
 // TestUsualShape: where nobody names a shape it is validation, else the manifest's first.
 func TestUsualShape(t *testing.T) {
 	with := func(shapes string) *Manifest {
-		m, err := ParseManifest("k.yaml", []byte(strings.Replace(usesManifest, "{validation: [1, 2, 64, 64]}", shapes, 1)))
+		m, err := ParseManifest("k.yaml",
+			[]byte(strings.Replace(usesManifest, "{validation: [1, 2, 64, 64]}", shapes, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
 	for shapes, want := range map[string]string{
-		"{one: [1, 2, 32, 64], validation: [1, 2, 64, 64]}": "1,2,64,64", "{one: [1, 2, 32, 64], two: [2, 2, 32, 64]}": "1,2,32,64",
+		"{one: [1, 2, 32, 64], validation: [1, 2, 64, 64]}": "1,2,64,64",
+		"{one: [1, 2, 32, 64], two: [2, 2, 32, 64]}":        "1,2,32,64",
 	} {
 		if s, err := with(shapes).ParseShape("validation"); err != nil || s.String() != want {
 			t.Errorf("%s: %v, %v, want %s", shapes, s, err, want)

@@ -171,8 +171,8 @@ func open(n *yaml.Node) int {
 	return strings.Count(n.Value, "(") - strings.Count(n.Value, ")")
 }
 
-// rejoin undoes what YAML does to a call in a flow list: [ceil_div(S, TILE_M), H] has the elements "ceil_div(S" and
-// "TILE_M)". Elements are joined while a parenthesis is open.
+// rejoin undoes what YAML does to a call in a flow list: [ceil_div(S, TILE_M), H] has the elements
+// "ceil_div(S" and "TILE_M)". Elements are joined while a parenthesis is open.
 func rejoin(list []*yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for _, n := range list {
@@ -192,13 +192,15 @@ func joined(a, b *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// pairs are a mapping's keys and values, calls in a flow mapping rejoined: {value: max(B, H)} has a key "H)" without value.
+// pairs are a mapping's keys and values, calls in a flow mapping rejoined: {value: max(B, H)} has a key
+// "H)" without value.
 func pairs(n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		last := len(out) - 1
-		if n.Style&yaml.FlowStyle != 0 && last > 0 && open(out[last]) > 0 && k.Kind == yaml.ScalarNode && v.Tag == "!!null" {
+		if n.Style&yaml.FlowStyle != 0 && last > 0 && open(out[last]) > 0 && k.Kind == yaml.ScalarNode &&
+			v.Tag == "!!null" {
 			out[last] = joined(out[last], k)
 		} else {
 			out = append(out, k, v)
@@ -217,8 +219,8 @@ type object struct {
 	keys []string // in file order, duplicates dropped
 }
 
-// object reads a mapping whose keys must be among known; with none known every key is accepted. A node that is no mapping
-// is reported and gives nil.
+// object reads a mapping whose keys must be among known; with none known every key is accepted. A node that
+// is no mapping is reported and gives nil.
 func (r *reader) object(n *yaml.Node, path string, known ...string) *object {
 	at := n
 	n = deref(n)
@@ -245,7 +247,8 @@ func (r *reader) object(n *yaml.Node, path string, known ...string) *object {
 	return o
 }
 
-// section reads a mapping whose keys are a section's of the table, and reports those that are needed and missing.
+// section reads a mapping whose keys are a section's of the table, and reports those that are
+// needed and missing.
 func (r *reader) section(n *yaml.Node, path, name string) *object {
 	s := schema.Of(name)
 	known := s.Names()
@@ -347,7 +350,8 @@ func (o *object) oneOf(key string) string {
 	return s
 }
 
-// integer reads a whole number within the table's range; absent or wrong gives the table's default, 0 where it has none.
+// integer reads a whole number within the table's range; absent or wrong gives the table's
+// default, 0 where it has none.
 func (o *object) integer(key string) int {
 	v := o.value(key)
 	return o.integerIn(key, v.Lo, v.Hi, int(o.standard(key)))
@@ -373,7 +377,8 @@ func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
 	v, err := strconv.ParseInt(n.Value, 0, 64)
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!int" && leadingZero.MatchString(n.Value):
-		r.fail(at, field, "%s begins with 0, which is octal to some and decimal to others; write 0o17 or 17", clip(n.Value))
+		r.fail(at, field, "%s begins with 0, which is octal to some and decimal to others; write 0o17 or 17",
+			clip(n.Value))
 		return def
 	case errors.Is(err, strconv.ErrRange):
 		r.fail(at, field, "%s is out of range (%d to %d)", clip(n.Value), lo, hi)
@@ -389,7 +394,8 @@ func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
 	return int(v)
 }
 
-// number reads a finite number within the table's range; absent or wrong gives the table's default, 0 where it has none.
+// number reads a finite number within the table's range; absent or wrong gives the table's
+// default, 0 where it has none.
 func (o *object) number(key string) float64 {
 	def := o.standard(key)
 	if !o.has(key) {
@@ -397,7 +403,8 @@ func (o *object) number(key string) float64 {
 	}
 	n := deref(o.vals[key])
 	v, err := strconv.ParseFloat(n.Value, 64)
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float" || err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float" || err != nil ||
+		math.IsInf(v, 0) || math.IsNaN(v) {
 		o.fail(key, "expected a number, found %s", kindOf(n))
 		return def
 	}

@@ -201,7 +201,8 @@ func (p *manifestParser) baseline(t *object, ref *probes.Reference, out *probes.
 			t.fail("baseline", "%s is the reference itself; its error is 0", out.Baseline)
 		}
 	case !ref.Arrays():
-		t.fail("baseline", "no reference named %q%s; the stage is compared with its operators, which have no other array",
+		t.fail("baseline",
+			"no reference named %q%s; the stage is compared with its operators, which have no other array",
 			clip(out.Baseline),
 			suggest(out.Baseline, p.named))
 	}
@@ -222,10 +223,12 @@ func (p *manifestParser) argReference(a *object, arg *Arg) {
 	case !a.has("reference"):
 		a.fail("tolerance", "there is no reference that it is of")
 	case role != probes.RoleOutput && role != probes.RoleInOut:
-		a.fail("reference", "only what a launch leaves in an output is compared; expected role: output or inout")
+		a.fail("reference",
+			"only what a launch leaves in an output is compared; expected role: output or inout")
 	case arg.Reference.Kind == probes.ReferenceGraph && len(p.errs) == 0:
-		a.fail("reference", "an argument has no operator; expected {npz: FILE}, {command: [...]}, {kernel: MANIFEST}, "+
-			"a name of references, or none")
+		a.fail("reference",
+			"an argument has no operator; expected {npz: FILE}, {command: [...]}, {kernel: MANIFEST}, "+
+				"a name of references, or none")
 	case arg.Tolerance.Kind == probes.ToleranceDerived:
 		a.fail("tolerance", "an argument has no operator whose error could be derived; "+expectedTolerance)
 	}

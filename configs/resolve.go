@@ -36,18 +36,21 @@ func (e *ShapeError) Error() string {
 	return b.String()
 }
 
-// Resolve evaluates the manifest for a shape, and for the inputs of seed 0 where its expressions read elements of them. Errors are
-// *ShapeError for a shape that is refused, *Error for an expression that does not give what its field needs.
+// Resolve evaluates the manifest for a shape, and for the inputs of seed 0 where its expressions read
+// elements of them. Errors are *ShapeError for a shape that is refused, *Error for an expression that does
+// not give what its field needs.
 func (s *Selection) Resolve(shape probes.Shape) (*probes.Plan, error) {
 	return s.ResolveContext(context.Background(), shape)
 }
 
-// ResolveContext is Resolve with a context, which large grids take long enough for: where that ends first, the error is its own.
+// ResolveContext is Resolve with a context, which large grids take long enough for: where that ends first,
+// the error is its own.
 func (s *Selection) ResolveContext(ctx context.Context, shape probes.Shape) (*probes.Plan, error) {
 	return s.ResolveFor(ctx, shape, Seeded(0))
 }
 
-// ResolveFor is ResolveContext for other inputs: values gives the elements that expressions read. An error of values comes as it is.
+// ResolveFor is ResolveContext for other inputs: values gives the elements that expressions read. An error of
+// values comes as it is.
 func (s *Selection) ResolveFor(ctx context.Context, shape probes.Shape, values Values) (*probes.Plan, error) {
 	return s.resolve(ctx, shape, values, false, new(int64))
 }
@@ -71,11 +74,19 @@ type resolver struct {
 }
 
 // resolve is ResolveContext that counts what it evaluates in steps.
-func (s *Selection) resolve(ctx context.Context, shape probes.Shape, values Values, corners bool, steps *int64) (*probes.Plan, error) {
-	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, given: values, corners: corners, steps: steps, plan: &probes.Plan{
-		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
-	}}
-	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.computed, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators, r.references} {
+func (s *Selection) resolve(
+	ctx context.Context, shape probes.Shape, values Values, corners bool, steps *int64,
+) (*probes.Plan, error) {
+	r := &resolver{
+		ctx: ctx, m: s.Manifest, sel: s, shape: shape, given: values, corners: corners, steps: steps,
+		plan: &probes.Plan{
+			Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
+		},
+	}
+	for _, step := range []func() error{
+		r.variables, r.conditions, r.limits, r.args, r.computed, r.geometry, r.shared, r.faults, r.workOf,
+		r.stages, r.memory, r.uses, r.operators, r.references,
+	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -164,7 +175,9 @@ func (r *resolver) conditions() error {
 			return err
 		}
 		if !ok {
-			return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.Text, Suggest: f.Shape}
+			return &ShapeError{
+				Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.Text, Suggest: f.Shape,
+			}
 		}
 	}
 	return nil
@@ -280,14 +293,17 @@ func (r *resolver) args() error {
 		r.plan.Args = append(r.plan.Args, out)
 	}
 	if total > float64(limit) {
-		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its arguments would take %s, and the limit is %s",
-			Bytes(total), Bytes(float64(limit)))}
+		return &ShapeError{
+			Kernel: r.m.Name, Shape: r.shape,
+			Say: fmt.Sprintf("its arguments would take %s, and the limit is %s",
+				Bytes(total), Bytes(float64(limit))),
+		}
 	}
 	return r.inputs(float64(limit))
 }
 
-// scale is what scores are multiplied by where no argument says it: the manifest's scale, else the convention's where the shape has
-// the dimensions for it.
+// scale is what scores are multiplied by where no argument says it: the manifest's scale, else the
+// convention's where the shape has the dimensions for it.
 func (r *resolver) scale() error {
 	x := r.m.Scale
 	if x == nil {
@@ -325,11 +341,13 @@ func Bytes(n float64) string {
 // ranges of the integer scalars.
 var ranges = map[probes.DType][2]int64{
 	probes.U8: {0, math.MaxUint8}, probes.I8: {math.MinInt8, math.MaxInt8}, probes.U16: {0, math.MaxUint16},
-	probes.U32: {0, math.MaxUint32}, probes.I32: {math.MinInt32, math.MaxInt32}, probes.U64: {0, math.MaxInt64},
+	probes.U32: {0, math.MaxUint32}, probes.I32: {math.MinInt32, math.MaxInt32},
+	probes.U64: {0, math.MaxInt64},
 	probes.I64: {math.MinInt64, math.MaxInt64},
 }
 
-// scalar encodes a scalar argument. Real values are rounded to the argument's type; integers must be whole and fit.
+// scalar encodes a scalar argument. Real values are rounded to the argument's type; integers
+// must be whole and fit.
 func (r *resolver) scalar(a Arg, out *probes.Arg) error {
 	v, err := a.Value.value(r.env)
 	if err != nil {
@@ -374,7 +392,9 @@ func (r *resolver) shared() error {
 		if err != nil {
 			return err
 		}
-		out := probes.SharedArray{Name: s.Name, DType: s.DType, Dims: dims, Within: s.Within, Bytes: s.DType.Size()}
+		out := probes.SharedArray{
+			Name: s.Name, DType: s.DType, Dims: dims, Within: s.Within, Bytes: s.DType.Size(),
+		}
 		for _, d := range dims {
 			if out.Bytes *= d; out.Bytes > maxDynShared {
 				return r.m.errorAt(s.at, "%s takes more than %d bytes of shared memory", s.Name, maxDynShared)
@@ -387,7 +407,8 @@ func (r *resolver) shared() error {
 			}
 		}
 		if _, twice := byName[s.Name]; twice {
-			return r.m.errorAt(s.at, "two arrays named %s are there at once: their when: conditions overlap", s.Name)
+			return r.m.errorAt(s.at, "two arrays named %s are there at once: their when: conditions overlap",
+				s.Name)
 		}
 		byName[s.Name] = out
 		r.plan.Shared = append(r.plan.Shared, out)
@@ -411,7 +432,8 @@ func (r *resolver) inside(s Shared, part probes.SharedArray, byName map[string]p
 		return r.m.errorAt(s.at, "%s ends at byte %d, but %s is %d bytes", s.Name, end, what, room)
 	}
 	if part.Offset%part.DType.Size() != 0 {
-		return r.m.errorAt(s.at, "%s starts at byte %d, which is not aligned for %s", s.Name, part.Offset, part.DType)
+		return r.m.errorAt(s.at, "%s starts at byte %d, which is not aligned for %s", s.Name,
+			part.Offset, part.DType)
 	}
 	return nil
 }

@@ -86,10 +86,14 @@ func refusedByReader(t *testing.T, text []byte) error {
 // manifests are documents that have every key of the table between them.
 func manifests(t *testing.T) map[string][]byte {
 	t.Helper()
-	out := map[string][]byte{"further": []byte(furtherOperators), "declared": []byte(strings.ReplaceAll(declared, "GATES", stopAfterA))}
+	out := map[string][]byte{
+		"further":  []byte(furtherOperators),
+		"declared": []byte(strings.ReplaceAll(declared, "GATES", stopAfterA)),
+	}
 	for _, dir := range []string{"kernels", "testdata"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && filepath.Ext(path) == ".yaml" && filepath.Base(path) != "five.yaml" { // which has five mistakes
+			// which has five mistakes
+			if err == nil && filepath.Ext(path) == ".yaml" && filepath.Base(path) != "five.yaml" {
 				out[path], err = os.ReadFile(path)
 			}
 			return err
@@ -167,7 +171,9 @@ func below(n *yaml.Node, v schema.Value) []occurrence {
 		switch {
 		case mayBeOperation(v):
 			return below(n, schema.Value{Form: schema.Operation})
-		case section != "" && slices.ContainsFunc(keysOf(n), func(k string) bool { return slices.Contains(schema.Of(section).Names(), k) }):
+		case section != "" && slices.ContainsFunc(keysOf(n), func(k string) bool {
+			return slices.Contains(schema.Of(section).Names(), k)
+		}):
 			return occurrences(n, section)
 		}
 	case v.Form == schema.Names:
@@ -254,7 +260,8 @@ func mistakes(v schema.Value) map[string]*yaml.Node {
 		out["a word"] = quoted("?!")
 	case schema.Either:
 		free := func(x schema.Value) bool {
-			return x.Pattern == "" && (x.Form == schema.Text || x.Form == schema.Expression || x.Form == schema.Either)
+			return x.Pattern == "" &&
+				(x.Form == schema.Text || x.Form == schema.Expression || x.Form == schema.Either)
 		}
 		if !slices.ContainsFunc(v.Of, free) {
 			out["a word"] = quoted("?!")
@@ -263,8 +270,8 @@ func mistakes(v schema.Value) map[string]*yaml.Node {
 	return out
 }
 
-// TestEveryKeyIsJudgedAlike: for every key of the table, what cannot be its value is refused by the reader and by the JSON Schema; a
-// section with a key that it does not have, or without one that it needs, too.
+// TestEveryKeyIsJudgedAlike: for every key of the table, what cannot be its value is refused by the reader
+// and by the JSON Schema; a section with a key that it does not have, or without one that it needs, too.
 func TestEveryKeyIsJudgedAlike(t *testing.T) {
 	s := editor(t)
 	met := map[string]bool{}
@@ -298,7 +305,8 @@ func TestEveryKeyIsJudgedAlike(t *testing.T) {
 			for what, with := range mistakes(at.want) {
 				try(what, with)
 			}
-			if k, ok := schema.Of(at.section).Key(at.key); ok && k.Need && !strings.HasPrefix(at.section, "op-") {
+			if k, ok := schema.Of(at.section).Key(at.key); ok && k.Need &&
+				!strings.HasPrefix(at.section, "op-") {
 				try("missing", nil)
 			}
 		}
@@ -312,7 +320,8 @@ func TestEveryKeyIsJudgedAlike(t *testing.T) {
 	}
 }
 
-// TestUnknownKey: a key that no section has is refused by the reader and by the JSON Schema, in every section that is closed.
+// TestUnknownKey: a key that no section has is refused by the reader and by the JSON Schema, in every
+// section that is closed.
 func TestUnknownKey(t *testing.T) {
 	s := editor(t)
 	met := map[string]bool{}
@@ -331,7 +340,8 @@ func TestUnknownKey(t *testing.T) {
 				}
 				reader, editor := refusedByReader(t, text), refusedByEditor(t, s, text)
 				if reader == nil || editor == nil {
-					t.Errorf("%s, line %d: another key: reader %v, JSON Schema %v", name, n.Line, reader, editor)
+					t.Errorf("%s, line %d: another key: reader %v, JSON Schema %v", name, n.Line,
+						reader, editor)
 				}
 				met[name] = true
 			}

@@ -13,7 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// DefaultMaxBytes is how large a kernel's arguments may be together before a shape is refused: above any GPU's memory.
+// DefaultMaxBytes is how large a kernel's arguments may be together before a shape is refused:
+// above any GPU's memory.
 const DefaultMaxBytes = 256 << 30
 
 // Selection is one kernel to build: a variant with flags, faults and gate settled.
@@ -27,15 +28,19 @@ type Selection struct {
 	MaxBytes int64   // limit of Resolve on the arguments' total size; 0: DefaultMaxBytes
 }
 
-// Select settles a variant ("" is the default one), flags set on top of it ("" means on), faults added to the variant's
-// own, and a gate. A gate may also be set by its symbol (DEBUG_QK_ONLY). Everything wrong is reported together.
-func (m *Manifest) Select(variant string, set map[string]string, faults []string, gate probes.Gate) (*Selection, error) {
+// Select settles a variant ("" is the default one), flags set on top of it ("" means on), faults added to
+// the variant's own, and a gate. A gate may also be set by its symbol (DEBUG_QK_ONLY). Everything wrong
+// is reported together.
+func (m *Manifest) Select(
+	variant string, set map[string]string, faults []string, gate probes.Gate,
+) (*Selection, error) {
 	if variant == "" {
 		variant = m.Default
 	}
 	v := m.Variant(variant)
 	if v == nil {
-		return nil, fmt.Errorf("kernel %s: unknown variant %q%s", m.Name, clip(variant), suggest(variant, m.variantNames()))
+		return nil, fmt.Errorf("kernel %s: unknown variant %q%s", m.Name, clip(variant),
+			suggest(variant, m.variantNames()))
 	}
 	s := &Selection{Manifest: m, Variant: variant, Flags: m.complete(v.Flags), Gate: gate}
 	var errs []error
@@ -59,7 +64,8 @@ func (m *Manifest) Select(variant string, set map[string]string, faults []string
 	return s, nil
 }
 
-// ParseGate looks a gate of the kernel up, by its name or its symbol (DEBUG_QK_ONLY); none and "" are no gate.
+// ParseGate looks a gate of the kernel up, by its name or its symbol (DEBUG_QK_ONLY); none
+// and "" are no gate.
 func (m *Manifest) ParseGate(text string) (probes.Gate, error) {
 	if g := m.Gate(text); g != nil {
 		return g.Name, nil
@@ -71,7 +77,8 @@ func (m *Manifest) ParseGate(text string) (probes.Gate, error) {
 }
 
 func (m *Manifest) noGate(text string) error {
-	return fmt.Errorf("kernel %s has no gate %s (it has: %s)", m.Name, clip(text), strings.Join(m.GateNames(), " "))
+	return fmt.Errorf("kernel %s has no gate %s (it has: %s)", m.Name, clip(text),
+		strings.Join(m.GateNames(), " "))
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
@@ -92,7 +99,8 @@ func (s *Selection) set(name, text string) error {
 	}
 	flag := s.Manifest.Flag(name)
 	if flag == nil {
-		return fmt.Errorf("kernel %s: unknown flag %q%s", s.Manifest.Name, clip(name), suggest(name, s.Manifest.flagNames()))
+		return fmt.Errorf("kernel %s: unknown flag %q%s", s.Manifest.Name, clip(name),
+			suggest(name, s.Manifest.flagNames()))
 	}
 	if err != nil || !slices.Contains(flag.Values, value) {
 		return fmt.Errorf("flag %s: expected one of %v, found %q", name, flag.Values, clip(text))
@@ -122,13 +130,18 @@ func (m *Manifest) NotUniform(gate probes.Gate) error {
 	for _, g := range m.Gates {
 		if g.Uniform {
 			fed := and(names(g.Injected, probes.Stage.String))
-			return fmt.Errorf("--inject uniform feeds %s of gate %s; the gate is %s (use --gate %s, or --inject reference)", fed, g.Name, gate, g.Name)
+			return fmt.Errorf(
+				"--inject uniform feeds %s of gate %s; the gate is %s (use --gate %s, or --inject reference)",
+				fed, g.Name, gate, g.Name)
 		}
 	}
-	return fmt.Errorf("--inject uniform: kernel %s has no gate that uniform values are fed into; use --inject reference", m.Name)
+	return fmt.Errorf(
+		"--inject uniform: kernel %s has no gate that uniform values are fed into; use --inject reference",
+		m.Name)
 }
 
-// gateSymbol looks up the gate that a preprocessor symbol selects: the manifest's, or a conventional one, which the manifest may lack.
+// gateSymbol looks up the gate that a preprocessor symbol selects: the manifest's, or a conventional one,
+// which the manifest may lack.
 func (m *Manifest) gateSymbol(name string) (probes.Gate, bool) {
 	if g := m.Gate(name); g != nil && g.Define == name {
 		return g.Name, true
@@ -176,7 +189,9 @@ func (m *Manifest) flagErrors(e *env) []string {
 			case err != nil:
 				out = append(out, err.Error())
 			case !v.truth():
-				out = append(out, fmt.Sprintf("flag %s requires %s, which does not hold; set it too, or leave %s off", f.Name, x, f.Name))
+				out = append(out,
+					fmt.Sprintf("flag %s requires %s, which does not hold; set it too, or leave %s off",
+						f.Name, x, f.Name))
 			}
 		}
 		for _, x := range f.Conflicts {
@@ -198,7 +213,8 @@ func (s *Selection) addFaults(list []string) []error {
 	for _, name := range list {
 		f := m.Fault(name)
 		if f == nil {
-			errs = append(errs, fmt.Errorf("kernel %s: unknown fault %q%s", m.Name, clip(name), suggest(name, m.faultNames())))
+			errs = append(errs, fmt.Errorf("kernel %s: unknown fault %q%s", m.Name, clip(name),
+				suggest(name, m.faultNames())))
 			continue
 		}
 		if err := m.baseError(f, s.Flags); err != nil {
@@ -225,7 +241,8 @@ func (m *Manifest) baseError(f *Fault, flags map[string]int) error {
 	if lack == nil {
 		return nil
 	}
-	return fmt.Errorf("fault %s is planted in %s and needs %s; take target %s, or set the flags", f.Name, f.Base,
+	return fmt.Errorf("fault %s is planted in %s and needs %s; take target %s, or set the flags",
+		f.Name, f.Base,
 		strings.Join(lack, " "), f.Base)
 }
 
@@ -235,7 +252,8 @@ type Patch struct {
 	Path  string // of the diff: below the manifest's directory, or the bare name of an embedded one
 }
 
-// Patches returns the patches of the selected faults, in the manifest's order: that in which they are applied.
+// Patches returns the patches of the selected faults, in the manifest's order: that in
+// which they are applied.
 func (s *Selection) Patches() []Patch {
 	var out []Patch
 	for _, name := range s.Faults {
@@ -251,8 +269,8 @@ func (s *Selection) Planted() []string {
 	return names(s.Patches(), func(p Patch) string { return p.Fault })
 }
 
-// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults that have a
-// symbol, the gate, what AddCompile took.
+// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults
+// that have a symbol, the gate, what AddCompile took.
 func (s *Selection) Defines() []string {
 	var out []string
 	for name, v := range s.Flags {
@@ -282,7 +300,8 @@ func (s *Selection) Defines() []string {
 // usualShape is the shape where nobody names one; of a manifest without a shape of this name it is the first.
 const usualShape = "validation"
 
-// ParseShape reads a shape's name, extents by name (M=64,N=48,K=32), or, of probes.ListedDims, four numbers in order.
+// ParseShape reads a shape's name, extents by name (M=64,N=48,K=32), or, of probes.ListedDims,
+// four numbers in order.
 func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
 	if s, ok := m.Shape(text); ok {
 		return s, nil
@@ -306,9 +325,11 @@ func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
 	case listed && strings.Contains(text, ","):
 		return ParseShape(text)
 	case strings.Contains(text, ","):
-		return probes.Shape{}, fmt.Errorf("shape %q: the dimensions of %s have names; give %s=N", clip(text), m.Name, strings.Join(dims, "=N,"))
+		return probes.Shape{}, fmt.Errorf("shape %q: the dimensions of %s have names; give %s=N", clip(text),
+			m.Name, strings.Join(dims, "=N,"))
 	}
-	return probes.Shape{}, fmt.Errorf("unknown shape %q%s; %s", clip(text), suggest(text, m.shapeNames()), hint)
+	return probes.Shape{}, fmt.Errorf("unknown shape %q%s; %s", clip(text),
+		suggest(text, m.shapeNames()), hint)
 }
 
 // ParseShape is Manifest.ParseShape for the selected kernel.
@@ -318,7 +339,8 @@ func (s *Selection) ParseShape(text string) (probes.Shape, error) { return s.Man
 func ParseShape(text string) (probes.Shape, error) {
 	parts, dims := strings.Split(text, ","), strings.Fields(probes.ListedDims)
 	if len(parts) != len(dims) {
-		return probes.Shape{}, fmt.Errorf("shape %q: expected four numbers %s, found %d", clip(text), strings.Join(dims, ","), len(parts))
+		return probes.Shape{}, fmt.Errorf("shape %q: expected four numbers %s, found %d", clip(text),
+			strings.Join(dims, ","), len(parts))
 	}
 	v := make([]int, len(dims))
 	for i, part := range parts {
@@ -340,7 +362,8 @@ func namedExtents(text string, dims []string) (probes.Shape, error) {
 		case !ok:
 			return probes.Shape{}, fmt.Errorf("shape %q: expected NAME=N, found %q", clip(text), clip(part))
 		case i < 0:
-			return probes.Shape{}, fmt.Errorf("shape %q: no dimension %s (expected %s)", clip(text), clip(name), strings.Join(dims, ", "))
+			return probes.Shape{}, fmt.Errorf("shape %q: no dimension %s (expected %s)", clip(text),
+				clip(name), strings.Join(dims, ", "))
 		case v[i] != 0:
 			return probes.Shape{}, fmt.Errorf("shape %q: %s is given twice", clip(text), dims[i])
 		}
@@ -350,7 +373,8 @@ func namedExtents(text string, dims []string) (probes.Shape, error) {
 		}
 	}
 	if i := slices.Index(v, 0); i >= 0 {
-		return probes.Shape{}, fmt.Errorf("shape %q: %s is missing (expected %s)", clip(text), dims[i], strings.Join(dims, ", "))
+		return probes.Shape{}, fmt.Errorf("shape %q: %s is missing (expected %s)", clip(text), dims[i],
+			strings.Join(dims, ", "))
 	}
 	return probes.ShapeOf(dims, v...), nil
 }
@@ -360,7 +384,8 @@ func extentOf(shape, name, text string) (int, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange), err == nil && n > math.MaxInt32:
-		return 0, fmt.Errorf("shape %q: %s = %s is too large (at most %d)", clip(shape), name, clip(text), math.MaxInt32)
+		return 0, fmt.Errorf("shape %q: %s = %s is too large (at most %d)", clip(shape), name, clip(text),
+			math.MaxInt32)
 	case err != nil:
 		return 0, fmt.Errorf("shape %q: %s = %q is not a number", clip(shape), name, clip(text))
 	case n < 1:
@@ -371,8 +396,8 @@ func extentOf(shape, name, text string) (int, error) {
 
 const maxCombinations = 1 << 16 // candidates looked at by Combinations
 
-// Combinations returns every complete flag set that requires and conflicts allow; flags named first change slowest. nil
-// where there are more than 65536 to look at.
+// Combinations returns every complete flag set that requires and conflicts allow; flags named first change
+// slowest. nil where there are more than 65536 to look at.
 func (m *Manifest) Combinations() []map[string]int {
 	total := 1
 	for _, f := range m.Flags {

@@ -16,8 +16,8 @@ import (
 // SequenceSchema marks a file as a sequence of launches.
 const SequenceSchema = "tilescope.sequence/1"
 
-// Sequence is several launches and fills of memory in stream order over named buffers: a split and its combine, a forward and a
-// backward pass.
+// Sequence is several launches and fills of memory in stream order over named buffers: a split and its
+// combine, a forward and a backward pass.
 type Sequence struct {
 	Name      string
 	File, Dir string
@@ -26,7 +26,8 @@ type Sequence struct {
 	Steps     []SequenceStep
 }
 
-// SequenceBuffer is memory that steps share, by name. Value is what check's --arg takes for memory: "randn:f32[64,128]".
+// SequenceBuffer is memory that steps share, by name. Value is what check's --arg takes for memory:
+// "randn:f32[64,128]".
 type SequenceBuffer struct {
 	Name, Value string
 
@@ -63,8 +64,8 @@ func (t *SequenceStep) Fail(s *Sequence, err error) error {
 	return &Error{File: s.File, Line: t.at.line, Col: t.at.col, Field: t.at.field, Msg: err.Error()}
 }
 
-// LoadSequence reads a sequence; ok is false where the file is none, but a manifest or nothing that can be read as one: then there is no
-// error. Every mistake of a sequence is reported at once, as *Errors.
+// LoadSequence reads a sequence; ok is false where the file is none, but a manifest or nothing that can be
+// read as one: then there is no error. Every mistake of a sequence is reported at once, as *Errors.
 func LoadSequence(ctx context.Context, path string) (s *Sequence, ok bool, err error) {
 	text, err := file.Read(ctx, path, maxFile, file.Want{What: "a manifest"})
 	if err != nil {
@@ -107,7 +108,8 @@ func (p *sequenceParser) root(n *yaml.Node) {
 	}
 	p.s.Name = o.name("name", dashed, "a name (letters, digits, _ - . +)")
 	p.s.Compile = Compile{
-		Include: p.texts(o, "include"), Defines: p.texts(o, "defines"), Std: o.str("std"), Instantiate: p.texts(o, "instantiate"),
+		Include: p.texts(o, "include"), Defines: p.texts(o, "defines"), Std: o.str("std"),
+		Instantiate: p.texts(o, "instantiate"),
 	}
 	for i, dir := range p.s.Compile.Include {
 		if !filepath.IsAbs(dir) {
@@ -153,7 +155,9 @@ func (p *sequenceParser) buffers(o *object) {
 			continue
 		}
 		v := b.vals[name]
-		p.s.Buffers = append(p.s.Buffers, SequenceBuffer{name, b.str(name), place{v.Line, v.Column, b.field(name)}})
+		p.s.Buffers = append(p.s.Buffers, SequenceBuffer{
+			name, b.str(name), place{v.Line, v.Column, b.field(name)},
+		})
 	}
 }
 
@@ -172,7 +176,9 @@ func (p *sequenceParser) step(n *yaml.Node, field string) {
 	if o == nil {
 		return
 	}
-	st := SequenceStep{at: place{n.Line, n.Column, field}, Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{1, 1, 1}}
+	st := SequenceStep{
+		at: place{n.Line, n.Column, field}, Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{1, 1, 1},
+	}
 	if o.has("memset") {
 		if st.Memset = o.str("memset"); st.Memset != "" && !p.buffer(st.Memset) {
 			o.fail("memset", "there is no buffer %q%s", clip(st.Memset), suggest(st.Memset, p.names()))
@@ -217,7 +223,10 @@ func (p *sequenceParser) extent(o *object, key string) probes.Dim3 {
 		parts = n.Content
 	default:
 		for part := range strings.SplitSeq(n.Value, ",") {
-			parts = append(parts, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strings.TrimSpace(part), Line: n.Line, Column: n.Column})
+			parts = append(parts, &yaml.Node{
+				Kind: yaml.ScalarNode, Tag: "!!int", Value: strings.TrimSpace(part), Line: n.Line,
+				Column: n.Column,
+			})
 		}
 	}
 	if len(parts) < 1 || len(parts) > 3 {
@@ -246,7 +255,8 @@ func (p *sequenceParser) args(o *object, st *SequenceStep) {
 			continue
 		}
 		st.Args = append(st.Args, SequenceArg{name, n.Value, p.buffer(n.Value)})
-		if identifier.MatchString(n.Value) && !p.buffer(n.Value) && n.Value != "true" && n.Value != "false" && n.Value != "null" && n.Value != "nan" && n.Value != "inf" {
+		if identifier.MatchString(n.Value) && !p.buffer(n.Value) && n.Value != "true" && n.Value != "false" &&
+			n.Value != "null" && n.Value != "nan" && n.Value != "inf" {
 			a.fail(name, "there is no buffer %q%s", clip(n.Value), suggest(n.Value, p.names()))
 		}
 	}

@@ -32,17 +32,20 @@ func sequenceOf(t *testing.T, text string) (*Sequence, bool, error) {
 
 func TestSequence(t *testing.T) {
 	s, ok, err := sequenceOf(t, splitSum)
-	if err != nil || !ok || len(s.Steps) != 2 || len(s.Buffers) != 2 || s.Buffers[1].Value != "unwritten:f32[16]" {
+	if err != nil || !ok || len(s.Steps) != 2 || len(s.Buffers) != 2 ||
+		s.Buffers[1].Value != "unwritten:f32[16]" {
 		t.Fatalf("%+v, %v, %v", s, ok, err)
 	}
 	st := s.Steps[0]
-	if st.File != filepath.Join(s.Dir, "split.ptx") || st.Grid != (probes.Dim3{16, 1, 1}) || st.Block != (probes.Dim3{32, 8, 1}) || st.Shared != 64 || len(st.Args) != 4 {
+	if st.File != filepath.Join(s.Dir, "split.ptx") || st.Grid != (probes.Dim3{16, 1, 1}) ||
+		st.Block != (probes.Dim3{32, 8, 1}) || st.Shared != 64 || len(st.Args) != 4 {
 		t.Errorf("%+v", st)
 	}
 	if !st.Args[0].Buffer || st.Args[2].Buffer || st.Args[2].Value != "4096" || st.Args[3].Value != "null" {
 		t.Errorf("%+v", st.Args)
 	}
-	if s.Steps[1].Memset != "partial" || s.Steps[1].Byte != 255 || s.Compile.Include[0] != filepath.Join(s.Dir, "inc") || s.Compile.Include[1] != "/usr/inc" {
+	if s.Steps[1].Memset != "partial" || s.Steps[1].Byte != 255 ||
+		s.Compile.Include[0] != filepath.Join(s.Dir, "inc") || s.Compile.Include[1] != "/usr/inc" {
 		t.Errorf("%+v %+v", s.Steps[1], s.Compile)
 	}
 	for _, text := range []string{"schema: tilescope.manifest/1\n", "[1]", "", "a: [", "name: x\n"} {
@@ -80,11 +83,13 @@ func TestSequenceMistakes(t *testing.T) {
 			t.Fatalf("%q is not in the text", c.old)
 		}
 		_, ok, err := sequenceOf(t, strings.Replace(splitSum, c.old, c.is, 1))
-		if !ok || err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "s.yaml:") {
+		if !ok || err == nil || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "s.yaml:") {
 			t.Errorf("%q: %v, want %q", c.is, err, c.says)
 		}
 	}
-	_, _, err := sequenceOf(t, strings.NewReplacer("grid: 16", "grid: x", "value: 255", "value: x").Replace(splitSum))
+	_, _, err := sequenceOf(t, strings.NewReplacer("grid: 16", "grid: x", "value: 255", "value: x").
+		Replace(splitSum))
 	if err == nil || strings.Count(err.Error(), "s.yaml:") != 2 {
 		t.Errorf("two mistakes: %v", err)
 	}

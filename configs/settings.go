@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/viper"
 )
 
-// merge lays the layers over one another, lowest precedence first. They are laid over each other key by key in one viper
-// rather than read by viper's own sources, because a mistake has to be blamed on a file and line, which viper forgets.
+// merge lays the layers over one another, lowest precedence first. They are laid over each other key by key
+// in one viper rather than read by viper's own sources, because a mistake has to be blamed on a file and
+// line, which viper forgets.
 func merge(layers []layer) *viper.Viper {
 	v := viper.New()
 	for _, l := range layers {
@@ -23,11 +24,12 @@ func merge(layers []layer) *viper.Viper {
 // typed reads the merged values, each checked by its layer.
 func typed(v *viper.Viper, o LoadOptions) *Config {
 	c := &Config{
-		Target: v.GetString("target"), Shape: v.GetString("shape"), Seed: v.GetUint64("seed"), Flags: map[string]string{},
-		Faults: v.GetStringSlice("faults"), Gate: v.GetString("gate"), Backend: v.GetString("backend"), Builder: v.GetString("builder"),
-		Arch: v.GetString("arch"), Device: v.GetInt("device"), Timeout: v.GetDuration("timeout"), Schedule: v.GetString("schedule"),
-		Repeat: v.GetInt("repeat"), Toolchain: v.GetString("toolchain"), CacheDir: v.GetString("cache.dir"), Palette: v.GetString("palette"),
-		Mouse: v.GetBool("mouse"),
+		Target: v.GetString("target"), Shape: v.GetString("shape"), Seed: v.GetUint64("seed"),
+		Flags: map[string]string{}, Faults: v.GetStringSlice("faults"), Gate: v.GetString("gate"),
+		Backend: v.GetString("backend"), Builder: v.GetString("builder"), Arch: v.GetString("arch"),
+		Device: v.GetInt("device"), Timeout: v.GetDuration("timeout"), Schedule: v.GetString("schedule"),
+		Repeat: v.GetInt("repeat"), Toolchain: v.GetString("toolchain"), CacheDir: v.GetString("cache.dir"),
+		Palette: v.GetString("palette"), Mouse: v.GetBool("mouse"),
 	}
 	c.CaptureMax, _ = bytesOf(v.GetString("capture.max"))
 	if text := v.GetString("memory.max"); text != "auto" {
@@ -42,7 +44,8 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		c.CacheDir = o.CacheDir
 	}
 	if c.CacheDir == "" {
-		if dir, err := os.UserCacheDir(); err == nil { // else no cache: a place that others share is no substitute
+		// else no cache: a place that others share is no substitute
+		if dir, err := os.UserCacheDir(); err == nil {
 			c.CacheDir = filepath.Join(dir, "tilescope")
 		}
 	}

@@ -21,8 +21,9 @@ args:
   - {name: n, type: u32, value: 1024}
 `
 
-// TestMemory: the pointer arguments of a kernel without stages are tiles of the launch, before it where they hold something; a list is
-// folded into rows. Without shapes there are no dimensions, and none has to be given.
+// TestMemory: the pointer arguments of a kernel without stages are tiles of the launch, before it
+// where they hold something; a list is folded into rows. Without shapes there are no dimensions, and
+// none has to be given.
 func TestMemory(t *testing.T) {
 	m, err := ParseManifest("plain.yaml", []byte(stageless))
 	if err != nil {
@@ -42,7 +43,8 @@ func TestMemory(t *testing.T) {
 	}
 	var got []string
 	for _, sp := range p.Tiles() {
-		got = append(got, fmt.Sprintf("%s %s %d×%d %v", sp.Stage, sp.DType, sp.Rows, sp.Cols, sp.Capture.Before))
+		got = append(got, fmt.Sprintf("%s %s %d×%d %v", sp.Stage, sp.DType, sp.Rows, sp.Cols,
+			sp.Capture.Before))
 		if sp.Referenced() || !sp.OfLaunch() || p.Stage(sp.Stage) != sp {
 			t.Errorf("%+v", sp)
 		}
@@ -51,10 +53,13 @@ func TestMemory(t *testing.T) {
 	if strings.Join(got, "; ") != want || p.Referenced() || len(p.Stages) > 0 {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
 	}
-	if f := p.Args[1].Fill; f.Kind != probes.FillRandInt || f.Hi != 7 || !p.Args[1].Filled() || p.Args[2].Filled() || p.Args[3].Filled() {
+	if f := p.Args[1].Fill; f.Kind != probes.FillRandInt || f.Hi != 7 || !p.Args[1].Filled() ||
+		p.Args[2].Filled() || p.Args[3].Filled() {
 		t.Errorf("%+v", p.Args)
 	}
-	for text, says := range map[string]string{"4,4,4,4": "dimension", "N=3": "no dimension N", "nosuch": "unknown shape"} {
+	for text, says := range map[string]string{
+		"4,4,4,4": "dimension", "N=3": "no dimension N", "nosuch": "unknown shape",
+	} {
 		if _, err := m.ParseShape(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("--shape %s: %v", text, err)
 		}
@@ -63,28 +68,37 @@ func TestMemory(t *testing.T) {
 
 // TestStagelessMistakes: what only a kernel without stages would take is refused at its place.
 func TestStagelessMistakes(t *testing.T) {
-	for change, says := range map[string]string{
-		"fill: unwritten→":                                                "plain.yaml:9",
-		"fill: unwritten→fill: gauss":                                     `unknown fill "gauss"`,
-		`fill: "randint(0, 7)"→fill: nan`:                                 "i16 has no value nan",
-		"dims: [1009]→dims: [S]":                                          "unknown variable S",
-		"role: input→role: input, fill: unwritten":                        "an input is written before the launch",
-		"role: inout, fill: unwritten→role: inout, tensor: T, fill: ones": "what a kernel changes or works in is no tensor",
+	for _, c := range [][3]string{
+		{"fill: unwritten", "", "plain.yaml:9"},
+		{"fill: unwritten", "fill: gauss", `unknown fill "gauss"`},
+		{`fill: "randint(0, 7)"`, "fill: nan", "i16 has no value nan"},
+		{"dims: [1009]", "dims: [S]", "unknown variable S"},
+		{"role: input", "role: input, fill: unwritten", "an input is written before the launch"},
+		{"role: inout, fill: unwritten", "role: inout, tensor: T, fill: ones",
+			"what a kernel changes or works in is no tensor"},
 	} {
-		old, now, _ := strings.Cut(change, "→")
-		if _, err := ParseManifest("plain.yaml", []byte(strings.Replace(stageless, old, now, 1))); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", change, err, says)
+		old, now, says := c[0], c[1], c[2]
+		if _, err := ParseManifest("plain.yaml",
+			[]byte(strings.Replace(stageless, old, now, 1))); err == nil ||
+			!strings.Contains(err.Error(), says) {
+			t.Errorf("%s → %s: %v, want %q", old, now, err, says)
 		}
 	}
 }
 
-// TestFileLaunch: the manifest of a check's options resolves to its launch and arguments, and is opened under its file's name alone.
+// TestFileLaunch: the manifest of a check's options resolves to its launch and arguments, and is opened under
+// its file's name alone.
 func TestFileLaunch(t *testing.T) {
-	b := &FileLaunch{File: "dir/a kernel.ptx", Entry: "_Z1k$1", Grid: probes.Dim3{4, 2, 1}, Block: probes.Dim3{32, 1, 1}, Shared: 64, Args: []probes.Arg{
-		{Name: "x", DType: probes.F64, Pointer: true, Dims: []int{3, 5}, Role: probes.RoleInOut, Fill: probes.Fill{Kind: probes.FillOnes}},
-		{Name: "y", DType: probes.F32, Pointer: true, Dims: []int{7}, Role: probes.RoleInOut, Contents: make([]byte, 28)},
-		{Name: "p", DType: probes.U8, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-	}}
+	b := &FileLaunch{
+		File: "dir/a kernel.ptx", Entry: "_Z1k$1", Grid: probes.Dim3{4, 2, 1}, Block: probes.Dim3{32, 1, 1},
+		Shared: 64, Args: []probes.Arg{
+			{Name: "x", DType: probes.F64, Pointer: true, Dims: []int{3, 5}, Role: probes.RoleInOut,
+				Fill: probes.Fill{Kind: probes.FillOnes}},
+			{Name: "y", DType: probes.F32, Pointer: true, Dims: []int{7}, Role: probes.RoleInOut,
+				Contents: make([]byte, 28)},
+			{Name: "p", DType: probes.U8, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		},
+	}
 	m, err := b.Manifest()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +117,8 @@ func TestFileLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := sel.Resolve(probes.Shape{})
-	if err != nil || p.Entry != b.Entry || p.Grid != b.Grid || p.Block != b.Block || p.DynShared != 64 || len(p.Memory) != 4 || len(p.Args[2].Data) != 12 {
+	if err != nil || p.Entry != b.Entry || p.Grid != b.Grid || p.Block != b.Block || p.DynShared != 64 ||
+		len(p.Memory) != 4 || len(p.Args[2].Data) != 12 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if p.Args[2].Bytes(8) != 12 || p.Args[0].Bytes(8) != 8 {
@@ -140,7 +155,8 @@ func TestReferenceKey(t *testing.T) {
 		t.Errorf("%+v", sp)
 	}
 	bad := strings.Replace(off, "reference: none", "reference: maybe", 1)
-	if _, err := ParseManifest("gemm.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), `no reference named "maybe"`) {
+	if _, err := ParseManifest("gemm.yaml", []byte(bad)); err == nil ||
+		!strings.Contains(err.Error(), `no reference named "maybe"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,9 +17,10 @@ import (
 type State struct {
 	Version int `json:"version"`
 	Setup
-	View      string              `json:"view,omitempty"`    // "pipe", "tile", "flags", ...
-	Cursor    Cursor              `json:"cursor"`            // where one is
-	Display   map[string]string   `json:"display,omitempty"` // number format, error kind, palette, ...: the terminal's own keys
+	View   string `json:"view,omitempty"` // "pipe", "tile", "flags", ...
+	Cursor Cursor `json:"cursor"`         // where one is
+	// Display: number format, error kind, palette, ...: the terminal's own keys
+	Display   map[string]string   `json:"display,omitempty"`
 	Bookmarks map[string]Bookmark `json:"bookmarks,omitempty"`
 	Pinned    *Setup              `json:"pinned,omitempty"` // the run pinned as A
 }
@@ -53,14 +54,15 @@ type Bookmark struct {
 
 const stateVersion = 1
 
-// StateDir returns the directory of the state file: $XDG_STATE_HOME/tilescope, else tilescope in the user's cache
-// directory. env is NAME=VALUE; nil: os.Environ().
+// StateDir returns the directory of the state file: $XDG_STATE_HOME/tilescope, else tilescope in the user's
+// cache directory. env is NAME=VALUE; nil: os.Environ().
 func StateDir(env []string) (string, error) {
 	if env == nil {
 		env = os.Environ()
 	}
 	for _, e := range env {
-		if dir, ok := strings.CutPrefix(e, "XDG_STATE_HOME="); ok && filepath.IsAbs(dir) { // the standard: a relative one is ignored
+		// the standard: a relative one is ignored
+		if dir, ok := strings.CutPrefix(e, "XDG_STATE_HOME="); ok && filepath.IsAbs(dir) {
 			return filepath.Join(dir, "tilescope"), nil
 		}
 	}
@@ -88,8 +90,9 @@ func (e *StateError) Error() string {
 // Unwrap returns the cause.
 func (e *StateError) Unwrap() error { return e.Err }
 
-// LoadState reads the state of a directory. It always returns one; with a *StateError it is a new one. A file whose content is
-// no state is renamed; one that cannot be read stays as it is, for it may be readable the next time. No file is no error.
+// LoadState reads the state of a directory. It always returns one; with a *StateError it is a new one. A file
+// whose content is no state is renamed; one that cannot be read stays as it is, for it may be readable the
+// next time. No file is no error.
 func LoadState(ctx context.Context, dir string) (*State, error) {
 	fresh := &State{Version: stateVersion}
 	path := filepath.Join(dir, "state.json")

@@ -14,9 +14,14 @@ func TestStateRoundTrip(t *testing.T) {
 		t.Errorf("no state: %+v, %v", s, err)
 	}
 	want := &State{
-		Version: 1, Setup: Setup{Target: "stage2", Shape: "mission", Seed: 1<<64 - 1, Gate: "qk", Flags: map[string]string{"USE_A": "0"}, Faults: []string{"kt-ld"}},
-		View: "tile", Cursor: Cursor{Stage: "S", Block: [3]int{1, 2, 3}, Tile: 4, Row: 5, Col: 6}, Display: map[string]string{"palette": "grey"},
-		Bookmarks: map[string]Bookmark{"a": {Target: "scalar", Cursor: Cursor{Row: 3}}}, Pinned: &Setup{Target: "stage1"},
+		Version: 1, Setup: Setup{
+			Target: "stage2", Shape: "mission", Seed: 1<<64 - 1, Gate: "qk",
+			Flags: map[string]string{"USE_A": "0"}, Faults: []string{"kt-ld"},
+		},
+		View: "tile", Cursor: Cursor{Stage: "S", Block: [3]int{1, 2, 3}, Tile: 4, Row: 5, Col: 6},
+		Display:   map[string]string{"palette": "grey"},
+		Bookmarks: map[string]Bookmark{"a": {Target: "scalar", Cursor: Cursor{Row: 3}}},
+		Pinned:    &Setup{Target: "stage1"},
 	}
 	if err := SaveState(nil, dir, want); err != nil {
 		t.Fatal(err)
@@ -49,12 +54,14 @@ func TestCorruptStateIsSetAside(t *testing.T) {
 }
 
 func TestStateDir(t *testing.T) {
-	if got, err := StateDir([]string{"XDG_STATE_HOME=/s"}); err != nil || got != filepath.Join("/s", "tilescope") {
+	if got, err := StateDir([]string{"XDG_STATE_HOME=/s"}); err != nil ||
+		got != filepath.Join("/s", "tilescope") {
 		t.Errorf("%s, %v", got, err)
 	}
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
-	if got, err := StateDir([]string{"XDG_STATE_HOME=relative"}); err != nil || strings.Contains(got, "relative") || filepath.Base(got) != "tilescope" {
+	if got, err := StateDir([]string{"XDG_STATE_HOME=relative"}); err != nil ||
+		strings.Contains(got, "relative") || filepath.Base(got) != "tilescope" {
 		t.Errorf("%s, %v", got, err)
 	}
 }

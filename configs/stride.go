@@ -7,8 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// strides resolves how far apart in memory an argument's elements lie, and how many bytes it then takes; bytes is what its elements take.
-// Row-major order without gaps has none.
+// strides resolves how far apart in memory an argument's elements lie, and how many bytes it then takes;
+// bytes is what its elements take. Row-major order without gaps has none.
 func (r *resolver) strides(a Arg, dims []int, bytes float64) ([]int, float64, error) {
 	if a.Strides == nil {
 		return nil, bytes, nil
@@ -36,7 +36,8 @@ func (r *resolver) strides(a Arg, dims []int, bytes float64) ([]int, float64, er
 	plain := true
 	for i, d := range order {
 		if out[d] < reach {
-			return nil, 0, r.m.errorAt(a.at.sub("strides"), "%v of %v (shape %s): elements lie over each other, dimension %d is %d apart and those within it take %d",
+			return nil, 0, r.m.errorAt(a.at.sub("strides"),
+				"%v of %v (shape %s): elements lie over each other, dimension %d is %d apart and those within it take %d",
 				out, dims, r.shape, d, out[d], reach)
 		}
 		plain = plain && out[d] == reach && (i == 0 || d < order[i-1])

@@ -11,8 +11,9 @@ import (
 	"tilescope/probes"
 )
 
-// Structs that a kernel takes by value, as CuTe's and PyTorch's tensors are: a size, and numbers and pointers at byte offsets. What no
-// field says is 0. Pointers become arguments of their own behind all parameters, as the executors take them (probes.Arg.Into).
+// Structs that a kernel takes by value, as CuTe's and PyTorch's tensors are: a size, and numbers and pointers
+// at byte offsets. What no field says is 0. Pointers become arguments of their own behind all parameters, as
+// the executors take them (probes.Arg.Into).
 
 var structType = regexp.MustCompile(`^struct\{(.*)\}$`)
 
@@ -27,22 +28,26 @@ func (p *manifestParser) structSize(a *object) (size int, ok bool) {
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil || n < 1 || n > schema.MaxStruct {
-		a.fail("type", "struct{%s}: expected the struct's bytes, 1 to %d, as in struct{32}", clip(m[1]), schema.MaxStruct)
+		a.fail("type", "struct{%s}: expected the struct's bytes, 1 to %d, as in struct{32}", clip(m[1]),
+			schema.MaxStruct)
 		n = schema.MaxStruct
 	}
 	return n, true
 }
 
-// fields reads those of a struct, the manifest's argument of an index. Numbers are added to it; what is returned are its pointers, whose
-// names must be unseen.
+// fields reads those of a struct, the manifest's argument of an index. Numbers are added to it; what is
+// returned are its pointers, whose names must be unseen.
 func (p *manifestParser) fields(a *object, arg *Arg, index int, seen map[string]bool) (pointers []Arg) {
 	a.need("fields")
-	for _, k := range []string{"dims", "strides", "role", "tensor", "fill", "value", "reference", "tolerance"} {
+	for _, k := range []string{
+		"dims", "strides", "role", "tensor", "fill", "value", "reference", "tolerance",
+	} {
 		if a.has(k) {
 			a.fail(k, "a struct has fields only")
 		}
 	}
-	taken := make([]int, min(arg.Size, schema.MaxStruct)) // by byte: the offset, plus 1, of the field that it belongs to
+	// by byte: the offset, plus 1, of the field that it belongs to
+	taken := make([]int, min(arg.Size, schema.MaxStruct))
 	for i, n := range a.list("fields") {
 		f := p.section(n, fmt.Sprintf("%s[%d]", a.field("fields"), i), "field")
 		if f == nil {

@@ -29,7 +29,8 @@ args:
 shapes: {small: {N: 5}}
 `
 
-// TestStruct: a struct's numbers are its bytes, its pointers arguments behind all parameters, with their places in it.
+// TestStruct: a struct's numbers are its bytes, its pointers arguments behind all parameters, with
+// their places in it.
 func TestStruct(t *testing.T) {
 	m, err := ParseManifest("plain.yaml", []byte(structManifest))
 	if err != nil {
@@ -88,7 +89,8 @@ func TestStructMistakes(t *testing.T) {
 			text = strings.Replace(text, "- {name: out,", "- {name: last,", 1)
 			text = strings.Replace(text, "{at: 0,", "{at: 0, name: out,", 1)
 		}
-		if _, err := ParseManifest("plain.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ParseManifest("plain.yaml", []byte(text)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %q", c.to, err, c.want)
 		}
 	}

@@ -15,7 +15,8 @@ func (p *manifestParser) index(s *object, st *Stage) {
 	switch st.Capture.Kind {
 	case probes.CaptureProbe, probes.CaptureShared:
 	default:
-		s.fail("index", "goes with capture: probe and {shared: ...}; a fragment and an output have an order of their own")
+		s.fail("index",
+			"goes with capture: probe and {shared: ...}; a fragment and an output have an order of their own")
 	}
 }
 
@@ -32,7 +33,8 @@ func (r *resolver) cells(s *Stage, sp *probes.StagePlan) ([]int, error) {
 	}
 	n := sp.Rows * sp.Cols
 	if n > maxExtents {
-		return nil, r.m.errorAt(at, "a tile of %d cells; at most %d may be in an order of their own", n, maxExtents)
+		return nil, r.m.errorAt(at, "a tile of %d cells; at most %d may be in an order of their own",
+			n, maxExtents)
 	}
 	outer := r.env
 	defer func() { r.env = outer }()
@@ -49,7 +51,9 @@ func (r *resolver) cells(s *Stage, sp *probes.StagePlan) ([]int, error) {
 			return nil, bad
 		}
 		if was := cells[v]; was >= 0 {
-			return nil, r.m.errorAt(at, "%q is %d for the cells (%d,%d) and (%d,%d): each has a place of its own", clip(s.index), v, was/sp.Cols, was%sp.Cols, i/sp.Cols, i%sp.Cols)
+			return nil, r.m.errorAt(at,
+				"%q is %d for the cells (%d,%d) and (%d,%d): each has a place of its own", clip(s.index), v,
+				was/sp.Cols, was%sp.Cols, i/sp.Cols, i%sp.Cols)
 		}
 		cells[v] = i
 	}

@@ -39,10 +39,12 @@ func (r *resolver) takes(s *Stage, sp *probes.StagePlan) error {
 	return nil
 }
 
-// turns is how often an instruction may be executed in one iteration, where its entry says which tile an execution belongs to.
+// turns is how often an instruction may be executed in one iteration, where its entry says which tile an
+// execution belongs to.
 const turns = 64
 
-// takeTile evaluates the tile of each execution, of one more than there are tiles, so that a loop that goes on is seen.
+// takeTile evaluates the tile of each execution, of one more than there are tiles, so that a loop
+// that goes on is seen.
 func (r *resolver) takeTile(w *take) (probes.Extent, error) {
 	n := r.plan.Work.MaxTiles + 1
 	if w.tile == nil {
@@ -62,7 +64,10 @@ func (r *resolver) placement(w *take, t *probes.Take, list []*Expr, rows bool) (
 	}
 	_, slots := r.m.takeScope()
 	outer := r.env
-	r.env = &env{vars: append(append([]value(nil), outer.vars...), make([]value, len(slots)+1)...), work: outer.work, steps: outer.steps}
+	r.env = &env{
+		vars: append(append([]value(nil), outer.vars...), make([]value, len(slots)+1)...), work: outer.work,
+		steps: outer.steps,
+	}
 	defer func() { r.env = outer }()
 	set := func(name int, v int) { r.env.vars[slots[name]] = intValue(int64(v)) }
 
@@ -78,7 +83,10 @@ func (r *resolver) placement(w *take, t *probes.Take, list []*Expr, rows bool) (
 		instrs, warps = 1, 1
 	}
 	if r.values += instrs * warps * lanes * cells; r.values > maxExtents {
-		return nil, &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: "the placements of captured registers have too many values: give capture fewer entries"}
+		return nil, &ShapeError{
+			Kernel: r.m.Name, Shape: r.shape,
+			Say: "the placements of captured registers have too many values: give capture fewer entries",
+		}
 	}
 	out := make([]int32, 0, instrs*warps*lanes*cells)
 	for i := range instrs {

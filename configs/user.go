@@ -43,8 +43,8 @@ func Path(o LoadOptions) (string, error) {
 	return filepath.Join(dir, "config.yaml"), err
 }
 
-// Init writes the commented defaults as the user's configuration file, and returns its path. A file that is there is left
-// alone, and is an error.
+// Init writes the commented defaults as the user's configuration file, and returns its path. A file that is
+// there is left alone, and is an error.
 func Init(o LoadOptions) (string, error) {
 	path, err := Path(o)
 	if err != nil {
@@ -73,8 +73,9 @@ func Get(ctx context.Context, o LoadOptions, name string) (any, error) {
 	return nil, fmt.Errorf("configuration key %q has no value", name)
 }
 
-// Set checks a value and writes it into the user's configuration file, whose comments stay; it returns the file's path. A
-// flag is set by flags.NAME. A file with other mistakes can be mended this way, one that is no YAML cannot.
+// Set checks a value and writes it into the user's configuration file, whose comments stay; it returns
+// the file's path. A flag is set by flags.NAME. A file with other mistakes can be mended this way, one
+// that is no YAML cannot.
 func Set(ctx context.Context, o LoadOptions, name, value string) (string, error) {
 	path, err := Path(o)
 	if err != nil {
@@ -105,7 +106,9 @@ func setting(name, value string) ([]string, *yaml.Node, error) {
 			return nil, nil, err
 		}
 		n, _ := flagValue(value)
-		return []string{"flags", flag}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)}, nil
+		return []string{
+			"flags", flag,
+		}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)}, nil
 	}
 	k, err := findKey(name)
 	if err != nil {
@@ -152,7 +155,12 @@ func edit(file string, old []byte, path []string, node *yaml.Node) ([]byte, erro
 	at := doc.Content[0]
 	for i, k := range path {
 		if at = deref(at); at.Kind != yaml.MappingNode {
-			return nil, &Errors{[]*Error{{file, at.Line, at.Column, strings.Join(path[:i], "."), "expected a mapping, found " + kindOf(at)}}}
+			return nil, &Errors{
+				[]*Error{
+					{file, at.Line, at.Column, strings.Join(path[:i], "."),
+						"expected a mapping, found " + kindOf(at)},
+				},
+			}
 		}
 		at = child(at, k, i == len(path)-1, node)
 	}
@@ -168,8 +176,8 @@ func edit(file string, old []byte, path []string, node *yaml.Node) ([]byte, erro
 	return out.Bytes(), enc.Close()
 }
 
-// child returns the value of key k in a mapping, made where it is missing; the last one on a path becomes node, and keeps
-// the comments of what stood there.
+// child returns the value of key k in a mapping, made where it is missing; the last one on a path becomes
+// node, and keeps the comments of what stood there.
 func child(m *yaml.Node, k string, leaf bool, node *yaml.Node) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value != k {
@@ -177,7 +185,8 @@ func child(m *yaml.Node, k string, leaf bool, node *yaml.Node) *yaml.Node {
 		}
 		if leaf {
 			old := m.Content[i+1]
-			node.HeadComment, node.LineComment, node.FootComment = old.HeadComment, old.LineComment, old.FootComment
+			node.HeadComment, node.LineComment, node.FootComment = old.HeadComment, old.LineComment,
+				old.FootComment
 			m.Content[i+1] = node
 		}
 		return m.Content[i+1]
@@ -198,13 +207,13 @@ func writeFile(files *file.System, path string, text []byte) error {
 	return files.Write(path, text, 0o666)
 }
 
-// pollEvery is how often Watch looks at the files: soon enough for an editor's save, and no file system needs to
-// support notification for it.
+// pollEvery is how often Watch looks at the files: soon enough for an editor's save, and no file system needs
+// to support notification for it.
 const pollEvery = 400 * time.Millisecond
 
-// Watch calls changed with the new configuration whenever one of its files has changed, appeared or gone, or with the
-// error that makes it unreadable (the old configuration then stays in force). It returns when ctx ends; changed is called
-// from the calling goroutine.
+// Watch calls changed with the new configuration whenever one of its files has changed, appeared or gone, or
+// with the error that makes it unreadable (the old configuration then stays in force). It returns when ctx
+// ends; changed is called from the calling goroutine.
 func Watch(ctx context.Context, o LoadOptions, changed func(*Config, error)) {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
@@ -230,7 +239,8 @@ func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed fu
 	}
 }
 
-// contents are the two files' texts: a few kilobytes, and unlike a time stamp they change exactly when it matters.
+// contents are the two files' texts: a few kilobytes, and unlike a time stamp they change
+// exactly when it matters.
 func contents(ctx context.Context, o LoadOptions) [2]string {
 	var out [2]string
 	for i, path := range []string{userFile(o), projectFile(o)} {

@@ -45,7 +45,8 @@ func (r *resolved) needs() budget.Sum {
 			}
 		}
 		sum.Add(checked.MemoryPart, check.Needs(r.req.Check, check.Load{
-			Shared: shared, Writable: writable, Threads: int64(p.Block.Count()), Registers: namedRegisters, AtOnce: min(procs, blocks), Blocks: blocks,
+			Shared: shared, Writable: writable, Threads: int64(p.Block.Count()), Registers: namedRegisters,
+			AtOnce: min(procs, blocks), Blocks: blocks,
 		}), "without diagnose they need nothing")
 	}
 	return sum
@@ -77,7 +78,8 @@ func inputBytes(p *probes.Plan) int64 {
 	return n
 }
 
-// exactOutputBytes is what the exact output takes: from the inputs as they were made, and as the kernel gets them.
+// exactOutputBytes is what the exact output takes: from the inputs as they were made, and as
+// the kernel gets them.
 func exactOutputBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, budget.Elements(p.OutputDims())) }
 
 // judging is what references and comparisons take: exact blocks that are cached, and for each core one, and
@@ -97,10 +99,12 @@ func (r *resolved) captureHint() string {
 		return ""
 	}
 	l := probes.NewLayout(r.plan, r.stages, one)
-	return fmt.Sprintf("--blocks %d,%d,%d would make it %s", one.Lo[0], one.Lo[1], one.Lo[2], budget.Text(captureBytes(l)))
+	return fmt.Sprintf("--blocks %d,%d,%d would make it %s", one.Lo[0], one.Lo[1], one.Lo[2],
+		budget.Text(captureBytes(l)))
 }
 
-// captureBytes is what captures take: all of them, and for each block in execution its own, with which bytes of it are written.
+// captureBytes is what captures take: all of them, and for each block in execution its own, with which
+// bytes of it are written.
 func captureBytes(l *probes.Layout) int64 {
 	atOnce := min(int64(runtime.GOMAXPROCS(0)), int64(l.Range.N.Count()))
 	return budget.Add(budget.Mul(l.CaptureBytes), budget.Mul(2, atOnce, budget.Mul(l.BlockBytes())))
@@ -121,8 +125,8 @@ func OutOfMemory(err error) bool {
 	return errors.As(err, &full)
 }
 
-// overMemory makes an error about memory that a launch was refused for one of usage: nothing was executed. Any other error
-// stays as it is.
+// overMemory makes an error about memory that a launch was refused for one of usage: nothing was executed.
+// Any other error stays as it is.
 func overMemory(err error) error {
 	var over *budget.Refused
 	if errors.As(err, &over) {

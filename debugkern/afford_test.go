@@ -27,7 +27,8 @@ func limitedSession(t *testing.T, limit int64) *Session {
 	return s
 }
 
-// TestRunsAreRefusedByWhatTheyNeed: before inputs are made, with the sum, its parts and what would fit; nothing stays reserved.
+// TestRunsAreRefusedByWhatTheyNeed: before inputs are made, with the sum, its parts and what would fit;
+// nothing stays reserved.
 func TestRunsAreRefusedByWhatTheyNeed(t *testing.T) {
 	for _, c := range []struct {
 		req   Request
@@ -36,9 +37,16 @@ func TestRunsAreRefusedByWhatTheyNeed(t *testing.T) {
 	}{
 		{Request{Target: "stage2", Shape: "small"}, 256 << 20, ""},
 		{Request{Target: "stage2", Shape: "small", Check: check.All}, 512 << 20, ""},
-		{Request{Target: "stage2", Shape: "1,8,200000,64"}, 6 << 30, `needs [0-9.]+ TiB of memory: inputs 1.43 GiB, arguments [0-9.]+ MiB, captures [0-9.]+ TiB \(--blocks 0,0,0 would make it [0-9.]+ MiB\), reference and judging .* GiB; memory.max is 6 GiB`},
-		{Request{Target: "stage2", Shape: "1,8,200000,64", Blocks: Region{{0, 1}, {0, 1}, {0, 1}}, Tiles: Span{0, 1}, Stages: []probes.Stage{"O"}}, 1 << 30, `needs .* inputs [0-9.]+ GiB, arguments .*; memory.max is 1 GiB`},
-		{Request{Target: "stage2", Shape: "mission", Check: check.All}, 1 << 20, `checkers [0-9.]+ MiB \(without diagnose`},
+		{Request{Target: "stage2", Shape: "1,8,200000,64"}, 6 << 30,
+			`needs [0-9.]+ TiB of memory: inputs 1.43 GiB, arguments [0-9.]+ MiB, captures [0-9.]+ TiB \(--blocks 0,0,0 would make it [0-9.]+ MiB\), reference and judging .* GiB; memory.max is 6 GiB`},
+		{
+			Request{
+				Target: "stage2", Shape: "1,8,200000,64", Blocks: Region{{0, 1}, {0, 1}, {0, 1}},
+				Tiles: Span{0, 1}, Stages: []probes.Stage{"O"},
+			}, 1 << 30, `needs .* inputs [0-9.]+ GiB, arguments .*; memory.max is 1 GiB`,
+		},
+		{Request{Target: "stage2", Shape: "mission", Check: check.All}, 1 << 20,
+			`checkers [0-9.]+ MiB \(without diagnose`},
 		{Request{Target: "stage2", Shape: "1,1,1000000000,64"}, 1 << 30, `its arguments would take 298 GiB`},
 	} {
 		s := limitedSession(t, c.limit)
@@ -50,7 +58,8 @@ func TestRunsAreRefusedByWhatTheyNeed(t *testing.T) {
 			}
 		} else {
 			var coded *report.Error
-			if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !regexp.MustCompile(c.says).MatchString(err.Error()) {
+			if !errors.As(err, &coded) || coded.Code != report.CodeUsage ||
+				!regexp.MustCompile(c.says).MatchString(err.Error()) {
 				t.Errorf("%s: %v\nwant %s", c.req.Shape, err, c.says)
 			}
 		}
@@ -92,16 +101,19 @@ shapes: {validation: [1, 2, 64, 64]}
 	return filepath.Join(dir, "m.yaml")
 }
 
-// TestKernelsAreRefusedByWhatTheyDeclare: variables of the kernel are added up once it is loaded, before it is executed.
+// TestKernelsAreRefusedByWhatTheyDeclare: variables of the kernel are added up once it is loaded,
+// before it is executed.
 func TestKernelsAreRefusedByWhatTheyDeclare(t *testing.T) {
 	s := limitedSession(t, 1<<30)
 	for local, c := range map[string]struct {
 		code report.Code
 		says string
 	}{
-		".local .b8 l[1073741824];":                                    {report.CodeUsage, "local memory "},
-		".shared .b8 s[300000]; mov.u64 %rd1, s;":                      {report.CodeFailed, "k.ptx:7:13: launch k: 293 KiB of shared memory a block, at most 227 KiB"},
-		".shared .b32 big[4294967296][4294967296]; mov.u64 %rd1, big;": {report.CodeFailed, "k.ptx:7:14: variable big is too large"},
+		".local .b8 l[1073741824];": {report.CodeUsage, "local memory "},
+		".shared .b8 s[300000]; mov.u64 %rd1, s;": {report.CodeFailed,
+			"k.ptx:7:13: launch k: 293 KiB of shared memory a block, at most 227 KiB"},
+		".shared .b32 big[4294967296][4294967296]; mov.u64 %rd1, big;": {report.CodeFailed,
+			"k.ptx:7:14: variable big is too large"},
 	} {
 		_, err := s.Run(context.Background(), Request{Target: ownKernel(t, local), Backend: "emu"}, nil)
 		var coded *report.Error
@@ -111,7 +123,8 @@ func TestKernelsAreRefusedByWhatTheyDeclare(t *testing.T) {
 	}
 }
 
-// TestMemoryUsedUpWhileRunning: what is over what is left, though under the limit, fails the run and names what asked.
+// TestMemoryUsedUpWhileRunning: what is over what is left, though under the limit, fails the run
+// and names what asked.
 func TestMemoryUsedUpWhileRunning(t *testing.T) {
 	s := limitedSession(t, 256<<20)
 	req := Request{Target: "stage2", Shape: "small", Backend: "emu"}
@@ -127,7 +140,8 @@ func TestMemoryUsedUpWhileRunning(t *testing.T) {
 	_, err = s.Run(context.Background(), req, nil)
 	var coded *report.Error
 	var full *budget.Exhausted
-	if !errors.As(err, &coded) || coded.Code != report.CodeFailed || !errors.As(err, &full) || !strings.Contains(err.Error(), "the launch of ") || coded.Report == nil {
+	if !errors.As(err, &coded) || coded.Code != report.CodeFailed || !errors.As(err, &full) ||
+		!strings.Contains(err.Error(), "the launch of ") || coded.Report == nil {
 		t.Errorf("%v", err)
 	}
 }

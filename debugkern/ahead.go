@@ -8,10 +8,10 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// Ahead makes ready what requests would launch, their builds compiled and loaded, so that a Run of one of them has only to launch
-// and compare. It works through them in order, on a few processors, and launches none of them; what does not build is left for a
-// Run to say. Once ctx ends nothing more is begun; what is under way is finished, for a Run that comes meanwhile waits for it,
-// unless the session is closed.
+// Ahead makes ready what requests would launch, their builds compiled and loaded, so that a Run of one of
+// them has only to launch and compare. It works through them in order, on a few processors, and launches none
+// of them; what does not build is left for a Run to say. Once ctx ends nothing more is begun; what is under
+// way is finished, for a Run that comes meanwhile waits for it, unless the session is closed.
 func (s *Session) Ahead(ctx context.Context, reqs []Request) {
 	under, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -20,7 +20,8 @@ func (s *Session) Ahead(ctx context.Context, reqs []Request) {
 	var wg join.Group
 	for range max(1, min(4, runtime.GOMAXPROCS(0)/3, len(reqs))) {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(reqs) && ctx.Err() == nil && under.Err() == nil; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < len(reqs) && ctx.Err() == nil &&
+				under.Err() == nil; i = int(next.Add(1)) - 1 {
 				s.ready(under, reqs[i])
 			}
 		})

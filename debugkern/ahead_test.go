@@ -7,8 +7,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// What was made ready ahead is what a run launches; what cannot be built is passed over, and nothing is begun once nobody wants
-// it any more.
+// What was made ready ahead is what a run launches; what cannot be built is passed over, and nothing is begun
+// once nobody wants it any more.
 func TestAhead(t *testing.T) {
 	s := openSession(t)
 	reqs := []Request{

@@ -18,9 +18,9 @@ import (
 // backends are the values of --backend.
 var backends = []string{"auto", "emu", "cuda", "both"}
 
-// Backends returns what a request's backend and device name: what it executes on and, for both, the emulator too. auto is a GPU
-// where one answers, else the emulator. The session closes them. A GPU that is not there is an error of CodeUnavailable, a
-// name that no backend has one of CodeUsage.
+// Backends returns what a request's backend and device name: what it executes on and, for both, the emulator
+// too. auto is a GPU where one answers, else the emulator. The session closes them. A GPU that is not there
+// is an error of CodeUnavailable, a name that no backend has one of CodeUsage.
 func (s *Session) Backends(ctx context.Context, req Request) (primary, emulator target.Backend, err error) {
 	switch req.Backend {
 	case "emu":
@@ -33,7 +33,10 @@ func (s *Session) Backends(ctx context.Context, req Request) (primary, emulator 
 	case "cuda", "both":
 		gpu, err := s.gpu(ctx, req)
 		if err != nil {
-			return nil, nil, report.Unavailablef("backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)", req.Backend, err)
+			return nil, nil,
+				report.Unavailablef(
+					"backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)",
+					req.Backend, err)
 		}
 		if req.Backend == "both" {
 			emulator = s.emulator()
@@ -43,8 +46,8 @@ func (s *Session) Backends(ctx context.Context, req Request) (primary, emulator 
 	return nil, nil, req.CheckBackend()
 }
 
-// CheckBackend refuses a name that no backend has, with an error of CodeUsage. Session.Run does so too; it is for those who
-// put another backend into the request.
+// CheckBackend refuses a name that no backend has, with an error of CodeUsage. Session.Run does so too; it is
+// for those who put another backend into the request.
 func (r Request) CheckBackend() error {
 	if r.Backend == "" || slices.Contains(backends, r.Backend) {
 		return nil
@@ -79,7 +82,9 @@ func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) 
 	if s.gpuErr != nil {
 		return nil, s.gpuErr
 	}
-	be, err := cuda.Open(ctx, cuda.BackendConfig{Device: req.Device, WorkerCommand: s.worker, Cache: s.cache, Memory: s.mem.Limit()})
+	be, err := cuda.Open(ctx, cuda.BackendConfig{
+		Device: req.Device, WorkerCommand: s.worker, Cache: s.cache, Memory: s.mem.Limit(),
+	})
 	if err != nil {
 		if errors.Is(err, cuda.ErrNoDriver) {
 			s.gpuErr = err

@@ -9,8 +9,8 @@ import (
 	"tilescope/debugkern/judge"
 )
 
-// BenchmarkVerdict is a whole run, from request to document, as the terminal makes it after a keypress: modules are
-// loaded, inputs made. The first iteration's costs are left out.
+// BenchmarkVerdict is a whole run, from request to document, as the terminal makes it after a keypress:
+// modules are loaded, inputs made. The first iteration's costs are left out.
 func BenchmarkVerdict(b *testing.B) {
 	for _, shape := range []string{"small", "validation", "mission"} {
 		b.Run(shape, func(b *testing.B) { benchRun(b, Request{Target: "stage2", Shape: shape}) })

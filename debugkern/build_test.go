@@ -24,7 +24,12 @@ func compiling(t *testing.T, cacheDir string) *Session {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}
 	tc.Close()
-	s, err := Open(t.Context(), Options{Config: &configs.Config{CaptureMax: 1 << 30, CacheDir: cacheDir, CacheKey: cacheDir + ".key", CacheMax: 1 << 26, Toolchain: tools}})
+	s, err := Open(t.Context(), Options{
+		Config: &configs.Config{
+			CaptureMax: 1 << 30, CacheDir: cacheDir, CacheKey: cacheDir + ".key", CacheMax: 1 << 26,
+			Toolchain: tools,
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +37,8 @@ func compiling(t *testing.T, cacheDir string) *Session {
 	return s
 }
 
-// The plain build is compiled beside the instrumented one; both are in the cache for the next session, which gets the same run.
+// The plain build is compiled beside the instrumented one; both are in the cache for the next session,
+// which gets the same run.
 func TestBothBuildsAreCompiledAndKept(t *testing.T) {
 	dir := t.TempDir()
 	req := Request{Target: "stage2", Shape: "small", Backend: "emu", Builder: "nvrtc", Plain: true}
@@ -49,9 +55,12 @@ func TestBothBuildsAreCompiledAndKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if run.Plain == nil || run.Report.Verdict != report.Agree || run.Report.Backend.Builder != "nvrtc" {
-			t.Errorf("session %d: plain %v, %s by %s", i, run.Plain, run.Report.Verdict, run.Report.Backend.Builder)
+			t.Errorf("session %d: plain %v, %s by %s", i, run.Plain, run.Report.Verdict,
+				run.Report.Backend.Builder)
 		}
-		if want := []string{"resolve", "inputs", "build", "load", "run", "compare"}; !slices.Equal(phases[:min(len(phases), len(want))], want) {
+		if want := []string{
+			"resolve", "inputs", "build", "load", "run", "compare",
+		}; !slices.Equal(phases[:min(len(phases), len(want))], want) {
 			t.Errorf("phases %v", phases)
 		}
 		if digest == "" {
@@ -77,7 +86,9 @@ func TestArchitectureIsAName(t *testing.T) {
 	}
 	defer s.Close()
 	var coded *report.Error
-	if _, err := s.Run(t.Context(), Request{Target: "flashcore_vec", Shape: "small", Backend: "emu", Arch: "sm_nosuch"}, nil); !errors.As(err, &coded) || coded.Code != report.CodeUsage {
+	if _, err := s.Run(t.Context(), Request{
+		Target: "flashcore_vec", Shape: "small", Backend: "emu", Arch: "sm_nosuch",
+	}, nil); !errors.As(err, &coded) || coded.Code != report.CodeUsage {
 		t.Errorf("run: %v", err)
 	}
 }

@@ -38,8 +38,8 @@ func (u *uncaptured) due(sp *probes.StagePlan) bool {
 	return sp.Capture.Kind != probes.CaptureNone && sp.Capture.Kind != probes.CaptureOutput
 }
 
-// walked lists the stages by which the loop over tiles is followed: those computed in it, or where none is captured what is
-// loaded in it (ahead, perhaps).
+// walked lists the stages by which the loop over tiles is followed: those computed in it, or where none is
+// captured what is loaded in it (ahead, perhaps).
 func (u *uncaptured) walked() []*probes.StagePlan {
 	var computed, loaded []*probes.StagePlan
 	for i := range u.st.r.plan.Stages {
@@ -110,20 +110,24 @@ func (u *uncaptured) loops() []target.Finding {
 // came is one past the last kv tile in [lo, hi) of which any of the stages was captured, lo where none was.
 func (u *uncaptured) came(stages []*probes.StagePlan, block probes.Dim3, lo, hi int) int {
 	for kv := hi - 1; kv >= lo; kv-- {
-		if slices.ContainsFunc(stages, func(sp *probes.StagePlan) bool { return u.st.Tile(sp.Stage, block, kv).Reached() }) {
+		if slices.ContainsFunc(stages, func(sp *probes.StagePlan) bool {
+			return u.st.Tile(sp.Stage, block, kv).Reached()
+		}) {
 			return kv + 1
 		}
 	}
 	return lo
 }
 
-// past is one past the last kv tile, from want on, of which a computed stage was captured; want where none was.
+// past is one past the last kv tile, from want on, of which a computed stage was captured;
+// want where none was.
 func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want int) int {
 	if stages[0].Loaded { // loaded ahead, perhaps
 		return want
 	}
 	rng := u.st.r.rng
-	if over := u.st.r.layout.Past(); over != nil && u.st.Tile(over.Stage, block, rng.TileLo+rng.TileN).Reached() {
+	if over := u.st.r.layout.Past(); over != nil &&
+		u.st.Tile(over.Stage, block, rng.TileLo+rng.TileN).Reached() {
 		return rng.TileLo + rng.TileN + 1
 	}
 	return u.came(stages, block, want, max(want, rng.TileLo+rng.TileN))
@@ -132,13 +136,16 @@ func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want in
 // loopFinding describes a group: "the kv loop ended after 3 of 4 tiles".
 func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
 	f := target.Finding{
-		Kind: target.LoopEnded, Severity: target.SeverityError, Block: g.blocks[0], KVTile: g.came, Count: len(g.blocks), Source: u.loopLine(),
-		Message:     fmt.Sprintf("the %s loop ended after %d of %d tiles", u.st.r.plan.Work.LoopName(), g.came, g.want),
+		Kind: target.LoopEnded, Severity: target.SeverityError, Block: g.blocks[0], KVTile: g.came,
+		Count: len(g.blocks), Source: u.loopLine(),
+		Message: fmt.Sprintf("the %s loop ended after %d of %d tiles", u.st.r.plan.Work.LoopName(),
+			g.came, g.want),
 		Consequence: "what the tiles after that would have added is missing from everything behind the loop",
 	}
 	if g.came > g.want {
 		f.KVTile = g.want
-		f.Message = fmt.Sprintf("the %s went on after its %d tiles, to at least %d", u.st.r.plan.Work.LoopName()+" loop", g.want, g.came)
+		f.Message = fmt.Sprintf("the %s went on after its %d tiles, to at least %d",
+			u.st.r.plan.Work.LoopName()+" loop", g.want, g.came)
 		f.Consequence = "what it captured past the last tile is dropped, and not judged"
 		if u.harmless() {
 			f.Severity = target.SeverityAdvice
@@ -162,7 +169,8 @@ func (u *uncaptured) harmless() bool {
 	return len(outputs) > 0 && !u.st.judged.Diverges()
 }
 
-// loopLine is the line of the loop that the stages' tiles are captured in, nil where there is none: the loop was unrolled.
+// loopLine is the line of the loop that the stages' tiles are captured in, nil where there is none:
+// the loop was unrolled.
 func (u *uncaptured) loopLine() *target.Source {
 	f := u.st.build.Module.Func(u.st.r.plan.Entry)
 	if f == nil {
@@ -212,7 +220,10 @@ func (u *uncaptured) cells() ([]target.Finding, error) {
 	var out []target.Finding
 	for i := range groups {
 		g := &groups[i]
-		f := target.Finding{Kind: target.NotCaptured, Severity: target.SeverityError, Block: g.first.block, KVTile: g.first.kv, Count: g.cells}
+		f := target.Finding{
+			Kind: target.NotCaptured, Severity: target.SeverityError, Block: g.first.block,
+			KVTile: g.first.kv, Count: g.cells,
+		}
 		if !g.first.stage.PerTile {
 			f.KVTile = -1
 		}
@@ -243,7 +254,8 @@ func (g *holeGroup) extent(p *probes.Plan, all int) string {
 	if g.cells == 1 {
 		noun = "cell"
 	}
-	return fmt.Sprintf("%d %s of %s, in %d of %d blocks", g.cells, noun, strings.Join(names, ", "), g.blocks, all)
+	return fmt.Sprintf("%d %s of %s, in %d of %d blocks", g.cells, noun, strings.Join(names, ", "),
+		g.blocks, all)
 }
 
 // holes groups the blocks that have holes by what the holes look like, in launch order.
@@ -275,8 +287,8 @@ func (u *uncaptured) holes() []holeGroup {
 	return groups
 }
 
-// inBlock adds up the holes of one block, its first by kv tile and stage. Tiles past the end of its loop are the loop's, and
-// those of a block that was stopped that finding's.
+// inBlock adds up the holes of one block, its first by kv tile and stage. Tiles past the end of its loop are
+// the loop's, and those of a block that was stopped that finding's.
 func (u *uncaptured) inBlock(block probes.Dim3) holeGroup {
 	g := holeGroup{blocks: 1}
 	if u.stopped(block) {
@@ -295,7 +307,8 @@ func (u *uncaptured) inBlock(block probes.Dim3) holeGroup {
 		for kv := lo; kv < lo+n; kv++ {
 			h := hole{sp, block, kv, int(u.st.judged.Tile(sp.Stage, block, kv).Absent)}
 			if !u.st.Tile(sp.Stage, block, kv).Reached() {
-				h.cells = max(0, min(sp.Rows, sp.ValidRows.At(block, kv))) * max(0, min(sp.Cols, sp.ValidCols.At(block, kv)))
+				h.cells = max(0, min(sp.Rows, sp.ValidRows.At(block, kv))) * max(0,
+					min(sp.Cols, sp.ValidCols.At(block, kv)))
 			}
 			if h.cells == 0 {
 				continue
@@ -337,7 +350,8 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	case sp.Capture.Kind == probes.CaptureShared && !u.e.emulated() && u.st.emulator == nil:
 		return "a GPU does not capture shared arrays (--backend emu does)", nil
 	case sp.Capture.Kind == probes.CaptureRegister:
-		return "no thread that has them came to the instructions that they are taken at: " + captureText(sp), nil
+		return "no thread that has them came to the instructions that they are taken at: " +
+			captureText(sp), nil
 	case sp.Capture.Kind == probes.CaptureShared:
 		return "the block did not come past the place that it is taken at: " + captureText(sp), nil
 	}
@@ -345,7 +359,10 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	if err != nil || r == nil {
 		return "no thread stored them", err
 	}
-	c := reachCause{r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0), loop: u.st.r.plan.Work.LoopName() + " loop"}
+	c := reachCause{
+		r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0),
+		loop: u.st.r.plan.Work.LoopName() + " loop",
+	}
 	c.sort()
 	return c.text(f), nil
 }
@@ -387,8 +404,8 @@ type reachCause struct {
 	rounds int            // of the short ones
 }
 
-// sort puts every warp with lanes that did not store into one class. A stage that is computed once a block is not in the loop over
-// tiles: a loop around its probe is another.
+// sort puts every warp with lanes that did not store into one class. A stage that is computed once a block is
+// not in the loop over tiles: a loop around its probe is another.
 func (c *reachCause) sort() {
 	c.usual = map[int]bool{}
 	for _, w := range c.r.Warps {
@@ -420,7 +437,8 @@ func (c *reachCause) sort() {
 	}
 }
 
-// text is the cause in words. The class that explains most comes first: the others follow from it, or have other cells.
+// text is the cause in words. The class that explains most comes first: the others follow from
+// it, or have other cells.
 func (c *reachCause) text(f *target.Finding) string {
 	at := func(s *target.Source) string {
 		if s == nil {
@@ -439,7 +457,8 @@ func (c *reachCause) text(f *target.Finding) string {
 	case len(c.short) > 0:
 		f.Warps, f.Kind, f.Source, f.Left = c.short, target.LoopEnded, c.r.Loop, true
 		f.KVTile = c.want - (c.most - c.rounds)
-		return fmt.Sprintf("%s left the %s after %d of %d tiles", warpNames(c.short), c.loop, f.KVTile, c.want)
+		return fmt.Sprintf("%s left the %s after %d of %d tiles", warpNames(c.short), c.loop,
+			f.KVTile, c.want)
 	case len(c.idle) > 0:
 		f.Warps = c.idle
 		return warpNames(c.idle) + " did not come to the probe" + at(c.r.Probe)

@@ -19,11 +19,14 @@ import (
 )
 
 // walkFaults are the builds of testdata/walk/walk.cu, by FAULT.
-var walkFaults = []string{"clean", "warp_exit", "warp_short", "short", "block_short", "long", "skip", "scale", "lines"}
+var walkFaults = []string{
+	"clean", "warp_exit", "warp_short", "short", "block_short", "long", "skip", "scale", "lines",
+}
 
 const walkDir = "testdata/walk"
 
-// TestWalkPTXIsCurrent holds the committed builds to their source; with TILESCOPE_WRITE_PTX set it writes them.
+// TestWalkPTXIsCurrent holds the committed builds to their source; with TILESCOPE_WRITE_PTX
+// set it writes them.
 func TestWalkPTXIsCurrent(t *testing.T) {
 	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Path: "../.toolchain"})
 	if err != nil {
@@ -36,7 +39,8 @@ func TestWalkPTXIsCurrent(t *testing.T) {
 	}
 	for i, name := range walkFaults {
 		p, err := tc.Compile(context.Background(), cuda.Build{
-			Name: "walk.cu", Source: string(src), Headers: map[string]string{probes.HeaderName: probes.Header},
+			Name: "walk.cu", Source: string(src),
+			Headers: map[string]string{probes.HeaderName: probes.Header},
 			Defines: []string{"TS_PROBES=1", fmt.Sprintf("FAULT=%d", i)}, Arch: "sm_80",
 		})
 		if err != nil {
@@ -104,7 +108,8 @@ func mustWalk(t *testing.T, fault string) *Run {
 	return run
 }
 
-// TestNotCaptured: cells that a warp did not store are no zeros. They are named with their cause, and nothing is judged by them.
+// TestNotCaptured: cells that a warp did not store are no zeros. They are named with their cause, and
+// nothing is judged by them.
 func TestNotCaptured(t *testing.T) {
 	for _, c := range []struct {
 		fault, kind, message string
@@ -112,12 +117,21 @@ func TestNotCaptured(t *testing.T) {
 		warps                []int
 		stages               map[string]int // cells not captured
 	}{
-		{"warp_exit", "not-captured", "not captured: warp 3 exited at line %d (1536 cells of S, P, U, in 8 of 8 blocks)",
-			lineWith(t, "kv == tiles - 1) return"), []int{3}, map[string]int{"S": 512, "P": 512, "U": 512}},
-		{"skip", "not-captured", "not captured: warp 2 did not come to the probe at line %d (2048 cells of S, in 8 of 8 blocks)",
-			lineWith(t, "TS_OWN(TS_S"), []int{2}, map[string]int{"S": 2048}},
-		{"warp_short", "loop-ended", "warp 3 left the kv loop after 3 of 4 tiles (1536 cells of S, P, U, in 8 of 8 blocks not captured)",
-			lineWith(t, "for (int kv"), []int{3}, map[string]int{"S": 512, "P": 512, "U": 512}},
+		{
+			"warp_exit", "not-captured",
+			"not captured: warp 3 exited at line %d (1536 cells of S, P, U, in 8 of 8 blocks)",
+			lineWith(t, "kv == tiles - 1) return"), []int{3}, map[string]int{"S": 512, "P": 512, "U": 512},
+		},
+		{
+			"skip", "not-captured",
+			"not captured: warp 2 did not come to the probe at line %d (2048 cells of S, in 8 of 8 blocks)",
+			lineWith(t, "TS_OWN(TS_S"), []int{2}, map[string]int{"S": 2048},
+		},
+		{
+			"warp_short", "loop-ended",
+			"warp 3 left the kv loop after 3 of 4 tiles (1536 cells of S, P, U, in 8 of 8 blocks not captured)",
+			lineWith(t, "for (int kv"), []int{3}, map[string]int{"S": 512, "P": 512, "U": 512},
+		},
 	} {
 		run := mustWalk(t, c.fault)
 		rep := run.Report
@@ -126,17 +140,21 @@ func TestNotCaptured(t *testing.T) {
 		}
 		f := &rep.Findings[0]
 		want := strings.ReplaceAll(c.message, "%d", fmt.Sprint(c.line))
-		if f.Kind != c.kind || f.Message != want || f.Source == nil || f.Source.Line != c.line || !slices.Equal(f.Warps, c.warps) || f.Severity != "error" {
+		if f.Kind != c.kind || f.Message != want || f.Source == nil || f.Source.Line != c.line ||
+			!slices.Equal(f.Warps, c.warps) || f.Severity != "error" {
 			t.Errorf("%s: %+v at %v; want %s", c.fault, f, f.Source, want)
 		}
 		for _, st := range rep.Stages {
 			if st.NotCaptured != c.stages[st.Name] {
-				t.Errorf("%s: %s has %d cells not captured, want %d", c.fault, st.Name, st.NotCaptured, c.stages[st.Name])
+				t.Errorf("%s: %s has %d cells not captured, want %d", c.fault, st.Name, st.NotCaptured,
+					c.stages[st.Name])
 			}
 			if st.Global.Cells+st.NotCaptured != mustCells(run, st.Name) {
-				t.Errorf("%s: %s compares %d cells and misses %d", c.fault, st.Name, st.Global.Cells, st.NotCaptured)
+				t.Errorf("%s: %s compares %d cells and misses %d", c.fault, st.Name, st.Global.Cells,
+					st.NotCaptured)
 			}
-			// What the absent cells would have gone into is judged from the true inputs alone: nobody is blamed for them.
+			// What the absent cells would have gone into is judged from the true inputs alone: nobody is
+			// blamed for them.
 			if st.Verdict == report.Wrong && c.fault != "warp_short" {
 				t.Errorf("%s: stage %s is called wrong", c.fault, st.Name)
 			}
@@ -156,8 +174,8 @@ func mustCells(run *Run, stage string) int {
 	return n
 }
 
-// TestAbsentCellsInViews: a cell that was not captured has no value on screen and is never bad; one that is computed from it
-// is not judged locally.
+// TestAbsentCellsInViews: a cell that was not captured has no value on screen and is never bad; one that is
+// computed from it is not judged locally.
 func TestAbsentCellsInViews(t *testing.T) {
 	run := mustWalk(t, "warp_exit")
 	s, err := run.View(Place{Stage: "S", KVTile: 3})
@@ -165,8 +183,10 @@ func TestAbsentCellsInViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []int{0, 11, 12, 15} {
-		if got := s.Got.Captured(row, 3); got != (row < 12) || s.Bad(row, 3, true) || s.Got.Bits(row, 3) == 0 == got {
-			t.Errorf("S row %d: captured %v, bad %v, bits %#x", row, got, s.Bad(row, 3, true), s.Got.Bits(row, 3))
+		if got := s.Got.Captured(row, 3); got != (row < 12) || s.Bad(row, 3, true) ||
+			s.Got.Bits(row, 3) == 0 == got {
+			t.Errorf("S row %d: captured %v, bad %v, bits %#x", row, got, s.Bad(row, 3, true),
+				s.Got.Bits(row, 3))
 		}
 	}
 	m, err := run.View(Place{Stage: "m", KVTile: 3})
@@ -218,7 +238,8 @@ func TestCapturedInDump(t *testing.T) {
 	}
 }
 
-// TestLoopEnded: the tiles that were captured are compared with the plan's, and the loop is named, before anything else.
+// TestLoopEnded: the tiles that were captured are compared with the plan's, and the loop is named,
+// before anything else.
 func TestLoopEnded(t *testing.T) {
 	line := lineWith(t, "for (int kv")
 	for _, c := range []struct {
@@ -226,7 +247,8 @@ func TestLoopEnded(t *testing.T) {
 		kv, count                         int
 	}{
 		{"short", "the kv loop ended after 3 of 4 tiles", "error", report.Diverge, 3, 8},
-		{"block_short", "the kv loop ended after 3 of 4 tiles in 2 of 8 blocks, first block 1,0,0", "error", report.Diverge, 3, 2},
+		{"block_short", "the kv loop ended after 3 of 4 tiles in 2 of 8 blocks, first block 1,0,0", "error",
+			report.Diverge, 3, 2},
 		{"long", "the kv loop went on after its 4 tiles, to at least 5", "advice", report.Agree, 4, 8},
 	} {
 		rep := mustWalk(t, c.fault).Report
@@ -234,7 +256,8 @@ func TestLoopEnded(t *testing.T) {
 			t.Fatalf("%s: no finding, %s", c.fault, rep.Verdict)
 		}
 		f := &rep.Findings[0]
-		if f.Kind != "loop-ended" || f.Message != c.message || f.Severity != c.severity || f.KVTile != c.kv || f.Count != c.count || f.Source == nil || f.Source.Line != line {
+		if f.Kind != "loop-ended" || f.Message != c.message || f.Severity != c.severity || f.KVTile != c.kv ||
+			f.Count != c.count || f.Source == nil || f.Source.Line != line {
 			t.Errorf("%s: %+v at %v, want line %d", c.fault, f, f.Source, line)
 		}
 		if rep.Verdict != c.verdict {
@@ -250,13 +273,15 @@ func TestLoopEnded(t *testing.T) {
 	if rep.Verdict != report.Agree || len(rep.Findings) != 0 {
 		t.Errorf("clean: %s, %+v", rep.Verdict, rep.Findings)
 	}
-	// Tiles that were not asked for are not missed, and a block whose share of the tiles is smaller ends where the manifest says.
+	// Tiles that were not asked for are not missed, and a block whose share of the tiles is smaller ends
+	// where the manifest says.
 	run, err := runWalk(t, "clean", Request{Tiles: Span{1, 2}, Blocks: Region{{1, 1}, {}, {0, 1}}}, nil)
 	if err != nil || len(run.Report.Findings) != 0 || run.Report.Verdict != report.Agree {
 		t.Errorf("%v: %+v", err, run.Report)
 	}
 	run, err = runWalk(t, "block_short", Request{}, func(m string) string {
-		return strings.Replace(m, "tiles: ceil_div(S, T)}", "tiles: \"ceil_div(S, T) - (bx == 1 ? 1 : 0)\"}", 1)
+		return strings.Replace(m, "tiles: ceil_div(S, T)}",
+			"tiles: \"ceil_div(S, T) - (bx == 1 ? 1 : 0)\"}", 1)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,12 +291,15 @@ func TestLoopEnded(t *testing.T) {
 	}
 }
 
-// TestNotCapturedAfterTheLoop: cells of a stage after the loop over tiles that no thread captures are no matter of that loop, though
-// the probe stands in one; and a loop is called what the manifest calls it.
+// TestNotCapturedAfterTheLoop: cells of a stage after the loop over tiles that no thread captures are no
+// matter of that loop, though the probe stands in one; and a loop is called what the manifest calls it.
 func TestNotCapturedAfterTheLoop(t *testing.T) {
 	run := ran(t, Request{Target: "gemm_wmma", Shape: "ragged", Faults: []string{"n-edge"}})
-	i := slices.IndexFunc(run.Report.Findings, func(f report.Finding) bool { return f.Kind == "not-captured" })
-	if i < 0 || !strings.Contains(run.Report.Findings[i].Message, "cells of pre") || run.Report.Findings[i].Source == nil {
+	i := slices.IndexFunc(run.Report.Findings, func(f report.Finding) bool {
+		return f.Kind == "not-captured"
+	})
+	if i < 0 || !strings.Contains(run.Report.Findings[i].Message, "cells of pre") ||
+		run.Report.Findings[i].Source == nil {
 		t.Fatalf("findings %+v", run.Report.Findings)
 	}
 	for _, f := range run.Report.Findings {
@@ -280,7 +308,8 @@ func TestNotCapturedAfterTheLoop(t *testing.T) {
 		}
 	}
 	run = ran(t, Request{Target: "gemm_wmma", Shape: "ragged", Faults: []string{"k-tail"}})
-	if f := run.Report.Findings; len(f) != 1 || f[0].Kind != "loop-ended" || f[0].Message != "the k loop ended after 3 of 4 tiles" {
+	if f := run.Report.Findings; len(f) != 1 || f[0].Kind != "loop-ended" ||
+		f[0].Message != "the k loop ended after 3 of 4 tiles" {
 		t.Errorf("findings %+v", f)
 	}
 }
@@ -288,13 +317,14 @@ func TestNotCapturedAfterTheLoop(t *testing.T) {
 // sharedS is the manifest of walk with S taken out of shared memory at a line instead of by a probe.
 func sharedS(t *testing.T, line int, more string) func(string) string {
 	return func(m string) string {
-		at := fmt.Sprintf("{shared: sS, at: {line: %d%s}, tile_at: {line: %d}}", line, more, lineWith(t, "const int key = kv * T + row"))
+		at := fmt.Sprintf("{shared: sS, at: {line: %d%s}, tile_at: {line: %d}}", line, more,
+			lineWith(t, "const int key = kv * T + row"))
 		return strings.Replace(m, "array: sS, capture: probe", "array: sS, capture: "+at, 1)
 	}
 }
 
-// TestLinePassedTwice: a line that is passed more than once in a kv tile is refused with the count, before any verdict, unless
-// the manifest says which pass is meant.
+// TestLinePassedTwice: a line that is passed more than once in a kv tile is refused with the count, before
+// any verdict, unless the manifest says which pass is meant.
 func TestLinePassedTwice(t *testing.T) {
 	line := lineWith(t, "// passed twice")
 	for more, want := range map[string]string{
@@ -311,7 +341,9 @@ func TestLinePassedTwice(t *testing.T) {
 			continue
 		}
 		var coded *report.Error
-		if !errors.As(err, &coded) || coded.Code != report.CodeFailed || !strings.Contains(err.Error(), want) || coded.Report == nil || coded.Report.Verdict != report.Failed {
+		if !errors.As(err, &coded) || coded.Code != report.CodeFailed ||
+			!strings.Contains(err.Error(), want) || coded.Report == nil ||
+			coded.Report.Verdict != report.Failed {
 			t.Errorf("%q: %v", more, err)
 			continue
 		}
@@ -321,21 +353,24 @@ func TestLinePassedTwice(t *testing.T) {
 	}
 	// The first pass is one that was asked for: half of the tile is not there yet.
 	run, err := runWalk(t, "lines", Request{}, sharedS(t, line, ", pass: first"))
-	if err != nil || run.Report.Stage("S").Verdict != report.Wrong || run.Report.Stage("S").Probe != fmt.Sprintf("sS at line %d, pass 1", line) {
+	if err != nil || run.Report.Stage("S").Verdict != report.Wrong ||
+		run.Report.Stage("S").Probe != fmt.Sprintf("sS at line %d, pass 1", line) {
 		t.Errorf("%v: %+v", err, run.Report.Stage("S"))
 	}
 }
 
-// TestBarrierLineIsItsCompletion: a tile that is taken, and replaced, at a barrier's line is so before any warp has gone on:
-// with the reference in the place of a wrong S, whatever is computed from it is right.
+// TestBarrierLineIsItsCompletion: a tile that is taken, and replaced, at a barrier's line is so before any
+// warp has gone on: with the reference in the place of a wrong S, whatever is computed from it is right.
 func TestBarrierLineIsItsCompletion(t *testing.T) {
 	for _, more := range []string{"", ", pass: last"} {
 		for _, schedule := range []string{"in-order", "reverse", "random:7", "ahead:1", "priority:3"} {
-			run, err := runWalk(t, "scale", Request{Schedule: schedule}, sharedS(t, lineWith(t, "// S is there"), more))
+			run, err := runWalk(t, "scale", Request{Schedule: schedule},
+				sharedS(t, lineWith(t, "// S is there"), more))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := run.Report.Stage("S").Verdict; v != report.Wrong || run.Report.Stage("O").Verdict != report.Tainted {
+			if v := run.Report.Stage("S").Verdict; v != report.Wrong ||
+				run.Report.Stage("O").Verdict != report.Tainted {
 				t.Fatalf("%s: S %s, O %s", schedule, v, run.Report.Stage("O").Verdict)
 			}
 			cured, err := run.Try(t.Context(), Trial{Substitute: []probes.Stage{"S"}})
@@ -351,7 +386,8 @@ func TestBarrierLineIsItsCompletion(t *testing.T) {
 	}
 }
 
-// TestReplacedAtTheLastPass: a tile whose line is passed several times is replaced at the pass that was asked for, not before.
+// TestReplacedAtTheLastPass: a tile whose line is passed several times is replaced at the pass that was
+// asked for, not before.
 func TestReplacedAtTheLastPass(t *testing.T) {
 	run, err := runWalk(t, "scale", Request{}, sharedS(t, lineWith(t, "// passed twice"), ", pass: last"))
 	if err != nil {
@@ -364,7 +400,8 @@ func TestReplacedAtTheLastPass(t *testing.T) {
 	if st := cured.Report.Stage("O"); st.Verdict != report.OK {
 		t.Errorf("with S replaced, O is %s", st.Verdict)
 	}
-	if st := cured.Report.Stage("S"); st.Verdict != report.Wrong || st.Local.Bad != run.Report.Stage("S").Local.Bad {
+	if st := cured.Report.Stage("S"); st.Verdict != report.Wrong ||
+		st.Local.Bad != run.Report.Stage("S").Local.Bad {
 		t.Errorf("what was captured is not what the kernel left: %s, %d bad", st.Verdict, st.Local.Bad)
 	}
 }

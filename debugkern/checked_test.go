@@ -29,7 +29,10 @@ func TestCheckersSeeFirstRun(t *testing.T) {
 
 // TestFindingsDoNotDependOnCores runs a racy kernel with every checker on one core and on several, and again.
 func TestFindingsDoNotDependOnCores(t *testing.T) {
-	req := Request{Target: "stage3b", Shape: "1,3,96,64", Faults: []string{"softmax-race"}, Check: check.All | check.Origins | check.Precision}
+	req := Request{
+		Target: "stage3b", Shape: "1,3,96,64", Faults: []string{"softmax-race"},
+		Check: check.All | check.Origins | check.Precision,
+	}
 	var first []report.Finding
 	was := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(was)
@@ -46,9 +49,13 @@ func TestFindingsDoNotDependOnCores(t *testing.T) {
 }
 
 func errorsOf(r *Run) []report.Finding {
-	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Severity != "error" })
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool {
+		return f.Severity != "error"
+	})
 }
 
 func hasFinding(fs []report.Finding, kind, variable string) bool {
-	return slices.ContainsFunc(fs, func(f report.Finding) bool { return f.Kind == kind && f.Variable == variable })
+	return slices.ContainsFunc(fs, func(f report.Finding) bool {
+		return f.Kind == kind && f.Variable == variable
+	})
 }

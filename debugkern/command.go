@@ -7,8 +7,8 @@ import (
 	"tilescope/debugkern/text"
 )
 
-// Command is the command line that asks for the request again: verb is run, diagnose or gates; of a file that no manifest describes
-// it is check. More words follow as given.
+// Command is the command line that asks for the request again: verb is run, diagnose or gates; of a file that
+// no manifest describes it is check. More words follow as given.
 func (r Request) Command(verb string, more ...string) string {
 	if r.Launch != nil {
 		r.Shape = ""
@@ -25,14 +25,17 @@ func (r Request) Command(verb string, more ...string) string {
 	return text.CommandLine(append(append(words, r.Options()...), more...))
 }
 
-// Options are the options of the command line besides target, flags and faults, where they are not as usual, one word each.
+// Options are the options of the command line besides target, flags and faults, where they are not as
+// usual, one word each.
 func (r Request) Options() []string {
 	var words []string
 	for _, o := range []struct{ name, value, usual string }{
-		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"}, {"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"},
-		{"backend", r.Backend, "auto"}, {"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
-		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks.String(), ""}, {"tiles", r.Tiles.String(), "*"}, {"stages", StagesText(r.Stages), ""}, {"device", fmt.Sprint(r.Device), "0"},
-		{"resident", fmt.Sprint(r.Resident), "0"},
+		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"},
+		{"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"}, {"backend", r.Backend, "auto"},
+		{"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
+		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks.String(), ""},
+		{"tiles", r.Tiles.String(), "*"}, {"stages", StagesText(r.Stages), ""},
+		{"device", fmt.Sprint(r.Device), "0"}, {"resident", fmt.Sprint(r.Resident), "0"},
 	} {
 		if o.value != "" && o.value != o.usual {
 			words = append(words, "--"+o.name, o.value)

@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// computeInputs gives the inputs that follow from others their numbers: exact ones of what the kernel is given, rounded once. Those that
-// have numbers already, of a file, are left as they are.
+// computeInputs gives the inputs that follow from others their numbers: exact ones of what the kernel is
+// given, rounded once. Those that have numbers already, of a file, are left as they are.
 func computeInputs(ctx context.Context, p *probes.Plan, in *input.Inputs, chip *fp.Model) error {
 	open := map[string]*computedInput{} // by argument
 	for _, t := range in.Tensors {
@@ -55,7 +55,8 @@ func computeInputs(ctx context.Context, p *probes.Plan, in *input.Inputs, chip *
 	for name, x := range open {
 		for i, known := range x.known {
 			if !known {
-				return report.Usagef("kernel %s: computed: no stage gives element %v of %s (shape %s)", p.Kernel, probes.Index(i, x.Dims), name, p.Shape)
+				return report.Usagef("kernel %s: computed: no stage gives element %v of %s (shape %s)",
+					p.Kernel, probes.Index(i, x.Dims), name, p.Shape)
 			}
 		}
 		if err := x.Encode(ctx); err != nil {

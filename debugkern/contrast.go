@@ -13,8 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// Contrast sets what a cell is made of beside what the manifest says that it is made of. Operands that kernel and manifest have in common
-// are in none of the lists.
+// Contrast sets what a cell is made of beside what the manifest says that it is made of. Operands that kernel
+// and manifest have in common are in none of the lists.
 type Contrast struct {
 	Cell    Cell
 	Foreign []Operands // that it should not be made of
@@ -42,9 +42,12 @@ type operandKey struct {
 	at    int // the cell, row-major, or the element
 }
 
-// Contrast follows cells of a stage in a block and iteration to the tiles that it is computed from, and to the inputs. A cell whose operands
-// the manifest does not name (a gather) has none. Errors are those of Lineage.
-func (r *Run) Contrast(ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int) ([]Contrast, error) {
+// Contrast follows cells of a stage in a block and iteration to the tiles that it is computed
+// from, and to the inputs. A cell whose operands the manifest does not name (a gather) has none.
+// Errors are those of Lineage.
+func (r *Run) Contrast(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
+) ([]Contrast, error) {
 	if r.state == nil || r.state.launch == nil || r.state.ref == nil {
 		return nil, errNoState
 	}
@@ -52,7 +55,9 @@ func (r *Run) Contrast(ctx context.Context, stage probes.Stage, block probes.Dim
 	if sp == nil || g.Index(stage) < 0 {
 		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, stage)
 	}
-	x := &ancestry{st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}}}
+	x := &ancestry{
+		st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}},
+	}
 	var err error
 	if x.kernel, err = x.st.stepper(ctx); err != nil {
 		return nil, err
@@ -67,7 +72,10 @@ func (r *Run) Contrast(ctx context.Context, stage probes.Stage, block probes.Dim
 	if sp.Phase == probes.PhaseAfter { // of what the last iteration left
 		kv = max(0, r.Plan.Work.Tiles.At(block, 0)-1)
 	}
-	c := &contrast{x: x, g: g, trace: trace, block: block, kv: kv, ids: map[lineage.Ref]int{}, held: map[lineage.Value][]part{}}
+	c := &contrast{
+		x: x, g: g, trace: trace, block: block, kv: kv, ids: map[lineage.Ref]int{},
+		held: map[lineage.Value][]part{},
+	}
 	c.cuts()
 	if err := c.spread(ctx); err != nil {
 		return nil, err
@@ -112,7 +120,8 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	}
 	var foreign []operandKey
 	for k := range a {
-		if k.stage < 0 && !e.element[k] || k.stage >= 0 && !e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols) {
+		if k.stage < 0 && !e.element[k] || k.stage >= 0 &&
+			!e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols) {
 			foreign = append(foreign, k)
 		}
 	}
@@ -136,7 +145,9 @@ func (r rect) has(at, cols int) bool {
 }
 
 // lacking finds which operands of a part are not there, and which are there more often than others.
-func (c *contrast) lacking(p ref.Part, a map[operandKey]seen, least uint64, foreign bool, out *Contrast) []operandKey {
+func (c *contrast) lacking(
+	p ref.Part, a map[operandKey]seen, least uint64, foreign bool, out *Contrast,
+) []operandKey {
 	if p.Masked {
 		return nil // the ones that it hides may be left out
 	}
@@ -180,7 +191,9 @@ func (c *contrast) lacking(p ref.Part, a map[operandKey]seen, least uint64, fore
 		instr = c.lost(other, missing[0])
 	}
 	out.Missing = append(out.Missing, c.operands(missing, func(operandKey) int { return instr })...)
-	out.Twice = append(out.Twice, c.operands(twice, func(k operandKey) int { return c.departs(k, a[k], missing) })...)
+	out.Twice = append(out.Twice, c.operands(twice, func(k operandKey) int {
+		return c.departs(k, a[k], missing)
+	})...)
 	return missing
 }
 
@@ -197,12 +210,14 @@ func reads(a map[operandKey]seen, p ref.Part) bool {
 // operands writes keys down by the tile or argument that they are of.
 func (c *contrast) operands(keys []operandKey, instr func(operandKey) int) []Operands {
 	slices.SortFunc(keys, func(a, b operandKey) int {
-		return cmp.Or(cmp.Compare(b.stage, a.stage), cmp.Compare(a.arg, b.arg), cmp.Compare(a.iter, b.iter), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(b.stage, a.stage), cmp.Compare(a.arg, b.arg), cmp.Compare(a.iter, b.iter),
+			cmp.Compare(a.at, b.at))
 	})
 	var out []Operands
 	for len(keys) > 0 {
 		n := 1
-		for n < len(keys) && keys[n].stage == keys[0].stage && keys[n].arg == keys[0].arg && keys[n].iter == keys[0].iter {
+		for n < len(keys) && keys[n].stage == keys[0].stage && keys[n].arg == keys[0].arg &&
+			keys[n].iter == keys[0].iter {
 			n++
 		}
 		o := Operands{N: n, Instr: -1}

@@ -22,7 +22,8 @@ func (c *contrast) cuts() {
 	for _, name := range c.x.stage.From {
 		sp := p.Stage(name)
 		i := c.g.Index(name)
-		if sp == nil || i < 0 || sp.Capture.Kind == probes.CaptureOutput || sp.Capture.Kind == probes.CaptureNone {
+		if sp == nil || i < 0 || sp.Capture.Kind == probes.CaptureOutput ||
+			sp.Capture.Kind == probes.CaptureNone {
 			continue
 		}
 		for _, kv := range []int{c.kv - 1, c.kv} {
@@ -51,11 +52,15 @@ func (c *contrast) tile(sp *probes.StagePlan, i, kv, iter int) {
 			}
 			way := c.trace.Carried(at)
 			if sp.Cols == 1 && len(way) > 0 {
-				c.made = append(c.made, madeBy{way[len(way)-1], operandKey{stage: i, iter: iter, arg: -1, at: r}})
+				c.made = append(c.made, madeBy{
+					way[len(way)-1], operandKey{stage: i, iter: iter, arg: -1, at: r},
+				})
 			}
 			for _, v := range way {
 				id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
-				c.held[id] = append(c.held[id], part{v.Lo, v.N, v.Part, operandKey{stage: i, iter: iter, arg: -1, at: r*sp.Cols + col}})
+				c.held[id] = append(c.held[id], part{
+					v.Lo, v.N, v.Part, operandKey{stage: i, iter: iter, arg: -1, at: r*sp.Cols + col},
+				})
 			}
 		}
 	}
@@ -67,8 +72,9 @@ type madeBy struct {
 	key operandKey
 }
 
-// spread makes what other lanes were given by the operation that gave a column's cell the same cell, where it has the same bits: a row's maximum
-// is exchanged until every lane of the row has it, and one of them stores it.
+// spread makes what other lanes were given by the operation that gave a column's cell the same cell,
+// where it has the same bits: a row's maximum is exchanged until every lane of the row has it, and
+// one of them stores it.
 func (c *contrast) spread(ctx context.Context) error {
 	var refs []lineage.Ref
 	for _, m := range c.made {
@@ -111,7 +117,8 @@ func (c *contrast) cut(v lineage.Ref) (int, bool) {
 	}
 	var list []operandKey
 	for _, p := range c.held[lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}] {
-		if p.half == v.Part && p.lo < v.Lo+max(v.N, 1) && v.Lo < p.lo+max(p.n, 1) && !slices.Contains(list, p.key) {
+		if p.half == v.Part && p.lo < v.Lo+max(v.N, 1) && v.Lo < p.lo+max(p.n, 1) &&
+			!slices.Contains(list, p.key) {
 			list = append(list, p.key)
 		}
 	}
@@ -154,7 +161,8 @@ func (c *contrast) actual(ctx context.Context, looked bool) (map[operandKey]seen
 	}
 	ways := map[lineage.Leaf]uint64{}
 	for _, n := range g.Elements() {
-		if ways[n.Leaf] = n.Times[lineage.ByValue]; looked && n.Kind == lineage.LeafElement && ways[n.Leaf] == 0 {
+		if ways[n.Leaf] = n.Times[lineage.ByValue]; looked && n.Kind == lineage.LeafElement &&
+			ways[n.Leaf] == 0 {
 			ways[n.Leaf] = n.Times[lineage.ByAddress]
 		}
 	}

@@ -24,7 +24,9 @@ func (c *contrast) argument(input string) int {
 	if in == nil {
 		return -1
 	}
-	return slices.IndexFunc(c.x.st.launch.Args, func(a target.Arg) bool { return a.Name == p.Args[in.Arg].Name && a.Buffer != nil })
+	return slices.IndexFunc(c.x.st.launch.Args, func(a target.Arg) bool {
+		return a.Name == p.Args[in.Arg].Name && a.Buffer != nil
+	})
 }
 
 // rect is rows and columns of a tile.
@@ -97,7 +99,9 @@ func (c *contrast) scaleKeys(p ref.Part) []operandKey {
 		return nil
 	}
 	name := plan.Args[in.Scales].Name
-	arg := slices.IndexFunc(c.x.st.launch.Args, func(a target.Arg) bool { return a.Name == name && a.Buffer != nil })
+	arg := slices.IndexFunc(c.x.st.launch.Args, func(a target.Arg) bool {
+		return a.Name == name && a.Buffer != nil
+	})
 	if arg < 0 || plan.Quant.Along >= len(in.Dims) {
 		return nil
 	}

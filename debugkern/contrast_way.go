@@ -25,8 +25,9 @@ func (c *contrast) taken(ways uint64, r reader, t probes.DType) seen {
 	return s
 }
 
-// reader is the way of a leaf into the cell: the instruction that reads it, the next one that reads from memory what was made of it, the first
-// that computes with it, and the first that hands it to another lane; -1 where there is none in the entry's own code.
+// reader is the way of a leaf into the cell: the instruction that reads it, the next one that reads from
+// memory what was made of it, the first that computes with it, and the first that hands it to another lane;
+// -1 where there is none in the entry's own code.
 type reader struct{ instr, then, user, lanes int }
 
 // readers finds the way of every leaf.
@@ -61,7 +62,8 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 			switch {
 			case first:
 				out[i].instr = in.Index
-			case out[i].then < 0 && (k == isa.Load || k == isa.LoadFragment || k == isa.LoadMatrix) && in.Space() != ptx.SpaceParam:
+			case out[i].then < 0 && (k == isa.Load || k == isa.LoadFragment || k == isa.LoadMatrix) &&
+				in.Space() != ptx.SpaceParam:
 				out[i].then = in.Index
 			}
 			if out[i].lanes < 0 && (k == isa.Shuffle || k == isa.Vote) {
@@ -81,8 +83,8 @@ func (c *contrast) own(g *lineage.Graph, n int32) bool {
 	return s.Func.Entry && !s.Instr.Loc.Within(target.IsProbe)
 }
 
-// takes reports whether an instruction, or a copy that the compiler made of it, takes an operand in some thread of the block; -1: whether any
-// instruction does.
+// takes reports whether an instruction, or a copy that the compiler made of it, takes an operand in some
+// thread of the block; -1: whether any instruction does.
 func (c *contrast) takes(instr int, k operandKey) bool {
 	fn := c.x.st.build.Module.Func(c.x.st.r.plan.Entry)
 	line := func(i int) string {
@@ -91,7 +93,8 @@ func (c *contrast) takes(instr int, k operandKey) bool {
 	}
 	same := map[int]bool{}
 	for i := range fn.Body {
-		if instr < 0 && fn.Body[i].Kind().Reads() && !fn.Body[i].Loc.Within(target.IsProbe) || instr >= 0 && fn.Body[i].Op == fn.Body[instr].Op && line(i) == line(instr) {
+		if instr < 0 && fn.Body[i].Kind().Reads() && !fn.Body[i].Loc.Within(target.IsProbe) ||
+			instr >= 0 && fn.Body[i].Op == fn.Body[instr].Op && line(i) == line(instr) {
 			same[i] = true
 		}
 	}
@@ -104,9 +107,12 @@ func (c *contrast) takes(instr int, k operandKey) bool {
 			if s.Mask>>lane&1 == 0 {
 				continue
 			}
-			for _, u := range c.trace.Uses(lineage.Ref{Step: uint32(i), Lane: lane, N: uint8(max(1, min(8, s.Instr.Type().Bytes())))}, false, false) {
+			for _, u := range c.trace.Uses(lineage.Ref{
+				Step: uint32(i), Lane: lane, N: uint8(max(1, min(8, s.Instr.Type().Bytes()))),
+			}, false, false) {
 				if u.Leaf != nil {
-					if u.Leaf.Kind == lineage.LeafElement && u.Leaf.Arg == k.arg && k.stage < 0 && u.Leaf.Element == k.at {
+					if u.Leaf.Kind == lineage.LeafElement && u.Leaf.Arg == k.arg && k.stage < 0 &&
+						u.Leaf.Element == k.at {
 						return true
 					}
 				} else if id, ok := c.cut(u.Ref); ok && slices.Contains(c.lists[id], k) {
@@ -118,8 +124,8 @@ func (c *contrast) takes(instr int, k operandKey) bool {
 	return false
 }
 
-// lost is the instruction by which an operand is lost, where others come in another way: the one that reads them, unless it reads that one as
-// well; then the one that hands them on.
+// lost is the instruction by which an operand is lost, where others come in another way: the one that reads
+// them, unless it reads that one as well; then the one that hands them on.
 func (c *contrast) lost(other seen, missing operandKey) int {
 	if other.instr < 0 || !c.takes(other.instr, missing) {
 		return other.instr
@@ -132,12 +138,17 @@ func (c *contrast) lost(other seen, missing operandKey) int {
 	return other.instr
 }
 
-// departs is the instruction by which a foreign operand comes in, where others are missing: the one that reads it, unless it reads the
-// missing one as well. Then it is the one that reads next what was made of both.
+// departs is the instruction by which a foreign operand comes in, where others are missing: the
+// one that reads it, unless it reads the missing one as well. Then it is the one that reads next
+// what was made of both.
 func (c *contrast) departs(k operandKey, s seen, missing []operandKey) int {
 	all := missing
-	missing = slices.DeleteFunc(slices.Clone(missing), func(m operandKey) bool { return m.stage != k.stage || m.arg != k.arg })
-	together := slices.ContainsFunc(missing, func(m operandKey) bool { return s.each > 1 && m.iter == k.iter && m.at/s.each == k.at/s.each })
+	missing = slices.DeleteFunc(slices.Clone(missing), func(m operandKey) bool {
+		return m.stage != k.stage || m.arg != k.arg
+	})
+	together := slices.ContainsFunc(missing, func(m operandKey) bool {
+		return s.each > 1 && m.iter == k.iter && m.at/s.each == k.at/s.each
+	})
 	switch {
 	case s.instr < 0 || len(all) == 0:
 	case len(missing) == 0 && c.takes(-1, all[0]): // both were read: which of them is taken is decided later

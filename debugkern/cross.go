@@ -10,8 +10,9 @@ import (
 
 // Classes of a difference between two backends on the same PTX and inputs.
 const (
-	crossEqual       = "equal"
-	crossSchedule    = "schedule"    // the kernel's result depends on the order of its threads: a race, or it varies by launch
+	crossEqual = "equal"
+	// crossSchedule: the kernel's result depends on the order of its threads: a race, or it varies by launch
+	crossSchedule    = "schedule"
 	crossAtomics     = "atomics"     // floats are added in an order nobody fixes
 	crossModel       = "model"       // another chip than the emulator's
 	crossUndefined   = "undefined"   // the kernel reads a value that PTX leaves undefined
@@ -75,15 +76,17 @@ func compareTiles(a, b *runState) *report.Cross {
 			}
 		}
 		if differing > 0 {
-			doc.ByStage = append(doc.ByStage, report.CrossStage{Stage: sp.Stage.String(), Differing: differing})
+			doc.ByStage = append(doc.ByStage, report.CrossStage{
+				Stage: sp.Stage.String(), Differing: differing,
+			})
 		}
 		doc.Differing += differing
 	}
 	return doc
 }
 
-// AddsFloatsByAtomics reports whether an entry adds floats of any type, packed ones included, by atomics: their sum depends on
-// the order of execution.
+// AddsFloatsByAtomics reports whether an entry adds floats of any type, packed ones included, by atomics:
+// their sum depends on the order of execution.
 func AddsFloatsByAtomics(entry *ptx.Func) bool {
 	return entry != nil && slices.ContainsFunc(entry.Body, func(in *ptx.Instr) bool {
 		return in.Kind().Updates() && in.Has("add") && in.Type().Float()

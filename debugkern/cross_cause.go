@@ -16,8 +16,8 @@ import (
 // advise.
 const crossChecks = check.All &^ (check.Banks | check.Sectors | check.Redundant)
 
-// CrossSchedules is how many other schedules are tried on the emulator before a difference between two backends is
-// unexplained.
+// CrossSchedules is how many other schedules are tried on the emulator before a difference between two
+// backends is unexplained.
 const CrossSchedules = 4
 
 // crossRepeats is how many launches are tried on the device before it is.
@@ -158,7 +158,8 @@ func (x *crossSearch) repeatOnDevice() error {
 var (
 	orderKinds     = []target.Kind{target.Race, target.CpAsync}
 	undefinedKinds = []target.Kind{
-		target.Shuffle, target.Uninitialised, target.OutOfBounds, target.Barrier, target.Deadlock, target.Layout,
+		target.Shuffle, target.Uninitialised, target.OutOfBounds, target.Barrier, target.Deadlock,
+		target.Layout,
 	}
 )
 
@@ -233,9 +234,10 @@ func (x *crossSearch) finding(cause *target.Finding) target.Finding {
 	case d.Class == crossSchedule:
 		f.Message += ": the bits change from launch to launch, and no checker finds a race"
 	default:
-		f.Message += fmt.Sprintf(": no checker finds a race or an undefined value, and no launch changes its bits "+
-			"(tried: %s). This is a bug of tilescope: please report it on the issue tracker named in README, "+
-			"with the kernel and this command: %s", strings.Join(x.tried, ", "), x.e.req.Command("run"))
+		f.Message += fmt.Sprintf(
+			": no checker finds a race or an undefined value, and no launch changes its bits "+
+				"(tried: %s). This is a bug of tilescope: please report it on the issue tracker named in README, "+
+				"with the kernel and this command: %s", strings.Join(x.tried, ", "), x.e.req.Command("run"))
 	}
 	return f
 }

@@ -221,9 +221,10 @@ func TestAddsFloatsByAtomics(t *testing.T) {
 	const kernel = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n" +
 		"\t.reg .b16 %h<2>;\n\t.reg .f32 %f<2>;\n\t.reg .f64 %d<2>;\n\tld.param.u64 %rd0, [p];\n\t%s\n\tret;\n}\n"
 	for instr, want := range map[string]bool{
-		"red.global.add.f32 [%rd0], %f0;": true, "atom.global.add.f64 %d0, [%rd0], %d1;": true, "red.global.add.noftz.f16x2 [%rd0], %r0;": true,
-		"atom.global.add.noftz.bf16 %h0, [%rd0], %h1;": true, "red.global.add.noftz.bf16x2 [%rd0], %r0;": true,
-		"red.global.add.u32 [%rd0], %r0;": false, "atom.global.exch.b32 %r0, [%rd0], %r1;": false, "st.global.f32 [%rd0], %f0;": false,
+		"red.global.add.f32 [%rd0], %f0;": true, "atom.global.add.f64 %d0, [%rd0], %d1;": true,
+		"red.global.add.noftz.f16x2 [%rd0], %r0;": true, "atom.global.add.noftz.bf16 %h0, [%rd0], %h1;": true,
+		"red.global.add.noftz.bf16x2 [%rd0], %r0;": true, "red.global.add.u32 [%rd0], %r0;": false,
+		"atom.global.exch.b32 %r0, [%rd0], %r1;": false, "st.global.f32 [%rd0], %f0;": false,
 	} {
 		m, err := ptx.Parse("k.ptx", []byte(strings.Replace(kernel, "%s", instr, 1)))
 		if err != nil {

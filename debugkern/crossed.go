@@ -7,8 +7,8 @@ import "tilescope/probes"
 type Crossed interface {
 	// OtherTile is the emulator's tile at a place; ok is false where only one backend executed.
 	OtherTile(p Place) (t probes.Tile, ok bool)
-	// NextDiffering finds the nearest compared cell of the stage whose bits differ between both, after (dir 1) or before
-	// (dir -1) a cell, in NextBad's order, wrapping; ok is false where there is none.
+	// NextDiffering finds the nearest compared cell of the stage whose bits differ between both, after (dir
+	// 1) or before (dir -1) a cell, in NextBad's order, wrapping; ok is false where there is none.
 	NextDiffering(from Cell, dir int) (c Cell, ok bool)
 }
 
@@ -30,9 +30,12 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	return r.NextUnlike(from, dir, r.OtherTile, nil)
 }
 
-// NextUnlike finds the nearest compared cell whose bits differ from those of the other tile of the same place, in NextBad's
-// order, wrapping; places without another tile are passed over. Where beyond is not nil, it says which bits count as different.
-func (r *Run) NextUnlike(from Cell, dir int, other func(Place) (probes.Tile, bool), beyond func(t probes.DType, p, q uint64) bool) (Cell, bool) {
+// NextUnlike finds the nearest compared cell whose bits differ from those of the other tile of the same
+// place, in NextBad's order, wrapping; places without another tile are passed over. Where beyond is not nil,
+// it says which bits count as different.
+func (r *Run) NextUnlike(
+	from Cell, dir int, other func(Place) (probes.Tile, bool), beyond func(t probes.DType, p, q uint64) bool,
+) (Cell, bool) {
 	sp := r.Plan.Stage(from.Stage)
 	if sp == nil {
 		return Cell{}, false
@@ -56,7 +59,8 @@ func (r *Run) NextUnlike(from Cell, dir int, other func(Place) (probes.Tile, boo
 			if x.Same(y, row, col) {
 				continue
 			}
-			if beyond == nil || !x.Captured(row, col) || !y.Captured(row, col) || beyond(x.DType, x.Bits(row, col), y.Bits(row, col)) {
+			if beyond == nil || !x.Captured(row, col) || !y.Captured(row, col) ||
+				beyond(x.DType, x.Bits(row, col), y.Bits(row, col)) {
 				return Cell{p, row, col}, true
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestCellsThatTwoBackendsComputedDifferently compares a run with a copy of itself in which two cells were changed.
+// TestCellsThatTwoBackendsComputedDifferently compares a run with a copy of itself in which two
+// cells were changed.
 func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 	run := ran(t, Request{Target: "stage2", Shape: "partial49"})
 	at := Place{Stage: "P"}
@@ -26,7 +27,8 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 		captured[off+uint64((c.Row*run.Plan.Stage(c.Stage).Cols+c.Col)*2)] ^= 1
 	}
 	view, err := run.View(at)
-	if err != nil || !view.Other.Reached() || view.Other.Bits(3, 5)^view.Got.Bits(3, 5) != 1 || view.Other.Bits(3, 4) != view.Got.Bits(3, 4) {
+	if err != nil || !view.Other.Reached() || view.Other.Bits(3, 5)^view.Got.Bits(3, 5) != 1 ||
+		view.Other.Bits(3, 4) != view.Got.Bits(3, 4) {
 		t.Fatalf("the tile beside is not the changed copy: %v", err)
 	}
 	for _, step := range []struct {
@@ -35,7 +37,8 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 		want Cell
 	}{{Cell{at, 0, 0}, 1, first}, {first, 1, last}, {last, 1, first}, {first, -1, last}, {last, -1, first}} {
 		if got, ok := run.NextDiffering(step.from, step.dir); !ok || got != step.want {
-			t.Errorf("from %+v in direction %d: %+v, %v, expected %+v", step.from, step.dir, got, ok, step.want)
+			t.Errorf("from %+v in direction %d: %+v, %v, expected %+v", step.from, step.dir, got,
+				ok, step.want)
 		}
 	}
 	if c, ok := run.NextDiffering(Cell{Place: Place{Stage: "S"}}, 1); ok {

@@ -15,7 +15,8 @@ import (
 func (s *Session) Doctor(ctx context.Context) *report.Doctor {
 	d := &report.Doctor{Schema: report.DoctorSchema}
 	add(d, report.DoctorCheck{
-		Name: "emulator", OK: true, Detail: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Name: "emulator", OK: true,
+		Detail:  fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 		Enables: "runs every kernel without a GPU, with every lane visible",
 	})
 	add(d, archiveCheck())
@@ -29,7 +30,9 @@ func (s *Session) Doctor(ctx context.Context) *report.Doctor {
 func add(d *report.Doctor, c report.DoctorCheck) { d.Checks = append(d.Checks, c) }
 
 func archiveCheck() report.DoctorCheck {
-	c := report.DoctorCheck{Name: "embedded PTX", Enables: "runs the kernels of the catalogue with no compiler"}
+	c := report.DoctorCheck{
+		Name: "embedded PTX", Enables: "runs the kernels of the catalogue with no compiler",
+	}
 	n, compiler, err := kernels.Contents()
 	if err != nil {
 		c.Detail = err.Error()
@@ -49,7 +52,8 @@ var toolchainEnables = map[string]string{
 func (s *Session) toolchainChecks(ctx context.Context, d *report.Doctor) {
 	for _, p := range cuda.Inspect(ctx, s.builder.Tools()) {
 		add(d, report.DoctorCheck{
-			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: toolchainEnables[p.Name], Install: p.Install,
+			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail,
+			Enables: toolchainEnables[p.Name], Install: p.Install,
 		})
 	}
 }
@@ -65,20 +69,24 @@ var gpuEnables = map[string]string{
 func (s *Session) gpuChecks(ctx context.Context, d *report.Doctor) {
 	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{WorkerCommand: s.worker}, s.builder.Tools()) {
 		add(d, report.DoctorCheck{
-			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: gpuEnables[p.Name], Install: p.Install,
+			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail,
+			Enables: gpuEnables[p.Name], Install: p.Install,
 		})
 	}
 }
 
 // cacheCheck reports where compiled kernels are stored, and whether they can be.
 func (s *Session) cacheCheck() report.DoctorCheck {
-	c := report.DoctorCheck{Name: "cache", Path: s.cache.Dir(), Enables: "what was compiled once is not compiled again"}
+	c := report.DoctorCheck{
+		Name: "cache", Path: s.cache.Dir(), Enables: "what was compiled once is not compiled again",
+	}
 	if s.cache.Max() == 0 {
 		c.Detail, c.Install = "switched off", "tilescope config set cache.max 256MiB"
 		return c
 	}
 	if err := s.cache.Probe(); err != nil {
-		c.Detail, c.Install = err.Error(), "a directory that can be written to: tilescope config set cache.dir DIR"
+		c.Detail, c.Install = err.Error(),
+			"a directory that can be written to: tilescope config set cache.dir DIR"
 		return c
 	}
 	u, err := s.cache.Usage()
@@ -87,13 +95,17 @@ func (s *Session) cacheCheck() report.DoctorCheck {
 		return c
 	}
 	c.OK = true
-	c.Detail = fmt.Sprintf("%d entries, %.1f of %.0f MiB", u.Entries, float64(u.Bytes)/(1<<20), float64(s.cache.Max())/(1<<20))
+	c.Detail = fmt.Sprintf("%d entries, %.1f of %.0f MiB", u.Entries, float64(u.Bytes)/(1<<20),
+		float64(s.cache.Max())/(1<<20))
 	return c
 }
 
 func terminalCheck() report.DoctorCheck {
 	term := os.Getenv("TERM")
-	c := report.DoctorCheck{Name: "terminal", OK: term != "" && term != "dumb", Detail: "TERM=" + term, Enables: "colours, box drawing"}
+	c := report.DoctorCheck{
+		Name: "terminal", OK: term != "" && term != "dumb", Detail: "TERM=" + term,
+		Enables: "colours, box drawing",
+	}
 	if v := os.Getenv("COLORTERM"); v != "" {
 		c.Detail += " COLORTERM=" + v
 	}

@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, output, and for every captured stage its
-// tiles and their exact reference, cells outside the valid range 0 in both.
+// Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, output, and for every
+// captured stage its tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	z := npy.NewWriter(w)
 	if r.Plan.Stageless() {
@@ -30,8 +30,11 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	}
 	out := z.Array("blocks", npy.I32, r.Range.N.Count(), 3)
 	for _, b := range r.Blocks() {
-		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
-			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
+		out.Write([]byte{
+			byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8),
+			byte(b[1] >> 16), byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16),
+			byte(b[2] >> 24),
+		})
 	}
 	for i := range r.Plan.Memory {
 		r.dumpArgument(z, &r.Plan.Memory[i])
@@ -39,7 +42,8 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	return z.Close()
 }
 
-// dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their names, before it as in_NAME.
+// dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their
+// names, before it as in_NAME.
 func (r *Run) dumpMemory(z *npy.Writer) error {
 	for i := range r.Plan.Memory {
 		r.dumpArgument(z, &r.Plan.Memory[i])
@@ -49,13 +53,16 @@ func (r *Run) dumpMemory(z *npy.Writer) error {
 
 // dumpArgument writes an argument, and what it is compared with as ref_NAME.
 func (r *Run) dumpArgument(z *npy.Writer, sp *probes.StagePlan) {
-	z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(elements(sp, r.state.memory(sp)))
+	z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).
+		Write(elements(sp, r.state.memory(sp)))
 	if m, ok := r.state.expected.Exact(sp.Stage, probes.Dim3{}, 0); ok {
-		z.Array("ref_"+sp.Stage.String(), npy.F64, sp.Capture.Dims...).Write(f64Bytes(m.Data[:probes.Elems(sp.Capture.Dims)]))
+		z.Array("ref_"+sp.Stage.String(), npy.F64, sp.Capture.Dims...).
+			Write(f64Bytes(m.Data[:probes.Elems(sp.Capture.Dims)]))
 	}
 }
 
-// dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
+// dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before
+// encoding; and the output.
 func (r *Run) dumpInputs(z *npy.Writer) {
 	for _, t := range r.state.inputs.Tensors {
 		z.Array(t.Name, input.RawArrayType(t.DType), t.Dims...).Write(t.Bytes())
@@ -71,7 +78,8 @@ func (r *Run) dumpInputs(z *npy.Writer) {
 	}
 	first := r.Plan.Output()
 	if first != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(first.Stage) {
-		z.Array(first.Stage.String(), input.RawArrayType(r.state.outputType()), r.Plan.OutputDims()...).Write(r.state.output)
+		z.Array(first.Stage.String(), input.RawArrayType(r.state.outputType()), r.Plan.OutputDims()...).
+			Write(r.state.output)
 	}
 	written := probes.StageSet{}
 	for i := range r.Plan.Stages {
@@ -79,7 +87,8 @@ func (r *Run) dumpInputs(z *npy.Writer) {
 		c := &sp.Capture
 		name := probes.Stage(c.Output)
 		out := r.state.outputs[c.Output]
-		if c.Kind != probes.CaptureOutput || out == nil || !r.Plan.Gate.Judged.Has(sp.Stage) || c.Output == first.Capture.Output || written.Has(name) {
+		if c.Kind != probes.CaptureOutput || out == nil || !r.Plan.Gate.Judged.Has(sp.Stage) ||
+			c.Output == first.Capture.Output || written.Has(name) {
 			continue
 		}
 		written = append(written, name)
@@ -95,7 +104,8 @@ func (r *Run) dumpStage(ctx context.Context, z *npy.Writer, sp *probes.StagePlan
 	}
 	blocks := r.Blocks()
 	cells := sp.Rows * sp.Cols
-	out := z.Array("tile_"+sp.Stage.String(), input.RawArrayType(sp.DType), len(blocks), tiles, sp.Rows, sp.Cols)
+	out := z.Array("tile_"+sp.Stage.String(), input.RawArrayType(sp.DType), len(blocks), tiles,
+		sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))

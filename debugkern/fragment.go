@@ -11,7 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// FragmentMaps returns the fragment maps of the request's backend: the introspection kernel is executed there once a session.
+// FragmentMaps returns the fragment maps of the request's backend: the introspection kernel is executed
+// there once a session.
 func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps, error) {
 	be, _, err := s.Backends(ctx, req)
 	if err != nil {
@@ -21,7 +22,9 @@ func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps
 }
 
 func (s *Session) fragments(ctx context.Context, be target.Backend) (*fragment.Maps, error) {
-	maps, err := s.maps.Get(ctx, be.Info().Name, func() (*fragment.Maps, error) { return s.introspect(ctx, be) })
+	maps, err := s.maps.Get(ctx, be.Info().Name, func() (*fragment.Maps, error) {
+		return s.introspect(ctx, be)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("introspect fragments: %w", err)
 	}
@@ -52,8 +55,8 @@ func (s *Session) introspect(ctx context.Context, be target.Backend) (*fragment.
 	return fragment.Introspect(ctx, be.Info(), kernel, plan, s.mem)
 }
 
-// mapFragments finds, for the stages captured or injected as raw fragments or from arrays of an order of their own, which cell each
-// element is.
+// mapFragments finds, for the stages captured or injected as raw fragments or from arrays of an order of
+// their own, which cell each element is.
 func (e *execution) mapFragments() error {
 	for i := range e.r.plan.Stages {
 		sp := &e.r.plan.Stages[i]
@@ -83,7 +86,8 @@ func (e *execution) mapFragments() error {
 	return nil
 }
 
-// Lut returns the fragment maps of the request's backend that the filter picks. A filter that picks none is refused.
+// Lut returns the fragment maps of the request's backend that the filter picks. A filter that
+// picks none is refused.
 func (s *Session) Lut(ctx context.Context, req Request, pick fragment.Filter) (*report.Lut, error) {
 	maps, err := s.FragmentMaps(ctx, req)
 	if err != nil {
@@ -92,9 +96,12 @@ func (s *Session) Lut(ctx context.Context, req Request, pick fragment.Filter) (*
 	return maps.Document(pick)
 }
 
-// JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of the request's backend.
-// A file that has no full table, or that a patch does not apply to, is a usage error that names it.
-func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patches ...string) (*report.Lut, error) {
+// JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of
+// the request's backend. A file that has no full table, or that a patch does not apply to, is a usage
+// error that names it.
+func (s *Session) JudgeLut(
+	ctx context.Context, req Request, path string, patches ...string,
+) (*report.Lut, error) {
 	text, err := build.ReadText(ctx, path, "a header with a table")
 	if err != nil {
 		return nil, report.Unread("read the table:", err)
@@ -119,7 +126,9 @@ func (s *Session) TableFile(ctx context.Context, req Request, path string) (*fra
 }
 
 // judgeHeader reads the table of a header's text, and then judges it.
-func (s *Session) judgeHeader(ctx context.Context, req Request, path string, text []byte) (*fragment.Table, error) {
+func (s *Session) judgeHeader(
+	ctx context.Context, req Request, path string, text []byte,
+) (*fragment.Table, error) {
 	t, err := fragment.HeaderTable(path, text)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 //
 //	go test -c ./debugkern && TILESCOPE_BIN=bin/tilescope ./debugkern.test -test.run '^$' -test.bench GPU
 
-// openGPUSession opens a session whose GPU is served by the program that TILESCOPE_BIN names, with a disk cache of its own.
+// openGPUSession opens a session whose GPU is served by the program that TILESCOPE_BIN names, with a
+// disk cache of its own.
 func openGPUSession(b testing.TB) *Session {
 	b.Helper()
 	bin := os.Getenv("TILESCOPE_BIN")
@@ -25,7 +26,10 @@ func openGPUSession(b testing.TB) *Session {
 		b.Skip("needs an NVIDIA GPU and a built program: set TILESCOPE_BIN")
 	}
 	s, err := Open(context.Background(), Options{
-		Config: &configs.Config{CaptureMax: 2 << 30, CacheDir: b.TempDir(), CacheKey: filepath.Join(b.TempDir(), "key"), CacheMax: 1 << 30, Toolchain: os.Getenv("TILESCOPE_TOOLCHAIN")},
+		Config: &configs.Config{
+			CaptureMax: 2 << 30, CacheDir: b.TempDir(), CacheKey: filepath.Join(b.TempDir(), "key"),
+			CacheMax: 1 << 30, Toolchain: os.Getenv("TILESCOPE_TOOLCHAIN"),
+		},
 		Worker: []string{bin, "__worker"}, Launcher: []string{bin, "__launch"},
 	})
 	if err != nil {
@@ -41,20 +45,26 @@ func (s *Session) forget() {
 	s.loaded.Clear()
 }
 
-// BenchmarkGPUToggle is what a flag toggled live costs on a GPU, from the request to the verdict on validation, ten launches of
-// each build included: compiled anew, made ready ahead, from the disk cache, and switched back to. NVRTC keeps a cache of its own
-// in the home directory: give it an empty one.
+// BenchmarkGPUToggle is what a flag toggled live costs on a GPU, from the request to the verdict on
+// validation, ten launches of each build included: compiled anew, made ready ahead, from the disk cache, and
+// switched back to. NVRTC keeps a cache of its own in the home directory: give it an empty one.
 func BenchmarkGPUToggle(b *testing.B) {
 	s, ctx := openGPUSession(b), context.Background()
 	request := func(i int) Request { // no two alike, and none in the archive
-		names := []string{"kt-ld", "kt-rowmajor", "k-scale-head", "v-scale-head", "v-midpoint", "scale-twice", "u-no-rescale", "u-rescale-twice",
-			"l-no-rescale", "p-stale-m", "reduce-lane0", "p-normalised"}
+		names := []string{
+			"kt-ld", "kt-rowmajor", "k-scale-head", "v-scale-head", "v-midpoint", "scale-twice",
+			"u-no-rescale", "u-rescale-twice",
+			"l-no-rescale", "p-stale-m", "reduce-lane0", "p-normalised",
+		}
 		pairs := len(names) * (len(names) - 1) / 2
 		set := map[string]string{"USE_KV_LUT": []string{"0", "1"}[i/pairs%2]}
 		for a := range names {
 			for c := a + 1; c < len(names); c++ {
 				if i%pairs == 0 {
-					return Request{Target: "stage2", Backend: "cuda", Builder: "nvrtc", Repeat: 10, Faults: []string{names[a], names[c]}, Set: set}
+					return Request{
+						Target: "stage2", Backend: "cuda", Builder: "nvrtc", Repeat: 10,
+						Faults: []string{names[a], names[c]}, Set: set,
+					}
 				}
 				i--
 			}
@@ -69,7 +79,8 @@ func BenchmarkGPUToggle(b *testing.B) {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(start).Seconds()*1e3)
-		build, compare = append(build, float64(r.Report.Cost.BuildMS)), append(compare, float64(r.Report.Cost.CompareMS))
+		build, compare = append(build, float64(r.Report.Cost.BuildMS)),
+			append(compare, float64(r.Report.Cost.CompareMS))
 	}
 	report := func(b *testing.B) {
 		b.ReportMetric(median(took), "p50-ms")
@@ -110,8 +121,8 @@ func BenchmarkGPUToggle(b *testing.B) {
 	})
 }
 
-// BenchmarkGPUProbes compares the time of a launch with probes, for several sets of stages, with that of the build without:
-// median of 500 launches each, interleaved.
+// BenchmarkGPUProbes compares the time of a launch with probes, for several sets of stages, with that of the
+// build without: median of 500 launches each, interleaved.
 func BenchmarkGPUProbes(b *testing.B) {
 	s, ctx := openGPUSession(b), context.Background()
 	for _, stages := range []string{"", "S", "P", "m,l", "U"} {
@@ -120,7 +131,9 @@ func BenchmarkGPUProbes(b *testing.B) {
 			name = stages
 		}
 		b.Run(name, func(b *testing.B) {
-			r, err := s.Run(ctx, Request{Target: "stage2", Shape: "mission", Backend: "cuda", Stages: ParseStages(stages), Repeat: 2}, nil)
+			r, err := s.Run(ctx, Request{
+				Target: "stage2", Shape: "mission", Backend: "cuda", Stages: ParseStages(stages), Repeat: 2,
+			}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -133,7 +146,9 @@ func BenchmarkGPUProbes(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				times, err := be.(target.Timer).Time(ctx, []target.Timed{plain, {Kernel: r.state.kernel, Launch: r.state.launch}}, target.TimeOptions{Warmups: 100, Launches: 500})
+				times, err := be.(target.Timer).Time(ctx, []target.Timed{
+					plain, {Kernel: r.state.kernel, Launch: r.state.launch},
+				}, target.TimeOptions{Warmups: 100, Launches: 500})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -146,7 +161,8 @@ func BenchmarkGPUProbes(b *testing.B) {
 	}
 }
 
-// BenchmarkGPUSampling is what sampling the device four times a second costs: the rate of launches with and without.
+// BenchmarkGPUSampling is what sampling the device four times a second costs: the rate of
+// launches with and without.
 func BenchmarkGPUSampling(b *testing.B) {
 	s, ctx := openGPUSession(b), context.Background()
 	req := Request{Target: "stage2", Shape: "mission", Backend: "cuda"}
@@ -162,7 +178,9 @@ func BenchmarkGPUSampling(b *testing.B) {
 	rate := func() float64 {
 		start := time.Now()
 		const launches = 10000
-		if _, _, err := s.Time(ctx, []Request{req}, TimeOptions{Warmups: 100, Launches: launches}); err != nil {
+		if _, _, err := s.Time(ctx, []Request{req}, TimeOptions{
+			Warmups: 100, Launches: launches,
+		}); err != nil {
 			b.Fatal(err)
 		}
 		return launches / time.Since(start).Seconds()

@@ -8,8 +8,8 @@ import (
 	"tilescope/debugkern/cuda"
 )
 
-// TestGPUSanitizeKernels compares compute-sanitizer's report with ours: a clean rung, on which neither has anything to say, and one
-// with a planted race, which both have to find at the same lines.
+// TestGPUSanitizeKernels compares compute-sanitizer's report with ours: a clean rung, on which neither has
+// anything to say, and one with a planted race, which both have to find at the same lines.
 func TestGPUSanitizeKernels(t *testing.T) {
 	s := openGPUSession(t)
 	for _, c := range []struct {
@@ -19,7 +19,8 @@ func TestGPUSanitizeKernels(t *testing.T) {
 	}{
 		{Request{Target: "stage2", Shape: "partial49", Seed: 1}, "memcheck", false},
 		{Request{Target: "stage2", Shape: "partial49", Seed: 1}, "racecheck", false},
-		{Request{Target: "stage3b", Shape: "validation", Faults: []string{"softmax-race"}}, "racecheck", true},
+		{Request{Target: "stage3b", Shape: "validation", Faults: []string{"softmax-race"}},
+			"racecheck", true},
 	} {
 		c.req.Backend, c.req.Check = "emu", check.All
 		run, err := s.Run(t.Context(), c.req, nil)
@@ -35,7 +36,8 @@ func TestGPUSanitizeKernels(t *testing.T) {
 			continue
 		}
 		f := Fold(run.Report.Findings, got)
-		t.Logf("%s %v, %d findings of ours: %s (%s)", c.req.Target, c.req.Faults, len(run.Report.Findings), f.Summary(), got.Summary)
+		t.Logf("%s %v, %d findings of ours: %s (%s)", c.req.Target, c.req.Faults, len(run.Report.Findings),
+			f.Summary(), got.Summary)
 		for _, x := range got.Complaints {
 			t.Logf("  theirs: %s %+v and %+v, %d times", x.Kind, x.At, x.Others, x.Count)
 		}

@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestEmulatorEqualsHardware runs the embedded PTX on inputs whose tiles were captured on an NVIDIA H200, with the same
-// probes: every tile of every stage and the output must be equal to the bit.
+// TestEmulatorEqualsHardware runs the embedded PTX on inputs whose tiles were captured on an NVIDIA H200,
+// with the same probes: every tile of every stage and the output must be equal to the bit.
 func TestEmulatorEqualsHardware(t *testing.T) {
 	text, err := os.ReadFile("testdata/h200.json")
 	if err != nil {
@@ -29,7 +29,10 @@ func TestEmulatorEqualsHardware(t *testing.T) {
 	compared := 0
 	for shape, variants := range golden.Shapes {
 		for variant, stages := range variants {
-			run, err := s.Run(context.Background(), Request{Target: variant, Inputs: "testdata/h200_" + shape + ".npz", Builder: "embedded", Backend: "emu"}, nil)
+			run, err := s.Run(context.Background(), Request{
+				Target: variant, Inputs: "testdata/h200_" + shape + ".npz", Builder: "embedded",
+				Backend: "emu",
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,7 +34,8 @@ func (e *execution) inputs() (*input.Inputs, error) {
 	return e.s.normal(e.ctx, e.r.plan, e.req.Seed)
 }
 
-// inputsOfFile reads the inputs. Where the kernel's shape is a list, the file's arrays give it; else the request does.
+// inputsOfFile reads the inputs. Where the kernel's shape is a list, the file's arrays give it;
+// else the request does.
 func (e *execution) inputsOfFile() (*input.Inputs, error) {
 	f, err := openInputs(e.ctx, e.req.Inputs, e.s.mem)
 	if err != nil {
@@ -112,7 +113,8 @@ func (f *future[T]) get(compute func() (T, error)) (T, error) {
 	return f.value, f.err
 }
 
-// attention is attention over whole heads on the run's inputs: it computes it, or returns what a run on the same inputs left.
+// attention is attention over whole heads on the run's inputs: it computes it, or returns what a run on
+// the same inputs left.
 func (s *Session) attention(ctx context.Context, p *probes.Plan, in *input.Inputs) (*attn.Whole, error) {
 	key := attn.WholeKey(p)
 	s.mu.Lock()

@@ -50,7 +50,8 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3, kv int) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	output := st.outputs[sp.Capture.Output]
-	if output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) || sp.PerTile && kv >= st.r.plan.Work.Tiles.At(block, 0) {
+	if output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) ||
+		sp.PerTile && kv >= st.r.plan.Work.Tiles.At(block, 0) {
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
@@ -91,7 +92,8 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	output := e.outputBeside()
 	defer output() // nothing of a run goes on after it
 	judged, err := judge.Judge(e.ctx, st.ref, st, judge.Options{
-		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced, Expected: st.expectation(),
+		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced,
+		Expected: st.expectation(),
 		Progress: func(done, total int) {
 			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
 		},
@@ -134,7 +136,8 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	rep.Printed = report.PrintedLines(st.result)
 	rep.Outputs = e.outputs()
 	rep.Verdict = report.Agree
-	if !e.r.plan.Referenced() && rep.Errors() > 0 || judged.Diverges() || rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
+	if !e.r.plan.Referenced() && rep.Errors() > 0 || judged.Diverges() ||
+		rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
 		rep.Verdict = report.Diverge
 	}
 	rep.Cost = e.cost
@@ -142,7 +145,8 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	return run, nil
 }
 
-// outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it returns waits for both.
+// outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it
+// returns waits for both.
 func (e *execution) outputBeside() (wait func() (*report.Output, string, error)) {
 	var doc *report.Output
 	var digest string
@@ -161,7 +165,8 @@ func (e *execution) stages(rep *report.Run, run *Run) error {
 	for _, g := range e.st.judged.Guilty {
 		sp := e.r.plan.Stage(g.Stage)
 		rep.Guilty = append(rep.Guilty, report.Guilty{
-			Stage: g.Stage.String(), Block: g.Block, KVTile: documentTile(sp, g), Loop: e.r.plan.Work.Loop(g.Block, g.KVTile), Phase: sp.Phase,
+			Stage: g.Stage.String(), Block: g.Block, KVTile: documentTile(sp, g),
+			Loop: e.r.plan.Work.Loop(g.Block, g.KVTile), Phase: sp.Phase,
 		})
 	}
 	for _, sp := range e.r.plan.Tiles() {
@@ -179,8 +184,9 @@ func (e *execution) stages(rep *report.Run, run *Run) error {
 // stage is the document of a stage or an argument that is not judged.
 func (e *execution) stage(sp *probes.StagePlan) report.Stage {
 	doc := report.Stage{
-		Name: sp.Stage.String(), Probe: captureText(sp), Verdict: report.Off, Phase: sp.Phase, TileName: e.r.plan.Work.TileName(),
-		Reference: report.ReferenceOf(&sp.Reference, sp.Referenced()), Fingerprints: []report.Fingerprint{},
+		Name: sp.Stage.String(), Probe: captureText(sp), Verdict: report.Off, Phase: sp.Phase,
+		TileName: e.r.plan.Work.TileName(), Reference: report.ReferenceOf(&sp.Reference, sp.Referenced()),
+		Fingerprints: []report.Fingerprint{},
 	}
 	if sp.OfLaunch() {
 		doc.Argument = sp.Capture.Output
@@ -195,7 +201,8 @@ func (e *execution) stage(sp *probes.StagePlan) report.Stage {
 
 // judged adds a verdict to a stage's document.
 func (e *execution) judged(doc *report.Stage, sr *judge.StageResult, run *Run) (err error) {
-	doc.Verdict, doc.Tiles, doc.NotReached, doc.NotCaptured = sr.Verdict.String(), sr.Tiles, sr.Unreached, sr.Absent
+	doc.Verdict, doc.Tiles, doc.NotReached, doc.NotCaptured = sr.Verdict.String(), sr.Tiles,
+		sr.Unreached, sr.Absent
 	doc.Local, doc.Global = statsDoc(sr.Local), statsDoc(sr.Global)
 	for _, f := range sr.Fingerprints {
 		doc.Fingerprints = append(doc.Fingerprints, report.Fingerprint{
@@ -221,7 +228,8 @@ func documentTile(sp *probes.StagePlan, p judge.Place) int {
 func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	sp := run.Plan.Stage(c.Stage)
 	doc := &report.BadCell{
-		Block: c.Block, KVTile: documentTile(sp, c.Place), Loop: e.r.plan.Work.Loop(c.Block, c.KVTile), Row: c.Row, Col: c.Col,
+		Block: c.Block, KVTile: documentTile(sp, c.Place), Loop: e.r.plan.Work.Loop(c.Block, c.KVTile),
+		Row: c.Row, Col: c.Col,
 		Got: report.Number(c.Got), Want: report.Number(c.Want),
 	}
 	if sp.OfLaunch() {
@@ -243,7 +251,8 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	return doc, nil
 }
 
-// placeOf turns a document's place (kv tile -1 before the loop, the number of tiles after it) into the index a tile is found under.
+// placeOf turns a document's place (kv tile -1 before the loop, the number of tiles after it) into the index
+// a tile is found under.
 func placeOf(plan *probes.Plan, p judge.Place) Place {
 	if sp := plan.Stage(p.Stage); sp != nil && sp.Phase != probes.PhaseEach {
 		return Place{p.Stage, p.Block, 0}
@@ -304,32 +313,39 @@ func registersText(c *probes.Capture) string {
 
 func statsDoc(s judge.Stats) report.ErrorStats {
 	return report.ErrorStats{
-		MaxAbs: report.Number(s.MaxAbs), MaxULP: s.MaxULP, Error: report.Number(s.Error), Bound: report.Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
+		MaxAbs: report.Number(s.MaxAbs), MaxULP: s.MaxULP, Error: report.Number(s.Error),
+		Bound: report.Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
 		Nonfinite: s.Nonfinite,
 	}
 }
 
-// output judges the kernel's result against the exact one from the un-quantised inputs; never under a gate, and not where nothing
-// declares what the result is.
+// output judges the kernel's result against the exact one from the un-quantised inputs; never under a gate,
+// and not where nothing declares what the result is.
 func (e *execution) output() (*report.Output, error) {
 	p := e.r.plan
 	sp := p.Output()
-	if p.Gate.Name != probes.GateNone || sp == nil || sp.Unreferenced() || sp.Reference.Arrays() || e.st.output == nil || e.st.only != nil {
+	if p.Gate.Name != probes.GateNone || sp == nil || sp.Unreferenced() || sp.Reference.Arrays() ||
+		e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
-	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: 1, Cols: len(e.st.output) / e.st.outputType().Size(), Data: e.st.output})
+	o := op.Widen(nil, probes.Tile{
+		DType: e.st.outputType(), Rows: 1, Cols: len(e.st.output) / e.st.outputType().Size(),
+		Data: e.st.output,
+	})
 	whole, err := e.exactOutput()
 	if err != nil || whole == nil {
 		return nil, err
 	}
 	out := whole.compare(p, o)
 	doc := &report.Output{
-		MaxAbs: report.Number(out.MaxAbs), MeanAbs: report.Number(out.MeanAbs), BadFraction: report.Number(out.BadFraction), Cosine: report.Number(out.Cosine),
-		Verdict: report.Fail, Histogram: out.Histogram,
+		MaxAbs: report.Number(out.MaxAbs), MeanAbs: report.Number(out.MeanAbs),
+		BadFraction: report.Number(out.BadFraction), Cosine: report.Number(out.Cosine), Verdict: report.Fail,
+		Histogram: out.Histogram,
 	}
 	if whole.attention != nil {
 		rules := whole.attention.Rules(p, o)
-		doc.FlashRule, doc.PyTorch, doc.Triton = ruleDoc(rules.Flash), ruleDoc(rules.PyTorch), ruleDoc(rules.Triton)
+		doc.FlashRule, doc.PyTorch, doc.Triton = ruleDoc(rules.Flash), ruleDoc(rules.PyTorch),
+			ruleDoc(rules.Triton)
 	}
 	if out.OK {
 		doc.Verdict = report.OK
@@ -348,11 +364,14 @@ func (st *runState) outputType() probes.DType {
 }
 
 func ruleDoc(r attn.Rule) *report.Rule {
-	return &report.Rule{Error: report.Number(r.Error), Limit: report.Number(r.Limit), Holds: r.Holds(), Context: r.Context()}
+	return &report.Rule{
+		Error: report.Number(r.Error), Limit: report.Number(r.Limit), Holds: r.Holds(), Context: r.Context(),
+	}
 }
 
-// unordered lowers what varies to advice where the kernel adds floats by atomics, in an order nobody fixes, and every stage
-// behind the additions is within its bound: that bound holds for any order, so it is the spread over the orders.
+// unordered lowers what varies to advice where the kernel adds floats by atomics, in an order nobody fixes,
+// and every stage behind the additions is within its bound: that bound holds for any order, so it is the
+// spread over the orders.
 func (e *execution) unordered(fs []target.Finding) []target.Finding {
 	if !AddsFloatsByAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
 		return fs
@@ -368,15 +387,19 @@ func (e *execution) unordered(fs []target.Finding) []target.Finding {
 		}
 	}
 	for i := range fs {
-		if k := fs[i].Kind; k == target.Varies || k == target.ProbeChangedResult || k == target.BackendDifference {
+		if k := fs[i].Kind; k == target.Varies || k == target.ProbeChangedResult ||
+			k == target.BackendDifference {
 			fs[i].Severity = target.SeverityAdvice
-			fs[i].Consequence = fmt.Sprintf("the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order (%s)", strings.Join(bounds, ", "))
+			fs[i].Consequence = fmt.Sprintf(
+				"the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order (%s)",
+				strings.Join(bounds, ", "))
 		}
 	}
 	return fs
 }
 
-// findings are the backend's, and those only the host can make: the quantiser's round trip, output never written.
+// findings are the backend's, and those only the host can make: the quantiser's round trip,
+// output never written.
 func (e *execution) findings() ([]target.Finding, error) {
 	all := append(slices.Clone(e.st.result.Findings), e.st.extra...)
 	rt, err := input.RoundTrip(e.ctx, e.st.inputs)
@@ -385,15 +408,18 @@ func (e *execution) findings() ([]target.Finding, error) {
 	}
 	if rt != nil {
 		all = append(all, target.Finding{
-			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(), Variable: rt.Tensor, Index: rt.Index,
-			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
+			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(),
+			Variable: rt.Tensor, Index: rt.Index, KVTile: -1, Count: rt.Count,
+			Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
 		})
 	}
-	if (e.r.plan.Stageless() || e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet())) && e.st.result.Reached && e.st.only == nil {
+	if (e.r.plan.Stageless() || e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet())) && e.st.result.Reached &&
+		e.st.only == nil {
 		for _, a := range e.r.plan.Args {
 			if n := e.unwritten(a); n > 0 && a.Role == probes.RoleOutput {
 				all = append(all, target.Finding{
-					Kind: target.Unwritten, Severity: target.SeverityError, Variable: a.Name, Space: "global", KVTile: -1, Count: n,
+					Kind: target.Unwritten, Severity: target.SeverityError, Variable: a.Name, Space: "global",
+					KVTile: -1, Count: n,
 					Message: fmt.Sprintf("%d of %d elements of %s were never written", n, a.Elems(), a.Name),
 				})
 			}
@@ -426,7 +452,8 @@ func resourcesDoc(r *target.Resources) *report.Resources {
 		return nil
 	}
 	return &report.Resources{
-		Registers: r.Registers, SharedBytes: r.SharedBytes, SpillStoreBytes: r.SpillStoreBytes, SpillLoadBytes: r.SpillLoadBytes,
-		LocalBytes: r.LocalBytes, Arch: r.Arch, SpillsUnknown: r.SpillsUnknown,
+		Registers: r.Registers, SharedBytes: r.SharedBytes, SpillStoreBytes: r.SpillStoreBytes,
+		SpillLoadBytes: r.SpillLoadBytes, LocalBytes: r.LocalBytes, Arch: r.Arch,
+		SpillsUnknown: r.SpillsUnknown,
 	}
 }

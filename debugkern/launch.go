@@ -15,11 +15,15 @@ import (
 	"tilescope/probes"
 )
 
-// launch makes the backend's launch of a plan: arguments filled from the inputs, captures placed, injected tiles written.
-func (r *resolved) launch(ctx context.Context, in *input.Inputs, ref *ref.Reference, instrumented bool) (*target.Launch, error) {
+// launch makes the backend's launch of a plan: arguments filled from the inputs, captures placed,
+// injected tiles written.
+func (r *resolved) launch(
+	ctx context.Context, in *input.Inputs, ref *ref.Reference, instrumented bool,
+) (*target.Launch, error) {
 	p := r.plan
 	l := &target.Launch{
-		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
+		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule,
+		Budget:   r.req.Budget,
 		Resident: r.req.Resident, Cooperative: r.req.Cooperative, Memory: r.memory,
 	}
 	if err := r.reserveHost(l, instrumented); err != nil {
@@ -75,7 +79,8 @@ func (r *resolved) instrumented() bool {
 	return false
 }
 
-// placeCaptures fills l.Probe: probes in the source where the build has them, watches for stages the backend takes itself.
+// placeCaptures fills l.Probe: probes in the source where the build has them, watches for stages the
+// backend takes itself.
 func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 	probe := &target.Probe{Layout: r.layout, Control: instrumented}
 	for i := range r.plan.Stages {
@@ -98,8 +103,8 @@ func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 	return nil
 }
 
-// sourceFile is the base name of the CUDA source that a manifest's lines are in, "" where it names PTX alone: then the
-// lines are in whichever file of the kernel's own they are found.
+// sourceFile is the base name of the CUDA source that a manifest's lines are in, "" where it names PTX alone:
+// then the lines are in whichever file of the kernel's own they are found.
 func (r *resolved) sourceFile() string {
 	if r.sel.Manifest.Source == "" {
 		return ""
@@ -111,12 +116,15 @@ func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, err
 	for _, a := range p.Shared {
 		if a.Name == sp.Capture.Shared {
 			return target.Watch{
-				Stage: sp.Stage, Array: a, Transposed: sp.Transposed, Rows: sp.Rows, Cols: sp.Cols, PerTile: sp.PerTile, File: file,
-				AtLine: sp.Capture.AtLine, Pass: sp.Capture.Pass, AtBarrier: sp.Capture.AtBarrier, TileLine: sp.Capture.TileLine,
+				Stage: sp.Stage, Array: a, Transposed: sp.Transposed, Rows: sp.Rows, Cols: sp.Cols,
+				PerTile: sp.PerTile, File: file, AtLine: sp.Capture.AtLine, Pass: sp.Capture.Pass,
+				AtBarrier: sp.Capture.AtBarrier, TileLine: sp.Capture.TileLine,
 			}, nil
 		}
 	}
-	return target.Watch{}, report.Usagef("stage %s is captured from shared array %q, which this variant does not have", sp.Stage, sp.Capture.Shared)
+	return target.Watch{},
+		report.Usagef("stage %s is captured from shared array %q, which this variant does not have", sp.Stage,
+			sp.Capture.Shared)
 }
 
 // injection is the buffer of tiles the gate feeds in.
@@ -138,7 +146,8 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 				tiles = r.plan.Work.Tiles.At(block, 0)
 			}
 			for kv := range tiles {
-				if err := r.layout.PutInjected(buf, sp.Stage, block, kv, fragment.ToLanes(r.cells[sp.Stage], ref.Injected(sp.Stage, block, kv))); err != nil {
+				if err := r.layout.PutInjected(buf, sp.Stage, block, kv,
+					fragment.ToLanes(r.cells[sp.Stage], ref.Injected(sp.Stage, block, kv))); err != nil {
 					return nil, fmt.Errorf("inject: %w", err)
 				}
 			}
@@ -147,7 +156,8 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 	return buf, nil
 }
 
-// launchArg fills the kernel's i-th parameter. What a kernel without stages leaves in its arguments is all there is to see of it.
+// launchArg fills the kernel's i-th parameter. What a kernel without stages leaves in its arguments is all
+// there is to see of it.
 func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (target.Arg, error) {
 	a := r.plan.Args[i]
 	switch {
@@ -156,7 +166,10 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 	case !a.Pointer:
 		return target.Arg{Name: a.Name, Scalar: scalarBytes(a)}, nil
 	}
-	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Strides: a.Strides, Bytes: a.MemoryElems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || r.plan.Stageless()}
+	buf := &target.Buffer{
+		DType: a.DType, Dims: a.Dims, Strides: a.Strides, Bytes: a.MemoryElems() * a.DType.Size(),
+		Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || r.plan.Stageless(),
+	}
 	contents, err := r.contents(ctx, i, in)
 	if err != nil {
 		return target.Arg{}, err
@@ -175,7 +188,8 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 	return arg, nil
 }
 
-// contents is what the i-th argument holds before the launch; nil for one that is not written then, and for a scalar.
+// contents is what the i-th argument holds before the launch; nil for one that is not written
+// then, and for a scalar.
 func (r *resolved) contents(ctx context.Context, i int, in *input.Inputs) ([]byte, error) {
 	a := r.plan.Args[i]
 	switch {
@@ -191,7 +205,8 @@ func (r *resolved) contents(ctx context.Context, i int, in *input.Inputs) ([]byt
 		return nil, report.Usagef("argument %s: there is no tensor %q", a.Name, a.Tensor)
 	}
 	if want := a.Elems() * a.DType.Size(); len(init) != want {
-		return nil, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, want)
+		return nil, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d",
+			a.Name, a.Tensor, len(init), a.Dims, a.DType, want)
 	}
 	return init, nil
 }

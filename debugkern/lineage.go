@@ -26,9 +26,12 @@ type LineageRequest struct {
 	Across  bool         // go on in the blocks that wrote what the block read of other blocks
 }
 
-// Lineage builds a request's kernel and says what a cell of it is made of. One block is executed, on the emulator; nothing is compared.
-// Errors are Run's; a cell that is not there is a usage error that says what is.
-func (s *Session) Lineage(ctx context.Context, req Request, ask LineageRequest, progress func(Progress)) (*report.Lineage, error) {
+// Lineage builds a request's kernel and says what a cell of it is made of. One block is executed,
+// on the emulator; nothing is compared. Errors are Run's; a cell that is not there is a usage
+// error that says what is.
+func (s *Session) Lineage(
+	ctx context.Context, req Request, ask LineageRequest, progress func(Progress),
+) (*report.Lineage, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
 	req.Backend = "emu"
@@ -103,7 +106,8 @@ var cellForm = regexp.MustCompile(`^([A-Za-z_]\w*)(?:@(\d+))?\[(\d+(?:,\d+)*)\]$
 func (x *ancestry) parse() error {
 	m := cellForm.FindStringSubmatch(strings.ReplaceAll(x.ask.Cell, " ", ""))
 	if m == nil {
-		return report.Usagef("cell %q: expected STAGE@TILE[ROW,COLUMN] or ARGUMENT[INDEX,…], such as %s", x.ask.Cell, x.example())
+		return report.Usagef("cell %q: expected STAGE@TILE[ROW,COLUMN] or ARGUMENT[INDEX,…], such as %s",
+			x.ask.Cell, x.example())
 	}
 	var at []int
 	for _, s := range strings.Split(m[3], ",") {
@@ -124,7 +128,8 @@ func (x *ancestry) parse() error {
 		}
 		return x.ofArgument(a, at)
 	}
-	return report.Usagef("cell %s: kernel %s has no stage or argument %q; it has %s", x.ask.Cell, p.Kernel, m[1], x.names())
+	return report.Usagef("cell %s: kernel %s has no stage or argument %q; it has %s", x.ask.Cell, p.Kernel,
+		m[1], x.names())
 }
 
 // names lists what cells there are.
@@ -178,7 +183,8 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 	p, rng := x.st.r.plan, x.st.r.rng
 	x.stage, x.element = sp, -1
 	if at[0] >= sp.Rows || at[1] >= sp.Cols {
-		return report.Usagef("cell %s: stage %s has %d rows and %d columns", x.ask.Cell, sp.Stage, sp.Rows, sp.Cols)
+		return report.Usagef("cell %s: stage %s has %d rows and %d columns", x.ask.Cell, sp.Stage,
+			sp.Rows, sp.Cols)
 	}
 	if sp.Capture.Kind == probes.CaptureNone {
 		return report.Usagef("cell %s: stage %s is not captured", x.ask.Cell, sp.Stage)
@@ -190,7 +196,8 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 	if tile != "" {
 		n, err := strconv.Atoi(tile)
 		if err != nil || !sp.PerTile && n != 0 {
-			return report.Usagef("cell %s: stage %s has one tile a block, %s[ROW,COLUMN]", x.ask.Cell, sp.Stage, sp.Stage)
+			return report.Usagef("cell %s: stage %s has one tile a block, %s[ROW,COLUMN]", x.ask.Cell,
+				sp.Stage, sp.Stage)
 		}
 		kv = n
 	}
@@ -200,11 +207,13 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 	x.cell = Cell{Place{sp.Stage, probes.Dim3{}, kv}, at[0], at[1]}
 	if x.ask.Block != nil {
 		if !rng.Contains(*x.ask.Block) {
-			return report.Usagef("--block %s lies outside the blocks that are captured, %s", *x.ask.Block, rng.N)
+			return report.Usagef("--block %s lies outside the blocks that are captured, %s",
+				*x.ask.Block, rng.N)
 		}
 		x.cell.Block = *x.ask.Block
 		if n := x.tiles(sp, x.cell.Block); kv >= n {
-			return report.Usagef("cell %s: block %s has %s 0 to %d of stage %s", x.ask.Cell, x.cell.Block, p.Work.TileName(), n-1, sp.Stage)
+			return report.Usagef("cell %s: block %s has %s 0 to %d of stage %s", x.ask.Cell, x.cell.Block,
+				p.Work.TileName(), n-1, sp.Stage)
 		}
 		return nil
 	}
@@ -217,7 +226,8 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 			return nil
 		}
 	}
-	return report.Usagef("cell %s: there are %s 0 to %d of stage %s", x.ask.Cell, p.Work.TileName(), most-1, sp.Stage)
+	return report.Usagef("cell %s: there are %s 0 to %d of stage %s", x.ask.Cell, p.Work.TileName(),
+		most-1, sp.Stage)
 }
 
 // tiles is how many tiles of a stage a block has.
@@ -236,12 +246,14 @@ func (x *ancestry) ofArgument(a *probes.Arg, at []int) error {
 		dims = []int{a.Elems()}
 	}
 	if len(at) != len(dims) {
-		return report.Usagef("cell %s: argument %s has dimensions %v: one index for each, or one for all", x.ask.Cell, a.Name, a.Dims)
+		return report.Usagef("cell %s: argument %s has dimensions %v: one index for each, or one for all",
+			x.ask.Cell, a.Name, a.Dims)
 	}
 	element := 0
 	for i, n := range at {
 		if n >= dims[i] {
-			return report.Usagef("cell %s: argument %s has dimensions %v, and %d elements", x.ask.Cell, a.Name, a.Dims, a.Elems())
+			return report.Usagef("cell %s: argument %s has dimensions %v, and %d elements", x.ask.Cell,
+				a.Name, a.Dims, a.Elems())
 		}
 		element = element*dims[i] + n
 	}
@@ -293,14 +305,17 @@ func (x *ancestry) output() error {
 	if sp.OfLaunch() {
 		n := c.Row*sp.Cols + c.Col
 		if elems := probes.Elems(sp.Capture.Dims); n >= elems { // the last row of a list may not be full
-			return report.Usagef("row %d, column %d of %s lies past its %d elements", c.Row, c.Col, sp.Stage, elems)
+			return report.Usagef("row %d, column %d of %s lies past its %d elements", c.Row, c.Col,
+				sp.Stage, elems)
 		}
 		x.element = probes.Place(n, sp.Capture.Dims, sp.Capture.Strides)
 		return nil
 	}
 	at := sp.InArgument(c.Block, c.KVTile)
 	if c.Row >= at.Rows || c.Col >= at.Cols {
-		return report.Usagef("cell %s: row %d, column %d of block %s lies past the output, which ends at row %d, column %d", x.name(), c.Row, c.Col, c.Block, at.Rows-1, at.Cols-1)
+		return report.Usagef(
+			"cell %s: row %d, column %d of block %s lies past the output, which ends at row %d, column %d",
+			x.name(), c.Row, c.Col, c.Block, at.Rows-1, at.Cols-1)
 	}
 	x.element = x.st.r.plan.Arg(x.arg).Place(at.Element(c.Row, c.Col))
 	return nil
@@ -319,8 +334,8 @@ func (x *ancestry) writingBlock(ctx context.Context) error {
 	return nil
 }
 
-// record executes the block. Where the kernel reads memory that its blocks may write, whether they share any is only known once the whole
-// launch was executed.
+// record executes the block. Where the kernel reads memory that its blocks may write, whether they share any
+// is only known once the whole launch was executed.
 func (x *ancestry) record(ctx context.Context) (*lineage.Trace, error) {
 	st := x.st
 	trace, err := lineage.Record(ctx, x.kernel, st.launch, x.cell.Block, lineage.Options{})
@@ -352,7 +367,8 @@ func (x *ancestry) place(trace *lineage.Trace) (lineage.Place, int, error) {
 				return lineage.Place{Space: target.SpaceGlobal, Addr: addr, N: size, At: -1}, size, nil
 			}
 		}
-		return lineage.Place{}, 0, report.Usagef("cell %s: block %s does not access %s", x.name(), x.cell.Block, x.arg)
+		return lineage.Place{}, 0, report.Usagef("cell %s: block %s does not access %s", x.name(),
+			x.cell.Block, x.arg)
 	}
 	c, size := x.cell, x.stage.DType.Size()
 	offset, err := x.st.offset(x.stage, c)
@@ -361,7 +377,8 @@ func (x *ancestry) place(trace *lineage.Trace) (lineage.Place, int, error) {
 	}
 	at, ok := trace.Captured(c.Stage, c.KVTile, c.Row, c.Col, offset, size)
 	if !ok {
-		return at, 0, report.Usagef("cell %s: block %s did not capture stage %s, %s %d", x.name(), c.Block, c.Stage, x.st.r.plan.Work.TileName(), c.KVTile)
+		return at, 0, report.Usagef("cell %s: block %s did not capture stage %s, %s %d", x.name(), c.Block,
+			c.Stage, x.st.r.plan.Work.TileName(), c.KVTile)
 	}
 	return at, size, nil
 }
@@ -370,7 +387,8 @@ func (x *ancestry) place(trace *lineage.Trace) (lineage.Place, int, error) {
 func (st *runState) offset(sp *probes.StagePlan, c Cell) (uint64, error) {
 	off, ok := st.r.layout.Slot(c.Stage, c.Block, c.KVTile)
 	if !ok {
-		return 0, fmt.Errorf("stage %s, block %s, %s %d was not captured", c.Stage, c.Block, st.r.plan.Work.TileName(), c.KVTile)
+		return 0, fmt.Errorf("stage %s, block %s, %s %d was not captured", c.Stage, c.Block,
+			st.r.plan.Work.TileName(), c.KVTile)
 	}
 	at := c.Row*sp.Cols + c.Col
 	if cells := st.r.cells[c.Stage]; cells != nil {
@@ -422,9 +440,12 @@ func (x *ancestry) dtype() probes.DType {
 const mostValues = 64
 
 // write makes the document.
-func (x *ancestry) write(ctx context.Context, trace *lineage.Trace, g *lineage.Graph, size int) (*report.Lineage, error) {
+func (x *ancestry) write(
+	ctx context.Context, trace *lineage.Trace, g *lineage.Graph, size int,
+) (*report.Lineage, error) {
 	doc := &report.Lineage{
-		Schema: report.LineageSchema, Target: x.st.r.req.Target, Shape: x.st.r.plan.Shape.String(), Seed: x.st.r.req.Seed, Cell: x.name(), Block: x.cell.Block,
+		Schema: report.LineageSchema, Target: x.st.r.req.Target, Shape: x.st.r.plan.Shape.String(),
+		Seed: x.st.r.req.Seed, Cell: x.name(), Block: x.cell.Block,
 		Nodes: []report.LineageNode{},
 	}
 	var root []lineage.Ref
@@ -445,8 +466,8 @@ func (x *ancestry) write(ctx context.Context, trace *lineage.Trace, g *lineage.G
 	return doc, x.across(ctx, doc, trace, tree, 0)
 }
 
-// add appends the nodes of a graph to a document; block is nil for those of the cell's own block. It also returns
-// the bits of more values: the block is executed again for all of them at once.
+// add appends the nodes of a graph to a document; block is nil for those of the cell's own block. It also
+// returns the bits of more values: the block is executed again for all of them at once.
 func (x *ancestry) add(
 	ctx context.Context, doc *report.Lineage, trace *lineage.Trace, g *lineage.Graph, block *[3]int,
 	more []lineage.Ref,
@@ -489,7 +510,8 @@ type lineageNode struct{ report.LineageNode }
 
 func node(f *lineage.Fold) *lineageNode {
 	n := &lineageNode{report.LineageNode{
-		ID: f.ID, Op: f.Op, Instr: f.Instr, Source: report.SourceOf(f.Source), Lanes: f.Lanes, Count: f.Count, Kind: f.Kind.String(), Of: []int{}, Element: f.Where,
+		ID: f.ID, Op: f.Op, Instr: f.Instr, Source: report.SourceOf(f.Source), Lanes: f.Lanes, Count: f.Count,
+		Kind: f.Kind.String(), Of: []int{}, Element: f.Where,
 	}}
 	if n.Lanes == nil {
 		n.Lanes = []int{}
@@ -555,7 +577,10 @@ func decoded(trace *lineage.Trace, r lineage.Ref, memory probes.DType, bits uint
 	return 0, false
 }
 
-var dtypeOf = map[ptx.Type]probes.DType{ptx.F16: probes.F16, ptx.BF16: probes.BF16, ptx.F32: probes.F32, ptx.F64: probes.F64, ptx.E4M3: probes.E4M3, ptx.E5M2: probes.E5M2}
+var dtypeOf = map[ptx.Type]probes.DType{
+	ptx.F16: probes.F16, ptx.BF16: probes.BF16, ptx.F32: probes.F32, ptx.F64: probes.F64,
+	ptx.E4M3: probes.E4M3, ptx.E5M2: probes.E5M2,
+}
 
 // initial is the value of an element before the launch.
 func initial(l *target.Launch, leaf *lineage.Leaf) *report.Number {

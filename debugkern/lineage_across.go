@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// Where blocks share memory, a block's lineage ends at what others wrote. It goes on in those blocks: which they are, a launch shows in which
-// they all execute in order again.
+// Where blocks share memory, a block's lineage ends at what others wrote. It goes on in those blocks: which
+// they are, a launch shows in which they all execute in order again.
 
 const (
 	mostBlocks = 4 // other blocks that one leaf is followed to
@@ -21,7 +21,9 @@ const (
 )
 
 // across goes on, for every leaf that other blocks wrote, in those blocks.
-func (x *ancestry) across(ctx context.Context, doc *report.Lineage, trace *lineage.Trace, tree *lineage.Tree, depth int) error {
+func (x *ancestry) across(
+	ctx context.Context, doc *report.Lineage, trace *lineage.Trace, tree *lineage.Tree, depth int,
+) error {
 	if depth == mostAcross {
 		return nil
 	}
@@ -49,7 +51,9 @@ func (x *ancestry) across(ctx context.Context, doc *report.Lineage, trace *linea
 }
 
 // follow appends what a block made the elements of a leaf of.
-func (x *ancestry) follow(ctx context.Context, doc *report.Lineage, f *lineage.Fold, b blockElements, depth int) error {
+func (x *ancestry) follow(
+	ctx context.Context, doc *report.Lineage, f *lineage.Fold, b blockElements, depth int,
+) error {
 	trace, err := lineage.Record(ctx, x.kernel, x.st.launch, b.block, lineage.Options{})
 	if err != nil {
 		return err
@@ -95,7 +99,9 @@ func blocksText(list []blockElements) string {
 }
 
 // writersFor finds which blocks wrote elements of an argument last before a block read them, in launch order.
-func (x *ancestry) writersFor(ctx context.Context, reader probes.Dim3, arg int, elements []int) ([]blockElements, error) {
+func (x *ancestry) writersFor(
+	ctx context.Context, reader probes.Dim3, arg int, elements []int,
+) ([]blockElements, error) {
 	w := &elementWriters{
 		name: x.st.launch.Args[arg].Name, size: max(x.st.launch.Args[arg].Buffer.DType.Size(), 1),
 		last: make([]int, len(elements)), read: make([]int, len(elements)), elements: elements,
@@ -130,8 +136,8 @@ func (x *ancestry) writersFor(ctx context.Context, reader probes.Dim3, arg int, 
 	return out, nil
 }
 
-// elementWriters is for some elements of an argument the block that wrote each last, and the one that had when the reader read it last; -1
-// for none.
+// elementWriters is for some elements of an argument the block that wrote each last, and the one that had
+// when the reader read it last; -1 for none.
 type elementWriters struct {
 	name       string
 	size       int

@@ -46,7 +46,8 @@ func BenchmarkExecute(b *testing.B) {
 	}
 }
 
-// BenchmarkLineageOfU says what one cell of U, of the last tile, is made of on mission: recording, walking, folding and the values.
+// BenchmarkLineageOfU says what one cell of U, of the last tile, is made of on mission: recording, walking,
+// folding and the values.
 func BenchmarkLineageOfU(b *testing.B) {
 	for _, name := range []string{"stage2", "flashcore_fused_wmma", "flashcore_vec"} {
 		b.Run(name, func(b *testing.B) {

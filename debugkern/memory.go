@@ -14,11 +14,11 @@ import (
 	"tilescope/probes"
 )
 
-// What a run of a kernel without stages has to show: its arguments, before and after the launch, each a tile of the launch. Of a kernel
-// with stages, outputs that are compared and that no stage is cut out of.
+// What a run of a kernel without stages has to show: its arguments, before and after the launch, each a tile
+// of the launch. Of a kernel with stages, outputs that are compared and that no stage is cut out of.
 
-// memory is the bytes of an argument of the plan's Memory before or after the launch, as they lie there; nil where nothing was written to
-// it before.
+// memory is the bytes of an argument of the plan's Memory before or after the launch, as they lie there; nil
+// where nothing was written to it before.
 func (st *runState) memory(sp *probes.StagePlan) []byte {
 	if !sp.Capture.Before {
 		return st.result.Outputs[sp.Capture.Output]
@@ -31,7 +31,8 @@ func (st *runState) memory(sp *probes.StagePlan) []byte {
 	return nil
 }
 
-// elements is the elements of an argument's tile, or as many marks of their bytes, out of the argument's memory.
+// elements is the elements of an argument's tile, or as many marks of their bytes, out of
+// the argument's memory.
 func elements(sp *probes.StagePlan, memory []byte) []byte {
 	return probes.Arg{DType: sp.DType, Dims: sp.Capture.Dims, Strides: sp.Capture.Strides}.Gather(memory)
 }
@@ -54,7 +55,8 @@ func (e *execution) nameShared() error {
 	plan.Shared = scaffold.SharedArrays(e.st.build.Module, f, scaffold.SourceOf(units...), e.r.plan.DynShared)
 	for i := range plan.Shared {
 		a := &plan.Shared[i]
-		if t := map[probes.DType]probes.DType{probes.U32: probes.F32, probes.U64: probes.F64}[a.DType]; t != 0 && units == nil && sharesFloats(f, t.Size()) {
+		if t := map[probes.DType]probes.DType{probes.U32: probes.F32,
+			probes.U64: probes.F64}[a.DType]; t != 0 && units == nil && sharesFloats(f, t.Size()) {
 			a.DType = t // to be shown as such
 		}
 	}
@@ -62,7 +64,8 @@ func (e *execution) nameShared() error {
 	return nil
 }
 
-// sharesFloats reports whether all that a kernel loads from and stores to shared memory in elements of some bytes are floats.
+// sharesFloats reports whether all that a kernel loads from and stores to shared memory in elements of
+// some bytes are floats.
 func sharesFloats(f *ptx.Func, size int) bool {
 	any := false
 	for _, in := range f.Body {
@@ -77,7 +80,8 @@ func sharesFloats(f *ptx.Func, size int) bool {
 	return any
 }
 
-// memoryTile is an argument as a tile. A list that does not fill its last row is followed by zeros: see TileView.Elems.
+// memoryTile is an argument as a tile. A list that does not fill its last row is followed by zeros:
+// see TileView.Elems.
 func (st *runState) memoryTile(sp *probes.StagePlan) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	data := elements(sp, st.memory(sp))
@@ -129,14 +133,16 @@ func unwritten(written []byte, sp *probes.StagePlan) []bool {
 func (r *Run) memoryView(p Place, sp *probes.StagePlan) *TileView {
 	other, _ := r.OtherTile(p)
 	v := &TileView{
-		Place: p, Plan: sp, Got: r.state.memoryTile(sp), ValidRows: sp.Rows, ValidCols: sp.Cols, Elems: probes.Elems(sp.Capture.Dims),
+		Place: p, Plan: sp, Got: r.state.memoryTile(sp), ValidRows: sp.Rows, ValidCols: sp.Cols,
+		Elems:   probes.Elems(sp.Capture.Dims),
 		Verdict: r.Tile(p), Other: other,
 	}
 	if !sp.Capture.Before {
 		v.Previous = r.state.previous(sp)
 	}
 	if d := r.state.judged.Whole(sp.Stage); d != nil {
-		v.Local, v.Global, v.Mirrored, v.LocalBound, v.GlobalBound = d.Local, d.Global, d.Mirrored, d.LocalBound, d.GlobalBound
+		v.Local, v.Global, v.Mirrored, v.LocalBound, v.GlobalBound = d.Local, d.Global, d.Mirrored,
+			d.LocalBound, d.GlobalBound
 	}
 	return v
 }
@@ -151,7 +157,8 @@ func (st *runState) previous(sp *probes.StagePlan) probes.Tile {
 	return probes.Tile{}
 }
 
-// outputs lists the pointer arguments of a kernel without stages as the launch left them; of one with stages those that are compared.
+// outputs lists the pointer arguments of a kernel without stages as the launch left them; of one with stages
+// those that are compared.
 func (e *execution) outputs() []report.CheckOutput {
 	var out []report.CheckOutput
 	for i := range e.r.plan.Memory {
@@ -161,7 +168,10 @@ func (e *execution) outputs() []report.CheckOutput {
 		}
 		data := e.st.memory(sp)
 		sum := sha256.Sum256(data)
-		o := report.CheckOutput{Name: sp.Capture.Output, DType: sp.DType.String(), Dims: sp.Capture.Dims, Digest: hex.EncodeToString(sum[:])}
+		o := report.CheckOutput{
+			Name: sp.Capture.Output, DType: sp.DType.String(), Dims: sp.Capture.Dims,
+			Digest: hex.EncodeToString(sum[:]),
+		}
 		if s := sp.Capture.Strides; s != nil {
 			o.Dims = []int{probes.MemoryElems(o.Dims, s)}
 		}
@@ -175,8 +185,8 @@ func (e *execution) outputs() []report.CheckOutput {
 	return out
 }
 
-// memoryDigest is the digest of a kernel without stages: SHA-256 over the raw digests of its pointer arguments, as check's document has
-// it. The error is ctx's.
+// memoryDigest is the digest of a kernel without stages: SHA-256 over the raw digests of its pointer
+// arguments, as check's document has it. The error is ctx's.
 func (st *runState) memoryDigest(ctx context.Context) (string, error) {
 	all := sha256.New()
 	for i := range st.r.plan.Memory {

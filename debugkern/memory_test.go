@@ -18,8 +18,8 @@ import (
 	"tilescope/probes"
 )
 
-// recordedSession is a session whose budget notes what is asked for. refuse is asked with the number of the reservation, from
-// 1; nil: none is refused.
+// recordedSession is a session whose budget notes what is asked for. refuse is asked with the number of the
+// reservation, from 1; nil: none is refused.
 func recordedSession(t *testing.T, refuse func(n int) bool) (s *Session, asked func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -63,10 +63,17 @@ func TestEveryPartAsksFirst(t *testing.T) {
 			return err
 		}, []string{"arguments"}},
 		"checkers": {func(s *Session) error { _, err := run(s, checked); return err }, []string{"checkers"}},
-		"a fragment map": {func(s *Session) error { _, err := s.Lut(context.Background(), small, fragment.Filter{}); return err },
-			[]string{"the launch of accum_lut", "captures and outputs of accum_lut"}},
+		"a fragment map": {
+			func(s *Session) error {
+				_, err := s.Lut(context.Background(), small, fragment.Filter{})
+				return err
+			},
+			[]string{"the launch of accum_lut", "captures and outputs of accum_lut"},
+		},
 		"a kernel's table": {func(s *Session) error {
-			r, err := run(s, Request{Target: "stage3b", Shape: "small", Backend: "emu", Stages: []probes.Stage{"O"}})
+			r, err := run(s, Request{
+				Target: "stage3b", Shape: "small", Backend: "emu", Stages: []probes.Stage{"O"},
+			})
 			if err == nil {
 				_, err = r.Tables(context.Background())
 			}
@@ -85,15 +92,17 @@ func TestEveryPartAsksFirst(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, want := range c.want {
-			if !slices.ContainsFunc(asked(), func(part string) bool { return strings.HasPrefix(part, want) }) {
+			if !slices.ContainsFunc(asked(), func(part string) bool {
+				return strings.HasPrefix(part, want)
+			}) {
 				t.Errorf("%s: nothing was reserved for %q: %q", name, want, asked())
 			}
 		}
 	}
 }
 
-// TestEarlierRunsCount: captures, outputs and inputs of a run that somebody keeps are not there for the next one, until it is
-// let go.
+// TestEarlierRunsCount: captures, outputs and inputs of a run that somebody keeps are not there for the next
+// one, until it is let go.
 func TestEarlierRunsCount(t *testing.T) {
 	s := limitedSession(t, 1<<30)
 	req := Request{Target: "stage2", Shape: "small", Backend: "emu"}
@@ -123,8 +132,8 @@ func TestEarlierRunsCount(t *testing.T) {
 	}
 }
 
-// TestEveryReservationFails refuses each reservation of a run, with checkers and the plain build, in turn: the run fails with
-// exit code 4 and what asked, and nothing stays reserved.
+// TestEveryReservationFails refuses each reservation of a run, with checkers and the plain build, in turn:
+// the run fails with exit code 4 and what asked, and nothing stays reserved.
 func TestEveryReservationFails(t *testing.T) {
 	req := Request{Target: "stage2", Shape: "single16", Backend: "emu", Check: check.All, Plain: true}
 	for n := 1; n < math.MaxInt; n++ {
@@ -143,7 +152,8 @@ func TestEveryReservationFails(t *testing.T) {
 		var coded *report.Error
 		var full *budget.Exhausted
 		switch {
-		case !errors.As(err, &coded) || coded.Code != report.CodeFailed || coded.Report == nil || !errors.As(err, &full):
+		case !errors.As(err, &coded) || coded.Code != report.CodeFailed || coded.Report == nil ||
+			!errors.As(err, &full):
 			t.Errorf("reservation %d, %s: %v", n, part, err)
 		case full.Part != part || !strings.Contains(err.Error(), "out of memory: "+part):
 			t.Errorf("reservation %d, %s: the error names %s: %v", n, part, full.Part, err)

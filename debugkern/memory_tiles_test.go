@@ -21,7 +21,8 @@ func view(t *testing.T, run *Run, name probes.Stage) *TileView {
 	return v
 }
 
-// stageless is a manifest without stages of checkrun's reduction. out has one element more than the launch writes.
+// stageless is a manifest without stages of checkrun's reduction. out has one element more
+// than the launch writes.
 const stageless = `schema: tilescope.kernel/1
 name: reduce
 ptx: reduce.ptx
@@ -33,14 +34,18 @@ args:
   - {name: n, type: u32, value: 1024}
 `
 
-// TestStagelessManifest: a manifest without stages runs; an output that was not written whole is a finding, and so the verdict.
+// TestStagelessManifest: a manifest without stages runs; an output that was not written whole is a finding,
+// and so the verdict.
 func TestStagelessManifest(t *testing.T) {
 	dir := t.TempDir()
 	ptx, err := os.ReadFile(filepath.Join("checkrun", "testdata", "reduce.ptx"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"reduce.ptx": string(ptx), "reduce.yaml": stageless, "whole.yaml": strings.Replace(stageless, "dims: [5]", "dims: [4]", 1)} {
+	for name, text := range map[string]string{
+		"reduce.ptx": string(ptx), "reduce.yaml": stageless,
+		"whole.yaml": strings.Replace(stageless, "dims: [5]", "dims: [4]", 1),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -51,20 +56,22 @@ func TestStagelessManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := run.Report; r.Verdict != report.Diverge || r.Errors() != 1 || r.Findings[0].Kind != string(target.Unwritten) || r.Outputs[1].Written != nil {
+	if r := run.Report; r.Verdict != report.Diverge || r.Errors() != 1 ||
+		r.Findings[0].Kind != string(target.Unwritten) || r.Outputs[1].Written != nil {
 		t.Errorf("%s: %+v %+v", r.Verdict, r.Findings, r.Outputs)
 	}
 	if s.Referenced(t.Context(), req) || !s.Referenced(t.Context(), Request{Target: "stage2"}) {
 		t.Error("what has a reference")
 	}
 	req.Target = filepath.Join(dir, "whole.yaml")
-	if run, err = s.Run(t.Context(), req, nil); err != nil || run.Report.Verdict != report.Agree || run.Report.ExitCode() != 0 {
+	if run, err = s.Run(t.Context(), req, nil); err != nil || run.Report.Verdict != report.Agree ||
+		run.Report.ExitCode() != 0 {
 		t.Errorf("%v %+v", err, run)
 	}
 }
 
-// TestReferenceNone: a stage that the manifest compares with nothing is captured, its verdict off, and its tile has no reference; the
-// others are judged as before.
+// TestReferenceNone: a stage that the manifest compares with nothing is captured, its verdict off, and its
+// tile has no reference; the others are judged as before.
 func TestReferenceNone(t *testing.T) {
 	s := openSession(t)
 	text, err := os.ReadFile(filepath.Join("..", "configs", "kernels", "softmax_row.yaml"))
@@ -98,7 +105,8 @@ func TestReferenceNone(t *testing.T) {
 		t.Errorf("referenced %t, reached %t", v.Referenced(), v.Got.Reached())
 	}
 	for _, other := range whole.Report.Stages {
-		if x := run.Report.Stage(other.Name); other.Name != name && (x.Verdict != other.Verdict || x.Local != other.Local) {
+		if x := run.Report.Stage(other.Name); other.Name != name &&
+			(x.Verdict != other.Verdict || x.Local != other.Local) {
 			t.Errorf("%s: %+v, was %+v", other.Name, x, other)
 		}
 	}

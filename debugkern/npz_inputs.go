@@ -20,9 +20,10 @@ import (
 	"tilescope/probes"
 )
 
-// inputArchive is an --inputs file being read: of each tensor T the array Tx, the numbers before encoding, or T as
-// the kernel takes it, with Ts, the scales of codes; or both, where they agree. A bundle has the contents of memory
-// before the launch, by the names of arguments. What its arrays take is reserved until release is called.
+// inputArchive is an --inputs file being read: of each tensor T the array Tx, the numbers before
+// encoding, or T as the kernel takes it, with Ts, the scales of codes; or both, where they agree. A
+// bundle has the contents of memory before the launch, by the names of arguments. What its arrays take is
+// reserved until release is called.
 type inputArchive struct {
 	bundled  bool
 	ctx      context.Context
@@ -34,7 +35,8 @@ type inputArchive struct {
 	reserved budget.Reservations // for them
 }
 
-// madeBytes is the most that is made of an element of an array, in addition to the element: a float32 and the half that it becomes.
+// madeBytes is the most that is made of an element of an array, in addition to the element: a float32 and the
+// half that it becomes.
 const madeBytes = 4 + 2
 
 // openInputs opens an --inputs file. memory says how large the file and its arrays may be.
@@ -80,8 +82,8 @@ func (f *inputArchive) nameOf(t *input.Tensor, p *probes.Plan) string {
 
 func (f *inputArchive) has(name string) bool { return slices.Contains(f.archive.Names(), name) }
 
-// shapeOfFile is the problem size that the file's arrays have: each dimension from the first tensor that has it. Where no array gives
-// a dimension, the request's shape does.
+// shapeOfFile is the problem size that the file's arrays have: each dimension from the first tensor that has
+// it. Where no array gives a dimension, the request's shape does.
 func (s *Session) shapeOfFile(ctx context.Context, req Request, f *inputArchive) (*probes.Shape, error) {
 	m, _, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
@@ -106,7 +108,8 @@ func (s *Session) shapeOfFile(ctx context.Context, req Request, f *inputArchive)
 			case !known:
 				extents[dim], from[dim] = h.Shape[i], name
 			case n != h.Shape[i]:
-				return nil, report.Usagef("--inputs %s: array %s has shape %v: %s is %d, but %d in array %s", f.path, name, h.Shape, dim, h.Shape[i], n, from[dim])
+				return nil, report.Usagef("--inputs %s: array %s has shape %v: %s is %d, but %d in array %s",
+					f.path, name, h.Shape, dim, h.Shape[i], n, from[dim])
 			}
 		}
 	}
@@ -154,7 +157,8 @@ func (f *inputArchive) read(p *probes.Plan) (*input.Inputs, error) {
 		case f.bundled || f.has(t.Name):
 			err = f.taken(t, p)
 		default:
-			err = report.Usagef("--inputs %s: kernel %s takes %s as %s; give the array %sx", f.path, p.Kernel, t.Name, t.DType, t.Name)
+			err = report.Usagef("--inputs %s: kernel %s takes %s as %s; give the array %sx", f.path, p.Kernel,
+				t.Name, t.DType, t.Name)
 		}
 		if err != nil {
 			return nil, err
@@ -163,7 +167,8 @@ func (f *inputArchive) read(p *probes.Plan) (*input.Inputs, error) {
 	return in, nil
 }
 
-// plain reads a tensor's numbers before encoding, and compares what is made of them with what else the file has of it.
+// plain reads a tensor's numbers before encoding, and compares what is made of them with what else
+// the file has of it.
 func (f *inputArchive) plain(t *input.Tensor, p *probes.Plan) error {
 	a, err := f.array(t.Name+"x", t.Dims, p, npy.F32, npy.F64)
 	if err != nil {
@@ -283,26 +288,33 @@ func (f *inputArchive) scales(t *input.Tensor, p *probes.Plan) ([]float32, error
 	out := a.Float32s()
 	for i, v := range out {
 		if v-v != 0 || v <= 0 {
-			return nil, report.Usagef("--inputs %s: array %s holds %v for head %d: scales are positive and finite", f.path, name, v, i)
+			return nil, report.Usagef(
+				"--inputs %s: array %s holds %v for head %d: scales are positive and finite",
+				f.path, name, v, i)
 		}
 	}
 	return out, nil
 }
 
 // array reads an array of the file whose type and extents are as expected.
-func (f *inputArchive) array(name string, dims []int, p *probes.Plan, types ...npy.DType) (*npy.Array, error) {
+func (f *inputArchive) array(
+	name string, dims []int, p *probes.Plan, types ...npy.DType,
+) (*npy.Array, error) {
 	h, ok, err := f.archive.Header(name)
 	if err != nil {
 		return nil, report.Usagef("--inputs %w", err)
 	}
 	if !ok {
-		return nil, report.Usagef("--inputs %s: no array %q (expected %s; it has %q)", f.path, name, expectedArrays(p), f.archive.Names())
+		return nil, report.Usagef("--inputs %s: no array %q (expected %s; it has %q)", f.path, name,
+			expectedArrays(p), f.archive.Names())
 	}
 	if !slices.Contains(types, h.DType) || len(h.Shape) != len(dims) {
-		return nil, report.Usagef("--inputs %s: array %s is %s; expected %v of rank %d", f.path, name, h, types, len(dims))
+		return nil, report.Usagef("--inputs %s: array %s is %s; expected %v of rank %d", f.path, name, h,
+			types, len(dims))
 	}
 	if !slices.Equal(h.Shape, dims) {
-		return nil, report.Usagef("--inputs %s: array %s has shape %v; expected %v (shape %s)", f.path, name, h.Shape, dims, p.Shape)
+		return nil, report.Usagef("--inputs %s: array %s has shape %v; expected %v (shape %s)", f.path, name,
+			h.Shape, dims, p.Shape)
 	}
 	part, bytes := "array "+name, budget.Mul(budget.Elements(h.Shape), int64(h.DType.Size())+madeBytes)
 	f.sum.Add(part, bytes, "")
@@ -345,8 +357,8 @@ func expectedArrays(p *probes.Plan) string {
 	return strings.Join(plain, " ") + ", or " + strings.Join(given, " ")
 }
 
-// agrees refuses a file that has a tensor twice, before and after it was encoded, where encoding the one does not give the other:
-// there is no telling which of them was meant.
+// agrees refuses a file that has a tensor twice, before and after it was encoded, where encoding the one does
+// not give the other: there is no telling which of them was meant.
 func (f *inputArchive) agrees(t *input.Tensor, p *probes.Plan) error {
 	if f.has(t.Name) {
 		if err := f.agreesEncoded(t, p); err != nil {
@@ -384,7 +396,9 @@ func (f *inputArchive) agreesEncoded(t *input.Tensor, p *probes.Plan) error {
 }
 
 func (f *inputArchive) notTaken(t *input.Tensor, name string) error {
-	return report.Usagef("--inputs %s: arrays %sx and %s are both there, and this kernel does not take %s as it is: keep %sx alone", f.path, t.Name, name, name, t.Name)
+	return report.Usagef(
+		"--inputs %s: arrays %sx and %s are both there, and this kernel does not take %s as it is: keep %sx alone",
+		f.path, t.Name, name, name, t.Name)
 }
 
 // differs is the error of an array that disagrees with X at an element; nil for -1.
@@ -396,7 +410,8 @@ func (f *inputArchive) differs(t *input.Tensor, name string, at int) error {
 	if t.Coded {
 		how = "quantising it"
 	}
-	return report.Usagef("--inputs %s: arrays %sx and %s are both there, and disagree: %s does not give %s (first at element %d): keep one of them",
+	return report.Usagef(
+		"--inputs %s: arrays %sx and %s are both there, and disagree: %s does not give %s (first at element %d): keep one of them",
 		f.path, t.Name, name, how, name, at)
 }
 

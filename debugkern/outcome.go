@@ -9,23 +9,25 @@ import (
 	"tilescope/probes"
 )
 
-// Outcome is what one launch left, without a verdict: captured tiles by place, the output, and what the backend reports. It is
-// what two executions are compared by. Immutable, and safe for concurrent use.
+// Outcome is what one launch left, without a verdict: captured tiles by place, the output, and what the
+// backend reports. It is what two executions are compared by. Immutable, and safe for concurrent use.
 type Outcome struct {
 	state *runState
 	doc   *report.Run
 }
 
-// Capture executes a request as Run does, up to its tiles: nothing is judged. With backend both the GPU's tiles are the outcome's, and
-// the document says how the emulator's differ. Errors are Run's.
+// Capture executes a request as Run does, up to its tiles: nothing is judged. With backend both the GPU's
+// tiles are the outcome's, and the document says how the emulator's differ. Errors are Run's.
 func (s *Session) Capture(ctx context.Context, req Request, progress func(Progress)) (*Outcome, error) {
 	return s.CaptureOn(ctx, req, nil, progress)
 }
 
-// CaptureOn is Capture on the inputs that another launch had, where they are not nil: each tensor by its name, wherever it stands among the
-// arguments, in the numbers before they were encoded. What the other launch does not have is made from the seed, as are all where the
-// request names a file.
-func (s *Session) CaptureOn(ctx context.Context, req Request, other *Outcome, progress func(Progress)) (*Outcome, error) {
+// CaptureOn is Capture on the inputs that another launch had, where they are not nil: each tensor by its
+// name, wherever it stands among the arguments, in the numbers before they were encoded. What the other
+// launch does not have is made from the seed, as are all where the request names a file.
+func (s *Session) CaptureOn(
+	ctx context.Context, req Request, other *Outcome, progress func(Progress),
+) (*Outcome, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
 	e := s.begin(ctx, req, progress)
@@ -75,13 +77,15 @@ func (o *Outcome) Plan() *probes.Plan { return o.state.r.plan }
 // Result is what the backend reports: counts, findings, whether every stage was reached. It is read-only.
 func (o *Outcome) Result() *target.Result { return o.state.result }
 
-// Output is the output argument after the launch, in its own element type; read-only, nil where there is none.
+// Output is the output argument after the launch, in its own element type; read-only, nil
+// where there is none.
 func (o *Outcome) Output() []byte { return o.state.output }
 
 // Blocks lists the blocks that were executed and captured, in launch order.
 func (o *Outcome) Blocks() []probes.Dim3 { return o.state.blocks() }
 
-// Tiles is the first captured tile of a stage in a block, and how many follow: 0 and 1 for a stage taken once a block.
+// Tiles is the first captured tile of a stage in a block, and how many follow: 0 and 1 for a stage
+// taken once a block.
 func (o *Outcome) Tiles(sp *probes.StagePlan, block probes.Dim3) (lo, n int) {
 	return o.state.r.rng.Tiles(o.state.r.plan, sp, block)
 }
@@ -89,11 +93,12 @@ func (o *Outcome) Tiles(sp *probes.StagePlan, block probes.Dim3) (lo, n int) {
 // Tile is one captured tile; not Reached where there is none.
 func (o *Outcome) Tile(p Place) probes.Tile { return o.state.Tile(p.Stage, p.Block, p.KVTile) }
 
-// Unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is within its bound:
-// then so is any output that only another order makes.
+// Unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is
+// within its bound: then so is any output that only another order makes.
 func (o *Outcome) Unordered(ctx context.Context) (bool, error) {
 	st := o.state
-	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) || !AddsFloatsByAtomics(st.build.Module.Func(st.r.plan.Entry)) {
+	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) ||
+		!AddsFloatsByAtomics(st.build.Module.Func(st.r.plan.Entry)) {
 		return false, nil
 	}
 	return o.OutputWithin(ctx)

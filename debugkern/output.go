@@ -15,8 +15,9 @@ import (
 	"tilescope/probes"
 )
 
-// exactOutput is the kernel's whole result in float64, from the inputs before quantising: attention over whole heads where the stages
-// have the operators of the conventions, else the output stage's reference put together over the blocks.
+// exactOutput is the kernel's whole result in float64, from the inputs before quantising: attention over
+// whole heads where the stages have the operators of the conventions, else the output stage's reference put
+// together over the blocks.
 type exactOutput struct {
 	attention *attn.Whole
 	values    []float64  // of the output's elements, row-major; nil with attention
@@ -41,11 +42,14 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 	})
 }
 
-// graphOutput walks over the graph of every block, on all cores. It returns nil where the output stage does not follow
-// from the inputs by operators, and ctx's error if cancelled.
-func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.Inputs) (*exactOutput, error) {
+// graphOutput walks over the graph of every block, on all cores. It returns nil where the output stage does
+// not follow from the inputs by operators, and ctx's error if cancelled.
+func graphOutput(
+	ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.Inputs,
+) (*exactOutput, error) {
 	sp := p.Output()
-	if sp == nil || sp.Op == nil || sp.Capture.Dims == nil { // not computed from anything, or its place in the argument is unknown
+	// not computed from anything, or its place in the argument is unknown
+	if sp == nil || sp.Op == nil || sp.Capture.Dims == nil {
 		return nil, nil
 	}
 	r, err := ref.New(p, in.Original, ref.Options{Chip: chip})
@@ -79,7 +83,9 @@ func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.
 }
 
 // block fills in the valid cells of a block's output stage.
-func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.StagePlan, id probes.Dim3) error {
+func (o *exactOutput) block(
+	ctx context.Context, r *ref.Reference, sp *probes.StagePlan, id probes.Dim3,
+) error {
 	b, err := r.Compute(ctx, id)
 	if err != nil {
 		return err

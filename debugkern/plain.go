@@ -105,8 +105,9 @@ func (e *execution) takePlain() error {
 	return nil
 }
 
-// plain launches the build without probes and compares the output with the instrumented one's bit for bit: an instrumented
-// kernel that computes something else debugs another kernel. nil where there is no such build to launch.
+// plain launches the build without probes and compares the output with the instrumented one's bit for
+// bit: an instrumented kernel that computes something else debugs another kernel. nil where there is no
+// such build to launch.
 func (e *execution) plain() (*plainRun, error) {
 	emulated := e.emulated()
 	if !e.plainRuns() {
@@ -124,7 +125,8 @@ func (e *execution) plain() (*plainRun, error) {
 	}
 	out := &plainRun{resources: k.Resources()}
 	if e.r.plan.Gate.Name != probes.GateNone {
-		return out, nil // nothing is injected into a build without probes: what it would compute means nothing
+		// nothing is injected into a build without probes: what it would compute means nothing
+		return out, nil
 	}
 	l, err := e.r.launch(e.ctx, e.st.inputs, e.st.ref, false)
 	if err != nil {
@@ -184,13 +186,14 @@ func (e *execution) plainRuns() bool {
 func (e *execution) unseen(findings []target.Finding) []target.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f target.Finding) bool {
 		return slices.ContainsFunc(e.st.result.Findings, func(g target.Finding) bool {
-			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message || checked.Symptom(&f, &g)
+			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message ||
+				checked.Symptom(&f, &g)
 		})
 	})
 }
 
-// probeChanged words the difference between what both builds leave in an argument: advice where the compiler may have fused what the
-// source left open, an error otherwise.
+// probeChanged words the difference between what both builds leave in an argument: advice where the compiler
+// may have fused what the source left open, an error otherwise.
 func (e *execution) probeChanged(m *ptx.Module, a probes.Arg, out []byte) target.Finding {
 	n, size, was := 0, a.DType.Size(), e.st.outputs[a.Name]
 	for i := 0; i+size <= min(len(out), len(was)); i += size {
@@ -199,14 +202,17 @@ func (e *execution) probeChanged(m *ptx.Module, a probes.Arg, out []byte) target
 		}
 	}
 	f := target.Finding{
-		Kind: target.ProbeChangedResult, Severity: target.SeverityError, Variable: a.Name, Space: "global", KVTile: -1, Count: n,
-		Message: fmt.Sprintf("%d elements of %s differ between the builds with and without probes", n, a.Name),
+		Kind: target.ProbeChangedResult, Severity: target.SeverityError, Variable: a.Name, Space: "global",
+		KVTile: -1, Count: n,
+		Message: fmt.Sprintf("%d elements of %s differ between the builds with and without probes", n,
+			a.Name),
 	}
 	if entry := m.Func(e.r.plan.Entry); entry != nil {
 		for _, in := range entry.Body {
 			if ptx.Unpinned(in) {
 				f.Severity = target.SeverityAdvice
-				f.Consequence = "the PTX leaves roundings open, and the compiler may fuse them differently in the two builds"
+				f.Consequence =
+					"the PTX leaves roundings open, and the compiler may fuse them differently in the two builds"
 				break
 			}
 		}

@@ -11,16 +11,19 @@ import (
 	"tilescope/probes"
 )
 
-// PlainLaunch is the launch of a request's build without probes: for those who execute it themselves, and compare it with no
-// reference. Nothing of it is built yet. It is not safe for concurrent use.
+// PlainLaunch is the launch of a request's build without probes: for those who execute it themselves, and
+// compare it with no reference. Nothing of it is built yet. It is not safe for concurrent use.
 type PlainLaunch struct {
 	e      *execution
 	inputs *input.Inputs
 }
 
-// PlainLaunch resolves a request and makes its inputs. A kernel that comes as PTX with probes in it has no such build: an error
-// of CodeUsage. Other errors are those of Run before it executes anything; Explain gives them their exit code.
-func (s *Session) PlainLaunch(ctx context.Context, req Request, progress func(Progress)) (*PlainLaunch, error) {
+// PlainLaunch resolves a request and makes its inputs. A kernel that comes as PTX with probes in it has no
+// such build: an error of CodeUsage. Other errors are those of Run before it executes anything; Explain gives
+// them their exit code.
+func (s *Session) PlainLaunch(
+	ctx context.Context, req Request, progress func(Progress),
+) (*PlainLaunch, error) {
 	e := s.begin(ctx, req, progress)
 	in, err := e.inputs()
 	if err != nil {
@@ -46,8 +49,8 @@ func (l *PlainLaunch) Plan() *probes.Plan { return l.e.r.plan }
 // Manifest describes the kernel.
 func (l *PlainLaunch) Manifest() *configs.Manifest { return l.e.r.sel.Manifest }
 
-// Launch makes the launch: arguments from the inputs, and nothing captured. What they take stays reserved as long as somebody
-// has the launch.
+// Launch makes the launch: arguments from the inputs, and nothing captured. What they take stays reserved as
+// long as somebody has the launch.
 func (l *PlainLaunch) Launch(ctx context.Context) (*target.Launch, error) {
 	out, err := l.e.r.launch(ctx, l.inputs, nil, false)
 	if err != nil {
@@ -57,8 +60,8 @@ func (l *PlainLaunch) Launch(ctx context.Context) (*target.Launch, error) {
 	return out, nil
 }
 
-// Build compiles the kernel without probes, or finds its build. A module that disagrees with the manifest is a
-// *report.KernelError of stage load.
+// Build compiles the kernel without probes, or finds its build. A module that disagrees with the manifest is
+// a *report.KernelError of stage load.
 func (l *PlainLaunch) Build(ctx context.Context) (*build.Build, error) {
 	e := l.e
 	e.progressOfBuild()

@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// likeGPU is the emulator by a GPU's name. Its instrumented builds fail to load, once the plain one is being loaded; that one
-// takes longer.
+// likeGPU is the emulator by a GPU's name. Its instrumented builds fail to load, once the plain one is being
+// loaded; that one takes longer.
 type likeGPU struct {
 	target.Backend
 	plan  *probes.Plan

@@ -8,8 +8,9 @@ import (
 	"tilescope/probes"
 )
 
-// Record executes a block of the run again, on the emulator, and returns the record that lineage is read from. The block must
-// be one of the launch's. What was launched is recorded: probes and injected tiles included.
+// Record executes a block of the run again, on the emulator, and returns the record that lineage is
+// read from. The block must be one of the launch's. What was launched is recorded: probes and
+// injected tiles included.
 func (r *Run) Record(ctx context.Context, block probes.Dim3, opt lineage.Options) (*lineage.Trace, error) {
 	st := r.state
 	if st == nil || st.launch == nil {

@@ -42,7 +42,8 @@ func (d *tally) Join(_ *lineage.Op, ps []lineage.Piece[uint32]) (v uint32) {
 	return v
 }
 
-// stored lists, for each argument that the block stores to, the sets of arguments that its elements are made of: "O: 2048 of Q K V".
+// stored lists, for each argument that the block stores to, the sets of arguments that its elements are made
+// of: "O: 2048 of Q K V".
 func stored(t *testing.T, run *debugkern.Run) string {
 	t.Helper()
 	trace, err := run.Record(t.Context(), run.Blocks()[0], lineage.Options{})
@@ -79,7 +80,8 @@ func names(args []target.Arg, v uint32) (out string) {
 	return out
 }
 
-// TestRecordCatalogue: every element of an output is made of the inputs that the kernel is about, and of no other.
+// TestRecordCatalogue: every element of an output is made of the inputs that the kernel is
+// about, and of no other.
 func TestRecordCatalogue(t *testing.T) {
 	for target, want := range map[string]string{
 		"flashcore_vec":        "2048 O of Q K V",

@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// RecordedOutput is what is known of an argument after a launch that somebody else executed: a reference for its bits. Known has 0xff for
-// each byte that was recorded; nil: all were.
+// RecordedOutput is what is known of an argument after a launch that somebody else executed: a reference for
+// its bits. Known has 0xff for each byte that was recorded; nil: all were.
 type RecordedOutput struct {
 	Name        string
 	DType       probes.DType
@@ -18,7 +18,8 @@ type RecordedOutput struct {
 	Data, Known []byte
 }
 
-// Compare counts the recorded elements, and those of them that are others here. The finding is nil where none is.
+// Compare counts the recorded elements, and those of them that are others here. The finding
+// is nil where none is.
 func (o *RecordedOutput) Compare(here []byte) (*report.Recorded, *target.Finding) {
 	r, first := &report.Recorded{}, -1
 	size := o.DType.Size()
@@ -37,9 +38,11 @@ func (o *RecordedOutput) Compare(here []byte) (*report.Recorded, *target.Finding
 		return r, nil
 	}
 	return r, &target.Finding{
-		Kind: target.BackendDifference, Severity: target.SeverityError, Variable: o.Name, Index: probes.Index(first, o.Dims), Space: "global",
+		Kind: target.BackendDifference, Severity: target.SeverityError, Variable: o.Name,
+		Index: probes.Index(first, o.Dims), Space: "global",
 		KVTile: -1, Count: r.Differing,
-		Message: fmt.Sprintf("%d of %d recorded elements of %s differ from what the launch leaves here", r.Differing, r.Elements, o.Name),
+		Message: fmt.Sprintf("%d of %d recorded elements of %s differ from what the launch leaves here",
+			r.Differing, r.Elements, o.Name),
 	}
 }
 

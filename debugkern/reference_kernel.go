@@ -216,8 +216,8 @@ func (e *execution) shapeFrom(from *runState) (*probes.Shape, error) {
 	return &shape, nil
 }
 
-// valuesFrom is the whole numbers that a shape is made of: another kernel's input of the same name and as many
-// elements. A reference has no others; any other execution makes the rest from its seed.
+// valuesFrom is the whole numbers that a shape is made of: another kernel's input of the same name and as
+// many elements. A reference has no others; any other execution makes the rest from its seed.
 func (e *execution) valuesFrom(from *runState) configs.Values {
 	return func(ctx context.Context, p *probes.Plan, in *probes.Input) ([]int64, error) {
 		if of := from.inputs.Find(in.Name); of != nil && of.Ints != nil && of.Elems() == in.Elems() {
@@ -280,7 +280,9 @@ func (e *execution) contentsFrom(from *runState) error {
 	plan.Args = slices.Clone(plan.Args)
 	for i := range plan.Args {
 		a := &plan.Args[i]
-		k := slices.IndexFunc(from.r.plan.Args, func(x probes.Arg) bool { return x.Name == a.Name && x.Pointer })
+		k := slices.IndexFunc(from.r.plan.Args, func(x probes.Arg) bool {
+			return x.Name == a.Name && x.Pointer
+		})
 		if !a.Pointer || a.Role != probes.RoleInOut || k < 0 {
 			continue
 		}

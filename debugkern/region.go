@@ -68,8 +68,8 @@ func (r Region) String() string {
 	return fmt.Sprintf("%s,%s,%s", r[0], r[1], r[2])
 }
 
-// ParseBlocks reads --blocks: X,Y,Z, each a number, A-B or *, the last ones left out or not; "" and "*" are the whole grid.
-// What it refuses is a usage error.
+// ParseBlocks reads --blocks: X,Y,Z, each a number, A-B or *, the last ones left out or not; "" and "*" are
+// the whole grid. What it refuses is a usage error.
 func ParseBlocks(text string) (Region, error) {
 	var r Region
 	if text == "" {
@@ -163,7 +163,8 @@ func stagesOf(p *probes.Plan, list []probes.Stage) (probes.StageSet, error) {
 	}
 	for _, s := range list {
 		if !have.Has(s) {
-			return nil, report.Usagef("--stages %s: kernel %s captures no stage %q (stages are %s)", StagesText(list), p.Kernel, s, stageNames(have))
+			return nil, report.Usagef("--stages %s: kernel %s captures no stage %q (stages are %s)",
+				StagesText(list), p.Kernel, s, stageNames(have))
 		}
 	}
 	return probes.StagesOf(list...).Intersect(judged), nil

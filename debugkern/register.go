@@ -9,7 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// Registers are gathered by the emulator alone. With --backend both its tiles stand for those stages; on a GPU alone they are off.
+// Registers are gathered by the emulator alone. With --backend both its tiles stand for those stages; on a
+// GPU alone they are off.
 
 // ofRegisters reports whether a stage's tiles come from registers.
 func ofRegisters(sp *probes.StagePlan) bool { return sp.Capture.Kind == probes.CaptureRegister }
@@ -21,7 +22,8 @@ func (st *runState) elsewhere(sp *probes.StagePlan) bool {
 
 // withoutRegisters turns the capture of registers off where no emulator executes the kernel too, and says so.
 func (e *execution) withoutRegisters() error {
-	if e.st.emulator != nil || target.Simulated(e.backend) || !slices.ContainsFunc(e.r.plan.Stages, func(sp probes.StagePlan) bool { return ofRegisters(&sp) }) {
+	if e.st.emulator != nil || target.Simulated(e.backend) ||
+		!slices.ContainsFunc(e.r.plan.Stages, func(sp probes.StagePlan) bool { return ofRegisters(&sp) }) {
 		return nil
 	}
 	plan := *e.r.plan
@@ -36,8 +38,11 @@ func (e *execution) withoutRegisters() error {
 	e.r.plan = &plan
 	list := strings.Join(names, ", ")
 	e.st.extra = append(e.st.extra, target.Finding{
-		Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Variable: strings.Join(names, " "), KVTile: -1, Count: 1,
-		Message: fmt.Sprintf("stages captured from registers are off on a GPU, where nothing reads them: %s (--backend both judges the emulator's)", list),
+		Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Variable: strings.Join(names, " "),
+		KVTile: -1, Count: 1,
+		Message: fmt.Sprintf(
+			"stages captured from registers are off on a GPU, where nothing reads them: %s (--backend both judges the emulator's)",
+			list),
 	})
 	return e.r.capture(e.s.limit)
 }

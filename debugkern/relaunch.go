@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// Relaunch launches a run's build without probes again, as it is or changed, on the backend that the run executed on and over
-// the whole grid.
+// Relaunch launches a run's build without probes again, as it is or changed, on the backend that the run
+// executed on and over the whole grid.
 type Relaunch struct {
 	e      *execution
 	module *ptx.Module
@@ -25,8 +25,8 @@ func (r *Run) Backend() (info target.Info, ok bool) {
 	return r.state.backend.Info(), true
 }
 
-// Relaunch makes ready launches of the build without probes. The run must have been made without a gate: nothing is injected.
-// Errors are those of Session.Run.
+// Relaunch makes ready launches of the build without probes. The run must have been made without a gate:
+// nothing is injected. Errors are those of Session.Run.
 func (r *Run) Relaunch(ctx context.Context) (*Relaunch, error) {
 	e, err := r.again(ctx)
 	if err != nil {
@@ -46,8 +46,9 @@ func (r *Run) Relaunch(ctx context.Context) (*Relaunch, error) {
 // Module is the build without probes.
 func (l *Relaunch) Module() *ptx.Module { return l.module }
 
-// Execute loads a module, every rounding written out where the backend's compiler might fuse what a change parts, and launches
-// it. The outcome has an output and no captured tile. The error wraps a *target.Fault where the kernel could not go on.
+// Execute loads a module, every rounding written out where the backend's compiler might fuse what a change
+// parts, and launches it. The outcome has an output and no captured tile. The error wraps a *target.Fault
+// where the kernel could not go on.
 func (l *Relaunch) Execute(ctx context.Context, m *ptx.Module) (*Outcome, error) {
 	load := l.e.backend.Load
 	if pinner, ok := l.e.backend.(target.Pinner); ok {

@@ -26,14 +26,16 @@ type resolved struct {
 	schedule target.Schedule
 	uniform  bool
 	memory   *budget.Budget
-	chip     *fp.Model              // whose arithmetic the reference mirrors
-	cells    map[probes.Stage][]int // stages captured in another order than row-major: the cell of each element
+	chip     *fp.Model // whose arithmetic the reference mirrors
+	// cells: stages captured in another order than row-major: the cell of each element
+	cells map[probes.Stage][]int
 }
 
 // defaultShape is the shape of a request that names none.
 const defaultShape = "validation"
 
-// Unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage error, unless ctx ended.
+// Unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage
+// error, unless ctx ended.
 func Unopened(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -41,9 +43,11 @@ func Unopened(ctx context.Context, err error) error {
 	return &report.Error{Code: report.CodeUsage, Err: err}
 }
 
-// resolve checks a request. Inputs that bring their own shape and elements override the request's; nil: inputs are made from its seed. Where
-// ctx ends first, the error is its.
-func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape, values configs.Values) (*resolved, error) {
+// resolve checks a request. Inputs that bring their own shape and elements override the request's; nil:
+// inputs are made from its seed. Where ctx ends first, the error is its.
+func (s *Session) resolve(
+	ctx context.Context, req Request, shape *probes.Shape, values configs.Values,
+) (*resolved, error) {
 	m, variant, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
 		return nil, Unopened(ctx, err)
@@ -52,7 +56,9 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape,
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
-	if err := r.sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std, Instantiate: req.Instantiate}); err != nil {
+	if err := r.sel.AddCompile(configs.Compile{
+		Include: req.Include, Defines: req.Define, Std: req.Std, Instantiate: req.Instantiate,
+	}); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if len(r.sel.Patches()) > 0 {
@@ -105,8 +111,8 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape,
 	return r, r.affordable()
 }
 
-// CheckCounts refuses limits and numbers that are negative, with an error of CodeUsage. Session.Run does so too; it is for those
-// who execute a request themselves.
+// CheckCounts refuses limits and numbers that are negative, with an error of CodeUsage. Session.Run does so
+// too; it is for those who execute a request themselves.
 func (r Request) CheckCounts() error {
 	switch {
 	case r.Timeout < 0:
@@ -116,7 +122,8 @@ func (r Request) CheckCounts() error {
 	case r.Repeat < 0:
 		return report.Usagef("--repeat %d: expected a whole number from 1 on", r.Repeat)
 	case r.Resident < 0:
-		return report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds", r.Resident)
+		return report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds",
+			r.Resident)
 	}
 	return nil
 }
@@ -132,7 +139,8 @@ func (r *resolved) capture(limit int64) error {
 	}
 	r.layout = probes.NewLayout(r.plan, r.stages, r.rng)
 	if limit > 0 && r.layout.CaptureBytes > uint64(limit) {
-		return report.Usagef("capturing %s blocks × %d %ss takes %s, over capture.max (%s): %s", r.rng.N, r.rng.TileN, r.plan.Work.TileName(),
+		return report.Usagef("capturing %s blocks × %d %ss takes %s, over capture.max (%s): %s", r.rng.N,
+			r.rng.TileN, r.plan.Work.TileName(),
 			bytesText(r.layout.CaptureBytes), bytesText(uint64(limit)), r.fitting(uint64(limit)))
 	}
 	return nil
@@ -140,14 +148,18 @@ func (r *resolved) capture(limit int64) error {
 
 // fitting names a --blocks or --tiles that stays under the limit.
 func (r *resolved) fitting(limit uint64) string {
-	one := probes.NewLayout(r.plan, r.stages, probes.Range{Lo: r.rng.Lo, N: probes.Dim3{1, 1, 1}, TileLo: r.rng.TileLo, TileN: r.rng.TileN})
+	one := probes.NewLayout(r.plan, r.stages, probes.Range{
+		Lo: r.rng.Lo, N: probes.Dim3{1, 1, 1}, TileLo: r.rng.TileLo, TileN: r.rng.TileN,
+	})
 	if n := int(limit / max(one.CaptureBytes, 1)); n >= 1 {
 		n = min(n, r.rng.N[0])
-		return fmt.Sprintf("--blocks %d-%d,%d,%d would fit", r.rng.Lo[0], r.rng.Lo[0]+n-1, r.rng.Lo[1], r.rng.Lo[2])
+		return fmt.Sprintf("--blocks %d-%d,%d,%d would fit", r.rng.Lo[0], r.rng.Lo[0]+n-1,
+			r.rng.Lo[1], r.rng.Lo[2])
 	}
 	tile := one.CaptureBytes / uint64(max(r.rng.TileN, 1))
 	n := max(1, int(limit/max(tile, 1))-1)
-	return fmt.Sprintf("--blocks %d,%d,%d --tiles %d-%d would fit", r.rng.Lo[0], r.rng.Lo[1], r.rng.Lo[2], r.rng.TileLo, r.rng.TileLo+n-1)
+	return fmt.Sprintf("--blocks %d,%d,%d --tiles %d-%d would fit", r.rng.Lo[0], r.rng.Lo[1], r.rng.Lo[2],
+		r.rng.TileLo, r.rng.TileLo+n-1)
 }
 
 func bytesText(n uint64) string {

@@ -17,8 +17,9 @@ func TestSpan(t *testing.T) {
 		lo, n     int
 		wantError string
 	}{
-		{"*", 0, 8, ""}, {"3", 3, 1, ""}, {"2-5", 2, 4, ""}, {"8", 0, 0, "outside 0-7"}, {"5-2", 0, 0, "backwards"}, {"x", 0, 0, "not a number"},
-		{"1-y", 0, 0, "not a number"}, {"-1", 0, 0, "not a number"},
+		{"*", 0, 8, ""}, {"3", 3, 1, ""}, {"2-5", 2, 4, ""}, {"8", 0, 0, "outside 0-7"},
+		{"5-2", 0, 0, "backwards"}, {"x", 0, 0, "not a number"}, {"1-y", 0, 0, "not a number"},
+		{"-1", 0, 0, "not a number"},
 	} {
 		span, err := ParseSpan(c.in)
 		if err == nil {
@@ -39,7 +40,8 @@ func TestSpan(t *testing.T) {
 // TestRegionText: what an option says is read, and written again the same.
 func TestRegionText(t *testing.T) {
 	for text, want := range map[string]Region{
-		"": {}, "1-2,3,0": {{1, 2}, {3, 1}, {0, 1}}, "1,*,0": {{1, 1}, {}, {0, 1}}, "*,*,4-4": {{}, {}, {4, 1}},
+		"": {}, "1-2,3,0": {{1, 2}, {3, 1}, {0, 1}}, "1,*,0": {{1, 1}, {}, {0, 1}},
+		"*,*,4-4": {{}, {}, {4, 1}},
 	} {
 		r, err := ParseBlocks(text)
 		if err != nil || r != want {
@@ -60,7 +62,10 @@ func TestRegionText(t *testing.T) {
 }
 
 func TestScheduleText(t *testing.T) {
-	for in, want := range map[string]string{"": "in-order:0", "random:7": "random:7", "reverse": "reverse:0", "random:3:earliest": "random:3:earliest"} {
+	for in, want := range map[string]string{
+		"": "in-order:0", "random:7": "random:7", "reverse": "reverse:0",
+		"random:3:earliest": "random:3:earliest",
+	} {
 		s, err := ParseSchedule(in)
 		if err != nil || s.String() != want {
 			t.Errorf("%q: %q, %v; want %q", in, s.String(), err, want)
@@ -73,7 +78,8 @@ func TestScheduleText(t *testing.T) {
 	}
 }
 
-// TestCaptureLimit: a capture over the limit is refused before anything runs, with a range that would fit and does.
+// TestCaptureLimit: a capture over the limit is refused before anything runs, with a range that
+// would fit and does.
 func TestCaptureLimit(t *testing.T) {
 	s, err := Open(context.Background(), Options{Config: &configs.Config{CaptureMax: 1 << 20}})
 	if err != nil {
@@ -81,7 +87,8 @@ func TestCaptureLimit(t *testing.T) {
 	}
 	_, err = s.Run(context.Background(), Request{Target: "stage2", Shape: "mission"}, nil)
 	var coded *report.Error
-	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "capture.max") {
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage ||
+		!strings.Contains(err.Error(), "capture.max") {
 		t.Fatalf("error %v", err)
 	}
 	_, advice, ok := strings.Cut(err.Error(), "--blocks ")
@@ -93,7 +100,8 @@ func TestCaptureLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Run(context.Background(), Request{Target: "stage2", Shape: "mission", Blocks: blocks}, nil); err != nil {
+	if _, err := s.Run(context.Background(), Request{Target: "stage2", Shape: "mission", Blocks: blocks},
+		nil); err != nil {
 		t.Errorf("--blocks %s was advised and is refused: %v", blocks, err)
 	}
 }
@@ -105,7 +113,10 @@ func TestPartialCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, err := s.Run(context.Background(), Request{Target: "stage2", Blocks: Region{{1, 2}, {3, 1}, {0, 1}}, Tiles: Span{2, 2}, Stages: []probes.Stage{"S", "U"}}, nil)
+	part, err := s.Run(context.Background(), Request{
+		Target: "stage2", Blocks: Region{{1, 2}, {3, 1}, {0, 1}}, Tiles: Span{2, 2},
+		Stages: []probes.Stage{"S", "U"},
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +134,8 @@ func TestPartialCapture(t *testing.T) {
 	for _, b := range part.Blocks() {
 		for kv := 2; kv <= 3; kv++ {
 			for _, st := range []probes.Stage{"S", "U"} {
-				if got, want := part.state.Tile(st, b, kv), full.state.Tile(st, b, kv); !got.Reached() || string(got.Data) != string(want.Data) {
+				if got, want := part.state.Tile(st, b, kv), full.state.Tile(st, b, kv); !got.Reached() ||
+					string(got.Data) != string(want.Data) {
 					t.Errorf("%s block %s kv %d differs from the full capture", st, b, kv)
 				}
 			}
@@ -131,10 +143,11 @@ func TestPartialCapture(t *testing.T) {
 	}
 }
 
-// TestNextBad walks the bad cells of a planted fault forwards and comes back to the first; backwards it sees them in
-// reverse.
+// TestNextBad walks the bad cells of a planted fault forwards and comes back to the first; backwards it
+// sees them in reverse.
 func TestNextBad(t *testing.T) {
-	run, err := openSession(t).Run(context.Background(), Request{Target: "stage2", Faults: []string{"p-stale-m"}}, nil)
+	run, err := openSession(t).Run(context.Background(),
+		Request{Target: "stage2", Faults: []string{"p-stale-m"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

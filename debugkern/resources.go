@@ -32,8 +32,9 @@ func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
 		return nil, err
 	}
 	return &Subject{
-		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags, Faults: append([]string{}, r.sel.Faults...),
-		Limits: r.plan.Limits, Shape: r.plan.Shape, Referenced: r.plan.Referenced(),
+		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags,
+		Faults: append([]string{}, r.sel.Faults...), Limits: r.plan.Limits, Shape: r.plan.Shape,
+		Referenced: r.plan.Referenced(),
 	}, nil
 }
 
@@ -50,14 +51,17 @@ func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is a
-// *report.Error with CodeFailed, a missing compiler one with CodeUnavailable.
+// BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not
+// build is a *report.Error with CodeFailed, a missing compiler one with CodeUnavailable.
 func (s *Session) BuildInfo(ctx context.Context, req Request) (*report.Build, error) {
 	r, err := s.resolve(ctx, req, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	doc := &report.Build{Entry: r.plan.Entry, Defines: build.Defines(r.sel, false), Patches: r.sel.Planted(), Options: []string{}}
+	doc := &report.Build{
+		Entry: r.plan.Entry, Defines: build.Defines(r.sel, false), Patches: r.sel.Planted(),
+		Options: []string{},
+	}
 	for _, instrumented := range []bool{false, r.instrumented()} {
 		b, err := s.builder.Kernel(ctx, r.sel, buildOptions(req, instrumented))
 		if err != nil {
@@ -86,7 +90,9 @@ func failedBuild(err error) error {
 // included: by ptxas or, where there is none, as the driver loaded it for the device's own architecture.
 // reason is why it cannot be known here; then there is no document and no error. A kernel that ptxas refuses
 // is a *report.Error with CodeFailed.
-func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *report.Resources, reason string, err error) {
+func (s *Session) Resources(
+	ctx context.Context, req Request, arch string,
+) (doc *report.Resources, reason string, err error) {
 	r, err := s.resolve(ctx, req, nil, nil)
 	if err != nil {
 		return nil, "", err
@@ -128,7 +134,9 @@ var errNoTools = errors.New("no toolchain with ptxas found (tilescope doctor say
 
 // loadedResources asks the driver, which has them for its own device. The error is the reason why it cannot
 // be asked.
-func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *build.Build, arch string, none error) (*report.Resources, error) {
+func (s *Session) loadedResources(
+	ctx context.Context, req Request, r *resolved, b *build.Build, arch string, none error,
+) (*report.Resources, error) {
 	be, err := s.gpu(ctx, req)
 	if err != nil {
 		return nil, none
@@ -200,7 +208,8 @@ func clocks(d cuda.Device) *report.Clocks {
 		return n
 	}
 	return &report.Clocks{
-		SM: known(t.SMClock), MaxSM: known(t.MaxSMClock), Memory: known(t.MemClock), Power: known(t.Power), Temperature: known(t.Temperature),
-		Throttle: append([]string{}, slices.Clone(t.Throttle)...), Slowed: t.Slowed,
+		SM: known(t.SMClock), MaxSM: known(t.MaxSMClock), Memory: known(t.MemClock), Power: known(t.Power),
+		Temperature: known(t.Temperature), Throttle: append([]string{}, slices.Clone(t.Throttle)...),
+		Slowed: t.Slowed,
 	}
 }

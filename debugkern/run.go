@@ -68,8 +68,9 @@ func (st *runState) blocks() []probes.Dim3 {
 	return all
 }
 
-// Run builds, executes and compares. It returns a *report.Error where the request is refused (nothing was run), where a
-// backend or compiler is missing, or where the kernel did not build, load or run; then its Report is the document.
+// Run builds, executes and compares. It returns a *report.Error where the request is refused (nothing was
+// run), where a backend or compiler is missing, or where the kernel did not build, load or run; then its
+// Report is the document.
 func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
@@ -109,8 +110,8 @@ func (s *Session) begin(ctx context.Context, req Request, progress func(Progress
 	return &execution{s: s, ctx: ctx, req: req, progress: oneAtATime(progress), st: &runState{session: s}}
 }
 
-// again is another execution of what the run executed: its problem, inputs, reference and build are settled, its launch
-// is not. What is captured may be changed without the run.
+// again is another execution of what the run executed: its problem, inputs, reference and build are settled,
+// its launch is not. What is captured may be changed without the run.
 func (r *Run) again(ctx context.Context) (*execution, error) {
 	if r.state == nil {
 		e := (*Session)(nil).begin(ctx, r.Request, nil)
@@ -142,8 +143,10 @@ type execution struct {
 	plainTask plainTask
 	covered   map[string]check.Bytes // what of each argument the launch wrote; nil where nobody watched
 	from      *runState              // whose inputs it has
-	exact     bool                   // as that kernel gets them: it is a reference; else as they were before encoding
-	trial     bool                   // judged without what no trial uses: fingerprints, the writer of the first bad cell
+	// exact: as that kernel gets them: it is a reference; else as they were before encoding
+	exact bool
+	// trial: judged without what no trial uses: fingerprints, the writer of the first bad cell
+	trial bool
 }
 
 // open resolves the request: inputs, backends, reference.
@@ -208,7 +211,9 @@ func (e *execution) build() error {
 
 // progressOfBuild reports that the kernel is being built: its symbols and planted faults.
 func (e *execution) progressOfBuild() {
-	e.progress(Progress{Phase: "build", Detail: strings.Join(append(e.r.sel.Defines(), e.r.sel.Planted()...), " ")})
+	e.progress(Progress{
+		Phase: "build", Detail: strings.Join(append(e.r.sel.Defines(), e.r.sel.Planted()...), " "),
+	})
 }
 
 // repeated reports how many of the launches have ended, on backends that launch more than once.
@@ -262,7 +267,8 @@ func (e *execution) launch() error {
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
 	if !target.Simulated(e.backend) && e.r.plan.Gate.Name == probes.GateNone {
-		e.plainTask.ready.Go(func() { _, _ = e.exactOutput() }) // nothing else needs the processor meanwhile; the next caller gets the error
+		// nothing else needs the processor meanwhile; the next caller gets the error
+		e.plainTask.ready.Go(func() { _, _ = e.exactOutput() })
 	}
 	l := *e.st.launch
 	l.OnLaunch = e.repeated(e.backend.Info().Device)
@@ -273,10 +279,12 @@ func (e *execution) launch() error {
 	if o.Set&check.Coverage != 0 {
 		e.covered = c.Covered().Written
 	}
-	e.st.launch.Ordered = e.st.result.Ordered // who executes some of its blocks again needs what the others do
+	// who executes some of its blocks again needs what the others do
+	e.st.launch.Ordered = e.st.result.Ordered
 	e.cost.RunMS = report.Number(time.Since(start).Seconds() * 1e3)
 	e.cost.Launches = 1
-	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions, e.st.result.Counts.MMAOutputs
+	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions,
+		e.st.result.Counts.MMAOutputs
 	if !target.Simulated(e.backend) {
 		e.cost.Launches = max(1, e.req.Repeat)
 	}
@@ -316,9 +324,9 @@ func (e *execution) checks(be target.Backend) check.Options {
 // outputArg is the argument that the result is written to.
 func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 
-// Explain gives an error of a build, a load or a launch its exit code: it returns a *report.Error, in which there is a
-// *report.KernelError where the kernel failed or the time limit of ctx passed. An error that has a code, and a cancellation,
-// stay as they are.
+// Explain gives an error of a build, a load or a launch its exit code: it returns a *report.Error, in which
+// there is a *report.KernelError where the kernel failed or the time limit of ctx passed. An error that has a
+// code, and a cancellation, stay as they are.
 func Explain(ctx context.Context, err error) error {
 	err = overMemory(err)
 	var coded *report.Error
@@ -362,8 +370,9 @@ func (e *execution) failure(re *report.KernelError) *report.Run {
 // header returns a report with what is determined without the results.
 func (e *execution) header() *report.Run {
 	rep := &report.Run{
-		Schema: report.RunSchema, Target: e.req.Target, Seed: e.req.Seed, Inject: "reference", Gate: e.req.Gate.String(), Faults: []string{},
-		Flags: map[string]int{}, Guilty: []report.Guilty{}, Stages: []report.Stage{}, Findings: []report.Finding{}, Cost: e.cost,
+		Schema: report.RunSchema, Target: e.req.Target, Seed: e.req.Seed, Inject: "reference",
+		Gate: e.req.Gate.String(), Faults: []string{}, Flags: map[string]int{}, Guilty: []report.Guilty{},
+		Stages: []report.Stage{}, Findings: []report.Finding{}, Cost: e.cost,
 	}
 	if e.req.Inject != "" {
 		rep.Inject = e.req.Inject
@@ -392,8 +401,8 @@ func (e *execution) header() *report.Run {
 // digestChunk is how many bytes of O are digested between two looks at the context: some milliseconds.
 const digestChunk = 1 << 20
 
-// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O, then the other outputs that
-// stages are cut out of. The error is ctx's.
+// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O,
+// then the other outputs that stages are cut out of. The error is ctx's.
 func (st *runState) digest(ctx context.Context) (string, error) {
 	if st.r.plan.Stageless() {
 		return st.memoryDigest(ctx)

@@ -30,7 +30,8 @@ var (
 	AllSanitizerTools = []string{"memcheck", "racecheck", "initcheck", "synccheck"}
 )
 
-// Second is what one of compute-sanitizer's tools said of a launch, with the findings that are about the same.
+// Second is what one of compute-sanitizer's tools said of a launch, with the findings that
+// are about the same.
 type Second struct {
 	Folded
 	Version    string      `json:"version"`
@@ -40,9 +41,11 @@ type Second struct {
 	Seconds    float64     `json:"seconds"`
 }
 
-// SecondOpinion folds what a tool said, or why it did not run, with the findings of the same launch. An error that is no reason of the tool's
-// (ctx ended, a bug) is returned.
-func SecondOpinion(ctx context.Context, findings []report.Finding, tool string, run func() (*Sanitized, error)) (Second, error) {
+// SecondOpinion folds what a tool said, or why it did not run, with the findings of the same launch. An error
+// that is no reason of the tool's (ctx ended, a bug) is returned.
+func SecondOpinion(
+	ctx context.Context, findings []report.Finding, tool string, run func() (*Sanitized, error),
+) (Second, error) {
 	start := time.Now()
 	out, err := run()
 	none := Folded{Tool: tool, Confirmed: []Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
@@ -50,13 +53,19 @@ func SecondOpinion(ctx context.Context, findings []report.Finding, tool string, 
 	switch {
 	case err == nil:
 		f := Fold(findings, out)
-		s := Second{Folded: *f, Version: out.Version, Complaints: out.Complaints, Says: f.Summary(), Seconds: time.Since(start).Seconds()}
+		s := Second{
+			Folded: *f, Version: out.Version, Complaints: out.Complaints, Says: f.Summary(),
+			Seconds: time.Since(start).Seconds(),
+		}
 		if s.Complaints == nil {
 			s.Complaints = []Complaint{}
 		}
 		return s, nil
 	case ctx.Err() == nil && errors.As(err, &coded) && coded.Code != report.CodeInternal:
-		return Second{Folded: none, Complaints: []Complaint{}, NotRun: err.Error(), Says: tool + ": not run: " + err.Error()}, nil
+		return Second{
+			Folded: none, Complaints: []Complaint{}, NotRun: err.Error(),
+			Says: tool + ": not run: " + err.Error(),
+		}, nil
 	}
 	return Second{}, err
 }
@@ -77,24 +86,28 @@ func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized
 	return s.SanitizeLaunch(ctx, tool, r.Request.Device, b.Module, st.r.plan.Entry, l)
 }
 
-// SanitizeLaunch runs one of compute-sanitizer's tools on a launch of a module's entry on a GPU. Errors are Sanitize's; a tool
-// that Sanitize cannot run is one of CodeUsage.
+// SanitizeLaunch runs one of compute-sanitizer's tools on a launch of a module's entry on a GPU. Errors are
+// Sanitize's; a tool that Sanitize cannot run is one of CodeUsage.
 func (s *Session) SanitizeLaunch(
 	ctx context.Context, tool string, device int, m *ptx.Module, entry string, l *target.Launch,
 ) (*Sanitized, error) {
 	if !slices.Contains(AllSanitizerTools, tool) {
-		return nil, report.Usagef("sanitizer tool %q: expected %s", tool, strings.Join(AllSanitizerTools, ", "))
+		return nil, report.Usagef("sanitizer tool %q: expected %s", tool,
+			strings.Join(AllSanitizerTools, ", "))
 	}
 	if len(s.launcher) == 0 {
 		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
 	}
-	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{Tools: s.builder.Tools(), Command: s.launcher, Device: device}, tool, m, entry, l)
+	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{
+		Tools: s.builder.Tools(), Command: s.launcher, Device: device,
+	}, tool, m, entry, l)
 	switch {
 	case err == nil:
 		return out, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, cuda.ErrNoSanitizer), errors.Is(err, cuda.ErrNoDriver), errors.Is(err, cuda.ErrNoDevice):
+	case errors.Is(err, cuda.ErrNoSanitizer), errors.Is(err, cuda.ErrNoDriver),
+		errors.Is(err, cuda.ErrNoDevice):
 		return nil, report.Unavailablef("%w", err)
 	}
 	return nil, &report.Error{Code: report.CodeFailed, Err: err}
@@ -125,13 +138,14 @@ func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*build.Build, *tar
 type Folded struct {
 	Tool      string         `json:"tool"`
 	Confirmed []Confirmation `json:"confirmed"`
-	// OnlyOurs are findings that the tool could have made and did not; what it does not look for (races in global memory,
-	// barriers) is neither here nor there.
+	// OnlyOurs are findings that the tool could have made and did not; what it does not look for (races in
+	// global memory, barriers) is neither here nor there.
 	OnlyOurs   []int `json:"only_ours"`
 	OnlyTheirs []int `json:"only_theirs"`
 }
 
-// Confirmation is a finding and a complaint about the same code, or about the same argument where either has no line.
+// Confirmation is a finding and a complaint about the same code, or about the same argument where
+// either has no line.
 type Confirmation struct {
 	Finding   int `json:"finding"`
 	Complaint int `json:"complaint"`
@@ -174,7 +188,8 @@ func watchedBy(f *report.Finding, tool string) bool {
 	case "memcheck":
 		return f.Kind == string(target.OutOfBounds) || f.Kind == string(target.Misaligned)
 	case "racecheck":
-		return (f.Kind == string(target.Race) || f.Kind == string(target.CpAsync)) && (f.Space == "shared" || f.Space == "")
+		return (f.Kind == string(target.Race) || f.Kind == string(target.CpAsync)) &&
+			(f.Space == "shared" || f.Space == "")
 	case "initcheck":
 		return f.Kind == string(target.Uninitialised) && f.Space == "global"
 	case "synccheck":
@@ -200,7 +215,9 @@ func about(f *report.Finding, c *Complaint) bool {
 		return false
 	}
 	if f.Source != nil && c.At.Line > 0 {
-		return at(f.Source, c.At) || slices.ContainsFunc(c.Frames, func(p cuda.SanitizerPlace) bool { return at(f.Source, p) })
+		return at(f.Source, c.At) || slices.ContainsFunc(c.Frames, func(p cuda.SanitizerPlace) bool {
+			return at(f.Source, p)
+		})
 	}
 	return c.Argument != "" && f.Variable == c.Argument
 }
@@ -213,5 +230,6 @@ func slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }
 
 // Summary puts a folding on one line.
 func (f *Folded) Summary() string {
-	return fmt.Sprintf("%s: %d confirmed, %d only ours, %d only theirs", f.Tool, len(f.Confirmed), len(f.OnlyOurs), len(f.OnlyTheirs))
+	return fmt.Sprintf("%s: %d confirmed, %d only ours, %d only theirs", f.Tool, len(f.Confirmed),
+		len(f.OnlyOurs), len(f.OnlyTheirs))
 }

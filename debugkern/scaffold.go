@@ -12,11 +12,12 @@ import (
 	"tilescope/debugkern/scaffold"
 )
 
-// Scaffold reads a kernel and writes a manifest of it (see scaffold.Write). Nothing is written to a file. It returns a
-// *report.Error as Run does.
+// Scaffold reads a kernel and writes a manifest of it (see scaffold.Write). Nothing is written to a file. It
+// returns a *report.Error as Run does.
 func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.Init, error) {
 	b, err := s.builder.File(ctx, build.File{
-		Path: req.File, Include: req.Include, Define: append(slices.Clone(req.Define), req.Set...), Std: req.Std, Arch: req.Arch,
+		Path: req.File, Include: req.Include, Define: append(slices.Clone(req.Define), req.Set...),
+		Std: req.Std, Arch: req.Arch,
 		Instantiate: req.Instantiate,
 	})
 	if err != nil {

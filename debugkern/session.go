@@ -1,9 +1,10 @@
-// Package debugkern is the debugger: a Session opens a kernel, runs it, compares every stage with the reference, and says
-// which went wrong. Terminal and command line, and the packages of their commands, execute kernels through it.
+// Package debugkern is the debugger: a Session opens a kernel, runs it, compares every stage with the
+// reference, and says which went wrong. Terminal and command line, and the packages of their commands,
+// execute kernels through it.
 //
-// The one idea: a Run is a value. It holds the captured tiles, the references and the verdicts of one execution, is
-// immutable once returned, and answers every later question (a tile's error, a cell's writer) by looking or by executing
-// one block again; nothing has to be kept alive for it.
+// The one idea: a Run is a value. It holds the captured tiles, the references and the verdicts of one
+// execution, is immutable once returned, and answers every later question (a tile's error, a cell's writer)
+// by looking or by executing one block again; nothing has to be kept alive for it.
 //
 // It must not know screens, arguments or exit codes of its own beyond Report.ExitCode.
 package debugkern
@@ -35,21 +36,24 @@ type Options struct {
 	Config *configs.Config
 	// Worker starts a process that serves a GPU (cuda.WorkerMain); nil: only the emulator.
 	Worker []string
-	// Compiler starts a process that serves compilations (cuda.CompilerMain); nil: compilers are loaded into this one.
+	// Compiler starts a process that serves compilations (cuda.CompilerMain); nil: compilers are
+	// loaded into this one.
 	Compiler []string
-	// Launcher starts a process that performs one launch from a file, its last argument (cuda.LaunchMain), to be watched by a
-	// tool; nil: no tool is run.
+	// Launcher starts a process that performs one launch from a file, its last argument (cuda.LaunchMain), to
+	// be watched by a tool; nil: no tool is run.
 	Launcher []string
 	// Files is how files are written; nil is the real file system.
 	Files *file.System
-	// Memory is what every allocation by a size from input asks first; nil: one of the configuration's memory.max.
+	// Memory is what every allocation by a size from input asks first; nil: one of the
+	// configuration's memory.max.
 	Memory *budget.Budget
-	// Trust decides which toolchains may be loaded and executed; nil: none of the working directory, and none that others than
-	// the user and root can change.
+	// Trust decides which toolchains may be loaded and executed; nil: none of the working directory, and none
+	// that others than the user and root can change.
 	Trust *trust.Policy
 }
 
-// Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe for concurrent use.
+// Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe
+// for concurrent use.
 type Session struct {
 	catalogue *configs.Catalogue
 	config    *configs.Config
@@ -81,8 +85,8 @@ type Session struct {
 // maxLoaded is how many loaded kernels are cached, about a megabyte each.
 const maxLoaded = 160
 
-// Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made when a run
-// needs them.
+// Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made
+// when a run needs them.
 func Open(_ context.Context, o Options) (*Session, error) {
 	cat, err := configs.Kernels()
 	if err != nil {
@@ -90,7 +94,9 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
-		loaded: memo.LRU[loadKey, target.Kernel]{Limit: maxLoaded}, answers: memo.LRU[string, *answer]{Limit: maxAnswers}, chip: chip.SM90(), gpus: map[int]target.Backend{},
+		loaded:  memo.LRU[loadKey, target.Kernel]{Limit: maxLoaded},
+		answers: memo.LRU[string, *answer]{Limit: maxAnswers}, chip: chip.SM90(),
+		gpus: map[int]target.Backend{},
 	}
 	tools := cuda.Config{Compiler: o.Compiler, Trust: o.Trust}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -100,7 +106,8 @@ func Open(_ context.Context, o Options) (*Session, error) {
 			s.mem = budget.New(memoryLimit(o.Config))
 		}
 		s.cache = openCache(o)
-		tools.Path, tools.Project, tools.Cache, tools.Memory = o.Config.Toolchain, o.Config.ToolchainOfProject, s.cache, s.mem.Limit()
+		tools.Path, tools.Project, tools.Cache, tools.Memory = o.Config.Toolchain,
+			o.Config.ToolchainOfProject, s.cache, s.mem.Limit()
 	}
 	s.builder = build.New(tools)
 	return s, nil
@@ -169,8 +176,9 @@ func (s *Session) Check(ctx context.Context, req Request) error {
 	return err
 }
 
-// Referenced reports whether a stage of the request's target is compared with a reference. Without one, its verdict is by
-// findings, and it should run under the checkers. A target that cannot be opened is left to Run to refuse.
+// Referenced reports whether a stage of the request's target is compared with a reference. Without one,
+// its verdict is by findings, and it should run under the checkers. A target that cannot be opened is
+// left to Run to refuse.
 func (s *Session) Referenced(ctx context.Context, req Request) bool {
 	r, err := s.resolve(ctx, req, nil, nil)
 	return err != nil || r.plan.Referenced()
@@ -179,8 +187,8 @@ func (s *Session) Referenced(ctx context.Context, req Request) bool {
 // EveryChecker is the set of all checkers that a run's findings come from.
 const EveryChecker = check.All
 
-// Request is what to run: the options of the command line, parsed but not yet checked against a manifest. What only a manifest can
-// read is text: a shape, the values of flags.
+// Request is what to run: the options of the command line, parsed but not yet checked against a manifest.
+// What only a manifest can read is text: a shape, the values of flags.
 type Request struct {
 	Target  string // a catalogue name or the path of a manifest
 	Shape   string // a name or "B,H,S,D"; "" is validation
@@ -203,20 +211,23 @@ type Request struct {
 	Budget      uint64 // warp instructions a block may execute on the emulator; 0: its default
 	Repeat      int
 	Schedule    string // POLICY:SEED
-	// Resident is how many blocks the emulator keeps resident at once, 0: as many as the chip holds. Cooperative: blocks may
-	// rely on being resident together.
+	// Resident is how many blocks the emulator keeps resident at once, 0: as many as the chip holds.
+	// Cooperative: blocks may rely on being resident together.
 	Resident    int
 	Cooperative bool
 	// Blocks, Tiles and Stages are what is captured: everything where they are zero.
 	Blocks Region
 	Tiles  Span
 	Stages []probes.Stage
-	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's next to the
-	// GPU); their findings are the run's. A GPU cannot be observed.
+	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the
+	// emulator's next to the GPU); their findings are the run's. A GPU cannot be observed.
 	Check check.Set
-	// Launch are the words of the command line that say how a FILE is launched, of a target that checkrun.Adopt made; nil for others.
+	// Launch are the words of the command line that say how a FILE is launched, of a target that
+	// checkrun.Adopt made; nil for others.
 	Launch []string
-	Plain  bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
+	// Plain: the build without probes runs on the emulator too, its O compared bit for bit (on a
+	// GPU it always does)
+	Plain bool
 }
 
 // Progress is reported as a run goes on, from one goroutine. Done of Total units of Phase are finished; Total

@@ -14,8 +14,9 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// TestSilence holds every clean variant under every checker on every small shape and gate: agree, and no finding of severity
-// error. Seed 0, or as many as TILESCOPE_SILENCE_SEEDS says; then also a twentieth as many on validation, and mission once.
+// TestSilence holds every clean variant under every checker on every small shape and gate: agree, and no
+// finding of severity error. Seed 0, or as many as TILESCOPE_SILENCE_SEEDS says; then also a twentieth as
+// many on validation, and mission once.
 func TestSilence(t *testing.T) {
 	seeds, asked := 1, os.Getenv("TILESCOPE_SILENCE_SEEDS")
 	if asked != "" {
@@ -45,7 +46,10 @@ func TestSilence(t *testing.T) {
 					}
 					for _, gate := range m.Gates {
 						for seed := range n {
-							reqs = append(reqs, Request{Target: v.Name, Shape: shape.Name, Gate: gate.Name, Seed: uint64(seed), Backend: "emu", Check: check.All})
+							reqs = append(reqs, Request{
+								Target: v.Name, Shape: shape.Name, Gate: gate.Name, Seed: uint64(seed),
+								Backend: "emu", Check: check.All,
+							})
 						}
 					}
 				}

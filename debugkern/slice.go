@@ -19,10 +19,13 @@ type Operation struct {
 	Cells int          // of those that were followed, how many depend on it
 }
 
-// Slice lists the instructions that make cells of a stage, in a block and iteration, out of what the manifest says they are computed from:
-// values, addresses and control alike, ending where a tile of an operand was captured. What is nearest to the cells comes first. One block is
-// executed on the emulator. Errors are those of Lineage.
-func (r *Run) Slice(ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int) ([]Operation, error) {
+// Slice lists the instructions that make cells of a stage, in a block and iteration, out of what the
+// manifest says they are computed from: values, addresses and control alike, ending where a tile of an
+// operand was captured. What is nearest to the cells comes first. One block is executed on the emulator.
+// Errors are those of Lineage.
+func (r *Run) Slice(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
+) ([]Operation, error) {
 	if r.state == nil || r.state.launch == nil {
 		return nil, errNoState
 	}
@@ -30,7 +33,9 @@ func (r *Run) Slice(ctx context.Context, stage probes.Stage, block probes.Dim3, 
 	if sp == nil {
 		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, stage)
 	}
-	x := &ancestry{st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}}}
+	x := &ancestry{
+		st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}},
+	}
 	var err error
 	if x.kernel, err = x.st.stepper(ctx); err != nil {
 		return nil, err
@@ -57,7 +62,9 @@ func (r *Run) Slice(ctx context.Context, stage probes.Stage, block probes.Dim3, 
 		}
 		g, err := trace.Walk(ctx, at, lineage.Query{
 			Address: true, Control: true, Nodes: sliceNodes,
-			CutValue: func(v lineage.Ref) (int, bool) { return 0, cut[lineage.Value{Step: v.Step, Lane: v.Lane}] },
+			CutValue: func(v lineage.Ref) (int, bool) {
+				return 0, cut[lineage.Value{Step: v.Step, Lane: v.Lane}]
+			},
 		})
 		if err != nil {
 			return nil, err
@@ -90,14 +97,15 @@ func (r *Run) Slice(ctx context.Context, stage probes.Stage, block probes.Dim3, 
 // sliceNodes is the most values that the walk from one cell visits.
 const sliceNodes = 1 << 18
 
-// operands lists the values that were captured as tiles of what a stage is computed from, in the iteration and the one before it, under every
-// name by which an instruction may take them.
+// operands lists the values that were captured as tiles of what a stage is computed from, in the iteration
+// and the one before it, under every name by which an instruction may take them.
 func (x *ancestry) operands(trace *lineage.Trace, kv int) map[lineage.Value]bool {
 	out := map[lineage.Value]bool{}
 	p := x.st.r.plan
 	for _, name := range x.stage.From {
 		sp := p.Stage(name)
-		if sp == nil || name == x.stage.Stage && !sp.PerTile || sp.Capture.Kind == probes.CaptureOutput || sp.Capture.Kind == probes.CaptureNone {
+		if sp == nil || name == x.stage.Stage && !sp.PerTile || sp.Capture.Kind == probes.CaptureOutput ||
+			sp.Capture.Kind == probes.CaptureNone {
 			continue
 		}
 		tiles := []int{0}
@@ -111,7 +119,8 @@ func (x *ancestry) operands(trace *lineage.Trace, kv int) map[lineage.Value]bool
 			for r := range sp.Rows {
 				for c := range sp.Cols {
 					y := *x
-					y.stage, y.cell.Stage, y.cell.KVTile, y.cell.Row, y.cell.Col, y.arg = sp, name, t, r, c, ""
+					y.stage, y.cell.Stage, y.cell.KVTile, y.cell.Row, y.cell.Col, y.arg = sp,
+						name, t, r, c, ""
 					if t < 0 {
 						continue
 					}

@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/debugtest"
 )
 
-// TestSlice: the slice of a cell has what made it out of its operands, nearest first, and nothing of what made the operands.
+// TestSlice: the slice of a cell has what made it out of its operands, nearest first, and nothing of
+// what made the operands.
 func TestSlice(t *testing.T) {
 	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small", Backend: "emu"})
 	ops, err := run.Slice(t.Context(), "P", run.Blocks()[0], 0, [][2]int{{3, 5}})
@@ -19,7 +20,8 @@ func TestSlice(t *testing.T) {
 	for _, o := range ops {
 		count[run.Entry().Body[o.At].Op]++
 	}
-	if count["ex2"] == 0 || count["wmma"] > 0 || !slices.IsSortedFunc(ops, func(a, b debugkern.Operation) int { return a.Depth - b.Depth }) {
+	if count["ex2"] == 0 || count["wmma"] > 0 ||
+		!slices.IsSortedFunc(ops, func(a, b debugkern.Operation) int { return a.Depth - b.Depth }) {
 		t.Errorf("%v", count)
 	}
 	if ops, err = run.Slice(t.Context(), "S", run.Blocks()[0], 0, [][2]int{{3, 5}}); err != nil {

@@ -10,8 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// Walk opens a block for stepping, at its start. It executes on the emulator, whatever the run was on: what the run itself
-// launched, probes and injected tiles included. The block must be one of the launch's.
+// Walk opens a block for stepping, at its start. It executes on the emulator, whatever the run was on: what
+// the run itself launched, probes and injected tiles included. The block must be one of the launch's.
 func (r *Run) Walk(ctx context.Context, block probes.Dim3) (walk.Walk, error) {
 	st := r.state
 	if st == nil || st.launch == nil {

@@ -31,8 +31,11 @@ type Timing struct {
 
 // Time launches the plain builds of the requests on the GPU of the first, interleaved. reason is why nothing
 // was timed: there is no GPU, or the emulator was asked for; then there is no timing and no error. With
-// --backend cuda a missing GPU is a *report.Error with CodeUnavailable; a kernel that faults one with CodeFailed.
-func (s *Session) Time(ctx context.Context, reqs []Request, o TimeOptions) (t *Timing, reason string, err error) {
+// --backend cuda a missing GPU is a *report.Error with CodeUnavailable; a kernel that faults
+// one with CodeFailed.
+func (s *Session) Time(
+	ctx context.Context, reqs []Request, o TimeOptions,
+) (t *Timing, reason string, err error) {
 	if len(reqs) == 0 {
 		return nil, "", errors.New("nothing to time")
 	}

@@ -16,21 +16,22 @@ import (
 	"tilescope/probes"
 )
 
-// Trial is a run's launch with something changed virtually: nothing is compiled again, and it always executes on the
-// emulator. It is what a what-if, a schedule, a mutant and a counterfactual have in common.
+// Trial is a run's launch with something changed virtually: nothing is compiled again, and it always executes
+// on the emulator. It is what a what-if, a schedule, a mutant and a counterfactual have in common.
 type Trial struct {
-	Plain    bool          // the build without probes: of the stages only O is judged, from the true inputs
-	Edits    []ptx.Edit    // applied to the module before it is loaded
-	Schedule string        // POLICY:SEED; "" as the run's
-	Blocks   []probes.Dim3 // executed and judged; nil: those that the run captured. Output is nil unless all are executed
-	// Substitute puts the exact reference's tile in place of the kernel's as soon as the block has captured it, for each of
-	// these stages and every kv tile, and lets the block go on from there: which later stages become right? Only stages that
-	// are Substitutable. The tile that the kernel left is what is captured and judged; what later stages
-	// are computed from is the reference's.
+	Plain    bool       // the build without probes: of the stages only O is judged, from the true inputs
+	Edits    []ptx.Edit // applied to the module before it is loaded
+	Schedule string     // POLICY:SEED; "" as the run's
+	// Blocks: executed and judged; nil: those that the run captured. Output is nil unless all are executed
+	Blocks []probes.Dim3
+	// Substitute puts the exact reference's tile in place of the kernel's as soon as the block has captured
+	// it, for each of these stages and every kv tile, and lets the block go on from there: which later stages
+	// become right? Only stages that are Substitutable. The tile that the kernel left is what is captured and
+	// judged; what later stages are computed from is the reference's.
 	Substitute []probes.Stage
 	Check      check.Set
-	// Ignore lists synchronisation instructions (indices of the entry's body after Edits) that the checkers take to order
-	// nothing, while execution keeps them: what each is needed for becomes a finding.
+	// Ignore lists synchronisation instructions (indices of the entry's body after Edits) that the checkers
+	// take to order nothing, while execution keeps them: what each is needed for becomes a finding.
 	Ignore []int
 	// Stages are captured and judged; nil: those of the run.
 	Stages probes.StageSet
@@ -38,9 +39,9 @@ type Trial struct {
 	Budget uint64
 }
 
-// Try executes a trial and judges it: a Run like any other, whose findings are the checkers' too. It has no fingerprints,
-// and its first bad cells do not say who wrote them (Writer does). The run must not have failed. Errors are those of
-// Session.Run. Safe for concurrent use.
+// Try executes a trial and judges it: a Run like any other, whose findings are the checkers' too. It has no
+// fingerprints, and its first bad cells do not say who wrote them (Writer does). The run must not have
+// failed. Errors are those of Session.Run. Safe for concurrent use.
 func (r *Run) Try(ctx context.Context, t Trial) (*Run, error) {
 	a, err := r.prepare(ctx, t)
 	if err != nil {
@@ -56,7 +57,8 @@ func (r *Run) Try(ctx context.Context, t Trial) (*Run, error) {
 	return run, nil
 }
 
-// Losses is where the first block of a trial with check.Precision lost bits, worst first; nil for any other run.
+// Losses is where the first block of a trial with check.Precision lost bits, worst first;
+// nil for any other run.
 func (r *Run) Losses() []check.Loss {
 	if r.state == nil {
 		return nil
@@ -64,8 +66,8 @@ func (r *Run) Losses() []check.Loss {
 	return r.state.losses
 }
 
-// Entry is the entry that the run's instrumented build executes: what the edits of a trial index. It is nil for a run that
-// was not made by a session.
+// Entry is the entry that the run's instrumented build executes: what the edits of a trial index. It is nil
+// for a run that was not made by a session.
 func (r *Run) Entry() *ptx.Func {
 	if r.state == nil {
 		return nil
@@ -117,8 +119,8 @@ func (a *Attempt) Entry() *ptx.Func { return a.e.st.build.Module.Func(a.e.r.plan
 // Schedule is the trial's schedule, or else the run's.
 func (a *Attempt) Schedule() target.Schedule { return a.launch.Schedule }
 
-// Launch launches the trial; change, which may be nil, may set how: schedule, budget, parallelism, an observer. Nothing is
-// judged. The error is the backend's, see Explain.
+// Launch launches the trial; change, which may be nil, may set how: schedule, budget, parallelism, an
+// observer. Nothing is judged. The error is the backend's, see Explain.
 func (a *Attempt) Launch(ctx context.Context, change func(*target.Launch)) (*Outcome, error) {
 	l := *a.launch
 	if change != nil {
@@ -133,7 +135,8 @@ func (a *Attempt) Launch(ctx context.Context, change func(*target.Launch)) (*Out
 	return &Outcome{&st, a.e.header()}, nil
 }
 
-// Observe launches the trial with one observer for all of its blocks, which may execute on several cores. Errors are those of Try.
+// Observe launches the trial with one observer for all of its blocks, which may execute on several cores.
+// Errors are those of Try.
 func (a *Attempt) Observe(ctx context.Context, o target.Observer) error {
 	_, err := a.Launch(ctx, func(l *target.Launch) {
 		l.Observe = func(probes.Dim3) target.Observer { return o }
@@ -144,7 +147,8 @@ func (a *Attempt) Observe(ctx context.Context, o target.Observer) error {
 	return nil
 }
 
-// Explain gives the error of a launch its exit code and, where the kernel failed, its document, as Session.Run does.
+// Explain gives the error of a launch its exit code and, where the kernel failed, its document,
+// as Session.Run does.
 func (a *Attempt) Explain(err error) error { return a.e.explain(report.LaunchError(err)) }
 
 var errNoState = errors.New("trial: this run was not made by a session")
@@ -209,12 +213,16 @@ func (a *Attempt) blocks() error {
 	}
 	if a.trial.Plain {
 		if rs.sel.Gate != probes.GateNone {
-			return report.Usagef("trial: nothing is injected into a build without probes: it has no meaning under gate %s", rs.sel.Gate)
+			return report.Usagef(
+				"trial: nothing is injected into a build without probes: it has no meaning under gate %s",
+				rs.sel.Gate)
 		}
 		rs.stages = p.OutputSet()
 	}
 	if a.trial.Stages != nil {
-		rs.stages = slices.DeleteFunc(slices.Clone(rs.stages), func(s probes.Stage) bool { return !a.trial.Stages.Has(s) })
+		rs.stages = slices.DeleteFunc(slices.Clone(rs.stages), func(s probes.Stage) bool {
+			return !a.trial.Stages.Has(s)
+		})
 	}
 	rs.layout = probes.NewLayout(p, rs.stages, rs.rng)
 	return nil
@@ -286,7 +294,8 @@ func (a *Attempt) substitute() error {
 			return err
 		}
 		if !ok || a.trial.Plain {
-			return report.Usagef("trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
+			return report.Usagef(
+				"trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
 		}
 		set = set.Union(probes.StagesOf(s))
 	}
@@ -360,8 +369,9 @@ type computedBefore struct {
 	unchanged *Run   // the last trial that changed nothing
 }
 
-// Unchanged is the trial that changes nothing, on blocks (nil: those that the run captured) under checkers: what a trial with
-// a change is compared with. The last one is cached, as several trials of a run usually follow each other.
+// Unchanged is the trial that changes nothing, on blocks (nil: those that the run captured) under
+// checkers: what a trial with a change is compared with. The last one is cached, as several trials of a
+// run usually follow each other.
 func (r *Run) Unchanged(ctx context.Context, blocks []probes.Dim3, set check.Set) (*Run, error) {
 	if r.state == nil {
 		return nil, &report.Error{Code: report.CodeInternal, Err: errNoState}
@@ -381,9 +391,9 @@ func (r *Run) Unchanged(ctx context.Context, blocks []probes.Dim3, set check.Set
 	return run, nil
 }
 
-// Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory, or in an
-// accumulator's registers, when the block captures them. The first question executes a block; it stays open, with an error,
-// where ctx ends or memory.max is used up before there is an answer.
+// Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory, or
+// in an accumulator's registers, when the block captures them. The first question executes a block; it stays
+// open, with an error, where ctx ends or memory.max is used up before there is an answer.
 func (r *Run) Substitutable(ctx context.Context, s probes.Stage) (bool, error) {
 	if r.state == nil || r.state.before == nil {
 		return false, nil
@@ -414,7 +424,8 @@ func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {
 	judged := r.Plan.Gate.Judged
 	var stages []*probes.StagePlan
 	for i := range r.Plan.Stages {
-		if sp := &r.Plan.Stages[i]; judged.Has(sp.Stage) && r.state.r.stages.Has(sp.Stage) && sp.Referenced() {
+		if sp := &r.Plan.Stages[i]; judged.Has(sp.Stage) && r.state.r.stages.Has(sp.Stage) &&
+			sp.Referenced() {
 			stages = append(stages, sp)
 		}
 	}

@@ -49,7 +49,8 @@ func wantVerdicts(t *testing.T, what string, r *Run, want map[string]string) {
 	}
 }
 
-// TestTrialOfNothing holds a trial that changes nothing to the run that it comes from, as a whole and for one block.
+// TestTrialOfNothing holds a trial that changes nothing to the run that it comes from, as a
+// whole and for one block.
 func TestTrialOfNothing(t *testing.T) {
 	run := ran(t, Request{Target: "stage2", Shape: "validation"})
 	all := tried(t, run, Trial{})
@@ -78,32 +79,52 @@ func TestTrialOfNothing(t *testing.T) {
 func TestSubstitution(t *testing.T) {
 	blocks := []probes.Dim3{{1, 1, 0}, {0, 2, 0}}
 	run := ran(t, Request{Target: "stage2", Faults: []string{"u-no-rescale"}})
-	wantVerdicts(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": report.Wrong, "O": report.Tainted})
-	wantVerdicts(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"U"}}),
+	wantVerdicts(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{
+		"U": report.Wrong, "O": report.Tainted,
+	})
+	wantVerdicts(t, "u-no-rescale with U", tried(t, run, Trial{
+		Blocks: blocks, Substitute: []probes.Stage{"U"},
+	}),
 		map[string]string{"S": report.OK, "P": report.OK, "U": report.Wrong, "O": report.OK})
 
 	run = ran(t, Request{Target: "stage2", Faults: []string{"kt-ld"}})
-	wantVerdicts(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": report.Wrong, "m": report.Tainted, "U": report.Tainted, "O": report.Tainted})
+	wantVerdicts(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{
+		"S": report.Wrong, "m": report.Tainted, "U": report.Tainted, "O": report.Tainted,
+	})
 	wantVerdicts(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"S"}}),
-		map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
+		map[string]string{
+			"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK,
+		})
 }
 
-// TestSubstitutionInRegisters replaces scores that lie in accumulators: what follows is right though the first product of
-// each is missing.
+// TestSubstitutionInRegisters replaces scores that lie in accumulators: what follows is right though the
+// first product of each is missing.
 func TestSubstitutionInRegisters(t *testing.T) {
 	run := ran(t, Request{Target: "stage3b"})
 	entry := run.Entry()
-	first := slices.IndexFunc(entry.Body, func(in *ptx.Instr) bool { return in.Op == "wmma" && in.Has("mma") })
-	tr := Trial{Blocks: []probes.Dim3{{1, 1, 0}}, Edits: []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: first}}}
-	wantVerdicts(t, "a product less", tried(t, run, tr), map[string]string{"K": report.OK, "S": report.Wrong, "m": report.Tainted, "P": report.Tainted, "O": report.Tainted})
+	first := slices.IndexFunc(entry.Body, func(in *ptx.Instr) bool {
+		return in.Op == "wmma" && in.Has("mma")
+	})
+	tr := Trial{
+		Blocks: []probes.Dim3{{1, 1, 0}}, Edits: []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: first}},
+	}
+	wantVerdicts(t, "a product less", tried(t, run, tr), map[string]string{
+		"K": report.OK, "S": report.Wrong, "m": report.Tainted, "P": report.Tainted, "O": report.Tainted,
+	})
 	tr.Substitute = []probes.Stage{"S"}
-	wantVerdicts(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
+	wantVerdicts(t, "a product less, with S", tried(t, run, tr), map[string]string{
+		"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK,
+	})
 }
 
-// TestSubstitutionOnCleanRuns replaces every stage that can be replaced, alone and all together: no verdict changes.
+// TestSubstitutionOnCleanRuns replaces every stage that can be replaced, alone and all together:
+// no verdict changes.
 func TestSubstitutionOnCleanRuns(t *testing.T) {
-	for target, want := range map[string]string{"stage2": "Q K V S m l P U", "stage3a": "Q K V m l P U", "stage3b": "Q K V S m l P U",
-		"swizzle3a": "Q K V m l P U", "flashcore_vec": "Q K V S m l P U", "flashcore_fused_wmma": "Q K V S m l P U"} {
+	for target, want := range map[string]string{
+		"stage2": "Q K V S m l P U", "stage3a": "Q K V m l P U", "stage3b": "Q K V S m l P U",
+		"swizzle3a": "Q K V m l P U", "flashcore_vec": "Q K V S m l P U",
+		"flashcore_fused_wmma": "Q K V S m l P U",
+	} {
 		t.Run(target, func(t *testing.T) {
 			run := ran(t, Request{Target: target, Shape: "partial49"})
 			var all []probes.Stage
@@ -121,7 +142,9 @@ func TestSubstitutionOnCleanRuns(t *testing.T) {
 				t.Errorf("can replace%s, want %s", names, want)
 			}
 			for _, s := range all {
-				if r := tried(t, run, Trial{Blocks: run.Blocks()[:2], Substitute: []probes.Stage{s}}); r.Report.Verdict != report.Agree {
+				if r := tried(t, run, Trial{
+					Blocks: run.Blocks()[:2], Substitute: []probes.Stage{s},
+				}); r.Report.Verdict != report.Agree {
 					t.Errorf("with %s replaced: %v", s, verdicts(r))
 				}
 			}

@@ -22,7 +22,8 @@ type Run struct {
 	state *runState
 }
 
-// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block). judge.Place counts kv tiles as documents do.
+// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block). judge.Place counts kv
+// tiles as documents do.
 type Place struct {
 	Stage  probes.Stage
 	Block  probes.Dim3
@@ -51,24 +52,30 @@ type TileView struct {
 	Place
 	Plan *probes.StagePlan
 	Got  probes.Tile
-	// References and bounds are nil where the stage has no reference. Local is the exact reference from the kernel's own earlier stages, Global from the true inputs, Mirrored the
-	// reference rounded where the kernel rounds (from the true inputs).
+	// References and bounds are nil where the stage has no reference. Local is the exact reference from the
+	// kernel's own earlier stages, Global from the true inputs, Mirrored the reference rounded where the
+	// kernel rounds (from the true inputs).
 	Local, Global, Mirrored []float64
 	LocalBound, GlobalBound []float64
 	ValidRows, ValidCols    int
-	Elems                   int    // of an argument's tile: how many cells are elements; the rest of its last row is not there. Else 0
-	NoLocal                 []bool // cells that cannot be judged locally: what they are computed from was not captured; nil: none
-	Verdict                 TileVerdict
+	// Elems: of an argument's tile: how many cells are elements; the rest of its last row
+	// is not there. Else 0
+	Elems int
+	// NoLocal: cells that cannot be judged locally: what they are computed from was not captured; nil: none
+	NoLocal []bool
+	Verdict TileVerdict
 
-	// Previous is an argument's tile before the launch, where Got is that after it and it was filled; else its Rows are 0.
+	// Previous is an argument's tile before the launch, where Got is that after it and it was filled;
+	// else its Rows are 0.
 	Previous probes.Tile
 
-	// Other is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed); else its Rows
-	// are 0.
+	// Other is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed);
+	// else its Rows are 0.
 	Other probes.Tile
 }
 
-// Valid reports whether a cell is one that the kernel has to compute: those are compared, where they were captured.
+// Valid reports whether a cell is one that the kernel has to compute: those are compared, where
+// they were captured.
 func (v *TileView) Valid(row, col int) bool {
 	return row < v.ValidRows && col < v.ValidCols && (v.Elems == 0 || row*v.Plan.Cols+col < v.Elems)
 }
@@ -93,8 +100,8 @@ type Viewer interface {
 	// View returns one tile with its references. It computes them at the first call for a block and may take
 	// milliseconds then: call it from a command, not from Update.
 	View(p Place) (*TileView, error)
-	// NextBad finds the nearest bad cell after (dir 1) or before (dir -1) a cell, first within the stage in the
-	// contract's order (kv tile, block, row, column), wrapping; ok is false where the stage has none.
+	// NextBad finds the nearest bad cell after (dir 1) or before (dir -1) a cell, first within the stage in
+	// the contract's order (kv tile, block, row, column), wrapping; ok is false where the stage has none.
 	NextBad(from Cell, dir int) (Cell, bool)
 	// Writer executes the cell's block again and returns who wrote it last before it was captured.
 	Writer(ctx context.Context, c Cell) (*target.WriteSite, error)

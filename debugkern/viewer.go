@@ -23,7 +23,8 @@ func (r *Run) Tiles(block probes.Dim3) (lo, n int) {
 func (r *Run) Tile(p Place) TileVerdict {
 	v := r.state.judged.Tile(p.Stage, p.Block, p.KVTile)
 	return TileVerdict{
-		Verdict: v.Verdict.String(), Bad: int(v.Bad), Tainted: int(v.Tainted), Cells: int(v.Cells), MaxAbs: v.MaxAbs, Nonfinite: int(v.Nonfinite),
+		Verdict: v.Verdict.String(), Bad: int(v.Bad), Tainted: int(v.Tainted), Cells: int(v.Cells),
+		MaxAbs: v.MaxAbs, Nonfinite: int(v.Nonfinite),
 		Absent: int(v.Absent),
 	}
 }
@@ -31,8 +32,9 @@ func (r *Run) Tile(p Place) TileVerdict {
 // Captured is the stages whose tiles the run took, under a gate those that it leaves on.
 func (r *Run) Captured() probes.StageSet { return r.state.r.stages }
 
-// BadRows names the rows that all locally bad cells of a stage are in, and whose they are, "" where there are none or rows of
-// more than half of the warps are among them: "rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)".
+// BadRows names the rows that all locally bad cells of a stage are in, and whose they are, "" where there are
+// none or rows of more than half of the warps are among them: "rows 8 to 15 of the tile alone (warp 1's, if
+// each of 4 warps has 8 rows)".
 func (r *Run) BadRows(s probes.Stage) string {
 	if res := r.state.judged.Stage(s); res != nil {
 		return res.Rows
@@ -59,12 +61,15 @@ func (r *Run) View(p Place) (*TileView, error) {
 	}
 	return &TileView{
 		Other: other,
-		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
-		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, NoLocal: d.NoLocal, Verdict: r.Tile(p),
+		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global,
+		Mirrored:   d.Mirrored,
+		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols,
+		NoLocal: d.NoLocal, Verdict: r.Tile(p),
 	}, nil
 }
 
-// NextBad finds the nearest bad cell of a stage in the contract's order: kv tile, block, row, column; it wraps.
+// NextBad finds the nearest bad cell of a stage in the contract's order: kv tile, block,
+// row, column; it wraps.
 func (r *Run) NextBad(from Cell, dir int) (Cell, bool) {
 	for step, p := range r.around(from.Place, dir) {
 		if v := r.Tile(p); v.Bad == 0 && v.Tainted == 0 {
@@ -77,8 +82,8 @@ func (r *Run) NextBad(from Cell, dir int) (Cell, bool) {
 	return Cell{}, false
 }
 
-// around goes through the tiles of a place's stage in the contract's order (dir 1) or against it (dir -1), from that place and
-// round the end until it is there again: that place comes first, as step 0, and last.
+// around goes through the tiles of a place's stage in the contract's order (dir 1) or against it (dir -1),
+// from that place and round the end until it is there again: that place comes first, as step 0, and last.
 func (r *Run) around(from Place, dir int) iter.Seq2[int, Place] {
 	return func(yield func(int, Place) bool) {
 		places := r.Places(from.Stage)
@@ -114,8 +119,9 @@ func (r *Run) Places(s probes.Stage) []Place {
 	return places
 }
 
-// badIn finds the first bad cell of a tile in a direction: past from where this is from's own tile (step 0), anywhere
-// else from the tile's edge; the last step comes back to from's tile for the cells on its other side.
+// badIn finds the first bad cell of a tile in a direction: past from where this is from's own
+// tile (step 0), anywhere else from the tile's edge; the last step comes back to from's tile for
+// the cells on its other side.
 func (r *Run) badIn(p Place, from Cell, dir, step int) (Cell, bool) {
 	v, err := r.View(p)
 	if err != nil || !v.Got.Reached() {
@@ -139,8 +145,8 @@ func (r *Run) badIn(p Place, from Cell, dir, step int) (Cell, bool) {
 	return Cell{}, false
 }
 
-// Bad reports whether a compared cell exceeds its local (or else its global) bound. Not-finite cells exceed every bound
-// but that of a reference that is not finite either. A cell that was not captured exceeds none.
+// Bad reports whether a compared cell exceeds its local (or else its global) bound. Not-finite cells exceed
+// every bound but that of a reference that is not finite either. A cell that was not captured exceeds none.
 func (v *TileView) Bad(row, col int, local bool) bool {
 	if !v.Referenced() || !v.Judged(row, col, local) {
 		return false
@@ -197,12 +203,14 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 	return tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
 }
 
-// Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of its faults applied.
+// Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of
+// its faults applied.
 func (r *Run) Source(file string) []string {
 	return build.Text(context.Background(), r.Selection.Manifest, r.state.build.Patched, file)
 }
 
-// Patches returns the paths of the patches that the run's faults changed a source or header by, nil where none did.
+// Patches returns the paths of the patches that the run's faults changed a source or header by,
+// nil where none did.
 func (r *Run) Patches(file string) []string {
 	t, _ := build.PatchedText(r.state.build.Patched, file)
 	return t.Patches

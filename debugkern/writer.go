@@ -10,10 +10,11 @@ import (
 	"tilescope/probes"
 )
 
-// An argument belongs to no block. Who wrote one of its elements is found in two steps: the launch is executed
-// once more to note which block stored to each element, and that block again to find the thread.
+// An argument belongs to no block. Who wrote one of its elements is found in two steps: the launch is
+// executed once more to note which block stored to each element, and that block again to find the thread.
 
-// blockIndex is for each element of each argument, by name, one more than the number in launch order of the last block that stored to it.
+// blockIndex is for each element of each argument, by name, one more than the number in launch order of the
+// last block that stored to it.
 type blockIndex map[string]*argumentIndex
 
 type argumentIndex struct {
@@ -89,7 +90,9 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 		}
 		for i := range st.r.plan.Args {
 			if a := &st.r.plan.Args[i]; a.Pointer {
-				index[a.Name] = &argumentIndex{size: max(a.DType.Size(), 1), last: make([]atomic.Uint32, a.MemoryElems())}
+				index[a.Name] = &argumentIndex{
+					size: max(a.DType.Size(), 1), last: make([]atomic.Uint32, a.MemoryElems()),
+				}
 			}
 		}
 		budget.Until(st.session.mem, st, release)
@@ -109,9 +112,11 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 	})
 }
 
-// lastWriter is the last block, in launch order, that stored to an element of an argument, by its place in memory; ok is false where none
-// did.
-func (st *runState) lastWriter(ctx context.Context, arg string, element int) (block probes.Dim3, ok bool, err error) {
+// lastWriter is the last block, in launch order, that stored to an element of an argument, by its place in
+// memory; ok is false where none did.
+func (st *runState) lastWriter(
+	ctx context.Context, arg string, element int,
+) (block probes.Dim3, ok bool, err error) {
 	index, err := st.writers(ctx)
 	if err != nil {
 		return block, false, err
@@ -127,8 +132,11 @@ func (st *runState) lastWriter(ctx context.Context, arg string, element int) (bl
 	return st.r.plan.Grid.At(int(n - 1)), true, nil
 }
 
-// memoryWriter finds who wrote a cell of an argument last; nil for one that holds what was there before the launch.
-func (r *Run) memoryWriter(ctx context.Context, tracer target.CellTracer, sp *probes.StagePlan, c Cell) (*target.WriteSite, error) {
+// memoryWriter finds who wrote a cell of an argument last; nil for one that holds what was
+// there before the launch.
+func (r *Run) memoryWriter(
+	ctx context.Context, tracer target.CellTracer, sp *probes.StagePlan, c Cell,
+) (*target.WriteSite, error) {
 	element := c.Row*sp.Cols + c.Col
 	if sp.Capture.Before || element >= probes.Elems(sp.Capture.Dims) {
 		return nil, nil
@@ -139,7 +147,9 @@ func (r *Run) memoryWriter(ctx context.Context, tracer target.CellTracer, sp *pr
 		return nil, err
 	}
 	size := sp.DType.Size()
-	w, err := tracer.WhoWrote(ctx, r.state.launch, block, target.TracedCell{Arg: sp.Capture.Output, Offset: uint64(element * size), Size: size})
+	w, err := tracer.WhoWrote(ctx, r.state.launch, block, target.TracedCell{
+		Arg: sp.Capture.Output, Offset: uint64(element * size), Size: size,
+	})
 	if w != nil {
 		w.Block = &block
 	}

@@ -61,8 +61,9 @@ type Entry struct {
 
 // Inputs is everything that determines an entry's PTX.
 type Inputs struct {
-	Source   []byte            // as it is compiled, patches applied
-	Headers  map[string]string // text by name: every header offered to the compiler, but its own; patches applied
+	Source []byte // as it is compiled, patches applied
+	// Headers: text by name: every header offered to the compiler, but its own; patches applied
+	Headers  map[string]string
 	Options  []string
 	Defines  []string
 	Compiler string
@@ -115,9 +116,9 @@ func Contents() (n int, compiler string, err error) {
 	return len(a.index.Entries), a.index.Compiler, nil
 }
 
-// Archive file: archiveMagic, the index's length (u32, little endian), the index (JSON), the texts. Each text is a zstd
-// frame of its own, so that one lookup decodes one build. The first text of a kernel is the dictionary of its others,
-// which differ from it in a few lines. Builds that came out equal share one text.
+// Archive file: archiveMagic, the index's length (u32, little endian), the index (JSON), the texts. Each text
+// is a zstd frame of its own, so that one lookup decodes one build. The first text of a kernel is the
+// dictionary of its others, which differ from it in a few lines. Builds that came out equal share one text.
 const archiveMagic = "tsptx/1\n"
 
 type index struct {
@@ -208,7 +209,10 @@ func (a *Archive) Find(key Key) (e Entry, ok bool, err error) {
 	if err != nil {
 		return Entry{}, false, fmt.Errorf("PTX archive: %s: %w", key, err)
 	}
-	return Entry{Name: key.String() + ".ptx", PTX: text, Digest: meta.Digest, Compiler: a.index.Compiler, Options: a.Options()}, true, nil
+	return Entry{
+		Name: key.String() + ".ptx", PTX: text, Digest: meta.Digest, Compiler: a.index.Compiler,
+		Options: a.Options(),
+	}, true, nil
 }
 
 func (a *Archive) text(i int) ([]byte, error) {

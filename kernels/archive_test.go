@@ -11,7 +11,10 @@ func TestArchiveRoundTrip(t *testing.T) {
 	texts := map[string]string{}
 	w := NewWriter("NVRTC 1.2.3", []string{"-a", "-b"})
 	for i := range 6 {
-		key := Key{Kernel: fmt.Sprintf("k%d", i%2), Defines: []string{"Z=1", fmt.Sprintf("A=%d", i)}, Faults: []string{"kt-ld"}[:i%2]}
+		key := Key{
+			Kernel: fmt.Sprintf("k%d", i%2), Defines: []string{"Z=1", fmt.Sprintf("A=%d", i)},
+			Faults: []string{"kt-ld"}[:i%2],
+		}
 		text := fmt.Sprintf("// %d\n%s", i/4, base) + strings.Repeat("x", i/4)
 		texts[key.String()] = text
 		if err := w.Add(key, fmt.Sprint("digest", i), text); err != nil {
@@ -33,7 +36,8 @@ func TestArchiveRoundTrip(t *testing.T) {
 		t.Errorf("keys %v, compiler %s", a.Keys(), a.Compiler())
 	}
 	for i, key := range a.Keys() {
-		e, ok, err := a.Find(Key{key.Kernel, []string{key.Defines[1], key.Defines[0]}, key.Faults}) // the order of definitions is nothing
+		// the order of definitions is nothing
+		e, ok, err := a.Find(Key{key.Kernel, []string{key.Defines[1], key.Defines[0]}, key.Faults})
 		if err != nil || !ok || string(e.PTX) != texts[key.String()] || e.Digest != fmt.Sprint("digest", i) {
 			t.Errorf("%s: %v %v, %d bytes, digest %s", key, ok, err, len(e.PTX), e.Digest)
 		}
@@ -45,7 +49,8 @@ func TestArchiveRoundTrip(t *testing.T) {
 		if n%97 != 0 {
 			continue
 		}
-		if a, err := ReadArchive(data[:n]); err == nil { // cut within the texts the index gives it away, earlier the header
+		// cut within the texts the index gives it away, earlier the header
+		if a, err := ReadArchive(data[:n]); err == nil {
 			t.Errorf("an archive of %d of %d bytes opened: %d keys", n, len(data), len(a.Keys()))
 		}
 	}
@@ -53,7 +58,10 @@ func TestArchiveRoundTrip(t *testing.T) {
 
 func TestDigestDependsOnEveryInput(t *testing.T) {
 	in := func() Inputs {
-		return Inputs{[]byte("src"), map[string]string{"a.h": "1", "b.h": "2"}, []string{"-x"}, []string{"A=1", "B=1"}, "NVRTC 12.0"}
+		return Inputs{
+			[]byte("src"), map[string]string{"a.h": "1", "b.h": "2"}, []string{"-x"}, []string{"A=1", "B=1"},
+			"NVRTC 12.0",
+		}
 	}
 	seen := map[string]string{in().Digest(): "itself"}
 	for name, change := range map[string]func(*Inputs){
@@ -84,11 +92,15 @@ func TestEmbedded(t *testing.T) {
 	if err != nil || n == 0 || !strings.HasPrefix(compiler, "NVRTC ") {
 		t.Fatalf("%d entries by %q, %v", n, compiler, err)
 	}
-	e, ok, err := Find(Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"USE_WMMA_PV=1", "USE_CP_ASYNC=1"}})
+	e, ok, err := Find(Key{
+		Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"USE_WMMA_PV=1", "USE_CP_ASYNC=1"},
+	})
 	if err != nil || !ok {
 		t.Fatalf("stage2: %v %v", ok, err)
 	}
-	for _, want := range []string{".version 8.0", ".target sm_80", ".entry sdpa_fp8_stage_c_wmma(", "cp.async", "wmma.mma"} {
+	for _, want := range []string{
+		".version 8.0", ".target sm_80", ".entry sdpa_fp8_stage_c_wmma(", "cp.async", "wmma.mma",
+	} {
 		if !strings.Contains(string(e.PTX), want) {
 			t.Errorf("stage2 lacks %s", want)
 		}

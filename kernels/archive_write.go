@@ -8,7 +8,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Writer collects builds into an archive. The first build added of each kernel becomes the dictionary of its others.
+// Writer collects builds into an archive. The first build added of each kernel becomes the
+// dictionary of its others.
 type Writer struct {
 	index index
 	texts []byte
@@ -19,7 +20,8 @@ type Writer struct {
 // NewWriter starts an archive of builds made by one compiler with one set of options.
 func NewWriter(compiler string, options []string) *Writer {
 	return &Writer{
-		index: index{Compiler: compiler, Options: options}, seen: map[string]int{}, first: map[string]string{},
+		index: index{Compiler: compiler, Options: options}, seen: map[string]int{},
+		first: map[string]string{},
 	}
 }
 
@@ -38,7 +40,9 @@ func (w *Writer) Add(key Key, digest, ptx string) error {
 
 func (w *Writer) addText(kernel, ptx string) (int, error) {
 	ref := textRef{Offset: len(w.texts), Size: len(ptx), Dict: -1}
-	options := []zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1)}
+	options := []zstd.EOption{
+		zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1),
+	}
 	if dict, ok := w.first[kernel]; ok {
 		ref.Dict = w.seen[dict]
 		options = append(options, zstd.WithEncoderDictRaw(dictID, []byte(dict)))

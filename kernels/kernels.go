@@ -1,8 +1,10 @@
-// Package kernels holds the CUDA C++ sources of the catalogue and the PTX that NVIDIA's compiler made of them.
+// Package kernels holds the CUDA C++ sources of the catalogue and the PTX that NVIDIA's
+// compiler made of them.
 //
-// The one idea: PTX is data with a proof of origin. Each entry of the archive records a digest of everything that went
-// into it (source, headers, options, definitions, compiler), so that a test finds an entry out of date without a compiler.
-// A planted fault is a patch of the sources (faults/KERNEL/FAULT.patch): the sources themselves are the algorithm.
+// The one idea: PTX is data with a proof of origin. Each entry of the archive records a digest of everything
+// that went into it (source, headers, options, definitions, compiler), so that a test finds an entry out of
+// date without a compiler. A planted fault is a patch of the sources (faults/KERNEL/FAULT.patch): the sources
+// themselves are the algorithm.
 //
 // It must not know manifests, or how PTX is made: internal/ptxgen does that.
 package kernels
@@ -19,7 +21,8 @@ import (
 //go:embed *.cu *.cuh *.h faults
 var sources embed.FS
 
-// Folder is where the sources and patches are in the repository: what messages and debug lines put before their names.
+// Folder is where the sources and patches are in the repository: what messages and debug lines put
+// before their names.
 const Folder = "kernels/"
 
 // Source returns the text of a source, header or patch by its name ("sdpa_fp8_stage_c_wmma.cu").
@@ -28,7 +31,8 @@ func Source(name string) ([]byte, bool) {
 	return text, err == nil
 }
 
-// Headers returns the names of the headers that the sources include, other than the probes' and the compiler's own.
+// Headers returns the names of the headers that the sources include, other than the probes' and
+// the compiler's own.
 func Headers() []string {
 	entries, err := sources.ReadDir(".")
 	if err != nil {
@@ -45,8 +49,8 @@ func Headers() []string {
 }
 
 // Texts returns what a kernel is compiled from: its source and all headers by name, with the patches
-// ("faults/KERNEL/FAULT.patch") applied in order. Patches that cannot be combined are a *patch.Error, which names the
-// patch's file and line.
+// ("faults/KERNEL/FAULT.patch") applied in order. Patches that cannot be combined are a *patch.Error, which
+// names the patch's file and line.
 func Texts(source string, patches ...string) (text []byte, headers map[string]string, err error) {
 	all := map[string]string{}
 	for _, name := range append(Headers(), source) {
@@ -71,8 +75,9 @@ func Texts(source string, patches ...string) (text []byte, headers map[string]st
 	return text, all, nil
 }
 
-// Patched returns the sources and headers that the patches change ("faults/KERNEL/FAULT.patch"), by name, with the patches
-// applied in order. Patches that cannot be combined are a *patch.Error, which names the patch's file and line.
+// Patched returns the sources and headers that the patches change ("faults/KERNEL/FAULT.patch"), by name,
+// with the patches applied in order. Patches that cannot be combined are a *patch.Error, which names the
+// patch's file and line.
 func Patched(patches ...string) (map[string]string, error) {
 	var list []*patch.Patch
 	for _, name := range patches {

@@ -2,8 +2,8 @@ package probes
 
 // Captured is the contents of a capture buffer, by offset in it.
 type Captured interface {
-	// Bytes returns a view of the bytes [lo, hi), which lie in the slots of one block and one stage; nil where nothing was
-	// captured there.
+	// Bytes returns a view of the bytes [lo, hi), which lie in the slots of one block and one stage; nil
+	// where nothing was captured there.
 	Bytes(lo, hi uint64) []byte
 }
 
@@ -16,8 +16,8 @@ func (b Buffer) Bytes(lo, hi uint64) []byte { return b[lo:hi:hi] }
 // Span is the bytes [Lo, Hi) of a capture buffer.
 type Span struct{ Lo, Hi uint64 }
 
-// Spans returns where in the capture buffer a block's slots lie: one span for each captured stage, in the stages' order
-// by number; nil where the layout does not capture the block.
+// Spans returns where in the capture buffer a block's slots lie: one span for each captured stage, in the
+// stages' order by number; nil where the layout does not capture the block.
 func (l *Layout) Spans(block Dim3) []Span {
 	if !l.Range.Contains(block) {
 		return nil

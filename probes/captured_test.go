@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// TestCapturesInPieces: the spans of the blocks are the capture buffer, and a buffer made of them has the tiles of one in one
-// piece; what was not captured has none.
+// TestCapturesInPieces: the spans of the blocks are the capture buffer, and a buffer made of them has the
+// tiles of one in one piece; what was not captured has none.
 func TestCapturesInPieces(t *testing.T) {
 	p := &Plan{
 		Grid: Dim3{3, 2, 1}, Work: Work{MaxTiles: 5},
 		Stages: []StagePlan{
 			{Stage: "Q", Slot: 4, DType: F16, Rows: 3, Cols: 5, Capture: Capture{Kind: CaptureProbe}},
-			{Stage: "S", Slot: 1, DType: F32, Rows: 2, Cols: 3, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
+			{Stage: "S", Slot: 1, DType: F32, Rows: 2, Cols: 3, PerTile: true,
+				Capture: Capture{Kind: CaptureProbe}},
 		},
 	}
 	l := NewLayout(p, StagesOf("Q", "S"), Range{Lo: Dim3{1, 0, 0}, N: Dim3{2, 2, 1}, TileLo: 1, TileN: 4})
@@ -55,7 +56,8 @@ func TestCapturesInPieces(t *testing.T) {
 					t.Fatalf("%s of block %s, kv tile %d, is not in the buffer", sp.Stage, block, kv)
 				}
 				if !bytes.Equal(want.Data, got.Data) || got.Reached() != (block != last) {
-					t.Errorf("%s of block %s, kv tile %d: %x in pieces, %x in one", sp.Stage, block, kv, got.Data, want.Data)
+					t.Errorf("%s of block %s, kv tile %d: %x in pieces, %x in one", sp.Stage, block, kv,
+						got.Data, want.Data)
 				}
 			}
 		}

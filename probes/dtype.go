@@ -31,9 +31,10 @@ var dtypes = [...]struct {
 	size      int
 	exp, frac int // floats only
 }{
-	U8: {"u8", 1, 0, 0}, I8: {"i8", 1, 0, 0}, U16: {"u16", 2, 0, 0}, U32: {"u32", 4, 0, 0}, I32: {"i32", 4, 0, 0},
-	U64: {"u64", 8, 0, 0}, I64: {"i64", 8, 0, 0}, F16: {"f16", 2, 5, 10}, BF16: {"bf16", 2, 8, 7}, F32: {"f32", 4, 8, 23},
-	F64: {"f64", 8, 11, 52}, E4M3: {"e4m3", 1, 4, 3}, E5M2: {"e5m2", 1, 5, 2}, I16: {"i16", 2, 0, 0},
+	U8: {"u8", 1, 0, 0}, I8: {"i8", 1, 0, 0}, U16: {"u16", 2, 0, 0}, U32: {"u32", 4, 0, 0},
+	I32: {"i32", 4, 0, 0}, U64: {"u64", 8, 0, 0}, I64: {"i64", 8, 0, 0}, F16: {"f16", 2, 5, 10},
+	BF16: {"bf16", 2, 8, 7}, F32: {"f32", 4, 8, 23}, F64: {"f64", 8, 11, 52}, E4M3: {"e4m3", 1, 4, 3},
+	E5M2: {"e5m2", 1, 5, 2}, I16: {"i16", 2, 0, 0},
 }
 
 func (t DType) String() string { return dtypes[t].name }
@@ -54,7 +55,9 @@ func ParseDType(name string) (DType, error) {
 			return DType(t), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown element type %q (expected u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64 e4m3 or e5m2)", name)
+	return 0, fmt.Errorf(
+		"unknown element type %q (expected u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64 e4m3 or e5m2)",
+		name)
 }
 
 // Value widens a bit pattern of type t to float64, exactly (64-bit integers round to nearest even).

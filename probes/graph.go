@@ -1,14 +1,16 @@
 package probes
 
-// Node is one operation of the computation that a stage stands for, with every parameter resolved to numbers. What an operation
-// computes is defined by its operator alone (debugkern/ref/op), which is found by the name in Op.
+// Node is one operation of the computation that a stage stands for, with every parameter resolved to
+// numbers. What an operation computes is defined by its operator alone (debugkern/ref/op), which is
+// found by the name in Op.
 type Node struct {
 	Op     string
 	Args   []Operand
 	Params Params
 }
 
-// Operand is what a node is computed from: another node's value where Node is set, an input where Tensor is, else a stage's tile.
+// Operand is what a node is computed from: another node's value where Node is set, an input where Tensor is,
+// else a stage's tile.
 type Operand struct {
 	Node   *Node
 	Tensor string
@@ -24,8 +26,8 @@ type Params struct {
 	Mask   Mask
 }
 
-// Mask says which cells of a tile take part: those for which every rule has a term that is not negative. An empty mask hides
-// nothing.
+// Mask says which cells of a tile take part: those for which every rule has a term that is not negative. An
+// empty mask hides nothing.
 type Mask []Rule
 
 // Rule holds where one of its terms is 0 or more.
@@ -59,8 +61,8 @@ func (m Mask) Visible(block Dim3, iter, r, c int) bool {
 	return true
 }
 
-// All reports whether every cell of the first rows and cols takes part. A linear term is least in a corner, so corners decide; it
-// may be false where every cell does take part, by different terms of one rule.
+// All reports whether every cell of the first rows and cols takes part. A linear term is least in a corner,
+// so corners decide; it may be false where every cell does take part, by different terms of one rule.
 func (m Mask) All(block Dim3, iter, rows, cols int) bool {
 	if rows == 0 || cols == 0 {
 		return true
@@ -69,7 +71,8 @@ func (m Mask) All(block Dim3, iter, rows, cols int) bool {
 		ok := false
 		for i := range rule {
 			l := &rule[i]
-			least := min(l.At(block, iter, 0, 0), l.At(block, iter, rows-1, 0), l.At(block, iter, 0, cols-1), l.At(block, iter, rows-1, cols-1))
+			least := min(l.At(block, iter, 0, 0), l.At(block, iter, rows-1, 0), l.At(block, iter, 0, cols-1),
+				l.At(block, iter, rows-1, cols-1))
 			ok = ok || least >= 0
 		}
 		if !ok {

@@ -7,5 +7,6 @@ import _ "embed"
 //go:embed tilescope.cuh
 var Header string
 
-// HeaderName is how a kernel's source includes Header, and how the debug lines of an instrumented build name it.
+// HeaderName is how a kernel's source includes Header, and how the debug lines of an
+// instrumented build name it.
 const HeaderName = "tilescope.cuh"

@@ -13,7 +13,8 @@ import (
 //go:embed testdata/every_probe.cu
 var everyProbe string
 
-// The header holds to its own assertions, and every probe compiles; without TS_PROBES none leaves an instruction.
+// The header holds to its own assertions, and every probe compiles; without TS_PROBES none
+// leaves an instruction.
 func TestHeaderCompiles(t *testing.T) {
 	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: ".."})
 	if err != nil {
@@ -22,7 +23,8 @@ func TestHeaderCompiles(t *testing.T) {
 	compile := func(defines ...string) string {
 		t.Helper()
 		p, err := tc.Compile(t.Context(), cuda.Build{
-			Name: filepath.ToSlash("testdata/every_probe.cu"), Source: everyProbe, Headers: map[string]string{probes.HeaderName: probes.Header},
+			Name: filepath.ToSlash("testdata/every_probe.cu"), Source: everyProbe,
+			Headers: map[string]string{probes.HeaderName: probes.Header},
 			Defines: defines, Arch: "sm_80",
 		})
 		if err != nil {
@@ -38,7 +40,8 @@ func TestHeaderCompiles(t *testing.T) {
 		text                         string
 		params, globalStores, header int
 	}{
-		// out; then also: a cell and a header each for tile, vector and own, four elements and a header for the fragment
+		// out; then also: a cell and a header each for tile, vector and own, four elements and a
+		// header for the fragment
 		{plain, 2, 1, 0},
 		{instrumented, 3, 1 + 3*2 + 4 + 1, 1},
 	} {
@@ -48,7 +51,8 @@ func TestHeaderCompiles(t *testing.T) {
 		stores := 0
 		for line := range strings.Lines(p.text) {
 			if strings.Contains(line, "st.global") {
-				stores += max(1, strings.Count(line, "%f")) // a vector store of a fragment counts its elements
+				// a vector store of a fragment counts its elements
+				stores += max(1, strings.Count(line, "%f"))
 			}
 		}
 		if stores != p.globalStores {

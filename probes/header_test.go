@@ -7,12 +7,13 @@ import (
 	"testing"
 )
 
-// deviceLayout reads what tilescope.cuh asserts about its structs; the compiler holds the header to its assertions, this
-// test holds the host to them.
+// deviceLayout reads what tilescope.cuh asserts about its structs; the compiler holds the header to its
+// assertions, this test holds the host to them.
 func deviceLayout(t *testing.T) (offset, size map[string]int) {
 	t.Helper()
 	offset, size = map[string]int{}, map[string]int{}
-	for _, m := range regexp.MustCompile(`(?m)^TS_AT\((\w+), (\w+), (\d+)\);$`).FindAllStringSubmatch(Header, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^TS_AT\((\w+), (\w+), (\d+)\);$`).
+		FindAllStringSubmatch(Header, -1) {
 		offset[m[1]+"."+m[2]], _ = strconv.Atoi(m[3])
 	}
 	for _, m := range regexp.MustCompile(`(?m)^TS_SIZE\((\w+), (\d+)\);$`).FindAllStringSubmatch(Header, -1) {
@@ -39,12 +40,21 @@ func deviceConstant(t *testing.T, name string) uint32 {
 
 func TestControlBlockIsWhereTheKernelReadsIt(t *testing.T) {
 	offset, size := deviceLayout(t)
-	if size["ts_control"] != ControlBytes || size["ts_stage"] != controlStage || size["ts_slot"] != SlotHeader {
-		t.Errorf("sizes %v; the host has control %d, stage %d, slot %d", size, ControlBytes, controlStage, SlotHeader)
+	if size["ts_control"] != ControlBytes || size["ts_stage"] != controlStage ||
+		size["ts_slot"] != SlotHeader {
+		t.Errorf("sizes %v; the host has control %d, stage %d, slot %d", size, ControlBytes,
+			controlStage, SlotHeader)
 	}
-	l := &Layout{Range: Range{Lo: Dim3{3, 4, 5}, N: Dim3{6, 7, 8}, TileLo: 9, TileN: 10}, CaptureBytes: 11 << 33}
-	l.capture[7] = slots{offset: 12 << 33, stride: 13, tiles: 14, tileLo: 15, rows: 16, cols: 17, elem: 18, present: true}
-	l.inject[5] = slots{offset: 19 << 33, stride: 20, tiles: 21, tileLo: 22, rows: 23, cols: 24, elem: 25, present: true, once: true}
+	l := &Layout{
+		Range: Range{Lo: Dim3{3, 4, 5}, N: Dim3{6, 7, 8}, TileLo: 9, TileN: 10}, CaptureBytes: 11 << 33,
+	}
+	l.capture[7] = slots{
+		offset: 12 << 33, stride: 13, tiles: 14, tileLo: 15, rows: 16, cols: 17, elem: 18, present: true,
+	}
+	l.inject[5] = slots{
+		offset: 19 << 33, stride: 20, tiles: 21, tileLo: 22, rows: 23, cols: 24, elem: 25, present: true,
+		once: true,
+	}
 	b := l.Control(26<<33, 27<<33)
 	if len(b) != ControlBytes {
 		t.Fatalf("%d bytes", len(b))

@@ -8,14 +8,15 @@ import (
 	"slices"
 )
 
-// The control block is what an instrumented kernel's extra last parameter points to. tilescope.cuh declares the same
-// struct; both are little endian and naturally aligned. A slot's address is
+// The control block is what an instrumented kernel's extra last parameter points to. tilescope.cuh declares
+// the same struct; both are little endian and naturally aligned. A slot's address is
 //
 //	buffer + stage.offset + ((block - lo) linear in n · stage.tiles + kv_tile - stage.tile_lo) · stage.stride
 //
-// and a slot is a 16-byte header followed by the tile, row-major and dense, padded to 16 bytes. The header is written by
-// one thread of the block once the probe is reached. That says nothing about the other threads: which cells were stored is
-// worked out by the backend (Missing), and a slot without header and without a stored cell was never reached.
+// and a slot is a 16-byte header followed by the tile, row-major and dense, padded to 16 bytes. The header is
+// written by one thread of the block once the probe is reached. That says nothing about the other threads:
+// which cells were stored is worked out by the backend (Missing), and a slot without header and without a
+// stored cell was never reached.
 const (
 	controlMagic  = 0x31435354 // "TSC1"
 	slotMagic     = 0x314c5354 // "TSL1"
@@ -59,7 +60,8 @@ func (r Range) LoopTiles(p *Plan, block Dim3) (lo, n int) {
 	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
 }
 
-// Tiles returns the first captured tile of a stage in a block and how many follow: 0 and 1 for a stage taken once a block.
+// Tiles returns the first captured tile of a stage in a block and how many follow: 0 and 1 for a stage
+// taken once a block.
 func (r Range) Tiles(p *Plan, sp *StagePlan, block Dim3) (lo, n int) {
 	if !sp.PerTile {
 		return 0, 1
@@ -79,7 +81,8 @@ type slots struct {
 	present    bool
 }
 
-// Layout places every captured and injected tile of a launch. It is computed before the launch, from the plan alone.
+// Layout places every captured and injected tile of a launch. It is computed before the launch,
+// from the plan alone.
 type Layout struct {
 	Range   Range
 	whole   Range           // the grid: injection is never partial
@@ -116,9 +119,9 @@ func NewLayout(p *Plan, set StageSet, r Range) *Layout {
 	return l
 }
 
-// pastStage chooses the stage that gets a slot for the kv tile past the last, so that a loop that runs on is seen: of those that
-// are computed in every kv tile (what is loaded may be loaded ahead), the one with the smallest tiles; nil where the range
-// ends before the last kv tile.
+// pastStage chooses the stage that gets a slot for the kv tile past the last, so that a loop that runs on is
+// seen: of those that are computed in every kv tile (what is loaded may be loaded ahead), the one with the
+// smallest tiles; nil where the range ends before the last kv tile.
 func pastStage(p *Plan, set StageSet, r Range) *StagePlan {
 	var best *StagePlan
 	if r.TileLo+r.TileN < p.Work.MaxTiles {
@@ -136,8 +139,8 @@ func pastStage(p *Plan, set StageSet, r Range) *StagePlan {
 
 func (sp *StagePlan) bytes() int { return sp.Rows * sp.Cols * sp.DType.Size() }
 
-// Past returns the stage that is captured one kv tile past the range's last, so that a loop that does not end there is seen;
-// nil where none is.
+// Past returns the stage that is captured one kv tile past the range's last, so that a loop that does not end
+// there is seen; nil where none is.
 func (l *Layout) Past() *StagePlan { return l.past }
 
 func place(sp *StagePlan, r Range, tiles int, total *uint64) slots {
@@ -181,7 +184,8 @@ func (l *Layout) Control(capture, inject uint64) []byte {
 	return b
 }
 
-// encode writes one descriptor: offset u64, stride, tiles, tile_lo, rows<<16|cols, elem, present|once<<1 u32 each.
+// encode writes one descriptor: offset u64, stride, tiles, tile_lo, rows<<16|cols, elem,
+// present|once<<1 u32 each.
 func (s slots) encode(b []byte) {
 	le := binary.LittleEndian
 	le.PutUint64(b[0:], s.offset)
@@ -237,8 +241,8 @@ func (l *Layout) Stages() []Stage {
 // id returns the stage's number in the control block and in slot headers.
 func (l *Layout) id(s Stage) int { return max(0, slices.Index(l.stages[:], s)) }
 
-// Slot returns the offset in the capture buffer of a stage's tile data, past the slot's header; ok is false where the
-// layout does not capture it.
+// Slot returns the offset in the capture buffer of a stage's tile data, past the slot's header; ok is false
+// where the layout does not capture it.
 func (l *Layout) Slot(s Stage, block Dim3, kv int) (off uint64, ok bool) {
 	off, ok = l.of(&l.capture, s).slot(l.Range, block, kv)
 	return off + SlotHeader, ok
@@ -247,8 +251,8 @@ func (l *Layout) Slot(s Stage, block Dim3, kv int) (off uint64, ok bool) {
 // Captures reports whether the layout has slots for the stage.
 func (l *Layout) Captures(s Stage) bool { return l.of(&l.capture, s).present }
 
-// Tile decodes one captured tile from the capture buffer; its Data is a view. A tile that was not reached, or is not
-// captured, has no Data.
+// Tile decodes one captured tile from the capture buffer; its Data is a view. A tile that was not reached, or
+// is not captured, has no Data.
 func (l *Layout) Tile(capture Captured, sp *StagePlan, block Dim3, kv int) Tile {
 	t := Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	if sp.Slot >= MaxSlots {
@@ -267,8 +271,8 @@ func (l *Layout) Tile(capture Captured, sp *StagePlan, block Dim3, kv int) Tile 
 	return t
 }
 
-// Put writes a tile and its slot header into the capture buffer, as a probe would: what a backend that captures without
-// probes calls.
+// Put writes a tile and its slot header into the capture buffer, as a probe would: what a backend that
+// captures without probes calls.
 func (l *Layout) Put(capture Captured, s Stage, block Dim3, kv int, data []byte) error {
 	return l.put(capture, &l.capture, l.Range, s, block, kv, data)
 }
@@ -278,14 +282,17 @@ func (l *Layout) PutInjected(inject []byte, s Stage, block Dim3, kv int, data []
 	return l.put(Buffer(inject), &l.inject, l.whole, s, block, kv, data)
 }
 
-func (l *Layout) put(buf Captured, descriptors *[MaxSlots]slots, r Range, st Stage, block Dim3, kv int, data []byte) error {
+func (l *Layout) put(
+	buf Captured, descriptors *[MaxSlots]slots, r Range, st Stage, block Dim3, kv int, data []byte,
+) error {
 	s := l.of(descriptors, st)
 	off, ok := s.slot(r, block, kv)
 	if !ok {
 		return fmt.Errorf("stage %s, block %s, kv tile %d: no slot in this layout", st, block, kv)
 	}
 	if want := int(s.rows) * int(s.cols) * int(s.elem); len(data) != want {
-		return fmt.Errorf("stage %s, block %s, kv tile %d: %d bytes for a slot of %d", st, block, kv, len(data), want)
+		return fmt.Errorf("stage %s, block %s, kv tile %d: %d bytes for a slot of %d", st, block, kv,
+			len(data), want)
 	}
 	slot := buf.Bytes(off, off+SlotHeader+uint64(len(data)))
 	s.head(slot, l.id(st), kv)

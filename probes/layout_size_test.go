@@ -10,8 +10,10 @@ func TestLayoutDoesNotWrap(t *testing.T) {
 	p := &Plan{
 		Grid: Dim3{1 << 24, 1, 1}, Work: Work{MaxTiles: 1 << 20},
 		Stages: []StagePlan{
-			{Stage: "S", Slot: 3, DType: F32, Rows: 8192, Cols: 8192, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
-			{Stage: "P", Slot: 6, DType: F32, Rows: 8192, Cols: 8192, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
+			{Stage: "S", Slot: 3, DType: F32, Rows: 8192, Cols: 8192, PerTile: true,
+				Capture: Capture{Kind: CaptureProbe}},
+			{Stage: "P", Slot: 6, DType: F32, Rows: 8192, Cols: 8192, PerTile: true,
+				Capture: Capture{Kind: CaptureProbe}},
 		},
 	}
 	l := NewLayout(p, StagesOf("S", "P"), Range{N: p.Grid, TileN: p.Work.MaxTiles})

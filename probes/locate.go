@@ -9,8 +9,8 @@ type CapturedCell struct {
 	Header   bool // the byte is part of the slot's header; Row and Col are 0
 }
 
-// Locate is the inverse of Slot: which cell the byte at off of the capture buffer belongs to. ok is false for bytes that
-// belong to none (padding, or past the end).
+// Locate is the inverse of Slot: which cell the byte at off of the capture buffer belongs to. ok is false for
+// bytes that belong to none (padding, or past the end).
 func (l *Layout) Locate(off uint64) (c CapturedCell, ok bool) {
 	for st := range l.capture {
 		s := &l.capture[st]
@@ -19,7 +19,10 @@ func (l *Layout) Locate(off uint64) (c CapturedCell, ok bool) {
 			continue
 		}
 		slot, within := (off-s.offset)/uint64(s.stride), (off-s.offset)%uint64(s.stride)
-		c = CapturedCell{Stage: l.stages[st], Block: l.Range.Block(int(slot / uint64(s.tiles))), KVTile: int(s.tileLo) + int(slot%uint64(s.tiles))}
+		c = CapturedCell{
+			Stage: l.stages[st], Block: l.Range.Block(int(slot / uint64(s.tiles))),
+			KVTile: int(s.tileLo) + int(slot%uint64(s.tiles)),
+		}
 		if within < SlotHeader {
 			c.Header = true
 			return c, true

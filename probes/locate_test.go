@@ -29,7 +29,8 @@ func TestLocateInvertsSlot(t *testing.T) {
 				t.Errorf("byte %d of %+v: got %+v, %v", b, want, got, ok)
 			}
 		}
-		if got, ok := l.Locate(off - 1); !ok || !got.Header || got.Block != want.Block || got.KVTile != want.KVTile {
+		if got, ok := l.Locate(off - 1); !ok || !got.Header || got.Block != want.Block ||
+			got.KVTile != want.KVTile {
 			t.Errorf("header of %+v: got %+v, %v", want, got, ok)
 		}
 	}

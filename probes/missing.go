@@ -2,8 +2,8 @@ package probes
 
 import "encoding/binary"
 
-// Missing lists the cells of reached slots that no thread stored: by the slot's offset (Layout.Slot), one mark for each
-// element in the slot's order. Slots that are whole are not in it; nil says that all are.
+// Missing lists the cells of reached slots that no thread stored: by the slot's offset (Layout.Slot), one
+// mark for each element in the slot's order. Slots that are whole are not in it; nil says that all are.
 type Missing map[uint64][]bool
 
 // Merge adds another set of slots, and returns the union; either may be nil.
@@ -27,8 +27,9 @@ type Stores interface {
 	Stored(lo, hi uint64) bool
 }
 
-// Missing finds the missing cells of a block's slots. Their bytes in the capture buffer become 0, whatever the backend had
-// filled them with; a slot that has cells but no header, because the thread that writes it never came, is given one.
+// Missing finds the missing cells of a block's slots. Their bytes in the capture buffer become 0, whatever
+// the backend had filled them with; a slot that has cells but no header, because the thread that writes it
+// never came, is given one.
 func (l *Layout) Missing(capture Captured, block Dim3, w Stores) Missing {
 	var out Missing
 	for s := range l.capture {

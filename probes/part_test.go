@@ -18,8 +18,9 @@ func TestPart(t *testing.T) {
 		kv   int
 		want string
 	}{
-		{both, tile, 2, "row=32 key=16 "}, {both, once, 0, "row=32 "}, {row, tile, 2, "row=32 2"}, {row, once, 0, "row=32 "},
-		{&Plan{}, tile, 2, "2,0,0 2"}, {&Plan{}, once, 0, "2,0,0 "}, {both, argument, 0, "out"},
+		{both, tile, 2, "row=32 key=16 "}, {both, once, 0, "row=32 "}, {row, tile, 2, "row=32 2"},
+		{row, once, 0, "row=32 "}, {&Plan{}, tile, 2, "2,0,0 2"}, {&Plan{}, once, 0, "2,0,0 "},
+		{both, argument, 0, "out"},
 	} {
 		if got := c.p.Part(SharedPositions(c.p, both), c.sp, block, c.kv); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Plan is a manifest resolved for one variant, shape and gate: numbers only. configs makes it; nobody else evaluates an
-// expression. It is immutable once made.
+// Plan is a manifest resolved for one variant, shape and gate: numbers only. configs makes it; nobody else
+// evaluates an expression. It is immutable once made.
 type Plan struct {
 	Kernel string // manifest name
 	Entry  string // entry function in the module
@@ -24,22 +24,27 @@ type Plan struct {
 	Computed *Computed
 	Shared   []SharedArray
 	Stages   []StagePlan // in the manifest's order; those the build has
-	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
-	// Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have them (else 1) mean something.
+	// Undeclared are the stages that others are computed from by definition and that the build does not have:
+	// only Stage, Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have
+	// them (else 1) mean something.
 	Undeclared []StagePlan
-	// Memory are pointer arguments as tiles that a launch has once. Of a kernel without stages they are all of them: NAME as the launch
-	// left it, in_NAME as it was before. Of one with stages they are the outputs with a reference that no stage is cut out of.
+	// Memory are pointer arguments as tiles that a launch has once. Of a kernel without stages they are all
+	// of them: NAME as the launch left it, in_NAME as it was before. Of one with stages they are the outputs
+	// with a reference that no stage is cut out of.
 	Memory []StagePlan
-	// Conventional says that Output and all that it is computed from have the operators of the conventions: it is attention's.
+	// Conventional says that Output and all that it is computed from have the operators of the conventions:
+	// it is attention's.
 	Conventional bool
-	Positions    []Position // named positions of blocks and iterations in the problem, in the manifest's order
-	Work         Work
-	Scale        float64 // softmax_scale as float32 widened: what the kernel is given
-	Quant        *Quantiser
-	Limits       Limits
+	// Positions: named positions of blocks and iterations in the problem, in the manifest's order
+	Positions []Position
+	Work      Work
+	Scale     float64 // softmax_scale as float32 widened: what the kernel is given
+	Quant     *Quantiser
+	Limits    Limits
 }
 
-// Stage returns the plan of stage s, or of the argument of that name among Memory; nil where the kernel has neither.
+// Stage returns the plan of stage s, or of the argument of that name among Memory; nil where the
+// kernel has neither.
 func (p *Plan) Stage(s Stage) *StagePlan {
 	for _, sp := range p.Tiles() {
 		if sp.Stage == s {
@@ -78,19 +83,21 @@ func (p *Plan) Referenced() bool {
 	return false
 }
 
-// Referenced reports whether the stage is compared with a reference: with arrays, or with what its operators compute.
+// Referenced reports whether the stage is compared with a reference: with arrays, or with what
+// its operators compute.
 func (sp *StagePlan) Referenced() bool {
 	return sp.Reference.Arrays() || sp.Reference.Kind == ReferenceGraph && sp.Op != nil
 }
 
-// Unreferenced reports whether the manifest says that the stage is compared with nothing, whether or not it has an operator.
+// Unreferenced reports whether the manifest says that the stage is compared with nothing, whether or not
+// it has an operator.
 func (sp *StagePlan) Unreferenced() bool { return sp.Reference.Kind == ReferenceNone }
 
 // OfLaunch reports whether the launch has one tile of it, not each block: it is an argument of Plan.Memory.
 func (sp *StagePlan) OfLaunch() bool { return sp.Capture.Kind == CaptureMemory }
 
-// Definition returns what is known of stage s whether or not the build has it: see Undeclared. It is nil for a stage that
-// neither the build has nor another stage is computed from.
+// Definition returns what is known of stage s whether or not the build has it: see Undeclared. It is nil for
+// a stage that neither the build has nor another stage is computed from.
 func (p *Plan) Definition(s Stage) *StagePlan {
 	for i := range p.Undeclared {
 		if p.Undeclared[i].Stage == s {
@@ -100,7 +107,8 @@ func (p *Plan) Definition(s Stage) *StagePlan {
 	return p.Stage(s)
 }
 
-// Definitions lists the stages of the build and those that they are computed from, by slot: in the order of computation.
+// Definitions lists the stages of the build and those that they are computed from, by slot: in the
+// order of computation.
 func (p *Plan) Definitions() []*StagePlan {
 	var out []*StagePlan
 	for _, list := range [2][]StagePlan{p.Stages, p.Undeclared} {
@@ -148,7 +156,8 @@ func (p *Plan) Ordered(set StageSet) StageSet {
 	return out
 }
 
-// OutputSet is Output and the other stages that are cut out of an output argument: empty, and not nil, where there is none.
+// OutputSet is Output and the other stages that are cut out of an output argument: empty, and not nil,
+// where there is none.
 func (p *Plan) OutputSet() StageSet {
 	out := StageSet{}
 	if sp := p.Output(); sp != nil {
@@ -162,7 +171,8 @@ func (p *Plan) OutputSet() StageSet {
 	return out
 }
 
-// TileElems is how many elements the stages of one kv tile have together, those that the build does not have among them.
+// TileElems is how many elements the stages of one kv tile have together, those that the build does
+// not have among them.
 func (p *Plan) TileElems() int {
 	n := 0
 	for _, list := range [2][]StagePlan{p.Stages, p.Undeclared} {
@@ -175,8 +185,8 @@ func (p *Plan) TileElems() int {
 	return n
 }
 
-// Output returns the stage that is the kernel's result: the one that is cut out of an output argument, else the last one that is
-// computed after the loop; nil where the kernel has neither.
+// Output returns the stage that is the kernel's result: the one that is cut out of an output argument, else
+// the last one that is computed after the loop; nil where the kernel has neither.
 func (p *Plan) Output() *StagePlan {
 	var out *StagePlan
 	for i := range p.Stages {
@@ -190,12 +200,15 @@ func (p *Plan) Output() *StagePlan {
 	return out
 }
 
-// Results lists the arguments that hold the kernel's results: the one of Output, then the others that stages are cut out of.
+// Results lists the arguments that hold the kernel's results: the one of Output, then the others that
+// stages are cut out of.
 func (p *Plan) Results() []Arg {
 	var out []Arg
 	first := p.OutputArg()
 	for _, a := range p.Args {
-		cut := slices.ContainsFunc(p.Stages, func(sp StagePlan) bool { return sp.Capture.Kind == CaptureOutput && sp.Capture.Output == a.Name })
+		cut := slices.ContainsFunc(p.Stages, func(sp StagePlan) bool {
+			return sp.Capture.Kind == CaptureOutput && sp.Capture.Output == a.Name
+		})
 		switch {
 		case a.Name == first && first != "":
 			out = append([]Arg{a}, out...)
@@ -219,8 +232,8 @@ func (p *Plan) OutputDims() []int {
 	return nil
 }
 
-// OutputArg is the argument that the kernel's result is written to: the one that a stage is cut out of, else the first output
-// that names a tensor, else the first output; "" where there is none.
+// OutputArg is the argument that the kernel's result is written to: the one that a stage is cut out of, else
+// the first output that names a tensor, else the first output; "" where there is none.
 func (p *Plan) OutputArg() string {
 	if sp := p.Output(); sp != nil && sp.Capture.Kind == CaptureOutput {
 		return sp.Capture.Output
@@ -245,19 +258,23 @@ type Arg struct {
 	// Pointer arguments: Dims is the tensor's extent and Role what the host does with it.
 	Pointer bool
 	Dims    []int
-	// Strides are, by dimension, how many elements of memory lie from one index to the next; nil: row-major without gaps.
+	// Strides are, by dimension, how many elements of memory lie from one index to the next; nil:
+	// row-major without gaps.
 	Strides []int
 	Role    Role
 	Tensor  string // the name of the tensor that it is; of a quantised input X the scales are Xs
-	// Of RoleInOut: what it holds before the launch, little endian; nil: Fill is the rule by which that is made.
+	// Of RoleInOut: what it holds before the launch, little endian; nil: Fill is the rule by
+	// which that is made.
 	Contents []byte
-	// Known is, for each byte of Contents, 0xff where it was written before the launch and 0 where it was not; nil: all were.
+	// Known is, for each byte of Contents, 0xff where it was written before the launch and 0 where it was
+	// not; nil: all were.
 	Known []byte
 	Fill  Fill
-	// After is what the argument held after the launch where that was recorded, and AfterKnown which of its bytes were, as Known has it; nil
-	// where nothing was.
+	// After is what the argument held after the launch where that was recorded, and AfterKnown which of its
+	// bytes were, as Known has it; nil where nothing was.
 	After, AfterKnown []byte
-	// Into are the places in scalars of other arguments that get the buffer's address: it is then no parameter, and follows all that are.
+	// Into are the places in scalars of other arguments that get the buffer's address: it is then no
+	// parameter, and follows all that are.
 	Into []ArgPlace
 	// Scalars: the value, in DType's bits; of more than 8 bytes (a struct) Data.
 	Bits uint64
@@ -338,7 +355,8 @@ type Fill struct {
 	Values []float64 // of FillValues: one for each element, row-major
 }
 
-// Computed is the computation of inputs from others: a plan whose stages are cut out of the arguments that they are. Nothing is launched.
+// Computed is the computation of inputs from others: a plan whose stages are cut out of the arguments that
+// they are. Nothing is launched.
 type Computed struct {
 	*Plan
 	Text string // as the manifest has it
@@ -420,7 +438,8 @@ func (e Extent) At(block Dim3, kv int) int {
 // Fixed returns an Extent that is v everywhere.
 func Fixed(v int) Extent { return Extent{Dims: [4]int{1, 1, 1, 1}, Values: []int{v}} }
 
-// Work is how many iterations the blocks have. Several loops are one: the iteration counts through the innermost first.
+// Work is how many iterations the blocks have. Several loops are one: the iteration counts through
+// the innermost first.
 type Work struct {
 	Tiles    Extent // of the block (kv ignored)
 	MaxTiles int    // the largest of them
@@ -448,7 +467,8 @@ func (w *Work) LoopName() string {
 // TileName is what one iteration is called in messages: "kv tile", "k tile".
 func (w *Work) TileName() string { return w.LoopName() + " tile" }
 
-// Loop returns the index of each named loop in an iteration of a block; nil where no loop has a name, or the iteration is in none.
+// Loop returns the index of each named loop in an iteration of a block; nil where no loop has a name, or the
+// iteration is in none.
 func (w *Work) Loop(block Dim3, iter int) map[string]int {
 	if len(w.Loops) == 0 || iter < 0 || iter >= w.Tiles.At(block, 0) {
 		return nil
@@ -462,7 +482,8 @@ func (w *Work) Loop(block Dim3, iter int) map[string]int {
 	return out
 }
 
-// Outside says what stands in a tile's cells beyond the valid ones. It is compared in the cells that a later stage's sum reads.
+// Outside says what stands in a tile's cells beyond the valid ones. It is compared in the cells that a
+// later stage's sum reads.
 type Outside uint8
 
 const (
@@ -480,8 +501,8 @@ const (
 	PhaseAfter               // once, after the loop: documents name the number of kv tiles
 )
 
-// KVTile returns the kv tile that documents name for a tile of the stage: kv in the loop of the given number of kv tiles, -1
-// before it, tiles after it.
+// KVTile returns the kv tile that documents name for a tile of the stage: kv in the loop of the given number
+// of kv tiles, -1 before it, tiles after it.
 func (sp *StagePlan) KVTile(kv, tiles int) int {
 	switch sp.Phase {
 	case PhaseBefore:
@@ -503,13 +524,15 @@ func (sp *StagePlan) Natural() float64 {
 // StagePlan describes one captured stage.
 type StagePlan struct {
 	Stage Stage
-	// Slot is the stage's id in the control block and in tilescope.cuh, 0 to 15; from MaxSlots on that of a stage that no block captures.
+	// Slot is the stage's id in the control block and in tilescope.cuh, 0 to 15; from MaxSlots on that of a
+	// stage that no block captures.
 	Slot  int
 	Phase Phase
 	Axes  [2]string // what rows and columns are: stages that share an axis have the same extent of it
 	Help  string    // what the stage is, in one line; "" where it is not given
-	// Operands are the stages that it is computed from by definition, itself where it uses its own value after the kv tile
-	// before. Loaded stages are computed from none: they are copied or decoded from an argument.
+	// Operands are the stages that it is computed from by definition, itself where it uses its own
+	// value after the kv tile before. Loaded stages are computed from none: they are copied or
+	// decoded from an argument.
 	Operands             StageSet
 	Loaded               bool
 	DType                DType
@@ -521,12 +544,15 @@ type StagePlan struct {
 	From                 StageSet // as the manifest says: the captured stages it may be judged from
 	Compute              Compute
 	Capture              Capture
-	Op                   *Node   // what it computes; nil: not declared; the stage is compared with nothing
-	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
-	Reference            Reference
-	Tolerance            Tolerance
-	Deferred             bool // it is captured after what is computed from it in the same iteration
-	// Cells is, for each element of the tile as it is captured, in order, the cell that it is; nil: elements are captured row-major.
+	Op                   *Node // what it computes; nil: not declared; the stage is compared with nothing
+	// Unit: see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for
+	// log2 maxima; 0 means 1
+	Unit      float64
+	Reference Reference
+	Tolerance Tolerance
+	Deferred  bool // it is captured after what is computed from it in the same iteration
+	// Cells is, for each element of the tile as it is captured, in order, the cell that it is; nil: elements
+	// are captured row-major.
 	Cells      []int
 	Array      string // shared array that holds it, "" for registers or global memory
 	Transposed bool   // the array holds [cols][rows]
@@ -576,8 +602,8 @@ const (
 	CaptureRegister             // threads' registers at instructions of the kernel, gathered into a tile
 )
 
-// Named reports whether From names every operand of the stage that is a stage of the plan: only then may the stage be judged
-// from the kernel's own tiles.
+// Named reports whether From names every operand of the stage that is a stage of the plan: only then may the
+// stage be judged from the kernel's own tiles.
 func (p *Plan) Named(s Stage) bool {
 	sp := p.Stage(s)
 	if sp == nil {
@@ -591,8 +617,8 @@ func (p *Plan) Named(s Stage) bool {
 	return true
 }
 
-// Ancestors returns the stages that s is computed from, directly or through others, by definition or by the manifest's from; s
-// itself where it carries over from kv tile to kv tile.
+// Ancestors returns the stages that s is computed from, directly or through others, by definition or by the
+// manifest's from; s itself where it carries over from kv tile to kv tile.
 func (p *Plan) Ancestors(s Stage) StageSet {
 	var all StageSet
 	grow := func(n Stage) {
@@ -609,25 +635,29 @@ func (p *Plan) Ancestors(s Stage) StageSet {
 
 // Capture is a manifest's `capture`, resolved. Lines are in the kernel's own source file.
 type Capture struct {
-	Kind      CaptureKind
-	Shared    string // CaptureShared: which array
-	AtLine    int    // when the last warp has passed this line; a line with a block barrier: when that completes
-	Pass      int    // of the line, in a kv tile: from 1, or PassLast; 0: it is passed once
-	AtBarrier int    // or: after N (from 1) block barriers since TileLine was reached
-	TileLine  int    // the kv tile is how often the block has reached this line, less one
-	// Of CaptureRegister: where registers are read; TilePTX is a line of the PTX that begins an iteration, in the place of TileLine. Sum: what
-	// threads have for one cell is added, else they must have the same.
+	Kind   CaptureKind
+	Shared string // CaptureShared: which array
+	// AtLine: when the last warp has passed this line; a line with a block barrier: when that completes
+	AtLine    int
+	Pass      int // of the line, in a kv tile: from 1, or PassLast; 0: it is passed once
+	AtBarrier int // or: after N (from 1) block barriers since TileLine was reached
+	TileLine  int // the kv tile is how often the block has reached this line, less one
+	// Of CaptureRegister: where registers are read; TilePTX is a line of the PTX that begins an iteration, in
+	// the place of TileLine. Sum: what threads have for one cell is added, else they must have the same.
 	Takes   []Take
 	TilePTX int
 	Sum     bool
 	Output  string // CaptureOutput, CaptureMemory: which argument
 	Before  bool   // CaptureMemory: as it was before the launch
-	// Of CaptureOutput: where the tile's first cell is, by dimension of the argument, and the dimensions that rows and columns run
-	// along, -1 for a tile of one row or column.
-	Dims       []int // of the argument (of CaptureMemory too); of one that is written as a flat list those of the conventional output
+	// Of CaptureOutput: where the tile's first cell is, by dimension of the argument, and the dimensions that
+	// rows and columns run along, -1 for a tile of one row or column.
+	// Dims: of the argument (of CaptureMemory too); of one that is written as a flat list those of the
+	// conventional output
+	Dims       []int
 	At         []Extent
 	Rows, Cols int
-	// Of CaptureMemory: how Dims lie in memory, where the tile is by index. nil: the tile is the memory as it lies.
+	// Of CaptureMemory: how Dims lie in memory, where the tile is by index. nil: the tile is the
+	// memory as it lies.
 	Strides []int
 }
 

@@ -1,9 +1,10 @@
-// Package probes is the vocabulary shared by kernel, backends and reference: what a stage and a gate are, what a
-// captured tile is, how a probe lays it out in memory, and the Plan, a manifest resolved for one shape.
+// Package probes is the vocabulary shared by kernel, backends and reference: what a stage and a
+// gate are, what a captured tile is, how a probe lays it out in memory, and the Plan, a manifest
+// resolved for one shape.
 //
-// The one idea: everything here is numbers. An expression over shape and constants has been evaluated before a Plan
-// exists, and a slot's address is computed, never allocated, so kernel (tilescope.cuh), emulator, GPU and host agree on
-// where a tile lies without talking to each other.
+// The one idea: everything here is numbers. An expression over shape and constants has been evaluated before
+// a Plan exists, and a slot's address is computed, never allocated, so kernel (tilescope.cuh), emulator, GPU
+// and host agree on where a tile lies without talking to each other.
 //
 // It must not know manifests, PTX, backends or arithmetic beyond widening a bit pattern.
 package probes
@@ -13,14 +14,14 @@ import (
 	"slices"
 )
 
-// Stage is the name of a stage, as the manifest declares it: one step of what the kernel computes. It is an index into
-// Plan.Stages, by Plan.Stage.
+// Stage is the name of a stage, as the manifest declares it: one step of what the kernel computes. It is an
+// index into Plan.Stages, by Plan.Stage.
 type Stage string
 
 func (s Stage) String() string { return string(s) }
 
-// StageSet is a small set of stages, without duplicates, in no particular order; empty is nil. Sets are values: nothing
-// changes one in place.
+// StageSet is a small set of stages, without duplicates, in no particular order; empty is nil. Sets are
+// values: nothing changes one in place.
 type StageSet []Stage
 
 // StagesOf returns the set of the given stages.

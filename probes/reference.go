@@ -46,7 +46,8 @@ func (r *Reference) Arrays() bool { return r.Kind >= ReferenceNPZ }
 // SameSource reports whether two references have their arrays from one place: a command is executed once for
 // both.
 func (r *Reference) SameSource(o *Reference) bool {
-	return r.Kind == o.Kind && r.File == o.File && r.Timeout == o.Timeout && slices.Equal(r.Command, o.Command)
+	return r.Kind == o.Kind && r.File == o.File && r.Timeout == o.Timeout &&
+		slices.Equal(r.Command, o.Command)
 }
 
 // Source names the place that the numbers come from, for messages: "ref.npz", "python3 ref.py".
@@ -66,10 +67,11 @@ func (r *Reference) Source() string {
 type ToleranceKind uint8
 
 const (
-	ToleranceUsual    ToleranceKind = iota // ToleranceDerived where there is an error analysis, else UsualTolerance
-	ToleranceDerived                       // the error analysis of the stage's operators
-	ToleranceFixed                         // ATol + RTol·|reference|
-	ToleranceBaseline                      // Factor times the largest error of Baseline, and a rounding
+	// ToleranceUsual: ToleranceDerived where there is an error analysis, else UsualTolerance
+	ToleranceUsual    ToleranceKind = iota
+	ToleranceDerived                // the error analysis of the stage's operators
+	ToleranceFixed                  // ATol + RTol·|reference|
+	ToleranceBaseline               // Factor times the largest error of Baseline, and a rounding
 )
 
 // Tolerance says how far a right kernel's cell may be from its reference.

@@ -10,7 +10,8 @@ import (
 // MaxDims is how many dimensions a shape has at most.
 const MaxDims = 8
 
-// ListedDims are the dimensions of a shape that is written as a list of numbers: batches, heads, positions, elements of a head.
+// ListedDims are the dimensions of a shape that is written as a list of numbers: batches, heads, positions,
+// elements of a head.
 const ListedDims = "B H S D"
 
 // Dim is a dimension of a problem.

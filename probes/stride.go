@@ -32,7 +32,8 @@ func Place(element int, dims, strides []int) int {
 	return at
 }
 
-// IndexAt is the index, by dimension, of what lies at a place in memory; ok is false for a gap, or a place outside the array.
+// IndexAt is the index, by dimension, of what lies at a place in memory; ok is false for a gap, or a
+// place outside the array.
 func IndexAt(place int, dims, strides []int) (index []int, ok bool) {
 	order := make([]int, len(dims))
 	for d := range order {
@@ -52,8 +53,8 @@ func IndexAt(place int, dims, strides []int) (index []int, ok bool) {
 	return index, place == 0
 }
 
-// Scatter lays elements, row-major, out in memory as the argument has them. written is 0xff for each byte of an element and 0 in the
-// gaps between them; nil: there are none.
+// Scatter lays elements, row-major, out in memory as the argument has them. written is 0xff for each byte of
+// an element and 0 in the gaps between them; nil: there are none.
 func (a Arg) Scatter(elements []byte) (memory, written []byte) {
 	if a.Strides == nil || elements == nil {
 		return elements, nil
@@ -80,7 +81,8 @@ func (a Arg) Gather(memory []byte) []byte {
 	return out
 }
 
-// eachRun calls f with the elements that lie together in memory: the first, where it is, and how many there are.
+// eachRun calls f with the elements that lie together in memory: the first, where it is, and
+// how many there are.
 func (a Arg) eachRun(f func(element, place, n int)) {
 	n := a.Elems()
 	run, last := 1, len(a.Dims)-1

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Elements are scattered to where the strides say and gathered from there, and what lies between them is no element.
+// Elements are scattered to where the strides say and gathered from there, and what lies between
+// them is no element.
 func TestStrides(t *testing.T) {
 	a := Arg{DType: U16, Dims: []int{2, 3, 2}, Strides: []int{2, 5, 1}} // planes within rows
 	if n := a.MemoryElems(); n != 14 {
@@ -32,7 +33,8 @@ func TestStrides(t *testing.T) {
 			continue
 		}
 		element := (index[0]*3+index[1])*2 + index[2]
-		if a.Place(element) != place || !slices.Equal(memory[2*place:2*place+2], elements[2*element:2*element+2]) {
+		if a.Place(element) != place ||
+			!slices.Equal(memory[2*place:2*place+2], elements[2*element:2*element+2]) {
 			t.Errorf("place %d is %v, element %d", place, index, element)
 		}
 	}
@@ -40,7 +42,8 @@ func TestStrides(t *testing.T) {
 		t.Error("the place before the first is an element")
 	}
 	plain := Arg{DType: U16, Dims: []int{2, 3, 2}}
-	if memory, written := plain.Scatter(elements); &memory[0] != &elements[0] || written != nil || plain.MemoryElems() != 12 {
+	if memory, written := plain.Scatter(elements); &memory[0] != &elements[0] || written != nil ||
+		plain.MemoryElems() != 12 {
 		t.Error("an array without strides was copied")
 	}
 }

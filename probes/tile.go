@@ -2,13 +2,14 @@ package probes
 
 import "encoding/binary"
 
-// Tile is one captured matrix: bits and their type, rows×cols, row-major and dense. Data is owned by the tile's maker and
-// read-only to everybody else; tiles are views of one capture buffer and are cheap to copy.
+// Tile is one captured matrix: bits and their type, rows×cols, row-major and dense. Data is owned by the
+// tile's maker and read-only to everybody else; tiles are views of one capture buffer and are cheap to copy.
 type Tile struct {
 	DType      DType
 	Rows, Cols int
 	Data       []byte // little endian, Rows*Cols*DType.Size() bytes; nil where the tile was not reached
-	// Absent marks, row-major, the cells that no thread captured: their bytes are 0 and mean nothing. nil: all were captured.
+	// Absent marks, row-major, the cells that no thread captured: their bytes are 0 and mean nothing. nil:
+	// all were captured.
 	Absent []bool
 }
 
@@ -20,12 +21,14 @@ func NewTile(t DType, rows, cols int) Tile {
 // Reached reports whether execution got to the probe that fills this tile.
 func (t Tile) Reached() bool { return t.Data != nil }
 
-// Captured reports whether some thread captured cell (row, col); false for every cell of a tile that was not reached.
+// Captured reports whether some thread captured cell (row, col); false for every cell of a tile
+// that was not reached.
 func (t Tile) Captured(row, col int) bool {
 	return t.Data != nil && (t.Absent == nil || !t.Absent[row*t.Cols+col])
 }
 
-// Same reports whether cell (row, col) is the same in two tiles of one type: the same bits, or captured in neither.
+// Same reports whether cell (row, col) is the same in two tiles of one type: the same bits, or
+// captured in neither.
 func (t Tile) Same(o Tile, row, col int) bool {
 	a, b := t.Captured(row, col), o.Captured(row, col)
 	return a == b && (!a || t.Bits(row, col) == o.Bits(row, col))

@@ -25,7 +25,8 @@ func interpreter(t *testing.T) string {
 
 // TestUnit runs the package's own tests, with the standard library alone.
 func TestUnit(t *testing.T) {
-	out, err := exec.Command(interpreter(t), "-B", "-m", "unittest", "discover", "-s", "tests", "-t", ".").CombinedOutput()
+	out, err := exec.Command(interpreter(t), "-B", "-m", "unittest", "discover", "-s", "tests", "-t", ".").
+		CombinedOutput()
 	ran := regexp.MustCompile(`Ran (\d+) tests`).FindSubmatch(out)
 	if err != nil || ran == nil || len(ran[1]) < 2 {
 		t.Errorf("%v\n%s", err, out)
@@ -44,7 +45,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// written is a bundle that the package writes when a program is executed; PTX and path stand for themselves in it.
+// written is a bundle that the package writes when a program is executed; PTX and path stand
+// for themselves in it.
 func written(t *testing.T, program string) *bundle.Bundle {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.tsl")
@@ -52,7 +54,8 @@ func written(t *testing.T, program string) *bundle.Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program = "import array, struct, tilescope\n" + strings.NewReplacer("PTX", fmt.Sprintf("%q", ptx), "PATH", fmt.Sprintf("%q", path)).Replace(program)
+	program = "import array, struct, tilescope\n" +
+		strings.NewReplacer("PTX", fmt.Sprintf("%q", ptx), "PATH", fmt.Sprintf("%q", path)).Replace(program)
 	if out, err := exec.Command(interpreter(t), "-B", "-c", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -64,7 +67,8 @@ func written(t *testing.T, program string) *bundle.Bundle {
 	return b
 }
 
-// TestBundlesOpen: what the package writes, tilescope reads: every byte of it, and the values as they were given.
+// TestBundlesOpen: what the package writes, tilescope reads: every byte of it, and the values
+// as they were given.
 func TestBundlesOpen(t *testing.T) {
 	b := written(t, `
 rows = array.array("f", [i % 8 / 4 for i in range(130)])
@@ -76,10 +80,12 @@ tilescope.bundle(PTX, [view, part, out, 0.5], grid=2, block=64, shared=256, path
 	if err := b.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if b.Entry != "rowsum" || b.Origin != "ptx" || b.Launch.Grid != [3]int{2, 1, 1} || b.Launch.Shared != 256 || len(b.Parameters) != 4 || len(b.Memory) != 2 {
+	if b.Entry != "rowsum" || b.Origin != "ptx" || b.Launch.Grid != [3]int{2, 1, 1} ||
+		b.Launch.Shared != 256 || len(b.Parameters) != 4 || len(b.Memory) != 2 {
 		t.Errorf("%+v", b.Manifest)
 	}
-	if p := b.Parameters[0]; string(p.Bytes()[8:]) != "\x02\x00\x00\x00\x40\x00\x00\x00" || len(p.Pointers) != 1 || p.Pointers[0].Memory != 0 {
+	if p := b.Parameters[0]; string(p.Bytes()[8:]) != "\x02\x00\x00\x00\x40\x00\x00\x00" ||
+		len(p.Pointers) != 1 || p.Pointers[0].Memory != 0 {
 		t.Errorf("%+v", p)
 	}
 	after, err := b.After(t.Context(), 1)
@@ -96,7 +102,8 @@ func TestVersion(t *testing.T) {
 	}
 	version := regexp.MustCompile(`(?m)^version = "(.+)"$`).FindSubmatch(text)
 	code, err := fs.ReadFile(Files(), Name+"/_bundle.py")
-	if err != nil || version == nil || !strings.Contains(string(code), fmt.Sprintf("VERSION = %q", version[1])) {
+	if err != nil || version == nil ||
+		!strings.Contains(string(code), fmt.Sprintf("VERSION = %q", version[1])) {
 		t.Errorf("pyproject.toml has version %s, _bundle.py another (%v)", version, err)
 	}
 }

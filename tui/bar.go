@@ -91,17 +91,21 @@ func (m drawing) statusRoom() int {
 	return m.w
 }
 
-// wording is what the help says of keys that mean something else, or nothing (""), to a kernel without stages; nil for other kernels.
+// wording is what the help says of keys that mean something else, or nothing (""), to a kernel without
+// stages; nil for other kernels.
 func (m drawing) wording() map[keymap.Action]string {
 	if !m.Stageless() {
 		return nil
 	}
 	out := map[keymap.Action]string{
-		keymap.NextStage: "next argument", keymap.PrevStage: "previous argument", keymap.NextTile: "", keymap.PrevTile: "",
+		keymap.NextStage: "next argument", keymap.PrevStage: "previous argument", keymap.NextTile: "",
+		keymap.PrevTile: "",
 	}
 	if m.view == view.Tile || m.view == view.Pipe {
 		if m.Unjudged() {
-			for _, a := range []keymap.Action{keymap.NextBad, keymap.PrevBad, keymap.BoundUp, keymap.BoundDown} {
+			for _, a := range []keymap.Action{
+				keymap.NextBad, keymap.PrevBad, keymap.BoundUp, keymap.BoundDown,
+			} {
 				out[a] = ""
 			}
 		}

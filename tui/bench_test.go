@@ -18,9 +18,10 @@ import (
 // draw returns the number of bytes that bring the terminal up to date.
 func draw(p *painter, m *Model) int { return len(p.diff(m.frameNow())) }
 
-// TestCursorMoveIsCheap walks the cursor over a tile at 200×60 and counts the bytes of each one-cell move: 200 is what a
-// move may cost. A move between a right and a wrong cell may cost 220: there the verdict's mark changes its colour as well.
-// The writer arrives later, in a frame of its own; at the window's edges a move scrolls and is not counted.
+// TestCursorMoveIsCheap walks the cursor over a tile at 200×60 and counts the bytes of each one-cell move:
+// 200 is what a move may cost. A move between a right and a wrong cell may cost 220: there the verdict's mark
+// changes its colour as well. The writer arrives later, in a frame of its own; at the window's edges a move
+// scrolls and is not counted.
 func TestCursorMoveIsCheap(t *testing.T) {
 	d := started(t, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
 	d.press("2").command("goto 3,2")
@@ -46,7 +47,8 @@ func TestCursorMoveIsCheap(t *testing.T) {
 	}
 	t.Logf("bytes a move: %v; between right and wrong: %v; a full frame: %d", kept, crossed, full)
 	if len(kept) < 10 || len(crossed) < 2 {
-		t.Fatalf("%d moves among alike cells, %d between right and wrong: the walk looks at too little", len(kept), len(crossed))
+		t.Fatalf("%d moves among alike cells, %d between right and wrong: the walk looks at too little",
+			len(kept), len(crossed))
 	}
 	if n := slices.Max(kept); n > 200 {
 		t.Errorf("a move costs %d bytes, expected at most 200", n)
@@ -89,7 +91,8 @@ func BenchmarkView(b *testing.B) {
 	d.press("6", "x")
 	d.Manual = true
 	run("gates", "j", "k")
-	r := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty), withRaces(&tuitest.Races{})).press("5", "d")
+	r := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty),
+		withRaces(&tuitest.Races{})).press("5", "d")
 	r.Manual = true
 	d = r
 	run("races", "j", "k")
@@ -104,7 +107,10 @@ func BenchmarkCursorMove(b *testing.B) {
 	d := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
 	d.command("goto 12,6")
 	d.Manual = true
-	d.m.Writers = view.Writers{Known: map[debugkern.Cell]*target.WriteSite{}, Errs: map[debugkern.Cell]string{}} // as everywhere else, the writer comes in a frame of its own
+	// as everywhere else, the writer comes in a frame of its own
+	d.m.Writers = view.Writers{
+		Known: map[debugkern.Cell]*target.WriteSite{}, Errs: map[debugkern.Cell]string{},
+	}
 	x := newPainter(io.Discard)
 	draw(x, d.m)
 	total := 0

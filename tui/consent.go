@@ -156,7 +156,9 @@ func (m *Model) questionDue(msg questionDueMsg) tea.Cmd {
 }
 
 func (q *consent) show() {
-	q.pane.SetData(consentpane.Data{Consent: q.open, Yes: keymap.YesLabel, No: keymap.NoLabel, Ready: q.ready})
+	q.pane.SetData(consentpane.Data{
+		Consent: q.open, Yes: keymap.YesLabel, No: keymap.NoLabel, Ready: q.ready,
+	})
 }
 
 // answer takes a key while a question is open.

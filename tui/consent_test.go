@@ -35,7 +35,10 @@ func (e *consentEngine) Shapes(ctx context.Context, target string) ([]string, er
 }
 
 func (e *consentEngine) refusal() *trust.Refused {
-	return &trust.Refused{Path: e.covers.Files[0].Path, Dir: e.covers.Dir, Reason: "the working directory provides it, and it is not trusted"}
+	return &trust.Refused{
+		Path: e.covers.Files[0].Path, Dir: e.covers.Dir,
+		Reason: "the working directory provides it, and it is not trusted",
+	}
 }
 
 func (e *consentEngine) Question(ctx context.Context, err error) (*build.Consent, error) {
@@ -58,24 +61,31 @@ func (e *consentEngine) Agree(_ context.Context, c *build.Consent) error {
 func cloned(files ...string) trust.Dir {
 	d := trust.Dir{Dir: "/home/ada/clone/.toolchain"}
 	for i, f := range files {
-		d.Files = append(d.Files, trust.File{Path: d.Dir + "/" + f, SHA256: strings.Repeat(fmt.Sprintf("%02x", 16*i+10), 32)})
+		d.Files = append(d.Files, trust.File{
+			Path: d.Dir + "/" + f, SHA256: strings.Repeat(fmt.Sprintf("%02x", 16*i+10), 32),
+		})
 	}
 	return d
 }
 
 // refusing is a terminal whose first run has failed for want of consent.
-func refusing(t testing.TB, w, h int, look Look, covers trust.Dir, change ...func(*Options)) (*driver, *consentEngine) {
+func refusing(
+	t testing.TB, w, h int, look Look, covers trust.Dir, change ...func(*Options),
+) (*driver, *consentEngine) {
 	t.Helper()
 	e := &consentEngine{covers: covers}
 	d := started(t, w, h, look, append([]func(*Options){func(o *Options) {
 		e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
-		e.Fail = &report.Error{Code: report.CodeUnavailable, Err: fmt.Errorf("stage2 cannot be built: %w", e.refusal())}
+		e.Fail = &report.Error{
+			Code: report.CodeUnavailable, Err: fmt.Errorf("stage2 cannot be built: %w", e.refusal()),
+		}
 	}}, change...)...)
 	return d, e
 }
 
 func TestConsentScreens(t *testing.T) {
-	covers := cloned("bin/nvcc", "bin/ptxas", "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.0", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+	covers := cloned("bin/nvcc", "bin/ptxas", "nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.0",
+		"nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
 		"a path that is longer than the eighty columns of a small terminal and that is broken and never cut/libnvrtc.so.13")
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
@@ -92,7 +102,8 @@ func TestConsentScreens(t *testing.T) {
 // TestConsentGiven: y records what was on the screen, and runs again.
 func TestConsentGiven(t *testing.T) {
 	d, e := refusing(t, 80, 24, plainLook, cloned("bin/nvcc"))
-	if d.press("y"); len(e.agreed) != 1 || e.agreed[0].Covers.Digest() != e.covers.Digest() || len(d.e.Asked()) != 2 || d.m.Fail != nil {
+	if d.press("y"); len(e.agreed) != 1 || e.agreed[0].Covers.Digest() != e.covers.Digest() ||
+		len(d.e.Asked()) != 2 || d.m.Fail != nil {
 		t.Errorf("agreed to %v, %d runs, failure %v", e.agreed, len(d.e.Asked()), d.m.Fail)
 	}
 	d.hasStatus("trusted: /home/ada/clone/.toolchain, 1 file")
@@ -107,15 +118,16 @@ func TestConsentGiven(t *testing.T) {
 	}
 }
 
-// TestConsentRefused: n, Esc and every other way out leave the reason in the pane, record nothing, and do not quit. The same is not
-// asked again in the session; other content is, and so does :trust.
+// TestConsentRefused: n, Esc and every other way out leave the reason in the pane, record nothing, and do not
+// quit. The same is not asked again in the session; other content is, and so does :trust.
 func TestConsentRefused(t *testing.T) {
 	for _, key := range []string{"n", "esc", "q", "ctrl+c"} {
 		d, e := refusing(t, 80, 24, plainLook, cloned("bin/nvcc"))
 		if d.press(key); d.Quit || d.m.asking() || len(e.agreed) != 0 {
 			t.Fatalf("%s: quit %t, asking %t, agreed %v", key, d.Quit, d.m.asking(), e.agreed)
 		}
-		if text := strings.Join(strings.Fields(strings.ReplaceAll(d.text(), "│", " ")), " "); !strings.Contains(text, "bin/nvcc is not used: the working directory provides it") {
+		if text := strings.Join(strings.Fields(strings.ReplaceAll(d.text(), "│", " ")),
+			" "); !strings.Contains(text, "bin/nvcc is not used: the working directory provides it") {
 			t.Errorf("%s: the reason is not in the pane:\n%s", key, d.text())
 		}
 		if d.press("x"); len(d.e.Asked()) != 2 || d.m.asking() {
@@ -151,7 +163,8 @@ func opened(t *testing.T, before func(*driver)) (*driver, *consentEngine) {
 // ready lets the question be answered.
 func (d *driver) ready() { d.send(questionDueMsg{d.m.consent.number}) }
 
-// TestConsentIsNoAccident: keys typed for something else while the question opens, Enter, pasted text and clicks do not answer it.
+// TestConsentIsNoAccident: keys typed for something else while the question opens, Enter, pasted text and
+// clicks do not answer it.
 func TestConsentIsNoAccident(t *testing.T) {
 	d, e := opened(t, func(*driver) {})
 	d.press("y")
@@ -215,7 +228,8 @@ func TestConsentToPassedOver(t *testing.T) {
 	}
 }
 
-// TestConsentListScrolls: no file that a yes covers is out of reach, and hostile names are spelled out on lines of their own.
+// TestConsentListScrolls: no file that a yes covers is out of reach, and hostile names are spelled out on
+// lines of their own.
 func TestConsentListScrolls(t *testing.T) {
 	var files []string
 	for i := range 40 {

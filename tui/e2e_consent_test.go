@@ -12,8 +12,9 @@ import (
 	"tilescope/kernels"
 )
 
-// consentAsked opens the program in a directory that brings an nvcc of its own. It is executed after a yes, and not before; n leaves
-// the reason on the screen and is not asked twice; a yes is recorded for the next session, and not for another nvcc.
+// consentAsked opens the program in a directory that brings an nvcc of its own. It is executed after a yes,
+// and not before; n leaves the reason on the screen and is not asked twice; a yes is recorded for the next
+// session, and not for another nvcc.
 func consentAsked(t *testing.T, program string) {
 	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
 		t.Skip("the nvcc of this machine needs no consent")
@@ -22,7 +23,8 @@ func consentAsked(t *testing.T, program string) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	nvcc := fakeNVCC(t, home, mark)
 	terminal := func() *terminal {
-		return openAt(t, program, home, 80, 24, []string{"PATH=/bin:/usr/bin"}, "--builder", "nvcc", "--shape", "small")
+		return openAt(t, program, home, 80, 24, []string{"PATH=/bin:/usr/bin"}, "--builder", "nvcc",
+			"--shape", "small")
 	}
 	executed := func(want bool, when string) {
 		t.Helper()
@@ -73,14 +75,18 @@ func consentAsked(t *testing.T, program string) {
 // fakeNVCC puts a command below home that leaves a mark and gives out the archive's build of stage2.
 func fakeNVCC(t *testing.T, home, mark string) string {
 	t.Helper()
-	entry, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}})
+	entry, ok, err := kernels.Find(kernels.Key{
+		Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"},
+	})
 	if err != nil || !ok {
 		t.Fatalf("no build of stage2 in the archive: %v", err)
 	}
 	nvcc := filepath.Join(home, ".toolchain", "bin", "nvcc")
 	ptx := filepath.Join(home, "stage2.ptx")
 	for path, text := range map[string]string{
-		nvcc: fmt.Sprintf("#!/bin/sh\n: > %s\ncase $1 in --version) echo 'release 12.0, V12.0.140';; *) cp %s out.ptx;; esac\n", mark, ptx), ptx: string(entry.PTX),
+		nvcc: fmt.Sprintf(
+			"#!/bin/sh\n: > %s\ncase $1 in --version) echo 'release 12.0, V12.0.140';; *) cp %s out.ptx;; esac\n",
+			mark, ptx), ptx: string(entry.PTX),
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

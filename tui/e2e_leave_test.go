@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receiveHangUps lets programs started from here get the hang-up signal. A process hands a signal that it ignores on to its
-// children as ignored, and one that nohup started ignores this one.
+// receiveHangUps lets programs started from here get the hang-up signal. A process hands a signal that it
+// ignores on to its children as ignored, and one that nohup started ignores this one.
 func receiveHangUps(t *testing.T) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
@@ -50,12 +50,17 @@ func signalled(t *testing.T, program string) {
 				t.Error("the alternate screen was not given back")
 			}
 			out := x.output()
-			for name, mode := range map[string]string{"mouse": "1002", "mouse in SGR": "1006", "bracketed paste": "2004", "alternate screen": "1049"} {
-				if on, off := strings.LastIndex(out, "\x1b[?"+mode+"h"), strings.LastIndex(out, "\x1b[?"+mode+"l"); on < 0 || off < on {
+			for name, mode := range map[string]string{
+				"mouse": "1002", "mouse in SGR": "1006", "bracketed paste": "2004",
+				"alternate screen": "1049",
+			} {
+				if on, off := strings.LastIndex(out, "\x1b[?"+mode+"h"),
+					strings.LastIndex(out, "\x1b[?"+mode+"l"); on < 0 || off < on {
 					t.Errorf("%s was left on", name)
 				}
 			}
-			if show, hide := strings.LastIndex(out, "\x1b[?25h"), strings.LastIndex(out, "\x1b[?25l"); show < hide {
+			if show, hide := strings.LastIndex(out, "\x1b[?25h"),
+				strings.LastIndex(out, "\x1b[?25l"); show < hide {
 				t.Error("the cursor was left hidden")
 			}
 			if now := x.termios(); now != found {
@@ -175,26 +180,31 @@ func outOfRange(t *testing.T, program string) {
 	x.leaves()
 }
 
-// cannotBeBuilt switches, without a compiler, to what is not in the archive: the reason is read whole, and the earlier verdict
-// never stands without its own request.
+// cannotBeBuilt switches, without a compiler, to what is not in the archive: the reason is read whole, and
+// the earlier verdict never stands without its own request.
 func cannotBeBuilt(t *testing.T, program string) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		x := open(t, program, size[0], size[1], []string{"PATH=/nonexistent", "CUDA_HOME=", "CUDA_PATH=", "LD_LIBRARY_PATH="})
+		x := open(t, program, size[0], size[1], []string{
+			"PATH=/nonexistent", "CUDA_HOME=", "CUDA_PATH=", "LD_LIBRARY_PATH=",
+		})
 		x.shows("✓ AGREE")
 		x.press(":builder nvrtc\r")
-		x.shows("NOT RUN", "cannot be built", "asked for: stage2", "previous run: stage2 validation seed 0", ":revert goes back to it", "builder nvrtc", "✗ failed")
+		x.shows("NOT RUN", "cannot be built", "asked for: stage2", "previous run: stage2 validation seed 0",
+			":revert goes back to it", "builder nvrtc", "✗ failed")
 		if strings.Contains(x.text(), "✓ AGREE") {
 			t.Errorf("the earlier verdict stands:\n%s", x.text())
 		}
 		x.press(":revert\r")
 		x.shows("✓ AGREE", "✓ agree")
-		x.until("no trace of the failure", func(l []string) bool { return !strings.Contains(strings.Join(l, "\n"), "previous run") })
+		x.until("no trace of the failure", func(l []string) bool {
+			return !strings.Contains(strings.Join(l, "\n"), "previous run")
+		})
 		x.leaves()
 	}
 }
 
-// anotherUnderWay switches to a large shape: while it runs, and once it is cancelled, the verdict on screen is headed by its own
-// request.
+// anotherUnderWay switches to a large shape: while it runs, and once it is cancelled, the verdict on screen
+// is headed by its own request.
 func anotherUnderWay(t *testing.T, program string) {
 	x := agrees(t, program, 80, 24)
 	x.press(":shape long\r")
@@ -204,7 +214,8 @@ func anotherUnderWay(t *testing.T, program string) {
 	x.press(":shape validation\r")
 	x.until("current verdict", func(l []string) bool {
 		s := strings.Join(l, "\n")
-		return strings.Contains(s, "✓ AGREE") && strings.Contains(l[0], "✓ agree") && !strings.Contains(s, "previous run")
+		return strings.Contains(s, "✓ AGREE") && strings.Contains(l[0], "✓ agree") &&
+			!strings.Contains(s, "previous run")
 	})
 	x.leaves()
 }
@@ -217,10 +228,13 @@ func replayedOnce(t *testing.T, program string) {
 	x.shows("STORY")
 	x.press("p")
 	x.shows("▸replay ")
-	x.until("end of the replay", func(l []string) bool { return strings.Contains(l[0], "replay") && !strings.Contains(l[0], "running") })
+	x.until("end of the replay", func(l []string) bool {
+		return strings.Contains(l[0], "replay") && !strings.Contains(l[0], "running")
+	})
 	x.press("x")
 	x.until("run under the usual schedule", func(l []string) bool {
-		return !strings.Contains(l[0], "replay") && !strings.Contains(l[0], "schedule") && strings.Contains(l[0], "●emu")
+		return !strings.Contains(l[0], "replay") && !strings.Contains(l[0], "schedule") &&
+			strings.Contains(l[0], "●emu")
 	})
 	x.leaves()
 }

@@ -16,18 +16,22 @@ import (
 func TestProgram(t *testing.T) {
 	program := buildProgram(t)
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) { firstLight(t, program, size[0], size[1]) })
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			firstLight(t, program, size[0], size[1])
+		})
 	}
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, string)
 	}{
-		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly}, {"superseded", superseded},
-		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
-		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended},
-		{"signals", signalled}, {"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen}, {"out of range", outOfRange},
-		{"not built", cannotBeBuilt}, {"under way", anotherUnderWay}, {"replayed", replayedOnce}, {"consent", consentAsked},
-		{"stageless", opensFile},
+		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly},
+		{"superseded", superseded}, {"cancelled", cancelled}, {"mouse", mouseMoves},
+		{"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
+		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared},
+		{"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended}, {"signals", signalled},
+		{"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen},
+		{"out of range", outOfRange}, {"not built", cannotBeBuilt}, {"under way", anotherUnderWay},
+		{"replayed", replayedOnce}, {"consent", consentAsked}, {"stageless", opensFile},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}
@@ -58,18 +62,20 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.leaves()
 }
 
-// opensFile opens a racy reduction that no manifest describes with the options of check: the race, its array's cells, an element of the
-// result, who wrote it in another block, and back from there.
+// opensFile opens a racy reduction that no manifest describes with the options of check: the race, its
+// array's cells, an element of the result, who wrote it in another block, and back from there.
 func opensFile(t *testing.T, program string) {
 	home := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("..", "debugkern", "checkrun", "testdata", "reduce-race.ptx"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(home, "red.ptx"), append([]byte("// tilescope: --grid 4 --arg 0=iota:f32[1024]\n"), text...), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "red.ptx"),
+		append([]byte("// tilescope: --grid 4 --arg 0=iota:f32[1024]\n"), text...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	x := openAt(t, program, home, 120, 40, nil, "red.ptx", "--block", "256", "--arg", "1=unwritten:f32[4]", "--arg", "2=1024")
+	x := openAt(t, program, home, 120, 40, nil, "red.ptx", "--block", "256", "--arg", "1=unwritten:f32[4]",
+		"--arg", "2=1024")
 	x.shows("ARGUMENTS", "errors", "race part", "missing: __syncthreads()", "4 of 4", "▸arg1")
 	x.press("2ll")
 	x.shows("arg1 after the launch f32[4]", "arg1[2]", "not written before the launch")
@@ -84,12 +90,13 @@ func opensFile(t *testing.T, program string) {
 	x.leaves()
 }
 
-// stepped opens the block of the first bad cell at the write, steps there and back, asks who wrote the cell before, and runs
-// to a breakpoint.
+// stepped opens the block of the first bad cell at the write, steps there and back, asks who wrote the cell
+// before, and runs to a breakpoint.
 func stepped(t *testing.T, program string) {
 	x := diverges(t, program, 120, 40)
 	x.press("8")
-	x.shows("before P block 0,0,0 kv 1 cell 1,0 is written by warp 0 lane 0", "st.shared.u16", "REGISTERS warp 0", "SHARED sP f16")
+	x.shows("before P block 0,0,0 kv 1 cell 1,0 is written by warp 0 lane 0", "st.shared.u16",
+		"REGISTERS warp 0", "SHARED sP f16")
 	x.line("▸487", "sP[row][lane]")
 	x.press("s")
 	x.line("▸488", "__syncwarp")
@@ -113,7 +120,9 @@ func tooSmall(t *testing.T, program string) {
 func resized(t *testing.T, program string) {
 	x := agrees(t, program, 80, 24)
 	x.resize(200, 60)
-	x.until("frame of 200×60", func(l []string) bool { return len(l) == 60 && strings.Contains(l[59], "q quit") })
+	x.until("frame of 200×60", func(l []string) bool {
+		return len(l) == 60 && strings.Contains(l[59], "q quit")
+	})
 	x.resize(60, 20)
 	x.shows("60×20 is too small")
 	x.resize(120, 40)
@@ -152,7 +161,8 @@ func asciiOnly(t *testing.T, program string) {
 	}
 }
 
-// superseded toggles two faults without waiting: the verdict is that of what is on in the end, whatever ran in between.
+// superseded toggles two faults without waiting: the verdict is that of what is on in the end,
+// whatever ran in between.
 func superseded(t *testing.T, program string) {
 	x := open(t, program, 120, 40, nil)
 	x.shows("? help")
@@ -241,7 +251,8 @@ func interrupted(t *testing.T, program string) {
 	x.quits()
 }
 
-// suspended stops under a shell with job control and comes back; without one, as a session's leader, it refuses.
+// suspended stops under a shell with job control and comes back; without one, as a session's
+// leader, it refuses.
 func suspended(t *testing.T, program string) {
 	x := agrees(t, program, 80, 24)
 	x.press("\x1a")

@@ -4,12 +4,14 @@ package tui
 
 import "testing"
 
-// fragmentJudged shows the table that Stage 3B was reported with, as the module holds it: every cell there, the order wrong.
+// fragmentJudged shows the table that Stage 3B was reported with, as the module holds it: every cell
+// there, the order wrong.
 func fragmentJudged(t *testing.T, program string) {
 	x := open(t, program, 120, 40, nil, "stage3b", "--fault", "lut-order")
 	x.shows("✗ DIVERGE")
 	x.press(":stage S\r3")
-	x.shows("HARDWARE acc f32 row", "✗ WMMA_ACCUM_LUT covers every cell, order wrong in 128 of 256: sorted by row")
+	x.shows("HARDWARE acc f32 row",
+		"✗ WMMA_ACCUM_LUT covers every cell, order wrong in 128 of 256: sorted by row")
 	x.press("n")
 	x.shows("✗ table says")
 	x.line("S block 0,0,0 kv 0: 16×16 block 1 of 4, the accumulator of warp 0", "written by warp 0 lane")
@@ -18,7 +20,8 @@ func fragmentJudged(t *testing.T, program string) {
 	x.leaves()
 }
 
-// bisectedAndCompared pins the clean kernel, plants a fault, bisects to it, and goes to the first cell that differs.
+// bisectedAndCompared pins the clean kernel, plants a fault, bisects to it, and goes to the
+// first cell that differs.
 func bisectedAndCompared(t *testing.T, program string) {
 	x := agrees(t, program, 120, 40)
 	x.press("4a:fault p-stale-m\r")

@@ -61,15 +61,22 @@ func TestQAndEscCloseWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestCommandsOutOfRangeAreRefused: a command whose argument is out of range, or no such thing, says so, and changes nothing.
+// TestCommandsOutOfRangeAreRefused: a command whose argument is out of range, or no such thing, says so,
+// and changes nothing.
 func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 	arguments := map[string][]string{
-		"cta": {"99,0,0", "x", "1,2,3,4"}, "stage": {"X"}, "kv": {"99", "-1", "x"}, "goto": {"9999,0", "0,9999", "-1,0", "1", "x,y"},
-		"seek": {"x", "-1"}, "break": {"nonsense", "sP[999][0]", "nosuch[0][0]"}, "unit": {"mile"}, "array": {"nosuch"},
-		"variant": {"nosuch"}, "shape": {"nosuch", "1,2", "0,0,0,0"}, "seed": {"-1", "x"}, "fault": {"nosuch"}, "set": {"NOSUCH=1", "USE_CP_ASYNC=9", "USE_CP_ASYNC=x"},
-		"gate": {"nosuch"}, "inject": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"}, "view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},
-		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"}, "mouse": {"nosuch"},
-		"frag": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"}, "header": {}, // a file: the engine says whether it is there
+		"cta": {"99,0,0", "x", "1,2,3,4"}, "stage": {"X"}, "kv": {"99", "-1", "x"},
+		"goto": {"9999,0", "0,9999", "-1,0", "1", "x,y"},
+		"seek": {"x", "-1"}, "break": {"nonsense", "sP[999][0]", "nosuch[0][0]"}, "unit": {"mile"},
+		"array":   {"nosuch"},
+		"variant": {"nosuch"}, "shape": {"nosuch", "1,2", "0,0,0,0"}, "seed": {"-1", "x"},
+		"fault": {"nosuch"}, "set": {"NOSUCH=1", "USE_CP_ASYNC=9", "USE_CP_ASYNC=x"},
+		"gate": {"nosuch"}, "inject": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"},
+		"view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},
+		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
+		"mouse": {"nosuch"},
+		// a file: the engine says whether it is there
+		"frag": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"}, "header": {},
 		"compare": {"small", "-1", "1e-3,NaN", "1,2,3"},
 
 		"schedule": {"nosuch", "random:x"},
@@ -79,14 +86,17 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 			t.Errorf(":%s is not tried", c.Name)
 		}
 		for _, arg := range arguments[c.Name] {
-			d := started(t, 80, 24, plainLook, func(o *Options) { o.Engine = tuitest.Checking{Engine: o.Engine.(*tuitest.Engine)} }).press("2")
+			d := started(t, 80, 24, plainLook, func(o *Options) {
+				o.Engine = tuitest.Checking{Engine: o.Engine.(*tuitest.Engine)}
+			}).press("2")
 			at, req, runs := d.m.Cursor, d.m.Req, len(d.e.Asked())
 			d.command(c.Name + " " + arg)
 			if !d.m.Status.Bad || d.m.Status.Text == "" {
 				t.Errorf(":%s %s: status %q, refused: %t", c.Name, arg, d.m.Status.Text, d.m.Status.Bad)
 			}
 			if d.m.Cursor != at || !request.Same(d.m.Req, req) || len(d.e.Asked()) != runs {
-				t.Errorf(":%s %s: cursor %+v, request %+v, %d runs", c.Name, arg, d.m.Cursor, d.m.Req, len(d.e.Asked()))
+				t.Errorf(":%s %s: cursor %+v, request %+v, %d runs", c.Name, arg, d.m.Cursor, d.m.Req,
+					len(d.e.Asked()))
 			}
 		}
 	}
@@ -95,9 +105,11 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 // TestARefusalIsReadInFull: what the bottom line would cut stands above it.
 func TestARefusalIsReadInFull(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	d.m.Complain("the first word of a refusal that is longer than eighty columns are wide, so that it has to be wrapped, to the last")
+	d.m.Complain(
+		"the first word of a refusal that is longer than eighty columns are wide, so that it has to be wrapped, to the last")
 	fits(t, d, "refusal")
-	if text := running(d.text(), d.m.view); !contains(text, "the first word of a refusal") || !contains(text, "wrapped, to the last") {
+	if text := running(d.text(), d.m.view); !contains(text, "the first word of a refusal") ||
+		!contains(text, "wrapped, to the last") {
 		t.Errorf("cut:\n%s", d.text())
 	}
 	if d.press("j"); contains(d.text(), "to the last") {

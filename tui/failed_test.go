@@ -17,7 +17,8 @@ func TestFailedRunOnTheGPUOffersTheEmulator(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook, twoH200, onDevice("cuda", 0))
 	d.e.Fail = failedWith("run", "kernel sdpa, launch 1 of 10: access to an illegal address", "", 0)
 	d.do(d.m.Init())
-	if !contains(d.text(), "RUN FAILED: 1 error") || !contains(d.text(), "X runs the same launch on the emulator") {
+	if !contains(d.text(), "RUN FAILED: 1 error") ||
+		!contains(d.text(), "X runs the same launch on the emulator") {
 		t.Fatalf("the failure:\n%s", d.text())
 	}
 	if d.press("5"); !contains(d.text(), "diagnoses on the emulator, which can show where") {
@@ -37,7 +38,8 @@ func TestFailedRunOnTheGPUOffersTheEmulator(t *testing.T) {
 func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		d := newDriver(t, size[0], size[1], plainLook)
-		d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined (and 1 more errors)", "mine.cu", 33)
+		d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined (and 1 more errors)",
+			"mine.cu", 33)
 		d.do(d.m.Init())
 		for _, s := range []keymap.Scope{view.Pipe, view.Tile} {
 			d.open(s)
@@ -58,14 +60,19 @@ func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 // TestEveryDiagnosticIsListed: errors and warnings, each with its place, and the source follows the cursor.
 func TestEveryDiagnosticIsListed(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
-	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu", 33).(*report.Error)
+	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu",
+		33).(*report.Error)
 	failed.Report.Error.Diagnostics = []report.Diagnostic{
-		{File: "mine.cu", Line: 33, Col: 9, Severity: "error", Message: "no such thing"}, {File: "mine.cu", Line: 41, Severity: "error", Message: "expected a ;"},
+		{File: "mine.cu", Line: 33, Col: 9, Severity: "error", Message: "no such thing"},
+		{File: "mine.cu", Line: 41, Severity: "error", Message: "expected a ;"},
 		{File: "mine.cu", Line: 7, Severity: "warning", Message: "unused"},
 	}
 	d.e.Fail = failed
 	d.do(d.m.Init())
-	for _, want := range []string{"BUILD FAILED: 2 errors", "✗ mine.cu:33:9: no such thing", "~ mine.cu:7: unused", "line 33 of mine.cu"} {
+	for _, want := range []string{
+		"BUILD FAILED: 2 errors", "✗ mine.cu:33:9: no such thing", "~ mine.cu:7: unused",
+		"line 33 of mine.cu",
+	} {
 		if !contains(d.text(), want) {
 			t.Errorf("nothing says %q:\n%s", want, d.text())
 		}
@@ -84,7 +91,10 @@ func failedWith(stage, message, file string, line int) error {
 	if file != "" {
 		e.Source = &report.Source{File: file, Line: line}
 	}
-	r := &report.Run{Verdict: report.Failed, Error: e, Backend: report.Backend{Name: "cuda", Device: "NVIDIA H200", Builder: "nvrtc"}}
+	r := &report.Run{
+		Verdict: report.Failed, Error: e,
+		Backend: report.Backend{Name: "cuda", Device: "NVIDIA H200", Builder: "nvrtc"},
+	}
 	return &report.Error{Code: report.CodeFailed, Err: errors.New(message), Report: r}
 }
 

@@ -139,9 +139,14 @@ func runOf(cmd tea.Cmd) tea.Cmd { return cmd().(tea.BatchMsg)[0] }
 
 func TestFailedRunsSayWhy(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
-	failed := &report.Run{Target: "stage2", Verdict: report.Failed, Error: &report.Failure{Stage: "build", Message: "expected a ;",
-		Source: &report.Source{File: "k.cu", Line: 12}}}
-	d.e.Fail = &report.Error{Code: report.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: failed}
+	failed := &report.Run{
+		Target: "stage2", Verdict: report.Failed,
+		Error: &report.Failure{Stage: "build", Message: "expected a ;",
+			Source: &report.Source{File: "k.cu", Line: 12}},
+	}
+	d.e.Fail = &report.Error{
+		Code: report.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: failed,
+	}
 	d.do(d.m.Init())
 	d.hasStatus("expected a ;")
 	if !contains(d.text(), "BUILD FAILED") || !contains(d.text(), "k.cu:12: expected a ;") {
@@ -158,7 +163,9 @@ func TestFailedRunsSayWhy(t *testing.T) {
 
 func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("2", "J", "J", "J", "L", "L", "}", "j", "l")
-	want := debugkern.Cell{Place: debugkern.Place{Stage: "S", Block: probes.Dim3{1, 0, 0}, KVTile: 2}, Row: 1, Col: 1}
+	want := debugkern.Cell{
+		Place: debugkern.Place{Stage: "S", Block: probes.Dim3{1, 0, 0}, KVTile: 2}, Row: 1, Col: 1,
+	}
 	if d.m.Cursor != want {
 		t.Fatalf("cursor %+v, expected %+v", d.m.Cursor, want)
 	}
@@ -167,7 +174,9 @@ func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 		t.Errorf("the kv tile was lost on the way through O: %+v", d.m.Cursor)
 	}
 	d.command("cta 3,2,0").command("kv 3").command("goto 31,31")
-	want = debugkern.Cell{Place: debugkern.Place{Stage: "P", Block: probes.Dim3{3, 2, 0}, KVTile: 3}, Row: 31, Col: 31}
+	want = debugkern.Cell{
+		Place: debugkern.Place{Stage: "P", Block: probes.Dim3{3, 2, 0}, KVTile: 3}, Row: 31, Col: 31,
+	}
 	if d.m.Cursor != want {
 		t.Fatalf("cursor %+v, expected %+v", d.m.Cursor, want)
 	}
@@ -281,7 +290,8 @@ func TestYankSaysHow(t *testing.T) {
 		t.Errorf("copied %+v", got)
 	}
 	d.press("4", "y")
-	if got := d.Msgs[len(d.Msgs)-1].(copiedMsg); got.text != "tilescope run stage2 --shape validation --seed 0 --fault p-stale-m" {
+	if got := d.Msgs[len(d.Msgs)-1].(copiedMsg); got.text !=
+		"tilescope run stage2 --shape validation --seed 0 --fault p-stale-m" {
 		t.Errorf("copied %q", got.text)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkGPUKeypress is how long after a key the verdict stands on the screen, on a machine with an NVIDIA GPU and NVRTC: a fault
-// is switched on that was built ahead while the terminal stood for three seconds, and off again.
+// BenchmarkGPUKeypress is how long after a key the verdict stands on the screen, on a machine with an
+// NVIDIA GPU and NVRTC: a fault is switched on that was built ahead while the terminal stood for three
+// seconds, and off again.
 //
 //	go test -c ./tui && TILESCOPE_BIN=bin/tilescope ./tui.test -test.run '^$' -test.bench GPUKeypress -test.benchtime 1x
 func BenchmarkGPUKeypress(b *testing.B) {
@@ -20,7 +21,8 @@ func BenchmarkGPUKeypress(b *testing.B) {
 	}
 	var ahead, back []float64
 	for range b.N {
-		x := open(b, program, 120, 40, []string{"TILESCOPE_TOOLCHAIN=" + os.Getenv("TILESCOPE_TOOLCHAIN")}, "stage2", "--backend", "cuda", "--builder", "nvrtc")
+		x := open(b, program, 120, 40, []string{"TILESCOPE_TOOLCHAIN=" + os.Getenv("TILESCOPE_TOOLCHAIN")},
+			"stage2", "--backend", "cuda", "--builder", "nvrtc")
 		x.shows("✓ AGREE")
 		x.press("4")
 		x.shows("FAULTS")
@@ -30,7 +32,9 @@ func BenchmarkGPUKeypress(b *testing.B) {
 			x.shows(shown)
 			return time.Since(start).Seconds() * 1e3
 		}
-		for _, fault := range []string{"kt-ld", "k-scale-head", "v-midpoint", "scale-twice", "p-stale-m", "u-no-rescale", "l-no-rescale"} {
+		for _, fault := range []string{
+			"kt-ld", "k-scale-head", "v-midpoint", "scale-twice", "p-stale-m", "u-no-rescale", "l-no-rescale",
+		} {
 			x.press("/" + fault + "\r")
 			time.Sleep(3 * time.Second)
 			ahead = append(ahead, switched("✗ diverge"))

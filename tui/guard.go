@@ -8,9 +8,9 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// guard keeps the first panic of the model, of a command, or of a goroutine of the terminal, and ends the program: Run then gives
-// the terminal back, saves the state, and raises the panic again where the command line reports it. The library's own recovery
-// prints a trace on the screen and is switched off.
+// guard keeps the first panic of the model, of a command, or of a goroutine of the terminal, and ends the
+// program: Run then gives the terminal back, saves the state, and raises the panic again where the command
+// line reports it. The library's own recovery prints a trace on the screen and is switched off.
 type guard struct {
 	end func() // ends the program; may be called from any goroutine, and more than once
 
@@ -42,8 +42,8 @@ func (g *guard) raise() {
 	}
 }
 
-// command is cmd, and every command of a batch that it returns, with its panics caught. (tea.Sequence is not used in this program;
-// the library would run its commands without these guards.)
+// command is cmd, and every command of a batch that it returns, with its panics caught. (tea.Sequence is not
+// used in this program; the library would run its commands without these guards.)
 func (g *guard) command(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil

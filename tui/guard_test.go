@@ -28,7 +28,9 @@ type brokenEngine struct {
 	where string
 }
 
-func (e brokenEngine) Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error) {
+func (e brokenEngine) Run(
+	ctx context.Context, req debugkern.Request, progress func(debugkern.Progress),
+) (*debugkern.Run, error) {
 	switch e.where {
 	case "run":
 		panic("BUG: planted")
@@ -88,15 +90,16 @@ func (c *console) settings(t *testing.T) unix.Termios {
 	return *out
 }
 
-// TestPanicGivesTheTerminalBack panics in a command's engine, and in a goroutine below it: the panic leaves Run as one, with
-// nothing printed, after the terminal was given back and the state saved.
+// TestPanicGivesTheTerminalBack panics in a command's engine, and in a goroutine below it: the panic leaves
+// Run as one, with nothing printed, after the terminal was given back and the state saved.
 func TestPanicGivesTheTerminalBack(t *testing.T) {
 	for _, where := range []string{"run", "goroutine"} {
 		t.Run(where, func(t *testing.T) {
 			c, dir := newConsole(t), t.TempDir()
 			found := c.settings(t)
 			o := Options{
-				Engine: brokenEngine{tuitest.NewEngine(t), where}, Input: c.tty, Output: c.tty, StateDir: dir, Files: file.New(),
+				Engine: brokenEngine{tuitest.NewEngine(t), where}, Input: c.tty, Output: c.tty, StateDir: dir,
+				Files:   file.New(),
 				Environ: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
 			}
 			var bug *join.Panic
@@ -150,14 +153,16 @@ func TestGuardReachesBatches(t *testing.T) {
 	}
 }
 
-// TestEndsWhileTheDiskIsBusy interrupts the terminal while the disk does not answer: it ends, and leaves no temporary file.
+// TestEndsWhileTheDiskIsBusy interrupts the terminal while the disk does not answer: it ends, and
+// leaves no temporary file.
 func TestEndsWhileTheDiskIsBusy(t *testing.T) {
 	c, dir := newConsole(t), t.TempDir()
 	release := make(chan struct{})
 	defer close(release)
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{
-		Engine: tuitest.NewEngine(t), Input: c.tty, Output: c.tty, StateDir: dir, Environ: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
+		Engine: tuitest.NewEngine(t), Input: c.tty, Output: c.tty, StateDir: dir,
+		Environ:  []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
 		LastSave: 50 * time.Millisecond,
 		Files: file.Failing(func(step file.Step, _ string) error {
 			if step == file.StepSync {
@@ -182,7 +187,8 @@ func TestEndsWhileTheDiskIsBusy(t *testing.T) {
 // TestGuardReachesTheModel catches the panics of a model that is not there in each of its methods.
 func TestGuardReachesTheModel(t *testing.T) {
 	for name, do := range map[string]func(painted){
-		"Init": func(p painted) { p.Init() }, "Update": func(p painted) { p.Update(tea.WindowSizeMsg{}) }, "View": func(p painted) { p.View() },
+		"Init": func(p painted) { p.Init() }, "Update": func(p painted) { p.Update(tea.WindowSizeMsg{}) },
+		"View": func(p painted) { p.View() },
 	} {
 		ended := false
 		g := &guard{end: func() { ended = true }}

@@ -20,8 +20,9 @@ import (
 
 // hostileTexts do something to a terminal that obeys them.
 var hostileTexts = []string{
-	"\x1b]52;c;ZXZpbA==\x07", "\x1b]0;owned\x07", "\x1b[2J\x1b[Hm", "\x1b[8mconceal", "\u009b31m", "a\rb\bc\x00\x7f", "\u202egnp.exe", "a\u200bb\u2066c", "\ufeff\u00ad\u2028",
-	"\U000e0041", "\xff\xfe", "日本\U0001f600",
+	"\x1b]52;c;ZXZpbA==\x07", "\x1b]0;owned\x07", "\x1b[2J\x1b[Hm", "\x1b[8mconceal", "\u009b31m",
+	"a\rb\bc\x00\x7f", "\u202egnp.exe", "a\u200bb\u2066c", "\ufeff\u00ad\u2028", "\U000e0041", "\xff\xfe",
+	"日本\U0001f600",
 }
 
 // hostileEngine answers with documents in which every text is hostile.
@@ -30,7 +31,9 @@ type hostileEngine struct {
 	evil string
 }
 
-func (e hostileEngine) Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error) {
+func (e hostileEngine) Run(
+	ctx context.Context, req debugkern.Request, progress func(debugkern.Progress),
+) (*debugkern.Run, error) {
 	progress(debugkern.Progress{Phase: e.evil, Detail: e.evil})
 	run, err := e.Engine.Run(ctx, req, progress)
 	if err != nil {
@@ -39,7 +42,10 @@ func (e hostileEngine) Run(ctx context.Context, req debugkern.Request, progress 
 	r, x := run.Report, e.evil
 	place := &report.Source{File: x, Line: 3, Function: x, Text: x}
 	r.Backend.Device, r.Backend.Builder, r.Printed, r.Build.Notes = x, x, []string{x}, []string{x}
-	r.Findings = append(r.Findings, report.Finding{Kind: "race", Severity: "error", Message: x, Variable: x, Source: place, Other: place, Missing: &x, Neighbour: x, Consequence: x})
+	r.Findings = append(r.Findings, report.Finding{
+		Kind: "race", Severity: "error", Message: x, Variable: x, Source: place, Other: place, Missing: &x,
+		Neighbour: x, Consequence: x,
+	})
 	for i := range r.Stages {
 		r.Stages[i].Fingerprints = []report.Fingerprint{{Name: x, Value: x, Evidence: x}}
 		r.Stages[i].FirstBad = &report.BadCell{Source: place}
@@ -67,8 +73,12 @@ func obeyed(s string) string {
 // is written to the terminal.
 func TestNothingHostileIsObeyed(t *testing.T) {
 	for _, evil := range hostileTexts {
-		for _, fail := range []error{nil, &report.Error{Code: report.CodeFailed, Err: fmt.Errorf("build: %s", evil), Diagnostics: []report.Diagnostic{
-			{File: evil, Line: 1, Col: 1, Severity: "error", Message: evil, Text: evil}}}} {
+		for _, fail := range []error{
+			nil, &report.Error{
+				Code: report.CodeFailed, Err: fmt.Errorf("build: %s", evil), Diagnostics: []report.Diagnostic{
+					{File: evil, Line: 1, Col: 1, Severity: "error", Message: evil, Text: evil}},
+			},
+		} {
 			for _, look := range []Look{plainLook, {Profile: colorprofile.TrueColor}} {
 				d := started(t, 80, 24, look, withRequest(faulty), func(o *Options) {
 					e := o.Engine.(*tuitest.Engine)
@@ -99,7 +109,8 @@ func harmless(t *testing.T, d *driver, what string) {
 			t.Fatalf("%s: line %d has %s, %d columns: %q", what, y, x, d.m.Theme.Width(plain), line)
 		}
 	}
-	if x := obeyed(drawnSequence.ReplaceAllString(string(newPainter(nil).diff(d.m.frameNow())), "")); x != "" {
+	if x := obeyed(drawnSequence.ReplaceAllString(string(newPainter(nil).diff(d.m.frameNow())),
+		"")); x != "" {
 		t.Fatalf("%s: the terminal is sent %s", what, x)
 	}
 }

@@ -181,9 +181,11 @@ func moving() map[keymap.Action]handler {
 
 func acting() map[keymap.Action]handler {
 	return map[keymap.Action]handler{
-		keymap.Search:    func(m *Model, _ string) tea.Cmd { return m.Ask("/", "") },
-		keymap.Filter:    func(m *Model, _ string) tea.Cmd { return m.Ask("&", m.filter[m.view]) },
-		keymap.Palette:   func(m *Model, _ string) tea.Cmd { return m.setPalette(theme.NextPalette(m.Theme.Palette)) },
+		keymap.Search: func(m *Model, _ string) tea.Cmd { return m.Ask("/", "") },
+		keymap.Filter: func(m *Model, _ string) tea.Cmd { return m.Ask("&", m.filter[m.view]) },
+		keymap.Palette: func(m *Model, _ string) tea.Cmd {
+			return m.setPalette(theme.NextPalette(m.Theme.Palette))
+		},
 		keymap.Grow:      func(m *Model, _ string) tea.Cmd { return m.grow(1) },
 		keymap.Shrink:    func(m *Model, _ string) tea.Cmd { return m.grow(-1) },
 		keymap.Command:   func(m *Model, _ string) tea.Cmd { return m.Ask(":", "") },

@@ -44,8 +44,8 @@ func TestEveryActionHasAHandler(t *testing.T) {
 	}
 }
 
-// TestNoDeadKey presses every key of the table in every view, at both ends of the tile: it must change the screen or what
-// is remembered, answer in the status line, or quit.
+// TestNoDeadKey presses every key of the table in every view, at both ends of the tile: it must change the
+// screen or what is remembered, answer in the status line, or quit.
 func TestNoDeadKey(t *testing.T) {
 	keys := newDriver(t, 80, 24, plainLook).m.Keys
 	for _, s := range keys.Scopes() {
@@ -55,7 +55,8 @@ func TestNoDeadKey(t *testing.T) {
 				before, state := d.text(), d.m.remembered()
 				d.press(keySequence(k)...)
 				after := d.text()
-				if before == after && reflect.DeepEqual(state, d.m.remembered()) && d.m.Status.Text == "" && !d.Quit {
+				if before == after && reflect.DeepEqual(state, d.m.remembered()) &&
+					d.m.Status.Text == "" && !d.Quit {
 					if b.Action == keymap.View && k == d.key(s) {
 						continue // the view is on already
 					}

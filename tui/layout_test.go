@@ -23,7 +23,9 @@ func fits(t *testing.T, d *driver, what string) {
 
 // TestEverySizeFits draws every view at every size around the layout's breaks.
 func TestEverySizeFits(t *testing.T) {
-	widths := []int{1, 9, 40, 79, 80, 81, 87, 99, 111, 112, 113, 119, 120, 137, 160, 175, 176, 177, 200, 233, 320}
+	widths := []int{
+		1, 9, 40, 79, 80, 81, 87, 99, 111, 112, 113, 119, 120, 137, 160, 175, 176, 177, 200, 233, 320,
+	}
 	heights := []int{1, 5, 23, 24, 25, 29, 33, 34, 35, 39, 40, 41, 51, 60, 75, 110}
 	d := started(t, 80, 24, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
 	for _, w := range widths {

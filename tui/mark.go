@@ -50,6 +50,8 @@ func remember(c debugkern.Cell) configs.Cursor {
 }
 
 func recall(c configs.Cursor) (debugkern.Cell, bool) {
-	return debugkern.Cell{Place: debugkern.Place{Stage: probes.Stage(c.Stage), Block: c.Block, KVTile: c.Tile},
-		Row: c.Row, Col: c.Col}, c.Stage != ""
+	return debugkern.Cell{
+		Place: debugkern.Place{Stage: probes.Stage(c.Stage), Block: c.Block, KVTile: c.Tile},
+		Row:   c.Row, Col: c.Col,
+	}, c.Stage != ""
 }

@@ -15,12 +15,12 @@ import (
 	"tilescope/tui/theme"
 )
 
-// painter brings a terminal up to date with as few bytes as it can, in place of the library's renderer. That one rewrites
-// a line from its first to its last changed cell, and the linked cursor changes three places of a line, the width of the
-// screen apart: 1,800 bytes a move at 200×60, where the cells themselves are 150.
+// painter brings a terminal up to date with as few bytes as it can, in place of the library's renderer. That
+// one rewrites a line from its first to its last changed cell, and the linked cursor changes three places of
+// a line, the width of the screen apart: 1,800 bytes a move at 200×60, where the cells themselves are 150.
 //
-// The one idea: every line that it is given is made of SGR sequences and characters of one column, so a cell is a
-// character and an index into the styles seen so far, and a frame is the cells that differ.
+// The one idea: every line that it is given is made of SGR sequences and characters of one column, so a cell
+// is a character and an index into the styles seen so far, and a frame is the cells that differ.
 type painter struct {
 	out io.Writer
 
@@ -68,10 +68,13 @@ const frameTime = time.Second / 60
 
 // newPainter returns a painter that draws nothing until start.
 func newPainter(out io.Writer) *painter {
-	return &painter{out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, unseen: []bool{true}}
+	return &painter{
+		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, unseen: []bool{true},
+	}
 }
 
-// start takes the alternate screen and draws frames as they come. failed is given what drawing them panics with.
+// start takes the alternate screen and draws frames as they come. failed is given what
+// drawing them panics with.
 func (p *painter) start(failed func(*join.Panic)) {
 	p.mu.Lock()
 	p.enter()
@@ -113,7 +116,8 @@ func (p *painter) enter() {
 	p.active = true
 	p.last = modes{cursorX: -1}
 	p.lines, p.cells, p.pen, p.x = nil, nil, 0, -1
-	p.write(ansi.SetModeAltScreenSaveCursor + ansi.ResetModeTextCursorEnable + ansi.SetModeBracketedPaste + "\x1b[m" + ansi.EraseEntireScreen)
+	p.write(ansi.SetModeAltScreenSaveCursor + ansi.ResetModeTextCursorEnable + ansi.SetModeBracketedPaste +
+		"\x1b[m" + ansi.EraseEntireScreen)
 	p.dirty = len(p.next.lines) > 0
 }
 
@@ -134,7 +138,8 @@ func (p *painter) leave() {
 	if p.last.mouse {
 		out += mouseOff
 	}
-	p.write(out + ansi.ResetModeBracketedPaste + ansi.SetModeTextCursorEnable + ansi.ResetModeAltScreenSaveCursor)
+	p.write(out + ansi.ResetModeBracketedPaste + ansi.SetModeTextCursorEnable +
+		ansi.ResetModeAltScreenSaveCursor)
 }
 
 const (
@@ -183,7 +188,8 @@ func (p *painter) diff(f frame) []byte {
 	}
 	p.settings(f.modes)
 	if len(p.buf) > 1000 { // a large change is shown whole: terminals that do not know the mode ignore it
-		return append(append([]byte(ansi.SetModeSynchronizedOutput), p.buf...), ansi.ResetModeSynchronizedOutput...)
+		return append(append([]byte(ansi.SetModeSynchronizedOutput), p.buf...),
+			ansi.ResetModeSynchronizedOutput...)
 	}
 	return p.buf
 }
@@ -232,7 +238,8 @@ func (p *painter) parse(text string, w int) []glyph {
 		r, n := rune(text[i]), 1
 		if r < 0x20 || r >= 0x7f {
 			r, n = utf8.DecodeRuneInString(text[i:])
-			c, ok := theme.Cell(r) // nothing but a character of one column comes to the terminal, whoever drew the line
+			// nothing but a character of one column comes to the terminal, whoever drew the line
+			c, ok := theme.Cell(r)
 			if !ok {
 				i += n
 				continue
@@ -334,8 +341,8 @@ func (p *painter) put(x, y int, g glyph) {
 	}
 }
 
-// use changes the pen. What the pen's sequence has already said is not said again: a reset before bold is left out after a
-// reset, and so on.
+// use changes the pen. What the pen's sequence has already said is not said again: a reset before bold is
+// left out after a reset, and so on.
 func (p *painter) use(style uint16) {
 	if style == p.pen {
 		return

@@ -18,7 +18,8 @@ import (
 // emulated is a virtual terminal. The painter asks it nothing, so its answers need no reader.
 func emulated(w, h int) *vt.Emulator { return vt.NewEmulator(w, h) }
 
-// shows fails unless the terminal that was painted step by step shows what a fresh one shows that is given the frame alone.
+// shows fails unless the terminal that was painted step by step shows what a fresh one shows that is
+// given the frame alone.
 func shows(t *testing.T, screen *vt.Emulator, f frame, what string) {
 	t.Helper()
 	fresh := emulated(f.w, len(f.lines))
@@ -28,15 +29,19 @@ func shows(t *testing.T, screen *vt.Emulator, f frame, what string) {
 	for y := range f.lines {
 		for x := range f.w {
 			a, b := screen.CellAt(x, y), fresh.CellAt(x, y)
-			seen := a.Content == b.Content && (a.Content == " " && a.Style.Bg == b.Style.Bg && a.Style.Attrs&uv.AttrReverse == b.Style.Attrs&uv.AttrReverse || a.Style.Equal(&b.Style))
+			seen := a.Content == b.Content &&
+				(a.Content == " " && a.Style.Bg == b.Style.Bg &&
+					a.Style.Attrs&uv.AttrReverse == b.Style.Attrs&uv.AttrReverse || a.Style.Equal(&b.Style))
 			if !seen {
-				t.Fatalf("%s: cell %d,%d is %q %v, expected %q %v", what, x, y, a.Content, a.Style, b.Content, b.Style)
+				t.Fatalf("%s: cell %d,%d is %q %v, expected %q %v", what, x, y, a.Content, a.Style,
+					b.Content, b.Style)
 			}
 		}
 	}
 }
 
-// TestPainterAgainstATerminal drives the program by random keys and compares what the terminal shows with the frame.
+// TestPainterAgainstATerminal drives the program by random keys and compares what the terminal
+// shows with the frame.
 func TestPainterAgainstATerminal(t *testing.T) {
 	var keys []string
 	for _, b := range newDriver(t, 80, 24, plainLook).m.Keys.All() {
@@ -44,7 +49,9 @@ func TestPainterAgainstATerminal(t *testing.T) {
 			keys = append(keys, b.Keys[0])
 		}
 	}
-	for _, p := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI, colorprofile.ASCII, colorprofile.NoTTY} {
+	for _, p := range []colorprofile.Profile{
+		colorprofile.TrueColor, colorprofile.ANSI, colorprofile.ASCII, colorprofile.NoTTY,
+	} {
 		rng := rand.New(rand.NewPCG(1, uint64(p)))
 		d := started(t, 80, 24, Look{Profile: p}, withRequest(faulty))
 		var out bytes.Buffer
@@ -89,7 +96,9 @@ func TestPainterGivesTheScreenBack(t *testing.T) {
 	paint.start(func(p *join.Panic) { t.Error(p) })
 	paint.show(frame{lines: []string{"hello"}, w: 5, modes: modes{title: "x", mouse: true, cursorX: 2}})
 	paint.close()
-	for _, want := range []string{"\x1b[?1049h", "hello", "\x1b[?1006h", "\x1b[?1006l", "\x1b[?25h", "\x1b[?1049l"} {
+	for _, want := range []string{
+		"\x1b[?1049h", "hello", "\x1b[?1006h", "\x1b[?1006l", "\x1b[?25h", "\x1b[?1049l",
+	} {
 		i := bytes.Index(out.Bytes(), []byte(want))
 		if i < 0 {
 			t.Fatalf("%q is missing or out of order in %q", want, out.String())

@@ -68,8 +68,11 @@ func (p palette) place() []view.Command {
 func (p palette) run() []view.Command {
 	g := view.RunCommands
 	return []view.Command{
-		{Group: g, Name: "variant", Arg: "NAME", Help: "run another variant", Values: p.Engine.Catalogue().Targets,
-			Do: p.ChooseVariant},
+		{
+			Group: g, Name: "variant", Arg: "NAME", Help: "run another variant",
+			Values: p.Engine.Catalogue().Targets,
+			Do:     p.ChooseVariant,
+		},
 		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
 			Do: p.ChooseShape},
 		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},
@@ -87,7 +90,10 @@ func (p palette) run() []view.Command {
 			p.with("builder", func(r *debugkern.Request, arg string) { r.Builder = arg })),
 		{Group: g, Name: "schedule", Arg: "POLICY:SEED", Help: "the emulator's order of warps",
 			Do: p.with("schedule", func(r *debugkern.Request, arg string) { r.Schedule = arg })},
-		{Group: g, Name: "run", Help: "run again", Do: func(string) tea.Cmd { return p.again(p.NextRequest().Backend) }},
+		{
+			Group: g, Name: "run", Help: "run again",
+			Do: func(string) tea.Cmd { return p.again(p.NextRequest().Backend) },
+		},
 		{Group: g, Name: "revert", Help: "back to the request of the last run that ended well", Do: p.revert},
 		{Group: g, Name: "cancel", Help: "cancel the run", Do: p.cancel},
 	}
@@ -118,7 +124,11 @@ func (p palette) program() []view.Command {
 	return []view.Command{
 		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
 		{Group: g, Name: "yank", Help: "copy what is under the cursor (OSC 52)", Do: p.yank},
-		{Group: g, Name: "trust", Help: "ask again whether to use the compilers and tools that were found and are not trusted", Do: p.consent.askAgain},
+		{
+			Group: g, Name: "trust",
+			Help: "ask again whether to use the compilers and tools that were found and are not trusted",
+			Do:   p.consent.askAgain,
+		},
 		{Group: g, Name: "help", Help: "the keys of this view", Do: func(string) tea.Cmd {
 			p.help = true
 			return nil
@@ -181,7 +191,9 @@ func (p palette) complete(text string) []prompt.Candidate {
 				if c.Arg != "" {
 					line += " "
 				}
-				out = append(out, prompt.Candidate{Line: line, Help: strings.TrimSpace(c.Arg + "  " + c.Help)})
+				out = append(out, prompt.Candidate{
+					Line: line, Help: strings.TrimSpace(c.Arg + "  " + c.Help),
+				})
 			}
 		}
 		return out

@@ -90,7 +90,8 @@ func (p palette) goCell(arg string) tea.Cmd {
 	}
 	c := p.Cursor
 	if sp := p.Run.Plan.Stage(c.Stage); sp != nil && (n[0] >= sp.Rows || n[1] >= sp.Cols) {
-		p.Complain(fmt.Sprintf("%s has no cell %d,%d: its rows are 0 to %d, its columns 0 to %d", c.Stage, n[0],
+		p.Complain(fmt.Sprintf("%s has no cell %d,%d: its rows are 0 to %d, its columns 0 to %d",
+			c.Stage, n[0],
 			n[1], sp.Rows-1, sp.Cols-1))
 		return nil
 	}

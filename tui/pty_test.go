@@ -37,8 +37,8 @@ type terminal struct {
 	exit    error
 }
 
-// buildProgram makes the program and returns its path. The package under test is part of it, so this is the program of this
-// checkout.
+// buildProgram makes the program and returns its path. The package under test is part of it, so this is the
+// program of this checkout.
 func buildProgram(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tilescope")
@@ -49,8 +49,8 @@ func buildProgram(t testing.TB) string {
 	return path
 }
 
-// open starts the program in a terminal of w×h, away from the files of whoever runs the tests. Variables in env go over the
-// usual ones; HOME is a directory of its own in which a test may put a configuration.
+// open starts the program in a terminal of w×h, away from the files of whoever runs the tests. Variables in
+// env go over the usual ones; HOME is a directory of its own in which a test may put a configuration.
 func open(t testing.TB, program string, w, h int, env []string, args ...string) *terminal {
 	t.Helper()
 	return openAt(t, program, t.TempDir(), w, h, env, args...)
@@ -61,9 +61,14 @@ func openAt(t testing.TB, program, home string, w, h int, env []string, args ...
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir = home
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home,
-		"XDG_CACHE_HOME=" + home, "LANG=C.UTF-8", "TERM=xterm-256color", "COLORTERM=truecolor"}, env...)
-	x := &terminal{t: t, cmd: cmd, screen: vt.NewEmulator(w, h), changed: make(chan struct{}), ended: make(chan struct{}), born: time.Now()}
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home,
+		"XDG_CACHE_HOME=" + home, "LANG=C.UTF-8", "TERM=xterm-256color", "COLORTERM=truecolor",
+	}, env...)
+	x := &terminal{
+		t: t, cmd: cmd, screen: vt.NewEmulator(w, h), changed: make(chan struct{}),
+		ended: make(chan struct{}), born: time.Now(),
+	}
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)})
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
@@ -88,7 +93,8 @@ func openAt(t testing.TB, program, home string, w, h int, env []string, args ...
 		_ = cmd.Process.Kill()
 		<-x.ended
 		_ = tty.Close()
-		_ = x.screen.InputPipe().(io.Closer).Close() // ends the goroutine's read; Close itself would race with it
+		// ends the goroutine's read; Close itself would race with it
+		_ = x.screen.InputPipe().(io.Closer).Close()
 		<-replies
 	})
 	return x

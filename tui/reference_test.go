@@ -21,8 +21,8 @@ import (
 	"tilescope/tui/view"
 )
 
-// compared is a terminal on the reduction of debugkern/checkrun/testdata, of ones, whose output is compared as a
-// manifest's keys say. Its folder has ref.npz, in which the third of four sums is wrong.
+// compared is a terminal on the reduction of debugkern/checkrun/testdata, of ones, whose output is compared
+// as a manifest's keys say. Its folder has ref.npz, in which the third of four sums is wrong.
 func compared(t *testing.T, w, h int, keys string) (*tuitest.Driver, *tui.Model, string) {
 	t.Helper()
 	dir := t.TempDir()

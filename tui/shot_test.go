@@ -14,8 +14,8 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Geometry of a picture's cells, in the SVG's units: a monospaced font of this size advances about this far, and every
-// character is placed by its column all the same.
+// Geometry of a picture's cells, in the SVG's units: a monospaced font of this size advances about this far,
+// and every character is placed by its column all the same.
 const (
 	cellW    = 8.4
 	cellH    = 16
@@ -30,14 +30,17 @@ const (
 	ink   = "#d6dbe2"
 )
 
-// picture writes a screen as SVG: a rectangle for each run of cells on one ground, a text for each run in one style, every
-// character at its own column.
+// picture writes a screen as SVG: a rectangle for each run of cells on one ground, a text for each run in one
+// style, every character at its own column.
 func picture(screen [][]uv.Cell) []byte {
 	var b bytes.Buffer
 	w, h := cellW*float64(len(screen[0]))+2*margin, cellH*len(screen)+2*margin
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %d" width="%s" height="%d">`+"\n", short(w), h, short(w), h)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %d" width="%s" height="%d">`+
+		"\n", short(w), h, short(w), h)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="6" fill="%s"/>`+"\n", paper)
-	fmt.Fprintf(&b, `<g font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="%d" fill="%s" xml:space="preserve">`+"\n", fontSize, ink)
+	fmt.Fprintf(&b,
+		`<g font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="%d" fill="%s" xml:space="preserve">`+
+			"\n", fontSize, ink)
 	for y, row := range screen {
 		grounds(&b, row, y)
 		texts(&b, row, y)
@@ -58,7 +61,8 @@ func grounds(b *bytes.Buffer, row []uv.Cell, y int) {
 			n++
 		}
 		if back != paper {
-			fmt.Fprintf(b, `<rect x="%s" y="%d" width="%s" height="%d" fill="%s"/>`+"\n", short(margin+cellW*float64(x)), margin+cellH*y,
+			fmt.Fprintf(b, `<rect x="%s" y="%d" width="%s" height="%d" fill="%s"/>`+"\n",
+				short(margin+cellW*float64(x)), margin+cellH*y,
 				short(cellW*float64(n)), cellH, back)
 		}
 		x += n
@@ -78,7 +82,8 @@ func texts(b *bytes.Buffer, row []uv.Cell, y int) {
 		var at []string
 		var text strings.Builder
 		for ; x < len(row) && !blank(x); x++ {
-			if other, _ := inks(row[x].Style); other != fore || (row[x].Style.Attrs&uv.AttrBold != 0) != bold {
+			if other, _ := inks(row[x].Style); other != fore ||
+				(row[x].Style.Attrs&uv.AttrBold != 0) != bold {
 				break
 			}
 			at = append(at, short(margin+cellW*float64(x)))
@@ -91,7 +96,8 @@ func texts(b *bytes.Buffer, row []uv.Cell, y int) {
 		if bold {
 			extra += ` font-weight="bold"`
 		}
-		fmt.Fprintf(b, `<text x="%s" y="%d"%s>%s</text>`+"\n", strings.Join(at, " "), margin+cellH*y+baseline, extra, escape.Replace(text.String()))
+		fmt.Fprintf(b, `<text x="%s" y="%d"%s>%s</text>`+"\n", strings.Join(at, " "), margin+cellH*y+baseline,
+			extra, escape.Replace(text.String()))
 	}
 }
 
@@ -116,8 +122,8 @@ func hex(c color.Color, none string) string {
 
 func short(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") }
 
-// TestPictures draws the README's pictures from the built program, and with -update writes them. They show times of a run, so
-// they are not compared byte for byte.
+// TestPictures draws the README's pictures from the built program, and with -update writes them. They show
+// times of a run, so they are not compared byte for byte.
 func TestPictures(t *testing.T) {
 	program := buildProgram(t)
 	for _, p := range []struct {
@@ -125,9 +131,11 @@ func TestPictures(t *testing.T) {
 		args       []string
 		ready      []string
 	}{
-		{"tile.svg", "2z", []string{"--fault", "p-stale-m"}, []string{"heat: map", "KERNEL f16", "wrote q1,k0"}},
+		{"tile.svg", "2z", []string{"--fault", "p-stale-m"},
+			[]string{"heat: map", "KERNEL f16", "wrote q1,k0"}},
 		{"pipe.svg", "", []string{"--fault", "p-stale-m"}, []string{"✗ DIVERGE", "n next bad"}},
-		{"races.svg", "5d", []string{"--shape", "small", "--fault", "sync-p"}, []string{"__syncthreads()", "100 %", "CELLS sP", "SCHEDULE"}},
+		{"races.svg", "5d", []string{"--shape", "small", "--fault", "sync-p"},
+			[]string{"__syncthreads()", "100 %", "CELLS sP", "SCHEDULE"}},
 		{"source.svg", "8", []string{"--fault", "u-no-rescale"}, []string{"is written by warp", "REGISTERS"}},
 	} {
 		t.Run(p.file, func(t *testing.T) {
@@ -135,7 +143,9 @@ func TestPictures(t *testing.T) {
 			x.shows("✗ DIVERGE")
 			x.press(p.keys)
 			x.shows(p.ready...)
-			x.until("an end of the work", func(lines []string) bool { return !strings.Contains(strings.Join(lines, "\n"), "Esc cancels") })
+			x.until("an end of the work", func(lines []string) bool {
+				return !strings.Contains(strings.Join(lines, "\n"), "Esc cancels")
+			})
 			screen := x.cells()
 			x.press("q")
 			x.quits()

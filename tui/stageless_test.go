@@ -26,7 +26,8 @@ func opened(t *testing.T, file string, w, h int, args ...string) (*tuitest.Drive
 		t.Fatal(err)
 	}
 	check := checkrun.Request{
-		File: filepath.Join("..", "debugkern", "checkrun", "testdata", file), Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{256, 1, 1}, Cluster: probes.Dim3{1, 1, 1},
+		File: filepath.Join("..", "debugkern", "checkrun", "testdata", file), Grid: probes.Dim3{4, 1, 1},
+		Block: probes.Dim3{256, 1, 1}, Cluster: probes.Dim3{1, 1, 1},
 	}
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
@@ -36,7 +37,9 @@ func opened(t *testing.T, file string, w, h int, args ...string) (*tuitest.Drive
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := tui.New(context.Background(), tui.Options{Engine: s, Request: req, Explicit: true, Pace: view.Pace{Quiet: 1, Pulse: -1}, Settle: 1},
+	m := tui.New(context.Background(), tui.Options{
+		Engine: s, Request: req, Explicit: true, Pace: view.Pace{Quiet: 1, Pulse: -1}, Settle: 1,
+	},
 		tui.Look{Profile: colorprofile.ASCII})
 	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	d := &tuitest.Driver{T: t, Screen: m}
@@ -67,15 +70,17 @@ func lacks(t *testing.T, m *tui.Model, parts ...string) {
 
 var reduction = []string{"0=iota:f32[1000]", "1=zeros:f32[5]", "2=1000"}
 
-// TestStagelessViews: a kernel without stages at every size: its arguments in Pipe and Tile, before and after the launch, who wrote an
-// element, and no word of attention, kv tiles or agreement.
+// TestStagelessViews: a kernel without stages at every size: its arguments in Pipe and Tile, before and after
+// the launch, who wrote an element, and no word of attention, kv tiles or agreement.
 func TestStagelessViews(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		d, m := opened(t, "reduce.ptx", size[0], size[1], reduction...)
-		says(t, m, "ARGUMENTS", "no reference", "NO ERROR", "✓ no error", "checked", "in_arg0", "f32[1000]", "4 of 5", "▸arg1")
+		says(t, m, "ARGUMENTS", "no reference", "NO ERROR", "✓ no error", "checked", "in_arg0", "f32[1000]",
+			"4 of 5", "▸arg1")
 		lacks(t, m, "AGREE", "agree", "kv", "validation", "guilty", "STAGES")
 		d.Press("2")
-		says(t, m, "arg1 after the launch f32[5]", "5 elements · 0 to 2.050e+05 · 4 changed by the launch", "arg1[0]  ", "│ before")
+		says(t, m, "arg1 after the launch f32[5]", "5 elements · 0 to 2.050e+05 · 4 changed by the launch",
+			"arg1[0]  ", "│ before")
 		lacks(t, m, "REFERENCE", "bound", "kv", "cta")
 		d.Press("l", "l", "w")
 		says(t, m, "warp 0 lane", "line 12 of reduce.cu")
@@ -110,7 +115,8 @@ func TestStagelessViews(t *testing.T) {
 	}
 }
 
-// TestStagelessRace: the race of a reduction is in the line of the verdict, in Races with the cells of its array, and in Source.
+// TestStagelessRace: the race of a reduction is in the line of the verdict, in Races with the cells of its
+// array, and in Source.
 func TestStagelessRace(t *testing.T) {
 	d, m := opened(t, "reduce-race.ptx", 120, 40, reduction...)
 	says(t, m, "✗", "race part", "missing: __syncthreads()")

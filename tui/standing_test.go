@@ -21,8 +21,11 @@ import (
 
 const wasFaulty = "previous run: stage2 p-stale-m validation seed 0"
 
-// verdictWords are what an undimmed screen may not say while the only verdict is an earlier run's. ✓build is progress.
-var verdictWords = []string{"DIVERGE", "diverge", "guilty", "tainted", "✗24", "✗ wrong", "> bound", "uninitialised"}
+// verdictWords are what an undimmed screen may not say while the only verdict is an earlier run's.
+// ✓build is progress.
+var verdictWords = []string{
+	"DIVERGE", "diverge", "guilty", "tainted", "✗24", "✗ wrong", "> bound", "uninitialised",
+}
 
 // unmarked are the lines of the body on which a verdict stands in another style than the dim one.
 func unmarked(d *driver) []string {
@@ -45,17 +48,22 @@ func unmarked(d *driver) []string {
 	return out
 }
 
-// styledParts splits a line where its style changes; each part begins with what its sequence says after the reset.
+// styledParts splits a line where its style changes; each part begins with what its sequence
+// says after the reset.
 func styledParts(line string) []string { return strings.Split(line, "\x1b[0") }
 
 var colourLook = Look{Profile: colorprofile.TrueColor}
 
 // errNoCompiler is what an engine answers that has no compiler for what is not in the archive.
-var errNoCompiler = &report.Error{Code: report.CodeUnavailable, Err: errors.New("sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
-	"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)")}
+var errNoCompiler = &report.Error{
+	Code: report.CodeUnavailable,
+	Err: errors.New(
+		"sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
+			"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)"),
+}
 
-// TestAnEarlierRunIsDimmedAndHeaded: while another request runs, after it was cancelled, and where it could not run, no view
-// shows a verdict of the run before other than dimmed, below that run's own request.
+// TestAnEarlierRunIsDimmedAndHeaded: while another request runs, after it was cancelled, and where it could
+// not run, no view shows a verdict of the run before other than dimmed, below that run's own request.
 func TestAnEarlierRunIsDimmedAndHeaded(t *testing.T) {
 	states := []struct {
 		name  string
@@ -63,7 +71,13 @@ func TestAnEarlierRunIsDimmedAndHeaded(t *testing.T) {
 		top   string
 	}{
 		{"under way", func(d *driver) { d.Manual = true; d.command("seed 5") }, "running"},
-		{"cancelled", func(d *driver) { d.Manual = true; d.command("seed 5").press("esc"); d.Manual = false }, "not run"},
+		{
+			"cancelled", func(d *driver) {
+				d.Manual = true
+				d.command("seed 5").press("esc")
+				d.Manual = false
+			}, "not run",
+		},
 		{"failed", func(d *driver) { d.e.Fail = errNoCompiler; d.command("seed 5") }, "✗ failed"},
 	}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
@@ -76,7 +90,8 @@ func TestAnEarlierRunIsDimmedAndHeaded(t *testing.T) {
 					d.Manual = true
 					d.open(v)
 					checkMarked(t, d, v)
-					if top := ansi.Strip(d.m.topLine().draw()); !contains(top, st.top) || !contains(top, "seed 5") {
+					if top := ansi.Strip(d.m.topLine().draw()); !contains(top, st.top) ||
+						!contains(top, "seed 5") {
 						t.Errorf("the top line does not say %q of seed 5: %s", st.top, top)
 					}
 				})
@@ -139,19 +154,30 @@ func TestACurrentRunIsNeitherDimmedNorHeaded(t *testing.T) {
 	}
 }
 
-// TestEveryPartOfARequestMakesItAnother: whatever changes what runs, the verdict of the run before is another request's.
+// TestEveryPartOfARequestMakesItAnother: whatever changes what runs, the verdict of the run
+// before is another request's.
 func TestEveryPartOfARequestMakesItAnother(t *testing.T) {
 	base := debugkern.Request{Target: "stage2"}
 	for name, change := range map[string]func(*debugkern.Request){
-		"target": func(r *debugkern.Request) { r.Target = "stage1" }, "shape": func(r *debugkern.Request) { r.Shape = "small" },
-		"seed": func(r *debugkern.Request) { r.Seed = 3 }, "flag": func(r *debugkern.Request) { r.Set = map[string]string{"A": "1"} },
-		"fault": func(r *debugkern.Request) { r.Faults = []string{"f"} }, "gate": func(r *debugkern.Request) { r.Gate = "pv" },
-		"inject": func(r *debugkern.Request) { r.Inject = "uniform" }, "backend": func(r *debugkern.Request) { r.Backend = "both" },
-		"builder": func(r *debugkern.Request) { r.Builder = "nvrtc" }, "arch": func(r *debugkern.Request) { r.Arch = "sm_90" },
-		"inputs": func(r *debugkern.Request) { r.Inputs = "x.npz" }, "device": func(r *debugkern.Request) { r.Device = 1 },
-		"repeat": func(r *debugkern.Request) { r.Repeat = 5 }, "schedule": func(r *debugkern.Request) { r.Schedule = "random:7" },
-		"blocks": func(r *debugkern.Request) { r.Blocks[0] = debugkern.Span{Lo: 0, N: 1} }, "tiles": func(r *debugkern.Request) { r.Tiles = debugkern.Span{Lo: 0, N: 2} },
-		"stages": func(r *debugkern.Request) { r.Stages = []probes.Stage{"S"} }, "check": func(r *debugkern.Request) { r.Check = 1 }, "plain": func(r *debugkern.Request) { r.Plain = true },
+		"target":   func(r *debugkern.Request) { r.Target = "stage1" },
+		"shape":    func(r *debugkern.Request) { r.Shape = "small" },
+		"seed":     func(r *debugkern.Request) { r.Seed = 3 },
+		"flag":     func(r *debugkern.Request) { r.Set = map[string]string{"A": "1"} },
+		"fault":    func(r *debugkern.Request) { r.Faults = []string{"f"} },
+		"gate":     func(r *debugkern.Request) { r.Gate = "pv" },
+		"inject":   func(r *debugkern.Request) { r.Inject = "uniform" },
+		"backend":  func(r *debugkern.Request) { r.Backend = "both" },
+		"builder":  func(r *debugkern.Request) { r.Builder = "nvrtc" },
+		"arch":     func(r *debugkern.Request) { r.Arch = "sm_90" },
+		"inputs":   func(r *debugkern.Request) { r.Inputs = "x.npz" },
+		"device":   func(r *debugkern.Request) { r.Device = 1 },
+		"repeat":   func(r *debugkern.Request) { r.Repeat = 5 },
+		"schedule": func(r *debugkern.Request) { r.Schedule = "random:7" },
+		"blocks":   func(r *debugkern.Request) { r.Blocks[0] = debugkern.Span{Lo: 0, N: 1} },
+		"tiles":    func(r *debugkern.Request) { r.Tiles = debugkern.Span{Lo: 0, N: 2} },
+		"stages":   func(r *debugkern.Request) { r.Stages = []probes.Stage{"S"} },
+		"check":    func(r *debugkern.Request) { r.Check = 1 },
+		"plain":    func(r *debugkern.Request) { r.Plain = true },
 	} {
 		other := request.Clone(base)
 		change(&other)
@@ -162,16 +188,21 @@ func TestEveryPartOfARequestMakesItAnother(t *testing.T) {
 			t.Errorf("%s: the top line would say %v", name, request.Deviations(other))
 		}
 		if request.InFull(base) == request.InFull(other) || len(request.Differences(base, other)) != 1 {
-			t.Errorf("%s: both are called %q; they differ in %q", name, request.InFull(base), request.Differences(base, other))
+			t.Errorf("%s: both are called %q; they differ in %q", name, request.InFull(base),
+				request.Differences(base, other))
 		}
 	}
-	usual := debugkern.Request{Target: "stage2", Shape: "validation", Inject: "reference", Backend: "auto", Builder: "auto", Schedule: "in-order:0", Repeat: 10, Set: map[string]string{}, Faults: []string{}}
+	usual := debugkern.Request{
+		Target: "stage2", Shape: "validation", Inject: "reference", Backend: "auto", Builder: "auto",
+		Schedule: "in-order:0", Repeat: 10, Set: map[string]string{}, Faults: []string{},
+	}
 	if !request.Same(base, usual) || len(request.Deviations(usual)) != 0 {
 		t.Errorf("defaults written out are another request: %v", request.Deviations(usual))
 	}
 }
 
-// TestAFailureTakesThePane: its whole reason, wrapped, what to do, and how to get back, in every view that would show a run.
+// TestAFailureTakesThePane: its whole reason, wrapped, what to do, and how to get back, in every view
+// that would show a run.
 func TestAFailureTakesThePane(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for _, v := range []string{"1", "2", "4", "5", "8"} {
@@ -190,7 +221,10 @@ func TestAFailureTakesThePane(t *testing.T) {
 				seen += "\n" + d.text()
 			}
 			text := running(seen, scope)
-			for _, word := range []string{"libnvrtc.so.12", "loader's path", "$PATH", "tilescope doctor", "tilescope kernels", ":revert", "previous run: stage2 validation seed 0"} {
+			for _, word := range []string{
+				"libnvrtc.so.12", "loader's path", "$PATH", "tilescope doctor", "tilescope kernels",
+				":revert", "previous run: stage2 validation seed 0",
+			} {
 				if !contains(text, word) {
 					t.Errorf("view %s at %v does not say %q:\n%s", v, size, word, seen)
 				}
@@ -218,7 +252,8 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// TestAPinnedComparisonIsOfItsRun: A compared with B shows no verdict for a B that has not run, and a bisection keeps its heading.
+// TestAPinnedComparisonIsOfItsRun: A compared with B shows no verdict for a B that has not run, and a
+// bisection keeps its heading.
 func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty)).press("4", "a")
 	d.press("B")
@@ -237,7 +272,8 @@ func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
 // TestOutcomeKeepsItsRequest: no verdict comes without the request it answers.
 func TestOutcomeKeepsItsRequest(t *testing.T) {
 	r := &report.Run{Verdict: report.Agree}
-	if o := outcome.New("stage2 validation seed 0", r, true); o.Current() != nil || o.Report() != r || o.Heading() != "previous run: stage2 validation seed 0" {
+	if o := outcome.New("stage2 validation seed 0", r, true); o.Current() != nil || o.Report() != r ||
+		o.Heading() != "previous run: stage2 validation seed 0" {
 		t.Errorf("a previous run: %+v", o)
 	}
 	if o := outcome.New("stage2", r, false); o.Current() != r || o.Heading() != "" {
@@ -248,7 +284,8 @@ func TestOutcomeKeepsItsRequest(t *testing.T) {
 	}
 }
 
-// TestADiagnosisEndsWithItsSource: once a person's source has changed, what was diagnosed before is of another kernel.
+// TestADiagnosisEndsWithItsSource: once a person's source has changed, what was diagnosed before
+// is of another kernel.
 func TestADiagnosisEndsWithItsSource(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRaces(&tuitest.Races{})).press("5", "d")
 	if !contains(d.text(), "STORY") {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// BenchmarkFirstFrame starts the built program in a pseudo-terminal and reports when its first frame stands on the screen,
-// counted from exec, and how much later the verdict on stage2's validation shape does. Every start is a fresh process.
+// BenchmarkFirstFrame starts the built program in a pseudo-terminal and reports when its first frame stands
+// on the screen, counted from exec, and how much later the verdict on stage2's validation shape does. Every
+// start is a fresh process.
 func BenchmarkFirstFrame(b *testing.B) {
 	program := buildProgram(b)
 	for _, size := range [][2]int{{80, 24}, {200, 60}} {

@@ -103,7 +103,8 @@ func (m *memory) saveNow() error {
 // remembered is a snapshot of what the next session takes up.
 func (m *Model) remembered() *configs.State {
 	s := &configs.State{
-		Setup: request.SetupOf(m.NextRequest()), View: strings.ToLower(string(m.view)), Cursor: remember(m.Cursor),
+		Setup: request.SetupOf(m.NextRequest()), View: strings.ToLower(string(m.view)),
+		Cursor:    remember(m.Cursor),
 		Bookmarks: maps.Clone(m.marks.all), Display: map[string]string{},
 	}
 	if m.Pinned != nil {

@@ -12,10 +12,13 @@ import (
 	"tilescope/debugkern/file"
 )
 
-// TestEveryStateOperationFails lets each file operation of a session that reads its state and saves it fail in turn. The file holds
-// the old state or the new one, nothing else is left, the reason is shown or returned, and what was not read is not replaced.
+// TestEveryStateOperationFails lets each file operation of a session that reads its state and saves it fail
+// in turn. The file holds the old state or the new one, nothing else is left, the reason is shown or
+// returned, and what was not read is not replaced.
 func TestEveryStateOperationFails(t *testing.T) {
-	for name, old := range map[string]string{"good": `{"version": 1, "target": "scalar", "seed": 3}`, "no state": "{"} {
+	for name, old := range map[string]string{
+		"good": `{"version": 1, "target": "scalar", "seed": 3}`, "no state": "{",
+	} {
 		t.Run(name, func(t *testing.T) {
 			operations := 0
 			for n := 0; n <= operations; n++ {
@@ -31,8 +34,8 @@ func TestEveryStateOperationFails(t *testing.T) {
 	}
 }
 
-// stateSession starts on a state, changes it and ends; the file operation with number fail, from 1, fails. It returns how many
-// operations there were.
+// stateSession starts on a state, changes it and ends; the file operation with number fail, from 1, fails. It
+// returns how many operations there were.
 func stateSession(t *testing.T, old string, fail int) int {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state.json")
@@ -95,7 +98,8 @@ func entries(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestUnreadableStateStays: a state file that cannot be read is reported on the screen, and the session leaves it as it is.
+// TestUnreadableStateStays: a state file that cannot be read is reported on the screen, and the session
+// leaves it as it is.
 func TestUnreadableStateStays(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state.json")
@@ -104,7 +108,9 @@ func TestUnreadableStateStays(t *testing.T) {
 	}
 	o := Options{StateDir: dir}
 	o.recall(t.Context())
-	d := started(t, 120, 40, plainLook, func(to *Options) { to.State, to.StateDir, to.forgot = o.State, o.StateDir, o.forgot })
+	d := started(t, 120, 40, plainLook, func(to *Options) {
+		to.State, to.StateDir, to.forgot = o.State, o.StateDir, o.forgot
+	})
 	d.hasStatus("is a directory")
 	d.hasStatus("nothing of this session is remembered")
 	if err := d.m.memory.saveLast(); err != nil {

@@ -32,17 +32,21 @@ func TestStateSurvives(t *testing.T) {
 	if !reflect.DeepEqual(again.m.remembered(), d.m.remembered()) {
 		t.Errorf("remembered\n%+v\nexpected\n%+v", again.m.remembered(), d.m.remembered())
 	}
-	named := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "scalar"}), func(o *Options) { o.Explicit = true })
+	named := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "scalar"}),
+		func(o *Options) { o.Explicit = true })
 	if got := named.last(); got.Target != "scalar" || got.Seed != 0 {
 		t.Errorf("a named target should win: ran %+v", got)
 	}
 	if named.m.view != view.Pipe || named.m.Theme.Palette != "viridis" {
-		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left", named.m.view, named.m.Theme.Palette)
+		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left",
+			named.m.view, named.m.Theme.Palette)
 	}
-	asked := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "stage2", Shape: "small"}))
+	asked := started(t, 120, 40, plainLook, withState(s),
+		withRequest(debugkern.Request{Target: "stage2", Shape: "small"}))
 	gone := *s
 	gone.Target = "no-longer-there"
-	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != view.Pipe || other.m.view != view.Pipe {
+	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != view.Pipe ||
+		other.m.view != view.Pipe {
 		t.Errorf("what is not taken up again opened in %s and %s", asked.m.view, other.m.view)
 	}
 }

@@ -12,13 +12,15 @@ import (
 	"testing"
 )
 
-// TestColoursAndKeysHaveOneHome looks through the sources below for colours outside theme and keys outside keymap.
+// TestColoursAndKeysHaveOneHome looks through the sources below for colours outside theme and
+// keys outside keymap.
 func TestColoursAndKeysHaveOneHome(t *testing.T) {
 	colour := regexp.MustCompile(`\x1b\[[0-9;]*m|^#[0-9a-fA-F]{6}$`)
 	key := regexp.MustCompile(`^(ctrl|alt|shift)\+.|^(esc|pgup|pgdown|backspace)$`)
 	files := 0
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "tuitest/") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") ||
+			strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "tuitest/") {
 			return err
 		}
 		files++
@@ -41,7 +43,8 @@ func TestColoursAndKeysHaveOneHome(t *testing.T) {
 					t.Errorf("%s: a key outside keymap: %q", path, s)
 				}
 			case *ast.ImportSpec:
-				if strings.Contains(n.Path.Value, "lipgloss") || strings.Contains(n.Path.Value, "image/color") {
+				if strings.Contains(n.Path.Value, "lipgloss") ||
+					strings.Contains(n.Path.Value, "image/color") {
 					t.Errorf("%s imports %s: colours come from theme", path, n.Path.Value)
 				}
 			}

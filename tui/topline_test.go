@@ -14,12 +14,14 @@ import (
 
 // laden is a request of which nearly everything differs from the default.
 var laden = debugkern.Request{
-	Target: "stage2", Set: map[string]string{"USE_CP_ASYNC": "0"}, Faults: []string{"p-stale-m"}, Gate: "pv", Inject: "uniform", Shape: "mission", Seed: 7,
-	Schedule: "random:12345", Backend: "emu", Builder: "nvrtc", Arch: "sm_90", Device: 1, Blocks: debugkern.Region{{Lo: 0, N: 4}, {Lo: 0, N: 1}, {Lo: 0, N: 1}}, Plain: true,
+	Target: "stage2", Set: map[string]string{"USE_CP_ASYNC": "0"}, Faults: []string{"p-stale-m"}, Gate: "pv",
+	Inject: "uniform", Shape: "mission", Seed: 7, Schedule: "random:12345", Backend: "emu", Builder: "nvrtc",
+	Arch: "sm_90", Device: 1, Blocks: debugkern.Region{{Lo: 0, N: 4}, {Lo: 0, N: 1}, {Lo: 0, N: 1}},
+	Plain: true,
 }
 
-// TestWhatChangesARunIsOnTheTopLine: every deviation of the request from the default is there, or counted, at every size and in
-// every state of a run.
+// TestWhatChangesARunIsOnTheTopLine: every deviation of the request from the default is there, or counted, at
+// every size and in every state of a run.
 func TestWhatChangesARunIsOnTheTopLine(t *testing.T) {
 	for _, w := range []int{80, 100, 120, 200} {
 		all := request.Deviations(laden)
@@ -93,7 +95,8 @@ func checkTopLine(t *testing.T, d *driver, w int) {
 		fmt.Sscanf(more, "%d", &counted)
 	}
 	if missing != counted {
-		t.Errorf("%d columns: %d of %d not said, %d counted: %s", w, missing, len(request.Deviations(d.m.Req)), counted, top)
+		t.Errorf("%d columns: %d of %d not said, %d counted: %s", w, missing,
+			len(request.Deviations(d.m.Req)), counted, top)
 	}
 	want := d.m.Theme.VerdictMark(d.m.Run.Report.Verdict) + " " + d.m.Run.Report.Verdict
 	if state := d.m.Standing(); state != "" {
@@ -104,7 +107,8 @@ func checkTopLine(t *testing.T, d *driver, w int) {
 	}
 }
 
-// TestAReplayEndsWithItsRun: while it is on screen the top line says so; the next run has the schedule and backend from before.
+// TestAReplayEndsWithItsRun: while it is on screen the top line says so; the next run has the schedule and
+// backend from before.
 func TestAReplayEndsWithItsRun(t *testing.T) {
 	next := map[string]func(d *driver) *driver{
 		"again":   func(d *driver) *driver { return d.press("x") },
@@ -115,8 +119,11 @@ func TestAReplayEndsWithItsRun(t *testing.T) {
 		"variant": func(d *driver) *driver { return d.command("variant stage1") },
 	}
 	for name, act := range next {
-		for _, before := range []debugkern.Request{{Target: "stage2"}, {Target: "stage2", Schedule: "reverse:4", Backend: "both"}} {
-			d := started(t, 80, 24, plainLook, withRequest(before), withRaces(&tuitest.Races{})).press("5", "d")
+		for _, before := range []debugkern.Request{
+			{Target: "stage2"}, {Target: "stage2", Schedule: "reverse:4", Backend: "both"},
+		} {
+			d := started(t, 80, 24, plainLook, withRequest(before), withRaces(&tuitest.Races{})).
+				press("5", "d")
 			d.press("p").hasStatus("random:7")
 			if got := d.last(); got.Schedule != "random:7" || got.Backend != "emu" {
 				t.Fatalf("replayed %+v", got)
@@ -126,7 +133,8 @@ func TestAReplayEndsWithItsRun(t *testing.T) {
 			}
 			act(d)
 			if got := d.last(); got.Schedule != before.Schedule || got.Backend != before.Backend {
-				t.Errorf("%s after a replay, %q on %q before: ran %q on %q", name, before.Schedule, before.Backend, got.Schedule, got.Backend)
+				t.Errorf("%s after a replay, %q on %q before: ran %q on %q", name, before.Schedule,
+					before.Backend, got.Schedule, got.Backend)
 			}
 			if top := ansi.Strip(d.m.topLine().draw()); contains(top, "replay") || contains(top, "random:7") {
 				t.Errorf("%s: the replay is still on the top line: %s", name, top)

@@ -56,7 +56,8 @@ type Options struct {
 }
 
 // ErrNoTerminal says that output is not a terminal.
-var ErrNoTerminal = errors.New("standard output is not a terminal: use `tilescope run TARGET` for text, or `tilescope run TARGET --json`")
+var ErrNoTerminal = errors.New(
+	"standard output is not a terminal: use `tilescope run TARGET` for text, or `tilescope run TARGET --json`")
 
 // Run opens the terminal and returns when it is closed. Without a terminal on Output it returns
 // ErrNoTerminal.

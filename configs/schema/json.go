@@ -8,8 +8,9 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// JSON returns the JSON Schema (draft 7, which editors read) of the documents: a manifest, or with a sequence's schema a sequence. It
-// knows form, words and ranges; what keys mean together, and expressions, are left to the reader.
+// JSON returns the JSON Schema (draft 7, which editors read) of the documents: a manifest, or with a
+// sequence's schema a sequence. It knows form, words and ranges; what keys mean together, and expressions,
+// are left to the reader.
 func JSON() []byte {
 	defs := object{}
 	for i := range sections {
@@ -21,7 +22,8 @@ func JSON() []byte {
 	}
 	defs["operation"] = object{"type": "object", "anyOf": alternatives}
 	isSequence := object{
-		"properties": object{"schema": object{"pattern": "^tilescope\\.sequence/"}}, "required": []string{"schema"},
+		"properties": object{"schema": object{"pattern": "^tilescope\\.sequence/"}},
+		"required":   []string{"schema"},
 	}
 	doc := object{
 		"$schema":     "http://json-schema.org/draft-07/schema#",
@@ -47,13 +49,17 @@ const File = "tilescope.schema.json"
 
 func ref(section string) object { return object{"$ref": "#/definitions/" + section} }
 
-// json is a section's schema. A call in a flow mapping, {value: max(B, H)}, has a key "H)" for YAML, which the reader joins again.
+// json is a section's schema. A call in a flow mapping, {value: max(B, H)}, has a key "H)" for YAML, which
+// the reader joins again.
 func (s *Section) json() object {
 	properties := object{}
 	for i := range s.Keys {
 		properties[s.Keys[i].Name] = s.Keys[i].json()
 	}
-	out := object{"type": "object", "properties": properties, "patternProperties": rejoined, "additionalProperties": false}
+	out := object{
+		"type": "object", "properties": properties, "patternProperties": rejoined,
+		"additionalProperties": false,
+	}
 	if needed := s.Needed(); needed != nil {
 		out["required"] = needed
 	}
@@ -111,7 +117,9 @@ func (v *Value) json() object {
 	case Names:
 		out := object{"type": "object", "additionalProperties": v.Of[0].json()}
 		if v.Pattern != "" {
-			out["propertyNames"] = object{"anyOf": []any{object{"pattern": v.Pattern}, object{"pattern": `\)`}}}
+			out["propertyNames"] = object{
+				"anyOf": []any{object{"pattern": v.Pattern}, object{"pattern": `\)`}},
+			}
 			out["patternProperties"] = rejoined
 		}
 		return out
@@ -135,7 +143,8 @@ func (v *Value) enum() []any {
 	return out
 }
 
-// list is a list's schema. YAML splits a call in a flow list, [max(B, H), 1], into more elements than the reader sees.
+// list is a list's schema. YAML splits a call in a flow list, [max(B, H), 1], into more elements
+// than the reader sees.
 func (v *Value) list() object {
 	out := object{"type": "array", "items": v.Of[0].json()}
 	if v.Length > 0 {
@@ -147,7 +156,8 @@ func (v *Value) list() object {
 	return out
 }
 
-// either has the first of two mappings where none of the other's keys is there: names of the author's own could be any.
+// either has the first of two mappings where none of the other's keys is there: names of the
+// author's own could be any.
 func (v *Value) either() object {
 	names := slices.IndexFunc(v.Of, func(x Value) bool { return x.Form == Names })
 	mapping := slices.IndexFunc(v.Of, func(x Value) bool { return x.Form == Mapping })

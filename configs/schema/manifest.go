@@ -7,7 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// sections is the table. A row is a key; the reference, the JSON Schema and the reader's checks follow from it.
+// sections is the table. A row is a key; the reference, the JSON Schema and the reader's
+// checks follow from it.
 var sections = slices.Concat([]Section{
 	{Name: "manifest", Help: "A kernel: what is launched, and what its stages mean. The document.",
 		Keys: []Key{
@@ -67,9 +68,12 @@ var sections = slices.Concat([]Section{
 			{"stages", listOf("stage"), free, "",
 				"what a block computes and leaves to be compared, in order; none: the checkers alone",
 				"stages: [{name: C, axes: [row, col], dtype: f32, dims: [64, 64], valid: [64, 64], per: block, capture: probe}]"},
-			{"shapes", names(`^[A-Za-z_][A-Za-z0-9_.+-]*$`, either(listedShape, names(Identifier, whole(1, math.MaxInt32)))), free, "",
+			{
+				"shapes", names(`^[A-Za-z_][A-Za-z0-9_.+-]*$`,
+					either(listedShape, names(Identifier, whole(1, math.MaxInt32)))), free, "",
 				"named problem sizes (`--shape`): extents by name, or [B, H, S, D]; `validation`, or else the first, is taken where none is named",
-				"shapes: {small: {M: 64, N: 48, K: 32}}"},
+				"shapes: {small: {M: 64, N: 48, K: 32}}",
+			},
 			{"thresholds", sub("thresholds"), free, "",
 				"limits of `tilescope gates`, and of the output's verdict",
 				"thresholds: {ptxas: {registers: 96}}"},
@@ -86,7 +90,9 @@ var sections = slices.Concat([]Section{
 		{"shared", expression, free, "0",
 			"dynamic shared memory of a block, bytes", "shared: 2 * TILE_M * 64"},
 	}},
-	{Name: "argument", At: "args[]", Help: "A parameter: a pointer has `dims` and a `role`, a scalar a `value`.",
+	{
+		Name: "argument", At: "args[]",
+		Help: "A parameter: a pointer has `dims` and a `role`, a scalar a `value`.",
 		Keys: []Key{
 			{"name", identifier, need, "", "the parameter's name", "name: A"},
 			{"type", either(argumentTypes(), structs), need, "",
@@ -104,14 +110,18 @@ var sections = slices.Concat([]Section{
 				"of `input` and `inout`: what it holds before the launch", "fill: randint(0, 255)"},
 			{"value", expression, free, "", "of a scalar, needed", "value: 1 / sqrt(D)"},
 			{"reference", either(words("none"), identifier, sub("reference")), free, "none",
-				"of `output` and `inout`: what it is compared with after the launch", "reference: {npz: right.npz}"},
+				"of `output` and `inout`: what it is compared with after the launch",
+				"reference: {npz: right.npz}"},
 			{"tolerance", tolerance, free, "", "of an output with a reference: how far it may be from that",
 				"tolerance: {rtol: 1e-3, atol: 1e-5}"},
 			{"fields", listOf("field"), free, "",
 				"of a struct, needed: the numbers and pointers in it; other bytes are 0",
 				`fields: [{at: 0, type: "f32*", dims: [M], role: input}, {at: 8, type: i32, value: M}]`},
-		}},
-	{Name: "field", At: "args[].fields[]", Help: "A number or a pointer in a struct, as a parameter of its own would be.",
+		},
+	},
+	{
+		Name: "field", At: "args[].fields[]",
+		Help: "A number or a pointer in a struct, as a parameter of its own would be.",
 		Keys: []Key{
 			{"at", whole(0, MaxStruct-1), need, "", "its first byte in the struct", "at: 8"},
 			{"name", identifier, free, "the struct's and the byte, `x+8`",
@@ -125,17 +135,21 @@ var sections = slices.Concat([]Section{
 			{"tensor", identifier, free, "the name", "as of an argument", "tensor: Q"},
 			{"fill", fills, free, "", "as of an argument", "fill: randint(0, 255)"},
 			{"value", expression, free, "", "as of an argument", "value: M"},
-		}},
+		},
+	},
 	{Name: "fill", At: "args[].fill", Keys: []Key{
-		{"each", expression, need, "", "the number of each element, by its index `i`, row-major", "each: i * 17"},
+		{"each", expression, need, "", "the number of each element, by its index `i`, row-major",
+			"each: i * 17"},
 	}},
 	{Name: "requirement", At: "requires[]", Keys: []Key{
 		{"that", condition, need, "", "the condition, over the shape, constants and flags", "that: D == 64"},
 		{"say", text, need, "",
 			"the message of a shape for which it does not hold", `say: "the kernel is compiled for D = 64"`},
 	}},
-	{Name: "quantiser", At: "quantiser", Help: "A byte is zero + round(x / scale / max · levels), the scale absmax / max of all numbers that " +
-		"share it.",
+	{
+		Name: "quantiser", At: "quantiser",
+		Help: "A byte is zero + round(x / scale / max · levels), the scale absmax / max of all numbers that " +
+			"share it.",
 		Keys: []Key{
 			{"kind", words("sim-fp8"), need, "", "the encoding", "kind: sim-fp8"},
 			{"zero", whole(0, 255), need, "", "the byte that means 0", "zero: 128"},
@@ -143,24 +157,38 @@ var sections = slices.Concat([]Section{
 			{"max", positive, need, "", "the number that the last step means, before the scale", "max: 448"},
 			{"along", whole(0, probes.MaxDims-1), free, "1",
 				"the dimension whose indices have scales of their own", "along: 1"},
-		}},
-	{Name: "work", At: "work", Help: "Positions, by names of the author's own; conventional stages need `batch`, `head`, `query` " +
-		"and `key`. Expressions may use the block index `bx`, `by`, `bz`, and, but for `tiles`, " +
-		"`batch`, `head` and `query`, the iteration `kv`.",
+		},
+	},
+	{
+		Name: "work", At: "work",
+		Help: "Positions, by names of the author's own; conventional stages need `batch`, `head`, `query` " +
+			"and `key`. Expressions may use the block index `bx`, `by`, `bz`, and, but for `tiles`, " +
+			"`batch`, `head` and `query`, the iteration `kv`.",
 		Keys: []Key{
 			{"tiles", expression, free, "1", "iterations of the block's loop", "tiles: ceil_div(S, TILE_N)"},
 			{"hidden", sub("hidden"), free, "",
 				"rows of a block that do not see the first keys", "hidden: {rows: 1, first_key: TILE_N}"},
 		}, Others: &Key{"POSITION", expression, free, "",
-			"where the block, or the iteration, is: a name for expressions below", "row: bx * TILE_M"}},
-	{Name: "computed", At: "computed", Help: "A graph in double precision over the same arguments: nothing is launched.", Keys: []Key{
-		{"grid", exprs(3), free, "[1, 1, 1]", "the blocks that its stages are cut into", "grid: [1, H, B]"},
-		{"work", sub("work"), free, "", "positions of its blocks and iterations", "work: {batch: bz, head: by}"},
-		{"loops", listOf("loop"), free, "", "loops of a block, as the kernel's", "loops: [{name: kt, count: ceil_div(K, 16)}]"},
-		{"stages", listOf("computed-stage"), need, "", "its stages; each computed input is cut out by one of them",
-			"stages: [{name: total, dims: [M, 1], op: {reduce: X, how: sum}, capture: {output: sums, at: [0], rows: 0}}]"},
-	}},
-	{Name: "computed-stage", At: "computed.stages[]", Help: "As a stage of the kernel, but nothing is captured.", Keys: computedStageKeys()},
+			"where the block, or the iteration, is: a name for expressions below", "row: bx * TILE_M"},
+	},
+	{
+		Name: "computed", At: "computed",
+		Help: "A graph in double precision over the same arguments: nothing is launched.", Keys: []Key{
+			{"grid", exprs(3), free, "[1, 1, 1]", "the blocks that its stages are cut into",
+				"grid: [1, H, B]"},
+			{"work", sub("work"), free, "", "positions of its blocks and iterations",
+				"work: {batch: bz, head: by}"},
+			{"loops", listOf("loop"), free, "", "loops of a block, as the kernel's",
+				"loops: [{name: kt, count: ceil_div(K, 16)}]"},
+			{
+				"stages", listOf("computed-stage"), need, "",
+				"its stages; each computed input is cut out by one of them",
+				"stages: [{name: total, dims: [M, 1], op: {reduce: X, how: sum}, capture: {output: sums, at: [0], rows: 0}}]",
+			},
+		},
+	},
+	{Name: "computed-stage", At: "computed.stages[]",
+		Help: "As a stage of the kernel, but nothing is captured.", Keys: computedStageKeys()},
 	{Name: "hidden", At: "work.hidden", Keys: []Key{
 		{"rows", expression, need, "", "so many rows, from the first on", "rows: 1"},
 		{"first_key", expression, need, "", "the first key that they see", "first_key: TILE_N"},
@@ -193,13 +221,18 @@ var sections = slices.Concat([]Section{
 		{"conflicts", conditions, free, "",
 			"conditions over flags that must not hold where it is not 0", "conflicts: [UNROLL > 2]"},
 	}},
-	{Name: "variant", At: "variants.NAME", Help: "A variant with faults planted; one without is the mapping of its flags alone.",
+	{
+		Name: "variant", At: "variants.NAME",
+		Help: "A variant with faults planted; one without is the mapping of its flags alone.",
 		Keys: []Key{
 			{"flags", flagValues, free, "", "its flags", "flags: {USE_FUSED: 1}"},
 			{"faults", list(label), free, "", "its faults", "faults: [lut-order]"},
 			{"help", text, free, "", "one line", `help: "as it was reported"`},
-		}},
-	{Name: "gate", At: "gates[]", Help: "What a conventional gate of the name says stands where a key is left out.",
+		},
+	},
+	{
+		Name: "gate", At: "gates[]",
+		Help: "What a conventional gate of the name says stands where a key is left out.",
 		Keys: []Key{
 			{"name", label, need, "", "as `--gate` takes it", "name: qk"},
 			{"define", identifier, free, "",
@@ -209,7 +242,8 @@ var sections = slices.Concat([]Section{
 			{"inject", stages, free, "", "the stages that the host feeds in", "inject: [S]"},
 			{"uniform", truth, free, "", "`--inject uniform` is possible", "uniform: true"},
 			{"help", text, free, "", "one line", "help: the kernel stops after S"},
-		}},
+		},
+	},
 	{Name: "thresholds", At: "thresholds", Keys: []Key{
 		{"output", sub("output"), free, "",
 			"the output's verdict, against attention on the inputs before quantising",
@@ -235,7 +269,9 @@ var sections = slices.Concat([]Section{
 		{"min_speedup", number, free, "1.1",
 			"how many times as fast as what it is compared with", "min_speedup: 1.1"},
 	}},
-	{Name: "fault", At: "faults[]", Help: "A planted mistake: a patch or a symbol of the source, or (`host: true`) of the host.",
+	{
+		Name: "fault", At: "faults[]",
+		Help: "A planted mistake: a patch or a symbol of the source, or (`host: true`) of the host.",
 		Keys: []Key{
 			{"name", label, need, "", "as `--fault` takes it", "name: missing-sync"},
 			{"define", identifier, free, "",
@@ -253,14 +289,18 @@ var sections = slices.Concat([]Section{
 				"how the host encodes instead", "quantiser: {encode_levels: 100}"},
 			{"work", sub("work"), free, "",
 				"positions as they become; they may use none of `work`", "work: {head: H - 1 - by}"},
-		}},
+		},
+	},
 	{Name: "fault-quantiser", At: "faults[].quantiser", Keys: []Key{
 		{"encode_levels", positive, need, "",
 			"levels of encoding, those of decoding staying as they are", "encode_levels: 100"},
 	}},
-	{Name: "stage", At: "stages[]", Help: "A step whose tile is compared. A conventional name (`Q K V S m l P U O`) brings axes, " +
-		"dependence and operator with it.",
-		Keys: stageKeys},
+	{
+		Name: "stage", At: "stages[]",
+		Help: "A step whose tile is compared. A conventional name (`Q K V S m l P U O`) brings axes, " +
+			"dependence and operator with it.",
+		Keys: stageKeys,
+	},
 	{Name: "compute", At: "stages[].compute", Help: "How the kernel rounds on the way to the stage.",
 		Keys: slices.Concat([]Key{
 			{"when", condition, free, "",
@@ -273,8 +313,10 @@ var sections = slices.Concat([]Section{
 				"of `tensor`, needed: products that one instruction sums", "block: 16"},
 			{"split", expression, free, "1", "partial sums that are added at the end", "split: 2"},
 		}, instructionKeys())},
-	{Name: "capture", At: "stages[].capture", Help: "Where the tile is found without a probe: in shared memory while the kernel runs, or in an " +
-		"output after it.",
+	{
+		Name: "capture", At: "stages[].capture",
+		Help: "Where the tile is found without a probe: in shared memory while the kernel runs, or in an " +
+			"output after it.",
 		Keys: []Key{
 			{"shared", identifier, free, "", "the array in shared memory", "shared: sS"},
 			{"at", either(sub("moment"), extents), free, "",
@@ -294,20 +336,33 @@ var sections = slices.Concat([]Section{
 			{"rows", whole(0, probes.MaxDims-1), free, "",
 				"of `output` with `at`, needed: the dimension that rows run along", "rows: 2"},
 			{"cols", whole(0, probes.MaxDims-1), free, "",
-				"of `output` with `at`: the dimension that columns run along; without it one column", "cols: 3"},
-		}},
-	{Name: "reference", At: "stages[].reference and args[].reference", Help: "Exactly one of `npz`, `command` and `kernel`.",
+				"of `output` with `at`: the dimension that columns run along; without it one column",
+				"cols: 3"},
+		},
+	},
+	{
+		Name: "reference", At: "stages[].reference and args[].reference",
+		Help: "Exactly one of `npz`, `command` and `kernel`.",
 		Keys: slices.Concat(referenceKeys, []Key{
-			{"array", text, free, "the stage's or argument's name", "of `npz` and `command`: the array", "array: y"},
-		})},
-	{Name: "named-reference", At: "references", Help: "Exactly one of `npz`, `command` and `kernel`.", Keys: referenceKeys},
-	{Name: "tolerance", At: "stages[].tolerance and args[].tolerance", Help: "`rtol` and `atol`, or `baseline`.", Keys: []Key{
-		{"rtol", number, free, "0", "the error that is allowed for each unit of the right number", "rtol: 1e-3"},
-		{"atol", number, free, "0", "the error that is allowed besides", "atol: 1e-5"},
-		{"baseline", text, free, "",
-			"a reference, or an array of the same one, whose largest error is the measure (FlashAttention's rule)", "baseline: unfused"},
-		{"factor", positive, free, "2", "of `baseline`: how many times its error is allowed", "factor: 2"},
-	}},
+			{"array", text, free, "the stage's or argument's name",
+				"of `npz` and `command`: the array", "array: y"},
+		}),
+	},
+	{Name: "named-reference", At: "references", Help: "Exactly one of `npz`, `command` and `kernel`.",
+		Keys: referenceKeys},
+	{
+		Name: "tolerance", At: "stages[].tolerance and args[].tolerance",
+		Help: "`rtol` and `atol`, or `baseline`.", Keys: []Key{
+			{"rtol", number, free, "0", "the error that is allowed for each unit of the right number",
+				"rtol: 1e-3"},
+			{"atol", number, free, "0", "the error that is allowed besides", "atol: 1e-5"},
+			{"baseline", text, free, "",
+				"a reference, or an array of the same one, whose largest error is the measure (FlashAttention's rule)",
+				"baseline: unfused"},
+			{"factor", positive, free, "2", "of `baseline`: how many times its error is allowed",
+				"factor: 2"},
+		},
+	},
 	{Name: "moment", At: "stages[].capture.at", Help: "Exactly one of `barrier` and `line`.", Keys: []Key{
 		{"barrier", whole(1, math.MaxInt32), free, "",
 			"after the block's N-th barrier since the iteration began", "barrier: 2"},
@@ -323,18 +378,22 @@ var sections = slices.Concat([]Section{
 	{Name: "mma", At: "stages[].capture.mma", Help: "Exactly one of `ptx` and `line`. " + takeHelp,
 		Keys: slices.Concat(takeKeys, []Key{
 			{"row", perInstruction, free, "the fragment's rows",
-				"the cell's row in the tile; `r` and `c` are the row and column in the fragment", "row: 16 * warp + r"},
-			{"col", perInstruction, free, "the fragment's columns", "the cell's column in the tile", "col: 8 * i + c"},
+				"the cell's row in the tile; `r` and `c` are the row and column in the fragment",
+				"row: 16 * warp + r"},
+			{"col", perInstruction, free, "the fragment's columns", "the cell's column in the tile",
+				"col: 8 * i + c"},
 			{"of", words("d", "a", "b"), free, "d", "which fragment", "of: a"},
 		})},
 	{Name: "register", At: "stages[].capture.register", Help: "Exactly one of `ptx` and `line`. " + takeHelp,
 		Keys: slices.Concat(takeKeys, []Key{
 			{"row", perInstruction, need, "",
-				"the cell's row in the tile; `e` is the part of a register that holds several numbers", `row: "div(lane, 4)"`},
+				"the cell's row in the tile; `e` is the part of a register that holds several numbers",
+				`row: "div(lane, 4)"`},
 			{"col", perInstruction, free, "0", "the cell's column in the tile", "col: 2 * (lane % 4) + e"},
 			{"name", text, free, "", "the register, in place of `operand`", `name: "%f12"`},
 			{"operand", whole(0, 15), free, "0", "which operand of the instruction", "operand: 1"},
-			{"element", whole(0, 127), free, "0", "which register of an operand that is a vector", "element: 2"},
+			{"element", whole(0, 127), free, "0", "which register of an operand that is a vector",
+				"element: 2"},
 		})},
 }, operations, sequences)
 
@@ -342,9 +401,11 @@ var sections = slices.Concat([]Section{
 var referenceKeys = []Key{
 	{"npz", path, free, "", "an archive of arrays", "npz: right.npz"},
 	{"command", texts, free, "",
-		"a program that writes them, run in the manifest's folder, which must be trusted", "command: [python3, ref.py]"},
+		"a program that writes them, run in the manifest's folder, which must be trusted",
+		"command: [python3, ref.py]"},
 	{"timeout", text, free, "60s", "of `command`: how long it may take", "timeout: 2m"},
-	{"kernel", path, free, "", "the manifest of another kernel, run on the same inputs", "kernel: naive.yaml"},
+	{"kernel", path, free, "", "the manifest of another kernel, run on the same inputs",
+		"kernel: naive.yaml"},
 }
 
 // tolerance is how far something may be from its reference.
@@ -361,7 +422,8 @@ var takeKeys = []Key{
 	{"file", path, free, "the kernel's source", "of `line`: the file, as the PTX names it", "file: ref.py"},
 	{"nth", oneOrMore(0), free, "all", "of `line`: which of its instructions, from 0", "nth: [0, 1]"},
 	{"tile", expression, free, "n", "the iteration that a value belongs to", "tile: div(n, 4)"},
-	{"pass", either(words("first", "last"), whole(1, math.MaxUint16)), free, "", "which time, where it is executed several times in an iteration", "pass: first"},
+	{"pass", either(words("first", "last"), whole(1, math.MaxUint16)), free, "",
+		"which time, where it is executed several times in an iteration", "pass: first"},
 }
 
 // perInstruction is an expression for all instructions, or one for each.
@@ -408,13 +470,17 @@ var stageKeys = []Key{
 	{"help", text, free, "", "one line", `help: "S=QKᵀ"`},
 	{"op", operation, free, "", "what it computes, in place of the convention", "op: {matmul: [A, B]}"},
 	{"unit", text, free, "1",
-		"natural units for one of the stage's own, with `op`: `softmax_scale` for raw scores", "unit: softmax_scale"},
+		"natural units for one of the stage's own, with `op`: `softmax_scale` for raw scores",
+		"unit: softmax_scale"},
 	{"reference", either(words("graph", "none"), identifier, sub("reference")), free, "graph",
-		"what it is compared with: its operators (`graph`), nothing (`none`), a name of `references`, or arrays", "reference: none"},
-	{"tolerance", tolerance, free, "derived", "how far it may be from that", "tolerance: {rtol: 1e-3, atol: 1e-5}"},
+		"what it is compared with: its operators (`graph`), nothing (`none`), a name of `references`, or arrays",
+		"reference: none"},
+	{"tolerance", tolerance, free, "derived", "how far it may be from that",
+		"tolerance: {rtol: 1e-3, atol: 1e-5}"},
 }
 
-// computedStageKeys are the keys of a stage that the host computes: name, dims and operator are needed, and its only capture is an input.
+// computedStageKeys are the keys of a stage that the host computes: name, dims and operator are needed, and
+// its only capture is an input.
 func computedStageKeys() []Key {
 	var out []Key
 	for _, k := range stageKeys {
@@ -441,12 +507,16 @@ func computedStageKeys() []Key {
 
 // flagValues is a mapping of flags to values.
 var flagValues = Value{
-	Form: Names, Kind: "a mapping of flags to values", Pattern: Identifier, Of: []Value{either(whole(math.MinInt32, math.MaxInt32), truth)},
+	Form: Names, Kind: "a mapping of flags to values", Pattern: Identifier,
+	Of: []Value{either(whole(math.MinInt32, math.MaxInt32), truth)},
 }
 
 // listedShape is a shape as a list.
-var listedShape = Value{Form: List, Kind: "a list of 4 whole numbers", Of: []Value{whole(1, math.MaxInt32)}, Length: 4}
+var listedShape = Value{
+	Form: List, Kind: "a list of 4 whole numbers", Of: []Value{whole(1, math.MaxInt32)}, Length: 4,
+}
 
 // fills are what memory may hold before a launch.
-var fills = either(words("randn", "rand", "zeros", "ones", "iota", "nan", "inf", "-inf", "unwritten", "computed"),
+var fills = either(words("randn", "rand", "zeros", "ones", "iota", "nan", "inf", "-inf",
+	"unwritten", "computed"),
 	Value{Form: Text, Kind: "`randint(LO, HI)`", Pattern: `^randint\(.+\)$`}, extents, sub("fill"))

@@ -7,16 +7,18 @@ import (
 
 const head = `# The manifest
 
-Every key of a kernel manifest, as the reader takes it: this page is generated from its table (` + "`make docs`" + `), and so is the JSON
-Schema for editors, [manifest.schema.json](manifest.schema.json). ` + "`tilescope init`" + ` writes a copy of it next to a manifest, and a first line
-that names it: editors with a YAML language server then complete keys and mark mistakes.
+Every key of a kernel manifest, as the reader takes it: this page is generated from its table (` + "`make docs`" + `),
+and so is the JSON Schema for editors, [manifest.schema.json](manifest.schema.json). ` + "`tilescope init`" + ` writes a
+copy of it next to a manifest, and a first line that names it: editors with a YAML language server then complete
+keys and mark mistakes.
 
 [own-kernel.md](own-kernel.md) is about writing one, [operators.md](operators.md) about what stages compute.
 
-A **name** has letters, digits and ` + "`_ - . +`" + `, an **identifier** letters, digits and ` + "`_`" + `. An **expression** is a number, or
-is computed: ` + "`+ - * / %`" + `, comparisons, ` + "`&& || !`" + `, ` + "`x ? y : z`" + `, functions, over the dimensions of the shape, constants and
-flags, and where a section says so over positions. A **condition** is an expression that holds where it is not 0. A key that is **needed**
-is refused where it is missing, any other may be left out. An unknown key is an error.
+A **name** has letters, digits and ` + "`_ - . +`" + `, an **identifier** letters, digits and ` + "`_`" + `.
+An **expression** is a number, or is computed: ` + "`+ - * / %`" + `, comparisons, ` + "`&& || !`" + `,
+` + "`x ? y : z`" + `, functions, over the dimensions of the shape, constants and flags, and where a section says
+so over positions. A **condition** is an expression that holds where it is not 0. A key that is **needed** is refused
+where it is missing, any other may be left out. An unknown key is an error.
 `
 
 // Markdown returns the reference.
@@ -26,8 +28,9 @@ func Markdown() []byte {
 	for i := range sections {
 		s := &sections[i]
 		if i > 0 && s.Name == operations[0].Name {
-			b.WriteString("\n## operators\n\nExactly one operator's name with its operands, and its parameters. An operand is a stage, " +
-				"an operation in place, or of\n`load` and `gather` an input.\n")
+			b.WriteString(
+				"\n## operators\n\nExactly one operator's name with its operands, and its parameters. An operand is a stage, " +
+					"an operation in place, or of\n`load` and `gather` an input.\n")
 		}
 		s.markdown(&b)
 	}
@@ -53,7 +56,8 @@ func (s *Section) markdown(b *strings.Builder) {
 		if k.Need {
 			def = "needed"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, cell(k.Value.Kind), def, cell(k.Help), code(k.Example))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, cell(k.Value.Kind), def, cell(k.Help),
+			code(k.Example))
 	}
 }
 

@@ -18,16 +18,22 @@ var (
 // rules are those of a mask.
 var rules = either(text, texts)
 
-// operators are the operands and parameters of each operator. The operator's own key has its operands; where it is missing they are
-// operands.
+// operators are the operands and parameters of each operator. The operator's own key has its operands; where
+// it is missing they are operands.
 var operators = map[string][]Key{
 	"load": {
 		{"load", identifier, need, "", "a tile of an input", "load: Q"},
-		{"at", list(expression), free, "", "the position of its first cell, by dimension", "at: [batch, head, query, 0]"},
-		{"rows", expression, free, "", "the dimension that rows run along; left out, every row is the same", "rows: 2"},
+		{"at", list(expression), free, "", "the position of its first cell, by dimension",
+			"at: [batch, head, query, 0]"},
+		{
+			"rows", expression, free, "",
+			"the dimension that rows run along; left out, every row is the same", "rows: 2",
+		},
 		{"cols", expression, free, "", "the dimension that columns run along", "cols: 3"},
-		{"dims", exprs(2), free, "the stage's", "rows and columns, of an operation in place", "dims: [TILE_M, D]"},
-		{"scale", operand, free, "", "what the tile is multiplied by", "scale: {load: Ks, at: [head], dims: [1, 1]}"},
+		{"dims", exprs(2), free, "the stage's", "rows and columns, of an operation in place",
+			"dims: [TILE_M, D]"},
+		{"scale", operand, free, "", "what the tile is multiplied by",
+			"scale: {load: Ks, at: [head], dims: [1, 1]}"},
 	},
 	"matmul": {
 		{"transpose", words("right", "left"), free, "", "the operand that is transposed", "transpose: right"},
@@ -35,7 +41,8 @@ var operators = map[string][]Key{
 		{"over", text, free, "", "what the sum runs along, in words", "over: D"},
 	},
 	"rowmax": {
-		{"running", words("true", "false"), free, "", "the maximum of the iterations so far", "running: true"},
+		{"running", words("true", "false"), free, "", "the maximum of the iterations so far",
+			"running: true"},
 		{"mask", rules, free, "", "the cells that take part", `mask: ["key + c <= query + r"]`},
 	},
 	"exp_below": {
@@ -48,15 +55,19 @@ var operators = map[string][]Key{
 		{"where", rules, free, "", "the rules, all of which must hold", `where: ["key + c <= query + r"]`},
 		{"fill", expression, free, "-inf", "the value of other cells", "fill: -1000"},
 	},
-	"scale": {{"factor", expression, free, "", "the factor, where it is no operand", "factor: softmax_scale"}},
-	"lse":   {{"empty", words("-inf", "inf"), free, "-inf", "the value of a row without keys", "empty: inf"}},
+	"scale": {
+		{"factor", expression, free, "", "the factor, where it is no operand", "factor: softmax_scale"},
+	},
+	"lse": {{"empty", words("-inf", "inf"), free, "-inf", "the value of a row without keys", "empty: inf"}},
 	"gather": {
 		{"gather", identifier, need, "", "a tile of an input, row by row", "gather: K"},
 		{"at", list(expression), free, "", "the row's position, by dimension; it may read integer inputs",
 			`at: ["table[batch][div(key + r, PAGE)]", 0]`},
 		{"cols", expression, free, "", "the dimension that columns run along", "cols: 1"},
-		{"dims", exprs(2), free, "the stage's", "rows and columns, of an operation in place", "dims: [TILE_N, D]"},
-		{"limit", expression, free, "", "how many rows there are; 0 beyond them", `limit: "used[batch] - key"`},
+		{"dims", exprs(2), free, "the stage's", "rows and columns, of an operation in place",
+			"dims: [TILE_N, D]"},
+		{"limit", expression, free, "", "how many rows there are; 0 beyond them",
+			`limit: "used[batch] - key"`},
 	},
 	"dropout": {
 		{"keep", expression, free, "", "the probability that a cell stays", "keep: 0.9"},
@@ -68,7 +79,10 @@ var operators = map[string][]Key{
 		{"factor", expression, free, "1 / keep", "what cells that stay are multiplied by", "factor: 1.25"},
 	},
 	"cast": {
-		{"to", dtype, free, "the stage's", "the type that numbers are rounded to, of an operation in place", "to: f16"},
+		{
+			"to", dtype, free, "the stage's",
+			"the type that numbers are rounded to, of an operation in place", "to: f16",
+		},
 	},
 	"map": {
 		{"map", text, need, "", "an expression over the operands, cell by cell", `map: "gelu(x + b)"`},
@@ -99,7 +113,8 @@ var operations = func() []Section {
 	return out
 }()
 
-// Operator returns an operator's section; the first of its keys is the operator's name, the others are its parameters.
+// Operator returns an operator's section; the first of its keys is the operator's name, the others
+// are its parameters.
 func Operator(name string) *Section { return Of("op-" + name) }
 
 // Parameters lists the names of an operator's parameters.

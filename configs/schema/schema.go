@@ -1,11 +1,13 @@
-// Package schema says what a manifest may contain: one table of keys, with their values, defaults and a line of help each.
+// Package schema says what a manifest may contain: one table of keys, with their values, defaults and
+// a line of help each.
 //
-// The one idea: nothing about a key is written twice. The reader of manifests (configs) takes from here which keys a mapping has,
-// which of them it needs, and the ranges and words of their values; the reference in docs/manifest.md and the JSON Schema for
-// editors are generated from the same rows (make docs). To add a key: its row in manifest.go, and the line of configs that reads it.
+// The one idea: nothing about a key is written twice. The reader of manifests (configs) takes from here which
+// keys a mapping has, which of them it needs, and the ranges and words of their values; the reference in
+// docs/manifest.md and the JSON Schema for editors are generated from the same rows (make docs). To add a
+// key: its row in manifest.go, and the line of configs that reads it.
 //
-// What a key means together with others, and everything about expressions, is configs': the package must not know a manifest, only
-// what one looks like.
+// What a key means together with others, and everything about expressions, is configs': the package must not
+// know a manifest, only what one looks like.
 package schema
 
 import (
@@ -20,8 +22,8 @@ type Section struct {
 	At   string // where it stands, "stages[]"; "" for the document
 	Help string
 	Keys []Key
-	// Others is what keys mean that have names of the author's own, nil where there are none. Its Name is what such a key is called in
-	// the reference.
+	// Others is what keys mean that have names of the author's own, nil where there are none. Its Name is
+	// what such a key is called in the reference.
 	Others *Key
 }
 

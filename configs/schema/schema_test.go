@@ -49,7 +49,8 @@ func compiled(t *testing.T, section string) *jsonschema.Schema {
 	return s
 }
 
-// TestTable: every row has a line of help and an example that is the key with a value it takes, and what values refer to is there.
+// TestTable: every row has a line of help and an example that is the key with a value it takes, and what
+// values refer to is there.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range sections {
@@ -104,7 +105,8 @@ func checkValue(t *testing.T, at string, v Value) {
 	}
 }
 
-// TestAbsentKeyIsABug: the reader asks for rows by name, and a name that the table does not have must not go unnoticed.
+// TestAbsentKeyIsABug: the reader asks for rows by name, and a name that the table does not have
+// must not go unnoticed.
 func TestAbsentKeyIsABug(t *testing.T) {
 	for name, ask := range map[string]func(){
 		"section": func() { Of("no-such-section") },

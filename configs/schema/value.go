@@ -30,15 +30,20 @@ var (
 	extents    = Value{Form: List, Kind: "a list of expressions", Of: []Value{expression}}
 )
 
-// MaxStruct is the most bytes a struct may have: more than all parameters of a kernel take together (PTX ISA 8.1, kernel parameters).
+// MaxStruct is the most bytes a struct may have: more than all parameters of a kernel take together (PTX ISA
+// 8.1, kernel parameters).
 const MaxStruct = 32 << 10
 
 // structs are the types of structs that are passed by value.
-var structs = Value{Form: Text, Kind: "`struct{BYTES}` for a struct by value", Pattern: `^struct\{[1-9][0-9]*\}$`}
+var structs = Value{
+	Form: Text, Kind: "`struct{BYTES}` for a struct by value", Pattern: `^struct\{[1-9][0-9]*\}$`,
+}
 
 // exprs is a list of so many expressions.
 func exprs(n int) Value {
-	return Value{Form: List, Kind: fmt.Sprintf("a list of %d expressions", n), Of: []Value{expression}, Length: n}
+	return Value{
+		Form: List, Kind: fmt.Sprintf("a list of %d expressions", n), Of: []Value{expression}, Length: n,
+	}
 }
 
 func list(of Value) Value { return Value{Form: List, Kind: "a list: " + of.Kind, Of: []Value{of}} }
@@ -107,7 +112,10 @@ func instructionKeys() []Key {
 	by := op.Instructions()
 	var out []Key
 	for _, f := range slices.Sorted(maps.Keys(by)) {
-		out = append(out, Key{f, words(by[f]...), free, "", "the instruction by which the kernel takes " + f, f + ": " + by[f][0]})
+		out = append(out, Key{
+			f, words(by[f]...), free, "", "the instruction by which the kernel takes " + f,
+			f + ": " + by[f][0],
+		})
 	}
 	return out
 }

@@ -1,12 +1,14 @@
-// Package argument reads kernel arguments as the command line writes them, and makes the bytes that they stand for.
+// Package argument reads kernel arguments as the command line writes them, and makes the bytes
+// that they stand for.
 //
 //	n=1024   scale=0.125:f32   flag=true
 //	x=randn:f32[64,128]   idx=randint(0,63):i32[64]   y=unwritten:f16[64]
 //	w=weights.npz:w   h=h.npy:bf16   nothing=null
 //	p={0: 0.5:f32, 8: iota:i32[4]}
 //
-// The one idea: a value says itself what it is; a kernel's parameter only says how many bytes it takes, and whether it is used as an
-// address. Generated numbers depend on the seed, the parameter's index and the element alone.
+// The one idea: a value says itself what it is; a kernel's parameter only says how many bytes it
+// takes, and whether it is used as an address. Generated numbers depend on the seed, the parameter's
+// index and the element alone.
 //
 // It must not know kernels, launches or what executes them.
 package argument
@@ -59,8 +61,9 @@ type Field struct {
 
 // fills are the sources of generated memory, by name.
 var fills = map[string]probes.FillKind{
-	"zeros": probes.FillZeros, "ones": probes.FillOnes, "nan": probes.FillNaN, "inf": probes.FillInf, "-inf": probes.FillNegInf,
-	"iota": probes.FillIota, "randn": probes.FillRandn, "rand": probes.FillRand, "unwritten": probes.FillUnwritten,
+	"zeros": probes.FillZeros, "ones": probes.FillOnes, "nan": probes.FillNaN, "inf": probes.FillInf,
+	"-inf": probes.FillNegInf, "iota": probes.FillIota, "randn": probes.FillRandn, "rand": probes.FillRand,
+	"unwritten": probes.FillUnwritten,
 }
 
 const (
@@ -165,7 +168,8 @@ func parseFill(text string, dtype probes.DType) (probes.Fill, error) {
 	if args, ok := strings.CutPrefix(text, "randint("); ok {
 		f, err := parseRandInt(text, args)
 		if r, ok := integers[dtype]; err == nil && ok && (float64(f.Lo) < r.lo || float64(f.Hi) > r.hi) {
-			return f, fmt.Errorf("%s has numbers that %s does not have (%.0f to %.0f)", clip(text), dtype, r.lo, r.hi)
+			return f, fmt.Errorf("%s has numbers that %s does not have (%.0f to %.0f)", clip(text),
+				dtype, r.lo, r.hi)
 		}
 		return f, err
 	}
@@ -220,7 +224,8 @@ func parseDims(text string, dtype probes.DType) ([]int, error) {
 	for _, p := range parts {
 		n, err := strconv.ParseInt(strings.TrimSpace(p), 10, 64)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("extent %q in [%s]: expected a whole number from 1 on", clip(p), clip(list))
+			return nil, fmt.Errorf("extent %q in [%s]: expected a whole number from 1 on",
+				clip(p), clip(list))
 		}
 		if total *= float64(n); total > 1<<46 {
 			return nil, fmt.Errorf("the extents [%s] of %s take more than 64 TiB", clip(list), dtype)
@@ -247,7 +252,8 @@ func (v *Value) structure(s string) error {
 			return fmt.Errorf("field at byte %d: %w", n, err)
 		}
 		if inner.Fields != nil {
-			return fmt.Errorf("field at byte %d: a struct within a struct; give its fields by their offsets", n)
+			return fmt.Errorf("field at byte %d: a struct within a struct; give its fields by their offsets",
+				n)
 		}
 		if v.Fields = append(v.Fields, Field{int(n), inner}); len(v.Fields) > maxFields {
 			return fmt.Errorf("more than %d fields", maxFields)
@@ -285,7 +291,9 @@ func parseDType(name string) (probes.DType, error) {
 	}
 	t, err := probes.ParseDType(name)
 	if err != nil {
-		return 0, fmt.Errorf("unknown type %q; expected f64 f32 tf32 f16 bf16 e4m3 e5m2 i8 u8 i16 u16 i32 u32 i64 u64 or bool", clip(name))
+		return 0, fmt.Errorf(
+			"unknown type %q; expected f64 f32 tf32 f16 bf16 e4m3 e5m2 i8 u8 i16 u16 i32 u32 i64 u64 or bool",
+			clip(name))
 	}
 	return t, nil
 }

@@ -19,17 +19,27 @@ func TestParse(t *testing.T) {
 		"inf:f32":   func(v *Value) bool { return v.Number.Text == "inf" },
 		"null":      func(v *Value) bool { return v.Null },
 		"randn:f32[64, 128]": func(v *Value) bool {
-			return v.Buffer.Fill.Kind == probes.FillRandn && v.Buffer.DType == probes.F32 && v.Buffer.Dims[0] == 64 && v.Buffer.Dims[1] == 128
+			return v.Buffer.Fill.Kind == probes.FillRandn && v.Buffer.DType == probes.F32 &&
+				v.Buffer.Dims[0] == 64 && v.Buffer.Dims[1] == 128
 		},
-		"-inf:bf16[3]":          func(v *Value) bool { return v.Buffer.Fill.Kind == probes.FillNegInf && v.Buffer.DType == probes.BF16 },
-		"unwritten:tf32[4]":     func(v *Value) bool { return v.Buffer.Fill.Kind == probes.FillUnwritten && v.Buffer.DType == probes.F32 },
-		"randint(-3, 4):i16[9]": func(v *Value) bool { return v.Buffer.Fill.Lo == -3 && v.Buffer.Fill.Hi == 4 },
-		"a/b.npy":               func(v *Value) bool { return v.File.Path == "a/b.npy" && v.File.DType == 0 },
-		"b.npy:bf16":            func(v *Value) bool { return v.File.DType == probes.BF16 },
-		"c.npz:w":               func(v *Value) bool { return v.File.Path == "c.npz" && v.File.Key == "w" },
-		"c.npz:w:e4m3":          func(v *Value) bool { return v.File.Key == "w" && v.File.DType == probes.E4M3 },
+		"-inf:bf16[3]": func(v *Value) bool {
+			return v.Buffer.Fill.Kind == probes.FillNegInf && v.Buffer.DType == probes.BF16
+		},
+		"unwritten:tf32[4]": func(v *Value) bool {
+			return v.Buffer.Fill.Kind == probes.FillUnwritten && v.Buffer.DType == probes.F32
+		},
+		"randint(-3, 4):i16[9]": func(v *Value) bool {
+			return v.Buffer.Fill.Lo == -3 && v.Buffer.Fill.Hi == 4
+		},
+		"a/b.npy":    func(v *Value) bool { return v.File.Path == "a/b.npy" && v.File.DType == 0 },
+		"b.npy:bf16": func(v *Value) bool { return v.File.DType == probes.BF16 },
+		"c.npz:w":    func(v *Value) bool { return v.File.Path == "c.npz" && v.File.Key == "w" },
+		"c.npz:w:e4m3": func(v *Value) bool {
+			return v.File.Key == "w" && v.File.DType == probes.E4M3
+		},
 		"{0: 0.5:f32, 8: iota:i32[4]}": func(v *Value) bool {
-			return len(v.Fields) == 2 && v.Fields[0].Value.Number.Text == "0.5" && v.Fields[1].Offset == 8 && v.Fields[1].Value.Buffer.Dims[0] == 4
+			return len(v.Fields) == 2 && v.Fields[0].Value.Number.Text == "0.5" && v.Fields[1].Offset == 8 &&
+				v.Fields[1].Value.Buffer.Dims[0] == 4
 		},
 	} {
 		v, err := Parse(text)
@@ -42,13 +52,20 @@ func TestParse(t *testing.T) {
 // TestMistakes: each mistake is an error that says what is wrong and what was expected.
 func TestMistakes(t *testing.T) {
 	for text, says := range map[string]string{
-		"": "nothing is given", "abc": "expected a number", "zeros": "needs a type and extents", "ones:f32": "has no extents", "zeros:f33[4]": "unknown type",
-		"zeros:f32[4": "closing bracket", "zeros:f32[0]": "from 1 on", "zeros:f32[-4]": "from 1 on", "zeros:f32[]": "from 1 on", "zeros:f32[x]": "from 1 on",
-		"zeros:f32[99999999999999]": "64 TiB", "zeros:f64[4294967296,4294967296]": "64 TiB", "zeros:f32[1,1,1,1,1,1,1,1,1]": "at most 8",
-		"gauss:f32[4]": "unknown source", "randint(0,300):u8[4]": "does not have", "nan:i32[4]": "no values of type i32", "randn:u8[4]": "no values of type u8", "randint(1):i32[4]": "randint(LO,HI)",
-		"randint(2,1):i32[4]": "no number lies between", "randint(a,1):i32[4]": "not a whole number", "x.npz": "name one", "x.npy:float": "unknown type",
-		"{0: 1": "closing brace", "{x: 1}": "OFFSET: VALUE", "{-4: 1}": "OFFSET: VALUE", "{0: {0: 1}}": "struct within a struct", "{0: abc}": "field at byte 0",
-		"tensormap{of: x}": "not modelled", "randint(-9223372036854775808,9223372036854775807):i64[1]": "more than 2^63", strings.Repeat("9", 1<<17): "characters",
+		"": "nothing is given", "abc": "expected a number", "zeros": "needs a type and extents",
+		"ones:f32": "has no extents", "zeros:f33[4]": "unknown type", "zeros:f32[4": "closing bracket",
+		"zeros:f32[0]": "from 1 on", "zeros:f32[-4]": "from 1 on", "zeros:f32[]": "from 1 on",
+		"zeros:f32[x]": "from 1 on", "zeros:f32[99999999999999]": "64 TiB",
+		"zeros:f64[4294967296,4294967296]": "64 TiB", "zeros:f32[1,1,1,1,1,1,1,1,1]": "at most 8",
+		"gauss:f32[4]": "unknown source", "randint(0,300):u8[4]": "does not have",
+		"nan:i32[4]": "no values of type i32", "randn:u8[4]": "no values of type u8",
+		"randint(1):i32[4]": "randint(LO,HI)", "randint(2,1):i32[4]": "no number lies between",
+		"randint(a,1):i32[4]": "not a whole number", "x.npz": "name one", "x.npy:float": "unknown type",
+		"{0: 1": "closing brace", "{x: 1}": "OFFSET: VALUE", "{-4: 1}": "OFFSET: VALUE",
+		"{0: {0: 1}}": "struct within a struct", "{0: abc}": "field at byte 0",
+		"tensormap{of: x}": "not modelled",
+		"randint(-9223372036854775808,9223372036854775807):i64[1]": "more than 2^63",
+		strings.Repeat("9", 1<<17):                                 "characters",
 	} {
 		if v, err := Parse(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40s: %+v, %v, want %q", text, v, err, says)
@@ -56,7 +73,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestScalars: a number takes the parameter's bytes and its own type, else the obvious one; what does not fit is refused.
+// TestScalars: a number takes the parameter's bytes and its own type, else the obvious one; what does
+// not fit is refused.
 func TestScalars(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -102,7 +120,9 @@ func TestScalars(t *testing.T) {
 
 // FuzzParse: no text panics, and what is read has extents and types that exist.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"1", "randn:f32[4,4]", "{0: 1:i32}", "x.npz:a:bf16", "randint(0,9):u8[2]", "true:bool"} {
+	for _, text := range []string{
+		"1", "randn:f32[4,4]", "{0: 1:i32}", "x.npz:a:bf16", "randint(0,9):u8[2]", "true:bool",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

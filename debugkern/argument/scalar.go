@@ -12,12 +12,14 @@ import (
 
 // integers are the ranges of the integer types.
 var integers = map[probes.DType]struct{ lo, hi float64 }{
-	probes.U8: {0, math.MaxUint8}, probes.I8: {math.MinInt8, math.MaxInt8}, probes.U16: {0, math.MaxUint16}, probes.I16: {math.MinInt16, math.MaxInt16},
-	probes.U32: {0, math.MaxUint32}, probes.I32: {math.MinInt32, math.MaxInt32}, probes.U64: {0, 0x1p64}, probes.I64: {-0x1p63, 0x1p63},
+	probes.U8: {0, math.MaxUint8}, probes.I8: {math.MinInt8, math.MaxInt8}, probes.U16: {0, math.MaxUint16},
+	probes.I16: {math.MinInt16, math.MaxInt16}, probes.U32: {0, math.MaxUint32},
+	probes.I32: {math.MinInt32, math.MaxInt32}, probes.U64: {0, 0x1p64}, probes.I64: {-0x1p63, 0x1p63},
 }
 
-// Bytes are a scalar's bytes, little endian, for a parameter of so many; float says that the parameter is declared as a
-// floating-point number. Without a type of its own an integer is one, and a fraction a float of the parameter's size.
+// Bytes are a scalar's bytes, little endian, for a parameter of so many; float says that the parameter is
+// declared as a floating-point number. Without a type of its own an integer is one, and a fraction a float of
+// the parameter's size.
 func (n *Number) Bytes(size int, float bool) ([]byte, error) {
 	t := n.DType
 	if t == 0 {
@@ -72,7 +74,8 @@ func (n *Number) untyped(size int, float bool) (probes.DType, error) {
 		}
 	}
 	if t == 0 {
-		return 0, fmt.Errorf("%s for a parameter of %d bytes: give its fields, {OFFSET: VALUE, ...}", n.Text, size)
+		return 0, fmt.Errorf("%s for a parameter of %d bytes: give its fields, {OFFSET: VALUE, ...}",
+			n.Text, size)
 	}
 	return t, nil
 }
@@ -96,7 +99,9 @@ func (n *Number) whole() (float64, error) {
 func (n *Number) integer(t probes.DType) (uint64, error) {
 	v, err := n.whole()
 	if err != nil {
-		return 0, fmt.Errorf("%s is not a whole number, and the parameter is %s; for another type write %s:DTYPE", n.Text, t, n.Text)
+		return 0, fmt.Errorf(
+			"%s is not a whole number, and the parameter is %s; for another type write %s:DTYPE",
+			n.Text, t, n.Text)
 	}
 	r := integers[t]
 	if v < r.lo || v > r.hi || v == r.hi && r.hi >= 0x1p63 {

@@ -1,8 +1,8 @@
-// Package attn computes attention over whole heads, which the output of a kernel whose stages have the operators of the conventions
-// is compared with, and what other projects' tests would say of it.
+// Package attn computes attention over whole heads, which the output of a kernel whose stages have the
+// operators of the conventions is compared with, and what other projects' tests would say of it.
 //
-// The one idea: it is the problem itself, without tiles: three tensors [B,H,S,D] in, one out, so that it shares no code with the
-// tiled reference but the products.
+// The one idea: it is the problem itself, without tiles: three tensors [B,H,S,D] in, one out, so that it
+// shares no code with the tiled reference but the products.
 //
 // It must not know captures, verdicts or how a kernel divides the problem.
 package attn
@@ -38,8 +38,8 @@ var histogramDecades = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}
 type Whole struct {
 	True    []float64 // from the inputs before quantising
 	Decoded []float64 // from what the kernel was given
-	// Unfused is Decoded as a kernel that is not fused computes it: Q, K, V, S, P and O rounded to the plan's dtypes where they
-	// are stored, every product and sum between exact.
+	// Unfused is Decoded as a kernel that is not fused computes it: Q, K, V, S, P and O rounded to the plan's
+	// dtypes where they are stored, every product and sum between exact.
 	Unfused []float64
 }
 
@@ -71,7 +71,8 @@ func NewWhole(ctx context.Context, p *probes.Plan, in *input.Inputs) (*Whole, er
 	return w, err
 }
 
-// Output compares O ([B,H,S,D], the output argument's bits widened) with attention on the inputs before quantising.
+// Output compares O ([B,H,S,D], the output argument's bits widened) with attention on the
+// inputs before quantising.
 func (w *Whole) Output(p *probes.Plan, o []float64) *OutputErrors {
 	return Compare(o, w.True, p.Limits)
 }
@@ -116,17 +117,18 @@ func Compare(o, ref []float64, lim probes.Limits) *OutputErrors {
 // Rule is another project's acceptance test, evaluated on O: it would pass where Error ≤ Limit.
 type Rule struct {
 	Error, Limit float64
-	// Stored is the same error measured on Whole.Unfused: what storing the stages in the plan's dtypes costs by itself, with
-	// every product, sum and exponential exact.
+	// Stored is the same error measured on Whole.Unfused: what storing the stages in the plan's dtypes costs
+	// by itself, with every product, sum and exponential exact.
 	Stored float64
 }
 
 // Holds reports whether the rule is met.
 func (r Rule) Holds() bool { return r.Error <= r.Limit }
 
-// Context says in words why the rule is not met, "" where it is. Both sides of every rule start from the decoded inputs, so
-// quantising is never the reason: either exact arithmetic that is only stored in the plan's dtypes exceeds the limit as well,
-// or the rest is made by the kernel, by its roundings or by a mistake.
+// Context says in words why the rule is not met, "" where it is. Both sides of every rule start
+// from the decoded inputs, so quantising is never the reason: either exact arithmetic that is
+// only stored in the plan's dtypes exceeds the limit as well, or the rest is made by the kernel,
+// by its roundings or by a mistake.
 func (r Rule) Context() string {
 	switch {
 	case r.Holds():
@@ -134,15 +136,20 @@ func (r Rule) Context() string {
 	case math.IsInf(r.Error, 1):
 		return "O has cells that are not finite"
 	case r.Stored > r.Limit:
-		return fmt.Sprintf("stricter than this kernel's dtypes allow: exact arithmetic stored in them errs by %.3g", r.Stored)
+		return fmt.Sprintf(
+			"stricter than this kernel's dtypes allow: exact arithmetic stored in them errs by %.3g",
+			r.Stored)
 	}
-	return fmt.Sprintf("exact arithmetic stored in this kernel's dtypes errs by %.3g, the rest is made by this kernel", r.Stored)
+	return fmt.Sprintf(
+		"exact arithmetic stored in this kernel's dtypes errs by %.3g, the rest is made by this kernel",
+		r.Stored)
 }
 
 // Rules are what other projects' tests would say about O. They are context and never part of a verdict.
 type Rules struct {
-	// Flash is FlashAttention's: max|out − ref| ≤ 2·max|baseline − ref| + rounding of the output's dtype, ref attention on
-	// the decoded inputs, baseline the unfused computation that stores S and P in the kernel's dtypes.
+	// Flash is FlashAttention's: max|out − ref| ≤ 2·max|baseline − ref| + rounding of the output's
+	// dtype, ref attention on the decoded inputs, baseline the unfused computation that stores S and
+	// P in the kernel's dtypes.
 	Flash Rule
 	// PyTorch is torch.testing.assert_close for the output's dtype: |out − ref| / (atol + rtol·|ref|) ≤ 1.
 	PyTorch Rule
@@ -254,9 +261,11 @@ func baseline(ctx context.Context, p *probes.Plan, in *input.Inputs) ([]float64,
 // unfusedRows is how many query rows are computed together: their scores stay in cache.
 const unfusedRows = 32
 
-// unfused computes attention head by head and rows by rows over all cores, storing S, P (normalised) and O through the
-// given roundings.
-func unfused(ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(float64) float64) ([]float64, error) {
+// unfused computes attention head by head and rows by rows over all cores, storing S, P (normalised) and O
+// through the given roundings.
+func unfused(
+	ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(float64) float64,
+) ([]float64, error) {
 	e := extentsOf(p)
 	out := make([]float64, e.b*e.h*e.s*e.d)
 	each := (e.s + unfusedRows - 1) / unfusedRows // of one head
@@ -291,11 +300,16 @@ type headWork struct {
 func newHeadWork(p *probes.Plan, x headReader) *headWork {
 	e := extentsOf(p)
 	n, d := e.s, e.d
-	return &headWork{p: p, e: e, x: x, b: -1, h: -1, q: op.NewMatrix(n, d), k: op.NewMatrix(n, d), v: op.NewMatrix(n, d), s: op.NewMatrix(unfusedRows, n)}
+	return &headWork{
+		p: p, e: e, x: x, b: -1, h: -1, q: op.NewMatrix(n, d), k: op.NewMatrix(n, d), v: op.NewMatrix(n, d),
+		s: op.NewMatrix(unfusedRows, n),
+	}
 }
 
 // rows computes rows of the output from first on, and looks at the context before each of its steps.
-func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, pr, o func(float64) float64) error {
+func (w *headWork) rows(
+	ctx context.Context, b, h, first int, out []float64, s, pr, o func(float64) float64,
+) error {
 	if b != w.b || h != w.h {
 		w.b = -1
 		for t, m := range []op.Matrix{w.q, w.k, w.v} {

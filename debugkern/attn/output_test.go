@@ -14,8 +14,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestOutput: O of the mirrored reference passes the gate, within what quantising alone costs, and the rules of others are
-// evaluated; a spoilt O fails.
+// TestOutput: O of the mirrored reference passes the gate, within what quantising alone costs, and the rules
+// of others are evaluated; a spoilt O fails.
 func TestOutput(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	r, in := reftest.New(t, p, 5, ref.Options{})
@@ -44,7 +44,8 @@ func TestOutput(t *testing.T) {
 	if !rules.Flash.Holds() || !rules.Triton.Holds() || rules.Flash.Error == 0 {
 		t.Errorf("%+v", rules)
 	}
-	if r := rules.PyTorch; r.Holds() || r.Stored <= r.Limit || !strings.Contains(r.Context(), "stricter than this kernel's dtypes allow") {
+	if r := rules.PyTorch; r.Holds() || r.Stored <= r.Limit ||
+		!strings.Contains(r.Context(), "stricter than this kernel's dtypes allow") {
 		t.Errorf("PyTorch's limits against f16 storage: %+v, %q", r, r.Context())
 	}
 	if rules.Flash.Context() != "" || rules.Triton.Context() != "" {
@@ -52,7 +53,8 @@ func TestOutput(t *testing.T) {
 	}
 	kept := o[77]
 	o[77] += 0.5 // not from storage: no excuse
-	if r := w.Rules(p, o).Triton; r.Holds() || strings.Contains(r.Context(), "stricter") || !strings.Contains(r.Context(), "made by this kernel") {
+	if r := w.Rules(p, o).Triton; r.Holds() || strings.Contains(r.Context(), "stricter") ||
+		!strings.Contains(r.Context(), "made by this kernel") {
 		t.Errorf("a spoilt O: %+v, %q", r, r.Context())
 	}
 	o[77] = kept
@@ -66,8 +68,12 @@ func TestOutput(t *testing.T) {
 		t.Error("cancelled, yet no error")
 	}
 	hidden := *p
-	hidden.Positions = append(slices.Clone(p.Positions), probes.Position{Name: "hidden_rows", At: probes.Fixed(1)}, probes.Position{Name: "first_key", At: probes.Fixed(32)})
-	if attn.WholeKey(p) == attn.WholeKey(&hidden) || attn.WholeKey(p) != attn.WholeKey(configstest.Plan(t, "stage3a", "validation", probes.GateNone)) {
+	hidden.Positions = append(slices.Clone(p.Positions),
+		probes.Position{Name: "hidden_rows", At: probes.Fixed(1)}, probes.Position{
+			Name: "first_key", At: probes.Fixed(32),
+		})
+	if attn.WholeKey(p) == attn.WholeKey(&hidden) ||
+		attn.WholeKey(p) != attn.WholeKey(configstest.Plan(t, "stage3a", "validation", probes.GateNone)) {
 		t.Error("the key has what attention does not depend on, or lacks what it does")
 	}
 }

@@ -1,7 +1,8 @@
 // Package bisect finds which of the flags and faults by which two variants differ turns the verdict.
 //
-// The one idea: combinations are runs like any other, so that it needs no more of a session than that it runs requests.
-// The search is delta debugging, then a proof that no smaller set does it, where that takes few runs.
+// The one idea: combinations are runs like any other, so that it needs no more of a session than that
+// it runs requests. The search is delta debugging, then a proof that no smaller set does it, where
+// that takes few runs.
 package bisect
 
 import (
@@ -51,19 +52,24 @@ type namedVariant struct {
 }
 
 // Run finds the smallest set of the flags and faults by which a and b differ that turns the verdict: from
-// a to b, or, with until report.Agree or report.Diverge, from the end that has the other verdict. Combinations that the
-// manifest refuses, or that do not run, are unresolved. It returns a *report.Error as Session.Run does; an end that did not
-// run has a document as well as the error. progress may be nil.
-func Run(ctx context.Context, on Runner, a, b debugkern.Request, until string, progress func(debugkern.Progress)) (*report.Bisection, error) {
+// a to b, or, with until report.Agree or report.Diverge, from the end that has the other verdict.
+// Combinations that the manifest refuses, or that do not run, are unresolved. It returns a *report.Error as
+// Session.Run does; an end that did not run has a document as well as the error. progress may be nil.
+func Run(
+	ctx context.Context, on Runner, a, b debugkern.Request, until string, progress func(debugkern.Progress),
+) (*report.Bisection, error) {
 	if until != "" && until != report.Agree && until != report.Diverge {
 		return nil, report.Usagef("--until %q: expected agree or diverge", until)
 	}
 	if progress == nil {
 		progress = func(debugkern.Progress) {}
 	}
-	w := &bisector{on: on, ctx: ctx, progress: progress, request: a, tried: map[uint64]string{}, doc: &report.Bisection{
-		Schema: report.BisectSchema, Gate: a.Gate.String(), Seed: a.Seed, Until: until, Differences: []report.Change{}, Steps: []report.BisectStep{}, Minimal: []report.Change{},
-	}}
+	w := &bisector{
+		on: on, ctx: ctx, progress: progress, request: a, tried: map[uint64]string{}, doc: &report.Bisection{
+			Schema: report.BisectSchema, Gate: a.Gate.String(), Seed: a.Seed, Until: until,
+			Differences: []report.Change{}, Steps: []report.BisectStep{}, Minimal: []report.Change{},
+		},
+	}
 	ends, err := w.ends(ctx, a, b)
 	if err != nil {
 		return nil, err
@@ -85,7 +91,8 @@ func Run(ctx context.Context, on Runner, a, b debugkern.Request, until string, p
 	w.doc.From = "ab"[from : from+1]
 	w.start = ends[from]
 	if w.changes = differences(w.m, ends[from], ends[1-from]); len(w.changes) > maxChanges {
-		return nil, report.Usagef("%s and %s differ in %d flags and faults; at most %d are bisected", a.Target, b.Target, len(w.changes), maxChanges)
+		return nil, report.Usagef("%s and %s differ in %d flags and faults; at most %d are bisected",
+			a.Target, b.Target, len(w.changes), maxChanges)
 	}
 	w.doc.Differences = w.changes
 	return w.doc, w.search()

@@ -27,11 +27,15 @@ func (w *bisector) ends(ctx context.Context, a, b debugkern.Request) (ends [2]co
 			return ends, &report.Error{Code: report.CodeUsage, Err: err}
 		}
 		ms[i], variants[i], ends[i] = m, variant, combination{sel.Flags, sel.Faults}
-		w.doc.Targets[i] = report.BisectSide{Target: req.Target, Flags: sel.Flags, Faults: append([]string{}, sel.Faults...)}
+		w.doc.Targets[i] = report.BisectSide{
+			Target: req.Target, Flags: sel.Flags, Faults: append([]string{}, sel.Faults...),
+		}
 	}
 	if !sameManifest(ms[0], ms[1]) {
-		return ends, report.Usagef("%s is a variant of kernel %s, %s of %s: only variants of one manifest have flags to bisect (compare takes any two)",
-			a.Target, ms[0].Name, b.Target, ms[1].Name)
+		return ends,
+			report.Usagef(
+				"%s is a variant of kernel %s, %s of %s: only variants of one manifest have flags to bisect (compare takes any two)",
+				a.Target, ms[0].Name, b.Target, ms[1].Name)
 	}
 	w.m = ms[0]
 	w.doc.Kernel = w.m.Name
@@ -47,7 +51,8 @@ func sameManifest(a, b *configs.Manifest) bool {
 	return a.Dir != "" && b.Dir != "" && errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// name lists the variants that a target can name, those asked for first: of a manifest's path only the default.
+// name lists the variants that a target can name, those asked for first: of a manifest's
+// path only the default.
 func (w *bisector) name(target string, asked [2]string) error {
 	add := func(target, variant string) error {
 		sel, err := w.m.Select(variant, nil, nil, probes.GateNone)
@@ -75,7 +80,8 @@ func (w *bisector) name(target string, asked [2]string) error {
 	return nil
 }
 
-// judgeEnd runs one end. B may be a combination that nobody has built: then it is unresolved, and the search goes up from A.
+// judgeEnd runs one end. B may be a combination that nobody has built: then it is unresolved, and the
+// search goes up from A.
 func (w *bisector) judgeEnd(i int, req debugkern.Request) error {
 	w.progress(debugkern.Progress{Phase: "bisect", Detail: req.Target})
 	run, err := w.on.Run(w.ctx, req, w.progress)

@@ -2,9 +2,9 @@ package bisect
 
 import "math/bits"
 
-// minimise is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002): from a set
-// of bits that fulfils test it takes parts away until none of the bits that are left can be left out. What test cannot
-// decide it answers with false. The empty set does not fulfil it.
+// minimise is delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input",
+// 2002): from a set of bits that fulfils test it takes parts away until none of the bits that are left can be
+// left out. What test cannot decide it answers with false. The empty set does not fulfil it.
 func minimise(set uint64, test func(uint64) (bool, error)) (uint64, error) {
 	for n := 2; bits.OnesCount64(set) > 1; {
 		smaller, from, err := reduce(set, n, test)

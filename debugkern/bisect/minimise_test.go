@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMinimise: every wanted set of up to three of seven bits is found, exactly, when any superset of it fulfils the test.
+// TestMinimise: every wanted set of up to three of seven bits is found, exactly, when any superset of
+// it fulfils the test.
 func TestMinimise(t *testing.T) {
 	const all = uint64(1<<7 - 1)
 	for want := uint64(1); want <= all; want++ {
@@ -20,8 +21,8 @@ func TestMinimise(t *testing.T) {
 	}
 }
 
-// TestMinimiseUnresolved: bit 2 needs bit 0, as a flag requires another; what breaks that decides nothing, and yet no bit of
-// the result can be left out.
+// TestMinimiseUnresolved: bit 2 needs bit 0, as a flag requires another; what breaks that decides nothing,
+// and yet no bit of the result can be left out.
 func TestMinimiseUnresolved(t *testing.T) {
 	test := func(s uint64) (bool, error) {
 		if s&4 != 0 && s&1 == 0 {
@@ -34,7 +35,8 @@ func TestMinimiseUnresolved(t *testing.T) {
 	}
 }
 
-// TestSmallest: delta debugging stops at a set none of whose bits can be left out though another is smaller; smallest finds it.
+// TestSmallest: delta debugging stops at a set none of whose bits can be left out though another is
+// smaller; smallest finds it.
 func TestSmallest(t *testing.T) {
 	test := func(s uint64) (bool, error) { return s&0b0111 == 0b0111 || s == 0b1000, nil }
 	if got, proved, err := smallest(0b1111, 0b0111, test); err != nil || !proved || got != 0b1000 {

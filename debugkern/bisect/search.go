@@ -47,7 +47,9 @@ func (w *bisector) pair(set uint64) error {
 	if err := errors.Join(errFrom, errTo); err != nil {
 		return err
 	}
-	w.doc.Pair = &report.BisectPair{From: from, To: to, Changes: w.list(set &^ below), Compare: w.command(from, to)}
+	w.doc.Pair = &report.BisectPair{
+		From: from, To: to, Changes: w.list(set &^ below), Compare: w.command(from, to),
+	}
 	return nil
 }
 
@@ -84,7 +86,9 @@ func (w *bisector) turns(set uint64) (bool, error) {
 	step := report.BisectStep{Changes: w.list(set), Verdict: report.Unresolved}
 	spec, err := w.spec(w.apply(set))
 	if err == nil {
-		w.progress(debugkern.Progress{Phase: "bisect", Detail: report.ChangesText(step.Changes), Done: len(w.doc.Steps) + 1})
+		w.progress(debugkern.Progress{
+			Phase: "bisect", Detail: report.ChangesText(step.Changes), Done: len(w.doc.Steps) + 1,
+		})
 		var run *debugkern.Run
 		if run, err = w.on.Run(w.ctx, requestOf(spec, w.request), nil); err == nil {
 			step.Verdict, step.Because = outcome(run.Report)

@@ -10,7 +10,8 @@ import (
 	"tilescope/debugkern/text"
 )
 
-// spec names a combination by the target that leaves the fewest options; a fault of a variant's own cannot be taken away.
+// spec names a combination by the target that leaves the fewest options; a fault of a variant's own
+// cannot be taken away.
 func (w *bisector) spec(c combination) (report.TargetSpec, error) {
 	best, cost := report.TargetSpec{}, -1
 	for _, v := range w.named {

@@ -1,9 +1,10 @@
 // Package budget says whether memory whose size comes from input may be allocated.
 //
-// The one idea: sizes are added up before anything is allocated. A Sum lists named parts, each a product that is computed
-// without overflow; compared with a limit it is accepted or refused as a whole, with its parts and what would make it smaller.
-// A Budget is the memory that is left while a program runs: whoever allocates by a size from input reserves first. A value that
-// outlives the function which made it keeps its reservation until it is collected (Until).
+// The one idea: sizes are added up before anything is allocated. A Sum lists named parts, each a product that
+// is computed without overflow; compared with a limit it is accepted or refused as a whole, with its parts
+// and what would make it smaller. A Budget is the memory that is left while a program runs: whoever allocates
+// by a size from input reserves first. A value that outlives the function which made it keeps its reservation
+// until it is collected (Until).
 //
 // It must not know what the parts are for, and it allocates nothing itself.
 package budget
@@ -69,7 +70,8 @@ type Part struct {
 // Sum is what something needs, by part. The zero value needs nothing.
 type Sum struct{ Parts []Part }
 
-// Add adds bytes to the part of that name, which is made where it is new. A hint replaces the one that is there.
+// Add adds bytes to the part of that name, which is made where it is new. A hint replaces
+// the one that is there.
 func (s *Sum) Add(name string, bytes int64, hint string) {
 	if bytes < 0 {
 		bytes = Huge
@@ -127,10 +129,12 @@ func (e *Refused) Error() string {
 			list[i] += " (" + p.Hint + ")"
 		}
 	}
-	return fmt.Sprintf("needs %s of memory: %s; memory.max is %s%s", Text(e.Sum.Total()), strings.Join(list, ", "), Text(e.Limit), enough(e.Sum.Total()))
+	return fmt.Sprintf("needs %s of memory: %s; memory.max is %s%s", Text(e.Sum.Total()),
+		strings.Join(list, ", "), Text(e.Limit), enough(e.Sum.Total()))
 }
 
-// enough names the smallest setting in whole MiB that n bytes fit into; "" where n is no size that a machine has.
+// enough names the smallest setting in whole MiB that n bytes fit into; "" where n is no size
+// that a machine has.
 func enough(n int64) string {
 	if n >= 1<<50 {
 		return ""
@@ -138,7 +142,8 @@ func enough(n int64) string {
 	return fmt.Sprintf(" (--memory-max %dMiB would be enough)", (n+1<<20-1)>>20)
 }
 
-// Budget is memory that several may reserve parts of. It is safe for concurrent use; a nil Budget has no limit.
+// Budget is memory that several may reserve parts of. It is safe for concurrent use; a nil
+// Budget has no limit.
 type Budget struct {
 	limit int64
 	used  atomic.Int64
@@ -154,8 +159,8 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit}
 }
 
-// Failing returns a budget of limit bytes, more than 0, in which a reservation fails as if nothing were left where fail
-// returns true: for tests. fail is called for every reservation, from any goroutine.
+// Failing returns a budget of limit bytes, more than 0, in which a reservation fails as if nothing were left
+// where fail returns true: for tests. fail is called for every reservation, from any goroutine.
 func Failing(limit int64, fail func(part string, bytes int64) bool) *Budget {
 	return &Budget{limit: limit, fail: fail}
 }
@@ -184,9 +189,9 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// Reserve takes bytes for a part, until release is called (once, or more often without effect). The error is *Exhausted;
-// nothing is reserved then, and release does nothing. Where too little is left, the reservations of values that cannot be
-// reached any more (Until) are given back first.
+// Reserve takes bytes for a part, until release is called (once, or more often without effect). The error is
+// *Exhausted; nothing is reserved then, and release does nothing. Where too little is left, the reservations
+// of values that cannot be reached any more (Until) are given back first.
 func (b *Budget) Reserve(part string, bytes int64) (release func(), err error) {
 	if b == nil || bytes == 0 {
 		return func() {}, nil
@@ -215,8 +220,9 @@ func (b *Budget) Reserve(part string, bytes int64) (release func(), err error) {
 	}
 }
 
-// Until has release, of a reservation of b, called once value cannot be reached any more: for memory that outlives the call
-// which allocated it and that nobody gives back by hand. Nothing that release refers to may lead to value.
+// Until has release, of a reservation of b, called once value cannot be reached any more: for memory
+// that outlives the call which allocated it and that nobody gives back by hand. Nothing that release
+// refers to may lead to value.
 func Until[T any](b *Budget, value *T, release func()) {
 	if b == nil {
 		return
@@ -256,7 +262,8 @@ func (b *Budget) Collect() {
 		return
 	}
 	called := make(chan struct{})
-	runtime.AddCleanup(new([32]byte), func(c chan struct{}) { close(c) }, called) // too large to share its place with others
+	// too large to share its place with others
+	runtime.AddCleanup(new([32]byte), func(c chan struct{}) { close(c) }, called)
 	runtime.GC()
 	end := time.After(collectLimit)
 	select {
@@ -285,7 +292,8 @@ type Exhausted struct {
 }
 
 func (e *Exhausted) Error() string {
-	return fmt.Sprintf("out of memory: %s needs %s more, and %s of memory.max (%s) are in use (--memory-max raises it)",
+	return fmt.Sprintf(
+		"out of memory: %s needs %s more, and %s of memory.max (%s) are in use (--memory-max raises it)",
 		e.Part, Text(e.Bytes), Text(e.Used), Text(e.Limit))
 }
 

@@ -16,8 +16,10 @@ func TestMulAdd(t *testing.T) {
 		factors []int64
 		want    int64
 	}{
-		{nil, 1}, {[]int64{3, 4, 5}, 60}, {[]int64{1 << 32, 1 << 32}, Huge}, {[]int64{1 << 31, 1 << 31}, 1 << 62}, {[]int64{1 << 32, 1 << 31}, Huge},
-		{[]int64{1 << 40, 1 << 40, 0}, 0}, {[]int64{-1, 2}, Huge}, {[]int64{-1, -1}, Huge}, {[]int64{math.MaxInt64, 1}, math.MaxInt64},
+		{nil, 1}, {[]int64{3, 4, 5}, 60}, {[]int64{1 << 32, 1 << 32}, Huge},
+		{[]int64{1 << 31, 1 << 31}, 1 << 62}, {[]int64{1 << 32, 1 << 31}, Huge},
+		{[]int64{1 << 40, 1 << 40, 0}, 0}, {[]int64{-1, 2}, Huge}, {[]int64{-1, -1}, Huge},
+		{[]int64{math.MaxInt64, 1}, math.MaxInt64},
 	} {
 		if got := Mul(c.factors...); got != c.want {
 			t.Errorf("Mul(%d) = %d, want %d", c.factors, got, c.want)
@@ -29,7 +31,10 @@ func TestMulAdd(t *testing.T) {
 	for _, c := range []struct {
 		sizes []int64
 		want  int64
-	}{{nil, 0}, {[]int64{1, 2, 3}, 6}, {[]int64{Huge, 1}, Huge}, {[]int64{1 << 62, 1 << 62}, Huge}, {[]int64{5, -1}, Huge}} {
+	}{
+		{nil, 0}, {[]int64{1, 2, 3}, 6}, {[]int64{Huge, 1}, Huge}, {[]int64{1 << 62, 1 << 62}, Huge},
+		{[]int64{5, -1}, Huge},
+	} {
 		if got := Add(c.sizes...); got != c.want {
 			t.Errorf("Add(%d) = %d, want %d", c.sizes, got, c.want)
 		}
@@ -96,8 +101,8 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	}
 }
 
-// TestKeptUntilCollected: what a value holds stays reserved while somebody has the value, and is given back before another
-// reservation fails for want of it.
+// TestKeptUntilCollected: what a value holds stays reserved while somebody has the value, and is given back
+// before another reservation fails for want of it.
 func TestKeptUntilCollected(t *testing.T) {
 	b := New(100)
 	value := new([64]byte)
@@ -122,7 +127,8 @@ func TestKeptUntilCollected(t *testing.T) {
 	Until((*Budget)(nil), new([64]byte), func() { t.Error("released without a budget") })
 }
 
-// TestFailing: each reservation can be made to fail, with the error of a budget that is used up, and takes nothing.
+// TestFailing: each reservation can be made to fail, with the error of a budget that is used
+// up, and takes nothing.
 func TestFailing(t *testing.T) {
 	var asked []string
 	b := Failing(1<<20, func(part string, bytes int64) bool {
@@ -148,14 +154,35 @@ func TestHalfOfWhatIsThere(t *testing.T) {
 		want  int64
 	}{
 		"nothing is known": {nil, unknown / 2},
-		"the machine":      {map[string]string{"proc/meminfo": "MemFree: 1 kB\nMemTotal:       16777216 kB\n"}, 8 << 30},
-		"no limit":         {map[string]string{"proc/meminfo": "MemTotal: 16777216 kB\n", "cgroup/memory.max": "max\n"}, 8 << 30},
-		"a group":          {map[string]string{"proc/meminfo": "MemTotal: 16777216 kB\n", "cgroup/memory.max": "2147483648\n"}, 1 << 30},
-		"a group in a group": {map[string]string{"proc/meminfo": "MemTotal: 16777216 kB\n", "proc/self/cgroup": "0::/a/b\n", "cgroup/a/b/memory.max": "max\n",
-			"cgroup/a/memory.max": "4294967296\n"}, 2 << 30},
-		"the first version": {map[string]string{"proc/meminfo": "MemTotal: 16777216 kB\n", "proc/self/cgroup": "5:cpu:/x\n4:memory:/job\n",
-			"cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n", "cgroup/memory/job/memory.limit_in_bytes": "1073741824\n"}, 512 << 20},
-		"text": {map[string]string{"proc/meminfo": "MemTotal: much kB\n", "cgroup/memory.max": "-5\n"}, unknown / 2},
+		"the machine": {
+			map[string]string{"proc/meminfo": "MemFree: 1 kB\nMemTotal:       16777216 kB\n"}, 8 << 30,
+		},
+		"no limit": {
+			map[string]string{
+				"proc/meminfo": "MemTotal: 16777216 kB\n", "cgroup/memory.max": "max\n",
+			}, 8 << 30,
+		},
+		"a group": {
+			map[string]string{
+				"proc/meminfo": "MemTotal: 16777216 kB\n", "cgroup/memory.max": "2147483648\n",
+			}, 1 << 30,
+		},
+		"a group in a group": {
+			map[string]string{
+				"proc/meminfo": "MemTotal: 16777216 kB\n", "proc/self/cgroup": "0::/a/b\n",
+				"cgroup/a/b/memory.max": "max\n",
+				"cgroup/a/memory.max":   "4294967296\n",
+			}, 2 << 30,
+		},
+		"the first version": {
+			map[string]string{
+				"proc/meminfo": "MemTotal: 16777216 kB\n", "proc/self/cgroup": "5:cpu:/x\n4:memory:/job\n",
+				"cgroup/memory/memory.limit_in_bytes":     "9223372036854771712\n",
+				"cgroup/memory/job/memory.limit_in_bytes": "1073741824\n",
+			}, 512 << 20,
+		},
+		"text": {map[string]string{"proc/meminfo": "MemTotal: much kB\n", "cgroup/memory.max": "-5\n"},
+			unknown / 2},
 	} {
 		dir := t.TempDir()
 		for path, text := range c.files {

@@ -10,7 +10,8 @@ import (
 // unknown is what a machine is taken to have that does not say.
 const unknown = 8 << 30
 
-// Default is half of the memory that this process may use: the machine's, or that of its control group where that is less.
+// Default is half of the memory that this process may use: the machine's, or that of its control group
+// where that is less.
 func Default() int64 { return half("/proc", "/sys/fs/cgroup") }
 
 // half is Default with the places of the system's files.
@@ -43,8 +44,9 @@ func memTotal(path string) (int64, bool) {
 	return 0, false
 }
 
-// limitFiles lists the files with the limits of the process's control group and of those around it, of both versions of
-// control groups (Linux Documentation, cgroup-v2 "memory.max", cgroup-v1 "memory.limit_in_bytes").
+// limitFiles lists the files with the limits of the process's control group and of those around it, of both
+// versions of control groups (Linux Documentation, cgroup-v2 "memory.max", cgroup-v1
+// "memory.limit_in_bytes").
 func limitFiles(self, root string) []string {
 	out := []string{filepath.Join(root, "memory.max"), filepath.Join(root, "memory", "memory.limit_in_bytes")}
 	text, err := os.ReadFile(self)

@@ -1,11 +1,11 @@
 // Package build gets the PTX of a kernel: from the embedded archive, from a file, or from a compiler.
 //
-// The one idea: a build is determined by what it is made of. A Builder reads the sources with the patches of the
-// selected faults applied, digests everything that a compiler would read, and makes each build once, for any
-// number of concurrent callers.
+// The one idea: a build is determined by what it is made of. A Builder reads the sources with the patches of
+// the selected faults applied, digests everything that a compiler would read, and makes each build once, for
+// any number of concurrent callers.
 //
-// It decides which compiler builds a source, and owns the search for compilers and the consent that they need. It
-// executes no kernel.
+// It decides which compiler builds a source, and owns the search for compilers and the consent that they
+// need. It executes no kernel.
 package build
 
 import (
@@ -33,9 +33,10 @@ type Build struct {
 
 	Compiler string // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
 	Options  []string
-	Headers  []cuda.Header      // that were read, without the toolkit's and the system's
-	Patched  map[string]Patched // sources and headers that patches changed, by name: what the debug lines are of
-	Outline  *Outline           // of a source of one's own; nil: PTX, or an embedded kernel
+	Headers  []cuda.Header // that were read, without the toolkit's and the system's
+	// Patched: sources and headers that patches changed, by name: what the debug lines are of
+	Patched map[string]Patched
+	Outline *Outline // of a source of one's own; nil: PTX, or an embedded kernel
 }
 
 // builders are the values of --builder.
@@ -67,8 +68,9 @@ type Options struct {
 	Probes  bool   // with the probes of the source, TS_PROBES
 }
 
-// Kernel returns the module of a selection from the first builder that has it. The error is a *report.Error where the request is
-// refused or a compiler is missing, a *report.KernelError where the source does not compile, or ctx's.
+// Kernel returns the module of a selection from the first builder that has it. The error is a
+// *report.Error where the request is refused or a compiler is missing, a *report.KernelError where the
+// source does not compile, or ctx's.
 func (s *Builder) Kernel(ctx context.Context, sel *configs.Selection, o Options) (*Build, error) {
 	o.Builder = cmp.Or(o.Builder, "auto")
 	return s.builds.Get(ctx, s.key(ctx, sel, o), func() (*Build, error) { return s.fresh(ctx, sel, o) })
@@ -79,7 +81,8 @@ func (s *Builder) Forget() { s.builds.Clear() }
 
 func (s *Builder) key(ctx context.Context, sel *configs.Selection, o Options) string {
 	return fmt.Sprintf("%q", []any{
-		sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), Defines(sel, o.Probes), sel.Patches(), sel.Compile, o.Builder, o.Arch,
+		sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), Defines(sel, o.Probes), sel.Patches(),
+		sel.Compile, o.Builder, o.Arch,
 	})
 }
 
@@ -139,7 +142,8 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 		return readPTX(ctx, m.SourcePath())
 	}
 	key := kernels.Key{Kernel: m.Name, Defines: Defines(sel, o.Probes), Faults: sel.Planted()}
-	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
+	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable &&
+		(builder == "auto" || builder == "embedded") {
 		entry, ok, err := kernels.Find(key)
 		if err != nil {
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)
@@ -149,12 +153,15 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 			if err != nil {
 				return nil, err
 			}
-			b.Compiler, b.Options, b.Headers, b.Patched = entry.Compiler, entry.Options, embeddedHeaders(src, key.Defines), src.Changed
+			b.Compiler, b.Options, b.Headers, b.Patched = entry.Compiler, entry.Options,
+				embeddedHeaders(src, key.Defines), src.Changed
 			return b, nil
 		}
 	}
 	if builder == "embedded" {
-		return nil, report.Unavailablef("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
+		return nil, report.Unavailablef(
+			"%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)",
+			key)
 	}
 	return s.compile(ctx, sel, src, key, builder, arch)
 }
@@ -173,21 +180,31 @@ type compiler interface {
 }
 
 // compile builds a manifest's source with the compiler asked for.
-func (s *Builder) compile(ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string) (*Build, error) {
+func (s *Builder) compile(
+	ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string,
+) (*Build, error) {
 	out, err := s.compileSelection(ctx, sel, src, key, builder, cmp.Or(arch, defaultArch))
 	switch none := (*noCompilerError)(nil); {
 	case !errors.As(err, &none):
 		return out, err
 	case sel.Manifest.Dir == "":
-		return nil, report.Unavailablef("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, none.err)
+		return nil, report.Unavailablef(
+			"%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)",
+			key, none.err)
 	}
-	return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
+	return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key,
+		err)
 }
 
-func (s *Builder) compileSelection(ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string) (*Build, error) {
+func (s *Builder) compileSelection(
+	ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string,
+) (*Build, error) {
 	m := sel.Manifest
 	if m.Dir == "" {
-		b := cuda.Build{Name: sourceName(m), Source: string(src.Text), Headers: src.headers(), Include: sel.Compile.Include, Std: sel.Compile.Std}
+		b := cuda.Build{
+			Name: sourceName(m), Source: string(src.Text), Headers: src.headers(),
+			Include: sel.Compile.Include, Std: sel.Compile.Std,
+		}
 		b.Defines, b.Arch = key.Defines, arch
 		name, c, err := s.compiler(ctx, builder)
 		if err != nil {
@@ -204,7 +221,9 @@ func (s *Builder) compileSelection(ctx context.Context, sel *configs.Selection, 
 }
 
 // compileWith compiles a source and parses its PTX. builder is c's name, ptxName what errors call the PTX.
-func compileWith(ctx context.Context, c compiler, builder string, source cuda.Build, src *SourceSet, ptxName string) (*Build, error) {
+func compileWith(
+	ctx context.Context, c compiler, builder string, source cuda.Build, src *SourceSet, ptxName string,
+) (*Build, error) {
 	out, err := c.Compile(ctx, source)
 	if err != nil {
 		return nil, compileError(err)
@@ -217,7 +236,8 @@ func compileWith(ctx context.Context, c compiler, builder string, source cuda.Bu
 	return b, nil
 }
 
-// compiler returns the compiler of an embedded source, and the builder's name: auto is NVRTC where it is there, else nvcc.
+// compiler returns the compiler of an embedded source, and the builder's name: auto is NVRTC where it
+// is there, else nvcc.
 func (s *Builder) compiler(ctx context.Context, builder string) (string, compiler, error) {
 	tc, terr := (*cuda.Toolchain)(nil), error(nil)
 	if builder != "nvcc" {

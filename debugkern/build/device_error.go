@@ -51,7 +51,8 @@ func (t *translation) wanted(instance string) string {
 }
 
 var (
-	undefined = regexp.MustCompile(`identifier "([\w:]+)" is undefined|has no member "(\w+)"|"([\w:]+)" has not been declared|"([\w:]+)" is not a template`)
+	undefined = regexp.MustCompile(
+		`identifier "([\w:]+)" is undefined|has no member "(\w+)"|"([\w:]+)" has not been declared|"([\w:]+)" is not a template`)
 	qualified = regexp.MustCompile(`\b([A-Za-z_]\w*)::`)
 )
 
@@ -146,11 +147,15 @@ func (o *Outline) Uninstantiated(entry string) string {
 	var out []string
 	for _, k := range o.Kernels {
 		asked := entry == "" || k.Name == templateName(entry)
-		done := slices.ContainsFunc(o.Instances, func(i hostcode.Instance) bool { return templateName(i.Name) == k.Name })
+		done := slices.ContainsFunc(o.Instances, func(i hostcode.Instance) bool {
+			return templateName(i.Name) == k.Name
+		})
 		if k.Template != nil && k.Defined && asked && !done {
 			how := fmt.Sprintf("give its arguments, such as --instantiate '%s'", k.Example())
 			if line := o.lambda(k); line > 0 {
-				how = fmt.Sprintf("line %d launches it with a lambda, which has no name: write it as a struct with a __device__ operator()", line)
+				how = fmt.Sprintf(
+					"line %d launches it with a lambda, which has no name: write it as a struct with a __device__ operator()",
+					line)
 			}
 			out = append(out, fmt.Sprintf("%s:%d: %s %s is not instantiated: %s", filepath.Base(k.Unit),
 				k.Line, k.Wanted(), k.Name, how))

@@ -55,7 +55,9 @@ func translate(b cuda.Build, toolkit, instantiate []string) *translation {
 	t.outline.Units = t.units
 	t.outline.Kernels, t.outline.Launches = hostcode.Kernels(t.units...), hostcode.Launches(t.units...)
 	for _, i := range hostcode.Instances(t.units...) {
-		if !slices.ContainsFunc(t.asked, func(a hostcode.Instance) bool { return templateName(a.Name) == templateName(i.Name) }) {
+		if !slices.ContainsFunc(t.asked, func(a hostcode.Instance) bool {
+			return templateName(a.Name) == templateName(i.Name)
+		}) {
 			t.found = append(t.found, i)
 		}
 	}
@@ -63,7 +65,9 @@ func translate(b cuda.Build, toolkit, instantiate []string) *translation {
 		t.result = &hostcode.Result{}
 		return t
 	}
-	t.options = hostcode.Options{Find: finder(b, toolkit, headers), Shim: cuda.HostShim, Standins: cuda.HostStandins}
+	t.options = hostcode.Options{
+		Find: finder(b, toolkit, headers), Shim: cuda.HostShim, Standins: cuda.HostStandins,
+	}
 	t.extract()
 	t.host = t.result.Host
 	return t
@@ -241,7 +245,10 @@ func (s *Builder) compileOwn(ctx context.Context, builder string, b cuda.Build, 
 		if terr != nil {
 			nerr = fmt.Errorf("%w; %w", nerr, terr)
 		}
-		return nil, &noCompilerError{fmt.Errorf("the source has host code: nvcc compiles the whole of it, NVRTC the device's part: %w", nerr)}
+		return nil, &noCompilerError{
+			fmt.Errorf("the source has host code: nvcc compiles the whole of it, NVRTC the device's part: %w",
+				nerr),
+		}
 	case nerr != nil:
 		return nil, &noCompilerError{nerr}
 	}

@@ -21,7 +21,9 @@ func diagnosticsOf(err error, text []byte) []report.Diagnostic {
 	var out []report.Diagnostic
 	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) {
 		for _, d := range ce.Diagnostics {
-			out = append(out, report.Diagnostic{File: d.File, Line: d.Line, Col: d.Col, Severity: d.Severity, Message: d.Msg, Text: d.Text})
+			out = append(out, report.Diagnostic{
+				File: d.File, Line: d.Line, Col: d.Col, Severity: d.Severity, Message: d.Msg, Text: d.Text,
+			})
 		}
 		return out
 	}
@@ -35,7 +37,9 @@ func diagnosticsOf(err error, text []byte) []report.Diagnostic {
 	}
 	lines := strings.Split(string(text), "\n")
 	for _, e := range list {
-		d := report.Diagnostic{File: e.Pos.File, Line: e.Pos.Line, Col: e.Pos.Col, Severity: "error", Message: e.Msg}
+		d := report.Diagnostic{
+			File: e.Pos.File, Line: e.Pos.Line, Col: e.Pos.Col, Severity: "error", Message: e.Msg,
+		}
 		if text != nil && d.Line >= 1 && d.Line <= len(lines) {
 			d.Text = strings.TrimRight(lines[d.Line-1], "\r")
 		}

@@ -34,7 +34,8 @@ func (s *Builder) File(ctx context.Context, f File) (*Build, error) {
 	switch filepath.Ext(f.Path) {
 	case ".ptx", bundle.Ext:
 		if len(f.Include)+len(f.Define)+len(f.Instantiate) > 0 || f.Std != "" {
-			return nil, report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled", f.Path)
+			return nil, report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled",
+				f.Path)
 		}
 		return parse(ctx, f.Path, text, "none")
 	case ".cu":
@@ -51,7 +52,9 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	}
 	own := ManifestOf(f.Path)
 	sel := &configs.Selection{Manifest: own}
-	if err := sel.AddCompile(configs.Compile{Include: f.Include, Defines: f.Define, Std: f.Std, Instantiate: f.Instantiate}); err != nil {
+	if err := sel.AddCompile(configs.Compile{
+		Include: f.Include, Defines: f.Define, Std: f.Std, Instantiate: f.Instantiate,
+	}); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	src := &SourceSet{Text: text}
@@ -62,7 +65,9 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.Arch, defaultArch)
 	out, err := s.compileOwn(ctx, builder, build, src, sel.Compile.Instantiate, f.Path+".ptx")
 	if none := (*noCompilerError)(nil); errors.As(err, &none) {
-		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.Path, err)
+		return nil, report.Unavailablef(
+			"%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)",
+			f.Path, err)
 	}
 	return out, err
 }

@@ -15,8 +15,8 @@ import (
 	"tilescope/probes"
 )
 
-// ownHeaders are the headers of ours that a kernel of one's own may include. The embedded kernels' are not among them: those
-// belong to embedded kernels alone.
+// ownHeaders are the headers of ours that a kernel of one's own may include. The embedded kernels' are not
+// among them: those belong to embedded kernels alone.
 func ownHeaders() map[string]string { return map[string]string{probes.HeaderName: probes.Header} }
 
 // catalogueHeaders are the headers of an embedded kernel, by name.
@@ -30,20 +30,27 @@ func catalogueHeaders() map[string]string {
 	return h
 }
 
-// ownBuild is the compilation of a manifest's own source, without definitions and architecture: its headers are looked for
-// in its directory, then in the directories of the command line and of the manifest, and in ours last. What patches change is read
-// in the place of the files.
+// ownBuild is the compilation of a manifest's own source, without definitions and architecture: its headers
+// are looked for in its directory, then in the directories of the command line and of the manifest, and in
+// ours last. What patches change is read in the place of the files.
 func ownBuild(m *configs.Manifest, src *SourceSet, c configs.Compile) (cuda.Build, error) {
 	file, err := filepath.Abs(m.SourcePath())
 	if err != nil {
 		return cuda.Build{}, fmt.Errorf("%s: source: %w", m.File, err)
 	}
-	if before, _, nul := bytes.Cut(src.Text, []byte{0}); nul { // a compiler would end there, and compile the half
-		at := cuda.Diagnostic{File: sourceName(m), Line: 1 + bytes.Count(before, []byte("\n")), Severity: "error", Msg: "a NUL character in the source"}
-		return cuda.Build{}, compileError(&cuda.CompileError{Name: sourceName(m), Diagnostics: []cuda.Diagnostic{at}})
+	// a compiler would end there, and compile the half
+	if before, _, nul := bytes.Cut(src.Text, []byte{0}); nul {
+		at := cuda.Diagnostic{
+			File: sourceName(m), Line: 1 + bytes.Count(before, []byte("\n")), Severity: "error",
+			Msg: "a NUL character in the source",
+		}
+		return cuda.Build{}, compileError(&cuda.CompileError{
+			Name: sourceName(m), Diagnostics: []cuda.Diagnostic{at},
+		})
 	}
 	return cuda.Build{
-		Name: sourceName(m), Source: string(src.Text), File: file, Overlay: src.overlay(file), Builtin: ownHeaders(), Include: c.Include, Std: c.Std,
+		Name: sourceName(m), Source: string(src.Text), File: file, Overlay: src.overlay(file),
+		Builtin: ownHeaders(), Include: c.Include, Std: c.Std,
 	}, nil
 }
 
@@ -62,7 +69,8 @@ func Document(b *Build) report.RunBuild {
 	if b == nil {
 		return doc
 	}
-	doc.Compiler, doc.Options, doc.Headers = b.Compiler, append(doc.Options, b.Options...), append(doc.Headers, headerDocs(b.Headers)...)
+	doc.Compiler, doc.Options, doc.Headers = b.Compiler, append(doc.Options, b.Options...),
+		append(doc.Headers, headerDocs(b.Headers)...)
 	doc.Notes = append(append(doc.Notes, replaced(b.Headers)...), b.Outline.notes()...)
 	return doc
 }
@@ -92,8 +100,9 @@ func replaced(headers []cuda.Header) []string {
 	return out
 }
 
-// embeddedHeaders are the headers that went into a build of the archive: those that the source and what it includes come to
-// under the build's definitions. The digests of the archive cover all headers; which were read is worked out here without a compiler.
+// embeddedHeaders are the headers that went into a build of the archive: those that the source and what it
+// includes come to under the build's definitions. The digests of the archive cover all headers; which were
+// read is worked out here without a compiler.
 func embeddedHeaders(src *SourceSet, defines []string) []cuda.Header {
 	r := &includeReader{texts: src.headers(), defined: map[string]string{}, seen: map[string]bool{}}
 	for _, d := range defines {
@@ -120,7 +129,8 @@ type includeReader struct {
 	out     []cuda.Header
 }
 
-var directive = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include|ifdef|ifndef|if|elif|else|endif|define|undef)\b[ \t]*(.*)$`)
+var directive = regexp.MustCompile(
+	`(?m)^[ \t]*#[ \t]*(include|ifdef|ifndef|if|elif|else|endif|define|undef)\b[ \t]*(.*)$`)
 
 // scan reads a text under what is defined so far. live is, for each open condition, whether its part is
 // compiled, and whether one of its parts has been.

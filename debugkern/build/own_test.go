@@ -14,7 +14,9 @@ func TestAnEditedSourceIsAnotherBuild(t *testing.T) {
 	dir := t.TempDir()
 	m := &configs.Manifest{Name: "mine", Source: "mine.cu", Dir: dir}
 	s := New(cuda.Config{})
-	sourceDigest := func(m *configs.Manifest) string { return s.sourceDigest(t.Context(), &configs.Selection{Manifest: m}) }
+	sourceDigest := func(m *configs.Manifest) string {
+		return s.sourceDigest(t.Context(), &configs.Selection{Manifest: m})
+	}
 	write := func(text string) string {
 		if err := os.WriteFile(filepath.Join(dir, "mine.cu"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -17,8 +17,8 @@ func ReadText(ctx context.Context, path, what string) ([]byte, error) {
 	return file.Read(ctx, path, maxText, file.Want{What: what})
 }
 
-// ReadKernel reads CUDA source or PTX, of a bundle the module that is in it. The errors are *file.Error, and of a bundle those of
-// bundle.Open.
+// ReadKernel reads CUDA source or PTX, of a bundle the module that is in it. The errors are *file.Error, and
+// of a bundle those of bundle.Open.
 func ReadKernel(ctx context.Context, path string) ([]byte, error) {
 	if !Bundled(path) {
 		return ReadText(ctx, path, "CUDA source or PTX")

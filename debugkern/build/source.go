@@ -16,8 +16,8 @@ import (
 	"tilescope/kernels"
 )
 
-// SourceSet is what a selection is compiled from, as far as tilescope reads it itself: the manifest's source, and the
-// texts that the patches of its faults change.
+// SourceSet is what a selection is compiled from, as far as tilescope reads it itself: the manifest's source,
+// and the texts that the patches of its faults change.
 type SourceSet struct {
 	Text    []byte             // the manifest's source, patched
 	Changed map[string]Patched // every text that a patch changes, by its name relative to the source's folder
@@ -32,8 +32,8 @@ type Patched struct {
 // maxPatch is the most bytes of a patch that are read.
 const maxPatch = 1 << 20
 
-// Sources reads a selection's source and applies the patches of its faults. A patch that cannot be read, that does not
-// apply or that cannot be combined with another is a usage error that names its file and line.
+// Sources reads a selection's source and applies the patches of its faults. A patch that cannot be read, that
+// does not apply or that cannot be combined with another is a usage error that names its file and line.
 func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 	m := sel.Manifest
 	s := &SourceSet{Changed: map[string]Patched{}}
@@ -75,8 +75,9 @@ func readPatches(ctx context.Context, sel *configs.Selection) ([]*patch.Patch, e
 	for _, x := range sel.Patches() {
 		m, name := sel.Manifest, x.Path
 		if m.PTX != "" {
-			return nil, fmt.Errorf("%s: fault %s is a patch of the CUDA source (%s), and this manifest brings its own PTX: give source: instead, or PTX that was "+
-				"built with it", m.File, x.Fault, x.Path)
+			return nil, fmt.Errorf(
+				"%s: fault %s is a patch of the CUDA source (%s), and this manifest brings its own PTX: give source: instead, or PTX that was "+
+					"built with it", m.File, x.Fault, x.Path)
 		}
 		var text []byte
 		var err error
@@ -128,7 +129,8 @@ func PatchFile(ctx context.Context, path string, text []byte, patches []string) 
 	return text, nil
 }
 
-// sourceBase is the name of a manifest's source in patches: names in a patch are relative to the source's folder.
+// sourceBase is the name of a manifest's source in patches: names in a patch are relative to
+// the source's folder.
 func sourceBase(m *configs.Manifest) string { return filepath.Base(m.SourcePath()) }
 
 // besideSource reads a header that a patch changes.
@@ -177,8 +179,8 @@ func sourceName(m *configs.Manifest) string {
 	return m.Source
 }
 
-// sourceText reads a manifest's CUDA source, unpatched: embedded, or in the manifest's directory. Of a manifest with PTX of its own
-// it is nil.
+// sourceText reads a manifest's CUDA source, unpatched: embedded, or in the manifest's directory. Of a
+// manifest with PTX of its own it is nil.
 func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
 	if m.Source == "" {
 		return nil, nil
@@ -196,13 +198,15 @@ func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
 	return text, nil
 }
 
-// PatchedText finds a text that patches have changed by the name that debug lines have for it; ok is false where none has.
-// Debug lines name a file relative to a directory that it was searched in, so that the end of the name decides.
+// PatchedText finds a text that patches have changed by the name that debug lines have for it; ok is
+// false where none has. Debug lines name a file relative to a directory that it was searched in, so that
+// the end of the name decides.
 func PatchedText(changed map[string]Patched, file string) (t Patched, ok bool) {
 	file = filepath.ToSlash(file)
 	best := ""
 	for name := range changed {
-		if (file == name || strings.HasSuffix(file, "/"+name) || strings.HasSuffix(name, "/"+file)) && len(name) > len(best) {
+		if (file == name || strings.HasSuffix(file, "/"+name) || strings.HasSuffix(name, "/"+file)) &&
+			len(name) > len(best) {
 			best = name
 		}
 	}

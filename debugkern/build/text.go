@@ -14,8 +14,8 @@ import (
 	"tilescope/probes"
 )
 
-// Text returns the lines of a source or header by the name that debug lines have for it, as the patches left it; nil where it
-// cannot be read.
+// Text returns the lines of a source or header by the name that debug lines have for it, as the patches left
+// it; nil where it cannot be read.
 func Text(ctx context.Context, m *configs.Manifest, changed map[string]Patched, name string) []string {
 	if t, ok := PatchedText(changed, name); ok {
 		return strings.Split(t.Text, "\n")
@@ -43,12 +43,14 @@ func Text(ctx context.Context, m *configs.Manifest, changed map[string]Patched, 
 	return nil
 }
 
-// sourceExts are the extensions of files that debug lines are followed to: PTX is foreign text, and a name in it must not make tilescope
-// show a file that is no source.
-var sourceExts = []string{".py", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc"}
+// sourceExts are the extensions of files that debug lines are followed to: PTX is foreign text, and a name in
+// it must not make tilescope show a file that is no source.
+var sourceExts = []string{
+	".py", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc",
+}
 
-// followed reads the source that debug lines of a person's own kernel name: of a bundle the one that is in it, else the file, by its path
-// or relative to the kernel's folder.
+// followed reads the source that debug lines of a person's own kernel name: of a bundle the one that is in
+// it, else the file, by its path or relative to the kernel's folder.
 func followed(ctx context.Context, m *configs.Manifest, name string) ([]byte, bool) {
 	if m.PTX != "" && Bundled(m.PTX) {
 		b, err := bundle.Open(ctx, m.SourcePath(), budget.Default())

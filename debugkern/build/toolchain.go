@@ -10,8 +10,8 @@ import (
 	"tilescope/debugkern/trust"
 )
 
-// tools is the result of one search for NVRTC and what belongs to it. It is kept, whatever it is, until a consent makes another
-// one worth it.
+// tools is the result of one search for NVRTC and what belongs to it. It is kept, whatever it is, until a
+// consent makes another one worth it.
 type tools struct {
 	config cuda.Config // where to look
 	once   lock        // of the search
@@ -105,21 +105,24 @@ func (t *tools) close() error {
 // Tools returns where the builder looks for compilers.
 func (s *Builder) Tools() cuda.Config { return s.tools.config }
 
-// Refused returns the first file that the search for compilers passed over for want of consent, nil where there is none.
+// Refused returns the first file that the search for compilers passed over for want of consent, nil
+// where there is none.
 func (s *Builder) Refused() *trust.Refused { return s.tools.refused() }
 
 // Close ends every toolchain that was found. No build may be under way.
 func (s *Builder) Close() error { return s.tools.close() }
 
-// Consent is a question for the user: may these files be loaded and executed? It names what a yes would record.
+// Consent is a question for the user: may these files be loaded and executed? It names
+// what a yes would record.
 type Consent struct {
 	Covers trust.Dir // the directory, and the files with their digests
 	Reason string    // why the first of them that was refused is not used without it
 }
 
-// Question returns the consent for want of which err occurred or, where err has another cause, for want of which the session has
-// passed over a compiler or a tool: what `tilescope trust` would record, read now. It is nil where nothing was refused, or
-// where there is no place to record a consent. It reads every file whole, and ends with ctx.
+// Question returns the consent for want of which err occurred or, where err has another cause, for want of
+// which the session has passed over a compiler or a tool: what `tilescope trust` would record, read now. It
+// is nil where nothing was refused, or where there is no place to record a consent. It reads every file
+// whole, and ends with ctx.
 func (s *Builder) Question(ctx context.Context, err error) (*Consent, error) {
 	var refused *trust.Refused
 	if !errors.As(err, &refused) {
@@ -136,8 +139,8 @@ func (s *Builder) Question(ctx context.Context, err error) (*Consent, error) {
 	return &Consent{Covers: covers, Reason: refused.Path + ": " + refused.Reason}, nil
 }
 
-// Agree records a consent, and has the next build look for compilers again. Files that have changed since the question are not
-// covered by it. It ends with ctx while a search is under way.
+// Agree records a consent, and has the next build look for compilers again. Files that have changed since the
+// question are not covered by it. It ends with ctx while a search is under way.
 func (s *Builder) Agree(ctx context.Context, c *Consent) error {
 	record := s.record()
 	if record == nil {

@@ -1,14 +1,15 @@
-// Package bundle reads and writes a launch as one file (.tsl): the module's PTX, the entry, the geometry, the parameters' bytes, the
-// memory that they lead to, and the sources that the PTX names. Whoever has such a file can execute the launch, with no GPU and without
-// the program that it comes from.
+// Package bundle reads and writes a launch as one file (.tsl): the module's PTX, the entry, the geometry, the
+// parameters' bytes, the memory that they lead to, and the sources that the PTX names. Whoever has such a
+// file can execute the launch, with no GPU and without the program that it comes from.
 //
-// The one idea: a launch is bytes, and which of them are addresses. A parameter is so many bytes; where one of its words is an address,
-// the file says into which memory and how far, never the address. So there is one form for a scalar, a pointer and a struct of tensors,
-// and two recordings of one launch are the same bytes.
+// The one idea: a launch is bytes, and which of them are addresses. A parameter is so many bytes; where one
+// of its words is an address, the file says into which memory and how far, never the address. So there is one
+// form for a scalar, a pointer and a struct of tensors, and two recordings of one launch are the same bytes.
 //
-// The file is a zip archive: bundle.json describes everything (Manifest), module.ptx is the module, before/NAME.npy and after/NAME.npy
-// are contents of memory as NumPy arrays, sources/PATH are texts. Nothing else may be in it. It is read as package npy reads archives:
-// every byte is checked, and sizes are compared with a budget before memory is allocated. The format is described in docs/bundle.md;
+// The file is a zip archive: bundle.json describes everything (Manifest), module.ptx is the module,
+// before/NAME.npy and after/NAME.npy are contents of memory as NumPy arrays, sources/PATH are texts.
+// Nothing else may be in it. It is read as package npy reads archives: every byte is checked, and sizes
+// are compared with a budget before memory is allocated. The format is described in docs/bundle.md;
 // python/tilescope writes it too.
 //
 // The package must not know what executes a launch, or what a launch means.
@@ -63,7 +64,8 @@ type Launch struct {
 // Parameter is one of the kernel's parameters.
 type Parameter struct {
 	Name string `json:"name"`
-	// Type is what it is to its author, "" where that is not known: an element type for a scalar. It changes nothing but how it is shown.
+	// Type is what it is to its author, "" where that is not known: an element type for a scalar. It changes
+	// nothing but how it is shown.
 	Type string `json:"type,omitempty"`
 	// Value is its bytes, hexadecimal; those of addresses are 0.
 	Value    string    `json:"value"`
@@ -75,13 +77,14 @@ type Parameter struct {
 // Bytes returns the parameter's value with addresses left 0. The caller must not change it.
 func (p *Parameter) Bytes() []byte { return p.bytes }
 
-// Pointer is a word of a parameter that is an address: At is its byte in the parameter, Memory an index, and Offset how many bytes of
-// the memory come before the one that it points to.
+// Pointer is a word of a parameter that is an address: At is its byte in the parameter, Memory an index, and
+// Offset how many bytes of the memory come before the one that it points to.
 type Pointer struct {
 	At     int   `json:"at"`
 	Memory int   `json:"memory"`
 	Offset int64 `json:"offset,omitempty"`
-	// Dims and Strides (in elements) are the tensor that the author sees through it, nil where that is the memory as it lies.
+	// Dims and Strides (in elements) are the tensor that the author sees through it, nil where that is the
+	// memory as it lies.
 	Dims    []int `json:"dims,omitempty"`
 	Strides []int `json:"strides,omitempty"`
 }
@@ -91,8 +94,9 @@ type Memory struct {
 	Name  string `json:"name"`
 	DType string `json:"dtype"`
 	Dims  []int  `json:"dims"`
-	// Before are the stretches of it that were written before the launch, in ascending order; nil: none, and there is no member
-	// before/NAME.npy, which has them one after the other. After is what is known of it after the launch, in the same way.
+	// Before are the stretches of it that were written before the launch, in ascending order; nil: none, and
+	// there is no member before/NAME.npy, which has them one after the other. After is what is known of it
+	// after the launch, in the same way.
 	Before []Range `json:"before,omitempty"`
 	After  []Range `json:"after,omitempty"`
 
@@ -109,7 +113,8 @@ func (m *Memory) ElementType() probes.DType { return m.dtype }
 // Bytes returns the size of the memory.
 func (m *Memory) Bytes() int64 { return m.size }
 
-// Source is a text that debug lines of the module name: Path is the name that they have for it, a relative path with slashes.
+// Source is a text that debug lines of the module name: Path is the name that they have for it, a
+// relative path with slashes.
 type Source struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`

@@ -43,7 +43,8 @@ func (c *checker) fail(field, format string, args ...any) {
 	}
 }
 
-// Check reports the first mistake of a manifest as an *Error without File, and works out what its methods return.
+// Check reports the first mistake of a manifest as an *Error without File, and works out what
+// its methods return.
 func (m *Manifest) Check() error {
 	c := &checker{m: m}
 	if m.Schema != Schema {
@@ -143,7 +144,8 @@ func (c *checker) extent(field string, dims []int, size int64) int64 {
 	return size
 }
 
-// ranges: in ascending order, apart from each other, within the memory. nil is nothing, and an empty list a mistake.
+// ranges: in ascending order, apart from each other, within the memory. nil is nothing, and an
+// empty list a mistake.
 func (c *checker) ranges(field string, list []Range, size int64) {
 	if list != nil && len(list) == 0 || len(list) > maxRanges {
 		c.fail(field, "%d ranges; expected 1 to %d, or none of this key", len(list), maxRanges)
@@ -151,11 +153,13 @@ func (c *checker) ranges(field string, list []Range, size int64) {
 	end := int64(0)
 	for i, r := range list {
 		if r[0] < end || r[1] < 1 || r[0] > size || r[1] > size-r[0] {
-			c.fail(fmt.Sprintf("%s[%d]", field, i), "bytes %d and %d on do not lie in order within the memory's %d", r[0], r[1], size)
+			c.fail(fmt.Sprintf("%s[%d]", field, i),
+				"bytes %d and %d on do not lie in order within the memory's %d", r[0], r[1], size)
 			return
 		}
 		if end = r[0] + r[1]; i > 0 && r[0] == list[i-1][0]+list[i-1][1] {
-			c.fail(fmt.Sprintf("%s[%d]", field, i), "it goes on where the range before ends; expected one range")
+			c.fail(fmt.Sprintf("%s[%d]", field, i),
+				"it goes on where the range before ends; expected one range")
 			return
 		}
 	}
@@ -174,7 +178,8 @@ func (c *checker) parameters() {
 			c.text(at+".type", p.Type, maxName)
 		}
 		var err error
-		if p.bytes, err = hex.DecodeString(p.Value); err != nil || len(p.bytes) == 0 || p.Value != strings.ToLower(p.Value) {
+		if p.bytes, err = hex.DecodeString(p.Value); err != nil || len(p.bytes) == 0 ||
+			p.Value != strings.ToLower(p.Value) {
 			c.fail(at+".value", "%s; expected the bytes in lower-case hexadecimal", shown(p.Value))
 			return
 		}
@@ -186,17 +191,21 @@ func (c *checker) parameters() {
 	}
 }
 
-// pointers: in ascending order, apart from each other, within the parameter, whose bytes there are 0; each into a memory, or to its end.
+// pointers: in ascending order, apart from each other, within the parameter, whose bytes there are 0; each
+// into a memory, or to its end.
 func (c *checker) pointers(at string, p *Parameter) {
 	end := 0
 	for i := range p.Pointers {
 		x, at := &p.Pointers[i], fmt.Sprintf("%s.pointers[%d]", at, i)
 		switch {
 		case x.At < end || x.At > len(p.bytes)-8:
-			c.fail(at+".at", "byte %d; expected room for an address within the parameter's %d bytes, after the pointer before", x.At, len(p.bytes))
+			c.fail(at+".at",
+				"byte %d; expected room for an address within the parameter's %d bytes, after the pointer before",
+				x.At, len(p.bytes))
 			return
 		case string(p.bytes[x.At:x.At+8]) != string(make([]byte, 8)):
-			c.fail(at+".at", "the parameter's value has an address there, which means nothing here; expected zeros")
+			c.fail(at+".at",
+				"the parameter's value has an address there, which means nothing here; expected zeros")
 		case x.Memory < 0 || x.Memory >= len(c.m.Memory):
 			c.fail(at+".memory", "%d; there are %d", x.Memory, len(c.m.Memory))
 			return
@@ -216,7 +225,8 @@ func (c *checker) view(at string, x *Pointer, m *Memory) {
 		return
 	}
 	if len(x.Dims) != len(x.Strides) || len(x.Dims) > maxDims {
-		c.fail(at+".strides", "%d strides for %d dimensions; at most %d are read", len(x.Strides), len(x.Dims), maxDims)
+		c.fail(at+".strides", "%d strides for %d dimensions; at most %d are read", len(x.Strides),
+			len(x.Dims), maxDims)
 		return
 	}
 	size := int64(m.dtype.Size())
@@ -249,7 +259,8 @@ func (c *checker) sources() {
 		at := fmt.Sprintf("sources[%d]", i)
 		c.text(at+".path", s.Path, maxName)
 		switch p := s.Path; {
-		case path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsAny(p, `\:`):
+		case path.IsAbs(p) || path.Clean(p) != p || p == "." || p == ".." || strings.HasPrefix(p, "../") ||
+			strings.ContainsAny(p, `\:`):
 			c.fail(at+".path", "%s; expected a relative path without .., with slashes", shown(p))
 		case seen[p]:
 			c.fail(at+".path", "a second source %s", p)

@@ -26,8 +26,8 @@ type Bundle struct {
 	budget  int64 // bytes that a memory may take
 }
 
-// Open opens a bundle and reads its description; budget is how many bytes its texts and arrays may take in all. The errors are *Error,
-// *npy.Error and *file.Error, each naming the file. The caller closes it.
+// Open opens a bundle and reads its description; budget is how many bytes its texts and arrays may take in
+// all. The errors are *Error, *npy.Error and *file.Error, each naming the file. The caller closes it.
 func Open(ctx context.Context, path string, budget int64) (*Bundle, error) {
 	f, size, err := file.Open(ctx, path, budget, file.Want{What: "a bundle (" + Ext + ")"})
 	if err != nil {
@@ -75,7 +75,9 @@ func (b *Bundle) parse(text []byte) error {
 	if err := d.Decode(&b.Manifest); err != nil {
 		var typed *json.UnmarshalTypeError
 		if errors.As(err, &typed) {
-			return &Error{Field: typed.Field, Reason: fmt.Sprintf("expected %s, found %s", typed.Type, typed.Value)}
+			return &Error{
+				Field: typed.Field, Reason: fmt.Sprintf("expected %s, found %s", typed.Type, typed.Value),
+			}
 		}
 		return &Error{Reason: err.Error()}
 	}
@@ -91,7 +93,9 @@ func (b *Bundle) present() error {
 	for _, m := range b.archive.Members() {
 		i := slices.Index(want, m.Name)
 		if i < 0 {
-			return &Error{Reason: fmt.Sprintf("the archive has a member %s, which is not described", shown(m.Name))}
+			return &Error{
+				Reason: fmt.Sprintf("the archive has a member %s, which is not described", shown(m.Name)),
+			}
 		}
 		want = slices.Delete(want, i, i+1)
 	}
@@ -123,8 +127,8 @@ func (b *Bundle) Text(ctx context.Context, path string) (text []byte, ok bool, e
 	return text, err == nil, err
 }
 
-// Verify reads everything that the file holds and keeps nothing of it. It is for a bundle of which nothing was read before: what it reads
-// counts against the budget.
+// Verify reads everything that the file holds and keeps nothing of it. It is for a bundle of which nothing
+// was read before: what it reads counts against the budget.
 func (b *Bundle) Verify(ctx context.Context) error {
 	if _, err := b.PTX(ctx); err != nil {
 		return err
@@ -151,13 +155,15 @@ func (b *Bundle) text(ctx context.Context, member, digest string) ([]byte, error
 		return nil, err
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
-		return nil, &npy.Error{File: b.Path, Member: member, Reason: fmt.Sprintf("has the digest %x", sum), Want: digest}
+		return nil, &npy.Error{
+			File: b.Path, Member: member, Reason: fmt.Sprintf("has the digest %x", sum), Want: digest,
+		}
 	}
 	return text, nil
 }
 
-// Contents is what is known of a memory at some moment: all of its bytes, and for each of them 0xff where it is known and 0 where it is
-// not. Known is nil where all are.
+// Contents is what is known of a memory at some moment: all of its bytes, and for each of them 0xff where it
+// is known and 0 where it is not. Known is nil where all are.
 type Contents struct{ Data, Known []byte }
 
 // Before returns what the i-th memory held before the launch; nil where nothing was written to it.
@@ -176,14 +182,20 @@ func (b *Bundle) contents(ctx context.Context, i int, folder string, ranges []Ra
 		return nil, nil
 	}
 	if m.size > b.budget/2 {
-		return nil, &Error{File: b.Path, Field: fmt.Sprintf("memory[%d]", i), Reason: fmt.Sprintf("%s has %d bytes, and %d are left for it", m.Name, m.size, b.budget/2)}
+		return nil, &Error{
+			File: b.Path, Field: fmt.Sprintf("memory[%d]", i),
+			Reason: fmt.Sprintf("%s has %d bytes, and %d are left for it", m.Name, m.size, b.budget/2),
+		}
 	}
 	a, err := b.archive.Read(ctx, folder+m.Name)
 	if err != nil {
 		return nil, err
 	}
 	if n := covered(ranges); int64(len(a.Data)) != n {
-		return nil, &npy.Error{File: b.Path, Member: folder + m.Name + arrayExt, Reason: fmt.Sprintf("has %d bytes of elements", len(a.Data)), Want: fmt.Sprint(n)}
+		return nil, &npy.Error{
+			File: b.Path, Member: folder + m.Name + arrayExt,
+			Reason: fmt.Sprintf("has %d bytes of elements", len(a.Data)), Want: fmt.Sprint(n),
+		}
 	}
 	if m.whole(ranges) {
 		return &Contents{Data: a.Data}, nil

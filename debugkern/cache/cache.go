@@ -1,13 +1,15 @@
-// Package cache keeps bytes on disk by what they were made of: compiled kernels, so that nothing is compiled twice.
+// Package cache keeps bytes on disk by what they were made of: compiled kernels, so that
+// nothing is compiled twice.
 //
-// The one idea: an entry is a whole file or none. It is written beside its place, forced to the disk and renamed into it;
-// it carries its key and a checksum, and what does not match is a miss and is removed. So entries need no lock: processes
-// may share a directory, and one of them may be killed, or the machine switched off, at any moment. Nothing the cache
-// cannot do is an error to its caller: it reports once what is wrong (Trouble) and from then on keeps nothing more.
+// The one idea: an entry is a whole file or none. It is written beside its place, forced to the disk and
+// renamed into it; it carries its key and a checksum, and what does not match is a miss and is removed. So
+// entries need no lock: processes may share a directory, and one of them may be killed, or the machine
+// switched off, at any moment. Nothing the cache cannot do is an error to its caller: it reports once what is
+// wrong (Trouble) and from then on keeps nothing more.
 //
-// What an entry holds is executed, so the cache trusts its user's files only: the directory must be the user's own and
-// writable by nobody else, the same goes for every directory above it, and the checksum is keyed with a secret that is
-// kept with the user's configuration.
+// What an entry holds is executed, so the cache trusts its user's files only: the directory must be the
+// user's own and writable by nobody else, the same goes for every directory above it, and the checksum is
+// keyed with a secret that is kept with the user's configuration.
 //
 // It must not know what it keeps, nor CUDA.
 package cache
@@ -37,7 +39,8 @@ type Key [sha256.Size]byte
 // String is the key in hexadecimal, the entry's file name.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// Hasher builds a Key. Parts are separate: ("ab", "c") is another key than ("a", "bc"). The zero value is ready.
+// Hasher builds a Key. Parts are separate: ("ab", "c") is another key than ("a", "bc"). The
+// zero value is ready.
 type Hasher struct{ buf []byte }
 
 // Add appends parts to what the key is made of.
@@ -57,8 +60,8 @@ func (h *Hasher) List(parts []string) {
 // Key is the key of everything added.
 func (h *Hasher) Key() Key { return sha256.Sum256(h.buf) }
 
-// An entry's file: magic, key (32 bytes), length of the value (u64, little endian), HMAC-SHA-256 of everything before and
-// of the value, value.
+// An entry's file: magic, key (32 bytes), length of the value (u64, little endian), HMAC-SHA-256 of
+// everything before and of the value, value.
 const (
 	magic      = "tscache2"
 	headerSize = len(magic) + sha256.Size + 8 + sha256.Size
@@ -74,7 +77,8 @@ type Options struct {
 	Files   *file.System
 }
 
-// Cache is one directory of entries. It is safe for concurrent use, also by several processes. A nil *Cache keeps nothing.
+// Cache is one directory of entries. It is safe for concurrent use, also by several processes. A nil
+// *Cache keeps nothing.
 type Cache struct {
 	o   Options
 	now func() time.Time
@@ -89,14 +93,15 @@ type Cache struct {
 func Open(o Options) *Cache {
 	c := &Cache{o: o, now: time.Now, off: o.Dir == "" || o.Max <= 0}
 	if o.Dir == "" && o.Max > 0 {
-		c.trouble = errors.New("there is no directory for the cache (no home directory, and no cache.dir is set); " +
-			"compiled kernels are not kept")
+		c.trouble = errors.New(
+			"there is no directory for the cache (no home directory, and no cache.dir is set); " +
+				"compiled kernels are not kept")
 	}
 	return c
 }
 
-// ready examines the directory before its first use and reads the secret. Where make is false and there is no directory
-// yet, it is left so, and the cache is not ready.
+// ready examines the directory before its first use and reads the secret. Where make is false and there is no
+// directory yet, it is left so, and the cache is not ready.
 func (c *Cache) ready(make bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,11 +185,13 @@ func (c *Cache) Get(k Key) ([]byte, bool) {
 		return nil, false
 	}
 	path := c.path(k)
-	// What stands there need not be an entry of ours: it is read only if it is a regular file that fits into the cache.
+	// What stands there need not be an entry of ours: it is read only if it is a regular file that
+	// fits into the cache.
 	data, err := c.o.Files.Read(context.Background(), path, c.o.Max, file.Want{What: "an entry"})
 	if err != nil {
 		var refused *file.Error
-		if errors.As(err, &refused) && refused.Err == nil { // it is no entry; one that could not be read now may be whole
+		// it is no entry; one that could not be read now may be whole
+		if errors.As(err, &refused) && refused.Err == nil {
 			_ = os.Remove(path) // where it cannot be removed it stays a miss
 		}
 		return nil, false
@@ -199,8 +206,8 @@ func (c *Cache) Get(k Key) ([]byte, bool) {
 	return value, true
 }
 
-// Put keeps value under k, and makes room for it by removing what was not used for longest. Where it cannot be kept, see
-// Trouble. A value larger than the whole cache is not kept.
+// Put keeps value under k, and makes room for it by removing what was not used for longest. Where it cannot
+// be kept, see Trouble. A value larger than the whole cache is not kept.
 func (c *Cache) Put(k Key, value []byte) {
 	if c == nil || c.Trouble() != nil || !c.ready(true) || int64(len(value)+headerSize) > c.o.Max {
 		return
@@ -250,19 +257,21 @@ func (c *Cache) decode(k Key, data []byte) ([]byte, error) {
 	if len(data) < headerSize {
 		return nil, errDamaged
 	}
-	head, sum, value := data[:headerSize-sha256.Size], data[headerSize-sha256.Size:headerSize], data[headerSize:]
+	head, sum, value := data[:headerSize-sha256.Size], data[headerSize-sha256.Size:headerSize],
+		data[headerSize:]
 	want := c.checksum(head, value)
 	switch {
 	case !bytes.HasPrefix(head, []byte(magic)), !bytes.Equal(head[len(magic):len(magic)+sha256.Size], k[:]):
 		return nil, errDamaged
-	case binary.LittleEndian.Uint64(head[len(magic)+sha256.Size:]) != uint64(len(value)), !hmac.Equal(sum, want):
+	case binary.LittleEndian.Uint64(head[len(magic)+sha256.Size:]) != uint64(len(value)),
+		!hmac.Equal(sum, want):
 		return nil, errDamaged
 	}
 	return value, nil
 }
 
-// Probe reports whether entries can be kept, by writing a file and removing it: what doctor asks. A cache that is switched
-// off is not asked.
+// Probe reports whether entries can be kept, by writing a file and removing it: what doctor asks. A cache
+// that is switched off is not asked.
 func (c *Cache) Probe() error {
 	if !c.usable() {
 		return c.Trouble()

@@ -51,7 +51,8 @@ func TestPutGet(t *testing.T) {
 	if got, ok := again.Get(key("a")); !ok || !bytes.Equal(got, value("a")) {
 		t.Error("not there for the next process")
 	}
-	if u, err := again.Usage(); err != nil || u.Entries != 2 || u.Bytes != int64(len(value("a"))+2*headerSize) {
+	if u, err := again.Usage(); err != nil || u.Entries != 2 ||
+		u.Bytes != int64(len(value("a"))+2*headerSize) {
 		t.Errorf("usage %+v, %v", u, err)
 	}
 	if err := again.Clear(); err != nil {
@@ -81,7 +82,8 @@ func TestKeysTellPartsApart(t *testing.T) {
 	}
 }
 
-// Whatever happens to a file, Get gives the bytes that were put, or nothing; and what is damaged is gone afterwards.
+// Whatever happens to a file, Get gives the bytes that were put, or nothing; and what is damaged
+// is gone afterwards.
 func TestDamagedEntries(t *testing.T) {
 	c := at(t.TempDir(), 1<<20)
 	k := key("a")
@@ -127,7 +129,8 @@ func clocked(dir string, max int64) *Cache {
 	return c
 }
 
-// TestForeignEntries: what stands in an entry's place and is no regular file that fits into the cache is removed, unread.
+// TestForeignEntries: what stands in an entry's place and is no regular file that fits into the cache
+// is removed, unread.
 func TestForeignEntries(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no links and devices there")
@@ -169,7 +172,9 @@ func TestEviction(t *testing.T) {
 	c.Get(key("5"))
 	c.Put(key("6"), v)
 	c.Get(key("6"))
-	for name, want := range map[string]bool{"0": false, "1": true, "2": false, "3": true, "4": true, "5": true, "6": true} {
+	for name, want := range map[string]bool{
+		"0": false, "1": true, "2": false, "3": true, "4": true, "5": true, "6": true,
+	} {
 		if got := isFile(c.path(key(name))); got != want {
 			t.Errorf("entry %s kept: %v, want %v", name, got, want)
 		}
@@ -183,8 +188,8 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// What a killed process was writing goes at the next start; what somebody is writing now stays, and so do other people's
-// files.
+// What a killed process was writing goes at the next start; what somebody is writing now stays, and so do
+// other people's files.
 func TestAbandonedFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files in use are not locked there: they go by age")
@@ -210,7 +215,8 @@ func TestAbandonedFiles(t *testing.T) {
 	}
 }
 
-// Entries of a cache that somebody else could change are not served, nor is an entry that was made without the secret.
+// Entries of a cache that somebody else could change are not served, nor is an entry that was made
+// without the secret.
 func TestTrust(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no single owner there")
@@ -221,7 +227,9 @@ func TestTrust(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("permissions %v, %v", info.Mode(), err)
 	}
-	forger := Open(Options{Dir: dir, Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "another.key"), Files: file.New()})
+	forger := Open(Options{
+		Dir: dir, Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "another.key"), Files: file.New(),
+	})
 	forger.Put(key("b"), value("b"))
 	if _, ok := c.Get(key("b")); ok {
 		t.Error("an entry made without the secret is served")
@@ -230,7 +238,8 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := at(dir, 1<<20)
-	if _, ok := open.Get(key("a")); ok || open.Trouble() == nil || !strings.Contains(open.Trouble().Error(), "can be written to by other users") {
+	if _, ok := open.Get(key("a")); ok || open.Trouble() == nil ||
+		!strings.Contains(open.Trouble().Error(), "can be written to by other users") {
 		t.Errorf("below a directory that anybody can write to: served %v, %v", ok, open.Trouble())
 	}
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -240,7 +249,8 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := at(dir, 1<<20)
-	if _, ok := known.Get(key("a")); ok || known.Trouble() == nil || !strings.Contains(known.Trouble().Error(), "could be read by other users") {
+	if _, ok := known.Get(key("a")); ok || known.Trouble() == nil ||
+		!strings.Contains(known.Trouble().Error(), "could be read by other users") {
 		t.Errorf("with a secret that others can read: served %v, %v", ok, known.Trouble())
 	}
 	if os.Geteuid() == 0 {
@@ -248,7 +258,8 @@ func TestTrust(t *testing.T) {
 			t.Fatal(err)
 		}
 		foreign := at(dir, 1<<20)
-		if _, ok := foreign.Get(key("a")); ok || foreign.Trouble() == nil || !strings.Contains(foreign.Trouble().Error(), "belongs to another user") {
+		if _, ok := foreign.Get(key("a")); ok || foreign.Trouble() == nil ||
+			!strings.Contains(foreign.Trouble().Error(), "belongs to another user") {
 			t.Errorf("in another user's directory: served %v, %v", ok, foreign.Trouble())
 		}
 	}
@@ -266,7 +277,8 @@ func TestUnwritable(t *testing.T) {
 	}
 	c.Put(key("a"), value("a"))
 	first := c.Trouble()
-	if first == nil || !strings.Contains(first.Error(), c.Dir()) || !strings.Contains(first.Error(), "not kept") {
+	if first == nil || !strings.Contains(first.Error(), c.Dir()) ||
+		!strings.Contains(first.Error(), "not kept") {
 		t.Fatalf("trouble: %v", first)
 	}
 	c.Put(key("b"), value("b"))

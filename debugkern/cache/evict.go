@@ -78,8 +78,8 @@ func (c *Cache) scan() ([]entry, error) {
 	return out, nil
 }
 
-// evict removes the entries not used for longest until the rest fits; never the one just written. Two processes that evict
-// at once choose the same files.
+// evict removes the entries not used for longest until the rest fits; never the one just written. Two
+// processes that evict at once choose the same files.
 func (c *Cache) evict(keep Key) error {
 	files, err := c.scan()
 	if err != nil {

@@ -18,7 +18,8 @@ func FuzzEntry(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := c.decode(key("a"), b); err == nil && (!bytes.Equal(b, entry) || !bytes.Equal(v, value("a"))) {
+		if v, err := c.decode(key("a"), b); err == nil &&
+			(!bytes.Equal(b, entry) || !bytes.Equal(v, value("a"))) {
 			t.Fatal("other bytes are taken for the entry")
 		}
 	})

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hammered is how much the tests' shared cache may take: less than all the values, so that eviction is always under way.
+// hammered is how much the tests' shared cache may take: less than all the values, so that eviction
+// is always under way.
 const hammered = 150 << 10
 
 func hammerMain(args []string) int {
@@ -98,7 +99,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// A process is killed in the middle of its writes, again and again: what it leaves is whole entries and files that go.
+// A process is killed in the middle of its writes, again and again: what it leaves is whole
+// entries and files that go.
 func TestKilledWhileWriting(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no SIGKILL")

@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/file"
 )
 
-// TestReadThatFails: an entry that cannot be opened or read is a miss, and stays: it may be whole. So does the secret.
+// TestReadThatFails: an entry that cannot be opened or read is a miss, and stays: it may be
+// whole. So does the secret.
 func TestReadThatFails(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Dir: filepath.Join(dir, "c"), KeyFile: filepath.Join(dir, "key"), Max: 1 << 20}

@@ -7,14 +7,14 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Blocks that share memory execute one at a time, and can hand on what they did: a counter in global memory, incremented after
-// a fence, passes it to the block that reads the counter. What a block has acquired from others is a reach:
-// for each of them its blockEpoch and a row, as of the release that was acquired. All of this belongs to
-// the launch, and is used by one block at a time.
+// Blocks that share memory execute one at a time, and can hand on what they did: a counter in global memory,
+// incremented after a fence, passes it to the block that reads the counter. What a block has acquired from
+// others is a reach: for each of them its blockEpoch and a row, as of the release that was acquired. All of
+// this belongs to the launch, and is used by one block at a time.
 //
-// A second reach, the wide one, is kept as if every strong write were a release and every strong read an acquire, of the
-// whole device. It is never a reason to leave out a race: it says why one is there, a scope that is too narrow or a fence
-// that is missing.
+// A second reach, the wide one, is kept as if every strong write were a release and every strong read an
+// acquire, of the whole device. It is never a reason to leave out a race: it says why one is there, a scope
+// that is too narrow or a fence that is missing.
 
 // snap is how much of one block is known.
 type snap struct {
@@ -22,7 +22,8 @@ type snap struct {
 	row        []uint32
 }
 
-// reach is what is known of other blocks, by their number in the order of execution. It is never changed once made.
+// reach is what is known of other blocks, by their number in the order of execution. It is
+// never changed once made.
 type reach map[int]snap
 
 // join is the union of two; r itself, where o adds nothing.
@@ -89,21 +90,25 @@ func (c *Checker) gridOf(u *races) *gridState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.grid == nil {
-		c.grid = &gridState{lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]handed{}, wide: map[uint64]handed{}, pairs: map[pairKey]*pair{}}
+		c.grid = &gridState{
+			lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]handed{},
+			wide: map[uint64]handed{}, pairs: map[pairKey]*pair{},
+		}
 	}
 	c.grid.number[u.b] = c.grid.blocks
 	c.grid.blocks++
 	return c.grid
 }
 
-// add keeps what a block leaves. A block that has left something before replaces accesses of the same lanes by the same
-// instruction: whoever comes after the later one comes after the earlier.
+// add keeps what a block leaves. A block that has left something before replaces accesses of the same lanes
+// by the same instruction: whoever comes after the later one comes after the earlier.
 func (g *gridState) add(ts []touch, again bool) {
 next:
 	for _, t := range ts {
 		line := g.lines[t.lo>>lineBits]
 		for i := range line {
-			if o := &line[i]; again && o.block == t.block && o.at == t.at && o.mask == t.mask && o.lo == t.lo && o.hi == t.hi && o.writes == t.writes {
+			if o := &line[i]; again && o.block == t.block && o.at == t.at && o.mask == t.mask &&
+				o.lo == t.lo && o.hi == t.hi && o.writes == t.writes {
 				line[i] = t
 				continue next
 			}
@@ -123,7 +128,8 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 				continue
 			}
 			o := &u.sites[t.pc()]
-			if strong && t.strong && o.scope >= scopeDevice && u.compatible(o) || g.reached(u, t, lane, &u.fence.acquired) {
+			if strong && t.strong && o.scope >= scopeDevice && u.compatible(o) ||
+				g.reached(u, t, lane, &u.fence.acquired) {
 				continue
 			}
 			now := touch{
@@ -159,8 +165,8 @@ func (g *gridState) reached(u *races, t *touch, lane int, k *acquired) bool {
 	return true
 }
 
-// lacks says why a race between blocks is one: which instruction has too narrow a scope, or that there is a strong write and a
-// strong read between the accesses but no fence. Zero where neither would help.
+// lacks says why a race between blocks is one: which instruction has too narrow a scope, or that there is a
+// strong write and a strong read between the accesses but no fence. Zero where neither would help.
 func (g *gridState) lacks(u *races, t *touch, lane int) lack {
 	o := &u.sites[t.pc()]
 	switch {
@@ -178,8 +184,8 @@ func (g *gridState) lacks(u *races, t *touch, lane int) lack {
 	return out
 }
 
-// lack is what would order a pair: a wider scope of an instruction (its PC plus one), or where that is 0 a fence. from and to
-// are the accesses as they were executed.
+// lack is what would order a pair: a wider scope of an instruction (its PC plus one), or where that is 0 a
+// fence. from and to are the accesses as they were executed.
 type lack struct {
 	scope    int32
 	some     bool // there is something that would

@@ -7,8 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// sharedArray is a named range of shared memory: an array of the launch's (the manifest's name and shape) or, where it names
-// none, a variable of the PTX.
+// sharedArray is a named range of shared memory: an array of the launch's (the manifest's name and shape) or,
+// where it names none, a variable of the PTX.
 type sharedArray struct {
 	probes.SharedArray
 	addr int
@@ -21,8 +21,8 @@ func (a *sharedArray) contains(lo, hi int) bool { return lo >= a.addr && hi <= a
 // overlaps reports whether two arrays have a byte in common.
 func (a *sharedArray) overlaps(o *sharedArray) bool { return a.addr < o.end() && o.addr < a.end() }
 
-// sharedArrays places the launch's arrays, and the variables of entry that it says nothing about, in the block's shared
-// memory; by address, then smaller ones first.
+// sharedArrays places the launch's arrays, and the variables of entry that it says nothing about, in the
+// block's shared memory; by address, then smaller ones first.
 func sharedArrays(entry *ptx.Func, named []probes.SharedArray, dynamic int) []sharedArray {
 	var out []sharedArray
 	for _, s := range entry.Module.SharedLayout(entry) {
@@ -39,9 +39,17 @@ func sharedArrays(entry *ptx.Func, named []probes.SharedArray, dynamic int) []sh
 			out = append(out, sharedArray{a, s.Addr + a.Offset})
 		}
 		if size := s.Size; !known && !s.Dynamic && size > 0 {
-			out = append(out, sharedArray{probes.SharedArray{Name: s.Demangled, DType: elementType(s.Type), Dims: s.Dims, Bytes: size}, s.Addr})
+			out = append(out, sharedArray{
+				probes.SharedArray{
+					Name: s.Demangled, DType: elementType(s.Type), Dims: s.Dims, Bytes: size,
+				}, s.Addr,
+			})
 		} else if s.Dynamic && !known && dynamic > 0 {
-			out = append(out, sharedArray{probes.SharedArray{Name: s.Demangled, DType: probes.U8, Dims: []int{dynamic}, Bytes: dynamic}, s.Addr})
+			out = append(out, sharedArray{
+				probes.SharedArray{
+					Name: s.Demangled, DType: probes.U8, Dims: []int{dynamic}, Bytes: dynamic,
+				}, s.Addr,
+			})
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool {

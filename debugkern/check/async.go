@@ -6,10 +6,11 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// A cp.async writes at some moment between its issue and the end of its issuer's wait, and when is not defined. So from the
-// issue on its bytes are under way (access.stamp is underWay): whoever touches them is too early. The wait makes them a write
-// of the issuing lane at that moment; for all others it still takes a barrier after it. Its source it reads at such a moment too: until
-// the wait nobody may write there, the issuer included.
+// A cp.async writes at some moment between its issue and the end of its issuer's wait, and when is not
+// defined. So from the issue on its bytes are under way (access.stamp is underWay): whoever touches them
+// is too early. The wait makes them a write of the issuing lane at that moment; for all others it still
+// takes a barrier after it. Its source it reads at such a moment too: until the wait nobody may write
+// there, the issuer included.
 
 // asyncState follows the copies of one block.
 type asyncState struct {
@@ -51,7 +52,10 @@ func (u *races) issue(e *target.Event) {
 		return
 	}
 	u.begin(e)
-	c := copyOut{at: u.at, stamp: u.stamp, mask: e.Mask, bytes: e.Bytes, dst: *e.Addr, group: u.async.open[e.Warp], when: u.clk.warps[e.Warp].at}
+	c := copyOut{
+		at: u.at, stamp: u.stamp, mask: e.Mask, bytes: e.Bytes, dst: *e.Addr, group: u.async.open[e.Warp],
+		when: u.clk.warps[e.Warp].at,
+	}
 	if c.reads = u.source(e); c.reads != 0 {
 		c.src = *e.Addr2
 		u.async.sources++
@@ -169,25 +173,27 @@ func (u *races) sourceRead(c *copyOut, lanes uint32) {
 	}
 }
 
-// afterRead is a write to what a copy read that is ordered after its issue, perhaps, but not after the wait a: false where a
-// is no wait.
+// afterRead is a write to what a copy read that is ordered after its issue, perhaps, but not after the wait
+// a: false where a is no wait.
 func (u *races) afterRead(a *access, other, lane int) bool {
 	at, ok := u.async.ended[a.at]
 	if ok {
-		u.record(side{pc: int(at >> 5), warp: a.warp(), lane: other, when: u.clk.moment(a.stamp)}, u.now(lane), true)
+		u.record(side{pc: int(at >> 5), warp: a.warp(), lane: other, when: u.clk.moment(a.stamp)},
+			u.now(lane), true)
 	}
 	return ok
 }
 
-// overSource is a write of one lane to what a copy under way reads. One that nothing orders after the copy's issue is a race
-// like any other; here are those that are ordered, and come before the wait.
+// overSource is a write of one lane to what a copy under way reads. One that nothing orders after the copy's
+// issue is a race like any other; here are those that are ordered, and come before the wait.
 func (u *races) overSource(addr uint64, n, lane int) {
 	for warp := range u.clk.warps {
 		for i := range u.async.copies[warp] {
 			c := &u.async.copies[warp][i]
 			for m := c.reads; m != 0; m &= m - 1 {
 				other := bits.TrailingZeros32(m) & 31
-				if lo := c.src[other]; lo >= addr+uint64(n) || addr >= lo+uint64(c.bytes) || !u.clk.ordered(c.stamp, warp, other, u.e.Warp, lane) {
+				if lo := c.src[other]; lo >= addr+uint64(n) || addr >= lo+uint64(c.bytes) ||
+					!u.clk.ordered(c.stamp, warp, other, u.e.Warp, lane) {
 					continue
 				}
 				u.addr = max(addr, c.src[other])

@@ -9,11 +9,11 @@ import (
 	"tilescope/probes"
 )
 
-// Shared memory has 32 banks of 4 bytes. What one warp instruction asks for is served in phases: all lanes at once for
-// accesses of up to 4 bytes, half warps for 8, quarter warps for 16, and ldmatrix a matrix (eight rows of 16 bytes) at a
-// time. A phase takes as many transactions as the busiest bank has different words to give; lanes that want the same word
-// are served together. (CUDA C++ Best Practices Guide, "Shared Memory and Memory Banks"; the phases of wide accesses are
-// those of Volta and later.)
+// Shared memory has 32 banks of 4 bytes. What one warp instruction asks for is served in phases: all lanes at
+// once for accesses of up to 4 bytes, half warps for 8, quarter warps for 16, and ldmatrix a matrix (eight
+// rows of 16 bytes) at a time. A phase takes as many transactions as the busiest bank has different words to
+// give; lanes that want the same word are served together. (CUDA C++ Best Practices Guide, "Shared Memory and
+// Memory Banks"; the phases of wide accesses are those of Volta and later.)
 const (
 	bankCount = 32
 	bankBytes = 4
@@ -29,10 +29,10 @@ type BankPhase struct {
 	Degree int              // the most of them: 1 is free of conflicts, n takes n transactions
 }
 
-// BankPhases goes through the phases of a warp's access to shared memory, in the order of the lanes: lane i of mask touches
-// bytes bytes (a power of two up to 16) at addr[i], aligned to that width. ldmatrix is an access of 16 bytes: lane i holds the
-// address of row i. A phase in which mask has no lane is left out. (CUDA C++ Best Practices Guide, "Shared Memory and Memory
-// Banks".)
+// BankPhases goes through the phases of a warp's access to shared memory, in the order of the lanes: lane i
+// of mask touches bytes bytes (a power of two up to 16) at addr[i], aligned to that width. ldmatrix is an
+// access of 16 bytes: lane i holds the address of row i. A phase in which mask has no lane is left out. (CUDA
+// C++ Best Practices Guide, "Shared Memory and Memory Banks".)
 func BankPhases(addr *[32]int32, mask uint32, bytes int) iter.Seq[BankPhase] {
 	return func(yield func(BankPhase) bool) {
 		lanes := 32
@@ -86,8 +86,8 @@ func seen(words []int32, w int32) bool {
 	return false
 }
 
-// service is what an access costs: phases is the least that its width needs, transactions what it takes, degree the most
-// that one phase takes.
+// service is what an access costs: phases is the least that its width needs, transactions what it takes,
+// degree the most that one phase takes.
 type service struct{ phases, transactions, degree int }
 
 // extra is the transactions that conflicts add.
@@ -104,9 +104,9 @@ func serve(off *[32]int32, mask uint32, bytes int) service {
 	return s
 }
 
-// pattern is one way in which an instruction's lanes lie in an array, with how often it was seen. off is in bytes from the
-// array's start. Two accesses whose lanes lie alike, a whole number of rows apart, are the same pattern: no layout by rows
-// distinguishes them.
+// pattern is one way in which an instruction's lanes lie in an array, with how often it was seen. off is in
+// bytes from the array's start. Two accesses whose lanes lie alike, a whole number of rows apart, are the
+// same pattern: no layout by rows distinguishes them.
 type pattern struct {
 	mask  uint32
 	bytes int
@@ -114,8 +114,8 @@ type pattern struct {
 	count int
 }
 
-// layout is a way to lay out the rows of an array: pad bytes behind each, or the chunks of swizzleChunk bytes of row r
-// exchanged by column ^ (r/every % ways).
+// layout is a way to lay out the rows of an array: pad bytes behind each, or the chunks of swizzleChunk bytes
+// of row r exchanged by column ^ (r/every % ways).
 type layout struct {
 	row         int // bytes of a row as it is
 	pad         int
@@ -133,8 +133,9 @@ func (l layout) place(off int32) int32 {
 	return r*int32(l.row+l.pad) + c
 }
 
-// cost is the transactions that conflicts add to patterns under a layout, counted no further than most. ok is false where an
-// access leaves its row, or, swizzled, its chunk, so that the layout could not be had by changing where a row's cells lie.
+// cost is the transactions that conflicts add to patterns under a layout, counted no further than most. ok is
+// false where an access leaves its row, or, swizzled, its chunk, so that the layout could not be had by
+// changing where a row's cells lie.
 func (l layout) cost(ps []*pattern, most int) (extra int, ok bool) {
 	for _, p := range ps {
 		var off [32]int32
@@ -161,9 +162,10 @@ type remedy struct {
 	rows         int
 }
 
-// findRemedy looks for the smallest padding, or else the simplest exchange of chunks, under which the accesses ps of an
-// array take the fewest transactions. linear: something reads the array by a leading dimension alone (wmma), so that
-// columns cannot be exchanged and rows must stay 16-byte aligned. nil: nothing at least halves what conflicts add.
+// findRemedy looks for the smallest padding, or else the simplest exchange of chunks, under which the
+// accesses ps of an array take the fewest transactions. linear: something reads the array by a leading
+// dimension alone (wmma), so that columns cannot be exchanged and rows must stay 16-byte aligned. nil:
+// nothing at least halves what conflicts add.
 func findRemedy(a *probes.SharedArray, ps []*pattern, linear bool) *remedy {
 	if len(a.Dims) < 2 || len(ps) == 0 || a.Dims[len(a.Dims)-1] < 2 {
 		return nil
@@ -218,10 +220,12 @@ func (r *remedy) String() string {
 	}
 	cols := r.row / r.elem
 	if r.ways == 0 && r.pad%r.elem == 0 {
-		return fmt.Sprintf("rows padded from %d to %d elements (%d bytes more in all): %s", cols, cols+r.pad/r.elem, r.pad*r.rows, left)
+		return fmt.Sprintf("rows padded from %d to %d elements (%d bytes more in all): %s", cols,
+			cols+r.pad/r.elem, r.pad*r.rows, left)
 	}
 	if r.ways == 0 {
-		return fmt.Sprintf("rows padded from %d to %d bytes (%d bytes more in all): %s", r.row, r.row+r.pad, r.pad*r.rows, left)
+		return fmt.Sprintf("rows padded from %d to %d bytes (%d bytes more in all): %s", r.row, r.row+r.pad,
+			r.pad*r.rows, left)
 	}
 	at := fmt.Sprintf("row %% %d", r.ways)
 	if r.every > 1 {

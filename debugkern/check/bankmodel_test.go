@@ -28,21 +28,23 @@ func TestServe(t *testing.T) {
 		{"every third word", by(4, func(i int) int { return 12 * i }), 1, 1},
 		{"every other word", by(4, func(i int) int { return 8 * i }), 1, 2},
 		{"a column", by(4, func(i int) int { return 128 * i }), 1, 32},
-		{"a column of which lanes share words in pairs", by(4, func(i int) int { return 128 * (i / 2) }), 1, 16},
+		{"a column of which lanes share words in pairs",
+			by(4, func(i int) int { return 128 * (i / 2) }), 1, 16},
 		{"pairs side by side", by(8, func(i int) int { return 8 * i }), 2, 2},
 		{"pairs 16 bytes apart", by(8, func(i int) int { return 16 * i }), 2, 4},
 		{"four words side by side", by(16, func(i int) int { return 16 * i }), 4, 4},
 		{"rows of 128 bytes, a matrix at a time", by(16, func(i int) int { return 128 * i }), 4, 32},
 		{"rows of 144 bytes, a matrix at a time", by(16, func(i int) int { return 144 * i }), 4, 4},
 	} {
-		if s := serve(&c.p.off, c.p.mask, c.p.bytes); s.phases != c.phases || s.transactions != c.transactions {
+		if s := serve(&c.p.off, c.p.mask, c.p.bytes); s.phases != c.phases ||
+			s.transactions != c.transactions {
 			t.Errorf("%s: %+v, want %d phases and %d transactions", c.what, s, c.phases, c.transactions)
 		}
 	}
 }
 
-// TestRemedy: the smallest padding that serves all accesses; an exchange of columns where no padding does; neither where the
-// array is addressed by a leading dimension and only an exchange would do.
+// TestRemedy: the smallest padding that serves all accesses; an exchange of columns where no padding does;
+// neither where the array is addressed by a leading dimension and only an exchange would do.
 func TestRemedy(t *testing.T) {
 	words := &probes.SharedArray{Name: "s", DType: probes.F32, Dims: []int{32, 32}, Bytes: 4096}
 	row := by(4, func(i int) int { return 4 * i })
@@ -51,10 +53,12 @@ func TestRemedy(t *testing.T) {
 	if r == nil || r.pad != 4 || r.ways != 0 || r.left != 0 || r.before != 31 {
 		t.Fatalf("%+v", r)
 	}
-	if got := r.String(); got != "rows padded from 32 to 33 elements (128 bytes more in all): no conflict is left" {
+	if got := r.String(); got !=
+		"rows padded from 32 to 33 elements (128 bytes more in all): no conflict is left" {
 		t.Error(got)
 	}
-	if r = findRemedy(words, []*pattern{row, column}, true); r == nil || r.pad%wmmaRowAlign != 0 || r.left == 0 {
+	if r = findRemedy(words, []*pattern{row, column}, true); r == nil || r.pad%wmmaRowAlign != 0 ||
+		r.left == 0 {
 		t.Errorf("for wmma: %+v", r) // no padding by 16 bytes serves single words down a column
 	}
 	if r = findRemedy(words, []*pattern{row}, false); r != nil {
@@ -62,7 +66,9 @@ func TestRemedy(t *testing.T) {
 	}
 	// Accumulators of two rows a phase, and rows read whole: padding serves one of them, the exchange both.
 	tile := &probes.SharedArray{Name: "p", DType: probes.F32, Dims: []int{16, 16}, Bytes: 1024}
-	both := []*pattern{by(8, func(i int) int { return 64*(i/4) + 8*(i%4) }), by(4, func(i int) int { return 4 * i })}
+	both := []*pattern{
+		by(8, func(i int) int { return 64*(i/4) + 8*(i%4) }), by(4, func(i int) int { return 4 * i }),
+	}
 	if r = findRemedy(tile, both, false); r == nil || r.left != 0 {
 		t.Fatalf("%+v", r)
 	}

@@ -10,12 +10,14 @@ import (
 	"tilescope/probes"
 )
 
-// Bank conflicts are advice, and all blocks run the same code: they are measured in the first and the last block that the
-// launch executes, and counts are those blocks'. A line and variable is worth saying where its conflicts add at least
-// bankShare of all shared-memory transactions there.
+// Bank conflicts are advice, and all blocks run the same code: they are measured in the first and the last
+// block that the launch executes, and counts are those blocks'. A line and variable is worth saying where its
+// conflicts add at least bankShare of all shared-memory transactions there.
 const (
-	bankShare    = 0.02
-	bankPatterns = 512 // ways to lie that are kept for each instruction; further ones count, but no layout is tried on them
+	bankShare = 0.02
+	// bankPatterns: ways to lie that are kept for each instruction; further ones count, but no
+	// layout is tried on them
+	bankPatterns = 512
 )
 
 func bankKind() kind {
@@ -37,7 +39,10 @@ func startBanks(b *block) unit {
 		return nil
 	}
 	l := b.view.Launch()
-	return &bankUnit{id: b.id, arrays: sharedArrays(b.view.Program()[0], l.Shared, l.DynShared), sites: map[bankKey]*bankSite{}}
+	return &bankUnit{
+		id: b.id, arrays: sharedArrays(b.view.Program()[0], l.Shared, l.DynShared),
+		sites: map[bankKey]*bankSite{},
+	}
 }
 
 // bankUnit measures one block.
@@ -84,7 +89,8 @@ func (u *bankUnit) Event(e *target.Event) {
 	}
 	mask, size := e.Mask, e.Bytes
 	wmma := e.Instr.Kind().MovesFragment()
-	if wmma && size == 2 && e.Mask == ^uint32(0) { // transposed halves: ldmatrix.trans takes two elements of eight rows at a time
+	// transposed halves: ldmatrix.trans takes two elements of eight rows at a time
+	if wmma && size == 2 && e.Mask == ^uint32(0) {
 		if e.Value%2 == 0 {
 			copy(u.halves[:], off[:4])
 			return
@@ -124,8 +130,8 @@ func (u *bankUnit) site(e *target.Event, at, size int, wmma bool) *bankSite {
 	return s
 }
 
-// add counts one access and returns its cost. Lanes are compared with the ways to lie seen before: the same offsets from
-// each other, any number of whole rows away.
+// add counts one access and returns its cost. Lanes are compared with the ways to lie seen before: the same
+// offsets from each other, any number of whole rows away.
 func (s *bankSite) add(off *[32]int32, mask uint32, size int) service {
 	base, row := int32(0), int32(bankCount*bankBytes)
 	if s.array != nil {
@@ -209,7 +215,9 @@ func bankFindings(_ *Checker, us []unit) []target.Finding {
 			l.worst = s.worst(l.worst)
 		}
 	}
-	sort.SliceStable(order, func(i, j int) bool { return lines[order[i]].cost.extra() > lines[order[j]].cost.extra() })
+	sort.SliceStable(order, func(i, j int) bool {
+		return lines[order[i]].cost.extra() > lines[order[j]].cost.extra()
+	})
 	var out []target.Finding
 	for _, k := range order {
 		l := lines[k]
@@ -241,7 +249,9 @@ func (a *arrayUse) remedy() *remedy {
 
 func (a *arrayUse) add(s *bankSite) {
 	for _, p := range s.patterns {
-		i := slices.IndexFunc(a.patterns, func(q *pattern) bool { return q.mask == p.mask && q.bytes == p.bytes && q.off == p.off })
+		i := slices.IndexFunc(a.patterns, func(q *pattern) bool {
+			return q.mask == p.mask && q.bytes == p.bytes && q.off == p.off
+		})
 		if i >= 0 {
 			a.patterns[i].count += p.count
 			continue
@@ -269,10 +279,13 @@ func (u *bankUnit) sorted() []*bankSite {
 func (l *bankLine) finding(use *arrayUse, total int) target.Finding {
 	mean := float64(l.cost.transactions) / float64(max(l.cost.phases, 1))
 	f := target.Finding{
-		Kind: target.BankConflict, Severity: target.SeverityAdvice, Variable: l.variable, Space: target.SpaceShared.String(),
+		Kind: target.BankConflict, Severity: target.SeverityAdvice, Variable: l.variable,
+		Space: target.SpaceShared.String(),
 		Block: l.block, Warps: bitList(l.warps), KVTile: -1, Source: l.source, Count: l.accesses,
-		Message: fmt.Sprintf("bank conflicts on %s: %d-way at worst, %.1f-way on average", named(l.variable), l.cost.degree, mean),
-		Consequence: fmt.Sprintf("%d transactions in %d phases: %.0f%% of the block's shared-memory transactions are these conflicts",
+		Message: fmt.Sprintf("bank conflicts on %s: %d-way at worst, %.1f-way on average", named(l.variable),
+			l.cost.degree, mean),
+		Consequence: fmt.Sprintf(
+			"%d transactions in %d phases: %.0f%% of the block's shared-memory transactions are these conflicts",
 			l.cost.transactions, l.cost.phases, 100*float64(l.cost.extra())/float64(max(total, 1))),
 	}
 	if use == nil {
@@ -299,15 +312,16 @@ func (l *bankLine) finding(use *arrayUse, total int) target.Finding {
 // worst is the site's pattern of the highest degree, or p where that is no better.
 func (s *bankSite) worst(p *pattern) *pattern {
 	for i, q := range s.patterns {
-		if s.served[i].degree > 1 && (p == nil || s.served[i].degree > serve(&p.off, p.mask, p.bytes).degree) {
+		if s.served[i].degree > 1 &&
+			(p == nil || s.served[i].degree > serve(&p.off, p.mask, p.bytes).degree) {
 			p = q
 		}
 	}
 	return p
 }
 
-// vector advises wider accesses, where lanes take narrow ones that lie a vector's width apart: the words between are then
-// taken by the next instruction, and together they have no conflicts.
+// vector advises wider accesses, where lanes take narrow ones that lie a vector's width apart: the words
+// between are then taken by the next instruction, and together they have no conflicts.
 func (l *bankLine) vector() string {
 	p := l.worst
 	if p == nil || p.bytes > 8 {
@@ -319,7 +333,8 @@ func (l *bankLine) vector() string {
 		return ""
 	}
 	apart := int(p.off[next] - p.off[first])
-	if apart != 8 && apart != 16 || apart <= p.bytes || serve(&p.off, p.mask, apart).extra() > 0 || p.off[first]%int32(apart) != 0 && p.off[first]%int32(p.bytes) != 0 {
+	if apart != 8 && apart != 16 || apart <= p.bytes || serve(&p.off, p.mask, apart).extra() > 0 ||
+		p.off[first]%int32(apart) != 0 && p.off[first]%int32(p.bytes) != 0 {
 		return ""
 	}
 	for m := p.mask; m&(m-1) != 0; m &= m - 1 {
@@ -328,7 +343,9 @@ func (l *bankLine) vector() string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("its lanes take %d bytes each, %d apart: one access of %d bytes a lane would have none", p.bytes, apart, apart)
+	return fmt.Sprintf(
+		"its lanes take %d bytes each, %d apart: one access of %d bytes a lane would have none", p.bytes,
+		apart, apart)
 }
 
 // named is how a message calls a variable that may have no name.

@@ -8,8 +8,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// barrierKind watches how block barriers are used: with how many threads, and by whole warps. Barriers that divergent threads
-// reach at different places, and blocks in which nobody can go on, the emulator reports itself.
+// barrierKind watches how block barriers are used: with how many threads, and by whole warps.
+// Barriers that divergent threads reach at different places, and blocks in which nobody can go on,
+// the emulator reports itself.
 func barrierKind() kind {
 	return kind{
 		set: Barriers,
@@ -70,9 +71,13 @@ func (u *barriers) Event(e *target.Event) {
 
 // arrive compares what an arrival expects with what those before it do.
 func (u *barriers) arrive(e *target.Event) {
-	c := comer{pc: e.PC, warp: e.Warp, threads: e.Threads, tile: e.KVTile, mask: e.Mask, counted: counted(&u.sites[e.PC])}
+	c := comer{
+		pc: e.PC, warp: e.Warp, threads: e.Threads, tile: e.KVTile, mask: e.Mask,
+		counted: counted(&u.sites[e.PC]),
+	}
 	if c.counted && c.threads%32 != 0 {
-		u.add(c, c, fmt.Sprintf("barrier %d at %s is for %d threads: the number must be a multiple of 32", e.Barrier, u.place(c), c.threads))
+		u.add(c, c, fmt.Sprintf("barrier %d at %s is for %d threads: the number must be a multiple of 32",
+			e.Barrier, u.place(c), c.threads))
 	}
 	for _, o := range u.came[e.Barrier] {
 		if o.counted != c.counted || c.counted && o.threads != c.threads {
@@ -108,8 +113,8 @@ func (c comer) expects() string {
 	return fmt.Sprintf("%d threads", c.threads)
 }
 
-// whole looks for warps that came to an aligned barrier in parts, or without some of their lanes (PTX ISA, "barrier": all
-// threads of the warp must execute the same instruction).
+// whole looks for warps that came to an aligned barrier in parts, or without some of their lanes (PTX ISA,
+// "barrier": all threads of the warp must execute the same instruction).
 func (u *barriers) whole(cs []comer) {
 	for i, c := range cs {
 		if !aligned(&u.sites[c.pc]) {
@@ -122,13 +127,15 @@ func (u *barriers) whole(cs []comer) {
 			}
 			first = first && j > i
 			if mask |= o.mask; o.pc != c.pc && j > i {
-				u.add(c, o, fmt.Sprintf("lanes %s of warp %d come to the barrier at %s, lanes %s at %s: all lanes of a warp must execute the same one",
+				u.add(c, o, fmt.Sprintf(
+					"lanes %s of warp %d come to the barrier at %s, lanes %s at %s: all lanes of a warp must execute the same one",
 					laneText(c.mask), c.warp, u.place(c), laneText(o.mask), u.place(o)))
 				return
 			}
 		}
 		if missing := u.alive[c.warp] &^ mask; missing != 0 && first {
-			u.add(c, c, fmt.Sprintf("the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
+			u.add(c, c, fmt.Sprintf(
+				"the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
 				u.place(c), laneText(mask), c.warp, laneText(missing)))
 			return
 		}
@@ -151,8 +158,9 @@ func (u *barriers) End() {
 		if d := u.done[id]; len(d) > 0 && (!d[0].counted || d[0].threads != cs[0].threads) {
 			u.mismatch(id, d[0], cs[0]) // some went through with another number, and the others wait for them
 		} else {
-			u.add(cs[0], cs[len(cs)-1], fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s",
-				id, u.place(cs[0]), cs[0].threads, n, u.whoElse(cs)))
+			u.add(cs[0], cs[len(cs)-1],
+				fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s",
+					id, u.place(cs[0]), cs[0].threads, n, u.whoElse(cs)))
 		}
 	}
 }
@@ -202,7 +210,8 @@ func (u *barriers) add(a, b comer, msg string) {
 	type key struct{ source, with target.Source } // what is wrong in two ways at one place is one cause
 	src, other := u.sites[a.pc].source(), u.sites[b.pc].source()
 	f := target.Finding{
-		Kind: target.Barrier, Message: msg, Block: u.b.id, Warps: union([]int{a.warp}, []int{b.warp}), Lanes: laneList(a.mask | b.mask),
+		Kind: target.Barrier, Message: msg, Block: u.b.id, Warps: union([]int{a.warp}, []int{b.warp}),
+		Lanes:  laneList(a.mask | b.mask),
 		KVTile: b.tile, Source: src,
 	}
 	if a.pc != b.pc {

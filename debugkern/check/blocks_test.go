@@ -107,24 +107,32 @@ var waitingKernels = []struct {
 	want        func(i, grid int) int32
 	twin, lacks string // the twin, and what its race says is missing
 }{
-	{"grid_sync", 6, 64, func(_, n int) int32 { return int32(n * (n + 1) / 2) }, "grid_sync_no_fence", "__threadfence()"},
-	{"stream_k", 6, 64, func(i, _ int) int32 { return int32(10*(2*(i/64)) + 10*(2*(i/64)+1) + 2*(i%64)) }, "stream_k_cta", "scope .gpu instead of .cta for the st.release.cta"},
+	{"grid_sync", 6, 64, func(_, n int) int32 { return int32(n * (n + 1) / 2) }, "grid_sync_no_fence",
+		"__threadfence()"},
+	{"stream_k", 6, 64, func(i, _ int) int32 { return int32(10*(2*(i/64)) + 10*(2*(i/64)+1) + 2*(i%64)) },
+		"stream_k_cta", "scope .gpu instead of .cta for the st.release.cta"},
 	{"split_k", 6, 64, func(_, n int) int32 { return 1<<n - 1 }, "split_k_no_fence", "__threadfence()"},
-	{"look_back", 12, 32, func(i, _ int) int32 { return int32((i + 1) * (i + 2) / 2) }, "look_back_no_fence", "__threadfence()"},
-	{"ticket_lock", 8, 32, func(_, n int) int32 { return int32(n) }, "ticket_lock_no_fence", "__threadfence()"},
+	{"look_back", 12, 32, func(i, _ int) int32 { return int32((i + 1) * (i + 2) / 2) }, "look_back_no_fence",
+		"__threadfence()"},
+	{"ticket_lock", 8, 32, func(_, n int) int32 { return int32(n) }, "ticket_lock_no_fence",
+		"__threadfence()"},
 	{"spin_lock", 8, 32, func(_, n int) int32 { return int32(n) }, "", ""},
 	{"chain", 64, 32, func(i, _ int) int32 { return int32(i + 1) }, "", ""},
 	{"chain_by_index", 16, 32, func(i, _ int) int32 { return int32(i + 1) }, "", ""},
 }
 
 var blockSchedules = []target.Schedule{
-	{}, {Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2}, {Policy: "priority", Seed: 3}, {Policy: "priority", Seed: 4}, {Policy: "ahead", Seed: 5},
+	{}, {Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2},
+	{Policy: "priority", Seed: 3}, {Policy: "priority", Seed: 4}, {Policy: "ahead", Seed: 5},
 }
 
-// TestBlocksWait: kernels whose blocks wait for blocks give the right result without a finding, in every order of blocks, and
-// each twin without a fence or with a scope that is too narrow is a race.
+// TestBlocksWait: kernels whose blocks wait for blocks give the right result without a finding, in every
+// order of blocks, and each twin without a fence or with a scope that is too narrow is a race.
 func TestBlocksWait(t *testing.T) {
-	cells := map[string]int{"grid_sync": 384, "stream_k": 192, "split_k": 64, "look_back": 12, "ticket_lock": 1, "spin_lock": 1, "chain": 64, "chain_by_index": 16}
+	cells := map[string]int{
+		"grid_sync": 384, "stream_k": 192, "split_k": 64, "look_back": 12, "ticket_lock": 1, "spin_lock": 1,
+		"chain": 64, "chain_by_index": 16,
+	}
 	for _, c := range waitingKernels {
 		for _, s := range blockSchedules {
 			l := blockLaunch(c.grid, c.block)
@@ -156,8 +164,8 @@ func TestBlocksWait(t *testing.T) {
 	}
 }
 
-// TestBlocksNotResident: waiting for a block that cannot become resident is a deadlock with the numbers, found long before
-// any budget is used up; relying on residency without a cooperative launch is advice.
+// TestBlocksNotResident: waiting for a block that cannot become resident is a deadlock with the numbers,
+// found long before any budget is used up; relying on residency without a cooperative launch is advice.
 func TestBlocksNotResident(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -166,7 +174,8 @@ func TestBlocksNotResident(t *testing.T) {
 		schedule       target.Schedule
 	}{
 		{"grid_sync", 64, 32, "needs 64 blocks resident at once, 32 are", target.Schedule{}},
-		{"grid_sync", 5, 4, "needs 5 blocks resident at once, 4 are", target.Schedule{Policy: "random", Seed: 1}},
+		{"grid_sync", 5, 4, "needs 5 blocks resident at once, 4 are",
+			target.Schedule{Policy: "random", Seed: 1}},
 		{"stream_k", 6, 1, "needs 6 blocks resident at once, 1 are", target.Schedule{}},
 		{"split_k", 6, 2, "needs 6 blocks resident at once, 2 are", target.Schedule{Policy: "reverse"}},
 		{"chain_by_index", 16, 4, "needs 16 blocks resident at once, 4 are", target.Schedule{}},
@@ -176,13 +185,15 @@ func TestBlocksNotResident(t *testing.T) {
 		l.Resident, l.Schedule = c.resident, c.schedule
 		r := launchBlocks(t, blockKernel(t, c.name), l)
 		fs := r.of(target.Deadlock)
-		if len(fs) != 1 || r.reached || fs[0].Severity != target.SeverityError || !strings.Contains(fs[0].Message, c.says) || fs[0].Source.File != "blocks.cu" {
+		if len(fs) != 1 || r.reached || fs[0].Severity != target.SeverityError ||
+			!strings.Contains(fs[0].Message, c.says) || fs[0].Source.File != "blocks.cu" {
 			t.Errorf("%s: reached %v, %+v", c.name, r.reached, fs)
 		}
 	}
 	// The chip's own number: 1024 threads a block leave room for two on each of 132 multiprocessors.
 	l := blockLaunch(265, 1024)
-	if fs := launchedDeadlocks(t, "chain_by_index", l); len(fs) != 1 || !strings.Contains(fs[0].Message, "needs 265 blocks, the chip holds 264") {
+	if fs := launchedDeadlocks(t, "chain_by_index", l); len(fs) != 1 ||
+		!strings.Contains(fs[0].Message, "needs 265 blocks, the chip holds 264") {
 		t.Errorf("%+v", fs)
 	}
 }
@@ -196,25 +207,27 @@ func launchedDeadlocks(t *testing.T, name string, l *target.Launch) []target.Fin
 	return r.of(target.Deadlock)
 }
 
-// TestBlocksRelyOnResidency: a wait for a block that begins later is advice, but not in a cooperative launch, and not where
-// the order of work comes from a counter.
+// TestBlocksRelyOnResidency: a wait for a block that begins later is advice, but not in a cooperative launch,
+// and not where the order of work comes from a counter.
 func TestBlocksRelyOnResidency(t *testing.T) {
 	for name, advised := range map[string]bool{
-		"grid_sync": true, "stream_k": true, "chain_by_index": true, "chain": false, "look_back": false, "ticket_lock": false, "plain_wait": true,
+		"grid_sync": true, "stream_k": true, "chain_by_index": true, "chain": false, "look_back": false,
+		"ticket_lock": false, "plain_wait": true,
 	} {
 		for _, cooperative := range []bool{true, false} {
 			l := blockLaunch(6, 32)
 			l.Cooperative = cooperative
 			fs := launchedDeadlocks(t, name, l)
-			if want := advised && !cooperative; want != (len(fs) == 1) || want && (fs[0].Severity != target.SeverityAdvice || fs[0].Source.File != "blocks.cu") {
+			if want := advised && !cooperative; want != (len(fs) == 1) ||
+				want && (fs[0].Severity != target.SeverityAdvice || fs[0].Source.File != "blocks.cu") {
 				t.Errorf("%s, cooperative %v: %+v", name, cooperative, fs)
 			}
 		}
 	}
 }
 
-// TestRacingBlocksOneDigest: outputs, findings and counts of kernels whose blocks race with each other, or wait for each
-// other, are the same 200 times on 1, 2 and 8 workers, while others keep the cores busy.
+// TestRacingBlocksOneDigest: outputs, findings and counts of kernels whose blocks race with each other, or
+// wait for each other, are the same 200 times on 1, 2 and 8 workers, while others keep the cores busy.
 func TestRacingBlocksOneDigest(t *testing.T) {
 	if detector {
 		t.Skip("blocks that race race in the emulator too, before that execution is discarded")
@@ -279,8 +292,8 @@ func TestSchedulesOrderBlocks(t *testing.T) {
 	}
 }
 
-// TestSteppedBlockSeesOthers: a block that is executed again, on its own, ends as it does in the launch, though it reads and
-// waits for what others write; from a snapshot too.
+// TestSteppedBlockSeesOthers: a block that is executed again, on its own, ends as it does in the launch,
+// though it reads and waits for what others write; from a snapshot too.
 func TestSteppedBlockSeesOthers(t *testing.T) {
 	for _, name := range []string{"racing", "grid_sync", "split_k", "chain_by_index", "plain_wait"} {
 		for _, s := range blockSchedules {
@@ -317,7 +330,8 @@ func TestSteppedBlockSeesOthers(t *testing.T) {
 					b.Restore(snap)
 					stop, err := b.Step(context.Background(), target.StepEnd)
 					if err != nil || stop.Reason != "end" || b.Steps() != steps[id]+1 {
-						t.Errorf("%s, %+v, block %s: %+v after %d instructions, want %d, %v", name, s, id, stop, b.Steps(), steps[id]+1, err)
+						t.Errorf("%s, %+v, block %s: %+v after %d instructions, want %d, %v", name, s, id,
+							stop, b.Steps(), steps[id]+1, err)
 					}
 				}
 			}

@@ -13,10 +13,13 @@ import (
 	"tilescope/probes"
 )
 
-// TestRacesEndWithSharedMemory: shared memory is watched in whole lines of 16 bytes, and what lies behind its end in the last
-// of them belongs to nobody: accesses there are out of bounds and no race.
+// TestRacesEndWithSharedMemory: shared memory is watched in whole lines of 16 bytes, and what lies behind its
+// end in the last of them belongs to nobody: accesses there are out of bounds and no race.
 func TestRacesEndWithSharedMemory(t *testing.T) {
-	for _, instr := range []string{"st.shared.u32 [%r1], %r0", "atom.shared.add.u32 %r2, [%r1], 1", "ld.shared.u32 %r2, [%r1]", "cp.async.ca.shared.global [%r1], [%rd0], 4"} {
+	for _, instr := range []string{
+		"st.shared.u32 [%r1], %r0", "atom.shared.add.u32 %r2, [%r1], 1", "ld.shared.u32 %r2, [%r1]",
+		"cp.async.ca.shared.global [%r1], [%rd0], 4",
+	} {
 		m, err := ptx.Parse("end.ptx", []byte(strings.ReplaceAll(`.version 8.0
 .target sm_80
 .address_size 64
@@ -45,7 +48,14 @@ func TestRacesEndWithSharedMemory(t *testing.T) {
 		c := check.New(check.Options{Set: check.All | check.Origins})
 		r, err := k.Launch(context.Background(), &target.Launch{
 			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{64, 1, 1}, Observe: c.Observer,
-			Args: []target.Arg{{Name: "out", Buffer: &target.Buffer{DType: probes.U32, Dims: []int{64}, Bytes: 256, Init: make([]byte, 256)}}},
+			Args: []target.Arg{
+				{
+					Name: "out",
+					Buffer: &target.Buffer{
+						DType: probes.U32, Dims: []int{64}, Bytes: 256, Init: make([]byte, 256),
+					},
+				},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

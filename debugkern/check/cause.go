@@ -10,9 +10,10 @@ import (
 	"tilescope/probes"
 )
 
-// A cause is what one change would put right: all pairs on a variable that one synchronisation, at one place, would order. A
-// place between two accesses is an interval of the program; pairs whose intervals have a place in common are one cause.
-// Where an access conflicts with itself, in the same iteration, there is no such place: it has to be made exclusive.
+// A cause is what one change would put right: all pairs on a variable that one synchronisation, at one place,
+// would order. A place between two accesses is an interval of the program; pairs whose intervals have a place
+// in common are one cause. Where an access conflicts with itself, in the same iteration, there is no such
+// place: it has to be made exclusive.
 type cause struct {
 	pairs     []*pair
 	lo, hi    int // a synchronisation belongs after instruction lo and not after hi; hi < lo: around the loop
@@ -65,8 +66,8 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 	return append(out, adviceOf(c, us, sites)...)
 }
 
-// spell makes findings of the causes on one variable. Causes that ask for the same between the same lines are one: the
-// compiler unrolled a loop.
+// spell makes findings of the causes on one variable. Causes that ask for the same between the same lines are
+// one: the compiler unrolled a loop.
 func spell(cs []*cause, sites []site, graphs map[*ptx.Func]*wayGraph, grid probes.Dim3) []target.Finding {
 	var out []target.Finding
 next:
@@ -110,10 +111,14 @@ func variables(ps []*pair) []string {
 // group makes causes of the pairs on one variable.
 func group(ps []*pair, sites []site) []*cause {
 	var out []*cause
-	for _, some := range [][]*pair{append(of(ps, pairEarly), of(ps, pairUnpublished)...), of(ps, pairBlocks)} {
+	for _, some := range [][]*pair{
+		append(of(ps, pairEarly), of(ps, pairUnpublished)...), of(ps, pairBlocks),
+	} {
 		if len(some) > 0 {
 			p := some[0]
-			out = append(out, &cause{pairs: some, lo: p.one.pc, hi: p.two.pc, warp: p.warp, exclusive: p.kind == pairBlocks})
+			out = append(out, &cause{
+				pairs: some, lo: p.one.pc, hi: p.two.pc, warp: p.warp, exclusive: p.kind == pairBlocks,
+			})
 		}
 	}
 	rest := of(ps, pairRace)
@@ -140,8 +145,8 @@ func of(ps []*pair, k pairKind) []*pair {
 	return out
 }
 
-// before orders pairs for grouping: between warps first, so that what orders warps takes with it what it orders within
-// them; those of one iteration by where their interval ends, then those around a loop.
+// before orders pairs for grouping: between warps first, so that what orders warps takes with it what it
+// orders within them; those of one iteration by where their interval ends, then those around a loop.
 func (p *pair) before(q *pair) bool {
 	switch {
 	case p.warp != q.warp:
@@ -200,8 +205,8 @@ func (c *cause) take(p *pair) bool {
 	return true
 }
 
-// exclusive takes out the pairs that no synchronisation between two places can order: an instruction that conflicts with
-// itself in the same iteration, and the reads before it whose value it replaces.
+// exclusive takes out the pairs that no synchronisation between two places can order: an instruction that
+// conflicts with itself in the same iteration, and the reads before it whose value it replaces.
 func exclusive(ps []*pair, sites []site) (rest []*pair, ex *cause) {
 	lines := map[target.Source]bool{}
 	for _, p := range ps {
@@ -220,7 +225,9 @@ func exclusive(ps []*pair, sites []site) (rest []*pair, ex *cause) {
 		}
 		rest = append(rest, p)
 	}
-	sort.SliceStable(ex.pairs, func(i, j int) bool { return ex.pairs[i].symmetric(sites) && !ex.pairs[j].symmetric(sites) })
+	sort.SliceStable(ex.pairs, func(i, j int) bool {
+		return ex.pairs[i].symmetric(sites) && !ex.pairs[j].symmetric(sites)
+	})
 	ex.lo, ex.hi, ex.warp = ex.pairs[0].one.pc, ex.pairs[0].two.pc, ex.pairs[0].warp
 	return rest, ex
 }
@@ -240,15 +247,17 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	for _, q := range c.pairs {
 		count += q.count
 		same = same && q.same
-		if !c.exclusive && q.kind == pairRace && q.wrapped == p.wrapped && q.two.pc-q.one.pc < p.two.pc-p.one.pc {
+		if !c.exclusive && q.kind == pairRace && q.wrapped == p.wrapped &&
+			q.two.pc-q.one.pc < p.two.pc-p.one.pc {
 			p = q
 		}
 	}
 	first, second := sites[p.first].source(), sites[p.second].source()
 	f := target.Finding{
-		Kind: target.Race, Variable: p.variable, Index: p.index, Space: p.space.String(), Block: grid.At(p.block[1]),
-		Warps: union([]int{p.one.warp}, []int{p.two.warp}), Lanes: union([]int{p.one.lane}, []int{p.two.lane}),
-		KVTile: int(p.two.when.tile), Source: first, Other: second, Count: count,
+		Kind: target.Race, Variable: p.variable, Index: p.index, Space: p.space.String(),
+		Block: grid.At(p.block[1]), Warps: union([]int{p.one.warp}, []int{p.two.warp}),
+		Lanes: union([]int{p.one.lane}, []int{p.two.lane}), KVTile: int(p.two.when.tile), Source: first,
+		Other: second, Count: count,
 	}
 	if p.kind == pairEarly || p.kind == pairUnpublished {
 		f.Kind = target.CpAsync
@@ -259,7 +268,8 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	}
 	f.Missing = c.missing(p, sites)
 	if apart {
-		f.Missing += ", which exclude each other: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
+		f.Missing +=
+			", which exclude each other: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
 	}
 	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
@@ -301,16 +311,20 @@ func (s side) verb() string {
 func (c *cause) message(p *pair, first, second string, same bool, grid probes.Dim3) string {
 	switch p.kind {
 	case pairEarly:
-		return fmt.Sprintf("%s: %s %s it at %s before the cp.async at %s (%s) is waited for", p.element(), p.two.by(), p.two.verb(), second, first, p.one.by())
+		return fmt.Sprintf("%s: %s %s it at %s before the cp.async at %s (%s) is waited for", p.element(),
+			p.two.by(), p.two.verb(), second, first, p.one.by())
 	case pairUnpublished:
-		return fmt.Sprintf("%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but no barrier stands between",
+		return fmt.Sprintf(
+			"%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but no barrier stands between",
 			p.element(), p.two.by(), second, first, p.one.by())
 	}
 	one, two := p.one.by(), p.two.by()
 	if p.kind == pairBlocks {
-		one, two = fmt.Sprintf("block %s, %s", grid.At(p.block[0]), one), fmt.Sprintf("block %s, %s", grid.At(p.block[1]), two)
+		one, two = fmt.Sprintf("block %s, %s", grid.At(p.block[0]), one),
+			fmt.Sprintf("block %s, %s", grid.At(p.block[1]), two)
 	}
-	s := fmt.Sprintf("%s race on %s: %s %s it at %s, %s %s it at %s, and nothing orders them", p.hazard(), p.element(),
+	s := fmt.Sprintf("%s race on %s: %s %s it at %s, %s %s it at %s, and nothing orders them",
+		p.hazard(), p.element(),
 		one, p.one.verb(), first, two, p.two.verb(), second)
 	if same {
 		s += "; both write the same value"
@@ -325,7 +339,9 @@ func (c *cause) unfit(sites []site) string {
 	if c.warp {
 		who = "lane of the warp"
 	}
-	return fmt.Sprintf("no barrier fits between %s and %s: not every %s comes there; let all of them take the same way first", from, to, who)
+	return fmt.Sprintf(
+		"no barrier fits between %s and %s: not every %s comes there; let all of them take the same way first",
+		from, to, who)
 }
 
 // missing names what would put it right, and where.
@@ -343,23 +359,27 @@ func (c *cause) missing(p *pair, sites []site) string {
 		return "cp.async.wait_group and " + barrier + " " + between
 	case p.lacks.scope > 0:
 		s := &sites[p.lacks.scope-1]
-		return fmt.Sprintf("scope .gpu instead of .cta for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
+		return fmt.Sprintf(
+			"scope .gpu instead of .cta for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
 			s.in.Opcode(), s.source(), sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.lacks.acquire:
 		return fmt.Sprintf("__threadfence() between the read of the flag and %s", sites[p.lacks.to].source())
 	case p.lacks.some:
-		return fmt.Sprintf("__threadfence() between %s and the write of the flag (and one between the read of the flag and %s, where there is none)",
+		return fmt.Sprintf(
+			"__threadfence() between %s and the write of the flag (and one between the read of the flag and %s, where there is none)",
 			sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.kind == pairBlocks:
-		return fmt.Sprintf("exclusive: one block as the owner, an atomic, a merge in a launch of its own, or in a cooperative launch a grid barrier between them: "+
-			"no barrier of a block orders blocks (%s and %s)",
+		return fmt.Sprintf(
+			"exclusive: one block as the owner, an atomic, a merge in a launch of its own, or in a cooperative launch a grid barrier between them: "+
+				"no barrier of a block orders blocks (%s and %s)",
 			sites[p.first].source(), sites[p.second].source())
 	case c.exclusive:
 		who := fmt.Sprintf("warps %d and %d", p.one.warp, p.two.warp)
 		if p.warp {
 			who = fmt.Sprintf("lanes %d and %d of warp %d", p.one.lane, p.two.lane, p.one.warp)
 		}
-		return fmt.Sprintf("exclusive: one owner, an atomic or a merge: %s both update it at %s", who, sites[p.second].source())
+		return fmt.Sprintf("exclusive: one owner, an atomic or a merge: %s both update it at %s", who,
+			sites[p.second].source())
 	}
 	return barrier + " " + between
 }

@@ -12,18 +12,19 @@ import (
 // Options say what a Checker watches.
 type Options struct {
 	Set Set
-	// Ignore lists synchronisation instructions (target.Event.PC) that are taken to order nothing: what a barrier is needed
-	// for is what becomes a finding without it.
+	// Ignore lists synchronisation instructions (target.Event.PC) that are taken to order nothing: what a
+	// barrier is needed for is what becomes a finding without it.
 	Ignore []int
 	// Block is the one block that Precision studies; the other checkers watch every block.
 	Block probes.Dim3
-	// Harmed is called, with Reach, as soon as a value of a source does harm, from any goroutine that executes a block, at most
-	// once for each source and block; nil: nobody waits for it.
+	// Harmed is called, with Reach, as soon as a value of a source does harm, from any goroutine that
+	// executes a block, at most once for each source and block; nil: nobody waits for it.
 	Harmed func(Reached)
 }
 
-// Checker watches one launch, on as many cores as it has: Observer goes into target.Launch.Observe and Discard into
-// target.Launch.Discard, or Observer's result into target.Block.Observe. A Checker is used for one launch only.
+// Checker watches one launch, on as many cores as it has: Observer goes into target.Launch.Observe and
+// Discard into target.Launch.Discard, or Observer's result into target.Block.Observe. A Checker is used
+// for one launch only.
 type Checker struct {
 	options Options
 	ignored map[int]bool
@@ -39,29 +40,35 @@ type Checker struct {
 	covered *Covered // by blocks that have ended; nil before the first
 }
 
-// kind is one family of checkers: it watches with one unit a block, and makes findings of what the units of all blocks saw.
+// kind is one family of checkers: it watches with one unit a block, and makes findings of what the
+// units of all blocks saw.
 type kind struct {
 	set Set // any of these switches it on
-	// start makes the unit of a block, once the block's view is there. It may return nil: nothing to watch in this block.
+	// start makes the unit of a block, once the block's view is there. It may return nil: nothing to
+	// watch in this block.
 	start func(b *block) unit
-	// findings is called when the launch is over, or for what was seen so far, with the units of all blocks in the order of
-	// their linear block index, on one goroutine. What it returns must depend on nothing else.
+	// findings is called when the launch is over, or for what was seen so far, with the units of
+	// all blocks in the order of their linear block index, on one goroutine. What it returns must
+	// depend on nothing else.
 	findings func(c *Checker, us []unit) []target.Finding
 }
 
-// unit watches one block, for one kind. Event is called for the classes of Interests only, those of the probe header
-// (Event.Probe) among them.
+// unit watches one block, for one kind. Event is called for the classes of Interests only, those of the probe
+// header (Event.Probe) among them.
 type unit interface {
 	target.Observer
 	target.Interested
 }
 
-// Units that implement target.Ender are called when their block is over; from then on the view must not be used.
+// Units that implement target.Ender are called when their block is over; from then on the
+// view must not be used.
 
-// kinds lists every kind of checker there is, in the order in which their findings stand where nothing else orders them.
+// kinds lists every kind of checker there is, in the order in which their findings stand where
+// nothing else orders them.
 func kinds() []kind {
 	return []kind{
-		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(), reachKind(), coverageKind(),
+		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(),
+		originKind(), precisionKind(), reachKind(), coverageKind(),
 	}
 }
 
@@ -74,8 +81,8 @@ func New(o Options) *Checker {
 	return c
 }
 
-// Observer returns the observer of one block, nil where nothing is to be watched. It may be called from several goroutines,
-// for different blocks.
+// Observer returns the observer of one block, nil where nothing is to be watched. It may be called from
+// several goroutines, for different blocks.
 func (c *Checker) Observer(id probes.Dim3) target.Observer {
 	if c.options.Set == 0 {
 		return nil
@@ -94,8 +101,9 @@ func (c *Checker) Discard() {
 	c.blocks, c.grid, c.spare, c.stamps, c.covered = nil, nil, nil, nil, nil
 }
 
-// Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and with contents that
-// depend on the launch alone and not on the number of cores. It must not be called while a block executes.
+// Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and
+// with contents that depend on the launch alone and not on the number of cores. It must not be called
+// while a block executes.
 func (c *Checker) Findings() []target.Finding {
 	var out []target.Finding
 	for _, k := range kinds() {
@@ -139,8 +147,8 @@ func (c *Checker) unitsOf(set Set) []unit {
 	return us
 }
 
-// order sorts findings: errors before advice, then by block, place and kind. Advice of a kind keeps its order: the dearest
-// first.
+// order sorts findings: errors before advice, then by block, place and kind. Advice of a kind keeps its
+// order: the dearest first.
 func order(fs []target.Finding, grid probes.Dim3) {
 	place := func(s *target.Source) (string, int) {
 		if s == nil {
@@ -296,8 +304,9 @@ func (c *Checker) giveShadow(s *shadow, last uint32) {
 	c.spare, c.stamps = append(c.spare, s), append(c.stamps, last)
 }
 
-// causes collects the findings of one kind, one a cause: the first of a key is the finding, those after it only count and
-// add their warps and lanes. Units that need no more than this keep one each and hand them to mergeCauses.
+// causes collects the findings of one kind, one a cause: the first of a key is the finding, those after
+// it only count and add their warps and lanes. Units that need no more than this keep one each and hand
+// them to mergeCauses.
 type causes struct {
 	byKey map[any]*target.Finding
 	order []any
@@ -322,7 +331,8 @@ func (cs *causes) add(key any, f target.Finding) {
 	old.Warps, old.Lanes = union(old.Warps, f.Warps), union(old.Lanes, f.Lanes)
 }
 
-// seen returns the finding of a cause so far, nil for a new one: a cheap way to only count what was described before.
+// seen returns the finding of a cause so far, nil for a new one: a cheap way to only count what
+// was described before.
 func (cs *causes) seen(key any) *target.Finding { return cs.byKey[key] }
 
 // mergeCauses adds up the causes of blocks, in order.

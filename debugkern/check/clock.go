@@ -17,12 +17,14 @@ type clocks struct {
 	now        uint32 // the last stamp given out
 	blockEpoch uint32
 	warps      []warpClock
-	rows       [][]uint32 // by thread; nil where a thread is ordered after no more than blockEpoch and joined give
+	// rows: by thread; nil where a thread is ordered after no more than blockEpoch and joined give
+	rows [][]uint32
 
 	// What would hold if the last barrier of all threads were not there: see redundant.go.
-	low    uint32
-	before uint32 // blockEpoch at the last barrier of all threads that is another instruction than the last one
-	last   int    // PC of the last barrier of all threads, -1: none yet, or several instructions
+	low uint32
+	// before: blockEpoch at the last barrier of all threads that is another instruction than the last one
+	before uint32
+	last   int // PC of the last barrier of all threads, -1: none yet, or several instructions
 
 	single bool // single threads have learned of others: not all order is by whole warps and blocks
 
@@ -52,12 +54,18 @@ type warpClock struct {
 
 // begin starts a block of n threads whose first stamp follows from.
 func (c *clocks) begin(n int, from uint32) {
-	*c = clocks{now: from, blockEpoch: from, low: from, before: from, last: -1, first: from + 1, moments: c.moments[:0]}
+	*c = clocks{
+		now: from, blockEpoch: from, low: from, before: from, last: -1, first: from + 1,
+		moments: c.moments[:0],
+	}
 	c.warps = make([]warpClock, (n+31)/32)
 	c.rows = make([][]uint32, 32*len(c.warps))
 	for i := range c.warps {
 		w := &c.warps[i]
-		*w = warpClock{time: from, joined: from, lowJoined: from, beforeJoined: from, last: -1, fresh: true, alive: allLanes}
+		*w = warpClock{
+			time: from, joined: from, lowJoined: from, beforeJoined: from, last: -1, fresh: true,
+			alive: allLanes,
+		}
 		if rest := n - 32*i; rest < 32 {
 			w.alive = 1<<rest - 1
 		}
@@ -84,8 +92,8 @@ func (c *clocks) moment(stamp uint32) moment {
 	return moment{-1, -1, -1}
 }
 
-// rowOrders reports whether the row of thread t orders it after what thread u did at a stamp. The caller compares
-// blockEpoch and joined, which order the threads of a whole block and of a warp.
+// rowOrders reports whether the row of thread t orders it after what thread u did at a stamp. The caller
+// compares blockEpoch and joined, which order the threads of a whole block and of a warp.
 func (c *clocks) rowOrders(t, u int, stamp uint32) bool {
 	r := c.rows[t]
 	return r != nil && r[u] >= stamp

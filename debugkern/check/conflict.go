@@ -2,19 +2,21 @@ package check
 
 import "math/bits"
 
-// settled reports whether a past access is certain to come before one by lanes who of the warp under way, whatever single
-// barrier is taken away that is not known to be needed.
+// settled reports whether a past access is certain to come before one by lanes who of the warp under way,
+// whatever single barrier is taken away that is not known to be needed.
 func (u *races) settled(a *access, who uint32) bool {
-	return a.stamp <= u.clk.low || (a.at^u.at)&31 == 0 && (a.stamp <= u.lowJ || a.mask == who && who&(who-1) == 0)
+	return a.stamp <= u.clk.low || (a.at^u.at)&31 == 0 &&
+		(a.stamp <= u.lowJ || a.mask == who && who&(who-1) == 0)
 }
 
-// replaceable reports whether a new access by lanes who can take the place of a past one: whatever is ordered after the new
-// one comes after the past one too.
+// replaceable reports whether a new access by lanes who can take the place of a past one: whatever is ordered
+// after the new one comes after the past one too.
 func (u *races) replaceable(a *access, who uint32) bool {
 	return a.stamp <= u.clk.low || (a.at^u.at)&31 == 0 && (a.stamp <= u.lowJ || a.mask&^who == 0)
 }
 
-// readFast is a plain read where nothing stands in its way: the usual case. It reports false, with nothing done, for others.
+// readFast is a plain read where nothing stands in its way: the usual case. It reports false, with
+// nothing done, for others.
 func (u *races) readFast(c *cell, who uint32) bool {
 	if w := &c.w; w.stamp > u.clk.low && !u.settled(w, who) {
 		return false
@@ -139,12 +141,12 @@ func (u *races) strong(c *cell, who uint32, l *list) {
 	u.list(c, who, l, true, writes)
 }
 
-// compatible reports whether another strong access of the same block is morally strong with the one under way: scopes always
-// reach within a block, so what is left is that they overlap completely.
+// compatible reports whether another strong access of the same block is morally strong with the one under
+// way: scopes always reach within a block, so what is left is that they overlap completely.
 func (u *races) compatible(o *site) bool { return o.element == u.s.element }
 
-// conflict is a pair of accesses, one of them a write, that is not settled: the full order decides, and where it holds by one
-// barrier alone, that barrier is needed.
+// conflict is a pair of accesses, one of them a write, that is not settled: the full order decides, and where
+// it holds by one barrier alone, that barrier is needed.
 func (u *races) conflict(a *access, who uint32, wrote bool) {
 	warp, now := a.warp(), u.e.Warp
 	if a.stamp == underWay {

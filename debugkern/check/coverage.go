@@ -6,8 +6,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// What a launch executed and stored, for reports that say how much a clean result covers: which instructions of
-// the entry and of the functions that it calls, and which bytes of each argument. It finds nothing.
+// What a launch executed and stored, for reports that say how much a clean result covers: which instructions
+// of the entry and of the functions that it calls, and which bytes of each argument. It finds nothing.
 
 func coverageKind() kind {
 	none := func(*Checker, []unit) []target.Finding { return nil }
@@ -115,7 +115,8 @@ func (u *coverageUnit) Event(e *target.Event) {
 	}
 	for m := e.Mask; m != 0; m &= m - 1 {
 		addr := e.Addr[bits.TrailingZeros32(m)]
-		if a := u.alloc(addr); a != nil && addr+uint64(e.Bytes) <= a.hi && !u.view.Strays(e.PC, e.Space, addr) {
+		if a := u.alloc(addr); a != nil && addr+uint64(e.Bytes) <= a.hi &&
+			!u.view.Strays(e.PC, e.Space, addr) {
 			a.bytes.Add(addr-a.lo, e.Bytes)
 		}
 	}
@@ -145,7 +146,8 @@ func (u *coverageUnit) End() {
 	defer c.mu.Unlock()
 	var executed []bool
 	for pc, done := range u.executed {
-		if s := &u.sites[pc]; s.index < len(s.fn.Body) { // not the return at a function's end that nobody wrote
+		// not the return at a function's end that nobody wrote
+		if s := &u.sites[pc]; s.index < len(s.fn.Body) {
 			executed = append(executed, done)
 		}
 	}

@@ -39,8 +39,8 @@ $end:
 }
 `
 
-// TestCoverage: blocks that share memory are executed twice, and what is covered is that of the second execution alone: one
-// block is the first, which is the last by number.
+// TestCoverage: blocks that share memory are executed twice, and what is covered is that of the second
+// execution alone: one block is the first, which is the last by number.
 func TestCoverage(t *testing.T) {
 	m, err := ptx.Parse("k.ptx", []byte(firstOfAll))
 	if err != nil {
@@ -51,11 +51,15 @@ func TestCoverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, discarded := New(Options{Set: Coverage}), 0
-	l := &target.Launch{Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{1, 1, 1}, Parallel: 1, Observe: c.Observer,
-		Schedule: target.Schedule{Policy: "reverse"}, Discard: func() { discarded++; c.Discard() }}
+	l := &target.Launch{
+		Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{1, 1, 1}, Parallel: 1, Observe: c.Observer,
+		Schedule: target.Schedule{Policy: "reverse"}, Discard: func() { discarded++; c.Discard() },
+	}
 	for _, name := range []string{"out", "turn"} {
-		l.Args = append(l.Args, target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Bytes: 128,
-			Init: make([]byte, 128), Output: true}})
+		l.Args = append(l.Args, target.Arg{
+			Name: name, Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Bytes: 128,
+				Init: make([]byte, 128), Output: true},
+		})
 	}
 	if _, err := k.Launch(context.Background(), l); err != nil {
 		t.Fatal(err)
@@ -131,7 +135,8 @@ NEVER:
 }
 `
 
-// TestCoverageOfCalls: the instructions of called functions follow the entry's, and only what was written counts as one.
+// TestCoverageOfCalls: the instructions of called functions follow the entry's, and only what was
+// written counts as one.
 func TestCoverageOfCalls(t *testing.T) {
 	m, err := ptx.Parse("k.ptx", []byte(withCall))
 	if err != nil {
@@ -143,7 +148,12 @@ func TestCoverageOfCalls(t *testing.T) {
 	}
 	c := New(Options{Set: Coverage})
 	l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Observe: c.Observer,
-		Args: []target.Arg{{Name: "out", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Bytes: 128, Output: true}}}}
+		Args: []target.Arg{
+			{
+				Name:   "out",
+				Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Bytes: 128, Output: true},
+			},
+		}}
 	res, err := k.Launch(context.Background(), l)
 	if err != nil || res.Outputs["out"][4*31] != 32 {
 		t.Fatal(err, res)
@@ -156,18 +166,21 @@ func TestCoverageOfCalls(t *testing.T) {
 		}
 	}
 	const branch, trap = 9 + 2, 9 + 8 // of outer: the branch is never taken
-	if n := 9 + 9 + 4; len(got.Executed) != n || !slices.Equal(missed, []int{branch, trap}) || got.Written["out"].Whole(4) != 32 {
+	if n := 9 + 9 + 4; len(got.Executed) != n || !slices.Equal(missed, []int{branch, trap}) ||
+		got.Written["out"].Whole(4) != 32 {
 		t.Errorf("%d instructions, want %d; not executed: %v", len(got.Executed), n, missed)
 	}
 }
 
-// TestBytes compares a set of bytes with a list of booleans, across the edges of words and pages, by parts that overlap.
+// TestBytes compares a set of bytes with a list of booleans, across the edges of words and pages, by
+// parts that overlap.
 func TestBytes(t *testing.T) {
 	const n = 3 * pageBytes
 	list := make([]bool, n)
 	parts := []Bytes{{}, {}}
 	for i, r := range [][2]int{
-		{0, 1}, {2, 2}, {5, 4}, {16, 16}, {60, 8}, {63, 1}, {120, 200}, {pageBytes - 3, 6}, {pageBytes + 8, 8},
+		{0, 1}, {2, 2}, {5, 4}, {16, 16}, {60, 8}, {63, 1}, {120, 200}, {pageBytes - 3, 6},
+		{pageBytes + 8, 8},
 		{2*pageBytes - 64, 128}, {n - 8, 8},
 	} {
 		parts[i%2].Add(uint64(r[0]), r[1])

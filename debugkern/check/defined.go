@@ -5,18 +5,19 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// undefinedUse is what a function can do with registers that no path, or not every path, has written: decided from its text
-// alone. Almost every kernel has none, and then nothing has to be watched.
+// undefinedUse is what a function can do with registers that no path, or not every path, has written: decided
+// from its text alone. Almost every kernel has none, and then nothing has to be watched.
 type undefinedUse struct {
-	sinks  map[int]bool // instructions that may put such a value into memory, use it as an address, or branch on it
-	carry  cfg.RegSet   // registers that may be read while undefined
-	guards []int        // instructions whose guard may be undefined, ascending
+	// sinks: instructions that may put such a value into memory, use it as an address, or branch on it
+	sinks  map[int]bool
+	carry  cfg.RegSet // registers that may be read while undefined
+	guards []int      // instructions whose guard may be undefined, ascending
 }
 
-// undefinedUses finds where registers of f may be read before they are written. The set of registers that may be undefined
-// flows forwards through the text: an instruction makes its destinations undefined where a source may be, and defined
-// otherwise; a guarded one may leave them as they were. Lanes that part follow paths of their own, so what holds on every
-// path holds for every lane.
+// undefinedUses finds where registers of f may be read before they are written. The set of registers that may
+// be undefined flows forwards through the text: an instruction makes its destinations undefined where a
+// source may be, and defined otherwise; a guarded one may leave them as they were. Lanes that part follow
+// paths of their own, so what holds on every path holds for every lane.
 func undefinedUses(f *ptx.Func) *undefinedUse {
 	u := &undefinedUse{sinks: map[int]bool{}, carry: cfg.NewRegSet(f)}
 	if len(f.Body) == 0 || len(f.Regs) == 0 {

@@ -115,7 +115,8 @@ func isFloat(t ptx.Type) bool {
 	return false
 }
 
-// masked reports whether a constant operand fixes byte b of the result, so that operand i does not count there.
+// masked reports whether a constant operand fixes byte b of the result, so that operand i
+// does not count there.
 func masked(in *ptx.Instr, i, b int) bool {
 	if in.Op != "and" && in.Op != "or" || len(in.Args) != 3 {
 		return false
@@ -229,8 +230,8 @@ func (u *registerUnit) pack(s *registerState, e *target.Event) {
 	}
 }
 
-// matrix is a product: every element of the result depends on a row of A and a column of B, which lie in several lanes, and
-// where A is sparse on its metadata; that of C lies where the result does.
+// matrix is a product: every element of the result depends on a row of A and a column of B, which lie in
+// several lanes, and where A is sparse on its metadata; that of C lies where the result does.
 func (u *registerUnit) matrix(s *registerState, e *target.Event) {
 	in, use := e.Instr, u.uses[e.Func]
 	dst := in.Args[0].Registers(nil)

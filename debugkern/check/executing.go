@@ -13,8 +13,8 @@ import (
 // lanes is one value a lane.
 type lanes = [32]uint64
 
-// executing is an instruction with what its operands hold: sources as they were before it, addresses as its events reported
-// them, and, once it has executed, its results.
+// executing is an instruction with what its operands hold: sources as they were before it, addresses as its
+// events reported them, and, once it has executed, its results.
 type executing struct {
 	target.Event
 	view  target.View
@@ -169,8 +169,8 @@ func (t numberType) smallest() int {
 // finite reports whether a value is neither NaN nor infinite.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// arithmetic describes an instruction that computes floats from floats: types of result and sources, and the operands that
-// are sources. ok is false for every other instruction.
+// arithmetic describes an instruction that computes floats from floats: types of result and sources, and the
+// operands that are sources. ok is false for every other instruction.
 func arithmetic(in *ptx.Instr) (to, from numberType, args []int, ok bool) {
 	switch f := in.Form(); {
 	case f.Real == nil:

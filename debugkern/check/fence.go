@@ -6,16 +6,18 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Fences. A strong write that follows a fence of its thread (or is a release) hands on what the thread did and knew before the
-// fence; a strong read that sees the value, followed by a fence (or being an acquire), takes it over (PTX ISA, "Memory
-// consistency model": release and acquire patterns). What a location hands on is kept by address and follows the writes to it:
-// a strong read always sees the last one, since the emulator executes one access after the other. An atomic continues what it
-// reads (a release sequence), any other write ends it.
+// Fences. A strong write that follows a fence of its thread (or is a release) hands on what the thread
+// did and knew before the fence; a strong read that sees the value, followed by a fence (or being an
+// acquire), takes it over (PTX ISA, "Memory consistency model": release and acquire patterns). What a
+// location hands on is kept by address and follows the writes to it: a strong read always sees the last
+// one, since the emulator executes one access after the other. An atomic continues what it reads (a
+// release sequence), any other write ends it.
 //
-// Between blocks the fence and both accesses need a scope of the device. A fence whose thread then meets the one that writes
-// the flag at a barrier counts for it too: __threadfence(), __syncthreads(), one atomic. So does, on the side that reads,
-// a fence of a thread that has met the one that read the flag: one atomic, __syncthreads(), __threadfence(). The model's text
-// wants that fence in the thread that read the flag; kernels rely on both orders, and the hardware keeps both.
+// Between blocks the fence and both accesses need a scope of the device. A fence whose thread then meets the
+// one that writes the flag at a barrier counts for it too: __threadfence(), __syncthreads(), one atomic. So
+// does, on the side that reads, a fence of a thread that has met the one that read the flag: one atomic,
+// __syncthreads(), __threadfence(). The model's text wants that fence in the thread that read the flag;
+// kernels rely on both orders, and the hardware keeps both.
 
 // fenceKey is a location.
 type fenceKey struct {
@@ -55,13 +57,15 @@ type fenceState struct {
 
 	// Other blocks.
 	acquired
-	awaited map[int]reach // by thread: what its strong reads, and those of threads that it met at a barrier, have seen
-	open    reach         // the same of all threads that a block barrier has followed
-	met     snap          // fences of threads that a block barrier has followed
-	meets   map[int]snap  // by thread: fences of threads that it has met since, at barriers of some
-	wide    acquired      // as if all scopes were the device's, and every strong access had its fence
-	narrow  int32         // PC plus one of a scope that was the block's on the way to wide, 0: none
-	seen    map[int]sight // by thread: what its last strong read of global memory saw, which may come again and again
+	// awaited: by thread: what its strong reads, and those of threads that it met at a barrier, have seen
+	awaited map[int]reach
+	open    reach        // the same of all threads that a block barrier has followed
+	met     snap         // fences of threads that a block barrier has followed
+	meets   map[int]snap // by thread: fences of threads that it has met since, at barriers of some
+	wide    acquired     // as if all scopes were the device's, and every strong access had its fence
+	narrow  int32        // PC plus one of a scope that was the block's on the way to wide, 0: none
+	// seen: by thread: what its last strong read of global memory saw, which may come again and again
+	seen map[int]sight
 }
 
 // acquired is what a block's threads have acquired from other blocks.
@@ -73,7 +77,8 @@ type acquired struct {
 func (f *fenceState) begin() {
 	if f.last == nil {
 		f.last, f.pending, f.at = map[int]released{}, map[int][]uint32{}, map[fenceKey]handed{}
-		f.reach, f.awaited, f.wide.reach, f.seen = map[int]reach{}, map[int]reach{}, map[int]reach{}, map[int]sight{}
+		f.reach, f.awaited, f.wide.reach, f.seen = map[int]reach{}, map[int]reach{}, map[int]reach{},
+			map[int]sight{}
 		f.meets = map[int]snap{}
 	}
 }
@@ -104,7 +109,10 @@ func (u *races) fenced(e *target.Event) {
 
 // release is a copy of a thread's clock: what it has done, and what it is ordered after.
 func (u *races) release(warp, lane int, s scope) released {
-	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.blockEpoch, s, u.fence.all.join(u.fence.reach[32*warp+lane]), -1}
+	return released{
+		u.clk.arrive(warp, 0, 1<<lane, true), u.clk.blockEpoch, s,
+		u.fence.all.join(u.fence.reach[32*warp+lane]), -1,
+	}
 }
 
 // access is a strong access of one lane to a location.
@@ -200,8 +208,8 @@ type sight struct {
 	pc    int
 }
 
-// polledAgain reports whether a thread's strong read sees, by the same instruction, the write that its last one saw: nothing
-// that it had not acquired then.
+// polledAgain reports whether a thread's strong read sees, by the same instruction, the write that its last
+// one saw: nothing that it had not acquired then.
 func (f *fenceState) polledAgain(t int, s sight) bool {
 	again := s.write > 0 && f.seen[t] == s
 	f.seen[t] = s
@@ -331,7 +339,8 @@ func (k *acquired) everyone() {
 	clear(k.reach)
 }
 
-// everyone does the same at a barrier of all threads. Within the block the barrier orders all that a fence could.
+// everyone does the same at a barrier of all threads. Within the block the barrier orders all
+// that a fence could.
 func (f *fenceState) everyone(u *races) {
 	f.acquired.everyone()
 	f.wide.everyone()

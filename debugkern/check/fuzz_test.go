@@ -17,15 +17,17 @@ import (
 	"tilescope/probes"
 )
 
-// FuzzChecked executes kernels with damaged statements under every checker: whatever still loads must neither panic nor lead to
-// another list of findings the second time.
+// FuzzChecked executes kernels with damaged statements under every checker: whatever still loads must neither
+// panic nor lead to another list of findings the second time.
 func FuzzChecked(f *testing.F) { fuzzDamaged(f, 300, 11, ptxtest.Statements) }
 
 // FuzzTokens is FuzzChecked with damaged tokens: other modifiers, registers, numbers and punctuation.
 func FuzzTokens(f *testing.F) { fuzzDamaged(f, 100, 12, ptxtest.Tokens) }
 
 // fuzzDamaged fuzzes the seed of a way to change one to four places of a real kernel.
-func fuzzDamaged(f *testing.F, seeds, stream uint64, damage func(rng *rand.Rand, text, other string, n int) string) {
+func fuzzDamaged(
+	f *testing.F, seeds, stream uint64, damage func(rng *rand.Rand, text, other string, n int) string,
+) {
 	var texts []string
 	for _, pattern := range []string{"testdata/*/*.ptx", "../emu/testdata/kernels/*.ptx"} {
 		for _, name := range kernelFiles(f, pattern) {
@@ -54,7 +56,8 @@ func fuzzDamaged(f *testing.F, seeds, stream uint64, damage func(rng *rand.Rand,
 	})
 }
 
-// checkTwice launches an entry with buffers for its parameters, under all checkers, on one core and on several.
+// checkTwice launches an entry with buffers for its parameters, under all checkers, on one
+// core and on several.
 func checkTwice(t *testing.T, k target.Kernel, e *ptx.Func, rng *rand.Rand) {
 	l := &target.Launch{
 		Grid: probes.Dim3{1 + rng.IntN(3), 1, 1}, Block: probes.Dim3{1 + rng.IntN(96), 1, 1}, Budget: 3000,
@@ -88,7 +91,8 @@ func checkOnce(k target.Kernel, l *target.Launch, parallel int) string {
 	_, err := k.Launch(context.Background(), &run)
 	var says strings.Builder
 	for _, f := range c.Findings() {
-		fmt.Fprintf(&says, "%s %s %v %v %v %d %s\n", f.Kind, f.Message, f.Source, f.Warps, f.Lanes, f.Count, f.Missing)
+		fmt.Fprintf(&says, "%s %s %v %v %v %d %s\n", f.Kind, f.Message, f.Source, f.Warps, f.Lanes,
+			f.Count, f.Missing)
 	}
 	if err != nil {
 		return ""
@@ -96,8 +100,8 @@ func checkOnce(k target.Kernel, l *target.Launch, parallel int) string {
 	return says.String()
 }
 
-// TestContestedCells: what a cell holds that several blocks write at once is chance, so that it says nothing about two
-// writes of one of them. Where one block writes it alone, it does.
+// TestContestedCells: what a cell holds that several blocks write at once is chance, so that it says nothing
+// about two writes of one of them. Where one block writes it alone, it does.
 func TestContestedCells(t *testing.T) {
 	for grid, said := range map[int]bool{1: true, 2: false} {
 		m, err := ptx.Parse("contested.ptx", []byte(contested))
@@ -110,7 +114,8 @@ func TestContestedCells(t *testing.T) {
 		}
 		out := &target.Buffer{DType: probes.U32, Dims: []int{8}, Bytes: 32, Output: true}
 		says := checkOnce(k, &target.Launch{
-			Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{64, 1, 1}, Args: []target.Arg{{Name: "out", Buffer: out}},
+			Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{64, 1, 1},
+			Args: []target.Arg{{Name: "out", Buffer: out}},
 		}, 1)
 		if !strings.Contains(says, "write-after-write") || strings.Contains(says, "same value") != said {
 			t.Errorf("%d blocks: %s", grid, says)

@@ -7,10 +7,10 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Global memory. Within a block it is ordered like shared memory, in cells that are made as they are touched. Between blocks
-// nothing orders plain accesses but what threads release and acquire. Blocks that share memory execute one at a time
-// (target.View.InOrder): every access is compared with those that other blocks have made before it (across.go). Blocks that do
-// not share any byte have nothing to compare.
+// Global memory. Within a block it is ordered like shared memory, in cells that are made as they are touched.
+// Between blocks nothing orders plain accesses but what threads release and acquire. Blocks that share memory
+// execute one at a time (target.View.InOrder): every access is compared with those that other blocks have
+// made before it (across.go). Blocks that do not share any byte have nothing to compare.
 //
 // Memory that no instruction of the kernel can write is left out: inputs cost nothing.
 type globalShadow struct {
@@ -100,8 +100,8 @@ func (u *races) globalLane(addr uint64, n, lane int, who uint32) {
 	})
 }
 
-// source is what a cp.async reads; it returns the lanes whose source the kernel may write. A copy that may be of fewer bytes
-// is left out: its source need not be looked at.
+// source is what a cp.async reads; it returns the lanes whose source the kernel may write. A copy that may be
+// of fewer bytes is left out: its source need not be looked at.
 func (u *races) source(e *target.Event) (mask uint32) {
 	if len(e.Instr.Args) > 3 {
 		return 0
@@ -163,7 +163,8 @@ func (u *races) endGlobal() {
 	u.glob = globalShadow{}
 }
 
-// Pause implements target.Pauser: others are compared with what the block has done so far. Its later accesses take new stamps.
+// Pause implements target.Pauser: others are compared with what the block has done so far. Its later
+// accesses take new stamps.
 func (u *races) Pause() {
 	u.leaveAll()
 	for i := range u.clk.warps {
@@ -211,15 +212,18 @@ func (u *races) leaveAccess(addr uint64, n int, a access, strong, writes bool) {
 	if at, ok := u.async.ended[a.at]; ok {
 		a.at = at
 	}
-	t := touch{lo: addr, hi: addr + uint64(n), access: a, strong: strong, writes: writes, when: u.clk.moment(a.stamp), block: u.b}
+	t := touch{
+		lo: addr, hi: addr + uint64(n), access: a, strong: strong, writes: writes,
+		when: u.clk.moment(a.stamp), block: u.b,
+	}
 	if writes {
 		t.value = u.values[a.pc()]
 	}
 	u.touched = append(u.touched, t)
 }
 
-// acrossPair describes two accesses of different blocks. Which of them executed first is chance: the first is the write, of
-// two writes that of the block with the lower index.
+// acrossPair describes two accesses of different blocks. Which of them executed first is chance: the first is
+// the write, of two writes that of the block with the lower index.
 func acrossPair(first, second touch, addr uint64) *pair {
 	if !first.writes || second.writes && second.block.linear() < first.block.linear() {
 		first, second = second, first
@@ -227,12 +231,18 @@ func acrossPair(first, second touch, addr uint64) *pair {
 	name, index := second.block.view.Name(target.SpaceGlobal, addr)
 	same := first.writes && second.writes && first.lo == second.lo && first.value.same(second.value)
 	return &pair{
-		pairKey: pairKey{kind: pairBlocks, first: int32(first.pc()), second: int32(second.pc()), wrote: first.writes, writes: second.writes, same: same, variable: name},
-		one:     first.side(), two: second.side(), index: index, space: target.SpaceGlobal, loop: -1, count: 1,
+		pairKey: pairKey{
+			kind: pairBlocks, first: int32(first.pc()), second: int32(second.pc()), wrote: first.writes,
+			writes: second.writes, same: same, variable: name,
+		},
+		one: first.side(), two: second.side(), index: index, space: target.SpaceGlobal,
+		loop: -1, count: 1,
 		block: [2]int{first.block.linear(), second.block.linear()},
 	}
 }
 
 func (t *touch) side() side {
-	return side{pc: t.pc(), warp: t.warp(), lane: bits.TrailingZeros32(t.mask) & 31, writes: t.writes, when: t.when}
+	return side{
+		pc: t.pc(), warp: t.warp(), lane: bits.TrailingZeros32(t.mask) & 31, writes: t.writes, when: t.when,
+	}
 }

@@ -5,10 +5,11 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// inPlace reports whether the store under way is the end of an update in place of what the instruction at a past PC loaded:
-// wmma.load of an accumulator, arithmetic on it, wmma.store over it. Both are of the warp as a whole, and the numbers that are
-// stored are made of those that were loaded: every lane's load has returned before any lane can store. That is order by data,
-// not by memory, so it holds for this load and this store alone, and never the other way round.
+// inPlace reports whether the store under way is the end of an update in place of what the instruction at a
+// past PC loaded: wmma.load of an accumulator, arithmetic on it, wmma.store over it. Both are of the warp as
+// a whole, and the numbers that are stored are made of those that were loaded: every lane's load has returned
+// before any lane can store. That is order by data, not by memory, so it holds for this load and this store
+// alone, and never the other way round.
 func (u *races) inPlace(past int) bool {
 	load, store := &u.sites[past], u.s
 	if load.in.Kind() != isa.LoadFragment || store.in.Kind() != isa.StoreFragment || load.fn != store.fn {
@@ -26,7 +27,8 @@ func (u *races) inPlace(past int) bool {
 	return made
 }
 
-// madeOf reports whether values flow from a load into every register that a store of the same function stores.
+// madeOf reports whether values flow from a load into every register that a store of the
+// same function stores.
 func madeOf(load, store *site) bool {
 	from := make([]bool, len(load.fn.Regs))
 	mark := func(in *ptx.Instr) (grew bool) {

@@ -28,7 +28,9 @@ type attempt struct {
 }
 
 // prepare builds the launch of a target. Gates get zeros for what is injected: no checker looks at values.
-func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gate, instrumented bool) attempt {
+func prepare(
+	tb testing.TB, name, shape string, faults []string, gate probes.Gate, instrumented bool,
+) attempt {
 	tb.Helper()
 	sel := configstest.Select(tb, name, faults, gate)
 	plan := configstest.Resolve(tb, sel, shape)
@@ -40,7 +42,9 @@ func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gat
 		l.Probe = &target.Probe{Layout: probes.NewLayout(plan, stagesOf(plan), all), Control: true}
 	}
 	slices.Sort(defines)
-	e, ok, err := kernels.Find(kernels.Key{Kernel: sel.Manifest.Name, Defines: defines, Faults: sel.Planted()})
+	e, ok, err := kernels.Find(kernels.Key{
+		Kernel: sel.Manifest.Name, Defines: defines, Faults: sel.Planted(),
+	})
 	if err != nil || !ok {
 		tb.Fatalf("archive: %s %v: found %v, %v", sel.Manifest.Name, defines, ok, err)
 	}
@@ -65,7 +69,9 @@ func (a *attempt) reshape(tb testing.TB, name, shape string) *attempt {
 
 // launchOf is the launch of a plan without probes.
 func launchOf(p *probes.Plan) *target.Launch {
-	return &target.Launch{Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Args: arguments(p, p.Shape)}
+	return &target.Launch{
+		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Args: arguments(p, p.Shape),
+	}
 }
 
 func stagesOf(p *probes.Plan) probes.StageSet {
@@ -89,7 +95,10 @@ func arguments(p *probes.Plan, sh probes.Shape) []target.Arg {
 			out = append(out, target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]})
 			continue
 		}
-		buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput}
+		buf := &target.Buffer{
+			DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(),
+			Output: a.Role == probes.RoleOutput,
+		}
 		buf.Init, _ = in.Argument(a)
 		out = append(out, target.Arg{Name: a.Name, Buffer: buf})
 	}

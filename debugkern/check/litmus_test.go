@@ -14,8 +14,9 @@ import (
 	"tilescope/probes"
 )
 
-// litmus is one entry of a file in testdata/litmus: the launch that stands in front of it, and the findings that its lines
-// want: "// want KIND ELEMENT PART-OF-MISSING", with "same value" where the message has to say that.
+// litmus is one entry of a file in testdata/litmus: the launch that stands in front of it, and the
+// findings that its lines want: "// want KIND ELEMENT PART-OF-MISSING", with "same value" where the
+// message has to say that.
 type litmus struct {
 	entry       string
 	grid, block int
@@ -74,10 +75,20 @@ func (l litmus) run(t *testing.T, k target.Kernel, s target.Schedule, parallel i
 	zeros := make([]byte, 4096)
 	c := check.New(check.Options{Set: check.Races | check.Async | check.Barriers})
 	r, err := k.Launch(context.Background(), &target.Launch{
-		Grid: probes.Dim3{l.grid, 1, 1}, Block: probes.Dim3{l.block, 1, 1}, Schedule: s, Parallel: parallel, Observe: c.Observer, Discard: c.Discard, Cooperative: true,
+		Grid: probes.Dim3{l.grid, 1, 1}, Block: probes.Dim3{l.block, 1, 1}, Schedule: s, Parallel: parallel,
+		Observe: c.Observer, Discard: c.Discard, Cooperative: true,
 		Args: []target.Arg{
-			{Name: "out", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros), Output: true}},
-			{Name: "in", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros)}},
+			{
+				Name: "out",
+				Buffer: &target.Buffer{
+					DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros), Output: true,
+				},
+			},
+			{
+				Name: "in", Buffer: &target.Buffer{
+					DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros),
+				},
+			},
 		},
 	})
 	if err != nil {
@@ -98,8 +109,10 @@ func emulators(fs []target.Finding) []target.Finding {
 	return out
 }
 
-var schedules = []target.Schedule{{}, {Policy: "reverse"}, {Policy: "random", Seed: 1, Async: "random"}, {Policy: "random", Seed: 2},
-	{Policy: "priority", Seed: 3, Async: "earliest"}, {Policy: "ahead", Seed: 4}}
+var schedules = []target.Schedule{
+	{}, {Policy: "reverse"}, {Policy: "random", Seed: 1, Async: "random"}, {Policy: "random", Seed: 2},
+	{Policy: "priority", Seed: 3, Async: "earliest"}, {Policy: "ahead", Seed: 4},
+}
 
 // TestLitmus: every case has the findings that stand on its lines and no others, under every schedule.
 func TestLitmus(t *testing.T) {
@@ -117,7 +130,8 @@ func TestLitmus(t *testing.T) {
 				for _, s := range schedules {
 					l.check(t, s, l.run(t, k, s, 1))
 				}
-				if a, b := l.run(t, k, target.Schedule{}, 1), l.run(t, k, target.Schedule{}, 4); !reflect.DeepEqual(a, b) {
+				if a, b := l.run(t, k, target.Schedule{}, 1),
+					l.run(t, k, target.Schedule{}, 4); !reflect.DeepEqual(a, b) {
 					t.Errorf("one core: %+v; four: %+v", a, b)
 				}
 			})

@@ -15,8 +15,8 @@ import (
 	"tilescope/probes"
 )
 
-// naive is happens-before as a textbook has it: a vector clock a thread, every access to every byte remembered. The race
-// checker has to agree with it on random programs.
+// naive is happens-before as a textbook has it: a vector clock a thread, every access to every byte
+// remembered. The race checker has to agree with it on random programs.
 type naive struct {
 	sites   []site
 	threads int
@@ -84,7 +84,9 @@ func (v *naive) Event(e *target.Event) {
 	switch e.Class {
 	case target.ClassBarrier:
 		for _, t := range ts {
-			v.bars[e.Barrier] = append(v.bars[e.Barrier], naiveArrival{t, !e.Instr.Has("arrive"), v.release(t)})
+			v.bars[e.Barrier] = append(v.bars[e.Barrier], naiveArrival{
+				t, !e.Instr.Has("arrive"), v.release(t),
+			})
 		}
 	case target.ClassBarrierDone:
 		var all []int
@@ -134,7 +136,8 @@ func (v *naive) access(e *target.Event, t int, addr uint64) {
 	for i := range e.Bytes {
 		now := naiveAccess{t, v.clock[t][t], e.PC, e.Bytes, s.writes, s.strong}
 		for _, a := range v.bytes[addr+uint64(i)] {
-			if a.thread == t || !a.writes && !now.writes || a.strong && now.strong && a.n == now.n || v.clock[t][a.thread] >= a.epoch {
+			if a.thread == t || !a.writes && !now.writes || a.strong && now.strong && a.n == now.n ||
+				v.clock[t][a.thread] >= a.epoch {
 				continue
 			}
 			v.races[[2]int{min(a.pc, e.PC), max(a.pc, e.PC)}] = true
@@ -175,7 +178,9 @@ func (v *naive) strong(s *site, t int, addr uint64) {
 // randomProgram is straight code, or a loop of two rounds, over 64 words of shared memory.
 func randomProgram(r *rand.Rand, threads int) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
-	guard := func() string { return pick("", "", "", "@%w0 ", "@%w1 ", "@%low ", "@!%low ", "@%t0 ", "@%odd ") }
+	guard := func() string {
+		return pick("", "", "", "@%w0 ", "@%w1 ", "@%low ", "@!%low ", "@%t0 ", "@%odd ")
+	}
 	var b strings.Builder
 	line := func(text string, numbers ...int) { // $ stands for a number
 		for _, n := range numbers {
@@ -183,7 +188,8 @@ func randomProgram(r *rand.Rand, threads int) string {
 		}
 		b.WriteString("\t" + text + "\n")
 	}
-	b.WriteString(".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b32 s[256];\n.visible .entry k()\n{\n")
+	b.WriteString(
+		".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b32 s[256];\n.visible .entry k()\n{\n")
 	line(".reg .pred %w0, %w1, %w01, %low, %t0, %odd, %more;")
 	line(".reg .b16 %h; .reg .b32 %t, %l, %w, %s, %a, %i, %r<5>; .reg .b64 %d;")
 	line("mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %s, s; mov.u32 %i, 0;")
@@ -204,19 +210,23 @@ func randomProgram(r *rand.Rand, threads int) string {
 		case 0:
 			line("bar.sync 0;")
 		case 1:
-			line(pick("@%w01 bar.sync 1, 64;", "@%w01 bar.red.popc.u32 %r1, 1, 64, %t0;", "@%w0 bar.arrive 2, 64; @%w1 bar.sync 2, 64;"))
+			line(pick("@%w01 bar.sync 1, 64;", "@%w01 bar.red.popc.u32 %r1, 1, 64, %t0;",
+				"@%w0 bar.arrive 2, 64; @%w1 bar.sync 2, 64;"))
 		case 2, 3:
 			line(pick("bar.warp.sync -1;", "@%low bar.warp.sync 0xffff;", "@!%low bar.warp.sync 0xffff0000;"))
 		case 4:
 			line(guard() + "membar.cta;")
 		case 5:
 			line("add.u32 %a, %s, $;", 4*r.IntN(4))
-			line(guard() + pick("atom.shared.add.u32 %r1, [%a], 1;", "red.shared.add.u32 [%a], 1;", "st.volatile.shared.u32 [%a], 1;",
+			line(guard() + pick("atom.shared.add.u32 %r1, [%a], 1;", "red.shared.add.u32 [%a], 1;",
+				"st.volatile.shared.u32 [%a], 1;",
 				"ld.volatile.shared.u32 %r1, [%a];", "atom.acquire.cta.shared.add.u32 %r1, [%a], 1;",
-				"atom.release.cta.shared.exch.b32 %r1, [%a], 1;", "st.release.cta.shared.u32 [%a], 1;", "ld.acquire.cta.shared.u32 %r1, [%a];"))
+				"atom.release.cta.shared.exch.b32 %r1, [%a], 1;", "st.release.cta.shared.u32 [%a], 1;",
+				"ld.acquire.cta.shared.u32 %r1, [%a];"))
 		default:
 			size := 1 << r.IntN(5)
-			line(pick("mov.u32 %r0, %t;", "xor.b32 %r0, %t, 1;", "xor.b32 %r0, %t, 32;", "and.b32 %r0, %t, 7;", "mov.u32 %r0, %w;", "mov.u32 %r0, 3;", "mov.u32 %r0, %l;"))
+			line(pick("mov.u32 %r0, %t;", "xor.b32 %r0, %t, 1;", "xor.b32 %r0, %t, 32;",
+				"and.b32 %r0, %t, 7;", "mov.u32 %r0, %w;", "mov.u32 %r0, 3;", "mov.u32 %r0, %l;"))
 			if careful && r.IntN(2) == 0 { // its own word
 				size = 4
 				line("mov.u32 %r0, %t;")
@@ -227,9 +237,12 @@ func randomProgram(r *rand.Rand, threads int) string {
 			}
 			line("mul.lo.u32 %r0, %r0, $; and.b32 %r0, %r0, $; add.u32 %a, %s, %r0;", scale, 511&^(size-1))
 			ops := map[int][2]string{
-				1: {"ld.shared.u8 %h, [%a];", "st.shared.u8 [%a], %h;"}, 2: {"ld.shared.u16 %h, [%a];", "st.shared.u16 [%a], %h;"},
-				4: {"ld.shared.u32 %r1, [%a];", "st.shared.u32 [%a], %t;"}, 8: {"ld.shared.u64 %d, [%a];", "st.shared.v2.u32 [%a], {%t, %l};"},
-				16: {"ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%a];", "st.shared.v4.u32 [%a], {%t, %l, %w, %t};"},
+				1: {"ld.shared.u8 %h, [%a];", "st.shared.u8 [%a], %h;"},
+				2: {"ld.shared.u16 %h, [%a];", "st.shared.u16 [%a], %h;"},
+				4: {"ld.shared.u32 %r1, [%a];", "st.shared.u32 [%a], %t;"},
+				8: {"ld.shared.u64 %d, [%a];", "st.shared.v2.u32 [%a], {%t, %l};"},
+				16: {"ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%a];",
+					"st.shared.v4.u32 [%a], {%t, %l, %w, %t};"},
 			}
 			line(guard() + ops[size][min(1, r.IntN(3))])
 		}
@@ -238,14 +251,15 @@ func randomProgram(r *rand.Rand, threads int) string {
 		line("add.u32 %i, %i, 1; setp.lt.u32 %more, %i, 2; @%more bra AGAIN;")
 	}
 	if threads > 64 && r.IntN(3) == 0 {
-		b.WriteString("\tsetp.eq.u32 %more, %w, 2;\n\t@%more exit;\n\tst.shared.u32 [%s], %t;\n\tbar.sync 0;\n\tld.shared.u32 %r1, [%s+64];\n")
+		b.WriteString(
+			"\tsetp.eq.u32 %more, %w, 2;\n\t@%more exit;\n\tst.shared.u32 [%s], %t;\n\tbar.sync 0;\n\tld.shared.u32 %r1, [%s+64];\n")
 	}
 	b.WriteString("\tret;\n}\n")
 	return b.String()
 }
 
-// TestAgainstNaive: on random programs under random schedules, the checker finds a race exactly where vector clocks do, reports
-// no pair that they do not, and does not miss the first.
+// TestAgainstNaive: on random programs under random schedules, the checker finds a race exactly where vector
+// clocks do, reports no pair that they do not, and does not miss the first.
 func TestAgainstNaive(t *testing.T) {
 	racy, clean, needed := 0, 0, 0
 	for seed := range uint64(300) {
@@ -253,7 +267,8 @@ func TestAgainstNaive(t *testing.T) {
 		threads := []int{32, 64, 96, 80}[r.IntN(4)]
 		text := randomProgram(r, threads)
 		if threads < 64 { // there is no second warp to wait for
-			text = strings.NewReplacer("bar.sync 1, 64", "bar.sync 1", "bar.red.popc.u32 %r1, 1, 64", "bar.red.popc.u32 %r1, 1", "@%w0 bar.arrive 2, 64;", "").Replace(text)
+			text = strings.NewReplacer("bar.sync 1, 64", "bar.sync 1", "bar.red.popc.u32 %r1, 1, 64",
+				"bar.red.popc.u32 %r1, 1", "@%w0 bar.arrive 2, 64;", "").Replace(text)
 		}
 		m, err := ptx.Parse("random.ptx", []byte(text))
 		if err != nil {
@@ -291,7 +306,8 @@ func TestAgainstNaive(t *testing.T) {
 	}
 	t.Logf("%d programs race, %d do not; %d synchronisations are needed", racy, clean, needed)
 	if racy < 50 || clean < 20 || needed < 4 {
-		t.Errorf("%d programs race, %d do not, %d synchronisations are needed: too few of a kind", racy, clean, needed)
+		t.Errorf("%d programs race, %d do not, %d synchronisations are needed: too few of a kind", racy,
+			clean, needed)
 	}
 }
 
@@ -308,14 +324,15 @@ func agree(t *testing.T, want *naive, u *races) bool {
 		first = first || p.one.pc == want.first || p.two.pc == want.first
 	}
 	if !first {
-		t.Errorf("missed: a race at instruction %d; all: %v; reported %d pairs", want.first, want.races, len(u.order))
+		t.Errorf("missed: a race at instruction %d; all: %v; reported %d pairs", want.first, want.races,
+			len(u.order))
 		ok = false
 	}
 	return ok
 }
 
-// agreeOnNeeds takes each synchronisation of a program without races away from the vector clocks: it must be needed exactly
-// where there are races then.
+// agreeOnNeeds takes each synchronisation of a program without races away from the vector clocks: it must be
+// needed exactly where there are races then.
 func agreeOnNeeds(t *testing.T, k target.Kernel, l *target.Launch, c *Checker) (needed int) {
 	t.Helper()
 	for _, n := range c.Needs() {
@@ -330,7 +347,8 @@ func agreeOnNeeds(t *testing.T, k target.Kernel, l *target.Launch, c *Checker) (
 			needed++
 		}
 		if !n.Unclear && n.Needed != (len(without.races) > 0) {
-			t.Errorf("%s at %d: needed %v (%s, %v %v), races without it: %v", n.Instr, n.Index, n.Needed, n.Variable, n.First, n.Second, without.races)
+			t.Errorf("%s at %d: needed %v (%s, %v %v), races without it: %v", n.Instr, n.Index, n.Needed,
+				n.Variable, n.First, n.Second, without.races)
 		}
 	}
 	return needed

@@ -10,10 +10,11 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// ld.global.nc (what __ldg and pointers to const __restrict__ become) and ldu read through a cache that no write of the launch
-// reaches: they are for memory that is read-only as long as the kernel runs (PTX ISA, "ld.global.nc", "ldu"). Memory that the
-// launch writes too, whoever writes it and whatever synchronisation stands between, may be read as it was before: a race that
-// only another kind of load puts right. Programs without such a load are not watched.
+// ld.global.nc (what __ldg and pointers to const __restrict__ become) and ldu read through a cache that no
+// write of the launch reaches: they are for memory that is read-only as long as the kernel runs (PTX ISA,
+// "ld.global.nc", "ldu"). Memory that the launch writes too, whoever writes it and whatever synchronisation
+// stands between, may be read as it was before: a race that only another kind of load puts right. Programs
+// without such a load are not watched.
 func noncoherentKind() kind {
 	return kind{set: Races, start: startNoncoherent, findings: noncoherentFindings}
 }
@@ -121,7 +122,9 @@ func noncoherentFindings(_ *Checker, us []unit) []target.Finding {
 	for i := range reads {
 		r := &reads[i]
 		counted := map[key]bool{} // a read counts once, however often it is written
-		for j := sort.Search(len(writes), func(j int) bool { return writes[j].lo+longest > r.lo }); j < len(writes) && writes[j].lo < r.hi; j++ {
+		for j := sort.Search(len(writes), func(j int) bool {
+			return writes[j].lo+longest > r.lo
+		}); j < len(writes) && writes[j].lo < r.hi; j++ {
 			w := &writes[j]
 			if w.hi <= r.lo {
 				continue
@@ -141,16 +144,21 @@ func (r *globalRange) finding(w *globalRange) target.Finding {
 	sites := r.b.checker.sites
 	from, to := &sites[r.pc], &sites[w.pc]
 	name, index := r.b.view.Name(target.SpaceGlobal, max(r.lo, w.lo))
-	reader, writer := fmt.Sprintf("warp %d lane %d", r.warp, r.lane), fmt.Sprintf("warp %d lane %d", w.warp, w.lane)
+	reader, writer := fmt.Sprintf("warp %d lane %d", r.warp, r.lane),
+		fmt.Sprintf("warp %d lane %d", w.warp, w.lane)
 	if r.b != w.b {
 		reader, writer = r.b.says(reader), w.b.says(writer)
 	}
 	return target.Finding{
-		Kind: target.Race, Variable: name, Index: index, Space: target.SpaceGlobal.String(), Block: r.b.id, KVTile: r.tile,
-		Warps: union([]int{r.warp}, []int{w.warp}), Lanes: union([]int{r.lane}, []int{w.lane}), Source: from.source(), Other: to.source(),
-		Message: fmt.Sprintf("%s: %s reads it at %s by %s, and %s writes it in the same launch at %s: that cache is never updated by writes, so the value may be any that the cell has had",
+		Kind: target.Race, Variable: name, Index: index, Space: target.SpaceGlobal.String(), Block: r.b.id,
+		KVTile: r.tile,
+		Warps:  union([]int{r.warp}, []int{w.warp}), Lanes: union([]int{r.lane}, []int{w.lane}),
+		Source: from.source(), Other: to.source(),
+		Message: fmt.Sprintf(
+			"%s: %s reads it at %s by %s, and %s writes it in the same launch at %s: that cache is never updated by writes, so the value may be any that the cell has had",
 			element(name, index), reader, from.place(), from.in.Opcode(), writer, to.place()),
-		Missing: fmt.Sprintf("exclusive: an ordinary load at %s, not the non-coherent path (no __ldg, no const __restrict__): the kernel writes there at %s",
+		Missing: fmt.Sprintf(
+			"exclusive: an ordinary load at %s, not the non-coherent path (no __ldg, no const __restrict__): the kernel writes there at %s",
 			from.source(), to.source()),
 	}
 }

@@ -10,19 +10,23 @@ import (
 	"tilescope/probes"
 )
 
-// A NaN or an infinity begins where an instruction makes one of operands that had none: inf - inf, 0 · inf, the root of a
-// negative number, a result past the largest number of its type (f32 → f16 above all), a division by zero. An infinity that
-// comes from a constant or an input is a mask and begins nowhere, nor does what is computed from it by the rules: ex2(-inf) = 0,
-// max(-inf, x), -inf - x. A NaN that no arithmetic made (an input, memory never written) begins where arithmetic first takes it.
+// A NaN or an infinity begins where an instruction makes one of operands that had none: inf - inf, 0 · inf,
+// the root of a negative number, a result past the largest number of its type (f32 → f16 above all), a
+// division by zero. An infinity that comes from a constant or an input is a mask and begins nowhere, nor does
+// what is computed from it by the rules: ex2(-inf) = 0, max(-inf, x), -inf - x. A NaN that no arithmetic made
+// (an input, memory never written) begins where arithmetic first takes it.
 //
-// It is a finding only where it matters: where what came of it is still in global memory when the block ends. A NaN that a
-// maximum drops, or that lies where nobody looks, is none.
+// It is a finding only where it matters: where what came of it is still in global memory when the block ends.
+// A NaN that a maximum drops, or that lies where nobody looks, is none.
 func originKind() kind {
 	return kind{set: Origins, start: startOrigins, findings: originFindings}
 }
 
 func startOrigins(b *block) unit {
-	return &originUnit{id: b.id, view: b.view, tags: newTags[int32](), at: map[int]*origin{}, lines: map[target.Source]*origin{}}
+	return &originUnit{
+		id: b.id, view: b.view, tags: newTags[int32](), at: map[int]*origin{},
+		lines: map[target.Source]*origin{},
+	}
 }
 
 // originUnit watches one block. A tag is the number of an origin, from 1.
@@ -43,20 +47,22 @@ type origin struct {
 	number int32
 	source *target.Source
 	caller *target.Source // in the kernel's own body, where source is in a function that was inlined
-	calls  []target.Calls // every way that it was inlined: one operation that goes wrong at each of them is one origin
-	kv     int            // the first time
-	warps  uint64
-	lanes  uint64
-	count  int
-	what   string // "NaN is made here: -inf - -inf"
-	hops   []hop
-	first  hop    // the first cell of memory that it came to
-	space  string // of it
+	// calls: every way that it was inlined: one operation that goes wrong at each of them is one origin
+	calls []target.Calls
+	kv    int // the first time
+	warps uint64
+	lanes uint64
+	count int
+	what  string // "NaN is made here: -inf - -inf"
+	hops  []hop
+	first hop    // the first cell of memory that it came to
+	space string // of it
 }
 
 func (u *originUnit) Interests() target.ClassSet { return target.AllClasses }
 func (u *originUnit) Follows() target.ClassSet {
-	return target.Classes(target.ClassALU, target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassShuffle, target.ClassMMA)
+	return target.Classes(target.ClassALU, target.ClassLoad, target.ClassStore, target.ClassAtomic,
+		target.ClassAsync, target.ClassShuffle, target.ClassMMA)
 }
 
 // Event implements target.Observer.
@@ -136,7 +142,8 @@ func (u *originUnit) inherit(to, from numberType, args []int, lane, k int, r flo
 			continue
 		}
 		i := k
-		if from.n == 1 && (x.Instr.Kind() == isa.Convert && to.n == 2) { // cvt.f16x2.f32 d, a, b: a goes to the upper half
+		// cvt.f16x2.f32 d, a, b: a goes to the upper half
+		if from.n == 1 && (x.Instr.Kind() == isa.Convert && to.n == 2) {
 			if i = 0; a != len(args)-k {
 				continue
 			}
@@ -176,7 +183,10 @@ func (u *originUnit) begin(lane int, what func() string) int32 {
 		line := *src
 		line.Calls = ""
 		if o = u.lines[line]; o == nil {
-			o = &origin{number: int32(len(u.origins) + 1), source: src, caller: caller(&x.Event, src), kv: x.KVTile, what: what()}
+			o = &origin{
+				number: int32(len(u.origins) + 1), source: src, caller: caller(&x.Event, src), kv: x.KVTile,
+				what: what(),
+			}
 			u.lines[line] = o
 			u.origins = append(u.origins, o)
 		}
@@ -202,8 +212,8 @@ func caller(e *target.Event, src *target.Source) *target.Source {
 	return &target.Source{File: l.Name, Line: l.Line, Function: e.Func.Demangled}
 }
 
-// multiply is a matrix product. Which row and column an element comes from is not asked: what is not finite in the result
-// comes from the first origin among the operands that has a share in it at all.
+// multiply is a matrix product. Which row and column an element comes from is not asked: what is not finite
+// in the result comes from the first origin among the operands that has a share in it at all.
 func (u *originUnit) multiply(acc, c, ab numberType) {
 	x := &u.x
 	tag, entered, bad := int32(0), int32(0), ""
@@ -285,7 +295,8 @@ func (u *originUnit) accumulate() {
 	}
 }
 
-// mixed is any other instruction: where a source had an origin and a result could be read as not finite, it goes on.
+// mixed is any other instruction: where a source had an origin and a result could be read as not
+// finite, it goes on.
 func (u *originUnit) mixed() {
 	x := &u.x
 	in := x.Instr
@@ -362,8 +373,9 @@ func (u *originUnit) causes() *causes {
 		line := *o.source
 		line.Calls = ""
 		cs.add(line, target.Finding{
-			Kind: target.NaNOrigin, Message: o.message(), Variable: o.first.variable, Index: o.first.index, Space: o.space, Block: u.id,
-			Warps: bitList(o.warps), Lanes: bitList(o.lanes), KVTile: o.kv, Source: o.source, Other: o.caller, Consequence: o.path(), Count: o.count,
+			Kind: target.NaNOrigin, Message: o.message(), Variable: o.first.variable, Index: o.first.index,
+			Space: o.space, Block: u.id, Warps: bitList(o.warps), Lanes: bitList(o.lanes), KVTile: o.kv,
+			Source: o.source, Other: o.caller, Consequence: o.path(), Count: o.count,
 		})
 	}
 	return cs

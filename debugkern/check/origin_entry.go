@@ -8,8 +8,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// entry is a cell of memory that held a NaN which no arithmetic of the block had put there when it was first loaded: a tag
-// below 0 is its number, from -1 down, and goes with the value as an origin's does.
+// entry is a cell of memory that held a NaN which no arithmetic of the block had put there when it was first
+// loaded: a tag below 0 is its number, from -1 down, and goes with the value as an origin's does.
 type entry struct {
 	space   target.Space
 	addr    uint64
@@ -17,8 +17,9 @@ type entry struct {
 	source  *target.Source // of the load
 }
 
-// enter marks the cells that are about to be copied and may hold a NaN without an origin. What type they have is not known to
-// a copy, so each is looked at as every type that it may be: a mark is asked for only where arithmetic finds a NaN.
+// enter marks the cells that are about to be copied and may hold a NaN without an origin. What type they have
+// is not known to a copy, so each is looked at as every type that it may be: a mark is asked for only where
+// arithmetic finds a NaN.
 func (u *originUnit) enter() {
 	x := &u.x
 	for j := range x.parts {
@@ -39,8 +40,8 @@ func (u *originUnit) enter() {
 	}
 }
 
-// mayBeNaN reports whether a NaN of some type begins at an offset. The first two bytes of a float32 are the low ones, so what
-// a NaN is recognised by may stand behind them.
+// mayBeNaN reports whether a NaN of some type begins at an offset. The first two bytes of a float32 are the
+// low ones, so what a NaN is recognised by may stand behind them.
 func mayBeNaN(buf []byte, off int) bool {
 	if binary.LittleEndian.Uint16(buf[off:])&0x7fff > 0x7c00 { // a NaN of bf16 is one of f16 too
 		return true
@@ -60,7 +61,9 @@ func (u *originUnit) mark(space target.Space, addr uint64, lane int) {
 	if u.tags.mem[k] != 0 {
 		return
 	}
-	u.entries = append(u.entries, entry{space, addr, u.view.Written(space, addr, x.Warp, lane, 2), target.Blame(x.Func, x.Instr.Index)})
+	u.entries = append(u.entries, entry{
+		space, addr, u.view.Written(space, addr, x.Warp, lane, 2), target.Blame(x.Func, x.Instr.Index),
+	})
 	u.tags.mem[k] = int32(-len(u.entries))
 }
 
@@ -75,7 +78,8 @@ func (u *originUnit) entrance(tag int32) string {
 		return "NaN comes in here, made by no arithmetic of this block"
 	}
 	from := "loaded from " + element(name, index)
-	if here := target.Blame(u.x.Func, u.x.Instr.Index); e.source.Line != here.Line || e.source.File != here.File {
+	if here := target.Blame(u.x.Func, u.x.Instr.Index); e.source.Line != here.Line ||
+		e.source.File != here.File {
 		from += " at " + e.source.String()
 	}
 	if !e.written {
@@ -94,7 +98,8 @@ func (x *executing) copies() bool {
 	return x.Instr.Kind().Loads() || x.Instr.Kind() == isa.CopyAsync
 }
 
-// undefined makes a shuffle the origin of what its lanes read from lanes that do not take part: as executed here, a NaN.
+// undefined makes a shuffle the origin of what its lanes read from lanes that do not take part: as
+// executed here, a NaN.
 func (u *originUnit) undefined() {
 	x := &u.x
 	var out [32][unitsMax]int32
@@ -109,7 +114,8 @@ func (u *originUnit) undefined() {
 		}
 		bad = true
 		out[lane] = [unitsMax]int32{u.begin(lane, func() string {
-			return fmt.Sprintf("an undefined value is read here, of lane %d, which does not take part in the exchange", from)
+			return fmt.Sprintf(
+				"an undefined value is read here, of lane %d, which does not take part in the exchange", from)
 		})}
 	})
 	if bad {

@@ -17,9 +17,11 @@ type hop struct {
 	all      []bool // dimensions in which several elements were reached
 }
 
-// describe writes what was made of what: "NaN is made here: -inf - -inf". A NaN among the operands that has no origin was
-// loaded from an entry, where there is one.
-func (u *originUnit) describe(to, from numberType, args []int, lane, k int, r float64, hadNaN bool, entered int32) string {
+// describe writes what was made of what: "NaN is made here: -inf - -inf". A NaN among the operands that has
+// no origin was loaded from an entry, where there is one.
+func (u *originUnit) describe(
+	to, from numberType, args []int, lane, k int, r float64, hadNaN bool, entered int32,
+) string {
 	x := &u.x
 	var vs []string
 	for _, a := range args {
@@ -81,8 +83,8 @@ func shortOp(op string) string {
 	return parts[0]
 }
 
-// through notes an operation that the values of an origin came through; sums, products and conversions are not worth a
-// place in the path.
+// through notes an operation that the values of an origin came through; sums, products and conversions are
+// not worth a place in the path.
 func (u *originUnit) through(tag int32, op string) {
 	o := u.origins[tag-1]
 	switch u.x.Instr.Op {

@@ -8,12 +8,14 @@ import (
 	"tilescope/probes"
 )
 
-// Two shared arrays may share bytes on purpose, one being dead when the other is used. It is an error where a value is read
-// through one array's name that was written through the other's: the second overwrote what the first still needed.
+// Two shared arrays may share bytes on purpose, one being dead when the other is used. It is an error where a
+// value is read through one array's name that was written through the other's: the second overwrote what the
+// first still needed.
 //
-// PTX has no names for the parts of a variable, so an instruction is given the name of the smallest declared array that
-// holds every byte the instruction touched in its block: who runs over the whole of sS is not in a table that shares its
-// first half. An instruction that fits two arrays of the same size, or none, has no name and is no evidence.
+// PTX has no names for the parts of a variable, so an instruction is given the name of the smallest declared
+// array that holds every byte the instruction touched in its block: who runs over the whole of sS is not in a
+// table that shares its first half. An instruction that fits two arrays of the same size, or none, has no
+// name and is no evidence.
 //
 // Bytes that no two arrays share are not looked at; where no arrays overlap, nothing is.
 func overlapKind() kind {
@@ -27,7 +29,9 @@ func startOverlap(b *block) unit {
 	for i := range as {
 		for j := i + 1; j < len(as); j++ {
 			if as[i].overlaps(&as[j]) {
-				u.shared = append(u.shared, [2]int{max(as[i].addr, as[j].addr), min(as[i].end(), as[j].end())})
+				u.shared = append(u.shared, [2]int{
+					max(as[i].addr, as[j].addr), min(as[i].end(), as[j].end()),
+				})
 			}
 		}
 	}
@@ -66,7 +70,8 @@ type overlapRead struct {
 }
 
 func (u *overlapUnit) Interests() target.ClassSet {
-	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassAsyncLand)
+	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync,
+		target.ClassAsyncLand)
 }
 
 // Event implements target.Observer.
@@ -187,11 +192,15 @@ func (u *overlapUnit) finding(k overlapPair, a, b *sharedArray) target.Finding {
 	other := a.overwritten(b, r.addr)
 	return target.Finding{
 		Kind: target.Overlap, Variable: a.Name, Index: at, Space: target.SpaceShared.String(), Block: u.id,
-		Warps: bitList(r.warps), Lanes: bitList(r.lanes), KVTile: r.kv, Source: from.source, Other: by.source, Neighbour: b.Name,
-		Message: fmt.Sprintf("%s and %s share %d bytes: %s is read at %s after %s was written over it at %s", a.Name, b.Name, hi-lo,
+		Warps: bitList(r.warps), Lanes: bitList(r.lanes), KVTile: r.kv, Source: from.source, Other: by.source,
+		Neighbour: b.Name,
+		Message: fmt.Sprintf("%s and %s share %d bytes: %s is read at %s after %s was written over it at %s",
+			a.Name, b.Name, hi-lo,
 			element(a.Name, at), from.source, other, by.source),
-		Consequence: fmt.Sprintf("%s reads %s's values: give each array bytes of its own, or fill %s again before it is read", from.source, b.Name, a.Name),
-		Count:       r.count,
+		Consequence: fmt.Sprintf(
+			"%s reads %s's values: give each array bytes of its own, or fill %s again before it is read",
+			from.source, b.Name, a.Name),
+		Count: r.count,
 	}
 }
 

@@ -19,8 +19,9 @@ const (
 	pairBlocks                      // unordered, in different blocks
 )
 
-// pairKey is what pairs have in common that differ in element, lane and block only. The first access is the one that comes
-// first in the program: the earlier iteration, then the earlier instruction; which of them executed first is chance.
+// pairKey is what pairs have in common that differ in element, lane and block only. The first access is the
+// one that comes first in the program: the earlier iteration, then the earlier instruction; which of them
+// executed first is chance.
 type pairKey struct {
 	kind          pairKind
 	first, second int32 // PCs
@@ -40,13 +41,18 @@ type pair struct {
 	block    [2]int // linear index of each side's block
 	loop     int32
 	count    int
-	observed bool // of two writes in shared memory by one warp: something read the cell while their order was open
+	// observed: of two writes in shared memory by one warp: something read the cell while
+	// their order was open
+	observed bool
 	lacks    lack // between blocks
 }
 
 // now is the access under way, of one lane.
 func (u *races) now(lane int) side {
-	return side{pc: u.e.PC, warp: u.e.Warp, lane: lane, writes: u.s.writes && (!u.s.async || u.space == target.SpaceShared), when: u.clk.warps[u.e.Warp].at}
+	return side{
+		pc: u.e.PC, warp: u.e.Warp, lane: lane,
+		writes: u.s.writes && (!u.s.async || u.space == target.SpaceShared), when: u.clk.warps[u.e.Warp].at,
+	}
 }
 
 // found is a race of a past access of a lane with the one under way.
@@ -54,7 +60,8 @@ func (u *races) found(a *access, other, lane int, wrote bool) {
 	if u.afterRead(a, other, lane) {
 		return
 	}
-	u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)}, u.now(lane), false)
+	u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)},
+		u.now(lane), false)
 }
 
 // before reports whether a comes before b in the program.
@@ -84,12 +91,14 @@ func (u *races) record(past, now side, early bool) {
 	case async && !second.writes:
 		kind = pairUnpublished
 	}
-	if set := u.b.checker.options.Set; kind == pairRace && !set.Has(Races) || kind != pairRace && !set.Has(Async) {
+	if set := u.b.checker.options.Set; kind == pairRace && !set.Has(Races) ||
+		kind != pairRace && !set.Has(Async) {
 		return
 	}
 	k := pairKey{
-		kind: kind, first: int32(first.pc), second: int32(second.pc), wrote: first.writes, writes: second.writes,
-		warp: first.warp == second.warp, wrapped: first.when.loop == second.when.loop && first.when.iteration < second.when.iteration,
+		kind: kind, first: int32(first.pc), second: int32(second.pc), wrote: first.writes,
+		writes: second.writes, warp: first.warp == second.warp,
+		wrapped:  first.when.loop == second.when.loop && first.when.iteration < second.when.iteration,
 		variable: u.variable(),
 	}
 	k.same = first.writes && second.writes && kind == pairRace && u.sameValue(past, now)
@@ -109,7 +118,8 @@ func (u *races) record(past, now side, early bool) {
 	u.undecided(p)
 }
 
-// undecided follows what becomes of the cell under way, where two lanes of a warp wrote it in an order that may have no effect.
+// undecided follows what becomes of the cell under way, where two lanes of a warp wrote it in an order that
+// may have no effect.
 func (u *races) undecided(p *pair) {
 	if p.warp && p.wrote && p.writes && p.kind == pairRace && u.space == target.SpaceShared && !p.observed {
 		u.contend(p)
@@ -146,7 +156,8 @@ func (u *races) sameValue(past, now side) bool {
 	if u.space == target.SpaceShared {
 		size = min(size, 1<<u.mem.unit[u.addr>>lineBits])
 	}
-	if past.pc == now.pc && past.warp == now.warp && u.e.Mask>>past.lane&1 != 0 && u.e.Addr[past.lane] == u.e.Addr[now.lane] {
+	if past.pc == now.pc && past.warp == now.warp && u.e.Mask>>past.lane&1 != 0 &&
+		u.e.Addr[past.lane] == u.e.Addr[now.lane] {
 		u.b.view.Stored(past.lane, theirs[:]) // the same instruction: nothing is written yet
 		return string(mine[off:off+size]) == string(theirs[off:off+size])
 	}

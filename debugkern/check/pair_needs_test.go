@@ -11,8 +11,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// TestPairsNeeds: each barrier of a clean twin is there for something, or it is not; Checker.Needs says which, and taking it out
-// of the PTX says so too: a needed one leaves a finding behind, a redundant one leaves none.
+// TestPairsNeeds: each barrier of a clean twin is there for something, or it is not; Checker.Needs
+// says which, and taking it out of the PTX says so too: a needed one leaves a finding behind, a
+// redundant one leaves none.
 func TestPairsNeeds(t *testing.T) {
 	needed, redundant := 0, 0
 	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
@@ -34,7 +35,8 @@ func TestPairsNeeds(t *testing.T) {
 				redundant++
 			}
 			if n.Needed != (len(fs) > 0) {
-				t.Errorf("%s without %s at %s: needed %v for %s, found %+v", c.entry, n.Instr, n.Source, n.Needed, n.Variable, fs)
+				t.Errorf("%s without %s at %s: needed %v for %s, found %+v", c.entry, n.Instr, n.Source,
+					n.Needed, n.Variable, fs)
 			}
 		}
 	}
@@ -50,7 +52,8 @@ func (c *twin) needs(t *testing.T, m *ptx.Module) []check.Need {
 		t.Fatal(c.entry, err)
 	}
 	ch := check.New(check.Options{Set: check.Races | check.Redundant})
-	if _, err := k.Launch(context.Background(), c.launch(m.Func(c.entry), target.Schedule{}, ch)); err != nil {
+	if _, err := k.Launch(context.Background(), c.launch(m.Func(c.entry), target.Schedule{},
+		ch)); err != nil {
 		t.Fatal(c.entry, err)
 	}
 	return ch.Needs()

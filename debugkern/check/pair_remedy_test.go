@@ -10,8 +10,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// TestPairsRemedies: what a finding advises as an edit of the PTX, made to the faulty entry, takes the finding away and makes
-// none of its own: no race on what was put in order, and nobody waits for those who do not come.
+// TestPairsRemedies: what a finding advises as an edit of the PTX, made to the faulty entry, takes
+// the finding away and makes none of its own: no race on what was put in order, and nobody waits for
+// those who do not come.
 func TestPairsRemedies(t *testing.T) {
 	mended := 0
 	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
@@ -29,8 +30,10 @@ func TestPairsRemedies(t *testing.T) {
 			}
 			for _, s := range pairSchedules {
 				for _, g := range c.found(t, edited, s) {
-					if g.Variable == f.Variable && g.Kind == f.Kind && g.Index != nil && sameLines(&f, &g) || g.Kind == target.Barrier || g.Kind == target.Deadlock {
-						t.Errorf("%s, %s, with %s before %d: still %s: %s", c.entry, s.Policy, f.Remedy[0].Kind, f.Remedy[0].At, g.Kind, g.Message)
+					if g.Variable == f.Variable && g.Kind == f.Kind && g.Index != nil && sameLines(&f, &g) ||
+						g.Kind == target.Barrier || g.Kind == target.Deadlock {
+						t.Errorf("%s, %s, with %s before %d: still %s: %s", c.entry, s.Policy,
+							f.Remedy[0].Kind, f.Remedy[0].At, g.Kind, g.Message)
 					}
 				}
 			}
@@ -56,5 +59,6 @@ func (c *twin) found(t *testing.T, m *ptx.Module, s target.Schedule) []target.Fi
 }
 
 func sameLines(f, g *target.Finding) bool {
-	return f.Source != nil && g.Source != nil && f.Other != nil && g.Other != nil && f.Source.Line == g.Source.Line && f.Other.Line == g.Other.Line
+	return f.Source != nil && g.Source != nil && f.Other != nil && g.Other != nil &&
+		f.Source.Line == g.Source.Line && f.Other.Line == g.Other.Line
 }

@@ -22,21 +22,21 @@ import (
 	"tilescope/probes"
 )
 
-// A file of testdata/pair is one fault and its clean twin: the entries NAME_bad and NAME_ok. Comments at the start of a line
-// say how the entries after them are launched:
+// A file of testdata/pair is one fault and its clean twin: the entries NAME_bad and NAME_ok. Comments at the
+// start of a line say how the entries after them are launched:
 //
 //	// launch GRID BLOCK [DYNAMIC-SHARED]    the grid and the block, X or XxY or XxYxZ
 //	// check CHECKER...                      instead of every checker of errors
 //	// shared NAME DTYPE DIMS [WITHIN OFFSET] a name for a part of shared memory
 //	// arg NAME DTYPE COUNT zero|unwritten|VALUE...
 //
-// and every parameter without an arg line is a buffer of 1024 words of zero. A comment behind an instruction says what is
-// found there:
+// and every parameter without an arg line is a buffer of 1024 words of zero. A comment behind an instruction
+// says what is found there:
 //
 //	// want KIND ELEMENT [other=±LINES] [missing=FIRST-WORD] [severity=advice] [says=PART OF THE MESSAGE]
 //
-// ELEMENT is "-" for none, and a variable without an index stands for any element of it. What a want does not mention must be
-// absent: the other line (a finding whose two lines are one has none), and what is missing.
+// ELEMENT is "-" for none, and a variable without an index stands for any element of it. What a want does not
+// mention must be absent: the other line (a finding whose two lines are one has none), and what is missing.
 type twin struct {
 	file, entry string
 	grid, block probes.Dim3
@@ -58,20 +58,25 @@ type pairWant struct {
 const pairErrors = check.Races | check.Async | check.Barriers | check.Registers | check.Overlap
 
 var pairCheckers = map[string]check.Set{
-	"errors": pairErrors, "banks": check.Banks, "sectors": check.Sectors, "redundant": check.Redundant | check.Races | check.Async,
-	"origins": check.Origins,
+	"errors": pairErrors, "banks": check.Banks, "sectors": check.Sectors,
+	"redundant": check.Redundant | check.Races | check.Async,
+	"origins":   check.Origins,
 }
 
 // pairSchedules are the ways in which each entry runs: what is found must not depend on them.
 var pairSchedules = []target.Schedule{
-	{}, {Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2, Async: "random"}, {Policy: "random", Seed: 3, Async: "earliest"},
+	{}, {Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2, Async: "random"},
+	{Policy: "random", Seed: 3, Async: "earliest"},
 }
 
 // readTwins reads the entries of a file.
 func readTwins(t *testing.T, file, text string) []*twin {
 	t.Helper()
 	var out []*twin
-	next := twin{file: file, grid: probes.Dim3{1, 1, 1}, block: probes.Dim3{32, 1, 1}, set: pairErrors, args: map[string]target.Arg{}}
+	next := twin{
+		file: file, grid: probes.Dim3{1, 1, 1}, block: probes.Dim3{32, 1, 1}, set: pairErrors,
+		args: map[string]target.Arg{},
+	}
 	for i, line := range strings.Split(text, "\n") {
 		if rest, ok := strings.CutPrefix(line, ".visible .entry "); ok {
 			c := next
@@ -156,7 +161,8 @@ func (c *twin) arg(t *testing.T, f []string) {
 	if err != nil {
 		t.Fatal(f, err)
 	}
-	d := map[string]probes.DType{"f32": probes.F32, "i32": probes.I32, "f16": probes.F16, "u8": probes.U8}[f[1]]
+	d := map[string]probes.DType{"f32": probes.F32, "i32": probes.I32, "f16": probes.F16,
+		"u8": probes.U8}[f[1]]
 	b := &target.Buffer{DType: d, Dims: []int{n}, Bytes: n * d.Size(), Output: f[0] == "out"}
 	switch f[3] {
 	case "unwritten":
@@ -195,14 +201,23 @@ func dim3(t *testing.T, s string) probes.Dim3 {
 
 // launch is how an entry is launched under a checker.
 func (c *twin) launch(f *ptx.Func, s target.Schedule, ch *check.Checker) *target.Launch {
-	l := &target.Launch{Grid: c.grid, Block: c.block, DynShared: c.dynamic, Shared: c.shared, Schedule: s, Observe: ch.Observer, Discard: ch.Discard, Cooperative: true, Budget: 200_000}
+	l := &target.Launch{
+		Grid: c.grid, Block: c.block, DynShared: c.dynamic, Shared: c.shared, Schedule: s,
+		Observe: ch.Observer, Discard: ch.Discard, Cooperative: true, Budget: 200_000,
+	}
 	if detector {
 		l.Parallel = 1
 	}
 	for _, p := range f.Params {
 		a, ok := c.args[p.Name]
 		if !ok {
-			a = target.Arg{Name: p.Name, Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1024}, Bytes: 4096, Init: make([]byte, 4096), Output: p.Name == "out"}}
+			a = target.Arg{
+				Name: p.Name,
+				Buffer: &target.Buffer{
+					DType: probes.I32, Dims: []int{1024}, Bytes: 4096, Init: make([]byte, 4096),
+					Output: p.Name == "out",
+				},
+			}
 		}
 		l.Args = append(l.Args, a)
 	}
@@ -242,7 +257,8 @@ func (w pairWant) is(f *target.Finding) bool {
 	if f.Severity != severity {
 		return false
 	}
-	return string(f.Kind) == w.kind && element == w.element && line == w.line && other == w.other && missing == w.missing &&
+	return string(f.Kind) == w.kind && element == w.element && line == w.line && other == w.other &&
+		missing == w.missing &&
 		strings.Contains(f.Message+"; "+f.Consequence, w.says)
 }
 
@@ -261,11 +277,13 @@ next:
 		t.Errorf("%s: line %d: no %+v", how, w.line, w)
 	}
 	for _, f := range left {
-		t.Errorf("%s: %s on %s%v at %s, other %s: %s; missing %q; %s", how, f.Kind, f.Variable, f.Index, f.Source, f.Other, f.Message, f.Missing, f.Consequence)
+		t.Errorf("%s: %s on %s%v at %s, other %s: %s; missing %q; %s", how, f.Kind, f.Variable, f.Index,
+			f.Source, f.Other, f.Message, f.Missing, f.Consequence)
 	}
 }
 
-// TestPairs: every entry has the findings that stand on its lines and no others, under every schedule, on one core and on two.
+// TestPairs: every entry has the findings that stand on its lines and no others, under every schedule, on
+// one core and on two.
 func TestPairs(t *testing.T) {
 	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
 		name := strings.TrimSuffix(filepath.Base(file), ".ptx")
@@ -306,7 +324,8 @@ func (c *twin) try(t *testing.T, k target.Kernel, f *ptx.Func) {
 	}
 }
 
-// TestPairsAssemble: ptxas takes every pair, as one module: entries have their own names and declare their own memory.
+// TestPairsAssemble: ptxas takes every pair, as one module: entries have their own names and
+// declare their own memory.
 func TestPairsAssemble(t *testing.T) {
 	ptxas := filepath.Join("..", "..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
 	if _, err := os.Stat(ptxas); err != nil {
@@ -330,13 +349,14 @@ func TestPairsAssemble(t *testing.T) {
 	if err := os.WriteFile(in, module, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if msg, err := exec.Command(ptxas, "-arch=sm_80", "-O0", "-o", filepath.Join(t.TempDir(), "pairs.cubin"), in).CombinedOutput(); err != nil {
+	if msg, err := exec.Command(ptxas, "-arch=sm_80", "-O0", "-o", filepath.Join(t.TempDir(), "pairs.cubin"),
+		in).CombinedOutput(); err != nil {
 		t.Errorf("ptxas: %v\n%s", err, msg)
 	}
 }
 
-// TestPairsKinds: there is a pair for every kind of finding that an execution by itself can show: a kind that no pair plants is
-// one whose checker could fall silent unseen.
+// TestPairsKinds: there is a pair for every kind of finding that an execution by itself can show: a kind that
+// no pair plants is one whose checker could fall silent unseen.
 func TestPairsKinds(t *testing.T) {
 	planted := map[string]int{}
 	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
@@ -348,7 +368,8 @@ func TestPairsKinds(t *testing.T) {
 		}
 	}
 	for _, k := range []target.Kind{
-		target.Race, target.CpAsync, target.Barrier, target.Deadlock, target.Uninitialised, target.OutOfBounds, target.Misaligned,
+		target.Race, target.CpAsync, target.Barrier, target.Deadlock, target.Uninitialised,
+		target.OutOfBounds, target.Misaligned,
 		target.Overlap, target.NaNOrigin, target.BankConflict, target.Uncoalesced, target.RedundantBarrier,
 		target.Shuffle,
 	} {

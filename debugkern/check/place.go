@@ -7,8 +7,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// frames is where an instruction stands, from the entry's own line inwards to the blamed one: a call of an inlined function is
-// a frame of its own, libraries are left out.
+// frames is where an instruction stands, from the entry's own line inwards to the blamed one: a call of an
+// inlined function is a frame of its own, libraries are left out.
 func frames(s *site) []*ptx.Loc {
 	var l *ptx.Loc
 	for i := min(s.index, len(s.fn.Body)-1); i >= 0 && l == nil; i-- {
@@ -23,15 +23,16 @@ func frames(s *site) []*ptx.Loc {
 	return out
 }
 
-// between names the two lines that something belongs between: in the innermost function that both instructions are in, so
-// that it is not put into a function that one of them merely calls.
+// between names the two lines that something belongs between: in the innermost function that both
+// instructions are in, so that it is not put into a function that one of them merely calls.
 func between(a, b *site) (from, to string) {
 	fa, fb := frames(a), frames(b)
 	if len(fa) == 0 || len(fb) == 0 || a.fn != b.fn {
 		return a.source().String(), b.source().String()
 	}
 	i := 0
-	for i+1 < len(fa) && i+1 < len(fb) && fa[i].Line == fb[i].Line && fa[i].Name == fb[i].Name && fa[i].Col == fb[i].Col {
+	for i+1 < len(fa) && i+1 < len(fb) && fa[i].Line == fb[i].Line && fa[i].Name == fb[i].Name &&
+		fa[i].Col == fb[i].Col {
 		i++
 	}
 	text := func(l *ptx.Loc) string { return (&target.Source{File: l.Name, Line: l.Line}).String() }

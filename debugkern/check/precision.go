@@ -10,46 +10,55 @@ import (
 	"tilescope/probes"
 )
 
-// Precision runs a second computation along with the kernel's: every float of one block has a shadow, what it would be had no
-// operation rounded since its inputs were read, in float64. An operation loses bits where its result agrees with its shadow
-// in fewer bits than its worst operand did (and than its type has): a difference of values that are nearly equal loses the
-// bits that they share, a conversion to f16 loses all of them past 65504 and some below 2^-14.
+// Precision runs a second computation along with the kernel's: every float of one block has a shadow, what it
+// would be had no operation rounded since its inputs were read, in float64. An operation loses bits where its
+// result agrees with its shadow in fewer bits than its worst operand did (and than its type has): a
+// difference of values that are nearly equal loses the bits that they share, a conversion to f16 loses all of
+// them past 65504 and some below 2^-14.
 //
-// Bits lost on the way may not matter: exp(s - m) forgives what s - m has lost where the difference is small. So a loss also
-// says what it came to: the error of what the block left in global memory whose largest part it is to blame for.
+// Bits lost on the way may not matter: exp(s - m) forgives what s - m has lost where the difference is small.
+// So a loss also says what it came to: the error of what the block left in global memory whose largest part
+// it is to blame for.
 func precisionKind() kind {
-	return kind{set: Precision, start: startPrecision, findings: func(*Checker, []unit) []target.Finding { return nil }}
+	return kind{
+		set: Precision, start: startPrecision,
+		findings: func(*Checker, []unit) []target.Finding { return nil },
+	}
 }
 
 // Loss is a source line that lost bits.
 type Loss struct {
-	Source    *target.Source
-	Caller    *target.Source // in the kernel's own body, where Source is in a function that was inlined; nil where it is not
-	Operation string         // "sub.rn.f32"
-	Cause     string         // "cancellation", "overflow", "underflow" (f16 subnormals among them), "rounding"
-	Bits      float64        // lost by the operation, at worst
-	Got       float64        // its result then, and what it should have been
-	Exact     float64
-	Operands  []float64 // of an operation on at most three values
-	Warp      int
-	Lane      int
-	KVTile    int
-	Count     int // results that lost at least lossBits bits
-	// Out is how many bits of what the block left in global memory are wrong, at worst, where this line made the largest part
-	// of the error: of the bits that the stored type has, relative to the largest value that the same instruction stored.
+	Source *target.Source
+	// Caller: in the kernel's own body, where Source is in a function that was inlined; nil where it is not
+	Caller    *target.Source
+	Operation string // "sub.rn.f32"
+	// Cause: "cancellation", "overflow", "underflow" (f16 subnormals among them), "rounding"
+	Cause    string
+	Bits     float64 // lost by the operation, at worst
+	Got      float64 // its result then, and what it should have been
+	Exact    float64
+	Operands []float64 // of an operation on at most three values
+	Warp     int
+	Lane     int
+	KVTile   int
+	Count    int // results that lost at least lossBits bits
+	// Out is how many bits of what the block left in global memory are wrong, at worst, where this line made
+	// the largest part of the error: of the bits that the stored type has, relative to the largest value that
+	// the same instruction stored.
 	Out      float64
 	Variable string // the cell
 	Index    []int
 }
 
-// lossBits is what an operation has to lose to be blamed for what others handed it; below, the largest part of the error is.
+// lossBits is what an operation has to lose to be blamed for what others handed it; below, the largest
+// part of the error is.
 const lossBits = 2
 
 // outBits is how many wrong bits of an output are worth a line; rounding the output itself makes none wrong.
 const outBits = 0.75
 
-// Losses returns the lines of the block under study that lost bits, worst first by what they did to the output, then by the
-// bits they lost. It must not be called while a block executes.
+// Losses returns the lines of the block under study that lost bits, worst first by what they did to the
+// output, then by the bits they lost. It must not be called while a block executes.
 func (c *Checker) Losses() []Loss {
 	var out []Loss
 	for _, x := range c.unitsOf(Precision) {
@@ -73,11 +82,14 @@ func startPrecision(b *block) unit {
 	if b.id != b.checker.options.Block {
 		return nil
 	}
-	return &precisionUnit{id: b.id, view: b.view, tags: newTags[shade](), at: map[int]*loss{}, lines: map[lossKey]*loss{}}
+	return &precisionUnit{
+		id: b.id, view: b.view, tags: newTags[shade](), at: map[int]*loss{}, lines: map[lossKey]*loss{},
+	}
 }
 
-// shade is a value's shadow: what it should be, the bits that it has, and which loss made the largest part of the difference
-// (a number from 1; 0: none). bits tell a shadow that a value has lost by an instruction that is not followed.
+// shade is a value's shadow: what it should be, the bits that it has, and which loss made the largest
+// part of the difference (a number from 1; 0: none). bits tell a shadow that a value has lost by an
+// instruction that is not followed.
 type shade struct {
 	exact float64
 	bits  uint64
@@ -110,7 +122,8 @@ func (u *precisionUnit) End() { u.tags = nil }
 
 func (u *precisionUnit) Interests() target.ClassSet { return u.Follows() }
 func (u *precisionUnit) Follows() target.ClassSet {
-	return target.Classes(target.ClassALU, target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassShuffle, target.ClassMMA)
+	return target.Classes(target.ClassALU, target.ClassLoad, target.ClassStore, target.ClassAtomic,
+		target.ClassAsync, target.ClassShuffle, target.ClassMMA)
 }
 
 // Event implements target.Observer.
@@ -208,7 +221,8 @@ func (u *precisionUnit) compute(to, from numberType, args []int) {
 	u.tags.set(x, x.dests()[0], &out)
 }
 
-// exactly is what an instruction computes, unrounded; nil where a shadow makes no sense of it (rounding to whole numbers).
+// exactly is what an instruction computes, unrounded; nil where a shadow makes no sense of it
+// (rounding to whole numbers).
 func exactly(in *ptx.Instr) func(a, b, c float64) float64 {
 	f := in.Form().Real
 	if in.Kind() == isa.Convert {
@@ -230,7 +244,8 @@ func exactly(in *ptx.Instr) func(a, b, c float64) float64 {
 // noise is how far below its operands a result of the shadow itself means nothing.
 const noise = 1 << 40
 
-// good is how many of a type's bits a value has right. least is the magnitude below which nothing is expected of it.
+// good is how many of a type's bits a value has right. least is the magnitude below which
+// nothing is expected of it.
 func good(bits int, got, exact, least float64) float64 {
 	switch err := math.Abs(got - exact); {
 	case got == exact || math.IsNaN(exact) || math.IsInf(exact, 0):
@@ -343,8 +358,8 @@ func (u *precisionUnit) stored() {
 	}
 }
 
-// left notes the error of a value in global memory with the loss that is to blame for it. t is the store's type, where that
-// is of floats; halves go as b16 or in pairs.
+// left notes the error of a value in global memory with the loss that is to blame for it. t is the store's
+// type, where that is of floats; halves go as b16 or in pairs.
 func (u *precisionUnit) left(t numberType, s shade, largest float64, addr uint64) {
 	if t.bits != int(s.width) {
 		t = numbers(map[uint8]ptx.Type{16: ptx.F16, 32: ptx.F32, 64: ptx.F64}[s.width])

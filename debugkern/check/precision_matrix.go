@@ -31,7 +31,8 @@ func (u *precisionUnit) gather(m *matrix, t numberType, i int, f *isa.Fragment) 
 func (u *precisionUnit) multiply(acc, ct, ab numberType) {
 	x := &u.x
 	fa, fd := x.Instr.Fragment(isa.ClassA), x.Instr.Fragment(isa.ClassD)
-	if fa.Bits != 16 || max(fa.Rows, fd.Rows, fd.Cols) > len(matrix{}) || isa.Sparse(x.Instr.Mods) { // the results have no shadows
+	// the results have no shadows
+	if fa.Bits != 16 || max(fa.Rows, fd.Rows, fd.Cols) > len(matrix{}) || isa.Sparse(x.Instr.Mods) {
 		for _, dst := range x.dests() {
 			u.tags.set(x, dst, nil)
 		}
@@ -50,15 +51,17 @@ func (u *precisionUnit) multiply(acc, ct, ab numberType) {
 				r, ops, local := dot(&a[row&15], &b[col&15], c[row&15][col&15], fa.Cols)
 				r.got = acc.value(v)
 				local = math.Abs(r.got - local)
-				out[lane][k*acc.bits/16] = shade{r.exact, v, uint8(acc.bits), u.judge(acc, r, ops, local, lane)}
+				out[lane][k*acc.bits/16] = shade{
+					r.exact, v, uint8(acc.bits), u.judge(acc, r, ops, local, lane),
+				}
 			}
 		})
 		u.tags.set(x, dst, &out)
 	}
 }
 
-// dot is the exact product of a row and a column added to c: its shadow, the products and c as what it is made of, and what
-// the operands as they are would give.
+// dot is the exact product of a row and a column added to c: its shadow, the products and c as what it is
+// made of, and what the operands as they are would give.
 func dot(a, b *[16]operand, c operand, depth int) (r operand, ops []operand, plain float64) {
 	ops = make([]operand, 0, depth+1)
 	r.exact, plain = c.exact, c.got

@@ -58,8 +58,10 @@ func startRaces(b *block) unit {
 
 // Interests implements unit.
 func (u *races) Interests() target.ClassSet {
-	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassAsyncCommit,
-		target.ClassAsyncWait, target.ClassBarrier, target.ClassBarrierDone, target.ClassWarpSync, target.ClassFence, target.ClassExit)
+	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync,
+		target.ClassAsyncCommit,
+		target.ClassAsyncWait, target.ClassBarrier, target.ClassBarrierDone, target.ClassWarpSync,
+		target.ClassFence, target.ClassExit)
 }
 
 // Event implements unit.
@@ -109,8 +111,8 @@ func (u *races) End() {
 	u.mem, u.clk, u.names, u.fence, u.contested = nil, clocks{}, nil, fenceState{}, nil
 }
 
-// dropStuck forgets what was first seen since the last barrier of all threads, where somebody waits at one that never
-// completed: it is the barrier that is wrong, and the others went on without it.
+// dropStuck forgets what was first seen since the last barrier of all threads, where somebody waits at one
+// that never completed: it is the barrier that is wrong, and the others went on without it.
 func (u *races) dropStuck() {
 	for _, as := range u.bar {
 		if len(as) > 0 && as[0].waits {

@@ -20,7 +20,9 @@ import (
 // element of C), xor and sub of a register and itself, and copies through memory. So a source without harm
 // has none whatever the undefined bits are.
 func reachKind() kind {
-	return kind{set: Reach, start: startReach, findings: func(*Checker, []unit) []target.Finding { return nil }}
+	return kind{
+		set: Reach, start: startReach, findings: func(*Checker, []unit) []target.Finding { return nil },
+	}
 }
 
 // Reached is what came of the undefined values that one place reads, over all blocks.
@@ -46,7 +48,8 @@ func (c *Checker) Reached() []Reached {
 // reached is what came of source i in this block so far.
 func (u *reachUnit) reached(i int, s source) Reached {
 	return Reached{
-		Kind: s.kind, Source: *target.Blame(s.f, s.index), Variable: s.variable, Harm: u.harm[min(i, lastSource)],
+		Kind: s.kind, Source: *target.Blame(s.f, s.index), Variable: s.variable,
+		Harm: u.harm[min(i, lastSource)],
 	}
 }
 
@@ -76,7 +79,10 @@ type reachUnit struct {
 }
 
 func startReach(b *block) unit {
-	u := &reachUnit{b: b, regs: map[registerAt]*[32]uint64{}, mem: map[memoryAt]uint64{}, number: map[source]int{}, guards: map[registerKey]bool{}}
+	u := &reachUnit{
+		b: b, regs: map[registerAt]*[32]uint64{}, mem: map[memoryAt]uint64{}, number: map[source]int{},
+		guards: map[registerKey]bool{},
+	}
 	for _, f := range b.view.Program() {
 		for _, in := range f.Body {
 			if in.Guard != nil {
@@ -109,7 +115,9 @@ func (u *reachUnit) Event(e *target.Event) {
 	}
 	if e.Class == target.ClassAtomic && len(u.x.parts) > 0 { // afterwards its bytes are written
 		p := &u.x.parts[len(u.x.parts)-1]
-		each(p.mask, func(lane int) { u.found |= u.fetch(p.space, p.addr[lane], lane, p.bytes, p.addr[lane], p.bytes) })
+		each(p.mask, func(lane int) {
+			u.found |= u.fetch(p.space, p.addr[lane], lane, p.bytes, p.addr[lane], p.bytes)
+		})
 	}
 }
 
@@ -242,7 +250,8 @@ func over(t *[32]uint64, mask uint32) (any uint64) {
 	return any
 }
 
-// shuffle gives every lane the bits of the lane that it reads, and a bit of this place where that one does not take part.
+// shuffle gives every lane the bits of the lane that it reads, and a bit of this place where that one
+// does not take part.
 func (u *reachUnit) shuffle() {
 	x := &u.x
 	in := x.Instr
@@ -302,8 +311,8 @@ func (u *reachUnit) members(masks *lanes, none bool) {
 // maxSide is the most rows or columns of an accumulator.
 const maxSide = 32
 
-// multiply: an element of the result depends on a row of A, a column of B and an element of C, and where A is sparse on the
-// metadata of its row.
+// multiply: an element of the result depends on a row of A, a column of B and an element of C, and where A is
+// sparse on the metadata of its row.
 func (u *reachUnit) multiply() {
 	x := &u.x
 	fd := x.Instr.Fragment(isa.ClassD)

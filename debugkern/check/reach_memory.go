@@ -68,8 +68,9 @@ func (u *reachUnit) cell(space target.Space, addr uint64, lane int) memoryAt {
 	return k
 }
 
-// fetch is the bits of n bytes from addr on, with that of this place where some were never written. from is where a lane's
-// access began, and total its bytes: a read names the variable at the first of them that was not written.
+// fetch is the bits of n bytes from addr on, with that of this place where some were never written. from
+// is where a lane's access began, and total its bytes: a read names the variable at the first of them
+// that was not written.
 func (u *reachUnit) fetch(space target.Space, addr uint64, lane, n int, from uint64, total int) uint64 {
 	var t uint64
 	if len(u.mem) > 0 {
@@ -77,7 +78,8 @@ func (u *reachUnit) fetch(space target.Space, addr uint64, lane, n int, from uin
 			t |= u.mem[u.cell(space, addr+uint64(i), lane)]
 		}
 	}
-	if space == target.SpaceParam || space == target.SpaceConst || u.b.view.Written(space, addr, u.x.Warp, lane, n) {
+	if space == target.SpaceParam || space == target.SpaceConst ||
+		u.b.view.Written(space, addr, u.x.Warp, lane, n) {
 		return t
 	}
 	for i := range total {
@@ -167,7 +169,8 @@ func (u *reachUnit) atomic() {
 	}
 }
 
-// copy is a cp.async. Between issue and wait nobody may look, so that the bytes have their bits from the issue on.
+// copy is a cp.async. Between issue and wait nobody may look, so that the bytes have their
+// bits from the issue on.
 func (u *reachUnit) copy() {
 	x := &u.x
 	for j := range x.parts {
@@ -175,7 +178,8 @@ func (u *reachUnit) copy() {
 		each(p.mask, func(lane int) {
 			for i := range p.bytes {
 				from := p.from[lane] + uint64(i)
-				u.keep(p.space, p.addr[lane]+uint64(i), lane, 1, u.fetch(target.SpaceGlobal, from, lane, 1, p.from[lane], p.bytes))
+				u.keep(p.space, p.addr[lane]+uint64(i), lane, 1,
+					u.fetch(target.SpaceGlobal, from, lane, 1, p.from[lane], p.bytes))
 			}
 		})
 	}
@@ -222,7 +226,8 @@ func (u *reachUnit) loadFragment() {
 			first, _ := f.Register(p.element + k*step)
 			for reg := first; reg < len(regs); reg += f.Distinct() {
 				each(p.mask, func(lane int) {
-					loaded[reg][lane] |= u.fetch(p.space, p.addr[lane]+uint64(k*size), lane, size, p.addr[lane], p.bytes)
+					loaded[reg][lane] |= u.fetch(p.space, p.addr[lane]+uint64(k*size), lane, size,
+						p.addr[lane], p.bytes)
 				})
 			}
 		}

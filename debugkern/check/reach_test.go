@@ -52,10 +52,12 @@ func TestReach(t *testing.T) {
 				delete(lines, x.Source.Line)
 				found := false
 				for _, f := range r.Findings {
-					found = found || f.Kind == x.Kind && *f.Source == x.Source && f.Variable == x.Variable && f.Severity == target.SeverityError
+					found = found || f.Kind == x.Kind && *f.Source == x.Source && f.Variable == x.Variable &&
+						f.Severity == target.SeverityError
 				}
 				if !found {
-					t.Errorf("line %d: the emulator has no finding %s %s: %+v", x.Source.Line, x.Kind, x.Variable, r.Findings)
+					t.Errorf("line %d: the emulator has no finding %s %s: %+v", x.Source.Line, x.Kind,
+						x.Variable, r.Findings)
 				}
 			}
 			for l, w := range lines {

@@ -7,10 +7,11 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Which barriers are needed is found in the same pass as the races: besides the last barrier, the clocks have the last one
-// that is another instruction (clocks.before). A pair of accesses that the one orders and the other does not is unordered
-// without the first: it is needed, and for what is known. Until a barrier is known to be needed, nothing that it alone orders
-// is forgotten (clocks.low), so what is never needed is redundant in the run that was watched, not just in part of it.
+// Which barriers are needed is found in the same pass as the races: besides the last barrier, the clocks have
+// the last one that is another instruction (clocks.before). A pair of accesses that the one orders and the
+// other does not is unordered without the first: it is needed, and for what is known. Until a barrier is
+// known to be needed, nothing that it alone orders is forgotten (clocks.low), so what is never needed is
+// redundant in the run that was watched, not just in part of it.
 
 // needs is what is known of the barriers of a block.
 type needs struct {
@@ -53,18 +54,18 @@ type Need struct {
 	Func      string
 	Source    *target.Source
 	Instr     string
-	// Needed: without it Variable races between First and Second. Else it orders nothing in the run that was watched or, with
-	// Unclear, is not judged: barriers of a part of the block or warp, flags or fences order accesses too, and only watching
-	// again without it (Options.Ignore) shows.
+	// Needed: without it Variable races between First and Second. Else it orders nothing in the run that was
+	// watched or, with Unclear, is not judged: barriers of a part of the block or warp, flags or fences order
+	// accesses too, and only watching again without it (Options.Ignore) shows.
 	Needed, Unclear bool
 	Variable        string
 	Element         []int
 	First, Second   *target.Source
 }
 
-// Needs lists the synchronisations of whole blocks and whole warps that the watched blocks executed, by PC, with what each is
-// needed for: the first pair of accesses that it alone orders, in the first block where there is one. Options.Set must contain
-// Races or Redundant. It must not be called while a block executes.
+// Needs lists the synchronisations of whole blocks and whole warps that the watched blocks executed, by PC,
+// with what each is needed for: the first pair of accesses that it alone orders, in the first block where
+// there is one. Options.Set must contain Races or Redundant. It must not be called while a block executes.
 func (c *Checker) Needs() []Need {
 	return needsOf(c.unitsOf(raceKind().set))
 }
@@ -77,7 +78,10 @@ func needsOf(us []unit) []Need {
 		for pc := range u.need.ran {
 			if by[pc] == nil {
 				pcs = append(pcs, pc)
-				by[pc] = &Need{PC: pc, Index: u.sites[pc].index, Func: u.sites[pc].fn.Name, Source: u.sites[pc].source(), Instr: u.sites[pc].in.Opcode()}
+				by[pc] = &Need{
+					PC: pc, Index: u.sites[pc].index, Func: u.sites[pc].fn.Name, Source: u.sites[pc].source(),
+					Instr: u.sites[pc].in.Opcode(),
+				}
 			}
 			n := by[pc]
 			n.Unclear = n.Unclear || u.need.unclear[pc] || u.need.single || u.clk.single
@@ -117,17 +121,20 @@ func adviceOf(c *Checker, us []unit, sites []site) []target.Finding {
 			}
 		}
 		out = append(out, target.Finding{
-			Kind: target.RedundantBarrier, Severity: target.SeverityAdvice, Message: msg, Block: first.id, KVTile: -1, Source: src, Count: 1,
+			Kind: target.RedundantBarrier, Severity: target.SeverityAdvice, Message: msg, Block: first.id,
+			KVTile: -1, Source: src, Count: 1,
 		})
 	}
 	needs := needsOf(us)
 	for _, n := range needs {
 		if !n.Needed && !n.Unclear && !sharesLine(n, needs) {
-			tell(n.PC, fmt.Sprintf("%s at %s orders nothing in this run: no pair of accesses depends on it", n.Instr, n.Source))
+			tell(n.PC, fmt.Sprintf("%s at %s orders nothing in this run: no pair of accesses depends on it",
+				n.Instr, n.Source))
 		}
 	}
 	for _, pc := range idleWaits(us) {
-		tell(pc, fmt.Sprintf("%s at %s never waits for a copy, though copies are under way", sites[pc].in.Opcode(), sites[pc].source()))
+		tell(pc, fmt.Sprintf("%s at %s never waits for a copy, though copies are under way",
+			sites[pc].in.Opcode(), sites[pc].source()))
 	}
 	return out
 }

@@ -11,13 +11,13 @@ import (
 	"tilescope/probes"
 )
 
-// Registers read before they were written are an error where the value gets out: into shared or global memory, into an
-// address, or into a branch. Copying one about is none: compilers do that to halves nobody looks at, and local memory and
-// the arguments of calls count as copying.
+// Registers read before they were written are an error where the value gets out: into shared or global
+// memory, into an address, or into a branch. Copying one about is none: compilers do that to halves nobody
+// looks at, and local memory and the arguments of calls count as copying.
 //
-// What can be undefined at all is decided from the text (undefinedUses). Where that leaves a possible use, the block is
-// followed instruction by instruction: every register that matters has, for each of its bytes, the lanes in which it is
-// undefined, and an instruction hands that on from sources to destinations.
+// What can be undefined at all is decided from the text (undefinedUses). Where that leaves a possible use,
+// the block is followed instruction by instruction: every register that matters has, for each of its bytes,
+// the lanes in which it is undefined, and an instruction hands that on from sources to destinations.
 func registerKind() kind {
 	return kind{set: Registers, start: startRegisters, findings: registerFindings}
 }
@@ -223,7 +223,9 @@ func (u *registerUnit) stored(e *target.Event, in *ptx.Instr, d *undefined, m ui
 }
 
 // report adds a finding.
-func (u *registerUnit) report(e *target.Event, in *ptx.Instr, d *undefined, m uint32, what, variable string) *target.Finding {
+func (u *registerUnit) report(
+	e *target.Event, in *ptx.Instr, d *undefined, m uint32, what, variable string,
+) *target.Finding {
 	type cause struct {
 		root     registerKey
 		line     target.Source
@@ -237,8 +239,10 @@ func (u *registerUnit) report(e *target.Event, in *ptx.Instr, d *undefined, m ui
 		return old
 	}
 	f := target.Finding{
-		Kind: target.Uninitialised, Variable: variable, Block: u.id, Warps: []int{e.Warp}, Lanes: bitList(uint64(m)), KVTile: e.KVTile, Source: src,
-		Message: fmt.Sprintf("a value that was never written %s: register %s has none on this path", what, d.root.f.RegName(d.root.reg)),
+		Kind: target.Uninitialised, Variable: variable, Block: u.id, Warps: []int{e.Warp},
+		Lanes: bitList(uint64(m)), KVTile: e.KVTile, Source: src,
+		Message: fmt.Sprintf("a value that was never written %s: register %s has none on this path", what,
+			d.root.f.RegName(d.root.reg)),
 	}
 	if variable != "" {
 		f.Space = e.Space.String()

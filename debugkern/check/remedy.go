@@ -6,11 +6,12 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// apart reports whether the accesses of a cause stand in branches that exclude each other, so that there is no place between
-// them.
+// apart reports whether the accesses of a cause stand in branches that exclude each other, so that there is
+// no place between them.
 func (c *cause) apart(sites []site, graphs map[*ptx.Func]*wayGraph) bool {
 	p := c.pairs[0]
-	if c.exclusive || p.kind != pairRace || p.wrapped || p.first == p.second || sites[p.first].fn != sites[p.second].fn {
+	if c.exclusive || p.kind != pairRace || p.wrapped || p.first == p.second ||
+		sites[p.first].fn != sites[p.second].fn {
 		return false
 	}
 	return !waysIn(graphs, sites[p.first].fn).Follows(sites[p.first].index, sites[p.second].index)
@@ -25,9 +26,9 @@ func (g *wayGraph) unfit(ways [][2]int, allowed func(at int) bool) bool {
 	return anywhere
 }
 
-// remedy is the edit of the PTX that orders every pair of a cause, nil where no single place does: the accesses are in different
-// functions, or in branches that exclude each other. fits is false where there are places, and at none of them all threads come
-// together that a barrier needs.
+// remedy is the edit of the PTX that orders every pair of a cause, nil where no single place does: the
+// accesses are in different functions, or in branches that exclude each other. fits is false where there are
+// places, and at none of them all threads come together that a barrier needs.
 func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*wayGraph) (edits []ptx.Edit, fits bool) {
 	p := c.pairs[0]
 	if c.exclusive || p.kind == pairBlocks {
@@ -76,5 +77,6 @@ func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*wayGraph) (edits []pt
 
 // alone reports whether both accesses are one lane's.
 func (p *pair) alone(sites []site) bool {
-	return p.one.warp == p.two.warp && p.one.lane == p.two.lane && !sites[p.first].whole && !sites[p.second].whole
+	return p.one.warp == p.two.warp && p.one.lane == p.two.lane && !sites[p.first].whole &&
+		!sites[p.second].whole
 }

@@ -10,10 +10,11 @@ import (
 	"tilescope/probes"
 )
 
-// Global memory moves in sectors of 32 bytes. A warp instruction that touches more sectors than its bytes would fill is
-// uncoalesced: the rest is moved for nothing. (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".) Like
-// bank conflicts it is measured in the first and the last block. A line and argument is worth saying where at least
-// sectorWaste of the sectors it moves are not needed, and those are at least sectorShare of all sectors moved there.
+// Global memory moves in sectors of 32 bytes. A warp instruction that touches more sectors than its bytes
+// would fill is uncoalesced: the rest is moved for nothing. (CUDA C++ Best Practices Guide, "Coalesced Access
+// to Global Memory".) Like bank conflicts it is measured in the first and the last block. A line and argument
+// is worth saying where at least sectorWaste of the sectors it moves are not needed, and those are at least
+// sectorShare of all sectors moved there.
 const (
 	sectorBytes = 32
 	sectorWaste = 0.25
@@ -28,7 +29,9 @@ func startSectors(b *block) unit {
 	if !sampled(b.view) {
 		return nil
 	}
-	return &sectorUnit{id: b.id, view: b.view, sites: map[sectorKey]*sectorSite{}, by: map[int][]argumentSite{}}
+	return &sectorUnit{
+		id: b.id, view: b.view, sites: map[sectorKey]*sectorSite{}, by: map[int][]argumentSite{},
+	}
 }
 
 type sectorUnit struct {
@@ -74,7 +77,8 @@ func (u *sectorUnit) Event(e *target.Event) {
 		addr, space = e.Addr2, target.SpaceGlobal
 	}
 	if space != target.SpaceGlobal || e.Probe || e.Mask == 0 || e.Instr.Kind().MovesFragment() {
-		return // events of a wmma access of global memory are by elements: how the hardware groups them is not known
+		// events of a wmma access of global memory are by elements: how the hardware groups them is not known
+		return
 	}
 	if u.view.OnHeap(addr[bits.TrailingZeros32(e.Mask)&31]) {
 		return // nor where it puts what malloc returns
@@ -176,7 +180,8 @@ func sectorFindings(_ *Checker, us []unit) []target.Finding {
 		if x, y := a.moved-a.needed, b.moved-b.needed; x != y {
 			return x > y
 		}
-		return a.file < b.file || a.file == b.file && (a.line < b.line || a.line == b.line && a.variable < b.variable)
+		return a.file < b.file || a.file == b.file &&
+			(a.line < b.line || a.line == b.line && a.variable < b.variable)
 	})
 	var out []target.Finding
 	for _, s := range list {
@@ -199,9 +204,11 @@ func (s *sectorSite) finding(moved int) target.Finding {
 		name = "global memory"
 	}
 	return target.Finding{
-		Kind: target.Uncoalesced, Severity: target.SeverityAdvice, Variable: s.variable, Space: target.SpaceGlobal.String(),
+		Kind: target.Uncoalesced, Severity: target.SeverityAdvice, Variable: s.variable,
+		Space: target.SpaceGlobal.String(),
 		Block: s.block, Warps: bitList(s.warps), KVTile: -1, Source: s.source, Count: s.accesses,
-		Message: fmt.Sprintf("%s of %s moves %d sectors of 32 bytes where %d would hold what it touches: %s", s.op, name, s.moved, s.needed, how),
+		Message: fmt.Sprintf("%s of %s moves %d sectors of 32 bytes where %d would hold what it touches: %s",
+			s.op, name, s.moved, s.needed, how),
 		Consequence: fmt.Sprintf("%.0f%% of the block's global sectors are moved for nothing here",
 			100*float64(s.moved-s.needed)/float64(max(moved, 1))),
 	}

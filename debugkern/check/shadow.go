@@ -1,7 +1,7 @@
 package check
 
-// access is one access to a cell that later ones are compared with: by some lanes of one warp, at one stamp, by one
-// instruction. A wmma access is one by all lanes of its warp.
+// access is one access to a cell that later ones are compared with: by some lanes of one warp, at one stamp,
+// by one instruction. A wmma access is one by all lanes of its warp.
 type access struct {
 	stamp uint32
 	mask  uint32
@@ -14,8 +14,8 @@ func (a *access) pc() int   { return int(a.at >> 5) }
 // underWay is the stamp of a write by cp.async that its issuer has not waited for: after everything.
 const underWay = ^uint32(0)
 
-// cell is what is known of some bytes that were always accessed together: the last plain write, the plain reads since, and,
-// in a list, further reads and all strong accesses.
+// cell is what is known of some bytes that were always accessed together: the last plain write, the plain
+// reads since, and, in a list, further reads and all strong accesses.
 type cell struct {
 	w, r, r2 access
 	more     int32 // in list.nodes, 0: none
@@ -86,8 +86,8 @@ type shadow struct {
 	list  list
 }
 
-// begin makes room for n bytes in whole lines, so that how often something is counted does not depend on which blocks came
-// before. What cells know stays: stamps go on, so that it is older than any block to come.
+// begin makes room for n bytes in whole lines, so that how often something is counted does not depend on
+// which blocks came before. What cells know stays: stamps go on, so that it is older than any block to come.
 func (s *shadow) begin(n int) {
 	lines := (n + lineSize - 1) / lineSize
 	for i := range s.unit {

@@ -79,7 +79,8 @@ func broadcast(e *target.Event) bool {
 	return true
 }
 
-// strongShared is an access that does not race with others of its kind: atomics, volatile and relaxed accesses and stronger.
+// strongShared is an access that does not race with others of its kind: atomics, volatile and relaxed
+// accesses and stronger.
 func (u *races) strongShared(e *target.Event) {
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
@@ -101,7 +102,8 @@ func (u *races) strongShared(e *target.Event) {
 	}
 }
 
-// strongElements hands on, or takes over, what goes with a strong access, for each of the accesses that it stands for.
+// strongElements hands on, or takes over, what goes with a strong access, for each of the accesses
+// that it stands for.
 func (u *races) strongElements(space target.Space, addr uint64, n, lane int) {
 	for end := addr + uint64(n); addr < end; addr += uint64(u.s.element) {
 		u.fence.access(u, fenceKey{space, addr}, lane)
@@ -122,7 +124,8 @@ func (u *races) probed(e *target.Event) {
 		}
 		line := addr >> lineBits
 		c := &u.mem.cells[addr&^(1<<u.mem.unit[line]-1)]
-		if c.w.stamp <= u.clk.blockEpoch && c.w.stamp > u.clk.before && u.clk.last >= 0 && c.w.warp() != e.Warp {
+		if c.w.stamp <= u.clk.blockEpoch && c.w.stamp > u.clk.before && u.clk.last >= 0 &&
+			c.w.warp() != e.Warp {
 			u.addr = addr
 			u.needed(u.clk.last, &c.w, true)
 			u.clk.low = u.clk.blockEpoch

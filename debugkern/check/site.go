@@ -13,8 +13,8 @@ type site struct {
 	in     *ptx.Instr
 	writes bool
 	reads  bool
-	// strong accesses (atomics, volatile, relaxed and stronger; PTX ISA, "Memory consistency model") do not race with each
-	// other, if each lies in the other's scope.
+	// strong accesses (atomics, volatile, relaxed and stronger; PTX ISA, "Memory consistency model") do not
+	// race with each other, if each lies in the other's scope.
 	strong  bool
 	scope   scope
 	element int  // bytes of one of the accesses that a vector or a packed one stands for (ISA 8.2.2, 8.2.3)
@@ -37,14 +37,17 @@ const (
 // source is the place blamed for the instruction.
 func (s *site) source() *target.Source { return target.Blame(s.fn, s.index) }
 
-// sitesOf describes every instruction of a program, by event PC. The function behind each body is its implicit return.
+// sitesOf describes every instruction of a program, by event PC. The function behind each body is
+// its implicit return.
 func sitesOf(funcs []*ptx.Func) []site {
 	var out []site
 	for _, f := range funcs {
 		for i, in := range f.Body {
 			out = append(out, siteOf(f, i, in))
 		}
-		out = append(out, site{fn: f, index: len(f.Body), in: &ptx.Instr{Op: "ret", Index: len(f.Body), Pos: f.End}})
+		out = append(out, site{
+			fn: f, index: len(f.Body), in: &ptx.Instr{Op: "ret", Index: len(f.Body), Pos: f.End},
+		})
 	}
 	return out
 }

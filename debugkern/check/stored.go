@@ -2,8 +2,9 @@ package check
 
 import "tilescope/debugkern/target"
 
-// stored is what the global stores of one instruction wrote in one block, as long as that is one value: blocks that write the
-// same to one cell do so with a constant. What a cell holds when its block ends would not do, others write it meanwhile.
+// stored is what the global stores of one instruction wrote in one block, as long as that is one value:
+// blocks that write the same to one cell do so with a constant. What a cell holds when its block ends would
+// not do, others write it meanwhile.
 type stored struct {
 	value [16]byte
 	size  int  // of one lane's store, 0: none yet
@@ -27,8 +28,8 @@ func (s *stored) add(b []byte) {
 	s.value, s.size = v, len(b)
 }
 
-// remember notes what a lane's store to global memory writes, and returns what is known of the instruction's stores; nil where
-// that is nothing.
+// remember notes what a lane's store to global memory writes, and returns what is known of the instruction's
+// stores; nil where that is nothing.
 func (u *races) remember(lane int) *stored {
 	if u.e.Class != target.ClassStore || u.s.whole || u.s.reads || u.e.Bytes > 16 {
 		return nil

@@ -6,8 +6,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// tags attaches something to values, and follows it through registers and memory as values are copied. A place is a unit of
-// two bytes; a value's tag is on its first unit, the others have none. The zero T is no tag.
+// tags attaches something to values, and follows it through registers and memory as values are
+// copied. A place is a unit of two bytes; a value's tag is on its first unit, the others have none.
+// The zero T is no tag.
 type tags[T comparable] struct {
 	regs map[registerAt]*[32][unitsMax]T
 	mem  map[memoryAt]T
@@ -85,8 +86,8 @@ func (g *tags[T]) put(k memoryAt, t T) {
 	g.mem[k] = t
 }
 
-// move follows an instruction that only copies values. It reports false for any other, whose results then keep the tags
-// that they had.
+// move follows an instruction that only copies values. It reports false for any other, whose results then
+// keep the tags that they had.
 func (g *tags[T]) move(x *executing) bool {
 	switch x.Instr.Kind() {
 	case isa.Load:
@@ -296,7 +297,9 @@ func (g *tags[T]) mov(x *executing) {
 	var whole [32][unitsMax]T
 	for i, s := range src {
 		if t := g.operand(x, s); t != nil {
-			each(x.Mask, func(lane int) { copy(whole[lane][i*width/len(src):(i+1)*width/len(src)], t[lane][:]) })
+			each(x.Mask, func(lane int) {
+				copy(whole[lane][i*width/len(src):(i+1)*width/len(src)], t[lane][:])
+			})
 		}
 	}
 	for i, d := range dst {
@@ -309,7 +312,8 @@ func (g *tags[T]) mov(x *executing) {
 	}
 }
 
-// rearrange follows integer instructions that move halves about: prmt and and with constants, shifts by 16, changes of width.
+// rearrange follows integer instructions that move halves about: prmt and and with constants, shifts by
+// 16, changes of width.
 func (g *tags[T]) rearrange(x *executing) bool {
 	in := x.Instr
 	if len(in.Args) < 2 || in.Args[0].Kind != ptx.OpReg {
@@ -335,7 +339,8 @@ func (g *tags[T]) rearrange(x *executing) bool {
 // unitMove says which unit of which operand a unit of the result is; operand 0: of none.
 type unitMove struct{ arg, unit int }
 
-// unitMoves says so for every unit of an integer instruction's result; ok is false where it does more than move them.
+// unitMoves says so for every unit of an integer instruction's result; ok is false where it does
+// more than move them.
 func unitMoves(in *ptx.Instr) (moves [unitsMax]unitMove, ok bool) {
 	units := min(max(in.Type().Bytes()/2, 1), unitsMax)
 	last := &in.Args[len(in.Args)-1]

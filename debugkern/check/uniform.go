@@ -30,7 +30,8 @@ func UniformityOf(fn *ptx.Func) *Uniformity {
 	g := cfg.New(fn)
 	n := len(fn.Regs)
 	u := &Uniformity{
-		graph: g, deciders: g.Deciders(), block: make([]isa.Variance, len(g.Succ)), reg: make([]isa.Variance, n), defs: make([]int, n), tid: make([]bool, n),
+		graph: g, deciders: g.Deciders(), block: make([]isa.Variance, len(g.Succ)),
+		reg: make([]isa.Variance, n), defs: make([]int, n), tid: make([]bool, n),
 	}
 	for _, in := range fn.Body {
 		for _, r := range in.Dests(nil) {

@@ -64,10 +64,11 @@ func (u *races) observe(e *target.Event) {
 	}
 }
 
-// harmless reports whether a pair changes nothing whatever its order: one store instruction writes one value to the cell in
-// several lanes or warps, or nothing can observe the order.
+// harmless reports whether a pair changes nothing whatever its order: one store instruction writes one value
+// to the cell in several lanes or warps, or nothing can observe the order.
 func (p *pair) harmless() bool {
-	return p.kind == pairRace && p.wrote && p.writes && (p.same && p.first == p.second || p.warp && p.space == target.SpaceShared && !p.observed)
+	return p.kind == pairRace && p.wrote && p.writes &&
+		(p.same && p.first == p.second || p.warp && p.space == target.SpaceShared && !p.observed)
 }
 
 // because says why pairs are harmless, for a message; "" where one of them is not.
@@ -85,7 +86,8 @@ func because(ps []*pair) string {
 	return "harmless: nothing reads the cell before it is written again behind a barrier, or before the block ends"
 }
 
-// onlyAlone takes back that races are harmless where another is not: what is stored, and what is read, then depends on an order.
+// onlyAlone takes back that races are harmless where another is not: what is stored, and what is read, then
+// depends on an order.
 func onlyAlone(fs []target.Finding) {
 	for i := range fs {
 		if fs[i].Severity == target.SeverityError {

@@ -17,9 +17,9 @@ import (
 	"tilescope/probes"
 )
 
-// valueLitmus is a kernel t(in, out) of testdata/value. Its comments say how it is launched and, on the line that is to be
-// blamed, what is to be found: "// want: KIND VARIABLE | part of the message | part of the consequence". A file without one
-// is to be silent.
+// valueLitmus is a kernel t(in, out) of testdata/value. Its comments say how it is launched and, on the line
+// that is to be blamed, what is to be found: "// want: KIND VARIABLE | part of the message | part of the
+// consequence". A file without one is to be silent.
 type valueLitmus struct {
 	set    check.Set
 	block  int
@@ -98,7 +98,10 @@ func parseValueLitmus(t *testing.T, text string) *valueLitmus {
 func parseShared(t *testing.T, s string) probes.SharedArray {
 	t.Helper()
 	f := strings.Fields(s)
-	a := probes.SharedArray{Name: f[0], DType: map[string]probes.DType{"f16": probes.F16, "f32": probes.F32, "u8": probes.U8}[f[1]]}
+	a := probes.SharedArray{
+		Name: f[0], DType: map[string]probes.DType{"f16": probes.F16, "f32": probes.F32,
+			"u8": probes.U8}[f[1]],
+	}
 	a.Bytes = a.DType.Size()
 	for _, d := range strings.Split(f[2], "x") {
 		n, err := strconv.Atoi(d)
@@ -121,15 +124,21 @@ func (k *valueLitmus) launch(c *check.Checker) *target.Launch {
 		in = make([]byte, 4*k.block*k.grid)
 	}
 	buffer := func(name string, init []byte, n int) target.Arg {
-		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.F32, Dims: []int{n}, Bytes: 4 * n, Init: init, Output: init == nil}}
+		return target.Arg{
+			Name: name, Buffer: &target.Buffer{
+				DType: probes.F32, Dims: []int{n}, Bytes: 4 * n, Init: init, Output: init == nil,
+			},
+		}
 	}
 	return &target.Launch{
-		Grid: probes.Dim3{k.grid, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Shared: k.shared, Budget: 100_000, Observe: c.Observer, Discard: c.Discard,
+		Grid: probes.Dim3{k.grid, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Shared: k.shared, Budget: 100_000,
+		Observe: c.Observer, Discard: c.Discard,
 		Args: []target.Arg{buffer("in", in, len(in)/4), buffer("out", nil, k.out)},
 	}
 }
 
-// TestValueLitmus runs every kernel of testdata/value under its checkers and holds findings to the lines that want them.
+// TestValueLitmus runs every kernel of testdata/value under its checkers and holds findings to the
+// lines that want them.
 func TestValueLitmus(t *testing.T) {
 	for _, file := range kernelFiles(t, "testdata/value/*.ptx") {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".ptx"), func(t *testing.T) {
@@ -169,12 +178,14 @@ func (k *valueLitmus) compare(t *testing.T, got []target.Finding) {
 			return w.line == f.Source.Line && w.kind == string(f.Kind) && w.variable == f.Variable
 		})
 		if i < 0 {
-			t.Errorf("line %d: not expected: %s %s: %s; %s", f.Source.Line, f.Kind, f.Variable, f.Message, f.Consequence)
+			t.Errorf("line %d: not expected: %s %s: %s; %s", f.Source.Line, f.Kind, f.Variable, f.Message,
+				f.Consequence)
 			continue
 		}
 		w := k.want[i]
 		if !strings.Contains(f.Message, w.message) || !strings.Contains(f.Consequence, w.consequence) {
-			t.Errorf("line %d: %q; %q does not say %q and %q", w.line, f.Message, f.Consequence, w.message, w.consequence)
+			t.Errorf("line %d: %q; %q does not say %q and %q", w.line, f.Message, f.Consequence, w.message,
+				w.consequence)
 		}
 		k.want = slices.Delete(slices.Clone(k.want), i, i+1)
 	}
@@ -183,8 +194,8 @@ func (k *valueLitmus) compare(t *testing.T, got []target.Finding) {
 	}
 }
 
-// TestPrecisionLitmus: "// loss: CAUSE BITS OUT" marks the line that loses at least so many bits, and spoils at least so many
-// of the output. In a file without one nothing that reaches the output is lost.
+// TestPrecisionLitmus: "// loss: CAUSE BITS OUT" marks the line that loses at least so many bits, and spoils
+// at least so many of the output. In a file without one nothing that reaches the output is lost.
 func TestPrecisionLitmus(t *testing.T) {
 	for _, file := range kernelFiles(t, "testdata/value/precision_*.ptx") {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".ptx"), func(t *testing.T) {
@@ -202,7 +213,8 @@ func TestPrecisionLitmus(t *testing.T) {
 				t.Fatal("no loss")
 			}
 			got, want := losses[0], k.losses[0] // the worst
-			if got.Source.Line != want.line || got.Cause != want.cause || got.Bits < want.bits || got.Out < want.out || got.Variable != "out" {
+			if got.Source.Line != want.line || got.Cause != want.cause || got.Bits < want.bits ||
+				got.Out < want.out || got.Variable != "out" {
 				t.Errorf("%+v at %v, want %+v", got, got.Source, want)
 			}
 		})

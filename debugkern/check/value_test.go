@@ -48,23 +48,31 @@ func ofKind(r *debugkern.Run, k target.Kind) []report.Finding {
 	return out
 }
 
-// TestOverlapOfTable: the decode table shares bytes with sS. The table is named, what was written over it, and both lines.
+// TestOverlapOfTable: the decode table shares bytes with sS. The table is named, what was written over
+// it, and both lines.
 func TestOverlapOfTable(t *testing.T) {
-	r := watched(t, debugkern.Request{Target: "kvlut", Faults: []string{"kv-lut-overlap"}}, debugkern.Trial{Check: check.Overlap})
+	r := watched(t, debugkern.Request{Target: "kvlut", Faults: []string{"kv-lut-overlap"}}, debugkern.Trial{
+		Check: check.Overlap,
+	})
 	fs := ofKind(r, target.Overlap)
 	if len(fs) != 1 {
 		t.Fatalf("%d findings of overlap: %+v", len(fs), fs)
 	}
 	f := fs[0]
-	if f.Variable != "kv_lut" || f.Neighbour != "sS" || f.Severity != "error" || f.KVTile != 1 || f.Other == nil ||
-		!strings.HasSuffix(f.Source.File, "simulated_fp8.cuh") || !strings.HasSuffix(f.Other.File, "sdpa_fp8_stage_c_wmma.cu") {
+	if f.Variable != "kv_lut" || f.Neighbour != "sS" || f.Severity != "error" || f.KVTile != 1 ||
+		f.Other == nil ||
+		!strings.HasSuffix(f.Source.File, "simulated_fp8.cuh") ||
+		!strings.HasSuffix(f.Other.File, "sdpa_fp8_stage_c_wmma.cu") {
 		t.Errorf("%+v, read at %+v, overwritten at %+v", f, f.Source, f.Other)
 	}
 }
 
 // TestSilence: nothing is wrong with the values and the memory of a clean kernel, under any gate.
 func TestSilence(t *testing.T) {
-	targets := []string{"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut", "flashcore_vec", "flashcore_fused_wmma"}
+	targets := []string{
+		"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut",
+		"flashcore_vec", "flashcore_fused_wmma",
+	}
 	gates := []probes.Gate{probes.GateNone, "qk", "softmax", "pv"}
 	shapes := []string{"partial49"}
 	if os.Getenv("TILESCOPE_LONG") != "" {
@@ -77,7 +85,9 @@ func TestSilence(t *testing.T) {
 	for _, target := range targets {
 		for _, gate := range gates {
 			for _, shape := range shapes {
-				run, err := s.Run(context.Background(), debugkern.Request{Target: target, Shape: shape, Gate: gate, Backend: "emu"}, nil)
+				run, err := s.Run(context.Background(), debugkern.Request{
+					Target: target, Shape: shape, Gate: gate, Backend: "emu",
+				}, nil)
 				if err != nil {
 					t.Fatal(target, gate, shape, err)
 				}
@@ -98,14 +108,17 @@ func TestSilence(t *testing.T) {
 // TestOriginOfNaN: the line that makes the NaN, in the first kv tile, with operands, and what became of it.
 func TestOriginOfNaN(t *testing.T) {
 	for _, blocks := range [][]probes.Dim3{nil, {{2, 1, 0}}} {
-		r := watched(t, debugkern.Request{Target: "stage2", Faults: []string{"nan-first-tile"}}, debugkern.Trial{Check: check.Origins, Blocks: blocks})
+		r := watched(t, debugkern.Request{Target: "stage2", Faults: []string{"nan-first-tile"}},
+			debugkern.Trial{Check: check.Origins, Blocks: blocks})
 		fs := ofKind(r, target.NaNOrigin)
 		if len(fs) != 1 {
 			t.Fatalf("%d origins: %+v", len(fs), fs)
 		}
 		f := fs[0]
-		if f.Severity != "error" || f.KVTile != 0 || f.Source.Function != "(anonymous namespace)::exp_below" || f.Other == nil ||
-			!strings.Contains(f.Message, "-inf - -inf") || f.Variable != "sP" || len(f.Warps) != 1 || f.Warps[0] != 0 || f.Index[0] != 0 {
+		if f.Severity != "error" || f.KVTile != 0 ||
+			f.Source.Function != "(anonymous namespace)::exp_below" || f.Other == nil ||
+			!strings.Contains(f.Message, "-inf - -inf") || f.Variable != "sP" || len(f.Warps) != 1 ||
+			f.Warps[0] != 0 || f.Index[0] != 0 {
 			t.Errorf("%+v at %+v, called at %+v", f, f.Source, f.Other)
 		}
 		for _, hop := range []string{"ex2.approx", "sP[0][*]", "wmma.mma", "U_smem[0][*]", "→ O["} {
@@ -116,10 +129,13 @@ func TestOriginOfNaN(t *testing.T) {
 	}
 }
 
-// TestPrecisionOfScores: kept in half, scores cost the output more bits than kept in float, and nothing else costs it many.
+// TestPrecisionOfScores: kept in half, scores cost the output more bits than kept in float, and nothing
+// else costs it many.
 func TestPrecisionOfScores(t *testing.T) {
 	worst := func(target string) float64 {
-		r := watched(t, debugkern.Request{Target: target}, debugkern.Trial{Check: check.Precision, Blocks: []probes.Dim3{{1, 1, 0}}})
+		r := watched(t, debugkern.Request{Target: target}, debugkern.Trial{
+			Check: check.Precision, Blocks: []probes.Dim3{{1, 1, 0}},
+		})
 		ls := r.Losses()
 		if len(ls) == 0 || len(r.Report.Findings) > 0 {
 			t.Fatalf("%s: %d losses, findings %+v", target, len(ls), r.Report.Findings)
@@ -158,7 +174,8 @@ func TestFindingsRepeat(t *testing.T) {
 	}
 }
 
-// TestEveryInstruction runs the emulator's own kernels, which have all the instructions that it models, under every checker.
+// TestEveryInstruction runs the emulator's own kernels, which have all the instructions that it models,
+// under every checker.
 func TestEveryInstruction(t *testing.T) {
 	files := kernelFiles(t, "../emu/testdata/kernels/*.ptx")
 	if len(files) < 10 {
@@ -171,7 +188,8 @@ func TestEveryInstruction(t *testing.T) {
 			t.Fatal(file, err)
 		}
 		run := func(o func(probes.Dim3) target.Observer) (*target.Result, error) {
-			l := (&valueLitmus{block: 32, grid: 1, out: 1024, in: make([]byte, 4096)}).launch(check.New(check.Options{}))
+			l := (&valueLitmus{block: 32, grid: 1, out: 1024, in: make([]byte, 4096)}).launch(
+				check.New(check.Options{}))
 			l.Observe = o
 			return k.Launch(context.Background(), l)
 		}

@@ -1,8 +1,8 @@
-// Package checked launches kernels under checkers: it reserves the memory that the checkers take, attaches them, and makes one
-// list of findings of theirs and the backend's.
+// Package checked launches kernels under checkers: it reserves the memory that the checkers take, attaches
+// them, and makes one list of findings of theirs and the backend's.
 //
-// The one idea: one cause is one finding. What a race leads to (a read of bytes that nobody has written yet, a NaN, a deadlock)
-// is reported as its consequence, whoever found it.
+// The one idea: one cause is one finding. What a race leads to (a read of bytes that nobody has written yet,
+// a NaN, a deadlock) is reported as its consequence, whoever found it.
 //
 // It must not know manifests, references or verdicts: it takes a kernel, a launch and a set of checkers.
 package checked
@@ -17,10 +17,10 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Launch launches with the checkers of a set attached. The result's findings are the backend's and the checkers', merged, with
-// proven reads of padding as advice. The checker is returned for what it gives besides findings; of an empty set it has
-// nothing. A backend that cannot be observed takes the empty set. Errors are those of target.Kernel.Launch, or a
-// *budget.Exhausted where the checkers' memory is not there.
+// Launch launches with the checkers of a set attached. The result's findings are the backend's and the
+// checkers', merged, with proven reads of padding as advice. The checker is returned for what it gives
+// besides findings; of an empty set it has nothing. A backend that cannot be observed takes the empty set.
+// Errors are those of target.Kernel.Launch, or a *budget.Exhausted where the checkers' memory is not there.
 func Launch(
 	ctx context.Context, k target.Kernel, l *target.Launch, o check.Options,
 ) (*target.Result, *check.Checker, error) {

@@ -18,7 +18,8 @@ func Merge(own, checked []target.Finding, grid probes.Dim3) []target.Finding {
 		if f.Severity == "" {
 			f.Severity = f.Kind.Severity()
 		}
-		i := slices.IndexFunc(own, func(g target.Finding) bool { return SameCause(&f, &g) }) // checkers separate causes themselves
+		// checkers separate causes themselves
+		i := slices.IndexFunc(own, func(g target.Finding) bool { return SameCause(&f, &g) })
 		switch {
 		case i < 0:
 			out = append(out, f)
@@ -28,7 +29,8 @@ func Merge(own, checked []target.Finding, grid probes.Dim3) []target.Finding {
 	}
 	out = foldDeadlocks(foldShuffled(foldUnwritten(out)))
 	slices.SortStableFunc(out, func(a, b target.Finding) int {
-		if a.Severity != b.Severity && (a.Severity == target.SeverityAdvice || b.Severity == target.SeverityAdvice) {
+		if a.Severity != b.Severity &&
+			(a.Severity == target.SeverityAdvice || b.Severity == target.SeverityAdvice) {
 			if a.Severity == target.SeverityAdvice {
 				return 1
 			}
@@ -53,7 +55,9 @@ func foldUnwritten(fs []target.Finding) []target.Finding {
 	for i := range kept {
 		for _, f := range fs {
 			if g := &kept[i]; unwrittenBy(&f, g) {
-				follows(g, fmt.Sprintf("as executed here, the read comes first and finds bytes that nobody has written (%d times)", f.Count))
+				follows(g, fmt.Sprintf(
+					"as executed here, the read comes first and finds bytes that nobody has written (%d times)",
+					f.Count))
 			}
 		}
 	}
@@ -74,7 +78,8 @@ func foldShuffled(fs []target.Finding) []target.Finding {
 	}
 	for i := range kept {
 		for j := range fs {
-			if g := &kept[i]; g.Kind == target.Shuffle && fs[j].Kind == target.NaNOrigin && fs[j].Source.SamePlace(g.Source) {
+			if g := &kept[i]; g.Kind == target.Shuffle && fs[j].Kind == target.NaNOrigin &&
+				fs[j].Source.SamePlace(g.Source) {
 				follows(g, "the undefined value comes to "+strings.TrimPrefix(fs[j].Consequence, "→ "))
 			}
 		}
@@ -82,14 +87,17 @@ func foldShuffled(fs []target.Finding) []target.Finding {
 	return kept
 }
 
-// Symptom reports whether f is what another finding, g, leads to: a deadlock at a barrier that g finds fault with, or a read
-// before any write that g, a race or a cp.async not waited for, lets happen. Merge reports the two as one.
+// Symptom reports whether f is what another finding, g, leads to: a deadlock at a barrier that g finds
+// fault with, or a read before any write that g, a race or a cp.async not waited for, lets happen. Merge
+// reports the two as one.
 func Symptom(f, g *target.Finding) bool { return stuckAt(f, g) || unwrittenBy(f, g) }
 
 // unwrittenBy reports whether f, a read before any write, is what g, a finding of order, lets happen.
 func unwrittenBy(f, g *target.Finding) bool {
-	return f.Kind == target.Uninitialised && f.Space == target.SpaceShared.String() && f.Source != nil && f.Variable == g.Variable &&
-		(g.Kind == target.Race || g.Kind == target.CpAsync) && (g.Source.SamePlace(f.Source) || g.Other.SamePlace(f.Source))
+	return f.Kind == target.Uninitialised && f.Space == target.SpaceShared.String() && f.Source != nil &&
+		f.Variable == g.Variable &&
+		(g.Kind == target.Race || g.Kind == target.CpAsync) &&
+		(g.Source.SamePlace(f.Source) || g.Other.SamePlace(f.Source))
 }
 
 // foldDeadlocks reports a deadlock, and what the checkers found at the barriers that its threads wait at,
@@ -132,7 +140,9 @@ func foldDeadlocks(fs []target.Finding) []target.Finding {
 
 // stuckAt reports whether f is a deadlock of threads that wait at a barrier which g finds fault with.
 func stuckAt(f, g *target.Finding) bool {
-	waits := func(at *target.Source) bool { return at != nil && (f.Source.SamePlace(at) || f.Other.SamePlace(at)) }
+	waits := func(at *target.Source) bool {
+		return at != nil && (f.Source.SamePlace(at) || f.Other.SamePlace(at))
+	}
 	return f.Kind == target.Deadlock && g.Kind == target.Barrier && (waits(g.Source) || waits(g.Other))
 }
 
@@ -141,7 +151,8 @@ func follows(f *target.Finding, says string) {
 	f.Consequence = strings.TrimPrefix(f.Consequence+"; "+says, "; ")
 }
 
-// SameCause reports whether two findings are of one kind, about one variable at one place, however they are worded.
+// SameCause reports whether two findings are of one kind, about one variable at one place,
+// however they are worded.
 func SameCause(f, g *target.Finding) bool {
 	if f.Kind != g.Kind || f.Variable != g.Variable || f.Source == nil || g.Source == nil {
 		return f.Kind == g.Kind && f.Variable == g.Variable && f.Source == g.Source

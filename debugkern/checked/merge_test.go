@@ -13,8 +13,10 @@ import (
 func TestMergedFindings(t *testing.T) {
 	at := func(line int) *target.Source { return &target.Source{File: "k.cu", Line: line} }
 	own := []target.Finding{
-		{Kind: target.Uninitialised, Severity: target.SeverityError, Variable: "sS", Space: "shared", Source: at(20), Count: 7},
-		{Kind: target.Uninitialised, Severity: target.SeverityError, Variable: "x", Space: "local", Source: at(20)},
+		{Kind: target.Uninitialised, Severity: target.SeverityError, Variable: "sS", Space: "shared",
+			Source: at(20), Count: 7},
+		{Kind: target.Uninitialised, Severity: target.SeverityError, Variable: "x", Space: "local",
+			Source: at(20)},
 		{Kind: target.Barrier, Severity: target.SeverityError, Source: at(30), Message: "backend's"},
 	}
 	checked := []target.Finding{
@@ -30,13 +32,14 @@ func TestMergedFindings(t *testing.T) {
 	if s := strings.Join(kinds, ", "); s != "uninitialised x, barrier , race sS, bank-conflict " {
 		t.Errorf("merged to %s", s)
 	}
-	if got[1].Message != "backend's" || !strings.Contains(got[2].Consequence, "7 times") || got[3].Severity != target.SeverityAdvice {
+	if got[1].Message != "backend's" || !strings.Contains(got[2].Consequence, "7 times") ||
+		got[3].Severity != target.SeverityAdvice {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestMergedShuffle: a NaN that a shuffle takes from a lane that does not take part is a consequence of the shuffle; one made
-// elsewhere is not.
+// TestMergedShuffle: a NaN that a shuffle takes from a lane that does not take part is a consequence of the
+// shuffle; one made elsewhere is not.
 func TestMergedShuffle(t *testing.T) {
 	at := func(line int) *target.Source { return &target.Source{File: "k.cu", Line: line} }
 	own := []target.Finding{{Kind: target.Shuffle, Severity: target.SeverityError, Source: at(20)}}
@@ -45,16 +48,21 @@ func TestMergedShuffle(t *testing.T) {
 		{Kind: target.NaNOrigin, Variable: "out", Source: at(21), Consequence: "→ out[1]"},
 	}
 	got := Merge(own, checked, probes.Dim3{1, 1, 1})
-	if len(got) != 2 || got[0].Kind != target.Shuffle || !strings.HasSuffix(got[0].Consequence, "comes to out[0]") || got[1].Source.Line != 21 {
+	if len(got) != 2 || got[0].Kind != target.Shuffle ||
+		!strings.HasSuffix(got[0].Consequence, "comes to out[0]") || got[1].Source.Line != 21 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestOneCauseOneFinding: what the emulator and the checkers each report of one thing is one finding, the other its consequence.
+// TestOneCauseOneFinding: what the emulator and the checkers each report of one thing is one finding, the
+// other its consequence.
 func TestOneCauseOneFinding(t *testing.T) {
 	at := func(line int) *target.Source { return &target.Source{File: "k.cu", Line: line} }
 	stuck := func(lines ...int) target.Finding {
-		f := target.Finding{Kind: target.Deadlock, Severity: target.SeverityError, Message: "no thread can go on", Source: at(lines[0]), Count: 1}
+		f := target.Finding{
+			Kind: target.Deadlock, Severity: target.SeverityError, Message: "no thread can go on",
+			Source: at(lines[0]), Count: 1,
+		}
 		if len(lines) > 1 {
 			f.Other = at(lines[1])
 		}
@@ -63,20 +71,33 @@ func TestOneCauseOneFinding(t *testing.T) {
 	few := func(line int) target.Finding {
 		return target.Finding{Kind: target.Barrier, Message: "only 32 come", Source: at(line), Count: 1}
 	}
-	unwritten := target.Finding{Kind: target.Uninitialised, Severity: target.SeverityError, Message: "sP is read", Variable: "sP", Space: "shared", Source: at(9), Count: 3}
-	race := target.Finding{Kind: target.Race, Message: "sP races", Variable: "sP", Source: at(4), Other: at(9), Missing: "__syncthreads()", Count: 1}
+	unwritten := target.Finding{
+		Kind: target.Uninitialised, Severity: target.SeverityError, Message: "sP is read", Variable: "sP",
+		Space: "shared", Source: at(9), Count: 3,
+	}
+	race := target.Finding{
+		Kind: target.Race, Message: "sP races", Variable: "sP", Source: at(4), Other: at(9),
+		Missing: "__syncthreads()", Count: 1,
+	}
 	type reported struct{ kind, consequence string }
 	for _, c := range []struct {
 		name         string
 		own, checked []target.Finding
 		want         []reported
 	}{
-		{"a barrier that too few come to", []target.Finding{stuck(7)}, []target.Finding{few(7)}, []reported{{"barrier", "deadlock: no thread can go on"}}},
-		{"two barriers crossed", []target.Finding{stuck(7, 11)}, []target.Finding{few(7), few(11)}, []reported{{"deadlock", "only 32 come; only 32 come"}}},
-		{"a barrier elsewhere", []target.Finding{stuck(7)}, []target.Finding{few(20)}, []reported{{"deadlock", ""}, {"barrier", ""}}},
+		{"a barrier that too few come to", []target.Finding{stuck(7)}, []target.Finding{few(7)},
+			[]reported{{"barrier", "deadlock: no thread can go on"}}},
+		{"two barriers crossed", []target.Finding{stuck(7, 11)}, []target.Finding{few(7), few(11)},
+			[]reported{{"deadlock", "only 32 come; only 32 come"}}},
+		{"a barrier elsewhere", []target.Finding{stuck(7)}, []target.Finding{few(20)},
+			[]reported{{"deadlock", ""}, {"barrier", ""}}},
 		{"nobody watched", []target.Finding{stuck(7)}, nil, []reported{{"deadlock", ""}}},
 		{"a write that comes late", []target.Finding{unwritten}, []target.Finding{race},
-			[]reported{{"race", "as executed here, the read comes first and finds bytes that nobody has written (3 times)"}}},
+			[]reported{
+				{
+					"race", "as executed here, the read comes first and finds bytes that nobody has written (3 times)",
+				},
+			}},
 	} {
 		var got []reported
 		for _, f := range Merge(c.own, c.checked, probes.Dim3{1, 1, 1}) {

@@ -12,11 +12,11 @@ import (
 // provable are the kinds of findings that are advice where what they read is followed and comes to nothing.
 var provable = []target.Kind{target.Uninitialised, target.Shuffle}
 
-// lowerPadding makes reads of undefined values advice if they are proven harmless, as those of the padding rows of a partial
-// tile. It executes the launch again and follows every undefined value (check.Reach). Nothing is proven where
-// the launch has another error or a race: what is read, and what becomes of it, may then differ in another
-// order. The second execution is made only for a result with such findings, and ends as soon as each of them
-// has done harm.
+// lowerPadding makes reads of undefined values advice if they are proven harmless, as those of the padding
+// rows of a partial tile. It executes the launch again and follows every undefined value (check.Reach).
+// Nothing is proven where the launch has another error or a race: what is read, and what becomes of it, may
+// then differ in another order. The second execution is made only for a result with such findings, and ends
+// as soon as each of them has done harm.
 func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *target.Result) error {
 	suspects := &suspects{left: map[suspect]bool{}}
 	for _, f := range res.Findings {
@@ -50,7 +50,9 @@ func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *t
 		}
 		return err
 	}
-	if slices.ContainsFunc(c.Findings(), func(f target.Finding) bool { return f.Severity == target.SeverityError }) {
+	if slices.ContainsFunc(c.Findings(), func(f target.Finding) bool {
+		return f.Severity == target.SeverityError
+	}) {
 		return nil
 	}
 	reached := c.Reached()

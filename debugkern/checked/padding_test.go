@@ -21,8 +21,10 @@ func TestPadding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	racing := strings.Replace(string(text), "ldmatrix.sync", "st.shared.u32 [%s+1024], %t;\n\tldmatrix.sync", 1)
-	racing = strings.Replace(racing, "st.global.f32 [%rd4], %f6;", "ld.shared.u32 %r2, [%s+1024];\n\tst.global.f32 [%rd4], %f6;", 1)
+	racing := strings.Replace(string(text), "ldmatrix.sync",
+		"st.shared.u32 [%s+1024], %t;\n\tldmatrix.sync", 1)
+	racing = strings.Replace(racing, "st.global.f32 [%rd4], %f6;",
+		"ld.shared.u32 %r2, [%s+1024];\n\tst.global.f32 [%rd4], %f6;", 1)
 	for _, c := range []struct {
 		text, entry string
 		kind        target.Kind
@@ -45,9 +47,16 @@ func TestPadding(t *testing.T) {
 			t.Fatal(err)
 		}
 		buffer := func(name string, init []byte) target.Arg {
-			return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.F32, Dims: []int{512}, Bytes: 2048, Init: init, Output: init == nil}}
+			return target.Arg{
+				Name: name, Buffer: &target.Buffer{
+					DType: probes.F32, Dims: []int{512}, Bytes: 2048, Init: init, Output: init == nil,
+				},
+			}
 		}
-		l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: []target.Arg{buffer("in", make([]byte, 2048)), buffer("out", nil)}}
+		l := &target.Launch{
+			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1},
+			Args: []target.Arg{buffer("in", make([]byte, 2048)), buffer("out", nil)},
+		}
 		for _, set := range []check.Set{0, check.Registers | check.Overlap, check.All} {
 			r, _, err := Launch(context.Background(), k, l, check.Options{Set: set})
 			if err != nil {
@@ -59,8 +68,10 @@ func TestPadding(t *testing.T) {
 					continue
 				}
 				found = true
-				if advised := strings.Contains(f.Consequence, "reads padding"); f.Severity != c.severity || advised != (c.severity == target.SeverityAdvice) {
-					t.Errorf("%s with checkers %b: %s: %s; %s", c.entry, set, f.Severity, f.Message, f.Consequence)
+				if advised := strings.Contains(f.Consequence, "reads padding"); f.Severity != c.severity ||
+					advised != (c.severity == target.SeverityAdvice) {
+					t.Errorf("%s with checkers %b: %s: %s; %s", c.entry, set, f.Severity, f.Message,
+						f.Consequence)
 				}
 			}
 			if !found {

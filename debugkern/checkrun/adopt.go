@@ -10,9 +10,9 @@ import (
 	"tilescope/probes"
 )
 
-// Adopt makes a launch of a kernel that has no manifest a target of the session, under the name of its file, and returns the
-// request that runs it under every checker. It compiles the kernel, whose parameters the arguments are for. Errors are those of
-// Kernel that it returns before anything is executed.
+// Adopt makes a launch of a kernel that has no manifest a target of the session, under the name of its file,
+// and returns the request that runs it under every checker. It compiles the kernel, whose parameters the
+// arguments are for. Errors are those of Kernel that it returns before anything is executed.
 func Adopt(ctx context.Context, s *debugkern.Session, req Request) (debugkern.Request, error) {
 	l := begin(ctx, s, req, nil)
 	for _, step := range []func() error{l.open, l.geometry, l.build, l.arguments, l.limits} {

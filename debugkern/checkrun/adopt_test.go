@@ -34,8 +34,9 @@ func floatAt(v *debugkern.TileView, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(v.Got.Data[4*i:]))
 }
 
-// TestAdopted: a file with the options of check runs as a target: its digests are check's, its verdict is by findings, its arguments are
-// tiles before and after the launch, and who wrote an element is found in whichever block did.
+// TestAdopted: a file with the options of check runs as a target: its digests are check's, its verdict is by
+// findings, its arguments are tiles before and after the launch, and who wrote an element is found in
+// whichever block did.
 func TestAdopted(t *testing.T) {
 	s := debugtest.Open(t)
 	req := request("reduce.ptx", 4, 256, "0=randn:f32[1000]", "1=unwritten:f32[5]", "2=1000")
@@ -46,10 +47,13 @@ func TestAdopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run.Report
-	if r.Digest != c.Doc.Digest || len(r.Outputs) != 2 || r.Outputs[1].Digest != c.Doc.Outputs[1].Digest || *r.Outputs[1].Written != 4 || *r.Outputs[0].Written != 0 {
-		t.Errorf("digest %s, outputs %+v; check has %s, %+v", r.Digest, r.Outputs, c.Doc.Digest, c.Doc.Outputs)
+	if r.Digest != c.Doc.Digest || len(r.Outputs) != 2 || r.Outputs[1].Digest != c.Doc.Outputs[1].Digest ||
+		*r.Outputs[1].Written != 4 || *r.Outputs[0].Written != 0 {
+		t.Errorf("digest %s, outputs %+v; check has %s, %+v", r.Digest, r.Outputs, c.Doc.Digest,
+			c.Doc.Outputs)
 	}
-	if r.Verdict != report.Agree || r.ExitCode() != 0 || r.Referenced() || r.Outcome() != "no error" || len(r.Guilty) > 0 || r.Output != nil {
+	if r.Verdict != report.Agree || r.ExitCode() != 0 || r.Referenced() || r.Outcome() != "no error" ||
+		len(r.Guilty) > 0 || r.Output != nil {
 		t.Errorf("%s, exit %d, %q", r.Verdict, r.ExitCode(), r.Outcome())
 	}
 	var names []string
@@ -62,7 +66,8 @@ func TestAdopted(t *testing.T) {
 		t.Errorf("stages %v", names)
 	}
 	before, after, out := view(t, run, "in_arg0"), view(t, run, "arg0"), view(t, run, "arg1")
-	if after.Referenced() || !after.Previous.Same(after.Got, 0, 7) || floatAt(before, 7) != floatAt(after, 7) || after.Valid(0, 0) != true {
+	if after.Referenced() || !after.Previous.Same(after.Got, 0, 7) ||
+		floatAt(before, 7) != floatAt(after, 7) || after.Valid(0, 0) != true {
 		t.Error("what was only read is not as before")
 	}
 	want := float32(0)
@@ -72,7 +77,8 @@ func TestAdopted(t *testing.T) {
 	if got := floatAt(out, 2); math.Abs(float64(got-want)) > 1e-3 {
 		t.Errorf("sum 2 is %g, want %g", got, want)
 	}
-	if out.Previous.Rows != 0 || out.Got.Captured(0, 4) || !out.Got.Captured(0, 3) || out.Valid(0, 4) != true {
+	if out.Previous.Rows != 0 || out.Got.Captured(0, 4) || !out.Got.Captured(0, 3) ||
+		out.Valid(0, 4) != true {
 		t.Error("what was not written counts as captured")
 	}
 	for col, block := range map[int]int{0: 0, 2: 2, 3: 3} {
@@ -82,7 +88,8 @@ func TestAdopted(t *testing.T) {
 		}
 	}
 	for _, c := range []debugkern.Cell{
-		{Place: debugkern.Place{Stage: "arg1"}, Col: 4}, {Place: debugkern.Place{Stage: "arg0"}}, {Place: debugkern.Place{Stage: "in_arg0"}},
+		{Place: debugkern.Place{Stage: "arg1"}, Col: 4}, {Place: debugkern.Place{Stage: "arg0"}},
+		{Place: debugkern.Place{Stage: "in_arg0"}},
 	} {
 		if w, err := run.Writer(t.Context(), c); w != nil || err != nil {
 			t.Errorf("%+v: %+v, %v", c, w, err)
@@ -93,7 +100,8 @@ func TestAdopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := arrays(t, b.Bytes())
-	if len(raw) != 3 || !bytes.Equal(raw["arg1"], out.Got.Data) || !bytes.Equal(raw["in_arg0"], before.Got.Data[:4000]) {
+	if len(raw) != 3 || !bytes.Equal(raw["arg1"], out.Got.Data) ||
+		!bytes.Equal(raw["in_arg0"], before.Got.Data[:4000]) {
 		t.Errorf("%d arrays in the dump", len(raw))
 	}
 	if len(run.Plan.Shared) == 0 || run.Plan.Shared[0].Bytes != 1024 {
@@ -113,14 +121,16 @@ func view(t *testing.T, run *debugkern.Run, name probes.Stage) *debugkern.TileVi
 	return v
 }
 
-// TestAdoptedDefects: a finding of severity error makes the verdict, at the line; what check refuses is refused with its code.
+// TestAdoptedDefects: a finding of severity error makes the verdict, at the line; what check refuses is
+// refused with its code.
 func TestAdoptedDefects(t *testing.T) {
 	s := debugtest.Open(t)
 	run := adopted(t, s, request("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"))
 	r := run.Report
-	if r.Verdict != report.Diverge || r.ExitCode() != 1 || r.Errors() == 0 || !slices.ContainsFunc(r.Findings, func(f report.Finding) bool {
-		return f.Kind == string(target.Race) && f.Source.Line == 10
-	}) {
+	if r.Verdict != report.Diverge || r.ExitCode() != 1 || r.Errors() == 0 ||
+		!slices.ContainsFunc(r.Findings, func(f report.Finding) bool {
+			return f.Kind == string(target.Race) && f.Source.Line == 10
+		}) {
 		t.Errorf("%s: %+v", r.Verdict, r.Findings)
 	}
 	for _, f := range r.Findings {

@@ -54,10 +54,12 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*ar
 		g := &given[i]
 		a := findArg(args, g.Name)
 		if a == nil {
-			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled, parameterList(args))
+			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled,
+				parameterList(args))
 		}
 		if a.value != nil || a.buffer != nil {
-			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name, a.title(), a.text)
+			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name,
+				a.title(), a.text)
 		}
 		if a.buffer, a.text = g.buffer, g.Value; a.buffer != nil {
 			continue
@@ -74,7 +76,8 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*ar
 		}
 	}
 	if missing != nil {
-		return nil, report.Usagef("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled, parameterList(args))
+		return nil, report.Usagef("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled,
+			parameterList(args))
 	}
 	return args, nil
 }
@@ -119,7 +122,8 @@ func parameterList(args []*arg) string {
 // address reports whether the kernel reaches memory through the parameter.
 func (a *arg) address() bool { return a.inferred.Read || a.inferred.Written || a.param.Ptr }
 
-// settle checks a value against its parameter, and makes its bytes. What buffers take is reserved by the caller.
+// settle checks a value against its parameter, and makes its bytes. What buffers take is
+// reserved by the caller.
 func (a *arg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
 	v := a.value
 	fail := func(format string, args ...any) error {
@@ -142,10 +146,12 @@ func (a *arg) settle(ctx context.Context, memory *budget.Budget, seed uint64) er
 		return nil
 	case v.Number != nil:
 		if a.param.Size == 8 && a.address() && v.Number.DType == 0 {
-			return fail("the kernel uses this parameter as an address: give memory, such as zeros:f32[1024], or null")
+			return fail(
+				"the kernel uses this parameter as an address: give memory, such as zeros:f32[1024], or null")
 		}
 		if v.Number.DType == 0 && v.Number.Fraction() && a.param.Type.Integer() {
-			return fail("%s is not a whole number, and the kernel declares the parameter as %s", v.Number.Text, a.param.Type)
+			return fail("%s is not a whole number, and the kernel declares the parameter as %s",
+				v.Number.Text, a.param.Type)
 		}
 		var err error
 		if a.scalar, err = v.Number.Bytes(int(a.param.Size), a.param.Type.Float()); err != nil {
@@ -157,7 +163,8 @@ func (a *arg) settle(ctx context.Context, memory *budget.Budget, seed uint64) er
 		return nil
 	}
 	if a.param.Size != 8 {
-		return fail("memory is passed by its address of 8 bytes, and the parameter has %d: give a number", a.param.Size)
+		return fail("memory is passed by its address of 8 bytes, and the parameter has %d: give a number",
+			a.param.Size)
 	}
 	if v.File != nil {
 		return a.fromFile(ctx, memory)
@@ -190,7 +197,9 @@ func bufferBytes(v *argument.Value) int64 {
 }
 
 // structure makes the bytes of a struct passed by value, and the memory that its pointers lead to.
-func (a *arg) structure(ctx context.Context, memory *budget.Budget, seed uint64, fail func(string, ...any) error) error {
+func (a *arg) structure(
+	ctx context.Context, memory *budget.Budget, seed uint64, fail func(string, ...any) error,
+) error {
 	a.scalar = make([]byte, a.param.Size)
 	for _, f := range a.value.Fields {
 		n := f.Value.Number
@@ -208,7 +217,8 @@ func (a *arg) structure(ctx context.Context, memory *budget.Budget, seed uint64,
 			return fail("field at byte %d: %w", f.Offset, err)
 		}
 		if f.Offset+len(b) > len(a.scalar) {
-			return fail("field at byte %d: it ends at byte %d, and the parameter has %d bytes", f.Offset, f.Offset+len(b), len(a.scalar))
+			return fail("field at byte %d: it ends at byte %d, and the parameter has %d bytes", f.Offset,
+				f.Offset+len(b), len(a.scalar))
 		}
 		copy(a.scalar[f.Offset:], b)
 	}
@@ -217,17 +227,23 @@ func (a *arg) structure(ctx context.Context, memory *budget.Budget, seed uint64,
 }
 
 // pointer makes the memory that a pointer within a struct leads to.
-func (a *arg) pointer(ctx context.Context, memory *budget.Budget, seed uint64, f argument.Field, fail func(string, ...any) error) error {
+func (a *arg) pointer(
+	ctx context.Context, memory *budget.Budget, seed uint64, f argument.Field,
+	fail func(string, ...any) error,
+) error {
 	switch {
 	case f.Value.Fields != nil:
-		return fail("field at byte %d: a struct within a struct: give its fields at their own offsets", f.Offset)
+		return fail("field at byte %d: a struct within a struct: give its fields at their own offsets",
+			f.Offset)
 	case f.Offset+8 > len(a.scalar):
-		return fail("field at byte %d: a pointer ends at byte %d, and the parameter has %d bytes", f.Offset, f.Offset+8, len(a.scalar))
+		return fail("field at byte %d: a pointer ends at byte %d, and the parameter has %d bytes", f.Offset,
+			f.Offset+8, len(a.scalar))
 	case f.Value.Null:
 		return nil
 	}
 	p := &arg{
-		param: &ptx.Var{Size: 8}, index: a.index, name: fmt.Sprintf("%s+%d", a.name, f.Offset), text: f.Value.Text, value: f.Value,
+		param: &ptx.Var{Size: 8}, index: a.index, name: fmt.Sprintf("%s+%d", a.name, f.Offset),
+		text: f.Value.Text, value: f.Value,
 		into: []target.Place{{Arg: a.index, Offset: f.Offset}},
 	}
 	a.fields = append(a.fields, p)
@@ -263,7 +279,8 @@ func (a *arg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	a.dtype, a.dims, a.init = input.ElementType(array.DType), array.Shape, array.Data
 	if f.DType != 0 {
 		if f.DType.Size() != a.dtype.Size() {
-			return report.Usagef("%s: %s has elements of %d bytes, which cannot be read as %s", option, f.Path, a.dtype.Size(), f.DType)
+			return report.Usagef("%s: %s has elements of %d bytes, which cannot be read as %s", option,
+				f.Path, a.dtype.Size(), f.DType)
 		}
 		a.dtype = f.DType
 	}
@@ -282,7 +299,8 @@ func (a *arg) target() target.Arg {
 		return target.Arg{Name: a.name, Scalar: a.scalar}
 	}
 	return target.Arg{Name: a.name, Buffer: &target.Buffer{
-		DType: a.dtype, Dims: a.dims, Init: a.init, Written: a.written, Bytes: a.elems() * a.dtype.Size(), Output: true,
+		DType: a.dtype, Dims: a.dims, Init: a.init, Written: a.written, Bytes: a.elems() * a.dtype.Size(),
+		Output: true,
 	}, Into: a.into}
 }
 

@@ -12,7 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// open reads the description of a bundle, and takes entry and geometry from it. For another file it does nothing.
+// open reads the description of a bundle, and takes entry and geometry from it. For another
+// file it does nothing.
 func (l *launch) open() error {
 	if !build.Bundled(l.req.File) {
 		return nil
@@ -28,14 +29,17 @@ func (l *launch) open() error {
 	l.bundle = x
 	l.reserved = append(l.reserved, func() { x.Close() })
 	given := x.Launch
-	l.req.Entry, l.req.Grid, l.req.Block, l.req.Cluster, l.req.Shared = x.Entry, given.Grid, given.Block, given.Cluster, given.Shared
+	l.req.Entry, l.req.Grid, l.req.Block, l.req.Cluster, l.req.Shared = x.Entry, given.Grid, given.Block,
+		given.Cluster, given.Shared
 	l.req.Cooperative = given.Cooperative
-	l.doc.Launch = report.CheckLaunch{Grid: given.Grid, Block: given.Block, Cluster: given.Cluster, Shared: given.Shared}
+	l.doc.Launch = report.CheckLaunch{
+		Grid: given.Grid, Block: given.Block, Cluster: given.Cluster, Shared: given.Shared,
+	}
 	return nil
 }
 
-// bundled makes the arguments of a bundle: each parameter's bytes, and behind them its memory, with the places that get its address. What
-// they take is reserved first.
+// bundled makes the arguments of a bundle: each parameter's bytes, and behind them its memory, with the
+// places that get its address. What they take is reserved first.
 func (l *launch) bundled() error {
 	x := l.bundle
 	defer x.Close()
@@ -44,7 +48,8 @@ func (l *launch) bundled() error {
 	}
 	var sum budget.Sum
 	for i := range x.Memory {
-		sum.Add("memory "+x.Memory[i].Name, budget.Mul(5, x.Memory[i].Bytes()), "") // as recorded before and after, as the launch has it and leaves it
+		// as recorded before and after, as the launch has it and leaves it
+		sum.Add("memory "+x.Memory[i].Name, budget.Mul(5, x.Memory[i].Bytes()), "")
 	}
 	limit := l.s.Memory().Limit()
 	if limit == 0 {
@@ -60,9 +65,13 @@ func (l *launch) bundled() error {
 	for i := range x.Parameters {
 		p := &x.Parameters[i]
 		if n, want := len(p.Bytes()), l.entry.Params[i].Size; n != want {
-			return report.Usagef("%s: parameters[%d]: %s has %d bytes, and the kernel's parameter %d", x.Path, i, p.Name, n, want)
+			return report.Usagef("%s: parameters[%d]: %s has %d bytes, and the kernel's parameter %d", x.Path,
+				i, p.Name, n, want)
 		}
-		a := &arg{param: l.entry.Params[i], index: i, name: p.Name, scalar: slices.Clone(p.Bytes()), dtype: probes.U8, text: "bundle"}
+		a := &arg{
+			param: l.entry.Params[i], index: i, name: p.Name, scalar: slices.Clone(p.Bytes()),
+			dtype: probes.U8, text: "bundle",
+		}
 		if t, err := probes.ParseDType(p.Type); err == nil && t.Size() == len(a.scalar) {
 			a.dtype = t
 		}
@@ -87,7 +96,9 @@ func (l *launch) bundledMemory() ([]*arg, error) {
 	var out []*arg
 	for i := range x.Memory {
 		m := &x.Memory[i]
-		a := &arg{name: m.Name, index: i, dtype: m.ElementType(), dims: append([]int{}, m.Dims...), text: "bundle"}
+		a := &arg{
+			name: m.Name, index: i, dtype: m.ElementType(), dims: append([]int{}, m.Dims...), text: "bundle",
+		}
 		if err := l.reserve(a, budget.Mul(2, m.Bytes())); err != nil {
 			return nil, err
 		}
@@ -106,7 +117,8 @@ func (l *launch) bundledMemory() ([]*arg, error) {
 	return out, nil
 }
 
-// bundledDocument is a parameter as documents have it: where it is one address and nothing else, the memory that it leads to.
+// bundledDocument is a parameter as documents have it: where it is one address and nothing else, the
+// memory that it leads to.
 func bundledDocument(x *bundle.Bundle, p *bundle.Parameter, a *arg) report.CheckArg {
 	doc := report.CheckArg{Name: p.Name, DType: a.dtype.String(), Dims: []int{}, Source: "bundle"}
 	switch {
@@ -119,7 +131,8 @@ func bundledDocument(x *bundle.Bundle, p *bundle.Parameter, a *arg) report.Check
 	return doc
 }
 
-// recorded compares what the launch left with what was recorded of it. A difference is a finding, as one between the emulator and a GPU is.
+// recorded compares what the launch left with what was recorded of it. A difference is a finding, as one
+// between the emulator and a GPU is.
 func (l *launch) recorded() error {
 	var found []target.Finding
 	for i := range l.doc.Outputs {
@@ -128,7 +141,9 @@ func (l *launch) recorded() error {
 			if a.name != o.Name || a.after == nil || !a.isMemory() {
 				continue
 			}
-			then := debugkern.RecordedOutput{Name: a.name, DType: a.dtype, Dims: a.dims, Data: a.after.Data, Known: a.after.Known}
+			then := debugkern.RecordedOutput{
+				Name: a.name, DType: a.dtype, Dims: a.dims, Data: a.after.Data, Known: a.after.Known,
+			}
 			r, f := then.Compare(l.outputs[a.name])
 			if o.Recorded = r; f != nil {
 				found = append(found, *f)

@@ -30,8 +30,9 @@ type captures struct {
 	gaps   []gap
 }
 
-// uncaptured executes blocks of the launch (nil: all) with the captures that a manifest has, and lists the stages that lack values of some
-// iteration of some of these blocks, or of which threads disagree. Values are not judged: the kernel may be wrong.
+// uncaptured executes blocks of the launch (nil: all) with the captures that a manifest has, and lists the
+// stages that lack values of some iteration of some of these blocks, or of which threads disagree. Values are
+// not judged: the kernel may be wrong.
 func (l *launch) uncaptured(k target.Kernel, text, source string, blocks []probes.Dim3) ([]gap, error) {
 	m, err := configs.ParseManifest("", []byte(text))
 	if err != nil {
@@ -120,7 +121,9 @@ func (c *captures) note(sp *probes.StagePlan, block probes.Dim3, format string, 
 }
 
 // stage notes what is missing of one stage.
-func (c *captures) stage(layout *probes.Layout, sp *probes.StagePlan, blocks []probes.Dim3, res *target.Result) {
+func (c *captures) stage(
+	layout *probes.Layout, sp *probes.StagePlan, blocks []probes.Dim3, res *target.Result,
+) {
 	for _, f := range res.Findings {
 		if f.Kind == target.Layout && f.Variable == string(sp.Stage) {
 			c.note(sp, f.Block, "block %s: %s", f.Block, f.Message)
@@ -133,7 +136,9 @@ func (c *captures) stage(layout *probes.Layout, sp *probes.StagePlan, blocks []p
 		}
 		for kv := lo; kv < lo+n; kv++ {
 			if missing := absent(layout, sp, res, block, kv); missing > 0 {
-				c.note(sp, block, "block %s, iteration %d: %d values are not at the instructions that were found", block, kv, missing)
+				c.note(sp, block,
+					"block %s, iteration %d: %d values are not at the instructions that were found",
+					block, kv, missing)
 				break
 			}
 		}
@@ -142,7 +147,8 @@ func (c *captures) stage(layout *probes.Layout, sp *probes.StagePlan, blocks []p
 
 // absent counts the cells of a tile that were not captured.
 func absent(layout *probes.Layout, sp *probes.StagePlan, res *target.Result, block probes.Dim3, kv int) int {
-	rows, cols := max(0, min(sp.Rows, sp.ValidRows.At(block, kv))), max(0, min(sp.Cols, sp.ValidCols.At(block, kv)))
+	rows, cols := max(0, min(sp.Rows, sp.ValidRows.At(block, kv))),
+		max(0, min(sp.Cols, sp.ValidCols.At(block, kv)))
 	if !layout.Tile(res.Capture, sp, block, kv).Reached() {
 		return rows * cols
 	}

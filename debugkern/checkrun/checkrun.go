@@ -1,12 +1,14 @@
-// Package checkrun is what `tilescope check` does: it executes one launch of a kernel, or several in stream order, under every
-// checker, and writes down what they found and how much of the kernel was executed. A kernel needs no manifest: Kernel takes a
-// file with its launch and arguments, Sequence a list of such launches over buffers that they share, Target the launch that a
-// manifest describes. Adopt makes a file's launch a target of a session, which can then be run, stepped and tried.
+// Package checkrun is what `tilescope check` does: it executes one launch of a kernel, or several in stream
+// order, under every checker, and writes down what they found and how much of the kernel was executed. A
+// kernel needs no manifest: Kernel takes a file with its launch and arguments, Sequence a list of such
+// launches over buffers that they share, Target the launch that a manifest describes. Adopt makes a file's
+// launch a target of a session, which can then be run, stepped and tried.
 //
-// The one idea: a check is a row of steps (geometry, backends, build, arguments, limits, execute, compare) over one value, a
-// launch, and each way to name a launch replaces the first of them.
+// The one idea: a check is a row of steps (geometry, backends, build, arguments, limits, execute, compare)
+// over one value, a launch, and each way to name a launch replaces the first of them.
 //
-// It must not know references, stages or tiles: what is compared are the bytes of arguments, between backends.
+// It must not know references, stages or tiles: what is compared are the bytes of
+// arguments, between backends.
 package checkrun
 
 import (
@@ -43,7 +45,8 @@ type Request struct {
 	Blocks               debugkern.Region // executed; the zero Region is the whole grid
 }
 
-// Argument is an argument as a user gives it: Name is a parameter's name in the source, its name in the PTX, or its index from 0.
+// Argument is an argument as a user gives it: Name is a parameter's name in the source, its name in the PTX,
+// or its index from 0.
 type Argument struct {
 	Name, Value string
 	buffer      *namedBuffer // of a sequence, whose name the value is
@@ -52,9 +55,10 @@ type Argument struct {
 // asRun is the part of the request that requests of runs have too.
 func (r *Request) asRun() debugkern.Request {
 	return debugkern.Request{
-		Target: r.File, Seed: r.Seed, Backend: r.Backend, Builder: r.Builder, Arch: r.Arch, Include: r.Include, Define: r.Define,
-		Std: r.Std, Instantiate: r.Instantiate, Timeout: r.Timeout, Device: r.Device, Repeat: r.Repeat, Schedule: r.Schedule,
-		Resident: r.Resident, Cooperative: r.Cooperative, Blocks: r.Blocks,
+		Target: r.File, Seed: r.Seed, Backend: r.Backend, Builder: r.Builder, Arch: r.Arch,
+		Include: r.Include, Define: r.Define, Std: r.Std, Instantiate: r.Instantiate, Timeout: r.Timeout,
+		Device: r.Device, Repeat: r.Repeat, Schedule: r.Schedule, Resident: r.Resident,
+		Cooperative: r.Cooperative, Blocks: r.Blocks,
 	}
 }
 
@@ -68,20 +72,22 @@ type Result struct {
 	launch   *launch // what was launched; of a sequence, nothing that can be launched
 }
 
-// Source returns the lines of a source or PTX file by the name that findings have for it; nil where it cannot be read.
+// Source returns the lines of a source or PTX file by the name that findings have for it; nil
+// where it cannot be read.
 func (r *Result) Source(file string) []string {
 	return build.Text(context.Background(), r.manifest, r.patched, file)
 }
 
-// Sanitize runs one of compute-sanitizer's tools on the launch that was checked, not on a sequence. It takes a GPU, whatever the
-// check executed on. Errors are those of debugkern.Session.SanitizeLaunch.
+// Sanitize runs one of compute-sanitizer's tools on the launch that was checked, not on a sequence. It takes
+// a GPU, whatever the check executed on. Errors are those of debugkern.Session.SanitizeLaunch.
 func (r *Result) Sanitize(ctx context.Context, tool string) (*debugkern.Sanitized, error) {
 	l := r.launch
 	return l.s.SanitizeLaunch(ctx, tool, l.req.Device, l.module.Module, l.entry.Name, l.target())
 }
 
-// Kernel executes a kernel of a file under every checker. It returns a *report.Error as debugkern.Session.Run does; where the
-// kernel did not build, load or run there is a document as well as the error. progress may be nil.
+// Kernel executes a kernel of a file under every checker. It returns a *report.Error as
+// debugkern.Session.Run does; where the kernel did not build, load or run there is a document as well as
+// the error. progress may be nil.
 func Kernel(
 	ctx context.Context, s *debugkern.Session, req Request, progress func(debugkern.Progress),
 ) (*Result, error) {
@@ -89,34 +95,39 @@ func Kernel(
 	defer cancel()
 	l := begin(ctx, s, req, progress)
 	l.manifest = build.ManifestOf(req.File)
-	return l.through(l.open, l.geometry, l.backends, l.build, l.arguments, l.limits, l.execute, l.compare, l.recorded)
+	return l.through(l.open, l.geometry, l.backends, l.build, l.arguments, l.limits, l.execute,
+		l.compare, l.recorded)
 }
 
-// Target executes the launch that a manifest describes, of the build without probes, under every checker; nothing is compared
-// with a reference. Errors are Kernel's.
+// Target executes the launch that a manifest describes, of the build without probes, under every checker;
+// nothing is compared with a reference. Errors are Kernel's.
 func Target(
 	ctx context.Context, s *debugkern.Session, req debugkern.Request, progress func(debugkern.Progress),
 ) (*Result, error) {
 	ctx, cancel := debugkern.Limited(ctx, req.Timeout)
 	defer cancel()
 	l := begin(ctx, s, Request{
-		File: req.Target, Seed: req.Seed, Cooperative: req.Cooperative, Resident: req.Resident, Builder: req.Builder,
-		Arch: req.Arch, Backend: req.Backend, Device: req.Device, Repeat: req.Repeat, Schedule: req.Schedule,
-		Timeout: req.Timeout, Blocks: req.Blocks,
+		File: req.Target, Seed: req.Seed, Cooperative: req.Cooperative, Resident: req.Resident,
+		Builder: req.Builder, Arch: req.Arch, Backend: req.Backend, Device: req.Device, Repeat: req.Repeat,
+		Schedule: req.Schedule, Timeout: req.Timeout, Blocks: req.Blocks,
 	}, progress)
 	t := &planned{launch: l, req: req}
 	return l.through(t.describe, l.backends, t.build, l.limits, l.execute, l.compare)
 }
 
 // begin is a check of which nothing is done yet.
-func begin(ctx context.Context, s *debugkern.Session, req Request, progress func(debugkern.Progress)) *launch {
+func begin(
+	ctx context.Context, s *debugkern.Session, req Request, progress func(debugkern.Progress),
+) *launch {
 	if progress == nil {
 		progress = func(debugkern.Progress) {}
 	}
 	return &launch{s: s, ctx: ctx, req: req, progress: progress, doc: &report.Check{
 		Schema: report.CheckSchema, File: req.File, Seed: req.Seed,
-		Launch: report.CheckLaunch{Grid: req.Grid, Block: req.Block, Cluster: req.Cluster, Shared: req.Shared},
-		Args:   []report.CheckArg{}, Findings: []report.Finding{}, Outputs: []report.CheckOutput{},
+		Launch: report.CheckLaunch{
+			Grid: req.Grid, Block: req.Block, Cluster: req.Cluster, Shared: req.Shared,
+		},
+		Args: []report.CheckArg{}, Findings: []report.Finding{}, Outputs: []report.CheckOutput{},
 		Coverage: report.Coverage{NotModelled: []string{}, Unreached: []report.Source{}},
 	}}
 }

@@ -18,7 +18,10 @@ import (
 
 // request is a request for a kernel of testdata.
 func request(file string, grid, block int, args ...string) Request {
-	req := Request{File: filepath.Join("testdata", file), Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{block, 1, 1}, Cluster: probes.Dim3{1, 1, 1}}
+	req := Request{
+		File: filepath.Join("testdata", file), Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{block, 1, 1},
+		Cluster: probes.Dim3{1, 1, 1},
+	}
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
 		req.Args = append(req.Args, Argument{Name: name, Value: value})
@@ -63,14 +66,17 @@ func arrays(t *testing.T, archive []byte) map[string][]byte {
 	return out
 }
 
-// TestLaunch: a right kernel is clean, its results are right, and the document says what was executed and written.
+// TestLaunch: a right kernel is clean, its results are right, and the document says what was
+// executed and written.
 func TestLaunch(t *testing.T) {
 	c := run(t, request("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000"))
 	d := c.Doc
-	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Coverage.Sampled != 4 || d.Coverage.Executed < d.Coverage.Instructions/2 || d.Coverage.Executed > d.Coverage.Instructions {
+	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Coverage.Sampled != 4 ||
+		d.Coverage.Executed < d.Coverage.Instructions/2 || d.Coverage.Executed > d.Coverage.Instructions {
 		t.Errorf("%+v", d)
 	}
-	if *d.Outputs[0].Written != 0 || *d.Outputs[1].Written != 4 || d.Args[2].DType != "i32" && d.Args[2].DType != "u32" {
+	if *d.Outputs[0].Written != 0 || *d.Outputs[1].Written != 4 ||
+		d.Args[2].DType != "i32" && d.Args[2].DType != "u32" {
 		t.Errorf("outputs %+v args %+v", d.Outputs, d.Args)
 	}
 	raw := dumpOf(t, c)
@@ -86,12 +92,14 @@ func TestLaunch(t *testing.T) {
 	if len(raw["in_arg0"]) != 4000 || !bytes.Equal(raw["in_arg0"], raw["arg0"]) {
 		t.Error("what the kernel only read has changed")
 	}
-	if again := run(t, request("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000")); again.Doc.Digest != d.Digest {
+	if again := run(t, request("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]",
+		"2=1000")); again.Doc.Digest != d.Digest {
 		t.Error("another digest of the same launch")
 	}
 }
 
-// TestDefects: one defect in each kernel is found at its line, with an id that another launch of the same source shares.
+// TestDefects: one defect in each kernel is found at its line, with an id that another launch of the
+// same source shares.
 func TestDefects(t *testing.T) {
 	for _, c := range []struct {
 		req  Request
@@ -99,7 +107,8 @@ func TestDefects(t *testing.T) {
 		line int
 	}{
 		{request("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"), "race", 10},
-		{request("reduce.ptx", 2, 256, "0=unwritten:f32[512]", "1=zeros:f32[2]", "2=512"), "uninitialised", 5},
+		{request("reduce.ptx", 2, 256, "0=unwritten:f32[512]", "1=zeros:f32[2]", "2=512"),
+			"uninitialised", 5},
 		{request("reduce.ptx", 3, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"), "out-of-bounds", 12},
 	} {
 		ids := [2][]string{}
@@ -107,7 +116,8 @@ func TestDefects(t *testing.T) {
 			c.req.Seed = seed
 			d := run(t, c.req).Doc
 			at := slices.IndexFunc(d.Findings, func(f report.Finding) bool {
-				return f.Kind == c.kind && f.Severity == "error" && f.Source != nil && (f.Source.Line == c.line || f.Other != nil && f.Other.Line == c.line)
+				return f.Kind == c.kind && f.Severity == "error" && f.Source != nil &&
+					(f.Source.Line == c.line || f.Other != nil && f.Other.Line == c.line)
 			})
 			if d.Verdict != report.Findings || d.ExitCode() != 1 || at < 0 {
 				t.Errorf("%s: no %s at line %d: %+v", c.req.File, c.kind, c.line, d.Findings)
@@ -148,26 +158,35 @@ func TestArguments(t *testing.T) {
 	clustered := blend("blend", "0="+npy, "1=zeros:f16[100]", "2=0.5", "3=100")
 	clustered.Cluster = probes.Dim3{2, 1, 1}
 	for says, req := range map[string]Request{
-		"choose one with --entry (blend, blend_by)":       blend("", "0="+npy),
-		"has no such kernel":                              blend("nosuch", "0="+npy),
-		"no --arg for 1, 2, 3":                            blend("blend", "0="+npy),
-		"is given twice":                                  blend("blend", "0="+npy, "blend_param_0="+npy),
-		"no such parameter":                               blend("blend", "7=1"),
-		"uses this parameter as an address":               blend("blend", "0=1", "1=zeros:f16[100]", "2=0.5", "3=100"),
-		"give a number":                                   blend("blend", "0="+npy, "1=zeros:f16[100]", "2=ones:f32[4]", "3=100"),
-		"null is an address":                              blend("blend", "0="+npy, "1=zeros:f16[100]", "2=null", "3=100"),
-		"needs its type":                                  blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5}"),
-		"and the parameter has 16 bytes":                  blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={12: 1:i64}"),
-		"give its fields":                                 blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2=5"),
-		"cannot be read as e4m3":                          blend("blend", "0="+npy+":e4m3", "1=zeros:f16[100]", "2=0.5", "3=100"),
+		"choose one with --entry (blend, blend_by)": blend("", "0="+npy),
+		"has no such kernel":                        blend("nosuch", "0="+npy),
+		"no --arg for 1, 2, 3":                      blend("blend", "0="+npy),
+		"is given twice":                            blend("blend", "0="+npy, "blend_param_0="+npy),
+		"no such parameter":                         blend("blend", "7=1"),
+		"uses this parameter as an address": blend("blend", "0=1", "1=zeros:f16[100]",
+			"2=0.5", "3=100"),
+		"give a number": blend("blend", "0="+npy, "1=zeros:f16[100]",
+			"2=ones:f32[4]", "3=100"),
+		"null is an address": blend("blend", "0="+npy, "1=zeros:f16[100]",
+			"2=null", "3=100"),
+		"needs its type": blend("blend_by", "0="+npy, "1=zeros:f16[100]",
+			"2={0: 0.5}"),
+		"and the parameter has 16 bytes": blend("blend_by", "0="+npy, "1=zeros:f16[100]",
+			"2={12: 1:i64}"),
+		"give its fields": blend("blend_by", "0="+npy,
+			"1=zeros:f16[100]", "2=5"),
+		"cannot be read as e4m3": blend("blend", "0="+npy+":e4m3",
+			"1=zeros:f16[100]", "2=0.5", "3=100"),
 		"at most 128 (.maxntid)":                          long,
 		"launches with clusters are not modelled":         clustered,
 		"expected a .ptx, a .cu or a .tsl file":           request("../checkrun_test.go", 1, 1),
 		"--grid 0,1,1: x is 0":                            request("reduce.ptx", 0, 1),
 		"--block 2048,1,1: x is 2048; expected 1 to 1024": request("reduce.ptx", 1, 2048),
-		"memory.max":                                      request("reduce.ptx", 1, 256, "0=zeros:f32[4000000000000]", "1=zeros:f32[4]", "2=1"),
+		"memory.max": request("reduce.ptx", 1, 256,
+			"0=zeros:f32[4000000000000]", "1=zeros:f32[4]", "2=1"),
 	} {
-		if c, err := Kernel(t.Context(), s, req, nil); err == nil || !strings.Contains(err.Error(), says) || c != nil {
+		if c, err := Kernel(t.Context(), s, req, nil); err == nil ||
+			!strings.Contains(err.Error(), says) || c != nil {
 			t.Errorf("want %q: %v", says, err)
 		} else if code := err.(*report.Error).Code; code != report.CodeUsage {
 			t.Errorf("%v: code %d", err, code)
@@ -191,7 +210,8 @@ func TestKnownFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Apply(known)
-	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Findings[0].Suppressed != "known since the first version" {
+	if d.Verdict != report.Clean || d.ExitCode() != 0 ||
+		d.Findings[0].Suppressed != "known since the first version" {
 		t.Errorf("%+v", d)
 	}
 	d.Apply(report.KnownFindings{})
@@ -201,10 +221,12 @@ func TestKnownFindings(t *testing.T) {
 	if err := os.WriteFile(path, []byte("race-0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadKnownFindings(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "known.txt:1: race-0 has no reason") {
+	if _, err := ReadKnownFindings(t.Context(), path, ""); err == nil ||
+		!strings.Contains(err.Error(), "known.txt:1: race-0 has no reason") {
 		t.Errorf("%v", err)
 	}
-	if _, err := ReadKnownFindings(t.Context(), "", path); err == nil || !strings.Contains(err.Error(), "tilescope.check/1") {
+	if _, err := ReadKnownFindings(t.Context(), "", path); err == nil ||
+		!strings.Contains(err.Error(), "tilescope.check/1") {
 		t.Errorf("%v", err)
 	}
 }

@@ -52,16 +52,21 @@ func (a *arg) differs(x, y []byte) target.Finding {
 		}
 	}
 	return target.Finding{
-		Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name, Index: probes.Index(first, a.dims),
+		Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name,
+		Index: probes.Index(first, a.dims),
 		Space: "global", KVTile: -1, Count: n,
-		Message: fmt.Sprintf("%d of %d elements of %s differ between the emulator and the GPU", n, a.elems(), a.name),
+		Message: fmt.Sprintf("%d of %d elements of %s differ between the emulator and the GPU", n,
+			a.elems(), a.name),
 	}
 }
 
-// excused makes advice of what says only that results depend on an order that nobody fixes: where the kernel has errors already, where it
-// updates memory by atomics, and where the emulator's own result depends on the order of execution.
+// excused makes advice of what says only that results depend on an order that nobody fixes: where the kernel
+// has errors already, where it updates memory by atomics, and where the emulator's own result depends on the
+// order of execution.
 func (l *launch) excused(found []target.Finding) ([]target.Finding, error) {
-	orderly := func(f target.Finding) bool { return f.Kind == target.BackendDifference || f.Kind == target.Varies }
+	orderly := func(f target.Finding) bool {
+		return f.Kind == target.BackendDifference || f.Kind == target.Varies
+	}
 	if !slices.ContainsFunc(found, orderly) {
 		return found, nil
 	}
@@ -78,7 +83,8 @@ func (l *launch) excused(found []target.Finding) ([]target.Finding, error) {
 			return nil, err
 		}
 		if other != "" {
-			why = "under --schedule " + other + " the emulator's result is another one too: it depends on the order of execution"
+			why = "under --schedule " + other +
+				" the emulator's result is another one too: it depends on the order of execution"
 		}
 	}
 	for i := range found {
@@ -89,7 +95,8 @@ func (l *launch) excused(found []target.Finding) ([]target.Finding, error) {
 	return found, nil
 }
 
-// reordered names a schedule under which the emulator's result is another one; "" where none of those tried is, and on a GPU alone.
+// reordered names a schedule under which the emulator's result is another one; "" where none of those tried
+// is, and on a GPU alone.
 func (l *launch) reordered() (string, error) {
 	be := l.emulator
 	if be == nil {

@@ -19,10 +19,12 @@ import (
 	"tilescope/probes"
 )
 
-// Discover executes one launch of a kernel on the emulator, and looks for the stages of attention in what its values are made of: the
-// manifest that it writes has them (scaffold.Discovered). A bundle has its launch in it. Nothing is written to a
-// file. Errors are those of Kernel that it returns without a document.
-func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffold.Request) (*report.Init, error) {
+// Discover executes one launch of a kernel on the emulator, and looks for the stages of attention in what its
+// values are made of: the manifest that it writes has them (scaffold.Discovered). A bundle has its launch in
+// it. Nothing is written to a file. Errors are those of Kernel that it returns without a document.
+func Discover(
+	ctx context.Context, s *debugkern.Session, req Request, out scaffold.Request,
+) (*report.Init, error) {
 	ctx, cancel := debugkern.Limited(ctx, req.Timeout)
 	defer cancel()
 	req.Backend = "emu" // the one that can be observed
@@ -67,9 +69,12 @@ func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffo
 // mostIncluded is how many further blocks are followed for what only they execute.
 const mostIncluded = 3
 
-// described writes the manifest, and executes the launch with its captures: what they do not take in every iteration of every block is looked
-// for in a block that lacks it. A stage that lacks values still is written without capture, and the reason.
-func (l *launch) described(k target.Kernel, out scaffold.Request, source string, given *scaffold.Launch, found *discover.Found) (*report.Init, error) {
+// described writes the manifest, and executes the launch with its captures: what they do not take in every
+// iteration of every block is looked for in a block that lacks it. A stage that lacks values still is written
+// without capture, and the reason.
+func (l *launch) described(
+	k target.Kernel, out scaffold.Request, source string, given *scaffold.Launch, found *discover.Found,
+) (*report.Init, error) {
 	for included := 0; ; {
 		doc, err := scaffold.Discovered(out, l.module.Module, source != "", given, found.Attention, found.Why)
 		if err != nil || found.Attention == nil {
@@ -161,8 +166,8 @@ func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
 	return out
 }
 
-// words are the numbers of a struct of which nothing but its bytes is known: integers of 4 bytes, and single bytes
-// behind the last of these. A word of zeros, which an address is too, is left out.
+// words are the numbers of a struct of which nothing but its bytes is known: integers of 4 bytes, and single
+// bytes behind the last of these. A word of zeros, which an address is too, is left out.
 func words(b []byte) []scaffold.LaunchField {
 	var out []scaffold.LaunchField
 	for at := 0; at < len(b); {

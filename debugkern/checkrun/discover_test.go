@@ -27,7 +27,10 @@ type discoverCase struct {
 }
 
 func half(dims string) []string {
-	return []string{"randn:f16[" + dims + "]", "randn:f16[" + dims + "]", "randn:f16[" + dims + "]", "unwritten:f16[" + dims + "]"}
+	return []string{
+		"randn:f16[" + dims + "]", "randn:f16[" + dims + "]", "randn:f16[" + dims + "]",
+		"unwritten:f16[" + dims + "]",
+	}
 }
 
 func (c *discoverCase) text(t testing.TB) string {
@@ -95,26 +98,78 @@ var discoverCases = []struct {
 	stages string // that are captured, in order
 	text   []string
 }{
-	{discoverCase{name: "attention_mma", file: "../testdata/registers/attention_mma.ptx", grid: probes.Dim3{2, 2, 1}, block: probes.Dim3{32, 1, 1},
-		args: []string{"randn:f16[2,32,16]", "randn:f16[2,48,16]", "randn:f16[2,48,16]", "unwritten:f32[2,32,16]", "32", "48"}}, "SmlPUO",
-		[]string{"scale: 1 / sqrt(D)", "query: 16 * bx", "key: kv * 16", "tiles: 3", "of: a"}},
-	{discoverCase{name: "triton_attention", file: corpusDir + "/triton_attention.ptx", grid: probes.Dim3{2, 2, 1}, block: probes.Dim3{64, 1, 1}, shared: 6144,
-		args: append(half("2,48,32"), "0.17677669", "48", "null", "null")}, "SmlPUO", []string{"role: scale"}},
-	{discoverCase{name: "flashcore_vec", archive: "flashcore_vec", grid: probes.Dim3{4, 4, 1}, block: probes.Dim3{128, 1, 1},
-		args: append(half("1,4,128,64"), "1", "4", "128", "64", "0.125")}, "SmlPUO", []string{"register:"}},
-	{discoverCase{name: "flashcore_fused_wmma", archive: "flashcore_fused_wmma", grid: probes.Dim3{4, 4, 1}, block: probes.Dim3{128, 1, 1},
-		args: append(half("1,4,128,64"), "1", "4", "128", "64", "0.125")}, "SmlPO", []string{"# not found: accumulator: no register holds its values, and nothing else"}},
-	{discoverCase{name: "attention_gqa", archive: "attention_gqa", grid: probes.Dim3{2, 6, 2}, block: probes.Dim3{128, 1, 1},
-		args: []string{"randn:f16[2,6,64,64]", "randn:f16[2,3,96,64]", "randn:f16[2,3,96,64]", "unwritten:f16[2,6,64,64]", "6", "3", "64", "96", "0.125"}}, "SmlPUO",
-		[]string{"load: K, at: [bz, \"div(by, 2)\", kv * 32, 0]", "validation: {B: 2, H: 6, S: 64, D: 64, Hkv: 3, Skv: 96}"}},
-	{discoverCase{name: "attention_gqa_causal", archive: "attention_gqa", defines: []string{"USE_CAUSAL=1"}, grid: probes.Dim3{2, 6, 2}, block: probes.Dim3{128, 1, 1},
-		args: []string{"randn:f16[2,6,64,64]", "randn:f16[2,3,96,64]", "randn:f16[2,3,96,64]", "unwritten:f16[2,6,64,64]", "6", "3", "64", "96", "0.125"}}, "",
-		[]string{"mask: [key + c <= query + r + 32]"}},
-	{discoverCase{name: "attention_causal", archive: "attention_causal", grid: probes.Dim3{4, 4, 1}, block: probes.Dim3{128, 1, 1},
-		args: append(half("1,4,128,64"), "4", "128", "0.125")}, "SlUO", []string{"tiles: 2 * bx + 2", "mask: [key + c <= query + r]", "# not found: maximum: registers hold"}},
+	{
+		discoverCase{
+			name: "attention_mma", file: "../testdata/registers/attention_mma.ptx",
+			grid: probes.Dim3{2, 2, 1}, block: probes.Dim3{32, 1, 1},
+			args: []string{
+				"randn:f16[2,32,16]", "randn:f16[2,48,16]", "randn:f16[2,48,16]", "unwritten:f32[2,32,16]",
+				"32", "48",
+			},
+		}, "SmlPUO",
+		[]string{"scale: 1 / sqrt(D)", "query: 16 * bx", "key: kv * 16", "tiles: 3", "of: a"},
+	},
+	{
+		discoverCase{
+			name: "triton_attention", file: corpusDir + "/triton_attention.ptx", grid: probes.Dim3{2, 2, 1},
+			block: probes.Dim3{64, 1, 1}, shared: 6144,
+			args: append(half("2,48,32"), "0.17677669", "48", "null", "null"),
+		}, "SmlPUO",
+		[]string{"role: scale"},
+	},
+	{
+		discoverCase{
+			name: "flashcore_vec", archive: "flashcore_vec", grid: probes.Dim3{4, 4, 1},
+			block: probes.Dim3{128, 1, 1},
+			args:  append(half("1,4,128,64"), "1", "4", "128", "64", "0.125"),
+		}, "SmlPUO",
+		[]string{"register:"},
+	},
+	{
+		discoverCase{
+			name: "flashcore_fused_wmma", archive: "flashcore_fused_wmma", grid: probes.Dim3{4, 4, 1},
+			block: probes.Dim3{128, 1, 1},
+			args:  append(half("1,4,128,64"), "1", "4", "128", "64", "0.125"),
+		}, "SmlPO",
+		[]string{"# not found: accumulator: no register holds its values, and nothing else"},
+	},
+	{
+		discoverCase{
+			name: "attention_gqa", archive: "attention_gqa", grid: probes.Dim3{2, 6, 2},
+			block: probes.Dim3{128, 1, 1},
+			args: []string{
+				"randn:f16[2,6,64,64]", "randn:f16[2,3,96,64]", "randn:f16[2,3,96,64]",
+				"unwritten:f16[2,6,64,64]", "6", "3", "64", "96", "0.125",
+			},
+		}, "SmlPUO",
+		[]string{
+			"load: K, at: [bz, \"div(by, 2)\", kv * 32, 0]",
+			"validation: {B: 2, H: 6, S: 64, D: 64, Hkv: 3, Skv: 96}",
+		},
+	},
+	{
+		discoverCase{
+			name: "attention_gqa_causal", archive: "attention_gqa", defines: []string{"USE_CAUSAL=1"},
+			grid: probes.Dim3{2, 6, 2}, block: probes.Dim3{128, 1, 1},
+			args: []string{
+				"randn:f16[2,6,64,64]", "randn:f16[2,3,96,64]", "randn:f16[2,3,96,64]",
+				"unwritten:f16[2,6,64,64]", "6", "3", "64", "96", "0.125",
+			},
+		}, "",
+		[]string{"mask: [key + c <= query + r + 32]"},
+	},
+	{
+		discoverCase{
+			name: "attention_causal", archive: "attention_causal", grid: probes.Dim3{4, 4, 1},
+			block: probes.Dim3{128, 1, 1},
+			args:  append(half("1,4,128,64"), "4", "128", "0.125"),
+		}, "SlUO",
+		[]string{"tiles: 2 * bx + 2", "mask: [key + c <= query + r]", "# not found: maximum: registers hold"},
+	},
 }
 
-// TestDiscover: the stages of kernels that nobody described come out with no line written by hand, and a run of the manifest agrees on them.
+// TestDiscover: the stages of kernels that nobody described come out with no line written by hand, and a run
+// of the manifest agrees on them.
 func TestDiscover(t *testing.T) {
 	s := discoverSession(t)
 	for _, c := range discoverCases {
@@ -130,7 +185,8 @@ func TestDiscover(t *testing.T) {
 				t.Fatalf("%v\n%s", err, doc.Text)
 			}
 			if run.Report.Verdict != report.Agree || len(run.Report.Findings) > 0 {
-				t.Errorf("verdict %s, guilty %+v, findings %+v", run.Report.Verdict, run.Report.Guilty, run.Report.Findings)
+				t.Errorf("verdict %s, guilty %+v, findings %+v", run.Report.Verdict, run.Report.Guilty,
+					run.Report.Findings)
 			}
 			got := ""
 			for _, st := range run.Report.Stages {
@@ -145,7 +201,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestDiscoverNothingFalse: what a wrong kernel does not compute is no stage of it, and the reason is there; what it computes stays one.
+// TestDiscoverNothingFalse: what a wrong kernel does not compute is no stage of it, and the reason is there;
+// what it computes stays one.
 func TestDiscoverNothingFalse(t *testing.T) {
 	s := discoverSession(t)
 	for _, c := range []struct {
@@ -153,10 +210,14 @@ func TestDiscoverNothingFalse(t *testing.T) {
 		gone          []string // roles that are not found
 		stay          string   // stages that still are, and agree
 	}{
-		{"l is not rescaled", "mul.rn.f32 	%f125, %f108, %f183;", "mov.f32 	%f125, %f183;", []string{"sum:", "result:"}, "SmPU"},
-		{"half of U is not rescaled", "mul.rn.f32 	%f181, %f141, %f181;", "", []string{"accumulator:", "result:"}, "SmlP"},
-		{"half of the maximum is not exchanged", "max.f32 	%f13, %f104, %f105;", "mov.f32 	%f13, %f104;", nil, ""},
-		{"weights of two keys are exchanged", "cvt.rn.f16x2.f32 %r81, %f74, %f73;", "cvt.rn.f16x2.f32 %r81, %f73, %f74;", nil, ""},
+		{"l is not rescaled", "mul.rn.f32 	%f125, %f108, %f183;", "mov.f32 	%f125, %f183;",
+			[]string{"sum:", "result:"}, "SmPU"},
+		{"half of U is not rescaled", "mul.rn.f32 	%f181, %f141, %f181;", "",
+			[]string{"accumulator:", "result:"}, "SmlP"},
+		{"half of the maximum is not exchanged", "max.f32 	%f13, %f104, %f105;",
+			"mov.f32 	%f13, %f104;", nil, ""},
+		{"weights of two keys are exchanged", "cvt.rn.f16x2.f32 %r81, %f74, %f73;",
+			"cvt.rn.f16x2.f32 %r81, %f73, %f74;", nil, ""},
 	} {
 		k := discoverCases[0].discoverCase
 		k.edit = func(text string) string { return strings.Replace(text, c.old, c.by, 1) }
@@ -166,7 +227,8 @@ func TestDiscoverNothingFalse(t *testing.T) {
 				t.Errorf("%s: found all of %s", c.what, g)
 			}
 		}
-		if c.gone == nil && !strings.Contains(doc.Text, "not found: ") && !strings.Contains(doc.Text, "no stages") {
+		if c.gone == nil && !strings.Contains(doc.Text, "not found: ") &&
+			!strings.Contains(doc.Text, "no stages") {
 			run, err := s.Run(context.Background(), debugkern.Request{Target: out, Backend: "emu"}, nil)
 			if err != nil || run.Report.Verdict == report.Agree {
 				t.Errorf("%s: everything is found, and agrees (%v)\n%s", c.what, err, doc.Text)
@@ -188,25 +250,39 @@ func TestDiscoverNothingFalse(t *testing.T) {
 	}
 }
 
-// TestDiscoverOthers: kernels that compute something else have no stage of attention, and a manifest that runs.
+// TestDiscoverOthers: kernels that compute something else have no stage of attention, and a
+// manifest that runs.
 func TestDiscoverOthers(t *testing.T) {
 	s := discoverSession(t)
 	for _, c := range []struct {
 		discoverCase
 		why string
 	}{
-		{discoverCase{name: "softmax_row", archive: "softmax_row", defines: []string{"TS_X=9", "TS_Y=10"}, grid: probes.Dim3{2, 1, 1}, block: probes.Dim3{128, 1, 1}}, "no exponential of a product"},
-		{discoverCase{name: "gemm_wmma", archive: "gemm_wmma", defines: []string{"TS_A=9", "TS_ACC=11", "TS_B=10", "TS_C=13", "TS_PRE=12"}, grid: probes.Dim3{2, 2, 1}, block: probes.Dim3{128, 1, 1}}, "no exponential of a product"},
+		{
+			discoverCase{
+				name: "softmax_row", archive: "softmax_row", defines: []string{"TS_X=9", "TS_Y=10"},
+				grid: probes.Dim3{2, 1, 1}, block: probes.Dim3{128, 1, 1},
+			}, "no exponential of a product",
+		},
+		{
+			discoverCase{
+				name: "gemm_wmma", archive: "gemm_wmma",
+				defines: []string{"TS_A=9", "TS_ACC=11", "TS_B=10", "TS_C=13", "TS_PRE=12"},
+				grid:    probes.Dim3{2, 2, 1}, block: probes.Dim3{128, 1, 1},
+			}, "no exponential of a product",
+		},
 	} {
 		c.args = otherArgs[c.name]
 		if c.args == nil {
 			t.Fatalf("%s has no arguments", c.name)
 		}
 		doc, out := c.discovered(t, s)
-		if !strings.Contains(doc.Text, "no stages of attention were discovered: "+c.why) || strings.Contains(doc.Text, "stages:") {
+		if !strings.Contains(doc.Text, "no stages of attention were discovered: "+c.why) ||
+			strings.Contains(doc.Text, "stages:") {
 			t.Errorf("%s:\n%s", c.name, doc.Text)
 		}
-		if _, err := s.Run(context.Background(), debugkern.Request{Target: out, Backend: "emu"}, nil); err != nil {
+		if _, err := s.Run(context.Background(), debugkern.Request{Target: out, Backend: "emu"},
+			nil); err != nil {
 			t.Errorf("%s: %v\n%s", c.name, err, doc.Text)
 		}
 	}
@@ -215,10 +291,12 @@ func TestDiscoverOthers(t *testing.T) {
 // otherArgs are arguments of kernels that are no attention.
 var otherArgs = map[string][]string{
 	"softmax_row": {"randn:f32[64,128]", "unwritten:f32[64,128]", "64", "128"},
-	"gemm_wmma":   {"randn:f16[64,64]", "randn:f16[64,64]", "randn:f32[64]", "unwritten:f16[64,64]", "64", "64", "64"},
+	"gemm_wmma": {"randn:f16[64,64]", "randn:f16[64,64]", "randn:f32[64]", "unwritten:f16[64,64]",
+		"64", "64", "64"},
 }
 
-// BenchmarkDiscover is what discovery costs on the shape validation: one launch, one block recorded and interpreted.
+// BenchmarkDiscover is what discovery costs on the shape validation: one launch, one block
+// recorded and interpreted.
 func BenchmarkDiscover(b *testing.B) {
 	s := discoverSession(b)
 	c := discoverCases[2].discoverCase

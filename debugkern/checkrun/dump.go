@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/npy"
 )
 
-// Dump writes every pointer argument after the launch under its name, and before it as in_NAME, as a NumPy archive.
+// Dump writes every pointer argument after the launch under its name, and before it as in_NAME,
+// as a NumPy archive.
 func (r *Result) Dump(w io.Writer) error {
 	z := npy.NewWriter(w)
 	for _, a := range r.args {

@@ -12,8 +12,8 @@ import (
 // maxKnown is how large a file of known findings may be.
 const maxKnown = 16 << 20
 
-// ReadKnownFindings reads the files of --suppress, lines "ID reason", and of --baseline, an earlier document; "" for none. A line that is
-// empty or begins with # is a comment.
+// ReadKnownFindings reads the files of --suppress, lines "ID reason", and of --baseline, an earlier document;
+// "" for none. A line that is empty or begins with # is a comment.
 func ReadKnownFindings(ctx context.Context, suppress, baseline string) (report.KnownFindings, error) {
 	known := report.KnownFindings{}
 	if suppress != "" {
@@ -28,7 +28,9 @@ func ReadKnownFindings(ctx context.Context, suppress, baseline string) (report.K
 			}
 			id, reason, _ := strings.Cut(line, " ")
 			if reason = strings.TrimSpace(reason); reason == "" {
-				return nil, report.Usagef("--suppress %s:%d: %s has no reason; expected ID and why it does not count", suppress, i+1, id)
+				return nil, report.Usagef(
+					"--suppress %s:%d: %s has no reason; expected ID and why it does not count",
+					suppress, i+1, id)
 			}
 			known[id] = reason
 		}
@@ -40,7 +42,8 @@ func ReadKnownFindings(ctx context.Context, suppress, baseline string) (report.K
 		}
 		var d report.Check
 		if err := json.Unmarshal(text, &d); err != nil || d.Schema != report.CheckSchema {
-			return nil, report.Usagef("--baseline %s: expected a document %s, as check --json prints it", baseline, report.CheckSchema)
+			return nil, report.Usagef("--baseline %s: expected a document %s, as check --json prints it",
+				baseline, report.CheckSchema)
 		}
 		for _, f := range d.Findings {
 			if known[f.ID] == "" {

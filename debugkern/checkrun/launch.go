@@ -19,7 +19,8 @@ import (
 	"tilescope/probes"
 )
 
-// launch is the check of one launch, under way. Of a sequence it has the document of all launches, and no entry.
+// launch is the check of one launch, under way. Of a sequence it has the document of all
+// launches, and no entry.
 type launch struct {
 	s        *debugkern.Session
 	ctx      context.Context
@@ -55,18 +56,21 @@ func (l *launch) geometry() (err error) {
 	}{{"grid", l.req.Grid, most.Grid}, {"block", l.req.Block, most.Block}} {
 		for i, n := range x.given {
 			if n < 1 || n > x.most[i] {
-				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", x.option, x.given, "xyz"[i], n, x.most[i])
+				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", x.option, x.given, "xyz"[i],
+					n, x.most[i])
 			}
 		}
 	}
 	if n := l.req.Block.Count(); n > most.ThreadsPerBlock {
-		return report.Usagef("--block %s: %d threads; a block has at most %d", l.req.Block, n, most.ThreadsPerBlock)
+		return report.Usagef("--block %s: %d threads; a block has at most %d", l.req.Block, n,
+			most.ThreadsPerBlock)
 	}
 	if l.req.Cluster != (probes.Dim3{1, 1, 1}) {
 		return report.Usagef("--cluster %s: launches with clusters are not modelled", l.req.Cluster)
 	}
 	if l.req.Shared < 0 || l.req.Shared > most.SharedPerBlock {
-		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", l.req.Shared, most.SharedPerBlock)
+		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", l.req.Shared,
+			most.SharedPerBlock)
 	}
 	if err := l.req.asRun().CheckCounts(); err != nil {
 		return err
@@ -87,7 +91,8 @@ func (l *launch) sample() error {
 		return nil
 	}
 	if be := l.req.Backend; be == "cuda" || be == "both" {
-		return report.Usagef("--blocks %s: a GPU executes the whole grid; --backend emu executes a part", l.req.Blocks)
+		return report.Usagef("--blocks %s: a GPU executes the whole grid; --backend emu executes a part",
+			l.req.Blocks)
 	}
 	for i := range r.N.Count() {
 		l.only = append(l.only, r.Block(i))
@@ -104,7 +109,9 @@ func (l *launch) backends() (err error) {
 		return err
 	}
 	info := l.primary.Info()
-	l.doc.Backend = report.Backend{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: l.schedule.String()}
+	l.doc.Backend = report.Backend{
+		Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: l.schedule.String(),
+	}
 	return nil
 }
 
@@ -123,7 +130,8 @@ func (l *launch) build() (err error) {
 	if l.entry, err = l.module.Entry(l.req.File, l.req.Entry); err != nil {
 		return err
 	}
-	l.shared = scaffold.SharedArrays(l.module.Module, l.entry, scaffold.SourceOf(l.module.Outline.AllUnits()...), l.req.Shared)
+	l.shared = scaffold.SharedArrays(l.module.Module, l.entry,
+		scaffold.SourceOf(l.module.Outline.AllUnits()...), l.req.Shared)
 	l.doc.Entry = l.entry.Name
 	return nil
 }
@@ -147,7 +155,8 @@ func (l *launch) arguments() (err error) {
 	memory := l.s.Memory()
 	var sum budget.Sum
 	for _, a := range l.args {
-		sum.Add("argument "+a.name, budget.Mul(3, a.bytes()), "") // as given, as the launch has it, and after it
+		// as given, as the launch has it, and after it
+		sum.Add("argument "+a.name, budget.Mul(3, a.bytes()), "")
 	}
 	if err := sum.Within(memory.Bound()); err != nil {
 		return report.Usagef("%s %w", l.req.File, err)
@@ -172,7 +181,8 @@ func (l *launch) arguments() (err error) {
 	return nil
 }
 
-// indirect adds the memory that is no parameter of its own: what pointers within structs lead to, and a sequence's.
+// indirect adds the memory that is no parameter of its own: what pointers within structs lead
+// to, and a sequence's.
 func (l *launch) indirect() {
 	var more []*arg
 	of := map[*namedBuffer]*arg{}
@@ -211,7 +221,8 @@ func (l *launch) limits() error {
 		}
 		given := l.req.Block
 		if name == "reqntid" && given != want {
-			return report.Usagef("--block %s: the kernel was compiled for blocks of %s (.reqntid)", given, want)
+			return report.Usagef("--block %s: the kernel was compiled for blocks of %s (.reqntid)", given,
+				want)
 		}
 		if name == "maxntid" && given.Count() > want.Count() {
 			return report.Usagef("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)",
@@ -223,7 +234,8 @@ func (l *launch) limits() error {
 		static = budget.Add(static, int64(v.Size))
 	}
 	if n, most := budget.Add(static, int64(l.req.Shared)), l.s.Chip().SharedPerBlock; n > int64(most) {
-		return report.Usagef("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d",
+		return report.Usagef(
+			"--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d",
 			l.req.Shared, static, n, most)
 	}
 	return nil
@@ -232,8 +244,10 @@ func (l *launch) limits() error {
 // target is the launch as a backend takes it.
 func (l *launch) target() *target.Launch {
 	out := &target.Launch{
-		Grid: l.req.Grid, Block: l.req.Block, DynShared: l.req.Shared, Schedule: l.schedule, Resident: l.req.Resident,
-		Cooperative: l.req.Cooperative, Memory: l.s.Memory(), Repeat: l.req.Repeat, Label: l.doc.Entry, Shared: l.shared,
+		Grid: l.req.Grid, Block: l.req.Block, DynShared: l.req.Shared, Schedule: l.schedule,
+		Resident:    l.req.Resident,
+		Cooperative: l.req.Cooperative, Memory: l.s.Memory(), Repeat: l.req.Repeat, Label: l.doc.Entry,
+		Shared: l.shared,
 		Budget: l.budget, Only: l.only,
 	}
 	for _, a := range l.args {
@@ -255,7 +269,8 @@ func (l *launch) load(be target.Backend) (target.Kernel, error) {
 	return k, nil
 }
 
-// execute launches on the emulator under every checker; with backend cuda on the GPU, which cannot be observed.
+// execute launches on the emulator under every checker; with backend cuda on the GPU, which
+// cannot be observed.
 func (l *launch) execute() error {
 	be := l.primary
 	if l.emulator != nil {

@@ -11,7 +11,8 @@ import (
 // optionComment is a line of a source or PTX file with options of check.
 var optionComment = regexp.MustCompile(`(?m)^\s*//\s*tilescope:\s*(.+?)\s*$`)
 
-// OptionComments returns the options that a kernel's text asks to be checked with: lines "// tilescope: --grid 4 --block 256".
+// OptionComments returns the options that a kernel's text asks to be checked with: lines "// tilescope:
+// --grid 4 --block 256".
 func OptionComments(ctx context.Context, path string) ([]string, error) {
 	text, err := build.ReadKernel(ctx, path)
 	if err != nil {

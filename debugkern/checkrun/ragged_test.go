@@ -15,8 +15,12 @@ import (
 func ragged(name string, length int) discoverCase {
 	dims := fmt.Sprintf("[2,%d,32]", length)
 	return discoverCase{
-		name: name, file: "testdata/" + name + ".ptx", grid: probes.Dim3{(length + 31) / 32, 2, 1}, block: probes.Dim3{64, 1, 1},
-		args: []string{"randn:f16" + dims, "randn:f16" + dims, "randn:f16" + dims, "unwritten:f32" + dims, fmt.Sprint(length)},
+		name: name, file: "testdata/" + name + ".ptx", grid: probes.Dim3{(length + 31) / 32, 2, 1},
+		block: probes.Dim3{64, 1, 1},
+		args: []string{
+			"randn:f16" + dims, "randn:f16" + dims, "randn:f16" + dims, "unwritten:f32" + dims,
+			fmt.Sprint(length),
+		},
 	}
 }
 
@@ -30,8 +34,8 @@ func captured(run *debugkern.Run) (names string) {
 	return names
 }
 
-// TestDiscoverRagged: sequences that fill neither the last block of queries nor the last tile of keys. What is written agrees with the launch
-// that it was made from, whatever could be found.
+// TestDiscoverRagged: sequences that fill neither the last block of queries nor the last tile of keys. What
+// is written agrees with the launch that it was made from, whatever could be found.
 func TestDiscoverRagged(t *testing.T) {
 	s := discoverSession(t)
 	for _, c := range []struct {
@@ -50,8 +54,14 @@ func TestDiscoverRagged(t *testing.T) {
 		// The last block comes to the copy without a mask an iteration earlier than the others.
 		{"ragged_causal", 100, "SmlPUO", []string{`tile: "(bx == 3 ? 1 : 2) + n"`}, nil},
 		// No values of the second warp exist, or only of half its lanes: where they would lie is not known.
-		{"ragged", 16, "O", nil, []string{"not found: scores: no register holds its values", "not found: capture of weights: block 0,0,0: threads hold different values"}},
-		{"ragged_causal", 20, "SPUO", []string{"# not found: maximum: registers hold 24 of its 40 values"}, []string{"not found: maximum: registers hold 24 of its 40 values"}},
+		{
+			"ragged", 16, "O", nil, []string{
+				"not found: scores: no register holds its values",
+				"not found: capture of weights: block 0,0,0: threads hold different values",
+			},
+		},
+		{"ragged_causal", 20, "SPUO", []string{"# not found: maximum: registers hold 24 of its 40 values"},
+			[]string{"not found: maximum: registers hold 24 of its 40 values"}},
 	} {
 		t.Run(fmt.Sprint(c.name, c.length), func(t *testing.T) {
 			k := ragged(c.name, c.length)
@@ -71,7 +81,8 @@ func TestDiscoverRagged(t *testing.T) {
 				t.Fatalf("%v\n%s", err, doc.Text)
 			}
 			if run.Report.Verdict != report.Agree || len(run.Report.Findings) > 0 {
-				t.Errorf("verdict %s, guilty %+v, findings %+v", run.Report.Verdict, run.Report.Guilty, run.Report.Findings)
+				t.Errorf("verdict %s, guilty %+v, findings %+v", run.Report.Verdict, run.Report.Guilty,
+					run.Report.Findings)
 			}
 			if got := captured(run); got != c.stages {
 				t.Errorf("judged %s, want %s\n%s", got, c.stages, doc.Text)
@@ -80,7 +91,8 @@ func TestDiscoverRagged(t *testing.T) {
 	}
 }
 
-// TestDiscoverRaggedWrong: a wrong kernel has no stage that it does not compute, and what it leaves is found to be wrong.
+// TestDiscoverRaggedWrong: a wrong kernel has no stage that it does not compute, and what it leaves
+// is found to be wrong.
 func TestDiscoverRaggedWrong(t *testing.T) {
 	s := discoverSession(t)
 	for _, c := range []struct {
@@ -88,9 +100,12 @@ func TestDiscoverRaggedWrong(t *testing.T) {
 		length              int
 		stay                string
 	}{
-		{"half of l is not rescaled without a mask", "ragged_causal", "fma.rn.f32 	%f567, %f440, %f567, %f452;", "add.f32 	%f567, %f567, %f452;", 100, "SmPU"},
-		{"a column of U is not rescaled without a mask", "ragged_causal", "mul.f32 	%f564, %f440, %f564;", "", 100, "SmlP"},
-		{"half of l is not rescaled", "ragged", "fma.rn.f32 	%f567, %f440, %f567, %f452;", "add.f32 	%f567, %f567, %f452;", 41, "SmPU"},
+		{"half of l is not rescaled without a mask", "ragged_causal",
+			"fma.rn.f32 	%f567, %f440, %f567, %f452;", "add.f32 	%f567, %f567, %f452;", 100, "SmPU"},
+		{"a column of U is not rescaled without a mask", "ragged_causal", "mul.f32 	%f564, %f440, %f564;",
+			"", 100, "SmlP"},
+		{"half of l is not rescaled", "ragged", "fma.rn.f32 	%f567, %f440, %f567, %f452;",
+			"add.f32 	%f567, %f567, %f452;", 41, "SmPU"},
 	} {
 		k := ragged(c.name, c.length)
 		k.edit = func(text string) string { return strings.Replace(text, c.old, c.by, 1) }
@@ -102,8 +117,10 @@ func TestDiscoverRaggedWrong(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.what, err)
 		}
-		if got := captured(run); got != c.stay || run.Report.Verdict != report.Diverge || len(run.Report.Guilty) != 1 || run.Report.Guilty[0].Stage != "O" {
-			t.Errorf("%s: verdict %s, right are %s, want %s; guilty %+v", c.what, run.Report.Verdict, got, c.stay, run.Report.Guilty)
+		if got := captured(run); got != c.stay || run.Report.Verdict != report.Diverge ||
+			len(run.Report.Guilty) != 1 || run.Report.Guilty[0].Stage != "O" {
+			t.Errorf("%s: verdict %s, right are %s, want %s; guilty %+v", c.what, run.Report.Verdict, got,
+				c.stay, run.Report.Guilty)
 		}
 	}
 }

@@ -44,10 +44,12 @@ type sequence struct {
 	raced   bool // a launch before had an error
 }
 
-// Sequence executes launches in stream order over named buffers, each under every checker: what one leaves unwritten the next
-// reads as unwritten. Of the request, File and what is of a single launch are not used. Errors are Kernel's.
+// Sequence executes launches in stream order over named buffers, each under every checker: what one leaves
+// unwritten the next reads as unwritten. Of the request, File and what is of a single launch are not used.
+// Errors are Kernel's.
 func Sequence(
-	ctx context.Context, s *debugkern.Session, seq *configs.Sequence, req Request, progress func(debugkern.Progress),
+	ctx context.Context, s *debugkern.Session, seq *configs.Sequence, req Request,
+	progress func(debugkern.Progress),
 ) (*Result, error) {
 	ctx, cancel := debugkern.Limited(ctx, req.Timeout)
 	defer cancel()
@@ -113,7 +115,9 @@ func (x *sequence) steps() error {
 		st := &x.seq.Steps[i]
 		if st.Memset != "" {
 			x.buffer(st.Memset).fill(byte(st.Byte))
-			d.Steps = append(d.Steps, report.CheckStep{Memset: st.Memset, Byte: st.Byte, Args: []report.CheckArg{}})
+			d.Steps = append(d.Steps, report.CheckStep{
+				Memset: st.Memset, Byte: st.Byte, Args: []report.CheckArg{},
+			})
 			continue
 		}
 		if err := x.launch(i, st); err != nil {

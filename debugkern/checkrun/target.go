@@ -22,7 +22,8 @@ func (t *planned) describe() (err error) {
 	}
 	p := t.plain.Plan()
 	if p.Gate.Name != probes.GateNone {
-		return report.Usagef("check executes the build without probes, and gate %s is one of the build with them", p.Gate.Name)
+		return report.Usagef(
+			"check executes the build without probes, and gate %s is one of the build with them", p.Gate.Name)
 	}
 	given, err := t.plain.Launch(t.ctx)
 	if err != nil {
@@ -31,7 +32,9 @@ func (t *planned) describe() (err error) {
 	l := t.launch
 	l.manifest, l.schedule, l.shared, l.budget = t.plain.Manifest(), given.Schedule, p.Shared, given.Budget
 	l.req.Grid, l.req.Block, l.req.Cluster, l.req.Shared = p.Grid, p.Block, probes.Dim3{1, 1, 1}, p.DynShared
-	l.doc.Launch = report.CheckLaunch{Grid: p.Grid, Block: p.Block, Cluster: l.req.Cluster, Shared: p.DynShared}
+	l.doc.Launch = report.CheckLaunch{
+		Grid: p.Grid, Block: p.Block, Cluster: l.req.Cluster, Shared: p.DynShared,
+	}
 	if err := l.sample(); err != nil {
 		return err
 	}

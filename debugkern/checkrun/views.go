@@ -40,7 +40,9 @@ func (l *launch) bundleViews(given *scaffold.Launch, found *discover.Found) erro
 		alone := len(a.into) == 1 && a.into[0].Skip == 0
 		if !alone && found.Attention != nil { // its positions are those of the memory as a whole
 			found.Attention = nil
-			found.Why = &discover.NotFound{Why: a.name + " is memory into which parameters lead at several places"}
+			found.Why = &discover.NotFound{
+				Why: a.name + " is memory into which parameters lead at several places",
+			}
 		}
 		for n, at := range a.into {
 			view := given.Args[i]
@@ -69,8 +71,10 @@ func (l *launch) view(view *scaffold.LaunchArg, a *arg, at target.Place) error {
 	switch {
 	case ptr.Dims == nil && at.Skip == 0: // the memory as it lies
 	case ptr.Dims == nil || slices.ContainsFunc(ptr.Strides, func(n int) bool { return n < 1 }):
-		return report.Usagef("%s: parameter %s leads to byte %d of memory %s, as no tensor that a manifest can "+
-			"describe: check, run and diagnose take the bundle itself", l.bundle.Path, p.Name, at.Skip, a.name)
+		return report.Usagef(
+			"%s: parameter %s leads to byte %d of memory %s, as no tensor that a manifest can "+
+				"describe: check, run and diagnose take the bundle itself", l.bundle.Path, p.Name,
+			at.Skip, a.name)
 	default:
 		view.Dims = ptr.Dims
 		if !rowMajor(ptr.Dims, ptr.Strides) {

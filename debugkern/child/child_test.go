@@ -95,7 +95,8 @@ func TestFlood(t *testing.T) {
 // TestEnds: a program, and what it has started, ends with the context, and what it leaves in the background
 // ends with it.
 func TestEnds(t *testing.T) {
-	c := shell(t, `sh -c 'trap "" TERM; echo $$ > child; while :; do sleep 1; done' & echo $! > pid; while [ ! -s child ]; do :; done; echo ready; wait`)
+	c := shell(t,
+		`sh -c 'trap "" TERM; echo $$ > child; while :; do sleep 1; done' & echo $! > pid; while [ ! -s child ]; do :; done; echo ready; wait`)
 	why := errors.New("the limit")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c.Said = func(string) { cancel(why) }
@@ -103,7 +104,8 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	gone(t, filepath.Join(c.Dir, "child"))
-	c = shell(t, `sh -c 'echo $$ > child; while :; do sleep 1; done' & while [ ! -s child ]; do :; done; exit 0`)
+	c = shell(t,
+		`sh -c 'echo $$ > child; while :; do sleep 1; done' & while [ ! -s child ]; do :; done; exit 0`)
 	start := time.Now()
 	if err := Run(t.Context(), c); err != nil || time.Since(start) > time.Minute {
 		t.Errorf("%v after %s", err, time.Since(start))

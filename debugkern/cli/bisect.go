@@ -34,10 +34,15 @@ func (a *app) bisectCommand() *cobra.Command {
 }
 
 func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []string) error {
-	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
-		doc, err := bisect.Run(cmd.Context(), s, first, second, until, tell)
-		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printBisection(w, doc) }}, err
-	})
+	return a.paired(cmd, opt, args,
+		func(
+			s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress),
+		) (paired, error) {
+			doc, err := bisect.Run(cmd.Context(), s, first, second, until, tell)
+			return paired{
+				doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printBisection(w, doc) },
+			}, err
+		})
 }
 
 func printBisection(w io.Writer, b *report.Bisection) {
@@ -76,6 +81,8 @@ func printBisection(w io.Writer, b *report.Bisection) {
 	if b.From == "b" {
 		from = b.Targets[1]
 	}
-	fmt.Fprintf(w, "%s makes %s %s (%s)\n", report.ChangesText(b.Minimal), sideTitle(report.Side{Target: from.Target, Faults: from.Faults}), b.Until, proof)
-	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", report.ChangesText(b.Pair.Changes), b.Pair.Compare)
+	fmt.Fprintf(w, "%s makes %s %s (%s)\n", report.ChangesText(b.Minimal),
+		sideTitle(report.Side{Target: from.Target, Faults: from.Faults}), b.Until, proof)
+	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", report.ChangesText(b.Pair.Changes),
+		b.Pair.Compare)
 }

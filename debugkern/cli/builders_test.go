@@ -15,8 +15,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// bare is the program on a machine with nothing but what the test puts there: started from an empty folder, with no Python,
-// no toolkit and no libraries but those of libs.
+// bare is the program on a machine with nothing but what the test puts there: started from an empty folder,
+// with no Python, no toolkit and no libraries but those of libs.
 type bare struct {
 	dir, libs string
 	env       []string
@@ -31,7 +31,8 @@ func newBare(t *testing.T) *bare {
 	}
 	b := &bare{dir: t.TempDir(), libs: t.TempDir()}
 	b.env = []string{
-		asProgram + "=1", "HOME=" + b.dir, "XDG_CACHE_HOME=" + b.dir, "XDG_CONFIG_HOME=" + b.dir, "PATH=" + b.dir, "LD_LIBRARY_PATH=" + b.libs,
+		asProgram + "=1", "HOME=" + b.dir, "XDG_CACHE_HOME=" + b.dir, "XDG_CONFIG_HOME=" + b.dir,
+		"PATH=" + b.dir, "LD_LIBRARY_PATH=" + b.libs,
 		"TMPDIR=" + os.TempDir(),
 	}
 	return b
@@ -44,7 +45,8 @@ func (b *bare) library(t *testing.T, name, source string) {
 	if err != nil {
 		t.Skipf("no gcc to make a library with: %v", err)
 	}
-	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", filepath.Join(b.libs, name), source).CombinedOutput(); err != nil {
+	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", filepath.Join(b.libs, name), source).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
@@ -99,15 +101,18 @@ func (b *bare) exits(t *testing.T, want int, says string, args ...string) {
 	t.Helper()
 	out, errText, code := b.call(t, args...)
 	if code != want || !strings.Contains(out+errText, says) {
-		t.Errorf("%s: exit %d, want %d with %q: %s%s", strings.Join(args, " "), code, want, says, out, errText)
+		t.Errorf("%s: exit %d, want %d with %q: %s%s", strings.Join(args, " "), code, want, says,
+			out, errText)
 	}
 }
 
-// TestNothingInstalled: no driver, no NVRTC, no NVML. What was not asked for by name falls back; what was is exit 3.
+// TestNothingInstalled: no driver, no NVRTC, no NVML. What was not asked for by name falls back;
+// what was is exit 3.
 func TestNothingInstalled(t *testing.T) {
 	b := newBare(t)
 	b.has(t, map[string]bool{
-		"emulator": true, "embedded PTX": true, "NVRTC": false, "headers": false, "ptxas": false, "driver": false, "NVML": false, "nvcc": false,
+		"emulator": true, "embedded PTX": true, "NVRTC": false, "headers": false, "ptxas": false,
+		"driver": false, "NVML": false, "nvcc": false,
 		"compute-sanitizer": false, "cache": true,
 	})
 	b.exits(t, 0, "prebuilt PTX", "run", "stage2", "--shape", "small")
@@ -117,7 +122,8 @@ func TestNothingInstalled(t *testing.T) {
 	b.exits(t, 3, "no NVRTC found", "run", "stage2", "--shape", "small", "--builder", "nvrtc")
 	b.exits(t, 3, "no nvcc found", "run", "stage2", "--shape", "small", "--builder", "nvcc")
 	// a combination that is not in the archive needs a compiler
-	b.exits(t, 3, "not in the embedded archive", "run", "stage2", "--shape", "validation", "--fault", "kt-ld", "--fault", "l-no-rescale")
+	b.exits(t, 3, "not in the embedded archive", "run", "stage2", "--shape", "validation", "--fault", "kt-ld",
+		"--fault", "l-no-rescale")
 	b.exits(t, 0, "", "kernels")
 }
 
@@ -129,10 +135,12 @@ func TestDriverAlone(t *testing.T) {
 	b.library(t, "libcuda.so.1", fakeCUDA)
 	b.has(t, map[string]bool{"driver": true, "GPU 0": true, "NVRTC": false, "NVML": false})
 	b.exits(t, 0, "prebuilt PTX", "run", "stage2", "--shape", "small", "--backend", "emu")
-	b.exits(t, 3, "no NVRTC found", "run", "stage2", "--shape", "small", "--builder", "nvrtc", "--backend", "cuda")
+	b.exits(t, 3, "no NVRTC found", "run", "stage2", "--shape", "small", "--builder", "nvrtc",
+		"--backend", "cuda")
 }
 
-// TestBrokenDriver: a driver that does not start is told with the reason; auto goes on without, cuda does not.
+// TestBrokenDriver: a driver that does not start is told with the reason; auto goes on
+// without, cuda does not.
 func TestBrokenDriver(t *testing.T) {
 	b := newBare(t)
 	b.library(t, "libcuda.so.1", fakeCUDA)
@@ -172,7 +180,8 @@ func TestNVMLAlone(t *testing.T) {
 	b.exits(t, 3, "libcuda.so.1", "run", "stage2", "--shape", "small", "--backend", "cuda")
 }
 
-// TestNVRTCAlone: a compiler and no GPU. It builds what the archive has not; what it built is in the cache for the next run.
+// TestNVRTCAlone: a compiler and no GPU. It builds what the archive has not; what it built is in the
+// cache for the next run.
 func TestNVRTCAlone(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -201,7 +210,8 @@ func TestNVRTCAlone(t *testing.T) {
 	if after := entries(); !slices.Equal(after, before) {
 		t.Errorf("the second run added to %v: %v", before, after)
 	}
-	if c := b.checks(t)["cache"]; !c.OK || !strings.Contains(c.Detail, "entries") || !strings.HasSuffix(c.Path, "builds") {
+	if c := b.checks(t)["cache"]; !c.OK || !strings.Contains(c.Detail, "entries") ||
+		!strings.HasSuffix(c.Path, "builds") {
 		t.Errorf("doctor: %+v", c)
 	}
 	b.env = append(b.env, "TILESCOPE_CACHE_MAX=0")

@@ -56,7 +56,8 @@ func (a *app) checkCommand() *cobra.Command {
 			"  tilescope check attention.ptx --entry fwd --grid 8,4 --block 128 --arg 0=q.npy --arg 1=k.npy --arg 2=unwritten:f16[8,64] --arg 3=0.125",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s takes one FILE.ptx, FILE.cu, BUNDLE.tsl or TARGET; it was given %d", cmd.CommandPath(), len(args))
+				return usageError("%s takes one FILE.ptx, FILE.cu, BUNDLE.tsl or TARGET; it was given %d",
+					cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -70,27 +71,33 @@ func (a *app) checkCommand() *cobra.Command {
 func (o *checkOptions) bind(f *pflag.FlagSet) {
 	o.bindLaunch(f)
 	r := &o.req
-	f.BoolVar(&r.Cooperative, "cooperative", false, "a cooperative launch: blocks may rely on being resident together")
-	f.IntVar(&r.Resident, "resident", 0, "blocks resident at once, for kernels whose blocks wait for each other (default: what the chip holds)")
+	f.BoolVar(&r.Cooperative, "cooperative", false,
+		"a cooperative launch: blocks may rely on being resident together")
+	f.IntVar(&r.Resident, "resident", 0,
+		"blocks resident at once, for kernels whose blocks wait for each other (default: what the chip holds)")
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of generated arguments")
 	f.StringVar(&r.Schedule, "schedule", "", "order of execution, POLICY[:SEED][:ASYNC], as for run")
-	f.StringVar(&r.Backend, "backend", "", "where it runs: emu, cuda or both (default emu, which alone can be observed)")
+	f.StringVar(&r.Backend, "backend", "",
+		"where it runs: emu, cuda or both (default emu, which alone can be observed)")
 	f.StringVar(&r.Builder, "builder", "", "who compiles a .cu: auto, nvrtc or nvcc (default auto)")
 	f.StringVar(&r.Arch, "arch", "", "architecture to compile a .cu for, such as sm_80")
 	f.StringArrayVarP(&r.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&r.Define, "define", "D", nil, "symbol to compile with: NAME[=VALUE], repeatable")
 	f.StringVar(&r.Std, "std", "", "language to compile as, such as c++17 (the default)")
-	f.StringArrayVar(&r.Instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
+	f.StringArrayVar(&r.Instantiate, "instantiate", nil,
+		"kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
 	f.DurationVar(&r.Timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&r.Device, "device", 0, "index of the GPU")
 	f.IntVar(&r.Repeat, "repeat", 10, "launches compared bit for bit (GPU)")
 	f.StringVar(&o.suppress, "suppress", "", "findings in FILE do not count: lines \"ID reason\"")
 	f.StringVar(&o.baseline, "baseline", "", "findings of an earlier document in FILE.json do not count")
 	f.StringVar(&o.blocks, "blocks", "", "blocks that are executed X,Y,Z, each N, A-B or * (default all)")
-	f.StringVar(&o.shape, "shape", "", "of a TARGET: shape, a name or sizes (default validation, else the manifest's first)")
+	f.StringVar(&o.shape, "shape", "",
+		"of a TARGET: shape, a name or sizes (default validation, else the manifest's first)")
 	f.StringArrayVar(&o.set, "set", nil, "of a TARGET: flag FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
-	f.StringVar(&o.sanitizer, "sanitizer", "", "tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all")
+	f.StringVar(&o.sanitizer, "sanitizer", "",
+		"tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all")
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")
@@ -112,7 +119,8 @@ func (o *checkOptions) bindLaunch(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.args, "arg", nil, "argument NAME=VALUE, one for each parameter of FILE")
 }
 
-// comments adds the options that the kernel's text asks for, where the command line does not give them; its arguments too, by name.
+// comments adds the options that the kernel's text asks for, where the command line does not give them; its
+// arguments too, by name.
 func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 	set := pflag.NewFlagSet("tilescope:", pflag.ContinueOnError)
 	var own checkOptions
@@ -129,8 +137,12 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 	set.Visit(func(f *pflag.Flag) {
 		switch {
 		case err != nil:
-		case slices.Contains([]string{"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault", "sanitizer"}, f.Name):
-			err = usageError("the comment \"// tilescope: --%s\": a kernel's text may not choose files, limits or targets", f.Name)
+		case slices.Contains([]string{
+			"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault", "sanitizer",
+		}, f.Name):
+			err = usageError(
+				"the comment \"// tilescope: --%s\": a kernel's text may not choose files, limits or targets",
+				f.Name)
 		case f.Name == "arg":
 			given := map[string]bool{}
 			for _, x := range o.args {
@@ -206,7 +218,8 @@ func namedArguments(list []string) ([]checkrun.Argument, error) {
 	return out, nil
 }
 
-// ofManifest reports whether what is checked is a target, by name or by its manifest, rather than a kernel's text.
+// ofManifest reports whether what is checked is a target, by name or by its manifest, rather
+// than a kernel's text.
 func ofManifest(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml":
@@ -234,19 +247,23 @@ func refuseOptions(cmd *cobra.Command, options []string, why string) error {
 
 // check refuses options of a file for a target, and the other way round.
 func (o *checkOptions) check(cmd *cobra.Command, name string) error {
-	foreign, why := []string{"shape", "set", "fault"}, name+" is no TARGET: launch and arguments of a file are given by --grid, --block and --arg"
+	foreign, why := []string{"shape", "set", "fault"},
+		name+" is no TARGET: launch and arguments of a file are given by --grid, --block and --arg"
 	switch {
 	case build.Bundled(name):
 		foreign, why = slices.Concat(foreign, launchOptions, sourceOptions), hasLaunch(name)
 	case ofManifest(name):
-		foreign, why = []string{"entry", "grid", "block", "cluster", "shared", "arg", "include", "define", "std"}, "launch and arguments of a TARGET are its manifest's"
+		foreign, why = []string{
+			"entry", "grid", "block", "cluster", "shared", "arg", "include", "define", "std",
+		}, "launch and arguments of a TARGET are its manifest's"
 	}
 	if err := refuseOptions(cmd, foreign, why); err != nil {
 		return err
 	}
 	for _, tool := range o.sanitizers() {
 		if !slices.Contains(debugkern.AllSanitizerTools, tool) {
-			return usageError("--sanitizer %s: expected %s, or all", tool, strings.Join(debugkern.AllSanitizerTools, ", "))
+			return usageError("--sanitizer %s: expected %s, or all", tool,
+				strings.Join(debugkern.AllSanitizerTools, ", "))
 		}
 	}
 	outputs := []string{o.dump, o.sarif, o.html}
@@ -259,7 +276,9 @@ func (o *checkOptions) check(cmd *cobra.Command, name string) error {
 }
 
 // checked executes a check of a file or a target.
-func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session, name string, meter *meter) (*checkrun.Result, error) {
+func (o *checkOptions) checked(
+	cmd *cobra.Command, a *app, s *debugkern.Session, name string, meter *meter,
+) (*checkrun.Result, error) {
 	blocks, err := debugkern.ParseBlocks(o.blocks)
 	if err != nil {
 		return nil, err
@@ -277,8 +296,10 @@ func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session,
 	if ofManifest(name) {
 		r := o.req
 		req := debugkern.Request{
-			Target: name, Shape: o.shape, Seed: r.Seed, Set: map[string]string{}, Faults: o.faults, Backend: r.Backend, Builder: r.Builder, Arch: r.Arch,
-			Timeout: r.Timeout, Device: r.Device, Repeat: r.Repeat, Schedule: r.Schedule, Resident: r.Resident, Cooperative: r.Cooperative, Blocks: blocks,
+			Target: name, Shape: o.shape, Seed: r.Seed, Set: map[string]string{}, Faults: o.faults,
+			Backend: r.Backend, Builder: r.Builder, Arch: r.Arch, Timeout: r.Timeout, Device: r.Device,
+			Repeat: r.Repeat, Schedule: r.Schedule, Resident: r.Resident, Cooperative: r.Cooperative,
+			Blocks: blocks,
 		}
 		for _, s := range o.set {
 			flag, value, ok := strings.Cut(s, "=")
@@ -297,7 +318,8 @@ func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session,
 	return checkrun.Kernel(ctx, s, req, meter.report)
 }
 
-// launched is the launch of a kernel's file, by the options and what its text says of them; of a bundle by itself.
+// launched is the launch of a kernel's file, by the options and what its text says of them;
+// of a bundle by itself.
 func (o *checkOptions) launched(cmd *cobra.Command, name string) (checkrun.Request, error) {
 	if build.Bundled(name) {
 		req := o.req
@@ -322,8 +344,16 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 	again := ""
 	out := outputs{
 		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return checked.Dump(w) }},
-		{option: "--sarif", path: opt.sarif, fill: func(w io.Writer) error { return writeCheckSARIF(w, checked.Doc, a.Version, again) }},
-		{option: "--html", path: opt.html, fill: func(w io.Writer) error { return page.WriteCheck(w, checked.Doc, a.Version, again, checked.Source) }},
+		{
+			option: "--sarif", path: opt.sarif,
+			fill: func(w io.Writer) error { return writeCheckSARIF(w, checked.Doc, a.Version, again) },
+		},
+		{
+			option: "--html", path: opt.html,
+			fill: func(w io.Writer) error {
+				return page.WriteCheck(w, checked.Doc, a.Version, again, checked.Source)
+			},
+		},
 	}
 	defer out.abandon()
 	if err := out.create(a); err != nil {
@@ -391,7 +421,8 @@ func (o *checkOptions) sanitizers() []string {
 func (o *checkOptions) sanitize(cmd *cobra.Command, c *checkrun.Result) ([]debugkern.Second, error) {
 	var out []debugkern.Second
 	for _, tool := range o.sanitizers() {
-		s, err := debugkern.SecondOpinion(cmd.Context(), c.Doc.Findings, tool, func() (*debugkern.Sanitized, error) { return c.Sanitize(cmd.Context(), tool) })
+		s, err := debugkern.SecondOpinion(cmd.Context(), c.Doc.Findings, tool,
+			func() (*debugkern.Sanitized, error) { return c.Sanitize(cmd.Context(), tool) })
 		if err != nil {
 			return nil, err
 		}
@@ -401,10 +432,13 @@ func (o *checkOptions) sanitize(cmd *cobra.Command, c *checkrun.Result) ([]debug
 }
 
 // sequence executes a sequence of launches, which names everything but seed, backend and schedule itself.
-func (o *checkOptions) sequence(cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter) (*checkrun.Result, error) {
+func (o *checkOptions) sequence(
+	cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter,
+) (*checkrun.Result, error) {
 	for _, f := range []string{"shape", "set", "fault", "blocks", "resident", "cooperative", "sanitizer"} {
 		if cmd.Flags().Changed(f) {
-			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f, seq.File)
+			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f,
+				seq.File)
 		}
 	}
 	return checkrun.Sequence(cmd.Context(), s, seq, o.req, meter.report)
@@ -498,7 +532,8 @@ func printCheck(w io.Writer, d *report.Check) {
 	}
 	for _, o := range d.Outputs {
 		if o.Written != nil {
-			fmt.Fprintf(w, "  %s %s%v: %d elements written%s\n", o.Name, o.DType, o.Dims, *o.Written, recordedText(o.Recorded))
+			fmt.Fprintf(w, "  %s %s%v: %d elements written%s\n", o.Name, o.DType, o.Dims, *o.Written,
+				recordedText(o.Recorded))
 		}
 	}
 	for _, line := range d.Printed {

@@ -20,8 +20,8 @@ func npyText(header string, data int) []byte {
 	return append(append(b, header...), make([]byte, data)...)
 }
 
-// TestCheckBadInput: whatever is wrong with arguments, geometry, files or options of check is refused before anything runs, with one line
-// that names what, where, and what was expected.
+// TestCheckBadInput: whatever is wrong with arguments, geometry, files or options of check is refused before
+// anything runs, with one line that names what, where, and what was expected.
 func TestCheckBadInput(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, text []byte) string {
@@ -32,14 +32,21 @@ func TestCheckBadInput(t *testing.T) {
 		return path
 	}
 	const good = "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
-	short, object := file("short.npy", npyText(good, 8)), file("object.npy", npyText(strings.Replace(good, "<f4", "|O8", 1), 32))
-	fortran := file("fortran.npy", npyText(strings.Replace(good, "(4,)", "(2, 2)", 1)[:20]+"'fortran_order': True, 'shape': (2, 2), }", 16))
-	huge, empty := file("huge.npy", npyText(strings.Replace(good, "(4,)", "(1099511627776,)", 1), 16)), file("empty.npy", npyText(strings.Replace(good, "(4,)", "(0,)", 1), 0))
+	short, object := file("short.npy", npyText(good, 8)),
+		file("object.npy", npyText(strings.Replace(good, "<f4", "|O8", 1), 32))
+	fortran := file("fortran.npy",
+		npyText(strings.Replace(good, "(4,)", "(2, 2)", 1)[:20]+
+			"'fortran_order': True, 'shape': (2, 2), }", 16))
+	huge, empty := file("huge.npy", npyText(strings.Replace(good, "(4,)", "(1099511627776,)", 1), 16)),
+		file("empty.npy", npyText(strings.Replace(good, "(4,)", "(0,)", 1), 0))
 	text, list := file("text.npy", []byte("hello")), file("list.txt", []byte("race-12345678\n"))
 	document := file("document.json", []byte(`{"schema": "tilescope.run/1"}`))
-	none, two := file("none.ptx", []byte(".version 8.0\n.target sm_80\n.address_size 64\n")), file("two.ptx", []byte(oneAndTwo))
-	reqntid := file("reqntid.ptx", []byte(strings.Replace(oneAndTwo, ".entry one()", ".entry one() .reqntid 64, 1, 1", 1)))
-	maxntid := file("maxntid.ptx", []byte(strings.Replace(oneAndTwo, ".entry one()", ".entry one() .maxntid 64", 1)))
+	none, two := file("none.ptx", []byte(".version 8.0\n.target sm_80\n.address_size 64\n")),
+		file("two.ptx", []byte(oneAndTwo))
+	reqntid := file("reqntid.ptx",
+		[]byte(strings.Replace(oneAndTwo, ".entry one()", ".entry one() .reqntid 64, 1, 1", 1)))
+	maxntid := file("maxntid.ptx",
+		[]byte(strings.Replace(oneAndTwo, ".entry one()", ".entry one() .maxntid 64", 1)))
 	kernel := kernelFile(t, "reduce.ptx")
 	arguments := []string{"0=ones:f32[512]", "1=zeros:f32[2]", "2=512"}
 	with := func(i int, value string) []string { // the right arguments, with another in the place of one
@@ -177,8 +184,8 @@ const oneAndTwo = `.version 8.0
 }
 `
 
-// TestCheckTarget: of a manifest's launch the checkers find what a planted fault breaks, with nothing said of a reference; the page
-// shows the lines, and the log has the same findings.
+// TestCheckTarget: of a manifest's launch the checkers find what a planted fault breaks, with nothing said of
+// a reference; the page shows the lines, and the log has the same findings.
 func TestCheckTarget(t *testing.T) {
 	dir := t.TempDir()
 	page, log := filepath.Join(dir, "c.html"), filepath.Join(dir, "c.sarif")
@@ -188,7 +195,8 @@ func TestCheckTarget(t *testing.T) {
 		says []string
 	}{
 		{[]string{"softmax_row", "--shape", "small"}, 0, []string{"clean", "1 of 1 blocks"}},
-		{[]string{"stage2", "--shape", "single32", "--fault", "sync-p", "--html", page, "--sarif", log}, 1, []string{"race", "missing: __syncthreads"}},
+		{[]string{"stage2", "--shape", "single32", "--fault", "sync-p", "--html", page, "--sarif", log}, 1,
+			[]string{"race", "missing: __syncthreads"}},
 		{[]string{"stage2", "--shape", "validation", "--blocks", "0,1,0"}, 0, []string{"1 of 16 blocks"}},
 	} {
 		out, errText, code := call(t, append([]string{"check"}, c.args...)...)
@@ -204,7 +212,10 @@ func TestCheckTarget(t *testing.T) {
 			t.Errorf("%q: a reference is spoken of\n%s", c.args, out)
 		}
 	}
-	for path, says := range map[string][]string{page: {"<!doctype html>", `class="guilty"`, "m_smem", "tilescope check stage2"}, log: {`"race"`, `"2.1.0"`, "--fault sync-p"}} {
+	for path, says := range map[string][]string{
+		page: {"<!doctype html>", `class="guilty"`, "m_smem", "tilescope check stage2"},
+		log:  {`"race"`, `"2.1.0"`, "--fault sync-p"},
+	} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -217,8 +228,8 @@ func TestCheckTarget(t *testing.T) {
 	}
 }
 
-// TestCheckOfWhatIsNotModelled: a kernel that the emulator refuses did not load, at the place of the instruction; nothing is wrong with how it
-// compiles.
+// TestCheckOfWhatIsNotModelled: a kernel that the emulator refuses did not load, at the place of the
+// instruction; nothing is wrong with how it compiles.
 func TestCheckOfWhatIsNotModelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "k.ptx")
 	text := strings.Replace(oneAndTwo, "ret;", "wgmma.fence.sync.aligned;\n\tret;", 1)
@@ -226,7 +237,8 @@ func TestCheckOfWhatIsNotModelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errText, code := call(t, "check", path, "--entry", "one", "--grid", "1", "--block", "32")
-	if code != 4 || !strings.Contains(errText, "the kernel does not load: 1 error") || !strings.Contains(errText, "k.ptx:6:") || !strings.Contains(errText, "not modelled") {
+	if code != 4 || !strings.Contains(errText, "the kernel does not load: 1 error") ||
+		!strings.Contains(errText, "k.ptx:6:") || !strings.Contains(errText, "not modelled") {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 }

@@ -45,7 +45,10 @@ steps:
 // TestCheckSequence: what a launch leaves is what the next one reads, unwritten bytes among it.
 func TestCheckSequence(t *testing.T) {
 	run := func(text string, args ...string) (report.Check, string, int) {
-		out, errText, code := call(t, append([]string{"check", inFolder(t, text, filepath.Join("..", "..", "docs", "check", "split.ptx")), "--json"}, args...)...)
+		out, errText, code := call(t,
+			append([]string{
+				"check", inFolder(t, text, filepath.Join("..", "..", "docs", "check", "split.ptx")), "--json",
+			}, args...)...)
 		var d report.Check
 		if out != "" {
 			if err := json.Unmarshal([]byte(out), &d); err != nil {
@@ -56,10 +59,12 @@ func TestCheckSequence(t *testing.T) {
 	}
 	dump := filepath.Join(t.TempDir(), "o.npz")
 	d, errText, code := run(splitSum, "--dump", dump)
-	if code != 0 || d.Verdict != report.Clean || len(d.Steps) != 3 || d.Coverage.Blocks != 17 || *d.Outputs[1].Written != 16 || *d.Outputs[2].Written != 1 {
+	if code != 0 || d.Verdict != report.Clean || len(d.Steps) != 3 || d.Coverage.Blocks != 17 ||
+		*d.Outputs[1].Written != 16 || *d.Outputs[2].Written != 1 {
 		t.Fatalf("exit %d %s %+v", code, errText, d)
 	}
-	if d.Steps[1].Memset != "sum" || d.Steps[2].Entry != "combine" || d.Steps[2].Args[0].Source != "buffer partial" {
+	if d.Steps[1].Memset != "sum" || d.Steps[2].Entry != "combine" ||
+		d.Steps[2].Args[0].Source != "buffer partial" {
 		t.Errorf("%+v", d.Steps)
 	}
 	again, _, _ := run(splitSum)
@@ -84,36 +89,46 @@ func TestCheckSequence(t *testing.T) {
 			}
 			continue
 		}
-		if code != 1 || len(d.Findings) == 0 || d.Findings[0].Kind != "uninitialised" || d.Findings[0].Variable != c.variable || d.Findings[0].Step == nil ||
+		if code != 1 || len(d.Findings) == 0 || d.Findings[0].Kind != "uninitialised" ||
+			d.Findings[0].Variable != c.variable || d.Findings[0].Step == nil ||
 			d.Steps[*d.Findings[0].Step].Entry != "combine" {
 			t.Errorf("%q: exit %d %s %+v", c.is, code, errText, d.Findings)
 		}
 	}
 	for old, c := range map[string][2]string{
-		"ones:f32[4000]": {"ones", "buffers.x"}, "unwritten:f32[1]": {"5", "expected memory"}, "entry: part": {"entry: nosuch", "steps[0]"},
-		"2: 4000": {"3: 4000", "no such parameter"}, "split.ptx": {"nosuch.ptx", "nosuch.ptx"}, "block: 256": {"block: 2048", "expected 1 to 1024"},
+		"ones:f32[4000]": {"ones", "buffers.x"}, "unwritten:f32[1]": {"5", "expected memory"},
+		"entry: part": {"entry: nosuch", "steps[0]"}, "2: 4000": {"3: 4000", "no such parameter"},
+		"split.ptx": {"nosuch.ptx", "nosuch.ptx"}, "block: 256": {"block: 2048", "expected 1 to 1024"},
 	} {
-		if _, errText, code := run(strings.Replace(splitSum, old, c[0], 1)); code != 2 || !strings.Contains(errText, c[1]) || !strings.Contains(errText, "sequence.yaml:") {
+		if _, errText, code := run(strings.Replace(splitSum, old, c[0], 1)); code != 2 ||
+			!strings.Contains(errText, c[1]) || !strings.Contains(errText, "sequence.yaml:") {
 			t.Errorf("%q: exit %d, want %q: %s", c[0], code, c[1], errText)
 		}
 	}
-	if _, errText, code := run(splitSum, "--blocks", "0"); code != 2 || !strings.Contains(errText, "is a sequence") {
+	if _, errText, code := run(splitSum, "--blocks", "0"); code != 2 ||
+		!strings.Contains(errText, "is a sequence") {
 		t.Errorf("--blocks: exit %d: %s", code, errText)
 	}
 }
 
-// TestCheckPointersInStructs: a struct by value may have pointers in it, and one buffer may be several parameters.
+// TestCheckPointersInStructs: a struct by value may have pointers in it, and one buffer may be
+// several parameters.
 func TestCheckPointersInStructs(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
 		says []string
 	}{
-		{[]string{"0={0: ones:f32[64], 8: iota:i32[64], 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 0, []string{"arg0+0 f32[64]: 64 elements written", "arg0+8 i32[64]: 0 elements"}},
-		{[]string{"0={0: ones:f32[64], 8: null, 16: 64:i32}", "1=ones:f32[1]", "2=zeros:f32[1]"}, 0, []string{"arg2 f32[1]: 1 elements written"}},
-		{[]string{"0={0: ones:f32[63], 8: null, 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 1, []string{"outside arg0+0[63]"}},
-		{[]string{"0={0: ones:f32[64], 8: unwritten:i32[64], 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 1, []string{"uninitialised", "arg0+8["}},
-		{[]string{"0={20: ones:f32[64]}", "1=ones:f32[1]", "2=null"}, 2, []string{"a pointer ends at byte 28, and the parameter has 24 bytes"}},
+		{[]string{"0={0: ones:f32[64], 8: iota:i32[64], 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 0,
+			[]string{"arg0+0 f32[64]: 64 elements written", "arg0+8 i32[64]: 0 elements"}},
+		{[]string{"0={0: ones:f32[64], 8: null, 16: 64:i32}", "1=ones:f32[1]", "2=zeros:f32[1]"}, 0,
+			[]string{"arg2 f32[1]: 1 elements written"}},
+		{[]string{"0={0: ones:f32[63], 8: null, 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 1,
+			[]string{"outside arg0+0[63]"}},
+		{[]string{"0={0: ones:f32[64], 8: unwritten:i32[64], 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 1,
+			[]string{"uninitialised", "arg0+8["}},
+		{[]string{"0={20: ones:f32[64]}", "1=ones:f32[1]", "2=null"}, 2,
+			[]string{"a pointer ends at byte 28, and the parameter has 24 bytes"}},
 		{[]string{"0={0: {0: 1:i32}}", "1=ones:f32[1]", "2=null"}, 2, []string{"--arg 0"}},
 	} {
 		args := []string{"check", kernelFile(t, "view.ptx"), "--grid", "1", "--block", "64"}
@@ -135,7 +150,8 @@ buffers:
 steps:
   - {file: view.ptx, grid: 1, block: 64, args: {0: "{0: ones:f32[4], 8: null, 16: 4:i32}", 1: a, 2: a}}
 `
-	out, errText, code := call(t, "check", inFolder(t, text, filepath.Join("..", "checkrun", "testdata", "view.ptx")))
+	out, errText, code := call(t, "check", inFolder(t, text,
+		filepath.Join("..", "checkrun", "testdata", "view.ptx")))
 	if code != 1 || !strings.Contains(out, "race") || !strings.Contains(out, "a[0]") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}

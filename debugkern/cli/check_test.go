@@ -26,10 +26,15 @@ func kernelFile(t *testing.T, name string, front ...string) string {
 
 // TestCheck: text, document, exit code and dump of a kernel that races, and of one that does not.
 func TestCheck(t *testing.T) {
-	args := []string{"--grid", "2", "--block", "256", "--arg", "0=ones:f32[512]", "--arg", "1=zeros:f32[2]", "--arg", "2=512"}
+	args := []string{
+		"--grid", "2", "--block", "256", "--arg", "0=ones:f32[512]", "--arg", "1=zeros:f32[2]", "--arg",
+		"2=512",
+	}
 	dump := filepath.Join(t.TempDir(), "out.npz")
-	out, errText, code := call(t, append([]string{"check", kernelFile(t, "reduce.ptx"), "--dump", dump}, args...)...)
-	if code != 0 || !strings.Contains(out, "reduce grid 2,1,1, block 256,1,1: clean") || !strings.Contains(out, "2 of 2 blocks, 1 schedule; PTX was executed") {
+	out, errText, code := call(t,
+		append([]string{"check", kernelFile(t, "reduce.ptx"), "--dump", dump}, args...)...)
+	if code != 0 || !strings.Contains(out, "reduce grid 2,1,1, block 256,1,1: clean") ||
+		!strings.Contains(out, "2 of 2 blocks, 1 schedule; PTX was executed") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	if info, err := os.Stat(dump); err != nil || info.Size() < 500 {
@@ -37,38 +42,47 @@ func TestCheck(t *testing.T) {
 	}
 	racy := kernelFile(t, "reduce-race.ptx")
 	out, errText, code = call(t, append([]string{"check", racy}, args...)...)
-	if code != 1 || !strings.Contains(out, "race (error)") || !strings.Contains(out, "missing: __sync") || !strings.Contains(out, "    id race-") {
+	if code != 1 || !strings.Contains(out, "race (error)") || !strings.Contains(out, "missing: __sync") ||
+		!strings.Contains(out, "    id race-") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	doc, errText, code := call(t, append([]string{"check", racy, "--json"}, args...)...)
 	var d report.Check
-	if err := json.Unmarshal([]byte(doc), &d); err != nil || code != 1 || d.Schema != "tilescope.check/1" || d.Verdict != "findings" {
+	if err := json.Unmarshal([]byte(doc), &d); err != nil || code != 1 || d.Schema != "tilescope.check/1" ||
+		d.Verdict != "findings" {
 		t.Fatalf("exit %d: %v %s", code, err, errText)
 	}
 	baseline := filepath.Join(t.TempDir(), "base.json")
 	if err := os.WriteFile(baseline, []byte(doc), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, errText, code = call(t, append([]string{"check", racy, "--baseline", baseline}, args...)...); code != 0 || !strings.Contains(out, "does not count: in the baseline") {
+	if out, errText, code = call(t, append([]string{"check", racy, "--baseline", baseline},
+		args...)...); code != 0 || !strings.Contains(out, "does not count: in the baseline") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 }
 
-// TestCheckComments: options may stand in the kernel's text; the command line wins, and no file or limit is taken from there.
+// TestCheckComments: options may stand in the kernel's text; the command line wins, and no file or limit
+// is taken from there.
 func TestCheckComments(t *testing.T) {
-	path := kernelFile(t, "reduce.ptx", "// tilescope: --grid 2 --block 256", "// tilescope: --arg 0=ones:f32[512] --arg 1=zeros:f32[2] --arg 2=512")
-	if out, errText, code := call(t, "check", path); code != 0 || !strings.Contains(out, "grid 2,1,1, block 256,1,1: clean") {
+	path := kernelFile(t, "reduce.ptx", "// tilescope: --grid 2 --block 256",
+		"// tilescope: --arg 0=ones:f32[512] --arg 1=zeros:f32[2] --arg 2=512")
+	if out, errText, code := call(t, "check", path); code != 0 ||
+		!strings.Contains(out, "grid 2,1,1, block 256,1,1: clean") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	out, errText, code := call(t, "check", path, "--grid", "1", "--arg", "2=256", "--json")
 	var d report.Check
-	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 || d.Launch.Grid[0] != 1 || d.Args[2].Source != "256" || d.Args[0].Source != "ones:f32[512]" {
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 || d.Launch.Grid[0] != 1 ||
+		d.Args[2].Source != "256" || d.Args[0].Source != "ones:f32[512]" {
 		t.Errorf("exit %d: %v %s%s", code, err, out, errText)
 	}
 	for line, says := range map[string]string{
-		"--dump /tmp/x": "may not choose files", "--nosuch 1": "unknown flag", "--grid x": "not a whole number", "stray": "is no option",
+		"--dump /tmp/x": "may not choose files", "--nosuch 1": "unknown flag",
+		"--grid x": "not a whole number", "stray": "is no option",
 	} {
-		if _, errText, code := call(t, "check", kernelFile(t, "reduce.ptx", "// tilescope: "+line, "// tilescope: --block 256")); code != 2 || !strings.Contains(errText, says) {
+		if _, errText, code := call(t, "check", kernelFile(t, "reduce.ptx", "// tilescope: "+line,
+			"// tilescope: --block 256")); code != 2 || !strings.Contains(errText, says) {
 			t.Errorf("%s: exit %d: %s", line, code, errText)
 		}
 	}
@@ -90,7 +104,8 @@ func TestCheckRefusals(t *testing.T) {
 		"--suppress":            {"--grid", "1", "--block", "1", "--suppress", "/nosuch"},
 		"are for a source that": {"--grid", "1", "--block", "1", "-D", "X"},
 	} {
-		if out, errText, code := call(t, append([]string{"check", path}, args...)...); code != 2 || !strings.Contains(errText, says) {
+		if out, errText, code := call(t, append([]string{"check", path}, args...)...); code != 2 ||
+			!strings.Contains(errText, says) {
 			t.Errorf("%q: exit %d: %s%s", says, code, out, errText)
 		}
 	}

@@ -1,8 +1,8 @@
 // Package cli is the command line: arguments and writers in, exit code out.
 //
-// The one idea: a command parses, calls one method of debugkern.Session, and prints what came back, as text or as the
-// document of CONTRACT.md. Nothing is decided here. It must not know how a kernel is run or compared, nor anything of
-// screens: the terminal is a function handed in by main.
+// The one idea: a command parses, calls one method of debugkern.Session, and prints what came back, as text
+// or as the document of CONTRACT.md. Nothing is decided here. It must not know how a kernel is run or
+// compared, nor anything of screens: the terminal is a function handed in by main.
 package cli
 
 import (
@@ -86,7 +86,9 @@ func Main(ctx context.Context, p Program) (code int) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.Files.Abandon()
-			fmt.Fprintf(p.Stderr, "tilescope: a bug of ours: %v; please report it, with this command line, on the issue tracker named in README (TILESCOPE_TRACE=1 prints the stack)\n", v)
+			fmt.Fprintf(p.Stderr,
+				"tilescope: a bug of ours: %v; please report it, with this command line, on the issue tracker named in README (TILESCOPE_TRACE=1 prints the stack)\n",
+				v)
 			if os.Getenv("TILESCOPE_TRACE") != "" {
 				p.Stderr.Write(stackOf(v))
 			}
@@ -112,7 +114,8 @@ func Main(ctx context.Context, p Program) (code int) {
 		defer a.release()
 	}
 	if a.opened != nil {
-		if trouble := a.opened.Trouble(); trouble != nil && (err == nil || !strings.Contains(err.Error(), trouble.Error())) {
+		if trouble := a.opened.Trouble(); trouble != nil &&
+			(err == nil || !strings.Contains(err.Error(), trouble.Error())) {
 			fmt.Fprintf(p.Stderr, "tilescope: %v\n", trouble)
 		}
 	}
@@ -230,20 +233,31 @@ func (a *app) root() *cobra.Command {
 			}
 			return a.limit(c)
 		},
-		RunE:          func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, &launch, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.open(cmd, &opt, &launch, args)
+		},
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
-	root.PersistentFlags().String(memoryOption, "", "memory that the command may take: a size such as 8GiB, or auto (half of what the machine has)")
-	root.PersistentFlags().BoolVar(&a.accept, "trust", false, "for this command, use compilers and tools of the working directory, and those that other users can change")
+	root.PersistentFlags().BoolVar(&a.json, "json", false,
+		"print the document of this command on standard output, and nothing else")
+	root.PersistentFlags().String(memoryOption, "",
+		"memory that the command may take: a size such as 8GiB, or auto (half of what the machine has)")
+	root.PersistentFlags().BoolVar(&a.accept, "trust", false,
+		"for this command, use compilers and tools of the working directory, and those that other users can change")
 	opt.bind(root)
 	launch.bindLaunch(root.Flags())
-	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(),
+		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(),
+		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(),
+		a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", spoken(err), c.CommandPath())}
+		return &report.Error{
+			Code: report.CodeUsage,
+			Err:  fmt.Errorf("%w (%s --help lists the options)", spoken(err), c.CommandPath()),
+		}
 	})
 	return root
 }
@@ -257,14 +271,16 @@ func spoken(err error) error {
 	if o, ok := bad.GetFlag().Value.(*keyOption); ok {
 		return fmt.Errorf("--%s %s: expected %s", bad.GetFlag().Name, bad.GetValue(), configs.Expected(o.key))
 	}
-	expected := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number", "duration": "a time, such as 30s or 2m"}[bad.GetFlag().Value.Type()]
+	expected := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number",
+		"duration": "a time, such as 30s or 2m"}[bad.GetFlag().Value.Type()]
 	if expected == "" {
 		return err
 	}
 	return fmt.Errorf("--%s %s: expected %s", bad.GetFlag().Name, bad.GetValue(), expected)
 }
 
-// flowing joins the lines of each paragraph: help is wrapped to the terminal's width, which the source does not know.
+// flowing joins the lines of each paragraph: help is wrapped to the terminal's width, which the
+// source does not know.
 func flowing(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
@@ -279,14 +295,19 @@ func (a *app) load(c *cobra.Command) error {
 		a.options["memory.max"] = c.Flags().Lookup(memoryOption).Value.String()
 	}
 	var err error
-	if a.config, a.sources, err = configs.Load(c.Context(), configs.LoadOptions{Flags: a.options}); err != nil {
+	if a.config, a.sources, err = configs.Load(c.Context(), configs.LoadOptions{
+		Flags: a.options,
+	}); err != nil {
 		return &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	return nil
 }
 
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
-	o := debugkern.Options{Config: a.config, Files: a.Files, Memory: a.Memory, Trust: &trust.Policy{Record: a.record(), Accept: a.accept}}
+	o := debugkern.Options{
+		Config: a.config, Files: a.Files, Memory: a.Memory,
+		Trust: &trust.Policy{Record: a.record(), Accept: a.accept},
+	}
 	if exe, err := os.Executable(); err == nil {
 		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
 		o.Compiler = []string{exe, compileCommand}
@@ -302,7 +323,10 @@ const memoryOption = "memory-max"
 // open is the command without a name: the terminal.
 func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, args []string) error {
 	if a.json {
-		return &report.Error{Code: report.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
+		return &report.Error{
+			Code: report.CodeUsage,
+			Err:  errors.New("--json belongs to a command: tilescope run TARGET --json"),
+		}
 	}
 	named := strings.Join(args, "")
 	if err := mistyped(cmd, named); named != "" && err != nil {
@@ -342,14 +366,19 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	})
 }
 
-// opening is the request that the terminal is opened on: of a target, or of a file that no manifest describes.
-func (a *app) opening(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string) (debugkern.Request, error) {
+// opening is the request that the terminal is opened on: of a target, or of a file that no
+// manifest describes.
+func (a *app) opening(
+	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
+) (debugkern.Request, error) {
 	if isKernelFile(named) {
 		return a.adopt(cmd, opt, launch, s, named)
 	}
 	for _, f := range launchOptions {
 		if cmd.Flags().Changed(f) {
-			return debugkern.Request{}, usageError("--%s: launch and arguments of a TARGET are its manifest's; they are given for a FILE.cu or FILE.ptx", f)
+			return debugkern.Request{},
+				usageError("--%s: launch and arguments of a TARGET are its manifest's; they are given for a FILE.cu or FILE.ptx",
+					f)
 		}
 	}
 	req, err := opt.request(cmd, a.config, named)
@@ -364,8 +393,11 @@ func isKernelFile(name string) bool {
 	return slices.Contains([]string{".cu", ".ptx", bundle.Ext}, filepath.Ext(name))
 }
 
-// bundled is the request of a bundle, as a target that the session is given; any other request stays as it is.
-func (a *app) bundled(cmd *cobra.Command, opt *runOptions, s *debugkern.Session, req debugkern.Request) (debugkern.Request, error) {
+// bundled is the request of a bundle, as a target that the session is given; any other
+// request stays as it is.
+func (a *app) bundled(
+	cmd *cobra.Command, opt *runOptions, s *debugkern.Session, req debugkern.Request,
+) (debugkern.Request, error) {
 	if !build.Bundled(req.Target) {
 		return req, nil
 	}
@@ -373,11 +405,15 @@ func (a *app) bundled(cmd *cobra.Command, opt *runOptions, s *debugkern.Session,
 }
 
 // adopt makes a target of a file and the options of its launch.
-func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string) (debugkern.Request, error) {
+func (a *app) adopt(
+	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
+) (debugkern.Request, error) {
 	var none debugkern.Request
 	for _, f := range []string{"shape", "set", "fault", "gate", "inject", "inputs", "tiles", "stages"} {
 		if cmd.Flags().Changed(f) {
-			return none, usageError("--%s: %s is no TARGET: launch and arguments of a file are given by --grid, --block and --arg", f, named)
+			return none,
+				usageError("--%s: %s is no TARGET: launch and arguments of a file are given by --grid, --block and --arg",
+					f, named)
 		}
 	}
 	if err := launch.check(cmd, named); err != nil {
@@ -390,8 +426,10 @@ func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s
 	if req.Blocks, err = debugkern.ParseBlocks(opt.blocks); err != nil {
 		return none, err
 	}
-	req.Seed, req.Schedule, req.Backend, req.Builder, req.Arch = opt.seed, opt.schedule, opt.backend, opt.builder, opt.arch
-	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std, opt.timeout, opt.device, opt.repeat
+	req.Seed, req.Schedule, req.Backend, req.Builder, req.Arch = opt.seed, opt.schedule, opt.backend,
+		opt.builder, opt.arch
+	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std,
+		opt.timeout, opt.device, opt.repeat
 	req.Resident, req.Cooperative, req.Instantiate = opt.resident, opt.cooperative, opt.instantiate
 	return checkrun.Adopt(cmd.Context(), s, req)
 }

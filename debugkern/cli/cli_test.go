@@ -45,12 +45,14 @@ func TestCleanVariantsAgree(t *testing.T) {
 	}
 }
 
-// TestGatesIsolate plants a fault and looks at it through each gate: it shows under the gate that runs its stage only.
+// TestGatesIsolate plants a fault and looks at it through each gate: it shows under the gate that
+// runs its stage only.
 func TestGatesIsolate(t *testing.T) {
 	for _, c := range []struct{ gate, fault, guilty string }{
-		{"qk", "kt-ld", "S"}, {"qk", "u-no-rescale", ""}, {"softmax", "kt-ld", ""}, {"softmax", "l-no-rescale", "l"},
-		{"softmax", "p-normalised", "P"}, {"pv", "k-scale-head", ""}, {"pv", "l-no-rescale", ""}, {"pv", "v-midpoint", "V"},
-		{"pv", "u-no-rescale", "U"}, {"qk", "", ""}, {"softmax", "", ""}, {"pv", "", ""},
+		{"qk", "kt-ld", "S"}, {"qk", "u-no-rescale", ""}, {"softmax", "kt-ld", ""},
+		{"softmax", "l-no-rescale", "l"}, {"softmax", "p-normalised", "P"}, {"pv", "k-scale-head", ""},
+		{"pv", "l-no-rescale", ""}, {"pv", "v-midpoint", "V"}, {"pv", "u-no-rescale", "U"}, {"qk", "", ""},
+		{"softmax", "", ""}, {"pv", "", ""},
 	} {
 		t.Run(c.gate+" "+c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +78,8 @@ func TestGatesIsolate(t *testing.T) {
 // TestUniformInjection feeds the uniform P: O must be the mean of V.
 func TestUniformInjection(t *testing.T) {
 	for _, shape := range []string{"validation", "partial49"} {
-		rep, code, errText := runJSON(t, "run", "stage2", "--gate", "pv", "--inject", "uniform", "--shape", shape, "--backend", "emu")
+		rep, code, errText := runJSON(t, "run", "stage2", "--gate", "pv", "--inject", "uniform", "--shape",
+			shape, "--backend", "emu")
 		if code != 0 {
 			t.Errorf("%s: exit %d %s: %s", shape, code, summary(rep), errText)
 		}
@@ -107,15 +110,20 @@ func TestBadInput(t *testing.T) {
 		{"unknown fault", []string{"run", "stage2", "--fault", "kt-rowmajr"}, 2, "kt-rowmajor"},
 		{"unknown shape", []string{"run", "stage2", "--shape", "validaton"}, 2, "validation"},
 		{"zero dimension", []string{"run", "stage2", "--shape", "1,8,0,64"}, 2, "S is 0"},
-		{"terabytes", []string{"run", "stage2", "--shape", "1024,1024,1048576,64"}, 2, "the limit is 256 GiB"},
+		{"terabytes", []string{"run", "stage2", "--shape", "1024,1024,1048576,64"}, 2,
+			"the limit is 256 GiB"},
 		{"D", []string{"run", "stage2", "--shape", "1,1,32,128"}, 2, "D = 64"},
 		{"two gates", []string{"run", "stage2", "--gate", "qk", "--set", "DEBUG_PV_ONLY"}, 2, "exclude"},
 		{"unknown gate", []string{"run", "stage2", "--gate", "kq"}, 2, "softmax"},
 		{"uniform without pv", []string{"run", "stage2", "--inject", "uniform"}, 2, "pv"},
-		{"fault without its shape", []string{"run", "stage2", "--fault", "mask-zero", "--shape", "validation"}, 2, "partial49"},
+		{
+			"fault without its shape",
+			[]string{"run", "stage2", "--fault", "mask-zero", "--shape", "validation"}, 2, "partial49",
+		},
 		{"broken npz", []string{"run", "stage2", "--inputs", npz}, 2, "broken.npz"},
 		{"missing npz", []string{"run", "stage2", "--inputs", filepath.Join(dir, "none.npz")}, 2, "none.npz"},
-		{"unwritable dump", []string{"run", "stage2", "--dump", filepath.Join(dir, "no", "such", "dir.npz")}, 2, "dir.npz"},
+		{"unwritable dump", []string{"run", "stage2", "--dump", filepath.Join(dir, "no", "such", "dir.npz")},
+			2, "dir.npz"},
 		{"unknown backend", []string{"run", "stage2", "--backend", "gpu"}, 2, "emu"},
 		{"unknown builder", []string{"run", "stage2", "--builder", "gcc"}, 2, "nvrtc"},
 		{"schedule", []string{"run", "stage2", "--schedule", "sideways"}, 2, "in-order"},
@@ -124,15 +132,22 @@ func TestBadInput(t *testing.T) {
 		{"stage", []string{"run", "stage2", "--stages", "X"}, 2, "X"},
 		{"diagnose without a target", []string{"diagnose"}, 2, "takes one TARGET"},
 		{"no schedules", []string{"diagnose", "stage2", "--schedules", "0"}, 2, "--schedules 0"},
-		{"schedules that are no number", []string{"diagnose", "stage2", "--schedules", "many"}, 2, "--schedules"},
-		{"perturb on the emulator", []string{"diagnose", "stage2", "--backend", "emu", "--perturb"}, 2, "--perturb"},
-		{"perturb without a GPU", []string{"diagnose", "stage2", "--perturb=3", "--device", "99"}, 3, "--perturb delays launches on a GPU"},
-		{"a seed that is no number", []string{"run", "stage2", "--seed", "x"}, 2, "--seed x: expected a whole number"},
+		{"schedules that are no number", []string{"diagnose", "stage2", "--schedules", "many"}, 2,
+			"--schedules"},
+		{"perturb on the emulator", []string{"diagnose", "stage2", "--backend", "emu", "--perturb"}, 2,
+			"--perturb"},
+		{"perturb without a GPU", []string{"diagnose", "stage2", "--perturb=3", "--device", "99"}, 3,
+			"--perturb delays launches on a GPU"},
+		{"a seed that is no number", []string{"run", "stage2", "--seed", "x"}, 2,
+			"--seed x: expected a whole number"},
 		{"tiles backwards", []string{"run", "stage2", "--tiles", "3-1"}, 2, "backwards"},
 		{"negative perturb", []string{"diagnose", "stage2", "--perturb=-1"}, 2, "--perturb=-1"},
-		{"unwritable SARIF", []string{"diagnose", "stage2", "--sarif", "/nowhere/at/all.sarif"}, 2, "--sarif /nowhere/at/all.sarif"},
-		{"unwritable page", []string{"diagnose", "stage2", "--html", "/nowhere/at/all.html"}, 2, "cannot write in /nowhere/at: no such file"},
-		{"two outputs in one file", []string{"diagnose", "stage2", "--sarif", "x", "--html", "x"}, 2, "different files"},
+		{"unwritable SARIF", []string{"diagnose", "stage2", "--sarif", "/nowhere/at/all.sarif"}, 2,
+			"--sarif /nowhere/at/all.sarif"},
+		{"unwritable page", []string{"diagnose", "stage2", "--html", "/nowhere/at/all.html"}, 2,
+			"cannot write in /nowhere/at: no such file"},
+		{"two outputs in one file", []string{"diagnose", "stage2", "--sarif", "x", "--html", "x"}, 2,
+			"different files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, errText, code := call(t, c.args...)
@@ -140,15 +155,19 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%v: exit %d, want %d naming %q; stderr: %s", c.args, code, c.code, c.want, errText)
 			}
 			if out != "" || strings.Contains(errText, "goroutine ") {
-				t.Errorf("%v: nothing belongs on standard output, and no stack trace anywhere: %q %q", c.args, out, errText)
+				t.Errorf("%v: nothing belongs on standard output, and no stack trace anywhere: %q %q", c.args,
+					out, errText)
 			}
 		})
 	}
 }
 
-// TestDocumentsAreJSON: every command that prints takes --json, and its standard output is one document with a schema.
+// TestDocumentsAreJSON: every command that prints takes --json, and its standard output is one
+// document with a schema.
 func TestDocumentsAreJSON(t *testing.T) {
-	for _, args := range [][]string{{"kernels"}, {"doctor"}, {"version"}, {"config", "show"}, {"config", "path"}} {
+	for _, args := range [][]string{
+		{"kernels"}, {"doctor"}, {"version"}, {"config", "show"}, {"config", "path"},
+	} {
 		out, errText, code := call(t, append(args, "--json")...)
 		var doc map[string]any
 		if err := json.Unmarshal([]byte(out), &doc); err != nil || code != 0 {
@@ -184,7 +203,8 @@ func TestDebugPrint(t *testing.T) {
 	want := map[string]int{"m[0]": 1, "l[16]": 1, "U[24]": 1}
 	for _, line := range rep.Printed {
 		for what := range want {
-			if strings.Contains(line, ": "+what+" = ") && strings.HasPrefix(line, "block (0,0,0) warp ") && strings.Contains(line, " lane 0 kv 0") {
+			if strings.Contains(line, ": "+what+" = ") && strings.HasPrefix(line, "block (0,0,0) warp ") &&
+				strings.Contains(line, " lane 0 kv 0") {
 				want[what]--
 			}
 		}
@@ -207,8 +227,18 @@ func TestLut(t *testing.T) {
 		want string
 	}{
 		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h"}, 0, `"ordered": true`},
-		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h", "--patch", "../../kernels/faults/sdpa_fp8_stage_c_wmma/lut-order.patch"}, 1, `covers every cell, order wrong: sorted by row`},
-		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h", "--patch", "../../kernels/faults/sdpa_fp8_stage_c_wmma/lut-hole.patch"}, 1, `"covered": false`},
+		{
+			[]string{
+				"lut", "../../kernels/wmma16x16_accum_lut.h", "--patch",
+				"../../kernels/faults/sdpa_fp8_stage_c_wmma/lut-order.patch",
+			}, 1, `covers every cell, order wrong: sorted by row`,
+		},
+		{
+			[]string{
+				"lut", "../../kernels/wmma16x16_accum_lut.h", "--patch",
+				"../../kernels/faults/sdpa_fp8_stage_c_wmma/lut-hole.patch",
+			}, 1, `"covered": false`,
+		},
 		{[]string{"lut", "../../kernels/accum_lut.cu"}, 2, ""},
 		{[]string{"lut", "--kind", "b", "--layout", "col"}, 0, `"kind": "b"`},
 		{[]string{"lut", "--kind", "c"}, 2, ""},
@@ -222,7 +252,8 @@ func TestLut(t *testing.T) {
 
 // A range that leaves the first kv tile out is judged from the stages that were captured.
 func TestTilesWithoutTheFirst(t *testing.T) {
-	rep, code, errText := runJSON(t, "run", "stage2", "--shape", "partial49", "--tiles", "1", "--backend", "emu")
+	rep, code, errText := runJSON(t, "run", "stage2", "--shape", "partial49", "--tiles", "1",
+		"--backend", "emu")
 	if code != 0 || rep.Verdict != "agree" || rep.Stage("S").Local.Cells == 0 {
 		t.Fatalf("exit %d %s: %s", code, summary(rep), errText)
 	}

@@ -30,7 +30,10 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Version, commit, Go and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			d := versionDoc{Schema: "tilescope.version/1", Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			d := versionDoc{
+				Schema: "tilescope.version/1", Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS,
+				Arch: runtime.GOARCH,
+			}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				if d.Version == "" {
 					d.Version = info.Main.Version
@@ -167,19 +170,27 @@ func (a *app) configCommand() *cobra.Command {
 				return a.configPath(configs.Init(configs.LoadOptions{Files: a.Files}))
 			}},
 		&cobra.Command{Use: "path", Short: "Where the user's configuration file is", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Path(configs.LoadOptions{})) }},
+			RunE: func(*cobra.Command, []string) error {
+				return a.configPath(configs.Path(configs.LoadOptions{}))
+			}},
 		&cobra.Command{Use: "get KEY", Short: "Print one value", Args: cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				v, err := configs.Get(c.Context(), configs.LoadOptions{}, args[0])
 				if err != nil {
 					return usageError("%w", err)
 				}
-				return a.print(map[string]any{"schema": "tilescope.config/1", args[0]: v}, func(w io.Writer) { fmt.Fprintln(w, v) })
+				return a.print(map[string]any{"schema": "tilescope.config/1", args[0]: v}, func(w io.Writer) {
+					fmt.Fprintln(w, v)
+				})
 			}},
-		&cobra.Command{Use: "set KEY VALUE", Short: "Change one value in the user's configuration file", Args: cobra.ExactArgs(2),
+		&cobra.Command{
+			Use: "set KEY VALUE", Short: "Change one value in the user's configuration file",
+			Args: cobra.ExactArgs(2),
 			RunE: func(c *cobra.Command, args []string) error {
-				return a.configPath(configs.Set(c.Context(), configs.LoadOptions{Files: a.Files}, args[0], args[1]))
-			}},
+				return a.configPath(configs.Set(c.Context(), configs.LoadOptions{Files: a.Files},
+					args[0], args[1]))
+			},
+		},
 	)
 	return c
 }
@@ -188,7 +199,9 @@ func (a *app) configPath(path string, err error) error {
 	if err != nil {
 		return usageError("%w", err)
 	}
-	return a.print(map[string]string{"schema": "tilescope.config/1", "path": path}, func(w io.Writer) { fmt.Fprintln(w, path) })
+	return a.print(map[string]string{"schema": "tilescope.config/1", "path": path}, func(w io.Writer) {
+		fmt.Fprintln(w, path)
+	})
 }
 
 func (a *app) configShow() error {

@@ -16,8 +16,8 @@ import (
 	"tilescope/probes"
 )
 
-// pairOptions are the options of the commands that take two targets: --set and --fault are B's, --set-a and --fault-a A's,
-// everything else is common to both.
+// pairOptions are the options of the commands that take two targets: --set and --fault are B's, --set-a and
+// --fault-a A's, everything else is common to both.
 type pairOptions struct {
 	runOptions
 	setA, faultsA []string
@@ -33,9 +33,12 @@ func (o *pairOptions) bind(c *cobra.Command) {
 }
 
 // requests makes both requests; a gate set for one of them is both's.
-func (o *pairOptions) requests(c *cobra.Command, a *app, args []string) (first, second debugkern.Request, err error) {
+func (o *pairOptions) requests(
+	c *cobra.Command, a *app, args []string,
+) (first, second debugkern.Request, err error) {
 	if o.dump != "" {
-		return first, second, usageError("--dump writes the tiles of one run: tilescope run %s --dump FILE", text.Shell(args[0]))
+		return first, second, usageError("--dump writes the tiles of one run: tilescope run %s --dump FILE",
+			text.Shell(args[0]))
 	}
 	left, right := o.runOptions, o.runOptions
 	left.set, left.faults = o.setA, o.faultsA
@@ -57,14 +60,17 @@ func (o *pairOptions) requests(c *cobra.Command, a *app, args []string) (first, 
 	case second.Gate == probes.GateNone:
 		second.Gate = first.Gate
 	case first.Gate != second.Gate:
-		return first, second, usageError("gate %s for A and %s for B: both run under the same gate", first.Gate, second.Gate)
+		return first, second, usageError("gate %s for A and %s for B: both run under the same gate",
+			first.Gate, second.Gate)
 	}
 	return first, second, nil
 }
 
 func twoTargets(c *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return usageError("%s takes two targets, A and B, each a name of the catalogue (tilescope kernels) or the path of a manifest; it was given %d", c.CommandPath(), len(args))
+		return usageError(
+			"%s takes two targets, A and B, each a name of the catalogue (tilescope kernels) or the path of a manifest; it was given %d",
+			c.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -110,14 +116,20 @@ func tolerance(c *cobra.Command, rtol, atol float64) (*report.Tolerance, error) 
 }
 
 func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string, within *report.Tolerance) error {
-	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
-		doc, err := compare.Run(cmd.Context(), s, first, second, within, tell)
-		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printComparison(w, doc) }}, err
-	})
+	return a.paired(cmd, opt, args,
+		func(
+			s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress),
+		) (paired, error) {
+			doc, err := compare.Run(cmd.Context(), s, first, second, within, tell)
+			return paired{
+				doc, doc != nil && doc.Verdict == report.Failed,
+				func(w io.Writer) { printComparison(w, doc) },
+			}, err
+		})
 }
 
-// paired is what came of two targets: a document, and how it is printed. One that failed is only for programs: a person reads
-// the error.
+// paired is what came of two targets: a document, and how it is printed. One that failed is only for
+// programs: a person reads the error.
 type paired struct {
 	doc    interface{ ExitCode() int }
 	failed bool
@@ -126,7 +138,9 @@ type paired struct {
 
 // paired does something with two targets, prints what came of it and turns it into an exit code.
 func (a *app) paired(cmd *cobra.Command, opt *pairOptions, args []string,
-	do func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error)) error {
+	do func(
+		s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress),
+	) (paired, error)) error {
 	first, second, err := opt.requests(cmd, a, args)
 	if err != nil {
 		return err
@@ -176,7 +190,8 @@ func printComparison(w io.Writer, c *report.Comparison) {
 		}
 	}
 	problem := strings.TrimSpace(fmt.Sprintf("%s seed %d", c.Shape, c.Seed))
-	fmt.Fprintf(w, "%s against %s, %s%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), problem, gate, verdict)
+	fmt.Fprintf(w, "%s against %s, %s%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), problem,
+		gate, verdict)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	differing := "differing"
 	if c.Tolerance != nil {
@@ -188,7 +203,8 @@ func printComparison(w io.Writer, c *report.Comparison) {
 			fmt.Fprintf(tw, "  %s\tnot compared\t\t\t\t\t%s\n", s.Name, s.Reason)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%s\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles, countText(c, &s.CellStats), float64(s.MaxAbs), s.MaxULP, firstText(s.First))
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%s\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles,
+			countText(c, &s.CellStats), float64(s.MaxAbs), s.MaxULP, firstText(s.First))
 	}
 	if o := c.Output; o != nil && o.Verdict == report.Incomparable {
 		fmt.Fprintf(tw, "  output\tnot compared\t\t\t\t\t%s\n", o.Reason)
@@ -197,16 +213,19 @@ func printComparison(w io.Writer, c *report.Comparison) {
 		switch {
 		case o.First == nil:
 		case c.Shape.IsListed() && len(o.First) == 4:
-			first = fmt.Sprintf("batch %d head %d row %d column %d", o.First[0], o.First[1], o.First[2], o.First[3])
+			first = fmt.Sprintf("batch %d head %d row %d column %d", o.First[0], o.First[1],
+				o.First[2], o.First[3])
 		default:
 			first = "element " + indexText(o.First)
 		}
-		fmt.Fprintf(tw, "  output\t%s\t\t%s\t%.3g\t%d\t%s\n", o.Verdict, countText(c, &o.CellStats), float64(o.MaxAbs), o.MaxULP, first)
+		fmt.Fprintf(tw, "  output\t%s\t\t%s\t%.3g\t%d\t%s\n", o.Verdict, countText(c, &o.CellStats),
+			float64(o.MaxAbs), o.MaxULP, first)
 	}
 	tw.Flush()
 	for i, only := range [][]string{c.OnlyA, c.OnlyB} {
 		if len(only) > 0 {
-			fmt.Fprintf(w, "\nonly %s (%s) captures: %s\n", "AB"[i:i+1], sideTitle(c.Targets[i]), strings.Join(only, " "))
+			fmt.Fprintf(w, "\nonly %s (%s) captures: %s\n", "AB"[i:i+1], sideTitle(c.Targets[i]),
+				strings.Join(only, " "))
 		}
 	}
 	for _, n := range c.Notes {
@@ -235,5 +254,6 @@ func firstText(f *report.DifferingCell) string {
 	if f.Index != nil {
 		return fmt.Sprintf("element %s: %s, %s", indexText(f.Index), side(f.A, f.BitsA), side(f.B, f.BitsB))
 	}
-	return fmt.Sprintf("block %s kv tile %d cell (%d,%d): %s, %s", f.Block, f.KVTile, f.Row, f.Col, side(f.A, f.BitsA), side(f.B, f.BitsB))
+	return fmt.Sprintf("block %s kv tile %d cell (%d,%d): %s, %s", f.Block, f.KVTile, f.Row, f.Col,
+		side(f.A, f.BitsA), side(f.B, f.BitsB))
 }

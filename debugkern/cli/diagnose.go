@@ -49,8 +49,10 @@ func (a *app) diagnoseCommand() *cobra.Command {
 	}
 	opt.bind(c)
 	f := c.Flags()
-	f.IntVar(&opt.schedules, "schedules", 0, "schedules explored for each race (default 200, fewer for long blocks)")
-	f.IntVar(&opt.perturb, "perturb", 0, "seeds of delays at shared accesses and synchronisations, on a GPU (200 without a number)")
+	f.IntVar(&opt.schedules, "schedules", 0,
+		"schedules explored for each race (default 200, fewer for long blocks)")
+	f.IntVar(&opt.perturb, "perturb", 0,
+		"seeds of delays at shared accesses and synchronisations, on a GPU (200 without a number)")
 	f.Lookup("perturb").NoOptDefVal = defaultPerturb
 	f.StringVar(&opt.sarif, "sarif", "", "write causes and findings to FILE as SARIF 2.1.0")
 	f.StringVar(&opt.html, "html", "", "write one self-contained page to FILE")
@@ -66,7 +68,8 @@ func (o *diagnoseOptions) check(cmd *cobra.Command, req *debugkern.Request) erro
 	case changed("perturb") && (o.perturb < 1 || o.perturb > maxPerturb):
 		return usageError("--perturb=%d: expected 1 to %d seeds", o.perturb, maxPerturb)
 	case changed("perturb") && req.Backend == "emu":
-		return usageError("--perturb delays launches on a GPU, and --backend emu asks for none: use --schedules, or --backend cuda")
+		return usageError(
+			"--perturb delays launches on a GPU, and --backend emu asks for none: use --schedules, or --backend cuda")
 	case o.sarif != "" && o.sarif == o.html, o.dump != "" && (o.dump == o.sarif || o.dump == o.html):
 		return usageError("--dump, --sarif and --html must name different files")
 	}
@@ -86,9 +89,18 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	}
 	var d *diagnose.Diagnosis
 	out := outputs{
-		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return d.Judged().Dump(cmd.Context(), w) }},
-		{option: "--sarif", path: opt.sarif, fill: func(w io.Writer) error { return d.WriteSARIF(w, a.Version) }},
-		{option: "--html", path: opt.html, fill: func(w io.Writer) error { return d.WriteHTML(w, a.Version) }},
+		{
+			option: "--dump", path: opt.dump,
+			fill: func(w io.Writer) error { return d.Judged().Dump(cmd.Context(), w) },
+		},
+		{
+			option: "--sarif", path: opt.sarif,
+			fill: func(w io.Writer) error { return d.WriteSARIF(w, a.Version) },
+		},
+		{
+			option: "--html", path: opt.html,
+			fill: func(w io.Writer) error { return d.WriteHTML(w, a.Version) },
+		},
 	}
 	defer out.abandon()
 	if err := out.create(a); err != nil {
@@ -109,7 +121,9 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	if err != nil {
 		var coded *report.Error
 		if opt.perturb > 0 && errors.As(err, &coded) && coded.Code == report.CodeUnavailable {
-			err = &report.Error{Code: coded.Code, Err: fmt.Errorf("--perturb delays launches on a GPU: %w", coded.Err)}
+			err = &report.Error{
+				Code: coded.Code, Err: fmt.Errorf("--perturb delays launches on a GPU: %w", coded.Err),
+			}
 		}
 		return a.undiagnosed(req, err)
 	}
@@ -162,7 +176,8 @@ func findingLine(f *report.Finding) string {
 	return text
 }
 
-// printDiagnosis prints causes with their proof, what the synchronisations are for, advice, and last the story.
+// printDiagnosis prints causes with their proof, what the synchronisations are for, advice,
+// and last the story.
 func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
 	if d.Verdict != report.Agree {
 		printStages(w, &d.Run)

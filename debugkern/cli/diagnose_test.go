@@ -14,7 +14,8 @@ import (
 
 // The document is run's and more; standard output has nothing else, and the exit code is run's.
 func TestDiagnoseDocument(t *testing.T) {
-	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-frag", "--shape", "small", "--backend", "emu", "--schedules", "5", "--json")
+	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-frag", "--shape", "small",
+		"--backend", "emu", "--schedules", "5", "--json")
 	if code != exitDiverged || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -22,7 +23,10 @@ func TestDiagnoseDocument(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &fields); err != nil {
 		t.Fatalf("%v:\n%s", err, stdout)
 	}
-	for _, name := range []string{"schema", "target", "verdict", "guilty", "stages", "output", "findings", "causes", "story", "schedules", "barriers", "losses", "digest"} {
+	for _, name := range []string{
+		"schema", "target", "verdict", "guilty", "stages", "output", "findings", "causes", "story",
+		"schedules", "barriers", "losses", "digest",
+	} {
 		if fields[name] == nil {
 			t.Errorf("the document has no %s", name)
 		}
@@ -31,14 +35,16 @@ func TestDiagnoseDocument(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Schema != diagnose.Schema || len(d.Causes) != 1 || len(d.Schedules) != 1 || d.Schedules[0].Tried != 5 {
+	if d.Schema != diagnose.Schema || len(d.Causes) != 1 || len(d.Schedules) != 1 ||
+		d.Schedules[0].Tried != 5 {
 		t.Errorf("schema %s, %d causes, schedules %+v", d.Schema, len(d.Causes), d.Schedules)
 	}
 }
 
 // What a person reads ends with the story; findings come first, as they come.
 func TestDiagnoseText(t *testing.T) {
-	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-s", "--shape", "small", "--backend", "emu", "--schedules", "5")
+	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-s", "--shape", "small",
+		"--backend", "emu", "--schedules", "5")
 	if code != exitDiverged || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -46,10 +52,14 @@ func TestDiagnoseText(t *testing.T) {
 		t.Errorf("begins with %q, want the first finding", strings.SplitN(stdout, "\n", 2)[0])
 	}
 	lines := strings.Split(strings.TrimRight(stdout, "\n"), "\n")
-	if last := lines[len(lines)-1]; last != "again: tilescope diagnose stage2 --fault sync-s --shape small --backend emu" {
+	if last := lines[len(lines)-1]; last !=
+		"again: tilescope diagnose stage2 --fault sync-s --shape small --backend emu" {
 		t.Errorf("ends with %q, want the command that shows it again", last)
 	}
-	for _, want := range []string{"cause 1: race on sS", "share of the error: 100 %", "what each synchronisation is for:", "change: put __syncthreads()"} {
+	for _, want := range []string{
+		"cause 1: race on sS", "share of the error: 100 %", "what each synchronisation is for:",
+		"change: put __syncthreads()",
+	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in:\n%s", want, stdout)
 		}
@@ -59,7 +69,10 @@ func TestDiagnoseText(t *testing.T) {
 // Files are written beside the document, whole or not at all.
 func TestDiagnoseFiles(t *testing.T) {
 	dir := t.TempDir()
-	paths := map[string]string{"--sarif": filepath.Join(dir, "r.sarif"), "--html": filepath.Join(dir, "r.html"), "--dump": filepath.Join(dir, "r.npz")}
+	paths := map[string]string{
+		"--sarif": filepath.Join(dir, "r.sarif"), "--html": filepath.Join(dir, "r.html"),
+		"--dump": filepath.Join(dir, "r.npz"),
+	}
 	args := []string{"diagnose", "stage2", "--fault", "p-normalised", "--shape", "small", "--backend", "emu"}
 	for option, path := range paths {
 		args = append(args, option, path)
@@ -67,12 +80,15 @@ func TestDiagnoseFiles(t *testing.T) {
 	if _, stderr, code := call(t, args...); code != exitDiverged {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for option, begins := range map[string]string{"--sarif": "{", "--html": "<!doctype html>", "--dump": "PK"} {
+	for option, begins := range map[string]string{
+		"--sarif": "{", "--html": "<!doctype html>", "--dump": "PK",
+	} {
 		if b, err := os.ReadFile(paths[option]); err != nil || !strings.HasPrefix(string(b), begins) {
 			t.Errorf("%s: %v, %d bytes", option, err, len(b))
 		}
 	}
-	if _, _, code := call(t, "diagnose", "stage2", "--shape", "nowhere", "--html", filepath.Join(dir, "no.html")); code != exitUsage {
+	if _, _, code := call(t, "diagnose", "stage2", "--shape", "nowhere", "--html",
+		filepath.Join(dir, "no.html")); code != exitUsage {
 		t.Errorf("a shape that does not exist: exit %d", code)
 	}
 	entries, err := os.ReadDir(dir)
@@ -88,37 +104,47 @@ func TestDiagnoseFiles(t *testing.T) {
 	}
 }
 
-// A kernel that brings its own PTX, probes in it, has no other build: what that one shows has to do. What cannot be loaded is
-// exit 4, with a document.
+// A kernel that brings its own PTX, probes in it, has no other build: what that one shows has to do. What
+// cannot be loaded is exit 4, with a document.
 func TestDiagnoseOwnPTX(t *testing.T) {
 	path := ownManifest(t, faultyPTX(t, []string{"sync-p"}, "TS_PROBES=1"), nil)
 	var d diagnose.Diagnosis
-	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu", "--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
+	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu",
+		"--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
 		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)
 	}
-	if c := d.Causes[0]; c.Place.Variable != "sP" || !strings.Contains(c.Alone, "nothing is wrong any more") || d.Schedules[0].Varied == 0 || len(d.Barriers) == 0 {
+	if c := d.Causes[0]; c.Place.Variable != "sP" ||
+		!strings.Contains(c.Alone, "nothing is wrong any more") || d.Schedules[0].Varied == 0 ||
+		len(d.Barriers) == 0 {
 		t.Errorf("%s: %s; schedules %+v, %d barriers", c.Title, c.Alone, d.Schedules, len(d.Barriers))
 	}
 	d = diagnose.Diagnosis{}
-	if code, _ := documentOf(t, &d, "diagnose", ownManifest(t, []byte("not ptx"), nil)); code != 4 || d.Schema != diagnose.Schema || d.Error == nil || len(d.Story) != 1 {
+	if code, _ := documentOf(t, &d, "diagnose", ownManifest(t, []byte("not ptx"), nil)); code != 4 ||
+		d.Schema != diagnose.Schema || d.Error == nil || len(d.Story) != 1 {
 		t.Errorf("malformed PTX: exit %d, schema %q, story %q", code, d.Schema, d.Story)
 	}
 }
 
-// What is wrong in the rows of one warp alone is looked for there: the advice names them, beside the factor that explains them.
+// What is wrong in the rows of one warp alone is looked for there: the advice names them, beside the factor
+// that explains them.
 func TestDiagnoseNamesTheRows(t *testing.T) {
 	// the value that is stored to sP, ahead of the __syncwarp that follows, made larger by warp 1
-	stored := regexp.MustCompile(`(\{  cvt\.rn\.f16\.f32 %rs\d+, )(%f\d+)(;\}\s+// end inline asm\s+\.loc[^\n]*\n\tst\.shared\.u16[^\n]*\n\t\.loc[^\n]*\n\tbar\.warp\.sync)`)
-	text := stored.ReplaceAll(stage2PTX(t, "TS_PROBES=1"), []byte(`{ .reg .u32 mine; .reg .pred one; .reg .f32 p;
+	stored := regexp.MustCompile(
+		`(\{  cvt\.rn\.f16\.f32 %rs\d+, )(%f\d+)(;\}\s+// end inline asm\s+\.loc[^\n]*\n\tst\.shared\.u16[^\n]*\n\t\.loc[^\n]*\n\tbar\.warp\.sync)`)
+	text := stored.ReplaceAll(stage2PTX(t, "TS_PROBES=1"), []byte(
+		`{ .reg .u32 mine; .reg .pred one; .reg .f32 p;
 	mov.u32 mine, %tid.x; shr.u32 mine, mine, 5; setp.eq.u32 one, mine, 1; mov.f32 p, $2; @one mul.rn.f32 p, p, 0f3FC00000;
 	${1}p$3`))
 	text = regexp.MustCompile(`(, p;\})`).ReplaceAll(text, []byte("$1 }"))
 	path := ownManifest(t, text, nil)
 	var d diagnose.Diagnosis
-	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu", "--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
+	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu",
+		"--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
 		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)
 	}
-	if c := d.Causes[0]; c.Stage != "P" || !strings.Contains(c.Advice, "factor") || !strings.HasSuffix(c.Advice, ", in rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)") {
+	if c := d.Causes[0]; c.Stage != "P" || !strings.Contains(c.Advice, "factor") ||
+		!strings.HasSuffix(c.Advice,
+			", in rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)") {
 		t.Errorf("%s: %s", c.Title, c.Advice)
 	}
 }

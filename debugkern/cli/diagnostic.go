@@ -10,8 +10,8 @@ import (
 	"tilescope/debugkern/text"
 )
 
-// printDiagnostics prints every complaint about a kernel that does not build or load, each with its source line and a caret
-// below the place.
+// printDiagnostics prints every complaint about a kernel that does not build or load, each with its source
+// line and a caret below the place.
 func printDiagnostics(w io.Writer, e *report.Error) {
 	ds, what := e.Diagnostics, "compile"
 	if k := (*report.KernelError)(nil); errors.As(e, &k) && k.Stage == "load" {

@@ -16,8 +16,9 @@ var update = flag.Bool("update", false, "write the documented experiments anew")
 // consoleCommand is a command of a documented experiment: `$ tilescope … | grep -E 'PATTERN'`.
 var consoleCommand = regexp.MustCompile(`^\$ tilescope (.+?)(?: \| grep -E '(.*)')?$`)
 
-// TestExperiments runs every command of docs/experiments.md and compares what it prints with what the page says; -update
-// writes the page anew. Fault combinations outside the archive need an NVRTC, and are left as they are without one.
+// TestExperiments runs every command of docs/experiments.md and compares what it prints with what the page
+// says; -update writes the page anew. Fault combinations outside the archive need an NVRTC, and are left as
+// they are without one.
 func TestExperiments(t *testing.T) { runPage(t, "experiments.md", 20) }
 
 // TestDiagnosePage does the same with docs/diagnose.md.
@@ -91,7 +92,8 @@ func runPage(t *testing.T, name string, least int) {
 	}
 }
 
-// documented is what a command prints on standard output, of it the lines that match; ok is false where no compiler is there.
+// documented is what a command prints on standard output, of it the lines that match; ok is false where
+// no compiler is there.
 func documented(t *testing.T, args, pattern string) (text string, ok bool) {
 	t.Helper()
 	stdout, stderr, code := call(t, strings.Fields(args)...)

@@ -26,87 +26,127 @@ func firstTile(t int) bool { return t == 0 }
 func laterTile(t int) bool { return t >= 1 }
 func lastOfTwo(t int) bool { return t == 1 }
 
-// faultTable is the positive control of every check: each fault on its base and shape, and what must come of it.
+// faultTable is the positive control of every check: each fault on its base and shape, and
+// what must come of it.
 var faultTable = map[string]expectation{
-	"kt-ld":           {base: "stage2", shape: "validation", guilty: "S", finding: "out-of-bounds", variable: "sKT", tile: firstTile},
-	"kt-rowmajor":     {base: "stage2", shape: "validation", guilty: "S", fingerprint: "operand-transposed", tile: firstTile},
-	"k-scale-head":    {base: "stage2", shape: "validation", guilty: "K", fingerprint: "factor", tile: firstTile},
-	"v-scale-head":    {base: "stage2", shape: "validation", guilty: "V", fingerprint: "factor", tile: firstTile},
-	"v-midpoint":      {base: "stage2", shape: "validation", guilty: "V", fingerprint: "offset", tile: firstTile},
-	"scale-twice":     {base: "stage2", shape: "validation", guilty: "S", fingerprint: "factor", tile: firstTile},
-	"score-uninit":    {base: "stage2", shape: "validation", guilty: "m l P", finding: "uninitialised"},
-	"u-no-rescale":    {base: "stage2", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
-	"u-rescale-twice": {base: "stage2", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
-	"l-no-rescale":    {base: "stage2", shape: "validation", guilty: "l", fingerprint: "term", tile: laterTile},
-	"p-stale-m":       {base: "stage2", shape: "validation", guilty: "P", fingerprint: "factor", tile: laterTile},
-	"reduce-lane0":    {base: "stage2", shape: "validation", guilty: "m l P"},
-	"p-normalised":    {base: "stage2", shape: "validation", guilty: "P", fingerprint: "factor", tile: firstTile},
-	"mask-missing":    {base: "stage2", shape: "partial49", guilty: "m l P", tile: lastOfTwo},
-	"mask-zero":       {base: "stage2", shape: "partial49", guilty: "m l P", tile: lastOfTwo},
-	"p-stale-columns": {base: "stage2", shape: "partial49", guilty: "P", fingerprint: "previous-tile", tile: lastOfTwo},
-	"q-overread":      {base: "stage2", shape: "partial", finding: "out-of-bounds", variable: "Q"},
-	"s-overrun":       {base: "stage2", shape: "validation", finding: "out-of-bounds", variable: "sS"},
-	"quant-127.5":     {base: "stage2", shape: "validation", finding: "quantiser"},
-	"kv-lut-overlap":  {base: "kvlut", shape: "validation", guilty: "K", tile: lastOfTwo, finding: "overlap", variable: "kv_lut"},
-	"lut-order":       {base: "stage3b", shape: "validation", guilty: "m l P", tile: firstTile},
-	"lut-hole":        {base: "stage3b", shape: "validation", guilty: "m l P", tile: firstTile},
-	"softmax-race":    {base: "stage3b", shape: "small", finding: "race", variable: "m_smem", missing: "exclusive"},
-	"merge-double":    {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "term", tile: firstTile},
-	"merge-race":      {base: "flashcore_fused_wmma", shape: "small", finding: "race", variable: "U_smem", missing: "exclusive"},
-	"sync-s":          {base: "stage2", shape: "small", finding: "race", variable: "sS", missing: "__syncthreads"},
-	"sync-p":          {base: "stage2", shape: "small", finding: "race", variable: "sP", missing: "__syncthreads"},
-	"sync-kv":         {base: "stage2", shape: "validation", finding: "race", variable: "sKT|sV", missing: "__syncthreads"},
-	"sync-frag":       {base: "stage2", shape: "small", finding: "race", variable: "sPV_frag", missing: "__syncwarp"},
-	"cp-async-wait":   {base: "stage2", shape: "validation", finding: "cp-async", variable: "_u8"},
+	"kt-ld": {base: "stage2", shape: "validation", guilty: "S", finding: "out-of-bounds",
+		variable: "sKT", tile: firstTile},
+	"kt-rowmajor": {base: "stage2", shape: "validation", guilty: "S", fingerprint: "operand-transposed",
+		tile: firstTile},
+	"k-scale-head": {base: "stage2", shape: "validation", guilty: "K", fingerprint: "factor",
+		tile: firstTile},
+	"v-scale-head": {base: "stage2", shape: "validation", guilty: "V", fingerprint: "factor",
+		tile: firstTile},
+	"v-midpoint": {base: "stage2", shape: "validation", guilty: "V", fingerprint: "offset",
+		tile: firstTile},
+	"scale-twice": {base: "stage2", shape: "validation", guilty: "S", fingerprint: "factor",
+		tile: firstTile},
+	"score-uninit": {base: "stage2", shape: "validation", guilty: "m l P", finding: "uninitialised"},
+	"u-no-rescale": {base: "stage2", shape: "validation", guilty: "U", fingerprint: "term",
+		tile: laterTile},
+	"u-rescale-twice": {base: "stage2", shape: "validation", guilty: "U", fingerprint: "term",
+		tile: laterTile},
+	"l-no-rescale": {base: "stage2", shape: "validation", guilty: "l", fingerprint: "term",
+		tile: laterTile},
+	"p-stale-m": {base: "stage2", shape: "validation", guilty: "P", fingerprint: "factor",
+		tile: laterTile},
+	"reduce-lane0": {base: "stage2", shape: "validation", guilty: "m l P"},
+	"p-normalised": {base: "stage2", shape: "validation", guilty: "P", fingerprint: "factor",
+		tile: firstTile},
+	"mask-missing": {base: "stage2", shape: "partial49", guilty: "m l P", tile: lastOfTwo},
+	"mask-zero":    {base: "stage2", shape: "partial49", guilty: "m l P", tile: lastOfTwo},
+	"p-stale-columns": {base: "stage2", shape: "partial49", guilty: "P", fingerprint: "previous-tile",
+		tile: lastOfTwo},
+	"q-overread":  {base: "stage2", shape: "partial", finding: "out-of-bounds", variable: "Q"},
+	"s-overrun":   {base: "stage2", shape: "validation", finding: "out-of-bounds", variable: "sS"},
+	"quant-127.5": {base: "stage2", shape: "validation", finding: "quantiser"},
+	"kv-lut-overlap": {base: "kvlut", shape: "validation", guilty: "K", tile: lastOfTwo, finding: "overlap",
+		variable: "kv_lut"},
+	"lut-order": {base: "stage3b", shape: "validation", guilty: "m l P", tile: firstTile},
+	"lut-hole":  {base: "stage3b", shape: "validation", guilty: "m l P", tile: firstTile},
+	"softmax-race": {base: "stage3b", shape: "small", finding: "race", variable: "m_smem",
+		missing: "exclusive"},
+	"merge-double": {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "term",
+		tile: firstTile},
+	"merge-race": {base: "flashcore_fused_wmma", shape: "small", finding: "race", variable: "U_smem",
+		missing: "exclusive"},
+	"sync-s": {base: "stage2", shape: "small", finding: "race", variable: "sS",
+		missing: "__syncthreads"},
+	"sync-p": {base: "stage2", shape: "small", finding: "race", variable: "sP",
+		missing: "__syncthreads"},
+	"sync-kv": {base: "stage2", shape: "validation", finding: "race", variable: "sKT|sV",
+		missing: "__syncthreads"},
+	"sync-frag": {base: "stage2", shape: "small", finding: "race", variable: "sPV_frag",
+		missing: "__syncwarp"},
+	"cp-async-wait": {base: "stage2", shape: "validation", finding: "cp-async", variable: "_u8"},
 
 	"barrier-divergent": {base: "stage2", shape: "partial", finding: "barrier"},
 	"nan-first-tile":    {base: "stage2", shape: "validation", finding: "nan-origin"},
 
-	"b-colmajor":   {base: "gemm_wmma", shape: "validation", guilty: "acc", fingerprint: "operand-transposed", tile: firstTile},
-	"k-half":       {base: "gemm_wmma", shape: "validation", guilty: "acc", fingerprint: "half-missing", tile: firstTile},
+	"b-colmajor": {base: "gemm_wmma", shape: "validation", guilty: "acc", fingerprint: "operand-transposed",
+		tile: firstTile},
+	"k-half": {base: "gemm_wmma", shape: "validation", guilty: "acc", fingerprint: "half-missing",
+		tile: firstTile},
 	"k-tail":       {base: "gemm_wmma", shape: "ragged", finding: "loop-ended"},
 	"n-edge":       {base: "gemm_wmma", shape: "ragged", finding: "unwritten", variable: "C"},
 	"bias-missing": {base: "gemm_wmma", shape: "validation", guilty: "pre", fingerprint: "term"},
 	"bias-row":     {base: "gemm_wmma", shape: "validation", guilty: "pre"},
 	"gelu-half":    {base: "gemm_wmma", shape: "validation", guilty: "C", fingerprint: "factor"},
-	"sync-tile":    {base: "gemm_wmma", shape: "small", finding: "race", variable: "sA|sB", missing: "__syncthreads"},
+	"sync-tile": {base: "gemm_wmma", shape: "small", finding: "race", variable: "sA|sB",
+		missing: "__syncthreads"},
 
-	"x-tail":         {base: "softmax_row", shape: "ragged", guilty: "l", tile: func(t int) bool { return t == 3 }},
-	"x-half":         {base: "softmax_row", shape: "validation", guilty: "l", fingerprint: "half-missing", tile: firstTile},
-	"sum-no-rescale": {base: "softmax_row", shape: "validation", guilty: "l", fingerprint: "term", tile: laterTile},
-	"max-neighbour":  {base: "softmax_row", shape: "validation", guilty: "Y", fingerprint: "factor"},
-	"sync-stats":     {base: "softmax_row", shape: "small", finding: "race", variable: "m_smem|l_smem", missing: "__syncthreads"},
+	"x-tail": {base: "softmax_row", shape: "ragged", guilty: "l",
+		tile: func(t int) bool { return t == 3 }},
+	"x-half": {base: "softmax_row", shape: "validation", guilty: "l", fingerprint: "half-missing",
+		tile: firstTile},
+	"sum-no-rescale": {base: "softmax_row", shape: "validation", guilty: "l", fingerprint: "term",
+		tile: laterTile},
+	"max-neighbour": {base: "softmax_row", shape: "validation", guilty: "Y", fingerprint: "factor"},
+	"sync-stats": {base: "softmax_row", shape: "small", finding: "race", variable: "m_smem|l_smem",
+		missing: "__syncthreads"},
 
 	"divisor":   {base: "layernorm", shape: "validation", guilty: "var", fingerprint: "factor"},
 	"mean-tail": {base: "layernorm", shape: "ragged", guilty: "mean"},
 	"neighbour": {base: "layernorm", shape: "validation", guilty: "xhat", fingerprint: "offset"},
 	"eps":       {base: "layernorm", shape: "column", guilty: "xhat", finding: "nan-origin"},
-	"sync-rows": {base: "layernorm", shape: "small", finding: "race", variable: "mean_smem|var_smem", missing: "__syncthreads"},
+	"sync-rows": {base: "layernorm", shape: "small", finding: "race", variable: "mean_smem|var_smem",
+		missing: "__syncthreads"},
 
-	"mask-late":  {base: "attention_causal", shape: "partial49", guilty: "m", fingerprint: "mask", tile: firstTile},
+	"mask-late": {base: "attention_causal", shape: "partial49", guilty: "m", fingerprint: "mask",
+		tile: firstTile},
 	"loop-short": {base: "attention_causal", shape: "partial49", finding: "loop-ended"},
-	"carry-lost": {base: "attention_causal", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
+	"carry-lost": {base: "attention_causal", shape: "validation", guilty: "U", fingerprint: "term",
+		tile: laterTile},
 	"window-key": {base: "attention_window", shape: "validation", guilty: "K", tile: firstTile},
-	"sync-u":     {base: "attention_causal", shape: "partial49", finding: "race", variable: "sV", missing: "__syncthreads"},
+	"sync-u": {base: "attention_causal", shape: "partial49", finding: "race", variable: "sV",
+		missing: "__syncthreads"},
 
-	"kv-head":     {base: "attention_gqa", shape: "validation", guilty: "K", tile: firstTile},
-	"key-end":     {base: "attention_gqa", shape: "partial", guilty: "m l P"},
-	"top-left":    {base: "attention_gqa_causal", shape: "partial", guilty: "m", fingerprint: "mask"},
-	"carry-reset": {base: "attention_gqa", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
-	"sync-scores": {base: "attention_gqa", shape: "small", finding: "race", variable: "sS", missing: "__syncthreads"},
+	"kv-head":  {base: "attention_gqa", shape: "validation", guilty: "K", tile: firstTile},
+	"key-end":  {base: "attention_gqa", shape: "partial", guilty: "m l P"},
+	"top-left": {base: "attention_gqa_causal", shape: "partial", guilty: "m", fingerprint: "mask"},
+	"carry-reset": {base: "attention_gqa", shape: "validation", guilty: "U", fingerprint: "term",
+		tile: laterTile},
+	"sync-scores": {base: "attention_gqa", shape: "small", finding: "race", variable: "sS",
+		missing: "__syncthreads"},
 
-	"ds-scale":      {base: "attention_backward", shape: "validation", guilty: "dS", fingerprint: "factor", tile: firstTile},
+	"ds-scale": {base: "attention_backward", shape: "validation", guilty: "dS", fingerprint: "factor",
+		tile: firstTile},
 	"delta-outside": {base: "attention_backward", shape: "partial", guilty: "dS", tile: firstTile},
-	"pt-rowmajor":   {base: "attention_backward", shape: "validation", guilty: "dV", fingerprint: "operand-transposed", tile: firstTile},
-	"grad-mask":     {base: "attention_backward_causal", shape: "partial", guilty: "P", fingerprint: "mask", tile: firstTile},
-	"dq-plain":      {base: "attention_backward", shape: "partial", finding: "race", variable: "dQ", missing: "exclusive"},
-	"sync-ds":       {base: "attention_backward", shape: "small", finding: "race", variable: "sP|sdS", missing: "__syncthreads"},
+	"pt-rowmajor": {base: "attention_backward", shape: "validation", guilty: "dV",
+		fingerprint: "operand-transposed", tile: firstTile},
+	"grad-mask": {base: "attention_backward_causal", shape: "partial", guilty: "P", fingerprint: "mask",
+		tile: firstTile},
+	"dq-plain": {base: "attention_backward", shape: "partial", finding: "race", variable: "dQ",
+		missing: "exclusive"},
+	"sync-ds": {base: "attention_backward", shape: "small", finding: "race", variable: "sP|sdS",
+		missing: "__syncthreads"},
 
-	"pv-gap": {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "half-missing", tile: firstTile},
+	"pv-gap": {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "half-missing",
+		tile: firstTile},
 }
 
-// TestFaultTable runs every planted fault through the command line and holds the document against the table: seed 0, or
-// seeds 0 to 9 with TILESCOPE_FAULT_SEEDS or TILESCOPE_LONG set.
+// TestFaultTable runs every planted fault through the command line and holds the document against the table:
+// seed 0, or seeds 0 to 9 with TILESCOPE_FAULT_SEEDS or TILESCOPE_LONG set.
 func TestFaultTable(t *testing.T) {
 	seeds := 1
 	if os.Getenv("TILESCOPE_FAULT_SEEDS") != "" || os.Getenv("TILESCOPE_LONG") != "" {
@@ -129,7 +169,8 @@ func TestFaultTable(t *testing.T) {
 
 func checkFault(t *testing.T, name string, want expectation, seed int) {
 	t.Helper()
-	rep, code, errText := runJSON(t, "diagnose", want.base, "--shape", want.shape, "--fault", name, "--seed", fmt.Sprint(seed), "--backend", "emu")
+	rep, code, errText := runJSON(t, "diagnose", want.base, "--shape", want.shape, "--fault", name, "--seed",
+		fmt.Sprint(seed), "--backend", "emu")
 	if code != 1 {
 		t.Fatalf("seed %d: exit %d, want 1: %s", seed, code, errText)
 	}
@@ -145,16 +186,20 @@ func checkFault(t *testing.T, name string, want expectation, seed int) {
 	}
 	hit := slices.ContainsFunc(rep.Findings, func(f report.Finding) bool {
 		return f.Kind == want.finding && f.Severity == "error" && containsAny(f.Variable, want.variable) &&
-			(f.Kind == "quantiser" || f.Kind == "unwritten" || f.Source != nil && f.Source.Line > 0) && (f.Kind != "race" || f.Other != nil && f.Other.Line > 0) &&
+			(f.Kind == "quantiser" || f.Kind == "unwritten" || f.Source != nil && f.Source.Line > 0) &&
+			(f.Kind != "race" || f.Other != nil && f.Other.Line > 0) &&
 			(want.missing == "" || f.Missing != nil && strings.Contains(*f.Missing, want.missing))
 	})
 	if !hit {
-		t.Errorf("no finding %s on %q with its lines and what is missing (%q): %s", want.finding, want.variable, want.missing, got)
+		t.Errorf("no finding %s on %q with its lines and what is missing (%q): %s", want.finding,
+			want.variable, want.missing, got)
 	}
 }
 
 func containsAny(s, parts string) bool {
-	return slices.ContainsFunc(strings.Split(parts, "|"), func(p string) bool { return strings.Contains(s, p) })
+	return slices.ContainsFunc(strings.Split(parts, "|"), func(p string) bool {
+		return strings.Contains(s, p)
+	})
 }
 
 func checkGuilty(t *testing.T, rep *report.Run, want expectation) {
@@ -177,7 +222,8 @@ func checkGuilty(t *testing.T, rep *report.Run, want expectation) {
 		}
 	}
 	if want.fingerprint != "" && (len(fits) == 0 || fits[0] != want.fingerprint || len(fits) > 2) {
-		t.Errorf("fingerprints that explain 0.9: %v, want %s first and at most one beside it", fits, want.fingerprint)
+		t.Errorf("fingerprints that explain 0.9: %v, want %s first and at most one beside it", fits,
+			want.fingerprint)
 	}
 }
 

@@ -41,7 +41,9 @@ func (a *app) gatesCommand() *cobra.Command {
 		Example: "  tilescope gates stage2 --shapes small,validation --seeds 0-2\n  tilescope gates stage3a stage3b --against stage2 --out gates-out",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("%s takes at least one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest", c.CommandPath())
+				return usageError(
+					"%s takes at least one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest",
+					c.CommandPath())
 			}
 			return nil
 		},
@@ -49,12 +51,16 @@ func (a *app) gatesCommand() *cobra.Command {
 	}
 	opt.bind(c)
 	f := c.Flags()
-	f.Lookup("arch").Usage = "architectures that ptxas assembles for, comma-separated (default sm_80,sm_86,sm_89,sm_90)"
-	f.Lookup("shape").Usage = "shape that speed is measured on (default mission), and of correctness unless --shapes is given"
+	f.Lookup("arch").Usage =
+		"architectures that ptxas assembles for, comma-separated (default sm_80,sm_86,sm_89,sm_90)"
+	f.Lookup("shape").Usage =
+		"shape that speed is measured on (default mission), and of correctness unless --shapes is given"
 	f.StringVar(&opt.against, "against", "", "what speed is compared with: TARGET")
 	f.StringVar(&opt.out, "out", "", "directory for the artefacts")
-	f.StringVar(&opt.shapes, "shapes", "", "shapes of the correctness gate, comma-separated names or B,H,S,D (default the manifest's, but long)")
-	f.StringVar(&opt.seeds, "seeds", "", "seeds of the correctness gate: N, A-B or a list of them (default 0,1,2)")
+	f.StringVar(&opt.shapes, "shapes", "",
+		"shapes of the correctness gate, comma-separated names or B,H,S,D (default the manifest's, but long)")
+	f.StringVar(&opt.seeds, "seeds", "",
+		"seeds of the correctness gate: N, A-B or a list of them (default 0,1,2)")
 	f.IntVar(&opt.warmups, "warmups", 100, "launches before those that are timed")
 	f.IntVar(&opt.launches, "launches", 500, "timed launches")
 	f.BoolVar(&opt.flushL2, "flush-l2", false, "overwrite the second-level cache before each timed launch")
@@ -86,7 +92,8 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 	meter.line.clear()
 	if err != nil {
 		if cmd.Context().Err() != nil && o.Out != "" {
-			fmt.Fprintf(a.Stderr, "tilescope: what was measured is kept in %s: the same command goes on from there\n", o.Out)
+			fmt.Fprintf(a.Stderr,
+				"tilescope: what was measured is kept in %s: the same command goes on from there\n", o.Out)
 		}
 		return err
 	}
@@ -113,7 +120,8 @@ func (o *gatesOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*g
 		return nil, err
 	}
 	out := &gates.Options{
-		Targets: targets, Against: o.against, Request: req, Warmups: o.warmups, Launches: o.launches, FlushL2: o.flushL2, Out: o.out,
+		Targets: targets, Against: o.against, Request: req, Warmups: o.warmups, Launches: o.launches,
+		FlushL2: o.flushL2, Out: o.out,
 		Tool: gates.ThisTool(a.Version), Files: a.Files,
 	}
 	if changed("shape") {
@@ -161,7 +169,8 @@ func shapeList(text string) ([]string, error) {
 		}
 		if part[0] >= '0' && part[0] <= '9' {
 			if i+4 > len(parts) {
-				return nil, usageError("--shapes %s: expected four numbers B,H,S,D, found %d", text, len(parts)-i)
+				return nil, usageError("--shapes %s: expected four numbers B,H,S,D, found %d", text,
+					len(parts)-i)
 			}
 			part = strings.ReplaceAll(strings.Join(parts[i:i+4], ","), " ", "")
 			i += 3
@@ -204,7 +213,8 @@ func seedList(text string) ([]uint64, error) {
 	return out, nil
 }
 
-// gatesMeter shows a sweep's progress on standard error: on one line of a terminal, else a line for each gate decided.
+// gatesMeter shows a sweep's progress on standard error: on one line of a terminal, else a line
+// for each gate decided.
 type gatesMeter struct {
 	line *meter
 	w    io.Writer
@@ -220,14 +230,17 @@ func (m *gatesMeter) report(p gates.Progress) {
 	if p.Verdict != "" && m.log {
 		fmt.Fprintf(m.w, "tilescope: %d/%d %s: %s %s\n", p.Done, p.Total, p.Target, p.Gate, p.Verdict)
 	}
-	m.line.report(debugkern.Progress{Phase: p.Target + " " + p.Gate, Detail: p.Detail, Done: p.Done, Total: p.Total})
+	m.line.report(debugkern.Progress{
+		Phase: p.Target + " " + p.Gate, Detail: p.Detail, Done: p.Done, Total: p.Total,
+	})
 }
 
 // printGates prints a sweep for people: one line a target, then what is red and what did not run.
 func printGates(w io.Writer, d *gates.Doc) {
 	fmt.Fprintf(w, "gates: %s\n\n", d.Verdict)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "  target\tPTXAS\tregs\tshared\tspills\tcorrectness\tworst max_abs\tmean_abs\tperformance\t")
+	fmt.Fprintln(tw,
+		"  target\tPTXAS\tregs\tshared\tspills\tcorrectness\tworst max_abs\tmean_abs\tperformance\t")
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		regs, shared, spills := allotted(&t.PTXAS)
@@ -235,7 +248,8 @@ func printGates(w io.Writer, d *gates.Doc) {
 		if x, y, ok := t.Correctness.Worst(); ok {
 			maxAbs, meanAbs = fmt.Sprintf("%.4g", x), fmt.Sprintf("%.4g", y)
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\t%s %d/%d\t%s\t%s\t%s\t\n", t.Target, t.PTXAS.Verdict, regs, shared, spills, t.Correctness.Verdict,
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\t%s %d/%d\t%s\t%s\t%s\t\n", t.Target, t.PTXAS.Verdict, regs,
+			shared, spills, t.Correctness.Verdict,
 			t.Correctness.Passed, t.Correctness.Total, maxAbs, meanAbs, speedText(&t.Performance))
 	}
 	tw.Flush()
@@ -303,10 +317,12 @@ func printTarget(w io.Writer, t *gates.TargetDoc) {
 		counts *report.Counts
 	}{{t.Target, p.Times, p.Counts}, {p.Against, p.Baseline, p.BaselineCounts}} {
 		if x := row.times; x != nil {
-			fmt.Fprintf(&b, "    %s%s: p50 %.2f µs, p90 %.2f, mean %.2f, std %.2f, min %.2f, max %.2f\n", row.name, p.On(), x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
+			fmt.Fprintf(&b, "    %s%s: p50 %.2f µs, p90 %.2f, mean %.2f, std %.2f, min %.2f, max %.2f\n",
+				row.name, p.On(), x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
 		}
 		if row.counts != nil {
-			fmt.Fprintf(&b, "    %s%s, counted by the emulator, not timed: %s\n", row.name, p.On(), row.counts.Summary())
+			fmt.Fprintf(&b, "    %s%s, counted by the emulator, not timed: %s\n", row.name, p.On(),
+				row.counts.Summary())
 		}
 	}
 	if b.Len() > 0 {

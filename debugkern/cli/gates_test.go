@@ -14,7 +14,8 @@ import (
 // TestGates judges one variant on one shape, end to end: document, artefacts, exit code.
 func TestGates(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	out, errText, code := call(t, "gates", "stage2", "--shapes", "small", "--shape", "small", "--seeds", "0", "--backend", "emu", "--out", dir, "--json")
+	out, errText, code := call(t, "gates", "stage2", "--shapes", "small", "--shape", "small", "--seeds", "0",
+		"--backend", "emu", "--out", dir, "--json")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
@@ -26,14 +27,17 @@ func TestGates(t *testing.T) {
 		t.Fatalf("%s %s, %d targets", doc.Schema, doc.Verdict, len(doc.Targets))
 	}
 	d := doc.Targets[0]
-	if d.Correctness.Passed != 1 || d.Correctness.Total != 1 || d.Correctness.Limits.MaxAbs != 0.06 || d.Build.Builder != "embedded" {
+	if d.Correctness.Passed != 1 || d.Correctness.Total != 1 || d.Correctness.Limits.MaxAbs != 0.06 ||
+		d.Build.Builder != "embedded" {
 		t.Errorf("correctness %+v, build %+v", d.Correctness, d.Build)
 	}
 	c := d.Correctness.Cells[0]
-	if c.Plain != "equal" || c.Output == nil || c.Output.MaxAbs > 0.04 || len(c.OutputSHA256) != 64 || c.Backend.Name != "emu" {
+	if c.Plain != "equal" || c.Output == nil || c.Output.MaxAbs > 0.04 || len(c.OutputSHA256) != 64 ||
+		c.Backend.Name != "emu" {
 		t.Errorf("cell %+v", c)
 	}
-	if p := d.Performance; p.Verdict != gates.NotRun || p.Reason == "" || p.Times != nil || p.Counts == nil || p.Counts.Barriers == 0 || p.Counts.SharedAccesses == 0 {
+	if p := d.Performance; p.Verdict != gates.NotRun || p.Reason == "" || p.Times != nil || p.Counts == nil ||
+		p.Counts.Barriers == 0 || p.Counts.SharedAccesses == 0 {
 		t.Errorf("performance %+v: the emulator counts, and does not time", p)
 	}
 	if len(d.PTXAS.Archs) != len(gates.DefaultArchs) {
@@ -56,18 +60,24 @@ func TestGates(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{gates.CompareFile, gates.BuildFile, gates.CorrectnessFile, gates.PerfFile}; !slices.Equal(names, want) {
+	if want := []string{
+		gates.CompareFile, gates.BuildFile, gates.CorrectnessFile, gates.PerfFile,
+	}; !slices.Equal(names, want) {
 		t.Errorf("artefacts %v, want %v", names, want)
 	}
 }
 
 // TestGatesRed plants a fault: exit 1, and the text says what is wrong.
 func TestGatesRed(t *testing.T) {
-	out, errText, code := call(t, "gates", "stage2", "--fault", "scale-twice", "--shape", "small", "--seed", "3", "--backend", "emu", "--against", "stage1")
+	out, errText, code := call(t, "gates", "stage2", "--fault", "scale-twice", "--shape", "small", "--seed",
+		"3", "--backend", "emu", "--against", "stage1")
 	if code != 1 {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
-	for _, want := range []string{"gates: red", "red 0/1", "small seed 3: wrong: S", "counted by the emulator, not timed", "stage1 on small"} {
+	for _, want := range []string{
+		"gates: red", "red 0/1", "small seed 3: wrong: S", "counted by the emulator, not timed",
+		"stage1 on small",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -76,7 +86,8 @@ func TestGatesRed(t *testing.T) {
 
 // TestStage3AEqualsStage2 compares O of both to the bit, on partial and whole tiles.
 func TestStage3AEqualsStage2(t *testing.T) {
-	out, errText, code := call(t, "gates", "stage2", "stage3a", "--shapes", "small,partial49,1,2,64,64", "--seeds", "0-1", "--shape", "small", "--backend", "emu", "--json")
+	out, errText, code := call(t, "gates", "stage2", "stage3a", "--shapes", "small,partial49,1,2,64,64",
+		"--seeds", "0-1", "--shape", "small", "--backend", "emu", "--json")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
@@ -97,7 +108,8 @@ func TestStage3AEqualsStage2(t *testing.T) {
 
 // TestGatesShapes leaves out the shapes on which a fault can do nothing.
 func TestGatesShapes(t *testing.T) {
-	out, errText, code := call(t, "gates", "stage2", "--fault", "mask-missing", "--seeds", "0", "--backend", "emu", "--json")
+	out, errText, code := call(t, "gates", "stage2", "--fault", "mask-missing", "--seeds", "0", "--backend",
+		"emu", "--json")
 	if code != 1 {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
@@ -119,9 +131,11 @@ func TestGatesShapes(t *testing.T) {
 
 func TestGatesRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		"at least one TARGET": {}, `"nix"`: {"stage2", "--shapes", "nix"}, "unknown target": {"nix"}, "--against": {"stage2", "--against", "nix"},
-		"--seeds": {"stage2", "--seeds", "3-1"}, "--arch": {"stage2", "--arch", "80"}, "four numbers": {"stage2", "--shapes", "1,2,3"},
-		"--launches": {"stage2", "--launches", "1"}, "--dump": {"stage2", "--dump", filepath.Join(t.TempDir(), "x.npz")},
+		"at least one TARGET": {}, `"nix"`: {"stage2", "--shapes", "nix"}, "unknown target": {"nix"},
+		"--against": {"stage2", "--against", "nix"}, "--seeds": {"stage2", "--seeds", "3-1"},
+		"--arch": {"stage2", "--arch", "80"}, "four numbers": {"stage2", "--shapes", "1,2,3"},
+		"--launches": {"stage2", "--launches", "1"},
+		"--dump":     {"stage2", "--dump", filepath.Join(t.TempDir(), "x.npz")},
 	} {
 		out, errText, code := call(t, append([]string{"gates"}, args...)...)
 		if code != 2 || out != "" || !strings.Contains(errText, want) {

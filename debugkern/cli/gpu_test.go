@@ -20,7 +20,8 @@ func TestGPUEqualsEmulator(t *testing.T) {
 	bin := gpuProgram(t)
 	for _, target := range []string{"scalar", "stage1", "stage2"} {
 		for _, shape := range []string{"small", "validation", "single16", "partial", "partial49"} {
-			out, err := exec.Command(bin, "run", target, "--shape", shape, "--backend", "both", "--json").Output()
+			out, err := exec.Command(bin, "run", target, "--shape", shape, "--backend", "both", "--json").
+				Output()
 			if err != nil {
 				t.Errorf("%s %s: %v", target, shape, err)
 				continue
@@ -32,7 +33,8 @@ func TestGPUEqualsEmulator(t *testing.T) {
 			if x := rep.Cross; x == nil || x.Class != "equal" || x.Cells == 0 {
 				t.Errorf("%s %s: cross %+v", target, shape, x)
 			} else {
-				t.Logf("%s %s on %s: %d cells of %d tiles, %d differ", target, shape, rep.Backend.Device, x.Cells, x.Tiles, x.Differing)
+				t.Logf("%s %s on %s: %d cells of %d tiles, %d differ", target, shape, rep.Backend.Device,
+					x.Cells, x.Tiles, x.Differing)
 			}
 		}
 	}
@@ -51,7 +53,8 @@ func TestGPUCrossClass(t *testing.T) {
 		{"stage2", "score-uninit", "validation", "undefined", "uninitialised"},
 		{"stage2", "q-overread", "partial", "undefined", "out-of-bounds"},
 	} {
-		out, err := exec.Command(bin, "run", c.target, "--fault", c.fault, "--shape", c.shape, "--backend", "both", "--json").Output()
+		out, err := exec.Command(bin, "run", c.target, "--fault", c.fault, "--shape", c.shape, "--backend",
+			"both", "--json").Output()
 		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 			t.Errorf("%s %s: %v", c.target, c.fault, err)
 			continue
@@ -63,7 +66,8 @@ func TestGPUCrossClass(t *testing.T) {
 		if rep.Cross == nil {
 			t.Fatalf("%s %s: no cross document", c.target, c.fault)
 		}
-		t.Logf("%s %s on %s: %d cells of %d differ, class %s", c.target, c.fault, rep.Backend.Device, rep.Cross.Differing, rep.Cross.Cells, rep.Cross.Class)
+		t.Logf("%s %s on %s: %d cells of %d differ, class %s", c.target, c.fault, rep.Backend.Device,
+			rep.Cross.Differing, rep.Cross.Cells, rep.Cross.Class)
 		if rep.Cross.Differing == 0 {
 			if rep.Cross.Class != "equal" {
 				t.Errorf("%s %s: class %s, nothing differs", c.target, c.fault, rep.Cross.Class)
@@ -83,7 +87,8 @@ func TestGPUCrossClass(t *testing.T) {
 				cause = f
 			}
 		}
-		if cause == nil || cause.Source == nil || difference == nil || difference.Source == nil || c.class == "schedule" && difference.Other == nil {
+		if cause == nil || cause.Source == nil || difference == nil || difference.Source == nil ||
+			c.class == "schedule" && difference.Other == nil {
 			t.Errorf("%s %s: findings %+v", c.target, c.fault, rep.Findings)
 		} else {
 			t.Logf("  %s (%s)", difference.Message, difference.Consequence)
@@ -116,7 +121,8 @@ func TestGPUPerturb(t *testing.T) {
 	bin := gpuProgram(t)
 	perturb := func(seeds string, args ...string) (differed int) {
 		t.Helper()
-		args = append(append([]string{"diagnose"}, args...), "--backend", "cuda", "--schedules", "1", "--perturb="+seeds, "--json")
+		args = append(append([]string{"diagnose"}, args...), "--backend", "cuda", "--schedules", "1",
+			"--perturb="+seeds, "--json")
 		out, err := exec.Command(bin, args...).Output()
 		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 			t.Fatalf("%v: %v", args, err)
@@ -145,7 +151,10 @@ func TestGPUPerturb(t *testing.T) {
 	if os.Getenv("TILESCOPE_LONG") != "" {
 		seeds = "200"
 	}
-	for _, target := range []string{"scalar", "stage1", "stage2", "stage3a", "stage3b", "swizzle", "swizzle3a", "pipe3", "kvlut", "flashcore_vec", "flashcore_fused_wmma"} {
+	for _, target := range []string{
+		"scalar", "stage1", "stage2", "stage3a", "stage3b", "swizzle", "swizzle3a", "pipe3", "kvlut",
+		"flashcore_vec", "flashcore_fused_wmma",
+	} {
 		if n := perturb(seeds, target); n > 0 {
 			t.Errorf("%s: %d of %s seeds change a clean kernel", target, n, seeds)
 		}

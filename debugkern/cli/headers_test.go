@@ -37,21 +37,26 @@ func headersOf(t *testing.T, rep *report.Run, origin string) []string {
 			continue
 		}
 		text, err := os.ReadFile(h.Path)
-		if sum := sha256.Sum256(text); err != nil || h.Digest != hex.EncodeToString(sum[:]) || !filepath.IsAbs(h.Path) {
+		if sum := sha256.Sum256(text); err != nil || h.Digest != hex.EncodeToString(sum[:]) ||
+			!filepath.IsAbs(h.Path) {
 			t.Errorf("%+v: %v", h, err)
 		}
 	}
 	return out
 }
 
-var stage2Sets = []string{"--shape", "small", "--set", "USE_CP_ASYNC", "--set", "USE_WMMA_PV", "--backend", "emu"}
+var stage2Sets = []string{
+	"--shape", "small", "--set", "USE_CP_ASYNC", "--set", "USE_WMMA_PV", "--backend", "emu",
+}
 
-// A kernel of one's own is built from one's own headers: the embedded kernels' are not there, one's own file of any such name is
-// read, and the document has the digest of all that were read and of no other.
+// A kernel of one's own is built from one's own headers: the embedded kernels' are not there, one's own file
+// of any such name is read, and the document has the digest of all that were read and of no other.
 func TestOwnHeadersAreRead(t *testing.T) {
 	needNVRTC(t)
 	path := ownSource(t, func(src string) string {
-		return strings.Replace(src, "#include \"cp_async.cuh\"", "#include \"macros.h\"\n#if MACROS > 9\n#include \"unread.h\"\n#endif\n#include \"cp_async.cuh\"", 1)
+		return strings.Replace(src, "#include \"cp_async.cuh\"",
+			"#include \"macros.h\"\n#if MACROS > 9\n#include \"unread.h\"\n#endif\n#include \"cp_async.cuh\"",
+			1)
 	})
 	dir := filepath.Dir(path)
 	put(t, filepath.Join(dir, "macros.h"), "#define MACROS 1\n")
@@ -65,11 +70,14 @@ func TestOwnHeadersAreRead(t *testing.T) {
 	if got := headersOf(t, rep, cuda.OriginOwn); !slices.Equal(got, want) {
 		t.Errorf("own headers %v, want %v", got, want)
 	}
-	if got := headersOf(t, rep, cuda.OriginBuiltin); !slices.Contains(got, "tilescope.cuh") || len(headersOf(t, rep, cuda.OriginEmbedded)) != 0 {
+	if got := headersOf(t, rep, cuda.OriginBuiltin); !slices.Contains(got, "tilescope.cuh") ||
+		len(headersOf(t, rep, cuda.OriginEmbedded)) != 0 {
 		t.Errorf("builtin %v, embedded %v", got, headersOf(t, rep, cuda.OriginEmbedded))
 	}
 	text, _, _ := call(t, args...)
-	if note := filepath.Join(dir, "simulated_fp8.cuh") + " is your own file, and was read"; !strings.Contains(text, note) || !strings.Contains(strings.Join(rep.Build.Notes, "\n"), note) {
+	if note := filepath.Join(dir, "simulated_fp8.cuh") +
+		" is your own file, and was read"; !strings.Contains(text, note) ||
+		!strings.Contains(strings.Join(rep.Build.Notes, "\n"), note) {
 		t.Errorf("no line %q in %s", note, text)
 	}
 	before := rep.Build.Headers
@@ -89,7 +97,8 @@ func TestOwnHeadersAreRead(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "simulated_fp8.cuh")); err != nil {
 		t.Fatal(err)
 	}
-	if rep, code, _ = runJSON(t, args...); code != 4 || !strings.Contains(rep.Error.Message, "simulated_fp8.cuh") {
+	if rep, code, _ = runJSON(t, args...); code != 4 ||
+		!strings.Contains(rep.Error.Message, "simulated_fp8.cuh") {
 		t.Errorf("exit %d, %+v: an embedded header was handed to a kernel of one's own", code, rep.Error)
 	}
 }
@@ -104,16 +113,20 @@ func TestOwnHeadersOfOurNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(dir, "wmma16x16_accum_lut.h"), wrong["wmma16x16_accum_lut.h"])
-	put(t, filepath.Join(dir, "cstdint"), "typedef unsigned char uint8_t;\ntypedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\n#define MINE 1\n")
-	rep, code, errText := runJSON(t, append([]string{"run", path, "--set", "USE_FUSED_SOFTMAX"}, stage2Sets...)...)
+	put(t, filepath.Join(dir, "cstdint"),
+		"typedef unsigned char uint8_t;\ntypedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\n#define MINE 1\n")
+	rep, code, errText := runJSON(t, append([]string{"run", path, "--set", "USE_FUSED_SOFTMAX"},
+		stage2Sets...)...)
 	if code != 1 || rep.Verdict != report.Diverge {
 		t.Errorf("exit %d %s: %s", code, summary(rep), errText)
 	}
-	if got := headersOf(t, rep, cuda.OriginOwn); !slices.Contains(got, "cstdint") || slices.Contains(headersOf(t, rep, cuda.OriginBuiltin), "cstdint") || len(rep.Build.Notes) < 2 {
+	if got := headersOf(t, rep, cuda.OriginOwn); !slices.Contains(got, "cstdint") ||
+		slices.Contains(headersOf(t, rep, cuda.OriginBuiltin), "cstdint") || len(rep.Build.Notes) < 2 {
 		t.Errorf("own headers %v, notes %v", got, rep.Build.Notes)
 	}
 	put(t, filepath.Join(dir, "tilescope.cuh"), "#error my probes\n")
-	if rep, code, _ = runJSON(t, append([]string{"run", path}, stage2Sets...)...); code != 4 || !strings.Contains(rep.Error.Message, "my probes") {
+	if rep, code, _ = runJSON(t, append([]string{"run", path}, stage2Sets...)...); code != 4 ||
+		!strings.Contains(rep.Error.Message, "my probes") {
 		t.Errorf("exit %d, %+v: one's own tilescope.cuh was not read", code, rep.Error)
 	}
 }
@@ -137,11 +150,14 @@ func TestEmbeddedHeaders(t *testing.T) {
 	}
 }
 
-// otherFolder is ownSource's kernel with a header in a folder of its own, named relative to the working directory.
+// otherFolder is ownSource's kernel with a header in a folder of its own, named relative to
+// the working directory.
 func otherFolder(t *testing.T) (manifest string) {
 	t.Helper()
 	path := ownSource(t, func(src string) string {
-		return strings.Replace(src, "#include \"cp_async.cuh\"", "#include <deep/more.h>\nstatic_assert(MORE == WANT && __cplusplus > 201703L);\n#include \"cp_async.cuh\"", 1)
+		return strings.Replace(src, "#include \"cp_async.cuh\"",
+			"#include <deep/more.h>\nstatic_assert(MORE == WANT && __cplusplus > 201703L);\n#include \"cp_async.cuh\"",
+			1)
 	})
 	dir := filepath.Dir(path)
 	put(t, filepath.Join(dir, "include", "deep", "more.h"), "#include \"next.h\"\n")
@@ -157,7 +173,9 @@ func TestCompilerOptions(t *testing.T) {
 	for _, builder := range []string{"nvrtc", "nvcc"} {
 		t.Run(builder, func(t *testing.T) {
 			if needNVRTC(t); builder == "nvcc" {
-				if _, err := cuda.FindNVCC(t.Context(), cuda.Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN")}); err != nil {
+				if _, err := cuda.FindNVCC(t.Context(), cuda.Config{
+					Path: os.Getenv("TILESCOPE_TOOLCHAIN"),
+				}); err != nil {
 					t.Skipf("no nvcc on this machine: %v", err)
 				}
 			}
@@ -168,14 +186,19 @@ func TestCompilerOptions(t *testing.T) {
 			}
 			options := []string{"-I", "include", "-D", "WANT=3", "--std", "c++20"}
 			rep, code, errText := runJSON(t, append(run, options...)...)
-			if got := headersOf(t, rep, cuda.OriginOwn); code != 0 || !slices.Contains(got, "more.h") || !slices.Contains(got, "next.h") || rep.Backend.Builder != builder {
+			if got := headersOf(t, rep, cuda.OriginOwn); code != 0 || !slices.Contains(got, "more.h") ||
+				!slices.Contains(got, "next.h") || rep.Backend.Builder != builder {
 				t.Fatalf("exit %d, headers %v: %s", code, got, errText)
 			}
 			if _, code, _ := runJSON(t, append(append(run, options...), "-D", "WANT=4")...); code != 2 {
 				t.Errorf("two values of one symbol: exit %d", code)
 			}
-			for _, bad := range [][]string{{"-D", "USE_CP_ASYNC=1"}, {"-D", "FAULT_SOFTMAX_RACE"}, {"-D", "DEBUG_QK_ONLY"}, {"-D", "TS_PROBES=0"}, {"-D", "1X"}, {"-I", "nowhere"}, {"--std", "f77"}} {
-				if _, errText, code := call(t, append(run, bad...)...); code != 2 || !strings.Contains(errText, bad[0]) {
+			for _, bad := range [][]string{
+				{"-D", "USE_CP_ASYNC=1"}, {"-D", "FAULT_SOFTMAX_RACE"}, {"-D", "DEBUG_QK_ONLY"},
+				{"-D", "TS_PROBES=0"}, {"-D", "1X"}, {"-I", "nowhere"}, {"--std", "f77"},
+			} {
+				if _, errText, code := call(t, append(run, bad...)...); code != 2 ||
+					!strings.Contains(errText, bad[0]) {
 					t.Errorf("%v: exit %d: %s", bad, code, errText)
 				}
 			}
@@ -183,9 +206,11 @@ func TestCompilerOptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put(t, path, strings.Replace(string(text), "\nentry:", "\ninclude: [include]\ndefines: {WANT: 3}\nstd: c++20\nentry:", 1))
+			put(t, path, strings.Replace(string(text), "\nentry:",
+				"\ninclude: [include]\ndefines: {WANT: 3}\nstd: c++20\nentry:", 1))
 			t.Chdir("include") // a manifest's directories are relative to the manifest
-			if _, code, errText := runJSON(t, append([]string{"run", "../own.yaml", "--builder", builder}, stage2Sets...)...); code != 0 {
+			if _, code, errText := runJSON(t, append([]string{"run", "../own.yaml", "--builder", builder},
+				stage2Sets...)...); code != 0 {
 				t.Errorf("by the manifest: exit %d: %s", code, errText)
 			}
 		})
@@ -208,11 +233,13 @@ func TestWorkingDirectoryIsNotSearched(t *testing.T) {
 func TestInitOptions(t *testing.T) {
 	needNVRTC(t)
 	otherFolder(t)
-	if _, errText, code := call(t, "init", "sdpa_fp8_stage_c_wmma.cu", "--out", "include/made.yaml", "-I", "include", "-D", "WANT=3", "--std", "c++20"); code != 0 {
+	if _, errText, code := call(t, "init", "sdpa_fp8_stage_c_wmma.cu", "--out", "include/made.yaml", "-I",
+		"include", "-D", "WANT=3", "--std", "c++20"); code != 0 {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
 	text, err := os.ReadFile("include/made.yaml")
-	if err != nil || !strings.Contains(string(text), "include: [\".\"]\ndefines: {WANT: \"3\"}\nstd: c++20\n") {
+	if err != nil ||
+		!strings.Contains(string(text), "include: [\".\"]\ndefines: {WANT: \"3\"}\nstd: c++20\n") {
 		t.Errorf("%v: %s", err, text)
 	}
 	rep, code, errText := runJSON(t, "run", "include/made.yaml", "--shape", "1,1,32,64", "--backend", "emu")

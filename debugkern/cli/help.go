@@ -17,8 +17,8 @@ import (
 // helpWidth is the most columns that help takes.
 const helpWidth = 120
 
-// help prints a command's help. It asks the terminal for its size alone, which the system answers: a question to the terminal
-// itself, for its background say, would wait for seconds where none comes.
+// help prints a command's help. It asks the terminal for its size alone, which the system answers: a question
+// to the terminal itself, for its background say, would wait for seconds where none comes.
 func (a *app) help(c *cobra.Command) {
 	h := helpWriter{w: a.Stdout.(*stdout).style, width: helpWidth}
 	if f, ok := a.Stdout.(*stdout).Unwrap().(*os.File); ok && term.IsTerminal(f.Fd()) {
@@ -51,7 +51,9 @@ func (h *helpWriter) print(c *cobra.Command) {
 	var commands, flags []helpEntry
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() || sub.Name() == "help" {
-			commands = append(commands, helpEntry{strings.TrimPrefix(usageLine(sub), c.CommandPath()+" "), sub.Short})
+			commands = append(commands, helpEntry{
+				strings.TrimPrefix(usageLine(sub), c.CommandPath()+" "), sub.Short,
+			})
 		}
 	}
 	c.InitDefaultHelpFlag()
@@ -124,8 +126,8 @@ func (h *helpWriter) block(indent int, text string) {
 	}
 }
 
-// list prints entries whose descriptions begin in one column and are wrapped there; where the terminal is too narrow for
-// that, below the names.
+// list prints entries whose descriptions begin in one column and are wrapped there; where the terminal is too
+// narrow for that, below the names.
 func (h *helpWriter) list(title string, entries []helpEntry, column int) {
 	if len(entries) == 0 {
 		return

@@ -26,8 +26,8 @@ func TestHelpFlows(t *testing.T) {
 	}
 }
 
-// TestHelpAsTyped: the library's help changes the case of a description's first word, so none begins with what is typed, a
-// value or a placeholder; and those that matter stand in the help as the source writes them.
+// TestHelpAsTyped: the library's help changes the case of a description's first word, so none begins with
+// what is typed, a value or a placeholder; and those that matter stand in the help as the source writes them.
 func TestHelpAsTyped(t *testing.T) {
 	a := &app{Program: Program{Stdout: io.Discard, Stderr: io.Discard}}
 	title, option := regexp.MustCompile(`^[A-Z][a-z]*[,;]?( |$)`), regexp.MustCompile(`^[a-z]+:? `)
@@ -47,14 +47,19 @@ func TestHelpAsTyped(t *testing.T) {
 	}
 	visit(a.root())
 	out, errText, code := call(t, "compare", "--help")
-	for _, want := range []string{"POLICY[:SEED][:ASYNC]", "FLAG[=VALUE]", "FILE.npz", "GPU", "auto, emu, cuda or both", "none (all of it), qk, softmax or pv", "captured blocks X,Y,Z"} {
-		if code != 0 || !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) && !strings.Contains(out, strings.ToUpper(want[:1])+want[1:]) {
+	for _, want := range []string{
+		"POLICY[:SEED][:ASYNC]", "FLAG[=VALUE]", "FILE.npz", "GPU", "auto, emu, cuda or both",
+		"none (all of it), qk, softmax or pv", "captured blocks X,Y,Z",
+	} {
+		if code != 0 || !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) &&
+			!strings.Contains(out, strings.ToUpper(want[:1])+want[1:]) {
 			t.Errorf("exit %d: the help lacks %q:\n%s%s", code, want, out, errText)
 		}
 	}
 }
 
-// TestMistypedCommand: a word that is nearly a command is taken for one, and what opens the terminal stays as it is.
+// TestMistypedCommand: a word that is nearly a command is taken for one, and what opens the
+// terminal stays as it is.
 func TestMistypedCommand(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -65,7 +70,11 @@ func TestMistypedCommand(t *testing.T) {
 		{[]string{"kernel"}, "did you mean kernels?"},
 		{[]string{"comp"}, "did you mean compare or completion?"},
 		{[]string{"stge2"}, "did you mean stage2?"},
-		{[]string{"nothing", "like", "it"}, `unknown command "nothing" (tilescope --help lists the commands), and the terminal opens on one TARGET; it was given 3`},
+		{
+			[]string{
+				"nothing", "like", "it",
+			}, `unknown command "nothing" (tilescope --help lists the commands), and the terminal opens on one TARGET; it was given 3`,
+		},
 	} {
 		out, errText, code := call(t, c.args...)
 		if code != exitUsage || out != "" || !strings.Contains(errText, c.want) {

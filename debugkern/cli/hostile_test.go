@@ -16,7 +16,10 @@ import (
 )
 
 // hostileTexts do something to a terminal that obeys them. None has what a file's name cannot have.
-var hostileTexts = []string{"\x1b]52;c;ZXZpbA==\x07", "\x1b[2J\x1b[H", "\u009b31m", "\u202egnp.exe\u202c", "a\u200bb\u2066c", "\b\r\x7f", "\xff\x9b2J"}
+var hostileTexts = []string{
+	"\x1b]52;c;ZXZpbA==\x07", "\x1b[2J\x1b[H", "\u009b31m", "\u202egnp.exe\u202c", "a\u200bb\u2066c",
+	"\b\r\x7f", "\xff\x9b2J",
+}
 
 // harmless fails where output has anything that is obeyed instead of shown, or where a document does not
 // decode.
@@ -24,7 +27,8 @@ func harmless(t *testing.T, args []string, stdout, stderr string) {
 	t.Helper()
 	for name, s := range map[string]string{"output": stdout, "error": stderr} {
 		for i, r := range s {
-			if text.Hidden(r) && r != '\n' && r != '\t' || r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd") {
+			if text.Hidden(r) && r != '\n' && r != '\t' ||
+				r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd") {
 				t.Errorf("%q: standard %s has %.40q", args, name, s[i:])
 				break
 			}
@@ -52,7 +56,8 @@ func TestHostileArgumentsAndFileNames(t *testing.T) {
 	for _, evil := range hostileTexts {
 		dir := t.TempDir()
 		for _, ext := range []string{".ptx", ".cu", ".yaml", ".h", ".npz"} {
-			if err := os.WriteFile(filepath.Join(dir, evil+ext), []byte("no such thing "+evil+"\n"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, evil+ext), []byte("no such thing "+evil+"\n"),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -60,12 +65,18 @@ func TestHostileArgumentsAndFileNames(t *testing.T) {
 		out, errText, _ := call(t, "help", evil) // help is text, whatever else is asked for
 		harmless(t, []string{"help", evil}, out, errText)
 		for _, args := range [][]string{
-			{evil}, {"run", evil}, {"run", file + ".ptx"}, {"run", file + ".yaml"}, {"diagnose", file + ".yaml"}, {"gates", evil}, {"gates", file + ".yaml"},
-			{"compare", file + ".yaml", evil}, {"compare", "stage2", "stage2", "--dump", evil, evil}, {"bisect", evil, file + ".yaml"}, {"init", file + ".ptx"}, {"init", file + ".nosuch"},
-			{"lut", file + ".h"}, {"config", "get", evil}, {"config", evil}, {"version", evil}, {"run", "--" + evil}, {"run", "stage2", "--shape", evil},
-			{"run", "stage2", "--fault", evil}, {"run", "stage2", "--set", evil + "=1"}, {"run", "stage2", "--gate", evil}, {"run", "stage2", "--arch", evil},
-			{"run", "stage2", "--schedule", evil}, {"run", "stage2", "--inputs", file + ".npz"}, {"run", "stage2", "--inputs", evil}, {"run", "stage2", "--dump", evil + "/x"},
-			{"run", "stage2", "--blocks", evil}, {"run", "stage2", "--seed", evil}, {"run", "stage2", "--stages", evil}, {"run", "stage2", "-D", evil}, {"gates", "--shapes", evil, "stage2"},
+			{evil}, {"run", evil}, {"run", file + ".ptx"}, {"run", file + ".yaml"},
+			{"diagnose", file + ".yaml"}, {"gates", evil}, {"gates", file + ".yaml"},
+			{"compare", file + ".yaml", evil}, {"compare", "stage2", "stage2", "--dump", evil, evil},
+			{"bisect", evil, file + ".yaml"}, {"init", file + ".ptx"}, {"init", file + ".nosuch"},
+			{"lut", file + ".h"}, {"config", "get", evil}, {"config", evil}, {"version", evil},
+			{"run", "--" + evil}, {"run", "stage2", "--shape", evil}, {"run", "stage2", "--fault", evil},
+			{"run", "stage2", "--set", evil + "=1"}, {"run", "stage2", "--gate", evil},
+			{"run", "stage2", "--arch", evil}, {"run", "stage2", "--schedule", evil},
+			{"run", "stage2", "--inputs", file + ".npz"}, {"run", "stage2", "--inputs", evil},
+			{"run", "stage2", "--dump", evil + "/x"}, {"run", "stage2", "--blocks", evil},
+			{"run", "stage2", "--seed", evil}, {"run", "stage2", "--stages", evil},
+			{"run", "stage2", "-D", evil}, {"gates", "--shapes", evil, "stage2"},
 		} {
 			if both := callHarmless(t, args...); both == "" {
 				t.Errorf("%q says nothing", args)
@@ -80,11 +91,19 @@ func TestHostileManifests(t *testing.T) {
 	for _, evil := range hostileTexts {
 		quoted := fmt.Sprintf("%+q", strings.ToValidUTF8(evil, "?"))
 		for name, edit := range map[string]func(string) string{
-			"key":       func(s string) string { return s + "\n" + quoted + ": 1\n" },
-			"value":     func(s string) string { return strings.Replace(s, "schema: ", "schema: "+quoted+" #", 1) },
-			"name":      func(s string) string { return strings.Replace(s, "\nname: ", "\nname: "+quoted+" #", 1) },
-			"title":     func(s string) string { return strings.Replace(s, "\ntitle: ", "\ntitle: "+quoted+" #", 1) },
-			"entry":     func(s string) string { return strings.Replace(s, "\nentry: ", "\nentry: "+quoted+" #", 1) },
+			"key": func(s string) string { return s + "\n" + quoted + ": 1\n" },
+			"value": func(s string) string {
+				return strings.Replace(s, "schema: ", "schema: "+quoted+" #", 1)
+			},
+			"name": func(s string) string {
+				return strings.Replace(s, "\nname: ", "\nname: "+quoted+" #", 1)
+			},
+			"title": func(s string) string {
+				return strings.Replace(s, "\ntitle: ", "\ntitle: "+quoted+" #", 1)
+			},
+			"entry": func(s string) string {
+				return strings.Replace(s, "\nentry: ", "\nentry: "+quoted+" #", 1)
+			},
 			"raw bytes": func(s string) string { return evil + ": " + evil + "\n" + s },
 		} {
 			path := ownManifest(t, []byte(ptx), edit)
@@ -93,7 +112,10 @@ func TestHostileManifests(t *testing.T) {
 				t.Errorf("%s %q: %s", name, evil, both)
 			}
 		}
-		for _, broken := range []string{evil, strings.Replace(ptx, "ret;", evil+" %r1;\n\tret;", 1), strings.Replace(ptx, "sdpa_fp8_stage_c_wmma(", "k"+evil+"(", 1)} {
+		for _, broken := range []string{
+			evil, strings.Replace(ptx, "ret;", evil+" %r1;\n\tret;", 1),
+			strings.Replace(ptx, "sdpa_fp8_stage_c_wmma(", "k"+evil+"(", 1),
+		} {
 			callHarmless(t, "run", ownManifest(t, []byte(broken), nil), "--backend", "emu")
 		}
 	}
@@ -103,7 +125,8 @@ func TestHostileManifests(t *testing.T) {
 func TestHostileFileNamesInFindings(t *testing.T) {
 	ptx := strings.ReplaceAll(string(stage2PTX(t, "TS_PROBES=1")), "bar.sync", "// bar.sync")
 	for _, evil := range hostileTexts[:4] {
-		path := ownManifest(t, []byte(strings.ReplaceAll(ptx, "sdpa_fp8_stage_c_wmma.cu\"", evil+".cu\"")), nil)
+		path := ownManifest(t, []byte(strings.ReplaceAll(ptx, "sdpa_fp8_stage_c_wmma.cu\"", evil+".cu\"")),
+			nil)
 		both := callHarmless(t, "run", path, "--shape", "small", "--backend", "emu")
 		if want := strings.TrimSpace(text.Terminal(evil)); !strings.Contains(both, want) {
 			t.Errorf("%q is not shown as %q: %s", evil, want, both)
@@ -119,7 +142,8 @@ func TestHostileArchives(t *testing.T) {
 		for _, name := range []string{evil + ".npy", "Q" + evil} {
 			if f, err := w.Create(name); err != nil {
 				t.Fatal(err)
-			} else if _, err := f.Write([]byte("\x93NUMPY\x01\x00\x10\x00{'descr': '" + evil + "'}")); err != nil {
+			} else if _, err := f.Write([]byte("\x93NUMPY\x01\x00\x10\x00{'descr': '" + evil + "'}")); err !=
+				nil {
 				t.Fatal(err)
 			}
 		}
@@ -130,7 +154,8 @@ func TestHostileArchives(t *testing.T) {
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if both := callHarmless(t, "run", "stage2", "--inputs", path, "--backend", "emu"); !strings.Contains(both, "in.npz") {
+		if both := callHarmless(t, "run", "stage2", "--inputs", path, "--backend",
+			"emu"); !strings.Contains(both, "in.npz") {
 			t.Errorf("%q: %s", evil, both)
 		}
 	}
@@ -144,7 +169,8 @@ func TestHostileSources(t *testing.T) {
 		path := ownSource(t, func(src string) string {
 			return "#error " + evil + "\n__device__ int x = nope; // " + evil + "\n" + src
 		})
-		if both := callHarmless(t, "run", path, "--backend", "emu"); !strings.Contains(both, "does not compile") {
+		if both := callHarmless(t, "run", path, "--backend", "emu"); !strings.Contains(both,
+			"does not compile") {
 			t.Errorf("%q: %s", evil, both)
 		}
 		var literal strings.Builder
@@ -152,9 +178,12 @@ func TestHostileSources(t *testing.T) {
 			fmt.Fprintf(&literal, `\%03o`, c)
 		}
 		path = ownSource(t, func(src string) string {
-			return strings.ReplaceAll(src, "__syncthreads();", "if (threadIdx.x == 0) printf(\"<"+literal.String()+"> %s\\n\", \""+literal.String()+"\"); __syncthreads();")
+			return strings.ReplaceAll(src, "__syncthreads();",
+				"if (threadIdx.x == 0) printf(\"<"+literal.String()+"> %s\\n\", \""+literal.String()+
+					"\"); __syncthreads();")
 		})
-		if both := callHarmless(t, "run", path, "--shape", "small", "--backend", "emu", "--set", "USE_CP_ASYNC"); !strings.Contains(both, "<"+text.Terminal(evil)+"> "+text.Terminal(evil)) {
+		if both := callHarmless(t, "run", path, "--shape", "small", "--backend", "emu", "--set",
+			"USE_CP_ASYNC"); !strings.Contains(both, "<"+text.Terminal(evil)+"> "+text.Terminal(evil)) {
 			t.Errorf("%q is not among what was printed: %s", evil, both)
 		}
 	}

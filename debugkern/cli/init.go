@@ -34,7 +34,8 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "A commented manifest from a kernel alone",
 		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
 			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
-			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File + ", by which editors complete and check it.\n\n" +
+			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File +
+			", by which editors complete and check it.\n\n" +
 			"With a launch, given as check takes it (--grid, --block, --arg, and the comments of the file), launch and arguments are that one's, and\n" +
 			"the stages of attention are discovered: one block is executed with what its values are made of. Each stage has its evidence as a comment,\n" +
 			"and where the registers are that hold it; what was not found is there with the reason. A bundle (.tsl) has its launch in it.\n\n" +
@@ -54,7 +55,8 @@ func (a *app) initCommand() *cobra.Command {
 			case triton != "":
 				return a.initTriton(cmd, req, &launch, triton)
 			case len(args) != 1:
-				return usageError("%s takes one FILE.ptx, FILE.cu or BUNDLE.tsl; it was given %d", cmd.CommandPath(), len(args))
+				return usageError("%s takes one FILE.ptx, FILE.cu or BUNDLE.tsl; it was given %d",
+					cmd.CommandPath(), len(args))
 			}
 			req.File = args[0]
 			return a.init(cmd, req, func(s *debugkern.Session, req scaffold.Request) (*report.Init, error) {
@@ -66,14 +68,18 @@ func (a *app) initCommand() *cobra.Command {
 	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
 	launch.bindLaunch(f)
 	f.Uint64Var(&launch.req.Seed, "seed", 0, "of a launch: seed of generated arguments")
-	f.StringVar(&triton, "triton", "", "compile the Triton kernel FILE.py:KERNEL, and write a bundle of a launch")
+	f.StringVar(&triton, "triton", "",
+		"compile the Triton kernel FILE.py:KERNEL, and write a bundle of a launch")
 	f.StringVar(&req.Arch, "arch", "", "architecture to compile for, such as sm_80")
 	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
-	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
+	f.StringArrayVarP(&req.Define, "define", "D", nil,
+		"symbol to compile a .cu with: NAME[=VALUE], repeatable")
 	f.StringVar(&req.Std, "std", "", "language to compile a .cu as, such as c++17 (the default)")
-	f.StringArrayVar(&req.Instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
-	f.StringArrayVar(&req.Set, "set", nil, "symbol to compile with that the manifest has as a flag: FLAG[=VALUE], "+
-		"repeatable; with --triton, an option of its compiler")
+	f.StringArrayVar(&req.Instantiate, "instantiate", nil,
+		"kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
+	f.StringArrayVar(&req.Set, "set", nil,
+		"symbol to compile with that the manifest has as a flag: FLAG[=VALUE], "+
+			"repeatable; with --triton, an option of its compiler")
 	return c
 }
 
@@ -86,7 +92,8 @@ func (a *app) init(
 		req.Out = strings.TrimSuffix(req.File, filepath.Ext(req.File)) + ".yaml"
 	}
 	if _, err := os.Lstat(req.Out); err == nil {
-		return usageError("%s exists already and is not overwritten: remove it, or name another with --out", req.Out)
+		return usageError("%s exists already and is not overwritten: remove it, or name another with --out",
+			req.Out)
 	}
 	if dir, err := os.Stat(filepath.Dir(req.Out)); err != nil || !dir.IsDir() {
 		return usageError("--out %s: there is no directory %s", req.Out, filepath.Dir(req.Out))
@@ -132,11 +139,13 @@ func (a *app) init(
 	})
 }
 
-// writeSchema writes the JSON Schema that manifests of a folder name to editors. A copy of another version is replaced; a file of that name
-// that is somebody else's stays.
+// writeSchema writes the JSON Schema that manifests of a folder name to editors. A copy of another version is
+// replaced; a file of that name that is somebody else's stays.
 func (a *app) writeSchema(ctx context.Context, path string) error {
 	want := schema.JSON()
-	there, err := file.Read(file.With(ctx, a.Files), path, int64(2*len(want)), file.Want{What: "a JSON Schema"})
+	there, err := file.Read(file.With(ctx, a.Files), path, int64(2*len(want)), file.Want{
+		What: "a JSON Schema",
+	})
 	switch {
 	case err == nil && !bytes.Contains(there, []byte(schema.Comment)), bytes.Equal(there, want):
 		return nil
@@ -150,7 +159,9 @@ func (a *app) writeSchema(ctx context.Context, path string) error {
 }
 
 // scaffold makes the manifest: of the kernel alone, or with a launch of what is discovered in it.
-func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Request, launch *checkOptions) (*report.Init, error) {
+func (a *app) scaffold(
+	cmd *cobra.Command, s *debugkern.Session, req scaffold.Request, launch *checkOptions,
+) (*report.Init, error) {
 	if build.Bundled(req.File) {
 		foreign := slices.Concat(launchOptions, sourceOptions, []string{"set", "seed"})
 		if err := refuseOptions(cmd, foreign, hasLaunch(req.File)); err != nil {
@@ -159,7 +170,9 @@ func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Re
 		return checkrun.Discover(cmd.Context(), s, checkrun.Request{File: req.File}, req)
 	}
 	req.Entry = launch.req.Entry
-	given := slices.ContainsFunc(launchOptions, func(o string) bool { return o != "entry" && cmd.Flags().Changed(o) })
+	given := slices.ContainsFunc(launchOptions, func(o string) bool {
+		return o != "entry" && cmd.Flags().Changed(o)
+	})
 	if !given && cmd.Flags().Changed("seed") {
 		return nil, usageError("--seed is of generated arguments: give the launch, " +
 			"with --grid, --block and --arg, or --triton")
@@ -182,11 +195,13 @@ func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Re
 	if err != nil {
 		return nil, err
 	}
-	check.Include, check.Define, check.Std, check.Arch, check.Instantiate = req.Include, req.Define, req.Std, req.Arch, req.Instantiate
+	check.Include, check.Define, check.Std, check.Arch, check.Instantiate = req.Include, req.Define, req.Std,
+		req.Arch, req.Instantiate
 	return checkrun.Discover(cmd.Context(), s, check, req)
 }
 
-// withComments are the options of the launch, with those that the kernel's text asks for where they are not given.
+// withComments are the options of the launch, with those that the kernel's text asks for where
+// they are not given.
 func (o *checkOptions) withComments(cmd *cobra.Command, lines []string) (*checkOptions, error) {
 	whole, all := &checkOptions{}, &cobra.Command{}
 	whole.bind(all.Flags())
@@ -208,7 +223,8 @@ func (o *checkOptions) withComments(cmd *cobra.Command, lines []string) (*checkO
 	return whole, whole.comments(all, lines)
 }
 
-// runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a name of the catalogue.
+// runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a
+// name of the catalogue.
 func runnable(path string) string {
 	if ext := filepath.Ext(path); strings.ContainsAny(path, `/\`) || ext == ".yaml" || ext == ".yml" {
 		return path

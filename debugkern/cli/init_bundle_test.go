@@ -30,10 +30,12 @@ func reduceBundle(t *testing.T, change func(m *bundle.Manifest, p *bundle.Parts)
 		Origin: "ptx", Versions: map[string]string{}, Entry: "reduce",
 		Launch: bundle.Launch{Grid: [3]int{2, 1, 1}, Block: [3]int{256, 1, 1}, Cluster: [3]int{1, 1, 1}},
 		Memory: []bundle.Memory{
-			{Name: "x", DType: "f32", Dims: []int{512}, Before: []bundle.Range{{0, 2048}}}, {Name: "out", DType: "f32", Dims: []int{2}},
+			{Name: "x", DType: "f32", Dims: []int{512}, Before: []bundle.Range{{0, 2048}}},
+			{Name: "out", DType: "f32", Dims: []int{2}},
 		},
 		Parameters: []bundle.Parameter{
-			{Name: "x", Value: address, Pointers: []bundle.Pointer{{}}}, {Name: "out", Value: address, Pointers: []bundle.Pointer{{Memory: 1}}},
+			{Name: "x", Value: address, Pointers: []bundle.Pointer{{}}},
+			{Name: "out", Value: address, Pointers: []bundle.Pointer{{Memory: 1}}},
 			{Name: "n", Type: "i32", Value: "00020000"},
 		},
 	}
@@ -52,11 +54,13 @@ func reduceBundle(t *testing.T, change func(m *bundle.Manifest, p *bundle.Parts)
 	return path
 }
 
-// TestInitBundle: the manifest of a bundle has its launch and arguments, loads, and computes with --inputs BUNDLE.tsl what the bundle does.
+// TestInitBundle: the manifest of a bundle has its launch and arguments, loads, and computes with --inputs
+// BUNDLE.tsl what the bundle does.
 func TestInitBundle(t *testing.T) {
 	path := reduceBundle(t, nil)
 	var doc report.Init
-	if code, errText := documentOf(t, &doc, "init", path); code != 0 || doc.Entry != "reduce" || doc.Check != "tilescope check "+path {
+	if code, errText := documentOf(t, &doc, "init", path); code != 0 || doc.Entry != "reduce" ||
+		doc.Check != "tilescope check "+path {
 		t.Fatalf("exit %d: %+v: %s", code, doc, errText)
 	}
 	text, err := os.ReadFile(doc.Out)
@@ -64,7 +68,8 @@ func TestInitBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`ptx: "reduce.tsl"`, "launch: {grid: [2, 1, 1], block: [256, 1, 1], shared: 0}", `- {name: x, type: "f32*", dims: [512], role: input, tensor: in_x}`,
+		`ptx: "reduce.tsl"`, "launch: {grid: [2, 1, 1], block: [256, 1, 1], shared: 0}",
+		`- {name: x, type: "f32*", dims: [512], role: input, tensor: in_x}`,
 		`- {name: out, type: "f32*", dims: [2], role: output}`, "- {name: n, type: i32, value: 512}",
 	} {
 		if !strings.Contains(string(text), want) {
@@ -84,14 +89,18 @@ func TestInitBundle(t *testing.T) {
 	}
 }
 
-// TestBundleAsInputs: the contents of memory of every element type come out of a bundle as they are in it; what they are to the kernel is in
-// their bits.
+// TestBundleAsInputs: the contents of memory of every element type come out of a bundle as they are in it;
+// what they are to the kernel is in their bits.
 func TestBundleAsInputs(t *testing.T) {
-	bytesOf := map[string]int{"u8": 1, "i8": 1, "e4m3": 1, "e5m2": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "u64": 8, "f64": 8}
+	bytesOf := map[string]int{
+		"u8": 1, "i8": 1, "e4m3": 1, "e5m2": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4,
+		"i64": 8, "u64": 8, "f64": 8,
+	}
 	for dtype, size := range bytesOf {
 		t.Run(dtype, func(t *testing.T) {
 			path := reduceBundle(t, func(m *bundle.Manifest, p *bundle.Parts) {
-				m.Memory[0].DType, m.Memory[0].Dims, m.Memory[0].Name, m.Parameters[0].Name = dtype, []int{2048 / size}, "x.0", "x.0"
+				m.Memory[0].DType, m.Memory[0].Dims, m.Memory[0].Name, m.Parameters[0].Name = dtype,
+					[]int{2048 / size}, "x.0", "x.0"
 				var x []byte
 				for i := range 512 { // no infinity and no NaN, whatever they are taken for
 					x = binary.LittleEndian.AppendUint32(x, math.Float32bits(float32(i%32)))
@@ -105,20 +114,23 @@ func TestBundleAsInputs(t *testing.T) {
 			bundled, _, _ := runJSON(t, "run", path)
 			same, code, errText := runJSON(t, "run", doc.Out, "--inputs", path)
 			if code != 0 || same.Digest != bundled.Digest {
-				t.Errorf("exit %d: digest %s, the bundle's %s: %s", code, same.Digest, bundled.Digest, errText)
+				t.Errorf("exit %d: digest %s, the bundle's %s: %s", code, same.Digest,
+					bundled.Digest, errText)
 			}
 		})
 	}
 }
 
-// TestInitBundleStages: the stages of attention are discovered in a bundle, by the parameters' names, and a run on its memory agrees on them.
+// TestInitBundleStages: the stages of attention are discovered in a bundle, by the parameters' names, and a
+// run on its memory agrees on them.
 func TestInitBundleStages(t *testing.T) {
 	ptx, err := os.ReadFile(filepath.Join("..", "testdata", "registers", "attention_mma.ptx"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := bundle.Manifest{
-		Origin: "ptx", Versions: map[string]string{}, Entry: string(regexp.MustCompile(`\.entry (\w+)`).FindSubmatch(ptx)[1]),
+		Origin: "ptx", Versions: map[string]string{},
+		Entry:  string(regexp.MustCompile(`\.entry (\w+)`).FindSubmatch(ptx)[1]),
 		Launch: bundle.Launch{Grid: [3]int{2, 2, 1}, Block: [3]int{32, 1, 1}, Cluster: [3]int{1, 1, 1}},
 	}
 	p := bundle.Parts{PTX: ptx, Before: map[string][]byte{}}
@@ -134,11 +146,17 @@ func TestInitBundleStages(t *testing.T) {
 			}
 			content = binary.LittleEndian.AppendUint16(content, uint16(0x3000+(k*389+i*71)%0x0a00|k%2<<15))
 		}
-		m.Memory = append(m.Memory, bundle.Memory{Name: x.name, DType: x.dtype, Dims: []int{2, x.rows, 16}, Before: []bundle.Range{{0, int64(len(content))}}})
-		m.Parameters = append(m.Parameters, bundle.Parameter{Name: x.name, Value: strings.Repeat("00", 8), Pointers: []bundle.Pointer{{Memory: i}}})
+		m.Memory = append(m.Memory, bundle.Memory{
+			Name: x.name, DType: x.dtype, Dims: []int{2, x.rows, 16},
+			Before: []bundle.Range{{0, int64(len(content))}},
+		})
+		m.Parameters = append(m.Parameters, bundle.Parameter{
+			Name: x.name, Value: strings.Repeat("00", 8), Pointers: []bundle.Pointer{{Memory: i}},
+		})
 		p.Before[x.name] = content
 	}
-	m.Parameters = append(m.Parameters, bundle.Parameter{Name: "Sq", Type: "i32", Value: "20000000"}, bundle.Parameter{Name: "Sk", Type: "i32", Value: "30000000"})
+	m.Parameters = append(m.Parameters, bundle.Parameter{Name: "Sq", Type: "i32", Value: "20000000"},
+		bundle.Parameter{Name: "Sk", Type: "i32", Value: "30000000"})
 	path := filepath.Join(t.TempDir(), "attention.tsl")
 	var out bytes.Buffer
 	if err := bundle.Write(&out, m, p); err != nil {
@@ -152,7 +170,8 @@ func TestInitBundleStages(t *testing.T) {
 		t.Fatalf("exit %d: %q: %s", code, doc.Notes, errText)
 	}
 	text, _ := os.ReadFile(doc.Out)
-	if !strings.Contains(string(text), "load: query") || !strings.Contains(string(text), "name: out, type: \"f32*\", dims: [H, S, D], role: output}") {
+	if !strings.Contains(string(text), "load: query") ||
+		!strings.Contains(string(text), "name: out, type: \"f32*\", dims: [H, S, D], role: output}") {
 		t.Errorf("it is:\n%s", text)
 	}
 	for _, more := range [][]string{nil, {"--inputs", path}} {
@@ -169,7 +188,8 @@ func TestInitBundleStages(t *testing.T) {
 	}
 }
 
-// TestInitBundleRoles: what the host does with memory follows from what is in the bundle and from what the kernel does.
+// TestInitBundleRoles: what the host does with memory follows from what is in the bundle and from
+// what the kernel does.
 func TestInitBundleRoles(t *testing.T) {
 	filled := reduceBundle(t, func(m *bundle.Manifest, p *bundle.Parts) {
 		m.Memory[1].Before, p.Before["out"] = []bundle.Range{{0, 8}}, make([]byte, 8)
@@ -181,14 +201,17 @@ func TestInitBundleRoles(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
 	text, _ := os.ReadFile(doc.Out)
-	for _, want := range []string{`role: inout, fill: "zeros"}`, "name: x_1,", "{name: n, type: u32, value: 512}"} {
+	for _, want := range []string{
+		`role: inout, fill: "zeros"}`, "name: x_1,", "{name: n, type: u32, value: 512}",
+	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
 }
 
-// TestInitBundleViews: of memory that a manifest has otherwise than the bundle, the manifest says so; structs have the words of their bytes.
+// TestInitBundleViews: of memory that a manifest has otherwise than the bundle, the manifest says so; structs
+// have the words of their bytes.
 func TestInitBundleViews(t *testing.T) {
 	packed := func(m *bundle.Manifest, p *bundle.Parts) {
 		m.Memory = m.Memory[:1]
@@ -204,7 +227,12 @@ func TestInitBundleViews(t *testing.T) {
 			`{name: x, type: "f32*", dims: [2, 128], role: inout, fill: randn, strides: [256, 1]}`,
 			`{name: out, type: "f32*", dims: [2], role: inout, fill: randn, strides: [256]}`,
 		}},
-		"a struct": {rowsumBundle(t), []string{"type: struct{16}", `- {at: 0, name: packed, type: "f32*", dims: [2, 64], role: input, `, "- {at: 8, type: i32, value: ", "- {at: 12, type: i32, value: "}},
+		"a struct": {
+			rowsumBundle(t), []string{
+				"type: struct{16}", `- {at: 0, name: packed, type: "f32*", dims: [2, 64], role: input, `,
+				"- {at: 8, type: i32, value: ", "- {at: 12, type: i32, value: ",
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var doc report.Init
@@ -224,7 +252,8 @@ func TestInitBundleViews(t *testing.T) {
 	}
 }
 
-// TestInitBundleRefusals: what a manifest cannot describe, and options of a launch, are refused, and nothing is left.
+// TestInitBundleRefusals: what a manifest cannot describe, and options of a launch, are refused,
+// and nothing is left.
 func TestInitBundleRefusals(t *testing.T) {
 	plain := reduceBundle(t, nil)
 	for name, c := range map[string]struct {
@@ -232,13 +261,22 @@ func TestInitBundleRefusals(t *testing.T) {
 		more []string
 		want string
 	}{
-		"no tensor": {reduceBundle(t, func(m *bundle.Manifest, _ *bundle.Parts) { m.Parameters[0].Pointers[0].Offset = 4 }), nil,
-			"parameter x leads to byte 4 of memory x, as no tensor"},
-		"entry": {plain, []string{"--entry", "other"}, "--entry: " + plain + " is a bundle, which has its launch"},
-		"grid":  {plain, []string{"--grid", "3"}, "--grid: " + plain + " is a bundle"},
-		"set":   {plain, []string{"--set", "A"}, "--set: " + plain + " is a bundle"},
-		"clusters": {reduceBundle(t, func(m *bundle.Manifest, _ *bundle.Parts) { m.Launch.Cluster = [3]int{2, 1, 1} }), nil,
-			"launches with clusters are not modelled"},
+		"no tensor": {
+			reduceBundle(t, func(m *bundle.Manifest, _ *bundle.Parts) {
+				m.Parameters[0].Pointers[0].Offset = 4
+			}), nil,
+			"parameter x leads to byte 4 of memory x, as no tensor",
+		},
+		"entry": {plain, []string{"--entry", "other"},
+			"--entry: " + plain + " is a bundle, which has its launch"},
+		"grid": {plain, []string{"--grid", "3"}, "--grid: " + plain + " is a bundle"},
+		"set":  {plain, []string{"--set", "A"}, "--set: " + plain + " is a bundle"},
+		"clusters": {
+			reduceBundle(t, func(m *bundle.Manifest, _ *bundle.Parts) {
+				m.Launch.Cluster = [3]int{2, 1, 1}
+			}), nil,
+			"launches with clusters are not modelled",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errText, code := call(t, append([]string{"init", c.path}, c.more...)...)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestInitWithALaunch: the options of check give init a launch, whose stages it discovers; what does not fit is refused before anything runs.
+// TestInitWithALaunch: the options of check give init a launch, whose stages it discovers; what does not fit
+// is refused before anything runs.
 func TestInitWithALaunch(t *testing.T) {
 	text, err := os.ReadFile("../testdata/registers/attention_mma.ptx")
 	if err != nil {
@@ -18,8 +19,11 @@ func TestInitWithALaunch(t *testing.T) {
 	if err := os.WriteFile(ptx, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	launch := []string{"--grid", "2,2", "--block", "32", "--arg", "0=randn:f16[2,32,16]", "--arg", "1=randn:f16[2,48,16]", "--arg", "2=randn:f16[2,48,16]",
-		"--arg", "3=unwritten:f32[2,32,16]", "--arg", "4=32"}
+	launch := []string{
+		"--grid", "2,2", "--block", "32", "--arg", "0=randn:f16[2,32,16]", "--arg", "1=randn:f16[2,48,16]",
+		"--arg", "2=randn:f16[2,48,16]",
+		"--arg", "3=unwritten:f32[2,32,16]", "--arg", "4=32",
+	}
 	for _, c := range []struct {
 		more []string
 		code int

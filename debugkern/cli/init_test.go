@@ -26,8 +26,8 @@ func writeKernel(t *testing.T, name string, text []byte) string {
 	return path
 }
 
-// TestInitWritesSchema: next to the manifest stands the JSON Schema that its first line names, and the manifest conforms to it. One of
-// another version is replaced, a file of somebody else's stays.
+// TestInitWritesSchema: next to the manifest stands the JSON Schema that its first line names, and the
+// manifest conforms to it. One of another version is replaced, a file of somebody else's stays.
 func TestInitWritesSchema(t *testing.T) {
 	file := writeKernel(t, "small.ptx", []byte(smallPTX))
 	path := filepath.Join(filepath.Dir(file), schema.File)
@@ -45,7 +45,8 @@ func TestInitWritesSchema(t *testing.T) {
 			t.Errorf("over %.20q: %v, %.60s", there, err, got)
 		}
 		text, err := os.ReadFile(out)
-		if err != nil || !strings.HasPrefix(string(text), "# yaml-language-server: $schema="+schema.File+"\n") {
+		if err != nil ||
+			!strings.HasPrefix(string(text), "# yaml-language-server: $schema="+schema.File+"\n") {
 			t.Errorf("%v: %.100s", err, text)
 		}
 		var doc any
@@ -63,7 +64,8 @@ func TestInitWritesSchema(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, errText, code := call(t, "init", file, "--out", filepath.Join(filepath.Dir(file), "own.yaml")); code != 0 {
+	if _, errText, code := call(t, "init", file, "--out",
+		filepath.Join(filepath.Dir(file), "own.yaml")); code != 0 {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "{}" {
@@ -71,7 +73,8 @@ func TestInitWritesSchema(t *testing.T) {
 	}
 }
 
-// TestInitRuns: of a kernel's PTX alone, with and without probes, comes a manifest that loads, runs, and judges the output.
+// TestInitRuns: of a kernel's PTX alone, with and without probes, comes a manifest that loads, runs,
+// and judges the output.
 func TestInitRuns(t *testing.T) {
 	for name, defines := range map[string][]string{"plain": nil, "with-probes": {"TS_PROBES=1"}} {
 		t.Run(name, func(t *testing.T) {
@@ -96,10 +99,12 @@ func TestInitRuns(t *testing.T) {
 				t.Errorf("%d args, %d shared arrays", len(m.Args), len(m.Shared))
 			}
 			rep, code, errText := runJSON(t, "run", doc.Out, "--backend", "emu", "--shape", "small")
-			if o := rep.Stage("O"); code != 0 || o == nil || o.Verdict != "ok" || o.Local.Cells == 0 || rep.Output == nil || rep.Output.Verdict != "ok" {
+			if o := rep.Stage("O"); code != 0 || o == nil || o.Verdict != "ok" || o.Local.Cells == 0 ||
+				rep.Output == nil || rep.Output.Verdict != "ok" {
 				t.Errorf("exit %d, %s: %s", code, summary(rep), errText)
 			}
-			if _, errText, code := call(t, "init", file); code != 2 || !strings.Contains(errText, "not overwritten") {
+			if _, errText, code := call(t, "init", file); code != 2 ||
+				!strings.Contains(errText, "not overwritten") {
 				t.Errorf("a second time: exit %d: %s", code, errText)
 			}
 			if again, _ := os.ReadFile(doc.Out); string(again) != string(text) {
@@ -109,7 +114,8 @@ func TestInitRuns(t *testing.T) {
 	}
 }
 
-// TestInitSource: a .cu has names, so that nothing about the arguments is left open; without a compiler it is exit 3.
+// TestInitSource: a .cu has names, so that nothing about the arguments is left open; without a
+// compiler it is exit 3.
 func TestInitSource(t *testing.T) {
 	src, ok := kernels.Source("sdpa_fp8_stage_c_wmma.cu")
 	if !ok {
@@ -150,7 +156,10 @@ func TestInitEntries(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
 	m, err := os.ReadFile(other)
-	for _, want := range []string{"entry: _Z6secondPf", "block: [64, 2, 1]\n", "shared: 49152   # ?", "role: scratch}   # ?", `ptx: "two.ptx"`, "What the kernel computes is not plain"} {
+	for _, want := range []string{
+		"entry: _Z6secondPf", "block: [64, 2, 1]\n", "shared: 49152   # ?", "role: scratch}   # ?",
+		`ptx: "two.ptx"`, "What the kernel computes is not plain",
+	} {
 		if err != nil || !strings.Contains(string(m), want) {
 			t.Errorf("%q is missing (%v) in:\n%s", want, err, m)
 		}
@@ -167,10 +176,16 @@ func TestInitBadInput(t *testing.T) {
 	}{
 		{"no file", []string{"init"}, 2, "one FILE"},
 		{"missing", []string{"init", filepath.Join(t.TempDir(), "none.ptx")}, 2, "none.ptx"},
-		{"another kind", []string{"init", writeKernel(t, "kernel.txt", []byte("x"))}, 2, ".ptx, a .cu or a .tsl"},
+		{"another kind", []string{"init", writeKernel(t, "kernel.txt", []byte("x"))}, 2,
+			".ptx, a .cu or a .tsl"},
 		{"no such entry", []string{"init", good, "--entry", "other"}, 2, "sdpa_fp8_stage_c_wmma"},
-		{"no directory", []string{"init", good, "--out", filepath.Join(t.TempDir(), "no", "dir.yaml")}, 2, "no directory"},
-		{"no kernel", []string{"init", writeKernel(t, "none.ptx", []byte(".version 7.0\n.target sm_80\n.address_size 64\n"))}, 2, "no kernel"},
+		{"no directory", []string{"init", good, "--out", filepath.Join(t.TempDir(), "no", "dir.yaml")}, 2,
+			"no directory"},
+		{
+			"no kernel", []string{
+				"init", writeKernel(t, "none.ptx", []byte(".version 7.0\n.target sm_80\n.address_size 64\n")),
+			}, 2, "no kernel",
+		},
 		{"malformed", []string{"init", writeKernel(t, "bad.ptx", []byte("not ptx"))}, 4, "bad.ptx:1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -178,18 +193,21 @@ func TestInitBadInput(t *testing.T) {
 			if code != c.code || out != "" || !strings.Contains(errText, c.want) {
 				t.Errorf("exit %d, want %d naming %q: %s%s", code, c.code, c.want, out, errText)
 			}
-			if m, _ := filepath.Glob(filepath.Join(filepath.Dir(c.args[len(c.args)-1]), "*.yaml")); len(m) > 0 {
+			if m, _ := filepath.Glob(filepath.Join(filepath.Dir(c.args[len(c.args)-1]),
+				"*.yaml")); len(m) > 0 {
 				t.Errorf("a refused init left %v", m)
 			}
 		})
 	}
 	var doc report.Init
-	if code, _ := documentOf(t, &doc, "init", writeKernel(t, "bad.ptx", []byte("not ptx"))); code != 4 || doc.Error == nil || doc.Error.Source == nil || doc.Error.Source.Line != 1 {
+	if code, _ := documentOf(t, &doc, "init", writeKernel(t, "bad.ptx", []byte("not ptx"))); code != 4 ||
+		doc.Error == nil || doc.Error.Source == nil || doc.Error.Source.Line != 1 {
 		t.Errorf("exit %d, error %+v", code, doc.Error)
 	}
 }
 
-// TestInitSources: what a source shows is in its manifest, no two extents are equal, and the manifest runs or says what has to be filled in.
+// TestInitSources: what a source shows is in its manifest, no two extents are equal, and the manifest runs or
+// says what has to be filled in.
 func TestInitSources(t *testing.T) {
 	for _, c := range []struct {
 		file    string
@@ -197,19 +215,67 @@ func TestInitSources(t *testing.T) {
 		agrees  bool // of what it computes init has a guess, which is right
 		want    []string
 	}{
-		{"gemm.cu", nil, true, []string{`grid: ["ceil_div(N, 16)", "ceil_div(M, 16)", 1]   # as launched on line 22`, "block: [16, 16, 1]\n", "TILE: 16   # line 3",
-			`{name: A, type: "f32*", dims: [M, K], role: input}` + "\n", "{name: as, type: f32, dims: [TILE, TILE]}", "{name: bs, type: f32, dims: [TILE, 17]}", "matmul: ["}},
-		{"gemm_template.cu", nil, true, []string{"BM: 8   # argument of the template", `grid: ["ceil_div(M, 8)", "ceil_div(N, 32)", 1]`, "block: [32, 8, 1]\n",
-			`{name: B, type: "f32*", dims: [N, K], role: input}   # ?`, "transpose: right", "{name: sA, type: f32, dims: [BM, 9]}"}},
-		{"saxpy.cu", nil, true, []string{"block: [128, 1, 1]   # ? threads of a block", `map: "0.5 * x + max( y , 0.0)"`, "{name: a, type: f32, value: 0.5}   # ? what is passed?"}},
-		{"reduce.cu", nil, true, []string{"how: sum", `{name: out, type: "f32*", dims: ["ceil_div(n, 256)"], role: output}`, "{name: part, type: f32, dims: [kThreads]}"}},
-		{"softmax.cu", nil, true, []string{"exp_below", `{name: in, type: "f32*", dims: [rows, cols], role: input}`}},
-		{"layernorm.cu", nil, true, []string{"THREADS: 128", "rsqrt(var + 0.00001) * w + b", "{name: sums, type: f32, dims: [4]}"}},
-		{"flagged.cu", []string{"--set", "SCALE=3"}, true, []string{"{name: SCALE, values: [0, 3]", "flagged: {SCALE: 3}", `dims: ["(rows * cols)"]`}},
-		{"stencil.cu", nil, false, []string{"RADIUS: 2   # line 3", "{name: s, type: f64, dims: [68]}", "# stages:", "# What the kernel computes is not plain", "{name: in, type: \"f64*\", dims: [n], role: input}", "{name: out, type: \"f64*\", dims: [n], role: output}"}},
-		{"gates.cu", nil, false, []string{"type: struct{32}", "{at: 0, type: \"f16*\", dims: [4096], role: input, tensor: gates_0}   # ?",
-			"{at: 0, type: \"f16*\", dims: [4096], role: inout, fill: zeros}   # ?", "{at: 28, type: i32, value: 32}   # ?"}},
-		{"attention.cu", nil, false, []string{"tensor: Q", "{name: head_dim, type: i32, value: D}", "shared: 49152   # ?", "small: [1, 2, 32, 64]"}},
+		{
+			"gemm.cu", nil, true, []string{
+				`grid: ["ceil_div(N, 16)", "ceil_div(M, 16)", 1]   # as launched on line 22`,
+				"block: [16, 16, 1]\n", "TILE: 16   # line 3",
+				`{name: A, type: "f32*", dims: [M, K], role: input}` + "\n",
+				"{name: as, type: f32, dims: [TILE, TILE]}", "{name: bs, type: f32, dims: [TILE, 17]}",
+				"matmul: [",
+			},
+		},
+		{
+			"gemm_template.cu", nil, true, []string{
+				"BM: 8   # argument of the template", `grid: ["ceil_div(M, 8)", "ceil_div(N, 32)", 1]`,
+				"block: [32, 8, 1]\n",
+				`{name: B, type: "f32*", dims: [N, K], role: input}   # ?`, "transpose: right",
+				"{name: sA, type: f32, dims: [BM, 9]}",
+			},
+		},
+		{
+			"saxpy.cu", nil, true, []string{
+				"block: [128, 1, 1]   # ? threads of a block", `map: "0.5 * x + max( y , 0.0)"`,
+				"{name: a, type: f32, value: 0.5}   # ? what is passed?",
+			},
+		},
+		{
+			"reduce.cu", nil, true, []string{
+				"how: sum", `{name: out, type: "f32*", dims: ["ceil_div(n, 256)"], role: output}`,
+				"{name: part, type: f32, dims: [kThreads]}",
+			},
+		},
+		{
+			"softmax.cu", nil, true,
+			[]string{"exp_below", `{name: in, type: "f32*", dims: [rows, cols], role: input}`},
+		},
+		{
+			"layernorm.cu", nil, true,
+			[]string{"THREADS: 128", "rsqrt(var + 0.00001) * w + b", "{name: sums, type: f32, dims: [4]}"},
+		},
+		{"flagged.cu", []string{"--set", "SCALE=3"}, true,
+			[]string{"{name: SCALE, values: [0, 3]", "flagged: {SCALE: 3}", `dims: ["(rows * cols)"]`}},
+		{
+			"stencil.cu", nil, false, []string{
+				"RADIUS: 2   # line 3", "{name: s, type: f64, dims: [68]}", "# stages:",
+				"# What the kernel computes is not plain",
+				"{name: in, type: \"f64*\", dims: [n], role: input}",
+				"{name: out, type: \"f64*\", dims: [n], role: output}",
+			},
+		},
+		{
+			"gates.cu", nil, false, []string{
+				"type: struct{32}",
+				"{at: 0, type: \"f16*\", dims: [4096], role: input, tensor: gates_0}   # ?",
+				"{at: 0, type: \"f16*\", dims: [4096], role: inout, fill: zeros}   # ?",
+				"{at: 28, type: i32, value: 32}   # ?",
+			},
+		},
+		{
+			"attention.cu", nil, false, []string{
+				"tensor: Q", "{name: head_dim, type: i32, value: D}", "shared: 49152   # ?",
+				"small: [1, 2, 32, 64]",
+			},
+		},
 	} {
 		t.Run(strings.TrimSuffix(c.file, ".cu"), func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("testdata", "init", c.file))
@@ -217,7 +283,8 @@ func TestInitSources(t *testing.T) {
 				t.Fatal(err)
 			}
 			var doc report.Init
-			code, errText := documentOf(t, &doc, append([]string{"init", writeKernel(t, c.file, text)}, c.options...)...)
+			code, errText := documentOf(t, &doc, append([]string{"init", writeKernel(t, c.file, text)},
+				c.options...)...)
 			skipWithoutNVRTC(t, code, errText)
 			if code != 0 {
 				t.Fatalf("exit %d: %s", code, errText)
@@ -235,7 +302,8 @@ func TestInitSources(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, manifest)
 			}
-			if len(m.Guesses) != strings.Count(string(manifest), "# ? ") || c.file != "attention.cu" && strings.Contains(string(manifest), "softmax_scale") {
+			if len(m.Guesses) != strings.Count(string(manifest), "# ? ") ||
+				c.file != "attention.cu" && strings.Contains(string(manifest), "softmax_scale") {
 				t.Errorf("guesses on lines %v", m.Guesses)
 			}
 			distinct := map[int]bool{}
@@ -255,9 +323,11 @@ func TestInitSources(t *testing.T) {
 			switch {
 			case c.agrees && code != 0:
 				t.Errorf("run: exit %d: %s%s", code, out, errText)
-			case !c.agrees && len(m.Stages) == 0 && (code > 1 || !strings.Contains(out, "it has no reference, so its values are not judged")):
+			case !c.agrees && len(m.Stages) == 0 &&
+				(code > 1 || !strings.Contains(out, "it has no reference, so its values are not judged")):
 				t.Errorf("run: exit %d: %s%s", code, out, errText)
-			case !c.agrees && len(m.Stages) > 0 && (code != 1 || !strings.Contains(out, "depends on a guess")):
+			case !c.agrees && len(m.Stages) > 0 &&
+				(code != 1 || !strings.Contains(out, "depends on a guess")):
 				t.Errorf("run: exit %d: %s%s", code, out, errText)
 			}
 			words, err := shellWords(doc.Check)
@@ -317,7 +387,8 @@ func TestInitRefusals(t *testing.T) {
 	var doc report.Init
 	file := writeKernel(t, "odd.ptx", []byte(text))
 	code, errText := documentOf(t, &doc, "init", file)
-	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: wgmma.fence") || !strings.Contains(doc.Refused[1], "odd.ptx:10: wgmma.commit_group") {
+	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: wgmma.fence") ||
+		!strings.Contains(doc.Refused[1], "odd.ptx:10: wgmma.commit_group") {
 		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
 	}
 	manifest, err := os.ReadFile(doc.Out)
@@ -328,10 +399,12 @@ func TestInitRefusals(t *testing.T) {
 
 // TestInitTemplate: a template that nothing instantiates says what it wants, and --instantiate gives it.
 func TestInitTemplate(t *testing.T) {
-	file := writeKernel(t, "t.cu", []byte("template <int N, typename T> __global__ void fill(T* y, int n) { int i = blockIdx.x * N + threadIdx.x; if (i < n) y[i] = T(1); }\n"))
+	file := writeKernel(t, "t.cu",
+		[]byte("template <int N, typename T> __global__ void fill(T* y, int n) { int i = blockIdx.x * N + threadIdx.x; if (i < n) y[i] = T(1); }\n"))
 	_, errText, code := call(t, "init", file)
 	skipWithoutNVRTC(t, code, errText)
-	if code != 2 || !strings.Contains(errText, "template <int N, typename T> fill is not instantiated") || !strings.Contains(errText, "--instantiate 'fill<64,float>'") {
+	if code != 2 || !strings.Contains(errText, "template <int N, typename T> fill is not instantiated") ||
+		!strings.Contains(errText, "--instantiate 'fill<64,float>'") {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 	if _, errText, code := call(t, "init", file, "--instantiate", "fill<32,float>"); code != 0 {
@@ -341,7 +414,8 @@ func TestInitTemplate(t *testing.T) {
 	if err != nil || len(m.Compile.Instantiate) != 1 || m.Compile.Instantiate[0] != "fill<32,float>" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, errText, code := call(t, "check", file, "--grid", "1", "--block", "32", "--arg", "0=zeros:f32[32]", "--arg", "1=32", "--instantiate", "fill; int x"); code != 2 ||
+	if _, errText, code := call(t, "check", file, "--grid", "1", "--block", "32", "--arg", "0=zeros:f32[32]",
+		"--arg", "1=32", "--instantiate", "fill; int x"); code != 2 ||
 		!strings.Contains(errText, "no kernel template with arguments") {
 		t.Errorf("exit %d: %s", code, errText)
 	}

@@ -3,16 +3,24 @@ package cli
 import "testing"
 
 // ladder is every clean rung.
-var ladder = []string{"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut", "flashcore_vec",
-	"flashcore_fused_wmma"}
+var ladder = []string{
+	"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut",
+	"flashcore_vec",
+	"flashcore_fused_wmma",
+}
 
-// TestLadderAgrees runs every rung under every gate on a shape with a partial tile, and without a gate on two batches.
+// TestLadderAgrees runs every rung under every gate on a shape with a partial tile, and without a
+// gate on two batches.
 func TestLadderAgrees(t *testing.T) {
 	for _, variant := range sampled(ladder) {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range [][2]string{{"partial49", "none"}, {"partial49", "qk"}, {"partial49", "softmax"}, {"partial49", "pv"}, {"2,2,81,64", "none"}} {
-				rep, code, errText := runJSON(t, "run", variant, "--shape", c[0], "--gate", c[1], "--seed", "7", "--backend", "emu")
+			for _, c := range [][2]string{
+				{"partial49", "none"}, {"partial49", "qk"}, {"partial49", "softmax"}, {"partial49", "pv"},
+				{"2,2,81,64", "none"},
+			} {
+				rep, code, errText := runJSON(t, "run", variant, "--shape", c[0], "--gate", c[1], "--seed",
+					"7", "--backend", "emu")
 				if code != 0 || rep.Verdict != "agree" {
 					t.Errorf("%s, gate %s: exit %d; %s %s", c[0], c[1], code, summary(rep), errText)
 				}
@@ -21,7 +29,8 @@ func TestLadderAgrees(t *testing.T) {
 	}
 }
 
-// TestSameOutput: what these rungs change is where numbers are kept and how they are fetched, so O is Stage 2's to the bit.
+// TestSameOutput: what these rungs change is where numbers are kept and how they are fetched, so O is
+// Stage 2's to the bit.
 func TestSameOutput(t *testing.T) {
 	for _, shape := range []string{"partial49", "2,2,81,64"} {
 		want := outputOf(t, "stage2", shape)

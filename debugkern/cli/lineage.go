@@ -38,7 +38,8 @@ func (a *app) lineageCommand() *cobra.Command {
 			"  tilescope lineage layernorm 'Y[7]' --address --json",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError("%s takes a target and a cell, such as stage2 'S@1[3,17]'; it was given %d", c.CommandPath(), len(args))
+				return usageError("%s takes a target and a cell, such as stage2 'S@1[3,17]'; it was given %d",
+					c.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -61,7 +62,9 @@ func (a *app) lineage(cmd *cobra.Command, opt *lineageOptions, args []string) er
 	if opt.depth < 0 {
 		return usageError("--depth %d: expected levels of the tree, from 1", opt.depth)
 	}
-	ask := debugkern.LineageRequest{Cell: args[1], Address: opt.address, Control: opt.control, Across: opt.across}
+	ask := debugkern.LineageRequest{
+		Cell: args[1], Address: opt.address, Control: opt.control, Across: opt.across,
+	}
 	if opt.block != "" {
 		block, err := parseBlock(opt.block)
 		if err != nil {

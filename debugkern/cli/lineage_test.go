@@ -8,9 +8,11 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// TestLineageJSON: the document has the contract's members, its ids are those of nodes, and the first node is the cell's.
+// TestLineageJSON: the document has the contract's members, its ids are those of nodes, and the first
+// node is the cell's.
 func TestLineageJSON(t *testing.T) {
-	stdout, stderr, code := call(t, "lineage", "flashcore_fused_wmma", "S@1[3,17]", "--block", "1,2,0", "--address", "--control", "--json")
+	stdout, stderr, code := call(t, "lineage", "flashcore_fused_wmma", "S@1[3,17]", "--block", "1,2,0",
+		"--address", "--control", "--json")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -26,7 +28,8 @@ func TestLineageJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if raw.Schema != "tilescope.lineage/1" || raw.Cell != "S@1[3,17]" || raw.Value == nil || doc.Block != [3]int{1, 2, 0} {
+	if raw.Schema != "tilescope.lineage/1" || raw.Cell != "S@1[3,17]" || raw.Value == nil ||
+		doc.Block != [3]int{1, 2, 0} {
 		t.Errorf("schema %q, cell %q, value %v, block %v", raw.Schema, raw.Cell, raw.Value, doc.Block)
 	}
 	kinds := map[string]int{}
@@ -83,8 +86,10 @@ func TestLineageOfFault(t *testing.T) {
 	for _, c := range []struct{ fault, cell, right, wrong string }{
 		{"k-scale-head", "K@0[3,17]", "Ks[1] =", "Ks[2] ="},
 		{"kt-rowmajor", "S@0[3,17]", "K[0][1][17][0..63]", "K[0][1][16..31][1..49 by 16]"},
-		{"reduce-lane0", "l@0[3,0]", "maximum of 33 values, 32 values", "maximum of 2 to 33 values, 32 values"},
-		{"u-no-rescale", "U@1[3,17]", "a · b, 2 values = 0 …", "loaded from U_smem[3][17] = 0 … 1.47562, sdpa_fp8_stage_c_wmma.cu:566"},
+		{"reduce-lane0", "l@0[3,0]", "maximum of 33 values, 32 values",
+			"maximum of 2 to 33 values, 32 values"},
+		{"u-no-rescale", "U@1[3,17]", "a · b, 2 values = 0 …",
+			"loaded from U_smem[3][17] = 0 … 1.47562, sdpa_fp8_stage_c_wmma.cu:566"},
 		{"v-midpoint", "V@0[3,17]", "b: 128,", "b: 0,"},
 		{"scale-twice", "S@0[3,17]", "\n      ├─ a: sum of 64 products = ", "a: a · b ="},
 	} {

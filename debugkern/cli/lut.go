@@ -18,7 +18,9 @@ func (a *app) lutCommand() *cobra.Command {
 	var header bool
 	var patches []string
 	c := &cobra.Command{
-		Use: "lut [FILE]", Short: "Fragment maps; with FILE, judge that header's WMMA_ACCUM_LUT against the accumulator's", Args: cobra.MaximumNArgs(1),
+		Use:   "lut [FILE]",
+		Short: "Fragment maps; with FILE, judge that header's WMMA_ACCUM_LUT against the accumulator's",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.session(cmd.Context())
 			if err != nil {
@@ -60,7 +62,9 @@ func (a *app) lutCommand() *cobra.Command {
 }
 
 // judgeLut exits 1 where the header is wrong.
-func (a *app) judgeLut(cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string, patches []string) error {
+func (a *app) judgeLut(
+	cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string, patches []string,
+) error {
 	doc, err := s.JudgeLut(cmd.Context(), req, file, patches...)
 	if err != nil {
 		return err
@@ -83,7 +87,8 @@ func printMaps(w io.Writer, doc *report.Lut) {
 		if m.Layout != "" {
 			layout = ", " + m.Layout + " major"
 		}
-		fmt.Fprintf(w, "%s of %s%s on %s: lane, then row,column of each element\n", m.Kind, m.DType, layout, doc.Backend.Device)
+		fmt.Fprintf(w, "%s of %s%s on %s: lane, then row,column of each element\n", m.Kind, m.DType, layout,
+			doc.Backend.Device)
 		for l, cells := range m.Lanes {
 			fmt.Fprintf(w, "  %2d ", l)
 			for _, c := range cells {
@@ -102,6 +107,7 @@ func printJudgement(w io.Writer, doc *report.Lut) {
 			fmt.Fprintf(w, "  and %d entries more\n", len(doc.Wrong)-most)
 			break
 		}
-		fmt.Fprintf(w, "  lane %d element %d is %s on %s, the table says %s\n", e.Lane, e.Element, e.Want, strings.TrimSpace(doc.Backend.Device), e.Got)
+		fmt.Fprintf(w, "  lane %d element %d is %s on %s, the table says %s\n", e.Lane, e.Element, e.Want,
+			strings.TrimSpace(doc.Backend.Device), e.Got)
 	}
 }

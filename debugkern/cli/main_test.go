@@ -9,12 +9,16 @@ import (
 	"testing"
 )
 
-// asProgram makes the test binary the program itself: its arguments are a command line. Workers are started that way too.
+// asProgram makes the test binary the program itself: its arguments are a command line. Workers are
+// started that way too.
 const asProgram = "TILESCOPE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") { // or a helper process of a command
-		os.Exit(Main(context.Background(), Program{Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+	// or a helper process of a command
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
+		os.Exit(Main(context.Background(), Program{
+			Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		}))
 	}
 	os.Exit(sandboxed(m))
 }
@@ -28,8 +32,8 @@ func sampled[T any](list []T) []T {
 	return out
 }
 
-// sandboxed runs the tests with a home of their own: nothing of the user's configuration and cache is read or changed. The
-// compilers are those that the repository's root knows.
+// sandboxed runs the tests with a home of their own: nothing of the user's configuration and cache is read or
+// changed. The compilers are those that the repository's root knows.
 func sandboxed(m *testing.M) int {
 	home, err := os.MkdirTemp("", "tilescope-cli-")
 	if err != nil {
@@ -38,7 +42,8 @@ func sandboxed(m *testing.M) int {
 	}
 	defer os.RemoveAll(home)
 	env := map[string]string{"XDG_CACHE_HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home}
-	if tools, err := filepath.Abs(filepath.Join("..", "..", ".toolchain")); err == nil && os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
+	if tools, err := filepath.Abs(filepath.Join("..", "..", ".toolchain")); err == nil &&
+		os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
 		if _, err := os.Stat(tools); err == nil {
 			env["TILESCOPE_TOOLCHAIN"] = tools
 		}

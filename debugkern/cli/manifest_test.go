@@ -13,8 +13,8 @@ import (
 
 const manifestPath = "../../configs/kernels/sdpa_fp8_stage_c_wmma.yaml"
 
-// ownManifest writes a copy of the family A manifest into a folder of its own, beside a PTX text: what a user with a kernel
-// of their own has.
+// ownManifest writes a copy of the family A manifest into a folder of its own, beside a PTX text: what a user
+// with a kernel of their own has.
 func ownManifest(t *testing.T, ptx []byte, edit func(string) string) string {
 	t.Helper()
 	text, err := os.ReadFile(manifestPath)
@@ -44,7 +44,10 @@ func stage2PTX(t *testing.T, more ...string) []byte {
 // faultyPTX is stage2PTX with faults planted.
 func faultyPTX(t *testing.T, faults []string, more ...string) []byte {
 	t.Helper()
-	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: append(more, "USE_CP_ASYNC=1", "USE_WMMA_PV=1"), Faults: faults})
+	e, ok, err := kernels.Find(kernels.Key{
+		Kernel: "sdpa_fp8_stage_c_wmma", Defines: append(more, "USE_CP_ASYNC=1", "USE_WMMA_PV=1"),
+		Faults: faults,
+	})
 	if err != nil || !ok {
 		t.Fatalf("embedded stage2: found %t, %v", ok, err)
 	}
@@ -102,7 +105,8 @@ func TestFiveMistakes(t *testing.T) {
 	path := ownManifest(t, nil, func(s string) string {
 		for _, r := range [][2]string{
 			{"title: fused", "titel: fused"}, {"grid: [ceil_div(S, TILE_M)", "grid: [ceil_dif(S, TILE_M)"},
-			{"- {name: Qs, type: \"f32*\"", "- {name: Qs, type: \"f33*\""}, {"default: stage2", "default: stage7"},
+			{"- {name: Qs, type: \"f32*\"", "- {name: Qs, type: \"f33*\""},
+			{"default: stage2", "default: stage7"},
 			{"  - name: S\n", "  - name: X\n"},
 		} {
 			if !strings.Contains(s, r[0]) {
@@ -127,7 +131,8 @@ func TestFiveMistakes(t *testing.T) {
 	}
 }
 
-// TestCaptureWithoutProbes takes every stage from shared memory, out of the plain build's PTX, and must see the same tiles.
+// TestCaptureWithoutProbes takes every stage from shared memory, out of the plain build's PTX, and must
+// see the same tiles.
 func TestCaptureWithoutProbes(t *testing.T) {
 	lines := captureLines(t)
 	path := ownManifest(t, stage2PTX(t), func(s string) string {
@@ -139,7 +144,9 @@ func TestCaptureWithoutProbes(t *testing.T) {
 			if !strings.Contains(s, old) {
 				t.Fatalf("the manifest has no stage in %s captured by a probe", array)
 			}
-			s = strings.Replace(s, old, fmt.Sprintf("    array: %s\n    capture: {shared: %s, at: {line: %d}, tile_at: {line: %d}}", array, array, at, lines[""]), 1)
+			s = strings.Replace(s, old,
+				fmt.Sprintf("    array: %s\n    capture: {shared: %s, at: {line: %d}, tile_at: {line: %d}}",
+					array, array, at, lines[""]), 1)
 		}
 		return s
 	})
@@ -147,7 +154,8 @@ func TestCaptureWithoutProbes(t *testing.T) {
 		rep, code, errText := runJSON(t, "run", path, "--shape", shape)
 		want, _, _ := runJSON(t, "run", "stage2", "--shape", shape)
 		if code != 0 || rep.Digest != want.Digest {
-			t.Errorf("%s: exit %d, digest %.12s, by probes %.12s; %s %s", shape, code, rep.Digest, want.Digest, summary(rep), errText)
+			t.Errorf("%s: exit %d, digest %.12s, by probes %.12s; %s %s", shape, code, rep.Digest,
+				want.Digest, summary(rep), errText)
 			for _, st := range rep.Stages {
 				t.Logf("stage %s (%s): %s, %d tiles", st.Name, st.Probe, st.Verdict, st.Tiles)
 			}
@@ -155,15 +163,18 @@ func TestCaptureWithoutProbes(t *testing.T) {
 	}
 }
 
-// captureLines finds, in the source, the barrier after which each array is complete (the line of the probe's barrier), and
-// under "" a line that the kernel passes once a kv tile.
+// captureLines finds, in the source, the barrier after which each array is complete (the line of the probe's
+// barrier), and under "" a line that the kernel passes once a kv tile.
 func captureLines(t *testing.T) map[string]int {
 	t.Helper()
 	src, ok := kernels.Source("sdpa_fp8_stage_c_wmma.cu")
 	if !ok {
 		t.Fatal("no embedded source")
 	}
-	barrier := map[string]string{"sQ": "// A", "sKT": "// A", "sV": "// A", "sS": "// B", "m_smem": "// C", "l_smem": "// C", "sP": "// C", "U_smem": "// D"}
+	barrier := map[string]string{
+		"sQ": "// A", "sKT": "// A", "sV": "// A", "sS": "// B", "m_smem": "// C", "l_smem": "// C",
+		"sP": "// C", "U_smem": "// D",
+	}
 	at := map[string]int{}
 	for i, line := range strings.Split(string(src), "\n") {
 		for array, mark := range barrier {
@@ -181,13 +192,14 @@ func captureLines(t *testing.T) map[string]int {
 	return at
 }
 
-// TestRenamedKernel gives a copy of a kernel other names throughout (entry, arguments, shared arrays, tile constants), beside a
-// manifest that says so: the same tiles, the same line for a fault, and findings in the user's names. Nothing depends on a
-// kernel being ours.
+// TestRenamedKernel gives a copy of a kernel other names throughout (entry, arguments, shared arrays, tile
+// constants), beside a manifest that says so: the same tiles, the same line for a fault, and findings in the
+// user's names. Nothing depends on a kernel being ours.
 func TestRenamedKernel(t *testing.T) {
 	arrays := map[string]string{
-		"sQ": "tileQuery", "sKT": "tileKey", "sV": "tileValue", "sS": "scores", "sP": "weights", "m_smem": "row_max", "l_smem": "row_sum",
-		"U_smem": "acc", "sPV_frag": "patch", "sK_u8": "rawKey", "sV_u8": "rawValue",
+		"sQ": "tileQuery", "sKT": "tileKey", "sV": "tileValue", "sS": "scores", "sP": "weights",
+		"m_smem": "row_max", "l_smem": "row_sum", "U_smem": "acc", "sPV_frag": "patch", "sK_u8": "rawKey",
+		"sV_u8": "rawValue",
 	}
 	symbol := regexp.MustCompile(`_ZZ21sdpa_fp8_stage_c_wmmaE\d+(\w+)`)
 	renamed := func(ptx []byte) []byte {
@@ -204,7 +216,8 @@ func TestRenamedKernel(t *testing.T) {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, "TILE_M", "BR"), "TILE_N", "BC")
 		s = regexp.MustCompile(`name: (Q|K|V|O)(s?), type`).ReplaceAllString(s, "name: ptr_$1$2, type")
 		s = strings.ReplaceAll(s, "{output: O}", "{output: ptr_O}")
-		return strings.NewReplacer("name: sdpa_fp8_stage_c_wmma", "name: mine", "entry: sdpa_fp8_stage_c_wmma", "entry: my_attention",
+		return strings.NewReplacer("name: sdpa_fp8_stage_c_wmma", "name: mine",
+			"entry: sdpa_fp8_stage_c_wmma", "entry: my_attention",
 			"{name: softmax_scale", "{name: factor").Replace(s)
 	}
 	for _, fault := range []string{"", "kt-ld"} {
@@ -223,7 +236,8 @@ func TestRenamedKernel(t *testing.T) {
 		for i, f := range want.Findings {
 			g := got.Findings[i]
 			if g.Kind != f.Kind || g.Variable != arrays[f.Variable] || g.Source.Line != f.Source.Line {
-				t.Errorf("finding %s on %s at line %d, ours %s on %s at %d", g.Kind, g.Variable, g.Source.Line, f.Kind, f.Variable, f.Source.Line)
+				t.Errorf("finding %s on %s at line %d, ours %s on %s at %d", g.Kind, g.Variable,
+					g.Source.Line, f.Kind, f.Variable, f.Source.Line)
 			}
 		}
 		if fault != "" && len(got.Findings) == 0 {
@@ -232,7 +246,8 @@ func TestRenamedKernel(t *testing.T) {
 	}
 }
 
-// TestOperatorMistakes: what a stage cannot compute is refused when the manifest is read, at its line, before anything is built or run.
+// TestOperatorMistakes: what a stage cannot compute is refused when the manifest is read, at its line, before
+// anything is built or run.
 func TestOperatorMistakes(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "open")
 	text, err := os.ReadFile(filepath.Join(dir, "linear.yaml"))
@@ -245,16 +260,21 @@ func TestOperatorMistakes(t *testing.T) {
 		{"{cast: sum}", "{cast: A}", "op.cast:", "it is 16×64, but cast makes 16×16"},
 		{"{cast: sum}", "{map: x + y, x: sum}", "op.map:", `no operand "y"; it has x`},
 		{"over: keys}", "transpose: right, over: keys}", "op.accumulate:", "products on the left"},
-		{"at: [batch, head, key, 0], rows: 2, cols: 3, dims: [TILE, D]}]", "at: [key, 0], rows: 0, cols: 1, dims: [TILE, D]}]", "matmul[1].load:", "position of 2 dimensions, V has 4"},
+		{"at: [batch, head, key, 0], rows: 2, cols: 3, dims: [TILE, D]}]",
+			"at: [key, 0], rows: 0, cols: 1, dims: [TILE, D]}]", "matmul[1].load:",
+			"position of 2 dimensions, V has 4"},
 	} {
 		if !strings.Contains(string(text), x.old) {
 			t.Fatalf("the manifest has no %s", x.old)
 		}
-		if err := os.WriteFile(own, []byte(strings.Replace(string(text), x.old, x.now, 1)), 0o600); err != nil {
+		if err := os.WriteFile(own, []byte(strings.Replace(string(text), x.old, x.now, 1)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		out, errText, code := call(t, "run", own)
-		if code != 2 || out != "" || !strings.Contains(errText, x.say) || !strings.Contains(errText, x.line) || len(regexp.MustCompile(`own\.yaml:\d+`).FindAllString(errText, -1)) != 1 {
+		if code != 2 || out != "" || !strings.Contains(errText, x.say) ||
+			!strings.Contains(errText, x.line) ||
+			len(regexp.MustCompile(`own\.yaml:\d+`).FindAllString(errText, -1)) != 1 {
 			t.Errorf("%s: exit %d, %s", x.now, code, errText)
 		}
 	}

@@ -8,13 +8,15 @@ import (
 	"tilescope/configs"
 )
 
-// keyOption is the value of an option that overrides a configuration key: what the key refuses, the option refuses.
+// keyOption is the value of an option that overrides a configuration key: what the key refuses,
+// the option refuses.
 type keyOption struct {
 	pflag.Value
 	key string
 }
 
-// overKey makes each named option of f, all of which have been added, one that overrides the configuration key of its name.
+// overKey makes each named option of f, all of which have been added, one that overrides the
+// configuration key of its name.
 func overKey(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		o := f.Lookup(name)

@@ -18,15 +18,16 @@ type outputFile struct {
 	option string // "--dump", to complain by
 }
 
-// createOutput opens the destination that an option names before anything runs: an unwritable output is bad input. No path is
-// no output.
+// createOutput opens the destination that an option names before anything runs: an unwritable output is bad
+// input. No path is no output.
 func (a *app) createOutput(option, path string) (*outputFile, error) {
 	if path == "" {
 		return nil, nil
 	}
 	p, err := a.Files.Create(path, 0o666)
 	if err != nil {
-		return nil, usageError("%s %s: cannot write in %s: %w", option, path, filepath.Dir(path), file.Reason(err))
+		return nil, usageError("%s %s: cannot write in %s: %w", option, path, filepath.Dir(path),
+			file.Reason(err))
 	}
 	return &outputFile{Pending: p, option: option}, nil
 }

@@ -15,16 +15,20 @@ import (
 	"tilescope/debugkern/file"
 )
 
-// TestStandardOutputFull writes every kind of output to a disk that is full: exit 2 and a line that says so, never 0.
+// TestStandardOutputFull writes every kind of output to a disk that is full: exit 2 and a line
+// that says so, never 0.
 func TestStandardOutputFull(t *testing.T) {
 	for _, args := range [][]string{
-		{"run", "stage2", "--shape", "small", "--backend", "emu"}, {"run", "stage2", "--shape", "small", "--backend", "emu", "--json"},
-		{"kernels"}, {"kernels", "--json"}, {"config", "show"}, {"version"}, {"lut"}, {"--help"}, {"completion", "bash"}, {"man"},
+		{"run", "stage2", "--shape", "small", "--backend", "emu"},
+		{"run", "stage2", "--shape", "small", "--backend", "emu", "--json"}, {"kernels"},
+		{"kernels", "--json"}, {"config", "show"}, {"version"}, {"lut"}, {"--help"}, {"completion", "bash"},
+		{"man"},
 	} {
 		for _, room := range []int{0, 10} {
 			var errOut bytes.Buffer
 			code := Main(context.Background(), Program{
-				Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: &full{room: room, err: syscall.ENOSPC}, Stderr: &errOut,
+				Version: "test", Args: args, Stdin: strings.NewReader(""),
+				Stdout: &full{room: room, err: syscall.ENOSPC}, Stderr: &errOut,
 			})
 			if code != exitUsage || !strings.Contains(errOut.String(), "no space left") {
 				t.Errorf("%q with room for %d bytes: exit %d, %q", args, room, code, errOut.String())
@@ -48,19 +52,33 @@ func (f *full) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestEveryFileStepFails lets each step of writing files fail in turn, for every command that writes: an error and its exit
-// code, the old file or the whole new one, and no temporary file left. What a cache cannot keep changes no verdict.
+// TestEveryFileStepFails lets each step of writing files fail in turn, for every command that writes: an
+// error and its exit code, the old file or the whole new one, and no temporary file left. What a cache cannot
+// keep changes no verdict.
 func TestEveryFileStepFails(t *testing.T) {
 	const old = "what was there before\n"
 	for name, c := range map[string]struct {
 		args  []string // with %s for a directory
 		files []string // in that directory: replaced as a whole or not at all
 	}{
-		"run --dump":       {[]string{"run", "stage2", "--shape", "single16", "--backend", "emu", "--dump", "%s/d.npz"}, []string{"d.npz"}},
-		"diagnose --sarif": {[]string{"diagnose", "stage2", "--shape", "single16", "--backend", "emu", "--schedules", "1", "--sarif", "%s/s", "--html", "%s/h"}, []string{"s", "h"}},
-		"gates --out":      {[]string{"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", "%s/g"}, nil},
-		"config set":       {[]string{"config", "set", "seed", "3"}, []string{"config/tilescope/config.yaml"}},
-		"init --out":       {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, nil},
+		"run --dump": {
+			[]string{"run", "stage2", "--shape", "single16", "--backend", "emu", "--dump", "%s/d.npz"},
+			[]string{"d.npz"},
+		},
+		"diagnose --sarif": {
+			[]string{
+				"diagnose", "stage2", "--shape", "single16", "--backend", "emu", "--schedules", "1",
+				"--sarif", "%s/s", "--html", "%s/h",
+			}, []string{"s", "h"},
+		},
+		"gates --out": {
+			[]string{
+				"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", "%s/g",
+			}, nil,
+		},
+		"config set": {[]string{"config", "set", "seed", "3"},
+			[]string{"config/tilescope/config.yaml"}},
+		"init --out": {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := func(fail func(file.Step, string) error) (dir, errText string, code int) {
@@ -72,7 +90,8 @@ func TestEveryFileStepFails(t *testing.T) {
 				t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 				for _, f := range c.files {
 					path := filepath.Join(dir, f)
-					if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("seed: 1\n"+"# "+old), 0o644)); err != nil {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+						os.WriteFile(path, []byte("seed: 1\n"+"# "+old), 0o644)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -85,7 +104,8 @@ func TestEveryFileStepFails(t *testing.T) {
 				}
 				var errOut bytes.Buffer
 				code = Main(context.Background(), Program{
-					Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errOut, Files: file.Failing(fail),
+					Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: io.Discard,
+					Stderr: &errOut, Files: file.Failing(fail),
 				})
 				return dir, errOut.String(), code
 			}
@@ -111,11 +131,13 @@ func TestEveryFileStepFails(t *testing.T) {
 					}
 					return nil
 				})
-				if code != exitUsage || !strings.Contains(errText, "no space left") || strings.Contains(errText, "goroutine ") {
+				if code != exitUsage || !strings.Contains(errText, "no space left") ||
+					strings.Contains(errText, "goroutine ") {
 					t.Errorf("step %d, %s: exit %d, %q", n, failed, code, errText)
 				}
 				for _, f := range c.files {
-					if b, err := os.ReadFile(filepath.Join(dir, f)); err != nil || !strings.HasSuffix(string(b), old) && len(b) != whole[f] {
+					if b, err := os.ReadFile(filepath.Join(dir, f)); err != nil ||
+						!strings.HasSuffix(string(b), old) && len(b) != whole[f] {
 						t.Errorf("step %d, %s: %s is %d bytes, %v", n, failed, f, len(b), err)
 					}
 				}

@@ -15,8 +15,8 @@ import (
 // plantedBug panics: its name is looked for in the stack.
 func plantedBug() { panic("BUG: planted") }
 
-// TestPanicOfAGoroutine panics in a goroutine below a command: exit 70 and one line, with the goroutine's own stack only where it is
-// asked for, and no temporary file left.
+// TestPanicOfAGoroutine panics in a goroutine below a command: exit 70 and one line, with the goroutine's own
+// stack only where it is asked for, and no temporary file left.
 func TestPanicOfAGoroutine(t *testing.T) {
 	for _, trace := range []string{"", "1"} {
 		t.Run("trace="+trace, func(t *testing.T) {
@@ -34,10 +34,13 @@ func TestPanicOfAGoroutine(t *testing.T) {
 				},
 			})
 			line, rest, _ := strings.Cut(stderr.String(), "\n")
-			if code != exitInternal || !strings.Contains(line, "BUG: planted") || !strings.Contains(line, "please report it") || stdout.Len() > 0 {
-				t.Errorf("exit %d, standard output %q, standard error %q", code, stdout.String(), stderr.String())
+			if code != exitInternal || !strings.Contains(line, "BUG: planted") ||
+				!strings.Contains(line, "please report it") || stdout.Len() > 0 {
+				t.Errorf("exit %d, standard output %q, standard error %q", code, stdout.String(),
+					stderr.String())
 			}
-			if got := strings.Contains(rest, "plantedBug"); got != (trace != "") || trace == "" && rest != "" {
+			if got := strings.Contains(rest, "plantedBug"); got != (trace != "") ||
+				trace == "" && rest != "" {
 				t.Errorf("after the first line: %q", rest)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -122,8 +122,10 @@ func floats(t *testing.T, path, name string) []float64 {
 func TestReferenceOfOutputs(t *testing.T) {
 	f := newTwice(t)
 	f.archive("wrong.npz", f.wrong("y"), f.goodC())
-	f.put("copy.sh", []byte("echo \"computing $1\" >&2; echo 'on standard output'; test -s \"$1\" && cp \"$(dirname \"$0\")/$2\" \"$4\"\n"))
-	f.put("args.sh", []byte("cp \"$1\" \"$(dirname \"$0\")/given.npz\"; cp \"$(dirname \"$0\")/good.npz\" \"$2\"\n"))
+	f.put("copy.sh",
+		[]byte("echo \"computing $1\" >&2; echo 'on standard output'; test -s \"$1\" && cp \"$(dirname \"$0\")/$2\" \"$4\"\n"))
+	f.put("args.sh",
+		[]byte("cp \"$1\" \"$(dirname \"$0\")/given.npz\"; cp \"$(dirname \"$0\")/good.npz\" \"$2\"\n"))
 	f.manifest("naive.yaml", "", "", "")
 	f.put("half.yaml", []byte(strings.Replace(f.text, "grid: [2, 1, 1], block: [32, 1, 1]",
 		"grid: [1, 1, 1], block: [64, 1, 1]", 1)))
@@ -144,7 +146,8 @@ func TestReferenceOfOutputs(t *testing.T) {
 			"references: {bad: {npz: wrong.npz}}\n", "1.5 × bad (1)"},
 	} {
 		if name == "command" {
-			f.put("copy.sh", []byte("#!/bin/sh\necho \"computing\" >&2; echo 'on standard output'; test -s \"$3\" && cp \"$2\" \"$4\"\n"))
+			f.put("copy.sh",
+				[]byte("#!/bin/sh\necho \"computing\" >&2; echo 'on standard output'; test -s \"$3\" && cp \"$2\" \"$4\"\n"))
 		}
 		path := f.manifest("k.yaml", c.y, c.c, c.top)
 		out, errText, code := call(t, "run", path, "--backend", "emu", "--trust")
@@ -205,8 +208,8 @@ func TestReferenceOfOutputs(t *testing.T) {
 	}
 }
 
-// TestReferenceOfStrides: an output whose elements lie apart in memory is compared by its indices, with an archive
-// and with a kernel whose output lies otherwise, and a wrong element is named with who wrote it.
+// TestReferenceOfStrides: an output whose elements lie apart in memory is compared by its indices, with an
+// archive and with a kernel whose output lies otherwise, and a wrong element is named with who wrote it.
 func TestReferenceOfStrides(t *testing.T) {
 	f := newTwice(t)
 	var across, wrong []float64 // y by column
@@ -235,7 +238,8 @@ func TestReferenceOfStrides(t *testing.T) {
 		"wrong": {"{npz: wrong.npz}", 1, []string{"1 of 64 elements over their bound", "y[1,2]: got ",
 			"written by block 1,0,0 warp 0 lane 1 at"}},
 	} {
-		f.put("k.yaml", []byte(strings.Replace(strided, "role: output}", "role: output, reference: "+c.reference+"}", 1)))
+		f.put("k.yaml",
+			[]byte(strings.Replace(strided, "role: output}", "role: output, reference: "+c.reference+"}", 1)))
 		out, errText, code := call(t, "run", f.path("k.yaml"), "--backend", "emu")
 		for _, want := range c.says {
 			if code != c.code || !strings.Contains(out, want) {
@@ -244,7 +248,8 @@ func TestReferenceOfStrides(t *testing.T) {
 		}
 	}
 	// A dump has it by its indices; of one that is compared with nothing, the memory as it lies.
-	f.put("k.yaml", []byte(strings.Replace(strided, "role: output}", "role: output, reference: {npz: good.npz}}", 1)))
+	f.put("k.yaml",
+		[]byte(strings.Replace(strided, "role: output}", "role: output, reference: {npz: good.npz}}", 1)))
 	for name, want := range map[string][]float64{"k.yaml": across, "strided.yaml": f.y} {
 		dump := f.path("strided.npz")
 		if _, errText, code := call(t, "run", f.path(name), "--backend", "emu", "--dump", dump); code != 0 {
@@ -519,10 +524,12 @@ func TestBadReferences(t *testing.T) {
 			"expected a number from 0 on"),
 		"an rtol in words": manifest("reference: {npz: good.npz}, tolerance: {rtol: small}",
 			"expected a number"),
-		"rtol and a baseline": manifest("reference: {npz: good.npz}, tolerance: {rtol: 1, baseline: y2}", "keep one of them"),
+		"rtol and a baseline": manifest("reference: {npz: good.npz}, tolerance: {rtol: 1, baseline: y2}",
+			"keep one of them"),
 		"a factor alone": manifest("reference: {npz: good.npz}, tolerance: {rtol: 1, factor: 2}",
 			"goes with baseline only"),
-		"a factor of 0": manifest("reference: {npz: good.npz}, tolerance: {baseline: y2, factor: 0}", "expected a number above 0"),
+		"a factor of 0": manifest("reference: {npz: good.npz}, tolerance: {baseline: y2, factor: 0}",
+			"expected a number above 0"),
 		"derived of an argument": manifest("reference: {npz: good.npz}, tolerance: derived",
 			"no operator whose error could be derived"),
 		"a baseline of no name": manifest("reference: {npz: good.npz}, tolerance: {baseline: [a]}",

@@ -23,7 +23,8 @@ import (
 
 // runOptions are the options shared by the commands that run a kernel.
 type runOptions struct {
-	gateFrom                                                                                   string // of the configuration, for messages; "" where the option gives it
+	// gateFrom: of the configuration, for messages; "" where the option gives it
+	gateFrom                                                                                   string
 	shape, gate, inject, backend, builder, arch, inputs, dump, schedule, blocks, tiles, stages string
 	resident                                                                                   int
 	cooperative                                                                                bool
@@ -32,34 +33,43 @@ type runOptions struct {
 	std                                                                                        string
 	timeout                                                                                    time.Duration
 	device, repeat                                                                             int
-	check                                                                                      bool // of run alone
+	// check: of run alone
+	check bool
 }
 
-// The descriptions begin with a word of prose: the help that the library draws writes its first word with a capital letter and
-// all others small, whatever it is, and a value or a placeholder is to be read as it is typed.
+// The descriptions begin with a word of prose: the help that the library draws writes its first word
+// with a capital letter and all others small, whatever it is, and a value or a placeholder is to be
+// read as it is typed.
 func (o *runOptions) bind(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.shape, "shape", "", "shape by name or B,H,S,D (default validation, else the manifest's first)")
+	f.StringVar(&o.shape, "shape", "",
+		"shape by name or B,H,S,D (default validation, else the manifest's first)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the inputs")
 	f.StringArrayVar(&o.set, "set", nil, "flag to set: FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "planted fault NAME, repeatable")
 	f.StringVar(&o.gate, "gate", "none", "part that runs: none (all of it), "+gateList())
-	f.StringVar(&o.inject, "inject", "reference", "what gate "+strings.Join(configs.UniformGates(), ", ")+" feeds in: reference or uniform")
+	f.StringVar(&o.inject, "inject", "reference", "what gate "+strings.Join(configs.UniformGates(), ", ")+
+		" feeds in: reference or uniform")
 	f.StringVar(&o.backend, "backend", "", "where it runs: auto, emu, cuda or both (default auto)")
 	f.StringVar(&o.builder, "builder", "", "who compiles: auto, embedded, nvrtc or nvcc (default auto)")
 	f.StringVar(&o.arch, "arch", "", "architecture to compile for, such as sm_80")
 	f.StringArrayVarP(&o.include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&o.define, "define", "D", nil, "symbol to compile with: NAME[=VALUE], repeatable")
 	f.StringVar(&o.std, "std", "", "language to compile as, such as c++17 (the default)")
-	f.StringArrayVar(&o.instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
-	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs; or from BUNDLE.tsl")
+	f.StringArrayVar(&o.instantiate, "instantiate", nil,
+		"kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
+	f.StringVar(&o.inputs, "inputs", "",
+		"inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs; or from BUNDLE.tsl")
 	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&o.device, "device", 0, "index of the GPU")
 	f.IntVar(&o.repeat, "repeat", 10, "launches compared bit for bit (GPU)")
-	f.StringVar(&o.schedule, "schedule", "", "order of execution on the emulator, POLICY[:SEED][:ASYNC]: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
-	f.IntVar(&o.resident, "resident", 0, "blocks resident at once on the emulator, for kernels whose blocks wait for each other (default: what the chip holds)")
-	f.BoolVar(&o.cooperative, "cooperative", false, "a cooperative launch: blocks may rely on being resident together")
+	f.StringVar(&o.schedule, "schedule", "",
+		"order of execution on the emulator, POLICY[:SEED][:ASYNC]: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
+	f.IntVar(&o.resident, "resident", 0,
+		"blocks resident at once on the emulator, for kernels whose blocks wait for each other (default: what the chip holds)")
+	f.BoolVar(&o.cooperative, "cooperative", false,
+		"a cooperative launch: blocks may rely on being resident together")
 	f.StringVar(&o.blocks, "blocks", "", "captured blocks X,Y,Z, each N, A-B or *")
 	f.StringVar(&o.tiles, "tiles", "", "captured kv tiles A-B")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
@@ -74,9 +84,10 @@ func completions(c *cobra.Command) {
 	}
 	each := func(name string, list func() []string) {
 		// The only error is a flag that does not exist, which the tests would see.
-		_ = c.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return list(), cobra.ShellCompDirectiveNoFileComp
-		})
+		_ = c.RegisterFlagCompletionFunc(name,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return list(), cobra.ShellCompDirectiveNoFileComp
+			})
 	}
 	doc := func(pick func(configs.KernelDoc) []string) func() []string {
 		return func() []string {
@@ -107,7 +118,8 @@ func completions(c *cobra.Command) {
 		return names
 	}))
 	for name, words := range map[string][]string{
-		"gate": append([]string{probes.GateNone.String()}, configs.ConventionalGates()...), "inject": {"reference", "uniform"}, "backend": {"auto", "emu", "cuda", "both"},
+		"gate":   append([]string{probes.GateNone.String()}, configs.ConventionalGates()...),
+		"inject": {"reference", "uniform"}, "backend": {"auto", "emu", "cuda", "both"},
 		"builder": {"auto", "embedded", "nvrtc", "nvcc"},
 	} {
 		each(name, func() []string { return words })
@@ -122,8 +134,11 @@ func fromCatalogue(pick func(*configs.Catalogue) []string) []string {
 	return pick(cat)
 }
 
-// request merges options over configuration. Values that a manifest decides on are left for the session to refuse.
-func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target string) (debugkern.Request, error) {
+// request merges options over configuration. Values that a manifest decides on are left for
+// the session to refuse.
+func (o *runOptions) request(
+	c *cobra.Command, cfg *configs.Config, target string,
+) (debugkern.Request, error) {
 	blocks, err := debugkern.ParseBlocks(o.blocks)
 	if err != nil {
 		return debugkern.Request{}, err
@@ -133,11 +148,13 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 		return debugkern.Request{}, err
 	}
 	req := debugkern.Request{
-		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder, Arch: cfg.Arch,
-		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject,
-		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: blocks, Tiles: tiles, Stages: debugkern.ParseStages(o.stages),
-		Set: map[string]string{}, Include: o.include, Define: o.define, Std: o.std, Instantiate: o.instantiate,
-		Resident: o.resident, Cooperative: o.cooperative,
+		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder,
+		Arch: cfg.Arch, Timeout: cfg.Timeout, Schedule: cfg.Schedule,
+		Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject, Inputs: o.inputs,
+		Device: cfg.Device, Repeat: cfg.Repeat, Blocks: blocks, Tiles: tiles,
+		Stages: debugkern.ParseStages(o.stages), Set: map[string]string{}, Include: o.include,
+		Define: o.define, Std: o.std, Instantiate: o.instantiate, Resident: o.resident,
+		Cooperative: o.cooperative,
 	}
 	maps.Copy(req.Set, cfg.Flags)
 	over := func(name string, dst *string, v string) {
@@ -182,8 +199,8 @@ func gateList() string {
 	return strings.Join(list[:n], ", ") + " or " + list[n]
 }
 
-// applyGate folds --gate and gates set as flags (--set DEBUG_QK_ONLY) into one gate, as the target's manifest has them; two at
-// once are refused. A target that cannot be opened is left to the session to refuse.
+// applyGate folds --gate and gates set as flags (--set DEBUG_QK_ONLY) into one gate, as the target's manifest
+// has them; two at once are refused. A target that cannot be opened is left to the session to refuse.
 func (o *runOptions) applyGate(ctx context.Context, req *debugkern.Request, target string) error {
 	if o.gate == "" {
 		return usageError("--gate: expected a gate's name (%s), found nothing", gateList())
@@ -237,13 +254,16 @@ func (a *app) runCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, &opt, args[0]) },
 	}
 	opt.bind(c)
-	c.Flags().BoolVar(&opt.check, "check", false, "attach every checker, on the emulator: races, uses before a write, barriers, asynchronous copies, banks")
+	c.Flags().BoolVar(&opt.check, "check", false,
+		"attach every checker, on the emulator: races, uses before a write, barriers, asynchronous copies, banks")
 	return c
 }
 
 func oneTarget(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError("%s takes one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest or bundle; it was given %d", c.CommandPath(), len(args))
+		return usageError(
+			"%s takes one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest or bundle; it was given %d",
+			c.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -258,7 +278,8 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	}
 	if opt.check {
 		if req.Check = debugkern.EveryChecker; req.Backend == "cuda" {
-			return usageError("--check: what a GPU executes cannot be observed; use --backend emu, or both for the emulator's findings with the GPU's verdict")
+			return usageError(
+				"--check: what a GPU executes cannot be observed; use --backend emu, or both for the emulator's findings with the GPU's verdict")
 		}
 		if req.Backend != "both" {
 			req.Backend = "emu"

@@ -79,7 +79,8 @@ func (a *app) show(c *cobra.Command, path string) error {
 // printBundle lists a bundle for people.
 func printBundle(w io.Writer, d *showDoc) {
 	m := &d.Bundle
-	fmt.Fprintf(w, "%s: a launch of %s, made by %s (%s), %d bytes\n\n", d.File, m.Entry, m.Origin, versionsText(m.Versions), d.Bytes)
+	fmt.Fprintf(w, "%s: a launch of %s, made by %s (%s), %d bytes\n\n", d.File, m.Entry, m.Origin,
+		versionsText(m.Versions), d.Bytes)
 	fmt.Fprintf(w, "grid %s, block %s", m.Launch.Grid, m.Launch.Block)
 	if m.Launch.Cluster != (probes.Dim3{1, 1, 1}) {
 		fmt.Fprintf(w, ", cluster %s", m.Launch.Cluster)
@@ -97,7 +98,8 @@ func printBundle(w io.Writer, d *showDoc) {
 	fmt.Fprintln(t, "\nmemory\tbytes\t")
 	for i := range m.Memory {
 		x := &m.Memory[i]
-		fmt.Fprintf(t, "  %s\t%d\t%s%v, before: %s, after: %s\n", x.Name, x.Bytes(), x.DType, x.Dims, rangesText(x.Before, x.Bytes()), rangesText(x.After, x.Bytes()))
+		fmt.Fprintf(t, "  %s\t%d\t%s%v, before: %s, after: %s\n", x.Name, x.Bytes(), x.DType, x.Dims,
+			rangesText(x.Before, x.Bytes()), rangesText(x.After, x.Bytes()))
 	}
 	fmt.Fprintln(t, "\nfiles\tbytes\tin the archive")
 	for _, f := range d.Members {
@@ -118,7 +120,8 @@ func versionsText(v map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// parameterText is what a parameter holds: where it is one address, into which memory; a scalar's value as its type has it; else bytes.
+// parameterText is what a parameter holds: where it is one address, into which memory; a scalar's value as
+// its type has it; else bytes.
 func parameterText(m *bundle.Manifest, p *bundle.Parameter) string {
 	var out []string
 	for _, x := range p.Pointers {

@@ -37,22 +37,30 @@ args:
 	return folder
 }
 
-// TestRunCheck: run --check reports races, of a kernel without stages and of one with them; without it they are not looked for, and the
-// text says so. A GPU cannot be observed.
+// TestRunCheck: run --check reports races, of a kernel without stages and of one with them; without it they
+// are not looked for, and the text says so. A GPU cannot be observed.
 func TestRunCheck(t *testing.T) {
 	k := filepath.Join(stageless(t, "reduce-race.ptx"), "k.yaml")
-	out, errText, code := call(t, "run", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml"), "--backend", "emu")
-	if code != 0 || !strings.Contains(out, "no error was found (races and the like are looked for with --check); it has no reference") || strings.Contains(out, "agree") {
+	out, errText, code := call(t, "run", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml"),
+		"--backend", "emu")
+	if code != 0 ||
+		!strings.Contains(out,
+			"no error was found (races and the like are looked for with --check); it has no reference") ||
+		strings.Contains(out, "agree") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	out, _, code = call(t, "run", k, "--check")
-	for _, want := range []string{"found; it has no reference, so its values are not judged", "race (error)", "missing: __syncthreads()", "out f32[2]: 2 elements written"} {
+	for _, want := range []string{
+		"found; it has no reference, so its values are not judged", "race (error)",
+		"missing: __syncthreads()", "out f32[2]: 2 elements written",
+	} {
 		if code != 1 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, no %q:\n%s", code, want, out)
 		}
 	}
 	rep, code, _ := runJSON(t, "run", k, "--check")
-	if code != 1 || rep.Verdict != report.Diverge || rep.Errors() == 0 || len(rep.Stages) != 3 || rep.Stages[2].Verdict != report.Off || !rep.Stages[2].Reference.None() {
+	if code != 1 || rep.Verdict != report.Diverge || rep.Errors() == 0 || len(rep.Stages) != 3 ||
+		rep.Stages[2].Verdict != report.Off || !rep.Stages[2].Reference.None() {
 		t.Errorf("exit %d: %+v", code, rep)
 	}
 	rep, code, _ = runJSON(t, "run", "stage2", "--shape", "small", "--fault", "sync-p", "--check")
@@ -65,7 +73,8 @@ func TestRunCheck(t *testing.T) {
 	if code != 1 || races == 0 || rep.Stages[0].Reference.Kind != report.Graph {
 		t.Errorf("exit %d, %d races: %+v", code, races, rep.Findings)
 	}
-	if _, errText, code := call(t, "run", k, "--check", "--backend", "cuda"); code != 2 || !strings.Contains(errText, "cannot be observed") {
+	if _, errText, code := call(t, "run", k, "--check", "--backend", "cuda"); code != 2 ||
+		!strings.Contains(errText, "cannot be observed") {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 	if out, _, code := call(t, "run", "accum_lut"); code != 0 || !strings.Contains(out, "acc_f32 i32[32 8]") {
@@ -75,8 +84,11 @@ func TestRunCheck(t *testing.T) {
 
 // TestDiagnoseWithoutReference: the findings' causes, and no word on values.
 func TestDiagnoseWithoutReference(t *testing.T) {
-	out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce-race.ptx"), "k.yaml"), "--schedules", "8")
-	for _, want := range []string{"no reference to judge values by: one cause", "1. race on part", "changes the tiles in"} {
+	out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce-race.ptx"), "k.yaml"),
+		"--schedules", "8")
+	for _, want := range []string{
+		"no reference to judge values by: one cause", "1. race on part", "changes the tiles in",
+	} {
 		if code != 1 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, no %q:\n%s", code, want, out)
 		}
@@ -86,12 +98,14 @@ func TestDiagnoseWithoutReference(t *testing.T) {
 			t.Errorf("%q is said of a kernel without reference:\n%s", word, out)
 		}
 	}
-	if out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml")); code != 0 || !strings.Contains(out, "no reference to judge values by; ") {
+	if out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml")); code != 0 ||
+		!strings.Contains(out, "no reference to judge values by; ") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
 
-// TestGatesWithoutReference: the gates run a kernel without a reference under every checker, and say what decided.
+// TestGatesWithoutReference: the gates run a kernel without a reference under every checker,
+// and say what decided.
 func TestGatesWithoutReference(t *testing.T) {
 	for ptx, want := range map[string]struct {
 		code  int
@@ -101,7 +115,8 @@ func TestGatesWithoutReference(t *testing.T) {
 		"reduce-race.ptx": {1, []string{"red 0/3", "    seed 2: ", "race: ", "counted by the emulator"}},
 	} {
 		out, errText, code := call(t, "gates", filepath.Join(stageless(t, ptx), "k.yaml"), "--backend", "emu")
-		for _, part := range append(want.parts, "correctness by findings alone: the kernel has no reference") {
+		for _, part := range append(want.parts,
+			"correctness by findings alone: the kernel has no reference") {
 			if code != want.code || !strings.Contains(out, part) {
 				t.Errorf("%s: exit %d, no %q:\n%s%s", ptx, code, part, out, errText)
 			}
@@ -112,12 +127,15 @@ func TestGatesWithoutReference(t *testing.T) {
 	}
 }
 
-// TestOpenFile: a file opens the terminal with the options of check, those of its comments included, under every checker.
+// TestOpenFile: a file opens the terminal with the options of check, those of its comments included,
+// under every checker.
 func TestOpenFile(t *testing.T) {
 	folder := stageless(t, "reduce.ptx")
 	ptx := filepath.Join(folder, "k.ptx")
 	text, _ := os.ReadFile(ptx)
-	if err := os.WriteFile(ptx, append([]byte("// tilescope: --grid 2 --arg 0=iota:f32[512] --arg 2=512 --seed 5\n"), text...), 0o644); err != nil {
+	if err := os.WriteFile(ptx,
+		append([]byte("// tilescope: --grid 2 --arg 0=iota:f32[512] --arg 2=512 --seed 5\n"), text...),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	var got Terminal
@@ -136,35 +154,44 @@ func TestOpenFile(t *testing.T) {
 		return errOut.String(), code
 	}
 	errText, code := open(ptx, "--block", "256", "--arg", "1=zeros:f32[2]")
-	if code != 0 || !got.Explicit || run == nil || got.Request.Check != debugkern.EveryChecker || got.Request.Seed != 5 || *run.Report.Outputs[1].Written != 2 {
+	if code != 0 || !got.Explicit || run == nil || got.Request.Check != debugkern.EveryChecker ||
+		got.Request.Seed != 5 || *run.Report.Outputs[1].Written != 2 {
 		t.Fatalf("exit %d: %s, %+v", code, errText, got.Request)
 	}
-	if c := got.Request.Command("run"); !strings.HasPrefix(c, "tilescope check ") || !strings.Contains(c, "--grid 2 --block 256") || !strings.Contains(c, "--seed 5") {
+	if c := got.Request.Command("run"); !strings.HasPrefix(c, "tilescope check ") ||
+		!strings.Contains(c, "--grid 2 --block 256") || !strings.Contains(c, "--seed 5") {
 		t.Errorf(":command is %s", c)
 	}
-	if errText, code := open(filepath.Join(folder, "k.yaml")); code != 0 || got.Request.Check != debugkern.EveryChecker {
+	if errText, code := open(filepath.Join(folder, "k.yaml")); code != 0 ||
+		got.Request.Check != debugkern.EveryChecker {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 	if errText, code := open("stage2"); code != 0 || got.Request.Check != 0 {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 	for says, args := range map[string][]string{
-		"--block is missing":              {ptx},
-		"no --arg for 1":                  {ptx, "--block", "256"},
-		"--shape: ":                       {ptx, "--shape", "small"},
-		"--gate: ":                        {ptx, "--gate", "qk"},
-		"arguments of a TARGET":           {"stage2", "--grid", "4"},
-		"no such file":                    {filepath.Join(folder, "nosuch.cu"), "--grid", "1"},
-		"--grid 0,1,1: x is 0":            {ptx, "--grid", "0", "--block", "256", "--arg", "1=zeros:f32[2]"},
-		"unknown source":                  {ptx, "--block", "256", "--arg", "1=gauss:f32[2]"},
-		"is given twice":                  {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--arg", "1=ones:f32[2]"},
-		"expected POLICY":                 {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--schedule", "sometimes"},
-		"--blocks 9":                      {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--blocks", "9"},
-		"--json belongs to a command":     {ptx, "--json"},
-		"has no such kernel":              {ptx, "--block", "256", "--entry", "nosuch", "--arg", "1=zeros:f32[2]"},
-		"launches with clusters are not ": {ptx, "--block", "256", "--cluster", "2", "--arg", "1=zeros:f32[2]"},
+		"--block is missing":    {ptx},
+		"no --arg for 1":        {ptx, "--block", "256"},
+		"--shape: ":             {ptx, "--shape", "small"},
+		"--gate: ":              {ptx, "--gate", "qk"},
+		"arguments of a TARGET": {"stage2", "--grid", "4"},
+		"no such file":          {filepath.Join(folder, "nosuch.cu"), "--grid", "1"},
+		"--grid 0,1,1: x is 0":  {ptx, "--grid", "0", "--block", "256", "--arg", "1=zeros:f32[2]"},
+		"unknown source":        {ptx, "--block", "256", "--arg", "1=gauss:f32[2]"},
+		"is given twice": {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--arg",
+			"1=ones:f32[2]"},
+		"expected POLICY": {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--schedule",
+			"sometimes"},
+		"--blocks 9": {ptx, "--block", "256", "--arg", "1=zeros:f32[2]",
+			"--blocks", "9"},
+		"--json belongs to a command": {ptx, "--json"},
+		"has no such kernel": {ptx, "--block", "256", "--entry", "nosuch", "--arg",
+			"1=zeros:f32[2]"},
+		"launches with clusters are not ": {ptx, "--block", "256", "--cluster", "2", "--arg",
+			"1=zeros:f32[2]"},
 	} {
-		if errText, code := open(args...); code != 2 || !strings.Contains(errText, says) || got.Session != nil {
+		if errText, code := open(args...); code != 2 || !strings.Contains(errText, says) ||
+			got.Session != nil {
 			t.Errorf("%v: exit %d: %s, want %q", args[1:], code, errText, says)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"tilescope/configs"
 )
 
-// oneTargetAtMost are the arguments of the command without a name. The first word of several was meant as a command.
+// oneTargetAtMost are the arguments of the command without a name. The first word of several was
+// meant as a command.
 func oneTargetAtMost(c *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -18,14 +19,17 @@ func oneTargetAtMost(c *cobra.Command, args []string) error {
 	if did := didYouMean(c, args[0]); did != "" {
 		return usageError("unknown command %q: %s", args[0], did)
 	}
-	return usageError("unknown command %q (%s --help lists the commands), and the terminal opens on one TARGET; it was given %d", args[0], c.CommandPath(), len(args))
+	return usageError(
+		"unknown command %q (%s --help lists the commands), and the terminal opens on one TARGET; it was given %d",
+		args[0], c.CommandPath(), len(args))
 }
 
-// mistyped is the complaint about a word that is no target and nearly a command; nil for every other. The library suggests
-// commands itself, but only where the program without a command takes no arguments.
+// mistyped is the complaint about a word that is no target and nearly a command; nil for every other. The
+// library suggests commands itself, but only where the program without a command takes no arguments.
 func mistyped(c *cobra.Command, word string) error {
 	ext := path.Ext(word)
-	if strings.ContainsAny(word, `/\`) || isKernelFile(word) || ext == ".yaml" || ext == ".yml" || slices.Contains(fromCatalogue((*configs.Catalogue).Targets), word) {
+	if strings.ContainsAny(word, `/\`) || isKernelFile(word) || ext == ".yaml" || ext == ".yml" ||
+		slices.Contains(fromCatalogue((*configs.Catalogue).Targets), word) {
 		return nil
 	}
 	if did := didYouMean(c, word); did != "" {

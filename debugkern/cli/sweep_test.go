@@ -49,7 +49,8 @@ func (f *faultyRun) run(args []string) (errText string, code int, reserved int64
 	memory := budget.Failing(1<<40, func(part string, _ int64) bool { return f.next(part, true) })
 	var errOut bytes.Buffer
 	code = Main(context.Background(), Program{
-		Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errOut, Files: files, Memory: memory,
+		Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errOut,
+		Files: files, Memory: memory,
 	})
 	memory.Collect()
 	return errOut.String(), code, memory.Used()
@@ -63,7 +64,8 @@ func leaks(goroutines, descriptors int) string {
 		case g <= goroutines && d <= descriptors:
 			return ""
 		case time.Now().After(end):
-			return fmt.Sprintf("%d goroutines, %d before; %d open files, %d before", g, goroutines, d, descriptors)
+			return fmt.Sprintf("%d goroutines, %d before; %d open files, %d before", g, goroutines,
+				d, descriptors)
 		}
 	}
 }
@@ -77,13 +79,14 @@ func openFiles() int {
 // sweepSamples is how many operations of a command are made to fail; all of them with TILESCOPE_LONG.
 const sweepSamples = 15
 
-// TestEveryOperationFails lets each file step (reads and openings among them) and each reservation of memory of a command fail
-// in turn: exit code 2 or 4 with its reason, no output that is half there, and no goroutine, open file, temporary file or
-// reservation left.
+// TestEveryOperationFails lets each file step (reads and openings among them) and each reservation of memory
+// of a command fail in turn: exit code 2 or 4 with its reason, no output that is half there, and no
+// goroutine, open file, temporary file or reservation left.
 func TestEveryOperationFails(t *testing.T) {
 	start := t.TempDir()
 	inputs := filepath.Join(start, "in.npz")
-	if _, errText, code := call(t, "run", "stage2", "--shape", "single16", "--backend", "emu", "--dump", inputs); code != 0 {
+	if _, errText, code := call(t, "run", "stage2", "--shape", "single16", "--backend", "emu", "--dump",
+		inputs); code != 0 {
 		t.Fatalf("exit %d, %s", code, errText)
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "kernels", "wmma16x16_accum_lut.h"))
@@ -97,21 +100,34 @@ func TestEveryOperationFails(t *testing.T) {
 		ops  int    // at least
 		code int    // where nothing fails
 	}{
-		"run --inputs --dump": {[]string{"run", "stage2", "--inputs", inputs, "--backend", "emu", "--dump", "%s/d.npz"}, "d.npz", 12, 0},
-		"init":                {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, "k.yaml", 6, 0},
-		"lut":                 {[]string{"lut", "%s/lut.h", "--backend", "emu"}, "", 4, 0},
-		"gates":               {[]string{"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", "%s/g"}, "", 15, 0},
+		"run --inputs --dump": {
+			[]string{"run", "stage2", "--inputs", inputs, "--backend", "emu", "--dump", "%s/d.npz"}, "d.npz",
+			12, 0,
+		},
+		"init": {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, "k.yaml", 6, 0},
+		"lut":  {[]string{"lut", "%s/lut.h", "--backend", "emu"}, "", 4, 0},
+		"gates": {
+			[]string{
+				"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", "%s/g",
+			}, "", 15, 0,
+		},
 		"diagnose of a race": {[]string{
-			"diagnose", "stage2", "--shape", "single16", "--fault", "sync-s", "--schedules", "5", "--html", "%s/d.html", "--sarif", "%s/d.sarif",
+			"diagnose", "stage2", "--shape", "single16", "--fault", "sync-s", "--schedules", "5", "--html",
+			"%s/d.html", "--sarif", "%s/d.sarif",
 		}, "d.html", 60, 1},
-		"diagnose of arithmetic": {[]string{"diagnose", "stage2", "--shape", "partial49", "--fault", "p-stale-m", "--html", "%s/d.html"}, "d.html", 60, 1},
+		"diagnose of arithmetic": {
+			[]string{
+				"diagnose", "stage2", "--shape", "partial49", "--fault", "p-stale-m", "--html", "%s/d.html",
+			}, "d.html", 60, 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := int64(0)
 			one := func(n int) (*faultyRun, string, int) {
 				dir := t.TempDir()
 				for k, v := range map[string]string{
-					"TILESCOPE_TOOLCHAIN": dir, "PATH": "", "XDG_CONFIG_HOME": filepath.Join(dir, "config"), "XDG_CACHE_HOME": filepath.Join(dir, "cache"),
+					"TILESCOPE_TOOLCHAIN": dir, "PATH": "", "XDG_CONFIG_HOME": filepath.Join(dir, "config"),
+					"XDG_CACHE_HOME": filepath.Join(dir, "cache"),
 				} {
 					t.Setenv(k, v)
 				}
@@ -128,12 +144,14 @@ func TestEveryOperationFails(t *testing.T) {
 				goroutines, descriptors := runtime.NumGoroutine(), openFiles()
 				errText, code, reserved := f.run(args)
 				if left := temporaries(t, dir); left != "" || reserved != 0 {
-					t.Errorf("operation %d, %s: %d bytes stay reserved, temporary files left: %q", n, f.failed, reserved, left)
+					t.Errorf("operation %d, %s: %d bytes stay reserved, temporary files left: %q", n,
+						f.failed, reserved, left)
 				}
 				if left := leaks(goroutines, descriptors); left != "" {
 					t.Errorf("operation %d, %s: %s", n, f.failed, left)
 				}
-				if st, err := os.Stat(filepath.Join(dir, c.out)); c.out != "" && n > 0 && err == nil && st.Size() != whole {
+				if st, err := os.Stat(filepath.Join(dir, c.out)); c.out != "" && n > 0 && err == nil &&
+					st.Size() != whole {
 					t.Errorf("operation %d, %s: %s has %d of %d bytes", n, f.failed, c.out, st.Size(), whole)
 				} else if err == nil {
 					whole = st.Size()
@@ -154,7 +172,8 @@ func TestEveryOperationFails(t *testing.T) {
 				if f.memory {
 					want, says = 4, "out of memory: "
 				}
-				if f.failed == "" || code != want || !strings.Contains(errText, says) || strings.Contains(errText, "goroutine ") {
+				if f.failed == "" || code != want || !strings.Contains(errText, says) ||
+					strings.Contains(errText, "goroutine ") {
 					t.Errorf("operation %d, %q: exit %d, want %d, %q", n, f.failed, code, want, errText)
 				}
 			}

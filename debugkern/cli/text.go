@@ -26,7 +26,9 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 		}
 	}
 	if st := tainted(r); st != nil {
-		fmt.Fprintf(w, "\n  %s is off its reference from the inputs in %d of %d cells, and no stage is wrong by the kernel's own tiles\n", st.Name, st.Global.Bad, st.Global.Cells)
+		fmt.Fprintf(w,
+			"\n  %s is off its reference from the inputs in %d of %d cells, and no stage is wrong by the kernel's own tiles\n",
+			st.Name, st.Global.Bad, st.Global.Cells)
 		printFirstBad(w, st)
 	}
 	printStages(w, r)
@@ -35,7 +37,8 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 		if o.FlashRule == nil { // the manifest's own operators
 			what = "the reference on the inputs before they are rounded"
 		}
-		fmt.Fprintf(w, "\noutput against %s: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
+		fmt.Fprintf(w,
+			"\noutput against %s: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
 			what, o.Verdict, o.MaxAbs, o.MeanAbs, 100*o.BadFraction, o.Cosine)
 	}
 	for _, f := range r.Findings {
@@ -101,14 +104,17 @@ func tainted(r *report.Run) *report.Stage {
 
 func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
 	if st.Argument != "" {
-		fmt.Fprintf(w, "\n  %s is wrong: %d of %d elements over their bound\n", st.Name, st.Local.Bad, st.Local.Cells)
+		fmt.Fprintf(w, "\n  %s is wrong: %d of %d elements over their bound\n", st.Name, st.Local.Bad,
+			st.Local.Cells)
 	} else {
-		fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, report.AtTile(", ", st.Phase, st.TileName, g.KVTile),
+		fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name,
+			g.Block, report.AtTile(", ", st.Phase, st.TileName, g.KVTile),
 			st.Local.Bad, st.Local.Cells)
 	}
 	printFirstBad(w, st)
 	for _, f := range st.Fingerprints {
-		fmt.Fprintf(w, "    looks like %s %s: %s (explains %.0f %%)\n", f.Name, f.Value, f.Evidence, 100*f.Explains)
+		fmt.Fprintf(w, "    looks like %s %s: %s (explains %.0f %%)\n", f.Name, f.Value, f.Evidence,
+			100*f.Explains)
 	}
 }
 
@@ -124,7 +130,8 @@ func printFirstBad(w io.Writer, st *report.Stage) {
 	}
 	fmt.Fprintf(w, "    %s: got %v, want %v", what, float64(b.Got), float64(b.Want))
 	if b.Source != nil && b.Warp != nil && b.Lane != nil {
-		fmt.Fprintf(w, ", written by %swarp %d lane %d at %s:%d", who, *b.Warp, *b.Lane, b.Source.File, b.Source.Line)
+		fmt.Fprintf(w, ", written by %swarp %d lane %d at %s:%d", who, *b.Warp, *b.Lane, b.Source.File,
+			b.Source.Line)
 	} else if b.Index != nil && b.Warp != nil && b.Lane != nil {
 		fmt.Fprintf(w, ", written by %swarp %d lane %d", who, *b.Warp, *b.Lane)
 	}
@@ -153,7 +160,9 @@ func printStages(w io.Writer, r *report.Run) {
 		return
 	}
 	fmt.Fprintln(w)
-	shown := slices.DeleteFunc(slices.Clone(r.Stages), func(s report.Stage) bool { return s.Argument != "" && s.Reference.None() })
+	shown := slices.DeleteFunc(slices.Clone(r.Stages), func(s report.Stage) bool {
+		return s.Argument != "" && s.Reference.None()
+	})
 	if len(shown) > 0 {
 		printVerdicts(w, shown)
 	}
@@ -163,7 +172,8 @@ func printStages(w io.Writer, r *report.Run) {
 // printVerdicts is a table of stages, and below it what the table has no room for.
 func printVerdicts(w io.Writer, stages []report.Stage) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
+	fmt.Fprintln(tw,
+		"  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
 	for _, s := range stages {
 		if s.Verdict == report.Off {
 			off := report.Off
@@ -173,7 +183,8 @@ func printVerdicts(w io.Writer, stages []report.Stage) {
 			fmt.Fprintf(tw, "  %s\t%s\t\t\t\t\t\t\t\t\t\t\t\n", s.Name, off)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%s\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, tilesText(&s), float64(s.Local.MaxAbs), s.Local.MaxULP,
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name,
+			s.Verdict, tilesText(&s), float64(s.Local.MaxAbs), s.Local.MaxULP,
 			float64(s.Local.Error), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
 			float64(s.Global.MaxAbs), float64(s.Global.Error), float64(s.Global.Bound), s.Global.Bad)
 	}
@@ -197,7 +208,8 @@ func printArguments(w io.Writer, r *report.Run) {
 		if o.Written != nil {
 			written = fmt.Sprintf("%d elements written", *o.Written)
 		}
-		fmt.Fprintf(w, "  %s %s%v: %s%s, SHA-256 %s\n", o.Name, o.DType, o.Dims, written, recordedText(o.Recorded), o.Digest)
+		fmt.Fprintf(w, "  %s %s%v: %s%s, SHA-256 %s\n", o.Name, o.DType, o.Dims, written,
+			recordedText(o.Recorded), o.Digest)
 	}
 }
 
@@ -215,7 +227,8 @@ func printFinding(w io.Writer, f report.Finding) {
 	fmt.Fprintln(w)
 }
 
-// meter shows progress on standard error, on one line, where that is a terminal and the run takes longer than a moment.
+// meter shows progress on standard error, on one line, where that is a terminal and the run takes
+// longer than a moment.
 type meter struct {
 	said    io.Writer // for what a program prints that computes references
 	w       io.Writer // the terminal itself

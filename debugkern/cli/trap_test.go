@@ -11,16 +11,20 @@ func TestTrap(t *testing.T) {
 	whole := string(stage2PTX(t, "TS_PROBES=1"))
 	last := strings.LastIndex(whole, "\tret;")
 	for _, c := range []struct{ name, trap, message, consequence string }{
-		{"compiler", "trap;", "the compiler proved this path undefined", "a local array indexed past its end"},
+		{"compiler", "trap;", "the compiler proved this path undefined",
+			"a local array indexed past its end"},
 		{"source", "// begin inline asm\n\ttrap;\n\t// end inline asm", "the kernel executed trap", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rep, code, errText := runJSON(t, "run", ownManifest(t, []byte(whole[:last]+"\t"+c.trap+"\n"+whole[last:]), nil), "--shape", "small", "--backend", "emu")
+			rep, code, errText := runJSON(t, "run", ownManifest(t,
+				[]byte(whole[:last]+"\t"+c.trap+"\n"+whole[last:]), nil), "--shape", "small",
+				"--backend", "emu")
 			if code != 1 || rep.Verdict != "diverge" || rep.Error != nil || len(rep.Findings) == 0 {
 				t.Fatalf("exit %d, %s, %+v, stderr %s", code, rep.Verdict, rep.Error, errText)
 			}
 			for _, f := range rep.Findings {
-				if f.Kind != "trap" || f.Severity != "error" || !strings.HasPrefix(f.Message, c.message) || !strings.Contains(f.Consequence, c.consequence) ||
+				if f.Kind != "trap" || f.Severity != "error" || !strings.HasPrefix(f.Message, c.message) ||
+					!strings.Contains(f.Consequence, c.consequence) ||
 					(c.consequence == "") != (f.Consequence == "") || f.Source == nil || f.Source.Line == 0 {
 					t.Errorf("%+v at %+v", f, f.Source)
 				}

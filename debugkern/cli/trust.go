@@ -99,12 +99,13 @@ func (a *app) trustList() error {
 	if err != nil {
 		return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("trust: %w", err)}
 	}
-	return a.print(trustDoc{"tilescope.trust/1", a.config.TrustFile, append([]trust.Dir{}, dirs...)}, func(w io.Writer) {
-		if len(dirs) == 0 {
-			fmt.Fprintln(w, "no directory is trusted")
-		}
-		for _, d := range dirs {
-			fmt.Fprintf(w, "%s  %s\n", d.Dir, counted(len(d.Files)))
-		}
-	})
+	return a.print(trustDoc{"tilescope.trust/1", a.config.TrustFile, append([]trust.Dir{}, dirs...)},
+		func(w io.Writer) {
+			if len(dirs) == 0 {
+				fmt.Fprintln(w, "no directory is trusted")
+			}
+			for _, d := range dirs {
+				fmt.Fprintf(w, "%s  %s\n", d.Dir, counted(len(d.Files)))
+			}
+		})
 }

@@ -1,7 +1,9 @@
-// Package compare lays two kernels' tiles over each other, bit for bit or within a tolerance: two requests, or two runs that exist already.
+// Package compare lays two kernels' tiles over each other, bit for bit or within a tolerance: two requests,
+// or two runs that exist already.
 //
-// The one idea: tiles of two kernels belong together where they compute the same part of the problem, by the positions that
-// both manifests name, whatever the tilings. It says where two kernels differ, not which of them is right.
+// The one idea: tiles of two kernels belong together where they compute the same part of the problem, by
+// the positions that both manifests name, whatever the tilings. It says where two kernels differ, not
+// which of them is right.
 package compare
 
 import (
@@ -17,15 +19,21 @@ import (
 // Capturer executes requests up to their tiles. A *debugkern.Session is one.
 type Capturer interface {
 	Describe(ctx context.Context, req debugkern.Request) (*debugkern.Subject, error)
-	CaptureOn(ctx context.Context, req debugkern.Request, other *debugkern.Outcome, progress func(debugkern.Progress)) (*debugkern.Outcome, error)
+	CaptureOn(
+		ctx context.Context, req debugkern.Request, other *debugkern.Outcome,
+		progress func(debugkern.Progress),
+	) (*debugkern.Outcome, error)
 }
 
 var _ Capturer = (*debugkern.Session)(nil)
 
-// Run executes a and b on the same inputs and compares every tile that both capture, within a tolerance, where it is nil bit for bit. It
-// returns a *report.Error as Session.Run does; where a kernel did not build, load or run there is a document as well as the
-// error. progress may be nil.
-func Run(ctx context.Context, on Capturer, a, b debugkern.Request, within *report.Tolerance, progress func(debugkern.Progress)) (*report.Comparison, error) {
+// Run executes a and b on the same inputs and compares every tile that both capture, within a tolerance,
+// where it is nil bit for bit. It returns a *report.Error as Session.Run does; where a kernel did not build,
+// load or run there is a document as well as the error. progress may be nil.
+func Run(
+	ctx context.Context, on Capturer, a, b debugkern.Request, within *report.Tolerance,
+	progress func(debugkern.Progress),
+) (*report.Comparison, error) {
 	if err := sameProblem(ctx, on, a, b); err != nil {
 		return nil, err
 	}
@@ -41,7 +49,9 @@ func Run(ctx context.Context, on Capturer, a, b debugkern.Request, within *repor
 	}
 	c.Backend = sides[0].Document().Backend
 	for i, o := range sides {
-		if slices.ContainsFunc(o.Result().Findings, func(f target.Finding) bool { return f.Kind == target.Varies }) {
+		if slices.ContainsFunc(o.Result().Findings, func(f target.Finding) bool {
+			return f.Kind == target.Varies
+		}) {
 			note(c, "%s varies from launch to launch: what differs may be chance", "AB"[i:i+1])
 		}
 	}
@@ -63,8 +73,9 @@ func Runs(a, b *debugkern.Run, within *report.Tolerance) (*report.Comparison, er
 
 func newComparison(a, b debugkern.Request, within *report.Tolerance) *report.Comparison {
 	c := &report.Comparison{
-		Schema: report.CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed, Tolerance: within, Verdict: report.Equal,
-		Stages: []report.StageComparison{}, OnlyA: []string{}, OnlyB: []string{}, Notes: []string{},
+		Schema: report.CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed,
+		Tolerance: within, Verdict: report.Equal, Stages: []report.StageComparison{}, OnlyA: []string{},
+		OnlyB: []string{}, Notes: []string{},
 	}
 	if c.Inject == "" {
 		c.Inject = "reference"
@@ -92,7 +103,8 @@ func failed(c *report.Comparison, side int, err error) *report.Comparison {
 
 // describe fills a side from what is determined of its run.
 func describe(d *report.Side, run *report.Run) {
-	d.Kernel, d.Flags, d.Faults, d.Builder, d.Cross = run.Kernel, run.Flags, run.Faults, run.Backend.Builder, run.Cross
+	d.Kernel, d.Flags, d.Faults, d.Builder, d.Cross = run.Kernel, run.Flags, run.Faults,
+		run.Backend.Builder, run.Cross
 }
 
 // sameProblem checks both requests, and that a shape's name means the same in both manifests.
@@ -109,7 +121,8 @@ func sameProblem(ctx context.Context, on Capturer, a, b debugkern.Request) error
 		return err
 	}
 	if x, y := ra.Shape, rb.Shape; x != y {
-		return report.Usagef("shape %s is %s for %s and %s for %s: give --shape B,H,S,D", a.Shape, x, a.Target, y, b.Target)
+		return report.Usagef("shape %s is %s for %s and %s for %s: give --shape B,H,S,D", a.Shape, x,
+			a.Target, y, b.Target)
 	}
 	return nil
 }
@@ -162,7 +175,8 @@ func conclude(c *report.Comparison) error {
 	case slices.Contains(verdicts, report.Equal):
 		c.Verdict = report.Equal
 	default:
-		return report.Usagef("%s and %s capture no stage that could be compared", c.Targets[0].Target, c.Targets[1].Target)
+		return report.Usagef("%s and %s capture no stage that could be compared", c.Targets[0].Target,
+			c.Targets[1].Target)
 	}
 	return nil
 }

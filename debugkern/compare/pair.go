@@ -27,8 +27,8 @@ var (
 	_ debugkern.Crossed = (*Pair)(nil)
 )
 
-// NewPair compares b with a, cell by cell, within a tolerance, where it is nil bit for bit. Runs of different shapes, inputs or gates are
-// refused.
+// NewPair compares b with a, cell by cell, within a tolerance, where it is nil bit for bit. Runs of different
+// shapes, inputs or gates are refused.
 func NewPair(a, b *debugkern.Run, within *report.Tolerance) (*Pair, error) {
 	if a == nil || b == nil || a.Outcome() == nil || b.Outcome() == nil {
 		return nil, errors.New("a run that failed has no tiles to compare")
@@ -37,7 +37,10 @@ func NewPair(a, b *debugkern.Run, within *report.Tolerance) (*Pair, error) {
 		return nil, err
 	}
 	x, y := a.Outcome(), b.Outcome()
-	p := &Pair{Run: b, under: a, tiles: x, limit: within, names: probes.SharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]debugkern.Place{}}
+	p := &Pair{
+		Run: b, under: a, tiles: x, limit: within, names: probes.SharedPositions(a.Plan, b.Plan),
+		at: map[probes.Stage]map[string]debugkern.Place{},
+	}
 	for _, sp := range a.Plan.Tiles() {
 		s := sp.Stage
 		if !x.Captures(s) || !y.Captures(s) {
@@ -55,7 +58,8 @@ func NewPair(a, b *debugkern.Run, within *report.Tolerance) (*Pair, error) {
 	return p, nil
 }
 
-// OtherTile is A's tile of the same part; ok is false where A has none, or one that cannot be compared with B's.
+// OtherTile is A's tile of the same part; ok is false where A has none, or one that
+// cannot be compared with B's.
 func (p *Pair) OtherTile(at debugkern.Place) (probes.Tile, bool) {
 	parts, sp := p.at[at.Stage], p.Plan.Stage(at.Stage)
 	if parts == nil || sp == nil {
@@ -79,8 +83,8 @@ func (p *Pair) View(at debugkern.Place) (*debugkern.TileView, error) {
 	return &out, nil
 }
 
-// NextDiffering finds the nearest compared cell that differs between A and B, beyond the tolerance where there is one. Before the first cell of a tile stands
-// column -1 of row 0.
+// NextDiffering finds the nearest compared cell that differs between A and B, beyond the tolerance where
+// there is one. Before the first cell of a tile stands column -1 of row 0.
 func (p *Pair) NextDiffering(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
 	if p.at[from.Stage] == nil {
 		return debugkern.Cell{}, false

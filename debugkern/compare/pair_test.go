@@ -11,12 +11,14 @@ import (
 	"tilescope/probes"
 )
 
-// A pair counts and finds what compare counts: stage2 with p-stale-m parts from stage2 in P, and stage1 computes the same
-// parts as stage2.
+// A pair counts and finds what compare counts: stage2 with p-stale-m parts from stage2 in P, and stage1
+// computes the same parts as stage2.
 func TestPair(t *testing.T) {
 	s := debugtest.Open(t)
 	run := func(target, shape string, faults ...string) *debugkern.Run {
-		r, err := s.Run(t.Context(), debugkern.Request{Target: target, Shape: shape, Backend: "emu", Faults: faults}, nil)
+		r, err := s.Run(t.Context(), debugkern.Request{
+			Target: target, Shape: shape, Backend: "emu", Faults: faults,
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,9 +34,12 @@ func TestPair(t *testing.T) {
 		t.Fatalf("verdict %s, first %s, %v", doc.Verdict, doc.First, err)
 	}
 	first, ok := p.First("P")
-	differing := doc.Stages[slices.IndexFunc(doc.Stages, func(st report.StageComparison) bool { return st.Name == "P" })]
+	differing := doc.Stages[slices.IndexFunc(doc.Stages, func(st report.StageComparison) bool {
+		return st.Name == "P"
+	})]
 	d := differing.First
-	if !ok || d == nil || first.Block != d.Block || first.KVTile != d.KVTile || first.Row != d.Row || first.Col != d.Col {
+	if !ok || d == nil || first.Block != d.Block || first.KVTile != d.KVTile || first.Row != d.Row ||
+		first.Col != d.Col {
 		t.Fatalf("first %+v, the document says %+v", first, d)
 	}
 	v, err := p.View(first.Place)
@@ -62,7 +67,9 @@ func TestPairOfTwoKernels(t *testing.T) {
 	var runs [2]*debugkern.Run
 	for i, target := range []string{"flashcore_vec", "stage2"} {
 		var err error
-		if runs[i], err = s.Run(t.Context(), debugkern.Request{Target: target, Shape: "small", Backend: "emu"}, nil); err != nil {
+		if runs[i], err = s.Run(t.Context(), debugkern.Request{
+			Target: target, Shape: "small", Backend: "emu",
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,7 +53,8 @@ func compareStage(a, b *debugkern.Outcome, s probes.Stage, within *report.Tolera
 		}
 	})
 	if doc.Tiles == 0 {
-		doc.Verdict, doc.Reason = report.Incomparable, "no captured tile is the same part of the problem in both"
+		doc.Verdict, doc.Reason = report.Incomparable,
+			"no captured tile is the same part of the problem in both"
 		return doc
 	}
 	conclusion(&doc.Verdict, &doc.CellStats)
@@ -86,7 +87,9 @@ func unlike(a, b *probes.StagePlan) string {
 
 // compareTile compares the cells valid in both. A tile that only one kernel reached differs in every cell, as
 // does a cell that was captured in only one.
-func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debugkern.Place, within *report.Tolerance) {
+func compareTile(
+	d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debugkern.Place, within *report.Tolerance,
+) {
 	x, y := a.Tile(pa), b.Tile(pb)
 	if !x.Reached() && !y.Reached() {
 		return
@@ -104,7 +107,8 @@ func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debu
 				continue
 			}
 			d.First = &report.DifferingCell{
-				Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: report.Number(math.NaN()), B: report.Number(math.NaN()),
+				Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col,
+				A: report.Number(math.NaN()), B: report.Number(math.NaN()),
 			}
 			if sa.OfLaunch() {
 				d.First.Index = probes.Index(row*sa.Cols+col, sa.Capture.Dims)
@@ -119,8 +123,8 @@ func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debu
 	}
 }
 
-// documentTile is a tile's kv tile as documents say it: what is computed before the loop comes before the first, what
-// is computed after it after the last.
+// documentTile is a tile's kv tile as documents say it: what is computed before the loop comes before the
+// first, what is computed after it after the last.
 func documentTile(o *debugkern.Outcome, p debugkern.Place) int {
 	if o.Plan().Stage(p.Stage).OfLaunch() {
 		return -1
@@ -163,9 +167,9 @@ func countCell(c *report.CellStats, x, y probes.Tile, row, col int, within *repo
 	return beyond
 }
 
-// Beyond reports whether two bit patterns of a type are further apart than a tolerance allows: |a − b| > atol + rtol·max(|a|, |b|), so that
-// neither of them counts as the right one. Two NaN are not, whatever their bits; a number and a NaN, or an infinity, always are. Without a
-// tolerance all but equal bits are.
+// Beyond reports whether two bit patterns of a type are further apart than a tolerance allows: |a − b| > atol
+// + rtol·max(|a|, |b|), so that neither of them counts as the right one. Two NaN are not, whatever their
+// bits; a number and a NaN, or an infinity, always are. Without a tolerance all but equal bits are.
 func Beyond(t probes.DType, p, q uint64, within *report.Tolerance) bool {
 	if p == q || within == nil {
 		return p != q
@@ -181,7 +185,8 @@ func Beyond(t probes.DType, p, q uint64, within *report.Tolerance) bool {
 	return math.IsInf(d, 0) || d > float64(within.ATol)+float64(within.RTol)*max(math.Abs(a), math.Abs(b))
 }
 
-// ulpsApart is how many representable values two finite bit patterns of a type are apart; both zeros are one value.
+// ulpsApart is how many representable values two finite bit patterns of a type are apart; both
+// zeros are one value.
 func ulpsApart(t probes.DType, p, q uint64) int64 {
 	if !t.Float() {
 		return int64(min(math.Abs(t.Value(p)-t.Value(q)), math.MaxInt64/2))
@@ -200,16 +205,19 @@ func ulpsApart(t probes.DType, p, q uint64) int64 {
 	return max(d, 0)
 }
 
-// compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
-// the result is not among the stages.
+// compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or
+// where the result is not among the stages.
 func compareOutput(a, b *debugkern.Outcome, within *report.Tolerance) *report.OutputComparison {
 	sa, sb := a.Plan().Output(), b.Plan().Output()
-	if a.Plan().Gate.Name != probes.GateNone || sa == nil || sb == nil || !a.Captures(sa.Stage) || !b.Captures(sb.Stage) || a.Output() == nil || b.Output() == nil {
+	if a.Plan().Gate.Name != probes.GateNone || sa == nil || sb == nil || !a.Captures(sa.Stage) ||
+		!b.Captures(sb.Stage) || a.Output() == nil || b.Output() == nil {
 		return nil
 	}
 	doc := &report.OutputComparison{Verdict: report.Equal}
 	if sa.DType != sb.DType || len(a.Output()) != len(b.Output()) {
-		doc.Verdict, doc.Reason = report.Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.Output()), sa.DType, len(b.Output()), sb.DType)
+		doc.Verdict, doc.Reason = report.Incomparable,
+			fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.Output()), sa.DType,
+				len(b.Output()), sb.DType)
 		return doc
 	}
 	n := len(a.Output()) / sa.DType.Size()

@@ -15,10 +15,11 @@ import (
 // BackendConfig says which device to use, and how.
 type BackendConfig struct {
 	Device int // as the driver counts them
-	// Timeout is how long a launch, a load or a transfer may go without a sign of life before the worker is killed; 0 is
-	// DefaultTimeout.
+	// Timeout is how long a launch, a load or a transfer may go without a sign of life before the worker is
+	// killed; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and exits with its result.
+	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and
+	// exits with its result.
 	WorkerCommand []string
 	Library       string // a driver library instead of the system's
 	// Cache remembers what the driver's compiler said of a module; nil: modules are compiled once a process.
@@ -30,11 +31,13 @@ type BackendConfig struct {
 // DefaultTimeout is a worker's time limit.
 const DefaultTimeout = 10 * time.Second
 
-// startTimeout is how long a worker may take until its device is open; the first one after a boot may take seconds.
+// startTimeout is how long a worker may take until its device is open; the first one after a
+// boot may take seconds.
 const startTimeout = 30 * time.Second
 
-// Backend launches kernels on one GPU, in a worker process: a kernel that faults, hangs or takes the driver down costs a
-// worker, and the next call starts another. It may be used from several goroutines; the device is used by one at a time.
+// Backend launches kernels on one GPU, in a worker process: a kernel that faults, hangs or takes the driver
+// down costs a worker, and the next call starts another. It may be used from several goroutines; the device
+// is used by one at a time.
 type Backend struct {
 	cfg     BackendConfig
 	info    target.Info // this and the next two do not change once the backend is open
@@ -52,8 +55,8 @@ var (
 	_ target.Pinner  = (*Backend)(nil)
 )
 
-// Open starts a worker on the device and asks what it is. Errors wrap ErrNoDriver or ErrNoDevice where this machine cannot
-// launch; nothing is left running then.
+// Open starts a worker on the device and asks what it is. Errors wrap ErrNoDriver or ErrNoDevice where this
+// machine cannot launch; nothing is left running then.
 func Open(ctx context.Context, cfg BackendConfig) (*Backend, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
@@ -156,7 +159,10 @@ func (b *Backend) ensure(ctx context.Context) error {
 		b.drop()
 		return fmt.Errorf("start the GPU worker: %w", err)
 	}
-	x := &exchange{request: &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device, Memory: b.cfg.Memory}}, limit: startTimeout}
+	x := &exchange{
+		request: &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device, Memory: b.cfg.Memory}},
+		limit:   startTimeout,
+	}
 	err = p.exchange(ctx, x)
 	if err == nil && (x.result.Open == nil || len(x.result.Open.Devices) != 1) {
 		err = errors.New("malformed answer")
@@ -173,12 +179,12 @@ func (b *Backend) ensure(ctx context.Context) error {
 	return nil
 }
 
-// attempts is how often an exchange is tried whose worker was killed from outside: once more for a worker that was already
-// dead when the exchange began, and once more for one killed during it.
+// attempts is how often an exchange is tried whose worker was killed from outside: once more for a worker
+// that was already dead when the exchange began, and once more for one killed during it.
 const attempts = 3
 
-// call runs f with a worker, and drops the worker where the exchange has cost it. A worker that somebody killed is no
-// fault of the kernel's: f runs again then, with a fresh one.
+// call runs f with a worker, and drops the worker where the exchange has cost it. A worker that somebody
+// killed is no fault of the kernel's: f runs again then, with a fresh one.
 func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
@@ -205,8 +211,8 @@ func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
 	}
 }
 
-// apart runs f with a worker while others may use it too: it waits for nobody's turn. What happens to the worker meanwhile is no
-// fault of f's, which then runs again with the next one.
+// apart runs f with a worker while others may use it too: it waits for nobody's turn. What happens to the
+// worker meanwhile is no fault of f's, which then runs again with the next one.
 func (b *Backend) apart(ctx context.Context, f func(p *process) error) error {
 	for n := 1; ; n++ {
 		p, err := b.worker(ctx)
@@ -234,7 +240,8 @@ func mayBeOthers(err error) bool {
 	return errors.As(err, &remote) || errors.As(err, &died)
 }
 
-// worker returns the process that serves the backend, with its device open; the turn is waited for only where there is none.
+// worker returns the process that serves the backend, with its device open; the turn is waited for only
+// where there is none.
 func (b *Backend) worker(ctx context.Context) (*process, error) {
 	if p := b.running.Load(); p != nil {
 		return p, nil

@@ -29,8 +29,10 @@ func good(t *testing.T, b *Backend) {
 	if err != nil {
 		t.Fatalf("a good launch: %v", err)
 	}
-	if !bytes.Equal(r.Outputs["out"], l.Args[0].Buffer.Init) || len(r.Findings) != 0 || r.Unwritten["out"] != 0 || !r.Reached {
-		t.Fatalf("a good launch left %v, %d unwritten, findings %v", r.Outputs["out"], r.Unwritten["out"], r.Findings)
+	if !bytes.Equal(r.Outputs["out"], l.Args[0].Buffer.Init) || len(r.Findings) != 0 ||
+		r.Unwritten["out"] != 0 || !r.Reached {
+		t.Fatalf("a good launch left %v, %d unwritten, findings %v", r.Outputs["out"],
+			r.Unwritten["out"], r.Findings)
 	}
 }
 
@@ -39,7 +41,8 @@ func TestBackendDescribesItsDevice(t *testing.T) {
 	if got, want := b.Info(), (target.Info{Name: "cuda", Device: "Fake GPU 0", Arch: "sm_90"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if d := b.Device(); d.PCI != "0000:00:00.0" || d.Memory != 1<<30 || d.SharedPerBlock != 232448 || b.Driver() != "13.0" {
+	if d := b.Device(); d.PCI != "0000:00:00.0" || d.Memory != 1<<30 || d.SharedPerBlock != 232448 ||
+		b.Driver() != "13.0" {
 		t.Errorf("device %+v, driver %s", d, b.Driver())
 	}
 	good(t, b)
@@ -59,7 +62,8 @@ func TestDevices(t *testing.T) {
 	}
 	b.Close()
 	cfg.Device = 3
-	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "counts 3") {
+	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNoDevice) ||
+		!strings.Contains(err.Error(), "counts 3") {
 		t.Errorf("device 3 of 3: %v", err)
 	}
 }
@@ -72,11 +76,13 @@ func TestOpenWithoutDriverOrDevice(t *testing.T) {
 		t.Errorf("no library: %v", err)
 	}
 	for rules, want := range map[string]string{
-		"cuInit=100": "CUDA_VISIBLE_DEVICES", "cuInit=802": "fabricmanager", "cuInit=803": "different versions",
+		"cuInit=100": "CUDA_VISIBLE_DEVICES", "cuInit=802": "fabricmanager",
+		"cuInit=803":                  "different versions",
 		"cuDevicePrimaryCtxRetain=46": "exclusive mode",
 	} {
 		t.Setenv("FAKECUDA", rules)
-		if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNoDevice) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", rules, err)
 		}
 	}
@@ -86,7 +92,8 @@ func TestOpenWithoutDriverOrDevice(t *testing.T) {
 		t.Errorf("no device: %v", err)
 	}
 	cfg.WorkerCommand = []string{"/bin/echo", "no worker"}
-	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "start the GPU worker") {
+	if _, err := Open(t.Context(), cfg); err == nil ||
+		!strings.Contains(err.Error(), "start the GPU worker") {
 		t.Errorf("a command that is no worker: %v", err)
 	}
 }
@@ -98,9 +105,12 @@ func TestLaunchFindings(t *testing.T) {
 		want  target.Finding
 		text  string
 	}{
-		{"overrun", target.Finding{Kind: target.OutOfBounds, Variable: "out", Index: []int{13}, Count: 2}, "8 bytes were written past its end of out, the nearest 4 bytes beyond"},
-		{"underrun", target.Finding{Kind: target.OutOfBounds, Variable: "out", Index: []int{-2}, Count: 1}, "before its start of out"},
-		{"vary", target.Finding{Kind: target.Varies, Variable: "out", Index: []int{1, 1}, Count: 1}, "1 cells of out differ between 5 identical launches (first seen in launch 2)"},
+		{"overrun", target.Finding{Kind: target.OutOfBounds, Variable: "out", Index: []int{13}, Count: 2},
+			"8 bytes were written past its end of out, the nearest 4 bytes beyond"},
+		{"underrun", target.Finding{Kind: target.OutOfBounds, Variable: "out", Index: []int{-2}, Count: 1},
+			"before its start of out"},
+		{"vary", target.Finding{Kind: target.Varies, Variable: "out", Index: []int{1, 1}, Count: 1},
+			"1 cells of out differ between 5 identical launches (first seen in launch 2)"},
 	} {
 		l := floats(12)
 		l.Repeat = 5
@@ -112,7 +122,8 @@ func TestLaunchFindings(t *testing.T) {
 			t.Fatalf("%s: findings %+v", c.entry, r.Findings)
 		}
 		f := r.Findings[0]
-		if f.Kind != c.want.Kind || f.Variable != c.want.Variable || !slices.Equal(f.Index, c.want.Index) || f.Count != c.want.Count ||
+		if f.Kind != c.want.Kind || f.Variable != c.want.Variable || !slices.Equal(f.Index, c.want.Index) ||
+			f.Count != c.want.Count ||
 			f.Severity != target.SeverityError || !strings.Contains(f.Message, c.text) {
 			t.Errorf("%s: got %+v", c.entry, f)
 		}
@@ -132,17 +143,21 @@ func TestUnwritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Unwritten["out"] != want || len(r.Findings) != 0 {
-				t.Errorf("%s: %d unwritten, want %d; findings %v", entry, r.Unwritten["out"], want, r.Findings)
+				t.Errorf("%s: %d unwritten, want %d; findings %v", entry, r.Unwritten["out"],
+					want, r.Findings)
 			}
-			if tail := r.Outputs["out"][24:]; entry != "copy" && !bytes.Equal(tail, bytes.Repeat([]byte{0xff}, 24)) {
+			if tail := r.Outputs["out"][24:]; entry != "copy" &&
+				!bytes.Equal(tail, bytes.Repeat([]byte{0xff}, 24)) {
 				t.Errorf("%s: the second half is %x", entry, tail)
 			}
 		}
 	}
-	l := floats(12) // what a kernel is given it may read, and no launch has other contents: what was written is not known
+	// what a kernel is given it may read, and no launch has other contents: what was written is not known
+	l := floats(12)
 	l.Args[1].Buffer.Init = bytes.Repeat([]byte{9}, 48)
 	r, err := load(t, b, "partial").Launch(t.Context(), l)
-	if err != nil || r.Unwritten["out"] != 0 || !bytes.Equal(r.Outputs["out"][24:], l.Args[1].Buffer.Init[24:]) {
+	if err != nil || r.Unwritten["out"] != 0 ||
+		!bytes.Equal(r.Outputs["out"][24:], l.Args[1].Buffer.Init[24:]) {
 		t.Errorf("an output with contents: %d unwritten, %x, %v", r.Unwritten["out"], r.Outputs["out"], err)
 	}
 }
@@ -150,13 +165,16 @@ func TestUnwritten(t *testing.T) {
 func TestCapture(t *testing.T) {
 	b := openFake(t, "")
 	p := &probes.Plan{
-		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Work: probes.Work{MaxTiles: 2}, Gate: probes.GatePlan{Name: "softmax", Injected: probes.StagesOf("S")},
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Work: probes.Work{MaxTiles: 2},
+		Gate:   probes.GatePlan{Name: "softmax", Injected: probes.StagesOf("S")},
 		Stages: []probes.StagePlan{{Stage: "S", DType: probes.F16, Rows: 4, Cols: 4, PerTile: true}},
 	}
 	layout := probes.NewLayout(p, probes.StagesOf("S"), probes.Range{N: probes.Dim3{1, 1, 1}, TileN: 2})
 	l := floats(12)
 	l.Repeat = 3
-	l.Probe = &target.Probe{Layout: layout, Control: true, Inject: bytes.Repeat([]byte{0x5a}, int(layout.InjectBytes))}
+	l.Probe = &target.Probe{
+		Layout: layout, Control: true, Inject: bytes.Repeat([]byte{0x5a}, int(layout.InjectBytes)),
+	}
 	r, err := load(t, b, "instrumented").Launch(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +186,8 @@ func TestCapture(t *testing.T) {
 	if other := layout.Tile(r.Capture, &p.Stages[0], probes.Dim3{}, 1); other.Data != nil {
 		t.Errorf("a tile that was not reached holds %v", other.Data)
 	}
-	// Two of the sixteen cells are stored; one more launch, from another filling, says that the others are not.
+	// Two of the sixteen cells are stored; one more launch, from another filling, says that
+	// the others are not.
 	off, _ := layout.Slot("S", probes.Dim3{}, 0)
 	absent := r.Missing[off]
 	if len(r.Missing) != 1 || len(absent) != 16 || absent[0] || absent[1] {
@@ -179,14 +198,17 @@ func TestCapture(t *testing.T) {
 			t.Errorf("cell %d: absent %v, bits %#x", i, absent[i], tile.Bits(i/4, i%4))
 		}
 	}
-	if len(r.Findings) != 1 || r.Findings[0].Kind != target.Varies || r.Findings[0].Variable != "S" || !slices.Equal(r.Findings[0].Index, []int{0, 1}) ||
+	if len(r.Findings) != 1 || r.Findings[0].Kind != target.Varies || r.Findings[0].Variable != "S" ||
+		!slices.Equal(r.Findings[0].Index, []int{0, 1}) ||
 		r.Findings[0].KVTile != 0 || r.Findings[0].Count != 1 {
 		t.Errorf("findings %+v", r.Findings)
 	}
 	l.Probe.Watch = []target.Watch{{Stage: "P"}}
-	if r, err = load(t, b, "instrumented").Launch(t.Context(), l); err != nil || !slices.ContainsFunc(r.Findings, func(f target.Finding) bool {
-		return f.Kind == target.NotModelled && f.Severity == target.SeverityAdvice && strings.Contains(f.Message, "stage P")
-	}) {
+	if r, err = load(t, b, "instrumented").Launch(t.Context(), l); err != nil ||
+		!slices.ContainsFunc(r.Findings, func(f target.Finding) bool {
+			return f.Kind == target.NotModelled && f.Severity == target.SeverityAdvice &&
+				strings.Contains(f.Message, "stage P")
+		}) {
 		t.Errorf("a watch: findings %+v, %v", r.Findings, err)
 	}
 }
@@ -200,7 +222,10 @@ func TestFaultsCostAWorker(t *testing.T) {
 	}
 	defer b.Close()
 	for entry, want := range map[string]struct{ kind, text string }{
-		"illegal":    {"illegal-address", "access to an illegal address (cuStreamSynchronize: error 700, CUDA_ERROR_ILLEGAL_ADDRESS)"},
+		"illegal": {
+			"illegal-address",
+			"access to an illegal address (cuStreamSynchronize: error 700, CUDA_ERROR_ILLEGAL_ADDRESS)",
+		},
 		"misaligned": {"misaligned", "a misaligned access"},
 		"trap":       {"trap", "the kernel trapped"},
 		"hang":       {"timeout", "no end within the time limit of 300ms"},
@@ -214,7 +239,9 @@ func TestFaultsCostAWorker(t *testing.T) {
 			if !errors.As(err, &f) || f.Kind != want.kind || !strings.Contains(err.Error(), want.text) {
 				t.Fatalf("%s: %v", entry, err)
 			}
-			for _, part := range []string{"kernel " + entry + " (twelve floats), launch 1 of 1: ", "--backend emu"} {
+			for _, part := range []string{
+				"kernel " + entry + " (twelve floats), launch 1 of 1: ", "--backend emu",
+			} {
 				if !strings.Contains(f.Msg, part) {
 					t.Errorf("%s: %q lacks %q", entry, f.Msg, part)
 				}
@@ -333,13 +360,14 @@ func TestWorkerKilledFromOutside(t *testing.T) {
 	t.Setenv("FAKECUDA", "cuLaunchKernel=kill")
 	killWorker(b)
 	var f *target.Fault
-	if _, err := k.Launch(t.Context(), floats(12)); !errors.As(err, &f) || f.Kind != "died" || !strings.Contains(f.Msg, "signal: killed") {
+	if _, err := k.Launch(t.Context(), floats(12)); !errors.As(err, &f) || f.Kind != "died" ||
+		!strings.Contains(f.Msg, "signal: killed") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// killAtRandom kills the worker once in each of n launches, within the first moments of it. A launch that lost two workers
-// is a fault; anything else must be right.
+// killAtRandom kills the worker once in each of n launches, within the first moments of it. A launch that
+// lost two workers is a fault; anything else must be right.
 func killAtRandom(t *testing.T, b *Backend, n int, within time.Duration, launch func() error) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -424,12 +452,15 @@ func TestCancelIsQuick(t *testing.T) {
 func TestTime(t *testing.T) {
 	b := openFake(t, "")
 	x, y := load(t, b, "copy"), load(t, b, "half")
-	times, err := b.Time(t.Context(), []target.Timed{{Kernel: x, Launch: floats(12)}, {Kernel: y, Launch: floats(12)}}, target.TimeOptions{Warmups: 2, Launches: 3, FlushL2: true})
+	times, err := b.Time(t.Context(), []target.Timed{
+		{Kernel: x, Launch: floats(12)}, {Kernel: y, Launch: floats(12)},
+	}, target.TimeOptions{Warmups: 2, Launches: 3, FlushL2: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// the test driver's clock advances by 250 µs a reading: A B A B A B
-	if !slices.Equal(times[0], []float64{250, 750, 1250}) || !slices.Equal(times[1], []float64{500, 1000, 1500}) {
+	if !slices.Equal(times[0], []float64{250, 750, 1250}) ||
+		!slices.Equal(times[1], []float64{500, 1000, 1500}) {
 		t.Errorf("got %v", times)
 	}
 	one, err := target.TimeLaunches(t.Context(), b, x, floats(12), target.TimeOptions{Launches: 2})
@@ -437,7 +468,9 @@ func TestTime(t *testing.T) {
 		t.Errorf("got %v, %v", one, err)
 	}
 	var f *target.Fault
-	if _, err := target.TimeLaunches(t.Context(), b, load(t, b, "illegal"), floats(12), target.TimeOptions{Launches: 2}); !errors.As(err, &f) || f.Kind != "illegal-address" {
+	if _, err := target.TimeLaunches(t.Context(), b, load(t, b, "illegal"), floats(12), target.TimeOptions{
+		Launches: 2,
+	}); !errors.As(err, &f) || f.Kind != "illegal-address" {
 		t.Errorf("a fault while timing: %v", err)
 	}
 	good(t, b)
@@ -448,12 +481,15 @@ func TestResources(t *testing.T) {
 		"    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
 	t.Setenv("FAKECUDA_LOG", log)
 	b := openFake(t, "")
-	if r := load(t, b, "copy").Resources(); *r != (target.Resources{Registers: 32, SharedBytes: 64, Arch: "sm_90"}) {
+	if r := load(t, b, "copy").Resources(); *r != (target.Resources{
+		Registers: 32, SharedBytes: 64, Arch: "sm_90",
+	}) {
 		t.Errorf("got %+v", r)
 	}
 	t.Setenv("FAKECUDA_LOG", strings.Replace(log, "Used 32", "Used 33", 1))
 	killWorker(b)
-	if _, err := b.Load(t.Context(), module(t, "copy", ""), "copy"); err == nil || !strings.Contains(err.Error(), "33 registers") {
+	if _, err := b.Load(t.Context(), module(t, "copy", ""), "copy"); err == nil ||
+		!strings.Contains(err.Error(), "33 registers") {
 		t.Errorf("a log that disagrees: %v", err)
 	}
 	// a driver that says nothing at all: spills are known where there is no local memory
@@ -467,12 +503,14 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// The driver compiles a text once and is silent from then on: what it said is kept, for the next worker and the next
-// process, and is about the very code that is loaded.
+// The driver compiles a text once and is silent from then on: what it said is kept, for the next worker and
+// the next process, and is about the very code that is loaded.
 func TestCompilerLogIsKept(t *testing.T) {
 	const log = "ptxas info    : Compiling entry function 'local' for 'sm_90'\nptxas info    : Function properties for local\n" +
 		"    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
-	want := target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}
+	want := target.Resources{
+		Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90",
+	}
 	compiled := filepath.Join(t.TempDir(), "compiled")
 	t.Setenv("FAKECUDA_LOG", log)
 	t.Setenv("FAKECUDA_CACHE", compiled)
@@ -484,7 +522,9 @@ func TestCompilerLogIsKept(t *testing.T) {
 		return bytes.Count(text, []byte("\n")) - 1 // what launches are examined with is compiled too, once
 	}
 	cfg := fakeConfig(t)
-	cfg.Cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
+	cfg.Cache = cache.Open(cache.Options{
+		Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key"),
+	})
 	open := func() (*Backend, *kernel) {
 		t.Helper()
 		b, err := Open(t.Context(), cfg)
@@ -500,7 +540,8 @@ func TestCompilerLogIsKept(t *testing.T) {
 	}
 	b, k := open()
 	killWorker(b)
-	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // the next worker gets it from the driver's cache
+	// the next worker gets it from the driver's cache
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil {
 		t.Fatal(err)
 	}
 	open()
@@ -593,7 +634,8 @@ func TestLoadingGivenUpBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
-		if _, err := b.Load(ctx, module(t, "copy", ""), "copy"); err != nil && !errors.Is(err, context.Canceled) || b.WorkerPID() != pid {
+		if _, err := b.Load(ctx, module(t, "copy", ""), "copy"); err != nil &&
+			!errors.Is(err, context.Canceled) || b.WorkerPID() != pid {
 			t.Fatalf("%v, worker %d, before %d", err, b.WorkerPID(), pid)
 		}
 	}
@@ -651,10 +693,13 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		"too few arguments": {func(l *target.Launch) { l.Args = l.Args[:2] }, "2 arguments for 3 parameters"},
-		"short scalar":      {func(l *target.Launch) { l.Args[2].Scalar = l.Args[2].Scalar[:1] }, "1 bytes for a parameter of 4"},
-		"buffer for a u32":  {func(l *target.Launch) { l.Args[2] = l.Args[0] }, "a buffer for a parameter of 4 bytes"},
-		"too much shared":   {func(l *target.Launch) { l.DynShared = 1 << 20 }, "a block on Fake GPU 0 may have 232448"},
-		"no threads":        {func(l *target.Launch) { l.Block[0] = 0 }, "CUDA_ERROR_INVALID_VALUE"},
+		"short scalar": {func(l *target.Launch) { l.Args[2].Scalar = l.Args[2].Scalar[:1] },
+			"1 bytes for a parameter of 4"},
+		"buffer for a u32": {func(l *target.Launch) { l.Args[2] = l.Args[0] },
+			"a buffer for a parameter of 4 bytes"},
+		"too much shared": {func(l *target.Launch) { l.DynShared = 1 << 20 },
+			"a block on Fake GPU 0 may have 232448"},
+		"no threads": {func(l *target.Launch) { l.Block[0] = 0 }, "CUDA_ERROR_INVALID_VALUE"},
 	} {
 		l := floats(12)
 		c.change(l)
@@ -671,7 +716,8 @@ func TestRefusals(t *testing.T) {
 	}
 	var jit *JITError
 	_, err := b.Load(t.Context(), module(t, "broken", ""), "broken")
-	if !errors.As(err, &jit) || jit.Line == 0 || !strings.Contains(jit.Text, "broken") || !strings.Contains(err.Error(), "Unknown thing") {
+	if !errors.As(err, &jit) || jit.Line == 0 || !strings.Contains(jit.Text, "broken") ||
+		!strings.Contains(err.Error(), "Unknown thing") {
 		t.Errorf("refused PTX: %v", err)
 	}
 	if b.WorkerPID() != pid {

@@ -7,8 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// BenchmarkReadback is the protocol's share of bringing back a capture of the mission shape's size: device memory is
-// host memory here.
+// BenchmarkReadback is the protocol's share of bringing back a capture of the mission shape's size: device
+// memory is host memory here.
 func BenchmarkReadback(b *testing.B) {
 	be := openFake(b, "")
 	k := load(b, be, "copy")
@@ -17,7 +17,9 @@ func BenchmarkReadback(b *testing.B) {
 		Stages: []probes.StagePlan{{Stage: "U", DType: probes.F32, Rows: 32, Cols: 200, PerTile: true}},
 	}
 	l := floats(12)
-	l.Probe = &target.Probe{Layout: probes.NewLayout(p, probes.StagesOf("U"), probes.Range{N: p.Grid, TileN: 16})}
+	l.Probe = &target.Probe{
+		Layout: probes.NewLayout(p, probes.StagesOf("U"), probes.Range{N: p.Grid, TileN: 16}),
+	}
 	b.SetBytes(int64(l.Probe.Layout.CaptureBytes))
 	for b.Loop() {
 		if _, err := k.Launch(b.Context(), l); err != nil {

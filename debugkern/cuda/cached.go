@@ -10,11 +10,12 @@ import (
 	"tilescope/debugkern/cache"
 )
 
-// ptxFormat changes whenever the same inputs give other PTX than before: what we do to a compiler's output included.
+// ptxFormat changes whenever the same inputs give other PTX than before: what we do to a
+// compiler's output included.
 const ptxFormat = "ptx/3"
 
-// key identifies a build by its content: source, every header handed over or found beside it, options, the compiler's
-// version and the toolkit's headers.
+// key identifies a build by its content: source, every header handed over or found beside it, options, the
+// compiler's version and the toolkit's headers.
 func (t *Toolchain) key(b Build) cache.Key {
 	return t.keyOf(b, closureOf(b, t.IncludeDirs))
 }
@@ -47,7 +48,10 @@ func headerStamps(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {
 		out = append(out, dir, headerVersion(dir))
-		for _, name := range []string{"cuda.h", "cuda_runtime.h", "cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cuda_fp8.h", "mma.h", "crt/mma.h", "crt/mma.hpp"} {
+		for _, name := range []string{
+			"cuda.h", "cuda_runtime.h", "cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp",
+			"cuda_fp8.h", "mma.h", "crt/mma.h", "crt/mma.hpp",
+		} {
 			if st, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
 				out = append(out, fmt.Sprintf("%s %d %d", name, st.Size(), st.ModTime().UnixNano()))
 			}
@@ -66,7 +70,8 @@ func cachedPTX(c *cache.Cache, key cache.Key, overlay map[string]string) *PTX {
 	if json.Unmarshal(data, p) != nil || p.Text == "" {
 		return nil // another version's: it will be written anew
 	}
-	for _, h := range p.Headers { // one that no include of the source led to, but the compiler's own search did
+	// one that no include of the source led to, but the compiler's own search did
+	for _, h := range p.Headers {
 		if h.Origin != OriginOwn {
 			continue
 		}

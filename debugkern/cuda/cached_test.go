@@ -22,16 +22,22 @@ func TestBuildKey(t *testing.T) {
 	write("unused.h", "1\n")
 	tc := &Toolchain{NVRTCVersion: "12.0.140", headers: []string{"include", "12.0"}}
 	base := func() Build {
-		return Build{Name: "k.cu", Source: "#include \"own.h\"\n", Headers: map[string]string{"a.h": "A"}, Defines: []string{"X=1"}, Arch: "sm_80", Include: []string{dir}}
+		return Build{
+			Name: "k.cu", Source: "#include \"own.h\"\n", Headers: map[string]string{"a.h": "A"},
+			Defines: []string{"X=1"}, Arch: "sm_80", Include: []string{dir},
+		}
 	}
 	key := tc.key(base())
 	if tc.key(base()) != key {
 		t.Fatal("the same build has two keys")
 	}
 	for name, change := range map[string]func(*Build){
-		"name": func(b *Build) { b.Name = "l.cu" }, "source": func(b *Build) { b.Source += " " }, "header": func(b *Build) { b.Headers["a.h"] = "B" },
-		"header's name": func(b *Build) { b.Headers = map[string]string{"b.h": "A"} }, "define": func(b *Build) { b.Defines[0] = "X=2" },
-		"architecture": func(b *Build) { b.Arch = "sm_90" }, "option": func(b *Build) { b.Options = []string{"-G"} },
+		"name": func(b *Build) { b.Name = "l.cu" }, "source": func(b *Build) { b.Source += " " },
+		"header":        func(b *Build) { b.Headers["a.h"] = "B" },
+		"header's name": func(b *Build) { b.Headers = map[string]string{"b.h": "A"} },
+		"define":        func(b *Build) { b.Defines[0] = "X=2" },
+		"architecture":  func(b *Build) { b.Arch = "sm_90" },
+		"option":        func(b *Build) { b.Options = []string{"-G"} },
 	} {
 		b := base()
 		change(&b)
@@ -39,7 +45,8 @@ func TestBuildKey(t *testing.T) {
 			t.Errorf("another %s has the same key", name)
 		}
 	}
-	if (&Toolchain{NVRTCVersion: "12.1", headers: tc.headers}).key(base()) == key || (&Toolchain{NVRTCVersion: tc.NVRTCVersion, headers: []string{"include", "12.1"}}).key(base()) == key {
+	if (&Toolchain{NVRTCVersion: "12.1", headers: tc.headers}).key(base()) == key ||
+		(&Toolchain{NVRTCVersion: tc.NVRTCVersion, headers: []string{"include", "12.1"}}).key(base()) == key {
 		t.Error("another compiler, or other headers, have the same key")
 	}
 	write("unused.h", "2\n")
@@ -55,8 +62,13 @@ func TestBuildKey(t *testing.T) {
 func TestCompileFromCache(t *testing.T) {
 	found := toolchain(t)
 	tc := *found
-	tc.cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
-	b := Build{Name: "one.cu", Source: "extern \"C\" __global__ void one(float* x) { *x = ONE; }\n", Defines: []string{"ONE=1.0f"}, Arch: "sm_80"}
+	tc.cache = cache.Open(cache.Options{
+		Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key"),
+	})
+	b := Build{
+		Name: "one.cu", Source: "extern \"C\" __global__ void one(float* x) { *x = ONE; }\n",
+		Defines: []string{"ONE=1.0f"}, Arch: "sm_80",
+	}
 	first, err := tc.Compile(t.Context(), b)
 	if err != nil || first.Cached {
 		t.Fatalf("cached %v, %v", first.Cached, err)

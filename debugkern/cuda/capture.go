@@ -9,16 +9,16 @@ import (
 	"tilescope/probes"
 )
 
-// What a capture buffer is filled with before a launch. An element that still has this value was either not stored or stored with just
-// those bits; a second launch, from the other filling, decides which. Few kernels ever compute the first: as f16 it is a NaN
-// that no instruction makes, as f32 and bf16 a number near 2·10³⁷.
+// What a capture buffer is filled with before a launch. An element that still has this value was either not
+// stored or stored with just those bits; a second launch, from the other filling, decides which. Few kernels
+// ever compute the first: as f16 it is a NaN that no instruction makes, as f32 and bf16 a number near 2·10³⁷.
 const (
 	captureFill      = 0x7d
 	captureOtherFill = captureFill ^ 0xff
 )
 
-// filled is a capture that began as captureFill, and how to get one that began as captureOtherFill. It implements
-// probes.Stores.
+// filled is a capture that began as captureFill, and how to get one that began as captureOtherFill. It
+// implements probes.Stores.
 type filled struct {
 	data  []byte
 	again func() ([]byte, error) // the same launch from the other filling
@@ -66,8 +66,11 @@ func all(p []byte, v byte) bool {
 	return true
 }
 
-// settleCapture finds the cells that no thread captured. Only where some seem to be missing is the kernel launched again.
-func (k *kernel) settleCapture(ctx context.Context, p *process, l *target.Launch, op *launchOp, u *upload, out *target.Result) error {
+// settleCapture finds the cells that no thread captured. Only where some seem to be missing is the
+// kernel launched again.
+func (k *kernel) settleCapture(
+	ctx context.Context, p *process, l *target.Launch, op *launchOp, u *upload, out *target.Result,
+) error {
 	if l.Probe == nil || !l.Probe.Control {
 		return nil
 	}
@@ -79,12 +82,16 @@ func (k *kernel) settleCapture(ctx context.Context, p *process, l *target.Launch
 		spec, probe := op.Spec, *op.Spec.Probe
 		probe.Fill = captureOtherFill
 		spec.Probe = &probe
-		release, err := l.Memory.Reserve("another launch, to see what was captured of "+k.entry.Name, answerBytes(l))
+		release, err := l.Memory.Reserve("another launch, to see what was captured of "+k.entry.Name,
+			answerBytes(l))
 		if err != nil {
 			return nil, &hostError{err}
 		}
 		defer release() // what is still needed of it is as large as what the worker has given back
-		x := &exchange{request: &request{Launch: &launchOp{Spec: spec, Repeat: 1}}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout}
+		x := &exchange{
+			request: &request{Launch: &launchOp{Spec: spec, Repeat: 1}}, buffers: u.bodies, into: answered(l),
+			limit: k.b.cfg.Timeout,
+		}
 		if err := p.exchange(ctx, x); err != nil {
 			return nil, k.launchError(err, l, op.Repeat+x.launched+1, op.Repeat+1)
 		}

@@ -7,8 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestMissingByTwoFillings: what both launches leave as it was filled was not stored; what one of them changed was, whatever
-// its bits. The second launch is made only where the first leaves a doubt.
+// TestMissingByTwoFillings: what both launches leave as it was filled was not stored; what one of them
+// changed was, whatever its bits. The second launch is made only where the first leaves a doubt.
 func TestMissingByTwoFillings(t *testing.T) {
 	p := &probes.Plan{
 		Grid: probes.Dim3{2, 1, 1}, Work: probes.Work{MaxTiles: 1},
@@ -35,7 +35,8 @@ func TestMissingByTwoFillings(t *testing.T) {
 		}
 		return b
 	}
-	same := [4]byte{captureFill, captureFill, captureFill, captureFill} // stored, with the bits that were there
+	// stored, with the bits that were there
+	same := [4]byte{captureFill, captureFill, captureFill, captureFill}
 	part := [4]byte{1, captureFill, captureFill, captureFill}
 	for _, c := range []struct {
 		name   string
@@ -70,7 +71,10 @@ func TestMissingByTwoFillings(t *testing.T) {
 			}
 		}
 	}
-	f := &filled{data: capture(captureFill, nil, true), again: func() ([]byte, error) { return nil, errors.New("lost") }}
+	f := &filled{
+		data:  capture(captureFill, nil, true),
+		again: func() ([]byte, error) { return nil, errors.New("lost") },
+	}
 	if lay.Missing(probes.Buffer(f.data), block, f); f.err == nil {
 		t.Error("a second launch that fails is no answer")
 	}

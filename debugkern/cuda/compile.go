@@ -16,11 +16,16 @@ import (
 
 // Build is one compilation: a source text and how it is to be compiled.
 type Build struct {
-	Name    string            // as the compiler names the source in errors and debug lines
-	Source  string            // CUDA C++, device code only
-	File    string            // where the source is, absolute: what it includes in quotes is looked for there first; "" for a text alone
-	Overlay map[string]string // texts by absolute path that are read in the place of files: File's, and headers' of the build's own
-	Headers map[string]string // an embedded kernel's headers as text, by the name it includes them by: found before every file
+	Name   string // as the compiler names the source in errors and debug lines
+	Source string // CUDA C++, device code only
+	// File: where the source is, absolute: what it includes in quotes is looked for there first;
+	// "" for a text alone
+	File string
+	// Overlay: texts by absolute path that are read in the place of files: File's, and headers'
+	// of the build's own
+	Overlay map[string]string
+	// Headers: an embedded kernel's headers as text, by the name it includes them by: found before every file
+	Headers map[string]string
 	Builtin map[string]string // headers as text that are looked for last, behind every directory
 	Defines []string          // "NAME=VALUE" or "NAME"
 	Std     string            // "c++17"; "" is that
@@ -31,19 +36,25 @@ type Build struct {
 
 // PTX is a successful compilation.
 type PTX struct {
-	Text     string // paths in .file relative: "mma.hpp" is "cuda_runtime/mma.hpp", headers given as text keep their name
+	// Text: paths in .file relative: "mma.hpp" is "cuda_runtime/mma.hpp", headers given as
+	// text keep their name
+	Text     string
 	Log      string // warnings
 	Compiler string // "NVRTC 12.0.140"
-	// Headers are those that were read, without the toolkit's and the system's. Where a compiler cannot say which (an NVRTC
-	// that does not report messages, a name made by a macro) they are all that it may have read.
+	// Headers are those that were read, without the toolkit's and the system's. Where a compiler
+	// cannot say which (an NVRTC that does not report messages, a name made by a macro) they are all
+	// that it may have read.
 	Headers []Header
 	Cached  bool `json:"-"` // it came from the cache: nothing was compiled
 }
 
-// Options returns what every build is compiled with, for an architecture: debug lines, no contraction of mul and add
-// (probes must not change what a kernel computes), C++17.
+// Options returns what every build is compiled with, for an architecture: debug lines, no contraction of mul
+// and add (probes must not change what a kernel computes), C++17.
 func Options(arch string) []string {
-	return []string{"-arch=" + strings.Replace(arch, "sm_", "compute_", 1), "-std=" + DefaultStd, "-lineinfo", "-fmad=false"}
+	return []string{
+		"-arch=" + strings.Replace(arch, "sm_", "compute_", 1), "-std=" + DefaultStd, "-lineinfo",
+		"-fmad=false",
+	}
 }
 
 // Standard is what a build is compiled with before its own options.
@@ -58,9 +69,9 @@ func (b Build) Standard() []string {
 // DefaultStd is the language where a build names none.
 const DefaultStd = "c++17"
 
-// Compile builds PTX with NVRTC. A source that does not compile is a *CompileError, one that ends the compiler's process a
-// *Crash. When ctx ends first, Compile returns its error at once, and the process is killed; a compiler in this process cannot
-// be interrupted, and its result is dropped.
+// Compile builds PTX with NVRTC. A source that does not compile is a *CompileError, one that ends the
+// compiler's process a *Crash. When ctx ends first, Compile returns its error at once, and the process is
+// killed; a compiler in this process cannot be interrupted, and its result is dropped.
 func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,13 +127,14 @@ func (t *Toolchain) options(b Build, dirs []string) []string {
 	return options
 }
 
-// compile compiles with copies of the build's own headers, which say which of them are read, and, where that goes wrong, once
-// more with the files as they are: an error is then the source's own.
+// compile compiles with copies of the build's own headers, which say which of them are read, and, where that
+// goes wrong, once more with the files as they are: an error is then the source's own.
 func (t *Toolchain) compile(ctx context.Context, b Build, c closure) (*PTX, error) {
 	copies := c.exact && len(c.files) > 0
 	p, err := t.compileAs(ctx, b, c, copies)
 	changed, _ := b.overlaid(c) // then the files as they are would be another build
-	if crash := (*Crash)(nil); err != nil && copies && !changed && ctx.Err() == nil && !errors.As(err, &crash) {
+	if crash := (*Crash)(nil); err != nil && copies && !changed && ctx.Err() == nil &&
+		!errors.As(err, &crash) {
 		return t.compileAs(ctx, b, c, false)
 	}
 	return p, err
@@ -156,7 +168,10 @@ func (t *Toolchain) compileAs(ctx context.Context, b Build, c closure, copies bo
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))
 	}
-	return &PTX{Text: settle(text, l.shorten), Log: log, Compiler: t.Compiler(), Headers: l.complete(b, c, read, copies)}, nil
+	return &PTX{
+		Text: settle(text, l.shorten), Log: log, Compiler: t.Compiler(),
+		Headers: l.complete(b, c, read, copies),
+	}, nil
 }
 
 // compilation is who compiles one program: a process, or the library in this one.
@@ -179,7 +194,8 @@ func (t *Toolchain) borrow(ctx context.Context) (c compilation, release func(err
 	return compilation{p.build, p.pch}, func(err error) { t.lib.apart.release(p, err) }, nil
 }
 
-// complete adds, where NVRTC does not say all, what it may have read: its own words are silent about files without a marker.
+// complete adds, where NVRTC does not say all, what it may have read: its own words are silent about
+// files without a marker.
 func (l *nvrtcLayout) complete(b Build, c closure, read []Header, copies bool) []Header {
 	silent := !slices.ContainsFunc(read, func(h Header) bool { return h.Path == preInclude })
 	if silent {
@@ -205,11 +221,12 @@ var fileDirective = regexp.MustCompile(`(?m)^(\s*\.file\s+\d+\s+")([^"]*)(")`)
 // callNumber is NVRTC's count of calls, which goes on from one compilation of a process to the next.
 var callNumber = regexp.MustCompile(`(?m) // callseq \d+(, \d+)?$`)
 
-// unnamedSpace begins the mangled name of an unnamed namespace, behind the number of its bytes: the source's name, a hash of its path
-// and, by NVRTC, a number of the process.
+// unnamedSpace begins the mangled name of an unnamed namespace, behind the number of its bytes: the source's
+// name, a hash of its path and, by NVRTC, a number of the process.
 var unnamedSpace = regexp.MustCompile(`[0-9]+_GLOBAL__N__[0-9a-f]{8}_[0-9]+_`)
 
-// unnamed replaces the names of unnamed namespaces that have a number of the process by the one that is the same everywhere.
+// unnamed replaces the names of unnamed namespaces that have a number of the process by the one that is
+// the same everywhere.
 func unnamed(text string) string {
 	var b strings.Builder
 	for {
@@ -241,8 +258,9 @@ func unnamed(text string) string {
 
 var unnamedEnd = regexp.MustCompile(`^_GLOBAL__N__[0-9a-f]{8}_[0-9]+_\w+_[0-9a-f]{8}(_[0-9]+)?$`)
 
-// settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does not matter
-// where it was built, calls lose their number, so that it does not matter what was built before, and unnamed namespaces their process.
+// settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does
+// not matter where it was built, calls lose their number, so that it does not matter what was built before,
+// and unnamed namespaces their process.
 func settle(text string, p paths) string {
 	text = unnamed(text)
 	text = callNumber.ReplaceAllString(text, "")
@@ -264,9 +282,9 @@ func (t *Toolchain) paths(b Build) paths {
 	return paths{toolkit: t.IncludeDirs, own: b.searched(), name: b.Name}
 }
 
-// relative shortens the path of a toolkit header to its part below the include directory, named for what it belongs to, and
-// that of a build's own file to its part below the directory it was found in. NVRTC puts the working directory before a
-// source's name and before headers given as text.
+// relative shortens the path of a toolkit header to its part below the include directory, named for what it
+// belongs to, and that of a build's own file to its part below the directory it was found in. NVRTC puts the
+// working directory before a source's name and before headers given as text.
 func (p paths) relative(path string) string {
 	slashed := filepath.ToSlash(path)
 	if slices.Contains(p.source, path) {

@@ -20,8 +20,9 @@ const (
 	compilerLimit  = 5 * time.Minute // of wall-clock and of processor time
 	compilerStart  = 30 * time.Second
 	compilerMemory = 4 << 30 // bytes of address space at most, on top of what the process takes to start
-	compilerLeast  = 1 << 30 // and at least: less and NVRTC does not compile a small kernel with its own headers
-	maxCompiled    = 1 << 30 // bytes of PTX and log
+	// compilerLeast: and at least: less and NVRTC does not compile a small kernel with its own headers
+	compilerLeast = 1 << 30
+	maxCompiled   = 1 << 30 // bytes of PTX and log
 )
 
 // Crash is a compiler's process that ended while it compiled.
@@ -39,8 +40,9 @@ func (e *Crash) Error() string {
 }
 func (e *Crash) Unwrap() error { return e.Err }
 
-// compilers are processes that compile with one library, each one program at a time: a source that crashes the compiler, or
-// uses all of its memory or time, costs such a process and nothing else. An idle one stays for the next compilation.
+// compilers are processes that compile with one library, each one program at a time: a source that crashes
+// the compiler, or uses all of its memory or time, costs such a process and nothing else. An idle one stays
+// for the next compilation.
 type compilers struct {
 	command []string
 	memory  int64         // bytes that each may take
@@ -61,8 +63,8 @@ type compilerProcess struct {
 	pch    *precompiled
 }
 
-// newCompilers makes none yet. memory is how many bytes all of them may take together, 0 for any: where that is less than each may
-// take on every core, fewer run at once.
+// newCompilers makes none yet. memory is how many bytes all of them may take together, 0 for any: where that
+// is less than each may take on every core, fewer run at once.
 func newCompilers(command []string, memory int64) *compilers {
 	each, turns := int64(compilerMemory), runtime.GOMAXPROCS(0)
 	if memory > 0 {
@@ -72,7 +74,8 @@ func newCompilers(command []string, memory int64) *compilers {
 	return &compilers{command: command, memory: each, turns: make(chan struct{}, turns)}
 }
 
-// open has a library opened and returns its version. An error of the library leaves the process for the next one.
+// open has a library opened and returns its version. An error of the library leaves the
+// process for the next one.
 func (c *compilers) open(ctx context.Context, library string) (major, minor int32, err error) {
 	p, err := c.acquire(ctx)
 	if err != nil {
@@ -154,7 +157,9 @@ func (p *compilerProcess) end() error {
 
 func (p *compilerProcess) open(ctx context.Context, library string, memory int64) (*compiledResult, error) {
 	p.memory = memory
-	x := &exchange{request: &request{Compile: &compileOp{Library: library, Memory: memory}}, limit: compilerStart}
+	x := &exchange{
+		request: &request{Compile: &compileOp{Library: library, Memory: memory}}, limit: compilerStart,
+	}
 	if err := p.exchange(ctx, x); err != nil {
 		return nil, err
 	}
@@ -187,7 +192,10 @@ func (p *compilerProcess) build(ctx context.Context, job program) (text, log str
 	if err != nil {
 		return "", "", err
 	}
-	x := &exchange{request: &request{Compile: &compileOp{Dir: dir}}, buffers: [][]byte{body}, limit: compilerLimit, collectMax: maxCompiled}
+	x := &exchange{
+		request: &request{Compile: &compileOp{Dir: dir}}, buffers: [][]byte{body}, limit: compilerLimit,
+		collectMax: maxCompiled,
+	}
 	err = p.exchange(ctx, x)
 	var remote *remoteError
 	var died *errDied

@@ -14,9 +14,10 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// CompilerMain is the compiler's process: it serves compileOp of the protocol of frame.go on r and w until r ends, and returns
-// the process's exit code. The caller must exit with it at once: a thread may be inside the compiler. memory is how many bytes
-// it may allocate until a library is opened, which says it, 0 for a default; on systems without such limits it is not enforced.
+// CompilerMain is the compiler's process: it serves compileOp of the protocol of frame.go on r and w until r
+// ends, and returns the process's exit code. The caller must exit with it at once: a thread may be inside the
+// compiler. memory is how many bytes it may allocate until a library is opened, which says it, 0 for a
+// default; on systems without such limits it is not enforced.
 func CompilerMain(ctx context.Context, r io.Reader, w io.Writer, memory int64) int {
 	if memory <= 0 {
 		memory = compilerMemory
@@ -93,7 +94,8 @@ func (w *worker) compileRequest(lib **nvrtc, in *incoming) error {
 	limitTime(compilerLimit)
 	text, log, err := (*lib).build(job.Name, job.Source, job.Headers, job.Options)
 	if err != nil {
-		return &loggedError{err, log[:min(len(log), frameMax/8)]} // a failure is one frame, where each byte may take six
+		// a failure is one frame, where each byte may take six
+		return &loggedError{err, log[:min(len(log), frameMax/8)]}
 	}
 	body, err := json.Marshal(compiledText{[]byte(text), []byte(strings.ToValidUTF8(log, "\ufffd"))})
 	if err != nil {

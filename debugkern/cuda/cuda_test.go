@@ -29,18 +29,23 @@ extern "C" __global__ void add(half* x) { x[threadIdx.x] = __hadd(x[threadIdx.x]
 func TestCompile(t *testing.T) {
 	tc := toolchain(t)
 	p, err := tc.Compile(t.Context(), Build{
-		Name: "kernels/add.cu", Source: addOne, Headers: map[string]string{"one.h": "#define ONE VALUE\n"}, Defines: []string{"VALUE=2.5f"},
-		Arch: "sm_80",
+		Name: "kernels/add.cu", Source: addOne, Headers: map[string]string{"one.h": "#define ONE VALUE\n"},
+		Defines: []string{"VALUE=2.5f"},
+		Arch:    "sm_80",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{".target sm_80", ".visible .entry add(", "add.f16", ".loc", `"kernels/add.cu"`} {
+	for _, want := range []string{
+		".target sm_80", ".visible .entry add(", "add.f16", ".loc", `"kernels/add.cu"`,
+	} {
 		if !strings.Contains(p.Text, want) {
 			t.Errorf("PTX lacks %s", want)
 		}
 	}
-	if header := `"cuda_runtime/cuda_fp16.hpp"`; strings.HasPrefix(tc.NVRTCVersion, "12.") && !strings.Contains(p.Text, header) { // 13 leaves no trace of it
+	// 13 leaves no trace of it
+	if header := `"cuda_runtime/cuda_fp16.hpp"`; strings.HasPrefix(tc.NVRTCVersion, "12.") &&
+		!strings.Contains(p.Text, header) {
 		t.Errorf("PTX lacks %s", header)
 	}
 	for _, m := range fileDirective.FindAllStringSubmatch(p.Text, -1) {
@@ -56,20 +61,25 @@ func TestCompile(t *testing.T) {
 func TestCompileErrorsAreLocated(t *testing.T) {
 	tc := toolchain(t)
 	_, err := tc.Compile(t.Context(), Build{
-		Name: "bad.cu", Source: "#include \"h.h\"\n// nothing here\n__global__ void f() {\n  int i = nope;\n  return 1;\n}\n", Headers: map[string]string{"h.h": "\n#define A 1\n"},
-		Arch: "compute_80",
+		Name:    "bad.cu",
+		Source:  "#include \"h.h\"\n// nothing here\n__global__ void f() {\n  int i = nope;\n  return 1;\n}\n",
+		Headers: map[string]string{"h.h": "\n#define A 1\n"}, Arch: "compute_80",
 	})
 	ce := (*CompileError)(nil)
 	if !errors.As(err, &ce) {
 		t.Fatalf("want a *CompileError, got %v", err)
 	}
-	if d := ce.Diagnostics[0]; d.File != "bad.cu" || d.Line != 4 || d.Col != 11 || d.Text != "  int i = nope;" || d.Severity != "error" || !strings.Contains(d.Msg, "nope") {
+	if d := ce.Diagnostics[0]; d.File != "bad.cu" || d.Line != 4 || d.Col != 11 ||
+		d.Text != "  int i = nope;" || d.Severity != "error" || !strings.Contains(d.Msg, "nope") {
 		t.Errorf("first diagnostic: %+v", d)
 	}
-	if want := "bad.cu:4:11: "; !strings.HasPrefix(ce.Error(), want) || !strings.Contains(ce.Error(), "1 more error") {
+	if want := "bad.cu:4:11: "; !strings.HasPrefix(ce.Error(), want) ||
+		!strings.Contains(ce.Error(), "1 more error") {
 		t.Errorf("message %q", ce.Error())
 	}
-	_, err = tc.Compile(t.Context(), Build{Name: "x.cu", Source: "", Arch: "sm_80", Options: []string{"-no-such-option"}})
+	_, err = tc.Compile(t.Context(), Build{
+		Name: "x.cu", Source: "", Arch: "sm_80", Options: []string{"-no-such-option"},
+	})
 	if err == nil || errors.As(err, &ce) || !strings.Contains(err.Error(), "nvrtcCompileProgram") {
 		t.Errorf("bad option: %v", err)
 	}
@@ -79,7 +89,9 @@ func TestCompileCancelled(t *testing.T) {
 	tc := toolchain(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := tc.Compile(ctx, Build{Name: "x.cu", Source: addOne, Arch: "sm_80"}); !errors.Is(err, context.Canceled) {
+	if _, err := tc.Compile(ctx, Build{
+		Name: "x.cu", Source: addOne, Arch: "sm_80",
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -101,7 +113,8 @@ func TestAssemble(t *testing.T) {
 	if r.Registers == 0 || r.SharedBytes != 256 || r.SpillStoreBytes != 0 || r.Arch != "sm_90" {
 		t.Errorf("%+v", r)
 	}
-	if _, err := tc.Assemble(t.Context(), []byte(".version 8.0\n.target sm_80\nnonsense"), "f", "sm_80"); err == nil || !strings.Contains(err.Error(), "kernel.ptx, line 3") {
+	if _, err := tc.Assemble(t.Context(), []byte(".version 8.0\n.target sm_80\nnonsense"), "f",
+		"sm_80"); err == nil || !strings.Contains(err.Error(), "kernel.ptx, line 3") {
 		t.Errorf("malformed PTX: %v", err)
 	}
 }
@@ -118,7 +131,10 @@ ptxas info    : Function properties for sdpa
 ptxas info    : Used 255 registers, 37120 bytes smem, 428 bytes cmem[0]
 `
 	r, err := parseResources([]byte(out), "sdpa", "sm_80")
-	want := target.Resources{Registers: 255, SharedBytes: 37120, SpillStoreBytes: 12, SpillLoadBytes: 16, LocalBytes: 128, Arch: "sm_80"}
+	want := target.Resources{
+		Registers: 255, SharedBytes: 37120, SpillStoreBytes: 12, SpillLoadBytes: 16, LocalBytes: 128,
+		Arch: "sm_80",
+	}
 	if err != nil || *r != want {
 		t.Errorf("got %+v, %v", r, err)
 	}
@@ -148,7 +164,8 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// A configured path that holds no library is not fatal while another place does; a machine with nothing says what it tried.
+// A configured path that holds no library is not fatal while another place does; a machine with nothing
+// says what it tried.
 func TestSearchList(t *testing.T) {
 	dir := t.TempDir()
 	wheel := filepath.Join(dir, ".toolchain", "nvidia", "cuda_nvrtc", "lib")
@@ -181,12 +198,17 @@ func TestInspect(t *testing.T) {
 
 func TestBuildNumberAmongSeveralWheels(t *testing.T) {
 	site := t.TempDir()
-	for _, dir := range []string{"nvidia_cuda_nvrtc-13.0.88.dist-info", "nvidia_cuda_nvrtc_cu12-12.0.140.dist-info", "nvidia/cuda_nvrtc/lib"} {
+	for _, dir := range []string{
+		"nvidia_cuda_nvrtc-13.0.88.dist-info", "nvidia_cuda_nvrtc_cu12-12.0.140.dist-info",
+		"nvidia/cuda_nvrtc/lib",
+	} {
 		if err := os.MkdirAll(filepath.Join(site, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lib := &nvrtc{path: filepath.Join(site, "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.12"), major: 12, minor: 0}
+	lib := &nvrtc{
+		path: filepath.Join(site, "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.12"), major: 12, minor: 0,
+	}
 	if v := fullVersion(lib); v != "12.0.140" {
 		t.Errorf("version %s", v)
 	}
@@ -196,7 +218,8 @@ func TestBuildNumberAmongSeveralWheels(t *testing.T) {
 	}
 }
 
-// A complaint's column is the caret's where the line shown is the source's, else that of the one name it is about.
+// A complaint's column is the caret's where the line shown is the source's, else that of the
+// one name it is about.
 func TestColumn(t *testing.T) {
 	for _, c := range []struct {
 		rest []string
@@ -205,10 +228,14 @@ func TestColumn(t *testing.T) {
 		want int
 	}{
 		{[]string{"    x = nope;", "        ^"}, "\tx = nope;", "expected a thing", 6},
-		{[]string{"  __attribute__((global)) void k() {", "  ^"}, "__global__ void k() {", "expected a thing", 0},
+		{[]string{"  __attribute__((global)) void k() {", "  ^"}, "__global__ void k() {",
+			"expected a thing", 0},
 		{nil, "  int i = nope;", `identifier "nope" is undefined`, 11},
 		{nil, "  nope = nope;", `identifier "nope" is undefined`, 0},
-		{nil, "  int i = (float)p;", `a value of type "float" cannot be used to initialize an entity of type "int"`, 0},
+		{
+			nil, "  int i = (float)p;",
+			`a value of type "float" cannot be used to initialize an entity of type "int"`, 0,
+		},
 		{nil, "  x.member = 1;", `class "X" has no member "member"`, 5},
 		{nil, "", `identifier "nope" is undefined`, 0},
 	} {

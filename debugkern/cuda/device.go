@@ -76,8 +76,9 @@ func (d *driver) device(ordinal int) (Device, error) {
 		to *int
 		id int32
 	}{
-		{&major, attrMajor}, {&minor, attrMinor}, {&out.SMs, attrSMs}, {&out.SharedPerBlock, attrSharedOptin}, {&out.L2, attrL2},
-		{&out.RegistersPerSM, attrRegistersPerSM}, {&out.ClockKHz, attrClockRate}, {&out.WarpSize, attrWarpSize}, {&out.ThreadsPerBlock, attrMaxThreads},
+		{&major, attrMajor}, {&minor, attrMinor}, {&out.SMs, attrSMs}, {&out.SharedPerBlock, attrSharedOptin},
+		{&out.L2, attrL2}, {&out.RegistersPerSM, attrRegistersPerSM}, {&out.ClockKHz, attrClockRate},
+		{&out.WarpSize, attrWarpSize}, {&out.ThreadsPerBlock, attrMaxThreads},
 	} {
 		var v int32
 		if err := d.check("cuDeviceGetAttribute", d.deviceAttribute(&v, a.id, dev)); err != nil {

@@ -38,7 +38,8 @@ func (d Diagnostic) String() string {
 	return d.Place() + ": " + d.Msg
 }
 
-// CompileError is a source that does not compile; Diagnostics holds the errors before the warnings, in source order.
+// CompileError is a source that does not compile; Diagnostics holds the errors before the
+// warnings, in source order.
 type CompileError struct {
 	Name        string
 	Diagnostics []Diagnostic
@@ -66,15 +67,18 @@ func (e *CompileError) errors() int {
 	return n
 }
 
-// NVRTC and nvcc's device side write `file(line): error: message`, a warning's number between; newer ones add the source
-// line, indented, and a caret below it. nvcc's host side is the system's compiler: `file:line:col: error: message`.
+// NVRTC and nvcc's device side write `file(line): error: message`, a warning's number between; newer ones
+// add the source line, indented, and a caret below it. nvcc's host side is the system's compiler:
+// `file:line:col: error: message`.
 var (
-	deviceLine = regexp.MustCompile(`^(?:(.+)\((\d+)\): |nvrtc: )?(catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
-	hostLine   = regexp.MustCompile(`^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$`)
-	ptxasLine  = regexp.MustCompile(`^(?:nvcc|ptxas|cudafe\+\+)\s*(fatal|error)\s*:\s*(.*)$`)
+	deviceLine = regexp.MustCompile(
+		`^(?:(.+)\((\d+)\): |nvrtc: )?(catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
+	hostLine  = regexp.MustCompile(`^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$`)
+	ptxasLine = regexp.MustCompile(`^(?:nvcc|ptxas|cudafe\+\+)\s*(fatal|error)\s*:\s*(.*)$`)
 )
 
-// diagnostics reads a compiler's log, errors first, with file names as they are reported (paths); source gives a file's lines.
+// diagnostics reads a compiler's log, errors first, with file names as they are reported (paths); source
+// gives a file's lines.
 func diagnostics(log string, p paths, source func(file string) []string) []Diagnostic {
 	var errs, warnings []Diagnostic
 	lines := strings.Split(log, "\n")
@@ -125,10 +129,12 @@ func sourceLine(source func(string) []string, full, short string, line int) stri
 }
 
 // quotedName is a name that a message is about; types that it mentions besides are not.
-var quotedName = regexp.MustCompile(`(?:^|\b(?:identifier|variable|function|member|parameter|label|template|attribute) )"([A-Za-z_]\w*)"`)
+var quotedName = regexp.MustCompile(
+	`(?:^|\b(?:identifier|variable|function|member|parameter|label|template|attribute) )"([A-Za-z_]\w*)"`)
 
-// column is where in its line a complaint is: by the caret, where the line above it is the source's own (nvcc shows
-// macros expanded), else by the one name that the message quotes and the line has once. 0 where neither is sure.
+// column is where in its line a complaint is: by the caret, where the line above it is the source's own
+// (nvcc shows macros expanded), else by the one name that the message quotes and the line has once. 0
+// where neither is sure.
 func column(rest []string, text, msg string) int {
 	if len(rest) >= 2 && strings.TrimSpace(rest[1]) == "^" {
 		shown := strings.TrimRight(rest[0], " \t\r")
@@ -150,7 +156,8 @@ func column(rest []string, text, msg string) int {
 	return at[0][0] + 1
 }
 
-// lines returns what gives a build's files by name: source, headers handed over, and those of its own directories.
+// lines returns what gives a build's files by name: source, headers handed over, and those of
+// its own directories.
 func (b Build) lines() func(file string) []string {
 	return func(file string) []string {
 		switch text, ok := b.Headers[file]; {

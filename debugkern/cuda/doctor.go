@@ -15,7 +15,10 @@ import (
 )
 
 // Wheels are the packages that give a machine without CUDA everything a build needs, as pip names them.
-var Wheels = []string{"nvidia-cuda-nvrtc-cu12==12.0.140", "nvidia-cuda-runtime-cu12==12.0.146", "nvidia-cuda-nvcc-cu12==12.0.140"}
+var Wheels = []string{
+	"nvidia-cuda-nvrtc-cu12==12.0.140", "nvidia-cuda-runtime-cu12==12.0.146",
+	"nvidia-cuda-nvcc-cu12==12.0.140",
+}
 
 // Part is one piece of a toolchain, as doctor shows it.
 type Part struct {
@@ -27,7 +30,8 @@ type Part struct {
 	Install string // what would give it; "" where it is found
 }
 
-// Inspect reports what a toolchain would be made of on this machine. It never fails: what is missing is in the report.
+// Inspect reports what a toolchain would be made of on this machine. It never fails: what is
+// missing is in the report.
 func Inspect(ctx context.Context, cfg Config) []Part {
 	places := searchList(cfg)
 	install := "pip install --target .toolchain " + strings.Join(Wheels, " ")
@@ -56,13 +60,17 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	headers := Part{Name: "headers", Install: install, Detail: "mma.h or crt/mma.h not found"}
 	include := findHeaders(cfg, places, slices.Concat(found.refused, ptxas.refused))
 	if dirs := include.dirs; dirs != nil {
-		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
+		headers = Part{
+			Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)),
+			Version: headerVersion(dirs[0]),
+		}
 	}
 	headers.refused(include.refused)
 	return []Part{rtc, headers, as}
 }
 
-// refused adds what was found and not used. Where nothing else was found, consent to it is what gives the part.
+// refused adds what was found and not used. Where nothing else was found, consent to it is
+// what gives the part.
 func (p *Part) refused(list []error) {
 	if len(list) == 0 {
 		return

@@ -14,8 +14,9 @@ var ErrNoDriver = errors.New("no CUDA driver found")
 // ErrNoDevice is wrapped where the driver is there and no device can be used.
 var ErrNoDevice = errors.New("no CUDA device")
 
-// driver is the CUDA driver API, as far as launching needs it. A context belongs to a thread: every call but those of
-// driverVersion, devices and the library calls comes from the one OS thread that the worker has locked.
+// driver is the CUDA driver API, as far as launching needs it. A context belongs to a thread: every
+// call but those of driverVersion, devices and the library calls comes from the one OS thread that
+// the worker has locked.
 type driver struct {
 	path string
 
@@ -35,7 +36,10 @@ type driver struct {
 	ctxSet    func(ctx uintptr) int32
 	ctxSync   func() int32
 
-	libraryLoad   func(lib *uintptr, text []byte, options []int32, values []uintptr, n uint32, libOptions []int32, libValues []uintptr, m uint32) int32
+	libraryLoad func(
+		lib *uintptr, text []byte, options []int32, values []uintptr, n uint32, libOptions []int32,
+		libValues []uintptr, m uint32,
+	) int32
 	libraryUnload func(lib uintptr) int32
 	libraryKernel func(kernel *uintptr, lib uintptr, name string) int32
 	kernelIn      func(fn *uintptr, kernel uintptr) int32
@@ -57,7 +61,9 @@ type driver struct {
 
 	// cooperative is launch for blocks that wait for each other; all of them have to be resident at once.
 	cooperative func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte) int32
-	launch      func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte) int32
+	launch      func(
+		fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte,
+	) int32
 
 	streamCreate func(s *uintptr, flags uint32) int32
 	streamSync   func(s uintptr) int32
@@ -102,8 +108,8 @@ func openLibrary(library string) (*dl.Library, error) {
 	return nil, fmt.Errorf("%w: %w", ErrNoDriver, first)
 }
 
-// DriverPresent reports why no CUDA driver library can be loaded here, or nil. It calls nothing of it: a broken driver
-// can take down a worker only. library names another library than the system's; "" is that.
+// DriverPresent reports why no CUDA driver library can be loaded here, or nil. It calls nothing of it: a
+// broken driver can take down a worker only. library names another library than the system's; "" is that.
 func DriverPresent(library string) error {
 	_, err := openLibrary(library)
 	return err
@@ -134,19 +140,22 @@ type symbol struct {
 
 func (d *driver) symbols() []symbol {
 	return []symbol{
-		{&d.init, "cuInit"}, {&d.driverVersion, "cuDriverGetVersion"}, {&d.errorName, "cuGetErrorName"}, {&d.errorString, "cuGetErrorString"},
-		{&d.deviceCount, "cuDeviceGetCount"}, {&d.deviceGet, "cuDeviceGet"}, {&d.deviceName, "cuDeviceGetName"},
-		{&d.deviceAttribute, "cuDeviceGetAttribute"}, {&d.deviceMemory, "cuDeviceTotalMem_v2"}, {&d.devicePCI, "cuDeviceGetPCIBusId"},
-		{&d.ctxRetain, "cuDevicePrimaryCtxRetain"}, {&d.ctxSet, "cuCtxSetCurrent"},
-		{&d.libraryLoad, "cuLibraryLoadData"}, {&d.libraryUnload, "cuLibraryUnload"}, {&d.libraryKernel, "cuLibraryGetKernel"},
-		{&d.kernelIn, "cuKernelGetFunction"},
-		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"},
-		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.funcAttribute, "cuFuncGetAttribute"},
-		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
+		{&d.init, "cuInit"}, {&d.driverVersion, "cuDriverGetVersion"}, {&d.errorName, "cuGetErrorName"},
+		{&d.errorString, "cuGetErrorString"}, {&d.deviceCount, "cuDeviceGetCount"},
+		{&d.deviceGet, "cuDeviceGet"}, {&d.deviceName, "cuDeviceGetName"},
+		{&d.deviceAttribute, "cuDeviceGetAttribute"}, {&d.deviceMemory, "cuDeviceTotalMem_v2"},
+		{&d.devicePCI, "cuDeviceGetPCIBusId"}, {&d.ctxRetain, "cuDevicePrimaryCtxRetain"},
+		{&d.ctxSet, "cuCtxSetCurrent"}, {&d.libraryLoad, "cuLibraryLoadData"},
+		{&d.libraryUnload, "cuLibraryUnload"}, {&d.libraryKernel, "cuLibraryGetKernel"},
+		{&d.kernelIn, "cuKernelGetFunction"}, {&d.ctxSync, "cuCtxSynchronize"},
+		{&d.moduleLoad, "cuModuleLoadDataEx"}, {&d.moduleFunction, "cuModuleGetFunction"},
+		{&d.funcAttribute, "cuFuncGetAttribute"}, {&d.funcSet, "cuFuncSetAttribute"},
+		{&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
 		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"},
 		{&d.copyInAsync, "cuMemcpyHtoDAsync_v2"}, {&d.set8Async, "cuMemsetD8Async"},
-		{&d.launch, "cuLaunchKernel"}, {&d.cooperative, "cuLaunchCooperativeKernel"}, {&d.streamCreate, "cuStreamCreate"},
-		{&d.streamSync, "cuStreamSynchronize"}, {&d.streamQuery, "cuStreamQuery"}, {&d.eventCreate, "cuEventCreate"},
+		{&d.launch, "cuLaunchKernel"}, {&d.cooperative, "cuLaunchCooperativeKernel"},
+		{&d.streamCreate, "cuStreamCreate"}, {&d.streamSync, "cuStreamSynchronize"},
+		{&d.streamQuery, "cuStreamQuery"}, {&d.eventCreate, "cuEventCreate"},
 		{&d.eventFree, "cuEventDestroy_v2"}, {&d.eventRecord, "cuEventRecord"},
 		{&d.eventSync, "cuEventSynchronize"}, {&d.eventElapsed, "cuEventElapsedTime"},
 	}

@@ -17,13 +17,14 @@ type exchange struct {
 	request *request
 	buffers [][]byte       // sent behind the request
 	into    map[int][]byte // where answered buffers go, by stream: their lengths are what is expected
-	// collected grows by what is answered as stream 0, to at most collectMax bytes; 0: into says what is expected.
+	// collected grows by what is answered as stream 0, to at most collectMax bytes; 0: into
+	// says what is expected.
 	collected  []byte
 	collectMax int
 	limit      time.Duration      // how long the worker may be silent about it
 	onLaunch   func(launches int) // as launches end; may be nil
-	// apart is a request that the worker answers while it serves others. The caller may give up waiting: the worker finishes it,
-	// and its answer is dropped.
+	// apart is a request that the worker answers while it serves others. The caller may give up waiting: the
+	// worker finishes it, and its answer is dropped.
 	apart bool
 
 	launched int // launches that are known to have ended
@@ -36,9 +37,9 @@ type exchange struct {
 	err   error
 }
 
-// exchange sends a request and waits for the answer. The error is a *remoteError, *errDied, *errSilent or the context's; after
-// any but the first, and after a fatal one, the process is of no more use, save where the request was apart and its context
-// ended. Requests that are not apart come from one goroutine at a time.
+// exchange sends a request and waits for the answer. The error is a *remoteError, *errDied, *errSilent or the
+// context's; after any but the first, and after a fatal one, the process is of no more use, save where the
+// request was apart and its context ended. Requests that are not apart come from one goroutine at a time.
 func (p *process) exchange(ctx context.Context, x *exchange) error {
 	x.at, x.heard, x.done = map[int]int{}, make(chan struct{}, 1), make(chan struct{})
 	x.request.Buffers = nil

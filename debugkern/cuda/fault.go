@@ -24,8 +24,8 @@ var faults = map[int]struct{ kind, words string }{
 // showWhere is how every fault ends: the GPU reports neither line nor lane.
 const showWhere = "the GPU does not say where: the emulator can (--backend emu)"
 
-// launchError makes a fault of whatever ended launch n. Cancellation stays what it is, and so does a worker that somebody
-// killed: the launch is tried once more.
+// launchError makes a fault of whatever ended launch n. Cancellation stays what it is, and so does a worker
+// that somebody killed: the launch is tried once more.
 func (k *kernel) launchError(err error, l *target.Launch, n, of int) error {
 	if ctxErr(err) {
 		return err
@@ -45,10 +45,13 @@ func (k *kernel) launchError(err error, l *target.Launch, n, of int) error {
 		if known, ok := faults[remote.Code]; ok {
 			f.Kind, words = known.kind, known.words
 		}
-		f.Msg = fmt.Sprintf("%s, launch %d of %d: %s (%s: error %d, %s); %s", name, remote.Launch, of, words, remote.Call, remote.Code, remote.Name, showWhere)
+		f.Msg = fmt.Sprintf("%s, launch %d of %d: %s (%s: error %d, %s); %s", name, remote.Launch, of, words,
+			remote.Call, remote.Code, remote.Name, showWhere)
 	case errors.As(err, &silent):
 		f.Kind = "timeout"
-		f.Msg = fmt.Sprintf("%s, launch %d of %d: no end within the time limit of %s, so its worker was killed; %s", name, min(n, of), of, silent.limit, showWhere)
+		f.Msg = fmt.Sprintf(
+			"%s, launch %d of %d: no end within the time limit of %s, so its worker was killed; %s", name,
+			min(n, of), of, silent.limit, showWhere)
 	case errors.As(err, &died):
 		f.Kind = "died"
 		f.Msg = fmt.Sprintf("%s, launch %d of %d: %s; %s", name, min(n, of), of, died, showWhere)
@@ -68,12 +71,21 @@ func (k *kernel) loadError(err error) error {
 	var died *errDied
 	switch {
 	case errors.As(err, &remote) && remote.Log != "" && !remote.Fatal:
-		jit := &JITError{Err: &Error{remote.Call, remote.Code, remote.Name}, Log: remote.Log, Line: remote.Line, Text: remote.Text}
+		jit := &JITError{
+			Err: &Error{remote.Call, remote.Code, remote.Name}, Log: remote.Log, Line: remote.Line,
+			Text: remote.Text,
+		}
 		return &hostError{fmt.Errorf("load %s: %w", k.name, jit)} // the worker is as good as before
 	case errors.As(err, &silent):
-		return &fault{cause: err, Fault: target.Fault{Kind: "timeout", Msg: fmt.Sprintf("load %s: the driver did not finish: %s", k.name, silent)}}
+		return &fault{
+			cause: err, Fault: target.Fault{
+				Kind: "timeout", Msg: fmt.Sprintf("load %s: the driver did not finish: %s", k.name, silent),
+			},
+		}
 	case errors.As(err, &died):
-		return &fault{cause: err, Fault: target.Fault{Kind: "died", Msg: fmt.Sprintf("load %s: %s", k.name, died)}}
+		return &fault{
+			cause: err, Fault: target.Fault{Kind: "died", Msg: fmt.Sprintf("load %s: %s", k.name, died)},
+		}
 	}
 	return fmt.Errorf("load %s: %w", k.name, err)
 }

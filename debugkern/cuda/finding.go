@@ -29,8 +29,9 @@ func overruns(l *target.Launch, found []overrun) []target.Finding {
 			elements = max(b.Bytes, len(b.Init)) / elem
 		}
 		f := target.Finding{
-			Kind: target.OutOfBounds, Severity: target.OutOfBounds.Severity(), Variable: name, Space: "global", KVTile: -1,
-			Count: (o.Bytes + elem - 1) / elem, Consequence: "the write lands in whatever the allocator put there; here in a guard band",
+			Kind: target.OutOfBounds, Severity: target.OutOfBounds.Severity(), Variable: name,
+			Space: "global", KVTile: -1, Count: (o.Bytes + elem - 1) / elem,
+			Consequence: "the write lands in whatever the allocator put there; here in a guard band",
 		}
 		side, away := "past its end", int(o.First)/elem
 		f.Index, f.Neighbour = []int{elements + away}, "the guard band behind "+name
@@ -38,7 +39,8 @@ func overruns(l *target.Launch, found []overrun) []target.Finding {
 			side = "before its start"
 			f.Index, f.Neighbour = []int{-1 - away}, "the guard band before "+name
 		}
-		f.Message = fmt.Sprintf("%d bytes were written %s of %s, the nearest %d bytes beyond (launch %d)", o.Bytes, side, name, o.First, o.Launch)
+		f.Message = fmt.Sprintf("%d bytes were written %s of %s, the nearest %d bytes beyond (launch %d)",
+			o.Bytes, side, name, o.First, o.Launch)
 		out = append(out, f)
 	}
 	return out
@@ -76,8 +78,11 @@ func variedFinding(v variation, name string, cells, repeats int) target.Finding 
 		atLeast = "at least "
 	}
 	return target.Finding{
-		Kind: target.Varies, Severity: target.Varies.Severity(), Variable: name, Space: "global", KVTile: -1, Count: cells,
-		Message: fmt.Sprintf("%s%d cells of %s differ between %d identical launches (first seen in launch %d)", atLeast, cells, name, repeats, v.Launch),
+		Kind: target.Varies, Severity: target.Varies.Severity(), Variable: name, Space: "global", KVTile: -1,
+		Count: cells,
+		Message: fmt.Sprintf(
+			"%s%d cells of %s differ between %d identical launches (first seen in launch %d)", atLeast, cells,
+			name, repeats, v.Launch),
 	}
 }
 
@@ -137,7 +142,10 @@ func variedStages(l *target.Launch, v variation, repeats int) []target.Finding {
 func notDone(l *target.Launch, uncompared []int) []target.Finding {
 	var out []target.Finding
 	advise := func(name, message string) {
-		out = append(out, target.Finding{Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Variable: name, KVTile: -1, Count: 1, Message: message})
+		out = append(out, target.Finding{
+			Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Variable: name, KVTile: -1,
+			Count: 1, Message: message,
+		})
 	}
 	if l.Probe != nil && len(l.Probe.Watch) > 0 {
 		var names []string
@@ -145,11 +153,16 @@ func notDone(l *target.Launch, uncompared []int) []target.Finding {
 			names = append(names, w.Stage.String())
 		}
 		slices.Sort(names)
-		advise(strings.Join(names, " "), fmt.Sprintf("stage %s is captured from shared memory without a probe, which only the emulator can do: not captured on the GPU", strings.Join(names, ", ")))
+		advise(strings.Join(names, " "),
+			fmt.Sprintf(
+				"stage %s is captured from shared memory without a probe, which only the emulator can do: not captured on the GPU",
+				strings.Join(names, ", ")))
 	}
 	for _, n := range uncompared {
 		name := bufferName(l, n)
-		advise(name, fmt.Sprintf("%s was not compared between launches: the device has no room for a second copy", name))
+		advise(name,
+			fmt.Sprintf("%s was not compared between launches: the device has no room for a second copy",
+				name))
 	}
 	return out
 }

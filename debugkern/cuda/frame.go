@@ -12,24 +12,25 @@ import (
 
 // The worker protocol, version 2.
 //
-// Two streams of frames, one each way; standard input and output here, any pair of byte streams elsewhere. A frame is a
-// header of 16 bytes, little endian, and a body:
+// Two streams of frames, one each way; standard input and output here, any pair of byte streams elsewhere. A
+// frame is a header of 16 bytes, little endian, and a body:
 //
 //	length u32   bytes of the body, at most 4 MiB
 //	kind   u16
 //	stream u16   of frameData: which of the request's buffers the bytes belong to
 //	id     u64   the request that the frame belongs to
 //
-// The worker opens with frameHello (JSON hello). Then the parent sends requests: frameRequest (JSON request, which says how
-// many bytes each of its buffers has), followed by the buffers as frameData, stream by stream, in order. The worker answers
-// with any number of frameProgress (JSON progress; it also says "still alive") and frameData, and ends the request with
-// frameResult (JSON result) or frameError (JSON failure). frameCancel asks the worker to end a request early, with a failure
-// that says cancelled. How many bytes each answered stream has follows from the request. Requests are sent one after the
-// other, each when the one before has ended; save for load: any number of those may be under way at the same time, each answered
-// when it is done.
+// The worker opens with frameHello (JSON hello). Then the parent sends requests: frameRequest (JSON
+// request, which says how many bytes each of its buffers has), followed by the buffers as frameData,
+// stream by stream, in order. The worker answers with any number of frameProgress (JSON progress; it also
+// says "still alive") and frameData, and ends the request with frameResult (JSON result) or frameError
+// (JSON failure). frameCancel asks the worker to end a request early, with a failure that says cancelled.
+// How many bytes each answered stream has follows from the request. Requests are sent one after the
+// other, each when the one before has ended; save for load: any number of those may be under way at the
+// same time, each answered when it is done.
 //
-// After a failure that says fatal the device's context is lost: the worker ends. Where the parent's stream ends, the worker
-// ends at once, whatever the device is doing.
+// After a failure that says fatal the device's context is lost: the worker ends. Where the parent's stream
+// ends, the worker ends at once, whatever the device is doing.
 const protocolVersion = 2
 
 type frameKind uint16
@@ -110,7 +111,8 @@ func (f *frameWriter) data(stream int, id uint64, buf []byte, sent func() error)
 	return nil
 }
 
-// readHeader reads a frame's header; the body is still to be read. io.EOF between frames is the end of the stream.
+// readHeader reads a frame's header; the body is still to be read. io.EOF between frames is
+// the end of the stream.
 func readHeader(r io.Reader) (header, error) {
 	var b [frameHeader]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzFrame gives both ends of the protocol any bytes. The worker's end must take no more for buffers than its budget and give
-// all of it back; the parent's must write into no more than the buffers that it asked for. Neither may panic.
+// FuzzFrame gives both ends of the protocol any bytes. The worker's end must take no more for buffers than
+// its budget and give all of it back; the parent's must write into no more than the buffers that it asked
+// for. Neither may panic.
 func FuzzFrame(f *testing.F) {
 	add := func(write func(*frameWriter)) {
 		var b bytes.Buffer
@@ -58,7 +59,8 @@ func fuzzWorker(t *testing.T, in []byte) {
 		var n int64
 		for i, b := range got.buffers {
 			if int64(len(b)) != got.request.Buffers[i] || cap(b) > 2*budget {
-				t.Fatalf("buffer %d: %d bytes, room for %d, %d asked for", i, len(b), cap(b), got.request.Buffers[i])
+				t.Fatalf("buffer %d: %d bytes, room for %d, %d asked for", i, len(b), cap(b),
+					got.request.Buffers[i])
 			}
 			n += int64(len(b))
 		}
@@ -69,7 +71,10 @@ func fuzzWorker(t *testing.T, in []byte) {
 }
 
 func fuzzParent(t *testing.T, in []byte) {
-	x := &exchange{request: &request{}, into: map[int][]byte{0: make([]byte, 4), 2: make([]byte, 9)}, at: map[int]int{}, id: 1, heard: make(chan struct{}, 1), done: make(chan struct{})}
+	x := &exchange{
+		request: &request{}, into: map[int][]byte{0: make([]byte, 4), 2: make([]byte, 9)}, at: map[int]int{},
+		id: 1, heard: make(chan struct{}, 1), done: make(chan struct{}),
+	}
 	p := &process{reader: bufio.NewReader(bytes.NewReader(in)), id: 3, calls: map[uint64]*exchange{1: x}}
 	for {
 		h, err := readHeader(p.reader)

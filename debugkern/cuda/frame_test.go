@@ -70,21 +70,33 @@ func TestFramesRoundTrip(t *testing.T) {
 
 func TestWorkerRefusesNoise(t *testing.T) {
 	for name, in := range map[string][]byte{
-		"text":                     []byte("hello, are you a worker? please answer\n"),
-		"kind 0":                   make([]byte, frameHeader),
-		"half a header":            {1, 2, 3},
-		"data out of turn":         frames(t, func(f *frameWriter) { f.write(frameData, 0, 1, []byte{1}) }),
-		"no JSON":                  frames(t, func(f *frameWriter) { f.write(frameRequest, 0, 1, []byte("{")) }),
-		"a negative buffer":        frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{-1}}) }),
-		"a buffer over the budget": frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{1 << 39}}) }),
+		"text":             []byte("hello, are you a worker? please answer\n"),
+		"kind 0":           make([]byte, frameHeader),
+		"half a header":    {1, 2, 3},
+		"data out of turn": frames(t, func(f *frameWriter) { f.write(frameData, 0, 1, []byte{1}) }),
+		"no JSON": frames(t, func(f *frameWriter) {
+			f.write(frameRequest, 0, 1, []byte("{"))
+		}),
+		"a negative buffer": frames(t, func(f *frameWriter) {
+			f.json(frameRequest, 1, request{Buffers: []int64{-1}})
+		}),
+		"a buffer over the budget": frames(t, func(f *frameWriter) {
+			f.json(frameRequest, 1, request{Buffers: []int64{1 << 39}})
+		}),
 		"buffers over the budget": frames(t, func(f *frameWriter) {
 			f.json(frameRequest, 1, request{Buffers: []int64{1000, 1000}})
 			f.data(0, 1, make([]byte, 1000), nil)
 			f.data(1, 1, make([]byte, 1000), nil)
 		}),
-		"sizes that overflow":        frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{1 << 62, 1 << 62, 1 << 62}}) }),
-		"too many buffers":           frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: make([]int64, maxBuffers+1)}) }),
-		"a cancellation with a body": frames(t, func(f *frameWriter) { f.write(frameCancel, 0, 1, []byte{1}) }),
+		"sizes that overflow": frames(t, func(f *frameWriter) {
+			f.json(frameRequest, 1, request{Buffers: []int64{1 << 62, 1 << 62, 1 << 62}})
+		}),
+		"too many buffers": frames(t, func(f *frameWriter) {
+			f.json(frameRequest, 1, request{Buffers: make([]int64, maxBuffers+1)})
+		}),
+		"a cancellation with a body": frames(t, func(f *frameWriter) {
+			f.write(frameCancel, 0, 1, []byte{1})
+		}),
 		"too much for buffer": frames(t, func(f *frameWriter) {
 			f.json(frameRequest, 1, request{Buffers: []int64{1}})
 			f.write(frameData, 0, 1, []byte{1, 2})
@@ -100,7 +112,8 @@ func TestWorkerRefusesNoise(t *testing.T) {
 func TestWorkerSaysHelloAndEnds(t *testing.T) {
 	code, answers := speak(t, nil)
 	var word hello
-	if code != 0 || len(answers) != 1 || json.Unmarshal([]byte(answers[0]), &word) != nil || word.Protocol != protocolVersion || word.PID != os.Getpid() {
+	if code != 0 || len(answers) != 1 || json.Unmarshal([]byte(answers[0]), &word) != nil ||
+		word.Protocol != protocolVersion || word.PID != os.Getpid() {
 		t.Errorf("code %d, answers %q", code, answers)
 	}
 }
@@ -120,7 +133,8 @@ func TestWorkerRefusesWhatItCannotDo(t *testing.T) {
 	if _, err := w.handle(&incoming{}); err == nil || !strings.Contains(err.Error(), "malformed request") {
 		t.Errorf("an empty request: %v", err)
 	}
-	if _, err := w.prepare(&launchSpec{Kernel: 4}, nil); err == nil || !strings.Contains(err.Error(), "no kernel 4") {
+	if _, err := w.prepare(&launchSpec{Kernel: 4}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no kernel 4") {
 		t.Errorf("an unknown kernel: %v", err)
 	}
 }

@@ -15,9 +15,10 @@ import (
 // inspectLimit bounds every question that InspectGPU asks of another process.
 const inspectLimit = 10 * time.Second
 
-// InspectGPU reports what of a GPU's side there is on this machine: the driver, one part for each device, NVML,
-// compute-sanitizer and nvcc. It never fails: what is missing is in the report. Devices are asked for in a worker, so a
-// broken driver cannot take the program down; without a worker command they are not asked for.
+// InspectGPU reports what of a GPU's side there is on this machine: the driver, one part for each
+// device, NVML, compute-sanitizer and nvcc. It never fails: what is missing is in the report. Devices
+// are asked for in a worker, so a broken driver cannot take the program down; without a worker
+// command they are not asked for.
 func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
 	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
 	defer cancel()
@@ -29,13 +30,17 @@ func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
 		dirs          []string
 		version       *regexp.Regexp
 	}{
-		{"compute-sanitizer", "the CUDA toolkit, or pip install nvidia-cuda-sanitizer-api", sanitizerDirs, sanitizerVersion},
+		{"compute-sanitizer", "the CUDA toolkit, or pip install nvidia-cuda-sanitizer-api", sanitizerDirs,
+			sanitizerVersion},
 		{"nvcc", "the CUDA toolkit, or pip install " + strings.Join(NVCCWheels, " "), nvccDirs, ptxasRelease},
 	} {
 		p := Part{Name: tool.name, Install: tool.install, Detail: "not found"}
 		found := findTool(ctx, tools, places, tool.name, tool.dirs)
 		if found.path != "" {
-			p = Part{Name: tool.name, Found: true, Path: found.path, Version: toolVersion(ctx, found.path, tool.version)}
+			p = Part{
+				Name: tool.name, Found: true, Path: found.path,
+				Version: toolVersion(ctx, found.path, tool.version),
+			}
 		}
 		p.refused(found.refused)
 		parts = append(parts, p)
@@ -82,7 +87,8 @@ const firstArch = 80
 func inspectDevice(d Device) Part {
 	p := Part{
 		Name: fmt.Sprintf("GPU %d", d.Ordinal), Found: true, Path: d.PCI, Version: d.Arch,
-		Detail: fmt.Sprintf("%s, %d MiB, %d multiprocessors, %d KiB of shared memory a block", d.Name, d.Memory>>20, d.SMs, d.SharedPerBlock>>10),
+		Detail: fmt.Sprintf("%s, %d MiB, %d multiprocessors, %d KiB of shared memory a block", d.Name,
+			d.Memory>>20, d.SMs, d.SharedPerBlock>>10),
 	}
 	if n := number([]byte(strings.TrimPrefix(d.Arch, "sm_"))); n < firstArch {
 		p.Found = false
@@ -97,7 +103,10 @@ func inspectDevice(d Device) Part {
 func inspectNVML() Part {
 	_, version, err := nvmlVersions()
 	if err != nil {
-		return Part{Name: "NVML", Detail: err.Error(), Install: "the NVIDIA driver's libnvidia-ml.so.1, and a build with cgo on Linux"}
+		return Part{
+			Name: "NVML", Detail: err.Error(),
+			Install: "the NVIDIA driver's libnvidia-ml.so.1, and a build with cgo on Linux",
+		}
 	}
 	return Part{Name: "NVML", Found: true, Path: "libnvidia-ml.so.1", Version: version}
 }

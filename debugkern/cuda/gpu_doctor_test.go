@@ -17,7 +17,8 @@ func TestInspectGPU(t *testing.T) {
 	cfg := fakeConfig(t)
 	root := t.TempDir()
 	for path, says := range map[string]string{
-		"bin/compute-sanitizer": "Version 2024.3.1", "bin/nvcc": "Cuda compilation tools, release 12.6, V12.6.77",
+		"bin/compute-sanitizer": "Version 2024.3.1",
+		"bin/nvcc":              "Cuda compilation tools, release 12.6, V12.6.77",
 	} {
 		path = filepath.Join(root, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -34,12 +35,16 @@ func TestInspectGPU(t *testing.T) {
 	}
 	for name, want := range map[string]Part{
 		"driver": {Found: true, Path: cfg.Library, Version: "CUDA 13.0"},
-		"GPU 1":  {Found: true, Path: "0000:01:00.0", Version: "sm_90", Detail: "Fake GPU 1, 1024 MiB"},
-		"nvcc":   {Found: true, Path: filepath.Join(root, "bin", "nvcc"), Version: "12.6.77"}, "compute-sanitizer": {Found: true, Version: "2024.3.1"},
+		"GPU 1": {Found: true, Path: "0000:01:00.0", Version: "sm_90",
+			Detail: "Fake GPU 1, 1024 MiB"},
+		"nvcc":              {Found: true, Path: filepath.Join(root, "bin", "nvcc"), Version: "12.6.77"},
+		"compute-sanitizer": {Found: true, Version: "2024.3.1"},
 	} {
 		got := parts[name]
-		if got.Found != want.Found || got.Version != want.Version && name != "driver" || !strings.Contains(got.Version, want.Version) ||
-			!strings.HasPrefix(got.Detail, want.Detail) || want.Path != "" && got.Path != want.Path || got.Install != "" {
+		if got.Found != want.Found || got.Version != want.Version && name != "driver" ||
+			!strings.Contains(got.Version, want.Version) ||
+			!strings.HasPrefix(got.Detail, want.Detail) || want.Path != "" && got.Path != want.Path ||
+			got.Install != "" {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
@@ -57,7 +62,8 @@ func TestInspectGPUWithoutOne(t *testing.T) {
 	if p := parts[0]; p.Found || p.Install == "" || !strings.Contains(p.Detail, "/nonexistent/libcuda.so.1") {
 		t.Errorf("no driver: %+v", p)
 	}
-	if i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == "NVML" }); i < 0 || !parts[i].Found && parts[i].Detail == "" {
+	if i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == "NVML" }); i < 0 ||
+		!parts[i].Found && parts[i].Detail == "" {
 		t.Errorf("NVML: %+v", parts)
 	}
 }
@@ -74,10 +80,13 @@ func TestMonitorSaysWhyNot(t *testing.T) {
 }
 
 func TestThrottle(t *testing.T) {
-	if names, slowed := throttle(1 | 2); !slices.Equal(names, []string{"idle", "clocks set by the user"}) || slowed {
+	if names, slowed := throttle(1 | 2); !slices.Equal(names, []string{"idle", "clocks set by the user"}) ||
+		slowed {
 		t.Errorf("got %v, %v", names, slowed)
 	}
-	if names, slowed := throttle(4 | 64); !slices.Equal(names, []string{"power limit", "temperature (hardware)"}) || !slowed {
+	if names, slowed := throttle(4 | 64); !slices.Equal(names, []string{
+		"power limit", "temperature (hardware)",
+	}) || !slowed {
 		t.Errorf("got %v, %v", names, slowed)
 	}
 }

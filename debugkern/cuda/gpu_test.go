@@ -20,7 +20,8 @@ import (
 //go:embed testdata/gpu.ptx
 var gpuPTX []byte
 
-// The tests of this file run on a real GPU, through a worker, where TILESCOPE_GPU is 1. They need no Go there:
+// The tests of this file run on a real GPU, through a worker, where TILESCOPE_GPU is 1.
+// They need no Go there:
 //
 //	go test -c -o cuda.test ./debugkern/cuda
 //	TILESCOPE_GPU=1 ./cuda.test -test.run GPU -test.v
@@ -106,7 +107,8 @@ func TestGPUDevice(t *testing.T) {
 		t.Errorf("resources %+v", *k.Resources())
 	}
 	goodGPU(t, b)
-	if r := gpuKernel(t, b, "prints").Resources(); r.LocalBytes == 0 || r.SpillsUnknown || r.SpillStoreBytes != 0 {
+	if r := gpuKernel(t, b, "prints").Resources(); r.LocalBytes == 0 || r.SpillsUnknown ||
+		r.SpillStoreBytes != 0 {
 		t.Errorf("a kernel with a local array: %+v", *r)
 	}
 	for _, p := range InspectGPU(t.Context(), BackendConfig{WorkerCommand: workerCommand(t)}, Config{}) {
@@ -129,7 +131,8 @@ func TestGPUFindings(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.entry, err)
 		}
-		if len(r.Findings) != 1 || r.Findings[0].Kind != c.kind || r.Findings[0].Variable != "out" || !slices.Equal(r.Findings[0].Index, []int{c.index}) || r.Findings[0].Count != c.count {
+		if len(r.Findings) != 1 || r.Findings[0].Kind != c.kind || r.Findings[0].Variable != "out" ||
+			!slices.Equal(r.Findings[0].Index, []int{c.index}) || r.Findings[0].Count != c.count {
 			t.Errorf("%s: %+v", c.entry, r.Findings)
 		}
 		goodGPU(t, b)
@@ -142,8 +145,8 @@ func TestGPUFindings(t *testing.T) {
 	}
 }
 
-// awaitFree waits until as much memory is free as before, but for what one context may grow by: the driver takes a moment to
-// clear up after a process that died with a kernel running.
+// awaitFree waits until as much memory is free as before, but for what one context may grow by: the driver
+// takes a moment to clear up after a process that died with a kernel running.
 func awaitFree(t *testing.T, b *Backend, before uint64) error {
 	t.Helper()
 	const slack = 256 << 20 // half of what one context left behind would take
@@ -168,7 +171,8 @@ func TestGPUFaultsAndRecovery(t *testing.T) {
 		rounds = 2
 	}
 	good := gpuKernel(t, b, "add")
-	// The first fault's worker is what later ones are measured against: a worker's context grows as modules are loaded.
+	// The first fault's worker is what later ones are measured against: a worker's context grows as
+	// modules are loaded.
 	if _, err := gpuKernel(t, b, "illegal").Launch(t.Context(), words(64)); err == nil {
 		t.Fatal("an illegal address went unnoticed")
 	}
@@ -180,7 +184,8 @@ func TestGPUFaultsAndRecovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	for entry, kinds := range map[string][]string{
-		"illegal": {"illegal-address"}, "misaligned": {"misaligned"}, "traps": {"trap", "illegal-instruction"}, "asserts": {"assert"}, "spins": {"timeout"},
+		"illegal": {"illegal-address"}, "misaligned": {"misaligned"},
+		"traps": {"trap", "illegal-instruction"}, "asserts": {"assert"}, "spins": {"timeout"},
 	} {
 		k := gpuKernel(t, b, entry)
 		var restart []time.Duration
@@ -200,7 +205,8 @@ func TestGPUFaultsAndRecovery(t *testing.T) {
 			}
 		}
 		slices.Sort(restart)
-		t.Logf("%s: fault to good result, median %s, worst %s", entry, restart[len(restart)/2], restart[len(restart)-1])
+		t.Logf("%s: fault to good result, median %s, worst %s", entry, restart[len(restart)/2],
+			restart[len(restart)-1])
 	}
 	if err := awaitFree(t, b, free); err != nil {
 		t.Error(err)
@@ -229,7 +235,8 @@ func TestGPUDynamicShared(t *testing.T) {
 		t.Errorf("96 KiB: %v", err)
 	}
 	l.DynShared = 4 << 20
-	if _, err := k.Launch(t.Context(), l); err == nil || !strings.Contains(err.Error(), "bytes of shared memory") {
+	if _, err := k.Launch(t.Context(), l); err == nil ||
+		!strings.Contains(err.Error(), "bytes of shared memory") {
 		t.Errorf("4 MiB: %v", err)
 	}
 }
@@ -270,7 +277,8 @@ func TestGPUTiming(t *testing.T) {
 		t.Logf("a sample in %s: %+v", time.Since(start), s)
 	}
 	for _, flush := range []bool{false, true} {
-		times, err := b.Time(t.Context(), []target.Timed{{Kernel: k, Launch: l}, {Kernel: k, Launch: l}}, target.TimeOptions{Warmups: 100, Launches: 500, FlushL2: flush})
+		times, err := b.Time(t.Context(), []target.Timed{{Kernel: k, Launch: l}, {Kernel: k, Launch: l}},
+			target.TimeOptions{Warmups: 100, Launches: 500, FlushL2: flush})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +287,8 @@ func TestGPUTiming(t *testing.T) {
 			if len(times[i]) != 500 || times[i][0] <= 0 {
 				t.Fatalf("%d times, the shortest %g", len(times[i]), times[i][0])
 			}
-			t.Logf("flushed %v, run %d: p50 %.2f µs, p90 %.2f, min %.2f, max %.2f", flush, i, times[i][250], times[i][450], times[i][0], times[i][499])
+			t.Logf("flushed %v, run %d: p50 %.2f µs, p90 %.2f, min %.2f, max %.2f", flush, i, times[i][250],
+				times[i][450], times[i][0], times[i][499])
 		}
 	}
 }
@@ -307,7 +316,9 @@ func TestGPUReadback(t *testing.T) {
 		Stages: []probes.StagePlan{{Stage: "U", DType: probes.F32, Rows: 32, Cols: 100, PerTile: true}},
 	}
 	l := words(1000)
-	l.Probe = &target.Probe{Layout: probes.NewLayout(p, probes.StagesOf("U"), probes.Range{N: p.Grid, TileN: 16})}
+	l.Probe = &target.Probe{
+		Layout: probes.NewLayout(p, probes.StagesOf("U"), probes.Range{N: p.Grid, TileN: 16}),
+	}
 	for _, repeat := range []int{1, 10} {
 		l.Repeat = repeat
 		start := time.Now()
@@ -320,7 +331,8 @@ func TestGPUReadback(t *testing.T) {
 		if err != nil || len(r.Findings) != 0 {
 			t.Fatal(r, err)
 		}
-		t.Logf("a capture of %.1f MiB, %d launches: %s, the first time %s", float64(l.Probe.Layout.CaptureBytes)/(1<<20), repeat, time.Since(start), first)
+		t.Logf("a capture of %.1f MiB, %d launches: %s, the first time %s",
+			float64(l.Probe.Layout.CaptureBytes)/(1<<20), repeat, time.Since(start), first)
 	}
 }
 

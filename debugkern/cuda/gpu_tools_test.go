@@ -42,14 +42,17 @@ const racy = `.version 7.0
 }
 `
 
-// compute-sanitizer watches one launch each of a kernel that is right, one that writes past a buffer, and one that races.
+// compute-sanitizer watches one launch each of a kernel that is right, one that writes past a buffer,
+// and one that races.
 func TestGPUSanitize(t *testing.T) {
 	openGPU(t, 0)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := SanitizerConfig{Tools: Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN"), Root: "."}, Command: []string{exe, launchArg}}
+	cfg := SanitizerConfig{
+		Tools: Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN"), Root: "."}, Command: []string{exe, launchArg},
+	}
 	good, err := ptx.Parse("gpu.ptx", gpuPTX)
 	if err != nil {
 		t.Fatal(err)
@@ -62,8 +65,9 @@ func TestGPUSanitize(t *testing.T) {
 		tool, entry, kind string
 		module            *ptx.Module
 	}{
-		{"memcheck", "add", "", good}, {"memcheck", "overrun", "out-of-bounds", good}, {"memcheck", "misaligned", "misaligned", good},
-		{"racecheck", "add", "", good}, {"racecheck", "racy", "race", bad},
+		{"memcheck", "add", "", good}, {"memcheck", "overrun", "out-of-bounds", good},
+		{"memcheck", "misaligned", "misaligned", good}, {"racecheck", "add", "", good},
+		{"racecheck", "racy", "race", bad},
 	} {
 		l := words(1001)
 		if c.entry == "racy" {
@@ -81,24 +85,34 @@ func TestGPUSanitize(t *testing.T) {
 			t.Errorf("%s %s: %v", c.tool, c.entry, err)
 			continue
 		}
-		t.Logf("%s %s, %s: %d complaints, %s; %.1f s", c.tool, c.entry, got.Version, len(got.Complaints), got.Summary, time.Since(start).Seconds())
+		t.Logf("%s %s, %s: %d complaints, %s; %.1f s", c.tool, c.entry, got.Version, len(got.Complaints),
+			got.Summary, time.Since(start).Seconds())
 		for _, x := range got.Complaints {
 			t.Logf("  %+v", x)
 		}
 		switch {
-		case c.kind == "" && len(got.Complaints) != 0, c.kind != "" && (len(got.Complaints) == 0 || got.Complaints[0].Kind != c.kind):
+		case c.kind == "" && len(got.Complaints) != 0,
+			c.kind != "" && (len(got.Complaints) == 0 || got.Complaints[0].Kind != c.kind):
 			t.Errorf("%s %s: want %q first", c.tool, c.entry, c.kind)
 		case c.entry == "overrun" && (got.Complaints[0].Argument != "out" || got.Complaints[0].Distance != 1):
-			t.Errorf("%s %s: argument %s, %d bytes behind it", c.tool, c.entry, got.Complaints[0].Argument, got.Complaints[0].Distance)
+			t.Errorf("%s %s: argument %s, %d bytes behind it", c.tool, c.entry, got.Complaints[0].Argument,
+				got.Complaints[0].Distance)
 		}
 	}
 }
 
-// What the driver's compiler says of a module is known in the process that compiles it and in the next, which does not.
+// What the driver's compiler says of a module is known in the process that compiles it and in the
+// next, which does not.
 func TestGPUCompilerLogIsKept(t *testing.T) {
 	openGPU(t, 0) // skips without a GPU
-	cfg := BackendConfig{WorkerCommand: workerCommand(t), Cache: cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 24, KeyFile: filepath.Join(t.TempDir(), "key")})}
-	m, err := ptx.Parse("gpu.ptx", bytes.Replace(gpuPTX, []byte("// Kernels"), []byte("// "+newJITRecord().Salt+" kernels"), 1))
+	cfg := BackendConfig{
+		WorkerCommand: workerCommand(t),
+		Cache: cache.Open(cache.Options{
+			Dir: t.TempDir(), Max: 1 << 24, KeyFile: filepath.Join(t.TempDir(), "key"),
+		}),
+	}
+	m, err := ptx.Parse("gpu.ptx", bytes.Replace(gpuPTX, []byte("// Kernels"),
+		[]byte("// "+newJITRecord().Salt+" kernels"), 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +128,8 @@ func TestGPUCompilerLogIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := loaded.(*kernel)
-		t.Logf("process %d: load %s, %+v, %d bytes of log", i+1, time.Since(start), *k.Resources(), len(k.jit.Log))
+		t.Logf("process %d: load %s, %+v, %d bytes of log", i+1, time.Since(start), *k.Resources(),
+			len(k.jit.Log))
 		if k.jit.Log == "" || k.Resources().SpillsUnknown || !strings.Contains(k.jit.Log, "prints") {
 			t.Errorf("process %d knows nothing of spills: %q", i+1, k.jit.Log)
 		}

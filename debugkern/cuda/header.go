@@ -17,7 +17,8 @@ import (
 const (
 	OriginOwn      = "own"      // a file of the user's
 	OriginEmbedded = "embedded" // a header of the embedded kernels
-	OriginBuiltin  = "builtin"  // tilescope.cuh for a kernel of one's own, and NVRTC's stand-ins for the standard library
+	// OriginBuiltin: tilescope.cuh for a kernel of one's own, and NVRTC's stand-ins for the standard library
+	OriginBuiltin = "builtin"
 )
 
 // Header is one header that a compilation read.
@@ -54,24 +55,28 @@ func sortHeaders(list []Header) []Header {
 	return slices.Compact(list)
 }
 
-// markers make NVRTC say which headers it reads, which it has no option for: each text that it is given starts with a
-// message of its own, and a #line that takes the message out of the count of lines. The log holds one remark for every header
-// that was really entered, conditions and include guards considered; the PTX is the same as without.
+// markers make NVRTC say which headers it reads, which it has no option for: each text that it is given
+// starts with a message of its own, and a #line that takes the message out of the count of lines. The log
+// holds one remark for every header that was really entered, conditions and include guards considered; the
+// PTX is the same as without.
 type markers struct{ headers []Header }
 
 const markerText = "tilescope-header:"
 
 // markerRemark is NVRTC's remark on a message, with the lines of source that newer ones show below it.
-var markerRemark = regexp.MustCompile(`(?m)^.*#pragma message: "` + markerText + `(\d+)".*\n(?:[ \t]+.*\n)*\n?`)
+var markerRemark = regexp.MustCompile(`(?m)^.*#pragma message: "` + markerText +
+	`(\d+)".*\n(?:[ \t]+.*\n)*\n?`)
 
-// mark returns a header's text with its message. file is how debug lines name the header; "": as the compiler would.
+// mark returns a header's text with its message. file is how debug lines name the header; "": as
+// the compiler would.
 func (m *markers) mark(h Header, file, text string) string {
 	m.headers = append(m.headers, h)
 	line := "#line 1"
 	if file != "" {
 		line += ` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(file) + `"`
 	}
-	return fmt.Sprintf("#pragma message(\"%s%d\")\n%s\n%s", markerText, len(m.headers)-1, line, strings.TrimPrefix(text, "\ufeff"))
+	return fmt.Sprintf("#pragma message(\"%s%d\")\n%s\n%s", markerText, len(m.headers)-1, line,
+		strings.TrimPrefix(text, "\ufeff"))
 }
 
 // read takes the remarks out of a compiler's log and returns the headers that they are about.
@@ -84,7 +89,8 @@ func (m *markers) read(log string) (rest string, headers []Header) {
 	return markerRemark.ReplaceAllString(log, ""), sortHeaders(headers)
 }
 
-// nvrtcLayout is where a build's texts are for NVRTC: in memory, or, for a source with directories of its own, on disk.
+// nvrtcLayout is where a build's texts are for NVRTC: in memory, or, for a source with
+// directories of its own, on disk.
 type nvrtcLayout struct {
 	markers
 	name    string            // of the source
@@ -95,11 +101,12 @@ type nvrtcLayout struct {
 	dir     string // temporary; "": nothing is on disk
 }
 
-// layout places a build's texts. With copies, the build's own files are copied with markers, in directories as theirs and
-// searched before them; else they are read where they are.
+// layout places a build's texts. With copies, the build's own files are copied with markers, in directories
+// as theirs and searched before them; else they are read where they are.
 //
-// NVRTC finds a header that it has in memory before every file, from wherever it is included. So only an embedded kernel's
-// headers are in memory; what a kernel of one's own may fall back on lies in the directory that is searched last.
+// NVRTC finds a header that it has in memory before every file, from wherever it is included. So only an
+// embedded kernel's headers are in memory; what a kernel of one's own may fall back on lies in the directory
+// that is searched last.
 func (t *Toolchain) layout(b Build, c closure, copies bool) (*nvrtcLayout, error) {
 	l := &nvrtcLayout{name: b.Name, texts: map[string]string{}, shorten: t.paths(b)}
 	for _, name := range sortedKeys(b.Headers) {
@@ -154,7 +161,8 @@ func (l *nvrtcLayout) lay(b Build, c closure, last map[string]string, copies boo
 		var own []string
 		for _, d := range b.searched() {
 			own = append(own, mirrored(mirror, d))
-			if err := os.MkdirAll(mirrored(mirror, d), 0o700); err != nil { // a missing directory is a warning
+			// a missing directory is a warning
+			if err := os.MkdirAll(mirrored(mirror, d), 0o700); err != nil {
 				return err
 			}
 		}
@@ -186,8 +194,8 @@ func mirrored(dir, path string) string {
 	}, volume), path[len(volume):])
 }
 
-// buildDir makes a temporary directory. A compiler may put its name into symbols, so that it is the same for the same build,
-// unless another process is making just that.
+// buildDir makes a temporary directory. A compiler may put its name into symbols, so that it is the same for
+// the same build, unless another process is making just that.
 func buildDir(key string) (string, error) {
 	root, err := filepath.EvalSymlinks(os.TempDir()) // compilers write resolved paths
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"tilescope/debugkern/trust"
 )
 
-// TestHeadersNeedConsent: headers of the working directory are used only where the directory was trusted, and not where something
-// else of the same folder was refused.
+// TestHeadersNeedConsent: headers of the working directory are used only where the directory was trusted, and
+// not where something else of the same folder was refused.
 func TestHeadersNeedConsent(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -20,7 +20,8 @@ func TestHeadersNeedConsent(t *testing.T) {
 	tools := filepath.Join(dir, ".toolchain")
 	ptxas := filepath.Join(tools, "nvidia", "cuda_nvcc", "bin", "ptxas")
 	for _, path := range []string{
-		filepath.Join(tools, "nvidia", "cuda_runtime", "include", "mma.h"), filepath.Join(tools, "nvidia", "cuda_nvcc", "include", "crt", "mma.h"), ptxas,
+		filepath.Join(tools, "nvidia", "cuda_runtime", "include", "mma.h"),
+		filepath.Join(tools, "nvidia", "cuda_nvcc", "include", "crt", "mma.h"), ptxas,
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -38,7 +39,8 @@ func TestHeadersNeedConsent(t *testing.T) {
 		t.Helper()
 		parts := Inspect(t.Context(), Config{Trust: policy})
 		p := parts[slices.IndexFunc(parts, func(p Part) bool { return p.Name == "headers" })]
-		if strings.Contains(p.Path, dir) != used || strings.Contains(p.Detail, "not trusted: "+tools) == used {
+		if strings.Contains(p.Path, dir) != used ||
+			strings.Contains(p.Detail, "not trusted: "+tools) == used {
 			t.Errorf("%s: path %q, detail %q, want used %v", what, p.Path, p.Detail, used)
 		}
 	}

@@ -20,24 +20,29 @@ import (
 var includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]`)
 
 var (
-	// anyInclude is a directive that reads a file: 1 the directive, 2 and 3 a literal name, 4 anything else (a macro).
-	anyInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include|include_next|import)\b[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S.*))`)
-	asked      = regexp.MustCompile(`__has_include(_next)?[ \t]*\([ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)`)
-	blockNote  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	// anyInclude is a directive that reads a file: 1 the directive, 2 and 3 a literal name, 4
+	// anything else (a macro).
+	anyInclude = regexp.MustCompile(
+		`(?m)^[ \t]*#[ \t]*(include|include_next|import)\b[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S.*))`)
+	asked     = regexp.MustCompile(`__has_include(_next)?[ \t]*\([ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)`)
+	blockNote = regexp.MustCompile(`(?s)/\*.*?\*/`)
 )
 
 // included is one file that a build may read: its absolute path and its text.
 type included struct{ path, text string }
 
-// closure is every file of a build's own directories that the build may read, whatever its conditions come to: every include
-// is followed to every directory that has a file of that name. One file too many only makes a key too careful.
+// closure is every file of a build's own directories that the build may read, whatever its conditions
+// come to: every include is followed to every directory that has a file of that name. One file too many
+// only makes a key too careful.
 type closure struct {
 	files []included // by path, each once
-	// exact: every include is a plain relative name, so that a copy of files, searched in the same order, is read as they are.
+	// exact: every include is a plain relative name, so that a copy of files, searched in the same order,
+	// is read as they are.
 	exact bool
 	// computed: an include's name is made by a macro, so that files may lack some.
 	computed bool
-	// refused are the includes whose first match is a pipe, where a compiler waits, or no file that is read whole.
+	// refused are the includes whose first match is a pipe, where a compiler waits, or no file
+	// that is read whole.
 	refused []Diagnostic
 }
 
@@ -49,17 +54,18 @@ func (c closure) refusal(b Build) error {
 	return &CompileError{Name: b.Name, Diagnostics: c.refused}
 }
 
-// Included is a digest of the files that a build may read from directories of its own: it changes when one of them does.
-// toolkit lists the directories of CUDA's headers, which may include a file of a build's own by its name.
+// Included is a digest of the files that a build may read from directories of its own: it changes when
+// one of them does. toolkit lists the directories of CUDA's headers, which may include a file of a
+// build's own by its name.
 func Included(b Build, toolkit []string) string {
 	var h cache.Hasher
 	closureOf(b, toolkit).add(&h, b)
 	return h.Key().String()
 }
 
-// OwnHeaders returns the texts of the files that a build may read from directories of its own, by absolute path, as the
-// overlay has them. toolkit lists the directories of CUDA's headers. exact is false where an overlay cannot
-// change them: a name is absolute or made by a macro.
+// OwnHeaders returns the texts of the files that a build may read from directories of its own, by absolute
+// path, as the overlay has them. toolkit lists the directories of CUDA's headers. exact is false where an
+// overlay cannot change them: a name is absolute or made by a macro.
 func OwnHeaders(b Build, toolkit []string) (texts map[string]string, exact bool) {
 	c := closureOf(b, toolkit)
 	texts = map[string]string{}
@@ -69,8 +75,8 @@ func OwnHeaders(b Build, toolkit []string) (texts map[string]string, exact bool)
 	return texts, c.exact
 }
 
-// add puts everything that a build may read into a key. Where names are computed it is every file below the directories, as
-// size and time.
+// add puts everything that a build may read into a key. Where names are computed it is every file below the
+// directories, as size and time.
 func (c closure) add(h *cache.Hasher, b Build) {
 	for _, f := range c.files {
 		h.Add(f.path, f.text)
@@ -102,7 +108,8 @@ func below(dir string) []string {
 	return out
 }
 
-// searched is where a build's own headers may be: its directories and, for what is named in quotes, the source's own.
+// searched is where a build's own headers may be: its directories and, for what is named in
+// quotes, the source's own.
 func (b Build) searched() []string {
 	if b.File == "" {
 		return b.Include
@@ -115,7 +122,9 @@ func (b Build) searched() []string {
 }
 
 func closureOf(b Build, toolkit []string) closure {
-	w := &closureWalk{dirs: b.searched(), overlay: b.Overlay, seen: map[string]bool{}, c: closure{exact: true}}
+	w := &closureWalk{
+		dirs: b.searched(), overlay: b.Overlay, seen: map[string]bool{}, c: closure{exact: true},
+	}
 	if len(w.dirs) == 0 {
 		return w.c
 	}
@@ -147,7 +156,8 @@ type closureWalk struct {
 // scan follows the includes of a file's text that lies in dir ("": in no directory).
 func (w *closureWalk) scan(text, file, dir string) {
 	texts := []string{text}
-	if plain := blockNote.ReplaceAllString(strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(text), " "); plain != text {
+	if plain := blockNote.ReplaceAllString(strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(text),
+		" "); plain != text {
 		texts = append(texts, plain) // a directive with a comment or a line's end in it
 	}
 	for _, text := range texts {
@@ -160,7 +170,9 @@ func (w *closureWalk) scan(text, file, dir string) {
 			}
 			if err := w.find(m[2]+m[3], dir); err != nil {
 				line := 1 + strings.Count(text[:strings.Index(text, m[0])], "\n")
-				w.c.refused = append(w.c.refused, Diagnostic{File: file, Line: line, Severity: "error", Msg: "cannot include " + err.Error()})
+				w.c.refused = append(w.c.refused, Diagnostic{
+					File: file, Line: line, Severity: "error", Msg: "cannot include " + err.Error(),
+				})
 			}
 		}
 		for _, m := range asked.FindAllStringSubmatch(text, -1) {
@@ -169,8 +181,8 @@ func (w *closureWalk) scan(text, file, dir string) {
 	}
 }
 
-// find adds every file that a name may mean, and what those include. The error is that of the first of them, which is the one that
-// a compiler reads.
+// find adds every file that a name may mean, and what those include. The error is that of the first of them,
+// which is the one that a compiler reads.
 func (w *closureWalk) find(name, dir string) error {
 	switch name = filepath.FromSlash(name); {
 	case name == "":
@@ -213,13 +225,14 @@ func (w *closureWalk) join(dir, name string) (found bool, err error) {
 // maxText is the most bytes of a header that are read.
 const maxText = 64 << 20
 
-// readText reads a file that a source names, be it a header or the place of a complaint: a regular file of bounded size that the
-// operating system does not make as it is read.
+// readText reads a file that a source names, be it a header or the place of a complaint: a regular file of
+// bounded size that the operating system does not make as it is read.
 func readText(path string) ([]byte, error) {
 	return file.Read(context.Background(), path, maxText, file.Want{What: "a header"})
 }
 
-// add adds a file, if a compiler would take it for one. The error says why one that it would take is not read.
+// add adds a file, if a compiler would take it for one. The error says why one that it
+// would take is not read.
 func (w *closureWalk) add(path string) (found bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -246,7 +259,8 @@ func (w *closureWalk) add(path string) (found bool, err error) {
 	return true, nil
 }
 
-// sameNames adds files that have the name of one of ours or of the toolkit's: a header of theirs may include it.
+// sameNames adds files that have the name of one of ours or of the toolkit's: a header of
+// theirs may include it.
 func (w *closureWalk) sameNames(ours map[string]string, toolkit []string) {
 	for _, dir := range w.dirs {
 		entries, err := os.ReadDir(dir)

@@ -12,31 +12,41 @@ import (
 	"time"
 )
 
-// TestHeadersThatAreNoFiles: what a source includes, or names as the place of a mistake, may be a pipe or a file larger than memory.
-// Looking for headers neither waits nor reads it.
+// TestHeadersThatAreNoFiles: what a source includes, or names as the place of a mistake, may be a pipe or a
+// file larger than memory. Looking for headers neither waits nor reads it.
 func TestHeadersThatAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	huge := filepath.Join(dir, "huge.h")
-	for _, err := range []error{syscall.Mkfifo(filepath.Join(dir, "fifo.h"), 0o600), os.WriteFile(huge, []byte("x"), 0o600), os.Truncate(huge, 1<<40)} {
+	for _, err := range []error{
+		syscall.Mkfifo(filepath.Join(dir, "fifo.h"), 0o600), os.WriteFile(huge, []byte("x"), 0o600),
+		os.Truncate(huge, 1<<40),
+	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	b := Build{Name: "k.cu", Source: "#include \"fifo.h\"\n#include \"huge.h\"\n", File: filepath.Join(dir, "k.cu"), Include: []string{dir}}
+	b := Build{
+		Name: "k.cu", Source: "#include \"fifo.h\"\n#include \"huge.h\"\n", File: filepath.Join(dir, "k.cu"),
+		Include: []string{dir},
+	}
 	start := time.Now()
 	c := closureOf(b, nil)
 	if len(c.files) != 0 {
 		t.Errorf("%d files were read", len(c.files))
 	}
 	var refused *CompileError
-	if err := c.refusal(b); !errors.As(err, &refused) || len(refused.Diagnostics) != 2 || refused.Diagnostics[0].Line != 1 || refused.Diagnostics[1].Line != 2 {
+	if err := c.refusal(b); !errors.As(err, &refused) || len(refused.Diagnostics) != 2 ||
+		refused.Diagnostics[0].Line != 1 || refused.Diagnostics[1].Line != 2 {
 		t.Errorf("the compiler would wait for a pipe: %v", err)
 	}
 	first := t.TempDir() // a header of that name that is found before
 	if err := os.WriteFile(filepath.Join(first, "fifo.h"), []byte("int x;\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	right := Build{Name: "k.cu", Source: "#include <fifo.h>\n#if __has_include(\"huge.h\")\n#endif\n", Include: []string{first, dir}}
+	right := Build{
+		Name: "k.cu", Source: "#include <fifo.h>\n#if __has_include(\"huge.h\")\n#endif\n",
+		Include: []string{first, dir},
+	}
 	if err := closureOf(right, nil).refusal(right); err != nil {
 		t.Errorf("a pipe that is not read is refused: %v", err)
 	}
@@ -57,7 +67,8 @@ func TestLaunchFromAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, said strings.Builder
-	if code := LaunchMain(t.Context(), path, &out, &said); code != 1 || !strings.Contains(said.String(), "is a FIFO") {
+	if code := LaunchMain(t.Context(), path, &out, &said); code != 1 ||
+		!strings.Contains(said.String(), "is a FIFO") {
 		t.Errorf("exit %d: %s", code, said.String())
 	}
 }

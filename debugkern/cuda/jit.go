@@ -8,10 +8,11 @@ import (
 	"tilescope/debugkern/cache"
 )
 
-// jitRecord is what is remembered of the driver's compilation of a module. The driver keeps the code it has compiled in a
-// cache of its own, and then says nothing of registers and spills; its log has to be stored next to it. The log must be of the
-// very code that is loaded, so a module's text ends with a comment that no text before had (Salt): the first time the driver
-// cannot have it, compiles, and logs; from then on the same text gives the same code from its cache, and the log is ours.
+// jitRecord is what is remembered of the driver's compilation of a module. The driver keeps the code it has
+// compiled in a cache of its own, and then says nothing of registers and spills; its log has to be stored
+// next to it. The log must be of the very code that is loaded, so a module's text ends with a comment that no
+// text before had (Salt): the first time the driver cannot have it, compiles, and logs; from then on the same
+// text gives the same code from its cache, and the log is ours.
 type jitRecord struct {
 	Salt string `json:"salt"`
 	Log  string `json:"log"`

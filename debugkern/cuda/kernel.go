@@ -15,7 +15,8 @@ import (
 	"tilescope/probes"
 )
 
-// kernel is one entry of a module. The worker's copy may go away with the worker; the text stays and is loaded again.
+// kernel is one entry of a module. The worker's copy may go away with the worker; the text stays
+// and is loaded again.
 type kernel struct {
 	b        *Backend
 	name     string // of the module, for errors
@@ -27,8 +28,8 @@ type kernel struct {
 	allotted atomic.Pointer[target.Resources]
 }
 
-// Load prints the module and has the driver compile it. PTX that the driver refuses is a *JITError. Launches go on meanwhile, and
-// so do other loads.
+// Load prints the module and has the driver compile it. PTX that the driver refuses is a *JITError. Launches
+// go on meanwhile, and so do other loads.
 func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target.Kernel, error) {
 	return b.load(ctx, m, entry, false)
 }
@@ -54,7 +55,8 @@ func (b *Backend) load(ctx context.Context, m *ptx.Module, entry string, pin boo
 	return k, nil
 }
 
-// ensure loads the kernel into a worker. Nobody else has the kernel yet, or the caller has the backend's turn.
+// ensure loads the kernel into a worker. Nobody else has the kernel yet, or the caller has
+// the backend's turn.
 func (k *kernel) ensure(ctx context.Context, p *process) error {
 	if k.proc == p {
 		return nil
@@ -63,7 +65,10 @@ func (k *kernel) ensure(ctx context.Context, p *process) error {
 		k.jit = k.b.recall(k.text)
 	}
 	for {
-		x := &exchange{request: &request{Load: &loadOp{Entry: k.entry.Name}}, buffers: [][]byte{k.jit.salted(k.text)}, limit: max(k.b.cfg.Timeout, startTimeout), apart: true}
+		x := &exchange{
+			request: &request{Load: &loadOp{Entry: k.entry.Name}}, buffers: [][]byte{k.jit.salted(k.text)},
+			limit: max(k.b.cfg.Timeout, startTimeout), apart: true,
+		}
 		if err := p.exchange(ctx, x); err != nil {
 			return err
 		}
@@ -76,7 +81,8 @@ func (k *kernel) ensure(ctx context.Context, p *process) error {
 		}
 		r, err := resources(x.result.Load.Info, k.jit.Log, k.entry.Name, k.b.device.Arch)
 		switch {
-		case err != nil && !fresh && k.jit.Log != "": // what we remember is about other code: have it compiled again
+		// what we remember is about other code: have it compiled again
+		case err != nil && !fresh && k.jit.Log != "":
 			k.jit = newJITRecord()
 			continue
 		case err != nil:
@@ -97,7 +103,8 @@ func (k *kernel) Resources() *target.Resources {
 	return &r
 }
 
-// Launch launches l.Repeat times and compares. The whole grid runs, whatever l.Only says: its blocks are among them.
+// Launch launches l.Repeat times and compares. The whole grid runs, whatever l.Only says: its
+// blocks are among them.
 func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, error) {
 	u := &upload{}
 	spec, err := k.spec(l, u)
@@ -116,7 +123,10 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return k.loadError(err)
 		}
 		op.Spec.Kernel = k.number
-		x := &exchange{request: &request{Launch: op}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout, onLaunch: l.OnLaunch}
+		x := &exchange{
+			request: &request{Launch: op}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout,
+			onLaunch: l.OnLaunch,
+		}
 		if err := p.exchange(ctx, x); err != nil {
 			return k.launchError(err, l, x.launched+1, op.Repeat)
 		}
@@ -134,8 +144,9 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 	return out, nil
 }
 
-// reserve asks for the memory of a launch on the host: give returns what the result holds, release what the worker takes for
-// the buffers that it is sent and for the outputs that it sends, and what else is needed here meanwhile.
+// reserve asks for the memory of a launch on the host: give returns what the result holds, release what
+// the worker takes for the buffers that it is sent and for the outputs that it sends, and what else is
+// needed here meanwhile.
 func (k *kernel) reserve(l *target.Launch, u *upload) (give, release func(), err error) {
 	answer := answerBytes(l)
 	var sum budget.Sum
@@ -147,7 +158,8 @@ func (k *kernel) reserve(l *target.Launch, u *upload) (give, release func(), err
 	if give, err = l.Memory.Reserve("captures and outputs of "+k.entry.Name, answer); err != nil {
 		return nil, nil, err
 	}
-	if release, err = l.Memory.Reserve("the GPU worker's copies for "+k.entry.Name, sum.Total()-answer); err != nil {
+	if release, err = l.Memory.Reserve("the GPU worker's copies for "+k.entry.Name,
+		sum.Total()-answer); err != nil {
 		give()
 		return nil, nil, err
 	}
@@ -175,12 +187,17 @@ func (u *upload) bytes() int64 {
 	return n
 }
 
-// spec describes a launch for the worker; parameters must agree with the entry's, or the driver reads past them.
+// spec describes a launch for the worker; parameters must agree with the entry's, or the
+// driver reads past them.
 func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 	if l.Probe != nil && len(l.Probe.Replace) > 0 {
 		return nil, fmt.Errorf("launch %s: a GPU cannot replace tiles while a block runs", k.entry.Name)
 	}
-	s := &launchSpec{Cooperative: l.Cooperative, Dims: [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]}, DynShared: l.DynShared}
+	s := &launchSpec{
+		Cooperative: l.Cooperative,
+		Dims:        [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]},
+		DynShared:   l.DynShared,
+	}
 	own, err := l.Parameters()
 	if err != nil {
 		return nil, fmt.Errorf("launch %s: %w", k.entry.Name, err)
@@ -190,7 +207,8 @@ func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 		params++
 	}
 	if params != len(k.entry.Params) {
-		return nil, fmt.Errorf("launch %s: %d arguments for %d parameters", k.entry.Name, params, len(k.entry.Params))
+		return nil, fmt.Errorf("launch %s: %d arguments for %d parameters", k.entry.Name, params,
+			len(k.entry.Params))
 	}
 	for i := range l.Args {
 		size := 8
@@ -226,13 +244,15 @@ func argument(a *target.Arg, size int, u *upload) (argSpec, error) {
 	}
 	return argSpec{
 		Name: a.Name, Bytes: int64(n), Init: u.add(b.Init), Elem: elemSize(b), Output: b.Output, Into: a.Into,
-		Probing: b.Output && b.Init == nil, // what a kernel is given it may read: other contents could send it anywhere
+		// what a kernel is given it may read: other contents could send it anywhere
+		Probing: b.Output && b.Init == nil,
 	}, nil
 }
 
 func elemSize(b *target.Buffer) int { return max(b.DType.Size(), 1) }
 
-// probeOf describes the capture. Where the two addresses stand in the control block is asked of the layout itself.
+// probeOf describes the capture. Where the two addresses stand in the control block is asked
+// of the layout itself.
 func probeOf(p *target.Probe, u *upload) *probeSpec {
 	l := p.Layout
 	control := l.Control(0, 0)
@@ -245,8 +265,9 @@ func probeOf(p *target.Probe, u *upload) *probeSpec {
 		panic("BUG: the control block holds no address")
 	}
 	return &probeSpec{
-		Capture: int64(l.CaptureBytes), Inject: int64(l.InjectBytes), Fill: captureFill, Injected: u.add(p.Inject), Control: u.add(control),
-		CaptureAt: at(l.Control(^uint64(0), 0)), InjectAt: at(l.Control(0, ^uint64(0))), Pass: p.Control,
+		Capture: int64(l.CaptureBytes), Inject: int64(l.InjectBytes), Fill: captureFill,
+		Injected: u.add(p.Inject), Control: u.add(control), CaptureAt: at(l.Control(^uint64(0), 0)),
+		InjectAt: at(l.Control(0, ^uint64(0))), Pass: p.Control,
 	}
 }
 
@@ -279,7 +300,9 @@ func answered(l *target.Launch) map[int][]byte {
 }
 
 // result puts what came back into the seam's terms.
-func (k *kernel) result(l *target.Launch, res *launchResult, into map[int][]byte, repeats int) *target.Result {
+func (k *kernel) result(
+	l *target.Launch, res *launchResult, into map[int][]byte, repeats int,
+) *target.Result {
 	out := &target.Result{
 		Outputs: map[string][]byte{}, Unwritten: res.Unwritten, Reached: true, Printed: res.Printed,
 		Elapsed: time.Duration(res.Micros * float64(time.Microsecond)),
@@ -292,7 +315,8 @@ func (k *kernel) result(l *target.Launch, res *launchResult, into map[int][]byte
 	if l.Probe != nil {
 		out.Capture = probes.Buffer(into[len(l.Args)])
 	}
-	out.Findings = slices.Concat(overruns(l, res.Overruns), varied(l, res.Varied, repeats), notDone(l, res.Uncompared))
+	out.Findings = slices.Concat(overruns(l, res.Overruns), varied(l, res.Varied, repeats),
+		notDone(l, res.Uncompared))
 	return out
 }
 

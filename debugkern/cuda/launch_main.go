@@ -12,9 +12,9 @@ import (
 	"tilescope/debugkern/file"
 )
 
-// LaunchMain performs the launch that a file describes (Sanitize writes it), once, and returns the process's exit code: 0
-// where the device did it, 1 else. It exists to be watched by a tool that wants a process of its own. stdout gets a line for
-// each buffer: "argument NAME ADDRESS BYTES".
+// LaunchMain performs the launch that a file describes (Sanitize writes it), once, and returns the process's
+// exit code: 0 where the device did it, 1 else. It exists to be watched by a tool that wants a process of its
+// own. stdout gets a line for each buffer: "argument NAME ADDRESS BYTES".
 func LaunchMain(ctx context.Context, path string, stdout, stderr io.Writer) int {
 	if err := launchFile(ctx, path, stdout); err != nil {
 		fmt.Fprintln(stderr, "launch:", err)
@@ -31,7 +31,9 @@ func launchFile(ctx context.Context, path string, stdout io.Writer) error {
 	defer f.Close()
 	runtime.LockOSThread() // the driver's context is bound to this thread
 	defer runtime.UnlockOSThread()
-	w := &worker{out: &frameWriter{w: io.Discard}, pool: map[int64][]uint64{}, addrs: stdout, budget: DefaultBudget}
+	w := &worker{
+		out: &frameWriter{w: io.Discard}, pool: map[int64][]uint64{}, addrs: stdout, budget: DefaultBudget,
+	}
 	r := bufio.NewReaderSize(f, 64<<10)
 	for {
 		if err := ctx.Err(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds this process's address space to size bytes more than it takes now, and has a crash leave no core file. Where
-// the system refuses, there is no limit.
+// limitMemory bounds this process's address space to size bytes more than it takes now, and has a crash leave
+// no core file. Where the system refuses, there is no limit.
 func limitMemory(size int64) {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	statm, err := os.ReadFile("/proc/self/statm")

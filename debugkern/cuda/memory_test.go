@@ -10,14 +10,16 @@ import (
 	"tilescope/debugkern/budget"
 )
 
-// TestCompilersShareMemory: what each process may take follows the session's memory, and as many run at once as fit it.
+// TestCompilersShareMemory: what each process may take follows the session's memory, and as many
+// run at once as fit it.
 func TestCompilersShareMemory(t *testing.T) {
 	cores := runtime.GOMAXPROCS(0)
 	for memory, want := range map[int64]struct {
 		each  int64
 		turns int
 	}{
-		0: {compilerMemory, cores}, 1: {compilerLeast, 1}, 2 << 30: {2 << 30, 1}, 4 << 30: {compilerMemory, 1}, 9 << 30: {compilerMemory, min(2, cores)},
+		0: {compilerMemory, cores}, 1: {compilerLeast, 1}, 2 << 30: {2 << 30, 1},
+		4 << 30: {compilerMemory, 1}, 9 << 30: {compilerMemory, min(2, cores)},
 		1 << 50: {compilerMemory, cores},
 	} {
 		if c := newCompilers(nil, memory); c.memory != want.each || cap(c.turns) != want.turns {
@@ -43,15 +45,17 @@ int nvrtcGetPTXSize(void* p, size_t* n) { *n = 1; return 0; }
 int nvrtcGetPTX(void* p, char* t) { *t = 0; return 0; }
 `
 
-// TestCompilerMemory: a process that needs more than the session's memory allows crashes, and the error says what it was
-// allowed and which setting allows more.
+// TestCompilerMemory: a process that needs more than the session's memory allows crashes, and the error says
+// what it was allowed and which setting allows more.
 func TestCompilerMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a process's memory is limited on Linux alone")
 	}
 	root, compiler := scriptedNVRTC(t, hungry)
 	compile := func(memory int64) error {
-		tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: compiler, Memory: memory})
+		tc, err := FindToolchain(t.Context(), Config{
+			Root: root, Path: root, Compiler: compiler, Memory: memory,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +65,9 @@ func TestCompilerMemory(t *testing.T) {
 	}
 	err := compile(1 << 20)
 	var crash *Crash
-	if !errors.As(err, &crash) || !strings.Contains(err.Error(), "it may take 1 GiB of memory (by memory.max: --memory-max raises it)") {
+	if !errors.As(err, &crash) ||
+		!strings.Contains(err.Error(),
+			"it may take 1 GiB of memory (by memory.max: --memory-max raises it)") {
 		t.Errorf("%v", err)
 	}
 	if err := compile(0); errors.As(err, &crash) {
@@ -85,8 +91,8 @@ func TestOpeningLimitsBuffers(t *testing.T) {
 	}
 }
 
-// TestLaunchesReserveHostMemory: what a GPU launch takes on the host is reserved, its result as long as somebody has it, and a
-// launch that needs more than there is, or is left, is not begun.
+// TestLaunchesReserveHostMemory: what a GPU launch takes on the host is reserved, its result as long as
+// somebody has it, and a launch that needs more than there is, or is left, is not begun.
 func TestLaunchesReserveHostMemory(t *testing.T) {
 	b := openFake(t, "")
 	k, l := load(t, b, "copy"), floats(12)
@@ -96,7 +102,8 @@ func TestLaunchesReserveHostMemory(t *testing.T) {
 	if err != nil || len(r.Outputs["out"]) != 48 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if l.Memory.Used() != 48 || need < 3*48 { // the result's; while it ran, the worker's too, and what it was sent
+	// the result's; while it ran, the worker's too, and what it was sent
+	if l.Memory.Used() != 48 || need < 3*48 {
 		t.Errorf("%d bytes are reserved for a result of 48, %d were while it was made", l.Memory.Used(), need)
 	}
 	runtime.KeepAlive(r)

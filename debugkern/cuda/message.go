@@ -25,15 +25,16 @@ type devicesOp struct {
 	Library string `json:"library,omitempty"`
 }
 
-// openOp makes the worker use one device. Everything below needs it first. Memory is how many bytes the buffers of requests may
-// take together from then on; 0: what the worker was started with.
+// openOp makes the worker use one device. Everything below needs it first. Memory is how many bytes the
+// buffers of requests may take together from then on; 0: what the worker was started with.
 type openOp struct {
 	Library string `json:"library,omitempty"`
 	Device  int    `json:"device"`
 	Memory  int64  `json:"memory,omitempty"`
 }
 
-// loadOp has the driver compile and load the PTX that follows as buffer 0; of a file for a tool, with the module's debug lines.
+// loadOp has the driver compile and load the PTX that follows as buffer 0; of a file for a tool, with the
+// module's debug lines.
 type loadOp struct {
 	Entry string `json:"entry"`
 }
@@ -41,8 +42,9 @@ type loadOp struct {
 // memoryRequest asks how much device memory is free.
 type memoryRequest struct{}
 
-// compileOp has a compiler's process open a library, or, with a program as buffer 0, compile it from directory Dir. Memory, with a
-// library, is how many bytes the process may allocate from then on; 0: what it was started with.
+// compileOp has a compiler's process open a library, or, with a program as buffer 0, compile it from
+// directory Dir. Memory, with a library, is how many bytes the process may allocate from then on; 0: what
+// it was started with.
 type compileOp struct {
 	Library string `json:"library,omitempty"`
 	Dir     string `json:"dir,omitempty"`
@@ -66,7 +68,8 @@ type compiledResult struct {
 	Minor int32 `json:"minor"`
 }
 
-// launchSpec is one kernel and what it is launched with. Buffers of the request are named by number, -1 for none.
+// launchSpec is one kernel and what it is launched with. Buffers of the request are named by
+// number, -1 for none.
 type launchSpec struct {
 	Kernel    int    `json:"kernel"`
 	Dims      [6]int `json:"dims"` // grid x, y, z, block x, y, z
@@ -85,13 +88,15 @@ type argSpec struct {
 	Init   int    `json:"init"` // the request's buffer that it starts as; -1: bytes 0xFF
 	Elem   int    `json:"elem,omitempty"`
 	Output bool   `json:"output,omitempty"`
-	// Into are the places in other arguments' scalars that get the buffer's address; with any, it is no parameter of its own.
+	// Into are the places in other arguments' scalars that get the buffer's address; with any, it is no
+	// parameter of its own.
 	Into []target.Place `json:"into,omitempty"`
 	// Probing says that the output's initial contents may be replaced to see which elements are written.
 	Probing bool `json:"probing,omitempty"`
 }
 
-// probeSpec is the capture: the control block is the request's buffer Control with two addresses to be filled in.
+// probeSpec is the capture: the control block is the request's buffer Control with two
+// addresses to be filled in.
 type probeSpec struct {
 	Capture   int64 `json:"capture"` // bytes of the capture buffer
 	Fill      byte  `json:"fill"`    // what each of them is before a launch
@@ -103,8 +108,8 @@ type probeSpec struct {
 	Pass      bool  `json:"pass"` // the control block is the last parameter
 }
 
-// launchOp launches one kernel Repeat times. The answer streams the outputs, in the order of the arguments, then the
-// capture buffer.
+// launchOp launches one kernel Repeat times. The answer streams the outputs, in the order of the arguments,
+// then the capture buffer.
 type launchOp struct {
 	Spec   launchSpec `json:"spec"`
 	Repeat int        `json:"repeat"`
@@ -163,29 +168,34 @@ type memoryResult struct {
 	Total uint64 `json:"total"`
 }
 
-// launchResult is what the launches showed; buffer numbers are those of the arguments, len(args) for the capture buffer.
+// launchResult is what the launches showed; buffer numbers are those of the arguments, len(args) for
+// the capture buffer.
 type launchResult struct {
-	Micros     float64        `json:"micros"`              // device time of the first launch
-	Unwritten  map[string]int `json:"unwritten,omitempty"` // elements by output
-	Overruns   []overrun      `json:"overruns,omitempty"`
-	Varied     []variation    `json:"varied,omitempty"`
-	Uncompared []int          `json:"uncompared,omitempty"` // buffers that the device had no room to keep a copy of
-	Printed    []byte         `json:"printed,omitempty"`
+	Micros    float64        `json:"micros"`              // device time of the first launch
+	Unwritten map[string]int `json:"unwritten,omitempty"` // elements by output
+	Overruns  []overrun      `json:"overruns,omitempty"`
+	Varied    []variation    `json:"varied,omitempty"`
+	// Uncompared: buffers that the device had no room to keep a copy of
+	Uncompared []int  `json:"uncompared,omitempty"`
+	Printed    []byte `json:"printed,omitempty"`
 }
 
 // overrun is a guard band that was written to.
 type overrun struct {
-	Buffer int   `json:"buffer"`
-	After  bool  `json:"after"` // the band behind the buffer, else the one before it
-	First  int64 `json:"first"` // of the bytes changed, the nearest to the buffer: its distance from the buffer's edge, 0 adjoins
+	Buffer int  `json:"buffer"`
+	After  bool `json:"after"` // the band behind the buffer, else the one before it
+	// First: of the bytes changed, the nearest to the buffer: its distance from the buffer's edge, 0 adjoins
+	First  int64 `json:"first"`
 	Bytes  int   `json:"bytes"`
 	Launch int   `json:"launch"`
 }
 
 // variation is a buffer that a later launch left different.
 type variation struct {
-	Buffer int     `json:"buffer"`
-	Words  []int64 `json:"words"` // 32-bit words that differ in any launch, ascending: index·16 + a bit for each byte; at most maxVaried
+	Buffer int `json:"buffer"`
+	// Words: 32-bit words that differ in any launch, ascending: index·16 + a bit for each
+	// byte; at most maxVaried
+	Words  []int64 `json:"words"`
 	Total  int64   `json:"total"` // words, in the launch where most differ
 	Launch int     `json:"launch"`
 }

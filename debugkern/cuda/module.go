@@ -37,8 +37,8 @@ const (
 type JITError struct {
 	Err *Error
 	Log string // the compiler's words
-	// Line is the line of the module as it was handed to the driver, Text what stands there; 0 and "" where the log names
-	// none.
+	// Line is the line of the module as it was handed to the driver, Text what stands there; 0 and "" where
+	// the log names none.
 	Line int
 	Text string
 }
@@ -85,8 +85,8 @@ func (l *jitLogs) close() {
 	runtime.KeepAlive(l)
 }
 
-// loadModule loads PTX, which the driver compiles, with the module's debug lines in the code: as tools want it. Everything else
-// that is done in the context waits for it.
+// loadModule loads PTX, which the driver compiles, with the module's debug lines in the code: as tools want
+// it. Everything else that is done in the context waits for it.
 func (d *driver) loadModule(text []byte) (mod uintptr, err error) {
 	logs := newJITLogs(jitLineInfo)
 	defer logs.close()
@@ -97,12 +97,13 @@ func (d *driver) loadModule(text []byte) (mod uintptr, err error) {
 	return mod, nil
 }
 
-// loadLibrary has the driver compile PTX, whatever else it does meanwhile. log is the compiler's, empty where the driver took the
-// code from its own cache. The code is that of a module loaded from the same text.
+// loadLibrary has the driver compile PTX, whatever else it does meanwhile. log is the compiler's, empty where
+// the driver took the code from its own cache. The code is that of a module loaded from the same text.
 func (d *driver) loadLibrary(text []byte) (lib uintptr, log string, err error) {
 	logs := newJITLogs()
 	defer logs.close()
-	code := d.libraryLoad(&lib, ended(text), logs.options, logs.values, uint32(len(logs.options)), nil, nil, 0)
+	code := d.libraryLoad(&lib, ended(text), logs.options, logs.values,
+		uint32(len(logs.options)), nil, nil, 0)
 	if err := d.check("cuLibraryLoadData", code); err != nil {
 		return 0, "", newJITError(err, untilZero(logs.fail), text)
 	}
@@ -125,7 +126,8 @@ func ended(text []byte) []byte { return append(append([]byte(nil), text...), 0) 
 
 var jitLine = regexp.MustCompile(`line (\d+)`)
 
-// newJITError finds the line that the compiler's log speaks of: "ptxas application ptx input, line 12; error : …".
+// newJITError finds the line that the compiler's log speaks of: "ptxas application ptx input,
+// line 12; error : …".
 func newJITError(err error, log string, image []byte) *JITError {
 	out := &JITError{Log: log}
 	errors.As(err, &out.Err)
@@ -145,7 +147,8 @@ func (d *driver) attributes(fn uintptr) (functionInfo, error) {
 		to *int
 		id int32
 	}{
-		{&info.Registers, funcRegisters}, {&info.Shared, funcShared}, {&info.Local, funcLocal}, {&info.MaxThreads, funcMaxThreads}, {&info.Binary, funcBinary},
+		{&info.Registers, funcRegisters}, {&info.Shared, funcShared}, {&info.Local, funcLocal},
+		{&info.MaxThreads, funcMaxThreads}, {&info.Binary, funcBinary},
 	} {
 		var v int32
 		if err := d.check("cuFuncGetAttribute", d.funcAttribute(&v, a.id, fn)); err != nil {
@@ -156,17 +159,21 @@ func (d *driver) attributes(fn uintptr) (functionInfo, error) {
 	return info, nil
 }
 
-// resources compares the loaded function's attributes with the compiler's log. They must agree: a disagreement is an error.
-// Where a driver gives no log, spills are known only if there is no local memory at all.
+// resources compares the loaded function's attributes with the compiler's log. They must agree: a
+// disagreement is an error. Where a driver gives no log, spills are known only if there is no
+// local memory at all.
 func resources(info functionInfo, log, entry, arch string) (*target.Resources, error) {
-	r := &target.Resources{Registers: info.Registers, SharedBytes: info.Shared, LocalBytes: info.Local, Arch: arch}
+	r := &target.Resources{
+		Registers: info.Registers, SharedBytes: info.Shared, LocalBytes: info.Local, Arch: arch,
+	}
 	said, err := parseResources([]byte(log), entry, arch)
 	if err != nil {
 		r.SpillsUnknown = info.Local > 0
 		return r, nil
 	}
 	if said.Registers != info.Registers || said.SharedBytes != info.Shared {
-		return nil, fmt.Errorf("%s: the compiler's log says %d registers and %d bytes of shared memory, the loaded function %d and %d",
+		return nil, fmt.Errorf(
+			"%s: the compiler's log says %d registers and %d bytes of shared memory, the loaded function %d and %d",
 			entry, said.Registers, said.SharedBytes, info.Registers, info.Shared)
 	}
 	r.SpillStoreBytes, r.SpillLoadBytes = said.SpillStoreBytes, said.SpillLoadBytes

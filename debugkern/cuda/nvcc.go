@@ -16,8 +16,8 @@ import (
 	"tilescope/debugkern/child"
 )
 
-// NVCC is the compiler for sources that NVRTC does not take: those with host code. It is immutable and may be used from
-// several goroutines.
+// NVCC is the compiler for sources that NVRTC does not take: those with host code. It is immutable and may be
+// used from several goroutines.
 type NVCC struct {
 	Path    string
 	Version string // "13.0.88"
@@ -29,7 +29,8 @@ var ErrNoNVCC = errors.New("no nvcc found")
 
 // NVCCWheels are the packages that give a machine without CUDA an nvcc, as pip names them.
 var NVCCWheels = []string{
-	"nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-runtime==13.0.88", "nvidia-cuda-nvrtc==13.0.88",
+	"nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-runtime==13.0.88",
+	"nvidia-cuda-nvrtc==13.0.88",
 	"nvidia-nvvm==13.0.88", "nvidia-cuda-cccl==13.0.85",
 }
 
@@ -39,8 +40,8 @@ const nvccLimit = 5 * time.Minute
 // nvccDirs are where nvcc lies in the places of a search list.
 var nvccDirs = []string{"bin", "nvidia/cu13/bin", "nvidia/cu12/bin", "nvidia/cuda_nvcc/bin"}
 
-// FindNVCC looks for nvcc in the configured path, .toolchain, site-packages, $CUDA_HOME, /usr/local/cuda and along PATH, and
-// asks its version, which proves that it runs.
+// FindNVCC looks for nvcc in the configured path, .toolchain, site-packages, $CUDA_HOME, /usr/local/cuda and
+// along PATH, and asks its version, which proves that it runs.
 func FindNVCC(ctx context.Context, cfg Config) (*NVCC, error) {
 	places := searchList(cfg)
 	path := absolute(cfg.Path)
@@ -74,8 +75,8 @@ func FindNVCC(ctx context.Context, cfg Config) (*NVCC, error) {
 // Compiler names the compiler in digests and documents: "nvcc 13.0.88".
 func (n *NVCC) Compiler() string { return "nvcc " + n.Version }
 
-// Compile builds PTX of a source's device code, with the same options as NVRTC. A source that does not compile is a
-// *CompileError. When ctx ends, nvcc and everything it has started is killed.
+// Compile builds PTX of a source's device code, with the same options as NVRTC. A source that does not
+// compile is a *CompileError. When ctx ends, nvcc and everything it has started is killed.
 func (n *NVCC) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -135,7 +136,9 @@ func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nvcc: %w", err)
 	}
-	args := append([]string{"-ptx", "-o", filepath.Join(dir, "out.ptx"), "-MD", "-MF", filepath.Join(dir, "out.d")}, "-I", filepath.Join(dir, handedOver))
+	args := append([]string{
+		"-ptx", "-o", filepath.Join(dir, "out.ptx"), "-MD", "-MF", filepath.Join(dir, "out.d"),
+	}, "-I", filepath.Join(dir, handedOver))
 	args = append(args, n.options(j.read)...)
 	args = append(args, "-I", filepath.Join(dir, lookedForLast), "-x", "cu", source)
 	p, err := n.run(ctx, j, args)
@@ -165,8 +168,8 @@ func (n *NVCC) options(b Build) []string {
 	return options
 }
 
-// Folders of a compilation: headers given as text that are found first, those that are looked for last, and copies of the
-// build's own files where some are read with changes.
+// Folders of a compilation: headers given as text that are found first, those that are looked for last, and
+// copies of the build's own files where some are read with changes.
 const (
 	handedOver    = "headers"
 	lookedForLast = "builtin"
@@ -182,8 +185,8 @@ type nvccJob struct {
 	original map[string]string // path of each copy: where the file is
 }
 
-// lay writes a build's texts below dir; source is the source's path from there, or where it is itself: what it includes in
-// quotes is looked for in its directory.
+// lay writes a build's texts below dir; source is the source's path from there, or where it is itself: what
+// it includes in quotes is looked for in its directory.
 func lay(dir string, b Build) (source string, err error) {
 	for folder, texts := range map[string]map[string]string{handedOver: b.Headers, lookedForLast: b.Builtin} {
 		for name, text := range texts {
@@ -211,7 +214,8 @@ func lay(dir string, b Build) (source string, err error) {
 
 func (n *NVCC) run(ctx context.Context, j nvccJob, args []string) (*PTX, error) {
 	dir, b := j.dir, j.given
-	ctx, cancel := context.WithTimeoutCause(ctx, nvccLimit, fmt.Errorf("nvcc did not finish within %s", nvccLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, nvccLimit,
+		fmt.Errorf("nvcc did not finish within %s", nvccLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, n.Path, args...)
 	cmd.Dir, cmd.Env = dir, child.CompilerEnvironment(os.Environ())
@@ -235,11 +239,13 @@ func (n *NVCC) run(ctx context.Context, j nvccJob, args []string) (*PTX, error) 
 	if err != nil {
 		return nil, fmt.Errorf("nvcc %s: %w", b.Name, err)
 	}
-	return &PTX{Text: settle(string(text), where), Log: said.String(), Compiler: n.Compiler(), Headers: n.headers(j)}, nil
+	return &PTX{
+		Text: settle(string(text), where), Log: said.String(), Compiler: n.Compiler(), Headers: n.headers(j),
+	}, nil
 }
 
-// headers are those that nvcc says it has read, in the rule that it wrote for make: without the source, the toolkit's and the
-// system's. Without such a rule they are all that may have been read.
+// headers are those that nvcc says it has read, in the rule that it wrote for make: without the source, the
+// toolkit's and the system's. Without such a rule they are all that may have been read.
 func (n *NVCC) headers(j nvccJob) []Header {
 	dir := j.dir
 	rule, err := os.ReadFile(filepath.Join(dir, "out.d"))
@@ -262,7 +268,8 @@ func (n *NVCC) headers(j nvccJob) []Header {
 			continue
 		}
 		for folder, o := range map[string]string{handedOver: OriginEmbedded, lookedForLast: OriginBuiltin} {
-			if rest, ok := strings.CutPrefix(path, filepath.Join(dir, folder)+string(filepath.Separator)); ok {
+			if rest, ok := strings.CutPrefix(path, filepath.Join(dir, folder)+
+				string(filepath.Separator)); ok {
 				origin, name = o, filepath.ToSlash(rest)
 			}
 		}
@@ -275,7 +282,9 @@ func (n *NVCC) headers(j nvccJob) []Header {
 }
 
 // systemDirs are where compilers and libraries of a machine have their headers.
-var systemDirs = []string{"/usr/include", "/usr/lib", "/usr/local/include", "/Library", "/opt/rh", `C:\Program Files`}
+var systemDirs = []string{
+	"/usr/include", "/usr/lib", "/usr/local/include", "/Library", "/opt/rh", `C:\Program Files`,
+}
 
 // foreign reports a header of the toolkit's or the system's.
 func (n *NVCC) foreign(path string) bool {
@@ -320,8 +329,11 @@ func prerequisites(rule string) []string {
 
 func (n *NVCC) paths(j nvccJob) paths {
 	dir, b := j.dir, j.given
-	p := paths{own: slices.Concat([]string{filepath.Join(dir, handedOver), filepath.Join(dir, lookedForLast)}, j.read.searched(), []string{dir}, b.searched()),
-		toolkit: n.toolkit(), name: b.Name}
+	p := paths{
+		own: slices.Concat([]string{filepath.Join(dir, handedOver), filepath.Join(dir, lookedForLast)},
+			j.read.searched(), []string{dir}, b.searched()),
+		toolkit: n.toolkit(), name: b.Name,
+	}
 	if b.File != "" {
 		p.source = []string{j.read.File, b.File}
 	}
@@ -332,7 +344,9 @@ func (n *NVCC) paths(j nvccJob) paths {
 func (n *NVCC) toolkit() []string {
 	var out []string
 	root := filepath.Dir(filepath.Dir(n.Path))
-	for _, d := range []string{filepath.Join(root, "include"), filepath.Join(root, "targets", "x86_64-linux", "include")} {
+	for _, d := range []string{
+		filepath.Join(root, "include"), filepath.Join(root, "targets", "x86_64-linux", "include"),
+	} {
 		out = append(out, d)
 		if real, err := filepath.EvalSymlinks(d); err == nil && real != d {
 			out = append(out, real)

@@ -22,7 +22,8 @@ func scriptedNVCC(t *testing.T, script string) *NVCC {
 	t.Helper()
 	root := t.TempDir()
 	path := filepath.Join(root, "bin", "nvcc")
-	text := "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit; }\nout=$3\n" + script + "\n"
+	text := "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit; }\nout=$3\n" +
+		script + "\n"
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +42,23 @@ func scriptedNVCC(t *testing.T, script string) *NVCC {
 
 func TestNVCC(t *testing.T) {
 	// the script's PTX tells what it was called with, and where the source was
-	n := scriptedNVCC(t, `{ echo "// $*"; cat "$PWD/headers/own/h.h"; for s; do :; done; echo "	.file	1 \"$PWD/$s\""; echo "// callseq 3, 0"; } > "$out"`)
-	n.cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
-	b := Build{Name: "kernels/k.cu", Source: "int main() {}\n", Headers: map[string]string{"own/h.h": "// own\n"}, Defines: []string{"X=1"}, Arch: "sm_80"}
+	n := scriptedNVCC(t,
+		`{ echo "// $*"; cat "$PWD/headers/own/h.h"; for s; do :; done; echo "	.file	1 \"$PWD/$s\""; echo "// callseq 3, 0"; } > "$out"`)
+	n.cache = cache.Open(cache.Options{
+		Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key"),
+	})
+	b := Build{
+		Name: "kernels/k.cu", Source: "int main() {}\n", Headers: map[string]string{"own/h.h": "// own\n"},
+		Defines: []string{"X=1"}, Arch: "sm_80",
+	}
 	p, err := n.Compile(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"-ptx ", "-arch=compute_80", "-std=c++17", "-lineinfo", "-fmad=false", "-DX=1", "// own", "\t.file\t1 \"kernels/k.cu\"\n"} {
+	for _, want := range []string{
+		"-ptx ", "-arch=compute_80", "-std=c++17", "-lineinfo", "-fmad=false", "-DX=1", "// own",
+		"\t.file\t1 \"kernels/k.cu\"\n",
+	} {
 		if !strings.Contains(p.Text, want) {
 			t.Errorf("%q lacks %q", p.Text, want)
 		}
@@ -74,27 +84,34 @@ k.cu:3:10: fatal error: absent.h: No such file or directory
 k.cu(1): warning #177-D: variable "y" was declared but never referenced
 END
 exit 1`)
-	b := Build{Name: "k.cu", Source: "__global__ void k(float* x) {\n\tx[0] = nope;\n#include <absent.h>\n}\n", Headers: map[string]string{"h.h": "int a\n"}, Arch: "sm_80"}
+	b := Build{
+		Name: "k.cu", Source: "__global__ void k(float* x) {\n\tx[0] = nope;\n#include <absent.h>\n}\n",
+		Headers: map[string]string{"h.h": "int a\n"}, Arch: "sm_80",
+	}
 	_, err := n.Compile(t.Context(), b)
 	var ce *CompileError
-	if !errors.As(err, &ce) || !strings.Contains(err.Error(), "k.cu:2:9: identifier") || !strings.Contains(err.Error(), "2 more errors") {
+	if !errors.As(err, &ce) || !strings.Contains(err.Error(), "k.cu:2:9: identifier") ||
+		!strings.Contains(err.Error(), "2 more errors") {
 		t.Fatalf("got %v", err)
 	}
 	want := []Diagnostic{
 		{"k.cu", 2, 9, "error", `identifier "nope" is undefined`, "\tx[0] = nope;"},
 		{"h.h", 1, 0, "error", `expected a ";"`, "int a"},
 		{"k.cu", 3, 10, "fatal error", "absent.h: No such file or directory", "#include <absent.h>"},
-		{"k.cu", 1, 0, "warning", `variable "y" was declared but never referenced`, "__global__ void k(float* x) {"},
+		{"k.cu", 1, 0, "warning", `variable "y" was declared but never referenced`,
+			"__global__ void k(float* x) {"},
 	}
 	if fmt.Sprint(ce.Diagnostics) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", ce.Diagnostics, want)
 	}
 	n = scriptedNVCC(t, `echo "nvcc fatal   : Unsupported gpu architecture 'compute_20'" >&2; exit 1`)
-	if _, err := n.Compile(t.Context(), b); err == nil || !strings.Contains(err.Error(), "Unsupported gpu architecture") {
+	if _, err := n.Compile(t.Context(), b); err == nil ||
+		!strings.Contains(err.Error(), "Unsupported gpu architecture") {
 		t.Errorf("no place: %v", err)
 	}
 	n = scriptedNVCC(t, `echo "out of luck" >&2; exit 7`)
-	if _, err := n.Compile(t.Context(), b); err == nil || !strings.Contains(err.Error(), "exit status 7: out of luck") {
+	if _, err := n.Compile(t.Context(), b); err == nil ||
+		!strings.Contains(err.Error(), "exit status 7: out of luck") {
 		t.Errorf("no diagnostic: %v", err)
 	}
 }
@@ -105,7 +122,8 @@ func TestNVCCCancelled(t *testing.T) {
 		t.Skip("looks into /proc")
 	}
 	started := filepath.Join(t.TempDir(), "pids")
-	n := scriptedNVCC(t, `sleep 1000 & echo "$$ $!" > `+started+`.part; mv `+started+`.part `+started+`; wait`)
+	n := scriptedNVCC(t, `sleep 1000 & echo "$$ $!" > `+started+`.part; mv `+started+`.part `+
+		started+`; wait`)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -143,7 +161,8 @@ func TestFindNVCCSaysWhyNot(t *testing.T) {
 	if isFile("/usr/local/cuda/bin/nvcc") {
 		t.Skip("this machine has an nvcc that cannot be hidden")
 	}
-	if _, err := FindNVCC(t.Context(), Config{Root: t.TempDir()}); !errors.Is(err, ErrNoNVCC) || !strings.Contains(err.Error(), "nvidia-cuda-nvcc==13") {
+	if _, err := FindNVCC(t.Context(), Config{Root: t.TempDir()}); !errors.Is(err, ErrNoNVCC) ||
+		!strings.Contains(err.Error(), "nvidia-cuda-nvcc==13") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -154,7 +173,8 @@ func TestRealNVCC(t *testing.T) {
 	if err != nil {
 		t.Skipf("no nvcc on this machine: %v", err)
 	}
-	b := Build{Name: "host.cu", Arch: "sm_80", Headers: map[string]string{"one.h": "#define ONE 1.0f\n"}, Source: `#include <cstdio>
+	b := Build{Name: "host.cu", Arch: "sm_80", Headers: map[string]string{"one.h": "#define ONE 1.0f\n"},
+		Source: `#include <cstdio>
 #include "one.h"
 extern "C" __global__ void add(float* x) { x[threadIdx.x] += ONE; }
 int main() { add<<<1, 32>>>(nullptr); printf("%d\n", (int)cudaDeviceSynchronize()); }
@@ -172,7 +192,8 @@ int main() { add<<<1, 32>>>(nullptr); printf("%d\n", (int)cudaDeviceSynchronize(
 	}
 	b.Source = strings.Replace(b.Source, "+= ONE", "+= nope", 1)
 	var ce *CompileError
-	if _, err := n.Compile(t.Context(), b); !errors.As(err, &ce) || ce.Diagnostics[0].Place() == "" || ce.Diagnostics[0].Line != 3 {
+	if _, err := n.Compile(t.Context(), b); !errors.As(err, &ce) || ce.Diagnostics[0].Place() == "" ||
+		ce.Diagnostics[0].Line != 3 {
 		t.Errorf("got %v", err)
 	}
 }

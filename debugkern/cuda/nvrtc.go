@@ -9,7 +9,8 @@ import (
 	"tilescope/debugkern/cuda/internal/dl"
 )
 
-// nvrtc is NVRTC's C interface. Its functions are safe to call from several threads at once, each on its own program.
+// nvrtc is NVRTC's C interface. Its functions are safe to call from several threads at once, each
+// on its own program.
 type nvrtc struct {
 	path         string
 	major, minor int32
@@ -37,8 +38,9 @@ func openNVRTC(path string) (*nvrtc, error) {
 		fn   any
 		name string
 	}{
-		{&n.version, "nvrtcVersion"}, {&n.errorString, "nvrtcGetErrorString"}, {&n.create, "nvrtcCreateProgram"},
-		{&n.compile, "nvrtcCompileProgram"}, {&n.destroy, "nvrtcDestroyProgram"}, {&n.logSize, "nvrtcGetProgramLogSize"},
+		{&n.version, "nvrtcVersion"}, {&n.errorString, "nvrtcGetErrorString"},
+		{&n.create, "nvrtcCreateProgram"}, {&n.compile, "nvrtcCompileProgram"},
+		{&n.destroy, "nvrtcDestroyProgram"}, {&n.logSize, "nvrtcGetProgramLogSize"},
 		{&n.log, "nvrtcGetProgramLog"}, {&n.ptxSize, "nvrtcGetPTXSize"}, {&n.ptx, "nvrtcGetPTX"},
 	} {
 		if err := lib.Bind(f.fn, f.name); err != nil {
@@ -59,9 +61,9 @@ func (n *nvrtc) atLeast(major, minor int32) bool {
 	return n.major > major || n.major == major && n.minor >= minor
 }
 
-// loadBuiltins opens the library that NVRTC opens by its bare name when it first compiles. Where the loader would not find
-// it (a wheel's folder is not on its path, and not every NVRTC looks beside itself) the name resolves to the one that is
-// loaded. What goes wrong here NVRTC says itself, if it minds.
+// loadBuiltins opens the library that NVRTC opens by its bare name when it first compiles. Where the loader
+// would not find it (a wheel's folder is not on its path, and not every NVRTC looks beside itself) the name
+// resolves to the one that is loaded. What goes wrong here NVRTC says itself, if it minds.
 func (n *nvrtc) loadBuiltins() {
 	dir := filepath.Dir(n.path)
 	if dir == "." || runtime.GOOS == "windows" {
@@ -103,7 +105,9 @@ func (n *nvrtc) check(call string, code int32) error {
 const nvrtcCompilation = 6
 
 // build compiles one program. Where the source is wrong, err is the call's *Error and log says why.
-func (n *nvrtc) build(name, source string, headers map[string]string, options []string) (text, log string, err error) {
+func (n *nvrtc) build(
+	name, source string, headers map[string]string, options []string,
+) (text, log string, err error) {
 	var texts, names []*byte
 	for _, h := range sortedKeys(headers) {
 		names, texts = append(names, cstring(h)), append(texts, cstring(headers[h]))
@@ -133,7 +137,9 @@ func (n *nvrtc) build(name, source string, headers map[string]string, options []
 }
 
 // text fetches one of a program's strings: its size with the terminating zero first, then the bytes.
-func (n *nvrtc) text(call string, prog uintptr, size func(uintptr, *uint) int32, get func(uintptr, []byte) int32) (string, error) {
+func (n *nvrtc) text(
+	call string, prog uintptr, size func(uintptr, *uint) int32, get func(uintptr, []byte) int32,
+) (string, error) {
 	var length uint
 	if err := n.check(call+"Size", size(prog, &length)); err != nil {
 		return "", err

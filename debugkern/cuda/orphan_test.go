@@ -16,8 +16,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// orphanArg makes the test binary a parent that is going to be killed: it opens a backend on the library named by the
-// next argument, says its worker's process id, and launches a kernel that hangs.
+// orphanArg makes the test binary a parent that is going to be killed: it opens a backend on the library
+// named by the next argument, says its worker's process id, and launches a kernel that hangs.
 const orphanArg = "__parent"
 
 func orphanMain(library string) int {
@@ -26,13 +26,17 @@ func orphanMain(library string) int {
 	if err != nil {
 		return 1
 	}
-	b, err := Open(ctx, BackendConfig{WorkerCommand: []string{exe, workerArg}, Library: library, Timeout: time.Hour})
+	b, err := Open(ctx, BackendConfig{
+		WorkerCommand: []string{exe, workerArg}, Library: library, Timeout: time.Hour,
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	entry := os.Args[3]
-	m, err := ptx.Parse("hang.ptx", []byte(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry "+entry+"(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n\tret;\n}\n"))
+	m, err := ptx.Parse("hang.ptx",
+		[]byte(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry "+entry+
+			"(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n\tret;\n}\n"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -13,11 +13,13 @@ import (
 	"tilescope/debugkern/cache"
 )
 
-// overlaidFolder is a source that includes a header of its own, both read with other texts than their files have.
+// overlaidFolder is a source that includes a header of its own, both read with other texts
+// than their files have.
 func overlaidFolder(t *testing.T) Build {
 	t.Helper()
 	b := ownFolder(t, map[string]string{
-		"k.cu": "#include \"sub/f.cuh\"\nextern \"C\" __global__ void k(int* p) { *p = F; }\n", "sub/f.cuh": "#define F 11\n", "other.cuh": "#define G 1\n",
+		"k.cu":      "#include \"sub/f.cuh\"\nextern \"C\" __global__ void k(int* p) { *p = F; }\n",
+		"sub/f.cuh": "#define F 11\n", "other.cuh": "#define G 1\n",
 	})
 	dir := filepath.Dir(b.File)
 	b.Source = strings.Replace(b.Source, "= F", "= F + 4000", 1)
@@ -41,11 +43,13 @@ func checkOverlaid(t *testing.T, b Build, p *PTX, err error, want string) {
 	}
 }
 
-// A header is read as the overlay has it, by NVRTC and from the cache; one that is not read, or cannot be, is an error and no
-// build of something else.
+// A header is read as the overlay has it, by NVRTC and from the cache; one that is not read, or cannot be, is
+// an error and no build of something else.
 func TestOverlay(t *testing.T) {
 	tc := toolchain(t)
-	tc.cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
+	tc.cache = cache.Open(cache.Options{
+		Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key"),
+	})
 	b := overlaidFolder(t)
 	p, err := tc.Compile(t.Context(), b)
 	checkOverlaid(t, b, p, err, "4222")
@@ -63,19 +67,23 @@ func TestOverlay(t *testing.T) {
 	broken := b
 	broken.Overlay = map[string]string{header: "#define F nope\n"}
 	var ce *CompileError
-	if _, err := tc.Compile(t.Context(), broken); !errors.As(err, &ce) || !strings.Contains(err.Error(), "nope") {
+	if _, err := tc.Compile(t.Context(), broken); !errors.As(err, &ce) ||
+		!strings.Contains(err.Error(), "nope") {
 		t.Errorf("an overlay that does not compile: %v", err)
 	}
 	for what, change := range map[string]func(*Build){
 		"does not include": func(b *Build) {
 			b.Overlay = map[string]string{filepath.Join(filepath.Dir(b.File), "other.cuh"): "#define G 2\n"}
 		},
-		"made by a macro": func(b *Build) { b.Source = "#define OTHER \"other.cuh\"\n#include OTHER\n" + b.Source },
+		"made by a macro": func(b *Build) {
+			b.Source = "#define OTHER \"other.cuh\"\n#include OTHER\n" + b.Source
+		},
 	} {
 		b := overlaidFolder(t)
 		change(&b)
 		var oe *OverlayError
-		if _, err := tc.Compile(t.Context(), b); !errors.As(err, &oe) || !strings.Contains(err.Error(), what) {
+		if _, err := tc.Compile(t.Context(), b); !errors.As(err, &oe) ||
+			!strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -90,7 +98,9 @@ printf 'out.ptx : %s %s/sub/f.cuh\n' "$s" "$root" > "$(dirname "$out")/out.d"`)
 	b := overlaidFolder(t)
 	p, err := n.Compile(t.Context(), b)
 	checkOverlaid(t, b, p, err, "#define F 222")
-	for _, want := range []string{"= F + 4000", "\t.file\t1 \"" + b.Name + "\"\n", "\t.file\t2 \"sub/f.cuh\"\n"} {
+	for _, want := range []string{
+		"= F + 4000", "\t.file\t1 \"" + b.Name + "\"\n", "\t.file\t2 \"sub/f.cuh\"\n",
+	} {
 		if !strings.Contains(p.Text, want) {
 			t.Errorf("%s\nlacks %q", p.Text, want)
 		}

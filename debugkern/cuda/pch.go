@@ -10,24 +10,27 @@ import (
 	"time"
 )
 
-// precompiled decides when NVRTC may keep its parsed headers from one compilation to the next (NVRTC 12.8 and newer). Such a
-// file fits one set of options exactly, macros included, and to write it takes longer than it saves once; so it is written
-// the second time that a source is compiled with the same options, which is somebody editing it, and used from then on.
-// Files are of use to this process alone and go with it.
+// precompiled decides when NVRTC may keep its parsed headers from one compilation to the next (NVRTC 12.8 and
+// newer). Such a file fits one set of options exactly, macros included, and to write it takes longer than it
+// saves once; so it is written the second time that a source is compiled with the same options, which is
+// somebody editing it, and used from then on. Files are of use to this process alone and go with it.
 type precompiled struct {
 	mu   sync.Mutex
 	dir  string
 	read map[string][]Header // by options and includes: the headers that the first such compilation read
-	text string              // what the headers given as text are here: NVRTC does not look whether they are still the same
+	// text: what the headers given as text are here: NVRTC does not look whether they are still the same
+	text string
 	busy bool
 	off  bool
 }
 
-// options returns what to put before a compilation's own options, and what to call when it is over with the headers that it
-// was seen to read: it returns those of the first such compilation, since a header that comes precompiled is not read again.
-// NVRTC keeps precompiled headers in memory of the whole process, so only one compilation at a time uses them; another one goes
-// without.
-func (p *precompiled) options(lib *nvrtc, b Build, options []string) (extra []string, done func([]Header) []Header) {
+// options returns what to put before a compilation's own options, and what to call when it is over with the
+// headers that it was seen to read: it returns those of the first such compilation, since a header that comes
+// precompiled is not read again. NVRTC keeps precompiled headers in memory of the whole process, so only one
+// compilation at a time uses them; another one goes without.
+func (p *precompiled) options(
+	lib *nvrtc, b Build, options []string,
+) (extra []string, done func([]Header) []Header) {
 	nothing := func(read []Header) []Header { return read }
 	if p == nil || !lib.hasPCH() {
 		return nil, nothing
@@ -61,16 +64,17 @@ func (p *precompiled) options(lib *nvrtc, b Build, options []string) (extra []st
 		p.dir = dir
 	}
 	p.busy = true
-	return []string{"--pch", "--pch-dir=" + p.dir, "--pch-messages=false", "--diag-suppress=629,630"}, func([]Header) []Header {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.busy = false
-		return p.read[key]
-	}
+	return []string{"--pch", "--pch-dir=" + p.dir, "--pch-messages=false", "--diag-suppress=629,630"},
+		func([]Header) []Header {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.busy = false
+			return p.read[key]
+		}
 }
 
-// sameHeaders reports whether headers given as text are those of the first build that had any: for these alone a precompiled
-// file fits.
+// sameHeaders reports whether headers given as text are those of the first build that had any: for these
+// alone a precompiled file fits.
 func (p *precompiled) sameHeaders(headers map[string]string) bool {
 	if len(headers) == 0 {
 		return true
@@ -90,9 +94,11 @@ const (
 	pchAbandoned = 24 * time.Hour
 )
 
-// removeAbandoned removes what killed processes have left: some ten megabytes each. What cannot be removed is somebody else's.
+// removeAbandoned removes what killed processes have left: some ten megabytes each. What cannot be
+// removed is somebody else's.
 func removeAbandoned() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), pchPrefix+"*")) // the only error is a malformed pattern
+	// the only error is a malformed pattern
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), pchPrefix+"*"))
 	for _, dir := range dirs {
 		if st, err := os.Stat(dir); err == nil && st.IsDir() && time.Since(st.ModTime()) > pchAbandoned {
 			_ = os.RemoveAll(dir)

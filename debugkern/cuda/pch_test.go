@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Precompiled headers are used from the second compilation with the same options on, by one compilation at a time, and never
-// by an NVRTC that has none.
+// Precompiled headers are used from the second compilation with the same options on, by one compilation at a
+// time, and never by an NVRTC that has none.
 func TestPrecompiledFromTheSecondTimeOn(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, lib := &precompiled{}, &nvrtc{major: 12, minor: 8}
@@ -38,7 +38,9 @@ func TestPrecompiledFromTheSecondTimeOn(t *testing.T) {
 	} else {
 		done(nil)
 	}
-	if old, _ := p.options(&nvrtc{major: 12, minor: 6}, Build{Source: source}, []string{"-DX=1"}); old != nil {
+	if old, _ := p.options(&nvrtc{major: 12, minor: 6}, Build{Source: source}, []string{
+		"-DX=1",
+	}); old != nil {
 		t.Errorf("NVRTC 12.6: %v", old)
 	}
 	dir := p.dir

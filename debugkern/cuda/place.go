@@ -31,15 +31,16 @@ func (cfg Config) origin() trust.Origin {
 	return trust.User
 }
 
-// searchList returns the directories that exist, in the order in which they are tried. A directory that is named twice has
-// the origin that needs less consent.
+// searchList returns the directories that exist, in the order in which they are tried. A directory that is
+// named twice has the origin that needs less consent.
 func searchList(cfg Config) []place {
 	var list []place
 	add := func(name, dir string, origin trust.Origin) {
 		if dir == "" {
 			return
 		}
-		if !filepath.IsAbs(dir) && strings.HasPrefix(name, "$") { // it would be another place in each working directory
+		// it would be another place in each working directory
+		if !filepath.IsAbs(dir) && strings.HasPrefix(name, "$") {
 			origin = trust.Project
 		}
 		abs, err := filepath.Abs(dir)
@@ -61,7 +62,8 @@ func searchList(cfg Config) []place {
 			above := min(cfg.origin(), trust.Environment) // the path names what is below it, not these
 			add("configured path", filepath.Dir(path), above)
 			add("configured path", filepath.Join(filepath.Dir(path), ".."), above)
-			add("configured path", filepath.Join(filepath.Dir(path), "..", "..", ".."), above) // nvidia/cuda_nvrtc/lib among wheels
+			// nvidia/cuda_nvrtc/lib among wheels
+			add("configured path", filepath.Join(filepath.Dir(path), "..", "..", ".."), above)
 		}
 	}
 	if cfg.Root == "" {
@@ -80,8 +82,8 @@ func searchList(cfg Config) []place {
 	return list
 }
 
-// pythonPrefixes lists what Pythons of this user are installed below: the active environment, the prefix of each python on
-// PATH, and the user's own folder.
+// pythonPrefixes lists what Pythons of this user are installed below: the active environment, the prefix of
+// each python on PATH, and the user's own folder.
 func pythonPrefixes() []place {
 	var out []place
 	add := func(dir string, origin trust.Origin) { out = append(out, place{dir: dir, origin: origin}) }
@@ -105,15 +107,19 @@ func pythonPrefixes() []place {
 // sitePackages lists where pip puts packages below a prefix.
 func sitePackages(prefix string) []string {
 	var out []string
-	for _, pattern := range []string{"lib/python3*/site-packages", "lib/python3*/dist-packages", "Lib/site-packages"} {
-		dirs, _ := filepath.Glob(filepath.Join(escaped(prefix), pattern)) // the only error is a malformed pattern
+	for _, pattern := range []string{
+		"lib/python3*/site-packages", "lib/python3*/dist-packages", "Lib/site-packages",
+	} {
+		// the only error is a malformed pattern
+		dirs, _ := filepath.Glob(filepath.Join(escaped(prefix), pattern))
 		out = append(out, dirs...)
 	}
 	return out
 }
 
-// onPath is the first executable of that name in an absolute directory of PATH, "" where there is none. Relative entries, the
-// empty one included, would mean another directory in each working directory: they are never followed.
+// onPath is the first executable of that name in an absolute directory of PATH, "" where there is none.
+// Relative entries, the empty one included, would mean another directory in each working directory: they
+// are never followed.
 func onPath(name string) string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -121,7 +127,8 @@ func onPath(name string) string {
 		}
 		for _, suffix := range executableSuffixes() {
 			path := filepath.Join(dir, name+suffix)
-			if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && (os.PathSeparator == '\\' || st.Mode()&0o111 != 0) {
+			if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() &&
+				(os.PathSeparator == '\\' || st.Mode()&0o111 != 0) {
 				return path
 			}
 		}
@@ -142,7 +149,8 @@ type foundTool struct {
 	refused []error // *trust.Refused: found and not used
 }
 
-// findTool looks for a command in the places of the toolkits, then along PATH. What may not be executed is passed over.
+// findTool looks for a command in the places of the toolkits, then along PATH. What may not be
+// executed is passed over.
 func findTool(ctx context.Context, cfg Config, places []place, name string, dirs []string) foundTool {
 	exe := name
 	if os.PathSeparator == '\\' {
@@ -159,7 +167,8 @@ func findTool(ctx context.Context, cfg Config, places []place, name string, dirs
 	}
 	for _, p := range places {
 		for _, dir := range dirs {
-			if path := filepath.Join(p.dir, filepath.FromSlash(dir), exe); isFile(path) && try(candidate{path, p.dir, p.origin}) {
+			if path := filepath.Join(p.dir, filepath.FromSlash(dir), exe); isFile(path) &&
+				try(candidate{path, p.dir, p.origin}) {
 				return found
 			}
 		}
@@ -179,16 +188,20 @@ func aboveBin(path string) string {
 	return dir
 }
 
-// toolFiles is a command with what it executes or loads from next to it: nvcc is a driver of the compilers in its tree, and
-// compute-sanitizer injects libraries.
+// toolFiles is a command with what it executes or loads from next to it: nvcc is a driver of the compilers in
+// its tree, and compute-sanitizer injects libraries.
 func toolFiles(path string) []string {
 	name := strings.TrimSuffix(filepath.Base(path), ".exe")
 	dir := filepath.Dir(path)
 	out := []string{path}
 	switch name {
 	case "nvcc":
-		for _, d := range []string{dir, filepath.Join(dir, "..", "nvvm", "bin"), filepath.Join(dir, "..", "nvvm", "lib64"), filepath.Join(dir, "..", "nvvm", "libdevice")} {
-			if d != dir || isFile(filepath.Join(dir, "nvcc.profile")) { // else it is alone among other commands
+		for _, d := range []string{
+			dir, filepath.Join(dir, "..", "nvvm", "bin"), filepath.Join(dir, "..", "nvvm", "lib64"),
+			filepath.Join(dir, "..", "nvvm", "libdevice"),
+		} {
+			// else it is alone among other commands
+			if d != dir || isFile(filepath.Join(dir, "nvcc.profile")) {
 				out = append(out, regular(d)...)
 			}
 		}
@@ -215,15 +228,17 @@ func regular(dir string) []string {
 	return out
 }
 
-// Executables lists every file that a search may load or execute from dir, or from dir/.toolchain: what a consent to dir
-// covers. It includes what lies below dir directly, for a directory on PATH.
+// Executables lists every file that a search may load or execute from dir, or from dir/.toolchain: what a
+// consent to dir covers. It includes what lies below dir directly, for a directory on PATH.
 func Executables(dir string) []string {
 	var out []string
 	for _, d := range []string{dir, filepath.Join(dir, ".toolchain")} {
 		for _, lib := range libraries(d) {
 			out = append(out, withBuiltins(lib)...)
 		}
-		for name, dirs := range map[string][]string{"ptxas": ptxasDirs, "nvcc": nvccDirs, "compute-sanitizer": sanitizerDirs} {
+		for name, dirs := range map[string][]string{
+			"ptxas": ptxasDirs, "nvcc": nvccDirs, "compute-sanitizer": sanitizerDirs,
+		} {
 			if os.PathSeparator == '\\' {
 				name += ".exe"
 			}

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	cancelGrace = 25 * time.Millisecond  // what a cancelled worker has to end its request in before it is killed
+	// cancelGrace: what a cancelled worker has to end its request in before it is killed
+	cancelGrace = 25 * time.Millisecond
 	closeGrace  = 500 * time.Millisecond // what a worker has to end in once its input ended
 	stderrMax   = 4 << 10
 )
@@ -62,7 +63,8 @@ func (e *errSilent) Error() string {
 	return fmt.Sprintf("nothing heard within the time limit of %s", e.limit)
 }
 
-// startProcess starts a worker. Its pipes are ours alone: what the worker has still said is read even after it ended.
+// startProcess starts a worker. Its pipes are ours alone: what the worker has still said is read
+// even after it ended.
 func startProcess(command, env []string) (*process, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
@@ -77,8 +79,9 @@ func startProcess(command, env []string) (*process, error) {
 	widen(in)
 	widen(out)
 	p := &process{
-		in: in, out: out, frames: &frameWriter{w: in}, reader: bufio.NewReaderSize(out, 64<<10), stderr: &tail{},
-		calls: map[uint64]*exchange{},
+		in: in, out: out, frames: &frameWriter{w: in}, reader: bufio.NewReaderSize(out, 64<<10),
+		stderr: &tail{},
+		calls:  map[uint64]*exchange{},
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.stderr
@@ -97,8 +100,8 @@ func startProcess(command, env []string) (*process, error) {
 	return p, nil
 }
 
-// kill ends the process and unblocks whoever reads from or writes to it, without waiting: a process inside the driver may
-// take its time to go.
+// kill ends the process and unblocks whoever reads from or writes to it, without waiting: a process inside
+// the driver may take its time to go.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,14 +141,15 @@ func (p *process) handshake(ctx context.Context, limit time.Duration) error {
 	case err != nil:
 		return w.explain(err)
 	case h.kind != frameHello || word.Protocol != protocolVersion:
-		return fmt.Errorf("the worker speaks protocol %d, not %d: is it another version of this program?", word.Protocol, protocolVersion)
+		return fmt.Errorf("the worker speaks protocol %d, not %d: is it another version of this program?",
+			word.Protocol, protocolVersion)
 	}
 	join.Run(p.listen)
 	return nil
 }
 
-// died describes a worker that went away, or one that broke the protocol: that one is killed first. One that another
-// exchange has cost was killed from outside as far as this one is concerned.
+// died describes a worker that went away, or one that broke the protocol: that one is killed first. One that
+// another exchange has cost was killed from outside as far as this one is concerned.
 func (p *process) died(err error) error {
 	p.mu.Lock()
 	killed := p.killed
@@ -163,11 +167,14 @@ func (p *process) died(err error) error {
 		p.kill()
 		return &errDied{state: "its output closed", stderr: p.stderr.String()}
 	}
-	return &errDied{state: p.cmd.ProcessState.String(), killed: killedFromOutside(p.cmd.ProcessState), stderr: p.stderr.String()}
+	return &errDied{
+		state: p.cmd.ProcessState.String(), killed: killedFromOutside(p.cmd.ProcessState),
+		stderr: p.stderr.String(),
+	}
 }
 
-// tail keeps the start and the end of what a worker says on standard error: a crash of the process says why at the start
-// of its dump, a library at the end.
+// tail keeps the start and the end of what a worker says on standard error: a crash of the process says why
+// at the start of its dump, a library at the end.
 type tail struct {
 	mu         sync.Mutex
 	start, buf []byte
@@ -184,8 +191,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the line that says why the process crashed, behind the last one before it, which is the library's own; else it is
-// the last line.
+// String is the line that says why the process crashed, behind the last one before it, which is the library's
+// own; else it is the last line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

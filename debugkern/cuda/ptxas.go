@@ -18,8 +18,8 @@ import (
 // ErrNoPTXAS is returned by Assemble where the toolchain has no ptxas.
 var ErrNoPTXAS = errors.New("no ptxas found")
 
-// Assemble runs `ptxas -v` on a module for a real architecture (sm_80, sm_90, …) and returns what its entry was allotted.
-// Errors carry ptxas's own words, located in the PTX where it says so.
+// Assemble runs `ptxas -v` on a module for a real architecture (sm_80, sm_90, …) and returns what its entry
+// was allotted. Errors carry ptxas's own words, located in the PTX where it says so.
 func (t *Toolchain) Assemble(ctx context.Context, ptx []byte, entry, arch string) (*target.Resources, error) {
 	if t.PTXAS == "" {
 		return nil, ErrNoPTXAS
@@ -34,7 +34,8 @@ func (t *Toolchain) Assemble(ctx context.Context, ptx []byte, entry, arch string
 	if err := os.WriteFile(in, ptx, 0o600); err != nil {
 		return nil, fmt.Errorf("ptxas: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, t.PTXAS, "-v", "-arch="+arch, in, "-o", filepath.Join(dir, "kernel.cubin"))
+	cmd := exec.CommandContext(ctx, t.PTXAS, "-v", "-arch="+arch, in, "-o",
+		filepath.Join(dir, "kernel.cubin"))
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -48,9 +49,10 @@ func (t *Toolchain) Assemble(ctx context.Context, ptx []byte, entry, arch string
 
 var (
 	ptxasFunction = regexp.MustCompile(`(?:Compiling entry function|Function properties for) '?([^' \n]+)'?`)
-	ptxasStack    = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	ptxasUsed     = regexp.MustCompile(`Used (\d+) registers`)
-	ptxasShared   = regexp.MustCompile(`(\d+) bytes smem`)
+	ptxasStack    = regexp.MustCompile(
+		`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	ptxasUsed   = regexp.MustCompile(`Used (\d+) registers`)
+	ptxasShared = regexp.MustCompile(`(\d+) bytes smem`)
 )
 
 // parseResources reads the report of one entry out of ptxas -v's output.

@@ -40,10 +40,11 @@ type Sanitized struct {
 }
 
 // ErrNoSanitizer is wrapped where there is no compute-sanitizer.
-var ErrNoSanitizer = errors.New("no compute-sanitizer found (it comes with the CUDA toolkit, or: pip install nvidia-cuda-sanitizer-api)")
+var ErrNoSanitizer = errors.New(
+	"no compute-sanitizer found (it comes with the CUDA toolkit, or: pip install nvidia-cuda-sanitizer-api)")
 
-// sanitizerTools are the tools that are run, with their options. Racecheck reports both single hazards, which have addresses
-// and threads, and its analysis, which has every pair of places.
+// sanitizerTools are the tools that are run, with their options. Racecheck reports both single hazards, which
+// have addresses and threads, and its analysis, which has every pair of places.
 var sanitizerTools = map[string][]string{
 	"memcheck":  {"--print-limit", "200"},
 	"racecheck": {"--racecheck-report", "all", "--print-limit", "10000"},
@@ -52,17 +53,24 @@ var sanitizerTools = map[string][]string{
 }
 
 var (
-	sanitizerDirs    = []string{"bin", "compute-sanitizer", "extras/compute-sanitizer", "nvidia/cu13/compute-sanitizer", "nvidia/cuda_sanitizer_api/compute-sanitizer", "nvidia/cuda_sanitizer_api/bin"}
+	sanitizerDirs = []string{
+		"bin", "compute-sanitizer", "extras/compute-sanitizer", "nvidia/cu13/compute-sanitizer",
+		"nvidia/cuda_sanitizer_api/compute-sanitizer", "nvidia/cuda_sanitizer_api/bin",
+	}
 	sanitizerVersion = regexp.MustCompile(`Version (\d+\.\d+(?:\.\d+)*)`)
 )
 
-// Sanitize runs compute-sanitizer's tool ("memcheck", "racecheck", "initcheck" or "synccheck") on exactly one launch, in a child process of its own that
-// is killed at the time limit. Buffers are allocated to the byte, without guard bands, so that memcheck sees their ends.
-// Errors wrap ErrNoSanitizer, ErrNoDriver or ErrNoDevice where it cannot be run here.
-func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Module, entry string, l *target.Launch) (*Sanitized, error) {
+// Sanitize runs compute-sanitizer's tool ("memcheck", "racecheck", "initcheck" or "synccheck") on exactly one
+// launch, in a child process of its own that is killed at the time limit. Buffers are allocated to the byte,
+// without guard bands, so that memcheck sees their ends. Errors wrap ErrNoSanitizer, ErrNoDriver or
+// ErrNoDevice where it cannot be run here.
+func Sanitize(
+	ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Module, entry string, l *target.Launch,
+) (*Sanitized, error) {
 	options, ok := sanitizerTools[tool]
 	if !ok {
-		return nil, fmt.Errorf("sanitize: tool %q: expected memcheck, racecheck, initcheck or synccheck", tool)
+		return nil, fmt.Errorf("sanitize: tool %q: expected memcheck, racecheck, initcheck or synccheck",
+			tool)
 	}
 	if len(cfg.Command) == 0 {
 		return nil, errors.New("sanitize: no launch command")
@@ -92,10 +100,12 @@ func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Modu
 	if limit <= 0 {
 		limit = DefaultSanitizerTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("compute-sanitizer %s did not finish within its time limit of %s", tool, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("compute-sanitizer %s did not finish within its time limit of %s", tool, limit))
 	defer cancel()
 	log := filepath.Join(dir, "log")
-	args := slices.Concat([]string{"--tool", tool, "--log-file", log, "--show-backtrace", "device"}, options, cfg.Command, []string{job})
+	args := slices.Concat([]string{"--tool", tool, "--log-file", log, "--show-backtrace", "device"}, options,
+		cfg.Command, []string{job})
 	return runSanitizer(ctx, path, tool, log, args)
 }
 
@@ -120,10 +130,13 @@ func runSanitizer(ctx context.Context, path, tool, log string, args []string) (*
 		if reason == "" {
 			reason = strings.TrimSpace(said.String() + string(text))
 		}
-		return nil, fmt.Errorf("sanitize: compute-sanitizer %s did not come to an end: %w: %s", tool, orUnknown(failed), lastLine(reason))
+		return nil, fmt.Errorf("sanitize: compute-sanitizer %s did not come to an end: %w: %s", tool,
+			orUnknown(failed), lastLine(reason))
 	}
-	if failed != nil && len(out.Complaints) == 0 { // the launch itself failed, and the tool has nothing to say of it
-		return nil, fmt.Errorf("sanitize: the launch under %s failed: %w: %s", tool, failed, lastLine(complained.String()))
+	// the launch itself failed, and the tool has nothing to say of it
+	if failed != nil && len(out.Complaints) == 0 {
+		return nil, fmt.Errorf("sanitize: the launch under %s failed: %w: %s", tool, failed,
+			lastLine(complained.String()))
 	}
 	attribute(out.Complaints, said.String())
 	return out, nil
@@ -142,7 +155,9 @@ func lastLine(s string) string {
 }
 
 // writeJob records the requests of one launch as a worker would get them.
-func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *target.Launch, unset bool) error {
+func writeJob(
+	path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *target.Launch, unset bool,
+) error {
 	f := m.Func(entry)
 	if f == nil || !f.Entry {
 		return fmt.Errorf("no entry %s", entry)

@@ -14,11 +14,13 @@ type Complaint struct {
 	// Kind is "out-of-bounds", "misaligned", "race" or "other" (a failed call, a leak: see Text).
 	Kind     string `json:"kind"`
 	Severity string `json:"severity"` // error, warning, info
-	Access   string `json:"access"`   // "write", "read", "atomic"; of a race "WAW", "RAW", "WAR" where the tool reports it
-	Bytes    int    `json:"bytes"`    // of one access, 0 where unknown
-	Space    string `json:"space"`    // global, shared, local; "" where unknown
-	Address  uint64 `json:"address"`  // in its space: global as the device counts, shared from the block's start
-	Located  bool   `json:"located"`  // Address is known
+	// Access: "write", "read", "atomic"; of a race "WAW", "RAW", "WAR" where the tool reports it
+	Access string `json:"access"`
+	Bytes  int    `json:"bytes"` // of one access, 0 where unknown
+	Space  string `json:"space"` // global, shared, local; "" where unknown
+	// Address: in its space: global as the device counts, shared from the block's start
+	Address uint64 `json:"address"`
+	Located bool   `json:"located"` // Address is known
 
 	At     SanitizerPlace   `json:"at"`
 	Others []SanitizerPlace `json:"others"` // of a race: the other sides
@@ -26,8 +28,8 @@ type Complaint struct {
 
 	Block   probes.Dim3   `json:"block"`
 	Threads []probes.Dim3 `json:"threads"` // of a race: both
-	// Argument is the launch's argument that lies nearest to a global address, Distance how many bytes behind its end (negative:
-	// before its start) the access is, 0 inside.
+	// Argument is the launch's argument that lies nearest to a global address, Distance how many bytes behind
+	// its end (negative: before its start) the access is, 0 inside.
 	Argument string `json:"argument"`
 	Distance int64  `json:"distance"`
 	Count    int    `json:"count"` // times that this was reported
@@ -51,27 +53,34 @@ func (p SanitizerPlace) same(q SanitizerPlace) bool {
 	return p.Function == q.Function && p.Offset == q.Offset && p.Access == q.Access
 }
 
-// compute-sanitizer's text, as its documentation shows it: every line begins with nine equals signs. Older versions write
-// places as `0x90 in file.cu:10:f(int)`, newer ones as `f(int)+0x90 in file.cu:10`.
+// compute-sanitizer's text, as its documentation shows it: every line begins with nine equals signs. Older
+// versions write places as `0x90 in file.cu:10:f(int)`, newer ones as `f(int)+0x90 in file.cu:10`.
 var (
-	invalidLine       = regexp.MustCompile(`^(?:Potential i|I)nvalid __(\w+)__ (read|write|atomic\w*) of size (\d+)`)
-	severityLine      = regexp.MustCompile(`^(?i:(error|warning|warn|info))\s*:\s*(?:\([^)]*\)\s*)?(.*)$`)
-	raceLine          = regexp.MustCompile(`^(?:(\w+) )?[Rr]ace reported between (Read|Write|Atomic) access at (.*?)\s*$`)
-	raceAndLine       = regexp.MustCompile(`^and (Read|Write|Atomic) access at (.*?)(?:\s*\[(\d+) hazards?\])?\s*$`)
-	hazardLine        = regexp.MustCompile(`^Potential (WAW|RAW|WAR) hazard detected at __(\w+)__ 0x([0-9a-fA-F]+) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
+	invalidLine = regexp.MustCompile(
+		`^(?:Potential i|I)nvalid __(\w+)__ (read|write|atomic\w*) of size (\d+)`)
+	severityLine = regexp.MustCompile(`^(?i:(error|warning|warn|info))\s*:\s*(?:\([^)]*\)\s*)?(.*)$`)
+	raceLine     = regexp.MustCompile(
+		`^(?:(\w+) )?[Rr]ace reported between (Read|Write|Atomic) access at (.*?)\s*$`)
+	raceAndLine = regexp.MustCompile(
+		`^and (Read|Write|Atomic) access at (.*?)(?:\s*\[(\d+) hazards?\])?\s*$`)
+	hazardLine = regexp.MustCompile(
+		`^Potential (WAW|RAW|WAR) hazard detected at __(\w+)__ 0x([0-9a-fA-F]+) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
 	uninitialisedLine = regexp.MustCompile(`^Uninitialized __(\w+)__ memory read of size`)
-	hazardThread      = regexp.MustCompile(`^(Read|Write|Atomic) Thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) at (.*?)\s*$`)
-	threadLine        = regexp.MustCompile(`^by thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
-	addressLine       = regexp.MustCompile(`^(?:Address|Access at|Access to) 0x([0-9a-fA-F]+) is (out of bounds|misaligned)`)
-	atLine            = regexp.MustCompile(`^at (.*?)\s*$`)
-	frameLine         = regexp.MustCompile(`^Device Frame:\s*(.*?)\s*$`)
-	newPlace          = regexp.MustCompile(`^(.*?)[+:]0x([0-9a-fA-F]+)(?: in (.+):(\d+))?$`)
-	oldPlace          = regexp.MustCompile(`^0x([0-9a-fA-F]+) in (?:(.+?):(\d+):)?(.*)$`)
-	summaryLine       = regexp.MustCompile(`^(?:ERROR|RACECHECK) SUMMARY: (.*)$`)
+	hazardThread      = regexp.MustCompile(
+		`^(Read|Write|Atomic) Thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) at (.*?)\s*$`)
+	threadLine = regexp.MustCompile(
+		`^by thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
+	addressLine = regexp.MustCompile(
+		`^(?:Address|Access at|Access to) 0x([0-9a-fA-F]+) is (out of bounds|misaligned)`)
+	atLine      = regexp.MustCompile(`^at (.*?)\s*$`)
+	frameLine   = regexp.MustCompile(`^Device Frame:\s*(.*?)\s*$`)
+	newPlace    = regexp.MustCompile(`^(.*?)[+:]0x([0-9a-fA-F]+)(?: in (.+):(\d+))?$`)
+	oldPlace    = regexp.MustCompile(`^0x([0-9a-fA-F]+) in (?:(.+?):(\d+):)?(.*)$`)
+	summaryLine = regexp.MustCompile(`^(?:ERROR|RACECHECK) SUMMARY: (.*)$`)
 )
 
-// ParseSanitizer reads what compute-sanitizer has written. Equal complaints (the same places) are one, counted. summary is the
-// tool's last word, "" where it did not come to an end.
+// ParseSanitizer reads what compute-sanitizer has written. Equal complaints (the same places) are one,
+// counted. summary is the tool's last word, "" where it did not come to an end.
 func ParseSanitizer(text string) (complaints []Complaint, summary string) {
 	p := &sanitizerParser{}
 	for line := range strings.Lines(text) {
@@ -129,7 +138,8 @@ func (p *sanitizerParser) begin(line string) {
 		c.Kind, c.Space, c.Access = "uninitialised", m[1], "read"
 	} else if strings.HasPrefix(text, "Barrier error") {
 		c.Kind = "barrier"
-	} else if strings.HasPrefix(text, "Program hit") || strings.HasPrefix(text, "Leaked") || strings.HasPrefix(text, "Uninitialized") {
+	} else if strings.HasPrefix(text, "Program hit") || strings.HasPrefix(text, "Leaked") ||
+		strings.HasPrefix(text, "Uninitialized") {
 		c.Kind = "other"
 	} else {
 		return
@@ -188,7 +198,8 @@ func (p *sanitizerParser) flush() {
 	p.out = append(p.out, *c)
 }
 
-// analysis takes the place of the single hazards that it sums up, and keeps the first one's address and threads.
+// analysis takes the place of the single hazards that it sums up, and keeps the first one's
+// address and threads.
 func (p *sanitizerParser) analysis(c *Complaint) {
 	kept := p.out[:0]
 	for _, o := range p.out {

@@ -8,18 +8,21 @@ import (
 	"testing"
 )
 
-// TestMove: NVRTC's own std::move is the only one, with the header that declares it and with CUDA's halves, which use it.
+// TestMove: NVRTC's own std::move is the only one, with the header that declares it and with CUDA's
+// halves, which use it.
 func TestMove(t *testing.T) {
 	tc := toolchain(t)
 	for _, header := range []string{"utility", HostShim, "tilescope_torch.h"} {
-		source := "#include <" + header + ">\n#include <cuda_fp16.h>\n__global__ void k(__half2* x, int* y) { x[0] = x[1]; int a = y[0], b = std::move(a); std::swap(a, b); y[1] = a + std::forward<int>(b); }\n"
+		source := "#include <" + header +
+			">\n#include <cuda_fp16.h>\n__global__ void k(__half2* x, int* y) { x[0] = x[1]; int a = y[0], b = std::move(a); std::swap(a, b); y[1] = a + std::forward<int>(b); }\n"
 		if _, err := tc.Compile(t.Context(), Build{Name: "k.cu", Source: source, Arch: "sm_80"}); err != nil {
 			t.Errorf("%s: %v", header, err)
 		}
 	}
 }
 
-// TestTorchTypes: kernels of PyTorch's extensions compile: its halves, the types sums are made in, tensors as parameters.
+// TestTorchTypes: kernels of PyTorch's extensions compile: its halves, the types sums are made in,
+// tensors as parameters.
 func TestTorchTypes(t *testing.T) {
 	tc := toolchain(t)
 	p, err := tc.Compile(t.Context(), Build{Name: "k.cu", Arch: "sm_80", Source: `#include <tilescope_torch.h>
@@ -81,12 +84,17 @@ extern "C" __global__ void k(float* x, const uint8_t* bytes, int n) {
 		}
 	}
 	for name := range standins() {
-		if _, err := tc.Compile(t.Context(), Build{Name: "k.cu", Source: "#include <" + name + ">\n__global__ void k() {}\n", Arch: "sm_80"}); err != nil {
+		if _, err := tc.Compile(t.Context(), Build{
+			Name: "k.cu", Source: "#include <" + name + ">\n__global__ void k() {}\n", Arch: "sm_80",
+		}); err != nil {
 			t.Errorf("%s alone: %v", name, err)
 		}
 	}
 	// a header of the build's own wins
-	b := Build{Name: "k.cu", Source: "#include <cstdint>\n__global__ void k(mine x) {}\n", Headers: map[string]string{"cstdint": "typedef int mine;\n"}, Arch: "sm_80"}
+	b := Build{
+		Name: "k.cu", Source: "#include <cstdint>\n__global__ void k(mine x) {}\n",
+		Headers: map[string]string{"cstdint": "typedef int mine;\n"}, Arch: "sm_80",
+	}
 	if _, err := tc.Compile(t.Context(), b); err != nil {
 		t.Errorf("a header of the build's own: %v", err)
 	}
@@ -100,7 +108,8 @@ extern "C" __global__ void k(float* x, const uint8_t* bytes, int n) {
 	}
 }
 
-// What nvcc knows in a source without a single include is known here too, and a source that brings its own is not disturbed.
+// What nvcc knows in a source without a single include is known here too, and a source that brings its
+// own is not disturbed.
 func TestNothingIncluded(t *testing.T) {
 	tc := toolchain(t)
 	compile := func(name, source string) string {
@@ -133,7 +142,8 @@ func TestNothingIncluded(t *testing.T) {
     std::memcpy(&x[4], &x[5], sizeof(float));
 }
 `)
-	if !strings.Contains(text, "0fFF800000") || !strings.Contains(text, "nothing.cu") || strings.Contains(text, preInclude) {
+	if !strings.Contains(text, "0fFF800000") || !strings.Contains(text, "nothing.cu") ||
+		strings.Contains(text, preInclude) {
 		t.Errorf("no -inf in the PTX, or another file than the source's own:\n%s", text)
 	}
 	text = compile("own.cu", `#ifndef INFINITY
@@ -149,10 +159,15 @@ extern "C" __global__ void k(float* x, uint32_t n) { x[n] = NAN; }
 	}
 }
 
-// The same source compiled again and again gives the same PTX, whether headers are precompiled by then or not.
+// The same source compiled again and again gives the same PTX, whether headers are
+// precompiled by then or not.
 func TestCompileAgain(t *testing.T) {
 	tc := toolchain(t)
-	b := Build{Name: "k.cu", Source: "#include <cuda_fp16.h>\n#include <mma.h>\nextern \"C\" __global__ void k(half* x) { x[0] = __hadd(x[1], x[2]); }\n", Arch: "sm_80"}
+	b := Build{
+		Name:   "k.cu",
+		Source: "#include <cuda_fp16.h>\n#include <mma.h>\nextern \"C\" __global__ void k(half* x) { x[0] = __hadd(x[1], x[2]); }\n",
+		Arch:   "sm_80",
+	}
 	var first string
 	for i := range 4 {
 		p, err := tc.Compile(t.Context(), b)
@@ -186,14 +201,18 @@ func BenchmarkCompile(b *testing.B) {
 	src := "#include <cuda_fp16.h>\n#include <mma.h>\nextern \"C\" __global__ void k(half* x) { x[0] = __hadd(x[1], x[2]); }\n"
 	b.Run("flags-changed", func(b *testing.B) {
 		for i := range b.N {
-			if _, err := tc.Compile(b.Context(), Build{Name: "k.cu", Source: src, Arch: "sm_80", Defines: []string{fmt.Sprintf("X=%d", i)}}); err != nil {
+			if _, err := tc.Compile(b.Context(), Build{
+				Name: "k.cu", Source: src, Arch: "sm_80", Defines: []string{fmt.Sprintf("X=%d", i)},
+			}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("source-changed", func(b *testing.B) {
 		for i := range b.N {
-			if _, err := tc.Compile(b.Context(), Build{Name: "k.cu", Source: fmt.Sprintf("%s// %d\n", src, i), Arch: "sm_80"}); err != nil {
+			if _, err := tc.Compile(b.Context(), Build{
+				Name: "k.cu", Source: fmt.Sprintf("%s// %d\n", src, i), Arch: "sm_80",
+			}); err != nil {
 				b.Fatal(err)
 			}
 		}

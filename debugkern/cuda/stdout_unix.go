@@ -20,8 +20,8 @@ type printed struct {
 	flush func(uintptr) int32
 }
 
-// claimStdout gives standard output's pipe a descriptor of its own and points descriptor 1 at a file, where w is standard
-// output and that can be done. Else w stays what it is and nothing is collected.
+// claimStdout gives standard output's pipe a descriptor of its own and points descriptor 1 at a file, where w
+// is standard output and that can be done. Else w stays what it is and nothing is collected.
 func claimStdout(w io.Writer) (io.Writer, *printed) {
 	if f, ok := w.(*os.File); !ok || f.Fd() != 1 {
 		return w, nil

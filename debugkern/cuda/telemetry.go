@@ -8,22 +8,24 @@ import (
 // ErrNoNVML is wrapped where the management library is not there, or this program was built without it.
 var ErrNoNVML = errors.New("no NVML")
 
-// Telemetry is one sample of a device's state. A number that the driver does not tell is Unknown: a MIG slice has no
-// utilisation, a laptop no power limit.
+// Telemetry is one sample of a device's state. A number that the driver does not tell is Unknown: a MIG slice
+// has no utilisation, a laptop no power limit.
 type Telemetry struct {
 	At                    time.Time
 	SMClock, MaxSMClock   int // MHz
 	MemClock, MaxMemClock int // MHz
 	Power, PowerLimit     int // milliwatts
 	Temperature           int // °C
-	GPUUtil, MemUtil      int // per cent of the last sampling period in which a kernel ran, memory was accessed
-	MemUsed, MemTotal     int64
-	Throttle              []string // why the clock is lower than it could be, in words; idle is among them
-	Slowed                bool     // one of them is a slowdown: heat, power or an external brake
-	Processes             []GPUProcess
-	PerformanceState      int  // 0 is the fastest
-	MIG                   bool // the device is cut into instances
-	ProcessesKnown        bool // false where the driver lists none; in a container it may list none of its own
+	// GPUUtil, MemUtil: per cent of the last sampling period in which a kernel ran, memory was accessed
+	GPUUtil, MemUtil  int
+	MemUsed, MemTotal int64
+	Throttle          []string // why the clock is lower than it could be, in words; idle is among them
+	Slowed            bool     // one of them is a slowdown: heat, power or an external brake
+	Processes         []GPUProcess
+	PerformanceState  int  // 0 is the fastest
+	MIG               bool // the device is cut into instances
+	// ProcessesKnown: false where the driver lists none; in a container it may list none of its own
+	ProcessesKnown bool
 }
 
 // Unknown stands for a number that the driver does not tell.

@@ -1,10 +1,11 @@
-// Package cuda finds and drives what NVIDIA provides: the compilers NVRTC and ptxas, which need no GPU, and the driver,
-// which launches kernels.
+// Package cuda finds and drives what NVIDIA provides: the compilers NVRTC and ptxas, which need no GPU, and
+// the driver, which launches kernels.
 //
-// The one idea: all of it is found on this machine at run time, never linked. FindToolchain says which compilers are there
-// and where; Compile turns source text into PTX; Assemble asks ptxas what that PTX costs. Open launches on a GPU: a
-// target.Backend whose driver calls all happen in a worker process (WorkerMain, the protocol in frame.go), on one thread,
-// so that whatever a kernel does to the device costs a worker and nothing else.
+// The one idea: all of it is found on this machine at run time, never linked. FindToolchain says which
+// compilers are there and where; Compile turns source text into PTX; Assemble asks ptxas what that PTX
+// costs. Open launches on a GPU: a target.Backend whose driver calls all happen in a worker process
+// (WorkerMain, the protocol in frame.go), on one thread, so that whatever a kernel does to the device
+// costs a worker and nothing else.
 //
 // It must not know manifests, flags or faults: a build is text, macro definitions and an architecture.
 package cuda
@@ -25,17 +26,22 @@ import (
 	"tilescope/debugkern/trust"
 )
 
-// Config says where to look before looking where CUDA usually is. The zero value looks in the usual places only.
+// Config says where to look before looking where CUDA usually is. The zero value looks in
+// the usual places only.
 type Config struct {
 	Root string // directory whose .toolchain holds the wheels; "": the working directory
-	Path string // a libnvrtc, or a directory that holds one: a CUDA tree, or a folder that pip installed the wheels into
+	// Path: a libnvrtc, or a directory that holds one: a CUDA tree, or a folder that pip
+	// installed the wheels into
+	Path string
 	// Project says that a file of the working directory, and not the user, named Path.
 	Project bool
-	// Trust decides what may be loaded and executed; nil: nothing of the working directory, and nothing that others can change.
+	// Trust decides what may be loaded and executed; nil: nothing of the working directory, and nothing that
+	// others can change.
 	Trust *trust.Policy
 	// Compiler starts a process that serves compilations (CompilerMain); nil: NVRTC is loaded into this one.
 	Compiler []string
-	// Memory is how many bytes those processes may take together: each at least 1 GiB, at most 4 GiB; 0: 4 GiB each.
+	// Memory is how many bytes those processes may take together: each at least 1 GiB, at most 4
+	// GiB; 0: 4 GiB each.
 	Memory int64
 	// Cache keeps what was compiled; nil: every build is compiled.
 	Cache *cache.Cache
@@ -54,7 +60,8 @@ type Toolchain struct {
 	headers      []string // what distinguishes the toolkit's headers from another version's
 }
 
-// Close removes what compilations have left for each other. None may be under way; later ones only take longer.
+// Close removes what compilations have left for each other. None may be under way; later
+// ones only take longer.
 func (t *Toolchain) Close() error {
 	if t.lib.apart != nil {
 		return t.lib.apart.close()
@@ -71,10 +78,11 @@ var ErrNoToolchain = errors.New("no NVRTC found")
 // ErrNoHeaders is wrapped by FindToolchain's error where NVRTC is there, but not the headers kernels include.
 var ErrNoHeaders = errors.New("no CUDA headers (mma.h and crt/mma.h) found")
 
-// FindToolchain loads the first NVRTC of the search list (configured path, .toolchain, site-packages of the Pythons on
-// PATH, $CUDA_HOME, /usr/local/cuda, the loader's own path) and collects headers and ptxas, from the same tree before
-// others. Parts of different places are combined where one place does not hold them all. What cfg.Trust refuses is passed
-// over; the error wraps a *trust.Refused where nothing else was found. Where ctx ends first, the error is its.
+// FindToolchain loads the first NVRTC of the search list (configured path, .toolchain, site-packages of the
+// Pythons on PATH, $CUDA_HOME, /usr/local/cuda, the loader's own path) and collects headers and ptxas, from
+// the same tree before others. Parts of different places are combined where one place does not hold them all.
+// What cfg.Trust refuses is passed over; the error wraps a *trust.Refused where nothing else was found. Where
+// ctx ends first, the error is its.
 func FindToolchain(ctx context.Context, cfg Config) (*Toolchain, error) {
 	places := searchList(cfg)
 	lib, found, err := findNVRTC(ctx, cfg, places)
@@ -169,7 +177,8 @@ func openIn(ctx context.Context, apart *compilers, path string) (*nvrtc, error) 
 	return &nvrtc{path: path, major: major, minor: minor, apart: apart}, nil
 }
 
-// withCCCL adds the folder that a toolkit from CUDA 13 on keeps libcu++ and CUB in, below its include directory.
+// withCCCL adds the folder that a toolkit from CUDA 13 on keeps libcu++ and CUB in, below
+// its include directory.
 func withCCCL(dirs []string) []string {
 	out := slices.Clone(dirs)
 	for _, d := range dirs {
@@ -185,7 +194,8 @@ func withBuiltins(library string) []string {
 	if filepath.Base(library) == library {
 		return []string{library}
 	}
-	beside, _ := filepath.Glob(filepath.Join(escaped(filepath.Dir(library)), "*nvrtc-builtins*")) // the only error is a malformed pattern
+	// the only error is a malformed pattern
+	beside, _ := filepath.Glob(filepath.Join(escaped(filepath.Dir(library)), "*nvrtc-builtins*"))
 	return append([]string{library}, beside...)
 }
 
@@ -210,11 +220,13 @@ func candidates(cfg Config, places []place) []candidate {
 func libraries(dir string) []string {
 	var out []string
 	for _, pattern := range libraryPatterns() {
-		found, _ := filepath.Glob(filepath.Join(escaped(dir), pattern)) // the only error is a malformed pattern
+		// the only error is a malformed pattern
+		found, _ := filepath.Glob(filepath.Join(escaped(dir), pattern))
 		slices.Sort(found)
 		slices.Reverse(found)
 		for _, f := range found {
-			if !strings.Contains(filepath.Base(f), "builtins") && !strings.Contains(filepath.Base(f), ".alt.") {
+			if !strings.Contains(filepath.Base(f), "builtins") &&
+				!strings.Contains(filepath.Base(f), ".alt.") {
 				out = append(out, f)
 			}
 		}
@@ -224,10 +236,14 @@ func libraries(dir string) []string {
 
 func libraryPatterns() []string {
 	if runtime.GOOS == "windows" {
-		return []string{`bin\nvrtc64_*.dll`, `bin\x64\nvrtc64_*.dll`, `nvidia\cuda_nvrtc\bin\nvrtc64_*.dll`, `nvidia\cu1?\bin\nvrtc64_*.dll`}
+		return []string{
+			`bin\nvrtc64_*.dll`, `bin\x64\nvrtc64_*.dll`, `nvidia\cuda_nvrtc\bin\nvrtc64_*.dll`,
+			`nvidia\cu1?\bin\nvrtc64_*.dll`,
+		}
 	}
 	return []string{
-		"nvidia/cuda_nvrtc/lib/libnvrtc.so*", "nvidia/cu1?/lib/libnvrtc.so*", "libnvrtc.so*", "lib/libnvrtc.so*", "lib64/libnvrtc.so*",
+		"nvidia/cuda_nvrtc/lib/libnvrtc.so*", "nvidia/cu1?/lib/libnvrtc.so*", "libnvrtc.so*",
+		"lib/libnvrtc.so*", "lib64/libnvrtc.so*",
 		"targets/*/lib/libnvrtc.so*",
 	}
 }
@@ -270,8 +286,9 @@ type foundHeaders struct {
 	refused []error // *trust.Refused: found and not used
 }
 
-// findHeaders returns the fewest directories that hold both mma.h and crt/mma.h: one in a CUDA tree, two among wheels. Places of
-// which something was refused already, and those whose headers may not be used, are passed over.
+// findHeaders returns the fewest directories that hold both mma.h and crt/mma.h: one in a CUDA tree,
+// two among wheels. Places of which something was refused already, and those whose headers may not be
+// used, are passed over.
 func findHeaders(cfg Config, places []place, refused []error) foundHeaders {
 	var found foundHeaders
 	var plain, crt string
@@ -313,10 +330,15 @@ func readable(cfg Config, p place, refused []error, headers []string) error {
 	return cfg.Trust.Reads(p.origin, p.dir, headers...)
 }
 
-// headersIn returns the first directory of a tree with mma.h, and the first with crt/mma.h; "" where there is none.
+// headersIn returns the first directory of a tree with mma.h, and the first with crt/mma.h; ""
+// where there is none.
 func headersIn(dir string) (plain, crt string) {
-	for _, pattern := range []string{"include", "targets/*/include", "nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include", "nvidia/cu1?/include"} {
-		dirs, _ := filepath.Glob(filepath.Join(escaped(dir), filepath.FromSlash(pattern))) // the only error is a malformed pattern
+	for _, pattern := range []string{
+		"include", "targets/*/include", "nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include",
+		"nvidia/cu1?/include",
+	} {
+		// the only error is a malformed pattern
+		dirs, _ := filepath.Glob(filepath.Join(escaped(dir), filepath.FromSlash(pattern)))
 		for _, d := range dirs {
 			if plain == "" && isFile(filepath.Join(d, "mma.h")) {
 				plain = d

@@ -12,8 +12,9 @@ func versionString(major, minor int) string { return fmt.Sprintf("%d.%d", major,
 
 var distInfo = regexp.MustCompile(`^nvidia_cuda_nvrtc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info$`)
 
-// fullVersion is the version as precisely as can be known. NVRTC itself reports major and minor only; the build number
-// stands in the version script's real file name (libnvrtc.so.12.0.140) or in the wheel's metadata beside it.
+// fullVersion is the version as precisely as can be known. NVRTC itself reports major and minor only; the
+// build number stands in the version script's real file name (libnvrtc.so.12.0.140) or in the wheel's
+// metadata beside it.
 func fullVersion(n *nvrtc) string {
 	v := versionString(int(n.major), int(n.minor))
 	for _, full := range buildNumbers(n.path) {
@@ -24,8 +25,8 @@ func fullVersion(n *nvrtc) string {
 	return v
 }
 
-// buildNumbers lists the versions that a library's surroundings speak of: several where wheels of two CUDA versions share
-// a folder.
+// buildNumbers lists the versions that a library's surroundings speak of: several where wheels of two CUDA
+// versions share a folder.
 func buildNumbers(library string) []string {
 	var out []string
 	if real, err := filepath.EvalSymlinks(library); err == nil {

@@ -16,16 +16,20 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// WorkerMain is the worker process: it serves the protocol of frame.go on r and w until r ends, and returns the process's
-// exit code. The caller must exit with it at once: a thread may still be stuck inside the driver. Where w is the
-// process's standard output it is taken away from everybody else, so that a kernel's printf cannot break the protocol.
-// budget is how many bytes the buffers of requests may take together, 0 is DefaultBudget; a request for more ends the worker.
+// WorkerMain is the worker process: it serves the protocol of frame.go on r and w until r ends, and returns
+// the process's exit code. The caller must exit with it at once: a thread may still be stuck inside the
+// driver. Where w is the process's standard output it is taken away from everybody else, so that a kernel's
+// printf cannot break the protocol. budget is how many bytes the buffers of requests may take together, 0 is
+// DefaultBudget; a request for more ends the worker.
 func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, budget int64) int {
 	if budget <= 0 {
 		budget = DefaultBudget
 	}
 	w, printed := claimStdout(w)
-	wk := &worker{out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}, lost: make(chan struct{}), budget: budget}
+	wk := &worker{
+		out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}, lost: make(chan struct{}),
+		budget: budget,
+	}
 	if err := wk.out.json(frameHello, 0, hello{Protocol: protocolVersion, PID: os.Getpid()}); err != nil {
 		return 1
 	}
@@ -48,13 +52,15 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, budget int64) int
 	}
 }
 
-// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the driver, save to load.
+// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the
+// driver, save to load.
 type worker struct {
 	out       *frameWriter
 	cancelled atomic.Uint64 // the request that was cancelled last
-	budget    int64         // bytes that buffers of requests may take together; whoever reads requests alone uses it
-	buffered  atomic.Int64  // bytes that they take
-	printed   *printed
+	// budget: bytes that buffers of requests may take together; whoever reads requests alone uses it
+	budget   int64
+	buffered atomic.Int64 // bytes that they take
+	printed  *printed
 
 	opened   atomic.Pointer[opened] // what other threads may use: nil before a device is open
 	drv      *driver
@@ -121,8 +127,8 @@ type incoming struct {
 	bytes   int64 // of the buffers together
 }
 
-// read takes frames off the stream until it ends. Requests are handed over whole, so the stream's end is seen at any
-// time, a kernel that never ends included.
+// read takes frames off the stream until it ends. Requests are handed over whole, so the stream's end is seen
+// at any time, a kernel that never ends included.
 func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 	for {
 		h, err := readHeader(r)
@@ -161,14 +167,15 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 	}
 }
 
-// DefaultBudget is how many bytes the buffers of a worker's requests may take together until a device is opened, which says it.
+// DefaultBudget is how many bytes the buffers of a worker's requests may take together until a device is
+// opened, which says it.
 const DefaultBudget = 16 << 30
 
 // maxBuffers is how many buffers a request may have: a frame names them in 16 bits.
 const maxBuffers = 1 << 16
 
-// readBuffers reads the buffers of a request. Their sizes are compared with the budget, that of requests under way
-// included, before anything is allocated; then memory is allocated as bytes arrive.
+// readBuffers reads the buffers of a request. Their sizes are compared with the budget, that of requests
+// under way included, before anything is allocated; then memory is allocated as bytes arrive.
 func (w *worker) readBuffers(r io.Reader, in *incoming) error {
 	if len(in.request.Buffers) > maxBuffers {
 		return fmt.Errorf("a request with %d buffers: at most %d", len(in.request.Buffers), maxBuffers)
@@ -176,7 +183,8 @@ func (w *worker) readBuffers(r io.Reader, in *incoming) error {
 	left := w.budget - w.buffered.Load()
 	for _, n := range in.request.Buffers {
 		if n < 0 || n > left {
-			return fmt.Errorf("buffer of %d bytes: %d of the budget of %d are left (memory.max sets it)", n, left, w.budget)
+			return fmt.Errorf("buffer of %d bytes: %d of the budget of %d are left (memory.max sets it)", n,
+				left, w.budget)
 		}
 		left -= n
 		in.bytes += n
@@ -208,7 +216,8 @@ func (w *worker) readBuffer(r io.Reader, id uint64, i int, n int64) ([]byte, err
 			return nil, fmt.Errorf("frame of kind %d within buffer %d", h.kind, i)
 		}
 		at := len(buf)
-		buf = slices.Grow(buf, int(min(max(int64(h.length), int64(len(buf))), n-int64(len(buf)))))[:at+int(h.length)]
+		buf = slices.Grow(buf, int(min(max(int64(h.length), int64(len(buf))), n-int64(len(buf)))))[:at+
+			int(h.length)]
 		if _, err := io.ReadFull(r, buf[at:]); err != nil {
 			return nil, err
 		}
@@ -243,11 +252,12 @@ func (w *worker) serve(requests <-chan *incoming) int {
 	return 0
 }
 
-// loadApart answers a load on a thread of its own, whatever the serving one does meanwhile: the driver's compiler takes a tenth of a
-// second for a large kernel.
+// loadApart answers a load on a thread of its own, whatever the serving one does meanwhile: the driver's
+// compiler takes a tenth of a second for a large kernel.
 func (w *worker) loadApart(in *incoming) {
-	runtime.LockOSThread()         // the driver's context is bound to the thread
-	defer runtime.UnlockOSThread() // a thread that ended here would take the process with it: dl's are no C threads
+	runtime.LockOSThread() // the driver's context is bound to the thread
+	// a thread that ended here would take the process with it: dl's are no C threads
+	defer runtime.UnlockOSThread()
 	out, err := w.loaded(in)
 	w.drop(in)
 	if err != nil {
@@ -331,7 +341,8 @@ var errCancelled = errors.New("cancelled")
 
 func (w *worker) isCancelled(id uint64) bool { return w.cancelled.Load() == id }
 
-// step is called between two steps of a request: it reports that the worker lives, and returns whether to go on.
+// step is called between two steps of a request: it reports that the worker lives, and
+// returns whether to go on.
 func (w *worker) step(id uint64, step string, n int) error {
 	if w.isCancelled(id) {
 		return errCancelled

@@ -10,12 +10,13 @@ const (
 	poolLimit  = 1 << 30
 	// unwrittenByte is what memory that nobody wrote reads as, as in the emulator.
 	unwrittenByte = 0xff
-	// probingByte is what outputs start as in the launch that distinguishes an element that was never written from one that was
-	// written with the bytes it had.
+	// probingByte is what outputs start as in the launch that distinguishes an element that was never written
+	// from one that was written with the bytes it had.
 	probingByte = 0x00
 )
 
-// guardPattern is what the bands hold. Neighbouring bytes differ, and none is a byte that kernels like to write.
+// guardPattern is what the bands hold. Neighbouring bytes differ, and none is a byte that
+// kernels like to write.
 var guardPattern = func() []byte {
 	g := make([]byte, guardBytes)
 	x := uint32(0x9e3779b9)
@@ -57,7 +58,8 @@ func (w *worker) allocate(bytes int64) (*deviceBuffer, error) {
 	}
 	b := &deviceBuffer{bytes: bytes}
 	var err error
-	if b.base, err = w.reserve(uint(bytes + 2*guardBytes + 4)); err != nil { // the comparison reads whole words
+	// the comparison reads whole words
+	if b.base, err = w.reserve(uint(bytes + 2*guardBytes + 4)); err != nil {
 		return nil, fmt.Errorf("a buffer of %d bytes: %w", bytes, err)
 	}
 	if err := w.guard(b); err != nil {
@@ -143,8 +145,8 @@ func (w *worker) checkGuards(n int, b *deviceBuffer, launch int) ([]overrun, err
 	return nil, nil
 }
 
-// reset has the buffer given its contents before the next launch, in the stream's order. probing turns unwritten bytes, or
-// initial contents, into others.
+// reset has the buffer given its contents before the next launch, in the stream's order. probing turns
+// unwritten bytes, or initial contents, into others.
 func (w *worker) reset(b *deviceBuffer, probing bool) error {
 	if b.bytes == 0 {
 		return nil
@@ -154,7 +156,8 @@ func (w *worker) reset(b *deviceBuffer, probing bool) error {
 		if probing {
 			data = complement(data)
 		}
-		return w.drv.check("cuMemcpyHtoDAsync", w.drv.copyInAsync(b.addr(), data, uint(b.bytes), w.stream)) // pageable: copied before it returns
+		// pageable: copied before it returns
+		return w.drv.check("cuMemcpyHtoDAsync", w.drv.copyInAsync(b.addr(), data, uint(b.bytes), w.stream))
 	}
 	if w.unset && !b.zero {
 		return nil

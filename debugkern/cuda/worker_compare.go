@@ -19,8 +19,9 @@ const (
 	maxBands  = 64      // guard bands that a launch of tilescope_bands looks at
 )
 
-// examiner is what looks, on the device, at what launches have left. Its own memory is as open to a kernel gone astray as any:
-// where it is damaged things look wrong that are not, so whatever it reports is looked at again from the host.
+// examiner is what looks, on the device, at what launches have left. Its own memory is as open to a kernel
+// gone astray as any: where it is damaged things look wrong that are not, so whatever it reports is looked at
+// again from the host.
 type examiner struct {
 	compare, bands *loadedKernel
 	pattern        uint64 // the bands' contents
@@ -75,15 +76,16 @@ func (w *worker) newExaminer() (*examiner, error) {
 	return x, nil
 }
 
-// examine looks at all guard bands, and at the buffers that are to be as the first launch left them. astray says that a band was
-// written to, differ which of the buffers differ.
+// examine looks at all guard bands, and at the buffers that are to be as the first launch left them. astray
+// says that a band was written to, differ which of the buffers differ.
 func (l *launching) examine(compared []int) (astray bool, differ []int, err error) {
 	x, err := l.w.examinerFor(1 + len(compared))
 	if err != nil {
 		return false, nil, err
 	}
 	d, stream := l.w.drv, l.w.stream
-	if err := d.check("cuMemsetD8Async", d.set8Async(x.counts, 0, uint(8*(1+len(compared))), stream)); err != nil {
+	if err := d.check("cuMemsetD8Async", d.set8Async(x.counts, 0, uint(8*(1+len(compared))),
+		stream)); err != nil {
 		return false, nil, err
 	}
 	var bands []uint64
@@ -98,7 +100,8 @@ func (l *launching) examine(compared []int) (astray bool, differ []int, err erro
 			binary.LittleEndian.PutUint64(list[8*i:], at)
 		}
 		size := binary.LittleEndian.AppendUint32(nil, guardBytes)
-		if err := l.w.launchOf(x.bands, len(part), &list[0], pointer(x.pattern), &size[0], pointer(x.counts)); err != nil {
+		if err := l.w.launchOf(x.bands, len(part), &list[0], pointer(x.pattern), &size[0],
+			pointer(x.counts)); err != nil {
 			return false, nil, err
 		}
 	}
@@ -121,7 +124,8 @@ func (l *launching) examine(compared []int) (astray bool, differ []int, err erro
 
 // launchOf launches one of the examiner's kernels, in blocks of 256.
 func (w *worker) launchOf(k *loadedKernel, blocks int, params ...*byte) error {
-	err := w.drv.check("cuLaunchKernel", w.drv.launch(k.fn, uint32(blocks), 1, 1, 256, 1, 1, 0, w.stream, params, nil))
+	err := w.drv.check("cuLaunchKernel", w.drv.launch(k.fn, uint32(blocks), 1, 1, 256, 1, 1, 0, w.stream,
+		params, nil))
 	runtime.KeepAlive(params)
 	return err
 }
@@ -130,10 +134,12 @@ func (w *worker) launchOf(k *loadedKernel, blocks int, params ...*byte) error {
 func (w *worker) compare(x *examiner, a, b *deviceBuffer, count, list uint64, room int) error {
 	n := (a.bytes + 3) / 4
 	blocks := int(min((n+255)/256, 4096))
-	return w.launchOf(x.compare, blocks, pointer(a.addr()), pointer(b.addr()), pointer(uint64(n)), pointer(count), pointer(list), pointer(uint64(room)))
+	return w.launchOf(x.compare, blocks, pointer(a.addr()), pointer(b.addr()), pointer(uint64(n)),
+		pointer(count), pointer(list), pointer(uint64(room)))
 }
 
-// keep copies buffer i on the device. A device too full for that is no failure: the capture is then not compared.
+// keep copies buffer i on the device. A device too full for that is no failure: the capture
+// is then not compared.
 func (l *launching) keep(i int) error {
 	g, err := l.w.allocate(l.buffers[i].bytes)
 	if e := (*Error)(nil); errors.As(err, &e) && e.Code == cuOutOfMemory {

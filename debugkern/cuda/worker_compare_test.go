@@ -18,7 +18,8 @@ func TestBands(t *testing.T) {
 	text := string(examinePTX)
 	at := strings.Index(text, ".visible .entry tilescope_bands")
 	head := text[at : at+strings.Index(text[at:], "{")]
-	where := ".version 7.0\n.target sm_80\n.address_size 64\n" + head + "{\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [count];\ncvta.to.global.u64 %rd2, %rd1;\nst.global.u64 [%rd2], %rd1;\nret;\n}\n"
+	where := ".version 7.0\n.target sm_80\n.address_size 64\n" + head +
+		"{\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [count];\ncvta.to.global.u64 %rd2, %rd1;\nst.global.u64 [%rd2], %rd1;\nret;\n}\n"
 	be := emu.New(chip.SM90())
 	run := func(text string, bands []uint64, blocks int, n uint32, pattern, data []byte) []byte {
 		m, err := ptx.Parse("x.ptx", []byte(text))
@@ -33,12 +34,17 @@ func TestBands(t *testing.T) {
 		for i, b := range bands {
 			binary.LittleEndian.PutUint64(list[8*i:], b)
 		}
-		r, err := k.Launch(t.Context(), &target.Launch{Grid: probes.Dim3{blocks, 1, 1}, Block: probes.Dim3{256, 1, 1}, Args: []target.Arg{
-			{Name: "bands", Scalar: list},
-			{Name: "pattern", Buffer: &target.Buffer{DType: probes.F32, Init: pattern, Bytes: size}},
-			{Name: "bytes", Scalar: binary.LittleEndian.AppendUint32(nil, n)},
-			{Name: "count", Buffer: &target.Buffer{DType: probes.F32, Init: data, Bytes: len(data), Output: true}},
-		}})
+		r, err := k.Launch(t.Context(), &target.Launch{
+			Grid: probes.Dim3{blocks, 1, 1}, Block: probes.Dim3{256, 1, 1}, Args: []target.Arg{
+				{Name: "bands", Scalar: list},
+				{Name: "pattern", Buffer: &target.Buffer{DType: probes.F32, Init: pattern, Bytes: size}},
+				{Name: "bytes", Scalar: binary.LittleEndian.AppendUint32(nil, n)},
+				{
+					Name:   "count",
+					Buffer: &target.Buffer{DType: probes.F32, Init: data, Bytes: len(data), Output: true},
+				},
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

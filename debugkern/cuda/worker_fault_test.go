@@ -12,20 +12,25 @@ import (
 
 // launchCalls are the driver functions that a launch with repeats calls.
 var launchCalls = []string{
-	"cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemsetD8Async", "cuLaunchKernel", "cuStreamSynchronize",
-	"cuEventCreate", "cuEventRecord", "cuEventElapsedTime",
+	"cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2",
+	"cuMemsetD8Async", "cuLaunchKernel", "cuStreamSynchronize", "cuEventCreate", "cuEventRecord",
+	"cuEventElapsedTime",
 }
 
 // openCalls are those of opening a device, loadCalls those of loading a module.
 var (
 	openCalls = []string{
-		"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2",
-		"cuDeviceGetPCIBusId", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
+		"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
+		"cuDeviceGetAttribute", "cuDeviceTotalMem_v2", "cuDeviceGetPCIBusId", "cuDevicePrimaryCtxRetain",
+		"cuCtxSetCurrent", "cuStreamCreate",
 	}
-	loadCalls = []string{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncGetAttribute"}
+	loadCalls = []string{
+		"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncGetAttribute",
+	}
 )
 
-// Every call fails, and kills its worker, once: the error names the call, and the backend works again afterwards.
+// Every call fails, and kills its worker, once: the error names the call, and the backend
+// works again afterwards.
 func TestEveryCallCanFail(t *testing.T) {
 	cfg := fakeConfig(t)
 	for _, action := range []string{"1", "abort"} {
@@ -111,7 +116,9 @@ func TestFaultNamesItsLaunch(t *testing.T) {
 	cfg := fakeConfig(t)
 	cfg.Timeout = 100 * time.Millisecond
 	// the first launch waits once; the second is the second to wait
-	for rule, want := range map[string]string{"cuStreamSynchronize@2=719": "the kernel trapped", "cuStreamSynchronize@2=hang": "time limit"} {
+	for rule, want := range map[string]string{
+		"cuStreamSynchronize@2=719": "the kernel trapped", "cuStreamSynchronize@2=hang": "time limit",
+	} {
 		t.Setenv("FAKECUDA", rule+",cuCtxSynchronize=719")
 		b, err := Open(t.Context(), cfg)
 		if err != nil {
@@ -120,7 +127,8 @@ func TestFaultNamesItsLaunch(t *testing.T) {
 		l := floats(12)
 		l.Repeat = 3
 		_, err = load(t, b, "copy").Launch(t.Context(), l)
-		if err == nil || !strings.Contains(err.Error(), "launch 2 of 3: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), "launch 2 of 3: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", rule, err)
 		}
 		b.Close()
@@ -131,7 +139,8 @@ func TestFaultNamesItsLaunch(t *testing.T) {
 func TestOutOfMemory(t *testing.T) {
 	b := openFake(t, "cuMemAlloc_v2@6=2")
 	k := load(t, b, "copy")
-	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // two allocations, and two to examine it with
+	// two allocations, and two to examine it with
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil {
 		t.Fatal(err)
 	}
 	// two more of another size; the last fails once, and again after the pool is drained it does not
@@ -141,7 +150,8 @@ func TestOutOfMemory(t *testing.T) {
 	b = openFake(t, "cuMemAlloc_v2=2")
 	_, err := load(t, b, "copy").Launch(t.Context(), floats(12))
 	var f *target.Fault
-	if err == nil || errors.As(err, &f) || !strings.Contains(err.Error(), "argument in: a buffer of 48 bytes: cuMemAlloc") {
+	if err == nil || errors.As(err, &f) ||
+		!strings.Contains(err.Error(), "argument in: a buffer of 48 bytes: cuMemAlloc") {
 		t.Errorf("got %v", err)
 	}
 	// no room for the copies that later launches are compared with: said, not failed
@@ -149,7 +159,8 @@ func TestOutOfMemory(t *testing.T) {
 	l := floats(12)
 	l.Repeat = 2
 	r, err := load(t, b, "vary").Launch(t.Context(), l)
-	if err != nil || len(r.Findings) != 1 || r.Findings[0].Kind != target.NotModelled || !strings.Contains(r.Findings[0].Message, "out was not compared") {
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Kind != target.NotModelled ||
+		!strings.Contains(r.Findings[0].Message, "out was not compared") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }

@@ -13,11 +13,12 @@ import (
 
 // prepared is a launch whose buffers are on the device.
 type prepared struct {
-	w       *worker
-	kernel  *loadedKernel
-	spec    *launchSpec
-	buffers []*deviceBuffer // by argument, nil for scalars; then the capture buffer, injected tiles and control block
-	capture int             // index in buffers, -1 without
+	w      *worker
+	kernel *loadedKernel
+	spec   *launchSpec
+	// buffers: by argument, nil for scalars; then the capture buffer, injected tiles and control block
+	buffers []*deviceBuffer
+	capture int // index in buffers, -1 without
 	params  []*byte
 	owned   []*deviceBuffer
 }
@@ -48,7 +49,8 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 			p.params = append(p.params, &scalars[len(scalars)-1][0])
 		}
 		for _, at := range a.Into {
-			if at.Arg < 0 || at.Arg >= len(scalars) || at.Offset < 0 || at.Offset+8 > len(scalars[at.Arg]) || at.Skip < 0 || at.Skip > a.Bytes {
+			if at.Arg < 0 || at.Arg >= len(scalars) || at.Offset < 0 || at.Offset+8 > len(scalars[at.Arg]) ||
+				at.Skip < 0 || at.Skip > a.Bytes {
 				return p, fmt.Errorf("argument %s: malformed place", a.Name)
 			}
 			binary.LittleEndian.PutUint64(scalars[at.Arg][at.Offset:], b.addr()+uint64(at.Skip))
@@ -121,9 +123,11 @@ func (w *worker) allowShared(k *loadedKernel, bytes int) error {
 		return nil
 	}
 	if total := bytes + k.info.Shared; total > w.dev.SharedPerBlock {
-		return fmt.Errorf("%s wants %d bytes of shared memory; a block on %s may have %d", k.entry, total, w.dev.Name, w.dev.SharedPerBlock)
+		return fmt.Errorf("%s wants %d bytes of shared memory; a block on %s may have %d", k.entry, total,
+			w.dev.Name, w.dev.SharedPerBlock)
 	}
-	if err := w.drv.check("cuFuncSetAttribute", w.drv.funcSet(k.fn, funcDynShared, int32(bytes))); err != nil {
+	if err := w.drv.check("cuFuncSetAttribute", w.drv.funcSet(k.fn, funcDynShared,
+		int32(bytes))); err != nil {
 		return err
 	}
 	k.dynShared = bytes
@@ -149,11 +153,13 @@ func (p *prepared) enqueue() error {
 	s := p.spec
 	d := s.Dims
 	if s.Cooperative {
-		code := p.w.drv.cooperative(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4]), uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params)
+		code := p.w.drv.cooperative(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]),
+			uint32(d[4]), uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params)
 		runtime.KeepAlive(p.params)
 		return p.w.drv.check("cuLaunchCooperativeKernel", code)
 	}
-	code := p.w.drv.launch(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4]), uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params, nil)
+	code := p.w.drv.launch(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4]),
+		uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params, nil)
 	runtime.KeepAlive(p.params)
 	return p.w.drv.check("cuLaunchKernel", code)
 }
@@ -204,8 +210,9 @@ type launching struct {
 	*prepared
 	id      uint64
 	out     *launchResult
-	outputs [][]byte              // of the first launch, by argument; nil where no output
-	golden  map[int]*deviceBuffer // copies of the first launch's outputs and capture, where later launches are compared
+	outputs [][]byte // of the first launch, by argument; nil where no output
+	// golden: copies of the first launch's outputs and capture, where later launches are compared
+	golden map[int]*deviceBuffer
 }
 
 // first launches once, timed.
@@ -240,7 +247,8 @@ func (l *launching) first() error {
 	return err
 }
 
-// guards examines what launch n left: every band, and the buffers to be compared, of which it returns those that differ.
+// guards examines what launch n left: every band, and the buffers to be compared, of which it
+// returns those that differ.
 func (l *launching) guards(n int, compared []int) (differ []int, err error) {
 	astray, differ, err := l.examine(compared)
 	if err != nil {
@@ -265,7 +273,9 @@ func (l *launching) overruns(n int) error {
 			return err
 		}
 		for _, o := range found {
-			if !slices.ContainsFunc(l.out.Overruns, func(p overrun) bool { return p.Buffer == o.Buffer && p.After == o.After }) {
+			if !slices.ContainsFunc(l.out.Overruns, func(p overrun) bool {
+				return p.Buffer == o.Buffer && p.After == o.After
+			}) {
 				l.out.Overruns = append(l.out.Overruns, o)
 			}
 		}
@@ -274,7 +284,8 @@ func (l *launching) overruns(n int) error {
 	return d.check("cuMemcpyHtoD", d.copyIn(l.w.examiner.pattern, guardPattern, guardBytes))
 }
 
-// answer streams outputs and capture to the parent, and keeps copies on the device where they will be compared with.
+// answer streams outputs and capture to the parent, and keeps copies on the device where they
+// will be compared with.
 func (l *launching) answer(keep bool) error {
 	l.outputs, l.golden = make([][]byte, len(l.spec.Args)), map[int]*deviceBuffer{}
 	for i, a := range l.spec.Args {
@@ -285,7 +296,9 @@ func (l *launching) answer(keep bool) error {
 		if l.outputs[i], err = l.w.fetch(l.buffers[i]); err != nil {
 			return err
 		}
-		if err := l.w.out.data(i, l.id, l.outputs[i], func() error { return l.w.step(l.id, "read", 0) }); err != nil {
+		if err := l.w.out.data(i, l.id, l.outputs[i], func() error {
+			return l.w.step(l.id, "read", 0)
+		}); err != nil {
 			return err
 		}
 		if keep {
@@ -329,8 +342,9 @@ func (w *worker) streamOut(stream int, id uint64, b *deviceBuffer) error {
 	return sent.Wait()
 }
 
-// unwritten counts the elements of each output that no launch wrote. An element that holds the bytes it started with
-// was either not written or written with just those; one more launch, from other contents, decides.
+// unwritten counts the elements of each output that no launch wrote. An element that holds the
+// bytes it started with was either not written or written with just those; one more launch, from
+// other contents, decides.
 func (l *launching) unwritten(n int) error {
 	l.out.Unwritten = map[string]int{}
 	suspect := false

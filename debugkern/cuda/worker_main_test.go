@@ -59,7 +59,8 @@ var buildFake = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	lib := filepath.Join(fakeDir, "libfakecuda.so")
-	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", lib, filepath.Join("testdata", "fakecuda.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", lib,
+		filepath.Join("testdata", "fakecuda.c")).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return lib, nil
@@ -96,7 +97,9 @@ func module(t testing.TB, entry string, body string) *ptx.Module {
 	if entry == "instrumented" {
 		params += ",\n\t.param .u64 ts_ctl"
 	}
-	m, err := ptx.Parse(entry+".ptx", []byte(".version 7.0\n.target sm_80\n.address_size 64\n\n.visible .entry "+entry+"(\n"+params+"\n)\n{\n"+body+"\tret;\n}\n"))
+	m, err := ptx.Parse(entry+".ptx",
+		[]byte(".version 7.0\n.target sm_80\n.address_size 64\n\n.visible .entry "+entry+"(\n"+params+
+			"\n)\n{\n"+body+"\tret;\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +125,12 @@ func floats(n int) *target.Launch {
 		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Label: "twelve floats",
 		Args: []target.Arg{
 			{Name: "in", Buffer: &target.Buffer{DType: probes.F32, Dims: []int{n}, Init: in, Bytes: len(in)}},
-			{Name: "out", Buffer: &target.Buffer{DType: probes.F32, Dims: []int{n / 4, 4}, Bytes: len(in), Output: true}},
+			{
+				Name: "out",
+				Buffer: &target.Buffer{
+					DType: probes.F32, Dims: []int{n / 4, 4}, Bytes: len(in), Output: true,
+				},
+			},
 			{Name: "n", Scalar: []byte{byte(n), byte(n >> 8), 0, 0}},
 		},
 	}

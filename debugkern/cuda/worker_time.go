@@ -56,7 +56,8 @@ func (w *worker) time(in *incoming) ([][]float64, error) {
 // launch enqueues one launch, and now and then says so.
 func (t *timing) launch(p *prepared, n int) error {
 	if t.flush != nil {
-		if err := t.w.drv.check("cuMemsetD8Async", t.w.drv.set8Async(t.flush.addr(), byte(n), uint(t.flush.bytes), t.w.stream)); err != nil {
+		if err := t.w.drv.check("cuMemsetD8Async", t.w.drv.set8Async(t.flush.addr(), byte(n),
+			uint(t.flush.bytes), t.w.stream)); err != nil {
 			return err
 		}
 	}
@@ -91,7 +92,8 @@ func (t *timing) measure(warmups, launches int) error {
 			}
 			t.stop[i] = append(t.stop[i], stop)
 			if t.flush != nil {
-				if err := d.check("cuMemsetD8Async", d.set8Async(t.flush.addr(), byte(n), uint(t.flush.bytes), t.w.stream)); err != nil {
+				if err := d.check("cuMemsetD8Async", d.set8Async(t.flush.addr(), byte(n), uint(t.flush.bytes),
+					t.w.stream)); err != nil {
 					return err
 				}
 			}
@@ -123,7 +125,8 @@ func (t *timing) collect(warmups, launches int) ([][]float64, error) {
 				return nil, &launchError{warmups + n + 1, err}
 			}
 			var ms float32
-			if err := d.check("cuEventElapsedTime", d.eventElapsed(&ms, t.start[i][n], t.stop[i][n])); err != nil {
+			if err := d.check("cuEventElapsedTime", d.eventElapsed(&ms, t.start[i][n],
+				t.stop[i][n])); err != nil {
 				return nil, fmt.Errorf("launch %d: %w", warmups+n+1, err)
 			}
 			out[i] = append(out[i], float64(ms)*1e3)

@@ -1,4 +1,5 @@
-// Package debugtest gives tests of the rooms above a session their runs: executed on the emulator, and tried again with a change.
+// Package debugtest gives tests of the rooms above a session their runs: executed on the emulator, and tried
+// again with a change.
 //
 // The one idea: a test names what it runs, and what fails to run fails it there.
 //

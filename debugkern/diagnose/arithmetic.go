@@ -10,8 +10,9 @@ import (
 	"tilescope/probes"
 )
 
-// arithmetic makes a cause of every stage that is still wrong when everything that could be put right was, unless a suspect
-// that nothing could put right explains it; and proves by counterfactual what each of them spoils.
+// arithmetic makes a cause of every stage that is still wrong when everything that could be put right
+// was, unless a suspect that nothing could put right explains it; and proves by counterfactual what
+// each of them spoils.
 func (q *inquiry) arithmetic() error {
 	for _, s := range q.suspects {
 		if s.remedy != nil && s.remedy.without != "" && len(s.stages) > 0 && s.cause.Kind != "race" {
@@ -21,7 +22,9 @@ func (q *inquiry) arithmetic() error {
 		}
 	}
 	was := wrongStages(q.base.Report)
-	wrong := slices.DeleteFunc(wrongStages(q.joint.Report), func(st probes.Stage) bool { return !slices.Contains(was, st) })
+	wrong := slices.DeleteFunc(wrongStages(q.joint.Report), func(st probes.Stage) bool {
+		return !slices.Contains(was, st)
+	})
 	groups := q.stageGroups(wrong) // of what is wrong without any change too
 	for _, group := range groups {
 		if s := q.explains(group); s != nil {
@@ -73,7 +76,8 @@ func (q *inquiry) everything() error {
 	return nil
 }
 
-// rightBut reports whether nothing is wrong in the joint run but the stages that were replaced, as the kernel left them.
+// rightBut reports whether nothing is wrong in the joint run but the stages that were replaced, as
+// the kernel left them.
 func (q *inquiry) rightBut() bool {
 	replaced := map[probes.Stage]bool{}
 	for _, s := range q.suspects {
@@ -96,16 +100,18 @@ func (q *inquiry) rightBut() bool {
 	return true
 }
 
-// stageGroups splits wrong stages into those with a reason of their own. A stage belongs to the group of one that it is
-// computed from where both show the same pattern, or both first went wrong in the same tile and neither shows one: the
-// kernel keeps such values in registers, so that the stage that was captured need not be what the next was computed from.
-// A stage that belongs to several groups makes them one.
+// stageGroups splits wrong stages into those with a reason of their own. A stage belongs to the group of one
+// that it is computed from where both show the same pattern, or both first went wrong in the same tile and
+// neither shows one: the kernel keeps such values in registers, so that the stage that was captured need not
+// be what the next was computed from. A stage that belongs to several groups makes them one.
 func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
 	var groups [][]probes.Stage
 	for _, s := range wrong {
 		var one []probes.Stage // the groups that s belongs to, and s
 		groups = slices.DeleteFunc(groups, func(g []probes.Stage) bool {
-			its := slices.ContainsFunc(g, func(o probes.Stage) bool { return q.related(o, s) || q.through(o, s) })
+			its := slices.ContainsFunc(g, func(o probes.Stage) bool {
+				return q.related(o, s) || q.through(o, s)
+			})
 			if its {
 				one = append(one, g...)
 			}
@@ -138,16 +144,19 @@ func (q *inquiry) related(first, then probes.Stage) bool {
 		return true
 	}
 	// What is carried on shows a tile later: at the first one it is multiplied with nothing.
-	if late := b.FirstBad.KVTile - a.FirstBad.KVTile; late != 0 && !(late == 1 && sp.From.Has(then)) || a.FirstBad.Block != b.FirstBad.Block {
+	if late := b.FirstBad.KVTile - a.FirstBad.KVTile; late != 0 && !(late == 1 && sp.From.Has(then)) ||
+		a.FirstBad.Block != b.FirstBad.Block {
 		return false
 	}
 	if apart && (p == nil || o == nil) {
-		return true // l is the sum of the exponentials that P is made of: a pattern of the one leaves none in the other
+		// l is the sum of the exponentials that P is made of: a pattern of the one leaves none in the other
+		return true
 	}
 	return (sp.From.Has(first) || siblings) && p == nil && o == nil
 }
 
-// siblings reports whether two stages are made of the same others, and if so whether apart from each other as well.
+// siblings reports whether two stages are made of the same others, and if so whether apart from
+// each other as well.
 func (q *inquiry) siblings(a, b probes.Stage) (siblings, apart bool) {
 	x, y := probes.StageSet(q.before(a)), probes.StageSet(q.before(b))
 	both := probes.StagesOf(a, b)
@@ -156,8 +165,8 @@ func (q *inquiry) siblings(a, b probes.Stage) (siblings, apart bool) {
 	return siblings, siblings && !x.Has(b) && !y.Has(a)
 }
 
-// through reports whether a stage is computed from another by way of stages alone that nobody saw: judged with the reference's
-// in their place, it is wrong because the other is.
+// through reports whether a stage is computed from another by way of stages alone that nobody saw: judged
+// with the reference's in their place, it is wrong because the other is.
 func (q *inquiry) through(first, then probes.Stage) bool {
 	seen, most := q.doc.Judged().Captured(), len(q.run.Plan.Definitions())
 	var from func(s probes.Stage, depth int) bool
@@ -169,8 +178,8 @@ func (q *inquiry) through(first, then probes.Stage) bool {
 	return q.run.Plan.Gate.Name == probes.GateNone && from(then, 0)
 }
 
-// pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers fit anything that is
-// none.
+// pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers
+// fit anything that is none.
 func pattern(st *report.Stage) *report.Fingerprint {
 	if 2*st.Local.Nonfinite > st.Local.Bad {
 		return nil
@@ -181,8 +190,8 @@ func pattern(st *report.Stage) *report.Fingerprint {
 	return nil
 }
 
-// explains returns the suspect without a remedy whose variable holds the stage, or what the stage is computed from, or that is
-// met while the stage is made.
+// explains returns the suspect without a remedy whose variable holds the stage, or what the stage is computed
+// from, or that is met while the stage is made.
 func (q *inquiry) explains(group []probes.Stage) *suspect {
 	for _, s := range q.suspects {
 		if s.remedy != nil || len(s.cause.Findings) == 0 {
@@ -198,8 +207,11 @@ func (q *inquiry) explains(group []probes.Stage) *suspect {
 }
 
 // valueKinds are kinds of findings that put another value in the place of the right one.
-var valueKinds = []string{"uninitialised", "out-of-bounds", "misaligned", "nan-origin", "overlap", "race", "cp-async", "barrier", "deadlock",
-	"shuffle", "trap"}
+var valueKinds = []string{
+	"uninitialised", "out-of-bounds", "misaligned", "nan-origin", "overlap", "race", "cp-async",
+	"barrier", "deadlock",
+	"shuffle", "trap",
+}
 
 func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 	plan := q.run.Plan
@@ -212,7 +224,9 @@ func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 	}
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
-		if from.Has(sp.Stage) && (sp.Array != "" && q.touches(s, sp.Array) || sp.Capture.Output != "" && q.touches(s, sp.Capture.Output)) {
+		if from.Has(sp.Stage) &&
+			(sp.Array != "" && q.touches(s, sp.Array) ||
+				sp.Capture.Output != "" && q.touches(s, sp.Capture.Output)) {
 			return true
 		}
 	}
@@ -259,8 +273,8 @@ func (q *inquiry) ancestors(st probes.Stage) probes.StageSet {
 	return set
 }
 
-// holds is the stages that a variable's data belong to: those kept in a shared array, that of an input tensor; nil where the
-// plan does not tie the variable to any.
+// holds is the stages that a variable's data belong to: those kept in a shared array, that of an input
+// tensor; nil where the plan does not tie the variable to any.
 func (q *inquiry) holds(variable string) probes.StageSet {
 	set := q.tensorOf(variable)
 	for i := range q.run.Plan.Stages {
@@ -271,9 +285,10 @@ func (q *inquiry) holds(variable string) probes.StageSet {
 	return set
 }
 
-// madeBy reports whether a finding lies in the code that makes the stage: between what wrote the stage before it and what
-// wrote its first bad cell, in program order, at the same call sites of inlined code. A finding on data that the stage does not
-// depend on is no part of that, wherever it stands: one function often loads all tensors.
+// madeBy reports whether a finding lies in the code that makes the stage: between what wrote the stage
+// before it and what wrote its first bad cell, in program order, at the same call sites of inlined code.
+// A finding on data that the stage does not depend on is no part of that, wherever it stands: one
+// function often loads all tensors.
 func (q *inquiry) madeBy(s *suspect, st probes.Stage) bool {
 	fn, doc := q.run.Entry(), q.doc.Stage(st.String())
 	if fn == nil || doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil {
@@ -316,7 +331,10 @@ func (q *inquiry) lastBarrier(at int) int {
 func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	name := group[0].String()
 	doc := q.doc.Stage(name)
-	c := Cause{Kind: kindStage, Stage: name, Finding: -1, Findings: []int{}, Place: Place{KVTile: -1, Row: -1, Col: -1, Variables: []string{}, Index: []int{}}}
+	c := Cause{
+		Kind: kindStage, Stage: name, Finding: -1, Findings: []int{},
+		Place: Place{KVTile: -1, Row: -1, Col: -1, Variables: []string{}, Index: []int{}},
+	}
 	if sp := q.run.Plan.Stage(group[0]); sp != nil && sp.Array != "" {
 		c.Place.Variable, c.Place.Variables = sp.Array, []string{sp.Array}
 	}
@@ -327,8 +345,11 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	c.Title = "arithmetic of stage " + strings.Join(names, ", ")
 	if doc != nil && doc.FirstBad != nil {
 		b := doc.FirstBad
-		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row, b.Col, b.Source
-		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
+		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row,
+			b.Col, b.Source
+		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g",
+			report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, float64(b.Got),
+			float64(b.Want))
 		if b.Source != nil {
 			c.Title += ", written at " + b.Source.At()
 		}
@@ -339,10 +360,14 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 			if len(q.unseen(q.before(probes.Stage(n)))) > 0 {
 				although = ""
 			}
-			c.Proof = append(c.Proof, fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
-				n, although, st.Local.Bad, st.Local.Cells, float64(st.Local.Error), float64(st.Local.Bound)))
+			c.Proof = append(c.Proof,
+				fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
+					n, although, st.Local.Bad, st.Local.Cells, float64(st.Local.Error),
+					float64(st.Local.Bound)))
 			if p := pattern(st); p != nil {
-				c.Proof = append(c.Proof, fmt.Sprintf("%s looks like %s %s: %s (explains %.0f %% of its bad cells)", n, p.Name, p.Value, p.Evidence, 100*p.Explains))
+				c.Proof = append(c.Proof,
+					fmt.Sprintf("%s looks like %s %s: %s (explains %.0f %% of its bad cells)", n, p.Name,
+						p.Value, p.Evidence, 100*p.Explains))
 			}
 		}
 	}
@@ -394,8 +419,8 @@ func (q *inquiry) substitutable(group ...probes.Stage) (bool, error) {
 	return true, nil
 }
 
-// entrance puts the reference's tile in the place of the first stage that a finding spoils: what becomes right shows that the
-// damage comes in there.
+// entrance puts the reference's tile in the place of the first stage that a finding spoils: what becomes
+// right shows that the damage comes in there.
 func (q *inquiry) entrance(s *suspect) error {
 	first := s.stages[0]
 	for _, st := range s.stages {
@@ -420,7 +445,8 @@ func (q *inquiry) entrance(s *suspect) error {
 			return err
 		}
 		if now := damageOf(run.Report); now.bad == 0 {
-			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s: the damage comes in there", r.text, now))
+			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s: the damage comes in there",
+				r.text, now))
 			return nil
 		}
 	}
@@ -432,7 +458,8 @@ func (q *inquiry) gated(s *suspect, st probes.Stage) error {
 	sp := q.run.Plan.Stage(st)
 	for _, gate := range q.run.Selection.Manifest.Gates {
 		g := gate.Name
-		if q.run.Plan.Gate.Name != probes.GateNone || g == probes.GateNone || !gate.Judged.Has(st) || sp.Loaded && len(gate.Injected) == 0 {
+		if q.run.Plan.Gate.Name != probes.GateNone || g == probes.GateNone || !gate.Judged.Has(st) ||
+			sp.Loaded && len(gate.Injected) == 0 {
 			continue // where nothing is fed in, what is loaded is loaded as before
 		}
 		req := q.run.Request
@@ -446,7 +473,10 @@ func (q *inquiry) gated(s *suspect, st probes.Stage) error {
 			continue
 		}
 		if doc := r.Report.Stage(st.String()); doc != nil && doc.Verdict == report.Wrong {
-			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("under gate %s, which runs only this part on the reference's inputs, %s is wrong too", g, st))
+			s.cause.Proof = append(s.cause.Proof,
+				fmt.Sprintf(
+					"under gate %s, which runs only this part on the reference's inputs, %s is wrong too", g,
+					st))
 			s.cause.Again = req.Command("run")
 		}
 		return nil

@@ -17,8 +17,8 @@ import (
 	"tilescope/probes"
 )
 
-// barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block executed again
-// under the race checker. What races then, and did not before, is what it orders.
+// barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block
+// executed again under the race checker. What races then, and did not before, is what it orders.
 func (q *inquiry) barriers() error {
 	if q.run.Plan.Gate.Name != probes.GateNone {
 		return nil
@@ -28,7 +28,9 @@ func (q *inquiry) barriers() error {
 		return err
 	}
 	block := q.run.Blocks()[0]
-	with := debugkern.Trial{Plain: plain, Blocks: []probes.Dim3{block}, Check: check.Races | check.Async | check.Barriers}
+	with := debugkern.Trial{
+		Plain: plain, Blocks: []probes.Dim3{block}, Check: check.Races | check.Async | check.Barriers,
+	}
 	base, err := q.run.Try(q.ctx, with)
 	if err != nil {
 		return q.fatal(err)
@@ -60,11 +62,14 @@ func (q *inquiry) code() (fn *ptx.Func, plain bool, err error) {
 	return q.run.Entry(), false, q.fatal(err)
 }
 
-// byLine makes one of the copies that unrolling and inlining made of a line's synchronisation: needed where one of them is.
+// byLine makes one of the copies that unrolling and inlining made of a line's synchronisation: needed
+// where one of them is.
 func byLine(docs []BarrierDoc) []BarrierDoc {
 	out := []BarrierDoc{}
 	for _, d := range docs {
-		at := slices.IndexFunc(out, func(o BarrierDoc) bool { return *o.Source == *d.Source && o.Instr == d.Instr })
+		at := slices.IndexFunc(out, func(o BarrierDoc) bool {
+			return *o.Source == *d.Source && o.Instr == d.Instr
+		})
 		if at < 0 {
 			d.Copies = 1
 			out = append(out, d)
@@ -79,7 +84,8 @@ func byLine(docs []BarrierDoc) []BarrierDoc {
 	return out
 }
 
-// syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper stands for its call.
+// syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper
+// stands for its call.
 func syncPlace(fn *ptx.Func, at int) *report.Source {
 	if l := fn.Body[at].Loc.Outermost(); l != nil && l.Line > 0 {
 		return &report.Source{File: l.Name, Line: l.Line, Function: fn.Demangled}
@@ -150,8 +156,8 @@ func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[str
 	return d
 }
 
-// newErrors lists the errors that are not known, those of order first: that a value was read before it was written follows
-// from them.
+// newErrors lists the errors that are not known, those of order first: that a value was read before it was
+// written follows from them.
 func newErrors(rep *report.Run, known map[string]bool) []*report.Finding {
 	var order, rest []*report.Finding
 	for _, f := range errorsOf(rep) {
@@ -177,7 +183,8 @@ func sentence(variables []string, text string) string {
 	return strings.TrimSpace(names + " " + one + where)
 }
 
-// withoutText is what a finding says of its variable, of several, and where: "races|race| between lines 212 and 140".
+// withoutText is what a finding says of its variable, of several, and where: "races|race| between
+// lines 212 and 140".
 func withoutText(f *report.Finding) string {
 	what := "shows " + f.Kind + "|show " + f.Kind + "|"
 	switch f.Kind {
@@ -190,7 +197,8 @@ func withoutText(f *report.Finding) string {
 	}
 	switch {
 	case f.Source != nil && f.Other != nil && f.Source.File == f.Other.File:
-		return fmt.Sprintf("%s between lines %d and %d", what, min(f.Source.Line, f.Other.Line), max(f.Source.Line, f.Other.Line))
+		return fmt.Sprintf("%s between lines %d and %d", what, min(f.Source.Line, f.Other.Line),
+			max(f.Source.Line, f.Other.Line))
 	case f.Source != nil && f.Other != nil:
 		return fmt.Sprintf("%s between %s and %s", what, baseText(f.Source), baseText(f.Other))
 	case f.Source != nil:

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What was not captured leads: a warp that left, or a loop that ended early, is the first cause, and what other warps then
-// compute without it is none.
+// What was not captured leads: a warp that left, or a loop that ended early, is the first cause, and what
+// other warps then compute without it is none.
 func TestUncapturedLeads(t *testing.T) {
 	for fault, title := range map[string]string{
 		"warp_exit":   "not captured: warp 3 exited at line ",

@@ -21,12 +21,15 @@ func blame(fn *ptx.Func, at int) *report.Source {
 	return report.SourceOf(target.Blame(fn, at))
 }
 
-// conclude turns suspects into causes, in the order in which a person should look at them, and writes the story.
+// conclude turns suspects into causes, in the order in which a person should look at them,
+// and writes the story.
 func (q *inquiry) conclude() {
 	slices.SortStableFunc(q.suspects, func(a, b *suspect) int {
 		return cmp.Or(cmp.Compare(q.when(a), q.when(b)), cmp.Compare(q.line(a), q.line(b)))
 	})
-	causes := slices.DeleteFunc(slices.Clone(q.suspects), func(s *suspect) bool { return q.follows(s) || !q.explainsSomething(s) })
+	causes := slices.DeleteFunc(slices.Clone(q.suspects), func(s *suspect) bool {
+		return q.follows(s) || !q.explainsSomething(s)
+	})
 	for _, s := range causes {
 		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(causes)))
 	}
@@ -37,22 +40,25 @@ func (q *inquiry) conclude() {
 	q.doc.Story = q.story()
 }
 
-// follows reports whether a suspect is no more than a consequence of others, or a table that is wrong and changes nothing, or a
-// stage that goes wrong only once warps have left.
+// follows reports whether a suspect is no more than a consequence of others, or a table that is wrong and
+// changes nothing, or a stage that goes wrong only once warps have left.
 func (q *inquiry) follows(s *suspect) bool {
 	if s.cause.Kind == kindTable {
 		return s.alone == nil
 	}
-	if s.cause.Kind == kindStage && slices.ContainsFunc(q.doc.Findings, func(f report.Finding) bool { return f.Left && q.when(s) >= f.KVTile }) {
+	if s.cause.Kind == kindStage && slices.ContainsFunc(q.doc.Findings, func(f report.Finding) bool {
+		return f.Left && q.when(s) >= f.KVTile
+	}) {
 		return true // warps that are gone did not do their part of it
 	}
-	return slices.Contains(consequences, s.cause.Kind) && slices.ContainsFunc(q.suspects, func(o *suspect) bool {
-		return o != s && !slices.Contains(consequences, o.cause.Kind)
-	})
+	return slices.Contains(consequences, s.cause.Kind) &&
+		slices.ContainsFunc(q.suspects, func(o *suspect) bool {
+			return o != s && !slices.Contains(consequences, o.cause.Kind)
+		})
 }
 
-// explainsSomething reports whether there is anything that a suspect is the cause of: a finding of severity error, a table that
-// is wrong, or a cell over its bound.
+// explainsSomething reports whether there is anything that a suspect is the cause of: a finding of severity
+// error, a table that is wrong, or a cell over its bound.
 func (q *inquiry) explainsSomething(s *suspect) bool {
 	if s.cause.Kind != kindStage || len(s.cause.Findings) > 0 {
 		return true
@@ -63,8 +69,8 @@ func (q *inquiry) explainsSomething(s *suspect) bool {
 	})
 }
 
-// when is the kv tile at which a suspect first does harm: of its stages, else of its finding; the first where neither
-// says.
+// when is the kv tile at which a suspect first does harm: of its stages, else of its finding; the first
+// where neither says.
 func (q *inquiry) when(s *suspect) int {
 	first := -1
 	for _, g := range q.doc.Guilty {
@@ -83,7 +89,8 @@ func (q *inquiry) when(s *suspect) int {
 	return 0
 }
 
-// line is where a suspect stands in program order: its first instruction, or what was compiled from its stage's writer.
+// line is where a suspect stands in program order: its first instruction, or what was compiled from
+// its stage's writer.
 func (q *inquiry) line(s *suspect) int {
 	fn := q.run.Entry()
 	if s.cause.Kind == kindTable || fn == nil || s.cause.Place.Source == nil {
@@ -109,7 +116,8 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		c.Stages = append(c.Stages, st.String())
 	}
 	if c.Stage == "" && len(c.Stages) > 0 {
-		c.Stage = slices.MinFunc(s.stages, func(a, b probes.Stage) int { return q.order(a) - q.order(b) }).String()
+		c.Stage = slices.MinFunc(s.stages, func(a, b probes.Stage) int { return q.order(a) - q.order(b) }).
+			String()
 	}
 	if c.Kind == kindTable && len(s.stages) > 0 {
 		c.Place = q.spoilt(s, c.Place)
@@ -149,7 +157,8 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 // spoilt gives a place the block and tile at which a suspect's first stage went wrong.
 func (q *inquiry) spoilt(s *suspect, p Place) Place {
 	if doc := q.doc.Stage(s.stages[0].String()); doc != nil && doc.FirstBad != nil {
-		p.Block, p.KVTile, p.Row, p.Col = doc.FirstBad.Block, doc.FirstBad.KVTile, doc.FirstBad.Row, doc.FirstBad.Col
+		p.Block, p.KVTile, p.Row, p.Col = doc.FirstBad.Block, doc.FirstBad.KVTile, doc.FirstBad.Row,
+			doc.FirstBad.Col
 	}
 	return p
 }
@@ -162,7 +171,8 @@ func (q *inquiry) untried(s *suspect) string {
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none puts this right", s.tried)
 	case s.cause.Kind == kindStage && q.result(s.cause.Stage):
-		return "not tried: " + s.cause.Stage + " is what the kernel leaves, and nothing after it would show what its being right changes"
+		return "not tried: " + s.cause.Stage +
+			" is what the kernel leaves, and nothing after it would show what its being right changes"
 	case s.cause.Kind == kindStage:
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}
@@ -175,20 +185,27 @@ func (q *inquiry) result(stage string) bool {
 	return run != nil && run.Plan.OutputSet().Has(probes.Stage(stage))
 }
 
-// weigh compares the run in which only this suspect was put right with the one as it was. A stage in whose place the
-// reference was put is captured as the kernel left it: where it is the last, nothing shows what went with it.
+// weigh compares the run in which only this suspect was put right with the one as it was. A stage in
+// whose place the reference was put is captured as the kernel left it: where it is the last, nothing
+// shows what went with it.
 func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	was, now := damageOf(q.base.Report), damageOf(s.alone.Report)
 	if slices.Contains(s.remedy.substitute, probes.Stage(now.stage)) {
-		if wrong := wrongStages(q.base.Report); !slices.ContainsFunc(wrong, func(w probes.Stage) bool { return !slices.Contains(s.remedy.substitute, w) }) {
+		if wrong := wrongStages(q.base.Report); !slices.ContainsFunc(wrong, func(w probes.Stage) bool {
+			return !slices.Contains(s.remedy.substitute, w)
+		}) {
 			all := report.Number(1)
-			c.Share, c.Alone = &all, stageList(s.remedy.substitute)+" is all that is wrong, and nothing after it is judged here"
+			c.Share, c.Alone = &all, stageList(s.remedy.substitute)+
+				" is all that is wrong, and nothing after it is judged here"
 		}
 		return
 	}
 	c.Share = was.share(now)
 	if q.blocks != nil {
-		c.Proof = append(c.Proof, fmt.Sprintf("tried on %d of %d blocks, those of the findings and of the first bad cells among them", len(q.blocks), len(q.run.Blocks())))
+		c.Proof = append(c.Proof,
+			fmt.Sprintf(
+				"tried on %d of %d blocks, those of the findings and of the first bad cells among them",
+				len(q.blocks), len(q.run.Blocks())))
 	}
 	what := s.remedy.text
 	if c.Finding >= 0 && len(s.remedy.substitute) == 0 {
@@ -212,7 +229,9 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 	}
 	var findings []string
 	for _, f := range errorsOf(s.alone.Report) {
-		if own := len(s.remedy.substitute) > 0 && slices.ContainsFunc(s.cause.Findings, func(i int) bool { return identity(f) == identity(&q.doc.Findings[i]) }); own {
+		if own := len(s.remedy.substitute) > 0 && slices.ContainsFunc(s.cause.Findings, func(i int) bool {
+			return identity(f) == identity(&q.doc.Findings[i])
+		}); own {
 			continue // the reference in place of a stage does not change what the kernel did before
 		}
 		if text := strings.TrimSpace(f.Kind + " on " + f.Variable); !slices.Contains(findings, text) {
@@ -297,19 +316,22 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
 	case !s.exclusive && s.tried > 0:
-		c.Advice = "no synchronisation that was tried puts this right: look at which cells are used at " + bothPlaces(f)
+		c.Advice = "no synchronisation that was tried puts this right: look at which cells are used at " +
+			bothPlaces(f)
 	default:
 		c.Advice = *f.Missing
 	}
 }
 
-// notThat says why the synchronisation that makes a finding go is not what to change, and where to look instead.
+// notThat says why the synchronisation that makes a finding go is not what to change, and
+// where to look instead.
 func (q *inquiry) notThat(s *suspect, f *report.Finding) string {
 	r := s.partial
 	if r == nil {
 		r = s.remedy
 	}
-	return fmt.Sprintf("look at which cells are used at %s: %s the %s is gone, and the rest of this stays", bothPlaces(f), r.text, kindNoun(f.Kind))
+	return fmt.Sprintf("look at which cells are used at %s: %s the %s is gone, and the rest of this stays",
+		bothPlaces(f), r.text, kindNoun(f.Kind))
 }
 
 // bothPlaces is the one or two lines of a finding.

@@ -17,14 +17,18 @@ type damage struct {
 func damageOf(rep *report.Run) damage {
 	for i := len(rep.Stages) - 1; i >= 0; i-- {
 		if st := &rep.Stages[i]; st.Verdict != report.Off && st.Global.Cells > 0 {
-			return damage{st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells, st.Global.Nonfinite}
+			return damage{
+				st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells,
+				st.Global.Nonfinite,
+			}
 		}
 	}
 	return damage{}
 }
 
-// share is the part of the damage that is gone. Damage is the largest error times the number of bad cells; where some value is
-// NaN or Inf, the number of bad cells, of which the NaN and Inf count twice where they become fewer.
+// share is the part of the damage that is gone. Damage is the largest error times the number of bad
+// cells; where some value is NaN or Inf, the number of bad cells, of which the NaN and Inf count twice
+// where they become fewer.
 func (was damage) share(now damage) *report.Number {
 	if was.bad == 0 || was.stage != now.stage {
 		return nil
@@ -44,7 +48,8 @@ func (was damage) share(now damage) *report.Number {
 	return &v
 }
 
-// weight orders damages: those with cells that are NaN or Inf first, else the largest error times the number of bad cells.
+// weight orders damages: those with cells that are NaN or Inf first, else the largest error times the
+// number of bad cells.
 func (d damage) weight() float64 {
 	if d.nan > 0 {
 		return math.MaxFloat64 / 2 * (1 + float64(d.nan)/float64(d.nan+d.cells))

@@ -16,8 +16,8 @@ import (
 	"tilescope/kernels"
 )
 
-// FuzzDiagnose diagnoses kernels whose PTX was damaged: whatever still loads has a story, and what does not is an error that
-// says where, never a bug of ours.
+// FuzzDiagnose diagnoses kernels whose PTX was damaged: whatever still loads has a story, and what does not
+// is an error that says where, never a bug of ours.
 func FuzzDiagnose(f *testing.F) {
 	for _, seed := range []uint64{0, 6, 71} { // 71: an access that wraps
 		f.Add(seed, true)
@@ -32,7 +32,10 @@ func FuzzDiagnose(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := debugkern.Request{Target: damagedKernel(t, name, rand.New(rand.NewPCG(seed, 1))), Shape: "partial", Backend: "emu", Timeout: 20 * time.Second}
+		req := debugkern.Request{
+			Target: damagedKernel(t, name, rand.New(rand.NewPCG(seed, 1))), Shape: "partial", Backend: "emu",
+			Timeout: 20 * time.Second,
+		}
 		d, err := diagnose.Diagnose(t.Context(), s, req, diagnose.Options{Schedules: 4})
 		var coded *report.Error
 		switch {
@@ -58,7 +61,10 @@ func damagedKernel(t *testing.T, name string, rng *rand.Rand) string {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "k.yaml")
 	manifest = regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(manifest, []byte("ptx: k.ptx"))
-	if err := errors.Join(os.WriteFile(path, manifest, 0o600), os.WriteFile(filepath.Join(dir, "k.ptx"), []byte(ptxtest.Statements(rng, string(e.PTX), string(e.PTX), 1+rng.IntN(2))), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(path, manifest, 0o600),
+		os.WriteFile(filepath.Join(dir, "k.ptx"),
+			[]byte(ptxtest.Statements(rng, string(e.PTX), string(e.PTX), 1+rng.IntN(2))),
+			0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -1,12 +1,13 @@
-// Package diagnose goes from "wrong" to the guilty line: it runs a kernel with every checker and several schedules, tries
-// what would put it right, and separates causes, each with its proof.
+// Package diagnose goes from "wrong" to the guilty line: it runs a kernel with every checker and several
+// schedules, tries what would put it right, and separates causes, each with its proof.
 //
-// The one idea: nothing is said that was not tried. A cause is a hypothesis that survived an experiment: a synchronisation
-// inserted virtually that makes the finding go, a stage replaced by the reference after which later stages are right, a
-// table replaced by what the hardware does. Every experiment is a debugkern.Trial, or the same kernel with a planted fault
-// left out. Where nothing could be tried, the text says so.
+// The one idea: nothing is said that was not tried. A cause is a hypothesis that survived an experiment: a
+// synchronisation inserted virtually that makes the finding go, a stage replaced by the reference after which
+// later stages are right, a table replaced by what the hardware does. Every experiment is a debugkern.Trial,
+// or the same kernel with a planted fault left out. Where nothing could be tried, the text says so.
 //
-// It must not know kernels, variants or faults by name: variables, lines, tables and faults are data of the run.
+// It must not know kernels, variants or faults by name: variables, lines, tables and faults
+// are data of the run.
 package diagnose
 
 import (
@@ -32,8 +33,8 @@ const (
 type Options struct {
 	Schedules int // schedules explored where outcomes could vary; 0: the default
 	Perturb   int // seeds of delays on a GPU; 0: none
-	// OnEvent is called as things become known, in order and from one goroutine at a time; may be nil. What it is given is
-	// never changed afterwards.
+	// OnEvent is called as things become known, in order and from one goroutine at a time; may be nil. What
+	// it is given is never changed afterwards.
 	OnEvent func(Event)
 }
 
@@ -44,11 +45,13 @@ type Event struct {
 	Cause    *Cause
 }
 
-// Diagnosis is what diagnose found: the document tilescope.diagnose/1 (run/1 plus causes and story) and the run behind it.
+// Diagnosis is what diagnose found: the document tilescope.diagnose/1 (run/1 plus causes and story)
+// and the run behind it.
 type Diagnosis struct {
 	report.Run
-	Causes    []Cause       `json:"causes"` // in the order in which a person should look at them: what explains most, first
-	Story     []string      `json:"story"`  // at most twelve lines
+	// Causes: in the order in which a person should look at them: what explains most, first
+	Causes    []Cause       `json:"causes"`
+	Story     []string      `json:"story"` // at most twelve lines
 	Schedules []ScheduleDoc `json:"schedules"`
 	Barriers  []BarrierDoc  `json:"barriers"` // why each synchronisation is there
 
@@ -73,15 +76,16 @@ type Cause struct {
 	Findings []int    `json:"findings"` // all of them: one cause may show at several variables
 	With     []string `json:"with"`     // what else is seen of it, by title, that no trial separates from it
 	Place    Place    `json:"place"`
-	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that cannot be tried.
-	// Causes that hide each other can each have a share near 0: Alone says so.
+	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that
+	// cannot be tried. Causes that hide each other can each have a share near 0: Alone says so.
 	Share  *report.Number `json:"share_of_error"`
 	Alone  string         `json:"alone"`  // what remains when only this one is put right
 	Proof  []string       `json:"proof"`  // what was tried, and what came of it
 	Advice string         `json:"advice"` // what to change, and where
 	Again  string         `json:"again"`  // command that shows it again
 
-	// AlsoFound marks what is wrong and explains none of the error in this run, all of which has other causes.
+	// AlsoFound marks what is wrong and explains none of the error in this run, all of
+	// which has other causes.
 	AlsoFound bool `json:"-"`
 
 	short string // the proof in one line, where it is more than Alone
@@ -90,7 +94,9 @@ type Cause struct {
 
 // key identifies a cause from one run to the next: what, where in the source, on which variable.
 func (c *Cause) key() string {
-	return strings.Join([]string{c.Kind, c.Stage, c.Place.Variable, c.Place.Source.At(), c.Place.Other.At()}, " ")
+	return strings.Join([]string{
+		c.Kind, c.Stage, c.Place.Variable, c.Place.Source.At(), c.Place.Other.At(),
+	}, " ")
 }
 
 // Place is where a cause is.
@@ -140,12 +146,17 @@ type BarrierDoc struct {
 }
 
 // Diagnose runs and explains. Errors are those of Session.Run; a kernel that failed to run has no diagnosis.
-func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, o Options) (*Diagnosis, error) {
+func Diagnose(
+	ctx context.Context, s *debugkern.Session, req debugkern.Request, o Options,
+) (*Diagnosis, error) {
 	if o.OnEvent == nil {
 		o.OnEvent = func(Event) {}
 	}
 	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
-	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.unite, q.schedules, q.sanitize, q.barriers, q.losses} {
+	for _, step := range []func() error{
+		q.examine, q.suspect, q.experiment, q.arithmetic, q.unite, q.schedules, q.sanitize, q.barriers,
+		q.losses,
+	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -159,10 +170,15 @@ func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, 
 
 // Failure is the document of a kernel that did not build, load or run: everything known, and no causes.
 func Failure(req debugkern.Request, rep *report.Run) *Diagnosis {
-	d := &Diagnosis{Run: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, again: req.Command("diagnose")}
+	d := &Diagnosis{
+		Run: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{},
+		Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, again: req.Command("diagnose"),
+	}
 	d.Schema = Schema
 	if rep.Error != nil {
-		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", rep.Title(), rep.Error.Stage, rep.Error.Message)}
+		d.Story = []string{
+			fmt.Sprintf("%s did not run: %s: %s", rep.Title(), rep.Error.Stage, rep.Error.Message),
+		}
 	}
 	return d
 }

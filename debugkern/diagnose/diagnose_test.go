@@ -28,7 +28,8 @@ var diagnoses sync.Map
 // run diagnoses one kernel on the emulator, once for all tests.
 func run(t *testing.T, target, shape string, faults ...string) *diagnose.Diagnosis {
 	t.Helper()
-	once, _ := diagnoses.LoadOrStore(fmt.Sprint(target, shape, faults), sync.OnceValue(func() *diagnose.Diagnosis { return fresh(t, target, shape, faults...) }))
+	once, _ := diagnoses.LoadOrStore(fmt.Sprint(target, shape, faults),
+		sync.OnceValue(func() *diagnose.Diagnosis { return fresh(t, target, shape, faults...) }))
 	d := once.(func() *diagnose.Diagnosis)()
 	if d == nil {
 		t.FailNow()
@@ -44,7 +45,10 @@ func fresh(t *testing.T, target, shape string, faults ...string) *diagnose.Diagn
 		t.Error(err)
 		return nil
 	}
-	d, err := diagnose.Diagnose(context.Background(), s, debugkern.Request{Target: target, Shape: shape, Faults: faults, Backend: "emu"}, diagnose.Options{Schedules: 20})
+	d, err := diagnose.Diagnose(context.Background(), s,
+		debugkern.Request{Target: target, Shape: shape, Faults: faults, Backend: "emu"}, diagnose.Options{
+			Schedules: 20,
+		})
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -52,15 +56,17 @@ func fresh(t *testing.T, target, shape string, faults ...string) *diagnose.Diagn
 	return d
 }
 
-// An arithmetic fault is one cause, at its stage and tile, with all of the error, proven by the reference in its place.
+// An arithmetic fault is one cause, at its stage and tile, with all of the error, proven by the
+// reference in its place.
 func TestArithmeticIsOneCause(t *testing.T) {
 	for _, c := range []struct {
 		target, fault, shape string
 		stages               string // any of these first
 		kv                   int
 	}{
-		{"stage2", "kt-rowmajor", "small", "S", 0}, {"stage2", "u-no-rescale", "partial49", "U", 1}, {"stage2", "l-no-rescale", "partial49", "l", 1},
-		{"stage2", "p-normalised", "small", "P", 0}, {"stage2", "reduce-lane0", "small", "mlP", 0}, {"stage2", "v-midpoint", "small", "V", 0},
+		{"stage2", "kt-rowmajor", "small", "S", 0}, {"stage2", "u-no-rescale", "partial49", "U", 1},
+		{"stage2", "l-no-rescale", "partial49", "l", 1}, {"stage2", "p-normalised", "small", "P", 0},
+		{"stage2", "reduce-lane0", "small", "mlP", 0}, {"stage2", "v-midpoint", "small", "V", 0},
 		{"flashcore_fused_wmma", "merge-double", "small", "U", 0}, {"gemm_wmma", "k-half", "small", "acc", 0},
 		{"layernorm", "divisor", "small", "var", 1},
 	} {
@@ -71,10 +77,13 @@ func TestArithmeticIsOneCause(t *testing.T) {
 				t.Fatalf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
 			}
 			got := d.Causes[0]
-			if got.Kind != "stage" || !strings.Contains(c.stages, got.Stage) || got.Place.KVTile != c.kv || got.Place.Source == nil {
-				t.Errorf("%s %s at kv tile %d, source %v; want a stage of %q at kv tile %d", got.Kind, got.Stage, got.Place.KVTile, got.Place.Source, c.stages, c.kv)
+			if got.Kind != "stage" || !strings.Contains(c.stages, got.Stage) || got.Place.KVTile != c.kv ||
+				got.Place.Source == nil {
+				t.Errorf("%s %s at kv tile %d, source %v; want a stage of %q at kv tile %d", got.Kind,
+					got.Stage, got.Place.KVTile, got.Place.Source, c.stages, c.kv)
 			}
-			if got.Share == nil || *got.Share != 1 || !strings.Contains(got.Alone, "nothing is wrong any more") {
+			if got.Share == nil || *got.Share != 1 ||
+				!strings.Contains(got.Alone, "nothing is wrong any more") {
 				t.Errorf("share %v: %s", got.Share, got.Alone)
 			}
 			if d.ExitCode() != 1 || len(d.Story) > 12 || d.Schema != diagnose.Schema {
@@ -84,15 +93,19 @@ func TestArithmeticIsOneCause(t *testing.T) {
 	}
 }
 
-// Stages with one pattern, or one sum of what another is made of, are one cause though they first go wrong in different blocks.
+// Stages with one pattern, or one sum of what another is made of, are one cause though they first go
+// wrong in different blocks.
 func TestOnePatternIsOneCause(t *testing.T) {
 	d := run(t, "attention_causal", "partial49", "mask-late")
-	if len(d.Causes) != 1 || !strings.HasPrefix(d.Causes[0].Title, "arithmetic of stage m, l, P, first at kv tile 0") {
+	if len(d.Causes) != 1 ||
+		!strings.HasPrefix(d.Causes[0].Title, "arithmetic of stage m, l, P, first at kv tile 0") {
 		t.Errorf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
 	}
 	for _, s := range d.Stages {
-		if (s.Name == "m" || s.Name == "l") && s.FirstBad != nil && (s.FirstBad.Block == [3]int{0, 0, 0}) != (s.Name == "l") {
-			t.Errorf("%s is first wrong in block %v: the two go wrong in the same block", s.Name, s.FirstBad.Block)
+		if (s.Name == "m" || s.Name == "l") && s.FirstBad != nil &&
+			(s.FirstBad.Block == [3]int{0, 0, 0}) != (s.Name == "l") {
+			t.Errorf("%s is first wrong in block %v: the two go wrong in the same block", s.Name,
+				s.FirstBad.Block)
 		}
 	}
 }
@@ -100,8 +113,10 @@ func TestOnePatternIsOneCause(t *testing.T) {
 // What a person reads last, word for word.
 func TestStories(t *testing.T) {
 	for _, c := range []struct{ name, target, shape, fault string }{
-		{"two causes", "stage3b-reported", "validation", ""}, {"missing barrier", "stage2", "small", "sync-s"},
-		{"wait too short", "stage2", "partial49", "cp-async-wait"}, {"barrier under a condition", "stage2", "partial", "barrier-divergent"},
+		{"two causes", "stage3b-reported", "validation", ""},
+		{"missing barrier", "stage2", "small", "sync-s"},
+		{"wait too short", "stage2", "partial49", "cp-async-wait"},
+		{"barrier under a condition", "stage2", "partial", "barrier-divergent"},
 		{"arithmetic", "stage2", "partial49", "u-no-rescale"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -119,8 +134,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// What explains the error is told first; a race that explains none of it is found too, says so, and is no witness of what
-// another race does to the output.
+// What explains the error is told first; a race that explains none of it is found too, says so, and is no
+// witness of what another race does to the output.
 func TestWhatExplainsNothing(t *testing.T) {
 	for _, c := range []struct{ fault, kind string }{{"u-no-rescale", "stage"}, {"sync-s", "race"}} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -131,10 +146,15 @@ func TestWhatExplainsNothing(t *testing.T) {
 				t.Fatalf("%d causes:\n%s", len(d.Causes), story)
 			}
 			all, none := d.Causes[0], d.Causes[1]
-			if all.Kind != c.kind || all.AlsoFound || all.ShareText() != "100 %" || none.Kind != "race" || none.Place.Variable != "sPV_frag" || !none.AlsoFound || none.ShareText() != "none" {
+			if all.Kind != c.kind || all.AlsoFound || all.ShareText() != "100 %" || none.Kind != "race" ||
+				none.Place.Variable != "sPV_frag" || !none.AlsoFound || none.ShareText() != "none" {
 				t.Errorf("%s: %s; %s: %s", all.Title, all.ShareText(), none.Title, none.ShareText())
 			}
-			for _, want := range []string{"one cause; also found: one thing that explains none of it", "\n2. also found: race on sPV_frag", "(none of the error)", "never observable in 20 schedules"} {
+			for _, want := range []string{
+				"one cause; also found: one thing that explains none of it",
+				"\n2. also found: race on sPV_frag", "(none of the error)",
+				"never observable in 20 schedules",
+			} {
 				if !strings.Contains(story, want) {
 					t.Errorf("the story lacks %q:\n%s", want, story)
 				}
@@ -142,44 +162,53 @@ func TestWhatExplainsNothing(t *testing.T) {
 			if f := d.Findings[none.Finding]; strings.Contains(f.Consequence, "changes") {
 				t.Errorf("%s: %s", f.Message, f.Consequence)
 			}
-			if c.kind == "race" && !strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one put right") {
+			if c.kind == "race" &&
+				!strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one put right") {
 				t.Errorf("not explored apart from the other: %q", all.Proof)
 			}
 		})
 	}
 }
 
-// TestToldOnce: a read that comes before the write which a race lets come late is the race's consequence in every build that
-// was executed, and no finding of its own beside it.
+// TestToldOnce: a read that comes before the write which a race lets come late is the race's consequence in
+// every build that was executed, and no finding of its own beside it.
 func TestToldOnce(t *testing.T) {
 	d := run(t, "stage2", "small", "sync-s")
 	for _, f := range d.Findings {
 		switch {
 		case f.Kind == "uninitialised":
 			t.Errorf("told beside the race: %s", f.Message)
-		case f.Kind == "race" && (!strings.Contains(f.Consequence, "nobody has written") || !strings.Contains(f.Consequence, "schedules")):
+		case f.Kind == "race" &&
+			(!strings.Contains(f.Consequence, "nobody has written") ||
+				!strings.Contains(f.Consequence, "schedules")):
 			t.Errorf("%s: its consequences are %q", f.Message, f.Consequence)
 		}
 	}
 }
 
-// withoutFragmentSync writes stage2 with a fault as somebody's own kernel, and without the __syncwarp between storing a
-// fragment and reading it: two faults that no build of the archive has together. It returns the manifest's path.
+// withoutFragmentSync writes stage2 with a fault as somebody's own kernel, and without the __syncwarp
+// between storing a fragment and reading it: two faults that no build of the archive has together. It
+// returns the manifest's path.
 func withoutFragmentSync(t *testing.T, fault string) string {
 	t.Helper()
 	manifest, err := os.ReadFile("../../configs/kernels/sdpa_fp8_stage_c_wmma.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}, Faults: []string{fault}})
+	e, ok, err := kernels.Find(kernels.Key{
+		Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"},
+		Faults: []string{fault},
+	})
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	stored := regexp.MustCompile(`(\twmma\.store[^\n]*\n\t\.loc[^\n]*\n)\tbar\.warp\.sync[^\n]*\n`)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "own.yaml")
-	if err := errors.Join(os.WriteFile(path, bytes.Replace(manifest, []byte("source: sdpa_fp8_stage_c_wmma.cu"), []byte("ptx: own.ptx"), 1), 0o600),
-		os.WriteFile(filepath.Join(dir, "own.ptx"), stored.ReplaceAll(e.PTX, []byte("$1")), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(path, bytes.Replace(manifest,
+		[]byte("source: sdpa_fp8_stage_c_wmma.cu"), []byte("ptx: own.ptx"), 1), 0o600),
+		os.WriteFile(filepath.Join(dir, "own.ptx"), stored.ReplaceAll(e.PTX, []byte("$1")),
+			0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -206,12 +235,16 @@ func TestTwoCauses(t *testing.T) {
 	}
 }
 
-// Every synchronisation that is taken away is found on the variable that it ordered, and what is advised removes the finding.
+// Every synchronisation that is taken away is found on the variable that it ordered, and what is advised
+// removes the finding.
 func TestAdviceIsProven(t *testing.T) {
 	for _, c := range []struct{ fault, shape, kind, variable, advice string }{
-		{"sync-s", "small", "race", "sS", "put __syncthreads()"}, {"sync-p", "small", "race", "sP", "put __syncthreads()"},
-		{"sync-kv", "partial49", "race", "sV", "put __syncthreads()"}, {"sync-frag", "small", "race", "sPV_frag", "put __syncwarp()"},
-		{"cp-async-wait", "partial49", "cp-async", "sK_u8", "wait for all but 0 groups"}, {"barrier-divergent", "partial", "barrier", "", "out of the condition"},
+		{"sync-s", "small", "race", "sS", "put __syncthreads()"},
+		{"sync-p", "small", "race", "sP", "put __syncthreads()"},
+		{"sync-kv", "partial49", "race", "sV", "put __syncthreads()"},
+		{"sync-frag", "small", "race", "sPV_frag", "put __syncwarp()"},
+		{"cp-async-wait", "partial49", "cp-async", "sK_u8", "wait for all but 0 groups"},
+		{"barrier-divergent", "partial", "barrier", "", "out of the condition"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -220,10 +253,13 @@ func TestAdviceIsProven(t *testing.T) {
 				t.Fatalf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
 			}
 			got := d.Causes[0]
-			if got.Kind != c.kind || c.variable != "" && !slices.Contains(got.Place.Variables, c.variable) || !strings.Contains(got.Advice, c.advice) {
-				t.Errorf("%s on %v: %s; want %s on %s: %s", got.Kind, got.Place.Variables, got.Advice, c.kind, c.variable, c.advice)
+			if got.Kind != c.kind || c.variable != "" && !slices.Contains(got.Place.Variables, c.variable) ||
+				!strings.Contains(got.Advice, c.advice) {
+				t.Errorf("%s on %v: %s; want %s on %s: %s", got.Kind, got.Place.Variables, got.Advice, c.kind,
+					c.variable, c.advice)
 			}
-			if proof := strings.Join(got.Proof, "\n"); !strings.Contains(proof, "is gone") || !strings.Contains(got.Alone, "nothing is wrong any more") {
+			if proof := strings.Join(got.Proof, "\n"); !strings.Contains(proof, "is gone") ||
+				!strings.Contains(got.Alone, "nothing is wrong any more") {
 				t.Errorf("the advice is not proven: %s\n%s", got.Alone, proof)
 			}
 		})
@@ -233,25 +269,33 @@ func TestAdviceIsProven(t *testing.T) {
 // What each synchronisation of a clean kernel is for is known, and names the variable.
 func TestBarriersAreNeeded(t *testing.T) {
 	d := run(t, "stage2", "partial49")
-	for _, want := range []struct{ instr, variable string }{{"bar.sync", "sS"}, {"bar.sync", "sP"}, {"bar.sync", "sV"}, {"bar.warp.sync", "sPV_frag"}, {"cp.async.wait_group", "sK_u8"}} {
+	for _, want := range []struct{ instr, variable string }{
+		{"bar.sync", "sS"}, {"bar.sync", "sP"}, {"bar.sync", "sV"}, {"bar.warp.sync", "sPV_frag"},
+		{"cp.async.wait_group", "sK_u8"},
+	} {
 		if !slices.ContainsFunc(d.Barriers, func(b diagnose.BarrierDoc) bool {
-			return b.Instr == want.instr && b.Needed && slices.Contains(b.Variables, want.variable) && b.Source != nil && strings.HasPrefix(b.Because, "without it")
+			return b.Instr == want.instr && b.Needed && slices.Contains(b.Variables, want.variable) &&
+				b.Source != nil && strings.HasPrefix(b.Because, "without it")
 		}) {
 			t.Errorf("no %s is needed for %s: %+v", want.instr, want.variable, d.Barriers)
 		}
 	}
 }
 
-// A table that is wrong by content is a cause, told by what it holds, and proven by the right one in its place.
+// A table that is wrong by content is a cause, told by what it holds, and proven by the
+// right one in its place.
 func TestWrongTableIsACause(t *testing.T) {
-	for fault, explains := range map[string]string{"lut-order": "order wrong: sorted by row", "lut-hole": "does not cover every cell"} {
+	for fault, explains := range map[string]string{
+		"lut-order": "order wrong: sorted by row", "lut-hole": "does not cover every cell",
+	} {
 		d := run(t, "stage3b", "small", fault)
 		i := slices.IndexFunc(d.Causes, func(c diagnose.Cause) bool { return c.Kind == "table" })
 		if i < 0 {
 			t.Fatalf("%s: no table among %d causes:\n%s", fault, len(d.Causes), strings.Join(d.Story, "\n"))
 		}
 		c := d.Causes[i]
-		if !strings.Contains(c.Title, explains) || c.Place.Variable != "WMMA_ACCUM_LUT" || c.Place.Source == nil || len(d.Causes) != 1 {
+		if !strings.Contains(c.Title, explains) || c.Place.Variable != "WMMA_ACCUM_LUT" ||
+			c.Place.Source == nil || len(d.Causes) != 1 {
 			t.Errorf("%s: %d causes: %s at %v", fault, len(d.Causes), c.Title, c.Place.Source)
 		}
 		if c.Share == nil || *c.Share != 1 {
@@ -264,8 +308,10 @@ func TestWrongTableIsACause(t *testing.T) {
 func TestSilence(t *testing.T) {
 	for _, target := range []string{"stage2", "stage3b", "flashcore_vec"} {
 		d := run(t, target, "small")
-		if len(d.Causes) != 0 || d.ExitCode() != 0 || len(d.Story) == 0 || len(d.Story) > 2 || !strings.Contains(d.Story[0], "agrees") {
-			t.Errorf("%s: exit %d, %d causes:\n%s", target, d.ExitCode(), len(d.Causes), strings.Join(d.Story, "\n"))
+		if len(d.Causes) != 0 || d.ExitCode() != 0 || len(d.Story) == 0 || len(d.Story) > 2 ||
+			!strings.Contains(d.Story[0], "agrees") {
+			t.Errorf("%s: exit %d, %d causes:\n%s", target, d.ExitCode(), len(d.Causes),
+				strings.Join(d.Story, "\n"))
 		}
 	}
 }
@@ -303,7 +349,8 @@ func TestSARIF(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &log); err != nil {
 		t.Fatal(err)
 	}
-	if log.Version != "2.1.0" || !strings.Contains(log.Schema, "sarif-2.1.0") || len(log.Runs) != 1 || log.Runs[0].Tool.Driver.Name != "tilescope" {
+	if log.Version != "2.1.0" || !strings.Contains(log.Schema, "sarif-2.1.0") || len(log.Runs) != 1 ||
+		log.Runs[0].Tool.Driver.Name != "tilescope" {
 		t.Fatalf("not a SARIF log of tilescope: %s", b.Bytes()[:200])
 	}
 	run := log.Runs[0]
@@ -311,14 +358,16 @@ func TestSARIF(t *testing.T) {
 		t.Fatalf("results %+v, want the out-of-bounds access first", run.Results)
 	}
 	for _, r := range run.Results {
-		if r.RuleIndex < 0 || r.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID {
+		if r.RuleIndex < 0 || r.RuleIndex >= len(run.Tool.Driver.Rules) ||
+			run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID {
 			t.Errorf("result %s points at rule %d of %v", r.RuleID, r.RuleIndex, run.Tool.Driver.Rules)
 		}
 		if r.Message.Text == "" || !slices.Contains([]string{"error", "note"}, r.Level) {
 			t.Errorf("result %s: level %q, text %q", r.RuleID, r.Level, r.Message.Text)
 		}
 		for _, l := range r.Locations {
-			if uri := l.PhysicalLocation.ArtifactLocation.URI; uri == "" || strings.HasPrefix(uri, "/") || strings.Contains(uri, ":") || l.PhysicalLocation.Region.StartLine < 1 {
+			if uri := l.PhysicalLocation.ArtifactLocation.URI; uri == "" || strings.HasPrefix(uri, "/") ||
+				strings.Contains(uri, ":") || l.PhysicalLocation.Region.StartLine < 1 {
 				t.Errorf("result %s is at %q line %d", r.RuleID, uri, l.PhysicalLocation.Region.StartLine)
 			}
 		}
@@ -338,7 +387,8 @@ func TestPageIsSelfContained(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
-	if m := fetched.FindString(page); m != "" || strings.Contains(page, "<script") || strings.Contains(page, "<link") || strings.Contains(page, "ZgotmplZ") {
+	if m := fetched.FindString(page); m != "" || strings.Contains(page, "<script") ||
+		strings.Contains(page, "<link") || strings.Contains(page, "ZgotmplZ") {
 		t.Errorf("the page fetches %q, or has a script, a link or text that was filtered out", m)
 	}
 	if n := len(pngData.FindAllString(page, -1)); n < 3 {
@@ -370,8 +420,8 @@ func TestSameEveryTime(t *testing.T) {
 	}
 }
 
-// Every planted fault of the catalogue, on its base and shape, is exactly one cause: what else is seen follows from it. Long: set
-// TILESCOPE_LONG or TILESCOPE_FAULT_SEEDS.
+// Every planted fault of the catalogue, on its base and shape, is exactly one cause: what else is seen
+// follows from it. Long: set TILESCOPE_LONG or TILESCOPE_FAULT_SEEDS.
 func TestEveryFaultIsOneCause(t *testing.T) {
 	if os.Getenv("TILESCOPE_LONG") == "" && os.Getenv("TILESCOPE_FAULT_SEEDS") == "" {
 		t.Skip("half a minute: set TILESCOPE_LONG")
@@ -385,14 +435,16 @@ func TestEveryFaultIsOneCause(t *testing.T) {
 			t.Run(f.Name, func(t *testing.T) {
 				d := fresh(t, f.Base, f.Shape, f.Name)
 				if len(d.Causes) != 1 || d.ExitCode() != 1 {
-					t.Errorf("%d causes, exit %d:\n%s", len(d.Causes), d.ExitCode(), strings.Join(d.Story, "\n"))
+					t.Errorf("%d causes, exit %d:\n%s", len(d.Causes), d.ExitCode(),
+						strings.Join(d.Story, "\n"))
 				}
 			})
 		}
 	}
 }
 
-// TestUnknownBackend: the backend of the request is refused, though the checkers run on the emulator whatever it is.
+// TestUnknownBackend: the backend of the request is refused, though the checkers run on the
+// emulator whatever it is.
 func TestUnknownBackend(t *testing.T) {
 	s, err := debugkern.Open(t.Context(), debugkern.Options{})
 	if err != nil {
@@ -400,8 +452,11 @@ func TestUnknownBackend(t *testing.T) {
 	}
 	defer s.Close()
 	var coded *report.Error
-	_, err = diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: "flashcore_vec", Shape: "small", Backend: "nosuch"}, diagnose.Options{})
-	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "auto, emu, cuda, both") {
+	_, err = diagnose.Diagnose(t.Context(), s, debugkern.Request{
+		Target: "flashcore_vec", Shape: "small", Backend: "nosuch",
+	}, diagnose.Options{})
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage ||
+		!strings.Contains(err.Error(), "auto, emu, cuda, both") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// chooseBlocks picks the blocks that experiments execute, and runs them once as they are: of a large grid those of the
-// findings and of the first bad cells, then the first ones.
+// chooseBlocks picks the blocks that experiments execute, and runs them once as they are: of a large grid
+// those of the findings and of the first bad cells, then the first ones.
 func (q *inquiry) chooseBlocks() error {
 	q.base = q.run
 	all := q.run.Blocks()
@@ -85,7 +85,8 @@ func (q *inquiry) apply(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.R
 	return q.watch(run, t)
 }
 
-// watch makes a trial under the checkers that watched the run, the origin of NaN among them where the run has one.
+// watch makes a trial under the checkers that watched the run, the origin of NaN among them
+// where the run has one.
 func (q *inquiry) watch(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
 	r, err := run.Try(q.ctx, t)
 	if err != nil {
@@ -140,8 +141,8 @@ func (q *inquiry) twin(without []string) (*debugkern.Run, error) {
 	return r, nil
 }
 
-// experiment tries the remedies of each suspect, merges suspects that go together, and runs what is left with everything put
-// right that can be.
+// experiment tries the remedies of each suspect, merges suspects that go together, and runs what is left with
+// everything put right that can be.
 func (q *inquiry) experiment() error {
 	for _, s := range q.suspects {
 		if s.gone {
@@ -162,14 +163,14 @@ func (q *inquiry) experiment() error {
 // maxCures is how many remedies of one strength that work are compared.
 const maxCures = 4
 
-// merit is how good a remedy is: does it leave the output no further off, how many stages does it leave wrong, how many
-// findings, and how much does it stop.
+// merit is how good a remedy is: does it leave the output no further off, how many stages does it leave
+// wrong, how many findings, and how much does it stop.
 type merit [4]int
 
-// cure looks for the remedy that makes the suspect's findings go, brings no other error, and leaves least wrong; of those, for
-// the weakest. A synchronisation may stand at several places between two lines: behind a probe that needs it as well it makes
-// the finding go and leaves what the probe saw wrong; and one place orders more than another. A table's only has to change
-// something for the better.
+// cure looks for the remedy that makes the suspect's findings go, brings no other error, and leaves least
+// wrong; of those, for the weakest. A synchronisation may stand at several places between two lines: behind a
+// probe that needs it as well it makes the finding go and leaves what the probe saw wrong; and one place
+// orders more than another. A table's only has to change something for the better.
 func (q *inquiry) cure(s *suspect) error {
 	if err := q.remedied(s); err != nil || s.remedy != nil {
 		return err
@@ -283,7 +284,9 @@ func (q *inquiry) cured(s *suspect, r *debugkern.Run) bool {
 		return false
 	}
 	was := wrongStages(q.base.Report)
-	return !slices.ContainsFunc(wrongStages(r.Report), func(st probes.Stage) bool { return !slices.Contains(was, st) })
+	return !slices.ContainsFunc(wrongStages(r.Report), func(st probes.Stage) bool {
+		return !slices.Contains(was, st)
+	})
 }
 
 // reached counts the stages that execution got to.
@@ -311,13 +314,17 @@ func (q *inquiry) improves(r *debugkern.Run) bool {
 	return better
 }
 
-// unwritten takes in the reads before a write that nothing could put right, on a variable whose writes this suspect loses.
+// unwritten takes in the reads before a write that nothing could put right, on a variable whose writes
+// this suspect loses.
 func (q *inquiry) unwritten(s *suspect) {
-	if s.gone || !slices.Contains([]string{"out-of-bounds", "misaligned", "barrier", "deadlock", "overlap"}, s.cause.Kind) {
+	if s.gone ||
+		!slices.Contains([]string{"out-of-bounds", "misaligned", "barrier", "deadlock", "overlap"},
+			s.cause.Kind) {
 		return
 	}
 	for _, o := range q.suspects {
-		if o.gone || o.remedy != nil || o.cause.Kind != "uninitialised" || !slices.Contains(s.cause.Place.Variables, o.cause.Place.Variable) {
+		if o.gone || o.remedy != nil || o.cause.Kind != "uninitialised" ||
+			!slices.Contains(s.cause.Place.Variables, o.cause.Place.Variable) {
 			continue
 		}
 		o.gone = true
@@ -326,8 +333,8 @@ func (q *inquiry) unwritten(s *suspect) {
 	}
 }
 
-// merge takes in the suspects that go with this one: the same missing synchronisation seen at another variable, or what
-// follows from this.
+// merge takes in the suspects that go with this one: the same missing synchronisation seen at another
+// variable, or what follows from this.
 func (q *inquiry) merge(s *suspect) {
 	if s.alone == nil {
 		return
@@ -337,7 +344,8 @@ func (q *inquiry) merge(s *suspect) {
 			continue
 		}
 		if o.alone != nil && s.remedy.without != "" {
-			continue // a fault may be more than one edit; an edit with a remedy of its own is reported by that remedy
+			// a fault may be more than one edit; an edit with a remedy of its own is reported by that remedy
+			continue
 		}
 		o.gone = true
 		switch {
@@ -359,7 +367,8 @@ func (q *inquiry) merge(s *suspect) {
 	}
 }
 
-// together runs the kernel with everything put right that could be, and finds which stages went with which suspect.
+// together runs the kernel with everything put right that could be, and finds which stages went
+// with which suspect.
 func (q *inquiry) together() error {
 	q.joint = q.base
 	var all []*remedy
@@ -392,8 +401,8 @@ func (q *inquiry) suspectsOnly() *suspect {
 	return q.suspects[slices.IndexFunc(q.suspects, func(s *suspect) bool { return s.remedy != nil })]
 }
 
-// attribute finds the stages that a suspect spoils: those that are right once it alone is put right, and those still wrong
-// when everything else is.
+// attribute finds the stages that a suspect spoils: those that are right once it alone is put right, and
+// those still wrong when everything else is.
 func (q *inquiry) attribute(s *suspect, all []*remedy) error {
 	if s.remedy == nil {
 		return nil

@@ -46,8 +46,8 @@ type pageFinding struct {
 	Where string
 }
 
-// WriteHTML writes one self-contained page: the story, causes with their source, tiles as pictures, findings, commands.
-// version is the program's.
+// WriteHTML writes one self-contained page: the story, causes with their source, tiles as pictures, findings,
+// commands. version is the program's.
 func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 	p := &view{Diagnosis: d, Title: "tilescope: " + d.Run.Title(), Version: version, Again: d.again}
 	for i := range d.Causes {
@@ -91,7 +91,10 @@ func (p *view) addTiles(doc *report.Stage) error {
 	if err != nil {
 		return err
 	}
-	t := pageTiles{Caption: fmt.Sprintf("%s, %s: block %s%s, %d×%d", doc.Name, doc.Verdict, v.Block, report.AtTile(", ", doc.Phase, doc.TileName, doc.FirstBad.KVTile), v.ValidRows, v.ValidCols)}
+	t := pageTiles{
+		Caption: fmt.Sprintf("%s, %s: block %s%s, %d×%d", doc.Name, doc.Verdict, v.Block,
+			report.AtTile(", ", doc.Phase, doc.TileName, doc.FirstBad.KVTile), v.ValidRows, v.ValidCols),
+	}
 	for _, pic := range pictures {
 		t.Pictures = append(t.Pictures, pagePicture{pic, template.URL(pic.URI)})
 	}

@@ -26,10 +26,12 @@ type inquiry struct {
 	doc    *Diagnosis
 
 	suspects []*suspect
-	joint    *debugkern.Run            // everything that could be put right, put right; base where nothing could
-	blind    bool                      // a cause says that steps before it were not judged
-	twins    map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
-	nan      *probes.Dim3              // the block in which the origin of NaN is followed, in every trial too; nil: none is
+	// joint: everything that could be put right, put right; base where nothing could
+	joint *debugkern.Run
+	blind bool                      // a cause says that steps before it were not judged
+	twins map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
+	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
+	nan *probes.Dim3
 }
 
 // suspect is a hypothesis: what is wrong, and what may put it right.
@@ -60,7 +62,8 @@ func checkerCount() int { return bits.OnesCount16(uint16(check.All)) }
 // trialBlocks is how many blocks an experiment executes: it is repeated for every hypothesis.
 const trialBlocks = 16
 
-// examine executes the kernel: on a GPU where that was asked for, for its verdict, and on the emulator with every checker.
+// examine executes the kernel: on a GPU where that was asked for, for its verdict, and on the emulator
+// with every checker.
 func (q *inquiry) examine() error {
 	if err := q.req.CheckBackend(); err != nil {
 		return err
@@ -86,15 +89,18 @@ func (q *inquiry) examine() error {
 	rep.Findings = slices.Clone(rep.Findings) // the run's own is not changed
 	if q.gpu != nil {
 		for _, f := range q.run.Report.Findings {
-			if !slices.ContainsFunc(rep.Findings, func(g report.Finding) bool { return identity(&f) == identity(&g) }) {
+			if !slices.ContainsFunc(rep.Findings, func(g report.Finding) bool {
+				return identity(&f) == identity(&g)
+			}) {
 				rep.Findings = append(rep.Findings, f)
 			}
 		}
 	}
 	rep.Schema = Schema
 	q.doc = &Diagnosis{
-		Run: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, Executed: q.run,
-		gpu: q.gpu, again: q.req.Command("diagnose"),
+		Run: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{},
+		Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, Executed: q.run, gpu: q.gpu,
+		again: q.req.Command("diagnose"),
 	}
 	for _, f := range rep.Findings {
 		if f.Severity == severityError {
@@ -129,7 +135,8 @@ func (q *inquiry) origins() error {
 	return err
 }
 
-// originsIn executes the block that holds NaN once more, changed as a trial changes it, and returns where NaN begins then.
+// originsIn executes the block that holds NaN once more, changed as a trial changes it, and returns
+// where NaN begins then.
 func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]report.Finding, error) {
 	if q.nan == nil || t.Blocks != nil && !slices.Contains(t.Blocks, *q.nan) {
 		return nil, nil
@@ -139,18 +146,23 @@ func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]report.Fin
 	if err != nil {
 		return nil, q.fatal(err)
 	}
-	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Kind != "nan-origin" }), nil
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool {
+		return f.Kind != "nan-origin"
+	}), nil
 }
 
 // known reports whether the document has the finding already.
 func (q *inquiry) known(f *report.Finding) bool {
-	return slices.ContainsFunc(q.doc.Findings, func(g report.Finding) bool { return identity(f) == identity(&g) })
+	return slices.ContainsFunc(q.doc.Findings, func(g report.Finding) bool {
+		return identity(f) == identity(&g)
+	})
 }
 
 func (q *inquiry) progress(p debugkern.Progress) { q.o.OnEvent(Event{Progress: &p}) }
 
-// fatal is err where it ends the diagnosis: it was cancelled, memory.max is used up (with more of it the answer may be another
-// one), or there is a bug of ours. Any other experiment that cannot be made does not end it.
+// fatal is err where it ends the diagnosis: it was cancelled, memory.max is used up (with more of
+// it the answer may be another one), or there is a bug of ours. Any other experiment that cannot
+// be made does not end it.
 func (q *inquiry) fatal(err error) error {
 	if q.ctx.Err() != nil || debugkern.OutOfMemory(err) {
 		return err
@@ -162,7 +174,8 @@ func (q *inquiry) fatal(err error) error {
 	return nil
 }
 
-// identity is what findings of two runs are matched by: the same thing at the same place, whatever block, cell or count came first.
+// identity is what findings of two runs are matched by: the same thing at the same place, whatever block,
+// cell or count came first.
 func identity(f *report.Finding) string {
 	a, b := callText(f.Source), callText(f.Other)
 	if f.Kind == "race" && b < a {

@@ -11,8 +11,9 @@ import (
 
 // LossDoc is a source line at which the block under study lost bits, against a float64 shadow of its values.
 type LossDoc struct {
-	Source    *report.Source  `json:"source"`
-	Caller    *report.Source  `json:"caller"` // in the kernel's own body, where the line was inlined; else null
+	Source *report.Source `json:"source"`
+	// Caller: in the kernel's own body, where the line was inlined; else null
+	Caller    *report.Source  `json:"caller"`
 	Operation string          `json:"operation"`
 	Cause     string          `json:"cause"` // cancellation, overflow, underflow, rounding
 	Bits      report.Number   `json:"bits"`  // lost by one operation, at worst
@@ -23,9 +24,10 @@ type LossDoc struct {
 	Lane      int             `json:"lane"`
 	KVTile    int             `json:"kv_tile"`
 	Count     int             `json:"count"`
-	Out       report.Number   `json:"output_bits"` // wrong bits of the output that this line made the largest part of
-	Variable  string          `json:"variable"`    // the cell
-	Index     []int           `json:"index"`
+	// Out: wrong bits of the output that this line made the largest part of
+	Out      report.Number `json:"output_bits"`
+	Variable string        `json:"variable"` // the cell
+	Index    []int         `json:"index"`
 }
 
 // losses executes the block under study with a float64 shadow: that of the first cause, else the first block.
@@ -40,9 +42,11 @@ func (q *inquiry) losses() error {
 	}
 	for _, l := range r.Losses() {
 		d := LossDoc{
-			Source: report.SourceOf(l.Source), Caller: report.SourceOf(l.Caller), Operation: l.Operation, Cause: l.Cause, Bits: report.Number(l.Bits),
-			Got: report.Number(l.Got), Exact: report.Number(l.Exact), Operands: []report.Number{}, Warp: l.Warp, Lane: l.Lane, KVTile: l.KVTile,
-			Count: l.Count, Out: report.Number(l.Out), Variable: l.Variable, Index: append([]int{}, l.Index...),
+			Source: report.SourceOf(l.Source), Caller: report.SourceOf(l.Caller), Operation: l.Operation,
+			Cause: l.Cause, Bits: report.Number(l.Bits), Got: report.Number(l.Got),
+			Exact: report.Number(l.Exact), Operands: []report.Number{}, Warp: l.Warp, Lane: l.Lane,
+			KVTile: l.KVTile, Count: l.Count, Out: report.Number(l.Out), Variable: l.Variable,
+			Index: append([]int{}, l.Index...),
 		}
 		for _, x := range l.Operands {
 			d.Operands = append(d.Operands, report.Number(x))
@@ -60,7 +64,8 @@ func (l *LossDoc) Matters() bool { return l.Out >= outBits || l.Cause == "overfl
 
 // String is a loss in one line.
 func (l *LossDoc) String() string {
-	s := fmt.Sprintf("%s: %s loses up to %.1f bits by %s", l.Source.At(), l.Operation, float64(l.Bits), l.Cause)
+	s := fmt.Sprintf("%s: %s loses up to %.1f bits by %s", l.Source.At(), l.Operation,
+		float64(l.Bits), l.Cause)
 	if l.Bits < 0.05 {
 		s = fmt.Sprintf("%s: %s: %s", l.Source.At(), l.Operation, l.Cause)
 	}

@@ -26,7 +26,8 @@ import (
 // original is a manifest of the catalogue, the PTX of its default variant with probes, and a small shape.
 type original struct{ name, manifest, ptx, shape string }
 
-// originals are the catalogue's kernels that are run and compared, as a user's own would be: the manifest brings PTX.
+// originals are the catalogue's kernels that are run and compared, as a user's own would be: the
+// manifest brings PTX.
 func originals(t testing.TB) []original {
 	t.Helper()
 	cat, err := configs.Kernels()
@@ -78,7 +79,9 @@ const (
 
 func newMutantTrial(t testing.TB) *mutantTrial {
 	t.Helper()
-	s, err := debugkern.Open(context.Background(), debugkern.Options{Config: &configs.Config{CaptureMax: 1 << 24}})
+	s, err := debugkern.Open(context.Background(), debugkern.Options{
+		Config: &configs.Config{CaptureMax: 1 << 24},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +95,8 @@ func newMutantTrial(t testing.TB) *mutantTrial {
 func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed bool) (code report.Code) {
 	t.Helper()
 	path := filepath.Join(m.dir, "k.yaml")
-	if err := errors.Join(os.WriteFile(path, []byte(manifest), 0o600), os.WriteFile(filepath.Join(m.dir, "k.ptx"), []byte(ptx), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte(manifest), 0o600),
+		os.WriteFile(filepath.Join(m.dir, "k.ptx"), []byte(ptx), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
@@ -101,11 +105,14 @@ func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed b
 		}
 	}()
 	start := time.Now()
-	req := debugkern.Request{Target: path, Shape: shape, Backend: "emu", Timeout: mutantTime, Budget: mutantBudget}
+	req := debugkern.Request{
+		Target: path, Shape: shape, Backend: "emu", Timeout: mutantTime, Budget: mutantBudget,
+	}
 	_, err := m.s.Run(t.Context(), req, nil)
 	if err == nil && diagnosed {
 		var d *diagnose.Diagnosis
-		if d, err = diagnose.Diagnose(t.Context(), m.s, req, diagnose.Options{Schedules: 2}); err == nil && (len(d.Story) == 0 || len(d.Story) > 12) {
+		if d, err = diagnose.Diagnose(t.Context(), m.s, req, diagnose.Options{Schedules: 2}); err == nil &&
+			(len(d.Story) == 0 || len(d.Story) > 12) {
 			t.Errorf("a story of %d lines", len(d.Story))
 		}
 	}
@@ -113,7 +120,9 @@ func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed b
 		t.Errorf("took %s", took)
 	}
 	var coded *report.Error
-	if err != nil && (!errors.As(err, &coded) || coded.Code == report.CodeInternal || strings.Contains(err.Error(), "BUG:") || strings.Contains(err.Error(), "runtime error")) {
+	if err != nil &&
+		(!errors.As(err, &coded) || coded.Code == report.CodeInternal ||
+			strings.Contains(err.Error(), "BUG:") || strings.Contains(err.Error(), "runtime error")) {
 		t.Errorf("%v", err)
 	}
 	if coded != nil {
@@ -127,17 +136,25 @@ var (
 	yamlName   = regexp.MustCompile(`\b[A-Za-z_]\w*\b`)
 	yamlOp     = regexp.MustCompile(` [-+*/] `)
 	flowEntry  = regexp.MustCompile(`\b(\w+): (\[[^\[\]]*\]|\{[^{}]*\}|"[^"]*"|[^,{}\[\]\n]+)(, )?`)
-	oddNumbers = []string{"0", "1", "-1", "2", "3", "7", "15", "33", "63", "65", "128", "1000", "65535", "65536", "1048576", "2147483647", "9223372036854775807", "0.5", "1e300"}
+	oddNumbers = []string{
+		"0", "1", "-1", "2", "3", "7", "15", "33", "63", "65", "128", "1000", "65535", "65536", "1048576",
+		"2147483647", "9223372036854775807", "0.5", "1e300",
+	}
 	wordGroups = [][]string{
-		{"u8", "i8", "u16", "i32", "f16", "bf16", "f32", "f64", "e4m3", "u64"}, {"probe", "frag", "none", "{output: O}", "{shared: sS, at: {line: 80}, tile_at: {line: 60}}", "{shared: sS, at: {barrier: 1}, tile_at: {line: 60}}"},
-		{"block", "tile"}, {"input", "output", "scratch", "scale"}, {"Q", "K", "V", "S", "m", "l", "P", "U", "O", "Qs", "Ks", "Vs"},
-		{"zero", "neg-inf", "unspecified"}, {"tensor", "fma", "mul-add", "shuffle", "none"}, {"true", "false"}, {"natural", "log2"},
-		{"bx", "by", "bz", "kv"}, {"B", "H", "S", "D", "TILE_M", "TILE_N", "HEAD_DIM"}, {"min", "max", "ceil_div"},
+		{"u8", "i8", "u16", "i32", "f16", "bf16", "f32", "f64", "e4m3", "u64"},
+		{"probe", "frag", "none", "{output: O}", "{shared: sS, at: {line: 80}, tile_at: {line: 60}}",
+			"{shared: sS, at: {barrier: 1}, tile_at: {line: 60}}"},
+		{"block", "tile"}, {"input", "output", "scratch", "scale"},
+		{"Q", "K", "V", "S", "m", "l", "P", "U", "O", "Qs", "Ks", "Vs"},
+		{"zero", "neg-inf", "unspecified"}, {"tensor", "fma", "mul-add", "shuffle", "none"},
+		{"true", "false"}, {"natural", "log2"},
+		{"bx", "by", "bz", "kv"}, {"B", "H", "S", "D", "TILE_M", "TILE_N", "HEAD_DIM"},
+		{"min", "max", "ceil_div"},
 	}
 )
 
-// mutatedManifest changes a manifest in one to three places: numbers, operators, words for others of their kind, keys and lines
-// removed, doubled or exchanged.
+// mutatedManifest changes a manifest in one to three places: numbers, operators, words for others of their
+// kind, keys and lines removed, doubled or exchanged.
 func mutatedManifest(rng *rand.Rand, text string) string {
 	lines := strings.Split(text, "\n")
 	var at []int
@@ -158,7 +175,9 @@ func mutatedManifest(rng *rand.Rand, text string) string {
 		i, j := at[rng.IntN(len(at))], at[rng.IntN(len(at))]
 		switch rng.IntN(10) {
 		case 0, 1, 2:
-			lines[i] = one(yamlNumber, lines[i], func(string) string { return oddNumbers[rng.IntN(len(oddNumbers))] })
+			lines[i] = one(yamlNumber, lines[i], func(string) string {
+				return oddNumbers[rng.IntN(len(oddNumbers))]
+			})
 		case 3, 4, 5:
 			lines[i] = one(yamlName, lines[i], func(w string) string {
 				for _, g := range wordGroups {
@@ -169,7 +188,9 @@ func mutatedManifest(rng *rand.Rand, text string) string {
 				return w
 			})
 		case 6:
-			lines[i] = one(yamlOp, lines[i], func(string) string { return []string{" + ", " - ", " * ", " / "}[rng.IntN(4)] })
+			lines[i] = one(yamlOp, lines[i], func(string) string {
+				return []string{" + ", " - ", " * ", " / "}[rng.IntN(4)]
+			})
 		case 7:
 			lines[i] = one(flowEntry, lines[i], func(string) string { return "" })
 		case 8:
@@ -194,7 +215,9 @@ func TestMutants(t *testing.T) {
 		}
 		for seed := range uint64(mutantsEach) {
 			for kind, change := range map[string]func(*rand.Rand) (string, string){
-				"manifest": func(r *rand.Rand) (string, string) { return mutatedManifest(r, o.manifest), o.ptx },
+				"manifest": func(r *rand.Rand) (string, string) {
+					return mutatedManifest(r, o.manifest), o.ptx
+				},
 				"ptx": func(r *rand.Rand) (string, string) {
 					return o.manifest, ptxtest.Statements(r, o.ptx, o.ptx, 1+r.IntN(2))
 				},
@@ -222,7 +245,8 @@ func TestMutants(t *testing.T) {
 
 const mutantsEach = 50
 
-// FuzzManifest takes any text for a manifest and PTX of the catalogue: it loads, runs and is diagnosed, or is refused.
+// FuzzManifest takes any text for a manifest and PTX of the catalogue: it loads, runs and is
+// diagnosed, or is refused.
 func FuzzManifest(f *testing.F) {
 	all := originals(f)
 	for i, o := range all {

@@ -11,8 +11,9 @@ import (
 	"tilescope/probes"
 )
 
-// operation looks for the one operation that makes a stage wrong: with an edit of it every cell of the stage is right, on all blocks that
-// experiments execute, and no checker finds anything that it does not find without. Such an edit is the cause's remedy.
+// operation looks for the one operation that makes a stage wrong: with an edit of it every cell of the stage
+// is right, on all blocks that experiments execute, and no checker finds anything that it does not find
+// without. Such an edit is the cause's remedy.
 func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	st := group[0]
 	doc := q.base.Report.Stage(st.String())
@@ -20,13 +21,19 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return nil
 	}
 	b := doc.FirstBad
-	found, err := repair.Search(q.ctx, q.base, repair.Question{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: [][2]int{{b.Row, b.Col}}, Near: s.cause.Place.Source})
+	found, err := repair.Search(q.ctx, q.base, repair.Question{
+		Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: [][2]int{{b.Row, b.Col}},
+		Near: s.cause.Place.Source,
+	})
 	if err != nil {
 		return q.fatal(err)
 	}
 	for i := range found.Cures {
 		c := &found.Cures[i]
-		r := &remedy{text: "with " + c.What + " at " + report.SourceOf(c.Source).At(), edits: func(*debugkern.Run) []ptx.Edit { return c.Edits }}
+		r := &remedy{
+			text:  "with " + c.What + " at " + report.SourceOf(c.Source).At(),
+			edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
+		}
 		run, err := q.try(nil, r)
 		if err != nil {
 			return err
@@ -39,11 +46,13 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	return nil
 }
 
-// puts reports whether a run has stages right, all of them that was judged before, without a stage or finding that was not wrong before.
+// puts reports whether a run has stages right, all of them that was judged before, without a stage or finding
+// that was not wrong before.
 func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 	for _, st := range group {
 		was, now := q.base.Report.Stage(st.String()), r.Report.Stage(st.String())
-		if r.Report.Verdict == report.Failed || now == nil || now.Local.Bad > 0 || now.Local.Cells < was.Local.Cells {
+		if r.Report.Verdict == report.Failed || now == nil || now.Local.Bad > 0 ||
+			now.Local.Cells < was.Local.Cells {
 			return false
 		}
 	}
@@ -55,7 +64,8 @@ func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 	}
 	for i := range r.Report.Stages {
 		x := &r.Report.Stages[i]
-		if w := q.base.Report.Stage(x.Name); w == nil || x.Local.Bad > w.Local.Bad || x.Local.Cells < w.Local.Cells {
+		if w := q.base.Report.Stage(x.Name); w == nil || x.Local.Bad > w.Local.Bad ||
+			x.Local.Cells < w.Local.Cells {
 			return false
 		}
 	}
@@ -77,8 +87,9 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 	}
 }
 
-// operands contrasts the first wrong cell of a stage with what the manifest says that it is made of, and with right cells: what all of
-// those have too is no reason. The place becomes that of the instruction that reads the operand which should not be there.
+// operands contrasts the first wrong cell of a stage with what the manifest says that it is made of, and with
+// right cells: what all of those have too is no reason. The place becomes that of the instruction that reads
+// the operand which should not be there.
 func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	doc := q.base.Report.Stage(st.String())
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
@@ -116,7 +127,8 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	return nil
 }
 
-// largest reports whether a stage is a maximum: a cell may be right although operands are missing, those that are smaller.
+// largest reports whether a stage is a maximum: a cell may be right although operands are missing,
+// those that are smaller.
 func (q *inquiry) largest(st probes.Stage) bool {
 	sp := q.run.Plan.Stage(st)
 	return sp.Op != nil && (sp.Op.Op == "rowmax" || sp.Op.Params.Word["how"] == "max")
@@ -159,17 +171,21 @@ func departure(c *debugkern.Contrast) (string, *report.Source) {
 	}
 	switch {
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
-		return fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, texts(c.Foreign), read, texts(c.Missing)), at
+		return fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, texts(c.Foreign), read,
+			texts(c.Missing)), at
 	case len(c.Foreign) > 0:
-		return fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell, texts(c.Foreign), read), at
+		return fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell,
+			texts(c.Foreign), read), at
 	case len(c.Twice) > 0:
-		return fmt.Sprintf("%s is made of %s twice%s, and not of %s", cell, texts(c.Twice), read, texts(c.Missing)), at
+		return fmt.Sprintf("%s is made of %s twice%s, and not of %s", cell, texts(c.Twice), read,
+			texts(c.Missing)), at
 	}
-	return fmt.Sprintf("%s is not made of %s; the others come in at %s", cell, texts(c.Missing), callText(at)), at
+	return fmt.Sprintf("%s is not made of %s; the others come in at %s", cell, texts(c.Missing),
+		callText(at)), at
 }
 
-// rightCells are some cells of a stage's tile that are within their bounds, spread over it; none where nearly all are wrong, for then
-// others may be right by chance.
+// rightCells are some cells of a stage's tile that are within their bounds, spread over it; none where nearly
+// all are wrong, for then others may be right by chance.
 func (q *inquiry) rightCells(st probes.Stage, block probes.Dim3, kv int) [][2]int {
 	v, err := q.base.View(debugkern.Place{Stage: st, Block: block, KVTile: max(kv, 0)})
 	if err != nil || !v.Referenced() || !v.Got.Reached() || 10*v.Verdict.Bad >= 9*v.ValidRows*v.ValidCols {

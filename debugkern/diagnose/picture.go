@@ -22,8 +22,8 @@ type picture struct {
 	Scale   string // what dark and bright mean
 }
 
-// tilePictures draws the first bad tile of a stage: the kernel's, the reference's on the same scale, and the error over its
-// bound.
+// tilePictures draws the first bad tile of a stage: the kernel's, the reference's on the same scale, and the
+// error over its bound.
 func tilePictures(v *debugkern.TileView, local bool) ([]picture, error) {
 	ref, bound := v.Global, v.GlobalBound
 	if local {
@@ -42,7 +42,10 @@ func tilePictures(v *debugkern.TileView, local bool) ([]picture, error) {
 	for _, p := range []struct {
 		caption, scale string
 		colour         func(int) color.RGBA
-	}{{"kernel", scale, value(got)}, {"reference", scale, value(want)}, {"error", "grey within its bound, red over it, brighter is more, magenta NaN or Inf", over}} {
+	}{
+		{"kernel", scale, value(got)}, {"reference", scale, value(want)},
+		{"error", "grey within its bound, red over it, brighter is more, magenta NaN or Inf", over},
+	} {
 		pic, err := g.draw(p.colour)
 		if err != nil {
 			return nil, err
@@ -96,7 +99,10 @@ func (g grid) draw(colour func(int) color.RGBA) (*picture, error) {
 		return nil, fmt.Errorf("draw tile: %w", err)
 	}
 	cell := max(2, min(10, 320/max(1, w)))
-	return &picture{URI: "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), W: w * cell, H: max(h*cell, 10)}, nil
+	return &picture{
+		URI: "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), W: w * cell,
+		H: max(h*cell, 10),
+	}, nil
 }
 
 // ramp goes from dark blue over teal to yellow, evenly in lightness; NaN is magenta.
@@ -105,7 +111,9 @@ func ramp(x float64) color.RGBA {
 		return color.RGBA{0xd0, 0x20, 0xd0, 0xff}
 	}
 	x = max(0, min(1, x))
-	stops := [...][3]float64{{0x35, 0x1c, 0x62}, {0x2f, 0x5f, 0x8a}, {0x25, 0x9a, 0x89}, {0x7f, 0xc8, 0x55}, {0xf7, 0xe3, 0x3c}}
+	stops := [...][3]float64{
+		{0x35, 0x1c, 0x62}, {0x2f, 0x5f, 0x8a}, {0x25, 0x9a, 0x89}, {0x7f, 0xc8, 0x55}, {0xf7, 0xe3, 0x3c},
+	}
 	f := x * float64(len(stops)-1)
 	i := min(int(f), len(stops)-2)
 	mix := func(k int) uint8 { return uint8(stops[i][k] + (stops[i+1][k]-stops[i][k])*(f-float64(i))) }

@@ -18,8 +18,8 @@ import (
 	"tilescope/kernels"
 )
 
-// sound fails where a diagnosis of a kernel with one wrong edit says something that is not so: more than one cause, a cause of
-// nothing, or an advised change that a what-if at the same place does not confirm.
+// sound fails where a diagnosis of a kernel with one wrong edit says something that is not so: more than one
+// cause, a cause of nothing, or an advised change that a what-if at the same place does not confirm.
 func sound(t *testing.T, d *diagnose.Diagnosis) {
 	t.Helper()
 	story := strings.Join(d.Story, "\n")
@@ -43,7 +43,8 @@ func sound(t *testing.T, d *diagnose.Diagnosis) {
 // advised are the first words of an advice that is a change of synchronisation.
 var advised = regexp.MustCompile(`^(put|wait for|move) `)
 
-// confirmed fails unless a what-if of a cause's finding does what the cause advises, in the same words, with the same outcome.
+// confirmed fails unless a what-if of a cause's finding does what the cause advises, in the same words,
+// with the same outcome.
 func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 	t.Helper()
 	if !advised.MatchString(c.Advice) {
@@ -55,11 +56,13 @@ func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 		return
 	}
 	proof := strings.Join(c.Proof, "\n")
-	if !a.Gone || !strings.Contains(proof, a.What) || strings.HasPrefix(c.Advice, "put ") && a.What != "with "+strings.TrimPrefix(c.Advice, "put ") {
+	if !a.Gone || !strings.Contains(proof, a.What) ||
+		strings.HasPrefix(c.Advice, "put ") && a.What != "with "+strings.TrimPrefix(c.Advice, "put ") {
 		t.Errorf("advised %q, what-if tried %q (gone: %v)\n%s", c.Advice, a.What, a.Gone, proof)
 	}
 	before, after := a.Outcome.Before.Report, a.Outcome.After.Report
-	if right := strings.HasSuffix(c.Alone, "nothing is wrong any more"); right != (after.Verdict == report.Agree && len(a.Outcome.Left)+len(a.Outcome.New) == 0) {
+	if right := strings.HasSuffix(c.Alone, "nothing is wrong any more"); right !=
+		(after.Verdict == report.Agree && len(a.Outcome.Left)+len(a.Outcome.New) == 0) {
 		t.Errorf("the story says %q, the what-if:\n%s", c.Alone, strings.Join(a.Lines(), "\n"))
 	}
 	was, now := before.Stage("O"), after.Stage("O")
@@ -79,12 +82,17 @@ func TestPlantedInstructionIsOneCause(t *testing.T) {
 		says         string // somewhere in the story
 	}{
 		{"the first rows of every warp initialised", "sdpa_fp8_stage_c_wmma", stage2, "small",
-			`add\.s32 \t(%r\d+), %r\d+, (%r\d+);(\n\tmul\.wide\.u32 \t%rd\d+, %r\d+, 4;\n\tmov\.u64 \t%rd\d+, \w+6m_smem;)`, "mov.u32 \t$1, $2;$3", "uninitialised on m_smem"},
+			`add\.s32 \t(%r\d+), %r\d+, (%r\d+);(\n\tmul\.wide\.u32 \t%rd\d+, %r\d+, 4;\n\tmov\.u64 \t%rd\d+, \w+6m_smem;)`,
+			"mov.u32 \t$1, $2;$3", "uninitialised on m_smem"},
 		{"the store of S too narrow", "sdpa_fp8_stage_c_wmma", stage2, "small",
-			`(wmma\.store\.d\.sync\.aligned\.row\.m16n16k16\.shared\.f16 \t[^;]*), %r\d+;`, "$1, 24;", "give each its own cells"},
-		{"no barrier before the probes of P", "flashcore_vec", []string{"TS_PROBES=1"}, "partial49", "", "", "put __syncthreads()"},
-		{"two rows of S stored as one", "flashcore_vec", []string{"TS_PROBES=1"}, "small", `(st\.shared\.f32 \t\[%rd\d+)\+128\]`, "$1]", "uninitialised on sS"},
-		{"K read one row further", "flashcore_vec", []string{"TS_PROBES=1"}, "small", `(ld\.shared\.v4\.u32 \t[^;]*)\+-16\]`, "$1+4480]", "out-of-bounds"},
+			`(wmma\.store\.d\.sync\.aligned\.row\.m16n16k16\.shared\.f16 \t[^;]*), %r\d+;`, "$1, 24;",
+			"give each its own cells"},
+		{"no barrier before the probes of P", "flashcore_vec", []string{"TS_PROBES=1"}, "partial49", "", "",
+			"put __syncthreads()"},
+		{"two rows of S stored as one", "flashcore_vec", []string{"TS_PROBES=1"}, "small",
+			`(st\.shared\.f32 \t\[%rd\d+)\+128\]`, "$1]", "uninitialised on sS"},
+		{"K read one row further", "flashcore_vec", []string{"TS_PROBES=1"}, "small",
+			`(ld\.shared\.v4\.u32 \t[^;]*)\+-16\]`, "$1+4480]", "out-of-bounds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -124,17 +132,20 @@ func plantedPTX(t *testing.T, kernel string, defines []string, edit func(string)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "own.yaml")
 	manifest = regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(manifest, []byte("ptx: own.ptx"))
-	if err := errors.Join(os.WriteFile(path, manifest, 0o600), os.WriteFile(filepath.Join(dir, "own.ptx"), []byte(edit(string(e.PTX))), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(path, manifest, 0o600),
+		os.WriteFile(filepath.Join(dir, "own.ptx"), []byte(edit(string(e.PTX))), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// What a diagnosis advises and what a what-if of the same finding tries are one change, for every fault whose cause advises one.
+// What a diagnosis advises and what a what-if of the same finding tries are one change, for every fault
+// whose cause advises one.
 func TestWhatIfConfirmsAdvice(t *testing.T) {
 	for _, c := range []struct{ target, fault, shape string }{
-		{"stage2", "sync-s", "small"}, {"stage2", "sync-p", "small"}, {"stage2", "sync-kv", "partial49"}, {"stage2", "sync-frag", "small"},
-		{"stage2", "cp-async-wait", "partial49"}, {"stage2", "barrier-divergent", "partial"},
+		{"stage2", "sync-s", "small"}, {"stage2", "sync-p", "small"}, {"stage2", "sync-kv", "partial49"},
+		{"stage2", "sync-frag", "small"}, {"stage2", "cp-async-wait", "partial49"},
+		{"stage2", "barrier-divergent", "partial"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -147,11 +158,13 @@ func TestWhatIfConfirmsAdvice(t *testing.T) {
 	}
 }
 
-// A remedy that leaves the NaN where it was does not take its origin away: the origin is followed in trials too.
+// A remedy that leaves the NaN where it was does not take its origin away: the origin is
+// followed in trials too.
 func TestRemedyDoesNotCureNaN(t *testing.T) {
 	d := run(t, withoutFragmentSync(t, "nan-first-tile"), "partial49")
 	story := strings.Join(d.Story, "\n")
-	if len(d.Causes) != 2 || d.Causes[0].Kind != "nan-origin" || d.Causes[1].Kind != "race" || !d.Causes[1].AlsoFound {
+	if len(d.Causes) != 2 || d.Causes[0].Kind != "nan-origin" || d.Causes[1].Kind != "race" ||
+		!d.Causes[1].AlsoFound {
 		t.Fatalf("want the origin of NaN, and a race that explains nothing:\n%s", story)
 	}
 	nan, race := &d.Causes[0], &d.Causes[1]
@@ -163,19 +176,26 @@ func TestRemedyDoesNotCureNaN(t *testing.T) {
 			t.Errorf("the race's remedy is said to take the NaN away:\n%s", strings.Join(race.Proof, "\n"))
 		}
 	}
-	if !strings.Contains(race.Alone, "still found: nan-origin") && !strings.Contains(race.Alone, "still wrong") {
+	if !strings.Contains(race.Alone, "still found: nan-origin") &&
+		!strings.Contains(race.Alone, "still wrong") {
 		t.Errorf("alone: %s", race.Alone)
 	}
 }
 
-// A stage that is wrong only because the reference stands in for one before it that was not captured is no cause of its own.
+// A stage that is wrong only because the reference stands in for one before it that was not captured is
+// no cause of its own.
 func TestNotCapturedIsNoCause(t *testing.T) {
 	s, err := debugkern.Open(t.Context(), debugkern.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for stages, want := range map[string]string{"S,U,O": "arithmetic of stage S", "V,U": "arithmetic up to stage U", "S": "arithmetic up to stage S"} {
-		req := debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{"kt-rowmajor"}, Stages: debugkern.ParseStages(stages), Backend: "emu"}
+	for stages, want := range map[string]string{
+		"S,U,O": "arithmetic of stage S", "V,U": "arithmetic up to stage U", "S": "arithmetic up to stage S",
+	} {
+		req := debugkern.Request{
+			Target: "stage2", Shape: "small", Faults: []string{"kt-rowmajor"},
+			Stages: debugkern.ParseStages(stages), Backend: "emu",
+		}
 		if strings.HasPrefix(want, "arithmetic of") {
 			req.Stages = debugkern.ParseStages("Q,K," + stages)
 		}
@@ -208,7 +228,10 @@ func TestPlantedLineIsOneCause(t *testing.T) {
 		}
 		t.Run(head[0], func(t *testing.T) {
 			from, to := strings.Join(lines[1:cut], "\n"), strings.Join(lines[cut+1:], "\n")
-			req := debugkern.Request{Target: plantedSource(t, head[1], from, to), Shape: head[3], Backend: "emu", Builder: "nvrtc", Set: map[string]string{}}
+			req := debugkern.Request{
+				Target: plantedSource(t, head[1], from, to), Shape: head[3], Backend: "emu", Builder: "nvrtc",
+				Set: map[string]string{},
+			}
 			if head[2] != "-" {
 				req.Set[head[2]] = "1"
 			}
@@ -233,7 +256,11 @@ func compiler(t *testing.T) *debugkern.Session {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}
 	tc.Close()
-	s, err := debugkern.Open(context.Background(), debugkern.Options{Config: &configs.Config{CaptureMax: 1 << 30, CacheDir: t.TempDir(), CacheMax: 1 << 26, Toolchain: tools}})
+	s, err := debugkern.Open(context.Background(), debugkern.Options{
+		Config: &configs.Config{
+			CaptureMax: 1 << 30, CacheDir: t.TempDir(), CacheMax: 1 << 26, Toolchain: tools,
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +268,8 @@ func compiler(t *testing.T) *debugkern.Session {
 	return s
 }
 
-// plantedSource writes an embedded kernel as somebody's own, with one edit of its source, and returns the manifest's path.
+// plantedSource writes an embedded kernel as somebody's own, with one edit of its source, and returns
+// the manifest's path.
 func plantedSource(t *testing.T, kernel, from, to string) string {
 	t.Helper()
 	dir := t.TempDir()

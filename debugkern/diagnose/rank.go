@@ -10,7 +10,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// nothing is the share of the error below which a cause explains none of it, and everything that above which it explains all.
+// nothing is the share of the error below which a cause explains none of it, and everything that above
+// which it explains all.
 const (
 	nothing    = 0.005 // what is printed as 0 %
 	everything = 0.999
@@ -19,10 +20,10 @@ const (
 // hidden is the share of a cause that explains nothing as long as another stands that spoils the same cells.
 const hidden = "none by itself"
 
-// rank puts causes in the order in which a person should look at them: why something was not captured, for nothing is known of
-// that; those that explain more of the error, then those
-// that could not be tried, which may explain anything, then those that were tried and explain nothing. Equals stay as they
-// are. It marks the last where no error is left for them to explain.
+// rank puts causes in the order in which a person should look at them: why something was not captured, for
+// nothing is known of that; those that explain more of the error, then those that could not be tried, which
+// may explain anything, then those that were tried and explain nothing. Equals stay as they are. It marks the
+// last where no error is left for them to explain.
 func (q *inquiry) rank() {
 	class := func(c *Cause) int {
 		switch {
@@ -36,7 +37,9 @@ func (q *inquiry) rank() {
 		return 0
 	}
 	causes := q.doc.Causes
-	whole := slices.ContainsFunc(causes, func(c Cause) bool { return c.Share != nil && float64(*c.Share) >= everything })
+	whole := slices.ContainsFunc(causes, func(c Cause) bool {
+		return c.Share != nil && float64(*c.Share) >= everything
+	})
 	for i := range causes {
 		c := &causes[i]
 		c.AlsoFound = class(c) == 2 && (whole || len(c.Stages) == 0)
@@ -72,7 +75,8 @@ func (c *Cause) Short() string {
 	return c.Kind
 }
 
-// ShareText says how much of the error goes when this cause alone is put right; "" where that could not be tried.
+// ShareText says how much of the error goes when this cause alone is put right; "" where that
+// could not be tried.
 func (c *Cause) ShareText() string {
 	switch {
 	case c.Share == nil:

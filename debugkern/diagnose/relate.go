@@ -89,7 +89,8 @@ func (q *inquiry) contested() error {
 		case cells == "":
 			s.shared += ": one owner, an atomic or a merge"
 		case here:
-			s.shared += ", where nobody writes " + cells + ": give each its own cells, or the shared ones one owner"
+			s.shared += ", where nobody writes " + cells +
+				": give each its own cells, or the shared ones one owner"
 		default:
 			s.shared += ", and nobody writes " + cells + ": give each its own cells"
 		}
@@ -115,8 +116,11 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
 		return false // see follows
 	}
-	shared := slices.ContainsFunc(q.variables(a), func(v string) bool { return slices.Contains(q.variables(b), v) })
-	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) || q.sameParties(a, b)
+	shared := slices.ContainsFunc(q.variables(a), func(v string) bool {
+		return slices.Contains(q.variables(b), v)
+	})
+	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
+		q.sameParties(a, b)
 }
 
 // variables lists what a suspect's findings are on, the arrays that they run into, and those of its stages.
@@ -221,7 +225,8 @@ func (q *inquiry) independent(a, b *suspect) (bool, error) {
 	}
 	switch {
 	case !a.remedy.changes() && !b.remedy.changes():
-		// The reference in the place of stages changes nothing of what the kernel did before: it separates stages only.
+		// The reference in the place of stages changes nothing of what the kernel did before: it
+		// separates stages only.
 		if a.cause.Kind != kindStage || b.cause.Kind != kindStage || q.samePattern(a, b) {
 			return false, nil
 		}
@@ -254,7 +259,9 @@ func (q *inquiry) untouched(finding, stage *suspect) bool {
 	if p != nil && slices.Contains(arithmetical, p.Name) && !strings.HasPrefix(p.Value, "fitted") {
 		return true
 	}
-	if slices.ContainsFunc(q.variables(finding), func(v string) bool { return slices.Contains(stage.cause.Place.Variables, v) }) {
+	if slices.ContainsFunc(q.variables(finding), func(v string) bool {
+		return slices.Contains(stage.cause.Place.Variables, v)
+	}) {
 		return false
 	}
 	for _, st := range stage.stages {
@@ -278,14 +285,18 @@ func (q *inquiry) stands(s *suspect, r *debugkern.Run, put ...*remedy) bool {
 	wrong := wrongStages(r.Report)
 	return slices.ContainsFunc(s.stages, func(st probes.Stage) bool {
 		// A replaced stage is captured as the kernel left it.
-		replaced := slices.ContainsFunc(put, func(p *remedy) bool { return slices.Contains(p.substitute, st) })
+		replaced := slices.ContainsFunc(put, func(p *remedy) bool {
+			return slices.Contains(p.substitute, st)
+		})
 		return slices.Contains(wrong, st) && !replaced
 	})
 }
 
 // owns reports whether a finding is one of the suspect's.
 func (q *inquiry) owns(s *suspect, f *report.Finding) bool {
-	return slices.ContainsFunc(s.cause.Findings, func(i int) bool { return identity(f) == identity(&q.doc.Findings[i]) })
+	return slices.ContainsFunc(s.cause.Findings, func(i int) bool {
+		return identity(f) == identity(&q.doc.Findings[i])
+	})
 }
 
 // changes reports whether a remedy changes what the kernel does, rather than what later stages are computed
@@ -336,7 +347,8 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 // them, else the reference in the place of every stage that they spoil.
 func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 	for _, s := range append([]*suspect{lead}, all...) {
-		if s.alone != nil && s.remedy.changes() && !slices.ContainsFunc(all, func(o *suspect) bool { return q.stands(o, s.alone) }) {
+		if s.alone != nil && s.remedy.changes() &&
+			!slices.ContainsFunc(all, func(o *suspect) bool { return q.stands(o, s.alone) }) {
 			lead.remedy, lead.alone = s.remedy, s.alone
 			return nil
 		}
@@ -349,7 +361,8 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 		}
 	}
 	for _, s := range all {
-		if s.alone != nil && (lead.alone == nil || damageOf(s.alone.Report).weight() < damageOf(lead.alone.Report).weight()) {
+		if s.alone != nil &&
+			(lead.alone == nil || damageOf(s.alone.Report).weight() < damageOf(lead.alone.Report).weight()) {
 			lead.remedy, lead.alone = s.remedy, s.alone
 		}
 	}
@@ -360,7 +373,8 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 // should not, before what is then missing, before what is computed from it.
 func (q *inquiry) rootRank(s *suspect) int {
 	order := []string{
-		"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "exclusive", "cp-async", "race", "made", "uninitialised",
+		"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "exclusive", "cp-async", "race",
+		"made", "uninitialised",
 		kindStage,
 	}
 	kind := s.cause.Kind

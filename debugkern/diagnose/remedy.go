@@ -16,8 +16,8 @@ import (
 	"tilescope/probes"
 )
 
-// remedy is something that may put a suspect right, virtually: edits of the PTX, a stage replaced by the reference, or a
-// planted fault left out.
+// remedy is something that may put a suspect right, virtually: edits of the PTX, a stage replaced by the
+// reference, or a planted fault left out.
 type remedy struct {
 	text       string // "with …": what is put right, as the start of a sentence
 	advice     string // what to change in the source; "" where the text of the suspect has it
@@ -47,8 +47,8 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 	return remediesFor(fn, &q.doc.Findings[s.cause.Finding])
 }
 
-// remediesFor lists the changes of synchronisation that may make a finding go, those first that cost least. A barrier is put
-// only where all threads that it is for come together.
+// remediesFor lists the changes of synchronisation that may make a finding go, those first that cost least. A
+// barrier is put only where all threads that it is for come together.
 func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	var list []remedy
 	switch f.Kind {
@@ -83,14 +83,17 @@ func (r *remedy) placed() {
 	r.advice = "the compiler should have placed " + spell.Replace(strings.TrimPrefix(r.advice, "put "))
 }
 
-// strength orders changes by what they stop: one copy waited for, a warp, a block, and how many of them are needed.
+// strength orders changes by what they stop: one copy waited for, a warp, a block, and how many
+// of them are needed.
 func (r *remedy) strength() int {
 	kinds := map[ptx.EditKind]bool{}
 	for _, e := range r.edits(nil) {
 		kinds[e.Kind] = true
 	}
 	n := 0
-	for kind, cost := range map[ptx.EditKind]int{ptx.SetWait: 1, ptx.InsertWaitAll: 2, ptx.InsertWarpSync: 4, ptx.InsertBarrier: 8} {
+	for kind, cost := range map[ptx.EditKind]int{
+		ptx.SetWait: 1, ptx.InsertWaitAll: 2, ptx.InsertWarpSync: 4, ptx.InsertBarrier: 8,
+	} {
 		if kinds[kind] {
 			n += cost
 		}
@@ -101,9 +104,12 @@ func (r *remedy) strength() int {
 	return n
 }
 
-// checked is the remedy that the checker itself worked out: the places that order all that the finding counts.
+// checked is the remedy that the checker itself worked out: the places that order all that
+// the finding counts.
 func checked(fn *ptx.Func, f *report.Finding) []remedy {
-	if len(f.Remedy) == 0 || slices.ContainsFunc(f.Remedy, func(e ptx.Edit) bool { return e.Func != fn.Name || e.At >= len(fn.Body) }) {
+	if len(f.Remedy) == 0 || slices.ContainsFunc(f.Remedy, func(e ptx.Edit) bool {
+		return e.Func != fn.Name || e.At >= len(fn.Body)
+	}) {
 		return nil
 	}
 	var names []string
@@ -124,7 +130,10 @@ func checked(fn *ptx.Func, f *report.Finding) []remedy {
 		}
 	}
 	what := strings.Join(names, " and ") + " " + where
-	return []remedy{{text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return f.Remedy }}}
+	return []remedy{
+		{text: "with " + what, advice: "put " + what,
+			edits: func(*debugkern.Run) []ptx.Edit { return f.Remedy }},
+	}
 }
 
 // number reads a line number.
@@ -133,7 +142,8 @@ func number(text string) int {
 	return n
 }
 
-// raceRemedies puts the synchronisation that the finding names, then the others, at the places between the two sides.
+// raceRemedies puts the synchronisation that the finding names, then the others, at the places
+// between the two sides.
 func raceRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	var out []remedy
 	for _, ins := range named(f) {
@@ -162,8 +172,8 @@ func named(f *report.Finding) []insertion {
 	return []insertion{blockSync}
 }
 
-// gap is a place of the source between two lines: before each of these body indices, for a line that was unrolled or inlined
-// became several.
+// gap is a place of the source between two lines: before each of these body indices, for a line that was
+// unrolled or inlined became several.
 type gap struct {
 	at    []int
 	where string // "between lines 461 and 474"
@@ -172,8 +182,9 @@ type gap struct {
 // missingPlaces are the two lines in the text of what is missing.
 var missingPlaces = regexp.MustCompile(`between ([^\s:]+):(\d+) and ([^\s:]+):(\d+)`)
 
-// gaps lists where a synchronisation may stand to order the two sides of a finding: between the lines that the finding names,
-// then between its sides; right before the second, right after the first, or where branches after it meet.
+// gaps lists where a synchronisation may stand to order the two sides of a finding: between the lines that
+// the finding names, then between its sides; right before the second, right after the first, or where
+// branches after it meet.
 func gaps(fn *ptx.Func, f *report.Finding) []gap {
 	var out []gap
 	add := func(first, then *report.Source) {
@@ -185,7 +196,9 @@ func gaps(fn *ptx.Func, f *report.Finding) []gap {
 	}
 	if f.Missing != nil {
 		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil {
-			add(&report.Source{File: m[1], Line: number(m[2])}, &report.Source{File: m[3], Line: number(m[4])})
+			add(&report.Source{File: m[1], Line: number(m[2])}, &report.Source{
+				File: m[3], Line: number(m[4]),
+			})
 		}
 	}
 	other := f.Other
@@ -197,8 +210,8 @@ func gaps(fn *ptx.Func, f *report.Finding) []gap {
 	return out
 }
 
-// gapsBetween lists the gaps from one line to another that is executed after it, the next time round a loop if it stands
-// before it.
+// gapsBetween lists the gaps from one line to another that is executed after it, the next time round a loop
+// if it stands before it.
 func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	a, b := accessesAt(fn, first), accessesAt(fn, then)
 	if len(a) == 0 || len(b) == 0 {
@@ -207,7 +220,9 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	where := fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
 	isFirst, isThen := set(a), set(b)
 	var probe, branch, before, after []int
-	last, probed, branched := -1, -1, -1 // the first line's last access that none of the second has followed; the probe and the condition behind it
+	// the first line's last access that none of the second has followed; the probe and the
+	// condition behind it
+	last, probed, branched := -1, -1, -1
 	for i, in := range fn.Body {
 		if isThen[i] && last >= 0 {
 			if branched < 0 {
@@ -216,7 +231,8 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 			if probed < 0 {
 				probed = branched
 			}
-			probe, branch, before, after = append(probe, probed), append(branch, branched), append(before, i), append(after, last+1)
+			probe, branch, before, after = append(probe, probed), append(branch, branched), append(before, i),
+				append(after, last+1)
 			last = -1
 		}
 		switch {
@@ -248,8 +264,8 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	return out
 }
 
-// accessesAt lists the instructions of a line that access memory or synchronise copies, all of the line where none does:
-// addresses are computed wherever the compiler likes.
+// accessesAt lists the instructions of a line that access memory or synchronise copies, all of the line where
+// none does: addresses are computed wherever the compiler likes.
 func accessesAt(fn *ptx.Func, at *report.Source) []int {
 	all := instructionsAt(fn, at)
 	var out []int
@@ -299,10 +315,13 @@ func insert(fn *ptx.Func, g gap, list ...insertion) remedy {
 		names = append(names, ins.source)
 	}
 	what := strings.Join(names, " and ") + " " + g.where
-	return remedy{text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return edits }}
+	return remedy{
+		text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return edits },
+	}
 }
 
-// asyncRemedies waits for one group more at each wait, or for all before the bytes are used, alone or with a barrier.
+// asyncRemedies waits for one group more at each wait, or for all before the bytes are used,
+// alone or with a barrier.
 func asyncRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	var out []remedy
 	for _, at := range fn.Syncs(nil) {
@@ -316,7 +335,8 @@ func asyncRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 			where = fmt.Sprintf(" at line %d", l.Line)
 		}
 		out = append(out, remedy{
-			text: fmt.Sprintf("with cp.async.wait_group %d instead of %d%s", n, n+1, where), advice: fmt.Sprintf("wait for all but %d groups%s", n, where),
+			text:   fmt.Sprintf("with cp.async.wait_group %d instead of %d%s", n, n+1, where),
+			advice: fmt.Sprintf("wait for all but %d groups%s", n, where),
 			edits: func(*debugkern.Run) []ptx.Edit {
 				return []ptx.Edit{{Kind: ptx.SetWait, Func: fn.Name, At: at, N: n}}
 			},
@@ -341,9 +361,15 @@ func barrierRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 		}
 		what := fmt.Sprintf("the barrier of line %d moved out of its condition", f.Source.Line)
 		out = append(out, remedy{
-			text: "with " + what, advice: fmt.Sprintf("move the barrier of line %d out of the condition that it stands under: every thread must reach it", f.Source.Line),
+			text: "with " + what,
+			advice: fmt.Sprintf(
+				"move the barrier of line %d out of the condition that it stands under: every thread must reach it",
+				f.Source.Line),
 			edits: func(*debugkern.Run) []ptx.Edit {
-				return []ptx.Edit{{Kind: ptx.Remove, Func: fn.Name, At: at}, {Kind: ptx.InsertBarrier, Func: fn.Name, At: to}}
+				return []ptx.Edit{
+					{Kind: ptx.Remove, Func: fn.Name, At: at},
+					{Kind: ptx.InsertBarrier, Func: fn.Name, At: to},
+				}
 			},
 		})
 	}

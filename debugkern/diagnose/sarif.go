@@ -8,8 +8,8 @@ import (
 	"tilescope/debugkern/sarif"
 )
 
-// WriteSARIF writes the diagnosis as a SARIF 2.1.0 log: causes first, then the findings that no cause stands for. version is
-// the program's.
+// WriteSARIF writes the diagnosis as a SARIF 2.1.0 log: causes first, then the findings that no cause stands
+// for. version is the program's.
 func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
 	log := sarif.Log{Version: version, Command: d.again, Successful: d.Verdict != report.Failed}
 	taken := map[int]bool{}
@@ -26,7 +26,8 @@ func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
 		}
 	}
 	return log.Write(w, map[string]string{
-		kindStage: "A stage computes something other than the reference", kindTable: "A fragment table is not the hardware's",
+		kindStage: "A stage computes something other than the reference",
+		kindTable: "A fragment table is not the hardware's",
 	})
 }
 
@@ -40,7 +41,9 @@ func (c *Cause) result() sarif.Result {
 	}
 	r := sarif.Result{
 		Kind: c.Kind, Message: message, Fingerprint: c.key(), Source: c.Place.Source, Other: c.Place.Other,
-		Properties: map[string]any{"block": c.Place.Block, "kv_tile": c.Place.KVTile, "command": c.Again, "stages": c.Stages},
+		Properties: map[string]any{
+			"block": c.Place.Block, "kv_tile": c.Place.KVTile, "command": c.Again, "stages": c.Stages,
+		},
 	}
 	if c.Share != nil {
 		r.Properties["share_of_error"] = c.Share

@@ -13,8 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// defaultSchedules is how many schedules are explored where nobody said how many, fewestSchedules the least of them, and
-// defaultWork how many kv tiles all of them together may take.
+// defaultSchedules is how many schedules are explored where nobody said how many, fewestSchedules the least
+// of them, and defaultWork how many kv tiles all of them together may take.
 const (
 	defaultSchedules = 200
 	fewestSchedules  = 20
@@ -24,9 +24,9 @@ const (
 // racing are kinds of findings that leave the result to the order in which warps and copies go.
 var racing = []string{"race", "cp-async"}
 
-// schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the order? Of
-// several suspects, each is explored with the others put right: what varies by another's doing is no witness. Then, where
-// asked for, it disturbs the kernel on a GPU.
+// schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the
+// order? Of several suspects, each is explored with the others put right: what varies by another's doing is
+// no witness. Then, where asked for, it disturbs the kernel on a GPU.
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
 	for _, s := range q.suspects {
@@ -68,8 +68,8 @@ func (q *inquiry) schedules() error {
 	return q.perturb()
 }
 
-// stale reports whether a suspect is a read through a cache that writes do not update. Executed here, every read sees the last
-// write, in whatever order: that no schedule changes anything would say nothing of a GPU.
+// stale reports whether a suspect is a read through a cache that writes do not update. Executed here, every
+// read sees the last write, in whatever order: that no schedule changes anything would say nothing of a GPU.
 func (q *inquiry) stale(s *suspect) bool {
 	f := &q.doc.Findings[s.cause.Finding]
 	return s.exclusive && f.Missing != nil && strings.Contains(*f.Missing, "non-coherent")
@@ -77,10 +77,11 @@ func (q *inquiry) stale(s *suspect) bool {
 
 // aside is what the other racing suspects come to while one is looked at.
 type aside struct {
-	run      *debugkern.Run // the kernel without the faults that were left out to put them right; nil: the run as it is
-	remedies []*remedy      // that put them right by changing the PTX
-	right    int            // suspects put right
-	left     []string       // what nothing puts right, by title
+	// run: the kernel without the faults that were left out to put them right; nil: the run as it is
+	run      *debugkern.Run
+	remedies []*remedy // that put them right by changing the PTX
+	right    int       // suspects put right
+	left     []string  // what nothing puts right, by title
 }
 
 // others puts every racing suspect but one right, as far as it can be.
@@ -93,7 +94,8 @@ func (q *inquiry) others(s *suspect) (aside, error) {
 		case o.remedy != nil && o.remedy.edits != nil:
 			a.remedies = append(a.remedies, o.remedy)
 			a.right++
-		case o.remedy != nil && o.remedy.without != "" && (s.remedy == nil || s.remedy.without != o.remedy.without):
+		case o.remedy != nil && o.remedy.without != "" &&
+			(s.remedy == nil || s.remedy.without != o.remedy.without):
 			without = append(without, o.remedy.without)
 			a.right++
 		default:
@@ -125,8 +127,8 @@ func (a *aside) edits(run *debugkern.Run, more ...*remedy) []ptx.Edit {
 	return out
 }
 
-// own is what of a block's exploration is one suspect's doing: what still varies with the others put right. The worst
-// schedule stays that of the kernel as it is, which is what can be executed again.
+// own is what of a block's exploration is one suspect's doing: what still varies with the others put right.
+// The worst schedule stays that of the kernel as it is, which is what can be executed again.
 func (q *inquiry) own(whole *ScheduleDoc, others aside) (ScheduleDoc, error) {
 	own := *whole
 	if whole.Varied == 0 || others.right+len(others.left) == 0 {
@@ -150,7 +152,8 @@ func (q *inquiry) own(whole *ScheduleDoc, others aside) (ScheduleDoc, error) {
 	return own, nil
 }
 
-// settle explores the block again with the suspect put right too: no schedule should change the result any more.
+// settle explores the block again with the suspect put right too: no schedule should change
+// the result any more.
 func (q *inquiry) settle(s *suspect, others aside) error {
 	if s.explored.Varied == 0 || s.remedy == nil || s.remedy.edits == nil {
 		return nil
@@ -163,7 +166,8 @@ func (q *inquiry) settle(s *suspect, others aside) error {
 		run = others.run
 	}
 	x, err := trial.Explore(q.ctx, run, trial.ExploreOptions{
-		N: max(fewestSchedules, s.explored.Tried/4), Blocks: []probes.Dim3{s.explored.Block}, Edits: others.edits(run, s.remedy),
+		N: max(fewestSchedules, s.explored.Tried/4), Blocks: []probes.Dim3{s.explored.Block},
+		Edits: others.edits(run, s.remedy),
 	})
 	if err != nil {
 		return q.fatal(err)
@@ -191,15 +195,21 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 		run = right.run
 	}
 	x, err := trial.Explore(q.ctx, run, trial.ExploreOptions{
-		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run), Plain: plain && right.right == 0 && q.run.Plan.Gate.Name == probes.GateNone,
+		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run),
+		Plain: plain && right.right == 0 && q.run.Plan.Gate.Name == probes.GateNone,
 		OnProgress: func(tried, _ int) {
-			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
+			q.progress(debugkern.Progress{
+				Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n,
+			})
 		},
 	})
 	if err != nil {
 		return &ScheduleDoc{Finding: -1}, q.fatal(err)
 	}
-	return &ScheduleDoc{Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst, MaxAbs: report.Number(x.MaxAbs), Says: says(x)}, nil
+	return &ScheduleDoc{
+		Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst,
+		MaxAbs: report.Number(x.MaxAbs), Says: says(x),
+	}, nil
 }
 
 // says words what exploring showed.
@@ -228,7 +238,8 @@ func (q *inquiry) perturb() error {
 		return err
 	}
 	q.doc.Perturbed = &PerturbDoc{
-		Device: p.Device, Seeds: p.Seeds, Places: p.Places, Differed: p.Differed, MaxAbs: report.Number(p.MaxAbs), Worst: p.Worst, Failed: p.Failed,
+		Device: p.Device, Seeds: p.Seeds, Places: p.Places, Differed: p.Differed,
+		MaxAbs: report.Number(p.MaxAbs), Worst: p.Worst, Failed: p.Failed,
 		Says: p.String(),
 	}
 	if p.Differed > 0 {
@@ -237,14 +248,16 @@ func (q *inquiry) perturb() error {
 	return nil
 }
 
-// variation is the finding that delays change the result: an error, unless the kernel adds floats by atomics in no fixed order
-// and every stage is within its bound, which holds for any order.
+// variation is the finding that delays change the result: an error, unless the kernel adds floats by atomics
+// in no fixed order and every stage is within its bound, which holds for any order.
 func (q *inquiry) variation(p *trial.Perturbation) report.Finding {
 	f := report.Finding{
-		Kind: "varies", Severity: severityError, Message: p.String(), Index: []int{}, Warps: []int{}, Lanes: []int{}, KVTile: -1, Count: p.Differed,
+		Kind: "varies", Severity: severityError, Message: p.String(), Index: []int{}, Warps: []int{},
+		Lanes: []int{}, KVTile: -1, Count: p.Differed,
 	}
 	if debugkern.AddsFloatsByAtomics(q.run.Entry()) && q.doc.Verdict == report.Agree && p.Failed == 0 {
-		f.Severity, f.Consequence = "advice", "the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order"
+		f.Severity, f.Consequence = "advice",
+			"the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order"
 	}
 	return f
 }

@@ -11,7 +11,8 @@ import (
 // storyLines is how long a story may be.
 const storyLines = 12
 
-// story is what a person reads: verdict, causes with place and reason, proof, change, command; at most twelve lines.
+// story is what a person reads: verdict, causes with place and reason, proof, change,
+// command; at most twelve lines.
 func (q *inquiry) story() []string {
 	if len(q.doc.Causes) == 0 {
 		return q.quiet()
@@ -56,12 +57,14 @@ func (q *inquiry) verdict() string {
 		causes += fmt.Sprintf("; also found: %d things that explain none of it", also)
 	}
 	if !rep.Referenced() {
-		return fmt.Sprintf("%s: %s found, and no reference to judge values by: %s", rep.Title(), errorCount(rep.Errors()), causes)
+		return fmt.Sprintf("%s: %s found, and no reference to judge values by: %s", rep.Title(),
+			errorCount(rep.Errors()), causes)
 	}
 	if rep.Verdict == report.Agree {
 		for i := range q.doc.Causes {
 			if slices.Contains(racing, q.doc.Causes[i].Kind) {
-				return fmt.Sprintf("%s: agrees in this order of execution, and is not safe: %s", rep.Title(), causes)
+				return fmt.Sprintf("%s: agrees in this order of execution, and is not safe: %s",
+					rep.Title(), causes)
 			}
 		}
 		return fmt.Sprintf("%s: every stage agrees, and yet something is wrong: %s", rep.Title(), causes)
@@ -112,7 +115,8 @@ func tell(n int, c *Cause, lines int, again string) []string {
 		proof = c.Proof[len(c.Proof)-1]
 	}
 	for _, l := range []struct{ name, text string }{
-		{"why", c.why}, {"also seen of it", strings.Join(c.With, "; ")}, {"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again},
+		{"why", c.why}, {"also seen of it", strings.Join(c.With, "; ")}, {"change", c.Advice},
+		{"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again},
 	} {
 		if l.text != "" && l.text != again && len(out) < lines {
 			out = append(out, "   "+l.name+": "+l.text)
@@ -129,7 +133,9 @@ func (q *inquiry) relation() string {
 	}
 	for i := range q.doc.Causes {
 		if c := &q.doc.Causes[i]; c.Share != nil && float64(*c.Share) >= everything {
-			return fmt.Sprintf("putting %d right alone brings the output within its bound; the others stay what they are%s", i+1, all)
+			return fmt.Sprintf(
+				"putting %d right alone brings the output within its bound; the others stay what they are%s",
+				i+1, all)
 		}
 	}
 	return "none of them is the cause by itself: each leaves the others' error standing" + all
@@ -146,13 +152,22 @@ func (q *inquiry) quiet() []string {
 	}
 	if rep.Errors() > 0 && !rep.Referenced() {
 		es := errorsOf(rep)
-		return []string{fmt.Sprintf("%s: %s found; the first, %s: %s", rep.Title(), errorCount(len(es)), es[0].Kind, es[0].Message), "again: " + q.doc.again}
+		return []string{
+			fmt.Sprintf("%s: %s found; the first, %s: %s", rep.Title(), errorCount(len(es)), es[0].Kind,
+				es[0].Message), "again: " + q.doc.again,
+		}
 	}
 	if es := errorsOf(rep); rep.Verdict == report.Agree && len(es) > 0 {
-		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", rep.Title(), es[0].Kind, es[0].Message), "again: " + q.doc.again}
+		return []string{
+			fmt.Sprintf("%s: agrees on the emulator; %s: %s", rep.Title(), es[0].Kind, es[0].Message),
+			"again: " + q.doc.again,
+		}
 	}
 	if rep.Verdict != report.Agree {
-		lines := []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", rep.Title(), damageOf(rep))}
+		lines := []string{
+			fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything",
+				rep.Title(), damageOf(rep)),
+		}
 		if len(q.doc.Losses) > 0 {
 			lines = append(lines, "most bits are lost at "+q.doc.Losses[0].String())
 		}
@@ -174,7 +189,8 @@ func (q *inquiry) quiet() []string {
 	lines := []string{fmt.Sprintf("%s: %s; %d checkers found nothing", rep.Title(), agrees, checkerCount())}
 	var more []string
 	if len(q.doc.Barriers) > 0 {
-		more = append(more, fmt.Sprintf("%d of its %d synchronisations are seen to be needed in block %s", needed, len(q.doc.Barriers), q.run.Blocks()[0]))
+		more = append(more, fmt.Sprintf("%d of its %d synchronisations are seen to be needed in block %s",
+			needed, len(q.doc.Barriers), q.run.Blocks()[0]))
 	}
 	if advice > 0 {
 		more = append(more, fmt.Sprintf("%d pieces of advice", advice))

@@ -10,12 +10,20 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// However many causes there are, a story has at most twelve lines, names as many of them as fit, and counts the rest.
+// However many causes there are, a story has at most twelve lines, names as many of them as fit,
+// and counts the rest.
 func TestStoryFits(t *testing.T) {
 	for n := 1; n <= 30; n++ {
-		q := &inquiry{doc: &Diagnosis{Run: report.Run{Target: "k", Gate: "none", Verdict: report.Diverge}, again: "tilescope diagnose k"}}
+		q := &inquiry{
+			doc: &Diagnosis{
+				Run:   report.Run{Target: "k", Gate: "none", Verdict: report.Diverge},
+				again: "tilescope diagnose k",
+			},
+		}
 		for i := range n {
-			q.doc.Causes = append(q.doc.Causes, Cause{Title: fmt.Sprintf("cause %d", i+1), Advice: "a", Alone: "b", Again: "c"})
+			q.doc.Causes = append(q.doc.Causes, Cause{
+				Title: fmt.Sprintf("cause %d", i+1), Advice: "a", Alone: "b", Again: "c",
+			})
 		}
 		q.joint, q.base = &debugkern.Run{}, nil
 		q.base = q.joint
@@ -39,22 +47,27 @@ func TestStoryFits(t *testing.T) {
 	}
 }
 
-// What of the damage is gone: by size and number of cells; of values that are no numbers, by number; nothing where the stages differ.
+// What of the damage is gone: by size and number of cells; of values that are no numbers, by number; nothing
+// where the stages differ.
 func TestShare(t *testing.T) {
 	was := damage{stage: "O", max: 1, bad: 100, cells: 200}
 	for _, c := range []struct {
 		now  damage
 		want float64
 	}{
-		{damage{stage: "O", cells: 200}, 1}, {damage{stage: "O", max: 1, bad: 100, cells: 200}, 0}, {damage{stage: "O", max: 0.5, bad: 100, cells: 200}, 0.5},
-		{damage{stage: "O", max: 1, bad: 25, cells: 200}, 0.75}, {damage{stage: "O", max: 3, bad: 100, cells: 200}, 0}, {damage{stage: "O", max: 9, bad: 50, nan: 50, cells: 200}, 0.5},
+		{damage{stage: "O", cells: 200}, 1}, {damage{stage: "O", max: 1, bad: 100, cells: 200}, 0},
+		{damage{stage: "O", max: 0.5, bad: 100, cells: 200}, 0.5},
+		{damage{stage: "O", max: 1, bad: 25, cells: 200}, 0.75},
+		{damage{stage: "O", max: 3, bad: 100, cells: 200}, 0},
+		{damage{stage: "O", max: 9, bad: 50, nan: 50, cells: 200}, 0.5},
 	} {
 		if got := was.share(c.now); got == nil || float64(*got) != c.want {
 			t.Errorf("from %v to %v: share %v, want %g", was, c.now, got, c.want)
 		}
 	}
 	nan := damage{stage: "O", bad: 100, nan: 100, cells: 200}
-	if got := nan.share(damage{stage: "O", max: 0.1, bad: 100, cells: 200}); got == nil || float64(*got) != 0.5 {
+	if got := nan.share(damage{stage: "O", max: 0.1, bad: 100, cells: 200}); got == nil ||
+		float64(*got) != 0.5 {
 		t.Errorf("no NaN any more, as many cells bad: share %v, want 0.5", got)
 	}
 	if got := was.share(damage{stage: "U"}); got != nil {
@@ -70,17 +83,21 @@ func TestSanitizerFolds(t *testing.T) {
 	at := func(line int) cuda.SanitizerPlace { return cuda.SanitizerPlace{File: "k.cu", Line: line} }
 	s := &suspect{cause: Cause{Kind: "race", Findings: []int{0}}}
 	q := &inquiry{suspects: []*suspect{s}, doc: &Diagnosis{Run: report.Run{Findings: []report.Finding{{
-		Kind: "race", Severity: severityError, Space: "shared", Source: &report.Source{File: "k.cu", Line: 3}, Other: &report.Source{File: "k.cu", Line: 9},
+		Kind: "race", Severity: severityError, Space: "shared", Source: &report.Source{File: "k.cu", Line: 3},
+		Other: &report.Source{File: "k.cu", Line: 9},
 	}}}}}
 	said := &debugkern.Sanitized{Tool: "racecheck", Version: "1", Complaints: []debugkern.Complaint{
-		{Kind: "race", At: at(9), Others: []cuda.SanitizerPlace{at(3)}}, {Kind: "race", At: at(20), Others: []cuda.SanitizerPlace{at(21)}},
+		{Kind: "race", At: at(9), Others: []cuda.SanitizerPlace{at(3)}},
+		{Kind: "race", At: at(20), Others: []cuda.SanitizerPlace{at(21)}},
 	}}
-	d, err := debugkern.SecondOpinion(t.Context(), q.doc.Findings, "racecheck", func() (*debugkern.Sanitized, error) { return said, nil })
+	d, err := debugkern.SecondOpinion(t.Context(), q.doc.Findings, "racecheck",
+		func() (*debugkern.Sanitized, error) { return said, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.confirmed(&d)
-	if len(d.Confirmed) != 1 || len(d.OnlyOurs) != 0 || len(d.OnlyTheirs) != 1 || len(d.Complaints) != 2 || !strings.Contains(d.Says, "1 confirmed") {
+	if len(d.Confirmed) != 1 || len(d.OnlyOurs) != 0 || len(d.OnlyTheirs) != 1 || len(d.Complaints) != 2 ||
+		!strings.Contains(d.Says, "1 confirmed") {
 		t.Errorf("folded to %+v", d)
 	}
 	if !strings.Contains(s.confirmed, "racecheck confirms") {

@@ -13,8 +13,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// suspect makes the hypotheses: tables that are wrong by content, then one for each group of findings. Stages follow when
-// these have been tried (arithmetic).
+// suspect makes the hypotheses: tables that are wrong by content, then one for each group of findings. Stages
+// follow when these have been tried (arithmetic).
 func (q *inquiry) suspect() error {
 	if err := q.chooseBlocks(); err != nil {
 		return err
@@ -34,7 +34,8 @@ func (q *inquiry) suspect() error {
 	return nil
 }
 
-// tableSuspect is a constant array that should be a fragment map and is another: right data in its place is the remedy.
+// tableSuspect is a constant array that should be a fragment map and is another: right data in its
+// place is the remedy.
 func tableSuspect(t *fragment.Table) *suspect {
 	edit := ptx.Edit{Kind: ptx.SetData, Var: t.Var, Data: t.Right}
 	at := ""
@@ -43,14 +44,21 @@ func tableSuspect(t *fragment.Table) *suspect {
 	}
 	short, _, _ := strings.Cut(t.Explanation, ";")
 	c := Cause{
-		Kind: kindTable, Title: fmt.Sprintf("fragment table %s, a lut%s: %s", t.Name, at, short), Finding: -1, Findings: []int{},
-		Place: Place{KVTile: -1, Row: -1, Col: -1, Variable: t.Name, Variables: []string{t.Name}, Index: []int{}, Source: t.At},
+		Kind: kindTable, Title: fmt.Sprintf("fragment table %s, a lut%s: %s", t.Name, at, short), Finding: -1,
+		Findings: []int{},
+		Place: Place{
+			KVTile: -1, Row: -1, Col: -1, Variable: t.Name, Variables: []string{t.Name}, Index: []int{},
+			Source: t.At,
+		},
 	}
 	if len(t.Wrong) > 0 {
 		w := t.Wrong[0]
 		c.Place.Index = []int{w.Lane, w.Element}
-		c.Proof = append(c.Proof, fmt.Sprintf("introspection (tilescope lut) has %s at lane %d element %d, the table %s; %d of 256 entries differ: %s", w.Want, w.Lane, w.Element,
-			w.Got, len(t.Wrong), t.Explanation))
+		c.Proof = append(c.Proof,
+			fmt.Sprintf(
+				"introspection (tilescope lut) has %s at lane %d element %d, the table %s; %d of 256 entries differ: %s",
+				w.Want, w.Lane, w.Element,
+				w.Got, len(t.Wrong), t.Explanation))
 	}
 	c.Advice = "take the table that introspection gives: tilescope lut --header writes it"
 	if t.At != nil {
@@ -65,8 +73,10 @@ func tableSuspect(t *fragment.Table) *suspect {
 var consequences = []string{"unwritten", "varies", "backend-difference", "probe-changed-result"}
 
 // firstKinds orders suspects by how much else they may explain.
-var firstKinds = []string{"loop-ended", "not-captured", "barrier", "deadlock", "trap", "out-of-bounds", "misaligned", "overlap",
-	"cp-async", "race", "shuffle", "layout", "uninitialised", "nan-origin"}
+var firstKinds = []string{
+	"loop-ended", "not-captured", "barrier", "deadlock", "trap", "out-of-bounds", "misaligned", "overlap",
+	"cp-async", "race", "shuffle", "layout", "uninitialised", "nan-origin",
+}
 
 // findingSuspects groups the findings of severity error, one suspect for each group.
 func (q *inquiry) findingSuspects() []*suspect {
@@ -102,7 +112,10 @@ func (q *inquiry) findingSuspects() []*suspect {
 }
 
 func findingPlace(f *report.Finding) Place {
-	return Place{Block: f.Block, KVTile: f.KVTile, Row: -1, Col: -1, Variable: f.Variable, Index: f.Index, Source: f.Source, Other: f.Other}
+	return Place{
+		Block: f.Block, KVTile: f.KVTile, Row: -1, Col: -1, Variable: f.Variable, Index: f.Index,
+		Source: f.Source, Other: f.Other,
+	}
 }
 
 // groupKey says which findings are one cause before anything was tried: of races, those with the same missing
@@ -117,7 +130,8 @@ func (q *inquiry) groupKey(f *report.Finding) string {
 	return "race " + *f.Missing
 }
 
-// interval is how many block barriers stand before a line in the kernel's body: accesses of one interval are one phase.
+// interval is how many block barriers stand before a line in the kernel's body: accesses of one
+// interval are one phase.
 func (q *inquiry) interval(at *report.Source) int {
 	fn := q.run.Entry()
 	if fn == nil || at == nil {
@@ -135,8 +149,8 @@ func (q *inquiry) interval(at *report.Source) int {
 	return n
 }
 
-// instructionsAt lists the body indices that a source line, or what was inlined into it, became, in order: of a line in an
-// inlined function, those of its call sites alone where the place has them.
+// instructionsAt lists the body indices that a source line, or what was inlined into it, became, in order: of
+// a line in an inlined function, those of its call sites alone where the place has them.
 func instructionsAt(fn *ptx.Func, at *report.Source) []int {
 	var out []int
 	src := target.Source{File: at.File, Line: at.Line, Calls: at.Calls}
@@ -176,7 +190,8 @@ func (q *inquiry) describe(s *suspect) {
 		}
 		c.Title += ": " + lead.Message
 	case lead.Kind == "barrier" && lead.Other != nil:
-		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s", lead.Source.At(), lineText(lead.Other, lead.Source))
+		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s",
+			lead.Source.At(), lineText(lead.Other, lead.Source))
 	case lead.Kind == "barrier" && strings.Contains(lead.Message, fmt.Sprintf(":%d", lead.Source.Line)):
 		c.Title = lead.Message // who is expected, and who comes
 	case lead.Other != nil && *lead.Other != *lead.Source:

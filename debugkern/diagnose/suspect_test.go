@@ -16,7 +16,9 @@ func TestFeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := s.Run(context.Background(), debugkern.Request{Target: "stage2", Faults: []string{"cp-async-wait"}, Backend: "emu"}, nil)
+	run, err := s.Run(context.Background(), debugkern.Request{
+		Target: "stage2", Faults: []string{"cp-async-wait"}, Backend: "emu",
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,16 +32,21 @@ func TestFeeds(t *testing.T) {
 		calls    target.Calls
 		feeds    bool
 	}{
-		{"K", at.Calls, true}, {"V", at.Calls, false}, {"sK", at.Calls, true}, {"sV", at.Calls, false}, {"scratch", at.Calls, true},
+		{"K", at.Calls, true}, {"V", at.Calls, false}, {"sK", at.Calls, true}, {"sV", at.Calls, false},
+		{"scratch", at.Calls, true},
 		{"scratch", target.CallsOf([]target.Site{{File: at.File, Line: 1}}), false},
 	} {
 		src := at
 		src.Calls = c.calls
 		rep := *run.Report
-		rep.Findings = []report.Finding{{Kind: "out-of-bounds", Variable: c.variable, KVTile: -1, Source: &src}}
+		rep.Findings = []report.Finding{
+			{Kind: "out-of-bounds", Variable: c.variable, KVTile: -1, Source: &src},
+		}
 		q := &inquiry{run: run, doc: &Diagnosis{Run: rep}}
-		if got := q.feeds(&suspect{cause: Cause{Kind: "out-of-bounds", Findings: []int{0}}}, "K"); got != c.feeds {
-			t.Errorf("a finding on %s called from %v spoils K: %t, want %t", c.variable, c.calls.Sites(), got, c.feeds)
+		if got := q.feeds(&suspect{cause: Cause{Kind: "out-of-bounds", Findings: []int{0}}},
+			"K"); got != c.feeds {
+			t.Errorf("a finding on %s called from %v spoils K: %t, want %t", c.variable, c.calls.Sites(),
+				got, c.feeds)
 		}
 	}
 }

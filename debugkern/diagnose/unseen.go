@@ -45,12 +45,13 @@ func (q *inquiry) unseen(stages []probes.Stage) []probes.Stage {
 	return slices.DeleteFunc(slices.Clone(stages), seen.Has)
 }
 
-// onlyOutput says that nothing but O was judged, and how to see further; "" where some step was, or a cause says
-// so.
+// onlyOutput says that nothing but O was judged, and how to see further; "" where some step was,
+// or a cause says so.
 func (q *inquiry) onlyOutput() string {
 	steps := q.steps()
 	missing := q.unseen(steps)
-	if q.blind || len(steps) == 0 || len(missing) < len(steps) || !q.doc.Judged().Captured().Meets(q.doc.Judged().Plan.OutputSet()) {
+	if q.blind || len(steps) == 0 || len(missing) < len(steps) ||
+		!q.doc.Judged().Captured().Meets(q.doc.Judged().Plan.OutputSet()) {
 		return ""
 	}
 	return "only the output is judged: " + q.toSee(missing)
@@ -63,16 +64,19 @@ func (q *inquiry) toSee(stages []probes.Stage) string {
 		return sp == nil || sp.Capture.Kind == probes.CaptureNone
 	})
 	if len(left) > 0 {
-		return fmt.Sprintf("leave out --stages %s, and stages %s show which step goes wrong", debugkern.StagesText(q.run.Request.Stages), stageList(left))
+		return fmt.Sprintf("leave out --stages %s, and stages %s show which step goes wrong",
+			debugkern.StagesText(q.run.Request.Stages), stageList(left))
 	}
 	file := "the manifest"
 	if m := q.run.Selection.Manifest; m.Dir != "" {
 		file = filepath.Base(m.File)
 	}
-	return fmt.Sprintf("stages %[2]s, added to %[1]s, show which step goes wrong (docs/own-kernel.md)", file, stageList(stages))
+	return fmt.Sprintf("stages %[2]s, added to %[1]s, show which step goes wrong (docs/own-kernel.md)", file,
+		stageList(stages))
 }
 
-// blindly rewrites a cause whose stage is computed from steps that nobody saw: where the error was made is not known.
+// blindly rewrites a cause whose stage is computed from steps that nobody saw: where the error
+// was made is not known.
 func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
 	missing := q.unseen(q.before(stage))
 	if len(missing) == 0 {
@@ -83,8 +87,10 @@ func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
 		they = they[:i] + " and " + they[i+2:]
 	}
 	c.Title = strings.Replace(c.Title, "arithmetic of stage ", "arithmetic up to stage ", 1)
-	c.Proof = append(c.Proof, fmt.Sprintf("%s, which %s is computed from, %s not judged, and the reference's taken in their place: the error may be made before",
-		they, stage, isAre(strings.Split(they, " and "))))
+	c.Proof = append(c.Proof,
+		fmt.Sprintf(
+			"%s, which %s is computed from, %s not judged, and the reference's taken in their place: the error may be made before",
+			they, stage, isAre(strings.Split(they, " and "))))
 	steps := q.steps()
 	inputs := slices.DeleteFunc(missing, func(st probes.Stage) bool { return slices.Contains(steps, st) })
 	c.Advice += "; " + q.toSee(append(inputs, q.unseen(steps)...))

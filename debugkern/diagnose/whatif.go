@@ -17,9 +17,11 @@ import (
 type Attempt struct {
 	What    string        // "with __syncthreads() between lines 140 and 88"
 	Outcome *trial.WhatIf // of that
-	Gone    bool          // the finding is, and no other came; of a table: fewer cells are bad; of a synchronisation: it is not missed
-	Tried   int           // changes tried, this one included
-	subject string        // "" for a synchronisation taken away
+	// Gone: the finding is, and no other came; of a table: fewer cells are bad; of a
+	// synchronisation: it is not missed
+	Gone    bool
+	Tried   int    // changes tried, this one included
+	subject string // "" for a synchronisation taken away
 }
 
 // Lines words an attempt: what became of the finding, of the verdict, what it costs.
@@ -85,7 +87,8 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Attemp
 		if f.Missing != nil {
 			advice = *f.Missing
 		}
-		return nil, fmt.Errorf("nothing that can be changed without compiling puts %s right: %s", f.Kind, advice)
+		return nil, fmt.Errorf("nothing that can be changed without compiling puts %s right: %s",
+			f.Kind, advice)
 	}
 	if err := q.remedied(s); err != nil {
 		return nil, err
@@ -109,15 +112,19 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Attemp
 	return nil, fmt.Errorf("none of %d changes could be tried", len(s.candidates))
 }
 
-// inquireAbout prepares the experiments of a diagnosis of a run for the suspect that has a finding; nil where none has.
+// inquireAbout prepares the experiments of a diagnosis of a run for the suspect that has a finding;
+// nil where none has.
 func inquireAbout(ctx context.Context, run *debugkern.Run, f *report.Finding) (*inquiry, *suspect, error) {
 	rep := *run.Report
 	rep.Findings = slices.Clone(rep.Findings)
-	if !slices.ContainsFunc(rep.Findings, func(g report.Finding) bool { return identity(f) == identity(&g) }) {
+	if !slices.ContainsFunc(rep.Findings, func(g report.Finding) bool {
+		return identity(f) == identity(&g)
+	}) {
 		rep.Findings = append(rep.Findings, *f)
 	}
 	q := &inquiry{
-		ctx: ctx, req: run.Request, run: run, o: Options{OnEvent: func(Event) {}}, doc: &Diagnosis{Run: rep, Executed: run},
+		ctx: ctx, req: run.Request, run: run, o: Options{OnEvent: func(Event) {}},
+		doc: &Diagnosis{Run: rep, Executed: run},
 	}
 	if err := q.origins(); err != nil {
 		return nil, nil, err
@@ -136,7 +143,9 @@ func inquireAbout(ctx context.Context, run *debugkern.Run, f *report.Finding) (*
 // WhatIfRight puts a cause right that is no finding's: a fragment table gets what the hardware does.
 func WhatIfRight(ctx context.Context, run *debugkern.Run, c *Cause) (*Attempt, error) {
 	if c.Kind != kindTable {
-		return nil, fmt.Errorf("a %s is arithmetic: no synchronisation changes it; the proof says what the reference in its place shows", c.Kind)
+		return nil, fmt.Errorf(
+			"a %s is arithmetic: no synchronisation changes it; the proof says what the reference in its place shows",
+			c.Kind)
 	}
 	tables, err := run.Tables(ctx)
 	if err != nil {
@@ -152,12 +161,16 @@ func WhatIfRight(ctx context.Context, run *debugkern.Run, c *Cause) (*Attempt, e
 			return nil, err
 		}
 		was, now := damageOf(w.Before.Report), damageOf(w.After.Report)
-		return &Attempt{What: "with " + t.Name + " as the hardware has it", Outcome: w, Gone: now.bad < was.bad, Tried: 1, subject: "part of the error"}, nil
+		return &Attempt{
+			What: "with " + t.Name + " as the hardware has it", Outcome: w, Gone: now.bad < was.bad, Tried: 1,
+			subject: "part of the error",
+		}, nil
 	}
 	return nil, fmt.Errorf("the module has no table %s", c.Place.Variable)
 }
 
-// WhatIfWithout takes a synchronisation away, all copies that were made of its line, and executes a block again.
+// WhatIfWithout takes a synchronisation away, all copies that were made of its line, and
+// executes a block again.
 func WhatIfWithout(ctx context.Context, run *debugkern.Run, b *BarrierDoc) (*Attempt, error) {
 	fn := run.Entry()
 	if fn == nil || b.Source == nil {
@@ -176,5 +189,8 @@ func WhatIfWithout(ctx context.Context, run *debugkern.Run, b *BarrierDoc) (*Att
 	if err != nil {
 		return nil, err
 	}
-	return &Attempt{What: fmt.Sprintf("without the %s of line %d", b.Instr, b.Source.Line), Outcome: w, Gone: len(w.New) == 0, Tried: 1}, nil
+	return &Attempt{
+		What: fmt.Sprintf("without the %s of line %d", b.Instr, b.Source.Line), Outcome: w,
+		Gone: len(w.New) == 0, Tried: 1,
+	}, nil
 }

@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/diagnose"
 )
 
-// The change that puts a race right is found again from its finding alone; what no synchronisation orders says so.
+// The change that puts a race right is found again from its finding alone; what no
+// synchronisation orders says so.
 func TestWhatIfOfAFinding(t *testing.T) {
 	d := run(t, "stage2", "small", "sync-p")
 	i := slices.IndexFunc(d.Causes, func(c diagnose.Cause) bool { return c.Kind == "race" })
@@ -20,7 +21,8 @@ func TestWhatIfOfAFinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(a.Lines(), "\n")
-	if !a.Gone || !strings.Contains(text, "is gone") || !strings.Contains(text, "cost: ") || !strings.Contains(text, "__sync") {
+	if !a.Gone || !strings.Contains(text, "is gone") || !strings.Contains(text, "cost: ") ||
+		!strings.Contains(text, "__sync") {
 		t.Errorf("gone %v after %d:\n%s", a.Gone, a.Tried, text)
 	}
 	d = run(t, "stage3b", "small", "softmax-race")
@@ -28,7 +30,8 @@ func TestWhatIfOfAFinding(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no race among the causes:\n%s", strings.Join(d.Story, "\n"))
 	}
-	if _, err := diagnose.WhatIf(t.Context(), d.Executed, &d.Findings[d.Causes[i].Finding]); err == nil || !strings.Contains(err.Error(), "no synchronisation can order this") {
+	if _, err := diagnose.WhatIf(t.Context(), d.Executed, &d.Findings[d.Causes[i].Finding]); err == nil ||
+		!strings.Contains(err.Error(), "no synchronisation can order this") {
 		t.Errorf("an unguarded update: %v", err)
 	}
 }

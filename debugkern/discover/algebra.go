@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// Values are followed as expressions over real numbers: rounding, the order of a sum, where a factor is applied and which base an exponential
-// has make no difference. A form is a number plus up to maxTerms atoms with coefficients; an atom is one of
+// Values are followed as expressions over real numbers: rounding, the order of a sum, where a factor is
+// applied and which base an exponential has make no difference. A form is a number plus up to maxTerms atoms
+// with coefficients; an atom is one of
 //
 //	element    an element of an argument
 //	product    Σ X[i]·Y[j] over pairs of elements of two arguments: a score, once all pairs are there
@@ -21,8 +22,8 @@ import (
 //	quotient   weighted / power: what attention computes
 //	rough      a power or ratio of the whole part of the exponent alone, and remainder that of the rest: exponentials are made of both
 //
-// Anything else is nothing that is followed. What makes atoms of one kind equal is what they are made of, so that lanes that compute the same in
-// another order have the same atom.
+// Anything else is nothing that is followed. What makes atoms of one kind equal is what they are made of, so
+// that lanes that compute the same in another order have the same atom.
 
 // value is a form's number in algebra.forms; 0: nothing that is followed.
 type value = uint32
@@ -68,9 +69,13 @@ type atom struct {
 	n           int32  // terms of a sum, members of a set
 	sum         uint64 // of the hashes of the terms, so that equal sets have equal sums
 	lo, lo2     int32  // product: the smallest index of X, of Y
-	ref         int32  // power, weighted: the maximum, 0 for none; ratio: the old one; inverse, logarithm: the power; quotient: the weighted
-	ref2        int32  // ratio: the new maximum; quotient: the power; power, weighted: the power that it is divided by, 0 for none
-	score       int32  // product: its score, 0 while nobody asked
+	// ref: power, weighted: the maximum, 0 for none; ratio: the old one; inverse, logarithm: the power;
+	// quotient: the weighted
+	ref int32
+	// ref2: ratio: the new maximum; quotient: the power; power, weighted: the power that it is
+	// divided by, 0 for none
+	ref2  int32
+	score int32 // product: its score, 0 while nobody asked
 }
 
 // pair is one term of a product (indices of X and Y), or of a weighted sum (score, index of Z).
@@ -107,9 +112,11 @@ type algebra struct {
 
 func newAlgebra() *algebra {
 	return &algebra{
-		forms: make([]form, 1), known: map[form]value{}, atoms: make([]atom, 1), sets: map[int32][]int32{}, alphas: make([]float64, 1), pairs: make([]pair, 1),
-		elements: map[pair]int32{}, scores: make([]score, 1), scoreOf: map[score]int32{}, maxima: map[uint64][]int32{}, larger: map[pair]int32{},
-		ratios: map[atom]int32{}, powers: map[atom]int32{}, seed: maphash.MakeSeed(),
+		forms: make([]form, 1), known: map[form]value{}, atoms: make([]atom, 1), sets: map[int32][]int32{},
+		alphas: make([]float64, 1), pairs: make([]pair, 1), elements: map[pair]int32{},
+		scores: make([]score, 1), scoreOf: map[score]int32{}, maxima: map[uint64][]int32{},
+		larger: map[pair]int32{}, ratios: map[atom]int32{}, powers: map[atom]int32{},
+		seed: maphash.MakeSeed(),
 	}
 }
 
@@ -285,16 +292,23 @@ func (g *algebra) times(x, y value) value {
 	return g.term(a, c*d*coef)
 }
 
-// multiply is the product of two atoms, the one of the smaller kind first; 0 where it is nothing that is followed.
+// multiply is the product of two atoms, the one of the smaller kind first; 0 where it is
+// nothing that is followed.
 func (g *algebra) multiply(i, j int32) (int32, float64) {
 	p, q := g.atoms[i], g.atoms[j]
 	switch {
 	case p.kind == element && q.kind == element:
 		g.pairs = append(g.pairs, pair{p.idx, q.idx})
-		return g.add1(atom{kind: product, arg: p.arg, arg2: q.arg, at: int32(len(g.pairs) - 1), n: 1, sum: mix(p.idx, q.idx), lo: p.idx, lo2: q.idx}), 1
+		return g.add1(atom{
+			kind: product, arg: p.arg, arg2: q.arg, at: int32(len(g.pairs) - 1), n: 1, sum: mix(p.idx, q.idx),
+			lo: p.idx, lo2: q.idx,
+		}), 1
 	case p.kind == element && q.kind == power && q.n == 1 && q.idx > 0:
 		g.pairs = append(g.pairs, pair{q.idx, p.idx})
-		return g.add1(atom{kind: weighted, alpha: q.alpha, arg: p.arg, at: int32(len(g.pairs) - 1), n: 1, sum: q.sum, ref: q.ref, ref2: q.ref2}), 1
+		return g.add1(atom{
+			kind: weighted, alpha: q.alpha, arg: p.arg, at: int32(len(g.pairs) - 1), n: 1, sum: q.sum,
+			ref: q.ref, ref2: q.ref2,
+		}), 1
 	case p.kind == power && q.kind == ratio, p.kind == ratio && q.kind == weighted:
 		if p.kind == ratio {
 			p, q, i = q, p, j
@@ -403,8 +417,8 @@ func (g *algebra) largest(x, y value) value {
 	return g.term(g.union(first, second), c)
 }
 
-// hide is a value in the place of which a mask has put a number that no score is below: for what follows it is a score like others, with a weight
-// of 0.
+// hide is a value in the place of which a mask has put a number that no score is below: for what follows it
+// is a score like others, with a weight of 0.
 func (g *algebra) hide(x value) (value, bool) {
 	a, c, ok := g.forms[x].single()
 	if !ok || c <= 0 || g.atoms[a].kind != product {

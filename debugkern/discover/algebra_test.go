@@ -55,12 +55,19 @@ func TestSameInRealArithmetic(t *testing.T) {
 	scaled := b.largest(b.largest(b.constant(math.Inf(-1)), b.scale(s0, scale)), b.scale(s1, scale))
 	raw := b.largest(s1, b.largest(s0, b.constant(-1e30)))
 	ways := []value{
-		b.exp2(b.scale(b.sum(b.scale(s0, scale), scaled, -1), log2e)),                                          // exp(s·scale − m)
-		b.exp2(b.sum(b.scale(s0, scale*log2e), b.scale(raw, scale*log2e), -1)),                                 // exp2(s·c − m·c)
-		b.exp2(b.sum(b.times(s0, b.constant(scale*log2e)), b.times(raw, b.constant(-scale*log2e)), 1)),         // fma(s, c, −m·c)
-		b.exp2(b.scale(b.sum(s0, raw, -1), float64(float32(scale*log2e)))),                                     // exp2((s − m)·c), c rounded
-		b.exp2(b.sum(b.scale(b.score(0, 0, backwards...), scale*log2e), b.scale(raw, scale*log2e), -1)),        // the score added in another order
-		b.exp2(b.sum(b.scale(b.score(0, 0, 1, 3, 5, 7, 0, 2, 4, 6), scale*log2e), b.scale(scaled, log2e), -1)), // and another
+		// exp(s·scale − m)
+		b.exp2(b.scale(b.sum(b.scale(s0, scale), scaled, -1), log2e)),
+		// exp2(s·c − m·c)
+		b.exp2(b.sum(b.scale(s0, scale*log2e), b.scale(raw, scale*log2e), -1)),
+		// fma(s, c, −m·c)
+		b.exp2(b.sum(b.times(s0, b.constant(scale*log2e)), b.times(raw, b.constant(-scale*log2e)), 1)),
+		// exp2((s − m)·c), c rounded
+		b.exp2(b.scale(b.sum(s0, raw, -1), float64(float32(scale*log2e)))),
+		// the score added in another order
+		b.exp2(b.sum(b.scale(b.score(0, 0, backwards...), scale*log2e), b.scale(raw, scale*log2e), -1)),
+		// and another
+		b.exp2(b.sum(b.scale(b.score(0, 0, 1, 3, 5, 7, 0, 2, 4, 6), scale*log2e),
+			b.scale(scaled, log2e), -1)),
 	}
 	first, _, _ := b.forms[ways[0]].single()
 	for i, w := range ways {
@@ -94,7 +101,8 @@ func TestSoftwareExponential(t *testing.T) {
 	}
 }
 
-// TestRunningSums: sums over tiles with rescaling are the sum over all keys, whoever adds; without it they are nothing.
+// TestRunningSums: sums over tiles with rescaling are the sum over all keys, whoever adds;
+// without it they are nothing.
 func TestRunningSums(t *testing.T) {
 	b := newBench()
 	inf := b.constant(math.Inf(-1))
@@ -174,14 +182,15 @@ func TestNothingIsFollowed(t *testing.T) {
 	b := newBench()
 	s := b.score(0, 0, forwards...)
 	for name, x := range map[string]value{
-		"a score squared":                   b.times(s, s),
-		"a sum with what is not followed":   b.sum(s, 0, 1),
-		"the maximum of a negative score":   b.largest(b.scale(s, -1), b.constant(math.Inf(-1))),
-		"the maximum of two scales":         b.largest(b.scale(s, 2), b.score(0, 1, forwards...)),
-		"the maximum with a number":         b.largest(s, b.constant(0)),
-		"a not-a-number":                    b.sum(b.constant(math.Inf(1)), b.constant(math.Inf(-1)), 1),
-		"1 / score":                         b.invert(s),
-		"exponentials of different factors": b.exp2(b.sum(b.scale(s, 2), b.largest(s, b.constant(math.Inf(-1))), -1)),
+		"a score squared":                 b.times(s, s),
+		"a sum with what is not followed": b.sum(s, 0, 1),
+		"the maximum of a negative score": b.largest(b.scale(s, -1), b.constant(math.Inf(-1))),
+		"the maximum of two scales":       b.largest(b.scale(s, 2), b.score(0, 1, forwards...)),
+		"the maximum with a number":       b.largest(s, b.constant(0)),
+		"a not-a-number":                  b.sum(b.constant(math.Inf(1)), b.constant(math.Inf(-1)), 1),
+		"1 / score":                       b.invert(s),
+		"exponentials of different factors": b.exp2(b.sum(b.scale(s, 2),
+			b.largest(s, b.constant(math.Inf(-1))), -1)),
 	} {
 		if x != 0 {
 			t.Errorf("%s is %+v", name, b.forms[x])

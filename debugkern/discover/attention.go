@@ -1,13 +1,15 @@
 // Package discover finds the stages of fused attention in a kernel that nobody described.
 //
-// The one idea: executed with abstract values (package lineage), a kernel shows what it computes, whoever compiled it. Values are followed
-// as expressions over real numbers (algebra.go); what is a score, a running maximum, a weight, a sum or the result follows from what a value is made
-// of, and where it lies in a tile from which elements of the arguments these are. Registers that hold all values of a stage, and nothing else,
-// are places at which the stage can be captured.
+// The one idea: executed with abstract values (package lineage), a kernel shows what it computes, whoever
+// compiled it. Values are followed as expressions over real numbers (algebra.go); what is a score, a running
+// maximum, a weight, a sum or the result follows from what a value is made of, and where it lies in a tile
+// from which elements of the arguments these are. Registers that hold all values of a stage, and nothing
+// else, are places at which the stage can be captured.
 //
 // Where something does not fit, a stage is left out with the reason: never a stage that is only likely.
 //
-// The package must not know stages' names, manifests or an executor: it gives roles, expressions and evidence.
+// The package must not know stages' names, manifests or an executor: it gives roles,
+// expressions and evidence.
 package discover
 
 import (
@@ -43,7 +45,8 @@ const (
 	Values      Role = "values"      // what weights multiply
 )
 
-// Stage is a discovered stage. In texts of evidence, and of Attention.Missing, "argument #3" is that of index 3 of the launch.
+// Stage is a discovered stage. In texts of evidence, and of Attention.Missing, "argument #3" is that of
+// index 3 of the launch.
 type Stage struct {
 	Role     Role
 	DType    probes.DType
@@ -58,11 +61,12 @@ type Stage struct {
 
 // Operand is a tensor of attention: which argument, and where a block's part of it lies.
 type Operand struct {
-	Role       Role
-	Arg        int
-	Dims       []int    // of the argument, as positions have them
-	At         []string // position of the first row, by dimension: expressions over bx, by, bz, and kv for keys and values
-	Rows, Cols int      // the dimensions that rows and columns run along; Cols -1: none
+	Role Role
+	Arg  int
+	Dims []int // of the argument, as positions have them
+	// At: position of the first row, by dimension: expressions over bx, by, bz, and kv for keys and values
+	At         []string
+	Rows, Cols int // the dimensions that rows and columns run along; Cols -1: none
 	Evidence   string
 }
 
@@ -76,11 +80,13 @@ type Attention struct {
 	Tiles        string        // iterations of a block, over bx, by, bz
 	Query, Key   string        // position of a block's first query, and of an iteration's first key
 	Operands     []Operand     // queries, keys, values, result, lse
-	Mask         []string      // rules over key, query, r and c that hold where a score takes part; nil: all do
-	Stages       []Stage
-	Missing      []string     // what was not found, and why
-	WeightType   probes.DType // where the weights have no stage: what they are rounded to before they are multiplied
-	Guesses      []string     // what the launch does not show
+	// Mask: rules over key, query, r and c that hold where a score takes part; nil: all do
+	Mask    []string
+	Stages  []Stage
+	Missing []string // what was not found, and why
+	// WeightType: where the weights have no stage: what they are rounded to before they are multiplied
+	WeightType probes.DType
+	Guesses    []string // what the launch does not show
 }
 
 // Stage returns the stage of a role, nil where it was not found.
@@ -128,9 +134,12 @@ type Found struct {
 	follow func(ctx context.Context, block probes.Dim3) (*study, error)
 }
 
-// Find executes a launch, then one block of it again, and follows that one's values. Instructions are named by their lines in the source of that base
-// name, or with "" in the PTX. Errors are those of the launch and of lineage.Record.
-func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, source string) (*Found, error) {
+// Find executes a launch, then one block of it again, and follows that one's values. Instructions are
+// named by their lines in the source of that base name, or with "" in the PTX. Errors are those of the
+// launch and of lineage.Record.
+func Find(
+	ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, source string,
+) (*Found, error) {
 	b, err := footprints(ctx, k, l)
 	if err != nil {
 		return nil, err
@@ -168,8 +177,9 @@ func (f *Found) describe(err error) error {
 	return err
 }
 
-// Include follows a further block, and describes anew what is found: places that only that block comes to are among the captures then. It
-// reports whether the block was followed and computes attention in the same way. Errors are those of lineage.Record.
+// Include follows a further block, and describes anew what is found: places that only that block comes to are
+// among the captures then. It reports whether the block was followed and computes attention in the same way.
+// Errors are those of lineage.Record.
 func (f *Found) Include(ctx context.Context, block probes.Dim3) (bool, error) {
 	if ok, err := f.include(ctx, block); !ok || err != nil {
 		return false, err
@@ -182,8 +192,9 @@ func (f *Found) Include(ctx context.Context, block probes.Dim3) (bool, error) {
 	return true, nil
 }
 
-// Ways returns one of the blocks of each bx that accessed global memory by the same instructions, as often: whether values are captured in all
-// iterations is the same in the others. Where a place depends on by or bz, or blocks share memory, it returns nil, which is all blocks.
+// Ways returns one of the blocks of each bx that accessed global memory by the same instructions, as often:
+// whether values are captured in all iterations is the same in the others. Where a place depends on by or bz,
+// or blocks share memory, it returns nil, which is all blocks.
 func (f *Found) Ways() []probes.Dim3 {
 	if f.blocks.ordered {
 		return nil
@@ -232,7 +243,8 @@ func (f *Found) include(ctx context.Context, block probes.Dim3) (bool, error) {
 	if s.tiles > 1 {
 		o.side = s.tileN
 	}
-	if o.structure() != nil || o.tileN != s.tileN || o.width != s.width || o.depth != s.depth || o.argX != s.argX || o.argY != s.argY || o.argZ != s.argZ {
+	if o.structure() != nil || o.tileN != s.tileN || o.width != s.width || o.depth != s.depth ||
+		o.argX != s.argX || o.argY != s.argY || o.argZ != s.argZ {
 		return false, nil
 	}
 	o.base = base
@@ -241,14 +253,18 @@ func (f *Found) include(ctx context.Context, block probes.Dim3) (bool, error) {
 }
 
 // follow executes a block once more, and interprets it.
-func follow(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, id probes.Dim3) (*study, error) {
+func follow(
+	ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, id probes.Dim3,
+) (*study, error) {
 	t, err := lineage.Record(ctx, k, l, id, lineage.Options{})
 	if err != nil {
 		return nil, err
 	}
 	d := newDomain(l)
 	r := newRecorder(d)
-	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
+	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) {
+		r.stores(s, x)
+	}); err != nil {
 		return nil, err
 	}
 	return &study{r: r, d: d, l: l, f: f, id: id}, nil
@@ -266,7 +282,10 @@ func (s *study) structure() error {
 
 // attention makes what was recorded of the blocks into stages.
 func (s *study) attention(b *blocks) (*Attention, error) {
-	a := &Attention{Block: s.id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: s.d.alphas[s.alpha] * math.Ln2}
+	a := &Attention{
+		Block: s.id, TileN: s.tileN, Depth: int(s.depth), Width: s.width,
+		Scale: s.d.alphas[s.alpha] * math.Ln2,
+	}
 	for _, o := range s.also {
 		a.Also = append(a.Also, o.id)
 	}
@@ -286,7 +305,10 @@ func (s *study) stages(a *Attention) error {
 	find := []struct {
 		role Role
 		find func() (*Stage, error)
-	}{{Scores, s.findScores}, {Maximum, s.findMaximum}, {Sum, s.findSum}, {Weights, s.findWeights}, {Accumulator, s.findAccumulator}}
+	}{
+		{Scores, s.findScores}, {Maximum, s.findMaximum}, {Sum, s.findSum}, {Weights, s.findWeights},
+		{Accumulator, s.findAccumulator},
+	}
 	for _, x := range find {
 		st, err := x.find()
 		var why *NotFound
@@ -311,8 +333,10 @@ func (s *study) stages(a *Attention) error {
 		}
 	}
 	if n < len(s.rows)*len(s.keys) {
-		a.Missing = append(a.Missing, fmt.Sprintf("captures: block %s computes %d of the %d scores of its rows and keys; what its iterations leave in registers is no whole tile",
-			a.Block, n, len(s.rows)*len(s.keys)))
+		a.Missing = append(a.Missing,
+			fmt.Sprintf(
+				"captures: block %s computes %d of the %d scores of its rows and keys; what its iterations leave in registers is no whole tile",
+				a.Block, n, len(s.rows)*len(s.keys)))
 		for i := range a.Stages {
 			a.Stages[i].Places = nil
 		}
@@ -335,8 +359,8 @@ func (s *study) wanted(width int) *cells {
 	return want
 }
 
-// chosen looks for candidates, picks those that have the cells of the first block, with those that only others execute, and writes the
-// placements.
+// chosen looks for candidates, picks those that have the cells of the first block, with those that only
+// others execute, and writes the placements.
 func (s *study) chosen(x *search) (*Stage, []*candidate, error) {
 	list := s.candidates(x)
 	if len(list) == 0 {
@@ -359,10 +383,13 @@ func (s *study) chosen(x *search) (*Stage, []*candidate, error) {
 	return &Stage{Places: places, Parts: 1}, got, nil
 }
 
-// oneUnit picks candidates that have their values in one unit, and lists all that have them in it; nil where no unit has all cells.
+// oneUnit picks candidates that have their values in one unit, and lists all that have them in it; nil where
+// no unit has all cells.
 func oneUnit(list, got []*candidate, want *cells, late bool) (of, chosen []*candidate) {
 	for _, unit := range got {
-		same := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return !near(c.coef, unit.coef) })
+		same := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool {
+			return !near(c.coef, unit.coef)
+		})
 		if chosen, left := choose(same, want, late); left == 0 {
 			return same, chosen
 		}
@@ -412,14 +439,18 @@ func (s *study) computed() *cells {
 
 // findScores finds the registers of the finished products.
 func (s *study) findScores() (*Stage, error) {
-	st, chosen, err := s.chosen(&search{late: true, keys: true, want: (*study).computed, pick: func(s *study, e *event, a *atom) (spot, bool) {
-		if a.kind != product || a.extended || a.n != s.depth || a.arg != s.argX || a.arg2 != s.argY || s.rowOf[a.score] < 0 {
-			return spot{}, false
-		}
-		row, key := int(s.rowOf[a.score]), int(s.keyOf[a.score])
-		t := s.time(key)
-		return spot{row: row, col: s.column(key), first: t, last: t}, true
-	}})
+	st, chosen, err := s.chosen(&search{
+		late: true, keys: true, want: (*study).computed,
+		pick: func(s *study, e *event, a *atom) (spot, bool) {
+			if a.kind != product || a.extended || a.n != s.depth || a.arg != s.argX || a.arg2 != s.argY ||
+				s.rowOf[a.score] < 0 {
+				return spot{}, false
+			}
+			row, key := int(s.rowOf[a.score]), int(s.keyOf[a.score])
+			t := s.time(key)
+			return spot{row: row, col: s.column(key), first: t, last: t}, true
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -427,12 +458,15 @@ func (s *study) findScores() (*Stage, error) {
 	st.DType, st.Computed = s.registerType(chosen[0])
 	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef
 	st.Block = s.summed(chosen[0])
-	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of %d products of a row of argument %s and one of argument %s", in.Opcode(), s.line(chosen[0].pc), s.depth,
+	st.Evidence = fmt.Sprintf(
+		"%s at PTX line %d adds the last of %d products of a row of argument %s and one of argument %s",
+		in.Opcode(), s.line(chosen[0].pc), s.depth,
 		inText(s.query()), inText(s.key()))
 	return st, nil
 }
 
-// spread takes a tile to be at least what the registers of its stage hold; of one iteration the columns, too, if keys run along them.
+// spread takes a tile to be at least what the registers of its stage hold; of one iteration the columns, too,
+// if keys run along them.
 func (s *study) spread(chosen []*candidate, keys bool) {
 	for _, c := range chosen {
 		c.row.each(func(at []int) { s.tileM = max(s.tileM, c.row.at(at)+1) })
@@ -444,36 +478,42 @@ func (s *study) spread(chosen []*candidate, keys bool) {
 
 // findMaximum finds the registers of the running maximum.
 func (s *study) findMaximum() (*Stage, error) {
-	st, chosen, err := s.chosen(&search{want: (*study).perRow, pick: func(s *study, e *event, a *atom) (spot, bool) {
-		if a.kind != maximum {
-			return spot{}, false
-		}
-		p, ok := s.match(a)
-		return spot{row: p.row, first: p.first, last: p.last}, ok
-	}})
+	st, chosen, err := s.chosen(&search{
+		want: (*study).perRow, pick: func(s *study, e *event, a *atom) (spot, bool) {
+			if a.kind != maximum {
+				return spot{}, false
+			}
+			p, ok := s.match(a)
+			return spot{row: p.row, first: p.first, last: p.last}, ok
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
 	st.DType, _ = s.registerType(chosen[0])
 	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef
-	st.Evidence = fmt.Sprintf("%s at PTX line %d gives the largest of all scores of a row so far, times %.6g", s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc), chosen[0].coef)
+	st.Evidence = fmt.Sprintf("%s at PTX line %d gives the largest of all scores of a row so far, times %.6g",
+		s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc), chosen[0].coef)
 	return st, nil
 }
 
-// current reports whether a sum's weights are relative to the row's maximum in an iteration, and narrows the iterations to those.
+// current reports whether a sum's weights are relative to the row's maximum in an iteration, and narrows the
+// iterations to those.
 func (s *study) current(a *atom, p *place) bool {
 	return a.ref2 == 0 && a.alpha == s.alpha && s.refs[p.row][p.first] == a.ref
 }
 
 // findSum finds the registers of the running sum of weights: whole, or divided among lanes.
 func (s *study) findSum() (*Stage, error) {
-	st, chosen, err := s.chosen(&search{late: true, sums: true, want: (*study).perRow, pick: func(s *study, e *event, a *atom) (spot, bool) {
-		if a.kind != power {
-			return spot{}, false
-		}
-		p, ok := s.match(a)
-		return spot{row: p.row, first: p.first, last: p.last}, ok && s.current(a, &p)
-	}})
+	st, chosen, err := s.chosen(&search{
+		late: true, sums: true, want: (*study).perRow, pick: func(s *study, e *event, a *atom) (spot, bool) {
+			if a.kind != power {
+				return spot{}, false
+			}
+			p, ok := s.match(a)
+			return spot{row: p.row, first: p.first, last: p.last}, ok && s.current(a, &p)
+		},
+	})
 	unit, parts := "shuffle", 1
 	if err != nil {
 		var divided error
@@ -483,7 +523,8 @@ func (s *study) findSum() (*Stage, error) {
 	}
 	st.DType, _ = s.registerType(chosen[0])
 	st.Unit, st.Parts, st.Computed, st.Exp = 1/chosen[0].coef, parts, unit, s.exponential()
-	st.Evidence = fmt.Sprintf("%s at PTX line %d gives the sum of a row's weights so far", s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc))
+	st.Evidence = fmt.Sprintf("%s at PTX line %d gives the sum of a row's weights so far",
+		s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc))
 	if parts > 1 {
 		st.Evidence += fmt.Sprintf(", each of %d lanes that of its own keys", parts)
 	}
@@ -502,17 +543,20 @@ func (s *study) findWeights() (*Stage, error) {
 	in := s.f.Body[c.pc]
 	if c.of != "" && c.of != "d" {
 		st.DType = elementType(in, map[string]isa.ArgClass{"a": isa.ClassA, "b": isa.ClassB}[c.of])
-		st.Evidence = fmt.Sprintf("operand %s of %s at PTX line %d is 2^(%.6g·(score − maximum)) of each score", c.of, in.Opcode(), s.line(c.pc), s.d.alphas[s.alpha])
+		st.Evidence = fmt.Sprintf(
+			"operand %s of %s at PTX line %d is 2^(%.6g·(score − maximum)) of each score", c.of, in.Opcode(),
+			s.line(c.pc), s.d.alphas[s.alpha])
 	} else {
 		st.DType, _ = s.registerType(c)
 		st.Unit = 1 / c.coef
-		st.Evidence = fmt.Sprintf("%s at PTX line %d gives 2^(%.6g·(score − maximum)) of each score", in.Opcode(), s.line(c.pc), s.d.alphas[s.alpha])
+		st.Evidence = fmt.Sprintf("%s at PTX line %d gives 2^(%.6g·(score − maximum)) of each score",
+			in.Opcode(), s.line(c.pc), s.d.alphas[s.alpha])
 	}
 	return st, nil
 }
 
-// weights are the candidates of the weights in one block: operands of products, else registers; where no tensor core multiplies them, those of
-// the type that they are rounded to.
+// weights are the candidates of the weights in one block: operands of products, else registers; where no
+// tensor core multiplies them, those of the type that they are rounded to.
 func (s *study) weights(x *search) []*candidate {
 	if list := s.factors(x); len(list) > 0 {
 		return list
@@ -533,7 +577,8 @@ func (s *study) weights(x *search) []*candidate {
 	return slices.DeleteFunc(list, func(c *candidate) bool { return s.written(c) != rounded })
 }
 
-// narrowest is the type that weights are rounded to: that of the tensor core's operand, or the smallest that they are converted to.
+// narrowest is the type that weights are rounded to: that of the tensor core's operand, or the smallest that
+// they are converted to.
 func (s *study) narrowest() probes.DType {
 	if len(s.r.mixed) > 0 {
 		m, class := s.r.mixed[0], isa.ClassA
@@ -585,7 +630,8 @@ func (s *study) factors(x *search) []*candidate {
 	return s.guided(x, open, want, out)
 }
 
-// factor1 adds what one execution multiplied. Of a weight that is 0 the key is that of the value it multiplies.
+// factor1 adds what one execution multiplied. Of a weight that is 0 the key is that of the
+// value it multiplies.
 func (s *study) factor1(c *candidate, m *mixed) bool {
 	for lane := range 32 {
 		for e := range c.frag.Elements {
@@ -624,23 +670,26 @@ func (s *study) factor1(c *candidate, m *mixed) bool {
 // findAccumulator finds the registers of the weighted sums of values.
 func (s *study) findAccumulator() (*Stage, error) {
 	want := func(s *study) *cells { return s.wanted(s.width) }
-	st, chosen, err := s.chosen(&search{late: true, want: want, pick: func(s *study, e *event, a *atom) (spot, bool) {
-		if a.kind != weighted || a.arg != s.argZ {
-			return spot{}, false
-		}
-		p, ok := s.match(a)
-		if !ok || !s.current(a, &p) {
-			return spot{}, false
-		}
-		col, ok := s.columnOf(e.atom)
-		return spot{row: p.row, col: col, first: p.first, last: p.last}, ok
-	}})
+	st, chosen, err := s.chosen(&search{
+		late: true, want: want, pick: func(s *study, e *event, a *atom) (spot, bool) {
+			if a.kind != weighted || a.arg != s.argZ {
+				return spot{}, false
+			}
+			p, ok := s.match(a)
+			if !ok || !s.current(a, &p) {
+				return spot{}, false
+			}
+			col, ok := s.columnOf(e.atom)
+			return spot{row: p.row, col: col, first: p.first, last: p.last}, ok
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
 	st.DType, st.Computed = s.registerType(chosen[0])
 	st.Unit, st.Exp, st.Block = 1/chosen[0].coef, s.exponential(), s.summed(chosen[0])
-	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of an iteration's products of weights and elements of argument %s to what the iterations before left, rescaled",
+	st.Evidence = fmt.Sprintf(
+		"%s at PTX line %d adds the last of an iteration's products of weights and elements of argument %s to what the iterations before left, rescaled",
 		s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc), inText(int(s.argZ)))
 	return st, nil
 }
@@ -734,5 +783,6 @@ func (s *study) key() int {
 // argName is an argument's name in the launch.
 func (s *study) argName(arg int) string { return s.l.Args[arg].Name }
 
-// inText is an argument in a text of evidence: "#" and its index, for which the reader puts the name that it gives it.
+// inText is an argument in a text of evidence: "#" and its index, for which the reader puts the
+// name that it gives it.
 func inText(arg int) string { return fmt.Sprintf("#%d", arg) }

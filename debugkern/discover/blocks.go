@@ -65,8 +65,8 @@ func (b *blocks) accessed() (read, wrote map[string]bool) {
 	return read, wrote
 }
 
-// richest is the block that stores most, and of those that store as much the one that reads most: one with a whole tile of rows, and many
-// iterations.
+// richest is the block that stores most, and of those that store as much the one that reads most: one with a
+// whole tile of rows, and many iterations.
 func (b *blocks) richest() probes.Dim3 {
 	best := b.ids[0]
 	for _, id := range b.ids {
@@ -95,7 +95,8 @@ type function struct {
 	vary bool // it is not the same for all blocks
 }
 
-// fitBlocks finds an expression that gives every block its number; false where there is none of the forms that are tried.
+// fitBlocks finds an expression that gives every block its number; false where there is none of the
+// forms that are tried.
 func (b *blocks) fitBlocks(value func(id probes.Dim3) (int, bool)) (function, bool) {
 	var samples []sample
 	for _, id := range b.ids {
@@ -187,8 +188,9 @@ type layout struct {
 	first      []int // position of the first row, in the block that was followed
 }
 
-// laid finds the dimensions that rows and columns run along, by their steps, from the argument's; of a flat one they are made of the steps.
-// first is the element of the first row and column, rows and cols are how many there are.
+// laid finds the dimensions that rows and columns run along, by their steps, from the argument's; of a
+// flat one they are made of the steps. first is the element of the first row and column, rows and cols
+// are how many there are.
 func (s *study) laid(arg, first, stepRow, rows, stepCol, cols int) (*layout, error) {
 	dims := slices.Clone(s.l.Args[arg].Buffer.Dims)
 	if len(dims) == 1 && cols > 1 {
@@ -214,7 +216,9 @@ func (s *study) laid(arg, first, stepRow, rows, stepCol, cols int) (*layout, err
 		}
 	}
 	if out.rows < 0 || cols > 1 && out.cols < 0 {
-		return nil, notFound("rows %d and columns %d elements apart are no dimensions of argument %s, which has %v", stepRow, stepCol, inText(arg), s.l.Args[arg].Buffer.Dims)
+		return nil, notFound(
+			"rows %d and columns %d elements apart are no dimensions of argument %s, which has %v", stepRow,
+			stepCol, inText(arg), s.l.Args[arg].Buffer.Dims)
 	}
 	return out, nil
 }
@@ -227,7 +231,8 @@ func unfolded(n, stepRow, stepCol int) []int {
 	return []int{n}
 }
 
-// stepOf is the step between rows or keys: the difference of neighbours, which must be the same; 0 for one alone.
+// stepOf is the step between rows or keys: the difference of neighbours, which must be the
+// same; 0 for one alone.
 func stepOf(list []int32) (int, error) {
 	if len(list) < 2 {
 		return 0, nil
@@ -273,7 +278,8 @@ func (s *study) place(a *Attention, b *blocks) error {
 		at   *layout
 		says string
 	}{
-		{Queries, s.query(), q, "rows of the scores"}, {Keys, s.key(), k, "columns of the scores"}, {Values, int(s.argZ), z, "what weights multiply"},
+		{Queries, s.query(), q, "rows of the scores"}, {Keys, s.key(), k, "columns of the scores"},
+		{Values, int(s.argZ), z, "what weights multiply"},
 	} {
 		o, err := s.operand(x.role, x.arg, x.at, b, a)
 		if err != nil {
@@ -286,8 +292,8 @@ func (s *study) place(a *Attention, b *blocks) error {
 	return s.results(a, b)
 }
 
-// readers are the instructions that read (or write) an operand in the block that was followed: those whose accesses lie at its
-// position in all dimensions that neither rows nor columns run along.
+// readers are the instructions that read (or write) an operand in the block that was followed: those whose
+// accesses lie at its position in all dimensions that neither rows nor columns run along.
 func (s *study) readers(arg int, at *layout, b *blocks, id probes.Dim3, store bool) []int {
 	var out []int
 	f := b.by[id]
@@ -316,8 +322,8 @@ func (s *study) readers(arg int, at *layout, b *blocks, id probes.Dim3, store bo
 	})
 }
 
-// alike adds the instructions that access an argument in other blocks where those that are known do, and that the block that was
-// followed did not need.
+// alike adds the instructions that access an argument in other blocks where those that are known do, and that
+// the block that was followed did not need.
 func (b *blocks) alike(arg string, store bool, known []int, id probes.Dim3, where func(x span2) []int) []int {
 	for _, other := range b.ids {
 		f := b.by[other]
@@ -331,7 +337,8 @@ func (b *blocks) alike(arg string, store bool, known []int, id probes.Dim3, wher
 		for _, pc := range slices.Sorted(maps.Keys(f.out)) {
 			x := f.out[pc]
 			_, here := b.by[id].out[pc]
-			if !here && at != nil && x.arg == arg && x.store == store && !slices.Contains(known, pc) && slices.Equal(at, where(x)) {
+			if !here && at != nil && x.arg == arg && x.store == store && !slices.Contains(known, pc) &&
+				slices.Equal(at, where(x)) {
 				known = append(known, pc)
 			}
 		}
@@ -390,7 +397,9 @@ func (s *study) operand(role Role, arg int, at *layout, b *blocks, a *Attention)
 			return low[d] + at.first[d] - here[d], true
 		})
 		if !ok {
-			return nil, notFound("its position in dimension %d of argument %s is no expression of the block that was tried", d, inText(arg))
+			return nil, notFound(
+				"its position in dimension %d of argument %s is no expression of the block that was tried",
+				d, inText(arg))
 		}
 		o.At = append(o.At, f.text)
 		if d != at.rows {
@@ -428,7 +437,8 @@ func (s *study) counted(a *Attention, b *blocks, k *layout) error {
 		lo, hi := -1, -1
 		for _, pc := range pcs {
 			if x, ok := b.by[id].out[pc]; ok {
-				// Lanes past the last key may have addresses of the next head: rows are counted, not looked up.
+				// Lanes past the last key may have addresses of the next head: rows are
+				// counted, not looked up.
 				p := s.position(x.lo, k, s.key())[k.rows]
 				q := p + (s.element(x.hi, s.key())-s.element(x.lo, s.key()))/max(s.stepKey, 1)
 				if lo < 0 {
@@ -504,7 +514,8 @@ func (s *study) results(a *Attention, b *blocks) error {
 		}
 	}
 	if len(byArg) == 0 {
-		a.Missing = append(a.Missing, fmt.Sprintf("%s: no weighted sum divided by the sum of its weights is stored", Result))
+		a.Missing = append(a.Missing,
+			fmt.Sprintf("%s: no weighted sum divided by the sum of its weights is stored", Result))
 	}
 	for arg, q := range byArg {
 		if err := s.result(a, b, int(arg), q); err != nil {
@@ -525,8 +536,9 @@ type quotients struct {
 	right map[[2]int]bool
 }
 
-// divided is the row and column of a quotient, by the first of its weights and values, -1 where these are none of the study's; right: it is the sum of all
-// of a row's weights times values, divided by that of the same weights.
+// divided is the row and column of a quotient, by the first of its weights and values, -1 where these
+// are none of the study's; right: it is the sum of all of a row's weights times values, divided by
+// that of the same weights.
 func (s *study) divided(q *atom) (row, col int, right bool) {
 	w, p := &s.d.atoms[q.ref], &s.d.atoms[q.ref2]
 	row = -1
@@ -541,10 +553,12 @@ func (s *study) divided(q *atom) (row, col int, right bool) {
 	}
 	in, ok := s.match(w)
 	sum, ok2 := s.match(p)
-	return row, col, ok && ok2 && in.row == row && sum.row == row && in.last == s.tiles-1 && sum.last == s.tiles-1 && w.ref == p.ref
+	return row, col, ok && ok2 && in.row == row && sum.row == row && in.last == s.tiles-1 &&
+		sum.last == s.tiles-1 && w.ref == p.ref
 }
 
-// logarithm is the row whose logarithm of a sum of exponentials a form is, and natural units for one of its own.
+// logarithm is the row whose logarithm of a sum of exponentials a form is, and natural units
+// for one of its own.
 func (s *study) logarithm(f *form) (row int, unit float64, ok bool) {
 	g := s.d.algebra
 	if f.n != 2 {
@@ -561,7 +575,8 @@ func (s *study) logarithm(f *form) (row int, unit float64, ok bool) {
 	}
 	p := &g.atoms[g.atoms[f.atom[log]].ref]
 	in, ok := s.match(p)
-	if !ok || in.last != s.tiles-1 || p.ref != f.atom[top] || !near(f.coef[top]/f.coef[log], g.alphas[s.alpha]) {
+	if !ok || in.last != s.tiles-1 || p.ref != f.atom[top] ||
+		!near(f.coef[top]/f.coef[log], g.alphas[s.alpha]) {
 		return 0, 0, false
 	}
 	return in.row, ln2 / f.coef[log], true
@@ -569,7 +584,8 @@ func (s *study) logarithm(f *form) (row int, unit float64, ok bool) {
 
 const ln2 = 0.693147180559945309417232121458176568
 
-// result places the output. Where some of its values are something else, for the kernel is wrong, the others show where it lies.
+// result places the output. Where some of its values are something else, for the kernel is wrong, the others
+// show where it lies.
 func (s *study) result(a *Attention, b *blocks, arg int, q *quotients) error {
 	rows := 0
 	var samples []sample
@@ -598,8 +614,10 @@ func (s *study) result(a *Attention, b *blocks, arg int, q *quotients) error {
 		return notFound("%d of %d cells are stored", stored, rows*s.width)
 	}
 	if len(q.right) < rows*s.width {
-		a.Missing = append(a.Missing, fmt.Sprintf("%s: %d of the %d values that block %s stores are a weighted sum of all values divided by the sum of its weights",
-			Result, len(q.right), rows*s.width, a.Block))
+		a.Missing = append(a.Missing,
+			fmt.Sprintf(
+				"%s: %d of the %d values that block %s stores are a weighted sum of all values divided by the sum of its weights",
+				Result, len(q.right), rows*s.width, a.Block))
 	}
 	e := func(r, c int) int { return f.at([]int{r, c}) }
 	at, err := s.laid(arg, e(0, 0), stepRow, rows, stepCol, s.width)
@@ -612,7 +630,11 @@ func (s *study) result(a *Attention, b *blocks, arg int, q *quotients) error {
 	}
 	o.Evidence = "the weighted sums divided by the sums of weights are stored to it"
 	a.Operands = append(a.Operands, *o)
-	a.Stages = append(a.Stages, Stage{Role: Result, DType: s.l.Args[arg].Buffer.DType, Unit: 1, Parts: 1, Evidence: fmt.Sprintf("argument %s gets, row by row, %s divided by %s", inText(arg), Accumulator, Sum)})
+	a.Stages = append(a.Stages, Stage{
+		Role: Result, DType: s.l.Args[arg].Buffer.DType, Unit: 1, Parts: 1,
+		Evidence: fmt.Sprintf("argument %s gets, row by row, %s divided by %s", inText(arg),
+			Accumulator, Sum),
+	})
 	return nil
 }
 
@@ -637,7 +659,11 @@ func (s *study) sums(a *Attention, b *blocks, arg int, rows map[int]int32, unit 
 	}
 	o.Evidence = "maximum + log(sum) of each row is stored to it"
 	a.Operands = append(a.Operands, *o)
-	a.Stages = append(a.Stages, Stage{Role: LSE, DType: s.l.Args[arg].Buffer.DType, Unit: unit, Parts: 1, Evidence: fmt.Sprintf("argument %s gets the logarithm of each row's sum of exponentials", inText(arg))})
+	a.Stages = append(a.Stages, Stage{
+		Role: LSE, DType: s.l.Args[arg].Buffer.DType, Unit: unit, Parts: 1,
+		Evidence: fmt.Sprintf("argument %s gets the logarithm of each row's sum of exponentials",
+			inText(arg)),
+	})
 	return nil
 }
 
@@ -700,7 +726,8 @@ func (s *study) mask(a *Attention) {
 	if lower != nil {
 		d, ok := rel(lower)
 		if !ok {
-			a.Missing = append(a.Missing, "mask: the first key that a row sees follows no rule that was tried")
+			a.Missing = append(a.Missing,
+				"mask: the first key that a row sees follows no rule that was tried")
 			a.Mask = []string{"?"}
 			return
 		}

@@ -87,7 +87,8 @@ func (d *domain) typed(x value, t ptx.Type) value {
 	return d.constant(number(uint64(f.c), t))
 }
 
-// Join implements lineage.Domain: a number whose low bytes are zero is the shorter one that the high bytes are, as f32 is of bf16.
+// Join implements lineage.Domain: a number whose low bytes are zero is the shorter one that the high bytes
+// are, as f32 is of bf16.
 func (d *domain) Join(op *lineage.Op, pieces []lineage.Piece[value]) value {
 	var only *lineage.Piece[value]
 	for i := range pieces {
@@ -104,8 +105,8 @@ func (d *domain) Join(op *lineage.Op, pieces []lineage.Piece[value]) value {
 	return 0
 }
 
-// Select implements lineage.Selector: a mask that puts −inf in the place of a score, and a guard that puts 0 in the place of a maximum
-// of hidden scores.
+// Select implements lineage.Selector: a mask that puts −inf in the place of a score, and a guard that puts 0
+// in the place of a maximum of hidden scores.
 func (d *domain) Select(op *lineage.Op, chosen, other value) (value, bool) {
 	if chosen == 0 || other == 0 {
 		return 0, false
@@ -237,7 +238,8 @@ func (d *domain) arithmetic(o *operation, in []value) value {
 	return 0
 }
 
-// convert is a conversion: between types of floating-point numbers, and from whole numbers, the value stays what it is.
+// convert is a conversion: between types of floating-point numbers, and from whole numbers, the
+// value stays what it is.
 func (d *domain) convert(types []ptx.Type, x value) value {
 	if len(types) < 2 || !types[0].Float() {
 		return 0
@@ -245,8 +247,8 @@ func (d *domain) convert(types []ptx.Type, x value) value {
 	return d.typed(x, types[len(types)-1])
 }
 
-// exponent is what is added to a whole number k so that the bits of the float sum, shifted to its exponent, are the float 2^k: 1.5·2^23 and
-// the exponent's bias.
+// exponent is what is added to a whole number k so that the bits of the float sum, shifted to its exponent,
+// are the float 2^k: 1.5·2^23 and the exponent's bias.
 const exponent = 3<<22 + 127
 
 // shift is the shift by which exponentials make a power of two of a whole number that was added to exponent.
@@ -282,7 +284,8 @@ func (d *domain) Dot(op *lineage.Op, acc value, a, b []value) value {
 	return out
 }
 
-// extend adds a product of two elements, or of a weight and an element, to a sum of such, as a matrix product does; false where it is another.
+// extend adds a product of two elements, or of a weight and an element, to a sum of such, as a matrix product
+// does; false where it is another.
 func (d *domain) extend(a, b, acc value) (value, bool) {
 	if a == 0 || b == 0 || acc == 0 {
 		return 0, false
@@ -311,7 +314,8 @@ func (d *domain) extend(a, b, acc value) (value, bool) {
 	return v, v != 0
 }
 
-// dot adds products of elements, or of weights and elements, to an accumulator. Terms that are 0 count for nothing.
+// dot adds products of elements, or of weights and elements, to an accumulator. Terms that
+// are 0 count for nothing.
 func (d *domain) dot(acc value, a, b []value) value {
 	at := int32(len(d.pairs))
 	p := atom{at: at}
@@ -366,7 +370,8 @@ func (d *domain) term2(p *atom, x, y *form) (coef float64, ok bool) {
 		}
 		if first {
 			p.kind, p.alpha, p.arg, p.ref, p.ref2 = weighted, q.alpha, r.arg, q.ref, q.ref2
-		} else if p.kind != weighted || p.alpha != q.alpha || p.arg != r.arg || p.ref != q.ref || p.ref2 != q.ref2 {
+		} else if p.kind != weighted || p.alpha != q.alpha || p.arg != r.arg || p.ref != q.ref ||
+			p.ref2 != q.ref2 {
 			return 0, false
 		}
 		p.sum += q.sum
@@ -392,7 +397,8 @@ func (d *domain) accumulate(acc value, p atom, coef float64) value {
 	}
 	i, c, ok := f.single()
 	q := &d.atoms[i]
-	if !ok || !near(c, coef) || q.kind != p.kind || q.arg != p.arg || q.arg2 != p.arg2 || q.alpha != p.alpha || q.ref != p.ref || q.ref2 != p.ref2 {
+	if !ok || !near(c, coef) || q.kind != p.kind || q.arg != p.arg || q.arg2 != p.arg2 ||
+		q.alpha != p.alpha || q.ref != p.ref || q.ref2 != p.ref2 {
 		return 0
 	}
 	q.extended = true

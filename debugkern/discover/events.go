@@ -33,7 +33,8 @@ type site struct {
 	ran    []uint32      // by warp: the lanes that executed it
 }
 
-// other is a floating-point value that an instruction made and that is nothing of attention: a number, or what is not followed.
+// other is a floating-point value that an instruction made and that is nothing of attention: a number, or
+// what is not followed.
 type other struct {
 	n                      int32
 	warp, lane, dest, part uint8
@@ -156,12 +157,14 @@ func (r *recorder) see(op *lineage.Op, x value) {
 			return
 		}
 		s.others = append(roomy(s.others), other{
-			n: n, warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part), kind: what,
+			n: n, warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part),
+			kind: what,
 		})
 		return
 	}
 	s.events = append(roomy(s.events), event{
-		atom: a, coef: float32(coef), pc: int32(op.PC), n: n, step: int32(op.Index), warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part),
+		atom: a, coef: float32(coef), pc: int32(op.PC), n: n, step: int32(op.Index), warp: uint8(op.Warp),
+		lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part),
 	})
 }
 
@@ -177,7 +180,10 @@ func (r *recorder) fed(op *lineage.Op, a, b []value, out value) {
 		if fragA == nil || fragB == nil {
 			return
 		}
-		m = &mixed{pc: op.PC, n: int(r.times(op)), warp: op.Warp, step: int32(op.Index), weights: make([][]int32, fragA.Rows), elements: make([][]int32, fragB.Rows)}
+		m = &mixed{
+			pc: op.PC, n: int(r.times(op)), warp: op.Warp, step: int32(op.Index),
+			weights: make([][]int32, fragA.Rows), elements: make([][]int32, fragB.Rows),
+		}
 		if m.swapped = !r.weights(a) && r.weights(b); m.swapped {
 			m.weights, m.elements = m.elements, m.weights
 		}
@@ -206,7 +212,8 @@ func (r *recorder) weights(list []value) bool {
 	return false
 }
 
-// indices is the score, or the index, of each atom of a kind; -1 where a value is another, but of a weight that is 0, which is 0.
+// indices is the score, or the index, of each atom of a kind; -1 where a value is another, but of a weight
+// that is 0, which is 0.
 func (r *recorder) indices(list []value, kind atomKind) []int32 {
 	out := make([]int32, len(list))
 	for i, x := range list {
@@ -236,13 +243,17 @@ func (r *recorder) stores(s *lineage.Store, x value) {
 	for i := range int(f.n) {
 		switch r.d.atoms[f.atom[i]].kind {
 		case quotient, logarithm, weighted, power, maximum, product:
-			r.store = append(r.store, stored{x: x, arg: int32(s.Arg), element: int32(s.Element), warp: uint8(s.Warp), lane: uint8(s.Lane), pc: int32(s.PC)})
+			r.store = append(r.store, stored{
+				x: x, arg: int32(s.Arg), element: int32(s.Element), warp: uint8(s.Warp), lane: uint8(s.Lane),
+				pc: int32(s.PC),
+			})
 			return
 		}
 	}
 }
 
-// footprint is where one block reads and writes the arguments, by instruction: the first and the last element, by its position.
+// footprint is where one block reads and writes the arguments, by instruction: the first and the last
+// element, by its position.
 type footprint struct {
 	view          target.View
 	reach         map[int]*span
@@ -286,7 +297,10 @@ func (f *footprint) Event(e *target.Event) {
 	}
 	s := f.reach[e.PC]
 	if s == nil {
-		s = &span{lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic, load: e.Class != target.ClassStore}
+		s = &span{
+			lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic,
+			load: e.Class != target.ClassStore,
+		}
 		f.reach[e.PC] = s
 	}
 	s.events++
@@ -307,7 +321,8 @@ func (f *footprint) Event(e *target.Event) {
 	}
 }
 
-// signature identifies which instructions accessed global memory how often, and by how many lanes: blocks that have it in common went the same way.
+// signature identifies which instructions accessed global memory how often, and by how many lanes: blocks
+// that have it in common went the same way.
 func (f *footprint) signature() uint64 {
 	h := fnv.New64a()
 	for _, pc := range slices.Sorted(maps.Keys(f.reach)) {

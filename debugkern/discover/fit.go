@@ -19,7 +19,8 @@ type sample struct {
 	v  int
 }
 
-// fitted is a function that agrees with all samples: a constant plus a weight for each bit of each variable, or for a variable as a whole.
+// fitted is a function that agrees with all samples: a constant plus a weight for each bit of each variable,
+// or for a variable as a whole.
 type fitted struct {
 	vars    []variable
 	base    int
@@ -27,8 +28,9 @@ type fitted struct {
 	byBit   []bool
 }
 
-// fit finds a function of the variables that agrees with every sample: linear in the variables, or linear in their bits, as the layouts of
-// tiles over threads are. false where there is none. A variable, or a bit, that no sample varies has no weight.
+// fit finds a function of the variables that agrees with every sample: linear in the variables, or linear in
+// their bits, as the layouts of tiles over threads are. false where there is none. A variable, or a bit, that
+// no sample varies has no weight.
 func fit(vars []variable, samples []sample) (*fitted, bool) {
 	if len(samples) == 0 {
 		return nil, false

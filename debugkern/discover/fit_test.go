@@ -10,7 +10,8 @@ func TestFit(t *testing.T) {
 	}{
 		{"16 * warp + r", []variable{{"warp", 4}, {"r", 16}}, func(a []int) int { return 16*a[0] + a[1] }},
 		{"div(lane, 4) + 8", []variable{{"lane", 32}}, func(a []int) int { return a[0]/4 + 8 }},
-		{"16 * div(warp, 2) + 8 * (i % 2) + c", []variable{{"warp", 4}, {"i", 4}, {"c", 8}}, func(a []int) int { return a[0]/2*16 + a[1]%2*8 + a[2] }},
+		{"16 * div(warp, 2) + 8 * (i % 2) + c", []variable{{"warp", 4}, {"i", 4}, {"c", 8}},
+			func(a []int) int { return a[0]/2*16 + a[1]%2*8 + a[2] }},
 		{"3 - n", []variable{{"n", 4}}, func(a []int) int { return 3 - a[0] }},
 		{"5", []variable{{"n", 1}}, func(a []int) int { return 5 }},
 		{"48 * warp", []variable{{"warp", 3}}, func(a []int) int { return 48 * a[0] }},

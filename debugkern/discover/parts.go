@@ -7,14 +7,17 @@ import (
 	"tilescope/debugkern/isa"
 )
 
-// findParts finds registers among which a row's running sum is divided: lanes that each have the sum over keys of their own, which together are all.
+// findParts finds registers among which a row's running sum is divided: lanes that each have the sum over
+// keys of their own, which together are all.
 func (s *study) findParts() (*Stage, []*candidate, int, error) {
 	parts := 0
-	st, chosen, err := s.chosen(&search{late: true, want: (*study).perRow, list: func(s *study, x *search) []*candidate {
-		found, n := s.listParts(x)
-		parts = max(parts, n)
-		return found
-	}})
+	st, chosen, err := s.chosen(&search{
+		late: true, want: (*study).perRow, list: func(s *study, x *search) []*candidate {
+			found, n := s.listParts(x)
+			parts = max(parts, n)
+			return found
+		},
+	})
 	return st, chosen, parts, err
 }
 
@@ -36,14 +39,18 @@ func (s *study) listParts(x *search) (list []*candidate, parts int) {
 			continue
 		}
 		by := map[int]*candidate{}
-		sums := map[int]map[[3]int]cover{} // by destination: by row, execution and maximum, what the lanes have together
+		// by destination: by row, execution and maximum, what the lanes have together
+		sums := map[int]map[[3]int]cover{}
 		refs := map[[3]int]int32{}
 		for i := range st.events {
 			e := &st.events[i]
 			a := &s.d.atoms[e.atom]
 			c := by[int(e.dest)]
 			if c == nil {
-				c = &candidate{pc: pc, dest: int(e.dest), whole: true, coef: float64(e.coef), summed: true, rest: st.others}
+				c = &candidate{
+					pc: pc, dest: int(e.dest), whole: true, coef: float64(e.coef), summed: true,
+					rest: st.others,
+				}
 				by[int(e.dest)], sums[int(e.dest)] = c, map[[3]int]cover{}
 			}
 			row, ok := rowBy[a.ref]
@@ -55,7 +62,9 @@ func (s *study) listParts(x *search) (list []*candidate, parts int) {
 			sum := sums[int(e.dest)][at]
 			sum.n, sum.sum = sum.n+a.n, sum.sum+a.sum
 			sums[int(e.dest)][at], refs[at] = sum, a.ref
-			c.spots = append(c.spots, spot{warp: int(e.warp), lane: int(e.lane), n: int(e.n), e: int(e.part), row: row})
+			c.spots = append(c.spots, spot{
+				warp: int(e.warp), lane: int(e.lane), n: int(e.n), e: int(e.part), row: row,
+			})
 		}
 		for _, dest := range slices.Sorted(maps.Keys(by)) {
 			c := by[dest]

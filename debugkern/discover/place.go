@@ -106,7 +106,8 @@ type search struct {
 	guides []*candidate
 }
 
-// candidates lists the instructions all of whose values that are followed are of a stage, in every block that was followed.
+// candidates lists the instructions all of whose values that are followed are of a stage, in every
+// block that was followed.
 func (s *study) candidates(x *search) []*candidate {
 	if x.list == nil {
 		x.list = (*study).list
@@ -128,8 +129,8 @@ type place1 struct {
 
 func (c *candidate) place() place1 { return place1{c.pc, c.dest, c.turn, c.turns, c.of} }
 
-// joined adds the candidates of another block: those that only it executes, and the cells of those that both do. What either has other values
-// in is left out.
+// joined adds the candidates of another block: those that only it executes, and the cells of those that both
+// do. What either has other values in is left out.
 func (s *study) joined(x *search, found []*candidate, o *study, theirs []*candidate) []*candidate {
 	there := map[place1]*candidate{}
 	for _, d := range theirs {
@@ -166,7 +167,8 @@ func (s *study) joined(x *search, found []*candidate, o *study, theirs []*candid
 	return found
 }
 
-// uses reports whether a block has values in a candidate's registers that are no numbers: it has no such candidate.
+// uses reports whether a block has values in a candidate's registers that are no numbers: it
+// has no such candidate.
 func (s *study) uses(x *search, c *candidate) bool {
 	if c.of == "a" || c.of == "b" {
 		return slices.ContainsFunc(s.r.mixed, func(m *mixed) bool { return m.pc == c.pc })
@@ -175,7 +177,9 @@ func (s *study) uses(x *search, c *candidate) bool {
 	if st == nil {
 		return false
 	}
-	if st.impure || slices.ContainsFunc(st.events, func(e event) bool { return c.of != "" || int(e.dest) == c.dest }) {
+	if st.impure || slices.ContainsFunc(st.events, func(e event) bool {
+		return c.of != "" || int(e.dest) == c.dest
+	}) {
 		return true
 	}
 	here := *c
@@ -203,7 +207,9 @@ func (s *study) list(x *search) []*candidate {
 			}
 			c := by[key]
 			if c == nil {
-				c = &candidate{pc: pc, dest: key, frag: st.frag, whole: true, coef: float64(e.coef), rest: st.others}
+				c = &candidate{
+					pc: pc, dest: key, frag: st.frag, whole: true, coef: float64(e.coef), rest: st.others,
+				}
 				if st.frag != nil {
 					c.of = "d"
 				}
@@ -234,7 +240,9 @@ func (s *study) list(x *search) []*candidate {
 }
 
 // sort puts a candidate among those that are settled, or among those whose positions others show.
-func (s *study) sort(x *search, c *candidate, want *cells, out, open []*candidate) (settled, unsettled []*candidate) {
+func (s *study) sort(
+	x *search, c *candidate, want *cells, out, open []*candidate,
+) (settled, unsettled []*candidate) {
 	if x.guides == nil && s.sampled(c) {
 		if list := c.settle(s, want, nil); list != nil {
 			return append(out, list...), open
@@ -243,8 +251,9 @@ func (s *study) sort(x *search, c *candidate, want *cells, out, open []*candidat
 	return out, append(open, c)
 }
 
-// guided settles candidates whose own values do not show where all that their registers hold would lie: rows and columns are those of the
-// first block's, or of another copy of the instruction, moved. Only where there is none do they show it themselves.
+// guided settles candidates whose own values do not show where all that their registers hold would lie: rows
+// and columns are those of the first block's, or of another copy of the instruction, moved. Only where there
+// is none do they show it themselves.
 func (s *study) guided(x *search, open []*candidate, want *cells, out []*candidate) []*candidate {
 	guides := slices.Concat(x.guides, out)
 	for _, c := range open {
@@ -257,8 +266,8 @@ func (s *study) guided(x *search, open []*candidate, want *cells, out []*candida
 	return out
 }
 
-// sampled reports whether every thread that executed the instruction, of a fragment every warp, has a value that is followed: where the others' would
-// lie is not known.
+// sampled reports whether every thread that executed the instruction, of a fragment every warp, has a value
+// that is followed: where the others' would lie is not known.
 func (s *study) sampled(c *candidate) bool {
 	st := s.r.sites[c.pc]
 	if st == nil {
@@ -276,8 +285,9 @@ func (s *study) sampled(c *candidate) bool {
 	return true
 }
 
-// settle finds the tile of every execution, and the positions of the registers in it: of executions that take turns with several parts of a tile
-// (a loop that is not unrolled) one candidate a part. None where they follow no rule. With guides, positions are those of one of these.
+// settle finds the tile of every execution, and the positions of the registers in it: of executions that take
+// turns with several parts of a tile (a loop that is not unrolled) one candidate a part. None where they
+// follow no rule. With guides, positions are those of one of these.
 func (c *candidate) settle(s *study, want *cells, guides []*candidate) []*candidate {
 	var own []bool // by execution: it has values of the stage
 	for i := range c.spots {
@@ -377,7 +387,8 @@ func (c *candidate) regular(s *study, want *cells, guides []*candidate) bool {
 	return c.follows(s, want, guides)
 }
 
-// covers lists the cells that the spots are, and reports whether nothing else would be captured into the block's.
+// covers lists the cells that the spots are, and reports whether nothing else would be
+// captured into the block's.
 func (c *candidate) covers(s *study, want *cells) bool {
 	seen := s.noCells()
 	c.cells = nil
@@ -393,8 +404,8 @@ func (c *candidate) covers(s *study, want *cells) bool {
 	return c.alone(s, want)
 }
 
-// alone reports whether what the registers hold besides lies outside the cells that the block has. A number may be what such a cell has
-// that nothing was added to.
+// alone reports whether what the registers hold besides lies outside the cells that the block has. A number
+// may be what such a cell has that nothing was added to.
 func (c *candidate) alone(s *study, want *cells) bool {
 	var own map[int32]bool
 	for i := range c.rest {
@@ -419,7 +430,8 @@ func (c *candidate) alone(s *study, want *cells) bool {
 			at, at2 = []int{int(o.warp), r}, []int{int(o.warp), k}
 		}
 		tile, row, col := c.tiles[0].tile.at([]int{n}), c.row.at(at), c.col.at(at2)
-		if tile < 0 || tile >= s.tiles || row < 0 || row >= len(s.rows) || col < 0 || col >= max(s.width, s.tileN) {
+		if tile < 0 || tile >= s.tiles || row < 0 || row >= len(s.rows) || col < 0 ||
+			col >= max(s.width, s.tileN) {
 			continue
 		}
 		cell := s.cell(row, col, tile)
@@ -444,7 +456,8 @@ func (c *candidate) alone(s *study, want *cells) bool {
 	return true
 }
 
-// follows takes the positions of the guide that is the same instruction, else those that all guides that fit have in common.
+// follows takes the positions of the guide that is the same instruction, else those that all guides that
+// fit have in common.
 func (c *candidate) follows(s *study, want *cells, guides []*candidate) bool {
 	for _, g := range guides {
 		if g.place() == c.place() {
@@ -454,7 +467,10 @@ func (c *candidate) follows(s *study, want *cells, guides []*candidate) bool {
 	}
 	var found *candidate
 	for _, g := range guides {
-		if g.of != c.of || g.frag != nil && (g.frag.Rows != c.frag.Rows || g.frag.Cols != c.frag.Cols || g.frag.PerRegister != c.frag.PerRegister) {
+		if g.of != c.of ||
+			g.frag != nil &&
+				(g.frag.Rows != c.frag.Rows || g.frag.Cols != c.frag.Cols ||
+					g.frag.PerRegister != c.frag.PerRegister) {
 			continue
 		}
 		try := *c
@@ -501,7 +517,8 @@ func (c *candidate) within(sp *spot) (row, col []int) {
 	return []int{sp.warp, r}, []int{sp.warp, k}
 }
 
-// tileText writes the tile of an execution n, -1 for those of other parts; "" where the blocks that were followed have no rule in common.
+// tileText writes the tile of an execution n, -1 for those of other parts; "" where the blocks that were
+// followed have no rule in common.
 func (c *candidate) tileText() string {
 	text := c.ruleText()
 	if c.turns == 1 || text == "" {
@@ -511,8 +528,8 @@ func (c *candidate) tileText() string {
 	return fmt.Sprintf("n %% %d == %d ? %s : -1", c.turns, c.turn, text)
 }
 
-// ruleText is the tile of an execution of this part: the rule of one block where it fits the others, else its first tile as an expression of the
-// block.
+// ruleText is the tile of an execution of this part: the rule of one block where it fits the others, else its
+// first tile as an expression of the block.
 func (c *candidate) ruleText() string {
 	for _, r := range c.tiles {
 		if !slices.ContainsFunc(c.tiles, func(o ruled) bool { return !o.admits(r.tile) }) {
@@ -541,8 +558,8 @@ func (c *candidate) ruleText() string {
 	return base
 }
 
-// exceptions is a number that is the same in most blocks, and another where one component of the block has some value; "" where no component
-// decides it.
+// exceptions is a number that is the same in most blocks, and another where one component of the block has
+// some value; "" where no component decides it.
 func exceptions(vars []variable, samples []sample) string {
 	for axis, v := range vars {
 		by, times := map[int]int{}, map[int]int{}
@@ -583,7 +600,8 @@ func (r *ruled) admits(rule *fitted) bool {
 
 var variableN = regexp.MustCompile(`\bn\b`)
 
-// fitTile finds the tile of execution n within what it may be: mostly first + n; with one execution, its tile.
+// fitTile finds the tile of execution n within what it may be: mostly first + n; with one
+// execution, its tile.
 func fitTile(lo, hi map[int]int, size int) (*fitted, bool) {
 	v := []variable{{"n", size}}
 	top := 0
@@ -662,8 +680,8 @@ func (c *candidate) agrees() bool {
 	return true
 }
 
-// choose takes the candidates that cover the wanted cells, the ones with most first, and returns how many cells are left. Of those that
-// cover the same it takes the last in the text where late, else the first.
+// choose takes the candidates that cover the wanted cells, the ones with most first, and returns how many
+// cells are left. Of those that cover the same it takes the last in the text where late, else the first.
 func choose(list []*candidate, want *cells, late bool) (chosen []*candidate, left int) {
 	slices.SortStableFunc(list, func(a, b *candidate) int {
 		c := cmp.Compare(a.pc, b.pc)
@@ -710,8 +728,8 @@ func choose(list []*candidate, want *cells, late bool) (chosen []*candidate, lef
 	return chosen, left
 }
 
-// placements writes chosen candidates as entries: those of one kind whose tiles follow the same rule, and whose positions differ by their place in
-// a list, are one entry.
+// placements writes chosen candidates as entries: those of one kind whose tiles follow the same rule, and
+// whose positions differ by their place in a list, are one entry.
 func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) int) ([]Placement, error) {
 	type kind struct {
 		of         string
@@ -742,7 +760,8 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		groups[k] = append(groups[k], c)
 	}
 	slices.SortFunc(order, func(a, b kind) int {
-		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.dest, b.dest))
+		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line),
+			cmp.Compare(a.dest, b.dest))
 	})
 	var out []Placement
 	for _, k := range order {
@@ -757,7 +776,8 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 	return out, nil
 }
 
-// sourceLine is the line that blame for an instruction falls on, with the base name of its file; 0 where there is none.
+// sourceLine is the line that blame for an instruction falls on, with the base name of its file; 0
+// where there is none.
 func (s *study) sourceLine(pc int) (string, int) {
 	if s.f.Body[pc].Loc == nil {
 		return "", 0
@@ -791,9 +811,12 @@ func (s *study) bySource(p *Placement, file string, line int) {
 const maxLines = 64
 
 // entries writes candidates of one kind.
-func entries(list []*candidate, of string, dest int, tile string, warps int, line func(pc int) int) []Placement {
+func entries(
+	list []*candidate, of string, dest int, tile string, warps int, line func(pc int) int,
+) []Placement {
 	slices.SortStableFunc(list, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(a.baseRow, b.baseRow), cmp.Compare(a.baseCol, b.baseCol), cmp.Compare(a.pc, b.pc))
+		return cmp.Or(cmp.Compare(a.baseRow, b.baseRow), cmp.Compare(a.baseCol, b.baseCol),
+			cmp.Compare(a.pc, b.pc))
 	})
 	if len(list) <= maxLines {
 		if p, ok := entry(list, of, dest, tile, warps, line); ok {
@@ -804,11 +827,14 @@ func entries(list []*candidate, of string, dest int, tile string, warps int, lin
 		panic("BUG: an entry of one instruction that does not fit")
 	}
 	half := len(list) / 2
-	return append(entries(list[:half], of, dest, tile, warps, line), entries(list[half:], of, dest, tile, warps, line)...)
+	return append(entries(list[:half], of, dest, tile, warps, line),
+		entries(list[half:], of, dest, tile, warps, line)...)
 }
 
 // entry writes candidates as one entry, if their positions follow from their place in the list.
-func entry(list []*candidate, of string, dest int, tile string, warps int, line func(pc int) int) (Placement, bool) {
+func entry(
+	list []*candidate, of string, dest int, tile string, warps int, line func(pc int) int,
+) (Placement, bool) {
 	p := Placement{Fragment: of != "", Of: of, Dest: dest, Tile: tile}
 	for _, c := range list {
 		p.Lines = append(p.Lines, line(c.pc))
@@ -835,7 +861,8 @@ func entry(list []*candidate, of string, dest int, tile string, warps int, line 
 	return p, ok && ok2
 }
 
-// each calls g for points that determine the function: zero, and each bit of each variable alone, and all ones.
+// each calls g for points that determine the function: zero, and each bit of each variable
+// alone, and all ones.
 func (f *fitted) each(g func(at []int)) {
 	at := make([]int, len(f.vars))
 	g(at)

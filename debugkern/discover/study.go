@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// study makes stages of what an interpretation recorded: first the scores and which of them are a row's, then the iterations in which
-// they are made, then where each stage's values lie in registers.
+// study makes stages of what an interpretation recorded: first the scores and which of them are a row's, then
+// the iterations in which they are made, then where each stage's values lie in registers.
 type study struct {
 	r *recorder
 	d *domain
@@ -43,11 +43,12 @@ type study struct {
 	z0, stepZ, stepD int // the value of key 0 in column 0, and between keys and columns
 	width            int // columns of the values
 
-	f          *ptx.Func
-	tileM      int          // rows of a block
-	wide       int          // of one iteration the columns that registers hold
-	id         probes.Dim3  // the block
-	also       []*study     // other blocks: what this one shows must hold in them, and what only they execute is added
+	f     *ptx.Func
+	tileM int         // rows of a block
+	wide  int         // of one iteration the columns that registers hold
+	id    probes.Dim3 // the block
+	// also: other blocks: what this one shows must hold in them, and what only they execute is added
+	also       []*study
 	base       int          // of the numbers of its cells
 	side       int          // keys of an iteration, where another block has shown it; 0: none has
 	weightType probes.DType // what weights are rounded to before they are multiplied
@@ -95,7 +96,8 @@ func (s *study) scoresOf() error {
 	}
 	s.argX, s.argY, s.depth = best.x, best.y, best.n
 	if s.depth < 2 {
-		return notFound("the exponentials are of products of two elements, not of sums over a common dimension")
+		return notFound(
+			"the exponentials are of products of two elements, not of sums over a common dimension")
 	}
 	return nil
 }
@@ -103,7 +105,8 @@ func (s *study) scoresOf() error {
 // mine reports whether a score is one of the study's.
 func (s *study) mine(sc *score) bool { return sc.arg == s.argX && sc.arg2 == s.argY && sc.n == s.depth }
 
-// sides decides which operand has the rows: the one that all scores of a maximum, or of a sum of weights, have in common.
+// sides decides which operand has the rows: the one that all scores of a maximum, or of a sum of
+// weights, have in common.
 func (s *study) sides() error {
 	g := s.d.algebra
 	x, y := 0, 0
@@ -153,7 +156,8 @@ func (s *study) ends(sc *score) (row, key int32) {
 func (s *study) index() error {
 	g := s.d.algebra
 	for i := range g.atoms {
-		if a := &g.atoms[i]; a.kind == product && !a.extended && a.arg == s.argX && a.arg2 == s.argY && a.n == s.depth {
+		if a := &g.atoms[i]; a.kind == product && !a.extended && a.arg == s.argX && a.arg2 == s.argY &&
+			a.n == s.depth {
 			g.scoreIn(int32(i))
 		}
 	}
@@ -214,7 +218,9 @@ func (s *study) common() error {
 		q, k := int(list[1].a-list[0].a), int(list[1].b-list[0].b)
 		for j, p := range list {
 			if int(p.a) != int(list[0].a)+j*q || int(p.b) != int(list[0].b)+j*k {
-				return notFound("the operands of the scores are not evenly spaced along the common dimension: elements %d and %d are multiplied as term %d", p.a, p.b, j)
+				return notFound(
+					"the operands of the scores are not evenly spaced along the common dimension: elements %d and %d are multiplied as term %d",
+					p.a, p.b, j)
 			}
 		}
 		if q < 1 || k < 1 || s.stepQ != 0 && (q != s.stepQ || k != s.stepK) {
@@ -225,7 +231,8 @@ func (s *study) common() error {
 	return nil
 }
 
-// iterations finds the iterations: the groups of keys whose weights are relative to one maximum after the other.
+// iterations finds the iterations: the groups of keys whose weights are relative to one
+// maximum after the other.
 func (s *study) iterations() error {
 	g := s.d.algebra
 	type at struct {
@@ -311,10 +318,13 @@ func (s *study) partition(list []group) error {
 	for r, list := range s.groups {
 		for i, x := range list {
 			if int(x.lo)/s.tileN != int(x.hi)/s.tileN {
-				return notFound("row %d has weights relative to one maximum in two iterations: keys %d and %d (a maximum that is not brought up to date in every iteration?)", r, x.lo, x.hi)
+				return notFound(
+					"row %d has weights relative to one maximum in two iterations: keys %d and %d (a maximum that is not brought up to date in every iteration?)",
+					r, x.lo, x.hi)
 			}
 			if i > 0 && s.time(int(x.lo)) <= s.time(int(list[i-1].lo)) {
-				return notFound("row %d: its maximum grows in another order than the iterations of other rows", r)
+				return notFound(
+					"row %d: its maximum grows in another order than the iterations of other rows", r)
 			}
 		}
 	}
@@ -344,7 +354,9 @@ func (s *study) expected() error {
 			c.n += x.n
 			c.sum += x.sum
 			if m := &s.d.atoms[x.ref]; m.n != c.n || m.sum != c.sum {
-				return notFound("row %d, iteration %d: the maximum is taken of %d scores, and weights are made of %d up to there", r, s.time(int(x.lo)), m.n, c.n)
+				return notFound(
+					"row %d, iteration %d: the maximum is taken of %d scores, and weights are made of %d up to there",
+					r, s.time(int(x.lo)), m.n, c.n)
 			}
 			first, last := s.time(int(x.lo)), s.tiles-1
 			if i+1 < len(list) {
@@ -410,8 +422,8 @@ func count(list []bool) int {
 	return n
 }
 
-// spacing checks that the values' elements are evenly spaced along keys and columns. A key may lack columns, where what is added to them is not
-// followed: of a wrong kernel.
+// spacing checks that the values' elements are evenly spaced along keys and columns. A key may lack columns,
+// where what is added to them is not followed: of a wrong kernel.
 func (s *study) spacing(found []map[int32]bool) error {
 	for _, m := range found {
 		s.width = max(s.width, len(m))
@@ -436,7 +448,8 @@ func (s *study) spacing(found []map[int32]bool) error {
 	for k, list := range lists {
 		for i, e := range list {
 			rel := int(e) - int(z[0]) - (k-first)*s.stepZ
-			if len(list) == s.width && rel != i*s.stepD || s.stepD != 0 && (rel%s.stepD != 0 || rel/s.stepD < 0 || rel/s.stepD >= s.width) {
+			if len(list) == s.width && rel != i*s.stepD ||
+				s.stepD != 0 && (rel%s.stepD != 0 || rel/s.stepD < 0 || rel/s.stepD >= s.width) {
 				return notFound("the values are not evenly spaced over keys and columns")
 			}
 		}
@@ -469,7 +482,8 @@ func (s *study) valueAt(e int) (key, col int, ok bool) {
 
 func floorDiv(a, b int) int { return int(math.Floor(float64(a) / float64(b))) }
 
-// match is the row and the iterations of a sum whose set is what a row has after them; false where it is no such set.
+// match is the row and the iterations of a sum whose set is what a row has after them; false
+// where it is no such set.
 func (s *study) match(a *atom) (place, bool) {
 	p, ok := s.expect[cover{a.n, a.sum}]
 	return p, ok

@@ -31,8 +31,8 @@ type access struct {
 // total is the bytes of one lane's access.
 func (x *access) total() int { return x.size * x.n }
 
-// region is where an access with known provenance must stay. data is nil where provenance does not settle it, and the
-// general path decides.
+// region is where an access with known provenance must stay. data is nil where provenance does not settle it,
+// and the general path decides.
 type region struct {
 	lo      uint64
 	data    []byte
@@ -68,11 +68,15 @@ func (b *block) resolve() {
 				size = b.l.DynShared
 			}
 			if int(lo)+size <= len(b.shared) && size > 0 {
-				b.regions[i] = region{lo: lo, data: b.shared[lo : int(lo)+size], written: b.swrit[lo : int(lo)+size]}
+				b.regions[i] = region{
+					lo: lo, data: b.shared[lo : int(lo)+size], written: b.swrit[lo : int(lo)+size],
+				}
 			}
 		case target.SpaceGlobal, target.SpaceConst:
 			if a := b.symAlloc(s); a != nil && len(a.data) < 1<<32 {
-				b.regions[i] = region{lo: a.base, data: a.data, written: a.written, alloc: a, print: b.noted(a)}
+				b.regions[i] = region{
+					lo: a.base, data: a.data, written: a.written, alloc: a, print: b.noted(a),
+				}
 			}
 		}
 	}
@@ -134,8 +138,8 @@ type place struct {
 	addr    uint64 // in its space
 }
 
-// locate finds the memory of one lane's access and reports what is wrong with it. size is the bytes, align what the
-// address must be a multiple of.
+// locate finds the memory of one lane's access and reports what is wrong with it. size is the bytes, align
+// what the address must be a multiple of.
 func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size, align int) place {
 	space := x.space
 	if space == target.SpaceNone {
@@ -179,7 +183,8 @@ func (b *block) touched(in *inst, p *place, size int) {
 // bounds sets p.data where an access of size bytes stays inside what it may touch.
 func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 	set := b.pointers(b.p.sets[x.set])
-	inside := set == 0 || p.space == target.SpaceGlobal && onHeap(p.addr) // nothing else that an address can have started from is near it
+	// nothing else that an address can have started from is near it
+	inside := set == 0 || p.space == target.SpaceGlobal && onHeap(p.addr)
 	for m := uint64(set); m != 0; m &= m - 1 {
 		s := b.p.syms[bits.TrailingZeros64(m)]
 		lo, n, ok := b.extent(s)
@@ -210,7 +215,8 @@ func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 			p.data, p.off = b.mem.params[p.addr:end], int(p.addr)
 		}
 	default:
-		if a, off := b.at(p.addr); a != nil && off < uint64(len(a.data)) && off+uint64(size) <= uint64(len(a.data)) {
+		if a, off := b.at(p.addr); a != nil && off < uint64(len(a.data)) &&
+			off+uint64(size) <= uint64(len(a.data)) {
 			p.data, p.alloc, p.off = a.data[off:off+uint64(size)], a, int(off)
 			if a.written != nil {
 				p.written = a.written[off : off+uint64(size)]
@@ -219,8 +225,8 @@ func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 	}
 }
 
-// onlySpace reports whether no symbol of the set lies in the space: a pointer that was converted in a way that dataflow
-// does not follow, so provenance says nothing.
+// onlySpace reports whether no symbol of the set lies in the space: a pointer that was converted in a way
+// that dataflow does not follow, so provenance says nothing.
 func onlySpace(b *block, set symSet, space target.Space) bool {
 	for m := uint64(set); m != 0; m &= m - 1 {
 		if b.p.syms[bits.TrailingZeros64(m)].space == space {
@@ -230,8 +236,8 @@ func onlySpace(b *block, set symSet, space target.Space) bool {
 	return true
 }
 
-// at returns the allocation that holds a global address, and the offset in it; of the capture buffer, the block's own slots, and of the
-// device heap what the block has allocated.
+// at returns the allocation that holds a global address, and the offset in it; of the capture buffer, the
+// block's own slots, and of the device heap what the block has allocated.
 func (b *block) at(addr uint64) (*alloc, uint64) {
 	if onHeap(addr) {
 		return b.heap.at(addr)
@@ -289,8 +295,8 @@ var ones = func() (p [512]byte) {
 	return p
 }()
 
-// span returns the offset in a region of a whole warp's access whose lanes lie side by side, in order; ok is false where
-// they do not, or leave the region, or break alignment.
+// span returns the offset in a region of a whole warp's access whose lanes lie side by side, in order; ok is
+// false where they do not, or leave the region, or break alignment.
 func (w *warp) span(x *access, r *region) (at int, ok bool) {
 	total := uint64(x.size * x.n)
 	var first, bad uint64
@@ -321,8 +327,9 @@ func (w *warp) span(x *access, r *region) (at int, ok bool) {
 	return int(first), true
 }
 
-// offsets computes each lane's offset in a region, for lanes of mask; the others get that of some lane in mask. ok is
-// false where a lane leaves the region or breaks alignment. contiguous: lane i lies i elements after lane 0.
+// offsets computes each lane's offset in a region, for lanes of mask; the others get that of some lane in
+// mask. ok is false where a lane leaves the region or breaks alignment. contiguous: lane i lies i
+// elements after lane 0.
 func (w *warp) offsets(x *access, r *region, mask uint32, rel *row32) (ok, contiguous bool) {
 	total := uint64(x.size * x.n)
 	if uint64(len(r.data)) < total || r.lo&(total-1) != 0 {

@@ -24,7 +24,8 @@ type asyncCopy struct {
 	data  []byte     // size bytes a lane
 }
 
-// asyncQueue is a warp's copies under way. A lane's groups are numbered; open is the one that its next commit closes.
+// asyncQueue is a warp's copies under way. A lane's groups are numbered; open is the one that its
+// next commit closes.
 type asyncQueue struct {
 	copies   []asyncCopy
 	open     [32]uint32
@@ -157,14 +158,15 @@ func (q *asyncQueue) buffer(n int) []byte {
 	return make([]byte, n)
 }
 
-// copyAtOnce queues a copy in which every lane moves all its bytes inside the regions it may touch; ok is false, and nothing
-// done, where some lane needs a closer look.
+// copyAtOnce queues a copy in which every lane moves all its bytes inside the regions it may touch; ok is
+// false, and nothing done, where some lane needs a closer look.
 func (w *warp) copyAtOnce(in *inst, mask uint32) (ok bool) {
 	x := in.mem
 	y, b := x.second, w.blk
 	to, from := &b.regions[x.set], &b.regions[y.set]
 	s := x.async.srcSize
-	if mask != allLanes || to.data == nil || from.data == nil || x.base < 0 || y.base < 0 || x.async.ignores || from.written != nil ||
+	if mask != allLanes || to.data == nil || from.data == nil || x.base < 0 || y.base < 0 ||
+		x.async.ignores || from.written != nil ||
 		s >= 0 && (w.u32[s]&stUniform == 0 || int(w.r32[s][0]) != x.size) {
 		return false
 	}
@@ -187,8 +189,8 @@ func (w *warp) copyAtOnce(in *inst, mask uint32) (ok bool) {
 	return true
 }
 
-// land makes visible what the lanes of mask wait for: all but the last pending groups that they committed, or everything
-// that they issued.
+// land makes visible what the lanes of mask wait for: all but the last pending groups that they committed, or
+// everything that they issued.
 func (w *warp) land(mask uint32, pending uint32, all bool) {
 	kept := w.async.copies[:0]
 	for i := range w.async.copies {

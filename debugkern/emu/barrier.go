@@ -131,7 +131,8 @@ func (w *warp) arrive(in *inst, m uint32) bool {
 	return b.broken || b.err != nil || b.halted || b.released && b.sched.eager
 }
 
-// exited looks at the barriers again: threads that are gone are not waited for. Where all are, what is left on the heap is reported.
+// exited looks at the barriers again: threads that are gone are not waited for. Where all are, what is left
+// on the heap is reported.
 func (b *block) exited() {
 	if b.threads() == 0 {
 		b.leaks()
@@ -268,7 +269,8 @@ func warpList(ids []int) string {
 // divergentBarrier ends the block: its threads meet in different bar.sync instructions.
 func (b *block) divergentBarrier(id int) {
 	ws := b.waiters()
-	b.endWith(target.Barrier, fmt.Sprintf("block barrier %d is reached at different places: %s", id, b.whoWaits(ws)), ws)
+	b.endWith(target.Barrier, fmt.Sprintf("block barrier %d is reached at different places: %s", id,
+		b.whoWaits(ws)), ws)
 }
 
 // stuck ends a block in which nobody can go on.
@@ -279,7 +281,9 @@ func (b *block) stuck() {
 
 func (b *block) endWith(kind target.Kind, msg string, ws []waiter) {
 	b.broken = true
-	f := target.Finding{Kind: kind, Severity: kind.Severity(), Message: msg, Block: b.id, KVTile: -1, Count: 1}
+	f := target.Finding{
+		Kind: kind, Severity: kind.Severity(), Message: msg, Block: b.id, KVTile: -1, Count: 1,
+	}
 	key := findingKey{kind: kind}
 	for i, w := range ws {
 		f.Warps = append(f.Warps, w.warps...)

@@ -221,8 +221,8 @@ func (b *block) frame(thread int) (data, written []byte) {
 	return b.local[thread*n : (thread+1)*n], b.lwrit[thread*n : (thread+1)*n]
 }
 
-// run executes until the block ends, cannot go on, or its clock reaches its limit. Stopping changes nothing about what comes
-// later: a warp that was stopped within its turn goes on with it.
+// run executes until the block ends, cannot go on, or its clock reaches its limit. Stopping changes nothing
+// about what comes later: a warp that was stopped within its turn goes on with it.
 func (b *block) run() {
 	for b.err == nil && !b.broken && !b.halted {
 		w, from := b.paused, b.pausedAs
@@ -282,7 +282,8 @@ func (w *warp) runnable() bool {
 	return false
 }
 
-// together reports whether a group that waits for lanes would merge with another that stands at the same place.
+// together reports whether a group that waits for lanes would merge with another that
+// stands at the same place.
 func (w *warp) together(i int) bool {
 	g := &w.groups[i]
 	for j := range w.groups {

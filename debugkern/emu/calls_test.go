@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// helperKernel is three calls of one inlined function load_tile at line 5, which reads past the end of its argument, and two
-// of a function that was not inlined.
+// helperKernel is three calls of one inlined function load_tile at line 5, which reads past the end of its
+// argument, and two of a function that was not inlined.
 const helperKernel = `.version 8.0
 .target sm_80
 .address_size 64
@@ -55,11 +55,16 @@ $outer:
 	}
 `
 
-// TestCallSites: two calls of one helper are two findings, each with its call sites, in the message and in the document.
+// TestCallSites: two calls of one helper are two findings, each with its call sites, in the message
+// and in the document.
 func TestCallSites(t *testing.T) {
 	m, k := load(t, helperKernel)
 	arg := func(name string) target.Arg {
-		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Init: make([]byte, 128), Bytes: 128}}
+		return target.Arg{
+			Name: name, Buffer: &target.Buffer{
+				DType: probes.I32, Dims: []int{32}, Init: make([]byte, 128), Bytes: 128,
+			},
+		}
 	}
 	r, err := k.Launch(context.Background(), &target.Launch{
 		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: []target.Arg{arg("a"), arg("b")},
@@ -69,7 +74,8 @@ func TestCallSites(t *testing.T) {
 	}
 	want := []string{
 		"a k.cu:5, in load_tile called from k.cu:20", "b k.cu:5, in load_tile called from k.cu:21",
-		"b k.cu:5, in load_tile called from k.cu:30, 22", " k.cu:9, in helper called from k.cu:23", " k.cu:9, in helper called from k.cu:24",
+		"b k.cu:5, in load_tile called from k.cu:30, 22", " k.cu:9, in helper called from k.cu:23",
+		" k.cu:9, in helper called from k.cu:24",
 	}
 	for _, f := range r.Findings {
 		text := f.Variable + " " + f.Source.Place()
@@ -80,7 +86,8 @@ func TestCallSites(t *testing.T) {
 				break
 			}
 		}
-		if _, calls, _ := strings.Cut(text, ", "); !found || f.Kind != target.OutOfBounds || f.Count != 32 || !strings.HasSuffix(f.Message, calls) {
+		if _, calls, _ := strings.Cut(text, ", "); !found || f.Kind != target.OutOfBounds || f.Count != 32 ||
+			!strings.HasSuffix(f.Message, calls) {
 			t.Errorf("%s: %s %d times: %s", text, f.Kind, f.Count, f.Message)
 		}
 		data, err := json.Marshal(f.Source.Calls)

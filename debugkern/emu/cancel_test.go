@@ -12,11 +12,13 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// straightLine is a kernel of n instructions without a branch, each on a register of its own: what every analysis has most
-// work with.
+// straightLine is a kernel of n instructions without a branch, each on a register of its own: what every
+// analysis has most work with.
 func straightLine(n int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\t.reg .b32 %%r<%d>;\n\t.reg .b64 %%rd<3>;\n", n+2)
+	fmt.Fprintf(&b,
+		".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\t.reg .b32 %%r<%d>;\n\t.reg .b64 %%rd<3>;\n",
+		n+2)
 	b.WriteString("\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, 0;\n")
 	for i := range n {
 		fmt.Fprintf(&b, "\tadd.u32 %%r%d, %%r%d, %%r1;\n", i+2-i%2, i+1)
@@ -39,8 +41,9 @@ func (e *ending) Err() error {
 	return nil
 }
 
-// TestLoadEndsWithTheContext cancels parsing, validating and loading a long kernel at looks spread over all of each, and allows
-// no more than a tenth of a second's work from one look to the next on an idle machine (ten times that here).
+// TestLoadEndsWithTheContext cancels parsing, validating and loading a long kernel at looks spread over all
+// of each, and allows no more than a tenth of a second's work from one look to the next on an idle machine
+// (ten times that here).
 func TestLoadEndsWithTheContext(t *testing.T) {
 	text := []byte(straightLine(60_000))
 	m, err := ptx.Parse("long.ptx", text)
@@ -48,9 +51,15 @@ func TestLoadEndsWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, work := range map[string]func(context.Context) error{
-		"parse":    func(ctx context.Context) error { _, err := ptx.ParseContext(ctx, "long.ptx", text); return err },
+		"parse": func(ctx context.Context) error {
+			_, err := ptx.ParseContext(ctx, "long.ptx", text)
+			return err
+		},
 		"validate": func(ctx context.Context) error { return ptx.ValidateContext(ctx, m) },
-		"load":     func(ctx context.Context) error { _, err := New(chip.SM90()).Load(ctx, m, "k"); return err },
+		"load": func(ctx context.Context) error {
+			_, err := New(chip.SM90()).Load(ctx, m, "k")
+			return err
+		},
 	} {
 		const plenty = 1 << 40
 		whole := &ending{t.Context(), plenty, 0}

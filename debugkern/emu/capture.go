@@ -10,11 +10,12 @@ import (
 	"tilescope/probes"
 )
 
-// The capture buffer of a launch is one range of addresses, but not one piece of memory. A block in execution has memory for its
-// own slots, with a byte of written state for each byte; no other block has business there, and an access to the slots of another
-// is out of bounds. When the block has ended, which cells are missing is worked out, the written state is used for the next
-// block, and the slots go to the launch. Slots with the same bytes as an earlier block's are stored once: blocks that
-// load the same tiles capture the same bits of them.
+// The capture buffer of a launch is one range of addresses, but not one piece of memory. A block in
+// execution has memory for its own slots, with a byte of written state for each byte; no other block has
+// business there, and an access to the slots of another is out of bounds. When the block has ended, which
+// cells are missing is worked out, the written state is used for the next block, and the slots go to the
+// launch. Slots with the same bytes as an earlier block's are stored once: blocks that load the same
+// tiles capture the same bits of them.
 
 // slotMemory is the memory of a block's slots. It implements probes.Captured and probes.Stores for the block.
 type slotMemory struct {
@@ -33,7 +34,9 @@ func (s *slotMemory) begin(b *block) {
 	s.base = b.mem.capture.base
 	for i, x := range b.l.Probe.Layout.Spans(b.id) {
 		if i == len(s.spare) {
-			s.spare = append(s.spare, &alloc{name: b.mem.capture.name, space: target.SpaceGlobal, capture: true})
+			s.spare = append(s.spare, &alloc{
+				name: b.mem.capture.name, space: target.SpaceGlobal, capture: true,
+			})
 		}
 		a := s.spare[i]
 		a.base = s.base + x.Lo
@@ -70,7 +73,8 @@ func (s *slotMemory) region(addr uint64) *region {
 	return &nowhere
 }
 
-// at returns the slots that hold an address, and the offset in them; nil where it lies in none of this block's.
+// at returns the slots that hold an address, and the offset in them; nil where it lies in
+// none of this block's.
 func (s *slotMemory) at(addr uint64) (*alloc, uint64) {
 	for _, a := range s.spans {
 		if off := addr - a.base; addr >= a.base && off < uint64(len(a.data)) {

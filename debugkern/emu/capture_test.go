@@ -17,15 +17,17 @@ func twoStages() (*probes.Plan, *probes.Layout) {
 	p := &probes.Plan{
 		Grid: probes.Dim3{4, 1, 1}, Work: probes.Work{MaxTiles: 3},
 		Stages: []probes.StagePlan{
-			{Stage: "K", Slot: 1, DType: probes.F32, Rows: 2, Cols: 2, PerTile: true, Loaded: true, Capture: probes.Capture{Kind: probes.CaptureProbe}},
-			{Stage: "Q", Slot: 2, DType: probes.U8, Rows: 1, Cols: 8, Capture: probes.Capture{Kind: probes.CaptureProbe}},
+			{Stage: "K", Slot: 1, DType: probes.F32, Rows: 2, Cols: 2, PerTile: true, Loaded: true,
+				Capture: probes.Capture{Kind: probes.CaptureProbe}},
+			{Stage: "Q", Slot: 2, DType: probes.U8, Rows: 1, Cols: 8,
+				Capture: probes.Capture{Kind: probes.CaptureProbe}},
 		},
 	}
 	return p, probes.NewLayout(p, probes.StagesOf("K", "Q"), probes.Range{N: p.Grid, TileN: 3})
 }
 
-// TestWhatRepeatsIsKeptOnce: blocks whose slots of a stage hold the same share the memory of them; a block that comes after
-// begins with empty slots and changes nobody else's.
+// TestWhatRepeatsIsKeptOnce: blocks whose slots of a stage hold the same share the memory of them; a block
+// that comes after begins with empty slots and changes nobody else's.
 func TestWhatRepeatsIsKeptOnce(t *testing.T) {
 	p, lay := twoStages()
 	l := &target.Launch{Grid: p.Grid, Probe: &target.Probe{Layout: lay}}
@@ -41,7 +43,8 @@ func TestWhatRepeatsIsKeptOnce(t *testing.T) {
 			}
 		}
 		for kv := range 3 {
-			if err := lay.Put(&b.slots, "K", b.id, kv, bytes.Repeat([]byte{v + byte(16*kv)}, 16)); err != nil {
+			if err := lay.Put(&b.slots, "K", b.id, kv, bytes.Repeat([]byte{v + byte(16*kv)},
+				16)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -62,7 +65,8 @@ func TestWhatRepeatsIsKeptOnce(t *testing.T) {
 				first[i] = &k.Data[0]
 			}
 		}
-		if q := lay.Tile(c.pieces, &p.Stages[1], id, 0); !bytes.Equal(q.Data, bytes.Repeat([]byte{byte(i)}, 8)) {
+		if q := lay.Tile(c.pieces, &p.Stages[1], id, 0); !bytes.Equal(q.Data,
+			bytes.Repeat([]byte{byte(i)}, 8)) {
 			t.Errorf("Q of block %d: %x", i, q.Data)
 		}
 	}
@@ -71,7 +75,8 @@ func TestWhatRepeatsIsKeptOnce(t *testing.T) {
 	}
 }
 
-// slotWriter is a kernel that stores the block's number to byte N of the slots of K, through the pointer in the control block.
+// slotWriter is a kernel that stores the block's number to byte N of the slots of K, through the pointer
+// in the control block.
 const slotWriter = `.version 8.0
 .target sm_80
 .address_size 64
@@ -91,8 +96,8 @@ ret;
 }
 `
 
-// TestSlotsAreOneBlocks: a store to another block's slots is out of bounds and leaves them as they are; the block's own
-// is captured, with the cells that it stored alone, on any number of cores.
+// TestSlotsAreOneBlocks: a store to another block's slots is out of bounds and leaves them as they are; the
+// block's own is captured, with the cells that it stored alone, on any number of cores.
 func TestSlotsAreOneBlocks(t *testing.T) {
 	p, lay := twoStages()
 	m, err := ptx.Parse("k.ptx", []byte(slotWriter))
@@ -109,8 +114,9 @@ func TestSlotsAreOneBlocks(t *testing.T) {
 	}
 	for _, parallel := range []int{1, 4} {
 		l := &target.Launch{
-			Grid: p.Grid, Block: probes.Dim3{1, 1, 1}, Parallel: parallel, Probe: &target.Probe{Layout: lay, Control: true},
-			Args: []target.Arg{{Name: "n", Scalar: []byte{byte(second + 8), byte((second + 8) >> 8), 0, 0}}},
+			Grid: p.Grid, Block: probes.Dim3{1, 1, 1}, Parallel: parallel,
+			Probe: &target.Probe{Layout: lay, Control: true},
+			Args:  []target.Arg{{Name: "n", Scalar: []byte{byte(second + 8), byte((second + 8) >> 8), 0, 0}}},
 		}
 		r, err := k.Launch(t.Context(), l)
 		if err != nil {
@@ -126,12 +132,14 @@ func TestSlotsAreOneBlocks(t *testing.T) {
 				got := lay.Tile(r.Capture, &p.Stages[0], id, kv)
 				if want := i == 2 && kv == 1; got.Reached() != want {
 					t.Errorf("block %d, iteration %d: captured %v", i, kv, got.Reached())
-				} else if want && !bytes.Equal(got.Data, []byte{0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}) {
+				} else if want &&
+					!bytes.Equal(got.Data, []byte{0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}) {
 					t.Errorf("captured %x", got.Data)
 				}
 			}
 		}
-		if want := []bool{true, true, false, true}; len(r.Missing) != 1 || !slices.Equal(r.Missing[second], want) {
+		if want := []bool{true, true, false, true}; len(r.Missing) != 1 ||
+			!slices.Equal(r.Missing[second], want) {
 			t.Errorf("missing %v, expected %v", r.Missing, want)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// control executes an instruction that changes the flow of the current group, whose pc stands at it. m is the lanes that
-// execute it. It reports whether the warp has to stop for now.
+// control executes an instruction that changes the flow of the current group, whose pc stands at it. m is the
+// lanes that execute it. It reports whether the warp has to stop for now.
 func (w *warp) control(in *inst, m uint32) (stop bool) {
 	g := &w.groups[w.cur]
 	switch in.flow {
@@ -360,13 +360,18 @@ func (d *decoder) callOp() {
 		return
 	}
 	if len(args) != len(f.Params) || len(rets) != len(f.Return) {
-		d.fail("call of %s with %d arguments and %d results; it has %d and %d", f.Name, len(args), len(rets), len(f.Params), len(f.Return))
+		d.fail("call of %s with %d arguments and %d results; it has %d and %d", f.Name, len(args), len(rets),
+			len(f.Params), len(f.Return))
 	}
 	for i := range args {
-		c.copies = append(c.copies, paramCopy{d.localAddr(f.Params[i]), d.argument(&args[i]), min(args[i].Var.Size, f.Params[i].Size)})
+		c.copies = append(c.copies, paramCopy{
+			d.localAddr(f.Params[i]), d.argument(&args[i]), min(args[i].Var.Size, f.Params[i].Size),
+		})
 	}
 	for i := range rets {
-		c.results = append(c.results, paramCopy{d.argument(&rets[i]), d.localAddr(f.Return[i]), min(rets[i].Var.Size, f.Return[i].Size)})
+		c.results = append(c.results, paramCopy{
+			d.argument(&rets[i]), d.localAddr(f.Return[i]), min(rets[i].Var.Size, f.Return[i].Size),
+		})
 	}
 	c.into = d.stacks[f]
 	d.require(f)

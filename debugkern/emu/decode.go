@@ -13,22 +13,25 @@ import (
 
 // decoders decode an instruction by its kind; nil: the kind is not modelled. The table is never changed.
 var decoders = [isa.Kinds]func(*decoder){
-	isa.Arith: (*decoder).arith, isa.Logic: (*decoder).logic, isa.Bits: (*decoder).bitField, isa.Special: (*decoder).special1,
-	isa.Compare: (*decoder).compare, isa.TestFloat: (*decoder).testp, isa.Select: (*decoder).selp, isa.SelectBySign: (*decoder).slct,
-	isa.Move: (*decoder).mov, isa.Convert: (*decoder).cvt, isa.ConvertAddress: (*decoder).cvta, isa.TestSpace: (*decoder).isspacep,
-	isa.Load: (*decoder).ld, isa.Store: (*decoder).st, isa.Atomic: (*decoder).atom, isa.Reduce: (*decoder).atom,
-	isa.CopyAsync: (*decoder).copyAsync, isa.CommitAsync: (*decoder).commitAsync, isa.WaitAsync: (*decoder).waitAsync,
-	isa.LoadFragment: (*decoder).loadFragment, isa.StoreFragment: (*decoder).storeFragment, isa.Multiply: (*decoder).multiply,
-	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix, isa.MoveMatrix: (*decoder).moveMatrix,
-	isa.Shuffle: (*decoder).shfl, isa.Vote: (*decoder).vote,
+	isa.Arith: (*decoder).arith, isa.Logic: (*decoder).logic, isa.Bits: (*decoder).bitField,
+	isa.Special: (*decoder).special1, isa.Compare: (*decoder).compare, isa.TestFloat: (*decoder).testp,
+	isa.Select: (*decoder).selp, isa.SelectBySign: (*decoder).slct, isa.Move: (*decoder).mov,
+	isa.Convert: (*decoder).cvt, isa.ConvertAddress: (*decoder).cvta, isa.TestSpace: (*decoder).isspacep,
+	isa.Load: (*decoder).ld, isa.Store: (*decoder).st, isa.Atomic: (*decoder).atom,
+	isa.Reduce: (*decoder).atom, isa.CopyAsync: (*decoder).copyAsync, isa.CommitAsync: (*decoder).commitAsync,
+	isa.WaitAsync: (*decoder).waitAsync, isa.LoadFragment: (*decoder).loadFragment,
+	isa.StoreFragment: (*decoder).storeFragment, isa.Multiply: (*decoder).multiply,
+	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix,
+	isa.MoveMatrix: (*decoder).moveMatrix, isa.Shuffle: (*decoder).shfl, isa.Vote: (*decoder).vote,
 	isa.Barrier: (*decoder).barrier, isa.WarpBarrier: (*decoder).warpBarrier, isa.Fence: (*decoder).fence,
-	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp, isa.Return: (*decoder).ret,
-	isa.Exit: (*decoder).exit, isa.Trap: (*decoder).trap, isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).nothing,
-	isa.Alloca: (*decoder).alloca, isa.SaveStack: (*decoder).saveStack,
+	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp,
+	isa.Return: (*decoder).ret, isa.Exit: (*decoder).exit, isa.Trap: (*decoder).trap,
+	isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).nothing, isa.Alloca: (*decoder).alloca,
+	isa.SaveStack: (*decoder).saveStack,
 }
 
-// decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error, which load
-// recovers.
+// decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error,
+// which load recovers.
 type decoder struct {
 	p       *program
 	fn      *ptx.Func
@@ -59,7 +62,8 @@ type decoder struct {
 // cancelled is what the decoder unwinds with once its context has ended.
 type cancelled struct{}
 
-// lookEvery is how many steps of decoding and its analyses are made between two looks at the context: under a millisecond's.
+// lookEvery is how many steps of decoding and its analyses are made between two looks at the context:
+// under a millisecond's.
 const lookEvery = 1 << 10
 
 // step counts steps of work, some n at once, and ends the decoding with the context.
@@ -95,10 +99,14 @@ func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share b
 }
 
 // decode is load; with refused, what is not modelled is collected there and does nothing in the program.
-func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool, refused *[]*ptx.Error) (p *program, err error) {
+func decode(
+	ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool, refused *[]*ptx.Error,
+) (p *program, err error) {
 	f := m.Func(name)
 	if f == nil || !f.Entry {
-		return nil, &ptx.Error{Pos: ptx.Pos{File: m.Name, Line: 1, Col: 1}, Msg: fmt.Sprintf("no entry %q", name)}
+		return nil, &ptx.Error{
+			Pos: ptx.Pos{File: m.Name, Line: 1, Col: 1}, Msg: fmt.Sprintf("no entry %q", name),
+		}
 	}
 	defer func() {
 		switch r := recover().(type) {
@@ -114,11 +122,14 @@ func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share
 	d := &decoder{
 		ctx: ctx, share: share, refused: refused,
 		p: &program{
-			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1, carry: -1,
+			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1,
+			regs: map[*ptx.Func][]regSlot{}, dynBase: -1, carry: -1,
 			params: f.ParamBytes(),
 		},
-		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{}, glob: map[*ptx.Var]int{},
-		local: map[*ptx.Var]int{}, stacks: map[*ptx.Func]*stackFrame{}, shared: map[*ptx.Var]int{}, entry: map[*ptx.Func]int{}, loopIDs: map[loopKey]int32{},
+		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{},
+		glob:  map[*ptx.Var]int{},
+		local: map[*ptx.Var]int{}, stacks: map[*ptx.Func]*stackFrame{}, shared: map[*ptx.Var]int{},
+		entry: map[*ptx.Func]int{}, loopIDs: map[loopKey]int32{},
 	}
 	if m.AddressSize != 64 {
 		return nil, &ptx.Error{Pos: f.Pos, Msg: "32-bit addressing is not modelled"}
@@ -206,8 +217,8 @@ func (d *decoder) registers(g *cfg.Graph) {
 	d.p.regs[f] = slots
 }
 
-// frame places the function's local variables, and parameters of calls, in the lane's frame: each has one place there, or one in a
-// frame on the stack.
+// frame places the function's local variables, and parameters of calls, in the lane's frame: each has one
+// place there, or one in a frame on the stack.
 func (d *decoder) frame(f *ptx.Func) {
 	vars := f.Vars
 	if !f.Entry {
@@ -278,7 +289,8 @@ func (d *decoder) has(mod string) bool { return d.in.Has(mod) }
 func (d *decoder) reachGlobals() {
 	for i := 0; i < len(d.p.globals); i++ {
 		for _, r := range d.p.globals[i].Relocs {
-			if v := d.p.module.Var(r.Sym); v != nil && (v.Space == ptx.SpaceGlobal || v.Space == ptx.SpaceConst) {
+			if v := d.p.module.Var(r.Sym); v != nil &&
+				(v.Space == ptx.SpaceGlobal || v.Space == ptx.SpaceConst) {
 				d.place(v)
 			} else if f := d.p.module.Func(r.Sym); f != nil && !f.Entry {
 				d.functionAddress(f)

@@ -26,17 +26,20 @@ func (w *warp) members(in *inst, m uint32) {
 		lane := bits.TrailingZeros32(l) & 31
 		mask := masks[lane]
 		if mask>>lane&1 == 0 {
-			w.exchange(in, lane, fmt.Sprintf("lane %d executes %s with the mask %s, which leaves it out; lanes %s execute it",
-				lane, in.src.Opcode(), maskText(mask), laneRanges(m)))
+			w.exchange(in, lane,
+				fmt.Sprintf("lane %d executes %s with the mask %s, which leaves it out; lanes %s execute it",
+					lane, in.src.Opcode(), maskText(mask), laneRanges(m)))
 		}
 		if off := mask & here &^ m; off != 0 {
-			w.exchange(in, lane, fmt.Sprintf("the mask %s of %s names lanes %s, which skip it; lanes %s execute it",
-				maskText(mask), in.src.Opcode(), laneRanges(off), laneRanges(m)))
+			w.exchange(in, lane,
+				fmt.Sprintf("the mask %s of %s names lanes %s, which skip it; lanes %s execute it",
+					maskText(mask), in.src.Opcode(), laneRanges(off), laneRanges(m)))
 		}
 	}
 }
 
-// strangers reports the lanes of bad, which take their value from a lane (from) that is not in their mask or does not take part.
+// strangers reports the lanes of bad, which take their value from a lane (from) that is not in their mask or
+// does not take part.
 func (w *warp) strangers(in *inst, bad, m uint32, from *[32]uint32) {
 	masks := w.full32(in.c)
 	for l := bad; l != 0; l &= l - 1 {
@@ -51,8 +54,9 @@ func (w *warp) strangers(in *inst, bad, m uint32, from *[32]uint32) {
 		case m>>j&1 != 0:
 			why = "which the mask leaves out"
 		}
-		w.exchange(in, lane, fmt.Sprintf("lane %d reads a register of lane %d, %s: the mask is %s; lanes %s execute %s",
-			lane, j, why, maskText(masks[lane]), laneRanges(m), in.src.Opcode()))
+		w.exchange(in, lane,
+			fmt.Sprintf("lane %d reads a register of lane %d, %s: the mask is %s; lanes %s execute %s",
+				lane, j, why, maskText(masks[lane]), laneRanges(m), in.src.Opcode()))
 	}
 }
 
@@ -64,14 +68,17 @@ func (w *warp) exchange(in *inst, lane int, msg string) {
 	w.blk.report(w, in, lane, target.Shuffle, variable{}, place{}, msg, "")
 }
 
-// absent names, for a message, the lanes that an exchange waits for and that can never come; "" where no lane waits at one.
+// absent names, for a message, the lanes that an exchange waits for and that can never come; "" where
+// no lane waits at one.
 func (b *block) absent() string {
 	for _, w := range b.warps {
 		for i := range w.groups {
 			g := &w.groups[i]
 			in := &b.p.code[g.pc]
-			if gone := g.need & w.alive &^ g.mask; g.wait == waitLanes && in.class == target.ClassShuffle && gone != 0 {
-				return fmt.Sprintf("; the mask of %s at %s names lanes %s of warp %d, which never execute it", in.src.Opcode(), in.where(),
+			if gone := g.need & w.alive &^ g.mask; g.wait == waitLanes &&
+				in.class == target.ClassShuffle && gone != 0 {
+				return fmt.Sprintf("; the mask of %s at %s names lanes %s of warp %d, which never execute it",
+					in.src.Opcode(), in.where(),
 					laneRanges(gone), w.id)
 			}
 		}

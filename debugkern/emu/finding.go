@@ -84,7 +84,8 @@ func (in *inst) source() *target.Source { return target.Blame(in.fn, int(in.inde
 // where writes source() for a message.
 func (in *inst) where() string { return in.source().String() }
 
-// called is source with the call sites of functions that were called and not inlined on the way to the current place.
+// called is source with the call sites of functions that were called and not inlined on the way
+// to the current place.
 func (w *warp) called(in *inst) *target.Source {
 	src := in.source()
 	if w.cur >= len(w.groups) || len(w.groups[w.cur].stack) == 0 {
@@ -97,14 +98,18 @@ func (w *warp) called(in *inst) *target.Source {
 			continue
 		}
 		at := w.blk.p.code[pc].source()
-		sites = append(append(sites, at.Calls.Sites()...), target.Site{File: at.File, Line: at.Line, Function: at.Function})
+		sites = append(append(sites, at.Calls.Sites()...), target.Site{
+			File: at.File, Line: at.Line, Function: at.Function,
+		})
 	}
 	src.Calls = target.CallsOf(append(sites, src.Calls.Sites()...))
 	return src
 }
 
 // report adds one lane's bad access.
-func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable, p place, msg string, neighbour string) {
+func (b *block) report(
+	w *warp, in *inst, lane int, kind target.Kind, v variable, p place, msg string, neighbour string,
+) {
 	if in.probe {
 		return
 	}
@@ -121,14 +126,15 @@ func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable
 		msg += ", " + text
 	}
 	f := b.found.add(k, target.Finding{
-		Kind: kind, Severity: kind.Severity(), Message: msg, Variable: v.name, Index: v.index, Space: p.space.String(),
-		Block: b.id, Warps: []int{w.id}, Lanes: []int{lane}, KVTile: w.tile(in, lane), Source: src, Neighbour: neighbour, Count: 1,
+		Kind: kind, Severity: kind.Severity(), Message: msg, Variable: v.name, Index: v.index,
+		Space: p.space.String(), Block: b.id, Warps: []int{w.id}, Lanes: []int{lane},
+		KVTile: w.tile(in, lane), Source: src, Neighbour: neighbour, Count: 1,
 	})
 	b.remember(quickKey{kind, in}, f)
 }
 
-// quickKey finds an instruction's finding again. An instruction that goes wrong often goes wrong in the same way: after
-// quickAfter times in a block the rest is counted without being described.
+// quickKey finds an instruction's finding again. An instruction that goes wrong often goes wrong in the same
+// way: after quickAfter times in a block the rest is counted without being described.
 type quickKey struct {
 	kind target.Kind
 	in   *inst
@@ -206,7 +212,8 @@ func verb(in *inst) string {
 func (b *block) misaligned(w *warp, in *inst, x *access, lane int, p place, align int) {
 	v := b.variableOf(x, p, align)
 	b.report(w, in, lane, target.Misaligned, v, p,
-		fmt.Sprintf("%s of %s at %s: address %#x is no multiple of %d", verb(in), in.src.Opcode(), v, p.addr, align), "")
+		fmt.Sprintf("%s of %s at %s: address %#x is no multiple of %d", verb(in), in.src.Opcode(), v,
+			p.addr, align), "")
 }
 
 func (b *block) uninitialised(w *warp, in *inst, x *access, lane int, p place) {
@@ -242,7 +249,8 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 	}
 	msg := fmt.Sprintf("%s of %d bytes outside %s", verb(in), size, v)
 	if v.name == "" {
-		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in), size, p.space, p.addr)
+		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in), size,
+			p.space, p.addr)
 	}
 	if hit.name != "" {
 		msg = fmt.Sprintf("%s of %d bytes outside %s, in %s", verb(in), size, v, hit)
@@ -299,7 +307,8 @@ func (b *block) element(s *symbol, off int64) variable {
 	return b.p.variable(s.name, s.v, off)
 }
 
-// variable names an element of a variable. Compilers declare every array as bytes: its elements are then what it is accessed as.
+// variable names an element of a variable. Compilers declare every array as bytes: its elements are then
+// what it is accessed as.
 func (p *program) variable(name string, v *ptx.Var, off int64) variable {
 	if n := p.widths[v]; n > 1 {
 		return variable{name, index(off, n, nil)}
@@ -307,9 +316,9 @@ func (p *program) variable(name string, v *ptx.Var, off int64) variable {
 	return variable{name, index(off, elemSize(v), dimsOf(v))}
 }
 
-// findWidths finds the variables of global and constant memory that are declared as bytes and accessed in elements of one size, alone or
-// in vectors. What moves bytes for others to use (a copy, a row of a matrix) says nothing of elements. Shared arrays have the elements
-// that a launch gives them (target.Launch.Shared).
+// findWidths finds the variables of global and constant memory that are declared as bytes and accessed in
+// elements of one size, alone or in vectors. What moves bytes for others to use (a copy, a row of a matrix)
+// says nothing of elements. Shared arrays have the elements that a launch gives them (target.Launch.Shared).
 func (p *program) findWidths() {
 	p.widths = map[*ptx.Var]int{}
 	alone := map[*ptx.Var]bool{}
@@ -320,7 +329,8 @@ func (p *program) findWidths() {
 		}
 		for s, set := 0, p.sets[in.mem.set]; s < len(p.syms); s++ {
 			v := p.syms[s].v
-			if set>>s&1 == 0 || v == nil || v.Type.Bytes() != 1 || v.Space != ptx.SpaceGlobal && v.Space != ptx.SpaceConst {
+			if set>>s&1 == 0 || v == nil || v.Type.Bytes() != 1 ||
+				v.Space != ptx.SpaceGlobal && v.Space != ptx.SpaceConst {
 				continue
 			}
 			if n, ok := p.widths[v]; ok && n != in.mem.size {
@@ -367,7 +377,8 @@ func dimsOf(v *ptx.Var) []int {
 	return v.Dims
 }
 
-// index splits a byte offset into the indices of an array; the first runs over its end, or below 0, where the offset does.
+// index splits a byte offset into the indices of an array; the first runs over its end, or below 0,
+// where the offset does.
 func index(off int64, size int, dims []int) []int {
 	size = max(size, 1)
 	n := int(off) / size
@@ -400,7 +411,10 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 				n = b.l.DynShared
 			}
 			if addr >= uint64(s.Addr) && addr < uint64(s.Addr+n) {
-				sym := &symbol{name: s.Demangled, space: space, v: s.Var, addr: uint64(s.Addr), size: n, param: -1, alloc: -1}
+				sym := &symbol{
+					name: s.Demangled, space: space, v: s.Var, addr: uint64(s.Addr), size: n, param: -1,
+					alloc: -1,
+				}
 				return b.element(sym, int64(addr)-int64(s.Addr))
 			}
 		}
@@ -430,5 +444,6 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 func (b *block) badStride(w *warp, in *inst, x *access, lane int, p place, bytes int) {
 	v := b.variableOf(x, p, bytes)
 	b.report(w, in, lane, target.Misaligned, v, p,
-		fmt.Sprintf("%s of %s with rows %d bytes apart: no multiple of %d", in.src.Opcode(), v, bytes, in.mma.rows), "")
+		fmt.Sprintf("%s of %s with rows %d bytes apart: no multiple of %d", in.src.Opcode(), v, bytes,
+			in.mma.rows), "")
 }

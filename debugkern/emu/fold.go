@@ -7,12 +7,13 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// ptxas evaluates the reciprocal of a known constant to the correctly rounded value, not to what the hardware's
-// approximation would give, and divides (div.full) by a known constant by multiplying with that reciprocal. Decoding does the
-// same. ex2 of a constant is left to the model: of an integer it is exact either way.
+// ptxas evaluates the reciprocal of a known constant to the correctly rounded value, not to what the
+// hardware's approximation would give, and divides (div.full) by a known constant by multiplying with
+// that reciprocal. Decoding does the same. ex2 of a constant is left to the model: of an integer it
+// is exact either way.
 
-// known returns the value of a 32-bit operand that is the same wherever it is read: an immediate, or a register whose only
-// assignment is a mov of one.
+// known returns the value of a 32-bit operand that is the same wherever it is read: an immediate, or a
+// register whose only assignment is a mov of one.
 func (d *decoder) known(op *ptx.Operand) (uint32, bool) {
 	switch op.Kind {
 	case ptx.OpInt, ptx.OpF32:
@@ -24,7 +25,8 @@ func (d *decoder) known(op *ptx.Operand) (uint32, bool) {
 	return 0, false
 }
 
-// movedConstants finds the registers of the function that are assigned once, by an unguarded mov of an immediate.
+// movedConstants finds the registers of the function that are assigned once, by an unguarded
+// mov of an immediate.
 func (d *decoder) movedConstants() map[int32]uint32 {
 	if d.moved != nil && d.movedOf == d.fn {
 		return d.moved

@@ -31,7 +31,8 @@ func (f *follower) Event(e *target.Event) {
 
 // After checks results that can be told from the lane alone.
 func (f *follower) After(e *target.Event) {
-	if f.told == nil || f.told.Step != e.Step || f.told.Warp != e.Warp || f.told.Instr != e.Instr || f.told.Mask != e.Mask {
+	if f.told == nil || f.told.Step != e.Step || f.told.Warp != e.Warp || f.told.Instr != e.Instr ||
+		f.told.Mask != e.Mask {
 		f.t.Errorf("told after %s of warp %d, before it of %+v", e.Instr.Opcode(), e.Warp, f.told)
 	}
 	f.told = nil
@@ -77,13 +78,17 @@ LOW:
 }
 `
 
-// TestFollow: whoever asks is told of an instruction again when its result is there, before anything else executes, also
-// where registers share slots and lanes have parted.
+// TestFollow: whoever asks is told of an instruction again when its result is there, before anything else
+// executes, also where registers share slots and lanes have parted.
 func TestFollow(t *testing.T) {
 	k := load8(t, "follow.ptx", followed)
-	for _, wants := range []target.ClassSet{target.AllClasses, target.Classes(target.ClassALU, target.ClassLoad)} {
+	for _, wants := range []target.ClassSet{
+		target.AllClasses, target.Classes(target.ClassALU, target.ClassLoad),
+	} {
 		f := &follower{t: t, seen: map[string]int{}, wants: wants}
-		l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{64, 1, 1}, Args: inOut(make([]byte, 4), 4)}
+		l := &target.Launch{
+			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{64, 1, 1}, Args: inOut(make([]byte, 4), 4),
+		}
 		l.Observe = func(probes.Dim3) target.Observer { return f }
 		if _, err := k.Launch(context.Background(), l); err != nil {
 			t.Fatal(err)

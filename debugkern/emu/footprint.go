@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// A footprint is the bytes of global memory that one block has read and written, exactly: a bit a byte, in pages that are
-// made where the block touches them. What probes do is left out: a slot of the capture buffer belongs to one block.
+// A footprint is the bytes of global memory that one block has read and written, exactly: a bit a byte, in
+// pages that are made where the block touches them. What probes do is left out: a slot of the capture buffer
+// belongs to one block.
 type footprint struct {
 	allocs []*allocPrint // by allocation; nil where nothing is noted
 }
@@ -109,8 +110,8 @@ type union struct {
 	all *footprint
 }
 
-// add takes in the footprint of a block and clears it. It reports whether the block shares: it read or wrote a byte that
-// another block has written, or wrote a byte that another has read.
+// add takes in the footprint of a block and clears it. It reports whether the block shares: it read or wrote
+// a byte that another block has written, or wrote a byte that another has read.
 func (u *union) add(f *footprint) (shares bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// form is one line of testdata/forms.txt, expanded: an instruction, and what the loader says of it, "" where it takes it.
+// form is one line of testdata/forms.txt, expanded: an instruction, and what the loader says of it,
+// "" where it takes it.
 type form struct {
 	line    int
 	instr   string

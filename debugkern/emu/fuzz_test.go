@@ -74,7 +74,8 @@ func fuzzLaunch(t *testing.T, k *Kernel, e *ptx.Func) {
 		return
 	}
 	for range 50 {
-		if stop, err := s.Step(context.Background(), target.StepInstruction); err != nil || stop.Reason != "step" {
+		if stop, err := s.Step(context.Background(), target.StepInstruction); err != nil ||
+			stop.Reason != "step" {
 			return
 		}
 	}
@@ -88,19 +89,29 @@ func fuzzLaunch(t *testing.T, k *Kernel, e *ptx.Func) {
 
 // memoryTemplates reach memory at addresses that may be anything, and move lanes apart and together.
 var memoryTemplates = []string{
-	"ld.global.u32 %1r, [%2d]", "ld.global.v4.u32 {%0r, %1r, %2r, %3r}, [%2d+8]", "st.global.u16 [%1d], %2h", "ld.shared.u32 %1r, [%2r]",
-	"st.shared.v2.u32 [%2r], {%1r, %3r}", "st.shared.u64 [%1d], %2d", "ld.u32 %1r, [%2d]", "st.u8 [%2d], %1r", "ld.local.u32 %1r, [%2r]",
-	"st.local.u32 [%2r+4], %1r", "atom.add.u32 %0r, [%1d], %2r", "atom.shared.cas.b32 %0r, [%1r], %2r, %3r", "red.global.add.f32 [%1d], %2r",
-	"cp.async.ca.shared.global [%1r], [%2d], 4, %3r", "cp.async.commit_group", "cp.async.wait_group 1", "cp.async.wait_all",
-	"mov.u64 %1d, buf", "mov.u32 %1r, buf", "and.b32 %1r, %1r, 124", "and.b64 %1d, %1d, 120", "cvta.shared.u64 %1d, %2d",
-	"ld.param.u64 %1d, [in]", "ld.param.u64 %2d, [out]", "bra L0", "bra L1", "bra L2", "brx.idx %1r, targets", "exit", "bar.sync 0",
-	"bar.sync %1r", "bar.sync 1, 64", "bar.arrive 1, 64", "bar.red.popc.u32 %0r, 0, %1p", "bar.warp.sync %1r", "bar.warp.sync -1",
-	"shfl.sync.idx.b32 %1r|%1p, %2r, %3r, 31, -1", "shfl.sync.up.b32 %1r, %2r, %3r, %0r, %1r", "vote.sync.ballot.b32 %1r, %2p, %3r",
-	"match.any.sync.b32 %1r, %2r, %3r", "redux.sync.add.s32 %1r, %2r, %3r", "activemask.b32 %0r", "mov.u32 %1r, %laneid",
+	"ld.global.u32 %1r, [%2d]", "ld.global.v4.u32 {%0r, %1r, %2r, %3r}, [%2d+8]", "st.global.u16 [%1d], %2h",
+	"ld.shared.u32 %1r, [%2r]",
+	"st.shared.v2.u32 [%2r], {%1r, %3r}", "st.shared.u64 [%1d], %2d", "ld.u32 %1r, [%2d]", "st.u8 [%2d], %1r",
+	"ld.local.u32 %1r, [%2r]",
+	"st.local.u32 [%2r+4], %1r", "atom.add.u32 %0r, [%1d], %2r", "atom.shared.cas.b32 %0r, [%1r], %2r, %3r",
+	"red.global.add.f32 [%1d], %2r",
+	"cp.async.ca.shared.global [%1r], [%2d], 4, %3r", "cp.async.commit_group", "cp.async.wait_group 1",
+	"cp.async.wait_all",
+	"mov.u64 %1d, buf", "mov.u32 %1r, buf", "and.b32 %1r, %1r, 124", "and.b64 %1d, %1d, 120",
+	"cvta.shared.u64 %1d, %2d",
+	"ld.param.u64 %1d, [in]", "ld.param.u64 %2d, [out]", "bra L0", "bra L1", "bra L2", "brx.idx %1r, targets",
+	"exit", "bar.sync 0",
+	"bar.sync %1r", "bar.sync 1, 64", "bar.arrive 1, 64", "bar.red.popc.u32 %0r, 0, %1p", "bar.warp.sync %1r",
+	"bar.warp.sync -1",
+	"shfl.sync.idx.b32 %1r|%1p, %2r, %3r, 31, -1", "shfl.sync.up.b32 %1r, %2r, %3r, %0r, %1r",
+	"vote.sync.ballot.b32 %1r, %2p, %3r",
+	"match.any.sync.b32 %1r, %2r, %3r", "redux.sync.add.s32 %1r, %2r, %3r", "activemask.b32 %0r",
+	"mov.u32 %1r, %laneid",
 	"wmma.load.a.sync.aligned.row.m16n16k16.f16 {%0r, %1r, %2r, %3r, %0r, %1r, %2r, %3r}, [%1d], %2r",
 	"wmma.store.d.sync.aligned.col.m16n16k16.shared.f32 [%1r], {%0r, %1r, %2r, %3r, %0r, %1r, %2r, %3r}, %2r",
 	"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32 {%0r, %1r, %2r, %3r}, {%0r, %1r, %2r, %3r, %0r, %1r, %2r, %3r}, {%0r, %1r, %2r, %3r, %0r, %1r, %2r, %3r}, {%0r, %1r, %2r, %3r, %0r, %1r, %2r, %3r}",
-	"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0r, %1r, %2r, %3r}, [%1r]", "setp.lt.s32 %1p, %2r, %3r", "setp.lt.s32 %2p|%3p, %1r, 16",
+	"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0r, %1r, %2r, %3r}, [%1r]", "setp.lt.s32 %1p, %2r, %3r",
+	"setp.lt.s32 %2p|%3p, %1r, 16",
 }
 
 // FuzzProgram executes programs put together at random from instructions that the tables know.

@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// gatherer captures threads' registers without probes: at the instructions that a launch's Gathers mean it copies what the
-// lanes hold into the cells that these are.
+// gatherer captures threads' registers without probes: at the instructions that a launch's Gathers mean it
+// copies what the lanes hold into the cells that these are.
 type gatherer struct {
 	b      *block
 	view   *view
@@ -34,10 +34,11 @@ type gathered struct {
 // gatherPoint is one instruction with what it has seen.
 type gatherPoint struct {
 	*target.Point
-	of     *gathered
-	index  int         // among the points of the stage
-	passes [][32]int32 // by warp: how often each lane has executed it; where iterations are begun, within the iteration
-	most   int32       // the most of passes that counted, where Take.Pass does not choose
+	of    *gathered
+	index int // among the points of the stage
+	// passes: by warp: how often each lane has executed it; where iterations are begun, within the iteration
+	passes [][32]int32
+	most   int32 // the most of passes that counted, where Take.Pass does not choose
 }
 
 // heap is the cells of one tile with who put them there.
@@ -93,7 +94,10 @@ func newGatherer(b *block) *gatherer {
 	if len(b.gatherPoints) == 0 || !b.l.Probe.Layout.Range.Contains(b.id) {
 		return nil
 	}
-	g := &gatherer{b: b, view: &view{b}, at: map[int][]*gatherPoint{}, begins: map[int][]*gathered{}, stages: make([]gathered, len(b.gatherPoints))}
+	g := &gatherer{
+		b: b, view: &view{b}, at: map[int][]*gatherPoint{}, begins: map[int][]*gathered{},
+		stages: make([]gathered, len(b.gatherPoints)),
+	}
 	for i := range b.gatherPoints {
 		r, s := &b.gatherPoints[i], &g.stages[i]
 		*s = gathered{g: r.Gather, begun: make([][32]int32, len(b.warps)), tiles: map[int]*heap{}}
@@ -201,8 +205,13 @@ func (g *gatherer) outside(p *gatherPoint, thread int) {
 		return
 	}
 	in := &g.b.p.code[p.PC]
-	g.b.err = &target.Fault{Kind: "passes", Block: g.b.id, Source: in.source(), Msg: fmt.Sprintf("stage %s: %s: warp %d lane %d executes %s, and its row or column lies outside the tile of %d×%d "+
-		"(a position below 0 is not captured)", p.of.g.Plan.Stage, p.Take.Field, thread/32, thread%32, in.where(), p.of.g.Plan.Rows, p.of.g.Plan.Cols)}
+	g.b.err = &target.Fault{
+		Kind: "passes", Block: g.b.id, Source: in.source(),
+		Msg: fmt.Sprintf(
+			"stage %s: %s: warp %d lane %d executes %s, and its row or column lies outside the tile of %d×%d "+
+				"(a position below 0 is not captured)", p.of.g.Plan.Stage, p.Take.Field, thread/32, thread%32,
+			in.where(), p.of.g.Plan.Rows, p.of.g.Plan.Cols),
+	}
 }
 
 // tile counts an execution by a lane, and returns the tile whose it is; false where it is not captured.
@@ -271,9 +280,12 @@ func (g *gatherer) put(p *gatherPoint, kv, cell int, v uint64, thread int, pass 
 	}
 }
 
-// add puts a contribution in place and returns the sum of all, in the order of the threads. Types are f32 and f64.
+// add puts a contribution in place and returns the sum of all, in the order of the threads.
+// Types are f32 and f64.
 func (c *gatheredCell) add(key int64, v uint64, t probes.DType) uint64 {
-	i, found := slices.BinarySearchFunc(c.parts, key, func(p summand, key int64) int { return cmp.Compare(p.key, key) })
+	i, found := slices.BinarySearchFunc(c.parts, key, func(p summand, key int64) int {
+		return cmp.Compare(p.key, key)
+	})
 	if !found {
 		c.parts = slices.Insert(c.parts, i, summand{key: key})
 	}
@@ -299,16 +311,21 @@ func (g *gatherer) disagree(p *gatherPoint, c *gatheredCell, kv, cell int, v uin
 	if !plan.PerTile {
 		tile = -1
 	}
-	f := g.b.found.add(findingKey{kind: target.Layout, source: *src, name: string(plan.Stage)}, target.Finding{
-		Kind: target.Layout, Severity: target.Layout.Severity(), Variable: string(plan.Stage), Index: []int{row, col}, Block: g.b.id, KVTile: tile,
-		Source: src, Count: 1,
-		Message: fmt.Sprintf("threads hold different values of cell (%d,%d) of %s: warp %d lane %d has %v, warp %d lane %d has %v; the first was captured "+
-			"(where each has a part of it: combine: sum)", row, col, plan.Stage, was/32, was%32, plan.DType.Value(c.bits), thread/32, thread%32, plan.DType.Value(v)),
-	})
+	f := g.b.found.add(findingKey{kind: target.Layout, source: *src, name: string(plan.Stage)},
+		target.Finding{
+			Kind: target.Layout, Severity: target.Layout.Severity(), Variable: string(plan.Stage),
+			Index: []int{row, col}, Block: g.b.id, KVTile: tile,
+			Source: src, Count: 1,
+			Message: fmt.Sprintf(
+				"threads hold different values of cell (%d,%d) of %s: warp %d lane %d has %v, warp %d lane %d has %v; the first was captured "+
+					"(where each has a part of it: combine: sum)", row, col, plan.Stage, was/32, was%32,
+				plan.DType.Value(c.bits), thread/32, thread%32, plan.DType.Value(v)),
+		})
 	f.Warps, f.Lanes = addInt(addInt(f.Warps, was/32), thread/32), addInt(addInt(f.Lanes, was%32), thread%32)
 }
 
-// checkGathers ends the launch where an instruction was executed more often in an iteration than its entry chooses from.
+// checkGathers ends the launch where an instruction was executed more often in an iteration than its
+// entry chooses from.
 func (b *block) checkGathers() {
 	if b.gather == nil || b.err != nil {
 		return
@@ -340,7 +357,8 @@ func (g *gatherer) clone() []gathered {
 
 func (s *gathered) clone() gathered {
 	t := *s
-	t.begun, t.points, t.tiles = slices.Clone(s.begun), make([]*gatherPoint, len(s.points)), make(map[int]*heap, len(s.tiles))
+	t.begun, t.points, t.tiles = slices.Clone(s.begun), make([]*gatherPoint, len(s.points)),
+		make(map[int]*heap, len(s.tiles))
 	for i, p := range s.points {
 		q := *p
 		q.passes = slices.Clone(p.passes)

@@ -10,8 +10,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// The tests of this file compare a GPU with the expectations of the emulator's tests. They need an NVIDIA GPU and a built
-// tilescope, which is its own worker:
+// The tests of this file compare a GPU with the expectations of the emulator's tests. They need an NVIDIA GPU
+// and a built tilescope, which is its own worker:
 //
 //	go test -c -o emu.test ./debugkern/emu
 //	TILESCOPE_GPU=1 TILESCOPE_BIN=bin/tilescope ./emu.test -test.run GPU -test.v
@@ -59,7 +59,8 @@ func (c *opCase) elsewhere(guard bool) string {
 	return ""
 }
 
-// TestGPUOps executes every line of the operation tables: all lanes with inputs of their own, and half of them switched off.
+// TestGPUOps executes every line of the operation tables: all lanes with inputs of their own, and
+// half of them switched off.
 func TestGPUOps(t *testing.T) {
 	b := openGPU(t)
 	cases := readOps(t)

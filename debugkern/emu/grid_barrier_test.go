@@ -9,7 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// gridBarrierKernel adds 1 to the count in the grid barrier, 4 bytes behind its start, and stores what was there and the address.
+// gridBarrierKernel adds 1 to the count in the grid barrier, 4 bytes behind its start, and stores what was
+// there and the address.
 const gridBarrierKernel = `.version 8.0
 .target sm_80
 .address_size 64
@@ -33,23 +34,30 @@ const gridBarrierKernel = `.version 8.0
 }
 `
 
-// TestGridBarrier: the blocks of a cooperative launch share a barrier whose address the environment registers hold; other launches have
-// none, and the other environment registers are 0.
+// TestGridBarrier: the blocks of a cooperative launch share a barrier whose address the environment registers
+// hold; other launches have none, and the other environment registers are 0.
 func TestGridBarrier(t *testing.T) {
 	_, k := load(t, gridBarrierKernel)
 	for cooperative, want := range map[bool][3]uint32{true: {0, 1, 2}, false: {77, 77, 77}} {
 		for range 2 { // each launch starts with a barrier of its own
 			res, err := k.Launch(context.Background(), &target.Launch{
 				Grid: probes.Dim3{3, 1, 1}, Block: probes.Dim3{1, 1, 1}, Cooperative: cooperative,
-				Args: []target.Arg{{Name: "out", Buffer: &target.Buffer{DType: probes.U32, Dims: []int{6}, Bytes: 24, Output: true}}},
+				Args: []target.Arg{
+					{
+						Name:   "out",
+						Buffer: &target.Buffer{DType: probes.U32, Dims: []int{6}, Bytes: 24, Output: true},
+					},
+				},
 			})
 			if err != nil || len(res.Findings) > 0 {
 				t.Fatal(err, res)
 			}
 			for i, w := range want {
 				out := res.Outputs["out"]
-				if got, zero := binary.LittleEndian.Uint32(out[4*i:]), binary.LittleEndian.Uint32(out[4*i+12:]); got != w || zero != 0 {
-					t.Errorf("cooperative %v, block %d: %d and %d, want %d and 0", cooperative, i, got, zero, w)
+				if got, zero := binary.LittleEndian.Uint32(out[4*i:]),
+					binary.LittleEndian.Uint32(out[4*i+12:]); got != w || zero != 0 {
+					t.Errorf("cooperative %v, block %d: %d and %d, want %d and 0", cooperative, i,
+						got, zero, w)
 				}
 			}
 		}

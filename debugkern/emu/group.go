@@ -20,8 +20,8 @@ const (
 	waitBarrier          // a block barrier
 )
 
-// reconvergencePC returns the lowest PC above the current group's at which another group of the warp stands: the current
-// group runs alone up to it. Without such a group it returns the largest int32.
+// reconvergencePC returns the lowest PC above the current group's at which another group of the warp stands:
+// the current group runs alone up to it. Without such a group it returns the largest int32.
 func (w *warp) reconvergencePC() int32 {
 	lowest := int32(1<<31 - 1)
 	if len(w.groups) > 1 {
@@ -35,9 +35,9 @@ func (w *warp) reconvergencePC() int32 {
 	return lowest
 }
 
-// pick merges groups that stand together and chooses the one to run, of those that have not yielded: that with the most calls under
-// way, so that lanes which called a function come back to the others before these go on, and the lowest PC of several. It reports
-// false where none can run.
+// pick merges groups that stand together and chooses the one to run, of those that have not yielded: that
+// with the most calls under way, so that lanes which called a function come back to the others before these
+// go on, and the lowest PC of several. It reports false where none can run.
 func (w *warp) pick() bool {
 	if len(w.groups) == 1 {
 		w.cur = 0
@@ -96,7 +96,8 @@ func (w *warp) merge() {
 		g := &w.groups[i]
 		for j := i + 1; j < len(w.groups); {
 			h := &w.groups[j]
-			if h.pc != g.pc || !sameStack(g.stack, h.stack) || (g.wait == waitBarrier) != (h.wait == waitBarrier) {
+			if h.pc != g.pc || !sameStack(g.stack, h.stack) ||
+				(g.wait == waitBarrier) != (h.wait == waitBarrier) {
 				j++
 				continue
 			}

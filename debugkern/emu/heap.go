@@ -9,13 +9,14 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// The device heap: malloc and free. Each block has a heap of its own, so that addresses do not depend on what other blocks do: an access
-// to what another block has allocated ends the launch as not modelled. Addresses are given out once, in the order of the
-// block's calls, with gaps between them: a freed one is never in use again, and an offset that leaves its allocation lands nowhere.
+// The device heap: malloc and free. Each block has a heap of its own, so that addresses do not depend on what
+// other blocks do: an access to what another block has allocated ends the launch as not modelled. Addresses
+// are given out once, in the order of the block's calls, with gaps between them: a freed one is never in use
+// again, and an offset that leaves its allocation lands nowhere.
 
 const (
-	// heapBytes is what a block may have allocated at once: the heap of a launch, by default (CUDA C++ Programming Guide, "Heap Memory
-	// Allocation").
+	// heapBytes is what a block may have allocated at once: the heap of a launch, by default (CUDA C++
+	// Programming Guide, "Heap Memory Allocation").
 	heapBytes = 8 << 20
 	heapAlign = 16 // of what malloc returns (the same)
 	heapGap   = 256
@@ -69,7 +70,10 @@ func (h *heapMemory) malloc(in *inst, n uint64) uint64 {
 	if n == 0 || n > uint64(heapBytes-h.live) || h.next-h.base > 1<<heapBits-2*heapBytes {
 		return 0
 	}
-	a := &alloc{base: h.next, data: make([]byte, n), written: make([]byte, n), name: "malloc at " + in.where(), space: target.SpaceGlobal, heap: true}
+	a := &alloc{
+		base: h.next, data: make([]byte, n), written: make([]byte, n), name: "malloc at " + in.where(),
+		space: target.SpaceGlobal, heap: true,
+	}
 	fill(a.data, 0xff)
 	h.pieces = append(h.pieces, heapPiece{alloc: a, size: int(n), made: in})
 	h.next = (h.next + n + heapGap + heapAlign - 1) / heapAlign * heapAlign
@@ -105,7 +109,8 @@ func (h *heapMemory) around(addr uint64) string {
 	case p == nil:
 		return ""
 	case addr-p.base < uint64(p.size):
-		return fmt.Sprintf("in the %d bytes of malloc at %s, which were freed at %s", p.size, p.made.where(), p.freed.where())
+		return fmt.Sprintf("in the %d bytes of malloc at %s, which were freed at %s", p.size, p.made.where(),
+			p.freed.where())
 	case addr-p.base < uint64(p.size)+heapGap:
 		return fmt.Sprintf("at byte %d of the %d of malloc at %s", addr-p.base, p.size, p.made.where())
 	}
@@ -150,7 +155,8 @@ func freeCall(w *warp, in *inst, m uint32) {
 			return
 		}
 		if msg := b.heap.free(in, addr); msg != "" {
-			b.report(w, in, lane, target.OutOfBounds, b.variableAt(target.SpaceGlobal, addr), place{space: target.SpaceGlobal, addr: addr}, msg, "")
+			b.report(w, in, lane, target.OutOfBounds, b.variableAt(target.SpaceGlobal, addr),
+				place{space: target.SpaceGlobal, addr: addr}, msg, "")
 		}
 	}
 }
@@ -158,15 +164,17 @@ func freeCall(w *warp, in *inst, m uint32) {
 // foreign ends the launch where an address is of another block's heap.
 func (b *block) foreign(w *warp, in *inst, addr uint64, lane int) bool {
 	other := (addr - heapBase) >> heapBits
-	if !b.p.heap || !onHeap(addr) || addr>>heapBits == b.heap.base>>heapBits || other >= uint64(b.l.Grid.Count()) {
+	if !b.p.heap || !onHeap(addr) || addr>>heapBits == b.heap.base>>heapBits ||
+		other >= uint64(b.l.Grid.Count()) {
 		return false
 	}
 	if b.err != nil {
 		return true
 	}
 	b.err = &target.Fault{
-		Kind: "unmodelled", Msg: "what malloc returned to another block is accessed: device memory that blocks or launches hand to each other is not modelled",
-		Pos: in.src.Pos.String(), Block: b.id, Warp: w.id, Lane: lane, Source: w.called(in),
+		Kind: "unmodelled",
+		Msg:  "what malloc returned to another block is accessed: device memory that blocks or launches hand to each other is not modelled",
+		Pos:  in.src.Pos.String(), Block: b.id, Warp: w.id, Lane: lane, Source: w.called(in),
 	}
 	return true
 }
@@ -180,7 +188,8 @@ func (b *block) leaks() {
 		}
 		src := p.made.source()
 		b.found.add(findingKey{kind: target.NotModelled, source: *src, name: p.name}, target.Finding{
-			Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Block: b.id, KVTile: -1, Source: src, Count: 1,
+			Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Block: b.id, KVTile: -1,
+			Source: src, Count: 1,
 			Message: "what malloc returned here is never freed: it takes room on the device heap (8 MiB by default) after the launch, " +
 				"and what it holds is not modelled beyond that",
 		})

@@ -11,7 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// heapKernel is a kernel t(out) with a body in which MALLOC allocates %rd10 bytes at %rd11, and FREE frees them.
+// heapKernel is a kernel t(out) with a body in which MALLOC allocates %rd10 bytes at %rd11,
+// and FREE frees them.
 func heapKernel(body string) string {
 	malloc := "{ .param .b64 n; st.param.b64 [n], %rd10; .param .b64 q; call.uni (q), malloc, (n); ld.param.b64 %rd11, [q]; }"
 	free := "{ .param .b64 p; st.param.b64 [p], %rd11; call.uni free, (p); }"
@@ -34,11 +35,19 @@ func launchHeap(t *testing.T, text string, grid int) (*target.Result, error) {
 }
 
 func heapLaunch(grid int) *target.Launch {
-	return &target.Launch{Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{1, 1, 1}, Budget: 1_000_000, Args: []target.Arg{
-		{Name: "out", Buffer: &target.Buffer{DType: probes.U64, Dims: []int{4}, Bytes: 32, Init: make([]byte, 32), Output: true}}}}
+	return &target.Launch{
+		Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{1, 1, 1}, Budget: 1_000_000, Args: []target.Arg{
+			{
+				Name: "out",
+				Buffer: &target.Buffer{
+					DType: probes.U64, Dims: []int{4}, Bytes: 32, Init: make([]byte, 32), Output: true,
+				},
+			}},
+	}
 }
 
-// TestHeapIsFull: malloc returns null for what has no room in the heap, and has room again for what was freed.
+// TestHeapIsFull: malloc returns null for what has no room in the heap, and has room again
+// for what was freed.
 func TestHeapIsFull(t *testing.T) {
 	res, err := launchHeap(t, heapKernel(`
 	mov.u64 %rd10, 8388609; MALLOC st.global.u64 [%rd1], %rd11;
@@ -57,7 +66,8 @@ func TestHeapIsFull(t *testing.T) {
 	}
 }
 
-// TestHeapOfAnotherBlock: what one block allocates and another accesses ends the launch, and names the access.
+// TestHeapOfAnotherBlock: what one block allocates and another accesses ends the launch,
+// and names the access.
 func TestHeapOfAnotherBlock(t *testing.T) {
 	text := heapKernel(`
 	setp.ne.u32 %p1, %r1, 0; @%p1 bra OTHER;
@@ -68,10 +78,12 @@ OTHER:
 	st.global.u32 [%rd1+8], %r2;`)
 	_, err := launchHeap(t, text, 2)
 	var fault *target.Fault
-	if !errors.As(err, &fault) || fault.Kind != "unmodelled" || fault.Block != (probes.Dim3{1, 0, 0}) || !strings.Contains(fault.Msg, "another block") || !strings.HasPrefix(fault.Pos, "t.ptx:16:") {
+	if !errors.As(err, &fault) || fault.Kind != "unmodelled" || fault.Block != (probes.Dim3{1, 0, 0}) ||
+		!strings.Contains(fault.Msg, "another block") || !strings.HasPrefix(fault.Pos, "t.ptx:16:") {
 		t.Errorf("%v", err)
 	}
-	if res, err := launchHeap(t, text, 1); err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.NotModelled {
+	if res, err := launchHeap(t, text, 1); err != nil || len(res.Findings) != 1 ||
+		res.Findings[0].Kind != target.NotModelled {
 		t.Errorf("%v %+v", err, res)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"tilescope/debugkern/fp"
 )
 
-// The loops of this file are those that kernels spend their time in: written out, so that nothing is called per lane, and for
-// all lanes also in vectors (hot_amd64.s), with the same bits.
+// The loops of this file are those that kernels spend their time in: written out, so that nothing is called
+// per lane, and for all lanes also in vectors (hot_amd64.s), with the same bits.
 
 func add32(n int, d, a, b, _ *row32) {
 	if n == 32 && vectors {
@@ -205,8 +205,9 @@ func madWideS(n int, d *row64, a, b *row32, c *row64) {
 	}
 }
 
-// Every float result that is NaN has the one canonical pattern. The loops below add their results up to learn whether any is
-// NaN (or infinities cancelled), which costs less than a test a lane, and then set the pattern.
+// Every float result that is NaN has the one canonical pattern. The loops below add their results up
+// to learn whether any is NaN (or infinities cancelled), which costs less than a test a lane, and
+// then set the pattern.
 
 // canonical gives every NaN its one pattern.
 func canonical(d []uint32) {
@@ -346,7 +347,8 @@ func cvtF16F32(n int, d, a, _, _ *row32) {
 	dd, aa := d[:n], a[:n]
 	for i := range dd {
 		x := aa[i]
-		if m := x & 0x7fffffff; m-0x38800000 < 0x47800000-0x38800000 { // normal f16 results: fp.F32ToF16's common case
+		// normal f16 results: fp.F32ToF16's common case
+		if m := x & 0x7fffffff; m-0x38800000 < 0x47800000-0x38800000 {
 			dd[i] = x>>16&0x8000 | (m+0xfff+m>>13&1-0x38000000)>>13
 			continue
 		}

@@ -7,9 +7,9 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Calls through registers. A function has an address where the program takes one; a call goes to the function at the address that each
-// lane has, and lanes that call different functions part. Which functions a call may reach is decided by the number and the sizes of
-// arguments and results.
+// Calls through registers. A function has an address where the program takes one; a call goes to the function
+// at the address that each lane has, and lanes that call different functions part. Which functions a call may
+// reach is decided by the number and the sizes of arguments and results.
 
 // codeWindow is where the addresses of functions begin: in no memory.
 const codeWindow = uint64(1)<<46 + 4<<40
@@ -120,7 +120,8 @@ func fits(parts []framePart, vars []*ptx.Var) bool {
 	return true
 }
 
-// callIndirect calls the function of the first lane, with all lanes that call the same; the others stay at the call.
+// callIndirect calls the function of the first lane, with all lanes that call the same; the
+// others stay at the call.
 func (w *warp) callIndirect(in *inst, m uint32) {
 	g := &w.groups[w.cur]
 	addresses := *w.full64(in.call.indirect.address)
@@ -128,7 +129,10 @@ func (w *warp) callIndirect(in *inst, m uint32) {
 	to := addresses[first]
 	t := in.call.indirect.targets[to]
 	if t == nil {
-		w.endWithTrap(in, m, fmt.Sprintf("a call through a register to %#x, where no function of the call's arguments and results begins", to), "")
+		w.endWithTrap(in, m,
+			fmt.Sprintf(
+				"a call through a register to %#x, where no function of the call's arguments and results begins",
+				to), "")
 		return
 	}
 	same := uint32(0)

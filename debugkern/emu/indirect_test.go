@@ -10,8 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// indirectKernel calls a function of its table by the lane: two of them, and where %s says so one that is none of them, or itself through
-// the table.
+// indirectKernel calls a function of its table by the lane: two of them, and where %s says so one that is
+// none of them, or itself through the table.
 const indirectKernel = `.version 8.0
 .target sm_80
 .address_size 64
@@ -83,12 +83,19 @@ const indirectKernel = `.version 8.0
 func launchIndirect(t *testing.T, insert string) (*target.Result, error) {
 	t.Helper()
 	k := loadOn(t, New(chip.SM90()), "t.ptx", strings.Replace(indirectKernel, "INSERT", insert, 1))
-	return k.Launch(t.Context(), &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Budget: 10000,
-		Args: []target.Arg{{Name: "out", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{64}, Bytes: 256, Output: true}}}})
+	return k.Launch(t.Context(), &target.Launch{
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Budget: 10000,
+		Args: []target.Arg{
+			{
+				Name:   "out",
+				Buffer: &target.Buffer{DType: probes.I32, Dims: []int{64}, Bytes: 256, Output: true},
+			},
+		},
+	})
 }
 
-// TestIndirectCalls: lanes that call different functions get their own results, those whose guard is false go on, and all are together
-// again behind the call.
+// TestIndirectCalls: lanes that call different functions get their own results, those whose guard is false go
+// on, and all are together again behind the call.
 func TestIndirectCalls(t *testing.T) {
 	res, err := launchIndirect(t, "")
 	if err != nil || len(res.Findings) > 0 {
@@ -100,16 +107,19 @@ func TestIndirectCalls(t *testing.T) {
 			want = 1000
 		}
 		out := res.Outputs["out"][8*lane:]
-		if got, active := int32(binary.LittleEndian.Uint32(out)), binary.LittleEndian.Uint32(out[4:]); got != want || active != allLanes {
+		if got, active := int32(binary.LittleEndian.Uint32(out)),
+			binary.LittleEndian.Uint32(out[4:]); got != want || active != allLanes {
 			t.Errorf("lane %d: %d, want %d; together with %#x", lane, got, want, active)
 		}
 	}
 	res, err = launchIndirect(t, "mov.u64 %rd4, 12345;")
-	if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.Trap || !strings.Contains(res.Findings[0].Message, "0x3039, where no function") {
+	if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.Trap ||
+		!strings.Contains(res.Findings[0].Message, "0x3039, where no function") {
 		t.Errorf("%v %+v", err, res)
 	}
 	res, err = launchIndirect(t, "ld.global.u64 %rd4, [table+16];")
-	if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.OutOfBounds || !strings.Contains(res.Findings[0].Message, "calling again here overflows") {
+	if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.OutOfBounds ||
+		!strings.Contains(res.Findings[0].Message, "calling again here overflows") {
 		t.Errorf("%v %+v", err, res)
 	}
 }

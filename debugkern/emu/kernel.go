@@ -57,7 +57,9 @@ func (k *Kernel) largestShared() *ptx.Var {
 func (k *Kernel) check(l *target.Launch) error {
 	at, c := k.p.entry.Pos, k.p.chip
 	fail := func(format string, args ...any) error {
-		return &ptx.Error{Pos: at, Msg: fmt.Sprintf("launch %s: "+format, append([]any{k.p.entry.Name}, args...)...)}
+		return &ptx.Error{
+			Pos: at, Msg: fmt.Sprintf("launch %s: "+format, append([]any{k.p.entry.Name}, args...)...),
+		}
 	}
 	for i, axis := range "xyz" {
 		if l.Grid[i] < 1 || l.Block[i] < 1 {
@@ -73,11 +75,13 @@ func (k *Kernel) check(l *target.Launch) error {
 	if n := l.Block.Count(); n > c.ThreadsPerBlock {
 		return fail("%d threads a block, at most %d", n, c.ThreadsPerBlock)
 	}
-	if n := budget.Add(int64(max(k.p.nstatic, k.p.dynBase)), int64(l.DynShared)); n > int64(c.SharedPerBlock) {
+	if n := budget.Add(int64(max(k.p.nstatic, k.p.dynBase)),
+		int64(l.DynShared)); n > int64(c.SharedPerBlock) {
 		if v := k.largestShared(); v != nil {
 			at = v.Pos
 		}
-		return fail("%s of shared memory a block, at most %s", budget.Text(n), budget.Text(int64(c.SharedPerBlock)))
+		return fail("%s of shared memory a block, at most %s", budget.Text(n),
+			budget.Text(int64(c.SharedPerBlock)))
 	}
 	for _, id := range l.Only {
 		for i := range 3 {
@@ -129,8 +133,8 @@ type outcome struct {
 	missing probes.Missing
 }
 
-// Launch executes the blocks: at once over the cores, and again in the defined order where they share memory (see the package
-// comment). What it returns depends on the kernel, the launch's data and its schedule alone.
+// Launch executes the blocks: at once over the cores, and again in the defined order where they share memory
+// (see the package comment). What it returns depends on the kernel, the launch's data and its schedule alone.
 func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, error) {
 	start := time.Now()
 	if err := k.check(l); err != nil {
@@ -165,7 +169,8 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 
 // launch executes the blocks; memory for it is reserved.
 func (k *Kernel) launch(ctx context.Context, l *target.Launch) (res *target.Result, err error) {
-	if l.Observe != nil && l.Discard == nil && !k.orders(l) { // an observer that cannot forget must not see a run that does not count
+	// an observer that cannot forget must not see a run that does not count
+	if l.Observe != nil && l.Discard == nil && !k.orders(l) {
 		plain := *l
 		plain.Observe = nil
 		if _, err := k.apart(ctx, &plain); err != nil {
@@ -188,8 +193,8 @@ func (k *Kernel) launch(ctx context.Context, l *target.Launch) (res *target.Resu
 	return res, nil
 }
 
-// orders reports whether a launch has to execute its blocks in the defined order: they are known to share memory, or wait for
-// memory to change, which takes for ever where they run on their own.
+// orders reports whether a launch has to execute its blocks in the defined order: they are known to share
+// memory, or wait for memory to change, which takes for ever where they run on their own.
 func (k *Kernel) orders(l *target.Launch) bool {
 	return l.Grid.Count() > 1 && (l.Ordered || k.p.waits || k.share.Load())
 }
@@ -209,14 +214,16 @@ func (k *Kernel) begin(l *target.Launch, ids []probes.Dim3) (*launch, error) {
 	return r, nil
 }
 
-// apart executes every block on its own, as many at a time as there are cores. The result is nil where that does not count:
-// blocks shared memory, or one goes round in a circle or used up its budget, perhaps waiting for another.
+// apart executes every block on its own, as many at a time as there are cores. The result is nil where
+// that does not count: blocks shared memory, or one goes round in a circle or used up its budget, perhaps
+// waiting for another.
 //
-// Why it counts otherwise: no block read or wrote a byte that another wrote, so every byte that a block read was what it was
-// before the launch or what the block itself had written, whenever the others ran; each block executed as it would have all by
-// itself, and so in any order, and no byte depends on which of two blocks wrote it last. Whether blocks share does not
-// depend on chance either: up to the first access that makes them share, all executed as they would have by themselves, so
-// what they touch by themselves conflicts in every run or in none.
+// Why it counts otherwise: no block read or wrote a byte that another wrote, so every byte that a block read
+// was what it was before the launch or what the block itself had written, whenever the others ran; each block
+// executed as it would have all by itself, and so in any order, and no byte depends on which of two blocks
+// wrote it last. Whether blocks share does not depend on chance either: up to the first access that makes
+// them share, all executed as they would have by themselves, so what they touch by themselves conflicts in
+// every run or in none.
 func (k *Kernel) apart(ctx context.Context, l *target.Launch) (*target.Result, error) {
 	ids := l.Only
 	if ids == nil {
@@ -248,8 +255,8 @@ func (k *Kernel) apart(ctx context.Context, l *target.Launch) (*target.Result, e
 	return res, nil
 }
 
-// inOrder executes the blocks of the whole grid in the defined order. Those that l.Only names are all that counts, but others
-// may decide what they do.
+// inOrder executes the blocks of the whole grid in the defined order. Those that l.Only names are all that
+// counts, but others may decide what they do.
 func (k *Kernel) inOrder(ctx context.Context, l *target.Launch) (*target.Result, error) {
 	r, err := k.begin(l, linearly(l.Grid))
 	if err != nil {
@@ -294,8 +301,8 @@ func (r *launch) run(changes func(*alloc) bool) {
 	wg.Wait()
 }
 
-// work takes blocks until there are none. A fault keeps later blocks from starting; those before it finish, so that the
-// fault reported is always the first block's.
+// work takes blocks until there are none. A fault keeps later blocks from starting; those before it finish,
+// so that the fault reported is always the first block's.
 func (r *launch) work(changes func(*alloc) bool) {
 	b := newBlock(r.k.p, r.l, r.mem)
 	if b.stop = &r.stop; r.l.Grid.Count() > 1 {
@@ -349,7 +356,8 @@ func (b *block) missing() probes.Missing {
 // result puts together what the blocks left.
 func (r *launch) result() (*target.Result, *target.Fault) {
 	res := &target.Result{
-		Outputs: map[string][]byte{}, Unwritten: map[string]int{}, Written: map[string][]byte{}, Reached: true,
+		Outputs: map[string][]byte{}, Unwritten: map[string]int{}, Written: map[string][]byte{},
+		Reached: true,
 	}
 	var all findings
 	for i := range r.done {

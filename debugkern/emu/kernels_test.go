@@ -92,7 +92,9 @@ func (k *testKernel) launch() *target.Launch {
 		args[i].Buffer.DType = probes.U32
 		args[i].Buffer.Dims = []int{args[i].Buffer.Bytes / 4}
 	}
-	return &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Args: args, Budget: 100_000}
+	return &target.Launch{
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Args: args, Budget: 100_000,
+	}
 }
 
 // check launches and compares everything that the comments say.
@@ -130,7 +132,8 @@ func (k *testKernel) check(t *testing.T, kern target.Kernel, l *target.Launch) {
 // racy kernels give other words under other schedules: what an atomic finds there, which lane comes first.
 var racy = map[string]bool{"atom.ptx": true, "vote.ptx": true}
 
-// TestKernels runs every kernel; those that are free of races under every schedule, and with copies that land early.
+// TestKernels runs every kernel; those that are free of races under every schedule, and with
+// copies that land early.
 func TestKernels(t *testing.T) {
 	for _, k := range readKernels(t) {
 		t.Run(k.name, func(t *testing.T) {
@@ -153,8 +156,8 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestStepEqualsLaunch steps every kernel through, restores a snapshot from the middle, and compares memory and findings
-// with a launch.
+// TestStepEqualsLaunch steps every kernel through, restores a snapshot from the middle, and compares memory
+// and findings with a launch.
 func TestStepEqualsLaunch(t *testing.T) {
 	for _, k := range readKernels(t) {
 		if k.fault != "" {
@@ -200,7 +203,8 @@ func TestStepEqualsLaunch(t *testing.T) {
 				t.Fatal(err)
 			}
 			second := s.state()
-			if !bytes.Equal(first.out, second.out) || !bytes.Equal(first.shared, second.shared) || first.findings != second.findings {
+			if !bytes.Equal(first.out, second.out) || !bytes.Equal(first.shared, second.shared) ||
+				first.findings != second.findings {
 				t.Errorf("after restoring: findings %s, before: %s", second.findings, first.findings)
 			}
 		})
@@ -232,7 +236,9 @@ func TestUnmodelledIsNamed(t *testing.T) {
 		"mbarrier.init.shared.b64 [%rd1], 1", "vset.u32.u32.lt %r1, %r1, %r1, %r1",
 		"cp.async.bulk.commit_group", "tex.1d.v4.f32.s32 {%r1,%r1,%r1,%r1}, [%rd1, {%r1}]",
 	} {
-		text := header + ".visible .entry t()\n{\n\t.reg .b32 %r<4>; .reg .b64 %rd<4>;\n\tmov.u32 %r1, 0;\n\t" + instr + ";\n\tret;\n}\n"
+		text := header +
+			".visible .entry t()\n{\n\t.reg .b32 %r<4>; .reg .b64 %rd<4>;\n\tmov.u32 %r1, 0;\n\t" + instr +
+			";\n\tret;\n}\n"
 		m, err := ptx.Parse("t.ptx", []byte(text))
 		if err != nil {
 			continue // the parser does not take it either

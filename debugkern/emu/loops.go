@@ -7,8 +7,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// loops finds the natural loops of a function. Each instruction gets the outermost loop around it that holds a block barrier (a walk
-// over tiles), each back edge of an outermost loop that loop's number.
+// loops finds the natural loops of a function. Each instruction gets the outermost loop around it that holds
+// a block barrier (a walk over tiles), each back edge of an outermost loop that loop's number.
 func (d *decoder) loops(g *cfg.Graph) {
 	code := d.p.code[d.base : d.base+len(g.Func.Body)]
 	bodies := g.Loops()

@@ -53,12 +53,14 @@ type memory struct {
 	stored map[*alloc]bool // by argument: whether the kernel may store to it; made when first asked for
 }
 
-// newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
-// them, or where the memory is private.
+// newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the
+// kernel may write them, or where the memory is private.
 func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 	m := &memory{params: make([]byte, p.params), byParam: map[int]int{}, private: private}
 	for i, v := range p.globals {
-		a := &alloc{base: allocBase(i), name: v.Demangled, space: spaceOf(v.Space), data: make([]byte, v.Size)}
+		a := &alloc{
+			base: allocBase(i), name: v.Demangled, space: spaceOf(v.Space), data: make([]byte, v.Size),
+		}
 		copy(a.data, v.Init)
 		m.allocs = append(m.allocs, a)
 	}
@@ -133,7 +135,8 @@ type address struct {
 	skip uint64
 }
 
-// argument places an argument in the parameter block: a scalar, or a buffer's address at each of some offsets.
+// argument places an argument in the parameter block: a scalar, or a buffer's address at
+// each of some offsets.
 func (m *memory) argument(p *program, arg *target.Arg, at []address, private bool) error {
 	if arg.Buffer == nil {
 		copy(m.params[at[0].at:], arg.Scalar)
@@ -144,10 +147,12 @@ func (m *memory) argument(p *program, arg *target.Arg, at []address, private boo
 	switch {
 	case buf.Written != nil:
 		if len(buf.Written) != len(buf.Init) {
-			return fmt.Errorf("%d bytes, and of %d it is said whether they were written", len(buf.Init), len(buf.Written))
+			return fmt.Errorf("%d bytes, and of %d it is said whether they were written", len(buf.Init),
+				len(buf.Written))
 		}
 		a.data, a.written = append([]byte(nil), buf.Init...), append([]byte(nil), buf.Written...)
-	case buf.Init != nil && !private && !buf.Output && !slices.ContainsFunc(at, func(x address) bool { return p.writes(x.at) }):
+	case buf.Init != nil && !private && !buf.Output &&
+		!slices.ContainsFunc(at, func(x address) bool { return p.writes(x.at) }):
 		a.data = buf.Init
 	case buf.Init != nil:
 		a.data = append([]byte(nil), buf.Init...)
@@ -222,8 +227,8 @@ func (m *memory) writable(p *program, a *alloc) bool {
 	return may || !known && a.space != target.SpaceConst
 }
 
-// writes reports whether the kernel may store through the pointer in a parameter: a store with that provenance, or one
-// whose provenance is not known.
+// writes reports whether the kernel may store through the pointer in a parameter: a store with that
+// provenance, or one whose provenance is not known.
 func (p *program) writes(param int) bool {
 	for i := range p.code {
 		in := &p.code[i]

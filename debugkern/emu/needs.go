@@ -11,8 +11,9 @@ import (
 // blockBytes is what a block of the grid costs in lists, executed or not.
 const blockBytes = 256
 
-// Needs says what memory executing a launch takes, by part, before anything is allocated: what its arguments, captures and
-// the kernel's own declarations say. Blocks that wait for each other may need more while they execute; they reserve it then.
+// Needs says what memory executing a launch takes, by part, before anything is allocated: what its arguments,
+// captures and the kernel's own declarations say. Blocks that wait for each other may need more while they
+// execute; they reserve it then.
 func (k *Kernel) Needs(l *target.Launch) budget.Sum {
 	sum := needs(k.p, l, false)
 	n := l.Parallel
@@ -65,7 +66,8 @@ func needs(p *program, l *target.Launch, private bool) budget.Sum {
 		default:
 			sum.Add("arguments", int64(len(buf.Init)), "")
 		}
-		if buf != nil && (buf.Init == nil || buf.Output) { // who reads and writes each byte: two bits, of this block and of all
+		// who reads and writes each byte: two bits, of this block and of all
+		if buf != nil && (buf.Init == nil || buf.Output) {
 			sum.Add("footprints of blocks", int64(max(buf.Bytes, 0)/2), "")
 		}
 	}
@@ -87,7 +89,8 @@ func perBlock(sum *budget.Sum, p *program, l *target.Launch, n int64) {
 	threads := int64(32 * ((l.Block.Count() + 31) / 32))
 	_, shared := p.sharedBytes(0)
 	sum.Add("shared memory", budget.Mul(2, n, budget.Add(int64(shared), int64(l.DynShared))), "")
-	sum.Add("local memory", budget.Mul(2, n, threads, int64(p.frame)), fmt.Sprintf("%s a thread, %d threads", budget.Text(int64(p.frame)), n*threads))
+	sum.Add("local memory", budget.Mul(2, n, threads, int64(p.frame)),
+		fmt.Sprintf("%s a thread, %d threads", budget.Text(int64(p.frame)), n*threads))
 	if p.heap {
 		sum.Add("device heap", budget.Mul(2, n, heapBytes), "")
 	}

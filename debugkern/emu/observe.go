@@ -38,7 +38,8 @@ func (b *block) attend() {
 		b.observedClasses |= o.wants
 		b.follows |= o.follows
 	}
-	if b.halt != nil || b.follows != 0 { // results are reported before the next instruction executes, of any class
+	// results are reported before the next instruction executes, of any class
+	if b.halt != nil || b.follows != 0 {
 		b.observedClasses = target.AllClasses
 	}
 }
@@ -66,8 +67,8 @@ func (b *block) end() {
 	}
 }
 
-// observe reports to the observers an instruction that is about to execute for the lanes m. It reports false where a
-// breakpoint stops the block before it.
+// observe reports to the observers an instruction that is about to execute for the lanes m. It reports false
+// where a breakpoint stops the block before it.
 func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	b := w.blk
 	b.follow()
@@ -105,7 +106,9 @@ func (w *warp) skipped(in *inst, pc int32) bool {
 	if b.halt == nil || b.clock == b.resume {
 		return true
 	}
-	b.event = target.Event{Class: in.class, Step: b.clock, Warp: w.id, PC: int(pc), Instr: in.src, Probe: in.probe}
+	b.event = target.Event{
+		Class: in.class, Step: b.clock, Warp: w.id, PC: int(pc), Instr: in.src, Probe: in.probe,
+	}
 	if b.halted = b.halted || b.halt(&b.event); b.halted {
 		b.resume = b.clock
 	}
@@ -124,7 +127,8 @@ func (b *block) deliver(e *target.Event) {
 func (w *warp) describe(e *target.Event, in *inst, pc int, m uint32) {
 	lane := bits.TrailingZeros32(m)
 	*e = target.Event{
-		Class: in.class, Step: w.blk.clock, Warp: w.id, PC: pc, Func: in.fn, Instr: in.src, Mask: m, Probe: in.probe,
+		Class: in.class, Step: w.blk.clock, Warp: w.id, PC: pc, Func: in.fn, Instr: in.src, Mask: m,
+		Probe:  in.probe,
 		KVTile: w.tile(in, lane), Iteration: w.iteration(in, lane), Loop: int(in.around),
 	}
 }
@@ -210,8 +214,8 @@ func (w *warp) addresses(x *access, m uint32) {
 	}
 }
 
-// memoryEvent reports an access to the addresses in b.addr. Lanes whose generic addresses lie in different spaces get an
-// event each.
+// memoryEvent reports an access to the addresses in b.addr. Lanes whose generic addresses lie in different
+// spaces get an event each.
 func (w *warp) memoryEvent(x *access, m uint32, e *target.Event, size int, emit func(*target.Event)) {
 	b := w.blk
 	e.Addr, e.Bytes = &b.addr, size
@@ -251,12 +255,13 @@ func (w *warp) copyEvent(in *inst, m uint32, e *target.Event, emit func(*target.
 	emit(e)
 }
 
-// fragmentEvents is a wmma load or store: for each pair of elements that lie side by side one event, else one for each
-// element. Value is the first element's number in the fragment.
+// fragmentEvents is a wmma load or store: for each pair of elements that lie side by side one event, else one
+// for each element. Value is the first element's number in the fragment.
 func (w *warp) fragmentEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
 	op := in.mma
 	step, size := op.frag.Moved()
-	for most := min(max(op.frag.PerRegister, 2), op.frag.Elements); 2*step <= most && op.frag.Bits >= 8 && op.cellOffset(0, step, 1<<16)-op.cellOffset(0, 0, 1<<16) == size; {
+	for most := min(max(op.frag.PerRegister, 2), op.frag.Elements); 2*step <= most && op.frag.Bits >= 8 &&
+		op.cellOffset(0, step, 1<<16)-op.cellOffset(0, 0, 1<<16) == size; {
 		step, size = 2*step, 2*size
 	}
 	for k := 0; k < op.frag.Elements; k += step {
@@ -298,8 +303,9 @@ func (w *warp) pcOf(in *inst) int { return w.blk.p.base[in.fn] + int(in.index) }
 // barrierDone reports that a barrier completed.
 func (b *block) barrierDone(id int, s barrierState) {
 	b.notify(&target.Event{
-		Class: target.ClassBarrierDone, Step: b.clock, PC: int(s.pc), Func: b.p.code[s.pc].fn, Instr: b.p.code[s.pc].src,
-		Barrier: id, Threads: s.arrived, Warps: s.warps, KVTile: -1, Iteration: -1, Loop: -1,
+		Class: target.ClassBarrierDone, Step: b.clock, PC: int(s.pc), Func: b.p.code[s.pc].fn,
+		Instr: b.p.code[s.pc].src, Barrier: id, Threads: s.arrived, Warps: s.warps, KVTile: -1, Iteration: -1,
+		Loop: -1,
 	})
 }
 

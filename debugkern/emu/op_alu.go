@@ -29,8 +29,8 @@ func run32(w *warp, in *inst, mask uint32) {
 	w.store32(in.d, t, mask)
 }
 
-// equalLanes reports whether all lanes hold one value. Quotients of thread numbers and the results of reductions do, and
-// what follows from them is then computed once.
+// equalLanes reports whether all lanes hold one value. Quotients of thread numbers and the results of
+// reductions do, and what follows from them is then computed once.
 func equalLanes(d *row32) bool {
 	v, diff := d[0], uint32(0)
 	for _, x := range d {

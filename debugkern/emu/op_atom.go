@@ -166,8 +166,8 @@ func (d *decoder) atom() {
 	d.out.mem, d.out.class, d.out.run = x, target.ClassAtomic, runAtomic
 }
 
-// runAtomic executes the lanes in order. Blocks that meet at one location execute in a defined order too (order.go), so that
-// sums of floats come out the same however many cores there are.
+// runAtomic executes the lanes in order. Blocks that meet at one location execute in a defined order too
+// (order.go), so that sums of floats come out the same however many cores there are.
 func runAtomic(w *warp, in *inst, mask uint32) {
 	x := in.mem
 	a := x.aop

@@ -38,7 +38,8 @@ func (d *decoder) bitField() {
 		d.op32(lift2(func(a, b uint32) uint32 { return signZeroExtend(a, b, signed, clamp) }), 32)
 	case "fns":
 		d.op32(lift3(findNthSet), 32)
-	case "vadd2", "vadd4", "vsub2", "vsub4", "vavrg2", "vavrg4", "vabsdiff2", "vabsdiff4", "vmin2", "vmin4", "vmax2", "vmax4":
+	case "vadd2", "vadd4", "vsub2", "vsub4", "vavrg2", "vavrg4", "vabsdiff2", "vabsdiff4", "vmin2", "vmin4",
+		"vmax2", "vmax4":
 		d.video()
 	case "dp4a":
 		d.dotBytes()
@@ -268,9 +269,10 @@ func signZeroExtend(a, b uint32, signed, clamp bool) uint32 {
 	return uint32(bfe(uint64(a), 0, b, 32, signed))
 }
 
-// findNthSet is fns: the position of the n-th set bit of mask from bit base on, upwards, or downwards where n is negative; bit base
-// itself counts, and is all that is looked at where n is 0. All ones: there is none. A base above 31 is undefined in the ISA. For
-// n = -2^31 an H200 gives 0, whatever mask and base are (measured on 49 pairs; 1231 rows with other n agree).
+// findNthSet is fns: the position of the n-th set bit of mask from bit base on, upwards, or downwards where n
+// is negative; bit base itself counts, and is all that is looked at where n is 0. All ones: there is none. A
+// base above 31 is undefined in the ISA. For n = -2^31 an H200 gives 0, whatever mask and base are (measured
+// on 49 pairs; 1231 rows with other n agree).
 func findNthSet(mask, base, n uint32) uint32 {
 	if n == 1<<31 {
 		return 0

@@ -6,10 +6,11 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Extended-precision arithmetic (PTX ISA, "Extended-Precision Integer Arithmetic Instructions"): add, sub and mad with .cc leave the carry
-// of each lane in CC.CF, addc, subc and madc take it. CC.CF is a predicate of the program's that no register names. A difference is the
-// sum with the complement: CC.CF is 1 where nothing was borrowed. Within a chain of differences nobody can see that; compilers look at it
-// with addc behind subc.cc.
+// Extended-precision arithmetic (PTX ISA, "Extended-Precision Integer Arithmetic Instructions"): add, sub
+// and mad with .cc leave the carry of each lane in CC.CF, addc, subc and madc take it. CC.CF is a
+// predicate of the program's that no register names. A difference is the sum with the complement: CC.CF
+// is 1 where nothing was borrowed. Within a chain of differences nobody can see that; compilers look at
+// it with addc behind subc.cc.
 
 // carryOp is such an instruction.
 type carryOp struct {

@@ -7,7 +7,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// cmpFn compares n lanes of the slots a and b of a warp and gives a bit a lane; uniform operands give all or none.
+// cmpFn compares n lanes of the slots a and b of a warp and gives a bit a lane; uniform
+// operands give all or none.
 type cmpFn func(w *warp, a, b int32) uint32
 
 // compare decodes setp and set: a comparison, optionally combined with a predicate.
@@ -395,7 +396,8 @@ const (
 	oneBF16 = 0x3f80
 )
 
-// compareHalves decodes setp and set of packed halves: a predicate for each half, or 1.0 (0) in each, or all ones for both.
+// compareHalves decodes setp and set of packed halves: a predicate for each half, or 1.0 (0) in each,
+// or all ones for both.
 func (d *decoder) compareHalves(t ptx.Type) {
 	var op fp.CmpOp
 	found := false

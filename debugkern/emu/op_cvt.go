@@ -27,7 +27,8 @@ func (d *decoder) cvt() {
 			return
 		}
 	}
-	if f := hotConvert(to, from, d.mode(), d.has("rni") || d.has("rzi") || d.has("rmi") || d.has("rpi")); f != nil {
+	if f := hotConvert(to, from, d.mode(), d.has("rni") || d.has("rzi") || d.has("rmi") ||
+		d.has("rpi")); f != nil {
 		if s := d.arg(1); d.reg(d.arg(0)).bank == bank32 && (s.Kind != ptx.OpReg || d.reg(s).bank == bank32) {
 			d.op32(f, from.Bits())
 			return
@@ -300,10 +301,11 @@ func (d *decoder) cvtPacked(to, from ptx.Type) {
 	d.op32(f, from.Bits())
 }
 
-// cvtPack decodes cvt.pack.sat d, a, b{, c}: a above b, each the nearest of the narrow type, below as many of the low bits of c as there is room
-// for.
+// cvtPack decodes cvt.pack.sat d, a, b{, c}: a above b, each the nearest of the narrow type, below as many of
+// the low bits of c as there is room for.
 func (d *decoder) cvtPack(ts []ptx.Type) {
-	if len(ts) < 2 || ts[1] != ptx.S32 || len(d.in.Args) != len(ts)+1 || ts[0].Float() || ts[0].Bits() > 16 || !d.has("sat") {
+	if len(ts) < 2 || ts[1] != ptx.S32 || len(d.in.Args) != len(ts)+1 || ts[0].Float() || ts[0].Bits() > 16 ||
+		!d.has("sat") {
 		d.unmodelled()
 	}
 	n := ts[0].Bits()

@@ -9,7 +9,10 @@ import (
 
 // mode collects the modifiers of a float instruction.
 func (d *decoder) mode() fp.Mode {
-	m := fp.Mode{Ftz: d.has("ftz"), Sat: d.has("sat"), Relu: d.has("relu"), NaN: d.has("NaN"), XorSign: d.has("xorsign")}
+	m := fp.Mode{
+		Ftz: d.has("ftz"), Sat: d.has("sat"), Relu: d.has("relu"), NaN: d.has("NaN"),
+		XorSign: d.has("xorsign"),
+	}
 	for _, mod := range d.in.Mods {
 		switch mod {
 		case "rz", "rzi":
@@ -186,7 +189,8 @@ func (d *decoder) halfFma(m fp.Mode, bf, pair bool) fn32 {
 	}
 	if pair {
 		return lift3(func(a, b, c uint32) uint32 {
-			return uint32(f(uint16(a>>16), uint16(b>>16), uint16(c>>16), m))<<16 | uint32(f(uint16(a), uint16(b), uint16(c), m))
+			return uint32(f(uint16(a>>16), uint16(b>>16), uint16(c>>16), m))<<16 |
+				uint32(f(uint16(a), uint16(b), uint16(c), m))
 		})
 	}
 	return lift3(func(a, b, c uint32) uint32 { return uint32(f(uint16(a), uint16(b), uint16(c), m)) })

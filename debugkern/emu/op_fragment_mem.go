@@ -74,8 +74,8 @@ func runLoadFragment(w *warp, in *inst, mask uint32) {
 	w.setFragment(&m.frag, &tile, mask)
 }
 
-// loadOperand loads an A or B fragment for the whole warp. Where the pairs of a register lie side by side in memory, a
-// register is one word.
+// loadOperand loads an A or B fragment for the whole warp. Where the pairs of a register lie side by side in
+// memory, a register is one word.
 func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
 	pairs, ofB, regs := !m.swap, m.frag.Role == isa.ClassB, &m.frag.regs
 	for k := range 4 {
@@ -138,8 +138,8 @@ func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
 	}
 }
 
-// storeAccumulator writes an accumulator for the whole warp. Four lanes have eight columns of a row, in pairs; where memory has the
-// columns side by side, they are one line.
+// storeAccumulator writes an accumulator for the whole warp. Four lanes have eight columns of a row, in
+// pairs; where memory has the columns side by side, they are one line.
 func (w *warp) storeAccumulator(m *mmaOp, r *region, at, stride int) {
 	size, regs := m.size, &m.frag.regs
 	for pair := range 4 {
@@ -200,7 +200,8 @@ func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
 		for e := range 8 {
 			v := uint32(1)<<(8*m.size-1)<<1 - 1
 			if ok {
-				p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[e&7][lane], stride)), x.size, x.size)
+				p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[e&7][lane], stride)),
+					x.size, x.size)
 				if p.data != nil {
 					if p.written != nil && !allWritten(p.written) {
 						b.uninitialised(w, in, x, lane, p)

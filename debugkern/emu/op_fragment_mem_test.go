@@ -11,8 +11,9 @@ import (
 	"tilescope/probes"
 )
 
-// TestFragmentsMoveAsCells loads an accumulator or an operand and stores an accumulator, in every layout, type and with a padded
-// stride: the moves of a whole warp leave what the moves of single elements leave, which a stepped block makes.
+// TestFragmentsMoveAsCells loads an accumulator or an operand and stores an accumulator, in every layout,
+// type and with a padded stride: the moves of a whole warp leave what the moves of single elements leave,
+// which a stepped block makes.
 func TestFragmentsMoveAsCells(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	in := make([]byte, 4096)
@@ -42,7 +43,10 @@ func TestFragmentsMoveAsCells(t *testing.T) {
 					Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1},
 					Args: []target.Arg{
 						{Name: "in", Buffer: &target.Buffer{DType: probes.U8, Init: in}},
-						{Name: "out", Buffer: &target.Buffer{DType: probes.U8, Bytes: 40 * 16 * 4, Output: true}},
+						{
+							Name:   "out",
+							Buffer: &target.Buffer{DType: probes.U8, Bytes: 40 * 16 * 4, Output: true},
+						},
 					},
 				}
 				want, err := k.Launch(context.Background(), l)
@@ -67,12 +71,15 @@ func TestFragmentsMoveAsCells(t *testing.T) {
 						to = c*40 + r
 					}
 					if !bytes.Equal(in[from*size:][:size], want.Outputs["out"][to*size:][:size]) {
-						t.Fatalf("%s, %s to %s: row %d, column %d differs from what was loaded", typ, load, store, r, c)
+						t.Fatalf("%s, %s to %s: row %d, column %d differs from what was loaded", typ,
+							load, store, r, c)
 					}
 				}
 				out := s.b.mem.allocs[len(s.b.mem.allocs)-1]
-				if out.name != "out" || !bytes.Equal(out.data, want.Outputs["out"]) || want.Unwritten["out"] != 40*16*4-256*size {
-					t.Errorf("%s, %s to %s: launched and stepped differ, or %d bytes are not written", typ, load, store, want.Unwritten["out"])
+				if out.name != "out" || !bytes.Equal(out.data, want.Outputs["out"]) ||
+					want.Unwritten["out"] != 40*16*4-256*size {
+					t.Errorf("%s, %s to %s: launched and stepped differ, or %d bytes are not written", typ,
+						load, store, want.Unwritten["out"])
 				}
 			}
 		}

@@ -113,7 +113,9 @@ func (d *decoder) intOp32(t ptx.Type) fn32 {
 	case "mad":
 		switch {
 		case hi && s && sat:
-			return lift3(func(a, b, c uint32) uint32 { return saturate(int64(int32(mulHiS(a, b))) + int64(int32(c))) })
+			return lift3(func(a, b, c uint32) uint32 {
+				return saturate(int64(int32(mulHiS(a, b))) + int64(int32(c)))
+			})
 		case hi && s:
 			return lift3(func(a, b, c uint32) uint32 { return mulHiS(a, b) + c })
 		case hi:
@@ -248,7 +250,9 @@ func (d *decoder) intOp16(t ptx.Type) fn32 {
 	case "neg":
 		return lift1(func(a uint32) uint32 { return -a })
 	case "sad":
-		return lift3(func(a, b, c uint32) uint32 { return c + uint32(max(ext(a), ext(b))-min(ext(a), ext(b))) })
+		return lift3(func(a, b, c uint32) uint32 {
+			return c + uint32(max(ext(a), ext(b))-min(ext(a), ext(b)))
+		})
 	case "div":
 		return lift2(func(a, b uint32) uint32 {
 			if ext(b) == 0 {

@@ -23,7 +23,9 @@ func (d *decoder) storeMatrix() {
 
 // matrices decodes the operands of both; slot finds the slot of a register.
 func (d *decoder) matrices(addr, data int, slot func(op *ptx.Operand, b bank) int32) {
-	m := &mmaOp{frag: fragment{Fragment: isa.Matrix8(d.has("trans"))}, matrix: max(isa.Matrices(d.in.Mods), 1)}
+	m := &mmaOp{
+		frag: fragment{Fragment: isa.Matrix8(d.has("trans"))}, matrix: max(isa.Matrices(d.in.Mods), 1),
+	}
 	d.out.mma = m
 	d.aligned()
 	if !d.has("m8n8") || d.typ() != ptx.B16 {

@@ -59,8 +59,8 @@ func (d *decoder) elements(x *access, op *ptx.Operand, dest bool) {
 	}
 }
 
-// element returns the slot of one register of a load or store: of any width for a load's destination, as constants go too
-// for a store's source.
+// element returns the slot of one register of a load or store: of any width for a load's destination, as
+// constants go too for a store's source.
 func (d *decoder) element(op *ptx.Operand, size int, dest bool) (int32, bank) {
 	b := bank32
 	if size == 8 {
@@ -91,8 +91,8 @@ func (d *decoder) checkSemantics() {
 	}
 }
 
-// strong reports whether a load from global memory may be meant to see what other blocks write while it executes: blocks may
-// wait for each other with it.
+// strong reports whether a load from global memory may be meant to see what other blocks write while it
+// executes: blocks may wait for each other with it.
 func (d *decoder) strong(x *access) bool {
 	if x.space != target.SpaceGlobal && x.space != target.SpaceNone {
 		return false

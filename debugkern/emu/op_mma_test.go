@@ -54,13 +54,15 @@ func TestMultiplicationKnowsTheLayouts(t *testing.T) {
 			reg, part := d.Register(e)
 			for lane := range 32 {
 				row, col := d.Cell(lane, e)
-				want := m.Dot(form, narrowed(ma[row*a.Cols:][:a.Cols]), narrowed(mb[col*a.Cols:][:a.Cols]), mc[row*d.Cols+col])
+				want := m.Dot(form, narrowed(ma[row*a.Cols:][:a.Cols]), narrowed(mb[col*a.Cols:][:a.Cols]),
+					mc[row*d.Cols+col])
 				got := x.D[reg][lane] >> (16 * part)
 				if form.D == fp.F16 {
 					got &= 0xffff
 				}
 				if got != want {
-					t.Fatalf("%s: element %d of lane %d, row %d, column %d: %#x, expected %#x", opcode, e, lane, row, col, got, want)
+					t.Fatalf("%s: element %d of lane %d, row %d, column %d: %#x, expected %#x", opcode, e,
+						lane, row, col, got, want)
 				}
 			}
 		}

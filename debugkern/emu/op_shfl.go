@@ -30,7 +30,8 @@ func (d *decoder) shfl() {
 	}
 	if mode == "bfly" {
 		o.run = func(w *warp, in *inst, mask uint32) {
-			if w.r32[clamp][0] == 0x1f && w.u32[clamp]&w.u32[in.b]&stUniform != 0 && mask == allLanes && w.alive == allLanes &&
+			if w.r32[clamp][0] == 0x1f && w.u32[clamp]&w.u32[in.b]&stUniform != 0 && mask == allLanes &&
+				w.alive == allLanes &&
 				in.uniformMembers(w) && w.r32[in.c][0] == allLanes {
 				w.butterfly(in, w.r32[in.b][0]&31)
 				return
@@ -97,7 +98,8 @@ func (w *warp) shuffle(in *inst, mode string, clamp int32, mask uint32) {
 		if mask>>j&1 != 0 {
 			t[i] = a[j&31]
 		} else {
-			t[i] = allLanes // of a lane that is not here: undefined in the ISA, ones like all that was never written
+			// of a lane that is not here: undefined in the ISA, ones like all that was never written
+			t[i] = allLanes
 		}
 		if mask&members[i]>>j&1 == 0 {
 			bad |= 1 << i & mask

@@ -8,9 +8,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Products of a sparse A. The tensor core multiplies the elements of A that are there with the elements of B that
-// the metadata choose for them, and adds the products as it does those of a dense A of as many columns: what
-// stands in B elsewhere is not looked at.
+// Products of a sparse A. The tensor core multiplies the elements of A that are there with the elements of B
+// that the metadata choose for them, and adds the products as it does those of a dense A of as many columns:
+// what stands in B elsewhere is not looked at.
 
 // sparseOp is the metadata side of such a product.
 type sparseOp struct {

@@ -19,8 +19,9 @@ import (
 type sparseCase struct{ shape, d, a, b, more string }
 
 var sparseCases = []sparseCase{
-	{"m16n8k16", "f32", "f16", "f16", ""}, {"m16n8k16", "f16", "f16", "f16", ""}, {"m16n8k16", "f32", "bf16", "bf16", ""},
-	{"m16n8k32", "f32", "f16", "f16", ""}, {"m16n8k32", "f16", "f16", "f16", ""}, {"m16n8k32", "f32", "bf16", "bf16", ""},
+	{"m16n8k16", "f32", "f16", "f16", ""}, {"m16n8k16", "f16", "f16", "f16", ""},
+	{"m16n8k16", "f32", "bf16", "bf16", ""}, {"m16n8k32", "f32", "f16", "f16", ""},
+	{"m16n8k32", "f16", "f16", "f16", ""}, {"m16n8k32", "f32", "bf16", "bf16", ""},
 	{"m16n8k8", "f32", "tf32", "tf32", ""}, {"m16n8k16", "f32", "tf32", "tf32", ""},
 	{"m16n8k32", "s32", "s8", "u8", ""}, {"m16n8k32", "s32", "u8", "u8", "satfinite"},
 	{"m16n8k64", "s32", "u8", "s8", ""}, {"m16n8k64", "s32", "s8", "s8", "satfinite"},
@@ -59,7 +60,10 @@ func (c sparseCase) form(ordered bool) *sparseForm {
 	mods := c.mods(ordered)
 	form := isa.Lookup("mma", mods)
 	frag := func(class isa.ArgClass) *isa.Fragment { return form.Fragment(class, mods) }
-	return &sparseForm{c, "mma." + strings.Join(mods, "."), frag(isa.ClassA), frag(isa.ClassB), frag(isa.ClassC), frag(isa.ClassD), form.Metadata(mods)}
+	return &sparseForm{
+		c, "mma." + strings.Join(mods, "."), frag(isa.ClassA), frag(isa.ClassB), frag(isa.ClassC),
+		frag(isa.ClassD), form.Metadata(mods),
+	}
 }
 
 // words is the number of registers that a lane puts in: those of A, B and C, and its metadata.
@@ -75,10 +79,13 @@ func (f *sparseForm) module(selector int) string {
 		return "{" + strings.Join(regs, ",") + "}"
 	}
 	var b strings.Builder
-	b.WriteString(".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry t(.param .u64 in, .param .u64 out)\n{\n")
+	b.WriteString(
+		".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry t(.param .u64 in, .param .u64 out)\n{\n")
 	b.WriteString("\t.reg .b32 %t, %x, %a<4>, %b<4>, %c<4>, %d<4>, %e;\n\t.reg .b64 %i, %o;\n")
-	b.WriteString("\tmov.u32 %x, %ctaid.x; mov.u32 %t, %tid.x; mad.lo.u32 %t, %x, 32, %t;\n\tld.param.u64 %i, [in]; ld.param.u64 %o, [out];\n")
-	fmt.Fprintf(&b, "\tmad.wide.u32 %%i, %%t, %d, %%i; mad.wide.u32 %%o, %%t, %d, %%o;\n", 4*f.words(), 4*f.d.Registers)
+	b.WriteString(
+		"\tmov.u32 %x, %ctaid.x; mov.u32 %t, %tid.x; mad.lo.u32 %t, %x, 32, %t;\n\tld.param.u64 %i, [in]; ld.param.u64 %o, [out];\n")
+	fmt.Fprintf(&b, "\tmad.wide.u32 %%i, %%t, %d, %%i; mad.wide.u32 %%o, %%t, %d, %%o;\n", 4*f.words(),
+		4*f.d.Registers)
 	at := 0
 	load := func(name string, n int) {
 		for i := range n {
@@ -90,7 +97,8 @@ func (f *sparseForm) module(selector int) string {
 	load("b", f.b.Registers)
 	load("c", f.c.Registers)
 	fmt.Fprintf(&b, "\tld.global.b32 %%e, [%%i+%d];\n", at)
-	fmt.Fprintf(&b, "\t%s %s, %s, %s, %s, %%e, %d;\n", f.opcode, list("d", f.d.Registers), list("a", f.a.Registers), list("b", f.b.Registers), list("c", f.c.Registers), selector)
+	fmt.Fprintf(&b, "\t%s %s, %s, %s, %s, %%e, %d;\n", f.opcode, list("d", f.d.Registers),
+		list("a", f.a.Registers), list("b", f.b.Registers), list("c", f.c.Registers), selector)
 	for i := range f.d.Registers {
 		fmt.Fprintf(&b, "\tst.global.b32 [%%o+%d], %%d%d;\n", 4*i, i)
 	}
@@ -105,7 +113,10 @@ type problem struct {
 }
 
 func (f *sparseForm) newProblem() *problem {
-	return &problem{a: make([]uint64, f.a.Rows*f.a.Cols), b: make([]uint64, f.b.Rows*f.b.Cols), c: make([]uint64, f.c.Rows*f.c.Cols)}
+	return &problem{
+		a: make([]uint64, f.a.Rows*f.a.Cols), b: make([]uint64, f.b.Rows*f.b.Cols),
+		c: make([]uint64, f.c.Rows*f.c.Cols),
+	}
 }
 
 // registers are what the lanes hold, lane after lane. Lanes whose metadata are not looked at hold other.
@@ -168,7 +179,9 @@ func (f *sparseForm) operands(p *problem, row, col int) (a, b []uint64) {
 }
 
 // launchSparse multiplies problems on a backend, one a block.
-func (f *sparseForm) launchSparse(t *testing.T, on target.Backend, problems []*problem, selector int) (*target.Result, []byte) {
+func (f *sparseForm) launchSparse(
+	t *testing.T, on target.Backend, problems []*problem, selector int,
+) (*target.Result, []byte) {
 	t.Helper()
 	var in []byte
 	for _, p := range problems {
@@ -176,10 +189,19 @@ func (f *sparseForm) launchSparse(t *testing.T, on target.Backend, problems []*p
 	}
 	k := loadOn(t, on, "t.ptx", f.module(selector))
 	size := len(problems) * 32 * 4 * f.d.Registers
-	res, err := k.Launch(t.Context(), &target.Launch{Grid: probes.Dim3{len(problems), 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: []target.Arg{
-		{Name: "in", Buffer: &target.Buffer{DType: probes.U32, Dims: []int{len(in) / 4}, Bytes: len(in), Init: in}},
-		{Name: "out", Buffer: &target.Buffer{DType: probes.U32, Dims: []int{size / 4}, Bytes: size, Output: true}},
-	}})
+	res, err := k.Launch(t.Context(), &target.Launch{
+		Grid: probes.Dim3{len(problems), 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: []target.Arg{
+			{
+				Name: "in", Buffer: &target.Buffer{
+					DType: probes.U32, Dims: []int{len(in) / 4}, Bytes: len(in), Init: in,
+				},
+			},
+			{
+				Name:   "out",
+				Buffer: &target.Buffer{DType: probes.U32, Dims: []int{size / 4}, Bytes: size, Output: true},
+			},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +218,8 @@ func (f *sparseForm) positions() (list []uint32) {
 	return list
 }
 
-// TestSparseProducts: every product of small integers is right, in every type and shape and for every selector, against the product of A with its
-// zeros.
+// TestSparseProducts: every product of small integers is right, in every type and shape and for every
+// selector, against the product of A with its zeros.
 func TestSparseProducts(t *testing.T) {
 	for i, c := range sparseCases {
 		for _, ordered := range []bool{false, true} {
@@ -206,7 +228,8 @@ func TestSparseProducts(t *testing.T) {
 				rng := rand.New(rand.NewPCG(3, uint64(i)))
 				for selector := range f.meta.Selectors() {
 					p := f.newProblem()
-					A, B, C := smallMatrix(rng, c.a, f.a.Rows, f.a.Cols), smallMatrix(rng, c.b, f.b.Rows, f.b.Cols), smallMatrix(rng, c.d, f.c.Rows, f.c.Cols)
+					A, B, C := smallMatrix(rng, c.a, f.a.Rows, f.a.Cols),
+						smallMatrix(rng, c.b, f.b.Rows, f.b.Cols), smallMatrix(rng, c.d, f.c.Rows, f.c.Cols)
 					fill := func(to []uint64, typ string, m [][]int) {
 						for j := range to {
 							cols := len(m[0])
@@ -238,7 +261,8 @@ func TestSparseProducts(t *testing.T) {
 							want += v * B[col][k]
 						}
 						if got != encode(c.d, want)&(1<<tensorBits[c.d]-1) {
-							t.Fatalf("selector %d, row %d, column %d: %#x, want %d", selector, row, col, got, want)
+							t.Fatalf("selector %d, row %d, column %d: %#x, want %d", selector, row,
+								col, got, want)
 						}
 					}
 				}
@@ -247,8 +271,8 @@ func TestSparseProducts(t *testing.T) {
 	}
 }
 
-// TestSparseMetadata: positions that the ISA leaves undefined are a finding that names the row and its columns; a selector that the shape does not
-// have is refused.
+// TestSparseMetadata: positions that the ISA leaves undefined are a finding that names the row and its
+// columns; a selector that the shape does not have is refused.
 func TestSparseMetadata(t *testing.T) {
 	for _, c := range []struct {
 		sparseCase
@@ -277,7 +301,8 @@ func TestSparseMetadata(t *testing.T) {
 				t.Errorf("%s: %+v", f.opcode, res.Findings)
 			}
 		case len(res.Findings) != 1 || res.Findings[0].Kind != target.Layout || res.Findings[0].Count != 1 ||
-			!strings.Contains(res.Findings[0].Message, "row 9, "+c.columns) || !strings.Contains(res.Findings[0].Message, c.at):
+			!strings.Contains(res.Findings[0].Message, "row 9, "+c.columns) ||
+			!strings.Contains(res.Findings[0].Message, c.at):
 			t.Errorf("%s: %+v", f.opcode, res.Findings)
 		}
 	}
@@ -291,7 +316,8 @@ func TestSparseMetadata(t *testing.T) {
 	}
 }
 
-// sparseWays are ways in which a tensor core may add the products of a row and a column. The first is the emulator's.
+// sparseWays are ways in which a tensor core may add the products of a row and a column. The
+// first is the emulator's.
 var sparseWays = []struct {
 	name string
 	dot  func(f *sparseForm, m *fp.Model, a, b []uint64, c uint64) uint64
@@ -305,9 +331,12 @@ var sparseWays = []struct {
 		n := len(a) / 2
 		return f.plain(m, a[:n], b[:n], f.plain(m, a[n:], b[n:], c))
 	}},
-	{"two steps, first of each chunk and second", func(f *sparseForm, m *fp.Model, a, b []uint64, c uint64) uint64 {
-		return f.plain(m, every(a, 1), every(b, 1), f.plain(m, every(a, 0), every(b, 0), c))
-	}},
+	{
+		"two steps, first of each chunk and second",
+		func(f *sparseForm, m *fp.Model, a, b []uint64, c uint64) uint64 {
+			return f.plain(m, every(a, 1), every(b, 1), f.plain(m, every(a, 0), every(b, 0), c))
+		},
+	},
 	{"two steps, even and odd chunks", func(f *sparseForm, m *fp.Model, a, b []uint64, c uint64) uint64 {
 		return f.plain(m, chunks(a, 2), chunks(b, 2), f.plain(m, chunks(a, 0), chunks(b, 0), c))
 	}},
@@ -351,7 +380,8 @@ func (f *sparseForm) plain(m *fp.Model, a, b []uint64, c uint64) uint64 {
 			x, y = append(x, widen8(f.sparseCase.a, a[i])), append(y, widen8(f.sparseCase.b, b[i]))
 		}
 		if len(x) > 16 {
-			return halfProduct(fp.MMAF32F16)(m, x[16:], y[16:], halfProduct(fp.MMAF32F16)(m, x[:16], y[:16], c))
+			return halfProduct(fp.MMAF32F16)(m, x[16:], y[16:],
+				halfProduct(fp.MMAF32F16)(m, x[:16], y[:16], c))
 		}
 		return halfProduct(fp.MMAF32F16)(m, x, y, c)
 	}
@@ -388,8 +418,9 @@ func (f *sparseForm) emulated(m *fp.Model, a, b []uint64, c uint64) uint64 {
 	return f.plain(m, a, b, c)
 }
 
-// arbitrary fills a problem. kind chooses the values: near 1, any bits, sums that cancel, extremes, and everywhere positions that are defined.
-// Where unchosen is set, it is what stands in B where no element of any row of A belongs.
+// arbitrary fills a problem. kind chooses the values: near 1, any bits, sums that cancel, extremes, and
+// everywhere positions that are defined. Where unchosen is set, it is what stands in B where no element of
+// any row of A belongs.
 func (f *sparseForm) arbitrary(rng *rand.Rand, kind int, unchosen uint64, has bool) *problem {
 	p := f.newProblem()
 	list := f.positions()
@@ -454,9 +485,11 @@ func arbitraryElement(rng *rand.Rand, typ string, kind int) uint64 {
 	return uint64(binary.LittleEndian.Uint32(b[:])) & mask
 }
 
-// TestGPUSparseProducts measures how a GPU multiplies a sparse A: where the metadata lie, what positions that the ISA leaves undefined do, whether
-// elements of B that are not chosen matter, and in how many steps products are added. It fails where the emulator differs. A GPU of sm_90 has no
-// sparse multiplier of 4-bit or 8-bit floating-point elements behind these instructions: what it computes for them says nothing of sm_89.
+// TestGPUSparseProducts measures how a GPU multiplies a sparse A: where the metadata lie, what
+// positions that the ISA leaves undefined do, whether elements of B that are not chosen matter, and
+// in how many steps products are added. It fails where the emulator differs. A GPU of sm_90 has no
+// sparse multiplier of 4-bit or 8-bit floating-point elements behind these instructions: what it
+// computes for them says nothing of sm_89.
 func TestGPUSparseProducts(t *testing.T) {
 	gpu := openGPU(t)
 	for i, c := range sparseCases {
@@ -470,8 +503,8 @@ func TestGPUSparseProducts(t *testing.T) {
 	}
 }
 
-// measureLayout changes the positions of one chunk at a time, at every place that metadata can have, and compares the row and the chunk that change
-// with those of the table.
+// measureLayout changes the positions of one chunk at a time, at every place that metadata can have, and
+// compares the row and the chunk that change with those of the table.
 func (f *sparseForm) measureLayout(t *testing.T, gpu target.Backend) {
 	one := encode(f.sparseCase.a, 1) & (1<<tensorBits[f.sparseCase.a] - 1)
 	base, moved := uint32(0b0100), uint32(0b1110)
@@ -491,10 +524,13 @@ func (f *sparseForm) measureLayout(t *testing.T, gpu target.Backend) {
 				for e := range p.a {
 					p.a[e] = one
 				}
-				for col := range f.b.Rows { // column n of B has bit n of the chunk's number plus 1, where moved positions point
+				// column n of B has bit n of the chunk's number plus 1, where moved positions point
+				for col := range f.b.Rows {
 					for k := range f.b.Cols {
-						if within := k % f.meta.Chunk; within >= f.meta.Chunk/2 && (k/f.meta.Chunk+1)>>col&1 != 0 {
-							p.b[col*f.b.Cols+k] = encode(f.sparseCase.b, 1) & (1<<tensorBits[f.sparseCase.b] - 1)
+						if within := k % f.meta.Chunk; within >= f.meta.Chunk/2 &&
+							(k/f.meta.Chunk+1)>>col&1 != 0 {
+							p.b[col*f.b.Cols+k] = encode(f.sparseCase.b,
+								1) & (1<<tensorBits[f.sparseCase.b] - 1)
 						}
 					}
 				}
@@ -520,12 +556,14 @@ func (f *sparseForm) measureLayout(t *testing.T, gpu target.Backend) {
 			if len(got) != 1 || got[0] != want {
 				lane, bit := f.meta.At(want.row, want.chunk, selector)
 				if bad++; bad <= 40 {
-					t.Logf("layout: selector %d, lane %d, bits %d to %d: row and chunk %v, the table has %v", selector, lane, bit, bit+3, got, want)
+					t.Logf("layout: selector %d, lane %d, bits %d to %d: row and chunk %v, the table has %v",
+						selector, lane, bit, bit+3, got, want)
 				}
 			}
 		}
 		if bad > 0 {
-			t.Errorf("layout: selector %d: %d of %d places of metadata are others", selector, bad, len(places))
+			t.Errorf("layout: selector %d: %d of %d places of metadata are others", selector,
+				bad, len(places))
 		}
 	}
 }
@@ -582,7 +620,8 @@ func (f *sparseForm) measurePositions(t *testing.T, gpu target.Backend) {
 
 // measureUnchosen puts infinities and NaNs where no row of A has an element.
 func (f *sparseForm) measureUnchosen(t *testing.T, gpu target.Backend) {
-	special := map[string][]uint64{"f16": {0x7c00, 0x7e00}, "bf16": {0x7f80, 0x7fc0}, "tf32": {0x7f800000, 0x7fc00000}, "e4m3": {0x7f}, "e5m2": {0x7c, 0x7f},
+	special := map[string][]uint64{"f16": {0x7c00, 0x7e00}, "bf16": {0x7f80, 0x7fc0},
+		"tf32": {0x7f800000, 0x7fc00000}, "e4m3": {0x7f}, "e5m2": {0x7c, 0x7f},
 		"s8": {0x7f}, "u8": {0xff}, "s4": {7}, "u4": {15}}[f.sparseCase.b]
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, v := range special {
@@ -600,7 +639,10 @@ func (f *sparseForm) measureUnchosen(t *testing.T, gpu target.Backend) {
 }
 
 // compare counts the elements of D that differ from what a way of adding gives, and logs the first of them.
-func (f *sparseForm) compare(t *testing.T, problems []*problem, out []byte, dot func(m *fp.Model, a, b []uint64, c uint64) uint64, log int) (differ, total int) {
+func (f *sparseForm) compare(
+	t *testing.T, problems []*problem, out []byte, dot func(m *fp.Model, a, b []uint64, c uint64) uint64,
+	log int,
+) (differ, total int) {
 	model := fp.SM90()
 	for i, p := range problems {
 		for j, got := range f.results(out, i) {
@@ -640,7 +682,9 @@ func (f *sparseForm) measureSteps(t *testing.T, gpu target.Backend, seed uint64)
 		}
 		for _, way := range sparseWays {
 			if way.dot != nil {
-				differ, _ = f.compare(t, part, out, func(m *fp.Model, a, b []uint64, c uint64) uint64 { return way.dot(f, m, a, b, c) }, 0)
+				differ, _ = f.compare(t, part, out, func(m *fp.Model, a, b []uint64, c uint64) uint64 {
+					return way.dot(f, m, a, b, c)
+				}, 0)
 			}
 			t.Logf("%s: %d of %d differ", way.name, differ, total)
 		}

@@ -12,7 +12,8 @@ func runStore(w *warp, in *inst, mask uint32) {
 	b.count(x.space)
 	b.wrote++
 	r := &b.regions[x.set]
-	if r.unknown && in.probe && x.wide && x.space != target.SpaceShared { // the pointer was loaded from the control block
+	// the pointer was loaded from the control block
+	if r.unknown && in.probe && x.wide && x.space != target.SpaceShared {
 		r = b.slots.region(w.address(x, bits.TrailingZeros32(mask)&31))
 	}
 	if r.data == nil || r.alloc != nil && r.alloc.dirty != nil {

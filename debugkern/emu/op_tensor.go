@@ -9,10 +9,11 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Matrix products whose operands or shapes op_mma.go has no fast form for: every element of D is made by itself, of a row of A, a
-// column of B and an element of C.
+// Matrix products whose operands or shapes op_mma.go has no fast form for: every element of D is made by
+// itself, of a row of A, a column of B and an element of C.
 
-// dotProduct makes one element of D. Operands and result are as registers hold them, without other elements around them.
+// dotProduct makes one element of D. Operands and result are as registers hold them, without other
+// elements around them.
 type dotProduct func(m *fp.Model, a, b []uint64, c uint64) uint64
 
 // tensorMax are the most elements of an operand and of an accumulator.
@@ -165,7 +166,8 @@ func runMultiplyAny(w *warp, in *inst, mask uint32) {
 	w.scatterMatrix(&m.frag, c[:], mask)
 }
 
-// gatherMatrix puts the elements of a fragment at their cells. Registers of lanes that are not there count as zero.
+// gatherMatrix puts the elements of a fragment at their cells. Registers of lanes that are not
+// there count as zero.
 func (w *warp) gatherMatrix(t []uint64, f *fragment, mask uint32) {
 	each := uint64(1)<<f.Bits - 1
 	for r := range f.Distinct() {
@@ -280,8 +282,8 @@ func runStoreAny(w *warp, in *inst, mask uint32) {
 	}
 }
 
-// square reports whether a fragment is one that the fast loads and stores have: of a 16×16 matrix, of 32 bits an element, or of 16 in as
-// many registers as f16 has.
+// square reports whether a fragment is one that the fast loads and stores have: of a 16×16 matrix, of 32 bits
+// an element, or of 16 in as many registers as f16 has.
 func (f *fragment) square() bool {
 	if f.Rows != 16 || f.Cols != 16 {
 		return false

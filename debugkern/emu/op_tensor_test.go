@@ -19,19 +19,32 @@ import (
 type tensorCase struct{ op, shape, d, a, b, c, more string }
 
 var tensorCases = []tensorCase{
-	{"mma", "m16n8k8", "f32", "tf32", "tf32", "f32", ""}, {"mma", "m16n8k4", "f32", "tf32", "tf32", "f32", ""},
-	{"mma", "m8n8k4", "f64", "f64", "f64", "f64", ""}, {"mma", "m16n8k4", "f64", "f64", "f64", "f64", ""},
-	{"mma", "m16n8k8", "f64", "f64", "f64", "f64", ""}, {"mma", "m16n8k16", "f64", "f64", "f64", "f64", ""},
-	{"mma", "m8n8k16", "s32", "s8", "u8", "s32", ""}, {"mma", "m16n8k16", "s32", "u8", "s8", "s32", ""}, {"mma", "m16n8k32", "s32", "s8", "s8", "s32", "satfinite"},
-	{"mma", "m8n8k32", "s32", "s4", "s4", "s32", ""}, {"mma", "m16n8k32", "s32", "u4", "s4", "s32", ""}, {"mma", "m16n8k64", "s32", "s4", "u4", "s32", ""},
-	{"mma", "m8n8k128", "s32", "b1", "b1", "s32", "xor.popc"}, {"mma", "m16n8k128", "s32", "b1", "b1", "s32", "and.popc"}, {"mma", "m16n8k256", "s32", "b1", "b1", "s32", "and.popc"},
-	{"mma", "m16n8k32", "f32", "e4m3", "e5m2", "f32", ""}, {"mma", "m16n8k16", "f32", "e5m2", "e5m2", "f32", ""}, {"mma", "m16n8k32", "f16", "e4m3", "e4m3", "f16", ""},
+	{"mma", "m16n8k8", "f32", "tf32", "tf32", "f32", ""},
+	{"mma", "m16n8k4", "f32", "tf32", "tf32", "f32", ""}, {"mma", "m8n8k4", "f64", "f64", "f64", "f64", ""},
+	{"mma", "m16n8k4", "f64", "f64", "f64", "f64", ""}, {"mma", "m16n8k8", "f64", "f64", "f64", "f64", ""},
+	{"mma", "m16n8k16", "f64", "f64", "f64", "f64", ""}, {"mma", "m8n8k16", "s32", "s8", "u8", "s32", ""},
+	{"mma", "m16n8k16", "s32", "u8", "s8", "s32", ""},
+	{"mma", "m16n8k32", "s32", "s8", "s8", "s32", "satfinite"},
+	{"mma", "m8n8k32", "s32", "s4", "s4", "s32", ""}, {"mma", "m16n8k32", "s32", "u4", "s4", "s32", ""},
+	{"mma", "m16n8k64", "s32", "s4", "u4", "s32", ""},
+	{"mma", "m8n8k128", "s32", "b1", "b1", "s32", "xor.popc"},
+	{"mma", "m16n8k128", "s32", "b1", "b1", "s32", "and.popc"},
+	{"mma", "m16n8k256", "s32", "b1", "b1", "s32", "and.popc"},
+	{"mma", "m16n8k32", "f32", "e4m3", "e5m2", "f32", ""},
+	{"mma", "m16n8k16", "f32", "e5m2", "e5m2", "f32", ""},
+	{"mma", "m16n8k32", "f16", "e4m3", "e4m3", "f16", ""},
 	{"mma", "m16n8k16", "f32", "bf16", "bf16", "f32", ""}, {"mma", "m16n8k8", "f16", "f16", "f16", "f16", ""},
-	{"wmma", "m16n16k16", "f32", "bf16", "bf16", "f32", ""}, {"wmma", "m32n8k16", "f32", "bf16", "bf16", "f32", ""}, {"wmma", "m8n32k16", "f32", "bf16", "bf16", "f32", ""},
-	{"wmma", "m32n8k16", "f32", "f16", "f16", "f32", ""}, {"wmma", "m8n32k16", "f16", "f16", "f16", "f16", ""}, {"wmma", "m16n16k16", "f16", "f16", "f16", "f32", ""},
-	{"wmma", "m16n16k8", "f32", "tf32", "tf32", "f32", ""}, {"wmma", "m8n8k4", "f64", "f64", "f64", "f64", ""},
-	{"wmma", "m16n16k16", "s32", "s8", "s8", "s32", ""}, {"wmma", "m32n8k16", "s32", "u8", "u8", "s32", "satfinite"}, {"wmma", "m8n32k16", "s32", "s8", "s8", "s32", ""},
-	{"wmma", "m8n8k32", "s32", "s4", "s4", "s32", ""}, {"wmma", "m8n8k128", "s32", "b1", "b1", "s32", "xor.popc"},
+	{"wmma", "m16n16k16", "f32", "bf16", "bf16", "f32", ""},
+	{"wmma", "m32n8k16", "f32", "bf16", "bf16", "f32", ""},
+	{"wmma", "m8n32k16", "f32", "bf16", "bf16", "f32", ""},
+	{"wmma", "m32n8k16", "f32", "f16", "f16", "f32", ""},
+	{"wmma", "m8n32k16", "f16", "f16", "f16", "f16", ""},
+	{"wmma", "m16n16k16", "f16", "f16", "f16", "f32", ""},
+	{"wmma", "m16n16k8", "f32", "tf32", "tf32", "f32", ""},
+	{"wmma", "m8n8k4", "f64", "f64", "f64", "f64", ""}, {"wmma", "m16n16k16", "s32", "s8", "s8", "s32", ""},
+	{"wmma", "m32n8k16", "s32", "u8", "u8", "s32", "satfinite"},
+	{"wmma", "m8n32k16", "s32", "s8", "s8", "s32", ""}, {"wmma", "m8n8k32", "s32", "s4", "s4", "s32", ""},
+	{"wmma", "m8n8k128", "s32", "b1", "b1", "s32", "xor.popc"},
 }
 
 func (c tensorCase) String() string { return c.op + "." + c.shape + "." + strings.Join(c.types(), ".") }
@@ -62,7 +75,10 @@ func encode(typ string, v int) uint64 {
 	return uint64(v)
 }
 
-var tensorBits = map[string]int{"f64": 64, "f32": 32, "tf32": 32, "s32": 32, "f16": 16, "bf16": 16, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "s4": 4, "u4": 4, "b1": 1}
+var tensorBits = map[string]int{
+	"f64": 64, "f32": 32, "tf32": 32, "s32": 32, "f16": 16, "bf16": 16, "s8": 8, "u8": 8, "e4m3": 8,
+	"e5m2": 8, "s4": 4, "u4": 4, "b1": 1,
+}
 
 // matrix is rows of small integers.
 func smallMatrix(rng *rand.Rand, typ string, rows, cols int) [][]int {
@@ -130,8 +146,8 @@ func byLanes(f *isa.Fragment, typ string, m [][]int) []byte {
 	return out
 }
 
-// module is a kernel that multiplies what lies at the first three arguments. Registers of mma are 8 bytes apart, wmma's matrices lie row by
-// row, B column by column.
+// module is a kernel that multiplies what lies at the first three arguments. Registers of mma are 8 bytes
+// apart, wmma's matrices lie row by row, B column by column.
 func (c tensorCase) module(form *isa.Form, mods []string) string {
 	regs := func(name string, class isa.ArgClass) (string, int) {
 		f := form.Fragment(class, mods)
@@ -146,15 +162,18 @@ func (c tensorCase) module(form *isa.Form, mods []string) string {
 		return strings.Join(list, ","), f.Registers
 	}
 	var b strings.Builder
-	b.WriteString(".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry t(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{\n")
-	b.WriteString("\t.reg .b32 %t, %ra<8>, %rb<8>, %rc<8>, %rd<8>;\n\t.reg .b64 %o, %x, %da<8>, %db<8>, %dc<8>, %dd<8>;\n\tmov.u32 %t, %tid.x;\n")
+	b.WriteString(
+		".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry t(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{\n")
+	b.WriteString(
+		"\t.reg .b32 %t, %ra<8>, %rb<8>, %rc<8>, %rd<8>;\n\t.reg .b64 %o, %x, %da<8>, %db<8>, %dc<8>, %dd<8>;\n\tmov.u32 %t, %tid.x;\n")
 	layout := map[string]string{"a": "row", "b": "col", "c": "row"}
 	for name, class := range map[string]isa.ArgClass{"a": isa.ClassA, "b": isa.ClassB, "c": isa.ClassC} {
 		list, n := regs(name, class)
 		typ := map[string]string{"a": c.a, "b": c.b, "c": c.c}[name]
 		fmt.Fprintf(&b, "\tld.param.u64 %%x, [%s];\n", name)
 		if c.op == "wmma" {
-			fmt.Fprintf(&b, "\twmma.load.%s.sync.aligned.%s.%s.%s {%s}, [%%x];\n", name, layout[name], c.shape, typ, list)
+			fmt.Fprintf(&b, "\twmma.load.%s.sync.aligned.%s.%s.%s {%s}, [%%x];\n", name, layout[name],
+				c.shape, typ, list)
 			continue
 		}
 		fmt.Fprintf(&b, "\tmul.wide.u32 %%o, %%t, %d;\n\tadd.u64 %%x, %%x, %%o;\n", 8*n)
@@ -167,7 +186,8 @@ func (c tensorCase) module(form *isa.Form, mods []string) string {
 	a, _ := regs("a", isa.ClassA)
 	bb, _ := regs("b", isa.ClassB)
 	cc, _ := regs("c", isa.ClassC)
-	fmt.Fprintf(&b, "\t%s.%s {%s}, {%s}, {%s}, {%s};\n\tld.param.u64 %%x, [d];\n", c.op, strings.Join(mods, "."), d, a, bb, cc)
+	fmt.Fprintf(&b, "\t%s.%s {%s}, {%s}, {%s}, {%s};\n\tld.param.u64 %%x, [d];\n", c.op,
+		strings.Join(mods, "."), d, a, bb, cc)
 	if c.op == "wmma" {
 		fmt.Fprintf(&b, "\twmma.store.d.sync.aligned.row.%s.%s [%%x], {%s};\n", c.shape, c.d, d)
 	} else {
@@ -212,7 +232,8 @@ func (c tensorCase) mods() []string {
 	return mods
 }
 
-// TestTensorProducts: every product of small integers is right, in every type and shape, through registers (mma) or memory (wmma).
+// TestTensorProducts: every product of small integers is right, in every type and shape, through registers
+// (mma) or memory (wmma).
 func TestTensorProducts(t *testing.T) {
 	for i, c := range tensorCases {
 		t.Run(c.String(), func(t *testing.T) {
@@ -237,10 +258,12 @@ func TestTensorProducts(t *testing.T) {
 				}
 			}
 			form, mods := isa.Lookup(c.op, c.mods()), c.mods()
-			a, b, cc, wantBytes := pack(c.a, A, false), pack(c.b, B, false), pack(c.c, C, false), pack(c.d, want, false)
+			a, b, cc, wantBytes := pack(c.a, A, false), pack(c.b, B, false), pack(c.c, C, false),
+				pack(c.d, want, false)
 			if c.op == "mma" {
 				frag := func(class isa.ArgClass) *isa.Fragment { return form.Fragment(class, mods) }
-				a, b, cc, wantBytes = byLanes(frag(isa.ClassA), c.a, A), byLanes(frag(isa.ClassB), c.b, B), byLanes(frag(isa.ClassC), c.c, C), byLanes(frag(isa.ClassD), c.d, want)
+				a, b, cc, wantBytes = byLanes(frag(isa.ClassA), c.a, A), byLanes(frag(isa.ClassB), c.b, B),
+					byLanes(frag(isa.ClassC), c.c, C), byLanes(frag(isa.ClassD), c.d, want)
 			}
 			text := c.module(form, mods)
 			got := launchTensor(t, New(chip.SM90()), text, a, b, cc, len(wantBytes))
@@ -256,10 +279,16 @@ func launchTensor(t *testing.T, on target.Backend, text string, a, b, c []byte, 
 	t.Helper()
 	k := loadOn(t, on, "t.ptx", text)
 	buffer := func(name string, init []byte, size int) target.Arg {
-		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.U8, Dims: []int{size}, Bytes: size, Init: init, Output: init == nil}}
+		return target.Arg{
+			Name: name, Buffer: &target.Buffer{
+				DType: probes.U8, Dims: []int{size}, Bytes: size, Init: init, Output: init == nil,
+			},
+		}
 	}
 	res, err := k.Launch(t.Context(), &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1},
-		Args: []target.Arg{buffer("a", a, len(a)), buffer("b", b, len(b)), buffer("c", c, len(c)), buffer("d", nil, size)}})
+		Args: []target.Arg{
+			buffer("a", a, len(a)), buffer("b", b, len(b)), buffer("c", c, len(c)), buffer("d", nil, size),
+		}})
 	if err != nil || len(res.Findings) > 0 {
 		t.Fatal(err, res)
 	}
@@ -282,11 +311,14 @@ func randomElements(rng *rand.Rand, typ string, n int) []byte {
 		case typ == "f64" && k < 12:
 			v = math.Float64bits(rng.NormFloat64())
 		case typ == "f64":
-			v = math.Float64bits(math.Ldexp(rng.NormFloat64(), rng.IntN(200)-100)) // payloads of NaN are not modelled
+			// payloads of NaN are not modelled
+			v = math.Float64bits(math.Ldexp(rng.NormFloat64(), rng.IntN(200)-100))
 		case k < 10 && (typ == "f32" || typ == "tf32" || typ == "f16" || typ == "bf16"):
 			v = map[string]func(uint32) uint64{
-				"f32": func(v uint32) uint64 { return uint64(v) }, "tf32": func(v uint32) uint64 { return uint64(v) },
-				"f16": func(v uint32) uint64 { return uint64(fp.F32ToF16(v)) }, "bf16": func(v uint32) uint64 { return uint64(v >> 16) },
+				"f32":  func(v uint32) uint64 { return uint64(v) },
+				"tf32": func(v uint32) uint64 { return uint64(v) },
+				"f16":  func(v uint32) uint64 { return uint64(fp.F32ToF16(v)) },
+				"bf16": func(v uint32) uint64 { return uint64(v >> 16) },
 			}[typ](math.Float32bits(float32(rng.NormFloat64())))
 		case k == 10:
 			v = 0
@@ -296,8 +328,9 @@ func randomElements(rng *rand.Rand, typ string, n int) []byte {
 	return out
 }
 
-// TestGPUTensorProducts compares products of arbitrary operands with what the GPU computes, to the bit, and says for each type and shape how
-// many elements differ. What a GPU computes for fp8 with mma.sync holds for its own architecture.
+// TestGPUTensorProducts compares products of arbitrary operands with what the GPU computes, to the bit, and
+// says for each type and shape how many elements differ. What a GPU computes for fp8 with mma.sync holds for
+// its own architecture.
 func TestGPUTensorProducts(t *testing.T) {
 	gpu, mine := openGPU(t), New(chip.SM90())
 	for i, c := range tensorCases {
@@ -312,7 +345,8 @@ func TestGPUTensorProducts(t *testing.T) {
 			rng := rand.New(rand.NewPCG(9, uint64(i)))
 			size, differ, total := tensorBits[c.d]/8, 0, 0
 			for range 40 {
-				a, b, cc, out := randomElements(rng, c.a, m*k), randomElements(rng, c.b, n*k), randomElements(rng, c.c, m*n), m*n*size
+				a, b, cc, out := randomElements(rng, c.a, m*k), randomElements(rng, c.b, n*k),
+					randomElements(rng, c.c, m*n), m*n*size
 				if c.op == "mma" { // registers hold what they hold: any bits are elements
 					lanes := func(class isa.ArgClass, typ string) []byte {
 						f := form.Fragment(class, mods)

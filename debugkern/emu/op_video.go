@@ -6,8 +6,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// SIMD video instructions (PTX ISA, "Video Instructions: SIMD"): two halves or four bytes of a register at once. Operands without
-// selectors and masks, as intrinsics use them, are modelled.
+// SIMD video instructions (PTX ISA, "Video Instructions: SIMD"): two halves or four bytes of a register at
+// once. Operands without selectors and masks, as intrinsics use them, are modelled.
 
 // video decodes vadd4, vabsdiff2 and their like: the parts of the result, or with .add their sum and c.
 func (d *decoder) video() {

@@ -208,7 +208,8 @@ func (d *decoder) place(v *ptx.Var) (target.Space, uint64) {
 	return 0, 0
 }
 
-// isParam reports whether v is one of its entry's own parameters, rather than the argument of a call in its body.
+// isParam reports whether v is one of its entry's own parameters, rather than the argument of
+// a call in its body.
 func isParam(v *ptx.Var) bool {
 	for _, p := range v.Func.Params {
 		if p == v {

@@ -74,8 +74,8 @@ func hex(tb testing.TB, place, s string) uint64 {
 
 var placeholder = regexp.MustCompile(`%([0-3])([rdhp])`)
 
-// module writes a kernel that loads a, b and c of its lane, executes the instruction under a guard, and stores the result.
-// Lanes that the guard switches off store what was in the result before: the lane's a.
+// module writes a kernel that loads a, b and c of its lane, executes the instruction under a guard, and
+// stores the result. Lanes that the guard switches off store what was in the result before: the lane's a.
 func (c *opCase) module(guard bool) string {
 	names := map[byte]string{'r': "%r", 'd': "%rd", 'h': "%rs", 'p': "%p"}
 	kind := byte('r')
@@ -145,13 +145,20 @@ func launchTB(tb testing.TB, k target.Kernel, l *target.Launch) *target.Result {
 // inOut is the arguments of most test kernels: words in, words out.
 func inOut(in []byte, out int) []target.Arg {
 	return []target.Arg{
-		{Name: "in", Buffer: &target.Buffer{DType: probes.U64, Dims: []int{len(in) / 8}, Init: in, Bytes: len(in)}},
-		{Name: "out", Buffer: &target.Buffer{DType: probes.U64, Dims: []int{out / 8}, Bytes: out, Output: true}},
+		{
+			Name: "in", Buffer: &target.Buffer{
+				DType: probes.U64, Dims: []int{len(in) / 8}, Init: in, Bytes: len(in),
+			},
+		},
+		{
+			Name:   "out",
+			Buffer: &target.Buffer{DType: probes.U64, Dims: []int{out / 8}, Bytes: out, Output: true},
+		},
 	}
 }
 
-// TestOps executes every line three ways: all lanes (inputs differ by lane), one input in all lanes (the uniform path), and
-// half the lanes switched off.
+// TestOps executes every line three ways: all lanes (inputs differ by lane), one input in all lanes (the
+// uniform path), and half the lanes switched off.
 func TestOps(t *testing.T) {
 	for _, c := range readOps(t) {
 		t.Run(c.place, func(t *testing.T) {
@@ -177,7 +184,9 @@ func (c *opCase) check(t *testing.T, k target.Kernel, guard bool, pick func(lane
 			in = binary.LittleEndian.AppendUint64(in, v)
 		}
 	}
-	r := launchTB(t, k, &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: inOut(in, 256)})
+	r := launchTB(t, k, &target.Launch{
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: inOut(in, 256),
+	})
 	if len(r.Findings) > 0 {
 		t.Fatalf("finding: %+v", r.Findings[0])
 	}
@@ -197,12 +206,14 @@ func (c *opCase) check(t *testing.T, k target.Kernel, guard bool, pick func(lane
 			}
 		}
 		if got != want {
-			t.Fatalf("%s: lane %d, inputs %x, guard %v: got %x, want %x", c.instr, lane, c.inputs[pick(lane)], guard, got, want)
+			t.Fatalf("%s: lane %d, inputs %x, guard %v: got %x, want %x", c.instr, lane, c.inputs[pick(lane)],
+				guard, got, want)
 		}
 	}
 }
 
-// TestEveryOpcodeIsTested fails for an opcode of a kind that the decoder takes and that no table or kernel of testdata uses.
+// TestEveryOpcodeIsTested fails for an opcode of a kind that the decoder takes and that no table or
+// kernel of testdata uses.
 func TestEveryOpcodeIsTested(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readOps(t) {

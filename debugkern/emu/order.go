@@ -38,7 +38,8 @@ type resident struct {
 	since  uint64 // block.polls at the last change of global memory by any block
 }
 
-// maxReady is how many blocks a schedule that interleaves them lets run at once. Blocks that wait do not count.
+// maxReady is how many blocks a schedule that interleaves them lets run at once. Blocks
+// that wait do not count.
 const maxReady = 8
 
 // givenUp is how often each block polls memory that nobody changes before the launch counts as stuck.
@@ -47,7 +48,9 @@ const givenUp = 1 << 16
 // newOrder prepares the execution of a launch's blocks.
 func newOrder(r *launch) *blockOrder {
 	s := r.l.Schedule
-	o := &blockOrder{r: r, policy: s.Policy, slots: residents(r.k.p, r.l), limit: len(r.ids), wanted: len(r.ids)}
+	o := &blockOrder{
+		r: r, policy: s.Policy, slots: residents(r.k.p, r.l), limit: len(r.ids), wanted: len(r.ids),
+	}
 	if r.wanted != nil {
 		o.wanted = len(r.wanted)
 	}
@@ -114,7 +117,8 @@ func (o *blockOrder) choose() *resident {
 	return nil
 }
 
-// ready lists the blocks that can go on and have not asked that others go first, in the order in which they began.
+// ready lists the blocks that can go on and have not asked that others go first, in the order
+// in which they began.
 func (o *blockOrder) ready() []*resident {
 	var out []*resident
 	for _, b := range o.live {
@@ -133,8 +137,8 @@ func (o *blockOrder) room() bool {
 	return o.next < len(o.seq) && len(o.live) < o.slots
 }
 
-// rest lets those go on that let others go first, and reports whether there are any: not where every block has polled for
-// very long, and nothing has changed meanwhile.
+// rest lets those go on that let others go first, and reports whether there are any: not where every block
+// has polled for very long, and nothing has changed meanwhile.
 func (o *blockOrder) rest() bool {
 	some, hope := false, false
 	for _, b := range o.live {
@@ -176,12 +180,14 @@ func (o *blockOrder) begin() *resident {
 	return t
 }
 
-// reserve asks for the memory of another block; where there is none, the launch ends with a fault at that block.
+// reserve asks for the memory of another block; where there is none, the launch ends with a
+// fault at that block.
 func (o *blockOrder) reserve() bool {
 	r := o.r
 	var sum budget.Sum
 	perBlock(&sum, r.k.p, r.l, 1)
-	release, err := r.l.Memory.Reserve(fmt.Sprintf("another block that waits for others (%d are resident)", len(o.live)), sum.Total())
+	release, err := r.l.Memory.Reserve(fmt.Sprintf("another block that waits for others (%d are resident)",
+		len(o.live)), sum.Total())
 	if err != nil {
 		i := o.seq[o.next]
 		o.full, o.limit = err, min(o.limit, i)
@@ -281,8 +287,8 @@ func (o *blockOrder) finish(b *resident) {
 // wants reports whether a block's results are asked for.
 func (r *launch) wants(i int) bool { return r.wanted == nil || r.wanted[r.ids[i]] }
 
-// residents is how many blocks of a launch are resident at once. Registers are left out: how many a thread takes is known to
-// ptxas alone.
+// residents is how many blocks of a launch are resident at once. Registers are left out: how many a thread
+// takes is known to ptxas alone.
 func residents(p *program, l *target.Launch) int {
 	if l.Resident > 0 {
 		return l.Resident

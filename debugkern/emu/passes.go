@@ -8,28 +8,31 @@ import (
 	"tilescope/probes"
 )
 
-// linePasses counts how often each warp has passed a line in each kv tile. Lanes that diverged pass one after the other: a warp
-// has passed as often as that of its lanes which has done so most often. Where the line is a block barrier there is one
-// counter for the block, as if it had one warp.
+// linePasses counts how often each warp has passed a line in each kv tile. Lanes that diverged pass one after
+// the other: a warp has passed as often as that of its lanes which has done so most often. Where the line is
+// a block barrier there is one counter for the block, as if it had one warp.
 type linePasses struct {
-	first, last int32        // instructions of the line
-	on          []uint32     // by warp: lanes that have executed its last instruction and nothing outside it since
-	lanes       [][32]uint16 // by warp: passes in the lane's kv tile
-	passes      [][]uint16   // by warp and kv tile
-	kv          int          // the tile that is awaited
-	fresh       bool         // a warp has passed since the last capture
+	first, last int32 // instructions of the line
+	// on: by warp: lanes that have executed its last instruction and nothing outside it since
+	on     []uint32
+	lanes  [][32]uint16 // by warp: passes in the lane's kv tile
+	passes [][]uint16   // by warp and kv tile
+	kv     int          // the tile that is awaited
+	fresh  bool         // a warp has passed since the last capture
 }
 
 func newLinePasses(pcs []int32, warps int) linePasses {
-	l := linePasses{on: make([]uint32, warps), lanes: make([][32]uint16, warps), passes: make([][]uint16, warps)}
+	l := linePasses{
+		on: make([]uint32, warps), lanes: make([][32]uint16, warps), passes: make([][]uint16, warps),
+	}
 	if len(pcs) > 0 {
 		l.first, l.last = pcs[0], pcs[len(pcs)-1]
 	}
 	return l
 }
 
-// event notes that lanes of a warp stand on the line's last instruction, or have gone past it. tiles is, by lane, how many kv
-// tiles it has begun.
+// event notes that lanes of a warp stand on the line's last instruction, or have gone past it. tiles is, by
+// lane, how many kv tiles it has begun.
 func (l *linePasses) event(e *target.Event, tiles *[32]int32) {
 	w, pc := e.Warp, int32(e.PC)
 	if pc == l.last {
@@ -117,18 +120,25 @@ func (b *block) checkPasses() {
 		msg := ""
 		switch {
 		case p.w.Pass == 0 && n > 1:
-			msg = fmt.Sprintf("stage %s is captured at line %d, which is passed %d times %s: say which with pass: first, last or 1 to %d", p.w.Stage, p.w.AtLine, n, where, n)
+			msg = fmt.Sprintf(
+				"stage %s is captured at line %d, which is passed %d times %s: say which with pass: first, last or 1 to %d",
+				p.w.Stage, p.w.AtLine, n, where, n)
 		case n > 0 && p.w.Pass > n && !b.broken:
-			msg = fmt.Sprintf("stage %s is captured at pass %d of line %d, which is passed %d times %s", p.w.Stage, p.w.Pass, p.w.AtLine, n, where)
+			msg = fmt.Sprintf("stage %s is captured at pass %d of line %d, which is passed %d times %s",
+				p.w.Stage, p.w.Pass, p.w.AtLine, n, where)
 		}
 		if msg != "" {
-			b.err = &target.Fault{Kind: "passes", Msg: msg, Block: b.id, Source: &target.Source{File: p.w.File, Line: p.w.AtLine}}
+			b.err = &target.Fault{
+				Kind: "passes", Msg: msg, Block: b.id,
+				Source: &target.Source{File: p.w.File, Line: p.w.AtLine},
+			}
 			return
 		}
 	}
 }
 
-// mostPassed is the kv tile in which the line was passed most often, of those that are captured, and how often.
+// mostPassed is the kv tile in which the line was passed most often, of those that are
+// captured, and how often.
 func (p *watchPlace) mostPassed() (tile, n int) {
 	tiles := 1
 	for _, w := range p.line.passes {
@@ -145,8 +155,8 @@ func (p *watchPlace) mostPassed() (tile, n int) {
 	return tile, n
 }
 
-// lastPass reports whether this capture of a tile is the last one; takes is what an execution in which nothing was replaced
-// captured.
+// lastPass reports whether this capture of a tile is the last one; takes is what an execution in which
+// nothing was replaced captured.
 func (p *watchPlace) lastPass(kv int, takes []int) bool {
 	return p.w.Pass != probes.PassLast || kv < len(takes) && p.takes(kv) == takes[kv]
 }

@@ -9,7 +9,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// provided returns what the emulator does for a function that CUDA's runtime library would define, nil for others.
+// provided returns what the emulator does for a function that CUDA's runtime library would
+// define, nil for others.
 func provided(name string) func(w *warp, in *inst, m uint32) {
 	switch name {
 	case "vprintf":
@@ -27,7 +28,8 @@ func provided(name string) func(w *warp, in *inst, m uint32) {
 // printLimit bounds what a block may print.
 const printLimit = 1 << 20
 
-// vprintf(format, arguments) formats each lane's line. A result, where the call takes it, is the number of arguments.
+// vprintf(format, arguments) formats each lane's line. A result, where the call takes it, is the
+// number of arguments.
 func vprintf(w *warp, in *inst, m uint32) {
 	b := w.blk
 	c := in.call
@@ -78,8 +80,8 @@ func (b *block) cString(w *warp, lane int, addr uint64) string {
 	return string(p)
 }
 
-// conversion reads what stands behind a %: flags with width and precision, the bytes that an integer of its length takes, the
-// letter and where that is, the string's end where there is none.
+// conversion reads what stands behind a %: flags with width and precision, the bytes that an integer of its
+// length takes, the letter and where that is, the string's end where there is none.
 func conversion(f string, at int) (flags string, long int, verb byte, next int) {
 	next, long = at, 4
 	for next < len(f) && strings.IndexByte("-+ #0123456789.", f[next]) >= 0 {
@@ -98,7 +100,8 @@ func conversion(f string, at int) (flags string, long int, verb byte, next int) 
 	return flags, long, verb, next
 }
 
-// format is C's printf for the conversions that device code may use; arguments lie at addr, each at its own alignment.
+// format is C's printf for the conversions that device code may use; arguments lie at addr, each
+// at its own alignment.
 func (b *block) format(w *warp, lane int, f string, addr uint64) (string, int) {
 	args := b.bytesAt(w, lane, addr)
 	var out strings.Builder

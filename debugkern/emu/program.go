@@ -39,8 +39,8 @@ const (
 	flowAlloca // takes from the stack, or ends the block
 )
 
-// inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not need for every
-// instruction is in instInfo, to keep the program in the cache.
+// inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not
+// need for every instruction is in instInfo, to keep the program in the cache.
 type inst struct {
 	run        func(w *warp, in *inst, mask uint32)
 	flow       flow
@@ -80,27 +80,31 @@ type instInfo struct {
 
 // newInst is an instruction that does nothing yet.
 func newInst(src *ptx.Instr, fn *ptx.Func, index int) inst {
-	return inst{guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1, instInfo: &instInfo{around: -1, inLoop: -1, src: src, fn: fn, index: int32(index)}}
+	return inst{
+		guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1,
+		instInfo: &instInfo{around: -1, inLoop: -1, src: src, fn: fn, index: int32(index)},
+	}
 }
 
 // program is a decoded entry with the functions that it calls behind it.
 type program struct {
-	chip    *chip.Chip
-	model   *fp.Model // chip's arithmetic
-	module  *ptx.Module
-	entry   *ptx.Func
-	code    []inst
-	n32     int // slots of each bank
-	n64     int
-	npred   int
-	carry   int32 // the predicate slot of CC.CF, -1: the program does not use it
-	consts  []constSlot
-	sregs   []sregSlot
-	regs    map[*ptx.Func][]regSlot
-	syms    []*symbol
-	sets    []symSet         // provenance of accesses, by access.set
-	spaces  []target.Space   // the space of the accesses that use each set
-	widths  map[*ptx.Var]int // bytes of what variables declared as bytes are accessed as, one element at a time
+	chip   *chip.Chip
+	model  *fp.Model // chip's arithmetic
+	module *ptx.Module
+	entry  *ptx.Func
+	code   []inst
+	n32    int // slots of each bank
+	n64    int
+	npred  int
+	carry  int32 // the predicate slot of CC.CF, -1: the program does not use it
+	consts []constSlot
+	sregs  []sregSlot
+	regs   map[*ptx.Func][]regSlot
+	syms   []*symbol
+	sets   []symSet       // provenance of accesses, by access.set
+	spaces []target.Space // the space of the accesses that use each set
+	// widths: bytes of what variables declared as bytes are accessed as, one element at a time
+	widths  map[*ptx.Var]int
 	globals []*ptx.Var
 	shared  []ptx.Symbol
 	nstatic int  // static shared bytes
@@ -111,10 +115,11 @@ type program struct {
 	locals  []localVar
 	params  int // bytes of the parameter block
 	nloops  int
-	heap    bool              // it calls malloc or free
-	waits   bool              // a strong load or an atomic that returns a value: blocks may wait for each other
-	base    map[*ptx.Func]int // first instruction of each function
-	funcs   []*ptx.Func       // the functions, in that order
+	heap    bool // it calls malloc or free
+	// waits: a strong load or an atomic that returns a value: blocks may wait for each other
+	waits bool
+	base  map[*ptx.Func]int // first instruction of each function
+	funcs []*ptx.Func       // the functions, in that order
 }
 
 // regSlot says where a PTX register lives.

@@ -6,13 +6,14 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Provenance. Each register carries the set of symbols that its value can have been computed from, by the instructions
-// that hand an address on; the sets are grown until nothing changes. They do not depend on the flow: a register that is
-// assigned twice has the union. What is loaded from memory starts from nowhere, which is also what an index is made of, so
-// the sum of a symbol and a loaded number still belongs to the symbol.
+// Provenance. Each register carries the set of symbols that its value can have been computed from, by the
+// instructions that hand an address on; the sets are grown until nothing changes. They do not depend on
+// the flow: a register that is assigned twice has the union. What is loaded from memory starts from
+// nowhere, which is also what an index is made of, so the sum of a symbol and a loaded number still
+// belongs to the symbol.
 //
-// The parts that a manifest names inside one dynamic shared array are one symbol: an access from one part into another is
-// named after the part it lies in, and is not out of bounds.
+// The parts that a manifest names inside one dynamic shared array are one symbol: an access from one part
+// into another is named after the part it lies in, and is not out of bounds.
 
 // provenance gives every access of f its set of symbols.
 func (d *decoder) provenance(f *ptx.Func) {
@@ -139,7 +140,8 @@ func (d *decoder) loadedParam(f *ptx.Func, in *ptx.Instr) symSet {
 		return 0
 	}
 	op := &in.Args[1]
-	if op.Kind != ptx.OpAddr || op.Base != ptx.BaseSym || op.Var == nil || op.Var.Func == nil || !isParam(op.Var) {
+	if op.Kind != ptx.OpAddr || op.Base != ptx.BaseSym || op.Var == nil || op.Var.Func == nil ||
+		!isParam(op.Var) {
 		return 0
 	}
 	off := op.Var.Offset + int(op.Off)

@@ -24,7 +24,9 @@ type reacher struct {
 }
 
 // Reach implements target.ReachTracer.
-func (k *Kernel) Reach(ctx context.Context, l *target.Launch, id probes.Dim3, lo, hi uint64) (*target.Reach, error) {
+func (k *Kernel) Reach(
+	ctx context.Context, l *target.Launch, id probes.Dim3, lo, hi uint64,
+) (*target.Reach, error) {
 	one := *l
 	one.Observe = nil
 	s, err := k.open(&one, id)
@@ -98,7 +100,9 @@ func (r *reacher) result() *target.Reach {
 			if at < 0 {
 				continue
 			}
-			wr.Add(target.Left{Lanes: 1 << lane, At: int(at), Source: p.code[at].source(), Rounds: w.rounds(loop, lane)})
+			wr.Add(target.Left{
+				Lanes: 1 << lane, At: int(at), Source: p.code[at].source(), Rounds: w.rounds(loop, lane),
+			})
 		}
 		out.Warps = append(out.Warps, wr)
 	}
@@ -115,9 +119,9 @@ func (p *program) branchBack(loop int32) *target.Source {
 	return nil
 }
 
-// TileLoop finds the loop over tiles of f: of the loops that hold a block barrier (of all, where none does) and are not a
-// probe's alone, the smallest that holds all of the marked instructions that any of them holds. It returns the last branch
-// back to its head, false where there is none.
+// TileLoop finds the loop over tiles of f: of the loops that hold a block barrier (of all, where none does)
+// and are not a probe's alone, the smallest that holds all of the marked instructions that any of them holds.
+// It returns the last branch back to its head, false where there is none.
 func TileLoop(f *ptx.Func, marked func(i int) bool) (branch int, ok bool) {
 	if len(f.Body) == 0 {
 		return 0, false

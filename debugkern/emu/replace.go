@@ -15,15 +15,16 @@ import (
 	"tilescope/probes"
 )
 
-// A probe copies each cell of a tile by one thread, the load directly before its store. So an execution that is only
-// watched is, for every cell of every slot, which shared address it came from, whatever the tile's layout is; a second
-// one can then replace the tile in that moment in which its first cell is stored. No thread may read it before: the probe
-// stands behind the barrier that publishes the tile, and what uses the tile comes after the probe.
+// A probe copies each cell of a tile by one thread, the load directly before its store. So an execution that
+// is only watched is, for every cell of every slot, which shared address it came from, whatever the tile's
+// layout is; a second one can then replace the tile in that moment in which its first cell is stored. No
+// thread may read it before: the probe stands behind the barrier that publishes the tile, and what uses the
+// tile comes after the probe.
 
 // A fragment lies in registers, which no other thread reads: each is replaced when its own thread stores it.
 
-// site is one slot of the capture buffer and the shared addresses that its cells are copied from, -1 where unknown; for
-// fragments, 0 where the register that an element is stored from is read again.
+// site is one slot of the capture buffer and the shared addresses that its cells are copied from, -1 where
+// unknown; for fragments, 0 where the register that an element is stored from is read again.
 type site struct {
 	r     *target.Replace
 	kv    int
@@ -54,7 +55,8 @@ func sites(l *target.Launch, id probes.Dim3, rs []target.Replace) []site {
 	lay := l.Probe.Layout
 	for i := range rs {
 		p := rs[i].Plan
-		if probed := p.Capture.Kind == probes.CaptureProbe || p.Capture.Kind == probes.CaptureFrag; !probed || !lay.Captures(p.Stage) {
+		if probed := p.Capture.Kind == probes.CaptureProbe || p.Capture.Kind == probes.CaptureFrag; !probed ||
+			!lay.Captures(p.Stage) {
 			continue
 		}
 		lo, n := 0, 1
@@ -96,7 +98,9 @@ type recorder struct {
 
 // record executes a block of a launch with nothing replaced, and returns its sites and what its watches saw.
 // A block that does not end is known as far as it came.
-func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, stop *atomic.Bool) ([]site, *watcher, error) {
+func record(
+	p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, stop *atomic.Bool,
+) ([]site, *watcher, error) {
 	one, probe := *l, *l.Probe
 	probe.Replace = nil
 	one.Probe, one.Only, one.Observe = &probe, []probes.Dim3{id}, nil
@@ -117,7 +121,9 @@ func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, s
 	b := newBlock(p, &one, mem)
 	b.stop = stop
 	b.begin(id)
-	r := &recorder{b: b, sites: sites(l, id, rs), loads: make([]int32, 32*len(b.warps)), again: map[int32]bool{}}
+	r := &recorder{
+		b: b, sites: sites(l, id, rs), loads: make([]int32, 32*len(b.warps)), again: map[int32]bool{},
+	}
 	for i := range r.loads {
 		r.loads[i] = -1
 	}
@@ -137,7 +143,8 @@ func (r *recorder) Event(e *target.Event) {
 		switch {
 		case e.Class == target.ClassLoad && e.Space == target.SpaceShared:
 			*last = -1
-			if at := e.Addr[lane]; at < uint64(len(r.b.shared)) && uint64(e.Bytes) <= uint64(len(r.b.shared))-at {
+			if at := e.Addr[lane]; at < uint64(len(r.b.shared)) &&
+				uint64(e.Bytes) <= uint64(len(r.b.shared))-at {
 				*last = int32(at)
 			}
 		case e.Class == target.ClassStore && e.Space == target.SpaceGlobal:
@@ -157,7 +164,8 @@ func (r *recorder) Event(e *target.Event) {
 	}
 }
 
-// readAgain reports whether an instruction of the kernel's own reads the register that a probe's store writes out.
+// readAgain reports whether an instruction of the kernel's own reads the register that a
+// probe's store writes out.
 func (r *recorder) readAgain(e *target.Event) bool {
 	src := e.Instr.Args[len(e.Instr.Args)-1]
 	if src.Kind != ptx.OpReg || e.Instr.Kind() != isa.Store {
@@ -175,8 +183,8 @@ func (r *recorder) readAgain(e *target.Event) bool {
 	return known
 }
 
-// reads reports whether an instruction has a register among its sources, for what accumulators go into: anything but the
-// first operand, and all of a store.
+// reads reports whether an instruction has a register among its sources, for what accumulators go into:
+// anything but the first operand, and all of a store.
 func reads(in *ptx.Instr, reg int32) bool {
 	var among func(ops []ptx.Operand) bool
 	among = func(ops []ptx.Operand) bool {
@@ -268,14 +276,16 @@ func (r *replacer) Event(e *target.Event) {
 // Interests implements target.Interested.
 func (r *replacer) Interests() target.ClassSet { return target.Classes(target.ClassStore) }
 
-// registers replaces the elements of a fragment that the lanes are about to store, in the registers that they store from.
+// registers replaces the elements of a fragment that the lanes are about to store, in the registers
+// that they store from.
 func (r *replacer) registers(s *site, e *target.Event) {
 	if s.own == nil {
 		s.own, s.saved = make([]byte, len(s.from)*s.size), make([]bool, len(s.from))
 	}
 	t, rows, cols := s.r.Tile(r.b.id, s.kv)
 	x, w := r.b.p.code[e.PC].mem, r.b.warps[e.Warp]
-	if len(t.Data) != len(s.own) || len(s.r.Cells) != len(s.from) || e.Bytes != s.size || e.Instr.Args[len(e.Instr.Args)-1].Kind != ptx.OpReg {
+	if len(t.Data) != len(s.own) || len(s.r.Cells) != len(s.from) || e.Bytes != s.size ||
+		e.Instr.Args[len(e.Instr.Args)-1].Kind != ptx.OpReg {
 		return
 	}
 	for m := e.Mask; m != 0; m &= m - 1 {
@@ -334,7 +344,8 @@ func (r *replacer) taken(p *watchPlace, kv int) {
 		return
 	}
 	for i := range r.b.l.Probe.Replace {
-		if rep := &r.b.l.Probe.Replace[i]; rep.Plan.Stage == p.w.Stage && rep.Plan.Capture.Kind == probes.CaptureShared {
+		if rep := &r.b.l.Probe.Replace[i]; rep.Plan.Stage == p.w.Stage &&
+			rep.Plan.Capture.Kind == probes.CaptureShared {
 			r.put(rep, kv, p.cell)
 		}
 	}
@@ -383,7 +394,9 @@ func (r *replacer) restore(from []siteState) {
 }
 
 // Replaceable implements target.Replacer.
-func (k *Kernel) Replaceable(ctx context.Context, l *target.Launch, id probes.Dim3, stages []*probes.StagePlan) (probes.StageSet, error) {
+func (k *Kernel) Replaceable(
+	ctx context.Context, l *target.Launch, id probes.Dim3, stages []*probes.StagePlan,
+) (probes.StageSet, error) {
 	if l.Probe == nil || !l.Probe.Layout.Range.Contains(id) {
 		return nil, fmt.Errorf("launch %s: block %s captures nothing", k.p.entry.Name, id)
 	}

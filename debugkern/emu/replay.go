@@ -8,9 +8,10 @@ import (
 	"tilescope/probes"
 )
 
-// A block of a launch whose blocks share memory is executed again by what it got from the others: the launch is executed
-// once more in the defined order, and what differs in global memory between two turns of the block is kept with the clock
-// of the block. A stepped block then gets these bytes at the same moments, and needs no other block.
+// A block of a launch whose blocks share memory is executed again by what it got from the others: the launch
+// is executed once more in the defined order, and what differs in global memory between two turns of the
+// block is kept with the clock of the block. A stepped block then gets these bytes at the same moments, and
+// needs no other block.
 
 // patch is what other blocks changed before the block's clock went past a moment.
 type patch struct {
@@ -73,12 +74,14 @@ func differ(a *alloc, was *patchPart) (lo, hi int) {
 func (h *history) pause(*block) {
 	h.before = h.before[:0]
 	for i, a := range h.mem.allocs {
-		h.before = append(h.before, patchPart{alloc: i, data: bytes.Clone(a.data), written: bytes.Clone(a.written)})
+		h.before = append(h.before, patchPart{
+			alloc: i, data: bytes.Clone(a.data), written: bytes.Clone(a.written),
+		})
 	}
 }
 
-// replay executes a launch in the defined order until block id has ended, and returns what that block got from the others:
-// the first patch is all of global memory when it began.
+// replay executes a launch in the defined order until block id has ended, and returns what that block got
+// from the others: the first patch is all of global memory when it began.
 func (k *Kernel) replay(ctx context.Context, l *target.Launch, id probes.Dim3) ([]patch, error) {
 	one := *l
 	one.Only, one.Observe, one.Ordered = []probes.Dim3{id}, nil, true
@@ -127,8 +130,8 @@ func (b *block) patch() bool {
 	return true
 }
 
-// reapply finds the first patch that is due after the block was put back to an earlier moment. One that was applied at that
-// very moment is applied again, to the same bytes.
+// reapply finds the first patch that is due after the block was put back to an earlier moment. One that was
+// applied at that very moment is applied again, to the same bytes.
 func (b *block) reapply() {
 	for b.applied = 0; b.applied < len(b.inputs) && b.inputs[b.applied].clock < b.clock; b.applied++ {
 	}

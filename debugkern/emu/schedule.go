@@ -8,9 +8,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// scheduler orders what the machine leaves open: which warp runs next and for how long, whether lanes that meet stay
-// apart until the next .sync instruction, and when copies land. It is part of a block's state: the same policy and seed on
-// the same block give the same execution.
+// scheduler orders what the machine leaves open: which warp runs next and for how long, whether lanes that
+// meet stay apart until the next .sync instruction, and when copies land. It is part of a block's state: the
+// same policy and seed on the same block give the same execution.
 type scheduler struct {
 	policy string
 	rng    *rand.Rand
@@ -100,7 +100,8 @@ func (s *scheduler) next(b *block) *warp {
 	return nil
 }
 
-// interval is a number of instructions between 16 and 16 thousand, of any order of magnitude with equal chance.
+// interval is a number of instructions between 16 and 16 thousand, of any order of
+// magnitude with equal chance.
 func (s *scheduler) interval() uint64 {
 	order := s.rng.IntN(10)
 	return 1<<(4+order) + s.rng.Uint64N(1<<(4+order))
@@ -159,7 +160,8 @@ func (s *scheduler) quantum(b *block) bool {
 	return s.until > 0 && b.clock >= s.until && b.clock < b.budget
 }
 
-// stepLimit is the clock at which the block has to stop: its budget, the end of a step, or what other blocks have changed.
+// stepLimit is the clock at which the block has to stop: its budget, the end of a step, or what other
+// blocks have changed.
 func (b *block) stepLimit() uint64 {
 	limit := min(b.stepTo, b.budget)
 	if b.applied < len(b.inputs) {
@@ -168,7 +170,8 @@ func (b *block) stepLimit() uint64 {
 	return limit
 }
 
-// scatter splits the current group at random: from here to the next .sync instruction its parts run one after the other.
+// scatter splits the current group at random: from here to the next .sync instruction its parts run
+// one after the other.
 func (w *warp) scatter() {
 	s := &w.blk.sched
 	g := &w.groups[w.cur]

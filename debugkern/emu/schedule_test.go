@@ -9,7 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// counting is two warps that count on their own for a while: nothing but the policy decides how they interleave.
+// counting is two warps that count on their own for a while: nothing but the policy decides
+// how they interleave.
 const counting = `.version 8.0
 .target sm_80
 .address_size 64
@@ -40,8 +41,10 @@ func turnsOf(t *testing.T, s target.Schedule, text string, warps int) []int {
 	t.Helper()
 	kern := load8(t, "t.ptx", text)
 	var o turns
-	l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32 * warps, 1, 1}, Schedule: s, Budget: 1 << 20,
-		Observe: func(probes.Dim3) target.Observer { return &o }}
+	l := &target.Launch{
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32 * warps, 1, 1}, Schedule: s, Budget: 1 << 20,
+		Observe: func(probes.Dim3) target.Observer { return &o },
+	}
 	if _, err := kern.Launch(context.Background(), l); err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -71,7 +74,8 @@ func TestPoliciesInterleave(t *testing.T) {
 			}
 		}
 	}
-	if orders["in-order"] != 1 || orders["reverse"] != 1 || orders["ahead"] < 2 || orders["random"] != 6 || orders["priority"] != 6 {
+	if orders["in-order"] != 1 || orders["reverse"] != 1 || orders["ahead"] < 2 || orders["random"] != 6 ||
+		orders["priority"] != 6 {
 		t.Errorf("orders that six seeds gave: %v", orders)
 	}
 }

@@ -2,7 +2,8 @@ package emu
 
 import "math/bits"
 
-// A slot is a register of all 32 lanes. Where its lanes hold one value only the first is kept, until somebody asks for all.
+// A slot is a register of all 32 lanes. Where its lanes hold one value only the first is kept, until
+// somebody asks for all.
 
 // Bits of a slot's state.
 const (
@@ -44,8 +45,8 @@ func (w *warp) full64(s int32) *row64 {
 	return &w.r64[s]
 }
 
-// present is a slot with zeroes in the lanes that are not in mask, for instructions that look across lanes: what a lane
-// holds that is not there is undefined.
+// present is a slot with zeroes in the lanes that are not in mask, for instructions that look across lanes:
+// what a lane holds that is not there is undefined.
 func (w *warp) present(s int32, mask uint32) *row32 {
 	r := w.full32(s)
 	if mask == allLanes {

@@ -43,10 +43,11 @@ func (s *snapshot) Steps() uint64 { return s.clock }
 func (s *stepper) Snapshot() target.Snapshot {
 	b := s.b
 	t := &snapshot{
-		clock: b.clock, shared: bytes.Clone(b.shared), swrit: bytes.Clone(b.swrit), local: bytes.Clone(b.local),
-		lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts, found: b.found.clone(), err: b.err,
-		broken: b.broken, released: b.released, printed: bytes.Clone(b.printed), sched: b.sched, resume: b.resume, last: b.last,
-		paused: -1, pausedAs: b.pausedAs, filling: append([]filled(nil), b.filling...),
+		clock: b.clock, shared: bytes.Clone(b.shared), swrit: bytes.Clone(b.swrit),
+		local: bytes.Clone(b.local), lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts,
+		found: b.found.clone(), err: b.err, broken: b.broken, released: b.released,
+		printed: bytes.Clone(b.printed), sched: b.sched, resume: b.resume, last: b.last, paused: -1,
+		pausedAs: b.pausedAs, filling: append([]filled(nil), b.filling...),
 	}
 	if b.paused != nil {
 		t.paused = b.paused.id

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// knownSreg reports whether a special register can be read into a bank. What a program may not depend on has one value: there is
-// one multiprocessor, number 0, every grid is number 0, performance counters and graphs are 0, and the clocks (op_mov.go)
-// tick once a warp instruction of the block.
+// knownSreg reports whether a special register can be read into a bank. What a program may not depend on has
+// one value: there is one multiprocessor, number 0, every grid is number 0, performance counters and graphs
+// are 0, and the clocks (op_mov.go) tick once a warp instruction of the block.
 func knownSreg(name string, b bank) bool {
 	switch name {
 	case "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid",
 		"%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
-		"%total_smem_size", "%aggr_smem_size", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
+		"%total_smem_size", "%aggr_smem_size", "%clusterid", "%nclusterid", "%cluster_ctaid",
+		"%cluster_nctaid",
 		"%cluster_ctarank", "%cluster_nctarank":
 		return b == bank32
 	case "%gridid", "%current_graph_exec":
@@ -21,12 +22,13 @@ func knownSreg(name string, b bank) bool {
 	if n, ok := strings.CutPrefix(name, "%pm"); ok && strings.HasSuffix(n, "_64") {
 		return b == bank64
 	}
-	return b == bank32 && (strings.HasPrefix(name, "%envreg") || strings.HasPrefix(name, "%pm") || reserves(name))
+	return b == bank32 &&
+		(strings.HasPrefix(name, "%envreg") || strings.HasPrefix(name, "%pm") || reserves(name))
 }
 
-// Reserved shared memory of a block, which lies behind its own: the system's, of which the first bytes are for the libraries of
-// the compiler (cooperative groups synchronise tiles of several warps there, and rely on zeroes). Its sizes are an H200's, which
-// has it in front of the block's own memory, at offset 0.
+// Reserved shared memory of a block, which lies behind its own: the system's, of which the first bytes are
+// for the libraries of the compiler (cooperative groups synchronise tiles of several warps there, and rely on
+// zeroes). Its sizes are an H200's, which has it in front of the block's own memory, at offset 0.
 const (
 	reservedBytes = 1024
 	reservedUser  = 288
@@ -42,7 +44,8 @@ func (p *program) reservesShared() bool {
 	return slices.ContainsFunc(p.sregs, func(s sregSlot) bool { return reserves(s.name) })
 }
 
-// sharedBytes is the shared memory of a block with so many dynamic bytes: its own, and all that it can access.
+// sharedBytes is the shared memory of a block with so many dynamic bytes: its own, and all
+// that it can access.
 func (p *program) sharedBytes(dynamic int) (own, all int) {
 	own = p.nstatic + dynamic
 	if p.dynBase >= 0 {

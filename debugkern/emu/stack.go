@@ -10,10 +10,10 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// The stack of a thread, of programs whose functions call themselves or allocate on it. It is the end of the thread's local memory. A
-// function that can come to itself, or that has alloca, has its variables and parameters in a frame on the stack, whose
-// address each lane holds in a slot; calling it saves what its registers hold, and returning restores that. All other functions
-// have one frame each, and pay nothing.
+// The stack of a thread, of programs whose functions call themselves or allocate on it. It is the end of the
+// thread's local memory. A function that can come to itself, or that has alloca, has its variables and
+// parameters in a frame on the stack, whose address each lane holds in a slot; calling it saves what its
+// registers hold, and returning restores that. All other functions have one frame each, and pay nothing.
 
 // stackBytes is the stack of a thread. A GPU has 1 KiB by default, where registers are saved too.
 const stackBytes = 16 << 10
@@ -114,7 +114,8 @@ func (d *decoder) callees(in *ptx.Instr, taken []*ptx.Func) (out []*ptx.Func) {
 	return out
 }
 
-// addressTaken lists the functions whose addresses the module takes, in instructions or in initialisers of variables.
+// addressTaken lists the functions whose addresses the module takes, in instructions or in
+// initialisers of variables.
 func (d *decoder) addressTaken() (out []*ptx.Func) {
 	add := func(f *ptx.Func) {
 		if f = d.p.module.Definition(f); !f.Entry && !f.Proto && !slices.Contains(out, f) {
@@ -204,8 +205,8 @@ func (w *warp) argFrame(c *callOp, lane int) (data, written []byte) {
 	return data[base:], written[base:]
 }
 
-// enter passes arguments from the caller's frames to the callee's, which it makes on the stack where the callee has them there. It
-// reports whether there was room; where there was not, the block has ended.
+// enter passes arguments from the caller's frames to the callee's, which it makes on the stack where the
+// callee has them there. It reports whether there was room; where there was not, the block has ended.
 func (w *warp) enter(in *inst, from, to *stackFrame, cs []paramCopy, m uint32) bool {
 	for l := m; l != 0; l &= l - 1 {
 		lane := bits.TrailingZeros32(l) & 31
@@ -310,13 +311,15 @@ func (w *warp) overflow(in *inst, f *ptx.Func, m uint32) {
 	if f != nil {
 		msg = fmt.Sprintf("calling %s here overflows", f.Demangled)
 	}
-	msg += fmt.Sprintf(" the stack of a thread, %d KiB (a GPU has 1 KiB by default, for saved registers too)", stackBytes>>10)
+	msg += fmt.Sprintf(" the stack of a thread, %d KiB (a GPU has 1 KiB by default, for saved registers too)",
+		stackBytes>>10)
 	if n := len(w.groups[w.cur].stack); n > 0 {
 		msg += fmt.Sprintf(": %d calls are under way", n)
 	}
 	b.found.add(findingKey{kind: target.OutOfBounds, pc: int32(w.pcOf(in)), source: *src}, target.Finding{
-		Kind: target.OutOfBounds, Severity: target.OutOfBounds.Severity(), Message: msg, Space: target.SpaceLocal.String(), Block: b.id,
-		Warps: []int{w.id}, Lanes: []int{lane}, KVTile: w.tile(in, lane), Source: src, Count: 1,
+		Kind: target.OutOfBounds, Severity: target.OutOfBounds.Severity(), Message: msg,
+		Space: target.SpaceLocal.String(), Block: b.id, Warps: []int{w.id}, Lanes: []int{lane},
+		KVTile: w.tile(in, lane), Source: src, Count: 1,
 	})
 }
 
@@ -390,8 +393,10 @@ func (d *decoder) saveStack() {
 				v = w.lane64(src, lane)
 			}
 			if p := w.blk.p; v < uint64(p.stack) || v > uint64(w.sp[lane]) {
-				w.blk.report(w, in, lane, target.OutOfBounds, variable{}, place{space: target.SpaceLocal, addr: v},
-					fmt.Sprintf("stackrestore of %#x, which is above the top of the stack or below its begin", v), "")
+				w.blk.report(w, in, lane, target.OutOfBounds, variable{},
+					place{space: target.SpaceLocal, addr: v},
+					fmt.Sprintf("stackrestore of %#x, which is above the top of the stack or below its begin",
+						v), "")
 				continue
 			}
 			w.sp[lane] = uint32(v)

@@ -11,7 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// endlessKernel calls a function that calls itself until its argument is 0, which BEGIN says how far away it is.
+// endlessKernel calls a function that calls itself until its argument is 0, which BEGIN says
+// how far away it is.
 const endlessKernel = `.version 8.0
 .target sm_80
 .address_size 64
@@ -37,14 +38,21 @@ const endlessKernel = `.version 8.0
 }
 `
 
-// TestStackOverflows: calls and alloca that leave a thread's stack end the block as a finding that counts the calls.
+// TestStackOverflows: calls and alloca that leave a thread's stack end the block as a finding
+// that counts the calls.
 func TestStackOverflows(t *testing.T) {
 	for _, c := range []struct{ begin, size, want string }{
-		{"100", "1000", ""}, {"-1", "8", "calling down here overflows the stack of a thread, 16 KiB (a GPU has 1 KiB by default, for saved registers too): 1024 calls are under way"},
+		{"100", "1000", ""},
+		{
+			"-1", "8", "calling down here overflows the stack of a thread, 16 KiB (a GPU has 1 KiB by default, for saved registers too): 1024 calls are under way",
+		},
 		{"3", "16385", "alloca overflows the stack"}, {"3", "-8", "alloca overflows the stack"},
 	} {
-		k := loadOn(t, New(chip.SM90()), "t.ptx", strings.NewReplacer("BEGIN", c.begin, "SIZE", c.size).Replace(endlessKernel))
-		res, err := k.Launch(t.Context(), &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: inOut(make([]byte, 8), 8)[:1]})
+		k := loadOn(t, New(chip.SM90()), "t.ptx", strings.NewReplacer("BEGIN", c.begin, "SIZE", c.size).
+			Replace(endlessKernel))
+		res, err := k.Launch(t.Context(), &target.Launch{
+			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: inOut(make([]byte, 8), 8)[:1],
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +60,8 @@ func TestStackOverflows(t *testing.T) {
 			if len(res.Findings) != 0 {
 				t.Errorf("%+v", res.Findings[0])
 			}
-		} else if len(res.Findings) != 1 || res.Findings[0].Kind != target.OutOfBounds || !strings.Contains(res.Findings[0].Message, c.want) {
+		} else if len(res.Findings) != 1 || res.Findings[0].Kind != target.OutOfBounds ||
+			!strings.Contains(res.Findings[0].Message, c.want) {
 			t.Errorf("%+v", res.Findings)
 		}
 	}
@@ -65,7 +74,9 @@ func TestRecursionIsStepped(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := loadOn(t, New(chip.SM90()), "t.ptx", string(text)).(*Kernel)
-	s, err := k.Open(&target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: inOut(make([]byte, 8), 64)}, probes.Dim3{})
+	s, err := k.Open(&target.Launch{
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: inOut(make([]byte, 8), 64),
+	}, probes.Dim3{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,14 +55,20 @@ func stage2Launch(shape probes.Shape) *target.Launch {
 		for i := range b {
 			b[i] = byte(max(1, min(255, 128+math.Round(30*rng.NormFloat64()))))
 		}
-		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.U8, Dims: []int{sh.B, sh.H, sh.S, sh.D}, Init: b, Bytes: len(b)}}
+		return target.Arg{
+			Name: name, Buffer: &target.Buffer{
+				DType: probes.U8, Dims: []int{sh.B, sh.H, sh.S, sh.D}, Init: b, Bytes: len(b),
+			},
+		}
 	}
 	scale := func(name string) target.Arg {
 		b := make([]byte, 4*sh.H)
 		for i := range sh.H {
 			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(0.01))
 		}
-		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.F32, Dims: []int{sh.H}, Init: b, Bytes: len(b)}}
+		return target.Arg{
+			Name: name, Buffer: &target.Buffer{DType: probes.F32, Dims: []int{sh.H}, Init: b, Bytes: len(b)},
+		}
 	}
 	scalar := func(name string, v uint32) target.Arg {
 		return target.Arg{Name: name, Scalar: binary.LittleEndian.AppendUint32(nil, v)}
@@ -71,8 +77,14 @@ func stage2Launch(shape probes.Shape) *target.Launch {
 		Grid: probes.Dim3{(sh.S + 31) / 32, sh.H, sh.B}, Block: probes.Dim3{128, 1, 1},
 		Args: []target.Arg{
 			tensor("Q"), tensor("K"), tensor("V"), scale("Qs"), scale("Ks"), scale("Vs"),
-			{Name: "O", Buffer: &target.Buffer{DType: probes.F16, Dims: []int{sh.B, sh.H, sh.S, sh.D}, Bytes: 2 * sh.Elems(), Output: true}},
-			scalar("B", uint32(sh.B)), scalar("H", uint32(sh.H)), scalar("S", uint32(sh.S)), scalar("D", uint32(sh.D)),
+			{
+				Name: "O", Buffer: &target.Buffer{
+					DType: probes.F16, Dims: []int{sh.B, sh.H, sh.S, sh.D}, Bytes: 2 * sh.Elems(),
+					Output: true,
+				},
+			},
+			scalar("B", uint32(sh.B)), scalar("H", uint32(sh.H)), scalar("S", uint32(sh.S)),
+			scalar("D", uint32(sh.D)),
 			scalar("softmax_scale", math.Float32bits(0.125)),
 		},
 	}
@@ -114,13 +126,14 @@ func sameResult(t *testing.T, what string, a, b *target.Result) {
 	if !bytes.Equal(a.Outputs["O"], b.Outputs["O"]) {
 		t.Errorf("%s: another output", what)
 	}
-	if !reflect.DeepEqual(a.Findings, b.Findings) || a.Reached != b.Reached || !reflect.DeepEqual(a.Unwritten, b.Unwritten) {
+	if !reflect.DeepEqual(a.Findings, b.Findings) || a.Reached != b.Reached ||
+		!reflect.DeepEqual(a.Unwritten, b.Unwritten) {
 		t.Errorf("%s: other findings: %v, %v", what, a.Findings, b.Findings)
 	}
 }
 
-// TestStage2SchedulesAgree: the kernel has no races, so every schedule, any number of cores and any time for copies to land
-// give the same output.
+// TestStage2SchedulesAgree: the kernel has no races, so every schedule, any number of cores and any time for
+// copies to land give the same output.
 func TestStage2SchedulesAgree(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
 	l := stage2Launch(partial49)
@@ -137,7 +150,8 @@ func TestStage2SchedulesAgree(t *testing.T) {
 		t.Errorf("counts %+v on 4 cores, %+v on one", got.Counts, want.Counts)
 	}
 	for i, s := range []target.Schedule{
-		{Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2, Async: "random"}, {Policy: "ahead", Seed: 3},
+		{Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2, Async: "random"},
+		{Policy: "ahead", Seed: 3},
 		{Policy: "priority", Seed: 4, Async: "earliest"},
 	} {
 		l := stage2Launch(partial49)
@@ -170,7 +184,8 @@ func TestStage2Faults(t *testing.T) {
 		for _, f := range one.Findings {
 			if f.Kind == c.kind && f.Variable == c.variable {
 				found = true
-				if f.Neighbour != c.neighbour || f.KVTile != c.tile || f.Source == nil || f.Source.Line == 0 || f.Count == 0 {
+				if f.Neighbour != c.neighbour || f.KVTile != c.tile || f.Source == nil ||
+					f.Source.Line == 0 || f.Count == 0 {
 					t.Errorf("%s: %+v", c.fault, f)
 				}
 			}
@@ -181,7 +196,8 @@ func TestStage2Faults(t *testing.T) {
 	}
 }
 
-// TestStage2Cancel: a launch that is called off returns the context's error and leaves no goroutine behind it.
+// TestStage2Cancel: a launch that is called off returns the context's error and leaves no
+// goroutine behind it.
 func TestStage2Cancel(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
 	l := stage2Launch(probes.Listed(1, 2, 256, 64))
@@ -217,8 +233,10 @@ func TestEvents(t *testing.T) {
 	if c.class[target.ClassMMA]*256 != int(r.Counts.MMAOutputs) {
 		t.Errorf("%d mma events for %d outputs", c.class[target.ClassMMA], r.Counts.MMAOutputs)
 	}
-	if c.class[target.ClassBarrier] != int(r.Counts.Barriers) || c.class[target.ClassBarrierDone]*4 != int(r.Counts.Barriers) {
-		t.Errorf("%d arrivals, %d completions, counted %d", c.class[target.ClassBarrier], c.class[target.ClassBarrierDone], r.Counts.Barriers)
+	if c.class[target.ClassBarrier] != int(r.Counts.Barriers) ||
+		c.class[target.ClassBarrierDone]*4 != int(r.Counts.Barriers) {
+		t.Errorf("%d arrivals, %d completions, counted %d", c.class[target.ClassBarrier],
+			c.class[target.ClassBarrierDone], r.Counts.Barriers)
 	}
 	if c.class[target.ClassAsync] == 0 || c.class[target.ClassAsync] != c.class[target.ClassAsyncLand] {
 		t.Errorf("%d copies, %d landings", c.class[target.ClassAsync], c.class[target.ClassAsyncLand])
@@ -237,7 +255,8 @@ type counter struct {
 
 func (c *counter) Event(e *target.Event) {
 	c.class[e.Class]++
-	if e.Class != target.ClassBarrierDone && e.Class != target.ClassAsyncLand && (c.steps == 0 || e.Step != c.last) {
+	if e.Class != target.ClassBarrierDone && e.Class != target.ClassAsyncLand &&
+		(c.steps == 0 || e.Step != c.last) {
 		c.steps, c.last = c.steps+1, e.Step
 	}
 	switch e.Class {
@@ -248,13 +267,16 @@ func (c *counter) Event(e *target.Event) {
 	}
 }
 
-// TestWatchAndWriter captures S without probes and asks who wrote cells of it: the wmma store of the warp that owns the
-// quadrant, from the element that the accumulator's layout puts there.
+// TestWatchAndWriter captures S without probes and asks who wrote cells of it: the wmma store of the warp
+// that owns the quadrant, from the element that the accumulator's layout puts there.
 func TestWatchAndWriter(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
 	sh := probes.Listed(1, 1, 64, 64)
 	l := stage2Launch(sh)
-	sp := probes.StagePlan{Stage: "S", DType: probes.F16, Rows: 32, Cols: 32, PerTile: true, Capture: probes.Capture{Kind: probes.CaptureShared}}
+	sp := probes.StagePlan{
+		Stage: "S", DType: probes.F16, Rows: 32, Cols: 32, PerTile: true,
+		Capture: probes.Capture{Kind: probes.CaptureShared},
+	}
 	plan := &probes.Plan{Grid: l.Grid, Work: probes.Work{MaxTiles: 2}, Stages: []probes.StagePlan{sp}}
 	lay := probes.NewLayout(plan, probes.StagesOf("S"), probes.Range{N: l.Grid, TileN: 2})
 	tile := 0
@@ -266,7 +288,8 @@ func TestWatchAndWriter(t *testing.T) {
 	}
 	array := probes.SharedArray{Name: "sS", DType: probes.F16, Dims: []int{32, 32}, Bytes: 2048}
 	l.Probe = &target.Probe{Layout: lay, Watch: []target.Watch{{
-		Stage: "S", Array: array, Rows: 32, Cols: 32, PerTile: true, File: stage2 + ".cu", AtBarrier: 2, TileLine: tile,
+		Stage: "S", Array: array, Rows: 32, Cols: 32, PerTile: true, File: stage2 + ".cu", AtBarrier: 2,
+		TileLine: tile,
 	}}}
 	r := launchTB(t, k, l)
 	block := probes.Dim3{1, 0, 0}
@@ -277,24 +300,30 @@ func TestWatchAndWriter(t *testing.T) {
 		}
 		off, _ := lay.Slot("S", block, kv)
 		for _, cell := range [][2]int{{0, 0}, {9, 17}, {24, 3}, {31, 31}} {
-			w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{Offset: off + uint64(2*(32*cell[0]+cell[1])), Size: 2})
+			w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{
+				Offset: off + uint64(2*(32*cell[0]+cell[1])), Size: 2,
+			})
 			if err != nil || w == nil {
 				t.Fatal(w, err)
 			}
 			r, c := cell[0]%16, cell[1]%16
 			warp, lane, e := cell[0]/16*2+cell[1]/16, r%8*4+c%8/2, c%2+r/8*2+c/8*4
-			if w.Warp != warp || w.Lane != lane || !strings.HasPrefix(w.Fragment, fmt.Sprintf("acc[%d] of mma #", e)) ||
+			if w.Warp != warp || w.Lane != lane ||
+				!strings.HasPrefix(w.Fragment, fmt.Sprintf("acc[%d] of mma #", e)) ||
 				!strings.HasPrefix(w.Instr, "wmma.store") {
 				t.Errorf("kv %d cell %v: %+v, want warp %d lane %d element %d", kv, cell, w, warp, lane, e)
 			}
 		}
 	}
-	if w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{Arg: "O", Offset: 2 * 32 * 64, Size: 2}); err != nil || w == nil || w.Space != target.SpaceGlobal {
+	if w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{
+		Arg: "O", Offset: 2 * 32 * 64, Size: 2,
+	}); err != nil || w == nil || w.Space != target.SpaceGlobal {
 		t.Errorf("writer of O: %+v, %v", w, err)
 	}
 }
 
-// TestStage2Snapshot steps to the second barrier, saves, runs on, restores, and must come out as the launch did.
+// TestStage2Snapshot steps to the second barrier, saves, runs on, restores, and must come
+// out as the launch did.
 func TestStage2Snapshot(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
 	l := stage2Launch(partial49)

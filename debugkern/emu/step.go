@@ -15,8 +15,8 @@ type stepper struct {
 	b *block
 }
 
-// Open prepares block id of a launch with memory of its own. Where the blocks of the launch share memory, it gets what the
-// others wrote at the moments at which it would in the launch.
+// Open prepares block id of a launch with memory of its own. Where the blocks of the launch share memory, it
+// gets what the others wrote at the moments at which it would in the launch.
 func (k *Kernel) Open(l *target.Launch, id probes.Dim3) (target.Block, error) {
 	s, err := k.open(l, id)
 	if err != nil {
@@ -36,7 +36,8 @@ func (k *Kernel) open(l *target.Launch, id probes.Dim3) (*stepper, error) {
 	if err := sum.Within(l.Memory.Limit()); err != nil {
 		return nil, err
 	}
-	release, err := l.Memory.Reserve(fmt.Sprintf("executing block %s of %s again", id, p.entry.Name), sum.Total())
+	release, err := l.Memory.Reserve(fmt.Sprintf("executing block %s of %s again", id,
+		p.entry.Name), sum.Total())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,9 @@ func (s *stepper) Step(ctx context.Context, u target.Unit) (target.Stop, error) 
 	case target.StepLine:
 		return s.execute(ctx, s.lineEnds(), "step")
 	case target.StepBarrier:
-		return s.execute(ctx, func(e *target.Event) bool { return e.Class == target.ClassBarrierDone }, "barrier")
+		return s.execute(ctx, func(e *target.Event) bool {
+			return e.Class == target.ClassBarrierDone
+		}, "barrier")
 	case target.StepProbe:
 		filled := false
 		return s.execute(ctx, func(e *target.Event) bool {
@@ -163,7 +166,9 @@ func (s *stepper) Run(ctx context.Context, stop func(*target.Event) bool) (targe
 }
 
 // execute runs until halt says so; reason is what that is called.
-func (s *stepper) execute(ctx context.Context, halt func(*target.Event) bool, reason string) (target.Stop, error) {
+func (s *stepper) execute(
+	ctx context.Context, halt func(*target.Event) bool, reason string,
+) (target.Stop, error) {
 	b := s.b
 	if err := ctx.Err(); err != nil {
 		return s.stopped("step"), err

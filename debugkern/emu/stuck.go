@@ -24,11 +24,16 @@ func (o *blockOrder) stuck() {
 	f.Message = fmt.Sprintf("block %s waits at %s for another block to change %s; ", first.id, f.Source, name)
 	switch n := len(o.r.ids); {
 	case left == 0:
-		f.Message += fmt.Sprintf("every block that has not ended waits (%d of %d), so none ever will", len(o.live), n)
+		f.Message += fmt.Sprintf("every block that has not ended waits (%d of %d), so none ever will",
+			len(o.live), n)
 	case o.r.l.Resident > 0:
-		f.Message += fmt.Sprintf("so does every resident block, and %d blocks have not begun: the launch needs %d blocks resident at once, %d are (--resident)", left, n, o.slots)
+		f.Message += fmt.Sprintf(
+			"so does every resident block, and %d blocks have not begun: the launch needs %d blocks resident at once, %d are (--resident)",
+			left, n, o.slots)
 	default:
-		f.Message += fmt.Sprintf("so does every resident block, and %d blocks have not begun: the launch needs %d blocks, the chip holds %d", left, n, o.slots)
+		f.Message += fmt.Sprintf(
+			"so does every resident block, and %d blocks have not begun: the launch needs %d blocks, the chip holds %d",
+			left, n, o.slots)
 	}
 	f.Consequence = "the launch never ends"
 	for _, b := range o.live {
@@ -51,9 +56,12 @@ func (o *blockOrder) advise(b, by *resident) {
 	o.advised = true
 	f := b.waitsAt()
 	f.Severity = target.SeverityAdvice
-	f.Message = fmt.Sprintf("block %s waits at %s until block %s, which begins after it, changes %s: this ends only where both are resident at once, which nothing but a cooperative launch guarantees",
+	f.Message = fmt.Sprintf(
+		"block %s waits at %s until block %s, which begins after it, changes %s: this ends only where both are resident at once, which nothing but a cooperative launch guarantees",
 		b.id, f.Source, by.id, f.element())
-	f.Consequence = fmt.Sprintf("with fewer resident blocks the launch never ends (here %d blocks, room for %d): launch it cooperatively, or draw the order of work from an atomic counter", len(o.r.ids), o.slots)
+	f.Consequence = fmt.Sprintf(
+		"with fewer resident blocks the launch never ends (here %d blocks, room for %d): launch it cooperatively, or draw the order of work from an atomic counter",
+		len(o.r.ids), o.slots)
 	o.found.add(findingKey{kind: target.Deadlock, name: "advice"}, f.Finding)
 }
 
@@ -62,7 +70,12 @@ type waitFinding struct{ target.Finding }
 
 // waitsAt describes where a block waits for others, and for what.
 func (b *resident) waitsAt() waitFinding {
-	f := waitFinding{target.Finding{Kind: target.Deadlock, Severity: target.Deadlock.Severity(), Block: b.id, KVTile: -1, Count: 1, Space: target.SpaceGlobal.String()}}
+	f := waitFinding{
+		target.Finding{
+			Kind: target.Deadlock, Severity: target.Deadlock.Severity(), Block: b.id, KVTile: -1, Count: 1,
+			Space: target.SpaceGlobal.String(),
+		},
+	}
 	in := b.p.entryInst()
 	for _, w := range b.warps {
 		if w.alive == 0 || !w.runnable() {

@@ -5,9 +5,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Addresses. A global allocation i starts at allocBase(i): windows of 64 GiB apart, so that the number of the allocation
-// can be read off an address and a stray offset of any plausible size still lands in a gap. Shared and local memory have
-// generic windows whose low 32 bits are the address in the space itself.
+// Addresses. A global allocation i starts at allocBase(i): windows of 64 GiB apart, so that the number of the
+// allocation can be read off an address and a stray offset of any plausible size still lands in a gap. Shared
+// and local memory have generic windows whose low 32 bits are the address in the space itself.
 const (
 	windowBits   = 36
 	allocOffset  = 1 << 32
@@ -72,8 +72,8 @@ func generic(s target.Space, addr uint64) uint64 {
 	return addr
 }
 
-// ungeneric splits a generic address into space and address. A bare shared address used generically stays what it is:
-// an address in no space.
+// ungeneric splits a generic address into space and address. A bare shared address used generically stays
+// what it is: an address in no space.
 func ungeneric(addr uint64) (target.Space, uint64) {
 	if addr>>46 == 0 {
 		return target.SpaceGlobal, addr

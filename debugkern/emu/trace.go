@@ -36,7 +36,10 @@ type tracer struct {
 }
 
 func newTracer(b *block) *tracer {
-	t := &tracer{b: b, shared: make([]write, len(b.shared)), loads: map[[2]int]uint64{}, lastMMA: make([]uint32, len(b.warps))}
+	t := &tracer{
+		b: b, shared: make([]write, len(b.shared)), loads: map[[2]int]uint64{},
+		lastMMA: make([]uint32, len(b.warps)),
+	}
 	for range b.warps {
 		t.made = append(t.made, map[int32]uint32{})
 	}
@@ -44,7 +47,9 @@ func newTracer(b *block) *tracer {
 }
 
 // WhoWrote executes the block again, up to its end, and says who wrote the cell before it was captured last.
-func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3, cell target.TracedCell) (*target.WriteSite, error) {
+func (k *Kernel) WhoWrote(
+	ctx context.Context, l *target.Launch, id probes.Dim3, cell target.TracedCell,
+) (*target.WriteSite, error) {
 	one := *l
 	one.Observe = nil
 	s, err := k.open(&one, id)
@@ -63,7 +68,8 @@ func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3,
 	if b.gather != nil {
 		t.followRegisters(b.gather)
 	}
-	b.obs = append([]observer{{Observer: t, wants: target.AllClasses}}, b.obs...) // before the watch, which captures what was written up to now
+	// before the watch, which captures what was written up to now
+	b.obs = append([]observer{{Observer: t, wants: target.AllClasses}}, b.obs...)
 	if _, err := s.Run(ctx, nil); err != nil {
 		if f, ok := err.(*target.Fault); !ok || f.Err != nil { // else the kernel's block ended
 			return nil, err
@@ -157,7 +163,8 @@ func (t *tracer) sharedWrite(e *target.Event, lane int) {
 	}
 }
 
-// globalWrite finds the store that fills the cell: a probe's copy of shared memory is traced to who wrote that.
+// globalWrite finds the store that fills the cell: a probe's copy of shared memory is
+// traced to who wrote that.
 func (t *tracer) globalWrite(e *target.Event, lane int) {
 	lo := e.Addr[lane]
 	key := [2]int{e.Warp, lane}
@@ -215,8 +222,9 @@ func (t *tracer) site() *target.WriteSite {
 func (b *block) describe(w write, space target.Space, addr uint64) *target.WriteSite {
 	in := &b.p.code[w.pc]
 	s := &target.WriteSite{
-		Step: w.step, Warp: int(w.warp - 1), Lane: int(w.lane), PC: int(w.pc), Instr: in.fn.InstrString(in.src),
-		PTXLine: in.src.Pos.Line, Source: in.source(), Space: space, Addr: addr,
+		Step: w.step, Warp: int(w.warp - 1), Lane: int(w.lane), PC: int(w.pc),
+		Instr: in.fn.InstrString(in.src), PTXLine: in.src.Pos.Line, Source: in.source(), Space: space,
+		Addr: addr,
 	}
 	if in.mma != nil && w.mma > 0 {
 		s.Fragment = fmt.Sprintf("acc[%d] of mma #%d", w.element, w.mma-1)

@@ -6,7 +6,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// followRegisters makes the tracer answer for a cell that is gathered from registers: the instruction that wrote the register.
+// followRegisters makes the tracer answer for a cell that is gathered from registers: the instruction that
+// wrote the register.
 func (t *tracer) followRegisters(g *gatherer) {
 	t.makers, t.last = map[int]bool{}, map[[2]int]uint64{}
 	for _, list := range g.at {
@@ -21,8 +22,8 @@ func (t *tracer) followRegisters(g *gatherer) {
 	g.onCell = t.gathered
 }
 
-// maker is the instruction that a register got its value from, as far as the text before the point shows it: the last one before
-// it, with no label in between; else the point itself.
+// maker is the instruction that a register got its value from, as far as the text before the point shows it:
+// the last one before it, with no label in between; else the point itself.
 func (t *tracer) maker(p *gatherPoint, reg int32) int {
 	body := t.b.p.entry.Body
 	if p.After {
@@ -37,7 +38,9 @@ func (t *tracer) maker(p *gatherPoint, reg int32) int {
 }
 
 // gathered notices the register that fills the cell.
-func (t *tracer) gathered(s *gathered, kv, cell int, e *target.Event, lane int, p *gatherPoint, reg, part int) {
+func (t *tracer) gathered(
+	s *gathered, kv, cell int, e *target.Event, lane int, p *gatherPoint, reg, part int,
+) {
 	if t.cell.Arg != "" {
 		return
 	}
@@ -47,11 +50,15 @@ func (t *tracer) gathered(s *gathered, kv, cell int, e *target.Event, lane int, 
 	if at := off + uint64(cell)*size; !ok || t.cell.Offset < at || t.cell.Offset >= at+size {
 		return
 	}
-	if h := s.tiles[kv]; h == nil || h.cells[cell].by != int32(e.Warp*32+lane)+1 { // another thread's value stands
+	// another thread's value stands
+	if h := s.tiles[kv]; h == nil || h.cells[cell].by != int32(e.Warp*32+lane)+1 {
 		return
 	}
 	pc := t.maker(p, p.Regs[reg])
-	t.found = write{step: e.Step, pc: int32(pc), warp: int16(e.Warp + 1), lane: uint8(lane), element: uint8(reg*p.Parts + part)}
+	t.found = write{
+		step: e.Step, pc: int32(pc), warp: int16(e.Warp + 1), lane: uint8(lane),
+		element: uint8(reg*p.Parts + part),
+	}
 	if step, ok := t.last[[2]int{e.Warp, pc}]; ok && pc != p.PC {
 		t.found.step = step
 	}

@@ -16,7 +16,9 @@ type sharedTracer struct {
 }
 
 // SharedWrites executes the block again up to a moment of its clock.
-func (k *Kernel) SharedWrites(ctx context.Context, l *target.Launch, id probes.Dim3, addr, n int, until uint64) ([]target.WriteSite, error) {
+func (k *Kernel) SharedWrites(
+	ctx context.Context, l *target.Launch, id probes.Dim3, addr, n int, until uint64,
+) ([]target.WriteSite, error) {
 	one := *l
 	one.Observe = nil
 	s, err := k.open(&one, id)
@@ -33,7 +35,8 @@ func (k *Kernel) SharedWrites(ctx context.Context, l *target.Launch, id probes.D
 	return t.out, nil
 }
 
-// Event implements target.Observer. A row segment of a fragment store is an event of its own, so is every lane's write.
+// Event implements target.Observer. A row segment of a fragment store is an event of its own, so is
+// every lane's write.
 func (t *sharedTracer) Event(e *target.Event) {
 	switch e.Class {
 	case target.ClassMMA:

@@ -40,17 +40,25 @@ func TestTrapCandidates(t *testing.T) {
 		if !with {
 			return fmt.Sprintf(trapKernel, "", "", "", trap, "")
 		}
-		return fmt.Sprintf(trapKernel, ".loc 1 9 1\n", ".loc 1 12 1\n", ".loc 1 20 1\n", trap, ".file 1 \"k.cu\"\n")
+		return fmt.Sprintf(trapKernel, ".loc 1 9 1\n", ".loc 1 12 1\n", ".loc 1 20 1\n", trap,
+			".file 1 \"k.cu\"\n")
 	}
 	for _, c := range []struct{ text, message, consequence string }{
-		{lines("trap;", true), "the compiler proved", "candidates: what only the condition at k.cu:12 leads to; a local array indexed past its end, as at k.cu:9; a division"},
+		{lines("trap;", true), "the compiler proved",
+			"candidates: what only the condition at k.cu:12 leads to; a local array indexed past its end, as at k.cu:9; a division"},
 		{lines("// begin inline asm\n\ttrap;\n\t// end inline asm", true), "the kernel executed trap", ""},
 		{lines("trap;", false), "the kernel executed trap", ""},
 	} {
 		_, k := load(t, c.text)
 		r, err := k.Launch(context.Background(), &target.Launch{
 			Grid: probes.Dim3{2, 1, 1}, Block: probes.Dim3{32, 1, 1},
-			Args: []target.Arg{{Name: "in", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1}, Bytes: 4, Init: make([]byte, 4)}}},
+			Args: []target.Arg{
+				{
+					Name: "in", Buffer: &target.Buffer{
+						DType: probes.I32, Dims: []int{1}, Bytes: 4, Init: make([]byte, 4),
+					},
+				},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -59,8 +67,10 @@ func TestTrapCandidates(t *testing.T) {
 			t.Fatalf("%+v", r.Findings)
 		}
 		f := r.Findings[0]
-		if f.Kind != target.Trap || f.Count != 2 || fmt.Sprint(f.Lanes) != "[5]" || !strings.HasPrefix(f.Message, c.message) ||
-			!strings.HasPrefix(f.Consequence, c.consequence) || (c.consequence == "") != (f.Consequence == "") {
+		if f.Kind != target.Trap || f.Count != 2 || fmt.Sprint(f.Lanes) != "[5]" ||
+			!strings.HasPrefix(f.Message, c.message) ||
+			!strings.HasPrefix(f.Consequence, c.consequence) ||
+			(c.consequence == "") != (f.Consequence == "") {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -2,20 +2,21 @@ package emu
 
 import "bytes"
 
-// Waiting for other blocks. A block waits where every warp of it that can run goes round in a circle: the state of the warp
-// (where its lanes stand, and their registers) is what it was some backward branches ago, and the block has not changed any
-// memory since. As execution is a function of that state and of memory, the block goes round for ever unless somebody else
-// changes a byte that it reads on the way, so passing it over until one of those bytes has another value changes nothing
-// that anybody could see. Only that is a wait; no number of rounds makes one.
+// Waiting for other blocks. A block waits where every warp of it that can run goes round in a circle: the
+// state of the warp (where its lanes stand, and their registers) is what it was some backward branches ago,
+// and the block has not changed any memory since. As execution is a function of that state and of memory, the
+// block goes round for ever unless somebody else changes a byte that it reads on the way, so passing it over
+// until one of those bytes has another value changes nothing that anybody could see. Only that is a wait; no
+// number of rounds makes one.
 //
-// A loop that counts its rounds, or doubles a delay, has another state each time. A block that has polled global memory
-// patience times without changing memory lets the others go first, and goes on after them.
+// A loop that counts its rounds, or doubles a delay, has another state each time. A block that has polled
+// global memory patience times without changing memory lets the others go first, and goes on after them.
 
 // patience is how often a block polls before it lets others go first.
 const patience = 1 << 12
 
-// lookAfter is how many backward branches a warp takes from one look at its state to the next. A block that executes on its
-// own is looked at less often: most wait for nobody.
+// lookAfter is how many backward branches a warp takes from one look at its state to the next. A block that
+// executes on its own is looked at less often: most wait for nobody.
 const (
 	lookAfter      = 16
 	lookAfterApart = 64
@@ -57,7 +58,8 @@ type polledBytes struct {
 	value []byte
 }
 
-// cycle looks for a state that comes again (Brent's algorithm: the state compared with is renewed after 1, 2, 4, … looks).
+// cycle looks for a state that comes again (Brent's algorithm: the state compared with is renewed
+// after 1, 2, 4, … looks).
 type cycle struct {
 	epoch         uint64 // block.wrote plus one when hash was taken; 0: never
 	hash          uint64

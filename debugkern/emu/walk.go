@@ -12,14 +12,17 @@ import (
 	"tilescope/probes"
 )
 
-// filled is a tile that a probe has begun to copy: it is complete when all threads have come to the next barrier.
+// filled is a tile that a probe has begun to copy: it is complete when all threads have come
+// to the next barrier.
 type filled struct {
 	stage probes.Stage
 	kv    int
 }
 
 // RunTo executes up to a moment of the block's clock.
-func (s *stepper) RunTo(ctx context.Context, step uint64, stop func(*target.Event) bool) (target.Stop, error) {
+func (s *stepper) RunTo(
+	ctx context.Context, step uint64, stop func(*target.Event) bool,
+) (target.Stop, error) {
 	b := s.b
 	b.stepTo, b.resume = step, noStep
 	defer func() { b.stepTo, b.resume = noStep, noStep }()
@@ -116,7 +119,8 @@ func (k *Kernel) Outer(pc int) *target.Source {
 	if len(in.fn.Body) == 0 {
 		return s
 	}
-	if l := in.fn.Source(min(int(in.index), len(in.fn.Body)-1), target.IsLibrary).Outermost(); l != nil && l.Line > 0 {
+	if l := in.fn.Source(min(int(in.index), len(in.fn.Body)-1), target.IsLibrary).
+		Outermost(); l != nil && l.Line > 0 {
 		return &target.Source{File: l.Name, Line: l.Line, Function: in.fn.Demangled}
 	}
 	return s
@@ -172,8 +176,8 @@ func (k *Kernel) Written(pc int) []int {
 	return out
 }
 
-// nextUses is, by register, the distance in the text to the next instruction that reads it; past the end it goes on at the
-// beginning, as a loop does.
+// nextUses is, by register, the distance in the text to the next instruction that reads it; past the end it
+// goes on at the beginning, as a loop does.
 func nextUses(f *ptx.Func, pc int) []int {
 	next := make([]int, len(f.Regs))
 	for i := range next {

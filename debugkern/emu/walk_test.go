@@ -44,11 +44,12 @@ func walked(t *testing.T, policy target.Schedule) *stepper {
 }
 
 var policies = []target.Schedule{
-	{}, {Policy: "reverse"}, {Policy: "random", Seed: 3, Async: "random"}, {Policy: "ahead", Seed: 2}, {Policy: "priority", Seed: 5},
+	{}, {Policy: "reverse"}, {Policy: "random", Seed: 3, Async: "random"}, {Policy: "ahead", Seed: 2},
+	{Policy: "priority", Seed: 5},
 }
 
-// TestStoppingChangesNothing executes a block in one go and in pieces, in single instructions where it is near a barrier, and
-// holds the two instruction by instruction.
+// TestStoppingChangesNothing executes a block in one go and in pieces, in single instructions where it is
+// near a barrier, and holds the two instruction by instruction.
 func TestStoppingChangesNothing(t *testing.T) {
 	for _, p := range policies {
 		ctx := context.Background()
@@ -85,8 +86,8 @@ func TestStoppingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMomentsHaveOneState comes to every moment by the clock, in front of an event, behind a barrier or a landed copy, and from
-// a snapshot: the state is the same.
+// TestMomentsHaveOneState comes to every moment by the clock, in front of an event, behind a barrier or a
+// landed copy, and from a snapshot: the state is the same.
 func TestMomentsHaveOneState(t *testing.T) {
 	ctx := context.Background()
 	for _, p := range policies {
@@ -103,14 +104,18 @@ func TestMomentsHaveOneState(t *testing.T) {
 			if at%97 == 0 {
 				event.Restore(from)
 			}
-			if _, err := event.RunTo(ctx, noStep, func(e *target.Event) bool { return e.Step >= at }); err != nil {
+			if _, err := event.RunTo(ctx, noStep, func(e *target.Event) bool {
+				return e.Step >= at
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := event.RunTo(ctx, at, nil); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := event.Warps(), clock.Warps(); event.Steps() != at || !reflect.DeepEqual(got, want) {
-				t.Fatalf("%+v at %d: %+v at %d by an event, %+v by the clock", p, at, got, event.Steps(), want)
+			if got, want := event.Warps(), clock.Warps(); event.Steps() != at ||
+				!reflect.DeepEqual(got, want) {
+				t.Fatalf("%+v at %d: %+v at %d by an event, %+v by the clock", p, at, got,
+					event.Steps(), want)
 			}
 			if at%97 == 50 {
 				from = event.Snapshot()

@@ -44,8 +44,8 @@ const (
 	stoppedBeforeInstr             // stopped before an instruction of the current group
 )
 
-// run executes until no group can go on, the block's clock reaches its limit, or the warp should let others go first. from
-// is how its turn was interrupted, turnOver where it has a new one.
+// run executes until no group can go on, the block's clock reaches its limit, or the warp should let others
+// go first. from is how its turn was interrupted, turnOver where it has a new one.
 func (w *warp) run(from turn) turn {
 	b := w.blk
 	code := b.p.code
@@ -115,7 +115,8 @@ func (w *warp) guarded(in *inst, mask uint32) uint32 {
 	return mask & w.pred[in.guard]
 }
 
-// turnAfter says whether the instruction that stopped the warp ended its turn, or only somebody who wanted to look.
+// turnAfter says whether the instruction that stopped the warp ended its turn, or only somebody
+// who wanted to look.
 func (w *warp) turnAfter(in *inst) turn {
 	switch b := w.blk; in.flow {
 	case flowBarrier:
@@ -130,8 +131,8 @@ func (w *warp) turnAfter(in *inst) turn {
 	return turnOver
 }
 
-// onlyWaits reports whether a .sync instruction would not execute yet, but wait for lanes that are not here: it does not
-// count, and a block stops in front of one that does. A time slice ends in front of either.
+// onlyWaits reports whether a .sync instruction would not execute yet, but wait for lanes that are not here:
+// it does not count, and a block stops in front of one that does. A time slice ends in front of either.
 func (w *warp) onlyWaits(in *inst, mask uint32) bool {
 	s := &w.blk.sched
 	if in.flow != flowSync || s.until > 0 && w.blk.clock >= s.until {

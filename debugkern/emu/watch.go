@@ -10,8 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// watcher captures shared arrays without probes: it counts how often the block has come to the line that begins a kv tile,
-// and the block barriers since, and copies an array out where its Watch says.
+// watcher captures shared arrays without probes: it counts how often the block has come to the line that
+// begins a kv tile, and the block barriers since, and copies an array out where its Watch says.
 type watcher struct {
 	b      *block
 	places []watchPlace
@@ -93,7 +93,8 @@ func (p *program) lineOf(file string, line int) []int32 {
 	return pcs
 }
 
-// lineStart is the first instruction of a line: of those inside a walk over tiles, if there are any. -2: none.
+// lineStart is the first instruction of a line: of those inside a walk over tiles, if
+// there are any. -2: none.
 func (p *program) lineStart(file string, line int) int32 {
 	pcs := p.lineOf(file, line)
 	for _, pc := range pcs {
@@ -118,8 +119,9 @@ func (w *watcher) Event(e *target.Event) {
 		if e.Class == target.ClassAsyncLand {
 			continue
 		}
-		// A line that both begins a kv tile and is awaited belongs to the tile it begins; any other instruction that begins a
-		// tile may be the one that shows the awaited line of the tile before to be passed.
+		// A line that both begins a kv tile and is awaited belongs to the tile it begins; any other
+		// instruction that begins a tile may be the one that shows the awaited line of the tile
+		// before to be passed.
 		begins := int32(e.PC) == p.tilePC
 		both := slices.Contains(p.lines, p.tilePC)
 		if begins && both {
@@ -150,7 +152,8 @@ func (p *watchPlace) begin(warp int, mask uint32) {
 	}
 }
 
-// barrierDone counts a block barrier, and captures where it is the one that is awaited: then no thread has gone on yet.
+// barrierDone counts a block barrier, and captures where it is the one that is awaited: then no
+// thread has gone on yet.
 func (w *watcher) barrierDone(p *watchPlace, e *target.Event) {
 	p.barriers++
 	kv := max(p.tile, 0)
@@ -165,8 +168,9 @@ func (w *watcher) barrierDone(p *watchPlace, e *target.Event) {
 	}
 }
 
-// passed captures a tile when all warps that have not exited have passed the line, as often as was asked, or have gone on to
-// the next tile. A last pass is not known for one until the tile ends: each is captured, over the one before.
+// passed captures a tile when all warps that have not exited have passed the line, as often as was asked,
+// or have gone on to the next tile. A last pass is not known for one until the tile ends: each is
+// captured, over the one before.
 func (w *watcher) passed(p *watchPlace) {
 	l := &p.line
 	want := max(p.w.Pass, 1)
@@ -235,7 +239,8 @@ func (w *watcher) take(p *watchPlace, kv int) {
 			}
 		}
 	}
-	// The slot exists and the data has its size by construction of the layout; a stage declared otherwise stays empty.
+	// The slot exists and the data has its size by construction of the layout; a stage declared
+	// otherwise stays empty.
 	_ = lay.Put(&w.b.slots, wa.Stage, w.b.id, kv, data)
 	off, _ := lay.Slot(wa.Stage, w.b.id, kv)
 	fill(w.b.slots.written(off, off+uint64(len(data))), 0xff)

@@ -11,13 +11,15 @@ import (
 	"tilescope/probes"
 )
 
-// TestAddressesThatWrap: an access at the very end of the address space ends before it begins. It is out of bounds, in every
-// state space.
+// TestAddressesThatWrap: an access at the very end of the address space ends before it begins. It is out of
+// bounds, in every state space.
 func TestAddressesThatWrap(t *testing.T) {
 	for _, instr := range []string{
-		"ld.shared.u32 %r0, [%rd0]", "st.shared.u32 [%rd0], %r0", "ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%rd1]", "atom.shared.add.u32 %r0, [%rd0], 1",
-		"ld.local.u32 %r0, [%rd0]", "st.local.u32 [%rd0], %r0", "ld.global.u32 %r0, [%rd0]", "st.global.u64 [%rd2], %rd0", "ld.u32 %r0, [%rd0]",
-		"atom.global.add.u32 %r0, [%rd0], 1", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%rd1]",
+		"ld.shared.u32 %r0, [%rd0]", "st.shared.u32 [%rd0], %r0",
+		"ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%rd1]", "atom.shared.add.u32 %r0, [%rd0], 1",
+		"ld.local.u32 %r0, [%rd0]", "st.local.u32 [%rd0], %r0", "ld.global.u32 %r0, [%rd0]",
+		"st.global.u64 [%rd2], %rd0", "ld.u32 %r0, [%rd0]", "atom.global.add.u32 %r0, [%rd0], 1",
+		"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%rd1]",
 	} {
 		text := strings.Replace(`.version 8.0
 .target sm_80
@@ -47,7 +49,8 @@ func TestAddressesThatWrap(t *testing.T) {
 		}
 		out := &target.Buffer{DType: probes.U32, Dims: []int{64}, Bytes: 256, Output: true}
 		r, err := k.Launch(context.Background(), &target.Launch{
-			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: []target.Arg{{Name: "out", Buffer: out}},
+			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1},
+			Args: []target.Arg{{Name: "out", Buffer: out}},
 		})
 		if err != nil {
 			t.Errorf("%s: %v", instr, err)

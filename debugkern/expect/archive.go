@@ -32,8 +32,8 @@ const (
 //     once. Where the archive has an array blocks [blocks, 3], that says which blocks they are; else they
 //     are those of the grid in launch order.
 //
-// Numbers of a floating-point stage are of a floating-point type, those of a bf16, e4m3 or e5m2 stage also its
-// bits as u2 or u1; those of an integer stage of an integer type, and exact in float64.
+// Numbers of a floating-point stage are of a floating-point type, those of a bf16, e4m3 or e5m2 stage also
+// its bits as u2 or u1; those of an integer stage of an integer type, and exact in float64.
 type Archive struct {
 	label   string
 	plan    *probes.Plan
@@ -299,7 +299,8 @@ func (a *Archive) numbers(ctx context.Context, name string, t probes.DType, sp *
 			}
 			switch v := cells.At(0, i); {
 			case math.Abs(v) >= 1<<53:
-				return nil, a.errorf("array %q: element %v is %s, beyond ±2^53, which is not compared exactly",
+				return nil, a.errorf(
+					"array %q: element %v is %s, beyond ±2^53, which is not compared exactly",
 					name, probes.Index(i, x.Shape), integerText(t, cells.Bits(0, i)))
 			case v < lo || v > hi:
 				return nil, a.errorf("array %q: element %v is %.0f, which %s does not have", name,

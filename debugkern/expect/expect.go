@@ -123,7 +123,8 @@ func (c *Config) comparison(ctx context.Context, sp *probes.StagePlan) (*compari
 	}
 	if !sp.Reference.Arrays() && !known {
 		return nil, &Error{out.tol.At, probes.ReferenceGraph,
-			fmt.Errorf("stage %s does not follow from the inputs by operators: the tolerance is of nothing", sp.Stage)}
+			fmt.Errorf("stage %s does not follow from the inputs by operators: the tolerance is of nothing",
+				sp.Stage)}
 	}
 	var err error
 	if sp.Reference.Arrays() {

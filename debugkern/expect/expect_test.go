@@ -293,7 +293,9 @@ func TestRefused(t *testing.T) {
 		want     []string
 	}{
 		"nothing": {"STAGE2", npz, nil,
-			[]string{`product.yaml:22: stages[2].reference: ref.npz: there is no array "y" or "C" or "tile_y" for y (it has none)`}},
+			[]string{
+				`product.yaml:22: stages[2].reference: ref.npz: there is no array "y" or "C" or "tile_y" for y (it has none)`,
+			}},
 		"another name": {"STAGE1", npz, []npytest.Array{whole},
 			[]string{`there is no array "tile_a" or "a" for a (it has "C")`}},
 		"a name given": {"STAGE2", ", reference: {npz: ref.npz, array: D}", []npytest.Array{whole},
@@ -356,7 +358,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDiffers: an archive's copies of the launch's inputs must equal them; arrays that only share a name are ignored.
+// TestDiffers: an archive's copies of the launch's inputs must equal them; arrays that only share
+// a name are ignored.
 func TestDiffers(t *testing.T) {
 	_, p, _, _ := made(t, nil)
 	content := npytest.Archive(npytest.Floats("A", npy.F32, []int{2}, 1, 2),

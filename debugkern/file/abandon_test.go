@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestAbandonDoesNotWait ends a process while the disk takes its time with a flush: the temporary file is gone at once, and the
-// destination is what it was.
+// TestAbandonDoesNotWait ends a process while the disk takes its time with a flush: the temporary file is
+// gone at once, and the destination is what it was.
 func TestAbandonDoesNotWait(t *testing.T) {
 	flushing, release := make(chan struct{}), make(chan struct{})
 	s := Failing(func(step Step, _ string) error {

@@ -1,19 +1,20 @@
 // Package file is how tilescope reads the files that a user names, and how it replaces files of its own.
 //
-// Reading (read.go): a path may name anything, so there is one way to read it. Only a regular file is read (or a pipe, where
-// the caller asks for one), up to a limit, under a context, and opening never waits. A file of /proc or /sys is not a
-// regular file, whatever its mode says: its content is the kernel's answer, the environment of a process for one. An error
-// says what the path is and what was expected; of a file's content it shows at most a short, escaped excerpt, and only
-// where the content looks like what was expected.
+// Reading (read.go): a path may name anything, so there is one way to read it. Only a regular file is read
+// (or a pipe, where the caller asks for one), up to a limit, under a context, and opening never waits. A file
+// of /proc or /sys is not a regular file, whatever its mode says: its content is the kernel's answer, the
+// environment of a process for one. An error says what the path is and what was expected; of a file's content
+// it shows at most a short, escaped excerpt, and only where the content looks like what was expected.
 //
-// Writing (pending.go): a file is replaced as a whole or not at all. Everything is written to a temporary file in the
-// destination's directory, flushed to the disk, and renamed over the destination. A reader sees the old file or the new
-// one, whoever is killed when. A temporary file is locked by the process that writes it, so that the next process which
-// writes to the same directory can tell a file that was left behind from one in use, and removes it (Sweep).
+// Writing (pending.go): a file is replaced as a whole or not at all. Everything is written to a temporary
+// file in the destination's directory, flushed to the disk, and renamed over the destination. A reader sees
+// the old file or the new one, whoever is killed when. A temporary file is locked by the process that writes
+// it, so that the next process which writes to the same directory can tell a file that was left behind from
+// one in use, and removes it (Sweep).
 //
-// A System is the file system as one process uses it. It lists the temporary files that are open, so that they can be
-// removed when a signal ends the process, and tests can make each of its steps, reads among them, fail in turn. Whoever reads
-// under a context reads through the System that the context has (With).
+// A System is the file system as one process uses it. It lists the temporary files that are open, so that
+// they can be removed when a signal ends the process, and tests can make each of its steps, reads among them,
+// fail in turn. Whoever reads under a context reads through the System that the context has (With).
 //
 // The package must not know what a file is for beyond what Want says.
 package file
@@ -45,8 +46,8 @@ const (
 // ErrLocked is the error of Lock where another living process has the lock.
 var ErrLocked = errors.New("another process is at work there")
 
-// System is the file system as one process uses it. It is safe for concurrent use. A nil *System works: it removes no
-// temporary files at the end of the process and leaves abandoned ones where they are.
+// System is the file system as one process uses it. It is safe for concurrent use. A nil *System works: it
+// removes no temporary files at the end of the process and leaves abandoned ones where they are.
 type System struct {
 	fail func(Step, string) error
 
@@ -58,8 +59,8 @@ type System struct {
 // New returns the real file system.
 func New() *System { return Failing(nil) }
 
-// Failing returns a file system whose steps fail where fail returns an error: for tests. A write that fails has written
-// half of its bytes.
+// Failing returns a file system whose steps fail where fail returns an error: for tests. A write that fails
+// has written half of its bytes.
 func Failing(fail func(step Step, path string) error) *System {
 	return &System{fail: fail, pending: map[*Pending]struct{}{}, swept: map[string]bool{}}
 }
@@ -71,7 +72,8 @@ func (s *System) step(step Step, path string) error {
 	return s.fail(step, path)
 }
 
-// Mkdir creates a directory and its parents with permissions perm (before umask); one that exists is left as it is.
+// Mkdir creates a directory and its parents with permissions perm (before umask); one that
+// exists is left as it is.
 func (s *System) Mkdir(dir string, perm fs.FileMode) error {
 	err := s.step(StepMkdir, dir)
 	if err == nil {
@@ -103,8 +105,8 @@ func (s *System) Write(path string, data []byte, perm fs.FileMode) error {
 	return p.Commit()
 }
 
-// Abandon removes the temporary file of every write that is under way: for the end of a process that does not unwind.
-// Those writes fail from then on.
+// Abandon removes the temporary file of every write that is under way: for the end of a process that does not
+// unwind. Those writes fail from then on.
 func (s *System) Abandon() {
 	if s == nil {
 		return
@@ -133,8 +135,8 @@ func (s *System) track(p *Pending, on bool) {
 	}
 }
 
-// failed adds the step and the path to an error of the operating system, which would otherwise name a temporary file
-// that the user has never heard of.
+// failed adds the step and the path to an error of the operating system, which would otherwise name a
+// temporary file that the user has never heard of.
 func failed(step Step, path string, err error) error {
 	if err == nil {
 		return nil
@@ -161,8 +163,8 @@ func (e *pathError) Error() string { return fmt.Sprintf("%s %s: %v", e.step, e.p
 
 func (e *pathError) Unwrap() error { return e.err }
 
-// Reason is the operating system's reason in an error of this package's writes, without the step and the path, for a caller
-// that names them itself; any other error is returned as it is.
+// Reason is the operating system's reason in an error of this package's writes, without the step and the
+// path, for a caller that names them itself; any other error is returned as it is.
 func Reason(err error) error {
 	var p *pathError
 	if errors.As(err, &p) {
@@ -171,8 +173,8 @@ func Reason(err error) error {
 	return err
 }
 
-// destination resolves the file that is to be replaced. A symbolic link that belongs to the user stays, and the file it
-// leads to is replaced; a link of another user could lead anywhere and is refused.
+// destination resolves the file that is to be replaced. A symbolic link that belongs to the user stays, and
+// the file it leads to is replaced; a link of another user could lead anywhere and is refused.
 func destination(path string) (string, error) {
 	for range 40 { // as many links as Linux follows
 		info, err := os.Lstat(path)
@@ -180,7 +182,8 @@ func destination(path string) (string, error) {
 			return path, nil // a missing file is made; any other error comes up when it is created
 		}
 		if !ownedByUser(info) {
-			return "", fmt.Errorf("write %s: it is a symbolic link that belongs to another user; name the file itself", path)
+			return "", fmt.Errorf(
+				"write %s: it is a symbolic link that belongs to another user; name the file itself", path)
 		}
 		to, err := os.Readlink(path)
 		if err != nil {

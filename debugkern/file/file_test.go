@@ -34,8 +34,8 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// Each step of a replacement fails in turn: the old file stays whole, nothing is left next to it, and the error names the
-// step and the file that the user asked for.
+// Each step of a replacement fails in turn: the old file stays whole, nothing is left next to it, and the
+// error names the step and the file that the user asked for.
 func TestEachStepFails(t *testing.T) {
 	broken := errors.New("injected")
 	for _, step := range []Step{StepCreate, StepWrite, StepSync, StepRename} {
@@ -51,7 +51,8 @@ func TestEachStepFails(t *testing.T) {
 			return nil
 		})
 		err := s.Write(path, []byte("new and longer"), 0o600)
-		if want := fmt.Sprintf("%s %s: injected", step, path); !errors.Is(err, broken) || err.Error() != want {
+		if want := fmt.Sprintf("%s %s: injected", step, path); !errors.Is(err, broken) ||
+			err.Error() != want {
 			t.Errorf("%s: error %v, want %s", step, err, want)
 		}
 		if got := read(t, path); got != "old" || names(t, dir) != "f" {
@@ -133,7 +134,8 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 	dir := t.TempDir()
 	link, to := filepath.Join(dir, "link"), filepath.Join(dir, "sub", "to")
-	if err := errors.Join(os.Mkdir(filepath.Dir(to), 0o755), os.Symlink(filepath.Join("sub", "to"), link)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Dir(to), 0o755),
+		os.Symlink(filepath.Join("sub", "to"), link)); err != nil {
 		t.Fatal(err)
 	}
 	s := New()

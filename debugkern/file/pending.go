@@ -14,24 +14,25 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Pending is a file that is being written. Its bytes appear at the destination with Commit, all at once; until then,
-// and where Commit fails, what was there stays. A destination that is no regular file (a device, a pipe) is written
-// directly. Write and Commit belong to one goroutine; Abandon may be called from any.
+// Pending is a file that is being written. Its bytes appear at the destination with Commit, all at once;
+// until then, and where Commit fails, what was there stays. A destination that is no regular file (a device,
+// a pipe) is written directly. Write and Commit belong to one goroutine; Abandon may be called from any.
 type Pending struct {
-	sys    *System
-	f      *os.File
-	buf    *bufio.Writer // in front of f
-	lock   *flock.Flock  // of the temporary file; nil where it is written directly, or the system locks no file in use
-	path   string        // as the caller named it, for messages
-	target string        // what is replaced: path, with the user's own symbolic links resolved
+	sys *System
+	f   *os.File
+	buf *bufio.Writer // in front of f
+	// lock: of the temporary file; nil where it is written directly, or the system locks no file in use
+	lock   *flock.Flock
+	path   string // as the caller named it, for messages
+	target string // what is replaced: path, with the user's own symbolic links resolved
 	direct bool
 
 	once       sync.Once
 	committing atomic.Bool
 }
 
-// Create begins to write the file at path, with permissions perm (before umask) where there is no file yet; the
-// permissions of one that is replaced stay. The caller must call Commit or Abandon.
+// Create begins to write the file at path, with permissions perm (before umask) where there is no file yet;
+// the permissions of one that is replaced stay. The caller must call Commit or Abandon.
 func (s *System) Create(path string, perm fs.FileMode) (*Pending, error) {
 	target, err := destination(path)
 	if err != nil {
@@ -123,8 +124,8 @@ func (u unbuffered) Write(b []byte) (int, error) {
 // Direct reports whether the bytes go to the destination as they are written: it is a device or a pipe.
 func (p *Pending) Direct() bool { return p.direct }
 
-// Commit flushes the bytes to the disk and puts the file in its place. After an error the destination is what it was
-// before, and the temporary file is gone.
+// Commit flushes the bytes to the disk and puts the file in its place. After an error the destination is what
+// it was before, and the temporary file is gone.
 func (p *Pending) Commit() error { return p.commit(os.Rename) }
 
 // CommitNew is Commit where no file may be replaced: where there is one by now, the error is fs.ErrExist.
@@ -172,9 +173,9 @@ func (p *Pending) commit(place func(from, to string) error) error {
 	return failed(step, p.path, err)
 }
 
-// Abandon gives the write up and removes the temporary file. After Commit it does nothing. It does not wait for a Commit under
-// way, which may last as long as the disk is busy: the temporary file is removed, and the Commit fails unless the file was
-// in its place already.
+// Abandon gives the write up and removes the temporary file. After Commit it does nothing. It does not wait
+// for a Commit under way, which may last as long as the disk is busy: the temporary file is removed, and the
+// Commit fails unless the file was in its place already.
 func (p *Pending) Abandon() {
 	if p.committing.Load() {
 		if !p.direct {

@@ -11,10 +11,11 @@ import (
 	"path/filepath"
 )
 
-// Private makes dir the user's own: it is created with permissions 0700 where there is none, and 0700 is restored where
-// it is the user's and wider. The error says which directory of the path somebody else could change: one that belongs to
-// another user than this one or root, or that group or others may write to (a directory with the sticky bit, such as
-// /tmp, only lets them add to it, so it is accepted above dir). Where files have no single owner nothing is examined.
+// Private makes dir the user's own: it is created with permissions 0700 where there is none, and 0700 is
+// restored where it is the user's and wider. The error says which directory of the path somebody else could
+// change: one that belongs to another user than this one or root, or that group or others may write to (a
+// directory with the sticky bit, such as /tmp, only lets them add to it, so it is accepted above dir). Where
+// files have no single owner nothing is examined.
 func (s *System) Private(dir string) error {
 	if err := s.Mkdir(dir, 0o700); err != nil {
 		return err
@@ -38,7 +39,8 @@ func (s *System) Private(dir string) error {
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(real, 0o700); err != nil {
-			return fmt.Errorf("%s is open to other users (permissions %04o), and that cannot be changed: %w", real, info.Mode().Perm(), err)
+			return fmt.Errorf("%s is open to other users (permissions %04o), and that cannot be changed: %w",
+				real, info.Mode().Perm(), err)
 		}
 	}
 	return safeAbove(real)
@@ -54,7 +56,8 @@ func safeAbove(path string) error {
 		case !ownedByUser(info) && !ownedByRoot(info):
 			return fmt.Errorf("%s, above %s, belongs to another user, who could replace it", up, path)
 		case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-			return fmt.Errorf("%s, above %s, can be written to by other users (permissions %04o)", up, path, info.Mode().Perm())
+			return fmt.Errorf("%s, above %s, can be written to by other users (permissions %04o)", up, path,
+				info.Mode().Perm())
 		}
 		if up == filepath.Dir(up) {
 			return nil
@@ -62,11 +65,12 @@ func safeAbove(path string) error {
 	}
 }
 
-// Secret returns the size random bytes kept at path, and makes them where there is no such file: in a directory that
-// only the user can change, readable by the user alone.
+// Secret returns the size random bytes kept at path, and makes them where there is no such file: in a
+// directory that only the user can change, readable by the user alone.
 func (s *System) Secret(path string, size int) ([]byte, error) {
 	if path == "" {
-		return nil, errors.New("there is no place for the secret that entries are checked with (no home directory)")
+		return nil, errors.New(
+			"there is no place for the secret that entries are checked with (no home directory)")
 	}
 	secret, err := s.readSecret(path, size)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -100,11 +104,14 @@ func (s *System) readSecret(path string, size int) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file: remove it", path)
 	case hasOwners && (!ownedByUser(info) || info.Mode().Perm()&0o077 != 0):
-		return nil, fmt.Errorf("%s could be read by other users (permissions %04o): remove it, a new one is made", path, info.Mode().Perm())
+		return nil, fmt.Errorf(
+			"%s could be read by other users (permissions %04o): remove it, a new one is made", path,
+			info.Mode().Perm())
 	}
 	secret, err := s.Read(context.Background(), path, maxSecret, Want{What: "a secret"})
 	if err == nil && (len(secret) != size || bytes.Count(secret, secret[:1]) == size) {
-		err = fmt.Errorf("%s holds %d bytes that are no secret of %d: remove it, a new one is made", path, len(secret), size)
+		err = fmt.Errorf("%s holds %d bytes that are no secret of %d: remove it, a new one is made", path,
+			len(secret), size)
 	}
 	if err != nil {
 		return nil, err
@@ -115,10 +122,10 @@ func (s *System) readSecret(path string, size int) ([]byte, error) {
 // maxSecret is the most bytes of a file that is read as a secret.
 const maxSecret = 1 << 12
 
-// Unchangeable says whether only this user and root can change what path leads to: nil, or an error that names the first
-// thing on the way that somebody else owns or may write to. Every symbolic link is followed by hand, and the directories
-// that lead to it are examined as well as those that lead to its target. Where files have no single owner only the
-// existence of the file is examined.
+// Unchangeable says whether only this user and root can change what path leads to: nil, or an error that
+// names the first thing on the way that somebody else owns or may write to. Every symbolic link is followed
+// by hand, and the directories that lead to it are examined as well as those that lead to its target. Where
+// files have no single owner only the existence of the file is examined.
 func Unchangeable(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -135,7 +142,8 @@ func Unchangeable(path string) error {
 		case !ownedByUser(info) && !ownedByRoot(info):
 			return fmt.Errorf("%s belongs to another user", path)
 		case !link && info.Mode().Perm()&0o022 != 0:
-			return fmt.Errorf("%s can be written to by other users (permissions %04o)", path, info.Mode().Perm())
+			return fmt.Errorf("%s can be written to by other users (permissions %04o)", path,
+				info.Mode().Perm())
 		default:
 			if err := linksAbove(path); err != nil {
 				return err

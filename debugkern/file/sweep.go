@@ -16,11 +16,13 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// abandonedAfter is the age from which a temporary file counts as left behind where files in use are not locked.
+// abandonedAfter is the age from which a temporary file counts as left behind where files in
+// use are not locked.
 const abandonedAfter = time.Hour
 
-// Sweep removes the user's temporary files that earlier processes have left in dir, and leaves those that a living
-// process writes. A System looks at each directory once; Create does so by itself. What cannot be removed stays.
+// Sweep removes the user's temporary files that earlier processes have left in dir, and leaves those
+// that a living process writes. A System looks at each directory once; Create does so by itself. What
+// cannot be removed stays.
 func (s *System) Sweep(dir string) {
 	if s == nil {
 		return
@@ -63,8 +65,8 @@ func globEscape(dir string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
 }
 
-// Lock takes the lock file at path for this process until the returned function is called or the process ends. Where
-// another living process has it, the error says so.
+// Lock takes the lock file at path for this process until the returned function is called or the process
+// ends. Where another living process has it, the error says so.
 func (s *System) Lock(path string) (unlock func(), err error) {
 	if err := s.step(StepCreate, path); err != nil {
 		return nil, failed(StepCreate, path, err)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestUnchangeable: a file counts as safe only where nobody else owns or may write to it, to a directory that leads to it, or
-// to a link on the way.
+// TestUnchangeable: a file counts as safe only where nobody else owns or may write to it, to a directory that
+// leads to it, or to a link on the way.
 func TestUnchangeable(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "a", "b")
@@ -25,13 +25,17 @@ func TestUnchangeable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for link, target := range map[string]string{
-		filepath.Join(root, "file"): lib, filepath.Join(root, "dir"): dir, filepath.Join(elsewhere, "relative"): "../file",
+		filepath.Join(root, "file"): lib, filepath.Join(root, "dir"): dir,
+		filepath.Join(elsewhere, "relative"): "../file",
 	} {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ways := []string{lib, filepath.Join(root, "file"), filepath.Join(root, "dir", "lib.so"), filepath.Join(elsewhere, "relative")}
+	ways := []string{
+		lib, filepath.Join(root, "file"), filepath.Join(root, "dir", "lib.so"),
+		filepath.Join(elsewhere, "relative"),
+	}
 	for _, way := range ways {
 		if err := Unchangeable(way); err != nil {
 			t.Errorf("%s: %v", way, err)
@@ -49,7 +53,8 @@ func TestUnchangeable(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, way := range ways {
-				if err := Unchangeable(way); err == nil || !strings.Contains(err.Error(), "can be written to by other users") {
+				if err := Unchangeable(way); err == nil ||
+					!strings.Contains(err.Error(), "can be written to by other users") {
 					t.Errorf("%s by way of %s, mode %o: %v", name, way, mode, err)
 				}
 			}
@@ -61,7 +66,8 @@ func TestUnchangeable(t *testing.T) {
 	if err := os.Chmod(elsewhere, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := Unchangeable(filepath.Join(elsewhere, "relative")); err == nil || !strings.Contains(err.Error(), elsewhere) {
+	if err := Unchangeable(filepath.Join(elsewhere, "relative")); err == nil ||
+		!strings.Contains(err.Error(), elsewhere) {
 		t.Errorf("a link in a directory that others may write to: %v", err)
 	}
 	if err := Unchangeable(filepath.Join(root, "absent")); err == nil {

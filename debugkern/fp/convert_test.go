@@ -15,10 +15,12 @@ func TestHalfWideningExhaustive(t *testing.T) {
 		for _, f := range []Format{F16, BF16} {
 			got, finite := wide(f, h), h&0x7fff < inf16(f)
 			if finite {
-				if want, _ := valueOf(f, uint64(h)).Float64(); got != want || math.Signbit(got) != (h >= 0x8000) {
+				if want, _ := valueOf(f, uint64(h)).Float64(); got != want ||
+					math.Signbit(got) != (h >= 0x8000) {
 					t.Fatalf("%s %04x = %v, want %v", f, h, got, want)
 				}
-			} else if nan := h&0x7fff != inf16(f); nan != (got != got) || !nan && math.IsInf(got, 0) == false {
+			} else if nan := h&0x7fff != inf16(f); nan != (got != got) ||
+				!nan && math.IsInf(got, 0) == false {
 				t.Fatalf("%s %04x = %v", f, h, got)
 			}
 		}
@@ -46,7 +48,9 @@ func TestNarrowingAroundHalves(t *testing.T) {
 			}
 			lo := float32(wide(f, uint16(i)))
 			mid := float32((wide(f, uint16(i)) + wide(f, uint16(i+1))) / 2)
-			for _, b := range []uint32{Bits32(lo), Bits32(lo) + 1, Bits32(mid) - 1, Bits32(mid), Bits32(mid) + 1} {
+			for _, b := range []uint32{
+				Bits32(lo), Bits32(lo) + 1, Bits32(mid) - 1, Bits32(mid), Bits32(mid) + 1,
+			} {
 				b |= uint32(i&1) << 31
 				narrowsLikeOracle(t, f, b)
 			}
@@ -132,7 +136,8 @@ func TestNarrowingAgainstOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for range 20000 {
 		exp := uint64(1023 + rng.IntN(320) - 165)
-		x := math.Float64frombits(rng.Uint64()&(sign64|1<<52-1)>>uint(rng.IntN(2)*30)<<uint(rng.IntN(2)*30)&^(0x7ff<<52) | exp<<52)
+		x := math.Float64frombits(
+			rng.Uint64()&(sign64|1<<52-1)>>uint(rng.IntN(2)*30)<<uint(rng.IntN(2)*30)&^(0x7ff<<52) | exp<<52)
 		r := new(big.Rat)
 		r.SetFloat64(x)
 		rnd := Round(rng.IntN(5))
@@ -141,7 +146,8 @@ func TestNarrowingAgainstOracle(t *testing.T) {
 				t.Fatalf("%s %s(%v) = %#x, want %#x", f, rnd, x, got, want)
 			}
 		}
-		if got, want := F64ToF32(math.Float64bits(x), Mode{Rnd: rnd, Ftz: true}), uint32(oracle(r, F32, rnd, true)); got != want {
+		if got, want := F64ToF32(math.Float64bits(x), Mode{Rnd: rnd, Ftz: true}),
+			uint32(oracle(r, F32, rnd, true)); got != want {
 			t.Fatalf("cvt.%s.ftz.f32.f64(%v) = %08x, want %08x", rnd, x, got, want)
 		}
 	}
@@ -163,7 +169,9 @@ func TestTF32(t *testing.T) {
 	}
 }
 
-var intTypes = []Int{{8, true}, {8, false}, {16, true}, {16, false}, {32, true}, {32, false}, {64, true}, {64, false}}
+var intTypes = []Int{
+	{8, true}, {8, false}, {16, true}, {16, false}, {32, true}, {32, false}, {64, true}, {64, false},
+}
 
 // bigInt returns the value of pattern v of type i.
 func bigInt(v uint64, i Int) *big.Int {
@@ -209,7 +217,8 @@ func TestIntegerConversions(t *testing.T) {
 				m := Mode{Rnd: rnd}
 				checkInt(t, "f64", rnd, it, F64ToInt(math.Float64bits(x), it, m), wantInt(x, it, rnd), x)
 				f := float64(float32(x))
-				checkInt(t, "f32", rnd, it, uint64(F32ToInt(Bits32(float32(x)), it, m)), wantInt(f, it, rnd), f)
+				checkInt(t, "f32", rnd, it, uint64(F32ToInt(Bits32(float32(x)), it, m)),
+					wantInt(f, it, rnd), f)
 				h := F16ToFloat64(RoundF16(math.Mod(x, 60000)))
 				checkInt(t, "f16", rnd, it, F16ToInt(RoundF16(h), it, m), wantInt(h, it, rnd), h)
 				b := BF16ToFloat64(RoundBF16(x))
@@ -217,7 +226,8 @@ func TestIntegerConversions(t *testing.T) {
 				fromIntegers(t, v, it, m)
 			}
 			for _, to := range intTypes {
-				if got, want := IntToInt(v&it.mask(), it, to, true), saturated(bigInt(v, it), to); got != want {
+				if got, want := IntToInt(v&it.mask(), it, to, true),
+					saturated(bigInt(v, it), to); got != want {
 					t.Errorf("cvt.sat %v->%v (%#x) = %#x, want %#x", it, to, v, got, want)
 				}
 				want := new(big.Int).And(bigInt(v, it), new(big.Int).SetUint64(to.mask())).Uint64()
@@ -272,7 +282,10 @@ func TestIntegerNaN(t *testing.T) {
 // TestCompare checks the fourteen comparisons on every pair of a set with both
 // zeros, infinities and NaN, by Go's operators.
 func TestCompare(t *testing.T) {
-	values := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0x1p-130, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
+	values := []float32{
+		0, float32(math.Copysign(0, -1)), 1, -1, 0x1p-130, float32(math.Inf(1)), float32(math.Inf(-1)),
+		float32(math.NaN()),
+	}
 	for _, a := range values {
 		for _, b := range values {
 			un := a != a || b != b
@@ -314,7 +327,8 @@ func TestOrdered(t *testing.T) {
 		}
 		last, lastX = o, x
 	}
-	if Ordered16(0x8000) != 0 || Ordered32(sign32) != 0 || Ordered32(sign32|1) != -1 || Ordered32(one32)-Ordered32(one32-1) != 1 {
+	if Ordered16(0x8000) != 0 || Ordered32(sign32) != 0 || Ordered32(sign32|1) != -1 ||
+		Ordered32(one32)-Ordered32(one32-1) != 1 {
 		t.Error("zeros or neighbours of f32")
 	}
 }
@@ -350,8 +364,10 @@ func TestNaN64(t *testing.T) {
 		{"sub", Sub64(0x3ff0000000000000, 0xfff2000000000edf, RP), 0xfffa000000000edf},
 		{"mul", Mul64(0x7ff90000000004c3, 0xfff20000000009fb, RN), 0xfffa0000000009fb},
 		{"mul 0*inf", Mul64(zero, inf, RM), 0xfff8000000000000},
-		{"fma b c", Fma64(0xfff900000000076d, 0x7ff2000000000ad3, 0xfff3000000000d3d, RN), 0x7ffa000000000ad3},
-		{"fma a c", Fma64(0xfff90000000000bd, 0x40db68b524f98000, 0x7ff3000000000e1b, RN), 0x7ffb000000000e1b},
+		{"fma b c", Fma64(0xfff900000000076d, 0x7ff2000000000ad3, 0xfff3000000000d3d, RN),
+			0x7ffa000000000ad3},
+		{"fma a c", Fma64(0xfff90000000000bd, 0x40db68b524f98000, 0x7ff3000000000e1b, RN),
+			0x7ffb000000000e1b},
 		{"div", Div64(0x6b41460000000000, 0x7ffba1444c0ffe6b, RM), 0x7ffba1444c0ffe6b},
 		{"sqrt", Sqrt64(0xbff0000000000000, RN), 0xfff8000000000000},
 		{"rni", RoundInt64(0xfff5880424eac453, RM), 0xfffd880424eac453},

@@ -51,7 +51,8 @@ type Mode struct {
 	Sat  bool // clamp to [0, 1], NaN to +0
 	Relu bool // negative results and -0 to +0, NaN canonical
 	NaN  bool // min and max: any NaN operand gives NaN
-	// XorSign is .xorsign.abs: min and max of magnitudes, with the sign of the product where that is a number.
+	// XorSign is .xorsign.abs: min and max of magnitudes, with the sign of the product
+	// where that is a number.
 	XorSign bool
 }
 

@@ -70,13 +70,15 @@ func E5M2ToF16(a uint8) uint16 {
 // E4M3x2ToF16x2 is cvt.rn.f16x2.e4m3x2{.relu}.
 func E4M3x2ToF16x2(a uint16, relu bool) uint32 {
 	m := Mode{Relu: relu}
-	return uint32(finishHalf(F16, E4M3ToF16(uint8(a>>8)), m))<<16 | uint32(finishHalf(F16, E4M3ToF16(uint8(a)), m))
+	return uint32(finishHalf(F16, E4M3ToF16(uint8(a>>8)), m))<<16 |
+		uint32(finishHalf(F16, E4M3ToF16(uint8(a)), m))
 }
 
 // E5M2x2ToF16x2 is cvt.rn.f16x2.e5m2x2{.relu}.
 func E5M2x2ToF16x2(a uint16, relu bool) uint32 {
 	m := Mode{Relu: relu}
-	return uint32(finishHalf(F16, E5M2ToF16(uint8(a>>8)), m))<<16 | uint32(finishHalf(F16, E5M2ToF16(uint8(a)), m))
+	return uint32(finishHalf(F16, E5M2ToF16(uint8(a>>8)), m))<<16 |
+		uint32(finishHalf(F16, E5M2ToF16(uint8(a)), m))
 }
 
 // E4M3ToFloat64 returns the value of e4m3 bits.

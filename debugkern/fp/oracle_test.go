@@ -238,11 +238,14 @@ func TestArithmeticAgainstOracle(t *testing.T) {
 			case 1: // the product lies around the smallest normal
 				if f != F64 && a&^sign != 0 {
 					x, _ := valueOf(f, a).Float64()
-					b = RoundTo(f, math.Ldexp(1, 1-layouts[f].bias)/x*(1+math.Ldexp(float64(o.IntN(5)-2), -layouts[f].frac)), RN)
+					b = RoundTo(f,
+						math.Ldexp(1, 1-layouts[f].bias)/x*(1+
+							math.Ldexp(float64(o.IntN(5)-2), -layouts[f].frac)), RN)
 					b = min(b&^sign, layouts[f].max) | b&sign
 				}
 			case 2: // c is a half unit or so below the product
-				c = op.mul(op.mul(a, b, Mode{}), oneOf(f)-uint64(layouts[f].frac+o.IntN(3))<<uint(layouts[f].frac), Mode{})
+				c = op.mul(op.mul(a, b, Mode{}), oneOf(f)-
+					uint64(layouts[f].frac+o.IntN(3))<<uint(layouts[f].frac), Mode{})
 				if c&^sign > layouts[f].max {
 					c = sign
 				}

@@ -2,10 +2,11 @@ package fp
 
 import "math"
 
-// Dot products of the tensor core for operands that are not of 16 bits. Each returns one element of D = A·B + C.
+// Dot products of the tensor core for operands that are not of 16 bits. Each returns one
+// element of D = A·B + C.
 
-// DotTF32 is a product of tf32 operands, f32 numbers whose low 13 bits are ignored, as one block: what Dot is for operands of 16 bits,
-// with the same alignment.
+// DotTF32 is a product of tf32 operands, f32 numbers whose low 13 bits are ignored, as one block: what Dot is
+// for operands of 16 bits, with the same alignment.
 func (m *Model) DotTF32(a, b []uint32, c uint32) uint32 {
 	if r, ok := settleTF32(a, b, c); ok {
 		return r
@@ -68,10 +69,11 @@ func settleTF32(a, b []uint32, c uint32) (uint32, bool) {
 	return 0, false
 }
 
-// DotF8 is a product of E4M3 or E5M2 operands by mma.sync, as sm_90 has it, which has no fp8 multiplier behind that instruction (its
-// compiled code shows it): operands are widened to f16, which is exact. The products of the elements in the lower half of each register, the
-// first two of every four, are added from zero by Dot, then those of the upper halves, and c last, rounded to nearest even. t names the
-// accumulators, which have one format. Other chips compute it in one step.
+// DotF8 is a product of E4M3 or E5M2 operands by mma.sync, as sm_90 has it, which has no fp8 multiplier
+// behind that instruction (its compiled code shows it): operands are widened to f16, which is exact. The
+// products of the elements in the lower half of each register, the first two of every four, are added from
+// zero by Dot, then those of the upper halves, and c last, rounded to nearest even. t names the accumulators,
+// which have one format. Other chips compute it in one step.
 func (m *Model) DotF8(t MMA, fa, fb Format, a, b []uint8, c uint32) uint32 {
 	sum := uint32(0)
 	for half := 0; half < 4; half += 2 {
@@ -98,7 +100,8 @@ func widenF8(f Format, v uint8) uint16 {
 	return E5M2ToF16(v)
 }
 
-// Dot64 is a product of f64 operands: fused multiply-adds from the first product on, each rounded to nearest even.
+// Dot64 is a product of f64 operands: fused multiply-adds from the first product on, each
+// rounded to nearest even.
 func Dot64(a, b []uint64, c uint64) uint64 {
 	for i := range a {
 		c = Fma64(a[i], b[i], c, RN)
@@ -106,7 +109,8 @@ func Dot64(a, b []uint64, c uint64) uint64 {
 	return c
 }
 
-// DotInt is a product of integers added to a 32-bit integer, which wraps around, or with sat is the nearest that has 32 bits.
+// DotInt is a product of integers added to a 32-bit integer, which wraps around, or with sat is the
+// nearest that has 32 bits.
 func DotInt(a, b []int32, c int32, sat bool) int32 {
 	sum := int64(c)
 	for i := range a {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDotTF32: operands that are bf16 numbers give what the bf16 product gives, for every kind of number; the low 13 bits do not count.
+// TestDotTF32: operands that are bf16 numbers give what the bf16 product gives, for every kind of number; the
+// low 13 bits do not count.
 func TestDotTF32(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	m := SM90()

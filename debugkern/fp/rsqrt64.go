@@ -2,7 +2,8 @@ package fp
 
 import "math"
 
-// Rsqrt64 is rsqrt.approx.f64, which chips make in software: 1/sqrt(a), here within half an ulp and very little more.
+// Rsqrt64 is rsqrt.approx.f64, which chips make in software: 1/sqrt(a), here within half an ulp
+// and very little more.
 func Rsqrt64(a uint64) uint64 {
 	x := Float64(a)
 	switch {
@@ -19,8 +20,8 @@ func Rsqrt64(a uint64) uint64 {
 	return math.Float64bits(math.FMA(y, left/2, y))
 }
 
-// RcpHigh64 is rcp.approx.ftz.f64, from which libraries begin Newton's method: the reciprocal of the upper 32 bits of a, in 32 bits. The ISA
-// leaves the last of its 20 fraction bits open; here it is rounded to nearest.
+// RcpHigh64 is rcp.approx.ftz.f64, from which libraries begin Newton's method: the reciprocal of the upper 32
+// bits of a, in 32 bits. The ISA leaves the last of its 20 fraction bits open; here it is rounded to nearest.
 func RcpHigh64(a uint64) uint64 {
 	x := Float64(high64(a))
 	return settleHigh64(1/x, a)

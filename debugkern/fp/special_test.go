@@ -190,7 +190,9 @@ func TestUnarySpecialValues(t *testing.T) {
 // values with c = 1, then 1*1 with eight values of c, then pairs of (0, inf)
 // and of two NaNs with each NaN as c.
 func triples() (out [][3]uint32) {
-	v := [10]uint32{0, sign32, inf32, sign32 | inf32, 0x7fc00000, 0xffc54321, 0x7f812345, 0xff854321, one32, 0x80000001}
+	v := [10]uint32{
+		0, sign32, inf32, sign32 | inf32, 0x7fc00000, 0xffc54321, 0x7f812345, 0xff854321, one32, 0x80000001,
+	}
 	for _, a := range v {
 		for _, b := range v {
 			out = append(out, [3]uint32{a, b, one32})
@@ -252,19 +254,25 @@ func tripleOps() map[string]func([3]uint32) uint32 {
 		"min.f32": two(Min32M, rn), "max.f32": two(Max32M, rn),
 		"min.ftz.f32": two(Min32M, ftzMode), "max.ftz.f32": two(Max32M, ftzMode),
 		"min.NaN.f32": two(Min32M, nan), "max.NaN.f32": two(Max32M, nan),
-		"fma.rn.sat.f32": three(Fma32M, sat), "add.sat.f32": two(Add32M, sat), "mul.sat.f32": two(Mul32M, sat),
-		"add.rn.f16x2": two16(Add16M, rn), "add.rn.ftz.f16x2": two16(Add16M, ftzMode), "add.f16x2": two16(Add16M, rn),
+		"fma.rn.sat.f32": three(Fma32M, sat), "add.sat.f32": two(Add32M, sat),
+		"mul.sat.f32":  two(Mul32M, sat),
+		"add.rn.f16x2": two16(Add16M, rn), "add.rn.ftz.f16x2": two16(Add16M, ftzMode),
+		"add.f16x2":    two16(Add16M, rn),
 		"sub.rn.f16x2": two16(Sub16M, rn), "mul.rn.f16x2": two16(Mul16M, rn),
 		"mul.rn.ftz.f16x2": two16(Mul16M, ftzMode), "mul.f16x2": two16(Mul16M, rn),
 		"fma.rn.f16x2": three16(Fma16M, rn), "fma.rn.ftz.f16x2": three16(Fma16M, ftzMode),
 		"fma.rn.relu.f16x2": three16(Fma16M, relu), "fma.rn.sat.f16x2": three16(Fma16M, sat),
 		"min.f16x2": two16(Min16, rn), "max.f16x2": two16(Max16, rn), "min.ftz.f16x2": two16(Min16, ftzMode),
 		"min.NaN.f16x2": two16(Min16, nan), "max.NaN.f16x2": two16(Max16, nan),
-		"add.rn.bf16x2": two16(AddBF16M, rn), "sub.rn.bf16x2": two16(SubBF16M, rn), "mul.rn.bf16x2": two16(MulBF16M, rn),
+		"add.rn.bf16x2": two16(AddBF16M, rn), "sub.rn.bf16x2": two16(SubBF16M, rn),
+		"mul.rn.bf16x2": two16(MulBF16M, rn),
 		"fma.rn.bf16x2": three16(FmaBF16M, rn), "fma.rn.relu.bf16x2": three16(FmaBF16M, relu),
-		"min.bf16x2": two16(MinBF16, rn), "max.bf16x2": two16(MaxBF16, rn), "max.NaN.bf16x2": two16(MaxBF16, nan),
-		"cvt.rn.satfinite.e4m3x2.f32": func(v [3]uint32) uint32 { return uint32(F32ToE4M3x2(v[0], v[1], false)) },
-		"cvt.rn.f16x2.f32":            two(F32ToF16x2, rn), "cvt.rn.bf16x2.f32": two(F32ToBF16x2, rn),
+		"min.bf16x2": two16(MinBF16, rn), "max.bf16x2": two16(MaxBF16, rn),
+		"max.NaN.bf16x2": two16(MaxBF16, nan),
+		"cvt.rn.satfinite.e4m3x2.f32": func(v [3]uint32) uint32 {
+			return uint32(F32ToE4M3x2(v[0], v[1], false))
+		},
+		"cvt.rn.f16x2.f32": two(F32ToF16x2, rn), "cvt.rn.bf16x2.f32": two(F32ToBF16x2, rn),
 		"cvt.rz.bf16x2.f32": two(F32ToBF16x2, rz),
 		"setp.lt.f32":       setp(Lt, false), "setp.ltu.f32": setp(Ltu, false),
 		"setp.eq.f32": setp(Eq, false), "setp.equ.f32": setp(Equ, false),

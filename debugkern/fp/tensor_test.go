@@ -67,7 +67,8 @@ func TestGoldenTiles(t *testing.T) {
 				row, col := i/8, i%8
 				slow := m.Dot(g.t, a[row*g.k:][:g.k], b[col*g.k:][:g.k], c[i])
 				if d := x.result(g.t, row, col); d != want || slow != want {
-					t.Fatalf("%s tile %d row %d col %d: MMA %#x, Dot %#x, hardware %#x", g.name, n, row, col, d, slow, want)
+					t.Fatalf("%s tile %d row %d col %d: MMA %#x, Dot %#x, hardware %#x", g.name, n, row, col,
+						d, slow, want)
 				}
 			}
 		}
@@ -102,8 +103,9 @@ func BenchmarkMMA(b *testing.B) {
 		n    int
 		run  func(t MMA, n, k int, x *WarpMMA)
 	}{
-		{"f32.f16", MMAF32F16, 16, m.MultiplyWarp}, {"f16.f16", MMAF16F16, 16, m.MultiplyWarp}, {"f32.bf16", MMAF32BF16, 16, m.MultiplyWarp},
-		{"f32.f16.n8", MMAF32F16, 8, m.MultiplyWarp}, {"f32.f16.portable", MMAF32F16, 16, m.multiplyWarp},
+		{"f32.f16", MMAF32F16, 16, m.MultiplyWarp}, {"f16.f16", MMAF16F16, 16, m.MultiplyWarp},
+		{"f32.bf16", MMAF32BF16, 16, m.MultiplyWarp}, {"f32.f16.n8", MMAF32F16, 8, m.MultiplyWarp},
+		{"f32.f16.portable", MMAF32F16, 16, m.multiplyWarp},
 	} {
 		b.Run(form.name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))

@@ -1,11 +1,12 @@
 package fp
 
-// WarpMMA is a matrix multiplication D = A·B + C as a warp executes it: each matrix in registers of its lanes. Register and lane
-// of an element are those of mma.m16n8k16 and mma.m16n8k8 (PTX ISA, "Matrix Fragments for mma.m16n8k16"); for 16 columns, those of
-// two such multiplications with the same A, the second for columns 8 to 15: so wmma m16n16k16 has it on an H200.
+// WarpMMA is a matrix multiplication D = A·B + C as a warp executes it: each matrix in registers of its
+// lanes. Register and lane of an element are those of mma.m16n8k16 and mma.m16n8k8 (PTX ISA, "Matrix
+// Fragments for mma.m16n8k16"); for 16 columns, those of two such multiplications with the same A, the second
+// for columns 8 to 15: so wmma m16n16k16 has it on an H200.
 //
-// A, B and C point to the first registers of the operands, of which A has k/4, B n·k/64, and C one for every 32 elements of f32
-// or 64 of f16. D has the registers of the result after Multiply; it is not C.
+// A, B and C point to the first registers of the operands, of which A has k/4, B n·k/64, and C one for every
+// 32 elements of f32 or 64 of f16. D has the registers of the result after Multiply; it is not C.
 type WarpMMA struct {
 	A, B [4]*[32]uint32
 	C    [8]*[32]uint32
@@ -19,20 +20,22 @@ type WarpMMA struct {
 // none stands for the registers of A and B that k = 8 does not have.
 var none [32]uint32
 
-// MultiplyWarp computes x.D for n = 8 or 16 columns and k = 16, or 8 columns and k = 8. The result is that of Dot, output by output.
+// MultiplyWarp computes x.D for n = 8 or 16 columns and k = 16, or 8 columns and k = 8. The result is that of
+// Dot, output by output.
 func (m *Model) MultiplyWarp(t MMA, n, k int, x *WarpMMA) {
 	if !m.multiplyVectors(t, n, k, x) {
 		m.multiplyWarp(t, n, k, x)
 	}
 }
 
-// elementA and elementB are the register and lane of an element, in the low half or, for odd k, in the high one.
+// elementA and elementB are the register and lane of an element, in the low half or, for odd
+// k, in the high one.
 func elementA(row, k int) (reg, lane int) { return row>>3 | k>>3<<1, row&7<<2 | k&7>>1 }
 
 func elementB(n, k, depth int) (reg, lane int) { return n>>3*(depth>>3) + k>>3, n&7<<2 | k&7>>1 }
 
-// elementC is the place of a pair of columns, the one of col and its neighbour: register and lane where a register holds both. Where
-// it holds one, the registers are 2·reg and 2·reg+1.
+// elementC is the place of a pair of columns, the one of col and its neighbour: register and lane where a
+// register holds both. Where it holds one, the registers are 2·reg and 2·reg+1.
 func elementC(row, col int) (reg, lane int) { return row>>3 | col>>3<<1, row&7<<2 | col&7>>1 }
 
 func (x *WarpMMA) rowOfA(to []uint16, row int) {

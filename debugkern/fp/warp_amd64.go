@@ -24,7 +24,8 @@ func (m *Model) multiplyVectors(t MMA, n, k int, x *WarpMMA) bool {
 		}
 		c = &x.wides
 		widenAVX2(&x.wide, (*[4]*[32]uint32)(x.C[:4]), n/4)
-		if t.D == F16 { // rounded once: the exponent of a subnormal C is that of its format, and the f32 is rounded to odd
+		// rounded once: the exponent of a subnormal C is that of its format, and the f32 is rounded to odd
+		if t.D == F16 {
 			leastC, odd = 127-14, 1
 		}
 	}

@@ -13,7 +13,8 @@ var warpShapes = [][2]int{{16, 16}, {8, 16}, {8, 8}}
 
 var warpForms = []MMA{MMAF32F16, MMAF16F16, MMAF32BF16, MMAF32F16C, MMAF16F32C}
 
-// inRegisters puts a as [16][k], b as [n][k] and c as [16][n] into registers of a warp; D has what an earlier multiplication left.
+// inRegisters puts a as [16][k], b as [n][k] and c as [16][n] into registers of a warp; D has what an earlier
+// multiplication left.
 func inRegisters(t MMA, n, k int, a, b []uint16, c []uint32) *WarpMMA {
 	x, regs := &WarpMMA{}, new([16][32]uint32)
 	for i := range x.A {
@@ -69,7 +70,8 @@ func compareWarp(m *Model, t MMA, n, k int, a, b []uint16, c []uint32, dot bool)
 			want = m.Dot(t, a[row*k:][:k], b[col*k:][:k], c[i])
 		}
 		if vector != want || matrix != want {
-			return fmt.Errorf("form %v, n %d, k %d, row %d, column %d, c %#x: %#x in vectors, %#x through matrices, Dot %#x\na %04x\nb %04x",
+			return fmt.Errorf(
+				"form %v, n %d, k %d, row %d, column %d, c %#x: %#x in vectors, %#x through matrices, Dot %#x\na %04x\nb %04x",
 				t, n, k, row, col, c[i], vector, matrix, want, a[row*k:][:k], b[col*k:][:k])
 		}
 	}
@@ -91,12 +93,13 @@ func (d drawer) draw(m *Model, t MMA, n, k int) (a, b []uint16, c []uint32) {
 	return a, b, c
 }
 
-// TestWarpsMultiplyAsDot compares the multiplication of registers with the dot product that follows the description, on every
-// class of inputs, form and shape. TILESCOPE_LONG compares two million multiplications.
+// TestWarpsMultiplyAsDot compares the multiplication of registers with the dot product that follows the
+// description, on every class of inputs, form and shape. TILESCOPE_LONG compares two million multiplications.
 func TestWarpsMultiplyAsDot(t *testing.T) {
 	m, rounds, dot := SM90(), 12, true
 	if os.Getenv("TILESCOPE_LONG") != "" {
-		rounds, dot = 2_000_000/(len(warpForms)*len(warpShapes)*classes), false // through matrices: TestMMAMatchesDot compares those
+		// through matrices: TestMMAMatchesDot compares those
+		rounds, dot = 2_000_000/(len(warpForms)*len(warpShapes)*classes), false
 	}
 	for _, form := range warpForms {
 		for _, shape := range warpShapes {
@@ -113,8 +116,8 @@ func TestWarpsMultiplyAsDot(t *testing.T) {
 	}
 }
 
-// TestVectorsMultiply: on ordinary numbers no output is left to the portable code, so that what is compared and measured is the
-// assembly.
+// TestVectorsMultiply: on ordinary numbers no output is left to the portable code, so that what is compared
+// and measured is the assembly.
 func TestVectorsMultiply(t *testing.T) {
 	if !vectors {
 		t.Skip("this processor has no AVX2 and F16C, or is no amd64")
@@ -138,7 +141,8 @@ func TestVectorsMultiply(t *testing.T) {
 	}
 }
 
-// TestWhatVectorsLeaveIsRepaired plants what vectors cannot compute in each place in turn: that output alone is computed otherwise.
+// TestWhatVectorsLeaveIsRepaired plants what vectors cannot compute in each place in turn: that output alone
+// is computed otherwise.
 func TestWhatVectorsLeaveIsRepaired(t *testing.T) {
 	m := SM90()
 	for _, shape := range warpShapes {
@@ -154,8 +158,8 @@ func TestWhatVectorsLeaveIsRepaired(t *testing.T) {
 	}
 }
 
-// TestSumsOf32Bits adds C to the largest sum of products, so that it ends around 2^31 units: the vectors' integers have no more, and
-// the last ones below it have no f32 that is an integer of 32 bits.
+// TestSumsOf32Bits adds C to the largest sum of products, so that it ends around 2^31 units: the vectors'
+// integers have no more, and the last ones below it have no f32 that is an integer of 32 bits.
 func TestSumsOf32Bits(t *testing.T) {
 	m := SM90()
 	for _, form := range []MMA{MMAF32F16, MMAF16F32C} {
@@ -178,8 +182,8 @@ func TestSumsOf32Bits(t *testing.T) {
 	}
 }
 
-// TestSubnormalAddendsAlign: the terms of a sum of f16 with a subnormal C are aligned to the exponent of the subnormals of f16, not to
-// that of C's value: 2^-23 + 2^-25 + 2^-45 loses the last term and is a tie.
+// TestSubnormalAddendsAlign: the terms of a sum of f16 with a subnormal C are aligned to the exponent of the
+// subnormals of f16, not to that of C's value: 2^-23 + 2^-25 + 2^-45 loses the last term and is a tie.
 func TestSubnormalAddendsAlign(t *testing.T) {
 	m := SM90()
 	for _, shape := range warpShapes {
@@ -203,12 +207,14 @@ func TestSubnormalAddendsAlign(t *testing.T) {
 	}
 }
 
-// FuzzMultiplyWarp compares the multiplication of registers with the portable one: numbers of a class, over which raw bits are put
-// where the input has them.
+// FuzzMultiplyWarp compares the multiplication of registers with the portable one: numbers of a class, over
+// which raw bits are put where the input has them.
 func FuzzMultiplyWarp(f *testing.F) {
 	for form := range warpForms {
 		for class := range classes {
-			f.Add(uint64(class), uint8(form), uint8(class), uint8(form), []byte{0, 0x7c, 1, 0, 0xff, 0x7f, 0, 0x80})
+			f.Add(uint64(class), uint8(form), uint8(class), uint8(form), []byte{
+				0, 0x7c, 1, 0, 0xff, 0x7f, 0, 0x80,
+			})
 		}
 	}
 	m := SM90()

@@ -9,16 +9,18 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// BankPattern asks how a warp uses the 32 banks of shared memory (4 bytes wide each) when it moves a 16×16 fragment.
+// BankPattern asks how a warp uses the 32 banks of shared memory (4 bytes wide each) when it
+// moves a 16×16 fragment.
 type BankPattern struct {
 	Lanes   [][]report.Cell16 // by lane (32) and element; elements that repeat a lane's cells are moved once
 	Columns bool              // memory is column-major: LD counts from column to column
 	Size    int               // bytes of an element
 	LD      int               // elements from one line (row, or column) to the next
-	// Swizzle exchanges 16-byte chunks within a line: element e of line n stands at e ^ (n&Swizzle)·(16/Size). 0: as is.
+	// Swizzle exchanges 16-byte chunks within a line: element e of line n stands at e ^
+	// (n&Swizzle)·(16/Size). 0: as is.
 	Swizzle int
-	// Matrix moves 8 lines of 16 bytes a phase, as ldmatrix does; else every lane moves its own elements, as many at a time as
-	// lie side by side (at most 16 bytes).
+	// Matrix moves 8 lines of 16 bytes a phase, as ldmatrix does; else every lane moves its own elements, as
+	// many at a time as lie side by side (at most 16 bytes).
 	Matrix bool
 }
 
@@ -29,8 +31,8 @@ type BankPhase struct {
 	Lane, Lanes int // first lane, how many; with Matrix the 16-byte chunk, and 0
 }
 
-// Banks lists the phases of moving a fragment. It refuses what cannot be moved: an unaligned line under Matrix, lines that
-// overlap.
+// Banks lists the phases of moving a fragment. It refuses what cannot be moved: an unaligned line under
+// Matrix, lines that overlap.
 func Banks(p BankPattern) ([]BankPhase, error) {
 	switch {
 	case p.Size != 1 && p.Size != 2 && p.Size != 4:
@@ -38,7 +40,9 @@ func Banks(p BankPattern) ([]BankPhase, error) {
 	case p.LD < 16:
 		return nil, fmt.Errorf("leading dimension %d: a line has 16 elements", p.LD)
 	case p.Matrix && p.LD*p.Size%16 != 0:
-		return nil, fmt.Errorf("leading dimension %d is %d bytes: ldmatrix takes lines that start at multiples of 16", p.LD, p.LD*p.Size)
+		return nil, fmt.Errorf(
+			"leading dimension %d is %d bytes: ldmatrix takes lines that start at multiples of 16",
+			p.LD, p.LD*p.Size)
 	}
 	if p.Matrix {
 		return p.matrix(), nil
@@ -112,7 +116,8 @@ func (p *BankPattern) addresses() [][]int {
 	return out
 }
 
-// vector is how many elements every lane can move at once: a power of two, side by side, aligned, at most 16 bytes.
+// vector is how many elements every lane can move at once: a power of two, side by side,
+// aligned, at most 16 bytes.
 func (p *BankPattern) vector(lanes [][]int) int {
 	for n := min(16/p.Size, len(lanes[0])); n > 1; n /= 2 {
 		if fits(lanes, n, p.Size) {

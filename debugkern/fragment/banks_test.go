@@ -13,9 +13,10 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// TestBanks: degrees worked out by hand from bank = address/4 % 32. With r = lane/4 and c = 2·(lane%4), a float accumulator's
-// pair is stored as 8 bytes, half a warp (4 rows) at a time: row r starts at bank r·LD % 32 and covers 8 banks, so rows
-// of 64 floats are all in the same banks, and 4 rows make 4 words of a bank; 72 floats shift each row by 8 banks.
+// TestBanks: degrees worked out by hand from bank = address/4 % 32. With r = lane/4 and c = 2·(lane%4), a
+// float accumulator's pair is stored as 8 bytes, half a warp (4 rows) at a time: row r starts at bank r·LD %
+// 32 and covers 8 banks, so rows of 64 floats are all in the same banks, and 4 rows make 4 words of a bank;
+// 72 floats shift each row by 8 banks.
 func TestBanks(t *testing.T) {
 	doc, err := debugtest.Open(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
@@ -30,15 +31,28 @@ func TestBanks(t *testing.T) {
 		p       fragment.BankPattern
 		degrees []int
 	}{
-		{"f32 of 64", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 64}, []int{4, 4, 4, 4, 4, 4, 4, 4}},
-		{"f32 of 72", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 72}, []int{1, 1, 1, 1, 1, 1, 1, 1}},
-		{"f32 of 16", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 16}, []int{2, 2, 2, 2, 2, 2, 2, 2}},
+		{"f32 of 64", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 64},
+			[]int{4, 4, 4, 4, 4, 4, 4, 4}},
+		{"f32 of 72", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 72},
+			[]int{1, 1, 1, 1, 1, 1, 1, 1}},
+		{"f32 of 16", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 16},
+			[]int{2, 2, 2, 2, 2, 2, 2, 2}},
 		{"f16 of 64", fragment.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 64}, []int{8, 8, 8, 8}},
 		{"f16 of 72", fragment.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 72}, []int{1, 1, 1, 1}},
-		{"rows of 64", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true}, []int{8, 8, 8, 8}},
-		{"rows of 64, n&1", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 1}, []int{4, 4, 4, 4}},
-		{"rows of 64, n&7", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 7}, []int{1, 1, 1, 1}},
-		{"rows of 72", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 72, Matrix: true}, []int{1, 1, 1, 1}},
+		{"rows of 64", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true},
+			[]int{8, 8, 8, 8}},
+		{
+			"rows of 64, n&1", fragment.BankPattern{
+				Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 1,
+			}, []int{4, 4, 4, 4},
+		},
+		{
+			"rows of 64, n&7", fragment.BankPattern{
+				Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 7,
+			}, []int{1, 1, 1, 1},
+		},
+		{"rows of 72", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 72, Matrix: true},
+			[]int{1, 1, 1, 1}},
 	} {
 		phases, err := fragment.Banks(c.p)
 		if err != nil {
@@ -63,11 +77,15 @@ func TestBanks(t *testing.T) {
 
 // A column-major pair is not side by side: each lane moves single halves, two lanes of a column share words.
 func TestBanksOfColumns(t *testing.T) {
-	doc, err := debugtest.Open(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{Kind: "acc", DType: "f16"})
+	doc, err := debugtest.Open(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{
+		Kind: "acc", DType: "f16",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	phases, err := fragment.Banks(fragment.BankPattern{Lanes: doc.Maps[0].Lanes, Columns: true, Size: 2, LD: 64})
+	phases, err := fragment.Banks(fragment.BankPattern{
+		Lanes: doc.Maps[0].Lanes, Columns: true, Size: 2, LD: 64,
+	})
 	if err != nil || len(phases) != 8 {
 		t.Fatalf("%d phases, %v", len(phases), err)
 	}
@@ -77,15 +95,17 @@ func TestBanksOfColumns(t *testing.T) {
 }
 
 func TestBanksRefuses(t *testing.T) {
-	for _, p := range []fragment.BankPattern{{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true}} {
+	for _, p := range []fragment.BankPattern{
+		{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true},
+	} {
 		if _, err := fragment.Banks(p); err == nil {
 			t.Errorf("%+v was taken", p)
 		}
 	}
 }
 
-// The addresses and widths that a pattern is asked for are those of the kernel that ran: the checker measures the same degrees
-// on q, p and the accumulator of stage2, at the leading dimensions that it has.
+// The addresses and widths that a pattern is asked for are those of the kernel that ran: the checker measures
+// the same degrees on q, p and the accumulator of stage2, at the leading dimensions that it has.
 func TestBanksAreTheCheckers(t *testing.T) {
 	s := debugtest.Open(t)
 	doc, err := s.Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
@@ -136,7 +156,9 @@ func TestBankOfACell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range doc.Maps {
-		for _, p := range []fragment.BankPattern{{LD: 64}, {LD: 72, Swizzle: 1}, {LD: 64, Swizzle: 7, Matrix: true}} {
+		for _, p := range []fragment.BankPattern{
+			{LD: 64}, {LD: 72, Swizzle: 1}, {LD: 64, Swizzle: 7, Matrix: true},
+		} {
 			p.Lanes, p.Columns, p.Size = m.Lanes, m.Layout == "col", 2
 			phases, err := fragment.Banks(p)
 			if err != nil {
@@ -149,12 +171,14 @@ func TestBankOfACell(t *testing.T) {
 						if p.Asks(&phases[i], l, e, c) {
 							asked++
 							if phases[i].Words[p.Bank(c)] == 0 {
-								t.Fatalf("%s %s: lane %d element %d: nothing is asked of bank %d", m.Kind, m.Layout, l, e, p.Bank(c))
+								t.Fatalf("%s %s: lane %d element %d: nothing is asked of bank %d", m.Kind,
+									m.Layout, l, e, p.Bank(c))
 							}
 						}
 					}
 					if asked != 1 {
-						t.Fatalf("%s %s: lane %d element %d is moved in %d phases", m.Kind, m.Layout, l, e, asked)
+						t.Fatalf("%s %s: lane %d element %d is moved in %d phases", m.Kind,
+							m.Layout, l, e, asked)
 					}
 				}
 			}

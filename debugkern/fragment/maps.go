@@ -1,9 +1,10 @@
-// Package fragment has the maps from lanes and elements of a matrix fragment to cells of a 16×16 tile, as introspection reads
-// them back on a backend; it compares a kernel's or a header's own table with them, puts captured fragments in order, and
-// counts what moving a fragment costs in the banks of shared memory.
+// Package fragment has the maps from lanes and elements of a matrix fragment to cells of a 16×16 tile, as
+// introspection reads them back on a backend; it compares a kernel's or a header's own table with them, puts
+// captured fragments in order, and counts what moving a fragment costs in the banks of shared memory.
 //
-// The one idea: the layout is not written down anywhere. It is read back, by a kernel that stores where each element came
-// from, on the backend that executes; captured and injected fragments are put in order by that map alone.
+// The one idea: the layout is not written down anywhere. It is read back, by a kernel that stores
+// where each element came from, on the backend that executes; captured and injected fragments are put
+// in order by that map alone.
 //
 // It must not know sessions: who executes the introspection kernel, and when, is its caller's business.
 package fragment
@@ -25,14 +26,20 @@ const Introspection = "accum_lut"
 // Maps are what the introspection kernel found on a backend. They are read-only.
 type Maps struct {
 	Backend report.Backend // that executed it
-	// Lanes is by the kernel's output arguments' names, for each lane and element, the row-major index of a cell of a 16×16
-	// tile. "acc_f32" and "acc_f16" have 8 elements a lane, "a_row", "a_col", "b_row" and "b_col" have 16.
+	// Lanes is by the kernel's output arguments' names, for each lane and element, the row-major index of
+	// a cell of a 16×16 tile. "acc_f32" and "acc_f16" have 8 elements a lane, "a_row", "a_col", "b_row"
+	// and "b_col" have 16.
 	Lanes map[string][][]int
 }
 
-// Introspect executes the introspection kernel, loaded on a backend, by its plan. Launch errors are the backend's.
-func Introspect(ctx context.Context, on target.Info, k target.Kernel, plan *probes.Plan, mem *budget.Budget) (*Maps, error) {
-	l := &target.Launch{Grid: plan.Grid, Block: plan.Block, Shared: plan.Shared, Label: Introspection, Memory: mem}
+// Introspect executes the introspection kernel, loaded on a backend, by its plan. Launch
+// errors are the backend's.
+func Introspect(
+	ctx context.Context, on target.Info, k target.Kernel, plan *probes.Plan, mem *budget.Budget,
+) (*Maps, error) {
+	l := &target.Launch{
+		Grid: plan.Grid, Block: plan.Block, Shared: plan.Shared, Label: Introspection, Memory: mem,
+	}
 	for _, a := range plan.Args {
 		l.Args = append(l.Args, target.Arg{Name: a.Name, Buffer: &target.Buffer{
 			DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: true,
@@ -43,7 +50,8 @@ func Introspect(ctx context.Context, on target.Info, k target.Kernel, plan *prob
 		return nil, err
 	}
 	maps := &Maps{
-		Backend: report.Backend{Name: on.Name, Device: on.Device, Arch: on.Arch, Builder: "embedded"}, Lanes: map[string][][]int{},
+		Backend: report.Backend{Name: on.Name, Device: on.Device, Arch: on.Arch, Builder: "embedded"},
+		Lanes:   map[string][][]int{},
 	}
 	for _, a := range plan.Args {
 		maps.Lanes[a.Name] = lanes(result.Outputs[a.Name], a.Dims[0], a.Dims[1])
@@ -82,7 +90,8 @@ type Filter struct{ Kind, DType, Layout string }
 
 // fragmentArgs lists what each output of the introspection kernel describes.
 var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
-	{"acc_f32", "acc", "f32", ""}, {"acc_f16", "acc", "f16", ""}, {"a_row", "a", "f16", "row"}, {"a_col", "a", "f16", "col"},
+	{"acc_f32", "acc", "f32", ""}, {"acc_f16", "acc", "f16", ""}, {"a_row", "a", "f16", "row"},
+	{"a_col", "a", "f16", "col"},
 	{"b_row", "b", "f16", "row"}, {"b_col", "b", "f16", "col"},
 }
 
@@ -90,13 +99,17 @@ var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 func (m *Maps) Document(pick Filter) (*report.Lut, error) {
 	doc := &report.Lut{Schema: report.LutSchema, Backend: m.Backend}
 	for _, a := range fragmentArgs {
-		if pick.Kind != "" && pick.Kind != a.kind || pick.DType != "" && pick.DType != a.dtype || pick.Layout != "" && pick.Layout != a.layout {
+		if pick.Kind != "" && pick.Kind != a.kind || pick.DType != "" && pick.DType != a.dtype ||
+			pick.Layout != "" && pick.Layout != a.layout {
 			continue
 		}
-		doc.Maps = append(doc.Maps, report.Fragment{Kind: a.kind, DType: a.dtype, Layout: a.layout, Lanes: cellsOf(m.Lanes[a.arg])})
+		doc.Maps = append(doc.Maps, report.Fragment{
+			Kind: a.kind, DType: a.dtype, Layout: a.layout, Lanes: cellsOf(m.Lanes[a.arg]),
+		})
 	}
 	if len(doc.Maps) == 0 {
-		return nil, report.Usagef("no fragment of kind %q, dtype %q, layout %q; there are acc of f32 and f16, and a and b of f16 in row and col",
+		return nil, report.Usagef(
+			"no fragment of kind %q, dtype %q, layout %q; there are acc of f32 and f16, and a and b of f16 in row and col",
 			pick.Kind, pick.DType, pick.Layout)
 	}
 	return doc, nil

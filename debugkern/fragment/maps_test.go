@@ -29,7 +29,8 @@ func TestAccumulatorHeaderIsCurrent(t *testing.T) {
 	}
 }
 
-// TestGPUFragmentMaps: a GPU's introspection gives the checked-in table, and every other map as the emulator's.
+// TestGPUFragmentMaps: a GPU's introspection gives the checked-in table, and every other
+// map as the emulator's.
 func TestGPUFragmentMaps(t *testing.T) {
 	bin := os.Getenv("TILESCOPE_BIN")
 	if os.Getenv("TILESCOPE_GPU") == "" || bin == "" {
@@ -57,8 +58,8 @@ func TestGPUFragmentMaps(t *testing.T) {
 	}
 }
 
-// Every map that introspection makes is as it was read back on an H200: lane 1, which tells rows from columns, and how often
-// a cell occurs.
+// Every map that introspection makes is as it was read back on an H200: lane 1, which tells rows from
+// columns, and how often a cell occurs.
 func TestFragmentMaps(t *testing.T) {
 	maps, err := debugtest.Open(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
 	if err != nil {
@@ -66,7 +67,9 @@ func TestFragmentMaps(t *testing.T) {
 	}
 	acc := []int{2, 3, 130, 131, 10, 11, 138, 139}
 	b := []int{32, 48, 160, 176, 40, 56, 168, 184}
-	for name, want := range map[string][]int{"acc_f32": acc, "acc_f16": acc, "a_row": acc, "a_col": acc, "b_row": b, "b_col": b} {
+	for name, want := range map[string][]int{
+		"acc_f32": acc, "acc_f16": acc, "a_row": acc, "a_col": acc, "b_row": b, "b_col": b,
+	} {
 		lanes := maps.Lanes[name]
 		if len(lanes) != 32 || !slices.Equal(lanes[1][:8], want) {
 			t.Errorf("%s: lane 1 of %d is %v, want %v", name, len(lanes), lanes[1], want)
@@ -97,10 +100,15 @@ func TestJudgeLut(t *testing.T) {
 		explanation      string
 	}{
 		{"right", string(right), true, true, 0, "right"},
-		{"sorted", wrongTable(t, "lut-order"), true, false, 128, "covers every cell, order wrong: sorted by row"},
+		{"sorted", wrongTable(t, "lut-order"), true, false, 128,
+			"covers every cell, order wrong: sorted by row"},
 		{"hole", wrongTable(t, "lut-hole"), false, false, 1, "never (10,10); more than once (2,10)"},
 		{"outside", strings.Replace(string(right), "{0, 0}", "{16, 0}", 1), false, false, 1, "never (0,0)"},
-		{"plain C", strings.ReplaceAll(strings.Replace(string(right), "static __device__ const unsigned char", "static const int", 1), "{8, ", "{0x8u, "), true, true, 0, "right"},
+		{
+			"plain C", strings.ReplaceAll(strings.Replace(string(right),
+				"static __device__ const unsigned char", "static const int", 1), "{8, ", "{0x8u, "), true,
+			true, 0, "right",
+		},
 		{"two lanes exchanged", exchange(string(right)), true, false, 16, "no single permutation"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,8 +120,10 @@ func TestJudgeLut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if *doc.Covered != c.covered || *doc.Ordered != c.ordered || len(doc.Wrong) != c.wrong || !strings.Contains(doc.Explanation, c.explanation) {
-				t.Errorf("covered %v, ordered %v, %d wrong: %s", *doc.Covered, *doc.Ordered, len(doc.Wrong), doc.Explanation)
+			if *doc.Covered != c.covered || *doc.Ordered != c.ordered || len(doc.Wrong) != c.wrong ||
+				!strings.Contains(doc.Explanation, c.explanation) {
+				t.Errorf("covered %v, ordered %v, %d wrong: %s", *doc.Covered, *doc.Ordered, len(doc.Wrong),
+					doc.Explanation)
 			}
 		})
 	}
@@ -151,15 +161,17 @@ func TestMalformedLut(t *testing.T) {
 	right := string(header)
 	last := strings.LastIndex(right, "    {")
 	for name, text := range map[string]string{
-		"empty": "", "other": "int x[3];", "short lane": strings.Replace(right, "{0, 0}, ", "", 1), "missing lane": right[:last] + "};",
-		"words": strings.Replace(right, "{0, 0}", "{a, b}", 1), "cut": right[:last], "triple": strings.Replace(right, "{0, 0}", "{0, 0, 0}", 1),
+		"empty": "", "other": "int x[3];", "short lane": strings.Replace(right, "{0, 0}, ", "", 1),
+		"missing lane": right[:last] + "};", "words": strings.Replace(right, "{0, 0}", "{a, b}", 1),
+		"cut": right[:last], "triple": strings.Replace(right, "{0, 0}", "{0, 0, 0}", 1),
 	} {
 		path := filepath.Join(t.TempDir(), "broken.h")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.JudgeLut(t.Context(), debugkern.Request{}, path)
-		if e, ok := err.(*report.Error); !ok || e.Code != report.CodeUsage || !strings.Contains(err.Error(), "broken.h") {
+		if e, ok := err.(*report.Error); !ok || e.Code != report.CodeUsage ||
+			!strings.Contains(err.Error(), "broken.h") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

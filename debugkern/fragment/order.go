@@ -2,8 +2,9 @@ package fragment
 
 import "tilescope/probes"
 
-// FromLanes returns a captured tile with its elements, which lie as threads hold them, in rows and columns: element i of the
-// capture is cell cells[i]. Without cells, or for a tile that was not captured, it is t itself.
+// FromLanes returns a captured tile with its elements, which lie as threads hold them, in rows and
+// columns: element i of the capture is cell cells[i]. Without cells, or for a tile that was not
+// captured, it is t itself.
 func FromLanes(cells []int, t probes.Tile) probes.Tile {
 	if cells == nil || t.Data == nil {
 		return t

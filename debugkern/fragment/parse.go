@@ -21,7 +21,8 @@ var (
 	lutSuffix  = regexp.MustCompile(`[uUlL]+$`)
 )
 
-// parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of them.
+// parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8
+// pairs, all of them.
 func parseLut(text, name string) ([][]report.Cell16, error) {
 	text, err := withoutComments(text)
 	if err != nil {
@@ -55,7 +56,8 @@ func parseLut(text, name string) ([][]report.Cell16, error) {
 	return lanes, err
 }
 
-// withoutComments puts a blank in the place of each comment. One that is not closed is an error: a compiler sees nothing after it.
+// withoutComments puts a blank in the place of each comment. One that is not closed is an error: a compiler
+// sees nothing after it.
 func withoutComments(text string) (string, error) {
 	var err error
 	var out strings.Builder

@@ -16,7 +16,10 @@ func FuzzLut(f *testing.F) {
 	}
 	text := string(right)
 	const head = "int WMMA_ACCUM_LUT[32][8][2] = "
-	for _, s := range []string{text, text[:len(text)/2], strings.ReplaceAll(text, "0", "0x0u"), "", head + "{", head + "{{{1,2},},}", head + "{{{-1,99999999999}}}", "/*" + head, head + strings.Repeat("{", 1000)} {
+	for _, s := range []string{
+		text, text[:len(text)/2], strings.ReplaceAll(text, "0", "0x0u"), "", head + "{", head + "{{{1,2},},}",
+		head + "{{{-1,99999999999}}}", "/*" + head, head + strings.Repeat("{", 1000),
+	} {
 		f.Add(s)
 	}
 	want, err := parseLut(text, lutName)
@@ -40,7 +43,8 @@ func FuzzLut(f *testing.F) {
 			}
 		}
 		d := &report.Lut{Maps: []report.Fragment{{Lanes: want}}}
-		if judgeCells(d, lanes); *d.Ordered != (len(d.Wrong) == 0) || d.Explanation == "" || *d.Ordered && !*d.Covered {
+		if judgeCells(d, lanes); *d.Ordered != (len(d.Wrong) == 0) || d.Explanation == "" ||
+			*d.Ordered && !*d.Covered {
 			t.Fatalf("%+v", d)
 		}
 	})

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLutComments: comments are blanks, a comment that is not closed is an error wherever it begins, and quoted text begins none.
+// TestLutComments: comments are blanks, a comment that is not closed is an error wherever it begins, and
+// quoted text begins none.
 func TestLutComments(t *testing.T) {
 	lane := "{" + strings.TrimSuffix(strings.Repeat("{0,0},", 8), ",") + "}"
 	table := "int T[32][8][2] = {" + strings.TrimSuffix(strings.Repeat(lane+",\n", 32), ",\n") + "};\n"
@@ -19,7 +20,8 @@ func TestLutComments(t *testing.T) {
 		"a slash":               {"/ " + table, ""},
 	} {
 		lanes, err := parseLut(c.text, "T")
-		if c.says == "" && (err != nil || len(lanes) != 32) || c.says != "" && (err == nil || err.Error() != c.says) {
+		if c.says == "" && (err != nil || len(lanes) != 32) ||
+			c.says != "" && (err == nil || err.Error() != c.says) {
 			t.Errorf("%s: %d lanes, %v", name, len(lanes), err)
 		}
 	}

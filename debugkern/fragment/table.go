@@ -14,23 +14,26 @@ import (
 	"tilescope/probes"
 )
 
-// Table is a table of the accumulator's cells: a kernel's own, as it stands in the module that was executed, or a header's,
-// which has a Name alone. The document is what is wrong with it, nil until it is judged.
+// Table is a table of the accumulator's cells: a kernel's own, as it stands in the module that was executed,
+// or a header's, which has a Name alone. The document is what is wrong with it, nil until it is judged.
 type Table struct {
 	Name  string            // the variable's, in the source
 	Var   string            // as in the PTX
 	Line  int               // of its definition in the PTX
 	At    *report.Source    // where the source declares it, nil where that was not found
 	Cells [][]report.Cell16 // by lane and element
-	Right []byte            // what a module's should hold, in its own element type: the Data of a ptx.Edit. nil until it is judged
+	// Right: what a module's should hold, in its own element type: the Data of a ptx.Edit. nil
+	// until it is judged
+	Right []byte
 	*report.Lut
 
 	size int // bytes of an element in the module
 }
 
-// FindTables lists the tables by which an entry takes an accumulator apart, in the order of the module, without judging
-// them. A table is recognised by its content, not its name: constant data of 32×8 pairs of integers that name most cells of
-// a 16×16 tile. source returns the lines of a source file of the module by name, nil where it is not at hand.
+// FindTables lists the tables by which an entry takes an accumulator apart, in the order of the module,
+// without judging them. A table is recognised by its content, not its name: constant data of 32×8 pairs of
+// integers that name most cells of a 16×16 tile. source returns the lines of a source file of the module by
+// name, nil where it is not at hand.
 func FindTables(m *ptx.Module, entry *ptx.Func, source func(file string) []string) []Table {
 	var found []Table
 	for _, v := range m.Vars {
@@ -43,15 +46,16 @@ func FindTables(m *ptx.Module, entry *ptx.Func, source func(file string) []strin
 				continue
 			}
 			found = append(found, Table{
-				Name: v.Demangled, Var: v.Name, Line: v.Pos.Line, At: declaration(m, source, v.Demangled, cells), Cells: cells, size: size,
+				Name: v.Demangled, Var: v.Name, Line: v.Pos.Line,
+				At: declaration(m, source, v.Demangled, cells), Cells: cells, size: size,
 			})
 		}
 	}
 	return found
 }
 
-// HeaderTable reads the table WMMA_ACCUM_LUT out of the text of a header, without judging it. A text without a full table is
-// a usage error that names the file.
+// HeaderTable reads the table WMMA_ACCUM_LUT out of the text of a header, without judging it. A text without
+// a full table is a usage error that names the file.
 func HeaderTable(path string, text []byte) (*Table, error) {
 	cells, err := parseLut(string(text), lutName)
 	if err != nil {
@@ -60,8 +64,8 @@ func HeaderTable(path string, text []byte) (*Table, error) {
 	return &Table{Name: filepath.Base(path), Cells: cells}, nil
 }
 
-// Judge compares a table with the accumulator's map, of several dtypes with the one that it is nearest to: float's and half's
-// need not be the same.
+// Judge compares a table with the accumulator's map, of several dtypes with the one that it is nearest to:
+// float's and half's need not be the same.
 func (m *Maps) Judge(t *Table, dtypes ...probes.DType) error {
 	for _, dtype := range dtypes {
 		doc, err := m.Document(Filter{Kind: "acc", DType: dtype.String()})
@@ -92,8 +96,9 @@ const (
 	tableElements = 8
 )
 
-// tableIn reads data as pairs of integers of size bytes; nil unless there are exactly as many as a table has, and at least
-// three quarters of the tile's cells are among them: a table with a hole or a cell named twice is still one.
+// tableIn reads data as pairs of integers of size bytes; nil unless there are exactly as many as a table
+// has, and at least three quarters of the tile's cells are among them: a table with a hole or a cell
+// named twice is still one.
 func tableIn(data []byte, size int) [][]report.Cell16 {
 	if len(data) != tableLanes*tableElements*2*size {
 		return nil
@@ -126,9 +131,11 @@ func tableIn(data []byte, size int) [][]report.Cell16 {
 
 var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s*"([^"]+)"`)
 
-// declaration finds the source line that declares a table: of several headers of the same name, the one whose numbers are
-// those that were compiled.
-func declaration(m *ptx.Module, source func(file string) []string, name string, got [][]report.Cell16) *report.Source {
+// declaration finds the source line that declares a table: of several headers of the same name, the one whose
+// numbers are those that were compiled.
+func declaration(
+	m *ptx.Module, source func(file string) []string, name string, got [][]report.Cell16,
+) *report.Source {
 	var files []string
 	seen := map[string]bool{}
 	add := func(file string) {
@@ -192,7 +199,8 @@ func judgeCells(d *report.Lut, got [][]report.Cell16) {
 	case covered:
 		d.Explanation = "covers every cell, order wrong: " + explainOrder(want, got)
 	default:
-		d.Explanation = fmt.Sprintf("does not cover every cell: never %s; more than once %s", list(d.Missing), list(d.Duplicate))
+		d.Explanation = fmt.Sprintf("does not cover every cell: never %s; more than once %s", list(d.Missing),
+			list(d.Duplicate))
 	}
 }
 
@@ -241,7 +249,8 @@ func explainOrder(want, got [][]report.Cell16) string {
 		names = append(names, "rows and columns exchanged")
 	}
 	if p := elementOrder(want, got); p != nil {
-		names = append(names, fmt.Sprintf("in every lane the hardware's elements %s", strings.Trim(fmt.Sprint(p), "[]")))
+		names = append(names, fmt.Sprintf("in every lane the hardware's elements %s",
+			strings.Trim(fmt.Sprint(p), "[]")))
 	}
 	if names == nil {
 		return "no single permutation of elements explains it"
@@ -249,7 +258,8 @@ func explainOrder(want, got [][]report.Cell16) string {
 	return strings.Join(names, "; ")
 }
 
-// elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane; nil where there is none.
+// elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane; nil
+// where there is none.
 func elementOrder(want, got [][]report.Cell16) []int {
 	var p []int
 	for _, c := range got[0] {

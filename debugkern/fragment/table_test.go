@@ -9,7 +9,8 @@ import (
 	"tilescope/debugkern/debugtest"
 )
 
-// TestTables: a table is found by its content, judged against introspection, and placed in the header that was compiled in.
+// TestTables: a table is found by its content, judged against introspection, and placed in the header
+// that was compiled in.
 func TestTables(t *testing.T) {
 	s := debugtest.Open(t)
 	for _, c := range []struct {
@@ -24,7 +25,9 @@ func TestTables(t *testing.T) {
 		{"stage3b", []string{"lut-order"}, 1, true, false, "order wrong: sorted by row"},
 		{"stage3b", []string{"lut-hole"}, 1, false, false, "does not cover every cell: never"},
 	} {
-		run, err := s.Run(t.Context(), debugkern.Request{Target: c.target, Shape: "small", Faults: c.faults, Backend: "emu"}, nil)
+		run, err := s.Run(t.Context(), debugkern.Request{
+			Target: c.target, Shape: "small", Faults: c.faults, Backend: "emu",
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,8 +45,10 @@ func TestTables(t *testing.T) {
 		if tb := tables[0]; !reflect.DeepEqual(tb, *first) {
 			t.Errorf("%s %v: the first of Tables is %+v, Table %+v", c.target, c.faults, tb, *first)
 		}
-		if *first.Covered != c.covered || *first.Ordered != c.ordered || !strings.Contains(first.Explanation, c.explains) {
-			t.Errorf("%s %v: covered %v ordered %v: %s", c.target, c.faults, *first.Covered, *first.Ordered, first.Explanation)
+		if *first.Covered != c.covered || *first.Ordered != c.ordered ||
+			!strings.Contains(first.Explanation, c.explains) {
+			t.Errorf("%s %v: covered %v ordered %v: %s", c.target, c.faults, *first.Covered, *first.Ordered,
+				first.Explanation)
 		}
 		if first.Name != "WMMA_ACCUM_LUT" || len(first.Cells) != 32 {
 			t.Errorf("%s %v: %s of %d lanes", c.target, c.faults, first.Name, len(first.Cells))

@@ -68,19 +68,26 @@ type PerfTarget struct {
 // write puts the four artefacts into a directory, each replaced in one step.
 func (d *Doc) write(files *file.System, dir string) error {
 	build := BuildMeta{Schema: BuildSchema, Provenance: d.Provenance, Targets: []BuildTarget{}}
-	correct := CorrectnessSummary{Schema: CorrectnessSchema, Provenance: d.Provenance, Targets: []CorrectnessTarget{}}
-	perf := PerfBaseline{Schema: PerfSchema, Against: d.Against, Provenance: d.Provenance, Targets: []PerfTarget{}}
+	correct := CorrectnessSummary{
+		Schema: CorrectnessSchema, Provenance: d.Provenance, Targets: []CorrectnessTarget{},
+	}
+	perf := PerfBaseline{
+		Schema: PerfSchema, Against: d.Against, Provenance: d.Provenance, Targets: []PerfTarget{},
+	}
 	var verdicts [3][]string
 	for i := range d.Targets {
 		t := &d.Targets[i]
-		build.Targets = append(build.Targets, BuildTarget{t.Target, t.Kernel, t.Variant, t.Flags, t.Faults, t.Build, t.PTXAS})
+		build.Targets = append(build.Targets, BuildTarget{
+			t.Target, t.Kernel, t.Variant, t.Flags, t.Faults, t.Build, t.PTXAS,
+		})
 		correct.Targets = append(correct.Targets, CorrectnessTarget{t.Target, t.Correctness})
 		perf.Targets = append(perf.Targets, PerfTarget{t.Target, t.Performance})
 		for j, v := range []string{t.PTXAS.Verdict, t.Correctness.Verdict, t.Performance.Verdict} {
 			verdicts[j] = append(verdicts[j], v)
 		}
 	}
-	build.Verdict, correct.Verdict, perf.Verdict = combine(verdicts[0]...), combine(verdicts[1]...), combine(verdicts[2]...)
+	build.Verdict, correct.Verdict, perf.Verdict = combine(verdicts[0]...), combine(verdicts[1]...),
+		combine(verdicts[2]...)
 	for _, f := range []struct {
 		name string
 		doc  any

@@ -14,14 +14,16 @@ func (d *Doc) compare() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Gates: %s\n\n", md(d.Verdict))
 	d.compareProvenance(&b)
-	fmt.Fprintf(&b, "\n## Verdicts\n\n| target | all three | PTXAS | correctness | performance |\n|---|---|---|---|---|\n")
+	fmt.Fprintf(&b,
+		"\n## Verdicts\n\n| target | all three | PTXAS | correctness | performance |\n|---|---|---|---|---|\n")
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		merge := "not green"
 		if t.Mergeable {
 			merge = "green"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", md(t.Target), merge, md(t.PTXAS.Verdict), md(t.Correctness.Verdict), t.Correctness.Passed,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", md(t.Target), merge, md(t.PTXAS.Verdict),
+			md(t.Correctness.Verdict), t.Correctness.Passed,
 			t.Correctness.Total, md(t.Performance.Verdict))
 	}
 	d.compareResources(&b)
@@ -38,7 +40,8 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	} else if p.Tool.Modified {
 		commit += " with changes"
 	}
-	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", md(p.Tool.Version), md(commit), md(p.Tool.Go), md(p.Tool.OS), md(p.Tool.Arch), md(short(p.Tool.Executable)))
+	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", md(p.Tool.Version), md(commit),
+		md(p.Tool.Go), md(p.Tool.OS), md(p.Tool.Arch), md(short(p.Tool.Executable)))
 	fmt.Fprintf(b, "- executed on %s (%s)", md(p.Environment.Device), md(p.Environment.Arch))
 	if p.Environment.Driver != "" {
 		fmt.Fprintf(b, ", driver for CUDA %s", md(p.Environment.Driver))
@@ -46,21 +49,25 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	if c := p.Environment.Clocks; c != nil {
 		fmt.Fprintf(b, ", SM clock %d of %d MHz", c.SM, c.MaxSM)
 	}
-	fmt.Fprintf(b, "\n- seeds %v; %d warm-ups, %d timed launches, second-level cache flushed: %v\n", p.Seeds, p.Warmups, p.Launches, p.FlushL2)
+	fmt.Fprintf(b, "\n- seeds %v; %d warm-ups, %d timed launches, second-level cache flushed: %v\n", p.Seeds,
+		p.Warmups, p.Launches, p.FlushL2)
 	for i := range d.Targets {
 		if t := &d.Targets[i]; t.Build != nil {
 			planted := ""
 			if len(t.Build.Patches) > 0 {
 				planted = ", with the faults " + md(strings.Join(t.Build.Patches, " "))
 			}
-			fmt.Fprintf(b, "- %s: %s, compiler %s, %s%s, PTX %s\n", md(t.Target), md(report.BuilderText(t.Build.Builder)), md(orDash(t.Build.Compiler)),
-				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), planted, md(short(t.Build.PTXSHA256)))
+			fmt.Fprintf(b, "- %s: %s, compiler %s, %s%s, PTX %s\n", md(t.Target),
+				md(report.BuilderText(t.Build.Builder)), md(orDash(t.Build.Compiler)),
+				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...),
+					t.Build.Defines...), " ")), planted, md(short(t.Build.PTXSHA256)))
 		}
 	}
 }
 
 func (d *Doc) compareResources(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## PTXAS\n\n| target | architecture | verdict | registers | shared bytes | spilled bytes | limits | by | why |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b,
+		"\n## PTXAS\n\n| target | architecture | verdict | registers | shared bytes | spilled bytes | limits | by | why |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		l := t.PTXAS.Limits
@@ -68,32 +75,46 @@ func (d *Doc) compareResources(b *strings.Builder) {
 		for _, a := range t.PTXAS.Archs {
 			r := [4]string{"-", "-", "-", "-"}
 			if a.Resources != nil {
-				r = [4]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes), md(orDash(a.Resources.By))}
+				r = [4]string{
+					fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes),
+					fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes),
+					md(orDash(a.Resources.By)),
+				}
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(a.Arch), md(a.Verdict), r[0], r[1], r[2], limits, r[3], md(a.Reason))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(a.Arch),
+				md(a.Verdict), r[0], r[1], r[2], limits, r[3], md(a.Reason))
 		}
 		if len(t.PTXAS.Archs) == 0 {
-			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", md(t.Target), md(t.PTXAS.Verdict), md(t.PTXAS.Reason))
+			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", md(t.Target), md(t.PTXAS.Verdict),
+				md(t.PTXAS.Reason))
 		}
 	}
 }
 
 func (d *Doc) compareOutput(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Correctness\n\nAgainst attention on the un-quantised inputs; every stage is compared with its derived bound too.\n\n")
+	fmt.Fprintf(b,
+		"\n## Correctness\n\nAgainst attention on the un-quantised inputs; every stage is compared with its derived bound too.\n\n")
 	for i := range d.Targets {
 		if t := &d.Targets[i]; t.Correctness.ByFindings() {
-			fmt.Fprintf(b, "%s has no reference: it is judged by the findings of every checker alone.\n\n", md(t.Target))
+			fmt.Fprintf(b, "%s has no reference: it is judged by the findings of every checker alone.\n\n",
+				md(t.Target))
 		}
 	}
-	fmt.Fprintf(b, "| target | shape | seed | verdict | max abs | mean abs | over | plain build | O | why |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b,
+		"| target | shape | seed | verdict | max abs | mean abs | over | plain build | O | why |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		for _, c := range t.Correctness.Cells {
 			o := [3]string{"-", "-", "-"}
 			if c.Output != nil {
-				o = [3]string{fmt.Sprintf("%.4g", float64(c.Output.MaxAbs)), fmt.Sprintf("%.4g", float64(c.Output.MeanAbs)), fmt.Sprintf("%.2f %%", 100*float64(c.Output.BadFraction))}
+				o = [3]string{
+					fmt.Sprintf("%.4g", float64(c.Output.MaxAbs)),
+					fmt.Sprintf("%.4g", float64(c.Output.MeanAbs)),
+					fmt.Sprintf("%.2f %%", 100*float64(c.Output.BadFraction)),
+				}
 			}
-			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(orDash(c.Label())), c.Seed, md(c.Verdict), o[0], o[1], o[2],
+			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target),
+				md(orDash(c.Label())), c.Seed, md(c.Verdict), o[0], o[1], o[2],
 				md(orDash(c.Plain)), md(orDash(short(c.OutputSHA256))), md(c.Reason))
 		}
 	}
@@ -129,11 +150,16 @@ func (d *Doc) compareTimes(b *strings.Builder) {
 		}
 		test := [3]string{"-", "-", "-"}
 		if p.Test != nil {
-			test = [3]string{fmt.Sprintf("%.3f", p.Speedup), fmt.Sprintf("%.2g", p.Test.P), fmt.Sprintf("%+.2f", p.Test.Effect)}
+			test = [3]string{
+				fmt.Sprintf("%.3f", p.Speedup), fmt.Sprintf("%.2g", p.Test.P),
+				fmt.Sprintf("%+.2f", p.Test.Effect),
+			}
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(orDash(p.Shape)), p.Times.row(), test[0], test[1], test[2], md(p.Verdict))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(orDash(p.Shape)),
+			p.Times.row(), test[0], test[1], test[2], md(p.Verdict))
 		if p.Baseline != nil {
-			fmt.Fprintf(b, "| (%s) | %s | %s | 1 | - | - | - |\n", md(p.Against), md(orDash(p.Shape)), p.Baseline.row())
+			fmt.Fprintf(b, "| (%s) | %s | %s | 1 | - | - | - |\n", md(p.Against), md(orDash(p.Shape)),
+				p.Baseline.row())
 		}
 	}
 	b.WriteString("\n")
@@ -151,10 +177,12 @@ func (d *Doc) compareCounts(b *strings.Builder) {
 		}
 		if first {
 			first = false
-			fmt.Fprintf(b, "\nWhat the emulator executes in one launch of the plain build. These are counts, not times.\n\n"+
-				"| target | shape | warp instructions | mma outputs | shared accesses | global accesses | barriers |\n|---|---|---|---|---|---|---|\n")
+			fmt.Fprintf(b,
+				"\nWhat the emulator executes in one launch of the plain build. These are counts, not times.\n\n"+
+					"| target | shape | warp instructions | mma outputs | shared accesses | global accesses | barriers |\n|---|---|---|---|---|---|---|\n")
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d |\n", md(name), md(orDash(p.Shape)), c.WarpInstructions, c.MMAOutputs, c.SharedAccesses, c.GlobalAccesses, c.Barriers)
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d |\n", md(name), md(orDash(p.Shape)),
+			c.WarpInstructions, c.MMAOutputs, c.SharedAccesses, c.GlobalAccesses, c.Barriers)
 	}
 	for i := range d.Targets {
 		row(d.Targets[i].Target, &d.Targets[i].Performance, d.Targets[i].Performance.Counts)
@@ -188,11 +216,13 @@ func (p *PerformanceDoc) On() string {
 	return " on " + p.Shape
 }
 
-// Worst is the largest max_abs and mean_abs over the cells, NaN where one is; ok is false where no cell has an output.
+// Worst is the largest max_abs and mean_abs over the cells, NaN where one is; ok is false where no
+// cell has an output.
 func (c *CorrectnessDoc) Worst() (maxAbs, meanAbs float64, ok bool) {
 	for _, cell := range c.Cells {
 		if cell.Output != nil {
-			maxAbs, meanAbs, ok = math.Max(maxAbs, float64(cell.Output.MaxAbs)), math.Max(meanAbs, float64(cell.Output.MeanAbs)), true
+			maxAbs, meanAbs, ok = math.Max(maxAbs, float64(cell.Output.MaxAbs)),
+				math.Max(meanAbs, float64(cell.Output.MeanAbs)), true
 		}
 	}
 	return maxAbs, meanAbs, ok

@@ -37,8 +37,9 @@ func fill(v reflect.Value, x string, depth int) {
 // has no markup and nothing hidden, and the JSON artefacts have nothing hidden and decode to the same text.
 func TestHostileTextInTheArtefacts(t *testing.T) {
 	for _, evil := range []string{
-		"a|b", "<script>alert(1)</script>", "&lt;", "x\n\n# head\n| a | b |", "`code`", "[a](https://example.org)", "*b* _c_", "\x1b]52;c;ZXZpbA==\x07",
-		"\u009b31m", "\u202egnp.exe", "a\u200bb", "a\rb", "\\|", "\\",
+		"a|b", "<script>alert(1)</script>", "&lt;", "x\n\n# head\n| a | b |", "`code`",
+		"[a](https://example.org)", "*b* _c_", "\x1b]52;c;ZXZpbA==\x07", "\u009b31m", "\u202egnp.exe",
+		"a\u200bb", "a\rb", "\\|", "\\",
 	} {
 		var d Doc
 		fill(reflect.ValueOf(&d).Elem(), evil, 0)
@@ -51,8 +52,10 @@ func TestHostileTextInTheArtefacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		shown(t, evil, string(md))
-		inline := strings.ReplaceAll(string(md), text.MarkdownCode(evil+" "+evil), "") // nothing in a code span means anything
-		if strings.Contains(inline, "<script") || strings.Contains(strings.ReplaceAll(inline, `\](`, ""), "](") {
+		// nothing in a code span means anything
+		inline := strings.ReplaceAll(string(md), text.MarkdownCode(evil+" "+evil), "")
+		if strings.Contains(inline, "<script") ||
+			strings.Contains(strings.ReplaceAll(inline, `\](`, ""), "](") {
 			t.Errorf("%q is markup in\n%s", evil, md)
 		}
 		columns := 0
@@ -72,7 +75,8 @@ func TestHostileTextInTheArtefacts(t *testing.T) {
 		}
 		shown(t, evil, string(b))
 		var back PerfBaseline
-		if err := json.Unmarshal(b, &back); err != nil || back.Targets[0].Target != evil || back.Targets[0].Performance.Reason != evil {
+		if err := json.Unmarshal(b, &back); err != nil || back.Targets[0].Target != evil ||
+			back.Targets[0].Performance.Reason != evil {
 			t.Errorf("%q became %q, %v", evil, back.Targets[0].Target, err)
 		}
 	}

@@ -26,8 +26,8 @@ type Doc struct {
 	Verdict string `json:"verdict"` // red if any gate that ran is red
 	Against string `json:"against"` // what speed was compared with, ""
 	Resumed int    `json:"resumed"` // measurements taken over from a sweep that was cut short
-	// Rejected lists files of the unfinished sweep, each with the reason, that do not hold what a sweep wrote for that
-	// measurement: it was made again.
+	// Rejected lists files of the unfinished sweep, each with the reason, that do not hold what a sweep wrote
+	// for that measurement: it was made again.
 	Rejected   []string    `json:"rejected"`
 	Provenance Provenance  `json:"provenance"`
 	Targets    []TargetDoc `json:"targets"`
@@ -80,7 +80,8 @@ type PTXASDoc struct {
 	Archs   []ArchDoc      `json:"archs"`
 }
 
-// ResourceLimits are the manifest's thresholds; each is allowed, one more is not. Spills are bytes stored and loaded.
+// ResourceLimits are the manifest's thresholds; each is allowed, one more is not. Spills are
+// bytes stored and loaded.
 type ResourceLimits struct {
 	Registers   int `json:"registers"`
 	SharedBytes int `json:"shared_bytes"`
@@ -95,8 +96,8 @@ type ArchDoc struct {
 	Resources *report.Resources `json:"resources"`
 }
 
-// CorrectnessDoc is the gate on results. Of a kernel without a reference it is decided by findings alone, those of every
-// checker; Limits do not apply.
+// CorrectnessDoc is the gate on results. Of a kernel without a reference it is decided by findings alone,
+// those of every checker; Limits do not apply.
 type CorrectnessDoc struct {
 	Verdict   string       `json:"verdict"`
 	Reason    string       `json:"reason"`
@@ -119,18 +120,19 @@ type OutputLimits struct {
 
 // CellDoc is one shape and seed.
 type CellDoc struct {
-	Shape        string         `json:"shape"` // as it was named; "" for the inputs file's
-	Dims         probes.Shape   `json:"dims"`
-	Seed         uint64         `json:"seed"`
-	Verdict      string         `json:"verdict"`
-	Reason       string         `json:"reason"` // why it is red
-	Backend      report.Backend `json:"backend"`
-	Output       *report.Output `json:"output"` // null under a DEBUG gate, and where the kernel failed
-	Guilty       []string       `json:"guilty"`
-	Findings     []FindingCount `json:"findings"`
-	Plain        string         `json:"plain"` // O of the build without probes: "equal", "differs", "" where it did not run
-	Digest       string         `json:"digest"`
-	OutputSHA256 string         `json:"output_sha256"` // of O of the plain build
+	Shape    string         `json:"shape"` // as it was named; "" for the inputs file's
+	Dims     probes.Shape   `json:"dims"`
+	Seed     uint64         `json:"seed"`
+	Verdict  string         `json:"verdict"`
+	Reason   string         `json:"reason"` // why it is red
+	Backend  report.Backend `json:"backend"`
+	Output   *report.Output `json:"output"` // null under a DEBUG gate, and where the kernel failed
+	Guilty   []string       `json:"guilty"`
+	Findings []FindingCount `json:"findings"`
+	// Plain: O of the build without probes: "equal", "differs", "" where it did not run
+	Plain        string `json:"plain"`
+	Digest       string `json:"digest"`
+	OutputSHA256 string `json:"output_sha256"` // of O of the plain build
 }
 
 // FindingCount is one kind of finding.
@@ -141,8 +143,8 @@ type FindingCount struct {
 	Message  string `json:"message"` // the first one's
 }
 
-// PerformanceDoc is the gate on speed. Times are of a GPU, by events, interleaved with the baseline's; Counts are what the
-// emulator executes, and stand only where nothing was timed.
+// PerformanceDoc is the gate on speed. Times are of a GPU, by events, interleaved with the baseline's; Counts
+// are what the emulator executes, and stand only where nothing was timed.
 type PerformanceDoc struct {
 	Verdict     string              `json:"verdict"`
 	Reason      string              `json:"reason"`
@@ -156,8 +158,9 @@ type PerformanceDoc struct {
 	ClocksAfter *report.Clocks      `json:"clocks_after"`
 	Times       *Times              `json:"times"`
 	Baseline    *Times              `json:"baseline_times"`
-	Speedup     float64             `json:"speedup"` // baseline's median over the target's; 0 without a comparison
-	Test        *Test               `json:"test"`
+	// Speedup: baseline's median over the target's; 0 without a comparison
+	Speedup float64 `json:"speedup"`
+	Test    *Test   `json:"test"`
 
 	Counts         *report.Counts `json:"emulator_counts"`
 	BaselineCounts *report.Counts `json:"baseline_emulator_counts"`
@@ -177,8 +180,9 @@ type Times struct {
 
 // Test is the two-sided Mann–Whitney U test of the target's times against the baseline's.
 type Test struct {
-	U      float64 `json:"u"` // of the target: pairs in which it is slower, ties half
-	Z      float64 `json:"z"`
-	P      float64 `json:"p"`
-	Effect float64 `json:"effect"` // rank-biserial correlation: 1 every launch faster than every one of the baseline, -1 slower
+	U float64 `json:"u"` // of the target: pairs in which it is slower, ties half
+	Z float64 `json:"z"`
+	P float64 `json:"p"`
+	// Effect: rank-biserial correlation: 1 every launch faster than every one of the baseline, -1 slower
+	Effect float64 `json:"effect"`
 }

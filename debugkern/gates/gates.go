@@ -1,12 +1,12 @@
-// Package gates decides what may be merged: registers, shared memory and spills by ptxas; correctness over shapes and seeds;
-// speed against another variant. It returns one document and writes it as four files.
+// Package gates decides what may be merged: registers, shared memory and spills by ptxas; correctness over
+// shapes and seeds; speed against another variant. It returns one document and writes it as four files.
 //
-// The one idea: a gate is green, red or not run. What could not be measured here (no GPU, no ptxas) is said with its reason
-// and changes nothing; it is never replaced by something else: an emulator's counts stand there as what they are, and are no
-// time.
+// The one idea: a gate is green, red or not run. What could not be measured here (no GPU, no ptxas) is said
+// with its reason and changes nothing; it is never replaced by something else: an emulator's counts stand
+// there as what they are, and are no time.
 //
-// It must not know how a kernel is built, run or compared: it asks a Runner, which debugkern.Session is. Nor does it know
-// manifests: thresholds and shapes come with a debugkern.Subject.
+// It must not know how a kernel is built, run or compared: it asks a Runner, which debugkern.Session is. Nor
+// does it know manifests: thresholds and shapes come with a debugkern.Subject.
 package gates
 
 import (
@@ -31,9 +31,13 @@ type Runner interface {
 	Describe(ctx context.Context, req debugkern.Request) (*debugkern.Subject, error)
 	Environment(ctx context.Context, req debugkern.Request) (*report.Environment, error)
 	BuildInfo(ctx context.Context, req debugkern.Request) (*report.Build, error)
-	Resources(ctx context.Context, req debugkern.Request, arch string) (doc *report.Resources, reason string, err error)
+	Resources(
+		ctx context.Context, req debugkern.Request, arch string,
+	) (doc *report.Resources, reason string, err error)
 	Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error)
-	Time(ctx context.Context, reqs []debugkern.Request, o debugkern.TimeOptions) (t *debugkern.Timing, reason string, err error)
+	Time(
+		ctx context.Context, reqs []debugkern.Request, o debugkern.TimeOptions,
+	) (t *debugkern.Timing, reason string, err error)
 	Count(ctx context.Context, req debugkern.Request) (*report.Counts, error)
 }
 
@@ -52,8 +56,9 @@ const timedShape = "mission"
 // Options say what is judged.
 type Options struct {
 	Targets []string
-	Against string            // what speed is compared with; "" measures without a comparison
-	Request debugkern.Request // the rest of every run; Target, Seed and Shape are set for each, but see Shape below
+	Against string // what speed is compared with; "" measures without a comparison
+	// Request: the rest of every run; Target, Seed and Shape are set for each, but see Shape below
+	Request debugkern.Request
 	// Shape is what speed is measured on; "" is mission.
 	Shape  string
 	Shapes []string // of the correctness gate; nil: the manifest's, but long
@@ -67,7 +72,8 @@ type Options struct {
 	Tool Tool
 	// Files is how artefacts are written; nil is the real file system.
 	Files *file.System
-	// Ran is called for every run that the correctness gate executed; nothing is taken from an earlier sweep then. May be nil.
+	// Ran is called for every run that the correctness gate executed; nothing is taken from an earlier
+	// sweep then. May be nil.
 	Ran func(*debugkern.Run) error
 	// Judged is called for every target once its three gates are decided. May be nil.
 	Judged func(TargetDoc)
@@ -80,9 +86,9 @@ type Progress struct {
 	Verdict              string // set once a gate of a target is decided
 }
 
-// Run judges every target. The error is a *report.Error where the request is refused or a backend or compiler that was
-// asked for is missing (nothing was judged then), or the context's: what was finished is in Out, and the same call goes on
-// from there.
+// Run judges every target. The error is a *report.Error where the request is refused or a backend or compiler
+// that was asked for is missing (nothing was judged then), or the context's: what was finished is in Out, and
+// the same call goes on from there.
 func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Doc, error) {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -164,7 +170,9 @@ func (s *sweep) open(ctx context.Context) error {
 		s.o.Archs = DefaultArchs
 	}
 	if s.o.Launches < 2 || s.o.Warmups < 0 {
-		return report.Usagef("--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups", s.o.Launches, s.o.Warmups)
+		return report.Usagef(
+			"--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups",
+			s.o.Launches, s.o.Warmups)
 	}
 	for _, name := range s.o.Targets {
 		sub, err := s.subject(ctx, &subject{name: name, shapes: s.o.Shapes})
@@ -192,7 +200,8 @@ func (s *sweep) open(ctx context.Context) error {
 	return s.build(ctx)
 }
 
-// subject describes a target and settles its shapes: those named must all do, of the manifest's own those that do.
+// subject describes a target and settles its shapes: those named must all do, of the
+// manifest's own those that do.
 func (s *sweep) subject(ctx context.Context, sub *subject) (*subject, error) {
 	req := s.request(sub)
 	var err error
@@ -219,7 +228,8 @@ func (s *sweep) subject(ctx context.Context, sub *subject) (*subject, error) {
 	return sub, err
 }
 
-// describe fills in the manifest's shapes; those that the target refuses (a fault that cannot show there) are left out.
+// describe fills in the manifest's shapes; those that the target refuses (a fault that cannot show
+// there) are left out.
 func (s *sweep) describe(ctx context.Context, sub *subject, req debugkern.Request) error {
 	names, err := s.r.Shapes(ctx, sub.name)
 	if err != nil {
@@ -291,11 +301,14 @@ func (s *sweep) request(sub *subject) debugkern.Request {
 // judge runs the three gates of a target.
 func (s *sweep) judge(ctx context.Context, sub *subject) (*TargetDoc, error) {
 	t := &TargetDoc{
-		Target: sub.name, Kernel: sub.about.Kernel, Variant: sub.about.Variant, Flags: sub.about.Flags, Faults: sub.about.Faults, Build: sub.build,
+		Target: sub.name, Kernel: sub.about.Kernel, Variant: sub.about.Variant, Flags: sub.about.Flags,
+		Faults: sub.about.Faults, Build: sub.build,
 	}
 	if sub.broken != "" {
 		t.PTXAS = PTXASDoc{Verdict: Red, Reason: sub.broken, Archs: []ArchDoc{}}
-		t.Correctness = CorrectnessDoc{Verdict: Red, Reason: sub.broken, Reference: sub.reference(), Cells: []CellDoc{}}
+		t.Correctness = CorrectnessDoc{
+			Verdict: Red, Reason: sub.broken, Reference: sub.reference(), Cells: []CellDoc{},
+		}
 		t.Performance = PerformanceDoc{Verdict: NotRun, Reason: "the kernel does not build"}
 		t.settle()
 		return t, nil
@@ -311,7 +324,9 @@ func (s *sweep) judge(ctx context.Context, sub *subject) (*TargetDoc, error) {
 		if err := gate.run(ctx, sub, t); err != nil {
 			return nil, err
 		}
-		s.report(Progress{Target: sub.name, Gate: gate.name, Done: s.done, Total: s.total, Verdict: *gate.verdict})
+		s.report(Progress{
+			Target: sub.name, Gate: gate.name, Done: s.done, Total: s.total, Verdict: *gate.verdict,
+		})
 	}
 	t.settle()
 	return t, nil
@@ -365,8 +380,9 @@ func (s *sweep) document(env *report.Environment) *Doc {
 	return &Doc{
 		Schema: Schema, Against: s.o.Against, Targets: []TargetDoc{}, Rejected: []string{},
 		Provenance: Provenance{
-			Tool: s.o.Tool, Environment: *env, Seeds: seeds, Warmups: s.o.Warmups, Launches: s.o.Launches, FlushL2: s.o.FlushL2,
-			Gate: s.o.Request.Gate.String(), Schedule: s.o.Request.Schedule, Inputs: s.o.Request.Inputs,
+			Tool: s.o.Tool, Environment: *env, Seeds: seeds, Warmups: s.o.Warmups, Launches: s.o.Launches,
+			FlushL2: s.o.FlushL2, Gate: s.o.Request.Gate.String(), Schedule: s.o.Request.Schedule,
+			Inputs: s.o.Request.Inputs,
 		},
 	}
 }

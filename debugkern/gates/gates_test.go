@@ -28,12 +28,14 @@ type fake struct {
 }
 
 var fakeShapes = map[string]probes.Shape{
-	"small": probes.Listed(1, 1, 32, 64), "single32": probes.Listed(1, 1, 32, 64), "mission": probes.Listed(1, 8, 512, 64),
-	"long": probes.Listed(1, 8, 2048, 64), "": probes.Listed(1, 4, 128, 64),
+	"small": probes.Listed(1, 1, 32, 64), "single32": probes.Listed(1, 1, 32, 64),
+	"mission": probes.Listed(1, 8, 512, 64), "long": probes.Listed(1, 8, 2048, 64),
+	"": probes.Listed(1, 4, 128, 64),
 }
 
 func (f *fake) Shapes(context.Context, string) ([]string, error) {
-	return []string{"small", "mission", "long", "wide", "single32"}, nil // wide is refused: its fault does nothing there
+	// wide is refused: its fault does nothing there
+	return []string{"small", "mission", "long", "wide", "single32"}, nil
 }
 
 func (f *fake) Describe(_ context.Context, req debugkern.Request) (*debugkern.Subject, error) {
@@ -42,8 +44,9 @@ func (f *fake) Describe(_ context.Context, req debugkern.Request) (*debugkern.Su
 		return nil, report.Usagef("unknown shape %q", req.Shape)
 	}
 	return &debugkern.Subject{
-		Kernel: "k", Variant: req.Target, Shape: shape, Faults: []string{}, Referenced: req.Target != "unreferenced",
-		Limits: probes.Limits{Registers: 128, SharedBytes: 49152, MinSpeedup: 1.1, MaxAbs: 0.06},
+		Kernel: "k", Variant: req.Target, Shape: shape, Faults: []string{},
+		Referenced: req.Target != "unreferenced",
+		Limits:     probes.Limits{Registers: 128, SharedBytes: 49152, MinSpeedup: 1.1, MaxAbs: 0.06},
 	}, nil
 }
 
@@ -55,17 +58,24 @@ func (f *fake) BuildInfo(_ context.Context, req debugkern.Request) (*report.Buil
 	if req.Target == "broken" {
 		return nil, &report.Error{Code: report.CodeFailed, Err: errors.New("k.cu:3: error")}
 	}
-	return &report.Build{Entry: "k", Builder: "embedded", PTXSHA256: digest(req.Target), Options: []string{}, Defines: []string{}}, nil
+	return &report.Build{
+		Entry: "k", Builder: "embedded", PTXSHA256: digest(req.Target), Options: []string{},
+		Defines: []string{},
+	}, nil
 }
 
-func (f *fake) Resources(_ context.Context, _ debugkern.Request, arch string) (*report.Resources, string, error) {
+func (f *fake) Resources(
+	_ context.Context, _ debugkern.Request, arch string,
+) (*report.Resources, string, error) {
 	if f.noTool {
 		return nil, "no ptxas found", nil
 	}
 	return &report.Resources{Registers: 95, SharedBytes: 37120, Arch: arch}, "", nil
 }
 
-func (f *fake) Run(_ context.Context, req debugkern.Request, _ func(debugkern.Progress)) (*debugkern.Run, error) {
+func (f *fake) Run(
+	_ context.Context, req debugkern.Request, _ func(debugkern.Progress),
+) (*debugkern.Run, error) {
 	if f.stopAt > 0 && len(f.runs) == f.stopAt {
 		f.cancel()
 		return nil, context.Canceled
@@ -79,10 +89,13 @@ func (f *fake) Run(_ context.Context, req debugkern.Request, _ func(debugkern.Pr
 		}
 	}
 	rep.Shape = fakeShapes[req.Shape]
-	return &debugkern.Run{Request: req, Report: rep, Plain: &report.Plain{OutputSHA256: digest(req.Shape)}}, nil
+	return &debugkern.Run{Request: req, Report: rep, Plain: &report.Plain{OutputSHA256: digest(req.Shape)}},
+		nil
 }
 
-func (f *fake) Time(_ context.Context, reqs []debugkern.Request, _ debugkern.TimeOptions) (*debugkern.Timing, string, error) {
+func (f *fake) Time(
+	_ context.Context, reqs []debugkern.Request, _ debugkern.TimeOptions,
+) (*debugkern.Timing, string, error) {
 	if f.micros == nil {
 		return nil, "no GPU: none here", nil
 	}
@@ -98,7 +111,9 @@ func (f *fake) Count(context.Context, debugkern.Request) (*report.Counts, error)
 }
 
 func agreed() *report.Run {
-	return &report.Run{Verdict: report.Agree, Gate: "none", Output: &report.Output{MaxAbs: 0.01, Verdict: report.OK}}
+	return &report.Run{
+		Verdict: report.Agree, Gate: "none", Output: &report.Output{MaxAbs: 0.01, Verdict: report.OK},
+	}
 }
 
 func options(targets ...string) Options {
@@ -127,7 +142,9 @@ func TestJudgeCell(t *testing.T) {
 			r.Findings = []report.Finding{{Kind: "bank-conflict", Severity: "advice"}}
 		}, Green, "", "equal"},
 		{"probes change the result", func(r *report.Run) {
-			r.Findings = []report.Finding{{Kind: "probe-changed-result", Severity: "error", Message: "3 elements"}}
+			r.Findings = []report.Finding{
+				{Kind: "probe-changed-result", Severity: "error", Message: "3 elements"},
+			}
 		}, Red, "probe-changed-result", "differs"},
 		{"under a gate", func(r *report.Run) { r.Gate, r.Output = "qk", nil }, Green, "", ""},
 		{"not reached", func(r *report.Run) { r.Verdict = report.Diverge }, Red, "diverge", "equal"},
@@ -135,13 +152,16 @@ func TestJudgeCell(t *testing.T) {
 		rep := agreed()
 		c.change(rep)
 		got := judgeCell(&debugkern.Run{Report: rep, Plain: &report.Plain{}})
-		if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) || got.Plain != c.plain || (got.Reason == "") != (c.want == Green) {
-			t.Errorf("%s: %s %q plain %q, want %s %q plain %q", c.name, got.Verdict, got.Reason, got.Plain, c.want, c.reason, c.plain)
+		if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) || got.Plain != c.plain ||
+			(got.Reason == "") != (c.want == Green) {
+			t.Errorf("%s: %s %q plain %q, want %s %q plain %q", c.name, got.Verdict, got.Reason, got.Plain,
+				c.want, c.reason, c.plain)
 		}
 	}
 }
 
-// TestWithoutReference: a kernel without a reference is judged by the findings of every checker, and says so; others are run as before.
+// TestWithoutReference: a kernel without a reference is judged by the findings of every checker, and says so;
+// others are run as before.
 func TestWithoutReference(t *testing.T) {
 	for target, want := range map[string]struct {
 		reference string
@@ -160,7 +180,8 @@ func TestWithoutReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &doc.Targets[0].Correctness
-		if c.Reference != want.reference || c.ByFindings() != (target == "unreferenced") || c.Verdict != Green {
+		if c.Reference != want.reference || c.ByFindings() != (target == "unreferenced") ||
+			c.Verdict != Green {
 			t.Errorf("%s: %+v", target, c)
 		}
 		text, err := os.ReadFile(filepath.Join(o.Out, CompareFile))
@@ -218,7 +239,8 @@ func TestPerformance(t *testing.T) {
 		reason  string
 	}{
 		{"faster", map[string][]float64{"new": near20(100), "old": near20(150)}, "old", Green, ""},
-		{"too little", map[string][]float64{"new": near20(100), "old": near20(105)}, "old", Red, "more than 1.10"},
+		{"too little", map[string][]float64{"new": near20(100), "old": near20(105)}, "old", Red,
+			"more than 1.10"},
 		{"noise", map[string][]float64{"new": {10, 400}, "old": {300, 200}}, "old", Red, "not significant"},
 		{"slower", map[string][]float64{"new": near20(150), "old": near20(100)}, "old", Red, "0.66"},
 		{"nothing to compare with", map[string][]float64{"new": near20(100)}, "", NotRun, "--against"},
@@ -253,7 +275,9 @@ func TestNotRunChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := doc.Targets[0]
-	if a.Verdict != Green || a.PTXAS.Verdict != NotRun || !strings.Contains(a.PTXAS.Reason, "sm_80 sm_86 sm_89 sm_90: no ptxas found") || a.Performance.Verdict != NotRun || a.Mergeable {
+	if a.Verdict != Green || a.PTXAS.Verdict != NotRun ||
+		!strings.Contains(a.PTXAS.Reason, "sm_80 sm_86 sm_89 sm_90: no ptxas found") ||
+		a.Performance.Verdict != NotRun || a.Mergeable {
 		t.Errorf("%+v", a)
 	}
 }
@@ -273,10 +297,12 @@ func TestBrokenKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, fl, g := doc.Targets[0], doc.Targets[1], doc.Targets[2]
-	if b.Verdict != Red || b.PTXAS.Verdict != Red || b.Build != nil || !strings.Contains(b.Correctness.Reason, "k.cu:3") {
+	if b.Verdict != Red || b.PTXAS.Verdict != Red || b.Build != nil ||
+		!strings.Contains(b.Correctness.Reason, "k.cu:3") {
 		t.Errorf("broken: %+v", b)
 	}
-	if fl.Correctness.Verdict != Red || fl.Correctness.Passed != 2 || fl.Correctness.Total != 3 || fl.Correctness.Cells[1].Reason != "run: illegal address" {
+	if fl.Correctness.Verdict != Red || fl.Correctness.Passed != 2 || fl.Correctness.Total != 3 ||
+		fl.Correctness.Cells[1].Reason != "run: illegal address" {
 		t.Errorf("faults: %+v", fl.Correctness)
 	}
 	if g.Verdict != Green || doc.Verdict != Red {
@@ -295,7 +321,9 @@ func TestShapes(t *testing.T) {
 	for _, c := range doc.Targets[0].Correctness.Cells {
 		cells = append(cells, c.Shape)
 	}
-	if want := []string{"small", "small", "small", "mission", "mission", "mission", "single32", "single32", "single32"}; !slices.Equal(cells, want) {
+	if want := []string{
+		"small", "small", "small", "mission", "mission", "mission", "single32", "single32", "single32",
+	}; !slices.Equal(cells, want) {
 		t.Errorf("cells %v, want %v", cells, want)
 	}
 	if len(f.runs) != 6 || doc.Resumed != 0 {
@@ -303,7 +331,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestResume cancels a sweep in the middle: the same call goes on from there, another one does not take its results.
+// TestResume cancels a sweep in the middle: the same call goes on from there, another one does
+// not take its results.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	o := options("a", "b")
@@ -331,7 +360,8 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(second.runs) != 8 || doc.Resumed != 4 || doc.Targets[0].Correctness.Total != 6 || doc.Targets[1].Correctness.Passed != 6 {
+	if len(second.runs) != 8 || doc.Resumed != 4 || doc.Targets[0].Correctness.Total != 6 ||
+		doc.Targets[1].Correctness.Passed != 6 {
 		t.Errorf("%d runs, %d resumed", len(second.runs), doc.Resumed)
 	}
 	if _, err := os.Stat(filepath.Join(dir, unfinished)); !errors.Is(err, os.ErrNotExist) {
@@ -339,8 +369,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestForgedMeasurements puts other things in the place of what a killed sweep has left: each is measured again and listed,
-// and none makes a red sweep green.
+// TestForgedMeasurements puts other things in the place of what a killed sweep has left: each is measured
+// again and listed, and none makes a red sweep green.
 func TestForgedMeasurements(t *testing.T) {
 	whole := func(b []byte) entry {
 		var e entry
@@ -366,10 +396,25 @@ func TestForgedMeasurements(t *testing.T) {
 		"cut short":       func(b []byte) []byte { return b[:len(b)/2] },
 		"the value alone": func(b []byte) []byte { return whole(b).Value },
 		"an edited value": func(b []byte) []byte { e := whole(b); e.Value = green; return write(e) },
-		"another's key":   func(b []byte) []byte { e := whole(b); e.Key = digest("x"); e.Sum = e.sum(); return write(e) },
-		"another schema":  func(b []byte) []byte { e := whole(b); e.Schema = "x/1"; e.Sum = e.sum(); return write(e) },
-		"more after it":   func(b []byte) []byte { return append(b, "{}"...) },
-		"an empty value":  func(b []byte) []byte { e := whole(b); e.Value = []byte("{\"x\":1}"); e.Sum = e.sum(); return write(e) },
+		"another's key": func(b []byte) []byte {
+			e := whole(b)
+			e.Key = digest("x")
+			e.Sum = e.sum()
+			return write(e)
+		},
+		"another schema": func(b []byte) []byte {
+			e := whole(b)
+			e.Schema = "x/1"
+			e.Sum = e.sum()
+			return write(e)
+		},
+		"more after it": func(b []byte) []byte { return append(b, "{}"...) },
+		"an empty value": func(b []byte) []byte {
+			e := whole(b)
+			e.Value = []byte("{\"x\":1}")
+			e.Sum = e.sum()
+			return write(e)
+		},
 	} {
 		o := options("a")
 		o.Shapes, o.Out = []string{"small", "mission"}, t.TempDir()
@@ -379,7 +424,8 @@ func TestForgedMeasurements(t *testing.T) {
 			return rep, nil
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		if _, err := Run(ctx, &fake{report: red, stopAt: 4, cancel: cancel}, o, nil); !errors.Is(err, context.Canceled) {
+		if _, err := Run(ctx, &fake{report: red, stopAt: 4, cancel: cancel}, o, nil); !errors.Is(err,
+			context.Canceled) {
 			t.Fatalf("error %v, want the cancellation", err)
 		}
 		left, err := filepath.Glob(filepath.Join(o.Out, unfinished, "*.json"))
@@ -400,13 +446,16 @@ func TestForgedMeasurements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if doc.Targets[0].Correctness.Verdict != Red || len(again.runs) != 6 || doc.Resumed != 0 || len(doc.Rejected) != 4 {
-			t.Errorf("%s: %s, %d runs, %d taken over, rejected %q", name, doc.Targets[0].Correctness.Verdict, len(again.runs), doc.Resumed, doc.Rejected)
+		if doc.Targets[0].Correctness.Verdict != Red || len(again.runs) != 6 || doc.Resumed != 0 ||
+			len(doc.Rejected) != 4 {
+			t.Errorf("%s: %s, %d runs, %d taken over, rejected %q", name, doc.Targets[0].Correctness.Verdict,
+				len(again.runs), doc.Resumed, doc.Rejected)
 		}
 	}
 }
 
-// TestOneSweepADirectory: a second sweep in a directory where one is at work is refused, and works once that has ended.
+// TestOneSweepADirectory: a second sweep in a directory where one is at work is refused, and works
+// once that has ended.
 func TestOneSweepADirectory(t *testing.T) {
 	o := options("a")
 	o.Out = t.TempDir()
@@ -422,7 +471,8 @@ func TestOneSweepADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	var coded *report.Error
-	if tries != 1 || !errors.Is(second, file.ErrLocked) || !errors.As(second, &coded) || coded.Code != report.CodeUsage {
+	if tries != 1 || !errors.Is(second, file.ErrLocked) || !errors.As(second, &coded) ||
+		coded.Code != report.CodeUsage {
 		t.Errorf("a second sweep beside the first: %v", second)
 	}
 	if n := finished(t, options("b"), o.Out); n == 0 {
@@ -430,14 +480,16 @@ func TestOneSweepADirectory(t *testing.T) {
 	}
 }
 
-// TestGreenNeedsRuns: a correctness gate is green only where everything planned was run and passed, and something was.
+// TestGreenNeedsRuns: a correctness gate is green only where everything planned was run and
+// passed, and something was.
 func TestGreenNeedsRuns(t *testing.T) {
 	for _, c := range []struct {
 		cells   []string
 		planned int
 		want    string
 	}{
-		{nil, 0, NotRun}, {nil, 2, Red}, {[]string{Green}, 2, Red}, {[]string{Green, ""}, 2, Red}, {[]string{Green, Red}, 2, Red},
+		{nil, 0, NotRun}, {nil, 2, Red}, {[]string{Green}, 2, Red}, {[]string{Green, ""}, 2, Red},
+		{[]string{Green, Red}, 2, Red},
 		{[]string{Green, Green}, 2, Green},
 	} {
 		var d CorrectnessDoc
@@ -459,7 +511,8 @@ func finished(t *testing.T, o Options, dir string) int {
 	return len(f.runs)
 }
 
-// TestArtefacts holds the four files to their schemas: nothing in them that the types do not have, nothing of the types missing.
+// TestArtefacts holds the four files to their schemas: nothing in them that the types do not have,
+// nothing of the types missing.
 func TestArtefacts(t *testing.T) {
 	dir := t.TempDir()
 	o := options("new", "broken")
@@ -467,21 +520,26 @@ func TestArtefacts(t *testing.T) {
 	if o.Tool.Executable == "" || o.Tool.Go == "" {
 		t.Errorf("tool %+v", o.Tool)
 	}
-	if _, err := Run(context.Background(), &fake{micros: map[string][]float64{"new": near20(100), "old": near20(150)}}, o, nil); err != nil {
+	if _, err := Run(context.Background(),
+		&fake{micros: map[string][]float64{"new": near20(100), "old": near20(150)}}, o, nil); err != nil {
 		t.Fatal(err)
 	}
 	strict(t, filepath.Join(dir, BuildFile), BuildSchema, &BuildMeta{})
 	strict(t, filepath.Join(dir, CorrectnessFile), CorrectnessSchema, &CorrectnessSummary{})
 	perf := &PerfBaseline{}
 	strict(t, filepath.Join(dir, PerfFile), PerfSchema, perf)
-	if p := perf.Targets[0].Performance; p.Times.Launches != 20 || len(p.Baseline.Samples) != 20 || p.Test.Effect != 1 || p.Verdict != Green {
+	if p := perf.Targets[0].Performance; p.Times.Launches != 20 || len(p.Baseline.Samples) != 20 ||
+		p.Test.Effect != 1 || p.Verdict != Green {
 		t.Errorf("%+v", p)
 	}
 	md, err := os.ReadFile(filepath.Join(dir, CompareFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Gates: red", "| new | green | green | green 9/9 | green |", "| broken | not green | red |", "| (old) | mission | 149.95 |", "fake"} {
+	for _, want := range []string{
+		"# Gates: red", "| new | green | green | green 9/9 | green |", "| broken | not green | red |",
+		"| (old) | mission | 149.95 |", "fake",
+	} {
 		if !strings.Contains(string(md), want) {
 			t.Errorf("COMPARE.md has no %q:\n%s", want, md)
 		}
@@ -521,7 +579,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Options){
-		"no target": func(o *Options) { o.Targets = nil }, "shape": func(o *Options) { o.Shapes = []string{"nix"} },
+		"no target":   func(o *Options) { o.Targets = nil },
+		"shape":       func(o *Options) { o.Shapes = []string{"nix"} },
 		"timed shape": func(o *Options) { o.Shape = "nix" }, "launches": func(o *Options) { o.Launches = 1 },
 		"out": func(o *Options) { o.Out = filepath.Join(file, "x") },
 	} {

@@ -40,7 +40,8 @@ func (s *sweep) ptxas(ctx context.Context, sub *subject, t *TargetDoc) error {
 func (s *sweep) correctness(ctx context.Context, sub *subject, t *TargetDoc) error {
 	l := sub.about.Limits
 	t.Correctness = CorrectnessDoc{
-		Reference: sub.reference(), Limits: OutputLimits{l.MaxAbs, l.MeanAbs, l.BadFraction}, Cells: []CellDoc{},
+		Reference: sub.reference(), Limits: OutputLimits{l.MaxAbs, l.MeanAbs, l.BadFraction},
+		Cells: []CellDoc{},
 	}
 	for _, shape := range sub.shapes {
 		for _, seed := range s.o.Seeds {
@@ -82,13 +83,18 @@ func (s *sweep) cell(ctx context.Context, sub *subject, shape string, seed uint6
 		return &c, nil
 	}
 	run, err := s.r.Run(ctx, req, func(p debugkern.Progress) {
-		s.report(Progress{Target: sub.name, Gate: "correctness", Detail: detail + ": " + p.Phase, Done: s.done - 1, Total: s.total})
+		s.report(Progress{
+			Target: sub.name, Gate: "correctness", Detail: detail + ": " + p.Phase, Done: s.done - 1,
+			Total: s.total,
+		})
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && failed(err):
-		c = CellDoc{Dims: dims, Verdict: Red, Reason: err.Error(), Guilty: []string{}, Findings: []FindingCount{}}
+		c = CellDoc{
+			Dims: dims, Verdict: Red, Reason: err.Error(), Guilty: []string{}, Findings: []FindingCount{},
+		}
 	case err != nil:
 		return nil, err
 	default:
@@ -102,9 +108,11 @@ func (s *sweep) cell(ctx context.Context, sub *subject, shape string, seed uint6
 	return &c, s.store.put(k, &c)
 }
 
-// key digests what a measurement depends on: the program, both builds, manifest and inputs, the machine, and the request with
-// the names of target and shape taken out.
-func (s *sweep) key(ctx context.Context, what string, sub *subject, req debugkern.Request, dims probes.Shape, more ...any) (string, error) {
+// key digests what a measurement depends on: the program, both builds, manifest and inputs, the machine, and
+// the request with the names of target and shape taken out.
+func (s *sweep) key(
+	ctx context.Context, what string, sub *subject, req debugkern.Request, dims probes.Shape, more ...any,
+) (string, error) {
 	inputs, err := fileDigest(ctx, req.Inputs)
 	if err != nil {
 		return "", err
@@ -112,7 +120,10 @@ func (s *sweep) key(ctx context.Context, what string, sub *subject, req debugker
 	req.Target, req.Shape, req.Inputs, req.Timeout = "", "", "", 0
 	env := s.doc.Provenance.Environment
 	env.Clocks = nil
-	return key(append([]any{Schema, what, s.o.Tool, env, sub.about.Kernel, sub.file, sub.about.Limits, sub.about.Faults, sub.build, inputs, req, dims}, more...)...)
+	return key(append([]any{
+		Schema, what, s.o.Tool, env, sub.about.Kernel, sub.file, sub.about.Limits, sub.about.Faults,
+		sub.build, inputs, req, dims,
+	}, more...)...)
 }
 
 // performance is the gate on speed.
@@ -122,7 +133,8 @@ func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) err
 		return err
 	}
 	p := PerformanceDoc{
-		Verdict: NotRun, Shape: req.Shape, Dims: dims, Seed: req.Seed, Against: s.o.Against, MinSpeedup: sub.about.Limits.MinSpeedup, Alpha: alpha,
+		Verdict: NotRun, Shape: req.Shape, Dims: dims, Seed: req.Seed, Against: s.o.Against,
+		MinSpeedup: sub.about.Limits.MinSpeedup, Alpha: alpha,
 	}
 	s.step(sub, "performance", req.Shape)
 	defer func() { t.Performance = p }()
@@ -173,8 +185,12 @@ func (s *sweep) timedRequest(ctx context.Context, sub *subject) (debugkern.Reque
 }
 
 // time fills in times where there is a GPU, else the emulator's counts.
-func (s *sweep) time(ctx context.Context, sub, base *subject, reqs []debugkern.Request, p *PerformanceDoc) error {
-	timing, reason, err := s.r.Time(ctx, reqs, debugkern.TimeOptions{Warmups: s.o.Warmups, Launches: s.o.Launches, FlushL2: s.o.FlushL2})
+func (s *sweep) time(
+	ctx context.Context, sub, base *subject, reqs []debugkern.Request, p *PerformanceDoc,
+) error {
+	timing, reason, err := s.r.Time(ctx, reqs, debugkern.TimeOptions{
+		Warmups: s.o.Warmups, Launches: s.o.Launches, FlushL2: s.o.FlushL2,
+	})
 	switch {
 	case err != nil && failed(err):
 		p.Verdict, p.Reason = Red, err.Error()
@@ -194,7 +210,9 @@ func (s *sweep) time(ctx context.Context, sub, base *subject, reqs []debugkern.R
 	return nil
 }
 
-func (s *sweep) countBoth(ctx context.Context, sub, base *subject, reqs []debugkern.Request, p *PerformanceDoc) (err error) {
+func (s *sweep) countBoth(
+	ctx context.Context, sub, base *subject, reqs []debugkern.Request, p *PerformanceDoc,
+) (err error) {
 	if p.Counts, err = s.count(ctx, sub, reqs[0], p.Dims); err != nil || base == nil {
 		return err
 	}
@@ -203,7 +221,9 @@ func (s *sweep) countBoth(ctx context.Context, sub, base *subject, reqs []debugk
 }
 
 // count executes a kernel once for its counts; one that fails has none.
-func (s *sweep) count(ctx context.Context, sub *subject, req debugkern.Request, dims probes.Shape) (*report.Counts, error) {
+func (s *sweep) count(
+	ctx context.Context, sub *subject, req debugkern.Request, dims probes.Shape,
+) (*report.Counts, error) {
 	k := fmt.Sprint(sub.build.PTXSHA256, sub.about.Faults, dims)
 	if c, ok := s.counts[k]; ok {
 		return c, nil

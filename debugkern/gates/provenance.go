@@ -9,10 +9,13 @@ import (
 	"runtime/debug"
 )
 
-// ThisTool describes the running program: what the build recorded of its commit, and a digest of the executable, which shows
-// two builds apart where none was recorded.
+// ThisTool describes the running program: what the build recorded of its commit, and a digest of the
+// executable, which shows two builds apart where none was recorded.
 func ThisTool(version string) Tool {
-	t := Tool{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Executable: executableDigest()}
+	t := Tool{
+		Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Executable: executableDigest(),
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return t

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// summarise sums up times of launches in microseconds. Quantiles are interpolated linearly between order statistics; the
-// standard deviation is the sample's (n-1).
+// summarise sums up times of launches in microseconds. Quantiles are interpolated linearly between order
+// statistics; the standard deviation is the sample's (n-1).
 func summarise(samples []float64) *Times {
 	sorted := slices.Sorted(slices.Values(samples))
 	n := len(sorted)
@@ -15,7 +15,8 @@ func summarise(samples []float64) *Times {
 		return nil
 	}
 	t := &Times{
-		Launches: n, P50: quantile(sorted, 0.5), P90: quantile(sorted, 0.9), Min: sorted[0], Max: sorted[n-1], Samples: samples,
+		Launches: n, P50: quantile(sorted, 0.5), P90: quantile(sorted, 0.9), Min: sorted[0], Max: sorted[n-1],
+		Samples: samples,
 	}
 	for _, x := range samples {
 		t.Mean += x / float64(n)
@@ -40,9 +41,10 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// mannWhitney tests whether a and b come from one distribution, two-sided, by the normal approximation with the correction
-// for ties and for continuity (Mann and Whitney 1947; the effect size is Glass's rank-biserial correlation). Both samples
-// are hundreds of launches, where the approximation is good to many digits; below about eight each it is not to be trusted.
+// mannWhitney tests whether a and b come from one distribution, two-sided, by the normal approximation with
+// the correction for ties and for continuity (Mann and Whitney 1947; the effect size is Glass's rank-biserial
+// correlation). Both samples are hundreds of launches, where the approximation is good to many digits; below
+// about eight each it is not to be trusted.
 func mannWhitney(a, b []float64) Test {
 	type ranked struct {
 		x     float64

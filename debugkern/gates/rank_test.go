@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMannWhitney holds the test to values worked out by hand: U by counting pairs, p by the normal approximation with
-// correction for ties and continuity.
+// TestMannWhitney holds the test to values worked out by hand: U by counting pairs, p by the normal
+// approximation with correction for ties and continuity.
 func TestMannWhitney(t *testing.T) {
 	for _, c := range []struct {
 		a, b         []float64
@@ -28,7 +28,8 @@ func TestMannWhitney(t *testing.T) {
 
 func TestSummarise(t *testing.T) {
 	got := summarise([]float64{4, 1, 3, 2, 5})
-	if got.P50 != 3 || math.Abs(got.P90-4.6) > 1e-12 || math.Abs(got.Mean-3) > 1e-12 || math.Abs(got.Std-math.Sqrt(2.5)) > 1e-12 || got.Min != 1 || got.Max != 5 {
+	if got.P50 != 3 || math.Abs(got.P90-4.6) > 1e-12 || math.Abs(got.Mean-3) > 1e-12 ||
+		math.Abs(got.Std-math.Sqrt(2.5)) > 1e-12 || got.Min != 1 || got.Max != 5 {
 		t.Errorf("%+v", got)
 	}
 	if got.Samples[0] != 4 {

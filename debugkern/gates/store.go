@@ -16,8 +16,8 @@ import (
 	"tilescope/debugkern/file"
 )
 
-// unfinished is the folder in the output directory that a sweep keeps its measurements in until it has all of them, and
-// lockFile the file there that the sweep at work has locked.
+// unfinished is the folder in the output directory that a sweep keeps its measurements in until it has all of
+// them, and lockFile the file there that the sweep at work has locked.
 const (
 	unfinished = ".unfinished"
 	lockFile   = "lock"
@@ -40,20 +40,22 @@ type entry struct {
 // sum is the checksum of an entry, in hexadecimal.
 func (e *entry) sum() string { return digest(e.Schema + "\x00" + e.Key + "\x00" + string(e.Value)) }
 
-// store holds finished measurements by a digest of all that they depend on, in memory and, where the sweep writes
-// artefacts, on disk, one file each, so that a sweep which was killed at any moment goes on from there. One sweep at a time
-// works in a directory. A finished sweep removes its store: who runs it again wants it measured again.
+// store holds finished measurements by a digest of all that they depend on, in memory and, where the sweep
+// writes artefacts, on disk, one file each, so that a sweep which was killed at any moment goes on from
+// there. One sweep at a time works in a directory. A finished sweep removes its store: who runs it again
+// wants it measured again.
 type store struct {
-	files    *file.System
-	dir      string // "" only in memory
-	unlock   func()
-	known    map[string]json.RawMessage
-	reused   int      // found on disk
-	rejected []string // files on disk that are not what a sweep wrote for this measurement: it was measured again
+	files  *file.System
+	dir    string // "" only in memory
+	unlock func()
+	known  map[string]json.RawMessage
+	reused int // found on disk
+	// rejected: files on disk that are not what a sweep wrote for this measurement: it was measured again
+	rejected []string
 }
 
-// openStore makes the output directory, proves that it can be written to, and takes it for this sweep. The caller closes
-// the store.
+// openStore makes the output directory, proves that it can be written to, and takes it for this sweep. The
+// caller closes the store.
 func openStore(files *file.System, out string) (*store, error) {
 	s := &store{files: files, known: map[string]json.RawMessage{}, unlock: func() {}}
 	if out == "" {
@@ -69,7 +71,8 @@ func openStore(files *file.System, out string) (*store, error) {
 	}
 	s.unlock = unlock
 	files.Sweep(s.dir)
-	err = files.Write(filepath.Join(s.dir, "README"), []byte("Measurements of a sweep that is not finished. The same command goes on from here.\n"), 0o644)
+	err = files.Write(filepath.Join(s.dir, "README"),
+		[]byte("Measurements of a sweep that is not finished. The same command goes on from here.\n"), 0o644)
 	if err != nil {
 		unlock()
 		return nil, err
@@ -80,8 +83,8 @@ func openStore(files *file.System, out string) (*store, error) {
 // close gives the directory up for the next sweep.
 func (s *store) close() { s.unlock() }
 
-// get reads a measurement into v, and reports whether there was one. A file that no sweep wrote for this key is listed in
-// rejected.
+// get reads a measurement into v, and reports whether there was one. A file that no sweep wrote for this key
+// is listed in rejected.
 func (s *store) get(key string, v any) bool {
 	if b, ok := s.known[key]; ok {
 		return json.Unmarshal(b, v) == nil

@@ -85,12 +85,14 @@ func judgeResources(r *report.Resources, l probes.Limits) (verdict, reason strin
 	return Green, ""
 }
 
-// judgeCell is a run's verdict. It is red where the run's exit code would not be 0: O over the gate, a stage over its bound, or
-// a finding of severity error, O differing between the builds with and without probes among them.
+// judgeCell is a run's verdict. It is red where the run's exit code would not be 0: O over the gate,
+// a stage over its bound, or a finding of severity error, O differing between the builds with and
+// without probes among them.
 func judgeCell(run *debugkern.Run) CellDoc {
 	rep := run.Report
 	c := CellDoc{
-		Dims: rep.Shape, Seed: rep.Seed, Verdict: Green, Backend: rep.Backend, Output: rep.Output, Guilty: []string{},
+		Dims: rep.Shape, Seed: rep.Seed, Verdict: Green, Backend: rep.Backend, Output: rep.Output,
+		Guilty:   []string{},
 		Findings: countFindings(rep.Findings), Digest: rep.Digest,
 	}
 	for _, g := range rep.Guilty {
@@ -116,7 +118,8 @@ func whyRed(rep *report.Run, c *CellDoc) string {
 		why = append(why, "wrong: "+strings.Join(c.Guilty, " "))
 	}
 	if o := rep.Output; o != nil && o.Verdict != report.OK {
-		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.1f %% over the limit", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
+		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.1f %% over the limit",
+			float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
 	}
 	for _, f := range c.Findings {
 		if f.Severity == "error" {
@@ -163,7 +166,8 @@ func (c *CorrectnessDoc) settle(planned int) {
 	}
 }
 
-// settle compares both times: green where the median is faster by more than the threshold, and significantly so.
+// settle compares both times: green where the median is faster by more than the threshold,
+// and significantly so.
 func (p *PerformanceDoc) settle() {
 	if p.Times == nil || p.Baseline == nil {
 		return
@@ -174,9 +178,11 @@ func (p *PerformanceDoc) settle() {
 	p.Verdict = Red
 	switch {
 	case p.Speedup <= p.MinSpeedup:
-		p.Reason = fmt.Sprintf("%.3f times as fast as %s, and more than %.2f is asked for", p.Speedup, p.Against, p.MinSpeedup)
+		p.Reason = fmt.Sprintf("%.3f times as fast as %s, and more than %.2f is asked for", p.Speedup,
+			p.Against, p.MinSpeedup)
 	case test.P >= alpha:
-		p.Reason = fmt.Sprintf("%.3f times as fast as %s, but p = %.3g: not significant", p.Speedup, p.Against, test.P)
+		p.Reason = fmt.Sprintf("%.3f times as fast as %s, but p = %.3g: not significant", p.Speedup,
+			p.Against, test.P)
 	default:
 		p.Verdict = Green
 	}

@@ -10,9 +10,10 @@ func TestExpr(t *testing.T) {
 	values := map[string]string{"TILE": "16", "N": "TILE * 4", "SELF": "SELF + 1"}
 	value := func(name string) *Expr { return ParseExpr(values[name]) }
 	for text, want := range map[string]string{
-		"1 + 2 * 3": "7", "(N + TILE - 1) / TILE": "4", "1 << 5": "32", "0x40u": "64", "1'000": "1000", "sizeof(float) * N": "256",
-		"(int)N % 10": "4", "cdiv(65, TILE)": "5", "64 >> 2 >> 1": "8", "10 - 2 - 3": "5", "(size_t)(3)": "3",
-		"SELF": "?", "x": "?", "1 / 0": "?", "N ? 1 : 2": "?", "f(1)": "?", "": "?", "1 +": "?", "(((": "?",
+		"1 + 2 * 3": "7", "(N + TILE - 1) / TILE": "4", "1 << 5": "32", "0x40u": "64", "1'000": "1000",
+		"sizeof(float) * N": "256", "(int)N % 10": "4", "cdiv(65, TILE)": "5", "64 >> 2 >> 1": "8",
+		"10 - 2 - 3": "5", "(size_t)(3)": "3", "SELF": "?", "x": "?", "1 / 0": "?", "N ? 1 : 2": "?",
+		"f(1)": "?", "": "?", "1 +": "?", "(((": "?",
 		strings.Repeat("(", 200) + "1" + strings.Repeat(")", 200): "?",
 	} {
 		got := "?"
@@ -54,7 +55,8 @@ __global__ void k(T *y, const float *x, int n) {
 	for _, a := range SharedArrays(u) {
 		got = append(got, fmt.Sprintf("%s %s%q:%d", a.Type, a.Name, a.Dims, a.Line))
 	}
-	if s := strings.Join(got, ", "); s != `float a["TILE" "N + 1"]:8, float b["4"]:8, char room[""]:9, X<T, 2>::Storage tmp[]:10` {
+	if s := strings.Join(got,
+		", "); s != `float a["TILE" "N + 1"]:8, float b["4"]:8, char room[""]:9, X<T, 2>::Storage tmp[]:10` {
 		t.Errorf("shared arrays %s", s)
 	}
 	k := Kernels(u)[0]
@@ -62,7 +64,8 @@ __global__ void k(T *y, const float *x, int n) {
 	for _, s := range k.Stores() {
 		got = append(got, fmt.Sprintf("%s[%s] %s %s:%d", s.Name, s.Index, s.Op, s.Value, s.Line))
 	}
-	if s := strings.Join(got, ", "); s != "y[threadIdx.x] = x[threadIdx.x * n + 1] + row[0]:13, y[0] += 1:14" {
+	if s := strings.Join(got,
+		", "); s != "y[threadIdx.x] = x[threadIdx.x * n + 1] + row[0]:13, y[0] += 1:14" {
 		t.Errorf("stores %s", s)
 	}
 	if s := fmt.Sprint(k.Indices()); s != "[{y threadIdx.x} {x threadIdx.x * n + 1} {y 0} {y 1}]" {

@@ -2,10 +2,10 @@
 // alone needs, on the same lines.
 //
 // The one idea: a source is a list of declarations, and the device's part is what can be reached from its
-// kernels. Kernels and device variables stay in the text, and with them every type, constant, template, alias and
-// device function whose name is met on the way. The rest (functions without __device__, variables that can be
-// assigned, everything nobody names) is overwritten with blanks, so that findings keep their lines. Names
-// decide, not types: it is better to keep one declaration too many.
+// kernels. Kernels and device variables stay in the text, and with them every type, constant, template, alias
+// and device function whose name is met on the way. The rest (functions without __device__, variables that
+// can be assigned, everything nobody names) is overwritten with blanks, so that findings keep their lines.
+// Names decide, not types: it is better to keep one declaration too many.
 //
 // It must not know compilers, files or manifests: texts come in, texts go out.
 package hostcode
@@ -32,7 +32,8 @@ type Options struct {
 	Shim string
 	// Standins are headers that take the place of a library's, by its Name, in place of Shim.
 	Standins map[string]string
-	// Instances are explicit instantiations that the caller adds: the declarations that they name stay in the text.
+	// Instances are explicit instantiations that the caller adds: the declarations that they
+	// name stay in the text.
 	Instances []Instance
 }
 

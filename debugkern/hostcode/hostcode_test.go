@@ -14,8 +14,11 @@ const sources = "../cli/testdata/hostcode"
 
 // toolkit finds what an NVRTC has at hand.
 func toolkit(name string, _ bool) Origin {
-	if slices.Contains([]string{"cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "mma.h", "cooperative_groups.h",
-		"cstdint", "cmath"}, name) {
+	if slices.Contains([]string{
+		"cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "mma.h",
+		"cooperative_groups.h",
+		"cstdint", "cmath",
+	}, name) {
 		return Toolkit
 	}
 	return Missing
@@ -33,7 +36,8 @@ func extract(t *testing.T, text string, options Options) (*Result, string) {
 	return r, string(out)
 }
 
-// TestParts: what stays of one declaration in a source whose kernel names K, and what does not. "-" marks what has to be gone.
+// TestParts: what stays of one declaration in a source whose kernel names K, and what does not. "-" marks
+// what has to be gone.
 func TestParts(t *testing.T) {
 	const kernel = "\n__global__ void kern(float* x) { x[0] = K; }\n"
 	const host = "void h() {}"
@@ -51,14 +55,19 @@ func TestParts(t *testing.T) {
 		{"named type", "struct K { int v; };", "struct K { int v; };"},
 		{"its host member", "struct K { int v; int get() const { return v; } };", "struct K { int v;  };"},
 		{"its constructor", "struct K { int v; K(int a) : v{a} {} };", "struct K { int v;  };"},
-		{"its defaulted constructor", "struct K { int v; K() = default; };", "struct K { int v; K() = default; };"},
-		{"its device member", "struct K { __device__ int f() const { return 1; } };", "struct K { __device__ int f() const { return 1; } };"},
-		{"its constexpr member", "struct K { constexpr int f() const { return 1; } };", "struct K { __host__ __device__ constexpr int f() const { return 1; } };"},
+		{"its defaulted constructor", "struct K { int v; K() = default; };",
+			"struct K { int v; K() = default; };"},
+		{"its device member", "struct K { __device__ int f() const { return 1; } };",
+			"struct K { __device__ int f() const { return 1; } };"},
+		{"its constexpr member", "struct K { constexpr int f() const { return 1; } };",
+			"struct K { __host__ __device__ constexpr int f() const { return 1; } };"},
 		{"function returning a struct", "struct K g(int a) { return {}; }", ""},
-		{"constexpr function", "template <class T> constexpr T K(T a) { return a; }", "template <class T> __host__ __device__ constexpr T K(T a) { return a; }"},
+		{"constexpr function", "template <class T> constexpr T K(T a) { return a; }",
+			"template <class T> __host__ __device__ constexpr T K(T a) { return a; }"},
 		{"macro", "#define K 3", "#define K 3"},
 		{"what a macro names", "const int L = 3;\n#define K L", "const int L = 3;\n#define K L"},
-		{"annotation by a macro", "#define DEV __device__ inline\nDEV int K() { return 1; }", "#define DEV __device__ inline\nDEV int K() { return 1; }"},
+		{"annotation by a macro", "#define DEV __device__ inline\nDEV int K() { return 1; }",
+			"#define DEV __device__ inline\nDEV int K() { return 1; }"},
 		{"alias", "using K = float;", "using K = float;"},
 		{"typedef", "typedef struct { int a; } K, *PK;", "typedef struct { int a; } K, *PK;"},
 		{"pointer to function", "typedef int (*K)(int);", "typedef int (*K)(int);"},
@@ -67,7 +76,8 @@ func TestParts(t *testing.T) {
 		{"unknown namespace", "using namespace torch;", ""},
 		{"known namespace", "using namespace std;", "using namespace std;"},
 		{"host operator", "std::ostream& operator<<(std::ostream& o, int K) { return o; }", ""},
-		{"device operator", "__device__ int operator==(float2 a, float2 b) { return 0; }", "__device__ int operator==(float2 a, float2 b) { return 0; }"},
+		{"device operator", "__device__ int operator==(float2 a, float2 b) { return 0; }",
+			"__device__ int operator==(float2 a, float2 b) { return 0; }"},
 		{"comment", "// int main() {\n/* kern<<<1, 1>>>() */", "// int main() {\n/* kern<<<1, 1>>>() */"},
 		{"raw string", "static const char* s = R\"x(}\" __global__ {)x\";", ""},
 		{"character", "void f() { char c = '{'; char d = '\\''; }", ""},
@@ -75,16 +85,22 @@ func TestParts(t *testing.T) {
 		{"namespace", "namespace a { namespace { void f() {} } }", "namespace a { namespace {  } }"},
 		{"pragma in host code", "void f() {\n#pragma omp parallel\n}", "\n\n"},
 		{"condition in host code", "void f() {\n#ifdef A\n g();\n#endif\n}", "\n#ifdef A\n\n#endif\n"},
-		{"two heads", "#ifdef A\nvoid f(int a) {\n#else\nvoid f() {\n#endif\n}", "#ifdef A\n\n#else\n\n#endif\n"},
+		{"two heads", "#ifdef A\nvoid f(int a) {\n#else\nvoid f() {\n#endif\n}",
+			"#ifdef A\n\n#else\n\n#endif\n"},
 		{"if 0", "#if 0\nit's }\n#endif\nvoid f() {}", "#if 0\nit's }\n#endif\n"},
 		{"host include", "#include <vector>", "#include <shim>"},
 		{"toolkit include", "#include <cuda_fp16.h>", "#include <cuda_fp16.h>"},
 		{"host include of the toolkit", "#include <cuda.h>", "#include <shim>"},
 		{"binding", "PYBIND11_MODULE(NAME, m) { m.def(\"f\", &f); }", ""},
 		{"macro call without a semicolon", "REGISTER(kern)\n__device__ int K;", "\n__device__ int K;"},
-		{"static_assert on what stays", "constexpr int K = 1;\nstatic_assert(K == 1, \"\");", "constexpr int K = 1;\nstatic_assert(K == 1, \"\");"},
-		{"static_assert on the host's", "struct Options {};\nstatic_assert(sizeof(Options) == 1, \"\");", "\n"},
-		{"static_assert on what is not seen", "static_assert(ON_THE_COMMAND_LINE, \"\");", "static_assert(ON_THE_COMMAND_LINE, \"\");"},
+		{"static_assert on what stays", "constexpr int K = 1;\nstatic_assert(K == 1, \"\");",
+			"constexpr int K = 1;\nstatic_assert(K == 1, \"\");"},
+		{
+			"static_assert on the host's", "struct Options {};\nstatic_assert(sizeof(Options) == 1, \"\");",
+			"\n",
+		},
+		{"static_assert on what is not seen", "static_assert(ON_THE_COMMAND_LINE, \"\");",
+			"static_assert(ON_THE_COMMAND_LINE, \"\");"},
 		{"template of the host's", "template <int N> struct H { std::array<int, (N > 1)> a; };", ""},
 		{"explicit instantiation of the host's", "template void f<1>(int);", ""},
 		{"trailing return", "auto f(int a) -> decltype(a) { return a; }", ""},
@@ -132,7 +148,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestSources: no source of the compiled ones keeps a launch, a main or an include that is not at hand, and none gains or loses a line.
+// TestSources: no source of the compiled ones keeps a launch, a main or an include that is not at hand, and
+// none gains or loses a line.
 func TestSources(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(sources, "*.cu"))
 	if err != nil || len(files) < 30 {
@@ -157,7 +174,8 @@ func TestSources(t *testing.T) {
 				}
 			}
 		}
-		if len(Kernels(u)) == 0 && !strings.Contains(file, "macro_kernels") && !strings.Contains(file, "in_header") {
+		if len(Kernels(u)) == 0 && !strings.Contains(file, "macro_kernels") &&
+			!strings.Contains(file, "in_header") {
 			t.Errorf("%s: no kernel is seen", file)
 		}
 	}
@@ -180,22 +198,30 @@ int main() { launch<64>(0, 1); launch<1 << 5>(0, 1); a::b::k<8, half, (2 > 1)><<
 		t.Fatalf("%+v", list)
 	}
 	l := list[0]
-	if l.Kernel != "k" || strings.Join(l.Config, "|") != "grid|block|smem|stream" || strings.Join(l.Args, "|") != "x|x|n >> 3|nullptr" || l.Line != 8 || l.Inside != "launch" {
+	if l.Kernel != "k" || strings.Join(l.Config, "|") != "grid|block|smem|stream" ||
+		strings.Join(l.Args, "|") != "x|x|n >> 3|nullptr" || l.Line != 8 || l.Inside != "launch" {
 		t.Errorf("%+v", l)
 	}
-	for name, want := range map[string]string{"grid": "dim3((n + BM - 1) / BM, other)", "block": "dim3(threads)", "threads": "BM * 2", "other": "3", "smem": "BM * sizeof(float)"} {
+	for name, want := range map[string]string{
+		"grid": "dim3((n + BM - 1) / BM, other)", "block": "dim3(threads)", "threads": "BM * 2", "other": "3",
+		"smem": "BM * sizeof(float)",
+	} {
 		if l.Locals[name] != want {
 			t.Errorf("%s is %q, want %q", name, l.Locals[name], want)
 		}
 	}
-	if m := list[1]; m.Kernel != "a::b::k" || strings.Join(m.Template, "|") != "8|half|(2 > 1)" || strings.Join(m.Config, "|") != "dim3(1, 2)|32" {
+	if m := list[1]; m.Kernel != "a::b::k" || strings.Join(m.Template, "|") != "8|half|(2 > 1)" ||
+		strings.Join(m.Config, "|") != "dim3(1, 2)|32" {
 		t.Errorf("%+v", m)
 	}
 	ks := Kernels(u)
-	if len(ks) != 1 || ks[0].Defined || strings.Join(ks[0].Bounds, "|") != "BM * 2|2" || ks[0].Example() != "k<64,float,false>" || len(ks[0].Parameters) != 4 {
+	if len(ks) != 1 || ks[0].Defined || strings.Join(ks[0].Bounds, "|") != "BM * 2|2" ||
+		ks[0].Example() != "k<64,float,false>" || len(ks[0].Parameters) != 4 {
 		t.Fatalf("%+v", ks)
 	}
-	for i, want := range []Parameter{{"const T *__restrict__", "x", ""}, {"T", "y", ""}, {"unsigned long long", "n", ""}} {
+	for i, want := range []Parameter{
+		{"const T *__restrict__", "x", ""}, {"T", "y", ""}, {"unsigned long long", "n", ""},
+	} {
 		if ks[0].Parameters[i] != want {
 			t.Errorf("%+v, want %+v", ks[0].Parameters[i], want)
 		}
@@ -219,7 +245,8 @@ func TestInstantiate(t *testing.T) {
 	}
 }
 
-// FuzzExtract: whatever the bytes, nothing panics, every byte belongs to one token, and no line comes or goes.
+// FuzzExtract: whatever the bytes, nothing panics, every byte belongs to one token, and no
+// line comes or goes.
 func FuzzExtract(f *testing.F) {
 	files, _ := filepath.Glob(filepath.Join(sources, "*.cu"))
 	for _, file := range files {
@@ -227,7 +254,8 @@ func FuzzExtract(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	f.Add([]byte("template <template<<<>>>#if\n#else\nnamespace{{{struct operator R\"(\"x'\\\n#define\n#include \\\n<a"))
+	f.Add([]byte(
+		"template <template<<<>>>#if\n#else\nnamespace{{{struct operator R\"(\"x'\\\n#define\n#include \\\n<a"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		u := Read("a.cu", text)
 		end := 0
@@ -242,8 +270,10 @@ func FuzzExtract(f *testing.F) {
 		}
 		Launches(u)
 		r := Extract(Options{Find: toolkit, Shim: "shim", Instances: Instances(u)}, u)
-		if out, ok := r.Texts["a.cu"]; ok && bytes.Count(out, []byte("\n")) != bytes.Count(text, []byte("\n")) {
-			t.Fatalf("%d lines became %d:\n%s", bytes.Count(text, []byte("\n")), bytes.Count(out, []byte("\n")), out)
+		if out, ok := r.Texts["a.cu"]; ok &&
+			bytes.Count(out, []byte("\n")) != bytes.Count(text, []byte("\n")) {
+			t.Fatalf("%d lines became %d:\n%s", bytes.Count(text, []byte("\n")),
+				bytes.Count(out, []byte("\n")), out)
 		}
 		for _, k := range Kernels(u) {
 			k.Example()

@@ -84,7 +84,8 @@ func bindings(l Launch, units []*Unit) []map[string]string {
 	return out
 }
 
-// instance is a kernel with the template arguments of a launch; its Name is "" where they cannot be determined.
+// instance is a kernel with the template arguments of a launch; its Name is "" where they
+// cannot be determined.
 func (k *Kernel) instance(l Launch, bound map[string]string) Instance {
 	i := Instance{Line: l.Line, Space: l.Space}
 	args := l.Template
@@ -166,7 +167,8 @@ func (k *Kernel) deduce(l Launch, given []string) []string {
 }
 
 // dataPtr is how PyTorch hands out a pointer, and how a cast makes one.
-var dataPtr = regexp.MustCompile(`(?:data_ptr|data|const_data_ptr|mutable_data_ptr|reinterpret_cast|static_cast)<\s*(?:const\s+)?([\w:]+)\s*\**\s*>\(`)
+var dataPtr = regexp.MustCompile(
+	`(?:data_ptr|data|const_data_ptr|mutable_data_ptr|reinterpret_cast|static_cast)<\s*(?:const\s+)?([\w:]+)\s*\**\s*>\(`)
 
 // plainType is a type without pointers and qualifiers; "" for auto and what is no plain name.
 func plainType(t string) string {

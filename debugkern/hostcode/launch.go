@@ -207,8 +207,8 @@ func (u *Unit) local(i, end int, values, types map[string]string) {
 	}
 }
 
-// localType reads the type of a declaration: the words up to the last one that a name follows. It returns the name's
-// index; the type is "" where this is no declaration.
+// localType reads the type of a declaration: the words up to the last one that a name follows. It returns the
+// name's index; the type is "" where this is no declaration.
 func (u *Unit) localType(i, end int) (kind string, name int) {
 	p := &splitter{u: u}
 	for ; i < end; i++ {
@@ -233,7 +233,8 @@ func (u *Unit) localType(i, end int) (kind string, name int) {
 	return kind, i
 }
 
-// initial is what a variable starts with, from behind its name: "= value", "(value)" or "{value}"; "" for neither.
+// initial is what a variable starts with, from behind its name: "= value", "(value)" or
+// "{value}"; "" for neither.
 func (u *Unit) initial(from, to, end int, base string) string {
 	p := &splitter{u: u}
 	switch p.text(from) {

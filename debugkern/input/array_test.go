@@ -7,7 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestArrayTypes: every element type has an array type of its size, and an array's elements are what was written.
+// TestArrayTypes: every element type has an array type of its size, and an array's elements
+// are what was written.
 func TestArrayTypes(t *testing.T) {
 	for dtype := probes.U8; dtype <= probes.I16; dtype++ {
 		raw := RawArrayType(dtype)

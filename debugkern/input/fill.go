@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// Fill makes the n elements of an argument as a rule says, little endian: the same bits on every platform. It is nil for
-// probes.FillUnwritten. The error is ctx's.
+// Fill makes the n elements of an argument as a rule says, little endian: the same bits on every platform. It
+// is nil for probes.FillUnwritten. The error is ctx's.
 func Fill(ctx context.Context, f probes.Fill, t probes.DType, n int, seed uint64, arg int) ([]byte, error) {
 	if f.Kind == probes.FillUnwritten {
 		return nil, ctx.Err()
@@ -57,7 +57,8 @@ func realAt(f probes.Fill, seed uint64, arg, index int) float32 {
 	case probes.FillRandn:
 		return float32(normalAt(seed, arg, index))
 	case probes.FillRand:
-		return float32(bitsAt(seed, arg, index)>>40) * (1.0 / (1 << 24)) // both factors and the product are exact
+		// both factors and the product are exact
+		return float32(bitsAt(seed, arg, index)>>40) * (1.0 / (1 << 24))
 	}
 	switch f.Kind {
 	case probes.FillValues:

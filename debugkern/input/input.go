@@ -1,8 +1,8 @@
-// Package input has the tensors that a launch reads: numbers made from a seed or read from a file, and what the kernel is given in
-// their place: codes with scales, halves, float32 or integers.
+// Package input has the tensors that a launch reads: numbers made from a seed or read from a file, and what
+// the kernel is given in their place: codes with scales, halves, float32 or integers.
 //
-// The one idea: a tensor has a name, and its numbers are a function of seed, argument and element alone: the same bits on
-// every platform.
+// The one idea: a tensor has a name, and its numbers are a function of seed, argument and element alone: the
+// same bits on every platform.
 //
 // It must not know kernels, stages or what a tensor is used for.
 package input
@@ -17,14 +17,16 @@ import (
 	"tilescope/probes"
 )
 
-// Inputs are the tensors of one launch, in the order of its arguments. They are read-only once a reference has been made of them.
+// Inputs are the tensors of one launch, in the order of its arguments. They are read-only once a reference
+// has been made of them.
 type Inputs struct {
 	Shape   probes.Shape
 	Quant   *probes.Quantiser // what codes mean; nil where there are none
 	Tensors []*Tensor
 }
 
-// Tensor is one input. Its numbers before encoding are X, Wide or Ints; the kernel is given Codes with Scales, Bits, X, Wide or Ints.
+// Tensor is one input. Its numbers before encoding are X, Wide or Ints; the kernel is given Codes with
+// Scales, Bits, X, Wide or Ints.
 type Tensor struct {
 	probes.Input
 	DType probes.DType // of the argument
@@ -51,8 +53,8 @@ func Empty(p *probes.Plan) *Inputs {
 	return in
 }
 
-// New makes a plan's inputs from a seed, but for the computed ones: the same bits on every platform. It returns ctx's error if cancelled, as all that goes
-// through whole tensors here does.
+// New makes a plan's inputs from a seed, but for the computed ones: the same bits on every platform. It
+// returns ctx's error if cancelled, as all that goes through whole tensors here does.
 func New(ctx context.Context, p *probes.Plan, seed uint64) (*Inputs, error) {
 	in := Empty(p)
 	for _, t := range in.Tensors {
@@ -140,8 +142,8 @@ func (t *Tensor) FillX(ctx context.Context) error {
 	})
 }
 
-// Decode writes the kernel's true input from position first on, as many numbers as dst has: (u − zero)/levels·max·scale, or the value
-// of what it is given, exact in float64 up to its own rounding.
+// Decode writes the kernel's true input from position first on, as many numbers as dst has: (u −
+// zero)/levels·max·scale, or the value of what it is given, exact in float64 up to its own rounding.
 func (t *Tensor) Decode(dst []float64, first int) {
 	switch {
 	case t.Coded:
@@ -206,7 +208,8 @@ func (in *Inputs) Fits(p *probes.Plan) error {
 			have = len(t.Bits)
 		}
 		if have != x.Elems() {
-			return fmt.Errorf("input %s has %d elements as the kernel takes them, shape %s needs %d", x.Name, have, in.Shape, x.Elems())
+			return fmt.Errorf("input %s has %d elements as the kernel takes them, shape %s needs %d", x.Name,
+				have, in.Shape, x.Elems())
 		}
 	}
 	if in.Quant != nil && (in.Quant.Levels == 0 || in.Quant.Max == 0) {
@@ -218,7 +221,9 @@ func (in *Inputs) Fits(p *probes.Plan) error {
 // Finite reports whether every number before quantising is finite.
 func (in *Inputs) Finite() bool {
 	for _, t := range in.Tensors {
-		if slices.ContainsFunc(t.X, func(v float32) bool { return math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) }) {
+		if slices.ContainsFunc(t.X, func(v float32) bool {
+			return math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)
+		}) {
 			return false
 		}
 	}

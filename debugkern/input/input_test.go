@@ -17,7 +17,9 @@ var simFP8 = probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448,
 
 // TestQuantile compares AS 241 with the distribution function it inverts.
 func TestQuantile(t *testing.T) {
-	for _, p := range []float64{1e-16, 1e-12, 1e-6, 0.001, 0.02425, 0.075, 0.2, 0.5, 0.7, 0.925, 0.97575, 0.9999, 1 - 1e-9} {
+	for _, p := range []float64{
+		1e-16, 1e-12, 1e-6, 0.001, 0.02425, 0.075, 0.2, 0.5, 0.7, 0.925, 0.97575, 0.9999, 1 - 1e-9,
+	} {
 		x := quantile(p)
 		if back := 0.5 * math.Erfc(-x/math.Sqrt2); math.Abs(back-p) > 2e-14*p+1e-16 {
 			t.Errorf("Φ(quantile(%g)) = %g", p, back)
@@ -50,9 +52,11 @@ func TestNormal(t *testing.T) {
 		name            string
 		got, want, tiny float64
 	}{
-		{"mean", sum / n, 0, 0.005}, {"variance", sq / n, 1, 0.01}, {"skew", cube / n, 0, 0.02}, {"kurtosis", four / n, 3, 0.05},
-		{"correlation of Q and K", cross / n, 0, 0.005}, {"beyond 2σ", float64(tails[0]) / n, 0.0455, 0.001},
-		{"beyond 3σ", float64(tails[1]) / n, 0.0027, 0.0003}, {"beyond 4σ", float64(tails[2]) / n, 6.3e-5, 3e-5},
+		{"mean", sum / n, 0, 0.005}, {"variance", sq / n, 1, 0.01}, {"skew", cube / n, 0, 0.02},
+		{"kurtosis", four / n, 3, 0.05}, {"correlation of Q and K", cross / n, 0, 0.005},
+		{"beyond 2σ", float64(tails[0]) / n, 0.0455, 0.001},
+		{"beyond 3σ", float64(tails[1]) / n, 0.0027, 0.0003},
+		{"beyond 4σ", float64(tails[2]) / n, 6.3e-5, 3e-5},
 	} {
 		if math.Abs(m.got-m.want) > m.tiny {
 			t.Errorf("%s is %g, want %g ± %g", m.name, m.got, m.want, m.tiny)
@@ -60,7 +64,8 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// TestInputsAreTheSameEverywhere pins the bits of inputs, codes and scales: they may not depend on the platform.
+// TestInputsAreTheSameEverywhere pins the bits of inputs, codes and scales: they may not
+// depend on the platform.
 func TestInputsAreTheSameEverywhere(t *testing.T) {
 	in := normal(t, probes.Listed(2, 2, 17, 64), 42)
 	quantise(t, in, &simFP8)
@@ -79,12 +84,15 @@ func TestInputsAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// TestQuantiserRoundTrip: decoding gives every number back to within half a step, on normal data, with all-zero heads, and
-// where batches share a head's scale; a quantiser that maps by 127.5 is caught on every shape.
+// TestQuantiserRoundTrip: decoding gives every number back to within half a step, on normal data,
+// with all-zero heads, and where batches share a head's scale; a quantiser that maps by 127.5 is
+// caught on every shape.
 func TestQuantiserRoundTrip(t *testing.T) {
 	bent := simFP8
 	bent.EncodeLevels = 127.5
-	for _, s := range []probes.Shape{probes.Listed(1, 1, 16, 64), probes.Listed(2, 3, 17, 64), probes.Listed(1, 4, 128, 64)} {
+	for _, s := range []probes.Shape{
+		probes.Listed(1, 1, 16, 64), probes.Listed(2, 3, 17, 64), probes.Listed(1, 4, 128, 64),
+	} {
 		for seed := range uint64(3) {
 			in := normal(t, s, seed)
 			run := in.Tensors[1].Dims[2] * in.Tensors[1].Dims[3]
@@ -96,7 +104,8 @@ func TestQuantiserRoundTrip(t *testing.T) {
 			}
 			quantise(t, in, &bent)
 			f := roundTrip(t, in)
-			if f == nil || f.Deviation <= 0.5 || f.Count == 0 || f.Index[1] >= s[1].N || f.Index[3] >= s[3].N {
+			if f == nil || f.Deviation <= 0.5 || f.Count == 0 || f.Index[1] >= s[1].N ||
+				f.Index[3] >= s[3].N {
 				t.Errorf("%s seed %d: ×127.5 against 127 gives %v", s, seed, f)
 			}
 		}
@@ -157,10 +166,12 @@ func TestRound(t *testing.T) {
 			t.Fatalf("half an ulp at %g is %g, want %g", v, h, (next-v)/2)
 		}
 	}
-	if !op.Overflows(probes.F16, 65520) || op.Overflows(probes.F16, 65519.9) || op.Round(probes.F16, 1e9) != 0x7c00 || op.Round(probes.F16, math.NaN()) != 0x7fff {
+	if !op.Overflows(probes.F16, 65520) || op.Overflows(probes.F16, 65519.9) ||
+		op.Round(probes.F16, 1e9) != 0x7c00 || op.Round(probes.F16, math.NaN()) != 0x7fff {
 		t.Error("overflow of f16")
 	}
-	if !op.Overflows(probes.F32, 0x1p128) || op.Overflows(probes.F32, math.MaxFloat32) || !op.Overflows(probes.F32, math.NaN()) {
+	if !op.Overflows(probes.F32, 0x1p128) || op.Overflows(probes.F32, math.MaxFloat32) ||
+		!op.Overflows(probes.F32, math.NaN()) {
 		t.Error("overflow of f32")
 	}
 	if op.Round(probes.BF16, 1.00390625) != 0x3f80 || op.Round(probes.E5M2, 1e9) != 0x7c {
@@ -172,8 +183,12 @@ func TestRound(t *testing.T) {
 func plan(shape probes.Shape) *probes.Plan {
 	p := &probes.Plan{Shape: shape, Quant: &simFP8}
 	for i, name := range []string{"Q", "K", "V"} {
-		p.Args = append(p.Args, probes.Arg{Name: name, DType: probes.U8, Pointer: true, Role: probes.RoleInput, Tensor: name})
-		p.Inputs = append(p.Inputs, probes.Input{Name: name, Arg: i, Dims: shape.Extents(), Coded: true, Scales: -1})
+		p.Args = append(p.Args, probes.Arg{
+			Name: name, DType: probes.U8, Pointer: true, Role: probes.RoleInput, Tensor: name,
+		})
+		p.Inputs = append(p.Inputs, probes.Input{
+			Name: name, Arg: i, Dims: shape.Extents(), Coded: true, Scales: -1,
+		})
 	}
 	return p
 }
@@ -220,11 +235,14 @@ func (d *dying) Err() error {
 	return nil
 }
 
-// TestInputsEndWithTheContext cancels each pass over whole tensors at its first, second and last look at the context: none goes on.
+// TestInputsEndWithTheContext cancels each pass over whole tensors at its first, second and last look at the
+// context: none goes on.
 func TestInputsEndWithTheContext(t *testing.T) {
 	shape := probes.Listed(2, 2, 400, 64) // several chunks of each head
 	full := normal(t, shape, 1)
-	each := func(prepare func(x *Tensor), do func(*Tensor, context.Context) error) func(context.Context) error {
+	each := func(
+		prepare func(x *Tensor), do func(*Tensor, context.Context) error,
+	) func(context.Context) error {
 		return func(ctx context.Context) error {
 			for _, x := range full.Tensors {
 				c := *x
@@ -237,7 +255,9 @@ func TestInputsEndWithTheContext(t *testing.T) {
 		}
 	}
 	passes := map[string]func(context.Context) error{
-		"generate":  each(func(x *Tensor) { x.X = nil }, func(x *Tensor, ctx context.Context) error { return x.generate(ctx, 1) }),
+		"generate": each(func(x *Tensor) { x.X = nil }, func(x *Tensor, ctx context.Context) error {
+			return x.generate(ctx, 1)
+		}),
 		"halves":    each(func(x *Tensor) { x.Coded, x.DType = false, probes.F16 }, (*Tensor).Encode),
 		"codes":     each(func(x *Tensor) { x.Codes = nil }, (*Tensor).Encode),
 		"RoundTrip": func(ctx context.Context) error { _, err := RoundTrip(ctx, full); return err },
@@ -252,7 +272,8 @@ func TestInputsEndWithTheContext(t *testing.T) {
 		}
 		looks := plenty - whole.n.Load()
 		if elems := int64(3 * full.Tensors[0].Elems()); looks < elems/chunk {
-			t.Errorf("%s looks at the context %d times for %d elements, want at least once in %d", name, looks, elems, chunk)
+			t.Errorf("%s looks at the context %d times for %d elements, want at least once in %d", name,
+				looks, elems, chunk)
 		}
 		for _, n := range []int64{0, 1, looks - 1} {
 			ctx := &dying{Context: t.Context()}
@@ -270,9 +291,17 @@ func TestTypes(t *testing.T) {
 		t    probes.DType
 		fill probes.FillKind
 		size int
-	}{{probes.F64, probes.FillRandn, 8}, {probes.F32, probes.FillRandn, 4}, {probes.BF16, probes.FillRandn, 2}, {probes.E4M3, probes.FillRandn, 1},
-		{probes.E5M2, probes.FillRandn, 1}, {probes.I16, probes.FillIota, 2}} {
-		p := &probes.Plan{Args: []probes.Arg{{Name: "x", DType: c.t}}, Inputs: []probes.Input{{Name: "X", Dims: []int{300}, Scales: -1, Fill: probes.Fill{Kind: c.fill}}}}
+	}{
+		{probes.F64, probes.FillRandn, 8}, {probes.F32, probes.FillRandn, 4},
+		{probes.BF16, probes.FillRandn, 2}, {probes.E4M3, probes.FillRandn, 1},
+		{probes.E5M2, probes.FillRandn, 1}, {probes.I16, probes.FillIota, 2},
+	} {
+		p := &probes.Plan{
+			Args: []probes.Arg{{Name: "x", DType: c.t}},
+			Inputs: []probes.Input{
+				{Name: "X", Dims: []int{300}, Scales: -1, Fill: probes.Fill{Kind: c.fill}},
+			},
+		}
 		in, err := New(t.Context(), p, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -305,7 +334,9 @@ func TestTypes(t *testing.T) {
 // TestFills: each fill gives what it says, in every type it goes with, and integers wrap to their type.
 func TestFills(t *testing.T) {
 	make1 := func(d probes.DType, f probes.Fill) *Tensor {
-		p := &probes.Plan{Args: []probes.Arg{{Name: "x", DType: d, Pointer: true, Role: probes.RoleInput, Tensor: "x"}}}
+		p := &probes.Plan{
+			Args: []probes.Arg{{Name: "x", DType: d, Pointer: true, Role: probes.RoleInput, Tensor: "x"}},
+		}
 		p.Inputs = []probes.Input{{Name: "x", Dims: []int{1000}, Fill: f, Scales: -1}}
 		in, err := New(t.Context(), p, 3)
 		if err != nil {
@@ -316,7 +347,10 @@ func TestFills(t *testing.T) {
 		}
 		return in.Tensors[0]
 	}
-	for _, d := range []probes.DType{probes.F16, probes.BF16, probes.F32, probes.I8, probes.U8, probes.U16, probes.I32, probes.U32, probes.I64, probes.U64} {
+	for _, d := range []probes.DType{
+		probes.F16, probes.BF16, probes.F32, probes.I8, probes.U8, probes.U16, probes.I32, probes.U32,
+		probes.I64, probes.U64,
+	} {
 		for i, v := range make1(d, probes.Fill{Kind: probes.FillIota}).Decoded() {
 			want := float64(i)
 			switch {

@@ -45,8 +45,9 @@ func (t *Tensor) eachRun(ctx context.Context, group int, f func(lo, hi int)) err
 	return nil
 }
 
-// quantise encodes X: for each index of the dimension Along scale = absmax/max, 1 for an all-zero group; code = zero +
-// round(x/scale/max·EncodeLevels), within 1…255 for eight bits around 128, so the codes are symmetric. A NaN becomes zero's code.
+// quantise encodes X: for each index of the dimension Along scale = absmax/max, 1 for an all-zero group; code
+// = zero + round(x/scale/max·EncodeLevels), within 1…255 for eight bits around 128, so the codes are
+// symmetric. A NaN becomes zero's code.
 func (t *Tensor) quantise(ctx context.Context) error {
 	q := t.Quant
 	levels := q.EncodeLevels
@@ -112,15 +113,17 @@ func (f *RoundTripFault) Error() string {
 	for _, i := range f.Index {
 		at += fmt.Sprintf("[%d]", i)
 	}
-	return fmt.Sprintf("quantiser: %s%s = %.6g decodes to %.6g, %.3f steps away (half a step allowed); %d elements are",
+	return fmt.Sprintf(
+		"quantiser: %s%s = %.6g decodes to %.6g, %.3f steps away (half a step allowed); %d elements are",
 		f.Tensor, at, f.Value, f.Decoded, f.Deviation, f.Count)
 }
 
 // roundTripSlack is for the float32 rounding of the scale: 127 codes times 2^-24, in steps, and some.
 const roundTripSlack = 1e-4
 
-// RoundTrip checks over the actual inputs that decoding what was encoded gives each number back to within half a step,
-// as the quantiser promises. nil means it does, or that the kernel takes no codes. The error is ctx's.
+// RoundTrip checks over the actual inputs that decoding what was encoded gives each number back to
+// within half a step, as the quantiser promises. nil means it does, or that the kernel takes no
+// codes. The error is ctx's.
 func RoundTrip(ctx context.Context, in *Inputs) (*RoundTripFault, error) {
 	var worst *RoundTripFault
 	count := 0
@@ -139,7 +142,10 @@ func RoundTrip(ctx context.Context, in *Inputs) (*RoundTripFault, error) {
 					}
 					count++
 					if worst == nil || dev > worst.Deviation {
-						worst = &RoundTripFault{Tensor: t.Name, Index: probes.Index(i, t.Dims), Value: float64(t.X[i]), Decoded: got, Deviation: dev}
+						worst = &RoundTripFault{
+							Tensor: t.Name, Index: probes.Index(i, t.Dims), Value: float64(t.X[i]),
+							Decoded: got, Deviation: dev,
+						}
 					}
 				}
 			}); err != nil {

@@ -24,8 +24,8 @@ func (in *Inputs) Original(name string) op.Tensor {
 	return nil
 }
 
-// Argument returns what an input argument holds, little endian: a tensor, or the scales of one. ok is false where there is none of that
-// name. The caller must not change it.
+// Argument returns what an input argument holds, little endian: a tensor, or the scales of one. ok is false
+// where there is none of that name. The caller must not change it.
 func (in *Inputs) Argument(a probes.Arg) (b []byte, ok bool) {
 	if t := in.Find(a.Tensor); t != nil {
 		return t.Bytes(), true

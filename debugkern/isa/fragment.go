@@ -87,8 +87,8 @@ func (f *Fragment) accumulatorCell(lane, e int) (row, col int) {
 	}
 }
 
-// shape names a fragment: opcode (with sparseMark where A is sparse), shape modifier, what it is, and what its
-// elements are.
+// shape names a fragment: opcode (with sparseMark where A is sparse), shape modifier, what it is, and
+// what its elements are.
 type shape struct {
 	op, shape string
 	role      ArgClass
@@ -121,7 +121,9 @@ var sparse = []struct{ elements, shapes string }{
 }
 
 // elementBits are the sizes of elements: of operands, and of accumulators.
-var elementBits = map[string]int{"f16": 16, "bf16": 16, "tf32": 32, "b8": 8, "b4": 4, "b1": 1, "f64": 64, "b32": 32}
+var elementBits = map[string]int{
+	"f16": 16, "bf16": 16, "tf32": 32, "b8": 8, "b4": 4, "b1": 1, "f64": 64, "b32": 32,
+}
 
 // fragments are the layouts of all operands and accumulators.
 var fragments = sync.OnceValue(func() map[shape]*Fragment {
@@ -186,7 +188,8 @@ func (f *Fragment) fill(cell func(lane, e int) (row, col int)) {
 
 // elements say what elements a type names: those of operands, and of accumulators.
 var elements = map[string]string{
-	"f16": "f16", "bf16": "bf16", "tf32": "tf32", "f64": "f64", "f32": "b32", "s32": "b32", "s8": "b8", "u8": "b8",
+	"f16": "f16", "bf16": "bf16", "tf32": "tf32", "f64": "f64", "f32": "b32", "s32": "b32",
+	"s8": "b8", "u8": "b8",
 	"e4m3": "b8", "e5m2": "b8", "s4": "b4", "u4": "b4", "b1": "b1",
 }
 
@@ -268,7 +271,9 @@ func Matrix8(transposed bool) *Fragment { return matrices8()[transposed] }
 var matrices8 = sync.OnceValue(func() map[bool]*Fragment {
 	t := map[bool]*Fragment{}
 	for _, transposed := range []bool{false, true} {
-		f := Fragment{Role: ClassMatrices, Rows: 8, Cols: 8, Elements: 2, Bits: 16, PerRegister: 2, Registers: 1}
+		f := Fragment{
+			Role: ClassMatrices, Rows: 8, Cols: 8, Elements: 2, Bits: 16, PerRegister: 2, Registers: 1,
+		}
 		f.fill(func(lane, e int) (row, col int) {
 			if transposed {
 				return lane&3*2 + e, lane >> 2

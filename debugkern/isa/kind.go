@@ -151,7 +151,8 @@ const (
 // not depend on the variance of its operands.
 func (f *Form) Varies() (v Variance, decided bool) {
 	switch f.Kind {
-	case Atomic, Shuffle, LoadMatrix, LoadFragment, StoreFragment, Multiply, MoveMatrix, Call, Alloca, SaveStack:
+	case Atomic, Shuffle, LoadMatrix, LoadFragment, StoreFragment, Multiply, MoveMatrix, Call,
+		Alloca, SaveStack:
 		return ByThread, true
 	case Vote:
 		return f.varies, true

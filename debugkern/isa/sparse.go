@@ -2,13 +2,14 @@ package isa
 
 import "slices"
 
-// Sparse reports whether an instruction with these modifiers multiplies a sparse A, of which operand A has half
-// the elements and operand 5 says where they belong.
+// Sparse reports whether an instruction with these modifiers multiplies a sparse A, of which operand A has
+// half the elements and operand 5 says where they belong.
 func Sparse(mods []string) bool {
 	return slices.Contains(mods, "sp") || slices.Contains(mods, "sp::ordered_metadata")
 }
 
-// Metadata is how the metadata of a sparse A lie in the registers of a warp (PTX ISA, "Sparse matrix storage").
+// Metadata is how the metadata of a sparse A lie in the registers of a warp (PTX ISA,
+// "Sparse matrix storage").
 //
 // A row of A is a sequence of chunks of so many columns, and half of each chunk is there. Four bits say which
 // half, two positions of two bits each: the first in the low bits is that of the first half of the chunk's
@@ -25,8 +26,8 @@ type Metadata struct {
 	short bool // a lane's metadata are those of two rows, 8 apart, in 16 bits each
 }
 
-// Metadata returns the layout of the metadata of a sparse product with these modifiers, nil where the table has
-// none.
+// Metadata returns the layout of the metadata of a sparse product with these modifiers, nil where
+// the table has none.
 func (f *Form) Metadata(mods []string) *Metadata {
 	b := f.Fragment(ClassB, mods)
 	if b == nil || !Sparse(mods) {

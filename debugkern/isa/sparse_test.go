@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMetadata: for every selector the four bits of all chunks have a place of their own, in the lanes that the
-// selector names, and all elements of A different columns.
+// TestMetadata: for every selector the four bits of all chunks have a place of their own, in the lanes that
+// the selector names, and all elements of A different columns.
 func TestMetadata(t *testing.T) {
 	for text, want := range map[string]struct{ chunk, chunks, selectors int }{
 		"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":                     {4, 4, 4},
@@ -31,8 +31,10 @@ func TestMetadata(t *testing.T) {
 			for row := range 16 {
 				for chunk := range m.Chunks {
 					lane, bit := m.At(row, chunk, selector)
-					if lane>>2 != row&7 || lane&3/m.Lanes != selector || bit&3 != 0 || seen[[2]int{lane, bit}] {
-						t.Fatalf("%s: row %d, chunk %d, selector %d: lane %d, bit %d", text, row, chunk, selector, lane, bit)
+					if lane>>2 != row&7 || lane&3/m.Lanes != selector || bit&3 != 0 ||
+						seen[[2]int{lane, bit}] {
+						t.Fatalf("%s: row %d, chunk %d, selector %d: lane %d, bit %d", text, row, chunk,
+							selector, lane, bit)
 					}
 					seen[[2]int{lane, bit}] = true
 				}
@@ -55,8 +57,10 @@ func TestMetadata(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]int{"sp.m16n8k16.f32.f16.f16.f32": 12, "sp::ordered_metadata.m16n8k16.f32.f16.f16.f32": 6,
-		"sp.m16n8k8.f32.tf32.tf32.f32": 2} {
+	for text, want := range map[string]int{
+		"sp.m16n8k16.f32.f16.f16.f32": 12, "sp::ordered_metadata.m16n8k16.f32.f16.f16.f32": 6,
+		"sp.m16n8k8.f32.tf32.tf32.f32": 2,
+	} {
 		mods, n := strings.Split(text, "."), 0
 		m := Lookup("mma", mods).Metadata(mods)
 		for bits := range uint32(16) {

@@ -80,8 +80,11 @@ var bitRows = []row{
 	{ops: "szext", args: "dt st su", mods: "clamp wrap u32 s32", need: "clamp wrap", kind: Bits},
 	{ops: "popc clz", args: "du st", mods: "b32 b64", need: "b32 b64", kind: Bits},
 	{ops: "brev", args: "dt st", mods: "b32 b64", need: "b32 b64", kind: Bits},
-	{ops: "vadd2 vadd4 vsub2 vsub4 vavrg2 vavrg4 vabsdiff2 vabsdiff4 vmin2 vmin4 vmax2 vmax4", args: "du su su su",
-		mods: "u32 s32 sat add", need: "u32 s32", kind: Bits},
+	{
+		ops:  "vadd2 vadd4 vsub2 vsub4 vavrg2 vavrg4 vabsdiff2 vabsdiff4 vmin2 vmin4 vmax2 vmax4",
+		args: "du su su su",
+		mods: "u32 s32 sat add", need: "u32 s32", kind: Bits,
+	},
 	{ops: "dp4a dp2a", args: "d- s- s- s-", mods: "u32 s32 lo hi", need: "u32 s32", kind: Bits},
 }
 

@@ -1,8 +1,9 @@
 // Package join starts goroutines that somebody waits for.
 //
-// The one idea: a panic in a goroutine ends the process with a trace, wherever the program has a recover. So every goroutine of
-// ours is started here, its panic is kept with its stack, and it is raised again in the goroutine that waits for it: there it
-// reaches the recover of the command line or the terminal like any other. arch_test.go allows no other way to start one.
+// The one idea: a panic in a goroutine ends the process with a trace, wherever the program has a recover. So
+// every goroutine of ours is started here, its panic is kept with its stack, and it is raised again in the
+// goroutine that waits for it: there it reaches the recover of the command line or the terminal like any
+// other. arch_test.go allows no other way to start one.
 //
 // It must not know what goroutines do.
 package join
@@ -14,8 +15,8 @@ import (
 	"sync"
 )
 
-// Panic is what a goroutine panicked with. It is raised again as it is, however many goroutines it passes through, and is an
-// error, for goroutines whose end is reported as one.
+// Panic is what a goroutine panicked with. It is raised again as it is, however many goroutines it passes
+// through, and is an error, for goroutines whose end is reported as one.
 type Panic struct {
 	Value any
 	Stack []byte // of the goroutine that panicked
@@ -91,7 +92,8 @@ func (t *Task[T]) Wait() T {
 
 // Group is several goroutines that are waited for together. The zero value is ready.
 type Group struct {
-	// Stop is called at the first panic, so that the other goroutines need not finish their work; nil: they finish it.
+	// Stop is called at the first panic, so that the other goroutines need not finish their work;
+	// nil: they finish it.
 	Stop func()
 
 	wg   sync.WaitGroup
@@ -115,7 +117,8 @@ func (g *Group) Go(f func()) {
 	})
 }
 
-// Wait waits for every goroutine of the group. It panics with a *Panic where one of them panicked: the first one's.
+// Wait waits for every goroutine of the group. It panics with a *Panic where one of them
+// panicked: the first one's.
 func (g *Group) Wait() {
 	g.wg.Wait()
 	if g.bug != nil {

@@ -28,7 +28,8 @@ func raised(t *testing.T, f func()) *Panic {
 	return p
 }
 
-// TestPanicReachesWhoWaits raises the panic of a goroutine in the one that waits, through any number of groups, as it was.
+// TestPanicReachesWhoWaits raises the panic of a goroutine in the one that waits, through any number
+// of groups, as it was.
 func TestPanicReachesWhoWaits(t *testing.T) {
 	raised(t, func() { Run(explode).Wait() })
 	raised(t, func() { Raise(fmt.Errorf("worker: %w", Try(func() error { explode(); return nil }))) })

@@ -11,7 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// spoiled is a source with one cell of one tile changed after the fact: nothing that is computed from it moves.
+// spoiled is a source with one cell of one tile changed after the fact: nothing that is
+// computed from it moves.
 type spoiled struct {
 	Source
 	at       Place
@@ -42,8 +43,9 @@ func beyond(dtype probes.DType, x float64) (above, within float64) {
 	return values[i], values[i-1]
 }
 
-// TestErrorJustAboveTheBound moves one cell of every stage, at the first and at the second kv tile, to the last value within
-// its bound and to the first beyond: the one is silent, the other is caught, locally as wrong and globally as tainted.
+// TestErrorJustAboveTheBound moves one cell of every stage, at the first and at the second kv tile, to the
+// last value within its bound and to the first beyond: the one is silent, the other is caught, locally as
+// wrong and globally as tainted.
 func TestErrorJustAboveTheBound(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	truth := reference(t, p, 0, ref.Options{})
@@ -75,17 +77,21 @@ func TestErrorJustAboveTheBound(t *testing.T) {
 			}
 			above, within := beyond(sp.DType, d.Local[cell]+d.LocalBound[cell])
 			if bad, _ := tally(within); bad != 0 {
-				t.Errorf("%s kv tile %d: %g is within %g ± %g, yet bad", sp.Stage, kv, within, d.Local[cell], d.LocalBound[cell])
+				t.Errorf("%s kv tile %d: %g is within %g ± %g, yet bad", sp.Stage, kv, within, d.Local[cell],
+					d.LocalBound[cell])
 			}
 			if bad, _ := tally(above); bad != 1 {
-				t.Errorf("%s kv tile %d: %g is beyond %g ± %g, yet not bad", sp.Stage, kv, above, d.Local[cell], d.LocalBound[cell])
+				t.Errorf("%s kv tile %d: %g is beyond %g ± %g, yet not bad", sp.Stage, kv, above,
+					d.Local[cell], d.LocalBound[cell])
 			}
 			above, within = beyond(sp.DType, d.Global[cell]+d.GlobalBound[cell])
 			if _, bad := tally(within); bad != 0 {
-				t.Errorf("%s kv tile %d: %g is within the global %g ± %g, yet bad", sp.Stage, kv, within, d.Global[cell], d.GlobalBound[cell])
+				t.Errorf("%s kv tile %d: %g is within the global %g ± %g, yet bad", sp.Stage, kv, within,
+					d.Global[cell], d.GlobalBound[cell])
 			}
 			if _, bad := tally(above); bad != 1 {
-				t.Errorf("%s kv tile %d: %g is beyond the global %g ± %g, yet not bad", sp.Stage, kv, above, d.Global[cell], d.GlobalBound[cell])
+				t.Errorf("%s kv tile %d: %g is beyond the global %g ± %g, yet not bad", sp.Stage, kv, above,
+					d.Global[cell], d.GlobalBound[cell])
 			}
 		}
 	}

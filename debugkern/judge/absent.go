@@ -6,8 +6,8 @@ import (
 	"tilescope/probes"
 )
 
-// A cell that no thread captured is no number. It is compared with nothing, and what is computed from it cannot be
-// judged from the kernel's own tiles: there, only the global comparison remains.
+// A cell that no thread captured is no number. It is compared with nothing, and what is computed from it
+// cannot be judged from the kernel's own tiles: there, only the global comparison remains.
 
 // operand is the kernel's tile that a use means in the current iteration.
 func (w *walker) operand(u ref.Use) *tile {
@@ -17,7 +17,8 @@ func (w *walker) operand(u ref.Use) *tile {
 	return &w.captured[u.Stage]
 }
 
-// due reports whether the tile of a use should have been captured: whether the manifest and the request ask for it.
+// due reports whether the tile of a use should have been captured: whether the manifest and the
+// request ask for it.
 func (w *walker) due(u ref.Use) bool {
 	if w.iters == 0 && w.g.Stage(u.Stage).Phase == probes.PhaseEach {
 		return false
@@ -27,14 +28,15 @@ func (w *walker) due(u ref.Use) bool {
 		kv--
 	}
 	sp := w.plan.Stage(w.g.Stage(u.Stage).Stage)
-	if sp == nil || kv < 0 || !w.have.Has(sp.Stage) || !w.judged(u.Stage) || sp.Capture.Kind == probes.CaptureNone {
+	if sp == nil || kv < 0 || !w.have.Has(sp.Stage) || !w.judged(u.Stage) ||
+		sp.Capture.Kind == probes.CaptureNone {
 		return false
 	}
 	return !sp.PerTile || kv >= w.rng.TileLo && kv < w.rng.TileLo+w.rng.TileN
 }
 
-// unseen marks the cells of the current tile of a stage that cannot be judged from the kernel's own tiles, because what they
-// are computed from was to be captured and was not: nil for none, all for every cell.
+// unseen marks the cells of the current tile of a stage that cannot be judged from the kernel's own tiles,
+// because what they are computed from was to be captured and was not: nil for none, all for every cell.
 func (w *walker) unseen(i int) (cells []bool, all bool) {
 	for _, u := range w.g.Uses(i) {
 		if u.Before && w.t <= 0 {
@@ -94,8 +96,8 @@ func (t *tile) spread(cells []bool, rows, cols int, how op.Need) {
 	}
 }
 
-// absentIn returns the marks of the cells among the first rows and cols that no thread captured, and their number; nil where there
-// are none.
+// absentIn returns the marks of the cells among the first rows and cols that no thread captured, and their
+// number; nil where there are none.
 func absentIn(t probes.Tile, rows, cols int) ([]bool, int) {
 	cells, n := make([]bool, len(t.Absent)), 0
 	for r := range min(rows, t.Rows) {
@@ -127,8 +129,8 @@ func union(a, b []bool) []bool {
 	return out
 }
 
-// without returns a comparison in which some cells count for nothing: there tile and estimate are both 0. left is how many of
-// the compared cells remain.
+// without returns a comparison in which some cells count for nothing: there tile and estimate are both 0.
+// left is how many of the compared cells remain.
 func without(v *view, e *ref.Estimate, cells []bool) (*view, *ref.Estimate, int) {
 	out, own, est := *v, *v.got, *ref.NewEstimate(e.Ref.Rows, e.Ref.Cols)
 	own.m.Data = append([]float64(nil), v.got.m.Data...)

@@ -12,13 +12,14 @@ import (
 	"tilescope/probes"
 )
 
-// double stands in for a kernel: it leaves the mirrored reference's tiles, changed as a test wishes. It computes each block
-// the kernel's way, so that a change in one stage is felt by the later ones.
+// double stands in for a kernel: it leaves the mirrored reference's tiles, changed as a test wishes. It
+// computes each block the kernel's way, so that a change in one stage is felt by the later ones.
 type double struct {
 	blocks map[probes.Dim3]*reftest.Block
 }
 
-// newDouble runs every block of the plan through the mirrored reference; spoil, where not nil, changes a finished copy.
+// newDouble runs every block of the plan through the mirrored reference; spoil, where not nil,
+// changes a finished copy.
 func newDouble(truth problem, spoil func(b *reftest.Block)) *double {
 	d := &double{map[probes.Dim3]*reftest.Block{}}
 	g := truth.Plan().Grid
@@ -57,11 +58,14 @@ func judged(t testing.TB, truth problem, src Source) *Judgement {
 	return j
 }
 
-// TestCleanIsWithinBounds is the silence half of the judgement: what rounds where the manifest says never exceeds a bound,
-// whatever the variant, shape, gate and seed, and every stage that the gate leaves on is judged.
+// TestCleanIsWithinBounds is the silence half of the judgement: what rounds where the manifest says
+// never exceeds a bound, whatever the variant, shape, gate and seed, and every stage that the gate
+// leaves on is judged.
 func TestCleanIsWithinBounds(t *testing.T) {
 	for _, target := range []string{"stage2", "scalar"} { // stage1 computes what scalar does
-		for _, shape := range []string{"small", "validation", "single16", "single32", "partial", "partial49"} {
+		for _, shape := range []string{
+			"small", "validation", "single16", "single32", "partial", "partial49",
+		} {
 			for _, gate := range []probes.Gate{probes.GateNone, "qk", "softmax", "pv"} {
 				for seed := range uint64(2) {
 					if seed > 0 && shape == "validation" {
@@ -90,16 +94,18 @@ func checkClean(t *testing.T, name string, p *probes.Plan, j *Judgement) {
 			want = Off
 		}
 		if s.Verdict != want {
-			t.Errorf("%s: stage %s is %s, want %s: local %+v global %+v first %+v", name, s.Stage, s.Verdict, want, s.Local, s.Global, s.FirstBad)
+			t.Errorf("%s: stage %s is %s, want %s: local %+v global %+v first %+v", name, s.Stage, s.Verdict,
+				want, s.Local, s.Global, s.FirstBad)
 		}
-		if want == OK && (s.Local.Cells == 0 || s.Global.Cells == 0 || s.Tiles == 0 || s.Local.Derivation == "") {
+		if want == OK &&
+			(s.Local.Cells == 0 || s.Global.Cells == 0 || s.Tiles == 0 || s.Local.Derivation == "") {
 			t.Errorf("%s: stage %s was judged on nothing: %+v", name, s.Stage, s)
 		}
 	}
 }
 
-// TestBoundsAreTight keeps the bounds from growing until nothing exceeds them: the worst cell of a clean run uses a good
-// part of its bound, locally; m and exact zeros have none.
+// TestBoundsAreTight keeps the bounds from growing until nothing exceeds them: the worst cell of a clean run
+// uses a good part of its bound, locally; m and exact zeros have none.
 func TestBoundsAreTight(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	truth := reference(t, p, 0, ref.Options{})
@@ -109,8 +115,10 @@ func TestBoundsAreTight(t *testing.T) {
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		ratio := s.Local.Error / s.Local.Bound
-		t.Logf("%s local %.3g of %.3g (%.2f), global %.3g of %.3g (%.2f), ulp %d %d; %s", s.Stage, s.Local.Error, s.Local.Bound, ratio,
-			s.Global.Error, s.Global.Bound, s.Global.Error/s.Global.Bound, s.Local.MaxULP, s.Global.MaxULP, s.Local.Derivation)
+		t.Logf("%s local %.3g of %.3g (%.2f), global %.3g of %.3g (%.2f), ulp %d %d; %s", s.Stage,
+			s.Local.Error, s.Local.Bound, ratio,
+			s.Global.Error, s.Global.Bound, s.Global.Error/s.Global.Bound, s.Local.MaxULP, s.Global.MaxULP,
+			s.Local.Derivation)
 		if s.Stage == "m" {
 			if s.Local.MaxAbs != 0 {
 				t.Errorf("m: local error %g of a maximum", s.Local.MaxAbs)
@@ -118,7 +126,8 @@ func TestBoundsAreTight(t *testing.T) {
 			continue
 		}
 		if !(ratio >= least[s.Stage] && ratio <= 1) {
-			t.Errorf("%s: the worst cell uses %.3f of its bound, want at least %.2f", s.Stage, ratio, least[s.Stage])
+			t.Errorf("%s: the worst cell uses %.3f of its bound, want at least %.2f", s.Stage, ratio,
+				least[s.Stage])
 		}
 	}
 }

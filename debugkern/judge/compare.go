@@ -24,7 +24,8 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	defer w.close()
 	w.begin(block)
 	if n := w.iters; sp.PerTile && (kv < 0 || kv >= n) {
-		return nil, fmt.Errorf("compare: stage %s of block %s has %ss 0 to %d, not %d", s, block, j.ref.Plan().Work.TileName(), n-1, kv)
+		return nil, fmt.Errorf("compare: stage %s of block %s has %ss 0 to %d, not %d", s, block,
+			j.ref.Plan().Work.TileName(), n-1, kv)
 	}
 	if !sp.PerTile {
 		kv = 0
@@ -71,7 +72,10 @@ func (w *walker) goTo(i, kv int) {
 func (j *Judgement) lay(w *walker, i, kv int) *TileDiff {
 	sp := j.g.Stage(i)
 	local, global := w.estimateOf(i), w.globalOf(i)
-	d := &TileDiff{Place: place(sp, w.id, kv, w.iters), Rows: sp.Rows, Cols: sp.Cols, Verdict: j.Tile(sp.Stage, w.id, kv)}
+	d := &TileDiff{
+		Place: place(sp, w.id, kv, w.iters), Rows: sp.Rows, Cols: sp.Cols,
+		Verdict: j.Tile(sp.Stage, w.id, kv),
+	}
 	d.ValidRows, d.ValidCols = j.g.Valid(i, w.id, kv)
 	if got := w.left(i); got.ok {
 		d.Got = slices.Clone(got.m.Data)

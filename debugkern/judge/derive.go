@@ -6,8 +6,8 @@ import (
 	"tilescope/debugkern/ref/op"
 )
 
-// derivation says in words how the bound of a stage came about, with the worst cell's figures: of one judged apart from what other
-// stages were allowed (own), from the kernel's own tiles (tiles), or from the inputs.
+// derivation says in words how the bound of a stage came about, with the worst cell's figures: of one judged
+// apart from what other stages were allowed (own), from the kernel's own tiles (tiles), or from the inputs.
 func (w *walker) derivation(i int, at worst, own, tiles bool) string {
 	if !at.set {
 		return ""

@@ -1,12 +1,13 @@
-// Package judge compares a kernel's captured tiles with the reference: which cells are further off than a right kernel could
-// be, which stage made the error, where it first went wrong, and what it looks like.
+// Package judge compares a kernel's captured tiles with the reference: which cells are further off than a
+// right kernel could be, which stage made the error, where it first went wrong, and what it looks like.
 //
-// The one idea: every number carries how far a right kernel may be from it. A bound is derived per cell from what the stage
-// computes (how many roundings, of which type, of how large numbers), never guessed. Each stage is judged twice: locally,
-// from the kernel's own earlier stages, so only its own roundings count; and globally, from the true inputs, where the
-// bound also carries what earlier stages were allowed. A stage beyond its local bound is wrong, one beyond its global bound
-// alone is tainted. A stage is judged locally where the manifest's `from` names all that it is computed from by definition and that was
-// captured; else from the inputs alone, and then it is wrong only where nothing before it in the block is off.
+// The one idea: every number carries how far a right kernel may be from it. A bound is derived per cell from
+// what the stage computes (how many roundings, of which type, of how large numbers), never guessed. Each
+// stage is judged twice: locally, from the kernel's own earlier stages, so only its own roundings count; and
+// globally, from the true inputs, where the bound also carries what earlier stages were allowed. A stage
+// beyond its local bound is wrong, one beyond its global bound alone is tainted. A stage is judged locally
+// where the manifest's `from` names all that it is computed from by definition and that was captured; else
+// from the inputs alone, and then it is wrong only where nothing before it in the block is off.
 //
 // It must not know backends, manifests, kernels or faults by name.
 package judge
@@ -18,8 +19,8 @@ import (
 	"tilescope/probes"
 )
 
-// Source gives the tiles of one execution. kv is 0 for stages taken once a block. A tile that was not captured or not
-// reached has no Data. It must be safe for concurrent use.
+// Source gives the tiles of one execution. kv is 0 for stages taken once a block. A tile that was not
+// captured or not reached has no Data. It must be safe for concurrent use.
 type Source interface {
 	Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile
 }
@@ -38,19 +39,22 @@ func (v Verdict) String() string { return [...]string{"off", "ok", "tainted", "w
 
 // Options say what was captured and how to go about it.
 type Options struct {
-	Range    probes.Range          // what was captured; a zero Range: everything
-	Blocks   []probes.Dim3         // of the range, those that were executed and are judged; nil: all
-	Stages   probes.StageSet       // which stages were captured; nil: all that the plan has
-	Replaced Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
-	Expected Expected              // what stages are compared with in place of the graph, and by which bounds; nil: nothing
+	Range  probes.Range    // what was captured; a zero Range: everything
+	Blocks []probes.Dim3   // of the range, those that were executed and are judged; nil: all
+	Stages probes.StageSet // which stages were captured; nil: all that the plan has
+	// Replaced: what was put in place of tiles as soon as they were captured; nil: nothing
+	Replaced Replaced
+	// Expected: what stages are compared with in place of the graph, and by which bounds; nil: nothing
+	Expected Expected
 	Progress func(done, total int) // blocks; called from one goroutine at a time, may be nil
 	Parallel int                   // blocks in flight; 0: all cores
 
 	weights ref.Weights // factors of the bounds' terms: for the tests of the bounds alone
 }
 
-// Replaced is what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged
-// as the source has it, what is computed from it as computed from this. It must be safe for concurrent use.
+// Replaced is what execution went on from where a tile was replaced as soon as it was captured: the tile
+// itself is judged as the source has it, what is computed from it as computed from this. It must be safe
+// for concurrent use.
 type Replaced func(s probes.Stage, block probes.Dim3, kv int) (probes.Tile, bool)
 
 // Place is a tile as documents name it: kv_tile is -1 before the loop and the number of tiles after it.
@@ -81,26 +85,29 @@ type Stats struct {
 
 // StageResult is one stage's judgement.
 type StageResult struct {
-	Stage         probes.Stage
-	Verdict       Verdict
-	Tiles         int // judged
-	Unreached     int // captured, judged under this gate, but execution did not get there
-	Absent        int // compared cells that were not captured, those of unreached tiles among them: never judged
+	Stage     probes.Stage
+	Verdict   Verdict
+	Tiles     int // judged
+	Unreached int // captured, judged under this gate, but execution did not get there
+	// Absent: compared cells that were not captured, those of unreached tiles among them: never judged
+	Absent        int
 	Local, Global Stats
 	FirstBad      *Cell
-	// Rows names the rows that all locally bad cells are in, and whose they are: "rows 8 to 15 of the tile alone (warp 1's, …)";
-	// "" where there are none or rows of more than half of the warps are among them.
+	// Rows names the rows that all locally bad cells are in, and whose they are: "rows 8 to 15 of the tile
+	// alone (warp 1's, …)"; "" where there are none or rows of more than half of the warps are among them.
 	Rows         string
 	Fingerprints []Fingerprint // filled by Explain, best first
 }
 
 // Fingerprint is a transform of the right tile that equals the wrong one.
 type Fingerprint struct {
-	Name     string  // one of the contract's names
-	Value    string  // which factor, offset, coefficient, …
-	Evidence string  // what was matched, in words
-	Explains float64 // share of the stage's locally bad cells that the transform predicts to within the stage's bound
-	Fitted   int     // numbers that were fitted rather than taken from the algorithm
+	Name     string // one of the contract's names
+	Value    string // which factor, offset, coefficient, …
+	Evidence string // what was matched, in words
+	// Explains: share of the stage's locally bad cells that the transform predicts to
+	// within the stage's bound
+	Explains float64
+	Fitted   int // numbers that were fitted rather than taken from the algorithm
 }
 
 // TileVerdict is one tile at a glance.
@@ -114,10 +121,13 @@ type TileVerdict struct {
 	MaxAbs    float64 // largest local error
 }
 
-// Judgement is the verdict on one execution. It is immutable after Judge (and Explain) and safe for concurrent use.
+// Judgement is the verdict on one execution. It is immutable after Judge (and Explain) and safe
+// for concurrent use.
 type Judgement struct {
-	Stages []StageResult // in the plan's order; where Options.Expected is given, the arguments of the plan's Memory after them
-	Guilty []Place       // every wrong stage once, where it first went wrong: by kv tile, stage, block
+	// Stages: in the plan's order; where Options.Expected is given, the arguments of the
+	// plan's Memory after them
+	Stages []StageResult
+	Guilty []Place // every wrong stage once, where it first went wrong: by kv tile, stage, block
 
 	ref   *ref.Reference
 	g     *ref.Graph
@@ -137,7 +147,8 @@ func (j *Judgement) Stage(s probes.Stage) *StageResult {
 	return nil
 }
 
-// Tile returns the verdict of one tile; Off outside the captured range. kv is ignored for stages taken once a block.
+// Tile returns the verdict of one tile; Off outside the captured range. kv is ignored for stages
+// taken once a block.
 func (j *Judgement) Tile(s probes.Stage, block probes.Dim3, kv int) TileVerdict {
 	for _, w := range j.whole {
 		if w.stage == s {
@@ -183,8 +194,9 @@ type TileDiff struct {
 	Local, Global, Mirrored []float64
 	LocalBound, GlobalBound []float64
 	Absent                  []bool // cells that no thread captured, nil: none; they are not judged
-	NoLocal                 []bool // cells not judged locally, for what they are computed from was not captured; nil: none
-	Verdict                 TileVerdict
+	// NoLocal: cells not judged locally, for what they are computed from was not captured; nil: none
+	NoLocal []bool
+	Verdict TileVerdict
 }
 
 // place names a tile as documents do.

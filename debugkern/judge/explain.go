@@ -100,9 +100,10 @@ func pick(tiles []spot, n int) []spot {
 	return out
 }
 
-// hypothesis is one transform: those of an operator, and those that any tile may suffer. Predict fills what the stage's bad cells
-// would be, and how far a kernel with that mistake may be from it before the last rounding; it returns how many numbers it fitted to
-// the tile, and false where it says nothing about this tile.
+// hypothesis is one transform: those of an operator, and those that any tile may suffer. Predict
+// fills what the stage's bad cells would be, and how far a kernel with that mistake may be from it
+// before the last rounding; it returns how many numbers it fitted to the tile, and false where it
+// says nothing about this tile.
 type hypothesis struct {
 	name, value string
 	fitted      int // numbers fitted beforehand
@@ -136,8 +137,8 @@ func (t *trial) survivors() []hypothesis {
 	return out
 }
 
-// try evaluates hypotheses on some wrong tiles of a stage, blocks in parallel. Numbers that hold for all tiles are fitted
-// to the first of them.
+// try evaluates hypotheses on some wrong tiles of a stage, blocks in parallel. Numbers that hold for all
+// tiles are fitted to the first of them.
 func (j *Judgement) try(ctx context.Context, i int, tiles []spot, hs []hypothesis) (*trial, error) {
 	byBlock := map[int][]int{}
 	for _, p := range tiles {
@@ -148,7 +149,8 @@ func (j *Judgement) try(ctx context.Context, i int, tiles []spot, hs []hypothesi
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	shares := max(1, min(workers/max(len(blocks), 1), len(hs))) // few blocks: several walk each, and share the hypotheses
+	// few blocks: several walk each, and share the hypotheses
+	shares := max(1, min(workers/max(len(blocks), 1), len(hs)))
 	workers = min(workers, shares*len(blocks))
 	parts := make([]*trial, workers)
 	var next atomic.Int64
@@ -158,7 +160,8 @@ func (j *Judgement) try(ctx context.Context, i int, tiles []spot, hs []hypothesi
 		wg.Go(func() {
 			w := newWalker(j.ref, j.src, j.opt)
 			defer w.close()
-			for n := int(next.Add(1)) - 1; n < shares*len(blocks) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
+			for n := int(next.Add(1)) - 1; n < shares*len(blocks) &&
+				ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 				b, share := blocks[n/shares], n%shares
 				parts[k].from, parts[k].to = share*len(hs)/shares, (share+1)*len(hs)/shares
 				parts[k].block(ctx, j, w, i, b, byBlock[b])
@@ -247,13 +250,15 @@ func (t *trial) scene(sc *scene, at spot) {
 		r.fits += fits
 		for k, c := range sc.bad {
 			if math.IsNaN(v[k]) || !sc.within(c, v[k], pre[k]) {
-				continue // NaN says nothing of a cell, or follows from any NaN among the operands: it explains no NaN
+				// NaN says nothing of a cell, or follows from any NaN among the operands: it explains no NaN
+				continue
 			}
 			r.hits++
 			if r.example == "" || at.before(r.at) {
 				r.at = at
 				r.example = fmt.Sprintf("block %s %s %d (%d,%d): predicted %.6g%s, got %.6g, right %.6g",
-					sc.id, sc.ref.Plan().Work.TileName(), at.kv, c/sc.stride, c%sc.stride, v[k], fitText(r.name, fits, v[k], sc.e.Ref.Data[c]), sc.got.Data[c], sc.e.Ref.Data[c])
+					sc.id, sc.ref.Plan().Work.TileName(), at.kv, c/sc.stride, c%sc.stride, v[k],
+					fitText(r.name, fits, v[k], sc.e.Ref.Data[c]), sc.got.Data[c], sc.e.Ref.Data[c])
 			}
 		}
 	}
@@ -270,14 +275,17 @@ func fitText(name string, fits int, v, ref float64) string {
 	return ""
 }
 
-// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers stands. A
-// transform says nothing of the cells that are right, so where those have rows of their own, rows says it with the best.
+// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers
+// stands. A transform says nothing of the cells that are right, so where those have rows of their own, rows
+// says it with the best.
 func (t *trial) report(bad int, rows string) []Fingerprint {
 	if rows != "" {
 		rows = "all in " + rows + "; "
 	}
 	share := func(r run) float64 { return float64(r.hits) / float64(max(bad, 1)) }
-	t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return share(r) < leastExplains || r.fits*cellsPerFit > bad })
+	t.runs = slices.DeleteFunc(t.runs, func(r run) bool {
+		return share(r) < leastExplains || r.fits*cellsPerFit > bad
+	})
 	slices.SortStableFunc(t.runs, func(a, b run) int {
 		if d := share(b) - share(a); math.Abs(d) > asWell {
 			return cmp.Compare(share(b), share(a))
@@ -288,7 +296,8 @@ func (t *trial) report(bad int, rows string) []Fingerprint {
 	var kept []run
 	for _, r := range t.runs {
 		beaten := func(k run) bool {
-			return share(k) >= share(r)-asWell && (k.fits < r.fits || k.name == r.name) || k.name == r.name && k.fits <= r.fits
+			return share(k) >= share(r)-asWell && (k.fits < r.fits || k.name == r.name) ||
+				k.name == r.name && k.fits <= r.fits
 		}
 		if slices.ContainsFunc(kept, beaten) || len(kept) == mostReported {
 			continue
@@ -299,14 +308,15 @@ func (t *trial) report(bad int, rows string) []Fingerprint {
 		kept = append(kept, r)
 		out = append(out, Fingerprint{
 			Name: r.name, Value: r.value, Explains: share(r), Fitted: r.fits,
-			Evidence: fmt.Sprintf("%d of %d wrong cells lie within the bound of it; %s%s", r.hits, bad, rows, r.example),
+			Evidence: fmt.Sprintf("%d of %d wrong cells lie within the bound of it; %s%s", r.hits, bad,
+				rows, r.example),
 		})
 	}
 	return out
 }
 
-// scene is one wrong tile, with all that hypotheses are made of: the walker's tiles, the stage's local estimate, and that of the
-// iteration before.
+// scene is one wrong tile, with all that hypotheses are made of: the walker's tiles, the stage's local
+// estimate, and that of the iteration before.
 type scene struct {
 	*walker
 	i          int
@@ -325,7 +335,9 @@ type scene struct {
 
 func newScene(w *walker, i int) *scene {
 	sp := w.g.Stage(i)
-	return &scene{walker: w, i: i, sp: sp, stride: sp.Cols, rnd: op.Rounding{Coefs: w.local.Coefs(), DType: sp.DType}}
+	return &scene{
+		walker: w, i: i, sp: sp, stride: sp.Cols, rnd: op.Rounding{Coefs: w.local.Coefs(), DType: sp.DType},
+	}
 }
 
 // open collects the bad cells of the walker's current tile.
@@ -354,7 +366,8 @@ func (sc *scene) open(kv int) {
 	}
 	kernel, in, out := sc.pass().Kernel(sc.i)
 	sc.op = op.Scene{
-		Tile: op.Tile{Block: sc.id, Iter: max(sc.t, 0), Rows: sc.rows, Cols: sc.cols}, Kernel: kernel, In: in, Out: out,
+		Tile: op.Tile{Block: sc.id, Iter: max(sc.t, 0), Rows: sc.rows, Cols: sc.cols}, Kernel: kernel,
+		In: in, Out: out,
 		Ref: sc.e.Ref, Pre: sc.e.Pre, Stride: sc.stride, Bad: sc.bad, Coefs: sc.local.Coefs(),
 	}
 }
@@ -367,7 +380,8 @@ func (sc *scene) pass() *ref.Pass {
 	return sc.global
 }
 
-// terms reports whether the stage's own terms are at hand, which they are where its local estimate was made from them.
+// terms reports whether the stage's own terms are at hand, which they are where its local estimate
+// was made from them.
 func (sc *scene) terms() bool { return sc.fromOwn(sc.i) }
 
 // remember keeps this tile's local estimate for the next one.

@@ -10,11 +10,12 @@ import (
 	"tilescope/probes"
 )
 
-// counted are the names that an acceptance of these faults looks at: those any fault of the table is expected to show.
+// counted are the names that an acceptance of these faults looks at: those any fault of the table
+// is expected to show.
 var counted = []string{OperandTransposed, Factor, Offset, Term, PreviousTile, HalfMissing}
 
-// TestFaultsAreExplained plants each arithmetic mistake and asks for the guilty stage, the kv tile where it begins, the
-// expected fingerprint first, and hardly any other.
+// TestFaultsAreExplained plants each arithmetic mistake and asks for the guilty stage, the kv tile where it
+// begins, the expected fingerprint first, and hardly any other.
 func TestFaultsAreExplained(t *testing.T) {
 	for _, x := range []struct {
 		fault, shape string
@@ -53,7 +54,8 @@ func TestFaultsAreExplained(t *testing.T) {
 			}
 			g := j.Guilty[0]
 			res := j.Stage(g.Stage)
-			t.Logf("%s seed %d: guilty %v, %d bad of %d", x.fault, seed, j.Guilty, res.Local.Bad, res.Local.Cells)
+			t.Logf("%s seed %d: guilty %v, %d bad of %d", x.fault, seed, j.Guilty, res.Local.Bad,
+				res.Local.Cells)
 			var fits []string
 			for _, f := range res.Fingerprints {
 				t.Logf("   %.3f %s: %s (%d fitted): %s", f.Explains, f.Name, f.Value, f.Fitted, f.Evidence)
@@ -61,18 +63,21 @@ func TestFaultsAreExplained(t *testing.T) {
 					fits = append(fits, f.Name)
 				}
 			}
-			if !slices.Contains([]byte(x.stages), g.Stage.String()[0]) || x.first >= 0 && g.KVTile != x.first || x.first < 0 && g.KVTile < 1 {
+			if !slices.Contains([]byte(x.stages), g.Stage.String()[0]) ||
+				x.first >= 0 && g.KVTile != x.first || x.first < 0 && g.KVTile < 1 {
 				t.Errorf("%s seed %d: first guilty is %s", x.fault, seed, g)
 			}
 			if *res.FirstBad == (Cell{}) || res.FirstBad.Place != g || res.FirstBad.Got == res.FirstBad.Want {
-				t.Errorf("%s seed %d: first bad cell %+v does not belong to %s", x.fault, seed, res.FirstBad, g)
+				t.Errorf("%s seed %d: first bad cell %+v does not belong to %s", x.fault, seed,
+					res.FirstBad, g)
 			}
 			switch {
 			case x.want == LastTile:
 				if len(res.Fingerprints) == 0 || res.Fingerprints[0].Name != LastTile {
 					t.Errorf("%s seed %d: want last-tile first, got %v", x.fault, seed, res.Fingerprints)
 				}
-			case x.want == "" && len(fits) > 1, x.want != "" && (len(fits) == 0 || fits[0] != x.want || len(fits) > 2):
+			case x.want == "" && len(fits) > 1, x.want != "" &&
+				(len(fits) == 0 || fits[0] != x.want || len(fits) > 2):
 				t.Errorf("%s seed %d: explanations %v, want %q", x.fault, seed, fits, x.want)
 			}
 		})

@@ -32,19 +32,22 @@ func TestFromDecidesWhatStagesAreJudgedFrom(t *testing.T) {
 		cell := 3*d.Cols + 5
 		value := (d.Got[cell] + d.Global[cell] + d.GlobalBound[cell]) / 2
 		src := spoiled{clean, Place{"P", id, 0}, 3, 5, value}
-		j, err := Judge(t.Context(), truth.Reference, src, Options{Blocks: []probes.Dim3{id}, Stages: probes.StagesOf("S", "m", "P")})
+		j, err := Judge(t.Context(), truth.Reference, src, Options{
+			Blocks: []probes.Dim3{id}, Stages: probes.StagesOf("S", "m", "P"),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		st := j.Stage("P")
 		if st.Verdict != c.want || (st.Local.Bound == st.Global.Bound) != (c.want == OK) {
-			t.Errorf("from %s: P is %s, local bound %g, global %g", c.name, st.Verdict, st.Local.Bound, st.Global.Bound)
+			t.Errorf("from %s: P is %s, local bound %g, global %g", c.name, st.Verdict, st.Local.Bound,
+				st.Global.Bound)
 		}
 	}
 }
 
-// TestAbsentPredecessor: a stage that cannot be judged from the kernel's own tiles is tainted, not wrong, where a captured stage
-// before it is off; where none is, it is wrong.
+// TestAbsentPredecessor: a stage that cannot be judged from the kernel's own tiles is tainted, not wrong,
+// where a captured stage before it is off; where none is, it is wrong.
 func TestAbsentPredecessor(t *testing.T) {
 	for _, c := range []struct {
 		fault  string

@@ -27,7 +27,8 @@ const (
 // opRel is the relative error of one float32 operation more than the stage's bound counts.
 const opRel = op.OpRel
 
-// hypotheses lists what a wrong tile of a stage is tried against: quantities of the algorithm before fitted ones.
+// hypotheses lists what a wrong tile of a stage is tried against: quantities of the algorithm
+// before fitted ones.
 func (j *Judgement) hypotheses(i int) []hypothesis {
 	sp := j.g.Stage(i)
 	var hs []hypothesis
@@ -45,12 +46,14 @@ func (j *Judgement) hypotheses(i int) []hypothesis {
 func (j *Judgement) operatorHypotheses(i int) []hypothesis {
 	var hs []hypothesis
 	for _, h := range j.g.Suspects(i) {
-		hs = append(hs, hypothesis{name: h.Name, value: h.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
-			if h.Own && !sc.terms() {
-				return 0, false
-			}
-			return 0, h.Predict(&sc.op, v, pre)
-		}})
+		hs = append(hs, hypothesis{
+			name: h.Name, value: h.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+				if h.Own && !sc.terms() {
+					return 0, false
+				}
+				return 0, h.Predict(&sc.op, v, pre)
+			},
+		})
 	}
 	return hs
 }
@@ -59,25 +62,28 @@ func (j *Judgement) operatorHypotheses(i int) []hypothesis {
 func (j *Judgement) maskHypotheses(i int) []hypothesis {
 	var hs []hypothesis
 	for _, m := range j.g.Mistakes(i) {
-		hs = append(hs, hypothesis{name: Mask, value: m.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
-			if !sc.terms() || !m.Applies(&sc.op) {
-				return 0, false
-			}
-			made, err := m.Make(sc.local, sc.i)
-			if sc.contradicts(made) {
-				return 0, false
-			}
-			for k, c := range sc.bad {
-				v[k], pre[k] = made.Data[c], err.Data[c]
-			}
-			return 0, true
-		}})
+		hs = append(hs, hypothesis{
+			name: Mask, value: m.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+				if !sc.terms() || !m.Applies(&sc.op) {
+					return 0, false
+				}
+				made, err := m.Make(sc.local, sc.i)
+				if sc.contradicts(made) {
+					return 0, false
+				}
+				for k, c := range sc.bad {
+					v[k], pre[k] = made.Data[c], err.Data[c]
+				}
+				return 0, true
+			},
+		})
 	}
 	return hs
 }
 
-// contradicts reports whether a tile as a mistake makes it is wrong where the kernel's is right, in more than a tenth as many cells as the
-// kernel's is wrong in: a mask that hides nothing explains every cell that a right one hides.
+// contradicts reports whether a tile as a mistake makes it is wrong where the kernel's is right, in more
+// than a tenth as many cells as the kernel's is wrong in: a mask that hides nothing explains every cell
+// that a right one hides.
 func (sc *scene) contradicts(made op.Matrix) bool {
 	n, bad := 0, sc.bad
 	for r := range sc.rows {
@@ -96,8 +102,8 @@ func (sc *scene) contradicts(made op.Matrix) bool {
 	return 10*n > len(sc.bad)
 }
 
-// scaling is a hypothesis that every cell is the right one times a quantity; f gives it for a row and column with its own
-// relative error, ok false where it does not exist.
+// scaling is a hypothesis that every cell is the right one times a quantity; f gives it for a row and column
+// with its own relative error, ok false where it does not exist.
 func scaling(value string, f func(sc *scene, r, c int) (q, rel float64, ok bool)) hypothesis {
 	return hypothesis{name: Factor, value: value, predict: func(sc *scene, v, pre []float64) (int, bool) {
 		for k, i := range sc.bad {
@@ -113,11 +119,13 @@ func scaling(value string, f func(sc *scene, r, c int) (q, rel float64, ok bool)
 }
 
 func constant(value string, q float64) hypothesis {
-	return scaling(fmt.Sprintf("%s (%.6g)", value, q), func(*scene, int, int) (float64, float64, bool) { return q, 0, true })
+	return scaling(fmt.Sprintf("%s (%.6g)", value, q), func(*scene, int, int) (float64, float64, bool) {
+		return q, 0, true
+	})
 }
 
-// factorHypotheses are the quantities of the algorithm that a stage may be multiplied by once too often, or not at all: constants,
-// and the columns of numbers by row that the graph has.
+// factorHypotheses are the quantities of the algorithm that a stage may be multiplied by once too often, or
+// not at all: constants, and the columns of numbers by row that the graph has.
 func (j *Judgement) factorHypotheses(i int) []hypothesis {
 	if j.g.Maximum(i) {
 		return nil // of a maximum the factor is on what it is taken of: its operator's
@@ -130,8 +138,8 @@ func (j *Judgement) factorHypotheses(i int) []hypothesis {
 	return append(hs, j.rowFactors(i)...)
 }
 
-// rowFactors are the columns of numbers by row, from the kernel's own tiles: of what is computed relative to a maximum, exponentials
-// of that; of any other column of the same iteration, the number and its reciprocal.
+// rowFactors are the columns of numbers by row, from the kernel's own tiles: of what is computed relative to
+// a maximum, exponentials of that; of any other column of the same iteration, the number and its reciprocal.
 func (j *Judgement) rowFactors(i int) []hypothesis {
 	var hs []hypothesis
 	rows := j.g.Stage(i).Rows
@@ -141,7 +149,9 @@ func (j *Judgement) rowFactors(i int) []hypothesis {
 			continue
 		}
 		byRow := func(value string, q func(sc *scene, r int) (q, rel float64, ok bool)) {
-			hs = append(hs, scaling(value, func(sc *scene, r, _ int) (float64, float64, bool) { return q(sc, r) }))
+			hs = append(hs, scaling(value, func(sc *scene, r, _ int) (float64, float64, bool) {
+				return q(sc, r)
+			}))
 		}
 		if !j.g.Maximum(c) {
 			for _, power := range []int{-1, 1} {
@@ -149,7 +159,9 @@ func (j *Judgement) rowFactors(i int) []hypothesis {
 				if power < 0 {
 					value = "1/" + value
 				}
-				byRow(value, func(sc *scene, r int) (float64, float64, bool) { return sc.column(c, r, power) })
+				byRow(value, func(sc *scene, r int) (float64, float64, bool) {
+					return sc.column(c, r, power)
+				})
 			}
 			continue
 		}
@@ -163,10 +175,11 @@ func (j *Judgement) rowFactors(i int) []hypothesis {
 				return math.Exp(sign * (now - old)), op.ExpError(sc.local.Coefs(), old, now), ok
 			})
 		}
-		byRow(fmt.Sprintf("exp(%s) by row: no maximum subtracted", sp.Stage), func(sc *scene, r int) (float64, float64, bool) {
-			_, now, ok := sc.maxima(c, r)
-			return math.Exp(now), op.ExpError(sc.local.Coefs(), now, 0), ok
-		})
+		byRow(fmt.Sprintf("exp(%s) by row: no maximum subtracted", sp.Stage),
+			func(sc *scene, r int) (float64, float64, bool) {
+				_, now, ok := sc.maxima(c, r)
+				return math.Exp(now), op.ExpError(sc.local.Coefs(), now, 0), ok
+			})
 	}
 	return hs
 }
@@ -183,8 +196,8 @@ func (sc *scene) column(c, r, power int) (q, rel float64, ok bool) {
 	return x, 0, true
 }
 
-// maxima returns the kernel's own maximum of a row after the iteration before (-Inf at the first) and after this one, in natural
-// units.
+// maxima returns the kernel's own maximum of a row after the iteration before (-Inf at the first) and after
+// this one, in natural units.
 func (sc *scene) maxima(c, r int) (old, now float64, ok bool) {
 	old = math.Inf(-1)
 	unit := sc.g.Stage(c).Natural()
@@ -220,16 +233,22 @@ func (j *Judgement) operandHypotheses(i int) []hypothesis {
 			if u.Before || u.Needs == op.SameCell || sp.Cols == 1 || sp.Rows == 1 {
 				continue
 			}
-			hs = append(hs, hypothesis{name: OperandTransposed, value: j.g.OperandName(i, u.Stage) + how.text, predict: func(sc *scene, v, pre []float64) (int, bool) {
-				if !sc.terms() {
-					return 0, false
-				}
-				m, err := sc.local.Again(sc.i, u.Stage, false, func(x op.Value) op.Value { x.M = how.turn(x.M); return x })
-				for k, c := range sc.bad {
-					v[k], pre[k] = m.Data[c], err.Data[c]
-				}
-				return 0, true
-			}})
+			hs = append(hs, hypothesis{
+				name: OperandTransposed, value: j.g.OperandName(i, u.Stage) + how.text,
+				predict: func(sc *scene, v, pre []float64) (int, bool) {
+					if !sc.terms() {
+						return 0, false
+					}
+					m, err := sc.local.Again(sc.i, u.Stage, false, func(x op.Value) op.Value {
+						x.M = how.turn(x.M)
+						return x
+					})
+					for k, c := range sc.bad {
+						v[k], pre[k] = m.Data[c], err.Data[c]
+					}
+					return 0, true
+				},
+			})
 		}
 	}
 	return hs
@@ -249,7 +268,8 @@ func blockTranspose(m op.Matrix) op.Matrix {
 	return out
 }
 
-// retile reads the memory of an R×C row-major array as C×R row-major, and transposes that: cell (r, c) is element c·R + r.
+// retile reads the memory of an R×C row-major array as C×R row-major, and transposes that: cell (r,
+// c) is element c·R + r.
 func retile(m op.Matrix) op.Matrix {
 	out := op.NewMatrix(m.Rows, m.Cols)
 	for r := range m.Rows {
@@ -271,21 +291,24 @@ func (j *Judgement) halfTerms(i int) []hypothesis {
 		name, value string
 		a, b        float64
 	}{
-		{Term, "one half: first half " + over + ", coefficient 2", 2, 1}, {Term, "one half: second half " + over + ", coefficient 2", 1, 2},
+		{Term, "one half: first half " + over + ", coefficient 2", 2, 1},
+		{Term, "one half: second half " + over + ", coefficient 2", 1, 2},
 		{HalfMissing, "first half " + over, 0, 1}, {HalfMissing, "second half " + over, 1, 0},
 	} {
-		hs = append(hs, hypothesis{name: x.name, value: x.value, predict: func(sc *scene, v, pre []float64) (int, bool) {
-			lo, hi, ok := sc.halves()
-			if !ok {
-				return 0, false
-			}
-			for k, i := range sc.bad {
-				whole := sc.e.Ref.Data[i] - lo.Data[i] - hi.Data[i] // the carried part
-				v[k] = whole + x.a*lo.Data[i] + x.b*hi.Data[i]
-				pre[k] = 2*sc.e.Pre.Data[i] + math.Abs(v[k])*opRel
-			}
-			return 0, true
-		}})
+		hs = append(hs, hypothesis{
+			name: x.name, value: x.value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+				lo, hi, ok := sc.halves()
+				if !ok {
+					return 0, false
+				}
+				for k, i := range sc.bad {
+					whole := sc.e.Ref.Data[i] - lo.Data[i] - hi.Data[i] // the carried part
+					v[k] = whole + x.a*lo.Data[i] + x.b*hi.Data[i]
+					pre[k] = 2*sc.e.Pre.Data[i] + math.Abs(v[k])*opRel
+				}
+				return 0, true
+			},
+		})
 	}
 	return hs
 }

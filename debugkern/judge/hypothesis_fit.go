@@ -7,8 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// fittedHypotheses fit a factor or an offset to the tile, to its rows or to its columns. Each number needs cellsPerFit bad
-// cells; the fit is the value that the most cells allow, each within its bound.
+// fittedHypotheses fit a factor or an offset to the tile, to its rows or to its columns. Each number needs
+// cellsPerFit bad cells; the fit is the value that the most cells allow, each within its bound.
 func fittedHypotheses(sp *probes.StagePlan) []hypothesis {
 	hs := []hypothesis{
 		{name: Factor, value: "fitted by tile", predict: fitted(byTile, ratioRange, ratioGuess)},
@@ -17,9 +17,17 @@ func fittedHypotheses(sp *probes.StagePlan) []hypothesis {
 	if sp.Cols > 1 {
 		hs = append(hs,
 			hypothesis{name: Factor, value: "fitted by row", predict: fitted(byRow, ratioRange, ratioGuess)},
-			hypothesis{name: Factor, value: "fitted by column", predict: fitted(byColumn, ratioRange, ratioGuess)},
-			hypothesis{name: Offset, value: "fitted by row", predict: fitted(byRow, differenceRange, differenceGuess)},
-			hypothesis{name: Offset, value: "fitted by column", predict: fitted(byColumn, differenceRange, differenceGuess)})
+			hypothesis{
+				name: Factor, value: "fitted by column", predict: fitted(byColumn, ratioRange, ratioGuess),
+			},
+			hypothesis{
+				name: Offset, value: "fitted by row",
+				predict: fitted(byRow, differenceRange, differenceGuess),
+			},
+			hypothesis{
+				name: Offset, value: "fitted by column",
+				predict: fitted(byColumn, differenceRange, differenceGuess),
+			})
 	}
 	return hs
 }
@@ -54,8 +62,12 @@ func differenceGuess(sc *scene, i int, d float64) (v, pre float64) {
 	return sc.e.Ref.Data[i] + d, sc.e.Pre.Data[i] + (math.Abs(sc.e.Ref.Data[i])+math.Abs(d))*opRel
 }
 
-// fitted groups the bad cells, fits one number a group, and predicts with it. Groups that are too small predict nothing.
-func fitted(group func(*scene, int) int, allow func(*scene, int) span, guess func(*scene, int, float64) (v, pre float64)) func(sc *scene, v, pre []float64) (int, bool) {
+// fitted groups the bad cells, fits one number a group, and predicts with it. Groups that are too
+// small predict nothing.
+func fitted(
+	group func(*scene, int) int, allow func(*scene, int) span,
+	guess func(*scene, int, float64) (v, pre float64),
+) func(sc *scene, v, pre []float64) (int, bool) {
 	return func(sc *scene, v, pre []float64) (int, bool) {
 		cells := map[int][]int{}
 		for k, i := range sc.bad {

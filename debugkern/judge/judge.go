@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// Judge compares every captured tile with its two references. The result does not depend on the number of cores. It returns
-// ctx's error if cancelled.
+// Judge compares every captured tile with its two references. The result does not depend on the number of
+// cores. It returns ctx's error if cancelled.
 func Judge(ctx context.Context, r *ref.Reference, src Source, opt Options) (*Judgement, error) {
 	p := r.Plan()
 	if opt.Range.N.Count() == 0 {
@@ -85,7 +85,10 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 	done := 0
 	all := make([]*judge, workers)
 	for k := range all {
-		all[k] = &judge{Judgement: j, w: newWalker(j.ref, j.src, j.opt), stages: make([]stageTally, len(j.ref.Plan().Stages))}
+		all[k] = &judge{
+			Judgement: j, w: newWalker(j.ref, j.src, j.opt),
+			stages: make([]stageTally, len(j.ref.Plan().Stages)),
+		}
 		for i := range all[k].stages {
 			all[k].stages[i].ancestors = j.ref.Plan().Ancestors(j.g.Stage(i).Stage)
 		}
@@ -131,8 +134,8 @@ func (j *judge) merge(o *judge) {
 	}
 }
 
-// block judges all tiles of one block that were captured, or ends with the context between two of them: the tallies then mean
-// nothing.
+// block judges all tiles of one block that were captured, or ends with the context between two of them: the
+// tallies then mean nothing.
 func (j *judge) block(ctx context.Context, i int) {
 	w, r := j.w, j.opt.Range
 	if ctx.Err() != nil {
@@ -163,7 +166,8 @@ func (j *judge) phase(ph probes.Phase) {
 			j.stage(i)
 		}
 	}
-	for i := range j.stages { // stages without an operator, which have numbers of their own to be compared with
+	// stages without an operator, which have numbers of their own to be compared with
+	for i := range j.stages {
 		if j.g.Stage(i).Phase == ph && !j.g.Defined(i) && j.w.own(i) {
 			j.stage(i)
 		}
@@ -203,7 +207,8 @@ func (j *judge) stage(i int) {
 		verdict.Absent = int32(own.count)
 		n.absent += own.count
 	}
-	// Without a reference of its own, a stage beyond its bound is at fault only where nothing that it is computed from is off.
+	// Without a reference of its own, a stage beyond its bound is at fault only where nothing that it is
+	// computed from is off.
 	if w.fromOwn(i) {
 		n.fromTiles++
 	}
@@ -225,7 +230,8 @@ func (j *judge) stage(i int) {
 		l.beyond(v, r, c, got, want)
 		g.beyond(v, r, c, got, want)
 	})
-	verdict.Bad, verdict.Tainted, verdict.Nonfinite = verdict.Bad+bad, verdict.Tainted+bad, verdict.Nonfinite+odd
+	verdict.Bad, verdict.Tainted, verdict.Nonfinite = verdict.Bad+bad, verdict.Tainted+bad,
+		verdict.Nonfinite+odd
 	verdict.Cells += bad
 	switch {
 	case verdict.Bad > 0:
@@ -292,7 +298,10 @@ func (w *walker) view(i int) *view {
 func (j *Judgement) result(i int, all *judge) StageResult {
 	sp, n := j.g.Stage(i), &all.stages[i]
 	l, g := &n.local, &n.global
-	out := StageResult{Stage: sp.Stage, Tiles: n.tiles, Unreached: n.unreached, Absent: n.absent, Local: l.Stats, Global: g.Stats}
+	out := StageResult{
+		Stage: sp.Stage, Tiles: n.tiles, Unreached: n.unreached, Absent: n.absent, Local: l.Stats,
+		Global: g.Stats,
+	}
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
 	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)

@@ -14,11 +14,14 @@ import (
 	"tilescope/probes"
 )
 
-// TestErrorsTaintWhatFollows: a mistake in K is K's alone locally, and everything computed from it is tainted, not wrong.
+// TestErrorsTaintWhatFollows: a mistake in K is K's alone locally, and everything computed from it is
+// tainted, not wrong.
 func TestErrorsTaintWhatFollows(t *testing.T) {
 	truth := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, ref.Options{})
 	j := judged(t, truth, toy{truth, "k-scale-head"}.run())
-	want := map[string]Verdict{"Q": OK, "K": Wrong, "V": OK, "S": Tainted, "m": Tainted, "P": Tainted, "U": Tainted, "O": Tainted}
+	want := map[string]Verdict{
+		"Q": OK, "K": Wrong, "V": OK, "S": Tainted, "m": Tainted, "P": Tainted, "U": Tainted, "O": Tainted,
+	}
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		if v, ok := want[s.Stage.String()]; ok && s.Verdict != v {
@@ -33,8 +36,8 @@ func TestErrorsTaintWhatFollows(t *testing.T) {
 	}
 }
 
-// TestGuiltyOrder: wrong stages come by kv tile, then stage, then block, each where it first went wrong; Q has kv tile -1,
-// O the number of tiles.
+// TestGuiltyOrder: wrong stages come by kv tile, then stage, then block, each where it first went wrong; Q
+// has kv tile -1, O the number of tiles.
 func TestGuiltyOrder(t *testing.T) {
 	truth := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, ref.Options{})
 	hit := func(m op.Matrix, r, c int) { m.Row(r)[c] += 0.5 }
@@ -87,8 +90,8 @@ func TestGuiltyOrder(t *testing.T) {
 	}
 }
 
-// TestNonfinite: a cell that is not finite is wrong, unless its local reference is not finite either; then it is at most
-// tainted.
+// TestNonfinite: a cell that is not finite is wrong, unless its local reference is not finite either; then it
+// is at most tainted.
 func TestNonfinite(t *testing.T) {
 	truth := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, ref.Options{})
 	id := probes.Dim3{0, 1, 0}
@@ -119,7 +122,8 @@ func TestNonfinite(t *testing.T) {
 			b.At("l", 1).Data[2] = math.NaN()
 		}
 	})
-	if l := judged(t, truth, d).Stage("l"); l.Verdict != Wrong || l.FirstBad.KVTile != 1 || l.FirstBad.Row != 2 || !math.IsNaN(l.FirstBad.Got) {
+	if l := judged(t, truth, d).Stage("l"); l.Verdict != Wrong || l.FirstBad.KVTile != 1 ||
+		l.FirstBad.Row != 2 || !math.IsNaN(l.FirstBad.Got) {
 		t.Errorf("l %+v", l)
 	}
 }
@@ -131,7 +135,9 @@ func TestSameOnOneCore(t *testing.T) {
 	var all []*Judgement
 	for _, n := range []int{1, 3, 8} {
 		steps := 0
-		j, err := Judge(context.Background(), truth.Reference, src, Options{Parallel: n, Progress: func(done, total int) { steps++ }})
+		j, err := Judge(context.Background(), truth.Reference, src, Options{
+			Parallel: n, Progress: func(done, total int) { steps++ },
+		})
 		if err != nil || steps != truth.Plan().Grid.Count() {
 			t.Fatalf("%d steps, %v", steps, err)
 		}
@@ -143,7 +149,8 @@ func TestSameOnOneCore(t *testing.T) {
 	for _, j := range all[1:] {
 		for i := range j.Stages {
 			a, b := &j.Stages[i], &all[0].Stages[i]
-			if a.Local != b.Local || a.Global != b.Global || a.Verdict != b.Verdict || !slices.Equal(a.Fingerprints, b.Fingerprints) {
+			if a.Local != b.Local || a.Global != b.Global || a.Verdict != b.Verdict ||
+				!slices.Equal(a.Fingerprints, b.Fingerprints) {
 				t.Errorf("%s differs: %+v %+v", a.Stage, a, b)
 			}
 		}
@@ -158,8 +165,8 @@ func TestSameOnOneCore(t *testing.T) {
 	}
 }
 
-// TestPartialCapture: where an earlier stage, or the tile before, was not captured, the global reference stands in for it,
-// and a right kernel is still right; a stage that was asked for and not reached diverges.
+// TestPartialCapture: where an earlier stage, or the tile before, was not captured, the global reference
+// stands in for it, and a right kernel is still right; a stage that was asked for and not reached diverges.
 func TestPartialCapture(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	truth := reference(t, p, 1, ref.Options{})
@@ -178,7 +185,8 @@ func TestPartialCapture(t *testing.T) {
 	if v := j.Stage("V"); v.Verdict != Off || v.Tiles != 0 || v.Unreached != 0 {
 		t.Errorf("V was not captured: %+v", v)
 	}
-	if j, _ = Judge(context.Background(), truth.Reference, wrong, opt); len(j.Guilty) == 0 || j.Guilty[0].Stage != "U" || j.Guilty[0].KVTile < 2 {
+	if j, _ = Judge(context.Background(), truth.Reference, wrong, opt); len(j.Guilty) == 0 ||
+		j.Guilty[0].Stage != "U" || j.Guilty[0].KVTile < 2 {
 		t.Errorf("guilty %v, want U from kv tile 2", j.Guilty)
 	}
 	j = judged(t, truth, unreached{right, 2})
@@ -222,8 +230,10 @@ func TestCompareAgreesWithJudge(t *testing.T) {
 						}
 					}
 				}
-				if v := j.Tile(s, p.Grid.At(b), kv); bad != int(v.Bad) || d.Verdict != v || len(d.Mirrored) != len(d.Got) {
-					t.Errorf("%s block %s kv %d: %d bad cells laid open, %+v judged", s, p.Grid.At(b), kv, bad, v)
+				if v := j.Tile(s, p.Grid.At(b), kv); bad != int(v.Bad) || d.Verdict != v ||
+					len(d.Mirrored) != len(d.Got) {
+					t.Errorf("%s block %s kv %d: %d bad cells laid open, %+v judged", s,
+						p.Grid.At(b), kv, bad, v)
 				}
 			}
 		}
@@ -236,8 +246,8 @@ func TestCompareAgreesWithJudge(t *testing.T) {
 	}
 }
 
-// TestGatesIsolate: under a gate only its own stages are judged, against what was injected, and a toy fault elsewhere is not
-// seen because what it would feed is injected.
+// TestGatesIsolate: under a gate only its own stages are judged, against what was injected, and a toy fault
+// elsewhere is not seen because what it would feed is injected.
 func TestGatesIsolate(t *testing.T) {
 	for gate, stages := range map[probes.Gate]string{"qk": "QKS", "softmax": "mlP", "pv": "VUO"} {
 		p := configstest.Plan(t, "stage2", "partial49", gate)
@@ -246,15 +256,16 @@ func TestGatesIsolate(t *testing.T) {
 		for i := range j.Stages {
 			s := &j.Stages[i]
 			on := slices.Contains([]byte(stages), s.Stage.String()[0])
-			if on != (s.Verdict == OK) || !on && s.Verdict != Off || on && (s.Local.Cells == 0 || s.Global.Cells == 0) {
+			if on != (s.Verdict == OK) || !on && s.Verdict != Off ||
+				on && (s.Local.Cells == 0 || s.Global.Cells == 0) {
 				t.Errorf("gate %s: %s is %s with %d cells", gate, s.Stage, s.Verdict, s.Local.Cells)
 			}
 		}
 	}
 }
 
-// TestInputsWithoutStages: where nothing decodes the inputs and the manifest has no stages for them, U is judged from the
-// kernel's own P all the same: a wrong P taints it, and its own mistake is still its own.
+// TestInputsWithoutStages: where nothing decodes the inputs and the manifest has no stages for them, U is
+// judged from the kernel's own P all the same: a wrong P taints it, and its own mistake is still its own.
 func TestInputsWithoutStages(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	p.Quant = nil
@@ -287,7 +298,8 @@ func TestInputsWithoutStages(t *testing.T) {
 	}{
 		{nil, map[probes.Stage]Verdict{"S": OK, "P": OK, "U": OK, "O": OK}},
 		{spoil, map[probes.Stage]Verdict{"S": OK, "P": Wrong, "U": Tainted, "O": Tainted}},
-		{func(b *reftest.Block) { b.At("U", 0).Row(5)[6] += 0.5 }, map[probes.Stage]Verdict{"P": OK, "U": Wrong}},
+		{func(b *reftest.Block) { b.At("U", 0).Row(5)[6] += 0.5 },
+			map[probes.Stage]Verdict{"P": OK, "U": Wrong}},
 	} {
 		j := judged(t, truth, newDouble(truth, c.spoil))
 		for i := range j.Stages {

@@ -9,9 +9,10 @@ import (
 	"tilescope/probes"
 )
 
-// toy is a test's own attention kernel: the online softmax in plain loops with the roundings of family A, written without the
-// reference, and able to make the mistakes that fingerprints are for. What it leaves behind feeds its own later stages, as
-// in a kernel. Its sums are exact up to the roundings, so it is a right kernel within every bound, not the same bits.
+// toy is a test's own attention kernel: the online softmax in plain loops with the roundings of family A,
+// written without the reference, and able to make the mistakes that fingerprints are for. What it leaves
+// behind feeds its own later stages, as in a kernel. Its sums are exact up to the roundings, so it is a right
+// kernel within every bound, not the same bits.
 type toy struct {
 	problem
 	fault string
@@ -152,7 +153,8 @@ func (k toy) row(b *reftest.Block, t, i int, m, l []float64, u, stale op.Matrix)
 			p[j] = exp32(s[j], old)
 		case k.fault == "p-normalised":
 			p[j] = f32(p[j] / l[i])
-		case k.fault == "p-warp-1" && i/8 == 1, k.fault == "p-odd-warps" && i/8%2 == 1, k.fault == "p-row" && i == 9:
+		case k.fault == "p-warp-1" && i/8 == 1, k.fault == "p-odd-warps" && i/8%2 == 1,
+			k.fault == "p-row" && i == 9:
 			p[j] = f32(p[j] * 1.5)
 		case k.fault == "p-nan" && i%8 == 1:
 			p[j] = math.NaN()

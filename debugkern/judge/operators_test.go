@@ -101,17 +101,23 @@ func TestOperatorsFindMistakes(t *testing.T) {
 		value    string
 	}{
 		{"K, axes", "K, axes", "", ""},
-		{"table[div(key + r, 4)]", "table[div(key + r, 4) + 1]", "K", "pool through the next entry of the index"},
+		{"table[div(key + r, 4)]", "table[div(key + r, 4) + 1]", "K",
+			"pool through the next entry of the index"},
 		{"table[div(key + r, 4)]", "div(key + r, 4)", "K", "pool without the index: entry i taken as i"},
-		{"{scale: [K, {load: scales, at: [2 * kv, 0], rows: 0, cols: 1, dims: [2, 3]}]}", "{cast: K}", "decoded",
-			"the scale left out"},
-		{"[key + c <= query + r]", "[key + c <= query + r + 1]", "hidden", "moved by one column to the right"},
+		{
+			"{scale: [K, {load: scales, at: [2 * kv, 0], rows: 0, cols: 1, dims: [2, 3]}]}",
+			"{cast: K}", "decoded",
+			"the scale left out",
+		},
+		{"[key + c <= query + r]", "[key + c <= query + r + 1]", "hidden",
+			"moved by one column to the right"},
 		{"[key + c <= query + r]", "[key + c > query + r]", "hidden", "inverted"},
 		{"[key + c <= query + r]", "[c <= r]", "hidden", "without the tile's position"},
 		{"[key + c <= query + r]}", "[key + c <= query + r], fill: 0}", "hidden",
 			"0 in hidden cells instead of -Inf"},
 		{"keep: 0.75", "keep: 0.75, factor: 1", "dropped", "1/keep left out"},
-		{"[key + c, query + r, 0, 0]", "[key + c, query + r, 1, 0]", "dropped", "the mask of counter word 2 +1"},
+		{"[key + c, query + r, 0, 0]", "[key + c, query + r, 1, 0]", "dropped",
+			"the mask of counter word 2 +1"},
 		{"{lse: [m, l]}", "{map: m + log2(l), m: m, l: l}", "lse", "log2 e on log l: log2 instead of log"},
 	} {
 		truth := pagedReference(t, "K, axes", "K, axes")

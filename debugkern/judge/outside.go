@@ -6,10 +6,10 @@ import (
 	"tilescope/probes"
 )
 
-// outside compares the current tile's cells beyond the valid ones with what the manifest says stands there (zero or −inf; not
-// where it is unspecified). A cell counts only where a valid result of a later stage reads it: where the sum over keys or
-// over D runs across it and what it is multiplied with is not 0, or it is no number, which 0 does not undo. It is exact: a cell
-// that counts and differs is bad, locally and globally.
+// outside compares the current tile's cells beyond the valid ones with what the manifest says stands there
+// (zero or −inf; not where it is unspecified). A cell counts only where a valid result of a later stage reads
+// it: where the sum over keys or over D runs across it and what it is multiplied with is not 0, or it is no
+// number, which 0 does not undo. It is exact: a cell that counts and differs is bad, locally and globally.
 func (w *walker) outside(i int, v *view, note func(row, col int, got, want float64)) (bad, nonfinite int32) {
 	sp, want := w.g.Stage(i), 0.0
 	switch sp.Outside {
@@ -29,7 +29,10 @@ func (w *walker) outside(i int, v *view, note func(row, col int, got, want float
 }
 
 // region is outside for some rows and columns.
-func (w *walker) region(i int, rows, cols [2]int, v *view, want float64, note func(row, col int, got, want float64), bad, nonfinite *int32) {
+func (w *walker) region(
+	i int, rows, cols [2]int, v *view, want float64, note func(row, col int, got, want float64),
+	bad, nonfinite *int32,
+) {
 	for r := rows[0]; r < rows[1]; r++ {
 		for c := cols[0]; c < cols[1]; c++ {
 			got := v.got.m.At(r, c)

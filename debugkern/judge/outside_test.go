@@ -48,10 +48,13 @@ func TestOutsideIsJudgedWhereItIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := j.Stage("V")
-		if s.Verdict != c.want || s.Local.Bad != c.bad || s.Global.Bad != c.bad || s.Local.Bad > s.Local.Cells {
+		if s.Verdict != c.want || s.Local.Bad != c.bad || s.Global.Bad != c.bad ||
+			s.Local.Bad > s.Local.Cells {
 			t.Errorf("%s: V is %s, %d bad of %d", c.name, s.Verdict, s.Local.Bad, s.Local.Cells)
 		}
-		if c.bad > 0 && (s.FirstBad.Row != p.Stage("V").ValidRows.At(id, 1)+2 || s.FirstBad.Col != 7 || s.FirstBad.Want != 0) {
+		if c.bad > 0 &&
+			(s.FirstBad.Row != p.Stage("V").ValidRows.At(id, 1)+2 || s.FirstBad.Col != 7 ||
+				s.FirstBad.Want != 0) {
 			t.Errorf("%s: first bad %+v", c.name, s.FirstBad)
 		}
 	}

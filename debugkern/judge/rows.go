@@ -8,7 +8,8 @@ import (
 	"tilescope/probes"
 )
 
-// rowSet is the rows of a stage's tiles that have bad cells, in whichever tile, and how many rows were looked at.
+// rowSet is the rows of a stage's tiles that have bad cells, in whichever tile, and how many
+// rows were looked at.
 type rowSet struct {
 	bad    []bool
 	judged int
@@ -30,9 +31,9 @@ func (s *rowSet) merge(o *rowSet) {
 	}
 }
 
-// text says in which rows all bad cells are and which warps have those; "" where rows of more than half of the warps are
-// among them. Which warp has a row is not known here, so it is said on condition: the shares of warps that divide a tile's
-// rows evenly.
+// text says in which rows all bad cells are and which warps have those; "" where rows of more than half of
+// the warps are among them. Which warp has a row is not known here, so it is said on condition: the shares of
+// warps that divide a tile's rows evenly.
 func (s *rowSet) text(sp *probes.StagePlan, warps int) string {
 	if warps < 2 || sp.Rows%warps != 0 || !slices.Contains(s.bad, true) {
 		return ""
@@ -64,7 +65,8 @@ func (s *rowSet) text(sp *probes.StagePlan, warps int) string {
 	if per == 1 {
 		each = "one row"
 	}
-	return fmt.Sprintf("%s%s of the tile alone (%s, if each of %d warps has %s)", head, list(rows), who, warps, each)
+	return fmt.Sprintf("%s%s of the tile alone (%s, if each of %d warps has %s)", head, list(rows),
+		who, warps, each)
 }
 
 // ranges writes the runs of set positions: "8 to 15".

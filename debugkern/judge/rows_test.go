@@ -10,11 +10,15 @@ import (
 	"tilescope/probes"
 )
 
-// A transform predicts bad cells and says nothing of the right ones: where only some warps' rows are wrong, the text does.
+// A transform predicts bad cells and says nothing of the right ones: where only some warps' rows are
+// wrong, the text does.
 func TestRowsOfSomeWarps(t *testing.T) {
 	for _, x := range []struct{ fault, want string }{
 		{"p-warp-1", "rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)"},
-		{"p-odd-warps", "rows 8 to 15 and 24 to 31 of the tile alone (those of warps 1 and 3, if each of 4 warps has 8 rows)"},
+		{
+			"p-odd-warps",
+			"rows 8 to 15 and 24 to 31 of the tile alone (those of warps 1 and 3, if each of 4 warps has 8 rows)",
+		},
 		{"p-row", "row 9 of the tile alone (warp 1's, if each of 4 warps has 8 rows)"},
 		{"p-normalised", ""},
 	} {
@@ -32,7 +36,8 @@ func TestRowsOfSomeWarps(t *testing.T) {
 			continue
 		}
 		f := p.Fingerprints[0]
-		if f.Name != Factor || !strings.Contains(f.Evidence, x.want) || strings.Contains(f.Evidence, "alone") != (x.want != "") {
+		if f.Name != Factor || !strings.Contains(f.Evidence, x.want) ||
+			strings.Contains(f.Evidence, "alone") != (x.want != "") {
 			t.Errorf("%s: %s %s: %s", x.fault, f.Name, f.Value, f.Evidence)
 		}
 		if fits := f.Fitted > 0; fits && !strings.Contains(f.Evidence, "(1.5 times the right one)") {
@@ -55,7 +60,8 @@ func TestRowsJudged(t *testing.T) {
 	if got := s.text(sp, 4); got != "" {
 		t.Errorf("three of four warps, and yet: %q", got)
 	}
-	if got, want := s.text(sp, 8), "rows 0, 9 and 16 of the tile alone (those of warps 0, 2 and 4, if each of 8 warps has 4 rows)"; got != want {
+	if got, want := s.text(sp, 8),
+		"rows 0, 9 and 16 of the tile alone (those of warps 0, 2 and 4, if each of 8 warps has 4 rows)"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	if got := s.text(sp, 1); got != "" {

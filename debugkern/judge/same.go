@@ -39,8 +39,8 @@ func (w *walker) reference(i int) *op.Reused {
 	return nil
 }
 
-// earlierVerdict returns the verdict of the current tile of a stage where the same bits were compared with the same
-// reference before and all were within their bounds: this worker's tallies have its errors.
+// earlierVerdict returns the verdict of the current tile of a stage where the same bits were compared with
+// the same reference before and all were within their bounds: this worker's tallies have its errors.
 func (w *walker) earlierVerdict(i int) (TileVerdict, bool) {
 	s := w.left(i).same
 	if s == nil || s.against == nil || s.against != w.reference(i) {
@@ -49,7 +49,8 @@ func (w *walker) earlierVerdict(i int) (TileVerdict, bool) {
 	return s.verdict, true
 }
 
-// storeVerdict stores the verdict of the current tile of a stage for earlierVerdict, where all is within bounds.
+// storeVerdict stores the verdict of the current tile of a stage for earlierVerdict, where
+// all is within bounds.
 func (w *walker) storeVerdict(i int, v TileVerdict) {
 	if s := w.left(i).same; s != nil && v.Bad == 0 && v.Tainted == 0 && v.Nonfinite == 0 {
 		s.against, s.verdict = w.reference(i), v

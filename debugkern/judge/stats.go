@@ -8,8 +8,8 @@ import (
 	"tilescope/probes"
 )
 
-// tally collects one stage's errors against one kind of reference, over any set of tiles. Tallies of disjoint sets merge to
-// the same result in any order.
+// tally collects one stage's errors against one kind of reference, over any set of tiles. Tallies of disjoint
+// sets merge to the same result in any order.
 type tally struct {
 	Stats
 	worst   worst
@@ -80,10 +80,13 @@ type view struct {
 	row        int // that the first of the compared rows is, where the view is a part of a tile
 	local      bool
 	certain    bool // an infinity of the reference without a bound is what a right kernel has
-	excused    bool // cells beyond their bound are not this stage's: what it is computed from is off, and it cannot be judged apart
+	// excused: cells beyond their bound are not this stage's: what it is computed from is off, and it
+	// cannot be judged apart
+	excused bool
 }
 
-// compare adds one tile's cells to the tally and returns how many were bad, how many were not finite and the largest error.
+// compare adds one tile's cells to the tally and returns how many were bad, how many were not finite
+// and the largest error.
 func (t *tally) compare(v *view, e *ref.Estimate) (bad, nonfinite int32, top float64) {
 	var w worst
 	v.certain = e.Certain
@@ -151,8 +154,9 @@ func (t *tally) beyond(v *view, r, c int, got, want float64) {
 	t.MaxAbs = max(t.MaxAbs, err)
 }
 
-// judgeOdd decides a cell whose error is not within its bound, or is no number. A cell whose reference is not finite in the
-// stage's dtype, or may round to that, is at most tainted; any other cell that is not finite is wrong.
+// judgeOdd decides a cell whose error is not within its bound, or is no number. A cell whose
+// reference is not finite in the stage's dtype, or may round to that, is at most tainted; any other
+// cell that is not finite is wrong.
 func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
 	nonfinite = math.IsNaN(got) || math.IsInf(got, 0)
 	if op.Overflows(v.dtype, ref) {
@@ -164,7 +168,8 @@ func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
 		return (!v.local || certain) && !same, nonfinite
 	}
 	if nonfinite {
-		mayOverflow := !math.IsNaN(got) && op.Overflows(v.dtype, math.Abs(ref)+bound) && (got > 0) == (ref > 0)
+		mayOverflow := !math.IsNaN(got) && op.Overflows(v.dtype, math.Abs(ref)+bound) &&
+			(got > 0) == (ref > 0)
 		return !mayOverflow, true
 	}
 	return true, false
@@ -178,8 +183,8 @@ func (t *tally) note(v *view, r, c int, got, want float64) {
 	}
 }
 
-// ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside: of this tile, or
-// of those before it.
+// ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside:
+// of this tile, or of those before it.
 func (t *tally) ulps(v *view, e *ref.Estimate) int64 {
 	if !v.dtype.Float() {
 		return t.apart(v, e)
@@ -230,9 +235,9 @@ func (t *tally) apart(v *view, e *ref.Estimate) int64 {
 	return int64(min(most, 1<<62))
 }
 
-// reach is what cells need not be numbered for, once two were most values apart: those of the right sign that are closer than
-// near times their size, and those of the wrong one, or with a zero, neither of which is beyond half, half as many values
-// from zero. What is closer than a quarter of a value rounds to the same.
+// reach is what cells need not be numbered for, once two were most values apart: those of the right sign that
+// are closer than near times their size, and those of the wrong one, or with a zero, neither of which is
+// beyond half, half as many values from zero. What is closer than a quarter of a value rounds to the same.
 func reach(t probes.DType, most int64) (near, half float64) {
 	near = max(float64(most), 0.5) * op.UnitRoundoff(t)
 	if bits := uint64(most / 2); bits < op.Round(t, math.Inf(1)) {
@@ -249,7 +254,8 @@ func ordered32(f float32) int64 {
 	return b
 }
 
-// ordering returns a function that numbers the values of a type in ascending order, both zeros 0, after rounding to it.
+// ordering returns a function that numbers the values of a type in ascending order, both zeros 0,
+// after rounding to it.
 func ordering(t probes.DType) func(t probes.DType, x float64) int64 {
 	if t == probes.F32 {
 		return func(_ probes.DType, x float64) int64 { return ordered32(float32(x)) }

@@ -60,8 +60,9 @@ func TestCertainInfinities(t *testing.T) {
 		got, ref, bound        float64
 		certain, local, global bool
 	}{
-		{minus, minus, 0, true, false, false}, {3, minus, 0, true, true, true}, {math.NaN(), minus, 0, true, true, true},
-		{3, minus, 0, false, false, true}, {minus, plus, 0, true, true, true}, {plus, plus, 0, true, false, false},
+		{minus, minus, 0, true, false, false}, {3, minus, 0, true, true, true},
+		{math.NaN(), minus, 0, true, true, true}, {3, minus, 0, false, false, true},
+		{minus, plus, 0, true, true, true}, {plus, plus, 0, true, false, false},
 		{3, minus, plus, true, false, true},
 	} {
 		for _, local := range []bool{true, false} {

@@ -6,8 +6,8 @@ import (
 	"tilescope/probes"
 )
 
-// walker goes through one block at a time, iteration by iteration, with the local and the global estimate of every stage. It
-// owns its memory, which each iteration overwrites; it is not safe for concurrent use.
+// walker goes through one block at a time, iteration by iteration, with the local and the global estimate of
+// every stage. It owns its memory, which each iteration overwrites; it is not safe for concurrent use.
 type walker struct {
 	ref  *ref.Reference
 	g    *ref.Graph
@@ -19,13 +19,17 @@ type walker struct {
 
 	named []bool // by stage: the manifest names all that it is computed from
 
-	id       probes.Dim3
-	t        int // iteration; -1 before the loop
-	iters    int
-	captured []tile // by stage: the kernel's tiles of this iteration; where one was replaced at once, the replacement
+	id    probes.Dim3
+	t     int // iteration; -1 before the loop
+	iters int
+	// captured: by stage: the kernel's tiles of this iteration; where one was replaced at
+	// once, the replacement
+	captured []tile
 	previous []tile // captured of the iteration before
 	original []tile // the kernel's tile where captured has its replacement: it is judged
-	deferred []tile // replacements that only the next iteration reads: this one had read the tile before it was captured
+	// deferred: replacements that only the next iteration reads: this one had read the tile
+	// before it was captured
+	deferred []tile
 
 	local, global *ref.Pass
 
@@ -110,9 +114,9 @@ func (w *walker) loadAll(ph probes.Phase) {
 // judged reports whether the gate judges a stage of the plan.
 func (w *walker) judged(i int) bool { return w.plan.Gate.Judged.Has(w.g.Stage(i).Stage) }
 
-// given reports whether the kernel's tile of a stage is the reference's: what a gate injects, and an input that the manifest has
-// no stage for and that nothing decodes: the kernel is given its very bits, and what it makes of them is then judged from its
-// own tiles.
+// given reports whether the kernel's tile of a stage is the reference's: what a gate injects, and an input
+// that the manifest has no stage for and that nothing decodes: the kernel is given its very bits, and what it
+// makes of them is then judged from its own tiles.
 func (w *walker) given(i int) bool {
 	sp := w.g.Stage(i)
 	return w.plan.Gate.Injected.Has(sp.Stage) || sp.Loaded && w.plan.Stage(sp.Stage) == nil && !w.g.Coded(i)
@@ -217,7 +221,8 @@ func (w *walker) step() {
 	}
 }
 
-// standsAlone reports whether the estimates of a stage in the iterations of the block up to last can be made by nextOf.
+// standsAlone reports whether the estimates of a stage in the iterations of the block up to last
+// can be made by nextOf.
 func (w *walker) standsAlone(i, last int) bool {
 	if w.g.Stage(i).Phase != probes.PhaseEach || !w.named[i] || len(w.g.Uses(i)) == 0 {
 		return false
@@ -247,8 +252,9 @@ func (w *walker) fromOwn(i int) bool {
 	return w.named[i] && w.g.Computed(i) && w.local.Ready(i)
 }
 
-// apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from the kernel's own. What the
-// manifest says to come from a stage that its operation does not use, a sum of parts that other blocks have as well, cannot.
+// apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from
+// the kernel's own. What the manifest says to come from a stage that its operation does not use, a sum of
+// parts that other blocks have as well, cannot.
 func (w *walker) apart(i int) bool {
 	if len(w.g.Uses(i)) == 0 {
 		sp := w.g.Stage(i)

@@ -31,7 +31,8 @@ func TestNextOf(t *testing.T) {
 	g := truth.Graph()
 	for n := range p.Grid.Count() {
 		id := p.Grid.At(n)
-		all, one := newWalker(truth.Reference, src, everything(p)), newWalker(truth.Reference, src, everything(p))
+		all, one := newWalker(truth.Reference, src, everything(p)),
+			newWalker(truth.Reference, src, everything(p))
 		for _, s := range looped {
 			i := g.Index(s)
 			all.begin(id)
@@ -43,7 +44,8 @@ func TestNextOf(t *testing.T) {
 				all.next()
 				one.nextOf(i)
 				x, y := all.estimateOf(i), one.estimateOf(i)
-				if !slices.Equal(x.Ref.Data, y.Ref.Data) || !slices.Equal(x.Bound.Data, y.Bound.Data) || !slices.Equal(x.Pre.Data, y.Pre.Data) {
+				if !slices.Equal(x.Ref.Data, y.Ref.Data) || !slices.Equal(x.Bound.Data, y.Bound.Data) ||
+					!slices.Equal(x.Pre.Data, y.Pre.Data) {
 					t.Fatalf("%s of block %s, kv tile %d: another estimate", s, id, kv)
 				}
 			}
@@ -53,8 +55,8 @@ func TestNextOf(t *testing.T) {
 	}
 }
 
-// What a pass was used for before leaves no trace in what it computes next: judging a wrong kernel, under any gate and with cells of
-// it missing, changes nothing of a right one's judgement.
+// What a pass was used for before leaves no trace in what it computes next: judging a wrong kernel, under any
+// gate and with cells of it missing, changes nothing of a right one's judgement.
 func TestPassesHoldNothing(t *testing.T) {
 	for _, gate := range []probes.Gate{"pv", probes.GateNone, "softmax", "qk"} {
 		for _, shape := range []string{"validation", "partial49"} {
@@ -67,7 +69,8 @@ func TestPassesHoldNothing(t *testing.T) {
 			clean := judged(t, fresh, src)
 			for _, fault := range []string{"p-nan", "kt-rowmajor", "mask-zero"} {
 				bad := toy{used, fault}.run()
-				if j := judged(t, used, bad); gate == probes.GateNone && fault != "mask-zero" && len(j.Guilty) == 0 {
+				if j := judged(t, used, bad); gate == probes.GateNone && fault != "mask-zero" &&
+					len(j.Guilty) == 0 {
 					t.Errorf("%s is not seen", fault)
 				}
 				judged(t, used, unreached{bad, 1})
@@ -77,7 +80,8 @@ func TestPassesHoldNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 					for i := range j.Stages {
-						if a, b := &j.Stages[i], &clean.Stages[i]; a.Local != b.Local || a.Global != b.Global || a.Verdict != b.Verdict {
+						if a, b := &j.Stages[i], &clean.Stages[i]; a.Local != b.Local ||
+							a.Global != b.Global || a.Verdict != b.Verdict {
 							t.Errorf("gate %s after %s: %s differs: %+v %+v", gate, fault, a.Stage, a, b)
 						}
 					}

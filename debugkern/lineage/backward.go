@@ -13,8 +13,9 @@ import (
 // InMemory is the Ref.Index of what a store, a cp.async or an atomic leaves in memory.
 const InMemory = 0xff
 
-// Ref is bytes of what one lane got from one step, or gave to memory: N bytes from byte Lo on of destination register Index, or (InMemory)
-// of what it wrote; of a store or wmma.store these are bytes of the access, whose first element of a fragment is Part.
+// Ref is bytes of what one lane got from one step, or gave to memory: N bytes from byte Lo on of destination
+// register Index, or (InMemory) of what it wrote; of a store or wmma.store these are bytes of the access,
+// whose first element of a fragment is Part.
 type Ref struct {
 	Step  uint32
 	Lane  uint8
@@ -26,14 +27,16 @@ type Ref struct {
 // Use is one thing that a value depends on: another value, or a leaf.
 type Use struct {
 	Kind Kind
-	// Operand is which operand of the instruction it enters by (0 is the first), -1 where it is none: a guard, a branch.
+	// Operand is which operand of the instruction it enters by (0 is the first), -1 where it is none:
+	// a guard, a branch.
 	Operand int8
 	Ref     Ref
 	Leaf    *Leaf // nil: Ref
 }
 
-// Uses lists what a value is made of, one step back: for each operand the value that the register was given, for a load who wrote the
-// bytes. Moves, loads, shuffles and copies are steps like any other. Address and control dependence are left out by default.
+// Uses lists what a value is made of, one step back: for each operand the value that the register was given,
+// for a load who wrote the bytes. Moves, loads, shuffles and copies are steps like any other. Address and
+// control dependence are left out by default.
 func (t *Trace) Uses(r Ref, address, control bool) []Use {
 	w := walker{t: t, address: address, control: control}
 	w.uses(r)
@@ -87,7 +90,10 @@ func (w *walker) register(i int, s *step, src *source, lane, lo, n int, kind Kin
 	if at < 0 {
 		w.leaf(kind, int(src.arg), Leaf{Kind: LeafUnwritten, Arg: -1, Name: w.t.funcs[fn].RegName(src.reg)})
 	} else {
-		w.out = append(w.out, Use{Kind: kind, Operand: int8(src.arg), Ref: Ref{uint32(at), uint8(lane), dst, uint8(lo), uint8(n), 0}})
+		w.out = append(w.out, Use{
+			Kind: kind, Operand: int8(src.arg),
+			Ref: Ref{uint32(at), uint8(lane), dst, uint8(lo), uint8(n), 0},
+		})
 	}
 	if w.control {
 		w.skipped(fn, int(s.warp), lane, src.reg, at, i)
@@ -128,7 +134,9 @@ func (w *walker) madeOf(i int, s *step, f *flow, r Ref) {
 		if from := t.from(s, f, lane); s.mask>>from&1 != 0 {
 			w.register(i, s, &f.src[0], from, lo, n, ByValue)
 		} else {
-			w.leaf(ByValue, 1, Leaf{Kind: LeafUnwritten, Arg: -1, Name: t.funcs[t.owner[s.pc]].RegName(f.src[0].reg)})
+			w.leaf(ByValue, 1, Leaf{
+				Kind: LeafUnwritten, Arg: -1, Name: t.funcs[t.owner[s.pc]].RegName(f.src[0].reg),
+			})
 		}
 	case flowVote:
 		for k := range f.src {
@@ -290,7 +298,9 @@ func (w *walker) loadedTile(i int, s *step, f *flow, lane, dst, lo, n int) {
 		}
 		f.tileParts(a, func(r, at, size, off int) {
 			if from, to := max(at, lo), min(at+size, lo+n); r == reg && from < to {
-				w.bytes(Place{a.space, w.t.addr(a, lane) + uint64(off+from-at), to - from, int(s.warp)*32 + lane, i}, ByValue, 1)
+				w.bytes(Place{
+					a.space, w.t.addr(a, lane) + uint64(off+from-at), to - from, int(s.warp)*32 + lane, i,
+				}, ByValue, 1)
 			}
 		})
 	}
@@ -314,12 +324,15 @@ func (w *walker) atomic(i int, s *step, f *flow, r Ref) {
 	}
 }
 
-// before adds what an atomic found: what lanes before this one left there in the same step, or what was there.
+// before adds what an atomic found: what lanes before this one left there in the same
+// step, or what was there.
 func (w *walker) before(p Place, lane int) {
 	s := w.t.steps.at(p.At)
 	for l := lane - 1; l >= 0; l-- {
 		if a := w.accessOf(s, l); a != nil && a.space == p.Space && w.t.addr(a, l) == p.Addr {
-			w.out = append(w.out, Use{Kind: ByValue, Operand: 1, Ref: Ref{uint32(p.At), uint8(l), InMemory, 0, uint8(p.N), 0}})
+			w.out = append(w.out, Use{
+				Kind: ByValue, Operand: 1, Ref: Ref{uint32(p.At), uint8(l), InMemory, 0, uint8(p.N), 0},
+			})
 			return
 		}
 	}
@@ -384,7 +397,8 @@ func (w *walker) bytes(p Place, kind Kind, operand int) {
 func (w *walker) within(list []written, p Place, kind Kind, operand int) {
 	t := w.t
 	open := uint32(1)<<p.N - 1
-	for k := sort.Search(len(list), func(k int) bool { return int(list[k].step) >= p.At }) - 1; k >= 0 && open != 0; k-- {
+	for k := sort.Search(len(list), func(k int) bool { return int(list[k].step) >= p.At }) - 1; k >= 0 &&
+		open != 0; k-- {
 		s := t.steps.at(int(list[k].step))
 		if list[k].access < 0 {
 			open = w.passed(int(list[k].step), s, p, open, kind, operand)
@@ -442,7 +456,10 @@ func (w *walker) stored(i int, s *step, a *access, lane, off, n int, kind Kind, 
 			part = uint8(k)
 		}
 	}
-	w.out = append(w.out, Use{Kind: kind, Operand: int8(operand), Ref: Ref{uint32(i), uint8(lane), InMemory, uint8(off), uint8(n), part}})
+	w.out = append(w.out, Use{
+		Kind: kind, Operand: int8(operand),
+		Ref: Ref{uint32(i), uint8(lane), InMemory, uint8(off), uint8(n), part},
+	})
 }
 
 // store adds what a lane stored.
@@ -477,7 +494,9 @@ func (w *walker) store(i int, s *step, f *flow, r Ref) {
 	case flowCopy: // what was at its source when it was issued
 		from := t.accesses.at(int(s.aux) + 1)
 		if n = min(n, t.copiedBytes(s, lane)-off); n > 0 && from.mask>>lane&1 != 0 {
-			w.bytes(Place{from.space, t.addr(from, lane) + uint64(off), n, int(s.warp)*32 + lane, i}, ByValue, 1)
+			w.bytes(Place{
+				from.space, t.addr(from, lane) + uint64(off), n, int(s.warp)*32 + lane, i,
+			}, ByValue, 1)
 		}
 	}
 }
@@ -495,7 +514,8 @@ func (w *walker) passed(i int, s *step, p Place, open uint32, kind Kind, operand
 		hit := open & (1<<(to-p.Addr) - 1<<(from-p.Addr))
 		open &^= hit
 		eachRun(hit, func(lo, n int) {
-			w.bytes(Place{target.SpaceLocal, p.Addr + uint64(lo) - c.To + c.From, n, p.Thread, i}, kind, operand)
+			w.bytes(Place{target.SpaceLocal, p.Addr + uint64(lo) - c.To + c.From, n, p.Thread, i},
+				kind, operand)
 		})
 	}
 	return open
@@ -507,7 +527,9 @@ func (w *walker) parameter(p Place, kind Kind, operand int) {
 		if int(p.Addr) < x.offset || int(p.Addr) >= x.offset+x.size || x.arg >= len(w.t.launch.Args) {
 			continue
 		}
-		w.leaf(kind, operand, Leaf{Kind: LeafScalar, Arg: x.arg, Element: int(p.Addr) - x.offset, Name: w.t.launch.Args[x.arg].Name})
+		w.leaf(kind, operand, Leaf{
+			Kind: LeafScalar, Arg: x.arg, Element: int(p.Addr) - x.offset, Name: w.t.launch.Args[x.arg].Name,
+		})
 		return
 	}
 	w.leaf(kind, operand, Leaf{Kind: LeafSpecial, Arg: -1, Name: "a parameter"})
@@ -523,13 +545,18 @@ func (w *walker) initial(p Place, kind Kind, operand int) {
 			return
 		}
 		if a.arg < 0 {
-			w.leaf(kind, operand, Leaf{Kind: LeafConstant, Arg: -1, Name: a.name, Space: p.Space, Addr: p.Addr})
+			w.leaf(kind, operand, Leaf{
+				Kind: LeafConstant, Arg: -1, Name: a.name, Space: p.Space, Addr: p.Addr,
+			})
 			return
 		}
 		off := int(p.Addr - a.lo)
 		for n := p.N; n > 0; {
 			m := min(n, a.size-off%a.size)
-			l := Leaf{Kind: LeafElement, Arg: a.arg, Element: off / a.size, Name: a.name, Space: p.Space, Addr: a.lo + uint64(off-off%a.size)}
+			l := Leaf{
+				Kind: LeafElement, Arg: a.arg, Element: off / a.size, Name: a.name, Space: p.Space,
+				Addr: a.lo + uint64(off-off%a.size),
+			}
 			if t.others[(a.lo+uint64(off))&^3] {
 				l.Kind = LeafElsewhere
 			}
@@ -541,7 +568,8 @@ func (w *walker) initial(p Place, kind Kind, operand int) {
 	w.leaf(kind, operand, Leaf{Kind: LeafUnwritten, Arg: -1, Space: p.Space, Addr: p.Addr})
 }
 
-// guards adds what decided that a lane executed step i: the guard, and the branches that the instruction depends on.
+// guards adds what decided that a lane executed step i: the guard, and the branches that the
+// instruction depends on.
 func (w *walker) guards(i int, s *step, lane int) {
 	t := w.t
 	fn := int(t.owner[s.pc])
@@ -572,7 +600,8 @@ func (w *walker) predicate(fn int, s *step, g *ptx.Guard, lane, i int) {
 	}
 }
 
-// decided adds the branch at the end of a block that decided about an instruction, when the lane last passed it.
+// decided adds the branch at the end of a block that decided about an instruction, when the
+// lane last passed it.
 func (w *walker) decided(fn int, g *cfg.Graph, block int, s *step, at, lane, i int) {
 	last := g.Last(block)
 	if last.Guard == nil && last.Kind() != isa.BranchIndexed {
@@ -604,8 +633,8 @@ func (w *walker) decided(fn int, g *cfg.Graph, block int, s *step, at, lane, i i
 	}
 }
 
-// skipped adds the guards and branches that kept a lane from writing a register between steps after and before: the value is what it is
-// because they did.
+// skipped adds the guards and branches that kept a lane from writing a register between steps after and
+// before: the value is what it is because they did.
 func (w *walker) skipped(fn, warp, lane int, reg int32, after, before int) {
 	t := w.t
 	defs := t.byPC().defs[fn][reg]
@@ -627,7 +656,8 @@ func (w *walker) skipped(fn, warp, lane int, reg int32, after, before int) {
 	}
 }
 
-// passedBy adds a guard that a lane found after one step and before another, at the end of a run of instructions [from, to) of one block.
+// passedBy adds a guard that a lane found after one step and before another, at the end of a run of
+// instructions [from, to) of one block.
 func (w *walker) passedBy(fn, from, to int, guard *ptx.Guard, warp, lane, after, before int) {
 	base := int(w.t.base[w.t.funcs[fn]])
 	passed := -1

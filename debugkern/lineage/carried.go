@@ -1,7 +1,8 @@
 package lineage
 
-// Carried lists the values that bytes of memory had on their way there, unchanged: from what the last operation gave, through stores,
-// loads and moves, to what was stored last. Bytes that several values make up have none.
+// Carried lists the values that bytes of memory had on their way there, unchanged: from what the
+// last operation gave, through stores, loads and moves, to what was stored last. Bytes that
+// several values make up have none.
 func (t *Trace) Carried(p Place) []Ref {
 	if p.At < 0 {
 		p.At = t.steps.n
@@ -19,7 +20,8 @@ func (t *Trace) Carried(p Place) []Ref {
 	return out
 }
 
-// longestWay is the most values that Carried lists of one place: above any way through memory that a kernel's tile takes.
+// longestWay is the most values that Carried lists of one place: above any way through memory that a
+// kernel's tile takes.
 const longestWay = 64
 
 // carries reports whether the step that gave a value moved it.

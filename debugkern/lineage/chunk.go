@@ -13,8 +13,8 @@ type chunked[T any] struct {
 
 func (c *chunked[T]) at(i int) *T { return &c.chunks[i>>chunkBits][i&(chunkSize-1)] }
 
-// add appends a zero element and returns its place. more is asked before memory is allocated; nil is returned where it
-// refuses.
+// add appends a zero element and returns its place. more is asked before memory is allocated; nil is
+// returned where it refuses.
 func (c *chunked[T]) add(more func() bool) *T {
 	if c.n>>chunkBits == len(c.chunks) {
 		if !more() {

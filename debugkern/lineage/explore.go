@@ -13,8 +13,8 @@ type Query struct {
 	Control bool // guards, branches and predicates that choose, too
 	// Nodes is the most values that are visited, 0: DefaultNodes.
 	Nodes int
-	// Cut ends the walk at bytes of memory, as a step finds them: they are a leaf of kind LeafCut with the number that it
-	// returns. CutValue does at a value. Either may be nil.
+	// Cut ends the walk at bytes of memory, as a step finds them: they are a leaf of kind LeafCut with the
+	// number that it returns. CutValue does at a value. Either may be nil.
 	Cut      func(Place) (int, bool)
 	CutValue func(Ref) (int, bool)
 }
@@ -30,8 +30,8 @@ type Edge struct {
 	To      int32 // index in Graph.Nodes, or in Graph.Leaves
 }
 
-// Graph is a value's lineage: nodes are values that lanes got from steps, edges lead to what they are made of. It has no
-// cycles. Nodes and edges that several values share are there once.
+// Graph is a value's lineage: nodes are values that lanes got from steps, edges lead to what they are made
+// of. It has no cycles. Nodes and edges that several values share are there once.
 type Graph struct {
 	Trace  *Trace
 	Roots  []Edge // what the walk began with
@@ -119,7 +119,8 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 
 // key is the reference as a number: no two that are found are the same.
 func (r Ref) key() uint64 {
-	return uint64(r.Step)<<32 | uint64(r.Lane&31)<<27 | uint64(r.Index)<<19 | uint64(r.Lo&31)<<14 | uint64(r.N&31)<<9 | uint64(r.Part)
+	return uint64(r.Step)<<32 | uint64(r.Lane&31)<<27 | uint64(r.Index)<<19 | uint64(r.Lo&31)<<14 |
+		uint64(r.N&31)<<9 | uint64(r.Part)
 }
 
 // edges appends what uses lead to.
@@ -260,8 +261,8 @@ func (a *times) add(b times, k Kind) {
 	}
 }
 
-// Elements counts for every leaf in how many ways the roots depend on it: by value alone, over some address, over some
-// control. They come in the order of kind, argument and element.
+// Elements counts for every leaf in how many ways the roots depend on it: by value alone, over some address,
+// over some control. They come in the order of kind, argument and element.
 func (g *Graph) Elements() []Count {
 	nodes, leaves := make([]times, len(g.Nodes)), make([]times, len(g.Leaves))
 	flow := func(e Edge, n times) {
@@ -284,13 +285,15 @@ func (g *Graph) Elements() []Count {
 		out[i] = Count{l, leaves[i]}
 	}
 	slices.SortFunc(out, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Arg, b.Arg), cmp.Compare(a.Element, b.Element), cmp.Compare(a.Name, b.Name),
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Arg, b.Arg),
+			cmp.Compare(a.Element, b.Element), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Bits, b.Bits), cmp.Compare(a.Addr, b.Addr))
 	})
 	return out
 }
 
-// Address is where byte offset of argument arg's buffer lies; ok is false for one that the block did not access.
+// Address is where byte offset of argument arg's buffer lies; ok is false for one that the
+// block did not access.
 func (t *Trace) Address(arg, offset int) (addr uint64, ok bool) {
 	for i := range t.allocs {
 		if a := &t.allocs[i]; a.arg == arg {

@@ -9,23 +9,24 @@ import (
 type flowKind uint8
 
 const (
-	flowNone      flowKind = iota // no register and no memory gets a value
-	flowCompute                   // parts of the destination are computed from the same parts of the sources
-	flowBytes                     // each byte of the destination is a byte of a source, or made of some (flow.bytes)
-	flowPermute                   // prmt with selectors that only the execution knows
-	flowSelect                    // one of two sources, by a predicate
-	flowShuffle                   // the source of another lane
-	flowVote                      // made of the sources of all member lanes
-	flowProduct                   // mma, wmma.mma
-	flowTranspose                 // movmatrix
-	flowLoad                      // ld: each register is an element of memory
-	flowStore                     // st
-	flowLoadRows                  // ldmatrix
-	flowStoreRows                 // stmatrix
-	flowLoadTile                  // wmma.load
-	flowStoreTile                 // wmma.store
-	flowAtomic                    // atom, red
-	flowCopy                      // cp.async
+	flowNone    flowKind = iota // no register and no memory gets a value
+	flowCompute                 // parts of the destination are computed from the same parts of the sources
+	// flowBytes: each byte of the destination is a byte of a source, or made of some (flow.bytes)
+	flowBytes
+	flowPermute   // prmt with selectors that only the execution knows
+	flowSelect    // one of two sources, by a predicate
+	flowShuffle   // the source of another lane
+	flowVote      // made of the sources of all member lanes
+	flowProduct   // mma, wmma.mma
+	flowTranspose // movmatrix
+	flowLoad      // ld: each register is an element of memory
+	flowStore     // st
+	flowLoadRows  // ldmatrix
+	flowStoreRows // stmatrix
+	flowLoadTile  // wmma.load
+	flowStoreTile // wmma.store
+	flowAtomic    // atom, red
+	flowCopy      // cp.async
 )
 
 // source is a register or constant that an instruction takes: bytes lo to lo+n of it.
@@ -53,8 +54,8 @@ type dest struct {
 	bytes uint8
 }
 
-// byteFlow is where one byte of a destination comes from: byte of a source (src at least 0), zero (isZero), or made of the
-// bytes that deps marks, by source.
+// byteFlow is where one byte of a destination comes from: byte of a source (src at least 0), zero (isZero),
+// or made of the bytes that deps marks, by source.
 type byteFlow struct {
 	src, byte int8
 	deps      [3]uint8
@@ -83,7 +84,8 @@ type flow struct {
 	f       fragments
 }
 
-// fragments are the layouts of a matrix instruction, with the first of the sources that each operand's registers are.
+// fragments are the layouts of a matrix instruction, with the first of the sources that each
+// operand's registers are.
 type fragments struct {
 	d, a, b, c *isa.Fragment
 	at         [3]int // of A, B, C in src
@@ -95,7 +97,8 @@ func flowOf(f *ptx.Func, in *ptx.Instr) flow {
 	r := reader{f: f, x: &x}
 	k := x.form.Kind
 	switch k {
-	case isa.Branch, isa.Return, isa.Exit, isa.Call, isa.Trap, isa.Breakpoint, isa.Fence, isa.CommitAsync, isa.WaitAsync, isa.WarpBarrier:
+	case isa.Branch, isa.Return, isa.Exit, isa.Call, isa.Trap, isa.Breakpoint, isa.Fence, isa.CommitAsync,
+		isa.WaitAsync, isa.WarpBarrier:
 		return x
 	case isa.BranchIndexed:
 		r.operand(&in.Args[0], 0, &x.control)
@@ -106,7 +109,8 @@ func flowOf(f *ptx.Func, in *ptx.Instr) flow {
 	}
 	x.integer = !computesFloat(in)
 	switch k {
-	case isa.Load, isa.LoadMatrix, isa.LoadFragment, isa.Store, isa.StoreMatrix, isa.StoreFragment, isa.Atomic, isa.Reduce, isa.CopyAsync:
+	case isa.Load, isa.LoadMatrix, isa.LoadFragment, isa.Store, isa.StoreMatrix, isa.StoreFragment,
+		isa.Atomic, isa.Reduce, isa.CopyAsync:
 		r.memory(k)
 	case isa.Multiply:
 		r.product()
@@ -309,7 +313,10 @@ func (r *reader) rest(first int) {
 
 func (r *reader) product() {
 	x, in := r.x, r.x.in
-	x.f = fragments{d: in.Fragment(isa.ClassD), a: in.Fragment(isa.ClassA), b: in.Fragment(isa.ClassB), c: in.Fragment(isa.ClassC)}
+	x.f = fragments{
+		d: in.Fragment(isa.ClassD), a: in.Fragment(isa.ClassA), b: in.Fragment(isa.ClassB),
+		c: in.Fragment(isa.ClassC),
+	}
 	for i := 1; i <= 3 && i < len(in.Args); i++ {
 		x.f.at[i-1] = len(x.src)
 		r.operand(&in.Args[i], i, &x.src)

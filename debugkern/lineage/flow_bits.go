@@ -40,7 +40,8 @@ func (r *reader) logic() {
 
 // zeroes reports whether the result is zero whatever the operands are: a register and itself.
 func zeroes(in *ptx.Instr) bool {
-	return in.Op == "xor" && len(in.Args) == 3 && in.Args[1].Kind == ptx.OpReg && in.Args[2].Kind == ptx.OpReg &&
+	return in.Op == "xor" && len(in.Args) == 3 && in.Args[1].Kind == ptx.OpReg &&
+		in.Args[2].Kind == ptx.OpReg &&
 		in.Args[1].Reg == in.Args[2].Reg
 }
 
@@ -60,7 +61,8 @@ func table(in *ptx.Instr) uint8 {
 	return uint8(in.Args[4].Imm)
 }
 
-// bitwise is a function of the bits at one place: with constants, a byte may be one of a source, or depend on fewer.
+// bitwise is a function of the bits at one place: with constants, a byte may be one of a source,
+// or depend on fewer.
 func bitwise(x *flow, n int) []byteFlow {
 	if x.in.Op == "lop3" && (len(x.in.Args) != 5 || x.in.Args[4].Kind != ptx.OpInt) {
 		return nil
@@ -73,7 +75,8 @@ func bitwise(x *flow, n int) []byteFlow {
 	return out
 }
 
-// bitwiseByte asks the table about every bit of byte i: which sources it depends on, and whether it is one source's bit.
+// bitwiseByte asks the table about every bit of byte i: which sources it depends on, and whether it
+// is one source's bit.
 func bitwiseByte(x *flow, t uint8, i int) byteFlow {
 	out := byteFlow{src: isZero}
 	copied, all := int8(isMade), true // the source that all bits so far are copies of
@@ -136,7 +139,8 @@ func shifted(x *flow, n int, right, signed bool) []byteFlow {
 	return out
 }
 
-// window is a byte made of the bits [from, from+len) of a source of width bits; what lies outside is zero, or the sign.
+// window is a byte made of the bits [from, from+len) of a source of width bits; what lies outside
+// is zero, or the sign.
 func window(from, length, width, src int, signed bool) byteFlow {
 	b := byteFlow{src: isZero}
 	if from%8 == 0 && length == 8 && from >= 0 && from < width {
@@ -185,7 +189,8 @@ func funnel(x *flow, left, wrap bool) []byteFlow {
 	return out
 }
 
-// permute is prmt. The selector of a mode other than the default, or in a register, is only known when it executes.
+// permute is prmt. The selector of a mode other than the default, or in a register, is only
+// known when it executes.
 func (r *reader) permute() {
 	x := r.x
 	if len(x.src) != 3 {

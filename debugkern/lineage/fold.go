@@ -11,9 +11,9 @@ import (
 	"tilescope/probes"
 )
 
-// Tree is a lineage folded by operation: values that the same operation of the source made are one node, and so are the steps of
-// a sum or a maximum that go on with each other's results. An operation of a loop that takes what it made in an iteration before leads
-// back to its own node, or to one above it.
+// Tree is a lineage folded by operation: values that the same operation of the source made are one node, and
+// so are the steps of a sum or a maximum that go on with each other's results. An operation of a loop that
+// takes what it made in an iteration before leads back to its own node, or to one above it.
 type Tree struct {
 	Roots []*Fold // what the walk began with; Folds[0] is the first
 	Folds []*Fold
@@ -21,9 +21,10 @@ type Tree struct {
 
 // Fold is values that one operation made, or leaves of one kind.
 type Fold struct {
-	ID     int
-	Kind   Kind   // by which kind of dependence it is reached: the strongest
-	Op     string // for a person: "sum of 64 products", "ex2(a)", "stored to sP[3][0..63]", "K[0][1][17][0..63]"
+	ID   int
+	Kind Kind // by which kind of dependence it is reached: the strongest
+	// Op: for a person: "sum of 64 products", "ex2(a)", "stored to sP[3][0..63]", "K[0][1][17][0..63]"
+	Op     string
 	Instr  string // the opcode; "" of a leaf
 	Source *target.Source
 	Line   int // the last line, of an operation over several
@@ -68,7 +69,8 @@ type group struct {
 	members []int32
 }
 
-// end is what an edge leads to, past the nodes that only move values: a node, or a leaf with the node that reads it.
+// end is what an edge leads to, past the nodes that only move values: a node, or a leaf with the
+// node that reads it.
 type end struct {
 	leaf bool
 	kind Kind
@@ -85,7 +87,10 @@ type place struct {
 
 // Fold folds a graph into a tree.
 func (g *Graph) Fold() *Tree {
-	x := &folder{g: g, t: g.Trace, self: make([]end, len(g.Nodes)), endsOf: make([]int32, len(g.Nodes)), places: make([]place, len(g.Trace.flows)), used: make([]bool, len(g.Nodes))}
+	x := &folder{
+		g: g, t: g.Trace, self: make([]end, len(g.Nodes)), endsOf: make([]int32, len(g.Nodes)),
+		places: make([]place, len(g.Trace.flows)), used: make([]bool, len(g.Nodes)),
+	}
 	x.classify()
 	x.chain()
 	x.copies()
@@ -201,7 +206,8 @@ func (x *folder) find(k int32) int32 {
 	return k
 }
 
-// accumulates reports whether an operation adds to, or takes the extreme of, an operand that may be its own result before.
+// accumulates reports whether an operation adds to, or takes the extreme of, an operand that may be
+// its own result before.
 func accumulates(in *ptx.Instr, operand int) bool {
 	switch in.Op {
 	case "fma", "mad":
@@ -265,7 +271,9 @@ func (x *folder) roles() []role {
 				if to.leaf {
 					continue
 				}
-				if r := (role{k, e.Operand, max(e.Kind, to.kind), x.class[to.to]}); !slices.Contains(of[k], r) {
+				if r := (role{
+					k, e.Operand, max(e.Kind, to.kind), x.class[to.to],
+				}); !slices.Contains(of[k], r) {
 					of[k] = append(of[k], r)
 				}
 			}
@@ -274,7 +282,8 @@ func (x *folder) roles() []role {
 	return slices.Concat(of...)
 }
 
-// copies merges the groups that are copies of one operation and the same operand of one group, until there are none.
+// copies merges the groups that are copies of one operation and the same operand of one group,
+// until there are none.
 func (x *folder) copies() {
 	roles := x.roles()
 	for merged := true; merged; {
@@ -345,7 +354,8 @@ type grower struct {
 	work   []int32
 }
 
-// leafKey is what leaves have in common that are one fold: who reads them, as which operand, where, and what they are.
+// leafKey is what leaves have in common that are one fold: who reads them, as which operand,
+// where, and what they are.
 type leafKey struct {
 	of, operand, key int32
 	kind             Kind
@@ -472,7 +482,10 @@ func (g *grower) add(f *Fold) *Fold {
 // leaf is the fold of a leaf: those that one operand reads at one place are one.
 func (g *grower) leaf(from *Fold, kind Kind, operand int, to end) *Fold {
 	l := &g.g.Leaves[to.to]
-	k := leafKey{of: -1, operand: int32(operand), key: -1, kind: kind, leaf: l.Kind, arg: l.Arg, cut: l.Cut, name: l.Name, bits: l.Bits}
+	k := leafKey{
+		of: -1, operand: int32(operand), key: -1, kind: kind, leaf: l.Kind, arg: l.Arg, cut: l.Cut,
+		name: l.Name, bits: l.Bits,
+	}
 	if from != nil {
 		k.of = int32(from.ID)
 	}

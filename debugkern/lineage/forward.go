@@ -8,10 +8,13 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Interpret executes a trace with abstract values of d. see, which may be nil, is called for each destination register that a Domain's
-// operation gave a value (Op and Dot; of a packed one for each part), store, which may be nil, for each value stored to
-// global memory. Both are called in the order of execution. The only error is that of ctx.
-func Interpret[T any](ctx context.Context, t *Trace, d Domain[T], see func(op *Op, x T), store func(s *Store, x T)) error {
+// Interpret executes a trace with abstract values of d. see, which may be nil, is called for each destination
+// register that a Domain's operation gave a value (Op and Dot; of a packed one for each part), store, which
+// may be nil, for each value stored to global memory. Both are called in the order of execution. The only
+// error is that of ctx.
+func Interpret[T any](
+	ctx context.Context, t *Trace, d Domain[T], see func(op *Op, x T), store func(s *Store, x T),
+) error {
 	x := newInterpreter(t, d)
 	x.see, x.stored = see, store
 	for i := range t.steps.n {
@@ -25,8 +28,9 @@ func Interpret[T any](ctx context.Context, t *Trace, d Domain[T], see func(op *O
 
 // An interpreter holds for every register of every lane, and for every byte of memory, an abstract value.
 //
-// A value is a number: 0 is an index, made of no argument; other numbers are values that the Domain made, or packs, whose bytes are of
-// several values. A byte is a value's number times eight, and which of its bytes it is; bytes past a value's own are zero.
+// A value is a number: 0 is an index, made of no argument; other numbers are values that the Domain made, or
+// packs, whose bytes are of several values. A byte is a value's number times eight, and which of its bytes it
+// is; bytes past a value's own are zero.
 type interpreter[T any] struct {
 	t      *Trace
 	d      Domain[T]
@@ -87,8 +91,10 @@ type copying struct {
 
 func newInterpreter[T any](t *Trace, d Domain[T]) *interpreter[T] {
 	x := &interpreter[T]{
-		t: t, d: d, index: d.Index(), vals: make([]T, firstVal), width: make([]uint8, firstVal), data: make([]bool, firstVal), zeros: make([]bool, firstVal),
-		pages: map[leafPage]*[leafPageSize]uint32{}, scalar: map[scalarAt]uint32{}, consts: map[constAt]uint32{}, flying: map[int]*copying{},
+		t: t, d: d, index: d.Index(), vals: make([]T, firstVal), width: make([]uint8, firstVal),
+		data: make([]bool, firstVal), zeros: make([]bool, firstVal),
+		pages: map[leafPage]*[leafPageSize]uint32{}, scalar: map[scalarAt]uint32{},
+		consts: map[constAt]uint32{}, flying: map[int]*copying{},
 	}
 	x.sel, _ = d.(Selector[T])
 	n := int32(0)
@@ -105,7 +111,8 @@ func newInterpreter[T any](t *Trace, d Domain[T]) *interpreter[T] {
 
 // value adds a value of n bytes.
 func (x *interpreter[T]) value(v T, n int, data bool) uint32 {
-	x.vals, x.width, x.data, x.zeros = append(x.vals, v), append(x.width, uint8(n)), append(x.data, data), append(x.zeros, false)
+	x.vals, x.width, x.data, x.zeros = append(x.vals, v), append(x.width, uint8(n)), append(x.data, data),
+		append(x.zeros, false)
 	return uint32(len(x.vals) - 1)
 }
 

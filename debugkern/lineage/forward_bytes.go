@@ -17,7 +17,8 @@ func (f *flow) copies() bool {
 		return false
 	}
 	for i, b := range f.bytes {
-		if i < int(f.src[0].n) && (b.src != 0 || int(b.byte) != i) || i >= int(f.src[0].n) && b.src != isZero {
+		if i < int(f.src[0].n) && (b.src != 0 || int(b.byte) != i) ||
+			i >= int(f.src[0].n) && b.src != isZero {
 			return false
 		}
 	}
@@ -114,8 +115,8 @@ func (x *interpreter[T]) lay(s *step, f *flow, bytes []byteFlow, src []source) {
 	}
 }
 
-// laid is one destination of a lane. Bytes that are made of others are an operation: on the whole register where its sources are whole
-// values, else on halves or bytes.
+// laid is one destination of a lane. Bytes that are made of others are an operation: on the whole register
+// where its sources are whole values, else on halves or bytes.
 func (x *interpreter[T]) laid(f *flow, bytes []byteFlow, src []source, ids *[4]uint32) uint32 {
 	var out [8]uint32
 	computed := false
@@ -179,7 +180,8 @@ func (x *interpreter[T]) laid(f *flow, bytes []byteFlow, src []source, ids *[4]u
 	return x.join(out[:n])
 }
 
-// put1 is a byte that or and xor of two registers take from one of them, since the other's is zero: halves are put together so.
+// put1 is a byte that or and xor of two registers take from one of them, since the other's is zero: halves
+// are put together so.
 func (x *interpreter[T]) put1(f *flow, i int, ids *[4]uint32) (uint32, bool) {
 	if op := f.in.Op; op != "or" && op != "xor" || len(f.src) != 2 || f.src[0].reg < 0 || f.src[1].reg < 0 {
 		return 0, false
@@ -234,7 +236,8 @@ func (x *interpreter[T]) dataIn(id uint32, from, to int) bool {
 	return false
 }
 
-// grain is how many bytes of a register of n an operation on bits is about: those of the values that its sources have there.
+// grain is how many bytes of a register of n an operation on bits is about: those of the values that its
+// sources have there.
 func (x *interpreter[T]) grain(n int, src []source, ids *[4]uint32) int {
 	each := n
 	for i := range src {

@@ -36,7 +36,8 @@ func (x *interpreter[T]) gather(s *step, f *flow, frag *isa.Fragment, first int,
 	}
 }
 
-// product is a matrix product: every element of D is the sum of products of a row of A and one of B, and an element of C.
+// product is a matrix product: every element of D is the sum of products of a row of A and one of B,
+// and an element of C.
 func (x *interpreter[T]) product(s *step, f *flow) {
 	x.about(s, f)
 	a, b, c := &x.mats[0], &x.mats[1], &x.mats[2]
@@ -58,7 +59,8 @@ func (x *interpreter[T]) product(s *step, f *flow) {
 			for p := range d.PerRegister {
 				row, col := d.Cell(lane, r%d.Distinct()*d.PerRegister+p)
 				x.op.Part, x.op.Row, x.op.Col = p, row, col
-				v := x.d.Dot(&x.op, c.cells[row*c.cols+col], a.cells[row*a.cols:][:a.cols], b.cells[col*b.cols:][:b.cols])
+				v := x.d.Dot(&x.op, c.cells[row*c.cols+col], a.cells[row*a.cols:][:a.cols],
+					b.cells[col*b.cols:][:b.cols])
 				if x.see != nil {
 					x.see(&x.op, v)
 				}

@@ -320,8 +320,8 @@ func (x *interpreter[T]) loadTile(s *step, f *flow) {
 	}
 }
 
-// tileParts calls do for the elements of an access to a fragment: bytes lo to lo+n of register reg lie off bytes behind the
-// address.
+// tileParts calls do for the elements of an access to a fragment: bytes lo to lo+n of register reg lie off
+// bytes behind the address.
 func (f *flow) tileParts(a *access, do func(reg, lo, n, off int)) {
 	step, size := f.f.d.Moved()
 	for k := range int(a.bytes) / size {

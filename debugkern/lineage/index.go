@@ -44,7 +44,8 @@ type granule struct {
 	at    uint64
 }
 
-// written is an access that wrote into a granule: by a store or atomic, the landing of a copy, or a call (access -1).
+// written is an access that wrote into a granule: by a store or atomic, the landing of a copy, or
+// a call (access -1).
 type written struct {
 	step   uint32
 	access int32

@@ -1,11 +1,12 @@
 // Package lineage says what the values of one executed block are made of.
 //
-// The one idea: what one executed warp instruction did is data flow between places (lanes' registers and bytes of
-// memory), and only a little of it is not in the text: the order of execution, the lanes, the addresses, the source
-// lanes of a shuffle, the side that a select took. Record executes a block once and notes that little; everything else
-// is a walk over the record. Forwards (Interpret) a Domain of the caller's says what operations make of abstract values,
-// and the walk moves these through registers, shared memory, copies and matrix fragments. Backwards (Walk) a value is
-// followed to the argument elements and constants that it is made of.
+// The one idea: what one executed warp instruction did is data flow between places (lanes' registers and
+// bytes of memory), and only a little of it is not in the text: the order of execution, the lanes, the
+// addresses, the source lanes of a shuffle, the side that a select took. Record executes a block once and
+// notes that little; everything else is a walk over the record. Forwards (Interpret) a Domain of the caller's
+// says what operations make of abstract values, and the walk moves these through registers, shared memory,
+// copies and matrix fragments. Backwards (Walk) a value is followed to the argument elements and constants
+// that it is made of.
 //
 // The package must not know kernels, stages or references, and executes through target.Stepper alone.
 package lineage
@@ -25,8 +26,9 @@ type Options struct {
 	Memory int64
 }
 
-// Step is one recorded warp instruction. Index is its place in the trace: steps are numbered from 0 in the order of
-// execution. Clock is the block's clock (target.Event.Step), which also counts what no lane executed.
+// Step is one recorded warp instruction. Index is its place in the trace: steps are numbered from
+// 0 in the order of execution. Clock is the block's clock (target.Event.Step), which also counts
+// what no lane executed.
 type Step struct {
 	Index int
 	Clock uint64
@@ -37,16 +39,17 @@ type Step struct {
 	Mask  uint32 // lanes that executed it
 }
 
-// Value is what one lane's destination register got from one step: Index counts the registers of the destination, in the
-// order of the operand.
+// Value is what one lane's destination register got from one step: Index counts the registers of the
+// destination, in the order of the operand.
 type Value struct {
 	Step  uint32
 	Lane  uint8
 	Index uint8
 }
 
-// Op is an operation that Interpret asks a Domain about: one lane's result, or one of several parts of it, where the
-// instruction computes with packed numbers (f16x2: part 0 is the low half). It is valid during the call.
+// Op is an operation that Interpret asks a Domain about: one lane's result, or one of several parts
+// of it, where the instruction computes with packed numbers (f16x2: part 0 is the low half). It is
+// valid during the call.
 type Op struct {
 	Step
 	Lane  int
@@ -62,21 +65,23 @@ type Op struct {
 // Value is the register that the operation's result is part of.
 func (o *Op) Value() Value { return Value{uint32(o.Index), uint8(o.Lane), uint8(o.Dest)} }
 
-// Piece is bytes of a value: N of them, from byte From of Of on, which lie from byte At on of what they are put together to.
+// Piece is bytes of a value: N of them, from byte From of Of on, which lie from byte At on of what they
+// are put together to.
 type Piece[T any] struct {
 	Of          T
 	From, At, N int
 }
 
-// Domain says what operations make of abstract values. Interpret moves values through moves, packs, loads, stores,
-// shuffles, selects, copies and fragments by itself and calls the Domain only where something is computed. Where all of an integer
-// operation's operands are indices (made of thread numbers, immediates, scalar arguments and the like, and of no
-// element of a buffer), so is its result, and the Domain is not asked.
+// Domain says what operations make of abstract values. Interpret moves values through moves, packs,
+// loads, stores, shuffles, selects, copies and fragments by itself and calls the Domain only where
+// something is computed. Where all of an integer operation's operands are indices (made of thread
+// numbers, immediates, scalar arguments and the like, and of no element of a buffer), so is its result,
+// and the Domain is not asked.
 //
 // A zero T is a value like any other.
 type Domain[T any] interface {
-	// Leaf is an element of an argument's buffer, which this block did not write: as the launch found it, or as another block left
-	// it. arg indexes target.Launch.Args.
+	// Leaf is an element of an argument's buffer, which this block did not write: as the launch found it, or
+	// as another block left it. arg indexes target.Launch.Args.
 	Leaf(arg, element int) T
 	// Scalar is n bytes, from byte offset on, of a scalar argument.
 	Scalar(arg, offset, n int) T
@@ -84,24 +89,25 @@ type Domain[T any] interface {
 	Const(bits uint64, t ptx.Type) T
 	// Index is anything made of no argument: addresses, thread numbers, bytes of memory that nobody wrote.
 	Index() T
-	// Op is the result of an operation on the operands in, in the order of the instruction's source operands. Of a
-	// redux, vote or match they are the values of the member lanes; of atom and red what memory had, then the operands.
+	// Op is the result of an operation on the operands in, in the order of the instruction's source operands.
+	// Of a redux, vote or match they are the values of the member lanes; of atom and red what memory had,
+	// then the operands.
 	Op(op *Op, in []T) T
 	// Dot is one element of a matrix product: acc + Σ a[k]·b[k]. The slices are valid during the call.
 	Dot(op *Op, acc T, a, b []T) T
-	// Join is a value that an operation takes as one, but that was put together from pieces of others (the bytes between
-	// them are indices or zero): two halves read as one word, or one byte of a word.
+	// Join is a value that an operation takes as one, but that was put together from pieces of others (the
+	// bytes between them are indices or zero): two halves read as one word, or one byte of a word.
 	Join(op *Op, pieces []Piece[T]) T
 }
 
-// Selector is a Domain that wants to be asked about a select between two values: chosen is the one that the execution took. Where it returns
-// false the result is chosen.
+// Selector is a Domain that wants to be asked about a select between two values: chosen is the one that the
+// execution took. Where it returns false the result is chosen.
 type Selector[T any] interface {
 	Select(op *Op, chosen, other T) (T, bool)
 }
 
-// Store is what Interpret reports of a value that is stored to global memory: an element of an argument's buffer, or Arg -1
-// and the address.
+// Store is what Interpret reports of a value that is stored to global memory: an element of an argument's
+// buffer, or Arg -1 and the address.
 type Store struct {
 	Step
 	Lane    int
@@ -149,8 +155,8 @@ type Leaf struct {
 	Cut     int // of LeafCut: what the caller's function returned
 }
 
-// Place is bytes of memory at a moment: N bytes at Addr, as step At (which has not executed yet) would find them. Thread is the
-// thread of the block whose local memory it is. At -1 is the end of the trace.
+// Place is bytes of memory at a moment: N bytes at Addr, as step At (which has not executed yet) would find
+// them. Thread is the thread of the block whose local memory it is. At -1 is the end of the trace.
 type Place struct {
 	Space  target.Space
 	Addr   uint64

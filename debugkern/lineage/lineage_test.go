@@ -19,8 +19,8 @@ import (
 	"tilescope/probes"
 )
 
-// program is a kernel t(in, out): its body, behind an address of in in %rd1 and of out in %rd2 and the thread in %r1. in has elements of
-// 4 bytes, or of what dtype says, and so has out.
+// program is a kernel t(in, out): its body, behind an address of in in %rd1 and of out in %rd2 and the thread
+// in %r1. in has elements of 4 bytes, or of what dtype says, and so has out.
 type program struct {
 	name    string
 	body    string
@@ -117,7 +117,13 @@ func (p *program) launch(in []byte) *target.Launch {
 		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{n, 1, 1},
 		Args: []target.Arg{
 			{Name: "in", Buffer: &target.Buffer{DType: dtype, Dims: []int{p.in}, Init: in, Bytes: len(in)}},
-			{Name: "out", Buffer: &target.Buffer{DType: dtype, Dims: []int{p.out}, Init: make([]byte, p.out*p.size()), Bytes: p.out * p.size(), Output: true}},
+			{
+				Name: "out",
+				Buffer: &target.Buffer{
+					DType: dtype, Dims: []int{p.out}, Init: make([]byte, p.out*p.size()),
+					Bytes: p.out * p.size(), Output: true,
+				},
+			},
 		},
 	}
 }
@@ -186,7 +192,9 @@ func (p *program) counts(t testing.TB, trace *lineage.Trace, element int, q line
 	if !ok {
 		t.Fatalf("out[%d] is nowhere", element)
 	}
-	g, err := trace.Walk(t.Context(), lineage.Place{Space: target.SpaceGlobal, Addr: addr, N: p.size(), At: -1}, q)
+	g, err := trace.Walk(t.Context(), lineage.Place{
+		Space: target.SpaceGlobal, Addr: addr, N: p.size(), At: -1,
+	}, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +227,8 @@ func (p *program) check(t *testing.T) {
 		}
 		for e := range value[i] { // forwards, an operation on bits of one value is about all of it
 			if !forward[i][e] {
-				t.Errorf("out[%d]: backwards it is made of in[%d], forwards of in%v alone", i, e, list(forward[i]))
+				t.Errorf("out[%d]: backwards it is made of in[%d], forwards of in%v alone", i, e,
+					list(forward[i]))
 			}
 		}
 		if got, want := list(forward[i]), list(value[i]); p.exact && !slices.Equal(got, want) {
@@ -287,17 +296,18 @@ func (p *program) forwards(t testing.TB, trace *lineage.Trace) []map[int]bool {
 	for i := range out {
 		out[i] = map[int]bool{}
 	}
-	err := lineage.Interpret(t.Context(), trace, lineage.Domain[set](sets{}), nil, func(s *lineage.Store, v set) {
-		if s.Arg != 1 {
-			return
-		}
-		if s.Bytes == p.size() {
-			clear(out[s.Element])
-		}
-		for e := range v {
-			out[s.Element][e] = true
-		}
-	})
+	err := lineage.Interpret(t.Context(), trace, lineage.Domain[set](sets{}), nil,
+		func(s *lineage.Store, v set) {
+			if s.Arg != 1 {
+				return
+			}
+			if s.Bytes == p.size() {
+				clear(out[s.Element])
+			}
+			for e := range v {
+				out[s.Element][e] = true
+			}
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -707,7 +717,8 @@ func TestMultiplicity(t *testing.T) {
 	mov.u32 %r16, 0;
 	@%p1 add.u32 %r16, %r13, %r15;
 	st.global.u32 [%rd5], %r16;`}
-	trace, err := lineage.Record(t.Context(), p.load(t), p.launch(p.input()), probes.Dim3{}, lineage.Options{})
+	trace, err := lineage.Record(t.Context(), p.load(t), p.launch(p.input()), probes.Dim3{},
+		lineage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -723,7 +734,8 @@ func TestMultiplicity(t *testing.T) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
 	for _, c := range p.counts(t, trace, 5, lineage.Query{}) {
-		if c.Kind == lineage.LeafElement && (c.Times[lineage.ByAddress] > 0 || c.Times[lineage.ByControl] > 0) {
+		if c.Kind == lineage.LeafElement &&
+			(c.Times[lineage.ByAddress] > 0 || c.Times[lineage.ByControl] > 0) {
 			t.Errorf("in[%d] counts by address or control, which was not followed", c.Element)
 		}
 	}
@@ -732,11 +744,14 @@ func TestMultiplicity(t *testing.T) {
 // TestCut: a walk ends where the caller cuts it.
 func TestCut(t *testing.T) {
 	p := &programs[slices.IndexFunc(programs, func(p program) bool { return p.name == "vectors" })]
-	trace, err := lineage.Record(t.Context(), p.load(t), p.launch(p.input()), probes.Dim3{}, lineage.Options{})
+	trace, err := lineage.Record(t.Context(), p.load(t), p.launch(p.input()), probes.Dim3{},
+		lineage.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := lineage.Query{Cut: func(at lineage.Place) (int, bool) { return int(at.Addr), at.Space == target.SpaceShared }}
+	q := lineage.Query{
+		Cut: func(at lineage.Place) (int, bool) { return int(at.Addr), at.Space == target.SpaceShared },
+	}
 	for _, c := range p.counts(t, trace, 1, q) { // out[1] is what was loaded from shared memory
 		if c.Kind != lineage.LeafCut || c.Cut != 0 {
 			t.Errorf("out[1] is made of %+v, want the cut at s[0]", c.Leaf)
@@ -754,14 +769,17 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := lineage.Record(ctx, k, p.launch(p.input()), probes.Dim3{}, lineage.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := lineage.Record(ctx, k, p.launch(p.input()), probes.Dim3{},
+		lineage.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("recording: %v", err)
 	}
-	if err := lineage.Interpret(ctx, trace, lineage.Domain[set](sets{}), nil, nil); !errors.Is(err, context.Canceled) {
+	if err := lineage.Interpret(ctx, trace, lineage.Domain[set](sets{}), nil, nil); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("interpreting: %v", err)
 	}
 	addr, _ := trace.Address(1, 0)
-	if _, err := trace.Walk(ctx, lineage.Place{Space: target.SpaceGlobal, Addr: addr, N: 4, At: -1}, lineage.Query{}); !errors.Is(err, context.Canceled) {
+	if _, err := trace.Walk(ctx, lineage.Place{Space: target.SpaceGlobal, Addr: addr, N: 4, At: -1},
+		lineage.Query{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("walking: %v", err)
 	}
 }
@@ -770,7 +788,9 @@ func TestCancelled(t *testing.T) {
 func TestBudget(t *testing.T) {
 	p := &programs[0]
 	l := p.launch(p.input())
-	l.Memory = budget.Failing(1<<30, func(part string, _ int64) bool { return strings.HasPrefix(part, "the record of") })
+	l.Memory = budget.Failing(1<<30, func(part string, _ int64) bool {
+		return strings.HasPrefix(part, "the record of")
+	})
 	_, err := lineage.Record(t.Context(), p.load(t), l, probes.Dim3{}, lineage.Options{})
 	var no *budget.Exhausted
 	if !errors.As(err, &no) || !strings.Contains(err.Error(), "the record of block 0,0,0") {

@@ -51,8 +51,14 @@ func (x *folder) extents(totals []int32, group int32) (least, most extent) {
 			least, most = e, e
 			continue
 		}
-		least = extent{min(least.steps, e.steps), min(least.terms, e.terms), min(least.stepWays, e.stepWays), min(least.termWays, e.termWays)}
-		most = extent{max(most.steps, e.steps), max(most.terms, e.terms), max(most.stepWays, e.stepWays), max(most.termWays, e.termWays)}
+		least = extent{
+			min(least.steps, e.steps), min(least.terms, e.terms), min(least.stepWays, e.stepWays),
+			min(least.termWays, e.termWays),
+		}
+		most = extent{
+			max(most.steps, e.steps), max(most.terms, e.terms), max(most.stepWays, e.stepWays),
+			max(most.termWays, e.termWays),
+		}
 	}
 	return least, most
 }
@@ -78,7 +84,8 @@ func (x *folder) within(n, group int32) extent {
 			}
 			for _, to := range tos {
 				switch {
-				case to.leaf && x.g.Leaves[to.to].Kind == LeafImmediate: // what a sum or an extreme begins with is none of its terms
+				// what a sum or an extreme begins with is none of its terms
+				case to.leaf && x.g.Leaves[to.to].Kind == LeafImmediate:
 				case to.leaf || x.find(x.class[to.to]) != group:
 					ends[end{leaf: to.leaf, to: to.to}] = true
 					w.terms++
@@ -171,7 +178,8 @@ func chained(in *ptx.Instr, least, most extent) string {
 	case "min":
 		return fmt.Sprintf("minimum of %s values", terms)
 	case "fma", "mad":
-		return repeated(fmt.Sprintf("sum of %s products", span(least.steps, most.steps)), most.steps, most.stepWays)
+		return repeated(fmt.Sprintf("sum of %s products", span(least.steps, most.steps)), most.steps,
+			most.stepWays)
 	}
 	return repeated(fmt.Sprintf("sum of %s terms", terms), most.terms, most.termWays)
 }
@@ -219,8 +227,11 @@ func formula(in *ptx.Instr) string {
 	return name + "(" + strings.Join(names, ", ") + ")"
 }
 
-var compares = map[string]bool{"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true, "ltu": true, "gtu": true, "leu": true, "geu": true,
-	"equ": true, "neu": true, "lo": true, "ls": true, "hi": true, "hs": true}
+var compares = map[string]bool{
+	"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true, "ltu": true, "gtu": true,
+	"leu": true, "geu": true,
+	"equ": true, "neu": true, "lo": true, "ls": true, "hi": true, "hs": true,
+}
 
 // memory names the memory that nodes load or store.
 func (x *folder) memory(f *Fold, members []int32) string {
@@ -389,7 +400,8 @@ func immediate(bits uint64, t ptx.Type) string {
 	switch f := math.Float32frombits(v); {
 	case t == ptx.F64:
 		return fmt.Sprintf("%v", math.Float64frombits(bits))
-	case t == ptx.F32, t.Bits() == 32 && math.IsInf(float64(f), 0), t == ptx.B32 && v > 1<<20 && math.Abs(float64(f)) > 1e-20 && math.Abs(float64(f)) < 1e20:
+	case t == ptx.F32, t.Bits() == 32 && math.IsInf(float64(f), 0),
+		t == ptx.B32 && v > 1<<20 && math.Abs(float64(f)) > 1e-20 && math.Abs(float64(f)) < 1e20:
 		return fmt.Sprintf("%v", f) // of a number as of bits: a float where it looks like one
 	}
 	if s := int64(bits); s < 0 && s > -1<<31 {
@@ -417,8 +429,8 @@ func boxOf(b *target.Buffer, at []int) string {
 	return Box(b.Dims, elements)
 }
 
-// Box writes a set of elements of a tensor with these dimensions, by flat index: "[0][1][17][0..63]" where they are a box, with steps
-// ("0..62 by 2"), else some runs of them. dims nil: one dimension.
+// Box writes a set of elements of a tensor with these dimensions, by flat index: "[0][1][17][0..63]" where
+// they are a box, with steps ("0..62 by 2"), else some runs of them. dims nil: one dimension.
 func Box(dims []int, at []int) string {
 	at = slices.Clone(at)
 	slices.Sort(at)

@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// randomProgram makes a program of 32 threads on integers in %r20 to %r27. A linear one adds, multiplies by odd numbers and moves; others
-// choose, cut, compare, guard and branch, too.
+// randomProgram makes a program of 32 threads on integers in %r20 to %r27. A linear one adds, multiplies by
+// odd numbers and moves; others choose, cut, compare, guard and branch, too.
 func randomProgram(seed uint64, linear bool) *program {
 	g := &generator{rng: rand.New(rand.NewPCG(seed, 7)), linear: linear}
 	for i := range 8 {
@@ -21,7 +21,10 @@ func randomProgram(seed uint64, linear bool) *program {
 	}
 	g.line("st.global.u32 [%%rd5], %s;", g.reg())
 	g.line("st.global.u32 [%%rd5+128], %s;", g.reg())
-	return &program{name: fmt.Sprintf("random %d", seed), body: g.b.String(), dtype: probes.U32, in: 64, out: 64, exact: linear}
+	return &program{
+		name: fmt.Sprintf("random %d", seed), body: g.b.String(), dtype: probes.U32, in: 64, out: 64,
+		exact: linear,
+	}
 }
 
 type generator struct {
@@ -94,8 +97,8 @@ func (g *generator) instruction() {
 	}
 }
 
-// TestRandomPrograms: of a linear program lineage says exactly what changes what; of any other nothing changes a value that lineage says it
-// does not depend on.
+// TestRandomPrograms: of a linear program lineage says exactly what changes what; of any other nothing
+// changes a value that lineage says it does not depend on.
 func TestRandomPrograms(t *testing.T) {
 	n := uint64(12)
 	if testing.Short() {

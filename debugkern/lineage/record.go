@@ -27,15 +27,16 @@ type Trace struct {
 	accesses chunked[access]
 	rows     chunked[[32]uint32]
 	passes   [][]target.Passed
-	allocs   []alloc         // by address
-	capture  uint64          // address of the capture buffer
-	foreign  bool            // blocks of the launch share memory
-	mutable  bool            // it reads global memory that the kernel may write
-	others   map[uint64]bool // words of global memory that had other contents than before the launch when they were read
-	taken    map[tile]taken
-	shared   []Variable
-	idx      index
-	cut      bool // Options ended the recording before the block ended
+	allocs   []alloc // by address
+	capture  uint64  // address of the capture buffer
+	foreign  bool    // blocks of the launch share memory
+	mutable  bool    // it reads global memory that the kernel may write
+	// others: words of global memory that had other contents than before the launch when they were read
+	others map[uint64]bool
+	taken  map[tile]taken
+	shared []Variable
+	idx    index
+	cut    bool // Options ended the recording before the block ended
 }
 
 // tile is a captured tile.
@@ -113,10 +114,13 @@ func (t *Trace) addr(a *access, l int) uint64 {
 	return a.base + uint64(int64(a.stride)*int64(l))
 }
 
-// Record executes block id of a launch and notes what its warp instructions did. The kernel must be a target.Stepper. A
-// block that does not end (a deadlock, a trap) is recorded as far as it came. Errors are those of target.Stepper.Open and Block.Run,
-// and *budget.Exhausted where the trace takes more memory than the launch's budget has.
-func Record(ctx context.Context, k target.Kernel, l *target.Launch, id probes.Dim3, opt Options) (*Trace, error) {
+// Record executes block id of a launch and notes what its warp instructions did. The kernel must be a
+// target.Stepper. A block that does not end (a deadlock, a trap) is recorded as far as it came. Errors are
+// those of target.Stepper.Open and Block.Run, and *budget.Exhausted where the trace takes more memory than
+// the launch's budget has.
+func Record(
+	ctx context.Context, k target.Kernel, l *target.Launch, id probes.Dim3, opt Options,
+) (*Trace, error) {
 	s, ok := k.(target.Stepper)
 	if !ok {
 		return nil, target.ErrNoTracer
@@ -161,12 +165,15 @@ func Record(ctx context.Context, k target.Kernel, l *target.Launch, id probes.Di
 // Len is the number of steps.
 func (t *Trace) Len() int { return t.steps.n }
 
-// Step returns step i. The step in which a cp.async's bytes land, and those in which a call passes parameters, have the
-// instruction that caused them.
+// Step returns step i. The step in which a cp.async's bytes land, and those in which a call passes
+// parameters, have the instruction that caused them.
 func (t *Trace) Step(i int) Step {
 	s := t.steps.at(i)
 	f := t.funcs[t.owner[s.pc]]
-	return Step{Index: i, Clock: uint64(s.clock), Warp: int(s.warp), PC: int(s.pc), Func: f, Instr: t.flows[s.pc].in, Mask: s.mask}
+	return Step{
+		Index: i, Clock: uint64(s.clock), Warp: int(s.warp), PC: int(s.pc), Func: f, Instr: t.flows[s.pc].in,
+		Mask: s.mask,
+	}
 }
 
 // At returns the index of the first step whose clock is not before clock; Len where there is none.
@@ -201,7 +208,8 @@ type flight struct {
 	lanes uint32
 }
 
-// nearby is addresses that an instruction may access, as far as they were looked at: one allocation, or shared memory.
+// nearby is addresses that an instruction may access, as far as they were looked at: one
+// allocation, or shared memory.
 type nearby struct{ lo, hi uint64 }
 
 // callee is a call that has not returned.
@@ -273,13 +281,16 @@ func (r *recorder) Took(s probes.Stage, kv int, address func(row, col int) uint6
 	r.t.taken[tile{s, kv}] = taken{r.t.steps.n, address}
 }
 
-// variables lists what lies in shared memory: the arrays that the launch names, and the variables around them.
+// variables lists what lies in shared memory: the arrays that the launch names, and the
+// variables around them.
 func (r *recorder) variables(b target.Block) {
 	t := r.t
 	if w, ok := b.(target.Walkable); ok {
 		for _, a := range t.launch.Shared {
 			if lo, ok := w.Array(a); ok {
-				t.shared = append(t.shared, Variable{a.Name, uint64(lo), uint64(lo + a.Bytes), a.Dims, a.DType})
+				t.shared = append(t.shared, Variable{
+					a.Name, uint64(lo), uint64(lo + a.Bytes), a.Dims, a.DType,
+				})
 			}
 		}
 	}
@@ -306,8 +317,9 @@ func (t *Trace) Variable(addr uint64) *Variable {
 	return nil
 }
 
-// Captured is the place of a captured cell in a trace: offset and size are those of the cell's bytes in the capture buffer; row
-// and column serve tiles that the executor took out of shared memory by itself. ok is false where the block captured no such tile.
+// Captured is the place of a captured cell in a trace: offset and size are those of the cell's bytes in the
+// capture buffer; row and column serve tiles that the executor took out of shared memory by itself. ok is
+// false where the block captured no such tile.
 func (t *Trace) Captured(s probes.Stage, kv, row, col int, offset uint64, size int) (p Place, ok bool) {
 	if x, ok := t.taken[tile{s, kv}]; ok {
 		return Place{Space: target.SpaceShared, Addr: x.address(row, col), N: size, At: x.at}, true
@@ -321,7 +333,8 @@ func (t *Trace) Captured(s probes.Stage, kv, row, col int, offset uint64, size i
 
 // Interests implements target.Interested.
 func (r *recorder) Interests() target.ClassSet {
-	return target.AllClasses &^ target.Classes(target.ClassBarrierDone, target.ClassFence, target.ClassAsyncCommit, target.ClassAsyncWait,
+	return target.AllClasses &^ target.Classes(target.ClassBarrierDone, target.ClassFence,
+		target.ClassAsyncCommit, target.ClassAsyncWait,
 		target.ClassWarpSync)
 }
 
@@ -334,7 +347,8 @@ func (r *recorder) Event(e *target.Event) {
 		r.land(e)
 		return
 	}
-	if s := r.last; s != nil && uint64(s.clock) == e.Step && int(s.pc) == e.PC && int(s.warp) == e.Warp && s.kind == stepPlain {
+	if s := r.last; s != nil && uint64(s.clock) == e.Step && int(s.pc) == e.PC && int(s.warp) == e.Warp &&
+		s.kind == stepPlain {
 		s.mask |= e.Mask // lanes with addresses of another space, or the next part of a matrix
 		r.access(s, e)
 		return
@@ -353,7 +367,8 @@ func (r *recorder) Event(e *target.Event) {
 	switch {
 	case e.Addr != nil:
 		s.aux = uint32(r.t.accesses.n)
-		if x.kind == flowLoadRows || x.kind == flowStoreRows { // the event's lanes are those that point at rows
+		// the event's lanes are those that point at rows
+		if x.kind == flowLoadRows || x.kind == flowStoreRows {
 			s.mask = ^uint32(0)
 		}
 		r.access(s, e)
@@ -502,7 +517,8 @@ func (r *recorder) place(space target.Space, addr *[32]uint64, mask uint32, byte
 	}
 }
 
-// changed notes words of arguments that have other contents than before the launch: what the block did not write, another one did.
+// changed notes words of arguments that have other contents than before the launch: what the block did not
+// write, another one did.
 func (r *recorder) changed(a *access) {
 	var now [16]byte
 	for m := a.mask; m != 0; m &= m - 1 {
@@ -516,7 +532,8 @@ func (r *recorder) changed(a *access) {
 			buf := r.t.launch.Args[x.arg].Buffer
 			for k := range n {
 				off := int(at-x.lo) + k
-				if old := off < len(buf.Init) && (buf.Written == nil || buf.Written[off] != 0); old && buf.Init[off] != now[k] ||
+				if old := off < len(buf.Init) && (buf.Written == nil || buf.Written[off] != 0); old &&
+					buf.Init[off] != now[k] ||
 					!old && r.view.Written(target.SpaceGlobal, at+uint64(k), 0, 0, 1) {
 					r.t.others[(at+uint64(k))&^3] = true
 				}
@@ -557,8 +574,8 @@ func (r *recorder) scatter(a *access, addr *[32]uint64, mask uint32, lo, hi uint
 	}
 }
 
-// bounds drops the lanes whose access has left what it may access, and so took no effect, and notes the allocation of
-// the others.
+// bounds drops the lanes whose access has left what it may access, and so took no effect, and notes the
+// allocation of the others.
 func (r *recorder) bounds(a *access, lo, hi uint64, pc int) {
 	x := &r.t.flows[pc]
 	if n := uint64(a.bytes); x.f.d == nil && n&(n-1) == 0 && (lo|uint64(int64(a.stride)))&(n-1) != 0 {
@@ -610,7 +627,8 @@ func (x *flow) reads() bool {
 	return false
 }
 
-// ReadsWritable reports whether the block reads global memory that some instruction of the kernel may write: another block may have.
+// ReadsWritable reports whether the block reads global memory that some instruction of the kernel may write:
+// another block may have.
 func (t *Trace) ReadsWritable() bool { return t.mutable }
 
 // known notes an allocation.
@@ -716,7 +734,8 @@ func (r *recorder) pass(e *target.Event, p passing, lane uint32) {
 		r.passed[p] = i
 		r.t.passes = append(r.t.passes, args)
 	}
-	if s := r.last; s != nil && s.kind == stepPass && s.aux == i && int(s.warp) == e.Warp && uint64(s.clock) == e.Step {
+	if s := r.last; s != nil && s.kind == stepPass && s.aux == i && int(s.warp) == e.Warp &&
+		uint64(s.clock) == e.Step {
 		s.mask |= lane
 		return
 	}

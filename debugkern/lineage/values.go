@@ -16,8 +16,8 @@ func (l *looker) View(v target.View)         { l.view = v }
 func (l *looker) Interests() target.ClassSet { return 0 }
 func (l *looker) Event(*target.Event)        {}
 
-// Values executes the block again, as far as it takes, and returns the bits of values: those of the bytes that each Ref names, from the
-// lowest on. k is the kernel that was recorded. Errors are those of Record.
+// Values executes the block again, as far as it takes, and returns the bits of values: those of the bytes
+// that each Ref names, from the lowest on. k is the kernel that was recorded. Errors are those of Record.
 func (t *Trace) Values(ctx context.Context, k target.Kernel, refs []Ref) ([]uint64, error) {
 	s, ok := k.(target.Stepper)
 	if !ok {
@@ -90,7 +90,8 @@ func (t *Trace) bits(v target.View, s *step, r Ref) uint64 {
 	return cutBits(x, int(r.Lo), int(r.N))
 }
 
-// storedFrom is the register, of the lane itself, that bytes of a store are of, and its first byte; register -1 where there is none.
+// storedFrom is the register, of the lane itself, that bytes of a store are of, and its first byte; register
+// -1 where there is none.
 func (t *Trace) storedFrom(s *step, f *flow, r Ref) (src source, lo int) {
 	src = source{reg: -1, form: fromSpecial}
 	switch f.kind {
@@ -115,8 +116,8 @@ func cutBits(x uint64, lo, n int) uint64 {
 	return x
 }
 
-// Type is the type of what a value holds, as the instruction says: of a result its type, of what is moved that of the bits
-// alone. Of packed numbers it is that of one.
+// Type is the type of what a value holds, as the instruction says: of a result its type, of what is moved
+// that of the bits alone. Of packed numbers it is that of one.
 func (t *Trace) Type(r Ref) ptx.Type {
 	in := t.flows[t.steps.at(int(r.Step)).pc].in
 	ts := in.Types()

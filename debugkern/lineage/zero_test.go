@@ -29,8 +29,8 @@ func (words) Join(_ *lineage.Op, ps []lineage.Piece[string]) string {
 	return "join(" + strings.Join(out, " ") + ")"
 }
 
-// TestZeros: zeros that a copy of no bytes leaves, whatever its address, are zeros in each half of a word, and so are those of a constant; a
-// word that or makes of two halves is these.
+// TestZeros: zeros that a copy of no bytes leaves, whatever its address, are zeros in each half of a word,
+// and so are those of a constant; a word that or makes of two halves is these.
 func TestZeros(t *testing.T) {
 	for _, c := range []struct {
 		name, body, want string
@@ -68,7 +68,8 @@ func TestZeros(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		got := ""
-		err = lineage.Interpret(t.Context(), trace, lineage.Domain[string](words{}), nil, func(_ *lineage.Store, v string) { got = v })
+		err = lineage.Interpret(t.Context(), trace, lineage.Domain[string](words{}), nil,
+			func(_ *lineage.Store, v string) { got = v })
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.name, got, err, c.want)
 		}

@@ -1,10 +1,10 @@
 // Package memo keeps computed values by key, for any number of concurrent callers.
 //
-// The one idea: callers that want the same value at the same time share one computation, and a caller that is cancelled
-// costs the others nothing: the next of them computes it.
+// The one idea: callers that want the same value at the same time share one computation, and a caller that is
+// cancelled costs the others nothing: the next of them computes it.
 //
-// golang.org/x/sync/singleflight gives every waiter the error of the caller that was cancelled, and keeps no values; LRUs keep
-// values and share no computation. Neither waits under a context.
+// golang.org/x/sync/singleflight gives every waiter the error of the caller that was cancelled, and keeps no
+// values; LRUs keep values and share no computation. Neither waits under a context.
 package memo
 
 import (

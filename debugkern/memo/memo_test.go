@@ -39,7 +39,9 @@ func TestMemoErrors(t *testing.T) {
 	var s LRU[string, int]
 	broken := errors.New("broken")
 	for range 2 {
-		if _, err := s.Get(t.Context(), "k", func() (int, error) { return 0, broken }); !errors.Is(err, broken) {
+		if _, err := s.Get(t.Context(), "k", func() (int, error) {
+			return 0, broken
+		}); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -64,7 +66,9 @@ func TestMemoErrors(t *testing.T) {
 	}()
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := s.Get(gone, "k", func() (int, error) { return 0, broken }); !errors.Is(err, context.Canceled) {
+	if _, err := s.Get(gone, "k", func() (int, error) {
+		return 0, broken
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who does not wait: %v", err)
 	}
 	cancel()
@@ -80,7 +84,8 @@ func TestMemoErrors(t *testing.T) {
 // waiting caller.
 func TestMemoTimeLimit(t *testing.T) {
 	var s LRU[string, int]
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no result within the time limit of 1ms"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond,
+		errors.New("no result within the time limit of 1ms"))
 	defer cancel()
 	entered := make(chan struct{})
 	go s.Get(ctx, "k", func() (int, error) {
@@ -98,7 +103,10 @@ func TestMemoRemovesLeastRecentlyUsed(t *testing.T) {
 	s := LRU[int, int]{Limit: 3}
 	made := 0
 	get := func(k int) {
-		if v, err := s.Get(t.Context(), k, func() (int, error) { made++; return 10 * k, nil }); v != 10*k || err != nil {
+		if v, err := s.Get(t.Context(), k, func() (int, error) {
+			made++
+			return 10 * k, nil
+		}); v != 10*k || err != nil {
 			t.Errorf("%d: got %d, %v", k, v, err)
 		}
 	}

@@ -18,7 +18,8 @@ func AppendHeader(b []byte, t DType, dims []int) []byte {
 	if t.Size() == 1 {
 		order = "|"
 	}
-	head := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s%s), }", order, t, strings.Join(shape, ", "), tail)
+	head := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s%s), }", order, t,
+		strings.Join(shape, ", "), tail)
 	const prefix = 10 // magic, version, header length
 	head += strings.Repeat(" ", 63-(prefix+len(head))%64) + "\n"
 	b = append(b, magic+"\x01\x00"...)

@@ -94,7 +94,8 @@ func TestArrayRefused(t *testing.T) {
 			refusedAs(t, c.name, b, c.want)
 			refusedAs(t, c.name, b, `member "Qx.npy"`)
 		}
-		_, err := ReadArray(context.Background(), bytes.NewReader(c.content), int64(len(c.content)), "t.npz", budget)
+		_, err := ReadArray(context.Background(), bytes.NewReader(c.content), int64(len(c.content)),
+			"t.npz", budget)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s alone: %v", c.name, err)
 		}

@@ -205,8 +205,8 @@ func (a *Archive) Read(ctx context.Context, name string) (*Array, error) {
 	return array, nil
 }
 
-// Sub returns the part of an archive whose members' names begin with folder, by their names without it. It has what
-// is left of the budget, and reads the same file.
+// Sub returns the part of an archive whose members' names begin with folder, by their names without it. It
+// has what is left of the budget, and reads the same file.
 func (a *Archive) Sub(folder string) *Archive {
 	out := &Archive{name: a.name, r: a.r, left: a.left}
 	for _, m := range a.members {
@@ -233,8 +233,8 @@ type Member struct {
 	Bytes, Packed int64
 }
 
-// Content reads a member whatever it holds, by its full name, and checks all of it as Read does. Its bytes count against the budget, as
-// an array's do; more than limit are refused.
+// Content reads a member whatever it holds, by its full name, and checks all of it as Read does. Its bytes
+// count against the budget, as an array's do; more than limit are refused.
 func (a *Archive) Content(ctx context.Context, name string, limit int64) ([]byte, error) {
 	i := slices.IndexFunc(a.members, func(m member) bool { return m.name == name })
 	if i < 0 {

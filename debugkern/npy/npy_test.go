@@ -163,7 +163,8 @@ func TestBudgetAndContext(t *testing.T) {
 	}
 }
 
-// TestContent: any member can be read whole, with the same checks; what is larger than its limit or the budget is refused.
+// TestContent: any member can be read whole, with the same checks; what is larger than its limit or
+// the budget is refused.
 func TestContent(t *testing.T) {
 	text := []byte("{\"schema\": \"x\"}")
 	for name, l := range layouts {
@@ -172,14 +173,17 @@ func TestContent(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if m := a.Members(); len(m) != 3 || m[2].Name != "bundle.json" || m[2].Bytes != int64(len(text)) || m[0].Name != "Q.npy" {
+		if m := a.Members(); len(m) != 3 || m[2].Name != "bundle.json" || m[2].Bytes != int64(len(text)) ||
+			m[0].Name != "Q.npy" {
 			t.Errorf("%s: members %+v", name, m)
 		}
-		if got, err := a.Content(context.Background(), "bundle.json", 100); err != nil || !bytes.Equal(got, text) {
+		if got, err := a.Content(context.Background(), "bundle.json", 100); err != nil ||
+			!bytes.Equal(got, text) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 		for member, limit := range map[string]int64{"bundle.json": 3, "Q": 100, "Q.npy": 10} {
-			if _, err := a.Content(context.Background(), member, limit); err == nil || !strings.HasPrefix(err.Error(), "t.tsl: ") {
+			if _, err := a.Content(context.Background(), member, limit); err == nil ||
+				!strings.HasPrefix(err.Error(), "t.tsl: ") {
 				t.Errorf("%s: %s within %d bytes: %v", name, member, limit, err)
 			}
 		}

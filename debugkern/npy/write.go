@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Writer writes an archive (.npz), one array after the other. The first error ends the archive: what is written later is
-// dropped, and Close returns that error. It may not be used concurrently.
+// Writer writes an archive (.npz), one array after the other. The first error ends the archive: what is
+// written later is dropped, and Close returns that error. It may not be used concurrently.
 type Writer struct {
 	zip *zip.Writer
 	err error
@@ -17,8 +17,8 @@ type Writer struct {
 // NewWriter starts an archive on w.
 func NewWriter(w io.Writer) *Writer { return &Writer{zip: zip.NewWriter(w)} }
 
-// Array starts an array. The caller writes its elements, little endian and in C order, before the next array or Close; how
-// many there are is not checked. Writing never fails: Close returns the error.
+// Array starts an array. The caller writes its elements, little endian and in C order, before the next array
+// or Close; how many there are is not checked. Writing never fails: Close returns the error.
 func (w *Writer) Array(name string, t DType, dims ...int) io.Writer {
 	if w.err != nil {
 		return io.Discard
@@ -31,7 +31,8 @@ func (w *Writer) Array(name string, t DType, dims ...int) io.Writer {
 	if len(dims) == 1 {
 		tail = ","
 	}
-	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", t.descr(), strings.Join(shape, ", "), tail)
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", t.descr(),
+		strings.Join(shape, ", "), tail)
 	const prefix = 10 // magic, version, header length
 	pad := 63 - (prefix+len(head))%64
 	head += strings.Repeat(" ", pad) + "\n"

@@ -38,11 +38,13 @@ func TestWriter(t *testing.T) {
 	}
 	for _, dtype := range dtypes {
 		a := got["of_"+string(dtype)]
-		if a.DType != dtype || !slices.Equal(a.Shape, []int{3, 1, 2}) || len(a.Data) != 6*dtype.Size() || a.Data[1] != 1 {
+		if a.DType != dtype || !slices.Equal(a.Shape, []int{3, 1, 2}) || len(a.Data) != 6*dtype.Size() ||
+			a.Data[1] != 1 {
 			t.Errorf("%s: %v %v", dtype, a.Header, a.Data)
 		}
 	}
-	if v, s := got["vector"], got["scalar"]; !bytes.Equal(v.Data, []byte{7, 8}) || len(s.Shape) != 0 || s.Data[0] != 5 {
+	if v, s := got["vector"], got["scalar"]; !bytes.Equal(v.Data, []byte{7, 8}) || len(s.Shape) != 0 ||
+		s.Data[0] != 5 {
 		t.Errorf("%v, %v", v, s)
 	}
 }

@@ -27,10 +27,12 @@ type CheckFinding struct {
 	Excerpts []Excerpt
 }
 
-// WriteCheck writes the page of a check. text has the lines of a file as findings name it, nil where it cannot be read.
+// WriteCheck writes the page of a check. text has the lines of a file as findings name it, nil
+// where it cannot be read.
 func WriteCheck(w io.Writer, d *report.Check, version, again string, text func(file string) []string) error {
 	p := &CheckPage{
-		Doc: d, Title: "tilescope check: " + filepath.Base(d.File), Version: version, Again: again, Covered: d.Coverage.Text(),
+		Doc: d, Title: "tilescope check: " + filepath.Base(d.File), Version: version, Again: again,
+		Covered: d.Coverage.Text(),
 	}
 	for _, f := range d.Findings {
 		p.Findings = append(p.Findings, CheckFinding{f, Excerpts([]*report.Source{f.Source, f.Other}, text)})

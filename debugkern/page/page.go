@@ -1,7 +1,9 @@
-// Package page writes what a command found as one self-contained HTML page: no script, no file or address outside it.
+// Package page writes what a command found as one self-contained HTML page: no script, no file or
+// address outside it.
 //
-// The one idea: what pages have in common (style, excerpts of sources) is written once; a command brings the body. Whatever a kernel or
-// a file says goes through the template's escaping, and what a browser would obey beyond that is spelled out.
+// The one idea: what pages have in common (style, excerpts of sources) is written once; a command brings the
+// body. Whatever a kernel or a file says goes through the template's escaping, and what a browser would obey
+// beyond that is spelled out.
 package page
 
 import (
@@ -18,8 +20,8 @@ import (
 //go:embed common.html
 var common string
 
-// Write executes a template for data that has at least a Title. The template may use "head", which ends after the body's opening tag, and
-// "excerpts" of a []Excerpt.
+// Write executes a template for data that has at least a Title. The template may use "head", which ends after
+// the body's opening tag, and "excerpts" of a []Excerpt.
 func Write(w io.Writer, body string, data any) error {
 	t, err := template.New("common").Parse(common)
 	if err == nil {
@@ -28,7 +30,8 @@ func Write(w io.Writer, body string, data any) error {
 	if err != nil {
 		return fmt.Errorf("BUG: the page's template: %w", err)
 	}
-	shown := text.NewWriter(w) // the template escapes what HTML means; this spells out what a browser would obey
+	// the template escapes what HTML means; this spells out what a browser would obey
+	shown := text.NewWriter(w)
 	if err := t.Execute(shown, data); err != nil {
 		return err
 	}
@@ -54,8 +57,8 @@ const (
 	excerptMost    = 60 // lines of a file that are shown
 )
 
-// Excerpts cuts the lines around places out of their files, file by file, gaps left out. text has the lines of a file, nil where it
-// cannot be read; nil places are passed over.
+// Excerpts cuts the lines around places out of their files, file by file, gaps left out. text has the lines
+// of a file, nil where it cannot be read; nil places are passed over.
 func Excerpts(places []*report.Source, text func(file string) []string) []Excerpt {
 	guilty := map[string][]int{}
 	var files []string
@@ -84,7 +87,9 @@ func Excerpts(places []*report.Source, text func(file string) []string) []Excerp
 				}
 				continue
 			}
-			if slices.ContainsFunc(guilty[file], func(g int) bool { return n >= g-excerptContext && n <= g+excerptContext }) {
+			if slices.ContainsFunc(guilty[file], func(g int) bool {
+				return n >= g-excerptContext && n <= g+excerptContext
+			}) {
 				e.Lines = append(e.Lines, Line{n, lines[n-1], slices.Contains(guilty[file], n)})
 			}
 		}

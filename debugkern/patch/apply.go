@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Apply applies patches, in order, to the texts that read returns, and returns the texts that they change, by name. Each
-// patch is written against the unpatched texts: where its lines are no longer at the number that it states they are found
-// elsewhere, if they stand in exactly one place; a line that an earlier patch has changed is a conflict. Errors are *Error,
-// or read's.
+// Apply applies patches, in order, to the texts that read returns, and returns the texts that they change, by
+// name. Each patch is written against the unpatched texts: where its lines are no longer at the number that
+// it states they are found elsewhere, if they stand in exactly one place; a line that an earlier patch has
+// changed is a conflict. Errors are *Error, or read's.
 func Apply(read func(name string) (string, error), patches ...*Patch) (map[string]string, error) {
 	texts := map[string]*sheet{}
 	for _, p := range patches {
@@ -94,12 +94,13 @@ func (s *sheet) apply(p *Patch, f File) error {
 	return nil
 }
 
-// place finds the lines of a hunk in the original: at the line that it states or, where they are not there, at the only
-// line from free on that has them. It returns the number of the first.
+// place finds the lines of a hunk in the original: at the line that it states or, where they are not there,
+// at the only line from free on that has them. It returns the number of the first.
 func (s *sheet) place(p *Patch, i int, h *Hunk, free int) (int, error) {
 	old := h.old()
 	at := func(line int) bool {
-		return line >= free && line-1+len(old) <= len(s.original) && slices.Equal(s.original[line-1:line-1+len(old)], old)
+		return line >= free && line-1+len(old) <= len(s.original) &&
+			slices.Equal(s.original[line-1:line-1+len(old)], old)
 	}
 	if at(h.Start) {
 		return h.Start, nil
@@ -117,12 +118,16 @@ func (s *sheet) place(p *Patch, i int, h *Hunk, free int) (int, error) {
 	case 1:
 		return found[0], nil
 	}
-	return 0, &Error{p.Name, h.Line, fmt.Sprintf("hunk %d is not at line %d of %s, and its lines stand at %d places (lines %d and %d): give it "+
-		"more lines around the change", i+1, h.Start, s.name, len(found), found[0], found[1])}
+	return 0, &Error{
+		p.Name, h.Line,
+		fmt.Sprintf(
+			"hunk %d is not at line %d of %s, and its lines stand at %d places (lines %d and %d): give it "+
+				"more lines around the change", i+1, h.Start, s.name, len(found), found[0], found[1]),
+	}
 }
 
-// mismatch says which line of a hunk is the first that the original has not at the stated place: its line in the diff, and
-// what stands there.
+// mismatch says which line of a hunk is the first that the original has not at the stated place: its line in
+// the diff, and what stands there.
 func (s *sheet) mismatch(h *Hunk) (line int, why string) {
 	number := h.Start
 	for _, e := range h.Edits {
@@ -130,10 +135,12 @@ func (s *sheet) mismatch(h *Hunk) (line int, why string) {
 			continue
 		}
 		if number > len(s.original) {
-			return e.Line, fmt.Sprintf("it has %d lines, and the hunk expects %s at line %d", len(s.original), quote(e.Text), number)
+			return e.Line, fmt.Sprintf("it has %d lines, and the hunk expects %s at line %d", len(s.original),
+				quote(e.Text), number)
 		}
 		if have := s.original[number-1]; have != e.Text {
-			return e.Line, fmt.Sprintf("line %d is %s, and the hunk expects %s", number, quote(have), quote(e.Text))
+			return e.Line, fmt.Sprintf("line %d is %s, and the hunk expects %s", number, quote(have),
+				quote(e.Text))
 		}
 		number++
 	}
@@ -152,8 +159,8 @@ func quote(line string) string {
 	return fmt.Sprintf("%q", clip(text))
 }
 
-// replace puts a hunk's new lines in place of the original's lines from start on, which must all be as they were, with
-// nothing added between them.
+// replace puts a hunk's new lines in place of the original's lines from start on, which must all be as they
+// were, with nothing added between them.
 func (s *sheet) replace(p *Patch, i int, h *Hunk, start int) error {
 	at := slices.IndexFunc(s.lines, func(l sheetLine) bool { return l.number == start })
 	number, k := start, at
@@ -164,7 +171,11 @@ func (s *sheet) replace(p *Patch, i int, h *Hunk, start int) error {
 			continue
 		}
 		if by := s.changed(k, number); by != nil {
-			return &Error{p.Name, e.Line, fmt.Sprintf("hunk %d cannot be combined with %s, which changes line %d of %s too", i+1, by.Name, number, s.name)}
+			return &Error{
+				p.Name, e.Line,
+				fmt.Sprintf("hunk %d cannot be combined with %s, which changes line %d of %s too", i+1,
+					by.Name, number, s.name),
+			}
 		}
 		if e.Op == ' ' {
 			lines = append(lines, s.lines[k])
@@ -177,8 +188,8 @@ func (s *sheet) replace(p *Patch, i int, h *Hunk, start int) error {
 	return nil
 }
 
-// changed returns the patch that has removed a line of the original, or has added one before it, nil where lines[k] is that
-// line. k is -1 where the first line of a hunk is gone.
+// changed returns the patch that has removed a line of the original, or has added one before it, nil where
+// lines[k] is that line. k is -1 where the first line of a hunk is gone.
 func (s *sheet) changed(k, number int) *Patch {
 	if by := s.removed[number]; by != nil {
 		return by

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Parse reads a unified diff of existing texts, as diff -u and git diff write it; name is the diff's file in messages.
-// Before the first text there may be comments of any kind; after that a line that belongs to no hunk is an error, as is
-// every hunk whose lines are not those that it counts. Errors are *Error.
+// Parse reads a unified diff of existing texts, as diff -u and git diff write it; name is the diff's file in
+// messages. Before the first text there may be comments of any kind; after that a line that belongs to no
+// hunk is an error, as is every hunk whose lines are not those that it counts. Errors are *Error.
 func Parse(name string, text []byte) (*Patch, error) {
 	p := &parser{patch: &Patch{Name: name}, lines: strings.SplitAfter(string(text), "\n")}
 	if n := len(p.lines); p.lines[n-1] == "" {
@@ -22,7 +22,9 @@ func Parse(name string, text []byte) (*Patch, error) {
 		}
 	}
 	if len(p.patch.Files) == 0 {
-		return nil, &Error{File: name, Msg: "no unified diff in it; expected a line that begins with --- and one with +++"}
+		return nil, &Error{
+			File: name, Msg: "no unified diff in it; expected a line that begins with --- and one with +++",
+		}
 	}
 	return p.patch, p.complete()
 }
@@ -60,7 +62,8 @@ func (p *parser) next() error {
 		p.at++
 		return nil
 	}
-	return p.fail(p.at+1, "%q belongs to no hunk: the hunk before it has as many lines as it counts", clip(line))
+	return p.fail(p.at+1, "%q belongs to no hunk: the hunk before it has as many lines as it counts",
+		clip(line))
 }
 
 // complete reports a text without hunks.
@@ -114,7 +117,8 @@ func (p *parser) hunk() error {
 	at := p.at + 1
 	m := hunkHeader.FindStringSubmatch(p.bare(p.at))
 	if m == nil {
-		return p.fail(at, "%q is not the header of a hunk; expected @@ -LINE,COUNT +LINE,COUNT @@", clip(p.bare(p.at)))
+		return p.fail(at, "%q is not the header of a hunk; expected @@ -LINE,COUNT +LINE,COUNT @@",
+			clip(p.bare(p.at)))
 	}
 	var n [4]int
 	for i, text := range m[1:] {
@@ -168,7 +172,8 @@ func (p *parser) edits(h *Hunk, olds, news int) error {
 		case '+':
 			news--
 		default:
-			return p.fail(p.at+1, "a line of a hunk begins with a blank, - or +; found %q", clip(p.bare(p.at)))
+			return p.fail(p.at+1, "a line of a hunk begins with a blank, - or +; found %q",
+				clip(p.bare(p.at)))
 		}
 		if olds < 0 || news < 0 {
 			return p.fail(p.at+1, "the hunk of line %d has other lines than it counts", h.Line)

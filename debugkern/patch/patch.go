@@ -1,8 +1,9 @@
 // Package patch reads unified diffs and applies them to texts in memory.
 //
-// The one idea: every patch is written against the unpatched text, and each line of that text keeps its number while
-// patches are applied. So the place of a hunk is found once, in the unpatched text, and what an earlier patch did to its
-// lines is known, not guessed: there is no fuzz, a hunk applies exactly or is an error that names file, hunk and line.
+// The one idea: every patch is written against the unpatched text, and each line of that text keeps its
+// number while patches are applied. So the place of a hunk is found once, in the unpatched text, and what an
+// earlier patch did to its lines is known, not guessed: there is no fuzz, a hunk applies exactly or is an
+// error that names file, hunk and line.
 //
 // It must not know CUDA, manifests or where texts come from.
 package patch
@@ -77,6 +78,7 @@ func (h *Hunk) old() []string {
 
 // local reports whether a text's name stays within its folder.
 func local(name string) bool {
-	return name != "" && !path.IsAbs(name) && !strings.ContainsAny(name, "\\:\x00") && path.Clean(name) == name &&
+	return name != "" && !path.IsAbs(name) && !strings.ContainsAny(name, "\\:\x00") &&
+		path.Clean(name) == name &&
 		!slices.Contains(strings.Split(name, "/"), "..")
 }

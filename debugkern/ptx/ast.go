@@ -1,13 +1,15 @@
-// Package ptx reads PTX modules: scanner, parser, validator, printer, and positions both in the PTX text and in the CUDA
-// source it was compiled from (.loc, inlined-at chains included).
+// Package ptx reads PTX modules: scanner, parser, validator, printer, and positions both in the PTX text and
+// in the CUDA source it was compiled from (.loc, inlined-at chains included).
 //
-// The one idea: a function is kept twice over the same data. Func.Body is the flat list of instructions an executor
-// walks by index, with registers, variables and branch targets already resolved, so that it needs no maps; Func.Items is
-// the same list with everything that only a reader or the printer cares about (scopes, declarations, labels, .loc,
-// .pragma) in its place. Spelling is the PTX ISA's throughout: "ld", "shared", "m16n16k16".
+// The one idea: a function is kept twice over the same data. Func.Body is the flat list of instructions
+// an executor walks by index, with registers, variables and branch targets already resolved, so that it
+// needs no maps; Func.Items is the same list with everything that only a reader or the printer cares
+// about (scopes, declarations, labels, .loc, .pragma) in its place. Spelling is the PTX ISA's throughout:
+// "ld", "shared", "m16n16k16".
 //
-// The package knows the shape of PTX; what an opcode's operands are, and what is written, it asks the instruction table
-// (isa). An unknown opcode parses like any other, and the executor is the one to say what it cannot model.
+// The package knows the shape of PTX; what an opcode's operands are, and what is written, it asks the
+// instruction table (isa). An unknown opcode parses like any other, and the executor is the one to say
+// what it cannot model.
 package ptx
 
 import "tilescope/debugkern/isa"
@@ -74,8 +76,8 @@ type TopItem struct {
 	Text  string
 }
 
-// Section is a .section block. Only .debug_str is interpreted (it holds the names of inlined functions); the rest is
-// kept to be printed again.
+// Section is a .section block. Only .debug_str is interpreted (it holds the names of inlined functions); the
+// rest is kept to be printed again.
 type Section struct {
 	Name  string // with its leading dot, ".debug_str"
 	Items []SectionItem
@@ -89,7 +91,8 @@ type SectionItem struct {
 	Values []SectionValue
 }
 
-// SectionValue is an integer (Sym empty), or a label plus Imm, or, with Minus set, the difference Sym - Minus + Imm.
+// SectionValue is an integer (Sym empty), or a label plus Imm, or, with Minus set, the
+// difference Sym - Minus + Imm.
 type SectionValue struct {
 	Imm        int64
 	Sym, Minus string
@@ -109,27 +112,33 @@ const (
 
 // Func is a kernel entry or a device function.
 type Func struct {
-	Name       string
-	Demangled  string // C++ name without parameter list, Name where it is not mangled
-	Entry      bool
-	Proto      bool // declaration without a body
-	Linkage    Linkage
-	NoReturn   bool
-	Params     []*Var // input parameters in order; for entries Offset is the byte offset in the launch parameter block
+	Name      string
+	Demangled string // C++ name without parameter list, Name where it is not mangled
+	Entry     bool
+	Proto     bool // declaration without a body
+	Linkage   Linkage
+	NoReturn  bool
+	// Params: input parameters in order; for entries Offset is the byte offset in the launch parameter block
+	Params     []*Var
 	Return     []*Var // return parameters of a .func (at most one from compilers)
 	Directives []Directive
 	Decls      []*RegDecl // every .reg declaration, nested scopes included, in order
-	Regs       []Reg      // registers that the body names, dense, in order of first appearance; Operand.Reg indexes it
-	Vars       []*Var     // .local, .shared, .param and other variables declared in the body, nested scopes included
-	Body       []*Instr
-	Labels     map[string]int // label -> index in Body (may be len(Body)); of duplicates in nested scopes the first
-	Items      []Item         // Body with declarations, scopes, labels and .loc between, for the printer and source views
-	Module     *Module
-	Pos        Pos
-	End        Pos // closing brace
+	// Regs: registers that the body names, dense, in order of first appearance; Operand.Reg indexes it
+	Regs []Reg
+	// Vars: .local, .shared, .param and other variables declared in the body, nested scopes included
+	Vars []*Var
+	Body []*Instr
+	// Labels: label -> index in Body (may be len(Body)); of duplicates in nested scopes the first
+	Labels map[string]int
+	// Items: Body with declarations, scopes, labels and .loc between, for the printer and source views
+	Items  []Item
+	Module *Module
+	Pos    Pos
+	End    Pos // closing brace
 }
 
-// Directive is a performance-tuning or other directive of a function header: Name without the dot ("maxntid").
+// Directive is a performance-tuning or other directive of a function header: Name without
+// the dot ("maxntid").
 type Directive struct {
 	Name string
 	Args []uint64
@@ -182,8 +191,9 @@ type Reg struct {
 
 // Var is a variable in any addressable space, parameters included.
 type Var struct {
-	Name      string // as in the PTX
-	Demangled string // the variable's own name in the source ("_ZZ4mainE2sQ" -> "sQ"), Name where it is not mangled
+	Name string // as in the PTX
+	// Demangled: the variable's own name in the source ("_ZZ4mainE2sQ" -> "sQ"), Name where it is not mangled
+	Demangled string
 	Qualified string // the full C++ name ("main::sQ"), Name where it is not mangled
 	Space     Space
 	Linkage   Linkage
@@ -204,8 +214,9 @@ type Var struct {
 	Pos       Pos
 }
 
-// Reloc is an address inside initial data: Size bytes at Offset hold the address of Sym plus Addend, as a generic
-// address where Generic is set. Mask is that of the `0xFF00(sym)` form, which takes one byte of the address.
+// Reloc is an address inside initial data: Size bytes at Offset hold the address of Sym plus Addend,
+// as a generic address where Generic is set. Mask is that of the `0xFF00(sym)` form, which takes one
+// byte of the address.
 type Reloc struct {
 	Offset, Size int
 	Sym          string
@@ -216,15 +227,19 @@ type Reloc struct {
 
 // Instr is one instruction.
 type Instr struct {
-	Pos    Pos
-	Loc    *Loc // CUDA source place in force, nil where there is none
-	Guard  *Guard
-	Op     string    // first component of the opcode: "ld", "wmma", "cp"
-	Mods   []string  // the others in order, without dots: "load", "a", "sync", "aligned", "row", "m16n16k16", "shared", "f16"
-	Args   []Operand // destination first; `call` always has three: OpList returns, callee, OpList arguments (then the prototype)
-	Labels []string  // labels that stand directly before
-	Index  int       // own index in Func.Body
-	Asm    bool      // between "begin inline asm" and "end inline asm"
+	Pos   Pos
+	Loc   *Loc // CUDA source place in force, nil where there is none
+	Guard *Guard
+	Op    string // first component of the opcode: "ld", "wmma", "cp"
+	// Mods: the others in order, without dots: "load", "a", "sync", "aligned", "row",
+	// "m16n16k16", "shared", "f16"
+	Mods []string
+	// Args: destination first; `call` always has three: OpList returns, callee, OpList arguments
+	// (then the prototype)
+	Args   []Operand
+	Labels []string // labels that stand directly before
+	Index  int      // own index in Func.Body
+	Asm    bool     // between "begin inline asm" and "end inline asm"
 
 	form *isa.Form // what Form returns, where the parser has looked it up
 }
@@ -246,13 +261,14 @@ const (
 	OpInt                 // Imm: two's complement; Unsigned where spelled U or too large for int64
 	OpF32                 // Imm: the 32 bits of a 0f literal
 	OpF64                 // Imm: the 64 bits of a 0d or decimal literal
-	OpSym                 // Name, Var (or Func) and Off: the address of a variable or function, or a .param variable by name
-	OpAddr                // [Reg+Off], [Var+Off] or [Imm]: see Base
-	OpVec                 // {Elems}
-	OpPair                // Elems[0] | Elems[1], as in setp and shfl
-	OpList                // (Elems), in call
-	OpLabel               // Name, Target
-	OpSink                // _
+	// OpSym: Name, Var (or Func) and Off: the address of a variable or function, or a .param variable by name
+	OpSym
+	OpAddr  // [Reg+Off], [Var+Off] or [Imm]: see Base
+	OpVec   // {Elems}
+	OpPair  // Elems[0] | Elems[1], as in setp and shfl
+	OpList  // (Elems), in call
+	OpLabel // Name, Target
+	OpSink  // _
 )
 
 // BaseKind is what the address in brackets starts from.
@@ -265,7 +281,8 @@ const (
 	BaseImm                 // Off alone
 )
 
-// Operand is one operand. Members not named by its kind are zero, but Reg and Comp, which are -1 where they do not apply.
+// Operand is one operand. Members not named by its kind are zero, but Reg and Comp, which are -1
+// where they do not apply.
 type Operand struct {
 	Kind     OperandKind
 	Base     BaseKind
@@ -284,12 +301,14 @@ type Operand struct {
 	Pos      Pos
 }
 
-// Loc is a place in the CUDA source. Line and Col count from 1; Line 0 is code the compiler could not attribute.
+// Loc is a place in the CUDA source. Line and Col count from 1; Line 0 is code the compiler
+// could not attribute.
 type Loc struct {
 	File      int    // .file index
 	Name      string // file name of that index, "" where the module has none
 	Line, Col int
-	Func      string // demangled name of the inlined function this place lies in; "" in the function's own body
+	// Func: demangled name of the inlined function this place lies in; "" in the function's own body
+	Func      string
 	Mangled   string
 	FuncLabel string // label in .debug_str and offset, as written
 	FuncOff   int64

@@ -7,11 +7,12 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// internal is the namespace that the compiler wraps around names of internal linkage: its name, the file's, a hash.
+// internal is the namespace that the compiler wraps around names of internal linkage: its name,
+// the file's, a hash.
 var internal = regexp.MustCompile(`\b_INTERNAL_[0-9a-f]{8}_\w+?::`)
 
-// sourceName returns the last component of a mangled name and the whole of it without parameters; name itself twice
-// where it is not mangled.
+// sourceName returns the last component of a mangled name and the whole of it without parameters; name itself
+// twice where it is not mangled.
 func sourceName(name string) (own, full string) {
 	if len(name) < 3 || name[0] != '_' || name[1] != 'Z' {
 		return name, name
@@ -20,12 +21,13 @@ func sourceName(name string) (own, full string) {
 	if err != nil {
 		return name, name
 	}
-	full = internal.ReplaceAllString(demangle.ASTToString(ast, demangle.NoParams, demangle.NoTemplateParams), "")
+	full = internal.ReplaceAllString(demangle.ASTToString(ast, demangle.NoParams,
+		demangle.NoTemplateParams), "")
 	return lastComponent(full), full
 }
 
-// TemplateName returns a mangled function's name as a source writes it, with its template arguments: "ns::k<64,float>". Unnamed
-// namespaces and blanks are left out. A name that is not mangled is itself.
+// TemplateName returns a mangled function's name as a source writes it, with its template arguments:
+// "ns::k<64,float>". Unnamed namespaces and blanks are left out. A name that is not mangled is itself.
 func TemplateName(name string) string {
 	if len(name) < 3 || name[0] != '_' || name[1] != 'Z' {
 		return name
@@ -42,7 +44,8 @@ func TemplateName(name string) string {
 }
 
 // cleaned takes out what a source does not write, and the types of numbers.
-var cleaned = strings.NewReplacer("(anonymous namespace)::", "", "(int)", "", "(bool)1", "true", "(bool)0", "false", ", ", ",", " >", ">")
+var cleaned = strings.NewReplacer("(anonymous namespace)::", "", "(int)", "", "(bool)1", "true", "(bool)0",
+	"false", ", ", ",", " >", ">")
 
 // lastComponent cuts a C++ name after its last top-level "::".
 func lastComponent(full string) string {

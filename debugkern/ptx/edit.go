@@ -25,15 +25,19 @@ const (
 )
 
 func (k EditKind) String() string {
-	names := [...]string{"insert bar.sync", "insert bar.warp.sync", "insert cp.async.wait_all", "insert nanosleep", "remove", "set wait", "set data", "replace", "insert"}
+	names := [...]string{
+		"insert bar.sync", "insert bar.warp.sync", "insert cp.async.wait_all", "insert nanosleep", "remove",
+		"set wait", "set data", "replace", "insert",
+	}
 	if int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("edit kind %d", k)
 }
 
-// Edit is one virtual change to a module: what a what-if, a mutant or a perturbation applies to the parsed PTX, with no
-// compiler in between. At indexes Func.Body of the unedited function, so that several edits can be given together.
+// Edit is one virtual change to a module: what a what-if, a mutant or a perturbation applies to the
+// parsed PTX, with no compiler in between. At indexes Func.Body of the unedited function, so that several
+// edits can be given together.
 type Edit struct {
 	Kind EditKind
 	Func string // entry or function; "" for SetData
@@ -44,10 +48,11 @@ type Edit struct {
 	New  *Instr // Replace, Insert: over the function's registers; see Instr.With
 }
 
-// Edited returns a copy of m with edits applied; m is unchanged, and what no edit touches is shared with it. Inserted
-// instructions take the Loc of instruction At, and a label in front of At stays in front of what is inserted; several
-// insertions at one place stand in the order given. Labels of a removed instruction pass to the next. An edit that does
-// not fit (no such function, index out of range, not a wait, wrong size) is an error.
+// Edited returns a copy of m with edits applied; m is unchanged, and what no edit touches is shared with
+// it. Inserted instructions take the Loc of instruction At, and a label in front of At stays in front of
+// what is inserted; several insertions at one place stand in the order given. Labels of a removed
+// instruction pass to the next. An edit that does not fit (no such function, index out of range, not a
+// wait, wrong size) is an error.
 func (m *Module) Edited(edits []Edit) (*Module, error) {
 	if len(edits) == 0 {
 		return m, nil
@@ -79,19 +84,24 @@ func (w *rewrite) add(m *Module, e Edit) error {
 	case InsertBarrier:
 		c.insert(e.At, &Instr{Op: "bar", Mods: []string{"sync"}, Args: []Operand{integer(0)}})
 	case InsertWarpSync:
-		c.insert(e.At, &Instr{Op: "bar", Mods: []string{"warp", "sync"}, Args: []Operand{integer(^uint64(0))}}) // −1, as compilers write it
+		// −1, as compilers write it
+		c.insert(e.At, &Instr{
+			Op: "bar", Mods: []string{"warp", "sync"}, Args: []Operand{integer(^uint64(0))},
+		})
 	case InsertWaitAll:
 		c.insert(e.At, &Instr{Op: "cp", Mods: []string{"async", "wait_all"}})
 	case InsertDelay:
 		if e.N > maxDelay {
-			return fmt.Errorf("%d ns: a thread sleeps at most %d (ISA 9.7.13, nanosleep)", e.N, uint64(maxDelay))
+			return fmt.Errorf("%d ns: a thread sleeps at most %d (ISA 9.7.13, nanosleep)", e.N,
+				uint64(maxDelay))
 		}
 		c.insert(e.At, &Instr{Op: "nanosleep", Mods: []string{"u32"}, Args: []Operand{integer(e.N)}})
 	case Remove:
 		c.gone[e.At] = true
 	case SetWait:
 		if !at.asyncWait() {
-			return fmt.Errorf("instruction %d of %s is %s, not a wait for cp.async", e.At, f.Name, at.Opcode())
+			return fmt.Errorf("instruction %d of %s is %s, not a wait for cp.async", e.At,
+				f.Name, at.Opcode())
 		}
 		if e.N > 1<<31-1 {
 			return fmt.Errorf("%d groups: out of range", e.N)
@@ -101,7 +111,9 @@ func (w *rewrite) add(m *Module, e Edit) error {
 		c.swap[e.At] = &n
 	case Replace, Insert:
 		if e.New == nil || !f.holds(e.New) {
-			return fmt.Errorf("instruction %d of %s: the new one names registers that the function does not have", e.At, f.Name)
+			return fmt.Errorf(
+				"instruction %d of %s: the new one names registers that the function does not have",
+				e.At, f.Name)
 		}
 		if e.Kind == Insert {
 			c.insert(e.At, e.New)
@@ -131,7 +143,8 @@ func (f *Func) holds(in *Instr) bool {
 	return true
 }
 
-// With returns a copy of the instruction as change leaves it; what it shares with the instruction is never changed.
+// With returns a copy of the instruction as change leaves it; what it shares with the
+// instruction is never changed.
 func (in *Instr) With(change func(*Instr)) *Instr {
 	out := *in
 	out.Mods, out.Args, out.form = slices.Clone(in.Mods), cloneOperands(in.Args), nil
@@ -194,8 +207,9 @@ func integer(v uint64) Operand { return Operand{Kind: OpInt, Imm: v, Reg: -1, Co
 // asyncWait reports whether in waits for groups of cp.async.
 func (in *Instr) asyncWait() bool { return in.Kind() == isa.WaitAsync }
 
-// Syncs lists the body indices of the instructions that f's threads synchronise by: block barriers, warp barriers, waits
-// for cp.async. Those that come from a file that skip claims (a probe's) are left out; skip may be nil.
+// Syncs lists the body indices of the instructions that f's threads synchronise by: block barriers,
+// warp barriers, waits for cp.async. Those that come from a file that skip claims (a probe's) are
+// left out; skip may be nil.
 func (f *Func) Syncs(skip func(file string) bool) []int {
 	var at []int
 	for i, in := range f.Body {

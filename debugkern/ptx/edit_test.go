@@ -25,8 +25,8 @@ func stable(t *testing.T, what string, m *Module) {
 	}
 }
 
-// TestEditsStayConsistent puts every insertion at places all over each module, removes what stands there, and compares
-// what the printer says with the module.
+// TestEditsStayConsistent puts every insertion at places all over each module, removes what stands there, and
+// compares what the printer says with the module.
 func TestEditsStayConsistent(t *testing.T) {
 	own, _ := filepath.Glob("testdata/good/*.ptx")
 	for _, file := range append(compiled(t), own...) {
@@ -40,8 +40,11 @@ func TestEditsStayConsistent(t *testing.T) {
 				}
 				var edits []Edit
 				for i := 0; i < len(f.Body); i += 1 + len(f.Body)/9 {
-					edits = append(edits, Edit{Kind: InsertBarrier, Func: f.Name, At: i}, Edit{Kind: InsertDelay, Func: f.Name, At: i, N: 100},
-						Edit{Kind: InsertWarpSync, Func: f.Name, At: len(f.Body) - 1 - i}, Edit{Kind: InsertWaitAll, Func: f.Name, At: i})
+					edits = append(edits, Edit{Kind: InsertBarrier, Func: f.Name, At: i},
+						Edit{Kind: InsertDelay, Func: f.Name, At: i, N: 100},
+						Edit{Kind: InsertWarpSync, Func: f.Name, At: len(f.Body) - 1 - i}, Edit{
+							Kind: InsertWaitAll, Func: f.Name, At: i,
+						})
 					if f.Body[i].Op != "call" {
 						edits = append(edits, Edit{Kind: Remove, Func: f.Name, At: i})
 					}
@@ -111,7 +114,8 @@ func (f *Func) text() string {
 }
 
 func TestLabelsStayInFront(t *testing.T) {
-	f := edited(t, Edit{Kind: InsertWarpSync, Func: "k", At: 2}, Edit{Kind: Remove, Func: "k", At: 2}, Edit{Kind: SetWait, Func: "k", At: 3, N: 0},
+	f := edited(t, Edit{Kind: InsertWarpSync, Func: "k", At: 2}, Edit{Kind: Remove, Func: "k", At: 2},
+		Edit{Kind: SetWait, Func: "k", At: 3, N: 0},
 		Edit{Kind: Remove, Func: "k", At: 9})
 	want := `ld.param.u64 %rd1, [p]
 mov.u32 %r1, 0
@@ -216,7 +220,9 @@ func TestReplaceAndInsert(t *testing.T) {
 	f := m.Func("k")
 	sub := f.Body[1].With(func(in *Instr) { in.Op = "sub"; in.Args[2].Reg = in.Args[0].Reg })
 	twice := f.Body[0].With(func(in *Instr) { in.Args[1].Imm = 0x40000000 })
-	out, err := m.Edited([]Edit{{Kind: Replace, Func: "k", At: 1, New: sub}, {Kind: Insert, Func: "k", At: 1, New: twice}})
+	out, err := m.Edited([]Edit{
+		{Kind: Replace, Func: "k", At: 1, New: sub}, {Kind: Insert, Func: "k", At: 1, New: twice},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,8 +237,12 @@ func TestReplaceAndInsert(t *testing.T) {
 	if s := f.InstrString(f.Body[1]); s != "add.rn.f32 %f2, %f1, %f1" {
 		t.Errorf("the module itself has %s now", s)
 	}
-	for _, e := range []Edit{{Kind: Replace, Func: "k", At: 1}, {Kind: Insert, Func: "k", At: 1, New: &Instr{Op: "mov", Mods: []string{"f32"}, Args: []Operand{{Kind: OpReg, Reg: 99}}}}} {
-		if _, err := m.Edited([]Edit{e}); err == nil || !strings.Contains(err.Error(), "registers that the function does not have") {
+	for _, e := range []Edit{
+		{Kind: Replace, Func: "k", At: 1}, {Kind: Insert, Func: "k", At: 1,
+			New: &Instr{Op: "mov", Mods: []string{"f32"}, Args: []Operand{{Kind: OpReg, Reg: 99}}}},
+	} {
+		if _, err := m.Edited([]Edit{e}); err == nil ||
+			!strings.Contains(err.Error(), "registers that the function does not have") {
 			t.Errorf("%s: %v", e.Kind, err)
 		}
 	}

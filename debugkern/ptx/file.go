@@ -1,7 +1,7 @@
 package ptx
 
-// RewriteFiles replaces the name in every .file directive, and in every Loc, by rename of it. The compiler writes
-// absolute paths there.
+// RewriteFiles replaces the name in every .file directive, and in every Loc, by rename of it. The compiler
+// writes absolute paths there.
 func (m *Module) RewriteFiles(rename func(name string) string) {
 	names := make(map[int]string, len(m.Files))
 	for i := range m.Files {
@@ -17,8 +17,8 @@ func (m *Module) RewriteFiles(rename func(name string) string) {
 	}
 }
 
-// RewriteFileText replaces the name in every .file directive of a PTX text by rename of it and leaves every other byte
-// as it is. It wants no more than tokens of the text; a lexical error is returned located in name.
+// RewriteFileText replaces the name in every .file directive of a PTX text by rename of it and leaves every
+// other byte as it is. It wants no more than tokens of the text; a lexical error is returned located in name.
 func RewriteFileText(name string, src []byte, rename func(name string) string) ([]byte, error) {
 	var errs Errors
 	s := scanner{src: string(src), line: 1}

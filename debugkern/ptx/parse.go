@@ -16,8 +16,8 @@ const (
 	maxInitBytes = 1 << 26 // size of an initialised variable
 )
 
-// parser holds the state of one Parse. Once an error is reported, tok is a bad token that nothing matches and further
-// errors are dropped, until resume skips to the next statement.
+// parser holds the state of one Parse. Once an error is reported, tok is a bad token that nothing matches and
+// further errors are dropped, until resume skips to the next statement.
 type parser struct {
 	scan    scanner
 	file    string
@@ -56,14 +56,15 @@ type parser struct {
 // cancelled is what parser and validator unwind with once their context has ended.
 type cancelled struct{}
 
-// lookEvery is how many tokens are read, or instructions validated, between two looks at the context: a millisecond's.
+// lookEvery is how many tokens are read, or instructions validated, between two looks at the
+// context: a millisecond's.
 const lookEvery = 1 << 12
 
 // tooMany is what the parser unwinds with once maxErrors complaints are collected.
 type tooMany struct{}
 
-// Parse reads one PTX module. name is used in positions. On failure the error is an Errors of located complaints and the
-// module is nil. src is not retained, but strings of the module share one copy of it.
+// Parse reads one PTX module. name is used in positions. On failure the error is an Errors of located
+// complaints and the module is nil. src is not retained, but strings of the module share one copy of it.
 func Parse(name string, src []byte) (mod *Module, err error) {
 	return ParseContext(context.Background(), name, src)
 }
@@ -189,8 +190,8 @@ func (p *parser) accept(ch byte) bool {
 	return true
 }
 
-// expect passes over ch, or reports that it is missing: just past the token before where the line ended there, so that
-// the error stands on the line at fault.
+// expect passes over ch, or reports that it is missing: just past the token before where the line ended
+// there, so that the error stands on the line at fault.
 func (p *parser) expect(ch byte, where string) {
 	if p.accept(ch) || p.bad {
 		return
@@ -383,7 +384,8 @@ func (p *parser) alias() {
 	p.mod.Aliases = append(p.mod.Aliases, a)
 }
 
-// stringLit parses a string and returns it as written: escapes are kept, for they are printed again unchanged.
+// stringLit parses a string and returns it as written: escapes are kept, for they are
+// printed again unchanged.
 func (p *parser) stringLit() string {
 	t := p.tok
 	if t.kind != tokString {

@@ -3,9 +3,9 @@ package ptx
 // locKey identifies a source place for inlined_at, which names a place and not a directive.
 type locKey struct{ file, line, col int }
 
-// locDirective parses `.loc file line col [, function_name label[+n], inlined_at file line col]` and makes it the place
-// of the instructions that follow. inlined_at gives one step outwards; the rest of the chain is that of the latest .loc
-// of the function with the place it names, which compilers write before it.
+// locDirective parses `.loc file line col [, function_name label[+n], inlined_at file line col]` and makes it
+// the place of the instructions that follow. inlined_at gives one step outwards; the rest of the chain is
+// that of the latest .loc of the function with the place it names, which compilers write before it.
 func (p *parser) locDirective() {
 	pos := p.here()
 	p.advance()

@@ -150,7 +150,8 @@ func (p *parser) body(f *Func) {
 		switch {
 		case p.tok.kind == tokEOF:
 			p.inBody = false
-			p.semantic(open, "the body of %s is not closed before the file ends in line %d", f.Name, p.tok.line)
+			p.semantic(open, "the body of %s is not closed before the file ends in line %d",
+				f.Name, p.tok.line)
 			return
 		case p.isDot("entry"), p.isDot("visible"), p.isDot("section"):
 			p.semantic(open, "the body of %s is not closed before line %d", f.Name, p.tok.line)
@@ -202,7 +203,8 @@ func (p *parser) endBody(f *Func) {
 	p.labels, p.lists = nil, nil
 }
 
-// closeScope resolves the labels named in the scope that ends; what it does not define passes to the scope around it.
+// closeScope resolves the labels named in the scope that ends; what it does not define passes to
+// the scope around it.
 func (p *parser) closeScope() {
 	s := p.scope
 	for _, pl := range s.pending {
@@ -313,8 +315,8 @@ func (p *parser) label(t token) {
 	p.item(Item{Kind: ItemLabel, Text: t.text, Pos: p.pos(t)})
 }
 
-// targets parses the label list of a .branchtargets; the operands that name it get its labels' indices at the end of
-// the function.
+// targets parses the label list of a .branchtargets; the operands that name it get its labels' indices at the
+// end of the function.
 func (p *parser) targets(it *Item) {
 	list := &branchList{}
 	for {

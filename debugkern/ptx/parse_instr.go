@@ -129,7 +129,10 @@ func (p *parser) keep(ops []Operand) []Operand {
 
 // callOperands parses `(returns), callee, (arguments), prototype`: always three operands or four.
 func (p *parser) callOperands() []Operand {
-	ops := []Operand{{Kind: OpList, Reg: -1, Comp: -1, Pos: p.here()}, {}, {Kind: OpList, Reg: -1, Comp: -1, Pos: p.here()}}
+	ops := []Operand{
+		{Kind: OpList, Reg: -1, Comp: -1, Pos: p.here()}, {},
+		{Kind: OpList, Reg: -1, Comp: -1, Pos: p.here()},
+	}
 	if p.is('(') {
 		ops[0].Elems = p.list()
 		p.expect(',', "after the return list")

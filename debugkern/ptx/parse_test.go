@@ -12,8 +12,8 @@ import (
 
 var wantError = regexp.MustCompile(`// ERROR "(.*)"\s*$`)
 
-// TestExpectedErrors reads testdata/bad: every error must stand on a line that expects it, and every expected error must
-// come. Files that parse are validated.
+// TestExpectedErrors reads testdata/bad: every error must stand on a line that expects it, and every expected
+// error must come. Files that parse are validated.
 func TestExpectedErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.ptx")
 	if err != nil || len(files) == 0 {
@@ -108,7 +108,8 @@ func TestTruncated(t *testing.T) {
 }
 
 func TestErrorLimit(t *testing.T) {
-	src := ".version 8.0\n.target sm_80\n.visible .entry k() {\n" + strings.Repeat("mov.u32 %r1, 0;\n", 1000) + "}\n"
+	src := ".version 8.0\n.target sm_80\n.visible .entry k() {\n" +
+		strings.Repeat("mov.u32 %r1, 0;\n", 1000) + "}\n"
 	_, err := Parse("m", []byte(src))
 	var es Errors
 	if !errors.As(err, &es) || len(es) != maxErrors {
@@ -119,7 +120,8 @@ func TestErrorLimit(t *testing.T) {
 	}
 }
 
-// mustBehave is what holds for any input: a located error, or a module whose printed text reads and prints the same.
+// mustBehave is what holds for any input: a located error, or a module whose printed text reads
+// and prints the same.
 func mustBehave(t *testing.T, src []byte) {
 	m, err := Parse("fuzz.ptx", src)
 	if err != nil {
@@ -145,7 +147,8 @@ func mustBehave(t *testing.T, src []byte) {
 		t.Fatalf("printed text does not parse: %v\n%s", err, a.String())
 	}
 	if err := Print(&b, again); err != nil || a.String() != b.String() {
-		t.Fatalf("printing is not stable: %v\n%s", err, firstDifference([]byte(a.String()), []byte(b.String())))
+		t.Fatalf("printing is not stable: %v\n%s", err,
+			firstDifference([]byte(a.String()), []byte(b.String())))
 	}
 	if !same(m, again) {
 		t.Fatalf("parse, print, parse changed the module:\n%s", a.String())
@@ -169,8 +172,8 @@ func seeds(t testing.TB) [][]byte {
 	return all
 }
 
-// TestMutations edits good texts token by token (drop, repeat, swap, replace by one from elsewhere), in a fixed random
-// order: nearly right texts reach further than a fuzzer's bytes.
+// TestMutations edits good texts token by token (drop, repeat, swap, replace by one from elsewhere), in a
+// fixed random order: nearly right texts reach further than a fuzzer's bytes.
 func TestMutations(t *testing.T) {
 	var words [][]string
 	var pool []string

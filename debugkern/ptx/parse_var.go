@@ -151,7 +151,8 @@ func (p *parser) varName(v *Var) {
 	p.declareVar(v)
 }
 
-// times is the product of a size and a dimension, both from 0 on; false where it is more than a variable may have.
+// times is the product of a size and a dimension, both from 0 on; false where it is more than
+// a variable may have.
 func times(size, d int) (int, bool) {
 	if d > 0 && size > maxVarBytes/d {
 		return 0, false

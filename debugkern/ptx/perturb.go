@@ -9,10 +9,10 @@ import (
 	"tilescope/debugkern/isa"
 )
 
-// Perturbed returns a copy of m in which the warps of an entry sleep for a while in front of shared-memory accesses and
-// synchronisations, each warp for another while at each place, as seed says; and the number of places. What is computed
-// without a race stays what it is: sleeping orders nothing and no lane leaves its warp. Needs sm_70 and PTX ISA 6.3
-// (ISA 9.7.13, nanosleep).
+// Perturbed returns a copy of m in which the warps of an entry sleep for a while in front of shared-memory
+// accesses and synchronisations, each warp for another while at each place, as seed says; and the number of
+// places. What is computed without a race stays what it is: sleeping orders nothing and no lane leaves its
+// warp. Needs sm_70 and PTX ISA 6.3 (ISA 9.7.13, nanosleep).
 func Perturbed(m *Module, entry string, seed uint64) (*Module, int, error) {
 	f := m.Func(entry)
 	if f == nil || !f.Entry || f.Proto {
@@ -23,7 +23,9 @@ func Perturbed(m *Module, entry string, seed uint64) (*Module, int, error) {
 	}
 	w := &rewrite{changes: map[*Func]*change{}}
 	c := w.change(f)
-	s := sleeper{change: c, rng: rand.New(rand.NewPCG(seed, 0x7065_7274_7572_6265)), first: int32(len(f.Regs))}
+	s := sleeper{
+		change: c, rng: rand.New(rand.NewPCG(seed, 0x7065_7274_7572_6265)), first: int32(len(f.Regs)),
+	}
 	s.declare(f)
 	s.prologue()
 	points := 0
@@ -61,8 +63,9 @@ func (in *Instr) perturbable() bool {
 	return false
 }
 
-// together marks the instructions that nothing may be put in front of: inside inline assembly, and from the first argument
-// of a call to its last result (ISA 9.7.12, call: stores of arguments directly before, loads of results directly after).
+// together marks the instructions that nothing may be put in front of: inside inline assembly, and from the
+// first argument of a call to its last result (ISA 9.7.12, call: stores of arguments directly before, loads
+// of results directly after).
 func (f *Func) together() []bool {
 	glued := make([]bool, len(f.Body))
 	param := func(i int, k isa.Kind) bool {
@@ -98,8 +101,8 @@ func (f *Func) isParam(in *Instr) bool {
 	return false
 }
 
-// sleeper makes the instructions of a perturbation. Register 0 of its own is the warp's number, unique in the grid but for
-// very large ones; the others are scratch.
+// sleeper makes the instructions of a perturbation. Register 0 of its own is the warp's number, unique in the
+// grid but for very large ones; the others are scratch.
 type sleeper struct {
 	*change
 	rng   *rand.Rand
@@ -140,7 +143,8 @@ func (s *sleeper) prologue() {
 		return &Instr{Op: "mad", Mods: []string{"lo", "u32"}, Args: []Operand{s.reg(d), s.reg(a), b, c}}
 	}
 	s.insert(0,
-		mov(0, special("%tid", 2)), mov(1, special("%ntid", 1)), mov(2, special("%tid", 1)), mad(0, 0, s.reg(1), s.reg(2)),
+		mov(0, special("%tid", 2)), mov(1, special("%ntid", 1)), mov(2, special("%tid", 1)),
+		mad(0, 0, s.reg(1), s.reg(2)),
 		mov(1, special("%ntid", 0)), mov(2, special("%tid", 0)), mad(0, 0, s.reg(1), s.reg(2)),
 		&Instr{Op: "shr", Mods: []string{"u32"}, Args: []Operand{s.reg(0), s.reg(0), integer(5)}},
 		mov(1, special("%ctaid", 0)), mad(0, 1, integer(64), s.reg(0)),
@@ -148,12 +152,12 @@ func (s *sleeper) prologue() {
 	)
 }
 
-// shifts turn 32 random bits into nanoseconds: below 2^(32-shift). Long sleeps let one warp fall far behind, short ones move
-// neighbours past each other.
+// shifts turn 32 random bits into nanoseconds: below 2^(32-shift). Long sleeps let one warp fall far behind,
+// short ones move neighbours past each other.
 var shifts = [...]uint64{26, 24, 22, 20}
 
-// sleep puts a delay in front of a body index: the high bits of warp · odd + offset, spread evenly over any few warps. One
-// place in five has none.
+// sleep puts a delay in front of a body index: the high bits of warp · odd + offset, spread evenly over any
+// few warps. One place in five has none.
 func (s *sleeper) sleep(at int) {
 	mul, add := uint64(s.rng.Uint32()|1), uint64(s.rng.Uint32())
 	k := s.rng.IntN(len(shifts) + 1)
@@ -161,7 +165,10 @@ func (s *sleeper) sleep(at int) {
 		return
 	}
 	s.insert(at,
-		&Instr{Op: "mad", Mods: []string{"lo", "u32"}, Args: []Operand{s.reg(3), s.reg(0), integer(mul), integer(add)}},
+		&Instr{
+			Op: "mad", Mods: []string{"lo", "u32"},
+			Args: []Operand{s.reg(3), s.reg(0), integer(mul), integer(add)},
+		},
 		&Instr{Op: "shr", Mods: []string{"u32"}, Args: []Operand{s.reg(4), s.reg(3), integer(shifts[k])}},
 		&Instr{Op: "nanosleep", Mods: []string{"u32"}, Args: []Operand{s.reg(4)}},
 	)

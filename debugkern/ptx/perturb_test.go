@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPerturbed perturbs the entries that compilers wrote: the result is a module like any other, which NVIDIA's assembler
-// takes where there is one.
+// TestPerturbed perturbs the entries that compilers wrote: the result is a module like any other, which
+// NVIDIA's assembler takes where there is one.
 func TestPerturbed(t *testing.T) {
 	ptxas := findPtxas()
 	if ptxas == "" {

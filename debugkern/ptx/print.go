@@ -7,11 +7,12 @@ import (
 	"strconv"
 )
 
-// Printer writes modules as PTX text that ptxas accepts. Parsing what it writes gives the same module again, positions
-// apart.
+// Printer writes modules as PTX text that ptxas accepts. Parsing what it writes gives the same module
+// again, positions apart.
 type Printer struct {
-	// Pin writes .rn on every floating-point add, sub and mul that carries no rounding modifier. The meaning is the
-	// same, but ptxas may no longer fuse a product and a sum into one rounding (ISA 9.7.3, "mul/add sequences").
+	// Pin writes .rn on every floating-point add, sub and mul that carries no rounding modifier. The
+	// meaning is the same, but ptxas may no longer fuse a product and a sum into one rounding (ISA 9.7.3,
+	// "mul/add sequences").
 	Pin bool
 }
 

@@ -33,7 +33,8 @@ func (p *writer) instr(in *Instr, gap string) {
 	}
 }
 
-// Unpinned reports whether in is a floating-point add, sub or mul without a rounding modifier, which ptxas may fuse.
+// Unpinned reports whether in is a floating-point add, sub or mul without a rounding modifier,
+// which ptxas may fuse.
 func Unpinned(in *Instr) bool {
 	switch in.Op {
 	case "add", "sub", "mul":

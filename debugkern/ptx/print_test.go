@@ -51,8 +51,8 @@ func printed(t testing.TB, o Printer, name string, src []byte) (*Module, []byte)
 	return m, b.Bytes()
 }
 
-// forget zeroes every Pos reachable from v, Instr.Asm, which lives in a comment, and what only the parser looks up: what printing
-// does not keep.
+// forget zeroes every Pos reachable from v, Instr.Asm, which lives in a comment, and what only the parser
+// looks up: what printing does not keep.
 func forget(v reflect.Value, seen map[uintptr]bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -127,8 +127,8 @@ func firstDifference(a, b []byte) string {
 	return "one is longer"
 }
 
-// TestPtxasAcceptsPrinted feeds the printed and the pinned text to NVIDIA's assembler, where there is one. It assembles
-// the compiler's own text too: the printed one must give the same code.
+// TestPtxasAcceptsPrinted feeds the printed and the pinned text to NVIDIA's assembler, where there is one. It
+// assembles the compiler's own text too: the printed one must give the same code.
 func TestPtxasAcceptsPrinted(t *testing.T) {
 	ptxas := findPtxas()
 	if ptxas == "" {
@@ -175,7 +175,8 @@ func assemble(t *testing.T, ptxas, what string, src []byte) []byte {
 	return code(t, out)
 }
 
-// code joins the machine code of a cubin; the line tables beside it count lines of the PTX text, which printing moves.
+// code joins the machine code of a cubin; the line tables beside it count lines of the PTX text,
+// which printing moves.
 func code(t *testing.T, cubin string) []byte {
 	t.Helper()
 	raw := bytes.Clone(readFile(t, cubin))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Func returns the definition of the function or entry called name (PTX or demangled name), a prototype where there is
-// no definition, or nil.
+// Func returns the definition of the function or entry called name (PTX or demangled name), a prototype where
+// there is no definition, or nil.
 func (m *Module) Func(name string) *Func {
 	var proto *Func
 	for _, f := range m.Funcs {
@@ -139,9 +139,9 @@ func (in *Instr) Vec() int {
 	return 1
 }
 
-// Caller returns the innermost place, walking outwards from l, whose file isLibrary does not claim and whose line is
-// known: a library's inlined code is blamed on the line that called it. It returns the outermost known place where
-// everything is library, and nil where no line is known.
+// Caller returns the innermost place, walking outwards from l, whose file isLibrary does not claim and whose
+// line is known: a library's inlined code is blamed on the line that called it. It returns the outermost
+// known place where everything is library, and nil where no line is known.
 func (l *Loc) Caller(isLibrary func(file string) bool) *Loc {
 	var last *Loc
 	for ; l != nil; l = l.InlinedAt {
@@ -156,7 +156,8 @@ func (l *Loc) Caller(isLibrary func(file string) bool) *Loc {
 	return last
 }
 
-// Outermost returns the place in the function's own body that l was inlined into, l itself where it was not inlined.
+// Outermost returns the place in the function's own body that l was inlined into, l itself where
+// it was not inlined.
 func (l *Loc) Outermost() *Loc {
 	for l != nil && l.InlinedAt != nil {
 		l = l.InlinedAt
@@ -164,8 +165,8 @@ func (l *Loc) Outermost() *Loc {
 	return l
 }
 
-// Source returns Caller of the instruction at body index i or, where the compiler attributed it to no line, of the
-// nearest instruction before it, then after it, that has one; nil without debug lines.
+// Source returns Caller of the instruction at body index i or, where the compiler attributed it to no line,
+// of the nearest instruction before it, then after it, that has one; nil without debug lines.
 func (f *Func) Source(i int, isLibrary func(file string) bool) *Loc {
 	for j := i; j >= 0; j-- {
 		if l := f.Body[j].Loc.Caller(isLibrary); l != nil {

@@ -32,7 +32,9 @@ func TestInlinedAt(t *testing.T) {
 	if l := body[2].Loc.Caller(library); l.Name != "kernel.cu" || l.Line != 20 {
 		t.Errorf("Caller = %+v, want kernel.cu:20", l)
 	}
-	if l := body[2].Loc.Caller(func(file string) bool { return strings.HasSuffix(file, "detail.hpp") }); l.Line != 709 {
+	if l := body[2].Loc.Caller(func(file string) bool {
+		return strings.HasSuffix(file, "detail.hpp")
+	}); l.Line != 709 {
 		t.Errorf("Caller skipping one file = %+v, want mma.hpp:709", l)
 	}
 	if l := body[2].Loc.Caller(func(string) bool { return true }); l.Line != 20 {
@@ -49,7 +51,8 @@ func TestInlinedAt(t *testing.T) {
 	}
 }
 
-// TestCompilerLines: in the compiler's output every wmma instruction comes from mma.hpp and is blamed on the kernel.
+// TestCompilerLines: in the compiler's output every wmma instruction comes from mma.hpp and is
+// blamed on the kernel.
 func TestCompilerLines(t *testing.T) {
 	for _, file := range []string{"compiled/wmma.ptx", "compiled/wmma13.ptx"} {
 		m := load(t, file)
@@ -72,7 +75,8 @@ func TestCompilerLines(t *testing.T) {
 		src := strings.Split(string(readFile(t, "testdata/compiled/wmma.cu")), "\n")
 		for what, line := range want {
 			if lines[what] != line || !strings.Contains(src[line-1], what+"_") {
-				t.Errorf("%s: wmma.%s on line %d (%s), want %d", file, what, lines[what], src[max(lines[what]-1, 0)], line)
+				t.Errorf("%s: wmma.%s on line %d (%s), want %d", file, what, lines[what],
+					src[max(lines[what]-1, 0)], line)
 			}
 		}
 	}
@@ -192,7 +196,8 @@ func TestCallsAndBranchTargets(t *testing.T) {
 			}
 		}
 	}
-	if a, b := calls[0].Args[2].Elems[0].Var, calls[1].Args[2].Elems[0].Var; a == b || a.Size != 4 || b.Size != 8 {
+	if a, b := calls[0].Args[2].Elems[0].Var, calls[1].Args[2].Elems[0].Var; a == b || a.Size != 4 ||
+		b.Size != 8 {
 		t.Errorf("param0 of the two calls: %d and %d bytes, want two variables of 4 and 8", a.Size, b.Size)
 	}
 	if !m.Func("stop").NoReturn || !m.Func("vprintf").Proto || len(calls[2].Args) != 4 {
@@ -218,7 +223,8 @@ func TestSharedLayout(t *testing.T) {
 	var got []string
 	syms := m.SharedLayout(m.Func("calls"))
 	for _, s := range syms {
-		got = append(got, fmt.Sprintf("%s@%d+%d%s", s.Demangled, s.Addr, s.Size, map[bool]string{true: "..."}[s.Dynamic]))
+		got = append(got, fmt.Sprintf("%s@%d+%d%s", s.Demangled, s.Addr, s.Size,
+			map[bool]string{true: "..."}[s.Dynamic]))
 	}
 	want := "sLeaf@0+24 sA@32+20 sB@52+6 dynamic@64+0..."
 	if strings.Join(got, " ") != want {
@@ -232,7 +238,8 @@ func TestSharedLayout(t *testing.T) {
 	for _, s := range m.SharedLayout(m.Func("tile_product")) {
 		got = append(got, fmt.Sprintf("%s@%d+%d", s.Qualified, s.Addr, s.Size))
 	}
-	if want := "tile_product::sA@0+4608 tile_product::sB@4608+4608 tile_product::sC@9216+5120"; strings.Join(got, " ") != want {
+	if want := "tile_product::sA@0+4608 tile_product::sB@4608+4608 tile_product::sC@9216+5120"; strings.Join(
+		got, " ") != want {
 		t.Errorf("layout\n got %s\nwant %s", strings.Join(got, " "), want)
 	}
 	m = load(t, "compiled/halfops.ptx")
@@ -283,8 +290,10 @@ func TestPin(t *testing.T) {
 		"add.f32 %r1, %r2, %r3;\nadd.rz.f32 %r1, %r2, %r3;\nmul.ftz.f32 %r1, %r2, %r3;\nsub.f16 %h1, %h2, %h3;\n" +
 		"mul.f16x2 %r1, %r2, %r3;\nadd.s32 %r1, %r2, %r3;\nmul.lo.s32 %r1, %r2, %r3;\nfma.rn.f32 %r1, %r2, %r3, %r4;\nret;\n}\n"
 	_, text := printed(t, Printer{Pin: true}, "m", []byte(src))
-	for _, want := range []string{"add.rn.f32\t", "add.rz.f32\t", "mul.rn.ftz.f32\t", "sub.rn.f16\t", "mul.rn.f16x2\t",
-		"\tadd.s32\t", "\tmul.lo.s32\t", "fma.rn.f32\t"} {
+	for _, want := range []string{
+		"add.rn.f32\t", "add.rz.f32\t", "mul.rn.ftz.f32\t", "sub.rn.f16\t", "mul.rn.f16x2\t",
+		"\tadd.s32\t", "\tmul.lo.s32\t", "fma.rn.f32\t",
+	} {
 		if bytes.Count(text, []byte(want)) != 1 {
 			t.Errorf("pinned text lacks %q:\n%s", want, text)
 		}
@@ -307,7 +316,9 @@ func TestRewriteFiles(t *testing.T) {
 	if got := m.FileName(2); got != "/opt/include/crt/mma.hpp" {
 		t.Errorf("file 2 is %s", got)
 	}
-	back, err := RewriteFileText("m", text, func(name string) string { return strings.TrimPrefix(name, "/opt/") })
+	back, err := RewriteFileText("m", text, func(name string) string {
+		return strings.TrimPrefix(name, "/opt/")
+	})
 	if err != nil || !bytes.Equal(back, src) {
 		t.Errorf("rewriting back does not give the text again: %v", err)
 	}

@@ -41,8 +41,9 @@ func (p *parser) current() token {
 	return p.tok
 }
 
-// resume ends recovery: it skips to just past the next ';' or to a '}' that closes an enclosing scope, whichever comes
-// first. A statement whose ';' alone was missing costs nothing but itself: the next one starts on a new line.
+// resume ends recovery: it skips to just past the next ';' or to a '}' that closes an enclosing scope,
+// whichever comes first. A statement whose ';' alone was missing costs nothing but itself: the next one
+// starts on a new line.
 func (p *parser) resume(startLine int) {
 	if !p.bad {
 		return

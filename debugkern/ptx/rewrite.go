@@ -2,8 +2,8 @@ package ptx
 
 import "slices"
 
-// rewrite turns a module into another that differs in some functions and variables. What does not change is shared:
-// functions keep their instructions unless these name something that moved.
+// rewrite turns a module into another that differs in some functions and variables. What does not change is
+// shared: functions keep their instructions unless these name something that moved.
 type rewrite struct {
 	changes map[*Func]*change
 	data    map[*Var][]byte
@@ -172,7 +172,8 @@ func (w *rewrite) instructions(f, n *Func, c *change) []int32 {
 	return start
 }
 
-// operands copies operands with everything that they refer to in its new place; start nil leaves branch targets.
+// operands copies operands with everything that they refer to in its new place; start nil
+// leaves branch targets.
 func (w *rewrite) operands(ops []Operand, start []int32) []Operand {
 	if ops == nil {
 		return nil
@@ -202,7 +203,8 @@ func (w *rewrite) operands(ops []Operand, start []int32) []Operand {
 	return out
 }
 
-// items rebuilds n.Items from f's: what is inserted stands directly before the instruction, behind its labels and .loc.
+// items rebuilds n.Items from f's: what is inserted stands directly before the instruction, behind
+// its labels and .loc.
 func (n *Func) items(f *Func, c *change) {
 	n.Items = make([]Item, 0, len(f.Items)+len(n.Body)-len(f.Body)+len(c.decls))
 	for i, d := range c.decls {
@@ -230,7 +232,8 @@ func (n *Func) items(f *Func, c *change) {
 	}
 }
 
-// renumber gives registers their indices in order of first appearance again. The function's operands are its own.
+// renumber gives registers their indices in order of first appearance again. The function's
+// operands are its own.
 func (n *Func) renumber() {
 	to := make([]int32, len(n.Regs))
 	for i := range to {

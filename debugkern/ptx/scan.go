@@ -25,7 +25,8 @@ type token struct {
 	end       int
 }
 
-// scanner cuts the text into tokens on demand. Comments are skipped, but for the two that bracket inline assembly.
+// scanner cuts the text into tokens on demand. Comments are skipped, but for the two that
+// bracket inline assembly.
 type scanner struct {
 	src       string
 	off       int
@@ -54,7 +55,8 @@ var class = func() (t [256]uint8) {
 	t['_'] |= clsStart | clsWord
 	t['$'] |= clsStart | clsWord
 	t['%'] |= clsStart
-	t[' '], t['\t'], t['\r'], t['\n'], t['\f'], t['\v'] = clsSpace, clsSpace, clsSpace, clsSpace, clsSpace, clsSpace
+	t[' '], t['\t'], t['\r'], t['\n'], t['\f'], t['\v'] = clsSpace, clsSpace, clsSpace, clsSpace,
+		clsSpace, clsSpace
 	return t
 }()
 
@@ -113,7 +115,8 @@ func (s *scanner) word() {
 // dotted scans a modifier after its dot: words joined by "::".
 func (s *scanner) dotted() {
 	s.word()
-	for s.off+2 < len(s.src) && s.src[s.off] == ':' && s.src[s.off+1] == ':' && class[s.src[s.off+2]]&clsWord != 0 {
+	for s.off+2 < len(s.src) && s.src[s.off] == ':' && s.src[s.off+1] == ':' &&
+		class[s.src[s.off+2]]&clsWord != 0 {
 		s.off += 2
 		s.word()
 	}

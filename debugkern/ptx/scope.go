@@ -16,7 +16,8 @@ type branchList struct {
 	users  []*Operand
 }
 
-// regRange is a register declaration and the dense indices given to those of its registers that were used, plus 1.
+// regRange is a register declaration and the dense indices given to those of its registers
+// that were used, plus 1.
 type regRange struct {
 	decl  int32
 	count int
@@ -32,8 +33,8 @@ type scope struct {
 	pending []pendingLabel
 }
 
-// pendingLabel is an operand naming what was not declared when it was read: a label of this or an outer scope, or a
-// function declared later. The operand lives in its instruction's Args.
+// pendingLabel is an operand naming what was not declared when it was read: a label of this or an outer
+// scope, or a function declared later. The operand lives in its instruction's Args.
 type pendingLabel struct {
 	op     *Operand
 	branch bool // in a place where only a label can stand
@@ -61,8 +62,8 @@ func (s *scope) lookup(name string) symbol {
 	return symbol{}
 }
 
-// register finds the register called name and its number within its declaration (-1 for a plain one). Registers hide
-// variables of outer scopes and the other way round, so the search goes outwards through both.
+// register finds the register called name and its number within its declaration (-1 for a plain one).
+// Registers hide variables of outer scopes and the other way round, so the search goes outwards through both.
 func (s *scope) register(name string) (r *regRange, num int, sym symbol) {
 	digits := len(name)
 	for digits > 0 && class[name[digits-1]]&clsDigit != 0 {
@@ -93,16 +94,22 @@ func (s *scope) register(name string) (r *regRange, num int, sym symbol) {
 // specialNames are the special registers of ISA section 10 and, at true, those with components.
 var specialNames = func() map[string]bool {
 	m := map[string]bool{}
-	for _, n := range []string{"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid",
-		"%cluster_nctaid"} {
+	for _, n := range []string{
+		"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid",
+		"%cluster_nctaid",
+	} {
 		m[n] = true
 	}
-	for _, n := range []string{"%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%is_explicit_cluster",
-		"%cluster_ctarank", "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
-		"%lanemask_gt", "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
+	for _, n := range []string{
+		"%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%is_explicit_cluster",
+		"%cluster_ctarank", "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt",
+		"%lanemask_ge",
+		"%lanemask_gt", "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo",
+		"%globaltimer_hi",
 		"%reserved_smem_offset_begin", "%reserved_smem_offset_end", "%reserved_smem_offset_cap",
 		"%reserved_smem_offset_0", "%reserved_smem_offset_1", "%total_smem_size", "%aggr_smem_size",
-		"%dynamic_smem_size", "%current_graph_exec", "WARP_SZ"} {
+		"%dynamic_smem_size", "%current_graph_exec", "WARP_SZ",
+	} {
 		m[n] = false
 	}
 	for i := range 8 {

@@ -7,9 +7,10 @@ type Symbol struct {
 	Dynamic bool // `extern .shared x[]`: takes what the launch asks for; Size is 0
 }
 
-// SharedLayout places the shared variables that a launch of entry can touch: those declared in, or named by, the
-// functions reachable from it. Addresses begin at 0. Static ones come in declaration order, each at its alignment; every dynamic one starts
-// where they end, aligned to the largest alignment that any of them asks for (at least 16).
+// SharedLayout places the shared variables that a launch of entry can touch: those declared in, or named
+// by, the functions reachable from it. Addresses begin at 0. Static ones come in declaration order, each
+// at its alignment; every dynamic one starts where they end, aligned to the largest alignment that any of
+// them asks for (at least 16).
 func (m *Module) SharedLayout(entry *Func) []Symbol {
 	used := m.uses(entry)
 	var syms []Symbol
@@ -39,7 +40,8 @@ func (m *Module) SharedLayout(entry *Func) []Symbol {
 	return syms
 }
 
-// StaticShared is the number of bytes of static shared memory in a layout: where dynamic memory begins, if it has any.
+// StaticShared is the number of bytes of static shared memory in a layout: where dynamic memory
+// begins, if it has any.
 func StaticShared(syms []Symbol) int {
 	n := 0
 	for _, s := range syms {
@@ -76,8 +78,8 @@ func (m *Module) sharedInOrder() []*Var {
 // Uses reports whether functions reachable from entry name the module's variable v.
 func (m *Module) Uses(entry *Func, v *Var) bool { return m.uses(entry)[v] }
 
-// uses finds the variables that functions reachable from entry declare or name. An indirect call, or an address
-// taken of a function, counts as a call.
+// uses finds the variables that functions reachable from entry declare or name. An indirect call, or an
+// address taken of a function, counts as a call.
 func (m *Module) uses(entry *Func) map[*Var]bool {
 	used, seen := map[*Var]bool{}, map[*Func]bool{}
 	var visit func(f *Func)
@@ -109,7 +111,8 @@ func (m *Module) uses(entry *Func) map[*Var]bool {
 	return used
 }
 
-// Definition returns the body that a call of f reaches: the definition of a prototype or alias, f where there is none.
+// Definition returns the body that a call of f reaches: the definition of a prototype or alias, f
+// where there is none.
 func (m *Module) Definition(f *Func) *Func {
 	if !f.Proto {
 		return f

@@ -93,11 +93,12 @@ var typeInfo = [numTypes]struct {
 }{
 	TypeNone: {"", 0}, Pred: {"pred", 1}, B8: {"b8", 8}, B16: {"b16", 16}, B32: {"b32", 32}, B64: {"b64", 64},
 	B128: {"b128", 128}, U8: {"u8", 8}, U16: {"u16", 16}, U32: {"u32", 32}, U64: {"u64", 64}, S8: {"s8", 8},
-	S16: {"s16", 16}, S32: {"s32", 32}, S64: {"s64", 64}, F16: {"f16", 16}, F16x2: {"f16x2", 32}, BF16: {"bf16", 16},
-	BF16x2: {"bf16x2", 32}, TF32: {"tf32", 32}, F32: {"f32", 32}, F64: {"f64", 64}, F32x2: {"f32x2", 64},
-	E4M3: {"e4m3", 8}, E5M2: {"e5m2", 8}, E4M3x2: {"e4m3x2", 16}, E5M2x2: {"e5m2x2", 16}, U16x2: {"u16x2", 32},
-	S16x2: {"s16x2", 32}, U4: {"u4", 4}, S4: {"s4", 4}, U2: {"u2", 2}, S2: {"s2", 2}, B1: {"b1", 1}, TexRef: {"texref", 64},
-	SamplerRef: {"samplerref", 64}, SurfRef: {"surfref", 64},
+	S16: {"s16", 16}, S32: {"s32", 32}, S64: {"s64", 64}, F16: {"f16", 16}, F16x2: {"f16x2", 32},
+	BF16: {"bf16", 16}, BF16x2: {"bf16x2", 32}, TF32: {"tf32", 32}, F32: {"f32", 32}, F64: {"f64", 64},
+	F32x2: {"f32x2", 64}, E4M3: {"e4m3", 8}, E5M2: {"e5m2", 8}, E4M3x2: {"e4m3x2", 16},
+	E5M2x2: {"e5m2x2", 16}, U16x2: {"u16x2", 32}, S16x2: {"s16x2", 32}, U4: {"u4", 4}, S4: {"s4", 4},
+	U2: {"u2", 2}, S2: {"s2", 2}, B1: {"b1", 1}, TexRef: {"texref", 64}, SamplerRef: {"samplerref", 64},
+	SurfRef: {"surfref", 64},
 }
 
 // String is the ISA's spelling without the dot.
@@ -112,7 +113,8 @@ func (t Type) Bytes() int { return typeInfo[t].bits / 8 }
 // Signed reports whether t is a signed integer type.
 func (t Type) Signed() bool { return t >= S8 && t <= S64 || t == S16x2 || t == S4 || t == S2 }
 
-// Integer reports whether t is an integer type, signed or unsigned, of one value; types of bits alone are none.
+// Integer reports whether t is an integer type, signed or unsigned, of one value; types of
+// bits alone are none.
 func (t Type) Integer() bool { return t >= U8 && t <= S64 }
 
 // Float reports whether t is a floating-point type, packed ones included.

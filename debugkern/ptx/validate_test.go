@@ -26,7 +26,8 @@ const oneInstruction = `.version 8.0
 }
 `
 
-// TestAgreesWithAssembler holds the validator to the verdicts of NVIDIA's assembler in testdata/assembler.txt.
+// TestAgreesWithAssembler holds the validator to the verdicts of NVIDIA's assembler in
+// testdata/assembler.txt.
 func TestAgreesWithAssembler(t *testing.T) {
 	for _, line := range strings.Split(string(readFile(t, "testdata/assembler.txt")), "\n") {
 		verdict, instr, ok := strings.Cut(line, "\t")
@@ -79,8 +80,8 @@ func TestAssemblerVerdicts(t *testing.T) {
 	}
 }
 
-// TestEmbeddedKernels reads every PTX text that the program carries: it must be valid, every opcode known, and printing
-// must keep it.
+// TestEmbeddedKernels reads every PTX text that the program carries: it must be valid, every opcode known,
+// and printing must keep it.
 func TestEmbeddedKernels(t *testing.T) {
 	archive, err := kernels.Embedded()
 	if err != nil {

@@ -14,7 +14,8 @@ type constant struct {
 	unsigned bool
 }
 
-// intLiteral reads a PTX integer: decimal, 0x, 0b or octal, with an optional U. One that exceeds int64 is unsigned.
+// intLiteral reads a PTX integer: decimal, 0x, 0b or octal, with an optional U. One that
+// exceeds int64 is unsigned.
 func intLiteral(text string) (constant, string) {
 	c := constant{kind: OpInt}
 	digits := text
@@ -32,7 +33,8 @@ func intLiteral(text string) (constant, string) {
 		}
 	} else {
 		var err error
-		if v, err = strconv.ParseUint(strings.ToLower(digits), 0, 64); err != nil || strings.Contains(digits, "_") {
+		if v, err = strconv.ParseUint(strings.ToLower(digits), 0, 64); err != nil ||
+			strings.Contains(digits, "_") {
 			return c, "malformed integer " + text
 		}
 	}

@@ -37,7 +37,8 @@ func naive(q, k, v []float64, keys, d int, scale float64) (o []float64, m, l flo
 	return o, m, l
 }
 
-// TestBlockIsAttention: the tiled, online computation ends where the definition does, on whole and partial tiles.
+// TestBlockIsAttention: the tiled, online computation ends where the definition does, on
+// whole and partial tiles.
 func TestBlockIsAttention(t *testing.T) {
 	for _, shape := range []string{"validation", "partial49", "single16"} {
 		p := configstest.Plan(t, "stage2", shape, probes.GateNone)
@@ -56,7 +57,8 @@ func TestBlockIsAttention(t *testing.T) {
 				}
 				for c := range d {
 					if math.Abs(b.At("O", 0).At(row, c)-o[c]) > 1e-12 {
-						t.Fatalf("%s block %s O[%d][%d] = %g, want %g", shape, b.ID, row, c, b.At("O", 0).At(row, c), o[c])
+						t.Fatalf("%s block %s O[%d][%d] = %g, want %g", shape, b.ID, row, c,
+							b.At("O", 0).At(row, c), o[c])
 					}
 				}
 			}
@@ -111,7 +113,8 @@ func TestInjectedIsWhatIsJudged(t *testing.T) {
 	}
 }
 
-// TestMirrorIsCloseToExact: the mirrored reference differs by roundings only, and every number is one of its dtype.
+// TestMirrorIsCloseToExact: the mirrored reference differs by roundings only, and every
+// number is one of its dtype.
 func TestMirrorIsCloseToExact(t *testing.T) {
 	for _, target := range []string{"stage2", "scalar"} {
 		p := configstest.Plan(t, target, "partial49", probes.GateNone)
@@ -161,13 +164,15 @@ func TestHiddenKeys(t *testing.T) {
 	}
 	mirror, _ := r.Mirror(probes.Dim3{}).Values("l", 0)
 	bounds := reftest.Bounds(r, probes.Dim3{}, nil)
-	if mirror.Data[0] != 0 || bounds["l"][0].Data[0] != 0 || bounds["U"][0].At(0, 3) != 0 || bounds["l"][0].Data[1] == 0 {
-		t.Errorf("a row that has seen nothing: mirrored l %g, bounds %g and %g", mirror.Data[0], bounds["l"][0].Data[0], bounds["U"][0].At(0, 3))
+	if mirror.Data[0] != 0 || bounds["l"][0].Data[0] != 0 || bounds["U"][0].At(0, 3) != 0 ||
+		bounds["l"][0].Data[1] == 0 {
+		t.Errorf("a row that has seen nothing: mirrored l %g, bounds %g and %g", mirror.Data[0],
+			bounds["l"][0].Data[0], bounds["U"][0].At(0, 3))
 	}
 }
 
-// Rounded is the exact reference in the stage's bits, what lies beyond the valid cells 0, or 1 where it is divided by; a stage that
-// there is not, and a tile that there is not, hold nothing.
+// Rounded is the exact reference in the stage's bits, what lies beyond the valid cells 0, or 1 where it is
+// divided by; a stage that there is not, and a tile that there is not, hold nothing.
 func TestRounded(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "partial49", probes.GateNone)
 	r, _ := reftest.New(t, p, 5, ref.Options{})

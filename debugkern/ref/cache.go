@@ -6,7 +6,8 @@ import (
 	"tilescope/probes"
 )
 
-// cache keeps the values of the blocks asked for last. Two callers that miss the same block at once share one computation.
+// cache keeps the values of the blocks asked for last. Two callers that miss the same block at once
+// share one computation.
 type cache[T any] struct {
 	mu    sync.Mutex
 	room  int

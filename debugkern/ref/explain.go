@@ -80,7 +80,8 @@ func (m *Mistake) Make(p *Pass, i int) (op.Matrix, op.Matrix) {
 // Maximum reports whether a stage holds maxima, that others are relative to.
 func (g *Graph) Maximum(i int) bool { return op.IsMaximum(g.computedBy(i)) }
 
-// Linear reports whether a stage is a sum over columns of its first operand, carried over or not, and what the sum runs along.
+// Linear reports whether a stage is a sum over columns of its first operand, carried over or not, and what
+// the sum runs along.
 func (g *Graph) Linear(i int) (over string, ok bool) { return op.IsLinear(g.computedBy(i)) }
 
 // Carried reports whether a stage is a sum that is carried over from iteration to iteration.
@@ -94,8 +95,8 @@ func (g *Graph) Masked(i, operand int) bool {
 	return op.IsMasked(g.computedBy(i)) && g.stages[operand].Cols > 1
 }
 
-// Related reports whether a stage is computed from stage c, or c from it, or both are from one maximum: whether c is a quantity that
-// stage i may be multiplied by in error.
+// Related reports whether a stage is computed from stage c, or c from it, or both are from one maximum:
+// whether c is a quantity that stage i may be multiplied by in error.
 func (g *Graph) Related(i, c int) bool {
 	seen := func() []bool { return make([]bool, len(g.stages)) }
 	if i == c || g.reaches(i, c, seen()) {
@@ -109,7 +110,8 @@ func (g *Graph) Related(i, c int) bool {
 	return false
 }
 
-// OperandName is how a stage's operand is written in its operation: with the mark of a transpose where it is transposed.
+// OperandName is how a stage's operand is written in its operation: with the mark of a transpose
+// where it is transposed.
 func (g *Graph) OperandName(i, operand int) string {
 	name := g.stages[operand].Stage.String()
 	for _, u := range g.Uses(i) {
@@ -120,7 +122,8 @@ func (g *Graph) OperandName(i, operand int) string {
 	return name
 }
 
-// Reason says in words how the error of a stage comes about: of the values that it is computed from in place, then its own.
+// Reason says in words how the error of a stage comes about: of the values that it is computed from in
+// place, then its own.
 func (g *Graph) Reason(i int) string { return g.reason(g.stages[i].root) }
 
 func (g *Graph) reason(v int) string {

@@ -1,10 +1,10 @@
-// Package ref is the reference: what every stage of a launch should hold, tile by tile, with the tiling of the kernel that is
-// looked at, and how far a right kernel may be from that.
+// Package ref is the reference: what every stage of a launch should hold, tile by tile, with the tiling of
+// the kernel that is looked at, and how far a right kernel may be from that.
 //
-// The one idea: a plan's stages are a graph of operators, and everything asked of the reference is a walk over it in one order:
-// the stages before the loop, those of each iteration, those after it. A Pass is such a walk over one block. It computes exact
-// numbers with the bounds of a right kernel's errors, or a kernel's own roundings; from the true inputs, or each stage from the
-// tiles that a kernel left behind.
+// The one idea: a plan's stages are a graph of operators, and everything asked of the reference is a walk
+// over it in one order: the stages before the loop, those of each iteration, those after it. A Pass is such a
+// walk over one block. It computes exact numbers with the bounds of a right kernel's errors, or a kernel's
+// own roundings; from the true inputs, or each stage from the tiles that a kernel left behind.
 //
 // It must not know what an operator computes, verdicts, captures, or kernels and stages by name.
 package ref
@@ -143,7 +143,10 @@ func (g *Graph) bind(i int, state []byte) error {
 	s.root = v
 	g.vertices[v].named = true
 	if got, want := g.vertices[v].ext, (op.Extent{s.Rows, s.Cols}); got != want {
-		return &Error{s.Stage, s.Op, fmt.Errorf("it is %d×%d, but %s makes %d×%d of its operands", want[0], want[1], s.Op.Op, got[0], got[1])}
+		return &Error{
+			s.Stage, s.Op, fmt.Errorf("it is %d×%d, but %s makes %d×%d of its operands", want[0], want[1],
+				s.Op.Op, got[0], got[1]),
+		}
 	}
 	state[i] = bound
 	return g.inTime(i)
@@ -160,15 +163,23 @@ func located(err error, s probes.Stage, n *probes.Node) error {
 
 // inTime refuses a stage that is computed from a later phase, or that carries over where there is no loop.
 func (g *Graph) inTime(i int) error {
-	s, when := &g.stages[i], map[probes.Phase]int{probes.PhaseBefore: 0, probes.PhaseEach: 1, probes.PhaseAfter: 2}
+	s, when := &g.stages[i], map[probes.Phase]int{
+		probes.PhaseBefore: 0, probes.PhaseEach: 1, probes.PhaseAfter: 2,
+	}
 	words := [...]string{"before the loop", "in each iteration", "after the loop"}
 	for _, u := range g.vertices[s.root].uses {
 		o := &g.stages[u.Stage]
 		switch at := when[o.Phase]; {
 		case u.Before && s.Phase != probes.PhaseEach:
-			return &Error{s.Stage, s.Op, fmt.Errorf("it uses %s of the iteration before, but is computed once, %s", o.Stage, words[when[s.Phase]])}
+			return &Error{
+				s.Stage, s.Op, fmt.Errorf("it uses %s of the iteration before, but is computed once, %s",
+					o.Stage, words[when[s.Phase]]),
+			}
 		case at > when[s.Phase]:
-			return &Error{s.Stage, s.Op, fmt.Errorf("it is computed %s, from %s, which is computed %s", words[when[s.Phase]], o.Stage, words[at])}
+			return &Error{
+				s.Stage, s.Op, fmt.Errorf("it is computed %s, from %s, which is computed %s",
+					words[when[s.Phase]], o.Stage, words[at]),
+			}
 		}
 	}
 	return nil
@@ -190,7 +201,8 @@ func (g *Graph) vertex(n *probes.Node, i int, state []byte) (int, error) {
 		v.compute.Unit, v.compute.Split = 0, 0 // how the stage sums is its own operation's
 	}
 	for k := range g.vertices {
-		if w := &g.vertices[k]; reflect.DeepEqual(w.node, n) && slices.Equal(w.args, args) && g.alike(o, w, &v) {
+		if w := &g.vertices[k]; reflect.DeepEqual(w.node, n) && slices.Equal(w.args, args) &&
+			g.alike(o, w, &v) {
 			return k, nil
 		}
 	}
@@ -220,11 +232,12 @@ func (g *Graph) kernel(v *vertex, c *op.Coefs) (op.Kernel, op.Extent, error) {
 	return o.Bind(v.node, exts, g.env(v, c))
 }
 
-// alike reports whether two vertices of the same node and operands may be one: in the same phase and unit, where the arithmetic of
-// their stages makes no difference to the operator.
+// alike reports whether two vertices of the same node and operands may be one: in the same phase and unit,
+// where the arithmetic of their stages makes no difference to the operator.
 func (g *Graph) alike(o op.Operator, a, b *vertex) bool {
 	s, t := &g.stages[a.stage], &g.stages[b.stage]
-	return s.Phase == t.Phase && s.Natural() == t.Natural() && (a.stage == b.stage || o.Shares(a.compute, b.compute))
+	return s.Phase == t.Phase && s.Natural() == t.Natural() &&
+		(a.stage == b.stage || o.Shares(a.compute, b.compute))
 }
 
 // args resolves a node's operands.
@@ -279,7 +292,8 @@ func (g *Graph) join(all []Use, a arg, needs op.Need) []Use {
 	return all
 }
 
-// byDependence lists the stages that have an operator, each after those of the same iteration that it is computed from.
+// byDependence lists the stages that have an operator, each after those of the same iteration
+// that it is computed from.
 func (g *Graph) byDependence() []int {
 	var out []int
 	var visit func(i int)
@@ -303,7 +317,9 @@ func (g *Graph) byDependence() []int {
 // env is what a vertex is computed in.
 func (g *Graph) env(v *vertex, c *op.Coefs) *op.Env {
 	s := &g.stages[v.stage]
-	e := &op.Env{Chip: g.chip, Coefs: c, Compute: v.compute, DType: s.DType, Unit: s.Natural(), Tensor: g.tensor}
+	e := &op.Env{
+		Chip: g.chip, Coefs: c, Compute: v.compute, DType: s.DType, Unit: s.Natural(), Tensor: g.tensor,
+	}
 	if v.node != s.Op {
 		e.DType, e.Unit = probes.F64, 1
 	}
@@ -338,7 +354,8 @@ func (g *Graph) Stages() int { return len(g.stages) }
 // Stage is the plan of a stage.
 func (g *Graph) Stage(i int) *probes.StagePlan { return g.stages[i].StagePlan }
 
-// Order lists the stages of a phase that an operator computes, each after those of the same iteration that it is computed from.
+// Order lists the stages of a phase that an operator computes, each after those of the same iteration
+// that it is computed from.
 func (g *Graph) Order(ph probes.Phase) []int { return g.order[ph] }
 
 // Uses lists the stages that a stage is computed from.
@@ -352,12 +369,14 @@ func (g *Graph) Uses(i int) []Use {
 // Defined reports whether an operator computes a stage, or loads it.
 func (g *Graph) Defined(i int) bool { return g.stages[i].root >= 0 }
 
-// Computed reports whether a stage is computed from stages, or from inputs that it reads in place: anything but a load.
+// Computed reports whether a stage is computed from stages, or from inputs that it reads in place:
+// anything but a load.
 func (g *Graph) Computed(i int) bool {
 	return g.stages[i].root >= 0 && len(g.vertices[g.stages[i].root].args) > 0
 }
 
-// Known reports whether a stage follows from the inputs: an operator computes it, and all that it is computed from.
+// Known reports whether a stage follows from the inputs: an operator computes it, and all
+// that it is computed from.
 func (g *Graph) Known(i int) bool { return g.known[i] }
 
 // Coded reports whether the kernel decodes a stage that it loads, in arithmetic of its own.
@@ -377,7 +396,8 @@ func (g *Graph) Valid(i int, block probes.Dim3, iter int) (rows, cols int) {
 // reader is a vertex that has a stage as an operand.
 type reader struct{ vertex, operand int }
 
-// Beyond reports which cells beyond a stage's valid ones an operation runs across: those of further rows, or of further columns.
+// Beyond reports which cells beyond a stage's valid ones an operation runs across: those of further rows, or
+// of further columns.
 func (g *Graph) Beyond(i int) (rows, cols bool) {
 	for _, c := range g.readers[i] {
 		switch g.vertices[c.vertex].needs[c.operand] {

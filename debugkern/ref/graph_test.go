@@ -27,13 +27,18 @@ func (c *counted) Decode(dst []float64, first int) {
 
 // stageOf is a stage of f32 in the loop.
 func stageOf(name probes.Stage, rows, cols int, o *probes.Node) probes.StagePlan {
-	return probes.StagePlan{Stage: name, Phase: probes.PhaseEach, PerTile: true, DType: probes.F32, Rows: rows, Cols: cols,
-		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Op: o}
+	return probes.StagePlan{
+		Stage: name, Phase: probes.PhaseEach, PerTile: true, DType: probes.F32, Rows: rows, Cols: cols,
+		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Op: o,
+	}
 }
 
 // planOf is a plan of one block of two iterations.
 func planOf(stages ...probes.StagePlan) *probes.Plan {
-	p := &probes.Plan{Kernel: "test", Grid: probes.Dim3{1, 1, 1}, Work: probes.Work{Tiles: probes.Fixed(2), MaxTiles: 2}, Stages: stages}
+	p := &probes.Plan{
+		Kernel: "test", Grid: probes.Dim3{1, 1, 1}, Work: probes.Work{Tiles: probes.Fixed(2), MaxTiles: 2},
+		Stages: stages,
+	}
 	p.Gate.Name = probes.GateNone
 	for i := range stages {
 		p.Gate.Judged = p.Gate.Judged.Union(probes.StagesOf(stages[i].Stage))
@@ -42,7 +47,10 @@ func planOf(stages ...probes.StagePlan) *probes.Plan {
 }
 
 func call(name string, words map[string]string, args ...probes.Operand) *probes.Node {
-	return &probes.Node{Op: name, Args: args, Params: probes.Params{Number: map[string]float64{}, Word: words, Index: map[string][]probes.Extent{}}}
+	return &probes.Node{
+		Op: name, Args: args,
+		Params: probes.Params{Number: map[string]float64{}, Word: words, Index: map[string][]probes.Extent{}},
+	}
 }
 
 func of(s probes.Stage) probes.Operand     { return probes.Operand{Stage: s} }
@@ -57,7 +65,9 @@ func loadX(name string) *probes.Node {
 }
 
 func mapOf(expr string, args ...probes.Operand) *probes.Node {
-	return call("map", map[string]string{"expr": expr, "names": strings.Join(strings.Split("abcdef"[:len(args)], ""), ",")}, args...)
+	return call("map", map[string]string{
+		"expr": expr, "names": strings.Join(strings.Split("abcdef"[:len(args)], ""), ","),
+	}, args...)
 }
 
 // What does not fit is an error that names the stage.
@@ -69,14 +79,30 @@ func TestGraphErrors(t *testing.T) {
 		stages []probes.StagePlan
 		want   string
 	}{
-		{"extent", []probes.StagePlan{x, stageOf("A", 1, 4, sum)}, "stage A: it is 1×4, but reduce makes 1×1 of its operands"},
-		{"operands", []probes.StagePlan{x, stageOf("A", 1, 4, call("matmul", nil, of("X"), of("X")))}, "stage A: matmul of 1×4 and 1×4"},
-		{"cycle", []probes.StagePlan{stageOf("A", 1, 4, mapOf("a", of("B"))), stageOf("B", 1, 4, mapOf("a", of("A")))}, "stage A: it is computed from itself"},
-		{"no operator", []probes.StagePlan{x, stageOf("A", 1, 4, call("fold", nil, of("X")))}, `stage A: no operator "fold"; there are [accumulate `},
-		{"no inner operator", []probes.StagePlan{x, stageOf("A", 1, 4, call("cast", nil, probes.Operand{Node: call("fold", nil, of("X"))}))}, `stage A: no operator "fold"`},
-		{"no stage", []probes.StagePlan{stageOf("A", 1, 4, mapOf("a", of("Z")))}, "stage A: map is computed from stage Z, which there is not"},
+		{"extent", []probes.StagePlan{x, stageOf("A", 1, 4, sum)},
+			"stage A: it is 1×4, but reduce makes 1×1 of its operands"},
+		{"operands", []probes.StagePlan{x, stageOf("A", 1, 4, call("matmul", nil, of("X"), of("X")))},
+			"stage A: matmul of 1×4 and 1×4"},
+		{
+			"cycle", []probes.StagePlan{
+				stageOf("A", 1, 4, mapOf("a", of("B"))), stageOf("B", 1, 4, mapOf("a", of("A"))),
+			}, "stage A: it is computed from itself",
+		},
+		{"no operator", []probes.StagePlan{x, stageOf("A", 1, 4, call("fold", nil, of("X")))},
+			`stage A: no operator "fold"; there are [accumulate `},
+		{
+			"no inner operator", []probes.StagePlan{
+				x, stageOf("A", 1, 4, call("cast", nil, probes.Operand{Node: call("fold", nil, of("X"))})),
+			}, `stage A: no operator "fold"`,
+		},
+		{"no stage", []probes.StagePlan{stageOf("A", 1, 4, mapOf("a", of("Z")))},
+			"stage A: map is computed from stage Z, which there is not"},
 		{"no input", []probes.StagePlan{stageOf("A", 1, 4, loadX("Y"))}, "stage A: load: no input Y"},
-		{"of another stage", []probes.StagePlan{stageOf("B", 1, 4, mapOf("a", of("A"))), x, stageOf("A", 1, 4, sum)}, "stage A: it is 1×4"},
+		{
+			"of another stage", []probes.StagePlan{
+				stageOf("B", 1, 4, mapOf("a", of("A"))), x, stageOf("A", 1, 4, sum),
+			}, "stage A: it is 1×4",
+		},
 	} {
 		_, err := ref.NewGraph(planOf(c.stages...), (&counted{}).tensor, fp.SM90())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -85,7 +111,8 @@ func TestGraphErrors(t *testing.T) {
 	}
 }
 
-// A stage may be computed from itself, through the iteration before, whatever the order of the stages in the plan.
+// A stage may be computed from itself, through the iteration before, whatever the order of the
+// stages in the plan.
 func TestFromItselfBefore(t *testing.T) {
 	in := &counted{}
 	sum := call("accumulate", nil, probes.Operand{Node: call("rowsum", nil, of("X"))}, before("A"))
@@ -104,12 +131,14 @@ func TestFromItselfBefore(t *testing.T) {
 	}
 }
 
-// A node that several stages mention is one vertex, computed once an iteration, and so is a stage that several read.
+// A node that several stages mention is one vertex, computed once an iteration, and so is a
+// stage that several read.
 func TestSharedOnce(t *testing.T) {
 	in := &counted{}
 	x := probes.Operand{Node: loadX("X")}
 	p := planOf(stageOf("A", 1, 4, mapOf("a + 1", x)), stageOf("B", 1, 4, mapOf("a * 2", x)),
-		stageOf("C", 1, 4, mapOf("a + b", of("A"), of("B"))), stageOf("D", 1, 4, mapOf("a - b", of("A"), of("C"))))
+		stageOf("C", 1, 4, mapOf("a + b", of("A"), of("B"))),
+		stageOf("D", 1, 4, mapOf("a - b", of("A"), of("C"))))
 	r, err := ref.New(p, in.tensor, ref.Options{Chip: fp.SM90()})
 	if err != nil {
 		t.Fatal(err)
@@ -182,8 +211,10 @@ func TestUses(t *testing.T) {
 		"S": {use("Q", false, op.WholeRow), use("K", false, op.RowOfColumn)},
 		"m": {use("S", false, op.WholeRow), use("m", true, op.SameCell)},
 		"P": {use("S", false, op.SameCell), use("m", false, op.SameCell)},
-		"l": {use("S", false, op.WholeRow), use("m", false, op.WholeRow), use("l", true, op.SameCell), use("m", true, op.SameCell), use("m", false, op.SameCell)},
-		"U": {use("P", false, op.WholeRow), use("V", false, op.WholeColumn), use("U", true, op.SameCell), use("m", true, op.SameCell), use("m", false, op.SameCell)},
+		"l": {use("S", false, op.WholeRow), use("m", false, op.WholeRow), use("l", true, op.SameCell),
+			use("m", true, op.SameCell), use("m", false, op.SameCell)},
+		"U": {use("P", false, op.WholeRow), use("V", false, op.WholeColumn), use("U", true, op.SameCell),
+			use("m", true, op.SameCell), use("m", false, op.SameCell)},
 		"O": {use("U", false, op.SameCell), use("l", false, op.SameCell)},
 	} {
 		got := g.Uses(g.Index(s))

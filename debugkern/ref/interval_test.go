@@ -67,9 +67,10 @@ func (c *carried) unit(s probes.Stage) float64 {
 // exactMax reports whether a maximum is stored as the scores are.
 func (c *carried) exactMax() bool { return c.unit("S") == 1 && c.unit("m") == 1 }
 
-// machine evaluates one query row of a block in intervals, by the steps of the online softmax, each widened by what its
-// instructions may lose. What is relative to the kernel's own m is evaluated relative to the exact one, and brought to the
-// kernel's by exp(exact m − m) where it is compared or rounded. It shares no code with the bounds.
+// machine evaluates one query row of a block in intervals, by the steps of the online softmax, each widened
+// by what its instructions may lose. What is relative to the kernel's own m is evaluated relative to the
+// exact one, and brought to the kernel's by exp(exact m − m) where it is compared or rounded. It shares no
+// code with the bounds.
 type machine struct {
 	*carried
 	i       int
@@ -123,8 +124,8 @@ func (k *machine) tile(t int, cols int) map[probes.Stage][]interval {
 	return row
 }
 
-// expError is the relative error of exp(s − m): the unit's 2^-22, the subtraction and the product half an ulp each, log2 e
-// 0.22 of one; where s and m are brought into one domain apart, by 4·2^-24 of their sizes.
+// expError is the relative error of exp(s − m): the unit's 2^-22, the subtraction and the product half an ulp
+// each, log2 e 0.22 of one; where s and m are brought into one domain apart, by 4·2^-24 of their sizes.
 func (k *machine) expError(s, m, off float64) float64 {
 	arg := (2*0x1p-24 + 0.22*0x1p-24) * (math.Abs(s-m) + off)
 	if !k.exactMax() {
@@ -143,7 +144,9 @@ func (k *machine) score(t, j int) interval {
 	c := k.plan.Stage("S").Compute
 	q, dq := k.blk.At("Q", 0).Row(k.i), k.bounds["Q"][0].Row(k.i)
 	y, dy := k.blk.At("K", t).Row(j), k.bounds["K"][t].Row(j)
-	acc := k.sum(&c, interval{}, len(q), func(n int) (interval, interval) { return around(q[n], dq[n]), around(y[n], dy[n]) })
+	acc := k.sum(&c, interval{}, len(q), func(n int) (interval, interval) {
+		return around(q[n], dq[n]), around(y[n], dy[n])
+	})
 	factor := k.plan.Scale / k.unit("S")
 	scale := interval{factor, factor}
 	if k.unit("S") == 1 && op.RoundTo(c.Acc, factor) != factor {
@@ -196,10 +199,10 @@ func (k *machine) weigh(t, cols int, p []interval, carry, frame interval) []inte
 	return all
 }
 
-// intervalFactor is how far a global bound may be above the interval evaluation of the same cell. What the bounds give away is
-// Cauchy-Schwarz, norms in place of each product's own magnitudes: up to 2.3 for the 64 products of S, and 5.4 for those of U,
-// where P has few large cells; m, P and l take over what S gives away, O what U does. That no single term is too large is
-// op.TestEveryBoundTermIsTight's to find.
+// intervalFactor is how far a global bound may be above the interval evaluation of the same cell. What the
+// bounds give away is Cauchy-Schwarz, norms in place of each product's own magnitudes: up to 2.3 for the 64
+// products of S, and 5.4 for those of U, where P has few large cells; m, P and l take over what S gives away,
+// O what U does. That no single term is too large is op.TestEveryBoundTermIsTight's to find.
 var intervalFactor = map[probes.Stage]float64{
 	"S": 2.3, "m": 1.9, "P": 2, "l": 1.9, "U": 5.4, "O": 5.2,
 }
@@ -232,7 +235,8 @@ func TestCarriesAgainstIntervals(t *testing.T) {
 						t.Errorf("%s: a bound is %.3f of what is attainable", s, below[s])
 					}
 					if !(above[s] <= intervalFactor[s]) {
-						t.Errorf("%s: a bound is %.3f times the interval's, at most %g is accounted for", s, above[s], intervalFactor[s])
+						t.Errorf("%s: a bound is %.3f times the interval's, at most %g is accounted for", s,
+							above[s], intervalFactor[s])
 					}
 				}
 			})
@@ -240,7 +244,8 @@ func TestCarriesAgainstIntervals(t *testing.T) {
 	}
 }
 
-// againstIntervals returns the least and the largest ratio of bound to interval by stage, over rows rows and cols columns of U.
+// againstIntervals returns the least and the largest ratio of bound to interval by stage, over rows rows
+// and cols columns of U.
 func (c *carried) againstIntervals(rows, cols int) (below, above map[probes.Stage]float64) {
 	below, above = map[probes.Stage]float64{}, map[probes.Stage]float64{}
 	note := func(s probes.Stage, t, cell int, x interval, exact float64) {

@@ -13,10 +13,11 @@ type Part struct {
 	Stage      int // in the graph; -1: elements of an input
 	Iter       int // of the tile
 	Rows, Cols Span
-	Valid      [2]int // rows and columns of the tile that hold numbers: cells beyond may take part, and need not
-	Input      string
-	Elements   []int // by flat index over the input's dimensions
-	Masked     bool  // a mask may leave some of them out
+	// Valid: rows and columns of the tile that hold numbers: cells beyond may take part, and need not
+	Valid    [2]int
+	Input    string
+	Elements []int // by flat index over the input's dimensions
+	Masked   bool  // a mask may leave some of them out
 }
 
 // elements is an operator that reads an input at places that are known without its numbers.
@@ -24,8 +25,9 @@ type elements interface {
 	Elements(t *op.Tile, rows, cols [2]int) []int
 }
 
-// MadeOf lists what cells of a stage in a block and iteration are computed from: operands of operations in place are followed to stages and
-// inputs. false where that depends on numbers (a gather), or nothing computes the stage.
+// MadeOf lists what cells of a stage in a block and iteration are computed from: operands of operations in
+// place are followed to stages and inputs. false where that depends on numbers (a gather), or nothing
+// computes the stage.
 func (g *Graph) MadeOf(i int, block probes.Dim3, iter int, rows, cols Span) ([]Part, bool) {
 	if g.stages[i].root < 0 {
 		return nil, false
@@ -44,14 +46,18 @@ type maker struct {
 
 func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
 	x := &m.g.vertices[v]
-	masked = masked || !x.node.Params.Mask.All(m.block, m.iter, x.ext[0], x.ext[1]) || x.node.Op == "mask" || x.node.Op == "dropout"
+	masked = masked || !x.node.Params.Mask.All(m.block, m.iter, x.ext[0], x.ext[1]) || x.node.Op == "mask" ||
+		x.node.Op == "dropout"
 	if len(x.args) == 0 {
 		k, ok := x.kernel.(elements)
 		if !ok {
 			return x.node.Op != "gather"
 		}
 		t := &op.Tile{Block: m.block, Iter: m.iter}
-		m.out = append(m.out, Part{Stage: -1, Iter: m.iter, Rows: rows, Cols: cols, Input: x.node.Args[0].Tensor, Elements: k.Elements(t, rows, cols), Masked: masked})
+		m.out = append(m.out, Part{
+			Stage: -1, Iter: m.iter, Rows: rows, Cols: cols, Input: x.node.Args[0].Tensor,
+			Elements: k.Elements(t, rows, cols), Masked: masked,
+		})
 		return true
 	}
 	for k, a := range x.args {
@@ -75,7 +81,9 @@ func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
 			}
 		}
 		nr, nc := m.g.stages[a.stage].valid(m.block, max(iter, 0))
-		m.out = append(m.out, Part{Stage: a.stage, Iter: iter, Rows: r, Cols: c, Valid: [2]int{nr, nc}, Masked: masked})
+		m.out = append(m.out, Part{
+			Stage: a.stage, Iter: iter, Rows: r, Cols: c, Valid: [2]int{nr, nc}, Masked: masked,
+		})
 	}
 	return true
 }

@@ -5,8 +5,8 @@ import (
 	"tilescope/probes"
 )
 
-// Estimate is a stage's reference in one tile, with what a right kernel may be off by before it rounds to the stage's dtype (Pre)
-// and after (Bound). Row-major, as the tile.
+// Estimate is a stage's reference in one tile, with what a right kernel may be off by before it rounds to the
+// stage's dtype (Pre) and after (Bound). Row-major, as the tile.
 type Estimate struct {
 	Ref, Pre, Bound op.Matrix
 	Exact           bool // nothing is rounded to the stage's dtype
@@ -15,19 +15,27 @@ type Estimate struct {
 
 // NewEstimate returns an empty estimate.
 func NewEstimate(rows, cols int) *Estimate {
-	return &Estimate{Ref: op.NewMatrix(rows, cols), Pre: op.NewMatrix(rows, cols), Bound: op.NewMatrix(rows, cols)}
+	return &Estimate{
+		Ref: op.NewMatrix(rows, cols), Pre: op.NewMatrix(rows, cols), Bound: op.NewMatrix(rows, cols),
+	}
 }
 
 // First is the estimate's first rows; it shares its memory.
 func (e *Estimate) First(rows int) *Estimate {
-	cut := func(m op.Matrix) op.Matrix { return op.Matrix{Rows: rows, Cols: m.Cols, Data: m.Data[:rows*m.Cols]} }
-	return &Estimate{Ref: cut(e.Ref), Pre: cut(e.Pre), Bound: cut(e.Bound), Exact: e.Exact, Certain: e.Certain}
+	cut := func(m op.Matrix) op.Matrix {
+		return op.Matrix{Rows: rows, Cols: m.Cols, Data: m.Data[:rows*m.Cols]}
+	}
+	return &Estimate{
+		Ref: cut(e.Ref), Pre: cut(e.Pre), Bound: cut(e.Bound), Exact: e.Exact, Certain: e.Certain,
+	}
 }
 
-// Pass walks over one block at a time. It owns its memory, which each iteration overwrites: one goroutine at a time.
+// Pass walks over one block at a time. It owns its memory, which each iteration overwrites: one
+// goroutine at a time.
 //
-// In a pass from the inputs a stage's value is what the pass computed for it, or what the gate injects. In a pass from the kernel's
-// own tiles (FromOwn) it is what Set was given, and a stage is computed where all that it is computed from is there.
+// In a pass from the inputs a stage's value is what the pass computed for it, or what the gate injects. In a
+// pass from the kernel's own tiles (FromOwn) it is what Set was given, and a stage is computed where all that
+// it is computed from is there.
 type Pass struct {
 	g        *Graph
 	coefs    *op.Coefs
@@ -99,8 +107,12 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 	for i := range g.stages {
 		s := &g.stages[i]
 		p.est = append(p.est, NewEstimate(s.Rows, s.Cols))
-		p.current = append(p.current, value{m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols)})
-		p.previous = append(p.previous, value{m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols)})
+		p.current = append(p.current, value{
+			m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols),
+		})
+		p.previous = append(p.previous, value{
+			m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols),
+		})
 	}
 	p.given = func(int) bool { return false }
 	p.wanted = g.wanted(m == exact || m == rounding)
@@ -143,7 +155,8 @@ func (p *Pass) Next() {
 	p.phase(probes.PhaseEach)
 }
 
-// After computes the stages after the loop: of a block without iterations from what is carried over into the first.
+// After computes the stages after the loop: of a block without iterations from what is carried
+// over into the first.
 func (p *Pass) After() {
 	if p.Iters == 0 {
 		p.Start()
@@ -154,7 +167,8 @@ func (p *Pass) After() {
 	p.phase(probes.PhaseAfter)
 }
 
-// Start gives the stages that carry a value over what they have before the first iteration: all that a block without iterations has.
+// Start gives the stages that carry a value over what they have before the first iteration: all that a block
+// without iterations has.
 func (p *Pass) Start() {
 	for i := range p.g.stages {
 		s := &p.g.stages[i]
@@ -174,7 +188,8 @@ func (p *Pass) Start() {
 	}
 }
 
-// Step goes to the next iteration without computing anything: what Set gives and Compute computes is then of that.
+// Step goes to the next iteration without computing anything: what Set gives and Compute
+// computes is then of that.
 func (p *Pass) Step() {
 	p.Iter++
 	for i := range p.current {
@@ -208,8 +223,8 @@ func (p *Pass) phaseOf(ph probes.Phase, only func(i int) bool) {
 	}
 }
 
-// wanted are the stages that a pass computes: those that the gate judges, the injected ones, and what they are computed from, but for
-// what only injected ones are. With all, every stage where there is no gate.
+// wanted are the stages that a pass computes: those that the gate judges, the injected ones, and what they
+// are computed from, but for what only injected ones are. With all, every stage where there is no gate.
 func (g *Graph) wanted(all bool) []bool {
 	gate, out := &g.plan.Gate, make([]bool, len(g.stages))
 	var visit func(i int)
@@ -226,7 +241,8 @@ func (g *Graph) wanted(all bool) []bool {
 		}
 	}
 	for i := range g.stages {
-		if gate.Judged.Has(g.stages[i].Stage) || gate.Injected.Has(g.stages[i].Stage) || all && gate.Name == probes.GateNone {
+		if gate.Judged.Has(g.stages[i].Stage) || gate.Injected.Has(g.stages[i].Stage) ||
+			all && gate.Name == probes.GateNone {
 			visit(i)
 		}
 	}
@@ -272,7 +288,9 @@ func (p *Pass) Set(i int, m op.Matrix, reused *op.Reused) {
 
 // SetBefore gives the tile of the iteration before in place of what Set gave then.
 func (p *Pass) SetBefore(i int, m op.Matrix) {
-	p.previous[i].Value = op.Value{M: m, Rows: m.Rows, Cols: m.Cols, Whole: true, Unit: p.g.stages[i].Natural(), Origin: i}
+	p.previous[i].Value = op.Value{
+		M: m, Rows: m.Rows, Cols: m.Cols, Whole: true, Unit: p.g.stages[i].Natural(), Origin: i,
+	}
 	p.previous[i].ok = true
 }
 
@@ -303,8 +321,8 @@ func (p *Pass) Kernel(i int) (op.Kernel, []*op.Value, *op.Value) {
 	return p.kernels[root], p.operands(root), out
 }
 
-// Again computes a stage of the current iteration once more with one of its operand stages changed; the errors are those before the
-// last rounding, with the common factor. The result is valid until the next call.
+// Again computes a stage of the current iteration once more with one of its operand stages changed; the
+// errors are those before the last rounding, with the common factor. The result is valid until the next call.
 func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Value) (op.Matrix, op.Matrix) {
 	at := &p.current[operand]
 	if before {
@@ -319,7 +337,9 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 	root := p.g.stages[i].root
 	saved := p.made[root]
 	if p.spare.M.Rows != saved.M.Rows || p.spare.M.Cols != saved.M.Cols {
-		p.spare = op.Value{M: op.NewMatrix(saved.M.Rows, saved.M.Cols), Err: op.NewMatrix(saved.M.Rows, saved.M.Cols)}
+		p.spare = op.Value{
+			M: op.NewMatrix(saved.M.Rows, saved.M.Cols), Err: op.NewMatrix(saved.M.Rows, saved.M.Cols),
+		}
 	}
 	p.made[root].M, p.made[root].Err = p.spare.M, p.spare.Err
 	out := p.evaluate(root, rows, cols)
@@ -328,8 +348,8 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 	return m, err
 }
 
-// mistaken computes a stage of the current iteration once more with another kernel for one of the vertices that it is made of; results are
-// those of Again.
+// mistaken computes a stage of the current iteration once more with another kernel for one of the vertices
+// that it is made of; results are those of Again.
 func (p *Pass) mistaken(i, vertex int, wrong op.Kernel) (op.Matrix, op.Matrix) {
 	root := p.g.stages[i].root
 	inner := p.g.inPlace(root)
@@ -351,7 +371,8 @@ func (p *Pass) mistaken(i, vertex int, wrong op.Kernel) (op.Matrix, op.Matrix) {
 	return out.M, out.Err
 }
 
-// Compute computes one stage of the current iteration, where all that it is computed from is there, and reports whether it was.
+// Compute computes one stage of the current iteration, where all that it is computed from is there, and
+// reports whether it was.
 func (p *Pass) Compute(i int) bool {
 	s, v := &p.g.stages[i], &p.current[i]
 	if s.root < 0 {
@@ -407,7 +428,8 @@ func (p *Pass) keep(i int, out *op.Value, m, err op.Matrix) {
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
 	copy(v.m.Data, m.Data)
 	v.Value = op.Value{M: v.m, Err: err, Rows: rows, Cols: cols, Unit: s.Natural(), Origin: i}
-	v.lo, v.hi, v.shifts = append(v.lo[:0], out.Lo...), append(v.hi[:0], out.Hi...), append(v.shifts[:0], out.Shift...)
+	v.lo, v.hi, v.shifts = append(v.lo[:0], out.Lo...), append(v.hi[:0], out.Hi...),
+		append(v.shifts[:0], out.Shift...)
 	if out.Shift != nil && p.mode == fromInputs {
 		v.Lo, v.Hi, v.Shift = v.lo, v.hi, v.shifts
 	}
@@ -514,8 +536,8 @@ func (p *Pass) evaluate(v, rows, cols int) *op.Value {
 	return out
 }
 
-// Reads reports whether a cell of a stage beyond its valid ones has a part in a result that some operation makes of the tiles of the
-// pass; odd for one that is not finite.
+// Reads reports whether a cell of a stage beyond its valid ones has a part in a result that some operation
+// makes of the tiles of the pass; odd for one that is not finite.
 func (p *Pass) Reads(i, r, c int, odd bool) bool {
 	for _, x := range p.g.readers[i] {
 		v := &p.g.vertices[x.vertex]

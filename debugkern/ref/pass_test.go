@@ -32,7 +32,8 @@ shapes: {small: {M: 32, N: 48, K: 64}}
 thresholds: {output: {max_abs: 0.01, mean_abs: 0.001, bad_fraction: 0}}
 `
 
-// A pass that begins a block computes all of it, whatever was asked of the block before: a stage made of inputs alone, before the loop, too.
+// A pass that begins a block computes all of it, whatever was asked of the block before: a stage made of
+// inputs alone, before the loop, too.
 func TestPassBeginsAnew(t *testing.T) {
 	p := configstest.Parse(t, "product.yaml", productOfInputs, "small")
 	r, _ := reftest.New(t, p, 1, ref.Options{})

@@ -29,7 +29,8 @@ type Options struct {
 	Keep int
 }
 
-// New binds a plan's stages to their operators. tensor gives the inputs by name. The errors are those of NewGraph.
+// New binds a plan's stages to their operators. tensor gives the inputs by name. The errors
+// are those of NewGraph.
 func New(p *probes.Plan, tensor func(name string) op.Tensor, opt Options) (*Reference, error) {
 	g, err := NewGraph(p, tensor, opt.Chip)
 	if err != nil {
@@ -49,7 +50,10 @@ func New(p *probes.Plan, tensor func(name string) op.Tensor, opt Options) (*Refe
 		}
 		keep = max(2, (64<<20)/max(perBlock, 1))
 	}
-	return &Reference{g: g, blocks: newCache[*Block](keep), mirrors: newCache[*Block](max(2, keep/4)), free: map[mode][]*Pass{}}, nil
+	return &Reference{
+		g: g, blocks: newCache[*Block](keep), mirrors: newCache[*Block](max(2, keep/4)),
+		free: map[mode][]*Pass{},
+	}, nil
 }
 
 // Plan returns the plan that the reference was made for.
@@ -58,8 +62,8 @@ func (r *Reference) Plan() *probes.Plan { return r.g.plan }
 // Graph returns the graph.
 func (r *Reference) Graph() *Graph { return r.g }
 
-// Block is a reference of one thread block: the numbers of every stage in every iteration, cells beyond the valid ones 0. It is
-// read-only.
+// Block is a reference of one thread block: the numbers of every stage in every iteration, cells beyond the
+// valid ones 0. It is read-only.
 type Block struct {
 	ID     probes.Dim3
 	Iters  int
@@ -67,8 +71,9 @@ type Block struct {
 	values [][]op.Matrix // by stage and iteration
 }
 
-// Block returns the exact reference of a block, computed at the first call and kept while there is room. Under a gate the injected
-// stages hold what is injected, rounded to their dtypes, and later stages what follows from it.
+// Block returns the exact reference of a block, computed at the first call and kept while there is
+// room. Under a gate the injected stages hold what is injected, rounded to their dtypes, and later
+// stages what follows from it.
 func (r *Reference) Block(id probes.Dim3) *Block {
 	return r.blocks.get(id, func() *Block {
 		b, _ := r.compute(context.Background(), exact, id) // there is no other error
@@ -81,9 +86,10 @@ func (r *Reference) Compute(ctx context.Context, id probes.Dim3) (*Block, error)
 	return r.compute(ctx, exact, id)
 }
 
-// Mirror returns the mirrored reference of a block: the kernel's tile order and rounding points as the plan states them, the chip's
-// tensor core and exponential. Every number is representable in its stage's dtype. What the plan does not fix (the order of additions
-// within a shuffle or a merge) is done in the usual way, so a clean kernel gives these bits where it does the same.
+// Mirror returns the mirrored reference of a block: the kernel's tile order and rounding points as the plan
+// states them, the chip's tensor core and exponential. Every number is representable in its stage's dtype.
+// What the plan does not fix (the order of additions within a shuffle or a merge) is done in the usual way,
+// so a clean kernel gives these bits where it does the same.
 func (r *Reference) Mirror(id probes.Dim3) *Block {
 	return r.mirrors.get(id, func() *Block {
 		b, _ := r.compute(context.Background(), rounding, id)
@@ -168,8 +174,9 @@ func (b *Block) keep(p *Pass, ph probes.Phase) {
 	}
 }
 
-// Values returns the numbers of a stage, rows×cols as the stage has them; kv is ignored for stages outside the loop. ok is false
-// where the block has no such tile, or has no iterations and the stage follows from one.
+// Values returns the numbers of a stage, rows×cols as the stage has them; kv is ignored for
+// stages outside the loop. ok is false where the block has no such tile, or has no iterations and
+// the stage follows from one.
 func (b *Block) Values(s probes.Stage, kv int) (m op.Matrix, ok bool) {
 	i := b.g.Index(s)
 	if i < 0 {
@@ -185,9 +192,9 @@ func (b *Block) Values(s probes.Stage, kv int) (m op.Matrix, ok bool) {
 	return m, m.Data != nil
 }
 
-// Injected returns the tile that the host feeds in for a stage under the plan's gate: the block's reference in the stage's bits.
-// Beyond the valid cells stands 0, or 1 where the stage is divided by. A stage that the gate does not inject gives a tile that is
-// not reached.
+// Injected returns the tile that the host feeds in for a stage under the plan's gate: the block's reference
+// in the stage's bits. Beyond the valid cells stands 0, or 1 where the stage is divided by. A stage that the
+// gate does not inject gives a tile that is not reached.
 func (r *Reference) Injected(s probes.Stage, id probes.Dim3, kv int) probes.Tile {
 	if !r.g.plan.Gate.Injected.Has(s) {
 		return probes.Tile{}
@@ -195,8 +202,8 @@ func (r *Reference) Injected(s probes.Stage, id probes.Dim3, kv int) probes.Tile
 	return r.Rounded(s, id, kv)
 }
 
-// Rounded returns the exact reference of a tile in its stage's bits: what a kernel without any error but the last rounding leaves.
-// It is not reached where the plan has no such tile.
+// Rounded returns the exact reference of a tile in its stage's bits: what a kernel without any error but the
+// last rounding leaves. It is not reached where the plan has no such tile.
 func (r *Reference) Rounded(s probes.Stage, id probes.Dim3, kv int) probes.Tile {
 	sp := r.g.plan.Stage(s)
 	if sp == nil {
@@ -224,8 +231,8 @@ func (r *Reference) Rounded(s probes.Stage, id probes.Dim3, kv int) probes.Tile 
 // Weights is a factor for each term of the bounds; nil: all 1. Tests alone set others.
 type Weights = *[op.NumTerms]float64
 
-// FromInputs returns a pass that computes every stage from the inputs, with the errors that a right kernel is allowed: the global
-// estimates. Release gives it back.
+// FromInputs returns a pass that computes every stage from the inputs, with the errors that a right kernel is
+// allowed: the global estimates. Release gives it back.
 func (r *Reference) FromInputs(w Weights) *Pass { return r.pass(fromInputs, w) }
 
 // FromOwn returns a pass that computes each stage from the kernel's own tiles: the local estimates.

@@ -12,7 +12,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// constants collects the numbers that immediates may be in place of others: the plan's, and those that arithmetic has.
+// constants collects the numbers that immediates may be in place of others: the plan's, and those
+// that arithmetic has.
 func (m *menu) constants(run *debugkern.Run) {
 	p := run.Plan
 	m.names = map[int64]string{}
@@ -39,16 +40,20 @@ func (m *menu) constants(run *debugkern.Run) {
 	slices.Sort(m.whole)
 	scale := p.Scale
 	m.real = []constant{
-		{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}, {scale, "the scale"}, {scale * math.Log2E, "the scale times log2(e)"}, {1, "1"}, {0, "0"}, {-1, "-1"},
+		{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}, {scale, "the scale"},
+		{scale * math.Log2E, "the scale times log2(e)"}, {1, "1"}, {0, "0"}, {-1, "-1"},
 		{math.Inf(-1), "-inf"}, {math.Inf(1), "inf"}, {0.5, "0.5"}, {2, "2"}, {-math.MaxFloat32, "-FLT_MAX"},
 	}
 	if q := p.Quant; q != nil {
 		levels, most, zero := float64(q.Levels), float64(q.Max), float64(q.Zero)
-		m.real = append(m.real, constant{most / levels, "max / levels"}, constant{levels, "the quantiser's levels"}, constant{zero, "the quantiser's zero"},
+		m.real = append(m.real, constant{most / levels, "max / levels"},
+			constant{levels, "the quantiser's levels"}, constant{zero, "the quantiser's zero"},
 			constant{most, "the quantiser's max"}, constant{1 / levels, "1 / levels"})
 	}
 	if scale != 0 {
-		m.real = append(m.real, constant{1 / scale, "1 / the scale"}, constant{scale * scale, "the scale squared"})
+		m.real = append(m.real, constant{1 / scale, "1 / the scale"}, constant{
+			scale * scale, "the scale squared",
+		})
 	}
 }
 
@@ -86,7 +91,8 @@ func (m *menu) float(n, i, k int) {
 	}
 	list := slices.Clone(m.real)
 	if x != 0 && !math.IsInf(x, 0) {
-		list = append(list, constant{-x, ""}, constant{2 * x, ""}, constant{x / 2, ""}, constant{1 / x, ""}, constant{x * x, ""}, constant{math.Sqrt(math.Abs(x)), ""},
+		list = append(list, constant{-x, ""}, constant{2 * x, ""}, constant{x / 2, ""}, constant{1 / x, ""},
+			constant{x * x, ""}, constant{math.Sqrt(math.Abs(x)), ""},
 			constant{x + 1, ""}, constant{x - 1, ""})
 	}
 	// What is nearest is the likeliest: a digit that is wrong.
@@ -204,7 +210,8 @@ func (m *menu) offset(n, i, k int) {
 			continue
 		}
 		done[to] = true
-		m.add(rankThird+n+10*at, Number, i, "", "", fmt.Sprintf("an address %d bytes %s", abs(to-off), map[bool]string{true: "further", false: "less far"}[to > off]), func(in *ptx.Instr, _ int) bool {
+		m.add(rankThird+n+10*at, Number, i, "", "", fmt.Sprintf("an address %d bytes %s", abs(to-off),
+			map[bool]string{true: "further", false: "less far"}[to > off]), func(in *ptx.Instr, _ int) bool {
 			in.Args[k].Off = to
 			return true
 		})
@@ -220,19 +227,22 @@ func abs(v int64) int64 {
 
 // twins are modifiers that stand for another thing and are as easily written.
 var twins = map[string][]string{
-	"lt": {"le", "gt"}, "le": {"lt", "ge"}, "gt": {"ge", "lt"}, "ge": {"gt", "le"}, "eq": {"ne"}, "ne": {"eq"}, "lo": {"ls"}, "ls": {"lo"}, "hi": {"hs"}, "hs": {"hi"},
-	"rz": {"rn"}, "rm": {"rn"}, "rp": {"rn"}, "rzi": {"rni"}, "rni": {"rzi"},
-	"bfly": {"down", "up"}, "down": {"bfly"}, "up": {"bfly", "down"}, "row": {"col"}, "col": {"row"},
-	"s32": {"u32"}, "u32": {"s32"}, "s8": {"u8"}, "u8": {"s8"}, "s16": {"u16"}, "u16": {"s16"}, "e4m3x2": {"e5m2x2"}, "e5m2x2": {"e4m3x2"},
+	"lt": {"le", "gt"}, "le": {"lt", "ge"}, "gt": {"ge", "lt"}, "ge": {"gt", "le"}, "eq": {"ne"},
+	"ne": {"eq"}, "lo": {"ls"}, "ls": {"lo"}, "hi": {"hs"}, "hs": {"hi"}, "rz": {"rn"}, "rm": {"rn"},
+	"rp": {"rn"}, "rzi": {"rni"}, "rni": {"rzi"}, "bfly": {"down", "up"}, "down": {"bfly"},
+	"up": {"bfly", "down"}, "row": {"col"}, "col": {"row"}, "s32": {"u32"}, "u32": {"s32"}, "s8": {"u8"},
+	"u8": {"s8"}, "s16": {"u16"}, "u16": {"s16"}, "e4m3x2": {"e5m2x2"}, "e5m2x2": {"e4m3x2"},
 }
 
 // words are how the source writes a modifier or an opcode.
 var words = map[string]string{
-	"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
-	"rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up", "rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
-	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major", "col": "column-major",
-	"s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers", "u16": "unsigned numbers",
-	"max": "the maximum", "min": "the minimum", "add": "+", "sub": "-", "mul": "·", "div": "/", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
+	"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">",
+	"hs": ">=", "rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up",
+	"rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
+	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major",
+	"col": "column-major", "s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers",
+	"u16": "unsigned numbers", "max": "the maximum", "min": "the minimum", "add": "+", "sub": "-", "mul": "·",
+	"div": "/", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
 }
 
 func word(s string) string {
@@ -243,7 +253,10 @@ func word(s string) string {
 }
 
 // others are operations in place of an operation, on the same operands.
-var others = map[string][]string{"max": {"min"}, "min": {"max"}, "add": {"sub"}, "sub": {"add"}, "shl": {"shr"}, "shr": {"shl"}, "and": {"or"}, "or": {"and"}}
+var others = map[string][]string{
+	"max": {"min"}, "min": {"max"}, "add": {"sub"}, "sub": {"add"}, "shl": {"shr"}, "shr": {"shl"},
+	"and": {"or"}, "or": {"and"},
+}
 
 // modifiers lists other modifiers, and another opcode with the same operands.
 func (m *menu) modifiers(n, i int) {
@@ -320,17 +333,19 @@ func (m *menu) specials(n, i int) {
 			if c == o.Comp {
 				continue
 			}
-			m.add(rankFirst+n/4, Operand, i, special(o.Name, o.Comp), special(o.Name, c), "", func(in *ptx.Instr, _ int) bool {
-				in.Args[k].Comp = c
-				return true
-			})
+			m.add(rankFirst+n/4, Operand, i, special(o.Name, o.Comp), special(o.Name, c), "",
+				func(in *ptx.Instr, _ int) bool {
+					in.Args[k].Comp = c
+					return true
+				})
 		}
 	}
 }
 
 // special is a special register as CUDA calls it.
 func special(name string, comp int8) string {
-	cuda := map[string]string{"%tid": "threadIdx", "%ctaid": "blockIdx", "%ntid": "blockDim", "%nctaid": "gridDim"}[name]
+	cuda := map[string]string{"%tid": "threadIdx", "%ctaid": "blockIdx", "%ntid": "blockDim",
+		"%nctaid": "gridDim"}[name]
 	if cuda == "" {
 		cuda = name
 	}
@@ -348,10 +363,11 @@ func (m *menu) parameters(n, i int) {
 		if v == was || v.Type != was.Type || v.Size != was.Size {
 			continue
 		}
-		m.add(rankSecond+n, Operand, i, m.parameter(was), m.parameter(v), "", func(in *ptx.Instr, _ int) bool {
-			in.Args[1].Var, in.Args[1].Name = v, v.Name
-			return true
-		})
+		m.add(rankSecond+n, Operand, i, m.parameter(was), m.parameter(v), "",
+			func(in *ptx.Instr, _ int) bool {
+				in.Args[1].Var, in.Args[1].Name = v, v.Name
+				return true
+			})
 	}
 }
 
@@ -371,10 +387,11 @@ func (m *menu) swapped(n, i int) {
 	if len(in.Args) < 3 {
 		return
 	}
-	m.add(rankFirst+20+n/2, Operand, i, "", "", "its two operands exchanged", func(in *ptx.Instr, _ int) bool {
-		in.Args[1], in.Args[2] = in.Args[2], in.Args[1]
-		return true
-	})
+	m.add(rankFirst+20+n/2, Operand, i, "", "", "its two operands exchanged",
+		func(in *ptx.Instr, _ int) bool {
+			in.Args[1], in.Args[2] = in.Args[2], in.Args[1]
+			return true
+		})
 }
 
 // moved makes an instruction a copy of one of its operands.
@@ -409,14 +426,19 @@ func (m *menu) superfluous(n, i int) {
 		if len(in.Args) == 2 {
 			text = fmt.Sprintf("no %s", name)
 		}
-		m.add(rank+n/2+10*k, Superfluous, i, "", "", text, func(in *ptx.Instr, _ int) bool { return m.moved(in, in.Args[k]) })
+		m.add(rank+n/2+10*k, Superfluous, i, "", "", text, func(in *ptx.Instr, _ int) bool {
+			return m.moved(in, in.Args[k])
+		})
 	}
 	if (in.Op == "fma" || in.Op == "mad") && len(in.Args) == 4 { // without the factor
-		m.add(rank+n/2, Superfluous, i, "", "", "the sum of its first and third operand: no factor", func(in *ptx.Instr, _ int) bool {
-			in.Op, in.Args = "add", []ptx.Operand{in.Args[0], in.Args[1], in.Args[3]}
-			in.Mods = slices.DeleteFunc(in.Mods, func(s string) bool { return s == "lo" || s == "wide" || s == "hi" })
-			return true
-		})
+		m.add(rank+n/2, Superfluous, i, "", "", "the sum of its first and third operand: no factor",
+			func(in *ptx.Instr, _ int) bool {
+				in.Op, in.Args = "add", []ptx.Operand{in.Args[0], in.Args[1], in.Args[3]}
+				in.Mods = slices.DeleteFunc(in.Mods, func(s string) bool {
+					return s == "lo" || s == "wide" || s == "hi"
+				})
+				return true
+			})
 	}
 }
 
@@ -434,10 +456,12 @@ func (m *menu) narrowed(n, i int) {
 	}
 	was := m.fn.Body[defs[0]]
 	t := in.Types()
-	if was.Kind() != isa.Convert || len(t) != 2 || t[0] != ptx.F32 || len(was.Args) != 2 || was.Args[1].Kind != ptx.OpReg || was.Type() != ptx.F32 {
+	if was.Kind() != isa.Convert || len(t) != 2 || t[0] != ptx.F32 || len(was.Args) != 2 ||
+		was.Args[1].Kind != ptx.OpReg || was.Type() != ptx.F32 {
 		return
 	}
-	m.add(rankFirst+n/4, Rounding, i, "", "", fmt.Sprintf("float throughout, not %s in between", strings.ToLower(t[1].String())), func(in *ptx.Instr, at int) bool {
+	m.add(rankFirst+n/4, Rounding, i, "", "", fmt.Sprintf("float throughout, not %s in between",
+		strings.ToLower(t[1].String())), func(in *ptx.Instr, at int) bool {
 		d := m.defs[m.fn.Body[at].Args[1].Reg]
 		return len(d) == 1 && m.fn.Body[d[0]].Kind() == isa.Convert && m.moved(in, m.fn.Body[d[0]].Args[1])
 	})
@@ -493,18 +517,22 @@ func (m *menu) registers(n, i int) {
 		t := m.fn.Regs[was].Type
 		for at, d := range m.pool(i, t, func(r int32) bool { return r == was }) {
 			like := m.fn.Body[i-d]
-			m.add(rankThird+n+15*at, Operand, i, "", "", fmt.Sprintf("the result of %s in place of its %s operand", m.place(i-d), ordinal(k)), func(in *ptx.Instr, at int) bool {
-				if at-d < 0 || m.fn.Body[at-d].Opcode() != like.Opcode() || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg {
-					return false
-				}
-				in.Args[k].Reg = m.fn.Body[at-d].Args[0].Reg
-				return sameClass(m.fn.Regs[in.Args[k].Reg].Type, t)
-			})
+			m.add(rankThird+n+15*at, Operand, i, "", "",
+				fmt.Sprintf("the result of %s in place of its %s operand", m.place(i-d), ordinal(k)),
+				func(in *ptx.Instr, at int) bool {
+					if at-d < 0 || m.fn.Body[at-d].Opcode() != like.Opcode() || !m.fn.Body[at-d].HasDest() ||
+						m.fn.Body[at-d].Args[0].Kind != ptx.OpReg {
+						return false
+					}
+					in.Args[k].Reg = m.fn.Body[at-d].Args[0].Reg
+					return sameClass(m.fn.Regs[in.Args[k].Reg].Type, t)
+				})
 		}
 	}
 }
 
-// missing lists products and sums with a value that was computed shortly before, behind an instruction that gives a float.
+// missing lists products and sums with a value that was computed shortly before, behind an instruction
+// that gives a float.
 func (m *menu) missing(n, i int) {
 	in := m.fn.Body[i]
 	if !in.HasDest() || in.Args[0].Kind != ptx.OpReg || m.fn.Regs[in.Args[0].Reg].Type != ptx.F32 {
@@ -513,16 +541,21 @@ func (m *menu) missing(n, i int) {
 	dst := in.Args[0].Reg
 	for at, d := range m.pool(i, ptx.F32, func(r int32) bool { return r == dst }) {
 		for _, op := range []string{"mul", "add", "sub"} {
-			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("%s the result of %s", word(op), m.place(i-d)), func(in *ptx.Instr, at int) *ptx.Instr {
-				if at-d < 0 || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg || in.Args[0].Kind != ptx.OpReg {
-					return nil
-				}
-				r := m.fn.Body[at-d].Args[0].Reg
-				if m.fn.Regs[r].Type != ptx.F32 {
-					return nil
-				}
-				return &ptx.Instr{Op: op, Mods: []string{"rn", "f32"}, Args: []ptx.Operand{reg(in.Args[0].Reg), reg(in.Args[0].Reg), reg(r)}}
-			})
+			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("%s the result of %s", word(op), m.place(i-d)),
+				func(in *ptx.Instr, at int) *ptx.Instr {
+					if at-d < 0 || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg ||
+						in.Args[0].Kind != ptx.OpReg {
+						return nil
+					}
+					r := m.fn.Body[at-d].Args[0].Reg
+					if m.fn.Regs[r].Type != ptx.F32 {
+						return nil
+					}
+					return &ptx.Instr{
+						Op: op, Mods: []string{"rn", "f32"},
+						Args: []ptx.Operand{reg(in.Args[0].Reg), reg(in.Args[0].Reg), reg(r)},
+					}
+				})
 		}
 	}
 }

@@ -52,7 +52,10 @@ type constant struct {
 }
 
 func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source) *menu {
-	m := &menu{fn: run.Entry(), defs: map[int32][]int{}, uses: map[int32]int{}, key: map[int]string{}, group: map[string][]int{}}
+	m := &menu{
+		fn: run.Entry(), defs: map[int32][]int{}, uses: map[int32]int{}, key: map[int]string{},
+		group: map[string][]int{},
+	}
 	m.places = make([]string, len(m.fn.Body))
 	for i, in := range m.fn.Body {
 		for _, r := range in.Dests(nil) {
@@ -86,8 +89,8 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 	return m
 }
 
-// common is what the copies that a compiler made of an instruction have in common: its place in the source, its opcode, and its immediates.
-// "" where the place is not known.
+// common is what the copies that a compiler made of an instruction have in common: its place in the source,
+// its opcode, and its immediates. "" where the place is not known.
 func (m *menu) common(i int) string {
 	in := m.fn.Body[i]
 	if in.Loc == nil {
@@ -123,8 +126,9 @@ func (m *menu) common(i int) string {
 	return b.String()
 }
 
-// copies are the sets of instructions that an edit of one may mean: all that a compiler made of it, which the source has once; and where some
-// of them work on what others gave, an operation that is there twice, those alone or the others alone.
+// copies are the sets of instructions that an edit of one may mean: all that a compiler made of it, which the
+// source has once; and where some of them work on what others gave, an operation that is there twice, those
+// alone or the others alone.
 func (m *menu) copies(i int) [][]int {
 	k := m.key[i]
 	if k == "" {
@@ -147,7 +151,9 @@ func (m *menu) copies(i int) [][]int {
 		for k := 1; k < len(in.Args); k++ {
 			reads = in.Args[k].Registers(reads)
 		}
-		if slices.ContainsFunc(reads, func(r int32) bool { return made[r] && !slices.Contains(in.Dests(nil), r) }) {
+		if slices.ContainsFunc(reads, func(r int32) bool {
+			return made[r] && !slices.Contains(in.Dests(nil), r)
+		}) {
 			then = append(then, at)
 		} else {
 			first = append(first, at)
@@ -159,13 +165,14 @@ func (m *menu) copies(i int) [][]int {
 	return [][]int{all, then, first}
 }
 
-// everywhere are the instructions that a wider edit of one means: a function that is called in several places has one text, and so has a
-// constant that several lines use. nil where copies has them all.
+// everywhere are the instructions that a wider edit of one means: a function that is called in several places
+// has one text, and so has a constant that several lines use. nil where copies has them all.
 func (m *menu) everywhere(i int, kind Kind) []int {
 	in := m.fn.Body[i]
 	var out []int
 	for at, o := range m.fn.Body {
-		same := o.Loc != nil && in.Loc != nil && o.Op == in.Op && m.place(at) == m.place(i) && m.shape(at) == m.shape(i)
+		same := o.Loc != nil && in.Loc != nil && o.Op == in.Op && m.place(at) == m.place(i) &&
+			m.shape(at) == m.shape(i)
 		if kind == Constant {
 			same = same || o.Opcode() != "mov.b32" && m.constantsOf(at) == m.constantsOf(i)
 		}
@@ -198,8 +205,11 @@ func (m *menu) constantsOf(i int) string {
 	return ""
 }
 
-// add notes a candidate: change is made to instruction i and all its copies. Where it does not fit one of them it is none.
-func (m *menu) add(rank int, kind Kind, i int, was, now, text string, change func(in *ptx.Instr, at int) bool) {
+// add notes a candidate: change is made to instruction i and all its copies. Where it does not fit
+// one of them it is none.
+func (m *menu) add(
+	rank int, kind Kind, i int, was, now, text string, change func(in *ptx.Instr, at int) bool,
+) {
 	sets := m.copies(i)
 	if wide := m.everywhere(i, kind); wide != nil {
 		sets = append([][]int{wide}, sets...)
@@ -231,8 +241,8 @@ func (m *menu) after(rank int, kind Kind, i int, text string, make func(in *ptx.
 	m.out = append(m.out, c)
 }
 
-// Ranks: an edit of a kind that authors make often is tried early, on instructions near the cell before those that are far. A rank of 100 is
-// worth as much as 100 instructions.
+// Ranks: an edit of a kind that authors make often is tried early, on instructions near the cell before those
+// that are far. A rank of 100 is worth as much as 100 instructions.
 const (
 	rankFirst  = 0
 	rankSecond = 60

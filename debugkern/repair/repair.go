@@ -1,11 +1,13 @@
 // Package repair looks for one edit of one operation that puts a wrong stage right.
 //
-// The one idea: executing a block takes milliseconds, so a supposed cause is tried and not argued for. Candidates are changes of the
-// instructions that made the wrong cells out of right operands (debugkern.Run.Slice): a constant, a comparison, a rounding, an operand, an
-// operation too many or too few. A candidate counts where every cell of the stage is right with it, and nothing else becomes worse; who
+// The one idea: executing a block takes milliseconds, so a supposed cause is tried and not argued for.
+// Candidates are changes of the instructions that made the wrong cells out of right operands
+// (debugkern.Run.Slice): a constant, a comparison, a rounding, an operand, an operation too many or too few.
+// A candidate counts where every cell of the stage is right with it, and nothing else becomes worse; who
 // reports one tries it on more blocks, under the checkers.
 //
-// It must not know kernels, stages' names, or source text: a cure is an edit of PTX, with the lines of the source that it was compiled from.
+// It must not know kernels, stages' names, or source text: a cure is an edit of PTX, with the lines of the
+// source that it was compiled from.
 package repair
 
 import (
@@ -32,8 +34,8 @@ type Question struct {
 	Trials int            // at most so many executions; 0: by what the block executes
 }
 
-// How many executions a search makes at most: so many, or as many as execute so many warp instructions; about a second on two cores. It does
-// not depend on the machine.
+// How many executions a search makes at most: so many, or as many as execute so many warp instructions; about
+// a second on two cores. It does not depend on the machine.
 const (
 	mostTrials       = 320
 	leastTrials      = 48
@@ -74,7 +76,8 @@ type Result struct {
 	Cures      []Cure
 }
 
-// Search tries edits until some put the stage right. An error is that of ctx, or says that nothing could be tried.
+// Search tries edits until some put the stage right. An error is that of ctx, or says that
+// nothing could be tried.
 func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error) {
 	ops, err := run.Slice(ctx, q.Stage, q.Block, q.KVTile, q.Cells)
 	if err != nil {
@@ -89,7 +92,8 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	}
 	s.base, s.budget = healthOf(base.Report, q.Stage), 3*base.Report.Cost.WarpInstructions+1000
 	if s.left == 0 {
-		s.left = int(min(mostTrials, max(leastTrials, warpInstructions/max(1, base.Report.Cost.WarpInstructions))))
+		s.left = int(min(mostTrials, max(leastTrials,
+			warpInstructions/max(1, base.Report.Cost.WarpInstructions))))
 	}
 	if s.base.bad == 0 {
 		return s.out, nil
@@ -151,10 +155,13 @@ func (s *search) cures(h health) bool {
 }
 
 func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
-	return s.run.Try(s.ctx, debugkern.Trial{Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget})
+	return s.run.Try(s.ctx, debugkern.Trial{
+		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget,
+	})
 }
 
-// batch is how many candidates are tried before the search looks whether it is done: the same on every machine, so that results are.
+// batch is how many candidates are tried before the search looks whether it is done: the same on every
+// machine, so that results are.
 const batch = 16
 
 // enough is how many cures end a search: a reader wants the likeliest, and an alternative.
@@ -203,5 +210,8 @@ func (s *search) one(c *candidate) (*Cure, error) {
 	}
 	fn := s.run.Entry()
 	at := slices.MinFunc(c.edits, func(a, b ptx.Edit) int { return a.At - b.At }).At
-	return &Cure{Edits: c.edits, At: at, Source: target.Blame(fn, at), Was: c.was, Now: c.now, What: c.what(), Kind: c.kind}, nil
+	return &Cure{
+		Edits: c.edits, At: at, Source: target.Blame(fn, at), Was: c.was, Now: c.now, What: c.what(),
+		Kind: c.kind,
+	}, nil
 }

@@ -17,7 +17,10 @@ func question(t *testing.T, run *debugkern.Run) Question {
 	for i := range run.Report.Stages {
 		if st := &run.Report.Stages[i]; st.Verdict == report.Wrong && st.FirstBad != nil {
 			b := st.FirstBad
-			return Question{Stage: probes.Stage(st.Name), Block: b.Block, KVTile: max(b.KVTile, 0), Cells: [][2]int{{b.Row, b.Col}}}
+			return Question{
+				Stage: probes.Stage(st.Name), Block: b.Block, KVTile: max(b.KVTile, 0),
+				Cells: [][2]int{{b.Row, b.Col}},
+			}
 		}
 	}
 	t.Fatal("no stage is wrong")
@@ -33,14 +36,19 @@ func TestSearch(t *testing.T) {
 		line                 string // a part of the source's line
 	}{
 		{"stage2", "validation", "kt-ld", Number, "64 (HEAD_DIM) in place of 72", "load_matrix_sync(k_frag"},
-		{"stage2", "validation", "kt-rowmajor", Operation, "column-major in place of row-major", "load_matrix_sync(k_frag"},
+		{"stage2", "validation", "kt-rowmajor", Operation, "column-major in place of row-major",
+			"load_matrix_sync(k_frag"},
 		{"stage2", "validation", "k-scale-head", Number, "0 in place of 1", "Ks["},
 		{"stage2", "validation", "scale-twice", Superfluous, "no ·", "scale"},
-		{"stage2", "validation", "reduce-lane0", Operation, "__shfl_xor_sync in place of __shfl_down_sync", "__shfl"},
-		{"gemm_wmma", "ragged", "b-colmajor", Operation, "row-major in place of column-major", "load_matrix_sync(b"},
+		{"stage2", "validation", "reduce-lane0", Operation,
+			"__shfl_xor_sync in place of __shfl_down_sync", "__shfl"},
+		{"gemm_wmma", "ragged", "b-colmajor", Operation, "row-major in place of column-major",
+			"load_matrix_sync(b"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			run := debugtest.Run(t, debugkern.Request{Target: c.target, Shape: c.shape, Faults: []string{c.fault}, Backend: "emu"})
+			run := debugtest.Run(t, debugkern.Request{
+				Target: c.target, Shape: c.shape, Faults: []string{c.fault}, Backend: "emu",
+			})
 			r, err := Search(t.Context(), run, question(t, run))
 			if err != nil {
 				t.Fatal(err)
@@ -53,7 +61,8 @@ func TestSearch(t *testing.T) {
 				t.Errorf("%s: %s: %s, want %s: %s", c.fault, x.Kind, x.What, c.kind, c.what)
 			}
 			text := run.Source(x.Source.File)
-			if x.Source.Line < 1 || x.Source.Line > len(text) || !strings.Contains(text[x.Source.Line-1], c.line) {
+			if x.Source.Line < 1 || x.Source.Line > len(text) ||
+				!strings.Contains(text[x.Source.Line-1], c.line) {
 				t.Errorf("%s:%d is not the line with %q", x.Source.File, x.Source.Line, c.line)
 			}
 			for _, e := range x.Edits {
@@ -76,7 +85,9 @@ func TestSearchOfRightKernel(t *testing.T) {
 
 // TestSearchIsRepeatable: the same candidates are tried in the same order, however many cores there are.
 func TestSearchIsRepeatable(t *testing.T) {
-	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{"p-normalised"}, Backend: "emu"})
+	run := debugtest.Run(t, debugkern.Request{
+		Target: "stage2", Shape: "small", Faults: []string{"p-normalised"}, Backend: "emu",
+	})
 	var first *Result
 	for range 2 {
 		r, err := Search(t.Context(), run, question(t, run))
@@ -87,7 +98,8 @@ func TestSearchIsRepeatable(t *testing.T) {
 			first = r
 			continue
 		}
-		if r.Tried != first.Tried || len(r.Cures) != len(first.Cures) || len(r.Cures) > 0 && r.Cures[0].What != first.Cures[0].What {
+		if r.Tried != first.Tried || len(r.Cures) != len(first.Cures) ||
+			len(r.Cures) > 0 && r.Cures[0].What != first.Cures[0].What {
 			t.Errorf("%+v, then %+v", first, r)
 		}
 	}

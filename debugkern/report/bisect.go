@@ -17,7 +17,8 @@ const (
 	Unresolved = "unresolved" // an invalid combination, or one that does not build, load or run
 )
 
-// Bisection is the document tilescope.bisect/1: the smallest set of changes that turns one end's verdict into the other's.
+// Bisection is the document tilescope.bisect/1: the smallest set of changes that turns one end's
+// verdict into the other's.
 type Bisection struct {
 	Schema  string        `json:"schema"`
 	Targets [2]BisectSide `json:"targets"` // A, B
@@ -27,14 +28,16 @@ type Bisection struct {
 	Seed    uint64        `json:"seed"`
 	Until   string        `json:"until"` // agree, diverge: the verdict sought
 
-	Verdict     string       `json:"verdict"` // found, same, failed
-	From        string       `json:"from"`    // "a" or "b": the end that changes are applied to; "" where not found
+	Verdict string `json:"verdict"` // found, same, failed
+	// From: "a" or "b": the end that changes are applied to; "" where not found
+	From        string       `json:"from"`
 	Differences []Change     `json:"differences"`
 	Steps       []BisectStep `json:"steps"`
 	Minimal     []Change     `json:"minimal"`
-	Proof       string       `json:"proof"` // smallest: every smaller set was tried; one-minimal: none of its changes can be left out
-	Pair        *BisectPair  `json:"pair"`
-	Error       *SideError   `json:"error"`
+	// Proof: smallest: every smaller set was tried; one-minimal: none of its changes can be left out
+	Proof string      `json:"proof"`
+	Pair  *BisectPair `json:"pair"`
+	Error *SideError  `json:"error"`
 }
 
 // BisectSide is an end of a bisection.
@@ -43,7 +46,8 @@ type BisectSide struct {
 	Flags   map[string]int `json:"flags"`
 	Faults  []string       `json:"faults"`
 	Verdict string         `json:"verdict"`
-	Because string         `json:"because"` // the first guilty stage, or the kind of the first error; "" where it agrees
+	// Because: the first guilty stage, or the kind of the first error; "" where it agrees
+	Because string `json:"because"`
 }
 
 // Change is a flag set to another value, or a fault planted (To 1) or removed (To 0).

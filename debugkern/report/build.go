@@ -36,8 +36,10 @@ type Resources struct {
 	SpillLoadBytes  int    `json:"spill_load_bytes"`
 	LocalBytes      int    `json:"local_bytes"`
 	Arch            string `json:"arch"`
-	SpillsUnknown   bool   `json:"spills_unknown,omitempty"` // local memory is used, and no compiler log explains for what
-	By              string `json:"by,omitempty"`             // the source of the figures, for gates: "ptxas 12.0.140", "driver"
+	// SpillsUnknown: local memory is used, and no compiler log explains for what
+	SpillsUnknown bool `json:"spills_unknown,omitempty"`
+	// By: the source of the figures, for gates: "ptxas 12.0.140", "driver"
+	By string `json:"by,omitempty"`
 }
 
 // Build is how a kernel was built: enough to build it again and to see that it is the same.

@@ -14,14 +14,16 @@ const (
 	Findings = "findings" // at least one finding of severity error
 )
 
-// Check is the document tilescope.check/1: what the checkers found in one launch of a kernel that has no manifest.
+// Check is the document tilescope.check/1: what the checkers found in one launch of a kernel
+// that has no manifest.
 type Check struct {
-	Schema   string        `json:"schema"`
-	File     string        `json:"file"`
-	Entry    string        `json:"entry"`
-	Launch   CheckLaunch   `json:"launch"`
-	Args     []CheckArg    `json:"args"`
-	Steps    []CheckStep   `json:"steps,omitempty"` // of a sequence: Args are its buffers, Launch the last step's
+	Schema string      `json:"schema"`
+	File   string      `json:"file"`
+	Entry  string      `json:"entry"`
+	Launch CheckLaunch `json:"launch"`
+	Args   []CheckArg  `json:"args"`
+	// Steps: of a sequence: Args are its buffers, Launch the last step's
+	Steps    []CheckStep   `json:"steps,omitempty"`
 	Seed     uint64        `json:"seed"`
 	Verdict  string        `json:"verdict"`
 	Coverage Coverage      `json:"coverage"`
@@ -83,21 +85,24 @@ func (c *Coverage) Text() string {
 	if c.Schedules != 1 {
 		schedules = fmt.Sprintf("%d schedules", c.Schedules)
 	}
-	return fmt.Sprintf("%d of %d instructions, %d of %d blocks, %s; PTX was executed, not the GPU's own code", c.Executed, c.Instructions, c.Sampled, c.Blocks, schedules)
+	return fmt.Sprintf("%d of %d instructions, %d of %d blocks, %s; PTX was executed, not the GPU's own code",
+		c.Executed, c.Instructions, c.Sampled, c.Blocks, schedules)
 }
 
 // CheckOutput is a pointer argument after the launch.
 type CheckOutput struct {
-	Name    string `json:"name"`
-	DType   string `json:"dtype"`
-	Dims    []int  `json:"dims"`
-	Written *int   `json:"written"` // elements that the launch wrote whole; null where it was not observed, on a GPU
-	Digest  string `json:"digest"`  // SHA-256 of its bytes
+	Name  string `json:"name"`
+	DType string `json:"dtype"`
+	Dims  []int  `json:"dims"`
+	// Written: elements that the launch wrote whole; null where it was not observed, on a GPU
+	Written *int   `json:"written"`
+	Digest  string `json:"digest"` // SHA-256 of its bytes
 	// Recorded compares it with what was recorded of it after the launch; nil where nothing was.
 	Recorded *Recorded `json:"recorded,omitempty"`
 }
 
-// Recorded is how many elements of an output were recorded after the launch, and how many of these are others here.
+// Recorded is how many elements of an output were recorded after the launch, and how many of
+// these are others here.
 type Recorded struct {
 	Elements  int `json:"elements"`
 	Differing int `json:"differing"`

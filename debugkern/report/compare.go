@@ -17,7 +17,8 @@ const (
 )
 
 // Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against
-// bit, or within a tolerance. No reference is asked: it shows where two kernels part, not which of them is right.
+// bit, or within a tolerance. No reference is asked: it shows where two kernels part, not
+// which of them is right.
 type Comparison struct {
 	Schema  string       `json:"schema"`
 	Targets [2]Side      `json:"targets"` // A, B
@@ -27,17 +28,19 @@ type Comparison struct {
 	Seed    uint64       `json:"seed"`
 	Backend Backend      `json:"backend"`
 
-	// Tolerance is how far two cells a and b may be apart: |a − b| ≤ atol + rtol·max(|a|, |b|); nil: their bits are compared.
+	// Tolerance is how far two cells a and b may be apart: |a − b| ≤ atol + rtol·max(|a|, |b|); nil: their
+	// bits are compared.
 	Tolerance *Tolerance `json:"tolerance"`
 
-	Verdict string            `json:"verdict"` // equal, within, differ, failed
-	First   string            `json:"first"`   // the stage that differs first, by kv tile, stage, block; "" for none
-	Stages  []StageComparison `json:"stages"`  // those that both capture
-	OnlyA   []string          `json:"only_a"`  // stages that A alone captures
-	OnlyB   []string          `json:"only_b"`
-	Output  *OutputComparison `json:"output"` // null under a gate, or where one of them has none
-	Notes   []string          `json:"notes"`
-	Error   *SideError        `json:"error"`
+	Verdict string `json:"verdict"` // equal, within, differ, failed
+	// First: the stage that differs first, by kv tile, stage, block; "" for none
+	First  string            `json:"first"`
+	Stages []StageComparison `json:"stages"` // those that both capture
+	OnlyA  []string          `json:"only_a"` // stages that A alone captures
+	OnlyB  []string          `json:"only_b"`
+	Output *OutputComparison `json:"output"` // null under a gate, or where one of them has none
+	Notes  []string          `json:"notes"`
+	Error  *SideError        `json:"error"`
 }
 
 // Side is one of two kernels.
@@ -56,8 +59,9 @@ type SideError struct {
 	Failure
 }
 
-// CellStats count the cells that differ in their bits, and of those the ones beyond the tolerance, without one all of them. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that
-// are finite in both; Nonfinite counts the others.
+// CellStats count the cells that differ in their bits, and of those the ones beyond the tolerance, without
+// one all of them. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that are
+// finite in both; Nonfinite counts the others.
 type CellStats struct {
 	Cells     int    `json:"cells"`
 	Differing int    `json:"differing"`
@@ -77,7 +81,8 @@ type StageComparison struct {
 	First *DifferingCell `json:"first"` // of those beyond the tolerance: by kv tile, block, row, column
 }
 
-// DifferingCell is a cell with other bits in B, beyond the tolerance where there is one. Block is A's; Q has kv tile -1, O the number of tiles.
+// DifferingCell is a cell with other bits in B, beyond the tolerance where there is one. Block is A's; Q has
+// kv tile -1, O the number of tiles.
 type DifferingCell struct {
 	Block  probes.Dim3 `json:"block"`
 	KVTile int         `json:"kv_tile"`
@@ -95,7 +100,8 @@ type OutputComparison struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason"`
 	CellStats
-	First []int `json:"first"` // the index of the first element beyond the tolerance, by dimension; null where there is none
+	// First: the index of the first element beyond the tolerance, by dimension; null where there is none
+	First []int `json:"first"`
 }
 
 // ExitCode is the contract's exit code: 0 equal bits, or within the tolerance, 1 not, 4 failed.
@@ -106,8 +112,8 @@ func (c *Comparison) ExitCode() int {
 	return exitCode(c.Verdict, Equal)
 }
 
-// OfSide returns the document of one of two kernels that did not build, load or run, and its error as a document about both
-// has it; nil where err is another error. Side 0 is A.
+// OfSide returns the document of one of two kernels that did not build, load or run, and its error as a
+// document about both has it; nil where err is another error. Side 0 is A.
 func OfSide(side int, err error) (*Run, *SideError) {
 	var coded *Error
 	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {

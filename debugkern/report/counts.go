@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Cost is what the run took. Counts are one launch of the instrumented build; RunMS all launches of all builds.
+// Cost is what the run took. Counts are one launch of the instrumented build; RunMS all
+// launches of all builds.
 type Cost struct {
 	BuildMS          Number `json:"build_ms"`
 	RunMS            Number `json:"run_ms"`
@@ -21,8 +22,8 @@ type Plain struct {
 	Counts       Counts `json:"counts"`
 }
 
-// Counts is what one launch of a kernel without probes executes, in warp instructions: the emulator's figures, zero
-// where a GPU ran it. They are no time.
+// Counts is what one launch of a kernel without probes executes, in warp instructions: the emulator's
+// figures, zero where a GPU ran it. They are no time.
 type Counts struct {
 	WarpInstructions uint64 `json:"warp_instructions"`
 	MMAOutputs       uint64 `json:"mma_outputs"`

@@ -1,7 +1,7 @@
 package report
 
-// Diagnostic is one complaint of a compiler, or of the PTX parser. The errors of a failed build come before its warnings,
-// each in source order.
+// Diagnostic is one complaint of a compiler, or of the PTX parser. The errors of a failed build come before
+// its warnings, each in source order.
 type Diagnostic struct {
 	File     string `json:"file"` // as the compiler names it; "": the complaint is about no place
 	Line     int    `json:"line"` // from 1

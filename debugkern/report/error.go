@@ -9,7 +9,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Code sorts the errors that stop a command before it has a verdict; its values are the contract's exit codes.
+// Code sorts the errors that stop a command before it has a verdict; its values are the
+// contract's exit codes.
 type Code int
 
 // The exit codes of errors. 0 and 1 are verdicts', see Run.ExitCode.
@@ -20,7 +21,8 @@ const (
 	CodeInternal    Code = 70
 )
 
-// exitCode is the contract's exit code of a verdict: 0 for the one that is good, 4 for Failed, 1 for any other.
+// exitCode is the contract's exit code of a verdict: 0 for the one that is good, 4 for
+// Failed, 1 for any other.
 func exitCode(verdict, good string) int {
 	switch verdict {
 	case good:
@@ -56,7 +58,8 @@ func Unavailablef(format string, args ...any) error {
 	return &Error{Code: CodeUnavailable, Err: fmt.Errorf(format, args...)}
 }
 
-// KernelError is a kernel that did not build, load, launch or run. Its Failure stands in a document whose verdict is Failed.
+// KernelError is a kernel that did not build, load, launch or run. Its Failure stands in a document
+// whose verdict is Failed.
 type KernelError struct {
 	Stage  string // as a Failure's
 	Err    error
@@ -100,8 +103,8 @@ func FailureOf(err error) *Failure {
 	return failed.Failure()
 }
 
-// LaunchError returns the error of a launch: a *target.Fault as a *KernelError of stage run, with its place; any other error as
-// it is.
+// LaunchError returns the error of a launch: a *target.Fault as a *KernelError of stage run, with its place;
+// any other error as it is.
 func LaunchError(err error) error {
 	var f *target.Fault
 	if !errors.As(err, &f) {

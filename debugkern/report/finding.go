@@ -20,15 +20,17 @@ func PrintedLines(res *target.Result) []string {
 	return nil
 }
 
-// FindingsOf returns findings as documents spell them, in the same order. A finding without a severity gets its kind's.
+// FindingsOf returns findings as documents spell them, in the same order. A finding without a
+// severity gets its kind's.
 func FindingsOf(fs []target.Finding) []Finding {
 	docs := make([]Finding, 0, len(fs))
 	for _, f := range fs {
 		d := Finding{
-			Kind: string(f.Kind), Severity: string(f.Severity), Message: f.Message, Variable: f.Variable, Index: orEmpty(f.Index),
-			Space: f.Space, Block: f.Block, Warps: orEmpty(f.Warps), Lanes: orEmpty(f.Lanes), KVTile: f.KVTile,
-			Source: SourceOf(f.Source), Other: SourceOf(f.Other), Neighbour: f.Neighbour, Consequence: f.Consequence,
-			Count: f.Count, Remedy: f.Remedy, Left: f.Left,
+			Kind: string(f.Kind), Severity: string(f.Severity), Message: f.Message, Variable: f.Variable,
+			Index: orEmpty(f.Index), Space: f.Space, Block: f.Block, Warps: orEmpty(f.Warps),
+			Lanes: orEmpty(f.Lanes), KVTile: f.KVTile, Source: SourceOf(f.Source), Other: SourceOf(f.Other),
+			Neighbour: f.Neighbour, Consequence: f.Consequence, Count: f.Count, Remedy: f.Remedy,
+			Left: f.Left,
 		}
 		if f.Missing != "" {
 			d.Missing = &f.Missing

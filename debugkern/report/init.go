@@ -13,10 +13,12 @@ type Init struct {
 	Unknown []string `json:"unknown"` // what the manifest marks with "# ?"
 	Notes   []string `json:"notes"`
 	Refused []string `json:"refused"` // instructions that the emulator does not model, with their places
-	Check   string   `json:"check"`   // the command that checks the kernel without the manifest; "" where it is not known
-	Error   *Failure `json:"error"`
-	Text    string   `json:"-"` // the manifest
-	// Computes reports that the manifest of a kernel that is no attention has a stage with an operation, guessed from the source.
+	// Check: the command that checks the kernel without the manifest; "" where it is not known
+	Check string   `json:"check"`
+	Error *Failure `json:"error"`
+	Text  string   `json:"-"` // the manifest
+	// Computes reports that the manifest of a kernel that is no attention has a stage with an operation,
+	// guessed from the source.
 	Computes bool `json:"-"`
 }
 

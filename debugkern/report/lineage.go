@@ -19,18 +19,19 @@ type Lineage struct {
 	Cell   string  `json:"cell"` // "U@2[3,17]"
 	Block  [3]int  `json:"block"`
 	Value  *Number `json:"value"` // null where it is not known
-	// Nodes are operations and leaves; the first is what made the cell. Where a loop's iteration takes what one before it made, Of leads
-	// back to a node above.
+	// Nodes are operations and leaves; the first is what made the cell. Where a loop's iteration takes what
+	// one before it made, Of leads back to a node above.
 	Nodes     []LineageNode `json:"nodes"`
 	Truncated bool          `json:"truncated,omitempty"` // there was more than is followed
 }
 
 // LineageNode is what one operation of the source made on the way to a cell, or (Of empty) one kind of leaf.
 type LineageNode struct {
-	ID     int     `json:"id"`
-	Op     string  `json:"op"` // "sum of 64 products", "ex2(a)", "stored to sP[3][0..63]"; of a leaf its name
-	Instr  string  `json:"instruction,omitempty"`
-	Source *Source `json:"source"`              // null of what the source does not say; of several lines the first
+	ID    int    `json:"id"`
+	Op    string `json:"op"` // "sum of 64 products", "ex2(a)", "stored to sP[3][0..63]"; of a leaf its name
+	Instr string `json:"instruction,omitempty"`
+	// Source: null of what the source does not say; of several lines the first
+	Source *Source `json:"source"`
 	Line   int     `json:"last_line,omitempty"` // the last of several
 	Warp   *int    `json:"warp"`                // null: none, or several: Warps
 	Warps  []int   `json:"warps,omitempty"`
@@ -41,7 +42,8 @@ type LineageNode struct {
 	Count  int     `json:"count"` // values
 	Kind   string  `json:"kind"`  // value, address, control: how the cell depends on it
 	Of     []int   `json:"of"`    // IDs
-	// Uses is Of with how: which operand of the instruction (1 is the first source; -1: none) and by which kind of dependence.
+	// Uses is Of with how: which operand of the instruction (1 is the first source; -1: none) and by which
+	// kind of dependence.
 	Uses    []LineageUse `json:"uses,omitempty"`
 	Element string       `json:"element,omitempty"` // of a leaf or a memory access: "K[0][1][17][0..63]"
 	Block   *[3]int      `json:"block,omitempty"`   // of a node of another block
@@ -68,7 +70,8 @@ type LineageLine struct {
 	Node int
 }
 
-// Tree lays the nodes out as a tree, to a depth (0: all). A node that was printed before is named by its number.
+// Tree lays the nodes out as a tree, to a depth (0: all). A node that was printed before is
+// named by its number.
 func (l *Lineage) Tree(depth int) []LineageLine {
 	p := &lineagePrinter{l: l, depth: depth, printed: map[int]bool{}, again: map[int]int{}}
 	for i := range l.Nodes {
@@ -109,7 +112,8 @@ type lineagePrinter struct {
 	lines   []LineageLine
 }
 
-// node prints a node and what it is made of. lead is in front of the line, operand names what it is for the node above.
+// node prints a node and what it is made of. lead is in front of the line, operand names what it is
+// for the node above.
 func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int) {
 	n := &p.l.Nodes[i]
 	branch, under := "├─ ", "│  "
@@ -148,7 +152,8 @@ func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int)
 	}
 }
 
-// apart takes out what a node depends on by address or control and was printed before: a line names it by number.
+// apart takes out what a node depends on by address or control and was printed before: a line
+// names it by number.
 func (p *lineagePrinter) apart(uses []LineageUse) (fresh []LineageUse, again string) {
 	for _, kind := range []string{"address", "control"} {
 		var list []string
@@ -248,7 +253,8 @@ func (n *LineageNode) facts() string {
 // operand names an operand as the node's formula does.
 func (n *LineageNode) operand(u LineageUse) string {
 	name := ""
-	if u.Operand >= 1 && u.Operand <= 8 && len(n.Uses) > 1 && (strings.Contains(n.Op, "a ") || strings.Contains(n.Op, "a,") || strings.Contains(n.Op, "product")) {
+	if u.Operand >= 1 && u.Operand <= 8 && len(n.Uses) > 1 &&
+		(strings.Contains(n.Op, "a ") || strings.Contains(n.Op, "a,") || strings.Contains(n.Op, "product")) {
 		name = string("abcdefgh"[u.Operand-1])
 	}
 	if u.Kind != "value" {

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Number is a float64 that JSON can hold: NaN and infinities are written as the strings "NaN", "+Inf", "-Inf".
+// Number is a float64 that JSON can hold: NaN and infinities are written as the strings
+// "NaN", "+Inf", "-Inf".
 type Number float64
 
 // MarshalJSON implements json.Marshaler.

@@ -1,6 +1,7 @@
 package report
 
-// Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there where that is attention.
+// Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there
+// where that is attention.
 type Output struct {
 	MaxAbs      Number `json:"max_abs"`
 	MeanAbs     Number `json:"mean_abs"`
@@ -16,8 +17,9 @@ type Output struct {
 
 // Rule is another project's acceptance test, evaluated on O.
 type Rule struct {
-	Error   Number `json:"error"`
-	Limit   Number `json:"limit"`
-	Holds   bool   `json:"holds"`
-	Context string `json:"context,omitempty"` // where it does not hold: why, from what storing in the same dtypes costs alone
+	Error Number `json:"error"`
+	Limit Number `json:"limit"`
+	Holds bool   `json:"holds"`
+	// Context: where it does not hold: why, from what storing in the same dtypes costs alone
+	Context string `json:"context,omitempty"`
 }

@@ -13,7 +13,8 @@ func TestReferenceJSON(t *testing.T) {
 		`"graph"`:                           {Kind: Graph},
 		`"none"`:                            {Kind: NoReference},
 		`{"npz":"ref.npz","array":"y_f32"}`: {Kind: ByArchive, File: "ref.npz", Array: "y_f32"},
-		`{"name":"torch","command":["python3","ref.py"],"timeout":"1m0s"}`: {Kind: ByCommand, Name: "torch", Command: []string{"python3", "ref.py"}, Timeout: time.Minute},
+		`{"name":"torch","command":["python3","ref.py"],"timeout":"1m0s"}`: {Kind: ByCommand, Name: "torch",
+			Command: []string{"python3", "ref.py"}, Timeout: time.Minute},
 		`{"kernel":"naive.yaml"}`: {Kind: ByKernel, File: "naive.yaml"},
 	} {
 		b, err := json.Marshal(r)

@@ -1,9 +1,9 @@
-// Package report has the documents that commands print, each type once: what a field is called, what it means and in
-// which unit. It also has the errors that carry an exit code, as some of them carry a document.
+// Package report has the documents that commands print, each type once: what a field is called, what it means
+// and in which unit. It also has the errors that carry an exit code, as some of them carry a document.
 //
-// The one idea: a document is data. The packages that compute one fill it in, the command line encodes it, the terminal
-// draws it, and none of them needs another for that. Its methods look fields up, derive the exit code, and word a value in
-// one line.
+// The one idea: a document is data. The packages that compute one fill it in, the command line encodes it,
+// the terminal draws it, and none of them needs another for that. Its methods look fields up, derive the exit
+// code, and word a value in one line.
 //
 // It must not know how anything in a document was found out: no session, no backend, no file.
 package report
@@ -16,7 +16,8 @@ import (
 	"tilescope/probes"
 )
 
-// RunSchema names the document that run prints. A field here is never renamed or dropped without a new number.
+// RunSchema names the document that run prints. A field here is never renamed or dropped
+// without a new number.
 const RunSchema = "tilescope.run/1"
 
 // Run is the document tilescope.run/1: everything one run found, in the contract's names and units.
@@ -29,8 +30,9 @@ type Run struct {
 	Gate   string         `json:"gate"`
 	Inject string         `json:"inject"`
 	Shape  probes.Shape   `json:"shape"` // extents by name, in the manifest's order
-	Dims   probes.Shape   `json:"dims"`  // the same: scripts for attention read shape, those for any kernel this
-	Seed   uint64         `json:"seed"`
+	// Dims: the same: scripts for attention read shape, those for any kernel this
+	Dims probes.Shape `json:"dims"`
+	Seed uint64       `json:"seed"`
 
 	Backend Backend  `json:"backend"`
 	Build   RunBuild `json:"build"`
@@ -87,9 +89,12 @@ func (r *Run) Title() string {
 	return t
 }
 
-// Referenced reports whether any stage is compared with a reference. Where none is, the verdict is by the findings alone.
+// Referenced reports whether any stage is compared with a reference. Where none is, the verdict is by
+// the findings alone.
 func (r *Run) Referenced() bool {
-	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool { return !s.Reference.None() })
+	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool {
+		return !s.Reference.None()
+	})
 }
 
 // Outcome is the verdict in words: where nothing has a reference, how many errors were found.
@@ -118,7 +123,8 @@ func (r *Run) Errors() int {
 	return n
 }
 
-// ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of severity error, 4 failed.
+// ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of
+// severity error, 4 failed.
 func (r *Run) ExitCode() int {
 	if r.Verdict == Failed {
 		return 4

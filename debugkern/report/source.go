@@ -10,7 +10,8 @@ type Source struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	Function string `json:"function,omitempty"`
-	// Calls is the call sites that the code was inlined through, outermost first; left out where it was not inlined.
+	// Calls is the call sites that the code was inlined through, outermost first; left out where
+	// it was not inlined.
 	Calls target.Calls `json:"called,omitempty"`
 	Col   int          `json:"col,omitempty"`  // from 1, of a compile error
 	Text  string       `json:"text,omitempty"` // the source line, of a compile error

@@ -18,8 +18,9 @@ type Guilty struct {
 	Phase probes.Phase `json:"-"` // the stage's
 }
 
-// AtTile names the iteration that a tile of a stage belongs to, with text in front: tile is what the kernel's are called (probes.Work.TileName,
-// "" for "kv tile"). It is "" for a stage that is computed before or after the loop, which a block has once.
+// AtTile names the iteration that a tile of a stage belongs to, with text in front: tile is what the kernel's
+// are called (probes.Work.TileName, "" for "kv tile"). It is "" for a stage that is computed before or after
+// the loop, which a block has once.
 func AtTile(front string, phase probes.Phase, tile string, kv int) string {
 	if phase != probes.PhaseEach {
 		return ""
@@ -29,15 +30,17 @@ func AtTile(front string, phase probes.Phase, tile string, kv int) string {
 
 // Stage is one stage's verdict.
 type Stage struct {
-	Name         string        `json:"name"`
-	Probe        string        `json:"probe"` // how it was captured
-	Verdict      string        `json:"verdict"`
-	Argument     string        `json:"argument,omitempty"` // of an argument: its name
-	Reference    Reference     `json:"reference"`
-	Tolerance    *Tolerance    `json:"tolerance"` // nil where nothing is compared
-	Tiles        int           `json:"tiles"`
-	NotReached   int           `json:"not_reached,omitempty"` // tiles that should have been captured and were not
-	NotCaptured  int           `json:"not_captured"`          // compared cells that no thread captured, those of tiles not reached among them
+	Name      string     `json:"name"`
+	Probe     string     `json:"probe"` // how it was captured
+	Verdict   string     `json:"verdict"`
+	Argument  string     `json:"argument,omitempty"` // of an argument: its name
+	Reference Reference  `json:"reference"`
+	Tolerance *Tolerance `json:"tolerance"` // nil where nothing is compared
+	Tiles     int        `json:"tiles"`
+	// NotReached: tiles that should have been captured and were not
+	NotReached int `json:"not_reached,omitempty"`
+	// NotCaptured: compared cells that no thread captured, those of tiles not reached among them
+	NotCaptured  int           `json:"not_captured"`
 	Local        ErrorStats    `json:"local"`
 	Global       ErrorStats    `json:"global"`
 	FirstBad     *BadCell      `json:"first_bad"`
@@ -47,7 +50,8 @@ type Stage struct {
 	TileName string       `json:"-"` // what the iterations of its loop are called
 }
 
-// Compared says what the stage is compared with and by which tolerance, where that is not the graph by derived bounds; else "".
+// Compared says what the stage is compared with and by which tolerance, where that is not the graph by
+// derived bounds; else "".
 func (s *Stage) Compared() string {
 	if s.Tolerance == nil || !s.Reference.Given() && s.Tolerance.Derived {
 		return ""
@@ -55,9 +59,9 @@ func (s *Stage) Compared() string {
 	return fmt.Sprintf("compared with %s, %s", s.Reference, s.Tolerance)
 }
 
-// ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Error and
-// Bound are those of the worst cell, the one whose error is largest for its bound (MaxAbs may be another cell's); Bad counts
-// cells above their own bound.
+// ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's
+// dtype; Error and Bound are those of the worst cell, the one whose error is largest for its bound (MaxAbs
+// may be another cell's); Bad counts cells above their own bound.
 type ErrorStats struct {
 	MaxAbs     Number `json:"max_abs"`
 	MaxULP     int64  `json:"max_ulp"`
@@ -77,12 +81,13 @@ type BadCell struct {
 	Loop   map[string]int `json:"loop,omitempty"` // as Guilty's
 	Row    int            `json:"row"`
 	Col    int            `json:"col"`
-	Index  []int          `json:"index,omitempty"` // of an argument: the element, by dimension; Block is then the one that wrote it
-	Got    Number         `json:"got"`
-	Want   Number         `json:"want"`
-	Warp   *int           `json:"warp"`
-	Lane   *int           `json:"lane"`
-	Source *Source        `json:"source"`
+	// Index: of an argument: the element, by dimension; Block is then the one that wrote it
+	Index  []int   `json:"index,omitempty"`
+	Got    Number  `json:"got"`
+	Want   Number  `json:"want"`
+	Warp   *int    `json:"warp"`
+	Lane   *int    `json:"lane"`
+	Source *Source `json:"source"`
 }
 
 // Fingerprint is a transform of the right tile that equals the wrong one.

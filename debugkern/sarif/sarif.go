@@ -1,10 +1,11 @@
-// Package sarif writes findings as a SARIF 2.1.0 log (OASIS), as much of it as code hosts read: one run, a rule for each kind, a
-// result for each cause or finding.
+// Package sarif writes findings as a SARIF 2.1.0 log (OASIS), as much of it as code hosts read: one run, a
+// rule for each kind, a result for each cause or finding.
 //
-// The one idea: who writes a log gives results in plain terms (kind, message, places); rules, indices and URIs are made here.
+// The one idea: who writes a log gives results in plain terms (kind, message, places); rules, indices and
+// URIs are made here.
 //
-// The types are our own: the library that there is (go-sarif) writes every member of the format with its default, several times
-// the text, and brings a JSON schema validator.
+// The types are our own: the library that there is (go-sarif) writes every member of the format with its
+// default, several times the text, and brings a JSON schema validator.
 package sarif
 
 import (
@@ -43,9 +44,11 @@ type Result struct {
 // OfFinding is a finding as a result.
 func OfFinding(f *report.Finding) Result {
 	return Result{
-		Kind: f.Kind, Advice: f.Severity == "advice", Message: f.Message, Source: f.Source, Other: f.Other, Suppressed: f.Suppressed,
-		Fingerprint: cmp.Or(f.ID, fmt.Sprintf("%s %s %s %s", f.Kind, f.Variable, f.Source.At(), f.Other.At())),
-		Properties:  map[string]any{"block": f.Block, "kv_tile": f.KVTile, "count": f.Count},
+		Kind: f.Kind, Advice: f.Severity == "advice", Message: f.Message, Source: f.Source, Other: f.Other,
+		Suppressed: f.Suppressed,
+		Fingerprint: cmp.Or(f.ID, fmt.Sprintf("%s %s %s %s", f.Kind, f.Variable, f.Source.At(),
+			f.Other.At())),
+		Properties: map[string]any{"block": f.Block, "kv_tile": f.KVTile, "count": f.Count},
 	}
 }
 
@@ -133,18 +136,21 @@ type function struct {
 	Kind string `json:"kind"`
 }
 
-// Write writes the log, with texts as code hosts may show them. kinds says in one line what a kind means that is not a
-// finding's; nil for none.
+// Write writes the log, with texts as code hosts may show them. kinds says in one line what a kind means that
+// is not a finding's; nil for none.
 func (l *Log) Write(w io.Writer, kinds map[string]string) error {
 	out := run{
-		Tool: tool{driver{Name: "tilescope", Version: l.Version, Rules: []rule{}}}, Results: []result{}, ColumnKind: "unicodeCodePoints",
+		Tool: tool{driver{Name: "tilescope", Version: l.Version, Rules: []rule{}}}, Results: []result{},
+		ColumnKind:  "unicodeCodePoints",
 		Invocations: []invocation{{CommandLine: l.Command, ExecutionSuccessful: l.Successful}},
 	}
 	for i := range l.Results {
 		out.Results = append(out.Results, l.Results[i].encoded())
 	}
 	out.index(kinds)
-	b, err := json.MarshalIndent(document{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []run{out}}, "", "  ")
+	b, err := json.MarshalIndent(document{
+		"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []run{out},
+	}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode SARIF: %w", err)
 	}
@@ -179,22 +185,32 @@ func (r *run) index(kinds map[string]string) {
 	}
 	slices.SortFunc(r.Tool.Driver.Rules, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
 	for i := range r.Results {
-		r.Results[i].RuleIndex = slices.IndexFunc(r.Tool.Driver.Rules, func(rule rule) bool { return rule.ID == r.Results[i].RuleID })
+		r.Results[i].RuleIndex = slices.IndexFunc(r.Tool.Driver.Rules, func(rule rule) bool {
+			return rule.ID == r.Results[i].RuleID
+		})
 	}
 }
 
 // kindText says what a kind means, in one line.
 var kindText = map[string]string{
-	"race": "Two accesses to the same bytes, one of them a write, in no order", "uninitialised": "A value is used before it was written",
-	"out-of-bounds": "An access outside its array", "misaligned": "An address that its access does not allow", "barrier": "A barrier that not all threads reach",
-	"deadlock": "Threads wait for one another", "cp-async": "Bytes of a cp.async used before they were waited for",
-	"nan-origin": "The instruction that made the first NaN or infinity", "unwritten": "Output that was never written", "overlap": "Two arrays share bytes",
-	"quantiser": "Encoder and decoder are not inverse", "varies": "Launches of the same kernel differ", "backend-difference": "GPU and emulator differ",
-	"probe-changed-result": "The build without probes computes something else", "bank-conflict": "Lanes of a warp meet in a shared memory bank",
-	"uncoalesced": "A warp touches more global sectors than it needs", "redundant-barrier": "A barrier that orders nothing", "not-modelled": "Not checked",
-	"shuffle": "A lane reads a register of a lane outside the exchange", "trap": "A trap instruction was executed",
-	"not-captured": "Cells of a stage that no thread wrote to the capture buffer", "loop-ended": "A loop over tiles ended before the last tile",
-	"layout": "The position of data is contradictory",
+	"race":          "Two accesses to the same bytes, one of them a write, in no order",
+	"uninitialised": "A value is used before it was written", "out-of-bounds": "An access outside its array",
+	"misaligned": "An address that its access does not allow",
+	"barrier":    "A barrier that not all threads reach", "deadlock": "Threads wait for one another",
+	"cp-async":   "Bytes of a cp.async used before they were waited for",
+	"nan-origin": "The instruction that made the first NaN or infinity",
+	"unwritten":  "Output that was never written", "overlap": "Two arrays share bytes",
+	"quantiser": "Encoder and decoder are not inverse", "varies": "Launches of the same kernel differ",
+	"backend-difference":   "GPU and emulator differ",
+	"probe-changed-result": "The build without probes computes something else",
+	"bank-conflict":        "Lanes of a warp meet in a shared memory bank",
+	"uncoalesced":          "A warp touches more global sectors than it needs",
+	"redundant-barrier":    "A barrier that orders nothing", "not-modelled": "Not checked",
+	"shuffle":      "A lane reads a register of a lane outside the exchange",
+	"trap":         "A trap instruction was executed",
+	"not-captured": "Cells of a stage that no thread wrote to the capture buffer",
+	"loop-ended":   "A loop over tiles ended before the last tile",
+	"layout":       "The position of data is contradictory",
 }
 
 // locate gives a result its place; the other side is related.
@@ -229,7 +245,8 @@ func relativeURI(file string) string {
 	var b strings.Builder
 	for _, c := range []byte(path.Clean(file)) {
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~/", c) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			strings.IndexByte("-_.~/", c) >= 0:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, "%%%02X", c)

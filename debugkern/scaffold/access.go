@@ -6,11 +6,12 @@ import (
 	"tilescope/probes"
 )
 
-// SharedArrays gives the shared variables that an entry uses elements, so that a place in one has the index that its author would write.
-// PTX has bytes alone. An array has the type and the extents that the source declares, where they come to the bytes of the PTX; else
-// elements of the size that every access to it has. An array that is accessed in several sizes is left out: its places stay bytes.
-// dynamic is the size of the dynamic shared memory in bytes. That has the declared type only where its accesses have that size: it
-// is declared as bytes where several arrays share it.
+// SharedArrays gives the shared variables that an entry uses elements, so that a place in one has the index
+// that its author would write. PTX has bytes alone. An array has the type and the extents that the source
+// declares, where they come to the bytes of the PTX; else elements of the size that every access to it has.
+// An array that is accessed in several sizes is left out: its places stay bytes. dynamic is the size of the
+// dynamic shared memory in bytes. That has the declared type only where its accesses have that size: it is
+// declared as bytes where several arrays share it.
 func SharedArrays(m *ptx.Module, entry *ptx.Func, source Source, dynamic int) []probes.SharedArray {
 	var vars []*ptx.Var
 	for _, s := range m.SharedLayout(entry) {
@@ -27,12 +28,14 @@ func SharedArrays(m *ptx.Module, entry *ptx.Func, source Source, dynamic int) []
 			a.Bytes = dynamic
 		}
 		size := sizes[i]
-		if d := declared.sharedArray(a.Name, a.Bytes); d != nil && len(d.dims) > 0 && (!v.Dynamic() || d.dtype.Size() == size) {
+		if d := declared.sharedArray(a.Name, a.Bytes); d != nil && len(d.dims) > 0 &&
+			(!v.Dynamic() || d.dtype.Size() == size) {
 			a.DType, a.Dims = d.dtype, d.dims
 			out = append(out, a)
 			continue
 		}
-		if a.DType = map[int]probes.DType{1: probes.U8, 2: probes.U16, 4: probes.U32, 8: probes.U64}[size]; a.DType == 0 || a.Bytes == 0 || a.Bytes%size != 0 {
+		if a.DType = map[int]probes.DType{1: probes.U8, 2: probes.U16, 4: probes.U32,
+			8: probes.U64}[size]; a.DType == 0 || a.Bytes == 0 || a.Bytes%size != 0 {
 			continue
 		}
 		a.Dims = []int{a.Bytes / size}
@@ -41,8 +44,9 @@ func SharedArrays(m *ptx.Module, entry *ptx.Func, source Source, dynamic int) []
 	return out
 }
 
-// accessSizes is, for each variable, the size in bytes of the elements that every access to it has; 0 where accesses differ, or there are
-// none. A vector's elements count by themselves; copies of 16 bytes that pass registers by say nothing of elements.
+// accessSizes is, for each variable, the size in bytes of the elements that every access to it has; 0 where
+// accesses differ, or there are none. A vector's elements count by themselves; copies of 16 bytes that pass
+// registers by say nothing of elements.
 func accessSizes(f *ptx.Func, vars []*ptx.Var) []int {
 	index := map[*ptx.Var]int{}
 	for i, v := range vars {
@@ -92,7 +96,8 @@ func accessSizes(f *ptx.Func, vars []*ptx.Var) []int {
 	return sizes
 }
 
-// accessSize is the size of the elements that an instruction moves between registers and memory; 0 for any other.
+// accessSize is the size of the elements that an instruction moves between registers and
+// memory; 0 for any other.
 func accessSize(in *ptx.Instr) int {
 	switch k := in.Kind(); {
 	case k == isa.Load || k == isa.Store || k.Updates() || k.MovesFragment():

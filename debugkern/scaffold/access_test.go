@@ -41,8 +41,8 @@ const sharedKernel = `.version 8.0
 }
 `
 
-// Arrays have elements of the size that every access to them has; where accesses differ, or nothing is accessed, places stay bytes. What
-// the source declares goes before, where the bytes agree.
+// Arrays have elements of the size that every access to them has; where accesses differ, or nothing is
+// accessed, places stay bytes. What the source declares goes before, where the bytes agree.
 func TestSharedArrays(t *testing.T) {
 	m, err := ptx.Parse("k.ptx", []byte(sharedKernel))
 	if err != nil {
@@ -50,7 +50,8 @@ func TestSharedArrays(t *testing.T) {
 	}
 	got := SharedArrays(m, m.Entries()[0], Source{}, 64)
 	want := []probes.SharedArray{
-		{Name: "tile", DType: probes.U32, Dims: []int{64}, Bytes: 256}, {Name: "halves", DType: probes.U16, Dims: []int{256}, Bytes: 512},
+		{Name: "tile", DType: probes.U32, Dims: []int{64}, Bytes: 256},
+		{Name: "halves", DType: probes.U16, Dims: []int{256}, Bytes: 512},
 		{Name: "dyn", DType: probes.U32, Dims: []int{16}, Bytes: 64},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -59,15 +60,19 @@ func TestSharedArrays(t *testing.T) {
 	const arrays = "__shared__ float tile[8][8]; __shared__ __half halves[4][4]; __shared__ float mixed[16]; "
 	got = SharedArrays(m, m.Entries()[0], read(arrays), 0)
 	want = []probes.SharedArray{
-		{Name: "tile", DType: probes.F32, Dims: []int{8, 8}, Bytes: 256}, {Name: "mixed", DType: probes.F32, Dims: []int{16}, Bytes: 64},
+		{Name: "tile", DType: probes.F32, Dims: []int{8, 8}, Bytes: 256},
+		{Name: "mixed", DType: probes.F32, Dims: []int{16}, Bytes: 64},
 		{Name: "halves", DType: probes.U16, Dims: []int{256}, Bytes: 512},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("with the source: %+v\nwant %+v", got, want)
 	}
-	for declared, dtype := range map[string]probes.DType{"float": probes.F32, "char": probes.U32, "half": probes.U32} {
+	for declared, dtype := range map[string]probes.DType{
+		"float": probes.F32, "char": probes.U32, "half": probes.U32,
+	} {
 		got = SharedArrays(m, m.Entries()[0], read(arrays+"extern __shared__ "+declared+" dyn[];"), 64)
-		if last := got[len(got)-1]; last.Name != "dyn" || last.DType != dtype || !reflect.DeepEqual(last.Dims, []int{16}) {
+		if last := got[len(got)-1]; last.Name != "dyn" || last.DType != dtype ||
+			!reflect.DeepEqual(last.Dims, []int{16}) {
 			t.Errorf("dynamic memory declared as %s, accessed by 4 bytes: %+v", declared, last)
 		}
 	}

@@ -73,7 +73,8 @@ func structValue(m *configs.Manifest, plan *probes.Plan, index int) string {
 	for _, f := range m.Args[index].Fields {
 		var word [8]byte
 		copy(word[:], plan.Args[index].Data[f.Offset:f.Offset+f.DType.Size()])
-		fields[f.Offset] = checkValue(probes.Arg{DType: f.DType, Bits: binary.LittleEndian.Uint64(word[:])}) + ":" + f.DType.String()
+		fields[f.Offset] = checkValue(probes.Arg{DType: f.DType, Bits: binary.LittleEndian.Uint64(word[:])}) +
+			":" + f.DType.String()
 	}
 	for _, a := range plan.Args {
 		for _, at := range a.Into {

@@ -56,9 +56,12 @@ type LaunchField struct {
 	Value  string
 }
 
-// Discovered returns, as the text of a manifest that loads, a kernel with the stages that were discovered in one launch of it, each with
-// its evidence. found may be nil: why says what was not found, and the manifest has the launch alone.
-func Discovered(req Request, module *ptx.Module, source bool, l *Launch, found *discover.Attention, why error) (*report.Init, error) {
+// Discovered returns, as the text of a manifest that loads, a kernel with the stages that were discovered in
+// one launch of it, each with its evidence. found may be nil: why says what was not found, and the manifest
+// has the launch alone.
+func Discovered(
+	req Request, module *ptx.Module, source bool, l *Launch, found *discover.Attention, why error,
+) (*report.Init, error) {
 	d := &scaffolder{Init: Blank(req), module: module}
 	if err := d.choose(req.Entry); err != nil {
 		return nil, err
@@ -74,7 +77,9 @@ func Discovered(req Request, module *ptx.Module, source bool, l *Launch, found *
 	case why != nil:
 		return nil, why
 	}
-	w := &discovered{manifestText: &manifestText{doc: d}, req: req, l: l, a: found, role: configs.Roles(), source: source}
+	w := &discovered{
+		manifestText: &manifestText{doc: d}, req: req, l: l, a: found, role: configs.Roles(), source: source,
+	}
 	w.name()
 	d.Text = w.manifest()
 	m, err := configs.ParseManifest(req.Out, []byte(d.Text))
@@ -161,7 +166,9 @@ func (w *discovered) name() {
 			continue
 		case a.Behind && w.l.Args[a.In].Pointer:
 			n, place = w.l.Args[a.In].Name, fmt.Sprintf("arg%d", a.In)
-		case a.Size > 0 && slices.ContainsFunc(w.l.Args, func(b LaunchArg) bool { return b.Behind && b.Name == n }):
+		case a.Size > 0 && slices.ContainsFunc(w.l.Args, func(b LaunchArg) bool {
+			return b.Behind && b.Name == n
+		}):
 			n += "_struct" // the tensor in it has the name
 		case a.Behind:
 			place = fmt.Sprintf("arg%d_%d", a.In, a.Offset)
@@ -185,7 +192,8 @@ func (w *discovered) name() {
 		return
 	}
 	for i, a := range w.l.Args {
-		if x, err := strconv.ParseFloat(a.Value, 64); err == nil && a.Dims == nil && a.DType == probes.F32 && math.Abs(x-w.a.Scale) < 1e-6*w.a.Scale && w.scaled < 0 {
+		if x, err := strconv.ParseFloat(a.Value, 64); err == nil && a.Dims == nil && a.DType == probes.F32 &&
+			math.Abs(x-w.a.Scale) < 1e-6*w.a.Scale && w.scaled < 0 {
 			w.scaled = i
 		}
 	}
@@ -194,7 +202,9 @@ func (w *discovered) name() {
 			w.names[i] += "_"
 		}
 	}
-	for _, r := range []discover.Role{discover.Queries, discover.Keys, discover.Values, discover.Result, discover.LSE} {
+	for _, r := range []discover.Role{
+		discover.Queries, discover.Keys, discover.Values, discover.Result, discover.LSE,
+	} {
 		if o := w.a.Operand(r); o != nil {
 			w.nameDims(o)
 		}
@@ -209,7 +219,8 @@ var (
 	notIdentifier = regexp.MustCompile(`[^A-Za-z0-9_]`)
 )
 
-// nameDims names an operand's dimensions: heads and batches in the order in which they stand before the rows and columns.
+// nameDims names an operand's dimensions: heads and batches in the order in which they stand before
+// the rows and columns.
 func (w *discovered) nameDims(o *discover.Operand) {
 	others := 0
 	for d := range o.Dims {
@@ -263,7 +274,8 @@ func (w *discovered) dimText(arg, d, n int) string {
 func (w *discovered) manifest() string {
 	d := w.doc
 	base := filepath.Base(d.File)
-	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(d.File)), "_"), ".+-")
+	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(d.File)), "_"),
+		".+-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "kernel_" + name
 	}
@@ -271,14 +283,16 @@ func (w *discovered) manifest() string {
 	if w.source {
 		kind = "source"
 	}
-	d.heading(w.manifestText, "A manifest of %s, made from the kernel and one launch of it: launch and scalars are "+
-		"that one's.", text.Line(base))
+	d.heading(w.manifestText,
+		"A manifest of %s, made from the kernel and one launch of it: launch and scalars are "+
+			"that one's.", text.Line(base))
 	if w.l.Bundle {
 		w.line("# The contents of its memory are read by tilescope check %[1]s, and by tilescope run with "+
 			"--inputs %[1]s.", text.Line(base))
 	}
 	if w.a != nil {
-		w.line("# Its stages were discovered: block %s was executed once more, with what its values are made of in their place.", w.a.Block)
+		w.line("# Its stages were discovered: block %s was executed once more, with what its values are made of in their place.",
+			w.a.Block)
 		for _, also := range w.a.Also {
 			w.line("# So was block %s, for what only it executes.", also)
 		}
@@ -287,7 +301,8 @@ func (w *discovered) manifest() string {
 	for _, n := range d.Notes {
 		w.line("# %s.", text.Line(n))
 	}
-	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(w.req, w.req.File), scalar(d.Entry))
+	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind,
+		d.relative(w.req, w.req.File), scalar(d.Entry))
 	d.compiledWith(w.manifestText, w.req)
 	w.requires()
 	w.line("\nlaunch: {grid: %s, block: %s, shared: %d}", list(w.l.Grid[:]), list(w.l.Block[:]), w.l.Shared)
@@ -309,7 +324,8 @@ func (w *discovered) manifest() string {
 	}
 	w.line("shapes:\n  validation: {%s}", strings.Join(dims, ", "))
 	w.line("thresholds:")
-	w.open("thresholds.output", "the error of the output that you accept", "  output: {max_abs: 0.05, mean_abs: 0.02, bad_fraction: 0.0}")
+	w.open("thresholds.output", "the error of the output that you accept",
+		"  output: {max_abs: 0.05, mean_abs: 0.02, bad_fraction: 0.0}")
 	return w.String()
 }
 
@@ -324,7 +340,8 @@ func (w *discovered) requires() {
 		that = append(that, fmt.Sprintf("%s == %d", n, w.extent[n]))
 	}
 	if that != nil {
-		w.line("requires:\n  - {that: %s, say: \"grid and scalars are those of one launch; write them in terms of the shape for others\"}", strings.Join(that, " && "))
+		w.line("requires:\n  - {that: %s, say: \"grid and scalars are those of one launch; write them in terms of the shape for others\"}",
+			strings.Join(that, " && "))
 	}
 }
 
@@ -439,7 +456,8 @@ func (w *discovered) pointer(i int, a LaunchArg) string {
 // work writes the positions of blocks and iterations.
 func (w *discovered) work() {
 	w.line("\n# Where a block's queries and an iteration's keys begin, and how many iterations a block has.")
-	w.line("work:\n  query: %s\n  key: %s\n  tiles: %s", quoted(w.a.Query), quoted(w.a.Key), quoted(w.a.Tiles))
+	w.line("work:\n  query: %s\n  key: %s\n  tiles: %s", quoted(w.a.Query), quoted(w.a.Key),
+		quoted(w.a.Tiles))
 }
 
 // quotedAt writes a position.

@@ -12,7 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// stages writes what was discovered as stages. Those whose registers were not found are there too: others are computed from them.
+// stages writes what was discovered as stages. Those whose registers were not found are there too: others are
+// computed from them.
 func (w *discovered) stages() {
 	w.line("\nstages:")
 	for _, m := range w.a.Missing {
@@ -39,11 +40,17 @@ func (w *discovered) stages() {
 		outside  string
 		masks    bool
 	}{
-		{discover.Scores, "[q, k]", [2]int{w.a.TileM, w.a.TileN}, [2]string{rows, keys}, fmt.Sprintf("{matmul: [%s, %s], transpose: right, scale: softmax_scale, over: D}", q, k), "", "", false},
-		{discover.Maximum, "[q]", [2]int{w.a.TileM, 1}, [2]string{rows, "1"}, fmt.Sprintf("{rowmax: %s, running: true%s}", r["scores"], mask), "", "", true},
-		{discover.Sum, "[q]", [2]int{w.a.TileM, 1}, [2]string{rows, "1"}, fmt.Sprintf("{accumulate: {rowsum: %s, over: keys}, by: %s}", exp, r["maximum"]), "", "", true},
+		{discover.Scores, "[q, k]", [2]int{w.a.TileM, w.a.TileN}, [2]string{rows, keys},
+			fmt.Sprintf("{matmul: [%s, %s], transpose: right, scale: softmax_scale, over: D}", q, k),
+			"", "", false},
+		{discover.Maximum, "[q]", [2]int{w.a.TileM, 1}, [2]string{rows, "1"},
+			fmt.Sprintf("{rowmax: %s, running: true%s}", r["scores"], mask), "", "", true},
+		{discover.Sum, "[q]", [2]int{w.a.TileM, 1}, [2]string{rows, "1"},
+			fmt.Sprintf("{accumulate: {rowsum: %s, over: keys}, by: %s}", exp, r["maximum"]), "", "", true},
 		{discover.Weights, "[q, k]", [2]int{w.a.TileM, w.a.TileN}, [2]string{rows, keys}, exp, "", "", true},
-		{discover.Accumulator, "[q, " + value + "]", [2]int{w.a.TileM, w.a.Width}, [2]string{rows, cols}, fmt.Sprintf("{accumulate: {matmul: [%s, %s], over: keys}, by: %s}", r["weights"], r["values"], r["maximum"]), "", "", true},
+		{discover.Accumulator, "[q, " + value + "]", [2]int{w.a.TileM, w.a.Width}, [2]string{rows, cols},
+			fmt.Sprintf("{accumulate: {matmul: [%s, %s], over: keys}, by: %s}", r["weights"], r["values"],
+				r["maximum"]), "", "", true},
 	}
 	for _, t := range tiles {
 		st := w.a.Stage(t.role)
@@ -54,7 +61,8 @@ func (w *discovered) stages() {
 			}
 		}
 		w.evidence(st)
-		w.line("  - name: %s\n    axes: %s\n    dtype: %s\n    dims: [%d, %d]\n    valid: [%s, %s]\n    per: tile", r[string(t.role)], t.axes, st.DType, t.dims[0], t.dims[1],
+		w.line("  - name: %s\n    axes: %s\n    dtype: %s\n    dims: [%d, %d]\n    valid: [%s, %s]\n    per: tile",
+			r[string(t.role)], t.axes, st.DType, t.dims[0], t.dims[1],
 			quoted(t.valid[0]), quoted(t.valid[1]))
 		w.line("    op: %s", t.op)
 		if unit := w.unit(st.Unit); unit != "" {
@@ -68,7 +76,8 @@ func (w *discovered) stages() {
 		}
 		w.capture(st)
 	}
-	w.result(discover.Result, "[q, "+value+"]", w.a.Width, fmt.Sprintf("{divide: [%s, %s]}", r["accumulator"], r["sum"]))
+	w.result(discover.Result, "[q, "+value+"]", w.a.Width,
+		fmt.Sprintf("{divide: [%s, %s]}", r["accumulator"], r["sum"]))
 	w.result(discover.LSE, "[q]", 1, fmt.Sprintf("{lse: [%s, %s]}", r["maximum"], r["sum"]))
 }
 
@@ -112,7 +121,8 @@ func (w *discovered) load(role discover.Role, axis, columns string, rows, cols i
 	}
 	w.line("  # %s: argument %s, %s.", role, w.names[o.Arg], text.Line(o.Evidence))
 	w.line("  - {name: %s, axes: [%s, %s], dtype: %s, dims: [%d, %d], valid: [%s, %d], per: %s, capture: none,\n     op: {load: %s, at: %s, rows: %d, cols: %d}}",
-		w.role[string(role)], axis, columns, w.l.Args[o.Arg].DType, rows, cols, quoted(w.rows(axis)), cols, per, w.names[o.Arg], quotedAt(o.At), o.Rows, o.Cols)
+		w.role[string(role)], axis, columns, w.l.Args[o.Arg].DType, rows, cols, quoted(w.rows(axis)), cols,
+		per, w.names[o.Arg], quotedAt(o.At), o.Rows, o.Cols)
 }
 
 // unknownMask reports whether keys take part by no rule that was found.
@@ -229,7 +239,8 @@ func (w *discovered) result(role discover.Role, axes string, cols int, op string
 	if o.Cols >= 0 {
 		along += fmt.Sprintf(", cols: %d", o.Cols)
 	}
-	w.line("  - name: %s\n    axes: %s\n    dtype: %s\n    dims: [%d, %d]\n    valid: [%s, %d]\n    per: block\n    op: %s", w.role[string(role)], axes, st.DType, w.a.TileM, cols,
+	w.line("  - name: %s\n    axes: %s\n    dtype: %s\n    dims: [%d, %d]\n    valid: [%s, %d]\n    per: block\n    op: %s",
+		w.role[string(role)], axes, st.DType, w.a.TileM, cols,
 		quoted(w.rows("q")), cols, op)
 	if unit := w.unit(st.Unit); unit != "" {
 		w.line("    unit: %s", unit)

@@ -28,7 +28,8 @@ func (g *general) recognise() *kernelKind {
 	if len(outputs) > 0 {
 		g.result = outputs[len(outputs)-1]
 	}
-	// the operations below sum in f32, which a kernel of doubles does not, and say nothing of how codes are scaled
+	// the operations below sum in f32, which a kernel of doubles does not, and say nothing of
+	// how codes are scaled
 	other := slices.ContainsFunc(slices.Concat(inputs, outputs), func(i int) bool {
 		t := g.dtype(i)
 		return t == probes.F64 || t == probes.E4M3 || t == probes.E5M2

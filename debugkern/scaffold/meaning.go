@@ -19,12 +19,14 @@ type meantParameter struct {
 // tensorNames and valueNames are what sources call things, in lower case.
 var tensorNames = map[string]string{
 	"q": "Q", "query": "Q", "k": "K", "key": "K", "v": "V", "value": "V", "o": "O", "out": "O", "output": "O",
-	"qs": "Qs", "q_scale": "Qs", "scale_q": "Qs", "ks": "Ks", "k_scale": "Ks", "scale_k": "Ks", "vs": "Vs", "v_scale": "Vs", "scale_v": "Vs",
+	"qs": "Qs", "q_scale": "Qs", "scale_q": "Qs", "ks": "Ks", "k_scale": "Ks", "scale_k": "Ks", "vs": "Vs",
+	"v_scale": "Vs", "scale_v": "Vs",
 }
 
 var valueNames = map[string]string{
-	"b": "B", "batch": "B", "batch_size": "B", "h": "H", "heads": "H", "num_heads": "H", "n_heads": "H", "s": "S", "n": "S", "seq": "S",
-	"seq_len": "S", "seqlen": "S", "n_ctx": "S", "d": "D", "dim": "D", "head_dim": "D",
+	"b": "B", "batch": "B", "batch_size": "B", "h": "H", "heads": "H", "num_heads": "H", "n_heads": "H",
+	"s": "S", "n": "S", "seq": "S", "seq_len": "S", "seqlen": "S", "n_ctx": "S", "d": "D", "dim": "D",
+	"head_dim": "D",
 }
 
 var scaleNames = []string{"softmax_scale", "scale", "sm_scale"}
@@ -65,7 +67,8 @@ func meanings(list []Parameter) []meantParameter {
 	return out
 }
 
-// pointersByOrder takes what is only read as Q, K, V and their scales, and the last that is only written as O.
+// pointersByOrder takes what is only read as Q, K, V and their scales, and the last that
+// is only written as O.
 func pointersByOrder(list []meantParameter, taken map[string]bool) {
 	var readers, writers []*meantParameter
 	for i := range list {
@@ -99,7 +102,8 @@ func pointersByOrder(list []meantParameter, taken map[string]bool) {
 	}
 }
 
-// scalarsByOrder takes four integers as B, H, S, D, fewer as the last of these, and the first float as the scale.
+// scalarsByOrder takes four integers as B, H, S, D, fewer as the last of these, and the first
+// float as the scale.
 func scalarsByOrder(list []meantParameter, taken map[string]bool) {
 	var integers []*meantParameter
 	for i := range list {
@@ -127,7 +131,8 @@ func scalarsByOrder(list []meantParameter, taken map[string]bool) {
 	}
 }
 
-// settleTypes gives Q, K and V one type where only some show theirs: bytes where there are scales, else halves.
+// settleTypes gives Q, K and V one type where only some show theirs: bytes where there are
+// scales, else halves.
 func settleTypes(list []meantParameter) {
 	usual := probes.F16
 	for _, a := range list {

@@ -78,7 +78,8 @@ func layernormOp(g *general) string {
 	x := g.x()
 	mean := fmt.Sprintf("{reduce: %s, how: mean}", x)
 	text := "(x - mean) * rsqrt(var + " + g.epsilon() + ")"
-	operands := fmt.Sprintf("x: %s, mean: %s, var: {reduce: {map: (v - a) * (v - a), v: %s, a: %s}, how: mean}", x, mean, x, mean)
+	operands := fmt.Sprintf(
+		"x: %s, mean: %s, var: {reduce: {map: (v - a) * (v - a), v: %s, a: %s}, how: mean}", x, mean, x, mean)
 	for i, w := range g.weights() {
 		name, op := "w", " * "
 		if i == 1 {

@@ -29,8 +29,8 @@ type Field struct {
 	Parameter
 }
 
-// Parameters describes an entry's parameters in order. kernels are those of the CUDA source that it was compiled from, nil for PTX. A
-// pointer is recognised by its use: global memory is reached through it.
+// Parameters describes an entry's parameters in order. kernels are those of the CUDA source that it was
+// compiled from, nil for PTX. A pointer is recognised by its use: global memory is reached through it.
 func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 	list, declared := make([]Parameter, len(f.Params)), declaredParameters(Source{Kernels: kernels}.view(f))
 	loads := parameterLoads(f)
@@ -148,7 +148,10 @@ func parameterLoads(f *ptx.Func) []parameterLoad {
 		i, at := parameterOf(f, in)
 		for k := range max(in.Vec(), 1) {
 			l := parameterLoad{i, at + k*in.Type().Bytes(), in.Type()}
-			if i >= 0 && !slices.ContainsFunc(out, func(o parameterLoad) bool { return o.param == i && o.offset == l.offset }) {
+			if i >= 0 &&
+				!slices.ContainsFunc(out, func(o parameterLoad) bool {
+					return o.param == i && o.offset == l.offset
+				}) {
 				out = append(out, l)
 			}
 		}
@@ -156,7 +159,8 @@ func parameterLoads(f *ptx.Func) []parameterLoad {
 	return out
 }
 
-// parameterOf is the parameter that an instruction loads from, and the byte in it; -1 for any other instruction.
+// parameterOf is the parameter that an instruction loads from, and the byte in it; -1 for
+// any other instruction.
 func parameterOf(f *ptx.Func, in *ptx.Instr) (param, offset int) {
 	if in.Op != "ld" || in.Space() != ptx.SpaceParam || len(in.Args) < 2 || in.Args[1].Var == nil {
 		return -1, 0
@@ -164,7 +168,8 @@ func parameterOf(f *ptx.Func, in *ptx.Instr) (param, offset int) {
 	return slices.Index(f.Params, in.Args[1].Var), int(in.Args[1].Off)
 }
 
-// pointerUses follows the addresses made of each place of the parameters through moves and additions to the accesses of memory.
+// pointerUses follows the addresses made of each place of the parameters through moves and additions to the
+// accesses of memory.
 func pointerUses(f *ptx.Func, loads []parameterLoad) []pointerUse {
 	origin := addressOrigins(f, loads)
 	uses := make([]pointerUse, len(loads))
@@ -193,7 +198,8 @@ func pointerUses(f *ptx.Func, loads []parameterLoad) []pointerUse {
 
 // accesses returns how an instruction touches memory that a parameter's address may lie in.
 func accesses(in *ptx.Instr) (read, written bool) {
-	if s := in.Space(); s == ptx.SpaceParam || s == ptx.SpaceLocal || s == ptx.SpaceConst || s == ptx.SpaceShared && in.Op != "cp" {
+	if s := in.Space(); s == ptx.SpaceParam || s == ptx.SpaceLocal || s == ptx.SpaceConst ||
+		s == ptx.SpaceShared && in.Op != "cp" {
 		return false, false
 	}
 	switch in.Op {
@@ -207,20 +213,23 @@ func accesses(in *ptx.Instr) (read, written bool) {
 	return false, false
 }
 
-// addressOrigins is, for each register, the set of places of the parameters, the first 64 of them, whose value it is an address from.
+// addressOrigins is, for each register, the set of places of the parameters, the first 64 of them, whose
+// value it is an address from.
 func addressOrigins(f *ptx.Func, loads []parameterLoad) []uint64 {
 	return origins(f, func(in *ptx.Instr, register int) uint64 {
 		i, at := parameterOf(f, in)
 		if i < 0 || in.Type().Bytes() != 8 {
 			return 0
 		}
-		k := slices.IndexFunc(loads, func(l parameterLoad) bool { return l.param == i && l.offset == at+8*register })
+		k := slices.IndexFunc(loads, func(l parameterLoad) bool {
+			return l.param == i && l.offset == at+8*register
+		})
 		return 1 << k // nothing for a place past the 64th
 	})
 }
 
-// origins is, for each register, the set of what its value is an address from. first is what an instruction itself brings into the
-// destination register of an index; moves and additions pass it on.
+// origins is, for each register, the set of what its value is an address from. first is what an instruction
+// itself brings into the destination register of an index; moves and additions pass it on.
 func origins(f *ptx.Func, first func(in *ptx.Instr, register int) uint64) []uint64 {
 	origin := make([]uint64, len(f.Regs))
 	for changed := true; changed; {
@@ -269,22 +278,25 @@ func destinations(in *ptx.Instr) []int32 {
 }
 
 var (
-	qualifier = regexp.MustCompile(`\b(const|volatile|struct|__restrict__|__restrict|restrict|__grid_constant__)\b`)
-	cName     = regexp.MustCompile(`[A-Za-z_]\w*`)
+	qualifier = regexp.MustCompile(
+		`\b(const|volatile|struct|__restrict__|__restrict|restrict|__grid_constant__)\b`)
+	cName = regexp.MustCompile(`[A-Za-z_]\w*`)
 )
 
 // cTypes are the element types that CUDA sources spell.
 var cTypes = map[string]probes.DType{
-	"float": probes.F32, "double": probes.F64, "int": probes.I32, "int32_t": probes.I32, "unsigned int": probes.U32, "unsigned": probes.U32,
-	"uint32_t": probes.U32, "half": probes.F16, "__half": probes.F16, "__nv_bfloat16": probes.BF16, "nv_bfloat16": probes.BF16,
-	"unsigned char": probes.U8, "uint8_t": probes.U8, "signed char": probes.I8, "int8_t": probes.I8, "__nv_fp8_e4m3": probes.E4M3,
-	"__nv_fp8_e5m2": probes.E5M2, "long long": probes.I64, "int64_t": probes.I64, "size_t": probes.U64, "uint64_t": probes.U64,
-	"unsigned long long": probes.U64, "long": probes.I64, "unsigned long": probes.U64, "char": probes.I8, "short": probes.I16,
+	"float": probes.F32, "double": probes.F64, "int": probes.I32, "int32_t": probes.I32,
+	"unsigned int": probes.U32, "unsigned": probes.U32, "uint32_t": probes.U32, "half": probes.F16,
+	"__half": probes.F16, "__nv_bfloat16": probes.BF16, "nv_bfloat16": probes.BF16,
+	"unsigned char": probes.U8, "uint8_t": probes.U8, "signed char": probes.I8, "int8_t": probes.I8,
+	"__nv_fp8_e4m3": probes.E4M3, "__nv_fp8_e5m2": probes.E5M2, "long long": probes.I64,
+	"int64_t": probes.I64, "size_t": probes.U64, "uint64_t": probes.U64, "unsigned long long": probes.U64,
+	"long": probes.I64, "unsigned long": probes.U64, "char": probes.I8, "short": probes.I16,
 	"unsigned short": probes.U16, "uint16_t": probes.U16,
 }
 
-// declaredParameters are a kernel's parameters as its source declares them: names, and the types that it recognises. nil where the source
-// does not show the kernel.
+// declaredParameters are a kernel's parameters as its source declares them: names, and the types that it
+// recognises. nil where the source does not show the kernel.
 func declaredParameters(v *view) []Parameter {
 	if v.kernel == nil {
 		return nil
@@ -306,7 +318,9 @@ func declaredParameters(v *view) []Parameter {
 			}
 			kind, name = strings.Join(words[:last], " "), words[last]
 		}
-		list = append(list, Parameter{Name: name, DType: cTypes[strings.Join(strings.Fields(kind), " ")], Pointer: pointer})
+		list = append(list, Parameter{
+			Name: name, DType: cTypes[strings.Join(strings.Fields(kind), " ")], Pointer: pointer,
+		})
 	}
 	return list
 }

@@ -13,9 +13,18 @@ import (
 func TestDeclaredParameters(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"plain", `extern "C" __global__ void k(const half* Q, float scale) {}`, "Q:f16* scale:f32"},
-		{"qualified", "__global__ void __launch_bounds__(128)\nk(const unsigned char* __restrict__ Q, /* rows, */ unsigned int n, // last\n long long m) {}", "Q:u8* n:u32 m:i64"},
-		{"macro at the end", "__global__ void k(float* O, int S, float softmax_scale TS_PARAM) {", "O:f32* S:i32 softmax_scale:f32"},
-		{"types of several words", "__global__ void k(unsigned long long seed, unsigned short s, long n, unsigned u MACRO) {}", "seed:u64 s:u16 n:i64 u:u32"},
+		{
+			"qualified",
+			"__global__ void __launch_bounds__(128)\nk(const unsigned char* __restrict__ Q, /* rows, */ unsigned int n, // last\n long long m) {}",
+			"Q:u8* n:u32 m:i64",
+		},
+		{"macro at the end", "__global__ void k(float* O, int S, float softmax_scale TS_PARAM) {",
+			"O:f32* S:i32 softmax_scale:f32"},
+		{
+			"types of several words",
+			"__global__ void k(unsigned long long seed, unsigned short s, long n, unsigned u MACRO) {}",
+			"seed:u64 s:u16 n:i64 u:u32",
+		},
 		{"unknown type", "__global__ void k(params_t p, bf16_t *x) {}", "p: x:*"},
 		{"another kernel", "__global__ void other(int a) {}", ""},
 		{"only declared elsewhere", "void k(int a);", ""},
@@ -38,7 +47,8 @@ func TestDeclaredParameters(t *testing.T) {
 	}
 }
 
-// useOfMemory reads two inputs, one through a copy to shared memory and one by halves, adds to a third, and stores floats.
+// useOfMemory reads two inputs, one through a copy to shared memory and one by halves, adds to a
+// third, and stores floats.
 const useOfMemory = `.version 7.0
 .target sm_80
 .address_size 64
@@ -74,8 +84,10 @@ func TestParametersByUse(t *testing.T) {
 	}
 	got := Parameters(m.Func("k"), nil)
 	want := []Parameter{
-		{Pointer: true, Guessed: true, Read: true}, {DType: probes.F16, Pointer: true, Guessed: true, Read: true},
-		{DType: probes.F32, Pointer: true, Read: true, Written: true}, {DType: probes.F32, Pointer: true, Written: true}, {DType: probes.F32},
+		{Pointer: true, Guessed: true, Read: true},
+		{DType: probes.F16, Pointer: true, Guessed: true, Read: true},
+		{DType: probes.F32, Pointer: true, Read: true, Written: true},
+		{DType: probes.F32, Pointer: true, Written: true}, {DType: probes.F32},
 	}
 	for i := range want {
 		if !reflect.DeepEqual(got[i], want[i]) {
@@ -83,12 +95,14 @@ func TestParametersByUse(t *testing.T) {
 		}
 	}
 	meant := meanings(got)
-	if meant[3].tensor != "O" || meant[2].tensor != "" || meant[0].tensor != "" || !meant[4].scale || meant[0].Name != "param_0" {
+	if meant[3].tensor != "O" || meant[2].tensor != "" || meant[0].tensor != "" || !meant[4].scale ||
+		meant[0].Name != "param_0" {
 		t.Errorf("meanings %+v", meant)
 	}
 }
 
-// TestMeaningsByOrder: without names, pointers are taken by order and use, and integers as the last of B, H, S, D.
+// TestMeaningsByOrder: without names, pointers are taken by order and use, and integers as the
+// last of B, H, S, D.
 func TestMeaningsByOrder(t *testing.T) {
 	in, out := Parameter{Pointer: true, Read: true}, Parameter{Pointer: true, Written: true}
 	scale, n := Parameter{DType: probes.F32, Pointer: true, Read: true}, Parameter{DType: probes.I32}
@@ -96,7 +110,8 @@ func TestMeaningsByOrder(t *testing.T) {
 		list []Parameter
 		want string
 	}{
-		{[]Parameter{in, in, in, scale, scale, scale, out, n, n, n, n}, "Q:u8 K:u8 V:u8 Qs:f32 Ks:f32 Vs:f32 O:f16 B H S D"},
+		{[]Parameter{in, in, in, scale, scale, scale, out, n, n, n, n},
+			"Q:u8 K:u8 V:u8 Qs:f32 Ks:f32 Vs:f32 O:f16 B H S D"},
 		{[]Parameter{in, in, in, out, n}, "Q:f16 K:f16 V:f16 O:f16 D"},
 		{[]Parameter{out, in, in}, "O:f16 param_1:f32 param_2:f32"},
 		{[]Parameter{n, n, n, n, n}, "param_0 param_1 param_2 param_3 param_4"},

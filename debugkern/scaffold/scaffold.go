@@ -1,8 +1,8 @@
-// Package scaffold makes a manifest of a kernel that has none: what its PTX, and its CUDA source where there is one, show of
-// parameters, launch, constants and shared arrays.
+// Package scaffold makes a manifest of a kernel that has none: what its PTX, and its CUDA source where there
+// is one, show of parameters, launch, constants and shared arrays.
 //
-// The one idea: the text loads at once. What the kernel cannot show is given a usual value and marked, so that a person
-// corrects a manifest instead of writing one.
+// The one idea: the text loads at once. What the kernel cannot show is given a usual value and marked, so
+// that a person corrects a manifest instead of writing one.
 //
 // It must not know how a kernel is compiled: it is given the module.
 package scaffold
@@ -47,14 +47,17 @@ type scaffolder struct {
 // Blank returns the document of a request before its kernel is read.
 func Blank(req Request) *report.Init {
 	return &report.Init{
-		Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{}, Refused: []string{},
+		Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{},
+		Notes: []string{}, Refused: []string{},
 	}
 }
 
-// Write returns, as the text of a manifest that loads, what a kernel's module shows of itself, and its source where there is one; what they
-// cannot show is given a usual value and marked. An entry that the module does not have is a usage error. refusals has what the emulator
-// does not model of an entry.
-func Write(req Request, module *ptx.Module, source Source, refusals func(entry string) ([]string, error)) (*report.Init, error) {
+// Write returns, as the text of a manifest that loads, what a kernel's module shows of itself, and its source
+// where there is one; what they cannot show is given a usual value and marked. An entry that the module does
+// not have is a usage error. refusals has what the emulator does not model of an entry.
+func Write(
+	req Request, module *ptx.Module, source Source, refusals func(entry string) ([]string, error),
+) (*report.Init, error) {
 	w := &scaffolder{Init: Blank(req), module: module, set: req.Set}
 	if err := w.choose(req.Entry); err != nil {
 		return nil, err
@@ -65,7 +68,8 @@ func Write(req Request, module *ptx.Module, source Source, refusals func(entry s
 	}
 	w.Refused = append(w.Refused, refused...)
 	if len(refused) > 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("the emulator does not model %d of its instructions: %s", len(refused), strings.Join(refused, "; ")))
+		w.Notes = append(w.Notes, fmt.Sprintf("the emulator does not model %d of its instructions: %s",
+			len(refused), strings.Join(refused, "; ")))
 	}
 	notes := len(w.Notes)
 	w.Text = w.manifest(req, source)
@@ -86,7 +90,9 @@ func Write(req Request, module *ptx.Module, source Source, refusals func(entry s
 func (d *scaffolder) choose(name string) error {
 	for _, e := range d.module.Entries() {
 		d.Entries = append(d.Entries, e.Name)
-		if d.kernel == nil && (name == "" || e.Name == name || e.Demangled == name || strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))) {
+		if d.kernel == nil &&
+			(name == "" || e.Name == name || e.Demangled == name ||
+				strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))) {
 			d.kernel = e
 		}
 	}
@@ -96,7 +102,9 @@ func (d *scaffolder) choose(name string) error {
 	case d.kernel == nil:
 		return report.Usagef("%s has no entry %q (it has %s)", d.File, name, strings.Join(d.Entries, ", "))
 	case name == "" && len(d.Entries) > 1:
-		d.Notes = append(d.Notes, fmt.Sprintf("%s has %d entries, this is the first; the others: %s (--entry takes one)", d.File, len(d.Entries), strings.Join(d.Entries[1:], ", ")))
+		d.Notes = append(d.Notes,
+			fmt.Sprintf("%s has %d entries, this is the first; the others: %s (--entry takes one)", d.File,
+				len(d.Entries), strings.Join(d.Entries[1:], ", ")))
 	}
 	d.Entry = d.kernel.Name
 	return nil
@@ -107,7 +115,8 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.+-]+`)
 // manifest writes the text.
 func (d *scaffolder) manifest(req Request, source Source) string {
 	w := &manifestText{doc: d}
-	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(filepath.Base(d.File), filepath.Ext(d.File)), "_"), ".+-")
+	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(filepath.Base(d.File),
+		filepath.Ext(d.File)), "_"), ".+-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "kernel_" + name
 	}
@@ -117,9 +126,13 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		params = params[:len(params)-1]
 	}
 	attention := d.attention(params)
-	d.heading(w, "A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
-	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,", map[bool]string{true: " (B, H, S, D)"}[attention])
-	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention], map[bool]string{true: " and kv"}[attention])
+	d.heading(w,
+		"A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":",
+		text.Line(filepath.Base(d.File)))
+	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,",
+		map[bool]string{true: " (B, H, S, D)"}[attention])
+	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention],
+		map[bool]string{true: " and kv"}[attention])
 	for _, n := range d.Notes {
 		w.line("# %s.", text.Line(n))
 	}
@@ -127,7 +140,8 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 	if source.units == nil {
 		kind = "ptx"
 	}
-	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), scalar(d.Entry))
+	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind,
+		d.relative(req, req.File), scalar(d.Entry))
 	d.compiledWith(w, req)
 	if probed {
 		w.line("# built with probes: its last parameter is tilescope's own and is not listed below")
@@ -152,8 +166,8 @@ func (d *scaffolder) heading(w *manifestText, format string, args ...any) {
 	w.line("# "+format, args...)
 }
 
-// attention reports whether a kernel is described as fused attention: its parameters are named so, or, where they have no names, three
-// tensors are read, one is written, and exponentials are taken.
+// attention reports whether a kernel is described as fused attention: its parameters are named so, or, where
+// they have no names, three tensors are read, one is written, and exponentials are taken.
 func (d *scaffolder) attention(params []Parameter) bool {
 	seen, readers, writers, named := map[string]bool{}, 0, 0, false
 	for _, p := range params {
@@ -190,9 +204,10 @@ func scalar(s string) string {
 // instrumented reports whether the build has probes: the header is among its files.
 func (d *scaffolder) instrumented() bool {
 	last := len(d.kernel.Params) - 1
-	return last >= 0 && d.kernel.Params[last].Size == 8 && slices.ContainsFunc(d.module.Files, func(f ptx.File) bool {
-		return filepath.Base(f.Name) == probes.HeaderName
-	})
+	return last >= 0 && d.kernel.Params[last].Size == 8 &&
+		slices.ContainsFunc(d.module.Files, func(f ptx.File) bool {
+			return filepath.Base(f.Name) == probes.HeaderName
+		})
 }
 
 // compiledWith writes down what a source was compiled with.

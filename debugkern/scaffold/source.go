@@ -23,7 +23,8 @@ type Source struct {
 	Shared    []hostcode.SharedArray
 }
 
-// SourceOf is what the units of a translation unit show: a source, then headers. Of none it is the zero Source.
+// SourceOf is what the units of a translation unit show: a source, then headers. Of none it
+// is the zero Source.
 func SourceOf(units ...*hostcode.Unit) Source {
 	return Source{
 		units: units, Kernels: hostcode.Kernels(units...), Launches: hostcode.Launches(units...),
@@ -137,8 +138,8 @@ type sharedArray struct {
 	sides []string // the same extents as the manifest has them: constants that it lists, or numbers
 }
 
-// sharedArray is the declaration of a shared array that comes to so many bytes; nil where there is none, or two that differ. An
-// extent that the launch gives is what is left of the bytes.
+// sharedArray is the declaration of a shared array that comes to so many bytes; nil where there is none, or
+// two that differ. An extent that the launch gives is what is left of the bytes.
 func (v *view) sharedArray(name string, bytes int) (a *sharedArray) {
 	for _, s := range v.source.Shared {
 		if s.Name != name {
@@ -156,7 +157,8 @@ func (v *view) sharedArray(name string, bytes int) (a *sharedArray) {
 	return a
 }
 
-// declared is a declaration with its extents evaluated; nil where it is not understood, or comes to other bytes.
+// declared is a declaration with its extents evaluated; nil where it is not understood, or
+// comes to other bytes.
 func (v *view) declared(s hostcode.SharedArray, bytes int) *sharedArray {
 	d := &sharedArray{dtype: cTypes[v.resolve(s.Type)]}
 	if d.dtype == 0 {

@@ -34,12 +34,14 @@ var constantName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 // reserved are names that a constant cannot take.
 var reserved = []string{"B", "H", "S", "D"}
 
-// constants lists the integer constants that the compiler left in the module, and settles which are the tile's sides.
+// constants lists the integer constants that the compiler left in the module, and settles which
+// are the tile's sides.
 func (w *manifestText) constants(m *ptx.Module, v *view) {
 	names := []string{}
 	for _, c := range m.Vars {
 		n := c.Demangled
-		if _, twice := v.listed[n]; twice || c.Space == ptx.SpaceShared || len(c.Dims) > 0 || len(c.Init) != 4 || c.Type.Float() ||
+		if _, twice := v.listed[n]; twice || c.Space == ptx.SpaceShared || len(c.Dims) > 0 ||
+			len(c.Init) != 4 || c.Type.Float() ||
 			!constantName.MatchString(n) || slices.Contains(reserved, n) {
 			continue
 		}
@@ -74,7 +76,8 @@ func (w *manifestText) constants(m *ptx.Module, v *view) {
 
 func (w *manifestText) launch(f *ptx.Func) {
 	w.line("\nlaunch:")
-	w.open("launch.grid", "which block computes what is the caller's choice", "  grid: [ceil_div(S, %s), H, B]", w.rows)
+	w.open("launch.grid", "which block computes what is the caller's choice",
+		"  grid: [ceil_div(S, %s), H, B]", w.rows)
 	block := [3]uint64{128, 1, 1}
 	known, bound := f.Directive("reqntid")
 	if !bound {
@@ -112,7 +115,8 @@ func (w *manifestText) args(list []meantParameter) {
 			text := fmt.Sprintf("  - {name: %s, type: %s, value: %s%s}", a.Name, a.DType, a.value, role)
 			w.mark(a.why, field, text)
 		case a.tensor == "":
-			w.open(field, "which tensor is it, and how large?", "  - {name: %s, type: \"%s*\", dims: [B, H, S, D], role: scratch}", a.Name, a.DType)
+			w.open(field, "which tensor is it, and how large?",
+				"  - {name: %s, type: \"%s*\", dims: [B, H, S, D], role: scratch}", a.Name, a.DType)
 		default:
 			role, dims := "input", "[B, H, S, D]"
 			if a.tensor == "O" {
@@ -122,12 +126,14 @@ func (w *manifestText) args(list []meantParameter) {
 				dims = "[H]"
 			}
 			quantised = quantised || len(a.tensor) == 1 && role == "input" && !a.DType.Float()
-			w.mark(a.why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}", a.Name, a.DType, dims, role, a.tensor))
+			w.mark(a.why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}",
+				a.Name, a.DType, dims, role, a.tensor))
 		}
 	}
 	if quantised {
 		w.line("\n# How the host encodes the inputs: per head scale = absmax / max, byte = zero + round(x / scale / max * levels).")
-		w.open("quantiser", "what the kernel decodes", "quantiser: {kind: sim-fp8, zero: 128, levels: 127, max: 448}")
+		w.open("quantiser", "what the kernel decodes",
+			"quantiser: {kind: sim-fp8, zero: 128, levels: 127, max: 448}")
 	}
 }
 
@@ -144,7 +150,10 @@ func (w *manifestText) work() {
 		return
 	}
 	w.line("\n# Which part of the problem a block (bx, by, bz) and a kv tile compute.\nwork:")
-	for _, e := range [][2]string{{"batch", "bz"}, {"head", "by"}, {"query", "bx * " + w.rows}, {"key", "kv * " + w.keys}, {"tiles", "ceil_div(S, " + w.keys + ")"}} {
+	for _, e := range [][2]string{
+		{"batch", "bz"}, {"head", "by"}, {"query", "bx * " + w.rows}, {"key", "kv * " + w.keys},
+		{"tiles", "ceil_div(S, " + w.keys + ")"},
+	} {
 		w.open("work."+e[0], "guessed", "  %s: %s", e[0], e[1])
 	}
 }
@@ -172,7 +181,8 @@ func (w *manifestText) shared(symbols []ptx.Symbol, v *view) {
 		}
 		text := fmt.Sprintf("  - {name: %s, type: %s, dims: [%d]}", s.Demangled, dtype, s.Size/dtype.Size())
 		if a := v.sharedArray(s.Demangled, s.Size); a != nil && len(a.sides) > 0 {
-			text, known = fmt.Sprintf("  - {name: %s, type: %s, dims: [%s]}", s.Demangled, a.dtype, strings.Join(a.sides, ", ")), true
+			text, known = fmt.Sprintf("  - {name: %s, type: %s, dims: [%s]}", s.Demangled, a.dtype,
+				strings.Join(a.sides, ", ")), true
 		}
 		if known {
 			w.line("%s", text)
@@ -184,19 +194,24 @@ func (w *manifestText) shared(symbols []ptx.Symbol, v *view) {
 
 // tail writes what a manifest has besides: one variant, the output as the only stage judged, shapes, limits.
 func (w *manifestText) tail(name string) {
-	w.line("\n# flags:\n#   - {name: USE_SOMETHING, help: \"a preprocessor symbol of the source\"}\nvariants:\n  %s: {}\ndefault: %s\ngates: []", name, name)
+	w.line("\n# flags:\n#   - {name: USE_SOMETHING, help: \"a preprocessor symbol of the source\"}\nvariants:\n  %s: {}\ndefault: %s\ngates: []",
+		name, name)
 	if w.output == 0 {
 		w.line("\n# No parameter looks like the output O: name one (role: output, tensor: O) and add work, stages and shapes to judge it.")
 	} else {
 		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and dimensions (docs/own-kernel.md has\n"+
 			"# all of S, m, l, P, U):\n"+
 			"#   - {name: S, dtype: f32, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), min(%[2]s, S - kv * %[2]s)], per: tile,\n"+
-			"#      compute: {unit: tensor, acc: f32, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:", w.rows, w.keys)
-		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # only for the tile's dimensions", w.rows, w.keys)
-		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}", w.output, w.rows, w.rows, w.rows, w.result)
+			"#      compute: {unit: tensor, acc: f32, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:",
+			w.rows, w.keys)
+		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # only for the tile's dimensions",
+			w.rows, w.keys)
+		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}",
+			w.output, w.rows, w.rows, w.rows, w.result)
 	}
 	w.line("\nshapes:   # B, H, S, D")
 	w.open("shapes", "does the kernel take D = 64?", "  validation: [1, 4, 128, 64]")
 	w.line("  small: [1, 2, 32, 64]\n\nthresholds:")
-	w.open("thresholds.output", "the error of the output that you accept", "  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
+	w.open("thresholds.output", "the error of the output that you accept",
+		"  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
 }

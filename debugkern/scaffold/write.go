@@ -141,8 +141,8 @@ func (g *general) writeArguments() {
 	}
 }
 
-// guessedElements is how many elements a pointer in a struct is given, and guessedNumber what its numbers are: extents and strides, which
-// only the caller knows.
+// guessedElements is how many elements a pointer in a struct is given, and guessedNumber what its numbers
+// are: extents and strides, which only the caller knows.
 const (
 	guessedElements = 4096
 	guessedNumber   = 32
@@ -163,11 +163,16 @@ func (g *general) structure(i int, field string) {
 		}
 		switch {
 		case f.Pointer && f.Written:
-			g.open(at, "which tensor, and how large?", "      - {at: %d, type: \"%s*\", dims: [%d], role: inout, fill: zeros}", f.Offset, t, guessedElements)
+			g.open(at, "which tensor, and how large?",
+				"      - {at: %d, type: \"%s*\", dims: [%d], role: inout, fill: zeros}", f.Offset, t,
+				guessedElements)
 		case f.Pointer:
-			g.open(at, "which tensor, and how large?", "      - {at: %d, type: \"%s*\", dims: [%d], role: input, tensor: %s_%d%s}", f.Offset, t, guessedElements, g.names[i], f.Offset, fill(t))
+			g.open(at, "which tensor, and how large?",
+				"      - {at: %d, type: \"%s*\", dims: [%d], role: input, tensor: %s_%d%s}", f.Offset, t,
+				guessedElements, g.names[i], f.Offset, fill(t))
 		default:
-			g.open(at, "an extent or a stride?", "      - {at: %d, type: %s, value: %d}", f.Offset, t, guessedNumber)
+			g.open(at, "an extent or a stride?", "      - {at: %d, type: %s, value: %d}", f.Offset, t,
+				guessedNumber)
 		}
 	}
 }
@@ -215,12 +220,15 @@ func (g *general) writeStages(name string) {
 		stage = "result"
 	}
 	if op == "" {
-		g.doc.Notes = append(g.doc.Notes, "what the kernel computes is not plain from its text: fill in work and stages to have it compared; until then tilescope check is the "+
-			"command for it")
+		g.doc.Notes = append(g.doc.Notes,
+			"what the kernel computes is not plain from its text: fill in work and stages to have it compared; until then tilescope check is the "+
+				"command for it")
 		g.line("\n# What the kernel computes is not plain from its text. To have its output compared, say which part of it a block computes, and from what")
 		g.line("# (docs/operators.md has the operators), and remove the marks of comments:")
-		g.line("# work: {row: by * 16, col: bx * 16}\n# stages:\n#   - {name: %s, axes: [row, col], dtype: %s, dims: [16, 16], valid: [16, 16], per: block,", stage, g.resultType())
-		g.line("#      op: {map: \"x * 2\", x: {load: INPUT, at: [row, col], rows: 0, cols: 1, dims: [16, 16]}}, capture: {output: %s, at: [row, col], rows: 0, cols: 1}}", out)
+		g.line("# work: {row: by * 16, col: bx * 16}\n# stages:\n#   - {name: %s, axes: [row, col], dtype: %s, dims: [16, 16], valid: [16, 16], per: block,",
+			stage, g.resultType())
+		g.line("#      op: {map: \"x * 2\", x: {load: INPUT, at: [row, col], rows: 0, cols: 1, dims: [16, 16]}}, capture: {output: %s, at: [row, col], rows: 0, cols: 1}}",
+			out)
 		g.doc.Unknown = append(g.doc.Unknown, "stages")
 		g.ending(name, false)
 		return
@@ -237,7 +245,8 @@ func (g *general) writeStages(name string) {
 	rows, cols := g.valid(tm, tn)
 	g.line("stages:")
 	g.doc.Computes = true
-	g.open("stages", "what the kernel computes", "  - {name: %s, axes: %s, dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,\n     op: {%s},\n     capture: {output: %s, %s}}",
+	g.open("stages", "what the kernel computes",
+		"  - {name: %s, axes: %s, dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,\n     op: {%s},\n     capture: {output: %s, %s}}",
 		stage, axes, g.resultType(), tm, tn, rows, cols, op, out, at)
 	g.ending(name, true)
 }

@@ -40,7 +40,8 @@ func Contest(ctx context.Context, r *debugkern.Run, f *report.Finding) (*Contest
 	array := r.Plan.Shared[i]
 	w := &writes{finding: f, size: array.DType.Size(), tile: -2}
 	w.out = &Contested{
-		Variable: f.Variable, dims: array.Dims, by: [2]map[int]bool{{}, {}}, here: map[int]bool{}, all: map[int]bool{},
+		Variable: f.Variable, dims: array.Dims, by: [2]map[int]bool{{}, {}}, here: map[int]bool{},
+		all: map[int]bool{},
 	}
 	if err := a.Observe(ctx, w); err != nil {
 		return nil, err

@@ -1,9 +1,9 @@
-// Package scene executes one block of a run again around a finding and records what happened: which warp ran when, who
-// touched which cell of the variable, where the finding's two sides meet; and, of a race, which cells both sides wrote
-// (contested.go).
+// Package scene executes one block of a run again around a finding and records what happened: which warp ran
+// when, who touched which cell of the variable, where the finding's two sides meet; and, of a race, which
+// cells both sides wrote (contested.go).
 //
-// The one idea: a block executes again as it did, so that whatever a drawing or an explanation needs is observed then.
-// It must not know how it is drawn.
+// The one idea: a block executes again as it did, so that whatever a drawing or an explanation needs is
+// observed then. It must not know how it is drawn.
 package scene
 
 import (
@@ -30,8 +30,9 @@ type Request struct {
 	Schedule string // POLICY:SEED; "" as the run's
 }
 
-// Scene is one block's execution as it can be drawn: which warp ran when, where it synchronised, which accesses of a variable
-// came from the two lines of a finding, and who wrote and read each cell of that variable.
+// Scene is one block's execution as it can be drawn: which warp ran when, where it synchronised,
+// which accesses of a variable came from the two lines of a finding, and who wrote and read each
+// cell of that variable.
 type Scene struct {
 	Request   Request
 	Schedule  string
@@ -40,8 +41,9 @@ type Scene struct {
 	Stretches []Stretch // in order; what one warp executed without another between
 	Syncs     []Sync    // in order
 	Accesses  []Access  // in order
-	// Pair is the conflict: indices of Accesses, the element's own where there are any, of two warps or of two lanes of
-	// one, the first of which writes or is overwritten; -1 where the two do not meet in this execution.
+	// Pair is the conflict: indices of Accesses, the element's own where there are any, of two warps
+	// or of two lanes of one, the first of which writes or is overwritten; -1 where the two do not
+	// meet in this execution.
 	Pair    [2]int
 	Writers *Writers // nil where the variable is no shared array
 }
@@ -85,16 +87,16 @@ type Access struct {
 	Here   bool // it touched the element
 }
 
-// Writers is who touched each cell of a shared array, in the iteration that was asked for, row-major. An array of one
-// dimension is a column.
+// Writers is who touched each cell of a shared array, in the iteration that was asked for, row-major. An
+// array of one dimension is a column.
 type Writers struct {
 	Array      probes.SharedArray
 	Rows, Cols int
 	Cells      []CellWriters
 }
 
-// CellWriters is who touched one cell. Contested: two warps did between two block barriers, one of them writing; Line is the
-// last writer's.
+// CellWriters is who touched one cell. Contested: two warps did between two block barriers, one of them
+// writing; Line is the last writer's.
 type CellWriters struct {
 	Warp, Lane, Line int // the last writer; Warp -1: nobody wrote it
 	Wrote, Read      uint32
@@ -104,8 +106,8 @@ type CellWriters struct {
 // At is one cell.
 func (w *Writers) At(row, col int) *CellWriters { return &w.Cells[row*w.Cols+col] }
 
-// Play executes one block of a run again, on the emulator, and records what happened around a finding. Errors are those
-// of Try.
+// Play executes one block of a run again, on the emulator, and records what happened around a finding.
+// Errors are those of Try.
 func Play(ctx context.Context, r *debugkern.Run, req Request) (*Scene, error) {
 	a, err := r.Attempt(ctx, debugkern.Trial{Blocks: []probes.Dim3{req.Block}, Schedule: req.Schedule})
 	if err != nil {
@@ -145,7 +147,8 @@ type phaseUse struct {
 
 func newRecorder(req Request, p *probes.Plan) *recorder {
 	rec := &recorder{
-		scene: &Scene{Request: req, Pair: [2]int{-1, -1}, Warps: (p.Block.Count() + 31) / 32}, base: map[*ptx.Func]int{}, lines: map[int]*report.Source{}, names: map[uint64]cellAt{},
+		scene: &Scene{Request: req, Pair: [2]int{-1, -1}, Warps: (p.Block.Count() + 31) / 32},
+		base:  map[*ptx.Func]int{}, lines: map[int]*report.Source{}, names: map[uint64]cellAt{},
 	}
 	i := slices.IndexFunc(p.Shared, func(s probes.SharedArray) bool { return s.Name == req.Variable })
 	if i < 0 || len(p.Shared[i].Dims) == 0 {
@@ -230,7 +233,10 @@ func (rec *recorder) touch(e *target.Event) {
 		return
 	}
 	at := rec.source(e)
-	acc := Access{Step: e.Step, Warp: e.Warp, Write: write, Async: e.Class == target.ClassAsync, KVTile: e.KVTile, Phase: rec.phase}
+	acc := Access{
+		Step: e.Step, Warp: e.Warp, Write: write, Async: e.Class == target.ClassAsync, KVTile: e.KVTile,
+		Phase: rec.phase,
+	}
 	for i, side := range rec.scene.Request.Sides {
 		acc.Side[i] = samePlace(at, side)
 	}
@@ -329,8 +335,9 @@ func (rec *recorder) use(e *target.Event, cell, lane, line int, write bool) {
 	c.Contested = c.Contested || u.wrote != 0 && bits.OnesCount32(u.wrote|u.read) > 1
 }
 
-// pair finds the two accesses that conflict: of the two lines, in one phase, one of them writing, by two warps or else two
-// lanes of one; those of the element, of the iteration and of the warps that were named before others.
+// pair finds the two accesses that conflict: of the two lines, in one phase, one of them writing, by
+// two warps or else two lanes of one; those of the element, of the iteration and of the warps that
+// were named before others.
 func (rec *recorder) pair() {
 	s := rec.scene
 	best := -1
@@ -366,7 +373,8 @@ func (s *Scene) conflict(a, b *Access) int {
 		so     bool
 		weight int
 	}{
-		{a.Here && b.Here, 16}, {s.Request.KVTile < 0 || a.KVTile == s.Request.KVTile, 8}, {named(a) && named(b), 4},
+		{a.Here && b.Here, 16}, {s.Request.KVTile < 0 || a.KVTile == s.Request.KVTile, 8},
+		{named(a) && named(b), 4},
 		{(a.Warp != b.Warp) == (len(s.Request.Warps) != 1), 2}, {a != b, 1},
 	} {
 		if better.so {

@@ -27,11 +27,15 @@ func raceOf(t *testing.T, fault string) (*debugkern.Run, report.Finding) {
 
 func TestSceneOfARace(t *testing.T) {
 	run, f := raceOf(t, "sync-p")
-	sc, err := Play(t.Context(), run, Request{Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps})
+	sc, err := Play(t.Context(), run, Request{
+		Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile,
+		Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%+v: pair %v of %d accesses, %d syncs, %d stretches, %d steps", f.Message, sc.Pair, len(sc.Accesses), len(sc.Syncs), len(sc.Stretches), sc.Steps)
+	t.Logf("%+v: pair %v of %d accesses, %d syncs, %d stretches, %d steps", f.Message, sc.Pair,
+		len(sc.Accesses), len(sc.Syncs), len(sc.Stretches), sc.Steps)
 	if sc.Pair[0] < 0 {
 		t.Fatal("the two sides do not meet")
 	}
@@ -73,7 +77,8 @@ func TestSceneIsWholeAndOrdered(t *testing.T) {
 			t.Errorf("%d barriers, %d warps, %d steps", done, sc.Warps, sc.Steps)
 		}
 		for i := 1; i < len(sc.Stretches); i++ {
-			if a, b := sc.Stretches[i-1], sc.Stretches[i]; a.Warp == b.Warp || a.To > b.From || a.From > a.To {
+			if a, b := sc.Stretches[i-1], sc.Stretches[i]; a.Warp == b.Warp || a.To > b.From ||
+				a.From > a.To {
 				t.Fatalf("stretches %+v and %+v", a, b)
 			}
 		}
@@ -96,7 +101,8 @@ type programView struct {
 
 func (v programView) Program() []*ptx.Func { return v.funcs }
 
-// What a called function does is blamed on its own lines: each function before it takes one PC for the return at its end.
+// What a called function does is blamed on its own lines: each function before it takes one PC for
+// the return at its end.
 func TestSceneBlamesCalledFunctions(t *testing.T) {
 	m, err := ptx.Parse("call.ptx", []byte(`.version 8.0
 .target sm_80
@@ -117,7 +123,8 @@ func TestSceneBlamesCalledFunctions(t *testing.T) {
 	rec := newRecorder(Request{}, &probes.Plan{})
 	e, f := m.Func("e"), m.Func("f")
 	rec.View(programView{funcs: []*ptx.Func{e, f}})
-	if at := rec.source(&target.Event{Func: f, PC: len(e.Body) + 1}); at == nil || at.Line != f.Body[0].Pos.Line {
+	if at := rec.source(&target.Event{Func: f, PC: len(e.Body) + 1}); at == nil ||
+		at.Line != f.Body[0].Pos.Line {
 		t.Errorf("the first instruction of f is blamed on %+v, want line %d", at, f.Body[0].Pos.Line)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"tilescope/probes"
 )
 
-// Blame is the place in the CUDA source that body index i of f is blamed on: the caller's line, where the code was inlined
-// from a library (IsLibrary), else the innermost line with its call sites. Where there are no debug lines it is the place in the
-// PTX.
+// Blame is the place in the CUDA source that body index i of f is blamed on: the caller's line, where the
+// code was inlined from a library (IsLibrary), else the innermost line with its call sites. Where there are
+// no debug lines it is the place in the PTX.
 func Blame(f *ptx.Func, i int) *Source {
 	if n := len(f.Body); n > 0 {
 		if l := f.Source(min(i, n-1), IsLibrary); l != nil {
@@ -38,7 +38,8 @@ func IsLibrary(file string) bool {
 	}
 	switch {
 	case file == probes.HeaderName, strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
-		strings.HasPrefix(file, "sm_"), strings.HasSuffix(file, "_functions.hpp"), strings.HasSuffix(file, "_functions.h"),
+		strings.HasPrefix(file, "sm_"), strings.HasSuffix(file, "_functions.hpp"),
+		strings.HasSuffix(file, "_functions.h"),
 		strings.HasPrefix(file, "device_"), strings.HasPrefix(file, "pipeline"):
 		return true
 	}

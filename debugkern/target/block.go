@@ -44,7 +44,9 @@ const (
 
 // Stop says why execution paused.
 type Stop struct {
-	Reason string // "step", "breakpoint", "barrier", "probe", "end", "deadlock", "trap" (an executed trap ended the block)
+	// Reason: "step", "breakpoint", "barrier", "probe", "end", "deadlock", "trap" (an executed
+	// trap ended the block)
+	Reason string
 	Warp   int
 	PC     int
 }
@@ -67,18 +69,22 @@ type Group struct {
 type Class uint8
 
 const (
-	ClassALU       Class = iota
-	ClassLoad            // ld, wmma.load, ldmatrix: reads memory
-	ClassStore           // st, wmma.store: writes memory
-	ClassAtomic          // atom, red: both
-	ClassAsync           // cp.async issue: Addr is the shared destination, Addr2 the global source
-	ClassAsyncLand       // bytes of an earlier cp.async become visible to their issuer (no instruction of its own: PC is the issue's)
+	ClassALU    Class = iota
+	ClassLoad         // ld, wmma.load, ldmatrix: reads memory
+	ClassStore        // st, wmma.store: writes memory
+	ClassAtomic       // atom, red: both
+	ClassAsync        // cp.async issue: Addr is the shared destination, Addr2 the global source
+	// ClassAsyncLand: bytes of an earlier cp.async become visible to their issuer (no instruction of its own:
+	// PC is the issue's)
+	ClassAsyncLand
 	ClassAsyncCommit
 	ClassAsyncWait   // Value is N of wait_group N
 	ClassBarrier     // bar.sync and family, on arrival
 	ClassBarrierDone // the barrier completed: Mask is meaningless, Warps says who took part
-	ClassWarpSync    // bar.warp.sync, when it completes: Mask is the lanes that went on together, Members those each of them named
-	ClassShuffle     // shfl, vote, match: order nothing in memory
+	// ClassWarpSync: bar.warp.sync, when it completes: Mask is the lanes that went on together, Members those
+	// each of them named
+	ClassWarpSync
+	ClassShuffle // shfl, vote, match: order nothing in memory
 	ClassFence
 	ClassBranch
 	ClassMMA
@@ -95,11 +101,13 @@ type Event struct {
 	Func  *ptx.Func // the function that Instr belongs to
 	Instr *ptx.Instr
 	Mask  uint32 // lanes that execute it (guard applied)
-	// KVTile is the iteration of the walk over tiles (the outermost loop around the instruction, where it holds a block
-	// barrier), Iteration that of the outermost loop of any kind, whose number is Loop; -1 outside one.
+	// KVTile is the iteration of the walk over tiles (the outermost loop around the instruction,
+	// where it holds a block barrier), Iteration that of the outermost loop of any kind, whose number
+	// is Loop; -1 outside one.
 	KVTile, Iteration, Loop int
-	// Memory: per lane in Mask. Space after generic addresses are resolved. Bytes is the access size of a lane; a warp-wide
-	// wmma access is several Events, one a row segment of a lane, and Value the number of its first element.
+	// Memory: per lane in Mask. Space after generic addresses are resolved. Bytes is the access size of a
+	// lane; a warp-wide wmma access is several Events, one a row segment of a lane, and Value the number of
+	// its first element.
 	Space Space
 	Addr  *[32]uint64
 	Addr2 *[32]uint64

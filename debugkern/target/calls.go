@@ -10,10 +10,10 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Calls is a chain of call sites, outermost first: the line in the kernel's own body that a function was inlined into, then
-// the line in that function, and so on to the caller of the innermost one. It is "" for code that was not
-// inlined. It is a string so that a Source stays comparable; Sites decodes it, and in JSON it is the list of
-// Sites.
+// Calls is a chain of call sites, outermost first: the line in the kernel's own body that a function was
+// inlined into, then the line in that function, and so on to the caller of the innermost one. It is "" for
+// code that was not inlined. It is a string so that a Source stays comparable; Sites decodes it, and in JSON
+// it is the list of Sites.
 type Calls string
 
 // Site is one call site: a line (and column, from 1; 0 where unknown) and the function that it lies in.
@@ -81,8 +81,9 @@ func (c *Calls) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text is the chain for a message, innermost first: "in load_tile called from k.cu:210, 300", "" for code that was not
-// inlined. function is the innermost one, "" to leave it out; a file is named once for the lines that follow each other in it.
+// Text is the chain for a message, innermost first: "in load_tile called from k.cu:210, 300", "" for code
+// that was not inlined. function is the innermost one, "" to leave it out; a file is named once for the lines
+// that follow each other in it.
 func (c Calls) Text(function string) string {
 	sites := c.Sites()
 	if len(sites) == 0 {
@@ -171,7 +172,8 @@ func (s *Source) Place() string {
 // and, if s was inlined, so are the call sites.
 func (s *Source) Within(f *ptx.Func, l *ptx.Loc) bool {
 	for ; l != nil; l = l.InlinedAt {
-		if l.Line == s.Line && path.Base(l.Name) == path.Base(s.File) && (s.Calls == "" || s.Calls == callsOf(f, l)) {
+		if l.Line == s.Line && path.Base(l.Name) == path.Base(s.File) &&
+			(s.Calls == "" || s.Calls == callsOf(f, l)) {
 			return true
 		}
 	}

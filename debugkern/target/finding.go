@@ -30,11 +30,14 @@ const (
 	Uncoalesced        Kind = "uncoalesced"
 	RedundantBarrier   Kind = "redundant-barrier"
 	NotModelled        Kind = "not-modelled"
-	Shuffle            Kind = "shuffle"      // a lane reads a register of a lane that does not take part in the exchange
-	Trap               Kind = "trap"         // a trap instruction was executed
-	NotCaptured        Kind = "not-captured" // cells of a stage that no thread wrote to the capture buffer
-	LoopEnded          Kind = "loop-ended"   // a block left its loop over tiles before the last one
-	Layout             Kind = "layout"       // threads have different values of one captured cell, or a sparse operand has coinciding positions
+	// Shuffle: a lane reads a register of a lane that does not take part in the exchange
+	Shuffle     Kind = "shuffle"
+	Trap        Kind = "trap"         // a trap instruction was executed
+	NotCaptured Kind = "not-captured" // cells of a stage that no thread wrote to the capture buffer
+	LoopEnded   Kind = "loop-ended"   // a block left its loop over tiles before the last one
+	// Layout: threads have different values of one captured cell, or a sparse operand has
+	// coinciding positions
+	Layout Kind = "layout"
 )
 
 // Severity is error or advice; advice never changes an exit code.
@@ -45,8 +48,8 @@ const (
 	SeverityAdvice Severity = "advice"
 )
 
-// Severity returns the kind's fixed severity; varies, backend-difference and probe-changed-result start as errors and may
-// be lowered by whoever can explain them.
+// Severity returns the kind's fixed severity; varies, backend-difference and probe-changed-result start as
+// errors and may be lowered by whoever can explain them.
 func (k Kind) Severity() Severity {
 	switch k {
 	case BankConflict, Uncoalesced, RedundantBarrier, NotModelled:
@@ -55,7 +58,8 @@ func (k Kind) Severity() Severity {
 	return SeverityError
 }
 
-// Finding is one thing wrong, or worth saying, about an execution. One cause is one finding: Count says how often.
+// Finding is one thing wrong, or worth saying, about an execution. One cause is one finding:
+// Count says how often.
 type Finding struct {
 	Kind     Kind
 	Severity Severity
@@ -74,16 +78,19 @@ type Finding struct {
 	Neighbour   string // what an out-of-bounds access hit instead
 	Consequence string
 	Count       int
-	// Remedy is what Missing asks for as edits of the module that was executed, at a place that orders all that the finding
-	// counts; nil where there is no such place, or none is known.
+	// Remedy is what Missing asks for as edits of the module that was executed, at a place that orders all
+	// that the finding counts; nil where there is no such place, or none is known.
 	Remedy []ptx.Edit
-	// Left: the finding's warps did none of the block's work from KVTile on, so that what goes wrong there may follow from it.
+	// Left: the finding's warps did none of the block's work from KVTile on, so that what goes wrong there
+	// may follow from it.
 	Left bool
 }
 
 // Fault ends a launch: something execution cannot go on after.
 type Fault struct {
-	Kind   string // "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap", "timeout", "died", "passes", "memory"
+	// Kind: "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap",
+	// "timeout", "died", "passes", "memory"
+	Kind   string
 	Msg    string
 	Pos    string // file:line:col in the PTX; "" where the backend cannot say where (a GPU)
 	Source *Source

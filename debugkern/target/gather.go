@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// Gather asks a backend to capture threads' registers without a probe (probes.CaptureRegister). File is the base name of the source
-// that lines are in, "" for any.
+// Gather asks a backend to capture threads' registers without a probe (probes.CaptureRegister). File is the
+// base name of the source that lines are in, "" for any.
 type Gather struct {
 	Plan *probes.StagePlan
 	File string
@@ -22,13 +22,15 @@ type Gather struct {
 type Point struct {
 	Take *probes.Take
 	PC   int // index into the entry's body
-	// After: the registers are those that the instruction writes, read when it has executed; else as it finds them.
+	// After: the registers are those that the instruction writes, read when it has executed;
+	// else as it finds them.
 	After bool
 	Regs  []int32 // indices into the entry's Regs
 	Bits  int     // of an element; a register has Parts of them, the first in its low bits
 	Parts int
-	// Cells are the cells of the tile, Cols·row + column, by thread of the block (warp·32 + lane), register and part; -1: not captured,
-	// OutsideTile: a thread that executes the instruction has a position that the tile does not have.
+	// Cells are the cells of the tile, Cols·row + column, by thread of the block (warp·32 + lane), register
+	// and part; -1: not captured, OutsideTile: a thread that executes the instruction has a position that the
+	// tile does not have.
 	Cells []int32
 }
 
@@ -40,8 +42,9 @@ func (p *Point) Cell(thread, reg, part int) int {
 	return int(p.Cells[(thread*len(p.Regs)+reg)*p.Parts+part])
 }
 
-// Points finds the instructions of a gather in an entry, and the cells that their registers are. It does so for blocks of the given number of
-// threads. Mistakes of the capture (no such instruction, a cell outside the tile) are errors that begin with the manifest's field.
+// Points finds the instructions of a gather in an entry, and the cells that their registers are. It does so
+// for blocks of the given number of threads. Mistakes of the capture (no such instruction, a cell outside the
+// tile) are errors that begin with the manifest's field.
 func (g *Gather) Points(f *ptx.Func, threads int) ([]Point, error) {
 	var out []Point
 	for i := range g.Plan.Capture.Takes {
@@ -74,12 +77,14 @@ func (g *Gather) Begins(f *ptx.Func) (int, error) {
 				return pc, nil
 			}
 		}
-		return -1, fmt.Errorf("stage %s: tile_at: no instruction of %s begins on line %d of %s", g.Plan.Stage, f.Name, c.TilePTX, f.Pos.File)
+		return -1, fmt.Errorf("stage %s: tile_at: no instruction of %s begins on line %d of %s", g.Plan.Stage,
+			f.Name, c.TilePTX, f.Pos.File)
 	case c.TileLine > 0:
 		if on := g.onLine(f, g.File, c.TileLine, func(*ptx.Instr) bool { return true }); len(on) > 0 {
 			return on[0], nil
 		}
-		return -1, fmt.Errorf("stage %s: tile_at: no instruction of %s stems from line %d", g.Plan.Stage, f.Name, c.TileLine)
+		return -1, fmt.Errorf("stage %s: tile_at: no instruction of %s stems from line %d", g.Plan.Stage,
+			f.Name, c.TileLine)
 	}
 	return -1, nil
 }
@@ -107,7 +112,8 @@ func (g *Gather) onLine(f *ptx.Func, file string, line int, meant func(*ptx.Inst
 
 // instructions finds what an entry of the capture means.
 func (g *Gather) instructions(f *ptx.Func, t *probes.Take) ([]int, error) {
-	what, meant := "instruction that writes a register", func(in *ptx.Instr) bool { return len(in.Dests(nil)) > 0 }
+	what, meant := "instruction that writes a register",
+		func(in *ptx.Instr) bool { return len(in.Dests(nil)) > 0 }
 	switch {
 	case t.Fragment:
 		what, meant = "tensor-core product", func(in *ptx.Instr) bool { return in.Kind() == isa.Multiply }
@@ -129,7 +135,8 @@ func (g *Gather) instructions(f *ptx.Func, t *probes.Take) ([]int, error) {
 		var out []int
 		for _, n := range t.Nth {
 			if n >= len(on) {
-				return nil, fmt.Errorf("nth %d: line %d has %d of that kind (%s), counted from 0", n, t.Line, len(on), what)
+				return nil, fmt.Errorf("nth %d: line %d has %d of that kind (%s), counted from 0", n, t.Line,
+					len(on), what)
 			}
 			out = append(out, on[n])
 		}
@@ -137,11 +144,13 @@ func (g *Gather) instructions(f *ptx.Func, t *probes.Take) ([]int, error) {
 	case t.Fragment:
 		on = chainEnds(f, on)
 		if len(on) > probes.TakeInstrs {
-			return nil, fmt.Errorf("line %d has %d accumulators; list at most %d at a time with nth", t.Line, len(on), probes.TakeInstrs)
+			return nil, fmt.Errorf("line %d has %d accumulators; list at most %d at a time with nth", t.Line,
+				len(on), probes.TakeInstrs)
 		}
 		return on, nil
 	case len(on) > 1:
-		return nil, fmt.Errorf("line %d has %d of that kind (%s): say which with nth, from 0", t.Line, len(on), what)
+		return nil, fmt.Errorf("line %d has %d of that kind (%s): say which with nth, from 0", t.Line,
+			len(on), what)
 	}
 	return on, nil
 }
@@ -164,7 +173,8 @@ func atPTX(f *ptx.Func, lines []int, what string, meant func(*ptx.Instr) bool) (
 		case other >= 0:
 			return nil, fmt.Errorf("%s is no %s", place(f, other), what)
 		default:
-			return nil, fmt.Errorf("no instruction of %s begins on line %d of %s", f.Name, line, path.Base(f.Pos.File))
+			return nil, fmt.Errorf("no instruction of %s begins on line %d of %s", f.Name, line,
+				path.Base(f.Pos.File))
 		}
 	}
 	return out, nil
@@ -178,7 +188,8 @@ func chainEnds(f *ptx.Func, list []int) []int {
 		goesOn := false
 		for _, later := range list[i+1:] {
 			in := f.Body[later]
-			if goesOn = slices.Equal(d, fragmentRegs(in, isa.ClassC)); goesOn || slices.Equal(d, fragmentRegs(in, isa.ClassD)) {
+			if goesOn = slices.Equal(d, fragmentRegs(in, isa.ClassC)); goesOn ||
+				slices.Equal(d, fragmentRegs(in, isa.ClassD)) {
 				break
 			}
 		}
@@ -210,9 +221,11 @@ func (g *Gather) registers(f *ptx.Func, p *Point) error {
 		case frag == nil:
 			return fmt.Errorf("the layout of its fragment is not known")
 		case frag.Bits != size:
-			return fmt.Errorf("its elements have %d bits, the stage's dtype %s has %d", frag.Bits, g.Plan.DType, size)
+			return fmt.Errorf("its elements have %d bits, the stage's dtype %s has %d", frag.Bits,
+				g.Plan.DType, size)
 		case frag.Rows > probes.TakeRows || frag.Cols > probes.TakeCols:
-			return fmt.Errorf("a fragment of %d×%d is larger than %d×%d", frag.Rows, frag.Cols, probes.TakeRows, probes.TakeCols)
+			return fmt.Errorf("a fragment of %d×%d is larger than %d×%d", frag.Rows, frag.Cols,
+				probes.TakeRows, probes.TakeCols)
 		}
 		p.After, p.Parts = c == isa.ClassD, frag.PerRegister
 		if p.Regs = fragmentRegs(in, c); len(p.Regs) < frag.Distinct() {
@@ -231,13 +244,15 @@ func (g *Gather) registers(f *ptx.Func, p *Point) error {
 	}
 	width := f.Regs[reg].Type.Bits()
 	if width < size {
-		return fmt.Errorf("%s has %d bits, the stage's dtype %s has %d", f.RegName(reg), width, g.Plan.DType, size)
+		return fmt.Errorf("%s has %d bits, the stage's dtype %s has %d", f.RegName(reg), width,
+			g.Plan.DType, size)
 	}
 	p.Parts = width / size
 	return nil
 }
 
-// register is the one register of an entry that is no fragment. It is read after the instruction where that writes it.
+// register is the one register of an entry that is no fragment. It is read after the instruction
+// where that writes it.
 func (g *Gather) register(f *ptx.Func, p *Point) (int32, error) {
 	in, t := f.Body[p.PC], p.Take
 	written := in.Dests(nil)
@@ -255,11 +270,13 @@ func (g *Gather) register(f *ptx.Func, p *Point) (int32, error) {
 		return 0, fmt.Errorf("it has no register %s", t.Name)
 	}
 	if t.Operand >= len(in.Args) {
-		return 0, fmt.Errorf("it has %d operands, counted from 0, not one of number %d", len(in.Args), t.Operand)
+		return 0, fmt.Errorf("it has %d operands, counted from 0, not one of number %d",
+			len(in.Args), t.Operand)
 	}
 	regs := in.Args[t.Operand].Registers(nil)
 	if t.Element >= len(regs) {
-		return 0, fmt.Errorf("operand %d has %d registers, counted from 0, not one of number %d", t.Operand, len(regs), t.Element)
+		return 0, fmt.Errorf("operand %d has %d registers, counted from 0, not one of number %d", t.Operand,
+			len(regs), t.Element)
 	}
 	r := regs[t.Element]
 	p.After = slices.Contains(written, r)
@@ -288,7 +305,8 @@ func (g *Gather) cells(f *ptx.Func, p *Point, n, threads int) error {
 					}
 					switch outside := row >= g.Plan.Rows || col >= g.Plan.Cols; {
 					case outside && p.Take.Fragment: // every lane executes it
-						return fmt.Errorf("warp %d lane %d has row %d, column %d, and a tile of %s is %d×%d (a position below 0 is not captured)",
+						return fmt.Errorf(
+							"warp %d lane %d has row %d, column %d, and a tile of %s is %d×%d (a position below 0 is not captured)",
 							thread/32, thread%32, row, col, g.Plan.Stage, g.Plan.Rows, g.Plan.Cols)
 					case outside:
 						cell = OutsideTile

@@ -6,10 +6,11 @@ import (
 	"tilescope/probes"
 )
 
-// ReachTracer is offered by kernels whose backend can execute a block again and say which of its threads came to a probe.
+// ReachTracer is offered by kernels whose backend can execute a block again and say which of its
+// threads came to a probe.
 type ReachTracer interface {
-	// Reach executes block of l again and returns what its warps did about the bytes [lo, hi) of the capture buffer. A block
-	// that does not end is described as far as it came.
+	// Reach executes block of l again and returns what its warps did about the bytes [lo, hi) of the capture
+	// buffer. A block that does not end is described as far as it came.
 	Reach(ctx context.Context, l *Launch, block probes.Dim3, lo, hi uint64) (*Reach, error)
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Schedule is a seeded policy for everything the machine leaves open: the order of warps, of lanes between sync points,
-// and when a cp.async lands. The same schedule on the same launch executes identically.
+// Schedule is a seeded policy for everything the machine leaves open: the order of warps, of lanes between
+// sync points, and when a cp.async lands. The same schedule on the same launch executes identically.
 type Schedule struct {
 	Policy string // "in-order" (default), "reverse", "random", "ahead", "priority"
 	Seed   uint64
@@ -30,19 +30,22 @@ func ParseSchedule(s string) (Schedule, error) {
 	parts := strings.Split(s, ":")
 	sch.Policy = parts[0]
 	if !slices.Contains(schedulePolicies, sch.Policy) || len(parts) > 3 {
-		return sch, fmt.Errorf("--schedule %s: expected POLICY[:SEED][:ASYNC] with a policy of %s and async %s",
+		return sch, fmt.Errorf(
+			"--schedule %s: expected POLICY[:SEED][:ASYNC] with a policy of %s and async %s",
 			s, strings.Join(schedulePolicies, ", "), strings.Join(asyncTimes, ", "))
 	}
 	if n := len(parts); n > 1 && slices.Contains(asyncTimes, parts[n-1]) {
 		sch.Async, parts = parts[n-1], parts[:n-1]
 	}
 	if len(parts) == 3 {
-		return sch, fmt.Errorf("--schedule %s: async %q: expected %s", s, parts[2], strings.Join(asyncTimes, ", "))
+		return sch, fmt.Errorf("--schedule %s: async %q: expected %s", s, parts[2],
+			strings.Join(asyncTimes, ", "))
 	}
 	if len(parts) == 2 {
 		seed, err := strconv.ParseUint(parts[1], 10, 64)
 		if err != nil {
-			return sch, fmt.Errorf("--schedule %s: %q is neither a seed nor one of %s", s, parts[1], strings.Join(asyncTimes, ", "))
+			return sch, fmt.Errorf("--schedule %s: %q is neither a seed nor one of %s", s, parts[1],
+				strings.Join(asyncTimes, ", "))
 		}
 		sch.Seed = seed
 	}
@@ -58,9 +61,9 @@ func (s Schedule) String() string {
 	return text
 }
 
-// Others lists n schedules other than this one, in the order of trying: first the policies without a seed, with copies that
-// land at their wait and early; then the others by seed and policy, whose time of landing changes from seed to seed. Without
-// async, copies land at their wait in all of them.
+// Others lists n schedules other than this one, in the order of trying: first the policies without a seed,
+// with copies that land at their wait and early; then the others by seed and policy, whose time of landing
+// changes from seed to seed. Without async, copies land at their wait in all of them.
 func (s Schedule) Others(n int, async bool) []Schedule {
 	times := asyncTimes[:1]
 	if async {

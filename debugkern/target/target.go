@@ -1,9 +1,9 @@
-// Package target is the seam between the debugger and whatever executes a kernel: what a backend owes, and what it may
-// offer beyond that.
+// Package target is the seam between the debugger and whatever executes a kernel: what a backend owes, and
+// what it may offer beyond that.
 //
-// A backend owes one thing: load a module, launch it, give back memory, captured tiles, counts and findings. Everything
-// else is a small interface of its own that a backend may offer and a caller asks for by type assertion (Stepper): nobody
-// above this package asks which backend it has.
+// A backend owes one thing: load a module, launch it, give back memory, captured tiles, counts and findings.
+// Everything else is a small interface of its own that a backend may offer and a caller asks for by type
+// assertion (Stepper): nobody above this package asks which backend it has.
 //
 // It must not know manifests, references or verdicts: a launch is numbers (probes.Plan) and bytes.
 package target
@@ -18,12 +18,12 @@ import (
 	"tilescope/probes"
 )
 
-// Backend executes kernels. Its methods may be called from several goroutines; a backend bound to a thread serialises
-// inside.
+// Backend executes kernels. Its methods may be called from several goroutines; a backend bound to a
+// thread serialises inside.
 type Backend interface {
 	Info() Info
-	// Load prepares a module for launching its entry. What the backend cannot execute is an error here, located in the
-	// PTX, never at launch: *ptx.Error for malformed or unmodelled text.
+	// Load prepares a module for launching its entry. What the backend cannot execute is an error here,
+	// located in the PTX, never at launch: *ptx.Error for malformed or unmodelled text.
 	Load(ctx context.Context, m *ptx.Module, entry string) (Kernel, error)
 	Close() error
 }
@@ -35,8 +35,8 @@ type Info struct {
 	Arch   string // "sm_90"
 }
 
-// Simulator is offered by backends that execute on the processors of the machine that tilescope itself needs. Their launches are
-// deterministic, so that one shows what many would, and can be observed.
+// Simulator is offered by backends that execute on the processors of the machine that tilescope itself needs.
+// Their launches are deterministic, so that one shows what many would, and can be observed.
 type Simulator interface {
 	Simulates() string // the name of the chip's architecture, "sm_90"
 }
@@ -49,8 +49,8 @@ func Simulated(b Backend) bool {
 
 // Kernel is one loaded entry.
 type Kernel interface {
-	// Launch executes the whole grid, or the blocks that l.Only names, and waits. It honours ctx within 50 ms.
-	// A *Fault is an execution that could not go on; findings that execution survives are in the Result.
+	// Launch executes the whole grid, or the blocks that l.Only names, and waits. It honours ctx within 50
+	// ms. A *Fault is an execution that could not go on; findings that execution survives are in the Result.
 	Launch(ctx context.Context, l *Launch) (*Result, error)
 	// Resources reports what the compiler allotted, or nil where this backend's code was never through ptxas.
 	Resources() *Resources
@@ -58,8 +58,8 @@ type Kernel interface {
 
 // Stepper is offered by kernels whose execution can be watched: one block, instruction by instruction.
 type Stepper interface {
-	// Open prepares block id of a launch without executing anything. Memory is private to the Block: other blocks'
-	// writes are not seen, which is what re-executing one block of a data-parallel kernel needs.
+	// Open prepares block id of a launch without executing anything. Memory is private to the Block: other
+	// blocks' writes are not seen, which is what re-executing one block of a data-parallel kernel needs.
 	Open(l *Launch, id probes.Dim3) (Block, error)
 }
 
@@ -72,30 +72,42 @@ type Launch struct {
 	Probe       *Probe               // nil for a plain build
 	Only        []probes.Dim3        // nil: every block
 	Schedule    Schedule
-	Budget      uint64                     // warp instructions a block may execute before it is called endless; 0: the backend's default
-	Observe     func(probes.Dim3) Observer // per block, may be nil; a backend that cannot be observed ignores it
-	// Discard is called where execution starts over and nothing that observers have seen so far counts: Observe is then asked
-	// for each block again. Without it no such execution is observed, which costs one that is not.
-	Discard     func()
-	Resident    int  // blocks resident at once, for kernels whose blocks wait for each other; 0: as many as the chip holds
+	// Budget: warp instructions a block may execute before it is called endless; 0: the backend's default
+	Budget uint64
+	// Observe: per block, may be nil; a backend that cannot be observed ignores it
+	Observe func(probes.Dim3) Observer
+	// Discard is called where execution starts over and nothing that observers have seen so far
+	// counts: Observe is then asked for each block again. Without it no such execution is observed,
+	// which costs one that is not.
+	Discard func()
+	// Resident: blocks resident at once, for kernels whose blocks wait for each other; 0: as
+	// many as the chip holds
+	Resident    int
 	Cooperative bool // a cooperative launch: its blocks may rely on being resident together
-	Ordered     bool // blocks are known to share memory (Result.Ordered of a launch of the same data): Only then says which results count
-	Parallel    int  // blocks in flight; 0: all cores
-	// Memory is asked before memory is allocated; nil: no limit. What a Result or Block holds stays reserved as long as it is
-	// reachable. Where the launch would need more than there is, the error is *budget.Refused, and nothing was executed.
-	Memory   *budget.Budget
-	Repeat   int                // launches compared bit for bit where execution is not deterministic; 0: one
-	Label    string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
-	OnLaunch func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
+	// Ordered: blocks are known to share memory (Result.Ordered of a launch of the same data): Only then says
+	// which results count
+	Ordered  bool
+	Parallel int // blocks in flight; 0: all cores
+	// Memory is asked before memory is allocated; nil: no limit. What a Result or Block holds stays reserved
+	// as long as it is reachable. Where the launch would need more than there is, the error is
+	// *budget.Refused, and nothing was executed.
+	Memory *budget.Budget
+	Repeat int // launches compared bit for bit where execution is not deterministic; 0: one
+	// Label: what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
+	Label string
+	// OnLaunch: called as repeated launches end, on the goroutine that called Launch; may be nil
+	OnLaunch func(launches int)
 }
 
-// Arg is one kernel parameter: a scalar's bytes, or a buffer. Behind the parameters stand the buffers whose addresses are within scalars.
+// Arg is one kernel parameter: a scalar's bytes, or a buffer. Behind the parameters stand the buffers whose
+// addresses are within scalars.
 type Arg struct {
 	Name   string
 	Scalar []byte // little endian; nil for a buffer
 	Buffer *Buffer
-	// Into are the places, within other arguments' scalars, that a backend writes the buffer's address to, 8 bytes each: pointers in a
-	// struct, or one buffer for several parameters. The argument is then no parameter of its own. nil: it is one.
+	// Into are the places, within other arguments' scalars, that a backend writes the buffer's address to, 8
+	// bytes each: pointers in a struct, or one buffer for several parameters. The argument is then no
+	// parameter of its own. nil: it is one.
 	Into []Place
 }
 
@@ -105,8 +117,9 @@ type Place struct {
 	Skip        int64
 }
 
-// Parameters returns the arguments that are the kernel's parameters. The others, which have places to be written into, follow them in Args;
-// where one does not, or has a place that no scalar has, the error names it.
+// Parameters returns the arguments that are the kernel's parameters. The others, which have
+// places to be written into, follow them in Args; where one does not, or has a place that no
+// scalar has, the error names it.
 func (l *Launch) Parameters() ([]Arg, error) {
 	n := len(l.Args)
 	for n > 0 && l.Args[n-1].Into != nil {
@@ -115,14 +128,17 @@ func (l *Launch) Parameters() ([]Arg, error) {
 	for i := range l.Args {
 		a := &l.Args[i]
 		if a.Into != nil && (i < n || a.Buffer == nil) {
-			return nil, fmt.Errorf("argument %s: a buffer that is no parameter stands behind those that are", a.Name)
+			return nil, fmt.Errorf("argument %s: a buffer that is no parameter stands behind those that are",
+				a.Name)
 		}
 		for _, at := range a.Into {
 			if at.Arg < 0 || at.Arg >= n || at.Offset < 0 || at.Offset+8 > len(l.Args[at.Arg].Scalar) {
-				return nil, fmt.Errorf("argument %s: its address does not fit at byte %d of argument %d", a.Name, at.Offset, at.Arg)
+				return nil, fmt.Errorf("argument %s: its address does not fit at byte %d of argument %d",
+					a.Name, at.Offset, at.Arg)
 			}
 			if n := int64(max(a.Buffer.Bytes, len(a.Buffer.Init))); at.Skip < 0 || at.Skip > n {
-				return nil, fmt.Errorf("argument %s: an address of byte %d, and it has %d", a.Name, at.Skip, n)
+				return nil, fmt.Errorf("argument %s: an address of byte %d, and it has %d",
+					a.Name, at.Skip, n)
 			}
 		}
 	}
@@ -133,19 +149,21 @@ func (l *Launch) Parameters() ([]Arg, error) {
 type Buffer struct {
 	DType probes.DType
 	Dims  []int // for reporting an index; product·size = length, but where there are Strides
-	// Strides are, by dimension, how many elements lie from one index to the next; nil: row-major without gaps.
+	// Strides are, by dimension, how many elements lie from one index to the next; nil:
+	// row-major without gaps.
 	Strides []int
 	Init    []byte // contents before the launch; nil: Bytes of unwritten memory
-	// Written is, for each byte of Init, 0xff where it was written before the launch and 0 where it was not; nil: all were. A backend
-	// that does not follow what was written ignores it.
+	// Written is, for each byte of Init, 0xff where it was written before the launch and 0 where it was not;
+	// nil: all were. A backend that does not follow what was written ignores it.
 	Written []byte
 	Bytes   int
 	Output  bool // returned in Result.Outputs
 }
 
-// Probe is the launch's capture: the backend allocates both buffers, passes the control block as the last parameter, and
-// returns the capture buffer. Stages whose Capture is CaptureShared are taken by the backend itself (the emulator), into
-// the same slots, and need no probes in the module; Control false then leaves the parameter out. So are those of Gather.
+// Probe is the launch's capture: the backend allocates both buffers, passes the control block as the last
+// parameter, and returns the capture buffer. Stages whose Capture is CaptureShared are taken by the backend
+// itself (the emulator), into the same slots, and need no probes in the module; Control false then leaves the
+// parameter out. So are those of Gather.
 type Probe struct {
 	Layout  *probes.Layout
 	Inject  []byte // contents of the injection buffer, Layout.InjectBytes long; nil: nothing injected
@@ -155,24 +173,26 @@ type Probe struct {
 	Replace []Replace // only for kernels that are a Replacer
 }
 
-// Replace puts other contents in the place of what a stage left, in the moment in which the block captures it, and lets the
-// block go on from there. What is captured stays what the kernel left.
+// Replace puts other contents in the place of what a stage left, in the moment in which the block captures
+// it, and lets the block go on from there. What is captured stays what the kernel left.
 type Replace struct {
 	Plan *probes.StagePlan
-	// Cells is the cell that each element of the slot is, where they are not row-major. Values of a stage captured as raw fragments are replaced in
-	// the threads' registers.
+	// Cells is the cell that each element of the slot is, where they are not row-major. Values of a stage
+	// captured as raw fragments are replaced in the threads' registers.
 	Cells []int
-	// Tile gives the contents for a block and kv tile, in the stage's layout: of these the first rows × cols cells are put in
-	// place, the others keep what they hold. It must be safe for concurrent use.
+	// Tile gives the contents for a block and kv tile, in the stage's layout: of these the first rows × cols
+	// cells are put in place, the others keep what they hold. It must be safe for concurrent use.
 	Tile func(block probes.Dim3, kv int) (t probes.Tile, rows, cols int)
 }
 
 // Replacer is offered by kernels that honour Probe.Replace.
 type Replacer interface {
-	// Replaceable executes block id of l and returns those of the stages whose tiles can be replaced: tiles that a probe copies
-	// out of shared memory cell by cell, and fragments whose registers are read again later. Any other value that a thread
-	// hands to a probe is a copy of what it goes on with.
-	Replaceable(ctx context.Context, l *Launch, id probes.Dim3, stages []*probes.StagePlan) (probes.StageSet, error)
+	// Replaceable executes block id of l and returns those of the stages whose tiles can be replaced: tiles
+	// that a probe copies out of shared memory cell by cell, and fragments whose registers are read again
+	// later. Any other value that a thread hands to a probe is a copy of what it goes on with.
+	Replaceable(
+		ctx context.Context, l *Launch, id probes.Dim3, stages []*probes.StagePlan,
+	) (probes.StageSet, error)
 }
 
 // Watch asks a backend to capture a shared array without a probe.
@@ -183,32 +203,41 @@ type Watch struct {
 	Rows, Cols int
 	PerTile    bool
 	File       string // base name of the CUDA source the lines are in
-	AtLine     int    // when the last warp has passed it, or the block barrier on it has completed; 0: AtBarrier
-	Pass       int    // of AtLine, in a kv tile: from 1, or probes.PassLast; 0: it is passed once, else the launch is a Fault "passes"
-	AtBarrier  int    // after the N-th block barrier completed since TileLine was last reached
-	TileLine   int    // kv tile: how often the block has reached it, less one; 0: always tile 0
+	// AtLine: when the last warp has passed it, or the block barrier on it has completed; 0: AtBarrier
+	AtLine int
+	// Pass: of AtLine, in a kv tile: from 1, or probes.PassLast; 0: it is passed once, else the
+	// launch is a Fault "passes"
+	Pass      int
+	AtBarrier int // after the N-th block barrier completed since TileLine was last reached
+	TileLine  int // kv tile: how often the block has reached it, less one; 0: always tile 0
 }
 
 // Result is what a launch leaves.
 type Result struct {
 	Outputs   map[string][]byte // by argument name
 	Unwritten map[string]int    // elements of each output never written
-	Written   map[string][]byte // of each output, as Buffer.Written; nil: all bytes were written, or it is not known
-	Capture   probes.Captured   // the capture buffer; nil without a Probe
-	Missing   probes.Missing    // the cells of reached slots that no thread stored, their bytes 0; nil: every reached slot is whole
-	Printed   []byte            // what the kernel printed, by block; nil where the backend does not collect it
-	Findings  []Finding
-	Counts    Counts
-	Elapsed   time.Duration
-	Reached   bool          // every block ran to its end (no deadlock or barrier finding cut one short)
-	Stopped   []probes.Dim3 // those that did not
-	Ordered   bool          // blocks share memory, or may: they were executed in the schedule's order, one at a time
+	// Written: of each output, as Buffer.Written; nil: all bytes were written, or it is not known
+	Written map[string][]byte
+	Capture probes.Captured // the capture buffer; nil without a Probe
+	// Missing: the cells of reached slots that no thread stored, their bytes 0; nil: every
+	// reached slot is whole
+	Missing probes.Missing
+	// Printed: what the kernel printed, by block; nil where the backend does not collect it
+	Printed  []byte
+	Findings []Finding
+	Counts   Counts
+	Elapsed  time.Duration
+	Reached  bool          // every block ran to its end (no deadlock or barrier finding cut one short)
+	Stopped  []probes.Dim3 // those that did not
+	// Ordered: blocks share memory, or may: they were executed in the schedule's order, one at a time
+	Ordered bool
 }
 
 // Counts are deterministic costs, summed over blocks.
 type Counts struct {
-	WarpInstructions                         uint64
-	MMAOutputs                               uint64 // accumulator elements produced by 16-product tensor-core steps
+	WarpInstructions uint64
+	// MMAOutputs: accumulator elements produced by 16-product tensor-core steps
+	MMAOutputs                               uint64
 	SharedAccesses, GlobalAccesses, Barriers uint64 // warp instructions of those kinds
 }
 
@@ -225,7 +254,8 @@ func (c *Counts) Add(o Counts) {
 type Resources struct {
 	Registers, SharedBytes, SpillStoreBytes, SpillLoadBytes, LocalBytes int
 	Arch                                                                string
-	SpillsUnknown                                                       bool // local memory is used, and no compiler log says for what
+	// SpillsUnknown: local memory is used, and no compiler log says for what
+	SpillsUnknown bool
 }
 
 // Source is a place in the CUDA source (or, where there are no debug lines, in the PTX).
@@ -233,6 +263,7 @@ type Source struct {
 	File     string
 	Line     int
 	Function string
-	// Calls is where the code was called from, if the compiler inlined it: two calls of one helper are two places.
+	// Calls is where the code was called from, if the compiler inlined it: two calls of one
+	// helper are two places.
 	Calls Calls
 }

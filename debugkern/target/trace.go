@@ -9,14 +9,15 @@ import (
 
 // CellTracer is offered by kernels whose backend can execute a block again and say who wrote a cell.
 type CellTracer interface {
-	// WhoWrote executes block of l again and returns the last write to the cell before it was captured: for a probe that
-	// copies shared memory, the write to the shared bytes it read; for a value a thread hands to a probe itself, that
-	// thread; for an output, the last store to it. nil where nothing wrote it.
+	// WhoWrote executes block of l again and returns the last write to the cell before it was captured: for a
+	// probe that copies shared memory, the write to the shared bytes it read; for a value a thread hands to a
+	// probe itself, that thread; for an output, the last store to it. nil where nothing wrote it.
 	WhoWrote(ctx context.Context, l *Launch, block probes.Dim3, cell TracedCell) (*WriteSite, error)
 }
 
 // ErrNoTracer is the error of asking who wrote a cell where the backend is no CellTracer.
-var ErrNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
+var ErrNoTracer = errors.New(
+	"this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
 
 // TracedCell is a cell of the capture buffer (Arg "") or of an output argument: Size bytes at Offset.
 type TracedCell struct {

@@ -51,7 +51,8 @@ func Markdown(s string) string {
 			b.WriteString("&amp;")
 		case r == '_' && inWord(runes, i):
 			b.WriteByte('_') // no emphasis within a word
-		case strings.ContainsRune("\\`*_[]|~#$", r), i == 0 && strings.ContainsRune("-+=", r) && len(runes) > 1:
+		case strings.ContainsRune("\\`*_[]|~#$", r), i == 0 && strings.ContainsRune("-+=", r) &&
+			len(runes) > 1:
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		default:
@@ -63,7 +64,9 @@ func Markdown(s string) string {
 
 // inWord reports whether the character at i stands between letters or digits.
 func inWord(s []rune, i int) bool {
-	word := func(i int) bool { return i >= 0 && i < len(s) && (unicode.IsLetter(s[i]) || unicode.IsDigit(s[i])) }
+	word := func(i int) bool {
+		return i >= 0 && i < len(s) && (unicode.IsLetter(s[i]) || unicode.IsDigit(s[i]))
+	}
 	return word(i-1) && word(i+1)
 }
 
@@ -89,7 +92,8 @@ func MarkdownCode(s string) string {
 // and pasted.
 func Shell(word string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,=:+@%", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./,=:+@%", r)
 	}
 	runes := []rune(word)
 	switch {

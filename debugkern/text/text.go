@@ -23,7 +23,8 @@ func Hidden(r rune) bool {
 	case r < 0x300:
 		return false
 	}
-	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // Terminal returns s as a terminal may be given it: hidden characters other than newline and tab, and bytes

@@ -12,9 +12,11 @@ import (
 
 // hostile are texts that do something where they are not shown but obeyed.
 var hostile = []string{
-	"\x1b]52;c;ZXZpbA==\x07", "\x1b]0;title\x07", "\x1b[2J\x1b[H", "\x9b31m", "\u009b31m", "\u0090q\u009c", "a\rb", "a\bb", "\x00", "\x7f",
-	"\u202egnp.exe\u202c", "a\u200bb", "a\u2066b\u2069", "\ufeffx", "x\u00ady", "\u2028next\u2029", "\U000e0041\U000e007f", "v\ufe0f", "\u061c\u180e\u3164",
-	"| cell | `code`\n\n# head", "<script>alert(1)</script>", "[a](https://example.org)", "*b* _c_ __d__", "a;rm -rf ~", "it's $(id)", "\xff\xfe\xc3", "",
+	"\x1b]52;c;ZXZpbA==\x07", "\x1b]0;title\x07", "\x1b[2J\x1b[H", "\x9b31m", "\u009b31m", "\u0090q\u009c",
+	"a\rb", "a\bb", "\x00", "\x7f", "\u202egnp.exe\u202c", "a\u200bb", "a\u2066b\u2069", "\ufeffx",
+	"x\u00ady", "\u2028next\u2029", "\U000e0041\U000e007f", "v\ufe0f", "\u061c\u180e\u3164",
+	"| cell | `code`\n\n# head", "<script>alert(1)</script>", "[a](https://example.org)", "*b* _c_ __d__",
+	"a;rm -rf ~", "it's $(id)", "\xff\xfe\xc3", "",
 }
 
 // obeyed is what of s would be obeyed: hidden characters other than newline and tab, bytes that are no UTF-8.
@@ -30,7 +32,8 @@ func obeyed(s string) string {
 func TestNothingHostileIsLeft(t *testing.T) {
 	for _, s := range hostile {
 		for name, f := range map[string]func(string) string{
-			"Terminal": Terminal, "Line": Line, "SARIF": SARIF, "Markdown": Markdown, "MarkdownCode": MarkdownCode, "Shell": Shell,
+			"Terminal": Terminal, "Line": Line, "SARIF": SARIF, "Markdown": Markdown,
+			"MarkdownCode": MarkdownCode, "Shell": Shell,
 		} {
 			if got := f(s); obeyed(got) != "" {
 				t.Errorf("%s(%q) = %q", name, s, got)
@@ -50,7 +53,8 @@ func TestPrintableTextStaysAsItIs(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]string{
-		"\x1b[31m": `\x1b[31m`, "a\u202eb": `a\u202eb`, "\U000e0041": `\U000e0041`, "\xff": `\xff`, "\u0085": `\x85`, "line\r\nnext\r": "line\nnext\\x0d",
+		"\x1b[31m": `\x1b[31m`, "a\u202eb": `a\u202eb`, "\U000e0041": `\U000e0041`, "\xff": `\xff`,
+		"\u0085": `\x85`, "line\r\nnext\r": "line\nnext\\x0d",
 	} {
 		if got := Terminal(s); got != want {
 			t.Errorf("Terminal(%q) = %q, expected %q", s, got, want)
@@ -131,8 +135,9 @@ func TestJSONDecodesToTheSame(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	for s, want := range map[string]string{
-		"a|b": `a\|b`, "<script>": "&lt;script&gt;", "stage_c_wmma": "stage_c_wmma", "_x_ *y*": `\_x\_ \*y\*`, "a\nb": "a b", "[a](b)": `\[a\](b)`,
-		"`c`": "\\`c\\`", "&amp;": "&amp;amp;", "-": "-", "- x": `\- x`, "\\|": `\\\|`, "\u202e": `\\u202e`,
+		"a|b": `a\|b`, "<script>": "&lt;script&gt;", "stage_c_wmma": "stage_c_wmma", "_x_ *y*": `\_x\_ \*y\*`,
+		"a\nb": "a b", "[a](b)": `\[a\](b)`, "`c`": "\\`c\\`", "&amp;": "&amp;amp;", "-": "-", "- x": `\- x`,
+		"\\|": `\\\|`, "\u202e": `\\u202e`,
 	} {
 		if got := Markdown(s); got != want {
 			t.Errorf("Markdown(%q) = %q, expected %q", s, got, want)
@@ -148,8 +153,9 @@ func TestMarkdown(t *testing.T) {
 // TestShellWords: what needs no quotes has none.
 func TestShellWords(t *testing.T) {
 	for in, want := range map[string]string{
-		"stage2": "stage2", "1,4,128,64": "1,4,128,64", "my file.yaml": "'my file.yaml'", "a'b": `'a'\''b'`, "": "''", "0-3,*,0": "'0-3,*,0'",
-		"a;rm -rf ~.yaml": "'a;rm -rf ~.yaml'", "a\x1b7": `$'a\0337'`, "a\u202eb": `$'a\342\200\256b'`,
+		"stage2": "stage2", "1,4,128,64": "1,4,128,64", "my file.yaml": "'my file.yaml'", "a'b": `'a'\''b'`,
+		"": "''", "0-3,*,0": "'0-3,*,0'", "a;rm -rf ~.yaml": "'a;rm -rf ~.yaml'", "a\x1b7": `$'a\0337'`,
+		"a\u202eb": `$'a\342\200\256b'`,
 	} {
 		if got := Shell(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
@@ -163,7 +169,9 @@ func TestShell(t *testing.T) {
 	if err != nil {
 		t.Skip("no bash to read the words back")
 	}
-	for _, s := range append([]string{"a;rm -rf ~.yaml", "-x", "a b", "'", `\`, "$HOME", "!!", "\x1b7'\\", "é\u202e7"}, hostile...) {
+	for _, s := range append([]string{
+		"a;rm -rf ~.yaml", "-x", "a b", "'", `\`, "$HOME", "!!", "\x1b7'\\", "é\u202e7",
+	}, hostile...) {
 		if strings.Contains(s, "\x00") {
 			continue // no argument can have it
 		}

@@ -7,7 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// differing returns, for each stage with a tile whose compared cells differ between two executions, the first such tile.
+// differing returns, for each stage with a tile whose compared cells differ between two executions,
+// the first such tile.
 func differing(a, b *debugkern.Outcome) map[probes.Stage]debugkern.Place {
 	out := map[probes.Stage]debugkern.Place{}
 	p := a.Plan()
@@ -26,7 +27,8 @@ func differing(a, b *debugkern.Outcome) map[probes.Stage]debugkern.Place {
 				if was, ok := out[sp.Stage]; ok && !earlier(at, was, p) {
 					continue
 				}
-				if x, y := a.Tile(at), b.Tile(at); !sameCells(x, y, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)) {
+				if x, y := a.Tile(at), b.Tile(at); !sameCells(x, y, sp.ValidRows.At(block, kv),
+					sp.ValidCols.At(block, kv)) {
 					out[sp.Stage] = at
 				}
 			}
@@ -41,7 +43,8 @@ func sameCells(x, y probes.Tile, rows, cols int) bool {
 	}
 	if x.Absent != nil || y.Absent != nil {
 		for i := range min(rows, x.Rows) * min(cols, x.Cols) {
-			if row, col := i/min(cols, x.Cols), i%min(cols, x.Cols); x.Captured(row, col) != y.Captured(row, col) {
+			if row, col := i/min(cols, x.Cols), i%min(cols, x.Cols); x.Captured(row,
+				col) != y.Captured(row, col) {
 				return false
 			}
 		}
@@ -57,7 +60,8 @@ func sameCells(x, y probes.Tile, rows, cols int) bool {
 	return true
 }
 
-// earlier orders tiles as documents do: by kv tile (what is computed before the loop first, after it last), then stage, then block.
+// earlier orders tiles as documents do: by kv tile (what is computed before the loop first, after it last),
+// then stage, then block.
 func earlier(a, b debugkern.Place, plan *probes.Plan) bool {
 	key := func(p debugkern.Place) int {
 		if sp := plan.Stage(p.Stage); sp != nil {

@@ -22,21 +22,22 @@ type ExploreOptions struct {
 	Edits  []ptx.Edit    // of the module, as a Trial's
 	Plain  bool          // the build without probes: only the output is compared
 	First  bool          // stop at the first schedule that changes the output
-	// OnProgress is called with the progress, from one goroutine at a time and in no particular order; may be nil.
+	// OnProgress is called with the progress, from one goroutine at a time and in no particular
+	// order; may be nil.
 	OnProgress func(tried, varied int)
 }
 
 // defaultSchedules is how many schedules are tried by default.
 const defaultSchedules = 200
 
-// Exploration is what a run's blocks do under other schedules: the same for the same run and options, whatever the number of
-// cores.
+// Exploration is what a run's blocks do under other schedules: the same for the same run and options,
+// whatever the number of cores.
 type Exploration struct {
 	Base   string // the run's own schedule, which the others are compared with
 	Tried  int    // others
 	Varied int    // of those, how many change the output (under a gate without O: any captured tile)
-	// Rounding is how many change the output within its bound, which holds for any order, in a kernel that adds floats by
-	// atomics: they do not count as Varied.
+	// Rounding is how many change the output within its bound, which holds for any order, in a kernel that
+	// adds floats by atomics: they do not count as Varied.
 	Rounding int
 	MaxAbs   float64 // largest change of an element of O, +Inf where one is not finite
 	Worst    string  // a schedule that makes it, "" where none varied; --schedule takes it
@@ -62,8 +63,8 @@ type VariedSchedule struct {
 	Fault    string           // the block did not end: why
 }
 
-// Explore executes blocks of a run under other schedules on the emulator, and compares captured tiles and output bit for
-// bit with what the run's own schedule gives. Errors are those of Try.
+// Explore executes blocks of a run under other schedules on the emulator, and compares captured tiles and
+// output bit for bit with what the run's own schedule gives. Errors are those of Try.
 func Explore(ctx context.Context, r *debugkern.Run, o ExploreOptions) (*Exploration, error) {
 	a, err := r.Attempt(ctx, debugkern.Trial{Edits: o.Edits, Blocks: o.Blocks, Plain: o.Plain})
 	if err != nil {
@@ -73,7 +74,8 @@ func Explore(ctx context.Context, r *debugkern.Run, o ExploreOptions) (*Explorat
 	if x.base, err = a.Launch(ctx, nil); err != nil {
 		return nil, a.Explain(err)
 	}
-	// A schedule under which the blocks take far longer than under the run's own does not end for all anybody cares.
+	// A schedule under which the blocks take far longer than under the run's own does not end for
+	// all anybody cares.
 	x.budget = max(debugkern.MinBudget, 64*x.base.Result().Counts.WarpInstructions)
 	if limit := r.Request.Budget; limit > 0 {
 		x.budget = min(x.budget, limit)
@@ -171,9 +173,12 @@ func (x *explorer) note(i int, v *VariedSchedule, stages map[probes.Stage]debugk
 
 // try executes one schedule and compares; nil: nothing differs.
 func (x *explorer) try(s target.Schedule) (*VariedSchedule, map[probes.Stage]debugkern.Place, error) {
-	out, err := x.a.Launch(x.ctx, func(l *target.Launch) { l.Schedule, l.Parallel, l.Budget = s, 1, x.budget })
+	out, err := x.a.Launch(x.ctx, func(l *target.Launch) {
+		l.Schedule, l.Parallel, l.Budget = s, 1, x.budget
+	})
 	if f, ok := err.(*target.Fault); ok && f.Err == nil {
-		return &VariedSchedule{Schedule: s.String(), Output: true, MaxAbs: math.Inf(1), Fault: f.Msg}, nil, nil
+		return &VariedSchedule{Schedule: s.String(), Output: true, MaxAbs: math.Inf(1), Fault: f.Msg}, nil,
+			nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -257,10 +262,13 @@ func (x *explorer) sum() *Exploration {
 // String words the result: "changes O by up to 3.2 in 41 of 200 schedules".
 func (x *Exploration) String() string {
 	if x.Varied == 0 && x.Rounding > 0 {
-		return fmt.Sprintf("only the order of additions is observable, within the bound, in %d of %d schedules", x.Rounding, x.Tried)
+		return fmt.Sprintf(
+			"only the order of additions is observable, within the bound, in %d of %d schedules",
+			x.Rounding, x.Tried)
 	}
 	if x.Varied == 0 {
 		return fmt.Sprintf("never observable in %d schedules", x.Tried)
 	}
-	return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules (--schedule %s)", x.MaxAbs, x.Varied, x.Tried, x.Worst)
+	return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules (--schedule %s)", x.MaxAbs, x.Varied,
+		x.Tried, x.Worst)
 }

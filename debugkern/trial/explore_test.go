@@ -11,7 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestExplore finds schedules that change the outcome of racy kernels and none for clean ones, and replays the worst.
+// TestExplore finds schedules that change the outcome of racy kernels and none for clean ones,
+// and replays the worst.
 func TestExplore(t *testing.T) {
 	for _, c := range []struct {
 		target, fault, shape string
@@ -21,12 +22,14 @@ func TestExplore(t *testing.T) {
 		{"stage2", "", "small", probes.Dim3{0, 0, 0}, false},
 		{"stage3b", "", "validation", probes.Dim3{1, 0, 0}, false},
 		{"pipe3", "", "validation", probes.Dim3{0, 1, 0}, false},
-		{"flashcore_fused_wmma", "", "validation", probes.Dim3{0, 0, 0}, false}, // adds by atomics: only roundings change
+		// adds by atomics: only roundings change
+		{"flashcore_fused_wmma", "", "validation", probes.Dim3{0, 0, 0}, false},
 		{"stage2", "sync-s", "small", probes.Dim3{0, 0, 0}, true},
 		{"stage2", "sync-p", "small", probes.Dim3{0, 0, 0}, true},
 		{"stage2", "sync-kv", "validation", probes.Dim3{0, 0, 0}, true},
 		{"stage2", "cp-async-wait", "validation", probes.Dim3{0, 0, 0}, true},
-		{"stage2", "sync-frag", "small", probes.Dim3{0, 0, 0}, false}, // a fragment is stored by all lanes at once: only the ISA allows otherwise
+		// a fragment is stored by all lanes at once: only the ISA allows otherwise
+		{"stage2", "sync-frag", "small", probes.Dim3{0, 0, 0}, false},
 		{"stage3b", "softmax-race", "small", probes.Dim3{0, 0, 0}, true},
 		{"flashcore_fused_wmma", "merge-race", "small", probes.Dim3{0, 0, 0}, true},
 	} {
@@ -63,7 +66,8 @@ func TestExplore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first.Varied != 1 || !reflect.DeepEqual(first.Outcomes[len(first.Outcomes)-1], firstVaried(x)) {
+			if first.Varied != 1 ||
+				!reflect.DeepEqual(first.Outcomes[len(first.Outcomes)-1], firstVaried(x)) {
 				t.Errorf("stopping at the first gives %+v, the whole %+v", first.Outcomes, firstVaried(x))
 			}
 		})

@@ -16,8 +16,9 @@ import (
 
 // Outcomes of a mutant.
 const (
-	MutantFound     = "found"     // a checker names a variable
-	MutantRedundant = "redundant" // nothing is unordered, and no schedule changes the output: the synchronisation may go
+	MutantFound = "found" // a checker names a variable
+	// MutantRedundant: nothing is unordered, and no schedule changes the output: the synchronisation may go
+	MutantRedundant = "redundant"
 	MutantMissed    = "missed"    // the output changes and no checker reports why: a bug of ours
 	MutantUnreached = "unreached" // the blocks executed never come to it: no result
 )
@@ -72,7 +73,8 @@ func (m *MutantResult) String() string {
 	return fmt.Sprintf("%5d  %-44s %s", line, m.What, what)
 }
 
-// found names what the findings are about, by kind: races first, as what is missing there is what was taken away.
+// found names what the findings are about, by kind: races first, as what is missing there is
+// what was taken away.
 func (m *MutantResult) found() string {
 	var parts []string
 	kinds := []string{string(target.Race), string(target.CpAsync), ""}
@@ -130,7 +132,8 @@ func Mutants(ctx context.Context, r *debugkern.Run, o MutantOptions) ([]MutantRe
 	return out, nil
 }
 
-// reached returns the synchronisations of the build without probes that some block executes, by index of its body.
+// reached returns the synchronisations of the build without probes that some block executes,
+// by index of its body.
 func reached(ctx context.Context, r *debugkern.Run, blocks []probes.Dim3) (map[int]bool, error) {
 	a, err := r.Attempt(ctx, debugkern.Trial{Plain: true, Blocks: blocks})
 	if err != nil {
@@ -162,14 +165,20 @@ func (s *syncSites) Event(e *target.Event) {
 }
 
 // mutate tries one mutant.
-func mutate(ctx context.Context, r *debugkern.Run, m *MutantResult, base *debugkern.Run, o MutantOptions) error {
+func mutate(
+	ctx context.Context, r *debugkern.Run, m *MutantResult, base *debugkern.Run, o MutantOptions,
+) error {
 	edits := []ptx.Edit{m.Edit}
-	mutant, err := r.Try(ctx, debugkern.Trial{Plain: true, Edits: edits, Blocks: o.Blocks, Check: errorChecks})
+	mutant, err := r.Try(ctx, debugkern.Trial{
+		Plain: true, Edits: edits, Blocks: o.Blocks, Check: errorChecks,
+	})
 	if err != nil {
 		return err
 	}
 	was := errorsOf(base)
-	m.Findings = slices.DeleteFunc(errorsOf(mutant), func(f report.Finding) bool { return hasFinding(was, f.Kind, f.Variable) })
+	m.Findings = slices.DeleteFunc(errorsOf(mutant), func(f report.Finding) bool {
+		return hasFinding(was, f.Kind, f.Variable)
+	})
 	if len(m.Findings) > 0 {
 		m.Outcome = MutantFound
 		return nil
@@ -179,11 +188,14 @@ func mutate(ctx context.Context, r *debugkern.Run, m *MutantResult, base *debugk
 	if err != nil {
 		return err
 	}
-	if len(differing(base.Outcome(), mutant.Outcome())) > 0 && (!unordered || mutant.Report.Verdict != report.Agree) {
+	if len(differing(base.Outcome(), mutant.Outcome())) > 0 &&
+		(!unordered || mutant.Report.Verdict != report.Agree) {
 		m.Outcome, m.Varied = MutantMissed, mutant.Report.Backend.Schedule
 		return nil
 	}
-	x, err := Explore(ctx, r, ExploreOptions{N: o.Schedules, Blocks: o.Blocks, Edits: edits, Plain: true, First: true})
+	x, err := Explore(ctx, r, ExploreOptions{
+		N: o.Schedules, Blocks: o.Blocks, Edits: edits, Plain: true, First: true,
+	})
 	if err != nil {
 		return err
 	}

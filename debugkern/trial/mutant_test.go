@@ -13,7 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// synchronised are variables of each kernel that race when the right synchronisation is removed, alternatives with | between.
+// synchronised are variables of each kernel that race when the right synchronisation is removed,
+// alternatives with | between.
 var synchronised = map[string][]string{
 	"sdpa_fp8_stage_c_wmma": {"U_smem", "sKT"},
 	"flashcore_vec":         {"U_smem", "sK"},
@@ -26,11 +27,15 @@ var synchronised = map[string][]string{
 	"layernorm":             {"mean_smem|var_smem"},
 }
 
-// TestMutants changes every synchronisation of clean kernels, one at a time: a checker names what races, or nothing does and
-// no schedule changes the output. With TILESCOPE_LONG set (make mutants) every clean variant of the catalogue is taken, at
-// validation and small; with TILESCOPE_TARGETS (make mutants TARGETS=...) the manifests that it lists.
+// TestMutants changes every synchronisation of clean kernels, one at a time: a checker names what races, or
+// nothing does and no schedule changes the output. With TILESCOPE_LONG set (make mutants) every clean variant
+// of the catalogue is taken, at validation and small; with TILESCOPE_TARGETS (make mutants TARGETS=...) the
+// manifests that it lists.
 func TestMutants(t *testing.T) {
-	trials := [][]string{{"stage2", "partial49"}, {"flashcore_fused_wmma", "partial49"}, {"gemm_wmma", "ragged"}, {"layernorm", "ragged"}}
+	trials := [][]string{
+		{"stage2", "partial49"}, {"flashcore_fused_wmma", "partial49"}, {"gemm_wmma", "ragged"},
+		{"layernorm", "ragged"},
+	}
 	if os.Getenv("TILESCOPE_LONG") != "" {
 		trials = nil
 		for _, target := range cleanTargets(t) {
@@ -72,7 +77,9 @@ func TestMutants(t *testing.T) {
 					sameWithoutRemoving(t, run, blocks, &ms[i])
 				}
 				for _, one := range synchronised[run.Plan.Kernel] {
-					if !slices.ContainsFunc(strings.Split(one, "|"), func(v string) bool { return found[v] }) {
+					if !slices.ContainsFunc(strings.Split(one, "|"), func(v string) bool {
+						return found[v]
+					}) {
 						t.Errorf("only %v need a synchronisation, not %s", found, one)
 					}
 				}
@@ -98,14 +105,16 @@ func cleanTargets(t *testing.T) []string {
 	return names
 }
 
-// sameWithoutRemoving compares the findings of a kernel without a synchronisation with those of the checkers where the kernel has
-// it and they ignore it: they name the same variables.
+// sameWithoutRemoving compares the findings of a kernel without a synchronisation with those of the checkers
+// where the kernel has it and they ignore it: they name the same variables.
 func sameWithoutRemoving(t *testing.T, run *debugkern.Run, blocks []probes.Dim3, m *MutantResult) {
 	t.Helper()
 	if m.Edit.Kind != ptx.Remove || m.Outcome == MutantUnreached {
 		return
 	}
-	kept := debugtest.Try(t, run, debugkern.Trial{Plain: true, Blocks: blocks, Check: errorChecks, Ignore: []int{m.Edit.At}})
+	kept := debugtest.Try(t, run, debugkern.Trial{
+		Plain: true, Blocks: blocks, Check: errorChecks, Ignore: []int{m.Edit.At},
+	})
 	ignored := MutantResult{Findings: errorsOf(kept)}
 	want, got := m.Variables(), ignored.Variables()
 	slices.Sort(want)

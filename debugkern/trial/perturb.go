@@ -19,8 +19,8 @@ type Perturbation struct {
 	Seeds    int // launches, one a seed, seeds from 1 on
 	Places   int // instructions that a delay may be inserted before
 	Differed int // launches whose O is not the bits of the unperturbed one's
-	// Rounding is how many launches' O differs within its bound, which holds for any order, in a kernel that adds floats by
-	// atomics: they do not count as Differed.
+	// Rounding is how many launches' O differs within its bound, which holds for any order, in a kernel that
+	// adds floats by atomics: they do not count as Differed.
 	Rounding int
 	MaxAbs   float64
 	Worst    uint64 // the seed with the largest change, 0 where none differed
@@ -29,20 +29,26 @@ type Perturbation struct {
 	Failure  string // how the first of them ended
 }
 
-// Perturb runs a run's build without probes n times on the run's GPU, each time with other delays before accesses
-// to shared memory and synchronisations, and compares O bit for bit with that of the same build without
-// delays. tell may be nil. It is a usage error on the emulator, which has schedules to explore instead, and
-// under a gate. Errors are those of Session.Run.
-func Perturb(ctx context.Context, r *debugkern.Run, n int, tell func(done, differed int)) (*Perturbation, error) {
+// Perturb runs a run's build without probes n times on the run's GPU, each time with other delays before
+// accesses to shared memory and synchronisations, and compares O bit for bit with that of the same build
+// without delays. tell may be nil. It is a usage error on the emulator, which has schedules to explore
+// instead, and under a gate. Errors are those of Session.Run.
+func Perturb(
+	ctx context.Context, r *debugkern.Run, n int, tell func(done, differed int),
+) (*Perturbation, error) {
 	on, ok := r.Backend()
 	switch {
 	case !ok:
 		_, err := r.Relaunch(ctx)
 		return nil, err
 	case on.Name == "emu":
-		return nil, report.Usagef("--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)", on.Device)
+		return nil, report.Usagef(
+			"--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)",
+			on.Device)
 	case r.Selection.Gate != probes.GateNone:
-		return nil, report.Usagef("--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s", r.Selection.Gate)
+		return nil, report.Usagef(
+			"--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s",
+			r.Selection.Gate)
 	}
 	plain, err := r.Relaunch(ctx)
 	if err != nil {
@@ -140,15 +146,21 @@ func (p *perturber) elements(now *debugkern.Outcome) int {
 // String words the outcome.
 func (p *Perturbation) String() string {
 	if p.Differed == 0 && p.Rounding > 0 {
-		return fmt.Sprintf("under %d of %d seeds of delays on %s O differs, within the bound that holds for any order of its additions", p.Rounding, p.Seeds, p.Device)
+		return fmt.Sprintf(
+			"under %d of %d seeds of delays on %s O differs, within the bound that holds for any order of its additions",
+			p.Rounding, p.Seeds, p.Device)
 	}
 	if p.Differed == 0 {
-		return fmt.Sprintf("O is the same under %d seeds of delays at %d places on %s", p.Seeds, p.Places, p.Device)
+		return fmt.Sprintf("O is the same under %d seeds of delays at %d places on %s", p.Seeds,
+			p.Places, p.Device)
 	}
 	if p.Failed == p.Differed {
-		return fmt.Sprintf("%d of %d launches with seeds of delays on %s did not end (seed %d): %s", p.Failed, p.Seeds, p.Device, p.Worst, p.Failure)
+		return fmt.Sprintf("%d of %d launches with seeds of delays on %s did not end (seed %d): %s", p.Failed,
+			p.Seeds, p.Device, p.Worst, p.Failure)
 	}
-	text := fmt.Sprintf("O differs under %d of %d seeds of delays on %s, by up to %.3g (seed %d, %d elements)", p.Differed, p.Seeds, p.Device, p.MaxAbs, p.Worst, p.Elements)
+	text := fmt.Sprintf(
+		"O differs under %d of %d seeds of delays on %s, by up to %.3g (seed %d, %d elements)", p.Differed,
+		p.Seeds, p.Device, p.MaxAbs, p.Worst, p.Elements)
 	if p.Failed > 0 {
 		text += fmt.Sprintf("; %d launches did not end: %s", p.Failed, p.Failure)
 	}

@@ -16,8 +16,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// TestPerturbedKernels perturbs the catalogue's kernels: they stay valid, NVIDIA's assembler takes them where there is one,
-// and on the emulator, which does not sleep, they compute what they did.
+// TestPerturbedKernels perturbs the catalogue's kernels: they stay valid, NVIDIA's assembler takes them where
+// there is one, and on the emulator, which does not sleep, they compute what they did.
 func TestPerturbedKernels(t *testing.T) {
 	ptxas := filepath.Join("..", "..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
 	if _, err := os.Stat(ptxas); err != nil {
@@ -54,7 +54,8 @@ func TestPerturbedKernels(t *testing.T) {
 			if err := errors.Join(ptx.Print(&text, m), os.WriteFile(in, text.Bytes(), 0o644)); err != nil {
 				t.Fatal(err)
 			}
-			if msg, err := exec.Command(ptxas, "-arch=sm_90", "-o", in+".cubin", in).CombinedOutput(); err != nil {
+			if msg, err := exec.Command(ptxas, "-arch=sm_90", "-o", in+".cubin", in).
+				CombinedOutput(); err != nil {
 				t.Errorf("ptxas: %v\n%s", err, msg)
 			}
 		})
@@ -65,15 +66,19 @@ func TestPerturbWantsAGPU(t *testing.T) {
 	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "single16"})
 	_, err := Perturb(t.Context(), run, 3, nil)
 	var coded *report.Error
-	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "--schedules") {
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage ||
+		!strings.Contains(err.Error(), "--schedules") {
 		t.Errorf("%v", err)
 	}
 }
 
 // A launch that did not end has no output to compare: no elements and no changes are printed.
 func TestPerturbationWords(t *testing.T) {
-	p := Perturbation{Device: "a GPU", Seeds: 5, Differed: 1, Failed: 1, Failure: "timeout", Worst: 2, MaxAbs: math.Inf(1)}
-	if want := "1 of 5 launches with seeds of delays on a GPU did not end (seed 2): timeout"; p.String() != want {
+	p := Perturbation{
+		Device: "a GPU", Seeds: 5, Differed: 1, Failed: 1, Failure: "timeout", Worst: 2, MaxAbs: math.Inf(1),
+	}
+	if want := "1 of 5 launches with seeds of delays on a GPU did not end (seed 2): timeout"; p.String() !=
+		want {
 		t.Errorf("%s, want %s", &p, want)
 	}
 	p = Perturbation{Device: "a GPU", Seeds: 5, Differed: 2, Worst: 3, MaxAbs: 0.5, Elements: 7}

@@ -1,9 +1,9 @@
-// Package trial has the experiments on a finished run: an edit and what it would change (whatif.go), other schedules
-// (explore.go), every synchronisation changed in turn (mutant.go), delays on a GPU (perturb.go).
+// Package trial has the experiments on a finished run: an edit and what it would change (whatif.go), other
+// schedules (explore.go), every synchronisation changed in turn (mutant.go), delays on a GPU (perturb.go).
 //
-// The one idea: an experiment executes the run's launch again with one thing changed virtually (debugkern.Trial), and
-// compares two outcomes bit for bit, or two verdicts. It needs of a run only what debugkern.Attempt, Outcome and Relaunch
-// offer, and never how the run was made.
+// The one idea: an experiment executes the run's launch again with one thing changed virtually
+// (debugkern.Trial), and compares two outcomes bit for bit, or two verdicts. It needs of a run only what
+// debugkern.Attempt, Outcome and Relaunch offer, and never how the run was made.
 //
 // It must not know what an experiment proves: that is package diagnose.
 package trial
@@ -21,8 +21,8 @@ import (
 	"tilescope/probes"
 )
 
-// WhatIf is what an edit of a run's instrumented build would change: the same blocks executed without and with it, both with
-// every checker that finds errors.
+// WhatIf is what an edit of a run's instrumented build would change: the same blocks executed without and
+// with it, both with every checker that finds errors.
 type WhatIf struct {
 	Edits         []ptx.Edit
 	Before, After *debugkern.Run
@@ -54,9 +54,11 @@ func (c Cost) String() string {
 // errorChecks are the checkers whose findings an edit is judged by.
 const errorChecks = check.Races | check.Async | check.Barriers | check.Registers | check.Overlap
 
-// TryEdits tries edits of a run's build, of the body of its Entry, on blocks (nil: those that the run captured). Errors are
-// those of Try.
-func TryEdits(ctx context.Context, r *debugkern.Run, edits []ptx.Edit, blocks []probes.Dim3) (*WhatIf, error) {
+// TryEdits tries edits of a run's build, of the body of its Entry, on blocks (nil: those that the run
+// captured). Errors are those of Try.
+func TryEdits(
+	ctx context.Context, r *debugkern.Run, edits []ptx.Edit, blocks []probes.Dim3,
+) (*WhatIf, error) {
 	before, err := r.Unchanged(ctx, blocks, errorChecks)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,9 @@ func TryEdits(ctx context.Context, r *debugkern.Run, edits []ptx.Edit, blocks []
 	if err != nil {
 		return nil, err
 	}
-	w := &WhatIf{Edits: edits, Before: before, After: after, Turned: before.Report.Verdict != after.Report.Verdict}
+	w := &WhatIf{
+		Edits: edits, Before: before, After: after, Turned: before.Report.Verdict != after.Report.Verdict,
+	}
 	was, is := errorsOf(before), errorsOf(after)
 	for _, f := range was {
 		if hasFinding(is, f.Kind, f.Variable) {
@@ -104,15 +108,20 @@ func (w *WhatIf) String() string {
 		parts = append(parts, "no finding either way")
 	}
 	if w.Turned {
-		parts = append(parts, fmt.Sprintf("verdict %s instead of %s", w.After.Report.Verdict, w.Before.Report.Verdict))
+		parts = append(parts, fmt.Sprintf("verdict %s instead of %s", w.After.Report.Verdict,
+			w.Before.Report.Verdict))
 	}
 	return strings.Join(append(parts, w.Cost.String()), "; ")
 }
 
 func errorsOf(r *debugkern.Run) []report.Finding {
-	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Severity != "error" })
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool {
+		return f.Severity != "error"
+	})
 }
 
 func hasFinding(fs []report.Finding, kind, variable string) bool {
-	return slices.ContainsFunc(fs, func(f report.Finding) bool { return f.Kind == kind && f.Variable == variable })
+	return slices.ContainsFunc(fs, func(f report.Finding) bool {
+		return f.Kind == kind && f.Variable == variable
+	})
 }

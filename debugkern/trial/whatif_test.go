@@ -13,7 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestWhatIf takes the barrier before the softmax away, which spoils the kernel, and adds one, which only costs.
+// TestWhatIf takes the barrier before the softmax away, which spoils the kernel, and adds
+// one, which only costs.
 func TestWhatIf(t *testing.T) {
 	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small"})
 	entry, blocks := run.Entry(), []probes.Dim3{{0, 0, 0}}
@@ -23,7 +24,9 @@ func TestWhatIf(t *testing.T) {
 			bars = append(bars, at)
 		}
 	}
-	w, err := TryEdits(context.Background(), run, []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: bars[1]}}, blocks)
+	w, err := TryEdits(context.Background(), run, []ptx.Edit{
+		{Kind: ptx.Remove, Func: entry.Name, At: bars[1]},
+	}, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +37,8 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("a barrier less costs %+v", w.Cost)
 	}
 	before := w.Before
-	if w, err = TryEdits(context.Background(), run, []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: bars[1]}}, blocks); err != nil {
+	if w, err = TryEdits(context.Background(), run,
+		[]ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: bars[1]}}, blocks); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.New) != 0 || w.Turned || w.Cost.BarriersAfter != w.Cost.Barriers+4*1 {
@@ -49,7 +53,9 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfMendsARace(t *testing.T) {
 	for fault, variable := range map[string]string{"sync-s": "sS", "sync-p": "sP"} {
 		t.Run(fault, func(t *testing.T) {
-			run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
+			run := debugtest.Run(t, debugkern.Request{
+				Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All,
+			})
 			var race *report.Finding
 			for i, f := range run.Report.Findings {
 				if f.Kind == "race" && f.Variable == variable {
@@ -69,7 +75,8 @@ func TestWhatIfMendsARace(t *testing.T) {
 				return -1
 			}
 			at := max(first(race.Source.Line), first(race.Other.Line))
-			w, err := TryEdits(context.Background(), run, []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: at}}, nil)
+			w, err := TryEdits(context.Background(), run,
+				[]ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: at}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,8 @@ import (
 	"tilescope/debugkern/file"
 )
 
-// Record is the file with the user's consents. It is read whenever it is asked, so that a consent given elsewhere counts at
-// once. A record that somebody else could have written is an error.
+// Record is the file with the user's consents. It is read whenever it is asked, so that a consent given
+// elsewhere counts at once. A record that somebody else could have written is an error.
 type Record struct {
 	Path  string       // "": there is no place for it
 	Files *file.System // how it is written; nil: the real file system
@@ -53,7 +53,9 @@ func (r *Record) List() ([]Dir, error) {
 	if r.Path == "" {
 		return nil, nil
 	}
-	text, err := file.Read(context.Background(), r.Path, maxRecord, file.Want{What: "a record of trusted files"})
+	text, err := file.Read(context.Background(), r.Path, maxRecord, file.Want{
+		What: "a record of trusted files",
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -65,13 +67,14 @@ func (r *Record) List() ([]Dir, error) {
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil || d.Schema != schema {
-		return nil, fmt.Errorf("%s is no record of trusted files: remove it, and trust directories again", r.Path)
+		return nil, fmt.Errorf("%s is no record of trusted files: remove it, and trust directories again",
+			r.Path)
 	}
 	return d.Dirs, nil
 }
 
-// Describe returns what a consent to dir would cover: files as they are now, each once, ordered by path. Nothing is recorded.
-// It reads every file whole, and ends with ctx.
+// Describe returns what a consent to dir would cover: files as they are now, each once, ordered by path.
+// Nothing is recorded. It reads every file whole, and ends with ctx.
 func Describe(ctx context.Context, dir string, files []string) (Dir, error) {
 	real, err := realPath(dir)
 	if err != nil {
@@ -93,7 +96,8 @@ func Describe(ctx context.Context, dir string, files []string) (Dir, error) {
 	return d, nil
 }
 
-// Digest is the SHA-256, in hex, of everything that a consent covers: two are equal where directory, paths and contents are.
+// Digest is the SHA-256, in hex, of everything that a consent covers: two are equal where directory,
+// paths and contents are.
 func (d Dir) Digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q\n", d.Dir)
@@ -103,7 +107,8 @@ func (d Dir) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Add records consent to files, all that would be used of dir, as they are now, in the place of an earlier consent to dir.
+// Add records consent to files, all that would be used of dir, as they are now, in the place of an
+// earlier consent to dir.
 func (r *Record) Add(ctx context.Context, dir string, files []string) (Dir, error) {
 	d, err := Describe(ctx, dir, files)
 	if err != nil {
@@ -112,8 +117,8 @@ func (r *Record) Add(ctx context.Context, dir string, files []string) (Dir, erro
 	return d, r.Put(d)
 }
 
-// Put records a consent as it was described, in the place of an earlier one to the same directory. A file that has changed since
-// it was described is not covered.
+// Put records a consent as it was described, in the place of an earlier one to the same directory. A file
+// that has changed since it was described is not covered.
 func (r *Record) Put(d Dir) error {
 	return r.change(func(dirs []Dir) []Dir {
 		dirs = append(without(dirs, d.Dir), d)

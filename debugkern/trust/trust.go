@@ -1,8 +1,9 @@
 // Package trust decides which files of a toolchain may be loaded into a process or executed.
 //
-// The one idea: a directory that somebody has cloned or unpacked must not run code because a command was started in it. A file
-// that the working directory offers is used only after consent, which is recorded for its path and its digest, so that
-// another file at that path needs another consent. A file that the user named is used where nobody else can change it.
+// The one idea: a directory that somebody has cloned or unpacked must not run code because a command was
+// started in it. A file that the working directory offers is used only after consent, which is recorded for
+// its path and its digest, so that another file at that path needs another consent. A file that the user
+// named is used where nobody else can change it.
 //
 // The package must not know what a file is for, or where toolchains are looked for.
 package trust
@@ -36,8 +37,8 @@ const (
 	System
 )
 
-// Policy decides for one process. It is immutable and safe for concurrent use. A nil Policy has no record, so that it refuses
-// everything of the working directory.
+// Policy decides for one process. It is immutable and safe for concurrent use. A nil Policy has no record, so
+// that it refuses everything of the working directory.
 type Policy struct {
 	Record *Record // consents of earlier; nil: none
 	Accept bool    // consent to everything, for this process alone (--trust)
@@ -52,7 +53,9 @@ type Refused struct {
 }
 
 func (e *Refused) Error() string {
-	return fmt.Sprintf("%s is not used: %s (to use it: tilescope trust %s, or the option --trust for one command)", e.Path, e.Reason, quoted(e.Dir))
+	return fmt.Sprintf(
+		"%s is not used: %s (to use it: tilescope trust %s, or the option --trust for one command)", e.Path,
+		e.Reason, quoted(e.Dir))
 }
 
 // quoted is a directory as a shell takes it.
@@ -63,8 +66,9 @@ func quoted(dir string) string {
 	return dir
 }
 
-// Allow returns nil where all files, found below dir, may be loaded or executed; else a *Refused about the first that may
-// not. A file that does not exist is refused. Where ctx ends while files are read, its error is returned.
+// Allow returns nil where all files, found below dir, may be loaded or executed; else a *Refused
+// about the first that may not. A file that does not exist is refused. Where ctx ends while files are
+// read, its error is returned.
 func (p *Policy) Allow(ctx context.Context, origin Origin, dir string, files ...string) error {
 	if p != nil && p.Accept || origin == System {
 		return nil
@@ -78,7 +82,9 @@ func (p *Policy) Allow(ctx context.Context, origin Origin, dir string, files ...
 		if consents == nil {
 			var err error
 			if consents, err = p.consents(); err != nil {
-				return &Refused{path, dir, reason + ", and the record of consent cannot be read: " + err.Error(), files}
+				return &Refused{
+					path, dir, reason + ", and the record of consent cannot be read: " + err.Error(), files,
+				}
 			}
 		}
 		why := consented(ctx, consents, path)
@@ -92,8 +98,9 @@ func (p *Policy) Allow(ctx context.Context, origin Origin, dir string, files ...
 	return nil
 }
 
-// Reads returns nil where files of dir may be read in the place of the system's own, as headers are; else a *Refused about the
-// first that may not. Nothing of them is executed, so a consent to dir covers them whatever they contain by now.
+// Reads returns nil where files of dir may be read in the place of the system's own, as headers are; else a
+// *Refused about the first that may not. Nothing of them is executed, so a consent to dir covers them
+// whatever they contain by now.
 func (p *Policy) Reads(origin Origin, dir string, files ...string) error {
 	if p != nil && p.Accept || origin == System {
 		return nil
@@ -157,7 +164,8 @@ func consented(ctx context.Context, consents map[string]string, path string) str
 	return ""
 }
 
-// Folder returns nil where commands that a file in dir names may be run there: dir, or a directory above it, was trusted.
+// Folder returns nil where commands that a file in dir names may be run there: dir, or a directory
+// above it, was trusted.
 func (p *Policy) Folder(dir string) error {
 	if p != nil && p.Accept {
 		return nil
@@ -183,8 +191,9 @@ func (p *Policy) Folder(dir string) error {
 	return &Refused{dir, dir, "it is not trusted", nil}
 }
 
-// InWorkingDirectory reports whether a path is below the working directory, as it is written or by where its links lead. The
-// root directory, the home directory and those above it do not count: what is below them is not of one project.
+// InWorkingDirectory reports whether a path is below the working directory, as it is written or by where its
+// links lead. The root directory, the home directory and those above it do not count: what is below them is
+// not of one project.
 func InWorkingDirectory(path string) bool {
 	cwd, err := os.Getwd()
 	if err != nil {

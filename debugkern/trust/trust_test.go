@@ -38,12 +38,13 @@ func refuses(t *testing.T, err error, path, why string) {
 	}
 }
 
-// TestConsentIsForPathAndContent: a file of the working directory is used after consent, and not after it has changed, nor
-// another file next to it, nor once the consent is withdrawn.
+// TestConsentIsForPathAndContent: a file of the working directory is used after consent, and not after it has
+// changed, nor another file next to it, nor once the consent is withdrawn.
 func TestConsentIsForPathAndContent(t *testing.T) {
 	project := t.TempDir()
 	t.Chdir(project)
-	lib, other := put(t, filepath.Join(project, "lib.so"), "one"), put(t, filepath.Join(project, "other.so"), "one")
+	lib, other := put(t, filepath.Join(project, "lib.so"), "one"),
+		put(t, filepath.Join(project, "other.so"), "one")
 	p := &Policy{Record: &Record{Path: filepath.Join(t.TempDir(), "deep", "trust.json")}}
 	refuses(t, p.Allow(t.Context(), Project, project, lib), lib, "is not trusted")
 	refuses(t, (*Policy)(nil).Allow(t.Context(), Project, project, lib), lib, "is not trusted")
@@ -53,7 +54,8 @@ func TestConsentIsForPathAndContent(t *testing.T) {
 	if err := p.Allow(t.Context(), Project, project, lib); err != nil {
 		t.Error(err)
 	}
-	if err := (&Policy{Record: &Record{Path: p.Record.Path}}).Allow(t.Context(), Project, project, lib); err != nil {
+	if err := (&Policy{Record: &Record{Path: p.Record.Path}}).Allow(t.Context(), Project, project,
+		lib); err != nil {
 		t.Errorf("another process: %v", err)
 	}
 	refuses(t, p.Allow(t.Context(), Project, project, lib, other), other, "is not trusted")
@@ -105,7 +107,8 @@ func TestConsentIsToWhatWasDescribed(t *testing.T) {
 	}
 	var r *Refused
 	other := put(t, filepath.Join(project, "other.so"), "")
-	if err := p.Allow(t.Context(), Project, project, lib, other); !errors.As(err, &r) || !slices.Equal(r.Files, []string{lib, other}) {
+	if err := p.Allow(t.Context(), Project, project, lib, other); !errors.As(err, &r) ||
+		!slices.Equal(r.Files, []string{lib, other}) {
 		t.Errorf("a refusal names the files %v", r.Files)
 	}
 }
@@ -124,8 +127,11 @@ func TestDigestsEndWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func(context.Context) error{
-		"Describe": func(ctx context.Context) error { _, err := Describe(ctx, project, []string{lib}); return err },
-		"Allow":    func(ctx context.Context) error { return p.Allow(ctx, Project, project, lib) },
+		"Describe": func(ctx context.Context) error {
+			_, err := Describe(ctx, project, []string{lib})
+			return err
+		},
+		"Allow": func(ctx context.Context) error { return p.Allow(ctx, Project, project, lib) },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		began := time.Now()
@@ -170,13 +176,17 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestHomeIsNoProject: started in the home directory, or above it, not everything below counts as one project's.
+// TestHomeIsNoProject: started in the home directory, or above it, not everything below
+// counts as one project's.
 func TestHomeIsNoProject(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	path := put(t, filepath.Join(home, "p", "bin", "nvcc"), "")
-	for dir, want := range map[string]bool{home: false, filepath.Dir(home): false, filepath.Join(home, "p"): true, filepath.Join(home, "p", "bin"): true} {
+	for dir, want := range map[string]bool{
+		home: false, filepath.Dir(home): false, filepath.Join(home, "p"): true,
+		filepath.Join(home, "p", "bin"): true,
+	} {
 		t.Chdir(dir)
 		if got := InWorkingDirectory(path); got != want {
 			t.Errorf("from %s: %v, want %v", dir, got, want)
@@ -184,7 +194,8 @@ func TestHomeIsNoProject(t *testing.T) {
 	}
 }
 
-// TestRecordIsTheUsersOwn: a record that others can write to, or that is no record, allows nothing and says why.
+// TestRecordIsTheUsersOwn: a record that others can write to, or that is no record, allows
+// nothing and says why.
 func TestRecordIsTheUsersOwn(t *testing.T) {
 	dir := t.TempDir()
 	lib := put(t, filepath.Join(dir, "lib.so"), "")

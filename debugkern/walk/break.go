@@ -47,7 +47,10 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 			case b.Array != "":
 				if now := w.bytes(watched[i]); !bytes.Equal(now, values[i]) {
 					values[i] = now
-					report(hit{w.block.Steps(), last, "breakpoint", fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col)})
+					report(hit{
+						w.block.Steps(), last, "breakpoint",
+						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col),
+					})
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
 				if w.onLine(e.PC, b) && w.enters(e, w.lines) {
@@ -59,7 +62,9 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 			last, seen[e.Warp] = e.Warp, e.Step
 		}
 		w.captures(func(c capture) bool {
-			return slices.ContainsFunc(w.breaks, func(b Breakpoint) bool { return b.Stage == c.stage.String() })
+			return slices.ContainsFunc(w.breaks, func(b Breakpoint) bool {
+				return b.Stage == c.stage.String()
+			})
 		}, func(h hit) {
 			h.stop = "breakpoint"
 			report(h)

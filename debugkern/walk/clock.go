@@ -60,8 +60,8 @@ const (
 	longestGap = 1 << 16
 )
 
-// Open opens a block of a launch for stepping, at its start. The kernel has to be one that can be stepped (target.Stepper,
-// target.Program): the emulator's. What the launch captures and injects, the block does too.
+// Open opens a block of a launch for stepping, at its start. The kernel has to be one that can be stepped
+// (target.Stepper, target.Program): the emulator's. What the launch captures and injects, the block does too.
 func Open(k target.Kernel, l *target.Launch, id probes.Dim3) (Walk, error) {
 	stepper, ok := k.(target.Stepper)
 	program, known := k.(target.Program)
@@ -84,7 +84,9 @@ func Open(k target.Kernel, l *target.Launch, id probes.Dim3) (Walk, error) {
 	for i := range w.passed {
 		w.passed[i] = -1
 	}
-	block.OnCapture(func(s probes.Stage, kv int) { w.captured = append(w.captured, capture{s, kv, block.Steps()}) })
+	block.OnCapture(func(s probes.Stage, kv int) {
+		w.captured = append(w.captured, capture{s, kv, block.Steps()})
+	})
 	if err := w.begin(); err != nil {
 		return nil, err
 	}
@@ -197,8 +199,8 @@ func (w *walker) mark() {
 	w.gap *= 2
 }
 
-// seek brings the block to a moment, or to its end where that is earlier. from is a mark to start from where it is nearer
-// than those kept.
+// seek brings the block to a moment, or to its end where that is earlier. from is a mark to start from where
+// it is nearer than those kept.
 func (w *walker) seek(ctx context.Context, step uint64, from *mark) error {
 	m := w.marks[w.base(step)]
 	if from != nil && from.step <= step && from.step >= m.step {
@@ -235,7 +237,10 @@ func (w *walker) trapped() string {
 
 // place fills in the position.
 func (w *walker) place(stop, note string) {
-	p := Position{Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop, Note: note}
+	p := Position{
+		Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop,
+		Note: note,
+	}
 	switch {
 	case w.fault != nil:
 		p.Stop, p.Note = "fault", w.fault.Error()

@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// list writes the listing: every instruction of the entry and of the functions it calls, with the labels, and a line where
-// the place in the CUDA source changes.
+// list writes the listing: every instruction of the entry and of the functions it calls, with the labels, and
+// a line where the place in the CUDA source changes.
 func (w *walker) list() {
 	numbers := map[string]int32{}
 	number := func(s *target.Source) int32 {
@@ -47,7 +47,10 @@ func (w *walker) list() {
 			}
 			n := number(src)
 			if n >= 0 && (len(w.lines) == 0 || w.lines[len(w.lines)-1] != n) {
-				w.listing = append(w.listing, Listing{Text: fmt.Sprintf("// %s:%d", baseName(src.File), src.Line), PC: -1, File: src.File, Line: src.Line, Target: -1})
+				w.listing = append(w.listing, Listing{
+					Text: fmt.Sprintf("// %s:%d", baseName(src.File), src.Line), PC: -1, File: src.File,
+					Line: src.Line, Target: -1,
+				})
 			}
 			if i > 0 { // a called function is part of the line that calls it
 				outer = nil
@@ -99,7 +102,9 @@ func (w *walker) Registers() []Register {
 				continue
 			}
 			done[r] = true
-			reg := Register{Name: f.RegName(int32(r)), Type: f.Regs[r].Type.String(), Named: named, Active: mask}
+			reg := Register{
+				Name: f.RegName(int32(r)), Type: f.Regs[r].Type.String(), Named: named, Active: mask,
+			}
 			for lane := range reg.Bits {
 				reg.Bits[lane] = w.block.Register(w.warp, lane, r)
 			}
@@ -127,7 +132,8 @@ func (w *walker) bytes(s bytesAt) []byte {
 // Arrays lists the shared arrays.
 func (w *walker) Arrays() []probes.SharedArray { return w.launch.Shared }
 
-// array finds a shared array and its shape as a tile: all dimensions but the last are rows; a vector is one column.
+// array finds a shared array and its shape as a tile: all dimensions but the last are rows; a
+// vector is one column.
 func (w *walker) array(name string) (a probes.SharedArray, at, rows, cols int, err error) {
 	var names []string
 	for _, a = range w.launch.Shared {
@@ -159,7 +165,8 @@ func (w *walker) cell(name string, row, col int) (bytesAt, error) {
 		return bytesAt{}, err
 	}
 	if row < 0 || row >= rows || col < 0 || col >= cols {
-		return bytesAt{}, fmt.Errorf("%s has %d×%d cells: [%d][%d] is none of them", name, rows, cols, row, col)
+		return bytesAt{}, fmt.Errorf("%s has %d×%d cells: [%d][%d] is none of them", name, rows,
+			cols, row, col)
 	}
 	return bytesAt{at + (row*cols+col)*a.DType.Size(), a.DType.Size()}, nil
 }
@@ -172,7 +179,11 @@ func (w *walker) Shared(name string) (SharedView, bool) {
 	if err != nil || at+n > len(data) {
 		return SharedView{}, false
 	}
-	v := SharedView{Array: a, Tile: probes.Tile{DType: a.DType, Rows: rows, Cols: cols, Data: slices.Clone(data[at : at+n])}}
+	v := SharedView{
+		Array: a, Tile: probes.Tile{
+			DType: a.DType, Rows: rows, Cols: cols, Data: slices.Clone(data[at : at+n]),
+		},
+	}
 	size := a.DType.Size()
 	for i := range rows * cols {
 		v.Written = append(v.Written, !slices.Contains(written[at+i*size:at+(i+1)*size], 0))
@@ -193,7 +204,8 @@ func (w *walker) Writes(ctx context.Context, array string, row, col int) ([]targ
 	return tracer.SharedWrites(ctx, w.launch, w.block.ID(), s.at, s.n, w.block.Steps())
 }
 
-// RegisterWrites executes the block again up to now and notes every instruction that wrote the register in a lane.
+// RegisterWrites executes the block again up to now and notes every instruction that wrote the
+// register in a lane.
 func (w *walker) RegisterWrites(ctx context.Context, name string, lane int) ([]target.WriteSite, error) {
 	f := w.program.Functions()[0]
 	reg := -1
@@ -217,7 +229,8 @@ func (w *walker) RegisterWrites(ctx context.Context, name string, lane int) ([]t
 		}
 		if n := len(out); element[e.PC] >= 0 && e.Mask>>lane&1 != 0 && (n == 0 || out[n-1].Step != e.Step) {
 			d := target.WriteSite{
-				Warp: warp, Lane: lane, PC: e.PC, Source: w.program.Source(e.PC), PTXLine: e.Instr.Pos.Line, Step: e.Step,
+				Warp: warp, Lane: lane, PC: e.PC, Source: w.program.Source(e.PC), PTXLine: e.Instr.Pos.Line,
+				Step:  e.Step,
 				Instr: f.InstrString(e.Instr),
 			}
 			if e.Class == target.ClassMMA {

@@ -18,8 +18,9 @@ type hit struct {
 	note string
 }
 
-// stopMatcher takes events in the order of execution and reports the stops that each one makes. A reported hit's step is
-// not after the event's. A nil event means that execution has stopped at the block's current step.
+// stopMatcher takes events in the order of execution and reports the stops that each one makes. A
+// reported hit's step is not after the event's. A nil event means that execution has stopped at the
+// block's current step.
 type stopMatcher func(e *target.Event, report func(hit))
 
 // Step executes n units.
@@ -62,7 +63,9 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 			}
 		}
 	case target.StepProbe:
-		return func(_ *target.Event, report func(hit)) { w.captures(func(c capture) bool { return true }, report) }
+		return func(_ *target.Event, report func(hit)) {
+			w.captures(func(c capture) bool { return true }, report)
+		}
 	}
 	return func(e *target.Event, report func(hit)) {
 		if !executes(e) || e.Warp != warp || e.Step == seen {
@@ -98,7 +101,10 @@ func (w *walker) captures(want func(capture) bool, report func(hit)) {
 			}
 		}
 		if len(names) > 0 {
-			report(hit{first.step, -1, "probe", fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv)})
+			report(hit{
+				first.step, -1, "probe",
+				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv),
+			})
 		}
 	}
 	w.captured = w.captured[:0]
@@ -192,7 +198,9 @@ func (w *walker) backward(ctx context.Context, from mark, unit func() stopMatche
 }
 
 // between executes from a mark up to a step and returns the hits before a limit, at most one for each step.
-func (w *walker) between(ctx context.Context, m mark, to, before uint64, unit func() stopMatcher) ([]hit, error) {
+func (w *walker) between(
+	ctx context.Context, m mark, to, before uint64, unit func() stopMatcher,
+) ([]hit, error) {
 	w.restore(m)
 	match := unit()
 	var hits []hit

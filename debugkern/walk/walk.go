@@ -1,7 +1,7 @@
 // Package walk steps through one block of a launch, forwards and backwards, and says who wrote a cell.
 //
-// The one idea: a block's state is a function of its clock alone, so that going back is going forward again from a snapshot.
-// A motion first finds the moment to go to, by executing, and then goes there.
+// The one idea: a block's state is a function of its clock alone, so that going back is going forward again
+// from a snapshot. A motion first finds the moment to go to, by executing, and then goes there.
 //
 // It must not know runs or sessions: it is given a kernel that can be stepped, and a launch.
 package walk
@@ -19,7 +19,8 @@ import (
 type Walk interface {
 	// Position returns where execution of the block has stopped. Cheap.
 	Position() Position
-	// Clock is the moment that a motion under way has come to, about. It may be called at any time, from any goroutine.
+	// Clock is the moment that a motion under way has come to, about. It may be called at any time,
+	// from any goroutine.
 	Clock() uint64
 	// Step executes n units forwards, or backwards where n is negative. Instructions and lines are the
 	// current warp's, which stays the same until SetWarp, its end, or a breakpoint or Seek that leads to
@@ -37,7 +38,8 @@ type Walk interface {
 	SetBreakpoints([]Breakpoint)
 
 	Warps() []target.Warp
-	// Registers lists the current warp's registers that the instruction at hand names first, then the others live there.
+	// Registers lists the current warp's registers that the instruction at hand names first, then the
+	// others live there.
 	Registers() []Register
 	// Listing is the entry's PTX, one line an instruction, label or .loc; it never changes.
 	Listing() []Listing

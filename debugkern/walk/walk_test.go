@@ -24,7 +24,9 @@ type moment struct {
 }
 
 func see(w walk.Walk) moment {
-	m := moment{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), shared: map[string]walk.SharedView{}}
+	m := moment{
+		pos: w.Position(), warps: w.Warps(), regs: w.Registers(), shared: map[string]walk.SharedView{},
+	}
 	m.pos.Stop, m.pos.Note = "", ""
 	for _, a := range w.Arrays() {
 		m.shared[a.Name], _ = w.Shared(a.Name)
@@ -53,12 +55,13 @@ func must(t *testing.T) func(walk.Position, error) walk.Position {
 	}
 }
 
-// TestStepsThereAndBack goes from random moments k units forwards and k back: what can be seen is the same. Units of more
-// than an instruction start at a beginning of theirs.
+// TestStepsThereAndBack goes from random moments k units forwards and k back: what can be seen is the same.
+// Units of more than an instruction start at a beginning of theirs.
 func TestStepsThereAndBack(t *testing.T) {
 	ctx := context.Background()
 	for _, schedule := range []string{"in-order:0", "random:4"} {
-		_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small", Schedule: schedule}, probes.Dim3{0, 0, 0})
+		_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small", Schedule: schedule},
+			probes.Dim3{0, 0, 0})
 		ok := must(t)
 		end := ok(w.Seek(ctx, math.MaxUint64)).Step
 		if end < 1000 || w.Position().Stop != "end" {
@@ -66,11 +69,13 @@ func TestStepsThereAndBack(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(1, 5))
 		units := map[string]func(n int) (walk.Position, error){
-			"instruction": func(n int) (walk.Position, error) { return w.Step(ctx, target.StepInstruction, n) },
-			"line":        func(n int) (walk.Position, error) { return w.Step(ctx, target.StepLine, n) },
-			"over":        func(n int) (walk.Position, error) { return w.StepOver(ctx, n) },
-			"barrier":     func(n int) (walk.Position, error) { return w.Step(ctx, target.StepBarrier, n) },
-			"probe":       func(n int) (walk.Position, error) { return w.Step(ctx, target.StepProbe, n) },
+			"instruction": func(n int) (walk.Position, error) {
+				return w.Step(ctx, target.StepInstruction, n)
+			},
+			"line":    func(n int) (walk.Position, error) { return w.Step(ctx, target.StepLine, n) },
+			"over":    func(n int) (walk.Position, error) { return w.StepOver(ctx, n) },
+			"barrier": func(n int) (walk.Position, error) { return w.Step(ctx, target.StepBarrier, n) },
+			"probe":   func(n int) (walk.Position, error) { return w.Step(ctx, target.StepProbe, n) },
 		}
 		for name, step := range units {
 			for range 6 {
@@ -96,18 +101,20 @@ func TestStepsThereAndBack(t *testing.T) {
 				}
 				there := w.Position().Step
 				if ok(step(-k)); !reflect.DeepEqual(see(w), from) {
-					t.Fatalf("%s, %s: %d steps from %+v to %d and back: %+v", schedule, name, k, from.pos, there, w.Position())
+					t.Fatalf("%s, %s: %d steps from %+v to %d and back: %+v", schedule, name, k, from.pos,
+						there, w.Position())
 				}
 				if p := ok(step(k)); p.Step != there {
-					t.Errorf("%s, %s: %d steps at once lead to %d, one by one to %d", schedule, name, k, p.Step, there)
+					t.Errorf("%s, %s: %d steps at once lead to %d, one by one to %d", schedule, name, k,
+						p.Step, there)
 				}
 			}
 		}
 	}
 }
 
-// TestWhoWroteLeadsThere compares Writes with what stepping over each write changes, and the last of them before the tile was
-// captured with Run.Writer.
+// TestWhoWroteLeadsThere compares Writes with what stepping over each write changes, and the last of them
+// before the tile was captured with Run.Writer.
 func TestWhoWroteLeadsThere(t *testing.T) {
 	ctx := context.Background()
 	run, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
@@ -119,7 +126,8 @@ func TestWhoWroteLeadsThere(t *testing.T) {
 	}
 	for _, x := range ws {
 		p := ok(w.Seek(ctx, x.Step))
-		if p.Warp != x.Warp || w.Listing()[p.Listing].Text != x.Instr || x.Source == nil || *p.Source != *x.Source || x.Fragment == "" {
+		if p.Warp != x.Warp || w.Listing()[p.Listing].Text != x.Instr || x.Source == nil ||
+			*p.Source != *x.Source || x.Fragment == "" {
 			t.Errorf("at %+v, expected %+v", p, x)
 		}
 		p = ok(w.Step(ctx, target.StepInstruction, 1))
@@ -145,7 +153,9 @@ func TestBreakpoints(t *testing.T) {
 			break
 		}
 	}
-	for _, b := range []walk.Breakpoint{{Line: line}, {Stage: "S"}, {Stage: "P"}, {Array: "sS", Row: 3, Col: 30}} {
+	for _, b := range []walk.Breakpoint{
+		{Line: line}, {Stage: "S"}, {Stage: "P"}, {Array: "sS", Row: 3, Col: 30},
+	} {
 		w.SetBreakpoints([]walk.Breakpoint{b})
 		ok(w.Seek(ctx, 0))
 		var there []walk.Position

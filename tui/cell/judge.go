@@ -1,7 +1,8 @@
-// Package cell is one cell of a tile against its reference: how it is judged under a person's settings, how its numbers are
-// written, how it is called.
+// Package cell is one cell of a tile against its reference: how it is judged under a person's settings, how
+// its numbers are written, how it is called.
 //
-// The one idea: every pane that shows a cell, however small, asks here, so no two of them can disagree about it.
+// The one idea: every pane that shows a cell, however small, asks here, so no two of them
+// can disagree about it.
 //
 // It must not know panes, colours or keys.
 package cell
@@ -128,8 +129,8 @@ type Cell struct {
 	ULP           int64   // after rounding the reference to the type
 	Bound         float64
 	Equal, Bad    bool
-	// NearZero: within a derived bound that is no smaller than the reference itself. Nobody promised a digit of such a value,
-	// and the ulps between it and its reference, which are tiny there, count none.
+	// NearZero: within a derived bound that is no smaller than the reference itself. Nobody promised a digit
+	// of such a value, and the ulps between it and its reference, which are tiny there, count none.
 	NearZero bool
 
 	Absent bool // not captured: Got and Bits mean nothing, and the cell is not judged
@@ -138,7 +139,8 @@ type Cell struct {
 	Differs bool   // they are not this one's
 }
 
-// Standing is how a cell stands to its bound in a word: within, equal, and where it is bad below, above, inf or nan.
+// Standing is how a cell stands to its bound in a word: within, equal, and where it is bad
+// below, above, inf or nan.
 func (c Cell) Standing() string {
 	switch {
 	case math.IsNaN(c.Got) && c.Bad:
@@ -169,8 +171,8 @@ func (j *Judge) Known() bool { return j.v != nil && j.v.Got.Reached() }
 // Compared reports whether there is a tile and a reference to compare it with.
 func (j *Judge) Compared() bool { return j.Known() && len(j.ref) > 0 }
 
-// Judged reports whether a cell is compared with the reference: it was captured, and so was what the local reference of it
-// is made from.
+// Judged reports whether a cell is compared with the reference: it was captured, and so was what the local
+// reference of it is made from.
 func (j *Judge) Judged(row, col int) bool { return j.v.Judged(row, col, j.local) }
 
 // At compares one cell. Without a reference it is equal to itself.
@@ -287,7 +289,8 @@ func (d Diff) ErrorText(c Cell, w int) string {
 	return CountText(c.ULP, w)
 }
 
-// ULPText writes the error in ulps in at least w columns, or that the value is too near 0 for ulps to say anything.
+// ULPText writes the error in ulps in at least w columns, or that the value is too near 0 for
+// ulps to say anything.
 func (c Cell) ULPText(w int) string {
 	if c.NearZero {
 		return fmt.Sprintf("%-*s", w+len(" ulp"), "near 0")
@@ -306,8 +309,8 @@ func (c Cell) DeltaText(digits int) string {
 	return fmt.Sprintf("%*s%s%s", digits, Signed(c.Delta), is, c.ULPText(digits/2))
 }
 
-// CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark beside it has
-// it), in thousands or as a power of ten where it must.
+// CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark
+// beside it has it), in thousands or as a power of ten where it must.
 func CountText(n int64, w int) string {
 	s := fmt.Sprintf("%+d", n)
 	if len(s) <= w {

@@ -12,7 +12,10 @@ import (
 
 // view is a 2×4 tile of f16 with a reference of ones and a bound of 0.01; the last column is not compared.
 func view(values ...float64) *debugkern.TileView {
-	v := &debugkern.TileView{Got: probes.NewTile(probes.F16, 2, 4), Local: make([]float64, 8), LocalBound: make([]float64, 8), ValidRows: 2, ValidCols: 3}
+	v := &debugkern.TileView{
+		Got: probes.NewTile(probes.F16, 2, 4), Local: make([]float64, 8), LocalBound: make([]float64, 8),
+		ValidRows: 2, ValidCols: 3,
+	}
 	for i := range 8 {
 		v.Local[i], v.LocalBound[i] = 1, 0.01
 		v.Got.SetBits(i/4, i%4, Round(probes.F16, values[i]))
@@ -23,7 +26,10 @@ func view(values ...float64) *debugkern.TileView {
 func TestJudge(t *testing.T) {
 	v := view(1, 1.005, 1.5, 9, 0.5, math.NaN(), math.Inf(1), 9)
 	j := NewJudge(v, Auto, 0)
-	for i, want := range []struct{ bad, equal bool }{{false, true}, {false, false}, {true, false}, {false, false}, {true, false}, {true, false}, {true, false}, {false, false}} {
+	for i, want := range []struct{ bad, equal bool }{
+		{false, true}, {false, false}, {true, false}, {false, false}, {true, false}, {true, false},
+		{true, false}, {false, false},
+	} {
 		if c := j.At(i/4, i%4); c.Bad != want.bad || c.Equal != want.equal {
 			t.Errorf("cell %d: bad %v equal %v", i, c.Bad, c.Equal)
 		}
@@ -59,8 +65,9 @@ func TestMatches(t *testing.T) {
 		text string
 		cell []int // in order; -1 ends
 	}{
-		{"nan", []int{5}}, {"INF", []int{6}}, {"bad", []int{2, 4, 5, 6}}, {"equal", []int{0}}, {">1.2", []int{2, 6}}, {"<=0.5", []int{4}},
-		{"=1", []int{0}}, {"d>0.4", []int{2, 4, 6}}, {"0x3c00", []int{0}}, {"1.50", []int{2}}, {"ulp>400", []int{2, 4, 5, 6}},
+		{"nan", []int{5}}, {"INF", []int{6}}, {"bad", []int{2, 4, 5, 6}}, {"equal", []int{0}},
+		{">1.2", []int{2, 6}}, {"<=0.5", []int{4}}, {"=1", []int{0}}, {"d>0.4", []int{2, 4, 6}},
+		{"0x3c00", []int{0}}, {"1.50", []int{2}}, {"ulp>400", []int{2, 4, 5, 6}},
 	}
 	for _, tt := range tests {
 		m, err := ParseMatch(tt.text)
@@ -111,8 +118,8 @@ func TestBoundSteps(t *testing.T) {
 	}
 }
 
-// TestNearZero: where the bound is no smaller than the reference, ulps count digits that nobody promised: they are not shown.
-// A bad cell's are, and those of a bound that a person gave in ulps.
+// TestNearZero: where the bound is no smaller than the reference, ulps count digits that nobody promised:
+// they are not shown. A bad cell's are, and those of a bound that a person gave in ulps.
 func TestNearZero(t *testing.T) {
 	v := view(1e-4, 0.005, -2e-4, 0, 0, 2, 1, 9)
 	v.Local = []float64{1e-6, 0.005, 0.02, 0, 1e-4, 1.5, 0.011, 1}
@@ -120,7 +127,10 @@ func TestNearZero(t *testing.T) {
 	for i, want := range []struct {
 		near       bool
 		text, long string
-	}{{true, "~0", "+9.902e-05, near 0"}, {false, "", ""}, {false, "", ""}, {false, "", ""}, {true, "~0", "-1.000e-04, near 0"}, {false, "", ""}, {false, "", ""}} {
+	}{
+		{true, "~0", "+9.902e-05, near 0"}, {false, "", ""}, {false, "", ""}, {false, "", ""},
+		{true, "~0", "-1.000e-04, near 0"}, {false, "", ""}, {false, "", ""},
+	} {
 		c := j.At(i/4, i%4)
 		if c.NearZero != want.near {
 			t.Errorf("cell %d: %g against %g, bound %g: near zero %v", i, c.Got, c.Want, c.Bound, c.NearZero)
@@ -128,10 +138,12 @@ func TestNearZero(t *testing.T) {
 		if got := DiffULP.ErrorText(c, 6); (got == "~0") != want.near {
 			t.Errorf("cell %d: error %s", i, got)
 		}
-		if got := strings.TrimSpace(c.DeltaText(0)); want.near && got != want.long || !want.near && !strings.Contains(got, " ulp") {
+		if got := strings.TrimSpace(c.DeltaText(0)); want.near && got != want.long ||
+			!want.near && !strings.Contains(got, " ulp") {
 			t.Errorf("cell %d: %q", i, got)
 		}
-		if wide := c.DeltaText(10); len(wide) != len("+9.899e-05 = +1234 ulp") && len(wide) != len("+9.899e-05 = +12345 ulp") {
+		if wide := c.DeltaText(10); len(wide) != len("+9.899e-05 = +1234 ulp") &&
+			len(wide) != len("+9.899e-05 = +12345 ulp") {
 			t.Errorf("cell %d: %q is out of its columns", i, wide)
 		}
 	}

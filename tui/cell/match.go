@@ -15,8 +15,8 @@ type Match struct {
 	hit  func(c Cell) bool
 }
 
-// ParseMatch reads a condition: nan, inf, bad, equal, a comparison with a number (>1.5, <=-2, =0, !=0), an error
-// comparison (d>0.01, ulp>4), a bit pattern (0x4140), or a number (as written in fixed format).
+// ParseMatch reads a condition: nan, inf, bad, equal, a comparison with a number (>1.5, <=-2, =0, !=0), an
+// error comparison (d>0.01, ulp>4), a bit pattern (0x4140), or a number (as written in fixed format).
 func ParseMatch(text string) (*Match, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	m := &Match{Text: text}
@@ -76,7 +76,8 @@ func comparison(text string) (func(c Cell) bool, error) {
 	}
 	n, err := strconv.ParseFloat(rest, 64)
 	if err != nil {
-		return nil, fmt.Errorf("search: %q is none of nan, inf, bad, equal, >1.5, d>0.01, ulp>4, 0x4140, 2.63", text)
+		return nil, fmt.Errorf(
+			"search: %q is none of nan, inf, bad, equal, >1.5, d>0.01, ulp>4, 0x4140, 2.63", text)
 	}
 	half := 0.5
 	if _, frac, ok := strings.Cut(rest, "."); ok {
@@ -88,8 +89,8 @@ func comparison(text string) (func(c Cell) bool, error) {
 // Hit reports whether the condition holds for a cell.
 func (m *Match) Hit(c Cell) bool { return m.hit(c) }
 
-// Find returns the next (dir 1) or previous (dir -1) compared cell of v that matches, starting after (row, col); row -1
-// starts before the first, row Rows after the last. It does not wrap.
+// Find returns the next (dir 1) or previous (dir -1) compared cell of v that matches, starting after (row,
+// col); row -1 starts before the first, row Rows after the last. It does not wrap.
 func (m *Match) Find(v *debugkern.TileView, ref Ref, limit Bound, row, col, dir int) (int, int, bool) {
 	j := NewJudge(v, ref, limit)
 	if !j.Known() {

@@ -10,8 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// Axes are the names of rows and columns, "" for the columns of a stage that has one: q for query rows, k for keys, d for the head
-// dimension. Without a plan they are row and col.
+// Axes are the names of rows and columns, "" for the columns of a stage that has one: q for query rows, k for
+// keys, d for the head dimension. Without a plan they are row and col.
 func Axes(sp *probes.StagePlan) (rows, cols string) {
 	if sp == nil {
 		return "row", "col"
@@ -31,7 +31,8 @@ func Name(sp *probes.StagePlan, row, col int) string {
 	return r + strconv.Itoa(row) + "," + c + strconv.Itoa(col)
 }
 
-// RowName is how a row of a tile is called next to it: q17; of an argument the index of its first element without that of the column.
+// RowName is how a row of a tile is called next to it: q17; of an argument the index of its first element
+// without that of the column.
 func RowName(sp *probes.StagePlan, row int) string {
 	if sp == nil || !sp.OfLaunch() {
 		letter, _ := Axes(sp)

@@ -85,9 +85,9 @@ func clip(s string, w int) string {
 	return s[:max(0, w-1)] + "…"
 }
 
-// FixedText writes v in at most w columns (w ≥ 3): as many decimals as fit, no zero before the point, then k, M, G, then
-// powers of ten. A number too small for its decimals is a power of ten or has a unit (m, u, n, p, f, a), so that its sign is
-// never before zeros alone.
+// FixedText writes v in at most w columns (w ≥ 3): as many decimals as fit, no zero before the point, then k,
+// M, G, then powers of ten. A number too small for its decimals is a power of ten or has a unit (m, u, n, p,
+// f, a), so that its sign is never before zeros alone.
 func FixedText(v float64, w int) string {
 	switch {
 	case math.IsNaN(v):
@@ -131,7 +131,8 @@ func noZero(s string) string {
 	return s
 }
 
-// small writes a number below the last decimal with a unit, the largest that leaves a digit; what has none is ~0.
+// small writes a number below the last decimal with a unit, the largest that leaves a digit;
+// what has none is ~0.
 func small(v float64, w int) string {
 	sign := ""
 	if v < 0 {
@@ -203,7 +204,8 @@ func SignedText(v float64, w int) string {
 	return FixedText(v, w)
 }
 
-// Ordinal is the place of a bit pattern in the order of its type's values: neighbours differ by one, both zeros are 0.
+// Ordinal is the place of a bit pattern in the order of its type's values: neighbours differ by
+// one, both zeros are 0.
 func Ordinal(t probes.DType, bits uint64) int64 {
 	if !t.Float() {
 		return int64(t.Value(bits))

@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestRoundIsTheHardwares holds the rounding of references against package fp: every f16 and bf16 value, the points halfway
-// between neighbours and just beside them, and random numbers.
+// TestRoundIsTheHardwares holds the rounding of references against package fp: every f16 and bf16 value, the
+// points halfway between neighbours and just beside them, and random numbers.
 func TestRoundIsTheHardwares(t *testing.T) {
 	oracle := map[probes.DType]func(float32) uint64{
 		probes.F16:  func(x float32) uint64 { return uint64(fp.F32ToF16(math.Float32bits(x))) },
@@ -45,7 +45,9 @@ func TestRoundIsTheHardwares(t *testing.T) {
 }
 
 func TestRoundOfEveryValueIsItself(t *testing.T) {
-	for _, dt := range []probes.DType{probes.F16, probes.BF16, probes.E4M3, probes.E5M2, probes.U8, probes.I8} {
+	for _, dt := range []probes.DType{
+		probes.F16, probes.BF16, probes.E4M3, probes.E5M2, probes.U8, probes.I8,
+	} {
 		for bits := range uint64(1) << (8 * dt.Size()) {
 			v := dt.Value(bits)
 			if got := Round(dt, v); got != bits && !math.IsNaN(v) {
@@ -70,8 +72,8 @@ func TestOrdinalCountsValues(t *testing.T) {
 	}
 }
 
-// TestFixedTextFitsAndReadsBack writes numbers of every size into few columns: never wider, and what can be read back is
-// as close as that many columns allow.
+// TestFixedTextFitsAndReadsBack writes numbers of every size into few columns: never wider, and what can be
+// read back is as close as that many columns allow.
 func TestFixedTextFitsAndReadsBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200000 {
@@ -89,7 +91,8 @@ func TestFixedTextFitsAndReadsBack(t *testing.T) {
 		}
 		unit := 1.0
 		if i := strings.IndexAny(s, "kMGTmunpfa"); i >= 0 {
-			unit = map[byte]float64{'m': 1e-3, 'u': 1e-6, 'n': 1e-9, 'p': 1e-12, 'f': 1e-15, 'a': 1e-18, 'k': 1e3, 'M': 1e6, 'G': 1e9, 'T': 1e12}[s[i]]
+			unit = map[byte]float64{'m': 1e-3, 'u': 1e-6, 'n': 1e-9, 'p': 1e-12, 'f': 1e-15, 'a': 1e-18,
+				'k': 1e3, 'M': 1e6, 'G': 1e9, 'T': 1e12}[s[i]]
 			s = s[:i]
 		}
 		back, err := strconv.ParseFloat(s, 64)
@@ -108,9 +111,11 @@ func TestTexts(t *testing.T) {
 		w    int
 		want string
 	}{
-		{1.2, 4, "1.20"}, {-0.41, 4, "-.41"}, {0.03, 4, ".03"}, {3.09, 4, "3.09"}, {-1.314, 4, "-1.3"}, {12.34, 4, "12.3"}, {1234, 4, "1234"},
-		{12345, 4, "12k"}, {-12345, 4, "-12k"}, {0, 4, "0"}, {math.Copysign(0, -1), 4, "-0"}, {math.NaN(), 4, "NaN"}, {math.Inf(-1), 4, "-Inf"},
-		{3e-5, 4, "3e-5"}, {-0.003, 4, "-3m"}, {-0.0049, 4, "-5m"}, {-4.5e-5, 4, "-45u"}, {-3e-12, 4, "-3p"}, {3e-12, 4, "3.0p"}, {-1e-40, 4, "-~0"}, {1.3125, 6, "1.3125"}, {999.96, 4, "1000"},
+		{1.2, 4, "1.20"}, {-0.41, 4, "-.41"}, {0.03, 4, ".03"}, {3.09, 4, "3.09"}, {-1.314, 4, "-1.3"},
+		{12.34, 4, "12.3"}, {1234, 4, "1234"}, {12345, 4, "12k"}, {-12345, 4, "-12k"}, {0, 4, "0"},
+		{math.Copysign(0, -1), 4, "-0"}, {math.NaN(), 4, "NaN"}, {math.Inf(-1), 4, "-Inf"}, {3e-5, 4, "3e-5"},
+		{-0.003, 4, "-3m"}, {-0.0049, 4, "-5m"}, {-4.5e-5, 4, "-45u"}, {-3e-12, 4, "-3p"}, {3e-12, 4, "3.0p"},
+		{-1e-40, 4, "-~0"}, {1.3125, 6, "1.3125"}, {999.96, 4, "1000"},
 	}
 	for _, tt := range fixed {
 		if got := FixedText(tt.v, tt.w); got != tt.want {
@@ -121,7 +126,10 @@ func TestTexts(t *testing.T) {
 		n    int64
 		w    int
 		want string
-	}{{1024, 4, "1024"}, {-1024, 3, "-1k"}, {-37, 4, "-37"}, {1024, 5, "+1024"}, {123456, 3, "1e5"}, {-123456, 3, "1e5"}, {1 << 40, 3, "+1T"}, {12345, 3, "12k"}, {1, 3, "+1"}}
+	}{
+		{1024, 4, "1024"}, {-1024, 3, "-1k"}, {-37, 4, "-37"}, {1024, 5, "+1024"}, {123456, 3, "1e5"},
+		{-123456, 3, "1e5"}, {1 << 40, 3, "+1T"}, {12345, 3, "12k"}, {1, 3, "+1"},
+	}
 	for _, tt := range counts {
 		if got := CountText(tt.n, tt.w); got != tt.want {
 			t.Errorf("%d in %d columns is %q, expected %q", tt.n, tt.w, got, tt.want)

@@ -18,8 +18,8 @@ const (
 	NoLabel  = "n"
 )
 
-// Answering returns what a key does to a question. Enter is no answer: a question that opens by itself must not be answered by the
-// key that ends most lines.
+// Answering returns what a key does to a question. Enter is no answer: a question that opens by itself must
+// not be answered by the key that ends most lines.
 func Answering(key string) Answer {
 	switch key {
 	case YesLabel:

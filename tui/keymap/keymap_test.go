@@ -8,9 +8,15 @@ import (
 // sample is a table with two views: one that uses common actions, and one with a binding of its own.
 func sample() *Map {
 	return New(
-		Layer{Name: "List", Uses: []Use{{Action: NextBad, Help: "next entry", Hint: "next"}, {Action: Again, Hint: "again"}}},
+		Layer{
+			Name: "List",
+			Uses: []Use{{Action: NextBad, Help: "next entry", Hint: "next"}, {Action: Again, Hint: "again"}},
+		},
 		Layer{Name: "Picture", Tab: "Pic", Uses: []Use{{Action: NextBad}},
-			Own: []Binding{{Action: "turn", Keys: []string{"o"}, Label: "o", Help: "turn it", Hint: "turn", Group: "Picture"}}},
+			Own: []Binding{
+				{Action: "turn", Keys: []string{"o"}, Label: "o", Help: "turn it", Hint: "turn",
+					Group: "Picture"},
+			}},
 	)
 }
 
@@ -77,8 +83,10 @@ func TestHintsFitTheirView(t *testing.T) {
 // TestLayers: a view has what its layer says, and no other view has it.
 func TestLayers(t *testing.T) {
 	m := sample()
-	if m.Number("Picture") != 2 || m.Number("Nothing") != 0 || m.Tab("List") != "List" || m.Tab("Picture") != "Pic" {
-		t.Errorf("numbers %d %d, tabs %s %s", m.Number("Picture"), m.Number("Nothing"), m.Tab("List"), m.Tab("Picture"))
+	if m.Number("Picture") != 2 || m.Number("Nothing") != 0 || m.Tab("List") != "List" ||
+		m.Tab("Picture") != "Pic" {
+		t.Errorf("numbers %d %d, tabs %s %s", m.Number("Picture"), m.Number("Nothing"), m.Tab("List"),
+			m.Tab("Picture"))
 	}
 	if s, ok := m.ParseScope("pic"); !ok || s != "Picture" {
 		t.Errorf("pic is %q", s)
@@ -89,7 +97,9 @@ func TestLayers(t *testing.T) {
 		}
 		return out
 	}
-	if got := hints("List"); !slices.Equal(got, []string{"next", "again", "pane", "command", "help", "quit"}) {
+	if got := hints("List"); !slices.Equal(got, []string{
+		"next", "again", "pane", "command", "help", "quit",
+	}) {
 		t.Errorf("hints of List: %v", got)
 	}
 	if got := hints("Picture"); !slices.Equal(got, []string{"turn", "pane", "command", "help", "quit"}) {
@@ -105,7 +115,8 @@ func TestLayers(t *testing.T) {
 		}
 		return ""
 	}
-	if helps("List", NextBad) != "next entry" || helps("Picture", NextBad) == "next entry" || helps("List", "turn") != "" || helps("List", Heat) != "" {
+	if helps("List", NextBad) != "next entry" || helps("Picture", NextBad) == "next entry" ||
+		helps("List", "turn") != "" || helps("List", Heat) != "" {
 		t.Errorf("help: %q %q %q", helps("List", NextBad), helps("Picture", NextBad), helps("List", "turn"))
 	}
 	if b, _, _, _ := m.Match("", "n"); !slices.Equal(b.In(), []Scope{"List", "Picture"}) {

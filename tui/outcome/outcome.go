@@ -1,7 +1,7 @@
 // Package outcome pairs a run's document with the request that the run answers.
 //
-// The one idea: a pane is given an Outcome and never a bare report, so whatever draws a verdict can also say whose it is, and
-// changes when another request stands on the screen.
+// The one idea: a pane is given an Outcome and never a bare report, so whatever draws a verdict can also say
+// whose it is, and changes when another request stands on the screen.
 //
 // It must not know engines, models or panes.
 package outcome
@@ -17,12 +17,14 @@ type Outcome struct {
 	previous bool
 }
 
-// New returns what the request described by of came to. previous says that the screen asks for another request by now.
+// New returns what the request described by of came to. previous says that the screen asks for
+// another request by now.
 func New(of string, report *report.Run, previous bool) Outcome {
 	return Outcome{report: report, of: of, previous: previous}
 }
 
-// Report is the document, nil where nothing has ended. Of a previous run it may be drawn only below Heading, dimmed.
+// Report is the document, nil where nothing has ended. Of a previous run it may be drawn only
+// below Heading, dimmed.
 func (o Outcome) Report() *report.Run { return o.report }
 
 // Current is the document where it answers the request on screen, else nil.

@@ -36,7 +36,8 @@ func Normal(req debugkern.Request) debugkern.Request {
 		value *string
 		usual string
 	}{
-		{&req.Shape, "validation"}, {&req.Inject, "reference"}, {&req.Backend, "auto"}, {&req.Builder, "auto"},
+		{&req.Shape, "validation"}, {&req.Inject, "reference"}, {&req.Backend, "auto"},
+		{&req.Builder, "auto"},
 		{&req.Schedule, usualSchedule},
 	} {
 		if *field.value == "" {
@@ -224,14 +225,16 @@ func CommandLine(req debugkern.Request) string {
 // SetupOf is what of a request is remembered for the next session.
 func SetupOf(req debugkern.Request) configs.Setup {
 	return configs.Setup{
-		Target: req.Target, Shape: ShapeName(req), Seed: req.Seed, Gate: req.Gate.String(), Inject: req.Inject,
-		Backend: req.Backend, Flags: maps.Clone(req.Set), Faults: slices.Clone(req.Faults),
+		Target: req.Target, Shape: ShapeName(req), Seed: req.Seed, Gate: req.Gate.String(),
+		Inject: req.Inject, Backend: req.Backend, Flags: maps.Clone(req.Set),
+		Faults: slices.Clone(req.Faults),
 	}
 }
 
 // With is a request with a setup's choices; its backend stays.
 func With(req debugkern.Request, s *configs.Setup) debugkern.Request {
-	req.Target, req.Shape, req.Seed, req.Gate, req.Inject = s.Target, s.Shape, s.Seed, probes.GateNamed(s.Gate),
+	req.Target, req.Shape, req.Seed, req.Gate, req.Inject = s.Target, s.Shape, s.Seed,
+		probes.GateNamed(s.Gate),
 		s.Inject
 	req.Set, req.Faults = s.Flags, s.Faults
 	return Clone(req)

@@ -1,7 +1,7 @@
 package theme
 
-// Box draws a border around lines that are w-2 columns wide already; missing lines are filled, surplus ones dropped. The
-// result is h lines of w columns. title stands in the top border, note at its right end.
+// Box draws a border around lines that are w-2 columns wide already; missing lines are filled, surplus ones
+// dropped. The result is h lines of w columns. title stands in the top border, note at its right end.
 func (t *Theme) Box(title, note string, lines []string, w, h int, focused bool) []string {
 	if w < 2 || h < 2 {
 		return t.Blank(w, h)

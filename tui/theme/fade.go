@@ -2,7 +2,8 @@ package theme
 
 import "strings"
 
-// Fade returns finished lines without their own styles, in the dim style: what they show is of an earlier run.
+// Fade returns finished lines without their own styles, in the dim style: what they show
+// is of an earlier run.
 func (t *Theme) Fade(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -40,7 +41,8 @@ type Fader struct {
 	in, out []string
 }
 
-// Fade is Theme.Fade for lines that change little from one call to the next. The result is valid until the next call.
+// Fade is Theme.Fade for lines that change little from one call to the next. The result is valid
+// until the next call.
 func (f *Fader) Fade(t *Theme, lines []string) []string {
 	if f.theme != t || len(f.in) != len(lines) {
 		f.theme, f.in, f.out = t, make([]string, len(lines)), make([]string, len(lines))

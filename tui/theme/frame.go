@@ -1,7 +1,7 @@
 package theme
 
-// Frame is what panes have in common: theme, place, focus, and what was drawn last. F says what the focus is: a bool, or the
-// number of the part that has it.
+// Frame is what panes have in common: theme, place, focus, and what was drawn last. F says what the focus is:
+// a bool, or the number of the part that has it.
 type Frame[F comparable] struct {
 	Theme   *Theme
 	W, H    int // borders included
@@ -47,8 +47,8 @@ func (f *Frame[F]) Draw(draw func() []string) []string {
 	return f.lines
 }
 
-// Into scrolls a window of n (at least one) over total lines or columns: it returns the first shown so that at is among them,
-// moving first as little as it can.
+// Into scrolls a window of n (at least one) over total lines or columns: it returns the first shown so that
+// at is among them, moving first as little as it can.
 func Into(first, at, n, total int) int {
 	n = max(n, 1)
 	if at < first {

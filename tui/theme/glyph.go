@@ -28,28 +28,32 @@ type Glyphs struct {
 
 func unicodeGlyphs() Glyphs {
 	return Glyphs{
-		OK: "✓", Wrong: "✗", Taint: "~", Off: "–", Above: "▲", Below: "▼", Equal: "·", Within: " ", NaN: "N", Inf: "I",
-		Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]", Pointer: "▸", Differs: "≠", Absent: "∅",
-		Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""), Shade: strings.Split(" ░▒▓█", ""),
-		H: "─", V: "│", TL: "┌", TR: "┐", BL: "└", BR: "┘", TeeL: "├", TeeR: "┤", TeeT: "┬", TeeB: "┴", Cross: "┼",
+		OK: "✓", Wrong: "✗", Taint: "~", Off: "–", Above: "▲", Below: "▼", Equal: "·", Within: " ", NaN: "N",
+		Inf: "I", Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]",
+		Pointer: "▸", Differs: "≠", Absent: "∅", Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""),
+		Shade: strings.Split(" ░▒▓█", ""), H: "─", V: "│", TL: "┌", TR: "┐", BL: "└", BR: "┘", TeeL: "├",
+		TeeR: "┤", TeeT: "┬", TeeB: "┴", Cross: "┼",
 	}
 }
 
 func asciiGlyphs() Glyphs {
 	return Glyphs{
-		OK: "+", Wrong: "x", Taint: "~", Off: "-", Above: "^", Below: "v", Equal: ".", Within: " ", NaN: "N", Inf: "I",
-		Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]", Pointer: ">", Differs: "!", Absent: "?",
-		Spark: strings.Split(" .:-=+*#@", ""), Shade: strings.Split(" .:*#", ""),
-		H: "-", V: "|", TL: "+", TR: "+", BL: "+", BR: "+", TeeL: "+", TeeR: "+", TeeT: "+", TeeB: "+", Cross: "+",
+		OK: "+", Wrong: "x", Taint: "~", Off: "-", Above: "^", Below: "v", Equal: ".", Within: " ", NaN: "N",
+		Inf: "I", Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]",
+		Pointer: ">", Differs: "!", Absent: "?", Spark: strings.Split(" .:-=+*#@", ""),
+		Shade: strings.Split(" .:*#", ""), H: "-", V: "|", TL: "+", TR: "+", BL: "+", BR: "+", TeeL: "+",
+		TeeR: "+", TeeT: "+", TeeB: "+", Cross: "+",
 	}
 }
 
-// spelled is how the program's own non-ASCII characters are written where only ASCII is to be had; one for one.
+// spelled is how the program's own non-ASCII characters are written where only ASCII is
+// to be had; one for one.
 var spelled = map[rune]byte{
-	'·': '.', '–': '-', '—': '-', '−': '-', '→': '>', '←': '<', '↑': '^', '↓': 'v', '▸': '>', '●': '*', '○': 'o', '…': '~',
-	'✓': '+', '✗': 'x', '▲': '^', '▼': 'v', 'Δ': 'd', 'ᵀ': 'T', '×': 'x', '∅': '?', '≤': '<', '≥': '>', '≠': '!', 'Σ': 'S', '±': '+',
-	'²': '2', '³': '3', 'µ': 'u', 'μ': 'u', '∞': 'I', '“': '"', '”': '"', '’': '\'', '‘': '\'', '│': '|', '─': '-',
-	'┌': '+', '┐': '+', '└': '+', '┘': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
+	'·': '.', '–': '-', '—': '-', '−': '-', '→': '>', '←': '<', '↑': '^', '↓': 'v', '▸': '>', '●': '*',
+	'○': 'o', '…': '~', '✓': '+', '✗': 'x', '▲': '^', '▼': 'v', 'Δ': 'd', 'ᵀ': 'T', '×': 'x', '∅': '?',
+	'≤': '<', '≥': '>', '≠': '!', 'Σ': 'S', '±': '+', '²': '2', '³': '3', 'µ': 'u', 'μ': 'u', '∞': 'I',
+	'“': '"', '”': '"', '’': '\'', '‘': '\'', '│': '|', '─': '-', '┌': '+', '┐': '+', '└': '+', '┘': '+',
+	'├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
 }
 
 // glyph returns r as the terminal may show it: itself, its ASCII spelling, or '?'; ok is false for what takes
@@ -87,7 +91,8 @@ func Cell(r rune) (rune, bool) { return (&Theme{}).glyph(r) }
 // single holds for the blocks whose every printable character takes one column.
 func single(r rune) bool {
 	return r >= 0xa1 && r < 0x300 && r != 0xad || r >= 0x370 && r < 0x400 || r >= 0x2010 && r < 0x2028 ||
-		r >= 0x2070 && r < 0x20d0 || r >= 0x2190 && r < 0x231a || r >= 0x2500 && r < 0x25fd || r == '✓' || r == '✗'
+		r >= 0x2070 && r < 0x20d0 || r >= 0x2190 && r < 0x231a || r >= 0x2500 && r < 0x25fd ||
+		r == '✓' || r == '✗'
 }
 
 // Celsius writes a temperature: 61°C, 61C where only ASCII is to be had.

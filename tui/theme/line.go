@@ -7,7 +7,8 @@ import (
 
 const reset = "\x1b[0m"
 
-// Line writes one line of exactly Max columns: text beyond is cut, a shorter line is filled. The zero Line is not usable.
+// Line writes one line of exactly Max columns: text beyond is cut, a shorter line is filled. The zero
+// Line is not usable.
 type Line struct {
 	t   *Theme
 	b   strings.Builder

@@ -7,12 +7,14 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Anchors of the value palettes, low to high, evenly spaced. cividis (Nuñez, Anderton, Renslow 2018) reads the same with
-// and without red-green blindness.
+// Anchors of the value palettes, low to high, evenly spaced. cividis (Nuñez, Anderton, Renslow 2018) reads
+// the same with and without red-green blindness.
 var anchors = map[string][]uint32{
-	"cividis": {0x00224e, 0x123570, 0x3b496c, 0x575d6d, 0x707173, 0x8a8678, 0xa59c74, 0xc3b369, 0xe1cc55, 0xfee838},
-	"viridis": {0x440154, 0x482878, 0x3e4989, 0x31688e, 0x26828e, 0x1f9e89, 0x35b779, 0x6dcd59, 0xb4de2c, 0xfde725},
-	"grey":    {0x1a1a1a, 0xe6e6e6},
+	"cividis": {0x00224e, 0x123570, 0x3b496c, 0x575d6d, 0x707173, 0x8a8678, 0xa59c74, 0xc3b369,
+		0xe1cc55, 0xfee838},
+	"viridis": {0x440154, 0x482878, 0x3e4989, 0x31688e, 0x26828e, 0x1f9e89, 0x35b779, 0x6dcd59,
+		0xb4de2c, 0xfde725},
+	"grey": {0x1a1a1a, 0xe6e6e6},
 }
 
 // cube is cividis among the 256 colours: the nearest of each level would lose its hue.
@@ -37,8 +39,8 @@ func paletteName(name string) string {
 	return Palettes()[0]
 }
 
-// heat precomputes one style a level. Sixteen colours have five steps of each ramp; without colours there is none, and
-// panes write a shade glyph instead.
+// heat precomputes one style a level. Sixteen colours have five steps of each ramp; without colours there is
+// none, and panes write a shade glyph instead.
 func (t *Theme) heat(levels int) {
 	switch {
 	case t.Profile < colorprofile.ANSI:
@@ -47,7 +49,8 @@ func (t *Theme) heat(levels int) {
 		t.Value = t.ansiRamp(0, 4, 8, 7, 11)
 		t.Err = t.ansiRamp(4, 6, 7, 3, 1)
 	default:
-		if t.Value = t.ramp(anchors[t.Palette], levels); t.Profile == colorprofile.ANSI256 && t.Palette == "cividis" {
+		if t.Value = t.ramp(anchors[t.Palette], levels); t.Profile == colorprofile.ANSI256 &&
+			t.Palette == "cividis" {
 			t.Value = t.cubeRamp()
 		}
 		t.Err = t.ramp(errorAnchors, levels|1)

@@ -112,8 +112,8 @@ func Untab(s string) string {
 	return string(out)
 }
 
-// Spelled is foreign text on one line, every hidden character of it spelled out: \n, \x1b, \u202e. Line, which takes a column for each
-// character, shows such a one as a question mark.
+// Spelled is foreign text on one line, every hidden character of it spelled out: \n, \x1b, \u202e. Line,
+// which takes a column for each character, shows such a one as a question mark.
 func Spelled(s string) string { return text.Line(s) }
 
 // Count writes a number of things: 1 finding, 2 findings.

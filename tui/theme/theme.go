@@ -1,8 +1,9 @@
 // Package theme holds the terminal's only colours and glyphs, and the line builder that writes them.
 //
-// The one idea: a Style is a finished escape sequence and a Line counts columns while it is written, so that a pane is a
-// slice of lines of exactly its width and nothing measures or styles a cell again. Every colour is chosen once, when the
-// theme is made for a terminal's profile; with no colours the same calls write plain text, and marks carry the meaning.
+// The one idea: a Style is a finished escape sequence and a Line counts columns while it is written, so that
+// a pane is a slice of lines of exactly its width and nothing measures or styles a cell again. Every colour
+// is chosen once, when the theme is made for a terminal's profile; with no colours the same calls write plain
+// text, and marks carry the meaning.
 //
 // It must not know kernels, tiles or keys.
 package theme
@@ -112,8 +113,8 @@ func (t *Theme) ErrorMark(standing string) (string, Style) {
 	return t.Glyph.Within, t.Dim
 }
 
-// colour is one role's colour: as RGB, and its nearest among the sixteen. A role is written as one of 256 colours, which
-// is half the bytes and close enough; a heat map's levels are written as they are.
+// colour is one role's colour: as RGB, and its nearest among the sixteen. A role is written as one of 256
+// colours, which is half the bytes and close enough; a heat map's levels are written as they are.
 type colour struct {
 	rgb  uint32
 	ansi int // 0-15, -1 for the terminal's own
@@ -167,7 +168,8 @@ func (t *Theme) styles() {
 		t.BarDim = t.style("", colour{rgb: 0, ansi: 7}, barBack)
 		t.BarStrong = t.style("1", white, barBack)
 	}
-	if t.Profile < colorprofile.ANSI { // bars and chosen rows are marked by attributes where there are no colours
+	// bars and chosen rows are marked by attributes where there are no colours
+	if t.Profile < colorprofile.ANSI {
 		t.Select = t.style("1;7", plain, plain)
 		t.KernelLine = t.style("1", plain, plain)
 		t.TabOn = t.style("1;4", plain, plain)

@@ -9,16 +9,23 @@ import (
 )
 
 // awkward are texts that could break a line's width.
-var awkward = []string{"", "plain", "S=QKᵀ ▸ ✗", "日本語のコメント", "e\u0301 combining", "tab\there", "bell\a and \x1b[31mred", "emoji 🚀 flag 🇩🇪", "zero\u200bwidth", "\xff\xfe broken"}
+var awkward = []string{
+	"", "plain", "S=QKᵀ ▸ ✗", "日本語のコメント", "e\u0301 combining", "tab\there", "bell\a and \x1b[31mred",
+	"emoji 🚀 flag 🇩🇪", "zero\u200bwidth", "\xff\xfe broken",
+}
 
 func TestLinesAreExactlyAsWideAsAsked(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
-		for _, p := range []colorprofile.Profile{colorprofile.NoTTY, colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256, colorprofile.TrueColor} {
+		for _, p := range []colorprofile.Profile{
+			colorprofile.NoTTY, colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256,
+			colorprofile.TrueColor,
+		} {
 			th := New(Options{Profile: p, ASCII: ascii})
 			for _, s := range awkward {
 				for _, w := range []int{0, 1, 2, 3, 7, 40} {
 					for _, l := range []string{
-						th.Line(w).Add(th.Wrong, s).Done(), th.Line(w).Add(th.OK, "x").Add(th.Dim, th.Fit(s, w-1)).Done(),
+						th.Line(w).Add(th.Wrong, s).Done(), th.Line(w).Add(th.OK, "x").
+							Add(th.Dim, th.Fit(s, w-1)).Done(),
 						th.Line(w).Right(th.Dim, s, w).DoneIn(th.Bar),
 					} {
 						if n := ansi.StringWidth(l); n != w {
@@ -43,7 +50,9 @@ func TestBoxes(t *testing.T) {
 	th := New(Options{Profile: colorprofile.ASCII})
 	for _, w := range []int{0, 1, 2, 5, 30} {
 		for _, h := range []int{0, 1, 2, 6} {
-			lines := th.Box("A TITLE", "a note", []string{th.Line(max(0, w-2)).Add(th.Text, "inside").Done()}, w, h, true)
+			lines := th.Box("A TITLE", "a note", []string{
+				th.Line(max(0, w-2)).Add(th.Text, "inside").Done(),
+			}, w, h, true)
 			if len(lines) != h {
 				t.Errorf("%dx%d: %d lines", w, h, len(lines))
 			}
@@ -62,7 +71,8 @@ func TestGlyphsTakeOneColumn(t *testing.T) {
 		th := New(Options{Profile: colorprofile.NoTTY, ASCII: ascii})
 		g := th.Glyph
 		marks := []string{g.OK, g.Wrong, g.Taint, g.Off}
-		for _, s := range append(append(append(marks, g.Above, g.Below, g.Equal, g.NaN, g.Inf, g.Crumb, g.Dot, g.H, g.V, g.Cross), g.Spark...), g.Shade...) {
+		for _, s := range append(append(append(marks, g.Above, g.Below, g.Equal, g.NaN, g.Inf, g.Crumb, g.Dot,
+			g.H, g.V, g.Cross), g.Spark...), g.Shade...) {
 			if n := ansi.StringWidth(s); n != 1 {
 				t.Errorf("ascii=%v: glyph %q takes %d columns", ascii, s, n)
 			}

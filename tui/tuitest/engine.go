@@ -143,7 +143,8 @@ func fakeReport(req debugkern.Request, plan *probes.Plan) *report.Run {
 		Digest: "3f786850e387550fdab836ed7e6dc881de23001b3f786850e387550fdab836ed",
 	}
 	if req.Backend == "cuda" || req.Backend == "both" {
-		r.Backend.Name, r.Backend.Device, r.Backend.Arch = req.Backend, fmt.Sprintf("NVIDIA H200 %d", req.Device),
+		r.Backend.Name, r.Backend.Device, r.Backend.Arch = req.Backend,
+			fmt.Sprintf("NVIDIA H200 %d", req.Device),
 			"sm_90"
 	}
 	if req.Backend == "both" {
@@ -253,7 +254,8 @@ func (v *Viewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 		ValidCols: sp.ValidCols.At(p.Block, p.KVTile), Verdict: v.Tile(p)}
 	for i := range n {
 		row, col := i/sp.Cols, i%sp.Cols
-		x := 1.6 * math.Sin(float64(row)*0.37+float64(col)*0.91+float64(p.KVTile)) * math.Cos(float64(col)*0.13+float64(sp.Slot))
+		x := 1.6 * math.Sin(float64(row)*0.37+float64(col)*0.91+float64(p.KVTile)) *
+			math.Cos(float64(col)*0.13+float64(sp.Slot))
 		if p.Stage == "P" {
 			x = math.Exp(x - 1.6)
 		}

@@ -28,8 +28,10 @@ func (e *Engine) Describe(_ context.Context, req debugkern.Request) (*debugkern.
 	}
 	return &debugkern.Subject{
 		Kernel: m.Name, Variant: variant, Shape: shape, Faults: []string{}, Referenced: len(m.Stages) > 0,
-		Limits: probes.Limits{Registers: 128, SharedBytes: 49152, MinSpeedup: 1.1, MaxAbs: 0.06, MeanAbs: 0.01,
-			BadFraction: 0.001},
+		Limits: probes.Limits{
+			Registers: 128, SharedBytes: 49152, MinSpeedup: 1.1, MaxAbs: 0.06, MeanAbs: 0.01,
+			BadFraction: 0.001,
+		},
 	}, nil
 }
 

@@ -45,8 +45,11 @@ func (e *Engine) Doctor(context.Context) *report.Doctor {
 			Enables: "runs every kernel without a GPU, with every lane visible"},
 		{Name: "NVRTC", OK: true, Version: "12.0", Path: "/opt/nvrtc/libnvrtc.so.12",
 			Enables: "builds any flag combination, and kernels of your own, in a child process"},
-		{Name: "driver", Detail: "libcuda.so.1: cannot open shared object file", Enables: "runs kernels on the GPU",
-			Install: "an NVIDIA driver, 525 or newer"},
+		{
+			Name: "driver", Detail: "libcuda.so.1: cannot open shared object file",
+			Enables: "runs kernels on the GPU",
+			Install: "an NVIDIA driver, 525 or newer",
+		},
 		{Name: "NVML", Detail: "no NVML: libnvidia-ml.so.1 could not be loaded",
 			Install: "the NVIDIA driver's libnvidia-ml.so.1, and a build with cgo on Linux"},
 	}}
@@ -81,9 +84,11 @@ func (f *Monitor) Close() { f.Closed = true }
 
 // TwoH200 puts two devices into the machine.
 func (e *Engine) TwoH200() {
-	dev := debugkern.Device{Name: "NVIDIA H200", Arch: "sm_90", PCI: "0000:1b:00.0", Memory: 139 << 30, SMs: 132,
+	dev := debugkern.Device{
+		Name: "NVIDIA H200", Arch: "sm_90", PCI: "0000:1b:00.0", Memory: 139 << 30, SMs: 132,
 		SharedPerBlock: 227 << 10,
-		RegistersPerSM: 65536, L2: 50 << 20, ClockKHz: 1980000, WarpSize: 32, ThreadsPerBlock: 1024}
+		RegistersPerSM: 65536, L2: 50 << 20, ClockKHz: 1980000, WarpSize: 32, ThreadsPerBlock: 1024,
+	}
 	other := dev
 	other.Ordinal, other.PCI = 1, "0000:43:00.0"
 	e.GPU.List = &debugkern.DeviceList{Devices: []debugkern.Device{dev, other}, Driver: "13.0"}

@@ -75,7 +75,8 @@ func (p *Pair) Compare() (*report.Comparison, error) {
 		doc := report.StageComparison{Name: s.Name, Verdict: report.Equal, Tiles: 64,
 			CellStats: report.CellStats{Cells: 65536}}
 		if p.faulty && s.Name == "P" {
-			doc.Verdict, doc.Differing, doc.Beyond, doc.MaxAbs, doc.MaxULP = report.Differ, 137, 137, 1.5, 1024
+			doc.Verdict, doc.Differing, doc.Beyond, doc.MaxAbs, doc.MaxULP = report.Differ, 137,
+				137, 1.5, 1024
 			c.Verdict, c.First = report.Differ, "P"
 		}
 		c.Stages = append(c.Stages, doc)

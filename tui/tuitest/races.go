@@ -30,12 +30,19 @@ func Findings() []report.Finding {
 	missing := "exclusive: one warp a row, or atomicMax and a merge"
 	sync := "__syncthreads() between lines 140 and 88"
 	return []report.Finding{
-		{Kind: "race", Severity: "error", Variable: "m_smem", Index: []int{5}, Space: "shared", Warps: []int{0, 1},
+		{
+			Kind: "race", Severity: "error", Variable: "m_smem", Index: []int{5}, Space: "shared",
+			Warps: []int{0, 1},
 			Lanes: []int{5, 9}, KVTile: 0, Source: line(140), Other: line(144),
-			Missing: &missing, Message: "m_smem[5] is written by warp 0 lane 5 (line 140) and by warp 1 lane 9 (line 144), unordered", Count: 31, Consequence: "rows take the maximum of half their keys"},
-		{Kind: "race", Severity: "error", Variable: "sP", Index: []int{17, 9}, Space: "shared", Warps: []int{2, 3},
-			KVTile: 1, Source: line(140), Other: line(88),
-			Missing: &sync, Message: "sP[17][9] is written by warp 2 and read by warp 3, unordered", Count: 4},
+			Missing: &missing,
+			Message: "m_smem[5] is written by warp 0 lane 5 (line 140) and by warp 1 lane 9 (line 144), unordered",
+			Count:   31, Consequence: "rows take the maximum of half their keys",
+		},
+		{
+			Kind: "race", Severity: "error", Variable: "sP", Index: []int{17, 9}, Space: "shared",
+			Warps: []int{2, 3}, KVTile: 1, Source: line(140), Other: line(88), Missing: &sync,
+			Message: "sP[17][9] is written by warp 2 and read by warp 3, unordered", Count: 4,
+		},
 		{Kind: "bank-conflict", Severity: "advice", Variable: "sKT",
 			Message: "8 ways at line 60: pad each row by 8 bytes", Source: line(60), KVTile: -1, Count: 128},
 		{Kind: "uncoalesced", Severity: "advice", Variable: "Q", Message: "16 sectors where 4 would do",
@@ -62,12 +69,15 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	share := report.Number(0.53)
 	d := &diagnose.Diagnosis{Run: report.Run{Verdict: report.Diverge, Findings: found}}
 	d.Causes = []diagnose.Cause{
-		{Kind: "race", Title: "race on m_smem between " + KernelFile + ":140 and line 144", Stage: "P", Finding: 0,
+		{
+			Kind: "race", Title: "race on m_smem between " + KernelFile + ":140 and line 144",
+			Stage: "P", Finding: 0,
 			Share: &share, Advice: missingOf(found[0]),
 			Place: diagnose.Place{Block: probes.Dim3{0, 0, 0}, KVTile: 1, Row: 4, Col: 9, Variable: "m_smem",
 				Source: found[0].Source, Other: found[0].Other},
 			Proof: []string{"schedules: changes O by up to 3.2 in 41 of 200 schedules"},
-			Again: "tilescope run stage2 --schedule random:7"},
+			Again: "tilescope run stage2 --schedule random:7",
+		},
 		{Kind: "table", Title: "fragment table WMMA_ACCUM_LUT: rows 4 to 7 swapped", Stage: "P", Finding: -1,
 			Advice: "take the table that introspection gives",
 			Place: diagnose.Place{KVTile: -1, Row: -1, Col: -1,
@@ -81,7 +91,8 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	}
 	d.Story = []string{
 		"stage2 1,4,128,64 seed 0: diverges, O off by up to 3.2 in 30298 of 32768 cells: 2 independent causes",
-		"1. " + d.Causes[0].Title + "; spoils m, P (53 % of the error)", "   change: " + d.Causes[0].Advice, "2. " +
+		"1. " + d.Causes[0].Title + "; spoils m, P (53 % of the error)",
+		"   change: " + d.Causes[0].Advice, "2. " +
 			d.Causes[1].Title, "   change: " + d.Causes[1].Advice,
 		"none of them is the cause by itself: each leaves the others' error standing",
 		"again: tilescope diagnose stage2",
@@ -105,7 +116,9 @@ func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req scene.Request) (*
 	}
 	for i := range uint64(5) {
 		for w := range 4 {
-			s.Syncs = append(s.Syncs, scene.Sync{Kind: scene.SyncArrive, Step: 800*i + 100*uint64(w), Warp: w})
+			s.Syncs = append(s.Syncs, scene.Sync{
+				Kind: scene.SyncArrive, Step: 800*i + 100*uint64(w), Warp: w,
+			})
 		}
 		s.Syncs = append(s.Syncs, scene.Sync{Kind: scene.SyncDone, Step: 800*i + 399, Warp: -1})
 	}

@@ -81,7 +81,8 @@ func (w *Walk) Step(_ context.Context, u target.Unit, n int) (walk.Position, err
 	if n < 0 && w.at%size > 0 {
 		at++
 	}
-	return w.seek((at+n)*size, unitNames[u], map[target.Unit]string{target.StepProbe: "S of kv tile 0 captured"}[u])
+	return w.seek((at+n)*size, unitNames[u],
+		map[target.Unit]string{target.StepProbe: "S of kv tile 0 captured"}[u])
 }
 
 func (w *Walk) StepOver(ctx context.Context, n int) (walk.Position, error) {
@@ -167,7 +168,8 @@ func (w *Walk) Listing() []walk.Listing {
 	out := make([]walk.Listing, 60)
 	for i := range out {
 		out[i] = walk.Listing{
-			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i, File: "sdpa_fp8_stage_c_wmma.cu",
+			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i,
+			File: "sdpa_fp8_stage_c_wmma.cu",
 			Line: 60 + i/3, Target: -1,
 		}
 		if i%20 == 19 {

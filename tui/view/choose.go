@@ -233,7 +233,8 @@ func (x *Context) WithFlag(name string, value int) (req debugkern.Request, said 
 		req.Set = map[string]string{}
 	}
 	req.Set[name] = strconv.Itoa(value)
-	if plain, err := man.Select(variant, nil, nil, probes.GateNone); err == nil && plain.Flags[name] == value {
+	if plain, err := man.Select(variant, nil, nil, probes.GateNone); err == nil &&
+		plain.Flags[name] == value {
 		delete(req.Set, name)
 	}
 	for _, f := range x.Req.Faults {

@@ -33,16 +33,20 @@ func (x *Context) Remedies(e *report.Failure) []string {
 	again := x.Keys.Label(keymap.Again) + " runs again"
 	switch {
 	case e.Source != nil || len(e.Diagnostics) > 0:
-		out = append(out, fmt.Sprintf("%s opens the editor at the line · %s", x.Keys.Label(keymap.Edit), again))
+		out = append(out, fmt.Sprintf("%s opens the editor at the line · %s",
+			x.Keys.Label(keymap.Edit), again))
 	case x.OnGPU() && e.Stage != "build":
-		out = append(out, fmt.Sprintf("%s runs the same launch on the emulator · %s", x.Keys.Label(keymap.AgainEmu),
+		out = append(out, fmt.Sprintf("%s runs the same launch on the emulator · %s",
+			x.Keys.Label(keymap.AgainEmu),
 			again),
-			fmt.Sprintf("in Races %s diagnoses on the emulator, which can show where", x.Keys.Label(keymap.Diff)))
+			fmt.Sprintf("in Races %s diagnoses on the emulator, which can show where",
+				x.Keys.Label(keymap.Diff)))
 	default:
 		out = append(out, again+", once that is mended")
 	}
 	if x.Fail.Code == report.CodeUnavailable {
-		out = append(out, "`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
+		out = append(out,
+			"`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
 	}
 	if x.Run != nil {
 		if list := request.Differences(x.Run.Request, x.Fail.Request); list != nil {

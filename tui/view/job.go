@@ -39,8 +39,10 @@ type Progressed struct {
 // Begin makes it the next job.
 func (j *Job) Begin(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	*j = Job{Gen: j.Gen + 1, Active: true, Ctx: ctx, Cancel: cancel, updates: make(chan debugkern.Progress, 1),
-		task: j.task}
+	*j = Job{
+		Gen: j.Gen + 1, Active: true, Ctx: ctx, Cancel: cancel, updates: make(chan debugkern.Progress, 1),
+		task: j.task,
+	}
 }
 
 // Stop cancels the job; it may be called of one that has ended, or never begun.

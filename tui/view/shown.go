@@ -76,7 +76,8 @@ func (r *Run) Nearest(c debugkern.Cell) debugkern.Cell {
 	return c
 }
 
-// first is the tile that a run is opened on: that of its first stage; without stages of the first argument that the launch wrote to.
+// first is the tile that a run is opened on: that of its first stage; without stages of the first argument
+// that the launch wrote to.
 func (r *Run) first() *probes.StagePlan {
 	if len(r.Plan.Stages) > 0 {
 		return &r.Plan.Stages[0]
@@ -134,7 +135,8 @@ func ViewerOf(engine Engine, run *debugkern.Run) debugkern.Viewer {
 	return run
 }
 
-// PairOf lays a run over another, within a tolerance or (nil) bit for bit, unless the engine pairs runs in its own way.
+// PairOf lays a run over another, within a tolerance or (nil) bit for bit, unless the engine pairs
+// runs in its own way.
 func PairOf(engine Engine, a, b *debugkern.Run, within *report.Tolerance) (Pairing, error) {
 	if e, ok := engine.(interface {
 		Pair(a, b *debugkern.Run, within *report.Tolerance) (Pairing, error)

@@ -1,10 +1,10 @@
 // Package view is the seam between the terminal's root and its views.
 //
-// The one idea: a view is a package of its own (panes, controller, tests) that the root uses through View. The
-// root routes keys, clicks and messages to it, gives it a size and a focus, and draws its lines; a view reads
-// what all views share (the request, the run on screen, the cursor) from one Context and asks the root,
-// through the interface Root, for what only the root can do. A new view is its package and one line in the
-// root's list.
+// The one idea: a view is a package of its own (panes, controller, tests) that the root uses through
+// View. The root routes keys, clicks and messages to it, gives it a size and a focus, and draws its
+// lines; a view reads what all views share (the request, the run on screen, the cursor) from one Context
+// and asks the root, through the interface Root, for what only the root can do. A new view is its package
+// and one line in the root's list.
 //
 // It must not know any view, nor how the root lays out a screen.
 package view
@@ -28,8 +28,8 @@ type Part string
 type View interface {
 	// Layer is the view's name, its tab, and its part of the key table. It never changes.
 	Layer() keymap.Layer
-	// Actions are what the view's actions do, each with the key or the character that came with it. An action of
-	// the layer that is not among them is carried out by the root. The root reads them once.
+	// Actions are what the view's actions do, each with the key or the character that came with it. An action
+	// of the layer that is not among them is carried out by the root. The root reads them once.
 	Actions() map[keymap.Action]func(arg string) tea.Cmd
 	// SetTheme changes colours and glyphs.
 	SetTheme(th *theme.Theme)
@@ -38,8 +38,8 @@ type View interface {
 	SetSize(w, h int)
 	// Lines draws the view: as many lines as its height, each of its full width.
 	Lines() []string
-	// Parts are the panes that can have the focus, in the order of the focus key. They may change with size and
-	// content.
+	// Parts are the panes that can have the focus, in the order of the focus key. They may change
+	// with size and content.
 	Parts() []Part
 	// SetFocus says which part has the focus; "" or a part of another view: none.
 	SetFocus(p Part)
@@ -50,8 +50,8 @@ type View interface {
 	// Wheel scrolls what is drawn at a place of the view.
 	Wheel(x, y, rows, cols int) tea.Cmd
 	// Update takes what the view's own commands report, and what the root and other views announce (see the
-	// messages of this package). What is meant for others is ignored. A view that is not on screen gets messages
-	// too.
+	// messages of this package). What is meant for others is ignored. A view that is not on screen
+	// gets messages too.
 	Update(msg tea.Msg) tea.Cmd
 }
 
@@ -59,8 +59,8 @@ type View interface {
 type (
 	// Dependent is a view that is made of the run on screen.
 	Dependent interface {
-		// OfRun reports whether the whole view is drawn from the run on screen, so that it is dimmed and headed
-		// while the run answers another request, and whether a failed request takes its place.
+		// OfRun reports whether the whole view is drawn from the run on screen, so that it is dimmed and
+		// headed while the run answers another request, and whether a failed request takes its place.
 		OfRun() (whole, fails bool)
 	}
 	// Edger goes to the first or last row or column of the focused part; without it that is a very long Move.
@@ -91,8 +91,8 @@ type (
 	}
 	// Worker does in the background what a person started.
 	Worker interface {
-		// Busy says what is under way and how far it has come, "" where nothing is, and whether the view waits for
-		// it.
+		// Busy says what is under way and how far it has come, "" where nothing is, and whether the
+		// view waits for it.
 		Busy() (what string, waits bool)
 		// Cancel ends it and reports whether there was something.
 		Cancel() bool
@@ -161,8 +161,8 @@ type (
 	Shown struct{}
 	// Moved says that the cursor has moved.
 	Moved struct{}
-	// NewRun says that another run is on screen, or that one is compared with another run now; nothing that was
-	// looked up for the last one holds.
+	// NewRun says that another run is on screen, or that one is compared with another run now; nothing that
+	// was looked up for the last one holds.
 	NewRun struct{ Gen int }
 	// Drawn says that the run on screen, or what stands in its place, has to be drawn again.
 	Drawn struct{}
@@ -174,8 +174,8 @@ type (
 	RequestChanged struct{}
 	// Started says that a run has been started.
 	Started struct{}
-	// Paired says that the run on screen is compared with another now, or no longer is: its tiles have to be read
-	// again.
+	// Paired says that the run on screen is compared with another now, or no longer is: its tiles
+	// have to be read again.
 	Paired struct{}
 	// NumbersChanged says that cells are written or judged in another way.
 	NumbersChanged struct{}

@@ -52,17 +52,20 @@ func built(m *testing.M) int {
 func groups(t testing.TB) map[string][]attack {
 	g := material(t)
 	return map[string][]attack{
-		"npz": npzCases(g), "path": pathCases(g), "manifest": manifestCases(g), "expression": expressionCases(g), "size": sizeCases(g),
-		"ptx": ptxCases(g), "source": sourceCases(), "lut": lutCases(), "option": optionCases(), "environment": environmentCases(),
-		"config": configCases(), "cache": cacheCases(g), "gates": gatesCases(), "output": outputCases(), "pipe": pipeCases(),
-		"signal": signalCases(), "text": textCases(g), "trust": trustCases(g), "reference": referenceCases(g),
+		"npz": npzCases(g), "path": pathCases(g), "manifest": manifestCases(g),
+		"expression": expressionCases(g), "size": sizeCases(g), "ptx": ptxCases(g), "source": sourceCases(),
+		"lut": lutCases(), "option": optionCases(), "environment": environmentCases(),
+		"config": configCases(), "cache": cacheCases(g), "gates": gatesCases(), "output": outputCases(),
+		"pipe": pipeCases(), "signal": signalCases(), "text": textCases(g), "trust": trustCases(g),
+		"reference": referenceCases(g),
 	}
 }
 
 // least is how many cases `make attack` has at least.
 const least = 1200
 
-// sampled is one case of how many that `make test` runs, and at least one of each group; sampleSeed chooses which.
+// sampled is one case of how many that `make test` runs, and at least one of each group;
+// sampleSeed chooses which.
 const (
 	sampled    = 20
 	sampleSeed = 1
@@ -74,7 +77,8 @@ func TestAttack(t *testing.T) {
 	var n tally
 	total, start := 0, time.Now()
 	t.Cleanup(func() {
-		fmt.Printf("attack: %d passed, %d failed, %d skipped in %s\n", n.passed.Load(), n.failed.Load(), n.skipped.Load(), time.Since(start).Round(time.Second))
+		fmt.Printf("attack: %d passed, %d failed, %d skipped in %s\n", n.passed.Load(), n.failed.Load(),
+			n.skipped.Load(), time.Since(start).Round(time.Second))
 		n.reasons.Range(func(why, count any) bool {
 			fmt.Printf("attack: skipped %d: %s\n", count.(*atomic.Int64).Load(), why)
 			return true
@@ -109,8 +113,8 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// sample chooses cases of a group by their names, so that a new case does not move the others: one of sampled, and where that is
-// none the first by its number.
+// sample chooses cases of a group by their names, so that a new case does not move the others: one of
+// sampled, and where that is none the first by its number.
 func sample(group string, cases []attack) (chosen []attack) {
 	number := func(a attack) uint32 {
 		h := fnv.New32a()
@@ -123,7 +127,9 @@ func sample(group string, cases []attack) (chosen []attack) {
 		}
 	}
 	if len(chosen) == 0 {
-		chosen = append(chosen, slices.MinFunc(cases, func(a, b attack) int { return cmp.Compare(number(a), number(b)) }))
+		chosen = append(chosen, slices.MinFunc(cases, func(a, b attack) int {
+			return cmp.Compare(number(a), number(b))
+		}))
 	}
 	return chosen
 }
@@ -178,7 +184,8 @@ func has(tool string, env []string) bool {
 	}
 	out, _ := b.command(context.Background(), env, "doctor").Output()
 	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "yes") && slices.Contains(strings.Fields(line), tool) && !strings.Contains(line, "embedded") {
+		if strings.HasPrefix(line, "yes") && slices.Contains(strings.Fields(line), tool) &&
+			!strings.Contains(line, "embedded") {
 			return true
 		}
 	}

@@ -16,15 +16,17 @@ import (
 	"time"
 )
 
-// traced makes Go's runtime print a line for every package that it has initialised. It is written before the next package starts.
+// traced makes Go's runtime print a line for every package that it has initialised. It is written before the
+// next package starts.
 const traced = "GODEBUG=inittrace=1"
 
 // receiver is the package whose initialiser starts the delivery of signals.
 const receiver = "tilescope/debugkern/interrupt"
 
-// TestInterruptedAtStart sends an interrupt at every millisecond of the first 60: the program ends with 130, and not by the raw
-// signal, from the moment at which the receiver is initialised. What comes before cannot be changed: fork, exec, the start of Go's
-// runtime and the packages that the receiver needs. TestOrder bounds it.
+// TestInterruptedAtStart sends an interrupt at every millisecond of the first 60: the program ends with
+// 130, and not by the raw signal, from the moment at which the receiver is initialised. What comes before
+// cannot be changed: fork, exec, the start of Go's runtime and the packages that the receiver needs.
+// TestOrder bounds it.
 func TestInterruptedAtStart(t *testing.T) {
 	b, err := newBox(t.TempDir())
 	if err != nil {
@@ -43,14 +45,15 @@ func TestInterruptedAtStart(t *testing.T) {
 			early = append(early, ms)
 		}
 	}
-	t.Logf("%d of %d interrupts received; the process had not begun to receive at %v ms", caught, last+1, early)
+	t.Logf("%d of %d interrupts received; the process had not begun to receive at %v ms", caught,
+		last+1, early)
 	if caught == 0 {
 		t.Error("no interrupt was received: the test shows nothing")
 	}
 }
 
-// interruptAfter starts a command that takes seconds and interrupts it. It returns whether the receiver was initialised, and an error
-// where the end is not the right one for that.
+// interruptAfter starts a command that takes seconds and interrupts it. It returns whether the receiver was
+// initialised, and an error where the end is not the right one for that.
 func interruptAfter(b *box, wait time.Duration) (started bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultTime)
 	defer cancel()
@@ -86,9 +89,10 @@ type initialised struct {
 	took  float64 // ms
 }
 
-// TestOrder compares the start of the program with what it may cost: signals are received within 5 ms of the start of Go's runtime, and
-// all packages are initialised within 15 ms, in the quickest of up to a hundred starts: what other programs take of the machine is not
-// what the program costs. A library that computes a table in its initialiser is found here.
+// TestOrder compares the start of the program with what it may cost: signals are received within 5 ms of the
+// start of Go's runtime, and all packages are initialised within 15 ms, in the quickest of up to a hundred
+// starts: what other programs take of the machine is not what the program costs. A library that computes a
+// table in its initialiser is found here.
 func TestOrder(t *testing.T) {
 	b, err := newBox(t.TempDir())
 	if err != nil {
@@ -121,7 +125,8 @@ func TestOrder(t *testing.T) {
 	if took := done(end); took > all {
 		t.Errorf("packages are initialised after %.1f ms, want %g: %+v", took, all, end)
 	}
-	t.Logf("signals are received after %.2f ms and %d packages, all %d are initialised after %.2f ms", done(first), len(first), len(end), done(end))
+	t.Logf("signals are received after %.2f ms and %d packages, all %d are initialised after %.2f ms",
+		done(first), len(first), len(end), done(end))
 }
 
 // done is the moment at which the last of the packages was initialised.
@@ -134,7 +139,8 @@ func quicker(a, b []initialised) []initialised {
 	return a
 }
 
-// startTrace runs a command that does nothing, and returns the packages in the order in which they were initialised.
+// startTrace runs a command that does nothing, and returns the packages in the order in which
+// they were initialised.
 func startTrace(b *box) (list []initialised, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultTime)
 	defer cancel()

@@ -22,7 +22,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// victim is a command that writes files, and how to see that they are whole. What it writes is the same each time.
+// victim is a command that writes files, and how to see that they are whole. What it writes is
+// the same each time.
 type victim struct {
 	name     string
 	args     []string
@@ -32,21 +33,34 @@ type victim struct {
 	keys     string // typed into the terminal every half second
 }
 
-// allVictims take a second or less each, so that hundreds of kills, each followed by a whole run, take minutes. The sweep is of 24 runs
-// and all gates; its speed is counted on a small shape, which takes most of a sweep's time otherwise.
+// allVictims take a second or less each, so that hundreds of kills, each followed by a whole run, take
+// minutes. The sweep is of 24 runs and all gates; its speed is counted on a small shape, which takes most of
+// a sweep's time otherwise.
 var allVictims = []victim{
-	{name: "dump", args: []string{"run", "flashcore_vec", "--shape", "validation", "--dump", "d.npz"}, files: []string{"work/d.npz"}, torn: tornArchive},
-	{name: "gates", args: []string{"gates", "flashcore_vec", "--shape", "small", "--shapes", "small,single16,single32,partial", "--seeds", "0-5", "--backend", "emu", "--out", "g"},
-		files: []string{"work/g/COMPARE.md", "work/g/build_meta.json", "work/g/correctness_summary.json", "work/g/perf_baseline.json"}, torn: tornArtefact},
-	{name: "page", args: []string{"diagnose", "flashcore_vec", "--shape", "small", "--html", "d.html"}, files: []string{"work/d.html"}, torn: tornPage},
-	{name: "terminal", args: []string{"flashcore_vec", "--shape", "small"}, files: []string{"state/tilescope/state.json"}, torn: tornArtefact, terminal: true, keys: "q"},
+	{name: "dump", args: []string{"run", "flashcore_vec", "--shape", "validation", "--dump", "d.npz"},
+		files: []string{"work/d.npz"}, torn: tornArchive},
+	{
+		name: "gates",
+		args: []string{
+			"gates", "flashcore_vec", "--shape", "small", "--shapes", "small,single16,single32,partial",
+			"--seeds", "0-5", "--backend", "emu", "--out", "g",
+		},
+		files: []string{
+			"work/g/COMPARE.md", "work/g/build_meta.json", "work/g/correctness_summary.json",
+			"work/g/perf_baseline.json",
+		}, torn: tornArtefact,
+	},
+	{name: "page", args: []string{"diagnose", "flashcore_vec", "--shape", "small", "--html", "d.html"},
+		files: []string{"work/d.html"}, torn: tornPage},
+	{name: "terminal", args: []string{"flashcore_vec", "--shape", "small"},
+		files: []string{"state/tilescope/state.json"}, torn: tornArtefact, terminal: true, keys: "q"},
 }
 
 // kills is how often the first victim alone is killed without TILESCOPE_KILLS.
 const kills = 8
 
-// TestKill ends the program with SIGKILL at random moments. No file is torn, the next start removes what was left, and the next
-// run is right. TILESCOPE_KILLS says how often (`make kill`: 300).
+// TestKill ends the program with SIGKILL at random moments. No file is torn, the next start removes what was
+// left, and the next run is right. TILESCOPE_KILLS says how often (`make kill`: 300).
 func TestKill(t *testing.T) {
 	n, victims := kills, allVictims[:1]
 	if s := os.Getenv("TILESCOPE_KILLS"); s != "" {
@@ -79,7 +93,8 @@ func (v victim) kill(t *testing.T, n int) {
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	left, hit := 0, 0
 	for _, i := range rng.Perm(n) {
-		moment := time.Duration((float64(i) + rng.Float64()) / float64(n) * 1.1 * float64(took)) // one in each n-th of the run
+		// one in each n-th of the run
+		moment := time.Duration((float64(i) + rng.Float64()) / float64(n) * 1.1 * float64(took))
 		killed, err := v.start(b, moment, true)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +119,8 @@ func (v victim) kill(t *testing.T, n int) {
 	if hit < n/4 {
 		t.Errorf("only %d of %d kills came before the command's own end: the test shows too little", hit, n)
 	}
-	t.Logf("%d kills within %s, %d of them before its end; %d temporary files were left by them and removed", n, took.Round(time.Millisecond), hit, left)
+	t.Logf("%d kills within %s, %d of them before its end; %d temporary files were left by them and removed",
+		n, took.Round(time.Millisecond), hit, left)
 }
 
 // finish runs the command to its end, and returns the files that it wrote.
@@ -126,11 +142,12 @@ func (v victim) finish(t *testing.T, b *box) (texts []string) {
 	return texts
 }
 
-// whole returns what is wrong with the command's files. Where it was killed, a file may be absent, and files next to the command's,
-// such as a sweep's unfinished entries, are whole too.
+// whole returns what is wrong with the command's files. Where it was killed, a file may be absent, and files
+// next to the command's, such as a sweep's unfinished entries, are whole too.
 func (v victim) whole(b *box, killed bool) (wrong error) {
 	for _, name := range v.files {
-		if err := v.torn(filepath.Join(b.root, name)); err != nil && !(killed && errors.Is(err, os.ErrNotExist)) {
+		if err := v.torn(filepath.Join(b.root, name)); err != nil &&
+			!(killed && errors.Is(err, os.ErrNotExist)) {
 			wrong = errors.Join(wrong, fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -145,10 +162,12 @@ func (v victim) whole(b *box, killed bool) (wrong error) {
 // patience is the most that a run that is not killed may take.
 const patience = 60 * time.Second
 
-// start runs the command in the box, and kills it at a moment, or waits for its end and wants exit code 0. It returns whether the
-// command was killed, and did not end by itself before.
+// start runs the command in the box, and kills it at a moment, or waits for its end and wants exit code 0. It
+// returns whether the command was killed, and did not end by itself before.
 func (v victim) start(b *box, moment time.Duration, kill bool) (killed bool, err error) {
-	cmd := b.command(context.Background(), []string{"TERM=xterm-256color", "XDG_STATE_HOME=BOX/state"}, v.args...)
+	cmd := b.command(context.Background(), []string{
+		"TERM=xterm-256color", "XDG_STATE_HOME=BOX/state",
+	}, v.args...)
 	var tty *os.File
 	read := make(chan struct{})
 	if v.terminal {
@@ -236,7 +255,8 @@ func tornPage(path string) error {
 	return err
 }
 
-// tornArtefact returns what is wrong with a JSON document; a text of another kind is whole where it is not empty.
+// tornArtefact returns what is wrong with a JSON document; a text of another kind is whole
+// where it is not empty.
 func tornArtefact(path string) error {
 	text, err := os.ReadFile(path)
 	if err == nil && (len(text) == 0 || filepath.Ext(path) == ".json" && !json.Valid(text)) {

@@ -26,14 +26,16 @@ type good struct {
 	ptx      string
 }
 
-// material makes good files with the program itself, and fails the test where the program does not accept them.
+// material makes good files with the program itself, and fails the test where the program
+// does not accept them.
 func material(t testing.TB) *good {
 	t.Helper()
 	b, err := newBox(filepath.Join(t.TempDir(), "box"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := b.command(context.Background(), nil, "run", "flashcore_vec", "--shape", "small", "--dump", "d.npz").CombinedOutput(); err != nil {
+	if out, err := b.command(context.Background(), nil, "run", "flashcore_vec", "--shape", "small", "--dump",
+		"d.npz").CombinedOutput(); err != nil {
 		t.Fatalf("make a dump: %v\n%s", err, out)
 	}
 	z, err := zip.OpenReader(filepath.Join(b.work, "d.npz"))
@@ -61,8 +63,12 @@ func material(t testing.TB) *good {
 		t.Fatalf("the archive has no flashcore_vec: %v", err)
 	}
 	g.ptx = string(e.PTX)
-	for _, args := range [][]string{{"run", "k.yaml", "--shape", "small"}, {"run", "flashcore_vec", "--inputs", "i.npz"}} {
-		if err := b.fill(map[string]string{"k.yaml": g.manifest, "k.ptx": g.ptx, "i.npz": string(archive(g.members()...))}); err != nil {
+	for _, args := range [][]string{
+		{"run", "k.yaml", "--shape", "small"}, {"run", "flashcore_vec", "--inputs", "i.npz"},
+	} {
+		if err := b.fill(map[string]string{
+			"k.yaml": g.manifest, "k.ptx": g.ptx, "i.npz": string(archive(g.members()...)),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if out, err := b.command(context.Background(), nil, args...).CombinedOutput(); err != nil {
@@ -116,7 +122,8 @@ func archive(members ...member) []byte {
 		)
 		switch {
 		case m.lies != nil:
-			h.CRC32, h.CompressedSize64, h.UncompressedSize64 = crc32.ChecksumIEEE(m.data), uint64(len(m.data)), uint64(len(m.data))
+			h.CRC32, h.CompressedSize64, h.UncompressedSize64 = crc32.ChecksumIEEE(m.data),
+				uint64(len(m.data)), uint64(len(m.data))
 			m.lies(h)
 			f, err = w.CreateRaw(h)
 		case m.pack:

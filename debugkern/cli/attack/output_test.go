@@ -30,38 +30,74 @@ var writers = []writer{
 func outputCases() (all []attack) {
 	for _, w := range writers {
 		refuse := func(name, path, says string, set func(b *box) error) {
-			all = append(all, attack{name: w.name + " to " + name, args: append(append([]string{}, w.args...), path), files: map[string]string{"k.ptx": minimal, "file": "x"}, set: set, codes: []int{2}, says: says, within: 60e9})
+			all = append(all, attack{
+				name: w.name + " to " + name, args: append(append([]string{}, w.args...), path),
+				files: map[string]string{"k.ptx": minimal, "file": "x"}, set: set, codes: []int{2},
+				says: says, within: 60e9,
+			})
 		}
 		refuse("a place below a file", "file/x", "file", nil)
 		refuse("a place in /proc", "/proc/x", "/proc", nil)
 		refuse("a place below a device", "/dev/null/x", "/dev/null", nil)
 		refuse("a name that is too long", strings.Repeat("n", 300), "too long", nil)
-		refuse("a loop of links", "loop", pick(w.name, "gates", "create directory loop", "manifest", "loop exists already", "too many symbolic links"), func(b *box) error { return os.Symlink("loop", filepath.Join(b.work, "loop")) })
+		refuse("a loop of links", "loop", pick(w.name, "gates", "create directory loop", "manifest",
+			"loop exists already", "too many symbolic links"), func(b *box) error {
+			return os.Symlink("loop", filepath.Join(b.work, "loop"))
+		})
 		if w.name == "gates" {
 			continue // its output is a directory
 		}
 		refuse("a directory that is not there", "no/such/x", "no/such", nil)
-		refuse("a full disk", "/dev/full", pick(w.name, "manifest", "/dev/full exists already", "write /dev/full: no space left"), nil)
-		refuse("a directory", "dir", pick(w.name, "manifest", "dir exists already", "dir is a directory"), func(b *box) error { return os.Mkdir(filepath.Join(b.work, "dir"), 0o700) })
-		refuse("a FIFO that nobody reads", "fifo", "fifo", func(b *box) error { return makeFIFO(filepath.Join(b.work, "fifo")) })
-		refuse("a name of nothing", "./", pick(w.name, "manifest", "./ exists already", "./ is a directory"), nil)
-		all = append(all, attack{name: w.name + " to another user's link", args: append(append([]string{}, w.args...), "link"), files: map[string]string{"k.ptx": minimal, "to": "mine"}, codes: []int{2}, says: pick(w.name, "manifest", "exists already", "another user"), needs: "root", set: func(b *box) error {
-			return errors.Join(os.Symlink("to", filepath.Join(b.work, "link")), os.Lchown(filepath.Join(b.work, "link"), 12345, 12345))
-		}})
+		refuse("a full disk", "/dev/full", pick(w.name, "manifest", "/dev/full exists already",
+			"write /dev/full: no space left"), nil)
+		refuse("a directory", "dir", pick(w.name, "manifest", "dir exists already", "dir is a directory"),
+			func(b *box) error { return os.Mkdir(filepath.Join(b.work, "dir"), 0o700) })
+		refuse("a FIFO that nobody reads", "fifo", "fifo", func(b *box) error {
+			return makeFIFO(filepath.Join(b.work, "fifo"))
+		})
+		refuse("a name of nothing", "./", pick(w.name, "manifest", "./ exists already",
+			"./ is a directory"), nil)
+		all = append(all, attack{
+			name: w.name + " to another user's link", args: append(append([]string{}, w.args...), "link"),
+			files: map[string]string{"k.ptx": minimal, "to": "mine"}, codes: []int{2},
+			says: pick(w.name, "manifest", "exists already", "another user"), needs: "root",
+			set: func(b *box) error {
+				return errors.Join(os.Symlink("to", filepath.Join(b.work, "link")),
+					os.Lchown(filepath.Join(b.work, "link"), 12345, 12345))
+			},
+		})
 		if w.name == "manifest" {
-			all = append(all, attack{name: "manifest over a file", args: []string{"init", "k.ptx", "--out", "file"}, files: map[string]string{"k.ptx": minimal, "file": "x"}, codes: []int{2}, says: "exist"})
+			all = append(all, attack{
+				name: "manifest over a file", args: []string{"init", "k.ptx", "--out", "file"},
+				files: map[string]string{"k.ptx": minimal, "file": "x"}, codes: []int{2}, says: "exist",
+			})
 			continue
 		}
-		all = append(all, attack{name: w.name + " to one's own link", args: append(append([]string{}, w.args...), "link"), files: map[string]string{"to": "old"}, codes: []int{0}, makes: []string{"to"}, set: func(b *box) error { return os.Symlink("to", filepath.Join(b.work, "link")) }, after: func(b *box, _ outcome) error {
-			info, err := os.Lstat(filepath.Join(b.work, "link"))
-			if err == nil && info.Mode()&os.ModeSymlink == 0 {
-				err = errors.New("the link was replaced")
-			}
-			return err
-		}})
-		all = append(all, attack{name: w.name + " to nowhere", args: append(append([]string{}, w.args...), "/dev/null"), codes: []int{0}})
-		all = append(all, attack{name: w.name + " over a file", args: append(append([]string{}, w.args...), "x"), files: map[string]string{"x": "old"}, codes: []int{0}, makes: []string{"x"}})
-		all = append(all, attack{name: w.name + " to a name of control characters", args: append(append([]string{}, w.args...), "x\x1b[31m\a"), codes: []int{0}, makes: []string{"x*"}})
+		all = append(all, attack{
+			name: w.name + " to one's own link", args: append(append([]string{}, w.args...), "link"),
+			files: map[string]string{"to": "old"}, codes: []int{0}, makes: []string{"to"},
+			set: func(b *box) error { return os.Symlink("to", filepath.Join(b.work, "link")) },
+			after: func(b *box, _ outcome) error {
+				info, err := os.Lstat(filepath.Join(b.work, "link"))
+				if err == nil && info.Mode()&os.ModeSymlink == 0 {
+					err = errors.New("the link was replaced")
+				}
+				return err
+			},
+		})
+		all = append(all, attack{
+			name: w.name + " to nowhere", args: append(append([]string{}, w.args...), "/dev/null"),
+			codes: []int{0},
+		})
+		all = append(all, attack{
+			name: w.name + " over a file", args: append(append([]string{}, w.args...), "x"),
+			files: map[string]string{"x": "old"}, codes: []int{0}, makes: []string{"x"},
+		})
+		all = append(all, attack{
+			name: w.name + " to a name of control characters",
+			args: append(append([]string{}, w.args...), "x\x1b[31m\a"), codes: []int{0},
+			makes: []string{"x*"},
+		})
 	}
 	for i, args := range printing {
 		for _, json := range []bool{false, true} {
@@ -69,7 +105,11 @@ func outputCases() (all []attack) {
 			if json {
 				full = append(full, "--json")
 			}
-			all = append(all, attack{name: fmt.Sprintf("a full disk under standard output %d %t", i, json), args: full, stdout: "/dev/full", needs: "linux", codes: []int{2}, says: "standard output", files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"}, within: 60e9})
+			all = append(all, attack{
+				name: fmt.Sprintf("a full disk under standard output %d %t", i, json), args: full,
+				stdout: "/dev/full", needs: "linux", codes: []int{2}, says: "standard output",
+				files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"}, within: 60e9,
+			})
 		}
 	}
 	return all
@@ -90,8 +130,11 @@ const minimal = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry 
 
 // printing are commands that print something.
 var printing = [][]string{
-	{"run", "flashcore_vec", "--shape", "small"}, {"diagnose", "flashcore_vec", "--shape", "small"}, {"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0"}, {"compare", "flashcore_vec", "flashcore_vec", "--shape", "small"},
-	{"bisect", "stage2", "stage2", "--shape", "small", "--fault", "kt-ld"}, {"kernels"}, {"doctor"}, {"config", "show"}, {"version"}, {"lut"}, {"init", "k.ptx"},
+	{"run", "flashcore_vec", "--shape", "small"}, {"diagnose", "flashcore_vec", "--shape", "small"},
+	{"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0"},
+	{"compare", "flashcore_vec", "flashcore_vec", "--shape", "small"},
+	{"bisect", "stage2", "stage2", "--shape", "small", "--fault", "kt-ld"}, {"kernels"}, {"doctor"},
+	{"config", "show"}, {"version"}, {"lut"}, {"init", "k.ptx"},
 }
 
 // pipeCases close or starve the streams.
@@ -102,29 +145,51 @@ func pipeCases() (all []attack) {
 			if json {
 				full = append(full, "--json")
 			}
-			all = append(all, attack{name: fmt.Sprintf("a reader that has gone %d %t", i, json), args: full, codes: []int{141}, stdout: closedPipe, files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"}, within: 60e9})
+			all = append(all, attack{
+				name: fmt.Sprintf("a reader that has gone %d %t", i, json), args: full, codes: []int{141},
+				stdout: closedPipe, files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"},
+				within: 60e9,
+			})
 		}
 	}
 	for i, args := range [][]string{nil, {"stage2"}, {"--fault", "p-stale-m"}} {
-		all = append(all, attack{name: fmt.Sprintf("the terminal without a terminal %d", i), args: args, codes: []int{2}, says: "not a terminal"})
+		all = append(all, attack{
+			name: fmt.Sprintf("the terminal without a terminal %d", i), args: args, codes: []int{2},
+			says: "not a terminal",
+		})
 	}
 	for _, hidden := range []struct {
 		args []string
 		code int
 		says string
 	}{
-		{[]string{"__worker"}, 0, "protocol"}, {[]string{"__compile"}, 0, "protocol"}, {[]string{"__launch", "nosuch"}, 1, "no such file"}, {[]string{"__launch", "/dev/zero"}, 1, "is a device"}, {[]string{"__launch", "fifo"}, 1, "is a FIFO"},
-		{[]string{"__launch", "frames"}, 1, "malformed frame"}, {[]string{"__launch"}, 2, "__launch"}, {[]string{"__worker", "more"}, 2, "__worker"},
+		{[]string{"__worker"}, 0, "protocol"}, {[]string{"__compile"}, 0, "protocol"},
+		{[]string{"__launch", "nosuch"}, 1, "no such file"},
+		{[]string{"__launch", "/dev/zero"}, 1, "is a device"}, {[]string{"__launch", "fifo"}, 1, "is a FIFO"},
+		{[]string{"__launch", "frames"}, 1, "malformed frame"}, {[]string{"__launch"}, 2, "__launch"},
+		{[]string{"__worker", "more"}, 2, "__worker"},
 	} {
-		all = append(all, attack{name: strings.Join(hidden.args, " "), args: hidden.args, codes: []int{hidden.code}, says: hidden.says, within: 5e9, raw: true, files: map[string]string{"frames": strings.Repeat("\xff", 4096)}, set: func(b *box) error { return makeFIFO(filepath.Join(b.work, "fifo")) }})
+		all = append(all, attack{
+			name: strings.Join(hidden.args, " "), args: hidden.args, codes: []int{hidden.code},
+			says: hidden.says, within: 5e9, raw: true,
+			files: map[string]string{"frames": strings.Repeat("\xff", 4096)},
+			set:   func(b *box) error { return makeFIFO(filepath.Join(b.work, "fifo")) },
+		})
 	}
 	return all
 }
 
 // longRuns are commands that take many seconds, each in another phase of its work.
 var longRuns = map[string][]string{
-	"inputs": {"run", "stage2", "--shape", "1,1,400000,64", "--blocks", "0,0,0", "--tiles", "0", "--stages", "O"}, "execution": {"run", "stage2", "--shape", "long"}, "diagnosis": {"diagnose", "stage3b-reported", "--shape", "mission"},
-	"gates": {"gates", "stage2", "--out", "g"}, "bisect": {"bisect", "stage2", "stage2", "--shape", "long", "--fault", "kt-ld", "--fault", "v-midpoint"}, "compare": {"compare", "stage2", "stage3b", "--shape", "long"}, "dump": {"run", "stage2", "--shape", "long", "--dump", "d.npz"}, "page": {"diagnose", "stage2", "--shape", "long", "--html", "d.html"},
+	"inputs": {"run", "stage2", "--shape", "1,1,400000,64", "--blocks", "0,0,0", "--tiles", "0", "--stages",
+		"O"}, "execution": {"run", "stage2", "--shape", "long"},
+	"diagnosis": {"diagnose", "stage3b-reported", "--shape", "mission"},
+	"gates":     {"gates", "stage2", "--out", "g"},
+	"bisect": {"bisect", "stage2", "stage2", "--shape", "long", "--fault", "kt-ld", "--fault",
+		"v-midpoint"},
+	"compare": {"compare", "stage2", "stage3b", "--shape", "long"},
+	"dump":    {"run", "stage2", "--shape", "long", "--dump", "d.npz"},
+	"page":    {"diagnose", "stage2", "--shape", "long", "--html", "d.html"},
 }
 
 // signalCases end commands from outside, and by their own time limit.
@@ -132,7 +197,9 @@ func signalCases() (all []attack) {
 	for name, args := range longRuns {
 		// g/* is a sweep that goes on later; a dump and a page that are not finished are not there.
 		base := attack{args: args, makes: []string{"g/*"}, codes: []int{130}}
-		for sig, word := range map[syscall.Signal]string{syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "an end", syscall.SIGHUP: "a closed terminal"} {
+		for sig, word := range map[syscall.Signal]string{
+			syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "an end", syscall.SIGHUP: "a closed terminal",
+		} {
 			for _, ms := range []int{10, 100, 400, 900} {
 				a := base
 				after := time.Duration(ms) * time.Millisecond
@@ -161,7 +228,11 @@ func signalCases() (all []attack) {
 			continue // there the limit is that of each run
 		}
 		for _, limit := range []string{"1ns", "1ms", "50ms", "300ms"} {
-			all = append(all, attack{name: "a limit of " + limit + " for " + name, args: append(append([]string{}, args...), "--timeout", limit), codes: []int{4}, says: "no result within the time limit of " + limit, within: 3e9})
+			all = append(all, attack{
+				name: "a limit of " + limit + " for " + name,
+				args: append(append([]string{}, args...), "--timeout", limit), codes: []int{4},
+				says: "no result within the time limit of " + limit, within: 3e9,
+			})
 		}
 	}
 	return all

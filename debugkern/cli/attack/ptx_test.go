@@ -16,8 +16,12 @@ import (
 
 // ptxCases are PTX texts that are cut, changed or hostile.
 func ptxCases(g *good) (all []attack) {
-	run := func(name, text, says string, codes ...int) { // several codes where chance decides what the text means
-		all = append(all, attack{name: name, args: []string{"run", "k.yaml", "--shape", "small", "--timeout", "5s"}, files: g.kernel(g.manifest, text), codes: codes, says: says})
+	// several codes where chance decides what the text means
+	run := func(name, text, says string, codes ...int) {
+		all = append(all, attack{
+			name: name, args: []string{"run", "k.yaml", "--shape", "small", "--timeout", "5s"},
+			files: g.kernel(g.manifest, text), codes: codes, says: says,
+		})
 	}
 	rng := rand.New(rand.NewPCG(12, 2))
 	body := strings.Index(g.ptx, "{\n")
@@ -27,7 +31,8 @@ func ptxCases(g *good) (all []attack) {
 	}
 	for i := range 120 {
 		rng := rand.New(rand.NewPCG(uint64(i), 3))
-		run(fmt.Sprintf("changed %d", i), ptxtest.Statements(rng, g.ptx, g.ptx, 1+rng.IntN(3)), "", 0, 1, 4) // as chance will have it
+		// as chance will have it
+		run(fmt.Sprintf("changed %d", i), ptxtest.Statements(rng, g.ptx, g.ptx, 1+rng.IntN(3)), "", 0, 1, 4)
 	}
 	for i := range 40 {
 		b := []byte(g.ptx)
@@ -37,11 +42,23 @@ func ptxCases(g *good) (all []attack) {
 		run(fmt.Sprintf("bytes exchanged %d", i), string(b), "", 0, 1, 4)
 	}
 	for name, text := range map[string]string{
-		"nothing": "", "a word": "hello", "NUL": "\x00\x00\x00", "a comment that never ends": "/* " + g.ptx, "a string that never ends": g.ptx + "\n.file 1 \"x", "100,000 braces": g.ptx + strings.Repeat("{", 100_000), "100,000 brackets": g.ptx + ".global .b32 x = " + strings.Repeat("(", 100_000),
-		"no version": strings.Replace(g.ptx, ".version", "//", 1), "32-bit addresses": strings.Replace(g.ptx, ".address_size 64", ".address_size 32", 1),
-		"twice": g.ptx + g.ptx[strings.Index(g.ptx, ".visible .entry"):], "an HTML page": "<html>\x1b[31m</html>", "an instruction that is none": strings.Replace(g.ptx, "ret;", "nosuch.b32 %r1, %r2;\nret;", 1), "a label twice": strings.Replace(g.ptx, "ret;", "X: X: ret;", 1),
-		"a branch to nowhere": strings.Replace(g.ptx, "ret;", "bra NOWHERE;\nret;", 1), "a register that is none": strings.Replace(g.ptx, "ret;", "mov.u32 %nosuch, 1;\nret;", 1), "a line of 4 MB": g.ptx + "\n" + strings.Repeat("x", 4<<20), "an entry that is elsewhere": strings.ReplaceAll(g.ptx, "flashcore_vec", "other"),
-		"a number too large": strings.Replace(g.ptx, "ret;", "mov.u32 %r1, 99999999999999999999999;\nret;", 1), "a string of escapes in an error": strings.Replace(g.ptx, "ret;", "\x1b]52;c;ZXZpbA==\x07 ret;", 1),
+		"nothing": "", "a word": "hello", "NUL": "\x00\x00\x00", "a comment that never ends": "/* " + g.ptx,
+		"a string that never ends":    g.ptx + "\n.file 1 \"x",
+		"100,000 braces":              g.ptx + strings.Repeat("{", 100_000),
+		"100,000 brackets":            g.ptx + ".global .b32 x = " + strings.Repeat("(", 100_000),
+		"no version":                  strings.Replace(g.ptx, ".version", "//", 1),
+		"32-bit addresses":            strings.Replace(g.ptx, ".address_size 64", ".address_size 32", 1),
+		"twice":                       g.ptx + g.ptx[strings.Index(g.ptx, ".visible .entry"):],
+		"an HTML page":                "<html>\x1b[31m</html>",
+		"an instruction that is none": strings.Replace(g.ptx, "ret;", "nosuch.b32 %r1, %r2;\nret;", 1),
+		"a label twice":               strings.Replace(g.ptx, "ret;", "X: X: ret;", 1),
+		"a branch to nowhere":         strings.Replace(g.ptx, "ret;", "bra NOWHERE;\nret;", 1),
+		"a register that is none":     strings.Replace(g.ptx, "ret;", "mov.u32 %nosuch, 1;\nret;", 1),
+		"a line of 4 MB":              g.ptx + "\n" + strings.Repeat("x", 4<<20),
+		"an entry that is elsewhere":  strings.ReplaceAll(g.ptx, "flashcore_vec", "other"),
+		"a number too large": strings.Replace(g.ptx, "ret;", "mov.u32 %r1, 99999999999999999999999;\nret;",
+			1), "a string of escapes in an error": strings.Replace(g.ptx, "ret;",
+			"\x1b]52;c;ZXZpbA==\x07 ret;", 1),
 	} {
 		run(name, text, "k.ptx:", 4)
 	}
@@ -49,12 +66,19 @@ func ptxCases(g *good) (all []attack) {
 		stop, says string
 		code       int
 	}{
-		"a loop that never ends": {"L: bra L;", "instruction budget", 4}, "a loop of one lane": {"mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra E;\nL: bra L;\nE:", "instruction budget", 4},
-		"a trap": {"trap;", "diverge", 1}, "a barrier for more threads": {"bar.sync 1, 1024;", "deadlock", 1}, "a recursion of barriers": {"L: bar.sync 0;\nbra L;", "instruction budget", 4},
+		"a loop that never ends": {"L: bra L;", "instruction budget", 4},
+		"a loop of one lane": {
+			"mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra E;\nL: bra L;\nE:",
+			"instruction budget", 4,
+		},
+		"a trap":                     {"trap;", "diverge", 1},
+		"a barrier for more threads": {"bar.sync 1, 1024;", "deadlock", 1},
+		"a recursion of barriers":    {"L: bar.sync 0;\nbra L;", "instruction budget", 4},
 	} {
 		run(name, strings.Replace(g.ptx, "ret;", c.stop+"\nret;", 1), c.says, c.code)
 		a := &all[len(all)-1]
-		a.args, a.within = append(a.args[:len(a.args)-1:len(a.args)-1], "1m"), time.Minute // the instructions end before the time
+		// the instructions end before the time
+		a.args, a.within = append(a.args[:len(a.args)-1:len(a.args)-1], "1m"), time.Minute
 	}
 	return all
 }
@@ -63,8 +87,10 @@ func ptxCases(g *good) (all []attack) {
 func sourceCases() (all []attack) {
 	compile := func(name, text string, code int, says string, args ...string) {
 		all = append(all, attack{
-			name: name, args: append([]string{"init", "k.cu"}, args...), files: map[string]string{"k.cu": text}, env: append(compiler(), "XDG_SECRET=hunter2"), codes: []int{code}, says: says, needs: "nvrtc", within: 40e9,
-			set: awkwardHeaders, after: func(_ *box, got outcome) error { return nowhere(got, "hunter2") },
+			name: name, args: append([]string{"init", "k.cu"}, args...),
+			files: map[string]string{"k.cu": text}, env: append(compiler(), "XDG_SECRET=hunter2"),
+			codes: []int{code}, says: says, needs: "nvrtc", within: 40e9, set: awkwardHeaders,
+			after: func(_ *box, got outcome) error { return nowhere(got, "hunter2") },
 		})
 		if code == 0 {
 			all[len(all)-1].makes = []string{"k.yaml"}
@@ -78,23 +104,55 @@ func sourceCases() (all []attack) {
 		compile(name, c.text, 2, c.says)
 	}
 	for name, c := range map[string]struct{ text, says string }{ // does not compile
-		"an error": {"#error \x1b]0;x\x07 mine\n" + kernel, "k.cu:1: catastrophic error"}, "garbage": {"\x01\x02\xff", "k.cu:1: error"}, "no kernel": {"int x;\n", "k.cu:1: error"}, "a header that is not there": {"#include \"nosuch.h\"\n" + kernel, "nosuch.h"},
-		"itself": {"#include \"k.cu\"\n" + kernel, "includes itself"}, "a NUL": {kernel + "\x00" + kernel, "k.cu:2: error: a NUL"}, "a header of itself": {"#include \"loop.h\"\n" + kernel, "loop.h"},
-		"a device as a header": {"#include \"/dev/zero\"\n" + kernel, "/dev/zero: is a device"}, "a FIFO as a header": {"#include \"fifo\"\n" + kernel, "work/fifo: is a FIFO"}, "an environment as a header": {"#include \"/proc/self/environ\"\n" + kernel, "/proc/self/environ: is made by the operating system"},
-		"an environment as a macro's header": {"#define E </proc/self/environ>\n#include E\n" + kernel, "environ:1: error"}, "an environment as the place of an error": {"#line 1 \"/proc/self/environ\"\nint x = nosuch;\n" + kernel, "nosuch"},
-		"a FIFO as the place of an error": {"#line 1 \"fifo\"\nint x = nosuch;\n" + kernel, "nosuch"}, "1 TB as a header": {"#include \"huge.h\"\n" + kernel, "huge.h: has 1099511627776 bytes"},
-		"templates without end": {"template<int N> struct A { static const int v = A<N+1>::v; };\nint x = A<0>::v;\n" + kernel, "k.cu:2: error"},
+		"an error": {"#error \x1b]0;x\x07 mine\n" + kernel, "k.cu:1: catastrophic error"},
+		"garbage":  {"\x01\x02\xff", "k.cu:1: error"}, "no kernel": {"int x;\n", "k.cu:1: error"},
+		"a header that is not there": {"#include \"nosuch.h\"\n" + kernel, "nosuch.h"},
+		"itself":                     {"#include \"k.cu\"\n" + kernel, "includes itself"},
+		"a NUL":                      {kernel + "\x00" + kernel, "k.cu:2: error: a NUL"},
+		"a header of itself":         {"#include \"loop.h\"\n" + kernel, "loop.h"},
+		"a device as a header":       {"#include \"/dev/zero\"\n" + kernel, "/dev/zero: is a device"},
+		"a FIFO as a header":         {"#include \"fifo\"\n" + kernel, "work/fifo: is a FIFO"},
+		"an environment as a header": {"#include \"/proc/self/environ\"\n" + kernel,
+			"/proc/self/environ: is made by the operating system"},
+		"an environment as a macro's header": {"#define E </proc/self/environ>\n#include E\n" + kernel,
+			"environ:1: error"},
+		"an environment as the place of an error": {
+			"#line 1 \"/proc/self/environ\"\nint x = nosuch;\n" + kernel, "nosuch",
+		},
+		"a FIFO as the place of an error": {"#line 1 \"fifo\"\nint x = nosuch;\n" + kernel, "nosuch"},
+		"1 TB as a header": {"#include \"huge.h\"\n" + kernel,
+			"huge.h: has 1099511627776 bytes"},
+		"templates without end": {
+			"template<int N> struct A { static const int v = A<N+1>::v; };\nint x = A<0>::v;\n" + kernel,
+			"k.cu:2: error",
+		},
 		// The largest process, which is measured, is the compiler's.
-		"macros that grow": {"#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\nint B(B(y));\n" + kernel, "out of memory"},
-		// A crash of the compiler, or its own error: the stack that it gets is a little larger on one thread than on another.
-		"50,000 brackets": {"int x = " + strings.Repeat("(", 50_000) + "1" + strings.Repeat(")", 50_000) + ";\n" + kernel, "the compiler crashed|k.cu:1: error"}, "50,000 braces": {"void f() {" + strings.Repeat("{", 50_000) + strings.Repeat("}", 50_000) + "}\n" + kernel, "the compiler crashed|k.cu:1: error"},
-		"50,000 minus signs": {"int x = " + strings.Repeat("- ", 50_000) + "1;\n" + kernel, "the compiler crashed|k.cu:1: error"},
+		"macros that grow": {
+			"#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\nint B(B(y));\n" + kernel,
+			"out of memory",
+		},
+		// A crash of the compiler, or its own error: the stack that it gets is a little larger on one
+		// thread than on another.
+		"50,000 brackets": {
+			"int x = " + strings.Repeat("(", 50_000) + "1" + strings.Repeat(")", 50_000) + ";\n" + kernel,
+			"the compiler crashed|k.cu:1: error",
+		}, "50,000 braces": {
+			"void f() {" + strings.Repeat("{", 50_000) + strings.Repeat("}", 50_000) + "}\n" + kernel,
+			"the compiler crashed|k.cu:1: error",
+		},
+		"50,000 minus signs": {"int x = " + strings.Repeat("- ", 50_000) + "1;\n" + kernel,
+			"the compiler crashed|k.cu:1: error"},
 	} {
 		compile(name, c.text, 4, c.says)
 	}
 	for name, args := range map[string][]string{
-		"an include that is an option": {"-I", "--help"}, "a define that is an option": {"-D", "-x=1"}, "a define of nothing": {"-D", ""}, "a define of control characters": {"-D", "\x1b[31m=1"}, "a standard that is none": {"--std", "nosuch"}, "a standard that is an option": {"--std", "--version"},
-		"an architecture that is none": {"--arch", "sm_nosuch"}, "an architecture that is an option": {"--arch", "-rdc=true"}, "an include that is a file": {"-I", "k.cu"}, "an include that is not there": {"-I", "nosuch"},
+		"an include that is an option": {"-I", "--help"}, "a define that is an option": {"-D", "-x=1"},
+		"a define of nothing": {"-D", ""}, "a define of control characters": {"-D", "\x1b[31m=1"},
+		"a standard that is none":           {"--std", "nosuch"},
+		"a standard that is an option":      {"--std", "--version"},
+		"an architecture that is none":      {"--arch", "sm_nosuch"},
+		"an architecture that is an option": {"--arch", "-rdc=true"},
+		"an include that is a file":         {"-I", "k.cu"}, "an include that is not there": {"-I", "nosuch"},
 	} {
 		compile(name, kernel, 2, args[0], args...)
 	}
@@ -104,31 +162,54 @@ func sourceCases() (all []attack) {
 // awkwardHeaders are files that a source may name and that nobody should read whole.
 func awkwardHeaders(b *box) error {
 	huge := filepath.Join(b.work, "huge.h")
-	return errors.Join(makeFIFO(filepath.Join(b.work, "fifo")), os.WriteFile(filepath.Join(b.work, "loop.h"), []byte("#include \"loop.h\"\n"), 0o600), os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 1<<40))
+	return errors.Join(makeFIFO(filepath.Join(b.work, "fifo")),
+		os.WriteFile(filepath.Join(b.work, "loop.h"), []byte("#include \"loop.h\"\n"), 0o600),
+		os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 1<<40))
 }
 
 // lutCases are headers whose table is no table, or a wrong one.
 func lutCases() (all []attack) {
 	judge := func(name, text string, code int) {
-		all = append(all, attack{name: name, args: []string{"lut", "t.h"}, files: map[string]string{"t.h": text}, codes: []int{code}, says: "t.h:"})
+		all = append(all, attack{
+			name: name, args: []string{"lut", "t.h"}, files: map[string]string{"t.h": text},
+			codes: []int{code}, says: "t.h:",
+		})
 	}
 	const head = "__constant__ int WMMA_ACCUM_LUT[32][8][2] = "
-	rows := func(lane string) string { return "{" + strings.TrimSuffix(strings.Repeat(lane+",", 32), ",") + "}" }
-	lane := func(pair string) string { return "{" + strings.TrimSuffix(strings.Repeat(pair+",", 8), ",") + "}" }
+	rows := func(lane string) string {
+		return "{" + strings.TrimSuffix(strings.Repeat(lane+",", 32), ",") + "}"
+	}
+	lane := func(pair string) string {
+		return "{" + strings.TrimSuffix(strings.Repeat(pair+",", 8), ",") + "}"
+	}
 	judge("all the same", head+rows(lane("{0,0}"))+";", 1)
-	for name, pair := range map[string]string{"beyond": "{16,0}", "negative": "{-1,0}", "a number of two": "{0x7fffffff,0}"} {
+	for name, pair := range map[string]string{
+		"beyond": "{16,0}", "negative": "{-1,0}", "a number of two": "{0x7fffffff,0}",
+	} {
 		judge(name, head+rows(lane(pair))+";", 1)
 	}
 	judge("too large", head+rows(lane("{99999999999999999999,0}"))+";", 2)
 	for name, text := range map[string]string{
-		"empty": "", "no table": "int x;", "declared": "extern " + strings.TrimSuffix(head, " = ") + ";", "cut": head + rows(lane("{0,0}"))[:200], "a lane missing": head + "{" + strings.TrimSuffix(strings.Repeat(lane("{0,0}")+",", 31), ",") + "};", "an expression": head + rows(lane("{f(1),0}")) + ";",
-		"text": head + rows(lane(`{"a",0}`)) + ";", "floats": head + rows(lane("{0.5,0}")) + ";", "100,000 braces": head + strings.Repeat("{", 100_000), "a comment that never ends": "/* " + head + rows(lane("{0,0}")), "binary": "\x7fELF\x00\x00", "control characters": head + "{\x1b]0;x\x07", "triples": head + rows(lane("{0,0,0}")) + ";",
-		"of other sizes": "int WMMA_ACCUM_LUT[1][1][1] = {{{0}}};", "a macro": "#define T {0,0}\n" + head + rows(lane("T")) + ";", "8 MB": head + strings.Repeat(" ", 8<<20) + "{", "no UTF-8": head + "\xff\xfe",
+		"empty": "", "no table": "int x;", "declared": "extern " + strings.TrimSuffix(head, " = ") + ";",
+		"cut":            head + rows(lane("{0,0}"))[:200],
+		"a lane missing": head + "{" + strings.TrimSuffix(strings.Repeat(lane("{0,0}")+",", 31), ",") + "};",
+		"an expression":  head + rows(lane("{f(1),0}")) + ";", "text": head + rows(lane(`{"a",0}`)) + ";",
+		"floats": head + rows(lane("{0.5,0}")) + ";", "100,000 braces": head + strings.Repeat("{", 100_000),
+		"a comment that never ends": "/* " + head + rows(lane("{0,0}")), "binary": "\x7fELF\x00\x00",
+		"control characters": head + "{\x1b]0;x\x07", "triples": head + rows(lane("{0,0,0}")) + ";",
+		"of other sizes": "int WMMA_ACCUM_LUT[1][1][1] = {{{0}}};",
+		"a macro":        "#define T {0,0}\n" + head + rows(lane("T")) + ";",
+		"8 MB":           head + strings.Repeat(" ", 8<<20) + "{", "no UTF-8": head + "\xff\xfe",
 	} {
 		judge(name, text, 2)
 	}
-	for name, args := range map[string][]string{"kind": {"--kind", "nosuch"}, "dtype": {"--dtype", "nosuch"}, "layout": {"--layout", "nosuch"}, "backend": {"--backend", "nosuch"}, "two files": {"a", "b"}, "empty name": {""}} {
-		all = append(all, attack{name: "a wrong " + name, args: append([]string{"lut"}, args...), codes: []int{2}})
+	for name, args := range map[string][]string{
+		"kind": {"--kind", "nosuch"}, "dtype": {"--dtype", "nosuch"}, "layout": {"--layout", "nosuch"},
+		"backend": {"--backend", "nosuch"}, "two files": {"a", "b"}, "empty name": {""},
+	} {
+		all = append(all, attack{
+			name: "a wrong " + name, args: append([]string{"lut"}, args...), codes: []int{2},
+		})
 	}
 	return all
 }

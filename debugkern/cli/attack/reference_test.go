@@ -87,7 +87,8 @@ func commandCases(g *good, run []string) (all []attack) {
 		a := command(fmt.Sprintf("ended by %v", sig), "echo $$ > pid; sleep 1000 & wait", 130, "cancelled")
 		a.makes, a.signal, a.within = []string{"pid"}, sig, 20*time.Second
 		a.drive = func(b *box, p *os.Process) {
-			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(10 * time.Second); time.Now().
+				Before(end); time.Sleep(5 * time.Millisecond) {
 				if text, err := os.ReadFile(filepath.Join(b.work, "pid")); err == nil &&
 					strings.HasSuffix(string(text), "\n") {
 					break
@@ -102,7 +103,8 @@ func commandCases(g *good, run []string) (all []attack) {
 				return err
 			}
 			fmt.Sscan(string(text), &pid)
-			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Second); time.Now().
+				Before(end); time.Sleep(5 * time.Millisecond) {
 				if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); syscall.Kill(pid,
 					0) != nil || err == nil && strings.Contains(string(state), ") Z ") {
 					return nil

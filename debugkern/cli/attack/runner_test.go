@@ -27,19 +27,24 @@ import (
 type attack struct {
 	name   string
 	args   []string
-	files  map[string]string               // made in the working directory before the program starts
-	set    func(b *box) error              // prepares what files cannot: pipes, links, permissions
-	env    []string                        // NAME=VALUE over the usual ones; NAME alone removes it
-	stdout string                          // a device that standard output goes to; "": it is collected
-	drive  func(b *box, p *os.Process)     // acts while the program runs, in a goroutine of its own
-	signal syscall.Signal                  // it may end the process itself where that has not come to listen for signals yet
-	codes  []int                           // exit codes that are right: one, but where chance or the place decides
-	says   string                          // must occur in what is printed, whatever its case; alternatives between |
-	makes  []string                        // files of the working directory that may appear or change: path patterns
+	files  map[string]string           // made in the working directory before the program starts
+	set    func(b *box) error          // prepares what files cannot: pipes, links, permissions
+	env    []string                    // NAME=VALUE over the usual ones; NAME alone removes it
+	stdout string                      // a device that standard output goes to; "": it is collected
+	drive  func(b *box, p *os.Process) // acts while the program runs, in a goroutine of its own
+	// signal: it may end the process itself where that has not come to listen for signals yet
+	signal syscall.Signal
+	// codes: exit codes that are right: one, but where chance or the place decides
+	codes []int
+	// says: must occur in what is printed, whatever its case; alternatives between |
+	says string
+	// makes: files of the working directory that may appear or change: path patterns
+	makes  []string
 	after  func(b *box, got outcome) error // checks what no other field can express
 	within time.Duration                   // 0: 10 s
-	needs  string                          // what must be there: nvrtc, root; where it is not, the case is skipped and counted
-	raw    bool                            // a terminal's output: escape sequences are its purpose
+	// needs: what must be there: nvrtc, root; where it is not, the case is skipped and counted
+	needs string
+	raw   bool // a terminal's output: escape sequences are its purpose
 }
 
 // outcome is how the program ended.
@@ -59,7 +64,8 @@ type box struct{ root, work, home, temp string }
 const (
 	memoryCap   = 2 << 30 // bytes that no case may exceed
 	defaultTime = 10 * time.Second
-	startTime   = 100 * time.Millisecond // of processor time, which a process may use before it listens for signals
+	// startTime: of processor time, which a process may use before it listens for signals
+	startTime = 100 * time.Millisecond
 )
 
 func newBox(dir string) (*box, error) {
@@ -76,7 +82,8 @@ func newBox(dir string) (*box, error) {
 func (b *box) fill(files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(b.work, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			return err
 		}
 	}
@@ -85,7 +92,9 @@ func (b *box) fill(files map[string]string) error {
 
 // environment is the program's: homes inside the box, and nothing of whoever runs the tests but the path.
 func (b *box) environment(over []string) []string {
-	env := map[string]string{"HOME": b.home, "TMPDIR": b.temp, "PATH": os.Getenv("PATH"), "LANG": "C.UTF-8", "NO_COLOR": "1"}
+	env := map[string]string{
+		"HOME": b.home, "TMPDIR": b.temp, "PATH": os.Getenv("PATH"), "LANG": "C.UTF-8", "NO_COLOR": "1",
+	}
 	for _, e := range over {
 		name, value, ok := strings.Cut(e, "=")
 		if delete(env, name); ok {
@@ -140,7 +149,10 @@ func (a *attack) run(b *box) (outcome, error) {
 		}
 	}()
 	_ = cmd.Wait() // the exit code is the outcome
-	got := outcome{code: cmd.ProcessState.ExitCode(), out: out.String(), errors: errs.String(), took: time.Since(start), late: ctx.Err() != nil}
+	got := outcome{
+		code: cmd.ProcessState.ExitCode(), out: out.String(), errors: errs.String(), took: time.Since(start),
+		late: ctx.Err() != nil,
+	}
 	close(stop)
 	<-stopped
 	<-driven
@@ -154,8 +166,8 @@ func (a *attack) run(b *box) (outcome, error) {
 	return got, nil
 }
 
-// watchMemory ends a process that grows over the cap before the machine suffers. It reads Linux's statm; elsewhere the
-// largest size is only looked at after the end.
+// watchMemory ends a process that grows over the cap before the machine suffers. It reads Linux's statm;
+// elsewhere the largest size is only looked at after the end.
 func watchMemory(p *os.Process, stop <-chan struct{}) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -169,7 +181,8 @@ func watchMemory(p *os.Process, stop <-chan struct{}) {
 			if err != nil || len(fields) < 2 {
 				continue
 			}
-			if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil && pages*int64(os.Getpagesize()) > memoryCap+memoryCap/4 {
+			if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil &&
+				pages*int64(os.Getpagesize()) > memoryCap+memoryCap/4 {
 				_ = p.Kill()
 			}
 		}
@@ -180,7 +193,8 @@ func watchMemory(p *os.Process, stop <-chan struct{}) {
 func (a *attack) judge(b *box, before map[string]string, got outcome) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if early := got.killed == a.signal && got.killed != 0 && got.computed < startTime; !early && !slices.Contains(a.codes, got.code) {
+	if early := got.killed == a.signal && got.killed != 0 && got.computed < startTime; !early &&
+		!slices.Contains(a.codes, got.code) {
 		say("exit %d, want %v", got.code, a.codes)
 	}
 	text := got.out + got.errors
@@ -218,8 +232,8 @@ func contains(text string, any []string) bool {
 	return slices.ContainsFunc(any, func(s string) bool { return strings.Contains(text, strings.ToLower(s)) })
 }
 
-// changes lists temporary files that were left, and files outside the homes that appeared, vanished or changed though the
-// case does not name them.
+// changes lists temporary files that were left, and files outside the homes that appeared, vanished or
+// changed though the case does not name them.
 func (b *box) changes(before map[string]string, may []string) (wrong []string) {
 	now := b.listing()
 	for _, path := range slices.Sorted(maps.Keys(now)) {

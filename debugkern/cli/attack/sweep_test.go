@@ -41,8 +41,8 @@ func forged(b *box, args []string, killed bool, text string) error {
 	})
 }
 
-// atOnce performs n sweeps into one directory at the same time. Each ends with its verdict, or is refused because another is there;
-// one at least comes to its end.
+// atOnce performs n sweeps into one directory at the same time. Each ends with its verdict, or is refused
+// because another is there; one at least comes to its end.
 func atOnce(b *box, n int) error {
 	var group sync.WaitGroup
 	var finished atomic.Int64

@@ -13,8 +13,9 @@ import (
 	"github.com/creack/pty"
 )
 
-// TestTerminalIsAskedNothing runs commands that fail, and help, in a terminal that answers no question. They print their text and end:
-// a question for the terminal's colours waits seconds for an answer, in which Ctrl-C is a character and no signal.
+// TestTerminalIsAskedNothing runs commands that fail, and help, in a terminal that answers no question. They
+// print their text and end: a question for the terminal's colours waits seconds for an answer, in which
+// Ctrl-C is a character and no signal.
 func TestTerminalIsAskedNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string

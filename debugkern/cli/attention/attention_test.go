@@ -20,11 +20,13 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// TestMain makes the test binary the program itself where a command starts one of its processes, and gives the tests a home of their own.
-// The compiler is that of the repository's root.
+// TestMain makes the test binary the program itself where a command starts one of its processes, and gives
+// the tests a home of their own. The compiler is that of the repository's root.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
-		os.Exit(cli.Main(context.Background(), cli.Program{Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+		os.Exit(cli.Main(context.Background(), cli.Program{
+			Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		}))
 	}
 	home, err := os.MkdirTemp("", "tilescope-attention-")
 	if err != nil {
@@ -34,7 +36,8 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
 		os.Setenv(name, home)
 	}
-	if tools, err := filepath.Abs("../../../.toolchain"); err == nil && os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
+	if tools, err := filepath.Abs("../../../.toolchain"); err == nil &&
+		os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
 		if _, err := os.Stat(tools); err == nil {
 			os.Setenv("TILESCOPE_TOOLCHAIN", tools)
 		}
@@ -53,7 +56,8 @@ func needNVRTC(t *testing.T) {
 	tc.Close()
 }
 
-// found is where a planted fault is found: the first wrong stage, and the fingerprint that explains nine of ten wrong cells, if any.
+// found is where a planted fault is found: the first wrong stage, and the fingerprint that explains nine of
+// ten wrong cells, if any.
 type found struct{ stage, fingerprint, value string }
 
 // faults are those of the manifests, each found at its stage.
@@ -73,14 +77,18 @@ var faults = map[string]map[string]found{
 	"swizzle":      {"plain": {stage: "S"}},
 	"transposed_v": {"row-major": {"V", "permuted", "dimensions 2 and 3 of V exchanged in memory"}},
 	"varlen":       {"first-sequence": {stage: "K"}},
-	"window":       {"one-short": {"m", "mask", "the rule key + c >= query + r - LEFT moved by one column to the right"}},
+	"window": {
+		"one-short": {"m", "mask", "the rule key + c >= query + r - LEFT moved by one column to the right"},
+	},
 }
 
 // document runs a command with --json and returns its exit code and document.
 func document(t *testing.T, args ...string) (int, *report.Run) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := cli.Main(t.Context(), cli.Program{Version: "test", Args: append(args, "--backend", "emu", "--json"), Stdout: &out, Stderr: &errs})
+	code := cli.Main(t.Context(), cli.Program{
+		Version: "test", Args: append(args, "--backend", "emu", "--json"), Stdout: &out, Stderr: &errs,
+	})
 	rep := &report.Run{}
 	if err := json.Unmarshal(out.Bytes(), rep); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s", args, code, err, errs.String())
@@ -106,7 +114,8 @@ func manifests(t *testing.T) map[string]*configs.Manifest {
 	return out
 }
 
-// TestKernels: each kernel agrees on every shape of its manifest, with no finding of the checkers, and its planted fault is found.
+// TestKernels: each kernel agrees on every shape of its manifest, with no finding of the checkers, and its
+// planted fault is found.
 func TestKernels(t *testing.T) {
 	needNVRTC(t)
 	for name, m := range manifests(t) {
@@ -122,7 +131,8 @@ func TestKernels(t *testing.T) {
 					judged += st.Local.Cells
 				}
 				if code != 0 || rep.Verdict != report.Agree || judged == 0 || rep.Errors() > 0 {
-					t.Errorf("%s: exit %d, verdict %s, %d cells judged, findings %+v", s.Name, code, rep.Verdict, judged, rep.Findings)
+					t.Errorf("%s: exit %d, verdict %s, %d cells judged, findings %+v", s.Name, code,
+						rep.Verdict, judged, rep.Findings)
 				}
 			}
 			if len(m.Faults) != len(faults[name]) || len(m.Faults) == 0 {
@@ -138,8 +148,10 @@ func TestKernels(t *testing.T) {
 func checkFault(t *testing.T, m *configs.Manifest, fault, shape string, want found) {
 	t.Helper()
 	code, rep := document(t, "run", m.File, "--shape", shape, "--fault", fault)
-	if code != 1 || rep.Verdict != report.Diverge || len(rep.Guilty) == 0 || rep.Guilty[0].Stage != want.stage {
-		t.Fatalf("%s: exit %d, verdict %s, guilty %+v; want %s", fault, code, rep.Verdict, rep.Guilty, want.stage)
+	if code != 1 || rep.Verdict != report.Diverge || len(rep.Guilty) == 0 ||
+		rep.Guilty[0].Stage != want.stage {
+		t.Fatalf("%s: exit %d, verdict %s, guilty %+v; want %s", fault, code, rep.Verdict,
+			rep.Guilty, want.stage)
 	}
 	st := rep.Stage(want.stage)
 	if b := st.FirstBad; b == nil || b.Source == nil || b.Source.Line == 0 {
@@ -153,16 +165,19 @@ func checkFault(t *testing.T, m *configs.Manifest, fault, shape string, want fou
 	}
 	best := st.Fingerprints[0]
 	if best.Name != want.fingerprint || !strings.Contains(best.Value, want.value) || best.Explains < 0.9 {
-		t.Errorf("%s: %s looks like %s %s (%.2f), want %s %s", fault, want.stage, best.Name, best.Value, float64(best.Explains), want.fingerprint, want.value)
+		t.Errorf("%s: %s looks like %s %s (%.2f), want %s %s", fault, want.stage, best.Name, best.Value,
+			float64(best.Explains), want.fingerprint, want.value)
 	}
 }
 
-// TestInputsOfLengths: extents follow the elements that --inputs brings, and what they cannot be is refused at its expression.
+// TestInputsOfLengths: extents follow the elements that --inputs brings, and what they cannot be is
+// refused at its expression.
 func TestInputsOfLengths(t *testing.T) {
 	needNVRTC(t)
 	dir := t.TempDir()
 	dump := filepath.Join(dir, "seed1.npz")
-	code, other := document(t, "run", "testdata/padded.yaml", "--shape", "seven", "--seed", "1", "--dump", dump)
+	code, other := document(t, "run", "testdata/padded.yaml", "--shape", "seven", "--seed", "1",
+		"--dump", dump)
 	if code != 0 {
 		t.Fatalf("exit %d", code)
 	}
@@ -179,33 +194,49 @@ func TestInputsOfLengths(t *testing.T) {
 	}{
 		{[]int32{40, 0, 0, 0, 0, 0, 40}, 0, ""},
 		{make([]int32, 7), 0, ""},
-		{[]int32{0, 0, 41, 0, 0, 0, 0}, 1, ""}, // a key past the cache is the next head's: the kernel's own mistake, and it is found
-		{[]int32{0, 0, -17, 0, 0, 0, 0}, 2, `work.tiles: "ceil_div(used[bz], N)" is -1; expected 0 to 2147483647 (shape B=7,H=1,S=40, bz = 2, used[2] = -17)`},
+		// a key past the cache is the next head's: the kernel's own mistake, and it is found
+		{[]int32{0, 0, 41, 0, 0, 0, 0}, 1, ""},
+		{
+			[]int32{
+				0, 0, -17, 0, 0, 0, 0,
+			}, 2, `work.tiles: "ceil_div(used[bz], N)" is -1; expected 0 to 2147483647 (shape B=7,H=1,S=40, bz = 2, used[2] = -17)`,
+		},
 		{[]int32{0, 1 << 30, 0, 0, 0, 0, 0}, 2, "kv tiles are possible"},
 		{[]int32{1, 2}, 2, "array used has shape [2]: B is 2, but 7 in array Qx"},
 	} {
 		path := filepath.Join(dir, "changed.npz")
 		rewrite(t, again, path, c.used)
 		var out, errs bytes.Buffer
-		args := []string{"diagnose", "testdata/padded.yaml", "--shape", "seven", "--inputs", path, "--backend", "emu"}
-		if code := cli.Main(t.Context(), cli.Program{Version: "test", Args: args, Stdout: &out, Stderr: &errs}); code != c.code || !strings.Contains(errs.String(), c.says) {
-			t.Errorf("used %v: exit %d, want %d and %q: %s%s", c.used, code, c.code, c.says, errs.String(), out.String())
+		args := []string{
+			"diagnose", "testdata/padded.yaml", "--shape", "seven", "--inputs", path, "--backend", "emu",
+		}
+		if code := cli.Main(t.Context(), cli.Program{
+			Version: "test", Args: args, Stdout: &out, Stderr: &errs,
+		}); code != c.code || !strings.Contains(errs.String(), c.says) {
+			t.Errorf("used %v: exit %d, want %d and %q: %s%s", c.used, code, c.code, c.says, errs.String(),
+				out.String())
 		}
 	}
 }
 
-// TestDumpOfOutputs: a dump has every output that a stage is cut out of, in its dimensions and without the gaps of its strides.
+// TestDumpOfOutputs: a dump has every output that a stage is cut out of, in its dimensions and without the
+// gaps of its strides.
 func TestDumpOfOutputs(t *testing.T) {
 	needNVRTC(t)
 	for _, c := range []struct {
 		kernel, shape string
 		arrays        map[string]string
 	}{
-		{"lse", "ragged", map[string]string{"O.npy": "(2, 1, 37, 32)", "LSE.npy": "(2, 1, 37)", "ref_LSE.npy": "(6, 1, 16, 1)"}},
+		{
+			"lse", "ragged", map[string]string{
+				"O.npy": "(2, 1, 37, 32)", "LSE.npy": "(2, 1, 37)", "ref_LSE.npy": "(6, 1, 16, 1)",
+			},
+		},
 		{"bshd", "ragged", map[string]string{"O.npy": "(2, 21, 3, 32)", "K.npy": "(2, 21, 3, 32)"}},
 	} {
 		dump := filepath.Join(t.TempDir(), "dump.npz")
-		if code, _ := document(t, "run", "testdata/"+c.kernel+".yaml", "--shape", c.shape, "--dump", dump); code != 0 {
+		if code, _ := document(t, "run", "testdata/"+c.kernel+".yaml", "--shape", c.shape, "--dump",
+			dump); code != 0 {
 			t.Fatalf("%s: exit %d", c.kernel, code)
 		}
 		r, err := zip.OpenReader(dump)

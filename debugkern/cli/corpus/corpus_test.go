@@ -23,11 +23,13 @@ import (
 	"tilescope/probes"
 )
 
-// TestMain makes the test binary the program itself where a command starts one of its processes, and gives the tests a home of their own.
-// The compiler is that of the repository's root.
+// TestMain makes the test binary the program itself where a command starts one of its processes, and gives
+// the tests a home of their own. The compiler is that of the repository's root.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
-		os.Exit(cli.Main(context.Background(), cli.Program{Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+		os.Exit(cli.Main(context.Background(), cli.Program{
+			Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		}))
 	}
 	home, err := os.MkdirTemp("", "tilescope-corpus-")
 	if err != nil {
@@ -37,7 +39,8 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
 		os.Setenv(name, home)
 	}
-	if tools, err := filepath.Abs("../../../.toolchain"); err == nil && os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
+	if tools, err := filepath.Abs("../../../.toolchain"); err == nil &&
+		os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
 		if _, err := os.Stat(tools); err == nil {
 			os.Setenv("TILESCOPE_TOOLCHAIN", tools)
 		}
@@ -57,7 +60,8 @@ type kernel struct {
 	kind       string
 }
 
-// arguments are the names of the parameters of a PTX text, which has none: a line "// arguments: x y n". In documents they are arg0, arg1, …
+// arguments are the names of the parameters of a PTX text, which has none: a line "// arguments: x y n". In
+// documents they are arg0, arg1, …
 func arguments(text string) map[string]string {
 	out := map[string]string{}
 	if m := nameMark.FindStringSubmatch(text); m != nil {
@@ -101,7 +105,8 @@ func parse(file, text string) (*kernel, error) {
 		lines[i] = line
 	}
 	if bugs != 1 || k.kind == "" {
-		return nil, fmt.Errorf("%s: %d planted defects, to be found as %q: expected one defect and one place", file, bugs, k.kind)
+		return nil, fmt.Errorf("%s: %d planted defects, to be found as %q: expected one defect and one place",
+			file, bugs, k.kind)
 	}
 	k.buggy = strings.Join(lines, "\n")
 	return k, nil
@@ -138,7 +143,9 @@ func checked(t *testing.T, file, text string) (int, *report.Check, *npy.Archive)
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code := cli.Main(t.Context(), cli.Program{Version: "test", Args: []string{"check", path, "--dump", dump, "--json"}, Stdout: &out, Stderr: &errs})
+	code := cli.Main(t.Context(), cli.Program{
+		Version: "test", Args: []string{"check", path, "--dump", dump, "--json"}, Stdout: &out, Stderr: &errs,
+	})
 	d := &report.Check{}
 	if err := json.Unmarshal(out.Bytes(), d); err != nil {
 		t.Fatalf("%s: exit %d: %v\n%s", file, code, err, errs.String())
@@ -193,13 +200,17 @@ type result struct {
 }
 
 func (r result) String() string {
-	return fmt.Sprintf("%-24s %-9s %-22s %-7s %-14s %4d %6.2f s", r.name, r.verdict, r.output, r.bug, r.as, r.line, r.took.Seconds())
+	return fmt.Sprintf("%-24s %-9s %-22s %-7s %-14s %4d %6.2f s", r.name, r.verdict, r.output, r.bug, r.as,
+		r.line, r.took.Seconds())
 }
 
 const tableHead = "kernel                   verdict   output                 bug     found as       line"
 
-// compare compares the arguments that a kernel writes with what they must hold, and says how many values it compared.
-func (k *kernel) compare(t *testing.T, d *report.Check, names map[string]string, got, want *npy.Archive) string {
+// compare compares the arguments that a kernel writes with what they must hold, and says how many
+// values it compared.
+func (k *kernel) compare(
+	t *testing.T, d *report.Check, names map[string]string, got, want *npy.Archive,
+) string {
 	t.Helper()
 	count, worst := 0, 0.0
 	for _, key := range want.Names() {
@@ -231,7 +242,8 @@ func (k *kernel) compare(t *testing.T, d *report.Check, names map[string]string,
 				worst = max(worst, e/scale)
 			default:
 				if bad++; bad <= 3 {
-					t.Errorf("%s: %s[%d] is %g, want %g (tolerance %g)", k.file, argument, i, g[i], w[i], k.tolerance*scale)
+					t.Errorf("%s: %s[%d] is %g, want %g (tolerance %g)", k.file, argument, i, g[i], w[i],
+						k.tolerance*scale)
 				}
 			}
 		}

@@ -19,9 +19,10 @@ import (
 
 // sampled are the kernels that are checked from stored PTX on every machine.
 var sampled = []string{
-	"attention_mma", "attention_split", "calls_deep", "conv_2d", "gemm_cp_async", "gemm_wmma_tf32", "histogram_shared", "mma_s8", "named_barriers",
-	"norm_layer", "print_clock", "reduce_grid_sync", "reduce_last_block", "scan_lookback", "scan_warp", "softmax_warp", "stencil_jacobi",
-	"struct_by_value", "transpose_padded",
+	"attention_mma", "attention_split", "calls_deep", "conv_2d", "gemm_cp_async", "gemm_wmma_tf32",
+	"histogram_shared", "mma_s8", "named_barriers", "norm_layer", "print_clock", "reduce_grid_sync",
+	"reduce_last_block", "scan_lookback", "scan_warp", "softmax_warp", "stencil_jacobi", "struct_by_value",
+	"transpose_padded",
 }
 
 var update = flag.Bool("update", false, "store the sampled kernels' PTX")
@@ -36,17 +37,20 @@ func TestSample(t *testing.T) {
 	for _, k := range append(kernels(t, ".cu"), kernels(t, ".ptx")...) {
 		clean, buggy := k.text, k.buggy
 		if strings.HasSuffix(k.file, ".cu") {
-			if clean, buggy = texts[k.name+".ptx"], texts[k.name+".bug.ptx"]; !slices.Contains(sampled, k.name) {
+			if clean, buggy = texts[k.name+".ptx"],
+				texts[k.name+".bug.ptx"]; !slices.Contains(sampled, k.name) {
 				continue
 			}
 		}
-		t.Run(k.name, func(t *testing.T) { table = append(table, k.check(t, k.name+".ptx", clean, buggy, want).String()) })
+		t.Run(k.name, func(t *testing.T) {
+			table = append(table, k.check(t, k.name+".ptx", clean, buggy, want).String())
+		})
 	}
 	t.Logf("%s\n%s", tableHead, strings.Join(table, "\n"))
 }
 
-// TestSweep compiles and checks every kernel, and prints a table. With -update it stores the sampled kernels' PTX;
-// otherwise that has to be what this compiler makes of them, where it is the one that made it.
+// TestSweep compiles and checks every kernel, and prints a table. With -update it stores the sampled kernels'
+// PTX; otherwise that has to be what this compiler makes of them, where it is the one that made it.
 func TestSweep(t *testing.T) {
 	if os.Getenv("TILESCOPE_CORPUS") == "" {
 		t.Skip("compiles and checks every kernel of testdata: make sweep")
@@ -59,7 +63,9 @@ func TestSweep(t *testing.T) {
 	want := open(t, "testdata/expected.npz")
 	var table []string
 	for _, k := range append(kernels(t, ".cu"), kernels(t, ".ptx")...) {
-		t.Run(k.name, func(t *testing.T) { table = append(table, k.check(t, k.file, k.text, k.buggy, want).String()) })
+		t.Run(k.name, func(t *testing.T) {
+			table = append(table, k.check(t, k.file, k.text, k.buggy, want).String())
+		})
 	}
 	t.Logf("%s\n%s\n%d kernels", tableHead, strings.Join(table, "\n"), len(table))
 	made := map[string]string{}
@@ -75,7 +81,8 @@ func TestSweep(t *testing.T) {
 	stored := readSample(t)
 	for name, text := range made {
 		if compiler(text) == compiler(stored[name]) && text != stored[name] {
-			t.Errorf("%s is not what its source compiles to: TILESCOPE_CORPUS=1 go test ./debugkern/cli/corpus -run TestSweep -update", name)
+			t.Errorf("%s is not what its source compiles to: TILESCOPE_CORPUS=1 go test ./debugkern/cli/corpus -run TestSweep -update",
+				name)
 		}
 	}
 }

@@ -56,7 +56,8 @@ func TestArchive(t *testing.T) {
 	}
 	for _, b := range all {
 		if d, ok := a.Digest(b.key()); !ok || d != b.inputs().Digest() {
-			t.Errorf("%s: the archive lacks it, or has it of another text: run go test -run TestArchive -update", b.Name)
+			t.Errorf("%s: the archive lacks it, or has it of another text: run go test -run TestArchive -update",
+				b.Name)
 		}
 	}
 }
@@ -87,7 +88,8 @@ func write(t *testing.T, all []*bug) {
 				tc = toolchain(t)
 			}
 			p, err := tc.Compile(t.Context(), cuda.Build{
-				Name: b.source(), Source: string(in.Source), Headers: in.Headers, Defines: in.Defines, Arch: arch,
+				Name: b.source(), Source: string(in.Source), Headers: in.Headers, Defines: in.Defines,
+				Arch: arch,
 			})
 			if err != nil {
 				t.Errorf("%s: %v", b.Name, err)
@@ -107,7 +109,8 @@ func write(t *testing.T, all []*bug) {
 		t.Fatal(err)
 	}
 	n, size := w.Texts()
-	t.Logf("%d builds, %d distinct, %.1f MB of PTX in %.0f KB", len(all), n, float64(size)/1e6, float64(len(data))/1e3)
+	t.Logf("%d builds, %d distinct, %.1f MB of PTX in %.0f KB", len(all), n, float64(size)/1e6,
+		float64(len(data))/1e3)
 }
 
 // toolchain opens the pinned compiler at TILESCOPE_TOOLCHAIN, or in the repository.

@@ -30,8 +30,8 @@ const sampled = 12
 const limit = 5 * time.Minute
 
 // TestBugs diagnoses planted bugs, and compares what it says with what was expected before it was run. It
-// prints a line a bug and the totals of each set. TILESCOPE_BUGS is held, open or all, or names of open bugs with
-// commas between; without it a sample of the open bugs must be found.
+// prints a line a bug and the totals of each set. TILESCOPE_BUGS is held, open or all, or names of open bugs
+// with commas between; without it a sample of the open bugs must be found.
 func TestBugs(t *testing.T) {
 	chosen := os.Getenv("TILESCOPE_BUGS")
 	whole := slices.Contains([]string{held, open, "all"}, chosen)
@@ -47,9 +47,12 @@ func TestBugs(t *testing.T) {
 				list = sample(list)
 			case !whole:
 				names := strings.Split(chosen, ",")
-				list = slices.DeleteFunc(slices.Clone(list), func(b *bug) bool { return !slices.Contains(names, b.Name) })
+				list = slices.DeleteFunc(slices.Clone(list), func(b *bug) bool {
+					return !slices.Contains(names, b.Name)
+				})
 				if len(list) < len(names) {
-					t.Errorf("TILESCOPE_BUGS=%s: expected held, open, all or names of open bugs; %d of %d are", chosen, len(list), len(names))
+					t.Errorf("TILESCOPE_BUGS=%s: expected held, open, all or names of open bugs; %d of %d are",
+						chosen, len(list), len(names))
 				}
 			}
 			if len(list) == 0 {
@@ -70,7 +73,8 @@ func TestBugs(t *testing.T) {
 			}
 			slices.Sort(seconds)
 			fmt.Printf("%s: of %d: found %d, stage %d, line %d, words %d, one cause %d; %.1f s a diagnosis (median), %.1f s (slowest)\n",
-				set, len(list), sum.Found, sum.Stage, sum.Line, sum.Words, sum.One, seconds[len(seconds)/2], seconds[len(seconds)-1])
+				set, len(list), sum.Found, sum.Stage, sum.Line, sum.Words, sum.One, seconds[len(seconds)/2],
+				seconds[len(seconds)-1])
 			if whole {
 				tab.AtLeast.compare(t, sum)
 			}
@@ -141,7 +145,10 @@ func (r *rates) add(v verdict) {
 	for _, c := range []struct {
 		ok bool
 		n  *int
-	}{{v.found, &r.Found}, {v.stage, &r.Stage}, {v.line, &r.Line}, {v.words, &r.Words}, {v.causes == 1, &r.One}} {
+	}{
+		{v.found, &r.Found}, {v.stage, &r.Stage}, {v.line, &r.Line}, {v.words, &r.Words},
+		{v.causes == 1, &r.One},
+	} {
 		if c.ok {
 			*c.n++
 		}
@@ -193,13 +200,17 @@ func (b *bug) at(s *report.Source) bool {
 	guilty := func(file string, line int) bool {
 		return slices.Contains(b.guilty[path.Base(filepath.ToSlash(file))], line)
 	}
-	return guilty(s.File, s.Line) || slices.ContainsFunc(s.Calls.Sites(), func(c target.Site) bool { return guilty(c.File, c.Line) })
+	return guilty(s.File, s.Line) || slices.ContainsFunc(s.Calls.Sites(), func(c target.Site) bool {
+		return guilty(c.File, c.Line)
+	})
 }
 
 // says reports whether a story contains all expressions of one alternative.
 func (b *bug) says(story string) bool {
 	return slices.ContainsFunc(b.Words, func(all []string) bool {
-		return !slices.ContainsFunc(all, func(expr string) bool { return !regexp.MustCompile("(?is)" + expr).MatchString(story) })
+		return !slices.ContainsFunc(all, func(expr string) bool {
+			return !regexp.MustCompile("(?is)" + expr).MatchString(story)
+		})
 	})
 }
 
@@ -228,12 +239,14 @@ func (b *bug) file(t *testing.T, story []string, met bool) {
 		return
 	}
 	text := strings.Join(story, "\n") + "\n"
-	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, b.Name+".story"), []byte(text), 0o644))
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, b.Name+".story"),
+		[]byte(text), 0o644))
 	failed := filepath.Join(dir, b.Name+".failed")
 	if met {
 		err = errors.Join(err, os.RemoveAll(failed))
 	} else {
-		expected := fmt.Sprintf("%s, %s, %s\n%s\nstages %v, findings %v, lines %v\n\n%s\n%s", b.Name, b.Target, b.Shape,
+		expected := fmt.Sprintf("%s, %s, %s\n%s\nstages %v, findings %v, lines %v\n\n%s\n%s", b.Name,
+			b.Target, b.Shape,
 			b.Truth+b.Why, b.Stages, b.Findings, b.guilty, text, b.diff)
 		err = errors.Join(err, os.WriteFile(failed, []byte(expected), 0o644))
 	}
@@ -254,7 +267,9 @@ func (b *bug) diagnose(t *testing.T) (*diagnose.Diagnosis, float64) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	req := debugkern.Request{Target: manifest, Shape: b.Shape, Gate: probes.Gate(b.Gate), Set: map[string]string{}, Backend: "emu"}
+	req := debugkern.Request{
+		Target: manifest, Shape: b.Shape, Gate: probes.Gate(b.Gate), Set: map[string]string{}, Backend: "emu",
+	}
 	for name, v := range b.sel.Flags {
 		if req.Set[name] = strconv.Itoa(v); v == b.defaults(name) {
 			delete(req.Set, name)
@@ -284,7 +299,8 @@ func (b *bug) write(t *testing.T) string {
 	}
 	e, ok, err := a.Find(b.key())
 	if err != nil || !ok || e.Digest != b.inputs().Digest() {
-		t.Fatalf("%s: the archive lacks it, or has it of another text (%v): run go test -run TestArchive -update", b.Name, err)
+		t.Fatalf("%s: the archive lacks it, or has it of another text (%v): run go test -run TestArchive -update",
+			b.Name, err)
 	}
 	dir := t.TempDir()
 	files := map[string][]byte{"own.yaml": b.manifest(t), "own.ptx": e.PTX}

@@ -219,7 +219,9 @@ func (b *bug) source() string { return own + b.sel.Manifest.Source }
 
 // key and inputs are what the archive has a build by.
 func (b *bug) key() kernels.Key {
-	return kernels.Key{Kernel: b.kernel(), Defines: append(b.sel.Defines(), "TS_PROBES=1"), Faults: []string{b.Name}}
+	return kernels.Key{
+		Kernel: b.kernel(), Defines: append(b.sel.Defines(), "TS_PROBES=1"), Faults: []string{b.Name},
+	}
 }
 
 func (b *bug) inputs() kernels.Inputs {
@@ -253,7 +255,8 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: the patch begins with %q, and the table says %q", b.Name, first, says)
 			}
 			if set == harmless {
-				if b.Why == "" || b.Kind+b.Truth != "" || len(b.Stages)+len(b.Findings)+len(b.Words)+len(b.Lines) > 0 {
+				if b.Why == "" || b.Kind+b.Truth != "" ||
+					len(b.Stages)+len(b.Findings)+len(b.Words)+len(b.Lines) > 0 {
 					t.Errorf("%s: expected a reason, and nothing else", b.Name)
 				}
 				continue
@@ -278,7 +281,9 @@ func (b *bug) checkExpectation(t *testing.T) {
 		t.Errorf("%s: incomplete: %+v", b.Name, b)
 	}
 	for _, name := range b.Stages {
-		if !slices.ContainsFunc(b.sel.Manifest.Stages, func(s configs.Stage) bool { return s.Stage == probes.Stage(name) }) {
+		if !slices.ContainsFunc(b.sel.Manifest.Stages, func(s configs.Stage) bool {
+			return s.Stage == probes.Stage(name)
+		}) {
 			t.Errorf("%s: %s has no stage %s", b.Name, b.kernel(), name)
 		}
 	}

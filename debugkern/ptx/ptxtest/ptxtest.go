@@ -1,7 +1,8 @@
 // Package ptxtest damages PTX for the tests of those who read and execute it.
 //
-// The one idea: random bytes hardly ever parse, so that a kernel is changed where it stays PTX for the most part: whole statements,
-// or single tokens that are replaced by tokens of the same class. The same generator state gives the same text.
+// The one idea: random bytes hardly ever parse, so that a kernel is changed where it stays PTX for the most
+// part: whole statements, or single tokens that are replaced by tokens of the same class. The same generator
+// state gives the same text.
 //
 // It must not know what an instruction does, and what its users expect of the damage.
 package ptxtest
@@ -17,14 +18,15 @@ var (
 	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]*[ ;].*`)
 	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
 	number    = regexp.MustCompile(`\b\d+\b`)
-	token     = regexp.MustCompile(`@!?|%?[A-Za-z_$][\w$]*(\.[xyz]\b)?|\.[a-z]\w*(::\w+)*|0[xXfFdD][0-9a-fA-F]+|\d+|[-+\[\]{}(),;:|<>!]`)
+	token     = regexp.MustCompile(
+		`@!?|%?[A-Za-z_$][\w$]*(\.[xyz]\b)?|\.[a-z]\w*(::\w+)*|0[xXfFdD][0-9a-fA-F]+|\d+|[-+\[\]{}(),;:|<>!]`)
 )
 
 // numbers are those that replace others: the ends of ranges, and sizes that kernels are made of.
 var numbers = []string{"0", "1", "2", "8", "16", "4095", "4294967280", "-1"}
 
-// Statements changes n statements of a text: dropped, doubled, followed by a statement of another text, with other numbers, with
-// other registers. Either text needs a statement.
+// Statements changes n statements of a text: dropped, doubled, followed by a statement of another text, with
+// other numbers, with other registers. Either text needs a statement.
 func Statements(rng *rand.Rand, text, other string, n int) string {
 	lines, spare := strings.Split(text, "\n"), strings.Split(other, "\n")
 	at, from := statements(lines), statements(spare)
@@ -44,7 +46,9 @@ func Statements(rng *rand.Rand, text, other string, n int) string {
 		case 2:
 			lines[i] += "\n" + spare[from[rng.IntN(len(from))]]
 		case 3:
-			lines[i] = number.ReplaceAllStringFunc(lines[i], func(s string) string { return half(s, numbers[rng.IntN(len(numbers))]) })
+			lines[i] = number.ReplaceAllStringFunc(lines[i], func(s string) string {
+				return half(s, numbers[rng.IntN(len(numbers))])
+			})
 		case 4:
 			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
 				return half(s, fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), 1+rng.IntN(20)))
@@ -63,8 +67,8 @@ func statements(lines []string) (at []int) {
 	return at
 }
 
-// Tokens changes n tokens in the statements of a text: dropped, doubled, exchanged with the next of the statement, or replaced by a
-// token of the same class that the other text has. Either text needs a statement.
+// Tokens changes n tokens in the statements of a text: dropped, doubled, exchanged with the next of the
+// statement, or replaced by a token of the same class that the other text has. Either text needs a statement.
 func Tokens(rng *rand.Rand, text, other string, n int) string {
 	lines := strings.Split(text, "\n")
 	at, pool := statements(lines), classes(other)
@@ -106,7 +110,8 @@ func classes(text string) map[byte][]string {
 	return pool
 }
 
-// class is what a token can be replaced by: a number, a register or special register, a modifier, a name, or punctuation.
+// class is what a token can be replaced by: a number, a register or special register, a modifier, a
+// name, or punctuation.
 func class(s string) byte {
 	switch c := s[0]; {
 	case c >= '0' && c <= '9':

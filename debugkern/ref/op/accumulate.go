@@ -12,20 +12,23 @@ import (
 // adder is what can add onto magnitudes that are there already.
 type adder interface {
 	Kernel
-	// onto is Estimate where magnitudes base are in the sum before, or are added afterwards; base is not in out. A Matrix without Data
-	// is 0. grow is by row how much larger than the exact numbers those may be that a kernel rounds; nil: not at all.
+	// onto is Estimate where magnitudes base are in the sum before, or are added afterwards; base is not in
+	// out. A Matrix without Data is 0. grow is by row how much larger than the exact numbers those may be
+	// that a kernel rounds; nil: not at all.
 	onto(t *Tile, in []*Value, base Matrix, grow []float64, out *Value)
 	// reasonOnto is Reason, for sums onto what carried names.
 	reasonOnto(carried string) string
 }
 
-// accumulate is the stage's own value of the iteration before plus an operation's: x + Σ. With `by` it is the online softmax's
-// update: what is carried over is multiplied by exp(m_old − m), m the column named. Whether the kernel adds onto what it carries
-// over, or sums apart and adds once, is left open: the bound covers both.
+// accumulate is the stage's own value of the iteration before plus an operation's: x + Σ. With `by`
+// it is the online softmax's update: what is carried over is multiplied by exp(m_old − m), m the
+// column named. Whether the kernel adds onto what it carries over, or sums apart and adds once, is
+// left open: the bound covers both.
 //
 //	{accumulate: {matmul: [P, V]}, by: m}
 //
-// Its operands are those of the operation, then the stage itself before, then, with by, the column before and now.
+// Its operands are those of the operation, then the stage itself before, then, with by, the
+// column before and now.
 type accumulate struct{ apart }
 
 type accumulateKernel struct {
@@ -52,7 +55,10 @@ func (accumulate) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, e
 	if !ok {
 		return nil, Extent{}, fmt.Errorf("no operator %q", node.Op)
 	}
-	k := &accumulateKernel{env: env, by: len(n.Args) > 2, exp: newExponential(env.Coefs, env.Compute.Exp), args: len(in) - len(n.Args) + 1}
+	k := &accumulateKernel{
+		env: env, by: len(n.Args) > 2, exp: newExponential(env.Coefs, env.Compute.Exp),
+		args: len(in) - len(n.Args) + 1,
+	}
 	if k.args < 0 {
 		return nil, Extent{}, fmt.Errorf("accumulate has %d operands", len(in))
 	}
@@ -61,10 +67,12 @@ func (accumulate) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, e
 		return nil, Extent{}, err
 	}
 	if k.inner, ok = inner.(adder); !ok {
-		return nil, Extent{}, fmt.Errorf("accumulate cannot add up %s; it can add up matmul, rowsum and scale", node.Op)
+		return nil, Extent{},
+			fmt.Errorf("accumulate cannot add up %s; it can add up matmul, rowsum and scale", node.Op)
 	}
 	if k.by && in[k.args+1][0] != ext[0] {
-		return nil, Extent{}, fmt.Errorf("accumulate by a column of %d rows, the tile has %d", in[k.args+1][0], ext[0])
+		return nil, Extent{}, fmt.Errorf("accumulate by a column of %d rows, the tile has %d",
+			in[k.args+1][0], ext[0])
 	}
 	k.part = describe(node)
 	k.exp.split = k.by && env.Units[len(env.Units)-1] != 1
@@ -76,8 +84,8 @@ func (accumulate) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, e
 	return k, ext, nil
 }
 
-// Operands are what a node is computed from, in the order in which its kernel has them: those of the operation that accumulate adds up
-// come in its place.
+// Operands are what a node is computed from, in the order in which its kernel has them: those of the
+// operation that accumulate adds up come in its place.
 func Operands(n *probes.Node) []probes.Operand {
 	if n.Op != "accumulate" || len(n.Args) == 0 || n.Args[0].Node == nil {
 		return n.Args
@@ -186,7 +194,8 @@ func (k *accumulateKernel) carryRow(old *Value, i int) {
 	}
 }
 
-// grown is exp of the maximum's allowed error by row: what is rounded is relative to the kernel's maximum. nil where that is exact.
+// grown is exp of the maximum's allowed error by row: what is rounded is relative to the kernel's maximum.
+// nil where that is exact.
 func (k *accumulateKernel) grown(t *Tile, in []*Value) []float64 {
 	if !k.by || in[k.args+2].Shift == nil {
 		return nil

@@ -14,7 +14,8 @@ func none(rows, cols int) *op.Value {
 	return &op.Value{M: op.Matrix{Rows: rows, Cols: cols}, Unit: 1, Missing: true}
 }
 
-// carriedOver is x_old·exp(m_old − m) in float64, from the operands after the first n: 0 where there is none before.
+// carriedOver is x_old·exp(m_old − m) in float64, from the operands after the first n: 0 where
+// there is none before.
 func carriedOver(in []op.Matrix, n, r, c int, missing, by bool) float64 {
 	switch {
 	case missing:
@@ -118,8 +119,10 @@ func TestAccumulateBinds(t *testing.T) {
 		{node("accumulate", 2), []op.Extent{{2, 3}, {2, 3}}, "accumulate adds up an operation"},
 		{onto(node("fold", 1), false), []op.Extent{{2, 3}, column}, `no operator "fold"`},
 		{onto(node("rowmax", 1), false), []op.Extent{{2, 3}, column}, "accumulate cannot add up rowmax"},
-		{onto(node("matmul", 2), true), []op.Extent{{2, 3}, {3, 4}, {2, 4}, {5, 1}, {5, 1}}, "a column of 5 rows, the tile has 2"},
-		{onto(node("matmul", 2), false), []op.Extent{{2, 3}, {4, 4}, {2, 4}}, "3 products on the left, 4 on the right"},
+		{onto(node("matmul", 2), true), []op.Extent{{2, 3}, {3, 4}, {2, 4}, {5, 1}, {5, 1}},
+			"a column of 5 rows, the tile has 2"},
+		{onto(node("matmul", 2), false), []op.Extent{{2, 3}, {4, 4}, {2, 4}},
+			"3 products on the left, 4 on the right"},
 	})
 	in := []*op.Value{tile(2, 3, 1, 1, 1, 1, 1, 1), tile(3, 4), tile(2, 4), tile(2, 1), tile(2, 1)}
 	g := rig{node: onto(node("matmul", 2), true)}

@@ -8,9 +8,9 @@ import (
 	"tilescope/probes"
 )
 
-// Unit roundoff and the constants of the error analysis. Sources: PTX ISA (ex2.approx 2^-22 relative; div.full 2 ulp), and
-// the tensor core's model: a block aligns every term to the largest and keeps 25 fraction bits, then truncates (f32) or
-// rounds (f16).
+// Unit roundoff and the constants of the error analysis. Sources: PTX ISA (ex2.approx 2^-22 relative;
+// div.full 2 ulp), and the tensor core's model: a block aligns every term to the largest and keeps 25
+// fraction bits, then truncates (f32) or rounds (f16).
 const (
 	u32       = 0x1p-24 // half an ulp of float32, relative
 	minNormal = 0x1p-14 // of f16: the tensor core does not normalise subnormal operands
@@ -21,12 +21,12 @@ const (
 	second = 1.01
 )
 
-// Term names one summand of the error bounds. Every bound is a sum of terms; each is a coefficient of the table below times
-// magnitudes of the tile at hand.
+// Term names one summand of the error bounds. Every bound is a sum of terms; each is a coefficient of the
+// table below times magnitudes of the tile at hand.
 type Term uint8
 
-// The terms, by the operator whose bound they enter. Those called ...Operands, ...Scores and ...Carried carry the error of an
-// operand on; the others are roundings made by the operation.
+// The terms, by the operator whose bound they enter. Those called ...Operands, ...Scores and ...Carried carry
+// the error of an operand on; the others are roundings made by the operation.
 const (
 	TermStore Term = iota // every stage: the rounding to its dtype
 	TermReference
@@ -80,44 +80,65 @@ type termInfo struct {
 
 // terms is the one place that holds the coefficients of all bounds.
 var terms = [NumTerms]termInfo{
-	TermStore:     {"store", 1, "half an ulp of the stage's dtype"},
-	TermReference: {"reference", 0x1p-16, "the reference's own float64 roundings, relative to a bound of float32 roundings"},
-	TermFactor:    {"factor", 1, "the factor exp(m's allowed error), common to a row"},
+	TermStore: {"store", 1, "half an ulp of the stage's dtype"},
+	TermReference: {
+		"reference", 0x1p-16,
+		"the reference's own float64 roundings, relative to a bound of float32 roundings",
+	},
+	TermFactor: {"factor", 1, "the factor exp(m's allowed error), common to a row"},
 
-	TermDecode: {"decode", 4 * u32, "max/levels, times scale, times code: three f32 roundings, and second order"},
+	TermDecode: {
+		"decode", 4 * u32, "max/levels, times scale, times code: three f32 roundings, and second order",
+	},
 
-	TermAlign:    {"align", 0x1p-25, "a tensor-core block cuts each term to 2^-25 of the largest exponent"},
-	TermCut:      {"cut", 1, "its sum is truncated to 24 bits (f32) or rounded (f16)"},
-	TermChain:    {"chain", 1, "one rounding of the accumulator for each multiply-add, what is carried over in it or not"},
+	TermAlign: {"align", 0x1p-25, "a tensor-core block cuts each term to 2^-25 of the largest exponent"},
+	TermCut:   {"cut", 1, "its sum is truncated to 24 bits (f32) or rounded (f16)"},
+	TermChain: {
+		"chain", 1, "one rounding of the accumulator for each multiply-add, what is carried over in it or not",
+	},
 	TermMerge:    {"merge", u32, "the additions of the partial sums but the last, which is the storing one"},
 	TermScale:    {"scale", 1, "the constant factor as the accumulator's dtype holds it"},
 	TermProduct:  {"product", 1, "the product with the constant factor in the accumulator's dtype"},
 	TermOperands: {"operands", 1, "the allowed errors of both operands, by Cauchy-Schwarz"},
 
-	TermMaxScale:  {"max scale", 4 * u32, "softmax_scale and log2 e as f32 holds them, and a product with each"},
+	TermMaxScale: {
+		"max scale", 4 * u32, "softmax_scale and log2 e as f32 holds them, and a product with each",
+	},
 	TermMaxScores: {"max scores", 1, "the maxima of all scores plus and minus their allowed errors"},
 
 	TermExpUnit:     {"exp unit", 0x1p-22, "ex2.approx"},
 	TermExpArgument: {"exp argument", 3 * u32, "s − m, its product with log2 e, and log2 e as f32 holds it"},
-	TermExpSplit:    {"exp split", 4 * u32, "s and m brought into one domain apart: the argument loses by their sizes"},
-	TermExpFlush:    {"exp flush", 1, "a result below the least normal number: rounded to a subnormal, or flushed to 0 (.ftz)"},
-	TermExpScores:   {"exp scores", 1, "exp of the scores' allowed errors"},
+	TermExpSplit: {
+		"exp split", 4 * u32, "s and m brought into one domain apart: the argument loses by their sizes",
+	},
+	TermExpFlush: {
+		"exp flush", 1,
+		"a result below the least normal number: rounded to a subnormal, or flushed to 0 (.ftz)",
+	},
+	TermExpScores: {"exp scores", 1, "exp of the scores' allowed errors"},
 
-	TermSumAdd:      {"sum add", u32, "one addition a cell, in any order, onto what is carried over or apart from it"},
+	TermSumAdd: {
+		"sum add", u32, "one addition a cell, in any order, onto what is carried over or apart from it",
+	},
 	TermSumOperands: {"sum operands", 1, "the errors of what is added"},
 
 	TermCarry:    {"carry", u32, "the product of what is carried over with exp(m_old − m)"},
 	TermCarryExp: {"carry exp", 1, "the relative error of exp(m_old − m)"},
 	TermCarried:  {"carried", 1, "the allowed error of what is carried over"},
 
-	TermDivide:      {"divide", 0x1p-22, "div.full, or a reciprocal and a product"},
-	TermNumerator:   {"numerator", 1, "the allowed error of the numerator, divided by the least denominator"},
-	TermDenominator: {"denominator", 1, "the allowed error of the denominator, divided by the least denominator"},
+	TermDivide:    {"divide", 0x1p-22, "div.full, or a reciprocal and a product"},
+	TermNumerator: {"numerator", 1, "the allowed error of the numerator, divided by the least denominator"},
+	TermDenominator: {
+		"denominator", 1, "the allowed error of the denominator, divided by the least denominator",
+	},
 
 	TermRound: {"round", u32, "one rounding to f32 for each operation"},
 	TermUnit:  {"unit", 0x1p-21, "a function by an approximate unit or a short sequence of them: 4 ulp"},
 	TermLog:   {"log", 0x1p-22 * math.Ln2, "lg2.approx between 1/2 and 2: 2^-22 absolute"},
-	TermTanh:  {"tanh", 0x1p-16, "tanh.approx: at most 2^-16.4 relative over all arguments on sm_90, of which the ISA promises 2^-11"},
+	TermTanh: {
+		"tanh", 0x1p-16,
+		"tanh.approx: at most 2^-16.4 relative over all arguments on sm_90, of which the ISA promises 2^-11",
+	},
 
 	TermLogSum: {"log sum", 1, "the logarithm of the sum's allowed error"},
 }
@@ -158,7 +179,8 @@ func (r *Rounding) Half(x float64) float64 {
 	return HalfULP(r.DType, x) * r.Coefs[TermStore]
 }
 
-// Bound is pre and the last rounding, of a value ref ± pre. A reference of exactly 0 that nothing can disturb has bound 0.
+// Bound is pre and the last rounding, of a value ref ± pre. A reference of exactly 0 that nothing can
+// disturb has bound 0.
 func (r *Rounding) Bound(ref, pre float64) float64 {
 	x := math.Abs(ref) + pre
 	if x == 0 || r.Certain && pre == 0 && math.IsInf(x, 1) {
@@ -167,8 +189,8 @@ func (r *Rounding) Bound(ref, pre float64) float64 {
 	return (pre + r.Half(x)) * (1 + r.Coefs[TermReference])
 }
 
-// Close turns the estimate of a node, v, into the stage's: pre gets the whole error before the last rounding, bound the error
-// after it, and v.Err the error after it without the common factor.
+// Close turns the estimate of a node, v, into the stage's: pre gets the whole error before the last rounding,
+// bound the error after it, and v.Err the error after it without the common factor.
 func (r *Rounding) Close(v *Value, pre, bound Matrix, rows, cols int) {
 	for i := range rows {
 		ref, err, p, b := v.M.Row(i)[:cols], v.Err.Row(i)[:cols], pre.Row(i)[:cols], bound.Row(i)[:cols]
@@ -253,7 +275,9 @@ type Sum struct {
 	Split int
 	N     int // products in a sum
 
-	align, cut, step float64 // the coefficients of a block's terms together, of its result's rounding, of a multiply-add's
+	// align, cut, step: the coefficients of a block's terms together, of its result's rounding,
+	// of a multiply-add's
+	align, cut, step float64
 	rounds           float64 // halves of an ulp that a block's result loses: 1 rounded, 2 truncated
 }
 
@@ -298,8 +322,8 @@ func (s *Sum) tensor(err, before, after []float64, top float64, tops []float64) 
 	}
 }
 
-// chain bounds n multiply-adds in any order by n roundings of the sum of magnitudes (at most the product of norms, and what
-// is in the accumulator before).
+// chain bounds n multiply-adds in any order by n roundings of the sum of magnitudes (at most the product of
+// norms, and what is in the accumulator before).
 func (s *Sum) chain(norms, start float64) float64 {
 	u, n := UnitRoundoff(s.Acc), float64(s.N+1)
 	if s.Unit == probes.UnitMulAdd {
@@ -317,7 +341,8 @@ func (s *Sum) reason(over string) string {
 		if s.Acc == probes.F16 {
 			last = "rounds the partial sum to f16"
 		}
-		fmt.Fprintf(&b, "%d tensor-core blocks of %d products over %s: each drops up to 2^-25 of its largest exponent a term and %s",
+		fmt.Fprintf(&b,
+			"%d tensor-core blocks of %d products over %s: each drops up to 2^-25 of its largest exponent a term and %s",
 			s.blocks(), s.Block, over, last)
 	case probes.UnitMulAdd:
 		fmt.Fprintf(&b, "%d products and sums over %s in %s, one rounding each", s.N, over, s.Acc)

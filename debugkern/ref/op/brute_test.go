@@ -14,20 +14,25 @@ import (
 // trial is an operation on random operands, with the plainest evaluation there is and with right kernels.
 type trial struct {
 	rig
-	in     []*op.Value
-	exact  func(in []op.Matrix, r, c int) float64
-	kernel func(rnd *rand.Rand, in []op.Matrix, r, c int) float64 // one way to compute it, before it is stored
-	moving int                                                    // how many of the operands, the first ones, may be given errors
+	in    []*op.Value
+	exact func(in []op.Matrix, r, c int) float64
+	// kernel: one way to compute it, before it is stored
+	kernel func(rnd *rand.Rand, in []op.Matrix, r, c int) float64
+	// moving: how many of the operands, the first ones, may be given errors
+	moving int
 }
 
-// check compares the operation's numbers with the plain evaluation, and right kernels and the mirrored numbers with its bounds: from
-// the operands as they are, and from operands anywhere within their errors.
+// check compares the operation's numbers with the plain evaluation, and right kernels and the mirrored
+// numbers with its bounds: from the operands as they are, and from operands anywhere within their errors.
 func (x trial) check(t *testing.T, rnd *rand.Rand) {
 	t.Helper()
 	k, ext, env := x.bind(t, nil, x.in)
 	at := &op.Tile{Rows: ext[0], Cols: ext[1]}
 	made := func() *op.Value {
-		return &op.Value{M: op.NewMatrix(ext[0], ext[1]), Err: op.NewMatrix(ext[0], ext[1]), Rows: ext[0], Cols: ext[1], Unit: env.Unit}
+		return &op.Value{
+			M: op.NewMatrix(ext[0], ext[1]), Err: op.NewMatrix(ext[0], ext[1]), Rows: ext[0], Cols: ext[1],
+			Unit: env.Unit,
+		}
 	}
 	exact, mirror := made(), made()
 	k.Exact(at, x.in, exact)
@@ -63,7 +68,8 @@ func moved(rnd *rand.Rand, in []*op.Value) []op.Matrix {
 		copy(m.Data, v.M.Data)
 		if v.Err.Data != nil {
 			for i, x := range m.Data {
-				if y := float64(float32(x + v.Err.Data[i]*(2*rnd.Float64()-1))); math.Abs(y-x) <= v.Err.Data[i] {
+				if y := float64(float32(x + v.Err.Data[i]*(2*rnd.Float64()-1))); math.Abs(y-x) <=
+					v.Err.Data[i] {
 					m.Data[i] = y
 				}
 			}
@@ -107,7 +113,8 @@ func (x trial) within(t *testing.T, what string, bounds op.Matrix, got func(r, c
 		for c := range bounds.Cols {
 			g, want := op.RoundTo(dtype, got(r, c)), x.exact(in, r, c)
 			if g != want && !(math.Abs(g-want) <= bounds.At(r, c)) {
-				t.Fatalf("%s: %s (%d,%d) is %.9g, more than %g from %.9g", x.node.Op, what, r, c, g, bounds.At(r, c), want)
+				t.Fatalf("%s: %s (%d,%d) is %.9g, more than %g from %.9g", x.node.Op, what, r, c, g,
+					bounds.At(r, c), want)
 			}
 		}
 	}
@@ -148,8 +155,11 @@ func checkBindErrors(t *testing.T, all []bindError) {
 	t.Helper()
 	for _, x := range all {
 		o, _ := op.Lookup(x.node.Op)
-		env := &op.Env{Chip: fp.SM90(), Coefs: op.NewCoefs(nil), DType: probes.F32, Unit: 1, Units: make([]float64, len(x.in)),
-			Tensor: func(string) op.Tensor { return nil }}
+		env := &op.Env{
+			Chip: fp.SM90(), Coefs: op.NewCoefs(nil), DType: probes.F32, Unit: 1,
+			Units:  make([]float64, len(x.in)),
+			Tensor: func(string) op.Tensor { return nil },
+		}
 		for i := range env.Units {
 			env.Units[i] = 1
 		}

@@ -33,7 +33,9 @@ func (divide) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		k.text = fmt.Sprintf("%s/%s", n.Args[0].Stage, n.Args[1].Stage)
 	}
 	if in[1][0] != in[0][0] || !k.column && in[1][1] != in[0][1] {
-		return nil, Extent{}, fmt.Errorf("divide %d×%d by %d×%d: a column of %d rows or a tile of the same extent is expected", in[0][0], in[0][1], in[1][0], in[1][1], in[0][0])
+		return nil, Extent{},
+			fmt.Errorf("divide %d×%d by %d×%d: a column of %d rows or a tile of the same extent is expected",
+				in[0][0], in[0][1], in[1][0], in[1][1], in[0][0])
 	}
 	return k, in[0], nil
 }

@@ -18,21 +18,28 @@ func TestDivide(t *testing.T) {
 		if n%2 == 0 {
 			under = 1
 		}
-		at := func(in []op.Matrix, r, c int) (x, y float64) { return in[0].At(r, c), in[1].At(r, min(c, under-1)) }
-		x := trial{rig: rig{node: node("divide", 2)}, in: []*op.Value{random(rnd, probes.F32, rows, cols), random(rnd, probes.F32, rows, under)}, moving: 2,
-			exact: func(in []op.Matrix, r, c int) float64 { x, y := at(in, r, c); return x / y },
+		at := func(in []op.Matrix, r, c int) (x, y float64) {
+			return in[0].At(r, c), in[1].At(r, min(c, under-1))
+		}
+		x := trial{
+			rig:    rig{node: node("divide", 2)},
+			in:     []*op.Value{random(rnd, probes.F32, rows, cols), random(rnd, probes.F32, rows, under)},
+			moving: 2,
+			exact:  func(in []op.Matrix, r, c int) float64 { x, y := at(in, r, c); return x / y },
 			kernel: func(rnd *rand.Rand, in []op.Matrix, r, c int) float64 {
 				x, y := at(in, r, c)
 				if rnd.IntN(2) == 0 {
 					return float64(float32(x) * (1 / float32(y)))
 				}
 				return float64(float32(x) / float32(y))
-			}}
+			},
+		}
 		x.check(t, rnd)
 	}
 }
 
-// A divisor that may be 0 leaves the quotient open; a factor that both share cancels, and one that they do not share stays.
+// A divisor that may be 0 leaves the quotient open; a factor that both share cancels, and one that they
+// do not share stays.
 func TestDivideByAlmostNothing(t *testing.T) {
 	g := rig{node: node("divide", 2)}
 	if b := g.bound(t, nil, tile(1, 1, 1), off(tile(1, 1, 0.5), 0.5)); !math.IsInf(b, 1) {
@@ -51,10 +58,12 @@ func TestDivideByAlmostNothing(t *testing.T) {
 func TestPlainBinds(t *testing.T) {
 	far := loading(4, 5, 2, 1)
 	checkBindErrors(t, []bindError{
-		{node("divide", 2), []op.Extent{{2, 3}, {3, 1}}, "divide 2×3 by 3×1: a column of 2 rows or a tile of the same extent is expected"},
+		{node("divide", 2), []op.Extent{{2, 3}, {3, 1}},
+			"divide 2×3 by 3×1: a column of 2 rows or a tile of the same extent is expected"},
 		{node("divide", 2), []op.Extent{{2, 3}, {2, 2}}, "divide 2×3 by 2×2"},
 		{node("divide", 1), []op.Extent{{2, 3}}, "divide has 1 operands"},
-		{node("reduce", 1, "how", "median"), []op.Extent{{2, 3}}, `how is "median"; expected sum, mean or max`},
+		{node("reduce", 1, "how", "median"), []op.Extent{{2, 3}},
+			`how is "median"; expected sum, mean or max`},
 		{node("reduce", 2, "how", "sum"), []op.Extent{{2, 3}, {2, 3}}, "reduce has 2 operands"},
 		{node("cast", 0), nil, "cast has 0 operands"},
 		{node("load", 0), nil, "load reads one input"},
@@ -62,11 +71,13 @@ func TestPlainBinds(t *testing.T) {
 	})
 	o, _ := op.Lookup("load")
 	env := &op.Env{Coefs: op.NewCoefs(nil), Tensor: func(string) op.Tensor { return counting(9, 10) }}
-	if _, _, err := o.Bind(far, nil, env); err == nil || !strings.Contains(err.Error(), "rows along dimension 2, X has 2") {
+	if _, _, err := o.Bind(far, nil, env); err == nil ||
+		!strings.Contains(err.Error(), "rows along dimension 2, X has 2") {
 		t.Errorf("rows along dimension 2: %v", err)
 	}
 	far.Params.Index["at"] = far.Params.Index["at"][:1]
-	if _, _, err := o.Bind(far, nil, env); err == nil || !strings.Contains(err.Error(), "position of 1 dimensions, X has 2") {
+	if _, _, err := o.Bind(far, nil, env); err == nil ||
+		!strings.Contains(err.Error(), "position of 1 dimensions, X has 2") {
 		t.Errorf("a short position: %v", err)
 	}
 	in := []*op.Value{tile(2, 3), tile(2, 1)}

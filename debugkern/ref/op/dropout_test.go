@@ -135,7 +135,8 @@ func TestDropoutSuspects(t *testing.T) {
 		"the mask of row and column exchanged": mask(dropping(0.5, [4]string{"r", "c", "0", "0"})),
 		"the mask of counter word 2 +1":        mask(dropping(0.5, [4]string{"c", "r", "1", "0"})),
 		"the mask of counter word 3 -1":        mask(dropping(0.5, [4]string{"c", "r", "0", "-1"})),
-		"the mask of Philox's next word":       mask(dropping(0.5, [4]string{"c", "r", "0", "0"}, "word", "1")),
+		"the mask of Philox's next word": mask(dropping(0.5, [4]string{"c", "r", "0", "0"},
+			"word", "1")),
 	} {
 		if fmt.Sprint(got[value]) != fmt.Sprint(want) {
 			t.Errorf("%s: predicted %v, want %v", value, got[value], want)

@@ -61,7 +61,8 @@ func TestGatherPages(t *testing.T) {
 						want = float64((pages[(iter*8+r)/4]*4+r%4)*3 + c)
 					}
 					if out.M.At(r, c) != want || out.Err.At(r, c) != 0 {
-						t.Fatalf("iteration %d (%d,%d) is %g ± %g, want %g", iter, r, c, out.M.At(r, c), out.Err.At(r, c), want)
+						t.Fatalf("iteration %d (%d,%d) is %g ± %g, want %g", iter, r, c, out.M.At(r, c),
+							out.Err.At(r, c), want)
 					}
 				}
 			}
@@ -120,7 +121,8 @@ func TestGatherAnyDimension(t *testing.T) {
 				for col := range 2 {
 					want := float64(c.want(r, col))
 					if out.M.At(r, col) != want || (out.Err.At(r, col) == 0) == (coded && want != 0) {
-						t.Errorf("%s (%d,%d) is %g ± %g, want %g", name, r, col, out.M.At(r, col), out.Err.At(r, col), want)
+						t.Errorf("%s (%d,%d) is %g ± %g, want %g", name, r, col, out.M.At(r, col),
+							out.Err.At(r, col), want)
 					}
 				}
 			}
@@ -159,15 +161,18 @@ func TestGatherSuspects(t *testing.T) {
 
 func TestGatherBinds(t *testing.T) {
 	for want, g := range map[string]rig{
-		"gather: position of 2 dimensions, X has 3":          gathering(1, 1, 2, paged(), "0", "0"),
-		"gather: cols along dimension 3, X has 3":            gathering(1, 1, 3, paged(), "0", "0", "0"),
-		`gather: "table[0]": table has 2 dimensions, not 1`:  gathering(1, 1, 2, paged(), "table[0]", "0", "0"),
-		`gather: "list[0]": no input list`:                   gathering(1, 1, 2, paged(), "list[0]", "0", "0"),
-		`gather: "page": no whole number page`:               gathering(1, 1, 2, paged(), "page", "0", "0"),
-		`gather: "r / 2": / may leave a remainder`:           gathering(1, 1, 2, paged(), "r / 2", "0", "0"),
-		`gather: "sqrt(r)": no function sqrt of 1 arguments`: gathering(1, 1, 2, paged(), "sqrt(r)", "0", "0"),
-		`gather: "1.5": 1.5 is no whole number`:              gathering(1, 1, 2, paged(), "1.5", "0", "0"),
-		"gather: no input X":                                 gathering(1, 1, 2, nil, "0", "0", "0"),
+		"gather: position of 2 dimensions, X has 3": gathering(1, 1, 2, paged(), "0", "0"),
+		"gather: cols along dimension 3, X has 3":   gathering(1, 1, 3, paged(), "0", "0", "0"),
+		`gather: "table[0]": table has 2 dimensions, not 1`: gathering(1, 1, 2, paged(),
+			"table[0]", "0", "0"),
+		`gather: "list[0]": no input list`: gathering(1, 1, 2, paged(),
+			"list[0]", "0", "0"),
+		`gather: "page": no whole number page`:     gathering(1, 1, 2, paged(), "page", "0", "0"),
+		`gather: "r / 2": / may leave a remainder`: gathering(1, 1, 2, paged(), "r / 2", "0", "0"),
+		`gather: "sqrt(r)": no function sqrt of 1 arguments`: gathering(1, 1, 2, paged(),
+			"sqrt(r)", "0", "0"),
+		`gather: "1.5": 1.5 is no whole number`: gathering(1, 1, 2, paged(), "1.5", "0", "0"),
+		"gather: no input X":                    gathering(1, 1, 2, nil, "0", "0", "0"),
 	} {
 		o, _ := op.Lookup("gather")
 		env := &op.Env{Coefs: op.NewCoefs(nil), Tensor: g.input}
@@ -209,7 +214,10 @@ func TestMaskOfLengths(t *testing.T) {
 	if fmt.Sprint(got[:4]) != fmt.Sprint([]float64{x.At(0, 0), x.At(0, 1), hidden, hidden}) {
 		t.Errorf("by the next length: %v", got)
 	}
-	for value, cols := range map[string]int{"moved by one column to the right": 4, "moved by one column to the left": 4, "left out: hidden cells take part": 4} {
+	for value, cols := range map[string]int{
+		"moved by one column to the right": 4, "moved by one column to the left": 4,
+		"left out: hidden cells take part": 4,
+	} {
 		if len(wrong[value]) != 2*cols {
 			t.Errorf("%s: %v", value, wrong[value])
 		}
@@ -220,7 +228,9 @@ func TestMaskOfLengths(t *testing.T) {
 	} {
 		g.node.Params.Word["rule.0"] = text
 		o, _ := op.Lookup("mask")
-		env := &op.Env{Coefs: op.NewCoefs(nil), DType: probes.F32, Unit: 1, Units: []float64{1}, Tensor: g.input}
+		env := &op.Env{
+			Coefs: op.NewCoefs(nil), DType: probes.F32, Unit: 1, Units: []float64{1}, Tensor: g.input,
+		}
 		_, _, err := o.Bind(g.node, []op.Extent{{2, 4}}, env)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -176,7 +176,8 @@ func (x *indexer) binary(n *ast.BinaryNode) (indexFunc, error) {
 	case "%":
 		return func(p *spot) int { a, b := f(p), g(p); return a - floorDiv(p, a, b)*b }, nil
 	case "/":
-		return nil, fmt.Errorf("/ may leave a remainder; write div(a, b), which rounds down, or ceil_div(a, b)")
+		return nil, fmt.Errorf(
+			"/ may leave a remainder; write div(a, b), which rounds down, or ceil_div(a, b)")
 	}
 	return nil, fmt.Errorf("unknown operator %s", n.Operator)
 }

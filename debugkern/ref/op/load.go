@@ -6,8 +6,8 @@ import (
 	"tilescope/probes"
 )
 
-// load reads a tile of an input: cell (r, c) is the element at the position `at`, with r and c added to the dimensions `rows` and
-// `cols`.
+// load reads a tile of an input: cell (r, c) is the element at the position `at`, with r and c added to the
+// dimensions `rows` and `cols`.
 //
 //	{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}
 type load struct{ shared }
@@ -30,7 +30,8 @@ func (load) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) 
 	k := &loadKernel{reading: base, ext: ext, along: [2]int{-1, -1}, at: n.Params.Index["at"]}
 	dims := k.tensor.Dims()
 	if len(k.at) != len(dims) {
-		return nil, ext, fmt.Errorf("load: position of %d dimensions, %s has %d", len(k.at), k.name, len(dims))
+		return nil, ext, fmt.Errorf("load: position of %d dimensions, %s has %d", len(k.at),
+			k.name, len(dims))
 	}
 	k.dims, k.stride = dims, strides(dims)
 	for axis, to := range [2]*int{&k.row, &k.col} {
@@ -80,8 +81,8 @@ type Position struct {
 	have       [2]int
 }
 
-// Positioned reports whether a kernel loads tiles that their position determines: not a gather's, whose rows a
-// table names.
+// Positioned reports whether a kernel loads tiles that their position determines: not a gather's, whose
+// rows a table names.
 func Positioned(k Kernel) bool {
 	_, ok := k.(*loadKernel)
 	return ok

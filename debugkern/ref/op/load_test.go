@@ -32,7 +32,9 @@ func TestLoad(t *testing.T) {
 		step       [2]int // elements from row to row, from column to column
 	}{{0, 1, [2]int{10, 1}}, {1, 0, [2]int{1, 10}}, {0, -1, [2]int{10, 0}}, {-1, 1, [2]int{0, 1}}} {
 		x := trial{rig: rig{node: loading(4, 5, c.rows, c.cols), tensor: counting(9, 10)},
-			exact: func(_ []op.Matrix, r, col int) float64 { return float64(23 + r*c.step[0] + col*c.step[1]) },
+			exact: func(_ []op.Matrix, r, col int) float64 {
+				return float64(23 + r*c.step[0] + col*c.step[1])
+			},
 			kernel: func(_ *rand.Rand, _ []op.Matrix, r, col int) float64 {
 				return float64(23 + r*c.step[0] + col*c.step[1])
 			}}
@@ -48,7 +50,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A tile that is read from elsewhere: by another index, from the first index, or from memory of another order.
+// A tile that is read from elsewhere: by another index, from the first index, or from
+// memory of another order.
 func TestLoadSuspects(t *testing.T) {
 	x := reftest.NewNumbers([]int{2, 3, 3, 2, 4}, func(i int) float64 { return float64(i) })
 	g := rig{node: node("load", 0), tensors: map[string]op.Tensor{"X": x}}
@@ -61,10 +64,11 @@ func TestLoadSuspects(t *testing.T) {
 	}
 	got := predictions(t, g, nil)
 	for value, want := range map[string][]float64{
-		"X by -1 in dimension 2":                      {84, 85, 86, 87, 108, 109, 110, 111},
-		"X by +1 in dimension 2":                      {100, 101, 102, 103, 124, 125, 126, 127},
-		"X from index 0 of dimension 3":               {88, 89, 90, 91, 112, 113, 114, 115},
-		"dimensions 2 and 3 of X exchanged in memory": {92, 93, 94, 95, 116, 117, 118, 119}, // 72 + 2·4 + 1·12
+		"X by -1 in dimension 2":        {84, 85, 86, 87, 108, 109, 110, 111},
+		"X by +1 in dimension 2":        {100, 101, 102, 103, 124, 125, 126, 127},
+		"X from index 0 of dimension 3": {88, 89, 90, 91, 112, 113, 114, 115},
+		// 72 + 2·4 + 1·12
+		"dimensions 2 and 3 of X exchanged in memory": {92, 93, 94, 95, 116, 117, 118, 119},
 	} {
 		if !slices.Equal(got[value], want) {
 			t.Errorf("%s: %v, want %v", value, got[value], want)

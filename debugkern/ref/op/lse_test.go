@@ -137,7 +137,8 @@ func lseWitnesses() []witness {
 	zero := tile(1, 1, 0)
 	return []witness{
 		{op.TermLogSum, "l off", func(t *testing.T, w ref.Weights) (float64, float64) {
-			return -math.Log1p(-0x1p-10), rig{node: node("lse", 2)}.bound(t, w, zero, off(tile(1, 1, 1), 0x1p-10))
+			return -math.Log1p(-0x1p-10), rig{node: node("lse", 2)}.bound(t, w, zero,
+				off(tile(1, 1, 1), 0x1p-10))
 		}},
 		{op.TermLog, "lse, lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
 			worst, at := worstLog(math.Log, math.Ln2)
@@ -148,7 +149,8 @@ func lseWitnesses() []witness {
 				x := float32(23.2 + 0.2*rnd.Float64()) // just over 16 in natural units
 				return math.Abs(float64(x*math.Ln2) - float64(x)*math.Ln2), float64(x)
 			})
-			return worst, rig{node: node("lse", 2)}.bound(t, w, inUnit(tile(1, 1, at), math.Ln2), tile(1, 1, 1))
+			return worst, rig{node: node("lse", 2)}.bound(t, w, inUnit(tile(1, 1, at), math.Ln2),
+				tile(1, 1, 1))
 		}},
 		{op.TermRound, "lse, stored as f16", func(t *testing.T, w ref.Weights) (float64, float64) {
 			m, worst, at := float32(16.00001), 0.0, 1.0

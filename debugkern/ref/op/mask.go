@@ -54,7 +54,9 @@ func (mask) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) 
 	if len(n.Params.Mask)+len(looks) == 0 {
 		return nil, Extent{}, fmt.Errorf("mask has no rules: where: [key + c <= query + r]")
 	}
-	k := &maskKernel{env: env, rules: n.Params.Mask, texts: ruleTexts(n), looks: looks, unit: env.Units[0] / env.Unit}
+	k := &maskKernel{
+		env: env, rules: n.Params.Mask, texts: ruleTexts(n), looks: looks, unit: env.Units[0] / env.Unit,
+	}
 	k.fill = RoundTo(env.DType, number(n, "fill", math.Inf(-1)))
 	k.exact = k.unit == 1 && holds(env.DType, env.dtype(0))
 	return k, in[0], nil
@@ -185,14 +187,19 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 	if k.fill == 0 {
 		return nil
 	}
-	return []Suspect{{Name: termName, Value: fmt.Sprintf("0 in hidden cells instead of %g", k.fill), Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
-		x, k := sc.In[0], sc.Kernel.(*maskKernel)
-		for n, i := range sc.Bad {
-			r, c := i/sc.Stride, i%sc.Stride
-			if v[n], pre[n] = 0, 0; k.visible(spot{t: &sc.Tile, r: r, c: c}) {
-				v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit
-			}
-		}
-		return true
-	}}}
+	return []Suspect{
+		{
+			Name: termName, Value: fmt.Sprintf("0 in hidden cells instead of %g", k.fill), Own: true,
+			Predict: func(sc *Scene, v, pre []float64) bool {
+				x, k := sc.In[0], sc.Kernel.(*maskKernel)
+				for n, i := range sc.Bad {
+					r, c := i/sc.Stride, i%sc.Stride
+					if v[n], pre[n] = 0, 0; k.visible(spot{t: &sc.Tile, r: r, c: c}) {
+						v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit
+					}
+				}
+				return true
+			},
+		},
+	}
 }

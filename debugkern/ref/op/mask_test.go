@@ -56,7 +56,8 @@ func TestMaskErrors(t *testing.T) {
 		b := g.bounds(t, nil, scores)
 		want := (0x1p-10 + c.half) * (1 + 0x1p-16)
 		if math.Abs(b.Data[0]-want) > 1e-15 || b.Data[1] != 0 {
-			t.Errorf("%s from %s: bounds %g and %g, want %g and 0", c.dtype, c.operand, b.Data[0], b.Data[1], want)
+			t.Errorf("%s from %s: bounds %g and %g, want %g and 0", c.dtype, c.operand, b.Data[0],
+				b.Data[1], want)
 		}
 	}
 	shared := tile(1, 2, 1, 2)
@@ -87,7 +88,8 @@ func TestRowWithoutKeys(t *testing.T) {
 		t.Errorf("m %v, P %v, l %v, U %v", m.M.Data, p.M.Data, l.M.Data, u.M.Data)
 	}
 	if m.Err.Data[0] != 0 || p.Err.Data[0] != 0 || l.Err.Data[0] != 0 || u.Err.Data[0] != 0 {
-		t.Errorf("they may be off by %g, %g, %g, %g", m.Err.Data[0], p.Err.Data[0], l.Err.Data[0], u.Err.Data[0])
+		t.Errorf("they may be off by %g, %g, %g, %g", m.Err.Data[0], p.Err.Data[0], l.Err.Data[0],
+			u.Err.Data[0])
 	}
 	for _, c := range []struct {
 		empty string
@@ -95,10 +97,12 @@ func TestRowWithoutKeys(t *testing.T) {
 	}{{"zero", false}, {"nan", true}, {"", true}} {
 		g := rig{node: node("divide", 2, "empty", c.empty)}
 		o := g.estimate(t, nil, u, l)
-		if math.IsNaN(o.M.Data[0]) != c.nan || !c.nan && (o.M.Data[0] != 0 || g.bounds(t, nil, u, l).Data[0] != 0) {
+		if math.IsNaN(o.M.Data[0]) != c.nan || !c.nan &&
+			(o.M.Data[0] != 0 || g.bounds(t, nil, u, l).Data[0] != 0) {
 			t.Errorf("empty: %q gives %g, off by up to %g", c.empty, o.M.Data[0], o.Err.Data[0])
 		}
-		whole := rig{node: node("divide", 2)}.estimate(t, nil, tile(1, 2, u.M.Row(1)...), tile(1, 1, l.M.Data[1]))
+		whole := rig{node: node("divide", 2)}.estimate(t, nil, tile(1, 2, u.M.Row(1)...),
+			tile(1, 1, l.M.Data[1]))
 		if o.M.At(1, 0) != whole.M.Data[0] || !(o.Err.At(1, 0) < 1e-2) {
 			t.Errorf("the next row is %g ± %g", o.M.At(1, 0), o.Err.At(1, 0))
 		}
@@ -175,14 +179,18 @@ func checkMistakes(t *testing.T, got, want map[string][]float64) {
 // Masks are left out, moved, and lose the tile's position or their offset; of several rules each does.
 func TestMaskMistakes(t *testing.T) {
 	x := []*op.Value{tile(2, 3, 1, 2, 3, 4, 5, 6)}
-	causal := probes.Linear{Base: probes.Extent{Dims: [4]int{1, 1, 1, 2}, Values: []int{0, 1}}, Row: 1, Col: -1} // in iteration 1 c <= r + 1
-	checkMistakes(t, mistaken(t, masking(probes.Mask{{causal}}, -5), op.Tile{Iter: 1}, x), map[string][]float64{
-		"moved by one column to the right": {1, 2, 3, 4, 5, 6},
-		"moved by one column to the left":  {1, -5, -5, 4, 5, -5},
-		"left out: hidden cells take part": {1, 2, 3, 4, 5, 6},
-		"inverted":                         {-5, -5, 3, -5, -5, -5},
-		"without the tile's position":      {1, -5, -5, 4, 5, -5},
-	})
+	// in iteration 1 c <= r + 1
+	causal := probes.Linear{
+		Base: probes.Extent{Dims: [4]int{1, 1, 1, 2}, Values: []int{0, 1}}, Row: 1, Col: -1,
+	}
+	checkMistakes(t, mistaken(t, masking(probes.Mask{{causal}}, -5), op.Tile{Iter: 1}, x),
+		map[string][]float64{
+			"moved by one column to the right": {1, 2, 3, 4, 5, 6},
+			"moved by one column to the left":  {1, -5, -5, 4, 5, -5},
+			"left out: hidden cells take part": {1, 2, 3, 4, 5, 6},
+			"inverted":                         {-5, -5, 3, -5, -5, -5},
+			"without the tile's position":      {1, -5, -5, 4, 5, -5},
+		})
 	offset := probes.Linear{Base: probes.Fixed(2), Row: 0, Col: -1} // c <= 2
 	g := masking(probes.Mask{{causal}, {offset}}, -5)
 	g.node.Params.Word = map[string]string{"mask.0": "key + c <= query + r", "mask.1": "c <= 2"}
@@ -202,7 +210,8 @@ func TestMaskMistakes(t *testing.T) {
 		"the rule c <= 2 moved by one column to the left":                {1, -5, -5, 4, 5, -5},
 		"the rule c <= 2 without its offset of 2":                        {1, -5, -5, 4, -5, -5},
 	})
-	if got := predictions(t, masking(probes.Mask{{causal}}, -5), x)["0 in hidden cells instead of -5"]; !slices.Equal(got, []float64{1, 0, 0, 4, 5, 0}) {
+	if got := predictions(t, masking(probes.Mask{{causal}}, -5),
+		x)["0 in hidden cells instead of -5"]; !slices.Equal(got, []float64{1, 0, 0, 4, 5, 0}) {
 		t.Errorf("0 in hidden cells: %v", got)
 	}
 }
@@ -219,11 +228,12 @@ func TestMistakesBelowMaximum(t *testing.T) {
 	})
 	g = rig{node: node("exp_below", 2)}
 	g.node.Params.Mask = lowerTriangle
-	checkMistakes(t, mistaken(t, g, op.Tile{}, []*op.Value{tile(2, 2, 1, 1, 1, 1), tile(2, 1, 1, 1)}), map[string][]float64{
-		"moved by one column to the right": {1, 1, 1, 1},
-		"moved by one column to the left":  {0, 0, 1, 0},
-		"left out: hidden cells take part": {1, 1, 1, 1},
-	})
+	checkMistakes(t, mistaken(t, g, op.Tile{}, []*op.Value{tile(2, 2, 1, 1, 1, 1), tile(2, 1, 1, 1)}),
+		map[string][]float64{
+			"moved by one column to the right": {1, 1, 1, 1},
+			"moved by one column to the left":  {0, 0, 1, 0},
+			"left out: hidden cells take part": {1, 1, 1, 1},
+		})
 }
 
 func TestMaskBinds(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"tilescope/probes"
 )
 
-// matmul is scale·A·B, scale·A·Bᵀ with transpose: right, or scale·Aᵀ·B with transpose: left. How the products are summed is the stage's
-// compute.
+// matmul is scale·A·B, scale·A·Bᵀ with transpose: right, or scale·Aᵀ·B with transpose: left. How the products
+// are summed is the stage's compute.
 //
 //	{matmul: [Q, K], transpose: right, scale: softmax_scale, over: D}
 type matmul struct{ apart }
@@ -38,8 +38,10 @@ func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	if err := want(n, in, 2); err != nil {
 		return nil, Extent{}, err
 	}
-	k := &matmulKernel{env: env, over: n.Params.Word["over"], transposed: n.Params.Word["transpose"] == "right",
-		turn: n.Params.Word["transpose"] == "left"}
+	k := &matmulKernel{
+		env: env, over: n.Params.Word["over"], transposed: n.Params.Word["transpose"] == "right",
+		turn: n.Params.Word["transpose"] == "left",
+	}
 	if k.over == "" {
 		k.over = "k"
 	}
@@ -56,7 +58,9 @@ func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		k.turned.M, k.turned.Err = NewMatrix(rows, products), NewMatrix(rows, products)
 	}
 	if products != inner {
-		return nil, Extent{}, fmt.Errorf("matmul of %d×%d and %d×%d: %d products on the left, %d on the right", in[0][0], in[0][1], in[1][0], in[1][1], products, inner)
+		return nil, Extent{},
+			fmt.Errorf("matmul of %d×%d and %d×%d: %d products on the left, %d on the right", in[0][0],
+				in[0][1], in[1][0], in[1][1], products, inner)
 	}
 	k.sum = newSum(env.Compute, inner, env.Coefs)
 	k.before, k.after = make([]float64, cols), make([]float64, cols)
@@ -64,8 +68,8 @@ func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	return k, Extent{rows, cols}, nil
 }
 
-// upright are the operands with the left one as the products have it: transposed where it is so. What cells of a row have in common
-// becomes an error of each.
+// upright are the operands with the left one as the products have it: transposed where it is so. What cells
+// of a row have in common becomes an error of each.
 func (k *matmulKernel) upright(in []*Value) []*Value {
 	if !k.turn {
 		return in
@@ -412,7 +416,8 @@ func (k *matmulKernel) Mirror(t *Tile, in []*Value, out *Value) {
 	}
 }
 
-// product is rows×cols sums in the unit's order and accumulator; b(j, n) is the right operand's n-th element of column j.
+// product is rows×cols sums in the unit's order and accumulator; b(j, n) is the right operand's n-th
+// element of column j.
 func (k *matmulKernel) product(a Matrix, rows, cols int, b func(j, n int) float64) Matrix {
 	s := &k.sum
 	if s.Unit == probes.UnitTensor && s.Split == 1 && s.Block == 16 && s.N%16 == 0 && a.Rows%16 == 0 {
@@ -434,7 +439,8 @@ func (k *matmulKernel) product(a Matrix, rows, cols int, b func(j, n int) float6
 	return out
 }
 
-// tiles is product on the tensor core, 16×16 outputs at a time; rows and columns past the end are zeros that go nowhere.
+// tiles is product on the tensor core, 16×16 outputs at a time; rows and columns past the end are
+// zeros that go nowhere.
 func (k *matmulKernel) tiles(a Matrix, rows, cols int, b func(j, n int) float64) Matrix {
 	form, n := fp.MMAF32F16, k.sum.N
 	if k.sum.Acc == probes.F16 {
@@ -489,7 +495,8 @@ func (k *matmulKernel) dot(a []float64, b func(n int) float64) float64 {
 		case s.Unit == probes.UnitFMA && s.Acc == probes.F16:
 			acc = fp.F16ToFloat64(fp.Fma16(half(x), half(b(n)), half(acc)))
 		case s.Unit == probes.UnitFMA:
-			acc = fp.F32ToFloat64(fp.Fma32(fp.Bits32(float32(x)), fp.Bits32(float32(b(n))), fp.Bits32(float32(acc))))
+			acc = fp.F32ToFloat64(fp.Fma32(fp.Bits32(float32(x)), fp.Bits32(float32(b(n))),
+				fp.Bits32(float32(acc))))
 		default:
 			acc = RoundTo(s.Acc, float64(acc+RoundTo(s.Acc, x*b(n))))
 		}

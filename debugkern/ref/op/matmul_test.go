@@ -11,7 +11,10 @@ import (
 
 // products is A·B, or with one of them transposed, in float64.
 func products(transposed string, scale float64) func(in []op.Matrix, r, c int) float64 {
-	return func(in []op.Matrix, r, c int) float64 { x, y := lines(in, transposed, r, c); return dot(x, y) * scale }
+	return func(in []op.Matrix, r, c int) float64 {
+		x, y := lines(in, transposed, r, c)
+		return dot(x, y) * scale
+	}
 }
 
 // lines are the two operands of one sum.
@@ -39,8 +42,8 @@ func shuffled(rnd *rand.Rand, x, y []float64) (a, b []float64) {
 	return a, b
 }
 
-// summed is a right kernel's sum of products, in a random order and in as many parts as c says. One chain of tensor-core instructions
-// goes through its blocks in order: only within a block there is none.
+// summed is a right kernel's sum of products, in a random order and in as many parts as c says. One chain of
+// tensor-core instructions goes through its blocks in order: only within a block there is none.
 func summed(rnd *rand.Rand, c probes.Compute, x, y []float64) float64 {
 	n := max(1, c.Split)
 	if c.Unit == probes.UnitTensor && n == 1 {
@@ -88,12 +91,14 @@ func TestMatmul(t *testing.T) {
 	}{
 		{"fma", fma32, probes.F32, probes.F32}, {"fma, three parts", split(fma32, 3), probes.F32, probes.F32},
 		{"mul and add", separate, probes.F32, probes.F32}, {"tensor", tensor32, probes.F16, probes.F32},
-		{"tensor, four parts", split(tensor32, 4), probes.F16, probes.F32}, {"tensor, f16", tensor16, probes.F16, probes.F16},
+		{"tensor, four parts", split(tensor32, 4), probes.F16, probes.F32},
+		{"tensor, f16", tensor16, probes.F16, probes.F16},
 		{"tensor, stored as f16", tensor32, probes.F16, probes.F16},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for n := range 150 {
-				m, k, cols, transposed := 1+rnd.IntN(4), 1+rnd.IntN(70), 1+rnd.IntN(5), []string{"right", "", "left"}[n%3]
+				m, k, cols, transposed := 1+rnd.IntN(4), 1+rnd.IntN(70), 1+rnd.IntN(5),
+					[]string{"right", "", "left"}[n%3]
 				node, a, b := node("matmul", 2), random(rnd, c.dtype, m, k), random(rnd, c.dtype, k, cols)
 				switch node.Params.Word["transpose"] = transposed; transposed {
 				case "right":
@@ -133,7 +138,8 @@ func TestTilesAreDots(t *testing.T) {
 				}
 				want := tensorDot(form, a.M.Row(r), b.M.Row(j), 0)
 				if whole.At(r, j) != row.At(0, j) || row.At(0, j) != want {
-					t.Fatalf("%s (%d,%d): %g by tiles, %g alone, the chip gives %g", c.Acc, r, j, whole.At(r, j), row.At(0, j), want)
+					t.Fatalf("%s (%d,%d): %g by tiles, %g alone, the chip gives %g", c.Acc, r, j,
+						whole.At(r, j), row.At(0, j), want)
 				}
 			}
 		}
@@ -153,7 +159,8 @@ func mirrored(t *testing.T, g rig, in ...*op.Value) op.Matrix {
 func TestMirroredChain(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 3))
 	a, b := random(rnd, probes.F32, 1, 40), random(rnd, probes.F32, 40, 1)
-	if got, want := mirrored(t, rig{node: node("matmul", 2), c: fma32}, a, b).Data[0], fmaDot(a.M.Data, b.M.Data, 0); got != want {
+	if got, want := mirrored(t, rig{node: node("matmul", 2), c: fma32}, a, b).Data[0],
+		fmaDot(a.M.Data, b.M.Data, 0); got != want {
 		t.Errorf("fma: %g, want %g", got, want)
 	}
 	sum := float32(0)
@@ -185,7 +192,9 @@ func TestMatmulBinds(t *testing.T) {
 		{node("matmul", 1), []op.Extent{{2, 3}}, "matmul has 1 operands, 2 are expected"},
 	})
 	left := node("matmul", 2, "transpose", "left")
-	checkBindErrors(t, []bindError{{left, []op.Extent{{2, 3}, {3, 5}}, "2 products on the left, 3 on the right"}})
+	checkBindErrors(t, []bindError{
+		{left, []op.Extent{{2, 3}, {3, 5}}, "2 products on the left, 3 on the right"},
+	})
 	a, b := tile(2, 3), tile(3, 4)
 	checkNeeds(t, rig{node: left}, []*op.Value{a, tile(2, 4)}, op.ColumnOfRow, op.WholeColumn)
 	checkNeeds(t, rig{node: node("matmul", 2)}, []*op.Value{a, b}, op.WholeRow, op.WholeColumn)

@@ -6,11 +6,12 @@ import (
 	"tilescope/probes"
 )
 
-// Masked is a kernel of which rules say which cells take part. How a wrong mask shows in what is computed is worked out by computing it:
-// in the operation itself, or in one that has it as an operand.
+// Masked is a kernel of which rules say which cells take part. How a wrong mask shows in what is computed is
+// worked out by computing it: in the operation itself, or in one that has it as an operand.
 type Masked interface {
 	Kernel
-	// Mistakes are the kernel with each of the masks that kernels have in place of the right one. They share the kernel's scratch memory.
+	// Mistakes are the kernel with each of the masks that kernels have in place of the right one. They share
+	// the kernel's scratch memory.
 	Mistakes() []Mistake
 }
 
@@ -36,8 +37,9 @@ type wrongMask struct {
 	rules probes.Mask
 }
 
-// wrongMasks are a mask moved by a column, without the tile's position or without its offset from the diagonal, or left out; of several
-// rules first each by itself, for where one rule is wrong a tile may not show that the others are right. texts are the rules in words.
+// wrongMasks are a mask moved by a column, without the tile's position or without its offset from the
+// diagonal, or left out; of several rules first each by itself, for where one rule is wrong a tile may not
+// show that the others are right. texts are the rules in words.
 func wrongMasks(m probes.Mask, texts []string) []wrongMask {
 	if len(m) == 0 {
 		return nil
@@ -56,7 +58,9 @@ func wrongMasks(m probes.Mask, texts []string) []wrongMask {
 		out = append(out, wrongRules(m, []int{i}, name)...)
 		out = append(out, wrongMask{name + " left out", append(append(probes.Mask{}, m[:i]...), m[i+1:]...)})
 	}
-	return append(append(out, wrongRules(m, whole, "")...), wrongMask{"left out: hidden cells take part", nil})
+	return append(append(out, wrongRules(m, whole, "")...), wrongMask{
+		"left out: hidden cells take part", nil,
+	})
 }
 
 // wrongRules are the mistakes of some rules of a mask, which are called name; "": of all.
@@ -77,8 +81,13 @@ func wrongRules(m probes.Mask, rules []int, name string) []wrongMask {
 		return out
 	}
 	out := []wrongMask{
-		{prefix + "moved by one column to the right", change(func(l probes.Linear) probes.Linear { return moved(l, -l.Col) })},
-		{prefix + "moved by one column to the left", change(func(l probes.Linear) probes.Linear { return moved(l, l.Col) })},
+		{prefix + "moved by one column to the right",
+			change(func(l probes.Linear) probes.Linear { return moved(l, -l.Col) })},
+		{
+			prefix + "moved by one column to the left", change(func(l probes.Linear) probes.Linear {
+				return moved(l, l.Col)
+			}),
+		},
 	}
 	offset, placed := 0, false
 	for _, i := range rules {
@@ -94,15 +103,20 @@ func wrongRules(m probes.Mask, rules []int, name string) []wrongMask {
 		}
 	}
 	if placed {
-		out = append(out, wrongMask{prefix + "without the tile's position", change(func(l probes.Linear) probes.Linear {
-			l.Base = probes.Fixed(l.Base.At(probes.Dim3{}, 0))
-			return l
-		})})
+		out = append(out, wrongMask{
+			prefix + "without the tile's position", change(func(l probes.Linear) probes.Linear {
+				l.Base = probes.Fixed(l.Base.At(probes.Dim3{}, 0))
+				return l
+			}),
+		})
 	}
 	if offset < -1 || offset > 1 { // one column is another mistake
-		out = append(out, wrongMask{fmt.Sprintf("%swithout its offset of %d", prefix, offset), change(func(l probes.Linear) probes.Linear {
-			return moved(l, -offset)
-		})})
+		out = append(out, wrongMask{
+			fmt.Sprintf("%swithout its offset of %d", prefix, offset),
+			change(func(l probes.Linear) probes.Linear {
+				return moved(l, -offset)
+			}),
+		})
 	}
 	return out
 }

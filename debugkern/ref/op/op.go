@@ -1,12 +1,15 @@
-// Package op has the operators of the reference: what one operation of a kernel's computation gives, exactly and as a kernel
-// rounds it, how far a right kernel may be from that, which elements of its operands each cell is made of, and which mistakes
-// are typical for it. One operator is one file; it is found by its name in the manifest.
+// Package op has the operators of the reference: what one operation of a kernel's computation gives,
+// exactly and as a kernel rounds it, how far a right kernel may be from that, which elements of its
+// operands each cell is made of, and which mistakes are typical for it. One operator is one file; it is
+// found by its name in the manifest.
 //
-// The one idea: a value carries its error. An operator makes numbers and a bound of their error from the numbers and bounds of
-// its operands. Given operands without error (a kernel's own tiles) the bound is what this operation alone may lose: the local
-// judgement. Given the exact reference with the errors allowed so far it is the global one. Neither is a case of its own.
+// The one idea: a value carries its error. An operator makes numbers and a bound of their error from the
+// numbers and bounds of its operands. Given operands without error (a kernel's own tiles) the bound is what
+// this operation alone may lose: the local judgement. Given the exact reference with the errors allowed so
+// far it is the global one. Neither is a case of its own.
 //
-// It must not know verdicts, captures, manifests or which kernel is looked at. It alone may know what attention calls its stages.
+// It must not know verdicts, captures, manifests or which kernel is looked at. It alone may know what
+// attention calls its stages.
 package op
 
 import (
@@ -27,12 +30,14 @@ type Value struct {
 	Whole      bool    // what lies beyond is the kernel's too; else it is 0
 	Unit       float64 // natural units for one of the stage's
 
-	// Factor is nil where there is no common factor. Values with the same Origin share φ, so it cancels in their quotient.
+	// Factor is nil where there is no common factor. Values with the same Origin share φ, so it cancels
+	// in their quotient.
 	Factor []float64
 	Origin int
 
-	// Of a column of maxima: the interval of a right kernel's maximum, and how far it may be from M, in natural units. The last is
-	// the Factor of what is computed relative to the maximum. nil: M is the kernel's own.
+	// Of a column of maxima: the interval of a right kernel's maximum, and how far it may be from
+	// M, in natural units. The last is the Factor of what is computed relative to the maximum.
+	// nil: M is the kernel's own.
 	Lo, Hi, Shift []float64
 
 	Missing bool // there is none: the iteration before the first
@@ -42,8 +47,9 @@ type Value struct {
 	// clears it there.
 	Reused *Reused
 
-	// Of a result: how the number gets into the stage's dtype. Exact: it is representable as it is. Power: the last operation is a
-	// product with a power of two in that dtype, exact unless the result is subnormal.
+	// Of a result: how the number gets into the stage's dtype. Exact: it is representable as it is.
+	// Power: the last operation is a product with a power of two in that dtype, exact unless the
+	// result is subnormal.
 	Exact, Power bool
 	// Certain: a right kernel has this very infinity where M is infinite without an error, as in what a mask
 	// hides. Of a maximum it may have a large negative number instead.
@@ -82,22 +88,24 @@ func (v *Value) shift(r int) float64 {
 	return v.Shift[r]
 }
 
-// Tile is where a value is computed: one iteration of one block, and the extents that hold numbers in the result.
+// Tile is where a value is computed: one iteration of one block, and the extents that hold
+// numbers in the result.
 type Tile struct {
 	Block      probes.Dim3
 	Iter       int
 	Rows, Cols int
 }
 
-// Tensor is an input of the launch as the reference reads it. Positions count elements in row-major order. It is safe for
-// concurrent use.
+// Tensor is an input of the launch as the reference reads it. Positions count elements in row-major order. It
+// is safe for concurrent use.
 type Tensor interface {
 	Dims() []int
 	// Decode writes the numbers from position first on, as many as dst has.
 	Decode(dst []float64, first int)
 	// Coded reports whether the kernel decodes them: codes times a scale, in float32.
 	Coded() bool
-	// Rounded is Decode with the kernel's own roundings: (code − zero)·((max/levels)·scale), each operation in float32.
+	// Rounded is Decode with the kernel's own roundings: (code − zero)·((max/levels)·scale), each
+	// operation in float32.
 	Rounded(dst []float64, first int)
 }
 
@@ -126,8 +134,8 @@ type Extent [2]int
 
 // Operator makes the computation of one node.
 type Operator interface {
-	// Bind checks a node and its operands' extents (as many as the node has operands, in order) and returns what computes it, and the
-	// extent of the result. The error says what does not fit, without place.
+	// Bind checks a node and its operands' extents (as many as the node has operands, in order) and returns
+	// what computes it, and the extent of the result. The error says what does not fit, without place.
 	Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error)
 	// Shares reports whether the same node of two stages with the arithmetic a and b is one value.
 	Shares(a, b probes.Compute) bool
@@ -145,21 +153,24 @@ func (apart) Shares(_, _ probes.Compute) bool { return false }
 
 // Kernel computes one node. It owns scratch memory: one goroutine at a time.
 type Kernel interface {
-	// Exact computes the numbers alone. out.M has the result's extent; what lies beyond t.Rows and t.Cols need not be written.
+	// Exact computes the numbers alone. out.M has the result's extent; what lies beyond t.Rows and t.Cols
+	// need not be written.
 	Exact(t *Tile, in []*Value, out *Value)
-	// Estimate computes the same numbers, and errors. out.M and out.Err have the result's extent; what lies beyond t.Rows and t.Cols need not be
-	// written. Err leaves out the rounding to a dtype, and the common factor where Factor is set. An operand without errors is exact.
+	// Estimate computes the same numbers, and errors. out.M and out.Err have the result's extent; what lies
+	// beyond t.Rows and t.Cols need not be written. Err leaves out the rounding to a dtype, and the common
+	// factor where Factor is set. An operand without errors is exact.
 	Estimate(t *Tile, in []*Value, out *Value)
 	// Mirror computes the numbers as a kernel rounds them, before they are rounded to the stage's dtype.
 	Mirror(t *Tile, in []*Value, out *Value)
 	// Needs says which cells of operand i one cell of the result is made of.
 	Needs(i int) Need
-	// Reads reports whether cell (r, c) of operand i, which lies beyond that operand's valid cells, has a part in a result: odd for one
-	// that is not finite, which 0 does not undo.
+	// Reads reports whether cell (r, c) of operand i, which lies beyond that operand's valid cells, has a
+	// part in a result: odd for one that is not finite, which 0 does not undo.
 	Reads(t *Tile, in []*Value, out *Value, i, r, c int, odd bool) bool
 	// Reason says in words how the error comes about.
 	Reason() string
-	// Valid is the extent of the result that holds numbers, where it is no stage with an extent of its own. t says block and iteration.
+	// Valid is the extent of the result that holds numbers, where it is no stage with an extent of its own. t
+	// says block and iteration.
 	Valid(t *Tile, in []*Value) (rows, cols int)
 }
 
@@ -179,13 +190,14 @@ type columnValid struct{}
 
 func (columnValid) Valid(_ *Tile, in []*Value) (rows, cols int) { return in[0].Rows, 1 }
 
-// Uniform is what an operator may compute in the place of its value where a gate injects uniform values: softmax of equal scores.
+// Uniform is what an operator may compute in the place of its value where a gate injects uniform values:
+// softmax of equal scores.
 type Uniform interface {
 	Uniform(t *Tile, in []*Value, out *Value)
 }
 
-// Initial is what a kernel that carries a value over has before its first iteration, in natural units: what a block without
-// iterations leaves.
+// Initial is what a kernel that carries a value over has before its first iteration, in natural units: what a
+// block without iterations leaves.
 type Initial interface {
 	Initial() (x float64, ok bool)
 }

@@ -16,8 +16,8 @@ type reading struct {
 	tensor Tensor
 }
 
-// newReading is for a node whose only operand is an input, with the tile's extent, from the numbers height and
-// width.
+// newReading is for a node whose only operand is an input, with the tile's extent, from the
+// numbers height and width.
 func newReading(n *probes.Node, in []Extent, env *Env) (reading, Extent, error) {
 	ext := Extent{int(number(n, "height", 0)), int(number(n, "width", 1))}
 	if err := want(n, in, 0); err != nil {

@@ -155,7 +155,8 @@ func (k *reduceKernel) Reason() string {
 	return fmt.Sprintf("%d additions in any order, 2^-24 each", k.cells)
 }
 
-// cast is the same numbers in the stage's dtype. With `to`, where it stands in place, a kernel rounds them to that type there.
+// cast is the same numbers in the stage's dtype. With `to`, where it stands in place, a kernel rounds
+// them to that type there.
 //
 //	{cast: X}
 //	{matmul: [{cast: P, to: f16}, V]}

@@ -23,8 +23,14 @@ func TestReduce(t *testing.T) {
 		}
 		how := func(s string) rig { return rig{node: node("reduce", 1, "how", s)} }
 		trial{rig: how("sum"), in: in(), moving: 1, exact: plainSum(1), kernel: shuffledRow(1)}.check(t, rnd)
-		trial{rig: how("mean"), in: in(), moving: 1, exact: plainSum(float64(cols)), kernel: shuffledRow(float64(cols))}.check(t, rnd)
-		trial{rig: how("max"), in: in(), moving: 1, exact: top, kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 { return top(in, r, c) }}.check(t, rnd)
+		trial{
+			rig: how("mean"), in: in(), moving: 1, exact: plainSum(float64(cols)),
+			kernel: shuffledRow(float64(cols)),
+		}.check(t, rnd)
+		trial{
+			rig: how("max"), in: in(), moving: 1, exact: top,
+			kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 { return top(in, r, c) },
+		}.check(t, rnd)
 	}
 }
 
@@ -69,7 +75,9 @@ func TestHalves(t *testing.T) {
 			}
 			g := rig{node: node("reduce", 1, "how", "sum", "each", each)}
 			k, ext, _ := g.bind(t, nil, []*op.Value{in})
-			sc := &op.Scene{Tile: op.Tile{Rows: ext[0], Cols: ext[1]}, Kernel: k, In: []*op.Value{in}, Out: tile(1, 1)}
+			sc := &op.Scene{
+				Tile: op.Tile{Rows: ext[0], Cols: ext[1]}, Kernel: k, In: []*op.Value{in}, Out: tile(1, 1),
+			}
 			lo, hi := op.NewMatrix(ext[0], ext[1]), op.NewMatrix(ext[0], ext[1])
 			sc.Half(false, lo)
 			sc.Half(true, hi)
@@ -79,7 +87,8 @@ func TestHalves(t *testing.T) {
 				if each == "row" {
 					last = in.M.At(i, e[1]-1)
 				}
-				if lo.Data[i]+hi.Data[i] != x || lo.Data[i] == 0 || e != (op.Extent{1, 1}) && hi.Data[i] < last {
+				if lo.Data[i]+hi.Data[i] != x || lo.Data[i] == 0 ||
+					e != (op.Extent{1, 1}) && hi.Data[i] < last {
 					t.Errorf("%s %d of %v: %g and %g, together %g", each, i, e, lo.Data[i], hi.Data[i], x)
 				}
 			}
@@ -91,8 +100,12 @@ func TestCast(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(14, 3))
 	for _, d := range []probes.DType{probes.F16, probes.BF16, probes.F32, probes.E5M2} {
 		same := func(in []op.Matrix, r, c int) float64 { return in[0].At(r, c) }
-		x := trial{rig: rig{node: node("cast", 1), dtype: d}, in: []*op.Value{random(rnd, probes.F32, 7, 9)}, moving: 1,
-			exact: same, kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 { return same(in, r, c) }}
+		x := trial{
+			rig: rig{node: node("cast", 1), dtype: d}, in: []*op.Value{random(rnd, probes.F32, 7, 9)},
+			moving: 1,
+			exact:  same,
+			kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 { return same(in, r, c) },
+		}
 		x.check(t, rnd)
 	}
 }
@@ -103,8 +116,10 @@ func TestCastTo(t *testing.T) {
 	for _, d := range []probes.DType{probes.F16, probes.BF16, probes.E4M3} {
 		g := rig{node: node("cast", 1, "to", d.String()), dtype: probes.F64}
 		x := trial{rig: g, in: []*op.Value{random(rnd, probes.F32, 7, 9)}, moving: 1,
-			exact:  func(in []op.Matrix, r, c int) float64 { return in[0].At(r, c) },
-			kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 { return op.RoundTo(d, in[0].At(r, c)) }}
+			exact: func(in []op.Matrix, r, c int) float64 { return in[0].At(r, c) },
+			kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 {
+				return op.RoundTo(d, in[0].At(r, c))
+			}}
 		x.check(t, rnd)
 	}
 	g := rig{node: node("cast", 1, "to", "f32"), dtypes: []probes.DType{probes.F16}, dtype: probes.F64}

@@ -29,8 +29,8 @@ func formatOf(t probes.DType) format {
 	return format{11, 52, -1022, true}
 }
 
-// Round rounds x once, to nearest even, to type t and returns the bit pattern. NaN gives the canonical quiet NaN (all ones
-// below the sign, as the hardware does), overflow infinity. Integers are not handled.
+// Round rounds x once, to nearest even, to type t and returns the bit pattern. NaN gives the canonical quiet
+// NaN (all ones below the sign, as the hardware does), overflow infinity. Integers are not handled.
 func Round(t probes.DType, x float64) uint64 {
 	switch t {
 	case probes.F64:
@@ -134,7 +134,8 @@ func Widen(dst []float64, t probes.Tile) []float64 {
 		d := t.Data[:4*n]
 		for i := range dst {
 			w := d[4*i : 4*i+4 : 4*i+4]
-			dst[i] = float64(math.Float32frombits(uint32(w[0]) | uint32(w[1])<<8 | uint32(w[2])<<16 | uint32(w[3])<<24))
+			dst[i] = float64(math.Float32frombits(uint32(w[0]) | uint32(w[1])<<8 | uint32(w[2])<<16 |
+				uint32(w[3])<<24))
 		}
 	default:
 		for i := range dst {

@@ -95,7 +95,8 @@ func TestScaleIsExact(t *testing.T) {
 	}
 	single := rig{node: node("scale", 2)}.estimate(t, nil, tile(4, 2, 1, 2, 3, 4, 5, 6, 7, 8), weight)
 	if single.Factor != nil || !(single.Err.Data[0] >= 0.5*math.Expm1(0.1)) {
-		t.Errorf("a factor by two rows has no row of its own: %v, off by %g", single.Factor, single.Err.Data[0])
+		t.Errorf("a factor by two rows has no row of its own: %v, off by %g", single.Factor,
+			single.Err.Data[0])
 	}
 }
 

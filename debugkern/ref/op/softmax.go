@@ -11,12 +11,15 @@ import (
 // exponential is the error model of exp(s − m) as kernels evaluate it.
 type exponential struct {
 	*Coefs
-	split bool    // the argument is formed from scaled parts (raw scores, or m in the log2 domain), so it loses by their size
+	// split: the argument is formed from scaled parts (raw scores, or m in the log2 domain), so it
+	// loses by their size
+	split bool
 	flush float64 // the largest absolute error of a result that is not normal
 }
 
-// newExponential is the model for an exponential as a manifest names it: a result below the least normal f32 may lose all of
-// itself where the unit flushes (or may, as far as the manifest says), else a rounding to subnormals.
+// newExponential is the model for an exponential as a manifest names it: a result below the least normal
+// f32 may lose all of itself where the unit flushes (or may, as far as the manifest says), else a
+// rounding to subnormals.
 func newExponential(c *Coefs, name string) exponential {
 	x := exponential{Coefs: c, flush: 0x1p-126}
 	if name == "ex2.approx" {
@@ -25,8 +28,9 @@ func newExponential(c *Coefs, name string) exponential {
 	return x
 }
 
-// rel is the relative error of exp(s − m): the unit's own, and that of its argument, rounded after the subtraction, after
-// the product with log2 e, and in that constant. off is how far s − m may be from the kernel's.
+// rel is the relative error of exp(s − m): the unit's own, and that of its argument, rounded
+// after the subtraction, after the product with log2 e, and in that constant. off is how far s −
+// m may be from the kernel's.
 func (x *exponential) rel(s, m, off float64) float64 {
 	arg := x.Coefs[TermExpArgument] * (math.Abs(s-m) + off)
 	if x.split {
@@ -69,8 +73,8 @@ func below32(chip *fp.Model, x, top float32, unit float64) float32 {
 	return math.Float32frombits(chip.Ex232(fp.Bits32(d), false))
 }
 
-// rowmax is the maximum of each row of the cells that take part, and, with a second operand, of that: the maximum before. As the
-// hardware does, it ignores NaN. A row of which no cell takes part gives −Inf.
+// rowmax is the maximum of each row of the cells that take part, and, with a second operand, of that: the
+// maximum before. As the hardware does, it ignores NaN. A row of which no cell takes part gives −Inf.
 //
 //	{rowmax: S, running: true, mask: visible}
 type rowmax struct{ shared }
@@ -90,8 +94,11 @@ func (rowmax) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		return nil, Extent{}, fmt.Errorf("rowmax has %d operands, 1 or 2 are expected", len(in))
 	}
 	rows := in[0][0]
-	k := &rowmaxKernel{env: env, mask: n.Params.Mask, rules: ruleTexts(n), running: len(in) == 2, exact: env.Unit == 1 && env.Units[0] == 1,
-		lo: make([]float64, rows), hi: make([]float64, rows), off: make([]float64, rows)}
+	k := &rowmaxKernel{
+		env: env, mask: n.Params.Mask, rules: ruleTexts(n), running: len(in) == 2,
+		exact: env.Unit == 1 && env.Units[0] == 1, lo: make([]float64, rows), hi: make([]float64, rows),
+		off: make([]float64, rows),
+	}
 	return k, Extent{rows, 1}, nil
 }
 
@@ -185,7 +192,8 @@ func (k *rowmaxKernel) Mirror(t *Tile, in []*Value, out *Value) {
 			top = float32(in[1].M.Data[i])
 		}
 		for j, x := range s.M.Row(i)[:s.Cols] {
-			if v := natural32(float32(x), s.Unit, out.Unit); v > top && k.mask.Visible(t.Block, t.Iter, i, j) {
+			if v := natural32(float32(x), s.Unit, out.Unit); v > top &&
+				k.mask.Visible(t.Block, t.Iter, i, j) {
 				top = v
 			}
 		}
@@ -235,9 +243,13 @@ func (expBelow) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, err
 		return nil, Extent{}, err
 	}
 	if in[1] != (Extent{in[0][0], 1}) {
-		return nil, Extent{}, fmt.Errorf("exp_below of %d×%d: its second operand is %d×%d, a column of %d is expected", in[0][0], in[0][1], in[1][0], in[1][1], in[0][0])
+		return nil, Extent{},
+			fmt.Errorf("exp_below of %d×%d: its second operand is %d×%d, a column of %d is expected",
+				in[0][0], in[0][1], in[1][0], in[1][1], in[0][0])
 	}
-	k := &expBelowKernel{env: env, mask: n.Params.Mask, rules: ruleTexts(n), exp: newExponential(env.Coefs, env.Compute.Exp)}
+	k := &expBelowKernel{
+		env: env, mask: n.Params.Mask, rules: ruleTexts(n), exp: newExponential(env.Coefs, env.Compute.Exp),
+	}
 	k.exp.split = env.Units[0] != 1 || env.Units[1] != 1
 	return k, in[0], nil
 }
@@ -259,7 +271,8 @@ func (k *expBelowKernel) Exact(t *Tile, in []*Value, out *Value) {
 	for i := range t.Rows {
 		row, p, top := s.M.Row(i), out.M.Row(i), m.M.Data[i]*m.Unit
 		for j := range p {
-			if p[j] = 0; j < s.Cols && (all || k.mask.Visible(t.Block, t.Iter, i, j)) && !math.IsInf(top, -1) {
+			if p[j] = 0; j < s.Cols && (all || k.mask.Visible(t.Block, t.Iter, i, j)) &&
+				!math.IsInf(top, -1) {
 				p[j] = Below(row[j]*s.Unit, top)
 			}
 		}

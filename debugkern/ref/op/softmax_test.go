@@ -27,7 +27,8 @@ func TestRowmax(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(12, 1))
 	for n := range 200 {
 		rows, cols := 1+rnd.IntN(5), 1+rnd.IntN(8)
-		masked, running, unit, own := n%2 == 0, n%3 > 0, []float64{1, 0.3}[n%5/3], []float64{1, math.Ln2}[n%7/4]
+		masked, running, unit, own := n%2 == 0, n%3 > 0, []float64{1, 0.3}[n%5/3],
+			[]float64{1, math.Ln2}[n%7/4]
 		g := rig{node: node("rowmax", 1), unit: own}
 		s := inUnit(random(rnd, probes.F32, rows, cols), unit)
 		in := []*op.Value{s}
@@ -72,8 +73,8 @@ func TestRowmax(t *testing.T) {
 	}
 }
 
-// A row that nothing takes part in has no maximum, and NaN is not one; the interval of a right kernel's maximum is that of the scores
-// plus and minus their errors.
+// A row that nothing takes part in has no maximum, and NaN is not one; the interval of a right kernel's
+// maximum is that of the scores plus and minus their errors.
 func TestRowmaxOfNothing(t *testing.T) {
 	g := rig{node: node("rowmax", 1)}
 	g.node.Params.Mask = probes.Mask{{{Base: probes.Fixed(-1), Row: 1}}} // r >= 1
@@ -128,8 +129,14 @@ func TestRowsum(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(12, 3))
 	for n := range 200 {
 		rows, cols := 1+rnd.IntN(3), 1+rnd.IntN(64)
-		g := rig{node: node("rowsum", 1), c: probes.Compute{Unit: []probes.Unit{probes.UnitShuffle, probes.UnitNone}[n%2]}}
-		x := trial{rig: g, in: []*op.Value{random(rnd, probes.F32, rows, cols)}, moving: 1, exact: plainSum(1), kernel: shuffledRow(1)}
+		g := rig{
+			node: node("rowsum", 1),
+			c:    probes.Compute{Unit: []probes.Unit{probes.UnitShuffle, probes.UnitNone}[n%2]},
+		}
+		x := trial{
+			rig: g, in: []*op.Value{random(rnd, probes.F32, rows, cols)}, moving: 1, exact: plainSum(1),
+			kernel: shuffledRow(1),
+		}
 		x.check(t, rnd)
 	}
 }
@@ -165,8 +172,10 @@ func shuffledRow(by float64) func(rnd *rand.Rand, in []op.Matrix, r, c int) floa
 
 func TestSoftmaxBinds(t *testing.T) {
 	checkBindErrors(t, []bindError{
-		{node("rowmax", 3), []op.Extent{{2, 3}, {2, 1}, {2, 1}}, "rowmax has 3 operands, 1 or 2 are expected"},
-		{node("exp_below", 2), []op.Extent{{2, 3}, {3, 1}}, "its second operand is 3×1, a column of 2 is expected"},
+		{node("rowmax", 3), []op.Extent{{2, 3}, {2, 1}, {2, 1}},
+			"rowmax has 3 operands, 1 or 2 are expected"},
+		{node("exp_below", 2), []op.Extent{{2, 3}, {3, 1}},
+			"its second operand is 3×1, a column of 2 is expected"},
 		{node("exp_below", 1), []op.Extent{{2, 3}}, "exp_below has 1 operands"},
 		{node("rowsum", 2), []op.Extent{{2, 3}, {2, 3}}, "rowsum has 2 operands"},
 	})
@@ -197,7 +206,8 @@ func TestUniform(t *testing.T) {
 	}
 	k, _, _ = rig{node: node("rowmax", 1)}.bind(t, nil, in[:1])
 	column := tile(2, 1, 5, 5)
-	if k.(op.Uniform).Uniform(&op.Tile{Rows: 2, Cols: 1}, in[:1], column); column.M.Data[0] != 0 || column.M.Data[1] != 0 {
+	if k.(op.Uniform).Uniform(&op.Tile{Rows: 2, Cols: 1}, in[:1], column); column.M.Data[0] != 0 ||
+		column.M.Data[1] != 0 {
 		t.Errorf("uniform maxima %v", column.M.Data)
 	}
 }

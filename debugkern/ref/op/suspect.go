@@ -14,12 +14,13 @@ const OpRel = 2 * u32
 type Suspect struct {
 	Name, Value string // the fingerprint's name, and which quantity
 	Own         bool   // it needs the kernel's own operands
-	// Predict fills what the scene's bad cells would be, and how far a kernel with that mistake may be from it before the last
-	// rounding; false where it says nothing about this tile.
+	// Predict fills what the scene's bad cells would be, and how far a kernel with that mistake may be from
+	// it before the last rounding; false where it says nothing about this tile.
 	Predict func(sc *Scene, v, pre []float64) bool
 }
 
-// Scene is a wrong tile with what its stage is computed from. Kernel is the scene's own: its scratch memory is that of the tile.
+// Scene is a wrong tile with what its stage is computed from. Kernel is the scene's own: its scratch memory
+// is that of the tile.
 type Scene struct {
 	Tile
 	Kernel   Kernel
@@ -113,7 +114,8 @@ func (sc *Scene) Half(second bool, out Matrix) {
 	kernel.Exact(&sc.Tile, append([]*Value{&part}, in[1:]...), &v)
 }
 
-// IsLinear reports whether a kernel's result is a sum over its first operand's columns, and what the sum runs along.
+// IsLinear reports whether a kernel's result is a sum over its first operand's columns, and what
+// the sum runs along.
 func IsLinear(k Kernel) (over string, ok bool) {
 	if a, is := k.(*accumulateKernel); is {
 		k = a.inner
@@ -136,7 +138,8 @@ func (k *matmulKernel) Over() string { return along(k.over) }
 // Over is what is added up.
 func (k *rowsumKernel) Over() string { return along(k.over) }
 
-// along names what a sum runs along: a dimension, which has a capital letter, as "of D"; other words as they are.
+// along names what a sum runs along: a dimension, which has a capital letter, as "of D";
+// other words as they are.
 func along(over string) string {
 	if over != "" && over[0] >= 'A' && over[0] <= 'Z' {
 		return "of " + over
@@ -147,8 +150,8 @@ func along(over string) string {
 // IsMaximum reports whether a kernel computes maxima, that others are relative to.
 func IsMaximum(k Kernel) bool { _, ok := k.(*rowmaxKernel); return ok }
 
-// IsMasked reports whether a kernel leaves columns beyond the last valid one of its first operand out, which a kernel that forgets to
-// mask them takes in.
+// IsMasked reports whether a kernel leaves columns beyond the last valid one of its first operand out, which
+// a kernel that forgets to mask them takes in.
 func IsMasked(k Kernel) bool {
 	switch k := k.(type) {
 	case *rowmaxKernel, *expBelowKernel:
@@ -162,18 +165,21 @@ func IsMasked(k Kernel) bool {
 	return false
 }
 
-// Suspects: the maximum is taken of scaled numbers while the maximum carried over is not scaled, or one of the two is left out.
+// Suspects: the maximum is taken of scaled numbers while the maximum carried over is not scaled, or one of
+// the two is left out.
 func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 	var out []Suspect
 	add := func(name string, q float64) {
-		out = append(out, Suspect{Name: factorName, Value: fmt.Sprintf("%s (%.6g) on the tile's row maximum", name, q), Own: true,
+		out = append(out, Suspect{
+			Name: factorName, Value: fmt.Sprintf("%s (%.6g) on the tile's row maximum", name, q), Own: true,
 			Predict: func(sc *Scene, v, pre []float64) bool {
 				for i, r := range sc.Bad {
 					old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, q)
 					v[i], pre[i] = max(old, top)/sc.Out.Unit, math.Abs(top)*OpRel
 				}
 				return true
-			}})
+			},
+		})
 	}
 	for _, c := range constants {
 		add(c.Name, c.Value)
@@ -190,15 +196,17 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 		if !tile {
 			value = "the tile's row maximum left out"
 		}
-		out = append(out, Suspect{Name: termName, Value: value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
-			for i, r := range sc.Bad {
-				old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, 1)
-				if v[i], pre[i] = old/sc.Out.Unit, 0; tile {
-					v[i] = top / sc.Out.Unit
+		out = append(out, Suspect{
+			Name: termName, Value: value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+				for i, r := range sc.Bad {
+					old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, 1)
+					if v[i], pre[i] = old/sc.Out.Unit, 0; tile {
+						v[i] = top / sc.Out.Unit
+					}
 				}
-			}
-			return true
-		}})
+				return true
+			},
+		})
 	}
 	return out
 }
@@ -216,8 +224,8 @@ func (k *rowmaxKernel) maxima(sc *Scene, r int, q float64) (old, top float64) {
 	return old, top
 }
 
-// Suspects change the coefficient of what is carried over (right: exp(m_old − m), or 1) or of the iteration's own part (right: 1).
-// Each is given as a power of that exponential times a number.
+// Suspects change the coefficient of what is carried over (right: exp(m_old − m), or 1) or of the iteration's
+// own part (right: 1). Each is given as a power of that exponential times a number.
 func (k *accumulateKernel) Suspects([]Constant) []Suspect {
 	carried, made := "carried "+k.name, "the tile's "+k.part
 	type coefficients struct {
@@ -247,24 +255,27 @@ func (k *accumulateKernel) Suspects([]Constant) []Suspect {
 	}
 	var out []Suspect
 	for _, x := range all {
-		out = append(out, Suspect{Name: termName, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
-			k := sc.Kernel.(*accumulateKernel)
-			own, ownErr := k.own(sc)
-			for n, i := range sc.Bad {
-				c, rel, old := k.carry[i/sc.Stride], k.cerr[i/sc.Stride], 0.0
-				if before := sc.In[k.args]; !before.Missing {
-					old = before.M.Data[i]
+		out = append(out, Suspect{
+			Name: termName, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+				k := sc.Kernel.(*accumulateKernel)
+				own, ownErr := k.own(sc)
+				for n, i := range sc.Bad {
+					c, rel, old := k.carry[i/sc.Stride], k.cerr[i/sc.Stride], 0.0
+					if before := sc.In[k.args]; !before.Missing {
+						old = before.M.Data[i]
+					}
+					a, b := x.old*math.Pow(c, x.power), x.made*math.Pow(c, x.madePower)
+					if old == 0 {
+						a = 0
+					}
+					made := own.Data[i]
+					v[n] = a*old + b*made
+					pre[n] = math.Abs(b)*ownErr.Data[i] + math.Abs(b*made)*(math.Abs(x.madePower)*rel+OpRel) +
+						math.Abs(a*old)*(math.Abs(x.power)*(rel+u32)+OpRel)
 				}
-				a, b := x.old*math.Pow(c, x.power), x.made*math.Pow(c, x.madePower)
-				if old == 0 {
-					a = 0
-				}
-				made := own.Data[i]
-				v[n] = a*old + b*made
-				pre[n] = math.Abs(b)*ownErr.Data[i] + math.Abs(b*made)*(math.Abs(x.madePower)*rel+OpRel) + math.Abs(a*old)*(math.Abs(x.power)*(rel+u32)+OpRel)
-			}
-			return true
-		}})
+				return true
+			},
+		})
 	}
 	return out
 }
@@ -272,7 +283,9 @@ func (k *accumulateKernel) Suspects([]Constant) []Suspect {
 // own computes the iteration's own part and its error.
 func (k *accumulateKernel) own(sc *Scene) (Matrix, Matrix) {
 	k.carries(&sc.Tile, sc.In)
-	v := Value{M: NewMatrix(sc.Ref.Rows, sc.Ref.Cols), Err: NewMatrix(sc.Ref.Rows, sc.Ref.Cols), Unit: sc.Out.Unit}
+	v := Value{
+		M: NewMatrix(sc.Ref.Rows, sc.Ref.Cols), Err: NewMatrix(sc.Ref.Rows, sc.Ref.Cols), Unit: sc.Out.Unit,
+	}
 	k.inner.onto(&sc.Tile, sc.In[:k.args], k.base, nil, &v)
 	return v.M, v.Err
 }
@@ -295,8 +308,8 @@ type NamedScales struct {
 	Scales []float32
 }
 
-// Suspects use the scales of other heads and other tensors in place of a decoded tile's own, and add whole or half codes; or they read a
-// tile from elsewhere in its input.
+// Suspects use the scales of other heads and other tensors in place of a decoded tile's own, and add whole or
+// half codes; or they read a tile from elsewhere in its input.
 func (k *loadKernel) Suspects([]Constant) []Suspect {
 	out := k.placeSuspects()
 	if c, ok := k.tensor.(Codes); ok && c.Coded() {
@@ -305,8 +318,8 @@ func (k *loadKernel) Suspects([]Constant) []Suspect {
 	return out
 }
 
-// placeSuspects take another index of a dimension that the tile does not run along, or an input whose memory has two dimensions in the
-// other order.
+// placeSuspects take another index of a dimension that the tile does not run along, or an input whose memory
+// has two dimensions in the other order.
 func (k *loadKernel) placeSuspects() []Suspect {
 	var out []Suspect
 	add := func(name, value string, place func(k *loadKernel, index []int) int) {
@@ -346,26 +359,29 @@ func (k *loadKernel) placeSuspects() []Suspect {
 			continue
 		}
 		for _, by := range []int{1, -1} {
-			add(shiftedName, fmt.Sprintf("%s by %+d in dimension %d", k.name, by, d), func(k *loadKernel, index []int) int {
-				return linear(index, k.stride) + by*k.stride[d]
-			})
+			add(shiftedName, fmt.Sprintf("%s by %+d in dimension %d", k.name, by, d),
+				func(k *loadKernel, index []int) int {
+					return linear(index, k.stride) + by*k.stride[d]
+				})
 		}
-		add(shiftedName, fmt.Sprintf("%s from index 0 of dimension %d", k.name, d), func(k *loadKernel, index []int) int {
-			return linear(index, k.stride) - index[d]*k.stride[d]
-		})
+		add(shiftedName, fmt.Sprintf("%s from index 0 of dimension %d", k.name, d),
+			func(k *loadKernel, index []int) int {
+				return linear(index, k.stride) - index[d]*k.stride[d]
+			})
 	}
 	for d := range k.dims {
 		for e := d + 1; e < len(k.dims); e++ {
 			if k.dims[d] == 1 || k.dims[e] == 1 {
 				continue
 			}
-			add(permutedName, fmt.Sprintf("dimensions %d and %d of %s exchanged in memory", d, e, k.name), func(k *loadKernel, index []int) int {
-				turned := append([]int(nil), k.dims...)
-				turned[d], turned[e] = turned[e], turned[d]
-				stride := strides(turned)
-				stride[d], stride[e] = stride[e], stride[d]
-				return linear(index, stride)
-			})
+			add(permutedName, fmt.Sprintf("dimensions %d and %d of %s exchanged in memory", d, e, k.name),
+				func(k *loadKernel, index []int) int {
+					turned := append([]int(nil), k.dims...)
+					turned[d], turned[e] = turned[e], turned[d]
+					stride := strides(turned)
+					stride[d], stride[e] = stride[e], stride[d]
+					return linear(index, stride)
+				})
 		}
 	}
 	return out
@@ -375,16 +391,18 @@ func (k *loadKernel) scaleSuspects(c Codes) []Suspect {
 	var out []Suspect
 	name, scales, q := c.Name()+"s[h]", c.Scales(), c.Quantiser()
 	ratio := func(value string, f func(own float64, group int) float64) {
-		out = append(out, Suspect{Name: factorName, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
-			k := sc.Kernel.(*loadKernel)
-			own, group := k.tensor.(Codes).Scale(k.first(&sc.Tile))
-			q := f(own, group)
-			for n, i := range sc.Bad {
-				v[n] = sc.Ref.Data[i] * q
-				pre[n] = math.Abs(q)*sc.Pre.Data[i] + math.Abs(v[n])*OpRel
-			}
-			return true
-		}})
+		out = append(out, Suspect{
+			Name: factorName, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
+				k := sc.Kernel.(*loadKernel)
+				own, group := k.tensor.(Codes).Scale(k.first(&sc.Tile))
+				q := f(own, group)
+				for n, i := range sc.Bad {
+					v[n] = sc.Ref.Data[i] * q
+					pre[n] = math.Abs(q)*sc.Pre.Data[i] + math.Abs(v[n])*OpRel
+				}
+				return true
+			},
+		})
 	}
 	heads := len(scales)
 	for o := 1; o < min(heads, 9); o++ {
@@ -408,7 +426,8 @@ func (k *loadKernel) scaleSuspects(c Codes) []Suspect {
 	ratio("1/"+name+": the scale left out", func(own float64, _ int) float64 { return 1 / own })
 	ratio(name+": the scale applied twice", func(own float64, _ int) float64 { return own })
 	for _, x := range []Constant{{"levels/max: the range left out", q.Levels / q.Max},
-		{"levels/(levels+1/2)", q.Levels / (q.Levels + 0.5)}, {"levels/(levels+1)", q.Levels / (q.Levels + 1)}} {
+		{"levels/(levels+1/2)", q.Levels / (q.Levels + 0.5)},
+		{"levels/(levels+1)", q.Levels / (q.Levels + 1)}} {
 		ratio(fmt.Sprintf("%s (%.6g)", x.Name, x.Value), func(float64, int) float64 { return x.Value })
 	}
 	return out
@@ -423,16 +442,18 @@ func (k *loadKernel) offsetSuspects(c Codes) []Suspect {
 		if math.Abs(steps) == zero {
 			value += ": the zero point"
 		}
-		out = append(out, Suspect{Name: offsetName, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
-			k := sc.Kernel.(*loadKernel)
-			scale, _ := k.tensor.(Codes).Scale(k.first(&sc.Tile))
-			d := steps * q.Max / q.Levels * scale
-			for n, i := range sc.Bad {
-				v[n] = sc.Ref.Data[i] + d
-				pre[n] = sc.Coefs[TermDecode] * (math.Abs(v[n]) + math.Abs(d))
-			}
-			return true
-		}})
+		out = append(out, Suspect{
+			Name: offsetName, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
+				k := sc.Kernel.(*loadKernel)
+				scale, _ := k.tensor.(Codes).Scale(k.first(&sc.Tile))
+				d := steps * q.Max / q.Levels * scale
+				for n, i := range sc.Bad {
+					v[n] = sc.Ref.Data[i] + d
+					pre[n] = sc.Coefs[TermDecode] * (math.Abs(v[n]) + math.Abs(d))
+				}
+				return true
+			},
+		})
 	}
 	return out
 }

@@ -23,7 +23,8 @@ type carried struct {
 func boundsOf(t *testing.T, w ref.Weights) *carried {
 	t.Helper()
 	attention.Do(func() {
-		stage2, _ = reftest.New(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, ref.Options{})
+		stage2, _ = reftest.New(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0,
+			ref.Options{})
 	})
 	r := stage2
 	return &carried{r, reftest.Copy(r, r.Block(probes.Dim3{})), reftest.Bounds(r, probes.Dim3{}, w)}
@@ -41,8 +42,8 @@ func (c *carried) bound(s probes.Stage, t, cell int) float64 {
 	return all[min(t, len(all)-1)].Data[cell]
 }
 
-// adversary is a kernel in float64 that is off by what earlier stages are allowed, as a test directs: scores moves each score by
-// a share of its bound.
+// adversary is a kernel in float64 that is off by what earlier stages are allowed, as a test directs: scores
+// moves each score by a share of its bound.
 type adversary struct {
 	*carried
 	scores func(t, i, j int, top bool) float64
@@ -55,9 +56,11 @@ func (a adversary) run() *reftest.Block {
 		top := math.Inf(-1)
 		for t := range b.Iters {
 			old := top
-			s, p, v, u, m, l := b.At("S", t), b.At("P", t), b.At("V", t), b.At("U", t), b.At("m", t), b.At("l", t)
+			s, p, v, u, m, l := b.At("S", t), b.At("P", t), b.At("V", t), b.At("U", t),
+				b.At("m", t), b.At("l", t)
 			for j := range b.Keys(t) {
-				s.Row(i)[j] += a.bounds["S"][t].At(i, j) * a.scores(t, i, j, s.At(i, j) == a.blk.At("m", t).Data[i])
+				s.Row(i)[j] += a.bounds["S"][t].At(i, j) * a.scores(t, i, j,
+					s.At(i, j) == a.blk.At("m", t).Data[i])
 				top = max(top, s.At(i, j))
 			}
 			m.Data[i], l.Data[i] = top, 0
@@ -99,7 +102,9 @@ func globalWitnesses() []witness {
 	rest := func(_, _, _ int, top bool) float64 { return share(!top) }
 	maximum := func(_, _, _ int, top bool) float64 { return share(top) }
 	before := func(t, _, _ int, top bool) float64 { return share(!top && t == 0) }
-	made := func(x op.Term, name string, s probes.Stage, tile int, f func(t, i, j int, top bool) float64) witness {
+	made := func(
+		x op.Term, name string, s probes.Stage, tile int, f func(t, i, j int, top bool) float64,
+	) witness {
 		return witness{x, name, func(t *testing.T, w ref.Weights) (float64, float64) {
 			c := boundsOf(t, nil)
 			cell, err := c.worstCell(s, tile, adversary{c, f}.run())
@@ -116,7 +121,11 @@ func globalWitnesses() []witness {
 		made(op.TermSumOperands, "all but the maximum up", "l", 0, rest),
 		made(op.TermFactor, "l, the maximum up", "l", 0, maximum),
 		made(op.TermCarried, "l, the tile before", "l", 1, before),
-		{op.TermFactor, "U, the maximum up", func(t *testing.T, w ref.Weights) (float64, float64) { return weightMaxWitness(t, w, maximum) }},
+		{
+			op.TermFactor, "U, the maximum up", func(t *testing.T, w ref.Weights) (float64, float64) {
+				return weightMaxWitness(t, w, maximum)
+			},
+		},
 		alongV(op.TermOperands, "P along V", "U", 0, func(int) bool { return true }),
 		alongV(op.TermCarried, "P along V, the tile before", "U", 1, func(t int) bool { return t == 0 }),
 		alongV(op.TermNumerator, "U alone", "O", 3, func(int) bool { return true }),
@@ -128,8 +137,8 @@ func globalWitnesses() []witness {
 	}
 }
 
-// weightMaxWitness is U where the maximum alone is raised, in a column where the maximum's own V is next to nothing: the common
-// factor is all that is left.
+// weightMaxWitness is U where the maximum alone is raised, in a column where the maximum's own V is next to
+// nothing: the common factor is all that is left.
 func weightMaxWitness(t *testing.T, w ref.Weights, f func(t, i, j int, top bool) float64) (float64, float64) {
 	c := boundsOf(t, nil)
 	s, u, v := c.blk.At("S", 0), c.blk.At("U", 0), c.blk.At("V", 0)
@@ -182,7 +191,10 @@ func alongV(x op.Term, name string, s probes.Stage, tile int, in func(t int) boo
 }
 
 // outWitness is O of a kernel whose U or l alone is off: they are made apart.
-func outWitness(t *testing.T, w ref.Weights, f func(t, i, j int, top bool) float64, o func(exact, moved *reftest.Block, last, i, d int) float64) (float64, float64) {
+func outWitness(
+	t *testing.T, w ref.Weights, f func(t, i, j int, top bool) float64,
+	o func(exact, moved *reftest.Block, last, i, d int) float64,
+) (float64, float64) {
 	c := boundsOf(t, nil)
 	last := c.blk.Iters - 1
 	got := adversary{c, f}.run()

@@ -56,11 +56,14 @@ func decodeWitness(t *testing.T, w ref.Weights) (float64, float64) {
 func storeWitnesses() []witness {
 	var all []witness
 	for _, d := range []probes.DType{probes.F32, probes.F16, probes.BF16, probes.E4M3, probes.E5M2} {
-		all = append(all, witness{op.TermStore, d.String(), func(t *testing.T, w ref.Weights) (float64, float64) {
-			_, frac := d.Format()
-			x := 1 + math.Ldexp(1, -frac-1)
-			return math.Abs(op.RoundTo(d, x) - x), rig{node: node("cast", 1), dtype: d}.bound(t, w, tile(1, 1, x))
-		}})
+		all = append(all, witness{
+			op.TermStore, d.String(), func(t *testing.T, w ref.Weights) (float64, float64) {
+				_, frac := d.Format()
+				x := 1 + math.Ldexp(1, -frac-1)
+				return math.Abs(op.RoundTo(d, x) - x), rig{node: node("cast", 1), dtype: d}.bound(t, w,
+					tile(1, 1, x))
+			},
+		})
 	}
 	return all
 }
@@ -69,7 +72,10 @@ func storeWitnesses() []witness {
 func dotWitnesses() []witness {
 	const n, scale = 64, 0.125
 	tiny := 0x1p-13 * (2 - 0x1p-10) // times 2^-13: just below 2^-25, lost when added to a product of 1
-	form := func(name string, x op.Term, c probes.Compute, dtype probes.DType, a, b []float64, kernel func(x, y []float64) float64) witness {
+	form := func(
+		name string, x op.Term, c probes.Compute, dtype probes.DType, a, b []float64,
+		kernel func(x, y []float64) float64,
+	) witness {
 		return witness{x, name, func(t *testing.T, w ref.Weights) (float64, float64) {
 			g := rig{node: dots(scale), c: c, dtype: dtype}
 			return math.Abs(kernel(a, b)-dot(a, b)) * scale, g.bound(t, w, tile(1, n, a...), tile(1, n, b...))
@@ -91,9 +97,10 @@ func dotWitnesses() []witness {
 		form("A·Bᵀ, fma", op.TermChain, fma32, probes.F32, chainA, chainB, chain),
 		form("A·Bᵀ, f32", op.TermCut, tensor32, probes.F32, cutA, cutB, t32),
 		form("A·Bᵀ, f16", op.TermCut, tensor16, probes.F16, halfA, halfB, t16),
-		form("A·Bᵀ, two halves", op.TermMerge, split, probes.F32, mergeA, mergeB, func(x, y []float64) float64 {
-			return float64(float32(t32(x[:32], y[:32])) + float32(t32(x[32:], y[32:])))
-		}),
+		form("A·Bᵀ, two halves", op.TermMerge, split, probes.F32, mergeA, mergeB,
+			func(x, y []float64) float64 {
+				return float64(float32(t32(x[:32], y[:32])) + float32(t32(x[32:], y[32:])))
+			}),
 		{op.TermScale, "1/sqrt(96)", func(t *testing.T, w ref.Weights) (float64, float64) {
 			scale := 1 / math.Sqrt(96)
 			g := rig{node: dots(scale), c: tensor32}
@@ -115,7 +122,8 @@ func dotWitnesses() []witness {
 			const d = 0x1p-12
 			ones, _ := pair(n, 1, 1, 1)
 			g := rig{node: dots(scale), c: fma32}
-			return n * ((1+d)*(1+d) - 1) * scale, g.bound(t, w, off(tile(1, n, ones...), d), off(tile(1, n, ones...), d))
+			return n * ((1+d)*(1+d) - 1) * scale, g.bound(t, w, off(tile(1, n, ones...), d),
+				off(tile(1, n, ones...), d))
 		}},
 	}
 }
@@ -155,7 +163,8 @@ func softmaxWitnesses() []witness {
 			return worst * s * scale * math.Log2E, g.bound(t, w, inUnit(tile(1, 1, s), scale))
 		}},
 		{op.TermExpUnit, "ex2.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
-			return unitError * math.Exp(atWorst), expBelow(t, w, "ex2.approx", tile(1, 1, atWorst), tile(1, 1, 0))
+			return unitError * math.Exp(atWorst), expBelow(t, w, "ex2.approx", tile(1, 1, atWorst),
+				tile(1, 1, 0))
 		}},
 		{op.TermExpUnit, "map", func(t *testing.T, w ref.Weights) (float64, float64) {
 			return unitError * math.Exp(atWorst), mapped(1, "exp(a)").bound(t, w, tile(1, 1, atWorst))
@@ -250,10 +259,12 @@ func sumWitnesses() []witness {
 			return worst, rescaled.bound(t, w, tile(1, keys), one(old), one(math.Log(carry)), zero)
 		}},
 		{op.TermCarryExp, "l, ex2.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
-			return 16 * math.Exp(atWorst) * unitError, rescaled.bound(t, w, tile(1, keys), one(16), one(atWorst), zero)
+			return 16 * math.Exp(atWorst) * unitError, rescaled.bound(t, w, tile(1, keys), one(16),
+				one(atWorst), zero)
 		}},
 		{op.TermCarried, "l, not rescaled", func(t *testing.T, w ref.Weights) (float64, float64) {
-			return 0x1p-10, rig{node: onto(node("rowsum", 1), false)}.bound(t, w, tile(1, keys), off(one(1), 0x1p-10))
+			return 0x1p-10, rig{node: onto(node("rowsum", 1), false)}.bound(t, w, tile(1, keys),
+				off(one(1), 0x1p-10))
 		}},
 		{op.TermSumOperands, "one sign", func(t *testing.T, w ref.Weights) (float64, float64) {
 			s := tile(1, keys)
@@ -266,7 +277,8 @@ func sumWitnesses() []witness {
 	}
 }
 
-// worstProduct searches a product of two float32 whose rounding is off by nearly half an ulp of a small significand.
+// worstProduct searches a product of two float32 whose rounding is off by nearly half an ulp
+// of a small significand.
 func worstProduct() (a, b, err float64) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 100000 {
@@ -280,7 +292,8 @@ func worstProduct() (a, b, err float64) {
 	return a, b, err
 }
 
-// oneByOne adds 32 terms of just over half an ulp of 1 one after the other, onto the first of them or onto what is carried over.
+// oneByOne adds 32 terms of just over half an ulp of 1 one after the other, onto the first of them or onto
+// what is carried over.
 func oneByOne(old float32) (err float64, p, before *op.Value) {
 	const x = float32(0x1p-24 * (1 + 0x1p-10))
 	p, before = tile(1, keys), tile(1, 1, float64(old))
@@ -302,7 +315,10 @@ func weightWitnesses() []witness {
 	product := node("matmul", 2)
 	t32 := func(x, y []float64, acc float64) float64 { return tensorDot(fp.MMAF32F16, x, y, acc) }
 	zero := tile(1, 1, 0)
-	form := func(x op.Term, c probes.Compute, first, a, b, old float64, kernel func(x, y []float64, acc float64) float64) []witness {
+	form := func(
+		x op.Term, c probes.Compute, first, a, b, old float64,
+		kernel func(x, y []float64, acc float64) float64,
+	) []witness {
 		p, v := pair(keys, first, a, b)
 		if x == op.TermCut {
 			p, v = sparse(p, v)
@@ -314,7 +330,11 @@ func weightWitnesses() []witness {
 			}}
 		}
 		if old == 0 {
-			return []witness{at("A·B", rig{node: product, c: c}), at("apart from U", rig{node: onto(product, true), c: c}, tile(1, 1, 0), zero, zero)}
+			return []witness{
+				at("A·B", rig{
+					node: product, c: c,
+				}), at("apart from U", rig{node: onto(product, true), c: c}, tile(1, 1, 0), zero, zero),
+			}
 		}
 		return []witness{at("onto U", rig{node: onto(product, true), c: c}, tile(1, 1, old), zero, zero),
 			at("onto, not rescaled", rig{node: onto(product, false), c: c}, tile(1, 1, old))}
@@ -336,18 +356,21 @@ func weightWitnesses() []witness {
 			p[16], v[16] = 0x1p-12, 0x1p-12
 			g := rig{node: onto(product, true), c: c}
 			attained := math.Abs(float64(float32(1)+float32(0x1p-24)) - dot(p, v))
-			return attained, g.bound(t, w, tile(1, keys, p...), tile(keys, 1, v...), tile(1, 1, 0), zero, zero)
+			return attained, g.bound(t, w, tile(1, keys, p...), tile(keys, 1, v...),
+				tile(1, 1, 0), zero, zero)
 		}},
 		{op.TermCarry, "U", func(t *testing.T, w ref.Weights) (float64, float64) {
 			old, carry, worst := worstProduct()
-			return worst, rescaled.bound(t, w, none, nothing, tile(1, 1, old), tile(1, 1, math.Log(carry)), zero)
+			return worst, rescaled.bound(t, w, none, nothing, tile(1, 1, old),
+				tile(1, 1, math.Log(carry)), zero)
 		}},
 		{op.TermCarryExp, "U, ex2.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
 			attained := 16 * math.Exp(atWorst) * unitError
 			return attained, rescaled.bound(t, w, none, nothing, tile(1, 1, 16), tile(1, 1, atWorst), zero)
 		}},
 		{op.TermCarried, "U, not rescaled", func(t *testing.T, w ref.Weights) (float64, float64) {
-			return 0x1p-10, rig{node: onto(product, false), c: fma32}.bound(t, w, none, nothing, off(tile(1, 1, 1), 0x1p-10))
+			return 0x1p-10, rig{node: onto(product, false), c: fma32}.bound(t, w, none, nothing,
+				off(tile(1, 1, 1), 0x1p-10))
 		}},
 	}...)
 }

@@ -14,13 +14,16 @@ import (
 
 // mapped is an expression over n operands a, b, ….
 func mapped(n int, expr string) rig {
-	return rig{node: node("map", n, "expr", expr, "names", strings.Join(strings.Split("abcdef"[:n], ""), ","))}
+	return rig{
+		node: node("map", n, "expr", expr, "names", strings.Join(strings.Split("abcdef"[:n], ""), ",")),
+	}
 }
 
 // plainWitnesses are the worst cases of map, reduce and divide.
 func plainWitnesses() []witness {
 	const u, l = float32(1.999), float32(1.9327254)
-	divided := math.Abs(fp.F32ToFloat64(fp.SM90().DivFull32(fp.Bits32(u), fp.Bits32(l), false)) - float64(u)/float64(l))
+	divided := math.Abs(fp.F32ToFloat64(fp.SM90().DivFull32(fp.Bits32(u), fp.Bits32(l), false)) -
+		float64(u)/float64(l))
 	quotient := func(name string, g rig) witness {
 		return witness{op.TermDivide, name, func(t *testing.T, w ref.Weights) (float64, float64) {
 			return divided, g.bound(t, w, tile(1, 1, float64(u)), tile(1, 1, float64(l)))
@@ -30,7 +33,8 @@ func plainWitnesses() []witness {
 	moved := func(x op.Term, dx, dy float64) witness {
 		return witness{x, "alone", func(t *testing.T, w ref.Weights) (float64, float64) {
 			a, b := tile(1, 1, 3), tile(1, 1, 2)
-			return math.Abs((3+dx)/(2-dy) - 1.5), rig{node: node("divide", 2)}.bound(t, w, off(a, dx), off(b, dy))
+			return math.Abs((3+dx)/(2-dy) - 1.5), rig{node: node("divide", 2)}.bound(t, w,
+				off(a, dx), off(b, dy))
 		}}
 	}
 	return []witness{
@@ -105,7 +109,8 @@ func plainWitnesses() []witness {
 		}},
 		{op.TermOperands, "scale", func(t *testing.T, w ref.Weights) (float64, float64) {
 			const d = 0x1p-12
-			return 2*d + d*d, rig{node: node("scale", 2)}.bound(t, w, off(tile(1, 1, 1), d), off(tile(1, 1, 1), d))
+			return 2*d + d*d, rig{node: node("scale", 2)}.bound(t, w, off(tile(1, 1, 1), d),
+				off(tile(1, 1, 1), d))
 		}},
 		{op.TermTanh, "tanh.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
 			worst, at := worstOf(200000, func(rnd *rand.Rand) (float64, float64) {

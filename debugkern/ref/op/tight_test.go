@@ -11,16 +11,16 @@ import (
 	"tilescope/probes"
 )
 
-// witness is a right kernel's worst case of one term: run returns the error that real arithmetic attains there, and the bound
-// of the same cell with the terms weighted by w.
+// witness is a right kernel's worst case of one term: run returns the error that real arithmetic attains
+// there, and the bound of the same cell with the terms weighted by w.
 type witness struct {
 	term op.Term
 	name string
 	run  func(t *testing.T, w ref.Weights) (attained, bound float64)
 }
 
-// unattained are the terms that no right kernel attains a quarter of, and why. Their values are checked by errors just above the
-// bound: TestUnattainedTerms.
+// unattained are the terms that no right kernel attains a quarter of, and why. Their values are checked by
+// errors just above the bound: TestUnattainedTerms.
 var unattained = map[op.Term]string{
 	op.TermReference: "float64 roundings of the reference are below 2^-40 of a bound of float32 roundings; 2^-16 also covers their growth over long chains",
 }
@@ -57,7 +57,8 @@ func TestEveryBoundTermIsTight(t *testing.T) {
 		t.Run(x.term.String()+"/"+x.name, func(t *testing.T) {
 			attained, bound := x.run(t, nil)
 			share := x.share(t, 1)
-			t.Logf("attained %.4g, %.2f of the term's %.4g; the whole bound is %.4g", attained, attained/share, share, bound)
+			t.Logf("attained %.4g, %.2f of the term's %.4g; the whole bound is %.4g", attained,
+				attained/share, share, bound)
 			if !(attained <= bound) {
 				t.Errorf("a right kernel is off by %g, the bound is %g", attained, bound)
 			}
@@ -65,7 +66,8 @@ func TestEveryBoundTermIsTight(t *testing.T) {
 				t.Errorf("a right kernel attains %g, less than a quarter of the term's %g", attained, share)
 			}
 			if x.tight(t, 4) {
-				t.Errorf("with the term times 4 the attained %g is still a quarter of its %g: this witness shows nothing", attained, x.share(t, 4))
+				t.Errorf("with the term times 4 the attained %g is still a quarter of its %g: this witness shows nothing",
+					attained, x.share(t, 4))
 			}
 		})
 		seen[x.term] = true
@@ -144,7 +146,10 @@ func (g rig) bind(t testing.TB, w ref.Weights, in []*op.Value) (op.Kernel, op.Ex
 func (g rig) estimate(t testing.TB, w ref.Weights, in ...*op.Value) *op.Value {
 	t.Helper()
 	k, ext, env := g.bind(t, w, in)
-	out := &op.Value{M: op.NewMatrix(ext[0], ext[1]), Err: op.NewMatrix(ext[0], ext[1]), Rows: ext[0], Cols: ext[1], Unit: env.Unit}
+	out := &op.Value{
+		M: op.NewMatrix(ext[0], ext[1]), Err: op.NewMatrix(ext[0], ext[1]), Rows: ext[0], Cols: ext[1],
+		Unit: env.Unit,
+	}
 	k.Estimate(&op.Tile{Rows: ext[0], Cols: ext[1]}, in, out)
 	return out
 }
@@ -154,7 +159,9 @@ func (g rig) bounds(t testing.TB, w ref.Weights, in ...*op.Value) op.Matrix {
 	t.Helper()
 	out := g.estimate(t, w, in...)
 	_, _, env := g.bind(t, w, in)
-	r := op.Rounding{Coefs: env.Coefs, DType: env.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain}
+	r := op.Rounding{
+		Coefs: env.Coefs, DType: env.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain,
+	}
 	bound := op.NewMatrix(out.M.Rows, out.M.Cols)
 	r.Close(out, op.NewMatrix(out.M.Rows, out.M.Cols), bound, out.M.Rows, out.M.Cols)
 	return bound
@@ -190,7 +197,11 @@ func inUnit(v *op.Value, unit float64) *op.Value {
 
 // node is an operation on n stages.
 func node(name string, n int, words ...string) *probes.Node {
-	out := &probes.Node{Op: name, Params: probes.Params{Number: map[string]float64{}, Word: map[string]string{}, Index: map[string][]probes.Extent{}}}
+	out := &probes.Node{
+		Op: name, Params: probes.Params{
+			Number: map[string]float64{}, Word: map[string]string{}, Index: map[string][]probes.Extent{},
+		},
+	}
 	for i := range n {
 		out.Args = append(out.Args, probes.Operand{Stage: probes.Stage("abcdef"[i : i+1])})
 	}

@@ -1,8 +1,8 @@
 // Package reftest gives other rooms' tests a reference of a plan on seeded inputs, inputs of given
 // numbers, copies of blocks that they may change, and the errors that a right kernel is allowed.
 //
-// The one idea: a test looks at a block by stage and kv tile, as the program does; where a block lies in the problem is read from the
-// plan.
+// The one idea: a test looks at a block by stage and kv tile, as the program does; where a block lies in the
+// problem is read from the plan.
 //
 // No package of the program imports it.
 package reftest
@@ -73,7 +73,8 @@ type Block struct {
 func Copy(r *ref.Reference, b *ref.Block) *Block {
 	p, g := r.Plan(), r.Graph()
 	c := &Block{ID: b.ID, Iters: b.Iters, plan: p, values: map[probes.Stage][]op.Matrix{},
-		Batch: p.Position("batch").At(b.ID, 0), Head: p.Position("head").At(b.ID, 0), Query: p.Position("query").At(b.ID, 0)}
+		Batch: p.Position("batch").At(b.ID, 0), Head: p.Position("head").At(b.ID, 0),
+		Query: p.Position("query").At(b.ID, 0)}
 	c.Rows, _ = g.Valid(g.Index("Q"), b.ID, 0)
 	for i := range g.Stages() {
 		s := g.Stage(i).Stage
@@ -124,8 +125,8 @@ func (b *Block) Tile(s probes.Stage, kv int) probes.Tile {
 	return t
 }
 
-// Bounds are the errors that a right kernel is allowed in a block, from the true inputs: by stage and kv tile, rows×cols as the stage
-// has them. w weighs the terms, nil: all 1.
+// Bounds are the errors that a right kernel is allowed in a block, from the true inputs: by stage and kv
+// tile, rows×cols as the stage has them. w weighs the terms, nil: all 1.
 func Bounds(r *ref.Reference, id probes.Dim3, w ref.Weights) map[probes.Stage][]op.Matrix {
 	g, out := r.Graph(), map[probes.Stage][]op.Matrix{}
 	p := r.FromInputs(w)

@@ -13,8 +13,8 @@ import (
 	"tilescope/kernels"
 )
 
-// build compiles the jobs on all cores and returns their PTX in the order of the jobs. PTX that old has of the same texts, options and
-// compiler is taken from there; old is nil where nothing is to be.
+// build compiles the jobs on all cores and returns their PTX in the order of the jobs. PTX that old has of
+// the same texts, options and compiler is taken from there; old is nil where nothing is to be.
 func build(ctx context.Context, tc *cuda.Toolchain, jobs []job, old *kernels.Archive) ([]string, error) {
 	texts := make([]string, len(jobs))
 	g, ctx := errgroup.WithContext(ctx)
@@ -65,7 +65,8 @@ func current(old *kernels.Archive, j job) (ptx string, ok bool, err error) {
 // compile builds one job. A warning is an error here: the catalogue's kernels have none.
 func compile(ctx context.Context, tc *cuda.Toolchain, j job) (*cuda.PTX, error) {
 	p, err := tc.Compile(ctx, cuda.Build{
-		Name: j.name, Source: string(j.inputs.Source), Headers: j.inputs.Headers, Defines: j.inputs.Defines, Arch: arch,
+		Name: j.name, Source: string(j.inputs.Source), Headers: j.inputs.Headers, Defines: j.inputs.Defines,
+		Arch: arch,
 	})
 	if err == nil && strings.TrimSpace(p.Log) != "" {
 		err = fmt.Errorf("the compiler warns: %s", strings.TrimSpace(p.Log))
@@ -88,7 +89,8 @@ func costs(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job) e
 			if err != nil {
 				return fmt.Errorf("%s: %w", j.key, err)
 			}
-			fmt.Fprintf(out, "%-58s %s %3d registers %6d B shared %d B spilled %d B local\n", j.key, arch, r.Registers, r.SharedBytes,
+			fmt.Fprintf(out, "%-58s %s %3d registers %6d B shared %d B spilled %d B local\n", j.key, arch,
+				r.Registers, r.SharedBytes,
 				r.SpillStoreBytes+r.SpillLoadBytes, r.LocalBytes)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"tilescope/kernels"
 )
 
-// compare compares the archive in the tree with the plan, and builds that are compiled anew with their PTX in the archive: every one of
-// them, or of an oneIn above 1 a sample.
+// compare compares the archive in the tree with the plan, and builds that are compiled anew with their PTX in
+// the archive: every one of them, or of an oneIn above 1 a sample.
 func compare(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job, oneIn int) error {
 	start := time.Now()
 	data, err := os.ReadFile(archivePath)
@@ -33,7 +33,9 @@ func compare(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job,
 	compared, of := jobs, "all"
 	if oneIn > 1 {
 		compared = sample(jobs, sha256.Sum256(data), oneIn)
-		of = fmt.Sprintf("one in %d, and each kernel under each gate with and without probes; make archive compares all", oneIn)
+		of = fmt.Sprintf(
+			"one in %d, and each kernel under each gate with and without probes; make archive compares all",
+			oneIn)
 	}
 	texts, err := build(ctx, tc, compared, nil)
 	if err != nil {
@@ -45,7 +47,8 @@ func compare(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job,
 			return fmt.Errorf("%s: %w", archivePath, err)
 		}
 		if texts[i] != string(e.PTX) {
-			return fmt.Errorf("%s: %s is not what %s compiles: remove the archive and run make ptx", archivePath, j.key, pinned)
+			return fmt.Errorf("%s: %s is not what %s compiles: remove the archive and run make ptx",
+				archivePath, j.key, pinned)
 		}
 	}
 	if oneIn == 1 {
@@ -53,15 +56,17 @@ func compare(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job,
 			return err
 		}
 	}
-	fmt.Fprintf(out, "%s: %d of %d builds compiled and compared (%s), %.1f s\n", archivePath, len(compared), len(jobs), of, time.Since(start).Seconds())
+	fmt.Fprintf(out, "%s: %d of %d builds compiled and compared (%s), %.1f s\n", archivePath, len(compared),
+		len(jobs), of, time.Since(start).Seconds())
 	return nil
 }
 
-// asPlanned compares all of an archive that needs no compiler: what it was built by, which builds it has, in which order, and of which
-// texts.
+// asPlanned compares all of an archive that needs no compiler: what it was built by, which builds it has, in
+// which order, and of which texts.
 func asPlanned(have *kernels.Archive, jobs []job) error {
 	if options := cuda.Options(arch); have.Compiler() != pinned || !slices.Equal(have.Options(), options) {
-		return fmt.Errorf("%s was built by %s with %v, not by %s with %v: run make ptx", archivePath, have.Compiler(), have.Options(), pinned, options)
+		return fmt.Errorf("%s was built by %s with %v, not by %s with %v: run make ptx", archivePath,
+			have.Compiler(), have.Options(), pinned, options)
 	}
 	for _, j := range jobs {
 		switch digest, ok := have.Digest(j.key); {
@@ -73,7 +78,9 @@ func asPlanned(have *kernels.Archive, jobs []job) error {
 	}
 	planned := func(k kernels.Key, j job) int { return strings.Compare(k.String(), j.key.String()) }
 	if slices.CompareFunc(have.Keys(), jobs, planned) != 0 {
-		return fmt.Errorf("%s holds builds that the catalogue does not ask for, or another order: run make ptx", archivePath)
+		return fmt.Errorf(
+			"%s holds builds that the catalogue does not ask for, or another order: run make ptx",
+			archivePath)
 	}
 	return nil
 }
@@ -89,13 +96,14 @@ func asPacked(have []byte, jobs []job, texts []string) error {
 		return err
 	}
 	if string(have) != string(want) {
-		return fmt.Errorf("%s has the right builds, packed in another way: remove it and run make ptx", archivePath)
+		return fmt.Errorf("%s has the right builds, packed in another way: remove it and run make ptx",
+			archivePath)
 	}
 	return nil
 }
 
-// sample picks about one of oneIn jobs by a hash of seed and key, and of each kernel under each gate, with and without probes, at
-// least one. It is the same on every machine, and another for another seed.
+// sample picks about one of oneIn jobs by a hash of seed and key, and of each kernel under each gate, with
+// and without probes, at least one. It is the same on every machine, and another for another seed.
 func sample(jobs []job, seed [sha256.Size]byte, oneIn int) []job {
 	rank := make([]uint64, len(jobs))
 	lowest := map[string]int{} // group → the job of it with the lowest rank

@@ -45,7 +45,8 @@ func TestSourcesHaveNoFaults(t *testing.T) {
 		}
 		n++
 		if strings.Contains(string(text), "FAULT_") {
-			t.Errorf("%s has a fault's symbol; write the fault as a patch in kernels/faults", filepath.Base(file))
+			t.Errorf("%s has a fault's symbol; write the fault as a patch in kernels/faults",
+				filepath.Base(file))
 		}
 	}
 	if n < 8 {
@@ -53,8 +54,8 @@ func TestSourcesHaveNoFaults(t *testing.T) {
 	}
 }
 
-// Every patch is that of one fault, named for it, says in its first line what it breaks, and its hunks stand at the lines
-// that they state.
+// Every patch is that of one fault, named for it, says in its first line what it breaks, and its hunks stand
+// at the lines that they state.
 func TestPatchesAreCurrent(t *testing.T) {
 	used := map[string]bool{}
 	catalogue(t, func(m *configs.Manifest) {
@@ -70,15 +71,17 @@ func TestPatchesAreCurrent(t *testing.T) {
 			checkPatch(t, f)
 		}
 	})
-	err := filepath.WalkDir(filepath.Join("..", "..", "faults"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if name, err := filepath.Rel(filepath.Join("..", ".."), path); err != nil || !used[filepath.ToSlash(name)] {
-			t.Errorf("%s: no fault of the catalogue has this patch", name)
-		}
-		return nil
-	})
+	err := filepath.WalkDir(filepath.Join("..", "..", "faults"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			if name, err := filepath.Rel(filepath.Join("..", ".."), path); err != nil ||
+				!used[filepath.ToSlash(name)] {
+				t.Errorf("%s: no fault of the catalogue has this patch", name)
+			}
+			return nil
+		})
 	if err != nil || len(used) < 30 {
 		t.Errorf("%d patches, %v", len(used), err)
 	}
@@ -109,7 +112,8 @@ func checkPatch(t *testing.T, f configs.Fault) {
 					continue
 				}
 				if line > len(lines) || lines[line-1] != e.Text {
-					t.Errorf("%s:%d: line %d of %s is another; write the patch anew", f.Patch, e.Line, line, file.Name)
+					t.Errorf("%s:%d: line %d of %s is another; write the patch anew", f.Patch, e.Line,
+						line, file.Name)
 					break
 				}
 				line++
@@ -124,10 +128,13 @@ func checkPatch(t *testing.T, f configs.Fault) {
 
 // excluded are the pairs of faults that change the same lines: no kernel has both.
 var excluded = []string{
-	"ds-scale delta-outside", "key-end top-left", "bias-missing bias-row", "score-uninit reduce-lane0", "u-no-rescale u-rescale-twice", "mask-missing mask-zero", "sync-p barrier-divergent", "lut-order lut-hole",
+	"ds-scale delta-outside", "key-end top-left", "bias-missing bias-row", "score-uninit reduce-lane0",
+	"u-no-rescale u-rescale-twice", "mask-missing mask-zero", "sync-p barrier-divergent",
+	"lut-order lut-hole",
 }
 
-// Two faults of a kernel can be planted together, in the manifest's order, or are refused with the place where they meet.
+// Two faults of a kernel can be planted together, in the manifest's order, or are refused with the
+// place where they meet.
 func TestPatchesInPairs(t *testing.T) {
 	var refused []string
 	pairs := 0
@@ -142,7 +149,9 @@ func TestPatchesInPairs(t *testing.T) {
 				var located *patch.Error
 				switch {
 				case err == nil:
-				case errors.As(err, &located) && located.Line > 0 && strings.HasSuffix(located.File, b.Patch) && strings.Contains(err.Error(), "cannot be combined with "+kernels.Folder+a.Patch):
+				case errors.As(err, &located) && located.Line > 0 &&
+					strings.HasSuffix(located.File, b.Patch) &&
+					strings.Contains(err.Error(), "cannot be combined with "+kernels.Folder+a.Patch):
 					refused = append(refused, a.Name+" "+b.Name)
 				default:
 					t.Errorf("%s with %s: %v", a.Name, b.Name, err)

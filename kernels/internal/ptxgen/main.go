@@ -1,12 +1,13 @@
-// Command ptxgen builds kernels/ptx.archive: every build that the catalogue promises without a compiler on the user's
-// machine. It is run from the repository's root by `make ptx`.
+// Command ptxgen builds kernels/ptx.archive: every build that the catalogue promises without a compiler on
+// the user's machine. It is run from the repository's root by `make ptx`.
 //
 //	ptxgen                    build the entries that are missing or out of date, and write the archive
 //	ptxgen -check             build everything, and fail where the archive in the tree differs
 //	ptxgen -check -sample N   the same, but build one in N, another sample for another archive
 //	ptxgen -v                 also report what each variant costs, by ptxas
 //
-// It needs the pinned toolchain; another compiler version is refused, because entries would differ from machine to machine.
+// It needs the pinned toolchain; another compiler version is refused, because entries would differ from
+// machine to machine.
 package main
 
 import (
@@ -31,8 +32,8 @@ const (
 	arch   = "sm_80"
 )
 
-// compileCommand makes this program a process that compiles for another of its kind: NVRTC lets one thread of a process at a time read
-// a source, so that on several cores several processes are faster.
+// compileCommand makes this program a process that compiles for another of its kind: NVRTC lets one thread of
+// a process at a time read a source, so that on several cores several processes are faster.
 const compileCommand = "__compile"
 
 var archivePath = filepath.Join("kernels", "ptx.archive")
@@ -75,7 +76,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer tc.Close()
 	if tc.Compiler() != pinned {
-		return fmt.Errorf("%s at %s is not the pinned compiler (%s); pip install --target .toolchain %s", tc.Compiler(), tc.NVRTC, pinned, cuda.Wheels)
+		return fmt.Errorf("%s at %s is not the pinned compiler (%s); pip install --target .toolchain %s",
+			tc.Compiler(), tc.NVRTC, pinned, cuda.Wheels)
 	}
 	catalogue, err := configs.Kernels()
 	if err != nil {
@@ -112,7 +114,8 @@ func write(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job) e
 		return err
 	}
 	n, size := w.Texts()
-	fmt.Fprintf(out, "%d builds, %d distinct, %.1f MB of PTX in an archive of %.0f KB, %.1f s\n", len(jobs), n, float64(size)/1e6,
+	fmt.Fprintf(out, "%d builds, %d distinct, %.1f MB of PTX in an archive of %.0f KB, %.1f s\n", len(jobs),
+		n, float64(size)/1e6,
 		float64(len(archive))/1e3, time.Since(start).Seconds())
 	return os.WriteFile(archivePath, archive, 0o644)
 }

@@ -25,8 +25,8 @@ type job struct {
 // instrumented is the definition that compiles the probes of a kernel.
 const instrumented = "TS_PROBES=1"
 
-// plan lists every build that the archive holds, each once, kernel by kernel. The first of a kernel is its default variant
-// with probes: of all builds the one that has most in common with the others.
+// plan lists every build that the archive holds, each once, kernel by kernel. The first of a kernel is its
+// default variant with probes: of all builds the one that has most in common with the others.
 func plan(c *configs.Catalogue) ([]job, error) {
 	var jobs []job
 	for _, m := range c.Manifests {
@@ -123,7 +123,9 @@ func (p *planner) fault(f configs.Fault) error {
 }
 
 // add plans one build, unless it is planned already (a fault of the host leaves the kernel as it is).
-func (p *planner) add(variant string, set map[string]string, faults []string, gate probes.Gate, probed bool) error {
+func (p *planner) add(
+	variant string, set map[string]string, faults []string, gate probes.Gate, probed bool,
+) error {
 	sel, err := p.m.Select(variant, set, faults, gate)
 	if err != nil {
 		return err
@@ -148,8 +150,11 @@ func (p *planner) add(variant string, set map[string]string, faults []string, ga
 	}
 	headers[probes.HeaderName] = probes.Header
 	p.jobs = append(p.jobs, job{
-		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, gate: gate, clean: gate == probes.GateNone && !probed && p.named(sel),
-		inputs: kernels.Inputs{Source: source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned},
+		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, gate: gate,
+		clean: gate == probes.GateNone && !probed && p.named(sel),
+		inputs: kernels.Inputs{
+			Source: source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned,
+		},
 	})
 	return nil
 }

@@ -27,7 +27,8 @@ func planned(t *testing.T) []job {
 	return jobs
 }
 
-// The archive holds what the plan asks for, made of the sources in this tree: known by digest, with no compiler.
+// The archive holds what the plan asks for, made of the sources in this tree: known by
+// digest, with no compiler.
 func TestArchiveIsCurrent(t *testing.T) {
 	a, err := kernels.Embedded()
 	if err != nil {
@@ -129,8 +130,8 @@ func instructions(ptx string) string {
 
 var probeToken = regexp.MustCompile(`(?m)^\s*TS_[A-Z_]+\(.*\);$|\s*\bTS_PARAM\b|^#include "tilescope\.cuh"$`)
 
-// Without TS_PROBES the probes leave no trace: the archive's plain builds are, byte for byte, what a source that never
-// mentions them compiles to.
+// Without TS_PROBES the probes leave no trace: the archive's plain builds are, byte for byte, what a source
+// that never mentions them compiles to.
 func TestProbesVanish(t *testing.T) {
 	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: filepath.Join("..", "..", "..")})
 	if err != nil || tc.Compiler() != pinned {
@@ -150,7 +151,9 @@ func TestProbesVanish(t *testing.T) {
 		if left := regexp.MustCompile(`\bTS_[A-Z_]+\b`).FindString(source); left != "" {
 			t.Fatalf("%s still mentions %s", j.name, left)
 		}
-		p, err := tc.Compile(t.Context(), cuda.Build{Name: j.name, Source: source, Headers: j.inputs.Headers, Defines: j.inputs.Defines, Arch: arch})
+		p, err := tc.Compile(t.Context(), cuda.Build{
+			Name: j.name, Source: source, Headers: j.inputs.Headers, Defines: j.inputs.Defines, Arch: arch,
+		})
 		if err != nil {
 			t.Fatalf("%s: %v", j.key, err)
 		}
@@ -169,14 +172,16 @@ func TestProbesVanish(t *testing.T) {
 
 // sharedBytes is what each rung's table of shared memory adds up to.
 var sharedBytes = map[string]int{
-	"scalar": 24832, "stage1": 33024, "stage2": 37120, "stage3a": 35072, "swizzle": 37120, "swizzle3a": 35072, "stage3b": 35712, "pipe3": 41216,
-	"kvlut": 38144, "flashcore_vec": 27392, "flashcore_fused_wmma": 30976, "accum_lut": 1536,
-	"gemm_wmma": 16384, "gemm_gelu_tanh": 16384, "gemm_double_buffer": 23552, "softmax_row": 2112, "log_softmax_row": 2112,
-	"layernorm": 64, "rmsnorm": 64, "attention_causal": 20288, "attention_window": 20288,
-	"attention_gqa": 30976, "attention_gqa_causal": 30976, "attention_backward": 41728, "attention_backward_causal": 41728,
+	"scalar": 24832, "stage1": 33024, "stage2": 37120, "stage3a": 35072, "swizzle": 37120, "swizzle3a": 35072,
+	"stage3b": 35712, "pipe3": 41216, "kvlut": 38144, "flashcore_vec": 27392, "flashcore_fused_wmma": 30976,
+	"accum_lut": 1536, "gemm_wmma": 16384, "gemm_gelu_tanh": 16384, "gemm_double_buffer": 23552,
+	"softmax_row": 2112, "log_softmax_row": 2112, "layernorm": 64, "rmsnorm": 64, "attention_causal": 20288,
+	"attention_window": 20288, "attention_gqa": 30976, "attention_gqa_causal": 30976,
+	"attention_backward": 41728, "attention_backward_causal": 41728,
 }
 
-// Every rung passes the PTXAS gate on the oldest and the newest architecture, and Stage 2 and 3A take the shared memory of their reports.
+// Every rung passes the PTXAS gate on the oldest and the newest architecture, and Stage 2 and 3A take the
+// shared memory of their reports.
 func TestResources(t *testing.T) {
 	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: filepath.Join("..", "..", "..")})
 	if err != nil || tc.PTXAS == "" {
@@ -204,17 +209,20 @@ func TestResources(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.SharedBytes != sharedBytes[v.Name] || r.SpillStoreBytes+r.SpillLoadBytes+r.LocalBytes > 0 || r.Registers > m.Thresholds.Registers ||
+				if r.SharedBytes != sharedBytes[v.Name] ||
+					r.SpillStoreBytes+r.SpillLoadBytes+r.LocalBytes > 0 ||
+					r.Registers > m.Thresholds.Registers ||
 					r.SharedBytes > m.Thresholds.SharedBytes {
-					t.Errorf("%s on %s: %+v, want %d bytes of shared memory, no spills", v.Name, arch, r, sharedBytes[v.Name])
+					t.Errorf("%s on %s: %+v, want %d bytes of shared memory, no spills", v.Name, arch, r,
+						sharedBytes[v.Name])
 				}
 			}
 		}
 	}
 }
 
-// A sample has one build of every group and about one in so many of all; another archive has another sample, and all of them together
-// leave nothing out.
+// A sample has one build of every group and about one in so many of all; another archive has another sample,
+// and all of them together leave nothing out.
 func TestSample(t *testing.T) {
 	const oneIn = 6
 	jobs := planned(t)
@@ -254,7 +262,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// What differs from the plan is found without a compiler: another compiler, a build too few, too many, out of date, or out of order.
+// What differs from the plan is found without a compiler: another compiler, a build too few, too many, out of
+// date, or out of order.
 func TestAsPlanned(t *testing.T) {
 	jobs := planned(t)[:4]
 	stale := jobs[1]
@@ -268,8 +277,9 @@ func TestAsPlanned(t *testing.T) {
 		"another compiler": {"NVRTC 12.4.99", jobs, "built by NVRTC 12.4.99"},
 		"too few":          {pinned, jobs[:3], "lacks " + jobs[3].key.String()},
 		"too many":         {pinned, planned(t)[:5], "does not ask for"},
-		"out of date":      {pinned, []job{jobs[0], stale, jobs[2], jobs[3]}, jobs[1].key.String() + " is out of date"},
-		"out of order":     {pinned, []job{jobs[0], jobs[2], jobs[1], jobs[3]}, "another order"},
+		"out of date": {pinned, []job{jobs[0], stale, jobs[2], jobs[3]},
+			jobs[1].key.String() + " is out of date"},
+		"out of order": {pinned, []job{jobs[0], jobs[2], jobs[1], jobs[3]}, "another order"},
 	} {
 		w := kernels.NewWriter(c.compiler, cuda.Options(arch))
 		for _, j := range c.builds {
@@ -285,7 +295,8 @@ func TestAsPlanned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := asPlanned(a, jobs); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := asPlanned(a, jobs); (err == nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

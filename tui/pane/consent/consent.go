@@ -1,5 +1,5 @@
-// Package consent is the question whether compilers and tools that were found may be loaded and executed: where they are, which
-// files, by their digests.
+// Package consent is the question whether compilers and tools that were found may be loaded and executed:
+// where they are, which files, by their digests.
 //
 // The one idea: what a yes would record is on the screen, path by path, and nothing else is recorded.
 //
@@ -61,7 +61,8 @@ func (p *Pane) View() []string {
 		for len(lines) < p.H-2-len(below) {
 			lines = append(lines, p.Theme.Line(p.W-2).Done())
 		}
-		return p.Theme.Box("TRUST "+theme.Spelled(p.data.Consent.Covers.Dir)+"?", note, append(lines, below...), p.W, p.H, true)
+		return p.Theme.Box("TRUST "+theme.Spelled(p.data.Consent.Covers.Dir)+"?", note,
+			append(lines, below...), p.W, p.H, true)
 	})
 }
 
@@ -73,7 +74,8 @@ func (p *Pane) about() []string {
 	lines = append(lines, p.field("directory", c.Covers.Dir)...)
 	lines = append(lines, p.field("digest", c.Covers.Digest())...)
 	lines = append(lines, p.Theme.Line(p.W-2).Done())
-	files := "These " + theme.Count(len(c.Covers.Files), "file") + " would be loaded or executed (with the beginning of their SHA-256):"
+	files := "These " + theme.Count(len(c.Covers.Files), "file") +
+		" would be loaded or executed (with the beginning of their SHA-256):"
 	if len(c.Covers.Files) == 0 {
 		files = "Commands that manifests in this directory and below it name would be executed, whatever they are by then."
 	}
@@ -83,7 +85,8 @@ func (p *Pane) about() []string {
 	return p.wrapped(lines, p.Theme.Strong, files)
 }
 
-// field is a name and a value, which is broken where it is too long and never cut: a path that is cut may be another.
+// field is a name and a value, which is broken where it is too long and never cut: a path that is
+// cut may be another.
 func (p *Pane) field(name, value string) []string {
 	var lines []string
 	for i, piece := range p.pieces(value, p.W-2-13) {
@@ -126,7 +129,8 @@ func (p *Pane) answers() []string {
 	if !p.data.Ready {
 		return p.wrapped(lines, p.Theme.Dim, p.Theme.Glyph.Ellipsis)
 	}
-	answer(p.data.Yes, "trust them: recorded as by `tilescope trust`, until one of them changes; then build again")
+	answer(p.data.Yes,
+		"trust them: recorded as by `tilescope trust`, until one of them changes; then build again")
 	answer(p.data.No, "do not use them, and do not ask again in this session")
 	return lines
 }

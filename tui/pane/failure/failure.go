@@ -1,7 +1,8 @@
-// Package failure is the pane of a run that has no verdict: what did not build, load or run, one reason a line, in the
-// words of whoever refused.
+// Package failure is the pane of a run that has no verdict: what did not build, load or run, one reason a
+// line, in the words of whoever refused.
 //
-// The one idea: a reason is a place, so the list is a list of places and whoever shows sources follows its cursor.
+// The one idea: a reason is a place, so the list is a list of places and whoever shows sources
+// follows its cursor.
 //
 // It must not know compilers, sessions or keys.
 package failure
@@ -161,7 +162,8 @@ func (p *Pane) title() string {
 	if p.data.Stage == "" {
 		return p.Theme.Glyph.Wrong + " NOT RUN"
 	}
-	return fmt.Sprintf("%s %s FAILED: %s", p.Theme.Glyph.Wrong, strings.ToUpper(p.data.Stage), theme.Count(bad, "error"))
+	return fmt.Sprintf("%s %s FAILED: %s", p.Theme.Glyph.Wrong, strings.ToUpper(p.data.Stage),
+		theme.Count(bad, "error"))
 }
 
 // write fills drawn and owner: every reason in full, then the hints.

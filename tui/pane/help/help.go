@@ -1,5 +1,5 @@
-// Package help is the overlay that lists the keys of the focused view. It is generated from the key table, so it cannot
-// say anything else than what the keys do. It must not know models or panes.
+// Package help is the overlay that lists the keys of the focused view. It is generated from the key table, so
+// it cannot say anything else than what the keys do. It must not know models or panes.
 package help
 
 import (

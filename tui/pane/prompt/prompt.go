@@ -205,7 +205,8 @@ func (p *Pane) Popup(w, h int) []string {
 		if first+i == p.pick {
 			name, help = p.th.Select, p.th.Select
 		}
-		l := p.th.Line(w).Add(name, " "+p.lead+p.th.Fit(c.Line, max(8, w/2-2))).Repeat(name, " ", max(1, min(30, w/2)-3-p.th.Width(c.Line)))
+		l := p.th.Line(w).Add(name, " "+p.lead+p.th.Fit(c.Line, max(8, w/2-2))).
+			Repeat(name, " ", max(1, min(30, w/2)-3-p.th.Width(c.Line)))
 		out[i] = l.Add(help, " "+p.th.Fit(c.Help, l.Left()-1)).DoneIn(help)
 	}
 	return out

@@ -1,7 +1,7 @@
 // Package source is the pane that shows the CUDA source around a line.
 //
-// The one idea: it follows a line that somebody else points at, and scrolls on its own when it has the focus. Where lines are
-// chosen in it, it has a cursor of its own.
+// The one idea: it follows a line that somebody else points at, and scrolls on its own when it has the focus.
+// Where lines are chosen in it, it has a cursor of its own.
 //
 // It must not know runs or keys.
 package source
@@ -119,7 +119,8 @@ func (p *Pane) draw() []string {
 		if p.file != "" {
 			text = fmt.Sprintf("%s is not at hand", p.file)
 		}
-		return p.Theme.Box(title, "", []string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, text).Done()}, p.W, p.H, p.Focus)
+		return p.Theme.Box(title, "", []string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, text).Done()}, p.W,
+			p.H, p.Focus)
 	}
 	digits := len(strconv.Itoa(len(p.text)))
 	indent := p.indent(w - digits - 4)
@@ -152,8 +153,8 @@ func (p *Pane) draw() []string {
 	return p.Theme.Box(title, p.note, out, p.W, p.H, p.Focus)
 }
 
-// indent is the blanks that all lines on screen begin with, where they would otherwise be cut at their end. Only a pane with a
-// cursor moves its text: one that merely points shows it as it is written.
+// indent is the blanks that all lines on screen begin with, where they would otherwise be cut at their end.
+// Only a pane with a cursor moves its text: one that merely points shows it as it is written.
 func (p *Pane) indent(w int) int {
 	least, longest := 1<<30, 0
 	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {

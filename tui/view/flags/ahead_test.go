@@ -10,8 +10,8 @@ import (
 	"tilescope/tui/view/viewtest"
 )
 
-// Where building takes time the kernels one switch away are built once nothing moves: what the selection is on first, and every
-// one of them is what the switch then asks for.
+// Where building takes time the kernels one switch away are built once nothing moves: what the selection is
+// on first, and every one of them is what the switch then asks for.
 func TestSwitchesAreBuiltAhead(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "stage2", Backend: "cuda"}))
 	if len(d.E.Built) != 1 {
@@ -37,8 +37,10 @@ func TestSwitchesAreBuiltAhead(t *testing.T) {
 		}
 	}
 	man, _ := d.M.Manifest()
-	if gates != 3 || sets < len(man.Flags) || faults+variants > 2*flags.AheadNear || gates+faults+sets+variants != len(built) {
-		t.Errorf("%d gates, %d faults, %d flags, %d variants of %d", gates, faults, sets, variants, len(built))
+	if gates != 3 || sets < len(man.Flags) || faults+variants > 2*flags.AheadNear ||
+		gates+faults+sets+variants != len(built) {
+		t.Errorf("%d gates, %d faults, %d flags, %d variants of %d", gates, faults, sets,
+			variants, len(built))
 	}
 	d.Press("space")
 	if got := d.Last(); !reflect.DeepEqual(got, built[0]) {

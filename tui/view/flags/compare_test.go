@@ -22,10 +22,14 @@ func TestBisectShowsTheSmallestSet(t *testing.T) {
 	d = pinnedAgainst(t, 120, 40)
 	d.M.Req.Seed = 7 // the run on screen decides, not what is asked for next
 	d.Press("B").HasStatus("smallest set: +p-stale-m")
-	if a, b := d.E.Bisected[0], d.E.Bisected[1]; len(a.Faults) != 0 || len(b.Faults) != 1 || a.Seed != b.Seed || a.Shape != b.Shape {
+	if a, b := d.E.Bisected[0], d.E.Bisected[1]; len(a.Faults) != 0 || len(b.Faults) != 1 ||
+		a.Seed != b.Seed || a.Shape != b.Shape {
 		t.Errorf("bisected %+v, %+v", a, b)
 	}
-	for _, want := range []string{"smallest set: +p-stale-m", "every smaller set was tried", "✗ diverge +p-stale-m P", "tilescope compare stage2 stage2"} {
+	for _, want := range []string{
+		"smallest set: +p-stale-m", "every smaller set was tried", "✗ diverge +p-stale-m P",
+		"tilescope compare stage2 stage2",
+	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())
 		}
@@ -42,13 +46,17 @@ func TestBisectShowsTheSmallestSet(t *testing.T) {
 func TestCompareKernelAgainstKernel(t *testing.T) {
 	d := pinnedAgainst(t, 120, 40).Press("C")
 	d.HasStatus("A and B differ first in P")
-	for _, want := range []string{"A AGAINST B, BIT BY BIT", "P  ≠ 137/65536, most 1.5000, 1024 ulp", "S  ✓ 65536 cells equal", "only B has V"} {
+	for _, want := range []string{
+		"A AGAINST B, BIT BY BIT", "P  ≠ 137/65536, most 1.5000, 1024 ulp", "S  ✓ 65536 cells equal",
+		"only B has V",
+	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())
 		}
 	}
 	d.Press("enter")
-	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage != "P" || c.KVTile != 1 || c.Row != 4 || c.Col != 9 {
+	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage != "P" || c.KVTile != 1 ||
+		c.Row != 4 || c.Col != 9 {
 		t.Fatalf("view %s, cursor %+v", d.M.Showing(), c)
 	}
 	for _, want := range []string{"A stage2", "B stage2 p-stale-m", "B - A ulp", "from A"} {

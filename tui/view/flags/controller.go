@@ -52,11 +52,15 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Open},
 		{Action: keymap.Toggle, Hint: "toggle"},
 	}, Own: []keymap.Binding{
-		{Action: pin, Keys: []string{"a"}, Label: "a", Help: "pin this run as A; later runs, B, are compared with it",
-			Hint: "pin A", Group: g},
+		{
+			Action: pin, Keys: []string{"a"}, Label: "a",
+			Help: "pin this run as A; later runs, B, are compared with it",
+			Hint: "pin A", Group: g,
+		},
 		{Action: unpin, Keys: []string{"A"}, Label: "A", Help: "unpin A", Group: g},
 		{Action: bisection, Keys: []string{"B"}, Label: "B",
-			Help: "bisect: smallest set of flags and faults between A and B that turns the verdict", Hint: "bisect",
+			Help:  "bisect: smallest set of flags and faults between A and B that turns the verdict",
+			Hint:  "bisect",
 			Group: g},
 		{Action: compare, Keys: []string{"C"}, Label: "C",
 			Help: "compare A with B, kernel against kernel, tile by tile", Hint: "compare", Group: g},
@@ -85,7 +89,8 @@ func (v *Controller) Commands() []view.Command {
 		{Group: g, Name: "unpin", Help: "unpin A", Do: v.unpin},
 		{Group: g, Name: "bisect", Help: "smallest set of flags between A and B that turns the verdict",
 			Do: v.bisect},
-		{Group: g, Name: "compare", Arg: "[RTOL[,ATOL]]", Help: "A with B, kernel against kernel, bit for bit or within a tolerance", Do: v.compareWithin},
+		{Group: g, Name: "compare", Arg: "[RTOL[,ATOL]]",
+			Help: "A with B, kernel against kernel, bit for bit or within a tolerance", Do: v.compareWithin},
 	}
 }
 

@@ -32,7 +32,8 @@ func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
 }
 
 func TestFaultBringsItsVariant(t *testing.T) {
-	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "scalar"})).Command("fault p-stale-m")
+	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "scalar"})).
+		Command("fault p-stale-m")
 	if got := d.Last(); got.Target != "stage2" || len(got.Faults) != 1 {
 		t.Errorf("ran %+v", got)
 	}
@@ -83,7 +84,8 @@ func TestGatesExcludeEachOther(t *testing.T) {
 }
 
 func TestVariantWithoutTheShapeBringsOne(t *testing.T) {
-	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "stage2", Shape: "1,1,32,64"})).Command("variant stage1")
+	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "stage2", Shape: "1,1,32,64"})).
+		Command("variant stage1")
 	if got := d.Last(); got.Target != "stage1" || got.Shape != "1,1,32,64" {
 		t.Errorf("a shape in numbers should stay: ran %+v", got)
 	}

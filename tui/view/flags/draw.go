@@ -176,7 +176,8 @@ func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 	*out = append(*out, l.Done())
 }
 
-// runSection is the request, how it stands, and the run on screen: that of an earlier request dimmed and headed.
+// runSection is the request, how it stands, and the run on screen: that of an earlier
+// request dimmed and headed.
 func (p *Pane) runSection(w int) (out []string) {
 	say := func(style theme.Style, format string, args ...any) { out = p.say(out, w, style, format, args...) }
 	say(p.Theme.Title, "RUN")
@@ -215,11 +216,13 @@ func (p *Pane) compare(w int, out *[]string) {
 	}
 	if b == nil {
 		line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.Request)
-		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.data.State)
+		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict,
+			p.data.State)
 		return
 	}
 	line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.B)
-	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict), p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
+	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict),
+		p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
 		sa := &a.Stages[i]
 		sb := b.Stage(sa.Name)
@@ -229,7 +232,9 @@ func (p *Pane) compare(w int, out *[]string) {
 		line(sa.Name, p.Theme.Verdict(sa.Verdict), p.Theme.Verdict(sb.Verdict), p.stage(sa), p.stage(sb))
 	}
 	if a.Output != nil && b.Output != nil {
-		line("out", p.Theme.Verdict(a.Output.Verdict), p.Theme.Verdict(b.Output.Verdict), fmt.Sprintf("max %.3g", float64(a.Output.MaxAbs)), fmt.Sprintf("max %.3g", float64(b.Output.MaxAbs)))
+		line("out", p.Theme.Verdict(a.Output.Verdict), p.Theme.Verdict(b.Output.Verdict),
+			fmt.Sprintf("max %.3g", float64(a.Output.MaxAbs)),
+			fmt.Sprintf("max %.3g", float64(b.Output.MaxAbs)))
 	}
 	same := "digests differ"
 	if a.Digest != "" && a.Digest == b.Digest {

@@ -1,8 +1,8 @@
-// Package flags is the Flags view's pane: what can be switched (variant, flags, gate, faults, shape, seed), what it is for
-// or why it is refused, and the run pinned as A beside the one on screen.
+// Package flags is the Flags view's pane: what can be switched (variant, flags, gate, faults, shape, seed),
+// what it is for or why it is refused, and the run pinned as A beside the one on screen.
 //
-// The one idea: it shows a list of switches that somebody else made and keeps only a selection; what a switch does to the
-// next run is decided outside.
+// The one idea: it shows a list of switches that somebody else made and keeps only a selection; what a switch
+// does to the next run is decided outside.
 //
 // It must not know manifests or sessions.
 package flags
@@ -63,7 +63,8 @@ type Data struct {
 	A       *Pinned
 	B       string // name of the run on screen
 
-	Compared   string // heading of the two below where they are of an earlier run than the one on screen, else ""
+	// Compared: heading of the two below where they are of an earlier run than the one on screen, else ""
+	Compared   string
 	Bisection  *report.Bisection
 	Comparison *report.Comparison // of A and B, kernel against kernel
 	Against    string             // A's name in the comparison
@@ -150,7 +151,8 @@ func (p *Pane) Find(text string, dir int) bool {
 
 func holds(it Item, text string) bool {
 	text = strings.ToLower(text)
-	return strings.Contains(strings.ToLower(it.Name), text) || strings.Contains(strings.ToLower(it.Help), text)
+	return strings.Contains(strings.ToLower(it.Name), text) ||
+		strings.Contains(strings.ToLower(it.Help), text)
 }
 
 // Selected is the switch under the cursor, or nil.
@@ -184,8 +186,8 @@ func (p *Pane) position() int {
 	return 0
 }
 
-// Move moves the selection by n switches, or the right part by n lines where that has the focus. It reports whether
-// anything moved.
+// Move moves the selection by n switches, or the right part by n lines where that has the focus. It reports
+// whether anything moved.
 func (p *Pane) Move(n int) bool {
 	p.Changed = true
 	if p.Focus == About {

@@ -50,8 +50,10 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 	out = append(out, v.flagItems(man, variant, sel)...)
 	for _, g := range man.Gates {
 		if g.Name != probes.GateNone {
-			out = append(out, Item{Kind: Gate, Name: g.Name.String(), Value: g.Define, On: v.Req.Gate == g.Name,
-				Help: g.Help})
+			out = append(out, Item{
+				Kind: Gate, Name: g.Name.String(), Value: g.Define, On: v.Req.Gate == g.Name,
+				Help: g.Help,
+			})
 		}
 	}
 	for i := range man.Faults {
@@ -59,10 +61,14 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 	}
 	for _, s := range man.Shapes {
 		out = append(out, Item{Kind: Shape, Name: s.Name, Value: s.Shape.String(),
-			On: request.ShapeName(v.Req) == s.Name, Help: strings.Join(man.DimNames(), ",") + " = " + s.Shape.String()})
+			On:   request.ShapeName(v.Req) == s.Name,
+			Help: strings.Join(man.DimNames(), ",") + " = " + s.Shape.String()})
 	}
 	if _, named := man.Shape(request.ShapeName(v.Req)); !named && len(man.Dims) > 0 {
-		out = append(out, Item{Kind: Shape, Name: request.ShapeName(v.Req), On: true, Help: strings.Join(man.DimNames(), ",") + " as typed"})
+		out = append(out, Item{
+			Kind: Shape, Name: request.ShapeName(v.Req), On: true,
+			Help: strings.Join(man.DimNames(), ",") + " as typed",
+		})
 	}
 	return append(out, Item{Kind: Seed, Name: "seed", Value: fmt.Sprint(v.Req.Seed),
 		Help: "seed of the normal inputs: h l change it, space types one"})

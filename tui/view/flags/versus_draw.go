@@ -58,7 +58,8 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 	case report.Within:
 		out = p.say(out, w, p.Theme.OK, "%s within the tolerance in every tile", g.OK)
 	default:
-		out = p.say(out, w, p.Theme.Wrong, "%s they differ%s", g.Differs, choose(c.First != "", ", first in "+c.First, ""))
+		out = p.say(out, w, p.Theme.Wrong, "%s they differ%s", g.Differs,
+			choose(c.First != "", ", first in "+c.First, ""))
 	}
 	for i := range c.Stages {
 		s := &c.Stages[i]
@@ -72,10 +73,12 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 		case report.Incomparable:
 			style, text = p.Theme.Off, g.Off+" "+s.Reason
 		}
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s.Name).Pad(4).Add(style, p.Theme.Fit(text, w-4)).Done())
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s.Name).Pad(4).
+			Add(style, p.Theme.Fit(text, w-4)).Done())
 	}
 	if o := c.Output; o != nil && o.Verdict == report.Differ {
-		out = p.say(out, w, p.Theme.Wrong, "output %s %d/%d, most %s", g.Differs, o.Beyond, o.Cells, p.most(&o.CellStats))
+		out = p.say(out, w, p.Theme.Wrong, "output %s %d/%d, most %s", g.Differs, o.Beyond, o.Cells,
+			p.most(&o.CellStats))
 	}
 	for _, only := range []struct {
 		name string
@@ -110,7 +113,9 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 		if t.Because != "" {
 			verdict += " (" + t.Because + ")"
 		}
-		out = p.say(out, w, p.Theme.Verdict(t.Verdict), "%s %s %s: %s", "AB"[i:i+1], p.Theme.VerdictMark(t.Verdict), strings.Join(append([]string{t.Target}, t.Faults...), " "), verdict)
+		out = p.say(out, w, p.Theme.Verdict(t.Verdict), "%s %s %s: %s", "AB"[i:i+1],
+			p.Theme.VerdictMark(t.Verdict), strings.Join(append([]string{t.Target}, t.Faults...),
+				" "), verdict)
 	}
 	if b.Verdict != report.Found {
 		return p.say(out, w, p.Theme.Text, "the two have the same verdict: there is nothing to bisect")
@@ -125,7 +130,9 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, report.ChangesText(s.Changes), because)), w-5)).Done())
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).
+			Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict,
+				report.ChangesText(s.Changes), because)), w-5)).Done())
 	}
 	if b.Pair != nil {
 		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", report.ChangesText(b.Pair.Changes))

@@ -72,7 +72,8 @@ func (p *Pane) block() int {
 }
 
 func (p *Pane) tileLine(letter string, row, w, pitch int) string {
-	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(letter+strconv.Itoa(p.origin[0]+row), tileLabel)).Pad(tileLabel)
+	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(letter+strconv.Itoa(p.origin[0]+row), tileLabel)).
+		Pad(tileLabel)
 	x, _ := p.holder()
 	here := row == p.cell[0]
 	for col := range 16 {
@@ -175,7 +176,8 @@ func (p *Pane) drawLane(a area) []string {
 		if e == x.element {
 			pointer = p.Theme.Glyph.Pointer
 		}
-		l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Right(p.Theme.Text, strconv.Itoa(e), 4).Right(p.Theme.Text, pair(cells[e]), 10)
+		l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Right(p.Theme.Text, strconv.Itoa(e), 4).
+			Right(p.Theme.Text, pair(cells[e]), 10)
 		if own != nil && e < len(own.Cells[x.lane]) {
 			l.Space(1)
 			if t := own.Cells[x.lane][e]; t == cells[e] {

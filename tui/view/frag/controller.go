@@ -81,7 +81,8 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: prevFrag, Keys: []string{"O"}, Label: "O", Help: "previous fragment", Group: g},
 		{Action: introspect, Keys: []string{"I"}, Label: "I",
 			Help: "introspect on the other backend: emulator, GPU", Group: g},
-		{Action: matrix, Keys: []string{"M"}, Label: "M", Help: "moved by each lane, or as ldmatrix", Group: g},
+		{Action: matrix, Keys: []string{"M"}, Label: "M",
+			Help: "moved by each lane, or as ldmatrix", Group: g},
 	}}
 }
 

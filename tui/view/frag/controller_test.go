@@ -19,14 +19,17 @@ func control(d *viewtest.Driver) *frag.Controller {
 
 func TestScreens(t *testing.T) { viewtest.Screens(t, view.Frag, viewtest.Request(viewtest.Faulty)) }
 
-// The map reads the same in both directions: lane 5 element 2 is cell 9,2, and a move in the tile finds its lane.
+// The map reads the same in both directions: lane 5 element 2 is cell 9,2, and a move in the
+// tile finds its lane.
 func TestFragLinksGridAndTile(t *testing.T) {
-	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("stage S").Command("goto 0,0").Press("3")
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("stage S").
+		Command("goto 0,0").Press("3")
 	d.Press("j", "j", "j", "j", "j", "l", "l")
 	if c := d.M.Cursor; c.Row != 9 || c.Col != 2 {
 		t.Fatalf("lane 5 element 2: the cursor is on %d,%d, expected 9,2", c.Row, c.Col)
 	}
-	if s := d.Text(); !strings.Contains(s, "lane 5 element 2 holds 9,2") || !strings.Contains(s, "table says 1,10") {
+	if s := d.Text(); !strings.Contains(s, "lane 5 element 2 holds 9,2") ||
+		!strings.Contains(s, "table says 1,10") {
 		t.Errorf("cell and table:\n%s", s)
 	}
 	d.Press("tab", "l", "j")
@@ -47,7 +50,8 @@ func TestFragLinksGridAndTile(t *testing.T) {
 // A vector has one column: the map goes on beside it, without values, and comes back with the cursor.
 func TestFragBesideAVector(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Command("stage m").Press("3", "l", "l", "j")
-	if s := d.Text(); !strings.Contains(s, "m has no compared cell there (32×1)") || !strings.Contains(s, "lane 1 element 2") {
+	if s := d.Text(); !strings.Contains(s, "m has no compared cell there (32×1)") ||
+		!strings.Contains(s, "lane 1 element 2") {
 		t.Errorf("no value beside the vector:\n%s", s)
 	}
 	if d.M.Cursor.Row != 8 || d.M.Cursor.Col != 0 {
@@ -89,7 +93,8 @@ func TestFragChoices(t *testing.T) {
 	if !strings.Contains(d.Text(), "TABLE WMMA_ACCUM_LUT") {
 		t.Errorf("no table:\n%s", d.Text())
 	}
-	d.Press("n").HasStatus("table and hardware disagree: acc f32 row: lane 17 element 2 holds 12,2; WMMA_ACCUM_LUT says 4,10")
+	d.Press("n").
+		HasStatus("table and hardware disagree: acc f32 row: lane 17 element 2 holds 12,2; WMMA_ACCUM_LUT says 4,10")
 	d.Command("frag b")
 	if !strings.Contains(d.Text(), "b f16 col on emulator: each cell twice") {
 		t.Errorf("fragment b:\n%s", d.Text())

@@ -10,7 +10,8 @@ import (
 	"tilescope/tui/theme"
 )
 
-// detail is the lines at the bottom: the map's and the table's verdict, the cell under the cursor, who wrote it.
+// detail is the lines at the bottom: the map's and the table's verdict, the cell under the
+// cursor, who wrote it.
 func (p *Pane) detail(h int) []string {
 	lines := []string{p.verdictLine(), p.cellLine()}
 	if h > 2 {
@@ -40,7 +41,8 @@ func (p *Pane) coverage() string {
 // roomy is the width from which the verdict is written in full.
 const roomy = 110
 
-// verdictLine: acc f32 row on emulator: each cell once · table WMMA_ACCUM_LUT ✗ covers every cell, order wrong: sorted by row
+// verdictLine: acc f32 row on emulator: each cell once · table WMMA_ACCUM_LUT ✗ covers every cell, order
+// wrong: sorted by row
 func (p *Pane) verdictLine() string {
 	l := p.Theme.Line(p.W).Space(1)
 	l.Add(p.Theme.Strong, p.choice())
@@ -60,7 +62,8 @@ func (p *Pane) verdictLine() string {
 	style, mark := p.Theme.OK, p.Theme.Glyph.OK
 	if !*t.Covered || !*t.Ordered {
 		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
-		verdict = strings.Replace(t.Explanation, "order wrong:", fmt.Sprintf("order wrong in %d of 256:", len(t.Wrong)), 1)
+		verdict = strings.Replace(t.Explanation, "order wrong:",
+			fmt.Sprintf("order wrong in %d of 256:", len(t.Wrong)), 1)
 		if p.W < roomy { // that it covers every cell goes without saying where the order is what is wrong
 			verdict = strings.TrimPrefix(t.Explanation, "covers every cell, ")
 		}
@@ -96,7 +99,8 @@ func (p *Pane) cellLine() string {
 	if !ok {
 		return l.Add(p.Theme.Dim, " · "+p.absent()).Done()
 	}
-	l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, fmt.Sprintf("k %s r %s ", cell.Long(v.Got), cell.Long(v.Want)))
+	l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, fmt.Sprintf("k %s r %s ", cell.Long(v.Got),
+		cell.Long(v.Want)))
 	return p.errorText(l, v).Done()
 }
 
@@ -128,7 +132,8 @@ func (p *Pane) absent() string {
 	case !v.Got.Reached():
 		return v.Stage.String() + " was not reached"
 	}
-	if row, col := p.origin[0]+p.cell[0], p.origin[1]+p.cell[1]; v.Valid(row, col) && row < v.Got.Rows && col < v.Got.Cols {
+	if row, col := p.origin[0]+p.cell[0], p.origin[1]+p.cell[1]; v.Valid(row, col) && row < v.Got.Rows &&
+		col < v.Got.Cols {
 		return fmt.Sprintf("%s %s was not captured", p.Theme.Glyph.Absent, cell.Name(v.Plan, row, col))
 	}
 	return fmt.Sprintf("%s has no compared cell there (%d×%d)", v.Stage, v.ValidRows, v.ValidCols)
@@ -139,7 +144,8 @@ func (p *Pane) writerLine() string {
 	l := p.Theme.Line(p.W).Space(1)
 	if v := p.live.View; v != nil {
 		blocks := max(1, v.Got.Rows/16) * max(1, v.Got.Cols/16)
-		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s kv %d: 16×16 block %d of %d", v.Stage, v.Block, v.KVTile, p.block()+1, blocks))
+		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s kv %d: 16×16 block %d of %d", v.Stage, v.Block, v.KVTile,
+			p.block()+1, blocks))
 		if p.live.Raw {
 			l.Add(p.Theme.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
 		}

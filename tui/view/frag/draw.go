@@ -31,7 +31,8 @@ func (p *Pane) layout() {
 	}
 	whole := gridWidth(elements)
 	pitch := 2
-	for pitch < 7 && p.W-(16*(pitch+1)+tileFrame) >= 42 && p.W-(16*(pitch+1)+tileFrame) >= min(whole, gridWidth(8)) {
+	for pitch < 7 && p.W-(16*(pitch+1)+tileFrame) >= 42 &&
+		p.W-(16*(pitch+1)+tileFrame) >= min(whole, gridWidth(8)) {
 		pitch++
 	}
 	left := p.W - (16*pitch + tileFrame)
@@ -153,7 +154,8 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 			mark = p.Theme.Glyph.Wrong
 		}
 		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, mark)
-		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]), line.Col()+entryWidth-1)
+		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]),
+			line.Col()+entryWidth-1)
 	}
 	if lane == x.lane && x.element == last-1 {
 		line.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
@@ -161,7 +163,8 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 	return line.Done()
 }
 
-// separator is the column before a cell: the cursor's bracket, or a mark: the table is wrong there, or the run's value is.
+// separator is the column before a cell: the cursor's bracket, or a mark: the table is wrong there, or
+// the run's value is.
 func (p *Pane) separator(l *theme.Line, open, closed bool, mark string) {
 	switch {
 	case open:
@@ -211,7 +214,8 @@ func (p *Pane) badMark(c report.Cell16) string {
 	return mark
 }
 
-// Hit maps a place on the pane to what is drawn there: in Grid lane and element, in Tile row and column of the block.
+// Hit maps a place on the pane to what is drawn there: in Grid lane and element, in Tile row and
+// column of the block.
 func (p *Pane) Hit(x, y int) (part, i, j int, ok bool) {
 	f := p.fragment()
 	if f == nil {
@@ -224,7 +228,8 @@ func (p *Pane) Hit(x, y int) (part, i, j int, ok bool) {
 			a = p.second
 		}
 		i, j = p.top+y-a.y-2, p.left+(x-a.x-1-laneLabel)/entryWidth
-		ok = y-a.y >= 2 && y < a.y+a.h-1 && x-a.x-1 >= laneLabel && i < len(f.doc.Lanes) && j < min(p.left+p.entries(), len(f.doc.Lanes[0]))
+		ok = y-a.y >= 2 && y < a.y+a.h-1 && x-a.x-1 >= laneLabel && i < len(f.doc.Lanes) &&
+			j < min(p.left+p.entries(), len(f.doc.Lanes[0]))
 		return Grid, i, j, ok
 	case p.tile.has(x, y):
 		pitch := p.pitch()

@@ -1,9 +1,10 @@
-// Package frag is the Frag view's pane: which cell of a 16×16 tile each lane holds in each element, the same read the other
-// way round, the kernel's own table compared with it, the run's values and errors on the map, and the 32 banks that moving the
-// fragment takes.
+// Package frag is the Frag view's pane: which cell of a 16×16 tile each lane holds in each element, the same
+// read the other way round, the kernel's own table compared with it, the run's values and errors on the map,
+// and the 32 banks that moving the fragment takes.
 //
-// The one idea: lane×element grid and tile are two readings of one map under one cursor. The pane keeps a cell of the tile and
-// an element that holds it; moving in either looks the other up, so they cannot come apart.
+// The one idea: lane×element grid and tile are two readings of one map under one cursor. The pane
+// keeps a cell of the tile and an element that holds it; moving in either looks the other up, so
+// they cannot come apart.
 //
 // It must not know sessions, runs or keys: maps, the table and the tile are given to it.
 package frag
@@ -153,7 +154,8 @@ func (p *Pane) choice() string {
 // name is kind, type and layout: acc f32 row.
 func (p *Pane) name(i int) string {
 	f := p.list[i]
-	return fmt.Sprintf("%s %s %s", f.doc.Kind, f.doc.DType, map[bool]string{true: "col", false: "row"}[f.columns])
+	return fmt.Sprintf("%s %s %s", f.doc.Kind, f.doc.DType,
+		map[bool]string{true: "col", false: "row"}[f.columns])
 }
 
 // Names lists what can be chosen.
@@ -181,7 +183,8 @@ next:
 	for i, f := range p.list {
 		layout := map[bool]string{true: "col", false: "row"}[f.columns]
 		for _, w := range words {
-			if w != f.doc.Kind && w != f.doc.DType && w != layout && !(w == "accumulator" && f.doc.Kind == "acc") {
+			if w != f.doc.Kind && w != f.doc.DType && w != layout &&
+				!(w == "accumulator" && f.doc.Kind == "acc") {
 				continue next
 			}
 		}
@@ -262,8 +265,8 @@ func (p *Pane) SetLive(l Live) {
 	p.live, p.Changed = l, true
 }
 
-// Follow puts the cursor on a cell of the stage's tile, of rows×cols. A place of the map that the tile does not have stays:
-// it may only be where the nearest cell of the tile is (row, col).
+// Follow puts the cursor on a cell of the stage's tile, of rows×cols. A place of the map that the tile does
+// not have stays: it may only be where the nearest cell of the tile is (row, col).
 func (p *Pane) Follow(row, col, rows, cols int) {
 	if min(p.origin[0]+p.cell[0], rows-1) == row && min(p.origin[1]+p.cell[1], cols-1) == col {
 		return
@@ -312,8 +315,8 @@ func (p *Pane) NextShow() Show {
 	return p.shows
 }
 
-// ToggleTable shows the kernel's table in the grid, or the hardware's map again. ok is false where there is no table for this
-// fragment.
+// ToggleTable shows the kernel's table in the grid, or the hardware's map again. ok is false where there is
+// no table for this fragment.
 func (p *Pane) ToggleTable() (table, ok bool) {
 	if p.ownTable() == nil {
 		return false, false
@@ -357,7 +360,8 @@ func (p *Pane) CellText() string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("%s: lane %d element %d holds %d,%d", p.choice(), x.lane, x.element, p.cell[0], p.cell[1])
+	text := fmt.Sprintf("%s: lane %d element %d holds %d,%d", p.choice(), x.lane, x.element,
+		p.cell[0], p.cell[1])
 	if t := p.ownTable(); t != nil {
 		c := t.Cells[x.lane][x.element]
 		text += fmt.Sprintf("; %s says %d,%d", t.Name, c[0], c[1])

@@ -180,7 +180,9 @@ func (v *Controller) showLive() {
 		l.View = v.Tiles.Views[c.Place]
 		sp := v.Run.Plan.Stage(c.Stage)
 		if sp != nil && sp.OfLaunch() {
-			v.pane.SetLive(Live{Note: c.Stage.String() + " is an argument, not a fragment: 2 shows its values"})
+			v.pane.SetLive(Live{
+				Note: c.Stage.String() + " is an argument, not a fragment: 2 shows its values",
+			})
 			return
 		}
 		if l.View != nil && sp != nil {
@@ -200,10 +202,18 @@ func (v *Controller) showLive() {
 func (v *Controller) Commands() []view.Command {
 	g := view.FragmentCommands
 	return []view.Command{
-		{Group: g, Name: "frag", Arg: "KIND [DTYPE] [row|col] [emu|cuda]", Help: "choose a fragment: a, b, acc",
-			Values: v.pane.Names, Do: v.fragCommand},
-		{Group: g, Name: "header", Arg: "FILE|-", Help: "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again", Do: v.headerCommand},
-		{Group: g, Name: "ld", Arg: "N", Help: "leading dimension of the bank strip, in elements", Do: v.ldCommand},
+		{
+			Group: g, Name: "frag", Arg: "KIND [DTYPE] [row|col] [emu|cuda]",
+			Help:   "choose a fragment: a, b, acc",
+			Values: v.pane.Names, Do: v.fragCommand,
+		},
+		{
+			Group: g, Name: "header", Arg: "FILE|-",
+			Help: "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again",
+			Do:   v.headerCommand,
+		},
+		{Group: g, Name: "ld", Arg: "N", Help: "leading dimension of the bank strip, in elements",
+			Do: v.ldCommand},
 		{Group: g, Name: "swizzle", Arg: "0|1|3|7",
 			Help:   "which bits of a line's number exchange its 16-byte chunks",
 			Values: view.Words("0", "1", "3", "7"), Do: v.swizzleCommand},

@@ -28,7 +28,10 @@ func (p *Pane) rebank() {
 }
 
 func (p *Pane) pattern(f *choice) fragment.BankPattern {
-	return fragment.BankPattern{Lanes: f.doc.Lanes, Columns: f.columns, Size: f.size(), LD: p.ld, Swizzle: p.swizzle, Matrix: p.matrix}
+	return fragment.BankPattern{
+		Lanes: f.doc.Lanes, Columns: f.columns, Size: f.size(), LD: p.ld, Swizzle: p.swizzle,
+		Matrix: p.matrix,
+	}
 }
 
 // StepLD changes the leading dimension by n chunks of 16 bytes and returns it.
@@ -108,7 +111,8 @@ func (p *Pane) drawBanks(a area) []string {
 	w := a.w - 2
 	title := fmt.Sprintf("BANKS ld %d, swizzle %s, %s", p.ld, p.swizzleName(), p.moves())
 	if p.refused != nil {
-		return p.Theme.Box(title, "", p.wrapped(p.refused.Error(), w, p.Theme.Wrong), a.w, a.h, p.Focus == Banks)
+		return p.Theme.Box(title, "", p.wrapped(p.refused.Error(), w, p.Theme.Wrong), a.w, a.h,
+			p.Focus == Banks)
 	}
 	degree, cost := p.worst()
 	var lines []string
@@ -135,7 +139,8 @@ func (p *Pane) drawBanks(a area) []string {
 		if degree > 1 {
 			note = fmt.Sprintf("%d-way, %d/%d", degree, cost, len(p.phases))
 		}
-		title = p.Theme.Fit(fmt.Sprintf("ld %d %s %s", p.ld, p.swizzleName(), p.moves()), a.w-6-p.Theme.Width(note))
+		title = p.Theme.Fit(fmt.Sprintf("ld %d %s %s", p.ld, p.swizzleName(), p.moves()),
+			a.w-6-p.Theme.Width(note))
 	}
 	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Banks)
 }
@@ -151,7 +156,8 @@ func labelWidth(w int) int {
 }
 
 func (p *Pane) phaseLine(ph *fragment.BankPhase, w int) string {
-	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).Pad(labelWidth(w))
+	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).
+		Pad(labelWidth(w))
 	here := -1
 	f := p.fragment()
 	pattern := p.pattern(f)

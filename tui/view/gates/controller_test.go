@@ -46,7 +46,8 @@ func TestSweptScreens(t *testing.T) {
 	}
 }
 
-// The numbers stand behind the verdicts: what is over its limit, how many shapes and seeds, and counts that are no time.
+// The numbers stand behind the verdicts: what is over its limit, how many shapes and seeds, and
+// counts that are no time.
 func TestGatesNumbers(t *testing.T) {
 	d := swept(t, 120, 40).Press("gg", "n")
 	for range 2 {
@@ -56,7 +57,9 @@ func TestGatesNumbers(t *testing.T) {
 		d.Press("n")
 	}
 	s := d.Text()
-	for _, want := range []string{"✗ red: may not be merged", "168 registers", "limits 128 registers", "not run", "correctness 9/9"} {
+	for _, want := range []string{
+		"✗ red: may not be merged", "168 registers", "limits 128 registers", "not run", "correctness 9/9",
+	} {
 		if !strings.Contains(s, want) {
 			t.Errorf("no %q:\n%s", want, s)
 		}
@@ -76,14 +79,16 @@ func TestGatesOpen(t *testing.T) {
 		t.Errorf("view %s, ran %+v", d.M.Showing(), got)
 	}
 	d.Press("6", "tab")
-	for control(d).Pane().Case() == nil || control(d).Pane().Case().Shape != "partial49" || control(d).Pane().Case().Seed != 2 {
+	for control(d).Pane().Case() == nil || control(d).Pane().Case().Shape != "partial49" ||
+		control(d).Pane().Case().Seed != 2 {
 		before := d.Text()
 		if d.Press("j"); d.Text() == before {
 			t.Fatalf("no case partial49 seed 2:\n%s", before)
 		}
 	}
 	d.Press("enter")
-	if got := d.Last(); d.M.Showing() != view.Pipe || got.Target != "stage1" || got.Shape != "partial49" || got.Seed != 2 {
+	if got := d.Last(); d.M.Showing() != view.Pipe || got.Target != "stage1" || got.Shape != "partial49" ||
+		got.Seed != 2 {
 		t.Errorf("view %s, ran %+v", d.M.Showing(), got)
 	}
 }
@@ -99,8 +104,11 @@ func TestGatesOneAndCancel(t *testing.T) {
 	if !d.M.Task.Active {
 		t.Fatal("no sweep under way")
 	}
-	d.Send(gatesview.Sweeping(d.M.Task, gates.Progress{Target: "scalar", Gate: "correctness", Detail: "small seed 1", Done: 6, Total: 260}))
-	if s := d.Text(); !strings.Contains(s, "6/260 scalar") || !strings.Contains(s, "▸ small seed 1") || !strings.Contains(s, "Esc cancels") {
+	d.Send(gatesview.Sweeping(d.M.Task, gates.Progress{
+		Target: "scalar", Gate: "correctness", Detail: "small seed 1", Done: 6, Total: 260,
+	}))
+	if s := d.Text(); !strings.Contains(s, "6/260 scalar") || !strings.Contains(s, "▸ small seed 1") ||
+		!strings.Contains(s, "Esc cancels") {
 		t.Errorf("progress:\n%s", s)
 	}
 	d.Press("x").HasStatus("is under way")

@@ -31,7 +31,9 @@ func Sweeping(t view.Task, p gates.Progress) tea.Msg {
 
 // Select puts the cursor on a variant.
 func (p *Pane) Select(target string) {
-	if i := slices.IndexFunc(p.data.Rows, func(r Row) bool { return r.Target == target }); i >= 0 && i != p.sel {
+	if i := slices.IndexFunc(p.data.Rows, func(r Row) bool {
+		return r.Target == target
+	}); i >= 0 && i != p.sel {
 		p.sel, p.line, p.first = i, 0, 0
 		p.explain()
 	}

@@ -1,8 +1,8 @@
-// Package gates is the Gates view's pane: PTXAS, correctness and performance by variant as a table, and below it the numbers
-// behind each verdict of the row at the cursor, case by case.
+// Package gates is the Gates view's pane: PTXAS, correctness and performance by variant as a table, and below
+// it the numbers behind each verdict of the row at the cursor, case by case.
 //
-// The one idea: a row is a gates.TargetDoc or nothing. Nothing is drawn as not judged; a number stands only next to the limit
-// that it was compared with, and what the emulator counted is called a count.
+// The one idea: a row is a gates.TargetDoc or nothing. Nothing is drawn as not judged; a number stands only
+// next to the limit that it was compared with, and what the emulator counted is called a count.
 //
 // It must not know sessions, sweeps or keys.
 package gates
@@ -18,7 +18,8 @@ import (
 type Row struct {
 	Target string
 	Doc    *gates.TargetDoc // nil: not judged
-	// Previous is the heading of a document of an earlier run, "" for one that answers what would be judged now.
+	// Previous is the heading of a document of an earlier run, "" for one that answers what
+	// would be judged now.
 	Previous string
 }
 
@@ -124,7 +125,8 @@ func (p *Pane) Move(n int) bool {
 	return p.sel != was
 }
 
-// NextRed goes to the next or previous row that is red, or, where the numbers have the focus, to the next case that is.
+// NextRed goes to the next or previous row that is red, or, where the numbers have the focus, to
+// the next case that is.
 func (p *Pane) NextRed(dir int) bool {
 	if p.Focus == Numbers {
 		for i := p.line + dir; i >= 0 && i < len(p.facts); i += dir {

@@ -23,7 +23,8 @@ func (p *Pane) numbers(w, h int) []string {
 				style = p.Theme.Select
 			}
 		}
-		lines = append(lines, p.Theme.Line(w-2).Add(p.Theme.Mark, pointer).Add(style, p.Theme.Fit(f.text, w-3)).Done())
+		lines = append(lines, p.Theme.Line(w-2).Add(p.Theme.Mark, pointer).
+			Add(style, p.Theme.Fit(f.text, w-3)).Done())
 	}
 	note := ""
 	if len(p.facts) > h-2 {
@@ -55,7 +56,8 @@ func (p *Pane) explain() {
 		p.say(style, "%s what ran is green; not mergeable before all three gates ran", mark)
 	}
 	if b := d.Build; b != nil {
-		p.say(p.Theme.Dim, "%s (%s), SHA-256 %.12s", report.BuilderText(b.Builder), cmp.Or(b.Compiler, "compiler unknown"), b.PTXSHA256)
+		p.say(p.Theme.Dim, "%s (%s), SHA-256 %.12s", report.BuilderText(b.Builder),
+			cmp.Or(b.Compiler, "compiler unknown"), b.PTXSHA256)
 	}
 	p.explainPTXAS(&d.PTXAS)
 	p.explainCorrectness(&d.Correctness)
@@ -68,9 +70,11 @@ const noReference = "No reference: limits of the output and bounds of stages do 
 
 // unexplained says what the gates are while nothing is judged.
 func (p *Pane) unexplained() {
-	correctness := "Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error."
+	correctness :=
+		"Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error."
 	if p.data.Alone {
-		correctness = "Correctness: every shape with every seed under every checker; no finding of severity error."
+		correctness =
+			"Correctness: every shape with every seed under every checker; no finding of severity error."
 	}
 	for _, text := range []string{
 		"PTXAS: registers, shared bytes and spills of the build without probes, by architecture, against the manifest's limits.",
@@ -115,14 +119,16 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 	if d.Verdict == gates.Red && len(d.Archs) > 0 {
 		reason = "" // by architecture below
 	}
-	p.head("PTXAS", d.Verdict, fmt.Sprintf("%d registers, %d shared bytes, %d spilled", d.Limits.Registers, d.Limits.SharedBytes, d.Limits.Spills), reason)
+	p.head("PTXAS", d.Verdict, fmt.Sprintf("%d registers, %d shared bytes, %d spilled", d.Limits.Registers,
+		d.Limits.SharedBytes, d.Limits.Spills), reason)
 	for _, a := range d.Archs {
 		style, mark := p.mark(a.Verdict)
 		switch x := a.Resources; {
 		case a.Verdict == gates.Red: // what is over its limit
 			p.say(style, "  %s %s: %s", mark, a.Arch, a.Reason)
 		case x != nil:
-			p.say(p.Theme.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch, x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
+			p.say(p.Theme.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch,
+				x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
 		}
 	}
 }
@@ -143,7 +149,8 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 		_, mark := p.mark(c.Verdict)
 		text := fmt.Sprintf("  %s %-10s seed %-3d", mark, c.Label(), c.Seed)
 		if o := c.Output; o != nil {
-			text += fmt.Sprintf("  max_abs %.4f  mean_abs %.5f  over %.2f %%", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction))
+			text += fmt.Sprintf("  max_abs %.4f  mean_abs %.5f  over %.2f %%", float64(o.MaxAbs),
+				float64(o.MeanAbs), 100*float64(o.BadFraction))
 		}
 		if c.Verdict != gates.Green && c.Reason != "" {
 			text += "  " + strings.ReplaceAll(c.Reason, "\n", " ")
@@ -157,7 +164,8 @@ func (p *Pane) explainPerformance(t *gates.TargetDoc) {
 	d := &t.Performance
 	limits := ""
 	if d.Against != "" {
-		limits = fmt.Sprintf("faster than %s by more than ×%.2f, p below %g", d.Against, d.MinSpeedup, d.Alpha)
+		limits = fmt.Sprintf("faster than %s by more than ×%.2f, p below %g", d.Against,
+			d.MinSpeedup, d.Alpha)
 	}
 	p.head("performance", d.Verdict, limits, d.Reason)
 	for _, r := range []struct {
@@ -165,11 +173,14 @@ func (p *Pane) explainPerformance(t *gates.TargetDoc) {
 		times *gates.Times
 	}{{t.Target, d.Times}, {d.Against, d.Baseline}} {
 		if x := r.times; x != nil {
-			p.say(p.Theme.Text, "  %s%s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f", r.name, d.On(), x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
+			p.say(p.Theme.Text,
+				"  %s%s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f",
+				r.name, d.On(), x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
 		}
 	}
 	if d.Test != nil {
-		p.say(p.Theme.Text, "  ×%.3f, Mann-Whitney p = %.3g, effect %+.2f", d.Speedup, d.Test.P, d.Test.Effect)
+		p.say(p.Theme.Text, "  ×%.3f, Mann-Whitney p = %.3g, effect %+.2f", d.Speedup, d.Test.P,
+			d.Test.Effect)
 	}
 	if d.Counts != nil {
 		p.say(p.Theme.Text, "  counted by the emulator%s, no time: %s", d.On(), d.Counts.Summary())

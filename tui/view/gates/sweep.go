@@ -187,7 +187,9 @@ func (v *Controller) judged(msg judgedMsg) tea.Cmd {
 		done := v.sweep.asked
 		done.doc = &msg.target
 		v.sweep.docs[msg.target.Target] = done
-		v.sweep.again = slices.DeleteFunc(v.sweep.again, func(t string) bool { return t == msg.target.Target })
+		v.sweep.again = slices.DeleteFunc(v.sweep.again, func(t string) bool {
+			return t == msg.target.Target
+		})
 		v.showGates()
 	}
 	return listenJudged(msg.gen, msg.from)
@@ -227,8 +229,11 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 
 // showGates gives the pane its rows.
 func (v *Controller) showGates() {
-	d := Data{Alone: v.Stageless(), Current: v.Req.Target, Without: v.besideVariants(), Against: v.against(), Now: v.sweep.now,
-		Running: v.sweep.running && v.Task.Active, Note: v.sweep.note}
+	d := Data{
+		Alone: v.Stageless(), Current: v.Req.Target, Without: v.besideVariants(), Against: v.against(),
+		Now:     v.sweep.now,
+		Running: v.sweep.running && v.Task.Active, Note: v.sweep.note,
+	}
 	if man, _ := v.Manifest(); man != nil {
 		d.Kernel = man.Name
 	}

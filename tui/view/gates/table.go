@@ -66,10 +66,12 @@ func (p *Pane) heads(w int) string {
 	c := p.columns(w)
 	l := p.Theme.Line(w).Add(p.Theme.Dim, "  variant").Pad(c.ptxas)
 	if w >= 110 {
-		l.Add(p.Theme.Dim, "PTXAS regs  shared  spills").Pad(c.correct).Add(p.Theme.Dim, "correct   max_abs   mean_abs")
+		l.Add(p.Theme.Dim, "PTXAS regs  shared  spills").Pad(c.correct).
+			Add(p.Theme.Dim, "correct   max_abs   mean_abs")
 		return l.Pad(c.speed).Add(p.Theme.Dim, "performance").Done()
 	}
-	return l.Add(p.Theme.Dim, "PTXAS rg  shared sp").Pad(c.correct).Add(p.Theme.Dim, "correct max_abs").Pad(c.speed).Add(p.Theme.Dim, "performance").Done()
+	return l.Add(p.Theme.Dim, "PTXAS rg  shared sp").Pad(c.correct).Add(p.Theme.Dim, "correct max_abs").
+		Pad(c.speed).Add(p.Theme.Dim, "performance").Done()
 }
 
 // mark is a gate's verdict as a glyph and its style.
@@ -92,7 +94,8 @@ func (p *Pane) row(i, w int) string {
 			name = p.Theme.Select
 		}
 	}
-	l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Space(1).Add(name, p.Theme.Fit(r.Target, c.ptxas-3)).Pad(c.ptxas)
+	l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Space(1).
+		Add(name, p.Theme.Fit(r.Target, c.ptxas-3)).Pad(c.ptxas)
 	d := r.Doc
 	if d == nil {
 		return p.unjudged(l, r, c).Done()
@@ -100,7 +103,8 @@ func (p *Pane) row(i, w int) string {
 	p.resources(l, &d.PTXAS, w >= 110)
 	p.results(l.Pad(c.correct), &d.Correctness, w >= 110)
 	style, mark := p.mark(d.Performance.Verdict)
-	l.Pad(c.speed).Add(style, mark+" ").Add(p.Theme.Text, p.Theme.Fit(speed(&d.Performance, w >= 110), l.Left()))
+	l.Pad(c.speed).Add(style, mark+" ").Add(p.Theme.Text,
+		p.Theme.Fit(speed(&d.Performance, w >= 110), l.Left()))
 	return l.Done()
 }
 
@@ -108,7 +112,8 @@ func (p *Pane) row(i, w int) string {
 func (p *Pane) unjudged(l *theme.Line, r Row, c columns) *theme.Line {
 	n := p.data.Now
 	if !p.data.Running || n.Target != r.Target {
-		return l.Add(p.Theme.Off, p.Theme.Glyph.Off).Pad(c.correct).Add(p.Theme.Off, p.Theme.Glyph.Off).Pad(c.speed).Add(p.Theme.Off, p.Theme.Glyph.Off+" not judged")
+		return l.Add(p.Theme.Off, p.Theme.Glyph.Off).Pad(c.correct).Add(p.Theme.Off, p.Theme.Glyph.Off).
+			Pad(c.speed).Add(p.Theme.Off, p.Theme.Glyph.Off+" not judged")
 	}
 	at := map[string]int{"correctness": c.correct, "performance": c.speed}[n.Gate]
 	text := n.Gate + " " + n.Detail
@@ -126,7 +131,8 @@ func (p *Pane) resources(l *theme.Line, d *gates.PTXASDoc, wide bool) {
 	for _, a := range d.Archs {
 		if x := a.Resources; x != nil {
 			known = true
-			regs, shared, spills = max(regs, x.Registers), max(shared, x.SharedBytes), max(spills, x.SpillStoreBytes+x.SpillLoadBytes)
+			regs, shared, spills = max(regs, x.Registers), max(shared, x.SharedBytes),
+				max(spills, x.SpillStoreBytes+x.SpillLoadBytes)
 		}
 	}
 	switch {
@@ -166,7 +172,8 @@ func speed(d *gates.PerformanceDoc, wide bool) string {
 	case d.Times != nil:
 		return fmt.Sprintf("%.1f µs, not compared", d.Times.P50)
 	case d.Counts != nil && wide:
-		return fmt.Sprintf("not run; counted: %s warp instructions, %s shared accesses", count(d.Counts.WarpInstructions), count(d.Counts.SharedAccesses))
+		return fmt.Sprintf("not run; counted: %s warp instructions, %s shared accesses",
+			count(d.Counts.WarpInstructions), count(d.Counts.SharedAccesses))
 	case d.Counts != nil:
 		return fmt.Sprintf("not run, %s instr", count(d.Counts.WarpInstructions))
 	}

@@ -33,20 +33,24 @@ func pulses(d *viewtest.Driver, n int) *viewtest.Driver {
 func TestGPUScreens(t *testing.T) {
 	for _, size := range viewtest.Sizes {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			d := pulses(viewtest.Start(t, size[0], size[1], viewtest.Engine((*tuitest.Engine).TwoH200), viewtest.Device("cuda", 0)).Press("7"), 40)
+			d := pulses(
+				viewtest.Start(t, size[0], size[1], viewtest.Engine((*tuitest.Engine).TwoH200),
+					viewtest.Device("cuda", 0)).Press("7"), 40)
 			d.Fits("GPU")
 			golden.RequireEqual(t, d.Text()+"\n")
 		})
 	}
 }
 
-// TestGPUFits draws every view with a device in the status bar, and every state of the GPU view, at every size.
+// TestGPUFits draws every view with a device in the status bar, and every state of the GPU
+// view, at every size.
 func TestGPUFits(t *testing.T) {
 	states := map[string]func(*viewtest.Driver){
 		"sampled": func(d *viewtest.Driver) { pulses(d.Press("7"), 300) },
 		"second":  func(d *viewtest.Driver) { pulses(d.Press("7", "j"), 3) },
 		"no NVML": func(d *viewtest.Driver) {
-			d.E.GPU.MonErr = errors.New("no NVML: " + strings.Repeat("this user may not talk to the driver ", 9))
+			d.E.GPU.MonErr = errors.New("no NVML: " +
+				strings.Repeat("this user may not talk to the driver ", 9))
 			d.Press("7")
 		},
 		"elsewhere": func(d *viewtest.Driver) { pulses(d.Press("2"), 2) },
@@ -91,14 +95,16 @@ func TestTelemetryIsSampledOnlyWhereItIsShown(t *testing.T) {
 }
 
 func TestHistoryIsBounded(t *testing.T) {
-	d := pulses(viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200)).Press("7"), gpu.KeptPulse+25)
+	d := pulses(viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200)).Press("7"),
+		gpu.KeptPulse+25)
 	if n := control(d).Samples(); n != gpu.KeptPulse {
 		t.Errorf("%d samples kept", n)
 	}
 }
 
 func TestStatusBarTellsOfTheDevice(t *testing.T) {
-	d := pulses(viewtest.Start(t, 120, 40, viewtest.Engine((*tuitest.Engine).TwoH200), viewtest.Device("cuda", 0)), 2)
+	d := pulses(viewtest.Start(t, 120, 40, viewtest.Engine((*tuitest.Engine).TwoH200),
+		viewtest.Device("cuda", 0)), 2)
 	bar, _, _ := strings.Cut(d.Text(), "\n")
 	for _, want := range []string{"●cuda", "H200", "43°C", "348W", "51%"} {
 		if !strings.Contains(bar, want) {
@@ -109,7 +115,8 @@ func TestStatusBarTellsOfTheDevice(t *testing.T) {
 		t.Errorf("the maker's name takes room: %s", bar)
 	}
 	d.Resize(80, 24)
-	if bar, _, _ = strings.Cut(d.Text(), "\n"); !strings.Contains(bar, "●cuda") || !strings.Contains(bar, "43°C") {
+	if bar, _, _ = strings.Cut(d.Text(), "\n"); !strings.Contains(bar, "●cuda") ||
+		!strings.Contains(bar, "43°C") {
 		t.Errorf("at 80 columns: %s", bar)
 	}
 	emu := viewtest.Start(t, 80, 24)
@@ -119,7 +126,8 @@ func TestStatusBarTellsOfTheDevice(t *testing.T) {
 }
 
 func TestChoosingADeviceRunsThere(t *testing.T) {
-	d := viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200), viewtest.Device("emu", 0)).Press("7", "j", "enter")
+	d := viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200), viewtest.Device("emu", 0)).
+		Press("7", "j", "enter")
 	if got := d.Last(); got.Device != 1 || got.Backend != "cuda" {
 		t.Fatalf("ran on device %d of %s", got.Device, got.Backend)
 	}
@@ -141,7 +149,8 @@ func TestChoosingADeviceRunsThere(t *testing.T) {
 
 // TestTheViewOpensOnTheRunsDevice: the list was asked for by the status bar, before the view was seen.
 func TestTheViewOpensOnTheRunsDevice(t *testing.T) {
-	d := pulses(viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200), viewtest.Device("cuda", 1)), 2)
+	d := pulses(viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200),
+		viewtest.Device("cuda", 1)), 2)
 	mon := d.E.GPU.Mon
 	if mon == nil || mon.Device != 1 {
 		t.Fatalf("the status bar watches %+v", mon)
@@ -160,7 +169,9 @@ func TestTheViewOpensOnTheRunsDevice(t *testing.T) {
 
 func TestNoGPUSaysWhyAndWhatElse(t *testing.T) {
 	d := viewtest.Start(t, 80, 24).Press("7")
-	for _, want := range []string{"no CUDA driver found", "THE EMULATOR RUNS INSTEAD", "an NVIDIA driver, 525 or newer"} {
+	for _, want := range []string{
+		"no CUDA driver found", "THE EMULATOR RUNS INSTEAD", "an NVIDIA driver, 525 or newer",
+	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("nothing says %q:\n%s", want, d.Text())
 		}
@@ -173,11 +184,13 @@ func TestNoGPUSaysWhyAndWhatElse(t *testing.T) {
 
 func TestTheDevicesStateIsCopied(t *testing.T) {
 	d := pulses(viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200)).Press("7"), 1)
-	if text := d.M.Shown().(view.Copier).Text(); !strings.Contains(text, "GPU 0\tNVIDIA H200 sm_90") || !strings.Contains(text, "power\t258 W of 700") || !strings.Contains(text, "throttled\tidle") {
+	if text := d.M.Shown().(view.Copier).Text(); !strings.Contains(text, "GPU 0\tNVIDIA H200 sm_90") ||
+		!strings.Contains(text, "power\t258 W of 700") || !strings.Contains(text, "throttled\tidle") {
 		t.Errorf("copied %q", text)
 	}
 	d = viewtest.Start(t, 80, 24).Press("7")
-	if text := d.M.Shown().(view.Copier).Text(); !strings.Contains(text, "no CUDA driver found") || !strings.Contains(text, "NVRTC\ttrue\t12.0") {
+	if text := d.M.Shown().(view.Copier).Text(); !strings.Contains(text, "no CUDA driver found") ||
+		!strings.Contains(text, "NVRTC\ttrue\t12.0") {
 		t.Errorf("copied %q", text)
 	}
 }
@@ -185,7 +198,8 @@ func TestTheDevicesStateIsCopied(t *testing.T) {
 func TestNoNVMLSaysWhy(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Engine((*tuitest.Engine).TwoH200))
 	d.E.GPU.MonErr = errors.New("no NVML: this user may not talk to the driver")
-	if d.Press("7"); !strings.Contains(d.Text(), "no NVML: this user may not talk to the driver. Kernels run") {
+	if d.Press("7"); !strings.Contains(d.Text(),
+		"no NVML: this user may not talk to the driver. Kernels run") {
 		t.Errorf("the view does not say why:\n%s", d.Text())
 	}
 }

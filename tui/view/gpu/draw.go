@@ -49,22 +49,29 @@ func (p *Pane) list(w, h int) []string {
 		} else {
 			l.Glyph(p.Theme.Off, p.Theme.Glyph.Ring)
 		}
-		l.Add(style, fmt.Sprintf(" %d %s", d.Ordinal, d.Name)).Add(p.Theme.Dim, fmt.Sprintf("  %s  %s", d.Arch, bytesText(int64(d.Memory))))
+		l.Add(style, fmt.Sprintf(" %d %s", d.Ordinal, d.Name)).
+			Add(p.Theme.Dim, fmt.Sprintf("  %s  %s", d.Arch, bytesText(int64(d.Memory))))
 		if p.W < wideFrom {
 			l.Add(p.Theme.Dim, fmt.Sprintf("  %d SMs  %s", d.SMs, d.PCI))
 		}
 		lines = append(lines, l.Done())
 	}
 	title := fmt.Sprintf("GPUS %d", len(p.data.Devices))
-	return p.Theme.Box(title, p.Theme.Glyph.Dot+" runs go here · CUDA "+p.data.Driver, lines, w, h, p.Focus == Devices)
+	return p.Theme.Box(title, p.Theme.Glyph.Dot+" runs go here · CUDA "+p.data.Driver, lines, w, h,
+		p.Focus == Devices)
 }
 
 // about is what does not change of the device under the cursor.
 func (p *Pane) about(w, h int) []string {
 	d, _ := p.Selected()
 	facts := [][2]string{
-		{"name", d.Name}, {"driver", "supports CUDA " + p.data.Driver}, {"arch", d.Arch}, {"PCI", d.PCI}, {"memory", bytesText(int64(d.Memory))},
-		{"SMs", fmt.Sprintf("%d at up to %d MHz", d.SMs, d.ClockKHz/1000)}, {"a block", fmt.Sprintf("%d threads, %d KiB of shared memory", d.ThreadsPerBlock, d.SharedPerBlock>>10)},
+		{"name", d.Name}, {"driver", "supports CUDA " + p.data.Driver}, {"arch", d.Arch}, {"PCI", d.PCI},
+		{"memory", bytesText(int64(d.Memory))},
+		{"SMs", fmt.Sprintf("%d at up to %d MHz", d.SMs, d.ClockKHz/1000)},
+		{
+			"a block", fmt.Sprintf("%d threads, %d KiB of shared memory", d.ThreadsPerBlock,
+				d.SharedPerBlock>>10),
+		},
 		{"registers", fmt.Sprintf("%d an SM", d.RegistersPerSM)}, {"L2", bytesText(int64(d.L2))},
 	}
 	if isMIG(d, p.last()) {
@@ -77,7 +84,8 @@ func (p *Pane) about(w, h int) []string {
 			if i > 0 {
 				name = ""
 			}
-			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, name).Pad(12).Add(p.Theme.Text, s).Done())
+			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, name).Pad(12).
+				Add(p.Theme.Text, s).Done())
 		}
 	}
 	return p.Theme.Box(fmt.Sprintf("GPU %d", d.Ordinal), "", lines, w, h, false)
@@ -108,7 +116,8 @@ func (p *Pane) procs(w, h int) []string {
 		if x.Memory != debugkern.Unknown {
 			memory = bytesText(x.Memory)
 		}
-		l := p.Theme.Line(w-2).Right(p.Theme.Text, strconv.Itoa(x.PID), 9).Space(2).Add(p.Theme.Dim, x.Kind).Pad(20).Right(p.Theme.Text, memory, 30)
+		l := p.Theme.Line(w-2).Right(p.Theme.Text, strconv.Itoa(x.PID), 9).Space(2).Add(p.Theme.Dim, x.Kind).
+			Pad(20).Right(p.Theme.Text, memory, 30)
 		lines = append(lines, l.Space(2).Add(p.Theme.Text, p.Theme.Fit(x.Name, l.Left())).Done())
 	}
 	if t := p.last(); len(lines) == 0 && t != nil {
@@ -133,15 +142,19 @@ func (p *Pane) without() []string {
 		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s).Done())
 	}
 	if p.data.Again != "" && !p.data.Looking {
-		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Key, p.data.Again).Add(p.Theme.Dim, " looks again").Done())
+		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Key, p.data.Again).
+			Add(p.Theme.Dim, " looks again").Done())
 	}
 	why = why[:min(len(why), max(2, p.H/4))]
 	out := p.Theme.Box("NO GPU", "", why, p.W, len(why)+2, false)
 	for i, s := range p.Theme.Wrap(emulator, w-3) {
 		if i == 0 {
-			out = append(out, p.Theme.Rule(p.Theme.Glyph.TL, p.Theme.Glyph.TR, "THE EMULATOR RUNS INSTEAD", "", p.W, false))
+			out = append(out, p.Theme.Rule(p.Theme.Glyph.TL, p.Theme.Glyph.TR, "THE EMULATOR RUNS INSTEAD",
+				"", p.W, false))
 		}
-		out = append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, p.Theme.Glyph.V).Raw(p.Theme.Line(w).Space(1).Add(p.Theme.Text, s).Done(), w).Glyph(p.Theme.Border, p.Theme.Glyph.V).Done())
+		out = append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, p.Theme.Glyph.V).
+			Raw(p.Theme.Line(w).Space(1).Add(p.Theme.Text, s).Done(), w).
+			Glyph(p.Theme.Border, p.Theme.Glyph.V).Done())
 	}
 	out = append(out, p.Theme.Rule(p.Theme.Glyph.BL, p.Theme.Glyph.BR, "", "", p.W, false))
 	if h := p.H - len(out); h >= 3 {

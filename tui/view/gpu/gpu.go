@@ -1,8 +1,8 @@
-// Package gpu is the GPU view's pane: the machine's devices, one device's state with its history, the processes on it; and
-// where there is no device, why, what the emulator does instead, and what to install.
+// Package gpu is the GPU view's pane: the machine's devices, one device's state with its history, the
+// processes on it; and where there is no device, why, what the emulator does instead, and what to install.
 //
-// The one idea: it draws samples it is given and never asks for one, so how often a device is looked at is decided in one
-// place, outside.
+// The one idea: it draws samples it is given and never asks for one, so how often a device is looked at is
+// decided in one place, outside.
 //
 // It must not know sessions, NVML or keys.
 package gpu

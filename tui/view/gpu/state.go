@@ -46,9 +46,12 @@ func (p *Pane) gauges(t *debugkern.Telemetry) []gauge {
 		temperature = p.Theme.Celsius(t.Temperature)
 	}
 	return []gauge{
-		{"SM clock", of(t.SMClock, t.MaxSMClock, "MHz"), func(t *debugkern.Telemetry) int { return t.SMClock }, t.MaxSMClock},
-		{"memory clock", of(t.MemClock, t.MaxMemClock, "MHz"), func(t *debugkern.Telemetry) int { return t.MemClock }, t.MaxMemClock},
-		{"power", of(watts(t.Power), watts(t.PowerLimit), "W"), func(t *debugkern.Telemetry) int { return t.Power }, t.PowerLimit},
+		{"SM clock", of(t.SMClock, t.MaxSMClock, "MHz"),
+			func(t *debugkern.Telemetry) int { return t.SMClock }, t.MaxSMClock},
+		{"memory clock", of(t.MemClock, t.MaxMemClock, "MHz"),
+			func(t *debugkern.Telemetry) int { return t.MemClock }, t.MaxMemClock},
+		{"power", of(watts(t.Power), watts(t.PowerLimit), "W"),
+			func(t *debugkern.Telemetry) int { return t.Power }, t.PowerLimit},
 		{"temperature", temperature, func(t *debugkern.Telemetry) int { return t.Temperature }, 100},
 		{"busy", of(t.GPUUtil, 0, "%"), func(t *debugkern.Telemetry) int { return t.GPUUtil }, 100},
 		{"memory busy", of(t.MemUtil, 0, "%"), func(t *debugkern.Telemetry) int { return t.MemUtil }, 100},
@@ -81,7 +84,8 @@ func (p *Pane) state(w, h int) []string {
 	}
 	var lines []string
 	for _, g := range p.gauges(t) {
-		l := p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, g.name).Pad(15).Add(p.Theme.Text, p.Theme.Fit(g.text, 24)).Pad(40)
+		l := p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, g.name).Pad(15).
+			Add(p.Theme.Text, p.Theme.Fit(g.text, 24)).Pad(40)
 		p.history(l, g)
 		lines = append(lines, l.Done())
 	}
@@ -113,7 +117,8 @@ func performance(state int) string {
 	return fmt.Sprintf("P%d (P0 is the fastest)", state)
 }
 
-// slowed says why the clock is lower than it could be, and whether that is a slowdown: a slow clock is not a slow kernel.
+// slowed says why the clock is lower than it could be, and whether that is a slowdown: a slow clock
+// is not a slow kernel.
 func (p *Pane) slowed(w int, t *debugkern.Telemetry) string {
 	reasons := strings.Join(t.Throttle, ", ")
 	switch {
@@ -125,7 +130,8 @@ func (p *Pane) slowed(w int, t *debugkern.Telemetry) string {
 	return p.fact(w, "throttled", p.Theme.Glyph.OK+" no", p.Theme.OK)
 }
 
-// history draws a gauge's last samples, one a column, newest at the right; what was not reported leaves a gap.
+// history draws a gauge's last samples, one a column, newest at the right; what was not
+// reported leaves a gap.
 func (p *Pane) history(l *theme.Line, g gauge) {
 	n := l.Left() - 1
 	if n < 4 {

@@ -181,7 +181,8 @@ func (v *Controller) show() {
 	} else {
 		v.pane.SetData(Data{
 			Run: v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
-			Hint: fmt.Sprintf("what was captured may be spoilt by it too: %s in view Races says what comes first",
+			Hint: fmt.Sprintf(
+				"what was captured may be spoilt by it too: %s in view Races says what comes first",
 				v.Keys.Label(keymap.Diff)),
 		})
 	}

@@ -18,18 +18,24 @@ func control(d *viewtest.Driver) *pipe.Controller {
 
 func TestScreens(t *testing.T) { viewtest.Screens(t, view.Pipe, viewtest.Request(viewtest.Faulty)) }
 
-// TestPipeNamesTheCause: what was found of memory or order stands in front of the stages that are guilty by what was captured,
-// a finding of the run at once and a diagnosis's causes once there is one; of another run nothing is said.
+// TestPipeNamesTheCause: what was found of memory or order stands in front of the stages that are guilty
+// by what was captured, a finding of the run at once and a diagnosis's causes once there is one; of
+// another run nothing is said.
 func TestPipeNamesTheCause(t *testing.T) {
-	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).Press("5", "d")
-	if d.Press("1"); !strings.Contains(d.Text(), "DIVERGE  race on m_smem · fragment table · guilty P") || strings.Contains(d.Text(), "what was captured may be spoilt") {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).
+		Press("5", "d")
+	if d.Press("1"); !strings.Contains(d.Text(), "DIVERGE  race on m_smem · fragment table · guilty P") ||
+		strings.Contains(d.Text(), "what was captured may be spoilt") {
 		t.Errorf("the causes do not lead:\n%s", d.Text())
 	}
-	if text := control(d).Text(); !strings.Contains(text, "cause\trace on m_smem between") || !strings.Contains(text, *tuitest.Findings()[0].Missing) {
+	if text := control(d).Text(); !strings.Contains(text, "cause\trace on m_smem between") ||
+		!strings.Contains(text, *tuitest.Findings()[0].Missing) {
 		t.Errorf("no cause among the details:\n%s", text)
 	}
 	d.Command("seed 4")
-	if !strings.Contains(d.Text(), "DIVERGE  uninitialised sP · guilty P") || strings.Contains(d.Text(), "race on m_smem") || !strings.Contains(control(d).Text(), "what was captured may be spoilt by it too") {
+	if !strings.Contains(d.Text(), "DIVERGE  uninitialised sP · guilty P") ||
+		strings.Contains(d.Text(), "race on m_smem") ||
+		!strings.Contains(control(d).Text(), "what was captured may be spoilt by it too") {
 		t.Errorf("another run is told another's causes:\n%s", d.Text())
 	}
 }
@@ -42,7 +48,10 @@ func TestMotions(t *testing.T) {
 			key   string
 			stage probes.Stage
 			kv    int
-		}{{"j", "K", 0}, {"k", "Q", 0}, {"G", "O", 0}, {"gg", "Q", 0}, {"j", "K", 0}, {"j", "V", 0}, {"l", "V", 1}, {"h", "V", 0}, {"$", "V", 3}, {"0", "V", 0}} {
+		}{
+			{"j", "K", 0}, {"k", "Q", 0}, {"G", "O", 0}, {"gg", "Q", 0}, {"j", "K", 0}, {"j", "V", 0},
+			{"l", "V", 1}, {"h", "V", 0}, {"$", "V", 3}, {"0", "V", 0},
+		} {
 			d.Press(strings.Split(s.key, "")...)
 			if at := d.M.At(); at.Stage != s.stage || at.KVTile != s.kv {
 				t.Errorf("%q went to %s kv %d, expected %s kv %d", s.key, at.Stage, at.KVTile, s.stage, s.kv)
@@ -60,7 +69,8 @@ func TestMotions(t *testing.T) {
 	}
 }
 
-// TestOpen: Enter shows the cursor's tile, at the stage's first bad cell where that lies in it; so does a second click.
+// TestOpen: Enter shows the cursor's tile, at the stage's first bad cell where that lies in it; so
+// does a second click.
 func TestOpen(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("goto 0,0").Press("enter")
 	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Row != 4 || c.Col != 9 {

@@ -87,7 +87,8 @@ func (p *Pane) describe(w int) []entry {
 	for i := range r.Findings {
 		p.finding(&r.Findings[i], say)
 	}
-	if !p.data.Diagnosed && p.data.Hint != "" && len(r.Guilty) > 0 && slices.ContainsFunc(r.Findings, spoils) {
+	if !p.data.Diagnosed && p.data.Hint != "" && len(r.Guilty) > 0 &&
+		slices.ContainsFunc(r.Findings, spoils) {
 		say("", p.Theme.Dim, "%s", p.data.Hint)
 	}
 	if r.Error != nil {
@@ -101,8 +102,11 @@ func (p *Pane) describe(w int) []entry {
 
 // spoiling are the kinds of findings of memory, of order, and of work that was not done: each may change what
 // is captured, and when. Other errors compare values, or say where one came from.
-var spoiling = []string{"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "shuffle",
-	"trap", "loop-ended", "not-captured", "layout"}
+var spoiling = []string{
+	"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned",
+	"overlap", "shuffle",
+	"trap", "loop-ended", "not-captured", "layout",
+}
 
 // spoils reports whether a finding may change what is captured.
 func spoils(f report.Finding) bool {
@@ -144,7 +148,9 @@ func (p *Pane) stage(x *row, say sayer) {
 		if i > 0 {
 			name = "or"
 		}
-		say(name, p.Theme.Accent, "%s", strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value, 100*float64(f.Explains), f.Evidence)))
+		say(name, p.Theme.Accent, "%s",
+			strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value,
+				100*float64(f.Explains), f.Evidence)))
 	}
 	if d.Local.Derivation != "" {
 		say("bound", p.Theme.Text, "%s", d.Local.Derivation)
@@ -156,7 +162,8 @@ func (p *Pane) stage(x *row, say sayer) {
 		return
 	}
 	say("global", p.statsStyle(d.Global), "%s", statsText(d.Global))
-	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(p.data.Plan.Ordered(x.plan.From)))
+	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows,
+		x.plan.Cols, d.Tiles, fromText(p.data.Plan.Ordered(x.plan.From)))
 }
 
 func (p *Pane) whyOff(s probes.Stage) string {
@@ -264,7 +271,8 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	if o.Verdict != report.OK {
 		style = p.Theme.Wrong
 	}
-	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f", p.Theme.VerdictMark(o.Verdict), o.Verdict,
+	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f",
+		p.Theme.VerdictMark(o.Verdict), o.Verdict,
 		float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction), float64(o.Cosine))
 	p.rules(o, say)
 	if len(o.Histogram) > 0 {
@@ -278,7 +286,10 @@ func (p *Pane) rules(o *report.Output, say sayer) {
 	for _, rule := range []struct {
 		name string
 		doc  *report.Rule
-	}{{"FlashAttention's test", o.FlashRule}, {"PyTorch's assert_close", o.PyTorch}, {"Triton's test", o.Triton}} {
+	}{
+		{"FlashAttention's test", o.FlashRule}, {"PyTorch's assert_close", o.PyTorch},
+		{"Triton's test", o.Triton},
+	} {
 		if rule.doc == nil {
 			continue
 		}
@@ -286,9 +297,11 @@ func (p *Pane) rules(o *report.Output, say sayer) {
 			say(label, p.Theme.Dim, "other projects' tests of O, not part of the verdict")
 			label = ""
 		}
-		text := fmt.Sprintf("%s: met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error), float64(rule.doc.Limit))
+		text := fmt.Sprintf("%s: met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error),
+			float64(rule.doc.Limit))
 		if !rule.doc.Holds {
-			text = fmt.Sprintf("%s: not met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error), float64(rule.doc.Limit))
+			text = fmt.Sprintf("%s: not met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error),
+				float64(rule.doc.Limit))
 			if rule.doc.Context != "" {
 				text += "; " + rule.doc.Context
 			}
@@ -317,15 +330,19 @@ func (p *Pane) histogram(counts []int) string {
 func (p *Pane) run(r *report.Run, say sayer) {
 	b := r.Backend
 	built := ""
-	if r.Error == nil || b.Builder != "none" { // a run that fails before it has a build names no builder either
+	// a run that fails before it has a build names no builder either
+	if r.Error == nil || b.Builder != "none" {
 		built = fmt.Sprintf(" · %s for %s", report.BuilderText(b.Builder), b.Arch)
 	}
 	say("ran on", p.Theme.Text, "%s · %s%s · schedule %s", b.Name, b.Device, built, b.Schedule)
 	c := r.Cost
-	say("cost", p.Theme.Text, "build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
-		float64(c.BuildMS), float64(c.RunMS), float64(c.CompareMS), big(c.WarpInstructions), big(c.MMAOutputs))
+	say("cost", p.Theme.Text,
+		"build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
+		float64(c.BuildMS), float64(c.RunMS), float64(c.CompareMS), big(c.WarpInstructions),
+		big(c.MMAOutputs))
 	if x := r.Resources; x != nil {
-		say("ptxas", p.Theme.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s", x.Registers, x.SharedBytes,
+		say("ptxas", p.Theme.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s",
+			x.Registers, x.SharedBytes,
 			x.SpillStoreBytes, x.SpillLoadBytes, x.LocalBytes, x.Arch)
 	}
 	if r.Digest != "" {

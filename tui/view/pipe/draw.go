@@ -58,7 +58,8 @@ func (p *Pane) left(w, h int) []string {
 			out = append(out, p.framed(p.Theme.Line(w-2).Done(), w))
 		}
 	}
-	return append(out[:h-1], p.Theme.Line(w).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, w-2).Glyph(p.Theme.Border, g.BR).Done())
+	return append(out[:h-1], p.Theme.Line(w).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, w-2).
+		Glyph(p.Theme.Border, g.BR).Done())
 }
 
 func (p *Pane) framed(line string, w int) string {
@@ -88,15 +89,17 @@ func (p *Pane) note() string {
 	return tiles
 }
 
-// verdictLine: ✗ DIVERGE  uninitialised sP · guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok. A stage is guilty by
-// what was captured of it, and what went wrong with memory or order may have spoilt that as well: so it stands in front.
+// verdictLine: ✗ DIVERGE uninitialised sP · guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok. A
+// stage is guilty by what was captured of it, and what went wrong with memory or order may have spoilt that
+// as well: so it stands in front.
 func (p *Pane) verdictLine(w int) string {
 	l := p.Theme.Line(w)
 	r := p.data.Run.Report()
 	if r == nil {
 		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
 	}
-	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Outcome())+"  ")
+	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+
+		strings.ToUpper(r.Outcome())+"  ")
 	if r.Error != nil {
 		return l.Add(p.Theme.Text, p.Theme.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
 	}
@@ -136,7 +139,8 @@ func (p *Pane) verdictLine(w int) string {
 	return l.Done()
 }
 
-// accused names what is at fault beside the stages: the causes of a diagnosis, else the first finding that is an error.
+// accused names what is at fault beside the stages: the causes of a diagnosis, else the first
+// finding that is an error.
 func (p *Pane) accused(r *report.Run) []string {
 	var out []string
 	for i := range p.data.Causes {

@@ -22,12 +22,14 @@ func (p *Pane) memoryHead(w int) string {
 	if p.data.Plan.Referenced() {
 		judged = "verdict"
 	}
-	return p.Theme.Line(w).Add(p.Theme.Dim, " argument").Pad(argumentWidth).Add(p.Theme.Dim, "type").Pad(argumentWidth+typeWidth).
+	return p.Theme.Line(w).Add(p.Theme.Dim, " argument").Pad(argumentWidth).Add(p.Theme.Dim, "type").
+		Pad(argumentWidth+typeWidth).
 		Add(p.Theme.Dim, "when").Pad(argumentWidth+typeWidth+8).Add(p.Theme.Dim, "elements written").
 		Pad(argumentWidth+typeWidth+8+writtenWidth).Add(p.Theme.Dim, judged).Done()
 }
 
-// memoryLine is one argument: its name, type and extents, when it is seen, and how much of it the launch wrote.
+// memoryLine is one argument: its name, type and extents, when it is seen, and how much
+// of it the launch wrote.
 func (p *Pane) memoryLine(r row, w int) string {
 	l := p.Theme.Line(w)
 	at, name := r.plan.Stage == p.at.Stage, p.Theme.Text

@@ -1,8 +1,8 @@
-// Package pipe is the Pipe view's pane: the stages of one block as a timeline over its kv tiles, a verdict in every place,
-// the same over all blocks, and what the report says of the stage under the cursor.
+// Package pipe is the Pipe view's pane: the stages of one block as a timeline over its kv tiles, a verdict in
+// every place, the same over all blocks, and what the report says of the stage under the cursor.
 //
-// The one idea: the timeline's cells are the places of the run, so the cursor here is the cursor everywhere; Enter only
-// changes the view.
+// The one idea: the timeline's cells are the places of the run, so the cursor here is the cursor everywhere;
+// Enter only changes the view.
 //
 // It must not know sessions, keys or how a verdict is reached.
 package pipe
@@ -147,7 +147,8 @@ func (p *Pane) Scroll(n int) bool {
 	return p.scroll != was
 }
 
-// FindDetail scrolls to the next (dir 1) or previous detail line that contains text and reports whether there is one.
+// FindDetail scrolls to the next (dir 1) or previous detail line that contains text and reports
+// whether there is one.
 func (p *Pane) FindDetail(text string, dir int) bool {
 	n := len(p.detail)
 	for k := 1; k <= n; k++ {
@@ -164,7 +165,9 @@ func (p *Pane) refresh() {
 	p.Changed = true
 	p.detail = p.describe(p.innerWidth())
 	if p.filter != "" {
-		p.detail = slices.DeleteFunc(p.detail, func(e entry) bool { return !contains(e.name+" "+e.plain, p.filter) })
+		p.detail = slices.DeleteFunc(p.detail, func(e entry) bool {
+			return !contains(e.name+" "+e.plain, p.filter)
+		})
 	}
 	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))
 	lo, n := p.tiles()
@@ -202,7 +205,8 @@ func (p *Pane) mapWidth() int {
 
 func (p *Pane) innerWidth() int { return max(0, p.W-p.mapWidth()-2) }
 
-// timelineWidth is the width of a line with n kv tiles up to the summary: label, input column, tiles, output column, gap.
+// timelineWidth is the width of a line with n kv tiles up to the summary: label, input column, tiles,
+// output column, gap.
 func timelineWidth(n int) int { return labelWidth + (n+2)*cellWidth + gapWidth }
 
 // fit is how many kv tiles the timeline shows: what the input and output columns and the summary leave.
@@ -211,8 +215,8 @@ func (p *Pane) fit() int {
 	return max(1, (p.innerWidth()-timelineWidth(0)-summary)/cellWidth)
 }
 
-// mostTiles is how many kv tiles a block of the run has at most, so that a column that depends on it does not come and go with the
-// cursor.
+// mostTiles is how many kv tiles a block of the run has at most, so that a column that depends on it does not
+// come and go with the cursor.
 func (p *Pane) mostTiles() int {
 	_, n := p.tiles()
 	if p.data.Plan != nil {

@@ -9,8 +9,8 @@ import (
 	"tilescope/tui/theme"
 )
 
-// TestRulesAreContext checks that other projects' tests of O stand under a heading that takes them out of the verdict, each
-// with the reason where it is not met, and that no line can be read as a verdict.
+// TestRulesAreContext checks that other projects' tests of O stand under a heading that takes them out of the
+// verdict, each with the reason where it is not met, and that no line can be read as a verdict.
 func TestRulesAreContext(t *testing.T) {
 	p := NewPane(theme.New(theme.Options{}))
 	o := &report.Output{

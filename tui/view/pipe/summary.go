@@ -19,28 +19,40 @@ type column struct {
 	cell func(p *Pane, tiles *view.StageSummary, doc *report.Stage) (theme.Style, string)
 }
 
-// columns are those of the summary, from left to right. Counts of tiles are of view.Summary, figures of the run's document.
+// columns are those of the summary, from left to right. Counts of tiles are of view.Summary, figures of
+// the run's document.
 var columns = []column{
 	{head: "all blocks", width: 12, left: true, cell: (*Pane).tilesCell},
-	{head: "worst", width: 9, cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
-		return p.Theme.Text, fmt.Sprintf("%.2g", float64(e.Error))
-	})},
-	{head: "bound", width: 10, cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
-		if wrong {
-			return p.Theme.Wrong, fmt.Sprintf("> %.1e", float64(e.Bound))
-		}
-		return p.Theme.Dim, fmt.Sprintf("%.1e", float64(e.Bound))
-	})},
-	{head: "of bound", width: 10, spare: true, cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
-		if wrong {
-			return p.Theme.Wrong, shareText(e)
-		}
-		return p.Theme.Dim, shareText(e)
-	})},
+	{
+		head: "worst", width: 9,
+		cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
+			return p.Theme.Text, fmt.Sprintf("%.2g", float64(e.Error))
+		}),
+	},
+	{
+		head: "bound", width: 10,
+		cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
+			if wrong {
+				return p.Theme.Wrong, fmt.Sprintf("> %.1e", float64(e.Bound))
+			}
+			return p.Theme.Dim, fmt.Sprintf("%.1e", float64(e.Bound))
+		}),
+	},
+	{
+		head: "of bound", width: 10, spare: true,
+		cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
+			if wrong {
+				return p.Theme.Wrong, shareText(e)
+			}
+			return p.Theme.Dim, shareText(e)
+		}),
+	},
 }
 
 // ofErrors is a column about a stage's local errors: empty where there are none.
-func ofErrors(text func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string)) func(*Pane, *view.StageSummary, *report.Stage) (theme.Style, string) {
+func ofErrors(
+	text func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string),
+) func(*Pane, *view.StageSummary, *report.Stage) (theme.Style, string) {
 	return func(p *Pane, _ *view.StageSummary, doc *report.Stage) (theme.Style, string) {
 		if doc == nil {
 			return p.Theme.Text, ""
@@ -63,8 +75,8 @@ func (p *Pane) tilesCell(st *view.StageSummary, _ *report.Stage) (theme.Style, s
 	return p.Theme.OK, fmt.Sprintf("%s%d", g.OK, st.OK)
 }
 
-// shareText is how much of its bound the worst cell's error takes: "25 %", "×1340" from 10 times on, "exact" where both are 0; "" where
-// there is no such number.
+// shareText is how much of its bound the worst cell's error takes: "25 %", "×1340" from 10 times on, "exact"
+// where both are 0; "" where there is no such number.
 func shareText(e *report.ErrorStats) string {
 	switch x := float64(e.Error) / float64(e.Bound); {
 	case e.Error == 0 && e.Bound == 0:
@@ -80,7 +92,8 @@ func shareText(e *report.ErrorStats) string {
 	}
 }
 
-// enoughTiles is how many kv tiles stay in view next to a column that is not always shown, where a block has so many.
+// enoughTiles is how many kv tiles stay in view next to a column that is not always shown, where
+// a block has so many.
 const enoughTiles = 8
 
 // shown are the columns that there is room for, and their width together.

@@ -29,20 +29,22 @@ func TestShareText(t *testing.T) {
 	}
 }
 
-// TestSpareColumn: the share of the bound is shown where it costs no kv tile in view, or where eight stay; heads and cells of every column
-// end at the same place, and nothing is wider than the pane.
+// TestSpareColumn: the share of the bound is shown where it costs no kv tile in view, or where eight stay;
+// heads and cells of every column end at the same place, and nothing is wider than the pane.
 func TestSpareColumn(t *testing.T) {
 	for _, c := range []struct {
 		width, tiles, fit int
 		spare             bool
 	}{
-		{80, 4, 4, false}, {80, 2, 2, true}, {80, 1, 2, true}, {120, 4, 4, false}, {200, 4, 11, true}, {200, 64, 11, true}, {160, 64, 8, false},
+		{80, 4, 4, false}, {80, 2, 2, true}, {80, 1, 2, true}, {120, 4, 4, false}, {200, 4, 11, true},
+		{200, 64, 11, true}, {160, 64, 8, false},
 	} {
 		p := NewPane(theme.New(theme.Options{}))
 		p.data.Plan = &probes.Plan{Work: probes.Work{MaxTiles: c.tiles}}
 		p.SetSize(c.width, 40)
 		list, width := p.shown()
-		if got := slices.ContainsFunc(list, func(c column) bool { return c.spare }); got != c.spare || p.fit() != c.fit {
+		if got := slices.ContainsFunc(list, func(c column) bool { return c.spare }); got != c.spare ||
+			p.fit() != c.fit {
 			t.Errorf("%d columns, %d tiles: spare %t, %d tiles fit", c.width, c.tiles, got, p.fit())
 		}
 		l := p.Theme.Line(p.innerWidth())

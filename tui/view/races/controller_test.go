@@ -59,7 +59,8 @@ func TestRacesInASCII(t *testing.T) {
 // TestRacesFit draws every part of the Races view, before, during and after a diagnosis, at every size.
 func TestRacesFit(t *testing.T) {
 	for _, look := range []viewtest.Option{viewtest.Colour, viewtest.ASCII} {
-		before := viewtest.Start(t, 80, 24, look, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).Press("5")
+		before := viewtest.Start(t, 80, 24, look, viewtest.Request(viewtest.Faulty),
+			viewtest.Races(&tuitest.Races{})).Press("5")
 		after, _ := diagnosed(t, 80, 24, look)
 		for _, d := range []*viewtest.Driver{before, after} {
 			for _, w := range []int{80, 81, 99, 100, 101, 112, 120, 160, 200, 300} {
@@ -77,8 +78,11 @@ func TestRacesFit(t *testing.T) {
 }
 
 func TestRacesBeforeADiagnosis(t *testing.T) {
-	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).Press("5")
-	for _, want := range []string{"1 finding", "uninitialised sP line 88", "sP read before it was written", "d diagnoses"} {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).
+		Press("5")
+	for _, want := range []string{
+		"1 finding", "uninitialised sP line 88", "sP read before it was written", "d diagnoses",
+	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("nothing says %q:\n%s", want, d.Text())
 		}
@@ -108,15 +112,20 @@ func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 	}
 	d.Press("esc").HasStatus("diagnosis cancelled")
 	d.M.Update(<-ended)
-	if control(d).Diagnosed() || !strings.Contains(d.Text(), "race m_smem[5]") || !strings.Contains(d.Text(), "was cancelled") {
+	if control(d).Diagnosed() || !strings.Contains(d.Text(), "race m_smem[5]") ||
+		!strings.Contains(d.Text(), "was cancelled") {
 		t.Errorf("after Esc:\n%s", d.Text())
 	}
 }
 
 func TestDiagnosisTellsItsStory(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
-	for _, want := range []string{"STORY", "2 independent causes", "2 findings, 2 causes", "1. race on m_smem", "53 %", "✗ race m_smem[5] line 140/144 warp 0,1 kv", "2. fragment table", "+ advice 2",
-		"A " + tuitest.KernelFile + ":140", "B " + tuitest.KernelFile + ":144", "CELLS m_smem 32", "SCHEDULE block 0,0,0", "warp 1 writes, step 1320"} {
+	for _, want := range []string{
+		"STORY", "2 independent causes", "2 findings, 2 causes", "1. race on m_smem", "53 %",
+		"✗ race m_smem[5] line 140/144 warp 0,1 kv", "2. fragment table", "+ advice 2",
+		"A " + tuitest.KernelFile + ":140", "B " + tuitest.KernelFile + ":144", "CELLS m_smem 32",
+		"SCHEDULE block 0,0,0", "warp 1 writes, step 1320",
+	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("nothing says %q:\n%s", want, d.Text())
 		}
@@ -125,7 +134,8 @@ func TestDiagnosisTellsItsStory(t *testing.T) {
 		t.Errorf("%d scenes, the last of %+v", f.Scenes, f.Asked)
 	}
 	d.Press("n", "N")
-	if was := control(d).Selected(); control(d.Press("k", "k")).Selected() == was || control(d.Press("j", "j")).Selected() != was {
+	if was := control(d).Selected(); control(d.Press("k", "k")).Selected() == was ||
+		control(d.Press("j", "j")).Selected() != was {
 		t.Errorf("j and k do not move through the list")
 	}
 	n := f.Scenes
@@ -139,7 +149,8 @@ func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 	if strings.Contains(d.Text(), "bank-conflict") {
 		t.Errorf("advice is not folded:\n%s", d.Text())
 	}
-	if d.Press("space"); !strings.Contains(d.Text(), "bank-conflict sKT") || !strings.Contains(d.Text(), "- advice 2") {
+	if d.Press("space"); !strings.Contains(d.Text(), "bank-conflict sKT") ||
+		!strings.Contains(d.Text(), "- advice 2") {
 		t.Errorf("advice did not unfold:\n%s", d.Text())
 	}
 	d.Press("space", "&").Type("advice").Press("enter")
@@ -157,13 +168,16 @@ func TestEverySynchronisationSaysWhatItIsFor(t *testing.T) {
 	if !strings.Contains(d.Text(), "▸+ synchronisations 2, 1 needed") {
 		t.Fatalf("nothing is folded at the end:\n%s", d.Text())
 	}
-	if d.Press("space", "j"); !strings.Contains(d.Text(), "✓ "+tuitest.KernelFile+":140 bar.sync 0") || !strings.Contains(d.Text(), "without it sKT races") || !strings.Contains(d.Text(), "A "+tuitest.KernelFile+":140") {
+	if d.Press("space", "j"); !strings.Contains(d.Text(), "✓ "+tuitest.KernelFile+":140 bar.sync 0") ||
+		!strings.Contains(d.Text(), "without it sKT races") ||
+		!strings.Contains(d.Text(), "A "+tuitest.KernelFile+":140") {
 		t.Errorf("what it is for:\n%s", d.Text())
 	}
 	if d.Press("i"); !strings.Contains(d.Text(), "without the bar.sync 0: race on sKT comes") {
 		t.Errorf("without it:\n%s", d.Text())
 	}
-	if d.Press("j"); !strings.Contains(d.Text(), "~ "+tuitest.KernelFile+":88 bar.warp.sync") || !strings.Contains(d.Text(), "unneeded") {
+	if d.Press("j"); !strings.Contains(d.Text(), "~ "+tuitest.KernelFile+":88 bar.warp.sync") ||
+		!strings.Contains(d.Text(), "unneeded") {
 		t.Errorf("one that is not needed:\n%s", d.Text())
 	}
 	if d.Press("enter"); d.M.Showing() != view.Source {
@@ -184,7 +198,8 @@ func TestFromAFindingToItsPlaces(t *testing.T) {
 		d.Press("n")
 	}
 	d.Press("t")
-	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage != "P" || c.KVTile != 1 || c.Row != 17 || c.Col != 9 {
+	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage != "P" || c.KVTile != 1 ||
+		c.Row != 17 || c.Col != 9 {
 		t.Errorf("t went to %s %+v", d.M.Showing(), c)
 	}
 }
@@ -195,7 +210,8 @@ func TestWhatIfAndReplay(t *testing.T) {
 	for control(d).Selected() == nil || control(d).Selected().Variable != "sP" {
 		d.Press("n")
 	}
-	if d.Press("i"); !strings.Contains(d.Text(), "what if") || !strings.Contains(d.Text(), "gone: race on sP") || f.Tried != 2 {
+	if d.Press("i"); !strings.Contains(d.Text(), "what if") ||
+		!strings.Contains(d.Text(), "gone: race on sP") || f.Tried != 2 {
 		t.Errorf("the what-if, %d tried:\n%s", f.Tried, d.Text())
 	}
 	d.Press("p").HasStatus("random:7")

@@ -24,8 +24,9 @@ func (v *Controller) diagnose() tea.Cmd {
 	v.race.stop()
 	ctx, cancel := context.WithCancel(v.Ctx)
 	v.race = inquiry{
-		seq: v.race.seq + 1, active: true, ctx: ctx, cancel: cancel, events: &unread{wake: make(chan struct{}, 1)},
-		of: v.subject(), looks: map[string]*Look{},
+		seq: v.race.seq + 1, active: true, ctx: ctx, cancel: cancel,
+		events: &unread{wake: make(chan struct{}, 1)},
+		of:     v.subject(), looks: map[string]*Look{},
 	}
 	v.Say("diagnosing " + v.race.of)
 	v.showRaces()

@@ -10,7 +10,8 @@ import (
 	"tilescope/tui/theme"
 )
 
-// sizes are the heights of the view's parts and the width of the list; a screen that is small shows one detail at a time.
+// sizes are the heights of the view's parts and the width of the list; a screen that is small shows
+// one detail at a time.
 type sizes struct {
 	small              bool
 	story, list, sides int
@@ -54,7 +55,8 @@ func (p *Pane) draw() []string {
 	}
 	out = append(out, theme.Beside(p.list(s.left, s.list), p.detail(About, p.W-s.left, s.list))...)
 	out = append(out, p.detail(Sides, p.W, s.sides)...)
-	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom), p.detail(Strip, p.W-s.left, s.bottom))...)
+	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom),
+		p.detail(Strip, p.W-s.left, s.bottom))...)
 }
 
 // Under is the part drawn at a place of the pane.
@@ -241,7 +243,8 @@ func (p *Pane) aboutBox(w, h int) []string {
 			if k > 0 {
 				name = ""
 			}
-			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, p.Theme.Fit(name, 9)).Pad(10).Add(e.style, s).Done())
+			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, p.Theme.Fit(name, 9)).Pad(10).
+				Add(e.style, s).Done())
 		}
 	}
 	return p.box(About, "ABOUT", "", lines, w, h)
@@ -276,7 +279,9 @@ func (p *Pane) sides(w, h int) []string {
 func (p *Pane) side(name string, at *report.Source, note string, w, h int) []string {
 	focused := p.Focus == Sides
 	if at == nil {
-		return p.Theme.Box(name, "", []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "no source line").Done()}, w, h, focused)
+		return p.Theme.Box(name, "", []string{
+			p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "no source line").Done(),
+		}, w, h, focused)
 	}
 	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
 	var text []string
@@ -284,7 +289,9 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 		text = p.data.Source(at.File)
 	}
 	if text == nil {
-		return p.Theme.Box(title, note, []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, path.Base(at.File)+" is not at hand").Done()}, w, h, focused)
+		return p.Theme.Box(title, note, []string{
+			p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, path.Base(at.File)+" is not at hand").Done(),
+		}, w, h, focused)
 	}
 	body := h - 2
 	limit := max(0, len(text)-body)
@@ -333,7 +340,8 @@ func verb(a *scene.Access) string {
 	return "reads"
 }
 
-// dedent widens tabs and takes away the blanks that all lines begin with: beside each other there is little room.
+// dedent widens tabs and takes away the blanks that all lines begin with: beside each other
+// there is little room.
 func dedent(text []string) []string {
 	out := make([]string, len(text))
 	least := 1 << 10

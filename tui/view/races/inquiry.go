@@ -106,7 +106,8 @@ func (q *inquiry) stop() {
 	q.active, q.trying = false, false
 }
 
-// unread is what a diagnosis has reported and the program has not taken up yet: the last progress, and every finding and cause.
+// unread is what a diagnosis has reported and the program has not taken up yet: the last progress, and
+// every finding and cause.
 type unread struct {
 	mu       sync.Mutex
 	progress debugkern.Progress
@@ -198,15 +199,20 @@ func (v *Controller) showRaces() {
 		d.Findings, d.Causes = q.found, q.causes
 		d.Hint = "The diagnosis is under way: findings stand below as they are found, causes when they are proven."
 		if !q.active {
-			d.Hint = "The diagnosis was cancelled; what it had found stands below. " + key + " starts it again."
+			d.Hint = "The diagnosis was cancelled; what it had found stands below. " + key +
+				" starts it again."
 		}
 	case v.Run == nil:
 		d.Hint = "Nothing has run yet."
 	default:
 		d.Findings = whole.Report().Findings
-		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.", key)
+		d.Hint = fmt.Sprintf(
+			"%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.",
+			key)
 		if v.Run.Request.Check == debugkern.EveryChecker {
-			d.Hint = fmt.Sprintf("Every checker watched this run. %s diagnoses: several schedules, causes with their proof, what each synchronisation is for.", key)
+			d.Hint = fmt.Sprintf(
+				"Every checker watched this run. %s diagnoses: several schedules, causes with their proof, what each synchronisation is for.",
+				key)
 		}
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not

@@ -11,8 +11,8 @@ import (
 	"tilescope/tui/theme"
 )
 
-// row is one line of the list: a cause, a finding, a synchronisation, or what folds and unfolds some of them. What it is not
-// is -1.
+// row is one line of the list: a cause, a finding, a synchronisation, or what folds and unfolds some of them.
+// What it is not is -1.
 type row struct{ cause, finding, barrier, fold int }
 
 // What is folded until somebody asks.
@@ -28,8 +28,8 @@ func (p *Pane) SetFilter(text string) {
 	p.regroup()
 }
 
-// Fold folds or unfolds what the cursor's row belongs to, advice where it belongs to nothing. It names it and reports whether
-// it is unfolded now; ok is false where there is none.
+// Fold folds or unfolds what the cursor's row belongs to, advice where it belongs to nothing. It names it and
+// reports whether it is unfolded now; ok is false where there is none.
 func (p *Pane) Fold() (what string, open, ok bool) {
 	k := foldAdvice
 	if p.at < len(p.rows) {
@@ -39,7 +39,8 @@ func (p *Pane) Fold() (what string, open, ok bool) {
 	}
 	p.open[k] = !p.open[k]
 	p.regroup()
-	return [numFolds]string{"advice", "synchronisations"}[k], p.open[k], slices.ContainsFunc(p.rows, func(r row) bool { return r.fold == k })
+	return [numFolds]string{"advice", "synchronisations"}[k], p.open[k],
+		slices.ContainsFunc(p.rows, func(r row) bool { return r.fold == k })
 }
 
 // OnFold reports whether the cursor is on a line that folds others.
@@ -86,7 +87,9 @@ func (p *Pane) of(c *diagnose.Cause) []int {
 	if len(list) == 0 && c.Finding >= 0 {
 		list = []int{c.Finding}
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i < 0 || i >= len(p.data.Findings) })
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool {
+		return i < 0 || i >= len(p.data.Findings)
+	})
 }
 
 // identity is what a row is about: causes that arrive one after the other change its place.

@@ -1,8 +1,9 @@
-// Package races is the Races view's pane: the story of a diagnosis, findings grouped by cause, and of the finding under the
-// cursor what it says, both sides' source, who touched each cell of the variable, and when which warp ran.
+// Package races is the Races view's pane: the story of a diagnosis, findings grouped by cause, and of the
+// finding under the cursor what it says, both sides' source, who touched each cell of the variable, and
+// when which warp ran.
 //
-// The one idea: everything below the list is about one finding, so there is one cursor, in the list, and what is drawn
-// beside it is looked up for it and shown when it arrives.
+// The one idea: everything below the list is about one finding, so there is one cursor, in the list, and what
+// is drawn beside it is looked up for it and shown when it arrives.
 //
 // It must not know sessions, schedules' names or keys; what a diagnosis costs is somebody else's affair.
 package races

@@ -53,13 +53,17 @@ func fold(w *scene.Writers, fit int) grid {
 
 const labelWidth = 5
 
-// cells is the variable: a digit for the warp that wrote each cell last, a mark where two warps touched it unordered.
+// cells is the variable: a digit for the warp that wrote each cell last, a mark where two warps
+// touched it unordered.
 func (p *Pane) cells(w, h int) []string {
 	sc := p.look.Scene
 	if sc == nil || sc.Writers == nil {
 		name := "CELLS"
 		if sc != nil && sc.Request.Variable != "" {
-			return p.Theme.Box(name+" "+sc.Request.Variable, "", []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "not a shared array: no map of it").Done()}, w, h, p.Focus == Cells)
+			return p.Theme.Box(name+" "+sc.Request.Variable, "",
+				[]string{
+					p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "not a shared array: no map of it").Done(),
+				}, w, h, p.Focus == Cells)
 		}
 		return p.waiting(Cells, name, w, h)
 	}
@@ -98,7 +102,8 @@ func (p *Pane) cells(w, h int) []string {
 	if k := sc.Request.KVTile; k >= 0 {
 		note = fmt.Sprintf("kv %d", k)
 	}
-	return p.Theme.Box(fmt.Sprintf("CELLS %s %s", sc.Request.Variable, shape(sc.Writers)), note, lines, w, h, p.Focus == Cells)
+	return p.Theme.Box(fmt.Sprintf("CELLS %s %s", sc.Request.Variable, shape(sc.Writers)), note, lines, w, h,
+		p.Focus == Cells)
 }
 
 func (p *Pane) label(g grid, row int) string {
@@ -130,7 +135,8 @@ func (p *Pane) element(g grid) [2]int {
 	return [2]int{i / g.cols, i % g.cols}
 }
 
-// writerCell draws one cell: a column that carries brackets or the mark of a contested cell, then its last writer.
+// writerCell draws one cell: a column that carries brackets or the mark of a contested cell,
+// then its last writer.
 func (p *Pane) writerCell(l *theme.Line, x *scene.CellWriters, wide, here, after bool) {
 	text, style := p.Theme.Glyph.Equal, p.Theme.Off
 	if x.Warp >= 0 {
@@ -179,7 +185,8 @@ func (p *Pane) legend(w *scene.Writers, wide bool, width int) string {
 	return p.Theme.Line(width).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, width-1)).Done()
 }
 
-// window is the part of the block's time that is drawn: the barrier interval of the conflict and a little around it.
+// window is the part of the block's time that is drawn: the barrier interval of the conflict and
+// a little around it.
 func window(sc *scene.Scene) (lo, hi uint64) {
 	if sc.Pair[0] < 0 {
 		return 0, sc.Steps
@@ -253,12 +260,17 @@ func (p *Pane) strip(w, h int) []string {
 	case sc.Pair[0] < 0 && len(sc.Accesses) == 0:
 		pair = "the whole block; nothing of " + sc.Request.Variable + " is touched from this line"
 	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:
-		pair = fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), sc.Request.Sides[0].Line, sc.Request.Variable)
+		pair = fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), sc.Request.Sides[0].Line,
+			sc.Request.Variable)
 	case sc.Pair[0] >= 0:
 		pair = "A " + p.doing(0) + " · B " + p.doing(1)
 	}
 	lines = append(lines[:body], p.Theme.Line(w-2).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(pair, w-4)).Done(),
-		p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, p.Theme.Fit(fmt.Sprintf("%s runs · %s barrier · > at it · : warp sync · w async wait · x access", g.H, g.V), w-4)).Done())
+		p.Theme.Line(w-2).Space(1).
+			Add(p.Theme.Dim,
+				p.Theme.Fit(
+					fmt.Sprintf("%s runs · %s barrier · > at it · : warp sync · w async wait · x access", g.H,
+						g.V), w-4)).Done())
 	note := fmt.Sprintf("steps %d-%d of %d · %s", lo, hi, sc.Steps, sc.Schedule)
 	return p.Theme.Box("SCHEDULE block "+sc.Request.Block.String(), note, lines, w, h, p.Focus == Strip)
 }

@@ -17,24 +17,29 @@ import (
 	"tilescope/tui/view/races"
 )
 
-// TestRacesOnASession asks a real session what the view asks: the diagnosis, the scene of its race, and what puts it right.
+// TestRacesOnASession asks a real session what the view asks: the diagnosis, the scene of its race, and
+// what puts it right.
 func TestRacesOnASession(t *testing.T) {
 	s, err := debugkern.Open(t.Context(), debugkern.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := tui.New(context.Background(), tui.Options{Engine: s, Request: debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{"sync-p"}}}, tui.Look{Profile: colorprofile.ASCII})
+	m := tui.New(context.Background(), tui.Options{
+		Engine: s, Request: debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{"sync-p"}},
+	}, tui.Look{Profile: colorprofile.ASCII})
 	m.Switch(view.Races)
 	v := m.Shown().(*races.Controller)
 	if v.Inquirer() == nil {
 		t.Fatal("a session cannot be asked")
 	}
 	told := 0
-	doc, err := v.Inquirer().Diagnose(t.Context(), m.Req, diagnose.Options{Schedules: 8, OnEvent: func(e diagnose.Event) {
-		if e.Finding != nil {
-			told++
-		}
-	}})
+	doc, err := v.Inquirer().Diagnose(t.Context(), m.Req, diagnose.Options{
+		Schedules: 8, OnEvent: func(e diagnose.Event) {
+			if e.Finding != nil {
+				told++
+			}
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +56,9 @@ func TestRacesOnASession(t *testing.T) {
 	}
 	m.Update(v.FetchScene()())
 	text := v.Pane().Text() + m.View().Content
-	for _, want := range []string{"SCHEDULE block", "CELLS " + v.Selected().Variable, "writes, step", "reads, step"} {
+	for _, want := range []string{
+		"SCHEDULE block", "CELLS " + v.Selected().Variable, "writes, step", "reads, step",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}
@@ -60,8 +67,11 @@ func TestRacesOnASession(t *testing.T) {
 	if err != nil || !strings.Contains(lines[0], "is gone") {
 		t.Errorf("what if: %v, %v", lines, err)
 	}
-	b := slices.IndexFunc(doc.Barriers, func(b diagnose.BarrierDoc) bool { return b.Needed && strings.HasPrefix(b.Instr, "bar.sync") })
-	if lines, err = v.Inquirer().WhatIfWithout(t.Context(), doc.Executed, &doc.Barriers[b]); err != nil || !strings.Contains(lines[0], "then race on") {
+	b := slices.IndexFunc(doc.Barriers, func(b diagnose.BarrierDoc) bool {
+		return b.Needed && strings.HasPrefix(b.Instr, "bar.sync")
+	})
+	if lines, err = v.Inquirer().WhatIfWithout(t.Context(), doc.Executed, &doc.Barriers[b]); err != nil ||
+		!strings.Contains(lines[0], "then race on") {
 		t.Errorf("without %s: %v, %v", doc.Barriers[b].Instr, lines, err)
 	}
 }

@@ -53,7 +53,8 @@ func TestSteppingBothWays(t *testing.T) {
 		key  string
 		step uint64
 	}{
-		{"s", 3}, {">", 6}, {"<", 3}, {"S", 6}, {"(", 3}, {")", 6}, {"backspace", 3}, {"U", 3}, {"s", 4}, {"s", 5}, {"<", 4},
+		{"s", 3}, {">", 6}, {"<", 3}, {"S", 6}, {"(", 3}, {")", 6}, {"backspace", 3}, {"U", 3}, {"s", 4},
+		{"s", 5}, {"<", 4},
 		{"U", 4}, {"s", 20}, {"U", 20}, {"s", 40}, {"<", 0}, {"<", 0},
 	} {
 		d.Press(s.key)
@@ -80,7 +81,8 @@ func TestOpensAtTheFirstBadCellsWrite(t *testing.T) {
 	d.Press("}") // the first bad cell lies in another block
 	d.stands(0)
 	if control(d.Driver).Position().Block != d.M.Cursor.Block {
-		t.Errorf("block %s on screen, %s under the cursor", control(d.Driver).Position().Block, d.M.Cursor.Block)
+		t.Errorf("block %s on screen, %s under the cursor", control(d.Driver).Position().Block,
+			d.M.Cursor.Block)
 	}
 	was := control(d.Driver).Walk().(*tuitest.Walk)
 	d.Command("seed 3")
@@ -108,7 +110,8 @@ func TestBreakpointsInSource(t *testing.T) {
 	if b := control(d.Driver).Breaks(); len(b) != 1 || b[0].Array == "" {
 		t.Errorf("breakpoints %+v", b)
 	}
-	d.Command("break S").Command("break sP[3][4]").Command("break 70").Command("break list").HasStatus("sP[3][4] changes")
+	d.Command("break S").Command("break sP[3][4]").Command("break 70").Command("break list").
+		HasStatus("sP[3][4] changes")
 	d.Command("break what").HasStatus("expected")
 	d.Command("break clear")
 	if len(control(d.Driver).Breaks()) != 0 {
@@ -208,8 +211,8 @@ func TestSharedCursorIsTheTiles(t *testing.T) {
 	}
 }
 
-// TestMotionIsCalledOff presses Esc while a motion is under way: it says what runs and how far it is, and leaves the block
-// where it was.
+// TestMotionIsCalledOff presses Esc while a motion is under way: it says what runs and how far it is, and
+// leaves the block where it was.
 func TestMotionIsCalledOff(t *testing.T) {
 	hold := make(chan struct{})
 	d := open(t, 80, 24, viewtest.Engine(func(e *tuitest.Engine) { e.Walks = hold })).Press("s")
@@ -242,9 +245,12 @@ func TestMouseInSource(t *testing.T) {
 	}
 }
 
-// TestEverySourceFits draws the Source view with every focus and size of panes, at moments that look different.
+// TestEverySourceFits draws the Source view with every focus and size of panes, at moments
+// that look different.
 func TestEverySourceFits(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {81, 31}, {80, 36}, {100, 35}, {120, 40}, {175, 41}, {176, 40}, {200, 60}, {320, 90}} {
+	for _, size := range [][2]int{
+		{80, 24}, {81, 31}, {80, 36}, {100, 35}, {120, 40}, {175, 41}, {176, 40}, {200, 60}, {320, 90},
+	} {
 		d := open(t, size[0], size[1], viewtest.Request(viewtest.Faulty))
 		for _, at := range []string{"0", "1203", "4001", "end"} {
 			d.Command("seek " + at)

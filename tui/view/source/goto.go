@@ -23,7 +23,8 @@ func (v *Controller) whoHere() tea.Cmd {
 			func(ctx context.Context, w walk.Walk) (answer, error) {
 				warp := w.Position().Warp
 				list, err := w.RegisterWrites(ctx, r.Name, lane)
-				return toLast(ctx, w, writes{list: list}, fmt.Sprintf("%s in lane %d of warp %d", r.Name, lane, warp), err)
+				return toLast(ctx, w, writes{list: list}, fmt.Sprintf("%s in lane %d of warp %d", r.Name,
+					lane, warp), err)
 			})
 	}
 	array, row, col, ok := v.shared.Current()
@@ -109,13 +110,16 @@ func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) te
 		defer w.SetBreakpoints(kept)
 		w.SetBreakpoints([]walk.Breakpoint{b})
 		p, err := w.Seek(ctx, 0)
-		for err == nil && (p.Stop != "breakpoint" || p.KVTile < kv) && p.Stop != "end" && p.Stop != "deadlock" &&
+		for err == nil && (p.Stop != "breakpoint" || p.KVTile < kv) && p.Stop != "end" &&
+			p.Stop != "deadlock" &&
 			p.Stop != "fault" {
 			p, err = w.Continue(ctx)
 		}
 		if err == nil && p.Stop == "end" {
 			_, err = w.Seek(ctx, 0)
-			return answer{said: fmt.Sprintf("%s is not executed by block %s", breakText(b), at), lane: -1}, err
+			return answer{
+				said: fmt.Sprintf("%s is not executed by block %s", breakText(b), at), lane: -1,
+			}, err
 		}
 		return answer{said: standing(p, p), lane: -1}, err
 	})

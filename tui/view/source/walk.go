@@ -165,8 +165,10 @@ func (v *Controller) openWalk() tea.Cmd {
 		case errors.Is(err, context.Canceled):
 			return answer{lane: -1}, err
 		case err != nil || x == nil: // no backend that can tell, or nothing wrote it
-			return answer{said: "block " + bad.Block.String() + " from its start: who wrote " + view.Where(bad) +
-				" is not known", lane: -1}, nil
+			return answer{
+				said: "block " + bad.Block.String() + " from its start: who wrote " + view.Where(bad) +
+					" is not known", lane: -1,
+			}, nil
 		}
 		return toWrite(ctx, w, x, view.Where(bad))
 	})

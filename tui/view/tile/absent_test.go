@@ -12,15 +12,19 @@ import (
 	"tilescope/tui/theme"
 )
 
-// TestNotCaptured: a cell that was not captured has a mark of its own, in numbers and in the map, and its line says so. It
-// counts as no bad cell, although its bits are those of 0.
+// TestNotCaptured: a cell that was not captured has a mark of its own, in numbers and in the map, and its
+// line says so. It counts as no bad cell, although its bits are those of 0.
 func TestNotCaptured(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
 		th := theme.New(theme.Options{ASCII: ascii})
 		n := 4
 		v := &debugkern.TileView{
-			Place: debugkern.Place{Stage: "S"}, Plan: &probes.StagePlan{Stage: "S", DType: probes.F32, Rows: n, Cols: n, Axes: [2]string{"q", "k"}},
-			Got: probes.NewTile(probes.F32, n, n), Local: make([]float64, n*n), LocalBound: make([]float64, n*n), ValidRows: n, ValidCols: n,
+			Place: debugkern.Place{Stage: "S"},
+			Plan: &probes.StagePlan{
+				Stage: "S", DType: probes.F32, Rows: n, Cols: n, Axes: [2]string{"q", "k"},
+			},
+			Got: probes.NewTile(probes.F32, n, n), Local: make([]float64, n*n),
+			LocalBound: make([]float64, n*n), ValidRows: n, ValidCols: n,
 		}
 		v.Got.Absent = make([]bool, n*n)
 		v.NoLocal = make([]bool, n*n)
@@ -62,7 +66,8 @@ func TestNotCaptured(t *testing.T) {
 		}
 		for row, want := range []string{"", "", "not judged", "not captured"} {
 			p.SetCursor(row, 1)
-			if text := ansi.Strip(strings.Join(p.View(), "\n")); want != "" && !strings.Contains(text, want) || row == 3 && strings.Contains(text, "k 0") {
+			if text := ansi.Strip(strings.Join(p.View(), "\n")); want != "" &&
+				!strings.Contains(text, want) || row == 3 && strings.Contains(text, "k 0") {
 				t.Errorf("row %d lacks %q:\n%s", row, want, text)
 			}
 		}

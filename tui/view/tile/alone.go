@@ -19,7 +19,8 @@ func (p *Pane) aloneLine(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	case x.Absent:
 		return l.Add(p.Theme.Taint, "  "+p.Theme.Glyph.Absent+" not captured")
 	}
-	l.Add(p.Theme.Text, fmt.Sprintf("  %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.Theme.Border, bar)
+	l.Add(p.Theme.Text, fmt.Sprintf("  %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits))).
+		Add(p.Theme.Border, bar)
 	switch {
 	case !v.Plan.OfLaunch():
 		return l.Add(p.Theme.Dim, "no reference")
@@ -30,7 +31,8 @@ func (p *Pane) aloneLine(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	case x.Equal:
 		return l.Add(p.Theme.Dim, "as before the launch")
 	}
-	return l.Add(p.Theme.Text, fmt.Sprintf("before %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
+	return l.Add(p.Theme.Text, fmt.Sprintf("before %*s 0x%s", digits, cell.Long(x.Want),
+		cell.HexText(t, x.RefBits)))
 }
 
 // aloneTileLine: 1024 elements · -3.21 to 4.02 · 2 NaN · 4 changed by the launch

@@ -75,8 +75,10 @@ type Controller struct {
 
 // New returns the Tile view. Before it is used it has to be connected with others.
 func New(c *view.Context) *Controller {
-	return &Controller{Context: c, pane: NewPane(c.Theme), rail: rail.New(c.Theme), source: listing.New(c.Theme),
-		mini: minimap.New(c.Theme), tree: ancestry.New(c.Theme)}
+	return &Controller{
+		Context: c, pane: NewPane(c.Theme), rail: rail.New(c.Theme), source: listing.New(c.Theme),
+		mini: minimap.New(c.Theme), tree: ancestry.New(c.Theme),
+	}
 }
 
 // Connect says what other views do for this one.

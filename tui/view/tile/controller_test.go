@@ -23,7 +23,8 @@ func control(d *viewtest.Driver) *tile.Controller {
 func TestScreens(t *testing.T) { viewtest.Screens(t, view.Tile, viewtest.Request(viewtest.Faulty)) }
 
 func TestColumnsBesideEachOther(t *testing.T) {
-	d := viewtest.Start(t, 120, 40, viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}), viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2")
+	d := viewtest.Start(t, 120, 40, viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}),
+		viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2")
 	d.Command("stage P").Command("kv 1").Press("D").HasStatus("GPU, emulator, reference, error")
 	for _, want := range []string{"GPU f16", "EMULATOR ≠25", "REFERENCE", "ERROR"} {
 		if !strings.Contains(d.Text(), want) {
@@ -47,7 +48,9 @@ func TestColumnsBesideEachOther(t *testing.T) {
 
 func TestFourColumnsFit(t *testing.T) {
 	for _, size := range viewtest.Sizes {
-		d := viewtest.Start(t, size[0], size[1], viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}), viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2", "D")
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(debugkern.Request{
+			Target: "stage2", Backend: "both",
+		}), viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2", "D")
 		for _, stage := range []string{"Q", "S", "m", "P", "U"} {
 			d.Command("stage "+stage).Press("$", "G")
 			for range 3 {
@@ -94,7 +97,8 @@ func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
 	d.Press("w").HasStatus("st.shared.b16")
 }
 
-// TestEveryTileSettingFits draws the Tile view in every format, measure and heat mode, on tiles of both widths.
+// TestEveryTileSettingFits draws the Tile view in every format, measure and heat mode, on
+// tiles of both widths.
 func TestEveryTileSettingFits(t *testing.T) {
 	for _, size := range viewtest.Sizes {
 		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2")
@@ -106,7 +110,8 @@ func TestEveryTileSettingFits(t *testing.T) {
 						s := control(d).Pane().Settings()
 						s.Format, s.Diff, s.Heat = cell.Format(f), cell.Diff(x), tile.Heat(z)
 						control(d).Pane().Set(s)
-						d.Fits(fmt.Sprintf("stage %s format %s diff %s heat %s", stage, s.Format, s.Diff, s.Heat))
+						d.Fits(fmt.Sprintf("stage %s format %s diff %s heat %s", stage, s.Format,
+							s.Diff, s.Heat))
 					}
 				}
 			}
@@ -144,12 +149,16 @@ func TestHeatMapScreen(t *testing.T) {
 	golden.RequireEqual(t, d.Press("2", "z").Text()+"\n")
 }
 
-// TestSettings: every key of the view changes what its title or its tab line says, and the next session takes it up.
+// TestSettings: every key of the view changes what its title or its tab line says, and the next
+// session takes it up.
 func TestSettings(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2")
 		d.Says("fixed", "ulp", "derived")
-		for _, s := range [][2]string{{"v", "numbers: sci"}, {"d", "error: off"}, {"t", "bound: 1 ulp"}, {"T", "bound: derived"}, {"z", "heat: map"}, {"f", "follows the cell's writer: off"}} {
+		for _, s := range [][2]string{
+			{"v", "numbers: sci"}, {"d", "error: off"}, {"t", "bound: 1 ulp"}, {"T", "bound: derived"},
+			{"z", "heat: map"}, {"f", "follows the cell's writer: off"},
+		} {
 			d.Press(s[0]).HasStatus(s[1])
 		}
 		d.Says("sci Δoff ≤derived")
@@ -157,13 +166,15 @@ func TestSettings(t *testing.T) {
 		control(d).Remember(kept)
 		again := viewtest.Start(t, size[0], size[1])
 		control(again).Recall(kept)
-		if got := control(again).Pane().Settings(); got.Format != control(d).Pane().Settings().Format || got.Heat != tile.HeatMap || again.M.Numbers.Format != got.Format {
+		if got := control(again).Pane().Settings(); got.Format != control(d).Pane().Settings().Format ||
+			got.Heat != tile.HeatMap || again.M.Numbers.Format != got.Format {
 			t.Errorf("taken up %+v of %v", got, kept)
 		}
 	}
 }
 
-// TestFocusAndSizes: the focus key goes through the columns, the source and the rail, as far as there is room for them.
+// TestFocusAndSizes: the focus key goes through the columns, the source and the rail, as far as
+// there is room for them.
 func TestFocusAndSizes(t *testing.T) {
 	for _, c := range []struct {
 		w, h  int
@@ -179,7 +190,8 @@ func TestFocusAndSizes(t *testing.T) {
 				t.Errorf("%dx%d: focus %s, expected %s", c.w, c.h, got, want)
 			}
 		}
-		if d.Press("+").HasStatus("kernel: width 12"); control(d).Pane().Settings().Weight[tile.Kernel] != 12 {
+		if d.Press("+").HasStatus("kernel: width 12"); control(d).Pane().
+			Settings().Weight[tile.Kernel] != 12 {
 			t.Error("the column is no wider")
 		}
 	}
@@ -187,7 +199,8 @@ func TestFocusAndSizes(t *testing.T) {
 
 // TestSearchInTheTile: a match is a cell, and what cannot be read is refused.
 func TestSearchInTheTile(t *testing.T) {
-	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2").Command("kv 1").Press("g", "g", "0")
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2").Command("kv 1").
+		Press("g", "g", "0")
 	d.Type("/>1.9").Press("enter")
 	c := d.M.Cursor
 	if got := d.M.Tiles.Views[d.M.At()].Got.At(c.Row, c.Col); got <= 1.9 {
@@ -204,8 +217,8 @@ func TestSearchInTheTile(t *testing.T) {
 	}
 }
 
-// TestLineage: W opens the tree of what the cell is made of in the place of the tile, Enter goes to an operation
-// in Source, and W, Esc and q close it.
+// TestLineage: W opens the tree of what the cell is made of in the place of the tile, Enter goes to an
+// operation in Source, and W, Esc and q close it.
 func TestLineage(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "W")
 	d.Says("HOW P q4,k9 CAME ABOUT",

@@ -21,8 +21,8 @@ func (p *Pane) detail() []string {
 	return []string{p.cellLine(w), p.Theme.Line(w).Add(p.Theme.Text, p.writer).Done(), p.tileLine(w)}
 }
 
-// alignedFrom is the width from which the cell's line keeps its fields in their columns, so that a move changes digits and
-// little else.
+// alignedFrom is the width from which the cell's line keeps its fields in their columns, so that a move
+// changes digits and little else.
 const alignedFrom = 112
 
 // cellLine: q17,k9  k 2.6250 0x4140 │ r 1.3125 0x3D40 │ Δ +1.3125 = +1024 ulp  ✗ > bound 4.9e-04
@@ -44,7 +44,9 @@ func (p *Pane) cellLine(w int) string {
 	}
 	if absent := x.Absent && p.data.View.Valid(p.row, p.col); absent {
 		l.Add(p.Theme.Taint, "  "+p.Theme.Glyph.Absent+" not captured")
-		return l.Add(p.Theme.Border, bar).Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits))).Done()
+		return l.Add(p.Theme.Border, bar).
+			Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want),
+				cell.HexText(t, x.RefBits))).Done()
 	}
 	l.Add(p.Theme.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
 	l.Add(p.Theme.Border, bar)
@@ -77,16 +79,20 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	} else if !p.data.View.Other.Captured(p.row, p.col) {
 		l.Add(p.Theme.Taint, other+" not captured")
 	} else {
-		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
+		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)),
+			cell.HexText(t, x.Other)))
 		if x.Differs && x.Absent {
 			l.Add(p.Theme.Taint, p.Theme.Glyph.Differs)
 		} else if x.Differs {
-			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs, p.judge.AgainstOther(p.row, p.col).ULP))
+			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs,
+				p.judge.AgainstOther(p.row, p.col).ULP))
 		} else {
 			l.Add(p.Theme.OK, p.Theme.Glyph.OK+" equal")
 		}
 	}
-	l.Add(p.Theme.Border, bar).Add(p.Theme.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).Add(p.Theme.Border, bar)
+	l.Add(p.Theme.Border, bar).
+		Add(p.Theme.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).
+		Add(p.Theme.Border, bar)
 	switch {
 	case !p.data.View.Valid(p.row, p.col), x.Absent, !p.judge.Judged(p.row, p.col):
 		return l.Add(p.Theme.Dim, "not compared")
@@ -106,10 +112,13 @@ func (p *Pane) CellText() string {
 		return fmt.Sprintf("%s (0x%s)", cell.Long(x.Got), cell.HexText(t, x.Bits))
 	}
 	if x.Absent {
-		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want), cell.HexText(t, x.RefBits))
+		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want),
+			cell.HexText(t, x.RefBits))
 	}
-	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s, bound %s", cell.Long(x.Got), cell.HexText(t, x.Bits), p.judge.Name(),
-		cell.Long(x.Want), cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)), strconv.FormatFloat(x.Bound, 'e', 3, 64))
+	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s, bound %s", cell.Long(x.Got),
+		cell.HexText(t, x.Bits), p.judge.Name(),
+		cell.Long(x.Want), cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)),
+		strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
 
 func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
@@ -152,7 +161,8 @@ func (p *Pane) tileLine(w int) string {
 		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
 	}
 	if n := p.stats.Absent; n > 0 {
-		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s %d not captured", p.Theme.Glyph.Absent, n))
+		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s %d not captured",
+			p.Theme.Glyph.Absent, n))
 	}
 	verdict := p.data.View.Verdict.Verdict
 	if p.judge.Crossed() && p.stats.Differing > 0 {
@@ -160,7 +170,8 @@ func (p *Pane) tileLine(w int) string {
 		if p.data.A != "" {
 			from = "A"
 		}
-		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d from %s", p.Theme.Glyph.Differs, p.stats.Differing, p.stats.Cells, from))
+		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d from %s", p.Theme.Glyph.Differs,
+			p.stats.Differing, p.stats.Cells, from))
 	}
 	l.Add(p.Theme.Dim, " · ")
 	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)

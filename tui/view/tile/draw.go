@@ -30,9 +30,11 @@ func (p *Pane) draw() []string {
 	}
 	out = append(out, p.junction(g.TeeL, g.TeeB, g.TeeR))
 	for _, l := range p.detail() {
-		out = append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, g.V).Raw(l, p.W-2).Glyph(p.Theme.Border, g.V).Done())
+		out = append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, g.V).Raw(l, p.W-2).
+			Glyph(p.Theme.Border, g.V).Done())
 	}
-	return append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, p.W-2).Glyph(p.Theme.Border, g.BR).Done())
+	return append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, p.W-2).
+		Glyph(p.Theme.Border, g.BR).Done())
 }
 
 // heads is the top border with the columns' titles.
@@ -198,8 +200,8 @@ func (p *Pane) rowLine(row int, in bool) string {
 	return l.Glyph(p.Theme.Border, p.Theme.Glyph.V).Done()
 }
 
-// numberCells writes a row's numbers: a separator that carries the cursor's brackets, then the number on its ground. Only
-// separators change when the cursor moves.
+// numberCells writes a row's numbers: a separator that carries the cursor's brackets, then the number on its
+// ground. Only separators change when the cursor moves.
 func (p *Pane) numberCells(l *theme.Line, z zone, row int) {
 	here := row == p.row
 	for c := p.left; c < p.left+p.ncols; c++ {
@@ -261,8 +263,8 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 	}
 }
 
-// emulated writes what the emulator has where the GPU has something. That it is not the same is shown by the mark before it,
-// and by its style.
+// emulated writes what the emulator has where the GPU has something. That it is not the same is shown by the
+// mark before it, and by its style.
 func (p *Pane) emulated(l *theme.Line, x cell.Cell, valid bool, w, end int) {
 	if !p.data.View.Other.Reached() {
 		l.Right(p.Theme.Off, p.Theme.Glyph.Off, end)
@@ -335,8 +337,8 @@ func (p *Pane) valueHeat(x cell.Cell, kind int) theme.Style {
 	return p.Theme.Value[p.stats.Level(v, len(p.Theme.Value))]
 }
 
-// errorHeat places an error between blue and orange: up to its bound the pale inner half, beyond it by powers of two to
-// the full colour at 64 times the bound.
+// errorHeat places an error between blue and orange: up to its bound the pale inner half, beyond it by powers
+// of two to the full colour at 64 times the bound.
 func (p *Pane) errorHeat(x cell.Cell) theme.Style {
 	n := len(p.Theme.Err)
 	r := p.judge.Ratio(x)
@@ -352,7 +354,8 @@ func (p *Pane) errorHeat(x cell.Cell) theme.Style {
 	return p.Theme.Err[int(mid+math.Copysign(f, r)*mid+0.5)]
 }
 
-// mapCell draws a cell in one column: colour for its value or error, a glyph for what colour must not say alone.
+// mapCell draws a cell in one column: colour for its value or error, a glyph for what colour
+// must not say alone.
 func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 	if row == p.row && c == p.col {
 		l.Glyph(p.Theme.Here, "+")

@@ -30,7 +30,9 @@ func (v *Controller) forget() { v.Tiles, v.loading = view.Tiles{}, loading{} }
 // keep stores a tile, or why there is none, and drops the oldest of too many.
 func (v *Controller) keep(p debugkern.Place, t *debugkern.TileView, err error) {
 	if v.Tiles.Views == nil {
-		v.Tiles = view.Tiles{Views: map[debugkern.Place]*debugkern.TileView{}, Errs: map[debugkern.Place]error{}}
+		v.Tiles = view.Tiles{
+			Views: map[debugkern.Place]*debugkern.TileView{}, Errs: map[debugkern.Place]error{},
+		}
 	}
 	if err != nil {
 		v.Tiles.Errs[p] = err

@@ -79,10 +79,13 @@ func (v *Controller) nextColumns(string) tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
 	}
-	if t := v.pane.Shown(); t != nil && t.Previous.Reached() && v.Run.Report.Cross == nil && v.Run.Pair == nil {
+	if t := v.pane.Shown(); t != nil && t.Previous.Reached() && v.Run.Report.Cross == nil &&
+		v.Run.Pair == nil {
 		return v.set(func(s *Settings) {
 			s.Choice = map[Choice]Choice{Usual: All}[s.Choice]
-			v.Say("columns: " + map[Choice]string{Usual: "the launch's", All: "after the launch, before it, change"}[s.Choice])
+			v.Say("columns: " +
+				map[Choice]string{Usual: "the launch's",
+					All: "after the launch, before it, change"}[s.Choice])
 		})
 	}
 	if v.Run.Report.Cross == nil && v.Run.Pair == nil {
@@ -97,7 +100,8 @@ func (v *Controller) nextColumns(string) tea.Cmd {
 
 // crossing reports whether the view shows two backends' tiles: then the next cell is one where they differ.
 func (v *Controller) crossing() bool {
-	return v.Run != nil && (v.Run.Report.Cross != nil || v.Run.Pair != nil) && v.pane.Settings().Choice != Usual
+	return v.Run != nil && (v.Run.Report.Cross != nil || v.Run.Pair != nil) &&
+		v.pane.Settings().Choice != Usual
 }
 
 func (v *Controller) toggleFollow(string) tea.Cmd {
@@ -117,7 +121,8 @@ func (v *Controller) Commands() []view.Command {
 				return func(s *Settings) { s.Format = f }, ok
 			})},
 		{Group: g, Name: "diff", Arg: "NAME", Help: "how errors are measured",
-			Values: view.Words("abs", "rel", "ulp", "off"), Do: pick(v, "diff", func(a string) (func(*Settings), bool) {
+			Values: view.Words("abs", "rel", "ulp", "off"),
+			Do: pick(v, "diff", func(a string) (func(*Settings), bool) {
 				d, ok := cell.ParseDiff(a)
 				return func(s *Settings) { s.Diff = d }, ok
 			})},
@@ -128,7 +133,8 @@ func (v *Controller) Commands() []view.Command {
 				return func(s *Settings) { s.Ref = r }, ok
 			})},
 		{Group: g, Name: "heat", Arg: "NAME", Help: "colour of values: tint, map, off",
-			Values: view.Words("tint", "map", "off"), Do: pick(v, "heat", func(a string) (func(*Settings), bool) {
+			Values: view.Words("tint", "map", "off"),
+			Do: pick(v, "heat", func(a string) (func(*Settings), bool) {
 				h, ok := ParseHeat(a)
 				return func(s *Settings) { s.Heat = h }, ok
 			})},

@@ -76,8 +76,10 @@ func (v *Controller) facts() [][2]string {
 		}
 	}
 	if o := r.Output; o != nil {
-		out = append(out, [2]string{"output", fmt.Sprintf("%s max %.3g mean %.3g", o.Verdict, float64(o.MaxAbs),
-			float64(o.MeanAbs))})
+		out = append(out, [2]string{
+			"output", fmt.Sprintf("%s max %.3g mean %.3g", o.Verdict, float64(o.MaxAbs),
+				float64(o.MeanAbs)),
+		})
 	}
 	if x := r.Resources; x != nil {
 		out = append(out, [2]string{"ptxas", fmt.Sprintf("%d regs, %d B shared, %d B spilled", x.Registers,
@@ -114,7 +116,10 @@ func (v *Controller) showRail() {
 	r.Facts = [][2]string{{"target", req.Target}, {"shape", request.ShapeName(req)},
 		{"seed", fmt.Sprint(req.Seed)}, {"gate", req.Gate.String()}}
 	if v.Stageless() && v.Run != nil {
-		r.Facts = [][2]string{{"target", req.Target}, {"grid", v.Run.Plan.Grid.String()}, {"block", v.Run.Plan.Block.String()}, {"seed", fmt.Sprint(req.Seed)}}
+		r.Facts = [][2]string{
+			{"target", req.Target}, {"grid", v.Run.Plan.Grid.String()}, {"block", v.Run.Plan.Block.String()},
+			{"seed", fmt.Sprint(req.Seed)},
+		}
 	}
 	if man, variant := v.ManifestOf(req.Target); man != nil {
 		if sel, err := man.Select(variant, req.Set, nil, probes.GateNone); err == nil {

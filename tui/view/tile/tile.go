@@ -1,8 +1,8 @@
-// Package tile is the Tile view's pane: the kernel's tile, its reference and the error side by side under one linked
-// cursor, and what is known of the cell below.
+// Package tile is the Tile view's pane: the kernel's tile, its reference and the error side by side under one
+// linked cursor, and what is known of the cell below.
 //
-// The one idea: three columns are three renderings of one window onto the tile. The window (first row, first column, how
-// many of each) is computed once for all of them, so the cursor cannot come apart.
+// The one idea: three columns are three renderings of one window onto the tile. The window (first row, first
+// column, how many of each) is computed once for all of them, so the cursor cannot come apart.
 //
 // It must not know runs, sessions or keys: it is given a tile and a cursor, and draws.
 package tile
@@ -67,9 +67,11 @@ func (c Choice) Next() Choice { return (c + 1) % numChoices }
 // Name is the choice in words, of two kernels laid over each other or of two backends.
 func (c Choice) Name(kernels bool) string {
 	if kernels {
-		return [numChoices]string{"kernel, reference, error", "kernel B, kernel A, reference, error", "kernel A, kernel B, difference"}[c]
+		return [numChoices]string{"kernel, reference, error", "kernel B, kernel A, reference, error",
+			"kernel A, kernel B, difference"}[c]
 	}
-	return [numChoices]string{"kernel, reference, error", "GPU, emulator, reference, error", "GPU, emulator, difference"}[c]
+	return [numChoices]string{"kernel, reference, error", "GPU, emulator, reference, error",
+		"GPU, emulator, difference"}[c]
 }
 
 // Settings are what a person can change about the drawing.
@@ -91,7 +93,8 @@ type Data struct {
 	View    *debugkern.TileView // nil while it is being computed
 	Stage   *report.Stage       // nil where the report has none
 	Message string              // instead of a tile: loading, off, an error
-	A, B    string              // names of two kernels laid over each other: the tile is B's, the one compared with it A's; else ""
+	// A, B: names of two kernels laid over each other: the tile is B's, the one compared with it A's; else ""
+	A, B string
 }
 
 // plan is the plan of the stage that the tile belongs to; nil where there is none.
@@ -243,7 +246,8 @@ func (p *Pane) unreferenced() bool {
 	return p.data.Plan != nil && p.data.Plan.Unreferenced()
 }
 
-// kinds are the columns that are shown: without a reference the tile alone, or next to it what it was before the launch.
+// kinds are the columns that are shown: without a reference the tile alone, or next to it what it
+// was before the launch.
 func (p *Pane) kinds() []int {
 	if p.unreferenced() && !p.judge.Crossed() {
 		switch {
@@ -255,7 +259,8 @@ func (p *Pane) kinds() []int {
 		return []int{Kernel, Reference, Error}
 	}
 	kinds := map[Choice][]int{
-		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error}, Crosswise: {Kernel, Emulator, Error},
+		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error},
+		Crosswise: {Kernel, Emulator, Error},
 	}[p.choice()]
 	if p.choice() == Usual && p.unreferenced() {
 		return []int{Kernel}
@@ -331,8 +336,8 @@ func (p *Pane) scroll() {
 	p.left = theme.Into(p.left, p.col, p.ncols, v.Got.Cols)
 }
 
-// Hit maps a place on the pane to the cell drawn there; column is which of Kernel, Reference, Error it lies in, -1 for the
-// lines below. ok is false where no cell is.
+// Hit maps a place on the pane to the cell drawn there; column is which of Kernel, Reference, Error it lies
+// in, -1 for the lines below. ok is false where no cell is.
 func (p *Pane) Hit(x, y int) (row, col, column int, ok bool) {
 	column = -1
 	if y >= p.H-1-detailLines {

@@ -1,8 +1,9 @@
-// Command sbom writes the software bill of materials of a built tilescope, as CycloneDX 1.5 in JSON: the Go modules that were
-// linked, from the program itself, and the compiler's wheels with their hashes, from the requirements file of `make toolchain`.
+// Command sbom writes the software bill of materials of a built tilescope, as CycloneDX 1.5 in JSON: the Go
+// modules that were linked, from the program itself, and the compiler's wheels with their hashes, from the
+// requirements file of `make toolchain`.
 //
-// The one idea: what is listed is what was built, not what go.mod could build. The output has no time and no serial number, so the
-// same program gives the same bytes.
+// The one idea: what is listed is what was built, not what go.mod could build. The output has no time and no
+// serial number, so the same program gives the same bytes.
 //
 //	sbom PROGRAM REQUIREMENTS > sbom.json
 package main
@@ -82,7 +83,10 @@ type property struct {
 
 // bill lists the program's modules and the wheels, in the order in which they are stated.
 func bill(info *buildinfo.BuildInfo, wheels []component) document {
-	d := document{Format: "CycloneDX", Version: "1.5", Number: 1, Metadata: metadata{module(info.Main.Path, info.Main.Version, "")}}
+	d := document{
+		Format: "CycloneDX", Version: "1.5", Number: 1,
+		Metadata: metadata{module(info.Main.Path, info.Main.Version, "")},
+	}
 	d.Metadata.Component.Type = "application"
 	d.Components = append(d.Components, module("std", strings.TrimPrefix(info.GoVersion, "go"), ""))
 	for _, m := range info.Deps {
@@ -107,7 +111,8 @@ func module(path, version, sum string) component {
 
 var requirement = regexp.MustCompile(`^([\w.-]+)==([\w.]+)((?: --hash=sha256:[0-9a-f]{64})+)$`)
 
-// wheels reads a requirements file in which every line pins a version and its hashes; any other line is an error.
+// wheels reads a requirements file in which every line pins a version and its hashes; any
+// other line is an error.
 func wheels(text string) (all []component, err error) {
 	text = strings.ReplaceAll(text, " \\\n    ", " ")
 	for i, line := range strings.Split(text, "\n") {
@@ -116,10 +121,13 @@ func wheels(text string) (all []component, err error) {
 		}
 		m := requirement.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Errorf("requirement %d: expected NAME==VERSION --hash=sha256:…, found %q", i+1, line)
+			return nil, fmt.Errorf("requirement %d: expected NAME==VERSION --hash=sha256:…, found %q", i+1,
+				line)
 		}
 		purl := fmt.Sprintf("pkg:pypi/%s@%s", m[1], m[2])
-		c := component{Type: "library", Ref: purl, Name: m[1], Version: m[2], Scope: "optional", Package: purl}
+		c := component{
+			Type: "library", Ref: purl, Name: m[1], Version: m[2], Scope: "optional", Package: purl,
+		}
 		for _, h := range strings.Fields(m[3]) {
 			c.Hashes = append(c.Hashes, hash{"SHA-256", strings.TrimPrefix(h, "--hash=sha256:")})
 		}

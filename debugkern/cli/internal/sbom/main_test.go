@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestBill writes the bill of this test's own program: every part has a version and a package URL, and every wheel a hash.
+// TestBill writes the bill of this test's own program: every part has a version and a package URL, and
+// every wheel a hash.
 func TestBill(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -51,7 +52,8 @@ func TestUnpinned(t *testing.T) {
 			t.Errorf("%q: no error", text)
 		}
 	}
-	if w, err := wheels("# why\na==1" + hash + hash + "\n"); err != nil || len(w) != 1 || len(w[0].Hashes) != 2 {
+	if w, err := wheels("# why\na==1" + hash + hash + "\n"); err != nil || len(w) != 1 ||
+		len(w[0].Hashes) != 2 {
 		t.Errorf("%v, %v", w, err)
 	}
 }

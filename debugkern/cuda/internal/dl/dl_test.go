@@ -26,7 +26,8 @@ func TestOpenAndBind(t *testing.T) {
 		t.Errorf("strlen returned %d", n)
 	}
 	var nothing func()
-	if err := lib.Bind(&nothing, "no_such_symbol_here"); err == nil || !strings.Contains(err.Error(), "no_such_symbol_here") {
+	if err := lib.Bind(&nothing, "no_such_symbol_here"); err == nil ||
+		!strings.Contains(err.Error(), "no_such_symbol_here") {
 		t.Errorf("a missing symbol: %v", err)
 	}
 }

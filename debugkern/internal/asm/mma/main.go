@@ -1,11 +1,12 @@
-// Mma writes the assembly of fp's tensor core for amd64: go generate in debugkern/fp. It is a module of its own, so that
-// tilescope does not depend on avo.
+// Mma writes the assembly of fp's tensor core for amd64: go generate in debugkern/fp. It is a module of its
+// own, so that tilescope does not depend on avo.
 //
-// What the functions compute is Model.Dot for m16n8k16 (halves = 1) or for two of them that share A (halves = 2: m16n16k16).
-// The eight columns of a half are the lanes of a vector, in the order 0 2 4 6 1 3 5 7: so four lanes of an accumulator's
-// two registers are a row of it. Products are float32, where they are exact; multiplied by the power of two that makes the lowest
-// bit after alignment an integer, and converted to integers, they are cut toward zero as the tensor core does. An output of which
-// this is not true, and any that needs NaN, infinity or a subnormal result, is reported in bad; its place in d is undefined.
+// What the functions compute is Model.Dot for m16n8k16 (halves = 1) or for two of them that share A (halves =
+// 2: m16n16k16). The eight columns of a half are the lanes of a vector, in the order 0 2 4 6 1 3 5 7: so four
+// lanes of an accumulator's two registers are a row of it. Products are float32, where they are exact;
+// multiplied by the power of two that makes the lowest bit after alignment an integer, and converted to
+// integers, they are cut toward zero as the tensor core does. An output of which this is not true, and any
+// that needs NaN, infinity or a subnormal result, is reported in bad; its place in d is undefined.
 package main
 
 import (
@@ -14,9 +15,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// format is how 16-bit operands are decoded. A nonzero operand has the exponent code base + max(field, 1), zero has 0 and NaN
-// and infinity special, so that the sum of two codes shows what a product is: below 2·base+2, a factor is zero; at special and above, one is NaN or
-// infinite.
+// format is how 16-bit operands are decoded. A nonzero operand has the exponent code base + max(field, 1),
+// zero has 0 and NaN and infinity special, so that the sum of two codes shows what a product is: below
+// 2·base+2, a factor is zero; at special and above, one is NaN or infinite.
 type format struct {
 	name       string
 	frac, bias int
@@ -32,8 +33,9 @@ const (
 	bias32  = 127
 	keep    = 25 // fraction bits that survive the alignment
 
-	// An output is right where the largest exponent of a product is at most mostE, so that none overflows, and the largest of any
-	// term at least leastE, so that a product that becomes subnormal lies below the aligned bits, and no result is subnormal.
+	// An output is right where the largest exponent of a product is at most mostE, so that none overflows,
+	// and the largest of any term at least leastE, so that a product that becomes subnormal lies below the
+	// aligned bits, and no result is subnormal.
 	mostE, leastE = 125, -98
 )
 
@@ -125,9 +127,11 @@ func load(p reg.Register, disp int) reg.GPVirtual {
 
 func multiply(f format, halves int) {
 	name := map[int]string{1: "16x8", 2: "16x16"}[halves]
-	TEXT("mma"+name+f.name+"AVX2", 0, "func(d *[8][32]uint32, c *[8]*[32]uint32, a, b *[4]*[32]uint32, bad *[16]uint16, leastC, odd uint32) uint32")
+	TEXT("mma"+name+f.name+"AVX2", 0,
+		"func(d *[8][32]uint32, c *[8]*[32]uint32, a, b *[4]*[32]uint32, bad *[16]uint16, leastC, odd uint32) uint32")
 	Pragma("noescape")
-	Doc("mma"+name+f.name+"AVX2 sets d = a·b + c, registers of a warp with accumulators of f32, and bad to the outputs that it cannot compute, by",
+	Doc("mma"+name+f.name+
+		"AVX2 sets d = a·b + c, registers of a warp with accumulators of f32, and bad to the outputs that it cannot compute, by",
 		"row and in the order 0 2 4 6 1 3 5 7 of each eight columns; it returns whether there are any. The exponent field of a nonzero c is at",
 		"least leastC; a result that is not exact gets the bits of odd.")
 	fr := frame{halves: halves, base: GP64()}
@@ -184,7 +188,8 @@ func value(f format, m Op) reg.VecVirtual {
 	return v
 }
 
-// decodeA stores the rows of A, which are four lanes of its registers: 0 and 1 have k below 8, 2 and 3 the rest.
+// decodeA stores the rows of A, which are four lanes of its registers: 0 and 1 have k below
+// 8, 2 and 3 the rest.
 func decodeA(f format, fr frame) {
 	regs := Load(Param("a"), GP64())
 	for i := range 4 {
@@ -221,7 +226,8 @@ func repeat(label string, n int, body func()) {
 	JNE(LabelRef(label))
 }
 
-// decodeB stores B by k. A register has four pairs of k for each column: two columns a vector, which are transposed.
+// decodeB stores B by k. A register has four pairs of k for each column: two columns a vector,
+// which are transposed.
 func decodeB(f format, fr frame) {
 	regs, to, toCodes := Load(Param("b"), GP64()), GP64(), GP64()
 	LEAQ(fr.at(fr.bv(0, 0)), to)
@@ -270,7 +276,9 @@ func eightB(f format, fr frame, p reg.Register, half int, to, toCodes reg.Regist
 
 // half is what a row has computed of eight columns before the products are summed.
 type half struct {
-	e, bad, none  Mem // the exponent of the terms as a field of f32, which outputs are not right, and which have no product
+	// e, bad, none: the exponent of the terms as a field of f32, which outputs are not right, and
+	// which have no product
+	e, bad, none  Mem
 	scale, c, sum reg.VecVirtual
 }
 

@@ -1,5 +1,5 @@
-// Rows writes the assembly of emu's loops over the lanes of a warp for amd64: go generate in debugkern/emu. Each function is the loop
-// of hot.go of the same name for all 32 lanes; tests compare them bit by bit.
+// Rows writes the assembly of emu's loops over the lanes of a warp for amd64: go generate in debugkern/emu.
+// Each function is the loop of hot.go of the same name for all 32 lanes; tests compare them bit by bit.
 package main
 
 import (
@@ -52,7 +52,8 @@ func hex(v uint32) string {
 	return s
 }
 
-// function emits a function over rows of 32 bits: body gets the vectors of eight lanes of its operands and returns the result's.
+// function emits a function over rows of 32 bits: body gets the vectors of eight lanes of its operands and
+// returns the result's.
 func function(name string, operands int, body func(x []vec) vec) {
 	params := []string{"a", "b", "c"}[:operands]
 	signature := "func(d"
@@ -94,7 +95,8 @@ func integers() {
 		op   func(b, a, d Op)
 	}{
 		{"add32", plain(VPADDD)}, {"sub32", plain(VPSUBD)}, {"mul32", plain(VPMULLD)},
-		{"and32", func(b, a, d Op) { VPAND(b, a, d) }}, {"or32", func(b, a, d Op) { VPOR(b, a, d) }}, {"xor32", func(b, a, d Op) { VPXOR(b, a, d) }},
+		{"and32", func(b, a, d Op) { VPAND(b, a, d) }}, {"or32", func(b, a, d Op) { VPOR(b, a, d) }},
+		{"xor32", func(b, a, d Op) { VPXOR(b, a, d) }},
 		{"shl32", plain(VPSLLVD)}, {"shrU32", plain(VPSRLVD)}, {"shrS32", plain(VPSRAVD)},
 		{"minS32", plain(VPMINSD)}, {"maxS32", plain(VPMAXSD)},
 	} {
@@ -203,7 +205,9 @@ func wides() {
 			}
 		}
 		for i := range lanes / 4 {
-			r := body(func(param string, size int) Mem { return Mem{Base: bases[param], Disp: 4 * size * i} }, i)
+			r := body(func(param string, size int) Mem {
+				return Mem{Base: bases[param], Disp: 4 * size * i}
+			}, i)
 			VMOVDQU(r, Mem{Base: d, Disp: 32 * i})
 		}
 		VZEROUPPER()
@@ -238,12 +242,15 @@ func wides() {
 		if signed {
 			mul, mad = "mulWideS", "madWideS"
 		}
-		wide(mul, "func(d *[32]uint64, a, b *[32]uint32)", func(at func(string, int) Mem, _ int) vec { return product(at) })
-		wide(mad, "func(d *[32]uint64, a, b *[32]uint32, c *[32]uint64)", func(at func(string, int) Mem, _ int) vec {
-			v := product(at)
-			VPADDQ(at("c", 8), v, v)
-			return v
+		wide(mul, "func(d *[32]uint64, a, b *[32]uint32)", func(at func(string, int) Mem, _ int) vec {
+			return product(at)
 		})
+		wide(mad, "func(d *[32]uint64, a, b *[32]uint32, c *[32]uint64)",
+			func(at func(string, int) Mem, _ int) vec {
+				v := product(at)
+				VPADDQ(at("c", 8), v, v)
+				return v
+			})
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package ptx is the pane that lists a kernel's PTX: where the warp stands, where the others do, breakpoints, branch targets.
+// Package ptx is the pane that lists a kernel's PTX: where the warp stands, where the others do,
+// breakpoints, branch targets.
 //
 // The one idea: the listing never changes, so a place is a row of it; what moves are marks.
 //
@@ -103,7 +104,9 @@ func (p *Pane) View() []string { return p.Draw(p.draw) }
 func (p *Pane) draw() []string {
 	w := p.W - 2
 	if len(p.data.Rows) == 0 {
-		return p.Theme.Box("PTX", "", []string{p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.data.Empty).Done()}, p.W, p.H, p.Focus)
+		return p.Theme.Box("PTX", "", []string{
+			p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.data.Empty).Done(),
+		}, p.W, p.H, p.Focus)
 	}
 	digits := 1
 	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {

@@ -1,6 +1,7 @@
 // Package registers is the pane that shows a warp's registers, a value a lane.
 //
-// The one idea: a register that holds the same in every lane is one value, so that what differs by lane is what is seen.
+// The one idea: a register that holds the same in every lane is one value, so that what differs by
+// lane is what is seen.
 //
 // It must not know runs, walks or keys.
 package registers
@@ -141,7 +142,8 @@ func (p *Pane) draw() []string {
 	w, t := max(p.W-2, 0), p.Theme
 	title := "REGISTERS"
 	if len(p.data.Regs) == 0 {
-		return t.Box(title, "", []string{t.Line(w).Space(1).Add(t.Dim, t.Fit(p.data.Empty, w-1)).Done()}, p.W, p.H, p.Focus)
+		return t.Box(title, "", []string{t.Line(w).Space(1).Add(t.Dim, t.Fit(p.data.Empty, w-1)).Done()}, p.W,
+			p.H, p.Focus)
 	}
 	title = fmt.Sprintf("%s warp %d", title, p.data.Warp)
 	head := t.Line(w).Pad(nameWidth)

@@ -1,6 +1,7 @@
 // Package shared is the pane that shows a shared array at a moment, and who wrote the cell under the cursor.
 //
-// The one idea: it is the tile as the block sees it now, cell for cell under the same cursor as the captured one.
+// The one idea: it is the tile as the block sees it now, cell for cell under the same cursor
+// as the captured one.
 //
 // It must not know runs, walks or keys.
 package shared
@@ -76,7 +77,8 @@ func (p *Pane) Current() (array string, row, col int, ok bool) {
 // Hit is the cell drawn at x, y.
 func (p *Pane) Hit(x, y int) (row, col int, ok bool) {
 	row, col = p.top+y-2, p.left+(x-1-labelWidth)/p.cell()
-	return row, col, y >= 2 && y < 2+p.rows() && x > labelWidth && row < p.data.View.Tile.Rows && col < p.data.View.Tile.Cols
+	return row, col, y >= 2 && y < 2+p.rows() && x > labelWidth && row < p.data.View.Tile.Rows &&
+		col < p.data.View.Tile.Cols
 }
 
 const labelWidth = 5

@@ -1,4 +1,5 @@
-// Package warps is the pane that shows every warp of a block: its groups of lanes, where each stands, what it waits for.
+// Package warps is the pane that shows every warp of a block: its groups of lanes, where each
+// stands, what it waits for.
 //
 // The one idea: one line a group, and the mask as 32 marks, so that lanes which parted are seen as a pattern.
 //
@@ -114,7 +115,9 @@ func (p *Pane) View() []string { return p.Draw(p.draw) }
 func (p *Pane) draw() []string {
 	w := max(p.W-2, 0)
 	if len(p.rows) == 0 {
-		return p.Theme.Box("WARPS", "", []string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, p.data.Empty).Done()}, p.W, p.H, p.Focus)
+		return p.Theme.Box("WARPS", "", []string{
+			p.Theme.Line(w).Space(1).Add(p.Theme.Dim, p.data.Empty).Done(),
+		}, p.W, p.H, p.Focus)
 	}
 	var out []string
 	for i := p.top; i < min(p.top+max(1, p.H-2), len(p.rows)); i++ {

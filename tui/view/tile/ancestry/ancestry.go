@@ -1,8 +1,8 @@
-// Package ancestry is the pane that says how a cell came about: the tree of operations and elements that it is
-// made of.
+// Package ancestry is the pane that says how a cell came about: the tree of operations and elements
+// that it is made of.
 //
-// The one idea: the tree is lines that package report wrote, each about one operation, so the pane has a cursor
-// and scrolls, and no more.
+// The one idea: the tree is lines that package report wrote, each about one operation, so the pane has a
+// cursor and scrolls, and no more.
 //
 // It must not know sessions, recordings or keys.
 package ancestry

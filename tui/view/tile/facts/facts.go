@@ -1,4 +1,5 @@
-// Package facts is the pane of a few facts by name: the gates and the device beside a tile, where there is room.
+// Package facts is the pane of a few facts by name: the gates and the device beside a tile,
+// where there is room.
 //
 // It must not know what the facts are about.
 package facts

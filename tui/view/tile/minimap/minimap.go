@@ -1,6 +1,7 @@
 // Package minimap is the pane that shows a whole tile's errors, one column or less a cell.
 //
-// The one idea: a glyph stands for a group of cells and says the worst of them, so nothing bad can hide between columns.
+// The one idea: a glyph stands for a group of cells and says the worst of them, so nothing bad can
+// hide between columns.
 //
 // It must not know runs or keys.
 package minimap

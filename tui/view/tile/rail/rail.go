@@ -1,4 +1,5 @@
-// Package rail is the narrow pane at the left of wide screens: every stage's verdict and what the run was made of.
+// Package rail is the narrow pane at the left of wide screens: every stage's verdict and what
+// the run was made of.
 //
 // The one idea: it is a summary to glance at, in the order of the pipeline, so its lines never move.
 //
@@ -62,28 +63,36 @@ func (p *Pane) draw() []string {
 		for i := range r.Stages {
 			out = append(out, p.stage(&r.Stages[i], w))
 		}
-		out = append(out, p.Theme.Line(w).Done(), p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome()).Done())
+		out = append(out, p.Theme.Line(w).Done(), p.Theme.Line(w).Space(1).
+			Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome()).Done())
 		if r.Output != nil {
-			out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
-				Right(p.Theme.Dim, fmt.Sprintf("%.2g", float64(r.Output.MaxAbs)), w-1).Done())
+			out = append(out,
+				p.Theme.Line(w).Space(1).
+					Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
+					Right(p.Theme.Dim, fmt.Sprintf("%.2g", float64(r.Output.MaxAbs)), w-1).Done())
 		}
 		if n := len(r.Findings); n > 0 {
-			out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" "+theme.Count(n, "finding")).Done())
+			out = append(out,
+				p.Theme.Line(w).Space(1).
+					Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" "+theme.Count(n, "finding")).Done())
 		}
 	}
 	out = append(out, p.Theme.Line(w).Done())
 	for _, f := range p.data.Facts {
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, f[0]).Pad(9).Add(p.Theme.Text, p.Theme.Fit(f[1], w-9)).Done())
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, f[0]).Pad(9).
+			Add(p.Theme.Text, p.Theme.Fit(f[1], w-9)).Done())
 	}
 	out = append(out, p.Theme.Line(w).Done())
 	for _, f := range p.data.Flags {
 		out = append(out, p.flag(f, w))
 	}
 	for _, f := range p.data.Faults {
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.Theme.Glyph.Wrong+" "+f, w-1)).Done())
+		out = append(out,
+			p.Theme.Line(w).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.Theme.Glyph.Wrong+" "+f, w-1)).Done())
 	}
 	title := "STAGES"
-	if r := p.data.Run.Report(); r != nil && len(r.Outputs) > 0 && !slices.ContainsFunc(r.Stages, func(s report.Stage) bool { return s.Argument == "" }) {
+	if r := p.data.Run.Report(); r != nil && len(r.Outputs) > 0 &&
+		!slices.ContainsFunc(r.Stages, func(s report.Stage) bool { return s.Argument == "" }) {
 		title = "ARGUMENTS"
 	}
 	return p.Theme.Box(title, "", out, p.W, p.H, p.Focus)
@@ -96,10 +105,12 @@ func (p *Pane) flag(text string, w int) string {
 	if value == "0" {
 		style = p.Theme.Off
 	}
-	return p.Theme.Line(w).Space(1).Add(style, p.Theme.Fit(name, w-3-p.Theme.Width(value))).Right(style, value, w-1).Done()
+	return p.Theme.Line(w).Space(1).Add(style, p.Theme.Fit(name, w-3-p.Theme.Width(value))).
+		Right(style, value, w-1).Done()
 }
 
-// alone is what is said of a tile without a reference: whether it is as it was before the launch, or how much of it the launch wrote.
+// alone is what is said of a tile without a reference: whether it is as it was before the launch, or how much
+// of it the launch wrote.
 func (p *Pane) alone(l *theme.Line, s *report.Stage, w int) string {
 	text := "no ref"
 	if r := p.data.Run.Report(); len(r.Outputs) > 0 {
