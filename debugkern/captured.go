@@ -347,8 +347,6 @@ func (u *uncaptured) signature(h hole) uint64 {
 // it gives the finding the warps and the place.
 func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	switch sp := g.first.stage; {
-	case sp.Capture.Kind == probes.CaptureShared && !u.e.emulated() && u.st.emulator == nil:
-		return "a GPU does not capture shared arrays (--backend emu does)", nil
 	case sp.Capture.Kind == probes.CaptureRegister:
 		return "no thread that has them came to the instructions that they are taken at: " +
 			captureText(sp), nil

@@ -228,7 +228,7 @@ func TestRegistersRefused(t *testing.T) {
 	}
 }
 
-// TestRegistersBesideAGPU: a GPU gathers no registers. With --backend both the emulator's tiles are judged;
+// TestRegistersBesideAGPU: a GPU gathers no registers, and reads no shared array. With --backend both the emulator's tiles are judged;
 // without it the stages are off, and nothing is missing.
 func TestRegistersBesideAGPU(t *testing.T) {
 	run, err := runRegisters(t, Request{}, nil, nil)
@@ -249,9 +249,12 @@ func TestRegistersBesideAGPU(t *testing.T) {
 		t.Errorf("%d cells differ from themselves", d.Differing)
 	}
 	e := &execution{s: run.state.session, st: &st, r: run.state.r, backend: stubGPU{}}
-	was := *e.r
+	was, plan := *e.r, *e.r.plan
+	plan.Stages = slices.Clone(plan.Stages)
+	plan.Stage("S").Capture = probes.Capture{Kind: probes.CaptureShared, Shared: "sS"} // as little as registers
+	was.plan = &plan
 	e.r = &was
-	if err := e.withoutRegisters(); err != nil {
+	if err := e.withoutObserved(); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []probes.Stage{"S", "m", "l", "P", "U"} {

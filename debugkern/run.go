@@ -161,7 +161,7 @@ func (e *execution) open() error {
 		return err
 	}
 	e.st.backend = e.backend
-	if err := e.withoutRegisters(); err != nil {
+	if err := e.withoutObserved(); err != nil {
 		return err
 	}
 	e.st.ref, err = reference(e.r, in)

@@ -371,12 +371,11 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 			}
 		}
 	}
-	c.Advice = stageAdvice(name, doc)
-	if rows := q.doc.Judged().BadRows(group[0]); rows != "" {
-		c.Advice += ", in " + rows
-	}
+	s := &suspect{stages: group}
+	c.Advice = q.inRows(stageAdvice(name, doc), s)
 	q.blindly(&c, group[0])
-	return &suspect{cause: c, stages: group}
+	s.cause = c
+	return s
 }
 
 // stageAdvice says where to look; what to change nobody tried.

@@ -79,7 +79,7 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 	r.advice = fmt.Sprintf("at %s: %s", at, c.What)
 	s.remedy, s.alone = r, run
 	s.cause.Place.Source = src
-	s.cause.Advice = r.advice
+	s.cause.Advice = q.inRows(r.advice, s)
 	if c.Was != "" {
 		s.cause.Title += fmt.Sprintf("; made wrong at %s: %s stands where %s belongs", at, c.Was, c.Now)
 	} else {
@@ -122,7 +122,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	s.cause.why = text
 	if at != nil {
 		s.cause.Place.Source = at
-		s.cause.Advice = "look at what is read at " + callText(at) + ", and at its index"
+		s.cause.Advice = q.inRows("look at what is read at "+callText(at)+", and at its index", s)
 	}
 	return nil
 }
@@ -132,6 +132,14 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 func (q *inquiry) largest(st probes.Stage) bool {
 	sp := q.run.Plan.Stage(st)
 	return sp.Op != nil && (sp.Op.Op == "rowmax" || sp.Op.Params.Word["how"] == "max")
+}
+
+// inRows adds the rows of a tile to an advice, where a stage is wrong in some of them alone.
+func (q *inquiry) inRows(advice string, s *suspect) string {
+	if rows := q.doc.Judged().BadRows(s.stages[0]); rows != "" {
+		return advice + ", in " + rows
+	}
+	return advice
 }
 
 // alike reports whether two cells depart from what they should be made of in the same way.

@@ -158,7 +158,12 @@ func Record(
 	}
 	r.variables(b)
 	sort.Slice(r.t.allocs, func(i, j int) bool { return r.t.allocs[i].lo < r.t.allocs[j].lo })
-	budget.Until(l.Memory, r.t, r.release)
+	releases := r.releases // r leads to the trace, which would then never be given back
+	budget.Until(l.Memory, r.t, func() {
+		for _, f := range releases {
+			f()
+		}
+	})
 	return r.t, nil
 }
 

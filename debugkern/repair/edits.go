@@ -330,7 +330,7 @@ func (m *menu) specials(n, i int) {
 			continue
 		}
 		for c := range int8(3) {
-			if c == o.Comp {
+			if c == o.Comp || m.extent(o.Name, c) == 1 { // of one thread or block it is always 0
 				continue
 			}
 			m.add(rankFirst+n/4, Operand, i, special(o.Name, o.Comp), special(o.Name, c), "",
@@ -340,6 +340,17 @@ func (m *menu) specials(n, i int) {
 				})
 		}
 	}
+}
+
+// extent is how many values a thread's or block's number has.
+func (m *menu) extent(name string, comp int8) int {
+	switch name {
+	case "%tid", "%ntid":
+		return m.block[comp]
+	case "%ctaid", "%nctaid":
+		return m.grid[comp]
+	}
+	return 0
 }
 
 // special is a special register as CUDA calls it.

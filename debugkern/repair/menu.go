@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // candidate is an edit that may be a cure.
@@ -32,17 +33,18 @@ func (c *candidate) what() string {
 
 // menu makes candidates out of the instructions that made wrong cells.
 type menu struct {
-	fn     *ptx.Func
-	ops    []debugkern.Operation // without those of probes
-	defs   map[int32][]int       // by register: the instructions that write it
-	uses   map[int32]int         // by register: how many instructions read it
-	whole  []int64               // numbers of the plan that an index, a bound or a stride may be
-	real   []constant            // constants that arithmetic has
-	names  map[int64]string
-	out    []candidate
-	key    map[int]string // by instruction: what copies of it have in common
-	group  map[string][]int
-	places []string // by instruction, as far as they are known
+	fn          *ptx.Func
+	ops         []debugkern.Operation // without those of probes
+	defs        map[int32][]int       // by register: the instructions that write it
+	uses        map[int32]int         // by register: how many instructions read it
+	whole       []int64               // numbers of the plan that an index, a bound or a stride may be
+	real        []constant            // constants that arithmetic has
+	names       map[int64]string
+	out         []candidate
+	key         map[int]string // by instruction: what copies of it have in common
+	group       map[string][]int
+	places      []string // by instruction, as far as they are known
+	grid, block probes.Dim3
 }
 
 // constant is a number of a floating-point type and what it is called.
@@ -56,7 +58,7 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 		fn: run.Entry(), defs: map[int32][]int{}, uses: map[int32]int{}, key: map[int]string{},
 		group: map[string][]int{},
 	}
-	m.places = make([]string, len(m.fn.Body))
+	m.places, m.grid, m.block = make([]string, len(m.fn.Body)), run.Plan.Grid, run.Plan.Block
 	for i, in := range m.fn.Body {
 		for _, r := range in.Dests(nil) {
 			m.defs[r] = append(m.defs[r], i)
