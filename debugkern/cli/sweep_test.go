@@ -117,7 +117,7 @@ func TestEveryOperationFails(t *testing.T) {
 		}, "d.html", 60, 1},
 		"diagnose of arithmetic": {
 			[]string{
-				"diagnose", "stage2", "--shape", "partial49", "--fault", "p-stale-m", "--html", "%s/d.html",
+				"diagnose", "stage2", "--shape", "single16", "--fault", "scale-twice", "--html", "%s/d.html",
 			}, "d.html", 60, 1,
 		},
 	} {
