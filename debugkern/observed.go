@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// Registers, and arrays in shared memory, are read by the emulator alone. With --backend both its tiles stand for
-// those stages; on a GPU alone they are off.
+// Registers, and arrays in shared memory, are read by the emulator alone. With --backend both its tiles stand
+// for those stages; on a GPU alone they are off.
 
 // observed reports whether a stage's tiles are read while the emulator executes the kernel, without a probe.
 func observed(sp *probes.StagePlan) bool {
@@ -22,7 +22,8 @@ func (st *runState) elsewhere(sp *probes.StagePlan) bool {
 	return observed(sp) && st.traced != nil && st.backend != nil && !target.Simulated(st.backend)
 }
 
-// withoutObserved turns the capture of registers and shared arrays off where no emulator executes the kernel too, and says so.
+// withoutObserved turns the capture of registers and shared arrays off where no emulator executes the
+// kernel too, and says so.
 func (e *execution) withoutObserved() error {
 	if e.st.emulator != nil || target.Simulated(e.backend) ||
 		!slices.ContainsFunc(e.r.plan.Stages, func(sp probes.StagePlan) bool { return observed(&sp) }) {

@@ -228,8 +228,8 @@ func TestRegistersRefused(t *testing.T) {
 	}
 }
 
-// TestRegistersBesideAGPU: a GPU gathers no registers, and reads no shared array. With --backend both the emulator's tiles are judged;
-// without it the stages are off, and nothing is missing.
+// TestRegistersBesideAGPU: a GPU gathers no registers, and reads no shared array. With --backend both the
+// emulator's tiles are judged; without it the stages are off, and nothing is missing.
 func TestRegistersBesideAGPU(t *testing.T) {
 	run, err := runRegisters(t, Request{}, nil, nil)
 	if err != nil {
@@ -251,7 +251,8 @@ func TestRegistersBesideAGPU(t *testing.T) {
 	e := &execution{s: run.state.session, st: &st, r: run.state.r, backend: stubGPU{}}
 	was, plan := *e.r, *e.r.plan
 	plan.Stages = slices.Clone(plan.Stages)
-	plan.Stage("S").Capture = probes.Capture{Kind: probes.CaptureShared, Shared: "sS"} // as little as registers
+	// as little as registers
+	plan.Stage("S").Capture = probes.Capture{Kind: probes.CaptureShared, Shared: "sS"}
 	was.plan = &plan
 	e.r = &was
 	if err := e.withoutObserved(); err != nil {

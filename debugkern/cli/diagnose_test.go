@@ -142,7 +142,8 @@ func TestDiagnoseNamesTheRows(t *testing.T) {
 		"--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
 		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)
 	}
-	if c := d.Causes[0]; c.Stage != "P" || !strings.Contains(strings.Join(c.Proof, "\n"), "looks like factor") ||
+	if c := d.Causes[0]; c.Stage != "P" ||
+		!strings.Contains(strings.Join(c.Proof, "\n"), "looks like factor") ||
 		!strings.HasSuffix(c.Advice,
 			", in rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)") {
 		t.Errorf("%s: %s", c.Title, c.Advice)
