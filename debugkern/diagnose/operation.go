@@ -122,7 +122,11 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	s.cause.why = text
 	if at != nil {
 		s.cause.Place.Source = at
-		s.cause.Advice = q.inRows("look at what is read at "+callText(at)+", and at its index", s)
+		look := "look at how the operands come together from " + callText(at) + " on"
+		if len(bad.Foreign) > 0 {
+			look = "look at which operand is taken at " + callText(at)
+		}
+		s.cause.Advice = q.inRows(look, s)
 	}
 	return nil
 }

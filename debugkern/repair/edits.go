@@ -289,7 +289,12 @@ func (m *menu) modifiers(n, i int) {
 			case "bfly", "down", "up":
 				rank = rankFirst
 			}
-			m.add(rank+n/4+10*at, kind, i, word(mod), word(to), "", func(in *ptx.Instr, _ int) bool {
+			was, now, text := word(mod), word(to), ""
+			if kind == Comparison { // a compiler turns conditions round
+				was, now = "", ""
+				text = fmt.Sprintf("another comparison: %s.%s in place of .%s in the PTX", in.Op, to, mod)
+			}
+			m.add(rank+n/4+10*at, kind, i, was, now, text, func(in *ptx.Instr, _ int) bool {
 				in.Mods[k] = to
 				return true
 			})
@@ -382,9 +387,14 @@ func (m *menu) parameters(n, i int) {
 	}
 }
 
-// parameter is how a message calls a parameter: by its number, since PTX does not have its name.
+// parameter is how a message calls a parameter: by the manifest's name, else by its number,
+// since PTX has none.
 func (m *menu) parameter(v *ptx.Var) string {
-	return fmt.Sprintf("parameter %d", slices.Index(m.fn.Params, v)+1)
+	i := slices.Index(m.fn.Params, v)
+	if i < len(m.args) && m.args[i] != "" {
+		return m.args[i]
+	}
+	return fmt.Sprintf("parameter %d", i+1)
 }
 
 // swapped lists the operation with its last two operands exchanged, where that is another one.

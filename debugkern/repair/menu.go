@@ -45,6 +45,7 @@ type menu struct {
 	group       map[string][]int
 	places      []string // by instruction, as far as they are known
 	grid, block probes.Dim3
+	args        []string // names of the entry's parameters, those that the manifest has
 }
 
 // constant is a number of a floating-point type and what it is called.
@@ -57,6 +58,11 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 	m := &menu{
 		fn: run.Entry(), defs: map[int32][]int{}, uses: map[int32]int{}, key: map[int]string{},
 		group: map[string][]int{},
+	}
+	for i := range run.Plan.Args {
+		if a := &run.Plan.Args[i]; a.Into == nil { // else it is no parameter of its own
+			m.args = append(m.args, a.Name)
+		}
 	}
 	m.places, m.grid, m.block = make([]string, len(m.fn.Body)), run.Plan.Grid, run.Plan.Block
 	for i, in := range m.fn.Body {
