@@ -13,7 +13,7 @@ import (
 	"tilescope/probes"
 )
 
-// Contrast sets what a cell is made of beside what the manifest says that it is made of. Operands that kernel
+// Contrast is how what a cell is made of differs from what the manifest says that it is made of. Operands that kernel
 // and manifest have in common are in none of the lists.
 type Contrast struct {
 	Cell    Cell

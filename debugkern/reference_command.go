@@ -142,8 +142,8 @@ func (q *question) ask() (*answer, error) {
 	}
 	err = child.Run(ctx, child.Command{
 		Dir: folder, Argv: append(append([]string{}, q.r.Command...), q.given, q.wanted), MaxFile: limit,
-		Said: func(line string) {
-			q.e.progress(Progress{Phase: "reference", Detail: name + ": " + line, Said: line})
+		Printed: func(line string) {
+			q.e.progress(Progress{Phase: "reference", Detail: name + ": " + line, Printed: line})
 		},
 	})
 	if err != nil {

@@ -235,7 +235,7 @@ type Request struct {
 type Progress struct {
 	Phase       string // "resolve", "inputs", "reference", "build", "load", "run", "compare", "explain"
 	Detail      string // which builder, which block, which stage
-	Said        string // a line that a program which computes references printed; "" for none
+	Printed     string // a line that a program which computes references printed; "" for none
 	Done, Total int
 }
 

@@ -270,7 +270,7 @@ type Arg struct {
 	// not; nil: all were.
 	Known []byte
 	Fill  Fill
-	// After is what the argument held after the launch where that was recorded, and AfterKnown which of its
+	// After is the argument's contents after the launch where they were recorded, and AfterKnown which of its
 	// bytes were, as Known has it; nil where nothing was.
 	After, AfterKnown []byte
 	// Into are the places in scalars of other arguments that get the buffer's address: it is then no

@@ -9,7 +9,7 @@ import (
 type object = map[string]any
 
 // JSON returns the JSON Schema (draft 7, which editors read) of the documents: a manifest, or with a
-// sequence's schema a sequence. It knows form, words and ranges; what keys mean together, and expressions,
+// sequence's schema a sequence. It has form, words and ranges; what keys mean together, and expressions,
 // are left to the reader.
 func JSON() []byte {
 	defs := object{}

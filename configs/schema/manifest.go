@@ -197,7 +197,7 @@ var sections = slices.Concat([]Section{
 		{"name", identifier, need, "", "a name for expressions: the iteration, from 0", "name: kt"},
 		{"count", expression, need, "", "how many iterations", "count: ceil_div(K, 16)"},
 	}},
-	{Name: "shared", At: "shared[]", Help: "An array in shared memory: PTX knows symbols and sizes alone.",
+	{Name: "shared", At: "shared[]", Help: "An array in shared memory: PTX has symbols and sizes alone.",
 		Keys: []Key{
 			{"name", identifier, need, "",
 				"the symbol in the PTX, or with `within` a name of one's own", "name: sS"},

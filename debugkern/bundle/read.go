@@ -166,7 +166,7 @@ func (b *Bundle) text(ctx context.Context, member, digest string) ([]byte, error
 // is known and 0 where it is not. Known is nil where all are.
 type Contents struct{ Data, Known []byte }
 
-// Before returns what the i-th memory held before the launch; nil where nothing was written to it.
+// Before returns the contents of the i-th memory before the launch; nil where nothing was written to it.
 func (b *Bundle) Before(ctx context.Context, i int) (*Contents, error) {
 	return b.contents(ctx, i, beforeFolder, b.Memory[i].Before)
 }

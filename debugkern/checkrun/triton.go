@@ -91,7 +91,7 @@ func (x *tritonCompile) compile(say func(line string)) (*Triton, error) {
 		return nil, err
 	}
 	argv := []string{interpreter, "-B", "-c", importer, x.dir, request}
-	if err := child.Run(x.ctx, child.Command{Argv: argv, Said: say, MaxFile: maxBundle}); err != nil {
+	if err := child.Run(x.ctx, child.Command{Argv: argv, Printed: say, MaxFile: maxBundle}); err != nil {
 		if x.ctx.Err() != nil {
 			return nil, err
 		}

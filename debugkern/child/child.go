@@ -23,10 +23,10 @@ import (
 type Command struct {
 	Dir  string   // working directory; a program named by a relative path is relative to it
 	Argv []string // the program, looked for along PATH where it is a bare name, and its arguments
-	// Said is called with each line that the program prints, on standard output or error, without its end;
+	// Printed is called with each line that the program prints, on standard output or error, without its end;
 	// nil: with none. Long lines are cut, and after maxForwarded bytes no more are given. It is called from
 	// one goroutine at a time.
-	Said func(line string)
+	Printed func(line string)
 	// MaxFile is how many bytes a file that it writes may have; 0: any number. It is enforced on Linux alone.
 	MaxFile int64
 }
@@ -68,7 +68,7 @@ func Run(ctx context.Context, c Command) error {
 		return context.Cause(ctx)
 	}
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-	out := &lines{said: c.Said}
+	out := &lines{said: c.Printed}
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, ProgramEnvironment(os.Environ()), grace
 	cmd.Stdout, cmd.Stderr = out, out
 	OwnGroup(cmd)

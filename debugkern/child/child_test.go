@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 	t.Setenv("GITHUB_TOKEN", "hunter2")
 	c := shell(t, `pwd > where; echo one; printf 'two\rthree' >&2; echo; env | grep -c hunter2`)
 	var printed []string
-	c.Said = func(line string) { printed = append(printed, line) }
+	c.Printed = func(line string) { printed = append(printed, line) }
 	err := Run(t.Context(), c)
 	where, _ := os.ReadFile(filepath.Join(c.Dir, "where"))
 	var failed *Failed
@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 		"exit 0": "", "exit 3": "it ended with exit status 3 and printed nothing",
 		"echo why >&2; kill -SEGV $$": "signal: segmentation fault",
 	} {
-		c.Argv[2], c.Said = script, nil
+		c.Argv[2], c.Printed = script, nil
 		if err := Run(t.Context(), c); (err == nil) != (want == "") || err != nil &&
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", script, err, want)
@@ -77,7 +77,7 @@ func TestRunRelativeProgram(t *testing.T) {
 func TestFlood(t *testing.T) {
 	c := shell(t, `yes 0123456789 | head -c 3000000; printf '%01000d\n' 7; printf '\377\376'; exit 1`)
 	bytes, last := 0, ""
-	c.Said = func(line string) { bytes, last = bytes+len(line), line }
+	c.Printed = func(line string) { bytes, last = bytes+len(line), line }
 	err := Run(t.Context(), c)
 	if bytes > 2*maxForwarded || !strings.Contains(last, "not shown") {
 		t.Errorf("%d bytes were forwarded, the last line %q", bytes, last)
@@ -86,7 +86,7 @@ func TestFlood(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	c = shell(t, `printf '%01000d\n' 7`)
-	c.Said = func(line string) { last = line }
+	c.Printed = func(line string) { last = line }
 	if err := Run(t.Context(), c); err != nil || len(last) > maxLine+8 || !strings.HasSuffix(last, " …") {
 		t.Errorf("%d bytes, %v", len(last), err)
 	}
@@ -99,7 +99,7 @@ func TestEnds(t *testing.T) {
 		`sh -c 'trap "" TERM; echo $$ > child; while :; do sleep 1; done' & echo $! > pid; while [ ! -s child ]; do :; done; echo ready; wait`)
 	why := errors.New("the limit")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c.Said = func(string) { cancel(why) }
+	c.Printed = func(string) { cancel(why) }
 	if err := Run(ctx, c); err != why {
 		t.Errorf("%v", err)
 	}

@@ -247,10 +247,10 @@ func newMeter(w io.Writer, quiet bool) *meter {
 }
 
 func (m *meter) report(p debugkern.Progress) {
-	if p.Said != "" {
+	if p.Printed != "" {
 		m.clear()
 		m.visible = false
-		fmt.Fprintf(m.said, "tilescope: reference: %s\n", p.Said)
+		fmt.Fprintf(m.said, "tilescope: reference: %s\n", p.Printed)
 		return
 	}
 	now := time.Now()

@@ -455,7 +455,7 @@ func (s *study) spacing(found []map[int32]bool) error {
 		}
 	}
 	if first < 0 || last == first {
-		return notFound("no row sees two keys: the layout of the values cannot be told")
+		return notFound("no row sees two keys: the layout of the values does not follow")
 	}
 	if s.width < 2 || s.stepZ == 0 || s.stepD == 0 {
 		return notFound("the values have %d columns", s.width)

@@ -28,7 +28,7 @@ func knownSreg(name string, b bank) bool {
 
 // Reserved shared memory of a block, which lies behind its own: the system's, of which the first bytes are
 // for the libraries of the compiler (cooperative groups synchronise tiles of several warps there, and rely on
-// zeroes). Its sizes are an H200's, which has it in front of the block's own memory, at offset 0.
+// zeroes). Its sizes are an H200's, which has it before the block's own memory, at offset 0.
 const (
 	reservedBytes = 1024
 	reservedUser  = 288

@@ -13,7 +13,7 @@ const (
 	flowCompute                 // parts of the destination are computed from the same parts of the sources
 	// flowBytes: each byte of the destination is a byte of a source, or made of some (flow.bytes)
 	flowBytes
-	flowPermute   // prmt with selectors that only the execution knows
+	flowPermute   // prmt with selectors that are known at execution only
 	flowSelect    // one of two sources, by a predicate
 	flowShuffle   // the source of another lane
 	flowVote      // made of the sources of all member lanes

@@ -112,7 +112,7 @@ type lineagePrinter struct {
 	lines   []LineageLine
 }
 
-// node prints a node and what it is made of. lead is in front of the line, operand names what it is
+// node prints a node and what it is made of. the line begins with lead, operand names what it is
 // for the node above.
 func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int) {
 	n := &p.l.Nodes[i]

@@ -142,7 +142,7 @@ func (g *general) writeArguments() {
 }
 
 // guessedElements is how many elements a pointer in a struct is given, and guessedNumber what its numbers
-// are: extents and strides, which only the caller knows.
+// are: extents and strides, which the source does not say.
 const (
 	guessedElements = 4096
 	guessedNumber   = 32

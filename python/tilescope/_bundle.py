@@ -45,7 +45,7 @@ def bundle(compiled, args, grid=None, path=None, *, block=None, cluster=None, sh
     grid: blocks, up to three numbers; for Triton also a function of the constexprs. A CuTe function launches its own grid.
     block, cluster, shared (dynamic bytes), cooperative, entry: where the compiled kernel does not say them.
     memory: further arrays by name, that pointers within arguments may lead to.
-    after: what arguments held after the launch, by name, to compare outputs with.
+    after: the contents of arguments after the launch, by name, to compare outputs with.
     Raises BundleError where the launch cannot be written.
     """
     if _triton.recognise(compiled):

@@ -36,7 +36,7 @@ _DEVICE = {1: 1024, 8: 49152, 10: 32, 16: 132, 39: 2048, 75: 9, 76: 0, 81: 23347
 
 
 class Recorded:
-    """One launch that the host's code asked for."""
+    """One launch of the host's code."""
 
     def __init__(self, kernel, grid, block, shared, cluster, cooperative, arguments):
         self.kernel, self.grid, self.block, self.shared = kernel, grid, block, shared

@@ -3,7 +3,7 @@
 // The one idea: every bug is one edit that an author of such a kernel could make, with the expectation of a
 // person who understands the kernel: which stage is wrong first, which lines are guilty, and what a story has
 // to say for somebody to act on it. Expectations are written before the diagnosis is run and are not adapted
-// to what it finds; the bugs in held are not looked at while it is developed.
+// to what it finds; the held-out bugs are not looked at while it is developed.
 //
 //	held.yaml, held/NAME.patch          bugs that no diagnosis code is developed with
 //	open.yaml, open/NAME.patch          bugs to develop with
