@@ -7,14 +7,15 @@ import (
 	"slices"
 
 	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// Contrast is how what a cell is made of differs from what the manifest says that it is made of. Operands that kernel
-// and manifest have in common are in none of the lists.
+// Contrast is how what a cell is made of differs from what the manifest says that it is made of. Operands
+// that kernel and manifest have in common are in none of the lists.
 type Contrast struct {
 	Cell    Cell
 	Foreign []Operands // that it should not be made of
@@ -24,11 +25,11 @@ type Contrast struct {
 
 // Operands are cells of one stage's tile, or elements of one argument.
 type Operands struct {
-	Of    string         // the stage or argument
-	Text  string         // which: "P@1[0][16..31]"
-	N     int            // how many
-	At    *report.Source // where they are read; of missing ones where the others of their stage are
-	Instr int            // the instruction there, in the entry's body; -1: none
+	Of   string // the stage or argument
+	Text string // which: "P@1[0][16..31]"
+	N    int    // how many
+	// At: where they are read; of missing ones where the others of their stage are; nil: not known
+	At *report.Source
 }
 
 // Empty reports whether the cell is made of what it should be made of.
@@ -48,42 +49,28 @@ type operandKey struct {
 func (r *Run) Contrast(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) ([]Contrast, error) {
-	if r.state == nil || r.state.launch == nil || r.state.ref == nil {
+	sp := r.Plan.Stage(stage)
+	if r.state == nil || r.state.ref == nil {
 		return nil, errNoState
 	}
-	sp, g := r.Plan.Stage(stage), r.state.ref.Graph()
-	if sp == nil || g.Index(stage) < 0 {
-		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, stage)
-	}
-	x := &ancestry{
-		st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}},
-	}
-	var err error
-	if x.kernel, err = x.st.stepper(ctx); err != nil {
-		return nil, err
-	}
-	trace, err := x.record(ctx)
-	if err != nil {
-		return nil, report.LaunchError(err)
-	}
-	if sp.From.Without(sp.Operands) != nil {
+	if sp != nil && sp.From.Without(sp.Operands) != nil {
 		return make([]Contrast, len(cells)), nil // parts of it are other blocks'
 	}
-	if sp.Phase == probes.PhaseAfter { // of what the last iteration left
-		kv = max(0, r.Plan.Work.Tiles.At(block, 0)-1)
+	x, trace, kv, err := r.follow(ctx, stage, block, kv)
+	if err != nil {
+		return nil, err
 	}
 	c := &contrast{
-		x: x, g: g, trace: trace, block: block, kv: kv, ids: map[lineage.Ref]int{},
-		held: map[lineage.Value][]part{},
+		x: x, g: r.state.ref.Graph(), fn: r.Entry(), trace: trace, block: block, kv: kv,
+		ids: map[lineage.Ref]int{}, captured: map[lineage.Value][]part{},
+		taken: map[string]map[operandKey]bool{},
 	}
-	c.cuts()
-	if err := c.spread(ctx); err != nil {
+	if err := c.tiles(ctx); err != nil {
 		return nil, err
 	}
 	out := make([]Contrast, len(cells))
 	for i, at := range cells {
-		x.cell.Row, x.cell.Col, x.arg = at[0], at[1], ""
-		out[i].Cell = x.cell
+		out[i].Cell = Cell{x.cell.Place, at[0], at[1]}
 		if err := c.cell(ctx, &out[i]); err != nil {
 			return nil, err
 		}
@@ -94,40 +81,40 @@ func (r *Run) Contrast(
 type contrast struct {
 	x     *ancestry
 	g     *ref.Graph
+	fn    *ptx.Func // the entry
 	trace *lineage.Trace
 	block probes.Dim3
 	kv    int
-	held  map[lineage.Value][]part // values that were captured as cells of other stages' tiles
-	ids   map[lineage.Ref]int      // in lists, -1: it is none of them
-	lists [][]operandKey           // the cells that a value is
-	made  []madeBy                 // of columns
+	// captured are the values that became cells of other stages' tiles; ids and lists are what cut has found
+	// of a value: the cells that it is, by its number in lists, -1: none.
+	captured map[lineage.Value][]part
+	ids      map[lineage.Ref]int
+	lists    [][]operandKey
+	taken    map[string]map[operandKey]bool // what takes has found, by line
 }
 
 // cell contrasts one cell.
 func (c *contrast) cell(ctx context.Context, out *Contrast) error {
-	if c.x.stage.Capture.Kind == probes.CaptureOutput {
-		if err := c.x.output(); err != nil {
-			return err
-		}
-	}
 	e, ok := c.expect(out.Cell.Row, out.Cell.Col)
 	if !ok {
 		return nil
 	}
-	a, err := c.actual(ctx, !slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage >= 0 }))
+	at, err := c.x.at(c.trace, out.Cell.Row, out.Cell.Col)
+	if err != nil {
+		return err
+	}
+	a, err := c.actual(ctx, at, !slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage >= 0 }))
 	if err != nil || a == nil {
 		return err
 	}
 	var foreign []operandKey
-	for k := range a {
-		if k.stage < 0 && !e.element[k] || k.stage >= 0 &&
-			!e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols) {
-			foreign = append(foreign, k)
-		}
-	}
-	least := uint64(0)
+	least := uint64(0) // ways of what belongs there
 	for k, s := range a {
-		if (least == 0 || s.ways < least) && !slices.Contains(foreign, k) {
+		switch {
+		case k.stage < 0 && !e.element[k],
+			k.stage >= 0 && !e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols):
+			foreign = append(foreign, k)
+		case least == 0 || s.ways < least:
 			least = s.ways
 		}
 	}
@@ -220,15 +207,15 @@ func (c *contrast) operands(keys []operandKey, instr func(operandKey) int) []Ope
 			keys[n].iter == keys[0].iter {
 			n++
 		}
-		o := Operands{N: n, Instr: -1}
+		o := Operands{N: n}
 		var at []int
+		by := -1
 		for _, k := range keys[:n] {
 			at = append(at, k.at)
-			o.Instr = max(o.Instr, instr(k))
+			by = max(by, instr(k))
 		}
-		c.named(&o, keys[0], at)
-		if fn := c.x.st.build.Module.Func(c.x.st.r.plan.Entry); o.Instr >= 0 {
-			o.At = report.SourceOf(target.Blame(fn, o.Instr))
+		if c.named(&o, keys[0], at); by >= 0 {
+			o.At = report.SourceOf(target.Blame(c.fn, by))
 		}
 		out, keys = append(out, o), keys[n:]
 	}

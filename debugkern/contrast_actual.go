@@ -16,54 +16,20 @@ type part struct {
 	key         operandKey
 }
 
-// cuts finds the values that were captured as tiles of what the stage is computed from.
-func (c *contrast) cuts() {
-	p := c.x.st.r.plan
-	for _, name := range c.x.stage.From {
-		sp := p.Stage(name)
-		i := c.g.Index(name)
-		if sp == nil || i < 0 || sp.Capture.Kind == probes.CaptureOutput ||
-			sp.Capture.Kind == probes.CaptureNone {
-			continue
+// tiles finds the values that were captured as tiles of what the stage is computed from.
+func (c *contrast) tiles(ctx context.Context) error {
+	var made []madeBy // of columns
+	c.x.operandTiles(c.trace, c.kv, func(sp *probes.StagePlan, iter, row, col int, way []lineage.Ref) {
+		key := operandKey{stage: c.g.Index(sp.Stage), iter: iter, arg: -1, at: row*sp.Cols + col}
+		if sp.Cols == 1 && len(way) > 0 {
+			made = append(made, madeBy{way[len(way)-1], key})
 		}
-		for _, kv := range []int{c.kv - 1, c.kv} {
-			iter := kv
-			switch {
-			case !sp.PerTile && kv != c.kv, kv < 0, name == c.x.stage.Stage && kv == c.kv:
-				continue
-			case !sp.PerTile:
-				kv, iter = 0, max(c.kv, 0)
-			}
-			c.tile(sp, i, kv, iter)
+		for _, v := range way {
+			id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
+			c.captured[id] = append(c.captured[id], part{v.Lo, v.N, v.Part, key})
 		}
-	}
-}
-
-// tile notes the values of one tile.
-func (c *contrast) tile(sp *probes.StagePlan, i, kv, iter int) {
-	y := *c.x
-	y.stage, y.cell.Stage, y.cell.KVTile = sp, sp.Stage, kv
-	for r := range sp.Rows {
-		for col := range sp.Cols {
-			y.cell.Row, y.cell.Col, y.arg = r, col, ""
-			at, _, err := y.place(c.trace)
-			if err != nil {
-				continue // this cell was not captured
-			}
-			way := c.trace.Carried(at)
-			if sp.Cols == 1 && len(way) > 0 {
-				c.made = append(c.made, madeBy{
-					way[len(way)-1], operandKey{stage: i, iter: iter, arg: -1, at: r},
-				})
-			}
-			for _, v := range way {
-				id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
-				c.held[id] = append(c.held[id], part{
-					v.Lo, v.N, v.Part, operandKey{stage: i, iter: iter, arg: -1, at: r*sp.Cols + col},
-				})
-			}
-		}
-	}
+	})
+	return c.spread(ctx, made)
 }
 
 // madeBy is the value that an operation gave, and the cell of a column that it became.
@@ -75,9 +41,9 @@ type madeBy struct {
 // spread makes what other lanes were given by the operation that gave a column's cell the same cell,
 // where it has the same bits: a row's maximum is exchanged until every lane of the row has it, and
 // one of them stores it.
-func (c *contrast) spread(ctx context.Context) error {
+func (c *contrast) spread(ctx context.Context, made []madeBy) error {
 	var refs []lineage.Ref
-	for _, m := range c.made {
+	for _, m := range made {
 		mask := c.trace.Step(int(m.ref.Step)).Mask
 		for lane := range uint8(32) {
 			if mask>>lane&1 != 0 {
@@ -94,14 +60,14 @@ func (c *contrast) spread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range c.made {
+	for _, m := range made {
 		n := mathbits.OnesCount32(c.trace.Step(int(m.ref.Step)).Mask)
 		own := slices.Index(refs[:n], m.ref)
 		for k := range n {
 			if k != own && bits[k] == bits[own] {
 				id := lineage.Value{Step: m.ref.Step, Lane: refs[k].Lane, Index: m.ref.Index}
-				if len(c.held[id]) == 0 {
-					c.held[id] = append(c.held[id], part{m.ref.Lo, m.ref.N, m.ref.Part, m.key})
+				if len(c.captured[id]) == 0 {
+					c.captured[id] = append(c.captured[id], part{m.ref.Lo, m.ref.N, m.ref.Part, m.key})
 				}
 			}
 		}
@@ -116,7 +82,7 @@ func (c *contrast) cut(v lineage.Ref) (int, bool) {
 		return id, id >= 0
 	}
 	var list []operandKey
-	for _, p := range c.held[lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}] {
+	for _, p := range c.captured[lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}] {
 		if p.half == v.Part && p.lo < v.Lo+max(v.N, 1) && v.Lo < p.lo+max(p.n, 1) &&
 			!slices.Contains(list, p.key) {
 			list = append(list, p.key)
@@ -141,13 +107,9 @@ type seen struct {
 	each  int // how many numbers of its size are read at once
 }
 
-// actual lists what a cell is made of by value.
-// What is looked up in a table is made of the index by its address: looked.
-func (c *contrast) actual(ctx context.Context, looked bool) (map[operandKey]seen, error) {
-	at, _, err := c.x.place(c.trace)
-	if err != nil {
-		return nil, err
-	}
+// actual lists what the cell at a place is made of by value. With looked, what is looked up in a table is
+// made of the index as well, which it depends on by its address.
+func (c *contrast) actual(ctx context.Context, at lineage.Place, looked bool) (map[operandKey]seen, error) {
 	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
 	if err != nil {
 		return nil, err
@@ -172,11 +134,11 @@ func (c *contrast) actual(ctx context.Context, looked bool) (map[operandKey]seen
 		case ways[l] == 0:
 		case l.Kind == lineage.LeafCut:
 			for _, k := range c.lists[l.Cut] {
-				out[k] = c.taken(out[k].ways+ways[l], readers[i], c.g.Stage(k.stage).DType)
+				out[k] = c.entering(out[k].ways+ways[l], readers[i], c.g.Stage(k.stage).DType)
 			}
 		case l.Kind == lineage.LeafElement && c.input(l.Arg):
 			k := operandKey{stage: -1, arg: l.Arg, at: l.Element}
-			out[k] = c.taken(out[k].ways+ways[l], readers[i], c.x.st.launch.Args[l.Arg].Buffer.DType)
+			out[k] = c.entering(out[k].ways+ways[l], readers[i], c.x.st.launch.Args[l.Arg].Buffer.DType)
 		}
 	}
 	return out, nil

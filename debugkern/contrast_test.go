@@ -20,6 +20,7 @@ func TestContrastOfRightKernels(t *testing.T) {
 	} {
 		t.Run(c.target, func(t *testing.T) {
 			run := debugtest.Run(t, debugkern.Request{Target: c.target, Shape: c.shape, Backend: "emu"})
+			compared := 0
 			for i := range run.Plan.Stages {
 				sp := &run.Plan.Stages[i]
 				if sp.Capture.Kind == probes.CaptureNone || sp.OfLaunch() {
@@ -32,9 +33,13 @@ func TestContrastOfRightKernels(t *testing.T) {
 					kv = lo + n - 1
 				}
 				v, err := run.View(debugkern.Place{Stage: sp.Stage, Block: block, KVTile: kv})
-				if err != nil || v.ValidRows*v.ValidCols == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v.ValidRows*v.ValidCols == 0 {
 					continue
 				}
+				compared++
 				list, err := run.Contrast(t.Context(), sp.Stage, block, kv, [][2]int{
 					{0, 0}, {v.ValidRows - 1, v.ValidCols - 1}, {v.ValidRows / 2, v.ValidCols / 3},
 				})
@@ -48,6 +53,9 @@ func TestContrastOfRightKernels(t *testing.T) {
 							x.Cell.Col, x)
 					}
 				}
+			}
+			if compared < 3 {
+				t.Errorf("%d stages were compared", compared)
 			}
 		})
 	}
@@ -95,8 +103,10 @@ func TestContrastOfFaults(t *testing.T) {
 			if len(x.Foreign) > 0 {
 				at = x.Foreign[0].At
 			}
-			if text := run.Source(at.File); at == nil ||
-				c.line != "" && !strings.Contains(text[at.Line-1], c.line) {
+			if at == nil {
+				t.Fatal("no line is named")
+			}
+			if text := run.Source(at.File); c.line != "" && !strings.Contains(text[at.Line-1], c.line) {
 				t.Errorf("at %v, not the line with %q", at, c.line)
 			}
 		})

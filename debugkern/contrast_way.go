@@ -11,11 +11,11 @@ import (
 	"tilescope/probes"
 )
 
-// taken is how an operand of a type enters.
-func (c *contrast) taken(ways uint64, r reader, t probes.DType) seen {
+// entering is how an operand of a type enters.
+func (c *contrast) entering(ways uint64, r reader, t probes.DType) seen {
 	s := seen{ways, r.instr, r.then, r.user, r.lanes, 1}
 	if r.instr >= 0 {
-		switch in := c.x.st.build.Module.Func(c.x.st.r.plan.Entry).Body[r.instr]; {
+		switch in := c.fn.Body[r.instr]; {
 		case in.Kind() == isa.Load:
 			s.each = max(1, in.Type().Bytes()*in.Vec()/max(1, t.Size()))
 		case in.Kind() == isa.CopyAsync && len(in.Args) > 2 && in.Args[2].Kind == ptx.OpInt:
@@ -83,45 +83,64 @@ func (c *contrast) own(g *lineage.Graph, n int32) bool {
 	return s.Func.Entry && !s.Instr.Loc.Within(target.IsProbe)
 }
 
+// anyRead is an instruction for takes: all that read memory.
+const anyRead = -1
+
 // takes reports whether an instruction, or a copy that the compiler made of it, takes an operand in some
-// thread of the block; -1: whether any instruction does.
+// thread of the block.
 func (c *contrast) takes(instr int, k operandKey) bool {
-	fn := c.x.st.build.Module.Func(c.x.st.r.plan.Entry)
 	line := func(i int) string {
-		b := target.Blame(fn, i)
-		return fmt.Sprint(b.File, b.Line, fn.Body[i].Op)
+		b := target.Blame(c.fn, i)
+		return fmt.Sprint(b.File, b.Line, c.fn.Body[i].Op)
 	}
-	same := map[int]bool{}
-	for i := range fn.Body {
-		if instr < 0 && fn.Body[i].Kind().Reads() && !fn.Body[i].Loc.Within(target.IsProbe) ||
-			instr >= 0 && fn.Body[i].Op == fn.Body[instr].Op && line(i) == line(instr) {
-			same[i] = true
+	at := ""
+	if instr != anyRead {
+		at = line(instr)
+	}
+	list, known := c.taken[at]
+	if known {
+		return list[k]
+	}
+	same := make([]bool, len(c.fn.Body))
+	for i, in := range c.fn.Body {
+		if instr == anyRead {
+			same[i] = in.Kind().Reads() && !in.Loc.Within(target.IsProbe)
+		} else {
+			same[i] = in.Op == c.fn.Body[instr].Op && line(i) == at
 		}
 	}
+	list = c.takenBy(same)
+	c.taken[at] = list
+	return list[k]
+}
+
+// takenBy lists what instructions of the entry take in any thread of the block.
+func (c *contrast) takenBy(instr []bool) map[operandKey]bool {
+	out := map[operandKey]bool{}
 	for i := range c.trace.Len() {
 		s := c.trace.Step(i)
-		if !s.Func.Entry || !same[s.Instr.Index] {
+		if !s.Func.Entry || !instr[s.Instr.Index] {
 			continue
 		}
+		size := uint8(max(1, min(8, s.Instr.Type().Bytes())))
 		for lane := range uint8(32) {
 			if s.Mask>>lane&1 == 0 {
 				continue
 			}
-			for _, u := range c.trace.Uses(lineage.Ref{
-				Step: uint32(i), Lane: lane, N: uint8(max(1, min(8, s.Instr.Type().Bytes()))),
-			}, false, false) {
-				if u.Leaf != nil {
-					if u.Leaf.Kind == lineage.LeafElement && u.Leaf.Arg == k.arg && k.stage < 0 &&
-						u.Leaf.Element == k.at {
-						return true
+			for _, u := range c.trace.Uses(lineage.Ref{Step: uint32(i), Lane: lane, N: size}, false, false) {
+				if u.Leaf == nil {
+					if id, ok := c.cut(u.Ref); ok {
+						for _, k := range c.lists[id] {
+							out[k] = true
+						}
 					}
-				} else if id, ok := c.cut(u.Ref); ok && slices.Contains(c.lists[id], k) {
-					return true
+				} else if u.Leaf.Kind == lineage.LeafElement {
+					out[operandKey{stage: -1, arg: u.Leaf.Arg, at: u.Leaf.Element}] = true
 				}
 			}
 		}
 	}
-	return false
+	return out
 }
 
 // lost is the instruction by which an operand is lost, where others come in another way: the one that reads
@@ -151,7 +170,8 @@ func (c *contrast) departs(k operandKey, s seen, missing []operandKey) int {
 	})
 	switch {
 	case s.instr < 0 || len(all) == 0:
-	case len(missing) == 0 && c.takes(-1, all[0]): // both were read: which of them is taken is decided later
+	// both were read: which of them is taken is decided later
+	case len(missing) == 0 && c.takes(anyRead, all[0]):
 		if s.then >= 0 {
 			return s.then
 		}

@@ -13,10 +13,8 @@ import (
 
 // Operation is an instruction of the entry that cells of a stage are made by.
 type Operation struct {
-	At    int          // index in the entry's body
-	Kind  lineage.Kind // the strongest way in which the cells depend on it
-	Depth int          // operations are numbered from the cells on, breadth first
-	Cells int          // of those that were followed, how many depend on it
+	At    int // index in the entry's body
+	Depth int // how far from the cells it is: values are numbered from them on, breadth first
 }
 
 // Slice lists the instructions that make cells of a stage, in a block and iteration, out of what the
@@ -26,37 +24,19 @@ type Operation struct {
 func (r *Run) Slice(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) ([]Operation, error) {
-	if r.state == nil || r.state.launch == nil {
-		return nil, errNoState
-	}
-	sp := r.Plan.Stage(stage)
-	if sp == nil {
-		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, stage)
-	}
-	x := &ancestry{
-		st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}},
-	}
-	var err error
-	if x.kernel, err = x.st.stepper(ctx); err != nil {
+	x, trace, kv, err := r.follow(ctx, stage, block, kv)
+	if err != nil {
 		return nil, err
 	}
-	trace, err := x.record(ctx)
-	if err != nil {
-		return nil, report.LaunchError(err)
-	}
-	if sp.Phase == probes.PhaseAfter { // of what the last iteration left
-		kv = max(0, r.Plan.Work.Tiles.At(block, 0)-1)
-	}
-	cut := x.operands(trace, kv)
+	cut := map[lineage.Value]bool{}
+	x.operandTiles(trace, kv, func(_ *probes.StagePlan, _, _, _ int, way []lineage.Ref) {
+		for _, v := range way {
+			cut[lineage.Value{Step: v.Step, Lane: v.Lane}] = true
+		}
+	})
 	found := map[int]*Operation{}
 	for _, c := range cells {
-		x.cell.Row, x.cell.Col, x.arg = c[0], c[1], ""
-		if sp.Capture.Kind == probes.CaptureOutput {
-			if err := x.output(); err != nil {
-				return nil, err
-			}
-		}
-		at, _, err := x.place(trace)
+		at, err := x.at(trace, c[0], c[1])
 		if err != nil {
 			return nil, err
 		}
@@ -69,20 +49,16 @@ func (r *Run) Slice(
 		if err != nil {
 			return nil, err
 		}
-		here := map[int]bool{}
 		for i, v := range g.Nodes {
-			in := trace.Step(int(v.Step)).Instr
-			if !trace.Step(int(v.Step)).Func.Entry {
+			step := trace.Step(int(v.Step))
+			if !step.Func.Entry {
 				continue // a callee's body is not the entry's
 			}
-			op := found[in.Index]
-			if op == nil {
-				op = &Operation{At: in.Index, Depth: i}
-				found[in.Index] = op
-			}
-			if op.Depth = min(op.Depth, i); !here[in.Index] {
-				op.Cells++
-				here[in.Index] = true
+			at := step.Instr.Index
+			if op := found[at]; op == nil {
+				found[at] = &Operation{At: at, Depth: i}
+			} else {
+				op.Depth = min(op.Depth, i)
 			}
 		}
 	}
@@ -97,41 +73,73 @@ func (r *Run) Slice(
 // sliceNodes is the most values that the walk from one cell visits.
 const sliceNodes = 1 << 18
 
-// operands lists the values that were captured as tiles of what a stage is computed from, in the iteration
-// and the one before it, under every name by which an instruction may take them.
-func (x *ancestry) operands(trace *lineage.Trace, kv int) map[lineage.Value]bool {
-	out := map[lineage.Value]bool{}
-	p := x.st.r.plan
+// follow executes a block of the run once more and records it, to follow cells of a stage. It also returns
+// the iteration whose tiles the stage is computed from: after the loop, the last one.
+func (r *Run) follow(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int,
+) (*ancestry, *lineage.Trace, int, error) {
+	if r.state == nil || r.state.launch == nil {
+		return nil, nil, 0, errNoState
+	}
+	sp := r.Plan.Stage(stage)
+	if sp == nil {
+		return nil, nil, 0, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, stage)
+	}
+	x := &ancestry{
+		st: r.state, stage: sp, element: -1, cell: Cell{Place: Place{Stage: stage, Block: block, KVTile: kv}},
+	}
+	var err error
+	if x.kernel, err = x.st.stepper(ctx); err != nil {
+		return nil, nil, 0, err
+	}
+	trace, err := x.record(ctx)
+	if err != nil {
+		return nil, nil, 0, report.LaunchError(err)
+	}
+	if sp.Phase == probes.PhaseAfter {
+		kv = max(0, r.Plan.Work.Tiles.At(block, 0)-1)
+	}
+	return x, trace, kv, nil
+}
+
+// at is where a cell of the stage is in the trace.
+func (x *ancestry) at(trace *lineage.Trace, row, col int) (lineage.Place, error) {
+	x.cell.Row, x.cell.Col, x.arg = row, col, ""
+	if x.stage.Capture.Kind == probes.CaptureOutput {
+		if err := x.output(); err != nil {
+			return lineage.Place{}, err
+		}
+	}
+	at, _, err := x.place(trace)
+	return at, err
+}
+
+// operandTiles visits the cells that were captured of tiles of what the stage is computed from, in an
+// iteration and the one before it: with each the values by which an instruction may take it.
+func (x *ancestry) operandTiles(
+	trace *lineage.Trace, kv int, visit func(sp *probes.StagePlan, iter, row, col int, way []lineage.Ref),
+) {
 	for _, name := range x.stage.From {
-		sp := p.Stage(name)
-		if sp == nil || name == x.stage.Stage && !sp.PerTile || sp.Capture.Kind == probes.CaptureOutput ||
-			sp.Capture.Kind == probes.CaptureNone {
+		sp := x.st.r.plan.Stage(name)
+		if sp == nil || sp.Capture.Kind == probes.CaptureOutput || sp.Capture.Kind == probes.CaptureNone {
 			continue
 		}
-		tiles := []int{0}
-		switch {
-		case sp.PerTile && name == x.stage.Stage:
-			tiles = []int{kv - 1}
-		case sp.PerTile:
-			tiles = []int{kv - 1, kv}
-		}
-		for _, t := range tiles {
-			for r := range sp.Rows {
-				for c := range sp.Cols {
-					y := *x
-					y.stage, y.cell.Stage, y.cell.KVTile, y.cell.Row, y.cell.Col, y.arg = sp,
-						name, t, r, c, ""
-					if t < 0 {
-						continue
-					}
-					if at, _, err := y.place(trace); err == nil {
-						for _, v := range trace.Carried(at) {
-							out[lineage.Value{Step: v.Step, Lane: v.Lane}] = true
-						}
+		for _, iter := range []int{kv - 1, kv} {
+			if iter < 0 || iter == kv && name == x.stage.Stage || iter < kv && !sp.PerTile {
+				continue
+			}
+			y := *x
+			y.stage, y.arg, y.cell.Stage, y.cell.KVTile = sp, "", name, iter
+			if !sp.PerTile {
+				y.cell.KVTile = 0
+			}
+			for y.cell.Row = range sp.Rows {
+				for y.cell.Col = range sp.Cols {
+					if at, _, err := y.place(trace); err == nil { // else this cell was not captured
+						visit(sp, iter, y.cell.Row, y.cell.Col, trace.Carried(at))
 					}
 				}
 			}
 		}
 	}
-	return out
 }

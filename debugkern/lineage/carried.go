@@ -31,8 +31,7 @@ func (t *Trace) carries(r Ref) bool {
 	case flowLoad, flowLoadRows, flowLoadTile, flowStore, flowStoreRows, flowStoreTile, flowCopy:
 		return true
 	case flowBytes:
-		x := folder{t: t}
-		return x.moves(f, r)
+		return f.moves(r)
 	}
 	return false
 }

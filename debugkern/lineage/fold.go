@@ -127,7 +127,7 @@ func (x *folder) shows(n int32) bool {
 	f := &x.t.flows[s.pc]
 	switch f.kind {
 	case flowBytes, flowPermute:
-		return !x.moves(f, r)
+		return !f.moves(r)
 	case flowShuffle, flowTranspose, flowSelect, flowNone:
 		return false
 	case flowLoad, flowLoadRows, flowLoadTile:
@@ -139,7 +139,7 @@ func (x *folder) shows(n int32) bool {
 }
 
 // moves reports whether the bytes of a value are bytes of a source.
-func (x *folder) moves(f *flow, r Ref) bool {
+func (f *flow) moves(r Ref) bool {
 	if f.kind == flowPermute {
 		return true
 	}

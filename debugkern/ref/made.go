@@ -13,7 +13,7 @@ type Part struct {
 	Stage      int // in the graph; -1: elements of an input
 	Iter       int // of the tile
 	Rows, Cols Span
-	// Valid: rows and columns of the tile that hold numbers: cells beyond may take part, and need not
+	// Valid: rows and columns of the tile that are numbers: cells beyond may take part, and need not
 	Valid    [2]int
 	Input    string
 	Elements []int // by flat index over the input's dimensions
@@ -46,12 +46,12 @@ type maker struct {
 
 func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
 	x := &m.g.vertices[v]
-	masked = masked || !x.node.Params.Mask.All(m.block, m.iter, x.ext[0], x.ext[1]) || x.node.Op == "mask" ||
-		x.node.Op == "dropout"
+	_, selects := x.kernel.(op.Selective)
+	masked = masked || selects || !x.node.Params.Mask.All(m.block, m.iter, x.ext[0], x.ext[1])
 	if len(x.args) == 0 {
 		k, ok := x.kernel.(elements)
 		if !ok {
-			return x.node.Op != "gather"
+			return len(x.node.Args) == 0 // else which elements it reads depends on numbers
 		}
 		t := &op.Tile{Block: m.block, Iter: m.iter}
 		m.out = append(m.out, Part{

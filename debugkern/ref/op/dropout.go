@@ -229,3 +229,6 @@ func (k *dropoutKernel) Suspects([]Constant) []Suspect {
 	})
 	return out
 }
+
+// Selective: cells are left out by the operator's rule.
+func (k *dropoutKernel) Selective() {}

@@ -203,3 +203,6 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 		},
 	}
 }
+
+// Selective: cells are left out by the operator's rule.
+func (k *maskKernel) Selective() {}

@@ -207,6 +207,10 @@ type Padded interface {
 	Pad(i int) float64
 }
 
+// Selective is an operator that leaves out operands of a cell by a rule of its own, other
+// than the node's mask.
+type Selective interface{ Selective() }
+
 // Need says which cells of an operand cell (r, c) of a result is made of.
 type Need uint8
 
