@@ -236,8 +236,7 @@ var twins = map[string][]string{
 
 // words are how the source writes a modifier or an opcode.
 var words = map[string]string{
-	"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">",
-	"hs": ">=", "rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up",
+	"rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up",
 	"rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
 	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major",
 	"col": "column-major", "s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers",
@@ -526,11 +525,7 @@ func (m *menu) registers(n, i int) {
 	default:
 		return
 	}
-	first := 1
-	if in.Kind() == isa.Store {
-		first = 1 // the address stays
-	}
-	for k := first; k < len(in.Args); k++ {
+	for k := 1; k < len(in.Args); k++ { // of a store the address stays
 		if in.Args[k].Kind != ptx.OpReg {
 			continue
 		}
@@ -539,7 +534,7 @@ func (m *menu) registers(n, i int) {
 		for at, d := range m.pool(i, t, func(r int32) bool { return r == was }) {
 			like := m.fn.Body[i-d]
 			m.add(rankThird+n+15*at, Operand, i, "", "",
-				fmt.Sprintf("the result of %s in place of its %s operand", m.place(i-d), ordinal(k)),
+				fmt.Sprintf("the result of %s in place of its %s operand", m.places[i-d], ordinal(k)),
 				func(in *ptx.Instr, at int) bool {
 					if at-d < 0 || m.fn.Body[at-d].Opcode() != like.Opcode() || !m.fn.Body[at-d].HasDest() ||
 						m.fn.Body[at-d].Args[0].Kind != ptx.OpReg {
@@ -562,7 +557,7 @@ func (m *menu) missing(n, i int) {
 	dst := in.Args[0].Reg
 	for at, d := range m.pool(i, ptx.F32, func(r int32) bool { return r == dst }) {
 		for _, op := range []string{"mul", "add", "sub"} {
-			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("%s the result of %s", word(op), m.place(i-d)),
+			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("%s the result of %s", word(op), m.places[i-d]),
 				func(in *ptx.Instr, at int) *ptx.Instr {
 					if at-d < 0 || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg ||
 						in.Args[0].Kind != ptx.OpReg {

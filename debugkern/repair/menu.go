@@ -33,19 +33,28 @@ func (c *candidate) what() string {
 
 // menu makes candidates out of the instructions that made wrong cells.
 type menu struct {
-	fn          *ptx.Func
-	ops         []debugkern.Operation // without those of probes
-	defs        map[int32][]int       // by register: the instructions that write it
-	uses        map[int32]int         // by register: how many instructions read it
-	whole       []int64               // numbers of the plan that an index, a bound or a stride may be
-	real        []constant            // constants that arithmetic has
-	names       map[int64]string
-	out         []candidate
-	key         map[int]string // by instruction: what copies of it have in common
-	group       map[string][]int
-	places      []string // by instruction, as far as they are known
+	fn    *ptx.Func
+	ops   []debugkern.Operation // without those of probes
+	defs  map[int32][]int       // by register: the instructions that write it
+	whole []int64               // numbers of the plan that an index, a bound or a stride may be
+	names map[int64]string      // what the plan calls them
+	real  []constant            // constants that arithmetic has
+	out   []candidate
+	// key: by instruction: what copies of it have in common, "" where its place is not known
+	key         []string
+	group       map[string][]int // by key
+	places      []string         // by instruction
+	text        map[string][]int // by place and shape: what is one instruction of the source's text
+	immediate   map[string][]int // by constantOf
+	meant       map[edited][][]int
 	grid, block probes.Dim3
 	args        []string // names of the entry's parameters, those that the manifest has
+}
+
+// edited is an instruction and whether its constant is what is changed.
+type edited struct {
+	instr    int
+	constant bool
 }
 
 // constant is a number of a floating-point type and what it is called.
@@ -55,33 +64,32 @@ type constant struct {
 }
 
 func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source) *menu {
+	fn := run.Entry()
 	m := &menu{
-		fn: run.Entry(), defs: map[int32][]int{}, uses: map[int32]int{}, key: map[int]string{},
-		group: map[string][]int{},
+		fn: fn, defs: map[int32][]int{}, key: make([]string, len(fn.Body)), group: map[string][]int{},
+		places: make([]string, len(fn.Body)), text: map[string][]int{}, immediate: map[string][]int{},
+		meant: map[edited][][]int{}, grid: run.Plan.Grid, block: run.Plan.Block,
 	}
 	for i := range run.Plan.Args {
 		if a := &run.Plan.Args[i]; a.Into == nil { // else it is no parameter of its own
 			m.args = append(m.args, a.Name)
 		}
 	}
-	m.places, m.grid, m.block = make([]string, len(m.fn.Body)), run.Plan.Grid, run.Plan.Block
-	for i, in := range m.fn.Body {
+	for i, in := range fn.Body {
 		for _, r := range in.Dests(nil) {
 			m.defs[r] = append(m.defs[r], i)
 		}
-		var reads []int32
-		for k := range in.Args {
-			if k > 0 || !in.HasDest() {
-				reads = in.Args[k].Registers(reads)
-			}
+		m.places[i] = report.SourceOf(target.Blame(fn, i)).At()
+		if c := m.constantOf(i); c != "" {
+			m.immediate[c] = append(m.immediate[c], i)
 		}
-		for _, r := range reads {
-			m.uses[r]++
+		if in.Loc == nil {
+			continue
 		}
-		if k := m.common(i); k != "" {
-			m.key[i] = k
-			m.group[k] = append(m.group[k], i)
-		}
+		shape := shapeOf(in)
+		m.key[i] = chainOf(in.Loc) + shape
+		m.group[m.key[i]] = append(m.group[m.key[i]], i)
+		m.text[m.places[i]+shape] = append(m.text[m.places[i]+shape], i)
 	}
 	for _, o := range ops {
 		if !m.fn.Body[o.At].Loc.Within(target.IsProbe) {
@@ -89,25 +97,32 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 		}
 	}
 	if near != nil {
+		away := func(place string) int {
+			if place == near.At() {
+				return 0
+			}
+			return 1
+		}
 		slices.SortStableFunc(m.ops, func(a, b debugkern.Operation) int {
-			return cmp.Compare(m.away(a.At, near), m.away(b.At, near))
+			return cmp.Compare(away(m.places[a.At]), away(m.places[b.At]))
 		})
 	}
 	m.constants(run)
 	return m
 }
 
-// common is what the copies that a compiler made of an instruction have in common: its place in the source,
-// its opcode, and its immediates. "" where the place is not known.
-func (m *menu) common(i int) string {
-	in := m.fn.Body[i]
-	if in.Loc == nil {
-		return ""
-	}
+// chainOf is an instruction's place in the source with the calls that it was inlined through.
+func chainOf(l *ptx.Loc) string {
 	var b strings.Builder
-	for l := in.Loc; l != nil; l = l.InlinedAt {
+	for ; l != nil; l = l.InlinedAt {
 		fmt.Fprintf(&b, "%d:%d ", l.File, l.Line)
 	}
+	return b.String()
+}
+
+// shapeOf is an instruction's opcode, immediates and guard.
+func shapeOf(in *ptx.Instr) string {
+	var b strings.Builder
 	b.WriteString("|" + in.Opcode())
 	var operand func(o *ptx.Operand)
 	operand = func(o *ptx.Operand) {
@@ -175,18 +190,15 @@ func (m *menu) copies(i int) [][]int {
 
 // everywhere are the instructions that a wider edit of one means: a function that is called in several places
 // has one text, and so has a constant that several lines use. nil where copies has them all.
-func (m *menu) everywhere(i int, kind Kind) []int {
-	in := m.fn.Body[i]
+func (m *menu) everywhere(i int, constant bool) []int {
 	var out []int
-	for at, o := range m.fn.Body {
-		same := o.Loc != nil && in.Loc != nil && o.Op == in.Op && m.place(at) == m.place(i) &&
-			m.shape(at) == m.shape(i)
-		if kind == Constant {
-			same = same || o.Opcode() != "mov.b32" && m.constantsOf(at) == m.constantsOf(i)
-		}
-		if same {
-			out = append(out, at)
-		}
+	if m.key[i] != "" {
+		out = slices.Clone(m.text[m.places[i]+shapeOf(m.fn.Body[i])])
+	}
+	if constant {
+		out = append(out, m.immediate[m.constantOf(i)]...)
+		slices.Sort(out)
+		out = slices.Compact(out)
 	}
 	if len(out) <= len(m.copies(i)[0]) {
 		return nil
@@ -194,17 +206,22 @@ func (m *menu) everywhere(i int, kind Kind) []int {
 	return out
 }
 
-// shape is an instruction's opcode and immediates.
-func (m *menu) shape(i int) string {
-	k := m.common(i)
-	if at := strings.LastIndex(k, "|"); at >= 0 {
-		return k[at:]
+// sets are what an edit of an instruction may mean, the widest first.
+func (m *menu) sets(i int, kind Kind) [][]int {
+	e := edited{i, kind == Constant}
+	out, known := m.meant[e]
+	if !known {
+		if wide := m.everywhere(i, e.constant); wide != nil {
+			out = append(out, wide)
+		}
+		out = append(out, m.copies(i)...)
+		m.meant[e] = out
 	}
-	return k
+	return out
 }
 
-// constantsOf is the instruction's immediate of a floating-point type, "" where it has none.
-func (m *menu) constantsOf(i int) string {
+// constantOf is the instruction's immediate of a floating-point type, "" where it has none.
+func (m *menu) constantOf(i int) string {
 	for k := range m.fn.Body[i].Args {
 		if o := &m.fn.Body[i].Args[k]; o.Kind == ptx.OpF32 || o.Kind == ptx.OpF64 {
 			return fmt.Sprintf("%d %d %x", k, o.Kind, o.Imm)
@@ -218,11 +235,7 @@ func (m *menu) constantsOf(i int) string {
 func (m *menu) add(
 	rank int, kind Kind, i int, was, now, text string, change func(in *ptx.Instr, at int) bool,
 ) {
-	sets := m.copies(i)
-	if wide := m.everywhere(i, kind); wide != nil {
-		sets = append([][]int{wide}, sets...)
-	}
-	for _, set := range sets {
+	for _, set := range m.sets(i, kind) {
 		c := candidate{kind: kind, was: was, now: now, text: text, rank: rank}
 		for _, at := range set {
 			fits := true
@@ -277,8 +290,7 @@ func (m *menu) candidates() []candidate {
 // instruction lists the edits of one instruction, which is the n-th from the cells.
 func (m *menu) instruction(n, i int) {
 	in := m.fn.Body[i]
-	switch in.Kind() {
-	case isa.Branch:
+	if in.Kind() == isa.Branch {
 		m.guard(n, i)
 		return
 	}
@@ -292,20 +304,4 @@ func (m *menu) instruction(n, i int) {
 	m.narrowed(n, i)
 	m.registers(n, i)
 	m.missing(n, i)
-}
-
-// place is where an instruction stands in the source, for a phrase.
-func (m *menu) place(i int) string {
-	if m.places[i] == "" {
-		m.places[i] = report.SourceOf(target.Blame(m.fn, i)).At()
-	}
-	return m.places[i]
-}
-
-// away is 0 for an instruction of a line, 1 for any other.
-func (m *menu) away(i int, line *report.Source) int {
-	if b := target.Blame(m.fn, i); b.File == line.File && b.Line == line.Line {
-		return 0
-	}
-	return 1
 }
