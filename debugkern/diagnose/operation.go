@@ -49,16 +49,12 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 // puts reports whether a run has stages right, all of them that was judged before, without a stage or finding
 // that was not wrong before.
 func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
-	for _, st := range group {
-		was, now := q.base.Report.Stage(st.String()), r.Report.Stage(st.String())
-		if r.Report.Verdict == report.Failed || now == nil || now.Local.Bad > 0 ||
-			now.Local.Cells < was.Local.Cells {
-			return false
-		}
+	if r.Report.Verdict == report.Failed ||
+		len(newErrors(r.Report, identities(errorsOf(q.base.Report)))) > 0 {
+		return false
 	}
-	known := identities(errorsOf(q.base.Report))
-	for _, f := range errorsOf(r.Report) {
-		if !known[identity(f)] {
+	for _, st := range group {
+		if now := r.Report.Stage(st.String()); now == nil || now.Local.Bad > 0 {
 			return false
 		}
 	}
@@ -115,9 +111,6 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		return nil
 	}
 	text, at := departure(bad)
-	if text == "" {
-		return nil
-	}
 	s.cause.Proof = append(s.cause.Proof, text)
 	s.cause.why = text
 	if at != nil {
@@ -177,9 +170,9 @@ func departure(c *debugkern.Contrast) (string, *report.Source) {
 			at = list[0].At
 		}
 	}
-	read := ""
+	read, others := "", ""
 	if at != nil {
-		read = ", read at " + callText(at)
+		read, others = ", read at "+callText(at), "; the others come in at "+callText(at)
 	}
 	switch {
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
@@ -192,8 +185,7 @@ func departure(c *debugkern.Contrast) (string, *report.Source) {
 		return fmt.Sprintf("%s is made of %s twice%s, and not of %s", cell, texts(c.Twice), read,
 			texts(c.Missing)), at
 	}
-	return fmt.Sprintf("%s is not made of %s; the others come in at %s", cell, texts(c.Missing),
-		callText(at)), at
+	return fmt.Sprintf("%s is not made of %s%s", cell, texts(c.Missing), others), at
 }
 
 // rightCells are some cells of a stage's tile that are within their bounds, spread over it; none where nearly
