@@ -161,10 +161,11 @@ var imports = map[string][]string{
 	// for tests
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"},
 
-	"debugkern/cli/attack":        {}, // tests of the built program
-	"debugkern/cli/attention":     {}, // tests of run and diagnose
-	"debugkern/cli/corpus":        {}, // tests of check
-	"debugkern/diagnose/bugs":     {}, // tests of diagnose
+	"debugkern/cli/attack":        {},                                  // tests of the built program
+	"debugkern/cli/attention":     {},                                  // tests of run and diagnose
+	"debugkern/cli/clitest":       {"debugkern/cli", "debugkern/cuda"}, // for tests
+	"debugkern/cli/corpus":        {},                                  // tests of check
+	"debugkern/diagnose/bugs":     {},                                  // tests of diagnose
 	"debugkern/cli/internal/sbom": {},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},

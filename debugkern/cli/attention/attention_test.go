@@ -3,7 +3,6 @@ package attention
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -16,45 +15,11 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/cli"
-	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/cli/clitest"
 	"tilescope/debugkern/report"
 )
 
-// TestMain makes the test binary the program itself where a command starts one of its processes, and gives
-// the tests a home of their own. The compiler is that of the repository's root.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
-		os.Exit(cli.Main(context.Background(), cli.Program{
-			Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		}))
-	}
-	home, err := os.MkdirTemp("", "tilescope-attention-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
-		os.Setenv(name, home)
-	}
-	if tools, err := filepath.Abs("../../../.toolchain"); err == nil &&
-		os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
-		if _, err := os.Stat(tools); err == nil {
-			os.Setenv("TILESCOPE_TOOLCHAIN", tools)
-		}
-	}
-	code := m.Run()
-	os.RemoveAll(home)
-	os.Exit(code)
-}
-
-func needNVRTC(t *testing.T) {
-	t.Helper()
-	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN")})
-	if err != nil {
-		t.Skipf("no NVRTC on this machine: %v", err)
-	}
-	tc.Close()
-}
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // found is where a planted fault is found: the first wrong stage, and the fingerprint that explains nine of
 // ten wrong cells, if any.
@@ -117,7 +82,7 @@ func manifests(t *testing.T) map[string]*configs.Manifest {
 // TestKernels: each kernel agrees on every shape of its manifest, with no finding of the checkers, and its
 // planted fault is found.
 func TestKernels(t *testing.T) {
-	needNVRTC(t)
+	clitest.NeedNVRTC(t)
 	for name, m := range manifests(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +138,7 @@ func checkFault(t *testing.T, m *configs.Manifest, fault, shape string, want fou
 // TestInputsOfLengths: extents follow the elements that --inputs brings, and what they cannot be is
 // refused at its expression.
 func TestInputsOfLengths(t *testing.T) {
-	needNVRTC(t)
+	clitest.NeedNVRTC(t)
 	dir := t.TempDir()
 	dump := filepath.Join(dir, "seed1.npz")
 	code, other := document(t, "run", "testdata/padded.yaml", "--shape", "seven", "--seed", "1",
@@ -222,7 +187,7 @@ func TestInputsOfLengths(t *testing.T) {
 // TestDumpOfOutputs: a dump has every output that a stage is cut out of, in its dimensions and without the
 // gaps of its strides.
 func TestDumpOfOutputs(t *testing.T) {
-	needNVRTC(t)
+	clitest.NeedNVRTC(t)
 	for _, c := range []struct {
 		kernel, shape string
 		arrays        map[string]string

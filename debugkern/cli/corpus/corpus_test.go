@@ -3,7 +3,6 @@ package corpus
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -17,38 +16,14 @@ import (
 	"time"
 
 	"tilescope/debugkern/cli"
+	"tilescope/debugkern/cli/clitest"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
-// TestMain makes the test binary the program itself where a command starts one of its processes, and gives
-// the tests a home of their own. The compiler is that of the repository's root.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
-		os.Exit(cli.Main(context.Background(), cli.Program{
-			Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		}))
-	}
-	home, err := os.MkdirTemp("", "tilescope-corpus-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
-		os.Setenv(name, home)
-	}
-	if tools, err := filepath.Abs("../../../.toolchain"); err == nil &&
-		os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
-		if _, err := os.Stat(tools); err == nil {
-			os.Setenv("TILESCOPE_TOOLCHAIN", tools)
-		}
-	}
-	code := m.Run()
-	os.RemoveAll(home)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // kernel is a file of testdata.
 type kernel struct {
