@@ -46,6 +46,9 @@ type Edit struct {
 	Var  string // SetData: name as in the PTX
 	Data []byte // SetData: as many bytes as the variable has
 	New  *Instr // Replace, Insert: over the function's registers; see Instr.With
+	// Fresh are types of registers that New has beyond the function's: they follow those in number, from
+	// len(Func.Regs) on. Edits of one function that are given together share them.
+	Fresh []Type
 }
 
 // Edited returns a copy of m with edits applied; m is unchanged, and what no edit touches is shared with
@@ -110,24 +113,28 @@ func (w *rewrite) add(m *Module, e Edit) error {
 		n.Mods, n.Args, n.form = []string{"async", "wait_group"}, []Operand{integer(e.N)}, nil
 		c.swap[e.At] = &n
 	case Replace, Insert:
-		if e.New == nil || !f.holds(e.New) {
+		if err := c.fresh(f, e.Fresh); err != nil {
+			return err
+		}
+		if e.New == nil || !f.holds(e.New, len(c.regs)) {
 			return fmt.Errorf(
 				"instruction %d of %s: the new one names registers that the function does not have",
 				e.At, f.Name)
 		}
+		own := e.New.With(func(*Instr) {}) // its registers get other numbers
 		if e.Kind == Insert {
-			c.insert(e.At, e.New)
+			c.insert(e.At, own)
 			break
 		}
-		c.swap[e.At] = e.New
+		c.swap[e.At] = own
 	default:
 		return fmt.Errorf("unknown kind")
 	}
 	return nil
 }
 
-// holds reports whether the function has all registers that an instruction names.
-func (f *Func) holds(in *Instr) bool {
+// holds reports whether the function, with some fresh registers, has all that an instruction names.
+func (f *Func) holds(in *Instr, fresh int) bool {
 	var regs []int32
 	for i := range in.Args {
 		regs = in.Args[i].Registers(regs)
@@ -136,7 +143,7 @@ func (f *Func) holds(in *Instr) bool {
 		regs = append(regs, in.Guard.Reg)
 	}
 	for _, r := range regs {
-		if r < 0 || int(r) >= len(f.Regs) {
+		if r < 0 || int(r) >= len(f.Regs)+fresh {
 			return false
 		}
 	}

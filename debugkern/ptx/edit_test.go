@@ -247,3 +247,59 @@ func TestReplaceAndInsert(t *testing.T) {
 		}
 	}
 }
+
+// TestFreshRegisters: edits may bring registers of their own, which they share, and an edit is the same after
+// it was applied.
+func TestFreshRegisters(t *testing.T) {
+	m, err := Parse("m.ptx", []byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k() {
+	.reg .pred %p<2>;
+	.reg .f32 %f<4>;
+	mov.f32 %f1, 0f3F800000;
+	add.rn.f32 %f2, %f1, %f1;
+	setp.eq.f32 %p1, %f2, %f1;
+	ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := m.Func("k")
+	n := int32(len(f.Regs))
+	load := f.Body[0].With(func(in *Instr) { in.Args[0].Reg = n })
+	use := f.Body[1].With(func(in *Instr) { in.Args[2].Reg = n })
+	edits := []Edit{
+		{Kind: Insert, Func: "k", At: 1, New: load, Fresh: []Type{F32}},
+		{Kind: Replace, Func: "k", At: 1, New: use, Fresh: []Type{F32}},
+	}
+	for range 2 {
+		out, err := m.Edited(edits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := Print(&text, out); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse("out.ptx", text.Bytes()); err != nil {
+			t.Errorf("what is printed does not parse: %v", err)
+		}
+		var got []string
+		for _, in := range out.Func("k").Body {
+			got = append(got, out.Func("k").InstrString(in))
+		}
+		want := []string{
+			"mov.f32 %f1, 0f3F800000", "mov.f32 %ts_fresh0_, 0f3F800000", "add.rn.f32 %f2, %f1, %ts_fresh0_",
+			"setp.eq.f32 %p1, %f2, %f1", "ret",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	edits[1].Fresh = []Type{B32}
+	if _, err := m.Edited(edits); err == nil || !strings.Contains(err.Error(), "fresh register 0") {
+		t.Errorf("two types of one register: %v", err)
+	}
+}

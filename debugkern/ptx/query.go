@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -154,6 +155,16 @@ func (l *Loc) Caller(isLibrary func(file string) bool) *Loc {
 		last = l
 	}
 	return last
+}
+
+// Chain is a place with the calls that it was inlined through, as a key: places that differ in one of them
+// have different chains. Of nil it is "".
+func (l *Loc) Chain() string {
+	var b strings.Builder
+	for ; l != nil; l = l.InlinedAt {
+		fmt.Fprintf(&b, "%d:%d ", l.File, l.Line)
+	}
+	return b.String()
 }
 
 // Outermost returns the place in the function's own body that l was inlined into, l itself where

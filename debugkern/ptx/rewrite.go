@@ -1,6 +1,10 @@
 package ptx
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // rewrite turns a module into another that differs in some functions and variables. What does not change is
 // shared: functions keep their instructions unless these name something that moved.
@@ -30,6 +34,25 @@ func (w *rewrite) change(f *Func) *change {
 }
 
 func (c *change) insert(at int, in ...*Instr) { c.before[at] = append(c.before[at], in...) }
+
+// fresh declares registers that the function does not have, under names of their own.
+func (c *change) fresh(f *Func, types []Type) error {
+	for i, t := range types {
+		if i < len(c.regs) {
+			if c.regs[i].Type != t {
+				return fmt.Errorf("fresh register %d of %s is %s and %s", i, f.Name, c.regs[i].Type, t)
+			}
+			continue
+		}
+		name := fmt.Sprintf("%%ts_fresh%d_", i)
+		for slices.ContainsFunc(f.Decls, func(d *RegDecl) bool { return strings.HasPrefix(d.Name, name) }) {
+			name += "_"
+		}
+		c.decls = append(c.decls, &RegDecl{Name: name, Type: t, Pos: f.Pos})
+		c.regs = append(c.regs, Reg{Type: t, Num: -1, Decl: int32(i)})
+	}
+	return nil
+}
 
 // apply makes the new module.
 func (w *rewrite) apply(m *Module) *Module {
