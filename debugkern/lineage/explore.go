@@ -74,6 +74,15 @@ func (t *Trace) WalkValue(ctx context.Context, r Ref, q Query) (*Graph, error) {
 	return t.explore(ctx, []Use{{Kind: ByValue, Ref: r}}, q)
 }
 
+// WalkValues follows what several values are made of.
+func (t *Trace) WalkValues(ctx context.Context, refs []Ref, q Query) (*Graph, error) {
+	roots := make([]Use, len(refs))
+	for i, r := range refs {
+		roots[i] = Use{Kind: ByValue, Ref: r}
+	}
+	return t.explore(ctx, roots, q)
+}
+
 // explorer builds a graph.
 type explorer struct {
 	g      *Graph

@@ -19,11 +19,19 @@ func (l *looker) Event(*target.Event)        {}
 // Values executes the block again, as far as it takes, and returns the bits of values: those of the bytes
 // that each Ref names, from the lowest on. k is the kernel that was recorded. Errors are those of Record.
 func (t *Trace) Values(ctx context.Context, k target.Kernel, refs []Ref) ([]uint64, error) {
+	return t.ValuesIn(ctx, k, t.launch, refs)
+}
+
+// ValuesIn is Values in another launch of the kernel: one whose buffers have other contents. Where the
+// contents change which instructions execute, the values are not those that the Refs name.
+func (t *Trace) ValuesIn(
+	ctx context.Context, k target.Kernel, launch *target.Launch, refs []Ref,
+) ([]uint64, error) {
 	s, ok := k.(target.Stepper)
 	if !ok {
 		return nil, target.ErrNoTracer
 	}
-	one := *t.launch
+	one := *launch
 	one.Observe, one.Discard = nil, nil
 	b, err := s.Open(&one, t.id)
 	if err != nil {
