@@ -21,6 +21,21 @@ type Contrast struct {
 	Foreign []Operands // that it should not be made of
 	Missing []Operands // that it should be made of, and is not
 	Twice   []Operands // that enter more often than the others of their stage
+	// Wholly: nothing of the missing operands' tiles or inputs comes in; they have the place where they do in
+	// right cells
+	Wholly bool
+	// Pair: operands that are multiplied with each other and should not be; nil: none are known
+	Pair *Pair
+}
+
+// Pair is a product of two operands of a cell that belong to two terms of its sum.
+type Pair struct {
+	A, B Operands
+	With Operands // what A should be multiplied with
+	N    int      // how many products of the cell's sum are of such pairs
+	// At: where the one is read that is wrong in cells which have the other in common with right ones;
+	// nil: not known
+	At *report.Source
 }
 
 // Operands are cells of one stage's tile, or elements of one argument.
@@ -28,12 +43,20 @@ type Operands struct {
 	Of   string // the stage or argument
 	Text string // which: "P@1[0][16..31]"
 	N    int    // how many
-	// At: where they are read; of missing ones where the others of their stage are; nil: not known
+	// At: where they come in; of missing ones where the others of their stage do; nil: not known
 	At *report.Source
+	// Summed: of missing ones that are not read where the others are, where these are computed with, if that
+	// is another line; else nil
+	Summed *report.Source
+	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
+	// warp 0"; else ""
+	Threads string
 }
 
 // Empty reports whether the cell is made of what it should be made of.
-func (c *Contrast) Empty() bool { return len(c.Foreign)+len(c.Missing)+len(c.Twice) == 0 }
+func (c *Contrast) Empty() bool {
+	return len(c.Foreign)+len(c.Missing)+len(c.Twice) == 0 && c.Pair == nil
+}
 
 // operandKey is a cell of a stage's tile, or an element of an argument.
 type operandKey struct {
@@ -61,9 +84,10 @@ func (r *Run) Contrast(
 		return nil, err
 	}
 	c := &contrast{
-		x: x, g: r.state.ref.Graph(), fn: r.Entry(), trace: trace, block: block, kv: kv,
+		run: r, x: x, g: r.state.ref.Graph(), fn: r.Entry(), trace: trace, block: block, kv: kv,
 		ids: map[lineage.Ref]int{}, captured: map[lineage.Value][]part{},
-		taken: map[string]map[operandKey]bool{},
+		taken: map[string]map[operandKey][]thread{}, stored: map[operandKey]bool{},
+		reached: map[int]map[operandKey]bool{},
 	}
 	if err := c.tiles(ctx); err != nil {
 		return nil, err
@@ -79,6 +103,7 @@ func (r *Run) Contrast(
 }
 
 type contrast struct {
+	run   *Run
 	x     *ancestry
 	g     *ref.Graph
 	fn    *ptx.Func // the entry
@@ -90,7 +115,10 @@ type contrast struct {
 	captured map[lineage.Value][]part
 	ids      map[lineage.Ref]int
 	lists    [][]operandKey
-	taken    map[string]map[operandKey]bool // what takes has found, by line
+	stored   map[operandKey]bool                // the cells of which captured has a value
+	reached  map[int]map[operandKey]bool        // what reaches has found, by instruction
+	moved    int                                // elements that moves has tried for the cell
+	taken    map[string]map[operandKey][]thread // what takes has found, by line, and in which threads
 }
 
 // cell contrasts one cell.
@@ -103,13 +131,47 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.actual(ctx, at, !slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage >= 0 }))
+	c.moved = 0
+	looked := !slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage >= 0 })
+	a, err := c.actual(ctx, at, looked)
 	if err != nil || a == nil {
 		return err
 	}
-	var foreign []operandKey
-	least := uint64(0) // ways of what belongs there
-	for k, s := range a {
+	if again, err := c.recognise(ctx, e, a); err != nil {
+		return err
+	} else if again {
+		if a, err = c.actual(ctx, at, looked); err != nil || a == nil {
+			return err
+		}
+	}
+	foreign, least := c.foreign(e, a)
+	var missing []operandKey
+	for _, p := range e.direct {
+		missing = append(missing, c.lacking(ctx, p, a, least, len(foreign) > 0, out)...)
+	}
+	if len(foreign)+len(missing) == 0 {
+		if foreign, missing, err = c.replaced(ctx, at, e, a, out); err != nil {
+			return err
+		}
+	}
+	if len(foreign)+len(missing) == 0 {
+		out.Pair = c.mismatched(out.Cell, e, a)
+		return nil
+	}
+	moved := c.misplaced(out.Cell, foreign, missing)
+	out.Foreign, err = c.operands(foreign, func(k operandKey) (int, error) {
+		if moved && len(a.of[k].way) > 0 {
+			return a.of[k].way[len(a.of[k].way)-1], nil
+		}
+		return c.departs(ctx, k, a, foreign, missing)
+	})
+	return err
+}
+
+// foreign lists what a cell is made of and should not be, and in how many ways what belongs there enters
+// at least.
+func (c *contrast) foreign(e *expected, a *actual) (foreign []operandKey, least uint64) {
+	for k, s := range a.of {
 		switch {
 		case k.stage < 0 && !e.element[k],
 			k.stage >= 0 && !e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols):
@@ -118,12 +180,7 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 			least = s.ways
 		}
 	}
-	var missing []operandKey
-	for _, p := range e.direct {
-		missing = append(missing, c.lacking(p, a, least, len(foreign) > 0, out)...)
-	}
-	out.Foreign = c.operands(foreign, func(k operandKey) int { return c.departs(k, a[k], missing) })
-	return nil
+	return foreign, least
 }
 
 func (r rect) has(at, cols int) bool {
@@ -133,7 +190,7 @@ func (r rect) has(at, cols int) bool {
 
 // lacking finds which operands of a part are not there, and which are there more often than others.
 func (c *contrast) lacking(
-	p ref.Part, a map[operandKey]seen, least uint64, foreign bool, out *Contrast,
+	ctx context.Context, p ref.Part, a *actual, least uint64, foreign bool, out *Contrast,
 ) []operandKey {
 	if p.Masked {
 		return nil // the ones that it hides may be left out
@@ -141,7 +198,7 @@ func (c *contrast) lacking(
 	var want []operandKey
 	if p.Stage < 0 {
 		want = c.elementKeys(p)
-	} else if want = c.cellKeys(p); !reads(a, p) {
+	} else if want = c.cellKeys(p); !reads(a.of, p) {
 		rows, cols := p.Rows, p.Cols
 		rows[1], cols[1] = min(rows[1], p.Valid[0]), min(cols[1], p.Valid[1])
 		parts, ok := c.g.MadeOf(p.Stage, c.block, p.Iter, rows, cols)
@@ -151,7 +208,7 @@ func (c *contrast) lacking(
 		var all []operandKey // of a tile that stays in registers, what it is made of
 		for _, x := range parts {
 			if x.Iter >= p.Iter && x.Stage != p.Stage {
-				all = append(all, c.lacking(x, a, least, foreign, out)...)
+				all = append(all, c.lacking(ctx, x, a, least, foreign, out)...)
 			}
 		}
 		return all
@@ -159,9 +216,10 @@ func (c *contrast) lacking(
 	var missing, twice []operandKey
 	var other seen // how those that are there enter
 	for _, k := range want {
-		if s, there := a[k]; !there {
+		if s, there := a.of[k]; !there {
 			missing = append(missing, k)
-		} else if other.ways == 0 || s.instr > other.instr {
+		} else if other.ways == 0 || (s.lanes >= 0) != (other.lanes >= 0) && s.lanes >= 0 ||
+			(s.lanes >= 0) == (other.lanes >= 0) && s.instr > other.instr {
 			other = s
 		}
 	}
@@ -169,18 +227,31 @@ func (c *contrast) lacking(
 		return nil // of nothing at all it is not known by which way the kernel takes it
 	}
 	for _, k := range want {
-		if a[k].ways > least {
+		if a.of[k].ways > least {
 			twice = append(twice, k)
 		}
 	}
-	instr := -1
+	instr, summed := -1, -1
 	if other.ways > 0 {
-		instr = c.lost(other, missing[0])
+		instr, summed = c.lost(ctx, a, other, missing[0])
 	}
-	out.Missing = append(out.Missing, c.operands(missing, func(operandKey) int { return instr })...)
-	out.Twice = append(out.Twice, c.operands(twice, func(k operandKey) int {
-		return c.departs(k, a[k], missing)
-	})...)
+	lacks, _ := c.operands(missing, func(operandKey) (int, error) { return instr, nil })
+	if summed >= 0 {
+		for i := range lacks {
+			if at := report.SourceOf(target.Blame(c.fn, summed)); at != nil && lacks[i].At != nil &&
+				at.At() != lacks[i].At.At() {
+				lacks[i].Summed = at
+			}
+		}
+	}
+	if summed < 0 && other.instr >= 0 {
+		for i := range lacks {
+			lacks[i].Threads = c.threads(other.instr, missing)
+		}
+	}
+	out.Missing = append(out.Missing, lacks...)
+	doubled, _ := c.operands(twice, func(k operandKey) (int, error) { return a.of[k].instr, nil })
+	out.Twice = append(out.Twice, doubled...)
 	return missing
 }
 
@@ -195,7 +266,9 @@ func reads(a map[operandKey]seen, p ref.Part) bool {
 }
 
 // operands writes keys down by the tile or argument that they are of.
-func (c *contrast) operands(keys []operandKey, instr func(operandKey) int) []Operands {
+func (c *contrast) operands(
+	keys []operandKey, instr func(operandKey) (int, error),
+) ([]Operands, error) {
 	slices.SortFunc(keys, func(a, b operandKey) int {
 		return cmp.Or(cmp.Compare(b.stage, a.stage), cmp.Compare(a.arg, b.arg), cmp.Compare(a.iter, b.iter),
 			cmp.Compare(a.at, b.at))
@@ -212,15 +285,25 @@ func (c *contrast) operands(keys []operandKey, instr func(operandKey) int) []Ope
 		by := -1
 		for _, k := range keys[:n] {
 			at = append(at, k.at)
-			by = max(by, instr(k))
+			if len(at) > instructionsAsked {
+				continue
+			}
+			n, err := instr(k)
+			if err != nil {
+				return nil, err
+			}
+			by = max(by, n)
 		}
 		if c.named(&o, keys[0], at); by >= 0 {
 			o.At = report.SourceOf(target.Blame(c.fn, by))
 		}
 		out, keys = append(out, o), keys[n:]
 	}
-	return out
+	return out, nil
 }
+
+// instructionsAsked is of how many operands of one tile it is found out where they come in.
+const instructionsAsked = 4
 
 // named gives operands their names.
 func (c *contrast) named(o *Operands, k operandKey, at []int) {

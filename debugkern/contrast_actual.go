@@ -21,6 +21,7 @@ func (c *contrast) tiles(ctx context.Context) error {
 	var made []madeBy // of columns
 	c.x.operandTiles(c.trace, c.kv, func(sp *probes.StagePlan, iter, row, col int, way []lineage.Ref) {
 		key := operandKey{stage: c.g.Index(sp.Stage), iter: iter, arg: -1, at: row*sp.Cols + col}
+		c.stored[key] = true
 		if sp.Cols == 1 && len(way) > 0 {
 			made = append(made, madeBy{way[len(way)-1], key})
 		}
@@ -99,18 +100,30 @@ func (c *contrast) cut(v lineage.Ref) (int, bool) {
 
 // seen is how an operand enters a cell.
 type seen struct {
-	ways  uint64
-	instr int // that reads it, in the entry's body
-	then  int // that reads next what was made of it, from where that was stored; -1: none
-	user  int // that computes with it first; -1: none
-	lanes int // that hands what was made of it to another lane first; -1: none
-	each  int // how many numbers of its size are read at once
+	ways uint64
+	reader
+	each int // how many numbers of its size are read at once
+	// eachAgain: by the instruction that reads them again
+	eachAgain int
+}
+
+// actual is what a cell is made of.
+type actual struct {
+	g  *lineage.Graph
+	of map[operandKey]seen
 }
 
 // actual lists what the cell at a place is made of by value. With looked, what is looked up in a table is
 // made of the index as well, which it depends on by its address.
-func (c *contrast) actual(ctx context.Context, at lineage.Place, looked bool) (map[operandKey]seen, error) {
-	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
+func (c *contrast) actual(ctx context.Context, at lineage.Place, looked bool) (*actual, error) {
+	return c.actualBy(ctx, at, looked, c.cut)
+}
+
+// actualBy is actual with a function of its own that ends the walk.
+func (c *contrast) actualBy(
+	ctx context.Context, at lineage.Place, looked bool, cut func(lineage.Ref) (int, bool),
+) (*actual, error) {
+	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: cut, Nodes: sliceNodes, Address: looked})
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +135,24 @@ func (c *contrast) actual(ctx context.Context, at lineage.Place, looked bool) (m
 		return nil, nil // other blocks made a part of it
 	}
 	ways := map[lineage.Leaf]uint64{}
+	byAddress := map[lineage.Leaf]uint64{}
 	for _, n := range g.Elements() {
 		if ways[n.Leaf] = n.Times[lineage.ByValue]; looked && n.Kind == lineage.LeafElement &&
 			ways[n.Leaf] == 0 {
-			ways[n.Leaf] = n.Times[lineage.ByAddress]
+			byAddress[n.Leaf] = n.Times[lineage.ByAddress]
+		}
+	}
+	for l, n := range byAddress {
+		moves, err := c.moves(ctx, at, l)
+		if err != nil {
+			return nil, err
+		}
+		if moves {
+			ways[l] = n
 		}
 	}
 	out := map[operandKey]seen{}
+	a := &actual{g, out}
 	for i, l := range g.Leaves {
 		switch {
 		case ways[l] == 0:
@@ -141,5 +165,5 @@ func (c *contrast) actual(ctx context.Context, at lineage.Place, looked bool) (m
 			out[k] = c.entering(out[k].ways+ways[l], readers[i], c.x.st.launch.Args[l.Arg].Buffer.DType)
 		}
 	}
-	return out, nil
+	return a, nil
 }

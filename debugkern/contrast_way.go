@@ -1,8 +1,12 @@
 package debugkern
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"sort"
+	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
@@ -13,28 +17,44 @@ import (
 
 // entering is how an operand of a type enters.
 func (c *contrast) entering(ways uint64, r reader, t probes.DType) seen {
-	s := seen{ways, r.instr, r.then, r.user, r.lanes, 1}
-	if r.instr >= 0 {
-		switch in := c.fn.Body[r.instr]; {
-		case in.Kind() == isa.Load:
-			s.each = max(1, in.Type().Bytes()*in.Vec()/max(1, t.Size()))
-		case in.Kind() == isa.CopyAsync && len(in.Args) > 2 && in.Args[2].Kind == ptx.OpInt:
-			s.each = max(1, int(in.Args[2].Imm)/max(1, t.Size()))
-		}
-	}
-	return s
+	return seen{ways, r, c.atOnce(r.instr, t), c.atOnce(r.again, t)}
 }
 
-// reader is the way of a leaf into the cell: the instruction that reads it, the next one that reads from
-// memory what was made of it, the first that computes with it, and the first that hands it to another lane;
-// -1 where there is none in the entry's own code.
-type reader struct{ instr, then, user, lanes int }
+// atOnce is how many numbers of a type an instruction reads at once; 1 where it is no load.
+func (c *contrast) atOnce(instr int, t probes.DType) int {
+	if instr < 0 {
+		return 1
+	}
+	switch in := c.fn.Body[instr]; {
+	case in.Kind() == isa.Load:
+		return max(1, in.Type().Bytes()*in.Vec()/max(1, t.Size()))
+	case in.Kind() == isa.CopyAsync && len(in.Args) > 2 && in.Args[2].Kind == ptx.OpInt:
+		return max(1, int(in.Args[2].Imm)/max(1, t.Size()))
+	}
+	return 1
+}
+
+// reader is the way of a leaf into the cell, in instructions of the entry's own code by their index in its
+// body; -1 where there is none.
+type reader struct {
+	instr int   // that reads it
+	then  int   // that reads next what was made of it, from where that was stored
+	again int   // then, where nothing computes with it before
+	node  int32 // of then
+	user  int   // that computes with it first
+	lanes int   // that hands what was made of it to another lane first
+	way   []int // all from the one that reads it on, at most mostWay
+	nodes []int32
+}
+
+// mostWay is how many instructions of a leaf's way are listed.
+const mostWay = 256
 
 // readers finds the way of every leaf.
 func (c *contrast) readers(g *lineage.Graph) []reader {
 	out, by := make([]reader, len(g.Leaves)), make([]int32, len(g.Leaves))
 	for i := range out {
-		out[i], by[i] = reader{-1, -1, -1, -1}, -1
+		out[i], by[i] = reader{instr: -1, then: -1, again: -1, user: -1, lanes: -1}, -1
 	}
 	user := make([]int32, len(g.Nodes)) // a node that is made of it
 	for i := range user {
@@ -59,17 +79,22 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 				continue
 			}
 			k := in.Kind()
+			if len(out[i].way) < mostWay {
+				out[i].way, out[i].nodes = append(out[i].way, in.Index), append(out[i].nodes, n)
+			}
 			switch {
 			case first:
 				out[i].instr = in.Index
 			case out[i].then < 0 && (k == isa.Load || k == isa.LoadFragment || k == isa.LoadMatrix) &&
 				in.Space() != ptx.SpaceParam:
-				out[i].then = in.Index
+				if out[i].then, out[i].node = in.Index, n; out[i].user < 0 {
+					out[i].again = in.Index
+				}
 			}
 			if out[i].lanes < 0 && (k == isa.Shuffle || k == isa.Vote) {
 				out[i].lanes = in.Index
 			}
-			if out[i].user < 0 && (k == isa.Arith || k == isa.Multiply || k == isa.Special) {
+			if out[i].user < 0 && computes(k) {
 				out[i].user = in.Index
 			}
 		}
@@ -77,10 +102,19 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 	return out
 }
 
+// computes reports whether instructions of a kind do arithmetic.
+func computes(k isa.Kind) bool { return k == isa.Arith || k == isa.Multiply || k == isa.Special }
+
 // own reports whether a value was made by the entry's own code, and not by a probe.
 func (c *contrast) own(g *lineage.Graph, n int32) bool {
 	s := c.trace.Step(int(g.Nodes[n].Step))
 	return s.Func.Entry && !s.Instr.Loc.Within(target.IsProbe)
+}
+
+// thread is a thread of the block.
+type thread struct {
+	warp int
+	lane uint8
 }
 
 // anyRead is an instruction for takes: all that read memory.
@@ -88,7 +122,10 @@ const anyRead = -1
 
 // takes reports whether an instruction, or a copy that the compiler made of it, takes an operand in some
 // thread of the block.
-func (c *contrast) takes(instr int, k operandKey) bool {
+func (c *contrast) takes(instr int, k operandKey) bool { return len(c.takenIn(instr)[k]) > 0 }
+
+// takenIn is what an instruction and its copies take, with the threads.
+func (c *contrast) takenIn(instr int) map[operandKey][]thread {
 	line := func(i int) string {
 		b := target.Blame(c.fn, i)
 		return fmt.Sprint(b.File, b.Line, c.fn.Body[i].Op)
@@ -99,7 +136,7 @@ func (c *contrast) takes(instr int, k operandKey) bool {
 	}
 	list, known := c.taken[at]
 	if known {
-		return list[k]
+		return list
 	}
 	same := make([]bool, len(c.fn.Body))
 	for i, in := range c.fn.Body {
@@ -111,12 +148,17 @@ func (c *contrast) takes(instr int, k operandKey) bool {
 	}
 	list = c.takenBy(same)
 	c.taken[at] = list
-	return list[k]
+	return list
 }
 
-// takenBy lists what instructions of the entry take in any thread of the block.
-func (c *contrast) takenBy(instr []bool) map[operandKey]bool {
-	out := map[operandKey]bool{}
+// takenBy lists what instructions of the entry take, and in which threads of the block.
+func (c *contrast) takenBy(instr []bool) map[operandKey][]thread {
+	out := map[operandKey][]thread{}
+	note := func(k operandKey, warp int, lane uint8) {
+		if t := (thread{warp, lane}); !slices.Contains(out[k], t) {
+			out[k] = append(out[k], t)
+		}
+	}
 	for i := range c.trace.Len() {
 		s := c.trace.Step(i)
 		if !s.Func.Entry || !instr[s.Instr.Index] {
@@ -131,11 +173,11 @@ func (c *contrast) takenBy(instr []bool) map[operandKey]bool {
 				if u.Leaf == nil {
 					if id, ok := c.cut(u.Ref); ok {
 						for _, k := range c.lists[id] {
-							out[k] = true
+							note(k, s.Warp, lane)
 						}
 					}
 				} else if u.Leaf.Kind == lineage.LeafElement {
-					out[operandKey{stage: -1, arg: u.Leaf.Arg, at: u.Leaf.Element}] = true
+					note(operandKey{stage: -1, arg: u.Leaf.Arg, at: u.Leaf.Element}, s.Warp, lane)
 				}
 			}
 		}
@@ -143,44 +185,211 @@ func (c *contrast) takenBy(instr []bool) map[operandKey]bool {
 	return out
 }
 
-// lost is the instruction by which an operand is lost, where others come in another way: the one that reads
-// them, unless it reads that one as well; then the one that hands them on.
-func (c *contrast) lost(other seen, missing operandKey) int {
-	if other.instr < 0 || !c.takes(other.instr, missing) {
-		return other.instr
-	}
-	for _, next := range []int{other.lanes, other.then, other.user} {
-		if next >= 0 {
-			return next
+// threads names the threads that take operands by an instruction; "" where some are taken by none, or by many
+// warps.
+func (c *contrast) threads(instr int, keys []operandKey) string {
+	taken := c.takenIn(instr)
+	lanes := map[int][]int{}
+	for _, k := range keys {
+		if len(taken[k]) == 0 {
+			return ""
+		}
+		for _, t := range taken[k] {
+			if !slices.Contains(lanes[t.warp], int(t.lane)) {
+				lanes[t.warp] = append(lanes[t.warp], int(t.lane))
+			}
 		}
 	}
-	return other.instr
+	const mostWarps = 2
+	if len(lanes) > mostWarps {
+		return ""
+	}
+	var out []string
+	for _, w := range slices.Sorted(maps.Keys(lanes)) {
+		slices.Sort(lanes[w])
+		out = append(out, fmt.Sprintf("lanes %s of warp %d", spans(lanes[w]), w))
+	}
+	return strings.Join(out, " and ")
 }
 
-// departs is the instruction by which a foreign operand comes in, where others are missing: the
-// one that reads it, unless it reads the missing one as well. Then it is the one that reads next
-// what was made of both.
-func (c *contrast) departs(k operandKey, s seen, missing []operandKey) int {
+// spans writes numbers in order as ranges: "0–3, 8".
+func spans(list []int) string {
+	var out []string
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n] == list[n-1]+1 {
+			n++
+		}
+		if n > 2 {
+			out = append(out, fmt.Sprintf("%d–%d", list[0], list[n-1]))
+		} else {
+			for _, x := range list[:n] {
+				out = append(out, fmt.Sprint(x))
+			}
+		}
+		list = list[n:]
+	}
+	return strings.Join(out, ", ")
+}
+
+// lost is the instruction by which an operand is lost, where others come in another way: the one that reads
+// them, unless it reads that one as well; then the one that does not hand it on. Of what is not read, summed
+// is what the others are computed with first.
+func (c *contrast) lost(ctx context.Context, a *actual, other seen, missing operandKey) (at, summed int) {
+	if other.instr < 0 || !c.takes(other.instr, missing) {
+		return other.instr, c.joined(a, other)
+	}
+	n := sort.Search(len(other.way), func(i int) bool { return !c.reaches(ctx, other.way[i], missing) })
+	if n == 0 {
+		return other.instr, -1
+	}
+	last := c.fn.Body[other.way[n-1]].Kind()
+	if last != isa.Store && last != isa.StoreFragment {
+		for i := n - 1; i >= 0; i-- { // other lanes have it: the exchange does not bring it
+			if k := c.fn.Body[other.way[i]].Kind(); k == isa.Shuffle || k == isa.Vote {
+				return other.way[i], -1
+			}
+		}
+	}
+	return other.way[min(n, len(other.way)-1)], -1
+}
+
+// reaches reports whether some thread's result of an instruction, or of a copy that the compiler made of it,
+// is made of an operand.
+func (c *contrast) reaches(ctx context.Context, instr int, k operandKey) bool {
+	found, known := c.reached[instr]
+	if !known {
+		found = map[operandKey]bool{}
+		c.reached[instr] = found
+		var refs []lineage.Ref
+		for i := range c.trace.Len() {
+			s := c.trace.Step(i)
+			if !s.Func.Entry || !c.alike(s.Instr.Index, instr) {
+				continue
+			}
+			r := lineage.Ref{Step: uint32(i), N: uint8(max(1, min(8, s.Instr.Type().Bytes())))}
+			if k := s.Instr.Kind(); k == isa.Store || k == isa.StoreFragment {
+				r.Index = lineage.InMemory
+			}
+			for r.Lane = range uint8(32) {
+				if s.Mask>>r.Lane&1 != 0 {
+					refs = append(refs, r)
+				}
+			}
+		}
+		g, err := c.trace.WalkValues(ctx, refs, lineage.Query{CutValue: c.cut, Nodes: sliceNodes})
+		if err != nil {
+			return false
+		}
+		for _, l := range g.Leaves {
+			if l.Kind == lineage.LeafCut {
+				for _, k := range c.lists[l.Cut] {
+					found[k] = true
+				}
+			} else if l.Kind == lineage.LeafElement {
+				found[operandKey{stage: -1, arg: l.Arg, at: l.Element}] = true
+			}
+		}
+	}
+	return found[k]
+}
+
+// joined is the first instruction on an operand's way that makes one value of it and of another operand; -1
+// where there is none.
+func (c *contrast) joined(a *actual, s seen) int {
+	first := len(s.nodes)
+	for _, o := range a.of {
+		if len(o.nodes) == 0 || len(s.nodes) == 0 || o.nodes[0] == s.nodes[0] {
+			continue
+		}
+		on := map[int32]bool{}
+		for _, n := range o.nodes {
+			on[n] = true
+		}
+		if at := slices.IndexFunc(s.nodes, func(n int32) bool { return on[n] }); at >= 0 {
+			first = min(first, at)
+		}
+	}
+	if first == len(s.nodes) {
+		return -1
+	}
+	return s.way[first]
+}
+
+// departs is the instruction by which a foreign operand comes in, where others are missing: the first that no
+// right cell's way from the operand has; else the one that reads it, unless it reads the missing one as well.
+// Then it is the one that reads next what was made of both.
+func (c *contrast) departs(
+	ctx context.Context, k operandKey, a *actual, foreign, missing []operandKey,
+) (int, error) {
+	s := a.of[k]
+	if at, ok, err := c.apart(ctx, k, s); err != nil || ok {
+		return at, err
+	}
 	all := missing
 	missing = slices.DeleteFunc(slices.Clone(missing), func(m operandKey) bool {
 		return m.stage != k.stage || m.arg != k.arg
 	})
-	together := slices.ContainsFunc(missing, func(m operandKey) bool {
-		return s.each > 1 && m.iter == k.iter && m.at/s.each == k.at/s.each
-	})
+	withMissing := func(each int) bool {
+		return slices.ContainsFunc(missing, func(m operandKey) bool {
+			return each > 1 && m.iter == k.iter && m.at/each == k.at/each
+		})
+	}
+	together := withMissing(s.each)
 	switch {
 	case s.instr < 0 || len(all) == 0:
 	// both were read: which of them is taken is decided later
 	case len(missing) == 0 && c.takes(anyRead, all[0]):
-		if s.then >= 0 {
-			return s.then
+		if s.again >= 0 {
+			return s.again, nil
 		}
-		return max(s.user, s.instr)
+		return max(s.user, s.instr), nil
 	case len(missing) == 0:
-	case s.then >= 0 && (together || c.takes(s.instr, missing[0])):
-		return s.then
+	case together && withMissing(s.eachAgain) && s.user >= 0:
+		if c.exchanged(c.x.cell, k) {
+			return c.lastStore(s), nil
+		}
+		return s.user, nil
+	case s.again >= 0 && (together || c.takes(s.instr, missing[0])):
+		return s.again, nil
+	case s.then >= 0 && c.takes(s.instr, missing[0]) && c.whole(a, s.node, foreign):
+		return s.then, nil
 	case together && s.user >= 0:
-		return s.user
+		return s.user, nil
 	}
-	return s.instr
+	return s.instr, nil
+}
+
+// whole reports whether all operands that a node is made of are foreign: what it reads is another cell's
+// as a whole.
+func (c *contrast) whole(a *actual, node int32, foreign []operandKey) bool {
+	seen, open := map[int32]bool{node: true}, []int32{node}
+	for len(open) > 0 {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, e := range a.g.Uses(n) {
+			if !e.Leaf {
+				if !seen[e.To] {
+					seen[e.To] = true
+					open = append(open, e.To)
+				}
+				continue
+			}
+			if l := a.g.Leaves[e.To]; l.Kind == lineage.LeafCut && !slices.ContainsFunc(c.lists[l.Cut],
+				func(k operandKey) bool { return slices.Contains(foreign, k) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lastStore is the last instruction on an operand's way that stores; where none does, the last.
+func (c *contrast) lastStore(s seen) int {
+	for i := len(s.way) - 1; i >= 0; i-- {
+		if k := c.fn.Body[s.way[i]].Kind(); k == isa.Store || k == isa.StoreFragment {
+			return s.way[i]
+		}
+	}
+	return s.way[len(s.way)-1]
 }

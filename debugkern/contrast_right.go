@@ -1,0 +1,218 @@
+package debugkern
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/ref"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// An operand that a wrong cell should not have is often right elsewhere: a scale is loaded once and used for
+// two tensors, one of two columns takes what belongs to the other. The instructions that both ways have in
+// common are then no mistake; the first that only the wrong cell's way has is.
+
+// user is a cell that is right, and made of an operand as it should be.
+type user struct {
+	stage *probes.StagePlan
+	iter  int
+	cell  [2]int
+}
+
+// apart is the first instruction of a foreign operand's way that no right cell's way from this operand has,
+// as an index in the entry's body. ok is false where no right cell is made of the operand, or goes another
+// way from the beginning, or the same way to the end.
+func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, ok bool, err error) {
+	common := 0
+	for _, u := range c.rightUsers(k) {
+		way, err := c.wayTo(ctx, k, u)
+		if err != nil {
+			return 0, false, err
+		}
+		if len(way) == 0 {
+			continue
+		}
+		n := 0
+		for n < len(way) && n < len(s.way) && c.alike(way[n], s.way[n]) {
+			n++
+		}
+		if common = max(common, n); u.stage == c.x.stage {
+			break // what makes other cells of the stage says more than what makes another stage
+		}
+	}
+	if common == 0 || common >= len(s.way) {
+		return 0, false, nil
+	}
+	return s.way[common], true, nil
+}
+
+// alike reports whether two instructions are copies that the compiler made of one operation of the source.
+func (c *contrast) alike(a, b int) bool {
+	if a == b {
+		return true
+	}
+	x, y := c.fn.Body[a], c.fn.Body[b]
+	return x.Op == y.Op && x.Loc.Chain() == y.Loc.Chain()
+}
+
+// mostUsers is how many right cells are followed for one operand.
+const mostUsers = 3
+
+// rightUsers finds right cells that are made of an operand as they should be: of the stage itself, then of
+// others that were captured in the iteration. One of each stage is enough.
+func (c *contrast) rightUsers(k operandKey) []user {
+	plan := c.x.st.r.plan
+	stages := []*probes.StagePlan{c.x.stage}
+	for i := range plan.Stages {
+		if sp := &plan.Stages[i]; sp != c.x.stage {
+			stages = append(stages, sp)
+		}
+	}
+	var out []user
+	for _, sp := range stages {
+		at := c.g.Index(sp.Stage)
+		if sp.Capture.Kind == probes.CaptureNone || at < 0 || len(out) >= mostUsers {
+			continue
+		}
+		kv := c.kv
+		if !sp.PerTile {
+			kv = 0
+		}
+		if cell, ok := c.rightUser(k, sp, at, kv); ok {
+			out = append(out, user{sp, kv, cell})
+		}
+	}
+	return out
+}
+
+// rightUser finds a right cell of a stage's tile that should be made of an operand.
+func (c *contrast) rightUser(k operandKey, sp *probes.StagePlan, stage, kv int) (cell [2]int, ok bool) {
+	v, err := c.run.View(Place{Stage: sp.Stage, Block: c.block, KVTile: kv})
+	if err != nil || !v.Referenced() || !v.Got.Reached() || v.Verdict.Bad >= v.ValidRows*v.ValidCols {
+		return cell, false
+	}
+	for r := range v.ValidRows {
+		for col := range v.ValidCols {
+			if !v.Judged(r, col, true) || v.Bad(r, col, true) {
+				continue
+			}
+			parts, ok := c.g.MadeOf(stage, c.block, kv, ref.Span{r, r + 1}, ref.Span{col, col + 1})
+			if ok && slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) }) {
+				return [2]int{r, col}, true
+			}
+		}
+	}
+	return cell, false
+}
+
+// has reports whether an operand is one of a part.
+func (c *contrast) has(p ref.Part, k operandKey) bool {
+	if p.Stage >= 0 {
+		return p.Stage == k.stage && p.Iter == k.iter &&
+			rect{p.Rows, p.Cols}.has(k.at, c.g.Stage(p.Stage).Cols)
+	}
+	return k.stage < 0 && slices.Contains(c.elementKeys(p), k)
+}
+
+// wayTo lists the instructions by which an operand comes into a right cell; nil where none does.
+func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) ([]int, error) {
+	x := *c.x
+	x.stage, x.arg, x.element = u.stage, "", -1
+	x.cell.Stage, x.cell.KVTile = u.stage.Stage, u.iter
+	at, err := x.at(c.trace, u.cell[0], u.cell[1])
+	if err != nil {
+		return nil, nil // it was not captured
+	}
+	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: true})
+	if err != nil || g.Truncated {
+		return nil, err
+	}
+	ways := c.readers(g)
+	for i, l := range g.Leaves {
+		if l.Kind == lineage.LeafElement && k.stage < 0 && l.Arg == k.arg && l.Element == k.at ||
+			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(c.lists[l.Cut], k) {
+			return ways[i].way, nil
+		}
+	}
+	return nil, nil
+}
+
+// usual is where a right cell of the stage computes last with an operand; -1 where no right cell is
+// made of it.
+func (c *contrast) usual(ctx context.Context, k operandKey) (int, error) {
+	at := c.g.Index(c.x.stage.Stage)
+	kv := c.kv
+	if !c.x.stage.PerTile {
+		kv = 0
+	}
+	cell, ok := c.rightUser(k, c.x.stage, at, kv)
+	if !ok {
+		return -1, nil
+	}
+	way, err := c.wayTo(ctx, k, user{c.x.stage, kv, cell})
+	for i := len(way) - 1; i >= 0; i-- {
+		if k := c.fn.Body[way[i]].Kind(); computes(k) || k == isa.Atomic {
+			return way[i], err
+		}
+	}
+	return -1, err
+}
+
+// exchanged reports whether a cell has the value of the cell that an operand belongs to, and that cell its
+// value, and both were stored by themselves: what was loaded right went to the wrong places.
+func (c *contrast) exchanged(cell Cell, k operandKey) bool {
+	other, ok := c.home(k)
+	if !ok {
+		return false
+	}
+	v, err := c.run.View(cell.Place)
+	if err != nil || v.Local == nil || !v.Judged(other[0], other[1], true) {
+		return false
+	}
+	near := func(r, col int, want [2]int) bool {
+		at := want[0]*v.Plan.Cols + want[1]
+		return math.Abs(v.Got.At(r, col)-v.Local[at]) <= v.LocalBound[at]
+	}
+	if !near(cell.Row, cell.Col, other) || !near(other[0], other[1], [2]int{cell.Row, cell.Col}) {
+		return false
+	}
+	store := func(r, col int) (lineage.Ref, bool) {
+		x := *c.x
+		at, err := x.at(c.trace, r, col)
+		if err != nil {
+			return lineage.Ref{}, false
+		}
+		for _, x := range c.trace.Carried(at) {
+			if x.Index == lineage.InMemory && c.trace.Step(int(x.Step)).Func.Entry &&
+				!c.trace.Step(int(x.Step)).Instr.Loc.Within(target.IsProbe) {
+				return lineage.Ref{Step: x.Step, Lane: x.Lane}, true
+			}
+		}
+		return lineage.Ref{}, false
+	}
+	a, known := store(cell.Row, cell.Col)
+	b, alike := store(other[0], other[1])
+	return known && alike && a != b
+}
+
+// home is the cell of the stage that an operand belongs to.
+func (c *contrast) home(k operandKey) (cell [2]int, ok bool) {
+	at := c.g.Index(c.x.stage.Stage)
+	v, err := c.run.View(c.x.cell.Place)
+	if err != nil {
+		return cell, false
+	}
+	for r := range v.ValidRows {
+		for col := range v.ValidCols {
+			parts, ok := c.g.MadeOf(at, c.block, c.kv, ref.Span{r, r + 1}, ref.Span{col, col + 1})
+			if ok && slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) }) {
+				return [2]int{r, col}, true
+			}
+		}
+	}
+	return cell, false
+}

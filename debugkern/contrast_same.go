@@ -1,0 +1,279 @@
+package debugkern
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/ref"
+	"tilescope/probes"
+)
+
+// recognise finds values of a cell's lineage that are an operand which it should have, computed again: every
+// thread of a row may compute the row's maximum for itself, and one of them stores it. They have the
+// operand's bits. It reports whether there are any; cut ends a walk at them from then on.
+func (c *contrast) recognise(ctx context.Context, e *expected, a *actual) (bool, error) {
+	wanted := map[uint64][]operandKey{}
+	for _, p := range e.direct {
+		if p.Stage < 0 || p.Stage == c.g.Index(c.x.stage.Stage) || c.g.Stage(p.Stage).DType != probes.F32 {
+			continue
+		}
+		sp := c.g.Stage(p.Stage)
+		if sp.Cols > 1 && reads(a.of, p) {
+			continue // a tile is taken from where it was stored, or computed again as a whole
+		}
+		kv := p.Iter
+		if !sp.PerTile {
+			kv = 0
+		}
+		v, err := c.run.View(Place{Stage: sp.Stage, Block: c.block, KVTile: kv})
+		if err != nil {
+			continue
+		}
+		for _, k := range c.cellKeys(p) {
+			row, col := k.at/sp.Cols, k.at%sp.Cols
+			if !v.Got.Captured(row, col) {
+				continue
+			}
+			if bits := v.Got.Bits(row, col); telling(bits) {
+				wanted[bits] = append(wanted[bits], k)
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return false, nil
+	}
+	var refs []lineage.Ref
+	for _, n := range a.g.Nodes {
+		if n.N == 4 && n.Lo == 0 && n.Index != lineage.InMemory && c.trace.Type(n) == ptx.F32 &&
+			computes(c.trace.Step(int(n.Step)).Instr.Kind()) {
+			refs = append(refs, n)
+		}
+	}
+	bits, err := c.trace.Values(ctx, c.x.kernel, refs)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	for i, r := range refs {
+		id := lineage.Value{Step: r.Step, Lane: r.Lane, Index: r.Index}
+		if len(c.captured[id]) > 0 {
+			continue
+		}
+		for _, k := range wanted[bits[i]] {
+			c.captured[id] = append(c.captured[id], part{r.Lo, r.N, r.Part, k})
+			found = true
+		}
+	}
+	if found {
+		clear(c.ids)
+	}
+	return found, nil
+}
+
+// telling reports whether the bits of a float are unlikely to be those of two values that have nothing to do
+// with each other.
+func telling(bits uint64) bool {
+	x := float64(math.Float32frombits(uint32(bits)))
+	return x != math.Trunc(x) && !math.IsNaN(x)
+}
+
+// replaced finds what a cell is made of in place of a tile or input that it is not made of at all: another
+// captured tile, or an input that enters more often than it should. What is not made of an operand, and
+// of nothing in its place, misses it.
+func (c *contrast) replaced(
+	ctx context.Context, at lineage.Place, e *expected, a *actual, out *Contrast,
+) (foreign, missing []operandKey, err error) {
+	if c.zero(out.Cell) {
+		return nil, nil, nil // it need not be computed from anything
+	}
+	for _, p := range e.direct {
+		if p.Masked || p.Stage < 0 && slices.ContainsFunc(c.elementKeys(p), func(k operandKey) bool {
+			return a.of[k].ways > 0
+		}) || p.Stage >= 0 && reads(a.of, p) {
+			continue
+		}
+		want := c.elementKeys(p)
+		if p.Stage >= 0 {
+			want = c.cellKeys(p)
+			if slices.ContainsFunc(want, func(k operandKey) bool { return !c.stored[k] }) ||
+				c.madeAgain(p, a) ||
+				c.unchanged(p, a) {
+				continue // it stays in registers, where nothing says which value it is, or is made again
+			}
+		}
+		missing = append(missing, want...)
+	}
+	if len(missing) == 0 {
+		return nil, nil, nil
+	}
+	b, err := c.elsewhere(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k := range b.of {
+		if k.stage >= 0 &&
+			!slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage == k.stage }) {
+			foreign = append(foreign, k)
+			s := b.of[k]
+			s.then = -1 // its node is of another graph
+			a.of[k] = s
+		}
+	}
+	usual := func(k operandKey) (int, error) { return -1, nil }
+	if len(foreign) == 0 {
+		usual = func(k operandKey) (int, error) { return c.usual(ctx, k) }
+	}
+	if out.Missing, err = c.operands(missing, usual); err != nil || len(foreign) > 0 {
+		return foreign, missing, err
+	}
+	out.Wholly = true
+	var twice []operandKey
+	least := uint64(math.MaxUint64)
+	for _, s := range a.of {
+		least = min(least, s.ways)
+	}
+	for k, s := range a.of {
+		if k.stage < 0 && s.ways > least && missing[0].stage < 0 {
+			twice = append(twice, k)
+		}
+	}
+	out.Twice, err = c.operands(twice, func(k operandKey) (int, error) { return c.firstUser(a.g, k), nil })
+	return nil, missing, err
+}
+
+// firstUser is the first instruction in the entry's body that computes with an operand; -1
+// where there is none.
+func (c *contrast) firstUser(g *lineage.Graph, k operandKey) int {
+	first := -1
+	for n := range g.Nodes {
+		in := c.trace.Step(int(g.Nodes[n].Step)).Instr
+		if !c.own(g, int32(n)) || !computes(in.Kind()) || first >= 0 && in.Index >= first {
+			continue
+		}
+		for _, e := range g.Uses(int32(n)) {
+			if x := c.only(g, e); x != nil && *x == k {
+				first = in.Index
+			}
+		}
+	}
+	return first
+}
+
+// zero reports whether a cell should be 0.
+func (c *contrast) zero(cell Cell) bool {
+	v, err := c.run.View(cell.Place)
+	return err != nil || v.Local == nil || v.Local[cell.Row*c.x.stage.Cols+cell.Col] == 0
+}
+
+// unchanged reports whether a tile of one iteration has, where a cell is not made of it, the values of
+// another iteration's, of which the cell is made.
+func (c *contrast) unchanged(p ref.Part, a *actual) bool {
+	sp := c.g.Stage(p.Stage)
+	value := func(k operandKey) (uint64, bool) {
+		v, err := c.run.View(Place{Stage: sp.Stage, Block: c.block, KVTile: k.iter})
+		if err != nil || !v.Got.Captured(k.at/sp.Cols, k.at%sp.Cols) {
+			return 0, false
+		}
+		return v.Got.Bits(k.at/sp.Cols, k.at%sp.Cols), true
+	}
+	return sp.PerTile && !slices.ContainsFunc(c.cellKeys(p), func(k operandKey) bool {
+		was, ok := value(k)
+		if !ok {
+			return true
+		}
+		for o := range a.of {
+			if o.stage == k.stage && o.at == k.at && o.iter != k.iter {
+				now, ok := value(o)
+				return !ok || now != was
+			}
+		}
+		return true
+	})
+}
+
+// madeAgain reports whether a cell is made of all that a part is made of.
+func (c *contrast) madeAgain(p ref.Part, a *actual) bool {
+	parts, ok := c.g.MadeOf(p.Stage, c.block, p.Iter, p.Rows, p.Cols)
+	return !ok || !slices.ContainsFunc(parts, func(x ref.Part) bool {
+		if x.Stage >= 0 {
+			return !reads(a.of, x)
+		}
+		return !slices.ContainsFunc(c.elementKeys(x), func(k operandKey) bool { return a.of[k].ways > 0 })
+	})
+}
+
+// elsewhere is what a cell is made of where the walk ends at every captured tile, and not at those alone
+// that its stage is computed from.
+func (c *contrast) elsewhere(ctx context.Context, at lineage.Place) (*actual, error) {
+	all := *c
+	all.captured, all.ids, all.lists = map[lineage.Value][]part{}, map[lineage.Ref]int{}, nil
+	for id, list := range c.captured {
+		all.captured[id] = list
+	}
+	x := *c.x
+	stage := *c.x.stage
+	stage.From = nil
+	for i := range c.x.st.r.plan.Stages {
+		sp := &c.x.st.r.plan.Stages[i]
+		if sp.Stage != stage.Stage && !slices.Contains(c.x.stage.From, sp.Stage) {
+			stage.From = append(stage.From, sp.Stage)
+		}
+	}
+	x.stage = &stage
+	x.operandTiles(c.trace, c.kv, func(sp *probes.StagePlan, iter, row, col int, way []lineage.Ref) {
+		key := operandKey{stage: c.g.Index(sp.Stage), iter: iter, arg: -1, at: row*sp.Cols + col}
+		if sp.PerTile && iter != c.kv {
+			return
+		}
+		for _, v := range way {
+			id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
+			all.captured[id] = append(all.captured[id], part{v.Lo, v.N, v.Part, key})
+		}
+	})
+	return all.actualBy(ctx, at, false, all.cut)
+}
+
+// misplaced reports whether a cell has whole terms of another cell's sum: each factor of what it should not
+// be made of belongs to that cell, and each factor of its own terms is missing. Such terms are computed
+// rightly, and go to the wrong place.
+func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) bool {
+	stages := map[int]bool{}
+	for _, k := range missing {
+		if k.stage >= 0 && k.stage != c.g.Index(c.x.stage.Stage) && c.g.Stage(k.stage).Cols > 1 {
+			stages[k.stage] = true
+		}
+	}
+	if len(stages) < 2 || len(foreign) == 0 {
+		return false
+	}
+	other := [2]int{cell.Row, cell.Col}
+	for _, k := range foreign {
+		if k.stage < 0 {
+			return false
+		}
+		cols := c.g.Stage(k.stage).Cols
+		if c.ofRows(k.stage, cell) {
+			other[0] = k.at / cols
+		} else {
+			other[1] = k.at % cols
+		}
+	}
+	parts, ok := c.g.MadeOf(c.g.Index(c.x.stage.Stage), c.block, c.kv, ref.Span{other[0], other[0] + 1},
+		ref.Span{other[1], other[1] + 1})
+	return ok && other != [2]int{cell.Row, cell.Col} &&
+		!slices.ContainsFunc(foreign, func(k operandKey) bool {
+			return !slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
+		})
+}
+
+// ofRows reports whether a cell of the stage is made of the same row of an operand.
+func (c *contrast) ofRows(stage int, cell Cell) bool {
+	parts, _ := c.g.MadeOf(c.g.Index(c.x.stage.Stage), c.block, c.kv, ref.Span{cell.Row, cell.Row + 1},
+		ref.Span{cell.Col, cell.Col + 1})
+	return slices.ContainsFunc(parts, func(p ref.Part) bool {
+		return p.Stage == stage && p.Rows == ref.Span{cell.Row, cell.Row + 1}
+	})
+}
