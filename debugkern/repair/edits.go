@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
@@ -43,6 +42,8 @@ func (m *menu) constants(run *debugkern.Run) {
 		{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}, {scale, "the scale"},
 		{scale * math.Log2E, "the scale times log2(e)"}, {1, "1"}, {0, "0"}, {-1, "-1"},
 		{math.Inf(-1), "-inf"}, {math.Inf(1), "inf"}, {0.5, "0.5"}, {2, "2"}, {-math.MaxFloat32, "-FLT_MAX"},
+		{math.Sqrt2, "sqrt(2)"}, {1 / math.Sqrt2, "1/sqrt(2)"}, {math.Sqrt(2 / math.Pi), "sqrt(2/pi)"},
+		{2 / math.Sqrt(math.Pi), "2/sqrt(pi)"}, {math.Pi, "pi"}, {1 / math.Pi, "1/pi"}, {math.Ln10, "ln 10"},
 	}
 	if q := p.Quant; q != nil {
 		levels, most, zero := float64(q.Levels), float64(q.Max), float64(q.Zero)
@@ -108,10 +109,11 @@ func (m *menu) float(n, i, k int) {
 		if c.name != "" && c.name != now {
 			now += " (" + c.name + ")"
 		}
-		m.add(rankFirst+n/4+6*at, Constant, i, show(x), now, "", func(in *ptx.Instr, _ int) bool {
-			in.Args[k].Imm = to
-			return true
-		})
+		m.addFrom(rankFirst+n/4+6*at, Constant, i, [2]string{show(x), show(c.x)}, show(x), now, "",
+			func(in *ptx.Instr, _ int) bool {
+				in.Args[k].Imm = to
+				return true
+			})
 	}
 }
 
@@ -135,8 +137,11 @@ func (m *menu) integer(n, i, k int) {
 	var near, far []int64
 	switch {
 	case in.Kind() == isa.Shuffle:
+		if k == 3 {
+			m.width(n, i)
+		}
 		if k != 2 {
-			return // the clamp and the mask of members
+			return // the mask of members
 		}
 		near = []int64{1, 2, 4, 8, 16}
 	case in.Op == "and":
@@ -171,6 +176,20 @@ func (m *menu) integer(n, i, k int) {
 			return true
 		})
 	}
+}
+
+// width lists a lane exchange over the whole warp in place of one over a part of it (PTX ISA 9.7.9.6: c has
+// the clamp in its low five bits and the mask of a segment from bit 8 on).
+func (m *menu) width(n, i int) {
+	c := m.fn.Body[i].Args[3].Imm
+	if c>>8&31 == 0 {
+		return
+	}
+	m.add(rankFirst+n/4, Number, i, fmt.Sprintf("a width of %d lanes", 32-c>>8&31),
+		"one of 32 lanes", "", func(in *ptx.Instr, _ int) bool {
+			in.Args[3].Imm &= 31
+			return true
+		})
 }
 
 // planned lists the numbers of the plan, in elements and in bytes of two and four, nearest in size first.
@@ -234,14 +253,21 @@ var twins = map[string][]string{
 	"u8": {"s8"}, "s16": {"u16"}, "u16": {"s16"}, "e4m3x2": {"e5m2x2"}, "e5m2x2": {"e4m3x2"},
 }
 
+// oneOff are comparisons that differ in whether equal numbers meet them.
+var oneOff = map[string]string{
+	"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "lo": "ls", "ls": "lo", "hi": "hs", "hs": "hi",
+}
+
 // words are how the source writes a modifier or an opcode.
 var words = map[string]string{
 	"rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up",
 	"rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
 	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major",
 	"col": "column-major", "s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers",
-	"u16": "unsigned numbers", "max": "the maximum", "min": "the minimum", "add": "+", "sub": "-", "mul": "·",
-	"div": "/", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
+	"u16": "unsigned numbers", "max": "maximum", "min": "minimum", "add": "addition (+)",
+	"sub": "subtraction (-)", "mul": "multiplication (*)", "div": "division (/)", "rcp": "1/x",
+	"sqrt":  "sqrt(x)",
+	"rsqrt": "1/sqrt(x)", "ex2": "2^x", "lg2": "log2(x)", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
 }
 
 func word(s string) string {
@@ -254,7 +280,8 @@ func word(s string) string {
 // others are operations in place of an operation, on the same operands.
 var others = map[string][]string{
 	"max": {"min"}, "min": {"max"}, "add": {"sub"}, "sub": {"add"}, "shl": {"shr"}, "shr": {"shl"},
-	"and": {"or"}, "or": {"and"},
+	"and": {"or"}, "or": {"and"}, "mul": {"div"}, "div": {"mul"}, "rsqrt": {"rcp", "sqrt"},
+	"rcp": {"rsqrt", "sqrt"}, "sqrt": {"rsqrt", "rcp"}, "sin": {"cos"}, "cos": {"sin"},
 }
 
 // modifiers lists other modifiers, and another opcode with the same operands.
@@ -291,19 +318,28 @@ func (m *menu) modifiers(n, i int) {
 			was, now, text := word(mod), word(to), ""
 			if kind == Comparison { // a compiler turns conditions round
 				was, now = "", ""
-				text = fmt.Sprintf("another comparison: %s.%s in place of .%s in the PTX", in.Op, to, mod)
+				if text = fmt.Sprintf("another comparison: %s.%s in place of .%s in the PTX", in.Op, to,
+					mod); oneOff[mod] == to {
+					text = "< and <= exchanged, or > and >="
+				}
 			}
-			m.add(rank+n/4+10*at, kind, i, was, now, text, func(in *ptx.Instr, _ int) bool {
-				in.Mods[k] = to
-				return true
-			})
+			m.addFrom(rank+n/4+10*at, kind, i, [2]string{mod, to}, was, now, text,
+				func(in *ptx.Instr, _ int) bool {
+					in.Mods[k] = to
+					return true
+				})
 		}
 	}
 	for at, to := range others[in.Op] {
-		m.add(rankSecond+n+10*at, Operation, i, word(in.Op), word(to), "", func(in *ptx.Instr, _ int) bool {
-			in.Op = to
-			return true
-		})
+		if (in.Op == "mul" || in.Op == "div") && !in.Type().Float() {
+			continue
+		}
+		op := [2]string{in.Op, to}
+		m.addFrom(rankSecond+n+10*at, Operation, i, op, word(in.Op), word(to), "",
+			func(in *ptx.Instr, _ int) bool {
+				in.Op = to
+				return true
+			})
 	}
 }
 
@@ -318,7 +354,7 @@ func (m *menu) guard(n, i int) {
 		return true
 	})
 	if in.Kind() != isa.Branch {
-		m.add(rankSecond+n, Comparison, i, "", "", "no condition", func(in *ptx.Instr, _ int) bool {
+		m.add(rankSecond+n, Comparison, i, "", "", "without the condition", func(in *ptx.Instr, _ int) bool {
 			in.Guard = nil
 			return true
 		})
@@ -442,16 +478,16 @@ func (m *menu) superfluous(n, i int) {
 		if in.Args[k].Kind != ptx.OpReg {
 			continue
 		}
-		text := fmt.Sprintf("no %s: its %s operand as it is", name, ordinal(k))
+		text := fmt.Sprintf("without the %s: its %s operand alone", name, ordinal(k))
 		if len(in.Args) == 2 {
-			text = fmt.Sprintf("no %s", name)
+			text = fmt.Sprintf("without the %s", name)
 		}
 		m.add(rank+n/2+10*k, Superfluous, i, "", "", text, func(in *ptx.Instr, _ int) bool {
 			return m.moved(in, in.Args[k])
 		})
 	}
 	if (in.Op == "fma" || in.Op == "mad") && len(in.Args) == 4 { // without the factor
-		m.add(rank+n/2, Superfluous, i, "", "", "the sum of its first and third operand: no factor",
+		m.add(rank+n/2, Superfluous, i, "", "", "without the factor: the sum of its first and third operand",
 			func(in *ptx.Instr, _ int) bool {
 				in.Op, in.Args = "add", []ptx.Operand{in.Args[0], in.Args[1], in.Args[3]}
 				in.Mods = slices.DeleteFunc(in.Mods, func(s string) bool {
@@ -463,29 +499,6 @@ func (m *menu) superfluous(n, i int) {
 }
 
 func ordinal(k int) string { return [...]string{"", "first", "second", "third", "fourth"}[min(k, 4)] }
-
-// narrowed lists a conversion back from a narrower type: the number as it was before it was narrowed.
-func (m *menu) narrowed(n, i int) {
-	in := m.fn.Body[i]
-	if in.Kind() != isa.Convert || len(in.Args) != 2 || in.Args[1].Kind != ptx.OpReg {
-		return
-	}
-	defs := m.defs[in.Args[1].Reg]
-	if len(defs) != 1 {
-		return
-	}
-	was := m.fn.Body[defs[0]]
-	t := in.Types()
-	if was.Kind() != isa.Convert || len(t) != 2 || t[0] != ptx.F32 || len(was.Args) != 2 ||
-		was.Args[1].Kind != ptx.OpReg || was.Type() != ptx.F32 {
-		return
-	}
-	m.add(rankFirst+n/4, Rounding, i, "", "", fmt.Sprintf("float throughout, not %s in between",
-		strings.ToLower(t[1].String())), func(in *ptx.Instr, at int) bool {
-		d := m.defs[m.fn.Body[at].Args[1].Reg]
-		return len(d) == 1 && m.fn.Body[d[0]].Kind() == isa.Convert && m.moved(in, m.fn.Body[d[0]].Args[1])
-	})
-}
 
 // Pools of registers: how far back a value may stand that was meant, and how many are tried for an operand.
 const (
@@ -557,7 +570,8 @@ func (m *menu) missing(n, i int) {
 	dst := in.Args[0].Reg
 	for at, d := range m.pool(i, ptx.F32, func(r int32) bool { return r == dst }) {
 		for _, op := range []string{"mul", "add", "sub"} {
-			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("%s the result of %s", word(op), m.places[i-d]),
+			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("one %s more, with the result of %s", word(op),
+				m.places[i-d]),
 				func(in *ptx.Instr, at int) *ptx.Instr {
 					if at-d < 0 || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg ||
 						in.Args[0].Kind != ptx.OpReg {

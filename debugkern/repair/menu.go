@@ -20,6 +20,7 @@ type candidate struct {
 	kind     Kind
 	was, now string
 	text     string // where it is no replacement of was by now
+	from, to string // as in Cure
 	rank     int    // candidates are tried in this order
 }
 
@@ -79,7 +80,7 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 		for _, r := range in.Dests(nil) {
 			m.defs[r] = append(m.defs[r], i)
 		}
-		m.places[i] = report.SourceOf(target.Blame(fn, i)).At()
+		m.places[i] = report.SourceOf(m.blame(i)).At()
 		if c := m.constantOf(i); c != "" {
 			m.immediate[c] = append(m.immediate[c], i)
 		}
@@ -87,12 +88,13 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 			continue
 		}
 		shape := shapeOf(in)
-		m.key[i] = chainOf(in.Loc) + shape
+		m.key[i] = in.Loc.Chain() + shape
 		m.group[m.key[i]] = append(m.group[m.key[i]], i)
 		m.text[m.places[i]+shape] = append(m.text[m.places[i]+shape], i)
 	}
 	for _, o := range ops {
-		if !m.fn.Body[o.At].Loc.Within(target.IsProbe) {
+		in := m.fn.Body[o.At]
+		if !in.Loc.Within(target.IsProbe) || hoisted(in) {
 			m.ops = append(m.ops, o)
 		}
 	}
@@ -111,13 +113,32 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 	return m
 }
 
-// chainOf is an instruction's place in the source with the calls that it was inlined through.
-func chainOf(l *ptx.Loc) string {
-	var b strings.Builder
-	for ; l != nil; l = l.InlinedAt {
-		fmt.Fprintf(&b, "%d:%d ", l.File, l.Line)
+// hoisted reports whether an instruction that stands at a probe's line computes with floats, which no probe
+// does: compilers move constant expressions, and leave them the line of what they put them behind.
+func hoisted(in *ptx.Instr) bool {
+	return in.Loc.Within(target.IsProbe) && in.Type().Float() && in.Kind() == isa.Arith
+}
+
+// blame is where an instruction stands in the source; one that was moved, where its result is first used.
+func (m *menu) blame(i int) *target.Source {
+	in := m.fn.Body[i]
+	if !hoisted(in) {
+		return target.Blame(m.fn, i)
 	}
-	return b.String()
+	made := in.Dests(nil)
+	for k := i + 1; k < len(m.fn.Body); k++ {
+		x := m.fn.Body[k]
+		var reads []int32
+		for a := range x.Args {
+			reads = x.Args[a].Registers(reads)
+		}
+		if !x.Loc.Within(target.IsProbe) && slices.ContainsFunc(reads, func(r int32) bool {
+			return slices.Contains(made, r)
+		}) {
+			return target.Blame(m.fn, k)
+		}
+	}
+	return target.Blame(m.fn, i)
 }
 
 // shapeOf is an instruction's opcode, immediates and guard.
@@ -235,8 +256,18 @@ func (m *menu) constantOf(i int) string {
 func (m *menu) add(
 	rank int, kind Kind, i int, was, now, text string, change func(in *ptx.Instr, at int) bool,
 ) {
+	m.addFrom(rank, kind, i, [2]string{}, was, now, text, change)
+}
+
+// addFrom is add for an edit of which the PTX says what it changes: from[0] into from[1].
+func (m *menu) addFrom(
+	rank int, kind Kind, i int, from [2]string, was, now, text string,
+	change func(in *ptx.Instr, at int) bool,
+) {
 	for _, set := range m.sets(i, kind) {
-		c := candidate{kind: kind, was: was, now: now, text: text, rank: rank}
+		c := candidate{
+			kind: kind, was: was, now: now, text: text, from: from[0], to: from[1], rank: rank,
+		}
 		for _, at := range set {
 			fits := true
 			n := m.fn.Body[at].With(func(in *ptx.Instr) { fits = change(in, at) })
@@ -301,7 +332,8 @@ func (m *menu) instruction(n, i int) {
 	m.parameters(n, i)
 	m.swapped(n, i)
 	m.superfluous(n, i)
-	m.narrowed(n, i)
+	m.widened(n, i)
+	m.signs(n, i)
 	m.registers(n, i)
 	m.missing(n, i)
 }

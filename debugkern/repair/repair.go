@@ -15,6 +15,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/join"
@@ -51,6 +52,19 @@ type Cure struct {
 	Now    string         // what stands there with the edit
 	What   string         // the edit as a phrase: "1.442695 in place of 1.446295"
 	Kind   Kind
+	// From and To are what the edit changes in the PTX: a modifier ("lt", "le"), an opcode or a constant; "":
+	// it is of another kind
+	From, To string
+	Places   int              // how many lines of the source it edits
+	Others   []*target.Source // the lines that it edits besides Source
+}
+
+// With is the edit as what a trial was made with: "with 1.44 in place of 1", "without the division (/)".
+func (c *Cure) With() string {
+	if strings.HasPrefix(c.What, "without ") {
+		return c.What
+	}
+	return "with " + c.What
 }
 
 // Kind is what an edit changes.
@@ -99,11 +113,17 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 		return s.out, nil
 	}
 	m := newMenu(run, ops, q.Near)
+	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
 	s.out.Candidates = len(list)
 	if err := s.all(list); err != nil {
 		return nil, err
+	}
+	if len(s.out.Cures) == 0 {
+		if err := s.all(s.unions()); err != nil {
+			return nil, err
+		}
 	}
 	return s.out, nil
 }
@@ -117,6 +137,8 @@ type search struct {
 	budget uint64 // warp instructions of a trial: an edit may leave a loop without an end
 	left   int
 	stages probes.StageSet // the stage, and what it is computed from
+	menu   *menu
+	helped []candidate // put some of the wrong cells right, and none wrong
 	out    *Result
 }
 
@@ -171,12 +193,12 @@ const enough = 2
 func (s *search) all(list []candidate) error {
 	for len(list) > 0 && s.left > 0 && len(s.out.Cures) < enough {
 		n := min(batch, len(list), s.left)
-		good, failed := make([]*Cure, n), make([]error, n)
+		good, helps, failed := make([]*Cure, n), make([]bool, n), make([]error, n)
 		wg := join.Group{}
 		for w := range min(n, runtime.GOMAXPROCS(0)) {
 			wg.Go(func() {
 				for i := w; i < n; i += runtime.GOMAXPROCS(0) {
-					good[i], failed[i] = s.one(&list[i])
+					good[i], helps[i], failed[i] = s.one(&list[i])
 				}
 			})
 		}
@@ -186,7 +208,10 @@ func (s *search) all(list []candidate) error {
 		}
 		s.left -= n
 		s.out.Tried += n
-		for _, c := range good {
+		for i, c := range good {
+			if helps[i] {
+				s.helped = append(s.helped, list[i])
+			}
 			if c != nil && len(s.out.Cures) < enough {
 				s.out.Cures = append(s.out.Cures, *c)
 			}
@@ -196,22 +221,75 @@ func (s *search) all(list []candidate) error {
 	return nil
 }
 
-// one tries a candidate; nil where it does not put the stage right. The error is one that ends the search.
-func (s *search) one(c *candidate) (*Cure, error) {
+// unionTrials is how many unions of edits are tried at most.
+const unionTrials = 8
+
+// unions lists edits of the same kind that each put a part of the wrong cells right, together: the source
+// says twice what is to be changed, for two columns or two rows.
+func (s *search) unions() []candidate {
+	var out []candidate
+	s.left = max(s.left, unionTrials)
+	group := map[string]*candidate{}
+	at := map[string]bool{}
+	for _, c := range s.helped {
+		key := string(c.kind) + c.what()
+		if place := key + s.menu.places[c.edits[0].At]; at[place] {
+			continue // another choice of the same instructions' copies
+		} else {
+			at[place] = true
+		}
+		u := group[key]
+		if u == nil {
+			group[key] = &candidate{
+				kind: c.kind, was: c.was, now: c.now, text: c.text, edits: slices.Clone(c.edits),
+				from: c.from, to: c.to,
+			}
+			continue
+		}
+		if slices.ContainsFunc(c.edits, func(e ptx.Edit) bool {
+			return slices.ContainsFunc(u.edits, func(x ptx.Edit) bool { return x.At == e.At })
+		}) {
+			continue
+		}
+		if u.edits = append(u.edits, c.edits...); u.rank == 0 {
+			u.rank = len(out) + 1
+			out = append(out, candidate{})
+		}
+		out[u.rank-1] = *u
+	}
+	s.helped = nil
+	return out[:min(len(out), unionTrials)]
+}
+
+// one tries a candidate; nil where it does not put the stage right. helps says that it puts a part of it
+// right. The error is one that ends the search.
+func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 	r, err := s.try(c.edits)
 	if err != nil {
 		if s.ctx.Err() != nil || debugkern.OutOfMemory(err) {
-			return nil, err
+			return nil, false, err
 		}
-		return nil, nil // it cannot be loaded, does not end, or runs into a fault: no cure
+		return nil, false, nil // it cannot be loaded, does not end, or runs into a fault: no cure
 	}
-	if !s.cures(healthOf(r.Report, s.q.Stage)) {
-		return nil, nil
+	h := healthOf(r.Report, s.q.Stage)
+	if !s.cures(h) {
+		bad := h.bad
+		h.bad = 0
+		return nil, s.cures(h) && 4*bad <= 3*s.base.bad, nil
 	}
-	fn := s.run.Entry()
 	at := slices.MinFunc(c.edits, func(a, b ptx.Edit) int { return a.At - b.At }).At
-	return &Cure{
-		Edits: c.edits, At: at, Source: target.Blame(fn, at), Was: c.was, Now: c.now, What: c.what(),
-		Kind: c.kind,
-	}, nil
+	cure = &Cure{
+		Edits: c.edits, At: at, Source: s.menu.blame(at), Was: c.was, Now: c.now, What: c.what(),
+		Kind: c.kind, From: c.from, To: c.to,
+	}
+	seen := map[string]bool{}
+	for _, e := range c.edits {
+		if place := s.menu.places[e.At]; !seen[place] {
+			if seen[place] = true; place != s.menu.places[at] {
+				cure.Others = append(cure.Others, s.menu.blame(e.At))
+			}
+		}
+	}
+	cure.Places = len(seen)
+	return cure, false, nil
 }

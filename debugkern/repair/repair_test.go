@@ -39,7 +39,7 @@ func TestSearch(t *testing.T) {
 		{"stage2", "validation", "kt-rowmajor", Operation, "column-major in place of row-major",
 			"load_matrix_sync(k_frag"},
 		{"stage2", "validation", "k-scale-head", Number, "0 in place of 1", "Ks["},
-		{"stage2", "validation", "scale-twice", Superfluous, "no ·", "scale"},
+		{"stage2", "validation", "scale-twice", Superfluous, "without the multiplication (*)", "scale"},
 		{"stage2", "validation", "reduce-lane0", Operation,
 			"__shfl_xor_sync in place of __shfl_down_sync", "__shfl"},
 		{"gemm_wmma", "ragged", "b-colmajor", Operation, "row-major in place of column-major",
