@@ -83,6 +83,9 @@ type Cause struct {
 	Proof  []string       `json:"proof"`  // what was tried, and what came of it
 	Advice string         `json:"advice"` // what to change, and where
 	Again  string         `json:"again"`  // command that shows it again
+	// Rewrite: the line of the source as it should read, where a trial of the PTX proved it and the line says
+	// it in one place; null where not
+	Rewrite *Rewrite `json:"rewrite"`
 
 	// AlsoFound marks what is wrong and explains none of the error in this run, all of
 	// which has other causes.

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern"
@@ -22,7 +23,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	b := doc.FirstBad
 	found, err := repair.Search(q.ctx, q.base, repair.Question{
-		Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: [][2]int{{b.Row, b.Col}},
+		Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
 		Near: s.cause.Place.Source,
 	})
 	if err != nil {
@@ -31,7 +32,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	for i := range found.Cures {
 		c := &found.Cures[i]
 		r := &remedy{
-			text:  "with " + c.What + " at " + report.SourceOf(c.Source).At(),
+			text:  c.With() + " at " + report.SourceOf(c.Source).At(),
 			edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
 		}
 		run, err := q.try(nil, r)
@@ -43,7 +44,50 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 			return nil
 		}
 	}
+	if p := pattern(doc); p != nil && s.cause.why == "" && slices.Contains(masks, p.Name) {
+		src, err := repair.MaskedAt(q.ctx, q.base, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
+		if err != nil || src == nil {
+			return q.fatal(err)
+		}
+		at := report.SourceOf(src)
+		s.cause.Place.Source = at
+		s.cause.why = "the scores are masked at " + callText(at)
+		s.cause.Advice = fmt.Sprintf("look for %s (%s) at %s", p.Name, p.Value, callText(at))
+	}
 	return nil
+}
+
+// masks are fingerprints of scores that take part and should not, or the other way round.
+var masks = []string{"mask", "last-tile"}
+
+// wrongCells are the first wrong cell of a stage and some others of its tile: in the next column and row that
+// have one, and the last. Two lines of the source may make two columns.
+func (q *inquiry) wrongCells(st probes.Stage, first *report.BadCell) [][2]int {
+	out := [][2]int{{first.Row, first.Col}}
+	v, err := q.base.View(debugkern.Place{Stage: st, Block: first.Block, KVTile: max(first.KVTile, 0)})
+	if err != nil || !v.Referenced() || !v.Got.Reached() {
+		return out
+	}
+	var col, row, last [2]int
+	for r := first.Row; r < v.ValidRows; r++ {
+		for c := range v.ValidCols {
+			if (r == first.Row && c <= first.Col) || !v.Judged(r, c, true) || !v.Bad(r, c, true) {
+				continue
+			}
+			if at := [2]int{r, c}; r == first.Row && col == [2]int{} {
+				col = at
+			} else if r > first.Row && row == [2]int{} {
+				row = at
+			}
+			last = [2]int{r, c}
+		}
+	}
+	for _, c := range [][2]int{col, row, last} {
+		if c != [2]int{} && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // puts reports whether a run has stages right, all of them that was judged before, without a stage or finding
@@ -72,15 +116,31 @@ func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.Run) {
 	src := report.SourceOf(c.Source)
 	at := callText(src)
-	r.advice = fmt.Sprintf("at %s: %s", at, c.What)
+	for _, o := range c.Others {
+		at += " and " + lineText(report.SourceOf(o), src)
+	}
+	change := c.What
+	if c.Was == "" {
+		change = "right " + c.With()
+	}
 	s.remedy, s.alone = r, run
 	s.cause.Place.Source = src
-	s.cause.Advice = q.inRows(r.advice, s)
-	if c.Was != "" {
-		s.cause.Title += fmt.Sprintf("; made wrong at %s: %s stands where %s belongs", at, c.Was, c.Now)
-	} else {
-		s.cause.Title += fmt.Sprintf("; made wrong at %s: right with %s", at, c.What)
+	s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
+	r.advice = fmt.Sprintf("at %s: %s", at, change)
+	if s.cause.Rewrite = q.rewrite(src, c); s.cause.Rewrite != nil {
+		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
+	} else if line := q.quoted(src); line != "" {
+		r.advice += "; the line is " + quote(line)
 	}
+	s.cause.Advice = q.inRows(r.advice, s)
+}
+
+// wrongly says what stands where an edit puts something else.
+func wrongly(c *repair.Cure) string {
+	if c.Was != "" {
+		return fmt.Sprintf("%s instead of %s", c.Was, c.Now)
+	}
+	return "right " + c.With()
 }
 
 // operands contrasts the first wrong cell of a stage with what the manifest says that it is made of, and with
@@ -110,16 +170,15 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if bad.Empty() || departs > 0 && departs == len(list)-1 {
 		return nil
 	}
-	text, at := departure(bad)
-	s.cause.Proof = append(s.cause.Proof, text)
-	s.cause.why = text
-	if at != nil {
-		s.cause.Place.Source = at
-		look := "look at how the operands come together from " + callText(at) + " on"
-		if len(bad.Foreign) > 0 {
-			look = "look at which operand is taken at " + callText(at)
+	d := departure(bad)
+	s.cause.Proof = append(s.cause.Proof, d.text)
+	s.cause.why = d.text
+	if d.at != nil {
+		s.cause.Place.Source = d.at
+		if line := q.quoted(d.at); line != "" {
+			d.look += ": " + quote(line)
 		}
-		s.cause.Advice = q.inRows(look, s)
+		s.cause.Advice = q.inRows(d.look, s)
 	}
 	return nil
 }
@@ -147,45 +206,97 @@ func alike(a, b *debugkern.Contrast) bool {
 		}
 		return n
 	}
-	return count(a.Foreign) == count(b.Foreign) && count(a.Missing) == count(b.Missing)
+	return count(a.Foreign) == count(b.Foreign) && count(a.Missing) == count(b.Missing) &&
+		count(a.Twice) == count(b.Twice) && (a.Pair == nil) == (b.Pair == nil)
+}
+
+// departed is in what a cell departs from what it should be made of.
+type departed struct {
+	text string         // in words, with the places
+	look string         // where to look, as an advice
+	at   *report.Source // nil: not known
 }
 
 // departure says in words how a cell departs from what it should be made of, and where.
-func departure(c *debugkern.Contrast) (string, *report.Source) {
-	texts := func(list []debugkern.Operands) string {
-		var out []string
-		for i, o := range list {
-			if i == 3 {
-				out = append(out, fmt.Sprintf("%d more", len(list)-i))
-				break
-			}
-			out = append(out, o.Text)
-		}
-		return strings.Join(out, ", ")
-	}
+func departure(c *debugkern.Contrast) departed {
 	cell := fmt.Sprintf("cell (%d,%d) of %s", c.Cell.Row, c.Cell.Col, c.Cell.Stage)
-	var at *report.Source
+	var d departed
 	for _, list := range [][]debugkern.Operands{c.Foreign, c.Twice, c.Missing} {
-		if len(list) > 0 && at == nil {
-			at = list[0].At
+		if len(list) > 0 && d.at == nil {
+			d.at = list[0].At
 		}
 	}
 	read, others := "", ""
-	if at != nil {
-		read, others = ", read at "+callText(at), "; the others come in at "+callText(at)
+	if d.at != nil {
+		at := callText(d.at)
+		read, others = ", taken at "+at, "; the others come in at "+at
+		d.look = "look at which operand is taken at " + at
+		if len(c.Foreign) == 0 && len(c.Twice) == 0 {
+			d.look = "look at how the operands come together from " + at + " on"
+		}
 	}
-	switch {
+	switch foreign, missing := operandTexts(c.Foreign), operandTexts(c.Missing); {
+	case c.Pair != nil:
+		return paired(cell, c.Pair)
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
-		return fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, texts(c.Foreign), read,
-			texts(c.Missing)), at
+		d.text = fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, foreign, read, missing)
 	case len(c.Foreign) > 0:
-		return fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell,
-			texts(c.Foreign), read), at
+		d.text = fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell, foreign, read)
 	case len(c.Twice) > 0:
-		return fmt.Sprintf("%s is made of %s twice%s, and not of %s", cell, texts(c.Twice), read,
-			texts(c.Missing)), at
+		d.text = fmt.Sprintf("%s is made of %s twice%s, and not of %s", cell, operandTexts(c.Twice), read,
+			missing)
+	case c.Missing[0].Summed != nil:
+		d.at = c.Missing[0].Summed
+		d.text = fmt.Sprintf("%s is not made of %s; the others are taken at %s and come together at %s",
+			cell, missing, callText(c.Missing[0].At), callText(d.at))
+		d.look = "look at the bounds of the loop round " + callText(d.at) + ", and at what skips a part of it"
+	case c.Wholly:
+		d.text = fmt.Sprintf("%s is not made of %s at all", cell, missing)
+		if d.at != nil {
+			d.text += "; in right cells they come in at " + callText(d.at)
+			d.look = "look at which cells " + callText(d.at) + " is executed for"
+		}
+	case c.Missing[0].Threads != "":
+		d.text = fmt.Sprintf("%s is not made of %s, which %s have and %s does not bring there", cell, missing,
+			c.Missing[0].Threads, callText(d.at))
+		d.look = "look at which threads hand on what they have at " + callText(d.at)
+	default:
+		d.text = fmt.Sprintf("%s is not made of %s%s", cell, missing, others)
 	}
-	return fmt.Sprintf("%s is not made of %s%s", cell, texts(c.Missing), others), at
+	return d
+}
+
+// paired is the departure of a cell that multiplies operands of two terms.
+func paired(cell string, p *debugkern.Pair) departed {
+	products := "1 product"
+	if p.N != 1 {
+		products = fmt.Sprintf("%d products", p.N)
+	}
+	d := departed{at: p.At}
+	d.text = fmt.Sprintf("%s multiplies %s with %s, where %s belongs, in %s", cell, p.A.Text, p.B.Text,
+		p.With.Text, products)
+	if p.A.At != nil && p.B.At != nil {
+		d.text += fmt.Sprintf("; they are read at %s and %s", callText(p.A.At), lineText(p.B.At, p.A.At))
+	}
+	if d.at != nil {
+		d.look = fmt.Sprintf(
+			"look at the order in which elements are taken at %s, and in which they were stored",
+			callText(d.at))
+	}
+	return d
+}
+
+// operandTexts names operands, the first three lists of them.
+func operandTexts(list []debugkern.Operands) string {
+	var out []string
+	for i, o := range list {
+		if i == 3 {
+			out = append(out, fmt.Sprintf("%d more", len(list)-i))
+			break
+		}
+		out = append(out, o.Text)
+	}
+	return strings.Join(out, ", ")
 }
 
 // rightCells are some cells of a stage's tile that are within their bounds, spread over it; none where nearly

@@ -1,0 +1,53 @@
+package bugs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestReasons: what a story says of an open bug, one of each kind of reason that a diagnosis has for a wrong
+// value: operands, how they come together, the operation, and the line as it should read.
+func TestReasons(t *testing.T) {
+	for _, c := range []struct{ name, says string }{
+		{"quad-sum-pairs", `not made of S\[0\]\[4\.\.7.*which lanes 2, 3 of warp 0 .*:173`},
+		{
+			"swizzle-not-read",
+			`multiplies Q\[0\]\[\d+\] with K\[1\]\[\d+\], where K\[1\]\[\d+\] belongs, in 64 products`,
+		},
+		{"divided-by-m", `is made of m\[0\], taken at .*:199, where l\[0\] belongs`},
+		{"gain-from-beta", `is made of beta\[0\] twice, taken at .*:91, and not of gamma\[0\]`},
+		{
+			"second-pass-late",
+			`not made of X\[0\]\[0\.\.31\]; the others are taken at .*:69 and come together at .*:70`,
+		},
+		{
+			"last-columns-dropped",
+			`not made of P\[0\]\[0\.\.31\].* at all; in right cells they come in at .*:165`,
+		},
+		{"products-to-key-rows", `made of P\[16\]\[0\.\.15\], taken at .*:165`},
+		{"half-mask", `the scores are masked at .*:402`},
+		{"sum-in-half", `right with float throughout, not f16 in between`},
+		{"no-root", `:86: 1/x instead of 1/sqrt\(x\)`},
+		{"gelu-constant", "write `const float phi2 = .*0\\.707106781f"},
+		{"log-added", "write `Y\\[at\\] = .*__fsub_rn\\(__fsub_rn"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, b := range entries(t, open).Bugs {
+				if b.Name != c.name {
+					continue
+				}
+				d, _ := b.diagnose(t)
+				if d == nil {
+					return
+				}
+				if story := strings.Join(d.Story, "\n"); !regexp.MustCompile(c.says).MatchString(story) {
+					t.Errorf("the story does not say %q:\n%s", c.says, story)
+				}
+				return
+			}
+			t.Fatal("there is no such bug")
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+)
+
+// Rewrite is a line of the source, and how it reads with the edit that a trial of the PTX proved.
+type Rewrite struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Was  string `json:"was"` // without the blanks at its ends
+	Now  string `json:"now"`
+}
+
+// rewrite writes an edit of the PTX as an edit of its source line, nil where the line does not say it in one
+// place that can be told from others.
+func (q *inquiry) rewrite(src *report.Source, c *repair.Cure) *Rewrite {
+	was := q.quoted(src)
+	if was == "" || c.Places > 1 {
+		return nil
+	}
+	now, ok := rewritten(was, c)
+	if !ok {
+		return nil
+	}
+	return &Rewrite{src.File, src.Line, was, now}
+}
+
+// quoted is the text of a source line without the blanks at its ends, "" where it is not at hand.
+func (q *inquiry) quoted(src *report.Source) string {
+	if src == nil {
+		return ""
+	}
+	lines := q.run.Source(src.File)
+	if src.Line < 1 || src.Line > len(lines) {
+		return ""
+	}
+	return strings.TrimSpace(lines[src.Line-1])
+}
+
+// widestQuote is how much of a source line a message quotes.
+const widestQuote = 100
+
+// quote is a source line for a message.
+func quote(line string) string {
+	if r := []rune(line); len(r) > widestQuote {
+		line = string(r[:widestQuote-1]) + "…"
+	}
+	return "`" + line + "`"
+}
+
+// What of a line an edit may be: a comparison, a literal, the name of an intrinsic function.
+var (
+	notComparisons = regexp.MustCompile(`\w+\s*<[\w:\s*&,]*>\s*\(|<<=?|>>=?|->|//.*`)
+	comparison     = regexp.MustCompile(`<=|>=|==|!=|<|>`)
+	literal        = regexp.MustCompile(`(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?`)
+	stricter       = map[string]string{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+	strictness     = map[string]string{
+		"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "lo": "ls", "ls": "lo", "hi": "hs", "hs": "hi",
+		"eq": "ne", "ne": "eq",
+	}
+	intrinsics = map[string]string{
+		"add sub": "__fadd_r __fsub_r", "sub add": "__fsub_r __fadd_r", "mul div": "__fmul_r __fdiv_r",
+		"div mul": "__fdiv_r __fmul_r", "max min": "fmaxf fminf", "min max": "fminf fmaxf",
+		"bfly down": "__shfl_xor_sync __shfl_down_sync", "down bfly": "__shfl_down_sync __shfl_xor_sync",
+		"up down": "__shfl_up_sync __shfl_down_sync", "up bfly": "__shfl_up_sync __shfl_xor_sync",
+		"bfly up": "__shfl_xor_sync __shfl_up_sync", "rsqrt rcp": "rsqrtf __frcp_rn",
+		"rcp rsqrt": "__frcp_rn rsqrtf", "rz rn": "_rz( _rn(", "rm rn": "_rd( _rn(", "rp rn": "_ru( _rn(",
+		"lg2 ex2": "log2f exp2f", "ex2 lg2": "exp2f log2f",
+	}
+)
+
+// rewritten is a line with an edit, ok where the line has exactly one place for it.
+func rewritten(line string, c *repair.Cure) (now string, ok bool) {
+	switch c.Kind {
+	case repair.Comparison:
+		if strictness[c.From] != c.To || c.To == "" {
+			return "", false
+		}
+		masked := notComparisons.ReplaceAllStringFunc(line, func(s string) string {
+			return strings.Repeat(" ", len(s))
+		})
+		at := comparison.FindAllStringIndex(masked, -1)
+		if len(at) != 1 {
+			return "", false
+		}
+		return line[:at[0][0]] + stricter[line[at[0][0]:at[0][1]]] + line[at[0][1]:], true
+	case repair.Constant:
+		return otherLiteral(line, c)
+	case repair.Operation, repair.Rounding:
+		names := strings.Fields(intrinsics[c.From+" "+c.To])
+		if len(names) != 2 || strings.Count(line, names[0]) != 1 {
+			return "", false
+		}
+		return strings.Replace(line, names[0], names[1], 1), true
+	}
+	return "", false
+}
+
+// otherLiteral writes a constant in the place of the one literal of a line that has its value.
+func otherLiteral(line string, c *repair.Cure) (string, bool) {
+	was, err := strconv.ParseFloat(c.From, 64)
+	if err != nil {
+		return "", false
+	}
+	at, n := []int(nil), 0
+	for _, m := range literal.FindAllStringIndex(line, -1) {
+		x, err := strconv.ParseFloat(strings.TrimRight(line[m[0]:m[1]], "fF"), 64)
+		if err == nil && math.Float32bits(float32(x)) == math.Float32bits(float32(was)) {
+			at, n = m, n+1
+		}
+	}
+	if n != 1 {
+		return "", false
+	}
+	now := c.To
+	if !strings.ContainsAny(now, ".e") {
+		now += ".0"
+	}
+	return fmt.Sprintf("%s%sf%s", line[:at[0]], now, line[at[1]:]), true
+}

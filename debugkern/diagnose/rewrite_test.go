@@ -1,0 +1,42 @@
+package diagnose
+
+import (
+	"testing"
+
+	"tilescope/debugkern/repair"
+)
+
+// TestRewritten: an edit of the PTX becomes one of the source's line where the line has exactly one place for
+// it, and none where it could be meant in two.
+func TestRewritten(t *testing.T) {
+	less := repair.Cure{Kind: repair.Comparison, From: "gt", To: "ge"}
+	log2 := repair.Cure{Kind: repair.Constant, From: "1.44000006", To: "1.44269504"}
+	minus := repair.Cure{Kind: repair.Operation, From: "add", To: "sub"}
+	for _, c := range []struct {
+		cure      repair.Cure
+		line, now string
+	}{
+		{less, "if (lane <= cols) s = x;", "if (lane < cols) s = x;"},
+		{less, "for (int i = 0; i < static_cast<int>(n); i++) {",
+			"for (int i = 0; i <= static_cast<int>(n); i++) {"},
+		{less, "p->x = row >= rows ? a << 2 : b;  // one < more",
+			"p->x = row > rows ? a << 2 : b;  // one < more"},
+		{less, "if (a < b && c < d) x = 0;", ""},
+		{less, "x = y << 3;", ""},
+		{repair.Cure{Kind: repair.Comparison, From: "lt", To: "gt"}, "if (a < b) x = 0;", ""},
+		{log2, "y = exp2f(x * 1.44f);", "y = exp2f(x * 1.44269504f);"},
+		{log2, "y = exp2f(x * 1.45f);", ""},
+		{log2, "y = 1.44f * x + 1.44f;", ""},
+		{repair.Cure{Kind: repair.Constant, From: "2", To: "1"}, "y = x * 2.0f;", "y = x * 1.0f;"},
+		{minus, "y = __fadd_rn(x, l);", "y = __fsub_rn(x, l);"},
+		{minus, "y = __fadd_rn(__fadd_rn(x, a), l);", ""},
+		{repair.Cure{Kind: repair.Rounding, From: "rz", To: "rn"}, "y = __fmul_rz(x, a);",
+			"y = __fmul_rn(x, a);"},
+		{repair.Cure{Kind: repair.Superfluous}, "y = __fmul_rn(x, a);", ""},
+	} {
+		now, ok := rewritten(c.line, &c.cure)
+		if ok != (c.now != "") || ok && now != c.now {
+			t.Errorf("%s of %q: %q, %t, want %q", c.cure.Kind, c.line, now, ok, c.now)
+		}
+	}
+}
