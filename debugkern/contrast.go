@@ -72,12 +72,28 @@ type operandKey struct {
 func (r *Run) Contrast(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) ([]Contrast, error) {
+	out := make([]Contrast, len(cells))
+	c, err := r.contrast(ctx, stage, block, kv)
+	if err != nil || c == nil {
+		return out, err
+	}
+	for i, at := range cells {
+		out[i].Cell = Cell{c.x.cell.Place, at[0], at[1]}
+		if err := c.cell(ctx, &out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// contrast records a block, to contrast cells of a stage in it; nil where parts of the stage are other blocks'.
+func (r *Run) contrast(ctx context.Context, stage probes.Stage, block probes.Dim3, kv int) (*contrast, error) {
 	sp := r.Plan.Stage(stage)
 	if r.state == nil || r.state.ref == nil {
 		return nil, errNoState
 	}
 	if sp != nil && sp.From.Without(sp.Operands) != nil {
-		return make([]Contrast, len(cells)), nil // parts of it are other blocks'
+		return nil, nil
 	}
 	x, trace, kv, err := r.follow(ctx, stage, block, kv)
 	if err != nil {
@@ -89,17 +105,7 @@ func (r *Run) Contrast(
 		taken: map[string]map[operandKey][]thread{}, stored: map[operandKey]bool{},
 		reached: map[int]map[operandKey]bool{},
 	}
-	if err := c.tiles(ctx); err != nil {
-		return nil, err
-	}
-	out := make([]Contrast, len(cells))
-	for i, at := range cells {
-		out[i].Cell = Cell{x.cell.Place, at[0], at[1]}
-		if err := c.cell(ctx, &out[i]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return c, c.tiles(ctx)
 }
 
 type contrast struct {
@@ -131,18 +137,9 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	if err != nil {
 		return err
 	}
-	c.moved = 0
-	looked := !slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage >= 0 })
-	a, err := c.actual(ctx, at, looked)
+	a, err := c.recognised(ctx, e, at)
 	if err != nil || a == nil {
 		return err
-	}
-	if again, err := c.recognise(ctx, e, a); err != nil {
-		return err
-	} else if again {
-		if a, err = c.actual(ctx, at, looked); err != nil || a == nil {
-			return err
-		}
 	}
 	foreign, least := c.foreign(e, a)
 	var missing []operandKey

@@ -11,6 +11,21 @@ import (
 	"tilescope/probes"
 )
 
+// recognised is what a cell is made of, values that are an operand computed again taken for the operand; nil
+// where other blocks made a part of it.
+func (c *contrast) recognised(ctx context.Context, e *expected, at lineage.Place) (*actual, error) {
+	c.moved = 0
+	looked := !slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage >= 0 })
+	a, err := c.actual(ctx, at, looked)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	if again, err := c.recognise(ctx, e, a); err != nil || !again {
+		return a, err
+	}
+	return c.actual(ctx, at, looked)
+}
+
 // recognise finds values of a cell's lineage that are an operand which it should have, computed again: every
 // thread of a row may compute the row's maximum for itself, and one of them stores it. They have the
 // operand's bits. It reports whether there are any; cut ends a walk at them from then on.

@@ -10,7 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestContrastOfRightKernels: no cell of a right kernel is made of anything but what its manifest says.
+// TestContrastOfRightKernels: no cell of a right kernel is made of anything but what its manifest says, and no
+// index moves further or less far.
 func TestContrastOfRightKernels(t *testing.T) {
 	for _, c := range []struct{ target, shape string }{
 		{"scalar", "partial49"}, {"stage2", "partial49"}, {"stage3b", "small"}, {"flashcore_vec", "small"},
@@ -46,6 +47,10 @@ func TestContrastOfRightKernels(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: %v", sp.Stage, err)
 					continue
+				}
+				steps, err := run.Steps(t.Context(), sp.Stage, block, kv)
+				if err != nil || len(steps) > 0 {
+					t.Errorf("%s: %v, %v", sp.Stage, steps, err)
 				}
 				for _, x := range list {
 					if !x.Empty() {

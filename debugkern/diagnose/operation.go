@@ -171,6 +171,18 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		return nil
 	}
 	d := departure(bad)
+	if len(bad.Foreign) > 0 {
+		steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
+		if err != nil {
+			return q.fatal(err)
+		}
+		for i, step := range steps {
+			if i == mostSteps {
+				break
+			}
+			d.text += "; " + step.Text()
+		}
+	}
 	s.cause.Proof = append(s.cause.Proof, d.text)
 	s.cause.why = d.text
 	if d.at != nil {
@@ -182,6 +194,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	return nil
 }
+
+// mostSteps is how many wrong steps of an index a story names.
+const mostSteps = 2
 
 // largest reports whether a stage is a maximum: a cell may be right although operands are missing,
 // those that are smaller.
