@@ -86,8 +86,11 @@ func (r *Run) Contrast(
 	return out, nil
 }
 
-// contrast records a block, to contrast cells of a stage in it; nil where parts of the stage are other blocks'.
-func (r *Run) contrast(ctx context.Context, stage probes.Stage, block probes.Dim3, kv int) (*contrast, error) {
+// contrast records a block, to contrast cells of a stage in it; nil where parts of the
+// stage are other blocks'.
+func (r *Run) contrast(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int,
+) (*contrast, error) {
 	sp := r.Plan.Stage(stage)
 	if r.state == nil || r.state.ref == nil {
 		return nil, errNoState

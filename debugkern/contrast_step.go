@@ -182,7 +182,8 @@ func (c *contrast) wrongSteps(along string, base map[source]index, list []moved)
 				continue
 			}
 			step := Step{
-				Of: c.sourceName(s), Along: along, By: m.by, Got: to.got - from.got, Want: to.want - from.want,
+				Of: c.sourceName(s), Along: along, By: m.by, Got: to.got - from.got,
+				Want: to.want - from.want,
 			}
 			if step.By < 0 {
 				step.By, step.Got, step.Want = -step.By, -step.Got, -step.Want

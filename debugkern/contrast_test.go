@@ -10,8 +10,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestContrastOfRightKernels: no cell of a right kernel is made of anything but what its manifest says, and no
-// index moves further or less far.
+// TestContrastOfRightKernels: no cell of a right kernel is made of anything but what its manifest says, and
+// no index moves further or less far.
 func TestContrastOfRightKernels(t *testing.T) {
 	for _, c := range []struct{ target, shape string }{
 		{"scalar", "partial49"}, {"stage2", "partial49"}, {"stage3b", "small"}, {"flashcore_vec", "small"},

@@ -55,7 +55,7 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	case "race":
 		list = append(checked(fn, f), raceRemedies(fn, f)...)
 	case "cp-async":
-		list = append(asyncRemedies(fn, f), checked(fn, f)...)
+		list = append(append(commitRemedies(fn), asyncRemedies(fn, f)...), checked(fn, f)...)
 	case "barrier":
 		list = barrierRemedies(fn, f)
 	}
@@ -92,7 +92,7 @@ func (r *remedy) strength() int {
 	}
 	n := 0
 	for kind, cost := range map[ptx.EditKind]int{
-		ptx.SetWait: 1, ptx.InsertWaitAll: 2, ptx.InsertWarpSync: 4, ptx.InsertBarrier: 8,
+		ptx.Insert: 1, ptx.SetWait: 1, ptx.InsertWaitAll: 2, ptx.InsertWarpSync: 4, ptx.InsertBarrier: 8,
 	} {
 		if kinds[kind] {
 			n += cost
@@ -318,6 +318,70 @@ func insert(fn *ptx.Func, g gap, list ...insertion) remedy {
 	return remedy{
 		text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return edits },
 	}
+}
+
+// commitRemedies commits copies that no commit follows before the next wait for groups: such a wait does not
+// cover them.
+func commitRemedies(fn *ptx.Func) []remedy {
+	var after, join []ptx.Edit
+	last := -1
+	var lines []int
+	edit := func(at int) ptx.Edit {
+		return ptx.Edit{
+			Kind: ptx.Insert, Func: fn.Name, At: at,
+			New: &ptx.Instr{Op: "cp", Mods: []string{"async", "commit_group"}},
+		}
+	}
+	open := func(end int) {
+		if line := outermostLine(fn.Body[last]); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+		after = append(after, edit(last+1))
+		if to := joins(fn, last); to > 0 && to < end {
+			join = append(join, edit(to))
+		}
+		last = -1
+	}
+	for i, in := range fn.Body {
+		switch {
+		case in.Op != "cp" || !in.Has("async"):
+		case in.Has("commit_group"):
+			last = -1
+		case !in.Has("wait_group") && !in.Has("wait_all"):
+			if last >= 0 && outermostLine(fn.Body[last]) != outermostLine(in) {
+				open(i)
+			}
+			last = i
+		case in.Has("wait_group") && last >= 0:
+			open(i)
+		}
+	}
+	if last >= 0 && len(after) > 0 { // of the last copies in the text the wait comes in the next iteration
+		open(len(fn.Body))
+	}
+	if len(after) == 0 {
+		return nil
+	}
+	what := "cp.async.commit_group after the copies of line " + andList(lines)
+	var out []remedy
+	for _, edits := range [][]ptx.Edit{join, after} {
+		if len(edits) == len(after) {
+			out = append(out, remedy{
+				text: "with " + what, advice: "put " + what,
+				edits: func(*debugkern.Run) []ptx.Edit { return edits },
+			})
+		}
+	}
+	return out
+}
+
+// outermostLine is the line of the kernel's own text that an instruction was inlined into, 0 where it is not
+// known.
+func outermostLine(in *ptx.Instr) int {
+	if l := in.Loc.Outermost(); l != nil {
+		return l.Line
+	}
+	return 0
 }
 
 // asyncRemedies waits for one group more at each wait, or for all before the bytes are used,
