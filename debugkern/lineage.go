@@ -99,8 +99,9 @@ type ancestry struct {
 	kernel  target.Kernel
 }
 
-// cellForm is a stage or argument, a kv tile and indices.
-var cellForm = regexp.MustCompile(`^([A-Za-z_]\w*)(?:@(\d+))?\[(\d+(?:,\d+)*)\]$`)
+// cellForm is a stage or argument, a kv tile and indices. Memory that a pointer in a struct leads to is called
+// after the parameter and the offset, "p+8".
+var cellForm = regexp.MustCompile(`^([A-Za-z_]\w*(?:\+\d+)?)(?:@(\d+))?\[(\d+(?:,\d+)*)\]$`)
 
 // parse reads the cell, and finds what it names in the plan.
 func (x *ancestry) parse() error {
@@ -207,7 +208,7 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 	x.cell = Cell{Place{sp.Stage, probes.Dim3{}, kv}, at[0], at[1]}
 	if x.ask.Block != nil {
 		if !rng.Contains(*x.ask.Block) {
-			return report.Usagef("--block %s lies outside the blocks that are captured, %s",
+			return report.Usagef("block %s lies outside the blocks that are captured, %s",
 				*x.ask.Block, rng.N)
 		}
 		x.cell.Block = *x.ask.Block
@@ -260,7 +261,7 @@ func (x *ancestry) ofArgument(a *probes.Arg, at []int) error {
 	x.arg, x.element = a.Name, a.Place(element)
 	if x.ask.Block != nil {
 		if !(probes.Range{N: x.st.r.plan.Grid}).Contains(*x.ask.Block) {
-			return report.Usagef("--block %s lies outside the grid %s", *x.ask.Block, x.st.r.plan.Grid)
+			return report.Usagef("block %s lies outside the grid %s", *x.ask.Block, x.st.r.plan.Grid)
 		}
 		x.cell.Block = *x.ask.Block
 	}

@@ -116,7 +116,7 @@ func TestLineageRefusals(t *testing.T) {
 		{"O[32768]", nil, "and 32768 elements"},
 		{"O@1[3,4]", nil, "stage O has one tile a block, O[ROW,COLUMN]"},
 		{"S", nil, "expected STAGE@TILE[ROW,COLUMN]"},
-		{"S@1[3,17]", &block, "--block 9,9,9 lies outside"},
+		{"S@1[3,17]", &block, "block 9,9,9 lies outside"},
 		{"Q[0,0,0,7]", nil, "no block writes it"},
 	} {
 		_, err := debugtest.Open(t).Lineage(t.Context(),

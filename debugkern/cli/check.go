@@ -156,6 +156,9 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 			}
 		case !cmd.Flags().Changed(f.Name):
 			target := cmd.Flags().Lookup(f.Name)
+			if target == nil {
+				return // of check alone, as --expect
+			}
 			if list, ok := f.Value.(pflag.SliceValue); ok {
 				for _, v := range list.GetSlice() {
 					err = errors.Join(err, target.Value.Set(v))

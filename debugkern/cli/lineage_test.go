@@ -109,3 +109,42 @@ func TestLineageOfFault(t *testing.T) {
 		}
 	}
 }
+
+// TestLineageOfFile: a kernel's file takes the options of check, --block among them; the block that a cell
+// is of is --in-block. Options of the file's own text count, and those of check alone are passed over.
+func TestLineageOfFile(t *testing.T) {
+	file := kernelFile(t, "reduce.ptx", "// tilescope: --grid 4 --block 256 --arg 0=randn:f32[1000]",
+		"// tilescope: --arg 1=zeros:f32[4] --arg 2=1000 --backend emu")
+	plain := kernelFile(t, "reduce.ptx")
+	launch := []string{
+		"--grid", "4", "--block", "256", "--arg", "0=randn:f32[1000]", "--arg", "1=zeros:f32[4]", "--arg",
+		"2=1000",
+	}
+	for _, args := range [][]string{
+		{file, "arg1[3]"}, {file, "arg1[3]", "--in-block", "3"},
+		append([]string{plain, "arg1[3]"}, launch...),
+	} {
+		out, errText, code := call(t, append([]string{"lineage"}, args...)...)
+		if code != 0 || !strings.Contains(out, "arg1[3] = ") || !strings.Contains(out, "arg0[768..999]") {
+			t.Errorf("lineage %v: exit %d: %s%s", args[1:], code, out, errText)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{plain, "arg1[3]"}, "--grid is missing"},
+		{[]string{file, "arg1[4]"}, "argument arg1 has dimensions [4], and 4 elements"},
+		{[]string{file, "arg0[4]"}, "no block writes it"},
+		{[]string{file, "arg1[3]", "--in-block", "9"}, "block 9,0,0 lies outside the grid"},
+		{[]string{file, "arg1[3]", "--in-block", "x"}, "--in-block x: expected X,Y,Z"},
+		{[]string{file, "arg1[3]", "--shape", "small"}, "--shape: "},
+		{[]string{"stage2", "S@1[3,17]", "--block", "0", "--in-block", "0"}, "are the same"},
+		{[]string{"stage2", "S@1[3,17]", "--grid", "4"}, "--grid: launch and arguments of a TARGET"},
+	} {
+		if _, errText, code := call(t, append([]string{"lineage"}, c.args...)...); code != 2 ||
+			!strings.Contains(errText, c.want) {
+			t.Errorf("lineage %v: exit %d, %q, want %q", c.args, code, errText, c.want)
+		}
+	}
+}
