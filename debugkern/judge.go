@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/memo"
+	"tilescope/debugkern/origin"
 	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -107,7 +108,8 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 			return nil, err
 		}
 	}
-	st.judged, st.before, st.indexed = judged, &computedBefore{}, &memo.LRU[struct{}, blockIndex]{Limit: 1}
+	st.judged, st.before = judged, &computedBefore{}
+	st.indexed = &memo.LRU[struct{}, *origin.Writers]{Limit: 1}
 	rep := e.header()
 	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}

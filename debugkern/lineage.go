@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/memo"
+	"tilescope/debugkern/origin"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -24,6 +25,8 @@ type LineageRequest struct {
 	Address bool         // what addresses are made of, too
 	Control bool         // what decided about execution, too
 	Across  bool         // go on in the blocks that wrote what the block read of other blocks
+	// Elements: list the elements of arguments that it is made of (report.Lineage.MadeOf), too
+	Elements bool
 }
 
 // Lineage builds a request's kernel and says what a cell of it is made of. One block is executed,
@@ -65,7 +68,7 @@ func (e *execution) lineage(ask LineageRequest) (*report.Lineage, error) {
 		return nil, err
 	}
 	e.st.launch.Label = e.r.label()
-	e.st.indexed = &memo.LRU[struct{}, blockIndex]{Limit: 1}
+	e.st.indexed = &memo.LRU[struct{}, *origin.Writers]{Limit: 1}
 	e.progress(Progress{Phase: "run", Detail: "one block"})
 	doc, err := x.document(e.ctx)
 	if err != nil {
@@ -99,7 +102,7 @@ type ancestry struct {
 	kernel  target.Kernel
 }
 
-// cellForm is a stage or argument, a kv tile and indices. Memory that a pointer in a struct leads to is called
+// cellForm is a stage or argument, a kv tile and indices. Memory that a pointer in a struct leads to is named
 // after the parameter and the offset, "p+8".
 var cellForm = regexp.MustCompile(`^([A-Za-z_]\w*(?:\+\d+)?)(?:@(\d+))?\[(\d+(?:,\d+)*)\]$`)
 
@@ -460,6 +463,11 @@ func (x *ancestry) write(
 	if root != nil {
 		v := report.Number(x.dtype().Value(bits[0]))
 		doc.Value = &v
+	}
+	if x.ask.Elements {
+		if err := x.madeOf(ctx, doc, g); err != nil {
+			return nil, err
+		}
 	}
 	if !x.ask.Across {
 		return doc, nil

@@ -18,6 +18,7 @@ import (
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/memo"
+	"tilescope/debugkern/origin"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -53,7 +54,7 @@ type runState struct {
 	only     []probes.Dim3  // executed, in launch order; nil: the whole grid
 	replaced judge.Replaced // what a trial put in place of captured tiles; nil: nothing
 	before   *computedBefore
-	indexed  *memo.LRU[struct{}, blockIndex] // which blocks stored to the arguments: see writers
+	indexed  *memo.LRU[struct{}, *origin.Writers] // which blocks stored to the arguments: see writers
 }
 
 // blocks lists the blocks that were executed and captured, in launch order.

@@ -43,6 +43,7 @@ type Request struct {
 	Schedule             string
 	Timeout              time.Duration
 	Blocks               debugkern.Region // executed; the zero Region is the whole grid
+	Expect               []string         // what outputs are made of: package expectation
 }
 
 // Argument is an argument as a user gives it: Name is a parameter's name in the source, its name in the PTX,
@@ -95,24 +96,26 @@ func Kernel(
 	defer cancel()
 	l := begin(ctx, s, req, progress)
 	l.manifest = build.ManifestOf(req.File)
-	return l.through(l.open, l.geometry, l.backends, l.build, l.arguments, l.limits, l.execute,
-		l.compare, l.recorded)
+	return l.through(l.parseExpectations, l.open, l.geometry, l.backends, l.build, l.arguments, l.limits,
+		l.bindExpectations, l.execute, l.expectations, l.compare, l.recorded)
 }
 
 // Target executes the launch that a manifest describes, of the build without probes, under every checker;
-// nothing is compared with a reference. Errors are Kernel's.
+// nothing is compared with a reference. expect is Request.Expect. Errors are Kernel's.
 func Target(
-	ctx context.Context, s *debugkern.Session, req debugkern.Request, progress func(debugkern.Progress),
+	ctx context.Context, s *debugkern.Session, req debugkern.Request, expect []string,
+	progress func(debugkern.Progress),
 ) (*Result, error) {
 	ctx, cancel := debugkern.Limited(ctx, req.Timeout)
 	defer cancel()
 	l := begin(ctx, s, Request{
 		File: req.Target, Seed: req.Seed, Cooperative: req.Cooperative, Resident: req.Resident,
 		Builder: req.Builder, Arch: req.Arch, Backend: req.Backend, Device: req.Device, Repeat: req.Repeat,
-		Schedule: req.Schedule, Timeout: req.Timeout, Blocks: req.Blocks,
+		Schedule: req.Schedule, Timeout: req.Timeout, Blocks: req.Blocks, Expect: expect,
 	}, progress)
 	t := &planned{launch: l, req: req}
-	return l.through(t.describe, l.backends, t.build, l.limits, l.execute, l.compare)
+	return l.through(l.parseExpectations, t.describe, l.backends, t.build, l.limits, l.bindExpectations,
+		l.execute, l.expectations, l.compare)
 }
 
 // begin is a check of which nothing is done yet.

@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/checked"
+	"tilescope/debugkern/expectation"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
@@ -44,6 +45,10 @@ type launch struct {
 	raced    bool // an earlier launch had an error
 	reserved budget.Reservations
 	bundle   *bundle.Bundle // that it comes from; nil: another file
+	kernel   target.Kernel  // that was executed under the checkers
+	ordered  bool           // its blocks share memory
+	stated   []*expectation.Expectation
+	bound    []*expectation.Bound // to the arguments
 }
 
 // geometry checks the launch against what any chip takes.
@@ -296,6 +301,7 @@ func (l *launch) execute() error {
 	cost.RunMS, cost.Launches = report.Number(time.Since(start).Seconds()*1e3), 1
 	cost.WarpInstructions, cost.MMAOutputs = res.Counts.WarpInstructions, res.Counts.MMAOutputs
 	l.outputs = res.Outputs
+	l.kernel, l.ordered = k, res.Ordered
 	l.doc.Findings = debugkern.NamePlaced(report.FindingsOf(res.Findings), l.entry, l.text)
 	for i := range l.doc.Findings {
 		l.doc.Findings[i].KVTile = -1

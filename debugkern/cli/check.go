@@ -47,12 +47,18 @@ func (a *app) checkCommand() *cobra.Command {
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
 			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}. The same options may stand in the\n" +
-			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins. Of a TARGET, a name of the catalogue or the path of\n" +
-			"a manifest, launch and arguments are the manifest's, for --shape, and the build without probes is executed. A bundle (.tsl) has its\n" +
-			"launch and arguments in it (tilescope show); where it has the outputs that were recorded, they are compared.\n\n" +
+			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
+			"--expect states what an output is made of, 'out[i] <- x[256*i .. 256*i+255]': elements that are missing, foreign or enter more often\n" +
+			"than the others are findings at the line where they go wrong. A name on the right is memory, with an index or a range for each\n" +
+			"dimension or for all; for restricts variables and gives others a range: 'C[m][n] <- A[m][*], B[k][n] for k in 0 ..< 64'. Arguments\n" +
+			"that are not named must not enter, unless the list ends with \"...\". docs/check.md has the language.\n\n" +
+			"Of a TARGET, a name of the catalogue or the path of a manifest, launch and arguments are the manifest's, for --shape, and the build\n" +
+			"without probes is executed. A bundle (.tsl) has its launch and arguments in it (tilescope show); where it has the outputs that were\n" +
+			"recorded, they are compared.\n\n" +
 			"Exit code: 0 nothing found or advice alone, 1 a finding of severity error, 2 bad input, 3 compiler or backend not available, 4 the\n" +
 			"kernel did not build, load or run.",
-		Example: "  tilescope check red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024\n" +
+		Example: "  tilescope check red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024 \\\n" +
+			"    --expect 'out[i] <- x[256*i .. 256*i+255]'\n" +
 			"  tilescope check attention.ptx --entry fwd --grid 8,4 --block 128 --arg 0=q.npy --arg 1=k.npy --arg 2=unwritten:f16[8,64] --arg 3=0.125",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -89,6 +95,8 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.DurationVar(&r.Timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&r.Device, "device", 0, "index of the GPU")
 	f.IntVar(&r.Repeat, "repeat", 10, "launches compared bit for bit (GPU)")
+	f.StringArrayVar(&r.Expect, "expect", nil,
+		"what an output is made of, such as 'out[i] <- x[256*i .. 256*i+255]', repeatable")
 	f.StringVar(&o.suppress, "suppress", "", "findings in FILE do not count: lines \"ID reason\"")
 	f.StringVar(&o.baseline, "baseline", "", "findings of an earlier document in FILE.json do not count")
 	f.StringVar(&o.blocks, "blocks", "", "blocks that are executed X,Y,Z, each N, A-B or * (default all)")
@@ -126,7 +134,11 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 	var own checkOptions
 	own.bind(set)
 	for _, line := range lines {
-		if err := set.Parse(strings.Fields(line)); err != nil {
+		words, closed := text.Words(line)
+		if !closed {
+			return usageError("the comment \"// tilescope: %s\": a quote has no end", line)
+		}
+		if err := set.Parse(words); err != nil {
 			return usageError("the comment \"// tilescope: %s\": %w", line, err)
 		}
 		if set.NArg() > 0 {
@@ -311,7 +323,7 @@ func (o *checkOptions) checked(
 			}
 			req.Set[flag] = value
 		}
-		return checkrun.Target(ctx, s, req, meter.report)
+		return checkrun.Target(ctx, s, req, r.Expect, meter.report)
 	}
 	req, err := o.launched(cmd, name)
 	if err != nil {
@@ -438,7 +450,9 @@ func (o *checkOptions) sanitize(cmd *cobra.Command, c *checkrun.Result) ([]debug
 func (o *checkOptions) sequence(
 	cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter,
 ) (*checkrun.Result, error) {
-	for _, f := range []string{"shape", "set", "fault", "blocks", "resident", "cooperative", "sanitizer"} {
+	for _, f := range []string{
+		"shape", "set", "fault", "blocks", "resident", "cooperative", "sanitizer", "expect",
+	} {
 		if cmd.Flags().Changed(f) {
 			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f,
 				seq.File)
@@ -544,6 +558,9 @@ func printCheck(w io.Writer, d *report.Check) {
 	}
 	c := d.Coverage
 	fmt.Fprintf(w, "\ncovered: %s\n", c.Text())
+	for i := range c.Expectations {
+		fmt.Fprintf(w, "expected: %s\n", c.Expectations[i].Text())
+	}
 	if n := len(c.Unreached); n > 0 {
 		var lines []string
 		for _, l := range c.Unreached[:min(n, 12)] {

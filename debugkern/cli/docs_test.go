@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/text"
 )
 
 var update = flag.Bool("update", false, "write the documented experiments anew")
@@ -94,9 +95,13 @@ func runPage(t *testing.T, name string, least int) {
 
 // documented is what a command prints on standard output, of it the lines that match; ok is false where
 // no compiler is there.
-func documented(t *testing.T, args, pattern string) (text string, ok bool) {
+func documented(t *testing.T, args, pattern string) (printed string, ok bool) {
 	t.Helper()
-	stdout, stderr, code := call(t, strings.Fields(args)...)
+	words, closed := text.Words(args)
+	if !closed {
+		t.Errorf("tilescope %s: a quote has no end", args)
+	}
+	stdout, stderr, code := call(t, words...)
 	if code == int(report.CodeUnavailable) {
 		return "", false
 	}

@@ -21,6 +21,7 @@ type lineageOptions struct {
 	address bool
 	control bool
 	across  bool
+	list    bool
 	depth   int
 }
 
@@ -38,7 +39,7 @@ func (a *app) lineageCommand() *cobra.Command {
 			"Exit code: 0 printed, 2 bad input or no such cell, 3 compiler not available, 4 the kernel did not build, load or run.",
 		Example: "  tilescope lineage stage2 'S@1[3,17]'\n  tilescope lineage flashcore_vec 'U@2[3,17]' --block 1,0,0\n" +
 			"  tilescope lineage layernorm 'Y[7]' --address --json\n" +
-			"  tilescope lineage red.cu 'out[2]' --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024",
+			"  tilescope lineage red.cu 'out[2]' --elements --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError("%s takes a target and a cell, such as stage2 'S@1[3,17]'; it was given %d",
@@ -57,6 +58,8 @@ func (a *app) lineageCommand() *cobra.Command {
 	f.BoolVar(&opt.address, "address", false, "follow addresses and indices, too")
 	f.BoolVar(&opt.control, "control", false, "follow guards, branches and the predicates of selects, too")
 	f.BoolVar(&opt.across, "across", false, "go on in the blocks that wrote what the block read of others")
+	f.BoolVar(&opt.list, "elements", false,
+		"list the elements of the arguments that it is made of, and how often each enters, without the tree")
 	f.IntVar(&opt.depth, "depth", 0, "levels of the tree that are printed (default all)")
 	return c
 }
@@ -70,6 +73,7 @@ func (a *app) lineage(cmd *cobra.Command, opt *lineageOptions, args []string) er
 	}
 	ask := debugkern.LineageRequest{
 		Cell: args[1], Address: opt.address, Control: opt.control, Across: opt.across,
+		Elements: opt.list,
 	}
 	if opt.inBlock != "" {
 		block, err := parseBlock("in-block", opt.inBlock)
@@ -93,7 +97,13 @@ func (a *app) lineage(cmd *cobra.Command, opt *lineageOptions, args []string) er
 	if err != nil {
 		return err
 	}
-	return a.print(doc, func(w io.Writer) { printLineage(w, doc, opt.depth) })
+	return a.print(doc, func(w io.Writer) {
+		if opt.list {
+			printElements(w, doc)
+			return
+		}
+		printLineage(w, doc, opt.depth)
+	})
 }
 
 // opening is the request of the target, or of the file whose launch is given. Of a target --block names the
@@ -128,6 +138,20 @@ func parseBlock(option, text string) (d probes.Dim3, err error) {
 		d[i] = n
 	}
 	return d, nil
+}
+
+// printElements prints which elements a cell is made of.
+func printElements(w io.Writer, doc *report.Lineage) {
+	fmt.Fprintln(w, doc.Headline())
+	for i := range doc.MadeOf {
+		fmt.Fprintf(w, "  %s\n", doc.MadeOf[i].Text())
+	}
+	if len(doc.MadeOf) == 0 {
+		fmt.Fprintln(w, "  of no element of an argument")
+	}
+	if doc.Truncated {
+		fmt.Fprintln(w, "  there is more that was not followed")
+	}
 }
 
 func printLineage(w io.Writer, doc *report.Lineage, depth int) {

@@ -87,7 +87,7 @@ func (t *Trace) WalkValues(ctx context.Context, refs []Ref, q Query) (*Graph, er
 type explorer struct {
 	g      *Graph
 	q      Query
-	slots  []int32                           // by step: one more than its number in parts; 0: it has none
+	slots  []int32                           // by step: one more than its number in parts; nil: few are found
 	parts  chunked[[parts]int32]             // by part of its results: one more than the number in lanes
 	lanes  chunked[[32]int32]                // one more than the node that was first found there of each lane
 	nodes  map[uint64]int32                  // the other ones
@@ -103,7 +103,7 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 		q.Nodes = DefaultNodes
 	}
 	x := &explorer{
-		g: &Graph{Trace: t}, q: q, slots: make([]int32, t.steps.n), nodes: map[uint64]int32{},
+		g: &Graph{Trace: t}, q: q, nodes: map[uint64]int32{},
 		pages: map[leafPage]*[leafPageSize]int32{}, leaves: map[Leaf]int32{},
 	}
 	x.w = walker{t: t, address: q.Address, control: q.Control, cut: q.Cut}
@@ -168,19 +168,24 @@ func always() bool { return true }
 // parts is how many parts of a step's results are found without hashing.
 const parts = 16
 
+// few is how many values are found by hashing alone: tables as large as the trace cost more than that.
+const few = 1 << 11
+
 // node is the number of a value. Most lanes of a step have one: it is found without hashing.
 func (x *explorer) node(r Ref) int32 {
-	step := &x.slots[r.Step]
-	if *step == 0 {
-		x.parts.add(always)
-		*step = int32(x.parts.n)
+	if x.slots == nil {
+		key := r.key()
+		to, known := x.nodes[key]
+		if !known {
+			to = x.add(r)
+			x.nodes[key] = to
+			if len(x.g.Nodes) > few {
+				x.tabulate()
+			}
+		}
+		return to
 	}
-	slot := &x.parts.at(int(*step) - 1)[int(4*r.Index+r.Lo+2*r.Part)%parts]
-	if *slot == 0 {
-		x.lanes.add(always)
-		*slot = int32(x.lanes.n)
-	}
-	first := &x.lanes.at(int(*slot) - 1)[r.Lane&31]
+	first := x.slot(r)
 	if *first == 0 {
 		*first = x.add(r) + 1
 		return *first - 1
@@ -195,6 +200,34 @@ func (x *explorer) node(r Ref) int32 {
 		x.nodes[key] = to
 	}
 	return to
+}
+
+// slot is where the value that was first found of a part of a step's results in a lane has its number.
+func (x *explorer) slot(r Ref) *int32 {
+	step := &x.slots[r.Step]
+	if *step == 0 {
+		x.parts.add(always)
+		*step = int32(x.parts.n)
+	}
+	slot := &x.parts.at(int(*step) - 1)[int(4*r.Index+r.Lo+2*r.Part)%parts]
+	if *slot == 0 {
+		x.lanes.add(always)
+		*slot = int32(x.lanes.n)
+	}
+	return &x.lanes.at(int(*slot) - 1)[r.Lane&31]
+}
+
+// tabulate makes tables of the values that were found so far.
+func (x *explorer) tabulate() {
+	x.slots = make([]int32, x.g.Trace.steps.n)
+	clear(x.nodes)
+	for i, r := range x.g.Nodes {
+		if first := x.slot(r); *first == 0 {
+			*first = int32(i) + 1
+		} else {
+			x.nodes[r.key()] = int32(i)
+		}
+	}
 }
 
 func (x *explorer) add(r Ref) int32 {

@@ -288,7 +288,7 @@ func (x *folder) memory(f *Fold, members []int32) string {
 		case p.v != nil:
 			out = append(out, p.v.Name+Box(nil, p.at))
 		case p.a.arg >= 0:
-			out = append(out, p.a.name+boxOf(x.t.launch.Args[p.a.arg].Buffer, p.at))
+			out = append(out, p.a.name+BoxOf(x.t.launch.Args[p.a.arg].Buffer, p.at))
 		case p.a.name == "":
 			out = append(out, "the capture buffer")
 		default:
@@ -353,7 +353,7 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		}
 		slices.Sort(at)
 		f.Elements = at
-		f.Where = l.Name + boxOf(x.t.launch.Args[l.Arg].Buffer, at)
+		f.Where = l.Name + BoxOf(x.t.launch.Args[l.Arg].Buffer, at)
 		f.Op = f.Where
 		if l.Kind == LeafElsewhere {
 			f.Op += ", written by another block"
@@ -410,9 +410,9 @@ func immediate(bits uint64, t ptx.Type) string {
 	return fmt.Sprint(bits)
 }
 
-// boxOf writes elements of a buffer, by their places in its memory, as Box does: by index, or by place where
+// BoxOf writes elements of a buffer, by their places in its memory, as Box does: by index, or by place where
 // one of them is in a gap between elements and so has no index.
-func boxOf(b *target.Buffer, at []int) string {
+func BoxOf(b *target.Buffer, at []int) string {
 	if b.Strides == nil {
 		return Box(b.Dims, at)
 	}

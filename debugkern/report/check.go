@@ -74,6 +74,37 @@ type Coverage struct {
 	NotModelled  []string `json:"not_modelled"`
 	// Unreached are source lines none of whose instructions were executed.
 	Unreached []Source `json:"unreached"`
+	// Expectations are those that were stated, in that order.
+	Expectations []Expectation `json:"expectations,omitempty"`
+}
+
+// Expectation is how much of an expectation was checked.
+type Expectation struct {
+	Expect    string `json:"expect"`
+	Elements  int    `json:"elements"`  // of the output, that it names
+	Checked   int    `json:"checked"`   // of them
+	Differing int    `json:"differing"` // of those that were checked
+	// NotFollowed: elements that are looked at and not checked, since not all that they are made of is known;
+	// Reason is why, of one of them.
+	NotFollowed int    `json:"not_followed,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+// Text is how much was checked, in a line.
+func (e *Expectation) Text() string {
+	text := fmt.Sprintf("%d of %d elements of %s", e.Checked, e.Elements, e.Expect)
+	switch {
+	case e.Differing > 0:
+		text += fmt.Sprintf(", %d of them differ", e.Differing)
+	case e.Checked > 0:
+		text += ": as expected"
+	}
+	if e.NotFollowed > 0 {
+		text += fmt.Sprintf("; %d could not be followed: %s", e.NotFollowed, e.Reason)
+	} else if e.Checked < e.Elements {
+		text += "; a sample, since following all takes longer"
+	}
+	return text
 }
 
 // Text is the coverage in one line.

@@ -23,6 +23,56 @@ type Lineage struct {
 	// one before it made, Of leads back to a node above.
 	Nodes     []LineageNode `json:"nodes"`
 	Truncated bool          `json:"truncated,omitempty"` // there was more than is followed
+	// MadeOf is, where it is wanted, the elements of arguments that the cell is made of.
+	MadeOf []LineageElements `json:"made_of,omitempty"`
+}
+
+// LineageElements are elements of one argument that a cell is made of in one way.
+type LineageElements struct {
+	Name     string `json:"name"`
+	Elements string `json:"elements"` // "x[256..511]", shortened where there are many runs
+	Indices  []int  `json:"indices"`  // flat, sorted
+	Kind     string `json:"kind"`     // value, address, control
+	// Elsewhere: as another block of the launch left them, else as the launch found them
+	Elsewhere bool `json:"written_by_other_blocks,omitempty"`
+	// Least and Most are in how many ways an element enters.
+	Least uint64 `json:"least"`
+	Most  uint64 `json:"most"`
+}
+
+// Text is the elements in a line.
+func (e *LineageElements) Text() string {
+	text := fmt.Sprintf("%s: %d elements", e.Elements, len(e.Indices))
+	if len(e.Indices) == 1 {
+		text = e.Elements + ": 1 element"
+	}
+	if e.Kind != "value" {
+		return text + ", by " + e.Kind
+	}
+	switch {
+	case e.Least == e.Most && e.Least == 1:
+		text += ", once"
+	case e.Least == e.Most:
+		text += fmt.Sprintf(", %d times", e.Least)
+	default:
+		text += fmt.Sprintf(", %d to %d times", e.Least, e.Most)
+	}
+	if len(e.Indices) > 1 {
+		text += " each"
+	}
+	if e.Elsewhere {
+		text += ", as other blocks left them (--across)"
+	}
+	return text
+}
+
+// Headline is the cell, its value and its block.
+func (l *Lineage) Headline() string {
+	text := l.Cell
+	if l.Value != nil {
+		text += " = " + l.Value.Text()
+	}
+	return text + fmt.Sprintf(", block %d,%d,%d", l.Block[0], l.Block[1], l.Block[2])
 }
 
 // LineageNode is what one operation of the source made on the way to a cell, or (Of empty) one kind of leaf.
@@ -79,12 +129,7 @@ func (l *Lineage) Tree(depth int) []LineageLine {
 			p.again[u.Of]++
 		}
 	}
-	head := l.Cell
-	if l.Value != nil {
-		head += " = " + l.Value.Text()
-	}
-	head += fmt.Sprintf(", block %d,%d,%d", l.Block[0], l.Block[1], l.Block[2])
-	p.lines = append(p.lines, LineageLine{head, -1})
+	p.lines = append(p.lines, LineageLine{l.Headline(), -1})
 	if len(l.Nodes) > 0 {
 		p.node(0, "", "", true, 1)
 	}

@@ -211,6 +211,7 @@ var kindText = map[string]string{
 	"not-captured": "Cells of a stage that no thread wrote to the capture buffer",
 	"loop-ended":   "A loop over tiles ended before the last tile",
 	"layout":       "The position of data is contradictory",
+	"expectation":  "An output is not made of the elements that are stated",
 }
 
 // locate gives a result its place; the other side is related.

@@ -38,6 +38,8 @@ const (
 	// Layout: threads have different values of one captured cell, or a sparse operand has
 	// coinciding positions
 	Layout Kind = "layout"
+	// Expectation: an output is not made of the elements that the user states it is made of
+	Expectation Kind = "expectation"
 )
 
 // Severity is error or advice; advice never changes an exit code.

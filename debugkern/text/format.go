@@ -134,3 +134,28 @@ func CommandLine(words []string) string {
 	}
 	return strings.Join(quoted, " ")
 }
+
+// Words splits a line at its blanks, as a shell does: what stands in single or double quotes is one word, and
+// nothing else is special. ok is false where a quote has no end.
+func Words(line string) (words []string, ok bool) {
+	word, within, quote := "", false, rune(0)
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, within = r, true
+		case quote == 0 && unicode.IsSpace(r):
+			if within {
+				words = append(words, word)
+			}
+			word, within = "", false
+		default:
+			word, within = word+string(r), true
+		}
+	}
+	if within {
+		words = append(words, word)
+	}
+	return words, quote == 0
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -147,6 +148,24 @@ func TestMarkdown(t *testing.T) {
 		if got := MarkdownCode(s); got != want {
 			t.Errorf("MarkdownCode(%q) = %q, expected %q", s, got, want)
 		}
+	}
+}
+
+// TestWords: quotes hold words together, and one without an end is reported.
+func TestWords(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":                                     nil,
+		" --grid 4\t--block  256 ":             {"--grid", "4", "--block", "256"},
+		"--expect 'out[i] <- x[i]' -- ''":      {"--expect", "out[i] <- x[i]", "--", ""},
+		`--arg p="{0: 1:i32}" "it's"`:          {"--arg", "p={0: 1:i32}", "it's"},
+		CommandLine([]string{"a b", "c", "<"}): {"a b", "c", "<"},
+	} {
+		if got, ok := Words(line); !ok || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	if _, ok := Words("--expect 'out[i]"); ok {
+		t.Error("a quote without an end is none")
 	}
 }
 
