@@ -135,7 +135,8 @@ var imports = map[string][]string{
 	"debugkern/diagnose": {
 		"debugkern/page", "debugkern/sarif", "debugkern/repair", "debugkern/scene", "debugkern/trial",
 		"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check",
-		"debugkern/target", "debugkern/ptx", "probes", "debugkern/text",
+		"debugkern/target", "debugkern/ptx", "debugkern/isa", "debugkern/isa/cfg", "probes",
+		"debugkern/text",
 	},
 	"debugkern/cli": {
 		"debugkern/build", "debugkern/bundle", "debugkern/checkrun", "debugkern/page", "debugkern/sarif",

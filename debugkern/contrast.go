@@ -95,7 +95,7 @@ func (r *Run) contrast(
 	if r.state == nil || r.state.ref == nil {
 		return nil, errNoState
 	}
-	if sp != nil && sp.From.Without(sp.Operands) != nil {
+	if sp == nil || sp.OfLaunch() || sp.From.Without(sp.Operands) != nil {
 		return nil, nil
 	}
 	x, trace, kv, err := r.follow(ctx, stage, block, kv)

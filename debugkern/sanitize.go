@@ -34,6 +34,7 @@ var (
 // are about the same.
 type Second struct {
 	Folded
+	Blocks     int         `json:"blocks,omitempty"` // of the launch that it watched; 0: all
 	Version    string      `json:"version"`
 	Complaints []Complaint `json:"complaints"`
 	NotRun     string      `json:"not_run"` // why, "" where it ran
@@ -75,21 +76,77 @@ func SecondOpinion(
 // executed on; the device is the request's. Without compute-sanitizer or a driver it is a *report.Error with
 // CodeUnavailable that names what to install.
 func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized, error) {
+	out, _, err := s.SanitizePart(ctx, r, tool, nil, 0)
+	return out, err
+}
+
+// SanitizePart is Sanitize of as few blocks as the launch can be restricted to that have some blocks among
+// them, within a time limit (0: the default); it returns how many blocks were launched. Blocks that read the
+// size of the grid, wait for each other or run in clusters need all of it.
+func (s *Session) SanitizePart(
+	ctx context.Context, r *Run, tool string, blocks []probes.Dim3, limit time.Duration,
+) (*Sanitized, int, error) {
 	st := r.state
 	if st == nil {
-		return nil, errors.New("sanitize: this run was not made by a session")
+		return nil, 0, errors.New("sanitize: this run was not made by a session")
 	}
 	b, l, err := s.watchedLaunch(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return s.SanitizeLaunch(ctx, tool, r.Request.Device, b.Module, st.r.plan.Entry, l)
+	if st.r.plan.Gate.Name == probes.GateNone { // what a gate captures is laid out over the whole grid
+		restrict(b.Module, l, blocks)
+	}
+	out, err := s.sanitize(ctx, tool, r.Request.Device, limit, b.Module, st.r.plan.Entry, l)
+	return out, l.Grid.Count(), err
+}
+
+// restrict makes the grid of a launch as small as it can be with some blocks in it, where no code of the
+// module can notice.
+func restrict(m *ptx.Module, l *target.Launch, blocks []probes.Dim3) {
+	if len(blocks) == 0 || l.Cooperative || l.Ordered || readsGrid(m) {
+		return
+	}
+	var hi probes.Dim3
+	for _, b := range blocks {
+		for i := range hi {
+			hi[i] = max(hi[i], min(b[i]+1, l.Grid[i]))
+		}
+	}
+	l.Grid, l.Only = hi, nil
+}
+
+// readsGrid reports whether a module's code reads the size of the grid, or runs in clusters of blocks.
+func readsGrid(m *ptx.Module) bool {
+	for _, f := range m.Funcs {
+		if slices.ContainsFunc(f.Directives, func(d ptx.Directive) bool {
+			return strings.Contains(d.Name, "cluster")
+		}) {
+			return true
+		}
+		for _, in := range f.Body {
+			if slices.ContainsFunc(in.Args, func(a ptx.Operand) bool {
+				return a.Kind == ptx.OpSpecial &&
+					(a.Name == "%nctaid" || a.Name == "%gridid" || strings.Contains(a.Name, "cluster"))
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // SanitizeLaunch runs one of compute-sanitizer's tools on a launch of a module's entry on a GPU. Errors are
 // Sanitize's; a tool that Sanitize cannot run is one of CodeUsage.
 func (s *Session) SanitizeLaunch(
 	ctx context.Context, tool string, device int, m *ptx.Module, entry string, l *target.Launch,
+) (*Sanitized, error) {
+	return s.sanitize(ctx, tool, device, 0, m, entry, l)
+}
+
+func (s *Session) sanitize(
+	ctx context.Context, tool string, device int, limit time.Duration, m *ptx.Module, entry string,
+	l *target.Launch,
 ) (*Sanitized, error) {
 	if !slices.Contains(AllSanitizerTools, tool) {
 		return nil, report.Usagef("sanitizer tool %q: expected %s", tool,
@@ -99,7 +156,7 @@ func (s *Session) SanitizeLaunch(
 		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
 	}
 	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{
-		Tools: s.builder.Tools(), Command: s.launcher, Device: device,
+		Tools: s.builder.Tools(), Command: s.launcher, Device: device, Timeout: limit,
 	}, tool, m, entry, l)
 	switch {
 	case err == nil:

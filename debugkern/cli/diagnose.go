@@ -127,11 +127,24 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		}
 		return a.undiagnosed(req, err)
 	}
+	said := func(*diagnose.SanitizerDoc) {}
+	late := d.Pending() && !a.json
+	if late { // the story first: what a tool says is added when it comes
+		if err := a.print(d, func(w io.Writer) { printDiagnosis(w, d) }); err != nil {
+			return err
+		}
+		said = func(s *diagnose.SanitizerDoc) { fmt.Fprintf(a.Stdout, "compute-sanitizer %s\n", s.Says) }
+	}
+	if err := d.Await(cmd.Context(), diagnose.SanitizerWait, said); err != nil {
+		return err
+	}
 	if err := out.write(); err != nil {
 		return err
 	}
-	if err := a.print(d, func(w io.Writer) { printDiagnosis(w, d) }); err != nil {
-		return err
+	if !late {
+		if err := a.print(d, func(w io.Writer) { printDiagnosis(w, d) }); err != nil {
+			return err
+		}
 	}
 	return exitFor(d.ExitCode())
 }

@@ -26,6 +26,7 @@ func (q *inquiry) arithmetic() error {
 		return !slices.Contains(was, st)
 	})
 	groups := q.stageGroups(wrong) // of what is wrong without any change too
+	var made []*suspect
 	for _, group := range groups {
 		if s := q.explains(group); s != nil {
 			s.stages = append(s.stages, group...)
@@ -35,26 +36,41 @@ func (q *inquiry) arithmetic() error {
 			continue
 		}
 		s := q.stageSuspect(group)
-		q.suspects = append(q.suspects, s)
+		q.suspects, made = append(q.suspects, s), append(made, s)
 		if err := q.operands(s, group[0]); err != nil {
 			return err
 		}
-		if err := q.operation(s, group); err != nil {
+	}
+	if err := q.addresses(); err != nil {
+		return err
+	}
+	for _, s := range made {
+		if err := q.proven(s); err != nil {
 			return err
-		}
-		if err := q.replaced(s, group); err != nil {
-			return err
-		}
-		if s.alone == nil {
-			if err := q.gated(s, group[0]); err != nil {
-				return err
-			}
 		}
 	}
 	if len(groups) == 0 {
 		return nil
 	}
 	return q.everything()
+}
+
+// proven looks for what puts the stages of a suspect right: an edit that was found for another, an edit of
+// its own, else the reference's tiles in their place, else a gate shows that the error is made there.
+func (q *inquiry) proven(s *suspect) error {
+	if o := q.rightWith(s); o != nil {
+		s.remedy, s.alone = o.remedy, o.alone
+		return nil
+	}
+	if s.origin == nil || s.origin.lead == s {
+		if err := q.operation(s, s.stages); err != nil {
+			return err
+		}
+	}
+	if err := q.replaced(s, s.stages); err != nil || s.alone != nil {
+		return err
+	}
+	return q.gated(s, s.stages[0])
 }
 
 // everything runs the kernel with the stages replaced too, where more than one suspect can be put right.
@@ -198,6 +214,9 @@ func (q *inquiry) explains(group []probes.Stage) *suspect {
 			continue
 		}
 		for _, st := range group {
+			if s.cause.Kind == "nan-origin" && q.tooLate(s, st) {
+				continue
+			}
 			if q.feeds(s, st) || s.cause.Kind == "nan-origin" && q.mostlyNaN(st) {
 				return s
 			}

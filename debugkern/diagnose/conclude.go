@@ -31,7 +31,9 @@ func (q *inquiry) conclude() {
 		return q.follows(s) || !q.explainsSomething(s)
 	})
 	for _, s := range causes {
-		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(causes)))
+		c := q.cause(s, len(causes))
+		c.of = s
+		q.doc.Causes = append(q.doc.Causes, c)
 	}
 	q.rank()
 	for _, c := range q.doc.Causes {
@@ -131,9 +133,6 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		q.advise(s, &q.doc.Findings[c.Finding], &c)
 	}
 	c.Proof = append(c.Proof, q.unlisted(s)...)
-	if s.confirmed != "" {
-		c.Proof = append(c.Proof, s.confirmed)
-	}
 	if s.explored != nil {
 		c.Proof = append(c.Proof, "schedules: "+s.explored.Says)
 		if s.settled != "" {
@@ -216,7 +215,9 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	if was.bad > 0 {
 		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what, now, was))
 	}
-	c.Alone = q.remains(s, what, n)
+	if c.Alone = q.remains(s, what, n); s.origin != nil && !s.remedy.changes() {
+		c.short = s.origin.text
+	}
 }
 
 // remains says what is still wrong when only this suspect is put right.

@@ -36,6 +36,8 @@ type Options struct {
 	// OnEvent is called as things become known, in order and from one goroutine at a time; may be nil. What
 	// it is given is never changed afterwards.
 	OnEvent func(Event)
+
+	sanitizer sanitizer // runs compute-sanitizer; nil: the session does, where there is a GPU
 }
 
 // Event is one thing that became known before the end. Exactly one member is set.
@@ -62,6 +64,7 @@ type Diagnosis struct {
 
 	Executed *debugkern.Run `json:"-"` // what was executed on the emulator, checkers attached
 
+	watch *watch         // compute-sanitizer at work; nil: none
 	gpu   *debugkern.Run // whose verdict it is, where a GPU was asked for
 	again string         // the command that shows all of it again
 }
@@ -91,6 +94,7 @@ type Cause struct {
 	// which has other causes.
 	AlsoFound bool `json:"-"`
 
+	of    *suspect
 	short string // the proof in one line, where it is more than Alone
 	why   string // what its first wrong cell is made of, where that is not what it should be made of
 }
@@ -148,7 +152,9 @@ type BarrierDoc struct {
 	Variables []string       `json:"variables"`
 }
 
-// Diagnose runs and explains. Errors are those of Session.Run; a kernel that failed to run has no diagnosis.
+// Diagnose runs and explains. It does not wait for compute-sanitizer, which watches the launch on a GPU
+// meanwhile: a Diagnosis that is Pending gets its answers by Await, while ctx lives. Errors are those of
+// Session.Run; a kernel that failed to run has no diagnosis.
 func Diagnose(
 	ctx context.Context, s *debugkern.Session, req debugkern.Request, o Options,
 ) (*Diagnosis, error) {
@@ -157,18 +163,32 @@ func Diagnose(
 	}
 	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
 	for _, step := range []func() error{
-		q.examine, q.suspect, q.experiment, q.arithmetic, q.unite, q.schedules, q.sanitize, q.barriers,
+		q.examine, q.sanitize, q.suspect, q.experiment, q.arithmetic, q.unite, q.schedules, q.barriers,
 		q.losses,
 	} {
-		if err := step(); err != nil {
-			return nil, err
+		err := step()
+		if err == nil {
+			err = ctx.Err() // what experiments have shown from then on means nothing
 		}
-		if err := ctx.Err(); err != nil { // what experiments have shown from then on means nothing
+		if err != nil {
+			q.abandon()
 			return nil, err
 		}
 	}
 	q.conclude()
+	if err := q.doc.arrived(); err != nil {
+		q.abandon()
+		return nil, err
+	}
 	return q.doc, nil
+}
+
+// abandon ends what is still at work on the GPU.
+func (q *inquiry) abandon() {
+	if q.doc != nil && q.doc.watch != nil {
+		q.doc.watch.cancel()
+		q.doc.watch.wg.Wait()
+	}
 }
 
 // Failure is the document of a kernel that did not build, load or run: everything known, and no causes.

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
 	"tilescope/probes"
 )
 
@@ -30,6 +31,8 @@ type inquiry struct {
 	joint *debugkern.Run
 	blind bool                      // a cause says that steps before it were not judged
 	twins map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
+	holes map[probes.Dim3]bool      // blocks of which something was not captured; nil: not asked yet
+	loops []int                     // by instruction: the innermost loop around it; nil: not asked yet
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
 }
@@ -42,15 +45,18 @@ type suspect struct {
 	explored   *ScheduleDoc
 	tried      int            // experiments made to put it right
 	settled    string         // what schedules show when it is put right
-	confirmed  string         // by compute-sanitizer
 	alone      *debugkern.Run // with only this put right; nil: nothing could be tried
 	stages     []probes.Stage // locally wrong stages that go with it
 	candidates []remedy
 	gone       bool // taken in by another
 
-	members []*suspect // other suspects that are the same cause: no trial separates them
-	shared  string     // which cells several threads write that have the same part, and which nobody does
-	partial *remedy    // puts the suspect's own findings right, and leaves the rest of the cause
+	members  []*suspect          // other suspects that are the same cause: no trial separates them
+	contrast *debugkern.Contrast // of its first wrong cell with what that should be made of; nil: not known
+	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
+	effect   bool                // follows from another that it is one cause with
+	origin   *origin             // the address that all its wrong operands share with those of others
+	shared   string              // which cells several threads with the same part write, and which nobody
+	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
 }
 
 // checkers are what experiments attach: those whose findings are errors.

@@ -170,6 +170,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if bad.Empty() || departs > 0 && departs == len(list)-1 {
 		return nil
 	}
+	s.contrast = bad
 	d := departure(bad)
 	if len(bad.Foreign) > 0 {
 		steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
@@ -225,17 +226,17 @@ func alike(a, b *debugkern.Contrast) bool {
 		count(a.Twice) == count(b.Twice) && (a.Pair == nil) == (b.Pair == nil)
 }
 
-// departed is in what a cell departs from what it should be made of.
-type departed struct {
+// difference is in what a cell departs from what it should be made of.
+type difference struct {
 	text string         // in words, with the places
 	look string         // where to look, as an advice
 	at   *report.Source // nil: not known
 }
 
 // departure says in words how a cell departs from what it should be made of, and where.
-func departure(c *debugkern.Contrast) departed {
+func departure(c *debugkern.Contrast) difference {
 	cell := fmt.Sprintf("cell (%d,%d) of %s", c.Cell.Row, c.Cell.Col, c.Cell.Stage)
-	var d departed
+	var d difference
 	for _, list := range [][]debugkern.Operands{c.Foreign, c.Twice, c.Missing} {
 		if len(list) > 0 && d.at == nil {
 			d.at = list[0].At
@@ -282,12 +283,12 @@ func departure(c *debugkern.Contrast) departed {
 }
 
 // paired is the departure of a cell that multiplies operands of two terms.
-func paired(cell string, p *debugkern.Pair) departed {
+func paired(cell string, p *debugkern.Pair) difference {
 	products := "1 product"
 	if p.N != 1 {
 		products = fmt.Sprintf("%d products", p.N)
 	}
-	d := departed{at: p.At}
+	d := difference{at: p.At}
 	d.text = fmt.Sprintf("%s multiplies %s with %s, where %s belongs, in %s", cell, p.A.Text, p.B.Text,
 		p.With.Text, products)
 	if p.A.At != nil && p.B.At != nil {

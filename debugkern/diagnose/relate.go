@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,12 +19,20 @@ import (
 
 // unite merges linked suspects that no trial separates. It runs when every suspect has been tried.
 func (q *inquiry) unite() error {
+	if err := q.cover(); err != nil {
+		return err
+	}
 	group := map[*suspect]*suspect{} // to its representative
 	root := func(s *suspect) *suspect {
 		for group[s] != nil {
 			s = group[s]
 		}
 		return s
+	}
+	for _, a := range q.suspects {
+		for _, b := range q.suspects {
+			q.follow(a, b)
+		}
 	}
 	for i, a := range q.suspects {
 		for _, b := range q.suspects[i+1:] {
@@ -34,7 +43,7 @@ func (q *inquiry) unite() error {
 			if err != nil {
 				return err
 			}
-			if !apart {
+			if !apart || a.origin != nil && a.origin == b.origin {
 				group[root(b)] = root(a)
 			}
 		}
@@ -113,14 +122,34 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if a.cause.Kind == kindTable || b.cause.Kind == kindTable {
 		return false // a table is wrong by its content, whatever else is
 	}
+	if a.origin != nil && a.origin == b.origin || q.follow(a, b) || q.follow(b, a) {
+		return true
+	}
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
 		return false // see follows
+	}
+	if q.ofOneEdit(a, b) {
+		return true
+	}
+	if a.cause.Kind == kindStage && b.cause.Kind == kindStage {
+		return q.samePattern(a, b) // that they lie in one array says nothing
 	}
 	shared := slices.ContainsFunc(q.variables(a), func(v string) bool {
 		return slices.Contains(q.variables(b), v)
 	})
 	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
 		q.sameParties(a, b)
+}
+
+// follow reports whether a suspect is no more than what another leads to, and marks it: what is not computed
+// once warps have left, the NaN that a wrong stage's values end in, an output's cells that nobody wrote.
+func (q *inquiry) follow(s, from *suspect) bool {
+	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
+		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) {
+		s.effect = true
+		return true
+	}
+	return q.cutShort(from, s)
 }
 
 // variables lists what a suspect's findings are on, the arrays that they run into, and those of its stages.
@@ -225,11 +254,9 @@ func (q *inquiry) independent(a, b *suspect) (bool, error) {
 	}
 	switch {
 	case !a.remedy.changes() && !b.remedy.changes():
-		// The reference in the place of stages changes nothing of what the kernel did before: it
-		// separates stages only.
-		if a.cause.Kind != kindStage || b.cause.Kind != kindStage || q.samePattern(a, b) {
-			return false, nil
-		}
+		// The reference in the place of stages changes nothing of what the kernel did before, and does not
+		// show whether one edit made both wrong.
+		return false, nil
 	case !a.remedy.changes():
 		a, b = b, a
 		fallthrough
@@ -308,9 +335,12 @@ func (r *remedy) changes() bool { return len(r.substitute) == 0 }
 func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 	lead := all[0]
 	for _, s := range all[1:] {
-		if q.rootRank(s) < q.rootRank(lead) {
+		if cmp.Or(cmp.Compare(q.rootRank(s), q.rootRank(lead)), cmp.Compare(q.vague(s), q.vague(lead))) < 0 {
 			lead = s
 		}
+	}
+	if lead.origin != nil && slices.Contains(all, lead.origin.lead) {
+		lead = lead.origin.lead
 	}
 	if len(all) == 1 {
 		return lead, nil
@@ -373,12 +403,15 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 // should not, before what is then missing, before what is computed from it.
 func (q *inquiry) rootRank(s *suspect) int {
 	order := []string{
-		"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "exclusive", "cp-async", "race",
+		"loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap",
+		"exclusive", "cp-async", "race",
 		"made", "uninitialised",
 		kindStage,
 	}
 	kind := s.cause.Kind
 	switch {
+	case s.effect:
+		return len(order) + 1
 	case kind == "race" && s.exclusive:
 		kind = "exclusive"
 	case kind == "nan-origin" && strings.Contains(q.doc.Findings[s.cause.Finding].Message, "is made here"):
@@ -388,6 +421,18 @@ func (q *inquiry) rootRank(s *suspect) int {
 		return i
 	}
 	return len(order)
+}
+
+// vague orders wrong stages by how much is known of why: the operation, what it is made of or looks like,
+// nothing.
+func (q *inquiry) vague(s *suspect) int {
+	switch {
+	case s.cause.Kind != kindStage, s.remedy != nil && s.remedy.edits != nil:
+		return 0
+	case s.contrast != nil || q.fingerprint(s) != nil:
+		return 1
+	}
+	return 2
 }
 
 // unlisted says which parts of a cause its remedy leaves, and why they are no causes of their own.

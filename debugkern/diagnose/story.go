@@ -48,7 +48,9 @@ func (q *inquiry) verdict() string {
 		}
 	}
 	if n := len(q.doc.Causes) - also; n > 1 {
-		causes = fmt.Sprintf("%d independent causes", n)
+		if causes = fmt.Sprintf("%d independent causes", n); len(q.inseparable()) > 0 {
+			causes = fmt.Sprintf("%d causes", n)
+		}
 	}
 	switch {
 	case also == 1:
@@ -137,6 +139,17 @@ func (q *inquiry) relation() string {
 				"putting %d right alone brings the output within its bound; the others stay what they are%s",
 				i+1, all)
 		}
+	}
+	n := len(q.doc.Causes)
+	switch pairs := q.inseparable(); {
+	case len(pairs) == 1:
+		return fmt.Sprintf("no edit that was tried separates %s: one edit may be behind both%s", pairs[0],
+			all)
+	case len(pairs) == n*(n-1)/2:
+		return "no edit that was tried separates them: one edit may be behind several" + all
+	case len(pairs) > 1:
+		return fmt.Sprintf("no edit that was tried separates %s: one edit may be behind several%s",
+			strings.Join(pairs, ", "), all)
 	}
 	return "none of them is the cause by itself: each leaves the others' error standing" + all
 }

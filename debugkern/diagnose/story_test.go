@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
-	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
 )
 
@@ -75,32 +74,5 @@ func TestShare(t *testing.T) {
 	}
 	if got := (damage{stage: "O"}).share(damage{stage: "O"}); got != nil {
 		t.Errorf("no damage: share %v, want none", *got)
-	}
-}
-
-// What compute-sanitizer confirms is noted on the suspect; what only it found stays in its own section.
-func TestSanitizerFolds(t *testing.T) {
-	at := func(line int) cuda.SanitizerPlace { return cuda.SanitizerPlace{File: "k.cu", Line: line} }
-	s := &suspect{cause: Cause{Kind: "race", Findings: []int{0}}}
-	q := &inquiry{suspects: []*suspect{s}, doc: &Diagnosis{Run: report.Run{Findings: []report.Finding{{
-		Kind: "race", Severity: severityError, Space: "shared", Source: &report.Source{File: "k.cu", Line: 3},
-		Other: &report.Source{File: "k.cu", Line: 9},
-	}}}}}
-	said := &debugkern.Sanitized{Tool: "racecheck", Version: "1", Complaints: []debugkern.Complaint{
-		{Kind: "race", At: at(9), Others: []cuda.SanitizerPlace{at(3)}},
-		{Kind: "race", At: at(20), Others: []cuda.SanitizerPlace{at(21)}},
-	}}
-	d, err := debugkern.SecondOpinion(t.Context(), q.doc.Findings, "racecheck",
-		func() (*debugkern.Sanitized, error) { return said, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.confirmed(&d)
-	if len(d.Confirmed) != 1 || len(d.OnlyOurs) != 0 || len(d.OnlyTheirs) != 1 || len(d.Complaints) != 2 ||
-		!strings.Contains(d.Says, "1 confirmed") {
-		t.Errorf("folded to %+v", d)
-	}
-	if !strings.Contains(s.confirmed, "racecheck confirms") {
-		t.Errorf("the suspect says %q", s.confirmed)
 	}
 }

@@ -37,10 +37,12 @@ func (v *Controller) diagnose() tea.Cmd {
 		req.Backend = "emu" // the GPU could not run it; the emulator may show where
 	}
 	run := func() tea.Msg {
-		defer cancel()
 		doc, err := who.Diagnose(ctx, req, diagnose.Options{OnEvent: t.add})
 		if ctx.Err() != nil {
 			err = ctx.Err()
+		}
+		if err != nil || !doc.Pending() {
+			cancel()
 		}
 		return diagnosedMsg{seq, doc, err}
 	}
@@ -74,6 +76,8 @@ func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
 		return tea.Batch(listenDiagnosis(q.ctx, q.events, q.seq), v.askScene())
 	case diagnosedMsg:
 		return v.diagnosisEnded(msg)
+	case sanitizedMsg:
+		v.sanitized(msg)
 	case sceneDueMsg:
 		if msg.seq == q.look.seq {
 			return v.fetchScene()
@@ -109,7 +113,11 @@ func (v *Controller) diagnosisEnded(msg diagnosedMsg) tea.Cmd {
 	if msg.seq != q.seq {
 		return nil
 	}
-	q.stop()
+	if msg.err != nil || !msg.doc.Pending() {
+		q.stop()
+	}
+	q.active = false
+	var later tea.Cmd
 	switch {
 	case errors.Is(msg.err, context.Canceled):
 		v.Say("diagnosis cancelled")
@@ -120,9 +128,41 @@ func (v *Controller) diagnosisEnded(msg diagnosedMsg) tea.Cmd {
 		if len(msg.doc.Story) > 0 {
 			v.Say(msg.doc.Story[0])
 		}
+		later = awaitSanitizer(q.ctx, q.cancel, msg)
 	}
 	v.showRaces()
-	return v.askScene()
+	return tea.Batch(v.askScene(), later)
+}
+
+// awaitSanitizer waits for what compute-sanitizer says of a diagnosis that is on screen already; nil where it
+// is not at work. What is on screen is not changed: the message has a document of its own.
+func awaitSanitizer(ctx context.Context, cancel context.CancelFunc, msg diagnosedMsg) tea.Cmd {
+	if !msg.doc.Pending() {
+		return nil
+	}
+	doc := *msg.doc
+	doc.Causes, doc.Sanitizer = slices.Clone(doc.Causes), slices.Clone(doc.Sanitizer)
+	return func() tea.Msg {
+		defer cancel()
+		if err := doc.Await(ctx, diagnose.SanitizerWait, nil); err != nil {
+			return nil // the diagnosis on screen is another one, or stays as it is
+		}
+		return sanitizedMsg{msg.seq, &doc}
+	}
+}
+
+// sanitized takes up what compute-sanitizer said.
+func (v *Controller) sanitized(msg sanitizedMsg) {
+	if msg.seq != v.race.seq {
+		return
+	}
+	v.race.doc = msg.doc
+	var says []string
+	for i := range msg.doc.Sanitizer {
+		says = append(says, msg.doc.Sanitizer[i].Says)
+	}
+	v.Say("compute-sanitizer " + strings.Join(says, "; "))
+	v.showRaces()
 }
 
 // cancelRace ends a diagnosis or a what-if under way, and reports whether there was one.

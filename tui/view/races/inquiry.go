@@ -147,6 +147,10 @@ type (
 		doc *diagnose.Diagnosis
 		err error
 	}
+	sanitizedMsg struct {
+		seq int
+		doc *diagnose.Diagnosis
+	}
 	sceneDueMsg struct{ seq int }
 	sceneMsg    struct {
 		seq   int

@@ -1,0 +1,181 @@
+package diagnose
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/isa/cfg"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+)
+
+// One edit of the source spoils several stages, and has findings at several places. Two suspects come from
+// one edit where the change that puts one right puts the other right too, where their first departing
+// operation is one line and departs in the same way, or where findings of one kind lie on one line or in one
+// loop.
+
+// ofOneEdit reports whether something shows that two suspects have one edit as their origin.
+func (q *inquiry) ofOneEdit(a, b *suspect) bool {
+	return q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
+		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a)
+}
+
+// curedBy reports whether an edit that was tried and puts cure's suspect right leaves nothing of another.
+func (q *inquiry) curedBy(cure, s *suspect) bool {
+	return cure.remedy != nil && cure.remedy.edits != nil && cure.alone != nil &&
+		cure.alone.Report.Verdict != report.Failed && !q.stands(s, cure.alone)
+}
+
+// rightWith is the suspect whose edit, which was found for another stage, puts the stages of s right too.
+func (q *inquiry) rightWith(s *suspect) *suspect {
+	for _, o := range q.suspects {
+		if o != s && o.cause.Kind == kindStage && q.curedBy(o, s) {
+			return o
+		}
+	}
+	return nil
+}
+
+// sameDeparture reports whether the first wrong cells of two stages are made of wrong operands that come in
+// at one line, whatever called it, and are as far from where they belong.
+func sameDeparture(a, b *suspect) bool {
+	if a.contrast == nil || b.contrast == nil {
+		return false
+	}
+	x, y := departureOf(a.contrast), departureOf(b.contrast)
+	return x.at != nil && y.at != nil && x.at.File == y.at.File && x.at.Line == y.at.Line &&
+		x.kind == y.kind && slices.Equal(x.shift, y.shift)
+}
+
+// departed is how a cell departs from what it should be made of, without the names of what it is made of.
+type departed struct {
+	at    *report.Source
+	kind  string // foreign, missing, twice
+	shift []int  // index by index, how far the operands are from those that belong there
+}
+
+// indices are the numbers in the text of operands, without those of a name.
+var indices = regexp.MustCompile(`\[[^\]]*\]|@\d+`)
+
+var digits = regexp.MustCompile(`\d+`)
+
+func departureOf(c *debugkern.Contrast) departed {
+	numbers := func(list []debugkern.Operands) (out []int) {
+		for _, o := range list {
+			for _, part := range indices.FindAllString(o.Text, -1) {
+				for _, d := range digits.FindAllString(part, -1) {
+					n, _ := strconv.Atoi(d)
+					out = append(out, n)
+				}
+			}
+		}
+		return out
+	}
+	var d departed
+	list := c.Missing
+	switch {
+	case len(c.Foreign) > 0:
+		d.kind, list = "foreign", c.Foreign
+	case len(c.Twice) > 0:
+		d.kind, list = "twice", c.Twice
+	case len(c.Missing) > 0:
+		d.kind = "missing"
+	default:
+		return d
+	}
+	d.at = list[0].At
+	are, belong := numbers(list), numbers(c.Missing)
+	if d.kind == "missing" || len(are) != len(belong) {
+		d.shift = append(append(are, -1), belong...)
+		return d
+	}
+	for i := range are {
+		d.shift = append(d.shift, are[i]-belong[i])
+	}
+	return d
+}
+
+// sameLine reports whether two suspects are findings of one kind on one line, whatever called it, or in one
+// iteration of the same innermost loop.
+func (q *inquiry) sameLine(a, b *suspect) bool {
+	if a.cause.Finding < 0 || b.cause.Finding < 0 || a.cause.Kind != b.cause.Kind ||
+		!slices.Contains([]string{"out-of-bounds", "misaligned"}, a.cause.Kind) {
+		return false
+	}
+	for _, i := range a.cause.Findings {
+		for _, j := range b.cause.Findings {
+			x, y := &q.doc.Findings[i], &q.doc.Findings[j]
+			if x.Kind != y.Kind || x.Kind != a.cause.Kind || x.Source == nil || y.Source == nil {
+				continue
+			}
+			if x.Source.File == y.Source.File && x.Source.Line == y.Source.Line ||
+				slices.Equal(x.Warps, y.Warps) && x.Block == y.Block && q.inOneLoop(x.Source, y.Source) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inOneLoop reports whether an access of each line has the same innermost loop around it.
+func (q *inquiry) inOneLoop(a, b *report.Source) bool {
+	fn := q.run.Entry()
+	if fn == nil {
+		return false
+	}
+	if q.loops == nil {
+		q.loops = innermost(fn)
+	}
+	for _, i := range accessesAt(fn, a) {
+		for _, j := range accessesAt(fn, b) {
+			if l := q.loops[i]; l >= 0 && l == q.loops[j] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// innermost is, for each instruction, the head block of the smallest loop around it; -1: none.
+func innermost(fn *ptx.Func) []int {
+	g := cfg.New(fn)
+	loops := g.Loops()
+	out := make([]int, len(fn.Body))
+	for i := range out {
+		out[i] = -1
+		for head, body := range loops {
+			if body[g.Of[i]] && (out[i] < 0 || len(body) < len(loops[out[i]])) {
+				out[i] = head
+			}
+		}
+	}
+	return out
+}
+
+// apart reports whether an edit that was tried separates two suspects: it puts one right, and leaves the
+// other as wrong as it was. The reference in the place of a stage separates nothing: what made the stage
+// wrong may make the other wrong as well.
+func (q *inquiry) apart(a, b *suspect) bool {
+	separates := func(a, b *suspect) bool {
+		return a.remedy != nil && a.remedy.changes() && a.alone != nil && q.stands(b, a.alone)
+	}
+	return separates(a, b) || separates(b, a)
+}
+
+// inseparable names pairs of causes, by number, that no edit that was tried separates: "1 and 2".
+func (q *inquiry) inseparable() []string {
+	var out []string
+	causes := q.doc.Causes
+	for i := range causes {
+		for j := i + 1; j < len(causes); j++ {
+			a, b := &causes[i], &causes[j]
+			if !a.AlsoFound && !b.AlsoFound && a.of != nil && b.of != nil && !q.apart(a.of, b.of) {
+				out = append(out, fmt.Sprintf("%d and %d", i+1, j+1))
+			}
+		}
+	}
+	return out
+}

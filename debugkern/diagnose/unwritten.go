@@ -1,0 +1,216 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
+	"tilescope/probes"
+)
+
+// What was read, or left in an output, without anybody having written it has no line of its own: the line is
+// the one that writes its neighbours and not it.
+
+// cover finds out, for variables of which elements are never written, which those are and who writes the
+// others.
+func (q *inquiry) cover() error {
+	for _, s := range q.suspects {
+		var blocks []probes.Dim3
+		switch s.cause.Kind {
+		case "uninitialised":
+			if q.doc.Findings[s.cause.Finding].Space != "shared" {
+				continue
+			}
+			blocks = []probes.Dim3{s.cause.Place.Block}
+		case "unwritten":
+			blocks = q.run.Blocks()
+		default:
+			continue
+		}
+		c, err := scene.Cover(q.ctx, q.run, blocks, s.cause.Place.Variable)
+		if err != nil {
+			if err = q.fatal(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if c != nil && len(c.Never()) > 0 {
+			s.covered = c
+			q.neverWritten(s)
+		}
+	}
+	return nil
+}
+
+// neverWritten gives a suspect the place of the line that writes what lies around the elements that nobody
+// writes, and says which those are.
+func (q *inquiry) neverWritten(s *suspect) {
+	c := s.covered
+	writer := c.Writer()
+	never := c.Text(c.Never()) + " are never written"
+	if len(c.Never()) == 1 {
+		never = c.Text(c.Never()) + " is never written"
+	}
+	if writer == nil {
+		s.cause.why = never
+		return
+	}
+	s.cause.why = never + "; " + callText(writer) + " writes the others"
+	s.cause.Advice = fmt.Sprintf("write them too: look at which elements %s writes", callText(writer))
+	if s.cause.Place.Source == nil {
+		s.cause.Place.Source = writer
+		s.cause.Title += " at " + callText(writer)
+	} else if s.cause.Place.Other == nil {
+		s.cause.Place.Other = writer
+	}
+}
+
+// sameWriter reports whether two suspects are reads of what nobody wrote of two variables whose other
+// elements one line writes, whatever called it; or of the same columns, where the addresses of what lines
+// write the others have something in common.
+func (q *inquiry) sameWriter(a, b *suspect) bool {
+	fn := q.run.Entry()
+	if a.covered == nil || b.covered == nil || fn == nil {
+		return false
+	}
+	x, y := a.covered.Writer(), b.covered.Writer()
+	if x == nil || y == nil {
+		return false
+	}
+	if x.File == y.File && x.Line == y.Line {
+		return true
+	}
+	s := newSlicer(fn)
+	common := meet(s.addresses(accessesAt(fn, x)), s.addresses(accessesAt(fn, y)))
+	return len(common) > 0 && a.covered.Columns() != nil &&
+		slices.Equal(a.covered.Columns(), b.covered.Columns())
+}
+
+// leftUnwritten reports whether all that is wrong with the stage of a suspect are elements of the output that
+// unwritten's suspect has nobody write.
+func (q *inquiry) leftUnwritten(unwritten, s *suspect) bool {
+	if unwritten.covered == nil || s.cause.Kind != kindStage || len(s.stages) != 1 {
+		return false
+	}
+	sp := q.run.Plan.Stage(s.stages[0])
+	doc := q.doc.Stage(s.cause.Stage)
+	return sp != nil && doc != nil && sp.Capture.Kind == probes.CaptureOutput &&
+		sp.Capture.Output == unwritten.cause.Place.Variable &&
+		doc.Local.Bad == doc.Local.Nonfinite && doc.Local.Bad == len(unwritten.covered.Never())
+}
+
+// uncaptured is the blocks of which some cell that is compared was not captured.
+func (q *inquiry) uncaptured() map[probes.Dim3]bool {
+	out := map[probes.Dim3]bool{}
+	for i := range q.run.Report.Stages {
+		st := &q.run.Report.Stages[i]
+		sp := q.run.Plan.Stage(probes.Stage(st.Name))
+		if st.NotCaptured == 0 || sp == nil || sp.OfLaunch() {
+			continue
+		}
+		for _, b := range q.run.Blocks() {
+			lo, n := q.run.Tiles(b)
+			if !sp.PerTile {
+				lo, n = 0, 1
+			}
+			for kv := lo; kv < lo+n && !out[b]; kv++ {
+				v := q.run.Tile(debugkern.Place{Stage: sp.Stage, Block: b, KVTile: kv})
+				out[b] = v.Absent > 0 || v.Verdict == report.Off
+			}
+		}
+	}
+	return out
+}
+
+// cutShort reports whether a suspect follows from another, by which some of the work of a block was not done:
+// a loop that ended early, a warp that left. All that is wrong with its stages is in blocks of which
+// something was not captured, and other blocks are right; or its findings are of values that nobody wrote
+// there.
+func (q *inquiry) cutShort(short, s *suspect) bool {
+	if !report.Uncaptures(short.cause.Kind) || s == short {
+		return false
+	}
+	if report.Uncaptures(s.cause.Kind) {
+		return true
+	}
+	if q.holes == nil {
+		q.holes = q.uncaptured()
+	}
+	if s.cause.Kind != kindStage {
+		return slices.Contains([]string{"uninitialised", "nan-origin", "unwritten"}, s.cause.Kind) &&
+			!slices.ContainsFunc(s.cause.Findings, func(i int) bool {
+				f := &q.doc.Findings[i]
+				return f.Kind != "unwritten" && !q.holes[f.Block]
+			})
+	}
+	return !slices.ContainsFunc(s.stages, func(st probes.Stage) bool { return !q.wrongInHoles(st) })
+}
+
+// wrongInHoles reports whether a stage is wrong in blocks alone of which something was not captured, and
+// right in others; a sum over blocks, whether what it is a sum of was not captured.
+func (q *inquiry) wrongInHoles(st probes.Stage) bool {
+	sp := q.run.Plan.Stage(st)
+	if sp == nil {
+		return false
+	}
+	if sp.OfLaunch() {
+		return slices.ContainsFunc(sp.Operands, func(o probes.Stage) bool {
+			doc := q.doc.Stage(o.String())
+			return doc != nil && doc.NotCaptured > 0
+		})
+	}
+	right := 0
+	for _, b := range q.run.Blocks() {
+		lo, n := q.run.Tiles(b)
+		if !sp.PerTile {
+			lo, n = 0, 1
+		}
+		for kv := lo; kv < lo+n; kv++ {
+			v := q.run.Tile(debugkern.Place{Stage: st, Block: b, KVTile: kv})
+			switch {
+			case v.Bad > 0 && !q.holes[b]:
+				return false
+			case v.Bad == 0 && v.Cells > v.Absent && !q.holes[b]:
+				right++
+			}
+		}
+	}
+	return right > 0
+}
+
+// tooLate reports whether every finding of a suspect is met after the first bad cell of a stage was written:
+// in a later iteration, or further on in the kernel. It does not explain that cell.
+func (q *inquiry) tooLate(s *suspect, st probes.Stage) bool {
+	doc, fn := q.doc.Stage(st.String()), q.run.Entry()
+	if doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil || fn == nil {
+		return false
+	}
+	written := instructionsAt(fn, doc.FirstBad.Source)
+	if len(written) == 0 {
+		return false
+	}
+	for _, i := range s.cause.Findings {
+		f := &q.doc.Findings[i]
+		if f.Source == nil || f.Block != doc.FirstBad.Block && f.Kind != "nan-origin" {
+			return false
+		}
+		if kv := doc.FirstBad.KVTile; f.KVTile >= 0 && kv >= 0 && f.KVTile != kv {
+			if f.KVTile < kv {
+				return false
+			}
+			continue
+		}
+		if at := instructionsAt(fn, f.Source); len(at) == 0 || at[0] <= written[len(written)-1] {
+			return false
+		}
+	}
+	return len(s.cause.Findings) > 0
+}
+
+// symptom reports whether a NaN is made out of what a stage that is wrong by itself had made before.
+func (q *inquiry) symptom(nan, of *suspect) bool {
+	return nan.cause.Kind == "nan-origin" && of.cause.Kind == kindStage && len(of.stages) > 0 &&
+		!slices.ContainsFunc(of.stages, func(st probes.Stage) bool { return !q.tooLate(nan, st) })
+}
