@@ -127,15 +127,15 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		}
 		return a.undiagnosed(req, err)
 	}
-	said := func(*diagnose.SanitizerDoc) {}
+	answer := func(*diagnose.SanitizerDoc) {}
 	late := d.Pending() && !a.json
 	if late { // the story first: what a tool says is added when it comes
 		if err := a.print(d, func(w io.Writer) { printDiagnosis(w, d) }); err != nil {
 			return err
 		}
-		said = func(s *diagnose.SanitizerDoc) { fmt.Fprintf(a.Stdout, "compute-sanitizer %s\n", s.Says) }
+		answer = func(s *diagnose.SanitizerDoc) { fmt.Fprintf(a.Stdout, "compute-sanitizer %s\n", s.Says) }
 	}
-	if err := d.Await(cmd.Context(), diagnose.SanitizerWait, said); err != nil {
+	if err := d.Await(cmd.Context(), diagnose.SanitizerWait, answer); err != nil {
 		return err
 	}
 	if err := out.write(); err != nil {

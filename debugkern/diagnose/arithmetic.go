@@ -63,6 +63,9 @@ func (q *inquiry) proven(s *suspect) error {
 		return nil
 	}
 	if s.origin == nil || s.origin.lead == s {
+		if err := q.neverStored(s); err != nil {
+			return err
+		}
 		if err := q.operation(s, s.stages); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ type Diagnosis struct {
 	again string         // the command that shows all of it again
 }
 
-// Cause is one independent reason why the kernel is wrong.
+// Cause is one reason why the kernel is wrong.
 type Cause struct {
 	Kind     string   `json:"kind"`     // "stage" (arithmetic), "table", or the kind of the finding
 	Title    string   `json:"title"`    // one line, for lists

@@ -331,8 +331,8 @@ func (q *inquiry) unitedBy(run *debugkern.Run, m move, all []displaced) (bool, e
 	}
 	stages = q.run.Plan.Ordered(stages)
 	d := all[0].d
-	o.text = fmt.Sprintf("with that address moved by %d elements in block %s, the cells of %s that first go wrong are right there",
-		d.By, m.block, stageList(stages))
+	o.text = fmt.Sprintf("with that address moved by %s in block %s, the cells of %s that first go wrong are right there",
+		q.distance(d), m.block, stageList(stages))
 	for _, x := range all {
 		for _, src := range x.at {
 			if use := callText(src); !slices.Contains(o.users, use) {
@@ -344,14 +344,30 @@ func (q *inquiry) unitedBy(run *debugkern.Run, m move, all []displaced) (bool, e
 		s.origin = o
 	}
 	var users []probes.Stage
+	s := newSlicer(q.run.Entry())
 	for _, st := range stages {
-		if sp := q.run.Plan.Stage(st); sp.Capture.Kind == probes.CaptureOutput ||
+		sp := q.run.Plan.Stage(st)
+		if sp.Capture.Kind == probes.CaptureOutput &&
+			s.addresses(s.stores(q.parameter(sp.Capture.Output)))[m.at] ||
 			slices.ContainsFunc(all, func(x displaced) bool { return x.stage == st }) {
 			users = append(users, st)
 		}
 	}
 	q.placed(o, users)
 	return true, nil
+}
+
+// distance is a displacement in words: "1024 elements, 16 rows of K".
+func (q *inquiry) distance(d *debugkern.Displacement) string {
+	text := fmt.Sprintf("%d elements", d.By)
+	a := q.run.Plan.Arg(d.Arg)
+	if a == nil || a.Strides != nil || len(a.Dims) < 2 {
+		return text
+	}
+	if cols := a.Dims[len(a.Dims)-1]; cols > 1 && d.By%cols == 0 {
+		text += fmt.Sprintf(", %d rows of %s,", d.By/cols, d.Arg)
+	}
+	return text
 }
 
 // spoiltBy lists the stages of a suspect, and those that lie in an output that its findings are on.

@@ -362,6 +362,9 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 		if s == lead {
 			continue
 		}
+		if lead.cause.why == "" {
+			lead.cause.why = s.cause.why
+		}
 		lead.cause.Findings = append(lead.cause.Findings, s.cause.Findings...)
 		lead.cause.With = append(lead.cause.With, s.cause.Title)
 		lead.cause.With = append(lead.cause.With, s.cause.With...)

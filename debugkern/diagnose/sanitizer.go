@@ -32,15 +32,15 @@ type sanitizer func(
 
 // watch is compute-sanitizer's tools at work on the GPU while experiments go on.
 type watch struct {
-	cancel context.CancelFunc
-	start  time.Time
-	said   chan toolSaid // of every tool
-	wg     join.Group
-	open   []string // tools of which nothing has been taken up yet
+	cancel  context.CancelFunc
+	start   time.Time
+	answers chan toolAnswer // of every tool
+	wg      join.Group
+	open    []string // tools of which nothing has been taken up yet
 }
 
-// toolSaid is what came of one tool; err is one that is no reason of the tool's.
-type toolSaid struct {
+// toolAnswer is what came of one tool; err is one that is no reason of the tool's.
+type toolAnswer struct {
 	tool string
 	doc  SanitizerDoc
 	err  error
@@ -70,7 +70,7 @@ func (q *inquiry) sanitize() error {
 
 // startWatch starts tools, each in a process of its own.
 func startWatch(ctx context.Context, run sanitizer, tools []string, findings []report.Finding) *watch {
-	w := &watch{start: time.Now(), said: make(chan toolSaid, len(tools)), open: slices.Clone(tools)}
+	w := &watch{start: time.Now(), answers: make(chan toolAnswer, len(tools)), open: slices.Clone(tools)}
 	ctx, w.cancel = context.WithCancel(ctx)
 	findings = slices.Clone(findings)
 	for _, tool := range tools {
@@ -84,8 +84,9 @@ func startWatch(ctx context.Context, run sanitizer, tools []string, findings []r
 			})
 			if doc.NotRun == "" && err == nil && blocks != nil {
 				doc.Blocks = n
+				doc.Says += fmt.Sprintf(" (blocks watched: %d)", n)
 			}
-			w.said <- toolSaid{tool, doc, err}
+			w.answers <- toolAnswer{tool, doc, err}
 		})
 	}
 	return w
@@ -102,8 +103,8 @@ func namedBlocks(findings []report.Finding, tool string) []probes.Dim3 {
 	return out
 }
 
-// take adds what a tool said.
-func (d *Diagnosis) take(s toolSaid) error {
+// take adds a tool's answer.
+func (d *Diagnosis) take(s toolAnswer) error {
 	d.watch.open = slices.DeleteFunc(d.watch.open, func(t string) bool { return t == s.tool })
 	if s.err != nil {
 		return s.err
@@ -143,7 +144,7 @@ func (d *Diagnosis) Await(ctx context.Context, limit time.Duration, each func(*S
 	for len(w.open) > 0 {
 		before := len(d.Sanitizer)
 		select {
-		case s := <-w.said:
+		case s := <-w.answers:
 			failed = errors.Join(failed, d.take(s))
 		case <-ctx.Done():
 			return ctx.Err()
@@ -168,11 +169,11 @@ func (d *Diagnosis) Await(ctx context.Context, limit time.Duration, each func(*S
 	return failed
 }
 
-// arrived takes up what tools have said so far.
+// arrived takes up the answers that have come so far.
 func (d *Diagnosis) arrived() error {
 	for d.Pending() {
 		select {
-		case s := <-d.watch.said:
+		case s := <-d.watch.answers:
 			if err := d.take(s); err != nil {
 				return err
 			}

@@ -66,21 +66,21 @@ func TestStoryDoesNotWaitForSanitizer(t *testing.T) {
 	if b := <-f.blocks; !slices.Equal(b, []probes.Dim3{d.Findings[d.Causes[0].Finding].Block}) {
 		t.Errorf("racecheck was to watch %v", b)
 	}
-	var said []string
+	var answers []string
 	if err := d.Await(t.Context(), 20*time.Millisecond, func(s *SanitizerDoc) {
-		said = append(said, s.Says)
+		answers = append(answers, s.Says)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	<-f.ended
-	if len(d.Sanitizer)+len(said) < 2 || d.Pending() ||
-		!slices.ContainsFunc(said, func(s string) bool {
+	if len(d.Sanitizer)+len(answers) < 2 || d.Pending() ||
+		!slices.ContainsFunc(answers, func(s string) bool {
 			return strings.HasPrefix(s, "racecheck: not finished after ")
 		}) ||
 		!slices.ContainsFunc(d.Sanitizer, func(s SanitizerDoc) bool {
 			return s.Tool == "memcheck" && s.NotRun == "" && s.Blocks == 0
 		}) {
-		t.Errorf("said %q, document %+v", said, d.Sanitizer)
+		t.Errorf("answers %q, document %+v", answers, d.Sanitizer)
 	}
 }
 

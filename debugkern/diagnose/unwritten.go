@@ -2,11 +2,16 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -65,6 +70,60 @@ func (q *inquiry) neverWritten(s *suspect) {
 	} else if s.cause.Place.Other == nil {
 		s.cause.Place.Other = writer
 	}
+}
+
+// neverStored looks whether what a wrong stage leaves from one iteration to the next is never written in the
+// loop: its array is read in every iteration, and all that writes to it stands outside the loop.
+func (q *inquiry) neverStored(s *suspect) error {
+	st := q.run.Plan.Stage(s.stages[0])
+	doc, fn := q.doc.Stage(s.cause.Stage), q.run.Entry()
+	if st == nil || st.Array == "" || !st.PerTile || st.Loaded || doc == nil || doc.FirstBad == nil ||
+		doc.FirstBad.Source == nil || fn == nil || s.contrast != nil {
+		return nil
+	}
+	loops := synchronised(fn)
+	if slices.ContainsFunc(accessesAt(fn, doc.FirstBad.Source), func(i int) bool {
+		return slices.ContainsFunc(loops, func(in func(int) bool) bool { return in(i) })
+	}) {
+		return nil
+	}
+	c, err := scene.Cover(q.ctx, q.run, []probes.Dim3{doc.FirstBad.Block}, st.Array)
+	if err != nil || c == nil {
+		return q.fatal(err)
+	}
+	writers, readers := c.Accesses()
+	for _, in := range loops {
+		at := slices.IndexFunc(readers, in)
+		if at < 0 || len(writers) == 0 || slices.ContainsFunc(writers, in) {
+			continue
+		}
+		read := blame(fn, readers[at])
+		before := callText(blame(fn, writers[len(writers)-1]))
+		s.cause.why = fmt.Sprintf(
+			"%s is read at %s in the loop and never written there: it has what %s put there before",
+			st.Array, callText(read), before)
+		s.cause.Place.Source = read
+		s.cause.Advice = fmt.Sprintf("store the new %s to %s in the loop that %s stands in", st.Stage,
+			st.Array, callText(read))
+		return nil
+	}
+	return nil
+}
+
+// synchronised lists the loops with a barrier of the block in them, as what is in them.
+func synchronised(fn *ptx.Func) []func(i int) bool {
+	g := cfg.New(fn)
+	loops := g.Loops()
+	var out []func(int) bool
+	for _, head := range slices.Sorted(maps.Keys(loops)) {
+		in := func(i int) bool { return loops[head][g.Of[i]] }
+		if slices.ContainsFunc(fn.Syncs(target.IsProbe), func(i int) bool {
+			return in(i) && fn.Body[i].Kind() == isa.Barrier
+		}) {
+			out = append(out, in)
+		}
+	}
+	return out
 }
 
 // sameWriter reports whether two suspects are reads of what nobody wrote of two variables whose other

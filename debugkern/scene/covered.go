@@ -23,7 +23,9 @@ type Covered struct {
 	by       map[site]int // how many elements each line wrote
 	source   map[site]*report.Source
 	global   bool
-	mu       sync.Mutex // while blocks execute
+	// instructions of the entry that write and read
+	writers, readers map[int]bool
+	mu               sync.Mutex // while blocks execute
 }
 
 // site is a line of the source, whatever called it.
@@ -43,7 +45,7 @@ func Cover(
 	}
 	c := &Covered{
 		Variable: variable, wrote: map[int]bool{}, read: map[int]bool{}, by: map[site]int{},
-		source: map[site]*report.Source{},
+		source: map[site]*report.Source{}, writers: map[int]bool{}, readers: map[int]bool{},
 	}
 	size := 0
 	i := slices.IndexFunc(r.Plan.Shared, func(a probes.SharedArray) bool { return a.Name == variable })
@@ -119,9 +121,11 @@ func (w *coverage) Event(e *target.Event) {
 			case name != w.out.Variable || !ok:
 			case load:
 				w.out.read[cell] = true
+				w.out.readers[e.Instr.Index] = w.out.readers[e.Instr.Index] || e.Func.Entry
 			default:
 				w.out.wrote[cell] = true
 				w.out.by[at]++
+				w.out.writers[e.Instr.Index] = w.out.writers[e.Instr.Index] || e.Func.Entry
 			}
 		}
 	}
@@ -166,6 +170,22 @@ func (c *Covered) Writer() *report.Source {
 		}
 	}
 	return c.source[best]
+}
+
+// Accesses lists the instructions of the entry that wrote the variable and those that read it, by body index.
+func (c *Covered) Accesses() (writers, readers []int) {
+	return entries(c.writers), entries(c.readers)
+}
+
+func entries(set map[int]bool) []int {
+	var out []int
+	for i, own := range set {
+		if own {
+			out = append(out, i)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Text words elements: "O[0][0][0][1]", "columns 8-15 of every 16 of sS", "17 elements of O".

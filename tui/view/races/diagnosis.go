@@ -151,7 +151,7 @@ func awaitSanitizer(ctx context.Context, cancel context.CancelFunc, msg diagnose
 	}
 }
 
-// sanitized takes up what compute-sanitizer said.
+// sanitized takes up the answers of compute-sanitizer.
 func (v *Controller) sanitized(msg sanitizedMsg) {
 	if msg.seq != v.race.seq {
 		return

@@ -1,0 +1,39 @@
+package bugs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// One edit is one cause, whatever it shows at; for each rule by which suspects are one, an open bug that
+// needs it, and what its story has to say then.
+func TestOneEditIsOneCause(t *testing.T) {
+	list := entries(t, open).Bugs
+	for name, says := range map[string]string{
+		"log2e-short":           "also seen of it: arithmetic of stage Y",            // the same cure
+		"row-128-apart":         "the address that mean, var share is computed at ",  // moved in a trial
+		"padded-head":           "the address that Q, K, V, O share is computed at ", // found out of bounds
+		"y-rows-past":           "also seen of it: out-of-bounds on Y",               // one loop
+		"one-row-too-many":      "out-of-bounds on V",                                // one line
+		"store-left-half-twice": "columns 8-15 of every 16 of sS are never written",  // one address
+		"odd-columns-unwritten": "the odd columns of O are never written",            // not arithmetic
+		"exit-without-rows":     "also seen of it: uninitialised on sKT",             // a warp left
+		"maximum-not-stored":    "m_smem is read at own_attention_causal.cu:155 in the loop and never written there",
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(list, func(b *bug) bool { return b.Name == name })
+			if i < 0 {
+				t.Fatal("no such bug")
+			}
+			d, _ := list[i].diagnose(t)
+			if d == nil {
+				t.FailNow()
+			}
+			story := strings.Join(d.Story, "\n")
+			if len(d.Causes) != 1 || !strings.Contains(story, says) || len(d.Story) > 12 {
+				t.Errorf("%d causes, want one that says %q:\n%s", len(d.Causes), says, story)
+			}
+		})
+	}
+}
