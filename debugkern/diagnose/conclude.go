@@ -53,6 +53,9 @@ func (q *inquiry) follows(s *suspect) bool {
 	}) {
 		return true // warps that are gone did not do their part of it
 	}
+	if len(s.members) > 0 {
+		return false // what is wrong with it is explained by nothing else
+	}
 	return slices.Contains(consequences, s.cause.Kind) &&
 		slices.ContainsFunc(q.suspects, func(o *suspect) bool {
 			return o != s && !slices.Contains(consequences, o.cause.Kind)
@@ -124,10 +127,14 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	if c.Kind == kindTable && len(s.stages) > 0 {
 		c.Place = q.spoilt(s, c.Place)
 	}
-	if s.alone != nil {
+	switch {
+	case s.alone != nil:
 		q.weigh(s, &c, n)
-	} else {
+	case s.origin == nil:
 		c.Proof = append(c.Proof, q.untried(s))
+	}
+	if s.origin != nil && (s.remedy == nil || !s.remedy.changes()) {
+		c.short = s.origin.text
 	}
 	if c.Finding >= 0 {
 		q.advise(s, &q.doc.Findings[c.Finding], &c)
@@ -215,9 +222,7 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	if was.bad > 0 {
 		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what, now, was))
 	}
-	if c.Alone = q.remains(s, what, n); s.origin != nil && !s.remedy.changes() {
-		c.short = s.origin.text
-	}
+	c.Alone = q.remains(s, what, n)
 }
 
 // remains says what is still wrong when only this suspect is put right.

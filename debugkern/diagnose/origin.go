@@ -248,8 +248,9 @@ func (q *inquiry) moved(m move) (*debugkern.Run, error) {
 	return run, nil
 }
 
-// rightCellsOf reports whether the first wrong cells of all displaced suspects are right in a trial; with
-// whole all cells of their stages in the block.
+// rightCellsOf reports whether the first wrong cells of all displaced suspects, and the rows that they are
+// in, are right in a trial; with whole all cells of their stages in the block. Where only a part of a row is
+// displaced, no address that the whole row is taken from is the origin.
 func (q *inquiry) rightCellsOf(
 	run *debugkern.Run, block probes.Dim3, all []displaced, whole bool,
 ) bool {
@@ -258,8 +259,13 @@ func (q *inquiry) rightCellsOf(
 			return false
 		}
 		v, err := run.View(debugkern.Place{Stage: x.stage, Block: block, KVTile: x.kv})
-		if err != nil || !v.Got.Captured(x.cell[0], x.cell[1]) || isBad(v, x.cell[0], x.cell[1]) {
+		if err != nil || !v.Referenced() || !v.Got.Captured(x.cell[0], x.cell[1]) {
 			return false
+		}
+		for c := range v.ValidCols {
+			if isBad(v, x.cell[0], c) {
+				return false
+			}
 		}
 	}
 	return true
@@ -379,14 +385,6 @@ func (q *inquiry) spoiltBy(s *suspect) []probes.Stage {
 			q.touches(s, sp.Capture.Output) && !slices.Contains(out, sp.Stage) {
 			out = append(out, sp.Stage)
 		}
-	}
-	return out
-}
-
-func names(stages []probes.Stage) []string {
-	out := make([]string, len(stages))
-	for i, st := range stages {
-		out[i] = st.String()
 	}
 	return out
 }
