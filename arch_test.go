@@ -99,8 +99,9 @@ var imports = map[string][]string{
 		"debugkern/report", "debugkern/target", "probes"},
 	"debugkern/lineage": {"debugkern/budget", "debugkern/isa", "debugkern/isa/cfg", "debugkern/join",
 		"debugkern/ptx", "debugkern/target", "probes"},
-	"debugkern/scene": {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
-	"debugkern/judge": {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
+	"debugkern/scene":  {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/judge":  {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "debugkern/region", "probes"},
+	"debugkern/region": {"probes"},
 
 	"python": {},
 

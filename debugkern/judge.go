@@ -206,6 +206,9 @@ func (e *execution) judged(doc *report.Stage, sr *judge.StageResult, run *Run) (
 	doc.Verdict, doc.Tiles, doc.NotReached, doc.NotCaptured = sr.Verdict.String(), sr.Tiles,
 		sr.Unreached, sr.Absent
 	doc.Local, doc.Global = statsDoc(sr.Local), statsDoc(sr.Global)
+	if sr.Region != nil {
+		doc.Region = sr.Region.String()
+	}
 	for _, f := range sr.Fingerprints {
 		doc.Fingerprints = append(doc.Fingerprints, report.Fingerprint{
 			Name: f.Name, Value: f.Value, Evidence: f.Evidence, Explains: report.Number(f.Explains),

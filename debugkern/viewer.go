@@ -32,16 +32,6 @@ func (r *Run) Tile(p Place) TileVerdict {
 // Captured is the stages whose tiles the run took, under a gate those that it leaves on.
 func (r *Run) Captured() probes.StageSet { return r.state.r.stages }
 
-// BadRows names the rows that all locally bad cells of a stage are in, and whose they are, "" where there are
-// none or rows of more than half of the warps are among them: "rows 8 to 15 of the tile alone (warp 1's, if
-// each of 4 warps has 8 rows)".
-func (r *Run) BadRows(s probes.Stage) string {
-	if res := r.state.judged.Stage(s); res != nil {
-		return res.Rows
-	}
-	return ""
-}
-
 // View returns one tile with its references.
 func (r *Run) View(p Place) (*TileView, error) {
 	sp := r.Plan.Stage(p.Stage)

@@ -144,8 +144,8 @@ func TestDiagnoseNamesTheRows(t *testing.T) {
 	}
 	if c := d.Causes[0]; c.Stage != "P" ||
 		!strings.Contains(strings.Join(c.Proof, "\n"), "looks like factor") ||
-		!strings.HasSuffix(c.Advice,
-			", in rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)") {
-		t.Errorf("%s: %s", c.Title, c.Advice)
+		c.Region != "rows 8–15 (warp 1's, if each of 4 warps has 8 rows) (256 of 1024 cells)" ||
+		!strings.Contains(d.Story[1], "; wrong: "+c.Region) {
+		t.Errorf("%s: %s, %q\n%q", c.Title, c.Advice, c.Region, d.Story)
 	}
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -367,6 +368,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	c.Title = "arithmetic of stage " + strings.Join(names, ", ")
 	if doc != nil && doc.FirstBad != nil {
 		b := doc.FirstBad
+		c.Region = doc.Region
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row,
 			b.Col, b.Source
 		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g",
@@ -394,7 +396,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		}
 	}
 	s := &suspect{stages: group}
-	c.Advice = q.inRows(stageAdvice(name, doc), s)
+	c.Advice = stageAdvice(name, doc)
 	q.blindly(&c, group[0])
 	s.cause = c
 	return s
@@ -406,12 +408,31 @@ func stageAdvice(name string, doc *report.Stage) string {
 	if doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil {
 		where = "at " + doc.FirstBad.Source.At()
 	}
-	if doc != nil {
-		if p := pattern(doc); p != nil {
-			return fmt.Sprintf("look for %s (%s) %s", p.Name, p.Value, where)
-		}
+	if looks := looksLike(doc); looks != "" {
+		return fmt.Sprintf("look for %s %s", looks, where)
 	}
 	return "look " + where + ", and at what its operands are"
+}
+
+// looksLike is a stage's pattern with what it explains, "" where it has none.
+func looksLike(doc *report.Stage) string {
+	if doc == nil {
+		return ""
+	}
+	p := pattern(doc)
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s; in %s)", p.Name, p.Value, explained(doc, p))
+}
+
+// explained is how many of a stage's wrong cells a fingerprint explains.
+func explained(doc *report.Stage, p *report.Fingerprint) string {
+	n := int(math.Round(float64(p.Explains) * float64(doc.Local.Bad)))
+	if n == doc.Local.Bad {
+		return fmt.Sprintf("all %d wrong cells", n)
+	}
+	return fmt.Sprintf("%d of %d wrong cells", n, doc.Local.Bad)
 }
 
 // replaced puts the reference's tiles in the place of a group's, and sees what of the rest becomes right.

@@ -89,6 +89,9 @@ type Cause struct {
 	// Rewrite: the line of the source as it should read, where a trial of the PTX proved it and the line says
 	// it in one place; null where not
 	Rewrite *Rewrite `json:"rewrite"`
+	// Region says which cells of the first stage are wrong, of all that were judged: that stage's region. ""
+	// where nothing simple is true of them.
+	Region string `json:"region,omitempty"`
 
 	// AlsoFound marks what is wrong and explains none of the error in this run, all of
 	// which has other causes.

@@ -132,7 +132,11 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 	} else if line := q.quoted(src); line != "" {
 		r.advice += "; the line is " + quote(line)
 	}
-	s.cause.Advice = q.inRows(r.advice, s)
+	s.cause.Advice = r.advice
+	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
+		!strings.Contains(looks, "fitted") {
+		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
+	}
 }
 
 // wrongly says what stands where an edit puts something else.
@@ -191,7 +195,10 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		if line := q.quoted(d.at); line != "" {
 			d.look += ": " + quote(line)
 		}
-		s.cause.Advice = q.inRows(d.look, s)
+		if looks := looksLike(doc); looks != "" && !strings.Contains(looks, "fitted") {
+			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
+		}
+		s.cause.Advice = d.look
 	}
 	return nil
 }
@@ -204,14 +211,6 @@ const mostSteps = 2
 func (q *inquiry) largest(st probes.Stage) bool {
 	sp := q.run.Plan.Stage(st)
 	return sp.Op != nil && (sp.Op.Op == "rowmax" || sp.Op.Params.Word["how"] == "max")
-}
-
-// inRows adds the rows of a tile to an advice, where a stage is wrong in some of them alone.
-func (q *inquiry) inRows(advice string, s *suspect) string {
-	if rows := q.doc.Judged().BadRows(s.stages[0]); rows != "" {
-		return advice + ", in " + rows
-	}
-	return advice
 }
 
 // alike reports whether two cells depart from what they should be made of in the same way.

@@ -96,6 +96,13 @@ func tell(n int, c *Cause, lines int, again string) []string {
 	if len(c.Stages) > 0 && c.Kind != kindStage && !c.AlsoFound {
 		head += "; spoils " + strings.Join(c.Stages, ", ")
 	}
+	if c.Region != "" {
+		head += "; wrong"
+		if len(c.Stages) > 1 {
+			head += " in " + c.Stage
+		}
+		head += ": " + c.Region
+	}
 	switch share := c.ShareText(); share {
 	case "":
 	case hidden:

@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/region"
 	"tilescope/probes"
 )
 
@@ -93,13 +94,13 @@ type StageResult struct {
 	Absent        int
 	Local, Global Stats
 	FirstBad      *Cell
-	// Rows names the rows that all locally bad cells are in, and whose they are: "rows 8 to 15 of the tile
-	// alone (warp 1's, …)"; "" where there are none or rows of more than half of the warps are among them.
-	Rows         string
+	// Region: where the locally bad cells are; nil where nothing simple is true of them. Filled by Explain.
+	Region       *region.Region
 	Fingerprints []Fingerprint // filled by Explain, best first
 }
 
-// Fingerprint is a transform of the right tile that equals the wrong one.
+// Fingerprint is a transform of the right tile that equals the wrong one, and that no right cell contradicts
+// where it is claimed: in the stage's Region, everywhere where there is none.
 type Fingerprint struct {
 	Name     string // one of the contract's names
 	Value    string // which factor, offset, coefficient, …

@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
+	"tilescope/debugkern/region"
 	"tilescope/probes"
 )
 
@@ -23,7 +24,8 @@ const (
 	leastExplains = 0.5   // below this an explanation is not reported
 	asWell        = 0.005 // shares closer than this count as equal
 	mostReported  = 4
-	cellsPerFit   = 8 // bad cells that a fitted number needs
+	cellsPerFit   = 8  // bad cells that a fitted number needs
+	clashesPerHit = 50 // cells that a hypothesis explains for each right one that contradicts it
 )
 
 // Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the
@@ -48,44 +50,61 @@ func (j *Judgement) Explain(ctx context.Context) error {
 	return cmp.Or(errs...)
 }
 
-// explain fills the fingerprints of one wrong stage.
+// explain fills region and fingerprints of one wrong stage.
 func (j *Judgement) explain(ctx context.Context, s *StageResult) error {
 	i := j.g.Index(s.Stage)
-	tiles := j.wrongTiles(i)
+	tiles := j.tilesOf(i, func(v *TileVerdict) bool { return v.Bad > 0 })
+	sv, err := j.survey(ctx, i, tiles)
+	if err != nil {
+		return err
+	}
+	if wrong, judged := sv.cells.Wrong(); wrong == s.Local.Bad && judged == s.Local.Cells {
+		s.Region = sv.cells.Find()
+	}
+	right := pick(j.tilesOf(i, (*TileVerdict).right), sampleTiles)
 	sample := pick(tiles, sampleTiles)
-	trial, err := j.try(ctx, i, sample, j.hypotheses(i))
+	trial, err := j.try(ctx, i, slices.Concat(sample, right), j.hypotheses(i, sv), s.Region)
 	if err != nil {
 		return err
 	}
 	trial.keep(samplePasses)
 	all := trial
 	if len(sample) < len(tiles) && len(trial.runs) > 0 {
-		if all, err = j.try(ctx, i, tiles, trial.survivors()); err != nil {
+		if all, err = j.try(ctx, i, slices.Concat(tiles, right), trial.survivors(), s.Region); err != nil {
 			return err
 		}
 	}
-	s.Fingerprints = all.report(s.Local.Bad, s.Rows)
+	s.Fingerprints = all.report(s.Local.Bad, s.Region)
 	return nil
 }
 
-// spot is a wrong tile.
+// spot is a tile of a stage.
 type spot struct {
 	block int // in the range
 	kv    int
 }
 
-func (j *Judgement) wrongTiles(i int) []spot {
+// tilesOf lists the tiles of a stage by their verdict.
+func (j *Judgement) tilesOf(i int, which func(v *TileVerdict) bool) []spot {
 	var out []spot
-	per := 1
-	if j.g.Stage(i).PerTile {
-		per = j.opt.Range.TileN
-	}
-	for k, v := range j.tiles[i] {
-		if v.Bad > 0 {
+	per := j.perBlock(i)
+	for k := range j.tiles[i] {
+		if which(&j.tiles[i][k]) {
 			out = append(out, spot{k / per, j.opt.Range.TileLo + k%per})
 		}
 	}
 	return out
+}
+
+// right reports whether a tile was judged and has no bad cell.
+func (v *TileVerdict) right() bool { return v.Verdict != Off && v.Bad == 0 }
+
+// perBlock is how many tiles of a stage a block of the range has.
+func (j *Judgement) perBlock(i int) int {
+	if j.g.Stage(i).PerTile {
+		return j.opt.Range.TileN
+	}
+	return 1
 }
 
 // pick chooses n of the tiles, spread over all of them.
@@ -101,19 +120,30 @@ func pick(tiles []spot, n int) []spot {
 }
 
 // hypothesis is one transform: those of an operator, and those that any tile may suffer. Predict
-// fills what the stage's bad cells would be, and how far a kernel with that mistake may be from it
-// before the last rounding; it returns how many numbers it fitted to the tile, and false where it
-// says nothing about this tile.
+// fills what the scene's cells would be, and how far a kernel with that mistake may be from it
+// before the last rounding; NaN where it says nothing of a cell. It returns how many numbers it fitted to the
+// tile, and false where it says nothing about this tile.
 type hypothesis struct {
 	name, value string
 	fitted      int // numbers fitted beforehand
 	predict     func(sc *scene, v, pre []float64) (fitted int, ok bool)
+	// test, where predict is nil, reports whether a cell is as the hypothesis has it, and false where it says
+	// nothing of the cell.
+	test func(sc *scene, cell int) (holds, says bool)
+	zero bool // it says that cells are 0
+	// whole: right cells outside the stage's region contradict it too: values have changed places, and each
+	// of them is at another one's
+	whole bool
 }
 
 // run is a hypothesis and how it did.
 type run struct {
 	hypothesis
 	hits, fits int
+	telling    int // of the hits, those that are numbers other than 0
+	clashes    int // right cells that it would have wrong, where it is claimed
+	outside    int // those elsewhere
+	agrees     int // right cells that it has right, where it is claimed
 	example    string
 	at         spot
 }
@@ -122,11 +152,24 @@ type run struct {
 type trial struct {
 	runs     []run
 	bad      int
-	from, to int // of runs: those that are tried
+	from, to int            // of runs: those that are tried
+	region   *region.Region // where wrong cells are: hypotheses are claimed there; nil: everywhere
 }
 
 func (t *trial) keep(share float64) {
-	t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return float64(r.hits) < share*float64(t.bad) })
+	t.runs = slices.DeleteFunc(t.runs, func(r run) bool {
+		return float64(r.hits) < share*float64(t.bad) || r.refuted()
+	})
+}
+
+// refuted reports whether right cells contradict a hypothesis, or it explains no number but 0. A few of
+// them may: bounds are not those of a kernel with the mistake.
+func (r *run) refuted() bool {
+	clashes := r.clashes
+	if r.whole {
+		clashes += r.outside
+	}
+	return clashesPerHit*clashes > r.hits || r.telling == 0 && !r.zero
 }
 
 func (t *trial) survivors() []hypothesis {
@@ -137,9 +180,11 @@ func (t *trial) survivors() []hypothesis {
 	return out
 }
 
-// try evaluates hypotheses on some wrong tiles of a stage, blocks in parallel. Numbers that hold for all
+// try evaluates hypotheses on some tiles of a stage, blocks in parallel. Numbers that hold for all
 // tiles are fitted to the first of them.
-func (j *Judgement) try(ctx context.Context, i int, tiles []spot, hs []hypothesis) (*trial, error) {
+func (j *Judgement) try(
+	ctx context.Context, i int, tiles []spot, hs []hypothesis, where *region.Region,
+) (*trial, error) {
 	byBlock := map[int][]int{}
 	for _, p := range tiles {
 		byBlock[p.block] = append(byBlock[p.block], p.kv)
@@ -157,6 +202,7 @@ func (j *Judgement) try(ctx context.Context, i int, tiles []spot, hs []hypothesi
 	var wg join.Group
 	for k := range parts {
 		parts[k] = newTrial(hs)
+		parts[k].region = where
 		wg.Go(func() {
 			w := newWalker(j.ref, j.src, j.opt)
 			defer w.close()
@@ -189,6 +235,10 @@ func (t *trial) merge(o *trial) {
 		a, b := &t.runs[i], &o.runs[i]
 		a.hits += b.hits
 		a.fits += b.fits - b.fitted
+		a.telling += b.telling
+		a.clashes += b.clashes
+		a.outside += b.outside
+		a.agrees += b.agrees
 		if b.example != "" && (a.example == "" || b.at.before(a.at)) {
 			a.example, a.at = b.example, b.at
 		}
@@ -202,15 +252,22 @@ func (p spot) before(q spot) bool {
 	return p.block < q.block
 }
 
-// block walks one block and tries every hypothesis on its wrong tiles.
+// block walks one block and tries every hypothesis on its tiles.
 func (t *trial) block(ctx context.Context, j *Judgement, w *walker, i, block int, kvs []int) {
+	w.scenes(ctx, j.opt.Range, i, block, kvs, t.scene)
+}
+
+// scenes walks one block and opens some of a stage's tiles.
+func (w *walker) scenes(
+	ctx context.Context, rng probes.Range, i, block int, kvs []int, f func(sc *scene, at spot),
+) {
 	sp := w.g.Stage(i)
 	sc := newScene(w, i)
-	w.begin(j.opt.Range.Block(block))
+	w.begin(rng.Block(block))
 	if !sp.PerTile {
 		w.goTo(i, 0)
 		sc.open(0)
-		t.scene(sc, spot{block, kvs[0]})
+		f(sc, spot{block, kvs[0]})
 		return
 	}
 	last := slices.Max(kvs)
@@ -226,42 +283,78 @@ func (t *trial) block(ctx context.Context, j *Judgement, w *walker, i, block int
 		}
 		if slices.Contains(kvs, kv) {
 			sc.open(kv)
-			t.scene(sc, spot{block, kv})
+			f(sc, spot{block, kv})
 		}
 		sc.remember()
 	}
 }
 
 func (t *trial) scene(sc *scene, at spot) {
-	n := len(sc.bad)
-	if n == 0 {
-		return // what is bad lies outside the compared cells: there is no right value to transform
-	}
+	n := len(sc.cells)
 	if t.from == 0 { // who has another share counts them no second time
-		t.bad += n
+		t.bad += len(sc.bad)
 	}
 	v, pre := make([]float64, n), make([]float64, n)
+	within := make([]bool, n)
+	for k, c := range sc.cells {
+		within[k] = t.region == nil ||
+			t.region.Has(sc.id, at.kv, sc.iters-1, c/sc.stride, c%sc.stride)
+	}
 	for i := t.from; i < t.to; i++ {
 		r := &t.runs[i]
+		if r.test != nil {
+			for k, c := range sc.cells {
+				if holds, says := r.test(sc, c); says {
+					r.count(sc, c, holds, within[k])
+					if holds && sc.wrong[c] && (r.example == "" || at.before(r.at)) {
+						r.at, r.example = at, sc.example(c, at, "")
+					}
+				}
+			}
+			continue
+		}
 		fits, ok := r.predict(sc, v, pre)
 		if !ok {
 			continue
 		}
 		r.fits += fits
-		for k, c := range sc.bad {
-			if math.IsNaN(v[k]) || !sc.within(c, v[k], pre[k]) {
-				// NaN says nothing of a cell, or follows from any NaN among the operands: it explains no NaN
-				continue
+		for k, c := range sc.cells {
+			if math.IsNaN(v[k]) {
+				continue // it says nothing of the cell, or follows from a NaN among the operands
 			}
-			r.hits++
-			if r.example == "" || at.before(r.at) {
+			holds := sc.within(c, v[k], pre[k])
+			r.count(sc, c, holds, within[k])
+			if holds && sc.wrong[c] && (r.example == "" || at.before(r.at)) {
 				r.at = at
-				r.example = fmt.Sprintf("block %s %s %d (%d,%d): predicted %.6g%s, got %.6g, right %.6g",
-					sc.id, sc.ref.Plan().Work.TileName(), at.kv, c/sc.stride, c%sc.stride, v[k],
-					fitText(r.name, fits, v[k], sc.e.Ref.Data[c]), sc.got.Data[c], sc.e.Ref.Data[c])
+				r.example = sc.example(c, at, fmt.Sprintf("predicted %.6g%s, ", v[k],
+					fitText(r.name, fits, v[k], sc.e.Ref.Data[c])))
 			}
 		}
 	}
+}
+
+// count adds a cell that the hypothesis says something of; inside: it is claimed there.
+func (r *run) count(sc *scene, cell int, holds, inside bool) {
+	switch got := sc.got.Data[cell]; {
+	case sc.wrong[cell] && holds:
+		r.hits++
+		if got != 0 && !math.IsNaN(got) && !math.IsInf(got, 0) {
+			r.telling++
+		}
+	case sc.wrong[cell]:
+	case inside && holds:
+		r.agrees++
+	case inside:
+		r.clashes++
+	case !holds:
+		r.outside++
+	}
+}
+
+// example is a cell in words, with what was predicted of it.
+func (sc *scene) example(c int, at spot, predicted string) string {
+	return fmt.Sprintf("block %s %s %d (%d,%d): %sgot %.6g, right %.6g", sc.id, sc.plan.Work.TileName(),
+		at.kv, c/sc.stride, c%sc.stride, predicted, sc.got.Data[c], sc.e.Ref.Data[c])
 }
 
 // fitText gives the number that was fitted, which is no quantity with a name.
@@ -276,15 +369,11 @@ func fitText(name string, fits int, v, ref float64) string {
 }
 
 // report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers
-// stands. A transform says nothing of the cells that are right, so where those have rows of their own, rows
-// says it with the best.
-func (t *trial) report(bad int, rows string) []Fingerprint {
-	if rows != "" {
-		rows = "all in " + rows + "; "
-	}
+// stands. What right cells say is part of the evidence; the region stands with the best.
+func (t *trial) report(bad int, where *region.Region) []Fingerprint {
 	share := func(r run) float64 { return float64(r.hits) / float64(max(bad, 1)) }
 	t.runs = slices.DeleteFunc(t.runs, func(r run) bool {
-		return share(r) < leastExplains || r.fits*cellsPerFit > bad
+		return share(r) < leastExplains || r.fits*cellsPerFit > bad || r.refuted()
 	})
 	slices.SortStableFunc(t.runs, func(a, b run) int {
 		if d := share(b) - share(a); math.Abs(d) > asWell {
@@ -292,6 +381,10 @@ func (t *trial) report(bad int, rows string) []Fingerprint {
 		}
 		return cmp.Compare(a.fits, b.fits)
 	})
+	place := ""
+	if where != nil && !where.Whole() {
+		place = "wrong: " + where.String() + "; "
+	}
 	var out []Fingerprint
 	var kept []run
 	for _, r := range t.runs {
@@ -302,21 +395,23 @@ func (t *trial) report(bad int, rows string) []Fingerprint {
 		if slices.ContainsFunc(kept, beaten) || len(kept) == mostReported {
 			continue
 		}
-		if len(kept) > 0 {
-			rows = "" // said once
-		}
 		kept = append(kept, r)
+		against := ""
+		if r.clashes > 0 {
+			against = fmt.Sprintf("%d of %d right ones there contradict it; ", r.clashes, r.clashes+r.agrees)
+		}
 		out = append(out, Fingerprint{
 			Name: r.name, Value: r.value, Explains: share(r), Fitted: r.fits,
-			Evidence: fmt.Sprintf("%d of %d wrong cells lie within the bound of it; %s%s", r.hits, bad,
-				rows, r.example),
+			Evidence: fmt.Sprintf("%d of %d wrong cells are as it says; %s%s%s", r.hits, bad, against, place,
+				r.example),
 		})
+		place = "" // once
 	}
 	return out
 }
 
-// scene is one wrong tile, with all that hypotheses are made of: the walker's tiles, the stage's local
-// estimate, and that of the iteration before.
+// scene is one tile of a wrong stage, with all that hypotheses are made of: the walker's tiles, the stage's
+// local estimate, and that of the iteration before.
 type scene struct {
 	*walker
 	i          int
@@ -325,7 +420,9 @@ type scene struct {
 	got        op.Matrix
 	rows, cols int // compared
 	stride     int
-	bad        []int // cells above their local bound, row-major
+	cells      []int  // compared with the local estimate, row-major
+	bad        []int  // of the cells, those above their local bound
+	wrong      []bool // by cell: it is one of bad
 	rnd        op.Rounding
 	before     *ref.Estimate // of the previous iteration; nil at the first
 	spare      [2]op.Matrix
@@ -340,23 +437,31 @@ func newScene(w *walker, i int) *scene {
 	}
 }
 
-// open collects the bad cells of the walker's current tile.
+// open collects the compared cells of the walker's current tile, and the bad ones.
 func (sc *scene) open(kv int) {
 	sc.e, sc.got = sc.estimateOf(sc.i), sc.left(sc.i).m
 	rows, cols := sc.g.Valid(sc.i, sc.id, kv)
 	sc.rows, sc.cols = min(rows, sc.got.Rows), min(cols, sc.got.Cols)
-	sc.bad, sc.halved = sc.bad[:0], false
+	sc.cells, sc.bad, sc.halved = sc.cells[:0], sc.bad[:0], false
+	if len(sc.wrong) < len(sc.got.Data) {
+		sc.wrong = make([]bool, len(sc.got.Data))
+	}
+	clear(sc.wrong)
 	v := &view{dtype: sc.sp.DType, local: true, certain: sc.e.Certain}
 	skip := union(sc.left(sc.i).absent, sc.notLocal(sc.i))
 	for r := range sc.rows {
 		for c := range sc.cols {
 			i := r*sc.stride + c
 			g, ref, bound := sc.got.Data[i], sc.e.Ref.Data[i], sc.e.Bound.Data[i]
-			if math.Abs(g-ref) <= bound || skip != nil && skip[i] {
+			if skip != nil && skip[i] {
+				continue
+			}
+			sc.cells = append(sc.cells, i)
+			if math.Abs(g-ref) <= bound {
 				continue
 			}
 			if isBad, _ := judgeOdd(v, g, ref, bound); isBad {
-				sc.bad = append(sc.bad, i)
+				sc.bad, sc.wrong[i] = append(sc.bad, i), true
 			}
 		}
 	}
@@ -368,7 +473,8 @@ func (sc *scene) open(kv int) {
 	sc.op = op.Scene{
 		Tile: op.Tile{Block: sc.id, Iter: max(sc.t, 0), Rows: sc.rows, Cols: sc.cols}, Kernel: kernel,
 		In: in, Out: out,
-		Ref: sc.e.Ref, Pre: sc.e.Pre, Stride: sc.stride, Bad: sc.bad, Coefs: sc.local.Coefs(),
+		Ref: sc.e.Ref, Pre: sc.e.Pre, Stride: sc.stride, Cells: sc.cells, Wrong: len(sc.bad),
+		Coefs: sc.local.Coefs(),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/ref/op"
 )
@@ -12,13 +13,20 @@ import (
 const (
 	Transposed        = "transposed"
 	OperandTransposed = "operand-transposed"
+	OperandPermuted   = "operand-permuted"
 	Permuted          = "permuted"
+	Repeated          = "repeated"
+	Expression        = "expression"
+	Operand           = "operand"
+	Rounded           = "rounded"
 	Shifted           = "shifted"
 	Factor            = "factor"
 	Offset            = "offset"
 	Term              = "term"
 	PreviousTile      = "previous-tile"
 	HalfMissing       = "half-missing"
+	PartMissing       = "part-missing"
+	Zero              = "zero"
 	WarpRows          = "warp-rows"
 	LastTile          = "last-tile"
 	Mask              = "mask"
@@ -29,16 +37,22 @@ const opRel = op.OpRel
 
 // hypotheses lists what a wrong tile of a stage is tried against: quantities of the algorithm
 // before fitted ones.
-func (j *Judgement) hypotheses(i int) []hypothesis {
+func (j *Judgement) hypotheses(i int, sv *survey) []hypothesis {
 	sp := j.g.Stage(i)
 	var hs []hypothesis
-	hs = append(hs, j.maskHypotheses(i)...)
+	masks, others := j.mistakes(i)
+	hs = append(hs, masks...)
 	hs = append(hs, j.operatorHypotheses(i)...)
 	hs = append(hs, j.halfTerms(i)...)
+	hs = append(hs, j.partTerms(i)...)
 	hs = append(hs, j.factorHypotheses(i)...)
+	hs = append(hs, others...)
 	hs = append(hs, j.operandHypotheses(i)...)
 	hs = append(hs, moveHypotheses(sp)...)
 	hs = append(hs, j.placeHypotheses(i)...)
+	hs = append(hs, j.otherOperands(i)...)
+	hs = append(hs, roundedHypotheses(sp)...)
+	hs = append(hs, j.measured(i, sv)...)
 	return append(hs, fittedHypotheses(sp)...)
 }
 
@@ -47,7 +61,8 @@ func (j *Judgement) operatorHypotheses(i int) []hypothesis {
 	var hs []hypothesis
 	for _, h := range j.g.Suspects(i) {
 		hs = append(hs, hypothesis{
-			name: h.Name, value: h.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+			name: h.Name, value: h.Value, zero: h.Zero,
+			predict: func(sc *scene, v, pre []float64) (int, bool) {
 				if h.Own && !sc.terms() {
 					return 0, false
 				}
@@ -58,58 +73,42 @@ func (j *Judgement) operatorHypotheses(i int) []hypothesis {
 	return hs
 }
 
-// maskHypotheses are the wrong masks of the operations that a stage is made of.
-func (j *Judgement) maskHypotheses(i int) []hypothesis {
-	var hs []hypothesis
+// mistakes are the wrong masks of the operations that a stage is made of, and the other mistakes of those.
+func (j *Judgement) mistakes(i int) (masks, others []hypothesis) {
 	for _, m := range j.g.Mistakes(i) {
-		hs = append(hs, hypothesis{
-			name: Mask, value: m.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+		h := hypothesis{
+			name: m.Name, value: m.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
 				if !sc.terms() || !m.Applies(&sc.op) {
 					return 0, false
 				}
 				made, err := m.Make(sc.local, sc.i)
-				if sc.contradicts(made) {
-					return 0, false
-				}
-				for k, c := range sc.bad {
+				for k, c := range sc.cells {
 					v[k], pre[k] = made.Data[c], err.Data[c]
 				}
 				return 0, true
 			},
-		})
-	}
-	return hs
-}
-
-// contradicts reports whether a tile as a mistake makes it is wrong where the kernel's is right, in more
-// than a tenth as many cells as the kernel's is wrong in: a mask that hides nothing explains every cell
-// that a right one hides.
-func (sc *scene) contradicts(made op.Matrix) bool {
-	n, bad := 0, sc.bad
-	for r := range sc.rows {
-		for c := range sc.cols {
-			i := r*sc.stride + c
-			if len(bad) > 0 && bad[0] == i {
-				bad = bad[1:]
-				continue
-			}
-			x, ref := made.Data[i], sc.e.Ref.Data[i]
-			if x != ref && !(math.Abs(x-ref) <= sc.e.Bound.Data[i]) {
-				n++
-			}
+		}
+		if h.name == "" {
+			h.name, h.zero = Mask, true // what it hides is 0
+			masks = append(masks, h)
+		} else {
+			others = append(others, h)
 		}
 	}
-	return 10*n > len(sc.bad)
+	return masks, others
 }
 
 // scaling is a hypothesis that every cell is the right one times a quantity; f gives it for a row and column
 // with its own relative error, ok false where it does not exist.
 func scaling(value string, f func(sc *scene, r, c int) (q, rel float64, ok bool)) hypothesis {
 	return hypothesis{name: Factor, value: value, predict: func(sc *scene, v, pre []float64) (int, bool) {
-		for k, i := range sc.bad {
+		for k, i := range sc.cells {
 			q, rel, ok := f(sc, i/sc.stride, i%sc.stride)
 			if !ok {
 				return 0, false
+			}
+			if v[k], pre[k] = math.NaN(), 0; !sc.wrong[i] && (q == 0 || math.IsInf(q, 0)) {
+				continue // a quantity that does not exist yet, as the maximum before the first iteration
 			}
 			v[k] = sc.e.Ref.Data[i] * q
 			pre[k] = math.Abs(q)*sc.e.Pre.Data[i] + math.Abs(v[k])*(rel+opRel)
@@ -131,8 +130,14 @@ func (j *Judgement) factorHypotheses(i int) []hypothesis {
 		return nil // of a maximum the factor is on what it is taken of: its operator's
 	}
 	var hs []hypothesis
+	own := j.g.Factors(i)
 	for _, c := range j.g.Constants() {
-		hs = append(hs, constant(c.Name, c.Value), constant("1/"+c.Name, 1/c.Value))
+		twice, not := constant(c.Name, c.Value), constant("1/"+c.Name, 1/c.Value)
+		if slices.Contains(own, c) {
+			twice.value += ": multiplied by it twice"
+			not.value += ": not multiplied by it"
+		}
+		hs = append(hs, twice, not)
 	}
 	hs = append(hs, constant("-1: the sign", -1), constant("log2 e", math.Log2E), constant("ln 2", math.Ln2))
 	return append(hs, j.rowFactors(i)...)
@@ -153,16 +158,8 @@ func (j *Judgement) rowFactors(i int) []hypothesis {
 				return q(sc, r)
 			}))
 		}
+		hs = append(hs, j.powers(i, c)...)
 		if !j.g.Maximum(c) {
-			for _, power := range []int{-1, 1} {
-				value := fmt.Sprintf("%s by row", sp.Stage)
-				if power < 0 {
-					value = "1/" + value
-				}
-				byRow(value, func(sc *scene, r int) (float64, float64, bool) {
-					return sc.column(c, r, power)
-				})
-			}
 			continue
 		}
 		for _, sign := range []float64{1, -1} {
@@ -184,16 +181,55 @@ func (j *Judgement) rowFactors(i int) []hypothesis {
 	return hs
 }
 
-// column is the kernel's own number of a row.
-func (sc *scene) column(c, r, power int) (q, rel float64, ok bool) {
+// powers are factors by row that a column of numbers makes: its powers, and its quotients with other columns.
+// Of a column that the stage is divided by they have names.
+func (j *Judgement) powers(i, c int) []hypothesis {
+	var hs []hypothesis
+	name, rows := j.g.Stage(c).Stage.String(), j.g.Stage(i).Rows
+	add := func(value string, q func(x float64) float64) {
+		hs = append(hs, scaling(value, func(sc *scene, r, _ int) (float64, float64, bool) {
+			x, ok := sc.column(c, r)
+			return q(x), opRel, ok
+		}))
+	}
+	divisor := j.g.Divisor(i) == c
+	words := func(text string) string {
+		if divisor {
+			return ": " + text
+		}
+		return ""
+	}
+	add("1/"+name+" by row"+words("divided by "+name+" twice"), func(x float64) float64 { return 1 / x })
+	add(name+" by row"+words("not divided by "+name), func(x float64) float64 { return x })
+	add(name+"² by row"+words("multiplied by "+name+", where it is divided"),
+		func(x float64) float64 { return x * x })
+	add("1/"+name+"² by row", func(x float64) float64 { return 1 / (x * x) })
+	add("√"+name+" by row", math.Sqrt)
+	add("1/√"+name+" by row", func(x float64) float64 { return 1 / math.Sqrt(x) })
+	for d := range j.g.Stages() {
+		sp := j.g.Stage(d)
+		if d == c || sp.Cols != 1 || sp.Rows != rows || sp.Loaded || !j.g.Related(i, d) {
+			continue
+		}
+		value := fmt.Sprintf("%s/%s by row", name, sp.Stage)
+		if divisor {
+			value += fmt.Sprintf(": divided by %s in place of %s", sp.Stage, name)
+		}
+		hs = append(hs, scaling(value, func(sc *scene, r, _ int) (float64, float64, bool) {
+			x, ok := sc.column(c, r)
+			y, also := sc.column(d, r)
+			return x / y, opRel, ok && also
+		}))
+	}
+	return hs
+}
+
+// column is the kernel's own number of a row, in natural units.
+func (sc *scene) column(c, r int) (x float64, ok bool) {
 	if !sc.captured[c].ok {
-		return 0, 0, false
+		return 0, false
 	}
-	x := sc.captured[c].m.Data[r]
-	if power < 0 {
-		x = 1 / x
-	}
-	return x, 0, true
+	return sc.captured[c].m.Data[r] * sc.g.Stage(c).Natural(), true
 }
 
 // maxima returns the kernel's own maximum of a row after the iteration before (-Inf at the first) and after
@@ -213,28 +249,34 @@ func (sc *scene) maxima(c, r int) (old, now float64, ok bool) {
 	return old, sc.captured[c].m.Data[r] * unit, true
 }
 
-// operandHypotheses compute the stage from a transposed operand.
+// operandHypotheses compute the stage from a transposed operand, or from one whose values have changed
+// places.
 func (j *Judgement) operandHypotheses(i int) []hypothesis {
-	var hs []hypothesis
 	if _, ok := j.g.Linear(i); !ok {
 		return nil
 	}
+	type turn struct {
+		name, text string
+		turn       func(op.Matrix) op.Matrix
+	}
+	turns := []turn{
+		{OperandTransposed, "each 16×16 block transposed in place (row- and column-major confused)", blockTranspose},
+		{OperandTransposed, "the whole tile read as its transpose", retile},
+	}
+	for _, x := range permutations() {
+		turns = append(turns, turn{OperandPermuted, x.value, x.matrix})
+	}
+	var hs []hypothesis
 	uses := slices.Clone(j.g.Uses(i))
 	slices.Reverse(uses) // the right operand before the left one
-	for _, how := range []struct {
-		text string
-		turn func(op.Matrix) op.Matrix
-	}{
-		{": each 16×16 block transposed in place (row- and column-major confused)", blockTranspose},
-		{": the whole tile read as its transpose", retile},
-	} {
+	for _, how := range turns {
 		for _, u := range uses {
 			sp := j.g.Stage(u.Stage)
 			if u.Before || u.Needs == op.SameCell || sp.Cols == 1 || sp.Rows == 1 {
 				continue
 			}
 			hs = append(hs, hypothesis{
-				name: OperandTransposed, value: j.g.OperandName(i, u.Stage) + how.text,
+				name: how.name, value: j.g.OperandName(i, u.Stage) + ": " + how.text,
 				predict: func(sc *scene, v, pre []float64) (int, bool) {
 					if !sc.terms() {
 						return 0, false
@@ -243,7 +285,7 @@ func (j *Judgement) operandHypotheses(i int) []hypothesis {
 						x.M = how.turn(x.M)
 						return x
 					})
-					for k, c := range sc.bad {
+					for k, c := range sc.cells {
 						v[k], pre[k] = m.Data[c], err.Data[c]
 					}
 					return 0, true
@@ -301,7 +343,7 @@ func (j *Judgement) halfTerms(i int) []hypothesis {
 				if !ok {
 					return 0, false
 				}
-				for k, i := range sc.bad {
+				for k, i := range sc.cells {
 					whole := sc.e.Ref.Data[i] - lo.Data[i] - hi.Data[i] // the carried part
 					v[k] = whole + x.a*lo.Data[i] + x.b*hi.Data[i]
 					pre[k] = 2*sc.e.Pre.Data[i] + math.Abs(v[k])*opRel
@@ -309,6 +351,61 @@ func (j *Judgement) halfTerms(i int) []hypothesis {
 				return 0, true
 			},
 		})
+	}
+	return hs
+}
+
+// partTerms leave columns of a sum out, those that a lane or an element of a fragment has of every few.
+func (j *Judgement) partTerms(i int) []hypothesis {
+	over, ok := j.g.Linear(i)
+	if !ok {
+		return nil
+	}
+	groups := []int{1, 2, 4, 8, 16} // columns next to each other that go together
+	if j.g.Stage(i).Cols > 1 {
+		groups = []int{8, 16} // of a product: those of a step
+	}
+	var hs []hypothesis
+	add := func(value string, part func(j int) bool) {
+		hs = append(hs, hypothesis{
+			name: PartMissing, value: value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+				if !sc.terms() {
+					return 0, false
+				}
+				all := op.NewMatrix(sc.e.Ref.Rows, sc.e.Ref.Cols)
+				some := op.NewMatrix(sc.e.Ref.Rows, sc.e.Ref.Cols)
+				sc.op.Part(func(int) bool { return true }, all)
+				sc.op.Part(part, some)
+				for k, i := range sc.cells {
+					v[k] = sc.e.Ref.Data[i] - all.Data[i] + some.Data[i]
+					pre[k] = 2*sc.e.Pre.Data[i] + math.Abs(v[k])*opRel
+				}
+				return 0, true
+			},
+		})
+	}
+	noun := "columns"
+	if !strings.HasPrefix(over, "of ") {
+		noun = over
+	}
+	for _, n := range groups {
+		for _, of := range []int{2, 4} {
+			for g := range of {
+				which := fmt.Sprintf("%s %d–%d of every %d", noun, g*n, (g+1)*n-1, of*n)
+				if n == 1 {
+					which = fmt.Sprintf("%s %d of every %d", noun, g, of)
+				}
+				missing := which + " take no part in the sum"
+				if of == 2 {
+					missing += ": half of the " + noun
+				}
+				add(missing, func(j int) bool { return j/n%of != g })
+				if of > 2 {
+					add("only "+which+" take part in the sum: a quarter of the "+noun,
+						func(j int) bool { return j/n%of == g })
+				}
+			}
+		}
 	}
 	return hs
 }

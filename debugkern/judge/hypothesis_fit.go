@@ -62,46 +62,53 @@ func differenceGuess(sc *scene, i int, d float64) (v, pre float64) {
 	return sc.e.Ref.Data[i] + d, sc.e.Pre.Data[i] + (math.Abs(sc.e.Ref.Data[i])+math.Abs(d))*opRel
 }
 
-// fitted groups the bad cells, fits one number a group, and predicts with it. Groups that are too
-// small predict nothing.
+// fitted groups the cells, fits one number to the bad ones of a group, and predicts with it. Groups with
+// too few predict nothing.
 func fitted(
 	group func(*scene, int) int, allow func(*scene, int) span,
 	guess func(*scene, int, float64) (v, pre float64),
 ) func(sc *scene, v, pre []float64) (int, bool) {
 	return func(sc *scene, v, pre []float64) (int, bool) {
 		cells := map[int][]int{}
-		for k, i := range sc.bad {
+		wrong := map[int]int{}
+		for k, i := range sc.cells {
 			v[k], pre[k] = math.NaN(), 0
 			cells[group(sc, i)] = append(cells[group(sc, i)], k)
+			if sc.wrong[i] {
+				wrong[group(sc, i)]++
+			}
 		}
 		fits := 0
-		for _, ks := range cells {
-			if len(ks) < cellsPerFit {
+		for g, ks := range cells {
+			if wrong[g] < cellsPerFit {
 				continue
 			}
-			spans := make([]span, 0, len(ks))
+			spans := make([]span, 0, wrong[g])
 			for _, k := range ks {
-				if x := allow(sc, sc.bad[k]); !math.IsNaN(x.lo+x.hi) && !math.IsInf(x.lo+x.hi, 0) {
+				if !sc.wrong[sc.cells[k]] {
+					continue
+				}
+				if x := allow(sc, sc.cells[k]); !math.IsNaN(x.lo+x.hi) && !math.IsInf(x.lo+x.hi, 0) {
 					spans = append(spans, x)
 				}
 			}
-			best, ok := mostCovered(spans)
-			if !ok {
+			best, n := mostCovered(spans)
+			if n == 0 {
 				continue
 			}
 			fits++
 			for _, k := range ks {
-				v[k], pre[k] = guess(sc, sc.bad[k], best)
+				v[k], pre[k] = guess(sc, sc.cells[k], best.middle())
 			}
 		}
 		return fits, fits > 0
 	}
 }
 
-// mostCovered returns the middle of where the most spans overlap.
-func mostCovered(spans []span) (float64, bool) {
+// mostCovered returns where the most spans overlap, and how many do.
+func mostCovered(spans []span) (best span, most int) {
 	if len(spans) == 0 {
-		return 0, false
+		return span{}, 0
 	}
 	type edge struct {
 		at    float64
@@ -124,15 +131,15 @@ func mostCovered(spans []span) (float64, bool) {
 		}
 		return 1
 	})
-	depth, most, best := 0, 0, 0.0
+	depth := 0
 	for k, e := range edges {
 		if !e.start {
 			depth--
 			continue
 		}
 		if depth++; depth > most && k+1 < len(edges) {
-			most, best = depth, (e.at+edges[k+1].at)/2
+			most, best = depth, span{e.at, edges[k+1].at}
 		}
 	}
-	return best, most > 0
+	return best, most
 }

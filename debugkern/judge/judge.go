@@ -304,7 +304,6 @@ func (j *Judgement) result(i int, all *judge) StageResult {
 	}
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
-	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)
 	out.Local.Derivation = all.w.derivation(i, l.worst, n.fromOwn > 0, n.fromTiles > 0)
 	out.Global.Derivation = all.w.derivation(i, g.worst, false, false)
 	out.conclude(l, g)

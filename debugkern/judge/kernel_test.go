@@ -154,12 +154,20 @@ func (k toy) row(b *reftest.Block, t, i int, m, l []float64, u, stale op.Matrix)
 		case k.fault == "p-normalised":
 			p[j] = f32(p[j] / l[i])
 		case k.fault == "p-warp-1" && i/8 == 1, k.fault == "p-odd-warps" && i/8%2 == 1,
-			k.fault == "p-row" && i == 9:
+			k.fault == "p-row" && i == 9, k.fault == "p-half" && j >= n/2:
 			p[j] = f32(p[j] * 1.5)
 		case k.fault == "p-nan" && i%8 == 1:
 			p[j] = math.NaN()
 		}
 		p[j] = f16(p[j])
+		switch {
+		case k.fault == "p-columns-twice" && j%2 == 1:
+			p[j] = p[j-1]
+		case k.fault == "p-columns-exchanged" && j%2 == 1:
+			p[j], p[j-1] = p[j-1], p[j]
+		case k.fault == "p-last-tile" && t == b.Iters-1, k.fault == "p-head-1" && b.Head == 1:
+			p[j] = f16(2 * p[j])
+		}
 		if k.fault == "p-stale-columns" && j >= b.Keys(t) {
 			p[j] = stale.At(i, j)
 		}

@@ -17,7 +17,6 @@ type tally struct {
 	found   bool
 	atBlock int
 	atKV    int
-	rows    rowSet
 }
 
 // worst is the cell with the largest error for its bound; of equals the earliest.
@@ -60,7 +59,6 @@ func (t *tally) merge(o *tally) {
 	if o.found && (!t.found || o.earlier(t)) {
 		t.first, t.found, t.atKV, t.atBlock = o.first, true, o.atKV, o.atBlock
 	}
-	t.rows.merge(&o.rows)
 }
 
 func (t *tally) earlier(o *tally) bool {
@@ -112,7 +110,6 @@ func (t *tally) compare(v *view, e *ref.Estimate) (bad, nonfinite int32, top flo
 					t.note(v, r, c, g, ref[c])
 				}
 				bad++
-				t.rows.add(v.row + r)
 			}
 			if err > top {
 				top = err
@@ -132,7 +129,6 @@ func (t *tally) compare(v *view, e *ref.Estimate) (bad, nonfinite int32, top flo
 	t.Bad += int(bad)
 	t.Nonfinite += int(nonfinite)
 	t.Cells += v.rows * v.cols
-	t.rows.judged = max(t.rows.judged, v.rows)
 	t.MaxAbs = max(t.MaxAbs, top)
 	return bad, nonfinite, top
 }
@@ -142,8 +138,6 @@ func (t *tally) beyond(v *view, r, c int, got, want float64) {
 	t.note(v, r, c, got, want)
 	t.Bad++
 	t.Cells++
-	t.rows.judged = max(t.rows.judged, r+1)
-	t.rows.add(r)
 	if math.IsNaN(got) || math.IsInf(got, 0) {
 		t.Nonfinite++
 	}

@@ -21,6 +21,26 @@ func (g *Graph) Constants() []op.Constant {
 	return out
 }
 
+// Factors are the named numbers that a stage's own operation multiplies by.
+func (g *Graph) Factors(i int) []op.Constant {
+	if g.stages[i].root < 0 {
+		return nil
+	}
+	return op.Factors(g.vertices[g.stages[i].root].node)
+}
+
+// Divisor is the stage that a stage's own operation divides by, -1 where there is none.
+func (g *Graph) Divisor(i int) int {
+	if g.stages[i].root < 0 {
+		return -1
+	}
+	v := &g.vertices[g.stages[i].root]
+	if v.node.Op != "divide" || v.args[1].vertex >= 0 {
+		return -1
+	}
+	return v.args[1].stage
+}
+
 // computedBy is what computes a stage, for questions that need no numbers; nil where none does.
 func (g *Graph) computedBy(i int) op.Kernel {
 	if g.stages[i].root < 0 {
@@ -37,20 +57,20 @@ func (g *Graph) Suspects(i int) []op.Suspect {
 	return nil
 }
 
-// Mistake is a wrong mask in one of the operations that a stage is made of.
+// Mistake is a mistake in one of the operations that a stage is made of.
 type Mistake struct {
 	op.Mistake
 	vertex, number int
 }
 
-// Mistakes are the wrong masks of the operations that a stage is made of, its own and those in place.
+// Mistakes are those of the operations that a stage is made of, its own and those in place.
 func (g *Graph) Mistakes(i int) []Mistake {
 	if g.stages[i].root < 0 {
 		return nil
 	}
 	var out []Mistake
 	for _, v := range g.inPlace(g.stages[i].root) {
-		if k, ok := g.vertices[v].kernel.(op.Masked); ok {
+		if k, ok := g.vertices[v].kernel.(op.Mistaken); ok {
 			for n, m := range k.Mistakes() {
 				out = append(out, Mistake{m, v, n})
 			}
@@ -74,7 +94,7 @@ func (g *Graph) inPlace(v int) []int {
 
 // Make computes stage i of a pass's current iteration with the mistake; results are those of Pass.Again.
 func (m *Mistake) Make(p *Pass, i int) (op.Matrix, op.Matrix) {
-	return p.mistaken(i, m.vertex, p.kernels[m.vertex].(op.Masked).Mistakes()[m.number].Kernel)
+	return p.mistaken(i, m.vertex, p.kernels[m.vertex].(op.Mistaken).Mistakes()[m.number].Kernel)
 }
 
 // Maximum reports whether a stage holds maxima, that others are relative to.

@@ -1,9 +1,9 @@
 // Package region says in a few words where the wrong cells of a stage lie: "odd columns of every kv tile but
 // the first", "rows 16–31 in columns 0–15".
 //
-// The one idea: a description is tested on every judged cell, the right ones too. Of the descriptions that fit
-// the shortest stands, and what does not fit exactly is stated with its numbers ("all but 3 of 512"); where
-// nothing simple fits there is no description.
+// The one idea: a description is tested on every judged cell, the right ones too. Of the descriptions that
+// fit the shortest stands, and what does not fit exactly is stated with its numbers ("all but 3 of 512");
+// where nothing simple fits there is no description.
 //
 // It must not know stages, kernels or why a cell is wrong.
 package region
@@ -21,6 +21,9 @@ type Space struct {
 	Rows, Cols int
 	Tile       string // what an iteration is called ("kv tile"); "" where a block has one tile
 	Grid       probes.Dim3
+	// Warps of a block. Which warp has a row is not known here: it is said on condition, of warps that share
+	// a tile's rows evenly. 0: not said.
+	Warps int
 	// Positions are the named positions of blocks, in the order in which they are tried.
 	Positions []probes.Position
 }
@@ -110,11 +113,12 @@ func (r *Region) String() string {
 	case r.Whole() && right == 0:
 		return fmt.Sprintf("%s (%d)", r.Text, r.Wrong)
 	case r.Whole():
-		return fmt.Sprintf("%d of %d judged cells", r.Wrong, r.Judged)
+		return fmt.Sprintf("nearly every judged cell (%d of %d)", r.Wrong, r.Judged)
 	case right == 0:
 		return fmt.Sprintf("%s (%d of %d cells)", r.Text, r.Wrong, r.Judged)
 	case r.dense():
-		return fmt.Sprintf("%s, all but %d of %d cells there (of %d judged)", r.Text, right, r.Cells, r.Judged)
+		return fmt.Sprintf("%s, all but %d of %d cells there (of %d judged)", r.Text, right, r.Cells,
+			r.Judged)
 	}
 	return fmt.Sprintf("only in %s (%d of %d cells there, of %d judged)", r.Text, r.Wrong, r.Cells, r.Judged)
 }
@@ -138,10 +142,11 @@ func (s *Set) Find() *Region {
 	for _, sh := range shapes {
 		for _, t := range tiles {
 			for _, b := range blocks {
-				if sh.free && t.free && b.free {
-					continue
-				}
+				free := sh.free && t.free && b.free
 				r := s.region(sh, t, b)
+				if free && r != nil {
+					r = s.whole()
+				}
 				cost := sh.cost + t.cost + b.cost
 				if r == nil || best != nil && !better(r, cost, best, least) {
 					continue
@@ -149,9 +154,6 @@ func (s *Set) Find() *Region {
 				best, least = r, cost
 			}
 		}
-	}
-	if best == nil && 10*s.wrong >= 9*s.judged {
-		return s.whole()
 	}
 	return best
 }
@@ -200,7 +202,7 @@ func (s *Set) region(sh shape, t tileSet, b blockSet) *Region {
 	if !out.dense() && (2*out.Cells > s.judged || !s.telling(sh, out)) {
 		return nil
 	}
-	out.Text = s.text(sh, t, b)
+	out.Text = s.text(sh, t, b, out.dense())
 	return out
 }
 
@@ -250,8 +252,18 @@ func (s *Set) used(x *tile) (rows, cols int) {
 	return rows, cols
 }
 
-// text joins the parts: cells, tiles, blocks.
-func (s *Set) text(sh shape, t tileSet, b blockSet) string {
+// text joins the parts: cells, tiles, blocks. Of a region that is not dense every iteration need not have
+// wrong cells.
+func (s *Set) text(sh shape, t tileSet, b blockSet, dense bool) string {
+	if !dense { // "only in" stands before it
+		var parts []string
+		for _, part := range []string{sh.text, t.text, b.text} {
+			if part != "" {
+				parts = append(parts, strings.TrimSuffix(part, " alone"))
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
 	text := sh.text
 	if sh.free {
 		text = "every cell"

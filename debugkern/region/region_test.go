@@ -47,6 +47,8 @@ func TestFind(t *testing.T) {
 			func(a at) bool { return a.b[1] != 0 }},
 		{"row 0 of kv tile 1 alone, batch 1 alone (384 of 73728 cells)",
 			func(a at) bool { return a.b[2] == 1 && a.t == 1 && a.r == 0 }},
+		{"every cell of every kv tile, batch 1, head 2 alone (12288 of 73728 cells)",
+			func(a at) bool { return a.b[2] == 1 && a.b[1] == 2 }},
 		{"every cell of every kv tile, blocks with x = 1 alone (36864 of 73728 cells)",
 			func(a at) bool { return a.b[0] == 1 }},
 		{"column 3 of every kv tile, block 1,2,0 alone (96 of 73728 cells)",
@@ -55,9 +57,13 @@ func TestFind(t *testing.T) {
 			func(a at) bool { return (a.r^a.c)&1 != 0 }},
 		{"the 8×8 blocks off the diagonal of each 16×16 of every kv tile (36864 of 73728 cells)",
 			func(a at) bool { return (a.r^a.c)&8 != 0 }},
+		{"nearly every judged cell (73724 of 73728)",
+			func(a at) bool { return a.c != 7 || a.r != 3 || a.b[0] != a.b[2] || a.b[1] != a.t || a.t == 2 }},
 		// few of the cells, and all of them in one half
-		{"only in columns 32–63 of every kv tile (2304 of 36864 cells there, of 73728 judged)",
+		{"only in columns 32–63 (2304 of 36864 cells there, of 73728 judged)",
 			func(a at) bool { return a.c >= 32 && (a.r*7+a.c*5)%16 == 0 }},
+		{"only in the last kv tile (2016 of 24576 cells there, of 73728 judged)",
+			func(a at) bool { return a.t == 2 && (a.r*7+a.c*5+a.r*a.c)%11 == 3 }},
 		// nothing simple
 		{"", func(a at) bool { return (a.r*37+a.c*101+a.t*7)%11 == 3 }},
 	} {

@@ -2,6 +2,7 @@ package region
 
 import (
 	"fmt"
+	"strings"
 
 	"tilescope/probes"
 )
@@ -79,7 +80,7 @@ func (s *Set) shapes() []shape {
 			case r.kind != all && c.kind != all:
 				sh.text = rowText + " in " + colText
 			case r.kind != all:
-				sh.text = rowText
+				sh.text = rowText + s.owners(rows)
 			case c.kind != all:
 				sh.text = colText
 			}
@@ -95,6 +96,48 @@ func (s *Set) shapes() []shape {
 	return out
 }
 
+// owners says which warps have the wrong rows, on condition: where these are all rows of half of the warps or
+// fewer.
+func (s *Set) owners(rows []state) string {
+	n := s.space.Warps
+	if n < 2 || s.space.Rows%n != 0 {
+		return ""
+	}
+	per := s.space.Rows / n
+	shares := make([]state, n)
+	for r, st := range rows {
+		if st == unjudged {
+			continue
+		}
+		if share := &shares[r/per]; *share != unjudged && *share != st {
+			return ""
+		}
+		shares[r/per] = st
+	}
+	var names []string
+	judged := 0
+	for w, st := range shares {
+		if st != unjudged {
+			judged++
+		}
+		if st == wrong {
+			names = append(names, fmt.Sprint(w))
+		}
+	}
+	if 2*len(names) > judged {
+		return ""
+	}
+	who, each := "warp "+names[0]+"'s", fmt.Sprintf("%d rows", per)
+	if len(names) > 1 {
+		who = "those of warps " + join(names)
+	}
+	if per == 1 {
+		each = "one row"
+	}
+	return fmt.Sprintf(" (%s, if each of %d warps has %s)", who, n, each)
+}
+
+// lastOf is the highest coordinate that was judged.
 func lastOf(axis []state) int {
 	for x := len(axis) - 1; x > 0; x-- {
 		if axis[x] != unjudged {
@@ -249,14 +292,15 @@ func (s *Set) blockSets() []blockSet {
 	for i, a := range axes {
 		for _, b := range axes[i+1:] {
 			out = append(out, blockSet{
-				text: a.text + ", " + b.text, cost: a.cost + b.cost,
+				text: strings.TrimSuffix(a.text, " alone") + ", " + b.text, cost: a.cost + b.cost,
 				has: func(x probes.Dim3) bool { return a.has(x) && b.has(x) },
 			})
 		}
 	}
 	if nWrong == 1 {
 		out = append(out, blockSet{
-			text: fmt.Sprintf("block %s alone", some), cost: 2.5, has: func(b probes.Dim3) bool { return b == some },
+			text: fmt.Sprintf("block %s alone", some), cost: 2.5,
+			has: func(b probes.Dim3) bool { return b == some },
 		})
 	}
 	return append(out, free)
@@ -284,8 +328,8 @@ func (s *Set) blockAxes() []blockAxis {
 	return out
 }
 
-// describe says which values of the axis blocks with wrong cells have; ok is false where all values do, or the
-// values are no simple set.
+// describe says which values of the axis blocks with wrong cells have; ok is false where all values do, or
+// the values are no simple set.
 func (a blockAxis) describe(blocks map[probes.Dim3]state) (blockSet, bool) {
 	values := map[int]state{}
 	for b, st := range blocks {
@@ -320,7 +364,7 @@ func (a blockAxis) describe(blocks map[probes.Dim3]state) (blockSet, bool) {
 	switch p.kind {
 	case one:
 		text = fmt.Sprintf("%s %d alone", a.name, lo)
-		if a.cost > 0 {
+		if a.cost > 0 || keys[len(keys)-1]-keys[0] != len(keys)-1 {
 			text = fmt.Sprintf("blocks with %s = %d alone", a.name, lo)
 		}
 	case but:

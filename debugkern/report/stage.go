@@ -40,10 +40,13 @@ type Stage struct {
 	// NotReached: tiles that should have been captured and were not
 	NotReached int `json:"not_reached,omitempty"`
 	// NotCaptured: compared cells that no thread captured, those of tiles not reached among them
-	NotCaptured  int           `json:"not_captured"`
-	Local        ErrorStats    `json:"local"`
-	Global       ErrorStats    `json:"global"`
-	FirstBad     *BadCell      `json:"first_bad"`
+	NotCaptured int        `json:"not_captured"`
+	Local       ErrorStats `json:"local"`
+	Global      ErrorStats `json:"global"`
+	FirstBad    *BadCell   `json:"first_bad"`
+	// Region says where the locally bad cells are: "odd columns of every kv tile (1024 of 2048 cells)"; ""
+	// where there are none or nothing simple is true of them.
+	Region       string        `json:"region,omitempty"`
 	Fingerprints []Fingerprint `json:"fingerprints"`
 
 	Phase    probes.Phase `json:"-"`

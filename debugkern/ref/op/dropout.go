@@ -186,7 +186,7 @@ func (k *dropoutKernel) Suspects([]Constant) []Suspect {
 				return false
 			}
 			k, x := sc.Kernel.(*dropoutKernel), sc.In[0]
-			for n, i := range sc.Bad {
+			for n, i := range sc.Cells {
 				r, c := i/sc.Stride, i%sc.Stride
 				if v[n], pre[n] = 0, 0; kept(k, spot{t: &sc.Tile, r: r, c: c}) {
 					v[n] = x.M.At(r, c) * factor * k.unit

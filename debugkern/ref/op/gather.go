@@ -158,7 +158,7 @@ func (k *gatherKernel) Suspects([]Constant) []Suspect {
 			p.t = &sc.Tile
 			m := NewMatrix(sc.Rows, sc.Cols)
 			k.read(&p, sc.Rows, sc.Cols, m, k.tensor.Decode)
-			for n, i := range sc.Bad {
+			for n, i := range sc.Cells {
 				v[n] = m.At(i/sc.Stride, i%sc.Stride)
 				pre[n] = math.Abs(v[n]) * k.rel()
 			}

@@ -134,7 +134,7 @@ func (k *lseKernel) Suspects([]Constant) []Suspect {
 	} {
 		predict := func(sc *Scene, v, pre []float64) bool {
 			m, l := sc.In[0], sc.In[1]
-			for n, i := range sc.Bad {
+			for n, i := range sc.Cells {
 				a, b := m.M.Data[i]*m.Unit*x.m, math.Log(l.M.Data[i]*l.Unit)*x.log
 				v[n] = (a + b) / sc.Out.Unit
 				pre[n] = 2*sc.Pre.Data[i] + (math.Abs(a)+math.Abs(b))*OpRel/sc.Out.Unit

@@ -38,13 +38,19 @@ type mappedKernel struct {
 	at      map[string]probes.Extent
 	v, e    []float64
 	f       []float32
+
+	builder  *cellBuilder
+	mistakes *mistakeList
 }
 
 // Bind finds the expression in the word expr and the operands' names, in order and with commas between, in
 // the word names. Every other name of the expression is that of a cell's row or column, or of a number or a
 // position of the node's parameters.
 func (mapped) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
-	k := &mappedKernel{env: env, text: n.Params.Word["expr"], args: in, at: map[string]probes.Extent{}}
+	k := &mappedKernel{
+		env: env, text: n.Params.Word["expr"], args: in,
+		at: map[string]probes.Extent{}, mistakes: &mistakeList{},
+	}
 	for name, e := range n.Params.Index {
 		k.at[name] = e[0]
 	}
@@ -65,6 +71,8 @@ func (mapped) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	by["exp"] = env.Compute.Exp
 	b := cellBuilder{names: k.names, position: k.isPosition, numbers: n.Params.Number, by: by, chip: env.Chip,
 		exponential: newExponential(env.Coefs, env.Compute.Exp), u: UnitRoundoff(accOf(env.Compute))}
+	again := b
+	k.builder = &again
 	if k.cell, err = b.build(tree.Node); err != nil {
 		return nil, Extent{}, fmt.Errorf("map %q: %w", k.text, err)
 	}
@@ -232,9 +240,9 @@ func (k *mappedKernel) Suspects([]Constant) []Suspect {
 	return out
 }
 
-// changed computes the scene's bad cells with one of the numbers of the expression changed.
+// changed computes the scene's cells with one of the numbers of the expression changed.
 func (k *mappedKernel) changed(sc *Scene, i int, change func(x float64) float64, v, pre []float64) {
-	for n, at := range sc.Bad {
+	for n, at := range sc.Cells {
 		r, c := at/sc.Stride, at%sc.Stride
 		k.fill(&sc.Tile, sc.In, r, c)
 		k.v[i] = change(k.v[i])

@@ -305,11 +305,12 @@ func predictions(t *testing.T, g rig, in []*op.Value) map[string][]float64 {
 	sc := &op.Scene{Tile: at, Kernel: k, In: in, Out: e, Ref: e.M, Pre: e.Err, Stride: ext[1],
 		Coefs: env.Coefs}
 	for i := range e.M.Data {
-		sc.Bad = append(sc.Bad, i)
+		sc.Cells = append(sc.Cells, i)
 	}
 	out := map[string][]float64{}
 	for _, s := range k.(op.Suspicious).Suspects(nil) {
-		v, pre := make([]float64, len(sc.Bad)), make([]float64, len(sc.Bad))
+		sc.Wrong = len(sc.Cells)
+		v, pre := make([]float64, len(sc.Cells)), make([]float64, len(sc.Cells))
 		if s.Name == "" {
 			t.Errorf("%s has no name", s.Value)
 		}

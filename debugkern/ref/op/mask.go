@@ -190,9 +190,10 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 	return []Suspect{
 		{
 			Name: termName, Value: fmt.Sprintf("0 in hidden cells instead of %g", k.fill), Own: true,
+			Zero: true,
 			Predict: func(sc *Scene, v, pre []float64) bool {
 				x, k := sc.In[0], sc.Kernel.(*maskKernel)
-				for n, i := range sc.Bad {
+				for n, i := range sc.Cells {
 					r, c := i/sc.Stride, i%sc.Stride
 					if v[n], pre[n] = 0, 0; k.visible(spot{t: &sc.Tile, r: r, c: c}) {
 						v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit

@@ -6,17 +6,18 @@ import (
 	"tilescope/probes"
 )
 
-// Masked is a kernel of which rules say which cells take part. How a wrong mask shows in what is computed is
-// worked out by computing it: in the operation itself, or in one that has it as an operand.
-type Masked interface {
+// Mistaken is a kernel of which mistakes are known that show in whatever is computed with it: they are worked
+// out by computing it, in the operation itself or in one that has it as an operand.
+type Mistaken interface {
 	Kernel
-	// Mistakes are the kernel with each of the masks that kernels have in place of the right one. They share
-	// the kernel's scratch memory.
+	// Mistakes are the kernel with each mistake: a mask that kernels have in place of the right one, an
+	// expression with a change. They share the kernel's scratch memory.
 	Mistakes() []Mistake
 }
 
-// Mistake is a kernel with a wrong mask.
+// Mistake is a kernel with a mistake.
 type Mistake struct {
+	Name   string // of its fingerprint; "": mask
 	Value  string // what is wrong with it
 	Kernel Kernel
 	Most   bool // it would explain any wrong cells of a mask: it counts only where most of a tile is wrong
@@ -29,7 +30,7 @@ func (m *Mistake) Applies(sc *Scene) bool { return !m.Most || sc.mostBad() }
 const invertedMask = "inverted"
 
 // mostBad reports whether nine of ten cells of the tile are bad.
-func (sc *Scene) mostBad() bool { return 10*len(sc.Bad) >= 9*sc.Rows*sc.Cols }
+func (sc *Scene) mostBad() bool { return 10*sc.Wrong >= 9*sc.Rows*sc.Cols }
 
 // wrongMask is a mask that kernels have in place of the right one.
 type wrongMask struct {

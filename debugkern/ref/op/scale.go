@@ -185,7 +185,7 @@ func (k *scaleKernel) Suspects([]Constant) []Suspect {
 	add := func(value string, other func(s *Value, at int) float64) {
 		predict := func(sc *Scene, v, pre []float64) bool {
 			k := sc.Kernel.(*scaleKernel)
-			for n, i := range sc.Bad {
+			for n, i := range sc.Cells {
 				own, _, at := k.factor(sc.In, i/sc.Stride, i%sc.Stride)
 				f := other(sc.In[1], at)
 				v[n] = sc.In[0].M.Data[i] * f * k.unit

@@ -236,6 +236,7 @@ type expBelowKernel struct {
 	mask  probes.Mask
 	rules []string // of the mask, in words
 	exp   exponential
+	slope float64 // of the exponent; 1 unless it is a mistake
 }
 
 func (expBelow) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
@@ -249,6 +250,7 @@ func (expBelow) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, err
 	}
 	k := &expBelowKernel{
 		env: env, mask: n.Params.Mask, rules: ruleTexts(n), exp: newExponential(env.Coefs, env.Compute.Exp),
+		slope: 1,
 	}
 	k.exp.split = env.Units[0] != 1 || env.Units[1] != 1
 	return k, in[0], nil
@@ -262,6 +264,15 @@ func (k *expBelowKernel) Mistakes() []Mistake {
 		wrong.mask = w.rules
 		out = append(out, Mistake{Value: w.value, Kernel: &wrong})
 	}
+	for _, c := range []Constant{
+		{"2 to the difference from the maximum, where e to it belongs: log2 e left out", math.Ln2},
+		{"the difference from the maximum multiplied by log2 e twice", math.Log2E},
+		{"half the difference from the maximum", 0.5}, {"twice the difference from the maximum", 2},
+	} {
+		wrong := *k
+		wrong.slope = c.Value
+		out = append(out, Mistake{Name: expressionName, Value: c.Name, Kernel: &wrong})
+	}
 	return out
 }
 
@@ -269,11 +280,11 @@ func (k *expBelowKernel) Exact(t *Tile, in []*Value, out *Value) {
 	s, m := in[0], in[1]
 	all := k.mask.All(t.Block, t.Iter, t.Rows, s.Cols)
 	for i := range t.Rows {
-		row, p, top := s.M.Row(i), out.M.Row(i), m.M.Data[i]*m.Unit
+		row, p, top := s.M.Row(i), out.M.Row(i), m.M.Data[i]*m.Unit*k.slope
 		for j := range p {
 			if p[j] = 0; j < s.Cols && (all || k.mask.Visible(t.Block, t.Iter, i, j)) &&
 				!math.IsInf(top, -1) {
-				p[j] = Below(row[j]*s.Unit, top)
+				p[j] = Below(row[j]*s.Unit*k.slope, top)
 			}
 		}
 	}
@@ -292,14 +303,14 @@ func (k *expBelowKernel) Estimate(t *Tile, in []*Value, out *Value) {
 
 func (k *expBelowKernel) row(t *Tile, s, m, out *Value, i int, all bool) {
 	row, off, p, err := s.M.Row(i), s.errRow(i), out.M.Row(i), out.Err.Row(i)
-	top, dm, tiny := m.M.Data[i]*m.Unit, m.shift(i), k.exp.tiny()
+	top, dm, tiny := m.M.Data[i]*m.Unit*k.slope, m.shift(i), k.exp.tiny()
 	scores := k.env.Coefs[TermExpScores]
 	for j := range p {
 		p[j], err[j] = 0, 0
 		if j >= s.Cols || !all && !k.mask.Visible(t.Block, t.Iter, i, j) || math.IsInf(top, -1) {
 			continue
 		}
-		v := row[j] * s.Unit
+		v := row[j] * s.Unit * k.slope
 		x := Below(v, top)
 		if p[j] = x; x == 0 {
 			continue

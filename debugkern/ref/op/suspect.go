@@ -14,13 +14,14 @@ const OpRel = 2 * u32
 type Suspect struct {
 	Name, Value string // the fingerprint's name, and which quantity
 	Own         bool   // it needs the kernel's own operands
-	// Predict fills what the scene's bad cells would be, and how far a kernel with that mistake may be from
+	Zero        bool   // it says that cells are 0
+	// Predict fills what the scene's Cells would be, and how far a kernel with that mistake may be from
 	// it before the last rounding; false where it says nothing about this tile.
 	Predict func(sc *Scene, v, pre []float64) bool
 }
 
-// Scene is a wrong tile with what its stage is computed from. Kernel is the scene's own: its scratch memory
-// is that of the tile.
+// Scene is a tile of a wrong stage with what its stage is computed from. Kernel is the scene's own: its
+// scratch memory is that of the tile.
 type Scene struct {
 	Tile
 	Kernel   Kernel
@@ -28,7 +29,8 @@ type Scene struct {
 	Out      *Value
 	Ref, Pre Matrix // the local estimate
 	Stride   int    // columns of a row
-	Bad      []int  // cells beyond their bound, row-major
+	Cells    []int  // that are predicted, row-major: right ones are among them
+	Wrong    int    // how many of the tile's cells are beyond their bound
 	Coefs    *Coefs
 }
 
@@ -45,17 +47,23 @@ type Constant struct {
 
 // Constants are the named numbers of a node, and of those that it is computed from in place.
 func Constants(n *probes.Node) []Constant {
+	out := Factors(n)
+	for _, a := range n.Args {
+		if a.Node != nil {
+			out = append(out, Constants(a.Node)...)
+		}
+	}
+	return out
+}
+
+// Factors are the named numbers that a node multiplies by.
+func Factors(n *probes.Node) []Constant {
 	var out []Constant
 	if x, ok := n.Params.Number["scale"]; ok && x != 0 && x != 1 && n.Op != "map" {
 		out = append(out, Constant{n.Params.Word["scale"], x})
 	}
 	if x, ok := n.Params.Number["factor"]; ok && x != 0 && x != 1 {
 		out = append(out, Constant{n.Params.Word["factor"], x})
-	}
-	for _, a := range n.Args {
-		if a.Node != nil {
-			out = append(out, Constants(a.Node)...)
-		}
 	}
 	return out
 }
@@ -85,25 +93,46 @@ type linear interface {
 // Half computes the part of the scene's sum that one half of the summed columns, or rows, makes, without what
 // is carried over.
 func (sc *Scene) Half(second bool, out Matrix) {
-	kernel, in := sc.Kernel, sc.In
-	if k, ok := kernel.(*accumulateKernel); ok {
-		kernel, in = k.inner, in[:k.args]
+	n := sc.summed()
+	sc.Part(func(j int) bool { return (2*j >= n+n%2) == second }, out)
+}
+
+// summed is how many columns, or rows, of the first operand the scene's sum runs along.
+func (sc *Scene) summed() int {
+	m := sc.In[0].M
+	if _, byColumn := sc.innermost(); byColumn {
+		return m.Rows
 	}
-	m := NewMatrix(in[0].M.Rows, in[0].M.Cols)
-	byColumn := false
-	switch k := kernel.(type) {
+	return m.Cols
+}
+
+// innermost is the kernel that forms the scene's sum, and whether that runs along rows.
+func (sc *Scene) innermost() (k Kernel, byColumn bool) {
+	k = sc.Kernel
+	if a, ok := k.(*accumulateKernel); ok {
+		k = a.inner
+	}
+	switch k := k.(type) {
 	case *reduceKernel:
 		byColumn = k.column
 	case *matmulKernel:
 		byColumn = k.turn
 	}
+	return k, byColumn
+}
+
+// Part computes the part of the scene's sum that some of the summed columns, or rows, make, without what is
+// carried over.
+func (sc *Scene) Part(takes func(j int) bool, out Matrix) {
+	in := sc.In
+	if k, ok := sc.Kernel.(*accumulateKernel); ok {
+		in = in[:k.args]
+	}
+	kernel, byColumn := sc.innermost()
+	m := NewMatrix(in[0].M.Rows, in[0].M.Cols)
 	for r := range m.Rows {
 		for c, x := range in[0].M.Row(r) {
-			later := 2*c >= m.Cols+m.Cols%2
-			if byColumn {
-				later = 2*r >= m.Rows+m.Rows%2
-			}
-			if later == second {
+			if byColumn && takes(r) || !byColumn && takes(c) {
 				m.Row(r)[c] = x
 			}
 		}
@@ -173,7 +202,7 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 		out = append(out, Suspect{
 			Name: factorName, Value: fmt.Sprintf("%s (%.6g) on the tile's row maximum", name, q), Own: true,
 			Predict: func(sc *Scene, v, pre []float64) bool {
-				for i, r := range sc.Bad {
+				for i, r := range sc.Cells {
 					old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, q)
 					v[i], pre[i] = max(old, top)/sc.Out.Unit, math.Abs(top)*OpRel
 				}
@@ -198,7 +227,7 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 		}
 		out = append(out, Suspect{
 			Name: termName, Value: value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
-				for i, r := range sc.Bad {
+				for i, r := range sc.Cells {
 					old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, 1)
 					if v[i], pre[i] = old/sc.Out.Unit, 0; tile {
 						v[i] = top / sc.Out.Unit
@@ -259,7 +288,7 @@ func (k *accumulateKernel) Suspects([]Constant) []Suspect {
 			Name: termName, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
 				k := sc.Kernel.(*accumulateKernel)
 				own, ownErr := k.own(sc)
-				for n, i := range sc.Bad {
+				for n, i := range sc.Cells {
 					c, rel, old := k.carry[i/sc.Stride], k.cerr[i/sc.Stride], 0.0
 					if before := sc.In[k.args]; !before.Missing {
 						old = before.M.Data[i]
@@ -329,7 +358,7 @@ func (k *loadKernel) placeSuspects() []Suspect {
 			for _, n := range k.dims {
 				all *= n
 			}
-			for n, i := range sc.Bad {
+			for n, i := range sc.Cells {
 				for d, e := range k.at {
 					index[d] = e.At(sc.Block, sc.Iter)
 				}
@@ -396,7 +425,7 @@ func (k *loadKernel) scaleSuspects(c Codes) []Suspect {
 				k := sc.Kernel.(*loadKernel)
 				own, group := k.tensor.(Codes).Scale(k.first(&sc.Tile))
 				q := f(own, group)
-				for n, i := range sc.Bad {
+				for n, i := range sc.Cells {
 					v[n] = sc.Ref.Data[i] * q
 					pre[n] = math.Abs(q)*sc.Pre.Data[i] + math.Abs(v[n])*OpRel
 				}
@@ -434,9 +463,24 @@ func (k *loadKernel) scaleSuspects(c Codes) []Suspect {
 }
 
 func (k *loadKernel) offsetSuspects(c Codes) []Suspect {
-	var out []Suspect
 	q := c.Quantiser()
 	zero := float64(q.Zero)
+	out := []Suspect{{
+		Name: offsetName, Value: "-256 steps where the code is 128 or more: bytes taken as signed",
+		Predict: func(sc *Scene, v, pre []float64) bool {
+			k := sc.Kernel.(*loadKernel)
+			scale, _ := k.tensor.(Codes).Scale(k.first(&sc.Tile))
+			step := q.Max / q.Levels * scale
+			for n, i := range sc.Cells {
+				v[n], pre[n] = sc.Ref.Data[i], sc.Pre.Data[i]
+				if math.Round(v[n]/step+zero) >= 128 {
+					v[n] -= 256 * step
+					pre[n] = sc.Coefs[TermDecode] * (math.Abs(v[n]) + 256*step)
+				}
+			}
+			return true
+		},
+	}}
 	for _, steps := range []float64{zero, -zero, 1, -1, 0.5, -0.5} {
 		value := fmt.Sprintf("%g steps of max/levels·%ss[h]", steps, c.Name())
 		if math.Abs(steps) == zero {
@@ -447,7 +491,7 @@ func (k *loadKernel) offsetSuspects(c Codes) []Suspect {
 				k := sc.Kernel.(*loadKernel)
 				scale, _ := k.tensor.(Codes).Scale(k.first(&sc.Tile))
 				d := steps * q.Max / q.Levels * scale
-				for n, i := range sc.Bad {
+				for n, i := range sc.Cells {
 					v[n] = sc.Ref.Data[i] + d
 					pre[n] = sc.Coefs[TermDecode] * (math.Abs(v[n]) + math.Abs(d))
 				}
