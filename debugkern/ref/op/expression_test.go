@@ -17,29 +17,18 @@ func TestExpressionMistakes(t *testing.T) {
 		names []string
 		want  map[string]float64
 	}{
-		{"(x - mean) * rsqrt(var + 0.5)", []string{"x", "mean", "var"}, map[string]float64{
-			"mean taken as 0: (x - 0) * rsqrt(var + 0.5)":
-				x / math.Sqrt(v+0.5),
-			"var in place of mean: (x - var) * rsqrt(var + 0.5)":
-				(x - v) / math.Sqrt(v+0.5),
-			"the root left out: (x - mean) * (1 / (var + 0.5))":
-				(x - mean) / (v + 0.5),
-			"without + 0.5: (x - mean) * rsqrt(var)":
-				(x - mean) / math.Sqrt(v),
-			"+ 0.5 outside of rsqrt: (x - mean) * (rsqrt(var) + 0.5)":
-				(x - mean) * (1/math.Sqrt(v) + 0.5),
-			"without - mean: x * rsqrt(var + 0.5)":
-				x / math.Sqrt(v+0.5),
-			"the sign, + mean in place of - mean: (x + mean) * rsqrt(var + 0.5)":
-				(x + mean) / math.Sqrt(v+0.5),
-			"the operands of - exchanged: (mean - x) * rsqrt(var + 0.5)":
-				(mean - x) / math.Sqrt(v+0.5),
-			"- mean twice: (x - mean - mean) * rsqrt(var + 0.5)":
-				(x - 2*mean) / math.Sqrt(v+0.5),
-			"1 (twice) in place of 0.5: (x - mean) * rsqrt(var + 1)":
-				(x - mean) / math.Sqrt(v+1),
-			"the root in place of its reciprocal: (x - mean) * sqrt(var + 0.5)":
-				(x - mean) * math.Sqrt(v+0.5),
+		{"(x - u) * rsqrt(w + 0.5)", []string{"x", "u", "w"}, map[string]float64{
+			"u taken as 0: (x - 0) * rsqrt(w + 0.5)":                       x / math.Sqrt(v+0.5),
+			"w in place of u: (x - w) * rsqrt(w + 0.5)":                    (x - v) / math.Sqrt(v+0.5),
+			"the root left out: (x - u) * (1 / (w + 0.5))":                 (x - mean) / (v + 0.5),
+			"without + 0.5: (x - u) * rsqrt(w)":                            (x - mean) / math.Sqrt(v),
+			"+ 0.5 outside of rsqrt: (x - u) * (rsqrt(w) + 0.5)":           (x - mean) * (1/math.Sqrt(v) + 0.5),
+			"without - u: x * rsqrt(w + 0.5)":                              x / math.Sqrt(v+0.5),
+			"the sign, + u in place of - u: (x + u) * rsqrt(w + 0.5)":      (x + mean) / math.Sqrt(v+0.5),
+			"the operands of - exchanged: (u - x) * rsqrt(w + 0.5)":        (mean - x) / math.Sqrt(v+0.5),
+			"- u twice: (x - u - u) * rsqrt(w + 0.5)":                      (x - 2*mean) / math.Sqrt(v+0.5),
+			"1 (twice) in place of 0.5: (x - u) * rsqrt(w + 1)":            (x - mean) / math.Sqrt(v+1),
+			"the root in place of its reciprocal: (x - u) * sqrt(w + 0.5)": (x - mean) * math.Sqrt(v+0.5),
 		}},
 		{"gelu(x)", []string{"x"}, map[string]float64{
 			"gelu_tanh in place of gelu: gelu_tanh(x)": 0.5 * x *
