@@ -172,6 +172,15 @@ func (r *run) refuted() bool {
 	return clashesPerHit*clashes > r.hits || r.telling == 0 && !r.zero
 }
 
+// elsewhere is 1 where right cells outside the region contradict a hypothesis: it is true in the region
+// alone.
+func (r *run) elsewhere() int {
+	if clashesPerHit*r.outside > r.hits {
+		return 1
+	}
+	return 0
+}
+
 func (t *trial) survivors() []hypothesis {
 	out := make([]hypothesis, len(t.runs))
 	for i, r := range t.runs {
@@ -368,8 +377,9 @@ func fitText(name string, fits int, v, ref float64) string {
 	return ""
 }
 
-// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers
-// stands. What right cells say is part of the evidence; the region stands with the best.
+// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted
+// numbers stands, then one that right cells outside the region do not contradict. What right cells say is
+// part of the evidence; the region stands with the best.
 func (t *trial) report(bad int, where *region.Region) []Fingerprint {
 	share := func(r run) float64 { return float64(r.hits) / float64(max(bad, 1)) }
 	t.runs = slices.DeleteFunc(t.runs, func(r run) bool {
@@ -379,7 +389,7 @@ func (t *trial) report(bad int, where *region.Region) []Fingerprint {
 		if d := share(b) - share(a); math.Abs(d) > asWell {
 			return cmp.Compare(share(b), share(a))
 		}
-		return cmp.Compare(a.fits, b.fits)
+		return cmp.Or(cmp.Compare(a.fits, b.fits), cmp.Compare(a.elsewhere(), b.elsewhere()))
 	})
 	place := ""
 	if where != nil && !where.Whole() {

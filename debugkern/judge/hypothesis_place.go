@@ -86,6 +86,15 @@ func permutations() []permutation {
 				return r, c
 			},
 		},
+		{
+			"the 16×16 blocks off the diagonal of each 32×32 exchanged",
+			func(_, _, r, c int) (int, int) {
+				if (r^c)&16 != 0 {
+					return r ^ 16, c ^ 16
+				}
+				return r, c
+			},
+		},
 		{"columns c^8 on odd rows: swizzled on one side only",
 			func(_, _, r, c int) (int, int) { return r, c ^ (r&1)*8 }},
 		{"rows reversed", func(rows, _, r, c int) (int, int) { return rows - 1 - r, c }},

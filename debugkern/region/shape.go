@@ -170,10 +170,10 @@ func (s *Set) mixed(union []state) []shape {
 		add(name+" on the diagonal of each "+fmt.Sprintf("%d×%d", 2*k, 2*k), 3,
 			func(r, c int) bool { return (r^c)&k == 0 })
 	}
-	add("the cells above the diagonal of the tile", 2, func(r, c int) bool { return c > r })
-	add("the cells below the diagonal of the tile", 2, func(r, c int) bool { return c < r })
-	add("the cells off the diagonal of the tile", 2, func(r, c int) bool { return c != r })
-	add("the diagonal of the tile", 2, func(r, c int) bool { return c == r })
+	add("the cells above the diagonal", 2, func(r, c int) bool { return c > r })
+	add("the cells below the diagonal", 2, func(r, c int) bool { return c < r })
+	add("the cells off the diagonal", 2, func(r, c int) bool { return c != r })
+	add("the diagonal", 2, func(r, c int) bool { return c == r })
 	for m := 2; m <= 32 && m < s.space.Cols && m < s.space.Rows; m *= 2 {
 		if m > 2 {
 			add(fmt.Sprintf("the cells off the diagonal of each %d×%d block", m, m), 3,

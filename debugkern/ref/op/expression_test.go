@@ -11,6 +11,7 @@ import (
 // TestExpressionMistakes computes expressions with one change.
 func TestExpressionMistakes(t *testing.T) {
 	const x, mean, v = 3.0, 1.0, 4.0
+	root, outside := math.Sqrt(v+0.5), 1/math.Sqrt(v)+0.5
 	in := []*op.Value{tile(1, 1, x), tile(1, 1, mean), tile(1, 1, v)}
 	for _, c := range []struct {
 		text  string
@@ -18,17 +19,17 @@ func TestExpressionMistakes(t *testing.T) {
 		want  map[string]float64
 	}{
 		{"(x - u) * rsqrt(w + 0.5)", []string{"x", "u", "w"}, map[string]float64{
-			"u taken as 0: (x - 0) * rsqrt(w + 0.5)":                       x / math.Sqrt(v+0.5),
-			"w in place of u: (x - w) * rsqrt(w + 0.5)":                    (x - v) / math.Sqrt(v+0.5),
+			"u taken as 0: (x - 0) * rsqrt(w + 0.5)":                       x / root,
+			"w in place of u: (x - w) * rsqrt(w + 0.5)":                    (x - v) / root,
 			"the root left out: (x - u) * (1 / (w + 0.5))":                 (x - mean) / (v + 0.5),
 			"without + 0.5: (x - u) * rsqrt(w)":                            (x - mean) / math.Sqrt(v),
-			"+ 0.5 outside of rsqrt: (x - u) * (rsqrt(w) + 0.5)":           (x - mean) * (1/math.Sqrt(v) + 0.5),
-			"without - u: x * rsqrt(w + 0.5)":                              x / math.Sqrt(v+0.5),
-			"the sign, + u in place of - u: (x + u) * rsqrt(w + 0.5)":      (x + mean) / math.Sqrt(v+0.5),
-			"the operands of - exchanged: (u - x) * rsqrt(w + 0.5)":        (mean - x) / math.Sqrt(v+0.5),
-			"- u twice: (x - u - u) * rsqrt(w + 0.5)":                      (x - 2*mean) / math.Sqrt(v+0.5),
+			"+ 0.5 outside of rsqrt: (x - u) * (rsqrt(w) + 0.5)":           (x - mean) * outside,
+			"without - u: x * rsqrt(w + 0.5)":                              x / root,
+			"the sign, + u in place of - u: (x + u) * rsqrt(w + 0.5)":      (x + mean) / root,
+			"the operands of - exchanged: (u - x) * rsqrt(w + 0.5)":        (mean - x) / root,
+			"- u twice: (x - u - u) * rsqrt(w + 0.5)":                      (x - 2*mean) / root,
 			"1 (twice) in place of 0.5: (x - u) * rsqrt(w + 1)":            (x - mean) / math.Sqrt(v+1),
-			"the root in place of its reciprocal: (x - u) * sqrt(w + 0.5)": (x - mean) * math.Sqrt(v+0.5),
+			"the root in place of its reciprocal: (x - u) * sqrt(w + 0.5)": (x - mean) * root,
 		}},
 		{"gelu(x)", []string{"x"}, map[string]float64{
 			"gelu_tanh in place of gelu: gelu_tanh(x)": 0.5 * x *
