@@ -366,7 +366,7 @@ func (j *Judgement) partTerms(i int) []hypothesis {
 		groups = []int{8, 16} // of a product: those of a step
 	}
 	var hs []hypothesis
-	add := func(value string, part func(j int) bool) {
+	add := func(value string, part func(j, n int) bool) {
 		hs = append(hs, hypothesis{
 			name: PartMissing, value: value, predict: func(sc *scene, v, pre []float64) (int, bool) {
 				if !sc.terms() {
@@ -374,8 +374,9 @@ func (j *Judgement) partTerms(i int) []hypothesis {
 				}
 				all := op.NewMatrix(sc.e.Ref.Rows, sc.e.Ref.Cols)
 				some := op.NewMatrix(sc.e.Ref.Rows, sc.e.Ref.Cols)
+				n := sc.op.Summed()
 				sc.op.Part(func(int) bool { return true }, all)
-				sc.op.Part(part, some)
+				sc.op.Part(func(j int) bool { return part(j, n) }, some)
 				for k, i := range sc.cells {
 					v[k] = sc.e.Ref.Data[i] - all.Data[i] + some.Data[i]
 					pre[k] = 2*sc.e.Pre.Data[i] + math.Abs(v[k])*opRel
@@ -388,6 +389,12 @@ func (j *Judgement) partTerms(i int) []hypothesis {
 	if !strings.HasPrefix(over, "of ") {
 		noun = over
 	}
+	one := strings.TrimSuffix(noun, "s")
+	if y, ok := strings.CutSuffix(noun, "ies"); ok {
+		one = y + "y"
+	}
+	add("the first "+one+" of a tile takes no part in the sum", func(j, _ int) bool { return j > 0 })
+	add("the last "+one+" of a tile takes no part in the sum", func(j, n int) bool { return j < n-1 })
 	for _, n := range groups {
 		for _, of := range []int{2, 4} {
 			for g := range of {
@@ -397,12 +404,12 @@ func (j *Judgement) partTerms(i int) []hypothesis {
 				}
 				missing := which + " take no part in the sum"
 				if of == 2 {
-					missing += ": half of the " + noun
+					missing += ": half of the terms"
 				}
-				add(missing, func(j int) bool { return j/n%of != g })
+				add(missing, func(j, _ int) bool { return j/n%of != g })
 				if of > 2 {
-					add("only "+which+" take part in the sum: a quarter of the "+noun,
-						func(j int) bool { return j/n%of == g })
+					add("only "+which+" take part in the sum: a quarter of the terms",
+						func(j, _ int) bool { return j/n%of == g })
 				}
 			}
 		}

@@ -93,12 +93,12 @@ type linear interface {
 // Half computes the part of the scene's sum that one half of the summed columns, or rows, makes, without what
 // is carried over.
 func (sc *Scene) Half(second bool, out Matrix) {
-	n := sc.summed()
+	n := sc.Summed()
 	sc.Part(func(j int) bool { return (2*j >= n+n%2) == second }, out)
 }
 
-// summed is how many columns, or rows, of the first operand the scene's sum runs along.
-func (sc *Scene) summed() int {
+// Summed is how many columns, or rows, of the first operand the scene's sum runs along.
+func (sc *Scene) Summed() int {
 	m := sc.In[0].M
 	if _, byColumn := sc.innermost(); byColumn {
 		return m.Rows
