@@ -139,6 +139,11 @@ func (j *Judgement) factorHypotheses(i int) []hypothesis {
 		}
 		hs = append(hs, twice, not)
 	}
+	for _, c := range []op.Constant{{Name: "2", Value: 2}, {Name: "1/2", Value: 0.5}} {
+		h := constant(c.Name, c.Value)
+		h.value = c.Name
+		hs = append(hs, h)
+	}
 	hs = append(hs, constant("-1: the sign", -1), constant("log2 e", math.Log2E), constant("ln 2", math.Ln2))
 	return append(hs, j.rowFactors(i)...)
 }
