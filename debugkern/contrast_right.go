@@ -127,7 +127,8 @@ func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) ([]int, erro
 	if err != nil {
 		return nil, nil // it was not captured
 	}
-	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: true})
+	looked := k.stage < 0 && u.stage.From == nil // what is looked up in a table depends on its index
+	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
 	if err != nil || g.Truncated {
 		return nil, err
 	}

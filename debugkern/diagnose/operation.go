@@ -22,8 +22,12 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return nil
 	}
 	b := doc.FirstBad
+	trials := 0 // as many as the kernel's size allows
+	if s.contrast != nil {
+		trials = trialsNear
+	}
 	found, err := repair.Search(q.ctx, q.base, repair.Question{
-		Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
+		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
 		Near: s.cause.Place.Source,
 	})
 	if err != nil {
@@ -56,6 +60,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	return nil
 }
+
+// trialsNear is how many edits are tried where the operands of a wrong cell say at which line to begin.
+const trialsNear = 128
 
 // masks are fingerprints of scores that take part and should not, or the other way round.
 var masks = []string{"mask", "last-tile"}

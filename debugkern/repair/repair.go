@@ -35,8 +35,8 @@ type Question struct {
 	Trials int            // at most so many executions; 0: by what the block executes
 }
 
-// How many executions a search makes at most: so many, or as many as execute so many warp instructions; about
-// a second on two cores. It does not depend on the machine.
+// How many executions a search makes at most: so many, or as many as execute so many warp instructions; one
+// or two seconds on two cores. It does not depend on the machine.
 const (
 	mostTrials       = 320
 	leastTrials      = 48
@@ -106,9 +106,12 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	}
 	s.base, s.budget = healthOf(base.Report, q.Stage), 3*base.Report.Cost.WarpInstructions+1000
 	if s.left == 0 {
-		s.left = int(min(mostTrials, max(leastTrials,
-			warpInstructions/max(1, base.Report.Cost.WarpInstructions))))
+		s.left = mostTrials
 	}
+	// A trial decodes the module, which takes about as long as executing each of its
+	// instructions a few times.
+	each := base.Report.Cost.WarpInstructions + 4*uint64(len(run.Entry().Body))
+	s.left = int(min(uint64(s.left), max(leastTrials, warpInstructions/max(1, each))))
 	if s.base.bad == 0 {
 		return s.out, nil
 	}
@@ -178,7 +181,7 @@ func (s *search) cures(h health) bool {
 
 func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
 	return s.run.Try(s.ctx, debugkern.Trial{
-		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget,
+		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget, Tiles: true,
 	})
 }
 
