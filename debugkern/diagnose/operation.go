@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	for i := range found.Cures {
 		c := &found.Cures[i]
 		r := &remedy{
-			text:  c.With() + " at " + report.SourceOf(c.Source).At(),
+			text:  c.With() + " at " + q.place(c).At(),
 			edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
 		}
 		run, err := q.try(nil, r)
@@ -121,14 +122,21 @@ func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 
 // blameOn makes an edit that was tried the remedy of a suspect, and the operation that it changes its place.
 func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.Run) {
-	src := report.SourceOf(c.Source)
+	src, others := q.places(c)
 	at := callText(src)
-	for _, o := range c.Others {
-		at += " and " + lineText(report.SourceOf(o), src)
+	for _, o := range others {
+		at += " and " + lineText(o, src)
 	}
 	change := c.What
-	if c.Was == "" {
-		change = "right " + c.With()
+	switch c.Kind {
+	case repair.Superfluous:
+		change = strings.Replace(change, "without the ", "leave out the ", 1)
+	case repair.Rounding:
+		if c.Was == "" {
+			change = "compute in " + change
+		}
+	case repair.Missing:
+		change = "add " + change
 	}
 	s.remedy, s.alone = r, run
 	s.cause.Place.Source = src
@@ -144,6 +152,48 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 		!strings.Contains(looks, "fitted") {
 		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
 	}
+}
+
+// place is the first of places.
+func (q *inquiry) place(c *repair.Cure) *report.Source {
+	first, _ := q.places(c)
+	return first
+}
+
+// places are where a cure edits the source. Of a number these are the lines that have it, or else those that
+// use the result and have it, where there are any: a compiler gives what it moves the line before which it
+// puts it.
+func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report.Source) {
+	all := []*report.Source{report.SourceOf(c.Source)}
+	for _, o := range c.Others {
+		all = append(all, report.SourceOf(o))
+	}
+	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
+		return all[0], all[1:]
+	}
+	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(c.Was, "-")) + `\b`)
+	having := func(list []*report.Source) (named []*report.Source) {
+		for _, s := range list {
+			if number.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
+				return o.At() == s.At()
+			}) {
+				named = append(named, s)
+			}
+		}
+		return named
+	}
+	named := having(all)
+	if len(named) == 0 {
+		var used []*report.Source
+		for _, s := range c.UsedAt {
+			used = append(used, report.SourceOf(s))
+		}
+		named = having(used)
+	}
+	if len(named) > 0 {
+		all = named
+	}
+	return all[0], all[1:]
 }
 
 // wrongly says what stands where an edit puts something else.

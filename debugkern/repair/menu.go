@@ -125,20 +125,37 @@ func (m *menu) blame(i int) *target.Source {
 	if !hoisted(in) {
 		return target.Blame(m.fn, i)
 	}
-	made := in.Dests(nil)
-	for k := i + 1; k < len(m.fn.Body); k++ {
+	if used := m.uses(i); len(used) > 0 {
+		return used[0]
+	}
+	return target.Blame(m.fn, i)
+}
+
+// mostUses is how many places are listed where a result is used.
+const mostUses = 4
+
+// uses lists where an instruction's result is used, by conversions and moves of it too, in the order of the
+// text; what probes do with it is left out.
+func (m *menu) uses(i int) []*target.Source {
+	made := m.fn.Body[i].Dests(nil)
+	var out []*target.Source
+	for k := i + 1; k < len(m.fn.Body) && len(out) < mostUses; k++ {
 		x := m.fn.Body[k]
 		var reads []int32
 		for a := range x.Args {
 			reads = x.Args[a].Registers(reads)
 		}
-		if !x.Loc.Within(target.IsProbe) && slices.ContainsFunc(reads, func(r int32) bool {
+		if x.Loc.Within(target.IsProbe) || !slices.ContainsFunc(reads, func(r int32) bool {
 			return slices.Contains(made, r)
 		}) {
-			return target.Blame(m.fn, k)
+			continue
 		}
+		if x.Kind() == isa.Convert || x.Kind() == isa.Move {
+			made = append(made, x.Dests(nil)...)
+		}
+		out = append(out, target.Blame(m.fn, k))
 	}
-	return target.Blame(m.fn, i)
+	return out
 }
 
 // shapeOf is an instruction's opcode, immediates and guard.

@@ -57,6 +57,7 @@ type Cure struct {
 	From, To string
 	Places   int              // how many lines of the source it edits
 	Others   []*target.Source // the lines that it edits besides Source
+	UsedAt   []*target.Source // where what the edited instructions give is used first, and next
 }
 
 // With is the edit as what a trial was made with: "with 1.44 in place of 1", "without the division (/)".
@@ -294,5 +295,8 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 		}
 	}
 	cure.Places = len(seen)
+	for _, e := range c.edits {
+		cure.UsedAt = append(cure.UsedAt, s.menu.uses(e.At)...)
+	}
 	return cure, false, nil
 }
