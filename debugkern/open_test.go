@@ -189,7 +189,7 @@ func TestOpenFaults(t *testing.T) {
 		{kernel: "attention_causal", fault: "mask-late", guilty: "m", name: "mask",
 			value: "moved by one column to the right", stage: "P", tainted: "U O"},
 		{kernel: "attention_causal", fault: "loop-short", finding: "loop-ended", tainted: "O"},
-		{kernel: "layernorm", fault: "divisor", guilty: "var", kv: 1, name: "factor", value: "fitted by tile",
+		{kernel: "layernorm", fault: "divisor", guilty: "var", kv: 1, name: "factor", value: "C/(C − 1)",
 			stage: "var", tainted: "xhat Y"},
 		{kernel: "layernorm", fault: "neighbour", guilty: "xhat", kv: 1, name: "offset",
 			value: "fitted by row", stage: "xhat", tainted: "Y"},

@@ -317,8 +317,13 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = s.remedy.advice
 	case s.shared != "":
 		c.Advice = s.shared
+	case f.Missing == nil && c.Kind == "loop-ended" && q.startsLate(s) != "":
+		c.Advice = q.startsLate(s)
 	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
+		if line := q.quoted(f.Source); c.Kind == "out-of-bounds" && line != "" {
+			c.Advice += ": " + quote(line)
+		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
 	case !s.exclusive && s.tried > 0:
@@ -327,6 +332,21 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	default:
 		c.Advice = *f.Missing
 	}
+}
+
+// startsLate is the advice for a loop of which the first iteration has another's data: it is not its end that
+// is wrong; "" for any other.
+func (q *inquiry) startsLate(s *suspect) string {
+	for _, o := range append([]*suspect{s}, s.members...) {
+		x := o.contrast
+		if x == nil || x.Cell.KVTile > 0 || len(x.Foreign) == 0 || len(x.Missing) == 0 {
+			continue
+		}
+		return fmt.Sprintf(
+			"look at where the loop starts: its first tile of %s begins with %s, where %s belongs",
+			x.Cell.Stage, x.Foreign[0].Text, x.Missing[0].Text)
+	}
+	return ""
 }
 
 // notThat says why the synchronisation that makes a finding go is not what to change, and
@@ -354,7 +374,7 @@ func bothPlaces(f *report.Finding) string {
 // kindAdvice is what helps against a finding that no virtual change can put right.
 var kindAdvice = map[string]string{
 	"uninitialised": "write every element before the first read, or read only what was written",
-	"out-of-bounds": "check the stride and the extent of this access, or guard it",
+	"out-of-bounds": "look at the index of this access, and at the bound that it should have",
 	"misaligned":    "align the address to the size of the access",
 	"overlap":       "give each array bytes of its own, or synchronise where one takes over from the other",
 	"nan-origin":    "guard the operands of this operation",

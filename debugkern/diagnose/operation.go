@@ -147,7 +147,7 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 	} else if line := q.quoted(src); line != "" {
 		r.advice += "; the line is " + quote(line)
 	}
-	s.cause.Advice = r.advice
+	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
 		!strings.Contains(looks, "fitted") {
 		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
@@ -231,6 +231,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if bad.Empty() || departs > 0 && departs == len(list)-1 {
 		return nil
 	}
+	if bad.Wholly && len(q.unseen(q.before(st))) > 0 {
+		return nil // which of the stages before it misses them nobody saw
+	}
 	s.contrast = bad
 	d := departure(bad)
 	if len(bad.Foreign) > 0 {
@@ -255,7 +258,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		if looks := looksLike(doc); looks != "" && !strings.Contains(looks, "fitted") {
 			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
 		}
-		s.cause.Advice = d.look
+		s.cause.Advice = d.look + q.seeFirst(st)
 	}
 	return nil
 }

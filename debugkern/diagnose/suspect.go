@@ -199,6 +199,30 @@ func (q *inquiry) describe(s *suspect) {
 	default:
 		c.Title += " at " + callText(lead.Source)
 	}
+	if lead.Kind == "out-of-bounds" {
+		c.why = lead.Message + q.extents(lead.Variable)
+	}
+}
+
+// extents words the dimensions of a shared array or an argument, "" where they are not known.
+func (q *inquiry) extents(variable string) string {
+	var dims []int
+	for i := range q.run.Plan.Shared {
+		if a := &q.run.Plan.Shared[i]; a.Name == variable {
+			dims = a.Dims
+		}
+	}
+	if a := q.run.Plan.Arg(variable); a != nil && dims == nil {
+		dims = a.Dims
+	}
+	if len(dims) == 0 {
+		return ""
+	}
+	text := ""
+	for _, d := range dims {
+		text += fmt.Sprintf("[%d]", d)
+	}
+	return fmt.Sprintf(" (%s has %s)", variable, text)
 }
 
 // lineText is a place other another: the line alone where the file is the same.

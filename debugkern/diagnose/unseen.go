@@ -91,8 +91,18 @@ func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
 		fmt.Sprintf(
 			"%s, which %s is computed from, %s not judged, and the reference's taken in their place: the error may be made before",
 			they, stage, isAre(strings.Split(they, " and "))))
+	c.Advice += q.seeFirst(stage)
+	q.blind = true
+}
+
+// seeFirst is what an advice about a stage adds where stages that it is computed from were not judged: how to
+// see them; else "".
+func (q *inquiry) seeFirst(stage probes.Stage) string {
+	missing := q.unseen(q.before(stage))
+	if len(missing) == 0 {
+		return ""
+	}
 	steps := q.steps()
 	inputs := slices.DeleteFunc(missing, func(st probes.Stage) bool { return slices.Contains(steps, st) })
-	c.Advice += "; " + q.toSee(append(inputs, q.unseen(steps)...))
-	q.blind = true
+	return "; " + q.toSee(append(inputs, q.unseen(steps)...))
 }

@@ -53,6 +53,21 @@ func (q *inquiry) cover() error {
 // writes, and says which those are.
 func (q *inquiry) neverWritten(s *suspect) {
 	c := s.covered
+	for i := range q.run.Plan.Stages {
+		sp := &q.run.Plan.Stages[i]
+		if sp.Array != c.Variable || s.cause.Place.Source == nil {
+			continue
+		}
+		if width := c.Padding(sp.Cols); width > 0 {
+			at := callText(s.cause.Place.Source)
+			s.cause.why = fmt.Sprintf(
+				"%s is %d wide and its tile %d: %s are padding, which nothing writes and %s reads",
+				c.Variable, width, sp.Cols, c.Text(c.Never()), at)
+			s.cause.Advice = fmt.Sprintf("compare the stride of the access at %s with the width of %s, %d",
+				at, c.Variable, width)
+			return
+		}
+	}
 	writer := c.Writer()
 	never := c.Text(c.Never()) + " are never written"
 	if len(c.Never()) == 1 {
@@ -78,7 +93,8 @@ func (q *inquiry) neverStored(s *suspect) error {
 	st := q.run.Plan.Stage(s.stages[0])
 	doc, fn := q.doc.Stage(s.cause.Stage), q.run.Entry()
 	if st == nil || st.Array == "" || !st.PerTile || st.Loaded || doc == nil || doc.FirstBad == nil ||
-		doc.FirstBad.Source == nil || fn == nil || s.contrast != nil {
+		doc.FirstBad.Source == nil || fn == nil ||
+		s.contrast != nil && (!s.contrast.Wholly || s.contrast.Missing[0].At != nil) {
 		return nil
 	}
 	loops := synchronised(fn)

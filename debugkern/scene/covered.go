@@ -216,6 +216,18 @@ func (c *Covered) Text(cells []int) string {
 	return text
 }
 
+// Padding is the width of the variable where it is more than cols, and all elements that are never written
+// lie beyond: nothing should read them. Else 0.
+func (c *Covered) Padding(cols int) int {
+	width := c.dims[len(c.dims)-1]
+	if len(c.dims) < 2 || cols <= 0 || cols >= width || slices.ContainsFunc(c.Never(), func(x int) bool {
+		return x%width < cols
+	}) {
+		return 0
+	}
+	return width
+}
+
 // Columns is which columns nobody writes, the same ones in every row that has such, by the shortest period
 // that they have; nil where rows differ.
 func (c *Covered) Columns() []bool {

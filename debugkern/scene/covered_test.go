@@ -41,6 +41,18 @@ func TestCoveredText(t *testing.T) {
 	if got := c.Never(); len(got) != 2 || got[0] != 1 || got[1] != 33 {
 		t.Errorf("never written, and read: %v", got)
 	}
+	// Columns beyond a tile are padding, where nothing else is missing.
+	padded := &Covered{
+		Variable: "sK", dims: []int{2, 8}, wrote: map[int]bool{}, read: map[int]bool{6: true, 15: true},
+	}
+	if got := padded.Padding(6); got != 8 {
+		t.Errorf("a width of %d behind 6 columns, want 8", got)
+	}
+	for _, cols := range []int{0, 7, 8} {
+		if got := padded.Padding(cols); got != 0 {
+			t.Errorf("%d columns: padding up to %d, want none", cols, got)
+		}
+	}
 	c.global = true
 	if got := c.Never(); len(got) != 127 {
 		t.Errorf("of an output %d elements", len(got))

@@ -37,7 +37,7 @@ var faults = map[string]map[string]found{
 	"packed":       {"head-first": {"Q", "permuted", "dimensions 2 and 3 of QKV exchanged in memory"}},
 	"padded":       {"one-more": {"l", "mask", "moved by one column to the right"}},
 	"paged":        {"no-table": {"V", "permuted", "V without the index: entry i taken as i"}},
-	"softcap":      {"no-cap": {"C", "factor", "fitted by tile"}},
+	"softcap":      {"no-cap": {"C", "factor", "1/2"}},
 	"split":        {"no-maximum": {"sum", "term", "m left out: log l alone"}},
 	"swizzle":      {"plain": {stage: "S"}},
 	"transposed_v": {"row-major": {"V", "permuted", "dimensions 2 and 3 of V exchanged in memory"}},
