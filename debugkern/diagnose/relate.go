@@ -87,6 +87,9 @@ func (q *inquiry) contested() error {
 			}
 		}
 		if w == nil || w.Both() == "" {
+			if err := q.overlapping(s, f); err != nil {
+				return err
+			}
 			continue
 		}
 		who := fmt.Sprintf("warps %s", andList(f.Warps))
@@ -103,6 +106,26 @@ func (q *inquiry) contested() error {
 		default:
 			s.shared += ", and nobody writes " + cells + ": give each its own cells"
 		}
+	}
+	return nil
+}
+
+// overlapping finds out, for an output that blocks write over each other, whether they leave a part of it
+// unwritten: then it is no update that wants an owner, but an index that has too few terms.
+func (q *inquiry) overlapping(s *suspect, f *report.Finding) error {
+	a := q.run.Plan.Arg(f.Variable)
+	if a == nil || a.Role != probes.RoleOutput || f.Source == nil {
+		return nil
+	}
+	c, err := scene.Cover(q.ctx, q.run, q.run.Blocks(), f.Variable)
+	if err != nil || c == nil || len(c.Never()) == 0 {
+		return q.fatal(err)
+	}
+	s.shared = fmt.Sprintf(
+		"%s has elements that several threads write at %s, and %s are never written: look at the index there",
+		f.Variable, callText(f.Source), c.Text(c.Never()))
+	if line := q.quoted(f.Source); line != "" {
+		s.shared += ": " + quote(line)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (w *writes) Event(e *target.Event) {
 		}
 		for off := 0; off < e.Bytes; off += w.size {
 			name, index := w.view.Name(e.Space, e.Addr[lane]+uint64(off))
-			cell, ok := w.out.linear(index)
+			cell, ok := linear(index, w.out.dims)
 			if name != w.out.Variable || !ok {
 				continue
 			}
@@ -104,20 +104,6 @@ func (w *writes) Event(e *target.Event) {
 			}
 		}
 	}
-}
-
-func (w *Contested) linear(index []int) (int, bool) {
-	if len(index) != len(w.dims) {
-		return 0, false
-	}
-	n := 0
-	for i, x := range index {
-		if x < 0 || x >= w.dims[i] {
-			return 0, false
-		}
-		n = n*w.dims[i] + x
-	}
-	return n, true
 }
 
 // Both words the cells that both parties wrote, "" where there are none: "sS[0:16][0:16]".

@@ -116,7 +116,7 @@ func (w *coverage) Event(e *target.Event) {
 		}
 		for off := 0; off < e.Bytes; off += w.size {
 			name, index := w.view.Name(e.Space, e.Addr[lane]+uint64(off))
-			cell, ok := w.out.linear(index)
+			cell, ok := linear(index, w.out.dims)
 			switch {
 			case name != w.out.Variable || !ok:
 			case load:
@@ -129,20 +129,6 @@ func (w *coverage) Event(e *target.Event) {
 			}
 		}
 	}
-}
-
-func (c *Covered) linear(index []int) (int, bool) {
-	if len(index) != len(c.dims) {
-		return 0, false
-	}
-	n := 0
-	for i, x := range index {
-		if x < 0 || x >= c.dims[i] {
-			return 0, false
-		}
-		n = n*c.dims[i] + x
-	}
-	return n, true
 }
 
 // Never lists the elements that no thread wrote, row-major: of a shared array those that some thread reads.

@@ -383,3 +383,17 @@ func (s *Scene) conflict(a, b *Access) int {
 	}
 	return score
 }
+
+// linear is the row-major place of an index in an array, ok is false where it has no such element.
+func linear(index, dims []int) (at int, ok bool) {
+	if len(index) != len(dims) {
+		return 0, false
+	}
+	for i, x := range index {
+		if x < 0 || x >= dims[i] {
+			return 0, false
+		}
+		at = at*dims[i] + x
+	}
+	return at, true
+}
