@@ -16,11 +16,10 @@ const (
 
 // phrase is a set of coordinates in words.
 type phrase struct {
-	kind  kind
-	text  string // of numbers, without the axis' name: "16–31 and 48–63"
-	cost  float64
-	plain bool // it reads after a plural noun: "rows 0–3"
-	has   func(x int) bool
+	kind kind
+	text string // of numbers, without the axis' name: "16–31 and 48–63"
+	cost float64
+	has  func(x int) bool
 }
 
 // kind is how the words of a set go with those of its axis.

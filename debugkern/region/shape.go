@@ -219,7 +219,7 @@ func (s *Set) tileSets() []tileSet {
 			text = "the last " + name + " alone"
 		case p.kind == one:
 			text = name + " " + p.text + " alone"
-		case p.has(0) == false && (p.kind == but || p.kind == from && p.text == "1"):
+		case !p.has(0) && (p.kind == but || p.kind == from && p.text == "1"):
 			text = "every " + name + " but the first"
 		case p.kind == from:
 			text = fmt.Sprintf("%ss from %s on", name, p.text)
