@@ -135,20 +135,16 @@ func (c *contrast) actualBy(
 		return nil, nil // other blocks made a part of it
 	}
 	ways := map[lineage.Leaf]uint64{}
-	byAddress := map[lineage.Leaf]uint64{}
 	for _, n := range g.Elements() {
 		if ways[n.Leaf] = n.Times[lineage.ByValue]; looked && n.Kind == lineage.LeafElement &&
 			ways[n.Leaf] == 0 {
-			byAddress[n.Leaf] = n.Times[lineage.ByAddress]
-		}
-	}
-	for l, n := range byAddress {
-		moves, err := c.moves(ctx, at, l)
-		if err != nil {
-			return nil, err
-		}
-		if moves {
-			ways[l] = n
+			moves, err := c.moves(ctx, at, n.Leaf)
+			if err != nil {
+				return nil, err
+			}
+			if moves {
+				ways[n.Leaf] = n.Times[lineage.ByAddress]
+			}
 		}
 	}
 	out := map[operandKey]seen{}

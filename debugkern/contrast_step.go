@@ -17,8 +17,6 @@ type Step struct {
 	By    int    // how many of them
 	// Got and Want are in elements of the argument, or in cells of the stage's tile, by rows
 	Got, Want int
-	// Whole: it is wrong by the same factor for other distances; else from this distance on
-	Whole bool
 }
 
 // Text is a step in words.
@@ -175,7 +173,6 @@ func (c *contrast) wrongSteps(along string, base map[source]index, list []moved)
 	var out []Step
 	for s, from := range base {
 		var wrong []Step
-		right := 0
 		for _, m := range list {
 			to, ok := m.at[s]
 			if !ok {
@@ -189,13 +186,11 @@ func (c *contrast) wrongSteps(along string, base map[source]index, list []moved)
 				step.By, step.Got, step.Want = -step.By, -step.Got, -step.Want
 			}
 			if step.Got == step.Want {
-				right++
 				continue
 			}
 			wrong = append(wrong, step)
 		}
 		if len(wrong) > 0 {
-			wrong[0].Whole = right == 0
 			out = append(out, wrong[0])
 		}
 	}

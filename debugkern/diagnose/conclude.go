@@ -317,10 +317,11 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = s.remedy.advice
 	case s.shared != "":
 		c.Advice = s.shared
-	case f.Missing == nil && c.Kind == "loop-ended" && q.startsLate(s) != "":
-		c.Advice = q.startsLate(s)
 	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
+		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
+			c.Advice = late
+		}
 		if line := q.quoted(f.Source); c.Kind == "out-of-bounds" && line != "" {
 			c.Advice += ": " + quote(line)
 		}

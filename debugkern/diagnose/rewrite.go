@@ -19,11 +19,11 @@ type Rewrite struct {
 	Now  string `json:"now"`
 }
 
-// rewrite writes an edit of the PTX as an edit of its source line, nil where the line does not say it in one
-// place that can be told from others.
+// rewrite writes an edit of the PTX as an edit of its source line, nil where the line does not say it in
+// exactly one place.
 func (q *inquiry) rewrite(src *report.Source, c *repair.Cure) *Rewrite {
 	was := q.quoted(src)
-	if was == "" || c.Places > 1 {
+	if was == "" || len(c.Others) > 0 {
 		return nil
 	}
 	now, ok := rewritten(was, c)

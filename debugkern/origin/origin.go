@@ -47,9 +47,9 @@ type record struct {
 
 // Limits of one element and of what a follower holds.
 const (
-	mostNodes  = 1 << 20 // values of one element in one block
-	mostBlocks = 1 << 10 // blocks of one element
-	heldSteps  = 1 << 21 // steps of traces that are not executed again
+	mostNodes   = 1 << 20 // values of one element in one block
+	mostBlocks  = 1 << 10 // blocks of one element
+	storedSteps = 1 << 21 // steps of traces that are not executed again
 )
 
 // New returns a follower of a launch that w was made of. The kernel must be a target.Stepper; where blocks
@@ -219,9 +219,9 @@ func (f *Follower) trace(ctx context.Context, block int) (*record, error) {
 		f.Work += t.Len() * block
 	}
 	f.traces = append(f.traces, t)
-	held := 0
+	stored := 0
 	for i := len(f.traces) - 1; i >= 0; i-- {
-		if held += f.traces[i].Len(); held > heldSteps && i < len(f.traces)-1 {
+		if stored += f.traces[i].Len(); stored > storedSteps && i < len(f.traces)-1 {
 			f.traces = slices.Delete(f.traces, 0, i+1)
 			break
 		}

@@ -55,7 +55,6 @@ type Cure struct {
 	// From and To are what the edit changes in the PTX: a modifier ("lt", "le"), an opcode or a constant; "":
 	// it is of another kind
 	From, To string
-	Places   int              // how many lines of the source it edits
 	Others   []*target.Source // the lines that it edits besides Source
 	UsedAt   []*target.Source // where what the edited instructions give is used first, and next
 }
@@ -294,7 +293,6 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 			}
 		}
 	}
-	cure.Places = len(seen)
 	for _, e := range c.edits {
 		cure.UsedAt = append(cure.UsedAt, s.menu.uses(e.At)...)
 	}
