@@ -70,7 +70,7 @@ docs: ## write the reference of manifests and their JSON Schema from the table o
 
 golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./tui ./tui/view/... -update
-	$(GO) test ./debugkern/cli -update
+	$(GO) test -run 'TestExperiments|Page$$' ./debugkern/cli -update
 
 toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and record that they may be used
 	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
