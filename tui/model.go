@@ -46,6 +46,7 @@ type Model struct {
 	restored bool // the cursor comes from remembered state
 	troubled bool // the engine's warning (cache, compiler) was shown
 	memory   *memory
+	release  release
 
 	paint *painter // nil in tests
 }
@@ -55,7 +56,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	if o.LastSave == 0 {
 		o.LastSave = lastSave
 	}
+	after := time.Duration(-1)
 	if o.Pace.Quiet == 0 {
+		after = releaseDelay
 		o.Pace.Quiet, o.Settle, o.Pause = 60*time.Millisecond, time.Second, questionPause
 	}
 	c := &view.Context{
@@ -63,6 +66,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		Req: o.Request, Follow: true,
 	}
 	m := &Model{
+		release: release{after: after},
 		Context: c, opt: o, look: look, handlers: handlers(), view: view.Pipe, mouse: true,
 		marks: &bookmarks{c, map[string]configs.Bookmark{}},
 		focus: map[keymap.Scope]int{}, search: map[keymap.Scope]string{}, filter: map[keymap.Scope]string{},
@@ -134,6 +138,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		cmd = m.reported(msg)
 	}
+	if idle := m.release.watch(m.working()); idle != nil {
+		cmd = tea.Batch(cmd, idle)
+	}
 	return m, cmd
 }
 
@@ -160,6 +167,9 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.questioned(msg)
 	case questionDueMsg:
 		cmd = m.questionDue(msg)
+	case releaseDueMsg:
+		cmd = m.release.due(msg, m.working())
+	case releasedMsg:
 	case agreedMsg:
 		cmd = m.agreed(msg)
 	default:
