@@ -183,7 +183,7 @@ func (v *Controller) show() {
 			Run: v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
 			Hint: fmt.Sprintf(
 				"what was captured may be spoilt by it too: %s in view Races says what comes first",
-				v.Keys.Label(keymap.Diff)),
+				v.Keys.LabelIn(view.Races, keymap.Diff)),
 		})
 	}
 	v.pane.SetPlace(v.At())
