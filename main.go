@@ -27,6 +27,7 @@ func main() {
 		Version: version, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		OpenTerminal: openTerminal,
 		Files:        files,
+		CheckKeys:    tui.CheckKeys,
 	}))
 }
 
@@ -47,6 +48,6 @@ func interruptible(files *file.System) context.Context {
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
 		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request,
-		Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
+		Explicit: t.Explicit, Tour: t.Tour, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
 	})
 }

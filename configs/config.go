@@ -42,6 +42,7 @@ type Config struct {
 	TrustFile string
 	Palette   string // cividis, viridis, grey
 	Mouse     bool
+	Keys      []KeySetting
 }
 
 // LoadOptions say where configuration comes from. The zero value is the process's own surroundings.
@@ -52,6 +53,8 @@ type LoadOptions struct {
 	Env      []string          // NAME=VALUE; nil: os.Environ()
 	Flags    map[string]string // command line options by key, highest precedence
 	Files    *file.System      // how the user's file is written; nil: the real file system
+	// CheckKeys returns the mistakes in settings of keys; nil: they are not checked
+	CheckKeys func([]KeySetting) []*Error
 }
 
 // Sources says which value came from where.

@@ -50,6 +50,7 @@ func keys() []key {
 		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
 		choice("palette", "cividis", "viridis", "grey"),
 		{name: "mouse", want: "true or false", parse: truth},
+		{name: "keys", want: "a mapping of actions to keys", many: true},
 	}
 }
 
@@ -165,7 +166,11 @@ func (k key) fromText(s string) (any, error) {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		if k.name == "flags" {
+		if k.name == "keys" {
+			if err := keyPair(part); err != nil {
+				return nil, err
+			}
+		} else if k.name == "flags" {
 			name, value, _ := strings.Cut(part, "=")
 			if err := flagPair(name, value); err != nil {
 				return nil, err
@@ -200,6 +205,8 @@ func (k key) fromNode(r *reader, at *yaml.Node) (v any, ok bool) {
 	switch {
 	case k.name == "flags":
 		return flagsNode(r, at)
+	case k.name == "keys":
+		return keysNode(r, at)
 	case k.many:
 		if n.Kind != yaml.SequenceNode {
 			r.fail(at, k.name, "expected %s, found %s", k.want, kindOf(n))

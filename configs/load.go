@@ -17,6 +17,7 @@ import (
 type layer struct {
 	from   func(key string) string
 	values map[string]any
+	places []KeySetting // of the key keys: where each action stands
 }
 
 // Load reads every source. The mistakes of all of them come together, as *Errors. Where ctx ends
@@ -68,6 +69,16 @@ func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 		src.keys = append(src.keys, d)
 	}
 	c := typed(v, o)
+	for _, l := range layers {
+		if _, ok := l.values["keys"]; ok {
+			c.Keys = keySettings(v.GetStringSlice("keys"), l.from("keys"), l.places)
+		}
+	}
+	if len(c.Keys) > 0 && o.CheckKeys != nil {
+		if err := errorsOf(o.CheckKeys(c.Keys)); err != nil {
+			return nil, nil, err
+		}
+	}
 	c.GateFrom = src.From("gate")
 	c.ToolchainOfProject = c.Toolchain != "" &&
 		(!filepath.IsAbs(c.Toolchain) || src.From("toolchain") == projectFile(o))
@@ -118,6 +129,7 @@ func parseLayer(ctx context.Context, from, name string, data []byte) (layer, []*
 			l.values[k.name] = v
 		}
 	}
+	l.places = r.keys
 	return l, r.errs
 }
 

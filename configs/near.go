@@ -35,6 +35,9 @@ func near(name string, known []string) []string {
 	return out
 }
 
+// Suggest returns what a message about an unknown name ends with: the known names that are near it, else all.
+func Suggest(name string, known []string) string { return suggest(name, known) }
+
 // suggest words the near names as a tail for a message, or lists what is known when nothing is near.
 func suggest(name string, known []string) string {
 	if n := near(name, known); len(n) > 0 {

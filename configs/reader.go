@@ -33,6 +33,7 @@ type reader struct {
 	ctx  context.Context // of document; expressions are not read any more once it has ended
 	file string
 	errs []*Error
+	keys []KeySetting // where the settings of the terminal's keys stand
 }
 
 func (r *reader) fail(n *yaml.Node, field, format string, args ...any) {

@@ -93,6 +93,15 @@ func Set(ctx context.Context, o LoadOptions, name, value string) (string, error)
 	if err != nil {
 		return "", err
 	}
+	if keyPath[0] == "keys" && o.CheckKeys != nil {
+		l, _ := parseLayer(ctx, path, path, text)
+		pairs, _ := l.values["keys"].([]string)
+		for _, e := range o.CheckKeys(keySettings(pairs, path, l.places)) {
+			if len(keyPath) == 1 || e.Field == strings.Join(keyPath, ".") {
+				return "", fmt.Errorf("%s: %s", e.Field, e.Msg)
+			}
+		}
+	}
 	return path, writeFile(o.Files, path, text)
 }
 
@@ -110,6 +119,12 @@ func setting(name, value string) ([]string, *yaml.Node, error) {
 			"flags", flag,
 		}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)}, nil
 	}
+	if action, ok := strings.CutPrefix(name, "keys."); ok {
+		if err := keyPair(action + "="); err != nil {
+			return nil, nil, err
+		}
+		return []string{"keys", action}, keyList(strings.Split(value, ",")), nil
+	}
 	k, err := findKey(name)
 	if err != nil {
 		return nil, nil, err
@@ -117,6 +132,13 @@ func setting(name, value string) ([]string, *yaml.Node, error) {
 	v, err := k.fromText(value)
 	if err != nil {
 		return nil, nil, err
+	}
+	if k.name == "keys" {
+		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, s := range keySettings(v.([]string), "", nil) {
+			m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: s.Name}, keyList(s.Keys))
+		}
+		return []string{"keys"}, m, nil
 	}
 	if k.name == "flags" {
 		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
@@ -137,6 +159,18 @@ func setting(name, value string) ([]string, *yaml.Node, error) {
 		n.Kind, n.Tag, n.Value = yaml.SequenceNode, "!!seq", "" // an empty list is not null
 	}
 	return strings.Split(k.name, "."), n, nil
+}
+
+// keyList is a list of keys as YAML.
+func keyList(keys []string) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+	for _, k := range keys {
+		if k != "" {
+			out.Content = append(out.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: k,
+				Style: yaml.DoubleQuotedStyle})
+		}
+	}
+	return out
 }
 
 // edit puts node at a key's path into a YAML text, making the mappings on the way.

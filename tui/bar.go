@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
@@ -32,7 +33,11 @@ func (m drawing) tabs() string {
 	if !ok {
 		return l.Done()
 	}
-	text := m.Theme.Fit(v.Note(), l.Left()-1)
+	note := v.Note()
+	if m.zoomed[m.view] {
+		note = strings.TrimSpace("zoom  " + note)
+	}
+	text := m.Theme.Fit(note, l.Left()-1)
 	return l.Right(m.Theme.Dim, text, m.w-1).Done()
 }
 

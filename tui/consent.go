@@ -131,7 +131,8 @@ func (m *Model) questioned(msg questionMsg) tea.Cmd {
 	m.consent.open, m.consent.ready = msg.consent, false
 	m.consent.number++
 	m.consent.asked[msg.consent.Covers.Digest()] = true
-	m.help, m.pending, m.Status = false, "", view.Status{}
+	m.over, m.pending = nil, ""
+	m.Clear()
 	m.consent.show()
 	return m.consent.laterReady()
 }

@@ -177,8 +177,8 @@ func TestConsentIsNoAccident(t *testing.T) {
 	}
 	d.ready()
 	for _, key := range []string{"enter", "space", "Y", "x", "4", "?", "m", "tab"} {
-		if d.press(key); !d.m.asking() || d.m.help || d.m.pending != "" {
-			t.Errorf("%s: asking %t, help %t", key, d.m.asking(), d.m.help)
+		if d.press(key); !d.m.asking() || d.m.over != nil || d.m.pending != "" {
+			t.Errorf("%s: asking %t, help %t", key, d.m.asking(), d.m.over != nil)
 		}
 	}
 	d.send(tea.PasteMsg{Content: "y"})

@@ -44,12 +44,12 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.shows("✓ AGREE", "output ok", "16 blocks", "4 kv tiles")
 	x.press("4/p-stale-m\r ")
 	x.shows("[x] p-stale-m", "✗ diverge P")
-	x.press("1")
+	x.opens("1")
 	x.shows("✗ DIVERGE  guilty P 0,0,0 kv 1 · tainted U O")
 	x.line("P  f16", "✗544", "✗48/64")
 	x.line("U  f32", "~", "~48/64")
 	x.line("O  f16", "~16/16")
-	x.press("2")
+	x.opens("2")
 	x.shows("KERNEL f16")
 	x.press("n")
 	x.shows("P block 0,0,0 kv 1 cell 1,0")
@@ -77,7 +77,8 @@ func opensFile(t *testing.T, program string) {
 	x := openAt(t, program, home, 120, 40, nil, "red.ptx", "--block", "256", "--arg", "1=unwritten:f32[4]",
 		"--arg", "2=1024")
 	x.shows("ARGUMENTS", "errors", "race part", "missing: __syncthreads()", "4 of 4", "▸arg1")
-	x.press("2ll")
+	x.opens("2")
+	x.press("ll")
 	x.shows("arg1 after the launch f32[4]", "arg1[2]", "not written before the launch")
 	x.press("w")
 	x.shows("line 12 of reduce.cu · step")
@@ -94,7 +95,7 @@ func opensFile(t *testing.T, program string) {
 // before, and runs to a breakpoint.
 func stepped(t *testing.T, program string) {
 	x := diverges(t, program, 120, 40)
-	x.press("8")
+	x.opens("8")
 	x.shows("before P block 0,0,0 kv 1 cell 1,0 is written by warp 0 lane 0", "st.shared.u16",
 		"REGISTERS warp 0", "SHARED sP f16")
 	x.line("▸487", "sP[row][lane]")
@@ -152,7 +153,8 @@ func asciiOnly(t *testing.T, program string) {
 	for _, env := range []string{"TERM=dumb", "LANG=C"} {
 		x := open(t, program, 80, 24, []string{env}, "--fault", "p-stale-m")
 		x.shows("DIVERGE", "guilty P 0,0,0 kv 1")
-		x.press("2n")
+		x.opens("2")
+		x.press("n")
 		x.shows("KERNEL f16", "q1,k0")
 		x.leaves()
 		if i := strings.IndexFunc(x.output(), func(r rune) bool { return r > 0x7e }); i >= 0 {

@@ -9,7 +9,8 @@ import "testing"
 func fragmentJudged(t *testing.T, program string) {
 	x := open(t, program, 120, 40, nil, "stage3b", "--fault", "lut-order")
 	x.shows("✗ DIVERGE")
-	x.press(":stage S\r3")
+	x.press(":stage S\r")
+	x.opens("3")
 	x.shows("HARDWARE acc f32 row",
 		"✗ WMMA_ACCUM_LUT covers every cell, order wrong in 128 of 256: sorted by row")
 	x.press("n")

@@ -47,6 +47,9 @@ func (p *painter) clipboard(text string) {
 
 // yanked is what is under the cursor of the view, "" where there is nothing to copy.
 func (m *Model) yanked() string {
+	if m.over != nil {
+		return m.listed()
+	}
 	if m.Failing() {
 		return m.failure.pane.Text()
 	}

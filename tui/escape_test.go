@@ -43,8 +43,8 @@ func TestAltWithoutMeaningIsEscThenTheKey(t *testing.T) {
 func TestQAndEscCloseWhatIsOpen(t *testing.T) {
 	for _, key := range []string{"q", "esc", "?"} {
 		d := started(t, 80, 24, plainLook).press("?")
-		if d.press(key); d.Quit || d.m.help {
-			t.Errorf("%s over the help: quit %t, help %t", key, d.Quit, d.m.help)
+		if d.press(key); d.Quit || d.m.over != nil {
+			t.Errorf("%s over the help: quit %t, help %t", key, d.Quit, d.m.over != nil)
 		}
 		if d.press("q"); !d.Quit {
 			t.Errorf("q on the bare screen does not quit")

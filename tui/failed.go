@@ -24,6 +24,7 @@ type failed struct {
 	*view.Context
 	w, body int
 	at      view.Part
+	zoomed  bool
 	pane    *failure.Pane
 	source  *source.Pane // below it
 }
@@ -41,6 +42,11 @@ func (f *failed) setTheme(th *theme.Theme) {
 func (f *failed) setSize(w, body int) {
 	f.w, f.body = w, body
 	h := f.height()
+	if f.zoomed && f.pane.Located() {
+		f.pane.SetSize(w, body)
+		f.source.SetSize(w, body)
+		return
+	}
 	f.pane.SetSize(w, h)
 	f.source.SetSize(w, body-h)
 }
@@ -112,6 +118,12 @@ func (f *failed) move(n int) tea.Cmd {
 
 // lines are the reasons above the source.
 func (f *failed) lines() []string {
+	switch {
+	case f.zoomed && f.pane.Located() && f.at == partFailing:
+		return f.source.View()
+	case f.zoomed:
+		return f.pane.View()
+	}
 	out := append(make([]string, 0, f.body), f.pane.View()...)
 	if f.pane.Located() {
 		out = append(out, f.source.View()...)
@@ -121,7 +133,10 @@ func (f *failed) lines() []string {
 
 // click chooses a reason, or the source below.
 func (f *failed) click(y int) {
-	if y >= f.height() {
+	if f.zoomed && f.at == partFailing {
+		return
+	}
+	if y >= f.height() && !f.zoomed {
 		f.Root.Focus(partFailing)
 		return
 	}
@@ -133,7 +148,7 @@ func (f *failed) click(y int) {
 
 // wheel goes through the reasons, or scrolls the source.
 func (f *failed) wheel(y, rows int) {
-	if y >= f.height() {
+	if y >= f.height() && !f.zoomed || f.zoomed && f.at == partFailing {
 		f.source.Scroll(rows)
 		return
 	}

@@ -25,6 +25,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if bare, ok := withoutAlt(msg); ok && !m.means(msg) {
 		return tea.Batch(m.key(escapeKey), m.key(bare))
 	}
+	m.count = 0
 	if _, open := m.prompt.Active(); open {
 		return m.promptKey(msg)
 	}
@@ -32,11 +33,22 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if m.asking() {
 		return m.answer(name)
 	}
-	if b, _, _, ok := m.Keys.Match("", name); ok && b.Action == keymap.Cancel && m.pending != "" {
-		m.pending, m.Status = "", view.Status{}
+	m.repeat = nil
+	if cmd, ok := m.digit(name); ok {
+		return cmd
+	}
+	back := m.counted(name)
+	return tea.Batch(back, m.plainKey(name))
+}
+
+// plainKey looks a key up in the table, and does what it means.
+func (m *Model) plainKey(name string) tea.Cmd {
+	if b, _, _, ok := m.Keys.Match(m.view, "", name); ok && b.Action == keymap.Cancel && m.pending != "" {
+		m.pending = ""
+		m.Clear()
 		return nil
 	}
-	b, arg, more, ok := m.Keys.Match(m.pending, name)
+	b, arg, more, ok := m.Keys.Match(m.view, m.pending, name)
 	switch {
 	case !ok && m.pending != "":
 		m.Complain(fmt.Sprintf("%s %s means nothing", m.pending, name))
@@ -47,13 +59,15 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case more:
 		m.pending = name
-		m.Say(name + " …")
+		m.Show(name + " …")
 		return nil
 	}
 	m.pending = ""
 	m.Clear()
-	if m.help && !m.small() && m.helpKey(b) {
-		return nil
+	if m.over != nil && !m.small() {
+		if cmd, taken := m.listKey(b); taken {
+			return cmd
+		}
 	}
 	return m.act(b, arg)
 }
@@ -81,7 +95,7 @@ func (m *Model) means(msg tea.KeyPressMsg) bool {
 	if m.asking() {
 		return keymap.Answering(msg.String()) != keymap.AnswerNone
 	}
-	_, _, _, ok := m.Keys.Match(m.pending, msg.String())
+	_, _, _, ok := m.Keys.Match(m.view, m.pending, msg.String())
 	return ok
 }
 
@@ -91,11 +105,11 @@ func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 	case !b.Works(m.view):
 		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, b.Help, m.viewsOf(b)))
 		return nil
-	case b.Later != "":
-		m.Say(fmt.Sprintf("%s (%s): %s", b.Label, b.Help, b.Later))
-		return nil
 	}
 	if do := m.actions[m.view][b.Action]; do != nil {
+		if b.Counts {
+			return m.repeated(func() tea.Cmd { return do(arg) })
+		}
 		return do(arg)
 	}
 	return m.handlers[b.Action](m, arg)
@@ -113,26 +127,6 @@ func (m *Model) viewsOf(b keymap.Binding) string {
 	return out
 }
 
-// helpKey scrolls or closes the help overlay; any other key closes it and acts.
-func (m *Model) helpKey(b keymap.Binding) bool {
-	switch b.Action {
-	case keymap.Down:
-		m.overlay.Scroll(1)
-	case keymap.Up:
-		m.overlay.Scroll(-1)
-	case keymap.PageDown:
-		m.overlay.Scroll(m.h / 2)
-	case keymap.PageUp:
-		m.overlay.Scroll(-m.h / 2)
-	case keymap.Cancel, keymap.Help, keymap.Quit: // only the bare screen is left by q
-		m.help = false
-	default:
-		m.help = false
-		return false
-	}
-	return true
-}
-
 // handlers is what an action does that the view on screen leaves to the root. A test compares it with the
 // table.
 func handlers() map[keymap.Action]handler {
@@ -147,29 +141,31 @@ func handlers() map[keymap.Action]handler {
 
 func moving() map[keymap.Action]handler {
 	return map[keymap.Action]handler{
-		keymap.Left:      func(m *Model, _ string) tea.Cmd { return m.move(0, -1) },
-		keymap.Right:     func(m *Model, _ string) tea.Cmd { return m.move(0, 1) },
-		keymap.Up:        func(m *Model, _ string) tea.Cmd { return m.move(-1, 0) },
-		keymap.Down:      func(m *Model, _ string) tea.Cmd { return m.move(1, 0) },
-		keymap.NextStage: func(m *Model, _ string) tea.Cmd { return m.StepStage(1) },
-		keymap.PrevStage: func(m *Model, _ string) tea.Cmd { return m.StepStage(-1) },
-		keymap.NextTile:  func(m *Model, _ string) tea.Cmd { return m.StepTile(1) },
-		keymap.PrevTile:  func(m *Model, _ string) tea.Cmd { return m.StepTile(-1) },
-		keymap.NextBlock: func(m *Model, _ string) tea.Cmd { return m.StepBlock(1) },
-		keymap.PrevBlock: func(m *Model, _ string) tea.Cmd { return m.StepBlock(-1) },
+		keymap.Left:      func(m *Model, _ string) tea.Cmd { return m.move(0, -m.times()) },
+		keymap.Right:     func(m *Model, _ string) tea.Cmd { return m.move(0, m.times()) },
+		keymap.Up:        func(m *Model, _ string) tea.Cmd { return m.move(-m.times(), 0) },
+		keymap.Down:      func(m *Model, _ string) tea.Cmd { return m.move(m.times(), 0) },
+		keymap.NextStage: func(m *Model, _ string) tea.Cmd { return m.StepStage(m.times()) },
+		keymap.PrevStage: func(m *Model, _ string) tea.Cmd { return m.StepStage(-m.times()) },
+		keymap.NextTile:  func(m *Model, _ string) tea.Cmd { return m.StepTile(m.times()) },
+		keymap.PrevTile:  func(m *Model, _ string) tea.Cmd { return m.StepTile(-m.times()) },
+		keymap.NextBlock: func(m *Model, _ string) tea.Cmd { return m.StepBlock(m.times()) },
+		keymap.PrevBlock: func(m *Model, _ string) tea.Cmd { return m.StepBlock(-m.times()) },
 		keymap.Top:       func(m *Model, _ string) tea.Cmd { return m.edge(-1, 0) },
 		keymap.Bottom:    func(m *Model, _ string) tea.Cmd { return m.edge(1, 0) },
 		keymap.RowStart:  func(m *Model, _ string) tea.Cmd { return m.edge(0, -1) },
 		keymap.RowEnd:    func(m *Model, _ string) tea.Cmd { return m.edge(0, 1) },
-		keymap.PageDown:  func(m *Model, _ string) tea.Cmd { return m.page(1) },
-		keymap.PageUp:    func(m *Model, _ string) tea.Cmd { return m.page(-1) },
+		keymap.PageDown:  func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.fullPage(1) }) },
+		keymap.PageUp:    func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.fullPage(-1) }) },
+		keymap.HalfDown:  func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.page(1) }) },
+		keymap.HalfUp:    func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.page(-1) }) },
 		keymap.SetMark:   func(m *Model, name string) tea.Cmd { return m.marks.set(name) },
 		keymap.GoMark:    func(m *Model, name string) tea.Cmd { return m.marks.goTo(name) },
 		keymap.Back: func(m *Model, _ string) tea.Cmd {
-			return m.History(-1)
+			return m.manyTimes(func() tea.Cmd { return m.History(-1) })
 		},
 		keymap.Forward: func(m *Model, _ string) tea.Cmd {
-			return m.History(1)
+			return m.manyTimes(func() tea.Cmd { return m.History(1) })
 		},
 		keymap.NextPane: func(m *Model, _ string) tea.Cmd { return m.turn(1) },
 		keymap.PrevPane: func(m *Model, _ string) tea.Cmd { return m.turn(-1) },
@@ -186,10 +182,14 @@ func acting() map[keymap.Action]handler {
 		keymap.Palette: func(m *Model, _ string) tea.Cmd {
 			return m.setPalette(theme.NextPalette(m.Theme.Palette))
 		},
-		keymap.Grow:      func(m *Model, _ string) tea.Cmd { return m.grow(1) },
-		keymap.Shrink:    func(m *Model, _ string) tea.Cmd { return m.grow(-1) },
+		keymap.Grow:      func(m *Model, _ string) tea.Cmd { return m.growBy(m.times()) },
+		keymap.Shrink:    func(m *Model, _ string) tea.Cmd { return m.growBy(-m.times()) },
 		keymap.Command:   func(m *Model, _ string) tea.Cmd { return m.Ask(":", "") },
 		keymap.Help:      (*Model).openHelp,
+		keymap.Messages:  (*Model).openMessages,
+		keymap.Tour:      (*Model).startTour,
+		keymap.SkipStep:  (*Model).skipStep,
+		keymap.Zoom:      (*Model).zoom,
 		keymap.Again:     func(m *Model, _ string) tea.Cmd { return m.again(m.NextRequest().Backend) },
 		keymap.AgainEmu:  func(m *Model, _ string) tea.Cmd { return m.again("emu") },
 		keymap.Yank:      (*Model).yank,
@@ -212,12 +212,6 @@ func (m *Model) openNext(n int) tea.Cmd {
 	return m.Open(all[(m.Keys.Number(m.view)-1+n+len(all))%len(all)])
 }
 
-func (m *Model) openHelp(string) tea.Cmd {
-	m.help = true
-	m.overlay.Reset()
-	return nil
-}
-
 // cancel is Esc: the run, then what the view waits for, then other work in the background, then search and
 // filter, then back to the first view.
 func (m *Model) cancel(string) tea.Cmd {
@@ -236,6 +230,8 @@ func (m *Model) cancel(string) tea.Cmd {
 	case m.Hunting():
 		m.CancelHunt()
 	case m.cancelWork(false):
+	case m.tour != nil:
+		return m.endTour(false)
 	case m.search[m.view] != "" || m.filter[m.view] != "":
 		m.setSearch("")
 		m.setFilter("")
@@ -250,8 +246,14 @@ func (m *Model) cancel(string) tea.Cmd {
 
 // uncover closes what is open on top of the view on screen, and reports whether there was something.
 func (m *Model) uncover() bool {
-	v, ok := m.Shown().(view.Covered)
-	return ok && v.Uncover()
+	if v, ok := m.Shown().(view.Covered); ok && v.Uncover() {
+		return true
+	}
+	if m.zoomed[m.view] {
+		m.zoom("")
+		return true
+	}
+	return false
 }
 
 // cancelWork ends one view's work, of those that are waited for or of the others, and reports whether there
@@ -315,9 +317,17 @@ func (m *Model) promptKey(msg tea.KeyPressMsg) tea.Cmd {
 	case keymap.EditCompleteBack:
 		p.Complete(-1)
 	case keymap.EditOlder:
-		p.Recall(-1)
+		if p.Picking() {
+			p.Pick(-1)
+		} else {
+			p.Recall(-1)
+		}
 	case keymap.EditNewer:
-		p.Recall(1)
+		if p.Recalling() {
+			p.Recall(1)
+		} else {
+			p.Pick(1)
+		}
 	default:
 		p.Insert(msg.Text)
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -30,11 +31,16 @@ func (m *Model) resize(w, h int) {
 	if m.small() {
 		return
 	}
-	m.body = h - topLines - bottomLines
-	for _, v := range m.views {
+	m.body = h - topLines - bottomLines - m.tour.height()
+	m.failure.zoomed = m.zoomed[m.view]
+	for i, v := range m.views {
+		if z, ok := v.(view.Zoomer); ok {
+			z.Zoom(m.zoomed[m.Keys.Scopes()[i]])
+		}
 		v.SetSize(w, m.body)
 	}
 	m.consent.pane.SetSize(w, m.body)
+	m.list.SetSize(w, m.body)
 	m.failure.setSize(w, m.body)
 	m.applyFocus()
 }
@@ -91,6 +97,31 @@ func (m *Model) turn(n int) tea.Cmd {
 	m.applyFocus()
 	m.Say("focus: " + string(m.focused()))
 	return nil
+}
+
+// zoom gives the focused part the whole screen, or all parts their place again.
+func (m *Model) zoom(string) tea.Cmd {
+	if _, ok := m.Shown().(view.Zoomer); !ok && !m.Failing() {
+		m.Say(fmt.Sprintf("%s has nothing to enlarge", m.view))
+		return nil
+	}
+	on := !m.zoomed[m.view]
+	m.zoomed[m.view] = on
+	m.Layout()
+	if on {
+		m.Say(fmt.Sprintf("%s alone: %s or %s shows all panes again", m.focused(), m.Keys.Label(keymap.Zoom),
+			m.Keys.Label(keymap.Cancel)))
+	}
+	return nil
+}
+
+// growBy makes the focused part larger or smaller by some steps.
+func (m *Model) growBy(n int) tea.Cmd {
+	var cmds []tea.Cmd
+	for range max(n, -n) {
+		cmds = append(cmds, m.grow(view.Sign(n)))
+	}
+	return tea.Batch(cmds...)
 }
 
 // grow makes the focused part larger or smaller.

@@ -9,7 +9,7 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	for _, v := range m.views {
 		v.SetTheme(th)
 	}
-	m.overlay.SetTheme(th)
+	m.list.SetTheme(th)
 	m.prompt.SetTheme(th)
 	m.failure.setTheme(th)
 	m.consent.pane.SetTheme(th)

@@ -8,7 +8,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/tui/keymap"
-	"tilescope/tui/pane/help"
+	"tilescope/tui/pane/list"
 	"tilescope/tui/pane/prompt"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
@@ -27,24 +27,31 @@ type Model struct {
 	actions map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd
 	view    keymap.Scope // on screen
 	focus   map[keymap.Scope]int
+	zoomed  map[keymap.Scope]bool // the focused part has the whole screen
 	search  map[keymap.Scope]string
 	filter  map[keymap.Scope]string
 
 	w, h  int
 	body  int // lines of a view
 	mouse bool
-	help  bool // the overlay is open
 	fader theme.Fader
 
 	pending  string // first key of a sequence
+	typing   counting
+	count    int // before the motion that is being carried out; 0: none
+	repeat   *repeating
+	window   time.Duration    // how soon the next key has to follow a digit of a count
+	now      func() time.Time // the clock of keys
 	failure  *failed
 	consent  *consent
 	file     *sourceFile
-	overlay  *help.Pane
+	list     *list.Pane // what lies over the view
+	over     *overlay   // nil: nothing does
 	prompt   *prompt.Pane
 	marks    *bookmarks
-	restored bool // the cursor comes from remembered state
-	troubled bool // the engine's warning (cache, compiler) was shown
+	tour     *tour // nil: none is under way
+	restored bool  // the cursor comes from remembered state
+	troubled bool  // the engine's warning (cache, compiler) was shown
 	memory   *memory
 	release  release
 
@@ -59,17 +66,19 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	after := time.Duration(-1)
 	if o.Pace.Quiet == 0 {
 		after = releaseDelay
+		o.Count = countWindow
 		o.Pace.Quiet, o.Settle, o.Pause = 60*time.Millisecond, time.Second, questionPause
 	}
 	c := &view.Context{
 		Ctx: ctx, Engine: o.Engine, Pace: o.Pace, StateDir: o.StateDir, Version: o.Version, Files: o.Files,
-		Req: o.Request, Follow: true,
+		Req: o.Request, Follow: true, Status: view.Status{Log: &view.Log{}},
 	}
 	m := &Model{
-		release: release{after: after},
-		Context: c, opt: o, look: look, handlers: handlers(), view: view.Pipe, mouse: true,
+		Context: c, opt: o, look: look, window: o.Count, now: time.Now, release: release{after: after},
+		handlers: handlers(), view: view.Pipe, mouse: true,
 		marks: &bookmarks{c, map[string]configs.Bookmark{}},
-		focus: map[keymap.Scope]int{}, search: map[keymap.Scope]string{}, filter: map[keymap.Scope]string{},
+		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
+		filter: map[keymap.Scope]string{},
 		actions: map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd{},
 	}
 	c.Root = m
@@ -80,14 +89,16 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	c.Theme = m.theme(palette)
 	m.views = views(c)
 	m.workers = able[view.Worker](m.views)
-	var layers []keymap.Layer
 	for _, v := range m.views {
-		layers = append(layers, v.Layer())
 		m.actions[v.Layer().Name] = v.Actions()
 	}
-	c.Keys = keymap.New(layers...)
+	var keys []configs.KeySetting
+	if o.Config != nil {
+		keys = o.Config.Keys
+	}
+	m.setKeys(keys)
 	m.memory = &memory{Context: c, settle: o.Settle, last: o.LastSave, state: m.remembered}
-	m.overlay, m.prompt, m.failure, m.consent, m.file = help.New(c.Theme), prompt.New(c.Theme), newFailed(c),
+	m.list, m.prompt, m.failure, m.consent, m.file = list.New(c.Theme), prompt.New(c.Theme), newFailed(c),
 		newConsent(c, o.Pause), &sourceFile{Context: c}
 	m.restore(o.State)
 	if m.Req.Target == "" {
@@ -119,7 +130,12 @@ func (m *Model) theme(palette string) *theme.Theme {
 func (m *Model) Shown() view.View { return m.views[m.Keys.Number(m.view)-1] }
 
 // Init starts the first run.
-func (m *Model) Init() tea.Cmd { return m.Start(m.Req) }
+func (m *Model) Init() tea.Cmd {
+	if m.opt.Tour {
+		return m.startTour("")
+	}
+	return m.Start(m.Req)
+}
 
 // Update routes one message: size, keys, mouse, paste; anything else is what a command reports.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -138,10 +154,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		cmd = m.reported(msg)
 	}
-	if idle := m.release.watch(m.working()); idle != nil {
-		cmd = tea.Batch(cmd, idle)
-	}
-	return m, cmd
+	return m, tea.Batch(cmd, m.release.watch(m.working()), m.goOn(), m.tourOn())
 }
 
 // reported takes the facts that the root's commands come back with; all others are a view's.

@@ -13,8 +13,10 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	if m.asking() {
 		return nil // a question is answered by a key
 	}
-	if m.help {
-		m.help = false
+	if m.over != nil {
+		if m.list.Hit(e.Y - topLines) {
+			return m.runListed()
+		}
 		return nil
 	}
 	if e.Y == 1 {
@@ -63,8 +65,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		m.consent.pane.Scroll(rows)
 		return nil
 	}
-	if m.help {
-		m.overlay.Scroll(rows)
+	if m.over != nil {
+		m.list.Scroll(rows)
 		return nil
 	}
 	if m.small() || m.Run == nil {

@@ -25,6 +25,9 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 	return m.move(far*(rows+cols), 0)
 }
 
+// fullPage goes a page down or up.
+func (m *Model) fullPage(dir int) tea.Cmd { return tea.Batch(m.page(dir), m.page(dir)) }
+
 // page goes half a page down or up.
 func (m *Model) page(dir int) tea.Cmd {
 	if v, ok := m.Shown().(view.Pager); ok && !m.Failing() {

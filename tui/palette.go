@@ -10,7 +10,6 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
-	"tilescope/tui/pane/prompt"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
@@ -120,7 +119,6 @@ func (p palette) screen() []view.Command {
 
 func (p palette) program() []view.Command {
 	g := view.ProgramCommands
-	quit := func(string) tea.Cmd { return tea.Quit }
 	return []view.Command{
 		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
 		{Group: g, Name: "yank", Help: "copy what is under the cursor (OSC 52)", Do: p.yank},
@@ -129,12 +127,10 @@ func (p palette) program() []view.Command {
 			Help: "ask again whether to use the compilers and tools that were found and are not trusted",
 			Do:   p.consent.askAgain,
 		},
-		{Group: g, Name: "help", Help: "the keys of this view", Do: func(string) tea.Cmd {
-			p.help = true
-			return nil
-		}},
-		{Group: g, Name: "quit", Help: "leave", Do: quit},
-		{Group: g, Name: "q", Help: "leave", Do: quit},
+		{Group: g, Name: "help", Help: "the keys of this view", Do: p.openHelp},
+		{Group: g, Name: "messages", Help: "every message of this session, with its time", Do: p.openMessages},
+		{Group: g, Name: "tour", Help: "a tutorial of two minutes on a planted fault", Do: p.startTour},
+		{Group: g, Name: "quit", Help: "leave (also :q)", Do: func(string) tea.Cmd { return tea.Quit }},
 	}
 }
 
@@ -147,68 +143,27 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	case "&":
 		return p.startFilter(text)
 	}
-	name, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
+	name, arg, given := strings.Cut(strings.TrimSpace(text), " ")
 	if name == "" {
 		return nil
 	}
-	if c, ok := p.find(name); ok {
-		arg = strings.TrimSpace(arg)
-		if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
-			p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
-			return nil
-		}
-		return c.Do(arg)
-	}
-	p.Complain(fmt.Sprintf("no command %q: Tab lists them", name))
-	return nil
-}
-
-// find takes a name, or a beginning that only one name has.
-func (p palette) find(name string) (view.Command, bool) {
-	var found []view.Command
-	for _, c := range p.commands() {
-		if c.Name == name {
-			return c, true
-		}
-		if strings.HasPrefix(c.Name, name) {
-			found = append(found, c)
-		}
-	}
-	if len(found) == 1 {
-		return found[0], true
-	}
-	return view.Command{}, false
-}
-
-// complete offers commands, then their arguments.
-func (p palette) complete(text string) []prompt.Candidate {
-	name, arg, hasArg := strings.Cut(text, " ")
-	var out []prompt.Candidate
-	if !hasArg {
-		for _, c := range p.commands() {
-			if strings.HasPrefix(c.Name, name) && c.Name != "q" {
-				line := c.Name
-				if c.Arg != "" {
-					line += " "
-				}
-				out = append(out, prompt.Candidate{
-					Line: line, Help: strings.TrimSpace(c.Arg + "  " + c.Help),
-				})
-			}
-		}
-		return out
-	}
 	c, ok := p.find(name)
-	if !ok || c.Values == nil {
+	if !ok && !given {
+		c, ok = p.best(name)
+	}
+	if !ok {
+		p.Complain(fmt.Sprintf("no command %q, nor an action: an empty line lists both", name))
 		return nil
 	}
-	for _, v := range c.Values() {
-		value, help, _ := strings.Cut(v, "\t")
-		if strings.HasPrefix(value, arg) {
-			out = append(out, prompt.Candidate{Line: name + " " + value, Help: help})
+	arg = strings.TrimSpace(arg)
+	if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
+		if name != c.Name {
+			return p.Ask(":", c.Name+" ")
 		}
+		p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
+		return nil
 	}
-	return out
+	return c.Do(arg)
 }
 
 // gateNames lists the gates of the request's kernel, none first.

@@ -225,6 +225,13 @@ func (x *terminal) press(keys string) {
 	}
 }
 
+// opens presses a view's number key, and waits as long as it takes that a motion after it is no count.
+func (x *terminal) opens(key string) {
+	x.t.Helper()
+	x.press(key)
+	time.Sleep(countWindow + 50*time.Millisecond)
+}
+
 // resize changes the terminal's size.
 func (x *terminal) resize(w, h int) {
 	x.mu.Lock()

@@ -90,7 +90,7 @@ func (m *Model) ranBadly(msg ranMsg) tea.Cmd {
 	m.Fail = msg.run
 	cmd := m.Announce(view.Failed{})
 	m.draw()
-	m.Status = view.Status{Text: view.FirstLine(msg.err.Error()), Bad: true, Cut: true}
+	m.ComplainOf(msg.err, true)
 	return tea.Batch(cmd, m.file.watch(), m.SeekConsent(msg.err))
 }
 
@@ -106,7 +106,7 @@ func (m *Model) reportTrouble() tea.Cmd {
 		return nil
 	}
 	m.troubled = true
-	m.Complain(view.FirstLine(err.Error()))
+	m.ComplainOf(err, false)
 	return m.SeekConsent(err)
 }
 

@@ -92,7 +92,7 @@ func (m drawing) lines() []string {
 	if popup != nil {
 		body = append(append([]string{}, body[:len(body)-len(popup)]...), popup...)
 	}
-	all = append(all, body...)
+	all = append(append(all, body...), m.strip()...)
 	return append(all, m.bottom())
 }
 
@@ -128,9 +128,8 @@ func (m drawing) middle() []string {
 	if m.asking() {
 		return m.consent.pane.View()
 	}
-	if m.help {
-		m.overlay.SetWords(m.wording())
-		return m.overlay.View(m.Keys, m.view, m.w, m.body)
+	if m.over != nil {
+		return m.list.View()
 	}
 	if m.Failing() {
 		return m.failure.lines()

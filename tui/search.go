@@ -31,6 +31,9 @@ func (m *Model) setFilter(text string) error {
 
 // startSearch begins a search typed at the prompt.
 func (m *Model) startSearch(text string) tea.Cmd {
+	if m.over != nil {
+		return m.findListed(text, 0)
+	}
 	if err := m.setSearch(text); err != nil {
 		m.Complain(err.Error())
 		return nil

@@ -102,8 +102,12 @@ func (m *memory) saveNow() error {
 
 // remembered is a snapshot of what the next session takes up.
 func (m *Model) remembered() *configs.State {
+	req := m.NextRequest()
+	if m.tour != nil {
+		req = m.tour.before
+	}
 	s := &configs.State{
-		Setup: request.SetupOf(m.NextRequest()), View: strings.ToLower(string(m.view)),
+		Setup: request.SetupOf(req), View: strings.ToLower(string(m.view)),
 		Cursor:    remember(m.Cursor),
 		Bookmarks: maps.Clone(m.marks.all), Display: map[string]string{},
 	}

@@ -40,6 +40,7 @@ type Options struct {
 	StateDir string          // where state is kept; "" keeps none
 	Version  string          // of the program, for what it writes
 	Request  debugkern.Request
+	Tour     bool // begin with the tour
 	Explicit bool // the request was asked for: it wins over the remembered one
 	Input    io.Reader
 	Output   io.Writer
@@ -50,6 +51,7 @@ type Options struct {
 	Pace     view.Pace
 	Settle   time.Duration // how long until what changed is saved; with Pace
 	Pause    time.Duration // how long a question is shown before it can be answered; with Pace
+	Count    time.Duration // how soon a key has to follow a digit of a count; with Pace
 	LastSave time.Duration // how long the end waits for the state to be written
 
 	forgot error // why the state of the last session was not taken up

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ type configMsg struct {
 
 // watch sends the program every change to a configuration file until ctx ends.
 func watch(ctx context.Context, environ []string, program *tea.Program) {
-	configs.Watch(ctx, configs.LoadOptions{Env: environ},
+	configs.Watch(ctx, configs.LoadOptions{Env: environ, CheckKeys: CheckKeys},
 		func(c *configs.Config, err error) { program.Send(configMsg{c, err}) })
 }
 
@@ -46,6 +47,10 @@ func (m *Model) configured(msg configMsg) tea.Cmd {
 	if msg.config.Palette != old.Palette {
 		m.setPalette(msg.config.Palette)
 		said = append(said, "palette "+m.Theme.Palette)
+	}
+	if !reflect.DeepEqual(keySettings(msg.config.Keys), keySettings(old.Keys)) {
+		m.setKeys(msg.config.Keys)
+		said = append(said, "keys")
 	}
 	req, changes := reconfigured(m.NextRequest(), old, msg.config)
 	said = append(said, changes...)

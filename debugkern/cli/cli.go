@@ -59,6 +59,7 @@ type Terminal struct {
 	Config   *configs.Config
 	StateDir string // where the terminal remembers; "" where it cannot
 	Request  debugkern.Request
+	Tour     bool // begin with the tour
 	Explicit bool // a target or option was given: it wins over what is remembered
 	Stdin    io.Reader
 	Stdout   io.Writer
@@ -72,8 +73,10 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	OpenTerminal   func(context.Context, Terminal) error
-	Files          *file.System   // how files are read and written; nil: the real file system
-	Memory         *budget.Budget // asked before memory is allocated; nil: one of memory.max
+	// CheckKeys returns the mistakes in settings of the terminal's keys; nil: they are not checked
+	CheckKeys func([]configs.KeySetting) []*configs.Error
+	Files     *file.System   // how files are read and written; nil: the real file system
+	Memory    *budget.Budget // asked before memory is allocated; nil: one of memory.max
 }
 
 // exit carries a code that needs no message.
@@ -248,7 +251,7 @@ func (a *app) root() *cobra.Command {
 	launch.bindLaunch(root.Flags())
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(),
 		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(),
-		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(),
+		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.tourCommand(),
 		a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
@@ -296,7 +299,7 @@ func (a *app) load(c *cobra.Command) error {
 	}
 	var err error
 	if a.config, a.sources, err = configs.Load(c.Context(), configs.LoadOptions{
-		Flags: a.options,
+		Flags: a.options, CheckKeys: a.CheckKeys,
 	}); err != nil {
 		return &report.Error{Code: report.CodeUsage, Err: err}
 	}

@@ -175,7 +175,7 @@ func (a *app) configCommand() *cobra.Command {
 			}},
 		&cobra.Command{Use: "get KEY", Short: "Print one value", Args: cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {
-				v, err := configs.Get(c.Context(), configs.LoadOptions{}, args[0])
+				v, err := configs.Get(c.Context(), configs.LoadOptions{CheckKeys: a.CheckKeys}, args[0])
 				if err != nil {
 					return usageError("%w", err)
 				}
@@ -187,8 +187,9 @@ func (a *app) configCommand() *cobra.Command {
 			Use: "set KEY VALUE", Short: "Change one value in the user's configuration file",
 			Args: cobra.ExactArgs(2),
 			RunE: func(c *cobra.Command, args []string) error {
-				return a.configPath(configs.Set(c.Context(), configs.LoadOptions{Files: a.Files},
-					args[0], args[1]))
+				return a.configPath(configs.Set(c.Context(), configs.LoadOptions{
+					Files: a.Files, CheckKeys: a.CheckKeys,
+				}, args[0], args[1]))
 			},
 		},
 	)

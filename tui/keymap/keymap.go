@@ -1,9 +1,10 @@
 // Package keymap holds the terminal's only key bindings.
 //
 // The one idea: a binding is one row of a table (keys, what it does, where it works, its hint), and
-// everything that names a key is made from that table: dispatch, the help overlay, the hint line, the status
-// line's refusals. The common actions stand here; a view brings a Layer: which of them it uses, and bindings
-// of its own. A key that belongs to another view says which; a key whose feature is still to come says so.
+// everything that names a key is made from that table: dispatch, the help overlay, the hint line, the
+// palette, the status line's refusals, docs/keys.md. The common actions stand here; a view brings a Layer:
+// which of them it uses, and bindings of its own. A user's settings (With) replace keys of an action, in
+// every view or in one. A key that belongs to another view says which.
 //
 // It must not know models, panes or colours.
 package keymap
@@ -42,6 +43,12 @@ const (
 	RowEnd    Action = "row-end"
 	PageUp    Action = "page-up"
 	PageDown  Action = "page-down"
+	HalfUp    Action = "half-page-up"
+	HalfDown  Action = "half-page-down"
+	Zoom      Action = "zoom"
+	Messages  Action = "messages"
+	Tour      Action = "tour"
+	SkipStep  Action = "skip-step"
 	Open      Action = "open"
 	Toggle    Action = "toggle"
 	Format    Action = "format"
@@ -51,7 +58,7 @@ const (
 	Heat      Action = "heat"
 	Grow      Action = "grow"
 	Shrink    Action = "shrink"
-	Palette   Action = "palette"
+	Palette   Action = "next-palette"
 	Follow    Action = "follow"
 	Who       Action = "who"
 	How       Action = "how"
@@ -107,11 +114,13 @@ type Binding struct {
 	Hint   string   // in two words, for the hint line of every view it works in; "" keeps it off
 	Group  string   // heading in the help overlay
 	Some   bool     // it works only in views that use it
-	Later  string   // what it waits for; "" where it works now
+	Counts bool     // a count before it repeats it
+	Fixed  bool     // a user cannot set its keys
 
-	in    []Scope          // of Some: the views that use it
-	here  map[Scope]string // what it does in a view where that is something else
-	hints map[Scope]string // its hint in a view that says one
+	in    []Scope            // of Some: the views that use it
+	here  map[Scope]string   // what it does in a view where that is something else
+	hints map[Scope]string   // its hint in a view that sets one
+	keys  map[Scope][]string // its keys in a view where a user has set them
 }
 
 // Works reports whether the binding acts in a view.
@@ -120,20 +129,92 @@ func (b Binding) Works(s Scope) bool { return !b.Some || slices.Contains(b.in, s
 // In lists the views that the binding works in; nil is all.
 func (b Binding) In() []Scope { return b.in }
 
-// Map is a table of bindings, indexed by key sequence.
+// Takes reports whether the key after the binding's first one is its argument.
+func (b Binding) Takes() bool {
+	return len(b.Keys) > 0 && strings.HasSuffix(b.Keys[0], " "+Any) || b.Action == SetMark ||
+		b.Action == GoMark
+}
+
+// Own reports whether the binding means something of its own in a view, so that it is named after the view:
+// tile.heat.
+func (b Binding) Own(s Scope) bool { return b.Some || b.here[s] != "" }
+
+// At returns the binding as it is in a view: its keys, label, help and hint there.
+func (b Binding) At(s Scope) Binding {
+	if help := b.here[s]; help != "" {
+		b.Help = help
+	}
+	if hint := b.hints[s]; hint != "" {
+		b.Hint = hint
+	}
+	if keys, ok := b.keys[s]; ok {
+		b.Keys, b.Label = keys, LabelOf(keys)
+	}
+	return b
+}
+
+// Name returns the binding's name in a view, as palette and configuration write it: tile.heat where it means
+// something of its own there, else down.
+func (b Binding) Name(s Scope) string {
+	if b.Own(s) {
+		return strings.ToLower(string(s)) + "." + string(b.Action)
+	}
+	return string(b.Action)
+}
+
+// Map is a table of bindings, indexed by view and key sequence.
 type Map struct {
 	layers []Layer
 	all    []Binding
-	exact  map[string]int
-	any    map[string]int // first key of a sequence that takes one character
-	start  map[string]bool
+	views  map[Scope]*index
+	whole  *index // of all views: which one a key belongs to
+}
+
+// index finds a binding by its keys.
+type index struct {
+	exact map[string]int
+	any   map[string]int // first key of a sequence that takes one character
+	start map[string]bool
+}
+
+func newIndex() *index {
+	return &index{exact: map[string]int{}, any: map[string]int{}, start: map[string]bool{}}
+}
+
+// add enters binding i under a key sequence; what stands there already stays.
+func (x *index) add(key string, i int) {
+	head, tail, seq := strings.Cut(key, " ")
+	if seq {
+		x.start[head] = true
+	}
+	if _, taken := x.any[head]; seq && tail == Any && !taken {
+		x.any[head] = i
+	} else if _, taken := x.exact[key]; !taken {
+		x.exact[key] = i
+	}
+}
+
+// match finds what a key means after pending, the first key of a sequence or "".
+func (x *index) match(pending, key string) (i int, more, ok bool) {
+	if pending != "" {
+		if i, found := x.exact[pending+" "+key]; found {
+			return i, false, true
+		}
+		if i, found := x.any[pending]; found && len([]rune(key)) == 1 {
+			return i, false, true
+		}
+		return 0, false, false
+	}
+	if i, found := x.exact[key]; found {
+		return i, false, true
+	}
+	return 0, x.start[key], x.start[key]
 }
 
 // New makes the table of the views, in the order of their number keys, and indexes it. Two bindings for one
 // sequence are a bug of the table: the first stands (a test forbids it).
 func New(layers ...Layer) *Map {
-	m := &Map{layers: layers, all: common(), exact: map[string]int{}, any: map[string]int{},
-		start: map[string]bool{}}
+	m := &Map{layers: layers, all: common()}
 	for _, l := range layers {
 		for _, b := range l.Own {
 			b.Some, b.in = true, []Scope{l.Name}
@@ -144,20 +225,36 @@ func New(layers ...Layer) *Map {
 	for _, l := range layers {
 		m.use(l)
 	}
+	m.reindex()
+	return m
+}
+
+func (m *Map) reindex() {
+	m.views, m.whole = map[Scope]*index{}, newIndex()
+	for _, s := range m.Scopes() {
+		x := newIndex()
+		for i, b := range m.all {
+			if !b.Works(s) {
+				continue
+			}
+			for _, k := range b.At(s).Keys {
+				x.add(k, i)
+			}
+		}
+		m.views[s] = x
+	}
 	for i, b := range m.all {
 		for _, k := range b.Keys {
-			head, tail, seq := strings.Cut(k, " ")
-			if seq {
-				m.start[head] = true
-			}
-			if seq && tail == Any {
-				m.any[head] = i
-			} else if _, taken := m.exact[k]; !taken {
-				m.exact[k] = i
+			m.whole.add(k, i)
+		}
+	}
+	for _, s := range m.Scopes() {
+		for i, b := range m.all {
+			for _, k := range b.keys[s] {
+				m.whole.add(k, i)
 			}
 		}
 	}
-	return m
 }
 
 // use enters what a view does with the common actions.
@@ -218,29 +315,30 @@ func (m *Map) ParseScope(name string) (Scope, bool) {
 // All lists the bindings.
 func (m *Map) All() []Binding { return m.all }
 
-// Match finds what a key means after pending, the first key of a sequence or "". more is true where the key
-// only begins a sequence; arg is the key, or the character that Any took.
-func (m *Map) Match(pending, key string) (b Binding, arg string, more, ok bool) {
-	if pending != "" {
-		if i, found := m.exact[pending+" "+key]; found {
-			return m.all[i], key, false, true
-		}
-		if i, found := m.any[pending]; found && len([]rune(key)) == 1 {
-			return m.all[i], key, false, true
-		}
-		return Binding{}, "", false, false
+// Match finds what a key means in a view after pending, the first key of a sequence or "". more is true where
+// the key only begins a sequence; arg is the key, or the character that Any took. A key that means nothing in
+// the view may belong to others: b.Works is false then.
+func (m *Map) Match(s Scope, pending, key string) (b Binding, arg string, more, ok bool) {
+	i, more, ok := m.views[s].match(pending, key)
+	if !ok {
+		i, more, ok = m.whole.match(pending, key)
+		ok = ok && (more || !m.all[i].Works(s)) // in s the action has other keys
 	}
-	if i, found := m.exact[key]; found {
-		return m.all[i], key, false, true
+	if !ok || more {
+		return Binding{}, "", more, ok
 	}
-	return Binding{}, "", m.start[key], m.start[key]
+	return m.all[i].At(s), key, false, true
 }
 
-// Label is how help writes an action's keys, "" for one without keys.
-func (m *Map) Label(a Action) string {
+// Label is how help writes an action's keys in views that have no keys of their own for it, "" for one without
+// keys.
+func (m *Map) Label(a Action) string { return m.LabelIn("", a) }
+
+// LabelIn is how help writes an action's keys in a view.
+func (m *Map) LabelIn(s Scope, a Action) string {
 	for _, b := range m.all {
-		if b.Action == a {
-			return b.Label
+		if b.Action == a && (s == "" || b.Works(s)) {
+			return b.At(s).Label
 		}
 	}
 	return ""
@@ -250,11 +348,9 @@ func (m *Map) Label(a Action) string {
 func (m *Map) Hints(s Scope) []Binding {
 	var own, general []Binding
 	for _, b := range m.all {
-		if here := b.hints[s]; here != "" {
-			b.Hint = here
-		}
+		b = b.At(s)
 		switch {
-		case b.Hint == "" || !b.Works(s) || b.Later != "":
+		case b.Hint == "" || !b.Works(s) || len(b.Keys) == 0:
 		case b.Some:
 			own = append(own, b)
 		default:
@@ -282,10 +378,7 @@ func (m *Map) Help(s Scope) []Section {
 			out = append(out, Section{Title: b.Group})
 			i = len(out) - 1
 		}
-		if here, ok := b.here[s]; ok {
-			b.Help = here
-		}
-		out[i].Bindings = append(out[i].Bindings, b)
+		out[i].Bindings = append(out[i].Bindings, b.At(s))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ type Frame[F comparable] struct {
 	W, H    int // borders included
 	Focus   F
 	Changed bool // it has to be drawn again
+	Zoomed  bool // the part that has the focus is drawn alone, in the whole place
 
 	lines []string
 }
@@ -35,6 +36,13 @@ func (f *Frame[F]) Resize(w, h int) bool {
 func (f *Frame[F]) SetFocus(focus F) {
 	if focus != f.Focus {
 		f.Focus, f.Changed = focus, true
+	}
+}
+
+// SetZoom has the part that has the focus drawn alone, or all parts.
+func (f *Frame[F]) SetZoom(on bool) {
+	if on != f.Zoomed {
+		f.Zoomed, f.Changed = on, true
 	}
 }
 

@@ -33,6 +33,7 @@ type Theme struct {
 	Tab, TabOn                        Style
 	Key, Help                         Style // hint line: key and meaning
 	Select                            Style // the chosen row of a list
+	Match, SelectMatch                Style // what a text matches, in a row and in the chosen one
 	Running                           Style
 	Error, Notice                     Style // status line
 	KernelLine, SourceLine, SourceNum Style
@@ -158,6 +159,8 @@ func (t *Theme) styles() {
 	t.Key = t.style("1", sky, plain)
 	t.Help = t.style("", grey, plain)
 	t.Select = t.style("1", white, pickBack)
+	t.Match = t.style("1;4", sky, plain)
+	t.SelectMatch = t.style("1;4", white, pickBack)
 	t.Running = t.style("", amber, plain)
 	t.Error = t.style("1", coral, plain)
 	t.Notice = t.style("", amber, plain)
@@ -171,6 +174,7 @@ func (t *Theme) styles() {
 	// bars and chosen rows are marked by attributes where there are no colours
 	if t.Profile < colorprofile.ANSI {
 		t.Select = t.style("1;7", plain, plain)
+		t.SelectMatch = t.style("1;4;7", plain, plain)
 		t.KernelLine = t.style("1", plain, plain)
 		t.TabOn = t.style("1;4", plain, plain)
 	}

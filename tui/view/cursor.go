@@ -124,7 +124,7 @@ func (x *Context) StepStage(n int) tea.Cmd {
 		return x.NothingYet()
 	}
 	list := x.Stages()
-	i := slices.Index(list, x.Cursor.Stage) + n
+	i := within(slices.Index(list, x.Cursor.Stage), n, len(list))
 	if i < 0 || i >= len(list) {
 		x.Say(fmt.Sprintf("%s is the %s stage", x.Cursor.Stage,
 			map[bool]string{true: "first", false: "last"}[i < 0]))
@@ -133,6 +133,14 @@ func (x *Context) StepStage(n int) tea.Cmd {
 	c := x.Cursor
 	c.Stage = list[i]
 	return x.GoTo(c)
+}
+
+// within is i+n; more than one step ends at the first or last of count places, unless i is there already.
+func within(i, n, count int) int {
+	if to := max(0, min(i+n, count-1)); to != i && (n < -1 || n > 1) {
+		return to
+	}
+	return i + n
 }
 
 // StepTile moves to the kv tile n further on.
@@ -151,7 +159,7 @@ func (x *Context) StepTile(n int) tea.Cmd {
 	}
 	lo, count := x.Run.Viewer.Tiles(x.Cursor.Block)
 	c := x.Cursor
-	if c.KVTile += n; c.KVTile < lo || c.KVTile >= lo+count {
+	if c.KVTile = lo + within(c.KVTile-lo, n, count); c.KVTile < lo || c.KVTile >= lo+count {
 		x.Say(fmt.Sprintf("block %s has %ss %d to %d", c.Block, x.Run.Plan.Work.TileName(), lo, lo+count-1))
 		return nil
 	}
@@ -164,7 +172,7 @@ func (x *Context) StepBlock(n int) tea.Cmd {
 		return x.NothingYet()
 	}
 	all := x.Run.Viewer.Blocks()
-	i := slices.Index(all, x.Cursor.Block) + n
+	i := within(slices.Index(all, x.Cursor.Block), n, len(all))
 	if i < 0 || i >= len(all) {
 		x.Say(fmt.Sprintf("%s is the %s captured block of %d", x.Cursor.Block,
 			map[bool]string{true: "first", false: "last"}[i < 0], len(all)))

@@ -12,6 +12,8 @@ type Pane interface {
 	SetSize(w, h int)
 	// SetFocus says which part has the focus, -1 for none.
 	SetFocus(part int)
+	// SetZoom has the part that has the focus drawn alone, in the whole place, or all parts.
+	SetZoom(on bool)
 	View() []string
 }
 
@@ -42,6 +44,9 @@ func (o *OnePane) SetFocus(p Part) {
 	o.focused = p
 	o.pane.SetFocus(slices.Index(o.parts, p))
 }
+
+// Zoom implements Zoomer.
+func (o *OnePane) Zoom(on bool) { o.pane.SetZoom(on) }
 
 // Focused is the part that has the focus, "" where none has.
 func (o *OnePane) Focused() Part { return o.focused }

@@ -11,20 +11,41 @@ type Status struct {
 	Text string
 	Bad  bool
 	Cut  bool // the whole of it stands elsewhere on the screen
+	Log  *Log // every message so far; nil keeps none
 }
 
 // Say writes to the status line.
-func (s *Status) Say(text string) { *s = Status{Text: text} }
+func (s *Status) Say(text string) {
+	s.Show(text)
+	s.Log.add(text, false)
+}
+
+// Show writes to the status line what is true for a moment only, and no message: a key that waits for another.
+func (s *Status) Show(text string) { *s = Status{Text: text, Log: s.Log} }
 
 // Complain writes a refusal to the status line.
-func (s *Status) Complain(text string) { *s = Status{Text: text, Bad: true} }
+func (s *Status) Complain(text string) {
+	*s = Status{Text: text, Bad: true, Log: s.Log}
+	s.Log.add(text, true)
+}
+
+// ComplainOf writes the first line of an error to the status line; the messages have all of it. elsewhere says
+// that the screen shows the whole of it already.
+func (s *Status) ComplainOf(err error, elsewhere bool) {
+	*s = Status{Text: FirstLine(err.Error()), Bad: true, Cut: elsewhere, Log: s.Log}
+	s.Log.add(err.Error(), true)
+}
 
 // Clear empties the status line.
-func (s *Status) Clear() { *s = Status{} }
+func (s *Status) Clear() { *s = Status{Log: s.Log} }
 
 // Quietly does something without leaving a word in the status line.
 func (s *Status) Quietly(do func() tea.Cmd) tea.Cmd {
 	was := *s
+	if s.Log != nil {
+		s.Log.muted++
+		defer func() { s.Log.muted-- }()
+	}
 	cmd := do()
 	*s = was
 	return cmd

@@ -71,6 +71,9 @@ type (
 	Grower interface {
 		Grow(n int) (tea.Cmd, bool)
 	}
+	// Zoomer draws the focused part alone, in the whole place of the view. Parts stays what it was, and the
+	// focus key goes from one part drawn alone to the next.
+	Zoomer interface{ Zoom(on bool) }
 	// Searcher looks for text. An empty text ends the search.
 	Searcher interface {
 		Search(text string) error
@@ -104,6 +107,12 @@ type (
 		// Uncover closes it and reports whether there was something.
 		Uncover() bool
 	}
+	// Explained has a legend: what the marks in a part mean.
+	Explained interface{ Legend(p Part) []Mark }
+	// Diagnoser reports whether causes of what is wrong with the run on screen have been found, to the last.
+	Diagnoser interface{ HasCauses() bool }
+	// Clocked counts the steps of the block that it has executed.
+	Clocked interface{ Clock() uint64 }
 	// Noted has something to say at the right end of the tab line.
 	Noted interface{ Note() string }
 	// Gauge is what a device does at the moment: its name, and its state, "" where that is not known.
@@ -116,6 +125,9 @@ type (
 		Recall(settings map[string]string)
 	}
 )
+
+// Mark is one line of a legend.
+type Mark struct{ Glyph, Text string }
 
 // Root is what only the root can do for a view.
 type Root interface {

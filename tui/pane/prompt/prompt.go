@@ -6,6 +6,7 @@
 package prompt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,8 +15,11 @@ import (
 
 // Candidate is one completion: the whole line it makes, and what it is.
 type Candidate struct {
-	Line string
-	Help string
+	Line   string
+	Help   string
+	Key    string // the key that does the same
+	Marks  []int  // characters of the line that the text matches
+	Prefix bool   // the line begins with the text
 }
 
 // Pane edits one line.
@@ -24,9 +28,10 @@ type Pane struct {
 	lead     string // ":", "/" or "&"
 	text     []rune
 	at       int // cursor
-	complete func(string) []Candidate
+	complete func(string) ([]Candidate, string)
 	cands    []Candidate
-	pick     int // -1 until one is chosen
+	none     string // why there is no candidate
+	pick     int    // -1 until one is chosen
 	history  map[string][]string
 	recall   int // how far back in history; 0 is the line being typed
 	typed    string
@@ -39,14 +44,14 @@ func New(th *theme.Theme) *Pane { return &Pane{th: th, history: map[string][]str
 func (p *Pane) SetTheme(th *theme.Theme) { p.th = th }
 
 // Open starts a line. complete may be nil.
-func (p *Pane) Open(lead, text string, complete func(string) []Candidate) {
+func (p *Pane) Open(lead, text string, complete func(string) ([]Candidate, string)) {
 	p.lead, p.text, p.complete, p.recall = lead, []rune(text), complete, 0
 	p.at = len(p.text)
 	p.offer()
 }
 
 // Close ends editing.
-func (p *Pane) Close() { p.lead, p.cands = "", nil }
+func (p *Pane) Close() { p.lead, p.cands, p.none = "", nil, "" }
 
 // Active reports whether a line is being edited, and its lead.
 func (p *Pane) Active() (lead string, ok bool) { return p.lead, p.lead != "" }
@@ -65,9 +70,9 @@ func (p *Pane) Accept() (lead, text string) {
 }
 
 func (p *Pane) offer() {
-	p.cands, p.pick = nil, -1
+	p.cands, p.none, p.pick = nil, "", -1
 	if p.complete != nil {
-		p.cands = p.complete(p.Text())
+		p.cands, p.none = p.complete(p.Text())
 	}
 }
 
@@ -136,15 +141,41 @@ func (p *Pane) Complete(dir int) {
 	if len(p.cands) == 0 {
 		return
 	}
-	if p.pick < 0 && dir > 0 {
-		if common := shared(p.cands); len(common) > len(p.Text()) {
+	if begin := p.beginning(); p.pick < 0 && dir > 0 && len(begin) > 0 && p.Text() != "" {
+		common := shared(begin)
+		if len(common) > len(p.Text()) {
 			p.set(common)
 			p.offer()
-			if len(p.cands) > 1 {
+			if len(begin) > 1 {
 				return
 			}
 		}
+		if len(begin) == 1 {
+			return
+		}
 	}
+	p.Pick(dir)
+}
+
+// beginning lists the candidates that begin with the text.
+func (p *Pane) beginning() []Candidate {
+	var out []Candidate
+	for _, c := range p.cands {
+		if c.Prefix {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Picking reports whether a candidate after the first has been chosen.
+func (p *Pane) Picking() bool { return p.pick > 0 }
+
+// Recalling reports whether the line is an earlier one.
+func (p *Pane) Recalling() bool { return p.recall > 0 }
+
+// Pick takes the next (dir 1) or previous candidate.
+func (p *Pane) Pick(dir int) {
 	if len(p.cands) == 0 {
 		return
 	}
@@ -183,31 +214,72 @@ func (p *Pane) Recall(dir int) {
 
 // Line draws the prompt in w columns; cursor is the column of the text cursor.
 func (p *Pane) Line(w int) (line string, cursor int) {
+	count := ""
+	if n := len(p.cands); n > 0 {
+		count = fmt.Sprintf("%d/%d", p.chosen()+1, n)
+	}
 	from := 0
-	if room := w - 2 - len(p.lead); p.at > room {
+	if room := w - 3 - len(p.lead) - len(count); p.at > room {
 		from = p.at - room
 	}
 	l := p.th.Line(w).Add(p.th.Key, p.lead).Add(p.th.Text, string(p.text[from:]))
+	if l.Left() > len(count)+1 {
+		l.Right(p.th.Dim, count, w)
+	}
 	return l.Done(), len(p.lead) + p.at - from
 }
 
-// Popup draws up to h candidates in w columns; nil where there are none.
+// chosen is the candidate that Enter takes: the one that was chosen, else the first for a text; -1 for none.
+func (p *Pane) chosen() int {
+	if p.pick < 0 && len(p.text) > 0 && !slices.Contains(p.text, ' ') {
+		return 0
+	}
+	return p.pick
+}
+
+// Popup draws up to h candidates in w columns, or why there are none; nil where there is nothing to show.
 func (p *Pane) Popup(w, h int) []string {
+	if len(p.cands) == 0 && p.none != "" && h > 0 {
+		return []string{p.th.Line(w).Space(2).Add(p.th.Notice, p.th.Fit(p.none, w-3)).Done()}
+	}
 	n := min(len(p.cands), h)
 	if n <= 0 {
 		return nil
 	}
-	first := max(0, min(p.pick-n+1, len(p.cands)-n))
+	name, key := 0, 0
+	for _, c := range p.cands {
+		name, key = max(name, p.th.Width(c.Line)), max(key, p.th.Width(c.Key))
+	}
+	name, key = min(name, w/2-2), min(key, 12)
+	first := max(0, min(p.chosen()-n+1, len(p.cands)-n))
 	out := make([]string, n)
 	for i := range out {
-		c := p.cands[first+i]
-		name, help := p.th.Text, p.th.Dim
-		if first+i == p.pick {
-			name, help = p.th.Select, p.th.Select
-		}
-		l := p.th.Line(w).Add(name, " "+p.lead+p.th.Fit(c.Line, max(8, w/2-2))).
-			Repeat(name, " ", max(1, min(30, w/2)-3-p.th.Width(c.Line)))
-		out[i] = l.Add(help, " "+p.th.Fit(c.Help, l.Left()-1)).DoneIn(help)
+		out[i] = p.candidate(p.cands[first+i], first+i == p.chosen(), name, key, w)
 	}
 	return out
+}
+
+// candidate draws one candidate: its line, of which what the text matches is marked, key, and help.
+func (p *Pane) candidate(c Candidate, chosen bool, name, key, w int) string {
+	text, mark, keys, help := p.th.Text, p.th.Match, p.th.Key, p.th.Dim
+	if chosen {
+		text, mark, keys, help = p.th.Select, p.th.SelectMatch, p.th.Select, p.th.Select
+	}
+	l := p.th.Line(w).Add(text, " "+p.lead)
+	if p.th.Width(c.Line) > name {
+		l.Add(text, p.th.Fit(c.Line, name))
+	} else {
+		for i, r := range c.Line { // names are ASCII: an index is a character
+			if slices.Contains(c.Marks, i) {
+				l.Add(mark, string(r))
+			} else {
+				l.Add(text, string(r))
+			}
+		}
+	}
+	l.Repeat(text, " ", name+len(p.lead)+2-l.Col())
+	if key > 0 {
+		l.Add(keys, p.th.Fit(c.Key, key)).Repeat(text, " ", name+len(p.lead)+2+key+2-l.Col())
+	}
+	return l.Add(help, p.th.Fit(c.Help, l.Left()-1)).DoneIn(help)
 }

@@ -11,7 +11,14 @@ import (
 // View returns the pane's lines, each of its full width.
 func (p *Pane) View() []string { return p.Draw(p.draw) }
 
+// listWidth is the width of the list of switches: all, or nothing, where a part is drawn alone.
 func (p *Pane) listWidth() int {
+	switch {
+	case p.Zoomed && p.Focus == List:
+		return p.W
+	case p.Zoomed && p.Focus == About:
+		return 0
+	}
 	return max(30, min(p.W*45/100+p.grow, p.W-28))
 }
 
@@ -20,6 +27,9 @@ func (p *Pane) draw() []string {
 		return p.Theme.Blank(p.W, p.H)
 	}
 	lw := p.listWidth()
+	if lw == 0 {
+		return p.aboutBox(p.W)
+	}
 	rows, at := p.list(lw - 2)
 	body := p.H - 2
 	if at-2 < p.top {
@@ -38,18 +48,26 @@ func (p *Pane) draw() []string {
 		note = fmt.Sprintf("%d-%d of %d", p.top+1, min(p.top+body, len(rows)), len(rows))
 	}
 	left := p.Theme.Box(title, note, rows[p.top:], lw, p.H, p.Focus == List)
+	if lw == p.W {
+		return left
+	}
+	return theme.Beside(left, p.aboutBox(p.W-lw))
+}
 
-	about := p.right(p.W - lw - 2)
+// aboutBox is what stands next to the list, w columns wide.
+func (p *Pane) aboutBox(w int) []string {
+	body := p.H - 2
+	about := p.right(w - 2)
 	p.about = len(about)
 	if p.wanted != Nothing {
 		p.scroll, p.wanted = p.marks[p.wanted], Nothing
 	}
 	p.scroll = max(0, min(p.scroll, p.about-body))
-	note = ""
+	note := ""
 	if p.about > body {
 		note = fmt.Sprintf("line %d of %d", p.scroll+1, p.about)
 	}
-	return theme.Beside(left, p.Theme.Box("ABOUT", note, about[p.scroll:], p.W-lw, p.H, p.Focus == About))
+	return p.Theme.Box("ABOUT", note, about[p.scroll:], w, p.H, p.Focus == About)
 }
 
 // list draws the switches under their headings and returns the line of the selected one.

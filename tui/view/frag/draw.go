@@ -25,6 +25,10 @@ func (p *Pane) layout() {
 		detail = 3
 	}
 	main := max(0, p.H-detail)
+	if p.layoutAlone(main) {
+		p.scroll()
+		return
+	}
 	elements := 8
 	if f := p.fragment(); f != nil && len(f.doc.Lanes) > 0 {
 		elements = len(f.doc.Lanes[0])
@@ -94,17 +98,25 @@ func (p *Pane) draw() []string {
 		}
 		return p.Theme.Box("FRAGMENT", "", p.wrapped(text, p.W-2, p.Theme.Text), p.W, p.H, p.Focus >= 0)
 	}
-	left := p.drawGrid(p.grid, p.table)
-	if p.second.h > 0 {
-		left = theme.Beside(p.drawGrid(p.grid, false), p.drawGrid(p.second, true))
+	if p.Zoomed && p.Focus >= 0 {
+		out := p.drawAlone()
+		return append(out, p.detail(p.H-len(out))...)
 	}
-	left = append(left, p.drawBanks(p.banks)...)
+	left := append(p.drawGrids(), p.drawBanks(p.banks)...)
 	right := p.drawTile(p.tile)
 	if p.lane.h > 0 {
 		right = append(right, p.drawLane(p.lane)...)
 	}
 	out := theme.Beside(left, right)
 	return append(out, p.detail(p.H-len(out))...)
+}
+
+// drawGrids is the grid, and the kernel's own table next to it where there is room.
+func (p *Pane) drawGrids() []string {
+	if p.second.h > 0 {
+		return theme.Beside(p.drawGrid(p.grid, false), p.drawGrid(p.second, true))
+	}
+	return p.drawGrid(p.grid, p.table)
 }
 
 // drawGrid is the lanes with their elements: the cells that the hardware has there, or the table's.

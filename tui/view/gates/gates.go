@@ -148,7 +148,16 @@ func (p *Pane) NextRed(dir int) bool {
 }
 
 // tableHeight is how many lines the table takes: all rows where they leave the numbers room.
-func (p *Pane) tableHeight() int { return max(4, min(len(p.data.Rows)+3+p.grow, p.H-7)) }
+// Where a part is drawn alone it has all lines, or none.
+func (p *Pane) tableHeight() int {
+	switch {
+	case p.Zoomed && p.Focus == Table:
+		return p.H
+	case p.Zoomed && p.Focus == Numbers:
+		return 0
+	}
+	return max(4, min(len(p.data.Rows)+3+p.grow, p.H-7))
+}
 
 // Grow gives the table n lines more or fewer.
 func (p *Pane) Grow(n int) {
@@ -157,9 +166,9 @@ func (p *Pane) Grow(n int) {
 
 // Scroll moves by n in what lies at a place, wherever the focus is.
 func (p *Pane) Scroll(_, y, n int) {
-	was := p.Focus
+	was, height := p.Focus, p.tableHeight()
 	p.Focus = Table
-	if y >= p.tableHeight() {
+	if y >= height {
 		p.Focus = Numbers
 	}
 	p.Move(n)

@@ -16,6 +16,9 @@ func (p *Pane) draw() []string {
 		return p.Theme.Blank(p.W, p.H)
 	}
 	th := p.tableHeight()
+	if th == 0 {
+		return p.numbers(p.W, p.H)
+	}
 	p.top = theme.Into(p.top, p.sel, th-3, len(p.data.Rows))
 	rows := []string{p.heads(p.W - 2)}
 	for i := p.top; i < min(len(p.data.Rows), p.top+th-3); i++ {
@@ -33,6 +36,9 @@ func (p *Pane) draw() []string {
 		title += " against " + p.data.Against
 	}
 	out := p.Theme.Box(title, p.progress(), rows, p.W, th, p.Focus == Table)
+	if th == p.H {
+		return out
+	}
 	return append(out, p.numbers(p.W, p.H-th)...)
 }
 

@@ -20,6 +20,11 @@ func (p *Pane) draw() []string {
 		return p.Theme.Blank(p.W, p.H)
 	case len(p.data.Devices) == 0:
 		return p.without()
+	case p.Zoomed && p.Focus == Devices:
+		out := p.list(p.W, p.listHeight())
+		return append(out, p.about(p.W, p.H-len(out))...)
+	case p.Zoomed && p.Focus == Processes:
+		return p.procs(p.W, p.H)
 	case p.W < wideFrom:
 		out := p.list(p.W, p.listHeight())
 		out = append(out, p.state(p.W, min(stateLines+2, p.H-len(out)))...)

@@ -133,7 +133,7 @@ const wideFrom = 112
 
 // listWidth is the width of the column of devices, the whole pane's where it is narrow.
 func (p *Pane) listWidth() int {
-	if p.W < wideFrom {
+	if p.W < wideFrom || p.Zoomed {
 		return p.W
 	}
 	return max(46, p.W*2/5)
@@ -142,6 +142,9 @@ func (p *Pane) listWidth() int {
 // listHeight is the height of the list of devices, borders included.
 func (p *Pane) listHeight() int {
 	n := len(p.data.Devices)
+	if p.Zoomed {
+		return min(n, p.H/2) + 2
+	}
 	if p.W < wideFrom {
 		return min(n, max(1, p.H-stateLines-5)) + 2
 	}
@@ -153,6 +156,9 @@ const stateLines = 11
 
 // processesHeight is how many processes are shown.
 func (p *Pane) processesHeight() int {
+	if p.Zoomed && p.Focus == Processes {
+		return max(0, p.H-2)
+	}
 	h := p.H - stateLines - 2 - 2
 	if p.W < wideFrom {
 		h -= p.listHeight()
@@ -165,6 +171,8 @@ func (p *Pane) Hit(x, y int) (part int, ok bool) {
 	switch {
 	case len(p.data.Devices) == 0:
 		return Checks, false
+	case p.Zoomed && p.Focus == Processes:
+		return Processes, false
 	case x < p.listWidth() && y < p.listHeight():
 		i := p.first() + y - 1
 		ok = y >= 1 && y < p.listHeight()-1 && i < len(p.data.Devices)

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
+	"tilescope/tui/view"
 )
 
 // telemetry is what is known of the machine's GPUs. Devices are asked for once somebody needs them, one
@@ -187,7 +188,7 @@ func (v *Controller) showGPU() {
 	if !v.shown() {
 		return
 	}
-	d := Data{Active: -1, Looking: g.looking, Checks: g.checks, Again: v.Keys.Label(keymap.Open),
+	d := Data{Active: -1, Looking: g.looking, Checks: g.checks, Again: v.Keys.LabelIn(view.GPU, keymap.Open),
 		Every: "up to 4 samples a second"}
 	if g.err != nil {
 		d.None = g.err.Error()

@@ -187,7 +187,7 @@ func (v *Controller) show() {
 			Run:  v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
 			Hint: fmt.Sprintf(
 				"this may also have spoilt what was captured: %s in view Races diagnoses which comes first",
-				v.Keys.Label(keymap.Diff)),
+				v.Keys.LabelIn(view.Races, keymap.Diff)),
 		})
 	}
 	v.pane.SetPlace(v.At())

@@ -18,6 +18,13 @@ func (p *Pane) draw() []string {
 	if p.W < 20 || p.H < 8 {
 		return p.Theme.Blank(p.W, p.H)
 	}
+	if p.alone(Detail) {
+		lines := make([]string, 0, p.H)
+		for k := p.scroll; k < min(len(p.detail), p.scroll+p.H-2); k++ {
+			lines = append(lines, p.detailLine(k, p.W-2))
+		}
+		return p.Theme.Box(p.detailTitle(), p.detailNote(), lines, p.W, p.H, true)
+	}
 	low := p.sourceHeight()
 	left := p.left(p.innerWidth()+2, p.H-low)
 	if low > 0 {
@@ -56,10 +63,12 @@ func (p *Pane) left(w, h int) []string {
 	if !p.ofLaunch() {
 		out = append(out, p.framed(p.legend(w-2), w))
 	}
-	out = append(out, p.Theme.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.Focus == Detail))
+	if !p.alone(Timeline) {
+		out = append(out, p.Theme.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.Focus == Detail))
+	}
 	for i := len(out); i < h-1; i++ {
 		k := p.scroll + i - (p.timelineHeight() + 2)
-		if k < len(p.detail) {
+		if k < len(p.detail) && !p.alone(Timeline) {
 			out = append(out, p.framed(p.detailLine(k, w-2), w))
 		} else {
 			out = append(out, p.framed(p.Theme.Line(w-2).Done(), w))

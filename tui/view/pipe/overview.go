@@ -144,7 +144,7 @@ func (p *Pane) bar(l *theme.Line, style theme.Style, n, total, w int) {
 // included; 0 where it has none.
 func (p *Pane) sourceHeight() int {
 	free := p.H - 3 - p.timelineHeight() - len(p.detail)
-	if free < leastSource || p.grow > 0 || p.sourceFile == "" {
+	if free < leastSource || p.grow > 0 || p.Zoomed || p.sourceFile == "" {
 		return 0
 	}
 	return min(free, 24)

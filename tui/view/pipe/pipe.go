@@ -91,6 +91,23 @@ func (p *Pane) SetSize(w, h int) {
 	}
 }
 
+// SetFocus says which part has the focus, -1 for none.
+func (p *Pane) SetFocus(part int) {
+	p.Frame.SetFocus(part)
+	if p.Zoomed {
+		p.refresh()
+	}
+}
+
+// SetZoom has the part that has the focus drawn alone, or both parts.
+func (p *Pane) SetZoom(on bool) {
+	p.Frame.SetZoom(on)
+	p.refresh()
+}
+
+// alone reports whether a part is drawn alone.
+func (p *Pane) alone(part int) bool { return p.Zoomed && p.Focus == part && len(p.rows) > 0 }
+
 // SetData shows another run.
 func (p *Pane) SetData(d Data) {
 	p.data = d
@@ -215,7 +232,7 @@ const (
 
 // mapWidth is the width of the all-blocks map at the right, 0 where there is none.
 func (p *Pane) mapWidth() int {
-	if p.W < wideFrom || p.ofLaunch() {
+	if p.W < wideFrom || p.ofLaunch() || p.alone(Detail) || p.alone(Timeline) {
 		return 0
 	}
 	return p.W / 3
@@ -257,12 +274,18 @@ func (p *Pane) timelineHeight() int {
 }
 
 func (p *Pane) detailHeight() int {
+	if p.alone(Detail) {
+		return max(1, p.H-2)
+	}
 	return max(1, p.H-3-p.timelineHeight()+min(0, p.grow)-p.sourceHeight())
 }
 
 // Hit maps a place on the pane to the timeline's cell drawn there; part is which part it lies in.
 func (p *Pane) Hit(x, y int) (at debugkern.Place, part int, ok bool) {
 	at, part = p.at, Detail
+	if p.alone(Detail) {
+		return at, part, false
+	}
 	if y <= p.timelineHeight() && x < p.innerWidth()+2 {
 		part = Timeline
 	}

@@ -152,6 +152,9 @@ func (v *Controller) SourceLine() (file string, line int, ok bool) {
 // Causes are what a diagnosis of the run on screen has found so far, and whether it has ended.
 func (v *Controller) Causes() (causes []diagnose.Cause, over bool) { return v.causes, v.over }
 
+// HasCauses implements view.Diagnoser.
+func (v *Controller) HasCauses() bool { return v.over && len(v.causes) > 0 }
+
 // Busy implements view.Worker.
 func (v *Controller) Busy() (what string, waits bool) {
 	switch {

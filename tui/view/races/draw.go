@@ -51,6 +51,14 @@ func (p *Pane) draw() []string {
 	if p.W < 40 || p.H < s.story+s.list || s.story < 3 {
 		return p.Theme.Blank(p.W, p.H)
 	}
+	switch {
+	case p.Zoomed && p.Focus == Story:
+		return p.story(p.W, p.H)
+	case p.Zoomed && p.Focus == List:
+		return p.list(p.W, p.H)
+	case p.Zoomed && p.Focus >= 0:
+		return p.detail(p.Focus, p.W, p.H)
+	}
 	out := append(make([]string, 0, p.H), p.story(p.W, s.story)...)
 	if s.small {
 		out = append(out, p.list(p.W, s.list)...)
@@ -69,6 +77,8 @@ func (p *Pane) draw() []string {
 func (p *Pane) Under(x, y int) int {
 	s := p.sizes()
 	switch {
+	case p.Zoomed && p.Focus >= 0:
+		return p.Focus
 	case y < s.story:
 		return Story
 	case y < s.story+s.list && x < s.left:
@@ -92,6 +102,9 @@ func (p *Pane) Hit(x, y int) (part int, ok bool) {
 		return part, false
 	}
 	s := p.sizes()
+	if p.Zoomed {
+		s.story, s.list = 0, p.H
+	}
 	i := p.first + y - s.story - 1
 	if ok = y > s.story && y < s.story+s.list-1 && i < len(p.rows); ok {
 		p.Move(i - p.at)

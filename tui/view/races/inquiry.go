@@ -193,7 +193,7 @@ func (v *Controller) diagnosing() bool {
 func (v *Controller) showRaces() {
 	d := Data{Source: v.SourceOf}
 	q := &v.race
-	key := v.Keys.Label(keymap.Diff)
+	key := v.Keys.LabelIn(view.Races, keymap.Diff)
 	whole := v.Outcome()
 	switch {
 	case v.diagnosed():
@@ -213,7 +213,7 @@ func (v *Controller) showRaces() {
 		checked := "Checked in this run: accesses outside of memory, barriers, reads of what was never written; " +
 			"not checked: races, copies read too early, bank conflicts."
 		if v.Run.Request.Check == debugkern.EveryChecker {
-			checked = "Checked in this run: everything."
+			checked = "Every checker watched this run."
 		}
 		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof.\n%s", key,
 			checked)

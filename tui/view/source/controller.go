@@ -93,13 +93,14 @@ func (v *Controller) Layer() keymap.Layer {
 		},
 		{Action: keymap.Open, Help: "run to this line; step this warp; open this cell in Tile"},
 	}, Own: []keymap.Binding{
-		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit",
+		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit", Counts: true,
 			Hint: "step", Group: g},
 		{Action: stepBack, Keys: []string{"<", keymap.Backspace}, Label: "<",
-			Help: "step a unit back (also Backspace)", Hint: "back", Group: g},
+			Help: "step a unit back (also Backspace)", Hint: "back", Group: g, Counts: true},
 		{Action: stepOver, Keys: []string{"S", ")"}, Label: "S )",
-			Help: "step over: to the next line of the kernel's own body", Group: g},
-		{Action: overBack, Keys: []string{"("}, Label: "(", Help: "step over, backwards", Group: g},
+			Help: "step over: to the next line of the kernel's own body", Group: g, Counts: true},
+		{Action: overBack, Keys: []string{"("}, Label: "(", Help: "step over, backwards", Group: g,
+			Counts: true},
 		{
 			Action: unit, Keys: []string{"U"}, Label: "U",
 			Help: "unit of s and <: line, instruction, barrier, probe",
@@ -119,8 +120,10 @@ func (v *Controller) Layer() keymap.Layer {
 			Help:  "breakpoint on this line; in SHARED on a change of this cell (:break for stages)",
 			Hint:  "break",
 			Group: g},
-		{Action: prevWarp, Keys: []string{","}, Label: ",", Help: "step the warp before", Group: g},
-		{Action: nextWarp, Keys: []string{"."}, Label: ".", Help: "step the next warp", Group: g},
+		{Action: prevWarp, Keys: []string{","}, Label: ",", Help: "step the warp before", Group: g,
+			Counts: true},
+		{Action: nextWarp, Keys: []string{"."}, Label: ".", Help: "step the next warp", Group: g,
+			Counts: true},
 	}}
 }
 

@@ -56,6 +56,8 @@ type Controller struct {
 	*view.Context
 	w      int
 	frame  layout
+	zoomed bool
+	whole  layout // frame, as it is where no part is drawn alone
 	sizes  sizes
 	at     view.Part
 	others Others
@@ -135,10 +137,10 @@ func (v *Controller) Parts() []view.Part {
 			out = append(out, columns[c])
 		}
 	}
-	if v.frame.source > 0 {
+	if v.whole.source > 0 {
 		out = append(out, partSource)
 	}
-	if v.frame.rail > 0 {
+	if v.whole.rail > 0 {
 		out = append(out, partRail)
 	}
 	return out
@@ -151,6 +153,15 @@ func (v *Controller) SetFocus(p view.Part) {
 	v.rail.SetFocus(p == partRail)
 	v.source.SetFocus(p == partSource)
 	v.tree.SetFocus(p == partAncestry)
+	if v.zoomed && v.whole.body > 0 {
+		v.SetSize(v.w, v.whole.body)
+	}
+}
+
+// Zoom implements view.Zoomer.
+func (v *Controller) Zoom(on bool) {
+	v.zoomed = on
+	v.pane.SetZoom(on)
 }
 
 // OfRun implements view.Dependent.

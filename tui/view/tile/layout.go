@@ -2,6 +2,7 @@ package tile
 
 import (
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // sizes are what a person added to the computed sizes.
@@ -35,6 +36,20 @@ func compute(w, body int, s sizes) layout {
 	return l
 }
 
+// alone lays out one part.
+func alone(w, body int, at view.Part) layout {
+	l := layout{body: body}
+	switch at {
+	case partRail:
+		l.rail = w
+	case partSource:
+		l.tile, l.source = w, body
+	default:
+		l.tile, l.tileH = w, body
+	}
+	return l
+}
+
 // mapWidth is the width at which three heat maps of 32 columns stand beside each other, with labels and
 // borders.
 const mapWidth = 3*(32+5) + 4
@@ -52,9 +67,15 @@ func (v *Controller) SetSize(w, h int) {
 	if v.pane.Settings().Heat == HeatMap {
 		v.frame.widen()
 	}
+	v.whole = v.frame
+	if v.zoomed && v.at != "" {
+		v.frame = alone(w, h, v.at)
+	}
 	f := v.frame
 	v.Side = f.side
-	v.pane.SetSize(f.tile, f.tileH)
+	if f.tileH > 0 {
+		v.pane.SetSize(f.tile, f.tileH)
+	}
 	v.rail.SetSize(f.rail, f.body)
 	v.source.SetSize(f.tile, f.source)
 	v.tree.SetSize(f.tile, f.tileH)
@@ -65,6 +86,12 @@ func (v *Controller) SetSize(w, h int) {
 
 // Lines joins the view's panes.
 func (v *Controller) Lines() []string {
+	switch {
+	case v.frame.tile == 0:
+		return v.rail.View()
+	case v.frame.tileH == 0:
+		return v.source.View()
+	}
 	middle := v.pane.View()
 	if v.how.open {
 		middle = v.tree.View()

@@ -117,6 +117,7 @@ type Pane struct {
 
 	judge  cell.Judge
 	stats  cell.Stats
+	kinded []int // the columns, also where one is drawn alone
 	zones  []zone
 	nrows  int
 	ncols  int
@@ -181,13 +182,23 @@ func (p *Pane) Shown() *debugkern.TileView { return p.data.View }
 // Page is how many rows are visible.
 func (p *Pane) Page() int { return max(1, p.nrows) }
 
-// Columns lists which of Kernel, Reference, Error are on screen.
+// Columns lists which of Kernel, Reference, Error are on screen, where none is drawn alone.
 func (p *Pane) Columns() []int {
-	out := make([]int, 0, numColumns)
-	for _, z := range p.zones {
-		out = append(out, z.kind)
+	return p.kinded
+}
+
+// SetFocus says which column has the focus, -1 for none.
+func (p *Pane) SetFocus(column int) {
+	p.Frame.SetFocus(column)
+	if p.Zoomed {
+		p.layout()
 	}
-	return out
+}
+
+// SetZoom has the column that has the focus drawn alone, or all columns.
+func (p *Pane) SetZoom(on bool) {
+	p.Frame.SetZoom(on)
+	p.layout()
 }
 
 // OnBad reports whether the cell under the cursor is bad.
@@ -212,6 +223,10 @@ func (p *Pane) layout() {
 	p.Changed = true
 	p.labels = 3
 	kinds := p.kinds()
+	p.kinded = kinds
+	if p.Zoomed && slices.Contains(kinds, p.Focus) {
+		kinds = []int{p.Focus}
+	}
 	inner := p.W - 1 - len(kinds)
 	total := 0
 	for _, k := range kinds {

@@ -1,0 +1,13 @@
+package keymap
+
+// CountHelp says how a count is typed.
+const CountHelp = "a number and a motion without a pause (5j, 10n, 3s): the motion that often. A digit alone shows " +
+	"its view at once; a motion right after it (0.4 s) goes back and is counted instead. At most 9999"
+
+// Digit returns the digit that a key types.
+func Digit(key string) (d int, ok bool) {
+	if len(key) == 1 && key[0] >= '0' && key[0] <= '9' {
+		return int(key[0] - '0'), true
+	}
+	return 0, false
+}

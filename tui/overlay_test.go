@@ -1,0 +1,126 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/view"
+)
+
+// TestHelpCarriesOut: the help is searched, and Enter does what the line says.
+func TestHelpCarriesOut(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).open(view.Tile).press("?")
+	fits(t, d, "help")
+	if s := d.text(); !strings.Contains(s, "HELP Tile · kernel") || !strings.Contains(s, "Legend of kernel") {
+		t.Errorf("help:\n%s", s)
+	}
+	d.press("/").typed("palette: every").press("enter")
+	if s := d.text(); !strings.Contains(s, "palette: every") {
+		t.Errorf("search:\n%s", s)
+	}
+	d.press("enter")
+	if lead, open := d.m.prompt.Active(); !open || lead != ":" || d.m.over != nil {
+		t.Errorf("Enter on the palette's line: prompt %q, help open %t", lead, d.m.over != nil)
+	}
+	d.press("esc", "?", "/").typed("no such key").press("enter").hasStatus("no match")
+	d.press("enter") // the first line with a legend's mark does nothing
+	d.press("esc")
+	for _, keys := range [][]string{{"j", "k", "ctrl+d", "ctrl+u", "G", "g", "g"}} {
+		if d.press("?"); d.m.over == nil {
+			t.Fatal("? does not open the help")
+		}
+		if d.press(keys...); d.m.over == nil {
+			t.Errorf("%v closes it", keys)
+		}
+	}
+	if d.press("x"); d.m.over != nil { // any other key acts
+		t.Error("x leaves it open")
+	}
+}
+
+// TestHelpReachesEveryLine: at the smallest size the cursor shows every key of every view.
+func TestHelpReachesEveryLine(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	for _, s := range d.m.Keys.Scopes() {
+		d.open(s).press("?")
+		want := map[string]bool{}
+		for _, sec := range d.m.Keys.Help(s) {
+			for _, b := range sec.Bindings {
+				want[b.Name(s)] = true
+			}
+		}
+		for range 200 {
+			for _, l := range strings.Split(d.text(), "\n") {
+				if f := strings.Fields(strings.Trim(l, "│ ")); len(f) > 0 {
+					delete(want, f[len(f)-1])
+				}
+			}
+			d.press("j")
+		}
+		if len(want) > 0 {
+			t.Errorf("%s: never shown: %v", s, want)
+		}
+		d.press("q")
+	}
+}
+
+func TestMessages(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty))
+	d.m.Log.Now = func() time.Time { return time.Date(2026, 1, 2, 13, 14, 15, 0, time.UTC) }
+	long := strings.Repeat("a very long reason ", 20) + "END"
+	d.m.Complain(long)
+	d.m.ComplainOf(errors.New("first line\nsecond line"), false)
+	if d.m.Status.Text != "first line" {
+		t.Errorf("status %q", d.m.Status.Text)
+	}
+	d.m.Say("once")
+	d.m.Say("once")
+	d.command("messages")
+	fits(t, d, "messages")
+	s := d.text()
+	for _, want := range []string{"MESSAGES", "13:14:15", "END", "second line", "once (2 times)"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("no %q:\n%s", want, s)
+		}
+	}
+	if d.press("y"); !strings.Contains(fmt.Sprint(d.Msgs[len(d.Msgs)-1]), "once") {
+		t.Errorf("copied %v", d.Msgs[len(d.Msgs)-1])
+	}
+	d.press("/").typed("END").press("enter", "y")
+	if last, ok := d.Msgs[len(d.Msgs)-1].(copiedMsg); !ok || last.text != long {
+		t.Errorf("copied %+v", d.Msgs[len(d.Msgs)-1])
+	}
+	if d.press("q"); d.Quit || d.m.over != nil {
+		t.Error("q does not close it")
+	}
+	for range 3000 {
+		d.m.Say(fmt.Sprint("message ", d.m.Cursor.Row, time.Now().UnixNano()))
+	}
+	list, dropped := d.m.Log.Entries()
+	if len(list) > 1000 || dropped < 2000 {
+		t.Errorf("%d kept, %d dropped", len(list), dropped)
+	}
+	if s := d.command("messages").text(); !strings.Contains(s, "older messages dropped") {
+		t.Errorf("dropped ones are not counted:\n%s", s)
+	}
+	d.m.Say(strings.Repeat("x", 3<<20)) // larger than all that is kept
+	if list, _ := d.m.Log.Entries(); len(list) != 1 {
+		t.Errorf("%d kept beside a message of 3 MiB", len(list))
+	}
+}
+
+// TestScrollingLeavesNoMessage: what is said quietly is no message.
+func TestScrollingLeavesNoMessage(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	before, _ := d.m.Log.Entries()
+	n := len(before)
+	d.m.Quietly(func() tea.Cmd { d.m.Say("nothing further"); return nil })
+	if after, _ := d.m.Log.Entries(); len(after) != n {
+		t.Errorf("%+v", after)
+	}
+}

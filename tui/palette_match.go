@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/prompt"
+	"tilescope/tui/view"
+)
+
+// entry is one line of the palette: a command, or an action of a view.
+type entry struct {
+	view.Command
+	key    string // its keys, as help writes them
+	action bool
+	here   bool // an action of the view on screen
+}
+
+// entries lists every command, then every action: those of the view on screen, those of all views, those of
+// others. An action with the name of a command is the command, which then has its key.
+func (p palette) entries() []entry {
+	all := p.commands()
+	out := make([]entry, 0, 4*len(all))
+	for _, c := range all {
+		out = append(out, entry{Command: c})
+	}
+	scopes := append([]keymap.Scope{p.view}, slices.DeleteFunc(p.Keys.Scopes(),
+		func(s keymap.Scope) bool { return s == p.view })...)
+	for i, s := range scopes {
+		for _, own := range []bool{true, false} {
+			if i > 0 && !own {
+				continue
+			}
+			for _, b := range p.Keys.All() {
+				if b.Works(s) && b.Own(s) == own {
+					out = p.action(out, s, b.At(s))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// action adds a view's action.
+func (p palette) action(out []entry, s keymap.Scope, b keymap.Binding) []entry {
+	name := b.Name(s)
+	label := b.Label
+	if len(b.Keys) == 0 {
+		label = ""
+	}
+	if i := slices.IndexFunc(out, func(e entry) bool { return e.Name == name }); i >= 0 {
+		out[i].key = label
+		return out
+	}
+	e := entry{action: true, here: s == p.view, key: label}
+	e.Name, e.Help = name, b.Help
+	e.Do = func(string) tea.Cmd { return p.actNamed(s, b) }
+	if b.Takes() {
+		e.Arg = "LETTER"
+		e.Do = func(arg string) tea.Cmd {
+			if utf8.RuneCountInString(arg) != 1 {
+				p.Complain(name + " " + arg + ": expected one character")
+				return nil
+			}
+			return p.act(b, arg)
+		}
+	}
+	return append(out, e)
+}
+
+// Tiers of matches, best first.
+const (
+	tierExact = iota
+	tierOnly  // the only command that begins so
+	tierPrefix
+	tierWord // a word of the name begins so
+	tierPart
+	tierHelp // its help has the text, of at least three characters
+	tierLetters
+	tierNone
+)
+
+// match is an entry that a text finds.
+type match struct {
+	entry
+	tier, score int
+	marks       []int // characters of the name
+}
+
+// matches ranks what a name finds.
+func (p palette) matches(name string) []match {
+	all := p.entries()
+	low := strings.ToLower(name)
+	begin := 0
+	for _, e := range all {
+		if !e.action && strings.HasPrefix(e.Name, name) {
+			begin++
+		}
+	}
+	names := make([]string, len(all))
+	for i, e := range all {
+		names[i] = e.Name
+	}
+	letters := map[int]fuzzy.Match{}
+	for _, f := range fuzzy.Find(low, names) {
+		letters[f.Index] = f
+	}
+	var out []match
+	for i, e := range all {
+		x := match{entry: e, tier: tierNone}
+		at := strings.Index(e.Name, low)
+		word := wordStart(e.Name, low)
+		f, spelled := letters[i]
+		switch {
+		case e.Name == name:
+			x.tier, at = tierExact, 0
+		case at == 0 && !e.action && begin == 1:
+			x.tier = tierOnly
+		case at == 0:
+			x.tier = tierPrefix
+		case word > 0:
+			x.tier, at = tierWord, word
+		case at > 0:
+			x.tier = tierPart
+		case len(low) > 2 && strings.Contains(strings.ToLower(e.Help), low):
+			x.tier = tierHelp
+			if spelled {
+				x.marks = f.MatchedIndexes
+			}
+		case spelled:
+			x.tier, x.score, x.marks = tierLetters, f.Score, f.MatchedIndexes
+		default:
+			continue
+		}
+		if x.tier < tierHelp {
+			for k := range low {
+				x.marks = append(x.marks, at+k)
+			}
+		}
+		out = append(out, x)
+	}
+	slices.SortStableFunc(out, func(a, b match) int {
+		switch {
+		case a.tier != b.tier:
+			return a.tier - b.tier
+		case a.here != b.here && a.action && b.action:
+			if a.here {
+				return -1
+			}
+			return 1
+		}
+		return b.score - a.score
+	})
+	return out
+}
+
+// wordStart is where a word of a name, after its first, begins with a text; -1 where none does.
+func wordStart(name, text string) int {
+	for i := 1; i < len(name); i++ {
+		if (name[i-1] == '.' || name[i-1] == '-') && strings.HasPrefix(name[i:], text) {
+			return i
+		}
+	}
+	return -1
+}
+
+// complete offers commands and actions, then a command's arguments. none says that nothing matches.
+func (p palette) complete(text string) (out []prompt.Candidate, none string) {
+	name, arg, hasArg := strings.Cut(text, " ")
+	if !hasArg {
+		for _, x := range p.matches(name) {
+			c := prompt.Candidate{Line: x.Name, Key: x.key, Help: strings.TrimSpace(x.Arg + "  " + x.Help),
+				Marks: x.marks, Prefix: x.tier <= tierPrefix && !x.action}
+			if x.Arg != "" {
+				c.Line += " "
+			}
+			out = append(out, c)
+		}
+		return out, "no command or action matches " + text
+	}
+	e, ok := p.find(name)
+	if !ok {
+		return nil, "no command or action is called " + name
+	}
+	if e.Values == nil {
+		return nil, ""
+	}
+	for _, v := range e.Values() {
+		value, help, _ := strings.Cut(v, "\t")
+		if strings.HasPrefix(value, arg) {
+			out = append(out, prompt.Candidate{Line: name + " " + value, Help: help, Prefix: true})
+		}
+	}
+	return out, ""
+}
+
+// find takes a name, or a beginning that only one command has.
+func (p palette) find(name string) (entry, bool) {
+	if name == "q" {
+		name = string(keymap.Quit)
+	}
+	if all := p.matches(name); len(all) > 0 && all[0].tier <= tierOnly {
+		return all[0].entry, true
+	}
+	return entry{}, false
+}
+
+// best is what the palette offers first for a text, which Enter takes.
+func (p palette) best(name string) (entry, bool) {
+	if e, ok := p.find(name); ok {
+		return e, true
+	}
+	if all := p.matches(name); len(all) > 0 {
+		return all[0].entry, true
+	}
+	return entry{}, false
+}

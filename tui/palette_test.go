@@ -1,0 +1,174 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/tui/pane/prompt"
+	"tilescope/tui/view"
+)
+
+// names are the first n lines that the palette offers for a text.
+func (d *driver) names(text string, n int) []string {
+	var out []string
+	list, _ := d.m.palette().complete(text)
+	for _, c := range list[:min(n, len(list))] {
+		out = append(out, strings.TrimSpace(c.Line))
+	}
+	return out
+}
+
+// TestPaletteListsEveryAction: every binding of every view has a line of its own, with its key and its help,
+// unless a command has its name.
+func TestPaletteListsEveryAction(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	list, _ := d.m.palette().complete("")
+	for _, s := range d.m.Keys.Scopes() {
+		for _, b := range d.m.Keys.All() {
+			if !b.Works(s) {
+				continue
+			}
+			b = b.At(s)
+			i := slices.IndexFunc(list, func(c prompt.Candidate) bool { return strings.TrimSpace(c.Line) == b.Name(s) })
+			if i < 0 {
+				t.Errorf("%s: %s is not listed", s, b.Name(s))
+				continue
+			}
+			if c := list[i]; len(b.Keys) > 0 && c.Key != b.Label || c.Help == "" {
+				t.Errorf("%s: %+v, key %s", s, c, b.Label)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range list {
+		if seen[c.Line] {
+			t.Errorf("%s is listed twice", c.Line)
+		}
+		seen[c.Line] = true
+	}
+}
+
+func TestPaletteRanks(t *testing.T) {
+	d := started(t, 120, 40, plainLook).open(view.Tile)
+	for text, want := range map[string]string{
+		"heat": "heat", "tile.heat": "tile.heat", "fau": "fault", "zoom": "zoom",
+		"breakp": "source.breakpoint", "dgn": "", "bad": "tile.next-bad", "stage": "stage", "page-d": "page-down",
+		"FAULT": "fault",
+	} {
+		got := d.names(text, 3)
+		if want != "" && (len(got) == 0 || got[0] != want) {
+			t.Errorf("%q finds %v, not %s first", text, got, want)
+		}
+	}
+	// an action of the view on screen comes before those of others
+	if got := d.open(view.Races).names("next-bad", 1); got[0] != "races.next-bad" {
+		t.Errorf("in Races next-bad finds %v", got)
+	}
+	// what is only in the help is found too
+	if got := d.names("osc 52", 9); slices.Contains(got, "yank") {
+		t.Errorf("with a blank it is an argument: %v", got)
+	}
+	if got := d.names("osc", 3); len(got) == 0 || got[0] != "yank" {
+		t.Errorf("osc finds %v", got)
+	}
+	list, _ := d.m.palette().complete("nxbd")
+	if len(list) == 0 || len(list[0].Marks) != 4 {
+		t.Fatalf("nxbd finds %+v", list)
+	}
+	for i, at := range list[0].Marks {
+		if list[0].Line[at] != "nxbd"[i] {
+			t.Errorf("%s: character %d is marked", list[0].Line, at)
+		}
+	}
+}
+
+// TestPaletteCarriesOut: an action of another view shows that view and is carried out, or says why it cannot.
+func TestPaletteCarriesOut(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	d.command("tile.heat")
+	if d.m.view != view.Tile || !strings.Contains(d.m.Status.Text, "heat") {
+		t.Errorf("tile.heat: %s, status %q", d.m.view, d.m.Status.Text)
+	}
+	d.command("flags.bisect").hasStatus("no run is pinned")
+	if d.m.view != view.Flags {
+		t.Errorf("flags.bisect shows %s", d.m.view)
+	}
+	d.press(":").typed("pg-dwn").press("enter") // by its letters
+	if _, open := d.m.prompt.Active(); open || d.m.Status.Bad {
+		t.Errorf("page-down: status %q", d.m.Status.Text)
+	}
+	d.command("set-mark k").hasStatus("bookmark k")
+	d.command("set-mark kk").hasStatus("expected one character")
+	d.press(":").typed("set-m").press("enter") // it wants a letter
+	if got := d.m.prompt.Text(); got != "set-mark " {
+		t.Errorf("the prompt has %q", got)
+	}
+	d.press("esc", ":").typed("zzzqqq")
+	if s := d.text(); !strings.Contains(s, "no command or action matches zzzqqq") {
+		t.Errorf("nothing matches:\n%s", s)
+	}
+	d.press("enter").hasStatus("no command")
+	if d.press(":", "down", "down", "up").m.prompt.Text() == "" {
+		t.Error("the arrows choose nothing")
+	}
+	fits(t, d, "palette")
+	d.press("esc")
+	if d.press(":").typed("q").press("enter"); !d.Quit {
+		t.Error(":q does not quit")
+	}
+}
+
+// TestUserKeys: help, hints and palette show a user's keys, and the keys do it.
+func TestUserKeys(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty), func(o *Options) {
+		o.Config = &configs.Config{Palette: "cividis", Mouse: true, Keys: []configs.KeySetting{
+			{Name: "tile.heat", Keys: []string{"ctrl+t", "E"}}, {Name: "quit", Keys: []string{"Q"}},
+		}}
+	})
+	d.open(view.Tile)
+	if s := d.text(); !strings.Contains(s, "Ctrl-t E heat") || !strings.Contains(s, "Q quit") {
+		t.Errorf("hints:\n%s", s)
+	}
+	if d.press("E"); !strings.Contains(d.m.Status.Text, "heat") {
+		t.Errorf("E: status %q", d.m.Status.Text)
+	}
+	d.press("z").hasStatus("no meaning")
+	if s := d.press("?").text(); !strings.Contains(s, "Ctrl-t E") || strings.Contains(s, " z ") {
+		t.Errorf("help:\n%s", s)
+	}
+	if d.press("q"); d.Quit {
+		t.Error("q quits though it has no meaning")
+	}
+	list, _ := d.m.palette().complete("tile.heat")
+	if list[0].Key != "Ctrl-t E" {
+		t.Errorf("palette: %+v", list[0])
+	}
+	if d.press("Q", "Q"); !d.Quit {
+		t.Error("Q does not quit")
+	}
+}
+
+// TestKeysAreChecked: mistakes are reported with file and line, and near names.
+func TestKeysAreChecked(t *testing.T) {
+	errs := CheckKeys([]configs.KeySetting{
+		{Name: "tile.heet", Keys: []string{"E"}, File: "config.yaml", Line: 3},
+		{Name: "tile.heat", Keys: []string{"n"}, File: "config.yaml", Line: 4},
+		{Name: "zoom", Keys: []string{"E"}, File: "config.yaml", Line: 5},
+	})
+	if len(errs) != 2 {
+		t.Fatalf("%+v", errs)
+	}
+	for i, want := range []string{
+		"config.yaml:3: keys.tile.heet: view Tile has no action heet: did you mean tile.heat?",
+		"config.yaml:4: keys.tile.heat: key n is tile.next-bad",
+	} {
+		if !strings.HasPrefix(errs[i].Error(), want) {
+			t.Errorf("%s", errs[i])
+		}
+	}
+	if got := CheckKeys(nil); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}

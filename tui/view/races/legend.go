@@ -1,0 +1,29 @@
+package races
+
+import "tilescope/tui/view"
+
+// Legend implements view.Explained.
+func (v *Controller) Legend(p view.Part) []view.Mark {
+	g := v.Theme.Glyph
+	switch p {
+	case partFindings:
+		return []view.Mark{
+			{Glyph: g.Wrong, Text: "an error"}, {Glyph: g.Taint, Text: "advice"}, {Glyph: g.OK, Text: "a cause with its proof"},
+		}
+	case partWriters:
+		return []view.Mark{
+			{Glyph: "7", Text: "the warp that wrote the cell last (a is 10, v is 31)"},
+			{Glyph: "!", Text: "two warps touched it in no defined order"},
+			{Glyph: g.Equal, Text: "nobody wrote it"},
+			{Glyph: g.Left + " " + g.Right, Text: "the finding's element"},
+		}
+	case partSchedule:
+		return []view.Mark{
+			{Glyph: g.H, Text: "the warp runs"}, {Glyph: g.V, Text: "a barrier is passed by all"},
+			{Glyph: ">", Text: "the warp arrives at a barrier"}, {Glyph: ":", Text: "a synchronisation of the warp"},
+			{Glyph: "w", Text: "a wait for an asynchronous copy"}, {Glyph: "x", Text: "an access to the variable"},
+			{Glyph: "A B", Text: "the two sides of the finding"},
+		}
+	}
+	return nil
+}
