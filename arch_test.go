@@ -34,6 +34,7 @@ var imports = map[string][]string{
 	"kernels":           {"debugkern/patch"},
 	"tui/theme":         {"debugkern/text"},
 	"tui/keymap":        {},
+	"tui/code":          {"tui/theme"},
 	"tui/cell":          {"debugkern/report", "debugkern", "probes", "debugkern/fp"},
 	"tui/outcome":       {"debugkern/report", "debugkern"},
 	"debugkern/budget":  {},
@@ -148,7 +149,7 @@ var imports = map[string][]string{
 	},
 	"tui/request": {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*": {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap",
-		"tui/cell", "tui/outcome"},
+		"tui/cell", "tui/code", "tui/outcome"},
 	"tui/view": {"debugkern/compare", "debugkern/target", "debugkern/report", "configs", "debugkern",
 		"debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request",
 		"tui/theme"},
@@ -184,8 +185,8 @@ var imports = map[string][]string{
 var viewMay = []string{
 	"debugkern/bisect", "debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report",
 	"configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target",
-	"debugkern/text", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request",
-	"tui/theme", "tui/view",
+	"debugkern/text", "probes", "tui/cell", "tui/code", "tui/keymap", "tui/outcome", "tui/pane/*",
+	"tui/request", "tui/theme", "tui/view",
 }
 
 func match(pattern, pkg string) bool {

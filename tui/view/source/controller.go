@@ -51,7 +51,8 @@ type Controller struct {
 	shared *shared.Pane
 	warps  *warps.Pane
 
-	walk walking
+	walk   walking
+	search string // what / looks for, "" for nothing
 }
 
 // sizes are what a person added to the computed sizes.
@@ -91,6 +92,9 @@ func (v *Controller) Layer() keymap.Layer {
 			Help:   "who wrote this register or shared cell: go to the last write, then the one before",
 			Hint:   "who",
 		},
+		{Action: keymap.Search, Help: "search in the source, or in the PTX where that has the focus"},
+		{Action: keymap.NextBad, Help: "next line that a search matches"},
+		{Action: keymap.PrevBad, Help: "line before that a search matches"},
 		{Action: keymap.Open, Help: "run to this line; step this warp; open this cell in Tile"},
 	}, Own: []keymap.Binding{
 		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit",
@@ -135,17 +139,19 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 			}
 			return v.whoHere()
 		},
-		keymap.Open: func(string) tea.Cmd { return v.openHere() },
-		stepUnit:    func(string) tea.Cmd { return v.stepUnit(1) },
-		stepBack:    func(string) tea.Cmd { return v.stepUnit(-1) },
-		stepOver:    func(string) tea.Cmd { return v.stepOver(1) },
-		overBack:    func(string) tea.Cmd { return v.stepOver(-1) },
-		runOn:       func(string) tea.Cmd { return v.runWalk(1) },
-		runBack:     func(string) tea.Cmd { return v.runWalk(-1) },
-		breakpoint:  v.toggleBreak,
-		unit:        v.nextUnit,
-		nextWarp:    func(string) tea.Cmd { return v.turnWarp(1) },
-		prevWarp:    func(string) tea.Cmd { return v.turnWarp(-1) },
+		keymap.Open:    func(string) tea.Cmd { return v.openHere() },
+		keymap.NextBad: func(string) tea.Cmd { return v.nextMatch(1) },
+		keymap.PrevBad: func(string) tea.Cmd { return v.nextMatch(-1) },
+		stepUnit:       func(string) tea.Cmd { return v.stepUnit(1) },
+		stepBack:       func(string) tea.Cmd { return v.stepUnit(-1) },
+		stepOver:       func(string) tea.Cmd { return v.stepOver(1) },
+		overBack:       func(string) tea.Cmd { return v.stepOver(-1) },
+		runOn:          func(string) tea.Cmd { return v.runWalk(1) },
+		runBack:        func(string) tea.Cmd { return v.runWalk(-1) },
+		breakpoint:     v.toggleBreak,
+		unit:           v.nextUnit,
+		nextWarp:       func(string) tea.Cmd { return v.turnWarp(1) },
+		prevWarp:       func(string) tea.Cmd { return v.turnWarp(-1) },
 	}
 }
 
@@ -182,10 +188,10 @@ func (v *Controller) OfRun() (whole, fails bool) { return true, true }
 // Edge goes to the first or last row or column.
 func (v *Controller) Edge(rows, cols int) tea.Cmd {
 	const far = 1 << 20
-	if v.at == partRegisters || v.at == partShared {
-		return v.Move(far*rows, far*cols)
+	if v.at == partWarps {
+		return v.Move(far*(rows+cols), 0)
 	}
-	return v.Move(far*(rows+cols), 0)
+	return v.Move(far*rows, far*cols)
 }
 
 // Text implements view.Copier.

@@ -264,3 +264,44 @@ func TestEverySourceFits(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchInSource looks for text in the pane that has the focus.
+func TestSearchInSource(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Press("g", "g", "/").Type("float s11").Press("enter")
+	d.HasStatus(`source: "float s11", line 1 of 11 that have it`)
+	first := control(d.Driver).Line()
+	d.Press("n").HasStatus("line 2 of 11")
+	d.Press("N", "N").HasStatus("line 11 of 11 that have it; from the bottom again")
+	d.Press("n").HasStatus("from the top again")
+	if got := control(d.Driver).Line(); got != first {
+		t.Errorf("line %d, the first match is in line %d", got, first)
+	}
+	d.Press("tab", "n").HasStatus(`PTX: no line has "float s11"; source: 11 lines`)
+	d.Press("/").Type("bar.sync").Press("enter")
+	d.HasStatus(`PTX: "bar.sync", line 1 of 3`)
+	if got := control(d.Driver).PTXLine(); got != 66 {
+		t.Errorf("PTX shows line %d", got)
+	}
+	d.Press("esc").HasStatus("search and filter cleared")
+	d.Press("n").HasStatus("no search is active")
+	d.Press("/").Type("nowhere").Press("enter")
+	d.HasStatus(`neither the source nor the PTX has "nowhere"`)
+}
+
+// TestSidewaysInSource scrolls source and PTX, and says where nothing is cut.
+func TestSidewaysInSource(t *testing.T) {
+	d := open(t, 80, 24).Press("g", "g")
+	d.Says("…")
+	was := d.Text()
+	d.Press("l")
+	if d.Text() == was {
+		t.Error("l did not scroll the source")
+	}
+	d.Press("h")
+	if d.Press("h").HasStatus("nothing is cut on that side"); control(d.Driver).Line() != 1 {
+		t.Error("scrolling sideways moved the line")
+	}
+	d.Press("$").Fits("at the end of the lines")
+	d.Press("0", "tab", "$", "0").Fits("after PTX")
+}

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/cell"
+	listing "tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source/ptx"
@@ -248,8 +249,8 @@ func (v *Controller) rowsByPC() []int {
 }
 
 // breakRows are the listing's rows at which a line with a breakpoint begins.
-func (v *Controller) breakRows() map[int]bool {
-	out := map[int]bool{}
+func (v *Controller) breakRows() map[int]listing.Mark {
+	out := map[int]listing.Mark{}
 	if len(v.walk.breaks) == 0 {
 		return out
 	}
@@ -260,7 +261,7 @@ func (v *Controller) breakRows() map[int]bool {
 		}
 		for _, b := range v.walk.breaks {
 			if b.Line > 0 && l.Line == b.Line && l.Line != last && path.Base(l.File) == b.File {
-				out[i] = true
+				out[i] = listing.Plain
 			}
 		}
 		last = l.Line
@@ -281,10 +282,10 @@ func (v *Controller) showCode(follow bool) {
 		line = 0
 	}
 	text := v.codeOf(file)
-	marks := map[int]bool{}
+	marks := map[int]listing.Mark{}
 	for _, b := range v.walk.breaks {
 		if b.Line > 0 && b.File == path.Base(file) {
-			marks[b.Line] = true
+			marks[b.Line] = listing.Plain
 		}
 	}
 	_, was := v.code.Cursor()
