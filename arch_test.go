@@ -93,7 +93,8 @@ var imports = map[string][]string{
 		"debugkern/target", "probes"},
 	"debugkern/scaffold": {"debugkern/discover", "debugkern/hostcode", "configs", "configs/schema",
 		"debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
-	"debugkern/walk": {"debugkern/ptx", "debugkern/target", "probes"},
+	"debugkern/walk":      {"debugkern/ptx", "debugkern/target", "debugkern/walk/expr", "probes"},
+	"debugkern/walk/expr": {"probes"},
 	"debugkern/trial": {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx",
 		"debugkern/report", "debugkern/target", "probes"},
 	"debugkern/repair": {"debugkern", "debugkern/isa", "debugkern/join", "debugkern/ptx",
@@ -162,9 +163,9 @@ var imports = map[string][]string{
 		"tui/keymap", "tui/cell", "tui/outcome", "tui/request",
 	},
 	"tui/tuitest": {
-		"debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern",
-		"debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
-		"tui/view",
+		"debugkern/scene", "debugkern/walk", "debugkern/walk/expr", "debugkern/fragment", "debugkern/report",
+		"configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes",
+		"tui/cell", "tui/request", "tui/view",
 	}, // for tests
 	// for tests
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"},
@@ -183,7 +184,8 @@ var imports = map[string][]string{
 
 // viewMay is what a view of the terminal may import.
 var viewMay = []string{
-	"debugkern/bisect", "debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report",
+	"debugkern/bisect", "debugkern/scene", "debugkern/walk", "debugkern/walk/expr", "debugkern/fragment",
+	"debugkern/report",
 	"configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target",
 	"debugkern/text", "probes", "tui/cell", "tui/code", "tui/keymap", "tui/outcome", "tui/pane/*",
 	"tui/request", "tui/theme", "tui/view",
