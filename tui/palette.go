@@ -163,11 +163,11 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	return nil
 }
 
-// find takes a name, or a beginning that only one name has.
+// find takes a name or short name, or a beginning that only one name has.
 func (p palette) find(name string) (view.Command, bool) {
 	var found []view.Command
 	for _, c := range p.commands() {
-		if c.Name == name {
+		if c.Name == name || c.Short == name && name != "" {
 			return c, true
 		}
 		if strings.HasPrefix(c.Name, name) {

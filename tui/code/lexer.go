@@ -26,7 +26,8 @@ var cuda = sync.OnceValue(func() chroma.Lexer {
 				{Pattern: `(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[fFuUlL]*`,
 					Type: chroma.LiteralNumber},
 				{Pattern: words(cudaKeywords), Type: chroma.Keyword},
-				{Pattern: words(cudaTypes) + `|\b[a-z]\w*_t\b|\b__nv_\w+|\bu?(?:char|short|int|long|longlong)[1-4]\b` +
+				{Pattern: words(cudaTypes) +
+					`|\b[a-z]\w*_t\b|\b__nv_\w+|\bu?(?:char|short|int|long|longlong)[1-4]\b` +
 					`|\b(?:float|double)[2-4]\b`, Type: chroma.KeywordType},
 				{Pattern: words(cudaBuiltins) + `|\b__[a-z]\w*`, Type: chroma.NameBuiltin},
 				{Pattern: `[A-Za-z_]\w*`, Type: chroma.Name},

@@ -30,6 +30,11 @@ func (v *Controller) Move(rows, cols int) tea.Cmd {
 		}
 	case partRegisters:
 		moved = v.regs.Move(rows, cols)
+		v.showWatches() // of this lane
+	case partWatches:
+		moved = v.watches.Move(rows, cols)
+	case partList:
+		moved = v.lists.Move(rows, cols)
 	case partWarps:
 		moved = v.warps.Move(rows + cols)
 	case partShared:
