@@ -78,7 +78,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		handlers: handlers(), view: view.Pipe, mouse: true,
 		marks: &bookmarks{c, map[string]configs.Bookmark{}},
 		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
-		filter: map[keymap.Scope]string{},
+		filter:  map[keymap.Scope]string{},
 		actions: map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd{},
 	}
 	c.Root = m

@@ -54,7 +54,7 @@ func TestPaletteRanks(t *testing.T) {
 	d := started(t, 120, 40, plainLook).open(view.Tile)
 	for text, want := range map[string]string{
 		"heat": "heat", "tile.heat": "tile.heat", "fau": "fault", "zoom": "zoom",
-		"breakp": "source.breakpoint", "dgn": "", "bad": "tile.next-bad", "stage": "stage", "page-d": "page-down",
+		"breakp": "breakpoints", "dgn": "", "bad": "tile.next-bad", "stage": "stage", "page-d": "page-down",
 		"FAULT": "fault",
 	} {
 		got := d.names(text, 3)
