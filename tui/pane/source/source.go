@@ -187,9 +187,12 @@ func (p *Pane) row(i, w, indent int) string {
 		l.Space(1)
 	}
 	l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+len(strconv.Itoa(p.text.Len()))).Add(num, " ")
-	on := i+1 == p.line || chosen
+	on, left := i+1 == p.line || chosen, p.left
+	if line := p.text.Line(i); left <= indent { // only blanks are scrolled out; #if has none
+		left = min(indent, len(line)-len(strings.TrimLeft(line, " ")))
+	}
 	p.text.Draw(p.Theme, l, i, code.Look{
-		Syntax: p.syntax, Base: text, Plain: on, Left: max(p.left, indent), Width: l.Left(),
+		Syntax: p.syntax, Base: text, Plain: on, Left: left, Width: l.Left(),
 	})
 	if on {
 		return l.DoneIn(text)
