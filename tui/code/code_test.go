@@ -65,6 +65,20 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// TestClassesDiffer: on terminals with colours every class but plain code and names looks different.
+func TestClassesDiffer(t *testing.T) {
+	for _, p := range []colorprofile.Profile{colorprofile.ANSI, colorprofile.ANSI256,
+		colorprofile.TrueColor} {
+		seen := map[theme.Style]theme.Class{}
+		for class, style := range theme.New(theme.Options{Profile: p}).Syntax() {
+			if was, ok := seen[style]; ok && theme.Class(class) != theme.Builtin {
+				t.Errorf("%s: classes %d and %d look the same: %q", p, was, class, style)
+			}
+			seen[style] = theme.Class(class)
+		}
+	}
+}
+
 // TestLinesReadOutOfOrder draws the end before the beginning.
 func TestLinesReadOutOfOrder(t *testing.T) {
 	th := theme.New(theme.Options{Profile: colorprofile.TrueColor})

@@ -22,11 +22,11 @@ type Syntax [numClasses]Style
 
 // The colours of source code. They are pale, so that marks and chosen lines stand out.
 var (
-	steel    = colour{rgb: 0x9db8de, ansi: 12}
+	steel    = colour{rgb: 0x8ab4f8, ansi: 12}
 	sage     = colour{rgb: 0x8fc3b4, ansi: 6}
 	sand     = colour{rgb: 0xcdb27a, ansi: 3}
 	olive    = colour{rgb: 0xaec48f, ansi: 2}
-	lilac    = colour{rgb: 0xbba7d6, ansi: 5}
+	lilac    = colour{rgb: 0xd19fe0, ansi: 5}
 	foundInk = colour{rgb: 0x10141c, ansi: 0}
 )
 

@@ -187,10 +187,9 @@ func (p *Pane) row(i, w, indent int) string {
 		l.Space(1)
 	}
 	l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+len(strconv.Itoa(p.text.Len()))).Add(num, " ")
-	on := i+1 == p.line || chosen
-	left := p.left
-	if s := p.text.Line(i); left < indent { // of a line that begins further left only its blanks are left out
-		left = max(left, min(indent, len(s)-len(strings.TrimLeft(s, " "))))
+	on, left := i+1 == p.line || chosen, p.left
+	if line := p.text.Line(i); left <= indent { // only blanks are scrolled out; #if has none
+		left = min(indent, len(line)-len(strings.TrimLeft(line, " ")))
 	}
 	p.text.Draw(p.Theme, l, i, code.Look{
 		Syntax: p.syntax, Base: text, Plain: on, Left: left, Width: l.Left(),

@@ -217,10 +217,13 @@ func (v *Controller) walkStrip() string {
 	}
 	p := &s.shot.pos
 	add := func(style theme.Style, text string) {
+		if l.Left() < 5 {
+			return // an ellipsis stands there
+		}
 		if l.Col() > 0 {
 			l.Add(t.Dim, " · ")
 		}
-		l.Add(style, text)
+		l.Add(style, t.Fit(text, l.Left()))
 	}
 	add(t.Text, "block "+p.Block.String())
 	add(t.Strong, "step "+strconv.FormatUint(p.Step, 10))
@@ -248,7 +251,7 @@ func (v *Controller) walkStrip() string {
 		add(t.Wrong, t.Glyph.Wrong+" "+p.Stop)
 	}
 	if p.Note != "" && l.Left() > 15 { // the status line has it too
-		add(t.Text, t.Fit(p.Note, l.Left()-3))
+		add(t.Text, p.Note)
 	}
 	return l.Done()
 }

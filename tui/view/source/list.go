@@ -75,8 +75,8 @@ func (v *Controller) showLists() {
 func (v *Controller) breakList() lists.Data {
 	d := lists.Data{
 		Title: "BREAKPOINTS", Note: "Enter shows · Space on, off · b deletes",
-		Empty: "no breakpoints: b sets one on a line, in SHARED on a cell; :break LINE if lane==3 && kv==1 with a " +
-			"condition",
+		Empty: "no breakpoints: b sets one on a line, in SHARED on a cell; with a condition: " +
+			":break LINE if lane==3 && kv==1",
 	}
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), "",

@@ -137,8 +137,9 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	return tea.Batch(func() tea.Msg {
 		defer cancel()
 		w.SetBreakpoints(breaks)
+		was := w.Position().Step
 		a, err := do(ctx, w)
-		if p := w.Position(); err == nil && a.lane < 0 {
+		if p := w.Position(); err == nil && a.lane < 0 && p.Step != was {
 			a.lane = p.Lane
 		}
 		return walkedMsg{seq: seq, walk: w, shot: look(w, array, &before), said: a.said, writes: a.writes,
@@ -146,10 +147,24 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	}, v.walkTick())
 }
 
-// count returns how often breakpoints have been hit up to now, by number; nil where that was cancelled or is
-// not asked for. Those that the kernel does not have are not counted.
+// count returns how often breakpoints have been hit up to now, by number: all at once, or where the kernel
+// does not have the place of one, each on its own. It is empty where that was cancelled.
 func count(ctx context.Context, w walk.Walk, stops []stop) map[int]int {
 	out := map[int]int{}
+	if len(stops) == 0 {
+		return out
+	}
+	all := make([]walk.Breakpoint, len(stops))
+	for i, b := range stops {
+		all[i] = b.Breakpoint
+	}
+	w.SetBreakpoints(all)
+	if hits, err := w.Hits(ctx); err == nil {
+		for i, n := range hits {
+			out[stops[i].id] = n
+		}
+		return out
+	}
 	for _, b := range stops {
 		w.SetBreakpoints([]walk.Breakpoint{b.Breakpoint})
 		if n, err := w.Hits(ctx); err == nil {

@@ -187,12 +187,13 @@ func (p *Pane) detail(w int) []string {
 	t, d, v := p.Theme, &p.data, &p.data.View
 	out := []string{t.Line(w).Repeat(t.Border, t.Glyph.H, w).Done()}
 	l := t.Line(w).Space(1)
-	l.Add(t.Strong, fmt.Sprintf("%s[%d][%d] ", v.Array.Name, d.Row, d.Col))
+	l.Add(t.Strong, t.Fit(fmt.Sprintf("%s[%d][%d] ", v.Array.Name, d.Row, d.Col), l.Left()))
 	if i := d.Row*v.Tile.Cols + d.Col; i < len(v.Written) && v.Written[i] {
 		bits := v.Tile.Bits(d.Row, d.Col)
-		l.Add(t.Text, cell.Long(v.Tile.At(d.Row, d.Col))+" "+cell.HexText(v.Tile.DType, bits))
+		l.Add(t.Text, t.Fit(cell.Long(v.Tile.At(d.Row, d.Col))+" "+cell.HexText(v.Tile.DType, bits),
+			l.Left()))
 	} else {
-		l.Add(t.Off, "not written yet")
+		l.Add(t.Off, t.Fit("not written yet", l.Left()))
 	}
 	out = append(out, l.Done())
 	n := p.below() - len(out)

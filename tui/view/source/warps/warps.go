@@ -116,7 +116,7 @@ func (p *Pane) draw() []string {
 	w := max(p.W-2, 0)
 	if len(p.rows) == 0 {
 		return p.Theme.Box("WARPS", "", []string{
-			p.Theme.Line(w).Space(1).Add(p.Theme.Dim, p.data.Empty).Done(),
+			p.Theme.Line(w).Space(1).Add(p.Theme.Dim, p.Theme.Fit(p.data.Empty, w-1)).Done(),
 		}, p.W, p.H, p.Focus)
 	}
 	var out []string
@@ -152,9 +152,9 @@ func (p *Pane) row(i, w int) string {
 	}
 	p.mask(l, style, r, w)
 	if r.pc >= 0 {
-		l.Add(style, fmt.Sprintf(" %d", r.pc))
+		l.Add(style, t.Fit(fmt.Sprintf(" %d", r.pc), l.Left()))
 		if r.pc < len(p.data.Lines) && p.data.Lines[r.pc] > 0 {
-			l.Add(t.SourceNum, fmt.Sprintf(":%d", p.data.Lines[r.pc]))
+			l.Add(t.SourceNum, t.Fit(fmt.Sprintf(":%d", p.data.Lines[r.pc]), l.Left()))
 		}
 	}
 	switch {
