@@ -71,9 +71,11 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		Req: o.Request, Follow: true, Status: view.Status{Log: &view.Log{}},
 	}
 	m := &Model{
-		Context: c, opt: o, look: look, window: o.Count, now: time.Now, handlers: handlers(), view: view.Pipe, mouse: true,
+		Context: c, opt: o, look: look, window: o.Count, now: time.Now, handlers: handlers(), view: view.Pipe,
+		mouse: true,
 		marks: &bookmarks{c, map[string]configs.Bookmark{}},
-		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{}, filter: map[keymap.Scope]string{},
+		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
+		filter:  map[keymap.Scope]string{},
 		actions: map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd{},
 	}
 	c.Root = m
@@ -135,6 +137,7 @@ func (m *Model) Init() tea.Cmd {
 // Update routes one message: size, keys, mouse, paste; anything else is what a command reports.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
+	m.Log.Passing = m.repeat != nil && m.repeat.left > 0
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)

@@ -43,6 +43,15 @@ func TestHelpCarriesOut(t *testing.T) {
 	}
 }
 
+// TestAltOverAList: a key with Alt that means nothing is Esc, which closes the list, then the key.
+func TestAltOverAList(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).open(view.Tile).press("g", "g", "?")
+	d.send(alt('j'))
+	if d.m.over != nil || d.m.Cursor.Row != 1 {
+		t.Errorf("help open: %t, row %d", d.m.over != nil, d.m.Cursor.Row)
+	}
+}
+
 // TestHelpReachesEveryLine: at the smallest size the cursor shows every key of every view.
 func TestHelpReachesEveryLine(t *testing.T) {
 	d := started(t, 80, 24, plainLook)

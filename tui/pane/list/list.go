@@ -1,9 +1,6 @@
-// Package list is a list that lies over the whole view: keys, messages.
-//
-// The one idea: an item is a lead, a text that is wrapped and never cut, and a name at the right end; the cursor
-// goes from item to item and the window follows it.
-//
-// It must not know keys, models or what an item stands for.
+// Package list is a list that lies over the whole view: keys, messages. The one idea: an item is a lead, a
+// text that is wrapped and never cut, and a name at the right end; the cursor goes from item to item and the
+// window follows it. It must not know keys, models or what an item stands for.
 package list
 
 import (
@@ -153,8 +150,8 @@ func (p *Pane) Hit(y int) (again bool) {
 	return again
 }
 
-// Find marks what contains a text ("": nothing), and moves the cursor to the next (dir 1) or previous item that
-// does, around the ends; with dir 0 the cursor may stay where it is. It reports whether there is one.
+// Find marks what contains a text ("": nothing), and moves the cursor to the next (dir 1) or previous item
+// that does, around the ends; with dir 0 the cursor may stay where it is. It reports whether there is one.
 func (p *Pane) Find(text string, dir int) bool {
 	p.match, p.Changed = text, true
 	n := len(p.data.Items)
