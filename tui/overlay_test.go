@@ -119,7 +119,7 @@ func TestMessages(t *testing.T) {
 	}
 	d.m.Say(strings.Repeat("x", 3<<20)) // larger than all that is kept
 	if list, _ := d.m.Log.Entries(); len(list) != 1 {
-		t.Errorf("%d kept beside a message of 3 MiB", len(list))
+		t.Errorf("%d kept next to a message of 3 MiB", len(list))
 	}
 }
 

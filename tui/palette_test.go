@@ -57,8 +57,8 @@ func TestPaletteRanks(t *testing.T) {
 	for text, want := range map[string]string{
 		"heat": "heat", "tile.heat": "tile.heat", "fau": "fault", "zoom": "zoom",
 		"breakp": "source.breakpoint", "dgn": "", "bad": "tile.next-bad", "stage": "stage",
-		"page-d": "page-down",
-		"FAULT":  "fault",
+		"page-d": "page-down", "step": "source.step",
+		"FAULT": "fault",
 	} {
 		got := d.names(text, 3)
 		if want != "" && (len(got) == 0 || got[0] != want) {

@@ -234,12 +234,19 @@ func (p *Pane) write(w int) {
 			p.owner = append(p.owner, i)
 			continue
 		}
-		p.item(i, x, lead, w-lead-tail-5, w)
+		right := w
+		if tail > 0 {
+			right = min(w, readable) // a name far from its text is hard to follow
+		}
+		p.item(i, x, lead, right-lead-tail-5, right, w)
 	}
 }
 
-// item writes one item whose text has room columns.
-func (p *Pane) item(i int, x Item, lead, room, w int) {
+// readable is the width up to which texts with names at their right end are written.
+const readable = 118
+
+// item writes one item whose text has room columns and whose name ends at column right, in w columns.
+func (p *Pane) item(i int, x Item, lead, room, right, w int) {
 	style := p.Theme.Text
 	switch {
 	case x.Bad:
@@ -254,8 +261,8 @@ func (p *Pane) item(i int, x Item, lead, room, w int) {
 		}
 		l.Pad(lead + 4)
 		p.marked(l, style, s)
-		if k == 0 && x.Tail != "" && l.Left() > p.Theme.Width(x.Tail) {
-			l.Right(p.Theme.Dim, x.Tail, w-1)
+		if k == 0 && x.Tail != "" && right-l.Col() > p.Theme.Width(x.Tail) {
+			l.Right(p.Theme.Dim, x.Tail, right-1)
 		}
 		p.lines, p.owner = append(p.lines, l.Done()), append(p.owner, i)
 	}
