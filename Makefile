@@ -70,7 +70,7 @@ docs: ## write the reference of manifests and their JSON Schema, and that of the
 
 golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./tui ./tui/view/... -update
-	$(GO) test ./debugkern/cli -update
+	$(GO) test -run 'TestExperiments|Page$$' ./debugkern/cli -update
 
 toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and record that they may be used
 	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
@@ -105,6 +105,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/patch
 	$(FUZZ) -fuzz '^FuzzMultiplyWarp$$' ./debugkern/fp
 	$(FUZZ) -fuzz '^FuzzExtract$$' ./debugkern/hostcode
+	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/walk/expr
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui

@@ -34,6 +34,7 @@ var imports = map[string][]string{
 	"kernels":           {"debugkern/patch"},
 	"tui/theme":         {"debugkern/text"},
 	"tui/keymap":        {},
+	"tui/code":          {"tui/theme"},
 	"tui/cell":          {"debugkern/report", "debugkern", "probes", "debugkern/fp"},
 	"tui/outcome":       {"debugkern/report", "debugkern"},
 	"debugkern/budget":  {},
@@ -92,7 +93,8 @@ var imports = map[string][]string{
 		"debugkern/target", "probes"},
 	"debugkern/scaffold": {"debugkern/discover", "debugkern/hostcode", "configs", "configs/schema",
 		"debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
-	"debugkern/walk": {"debugkern/ptx", "debugkern/target", "probes"},
+	"debugkern/walk":      {"debugkern/ptx", "debugkern/target", "debugkern/walk/expr", "probes"},
+	"debugkern/walk/expr": {"probes"},
 	"debugkern/trial": {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx",
 		"debugkern/report", "debugkern/target", "probes"},
 	"debugkern/repair": {"debugkern", "debugkern/isa", "debugkern/join", "debugkern/ptx",
@@ -148,7 +150,7 @@ var imports = map[string][]string{
 	},
 	"tui/request": {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*": {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap",
-		"tui/cell", "tui/outcome"},
+		"tui/cell", "tui/code", "tui/outcome"},
 	"tui/view": {"debugkern/compare", "debugkern/target", "debugkern/report", "configs", "debugkern",
 		"debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request",
 		"tui/theme"},
@@ -161,9 +163,9 @@ var imports = map[string][]string{
 		"tui/keymap", "tui/cell", "tui/outcome", "tui/request",
 	},
 	"tui/tuitest": {
-		"debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern",
-		"debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
-		"tui/view",
+		"debugkern/scene", "debugkern/walk", "debugkern/walk/expr", "debugkern/fragment", "debugkern/report",
+		"configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes",
+		"tui/cell", "tui/request", "tui/view",
 	}, // for tests
 	// for tests
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"},
@@ -182,10 +184,11 @@ var imports = map[string][]string{
 
 // viewMay is what a view of the terminal may import.
 var viewMay = []string{
-	"debugkern/bisect", "debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report",
+	"debugkern/bisect", "debugkern/scene", "debugkern/walk", "debugkern/walk/expr", "debugkern/fragment",
+	"debugkern/report",
 	"configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target",
-	"debugkern/text", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request",
-	"tui/theme", "tui/view",
+	"debugkern/text", "probes", "tui/cell", "tui/code", "tui/keymap", "tui/outcome", "tui/pane/*",
+	"tui/request", "tui/theme", "tui/view",
 }
 
 func match(pattern, pkg string) bool {

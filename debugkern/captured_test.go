@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -403,5 +404,55 @@ func TestReplacedAtTheLastPass(t *testing.T) {
 	if st := cured.Report.Stage("S"); st.Verdict != report.Wrong ||
 		st.Local.Bad != run.Report.Stage("S").Local.Bad {
 		t.Errorf("what was captured is not what the kernel left: %s, %d bad", st.Verdict, st.Local.Bad)
+	}
+}
+
+// TestInjectedViews: what a gate injects can be looked at as a tile of its own, the reference's values in the
+// stage's bits, and is neither compared nor judged; what the gate leaves out is not reached.
+func TestInjectedViews(t *testing.T) {
+	run, err := openSession(
+		t,
+	).Run(
+		context.Background(),
+		Request{Target: "stage2", Shape: "small", Gate: "pv"},
+		nil,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := openSession(t).Run(context.Background(), Request{Target: "stage2", Shape: "small"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := Place{Stage: "P", Block: run.Blocks()[0]}
+	v, err := run.View(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := plain.View(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Injected || v.Referenced() || !v.Got.Reached() || v.Verdict.Bad != 0 {
+		t.Fatalf(
+			"injected %t, compared %t, reached %t, verdict %+v",
+			v.Injected,
+			v.Referenced(),
+			v.Got.Reached(),
+			v.Verdict,
+		)
+	}
+	for i, x := range want.Global {
+		row, col := i/want.Plan.Cols, i%want.Plan.Cols
+		if got := v.Got.Bits(row, col); want.Valid(row, col) && got != op.Round(v.Plan.DType, x) {
+			t.Fatalf("P[%d][%d] was injected as %#x, the reference is %g", row, col, got, x)
+		}
+	}
+	if s, err := run.View(Place{Stage: "S", Block: at.Block}); err != nil || s.Injected || s.Got.Reached() {
+		t.Errorf("S, which the gate leaves out: %+v, %v", s, err)
+	}
+	if past, err := run.View(Place{Stage: "P", Block: at.Block, KVTile: 99}); err != nil ||
+		past.Got.Reached() {
+		t.Errorf("a kv tile that the block does not have: %v", err)
 	}
 }

@@ -69,6 +69,10 @@ type TileView struct {
 	// else its Rows are 0.
 	Previous probes.Tile
 
+	// Injected: Got is what the gate injects into the launch in place of the stage, which has no error then
+	// and is not judged
+	Injected bool
+
 	// Other is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed);
 	// else its Rows are 0.
 	Other probes.Tile

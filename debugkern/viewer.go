@@ -41,6 +41,9 @@ func (r *Run) View(p Place) (*TileView, error) {
 	if sp.OfLaunch() {
 		return r.memoryView(p, sp), nil
 	}
+	if r.Plan.Gate.Injected.Has(p.Stage) {
+		return r.injectedView(p, sp), nil
+	}
 	d, err := r.state.judged.Compare(p.Stage, p.Block, p.KVTile)
 	if err != nil {
 		return nil, err
@@ -56,6 +59,21 @@ func (r *Run) View(p Place) (*TileView, error) {
 		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols,
 		NoLocal: d.NoLocal, Verdict: r.Tile(p),
 	}, nil
+}
+
+// injectedView is a tile that the gate injects into the launch. A place that the block does not have gives a
+// tile that is not reached.
+func (r *Run) injectedView(p Place, sp *probes.StagePlan) *TileView {
+	v := &TileView{
+		Place: p, Plan: sp, Injected: true, Verdict: r.Tile(p),
+		Got:       probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols},
+		ValidRows: sp.ValidRows.At(p.Block, p.KVTile), ValidCols: sp.ValidCols.At(p.Block, p.KVTile),
+	}
+	lo, n := r.Tiles(p.Block)
+	if slices.Contains(r.Blocks(), p.Block) && (!sp.PerTile || p.KVTile >= lo && p.KVTile < lo+n) {
+		v.Got = r.state.ref.Injected(p.Stage, p.Block, p.KVTile)
+	}
+	return v
 }
 
 // NextBad finds the nearest bad cell of a stage in the contract's order: kv tile, block,

@@ -53,6 +53,7 @@ type Model struct {
 	restored bool  // the cursor comes from remembered state
 	troubled bool  // the engine's warning (cache, compiler) was shown
 	memory   *memory
+	release  release
 
 	paint *painter // nil in tests
 }
@@ -62,7 +63,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	if o.LastSave == 0 {
 		o.LastSave = lastSave
 	}
+	after := time.Duration(-1)
 	if o.Pace.Quiet == 0 {
+		after = releaseDelay
 		o.Count = countWindow
 		o.Pace.Quiet, o.Settle, o.Pause = 60*time.Millisecond, time.Second, questionPause
 	}
@@ -71,8 +74,8 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		Req: o.Request, Follow: true, Status: view.Status{Log: &view.Log{}},
 	}
 	m := &Model{
-		Context: c, opt: o, look: look, window: o.Count, now: time.Now, handlers: handlers(), view: view.Pipe,
-		mouse: true,
+		Context: c, opt: o, look: look, window: o.Count, now: time.Now, release: release{after: after},
+		handlers: handlers(), view: view.Pipe, mouse: true,
 		marks: &bookmarks{c, map[string]configs.Bookmark{}},
 		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
 		filter:  map[keymap.Scope]string{},
@@ -152,7 +155,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		cmd = m.reported(msg)
 	}
-	return m, tea.Batch(cmd, m.goOn(), m.tourOn())
+	return m, tea.Batch(cmd, m.release.watch(m.working()), m.goOn(), m.tourOn())
 }
 
 // reported takes the facts that the root's commands come back with; all others are a view's.
@@ -178,6 +181,9 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.questioned(msg)
 	case questionDueMsg:
 		cmd = m.questionDue(msg)
+	case releaseDueMsg:
+		cmd = m.release.due(msg, m.working())
+	case releasedMsg:
 	case agreedMsg:
 		cmd = m.agreed(msg)
 	default:

@@ -118,7 +118,7 @@ func (p palette) matches(name string) []match {
 		word := wordStart(e.Name, low)
 		f, spelled := letters[i]
 		switch {
-		case e.Name == name:
+		case e.Name == name, e.Short == name && name != "":
 			x.tier, at = tierExact, 0
 		case at == 0 && !e.action && begin == 1:
 			x.tier = tierOnly

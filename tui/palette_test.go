@@ -56,9 +56,9 @@ func TestPaletteRanks(t *testing.T) {
 	d := started(t, 120, 40, plainLook).open(view.Tile)
 	for text, want := range map[string]string{
 		"heat": "heat", "tile.heat": "tile.heat", "fau": "fault", "zoom": "zoom",
-		"breakp": "source.breakpoint", "dgn": "", "bad": "tile.next-bad", "stage": "stage",
-		"page-d": "page-down", "step": "source.step",
-		"FAULT": "fault",
+		"breakp": "breakpoints", "dgn": "", "bad": "tile.next-bad", "stage": "stage",
+		"page-d": "page-down",
+		"FAULT":  "fault",
 	} {
 		got := d.names(text, 3)
 		if want != "" && (len(got) == 0 || got[0] != want) {

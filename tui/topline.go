@@ -187,15 +187,11 @@ func (t topLine) corners() []corner {
 	if len(r.Guilty) > 0 {
 		verdict += " " + r.Guilty[0].Stage
 	}
-	backend := t.Theme.Glyph.Dot + r.Backend.Name
+	backend := t.Theme.Glyph.Dot + backendName(r.Backend.Name)
 	device, state := t.device()
-	if !t.OnGPU() { // the emulator's name is long, and says nothing that its mark does not
-		out := []corner{{join(long, verdict, backend), both}, {join(shape, verdict, backend), one},
-			{join(verdict, backend), nil}}
-		if t.w >= 110 {
-			out = append([]corner{{join(long, verdict, backend+" "+device), both}}, out...)
-		}
-		return out
+	if !t.OnGPU() {
+		return []corner{{join(long, verdict, backend), both}, {join(shape, verdict, backend), one},
+			{join(verdict, backend), nil}, {join(verdict, t.Theme.Glyph.Dot+"emu"), nil}}
 	}
 	whole := join(strings.TrimSpace(device + " " + state))
 	return []corner{
@@ -203,6 +199,19 @@ func (t topLine) corners() []corner {
 		{join(verdict, backend, whole), nil},
 		{join(verdict, backend, state), nil}, {join(verdict, backend), nil},
 	}
+}
+
+// backendName is what a backend is called on screen.
+func backendName(name string) string {
+	switch name {
+	case "emu":
+		return "emulator"
+	case "cuda":
+		return "GPU"
+	case "both":
+		return "GPU+emulator"
+	}
+	return name
 }
 
 func shortBlock(b, grid probes.Dim3) string {

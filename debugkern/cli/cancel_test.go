@@ -58,7 +58,10 @@ const soon = 5 * time.Second
 // its own code where it had finished, and leaves neither temporary files nor goroutines. The log has how
 // long they took to end.
 func TestCancelAnywhere(t *testing.T) {
-	const moments = 20
+	moments := 12
+	if os.Getenv("TILESCOPE_LONG") != "" {
+		moments = 40
+	}
 	var took []time.Duration
 	for name, args := range cancelledCommands("") {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +97,7 @@ func TestCancelAnywhere(t *testing.T) {
 		})
 	}
 	slices.Sort(took)
-	if n := len(took); n < 100 {
+	if n := len(took); n < 5*moments {
 		t.Errorf("only %d commands were cancelled", n)
 	} else {
 		t.Logf("%d cancelled commands ended after a median of %s, at most %s", n, took[n/2], took[n-1])

@@ -213,7 +213,11 @@ func TestMutants(t *testing.T) {
 		if code := m.try(t, o.shape, o.manifest, o.ptx, false); code != 0 {
 			t.Fatalf("%s as it is: exit %d", o.name, code)
 		}
-		for seed := range uint64(mutantsEach) {
+		each := uint64(mutantsEach)
+		if os.Getenv("TILESCOPE_LONG") != "" {
+			each *= 10
+		}
+		for seed := range each {
 			for kind, change := range map[string]func(*rand.Rand) (string, string){
 				"manifest": func(r *rand.Rand) (string, string) {
 					return mutatedManifest(r, o.manifest), o.ptx
@@ -243,7 +247,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-const mutantsEach = 50
+const mutantsEach = 20 // 200 with TILESCOPE_LONG
 
 // FuzzManifest takes any text for a manifest and PTX of the catalogue: it loads, runs and is
 // diagnosed, or is refused.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
+	"math/bits"
 
 	"tilescope/debugkern/target"
 )
@@ -17,17 +17,40 @@ func (w *walker) Continue(ctx context.Context) (Position, error) { return w.brea
 func (w *walker) Reverse(ctx context.Context) (Position, error) { return w.breakpoint(ctx, -1) }
 
 func (w *walker) breakpoint(ctx context.Context, n int) (Position, error) {
-	watched := make([]bytesAt, len(w.breaks))
+	watched, err := w.watched()
+	if err != nil {
+		return w.pos, err
+	}
+	if err := w.count(ctx, false); err != nil {
+		return w.pos, err
+	}
+	for i := range w.breaks {
+		w.counted[i] = w.breaks[i].When.Hits != nil
+	}
+	return w.steps(ctx, func() stopMatcher { return w.stops(watched) }, n, false)
+}
+
+// watched returns the bytes of the cells that breakpoints watch, by breakpoint.
+func (w *walker) watched() ([]bytesAt, error) {
+	out := make([]bytesAt, len(w.breaks))
 	for i, b := range w.breaks {
 		if b.Array == "" {
 			continue
 		}
 		var err error
-		if watched[i], err = w.cell(b.Array, b.Row, b.Col); err != nil {
-			return w.pos, err
+		if out[i], err = w.cell(b.Array, b.Row, b.Col); err != nil {
+			return nil, err
 		}
 	}
-	return w.steps(ctx, func() stopMatcher { return w.stops(watched) }, n, false)
+	return out, nil
+}
+
+// matching adapts a matcher to run.
+func matching(match stopMatcher, report func(hit)) func(*target.Event) bool {
+	return func(e *target.Event) bool {
+		match(e, report)
+		return false
+	}
 }
 
 // stops returns the matcher of the steps at which a breakpoint stops the block.
@@ -36,44 +59,151 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 	for i, s := range watched {
 		values[i] = w.bytes(s)
 	}
-	last := -1 // the warp that executed last
 	seen := make([]uint64, len(w.passed))
 	for i := range seen {
 		seen[i] = math.MaxUint64
 	}
+	last, lastMask := w.turn, uint32(math.MaxUint32)
 	return func(e *target.Event, report func(hit)) {
-		for i, b := range w.breaks {
+		for i := range w.breaks {
+			b := &w.breaks[i]
 			switch {
 			case b.Array != "":
 				if now := w.bytes(watched[i]); !bytes.Equal(now, values[i]) {
 					values[i] = now
-					report(hit{
-						w.block.Steps(), last, "breakpoint",
-						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col),
-					})
+					pc := -1
+					if last >= 0 {
+						pc = int(w.passed[last])
+					}
+					w.hits(i, moment{last, pc, lastMask, w.block.Steps()},
+						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col), report)
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
 				if w.onLine(e.PC, b) && w.enters(e, w.lines) {
-					report(hit{e.Step, e.Warp, "breakpoint", fmt.Sprintf("%s:%d", b.File, b.Line)})
+					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step}, fmt.Sprintf("%s:%d", b.File, b.Line),
+						report)
 				}
 			}
 		}
 		if executes(e) {
-			last, seen[e.Warp] = e.Warp, e.Step
+			last, lastMask, seen[e.Warp] = e.Warp, e.Mask, e.Step
 		}
-		w.captures(func(c capture) bool {
-			return slices.ContainsFunc(w.breaks, func(b Breakpoint) bool {
-				return b.Stage == c.stage.String()
-			})
-		}, func(h hit) {
-			h.stop = "breakpoint"
-			report(h)
-		})
+		w.capturedStages(report)
 	}
 }
 
+// capturedStages reports the tiles captured since the last call that a breakpoint waits for, once for each
+// step.
+func (w *walker) capturedStages(report func(hit)) {
+	if len(w.captured) == 0 {
+		return
+	}
+	all := w.captured
+	for i := range w.breaks {
+		b := &w.breaks[i]
+		if b.Stage == "" {
+			continue
+		}
+		for _, c := range all {
+			if c.stage.String() == b.Stage {
+				w.hitsIn(i, w.ofBlock(c), moment{-1, -1, 0, c.step},
+					fmt.Sprintf("%s of kv tile %d captured", b.Stage, c.kv), report)
+			}
+		}
+	}
+	w.captured = w.captured[:0]
+}
+
+// ofBlock is the state in which conditions on a captured tile are evaluated: it belongs to no warp.
+func (w *walker) ofBlock(c capture) *State {
+	s := w.live(0, 0, 1)
+	s.pos.Step, s.kv = c.step, func() int { return c.kv }
+	return s
+}
+
+// moment is where a breakpoint is hit, and by which lanes.
+type moment struct {
+	warp, pc int
+	mask     uint32
+	step     uint64
+}
+
+// hits reports that a breakpoint's place has been reached, where its condition holds and it is one of the
+// times that count.
+func (w *walker) hits(i int, m moment, note string, report func(hit)) {
+	b := &w.breaks[i]
+	if b.When.If == nil {
+		w.hitsIn(i, nil, m, note, report)
+		return
+	}
+	if b.Line > 0 {
+		m.mask = w.group(m.warp, m.pc, m.mask)
+	}
+	s := w.live(max(0, m.warp), m.pc, m.mask)
+	s.pos.Step = m.step
+	w.hitsIn(i, s, m, note, report)
+}
+
+func (w *walker) hitsIn(i int, s *State, m moment, note string, report func(hit)) {
+	b := &w.breaks[i]
+	ok, lane, err := holds(b, s)
+	switch {
+	case err != nil:
+		report(hit{m.step, m.warp, "breakpoint", note + ", condition " + err.Error(), -1})
+	case ok:
+		if w.counted[i] {
+			n := w.tally(b).add(m.step)
+			if !b.When.Hits.Match(n) {
+				return
+			}
+			if b.When.Hits != nil {
+				note += fmt.Sprintf(", hit %d", n)
+			}
+		}
+		if lane >= 0 {
+			note += fmt.Sprintf(", lane %d", lane)
+		}
+		report(hit{m.step, m.warp, "breakpoint", note, lane})
+	}
+}
+
+// holds evaluates a breakpoint's condition: in every active lane, where lanes may differ. lane is the first
+// in
+// which it holds, -1 where it is the same in all.
+func holds(b *Breakpoint, s *State) (ok bool, lane int, err error) {
+	e := b.When.If
+	if e == nil {
+		return true, -1, nil
+	}
+	if !e.PerLane() {
+		v, err := e.Eval(s, s.Lane())
+		return v.Holds(), -1, err
+	}
+	for m := s.mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m)
+		if v, err := e.Eval(s, lane); err != nil || v.Holds() {
+			return err == nil, lane, err
+		}
+	}
+	return false, -1, nil
+}
+
+// group returns the lanes of a warp that come to an instruction together, of which executing has a true
+// guard.
+// While the block executes, a group's PC may still be an earlier one.
+func (w *walker) group(warp, pc int, executing uint32) uint32 {
+	groups := w.block.Warps()[warp].Groups
+	all := uint32(0)
+	for _, g := range groups {
+		if all |= g.Mask; g.PC == pc || g.Mask&executing != 0 {
+			return g.Mask
+		}
+	}
+	return all
+}
+
 // onLine reports whether an instruction belongs to a breakpoint's line.
-func (w *walker) onLine(pc int, b Breakpoint) bool {
+func (w *walker) onLine(pc int, b *Breakpoint) bool {
 	if pc >= len(w.rows) {
 		return false
 	}

@@ -22,17 +22,26 @@ type walker struct {
 	kernel   target.Kernel
 	program  target.Program
 	launch   *target.Launch
-	lines    []int32 // by PC: number of its source line
-	outers   []int32 // the same for the line of the function's own body
+	lines    []int32        // by PC: number of its source line
+	outers   []int32        // the same for the line of the function's own body
+	calls    []target.Calls // by PC: what it was inlined through
 	listing  []Listing
-	rows     []int // by PC: its row of the listing
+	rows     []int          // by PC: its row of the listing
+	names    map[string]int // of the entry's registers
+	regTypes []string
 	marks    []mark
 	gap      uint64 // the least number of steps between two marks
 	passed   []int32
+	turn     int    // the warp that executed last, -1: none
+	moved    []bool // by warp: it has begun another line in this round
+	round    bool   // the event at hand ends the round
+	tallies  map[string]*tally
+	lastOver stepped
 	hand     target.Stop // the next instruction
 	warp     int
 	pos      Position
 	breaks   []Breakpoint
+	counted  []bool // by breakpoint: its tally is brought up to date by the motion under way
 	captured []capture
 	fault    *target.Fault
 	clock    atomic.Uint64 // read by Clock, from any goroutine
@@ -43,6 +52,8 @@ type mark struct {
 	step   uint64
 	snap   target.Snapshot
 	passed []int32
+	turn   int
+	moved  []bool
 }
 
 // capture is a tile that was captured, and when.
@@ -84,6 +95,7 @@ func Open(k target.Kernel, l *target.Launch, id probes.Dim3) (Walk, error) {
 	for i := range w.passed {
 		w.passed[i] = -1
 	}
+	w.turn, w.moved, w.tallies = -1, make([]bool, len(w.passed)), map[string]*tally{}
 	block.OnCapture(func(s probes.Stage, kv int) {
 		w.captured = append(w.captured, capture{s, kv, block.Steps()})
 	})
@@ -107,13 +119,14 @@ func (w *walker) begin() error {
 
 // here takes a mark at the current step.
 func (w *walker) here() mark {
-	return mark{w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed)}
+	return mark{w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed), w.turn, slices.Clone(w.moved)}
 }
 
 // restore sets the block to the state of a mark.
 func (w *walker) restore(m mark) {
 	w.block.Restore(m.snap)
-	w.passed = append(w.passed[:0], m.passed...)
+	w.passed, w.moved = append(w.passed[:0], m.passed...), append(w.moved[:0], m.moved...)
+	w.turn = m.turn
 	w.captured, w.fault = nil, nil
 }
 
@@ -142,6 +155,7 @@ func (w *walker) run(ctx context.Context, to uint64, see func(*target.Event) boo
 					return true
 				}
 			}
+			w.round = w.endsRound(e)
 			if see != nil && see(e) {
 				done = true
 				return true
@@ -151,7 +165,7 @@ func (w *walker) run(ctx context.Context, to uint64, see func(*target.Event) boo
 				return marking
 			}
 			if e.Class != target.ClassAsyncLand {
-				w.passed[e.Warp] = int32(e.PC)
+				w.executed(e)
 			}
 			return false
 		})
@@ -177,6 +191,40 @@ func (w *walker) run(ctx context.Context, to uint64, see func(*target.Event) boo
 			return false, nil
 		}
 	}
+}
+
+// endsRound reports whether the event is the one with which every warp that can execute has begun another
+// line since the last such event.
+func (w *walker) endsRound(e *target.Event) bool {
+	if !executes(e) || !w.enters(e, w.lines) {
+		return false
+	}
+	for warp, moved := range w.moved {
+		if !moved && warp != e.Warp {
+			return w.othersEnded(e.Warp)
+		}
+	}
+	return true
+}
+
+// othersEnded reports whether all warps but one have begun another line or ended.
+func (w *walker) othersEnded(warp int) bool {
+	for _, x := range w.block.Warps() {
+		if x.Index != warp && !w.moved[x.Index] && len(x.Groups) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// executed notes what the event's instruction changes of what the walk follows.
+func (w *walker) executed(e *target.Event) {
+	if w.round {
+		clear(w.moved)
+	} else if w.enters(e, w.lines) {
+		w.moved[e.Warp] = true
+	}
+	w.passed[e.Warp], w.turn = int32(e.PC), e.Warp
 }
 
 // over reports whether the block cannot continue: it ended, faulted, trapped or is in a deadlock.
@@ -239,7 +287,7 @@ func (w *walker) trapped() string {
 func (w *walker) place(stop, note string) {
 	p := Position{
 		Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop,
-		Note: note,
+		Note: note, Lane: -1,
 	}
 	switch {
 	case w.fault != nil:
@@ -293,7 +341,9 @@ func (w *walker) SetWarp(warp int) {
 }
 
 // SetBreakpoints replaces the breakpoints.
-func (w *walker) SetBreakpoints(bs []Breakpoint) { w.breaks = slices.Clone(bs) }
+func (w *walker) SetBreakpoints(bs []Breakpoint) {
+	w.breaks, w.counted = slices.Clone(bs), make([]bool, len(bs))
+}
 
 // Warps describes every warp.
 func (w *walker) Warps() []target.Warp { return w.block.Warps() }

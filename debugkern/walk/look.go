@@ -27,7 +27,12 @@ func (w *walker) list() {
 	}
 	pc := 0
 	for i, f := range w.program.Functions() {
-		if i > 0 {
+		if i == 0 {
+			w.names = make(map[string]int, len(f.Regs))
+			for r := range f.Regs {
+				w.names[f.RegName(int32(r))] = r
+			}
+		} else {
 			w.listing = append(w.listing, Listing{Text: ".func " + f.Demangled, PC: -1, Target: -1})
 		}
 		base := pc
@@ -55,6 +60,11 @@ func (w *walker) list() {
 			if i > 0 { // a called function is part of the line that calls it
 				outer = nil
 			}
+			calls := target.Calls("")
+			if src != nil {
+				calls = src.Calls
+			}
+			w.calls = append(w.calls, calls)
 			w.lines, w.outers = append(w.lines, n), append(w.outers, number(outer))
 			w.rows = append(w.rows, len(w.listing))
 			w.listing = append(w.listing, row)
@@ -208,13 +218,8 @@ func (w *walker) Writes(ctx context.Context, array string, row, col int) ([]targ
 // register in a lane.
 func (w *walker) RegisterWrites(ctx context.Context, name string, lane int) ([]target.WriteSite, error) {
 	f := w.program.Functions()[0]
-	reg := -1
-	for i := range f.Regs {
-		if f.RegName(int32(i)) == name {
-			reg = i
-		}
-	}
-	if reg < 0 || lane < 0 || lane > 31 {
+	reg, ok := w.names[name]
+	if !ok || lane < 0 || lane > 31 {
 		return nil, fmt.Errorf("no register %s, lane %d in %s", name, lane, f.Demangled)
 	}
 	element := make([]int, len(f.Body)) // of the destination, -1: not written

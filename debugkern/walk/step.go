@@ -16,6 +16,7 @@ type hit struct {
 	warp int // that becomes the current one, -1: no change
 	stop string
 	note string
+	lane int // of Position
 }
 
 // stopMatcher takes events in the order of execution and reports the stops that each one makes. A
@@ -33,11 +34,6 @@ func (w *walker) Step(ctx context.Context, u target.Unit, n int) (Position, erro
 		return w.Seek(ctx, to)
 	}
 	return w.steps(ctx, func() stopMatcher { return w.unit(u, w.lines) }, n, u <= target.StepLine)
-}
-
-// StepOver steps by lines of the function's own body.
-func (w *walker) StepOver(ctx context.Context, n int) (Position, error) {
-	return w.steps(ctx, func() stopMatcher { return w.unit(target.StepLine, w.outers) }, n, true)
 }
 
 func (w *walker) steps(ctx context.Context, unit func() stopMatcher, n int, own bool) (Position, error) {
@@ -59,12 +55,24 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 	case target.StepBarrier:
 		return func(e *target.Event, report func(hit)) {
 			if e != nil && e.Class == target.ClassBarrierDone {
-				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier)})
+				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier), -1})
 			}
 		}
 	case target.StepProbe:
 		return func(_ *target.Event, report func(hit)) {
 			w.captures(func(c capture) bool { return true }, report)
+		}
+	case StepTurn:
+		return func(e *target.Event, report func(hit)) {
+			if executes(e) && w.turn >= 0 && e.Warp != w.turn {
+				report(hit{e.Step, e.Warp, "step", "", -1})
+			}
+		}
+	case StepRound:
+		return func(e *target.Event, report func(hit)) {
+			if executes(e) && w.round {
+				report(hit{e.Step, -1, "step", "", -1})
+			}
 		}
 	}
 	return func(e *target.Event, report func(hit)) {
@@ -73,7 +81,7 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 		}
 		seen = e.Step
 		if u == target.StepInstruction || w.enters(e, lines) {
-			report(hit{e.Step, -1, "step", ""})
+			report(hit{e.Step, -1, "step", "", -1})
 		}
 	}
 }
@@ -103,7 +111,7 @@ func (w *walker) captures(want func(capture) bool, report func(hit)) {
 		if len(names) > 0 {
 			report(hit{
 				first.step, -1, "probe",
-				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv),
+				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv), -1,
 			})
 		}
 	}
@@ -145,7 +153,7 @@ func (w *walker) forward(ctx context.Context, from mark, unit func() stopMatcher
 	case found != nil:
 		return w.arrive(ctx, *found, &from)
 	case own && end > 0 && end < w.block.Steps() && w.hand.Reason == "end":
-		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp)}, &from)
+		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp), -1}, &from)
 	}
 	w.place("end", "")
 	return nil
@@ -161,6 +169,7 @@ func (w *walker) arrive(ctx context.Context, h hit, from *mark) error {
 	}
 	w.settle()
 	w.place(h.stop, h.note)
+	w.pos.Lane = h.lane
 	return nil
 }
 

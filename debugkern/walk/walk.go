@@ -10,7 +10,16 @@ import (
 	"context"
 
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
+)
+
+// Units of Walk.Step besides those of target.Unit.
+const (
+	// StepTurn is until the schedule goes on with another warp, which becomes the current one.
+	StepTurn = target.StepEnd + 1 + iota
+	// StepRound is until every warp that can still execute has begun another line.
+	StepRound
 )
 
 // Walk is one block of a run under a person's hand: it steps forwards and backwards (snapshots at barriers,
@@ -27,8 +36,12 @@ type Walk interface {
 	// another; the other warps execute in turn, in the launch's own order, so that a step never makes
 	// another execution than the run's.
 	Step(ctx context.Context, u target.Unit, n int) (Position, error)
-	// StepOver is StepLine that treats inlined and called functions as part of the line that calls them.
+	// StepOver is StepLine that treats functions inlined and called from the current one as part of the line
+	// that calls them.
 	StepOver(ctx context.Context, n int) (Position, error)
+	// StepOut leaves the current function n times: forwards to what the warp executes in its caller, or
+	// backwards to what it executed there last. In the kernel's own body it is ErrOutermost.
+	StepOut(ctx context.Context, n int) (Position, error)
 	// Continue runs to the next breakpoint or the end; Reverse to the one before or the start.
 	Continue(ctx context.Context) (Position, error)
 	Reverse(ctx context.Context) (Position, error)
@@ -36,8 +49,14 @@ type Walk interface {
 	Seek(ctx context.Context, step uint64) (Position, error)
 	SetWarp(warp int)
 	SetBreakpoints([]Breakpoint)
+	// Hits returns how often each breakpoint has been hit up to now, counted from the block's start.
+	Hits(ctx context.Context) ([]int, error)
 
 	Warps() []target.Warp
+	// State returns a copy of what expressions can read now, for the current warp.
+	State() Values
+	// Frames lists the current warp's calls, innermost first; the last is the kernel's own body.
+	Frames() []Frame
 	// Registers lists the current warp's registers that the instruction at hand names first, then the
 	// others live there.
 	Registers() []Register
@@ -67,9 +86,11 @@ type Position struct {
 	Mask    uint32 // lanes of the warp that stand there
 	Stop    string // "step", "breakpoint", "barrier", "probe", "end", "start", "deadlock", "fault"
 	Note    string // which breakpoint, which stage was captured, what the fault is
+	Lane    int    // for which a breakpoint's condition holds, -1: none in particular
 }
 
-// Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set.
+// Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set. A condition that cannot
+// be evaluated stops too, and Note says why.
 type Breakpoint struct {
 	File  string // base name, with Line
 	Line  int
@@ -77,6 +98,24 @@ type Breakpoint struct {
 	Array string // when a cell of a shared array has changed
 	Row   int
 	Col   int
+	// When holds for some active lane of the warp that comes to the line, or that changed the cell. Of a
+	// stage, which the whole block captures, it has variables of the block alone.
+	When expr.Condition
+}
+
+// Values is what expressions can read of one warp at a moment.
+type Values interface {
+	expr.Env
+	expr.Scope
+	// Lane is the first active lane, 0 where none is.
+	Lane() int
+}
+
+// Frame is one call of a chain: the function, and the line where execution stands in it.
+type Frame struct {
+	Function string // "" where the debug lines have no name
+	File     string
+	Line     int
 }
 
 // Register is one register of the current warp: a value a lane.

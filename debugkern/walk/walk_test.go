@@ -3,15 +3,19 @@ package walk_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
+	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
 )
 
@@ -76,11 +80,19 @@ func TestStepsThereAndBack(t *testing.T) {
 			"over":    func(n int) (walk.Position, error) { return w.StepOver(ctx, n) },
 			"barrier": func(n int) (walk.Position, error) { return w.Step(ctx, target.StepBarrier, n) },
 			"probe":   func(n int) (walk.Position, error) { return w.Step(ctx, target.StepProbe, n) },
+			"turn":    func(n int) (walk.Position, error) { return w.Step(ctx, walk.StepTurn, n) },
+			"round":   func(n int) (walk.Position, error) { return w.Step(ctx, walk.StepRound, n) },
 		}
 		for name, step := range units {
 			for range 6 {
 				ok(w.Seek(ctx, rng.Uint64N(end)))
 				if name != "instruction" {
+					ok(step(1))
+				}
+				if name == "over" { // from a function that is left there is no way back
+					for len(w.Frames()) > 1 {
+						ok(step(1))
+					}
 					ok(step(1))
 				}
 				from, k := see(w), 1+rng.IntN(9)
@@ -100,7 +112,11 @@ func TestStepsThereAndBack(t *testing.T) {
 					continue
 				}
 				there := w.Position().Step
-				if ok(step(-k)); !reflect.DeepEqual(see(w), from) {
+				ok(step(-k))
+				if name == "round" { // the current warp may have ended on the way
+					w.SetWarp(from.pos.Warp)
+				}
+				if !reflect.DeepEqual(see(w), from) {
 					t.Fatalf("%s, %s: %d steps from %+v to %d and back: %+v", schedule, name, k, from.pos,
 						there, w.Position())
 				}
@@ -176,6 +192,225 @@ func TestBreakpoints(t *testing.T) {
 		if p := ok(w.Reverse(ctx)); p.Stop != "start" || p.Step != 0 {
 			t.Errorf("%+v: the last way back ends at %+v", b, p)
 		}
+	}
+}
+
+// conditional is a breakpoint on a line with a condition.
+func conditional(t *testing.T, line int, text string) walk.Breakpoint {
+	t.Helper()
+	c, err := expr.ParseCondition(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return walk.Breakpoint{Line: line, When: c}
+}
+
+// TestConditions: a breakpoint with a condition stops at exactly those stops of the same one without at which
+// the condition holds, both ways, and a count picks the same ones from any moment.
+func TestConditions(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "validation"}, probes.Dim3{0, 0, 0})
+	ok := must(t)
+	line := 0
+	for _, l := range w.Listing() {
+		if strings.HasPrefix(l.Text, "wmma.store") && l.Line > 0 && !l.Probe {
+			line = l.Line
+			break
+		}
+	}
+	stops := func(b walk.Breakpoint) (out []walk.Position) {
+		t.Helper()
+		w.SetBreakpoints([]walk.Breakpoint{b})
+		ok(w.Seek(ctx, 0))
+		for p := ok(w.Continue(ctx)); p.Stop == "breakpoint"; p = ok(w.Continue(ctx)) {
+			out = append(out, p)
+		}
+		for i := len(out) - 1; i >= 0; i-- {
+			if p := ok(w.Reverse(ctx)); !reflect.DeepEqual(p, out[i]) {
+				t.Errorf("%s: stop %d is %+v forwards, %+v backwards", b.When, i, out[i], p)
+			}
+		}
+		if p := ok(w.Reverse(ctx)); p.Stop != "start" {
+			t.Errorf("%s: one stop more backwards: %+v", b.When, p)
+		}
+		return out
+	}
+	all := stops(conditional(t, line, ""))
+	if len(all) < 6 {
+		t.Fatalf("line %d: %d stops", line, len(all))
+	}
+	steps := func(ps []walk.Position, keep func(i int, p walk.Position) bool) (out []uint64) {
+		for i, p := range ps {
+			if keep(i, p) {
+				out = append(out, p.Step)
+			}
+		}
+		return out
+	}
+	any := func(int, walk.Position) bool { return true }
+	for _, x := range []struct {
+		text string
+		keep func(i int, p walk.Position) bool
+	}{
+		{"warp == 1", func(_ int, p walk.Position) bool { return p.Warp == 1 }},
+		{"kv == 0 && warp != 0", func(_ int, p walk.Position) bool { return p.KVTile == 0 && p.Warp != 0 }},
+		{"lane == 3 && kv == 1", func(_ int, p walk.Position) bool { return p.KVTile == 1 }},
+		{"active && lane == 31", any}, {"lane == 32", func(int, walk.Position) bool { return false }},
+		{"threadIdx.x == 40", func(_ int, p walk.Position) bool { return p.Warp == 1 }},
+		{"hits >= 3", func(i int, _ walk.Position) bool { return i >= 2 }},
+		{"hits % 2", func(i int, _ walk.Position) bool { return i%2 == 1 }},
+		{"hits == 4", func(i int, _ walk.Position) bool { return i == 3 }},
+	} {
+		got, want := steps(stops(conditional(t, line, x.text)), any), steps(all, x.keep)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: stops at %v, expected %v", x.text, got, want)
+		}
+	}
+	// from the middle, the count is the same
+	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, "hits == 5")})
+	ok(w.Seek(ctx, all[2].Step))
+	if p := ok(w.Continue(ctx)); p.Step != all[4].Step || !strings.HasSuffix(p.Note, "hit 5") {
+		t.Errorf("hits == 5 from stop 3 leads to %+v, expected %+v", p, all[4])
+	}
+	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, ""), {Stage: "S"}, conditional(t, line,
+		"warp==1")})
+	here := see(w)
+	if n, err := w.Hits(ctx); err != nil || n[0] != 5 || n[2] >= 5 || !reflect.DeepEqual(see(w), here) {
+		t.Errorf("hits %v, %v, at %+v", n, err, w.Position())
+	}
+	// counted from the middle, without having been there before
+	other := []walk.Breakpoint{conditional(t, line+1, "step > 0"), conditional(t, line, "step > 1")}
+	w.SetBreakpoints(other)
+	ok(w.Seek(ctx, all[7].Step-1))
+	ok(w.Continue(ctx))
+	if n, err := w.Hits(ctx); err != nil || n[1] != 8 {
+		t.Errorf("hits %v, %v at stop 8", n, err)
+	}
+	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, "sS[lane + 1000][0] > 0")})
+	ok(w.Seek(ctx, 0))
+	if p := ok(w.Continue(ctx)); p.Step != all[0].Step || !strings.Contains(p.Note, "index 1 of sS is 1000") {
+		t.Errorf("a condition without a value: %+v", p)
+	}
+}
+
+// TestConditionsOnCellsAndStages: with the values of the moment at which the cell has changed, or the stage
+// was captured.
+func TestConditionsOnCellsAndStages(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "validation"}, probes.Dim3{0, 0, 0})
+	ok := must(t)
+	first := func(b walk.Breakpoint, text string) walk.Position {
+		b.When, _ = expr.ParseCondition(text)
+		w.SetBreakpoints([]walk.Breakpoint{b})
+		ok(w.Seek(ctx, 0))
+		return ok(w.Continue(ctx))
+	}
+	cell := walk.Breakpoint{Array: "sS", Row: 3, Col: 30}
+	p := first(cell, "sS[3][30] != 0")
+	v, err := evaluate(w, "sS[3][30]", 0)
+	if p.Stop != "breakpoint" || err != nil || !v.Holds() {
+		t.Errorf("%+v: sS[3][30] is %s, %v", p, v, err)
+	}
+	if p := first(cell, "sS[3][30] > 1e6"); p.Stop != "end" {
+		t.Errorf("stopped at %+v", p)
+	}
+	if p := first(walk.Breakpoint{Stage: "S"}, "hits == 1"); !strings.HasPrefix(p.Note, "S of kv tile 0") {
+		t.Errorf("%+v", p)
+	}
+	if p := first(walk.Breakpoint{Stage: "S"}, "kv == 7"); p.Stop != "end" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func evaluate(w walk.Walk, text string, lane int) (expr.Value, error) {
+	e, err := expr.Parse(text)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	if err := e.Check(w.State()); err != nil {
+		return expr.Value{}, err
+	}
+	return e.Eval(w.State(), lane)
+}
+
+// TestState compares what expressions read with what the walk shows elsewhere.
+func TestState(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "validation"}, probes.Dim3{0, 1, 0})
+	p := must(t)(w.Seek(ctx, 3000))
+	for _, r := range w.Registers() {
+		for _, lane := range []int{0, 17} {
+			v, err := evaluate(w, fmt.Sprintf("%s@lane%d", r.Name, lane), 3)
+			if err != nil || r.Type != "pred" && v.Bits != r.Bits[lane] || v.Holds() != (r.Bits[lane] != 0) {
+				t.Errorf("%s lane %d is %s, %v; expected %x", r.Name, lane, v, err, r.Bits[lane])
+			}
+		}
+	}
+	view, _ := w.Shared("sQ")
+	for i := range 40 {
+		row, col := i%view.Tile.Rows, i*7%view.Tile.Cols
+		v, err := evaluate(w, fmt.Sprintf("sQ[%d][%d]", row, col), 0)
+		if err != nil || v.Bits != view.Tile.Bits(row, col) ||
+			v.Unwritten == view.Written[row*view.Tile.Cols+col] {
+			t.Errorf("sQ[%d][%d] is %s, %v", row, col, v, err)
+		}
+	}
+	for text, want := range map[string]int64{
+		"step": 3000, "warp": int64(p.Warp), "kv": int64(p.KVTile), "lane": 9, "blockIdx.y": 1, "%ctaid.x": 0,
+		"thread": int64(p.Warp*32 + 9), "threadIdx.x": int64(p.Warp*32 + 9), "blockDim.x": 128,
+		"pc":     int64(p.PC),
+		"active": int64(p.Mask >> 9 & 1),
+	} {
+		if v, err := evaluate(w, text, 9); err != nil || v.Int != want {
+			t.Errorf("%s is %s, %v; expected %d", text, v, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"%r99999": "the kernel has no register %r99999 (%r0 to", "%nope1": "no register %nope1",
+		"sX[1]": `no shared array "sX" (shared arrays: `, "sQ[1]": "2 dimensions",
+		"sQ[999][0]": "index 1 of sQ",
+	} {
+		if v, err := evaluate(w, text, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is %s, %v; expected %s", text, v, err, want)
+		}
+	}
+}
+
+// TestFrames: the calls that code was inlined through, stepping out of them, and stepping over them.
+func TestFrames(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	ok := must(t)
+	if _, err := w.StepOut(ctx, 1); !errors.Is(err, walk.ErrOutermost) {
+		t.Fatalf("out of the kernel: %v", err)
+	}
+	deep := 0
+	for n := 0; n < 400 && deep < 12; n++ {
+		from := ok(w.Step(ctx, target.StepLine, 1))
+		in := w.Frames()
+		if len(in) == 0 || in[0].Line != from.Source.Line {
+			t.Fatalf("at %+v: frames %+v", from, in)
+		}
+		if len(in) == 1 {
+			continue
+		}
+		deep++
+		if in[0].Function == "" || in[len(in)-1].Function == "" {
+			t.Errorf("frames without names: %+v", in)
+		}
+		if p := ok(w.StepOut(ctx, 1)); p.Stop == "step" && p.Note == "" && len(w.Frames()) > len(in) {
+			t.Errorf("out of %+v leads to %+v", in, w.Frames())
+		}
+		ok(w.Seek(ctx, from.Step))
+		w.SetWarp(from.Warp)
+		if p := ok(w.StepOut(ctx, -1)); p.Step >= from.Step {
+			t.Errorf("back out of step %d leads to %+v", from.Step, p)
+		}
+		ok(w.Seek(ctx, from.Step))
+		w.SetWarp(from.Warp)
+	}
+	if deep == 0 {
+		t.Error("nothing is inlined")
 	}
 }
 

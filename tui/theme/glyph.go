@@ -20,6 +20,7 @@ type Glyphs struct {
 	Pointer                           string
 	Differs                           string   // a cell that two backends computed differently
 	Absent                            string   // a cell that was not captured
+	Injected                          string   // a tile that the gate feeds in
 	Spark                             []string // empty to full
 	Shade                             []string // light to dark, for heat without colours
 
@@ -30,7 +31,7 @@ func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		OK: "✓", Wrong: "✗", Taint: "~", Off: "–", Above: "▲", Below: "▼", Equal: "·", Within: " ", NaN: "N",
 		Inf: "I", Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]",
-		Pointer: "▸", Differs: "≠", Absent: "∅", Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""),
+		Pointer: "▸", Differs: "≠", Absent: "∅", Injected: "»", Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""),
 		Shade: strings.Split(" ░▒▓█", ""), H: "─", V: "│", TL: "┌", TR: "┐", BL: "└", BR: "┘", TeeL: "├",
 		TeeR: "┤", TeeT: "┬", TeeB: "┴", Cross: "┼",
 	}
@@ -40,7 +41,7 @@ func asciiGlyphs() Glyphs {
 	return Glyphs{
 		OK: "+", Wrong: "x", Taint: "~", Off: "-", Above: "^", Below: "v", Equal: ".", Within: " ", NaN: "N",
 		Inf: "I", Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]",
-		Pointer: ">", Differs: "!", Absent: "?", Spark: strings.Split(" .:-=+*#@", ""),
+		Pointer: ">", Differs: "!", Absent: "?", Injected: "&", Spark: strings.Split(" .:-=+*#@", ""),
 		Shade: strings.Split(" .:*#", ""), H: "-", V: "|", TL: "+", TR: "+", BL: "+", BR: "+", TeeL: "+",
 		TeeR: "+", TeeT: "+", TeeB: "+", Cross: "+",
 	}
@@ -52,6 +53,7 @@ var spelled = map[rune]byte{
 	'·': '.', '–': '-', '—': '-', '−': '-', '→': '>', '←': '<', '↑': '^', '↓': 'v', '▸': '>', '●': '*',
 	'○': 'o', '…': '~', '✓': '+', '✗': 'x', '▲': '^', '▼': 'v', 'Δ': 'd', 'ᵀ': 'T', '×': 'x', '∅': '?',
 	'≤': '<', '≥': '>', '≠': '!', 'Σ': 'S', '±': '+', '²': '2', '³': '3', 'µ': 'u', 'μ': 'u', '∞': 'I',
+	'»': '&', '÷': '/',
 	'“': '"', '”': '"', '’': '\'', '‘': '\'', '│': '|', '─': '-', '┌': '+', '┐': '+', '└': '+', '┘': '+',
 	'├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
 }

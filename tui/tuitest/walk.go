@@ -7,6 +7,7 @@ import (
 
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
+	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 )
@@ -20,6 +21,7 @@ type Walk struct {
 	block  probes.Dim3
 	stop   string
 	note   string
+	lane   int
 	breaks []walk.Breakpoint
 	arrays []probes.SharedArray
 	Closed bool
@@ -32,21 +34,22 @@ var unitNames = map[target.Unit]string{
 }
 
 const (
+	file = "sdpa_fp8_stage_c_wmma.cu"
 	turn = 1920 // instructions of a warp
 	End  = 4 * turn
 )
 
 // Walk opens a block.
 func (v *Viewer) Walk(_ context.Context, block probes.Dim3) (walk.Walk, error) {
-	return &Walk{block: block, stop: "start", arrays: v.run.Plan.Shared, block1: v.hold}, nil
+	return &Walk{block: block, lane: -1, stop: "start", arrays: v.run.Plan.Shared, block1: v.hold}, nil
 }
 
 func (w *Walk) Position() walk.Position {
 	p := walk.Position{Block: w.block, Step: uint64(w.at), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1,
-		Stop: w.stop, Note: w.note}
+		Stop: w.stop, Note: w.note, Lane: w.lane}
 	if pc := w.pc(w.warp); pc >= 0 {
 		p.PC, p.Listing, p.Mask, p.KVTile = pc, pc, 0xffffffff, min(w.at/600, 1)
-		p.Source = &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 60 + pc/3}
+		p.Source = &target.Source{File: file, Line: 60 + pc/3}
 	}
 	return p
 }
@@ -63,7 +66,7 @@ func (w *Walk) pc(warp int) int {
 }
 
 func (w *Walk) seek(at int, stop, note string) (walk.Position, error) {
-	w.at, w.stop, w.note = max(0, min(at, End)), stop, note
+	w.at, w.stop, w.note, w.lane = max(0, min(at, End)), stop, note, -1
 	w.warp = min(w.at/turn, 3)
 	switch w.at {
 	case 0:
@@ -76,7 +79,7 @@ func (w *Walk) seek(at int, stop, note string) (walk.Position, error) {
 
 func (w *Walk) Step(_ context.Context, u target.Unit, n int) (walk.Position, error) {
 	size := map[target.Unit]int{target.StepInstruction: 1, target.StepLine: 3, target.StepBarrier: 20,
-		target.StepProbe: 40}[u]
+		target.StepProbe: 40, walk.StepTurn: turn, walk.StepRound: End}[u]
 	at := w.at / size
 	if n < 0 && w.at%size > 0 {
 		at++
@@ -98,13 +101,141 @@ func (w *Walk) run(ctx context.Context, dir int) (walk.Position, error) {
 		}
 	}
 	for at := w.at + dir; at > 0 && at < End; at += dir {
-		for _, b := range w.breaks {
-			if b.Line > 0 && at%60 == 3*(b.Line-60) {
-				return w.seek(at, "breakpoint", fmt.Sprintf("%s:%d", b.File, b.Line))
+		for i := range w.breaks {
+			if lane, n, ok := w.hit(&w.breaks[i], at); ok {
+				note := fmt.Sprintf("%s:%d", file, w.breaks[i].Line)
+				if w.breaks[i].When.Hits != nil {
+					note += fmt.Sprintf(", hit %d", n)
+				}
+				p, err := w.seek(at, "breakpoint", note)
+				w.lane, p.Lane = lane, lane
+				return p, err
 			}
 		}
 	}
 	return w.seek(End*dir, "end", "")
+}
+
+// hit reports whether a breakpoint on a line stops at a step, for which lane, and which of its hits that is.
+func (w *Walk) hit(b *walk.Breakpoint, at int) (lane, n int, ok bool) {
+	lane, ok = w.holds(b, at)
+	if !ok {
+		return -1, 0, false
+	}
+	for i := range at + 1 {
+		if _, ok := w.holds(b, i); ok {
+			n++
+		}
+	}
+	return lane, n, b.When.Hits.Match(uint64(n))
+}
+
+func (w *Walk) holds(b *walk.Breakpoint, at int) (lane int, ok bool) {
+	if b.Line == 0 || at%60 != 3*(b.Line-60) {
+		return -1, false
+	}
+	if b.When.If == nil {
+		return -1, true
+	}
+	there := &Walk{at: at, warp: min(at/turn, 3), block: w.block, arrays: w.arrays}
+	for lane := range 32 {
+		if v, err := b.When.If.Eval(there.State(), lane); err == nil && v.Holds() {
+			return lane, true
+		}
+	}
+	return -1, false
+}
+
+// Hits counts the hits up to now.
+func (w *Walk) Hits(context.Context) ([]int, error) {
+	out := make([]int, len(w.breaks))
+	for i := range w.breaks {
+		for at := range w.at + 1 {
+			if _, ok := w.holds(&w.breaks[i], at); ok {
+				out[i]++
+			}
+		}
+	}
+	return out, nil
+}
+
+// StepOut goes to the next multiple of ten lines, or the one before.
+func (w *Walk) StepOut(_ context.Context, n int) (walk.Position, error) {
+	if w.at < 30 {
+		return w.Position(), walk.ErrOutermost
+	}
+	return w.seek((w.at/30+n)*30, "step", "")
+}
+
+// Frames has a helper in the instructions from 30 on.
+func (w *Walk) Frames() []walk.Frame {
+	pc := w.pc(w.warp)
+	switch {
+	case pc < 0:
+		return nil
+	case pc < 30:
+		return []walk.Frame{{Function: "sdpa_fp8_stage_c_wmma", File: file, Line: 60 + pc/3}}
+	}
+	return []walk.Frame{
+		{Function: "cl", File: file, Line: 60 + pc/3},
+		{Function: "sdpa_fp8_stage_c_wmma", File: file, Line: 66},
+	}
+}
+
+// State is what expressions read.
+func (w *Walk) State() walk.Values { return values{*w} }
+
+type values struct{ w Walk }
+
+func (v values) Lane() int { return 0 }
+
+func (v values) Name(name string, lane int) (expr.Value, error) {
+	switch name {
+	case "lane":
+		return expr.Number(int64(lane)), nil
+	case "warp":
+		return expr.Number(int64(v.w.warp)), nil
+	case "kv":
+		return expr.Number(int64(v.w.Position().KVTile)), nil
+	case "step":
+		return expr.Number(int64(v.w.at)), nil
+	}
+	return expr.Number(0), nil
+}
+
+func (v values) Register(name string, lane int) (expr.Value, error) {
+	for _, r := range v.w.Registers() {
+		if r.Name == name {
+			return expr.OfRegister(r.Type, r.Bits[lane]), nil
+		}
+	}
+	return expr.Value{}, fmt.Errorf("the kernel has no register %s", name)
+}
+
+func (v values) HasRegister(name string) error {
+	_, err := v.Register(name, 0)
+	return err
+}
+
+func (v values) Cell(array string, index []int64) (expr.Value, error) {
+	s, ok := v.w.Shared(array)
+	col := int64(0)
+	if len(index) > 1 {
+		col = index[1]
+	}
+	if !ok || index[0] < 0 || index[0] >= int64(s.Tile.Rows) || col < 0 || col >= int64(s.Tile.Cols) {
+		return expr.Value{}, fmt.Errorf("%s has no cell %v", array, index)
+	}
+	out := expr.Of(s.Tile.DType, s.Tile.Bits(int(index[0]), int(col)))
+	out.Unwritten = !s.Written[int(index[0])*s.Tile.Cols+int(col)]
+	return out, nil
+}
+
+func (v values) HasArray(name string, _ int) error {
+	if _, ok := v.w.Shared(name); !ok {
+		return fmt.Errorf("no shared array %q", name)
+	}
+	return nil
 }
 
 func (w *Walk) Continue(ctx context.Context) (walk.Position, error) { return w.run(ctx, 1) }
@@ -169,7 +300,7 @@ func (w *Walk) Listing() []walk.Listing {
 	for i := range out {
 		out[i] = walk.Listing{
 			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i,
-			File: "sdpa_fp8_stage_c_wmma.cu",
+			File: file,
 			Line: 60 + i/3, Target: -1,
 		}
 		if i%20 == 19 {
@@ -207,7 +338,7 @@ func (w *Walk) Writes(_ context.Context, _ string, row, col int) ([]target.Write
 	for at := 30; at < w.at; at += 600 {
 		out = append(out, target.WriteSite{Warp: at / turn, Lane: (row + col) % 32, Step: uint64(at),
 			Fragment: "acc[5] of mma #4",
-			Source:   &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 70}})
+			Source:   &target.Source{File: file, Line: 70}})
 	}
 	return out, nil
 }

@@ -218,6 +218,7 @@ const (
 type Command struct {
 	Group           int
 	Name, Arg, Help string
+	Short           string          // another name, that completion does not offer; "" for none
 	Values          func() []string // completions of its argument, each with help behind a tab; nil: none
 	Do              func(arg string) tea.Cmd
 }

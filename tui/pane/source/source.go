@@ -12,23 +12,45 @@ import (
 	"strconv"
 	"strings"
 
+	"tilescope/tui/code"
 	"tilescope/tui/theme"
 )
 
 // Pane draws a file.
 type Pane struct {
 	theme.Frame[bool]
-	file  string
-	text  []string
-	line  int // from 1; 0 where nothing is pointed at
-	cur   int // the chosen line, from 1; 0 where none is
-	top   int
-	note  string
-	marks map[int]bool
+	file   string
+	text   *code.Text // nil: not at hand
+	line   int        // from 1; 0 where nothing is pointed at
+	cur    int        // the chosen line, from 1; 0 where none is
+	top    int
+	left   int // columns scrolled out
+	note   string
+	marks  map[int]Mark
+	search string
+	syntax *theme.Syntax
 }
 
+// Mark is what stands before a line's number.
+type Mark uint8
+
+// The marks.
+const (
+	Plain       Mark = iota + 1 // a breakpoint
+	Conditional                 // one with a condition or a count
+	Off                         // one that is disabled
+)
+
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false)} }
+func New(th *theme.Theme) *Pane {
+	return &Pane{Frame: theme.NewFrame(th, false), syntax: th.Syntax()}
+}
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) {
+	p.Frame.SetTheme(th)
+	p.syntax = th.Syntax()
+}
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
@@ -39,23 +61,31 @@ func (p *Pane) SetSize(w, h int) {
 
 // Show points at a line of a file. A nil text says that the file is not at hand.
 func (p *Pane) Show(file string, text []string, line int, note string) {
-	if file == p.file && line == p.line && note == p.note && len(text) == len(p.text) {
+	same := (text == nil) == (p.text == nil) && (text == nil || p.text.Is(text))
+	if file == p.file && line == p.line && note == p.note && same {
 		return
 	}
-	p.file, p.text, p.line, p.note, p.Changed = file, text, line, note, true
+	if !same {
+		p.text, p.left = nil, 0
+		if text != nil {
+			p.text = code.New(code.CUDA, text)
+			p.text.Search(p.search)
+		}
+	}
+	p.file, p.line, p.note, p.Changed = file, line, note, true
 	p.reveal()
 }
 
 // SetMarks marks lines, as those with breakpoints.
-func (p *Pane) SetMarks(lines map[int]bool) { p.marks, p.Changed = lines, true }
+func (p *Pane) SetMarks(lines map[int]Mark) { p.marks, p.Changed = lines, true }
 
 // SetCursor chooses a line and scrolls so that it is seen.
 func (p *Pane) SetCursor(line int) {
-	p.cur, p.Changed = max(1, min(line, len(p.text))), true
+	p.cur, p.Changed = max(1, min(line, p.text.Len())), true
 	if n := p.body(); p.cur-1 < p.top+min(2, n/4) || p.cur-1 >= p.top+n-min(2, n/4) {
 		p.top = p.cur - 1 - n/2
 	}
-	p.top = max(0, min(p.top, len(p.text)-p.body()))
+	p.top = max(0, min(p.top, p.text.Len()-p.body()))
 }
 
 // Cursor is the file and the chosen line.
@@ -64,15 +94,15 @@ func (p *Pane) Cursor() (string, int) { return p.file, p.cur }
 // Move moves the chosen line by n and reports whether it moved.
 func (p *Pane) Move(n int) bool {
 	was := p.cur
-	p.cur = max(1, min(p.cur+n, len(p.text)))
-	p.top = theme.Into(p.top, p.cur-1, p.body(), len(p.text))
+	p.cur = max(1, min(p.cur+n, p.text.Len()))
+	p.top = theme.Into(p.top, p.cur-1, p.body(), p.text.Len())
 	p.Changed = true
 	return p.cur != was
 }
 
 // Hit chooses the line drawn at y.
 func (p *Pane) Hit(y int) {
-	if line := p.top + y; y >= 1 && y < p.H-1 && line <= len(p.text) {
+	if line := p.top + y; y >= 1 && y < p.H-1 && line <= p.text.Len() {
 		p.cur, p.Changed = line, true
 	}
 }
@@ -86,7 +116,7 @@ func (p *Pane) Pointed() (string, int) { return p.file, p.line }
 // Scroll moves by n lines and reports whether it moved.
 func (p *Pane) Scroll(n int) bool {
 	was := p.top
-	p.top = max(0, min(p.top+n, len(p.text)-p.body()))
+	p.top = max(0, min(p.top+n, p.text.Len()-p.body()))
 	p.Changed = p.Changed || p.top != was
 	return p.top != was
 }
@@ -96,7 +126,7 @@ func (p *Pane) body() int { return max(1, p.H-2) }
 // reveal scrolls so that the line stands in the middle.
 func (p *Pane) reveal() {
 	if p.line > 0 {
-		p.top = max(0, min(p.line-1-p.body()/2, len(p.text)-p.body()))
+		p.top = max(0, min(p.line-1-p.body()/2, p.text.Len()-p.body()))
 	}
 }
 
@@ -119,60 +149,118 @@ func (p *Pane) draw() []string {
 		if p.file != "" {
 			text = fmt.Sprintf("%s is not at hand", p.file)
 		}
-		return p.Theme.Box(title, "", []string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, text).Done()}, p.W,
-			p.H, p.Focus)
+		line := p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, w-1)).Done()
+		return p.Theme.Box(title, "", []string{line}, p.W, p.H, p.Focus)
 	}
-	digits := len(strconv.Itoa(len(p.text)))
-	indent := p.indent(w - digits - 4)
 	var out []string
-	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {
-		l := p.Theme.Line(w)
-		num, text := p.Theme.SourceNum, p.Theme.SourceLine
-		mark := " "
-		chosen := i+1 == p.cur && p.Focus
-		switch {
-		case i+1 == p.line:
-			num, text, mark = p.Theme.KernelLine, p.Theme.KernelLine, p.Theme.Glyph.Pointer
-		case chosen:
-			num, text, mark = p.Theme.Select, p.Theme.Select, p.Theme.Glyph.Left
-		}
-		switch {
-		case p.marks[i+1]:
-			l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Dot)
-		case p.cur > 0:
-			l.Space(1)
-		}
-		l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+digits).Add(num, " ")
-		l.Add(text, cut(theme.Untab(p.text[i]), indent))
-		if i+1 == p.line || chosen {
-			out = append(out, l.DoneIn(text))
-		} else {
-			out = append(out, l.Done())
-		}
+	least := p.indent(w)
+	for i := p.top; i < min(p.top+p.body(), p.text.Len()); i++ {
+		out = append(out, p.row(i, w, least))
 	}
 	return p.Theme.Box(title, p.note, out, p.W, p.H, p.Focus)
+}
+
+// gutter is the columns before a line's text: mark, pointer, number, a blank.
+func (p *Pane) gutter() int {
+	n := len(strconv.Itoa(p.text.Len())) + 2
+	if p.cur > 0 {
+		n++
+	}
+	return n
+}
+
+func (p *Pane) row(i, w, indent int) string {
+	l := p.Theme.Line(w)
+	num, text := p.Theme.SourceNum, p.Theme.SourceLine
+	mark := " "
+	chosen := i+1 == p.cur && p.Focus
+	switch {
+	case i+1 == p.line:
+		num, text, mark = p.Theme.KernelLine, p.Theme.KernelLine, p.Theme.Glyph.Pointer
+	case chosen:
+		num, text, mark = p.Theme.Select, p.Theme.Select, p.Theme.Glyph.Left
+	}
+	switch m := p.marks[i+1]; {
+	case m != 0:
+		DrawMark(p.Theme, l, m)
+	case p.cur > 0:
+		l.Space(1)
+	}
+	l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+len(strconv.Itoa(p.text.Len()))).Add(num, " ")
+	on := i+1 == p.line || chosen
+	left := p.left
+	if s := p.text.Line(i); left < indent { // of a line that begins further left only its blanks are left out
+		left = max(left, min(indent, len(s)-len(strings.TrimLeft(s, " "))))
+	}
+	p.text.Draw(p.Theme, l, i, code.Look{
+		Syntax: p.syntax, Base: text, Plain: on, Left: left, Width: l.Left(),
+	})
+	if on {
+		return l.DoneIn(text)
+	}
+	return l.Done()
+}
+
+// DrawMark writes the mark of a breakpoint: ●, ? for one with a condition, ○ for one that is disabled.
+func DrawMark(t *theme.Theme, l *theme.Line, m Mark) {
+	switch m {
+	case Plain:
+		l.Glyph(t.Wrong, t.Glyph.Dot)
+	case Conditional:
+		l.Glyph(t.Wrong, "?")
+	case Off:
+		l.Glyph(t.Off, t.Glyph.Ring)
+	}
 }
 
 // indent is the blanks that all lines on screen begin with, where they would otherwise be cut at their end.
 // Only a pane with a cursor moves its text: one that merely points shows it as it is written.
 func (p *Pane) indent(w int) int {
 	least, longest := 1<<30, 0
-	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {
-		s := theme.Untab(p.text[i])
-		if s = strings.TrimRight(s, " "); s != "" && s[0] != '#' {
+	for i := p.top; i < min(p.top+p.body(), p.text.Len()); i++ {
+		if s := p.text.Line(i); s != "" && s[0] != '#' {
 			least, longest = min(least, len(s)-len(strings.TrimLeft(s, " "))), max(longest, len(s))
 		}
 	}
-	if p.cur == 0 || longest <= w || least == 1<<30 {
+	if p.cur == 0 || longest <= w-p.gutter() || least == 1<<30 {
 		return 0
 	}
 	return least
 }
 
-// cut takes up to n blanks from the beginning.
-func cut(s string, n int) string {
-	for ; n > 0 && s != "" && s[0] == ' '; n-- {
-		s = s[1:]
+// Slide scrolls sideways by n columns and reports whether it moved.
+func (p *Pane) Slide(n int) bool {
+	if p.text == nil {
+		return false
 	}
-	return s
+	indent := p.indent(p.W - 2) // scrolled out already
+	was := max(p.left, indent)
+	now := min(was+n, p.text.Widest()-(p.W-2-p.gutter()))
+	if p.left = max(0, now); now <= indent {
+		p.left = 0
+	}
+	moved := max(p.left, indent) != was
+	p.Changed = p.Changed || moved
+	return moved
+}
+
+// Search looks for text in the file and returns how many lines match. "" ends it.
+func (p *Pane) Search(text string) int {
+	p.search, p.Changed = text, true
+	return p.text.Search(text)
+}
+
+// Matches is how many lines match.
+func (p *Pane) Matches() int { return p.text.Matches() }
+
+// FindNext goes to the next line that matches, or the one before.
+func (p *Pane) FindNext(dir int) (code.Match, bool) {
+	m, ok := p.text.Next(p.cur-1, dir)
+	if ok {
+		p.SetCursor(m.Line + 1)
+		if w := p.W - 2 - p.gutter(); m.Col >= p.left+w || m.Col < p.left {
+			p.left = max(0, min(m.Col-w/2, p.text.Widest()-w))
+		}
+	}
+	return m, ok
 }

@@ -95,7 +95,7 @@ func (v *Controller) neighbours() []debugkern.Request {
 					add(v.WithFlag(it.Name, value))
 				}
 			}
-		case it.Kind == Gate:
+		case it.Kind == Gate && !it.On:
 			add(v.WithGate(probes.GateNamed(it.Name)))
 		case it.Kind == Fault && (it.On || i <= 2*aheadNear):
 			add(v.WithFault(it.Name))

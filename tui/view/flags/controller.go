@@ -220,6 +220,8 @@ func (v *Controller) toggle() tea.Cmd {
 		return v.ToggleFault(it.Name)
 	case Shape:
 		return v.ChooseShape(it.Name)
+	case Inject, Backend, Schedule, Landing, Builder:
+		return v.chooseSetting(it)
 	}
 	return v.Root.Ask(":", "seed ")
 }
@@ -239,8 +241,10 @@ func (v *Controller) change(n int) tea.Cmd {
 		return v.ChooseSeed(seed + uint64(n))
 	case it.Kind == Flag:
 		return v.StepFlag(it.Name, n)
+	case it.Kind == Schedule && it.Value != "":
+		return v.stepScheduleSeed(it, n)
 	default:
-		v.Say("space switches; h l change a flag's value or the seed")
+		v.Say("space switches; h l change a flag's value or a seed")
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestGatesExcludeEachOther(t *testing.T) {
 	if d.Last().Gate != "pv" {
 		t.Errorf("gate %s", d.Last().Gate)
 	}
-	if !strings.Contains(d.Text(), "off Q K S m l P") {
+	if !strings.Contains(d.Text(), "injected m l P · not judged Q K S") {
 		t.Errorf("Pipe does not say what is off:\n%s", d.Text())
 	}
 	d.Command("gate none")
@@ -93,5 +93,47 @@ func TestVariantWithoutTheShapeBringsOne(t *testing.T) {
 	d.Command("variant scalar").HasStatus("it has no huge")
 	if got := d.Last(); got.Target != "scalar" || got.Shape != "small" {
 		t.Errorf("ran %+v", got)
+	}
+}
+
+// TestSettingsAreSwitches: what a gate injects, backend, schedule, when copies land and builder are switches
+// like flags, "none" among the gates.
+func TestSettingsAreSwitches(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4")
+	choose := func(kind flags.Kind, name string) debugkern.Request {
+		t.Helper()
+		if !control(d).Pane().Select(kind, name) {
+			t.Fatalf("no switch %s", name)
+		}
+		d.Press("space")
+		return d.Last()
+	}
+	if req := choose(flags.Inject, "uniform"); req.Inject != "" {
+		t.Errorf("without a gate that takes them uniform values were injected: %+v", req)
+	}
+	d.HasStatus("gate none takes reference values only")
+	if req := choose(flags.Gate, "pv"); req.Gate != "pv" {
+		t.Errorf("ran %+v", req)
+	}
+	if req := choose(flags.Inject, "uniform"); req.Inject != "uniform" {
+		t.Errorf("ran %+v", req)
+	}
+	if req := choose(flags.Gate, "none"); req.Gate != probes.GateNone || req.Inject == "uniform" {
+		t.Errorf("ran %+v", req)
+	}
+	if req := choose(flags.Schedule, "random"); req.Schedule != "random:0" {
+		t.Errorf("ran %+v", req)
+	}
+	if d.Press("l", "l"); d.Last().Schedule != "random:2" {
+		t.Errorf("l l ran %+v", d.Last())
+	}
+	if req := choose(flags.Landing, "earliest"); req.Schedule != "random:2:earliest" {
+		t.Errorf("ran %+v", req)
+	}
+	if req := choose(flags.Builder, "nvrtc"); req.Builder != "nvrtc" {
+		t.Errorf("ran %+v", req)
+	}
+	if req := choose(flags.Backend, "emu"); req.Backend != "emu" {
+		t.Errorf("ran %+v", req)
 	}
 }

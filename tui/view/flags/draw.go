@@ -90,6 +90,10 @@ func (p *Pane) list(w int) (rows []string, at int) {
 	return rows, at
 }
 
+// helpFrom is the column at which a switch's description begins in the list, where at least leastHelp columns
+// are left for it.
+const helpFrom, leastHelp = 30, 24
+
 func (p *Pane) item(it Item, w int, selected bool) string {
 	g := p.Theme.Glyph
 	box := "[" + choose(it.On, g.Check, " ") + "]"
@@ -120,6 +124,18 @@ func (p *Pane) item(it Item, w int, selected bool) string {
 		l.Add(p.Theme.Notice, " <")
 	}
 	tail := it.Value
+	if room := w - helpFrom - 2 - p.Theme.Width(tail); room >= leastHelp && it.Help != "" {
+		if l.Col() > helpFrom-2 {
+			l.Repeat(rest, " ", 2)
+		} else {
+			l.Repeat(rest, " ", helpFrom-l.Col())
+		}
+		style := p.Theme.Dim
+		if selected {
+			style = rest
+		}
+		l.Add(style, p.Theme.Fit(it.Help, w-l.Col()-3-p.Theme.Width(tail)))
+	}
 	if it.Refused != "" && !it.On {
 		tail = strings.TrimSpace(tail + " " + g.Off)
 	}
@@ -170,10 +186,30 @@ func (p *Pane) right(w int) []string {
 	gap()
 	if p.data.A == nil {
 		say(p.Theme.Dim, "a pins this run as A; the next one is compared with it here")
+		gap()
+		p.siblings(say)
 	} else {
 		p.compare(w, &out)
 	}
 	return p.versus(w, out)
+}
+
+// siblings describes the shown switches of the selected one's kind.
+func (p *Pane) siblings(say func(style theme.Style, format string, args ...any)) {
+	it := p.Selected()
+	if it == nil || it.Kind == Variant || it.Kind == Seed {
+		return
+	}
+	say(p.Theme.Title, "%s", headings[it.Kind])
+	for _, i := range p.shown {
+		if s := &p.data.Items[i]; s.Kind == it.Kind && s.Help != "" {
+			style := p.Theme.Text
+			if s.On {
+				style = p.Theme.Strong
+			}
+			say(style, "%s: %s", s.Name, s.Help)
+		}
+	}
 }
 
 func (p *Pane) verdict(r *report.Run, w int, out *[]string) {

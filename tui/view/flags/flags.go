@@ -1,5 +1,5 @@
-// Package flags is the Flags view's pane: what can be switched (variant, flags, gate, faults, shape, seed),
-// what it is for or why it is refused, and the run pinned as A beside the one on screen.
+// Package flags is the Flags view's pane: what can be switched (all that changes what the next run
+// executes), what it is for or why it is refused, and the run pinned as A beside the one on screen.
 //
 // The one idea: it shows a list of switches that somebody else made and keeps only a selection; what a switch
 // does to the next run is decided outside.
@@ -21,18 +21,24 @@ type Kind uint8
 
 // The kinds, in the order of the list.
 const (
-	Variant Kind = iota
-	Flag
+	Flag Kind = iota
 	Gate
+	Inject
 	Fault
 	Shape
 	Seed
+	Backend
+	Schedule
+	Landing
+	Builder
+	Variant
 )
 
-var headings = [...]string{"VARIANT", "FLAGS", "GATE", "FAULTS", "SHAPE", "SEED"}
+var headings = [...]string{"FLAGS", "GATE", "INJECTED VALUES", "FAULTS", "SHAPE", "SEED", "BACKEND",
+	"SCHEDULE OF THE EMULATOR", "CP.ASYNC LANDS", "BUILDER", "VARIANT"}
 
 // Radio reports whether one of the kind's switches is on at a time.
-func (k Kind) Radio() bool { return k == Variant || k == Gate || k == Shape }
+func (k Kind) Radio() bool { return k != Flag && k != Fault && k != Seed }
 
 // Item is one switch.
 type Item struct {

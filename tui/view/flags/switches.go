@@ -40,14 +40,11 @@ func (v *Controller) refreshFlags() {
 
 // items lists the switches of a manifest.
 func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.Selection) []Item {
-	var out []Item
-	for _, k := range v.Engine.Catalogue().Manifests {
-		for _, v := range k.Variants {
-			out = append(out, Item{Kind: Variant, Name: v.Name, On: k == man && v.Name == variant,
-				Help: variantHelp(k, v)})
-		}
+	out := v.flagItems(man, variant, sel)
+	if len(man.Gates) > 0 {
+		out = append(out, Item{Kind: Gate, Name: probes.GateNone.String(), On: v.Req.Gate == probes.GateNone,
+			Help: "every part of the kernel runs"})
 	}
-	out = append(out, v.flagItems(man, variant, sel)...)
 	for _, g := range man.Gates {
 		if g.Name != probes.GateNone {
 			out = append(out, Item{
@@ -56,6 +53,7 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 			})
 		}
 	}
+	out = append(out, v.injectItems(man)...)
 	for i := range man.Faults {
 		out = append(out, v.faultItem(man, variant, &man.Faults[i]))
 	}
@@ -70,8 +68,16 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 			Help: strings.Join(man.DimNames(), ",") + " as typed",
 		})
 	}
-	return append(out, Item{Kind: Seed, Name: "seed", Value: fmt.Sprint(v.Req.Seed),
+	out = append(out, Item{Kind: Seed, Name: "seed", Value: fmt.Sprint(v.Req.Seed),
 		Help: "seed of the normal inputs: h l change it, space types one"})
+	out = append(out, v.settingItems()...)
+	for _, k := range v.Engine.Catalogue().Manifests {
+		for _, v := range k.Variants {
+			out = append(out, Item{Kind: Variant, Name: v.Name, On: k == man && v.Name == variant,
+				Help: variantHelp(k, v)})
+		}
+	}
+	return out
 }
 
 func variantHelp(man *configs.Manifest, v configs.Variant) string {

@@ -106,7 +106,7 @@ func TestStatusBarTellsOfTheDevice(t *testing.T) {
 	d := pulses(viewtest.Start(t, 120, 40, viewtest.Engine((*tuitest.Engine).TwoH200),
 		viewtest.Device("cuda", 0)), 2)
 	bar, _, _ := strings.Cut(d.Text(), "\n")
-	for _, want := range []string{"●cuda", "H200", "43°C", "348W", "51%"} {
+	for _, want := range []string{"●GPU", "H200", "43°C", "348W", "51%"} {
 		if !strings.Contains(bar, want) {
 			t.Errorf("the bar does not say %q: %s", want, bar)
 		}
@@ -115,12 +115,12 @@ func TestStatusBarTellsOfTheDevice(t *testing.T) {
 		t.Errorf("the maker's name takes room: %s", bar)
 	}
 	d.Resize(80, 24)
-	if bar, _, _ = strings.Cut(d.Text(), "\n"); !strings.Contains(bar, "●cuda") ||
+	if bar, _, _ = strings.Cut(d.Text(), "\n"); !strings.Contains(bar, "●GPU") ||
 		!strings.Contains(bar, "43°C") {
 		t.Errorf("at 80 columns: %s", bar)
 	}
 	emu := viewtest.Start(t, 80, 24)
-	if bar, _, _ = strings.Cut(emu.Text(), "\n"); !strings.Contains(bar, "●emu") {
+	if bar, _, _ = strings.Cut(emu.Text(), "\n"); !strings.Contains(bar, "●emulator") {
 		t.Errorf("the emulator's bar: %s", bar)
 	}
 }

@@ -168,6 +168,9 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 		v.show()
 	case view.Moved:
 		v.pane.SetPlace(v.At())
+		v.pane.SetTile(v.Tiles.Views[v.At()])
+	case view.TileRead, view.NewRun, view.Paired:
+		v.pane.SetTile(v.Tiles.Views[v.At()])
 	case view.CausesFound:
 		v.pane.SetCauses(v.diagnosis.Causes())
 	}
@@ -180,13 +183,15 @@ func (v *Controller) show() {
 		v.pane.SetData(Data{Plan: v.Outline(), Message: v.Idle()})
 	} else {
 		v.pane.SetData(Data{
-			Run: v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
+			Tile: v.Tiles.Views[v.At()],
+			Run:  v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
 			Hint: fmt.Sprintf(
-				"what was captured may be spoilt by it too: %s in view Races says what comes first",
+				"this may also have spoilt what was captured: %s in view Races diagnoses which comes first",
 				v.Keys.LabelIn(view.Races, keymap.Diff)),
 		})
 	}
 	v.pane.SetPlace(v.At())
+	v.pane.SetTile(v.Tiles.Views[v.At()])
 }
 
 // next goes to a match while a search is active, else to a bad cell.

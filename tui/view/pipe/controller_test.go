@@ -25,7 +25,7 @@ func TestPipeNamesTheCause(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).
 		Press("5", "d")
 	if d.Press("1"); !strings.Contains(d.Text(), "DIVERGE  race on m_smem · fragment table · guilty P") ||
-		strings.Contains(d.Text(), "what was captured may be spoilt") {
+		strings.Contains(d.Text(), "may also have spoilt") {
 		t.Errorf("the causes do not lead:\n%s", d.Text())
 	}
 	if text := control(d).Text(); !strings.Contains(text, "cause\trace on m_smem between") ||
@@ -35,7 +35,7 @@ func TestPipeNamesTheCause(t *testing.T) {
 	d.Command("seed 4")
 	if !strings.Contains(d.Text(), "DIVERGE  uninitialised sP · guilty P") ||
 		strings.Contains(d.Text(), "race on m_smem") ||
-		!strings.Contains(control(d).Text(), "what was captured may be spoilt by it too") {
+		!strings.Contains(control(d).Text(), "this may also have spoilt what was captured") {
 		t.Errorf("another run is told another's causes:\n%s", d.Text())
 	}
 }
@@ -120,5 +120,35 @@ func TestBeforeTheFirstRun(t *testing.T) {
 	d.Press("enter").HasStatus("nothing to move in yet")
 	if control(d).Text() != "" {
 		t.Errorf("copies %q", control(d).Text())
+	}
+}
+
+// TestInjectedStages: under a gate the stages that it injects are marked as such, in the timeline, the map of
+// all blocks and the detail, and are told from those that it leaves out.
+func TestInjectedStages(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("gate pv").Command("stage P")
+	for _, want := range []string{"injected m l P", "»    ", "» injected", "P » injected", "»»»»",
+		"gate pv computes later stages from reference values of P"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	if d.Command("stage S"); strings.Contains(d.Text(), "S » injected") ||
+		!strings.Contains(d.Text(), "gate pv leaves it out") {
+		t.Errorf("a stage that is left out reads as injected:\n%s", d.Text())
+	}
+}
+
+// TestOverview: wide screens show the errors of the tile under the cursor, as a map and as a histogram, and
+// tall ones the source line of the first wrong cell.
+func TestOverview(t *testing.T) {
+	d := viewtest.Start(t, 200, 60, viewtest.Request(viewtest.Faulty)).Command("stage P").Command("kv 1")
+	for _, want := range []string{"TILE P kv 1 local", "ERROR ÷ BOUND 1024 cells", "cell of P"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	if d.Command("kv 0"); !strings.Contains(d.Text(), "TILE P kv 0") {
+		t.Errorf("the map stays at another tile:\n%s", d.Text())
 	}
 }

@@ -18,7 +18,7 @@ type entry struct {
 	plain string
 }
 
-const nameWidth = 11
+const nameWidth = 12
 
 func (p *Pane) detailTitle() string {
 	if r := p.row(p.at.Stage); r != nil && r.doc != nil && r.plan.OfLaunch() {
@@ -26,6 +26,8 @@ func (p *Pane) detailTitle() string {
 			return r.plan.Help
 		}
 		return fmt.Sprintf("%s %s %s", r.plan.Help, p.Theme.VerdictMark(r.doc.Verdict), r.doc.Verdict)
+	} else if r != nil && p.injected(p.at.Stage) {
+		return fmt.Sprintf("%s %s injected", p.at.Stage, p.Theme.Glyph.Injected)
 	} else if r != nil && r.doc != nil {
 		return fmt.Sprintf("%s %s %s", p.at.Stage, p.Theme.VerdictMark(r.doc.Verdict), r.doc.Verdict)
 	}
@@ -70,9 +72,7 @@ func (p *Pane) describe(w int) []entry {
 	if r == nil {
 		return nil
 	}
-	if x := p.row(p.at.Stage); x != nil && x.doc != nil {
-		p.stage(x, say)
-	}
+	p.reason(r, say)
 	for i := range p.data.Causes {
 		c := &p.data.Causes[i]
 		name := "cause"
@@ -91,13 +91,47 @@ func (p *Pane) describe(w int) []entry {
 		slices.ContainsFunc(r.Findings, spoils) {
 		say("", p.Theme.Dim, "%s", p.data.Hint)
 	}
-	if r.Error != nil {
-		say("error", p.Theme.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
+	if x := p.row(p.at.Stage); x != nil && x.doc != nil {
+		p.stage(x, say)
 	}
 	p.guilty(r, say)
 	p.output(r.Output, say)
 	p.run(r, say)
+	p.rules(r.Output, say)
+	if r.Digest != "" {
+		say("digest", p.Theme.Dim, "%s", r.Digest)
+	}
 	return out
+}
+
+// reason is why the run has its verdict.
+func (p *Pane) reason(r *report.Run, say sayer) {
+	switch {
+	case r.Error != nil:
+		say("error", p.Theme.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
+	case !r.Referenced() || p.ofLaunch():
+	case len(r.Guilty) > 0:
+		g := r.Guilty[0]
+		text := g.Stage + " is the first stage that is wrong although its inputs are right"
+		if d := r.Stage(g.Stage); d != nil && d.Local.Bad > 0 {
+			text += fmt.Sprintf(": %d of %d cells exceed their bounds", d.Local.Bad, d.Local.Cells)
+		}
+		say("why", p.Theme.Wrong, "%s", text)
+	case r.Verdict == report.Agree && r.Errors() == 0:
+		judged := 0
+		for i := range r.Stages {
+			if r.Stages[i].Verdict == report.OK {
+				judged++
+			}
+		}
+		text := theme.Count(judged, "stage") + " judged, every cell within its bound"
+		if r.Output != nil {
+			text += "; output " + r.Output.Verdict
+		}
+		say("why", p.Theme.OK, "%s", text)
+	case r.Output != nil && r.Output.Verdict != report.OK && r.Errors() == 0:
+		say("why", p.Theme.Wrong, "no stage is wrong by itself, but the output is")
+	}
 }
 
 // spoiling are the kinds of findings of memory, of order, and of work that was not done: each may change what
@@ -124,13 +158,16 @@ func (p *Pane) stage(x *row, say sayer) {
 		}
 	}
 	if d.Verdict == report.Off {
-		say("off", p.Theme.Off, "not judged: %s", p.whyOff(x.plan.Stage))
+		name := "not judged"
+		if p.injected(x.plan.Stage) {
+			name = "injected"
+		}
+		say(name, p.Theme.Notice, "%s", p.whyOff(x.plan.Stage))
 		return
 	}
 	if d.NotCaptured > 0 {
 		say("not captured", p.Theme.Taint, "%s %d cells", p.Theme.Glyph.Absent, d.NotCaptured)
 	}
-	say("local", p.statsStyle(d.Local), "%s", statsText(d.Local))
 	if b := d.FirstBad; b != nil {
 		where := fmt.Sprintf("%s kv %d", b.Block, b.KVTile)
 		if !x.plan.PerTile {
@@ -152,6 +189,10 @@ func (p *Pane) stage(x *row, say sayer) {
 			strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value,
 				100*float64(f.Explains), f.Evidence)))
 	}
+	say("local", p.statsStyle(d.Local), "%s", statsText(d.Local))
+	if !x.plan.OfLaunch() {
+		say("global", p.statsStyle(d.Global), "%s · errors of earlier stages included", statsText(d.Global))
+	}
 	if d.Local.Derivation != "" {
 		say("bound", p.Theme.Text, "%s", d.Local.Derivation)
 	}
@@ -161,9 +202,17 @@ func (p *Pane) stage(x *row, say sayer) {
 	if x.plan.OfLaunch() {
 		return
 	}
-	say("global", p.statsStyle(d.Global), "%s", statsText(d.Global))
-	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows,
-		x.plan.Cols, d.Tiles, fromText(p.data.Plan.Ordered(x.plan.From)))
+	say(
+		"captured",
+		p.Theme.Dim,
+		"by %s · %s %d×%d · %s · computed from %s",
+		d.Probe,
+		x.plan.DType,
+		x.plan.Rows,
+		x.plan.Cols,
+		theme.Count(d.Tiles, "tile"),
+		fromText(p.data.Plan.Ordered(x.plan.From)),
+	)
 }
 
 func (p *Pane) whyOff(s probes.Stage) string {
@@ -171,7 +220,8 @@ func (p *Pane) whyOff(s probes.Stage) string {
 		g := p.data.Plan.Gate
 		switch {
 		case g.Injected.Has(s):
-			return fmt.Sprintf("gate %s feeds it in", g.Name)
+			return fmt.Sprintf("gate %s computes later stages from %s values of %s: Enter shows them", g.Name,
+				p.injectedFrom(), s)
 		case !g.Judged.Has(s):
 			return fmt.Sprintf("gate %s leaves it out", g.Name)
 		}
@@ -180,6 +230,14 @@ func (p *Pane) whyOff(s probes.Stage) string {
 		return "it has no reference; view Tile shows its values"
 	}
 	return "execution did not reach it"
+}
+
+// injectedFrom is where the injected values come from.
+func (p *Pane) injectedFrom() string {
+	if r := p.data.Run.Report(); r != nil && r.Inject != "" && r.Inject != "reference" {
+		return r.Inject
+	}
+	return "reference"
 }
 
 func fromText(set probes.StageSet) string {
@@ -200,12 +258,24 @@ func (p *Pane) statsStyle(s report.ErrorStats) theme.Style {
 	return p.Theme.Text
 }
 
+// statsText: max error 0.00163 (0 ulp), within its bound · worst cell: error 0.000972, bound 0.000977
 func statsText(s report.ErrorStats) string {
-	text := fmt.Sprintf("bad %d/%d · max error %.3g (%d ulp)", s.Bad, s.Cells, float64(s.MaxAbs), s.MaxULP)
-	if s.Error == s.MaxAbs {
+	text := ""
+	if s.Bad > 0 {
+		text = fmt.Sprintf("%d of %d cells bad · ", s.Bad, s.Cells)
+	}
+	text += fmt.Sprintf("max error %.3g (%d ulp)", float64(s.MaxAbs), s.MaxULP)
+	switch {
+	case s.Error == s.MaxAbs:
 		text += fmt.Sprintf(", bound %.3g", float64(s.Bound))
-	} else { // the bounds of a tile's cells differ
+	case s.Bad == 0: // the bounds of a tile's cells differ
+		text += fmt.Sprintf(", within its bound · worst cell: error %.3g, bound %.3g", float64(s.Error),
+			float64(s.Bound))
+	default:
 		text += fmt.Sprintf(" · worst cell: error %.3g, bound %.3g", float64(s.Error), float64(s.Bound))
+	}
+	if s.Bad == 0 {
+		text += fmt.Sprintf(" · none of %d cells bad", s.Cells)
 	}
 	if s.Nonfinite > 0 {
 		text += fmt.Sprintf(" · %d NaN or Inf", s.Nonfinite)
@@ -222,11 +292,13 @@ func place(s *report.Source) string {
 
 func (p *Pane) guilty(r *report.Run, say sayer) {
 	for i, g := range r.Guilty {
-		name := "guilty"
-		if i > 0 {
-			name = "and"
+		if g.Stage == p.at.Stage.String() {
+			continue
 		}
-		text := g.Stage
+		name, text := "also wrong", g.Stage
+		if i == 0 {
+			name = "first wrong"
+		}
 		if at := p.guiltyPlace(g); at != "" {
 			text += " at " + at
 		}
@@ -271,17 +343,27 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	if o.Verdict != report.OK {
 		style = p.Theme.Wrong
 	}
-	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f",
-		p.Theme.VerdictMark(o.Verdict), o.Verdict,
-		float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction), float64(o.Cosine))
-	p.rules(o, say)
+	say(
+		"output",
+		style,
+		"%s %s · max error %.3g · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
+		p.Theme.VerdictMark(o.Verdict),
+		o.Verdict,
+		float64(o.MaxAbs),
+		float64(o.MeanAbs),
+		100*float64(o.BadFraction),
+		float64(o.Cosine),
+	)
 	if len(o.Histogram) > 0 {
-		say("", p.Theme.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))
+		say("", p.Theme.Dim, "errors by decade, from 1e-6: %s", p.histogram(o.Histogram))
 	}
 }
 
 // rules lists what other projects' tests would say of O, under a heading that takes them out of the verdict.
 func (p *Pane) rules(o *report.Output, say sayer) {
+	if o == nil {
+		return
+	}
 	label := "context"
 	for _, rule := range []struct {
 		name string
@@ -334,20 +416,33 @@ func (p *Pane) run(r *report.Run, say sayer) {
 	if r.Error == nil || b.Builder != "none" {
 		built = fmt.Sprintf(" · %s for %s", report.BuilderText(b.Builder), b.Arch)
 	}
-	say("ran on", p.Theme.Text, "%s · %s%s · schedule %s", b.Name, b.Device, built, b.Schedule)
+	say("ran on", p.Theme.Text, "%s%s · schedule %s", backendText(b), built, b.Schedule)
 	c := r.Cost
-	say("cost", p.Theme.Text,
-		"build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
-		float64(c.BuildMS), float64(c.RunMS), float64(c.CompareMS), big(c.WarpInstructions),
-		big(c.MMAOutputs))
+	text := fmt.Sprintf("build %.0f ms · run %.0f ms · compare %.0f ms", float64(c.BuildMS), float64(c.RunMS),
+		float64(c.CompareMS))
+	if c.WarpInstructions > 0 { // a GPU does not count them
+		text += fmt.Sprintf(" · %s warp instructions", big(c.WarpInstructions))
+	}
+	if c.MMAOutputs > 0 {
+		text += fmt.Sprintf(" · %s mma outputs", big(c.MMAOutputs))
+	}
+	say("cost", p.Theme.Text, "%s", text)
 	if x := r.Resources; x != nil {
 		say("ptxas", p.Theme.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s",
 			x.Registers, x.SharedBytes,
 			x.SpillStoreBytes, x.SpillLoadBytes, x.LocalBytes, x.Arch)
 	}
-	if r.Digest != "" {
-		say("digest", p.Theme.Dim, "%s", r.Digest)
+}
+
+// backendText is what executed.
+func backendText(b report.Backend) string {
+	switch b.Name {
+	case "emu":
+		return b.Device
+	case "both":
+		return "GPU " + b.Device + " and emulator"
 	}
+	return "GPU " + b.Device
 }
 
 func big(n uint64) string {

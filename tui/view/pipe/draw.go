@@ -25,9 +25,13 @@ func (p *Pane) draw() []string {
 		}
 		return p.Theme.Box(p.detailTitle(), p.detailNote(), lines, p.W, p.H, true)
 	}
-	left := p.left(p.innerWidth()+2, p.H)
+	low := p.sourceHeight()
+	left := p.left(p.innerWidth()+2, p.H-low)
+	if low > 0 {
+		left = append(left, p.source.View()...)
+	}
 	if m := p.mapWidth(); m > 0 {
-		return theme.Beside(left, p.blocks(m, p.H))
+		return theme.Beside(left, p.overview(m, p.H))
 	}
 	return left
 }
@@ -55,6 +59,9 @@ func (p *Pane) left(w, h int) []string {
 	out = append(out, p.framed(p.verdictLine(w-2), w), p.framed(p.headLine(w-2), w))
 	for _, r := range p.rows {
 		out = append(out, p.framed(p.stageLine(r, w-2), w))
+	}
+	if !p.ofLaunch() {
+		out = append(out, p.framed(p.legend(w-2), w))
 	}
 	if !p.alone(Timeline) {
 		out = append(out, p.Theme.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.Focus == Detail))
@@ -132,8 +139,14 @@ func (p *Pane) verdictLine(w int) string {
 	}
 	if p.ofLaunch() && len(r.Findings) == 0 && !r.Referenced() {
 		part(p.Theme.Text, "no reference: values are not judged")
-	} else if list := stagesOf(r, report.Off); list != "" && r.Referenced() && !p.ofLaunch() {
-		part(p.Theme.Off, "off "+list)
+	} else if r.Referenced() && !p.ofLaunch() {
+		off, injected := p.notJudged(r)
+		if injected != "" {
+			part(p.Theme.Notice, "injected "+injected)
+		}
+		if off != "" {
+			part(p.Theme.Off, "not judged "+off)
+		}
 	}
 	if n := len(r.Findings); !r.Referenced() {
 		if n > r.Errors() {
@@ -177,6 +190,18 @@ func (p *Pane) guiltyPlace(g report.Guilty) string {
 		return g.Block.String()
 	}
 	return fmt.Sprintf("%s kv %d", g.Block, g.KVTile)
+}
+
+// notJudged lists the stages that are not judged, those that the gate injects apart.
+func (p *Pane) notJudged(r *report.Run) (off, injected string) {
+	for _, name := range strings.Fields(stagesOf(r, report.Off)) {
+		if p.injected(probes.Stage(name)) {
+			injected += " " + name
+		} else {
+			off += " " + name
+		}
+	}
+	return strings.TrimSpace(off), strings.TrimSpace(injected)
 }
 
 func stagesOf(r *report.Run, verdict string) string {
@@ -264,6 +289,10 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 		l.Pad(end)
 		return
 	}
+	if p.injected(r.plan.Stage) {
+		l.Add(p.Theme.Notice, p.Theme.Glyph.Injected).Pad(end)
+		return
+	}
 	v := p.data.Viewer.Tile(debugkern.Place{Stage: r.plan.Stage, Block: p.at.Block, KVTile: kv})
 	style := p.Theme.Verdict(v.Verdict)
 	l.Add(style, p.Theme.VerdictMark(v.Verdict))
@@ -274,6 +303,30 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 		l.Add(style, count(n))
 	}
 	l.Pad(end)
+}
+
+// legend explains the marks of the timeline.
+func (p *Pane) legend(w int) string {
+	l := p.Theme.Line(w).Space(1)
+	part := func(style theme.Style, mark, text string) {
+		if l.Left() >= p.Theme.Width(mark+text)+1 {
+			l.Add(style, mark).Add(p.Theme.Dim, text)
+		}
+	}
+	part(p.Theme.OK, p.Theme.Glyph.OK, " in bounds")
+	part(p.Theme.Wrong, "  "+p.Theme.Glyph.Wrong+"n", " bad cells")
+	part(p.Theme.Taint, "  "+p.Theme.Glyph.Taint+"n", " bad by earlier stages")
+	if p.data.Plan != nil && len(p.data.Plan.Gate.Injected) > 0 {
+		part(p.Theme.Notice, "  "+p.Theme.Glyph.Injected, " injected")
+	}
+	part(p.Theme.Off, "  "+p.Theme.Glyph.Off, " not judged")
+	part(p.Theme.Dim, "", " · error, bound: of the worst cell")
+	return l.Done()
+}
+
+// injected reports whether the gate feeds a stage's tiles into the launch.
+func (p *Pane) injected(s probes.Stage) bool {
+	return p.data.Plan != nil && p.data.Plan.Gate.Injected.Has(s)
 }
 
 // count writes a number in at most four columns.
@@ -312,7 +365,11 @@ func (p *Pane) blocks(w, h int) []string {
 		}
 		l.Add(style, p.Theme.Fit(s.Blocks[i].String(), 7)).Pad(9)
 		for c := first; c < first+cols; c++ {
-			l.Glyph(p.mapMark(st.Verdict(i, c)))
+			if v := st.Verdict(i, c); v != "" && p.injected(p.at.Stage) {
+				l.Glyph(p.Theme.Notice, p.Theme.Glyph.Injected)
+			} else {
+				l.Glyph(p.mapMark(v))
+			}
 		}
 		lines = append(lines, l.Done())
 	}

@@ -15,7 +15,10 @@ import (
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/outcome"
+	"tilescope/tui/pane/minimap"
+	"tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
@@ -26,7 +29,8 @@ type Data struct {
 	Plan    *probes.Plan
 	Viewer  debugkern.Viewer
 	Summary *view.Summary
-	Message string // where there is no run
+	Message string              // where there is no run
+	Tile    *debugkern.TileView // under the cursor; nil: not read
 
 	Causes    []diagnose.Cause // of a diagnosis of this run, as far as there is one
 	Diagnosed bool             // it is over
@@ -53,6 +57,11 @@ type Pane struct {
 
 	rows   []row
 	detail []entry
+
+	tile       *minimap.Pane
+	stats      cell.Stats // of data.Tile
+	source     *source.Pane
+	sourceFile string // shown in source; "": nothing
 }
 
 // row is one stage of the timeline.
@@ -62,17 +71,22 @@ type row struct {
 }
 
 // NewPane returns an empty pane.
-func NewPane(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, 0)} }
+func NewPane(th *theme.Theme) *Pane {
+	return &Pane{Frame: theme.NewFrame(th, 0), tile: minimap.New(th), source: source.New(th)}
+}
 
 // SetTheme changes colours and glyphs.
 func (p *Pane) SetTheme(th *theme.Theme) {
 	p.Frame.SetTheme(th)
+	p.tile.SetTheme(th)
+	p.source.SetTheme(th)
 	p.refresh()
 }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
 	if p.Resize(w, h) {
+		p.setTile()
 		p.refresh()
 	}
 }
@@ -108,6 +122,8 @@ func (p *Pane) SetData(d Data) {
 		}
 	}
 	p.scroll = 0
+	p.setTile()
+	p.setSource()
 	p.refresh()
 }
 
@@ -126,6 +142,7 @@ func (p *Pane) SetPlace(at debugkern.Place) {
 		p.scroll = 0
 	}
 	p.at = at
+	p.setSource()
 	p.refresh()
 }
 
@@ -187,6 +204,7 @@ func (p *Pane) refresh() {
 		})
 	}
 	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))
+	p.source.SetSize(p.innerWidth()+2, p.sourceHeight())
 	lo, n := p.tiles()
 	p.first = theme.Into(p.first, p.at.KVTile-lo, p.fit(), n)
 }
@@ -247,13 +265,19 @@ func (p *Pane) ofLaunch() bool {
 	return p.data.Plan != nil && p.data.Plan.Stageless() && len(p.data.Plan.Memory) > 0
 }
 
-func (p *Pane) timelineHeight() int { return len(p.rows) + 2 } // verdict, heads
+// timelineHeight is the number of lines of verdict, heads, stages, and the legend where there is one.
+func (p *Pane) timelineHeight() int {
+	if p.ofLaunch() {
+		return len(p.rows) + 2
+	}
+	return len(p.rows) + 3
+}
 
 func (p *Pane) detailHeight() int {
 	if p.alone(Detail) {
 		return max(1, p.H-2)
 	}
-	return max(1, p.H-3-p.timelineHeight()+min(0, p.grow))
+	return max(1, p.H-3-p.timelineHeight()+min(0, p.grow)-p.sourceHeight())
 }
 
 // Hit maps a place on the pane to the timeline's cell drawn there; part is which part it lies in.

@@ -19,7 +19,7 @@ func TestRulesAreContext(t *testing.T) {
 		PyTorch:   &report.Rule{Error: 38, Limit: 1, Context: "stricter than this kernel's dtypes allow"},
 	}
 	var lines []string
-	p.output(o, func(name string, _ theme.Style, format string, args ...any) {
+	p.rules(o, func(name string, _ theme.Style, format string, args ...any) {
 		lines = append(lines, name+"|"+fmt.Sprintf(format, args...))
 	})
 	text := strings.Join(lines, "\n")

@@ -15,27 +15,27 @@ type column struct {
 	width int  // of it, with the blanks before it
 	left  bool // its text begins at its left edge; else it ends at its right edge
 	spare bool // it is left out where too few kv tiles would be left
-	// cell is the column's text for a stage. doc is nil where the report has no errors of the stage.
-	cell func(p *Pane, tiles *view.StageSummary, doc *report.Stage) (theme.Style, string)
+	// cell is the column's text for a stage. Its doc is nil where the report has no errors of the stage.
+	cell func(p *Pane, r row, tiles *view.StageSummary) (theme.Style, string)
 }
 
 // columns are those of the summary, from left to right. Counts of tiles are of view.Summary, figures of
 // the run's document.
 var columns = []column{
-	{head: "all blocks", width: 12, left: true, cell: (*Pane).tilesCell},
+	{head: "all blocks", width: 10, left: true, cell: (*Pane).tilesCell},
 	{
-		head: "worst", width: 9,
+		head: "error   ", width: 9,
 		cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
-			return p.Theme.Text, fmt.Sprintf("%.2g", float64(e.Error))
+			return p.Theme.Text, figure(float64(e.Error))
 		}),
 	},
 	{
-		head: "bound", width: 10,
+		head: "bound   ", width: 11,
 		cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
 			if wrong {
-				return p.Theme.Wrong, fmt.Sprintf("> %.1e", float64(e.Bound))
+				return p.Theme.Wrong, "> " + figure(float64(e.Bound))
 			}
-			return p.Theme.Dim, fmt.Sprintf("%.1e", float64(e.Bound))
+			return p.Theme.Dim, figure(float64(e.Bound))
 		}),
 	},
 	{
@@ -49,22 +49,33 @@ var columns = []column{
 	},
 }
 
+// figure writes a number with three significant digits so that the decimal points of a column, which ends at
+// its right edge, stand below each other.
+func figure(v float64) string {
+	if v == 0 {
+		return "0       "
+	}
+	return fmt.Sprintf("%.2e", v)
+}
+
 // ofErrors is a column about a stage's local errors: empty where there are none.
 func ofErrors(
 	text func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string),
-) func(*Pane, *view.StageSummary, *report.Stage) (theme.Style, string) {
-	return func(p *Pane, _ *view.StageSummary, doc *report.Stage) (theme.Style, string) {
-		if doc == nil {
+) func(*Pane, row, *view.StageSummary) (theme.Style, string) {
+	return func(p *Pane, r row, _ *view.StageSummary) (theme.Style, string) {
+		if r.doc == nil {
 			return p.Theme.Text, ""
 		}
-		return text(p, &doc.Local, doc.Verdict == report.Wrong)
+		return text(p, &r.doc.Local, r.doc.Verdict == report.Wrong)
 	}
 }
 
 // tilesCell is how many tiles are not right, of how many; or how many are.
-func (p *Pane) tilesCell(st *view.StageSummary, _ *report.Stage) (theme.Style, string) {
+func (p *Pane) tilesCell(r row, st *view.StageSummary) (theme.Style, string) {
 	g, total := p.Theme.Glyph, st.OK+st.Wrong+st.Tainted+st.Off
 	switch {
+	case p.injected(r.plan.Stage):
+		return p.Theme.Notice, g.Injected + " injected"
 	case st.Wrong > 0:
 		return p.Theme.Wrong, fmt.Sprintf("%s%d/%d", g.Wrong, st.Wrong, total)
 	case st.Tainted > 0:
@@ -121,13 +132,13 @@ func (p *Pane) summaryOf(l *theme.Line, r row) {
 	if p.data.Summary == nil || p.data.Summary.Stages[r.plan.Stage] == nil {
 		return
 	}
-	st, doc := p.data.Summary.Stages[r.plan.Stage], r.doc
+	st := p.data.Summary.Stages[r.plan.Stage]
 	if st.OK+st.Wrong+st.Tainted == 0 {
-		doc = nil
+		r.doc = nil
 	}
 	list, _ := p.shown()
 	for _, c := range list {
-		style, text := c.cell(p, st, doc)
+		style, text := c.cell(p, r, st)
 		p.column(l, c, style, text)
 	}
 }

@@ -26,6 +26,9 @@ const (
 )
 
 func (p *Pane) sizes() sizes {
+	if len(p.rows) == 0 && p.filter == "" { // there are no details
+		return sizes{story: p.H - 3, list: 3, left: p.W}
+	}
 	if p.W < wholeWidth || p.H < wholeHeight {
 		s := sizes{small: true, story: 5, list: 6, left: p.W}
 		s.bottom = max(3, p.H-s.story-s.list)
@@ -45,7 +48,7 @@ func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
 	s := p.sizes()
-	if p.W < 40 || p.H < s.story+s.list+3 {
+	if p.W < 40 || p.H < s.story+s.list || s.story < 3 {
 		return p.Theme.Blank(p.W, p.H)
 	}
 	switch {
@@ -60,6 +63,9 @@ func (p *Pane) draw() []string {
 	if s.small {
 		out = append(out, p.list(p.W, s.list)...)
 		return append(out, p.detail(p.shown, p.W, s.bottom)...)
+	}
+	if s.left == p.W {
+		return append(out, p.list(p.W, s.list)...)
 	}
 	out = append(out, theme.Beside(p.list(s.left, s.list), p.detail(About, p.W-s.left, s.list))...)
 	out = append(out, p.detail(Sides, p.W, s.sides)...)
@@ -149,8 +155,10 @@ func (p *Pane) storyLines() []string {
 		}
 	}
 	if lines == nil {
-		for _, part := range p.Theme.Wrap(p.data.Hint, w-2) {
-			lines = append(lines, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, part).Done())
+		for _, text := range strings.Split(p.data.Hint, "\n") {
+			for _, part := range p.Theme.Wrap(text, w-2) {
+				lines = append(lines, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, part).Done())
+			}
 		}
 	}
 	return lines

@@ -210,13 +210,16 @@ func (v *Controller) showRaces() {
 		d.Hint = "Nothing has run yet."
 	default:
 		d.Findings = whole.Report().Findings
-		d.Hint = fmt.Sprintf(
-			"%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.",
-			key)
+		checked := "Checked in this run: accesses outside of memory, barriers, reads of what was never written; " +
+			"not checked: races, copies read too early, bank conflicts."
 		if v.Run.Request.Check == debugkern.EveryChecker {
-			d.Hint = fmt.Sprintf(
-				"Every checker watched this run. %s diagnoses: several schedules, causes with their proof, what each synchronisation is for.",
-				key)
+			checked = "Every checker watched this run."
+		}
+		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof.\n%s", key,
+			checked)
+		if len(d.Findings) == 0 {
+			d.Hint += "\n\nA finding is shown with its source lines, the cells of its variable, and the order of " +
+				"warps around it."
 		}
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not

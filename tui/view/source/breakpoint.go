@@ -10,7 +10,52 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern/walk"
+	"tilescope/debugkern/walk/expr"
 )
+
+// stop is a breakpoint as a person has set it.
+type stop struct {
+	id   int // its number; it keeps it
+	off  bool
+	hits int // up to the moment on screen, -1: not counted
+	walk.Breakpoint
+}
+
+// at is the breakpoint's place.
+func (b stop) at() string { return breakText(b.Breakpoint) }
+
+// String is the breakpoint as break takes it.
+func (b stop) String() string {
+	out := ""
+	switch {
+	case b.Array != "":
+		out = fmt.Sprintf("%s[%d][%d]", b.Array, b.Row, b.Col)
+	case b.Stage != "":
+		out = b.Stage
+	default:
+		out = fmt.Sprintf("%s:%d", b.File, b.Line)
+	}
+	if when := b.When.String(); when != "" {
+		out += " " + when
+	}
+	return out
+}
+
+// samePlace reports whether two breakpoints stop at the same line, stage or cell.
+func samePlace(a, b walk.Breakpoint) bool {
+	a.When, b.When = expr.Condition{}, expr.Condition{}
+	return a == b
+}
+
+// enabled are the breakpoints that stop the block.
+func (s *walking) enabled() (out []walk.Breakpoint) {
+	for _, b := range s.breaks {
+		if !b.off {
+			out = append(out, b.Breakpoint)
+		}
+	}
+	return out
+}
 
 // breakHere is the breakpoint that the focused pane's cursor stands for.
 func (v *Controller) breakHere() (walk.Breakpoint, bool) {
@@ -32,7 +77,7 @@ func (v *Controller) breakHere() (walk.Breakpoint, bool) {
 	return walk.Breakpoint{File: path.Base(p.Source.File), Line: p.Source.Line}, true
 }
 
-// breakText words a breakpoint.
+// breakText words a breakpoint's place.
 func breakText(b walk.Breakpoint) string {
 	switch {
 	case b.Array != "":
@@ -43,19 +88,32 @@ func breakText(b walk.Breakpoint) string {
 	return fmt.Sprintf("%s:%d", b.File, b.Line)
 }
 
-// toggleBreak sets or clears a breakpoint where the focused pane's cursor is.
+// toggleBreak sets or deletes a breakpoint where the focused pane's cursor is; in the list it deletes.
 func (v *Controller) toggleBreak(string) tea.Cmd {
+	if v.at == partList {
+		return v.deleteListed()
+	}
 	b, ok := v.breakHere()
 	if !ok {
 		v.Say("no line or cell here to stop at")
 		return nil
 	}
+	if i := v.breakAt(b); i >= 0 {
+		v.Say(fmt.Sprintf("breakpoint %d deleted: no longer stops where %s", v.walk.breaks[i].id,
+			v.walk.breaks[i].at()))
+		v.walk.breaks = slices.Delete(v.walk.breaks, i, i+1)
+		return v.breaksChanged()
+	}
 	if b.Line > 0 && !v.hasCode(b) {
 		v.Complain(breakText(b) + " has no instruction: choose a line that has")
 		return nil
 	}
-	v.setBreak(b)
-	return nil
+	return v.setBreak(b)
+}
+
+// breakAt is the index of the breakpoint at a place, -1 where there is none.
+func (v *Controller) breakAt(b walk.Breakpoint) int {
+	return slices.IndexFunc(v.walk.breaks, func(x stop) bool { return samePlace(x.Breakpoint, b) })
 }
 
 // hasCode reports whether some instruction belongs to a breakpoint's line.
@@ -65,65 +123,103 @@ func (v *Controller) hasCode(b walk.Breakpoint) bool {
 	})
 }
 
-// setBreak puts a breakpoint in, or takes it out where it is.
-func (v *Controller) setBreak(b walk.Breakpoint) {
+// setBreak sets a breakpoint. One that is there already gets the condition, and is enabled.
+func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	s := &v.walk
-	if i := slices.Index(s.breaks, b); i >= 0 {
-		s.breaks = slices.Delete(s.breaks, i, i+1)
-		v.Say("no longer stops where " + breakText(b))
-	} else {
-		s.breaks = append(s.breaks, b)
-		v.Say(fmt.Sprintf("r and R stop where %s (breakpoint %d)", breakText(b), len(s.breaks)))
+	i := v.breakAt(b)
+	if i < 0 {
+		s.lastBreak++
+		i = len(s.breaks)
+		s.breaks = append(s.breaks, stop{id: s.lastBreak})
 	}
-	v.showWalk(false)
+	s.breaks[i] = stop{id: s.breaks[i].id, hits: -1, Breakpoint: b}
+	v.Say(fmt.Sprintf("r and R stop where %s (breakpoint %d)", conditionText(b), s.breaks[i].id))
+	return v.breaksChanged()
 }
 
-// breakCommand is :break LINE, STAGE, ARRAY[ROW][COL], list or clear.
+// conditionText words a breakpoint with its condition.
+func conditionText(b walk.Breakpoint) string {
+	if when := b.When.String(); when != "" {
+		return breakText(b) + " " + when
+	}
+	return breakText(b)
+}
+
+// breaksChanged shows the breakpoints, counts anew where the list is open, and has them remembered.
+func (v *Controller) breaksChanged() tea.Cmd {
+	v.showWalk(false)
+	return tea.Batch(v.countHits(), v.Root.Changed())
+}
+
+// breakCommand is :break LINE|FILE:LINE|STAGE|ARRAY[ROW][COL] [if EXPR] [hits OP N], list or clear.
 func (v *Controller) breakCommand(arg string) tea.Cmd {
-	s := &v.walk
-	switch {
-	case arg == "clear":
-		s.breaks = nil
-		v.Say("no breakpoints")
-		v.showWalk(false)
-		return nil
-	case arg == "list":
-		var all []string
-		for _, b := range s.breaks {
-			all = append(all, breakText(b))
-		}
-		v.Say("breakpoints: " + strings.Join(all, ", "))
-		return nil
+	switch arg {
+	case "clear":
+		return v.deleteBreaks("")
+	case "list":
+		return v.openList(listBreaks)
 	}
 	if !v.Movable() {
 		return v.NothingYet()
 	}
-	if n, err := strconv.Atoi(arg); err == nil {
-		file, _ := v.code.Cursor()
-		b := walk.Breakpoint{File: path.Base(file), Line: n}
-		if len(v.walk.shot.listing) > 0 && !v.hasCode(b) {
-			v.Complain(breakText(b) + " has no instruction: choose a line that has")
-			return nil
-		}
-		v.setBreak(b)
+	b, err := v.readBreak(arg)
+	switch {
+	case err != nil:
+		v.Complain("break: " + err.Error())
 		return nil
-	}
-	if array, row, col, ok := cellOf(arg); ok {
-		if err := v.noSuchCell(array, row, col); err != "" {
-			v.Complain(err)
-			return nil
-		}
-		v.setBreak(walk.Breakpoint{Array: array, Row: row, Col: col})
+	case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b):
+		v.Complain(breakText(b) + " has no instruction: choose a line that has")
 		return nil
-	}
-	for i := range v.Run.Plan.Stages {
-		if name := v.Run.Plan.Stages[i].Stage.String(); name == arg {
-			v.setBreak(walk.Breakpoint{Stage: name})
+	case b.Array != "":
+		if why := v.noSuchCell(b.Array, b.Row, b.Col); why != "" {
+			v.Complain(why)
 			return nil
 		}
 	}
-	v.Complain(fmt.Sprintf("break %q: expected a line, a stage, ARRAY[ROW][COL], list or clear", arg))
-	return nil
+	return v.setBreak(b)
+}
+
+// readBreak reads a breakpoint as a person writes it.
+func (v *Controller) readBreak(arg string) (b walk.Breakpoint, err error) {
+	where, when, _ := strings.Cut(arg, " ")
+	file, line, named := strings.Cut(where, ":")
+	array, row, col, isCell := cellOf(where)
+	stages := v.StageNames()
+	switch n, err := strconv.Atoi(where); {
+	case err == nil:
+		shown, _ := v.code.Cursor()
+		b.File, b.Line = path.Base(shown), n
+	case named:
+		if b.Line, err = strconv.Atoi(line); err != nil || b.Line < 1 || file == "" {
+			return b, fmt.Errorf("%q: expected FILE:LINE", where)
+		}
+		b.File = path.Base(file)
+	case isCell:
+		b.Array, b.Row, b.Col = array, row, col
+	case slices.Contains(stages, where):
+		b.Stage = where
+	default:
+		return b, fmt.Errorf("%q: expected a line, FILE:LINE, a stage (%s), ARRAY[ROW][COL], list or clear",
+			where,
+			strings.Join(stages, " "))
+	}
+	b.When, err = v.readCondition(b, when)
+	return b, err
+}
+
+// readCondition reads the condition of a breakpoint, and looks whether the kernel has what it names.
+func (v *Controller) readCondition(b walk.Breakpoint, text string) (expr.Condition, error) {
+	when, err := expr.ParseCondition(text)
+	switch {
+	case err != nil || when.If == nil:
+		return when, err
+	case b.Stage != "" && when.If.OfWarp() != "":
+		return when, fmt.Errorf("%q: the whole block captures %s, so %s is of no warp; expected kv, step, "+
+			"blockIdx.xyz or array[row][col]", text, b.Stage, when.If.OfWarp())
+	case v.walk.shot.values != nil:
+		return when, when.If.Check(v.walk.shot.values)
+	}
+	return when, nil
 }
 
 // noSuchCell is why a shared array has no such cell, "" where it has.
@@ -157,5 +253,106 @@ func cellOf(arg string) (array string, row, col int, ok bool) {
 
 // breakpoints completes break: what it does, and the stages that it stops at.
 func (v *Controller) breakpoints() []string {
-	return append([]string{"list", "clear"}, v.StageNames()...)
+	return append([]string{"list\tall of them, with their hits", "clear\tdelete all"}, v.StageNames()...)
+}
+
+// numbered is the index of the breakpoint with a number, -1 and a complaint where there is none.
+func (v *Controller) numbered(text string) int {
+	n, err := strconv.Atoi(text)
+	i := slices.IndexFunc(v.walk.breaks, func(b stop) bool { return b.id == n })
+	if err != nil || i < 0 {
+		var all []string
+		for _, b := range v.walk.breaks {
+			all = append(all, strconv.Itoa(b.id))
+		}
+		have := "there is none"
+		if len(all) > 0 {
+			have = "there are " + strings.Join(all, " ")
+		}
+		v.Complain(fmt.Sprintf("no breakpoint %q: %s", text, have))
+		return -1
+	}
+	return i
+}
+
+// breakNumbers completes a breakpoint's number.
+func (v *Controller) breakNumbers() (out []string) {
+	for _, b := range v.walk.breaks {
+		out = append(out, fmt.Sprintf("%d\t%s", b.id, b))
+	}
+	return out
+}
+
+// conditionCommand is :condition N [EXPR] [hits OP N]; without a condition it always stops again.
+func (v *Controller) conditionCommand(arg string) tea.Cmd {
+	number, text, _ := strings.Cut(arg, " ")
+	i := v.numbered(number)
+	if i < 0 {
+		return nil
+	}
+	b := &v.walk.breaks[i]
+	when, err := v.readCondition(b.Breakpoint, text)
+	if err != nil {
+		v.Complain("condition: " + err.Error())
+		return nil
+	}
+	b.When, b.hits = when, -1
+	if text == "" {
+		v.Say(fmt.Sprintf("breakpoint %d always stops where %s", b.id, b.at()))
+	} else {
+		v.Say(fmt.Sprintf("breakpoint %d stops where %s", b.id, conditionText(b.Breakpoint)))
+	}
+	return v.breaksChanged()
+}
+
+// enable is :enable N and :disable N; without a number all of them.
+func (v *Controller) enable(on bool) func(string) tea.Cmd {
+	word := map[bool]string{true: "enabled", false: "disabled"}[on]
+	return func(arg string) tea.Cmd {
+		if arg == "" {
+			for i := range v.walk.breaks {
+				v.walk.breaks[i].off = !on
+			}
+			v.Say("all breakpoints " + word)
+			return v.breaksChanged()
+		}
+		i := v.numbered(arg)
+		if i < 0 {
+			return nil
+		}
+		v.walk.breaks[i].off = !on
+		v.Say(fmt.Sprintf("breakpoint %d %s: %s", v.walk.breaks[i].id, word, v.walk.breaks[i]))
+		return v.breaksChanged()
+	}
+}
+
+// deleteBreaks is :delete N and :clear; without a number all of them.
+func (v *Controller) deleteBreaks(arg string) tea.Cmd {
+	if arg == "" {
+		v.walk.breaks = nil
+		v.Say("no breakpoints")
+		return v.breaksChanged()
+	}
+	i := v.numbered(arg)
+	if i < 0 {
+		return nil
+	}
+	v.Say(fmt.Sprintf("breakpoint %d deleted: %s", v.walk.breaks[i].id, v.walk.breaks[i]))
+	v.walk.breaks = slices.Delete(v.walk.breaks, i, i+1)
+	return v.breaksChanged()
+}
+
+// toggleHere enables or disables the breakpoint under the cursor.
+func (v *Controller) toggleHere(string) tea.Cmd {
+	i := -1
+	if v.at == partList && v.list == listBreaks {
+		i = v.lists.Current()
+	} else if b, ok := v.breakHere(); ok {
+		i = v.breakAt(b)
+	}
+	if i < 0 {
+		v.Say("no breakpoint here to enable or disable: " + v.Keys.Label(breakpoint) + " sets one")
+		return nil
+	}
+	return v.enable(v.walk.breaks[i].off)(strconv.Itoa(v.walk.breaks[i].id))
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,6 +21,7 @@ import (
 	listing "tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
+	"tilescope/tui/view/source/lists"
 	"tilescope/tui/view/source/ptx"
 	"tilescope/tui/view/source/registers"
 	"tilescope/tui/view/source/shared"
@@ -33,10 +35,10 @@ const (
 	partRegisters view.Part = "registers"
 	partShared    view.Part = "shared"
 	partWarps     view.Part = "warps"
+	partWatches   view.Part = "watches"
+	partList      view.Part = "list"
 	partNone      view.Part = ""
 )
-
-var parts = []view.Part{partCode, partPTX, partRegisters, partShared, partWarps}
 
 // Controller is the Source view.
 type Controller struct {
@@ -50,8 +52,13 @@ type Controller struct {
 	regs   *registers.Pane
 	shared *shared.Pane
 	warps  *warps.Pane
+	// of watches, where there are any, and on top of the lower panes of breakpoints or calls
+	watches, lists *lists.Pane
+	list           listKind
+	beneath        view.Part // that had the focus before the list
 
-	walk walking
+	walk   walking
+	search string // what / looks for, "" for nothing
 }
 
 // sizes are what a person added to the computed sizes.
@@ -61,8 +68,8 @@ type sizes struct{ code, low int }
 func New(c *view.Context) *Controller {
 	return &Controller{
 		Context: c, code: listing.New(c.Theme), ptx: ptx.New(c.Theme), regs: registers.New(c.Theme),
-		shared: shared.New(c.Theme),
-		warps:  warps.New(c.Theme),
+		shared: shared.New(c.Theme), warps: warps.New(c.Theme),
+		watches: lists.New(c.Theme), lists: lists.New(c.Theme),
 	}
 }
 
@@ -76,6 +83,10 @@ const (
 	runOn      keymap.Action = "run-on"
 	runBack    keymap.Action = "run-back"
 	breakpoint keymap.Action = "breakpoint"
+	stepOut    keymap.Action = "step-out"
+	listStops  keymap.Action = "breakpoints"
+	listFrames keymap.Action = "calls"
+	watchCell  keymap.Action = "watch"
 	prevWarp   keymap.Action = "previous-warp"
 	nextWarp   keymap.Action = "next-warp"
 )
@@ -91,19 +102,25 @@ func (v *Controller) Layer() keymap.Layer {
 			Help:   "who wrote this register or shared cell: go to the last write, then the one before",
 			Hint:   "who",
 		},
-		{Action: keymap.Open, Help: "run to this line; step this warp; open this cell in Tile"},
+		{Action: keymap.Search, Help: "search in the source, or in the PTX where that has the focus"},
+		{Action: keymap.NextBad, Help: "next line that a search matches"},
+		{Action: keymap.PrevBad, Help: "line before that a search matches"},
+		{Action: keymap.Open, Help: "run to this line (until); step this warp; open this cell in Tile"},
+		{Action: keymap.Toggle, Help: "enable or disable the breakpoint here"},
+		{Action: keymap.Heat, Help: "registers: values by lane as a strip, on and off"},
 	}, Own: []keymap.Binding{
 		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit", Counts: true,
 			Hint: "step", Group: g},
 		{Action: stepBack, Keys: []string{"<", keymap.Backspace}, Label: "<",
 			Help: "step a unit back (also Backspace)", Hint: "back", Group: g, Counts: true},
 		{Action: stepOver, Keys: []string{"S", ")"}, Label: "S )",
-			Help: "step over: to the next line of the kernel's own body", Group: g, Counts: true},
+			Help: "step over (next): to the next line of this function, or of its caller", Group: g,
+			Counts: true},
 		{Action: overBack, Keys: []string{"("}, Label: "(", Help: "step over, backwards", Group: g,
 			Counts: true},
 		{
 			Action: unit, Keys: []string{"U"}, Label: "U",
-			Help: "unit of s and <: line, instruction, barrier, probe",
+			Help: "unit of s and <: line, instruction, barrier, probe, warp, block",
 			Hint: "unit", Group: g,
 		},
 		{
@@ -120,6 +137,14 @@ func (v *Controller) Layer() keymap.Layer {
 			Help:  "breakpoint on this line; in SHARED on a change of this cell (:break for stages)",
 			Hint:  "break",
 			Group: g},
+		{Action: stepOut, Keys: []string{"^"}, Label: "^",
+			Help: "step out of the function that was inlined here", Group: g},
+		{Action: listStops, Keys: []string{"!"}, Label: "!",
+			Help: "breakpoints with conditions and hits: Space on and off, b deletes", Group: g},
+		{Action: listFrames, Keys: []string{";"}, Label: ";",
+			Help: "calls that lead here: Enter shows the line", Group: g},
+		{Action: watchCell, Keys: []string{"="}, Label: "=",
+			Help: "watch this register or cell (:watch takes an expression); in WATCHES end it", Group: g},
 		{Action: prevWarp, Keys: []string{","}, Label: ",", Help: "step the warp before", Group: g,
 			Counts: true},
 		{Action: nextWarp, Keys: []string{"."}, Label: ".", Help: "step the next warp", Group: g,
@@ -138,32 +163,30 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 			}
 			return v.whoHere()
 		},
-		keymap.Open: func(string) tea.Cmd { return v.openHere() },
-		stepUnit:    func(string) tea.Cmd { return v.stepUnit(1) },
-		stepBack:    func(string) tea.Cmd { return v.stepUnit(-1) },
-		stepOver:    func(string) tea.Cmd { return v.stepOver(1) },
-		overBack:    func(string) tea.Cmd { return v.stepOver(-1) },
-		runOn:       func(string) tea.Cmd { return v.runWalk(1) },
-		runBack:     func(string) tea.Cmd { return v.runWalk(-1) },
-		breakpoint:  v.toggleBreak,
-		unit:        v.nextUnit,
-		nextWarp:    func(string) tea.Cmd { return v.turnWarp(1) },
-		prevWarp:    func(string) tea.Cmd { return v.turnWarp(-1) },
-	}
-}
-
-// Commands implements view.Commander.
-func (v *Controller) Commands() []view.Command {
-	g := view.PlaceCommands
-	return []view.Command{
-		{Group: g, Name: "seek", Arg: "STEP|start|end", Help: "go to a moment of the block in Source",
-			Values: view.Words("start", "end"), Do: v.seekWalk},
-		{Group: g, Name: "break", Arg: "LINE|STAGE|ARRAY[R][C]|list|clear", Help: "breakpoint in Source",
-			Values: v.breakpoints, Do: v.breakCommand},
-		{Group: g, Name: "unit", Arg: "NAME", Help: "what s and < step by in Source",
-			Values: view.Words("line", "instruction", "barrier", "probe"), Do: v.setUnit},
-		{Group: g, Name: "array", Arg: "NAME", Help: "shared array on screen in Source", Values: v.arrayNames,
-			Do: v.chooseArray},
+		keymap.Open:    func(string) tea.Cmd { return v.openHere() },
+		keymap.NextBad: func(string) tea.Cmd { return v.nextMatch(1) },
+		keymap.PrevBad: func(string) tea.Cmd { return v.nextMatch(-1) },
+		stepUnit:       func(string) tea.Cmd { return v.stepUnit(1) },
+		stepBack:       func(string) tea.Cmd { return v.stepUnit(-1) },
+		stepOver:       func(string) tea.Cmd { return v.stepOver(1) },
+		overBack:       func(string) tea.Cmd { return v.stepOver(-1) },
+		runOn:          func(string) tea.Cmd { return v.runWalk(1) },
+		runBack:        func(string) tea.Cmd { return v.runWalk(-1) },
+		stepOut:        func(string) tea.Cmd { return v.stepOut(1) },
+		listStops:      func(string) tea.Cmd { return v.openList(listBreaks) },
+		listFrames:     func(string) tea.Cmd { return v.openList(listCalls) },
+		watchCell: func(arg string) tea.Cmd {
+			if !v.Movable() {
+				return v.NothingYet()
+			}
+			return v.watchHere(arg)
+		},
+		keymap.Toggle: v.toggleHere,
+		keymap.Heat:   v.toggleStrip,
+		breakpoint:    v.toggleBreak,
+		unit:          v.nextUnit,
+		nextWarp:      func(string) tea.Cmd { return v.turnWarp(1) },
+		prevWarp:      func(string) tea.Cmd { return v.turnWarp(-1) },
 	}
 }
 
@@ -174,10 +197,25 @@ func (v *Controller) SetTheme(th *theme.Theme) {
 	v.regs.SetTheme(th)
 	v.shared.SetTheme(th)
 	v.warps.SetTheme(th)
+	v.watches.SetTheme(th)
+	v.lists.SetTheme(th)
 }
 
-// Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return parts }
+// Parts implements view.View. A list that is open comes last.
+func (v *Controller) Parts() []view.Part {
+	parts := []view.Part{partCode, partPTX, partRegisters, partShared, partWarps}
+	if len(v.walk.watches) > 0 {
+		parts = append(parts, partWatches)
+	}
+	if v.list == listNone {
+		return parts
+	}
+	at := v.layout()
+	return append(slices.DeleteFunc(parts, func(p view.Part) bool {
+		_, seen := at[p]
+		return !seen
+	}), partList)
+}
 
 // OfRun implements view.Dependent.
 func (v *Controller) OfRun() (whole, fails bool) { return true, true }
@@ -185,10 +223,10 @@ func (v *Controller) OfRun() (whole, fails bool) { return true, true }
 // Edge goes to the first or last row or column.
 func (v *Controller) Edge(rows, cols int) tea.Cmd {
 	const far = 1 << 20
-	if v.at == partRegisters || v.at == partShared {
-		return v.Move(far*rows, far*cols)
+	if v.at == partWarps {
+		return v.Move(far*(rows+cols), 0)
 	}
-	return v.Move(far*(rows+cols), 0)
+	return v.Move(far*rows, far*cols)
 }
 
 // Text implements view.Copier.
@@ -236,6 +274,7 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case view.NewRun:
 		v.walk.drop()
+		v.showLists()
 	case view.Shown, view.Moved:
 		return v.loadWalk()
 	case view.NumbersChanged:
@@ -259,6 +298,12 @@ func (v *Controller) nextFormat(string) tea.Cmd {
 	cmd := v.Root.Announce(view.NumbersChanged{})
 	v.showWalk(false)
 	return tea.Batch(cmd, v.Root.Changed())
+}
+
+// toggleStrip shows registers as strips by lane, or not.
+func (v *Controller) toggleStrip(string) tea.Cmd {
+	v.Say("registers: strips by lane " + view.OnOff(v.regs.ToggleStrip()))
+	return nil
 }
 
 func (v *Controller) toggleFollow(string) tea.Cmd {

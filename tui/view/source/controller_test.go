@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -111,9 +112,9 @@ func TestBreakpointsInSource(t *testing.T) {
 		t.Errorf("breakpoints %+v", b)
 	}
 	d.Command("break S").Command("break sP[3][4]").Command("break 70").Command("break list").
-		HasStatus("sP[3][4] changes")
+		Says("sP[3][4] changes", "S is captured", "cu:70")
 	d.Command("break what").HasStatus("expected")
-	d.Command("break clear")
+	d.Command("break clear").Press("esc")
 	if len(control(d.Driver).Breaks()) != 0 {
 		t.Errorf("breakpoints %+v", control(d.Driver).Breaks())
 	}
@@ -263,4 +264,219 @@ func TestEverySourceFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSearchInSource looks for text in the pane that has the focus.
+func TestSearchInSource(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Press("g", "g", "/").Type("float s11").Press("enter")
+	d.HasStatus(`source: "float s11", line 1 of 11 that have it`)
+	first := control(d.Driver).Line()
+	d.Press("n").HasStatus("line 2 of 11")
+	d.Press("N", "N").HasStatus("line 11 of 11 that have it; from the bottom again")
+	d.Press("n").HasStatus("from the top again")
+	if got := control(d.Driver).Line(); got != first {
+		t.Errorf("line %d, the first match is in line %d", got, first)
+	}
+	d.Press("tab", "n").HasStatus(`PTX: no line has "float s11"; source: 11 lines`)
+	d.Press("/").Type("bar.sync").Press("enter")
+	d.HasStatus(`PTX: "bar.sync", line 1 of 3`)
+	if got := control(d.Driver).PTXLine(); got != 66 {
+		t.Errorf("PTX shows line %d", got)
+	}
+	d.Press("esc").HasStatus("search and filter cleared")
+	d.Press("n").HasStatus("no search is active")
+	d.Press("/").Type("nowhere").Press("enter")
+	d.HasStatus(`neither the source nor the PTX has "nowhere"`)
+}
+
+// TestSidewaysInSource scrolls source and PTX, and says where nothing is cut.
+func TestSidewaysInSource(t *testing.T) {
+	d := open(t, 80, 24).Press("g", "g")
+	d.Says("…")
+	was := d.Text()
+	d.Press("l")
+	if d.Text() == was {
+		t.Error("l did not scroll the source")
+	}
+	d.Press("h")
+	if d.Press("h").HasStatus("nothing is cut on that side"); control(d.Driver).Line() != 1 {
+		t.Error("scrolling sideways moved the line")
+	}
+	d.Press("$").Fits("at the end of the lines")
+	d.Press("0", "tab", "$", "0").Fits("after PTX")
+}
+
+// TestConditionalBreakpoints: a condition and a count stop both ways at the same moments.
+func TestConditionalBreakpoints(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("break 65 if warp == 1 && lane >= 3").HasStatus("65 if warp == 1 && lane >= 3 (breakpoint 1)")
+	d.Press("r").stands(1935)
+	if lane := control(d.Driver).Lane(); lane != 3 {
+		t.Errorf("lane %d, the condition holds in lane 3", lane)
+	}
+	d.Press("r").stands(1995)
+	d.Press("R").stands(1935)
+	d.Press("R").stands(0)
+	d.Command("condition 1 warp == 1 hits == 2").Command("continue").stands(1995)
+	d.HasStatus("hit 2")
+	d.Command("seek end").Command("reverse-continue").stands(1995)
+	d.Command("cond 1").HasStatus("breakpoint 1 always stops")
+	d.Command("rc").stands(1935)
+	d.Command("break sdpa_fp8_stage_c_wmma.cu:62 hits % 10").HasStatus("breakpoint 2")
+	if b := control(d.Driver).Breaks(); len(b) != 2 || b[1].When.String() != "hits % 10" {
+		t.Errorf("breakpoints %+v", b)
+	}
+	for text, want := range map[string]string{
+		"break 65 if lane = 3":  "column 9: found '=', expected == to compare",
+		"break 65 if acc > 1":   `no variable "acc"`,
+		"break 65 if %zz > 1":   "no register %zz",
+		"break S if lane == 1":  "the whole block captures S, so lane is of no warp",
+		"break 65 often":        `no variable "often"`,
+		"break x.cu:y":          "expected FILE:LINE",
+		"break 3000":            "no instruction",
+		"break sX[1][2]":        `no shared array "sX"`,
+		"break sP[99][0]":       "sP has no cell [99][0]",
+		"condition 7 lane == 1": `no breakpoint "7": there are 1 2`,
+		"condition 1 lane ==":   "found the end, expected a value",
+		"disable 9":             "there are 1 2",
+	} {
+		if d.Command(text); !strings.Contains(d.M.Status.Text, want) || !d.M.Status.Bad {
+			t.Errorf("%s: %q, expected %q", text, d.M.Status.Text, want)
+		}
+	}
+	if n := len(control(d.Driver).Breaks()); n != 2 {
+		t.Errorf("%d breakpoints after mistakes", n)
+	}
+}
+
+// TestListOfBreakpoints: counts, enabling, deleting and going there.
+func TestListOfBreakpoints(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := open(t, size[0], size[1])
+		d.Command("break 65 if kv == 0").Command("break 70").Command("break S")
+		d.Press("r", "r", "r").stands(75)
+		d.Press("!")
+		d.Fits("with breakpoints listed")
+		d.Says("BREAKPOINTS", "2 hits", "1 hit ", "if kv == 0", "S is captured")
+		if control(d.Driver).Focused() != "list" {
+			t.Errorf("focus on %s", control(d.Driver).Focused())
+		}
+		d.Press("j", "space").HasStatus("breakpoint 2 disabled")
+		d.Says("disabled")
+		d.Press("r").stands(135) // not at line 70
+		d.Press("k", "enter").HasStatus("cu:65")
+		if got := control(d.Driver).Line(); got != 65 ||
+			control(d.Driver).Focused() != "source of the kernel" {
+			t.Errorf("Enter shows line %d, focus on %s", got, control(d.Driver).Focused())
+		}
+		d.Press("space").HasStatus("breakpoint 1 disabled")
+		d.Command("enable").Press("!", "b").HasStatus("breakpoint 1 deleted")
+		d.Press("esc")
+		if strings.Contains(d.Text(), "BREAKPOINTS") || d.M.Showing() != view.Source {
+			t.Errorf("Esc left the list open:\n%s", d.Text())
+		}
+		d.Press("!", "q")
+		if d.Quit || strings.Contains(d.Text(), "BREAKPOINTS") {
+			t.Error("q did not close the list")
+		}
+		d.Command("delete 3").Command("clear").Press("!").Says("no breakpoints")
+	}
+}
+
+// TestWatches: values now and before, in the lane on screen.
+func TestWatches(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := open(t, size[0], size[1])
+		d.Command("seek 40").Command("watch step").HasStatus("watch 1: step = 40 0x28")
+		d.Command("display %rd477@lane3").Command("watch sP[q][k]").Command("watch %r7")
+		d.Fits("with watches")
+		d.Says("WATCHES", "%rd477@lane3", "43 b64 0x000000000000002b")
+		d.Press("s")
+		d.Says("was 40 0x28", "was 43 b64 0x000000000000002b")
+		d.Press("shift+tab") // watches
+		if control(d.Driver).Focused() != "watches" {
+			t.Fatalf("focus on %s", control(d.Driver).Focused())
+		}
+		d.Press("j", "j", "j", "enter").HasStatus("%r7 (lane 0) = 42 b32 0x0000002a")
+		d.Press("tab", "tab", "tab", "l", "l", "l").Command("print %r7").HasStatus("(lane 3) = 45")
+		d.Press("=").HasStatus("watch 5: %rs89@lane3 = ")
+		d.Command("p lane + warp * 32").HasStatus("= 3")
+		d.Command("p sP[row][col] > 0.5 && kv == 0").HasStatus("= ")
+		d.Command("p nope").HasStatus(`no variable "nope"`)
+		d.Command("watch sP[1").HasStatus("found the end")
+		d.Command("unwatch 1").HasStatus("watch 1 ended: step")
+		d.Command("unwatch 9").HasStatus(`no watch "9"`)
+		d.Command("seed 3").Press("8").Says("WATCHES") // another run
+		d.Command("unwatch").HasStatus("no watches")
+		if d.Fits("without watches"); strings.Contains(d.Text(), "WATCHES") {
+			t.Error("a pane of watches without any")
+		}
+	}
+}
+
+// TestStepCommands: the verbs of delve and gdb, and their short forms.
+func TestStepCommands(t *testing.T) {
+	d := open(t, 120, 40)
+	for _, s := range []struct {
+		command string
+		step    uint64
+	}{
+		{"step", 3}, {"s 4", 15}, {"next", 18}, {"n 2", 24}, {"reverse-step", 21}, {"rn 2", 15}, {"rs", 12},
+		{"until 66", 18}, {"until", 78}, {"stepout", 90}, {"so", 120}, {"reverse-stepout", 90},
+	} {
+		d.Command(s.command).stands(s.step)
+	}
+	d.Press("^").stands(120)
+	d.Command("step nonsense").HasStatus("expected how many times")
+	d.Command("seek 0").Press("^").HasStatus("no caller to step out to")
+	d.Command("unit warp").Press("s").stands(1920)
+	d.Command("unit block").HasStatus("block")
+	d.Command("seek 36").Says("in cl ← 66")
+	d.Press(";").Says("CALLS warp 0", "sdpa_fp8_stage_c_wmma.cu:66")
+	d.Press("j", "enter").HasStatus("cu:66")
+	if got := control(d.Driver).Line(); got != 66 {
+		t.Errorf("Enter on a call shows line %d", got)
+	}
+	d.stands(36)
+	d.Command("bt").Says("CALLS")
+}
+
+// TestRememberedBreakpoints: the next session has breakpoints and watches again.
+func TestRememberedBreakpoints(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("break 65 if lane == 3 hits > 2").Command("break S").Command("break sP[3][4] if sP[3][4] > 0")
+	d.Command("disable 2").Command("watch sP[q][k]").Command("watch %r7@lane1 * 2")
+	kept := map[string]string{}
+	control(d.Driver).Remember(kept)
+	again := open(t, 120, 40)
+	control(again.Driver).Recall(kept)
+	back := map[string]string{}
+	if control(again.Driver).Remember(back); !maps.Equal(kept, back) || len(kept["breakpoints"]) < 50 {
+		t.Errorf("remembered %v, taken up %v", kept, back)
+	}
+	again.Press("s", "!").Says("65", "if lane == 3 hits > 2", "disabled", "%r7@lane1 * 2")
+	control(again.Driver).Recall(map[string]string{"breakpoints": "[{", "watches": `["1 +"]`})
+	again.HasStatus("remembered breakpoints and watches")
+	d.Command("clear").Command("unwatch")
+	if control(d.Driver).Remember(kept); kept["breakpoints"] != "" || kept["watches"] != "" {
+		t.Errorf("remembered %v of nothing", kept)
+	}
+}
+
+// TestLanesOfRegisters: all of them where there is room, else a strip and those that fit.
+func TestLanesOfRegisters(t *testing.T) {
+	d := open(t, 200, 60).Command("seek 40")
+	d.Press("tab", "tab", "j").Says(" 29   30   31 ", "in lane 0 to")
+	d.Press("z").HasStatus("strips by lane off")
+	d.Press("z").HasStatus("strips by lane on")
+	d.Resize(320, 90).Fits("very wide")
+	d = open(t, 160, 40).Command("seek 40").Press("tab", "tab")
+	d.Says("lanes 0 to 31", "of 32")
+	d.Press("$").Says("to 31 of 32")
+	for range 4 {
+		d.Press("v").Fits("in another format")
+	}
+	d = open(t, 80, 24, viewtest.ASCII).Command("seek 40")
+	d.Fits("without colours")
 }

@@ -7,14 +7,21 @@ import (
 
 // What tests of the controller look at.
 
-func (v *Controller) Position() walk.Position   { return v.walk.shot.pos }
-func (v *Controller) Walk() walk.Walk           { return v.walk.walk }
-func (v *Controller) Owner() *view.Run          { return v.walk.owner }
-func (v *Controller) Breaks() []walk.Breakpoint { return v.walk.breaks }
-func (v *Controller) Array() string             { return v.walk.shot.shared.Array.Name }
-func (v *Controller) ArrayName() string         { return v.arrayName() }
-func (v *Controller) Focused() view.Part        { return v.at }
-func (v *Controller) GoToLine(line int)         { v.code.SetCursor(line) }
+func (v *Controller) Position() walk.Position { return v.walk.shot.pos }
+func (v *Controller) Walk() walk.Walk         { return v.walk.walk }
+func (v *Controller) Owner() *view.Run        { return v.walk.owner }
+func (v *Controller) Array() string           { return v.walk.shot.shared.Array.Name }
+func (v *Controller) ArrayName() string       { return v.arrayName() }
+func (v *Controller) Focused() view.Part      { return v.at }
+func (v *Controller) GoToLine(line int)       { v.code.SetCursor(line) }
+
+// Breaks are the breakpoints.
+func (v *Controller) Breaks() (out []walk.Breakpoint) {
+	for _, b := range v.walk.breaks {
+		out = append(out, b.Breakpoint)
+	}
+	return out
+}
 
 // Lane is the register pane's lane, -1 where it shows no register.
 func (v *Controller) Lane() int {
@@ -38,6 +45,6 @@ func (v *Controller) PTXLine() int {
 
 // Place is where a part stands in the view.
 func (v *Controller) Place(p view.Part) (x, y int) {
-	r := walkLayout(v.w, v.h, v.walk.slot, v.sizes)[p]
+	r := v.layout()[p]
 	return r.x, r.y
 }

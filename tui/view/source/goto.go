@@ -105,7 +105,7 @@ func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) te
 		v.Cursor.Block = block
 	}
 	b, at := walk.Breakpoint{File: path.Base(file), Line: line}, v.Cursor.Block
-	kept := v.walk.breaks
+	kept := v.walk.enabled()
 	return v.inSource("going to "+breakText(b), func(ctx context.Context, w walk.Walk) (answer, error) {
 		defer w.SetBreakpoints(kept)
 		w.SetBreakpoints([]walk.Breakpoint{b})
@@ -128,6 +128,13 @@ func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) te
 // openHere is Enter in Source: run to the line, step another warp, open the cell in Tile.
 func (v *Controller) openHere() tea.Cmd {
 	switch v.at {
+	case partList:
+		return v.openListed()
+	case partWatches:
+		if i := v.watches.Current(); i >= 0 {
+			v.Say(v.printed(v.walk.watches[i].e))
+		}
+		return nil
 	case partWarps:
 		return v.setWarp(v.warps.Chosen())
 	case partShared:
@@ -137,15 +144,34 @@ func (v *Controller) openHere() tea.Cmd {
 		v.Say("this array holds no captured stage: J K choose one that does")
 		return nil
 	}
+	return v.until("")
+}
+
+// until is :until, and Enter on a line: it runs to the line under the cursor, or to another, or to the
+// breakpoint that comes before.
+func (v *Controller) until(arg string) tea.Cmd {
+	if !v.Movable() {
+		return v.NothingYet()
+	}
 	b, ok := v.breakHere()
-	if !ok || !v.hasCode(b) {
+	if arg != "" {
+		var err error
+		if b, err = v.readBreak(arg); err != nil {
+			v.Complain("until: " + err.Error())
+			return nil
+		}
+		ok = b.Line == 0 || v.hasCode(b)
+	} else if b.Line > 0 {
+		ok = v.hasCode(b)
+	}
+	if !ok {
 		v.Say("no instruction belongs to this line")
 		return nil
 	}
-	kept := slices.Clone(v.walk.breaks)
-	return v.moveWalk("running to "+breakText(b),
+	kept := v.walk.enabled()
+	return tea.Batch(v.toSource(), v.moveWalk("running to "+conditionText(b),
 		func(ctx context.Context, w walk.Walk) (walk.Position, error) {
 			w.SetBreakpoints(append(kept, b))
 			return w.Continue(ctx)
-		})
+		}))
 }

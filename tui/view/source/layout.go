@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/cell"
+	listing "tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source/ptx"
@@ -19,24 +20,37 @@ import (
 // rect is a place in the body.
 type rect struct{ x, y, w, h int }
 
+// extras are panes that are not always there.
+type extras struct {
+	watches int  // how many there are
+	list    bool // of breakpoints or calls
+}
+
 // walkLayout is where the Source view's panes stand. Below 33 lines registers and the shared array take turns
-// in one place: whichever had the focus last. On very wide screens everything stands side by side.
-func walkLayout(w, h int, slot view.Part, s sizes) map[view.Part]rect {
+// in one place: whichever had the focus last. On very wide screens source, PTX and shared array stand side by
+// side above the registers, which have room for all lanes there. Watches stand below everything; a list takes
+// the place of the registers, and on small screens of all lower panes.
+func walkLayout(w, h int, slot view.Part, s sizes, x extras) map[view.Part]rect {
 	const strip = 1
 	h -= strip
 	out := map[view.Part]rect{}
+	if x.watches > 0 {
+		n := 2 + min(x.watches, max(2, h/8))
+		h -= n
+		out[partWatches] = rect{0, strip + h, w, n}
+	}
 	switch {
-	case w >= 176 && h >= 36:
-		a := max(30, min(w*30/100+s.code, w*58/100-30))
-		b := w*58/100 - a
+	case w >= 176 && h >= 34:
+		a := max(30, min(w*34/100+s.code, w*65/100-30))
+		b := w*65/100 - a
 		c := w - a - b
-		low := 12
-		mid := max(8, min((h-low)/2+s.low, h-low-8))
-		out[partCode] = rect{0, strip, a, h}
-		out[partPTX] = rect{a, strip, b, h}
-		out[partRegisters] = rect{a + b, strip, c, h - low - mid}
-		out[partShared] = rect{a + b, strip + h - low - mid, c, mid}
-		out[partWarps] = rect{a + b, strip + h - low, c, low}
+		low := max(8, min(h*2/7+s.low, h-18))
+		mid := h - low
+		out[partCode] = rect{0, strip, a, mid}
+		out[partPTX] = rect{a, strip, b, mid}
+		out[partShared] = rect{a + b, strip, c, mid - 10}
+		out[partWarps] = rect{a + b, strip + mid - 10, c, 10}
+		out[partRegisters] = rect{0, strip + mid, w, low}
 	case h >= 32:
 		low := 7
 		mid := max(8, min((h-low)*2/5+s.low, h-low-8))
@@ -57,7 +71,29 @@ func walkLayout(w, h int, slot view.Part, s sizes) map[view.Part]rect {
 		out[slot] = rect{0, strip + top, b, low}
 		out[partWarps] = rect{b, strip + top, w - b, low}
 	}
+	if !x.list {
+		return out
+	}
+	at, both := out[partRegisters], out[partShared]
+	switch {
+	case at.w == w: // all lanes: the list takes their place
+	case both.w > 0 && at.w > 0: // side by side
+		at.w = w
+		delete(out, partShared)
+	default:
+		at = rect{0, max(at.y, both.y), w, max(at.h, both.h)}
+		delete(out, partShared)
+		delete(out, partWarps)
+	}
+	delete(out, partRegisters)
+	out[partList] = at
 	return out
+}
+
+// layout is where the panes stand now.
+func (v *Controller) layout() map[view.Part]rect {
+	return walkLayout(v.w, v.h, v.walk.slot, v.sizes,
+		extras{watches: len(v.walk.watches), list: v.list != listNone})
 }
 
 // SetSize implements view.View.
@@ -68,12 +104,14 @@ func (v *Controller) SetSize(w, h int) {
 
 // place gives the panes their places.
 func (v *Controller) place() {
-	r := walkLayout(v.w, v.h, v.walk.slot, v.sizes)
+	r := v.layout()
 	v.code.SetSize(r[partCode].w, r[partCode].h)
 	v.ptx.SetSize(r[partPTX].w, r[partPTX].h)
 	v.regs.SetSize(r[partRegisters].w, r[partRegisters].h)
 	v.shared.SetSize(r[partShared].w, r[partShared].h)
 	v.warps.SetSize(r[partWarps].w, r[partWarps].h)
+	v.watches.SetSize(r[partWatches].w, r[partWatches].h)
+	v.lists.SetSize(r[partList].w, r[partList].h)
 }
 
 // Grow moves the borders between the panes.
@@ -105,6 +143,10 @@ func (v *Controller) walkText() string {
 		if r, ok := v.ptx.Current(); ok {
 			return r.Text
 		}
+	case partWatches:
+		if i := v.watches.Current(); i >= 0 {
+			return v.printed(v.walk.watches[i].e)
+		}
 	}
 	file, line := v.code.Cursor()
 	if file == "" {
@@ -126,26 +168,44 @@ func (v *Controller) SetFocus(at view.Part) {
 	v.regs.SetFocus(at == partRegisters)
 	v.shared.SetFocus(at == partShared)
 	v.warps.SetFocus(at == partWarps)
+	v.watches.SetFocus(at == partWatches)
+	v.lists.SetFocus(at == partList)
 }
 
 // Lines joins the panes below the line that says where the block stands.
 func (v *Controller) Lines() []string {
-	r := walkLayout(v.w, v.h, v.walk.slot, v.sizes)
-	out := append(make([]string, 0, v.h), v.walkStrip())
-	code, list, regs, sh, wa := v.code.View(), v.ptx.View(), v.regs.View(), v.shared.View(), v.warps.View()
-	_, hasRegs := r[partRegisters]
-	_, hasShared := r[partShared]
-	switch {
-	case !hasRegs:
-		return append(append(out, theme.Beside(code, list)...), theme.Beside(sh, wa)...)
-	case !hasShared:
-		return append(append(out, theme.Beside(code, list)...), theme.Beside(regs, wa)...)
-	case r[partCode].h == v.h-1:
-		right := append(append(append(make([]string, 0, v.h), regs...), sh...), wa...)
-		return append(out, theme.Beside(code, list, right)...)
+	r := v.layout()
+	panes := []struct {
+		part view.Part
+		draw func() []string
+	}{
+		{partCode, v.code.View}, {partPTX, v.ptx.View}, {partRegisters, v.regs.View},
+		{partShared, v.shared.View},
+		{partWarps, v.warps.View}, {partList, v.lists.View}, {partWatches, v.watches.View},
 	}
-	out = append(append(out, theme.Beside(code, list)...), theme.Beside(regs, sh)...)
-	return append(out, wa...)
+	out := append(make([]string, 0, v.h), v.walkStrip())
+	for len(out) < v.h { // a line consists of the panes that stand there, from the left
+		y, row := len(out), [][]string{}
+		x, end := 0, v.h
+		for x < v.w {
+			found := false
+			for _, p := range panes {
+				if at, ok := r[p.part]; ok && at.x == x && y >= at.y && y < at.y+at.h {
+					row = append(row, p.draw()[y-at.y:])
+					x, end, found = x+at.w, min(end, at.y+at.h), true
+					break
+				}
+			}
+			if !found {
+				return append(out, v.Theme.Blank(v.w, v.h-len(out))...)
+			}
+		}
+		for i := range row {
+			row[i] = row[i][:end-y]
+		}
+		out = append(out, theme.Beside(row...)...)
+	}
+	return out
 }
 
 // walkStrip: block 0,0,0 · step 3513 · warp 0 ffffffff · kv 0 · kernel.cu:493 · by line · S captured
@@ -174,8 +234,11 @@ func (v *Controller) walkStrip() string {
 	if p.Source != nil && p.Source.Line > 0 && v.w >= 100 { // narrow screens have it in the source's title
 		add(t.SourceLine, fmt.Sprintf("line %d", p.Source.Line))
 	}
+	if chain := v.callChain(); chain != "" {
+		add(t.Text, t.Fit(chain, max(12, v.w-l.Col()-46)))
+	}
 	add(t.Dim, "by "+unitNames[v.unit()])
-	if n := len(s.breaks); n > 0 {
+	if n := len(s.enabled()); n > 0 {
 		add(t.Wrong, t.Glyph.Dot+strconv.Itoa(n))
 	}
 	switch p.Stop {
@@ -184,10 +247,24 @@ func (v *Controller) walkStrip() string {
 	case "deadlock", "fault":
 		add(t.Wrong, t.Glyph.Wrong+" "+p.Stop)
 	}
-	if p.Note != "" {
+	if p.Note != "" && l.Left() > 15 { // the status line has it too
 		add(t.Text, t.Fit(p.Note, l.Left()-3))
 	}
 	return l.Done()
+}
+
+// callChain is the function that was inlined where the warp stands and the lines that it was called from,
+// innermost first: in cl ← 255. It is "" in the kernel's own body.
+func (v *Controller) callChain() string {
+	frames := v.walk.shot.frames
+	if len(frames) < 2 {
+		return ""
+	}
+	out := "in " + frames[0].Function
+	for _, f := range frames[1:] {
+		out += " ← " + strconv.Itoa(f.Line)
+	}
+	return out
 }
 
 // walkEmpty is what panes without a block say.
@@ -234,6 +311,7 @@ func (v *Controller) showWalk(follow bool) {
 	v.warps.SetData(warps.Data{Warps: s.shot.warps, Current: s.shot.pos.Warp, Next: -1, Lines: s.shot.lines,
 		Texts: s.shot.texts, Empty: empty})
 	v.showShared(empty)
+	v.showLists()
 }
 
 // rowsByPC is the listing's row of each PC.
@@ -248,8 +326,8 @@ func (v *Controller) rowsByPC() []int {
 }
 
 // breakRows are the listing's rows at which a line with a breakpoint begins.
-func (v *Controller) breakRows() map[int]bool {
-	out := map[int]bool{}
+func (v *Controller) breakRows() map[int]listing.Mark {
+	out := map[int]listing.Mark{}
 	if len(v.walk.breaks) == 0 {
 		return out
 	}
@@ -260,12 +338,34 @@ func (v *Controller) breakRows() map[int]bool {
 		}
 		for _, b := range v.walk.breaks {
 			if b.Line > 0 && l.Line == b.Line && l.Line != last && path.Base(l.File) == b.File {
-				out[i] = true
+				out[i] = b.mark()
 			}
 		}
 		last = l.Line
 	}
 	return out
+}
+
+// mark is how a breakpoint is drawn.
+func (b stop) mark() listing.Mark {
+	switch {
+	case b.off:
+		return listing.Off
+	case b.When.If != nil || b.When.Hits != nil:
+		return listing.Conditional
+	}
+	return listing.Plain
+}
+
+// marksOf are the lines of a file with breakpoints.
+func (v *Controller) marksOf(file string) map[int]listing.Mark {
+	marks := map[int]listing.Mark{}
+	for _, b := range v.walk.breaks {
+		if b.Line > 0 && b.File == path.Base(file) {
+			marks[b.Line] = b.mark()
+		}
+	}
+	return marks
 }
 
 // showCode shows the source line where the warp stands.
@@ -281,12 +381,6 @@ func (v *Controller) showCode(follow bool) {
 		line = 0
 	}
 	text := v.codeOf(file)
-	marks := map[int]bool{}
-	for _, b := range v.walk.breaks {
-		if b.Line > 0 && b.File == path.Base(file) {
-			marks[b.Line] = true
-		}
-	}
 	_, was := v.code.Cursor()
 	if shown, _ := v.code.Pointed(); !v.Follow && shown == file && was > 0 {
 		v.code.Point(line)
@@ -296,7 +390,7 @@ func (v *Controller) showCode(follow bool) {
 			v.code.SetCursor(line)
 		}
 	}
-	v.code.SetMarks(marks)
+	v.code.SetMarks(v.marksOf(file))
 }
 
 // codeOf is a source file of the run, looked up once.
@@ -361,6 +455,10 @@ func (v *Controller) Click(x, y int) tea.Cmd {
 		if was := v.warps.Chosen(); v.warps.Hit(y-r.y) && v.warps.Chosen() == was {
 			return v.setWarp(was)
 		}
+	case partWatches:
+		v.watches.Hit(y - r.y)
+	case partList:
+		v.lists.Hit(y - r.y)
 	case partShared:
 		if row, col, ok := v.shared.Hit(x-r.x, y-r.y); ok {
 			return v.Quietly(func() tea.Cmd { return v.goToShared(row, col) })
@@ -377,6 +475,10 @@ func (v *Controller) Wheel(x, y, rows, cols int) tea.Cmd {
 		v.code.Scroll(rows)
 	case partPTX:
 		v.ptx.Move(rows)
+	case partWatches:
+		v.watches.Move(view.Sign(rows), 0)
+	case partList:
+		v.lists.Move(view.Sign(rows), 0)
 	case partRegisters:
 		v.regs.Move(view.Sign(rows), cols)
 	case partWarps:
@@ -389,7 +491,7 @@ func (v *Controller) Wheel(x, y, rows, cols int) tea.Cmd {
 
 // walkAt is the pane at a place of the body.
 func (v *Controller) walkAt(x, y int) (view.Part, rect) {
-	for p, r := range walkLayout(v.w, v.h, v.walk.slot, v.sizes) {
+	for p, r := range v.layout() {
 		if x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h {
 			return p, r
 		}

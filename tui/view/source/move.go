@@ -10,26 +10,48 @@ import (
 	"tilescope/probes"
 )
 
-// Move implements view.View.
+// Move implements view.View. Source and PTX are scrolled sideways.
 func (v *Controller) Move(rows, cols int) tea.Cmd {
 	moved := false
 	switch v.at {
 	case partCode:
-		if moved = v.code.Move(rows + cols); moved && v.Follow {
+		if cols != 0 {
+			return v.slid(v.code.Slide(slide(cols)))
+		}
+		if moved = v.code.Move(rows); moved && v.Follow {
 			v.ptx.Point(v.code.Cursor())
 		}
 	case partPTX:
-		if moved = v.ptx.Move(rows + cols); moved && v.Follow {
+		if cols != 0 {
+			return v.slid(v.ptx.Slide(slide(cols)))
+		}
+		if moved = v.ptx.Move(rows); moved && v.Follow {
 			v.followPTX()
 		}
 	case partRegisters:
 		moved = v.regs.Move(rows, cols)
+		v.showWatches() // of this lane
+	case partWatches:
+		moved = v.watches.Move(rows, cols)
+	case partList:
+		moved = v.lists.Move(rows, cols)
 	case partWarps:
 		moved = v.warps.Move(rows + cols)
 	case partShared:
 		return v.nudgeShared(rows, cols)
 	}
 	return v.Scrolled(moved)
+}
+
+// slide is how far a key scrolls sideways: a few columns, or as far as it goes.
+func slide(cols int) int { return cols * 8 }
+
+// slid says so where nothing more is cut on that side.
+func (v *Controller) slid(moved bool) tea.Cmd {
+	if !moved {
+		v.Say("nothing is cut on that side")
+	}
+	return nil
 }
 
 // followPTX has the source show the line of the instruction under the cursor.

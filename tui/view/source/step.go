@@ -17,11 +17,14 @@ import (
 
 var unitNames = map[target.Unit]string{
 	target.StepInstruction: "instruction", target.StepLine: "line", target.StepBarrier: "barrier",
-	target.StepProbe: "probe",
+	target.StepProbe: "probe", walk.StepTurn: "warp", walk.StepRound: "block",
 }
 
 // units in the order of their key; the first is a line.
-var units = []target.Unit{target.StepLine, target.StepInstruction, target.StepBarrier, target.StepProbe}
+var units = []target.Unit{
+	target.StepLine, target.StepInstruction, target.StepBarrier, target.StepProbe, walk.StepTurn,
+	walk.StepRound,
+}
 
 func (v *Controller) unit() target.Unit { return units[int(v.walk.unit)%len(units)] }
 
@@ -40,7 +43,7 @@ func (v *Controller) setUnit(name string) tea.Cmd {
 			return nil
 		}
 	}
-	v.Complain(fmt.Sprintf("no unit %q (units: line, instruction, barrier, probe)", name))
+	v.Complain(fmt.Sprintf("no unit %q (units: line, instruction, barrier, probe, warp, block)", name))
 	return nil
 }
 
@@ -70,7 +73,10 @@ func standing(before, p walk.Position) string {
 	}
 	out := "step " + strconv.FormatUint(p.Step, 10)
 	if p.Source != nil {
-		out += fmt.Sprintf(" · %s:%d", path.Base(p.Source.File), p.Source.Line)
+		if at := fmt.Sprintf("%s:%d", path.Base(p.Source.File), p.Source.Line); !strings.HasPrefix(p.Note,
+			at) {
+			out += " · " + at
+		}
 	}
 	if p.Note != "" {
 		out += " · " + p.Note
@@ -89,6 +95,35 @@ func (v *Controller) stepOver(n int) tea.Cmd {
 		error) {
 		return w.StepOver(ctx, n)
 	})
+}
+
+func (v *Controller) stepOut(n int) tea.Cmd {
+	return v.moveWalk("stepping out", func(ctx context.Context, w walk.Walk) (walk.Position, error) {
+		return w.StepOut(ctx, n)
+	})
+}
+
+// times is a command that steps some number of times: the argument, else once.
+func (v *Controller) times(dir int, move func(n int) tea.Cmd) func(string) tea.Cmd {
+	return func(arg string) tea.Cmd {
+		n := 1
+		if arg != "" {
+			var err error
+			if n, err = strconv.Atoi(arg); err != nil || n < 1 {
+				v.Complain(fmt.Sprintf("%q: expected how many times", arg))
+				return nil
+			}
+		}
+		if !v.Movable() {
+			return v.NothingYet()
+		}
+		return tea.Batch(v.toSource(), move(dir*n))
+	}
+}
+
+// once is a command without an argument.
+func (v *Controller) once(dir int, move func(n int) tea.Cmd) func(string) tea.Cmd {
+	return func(string) tea.Cmd { return v.times(dir, move)("") }
 }
 
 func (v *Controller) runWalk(n int) tea.Cmd {

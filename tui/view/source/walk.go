@@ -35,7 +35,11 @@ type walking struct {
 	shot    shot
 	said    string // why there is nothing to see
 	unit    target.Unit
-	breaks  []walk.Breakpoint
+	breaks  []stop
+	watches []watch
+	// numbers of the breakpoint and the watch that were set last
+	lastBreak, lastWatch int
+
 	array   string // chosen by name; "" is the one of the cursor's stage
 	row     int    // of the array, under the cursor
 	col     int
@@ -53,6 +57,9 @@ type shot struct {
 	listing []walk.Listing
 	lines   []int // by PC
 	texts   []string
+	frames  []walk.Frame
+	values  walk.Values // what expressions read
+	before  walk.Values // at the stop before, nil where there was none
 	arrays  []probes.SharedArray
 	shared  walk.SharedView
 	changed map[string]bool // registers that differ from the shot before
@@ -75,7 +82,8 @@ type walkedMsg struct {
 	shot   *shot
 	said   string
 	writes *writes
-	lane   int // to show, -1
+	lane   int         // to show, -1
+	hits   map[int]int // of breakpoints by number, where they were counted
 	err    error
 }
 
@@ -121,14 +129,34 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	s.stop()
 	s.seq++
 	s.busy, s.what, s.cancel = true, what, cancel
-	w, seq, array, before, breaks := s.walk, s.seq, v.arrayName(), s.shot, slices.Clone(s.breaks)
+	w, seq, array, before, breaks := s.walk, s.seq, v.arrayName(), s.shot, s.enabled()
+	var counted []stop
+	if v.list == listBreaks {
+		counted = slices.Clone(s.breaks)
+	}
 	return tea.Batch(func() tea.Msg {
 		defer cancel()
 		w.SetBreakpoints(breaks)
 		a, err := do(ctx, w)
+		if p := w.Position(); err == nil && a.lane < 0 {
+			a.lane = p.Lane
+		}
 		return walkedMsg{seq: seq, walk: w, shot: look(w, array, &before), said: a.said, writes: a.writes,
-			lane: a.lane, err: err}
+			lane: a.lane, hits: count(ctx, w, counted), err: err}
 	}, v.walkTick())
+}
+
+// count returns how often breakpoints have been hit up to now, by number; nil where that was cancelled or is
+// not asked for. Those that the kernel does not have are not counted.
+func count(ctx context.Context, w walk.Walk, stops []stop) map[int]int {
+	out := map[int]int{}
+	for _, b := range stops {
+		w.SetBreakpoints([]walk.Breakpoint{b.Breakpoint})
+		if n, err := w.Hits(ctx); err == nil {
+			out[b.id] = n[0]
+		}
+	}
+	return out
 }
 
 // walkTick asks to be drawn again while a motion is under way.
@@ -213,7 +241,7 @@ func toWrite(ctx context.Context, w walk.Walk, x *target.WriteSite, what string)
 // look copies what the panes show of where a walk stands.
 func look(w walk.Walk, array string, before *shot) *shot {
 	s := &shot{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), arrays: w.Arrays(),
-		changed: map[string]bool{}, cells: map[int]bool{}}
+		frames: w.Frames(), values: w.State(), changed: map[string]bool{}, cells: map[int]bool{}}
 	s.shared, _ = w.Shared(array)
 	if before != nil && before.listing != nil {
 		s.listing, s.lines, s.texts = before.listing, before.lines, before.texts
@@ -227,6 +255,9 @@ func look(w walk.Walk, array string, before *shot) *shot {
 	}
 	if before == nil {
 		return s
+	}
+	if s.before = before.values; before.pos.Step == s.pos.Step && before.pos.Warp == s.pos.Warp {
+		s.before = before.before // it has not moved
 	}
 	if before.pos.Warp == s.pos.Warp && before.pos.Step != s.pos.Step {
 		for _, r := range s.regs {
@@ -260,6 +291,12 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	if msg.shot != nil {
 		s.shot = *msg.shot
 	}
+	for i := range s.breaks {
+		s.breaks[i].hits = -1
+		if n, ok := msg.hits[s.breaks[i].id]; ok {
+			s.breaks[i].hits = n
+		}
+	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
 		v.Say("cancelled: the block stands where it was")
@@ -274,10 +311,10 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	if msg.writes != nil {
 		s.writes = *msg.writes
 	}
-	v.showWalk(true)
 	if msg.err == nil && msg.lane >= 0 {
 		v.regs.SetLane(msg.lane)
 	}
+	v.showWalk(true)
 	return v.followTile()
 }
 

@@ -22,6 +22,8 @@ func (p *Pane) aloneLine(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	l.Add(p.Theme.Text, fmt.Sprintf("  %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits))).
 		Add(p.Theme.Border, bar)
 	switch {
+	case v.Injected:
+		return l.Add(p.Theme.Notice, "injected by the gate, not computed by the kernel")
 	case !v.Plan.OfLaunch():
 		return l.Add(p.Theme.Dim, "no reference")
 	case v.Plan.Capture.Before:

@@ -11,11 +11,11 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
+	"tilescope/tui/pane/minimap"
 	listing "tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 	"tilescope/tui/view/tile/ancestry"
-	"tilescope/tui/view/tile/minimap"
 	"tilescope/tui/view/tile/rail"
 )
 

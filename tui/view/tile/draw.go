@@ -74,10 +74,16 @@ func (p *Pane) title(kind int) string {
 			return name
 		case v.Plan.OfLaunch() && p.data.A == "":
 			return v.Plan.Help + " " + cell.TypeText(v.Plan)
+		case v.Injected:
+			return fmt.Sprintf(
+				"%s INJECTED %s, not computed by the kernel",
+				p.Theme.Glyph.Injected,
+				v.Got.DType,
+			)
 		case p.unreferenced():
 			return fmt.Sprintf("%s %s, no reference", name, v.Got.DType)
 		}
-		return fmt.Sprintf("%s %s", name, v.Got.DType)
+		return fmt.Sprintf("%s %s", name, v.Plan.DType)
 	case Emulator:
 		name := "EMULATOR"
 		if p.data.A != "" {
@@ -124,7 +130,7 @@ func (p *Pane) junction(left, mid, right string) string {
 // message fills the tile's place with text.
 func (p *Pane) message(h int) []string {
 	text := p.data.Message
-	if v := p.data.View; v != nil && !v.Got.Reached() {
+	if v := p.data.View; v != nil && !v.Got.Reached() && text == "" {
 		text = "execution did not reach this tile"
 	}
 	if text == "" {

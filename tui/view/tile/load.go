@@ -3,6 +3,7 @@ package tile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -103,6 +104,9 @@ func (v *Controller) showTile() {
 	case v.Tiles.Views[p] != nil:
 		d.View = v.Tiles.Views[p]
 		d.Stage = v.Run.Report.Stage(p.Stage.String())
+		if g := v.Run.Plan.Gate; !d.View.Got.Reached() && !g.Judged.Has(p.Stage) {
+			d.Message = fmt.Sprintf("gate %s leaves stage %s out: nothing of it was captured", g.Name, p.Stage)
+		}
 	case v.Tiles.Errs[p] != nil:
 		d.Message = v.Tiles.Errs[p].Error()
 	default:

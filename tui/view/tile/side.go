@@ -113,6 +113,9 @@ func (v *Controller) showRail() {
 		req = v.Run.Request
 	}
 	r := rail.Data{Stage: v.Cursor.Stage, Run: v.Outcome(), Faults: req.Faults}
+	if v.Run != nil && v.Run.Plan != nil {
+		r.Injected = v.Run.Plan.Gate.Injected
+	}
 	r.Facts = [][2]string{{"target", req.Target}, {"shape", request.ShapeName(req)},
 		{"seed", fmt.Sprint(req.Seed)}, {"gate", req.Gate.String()}}
 	if v.Stageless() && v.Run != nil {

@@ -10,16 +10,18 @@ import (
 	"strconv"
 
 	"tilescope/debugkern/walk"
+	"tilescope/tui/code"
+	"tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 )
 
 // Data is what is shown.
 type Data struct {
 	Rows   []walk.Listing
-	At     int          // row of the current warp, -1 where it stands nowhere
-	Others map[int]int  // row → warps that stand there, besides the current one
-	Breaks map[int]bool // rows that begin a line with a breakpoint
-	File   string       // the source place whose instructions are pointed out
+	At     int                 // row of the current warp, -1 where it stands nowhere
+	Others map[int]int         // row → warps that stand there, besides the current one
+	Breaks map[int]source.Mark // rows that begin a line with a breakpoint
+	File   string              // the source place whose instructions are pointed out
 	Line   int
 	Note   string
 	Empty  string // instead of rows
@@ -28,13 +30,25 @@ type Data struct {
 // Pane draws a listing.
 type Pane struct {
 	theme.Frame[bool]
-	data Data
-	cur  int
-	top  int
+	data   Data
+	text   *code.Text // of the rows
+	cur    int
+	top    int
+	left   int // columns scrolled out
+	search string
+	syntax *theme.Syntax
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false), data: Data{At: -1}} }
+func New(th *theme.Theme) *Pane {
+	return &Pane{Frame: theme.NewFrame(th, false), data: Data{At: -1}, syntax: th.Syntax()}
+}
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) {
+	p.Frame.SetTheme(th)
+	p.syntax = th.Syntax()
+}
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
@@ -45,6 +59,14 @@ func (p *Pane) SetSize(w, h int) {
 
 // SetData shows another state. With follow the cursor goes where the warp stands.
 func (p *Pane) SetData(d Data, follow bool) {
+	if len(d.Rows) != len(p.data.Rows) || len(d.Rows) > 0 && &d.Rows[0] != &p.data.Rows[0] {
+		lines := make([]string, len(d.Rows))
+		for i := range d.Rows {
+			lines[i] = d.Rows[i].Text
+		}
+		p.text, p.left = code.New(code.PTX, lines), 0
+		p.text.Search(p.search)
+	}
 	p.data, p.Changed = d, true
 	if follow && d.At >= 0 {
 		p.Reveal(d.At)
@@ -105,13 +127,10 @@ func (p *Pane) draw() []string {
 	w := p.W - 2
 	if len(p.data.Rows) == 0 {
 		return p.Theme.Box("PTX", "", []string{
-			p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.data.Empty).Done(),
+			p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.Theme.Fit(p.data.Empty, w-1)).Done(),
 		}, p.W, p.H, p.Focus)
 	}
-	digits := 1
-	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {
-		digits = max(digits, len(strconv.Itoa(r.PC)))
-	}
+	digits := p.digits()
 	var out []string
 	for i := p.top; i < min(p.top+p.body(), len(p.data.Rows)); i++ {
 		out = append(out, p.row(i, w, digits))
@@ -133,8 +152,8 @@ func (p *Pane) row(i, w, digits int) string {
 		text = t.Dim
 	}
 	switch {
-	case p.data.Breaks[i]:
-		l.Glyph(t.Wrong, t.Glyph.Dot)
+	case p.data.Breaks[i] != 0:
+		source.DrawMark(t, l, p.data.Breaks[i])
 	case r.PC >= 0 && r.Line > 0 && r.Line == p.data.Line && r.File == p.data.File:
 		l.Glyph(t.Accent, t.Glyph.V)
 	default:
@@ -159,12 +178,60 @@ func (p *Pane) row(i, w, digits int) string {
 	if r.Target >= 0 {
 		target = "→" + strconv.Itoa(r.Target)
 	}
-	l.Add(text, t.Fit(r.Text, l.Left()-t.Width(target)-1))
+	on := i == p.data.At || i == p.cur && p.Focus
+	p.text.Draw(t, l, i, code.Look{
+		Syntax: p.syntax, Base: text, Plain: on || r.PC < 0 || r.Probe, Left: p.left,
+		Width: max(0, l.Left()-t.Width(target)-1),
+	})
 	if target != "" && l.Left() > t.Width(target) {
 		l.Repeat(text, " ", l.Left()-t.Width(target)).Add(t.Accent, target)
 	}
-	if i == p.data.At || i == p.cur && p.Focus {
+	if on {
 		return l.DoneIn(text)
 	}
 	return l.Done()
+}
+
+// digits is the columns of the last instruction's number.
+func (p *Pane) digits() int {
+	digits := 1
+	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {
+		digits = max(digits, len(strconv.Itoa(r.PC)))
+	}
+	return digits
+}
+
+// width is the columns that instructions have.
+func (p *Pane) width() int { return max(1, p.W-2-3-p.digits()-1) }
+
+// Slide scrolls sideways by n columns and reports whether it moved.
+func (p *Pane) Slide(n int) bool {
+	if p.text == nil {
+		return false
+	}
+	was := p.left
+	p.left = max(0, min(p.left+n, p.text.Widest()-p.width()))
+	p.Changed = p.Changed || p.left != was
+	return p.left != was
+}
+
+// Search looks for text in the listing and returns how many rows match. "" ends it.
+func (p *Pane) Search(text string) int {
+	p.search, p.Changed = text, true
+	return p.text.Search(text)
+}
+
+// Matches is how many lines match.
+func (p *Pane) Matches() int { return p.text.Matches() }
+
+// FindNext goes to the next row that matches, or the one before.
+func (p *Pane) FindNext(dir int) (code.Match, bool) {
+	m, ok := p.text.Next(p.cur, dir)
+	if ok {
+		p.Reveal(m.Line)
+		if w := p.width(); m.Col >= p.left+w || m.Col < p.left {
+			p.left = max(0, min(m.Col-w/2, p.text.Widest()-w))
+		}
+	}
+	return m, ok
 }

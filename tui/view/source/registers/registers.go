@@ -46,6 +46,7 @@ type Pane struct {
 	theme.Frame[bool]
 	data      Data
 	format    Format
+	plain     bool // without strips
 	row, lane int
 	top, left int
 }
@@ -86,8 +87,19 @@ func (p *Pane) Select(name string) {
 // NextFormat changes how values are written.
 func (p *Pane) NextFormat() Format {
 	p.format, p.Changed = (p.format+1)%numFormats, true
+	p.scroll()
 	return p.format
 }
+
+// ToggleStrip shows the values of all lanes as strips, or no longer, and reports which.
+func (p *Pane) ToggleStrip() bool {
+	p.plain, p.Changed = !p.plain, true
+	p.scroll()
+	return !p.plain
+}
+
+// Lane is the lane under the cursor.
+func (p *Pane) Lane() int { return p.lane }
 
 // Current is the register and lane under the cursor.
 func (p *Pane) Current() (r walk.Register, lane int, ok bool) {
@@ -110,25 +122,68 @@ func (p *Pane) Move(rows, lanes int) bool {
 // Hit puts the cursor on what is drawn at x, y.
 func (p *Pane) Hit(x, y int) {
 	row := p.top + y - 2
-	if y < 2 || y >= p.H-2 || row >= len(p.data.Regs) {
+	if y < 2 || y >= p.H-1-p.below() || row >= len(p.data.Regs) {
 		return
 	}
 	p.row, p.Changed = row, true
-	if i := (x - 1 - nameWidth) / cellWidth; x > nameWidth && i < p.lanes() {
+	at := 1 + p.values()
+	if i := (x - at) / p.cell(); x >= at && i < p.lanes() {
 		p.lane = p.left + i
+	} else if x -= 1 + nameWidth; p.strip() && x >= 0 && x < 32 {
+		p.lane = x
 	}
 }
 
-// Widths: ▸Δ%rd513 b32 and a value.
+// Widths: ▸Δ%rd513 b32 , then a strip or what all values of a row have in common, and a value a lane.
 const (
-	nameWidth = 14
-	cellWidth = 10
+	nameWidth  = 14
+	stripWidth = 33
+	cellWidth  = 10
+	// where all lanes are shown
+	baseWidth  = 20
+	smallWidth = 5
 )
 
-// lanes is how many lanes stand side by side.
-func (p *Pane) lanes() int { return max(1, min(32, (p.W-2-nameWidth)/cellWidth)) }
+// all reports whether there is room for every lane, in short form.
+func (p *Pane) all() bool {
+	return p.W-2 >= nameWidth+baseWidth+32*smallWidth && p.format != Halves
+}
 
-func (p *Pane) body() int { return max(1, p.H-4) }
+// strip reports whether rows begin with a strip.
+func (p *Pane) strip() bool {
+	return !p.plain && !p.all() && p.W-2 >= nameWidth+stripWidth+2*cellWidth
+}
+
+// values is the column where values begin, cell the columns of one.
+func (p *Pane) values() int {
+	switch {
+	case p.all():
+		return nameWidth + baseWidth
+	case p.strip():
+		return nameWidth + stripWidth
+	}
+	return nameWidth
+}
+
+func (p *Pane) cell() int {
+	if p.all() {
+		return smallWidth
+	}
+	return cellWidth
+}
+
+// lanes is how many lanes stand side by side.
+func (p *Pane) lanes() int { return max(1, min(32, (p.W-2-p.values())/p.cell())) }
+
+// below is the lines under the registers: the value under the cursor, and where there is room its strip.
+func (p *Pane) below() int {
+	if p.H >= 9 && !p.plain {
+		return 2
+	}
+	return 1
+}
+
+func (p *Pane) body() int { return max(1, p.H-3-p.below()) }
 
 func (p *Pane) scroll() {
 	p.top = theme.Into(p.top, p.row, p.body(), len(p.data.Regs))
@@ -146,13 +201,19 @@ func (p *Pane) draw() []string {
 			p.H, p.Focus)
 	}
 	title = fmt.Sprintf("%s warp %d", title, p.data.Warp)
-	head := t.Line(w).Pad(nameWidth)
+	head := t.Line(w)
+	if p.strip() {
+		head.Pad(nameWidth).Add(t.Dim, "lanes 0 to 31")
+	}
 	for i := range p.lanes() {
-		style := t.Dim
+		style, name := t.Dim, "lane "+strconv.Itoa(p.left+i)
 		if p.left+i == p.lane {
 			style = t.Strong
 		}
-		head.Right(style, "lane "+strconv.Itoa(p.left+i), nameWidth+(i+1)*cellWidth-1)
+		if p.all() {
+			name = strconv.Itoa(i)
+		}
+		head.Right(style, name, p.values()+(i+1)*p.cell()-1)
 	}
 	out := []string{head.Done()}
 	for i := p.top; i < min(p.top+p.body(), len(p.data.Regs)); i++ {
@@ -161,8 +222,15 @@ func (p *Pane) draw() []string {
 	for len(out) < p.body()+1 {
 		out = append(out, t.Line(w).Done())
 	}
+	if p.below() > 1 {
+		out = append(out, p.spread(w))
+	}
 	out = append(out, p.detail(w))
-	return t.Box(title, fmt.Sprintf("%d live · %s", len(p.data.Regs), p.format), out, p.W, p.H, p.Focus)
+	note := fmt.Sprintf("%d live · %s", len(p.data.Regs), p.format)
+	if n := p.lanes(); n < 32 {
+		note = fmt.Sprintf("lanes %d to %d of 32 · %s", p.left, p.left+n-1, note)
+	}
+	return t.Box(title, note, out, p.W, p.H, p.Focus)
 }
 
 func (p *Pane) register(i, w int) string {
@@ -179,13 +247,29 @@ func (p *Pane) register(i, w int) string {
 		l.Space(1)
 	}
 	l.Add(name, t.Fit(r.Name, 7)).Pad(10).Add(t.Dim, strings.TrimSuffix(r.Type, "red")).Pad(nameWidth)
-	one := uniform(r)
+	one, heat := uniform(r), levels(r)
+	if p.strip() {
+		p.drawStrip(l, heat)
+	}
+	var small short
+	if p.all() {
+		small = p.short(r)
+		l.Add(t.Dim, t.Fit(small.base, baseWidth-1)).Pad(p.values())
+	}
 	for j := range p.lanes() {
 		lane := p.left + j
-		text := p.Text(r, lane, cellWidth-1)
 		style := t.Text
 		if p.data.Changed[r.Name] {
 			style = t.Taint
+		}
+		text := ""
+		if p.all() {
+			text = small.text[lane]
+			if !p.plain && heat[lane].level >= 0 && !one {
+				style = t.Value[heat[lane].level*(len(t.Value)-1)/(steps-1)]
+			}
+		} else {
+			text = p.Text(r, lane, cellWidth-1)
 		}
 		if r.Active>>lane&1 == 0 {
 			style = t.Off
@@ -199,7 +283,7 @@ func (p *Pane) register(i, w int) string {
 				style = t.Strong
 			}
 		}
-		l.Right(style, text, nameWidth+(j+1)*cellWidth-1)
+		l.Right(style, text, p.values()+(j+1)*p.cell()-1)
 	}
 	return l.Done()
 }
@@ -235,22 +319,22 @@ func (p *Pane) Text(r *walk.Register, lane, w int) string {
 	case n == 0:
 		return strconv.FormatUint(v, 10)
 	case p.format == Halves && n == 4:
-		return fit(half(v)+" "+half(v>>16), w)
+		return p.Theme.Fit(half(v)+" "+half(v>>16), w)
 	case p.format == Signed && !strings.HasPrefix(r.Type, "f"):
-		return fit(strconv.FormatInt(signed(v, n), 10), w)
+		return p.Theme.Fit(strconv.FormatInt(signed(v, n), 10), w)
 	case p.format == Typed && r.Type == "f32":
-		return number(float64(math.Float32frombits(uint32(v))), w)
+		return p.number(float64(math.Float32frombits(uint32(v))), w)
 	case p.format == Typed && r.Type == "f64":
-		return number(math.Float64frombits(v), w)
+		return p.number(math.Float64frombits(v), w)
 	case p.format == Typed && r.Type == "f16":
-		return number(probes.F16.Value(v), w)
+		return p.number(probes.F16.Value(v), w)
 	}
 	text := strconv.FormatUint(v, 16)
 	if n < 8 {
 		text = fmt.Sprintf("%0*x", 2*n, v)
 	}
 	if len(text) > w { // the high end of an address says which memory, the low end where
-		text = text[len(text)-w:]
+		text = p.Theme.Glyph.Ellipsis + text[len(text)-w+1:]
 	}
 	return text
 }
@@ -260,20 +344,13 @@ func signed(v uint64, n int) int64 { return int64(v<<(64-8*n)) >> (64 - 8*n) }
 func half(v uint64) string { return strconv.FormatFloat(probes.F16.Value(v&0xffff), 'g', 3, 64) }
 
 // number writes v with as many digits as fit.
-func number(v float64, w int) string {
+func (p *Pane) number(v float64, w int) string {
 	for digits := 6; digits > 1; digits-- {
 		if s := strconv.FormatFloat(v, 'g', digits, 64); len(s) <= w {
 			return s
 		}
 	}
-	return fit(strconv.FormatFloat(v, 'g', 1, 64), w)
-}
-
-func fit(s string, w int) string {
-	if len(s) > w {
-		return s[:w]
-	}
-	return s
+	return p.Theme.Fit(strconv.FormatFloat(v, 'g', 1, 64), w)
 }
 
 // detail is the value under the cursor in full: lane 14 %r513 0x3c003c00 = 1006648320 · 1 1

@@ -19,11 +19,13 @@ import (
 
 // Data is what is shown.
 type Data struct {
-	Run    outcome.Outcome
-	Stage  probes.Stage // under the cursor
-	Facts  [][2]string  // of the run: name and value, such as shape and seed
-	Flags  []string     // as NAME VALUE
-	Faults []string
+	Run   outcome.Outcome
+	Stage probes.Stage // under the cursor
+	// Injected are the stages that the gate feeds into the launch
+	Injected probes.StageSet
+	Facts    [][2]string // of the run: name and value, such as shape and seed
+	Flags    []string    // as NAME VALUE
+	Faults   []string
 }
 
 // Pane draws the rail.
@@ -69,7 +71,7 @@ func (p *Pane) draw() []string {
 			out = append(out,
 				p.Theme.Line(w).Space(1).
 					Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
-					Right(p.Theme.Dim, fmt.Sprintf("%.2g", float64(r.Output.MaxAbs)), w-1).Done())
+					Right(p.Theme.Dim, fmt.Sprintf("max %.1e", float64(r.Output.MaxAbs)), w-1).Done())
 		}
 		if n := len(r.Findings); n > 0 {
 			out = append(out,
@@ -144,14 +146,22 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 	if l.Add(name, p.Theme.Fit(s.Name, max(3, w-15))); l.Col() >= 4 {
 		l.Space(1)
 	}
-	l.Pad(4).Add(style, p.Theme.VerdictMark(s.Verdict)+" "+s.Verdict)
-	switch {
-	case s.Verdict == report.Wrong:
-		l.Right(style, fmt.Sprint(s.Local.Bad), w-1)
-	case s.Verdict == report.Tainted:
-		l.Right(style, fmt.Sprint(s.Global.Bad), w-1)
-	case s.Verdict == report.OK:
-		l.Right(p.Theme.Dim, fmt.Sprintf("%.1g", float64(s.Local.MaxAbs)), w-1)
+	l.Pad(4)
+	word := s.Verdict
+	if p.data.Injected.Has(probes.Stage(s.Name)) {
+		l.Add(p.Theme.Notice, p.Theme.Glyph.Injected+" injected")
+		return l.Done()
 	}
+	switch {
+	case s.Verdict == report.Wrong && s.Local.Bad > 0:
+		word = fmt.Sprintf("%d bad", s.Local.Bad)
+	case s.Verdict == report.Tainted:
+		word = fmt.Sprintf("%d bad", s.Global.Bad)
+	case s.Verdict == report.OK:
+		l.Add(style, p.Theme.VerdictMark(s.Verdict)).
+			Right(p.Theme.Dim, fmt.Sprintf("error %.1e", float64(s.Local.Error)), w-1)
+		return l.Done()
+	}
+	l.Add(style, p.Theme.VerdictMark(s.Verdict)).Right(style, word, w-1)
 	return l.Done()
 }

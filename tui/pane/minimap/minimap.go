@@ -21,6 +21,7 @@ type Pane struct {
 	ref      cell.Ref
 	bound    cell.Bound
 	row, col int
+	title    string
 
 	sr, sc int      // cells a glyph stands for, by row and column
 	marks  [][]byte // the worst of each group
@@ -28,7 +29,23 @@ type Pane struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false)} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false), title: "MINIMAP"} }
+
+// SetTitle changes the title.
+func (p *Pane) SetTitle(title string) {
+	if title != p.title {
+		p.title, p.Changed = title, true
+	}
+}
+
+// Height is the number of lines that a map of rows rows takes in at most h lines, borders included.
+func Height(rows, h int) int {
+	if rows <= 0 || h < 3 {
+		return 0
+	}
+	step := (rows + h - 3) / (h - 2)
+	return (rows+step-1)/step + 2
+}
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
@@ -45,7 +62,7 @@ func (p *Pane) SetView(v *debugkern.TileView, ref cell.Ref, bound cell.Bound) {
 	}
 }
 
-// SetCursor moves the cursor.
+// SetCursor moves the cursor; a negative row shows none.
 func (p *Pane) SetCursor(row, col int) {
 	if row != p.row || col != p.col {
 		p.row, p.col, p.Changed = row, col, true
@@ -128,7 +145,7 @@ func (p *Pane) draw() []string {
 		l := p.Theme.Line(p.W - 2)
 		for j, m := range line {
 			switch {
-			case i == p.row/p.sr && j == p.col/p.sc:
+			case p.row >= 0 && i == p.row/p.sr && j == p.col/p.sc:
 				l.Glyph(p.Theme.Here, "+")
 			case m == bad:
 				l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Wrong)
@@ -150,5 +167,5 @@ func (p *Pane) draw() []string {
 	if p.sr*p.sc > 1 {
 		note = fmt.Sprintf("%d×%d cells a mark", p.sr, p.sc)
 	}
-	return p.Theme.Box("MINIMAP", note, out, p.W, p.H, p.Focus)
+	return p.Theme.Box(p.title, note, out, p.W, p.H, p.Focus)
 }

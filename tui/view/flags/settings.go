@@ -1,0 +1,141 @@
+package flags
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/configs"
+	"tilescope/debugkern/target"
+	"tilescope/tui/request"
+)
+
+// Settings of a request that are one of a few words: what a gate injects, and what builds and executes.
+
+// choice is one value of a setting.
+type choice struct{ name, help string }
+
+var (
+	injections = []choice{
+		{"reference", "the values that a right kernel would compute up to there"},
+		{"uniform", "every weight equal, so that a wrong row or column of V shows at once"},
+	}
+	backends = []choice{
+		{"auto", "a GPU where there is one, else the emulator"},
+		{"emu", "the emulator: executes the kernel's PTX with every lane visible, and sees races"},
+		{"cuda", "a GPU"},
+		{"both", "a GPU and the emulator, their tiles compared bit by bit"},
+	}
+	schedules = []choice{
+		{"in-order", "warp 0 until it waits, then the next"},
+		{"reverse", "the last warp until it waits, then the one before"},
+		{"random", "a random warp for a random number of instructions; h l change the seed"},
+		{"ahead", "one warp, chosen by the seed, runs whenever it can; h l change the seed"},
+		{"priority", "warps by random importance, changed at random moments; h l change the seed"},
+	}
+	landings = []choice{
+		{"latest", "an asynchronous copy lands when the kernel waits for it"},
+		{"earliest", "an asynchronous copy lands when it is issued"},
+		{"random", "an asynchronous copy lands at a random moment between"},
+	}
+	builders = []choice{
+		{"auto", "prebuilt PTX where there is one, else NVRTC or nvcc"},
+		{"embedded", "prebuilt PTX alone"},
+		{"nvrtc", "NVRTC: compiles device code as the run asks for it"},
+		{"nvcc", "nvcc: compiles the whole source, host code included"},
+	}
+)
+
+// seeded are the schedules that a seed changes.
+var seeded = []string{"random", "ahead", "priority"}
+
+// injectItems are what the gate may inject. Values other than the reference's need a gate that takes them.
+func (v *Controller) injectItems(man *configs.Manifest) []Item {
+	if len(man.Gates) == 0 {
+		return nil
+	}
+	now := request.Normal(v.Req).Inject
+	var out []Item
+	for _, c := range injections {
+		it := Item{Kind: Inject, Name: c.name, On: now == c.name, Help: c.help}
+		if c.name != "reference" && !man.Uniform(v.Req.Gate) {
+			it.Refused = fmt.Sprintf("gate %s takes reference values only", v.Req.Gate)
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+// settingItems are backend, schedule, when copies land, and builder.
+func (v *Controller) settingItems() []Item {
+	req := request.Normal(v.Req)
+	var out []Item
+	add := func(kind Kind, list []choice, now string) {
+		for _, c := range list {
+			out = append(out, Item{Kind: kind, Name: c.name, On: now == c.name, Help: c.help})
+		}
+	}
+	add(Backend, backends, req.Backend)
+	sch, err := target.ParseSchedule(req.Schedule)
+	if err != nil { // the request could not have run; the view says why
+		sch = target.Schedule{}
+	}
+	add(Schedule, schedules, sch.Policy)
+	for i := range out {
+		if it := &out[i]; it.Kind == Schedule && slices.Contains(seeded, it.Name) {
+			it.Value = "seed 0"
+			if it.On {
+				it.Value = fmt.Sprintf("seed %d", sch.Seed)
+			}
+		}
+	}
+	add(Landing, landings, sch.Async)
+	add(Builder, builders, req.Builder)
+	return out
+}
+
+// chooseSetting runs with the value under the cursor.
+func (v *Controller) chooseSetting(it *Item) tea.Cmd {
+	if it.Refused != "" {
+		v.Complain(it.Refused)
+		return nil
+	}
+	req := v.NextRequest()
+	sch, err := target.ParseSchedule(req.Schedule)
+	if err != nil {
+		sch, _ = target.ParseSchedule("")
+	}
+	name := ""
+	switch it.Kind {
+	case Inject:
+		name, req.Inject = "inject", it.Name
+	case Backend:
+		name, req.Backend = "backend", it.Name
+	case Builder:
+		name, req.Builder = "builder", it.Name
+	case Schedule:
+		sch.Policy, sch.Seed = it.Name, 0
+		name, req.Schedule = "schedule", sch.String()
+	case Landing:
+		sch.Async = it.Name
+		name, req.Schedule = "cp.async lands", sch.String()
+	}
+	return v.Choose(req, name+" "+it.Name)
+}
+
+// stepScheduleSeed runs under the schedule under the cursor with the n-th seed after its own.
+func (v *Controller) stepScheduleSeed(it *Item, n int) tea.Cmd {
+	req := v.NextRequest()
+	sch, err := target.ParseSchedule(req.Schedule)
+	if err != nil || sch.Policy != it.Name {
+		return v.chooseSetting(it)
+	}
+	if n < 0 && sch.Seed < uint64(-n) {
+		v.Say("seeds count from 0")
+		return nil
+	}
+	sch.Seed += uint64(n)
+	req.Schedule = sch.String()
+	return v.Choose(req, "schedule "+sch.String())
+}

@@ -1,0 +1,198 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern/walk"
+	"tilescope/debugkern/walk/expr"
+	"tilescope/tui/view/source/lists"
+)
+
+// watch is an expression whose value is shown at every stop.
+type watch struct {
+	id int // its number; it keeps it
+	e  *expr.Expr
+}
+
+// cursorNames are the variables of an expression that stand for the cursor: of the tile, and of SHARED.
+var cursorNames = []string{"q", "k", "row", "col"}
+
+// bound puts the cursor into an expression.
+func (v *Controller) bound(e *expr.Expr) *expr.Expr {
+	row, col := v.cellHere()
+	return e.Bind(map[string]int64{
+		"q": int64(v.Cursor.Row), "k": int64(v.Cursor.Col), "row": int64(row), "col": int64(col),
+	})
+}
+
+// readExpr reads an expression, and looks whether the kernel has what it names.
+func (v *Controller) readExpr(text string) (*expr.Expr, error) {
+	e, err := expr.Parse(text, cursorNames...)
+	if err == nil && v.walk.shot.values != nil {
+		err = e.Check(v.walk.shot.values)
+	}
+	return e, err
+}
+
+// watchCommand is :watch EXPR and :display EXPR.
+func (v *Controller) watchCommand(arg string) tea.Cmd {
+	e, err := v.readExpr(arg)
+	if err != nil {
+		v.Complain("watch: " + err.Error())
+		return nil
+	}
+	s := &v.walk
+	s.lastWatch++
+	s.watches = append(s.watches, watch{s.lastWatch, e})
+	v.Say(fmt.Sprintf("watch %d: %s", s.lastWatch, v.printed(e)))
+	return v.watchesChanged()
+}
+
+// watchHere watches the register in its lane, or the shared cell, under the cursor.
+func (v *Controller) watchHere(string) tea.Cmd {
+	if v.at == partWatches {
+		if i := v.watches.Current(); i >= 0 {
+			return v.unwatch(strconv.Itoa(v.walk.watches[i].id))
+		}
+	}
+	if r, lane, ok := v.regs.Current(); ok && v.at == partRegisters {
+		return v.watchCommand(fmt.Sprintf("%s@lane%d", r.Name, lane))
+	}
+	if array, row, col, ok := v.shared.Current(); ok && v.at == partShared {
+		if v.walk.shot.shared.Tile.Cols == 1 && len(v.walk.shot.shared.Array.Dims) == 1 {
+			return v.watchCommand(fmt.Sprintf("%s[%d]", array, row))
+		}
+		return v.watchCommand(fmt.Sprintf("%s[%d][%d]", array, row, col))
+	}
+	v.Say("no register or shared cell here: Tab goes to REGISTERS or SHARED; :watch EXPR takes any expression")
+	return nil
+}
+
+// unwatch is :unwatch N; without a number all of them.
+func (v *Controller) unwatch(arg string) tea.Cmd {
+	s := &v.walk
+	if arg == "" {
+		s.watches = nil
+		v.Say("no watches")
+		return v.watchesChanged()
+	}
+	n, err := strconv.Atoi(arg)
+	i := slices.IndexFunc(s.watches, func(w watch) bool { return w.id == n })
+	if err != nil || i < 0 {
+		v.Complain(fmt.Sprintf("no watch %q", arg))
+		return nil
+	}
+	v.Say(fmt.Sprintf("watch %d ended: %s", n, s.watches[i].e))
+	s.watches = slices.Delete(s.watches, i, i+1)
+	return v.watchesChanged()
+}
+
+// watchesChanged gives the panes their places anew, shows the values, and has the watches remembered.
+func (v *Controller) watchesChanged() tea.Cmd {
+	v.Root.Layout()
+	v.showWalk(false)
+	return v.Root.Changed()
+}
+
+// watchNumbers completes a watch's number.
+func (v *Controller) watchNumbers() (out []string) {
+	for _, w := range v.walk.watches {
+		out = append(out, fmt.Sprintf("%d\t%s", w.id, w.e))
+	}
+	return out
+}
+
+// printCommand is :print EXPR.
+func (v *Controller) printCommand(arg string) tea.Cmd {
+	if v.walk.shot.values == nil {
+		return v.NothingYet()
+	}
+	e, err := v.readExpr(arg)
+	if err != nil {
+		v.Complain("print: " + err.Error())
+		return nil
+	}
+	v.Say(v.printed(e))
+	return nil
+}
+
+// printed is an expression with its value now, and the lane where that is one lane's.
+func (v *Controller) printed(e *expr.Expr) string {
+	name := e.String()
+	if e.PerLane() {
+		name += fmt.Sprintf(" (lane %d)", v.regs.Lane())
+	}
+	value, err := v.value(e, v.walk.shot.values)
+	if err != nil {
+		return err.Error()
+	}
+	return name + " = " + value.String()
+}
+
+// value evaluates an expression at a moment, for the lane that REGISTERS shows.
+func (v *Controller) value(e *expr.Expr, at walk.Values) (expr.Value, error) {
+	if at == nil {
+		return expr.Value{}, fmt.Errorf("%s has no value: no block is open", e)
+	}
+	return v.bound(e).Eval(at, v.regs.Lane())
+}
+
+// showWatches gives the pane of watches the values now and at the stop before.
+func (v *Controller) showWatches() {
+	d := lists.Data{Title: "WATCHES", Note: "now · at the stop before"}
+	for _, w := range v.walk.watches {
+		d.Rows = append(d.Rows, v.watchRow(w))
+	}
+	v.watches.SetData(d)
+}
+
+// watchRow: Δ 1  sP[4][9]  0.7959 f16 0x3a5e  was 0.5
+func (v *Controller) watchRow(w watch) lists.Row {
+	name := w.e.String()
+	if w.e.PerLane() {
+		name += fmt.Sprintf(" @lane%d", v.regs.Lane())
+	}
+	r := lists.Row{Cols: []string{strconv.Itoa(w.id), name, "", ""}}
+	now, err := v.value(w.e, v.walk.shot.values)
+	if err != nil {
+		r.Tone, r.Mark = lists.Wrong, v.Theme.Glyph.Wrong
+		r.Cols = append(r.Cols[:2], strings.TrimPrefix(err.Error(), strconv.Quote(w.e.String())+": "))
+		return r
+	}
+	r.Cols[2] = now.String()
+	if now.Unwritten {
+		r.Tone = lists.Dim
+	}
+	if v.walk.shot.before == nil {
+		return r
+	}
+	was, err := v.value(w.e, v.walk.shot.before)
+	switch {
+	case err != nil:
+	case was.Same(now):
+		r.Cols[3] = "unchanged"
+	default:
+		r.Tone, r.Mark, r.Cols[3] = lists.Changed, "Δ", "was "+was.String()
+	}
+	return r
+}
+
+// nameable completes an expression: registers of the instruction and live ones, arrays, variables.
+func (v *Controller) nameable() (out []string) {
+	for _, r := range v.walk.shot.regs {
+		out = append(out, fmt.Sprintf("%s\t%s", r.Name, r.Type))
+	}
+	for _, a := range v.walk.shot.arrays {
+		out = append(out, fmt.Sprintf("%s[\t%s %v", a.Name, a.DType, a.Dims))
+	}
+	for _, n := range expr.Names {
+		out = append(out, n.Name+"\t"+n.Help)
+	}
+	return append(out, "q\trow of the cell under the tile's cursor", "k\tits column",
+		"row\trow of the cell in SHARED", "col\tits column")
+}
