@@ -65,8 +65,8 @@ sweep: toolchain ## check on kernels of every kind: clean and right as they stan
 mutants: ## every synchronisation of every clean variant (or of TARGETS, manifests) changed in turn: what a checker says of it
 	TILESCOPE_LONG=1 TILESCOPE_TARGETS="$(abspath $(TARGETS))" $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial
 
-docs: ## write the reference of manifests and their JSON Schema from the table of keys
-	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema -update
+docs: ## write the reference of manifests and their JSON Schema, and that of the terminal's keys, from their tables
+	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema ./tui -update
 
 golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./tui ./tui/view/... -update

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// KeySetting gives an action of the terminal other keys. Which actions and keys there are is the terminal's to
-// say (LoadOptions.CheckKeys).
+// KeySetting gives an action of the terminal other keys. Which actions and keys there are is the terminal's
+// to say (LoadOptions.CheckKeys).
 type KeySetting struct {
 	Name string   // next-bad, or in one view tile.next-bad
 	Keys []string // none: the action has no key
@@ -35,8 +35,8 @@ func keyPair(text string) error {
 	return nil
 }
 
-// keysNode reads the mapping of actions to a key or a list of keys. Its value lists NAME=KEY; what the pairs of
-// one name have in common is one setting (keySettings).
+// keysNode reads the mapping of actions to a key or a list of keys. Its value lists NAME=KEY; what the pairs
+// of one name have in common is one setting (keySettings).
 func keysNode(r *reader, at *yaml.Node) (any, bool) {
 	before := len(r.errs)
 	o := r.object(at, "keys")

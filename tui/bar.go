@@ -29,11 +29,10 @@ func (m drawing) tabs() string {
 			l.Space(1).Add(m.Theme.Tab, name).Space(1)
 		}
 	}
-	v, ok := m.Shown().(view.Noted)
-	if !ok {
-		return l.Done()
+	note := ""
+	if v, ok := m.Shown().(view.Noted); ok {
+		note = v.Note()
 	}
-	note := v.Note()
 	if m.zoomed[m.view] {
 		note = strings.TrimSpace("zoom  " + note)
 	}

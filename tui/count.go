@@ -16,8 +16,8 @@ const maxCount = 9999
 // countWindow is how soon the next key has to follow a digit for the digit to be part of a count.
 const countWindow = 400 * time.Millisecond
 
-// counting is a count that is being typed. A digit that is a view's key shows the view at once; where a motion
-// follows in time, the digits were its count, and the view from before them is shown again.
+// counting is a count that is being typed. A digit that is a view's key shows the view at once; where a
+// motion follows in time, the digits were its count, and the view from before them is shown again.
 type counting struct {
 	n    int
 	last time.Time    // of the last digit
@@ -55,8 +55,8 @@ func (m *Model) digit(key string) (cmd tea.Cmd, ok bool) {
 	return m.Open(m.Keys.Scopes()[d-1]), true
 }
 
-// counted ends the typing of a count with the key that follows it. Where that is a motion, the view from before
-// the digits is shown again.
+// counted ends the typing of a count with the key that follows it. Where that is a motion, the view from
+// before the digits is shown again.
 func (m *Model) counted(key string) (cmd tea.Cmd) {
 	live, typed := m.live(), m.typing
 	m.typing, m.count = counting{}, 0
@@ -78,6 +78,7 @@ func (m *Model) counted(key string) (cmd tea.Cmd) {
 func (m *Model) repeated(do func() tea.Cmd) tea.Cmd {
 	if n := m.times() - 1; n > 0 {
 		m.repeat = &repeating{do: do, left: n, view: m.view}
+		m.Log.Passing = true
 	}
 	return tea.Batch(do(), m.goOn())
 }
@@ -92,6 +93,7 @@ func (m *Model) goOn() tea.Cmd {
 			break
 		}
 		r.left--
+		m.Log.Passing = r.left > 0
 		cmds = append(cmds, r.do())
 	}
 	return tea.Batch(cmds...)
@@ -107,8 +109,8 @@ func (m *Model) waiting() bool {
 	return waits || m.Hunting()
 }
 
-// manyTimes does something that has ended when it returns as often as the count says, until it has something to
-// say, which is that it goes no further.
+// manyTimes does something that has ended when it returns as often as the count says, until it has something
+// to say, which is that it goes no further.
 func (m *Model) manyTimes(do func() tea.Cmd) tea.Cmd {
 	var cmds []tea.Cmd
 	for range m.times() {

@@ -83,6 +83,17 @@ func TestCountsOfSearches(t *testing.T) {
 	if d.m.Cursor != one.m.Cursor || d.m.view != view.Tile || d.m.repeat != nil {
 		t.Errorf("4n is %+v, n n n n is %+v", d.m.Cursor, one.m.Cursor)
 	}
+	if list, _ := d.m.Log.Entries(); len(list) > 0 { // what lies between is no message
+		n := 0
+		for _, e := range list {
+			if contains(e.Text, "bad cell: ") {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d messages of one motion: %+v", n, list)
+		}
+	}
 	d.Manual = true // the search is under way
 	d.press("9", "n")
 	if d.m.repeat == nil || d.m.repeat.left != 8 {

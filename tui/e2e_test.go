@@ -28,7 +28,8 @@ func TestProgram(t *testing.T) {
 		{"superseded", superseded}, {"cancelled", cancelled}, {"mouse", mouseMoves},
 		{"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
 		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared},
-		{"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended}, {"signals", signalled},
+		{"gates", gatesCancelled}, {"stepped", stepped}, {"toured", toured},
+		{"suspended", suspended}, {"signals", signalled},
 		{"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen},
 		{"out of range", outOfRange}, {"not built", cannotBeBuilt}, {"under way", anotherUnderWay},
 		{"replayed", replayedOnce}, {"consent", consentAsked}, {"stageless", opensFile},
@@ -109,6 +110,23 @@ func stepped(t *testing.T, program string) {
 	x.shows("sP[1][0] changed", "breakpoint", "by instruction")
 	x.press("R")
 	x.shows("back at the block's start")
+	x.leaves()
+}
+
+// toured goes through the first steps of `tilescope tour`, counts a motion in between, and leaves.
+func toured(t *testing.T, program string) {
+	x := open(t, program, 80, 24, nil, "tour")
+	x.shows("TOUR 1/8", "✗ DIVERGE  guilty P")
+	x.press("j")
+	x.shows("TOUR 2/8", "▸U  f32")
+	x.press("k\r")
+	x.shows("TOUR 3/8", "KERNEL f16")
+	x.press("n")
+	x.shows("TOUR 4/8")
+	x.press("gg05j")
+	x.shows("q5,k0")
+	x.press("\x1b")
+	x.shows("the tour is left: :tour starts it again")
 	x.leaves()
 }
 

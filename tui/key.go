@@ -155,10 +155,10 @@ func moving() map[keymap.Action]handler {
 		keymap.Bottom:    func(m *Model, _ string) tea.Cmd { return m.edge(1, 0) },
 		keymap.RowStart:  func(m *Model, _ string) tea.Cmd { return m.edge(0, -1) },
 		keymap.RowEnd:    func(m *Model, _ string) tea.Cmd { return m.edge(0, 1) },
-		keymap.PageDown:  func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.fullPage(1) }) },
-		keymap.PageUp:    func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.fullPage(-1) }) },
-		keymap.HalfDown:  func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.page(1) }) },
-		keymap.HalfUp:    func(m *Model, _ string) tea.Cmd { return m.manyTimes(func() tea.Cmd { return m.page(-1) }) },
+		keymap.PageDown:  func(m *Model, _ string) tea.Cmd { return m.pages(2, 1) },
+		keymap.PageUp:    func(m *Model, _ string) tea.Cmd { return m.pages(2, -1) },
+		keymap.HalfDown:  func(m *Model, _ string) tea.Cmd { return m.pages(1, 1) },
+		keymap.HalfUp:    func(m *Model, _ string) tea.Cmd { return m.pages(1, -1) },
 		keymap.SetMark:   func(m *Model, name string) tea.Cmd { return m.marks.set(name) },
 		keymap.GoMark:    func(m *Model, name string) tea.Cmd { return m.marks.goTo(name) },
 		keymap.Back: func(m *Model, _ string) tea.Cmd {
@@ -220,7 +220,7 @@ func (m *Model) cancel(string) tea.Cmd {
 	case m.Job.Active:
 		m.Job.Stop()
 		m.Job.Gen++ // whatever it still reports is stale
-		m.Say("cancelled; x runs again")
+		m.Say("cancelled; " + m.Keys.Label(keymap.Again) + " runs again")
 		m.draw()
 		m.Announce(view.RequestChanged{})
 	case m.cancelWork(true):

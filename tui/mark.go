@@ -2,12 +2,14 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -28,7 +30,8 @@ func (b *bookmarks) set(name string) tea.Cmd {
 func (b *bookmarks) goTo(name string) tea.Cmd {
 	mark, ok := b.all[name]
 	if !ok {
-		b.Complain(fmt.Sprintf("no bookmark %s: m %s sets it", name, name))
+		b.Complain(fmt.Sprintf("no bookmark %s: %s%s sets it", name,
+			strings.TrimSuffix(b.Keys.Label(keymap.SetMark), "a"), name))
 		return nil
 	}
 	c, ok := recall(mark.Cursor)

@@ -140,6 +140,7 @@ func (m *Model) Init() tea.Cmd {
 // Update routes one message: size, keys, mouse, paste; anything else is what a command reports.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
+	m.Log.Passing = m.repeat != nil && m.repeat.left > 0
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)

@@ -25,8 +25,16 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 	return m.move(far*(rows+cols), 0)
 }
 
-// fullPage goes a page down or up.
-func (m *Model) fullPage(dir int) tea.Cmd { return tea.Batch(m.page(dir), m.page(dir)) }
+// pages goes some half pages down or up, as often as the count says.
+func (m *Model) pages(halves, dir int) tea.Cmd {
+	return m.manyTimes(func() tea.Cmd {
+		var cmds []tea.Cmd
+		for range halves {
+			cmds = append(cmds, m.page(dir))
+		}
+		return tea.Batch(cmds...)
+	})
+}
 
 // page goes half a page down or up.
 func (m *Model) page(dir int) tea.Cmd {

@@ -28,8 +28,8 @@ func (m *Model) cover(o *overlay, d list.Data) {
 	m.list.Edge(-1)
 }
 
-// listKey is what a key does to the list over the view; a key that means nothing to it closes it and is carried
-// out (taken is false).
+// listKey is what a key does to the list over the view; a key that means nothing to it closes it and is
+// carried out (taken is false).
 func (m *Model) listKey(b keymap.Binding) (cmd tea.Cmd, taken bool) {
 	n := m.times()
 	switch b.Action {
@@ -140,8 +140,8 @@ func (m *Model) openHelp(string) tea.Cmd {
 	return nil
 }
 
-// actNamed carries out an action by its name: in the view that it belongs to, which is shown. An action that takes a
-// character, or a view's number, is asked for it.
+// actNamed carries out an action by its name: in the view that it belongs to, which is shown. An action that
+// takes a character, or a view's number, is asked for it.
 func (m *Model) actNamed(s keymap.Scope, b keymap.Binding) tea.Cmd {
 	switch {
 	case b.Action == keymap.View:

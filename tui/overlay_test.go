@@ -43,6 +43,15 @@ func TestHelpCarriesOut(t *testing.T) {
 	}
 }
 
+// TestAltOverAList: a key with Alt that means nothing is Esc, which closes the list, then the key.
+func TestAltOverAList(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).open(view.Tile).press("g", "g", "?")
+	d.send(alt('j'))
+	if d.m.over != nil || d.m.Cursor.Row != 1 {
+		t.Errorf("help open: %t, row %d", d.m.over != nil, d.m.Cursor.Row)
+	}
+}
+
 // TestHelpReachesEveryLine: at the smallest size the cursor shows every key of every view.
 func TestHelpReachesEveryLine(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
@@ -110,7 +119,7 @@ func TestMessages(t *testing.T) {
 	}
 	d.m.Say(strings.Repeat("x", 3<<20)) // larger than all that is kept
 	if list, _ := d.m.Log.Entries(); len(list) != 1 {
-		t.Errorf("%d kept beside a message of 3 MiB", len(list))
+		t.Errorf("%d kept next to a message of 3 MiB", len(list))
 	}
 }
 

@@ -128,7 +128,8 @@ func (p palette) program() []view.Command {
 			Do:   p.consent.askAgain,
 		},
 		{Group: g, Name: "help", Help: "the keys of this view", Do: p.openHelp},
-		{Group: g, Name: "messages", Help: "every message of this session, with its time", Do: p.openMessages},
+		{Group: g, Name: "messages", Help: "every message of this session, with its time",
+			Do: p.openMessages},
 		{Group: g, Name: "tour", Help: "a tutorial of two minutes on a planted fault", Do: p.startTour},
 		{Group: g, Name: "quit", Help: "leave (also :q)", Do: func(string) tea.Cmd { return tea.Quit }},
 	}

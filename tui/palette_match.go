@@ -78,7 +78,8 @@ const (
 	tierExact = iota
 	tierOnly  // the only command that begins so
 	tierPrefix
-	tierWord // a word of the name begins so
+	tierAction // an action of a view is called so
+	tierWord   // a word of the name begins so
 	tierPart
 	tierHelp // its help has the text, of at least three characters
 	tierLetters
@@ -123,6 +124,8 @@ func (p palette) matches(name string) []match {
 			x.tier = tierOnly
 		case at == 0:
 			x.tier = tierPrefix
+		case e.Name[strings.IndexByte(e.Name, '.')+1:] == low:
+			x.tier, at = tierAction, word
 		case word > 0:
 			x.tier, at = tierWord, word
 		case at > 0:

@@ -31,7 +31,9 @@ func TestPaletteListsEveryAction(t *testing.T) {
 				continue
 			}
 			b = b.At(s)
-			i := slices.IndexFunc(list, func(c prompt.Candidate) bool { return strings.TrimSpace(c.Line) == b.Name(s) })
+			i := slices.IndexFunc(list, func(c prompt.Candidate) bool {
+				return strings.TrimSpace(c.Line) == b.Name(s)
+			})
 			if i < 0 {
 				t.Errorf("%s: %s is not listed", s, b.Name(s))
 				continue
@@ -54,8 +56,9 @@ func TestPaletteRanks(t *testing.T) {
 	d := started(t, 120, 40, plainLook).open(view.Tile)
 	for text, want := range map[string]string{
 		"heat": "heat", "tile.heat": "tile.heat", "fau": "fault", "zoom": "zoom",
-		"breakp": "breakpoints", "dgn": "", "bad": "tile.next-bad", "stage": "stage", "page-d": "page-down",
-		"FAULT": "fault",
+		"breakp": "breakpoints", "dgn": "", "bad": "tile.next-bad", "stage": "stage",
+		"page-d": "page-down",
+		"FAULT":  "fault",
 	} {
 		got := d.names(text, 3)
 		if want != "" && (len(got) == 0 || got[0] != want) {

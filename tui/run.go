@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -71,7 +72,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.Job.Stop()
 	switch {
 	case msg.stop:
-		m.Say("cancelled; x runs again")
+		m.Say("cancelled; " + m.Keys.Label(keymap.Again) + " runs again")
 		return nil
 	case msg.err != nil:
 		return m.ranBadly(msg)

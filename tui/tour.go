@@ -24,7 +24,8 @@ const (
 // tourLines is the height of the strip below the view: a rule and what to do.
 const tourLines = 3
 
-// tour is the tutorial: a strip below the view says what to do next, and sees by the state whether it was done.
+// tour is the tutorial: a strip below the view says what to do next, and sees by the state whether it was
+// done.
 type tour struct {
 	at      int
 	base    any    // what the step began with; nil: it has not begun
@@ -68,8 +69,9 @@ func tourSteps() []step {
 		{
 			name: "go through the stages", view: view.Pipe,
 			text: func(k keyNames) string {
-				return "This attention kernel has a fault. Stage P is wrong (first mark in its row), U and O are only " +
-					"spoilt by it. Go to another stage: " + k(view.Pipe, keymap.Down) + " or " + k(view.Pipe, keymap.Up) + "."
+				return "This attention kernel has a fault. Stage P is wrong; U and O are only spoilt by it. " +
+					"Go to another stage: " + k(view.Pipe, keymap.Down) + " or " + k(view.Pipe,
+					keymap.Up) + "."
 			},
 			base: func(m *Model) any { return m.Cursor.Stage },
 			done: func(m *Model, was any) bool { return m.Run != nil && m.Cursor.Stage != was },
@@ -81,12 +83,13 @@ func tourSteps() []step {
 					k(view.Pipe, keymap.Open) + ". It opens at the first bad cell."
 			},
 			base: nothing,
-			done: func(m *Model, _ any) bool { return m.view == view.Tile && m.Cursor.Stage == "P" },
+			done: func(m *Model, _ any) bool { return m.view == view.Tile && m.onGuilty() },
 		},
 		{
 			name: "go to the next bad cell", view: view.Tile,
 			text: func(k keyNames) string {
-				return "What the kernel computed, the reference, and the error. " + k(view.Tile, keymap.NextBad) +
+				return "What the kernel computed, the reference, and the error. " + k(view.Tile,
+					keymap.NextBad) +
 					" goes to the next bad cell, " + k(view.Tile, keymap.PrevBad) + " back."
 			},
 			base: func(m *Model) any { return m.Cursor },
@@ -104,7 +107,8 @@ func tourSteps() []step {
 		{
 			name: "find out who wrote the cell", view: view.Tile,
 			text: func(k keyNames) string {
-				return "Who wrote this cell? " + k(view.Tile, keymap.Who) + " says it: warp, lane and line. " +
+				return "Who wrote this cell? " + k(view.Tile,
+					keymap.Who) + " says it: warp, lane and line. " +
 					k(view.Tile, keymap.Who) + " again goes to that moment in view Source."
 			},
 			base: nothing,
@@ -114,7 +118,8 @@ func tourSteps() []step {
 			name: "step the kernel", view: view.Source,
 			text: func(k keyNames) string {
 				return "The kernel stands before that write, every register of the warp at hand. " +
-					k(view.Source, "step") + " steps a line, " + k(view.Source, "step-back") + " steps back. Take a step."
+					k(view.Source, "step") + " steps a line, " + k(view.Source,
+					"step-back") + " steps back. Take a step."
 			},
 			base: func(m *Model) any { return m.clock() },
 			done: func(m *Model, was any) bool { return m.clock() != was },
@@ -139,7 +144,8 @@ func tourSteps() []step {
 			name: "take the fault out", view: view.Flags,
 			text: func(k keyNames) string {
 				return "View Flags (4) lists flags and faults: " + k(view.Flags, keymap.Search) + tourFault +
-					" and Enter finds it, " + k(view.Flags, keymap.Toggle) + " takes it out and runs again. The verdict turns."
+					" and Enter finds it, " + k(view.Flags,
+					keymap.Toggle) + " takes it out and runs again. The verdict turns."
 			},
 			base: nothing,
 			done: func(m *Model, _ any) bool {
@@ -147,6 +153,14 @@ func tourSteps() []step {
 			},
 		},
 	}
+}
+
+// onGuilty reports whether the cursor is in the stage where the run first went wrong.
+func (m *Model) onGuilty() bool {
+	if m.Run == nil || len(m.Run.Report.Guilty) == 0 {
+		return false
+	}
+	return m.Run.Report.Guilty[0].Stage == m.Cursor.Stage.String()
 }
 
 // clock is how far the block in view Source has been stepped.
@@ -238,7 +252,8 @@ func (m *Model) endTour(whole bool) tea.Cmd {
 		return nil
 	}
 	m.Switch(t.from)
-	return tea.Batch(m.Choose(t.before, "the tour is over: back to "+request.Title(t.before)), m.Announce(view.Shown{}))
+	return tea.Batch(m.Choose(t.before, "the tour is over: back to "+request.Title(t.before)),
+		m.Announce(view.Shown{}))
 }
 
 // summary lists what was done, and where to go on.

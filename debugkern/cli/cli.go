@@ -251,7 +251,8 @@ func (a *app) root() *cobra.Command {
 	launch.bindLaunch(root.Flags())
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(),
 		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(),
-		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.tourCommand(),
+		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(),
+		a.tourCommand(),
 		a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)

@@ -19,7 +19,8 @@ func (a *app) tourCommand() *cobra.Command {
 		Example: "  tilescope tour",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
-				return &report.Error{Code: report.CodeUsage, Err: errors.New("tour has no document: --json does not belong to it")}
+				return &report.Error{Code: report.CodeUsage,
+					Err: errors.New("tour has no document: --json does not belong to it")}
 			}
 			s, err := a.session(cmd.Context())
 			if err != nil {
@@ -27,8 +28,9 @@ func (a *app) tourCommand() *cobra.Command {
 			}
 			defer s.Close()
 			return a.OpenTerminal(cmd.Context(), Terminal{
-				Session: s, Config: a.config, Request: debugkern.Request{Target: defaultTarget}, Explicit: true,
-				Tour: true, Stdin: a.Stdin, Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
+				Session: s, Config: a.config, Request: debugkern.Request{Target: defaultTarget},
+				Explicit: true,
+				Tour:     true, Stdin: a.Stdin, Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 			})
 		},
 	}

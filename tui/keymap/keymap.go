@@ -330,8 +330,8 @@ func (m *Map) Match(s Scope, pending, key string) (b Binding, arg string, more, 
 	return m.all[i].At(s), key, false, true
 }
 
-// Label is how help writes an action's keys in views that have no keys of their own for it, "" for one without
-// keys.
+// Label is how help writes an action's keys in views that have no keys of their own for it, "" for one
+// without keys.
 func (m *Map) Label(a Action) string { return m.LabelIn("", a) }
 
 // LabelIn is how help writes an action's keys in a view.

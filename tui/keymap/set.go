@@ -152,15 +152,16 @@ func (m *Map) conflicts(set map[place]int) []Mistake {
 				}
 				seen[p] = true
 				out = append(out, Mistake{Setting: mine, Text: fmt.Sprintf(
-					"key %s is %s (%s) in view %s: give that another key too", LabelOf([]string{key}),
-					against.Name(s), against.Help, s)})
+					"key %s is %s in view %s: give that another key too", LabelOf([]string{key}),
+					against.Name(s), s)})
 			}
 		}
 	}
 	return out
 }
 
-// shares reports whether two lists have a key in common, or one has a key that begins a sequence of the other.
+// shares reports whether two lists have a key in common, or one has a key that begins a sequence of the
+// other.
 func shares(a, b []string) (key string, ok bool) {
 	for _, x := range a {
 		for _, y := range b {
@@ -187,8 +188,8 @@ var named = []string{
 // same are keys that a terminal sends as others.
 var same = map[string]string{"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+[": "esc", "ctrl+h": "backspace"}
 
-// ParseKey reads a key as a user writes it (n, N, ctrl+n, alt+n, shift+tab, pgdown, f5, comma), or two of them
-// separated by a blank, and returns the sequence as the table has it.
+// ParseKey reads a key as a user writes it (n, N, ctrl+n, alt+n, shift+tab, pgdown, f5, comma), or two of
+// them separated by a blank, and returns the sequence as the table has it.
 func ParseKey(text string) (string, error) {
 	parts := strings.Fields(text)
 	if len(parts) == 0 || len(parts) > 2 {

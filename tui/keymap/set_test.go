@@ -15,8 +15,8 @@ func keysOf(m *Map, s Scope, a Action) []string {
 	return nil
 }
 
-// TestSettings: a user's keys replace the table's, in all views or in one, and everything that names a key has
-// them.
+// TestSettings: a user's keys replace the table's, in all views or in one, and everything that names a key
+// has them.
 func TestSettings(t *testing.T) {
 	m, bad := sample().With([]Setting{
 		{"picture.turn", []string{"ctrl+t", "f5"}}, {"list.next-bad", []string{"w"}},
@@ -77,9 +77,12 @@ func TestMistakes(t *testing.T) {
 		{"turn", []string{"esc"}, "it always cancels"}, {"turn", []string{"ctrl+c"}, "it always cancels"},
 		{"turn", []string{"ctrl+i"}, "sends it as tab"}, {"turn", []string{"a b c"}, "is no key"},
 		{"turn", []string{""}, "is no key"}, {"cancel", []string{"Q"}, "cannot be set"},
-		{"view", []string{"Q"}, "cannot be set"}, {"set-mark", []string{"m x"}, "takes the second one itself"},
-		{"turn", []string{"n"}, "key n is picture.next-bad"}, {"turn", []string{"g"}, "key g is top (first row)"},
-		{"list.again", []string{"j"}, "key j is down (down) in view List"}, {"down", []string{"m"}, "key m is set-mark"},
+		{"view", []string{"Q"}, "cannot be set"}, {"set-mark", []string{"m x"},
+			"takes the second one itself"},
+		{"turn", []string{"n"}, "key n is picture.next-bad"}, {"turn", []string{"g"},
+			"key g is top in view"},
+		{"list.again", []string{"j"}, "key j is down in view List"}, {"down", []string{"m"},
+			"key m is set-mark"},
 	} {
 		m, bad := sample().With([]Setting{{"bottom", []string{"E"}}, {c.name, c.keys}})
 		if len(bad) != 1 || bad[0].Setting != 1 || !strings.Contains(bad[0].Text, c.want) {
@@ -115,8 +118,9 @@ func TestEveryKeyOfTheTableCanBeWritten(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]string{"comma": ",", "Ctrl+N": "ctrl+n", " g  e ": "g e", "PgDown": "pgdown",
-		"+": "+", "ctrl+alt+x": "ctrl+alt+x"} {
+	for text, want := range map[string]string{"comma": ",", "Ctrl+N": "ctrl+n", " g  e ": "g e",
+		"PgDown": "pgdown",
+		"+":      "+", "ctrl+alt+x": "ctrl+alt+x"} {
 		if got, err := ParseKey(text); err != nil || got != want {
 			t.Errorf("%q is %q, %v", text, got, err)
 		}

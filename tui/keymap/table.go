@@ -30,7 +30,8 @@ func moving() []Binding {
 		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
 		{Action: RowStart, Keys: []string{"0"}, Label: "0", Help: "first column", Group: g},
 		{Action: RowEnd, Keys: []string{"$"}, Label: "$", Help: "last column", Group: g},
-		{Action: PageDown, Keys: []string{"ctrl+f", "pgdown"}, Label: "Ctrl-f", Help: "a page down (also PgDn)",
+		{Action: PageDown, Keys: []string{"ctrl+f", "pgdown"}, Label: "Ctrl-f",
+			Help:  "a page down (also PgDn)",
 			Group: g, Counts: true},
 		{Action: PageUp, Keys: []string{"ctrl+b", "pgup"}, Label: "Ctrl-b", Help: "a page up (also PgUp)",
 			Group: g, Counts: true},
@@ -41,7 +42,8 @@ func moving() []Binding {
 		{Action: SetMark, Keys: []string{"m *"}, Label: "m a", Help: "set bookmark a", Group: g},
 		{Action: GoMark, Keys: []string{"' *"}, Label: "' a", Help: "go to bookmark a", Group: g},
 		{Action: Back, Keys: []string{"u"}, Label: "u", Help: "cursor back", Group: g, Counts: true},
-		{Action: Forward, Keys: []string{"ctrl+r"}, Label: "Ctrl-r", Help: "cursor forward", Group: g, Counts: true},
+		{Action: Forward, Keys: []string{"ctrl+r"}, Label: "Ctrl-r", Help: "cursor forward", Group: g,
+			Counts: true},
 	}
 }
 
@@ -122,15 +124,18 @@ func general(layers []Layer) []Binding {
 			Hint: "command", Group: g,
 		},
 		{Action: Help, Keys: []string{"?"}, Label: "?", Help: "this help", Hint: "help", Group: g},
-		{Action: Messages, Label: ":messages", Help: "every message of this session, with its time", Group: g},
+		{Action: Messages, Label: ":messages", Help: "every message of this session, with its time",
+			Group: g},
 		{Action: Tour, Label: ":tour", Help: "a tutorial of two minutes on a planted fault", Group: g},
-		{Action: SkipStep, Keys: []string{"ctrl+n"}, Label: "Ctrl-n", Help: "skip a step of the tour", Group: g},
+		{Action: SkipStep, Keys: []string{"ctrl+n"}, Label: "Ctrl-n", Help: "skip a step of the tour",
+			Group: g},
 		{Action: Cancel, Keys: []string{"esc"}, Label: "Esc",
 			Help: "close what is open; cancel a run, a search, a filter; back", Group: g, Fixed: true},
 		{Action: Interrupt, Keys: []string{"ctrl+c"}, Label: "Ctrl-C", Help: "cancel running work, else quit",
 			Group: g, Fixed: true},
 		{Action: Suspend, Keys: []string{"ctrl+z"}, Label: "Ctrl-Z", Help: "back to the shell; fg resumes",
 			Group: g},
-		{Action: Quit, Keys: []string{"q"}, Label: "q", Help: "close what is open, else quit", Hint: "quit", Group: g},
+		{Action: Quit, Keys: []string{"q"}, Label: "q", Help: "close what is open, else quit", Hint: "quit",
+			Group: g},
 	}
 }

@@ -80,7 +80,8 @@ var special = map[string]tea.KeyPressMsg{
 	"ctrl+u": {Code: 'u', Mod: tea.ModCtrl},
 	"ctrl+r": {Code: 'r', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl},
 	"ctrl+f": {Code: 'f', Mod: tea.ModCtrl}, "ctrl+b": {Code: 'b', Mod: tea.ModCtrl},
-	"ctrl+n": {Code: 'n', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't', Mod: tea.ModCtrl},
+	"ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+n": {Code: 'n', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't',
+		Mod: tea.ModCtrl},
 	"ctrl+w": {Code: 'w', Mod: tea.ModCtrl}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
 }
 

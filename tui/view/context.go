@@ -174,7 +174,7 @@ func (x *Context) Idle() string {
 	if x.Status.Bad {
 		return x.Status.Text
 	}
-	return "nothing has run yet: x runs"
+	return "nothing has run yet: " + x.Keys.Label(keymap.Again) + " runs"
 }
 
 // SourceOf is a source's text as the run on screen has it.
@@ -208,7 +208,7 @@ func (x *Context) NothingYet() tea.Cmd {
 	if x.Job.Active {
 		x.Say("nothing to move in yet: the first run is on its way")
 	} else {
-		x.Say("nothing to move in: no run has ended well; x runs again")
+		x.Say("nothing to move in: no run has ended well; " + x.Keys.Label(keymap.Again) + " runs again")
 	}
 	return nil
 }

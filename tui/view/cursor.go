@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/probes"
 	"tilescope/tui/cell"
+	"tilescope/tui/keymap"
 )
 
 // history is where the cursor was before it jumped, and where it came back from.
@@ -94,7 +95,7 @@ func (x *Context) Nudge(rows, cols int) tea.Cmd {
 	to := x.Run.Nearest(c)
 	if to == x.Cursor {
 		if sp := x.Run.Plan.Stage(c.Stage); sp != nil && sp.OfLaunch() {
-			x.Say("edge of the argument: J K other arguments")
+			x.Say("edge of the argument: " + x.stageKeys() + " other arguments")
 		} else {
 			x.Say("edge of the tile: H L other kv tiles, { } other blocks")
 		}
@@ -135,6 +136,11 @@ func (x *Context) StepStage(n int) tea.Cmd {
 	return x.GoTo(c)
 }
 
+// stageKeys are the keys of the next and previous stage, as help writes them.
+func (x *Context) stageKeys() string {
+	return x.Keys.Label(keymap.NextStage) + " " + x.Keys.Label(keymap.PrevStage)
+}
+
 // within is i+n; more than one step ends at the first or last of count places, unless i is there already.
 func within(i, n, count int) int {
 	if to := max(0, min(i+n, count-1)); to != i && (n < -1 || n > 1) {
@@ -150,11 +156,13 @@ func (x *Context) StepTile(n int) tea.Cmd {
 	}
 	sp := x.Run.Plan.Stage(x.Cursor.Stage)
 	if sp != nil && sp.OfLaunch() {
-		x.Say(fmt.Sprintf("%s belongs to the launch, not to a block: J K other arguments", sp.Capture.Output))
+		x.Say(fmt.Sprintf("%s belongs to the launch, not to a block: %s other arguments", sp.Capture.Output,
+			x.stageKeys()))
 		return nil
 	}
 	if sp != nil && !sp.PerTile {
-		x.Say(fmt.Sprintf("%s is taken once a block: J K other stages, { } other blocks", x.Cursor.Stage))
+		x.Say(fmt.Sprintf("%s is taken once a block: %s other stages, %s %s other blocks", x.Cursor.Stage,
+			x.stageKeys(), x.Keys.Label(keymap.PrevBlock), x.Keys.Label(keymap.NextBlock)))
 		return nil
 	}
 	lo, count := x.Run.Viewer.Tiles(x.Cursor.Block)

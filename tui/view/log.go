@@ -18,7 +18,8 @@ type Entry struct {
 
 // Log is every message of a session. The oldest go where it is full, and are counted.
 type Log struct {
-	Now func() time.Time // nil: the machine's clock
+	Now     func() time.Time // nil: the machine's clock
+	Passing bool             // what is said now is no message unless it is an error: a motion is repeated
 
 	list    []Entry
 	bytes   int
@@ -30,7 +31,7 @@ type Log struct {
 func (l *Log) Entries() (list []Entry, dropped int) { return l.list, l.dropped }
 
 func (l *Log) add(text string, bad bool) {
-	if l == nil || l.muted > 0 || text == "" {
+	if l == nil || l.muted > 0 || text == "" || l.Passing && !bad {
 		return
 	}
 	now := time.Now

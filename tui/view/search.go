@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/tui/cell"
+	"tilescope/tui/keymap"
 )
 
 // hunt is a search through a stage's tiles in the background.
@@ -46,7 +47,8 @@ func (x *Context) NextBad(dir int) tea.Cmd {
 		return x.NothingYet()
 	}
 	if !x.Run.Report.Referenced() {
-		x.Say("no reference, so no cell is bad: / looks for values, J K go on, 5 has the findings")
+		x.Say(fmt.Sprintf("no reference, so no cell is bad: %s looks for values, %s go on, view Races has the findings",
+			x.Keys.Label(keymap.Search), x.stageKeys()))
 		return nil
 	}
 	if x.Fresh && dir > 0 {

@@ -20,7 +20,8 @@ func (s *Status) Say(text string) {
 	s.Log.add(text, false)
 }
 
-// Show writes to the status line what is true for a moment only, and no message: a key that waits for another.
+// Show writes to the status line what is true for a moment only, and no message: a key that waits for
+// another.
 func (s *Status) Show(text string) { *s = Status{Text: text, Log: s.Log} }
 
 // Complain writes a refusal to the status line.
@@ -29,8 +30,8 @@ func (s *Status) Complain(text string) {
 	s.Log.add(text, true)
 }
 
-// ComplainOf writes the first line of an error to the status line; the messages have all of it. elsewhere says
-// that the screen shows the whole of it already.
+// ComplainOf writes the first line of an error to the status line; the messages have all of it. elsewhere
+// says that the screen shows the whole of it already.
 func (s *Status) ComplainOf(err error, elsewhere bool) {
 	*s = Status{Text: FirstLine(err.Error()), Bad: true, Cut: elsewhere, Log: s.Log}
 	s.Log.add(err.Error(), true)

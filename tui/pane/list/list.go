@@ -1,9 +1,6 @@
-// Package list is a list that lies over the whole view: keys, messages.
-//
-// The one idea: an item is a lead, a text that is wrapped and never cut, and a name at the right end; the cursor
-// goes from item to item and the window follows it.
-//
-// It must not know keys, models or what an item stands for.
+// Package list is a list that lies over the whole view: keys, messages. The one idea: an item is a lead, a
+// text that is wrapped and never cut, and a name at the right end; the cursor goes from item to item and the
+// window follows it. It must not know keys, models or what an item stands for.
 package list
 
 import (
@@ -153,8 +150,8 @@ func (p *Pane) Hit(y int) (again bool) {
 	return again
 }
 
-// Find marks what contains a text ("": nothing), and moves the cursor to the next (dir 1) or previous item that
-// does, around the ends; with dir 0 the cursor may stay where it is. It reports whether there is one.
+// Find marks what contains a text ("": nothing), and moves the cursor to the next (dir 1) or previous item
+// that does, around the ends; with dir 0 the cursor may stay where it is. It reports whether there is one.
 func (p *Pane) Find(text string, dir int) bool {
 	p.match, p.Changed = text, true
 	n := len(p.data.Items)
@@ -237,12 +234,19 @@ func (p *Pane) write(w int) {
 			p.owner = append(p.owner, i)
 			continue
 		}
-		p.item(i, x, lead, w-lead-tail-5, w)
+		right := w
+		if tail > 0 {
+			right = min(w, readable) // a name far from its text is hard to follow
+		}
+		p.item(i, x, lead, right-lead-tail-5, right, w)
 	}
 }
 
-// item writes one item whose text has room columns.
-func (p *Pane) item(i int, x Item, lead, room, w int) {
+// readable is the width up to which texts with names at their right end are written.
+const readable = 118
+
+// item writes one item whose text has room columns and whose name ends at column right, in w columns.
+func (p *Pane) item(i int, x Item, lead, room, right, w int) {
 	style := p.Theme.Text
 	switch {
 	case x.Bad:
@@ -257,8 +261,8 @@ func (p *Pane) item(i int, x Item, lead, room, w int) {
 		}
 		l.Pad(lead + 4)
 		p.marked(l, style, s)
-		if k == 0 && x.Tail != "" && l.Left() > p.Theme.Width(x.Tail) {
-			l.Right(p.Theme.Dim, x.Tail, w-1)
+		if k == 0 && x.Tail != "" && right-l.Col() > p.Theme.Width(x.Tail) {
+			l.Right(p.Theme.Dim, x.Tail, right-1)
 		}
 		p.lines, p.owner = append(p.lines, l.Done()), append(p.owner, i)
 	}

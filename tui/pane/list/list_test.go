@@ -19,8 +19,9 @@ func sample(w, h int) *Pane {
 		if i%10 == 0 {
 			items = append(items, Item{Head: true, Text: fmt.Sprintf("Part %d", i/10)})
 		}
-		items = append(items, Item{Lead: fmt.Sprint("k", i), Text: "does something that takes more than one line " +
-			strings.Repeat("and more ", i%3) + fmt.Sprintf("end%d.", i), Tail: fmt.Sprintf("name-%d", i)})
+		items = append(items, Item{Lead: fmt.Sprint("k", i),
+			Text: "does something that takes more than one line " +
+				strings.Repeat("and more ", i%3) + fmt.Sprintf("end%d.", i), Tail: fmt.Sprintf("name-%d", i)})
 	}
 	p.SetData(Data{Title: "LIST", Note: "Esc closes", Items: items})
 	return p
@@ -28,8 +29,8 @@ func sample(w, h int) *Pane {
 
 func text(p *Pane) string { return ansi.Strip(strings.Join(p.View(), "\n")) }
 
-// TestEveryItemCanBeReached: the cursor goes over every item and no heading, and what it is on is on the screen
-// whole.
+// TestEveryItemCanBeReached: the cursor goes over every item and no heading, and what it is on is on the
+// screen whole.
 func TestEveryItemCanBeReached(t *testing.T) {
 	for _, size := range [][2]int{{80, 21}, {40, 12}, {120, 37}, {200, 57}} {
 		p := sample(size[0], size[1])

@@ -158,7 +158,8 @@ func (v *Controller) whatIf() tea.Cmd {
 // before.
 func (v *Controller) replay() tea.Cmd {
 	if !v.diagnosed() {
-		v.Say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", v.Keys.LabelIn(view.Races, keymap.Diff)))
+		v.Say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", v.Keys.LabelIn(view.Races,
+			keymap.Diff)))
 		return nil
 	}
 	worst, tried := v.worst()

@@ -8,7 +8,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	switch p {
 	case partFindings:
 		return []view.Mark{
-			{Glyph: g.Wrong, Text: "an error"}, {Glyph: g.Taint, Text: "advice"}, {Glyph: g.OK, Text: "a cause with its proof"},
+			{Glyph: g.Wrong, Text: "an error"}, {Glyph: g.Taint, Text: "advice"}, {Glyph: g.OK,
+				Text: "a cause with its proof"},
 		}
 	case partWriters:
 		return []view.Mark{
@@ -20,8 +21,10 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	case partSchedule:
 		return []view.Mark{
 			{Glyph: g.H, Text: "the warp runs"}, {Glyph: g.V, Text: "a barrier is passed by all"},
-			{Glyph: ">", Text: "the warp arrives at a barrier"}, {Glyph: ":", Text: "a synchronisation of the warp"},
-			{Glyph: "w", Text: "a wait for an asynchronous copy"}, {Glyph: "x", Text: "an access to the variable"},
+			{Glyph: ">", Text: "the warp arrives at a barrier"}, {Glyph: ":",
+				Text: "a synchronisation of the warp"},
+			{Glyph: "w", Text: "a wait for an asynchronous copy"}, {Glyph: "x",
+				Text: "an access to the variable"},
 			{Glyph: "A B", Text: "the two sides of the finding"},
 		}
 	}

@@ -17,7 +17,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	case partWarps:
 		return []view.Mark{
 			{Glyph: g.Dot, Text: "the warp that is stepped"},
-			{Glyph: g.Spark[len(g.Spark)-1], Text: "a lane that executes"}, {Glyph: g.Equal, Text: "a lane that does not"},
+			{Glyph: g.Spark[len(g.Spark)-1], Text: "a lane that executes"}, {Glyph: g.Equal,
+				Text: "a lane that does not"},
 		}
 	}
 	return nil

@@ -11,7 +11,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		return []view.Mark{{Glyph: g.Pointer, Text: "the line that wrote the cell, or the stage's first line"}}
 	case partRail:
 		return []view.Mark{
-			{Glyph: g.OK, Text: "every cell of the stage is within its bound"}, {Glyph: g.Wrong, Text: "wrong"},
+			{Glyph: g.OK, Text: "every cell of the stage is within its bound"}, {Glyph: g.Wrong,
+				Text: "wrong"},
 			{Glyph: g.Taint, Text: "wrong because an earlier stage is"}, {Glyph: g.Off, Text: "not judged"},
 		}
 	case partAncestry:

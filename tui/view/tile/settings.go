@@ -56,7 +56,8 @@ func (v *Controller) nextDiff(string) tea.Cmd {
 	if t := v.pane.Shown(); t != nil && !t.Referenced() && len(v.pane.Columns()) < 3 {
 		text := "no reference, so there is no error to measure"
 		if t.Previous.Reached() {
-			text += ": " + v.Keys.LabelIn(view.Tile, keymap.Columns) + " lays what it was before the launch next to it"
+			text += ": " + v.Keys.LabelIn(view.Tile,
+				keymap.Columns) + " lays what it was before the launch next to it"
 		}
 		v.Say(text)
 		return nil
