@@ -43,9 +43,10 @@ const (
 // Controller is the Source view.
 type Controller struct {
 	*view.Context
-	w, h  int
-	at    view.Part
-	sizes sizes
+	w, h   int
+	at     view.Part
+	sizes  sizes
+	zoomed bool // the focused part is drawn alone
 
 	code   *listing.Pane
 	ptx    *ptx.Pane

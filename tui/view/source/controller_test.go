@@ -480,3 +480,11 @@ func TestLanesOfRegisters(t *testing.T) {
 	d = open(t, 80, 24, viewtest.ASCII).Command("seek 40")
 	d.Fits("without colours")
 }
+
+// TestPrintOpensABlock: an expression that is printed from another view opens a block in Source first.
+func TestPrintOpensABlock(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("2").Command("print kv")
+	if d.M.Showing() != view.Source || !strings.Contains(d.Text(), "kv = ") {
+		t.Errorf("in %s:\n%s", d.M.Showing(), d.Text())
+	}
+}

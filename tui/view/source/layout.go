@@ -92,8 +92,20 @@ func walkLayout(w, h int, slot view.Part, s sizes, x extras) map[view.Part]rect 
 
 // layout is where the panes stand now.
 func (v *Controller) layout() map[view.Part]rect {
-	return walkLayout(v.w, v.h, v.walk.slot, v.sizes,
+	all := walkLayout(v.w, v.h, v.walk.slot, v.sizes,
 		extras{watches: len(v.walk.watches), list: v.list != listNone})
+	if _, ok := all[v.at]; ok && v.zoomed {
+		return map[view.Part]rect{v.at: {0, 1, v.w, v.h - 1}}
+	}
+	return all
+}
+
+// Zoom implements view.Zoomer. The line that says where the block is stays.
+func (v *Controller) Zoom(on bool) {
+	if on != v.zoomed {
+		v.zoomed = on
+		v.place()
+	}
 }
 
 // SetSize implements view.View.
@@ -161,6 +173,9 @@ func (v *Controller) SetFocus(at view.Part) {
 	v.at = at
 	if (at == partRegisters || at == partShared) && at != v.walk.slot {
 		v.walk.slot = at
+		v.place()
+	}
+	if v.zoomed {
 		v.place()
 	}
 	v.code.SetFocus(at == partCode)

@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
+	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
@@ -37,6 +38,7 @@ type walking struct {
 	unit    target.Unit
 	breaks  []stop
 	watches []watch
+	pending *expr.Expr // to be printed once a block is open
 	// numbers of the breakpoint and the watch that were set last
 	lastBreak, lastWatch int
 
@@ -323,6 +325,10 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	case msg.said != "":
 		v.Say(msg.said)
 	}
+	if s.pending != nil && msg.err == nil {
+		v.Say(v.printed(s.pending))
+	}
+	s.pending = nil
 	if msg.writes != nil {
 		s.writes = *msg.writes
 	}

@@ -109,13 +109,16 @@ func (v *Controller) watchNumbers() (out []string) {
 
 // printCommand is :print EXPR.
 func (v *Controller) printCommand(arg string) tea.Cmd {
-	if v.walk.shot.values == nil {
-		return v.NothingYet()
-	}
 	e, err := v.readExpr(arg)
-	if err != nil {
+	switch {
+	case err != nil:
 		v.Complain("print: " + err.Error())
 		return nil
+	case !v.Movable():
+		return v.NothingYet()
+	case v.walk.shot.values == nil: // no block is open yet
+		v.walk.pending = e
+		return tea.Batch(v.toSource(), v.loadWalk())
 	}
 	v.Say(v.printed(e))
 	return nil
