@@ -40,6 +40,7 @@ type Model struct {
 	failure  *failed
 	consent  *consent
 	file     *sourceFile
+	offered  string // the source of which the editor was said to open a copy only
 	overlay  *help.Pane
 	prompt   *prompt.Pane
 	marks    *bookmarks
@@ -151,11 +152,15 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 	case savedMsg:
 		m.memory.savedState(msg)
 	case editedMsg:
-		m.edited(msg)
+		cmd = m.edited(msg)
+	case wroteMsg:
+		m.wrote(msg)
+	case yankedMsg:
+		cmd = m.yankedTile(msg)
 	case configMsg:
 		cmd = m.configured(msg)
 	case sourceMsg:
-		cmd = m.file.looked(msg)
+		cmd = m.file.lookTook(msg)
 	case questionMsg:
 		cmd = m.questioned(msg)
 	case questionDueMsg:

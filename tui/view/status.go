@@ -11,6 +11,8 @@ type Status struct {
 	Text string
 	Bad  bool
 	Cut  bool // the whole of it stands elsewhere on the screen
+	// Whole: it is shown in full above the bottom line where that cuts it, as refusals are
+	Whole bool
 }
 
 // Say writes to the status line.
