@@ -152,13 +152,15 @@ var imports = map[string][]string{
 	"tui/pane/*": {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap",
 		"tui/cell", "tui/code", "tui/outcome"},
 	"tui/view": {"debugkern/compare", "debugkern/target", "debugkern/report", "configs", "debugkern",
-		"debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request",
+		"debugkern/file", "debugkern/join", "probes", "tui/cell", "tui/keymap", "tui/outcome",
+		"tui/pane/*", "tui/request",
 		"tui/theme"},
 	"tui/view/*":      viewMay, // no view imports another
 	"tui/view/tile":   append(slices.Clone(viewMay), "tui/view/tile/*"),
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
 	"tui": {
-		"debugkern/build", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file",
+		"debugkern/build", "debugkern/diagnose", "debugkern/report", "debugkern/join", "debugkern",
+		"debugkern/file",
 		"debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*", "tui/theme",
 		"tui/keymap", "tui/cell", "tui/outcome", "tui/request",
 	},

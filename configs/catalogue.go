@@ -45,6 +45,9 @@ func loadEmbedded() (*Catalogue, error) {
 	return LoadCatalogue(dir)
 }
 
+// EmbeddedManifest returns the text of an embedded kernel's manifest by its File.
+func EmbeddedManifest(file string) ([]byte, error) { return embedded.ReadFile("kernels/" + file) }
+
 // LoadCatalogue reads every *.yaml of a directory. The mistakes of all files come together, as *Errors.
 func LoadCatalogue(dir fs.FS) (*Catalogue, error) {
 	files, err := fs.Glob(dir, "*.yaml")

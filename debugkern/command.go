@@ -1,10 +1,14 @@
 package debugkern
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+
+	"tilescope/configs"
 	"tilescope/debugkern/text"
+	"tilescope/probes"
 )
 
 // Command is the command line that asks for the request again: verb is run, diagnose or gates; of a file that
@@ -55,6 +59,67 @@ func (r Request) Options() []string {
 	}
 	if r.Cooperative {
 		words = append(words, "--cooperative")
+	}
+	return words
+}
+
+// CommandLine is the command line that makes the same request under a configuration (nil: the built-in
+// defaults), each word quoted as a shell needs it: `run`, or of a file that no manifest describes `check`.
+// What the configuration sets and the request lacks is undone: faults and flags by variables in front of
+// the command.
+func (r Request) CommandLine(c *configs.Config) string {
+	if c == nil || r.Launch != nil { // check takes its launch from the command line alone
+		c = &configs.Config{}
+	}
+	verb, prefix := []string{"tilescope", "run", r.Target}, ""
+	if r.Launch != nil {
+		verb = append([]string{"tilescope", "check", r.Target}, r.Launch...)
+	} else {
+		if len(c.Faults) > 0 {
+			prefix += configs.Variable("faults") + "=, "
+		}
+		if len(c.Flags) > 0 {
+			prefix += configs.Variable("flags") + "=, "
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Set)) {
+			verb = append(verb, "--set", name+"="+r.Set[name])
+		}
+		for _, f := range r.Faults {
+			verb = append(verb, "--fault", f)
+		}
+	}
+	words := r.configured(c)
+	plain := r // what no configuration sets
+	plain.Shape, plain.Seed, plain.Gate, plain.Backend, plain.Builder, plain.Arch = "", 0, probes.GateNone,
+		"", "", ""
+	plain.Schedule, plain.Device = "", 0
+	words = append(words, plain.Options()...)
+	if r.Check != 0 && r.Launch == nil {
+		words = append(words, "--check")
+	}
+	return prefix + text.CommandLine(append(verb, words...))
+}
+
+// configured are the options that a configuration has a say in, where they differ from the built-in
+// defaults or from the configuration.
+func (r Request) configured(c *configs.Config) []string {
+	var words []string
+	for _, o := range []struct{ name, value, usual, set string }{
+		{"shape", r.Shape, "validation", c.Shape},
+		{"seed", fmt.Sprint(r.Seed), "0", fmt.Sprint(c.Seed)},
+		{"gate", r.Gate.String(), "none", c.Gate},
+		{"backend", r.Backend, "auto", c.Backend},
+		{"builder", r.Builder, "auto", c.Builder},
+		{"arch", r.Arch, "", c.Arch},
+		{"schedule", r.Schedule, "in-order:0", c.Schedule},
+		{"device", fmt.Sprint(r.Device), "0", fmt.Sprint(c.Device)},
+		{"repeat", fmt.Sprint(cmp.Or(r.Repeat, 10)), "10", fmt.Sprint(cmp.Or(c.Repeat, 10))},
+	} {
+		value, set := cmp.Or(o.value, o.usual), cmp.Or(o.set, o.usual)
+		if value == o.usual && set == o.usual || r.Launch != nil && (o.name == "shape" || o.name == "gate") {
+			continue
+		}
+		words = append(words, "--"+o.name, value)
 	}
 	return words
 }

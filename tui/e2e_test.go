@@ -26,7 +26,7 @@ func TestProgram(t *testing.T) {
 	}{
 		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly},
 		{"superseded", superseded}, {"cancelled", cancelled}, {"mouse", mouseMoves},
-		{"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
+		{"remembered", remembers}, {"editor", editorReturns}, {"watched", watched}, {"saved", savedAndRun},
 		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared},
 		{"gates", gatesCancelled}, {"stepped", stepped}, {"toured", toured},
 		{"suspended", suspended}, {"signals", signalled},
@@ -239,9 +239,11 @@ func editorReturns(t *testing.T, program string) {
 	}
 	x := agrees(t, program, 120, 40, "EDITOR="+script, "VISUAL="+script)
 	x.press("e")
-	x.shows("editing ")
+	x.shows("e again opens a read-only copy")
+	x.press("e")
+	x.shows("editing ", "tilescope-read-only-copy-")
 	x.press("\r")
-	x.shows("✓ AGREE", "ALL BLOCKS")
+	x.shows("✓ AGREE", "ALL BLOCKS", "was a read-only copy")
 	x.press("2")
 	x.shows("KERNEL f16")
 	x.leaves()

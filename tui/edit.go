@@ -11,70 +11,41 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
-	"tilescope/debugkern/text"
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/debugkern/build"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
-// yank copies what is under the cursor by OSC 52, which the terminal may or may not allow.
-func (m *Model) yank(string) tea.Cmd {
-	copied := text.Terminal(m.yanked()) // it is pasted into terminals
-	if copied == "" {
-		m.Say("nothing to copy here")
-		return nil
-	}
-	m.Say(fmt.Sprintf("copied by OSC 52 (%d bytes), if the terminal allows it: %s", len(copied),
-		view.FirstLine(copied)))
-	paint := m.paint
-	return func() tea.Msg {
-		if paint != nil {
-			paint.clipboard(copied)
-		}
-		return copiedMsg{copied}
-	}
-}
-
-// copiedMsg says what was sent to the terminal's clipboard.
-type copiedMsg struct{ text string }
-
-// clipboard sets the terminal's clipboard by OSC 52. The terminal does not say whether it did.
-func (p *painter) clipboard(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.write(ansi.SetSystemClipboard(text))
-}
-
-// yanked is what is under the cursor of the view, "" where there is nothing to copy.
-func (m *Model) yanked() string {
-	if m.over != nil {
-		return m.listed()
-	}
-	if m.Failing() {
-		return m.failure.pane.Text()
-	}
-	if v, ok := m.Shown().(view.Copier); ok {
-		return v.Text()
-	}
-	return ""
-}
-
 // editedMsg says that the editor was closed.
 type editedMsg struct {
-	file string
-	err  error
+	file  string
+	saved bool // the file is another than before
+	own   bool // it is the user's own file; else a copy was shown
+	err   error
 }
 
-func (m *Model) edited(msg editedMsg) {
-	if msg.err != nil {
+func (m *Model) edited(msg editedMsg) tea.Cmd {
+	switch {
+	case msg.err != nil:
 		m.Complain("editor: " + msg.err.Error())
-		return
+	case !msg.own:
+		m.Say(msg.file + " was a read-only copy: nothing that was done to it has an effect")
+	case !msg.saved:
+		m.Say(msg.file + " closed, as it was")
+	case m.opt.Pace.Pulse < 0 || m.file.roots.source == "":
+		m.Say(msg.file + " closed; " + m.Keys.Label(keymap.Again) + " runs again")
+	default:
+		m.Say(msg.file + " saved: it runs again at once")
 	}
-	m.Say(msg.file + " closed; x runs again")
+	return nil
 }
 
-// edit opens the source line in the user's editor. A source that is part of the program, or that a fault's
-// patch has changed, is shown as a copy.
+// edit opens the source line in the user's editor: the user's own file. Of a source that is part of the
+// program, or that a fault's patch has changed, there is only a copy to look at; that is said, and the same
+// key again opens it.
 func (m *Model) edit(string) tea.Cmd {
 	file, line := m.SourcePlace()
 	if v, ok := m.Shown().(view.Editable); ok && !m.Failing() {
@@ -100,29 +71,91 @@ func (m *Model) edit(string) tea.Cmd {
 	}
 	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line),
 		text: lines}
-	if man, _ := m.Manifest(); man != nil && man.Dir != "" &&
-		filepath.Base(man.SourcePath()) == filepath.Base(file) && !m.patched() {
-		job.path = man.SourcePath()
+	path, why := m.editable(file)
+	if job.path = path; path == "" && m.offered != file {
+		m.offered = file
+		m.Complain(fmt.Sprintf("%s again opens a read-only copy of %s: %s",
+			m.Keys.Label(keymap.Edit), filepath.Base(file), why))
+		return nil
 	}
-	return tea.Exec(job, func(err error) tea.Msg { return editedMsg{file, err} })
+	m.offered = ""
+	before := stampOf(path)
+	return tea.Exec(job, func(err error) tea.Msg {
+		return editedMsg{file: filepath.Base(file), own: path != "", saved: stampOf(path) != before, err: err}
+	})
 }
 
-// patched reports whether the sources on screen have been changed by the patches of the request's faults:
-// their lines are not those of the files.
-func (m *Model) patched() bool {
-	req := m.Req
+// editable is the user's own file that a source's name stands for; "" with the reason where there is none.
+func (m *Model) editable(name string) (path, why string) {
+	man, _ := m.ManifestOf(m.executed().Target)
+	switch {
+	case man == nil || man.Dir == "":
+		return "", "it is embedded; :own DIR writes one of your own"
+	case build.Bundled(man.SourcePath()):
+		return "", "it is part of the bundle " + filepath.Base(man.SourcePath())
+	}
+	if path = m.ownPath(man, name); path == "" {
+		return "", "it is no file of yours, but comes with tilescope or the compiler"
+	}
+	if patch, changed := m.patchOf(man, path); changed {
+		return "", fmt.Sprintf("%s has changed what is shown; without the fault the file itself is edited",
+			filepath.Base(patch))
+	}
+	return path, ""
+}
+
+// ownPath is where a source or header of an own kernel is, by the name that documents have for it; "" where
+// there is no such file.
+func (m *Model) ownPath(man *configs.Manifest, name string) string {
+	there := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Mode().IsRegular()
+	}
+	base := name[strings.LastIndexAny(name, `/\`)+1:]
+	if filepath.Base(man.SourcePath()) == base && there(man.SourcePath()) {
+		return man.SourcePath()
+	}
+	for path := range m.file.looked { // headers, by their place
+		if strings.HasSuffix(filepath.ToSlash(path), "/"+strings.TrimPrefix(filepath.ToSlash(name), "./")) &&
+			there(path) {
+			return path
+		}
+	}
+	if path := man.Path(filepath.FromSlash(name)); there(path) {
+		return path
+	}
+	return ""
+}
+
+// executed is the request whose sources are on screen.
+func (m *Model) executed() debugkern.Request {
 	switch {
 	case m.Failing():
-		req = m.Fail.Request
+		return m.Fail.Request
 	case m.Run != nil:
-		req = m.Run.Request
+		return m.Run.Request
 	}
-	man, variant := m.ManifestOf(req.Target)
-	if man == nil {
-		return false
-	}
+	return m.Req
+}
+
+// patchOf is the patch by which a fault of the request has changed a file: the lines on screen are not the
+// file's.
+func (m *Model) patchOf(man *configs.Manifest, path string) (patch string, changed bool) {
+	req := m.executed()
+	_, variant := m.ManifestOf(req.Target)
 	sel, err := man.Select(variant, req.Set, req.Faults, req.Gate)
-	return err == nil && len(sel.Patches()) > 0
+	if err != nil || len(sel.Patches()) == 0 {
+		return "", false
+	}
+	if m.Run != nil && !m.Failing() {
+		if run, ok := m.Run.Viewer.(interface{ Patches(file string) []string }); ok {
+			if list := run.Patches(filepath.Base(path)); len(list) > 0 {
+				return list[0], true
+			}
+			return "", false
+		}
+	}
+	return sel.Patches()[0].Path, true
 }
 
 // editJob runs the editor. It takes at least as long as the renderer needs to let go of the screen: an editor
@@ -154,7 +187,7 @@ func (j *editJob) Run() error {
 	}
 	path := j.path
 	if path == "" {
-		dir, err := os.MkdirTemp("", "tilescope")
+		dir, err := os.MkdirTemp("", "tilescope-read-only-copy-")
 		if err != nil {
 			return err
 		}

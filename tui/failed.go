@@ -23,6 +23,7 @@ var failureParts = []view.Part{partReasons, partFailing}
 type failed struct {
 	*view.Context
 	w, body int
+	closed  bool // the previous run is looked at instead
 	at      view.Part
 	zoomed  bool
 	pane    *failure.Pane
@@ -83,6 +84,31 @@ func (f *failed) show() {
 		Hints: f.Remedies(e), Before: f.Outcome()})
 	f.setSize(f.w, f.body)
 	f.follow()
+}
+
+// close shows the previous run, dimmed, in place of the reasons, and reports whether there is one.
+func (f *failed) close() bool {
+	if f.Run == nil {
+		return false
+	}
+	f.closed = true
+	f.Root.Layout()
+	f.Say("the previous run; :failure shows again why the last request could not run")
+	return true
+}
+
+// reopen is :failure.
+func (f *failed) reopen(string) tea.Cmd {
+	if f.Fail == nil {
+		f.Complain("the request on screen has not failed")
+		return nil
+	}
+	f.closed = false
+	f.Root.Layout()
+	if !f.Root.Failing() { // a view that shows no failure
+		return f.Root.Open(view.Pipe)
+	}
+	return nil
 }
 
 // text is a source's text as the failed request's run has it.

@@ -2,14 +2,11 @@ package tui
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
-	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 )
 
@@ -96,30 +93,6 @@ func failedWith(stage, message, file string, line int) error {
 		Backend: report.Backend{Name: "cuda", Device: "NVIDIA H200", Builder: "nvrtc"},
 	}
 	return &report.Error{Code: report.CodeFailed, Err: errors.New(message), Report: r}
-}
-
-// TestAChangedSourceRunsAgain: the same stamp twice, and another than before.
-func TestAChangedSourceRunsAgain(t *testing.T) {
-	text := tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml")
-	mine := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(mine, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: mine}))
-	look := func(stamp string) int {
-		d.send(sourceMsg{d.m.file.path, stamp})
-		return len(d.e.Asked())
-	}
-	look("a")
-	if n := look("a"); n != 1 {
-		t.Fatalf("%d runs after a file was first seen", n)
-	}
-	if n := look("b"); n != 1 {
-		t.Errorf("%d runs in the middle of a write", n)
-	}
-	if n := look("b"); n != 2 {
-		t.Errorf("%d runs after a change", n)
-	}
 }
 
 func TestProgressIsOneLineOfStages(t *testing.T) {

@@ -244,8 +244,12 @@ func (m *Model) cancel(string) tea.Cmd {
 	return nil
 }
 
-// uncover closes what is open on top of the view on screen, and reports whether there was something.
+// uncover closes what is open on top of the view on screen, a failure over the previous run among it, and
+// reports whether there was something.
 func (m *Model) uncover() bool {
+	if m.Failing() && m.failure.close() {
+		return true
+	}
 	if v, ok := m.Shown().(view.Covered); ok && v.Uncover() {
 		return true
 	}

@@ -47,6 +47,7 @@ type Model struct {
 	file     *sourceFile
 	list     *list.Pane // what lies over the view
 	over     *overlay   // nil: nothing does
+	offered  string     // the source of which the editor was said to open a copy only
 	prompt   *prompt.Pane
 	marks    *bookmarks
 	tour     *tour // nil: none is under way
@@ -172,11 +173,15 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 	case savedMsg:
 		m.memory.savedState(msg)
 	case editedMsg:
-		m.edited(msg)
+		cmd = m.edited(msg)
+	case wroteMsg:
+		m.wrote(msg)
+	case yankedMsg:
+		cmd = m.yankedTile(msg)
 	case configMsg:
 		cmd = m.configured(msg)
 	case sourceMsg:
-		cmd = m.file.looked(msg)
+		cmd = m.file.lookTook(msg)
 	case questionMsg:
 		cmd = m.questioned(msg)
 	case questionDueMsg:

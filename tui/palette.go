@@ -35,7 +35,7 @@ func (p palette) oneOf(group int, name string, words []string, help string,
 // commands lists all commands, in the order in which they are offered: by group, the root's before the
 // views'.
 func (p palette) commands() []view.Command {
-	all := slices.Concat(p.place(), p.run(), p.screen(), p.program())
+	all := slices.Concat(p.place(), p.run(), p.screen(), p.out(), p.program())
 	for _, v := range able[view.Commander](p.views) {
 		all = append(all, v.Commands()...)
 	}
@@ -94,6 +94,8 @@ func (p palette) run() []view.Command {
 			Do: func(string) tea.Cmd { return p.again(p.NextRequest().Backend) },
 		},
 		{Group: g, Name: "revert", Help: "back to the request of the last run that ended well", Do: p.revert},
+		{Group: g, Name: "failure", Help: "show again why the last request could not run",
+			Do: p.failure.reopen},
 		{Group: g, Name: "cancel", Help: "cancel the run", Do: p.cancel},
 	}
 }
@@ -121,7 +123,6 @@ func (p palette) program() []view.Command {
 	g := view.ProgramCommands
 	return []view.Command{
 		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
-		{Group: g, Name: "yank", Help: "copy what is under the cursor (OSC 52)", Do: p.yank},
 		{
 			Group: g, Name: "trust",
 			Help: "ask again whether to use the compilers and tools that were found and are not trusted",

@@ -190,6 +190,12 @@ func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 	if !ok {
 		return nil, "no command or action is called " + name
 	}
+	if e.Complete != nil {
+		for _, v := range e.Complete(arg) {
+			out = append(out, prompt.Candidate{Line: name + " " + v, Prefix: true})
+		}
+		return out, ""
+	}
 	if e.Values == nil {
 		return nil, ""
 	}

@@ -24,6 +24,7 @@ type ranMsg struct {
 // Start implements view.Root.
 func (m *Model) Start(req debugkern.Request) tea.Cmd {
 	m.Job.Stop()
+	m.file.saved = nil // whoever starts a run for a saved file notes it after this
 	m.Requested(req)
 	m.Job.Begin(m.Ctx)
 	m.Announce(view.Started{})
@@ -31,7 +32,7 @@ func (m *Model) Start(req debugkern.Request) tea.Cmd {
 		m.draw()
 	}
 	m.Announce(view.RequestChanged{})
-	return tea.Batch(m.runCmd(request.Clone(req)), m.Job.Listen(), m.Changed())
+	return tea.Batch(m.runCmd(request.Clone(req)), m.Job.Listen(), m.Changed(), m.file.watch())
 }
 
 // runCmd executes a request and gathers what the first frame of the result needs.
@@ -77,18 +78,25 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	case msg.err != nil:
 		return m.ranBadly(msg)
 	}
+	changed := effect(m.file.answers(), m.Run, msg.run)
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
 	m.Announce(view.NewRun{Gen: msg.gen})
-	m.PlaceFirstBad(m.restored)
+	m.PlaceFirstBad(m.restored || changed != "") // after a save the cursor stays
 	m.restored = false
 	m.draw()
-	return tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
+	cmd := tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
+	if changed != "" && !m.Status.Bad {
+		m.Say(changed)
+	}
+	return cmd
 }
 
 // ranBadly shows why a request has no run. The run before stays, dimmed and headed, where the failure leaves
 // it room.
 func (m *Model) ranBadly(msg ranMsg) tea.Cmd {
 	m.Fail = msg.run
+	m.file.answers()
+	m.failure.closed = false
 	cmd := m.Announce(view.Failed{})
 	m.draw()
 	m.ComplainOf(msg.err, true)

@@ -96,15 +96,20 @@ func (m drawing) lines() []string {
 	return append(all, m.bottom())
 }
 
-// refusal is a refusal in full, above the bottom line, where that line would cut it; nil where it does not.
+// refusal is a refusal, or what else is to be read in full, above the bottom line, where that line would
+// cut it; nil where it does not.
 func (m drawing) refusal(most int) []string {
-	if _, open := m.prompt.Active(); open || !m.Status.Bad || m.Status.Cut ||
+	if _, open := m.prompt.Active(); open || !m.Status.Bad && !m.Status.Whole || m.Status.Cut ||
 		m.Theme.Width(m.Status.Text) <= m.statusRoom() {
 		return nil
 	}
 	var lines []string
+	style := m.Theme.Error
+	if !m.Status.Bad {
+		style = m.Theme.Text
+	}
 	for _, s := range m.Theme.Wrap(m.Status.Text, m.w-4) {
-		lines = append(lines, m.Theme.Line(m.w-2).Space(1).Add(m.Theme.Error, s).Done())
+		lines = append(lines, m.Theme.Line(m.w-2).Space(1).Add(style, s).Done())
 	}
 	return m.Theme.Box("", "", lines, m.w, min(most, len(lines)+2), true)
 }

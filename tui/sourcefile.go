@@ -1,79 +1,304 @@
 package tui
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/configs"
+	"tilescope/debugkern/build"
+	"tilescope/tui/request"
+	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
-// filePulse is how long between two looks at a source.
-const filePulse = 250 * time.Millisecond
+const (
+	// filePulse is how long between two looks at the files of an own kernel.
+	filePulse = 250 * time.Millisecond
+	// steadyLooks is how many looks in a row must find the same before a change counts: editors write in
+	// steps.
+	steadyLooks = 2
+	// absentLooks is the same where a file is gone: an editor that saves by renaming puts another in its
+	// place.
+	absentLooks = 6
+	// maxWatched is how many files are watched at most.
+	maxWatched = 256
+)
 
-// sourceFile is a person's own source: when it changes, the run on screen is out of date.
-type sourceFile struct {
-	*view.Context // Stamp is when the file was last seen to be settled
-	path, last    string
-	going         bool
+// gone is the stamp of a file that is not there.
+const gone = "-"
+
+// watchRoots are the files that watching starts from, and the directories in which includes are looked for.
+type watchRoots struct {
+	target           string
+	manifest, source string
+	patches, headers []string // of the request's faults; that the last build has read
+	include          []string
 }
 
-// sourceMsg is how a file was found.
-type sourceMsg struct{ path, stamp string }
+func (r *watchRoots) equal(o *watchRoots) bool {
+	return r.target == o.target && r.manifest == o.manifest && r.source == o.source &&
+		slices.Equal(r.patches, o.patches) && slices.Equal(r.headers, o.headers) &&
+		slices.Equal(r.include, o.include)
+}
 
-// watch looks at the target's own source from time to time. A source that is part of the program does not
-// change.
+// watchedFile is a file as a look found it.
+type watchedFile struct {
+	stamp    string   // gone, or when it was changed and its size
+	includes []string // what it includes in quotes
+}
+
+// sourceFile watches the files that an own kernel is made of: its source, what that includes, the patches of
+// its faults, and its manifest. When one of them is saved, the request runs again.
+type sourceFile struct {
+	*view.Context
+	roots   watchRoots
+	looked  map[string]watchedFile // by the last look; nil before the first
+	settled map[string]string      // stamps of the files that the last run is of
+	same    int                    // looks in a row that found the same
+	going   bool                   // a look is under way
+	saved   []string               // the files whose change the run under way answers; nil: it answers none
+}
+
+// sourceMsg is how the files were found.
+type sourceMsg struct {
+	roots watchRoots
+	files map[string]watchedFile
+	mine  *configs.Manifest // the manifest as it is now, where it has changed and can be read
+}
+
+// watch looks at the files from time to time. The sources of an embedded kernel do not change.
 func (f *sourceFile) watch() tea.Cmd {
-	path := ""
-	if man, _ := f.Manifest(); man != nil && man.Dir != "" {
-		path = man.SourcePath()
-	}
-	if path != f.path {
-		f.path, f.Stamp, f.last, f.going = path, "", "", false
-	}
-	if path == "" || f.going {
-		return nil
+	if roots := f.watched(); !roots.equal(&f.roots) {
+		if roots.target != f.roots.target {
+			f.looked, f.settled, f.Stamp, f.same = nil, nil, "", 0
+		}
+		f.roots = roots
 	}
 	every := filePulse
 	if f.Pace.Pulse != 0 {
 		every = f.Pace.Pulse
 	}
-	if every < 0 {
+	if f.roots.source == "" || f.going || every < 0 {
 		return nil
 	}
 	f.going = true
-	return tea.Tick(every, func(time.Time) tea.Msg { return lookAt(path) })
+	if f.looked == nil {
+		return f.look()
+	}
+	look := f.look()
+	return tea.Tick(every, func(time.Time) tea.Msg { return look() })
 }
 
-func lookAt(path string) sourceMsg {
+// watched lists what is watched for the request on screen; without a source where nothing is.
+func (f *sourceFile) watched() watchRoots {
+	man, variant := f.Manifest()
+	if man == nil || man.Dir == "" {
+		return watchRoots{}
+	}
+	r := watchRoots{target: f.Req.Target, source: filepath.Clean(man.SourcePath()),
+		include: slices.Clone(f.Req.Include)}
+	for _, d := range man.Compile.Include {
+		r.include = append(r.include, man.Path(d))
+	}
+	if f.Engine.Catalogue().Adopted(f.Req.Target) == nil {
+		r.manifest = filepath.Clean(man.File)
+	}
+	if sel, err := man.Select(variant, f.Req.Set, f.Req.Faults, f.Req.Gate); err == nil {
+		for _, p := range sel.Patches() {
+			r.patches = append(r.patches, p.Path)
+		}
+	}
+	if f.Run != nil && f.Run.Request.Target == r.target {
+		for _, h := range f.Run.Report.Build.Headers {
+			if filepath.IsAbs(h.Path) { // it is one of the user's
+				r.headers = append(r.headers, h.Path)
+			}
+		}
+	}
+	return r
+}
+
+// look reads the state of the files in the background.
+func (f *sourceFile) look() tea.Cmd {
+	ctx, roots, before, cat := f.Ctx, f.roots, f.looked, f.Engine.Catalogue()
+	return func() tea.Msg {
+		msg := sourceMsg{roots: roots, files: lookAt(ctx, &roots, before)}
+		if m := roots.manifest; m != "" && before != nil && before[m].stamp != msg.files[m].stamp {
+			if man, _, err := cat.Open(ctx, roots.target); err == nil {
+				msg.mine = man
+			}
+		}
+		return msg
+	}
+}
+
+// lookAt looks at the roots and at all that they include in quotes. Files that have not changed since before
+// are not read again.
+func lookAt(ctx context.Context, roots *watchRoots, before map[string]watchedFile) map[string]watchedFile {
+	out := map[string]watchedFile{}
+	todo := slices.Concat([]string{roots.source}, roots.patches, roots.headers)
+	if roots.manifest != "" {
+		out[roots.manifest] = watchedFile{stamp: stampOf(roots.manifest)}
+	}
+	for len(todo) > 0 && len(out) < maxWatched {
+		path := todo[0]
+		todo = todo[1:]
+		if _, seen := out[path]; seen {
+			continue
+		}
+		file := watchedFile{stamp: stampOf(path)}
+		if was, ok := before[path]; ok && was.stamp == file.stamp {
+			file.includes = was.includes
+		} else if file.stamp != gone {
+			file.includes = includedBy(ctx, path)
+		}
+		out[path] = file
+		for _, name := range file.includes {
+			todo = append(todo, includePath(filepath.Dir(path), name, roots.include))
+		}
+	}
+	return out
+}
+
+// stampOf says whether a file is another than before.
+func stampOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
-		return sourceMsg{path, err.Error()}
+		return gone
 	}
-	return sourceMsg{path, fmt.Sprint(info.ModTime().UnixNano(), info.Size())}
+	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
 }
 
-// looked runs again where a source has changed and rests: the same twice, so not in the middle of a write.
-func (f *sourceFile) looked(msg sourceMsg) tea.Cmd {
+var quotedInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"`)
+
+// includedBy lists what a source or header includes in quotes, whether or not it is compiled.
+func includedBy(ctx context.Context, path string) []string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".ptx", ".tsl", ".patch", ".diff":
+		return nil
+	}
+	text, err := build.ReadText(ctx, path, "a source")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, m := range quotedInclude.FindAllSubmatch(text, -1) {
+		out = append(out, filepath.FromSlash(string(m[1])))
+	}
+	return out
+}
+
+// includePath is the file that an include in quotes means; where there is none yet, the one next to the file
+// that includes it.
+func includePath(dir, name string, include []string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	for _, d := range append([]string{dir}, include...) {
+		if path := filepath.Join(d, name); stampOf(path) != gone {
+			return path
+		}
+	}
+	return filepath.Join(dir, name)
+}
+
+// lookTook takes up what a look has found, and runs again where files have changed and rest.
+func (f *sourceFile) lookTook(msg sourceMsg) tea.Cmd {
 	f.going = false
-	if msg.path != f.path {
+	if !msg.roots.equal(&f.roots) {
 		return f.watch()
 	}
-	settled := msg.stamp == f.last
-	f.last = msg.stamp
-	var cmd tea.Cmd
-	switch {
-	case !settled || msg.stamp == f.Stamp:
-	case f.Stamp == "":
-		f.Stamp = msg.stamp
-	default:
-		f.Stamp = msg.stamp
-		f.Say(msg.path[strings.LastIndexAny(msg.path, `/\`)+1:] + " changed: running again")
-		f.Root.Announce(view.SourceChanged{})
-		cmd = f.Root.Start(f.NextRequest())
+	if msg.mine != nil && f.Mine != nil {
+		f.Mine = msg.mine
 	}
-	return tea.Batch(cmd, f.watch())
+	if f.looked != nil && maps.EqualFunc(f.looked, msg.files,
+		func(a, b watchedFile) bool { return a.stamp == b.stamp }) {
+		f.same++
+	} else {
+		f.same = 1
+	}
+	f.looked = msg.files
+	return tea.Batch(f.settle(), f.watch())
+}
+
+// settle runs again where files differ from those of the last run, and have rested.
+func (f *sourceFile) settle() tea.Cmd {
+	if f.settled == nil {
+		f.settled = map[string]string{}
+	}
+	var changed []string
+	need := steadyLooks
+	for path, now := range f.looked {
+		was, known := f.settled[path]
+		switch {
+		case !known: // a first look: what has run is taken to be what is there
+			f.settled[path] = now.stamp
+		case was != now.stamp:
+			changed = append(changed, filepath.Base(path))
+			if now.stamp == gone {
+				need = absentLooks
+			}
+		}
+	}
+	if f.Stamp == "" {
+		f.Stamp = stampOfAll(f.settled)
+	}
+	if changed == nil || f.same < need {
+		return nil
+	}
+	for path, now := range f.looked {
+		f.settled[path] = now.stamp
+	}
+	slices.Sort(changed)
+	changed = slices.Compact(append(changed, f.saved...)) // a run that this one supersedes answered nothing
+	slices.Sort(changed)
+	f.Stamp = stampOfAll(f.settled)
+	f.Root.Announce(view.SourceChanged{})
+	cmd := f.Root.Start(f.NextRequest())
+	f.saved = slices.Compact(changed)
+	f.Say(savedFiles(f.saved) + " saved: building and running again")
+	return cmd
+}
+
+// stampOfAll is one stamp of many files.
+func stampOfAll(files map[string]string) string {
+	var b strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "%s %s\n", path, files[path])
+	}
+	return b.String()
+}
+
+// savedFiles names files, the first three of them.
+func savedFiles(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and " + theme.Count(len(names)-most, "file") + " more"
+}
+
+// answers returns which saved files the run that has just ended answers, and forgets them.
+func (f *sourceFile) answers() []string {
+	saved := f.saved
+	f.saved = nil
+	return saved
+}
+
+// effect says what saving files has changed between two runs of one request; "" where the run answers no save
+// or there is nothing to compare it with.
+func effect(saved []string, before, after *view.Run) string {
+	if saved == nil || before == nil || !request.Same(before.Request, after.Request) {
+		return ""
+	}
+	return savedFiles(saved) + " saved: " + changeBetween(before.Report, after.Report)
 }

@@ -291,8 +291,10 @@ func TestADiagnosisEndsWithItsSource(t *testing.T) {
 	if !contains(d.text(), "STORY") {
 		t.Fatal("nothing was diagnosed")
 	}
-	d.m.Stamp, d.m.file.path, d.m.file.last = "1", "k.cu", "2"
-	d.send(sourceMsg{"k.cu", "2"})
+	f := d.m.file
+	f.settled, f.looked, f.same = map[string]string{"k.cu": "1"},
+		map[string]watchedFile{"k.cu": {stamp: "2"}}, 1
+	d.send(sourceMsg{roots: f.roots, files: f.looked})
 	if contains(d.text(), "STORY") {
 		t.Errorf("the diagnosis of the source before is on screen:\n%s", d.text())
 	}

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"sync"
@@ -111,7 +112,7 @@ func (e *Engine) Run(ctx context.Context, req debugkern.Request,
 	if fail != nil {
 		return nil, fail
 	}
-	m, variant, err := e.Cat.Lookup(req.Target)
+	m, variant, err := e.Cat.Open(ctx, req.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -428,4 +429,10 @@ func (e *Engine) SourceText(_ context.Context, _ debugkern.Request, file string)
 		out[i] = fmt.Sprintf("int x%d; // line %d of mine.cu", i, i+1)
 	}
 	return out
+}
+
+// Dump writes no archive, but some bytes.
+func (v *Viewer) Dump(_ context.Context, w io.Writer) error {
+	_, err := io.WriteString(w, "tile")
+	return err
 }

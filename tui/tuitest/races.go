@@ -15,6 +15,7 @@ import (
 // Races answers what a diagnosis would, from a formula.
 type Races struct {
 	Fail                     error
+	Bare                     bool          // a diagnosis has findings only, no cause
 	Hold                     chan struct{} // a diagnosis waits for it, after its first finding
 	Diagnosed, Scenes, Tried int
 	Asked                    scene.Request
@@ -68,6 +69,9 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	}
 	share := report.Number(0.53)
 	d := &diagnose.Diagnosis{Run: report.Run{Verdict: report.Diverge, Findings: found}}
+	if f.Bare {
+		return d, nil
+	}
 	d.Causes = []diagnose.Cause{
 		{
 			Kind: "race", Title: "race on m_smem between " + KernelFile + ":140 and line 144",

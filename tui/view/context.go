@@ -63,6 +63,7 @@ type Context struct {
 	replaying replay
 	past      history
 	hunt      hunt
+	listed    listings
 }
 
 // Numbers are how a cell is written and judged on screen.

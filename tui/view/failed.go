@@ -49,6 +49,7 @@ func (x *Context) Remedies(e *report.Failure) []string {
 			"`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
 	}
 	if x.Run != nil {
+		out = append(out, x.Keys.Label(keymap.Cancel)+" shows the previous run, dimmed · :failure shows this again")
 		if list := request.Differences(x.Run.Request, x.Fail.Request); list != nil {
 			out = append(out, fmt.Sprintf("new since the previous run: %s · :revert goes back to it",
 				strings.Join(list, ", ")))

@@ -12,6 +12,8 @@ type Status struct {
 	Bad  bool
 	Cut  bool // the whole of it stands elsewhere on the screen
 	Log  *Log // every message so far; nil keeps none
+	// Whole: it is shown in full above the bottom line where that cuts it, as refusals are
+	Whole bool
 }
 
 // Say writes to the status line.

@@ -220,7 +220,9 @@ type Command struct {
 	Name, Arg, Help string
 	Short           string          // another name, that completion does not offer; "" for none
 	Values          func() []string // completions of its argument, each with help behind a tab; nil: none
-	Do              func(arg string) tea.Cmd
+	// Complete offers arguments for what has been typed of one, where they depend on it: names of files.
+	Complete func(typed string) []string
+	Do       func(arg string) tea.Cmd
 }
 
 // Words is what Command.Values is for an argument that is one of a few words.

@@ -209,8 +209,8 @@ func (v *Controller) Commands() []view.Command {
 		},
 		{
 			Group: g, Name: "header", Arg: "FILE|-",
-			Help: "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again",
-			Do:   v.headerCommand,
+			Help:     "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again",
+			Complete: v.Paths, Do: v.headerCommand,
 		},
 		{Group: g, Name: "ld", Arg: "N", Help: "leading dimension of the bank strip, in elements",
 			Do: v.ldCommand},

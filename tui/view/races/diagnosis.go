@@ -8,12 +8,31 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/tui/view"
 )
 
 // diagnosed reports whether the diagnosis on screen is of what runs now.
 func (v *Controller) diagnosed() bool { return v.race.doc != nil && v.race.of == v.subject() }
+
+// Diagnosis is the diagnosis of the request on screen, nil where there is none that has ended.
+func (v *Controller) Diagnosis() *diagnose.Diagnosis {
+	if !v.diagnosed() || v.race.active {
+		return nil
+	}
+	return v.race.doc
+}
+
+// Diagnoser returns what diagnoses a request, nil where the engine cannot.
+func (v *Controller) Diagnoser() func(context.Context, debugkern.Request,
+	diagnose.Options) (*diagnose.Diagnosis,
+	error) {
+	if v.inquirer == nil {
+		return nil
+	}
+	return v.inquirer.Diagnose
+}
 
 // diagnose starts a diagnosis of the request on screen.
 func (v *Controller) diagnose() tea.Cmd {

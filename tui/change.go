@@ -1,0 +1,57 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern/report"
+	"tilescope/tui/theme"
+)
+
+// changeBetween says in a few words what differs between two runs of one request: the first stage whose
+// verdict changed, else the first whose number of bad cells did, else the findings, else the values.
+func changeBetween(before, after *report.Run) string {
+	for _, alike := range []func(a, b *report.Stage) bool{
+		func(a, b *report.Stage) bool { return a.Verdict == b.Verdict },
+		func(a, b *report.Stage) bool { return badCells(a) == badCells(b) },
+	} {
+		for i := range after.Stages {
+			now := &after.Stages[i]
+			if was := before.Stage(now.Name); was != nil && !alike(was, now) {
+				return stageChange(was, now)
+			}
+		}
+	}
+	if was, now := before.Errors(), after.Errors(); was != now {
+		return fmt.Sprintf("%s → %d", theme.Count(was, "finding"), now)
+	}
+	if was, now := before.Outcome(), after.Outcome(); was != now {
+		return was + " → " + now
+	}
+	if before.Digest == after.Digest && slices.EqualFunc(before.Outputs, after.Outputs,
+		func(a, b report.CheckOutput) bool { return a.Digest == b.Digest }) {
+		return "no change: every captured value has the same bits"
+	}
+	return "no change of a verdict; captured values differ"
+}
+
+// stageChange: P: 512 bad cells → 0, ok
+func stageChange(was, now *report.Stage) string {
+	a, b := badCells(was), badCells(now)
+	text := fmt.Sprintf("%s: %s → %d", now.Name, theme.Count(a, "bad cell"), b)
+	switch {
+	case was.Verdict == now.Verdict:
+		return text + ", still " + now.Verdict
+	case a == b || was.Verdict == report.Off || now.Verdict == report.Off:
+		return fmt.Sprintf("%s: %s → %s", now.Name, was.Verdict, now.Verdict)
+	}
+	return text + ", " + now.Verdict
+}
+
+// badCells are the cells for which a stage has its verdict.
+func badCells(d *report.Stage) int {
+	if d.Verdict == report.Tainted {
+		return d.Global.Bad
+	}
+	return d.Local.Bad
+}

@@ -1,0 +1,202 @@
+package tui
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+)
+
+func TestDumpWritesTheRun(t *testing.T) {
+	dir := t.TempDir()
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	path := filepath.Join(dir, "run.npz")
+	d.command("dump " + path).hasStatus("wrote " + path + ", 4 bytes: stage2 p-stale-m")
+	d.command("dump " + path).hasStatus(path + " exists: :dump! " + path + " replaces it")
+	d.command("dump! " + path).hasStatus("wrote ")
+	doc := filepath.Join(dir, "run.json")
+	d.command("dump " + doc).hasStatus("wrote " + doc)
+	text, err := os.ReadFile(doc)
+	var r report.Run
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Verdict != report.Diverge {
+		t.Errorf("the document: %v, %s", err, text)
+	}
+	for arg, want := range map[string]string{
+		"run.txt": "as .npz (captures) or .json", filepath.Join(dir, "none", "a.npz"): "cannot write in",
+		"/dev/null.npz": "permission denied",
+	} {
+		if arg == "/dev/null.npz" && os.Getuid() == 0 {
+			continue
+		}
+		d.command("dump " + arg).hasStatus(want)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.npz"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.command("dump " + filepath.Join(dir, "folder.npz")).hasStatus("is a directory; name a file")
+	if list, _ := os.ReadDir(dir); len(list) != 3 {
+		t.Errorf("%d files are left: %v", len(list), list)
+	}
+}
+
+// TestEveryWriteFails: whatever step of writing fails, the reason and the path are said, and nothing is left.
+func TestEveryWriteFails(t *testing.T) {
+	for _, step := range []file.Step{file.StepCreate, file.StepWrite, file.StepSync, file.StepRename} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "run.npz")
+		d := started(t, 120, 40, plainLook, func(o *Options) {
+			o.Files = file.Failing(func(s file.Step, _ string) error {
+				if s == step {
+					return errors.New("the disk says no")
+				}
+				return nil
+			})
+		})
+		d.command("dump " + path)
+		d.hasStatus("the disk says no")
+		d.hasStatus(path)
+		if list, _ := os.ReadDir(dir); len(list) != 0 {
+			t.Errorf("%s: left behind: %v", step, list)
+		}
+	}
+}
+
+func TestReportDiagnosesWhereNothingIsKnown(t *testing.T) {
+	dir := t.TempDir()
+	races := &tuitest.Races{Bare: true}
+	d := started(t, 120, 40, plainLook, withRequest(faulty), withRaces(races))
+	path := filepath.Join(dir, "a.html")
+	d.command("report " + path).hasStatus("wrote " + path)
+	if races.Diagnosed != 1 {
+		t.Errorf("%d diagnoses", races.Diagnosed)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "<html") {
+		t.Errorf("the page: %v, %.80s", err, text)
+	}
+	d.command("report " + path).hasStatus("exists: :report! ")
+	if races.Diagnosed != 1 {
+		t.Error("diagnosed for a file that cannot be written")
+	}
+	d.open(view.Races).press("d")
+	again := filepath.Join(dir, "b.html")
+	d.command("report " + again).hasStatus("the diagnosis in Races")
+	if races.Diagnosed != 2 {
+		t.Errorf("%d diagnoses after one in Races was reported", races.Diagnosed)
+	}
+	d.command("report a.pdf").hasStatus("a report is a page, FILE.html")
+}
+
+func TestOwnCopiesAnEmbeddedKernel(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mine")
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	d.command("own " + dir).hasStatus("opens it, with a compiler")
+	for _, name := range []string{"sdpa_fp8_stage_c_wmma.yaml", "sdpa_fp8_stage_c_wmma.cu", "cp_async.cuh"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	d.command("own " + dir).hasStatus("exists; name another directory")
+	d = started(t, 120, 40, plainLook, withRequest(debugkern.Request{
+		Target: filepath.Join(dir, "sdpa_fp8_stage_c_wmma.yaml")}))
+	d.command("own " + dir).hasStatus("is a file of your own already")
+}
+
+func TestYank(t *testing.T) {
+	d := started(t, 120, 40, plainLook,
+		withRequest(faulty)).command("stage P").command("goto 1,2").open(view.Tile)
+	copied := func() string {
+		for i := len(d.Msgs) - 1; i >= 0; i-- {
+			if m, ok := d.Msgs[i].(copiedMsg); ok {
+				return m.text
+			}
+		}
+		return ""
+	}
+	d.command("yank row csv").hasStatus("row 1 of P, 32 cells, as CSV")
+	row := copied()
+	if n := strings.Count(row, ","); n != 31 {
+		t.Errorf("%d commas in %q", n, row)
+	}
+	d.command("yank tile").hasStatus("P, 32×32, as CSV")
+	if lines := strings.SplitAfter(copied(), "\n"); len(lines) != 33 || lines[1] != row {
+		t.Errorf("%d lines, the second %q", len(lines), lines[1])
+	}
+	d.command("yank cell").hasStatus("q1,k2 as CSV")
+	if got, want := copied(), strings.Split(row, ",")[2]+"\n"; got != want {
+		t.Errorf("the cell is %q, expected %q", got, want)
+	}
+	d.command("yank numpy tile").hasStatus("as NumPy")
+	if got := copied(); !strings.HasPrefix(got, "np.array([[") || !strings.HasSuffix(got,
+		"dtype=np.float16)\n") {
+		t.Errorf("%.40q … %.40q", got, got[max(0, len(got)-40):])
+	}
+	d.command("yank tile reference").hasStatus("P of the reference")
+	if copied() == "" || strings.HasPrefix(copied(), row) {
+		t.Error("the reference is the kernel's")
+	}
+	d.command("yank").hasStatus("copied by OSC 52")
+	d.command("yank column").hasStatus("expected cell, row or tile")
+	d.command("yank csv numpy").hasStatus("expected cell, row or tile")
+}
+
+// TestLargeCopiesSaySo: above what every terminal takes, and above what is copied at all.
+func TestLargeCopiesSaySo(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	d.m.copyOut(strings.Repeat("x", safeYank), "it")
+	if contains(d.m.Status.Text, "cut it") {
+		t.Errorf("warned of %q", d.m.Status.Text)
+	}
+	d.m.copyOut(strings.Repeat("x", safeYank+1), "it")
+	d.hasStatus("many terminals cut it above 74.0 kB")
+}
+
+func TestCommandIsShownAndCopied(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: "stage2", Shape: "small",
+		Faults: []string{"p-stale-m"}, Schedule: "random:7", Seed: 12345}))
+	d.command("command")
+	want := "tilescope run stage2 --fault p-stale-m --shape small --seed 12345 --schedule random:7"
+	if got := d.Msgs[len(d.Msgs)-1]; got != (copiedMsg{want}) {
+		t.Errorf("copied %v", got)
+	}
+	flat := strings.Join(strings.Fields(strings.ReplaceAll(d.text(), "│", " ")), " ")
+	if !contains(flat, want) {
+		t.Errorf("not shown in full:\n%s", d.text())
+	}
+}
+
+func TestFileNamesAreCompleted(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"alpha.h", "alps.h", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "alto"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := started(t, 120, 40, plainLook)
+	for command, want := range map[string][]string{
+		"header " + dir + "/al": {"alpha.h", "alps.h", "alto/"}, "dump " + dir + "/alp": {"alpha.h",
+			"alps.h"},
+		"header " + dir + "/.": {".hidden"}, "header " + dir + "/x": nil,
+	} {
+		name, _, _ := strings.Cut(command, " ")
+		var got []string
+		offered, _ := d.m.palette().complete(command)
+		for _, c := range offered {
+			got = append(got, strings.TrimPrefix(c.Line, name+" "+dir+"/"))
+		}
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: %v, expected %v", command, got, want)
+		}
+	}
+}

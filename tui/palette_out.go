@@ -1,0 +1,45 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/view"
+)
+
+// out are the commands that take something out of the terminal: to files, and to the clipboard.
+func (p palette) out() []view.Command {
+	g := view.ProgramCommands
+	var all []view.Command
+	for _, c := range []struct {
+		name, arg, help string
+		do              func(name, path string) tea.Cmd
+	}{
+		{"dump", "FILE.npz|.json", "write the run: its captures for NumPy, or its document", p.dump},
+		{"report", "FILE.html", "write the page of a diagnosis", p.reportPage},
+	} {
+		for _, x := range []struct{ name, help string }{
+			{c.name, c.help + "; a file that exists stays"}, {c.name + "!",
+				c.help + ", over a file that exists"},
+		} {
+			all = append(all, view.Command{Group: g, Name: x.name, Arg: c.arg, Help: x.help,
+				Complete: p.Paths, Do: func(path string) tea.Cmd { return c.do(x.name, path) }})
+		}
+	}
+	return append(all,
+		view.Command{Group: g, Name: "command", Help: "show and copy the command line that gives this state",
+			Do: p.commandLine},
+		view.Command{Group: g, Name: "yank", Arg: "[cell|row|tile] [csv|numpy] [reference]",
+			Help:   "copy what is under the cursor, or numbers of its tile (OSC 52)",
+			Values: func() []string { return yankForms }, Do: p.yankPart},
+		view.Command{Group: g, Name: "own", Arg: "DIR", Complete: p.Paths,
+			Help: "write the embedded kernel as files of your own: manifest, source, headers", Do: p.own},
+	)
+}
+
+// yankForms are the completions of :yank.
+var yankForms = []string{
+	"cell csv\tthe number under the cursor", "row csv\tthe cursor's row, separated by commas",
+	"row numpy\tthe cursor's row, as Python", "tile csv\tthe tile, a line a row",
+	"tile numpy\tthe tile, as Python",
+	"tile csv reference\twhat the tile is compared with",
+}

@@ -1,0 +1,260 @@
+package tui
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+)
+
+// ownKernel is a folder with a manifest, its source and a header, and a terminal that has run it.
+type ownKernel struct {
+	*driver
+	dir   string
+	clock time.Time
+}
+
+func openOwn(t *testing.T) *ownKernel {
+	t.Helper()
+	k := &ownKernel{dir: t.TempDir(), clock: time.Now()}
+	k.write("mine.yaml", string(tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml")))
+	k.write("sdpa_fp8_stage_c_wmma.cu", "#include \"a.cuh\"\n__global__ void k() {}\n")
+	k.write("a.cuh", "#pragma once\n#include \"deep/b.cuh\"\n")
+	k.driver = started(t, 120, 40, plainLook, withRequest(debugkern.Request{Target: k.path("mine.yaml"),
+		Faults: []string{"p-stale-m"}}))
+	k.looks(2)
+	return k
+}
+
+func (k *ownKernel) path(name string) string { return filepath.Join(k.dir, name) }
+
+// write saves a file, a second after the last one.
+func (k *ownKernel) write(name, text string) {
+	k.clock = k.clock.Add(time.Second)
+	if err := os.WriteFile(k.path(name), []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	if err := os.Chtimes(k.path(name), k.clock, k.clock); err != nil {
+		panic(err)
+	}
+}
+
+// looks lets the terminal look at the files n times, and returns how many runs there have been.
+func (k *ownKernel) looks(n int) int {
+	for range n {
+		k.send(k.m.file.look()())
+	}
+	return len(k.e.Asked())
+}
+
+// TestSavedFilesRunAgain: the source, headers at any depth, and the manifest; once they rest, once each.
+func TestSavedFilesRunAgain(t *testing.T) {
+	k := openOwn(t)
+	runs := k.looks(0)
+	if got := slices.Sorted(maps.Keys(k.m.file.looked)); !slices.Equal(got, []string{k.path("a.cuh"),
+		k.path("deep/b.cuh"), k.path("mine.yaml"), k.path("sdpa_fp8_stage_c_wmma.cu")}) {
+		t.Fatalf("watched: %v", got)
+	}
+	for _, c := range []struct {
+		name string
+		save func()
+		says string
+	}{
+		{"source", func() { k.write("sdpa_fp8_stage_c_wmma.cu", "#include \"a.cuh\"\nint x;\n") },
+			"sdpa_fp8_stage_c_wmma.cu saved"},
+		{"header", func() { k.write("a.cuh", "#pragma once\n#include \"deep/b.cuh\"\nint y;\n") },
+			"a.cuh saved"},
+		{"a header that appears", func() {
+			if err := os.Mkdir(k.path("deep"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			k.write("deep/b.cuh", "int z;\n")
+		}, "b.cuh saved"},
+		{"manifest", func() {
+			k.write("mine.yaml", string(tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml"))+"# more\n")
+		}, "mine.yaml saved"},
+		{"by renaming", func() {
+			k.write("new", "int again;\n")
+			if err := os.Rename(k.path("new"), k.path("sdpa_fp8_stage_c_wmma.cu")); err != nil {
+				t.Fatal(err)
+			}
+		}, "sdpa_fp8_stage_c_wmma.cu saved"},
+		{"both", func() {
+			k.write("a.cuh", "int w;\n")
+			k.write("mine.yaml", string(tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml")))
+		}, "mine.yaml saved"},
+	} {
+		c.save()
+		if n := k.looks(1); n != runs {
+			t.Errorf("%s: ran in the middle of a write", c.name)
+		}
+		if runs++; k.looks(1) != runs {
+			t.Fatalf("%s: %d runs, expected %d", c.name, len(k.e.Asked()), runs)
+		}
+		k.hasStatus(c.says)
+		k.hasStatus("no change: every captured value has the same bits")
+		if k.looks(3) != runs {
+			t.Errorf("%s: ran again without a change", c.name)
+		}
+	}
+}
+
+// TestAFileBetweenTwoNames: an editor moves the old file away before the new one has its name.
+func TestAFileBetweenTwoNames(t *testing.T) {
+	k := openOwn(t)
+	runs := k.looks(0)
+	source := k.path("sdpa_fp8_stage_c_wmma.cu")
+	if err := os.Rename(source, source+"~"); err != nil {
+		t.Fatal(err)
+	}
+	if k.looks(absentLooks-1) != runs {
+		t.Error("ran while an editor saves")
+	}
+	k.write("sdpa_fp8_stage_c_wmma.cu", "int x;\n")
+	if k.looks(2) != runs+1 {
+		t.Error("did not run what was saved")
+	}
+	if err := os.Remove(source); err != nil {
+		t.Fatal(err)
+	}
+	if k.looks(absentLooks) != runs+2 {
+		t.Error("a source that is gone for good does not run, which would say so")
+	}
+}
+
+// TestASaveKeepsTheCursor: the run on the saved file does not jump to its first bad cell.
+func TestASaveKeepsTheCursor(t *testing.T) {
+	k := openOwn(t)
+	k.command("stage S").command("goto 7,5").open(view.Tile)
+	at := k.m.Cursor
+	k.write("a.cuh", "int w;\n")
+	if k.looks(2); k.m.Cursor != at {
+		t.Errorf("the cursor is on %+v, was on %+v", k.m.Cursor, at)
+	}
+	if k.press("x"); k.m.Cursor.Stage != "P" {
+		t.Errorf("a run that was asked for does not go to its first bad cell: %+v", k.m.Cursor)
+	}
+}
+
+// TestAManifestIsReadAgain: what it says about the kernel is on screen after it was saved.
+func TestAManifestIsReadAgain(t *testing.T) {
+	k := openOwn(t)
+	text := string(tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml"))
+	k.write("mine.yaml", strings.Replace(text, "\ntitle: ", "\ntitle: renamed ", 1))
+	k.looks(2)
+	if !strings.HasPrefix(k.m.Mine.Title, "renamed ") {
+		t.Errorf("the manifest's title is %q", k.m.Mine.Title)
+	}
+}
+
+// TestAFailedBuildLeavesThePreviousRun: the reasons are on screen, Esc shows what ran before, dimmed, and
+// :failure the reasons again.
+func TestAFailedBuildLeavesThePreviousRun(t *testing.T) {
+	k := openOwn(t)
+	k.open(view.Tile)
+	k.e.Fail = failedWith("build", "mine.cu:33: expected a ;", "mine.cu", 33)
+	k.write("a.cuh", "broken\n")
+	k.looks(2)
+	if !contains(k.text(), "BUILD FAILED") || !contains(k.text(), "Esc shows the previous run") {
+		t.Fatalf("no failure:\n%s", k.text())
+	}
+	k.press("esc")
+	if !contains(k.text(), "previous run:") || !contains(k.text(), "q4 ") {
+		t.Errorf("the previous run is not on screen:\n%s", k.text())
+	}
+	k.command("failure")
+	if !contains(k.text(), "BUILD FAILED") {
+		t.Errorf("the reasons are gone:\n%s", k.text())
+	}
+	k.press("q")
+	if k.Quit || contains(k.text(), "BUILD FAILED") {
+		t.Error("q does not close the reasons")
+	}
+	k.e.Fail = nil
+	k.write("a.cuh", "right\n")
+	k.looks(2)
+	k.hasStatus("a.cuh saved: no change")
+	if contains(k.text(), "previous run:") {
+		t.Errorf("still the previous run:\n%s", k.text())
+	}
+	k.command("failure").hasStatus("has not failed")
+}
+
+// TestChangeBetween: what the status says of two runs.
+func TestChangeBetween(t *testing.T) {
+	run := func(verdict string, bad int, digest string, findings int) *report.Run {
+		r := &report.Run{Verdict: report.Agree, Digest: digest, Stages: []report.Stage{
+			{Name: "S", Verdict: report.OK}, {Name: "P", Verdict: verdict, Local: report.ErrorStats{Bad: bad},
+				Global: report.ErrorStats{Bad: 2 * bad}}, {Name: "O", Verdict: report.OK},
+		}}
+		for range findings {
+			r.Findings = append(r.Findings, report.Finding{Severity: "error"})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		a, b *report.Run
+		want string
+	}{
+		{run(report.Wrong, 512, "a", 0), run(report.OK, 0, "b", 0), "P: 512 bad cells → 0, ok"},
+		{run(report.OK, 0, "a", 0), run(report.Wrong, 1, "b", 0), "P: 0 bad cells → 1, wrong"},
+		{run(report.Wrong, 512, "a", 0), run(report.Wrong, 37, "b", 0), "P: 512 bad cells → 37, still wrong"},
+		{run(report.Tainted, 4, "a", 0), run(report.OK, 0, "b", 0), "P: 8 bad cells → 0, ok"},
+		{run(report.Off, 0, "a", 0), run(report.Wrong, 3, "b", 0), "P: off → wrong"},
+		{run(report.OK, 0, "a", 2), run(report.OK, 0, "a", 0), "2 findings → 0"},
+		{run(report.OK, 0, "a", 0), run(report.OK, 0, "b", 0),
+			"no change of a verdict; captured values differ"},
+		{run(report.OK, 0, "a", 0), run(report.OK, 0, "a", 0),
+			"no change: every captured value has the same bits"},
+	} {
+		if got := changeBetween(c.a, c.b); got != c.want {
+			t.Errorf("%q, expected %q", got, c.want)
+		}
+	}
+}
+
+// TestEditOpensTheUsersFile: the source and headers of an own kernel are edited in place; of an embedded one,
+// and of lines that a fault has changed, a copy is opened only after that was said.
+func TestEditOpensTheUsersFile(t *testing.T) {
+	k := openOwn(t)
+	for name, want := range map[string]string{
+		"sdpa_fp8_stage_c_wmma.cu": k.path("sdpa_fp8_stage_c_wmma.cu"), "a.cuh": k.path("a.cuh"),
+		k.path("a.cuh"): k.path("a.cuh"),
+	} {
+		k.m.Run.Request.Faults = nil
+		if path, why := k.m.editable(name); path != want {
+			t.Errorf("%s is edited at %q (%s)", name, path, why)
+		}
+	}
+	if path, why := k.m.editable("cuda_fp16.h"); path != "" || !contains(why, "no file of yours") {
+		t.Errorf("a header of the compiler: %q, %q", path, why)
+	}
+	d := started(t, 120, 40, plainLook, withRequest(faulty), func(o *Options) {
+		o.Environ = []string{"EDITOR=true"}
+	})
+	d.open(view.Source)
+	before := len(d.Msgs)
+	d.press("e").hasStatus("e again opens a read-only copy")
+	if len(d.Msgs) != before+1 { // the key alone
+		t.Errorf("the first key did %d things", len(d.Msgs)-before)
+	}
+	if d.m.offered == "" {
+		t.Error("nothing was offered")
+	}
+	d.press("e")
+	if d.m.offered != "" {
+		t.Error("the second key opens nothing")
+	}
+	d.send(editedMsg{file: "k.cu"})
+	d.hasStatus("k.cu was a read-only copy")
+	d.send(editedMsg{file: "k.cu", own: true})
+	d.hasStatus("closed, as it was")
+}
