@@ -74,7 +74,7 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"gate": {"nosuch"}, "inject": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"},
 		"view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},
 		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
-		"mouse": {"nosuch"},
+		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},
 		// a file: the engine says whether it is there
 		"frag": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"}, "header": {},
 		"compare": {"small", "-1", "1e-3,NaN", "1,2,3"},

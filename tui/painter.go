@@ -32,7 +32,7 @@ type painter struct {
 	cells      [][]glyph
 	styles     map[string]uint16
 	sgr        []string
-	renditions []rendition
+	renditions []theme.Rendition
 	unseen     []bool  // a blank in this style looks like any other
 	row        []glyph // scratch
 	pen        uint16
@@ -69,7 +69,7 @@ const frameTime = time.Second / 60
 // newPainter returns a painter that draws nothing until start.
 func newPainter(out io.Writer) *painter {
 	return &painter{
-		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, renditions: []rendition{{faithful: true}},
+		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, renditions: []theme.Rendition{theme.ReadRendition("\x1b[0m")},
 		unseen: []bool{true},
 	}
 }
@@ -147,6 +147,16 @@ const (
 	mouseOn  = ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
 	mouseOff = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr
 )
+
+// query writes a question to the terminal, and reports whether it did: an editor may have the screen.
+func (p *painter) query(s string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active {
+		p.write(s)
+	}
+	return p.active
+}
 
 // write ignores errors: a terminal that is gone ends the program through its input.
 func (p *painter) write(s string) { _, _ = io.WriteString(p.out, s) }
@@ -231,7 +241,7 @@ func (p *painter) parse(text string, w int) []glyph {
 	out := p.row[:0]
 	var style uint16
 	for i := 0; i < len(text) && len(out) < w; {
-		if n := styleLen(text[i:]); n > 0 {
+		if n := theme.StyleLen(text[i:]); n > 0 {
 			style = p.style(text[i : i+n])
 			i += n
 			continue
@@ -259,22 +269,6 @@ func (p *painter) parse(text string, w int) []glyph {
 	}
 	p.row = out
 	return out
-}
-
-// styleLen is the length of the SGR sequence that text begins with, 0 without one.
-func styleLen(text string) int {
-	if len(text) < 3 || text[0] != '\x1b' || text[1] != '[' {
-		return 0
-	}
-	for i := 2; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == 'm':
-			return i + 1
-		case (c < '0' || c > '9') && c != ';' && c != ':':
-			return 0
-		}
-	}
-	return 0
 }
 
 // blanks counts the plain blanks that cells begin with.
@@ -308,9 +302,9 @@ func (p *painter) style(seq string) uint16 {
 	}
 	i := uint16(len(p.sgr))
 	p.styles[seq] = i
-	now := readRendition(seq)
+	now := theme.ReadRendition(seq)
 	p.renditions = append(p.renditions, now)
-	p.unseen = append(p.unseen, !now.grounded())
+	p.unseen = append(p.unseen, !now.Grounded())
 	p.sgr = append(p.sgr, seq)
 	return i
 }
@@ -340,7 +334,7 @@ func (p *painter) use(style uint16) {
 	want := p.sgr[style]
 	if style == 0 {
 		want = "\x1b[m"
-	} else if more, ok := to.after(from); ok && len(more) < len(want) {
+	} else if more, ok := to.After(from); ok && len(more) < len(want) {
 		want = more
 	}
 	p.buf = append(p.buf, want...)

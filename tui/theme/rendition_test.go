@@ -1,4 +1,4 @@
-package tui
+package theme
 
 import "testing"
 
@@ -19,7 +19,7 @@ func TestAStyleIsWrittenByWhatDiffers(t *testing.T) {
 		{"0;31", "0;48;5", ""},   // a cut one
 		{"0;1;0;31", "0;31", ""}, // a reset in the middle
 	} {
-		got, ok := readRendition("\x1b[" + tt.to + "m").after(readRendition("\x1b[" + tt.from + "m"))
+		got, ok := ReadRendition("\x1b[" + tt.to + "m").After(ReadRendition("\x1b[" + tt.from + "m"))
 		if want := "\x1b[" + tt.want + "m"; ok != (tt.want != "") || ok && got != want {
 			t.Errorf("%s after %s: %q %t, expected %q", tt.to, tt.from, got, ok, tt.want)
 		}
