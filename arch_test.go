@@ -33,6 +33,7 @@ var imports = map[string][]string{
 	"probes":            {},
 	"kernels":           {"debugkern/patch"},
 	"tui/theme":         {"debugkern/text"},
+	"tui/picture":       {"tui/theme"},
 	"tui/keymap":        {},
 	"tui/code":          {"tui/theme"},
 	"tui/cell":          {"debugkern/report", "debugkern", "probes", "debugkern/fp"},
@@ -162,7 +163,7 @@ var imports = map[string][]string{
 		"debugkern/build", "debugkern/diagnose", "debugkern/report", "debugkern/join", "debugkern",
 		"debugkern/file",
 		"debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*", "tui/theme",
-		"tui/keymap", "tui/cell", "tui/outcome", "tui/request",
+		"tui/keymap", "tui/cell", "tui/outcome", "tui/picture", "tui/request",
 	},
 	"tui/tuitest": {
 		"debugkern/scene", "debugkern/walk", "debugkern/walk/expr", "debugkern/fragment", "debugkern/report",

@@ -40,6 +40,7 @@ type Config struct {
 	CacheKey string
 	// TrustFile: the file with the user's consents to toolchains; "" where there is no place for it
 	TrustFile string
+	Theme     string // auto, dark, light, high-contrast, ...: themes of package theme
 	Palette   string // cividis, viridis, grey
 	Mouse     bool
 	Keys      []KeySetting

@@ -51,7 +51,8 @@ func TestDefaults(t *testing.T) {
 	if c.Shape != "validation" || c.Backend != "auto" || c.Timeout != 2*time.Minute ||
 		c.CaptureMax != 2<<30 || !c.Mouse ||
 		c.CacheDir != o.CacheDir || c.CacheMax != 256<<20 || c.Repeat != 10 || c.Schedule != "in-order:0" ||
-		len(c.Flags) != 0 || c.Palette != "cividis" {
+		len(c.Flags) != 0 || c.Palette != "cividis" ||
+		c.Theme != "auto" {
 		t.Errorf("%+v", c)
 	}
 	for _, k := range src.Doc().Keys {

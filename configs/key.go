@@ -48,6 +48,8 @@ func keys() []key {
 		text("toolchain", "a directory", nil),
 		text("cache.dir", "a directory", nil),
 		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
+		choice("theme", "auto", "dark", "light", "high-contrast", "high-contrast-light", "colour-blind",
+			"colour-blind-light"),
 		choice("palette", "cividis", "viridis", "grey"),
 		{name: "mouse", want: "true or false", parse: truth},
 		{name: "keys", want: "a mapping of actions to keys", many: true},

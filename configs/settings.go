@@ -29,7 +29,7 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		Backend: v.GetString("backend"), Builder: v.GetString("builder"), Arch: v.GetString("arch"),
 		Device: v.GetInt("device"), Timeout: v.GetDuration("timeout"), Schedule: v.GetString("schedule"),
 		Repeat: v.GetInt("repeat"), Toolchain: v.GetString("toolchain"), CacheDir: v.GetString("cache.dir"),
-		Palette: v.GetString("palette"), Mouse: v.GetBool("mouse"),
+		Theme: v.GetString("theme"), Palette: v.GetString("palette"), Mouse: v.GetBool("mouse"),
 	}
 	c.CaptureMax, _ = bytesOf(v.GetString("capture.max"))
 	if text := v.GetString("memory.max"); text != "auto" {

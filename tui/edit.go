@@ -172,7 +172,13 @@ type editJob struct {
 
 // SetStdin, SetStdout and SetStderr implement tea.ExecCommand.
 // The library's output is mute: the editor has the terminal itself.
-func (j *editJob) SetStdin(r io.Reader)  { j.in = r }
+func (j *editJob) SetStdin(r io.Reader) {
+	if j.in = r; r != nil {
+		if t, ok := r.(*asker); ok {
+			j.in = t.inputFile // a program needs a file: a reader would be copied into a pipe
+		}
+	}
+}
 func (j *editJob) SetStdout(io.Writer)   {}
 func (j *editJob) SetStderr(w io.Writer) { j.err = w }
 

@@ -79,7 +79,7 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"gate": {"nosuch"}, "inject": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"},
 		"view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},
 		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
-		"mouse": {"nosuch"},
+		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},
 		// a file: the engine says whether it is there
 		"frag": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"}, "header": {},
 		"dump": {"a.txt", "none/a.npz"}, "dump!": {"a.txt"}, "report": {"a.txt"}, "report!": {"a.txt"},

@@ -31,6 +31,9 @@ type Model struct {
 	search  map[keymap.Scope]string
 	filter  map[keymap.Scope]string
 
+	colours string // the theme that was chosen: auto, or one of theme.Names
+	ground  ground // the terminal's, as far as it is known
+
 	w, h  int
 	body  int // lines of a view
 	mouse bool
@@ -57,6 +60,7 @@ type Model struct {
 	release  release
 
 	paint *painter // nil in tests
+	asker *asker   // nil in tests, and where it is asked nothing
 }
 
 // New makes the model. Nothing slow happens before its first View.
@@ -77,6 +81,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m := &Model{
 		Context: c, opt: o, look: look, window: o.Count, now: time.Now, release: release{after: after},
 		handlers: handlers(), view: view.Pipe, mouse: true,
+		colours: autoTheme, ground: look.Ground,
 		marks: &bookmarks{c, map[string]configs.Bookmark{}},
 		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
 		filter:  map[keymap.Scope]string{},
@@ -86,8 +91,11 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	palette := ""
 	if o.Config != nil {
 		palette, m.mouse = o.Config.Palette, o.Config.Mouse
+		if o.Config.Theme != "" {
+			m.colours = o.Config.Theme
+		}
 	}
-	c.Theme = m.theme(palette)
+	c.Theme = m.themeNow(palette)
 	m.views = views(c)
 	m.workers = able[view.Worker](m.views)
 	for _, v := range m.views {
@@ -118,24 +126,15 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	return m
 }
 
-func (m *Model) theme(palette string) *theme.Theme {
-	levels := 32
-	if m.look.Remote {
-		levels = 16
-	}
-	return theme.New(theme.Options{Profile: m.look.Profile, ASCII: m.look.ASCII, Palette: palette,
-		Levels: levels})
-}
-
 // Shown is the view on screen.
 func (m *Model) Shown() view.View { return m.views[m.Keys.Number(m.view)-1] }
 
-// Init starts the first run.
+// Init starts the first run, and asks the terminal for its ground.
 func (m *Model) Init() tea.Cmd {
 	if m.opt.Tour {
-		return m.startTour("")
+		return tea.Batch(m.startTour(""), m.askGround())
 	}
-	return m.Start(m.Req)
+	return tea.Batch(m.Start(m.Req), m.askGround())
 }
 
 // Update routes one message: size, keys, mouse, paste; anything else is what a command reports.
@@ -178,8 +177,12 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		m.wrote(msg)
 	case yankedMsg:
 		cmd = m.yankedTile(msg)
+	case groundMsg:
+		m.grounded(msg)
 	case configMsg:
 		cmd = m.configured(msg)
+	case screenshotMsg:
+		m.shot(msg)
 	case sourceMsg:
 		cmd = m.file.lookTook(msg)
 	case questionMsg:

@@ -3,7 +3,6 @@ package tui
 import (
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -24,20 +23,21 @@ import (
 type painter struct {
 	out io.Writer
 
-	mu     sync.Mutex
-	next   frame // to be drawn at the next tick
-	dirty  bool
-	active bool
-	last   modes    // what was sent to the terminal besides cells
-	lines  []string // on the terminal
-	cells  [][]glyph
-	styles map[string]uint16
-	sgr    []string
-	unseen []bool  // a blank in this style looks like any other
-	row    []glyph // scratch
-	pen    uint16
-	x, y   int // of the terminal's cursor; x -1 where it is not known
-	buf    []byte
+	mu         sync.Mutex
+	next       frame // to be drawn at the next tick
+	dirty      bool
+	active     bool
+	last       modes    // what was sent to the terminal besides cells
+	lines      []string // on the terminal
+	cells      [][]glyph
+	styles     map[string]uint16
+	sgr        []string
+	renditions []theme.Rendition
+	unseen     []bool  // a blank in this style looks like any other
+	row        []glyph // scratch
+	pen        uint16
+	x, y       int // of the terminal's cursor; x -1 where it is not known
+	buf        []byte
 
 	stop chan struct{}
 	task *join.Task[struct{}]
@@ -69,7 +69,8 @@ const frameTime = time.Second / 60
 // newPainter returns a painter that draws nothing until start.
 func newPainter(out io.Writer) *painter {
 	return &painter{
-		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, unseen: []bool{true},
+		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, renditions: []theme.Rendition{theme.ReadRendition("\x1b[0m")},
+		unseen: []bool{true},
 	}
 }
 
@@ -146,6 +147,16 @@ const (
 	mouseOn  = ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
 	mouseOff = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr
 )
+
+// query writes a question to the terminal, and reports whether it did: an editor may have the screen.
+func (p *painter) query(s string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active {
+		p.write(s)
+	}
+	return p.active
+}
 
 // write ignores errors: a terminal that is gone ends the program through its input.
 func (p *painter) write(s string) { _, _ = io.WriteString(p.out, s) }
@@ -230,7 +241,7 @@ func (p *painter) parse(text string, w int) []glyph {
 	out := p.row[:0]
 	var style uint16
 	for i := 0; i < len(text) && len(out) < w; {
-		if n := styleLen(text[i:]); n > 0 {
+		if n := theme.StyleLen(text[i:]); n > 0 {
 			style = p.style(text[i : i+n])
 			i += n
 			continue
@@ -258,22 +269,6 @@ func (p *painter) parse(text string, w int) []glyph {
 	}
 	p.row = out
 	return out
-}
-
-// styleLen is the length of the SGR sequence that text begins with, 0 without one.
-func styleLen(text string) int {
-	if len(text) < 3 || text[0] != '\x1b' || text[1] != '[' {
-		return 0
-	}
-	for i := 2; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == 'm':
-			return i + 1
-		case (c < '0' || c > '9') && c != ';' && c != ':':
-			return 0
-		}
-	}
-	return 0
 }
 
 // blanks counts the plain blanks that cells begin with.
@@ -307,23 +302,11 @@ func (p *painter) style(seq string) uint16 {
 	}
 	i := uint16(len(p.sgr))
 	p.styles[seq] = i
-	p.unseen = append(p.unseen, !grounded(seq))
+	now := theme.ReadRendition(seq)
+	p.renditions = append(p.renditions, now)
+	p.unseen = append(p.unseen, !now.Grounded())
 	p.sgr = append(p.sgr, seq)
 	return i
-}
-
-// grounded reports whether a blank in this style can be seen: it has a background, is reversed or underlined.
-func grounded(seq string) bool {
-	params := strings.Split(strings.TrimSuffix(strings.TrimPrefix(seq, "\x1b["), "m"), ";")
-	for i := 0; i < len(params); i++ {
-		switch n, _ := strconv.Atoi(params[i]); {
-		case n == 38 && i+1 < len(params): // skip the foreground's own numbers
-			i += map[string]int{"2": 4, "5": 2}[params[i+1]]
-		case n == 4, n == 7, n >= 40 && n < 49, n >= 100 && n < 108:
-			return true
-		}
-	}
-	return false
 }
 
 // put writes one cell. A short way to it on its line is written over rather than jumped.
@@ -341,17 +324,18 @@ func (p *painter) put(x, y int, g glyph) {
 	}
 }
 
-// use changes the pen. What the pen's sequence has already said is not said again: a reset before bold is
-// left out after a reset, and so on.
+// use changes the pen, by what differs between the two styles or by the new style's whole sequence, whichever
+// is shorter.
 func (p *painter) use(style uint16) {
 	if style == p.pen {
 		return
 	}
+	from, to := p.renditions[p.pen], p.renditions[style]
 	want := p.sgr[style]
 	if style == 0 {
 		want = "\x1b[m"
-	} else if more, ok := strings.CutPrefix(want, strings.TrimSuffix(p.sgr[p.pen], "m")+";"); ok {
-		want = "\x1b[" + more
+	} else if more, ok := to.After(from); ok && len(more) < len(want) {
+		want = more
 	}
 	p.buf = append(p.buf, want...)
 	p.pen = style

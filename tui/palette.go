@@ -110,6 +110,8 @@ func (p palette) screen() []view.Command {
 			Values: view.Words(names...), Do: p.goView},
 		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values",
 			Values: theme.Palettes, Do: p.choosePalette},
+		p.oneOf(view.ScreenCommands, "theme", themeChoices(),
+			"colours; auto follows the terminal's ground", p.chooseTheme),
 		p.oneOf(view.ScreenCommands, "mouse", []string{"on", "off"},
 			"off leaves the mouse to the terminal's own selection", func(arg string) tea.Cmd {
 				p.mouse = arg != "off"
@@ -123,6 +125,7 @@ func (p palette) program() []view.Command {
 	g := view.ProgramCommands
 	return []view.Command{
 		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
+		{Group: g, Name: "screenshot", Arg: "FILE.svg", Help: "write the screen as a picture", Do: p.screenshot},
 		{
 			Group: g, Name: "trust",
 			Help: "ask again whether to use the compilers and tools that were found and are not trusted",

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 )
@@ -156,22 +155,6 @@ func (x *terminal) text() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return strings.Join(x.lines(), "\n")
-}
-
-// cells is a copy of the screen.
-func (x *terminal) cells() [][]uv.Cell {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	out := make([][]uv.Cell, x.screen.Height())
-	for y := range out {
-		out[y] = make([]uv.Cell, x.screen.Width())
-		for i := range out[y] {
-			if c := x.screen.CellAt(i, y); c != nil {
-				out[y][i] = *c
-			}
-		}
-	}
-	return out
 }
 
 // until waits for a condition on the screen and returns how long after the start it held.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +119,9 @@ func (m *Model) remembered() *configs.State {
 	for _, v := range able[view.Rememberer](m.views) {
 		v.Remember(s.Display)
 	}
+	if m.opt.Config == nil || m.colours != m.opt.Config.Theme {
+		s.Display["theme"] = m.colours
+	}
 	s.Display["palette"], s.Display["follow"] = m.Theme.Palette, view.OnOff(m.Follow)
 	return s
 }
@@ -159,6 +163,10 @@ func asked(r debugkern.Request) bool {
 func (m *Model) restoreDisplay(d map[string]string) {
 	for _, v := range able[view.Rememberer](m.views) {
 		v.Recall(d)
+	}
+	if name := d["theme"]; slices.Contains(themeChoices(), name) {
+		m.colours = name
+		m.setTheme(m.Theme.Palette)
 	}
 	if p := d["palette"]; p != "" {
 		m.setPalette(p)

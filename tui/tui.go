@@ -89,9 +89,16 @@ func Run(ctx context.Context, o Options) error {
 	ended, end := context.WithCancel(ctx)
 	defer end()
 	g := &guard{end: end}
-	program := tea.NewProgram(painted{m, m.paint, g}, tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
+	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
 		tea.WithInput(o.Input), tea.WithOutput(mute{out}),
-		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile))
+		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile)}
+	var program *tea.Program
+	if m.asker = newAsker(o.Input, m.paint); m.asker != nil {
+		options = append(options, tea.WithInput(m.asker),
+			tea.WithFilter(m.asker.lastAnswer(ended, func() { program.Quit() })))
+		m.asker.send = func(msg tea.Msg) { program.Send(msg) }
+	}
+	program = tea.NewProgram(painted{m, m.paint, g}, options...)
 	m.paint.start(func(p *join.Panic) { g.caught(p) })
 	watching := join.Run(func() {
 		g.caught(join.Catch(func() { watch(ended, o.Environ, program) }))
@@ -150,7 +157,8 @@ func variable(environ []string, name string) string {
 type Look struct {
 	Profile colorprofile.Profile
 	ASCII   bool
-	Remote  bool // over SSH: fewer colours, fewer bytes
+	Remote  bool   // over SSH: fewer colours, fewer bytes
+	Ground  ground // by COLORFGBG, until the terminal answers
 }
 
 // LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold
@@ -158,7 +166,7 @@ type Look struct {
 func LookOf(out io.Writer, environ []string) Look {
 	env := func(name string) string { return variable(environ, name) }
 	look := Look{Profile: colorprofile.Detect(out, environ), Remote: env("SSH_CONNECTION") != "" ||
-		env("SSH_TTY") != ""}
+		env("SSH_TTY") != "", Ground: hinted(env("COLORFGBG"))}
 	dumb := env("TERM") == "dumb"
 	switch {
 	case dumb:

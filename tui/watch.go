@@ -36,10 +36,12 @@ func (m *Model) configured(msg configMsg) tea.Cmd {
 	}
 	old := m.opt.Config
 	if old == nil {
-		old = &configs.Config{Shape: "validation", Gate: "none", Palette: m.Theme.Palette, Mouse: m.mouse}
+		old = &configs.Config{Shape: "validation", Gate: "none", Theme: m.colours,
+			Palette: m.Theme.Palette, Mouse: m.mouse}
 	}
 	m.opt.Config = msg.config
 	var said []string
+	var ask tea.Cmd
 	if msg.config.Mouse != old.Mouse {
 		m.mouse = msg.config.Mouse
 		said = append(said, "mouse "+view.OnOff(m.mouse))
@@ -52,6 +54,10 @@ func (m *Model) configured(msg configMsg) tea.Cmd {
 		m.setKeys(msg.config.Keys)
 		said = append(said, "keys")
 	}
+	if msg.config.Theme != old.Theme {
+		said = append(said, "theme "+msg.config.Theme)
+		ask = m.chooseTheme(msg.config.Theme)
+	}
 	req, changes := reconfigured(m.NextRequest(), old, msg.config)
 	said = append(said, changes...)
 	if said == nil {
@@ -60,9 +66,9 @@ func (m *Model) configured(msg configMsg) tea.Cmd {
 	text := "configuration: " + strings.Join(said, ", ")
 	if changes == nil {
 		m.Say(text)
-		return m.Changed()
+		return tea.Batch(m.Changed(), ask)
 	}
-	return m.Choose(req, text)
+	return tea.Batch(m.Choose(req, text), ask)
 }
 
 // reconfigured applies to a request what differs between two configurations, and names it.

@@ -20,24 +20,15 @@ const (
 // Syntax is the style of each class for one terminal.
 type Syntax [numClasses]Style
 
-// The colours of source code. They are pale, so that marks and chosen lines stand out.
-var (
-	steel    = colour{rgb: 0x8ab4f8, ansi: 12}
-	sage     = colour{rgb: 0x8fc3b4, ansi: 6}
-	sand     = colour{rgb: 0xcdb27a, ansi: 3}
-	olive    = colour{rgb: 0xaec48f, ansi: 2}
-	lilac    = colour{rgb: 0xd19fe0, ansi: 5}
-	foundInk = colour{rgb: 0x10141c, ansi: 0}
-)
-
-// Syntax returns the styles of source code. Without colours comments are faint and matches reversed.
+// Syntax returns the styles of source code. They are paler than marks and chosen lines. Without colours
+// comments are faint and matches reversed.
 func (t *Theme) Syntax() *Syntax {
-	s := &Syntax{
-		Code: t.SourceLine, Comment: t.style("2", grey, plain), Keyword: t.style("", steel, plain),
-		TypeName: t.style("", sage, plain), Number: t.style("", sand, plain),
-		String: t.style("", olive, plain), Directive: t.style("", lilac, plain),
-		Builtin: t.style("", sage, plain), Found: t.style("", foundInk, amber),
+	c := &t.table.syntax
+	s := &Syntax{Code: t.SourceLine, Comment: t.style("2", t.table.dim, plain)}
+	for i := Keyword; i <= Builtin; i++ {
+		s[i] = t.style("", c[i], plain)
 	}
+	s[Found] = t.style("", colour{0x000000, 0}, c[Found])
 	if !t.Colours() {
 		for i := Keyword; i <= Builtin; i++ {
 			s[i] = t.SourceLine

@@ -10,7 +10,7 @@ package theme
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/charmbracelet/colorprofile"
 )
@@ -21,8 +21,9 @@ type Style string
 // Theme is the set of styles and glyphs for one terminal. It is immutable.
 type Theme struct {
 	Profile colorprofile.Profile
-	ASCII   bool // borders, marks and text are written in ASCII
-	Palette string
+	ASCII   bool   // borders, marks and text are written in ASCII
+	Name    string // one of Names
+	Palette string // one of Palettes
 
 	Text, Dim, Title, Strong, Accent  Style
 	Border, Focus                     Style // pane borders; the focused pane's
@@ -40,30 +41,39 @@ type Theme struct {
 
 	Glyph Glyphs
 	Value []Style // heat of values, low to high
-	Err   []Style // heat of errors, below to above; the middle is zero
+
+	near   [2][]Style // heat of errors within their bound, zero first: below, above
+	beyond [2][]Style // and beyond it
+	table  *table
 }
 
 // Options say what terminal a theme is for.
 type Options struct {
 	Profile colorprofile.Profile
 	ASCII   bool
+	Name    string // see Names; "" is the first
 	Palette string // see Palettes; "" is the first
-	Levels  int    // of a heat map: 32, or 16 where bytes are dear; 0 is 32
+	Sparing bool   // bytes are dear: heat maps have 16 levels, of the 256 colours
 }
 
 // New makes a theme.
 func New(o Options) *Theme {
-	if o.Levels <= 0 {
-		o.Levels = 32
-	}
-	t := &Theme{Profile: o.Profile, ASCII: o.ASCII, Palette: paletteName(o.Palette), Glyph: unicodeGlyphs()}
+	t := &Theme{Profile: o.Profile, ASCII: o.ASCII, Palette: paletteName(o.Palette), Glyph: unicodeGlyphs(),
+		table: tableOf(o.Name)}
+	t.Name = t.table.name
 	if o.ASCII {
 		t.Glyph = asciiGlyphs()
 	}
 	t.styles()
-	t.heat(o.Levels)
+	t.heat(o.Sparing)
 	return t
 }
+
+// Light reports whether the theme is for terminals with a light ground.
+func (t *Theme) Light() bool { return t.table.light }
+
+// Paper is the ground and the text of a picture of the screen, as RGB: what a terminal brings itself.
+func (t *Theme) Paper() (ground, text uint32) { return t.table.paper, t.table.ink }
 
 // Colours reports whether the terminal shows colours at all.
 func (t *Theme) Colours() bool { return t.Profile >= colorprofile.ANSI }
@@ -114,65 +124,40 @@ func (t *Theme) ErrorMark(standing string) (string, Style) {
 	return t.Glyph.Within, t.Dim
 }
 
-// colour is one role's colour: as RGB, and its nearest among the sixteen. A role is written as one of 256
-// colours, which is half the bytes and close enough; a heat map's levels are written as they are.
-type colour struct {
-	rgb  uint32
-	ansi int // 0-15, -1 for the terminal's own
-	full bool
-}
-
-var (
-	plain    = colour{rgb: 0, ansi: -1}
-	grey     = colour{rgb: 0x8b93a1, ansi: 8}
-	slate    = colour{rgb: 0x4b5567, ansi: 8}
-	sky      = colour{rgb: 0x6cb6ff, ansi: 12}
-	teal     = colour{rgb: 0x4cc2a0, ansi: 10}
-	coral    = colour{rgb: 0xff7a59, ansi: 9}
-	amber    = colour{rgb: 0xe8bf3f, ansi: 11}
-	white    = colour{rgb: 0xf2f4f8, ansi: 15}
-	ink      = colour{rgb: 0x10141c, ansi: 0}
-	barBack  = colour{rgb: 0x1d2635, ansi: 4}
-	pickBack = colour{rgb: 0x2b3a52, ansi: 4}
-)
-
 // styles fills every role.
 func (t *Theme) styles() {
+	c := t.table
 	t.Text = t.style("", plain, plain)
-	t.Dim = t.style("2", grey, plain)
-	t.Title = t.style("1", white, plain)
+	t.Dim = t.style("2", c.dim, plain)
+	t.Title = t.style("1", c.title, plain)
 	t.Strong = t.style("1", plain, plain)
-	t.Accent = t.style("", sky, plain)
-	t.Border = t.style("", slate, plain)
-	t.Focus = t.style("1", sky, plain)
-	t.OK = t.style("", teal, plain)
-	t.Wrong = t.style("1", coral, plain)
-	t.Taint = t.style("", amber, plain)
-	t.Off = t.style("2", grey, plain)
+	t.Accent = t.style("", c.accent, plain)
+	t.Border = t.style("", c.border, plain)
+	t.Focus = t.style("1", c.focus, plain)
+	t.OK = t.style("", c.ok, plain)
+	t.Wrong = t.style("1", c.wrong, plain)
+	t.Taint = t.style("", c.taint, plain)
+	t.Off = t.style("2", c.dim, plain)
 	t.Mark = t.style("1", plain, plain)
 	t.Here = t.style("1;7", plain, plain)
-	t.Bar = t.style("", white, barBack)
-	t.BarDim = t.style("", grey, barBack)
-	t.BarStrong = t.style("1", sky, barBack)
-	t.Tab = t.style("", grey, plain)
-	t.TabOn = t.style("1", white, plain)
-	t.Key = t.style("1", sky, plain)
-	t.Help = t.style("", grey, plain)
-	t.Select = t.style("1", white, pickBack)
-	t.Match = t.style("1;4", sky, plain)
-	t.SelectMatch = t.style("1;4", white, pickBack)
-	t.Running = t.style("", amber, plain)
-	t.Error = t.style("1", coral, plain)
-	t.Notice = t.style("", amber, plain)
-	t.KernelLine = t.style("1", white, pickBack)
+	t.Bar = t.style("", c.barText, c.bar)
+	t.BarDim = t.style("", c.barDim, c.bar)
+	t.BarStrong = t.style("1", c.barStrong, c.bar)
+	t.Tab = t.style("", c.dim, plain)
+	t.TabOn = t.style("1", c.title, plain)
+	t.Key = t.style("1", c.accent, plain)
+	t.Help = t.style("", c.dim, plain)
+	t.Select = t.style("1", c.pickText, c.pick)
+	t.Match = t.style("1;4", c.accent, plain)
+	t.SelectMatch = t.style("1;4", c.pickText, c.pick)
+	t.Running = t.style("", c.busy, plain)
+	t.Error = t.style("1", c.wrong, plain)
+	t.Notice = t.style("", c.busy, plain)
+	t.KernelLine = t.style("1", c.pickText, c.pick)
 	t.SourceLine = t.style("", plain, plain)
-	t.SourceNum = t.style("2", grey, plain)
-	if t.Profile == colorprofile.ANSI { // a blue bar needs white text on sixteen colours
-		t.BarDim = t.style("", colour{rgb: 0, ansi: 7}, barBack)
-		t.BarStrong = t.style("1", white, barBack)
-	}
+	t.SourceNum = t.style("2", c.dim, plain)
 	// bars and chosen rows are marked by attributes where there are no colours
-	if t.Profile < colorprofile.ANSI {
+	if !t.Colours() {
 		t.Select = t.style("1;7", plain, plain)
 		t.SelectMatch = t.style("1;4;7", plain, plain)
 		t.KernelLine = t.style("1", plain, plain)
@@ -185,66 +170,36 @@ func (t *Theme) style(attr string, fg, bg colour) Style {
 	if t.Profile <= colorprofile.NoTTY {
 		return ""
 	}
-	parts := []string{"0"}
-	if t.Profile >= colorprofile.ANSI && fg != plain && attr == "2" {
-		attr = "" // a dim colour is a colour already; faint on top is unreadable
+	switch {
+	case attr == "2" && t.Colours():
+		attr = "" // how much of a colour faint takes is the terminal's secret
+	case attr == "1" && t.Profile == colorprofile.ANSI && fg.ansi >= 0 && fg.ansi < 8:
+		attr = "" // many terminals write bold in the brighter colour, which is another contrast
 	}
-	if attr != "" {
-		parts = append(parts, attr)
+	parts := "\x1b[0"
+	for _, p := range []string{attr, t.sgr(fg, false), t.sgr(bg, true)} {
+		if p != "" {
+			parts += ";" + p
+		}
 	}
-	parts = append(parts, t.sgr(fg, false)...)
-	parts = append(parts, t.sgr(bg, true)...)
-	return Style("\x1b[" + strings.Join(parts, ";") + "m")
+	return Style(parts + "m")
 }
 
-func (t *Theme) sgr(c colour, back bool) []string {
-	if c.ansi < 0 && c.rgb == 0 || t.Profile < colorprofile.ANSI {
-		return nil
-	}
+// sgr is a colour's parameters, "" where the terminal's own serves.
+func (t *Theme) sgr(c colour, back bool) string {
 	base := 30
 	if back {
 		base = 40
 	}
-	if t.Profile == colorprofile.ANSI {
-		if c.ansi >= 8 {
-			return []string{fmt.Sprint(base + 60 + c.ansi - 8)}
-		}
-		return []string{fmt.Sprint(base + c.ansi)}
+	switch {
+	case !t.Colours() || c == plain:
+		return ""
+	case t.Profile > colorprofile.ANSI:
+		return fmt.Sprintf("%d;5;%d", base+8, nearest256(c.rgb))
+	case c.ansi < 0:
+		return ""
+	case c.ansi >= 8:
+		return strconv.Itoa(base + 60 + c.ansi - 8)
 	}
-	if t.Profile == colorprofile.ANSI256 || !c.full {
-		return []string{fmt.Sprintf("%d;5;%d", base+8, nearest256(c.rgb))}
-	}
-	return []string{fmt.Sprintf("%d;2;%d;%d;%d", base+8, c.rgb>>16, c.rgb>>8&255, c.rgb&255)}
-}
-
-// nearest256 is the closest entry of the 6×6×6 cube or the grey ramp of a 256-colour terminal.
-func nearest256(rgb uint32) int {
-	r, g, b := int(rgb>>16), int(rgb>>8&255), int(rgb&255)
-	steps := [6]int{0, 95, 135, 175, 215, 255}
-	near := func(v int) int {
-		best := 0
-		for i, s := range steps {
-			if abs(s-v) < abs(steps[best]-v) {
-				best = i
-			}
-		}
-		return best
-	}
-	i, j, k := near(r), near(g), near(b)
-	cube := sq(steps[i]-r) + sq(steps[j]-g) + sq(steps[k]-b)
-	n := min(23, max(0, ((r+g+b)/3-8+5)/10))
-	level := 8 + 10*n
-	if sq(level-r)+sq(level-g)+sq(level-b) < cube {
-		return 232 + n
-	}
-	return 16 + 36*i + 6*j + k
-}
-
-func sq(v int) int { return v * v }
-
-func abs(v int) int {
-	if v < 0 {
-		return -v
-	}
-	return v
+	return strconv.Itoa(base + c.ansi)
 }

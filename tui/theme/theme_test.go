@@ -93,21 +93,21 @@ func TestGlyphsTakeOneColumn(t *testing.T) {
 func TestPalettes(t *testing.T) {
 	for _, name := range Palettes() {
 		th := New(Options{Profile: colorprofile.TrueColor, Palette: name})
-		if len(th.Value) != 32 || len(th.Err) != 33 {
-			t.Errorf("%s: %d and %d levels", name, len(th.Value), len(th.Err))
-		}
 		seen := map[Style]bool{}
-		for _, s := range append(append([]Style{}, th.Value...), th.Err...) {
+		for _, s := range th.Value {
 			seen[s] = true
 		}
-		if len(seen) < 60 {
-			t.Errorf("%s: only %d different levels", name, len(seen))
+		if len(th.Value) != levels || len(seen) < levels-2 {
+			t.Errorf("%s: %d levels, %d different", name, len(th.Value), len(seen))
 		}
 	}
 	if New(Options{Palette: "nonsense"}).Palette != "cividis" || NextPalette("grey") != "cividis" {
 		t.Error("palettes do not come round")
 	}
-	if n := len(New(Options{Profile: colorprofile.TrueColor, Levels: 16}).Value); n != 16 {
-		t.Errorf("%d levels where 16 were asked for", n)
+	for _, name := range Palettes() {
+		th := New(Options{Profile: colorprofile.TrueColor, Palette: name, Sparing: true})
+		if n := len(th.Value); n > sparingLevels || strings.Contains(string(th.Value[0]), ";48;2;") {
+			t.Errorf("%s where bytes are dear: %d levels, %q", name, n, th.Value[0])
+		}
 	}
 }

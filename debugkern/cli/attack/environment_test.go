@@ -68,7 +68,7 @@ var badSettings = map[string][]string{
 	"builder": {"nosuch"}, "arch": {"nosuch"}, "device": {"x", "-1"}, "timeout": {"x", "-1s", "0"},
 	"schedule": {"nosuch"}, "repeat": {"x", "-1", "0"},
 	"capture.max": {"x", "-1", "1XB", "99999999999999999999"}, "cache.max": {"x", "-1"},
-	"palette": {"nosuch"}, "mouse": {"maybe"}, "flags": {"=", "a b"},
+	"theme": {"nosuch", "Dark"}, "palette": {"nosuch"}, "mouse": {"maybe"}, "flags": {"=", "a b"},
 }
 
 // configCases are configuration files that are wrong: an error with the file, and nothing else happens.

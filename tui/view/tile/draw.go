@@ -320,15 +320,13 @@ func (p *Pane) ground(kind int, x cell.Cell, valid bool) theme.Style {
 			if x.Equal && !x.Bad {
 				return p.Theme.Dim
 			}
-			return p.errorHeat(x)
+			return p.Theme.ErrorHeat(p.judge.Ratio(x))
 		}
 		return p.valueHeat(x, kind)
 	}
 	switch {
 	case x.Bad:
 		return p.Theme.Wrong
-	case kind == Error && !x.Equal:
-		return p.Theme.Text
 	case kind == Error:
 		return p.Theme.Dim
 	}
@@ -341,23 +339,6 @@ func (p *Pane) valueHeat(x cell.Cell, kind int) theme.Style {
 		v = x.Want
 	}
 	return p.Theme.Value[p.stats.Level(v, len(p.Theme.Value))]
-}
-
-// errorHeat places an error between blue and orange: up to its bound the pale inner half, beyond it by powers
-// of two to the full colour at 64 times the bound.
-func (p *Pane) errorHeat(x cell.Cell) theme.Style {
-	n := len(p.Theme.Err)
-	r := p.judge.Ratio(x)
-	if math.IsNaN(r) {
-		return p.Theme.Err[n-1]
-	}
-	a := math.Abs(r)
-	f := a / 3
-	if a > 1 {
-		f = 1./2 + min(1, math.Log2(a)/6)/2
-	}
-	mid := float64(n-1) / 2
-	return p.Theme.Err[int(mid+math.Copysign(f, r)*mid+0.5)]
 }
 
 // mapCell draws a cell in one column: colour for its value or error, a glyph for what colour

@@ -1,0 +1,59 @@
+package tui
+
+import (
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"tilescope/debugkern/file"
+)
+
+// TestScreenshot: the picture is well-formed, has the theme's ground and the screen's text, and replaces no
+// file.
+func TestScreenshot(t *testing.T) {
+	for name, ground := range map[string]string{"dark": "#0d1117", "light": "#ffffff", "high-contrast": "#000000"} {
+		path := filepath.Join(t.TempDir(), "shot.svg")
+		d := started(t, 80, 24, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
+		d.command("theme " + name)
+		d.command("screenshot " + path)
+		d.hasStatus("wrote " + path)
+		svg, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, want := range []string{`<rect width="100%" height="100%" rx="6" fill="` + ground, ">KERNEL<", "Tile"} {
+			if !strings.Contains(string(svg), want) {
+				t.Errorf("%s: no %s in the picture", name, want)
+			}
+		}
+		if strings.Contains(string(svg), "screenshot") {
+			t.Errorf("%s: the command is in its own picture", name)
+		}
+		d.command("screenshot " + path)
+		d.hasStatus("exists already")
+		if now, _ := os.ReadFile(path); string(now) != string(svg) || !d.m.Status.Bad {
+			t.Errorf("%s: the file was replaced", name)
+		}
+	}
+}
+
+func TestScreenshotThatCannotBeWritten(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.command("screenshot " + filepath.Join(t.TempDir(), "no", "such.svg"))
+	if !d.m.Status.Bad {
+		t.Errorf("status %q", d.m.Status.Text)
+	}
+	dir := t.TempDir()
+	d.m.Files = file.Failing(func(step file.Step, path string) error { return os.ErrPermission })
+	d.command("screenshot " + filepath.Join(dir, "shot.svg"))
+	if left, _ := os.ReadDir(dir); !d.m.Status.Bad || len(left) != 0 {
+		t.Errorf("status %q, files %v", d.m.Status.Text, left)
+	}
+}
