@@ -171,7 +171,8 @@ var imports = map[string][]string{
 		"tui/cell", "tui/request", "tui/view",
 	}, // for tests
 	// for tests
-	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"},
+	"tui/view/viewtest": {"debugkern/report", "configs", "debugkern", "tui", "tui/keymap", "tui/theme",
+		"tui/tuitest", "tui/view"},
 
 	"debugkern/cli/attack":        {},                                  // tests of the built program
 	"debugkern/cli/attention":     {},                                  // tests of run and diagnose
@@ -329,7 +330,6 @@ var namesFor = map[string]string{
 	"debugkern/hostcode/":            "prefixes of C++ literals",
 	"debugkern/npy/":                 "a type code of NumPy",
 	"tui/keymap/":                    "keys",
-	"tui/painter.go":                 "the end of an escape sequence",
 	"tui/tuitest/":                   "for tests: the stages of a run that nothing executed",
 	"tui/view/frag/":                 "keys",
 	"tui/view/source/":               "keys",

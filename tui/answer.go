@@ -158,7 +158,7 @@ func (t *asker) filter(in []byte) []byte {
 			t.pending, t.passed = nil, 0
 		}
 	}
-	// what is a key as well is not kept from the reader: Esc, and Alt with a bracket once no answer is expected
+	// what is a key as well is passed on: Esc, and Alt with a bracket once no answer is expected
 	if len(t.pending) < 3 && (len(t.pending) < 2 || !t.expects()) {
 		out = append(out, t.pending[t.passed:]...)
 		t.passed = len(t.pending)

@@ -31,8 +31,8 @@ func asking() (*asker, *[]ground, *time.Time) {
 	return a, &sent, &now
 }
 
-// TestAnswersNeverBecomeKeys cuts input with answers in it into two and into single bytes, each piece arriving
-// long after the one before: what is left is what was typed.
+// TestAnswersNeverBecomeKeys cuts input with answers in it in two at every byte, with a pause between: what
+// is left is what was typed.
 func TestAnswersNeverBecomeKeys(t *testing.T) {
 	for _, in := range []string{
 		lightAnswer + da1, darkAnswer + da1, da1, "j" + lightAnswer + "k" + da1 + "\x1b[A", da1 + lightAnswer,
@@ -54,7 +54,8 @@ func TestAnswersNeverBecomeKeys(t *testing.T) {
 			// Esc is a key as well: where the first piece ends with it, it is passed on
 			typed, ok := string(got), false
 			for i := range typed {
-				ok = ok || cut > 0 && in[cut-1] == '\x1b' && typed[i] == '\x1b' && typed[:i]+typed[i+1:] == want+"q"
+				ok = ok || cut > 0 && in[cut-1] == '\x1b' && typed[i] == '\x1b' &&
+					typed[:i]+typed[i+1:] == want+"q"
 			}
 			if typed != want+"q" && !ok {
 				t.Errorf("%q cut at %d: %q is read as keys, expected %q", in, cut, typed, want+"q")
@@ -118,8 +119,8 @@ func TestLateAnswerChangesTheTheme(t *testing.T) {
 	}
 }
 
-// TestThemeIsRemembered: by the next session where it was chosen by hand, and not where the configuration says
-// the same.
+// TestThemeIsRemembered: by the next session where it was chosen by hand, and not where the configuration
+// says the same.
 func TestThemeIsRemembered(t *testing.T) {
 	for _, tt := range []struct{ configured, chosen, remembered string }{
 		{"auto", "light", "light"}, {"light", "light", ""}, {"light", "auto", "auto"},
@@ -151,8 +152,9 @@ func TestConfiguredThemesExist(t *testing.T) {
 
 func TestHintedGround(t *testing.T) {
 	for value, want := range map[string]ground{
-		"": unknownGround, "15;0": darkGround, "0;15": lightGround, "0;default;7": lightGround, "15;8": darkGround,
-		"7": unknownGround, "0;x": unknownGround, "0;16": unknownGround, "12;4": darkGround,
+		"": unknownGround, "15;0": darkGround, "0;15": lightGround, "0;default;7": lightGround,
+		"15;8": darkGround,
+		"7":    unknownGround, "0;x": unknownGround, "0;16": unknownGround, "12;4": darkGround,
 	} {
 		if got := hinted(value); got != want {
 			t.Errorf("COLORFGBG=%s: %d, expected %d", value, got, want)

@@ -11,8 +11,8 @@ import (
 	"tilescope/tui/view"
 )
 
-// The golden screens are without styles, so that a diff can be read; TestStyled has the styled ones. Those of
-// one view are in its package.
+// The golden screens are without styles, so that a diff can be read; those with styles are
+// in the packages of views.
 func TestAgreeingScreen(t *testing.T) {
 	golden.RequireEqual(t, started(t, 80, 24, plainLook).text()+"\n")
 }
@@ -49,18 +49,6 @@ func TestHelpScreen(t *testing.T) {
 		t.Run(string(s), func(t *testing.T) {
 			d := started(t, 120, 40, plainLook)
 			golden.RequireEqual(t, d.open(s).press("?").text()+"\n")
-		})
-	}
-}
-
-func TestStyled(t *testing.T) {
-	for _, p := range []colorprofile.Profile{
-		colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256, colorprofile.TrueColor,
-	} {
-		t.Run(p.String(), func(t *testing.T) {
-			d := started(t, 80, 24, Look{Profile: p}, withRequest(faulty))
-			golden.RequireEqual(t,
-				strings.ReplaceAll(strings.Join(d.press("2").m.screen(), "\n"), "\x1b", "\\e")+"\n")
 		})
 	}
 }

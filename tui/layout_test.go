@@ -40,6 +40,18 @@ func TestEverySizeFits(t *testing.T) {
 	}
 }
 
+// TestEveryWidthFits draws every view at every width from 80 to 240.
+func TestEveryWidthFits(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty))
+	for w := 80; w <= 240; w++ {
+		for _, s := range d.m.Keys.Scopes() {
+			d.m.view = s
+			d.m.resize(w, []int{24, 40, 60}[w%3])
+			fits(t, d, string(s))
+		}
+	}
+}
+
 func TestOverlaysFit(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for _, s := range newDriver(t, 80, 24, plainLook).m.Keys.Scopes() {

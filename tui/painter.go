@@ -69,8 +69,9 @@ const frameTime = time.Second / 60
 // newPainter returns a painter that draws nothing until start.
 func newPainter(out io.Writer) *painter {
 	return &painter{
-		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, renditions: []theme.Rendition{theme.ReadRendition("\x1b[0m")},
-		unseen: []bool{true},
+		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"},
+		renditions: []theme.Rendition{theme.ReadRendition("\x1b[0m")},
+		unseen:     []bool{true},
 	}
 }
 

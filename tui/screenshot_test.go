@@ -15,7 +15,9 @@ import (
 // TestScreenshot: the picture is well-formed, has the theme's ground and the screen's text, and replaces no
 // file.
 func TestScreenshot(t *testing.T) {
-	for name, ground := range map[string]string{"dark": "#0d1117", "light": "#ffffff", "high-contrast": "#000000"} {
+	for name, ground := range map[string]string{
+		"dark": "#0d1117", "light": "#ffffff", "high-contrast": "#000000",
+	} {
 		path := filepath.Join(t.TempDir(), "shot.svg")
 		d := started(t, 80, 24, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
 		d.command("theme " + name)
@@ -28,7 +30,9 @@ func TestScreenshot(t *testing.T) {
 		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, want := range []string{`<rect width="100%" height="100%" rx="6" fill="` + ground, ">KERNEL<", "Tile"} {
+		for _, want := range []string{
+			`<rect width="100%" height="100%" rx="6" fill="` + ground, ">KERNEL<", "Tile",
+		} {
 			if !strings.Contains(string(svg), want) {
 				t.Errorf("%s: no %s in the picture", name, want)
 			}

@@ -1,27 +1,24 @@
 package theme
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 const reset = "\x1b[0m"
 
-// Line writes one line of exactly Max columns: text beyond is cut, a shorter line is filled. The zero
-// Line is not usable.
+// Line writes one line of exactly Max columns: text beyond is cut, with an ellipsis in the last column, and a
+// shorter line is filled. The zero Line is not usable.
 type Line struct {
-	t   *Theme
-	b   strings.Builder
-	max int
-	w   int
-	cur Style
+	t    *Theme
+	b    []byte
+	max  int
+	w    int
+	last int  // where the last glyph begins in b
+	cut  bool // something that can be seen did not fit
+	cur  Style
 }
 
 // Line starts a line of max columns.
 func (t *Theme) Line(max int) *Line {
-	l := &Line{t: t, max: max}
-	l.b.Grow(max + 64)
-	return l
+	return &Line{t: t, max: max, b: make([]byte, 0, max+64)}
 }
 
 // Left is the number of columns still free.
@@ -32,42 +29,62 @@ func (l *Line) Col() int { return l.w }
 
 func (l *Line) use(s Style) {
 	if s != l.cur {
-		l.b.WriteString(string(s))
+		l.b = append(l.b, s...)
 		l.cur = s
 	}
 }
 
 // Add writes text in a style.
 func (l *Line) Add(s Style, text string) *Line {
-	if l.w >= l.max || text == "" {
+	if text == "" {
+		return l
+	}
+	if l.w >= l.max {
+		l.cut = l.cut || l.seen(text)
 		return l
 	}
 	l.use(s)
 	if n := len(text); plainASCII(text) {
 		if n > l.max-l.w {
 			n = l.max - l.w
+			l.cut = l.cut || l.seen(text[n:])
 		}
-		l.b.WriteString(text[:n])
+		l.b = append(l.b, text[:n]...)
+		l.last = len(l.b) - 1
 		l.w += n
 		return l
 	}
-	for _, r := range text {
+	for i, r := range text {
 		if l.w >= l.max {
+			l.cut = l.cut || l.seen(text[i:])
 			break
 		}
 		if g, ok := l.t.glyph(r); ok {
-			l.b.WriteRune(g)
+			l.last = len(l.b)
+			l.b = utf8.AppendRune(l.b, g)
 			l.w++
 		}
 	}
 	return l
 }
 
-// Glyph writes one of the theme's own glyphs, which are one column wide.
+// seen reports whether text shows anything.
+func (l *Line) seen(text string) bool {
+	for _, r := range text {
+		if g, ok := l.t.glyph(r); ok && g != ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// Glyph writes one of the theme's own glyphs, which are one column wide. One that does not fit is no loss of
+// text: borders and marks are not missed.
 func (l *Line) Glyph(s Style, g string) *Line {
 	if l.w < l.max {
 		l.use(s)
-		l.b.WriteString(g)
+		l.last = len(l.b)
+		l.b = append(l.b, g...)
 		l.w++
 	}
 	return l
@@ -105,10 +122,11 @@ func (l *Line) Raw(text string, w int) *Line {
 	if w <= l.max-l.w {
 		l.use("")
 		if l.t.Text != "" {
-			l.b.WriteString(reset)
+			l.b = append(l.b, reset...)
 		}
-		l.b.WriteString(text)
+		l.b = append(l.b, text...)
 		l.w += w
+		l.last = -1
 		l.cur = ""
 	}
 	return l
@@ -117,19 +135,23 @@ func (l *Line) Raw(text string, w int) *Line {
 // Done fills the line and ends its style.
 func (l *Line) Done() string {
 	l.Space(l.max - l.w)
-	if l.cur != "" {
-		l.b.WriteString(reset)
-	}
-	return l.b.String()
+	return l.done()
 }
 
 // DoneIn fills the line in a style, for bars.
 func (l *Line) DoneIn(s Style) string {
 	l.Repeat(s, " ", l.max-l.w)
-	if l.cur != "" {
-		l.b.WriteString(reset)
+	return l.done()
+}
+
+func (l *Line) done() string {
+	if l.cut && l.last >= 0 && l.max > 1 {
+		l.b = append(l.b[:l.last], l.t.Glyph.Ellipsis...)
 	}
-	return l.b.String()
+	if l.cur != "" {
+		l.b = append(l.b, reset...)
+	}
+	return string(l.b)
 }
 
 func plainASCII(s string) bool {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Rendition is a style (select graphic rendition, ECMA-48 8.3.117) as the parameters that set it apart from the terminal's default.
+// Rendition is a style (select graphic rendition, ECMA-48 8.3.117) as the parameters that set it apart from
+// the terminal's default.
 type Rendition struct {
 	attrs    []string // sorted: bold 1, faint 2, italic 3, underlined 4, reversed 7
 	fg, bg   string   // "" for the terminal's own

@@ -46,6 +46,29 @@ func TestLinesAreExactlyAsWideAsAsked(t *testing.T) {
 	}
 }
 
+// TestCutTextSaysSo: what does not fit is marked, by whichever call it was written; blanks and borders are
+// not missed.
+func TestCutTextSaysSo(t *testing.T) {
+	th := New(Options{Profile: colorprofile.TrueColor})
+	for _, tt := range []struct {
+		line *Line
+		want string
+	}{
+		{th.Line(6).Add(th.Text, "kernel f16"), "kerne…"},
+		{th.Line(6).Add(th.Text, "kernel").Add(th.Wrong, "f16"), "kerne…"},
+		{th.Line(6).Add(th.Text, "kernel").Add(th.Text, "   "), "kernel"},
+		{th.Line(6).Add(th.Text, "kernel   "), "kernel"},
+		{th.Line(6).Add(th.Text, "kerne").Glyph(th.Border, "│").Glyph(th.Border, "│"), "kerne│"},
+		{th.Line(6).Add(th.Text, "S=QKᵀ▸P").Add(th.Text, "x"), "S=QKᵀ…"},
+		{th.Line(6).Right(th.Text, "kernel f16", 6), "kerne…"},
+		{th.Line(6).Add(th.Text, "kern"), "kern  "},
+	} {
+		if got := ansi.Strip(tt.line.Done()); got != tt.want {
+			t.Errorf("%q, expected %q", got, tt.want)
+		}
+	}
+}
+
 func TestBoxes(t *testing.T) {
 	th := New(Options{Profile: colorprofile.ASCII})
 	for _, w := range []int{0, 1, 2, 5, 30} {

@@ -29,12 +29,19 @@ func diagnosed(t testing.TB, w, h int, options ...viewtest.Option) (*viewtest.Dr
 
 func TestRacesScreens(t *testing.T) {
 	for _, size := range viewtest.Sizes {
-		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			d, _ := diagnosed(t, size[0], size[1])
+		open := func(more ...viewtest.Option) *viewtest.Driver {
+			d, _ := diagnosed(t, size[0], size[1], more...)
 			d.Press("n", "n", "tab", "tab") // sP, with both sides where only one part has room
 			d.M.Clear()
+			return d
+		}
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			d := open()
 			d.Fits("Races")
 			golden.RequireEqual(t, d.Text()+"\n")
+		})
+		t.Run(fmt.Sprintf("%dx%d-styles", size[0], size[1]), func(t *testing.T) {
+			golden.RequireEqual(t, viewtest.Styles(t, open))
 		})
 	}
 }

@@ -5,6 +5,7 @@ package viewtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,13 +183,18 @@ func (d *Driver) Late() {
 }
 
 // Screens compares the whole screen of a view, once the first run has ended, with the golden files of every
-// size.
+// size: its text, and its styles on terminals of several kinds.
 func Screens(t *testing.T, name keymap.Scope, options ...Option) {
 	for _, size := range Sizes {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			d := Start(t, size[0], size[1], options...).Open(name)
 			d.Fits(string(name))
 			golden.RequireEqual(t, d.Text()+"\n")
+		})
+		t.Run(fmt.Sprintf("%dx%d-styles", size[0], size[1]), func(t *testing.T) {
+			golden.RequireEqual(t, Styles(t, func(more ...Option) *Driver {
+				return Start(t, size[0], size[1], slices.Concat(options, more)...).Open(name)
+			}))
 		})
 	}
 }
