@@ -315,6 +315,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case c.Advice != "":
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone):
 		c.Advice = s.remedy.advice
+		if s.remedy.at != nil {
+			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
+		}
 	case s.shared != "":
 		c.Advice = s.shared
 	case f.Missing == nil:

@@ -56,6 +56,7 @@ type suspect struct {
 	effect   bool                // follows from another that it is one cause with
 	origin   *origin             // the address that all its wrong operands share with those of others
 	shared   string              // which cells several threads with the same part write, and which nobody
+	borrowed bool                // its remedy was found for another, which has its place
 	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
 }
 

@@ -22,6 +22,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
+	if q.unread(s, st) {
+		return nil
+	}
 	b := doc.FirstBad
 	trials := 0 // as many as the kernel's size allows
 	if s.contrast != nil {
@@ -29,11 +32,13 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	found, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.cause.Place.Source,
+		Near: s.cause.Place.Source, Masked: q.looksMasked(st),
 	})
 	if err != nil {
 		return q.fatal(err)
 	}
+	var best func()
+	least := 0 // stages that are wrong with the best edit
 	for i := range found.Cures {
 		c := &found.Cures[i]
 		r := &remedy{
@@ -44,10 +49,19 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		if err != nil {
 			return err
 		}
-		if run != nil && q.puts(run, group) {
-			q.blameOn(s, c, r, run)
-			return nil
+		if run == nil || !q.puts(run, group) {
+			continue
 		}
+		if left := len(wrongStages(run.Report)); best == nil || left < least {
+			best, least = func() { q.blameOn(s, c, r, run) }, left
+		}
+		if least == 0 {
+			break
+		}
+	}
+	if best != nil {
+		best()
+		return nil
 	}
 	if p := pattern(doc); p != nil && s.cause.why == "" && slices.Contains(masks, p.Name) {
 		src, err := repair.MaskedAt(q.ctx, q.base, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
@@ -67,6 +81,17 @@ const trialsNear = 128
 
 // masks are fingerprints of scores that take part and should not, or the other way round.
 var masks = []string{"mask", "last-tile"}
+
+// looksMasked reports whether the cells of a stage look like scores that take part and should not, or the
+// other way round.
+func (q *inquiry) looksMasked(st probes.Stage) bool {
+	doc := q.doc.Stage(st.String())
+	if doc == nil {
+		return false
+	}
+	p := pattern(doc)
+	return p != nil && slices.Contains(masks, p.Name)
+}
 
 // wrongCells are the first wrong cell of a stage and some others of its tile: in the next column and row that
 // have one, and the last. Two lines of the source may make two columns.

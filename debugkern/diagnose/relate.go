@@ -453,7 +453,7 @@ func (q *inquiry) rootRank(s *suspect) int {
 // nothing.
 func (q *inquiry) vague(s *suspect) int {
 	switch {
-	case s.cause.Kind != kindStage, s.remedy != nil && s.remedy.edits != nil:
+	case s.cause.Kind != kindStage, s.remedy != nil && s.remedy.edits != nil && !s.borrowed:
 		return 0
 	case s.contrast != nil || q.fingerprint(s) != nil:
 		return 1

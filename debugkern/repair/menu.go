@@ -22,6 +22,9 @@ type candidate struct {
 	text     string // where it is no replacement of was by now
 	from, to string // as in Cure
 	rank     int    // candidates are tried in this order
+	// of is 1 + the index of the instruction whose result the edits change where it is used; 0: each is of
+	// its own place
+	of int
 }
 
 // what is the candidate as a phrase.

@@ -33,6 +33,7 @@ type Question struct {
 	Cells  [][2]int       // rows and columns of some wrong cells, the first first
 	Near   *report.Source // instructions of this line are tried first; nil: none is known
 	Trials int            // at most so many executions; 0: by what the block executes
+	Masked bool           // the cells look like a mask that is off: edits of what is compared are tried first
 }
 
 // How many executions a search makes at most: so many, or as many as execute so many warp instructions; one
@@ -119,6 +120,9 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
+	if q.Masked {
+		list = append(m.masked(), list...)
+	}
 	s.out.Candidates = len(list)
 	if err := s.all(list); err != nil {
 		return nil, err
@@ -189,12 +193,23 @@ func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
 // machine, so that results are.
 const batch = 16
 
-// enough is how many cures end a search: a reader wants the likeliest, and an alternative.
-const enough = 2
+// How many cures end a search: a reader wants the likeliest, and an alternative. A mask is compared in
+// several places, and the number that they have in common is computed in another.
+const (
+	enough       = 2
+	enoughMasked = 6
+)
+
+func (s *search) enough() int {
+	if s.q.Masked {
+		return enoughMasked
+	}
+	return enough
+}
 
 // all tries candidates in order.
 func (s *search) all(list []candidate) error {
-	for len(list) > 0 && s.left > 0 && len(s.out.Cures) < enough {
+	for len(list) > 0 && s.left > 0 && len(s.out.Cures) < s.enough() {
 		n := min(batch, len(list), s.left)
 		good, helps, failed := make([]*Cure, n), make([]bool, n), make([]error, n)
 		wg := join.Group{}
@@ -215,7 +230,7 @@ func (s *search) all(list []candidate) error {
 			if helps[i] {
 				s.helped = append(s.helped, list[i])
 			}
-			if c != nil && len(s.out.Cures) < enough {
+			if c != nil && len(s.out.Cures) < s.enough() {
 				s.out.Cures = append(s.out.Cures, *c)
 			}
 		}
@@ -284,6 +299,10 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 	cure = &Cure{
 		Edits: c.edits, At: at, Source: s.menu.blame(at), Was: c.was, Now: c.now, What: c.what(),
 		Kind: c.kind, From: c.from, To: c.to,
+	}
+	if c.of > 0 {
+		at = c.of - 1
+		cure.At, cure.Source = at, s.menu.blame(at)
 	}
 	seen := map[string]bool{}
 	for _, e := range c.edits {
