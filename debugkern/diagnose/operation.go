@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,37 +31,25 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if s.contrast != nil {
 		trials = trialsNear
 	}
-	found, err := repair.Search(q.ctx, q.base, repair.Question{
+	var best *proof
+	confirm := func(c *repair.Cure) (bool, error) {
+		p, err := q.prove(c, group)
+		if err != nil || p == nil {
+			return false, err
+		}
+		if best == nil || cmp.Or(cmp.Compare(p.rank(), best.rank()), cmp.Compare(p.left(), best.left())) < 0 {
+			best = p
+		}
+		return p.rank() <= ofSize && (p.left() == 0 || !q.looksMasked(st)), nil
+	}
+	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.cause.Place.Source, Masked: q.looksMasked(st),
-	})
-	if err != nil {
+		Near: s.cause.Place.Source, Masked: q.looksMasked(st), Confirm: confirm,
+	}); err != nil {
 		return q.fatal(err)
 	}
-	var best func()
-	least := 0 // stages that are wrong with the best edit
-	for i := range found.Cures {
-		c := &found.Cures[i]
-		r := &remedy{
-			text:  c.With() + " at " + q.place(c).At(),
-			edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
-		}
-		run, err := q.try(nil, r)
-		if err != nil {
-			return err
-		}
-		if run == nil || !q.puts(run, group) {
-			continue
-		}
-		if left := len(wrongStages(run.Report)); best == nil || left < least {
-			best, least = func() { q.blameOn(s, c, r, run) }, left
-		}
-		if least == 0 {
-			break
-		}
-	}
 	if best != nil {
-		best()
+		q.blameOn(s, best)
 		return nil
 	}
 	if p := pattern(doc); p != nil && s.cause.why == "" && slices.Contains(masks, p.Name) {
@@ -74,6 +63,53 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		s.cause.Advice = fmt.Sprintf("look for %s (%s) at %s", p.Name, p.Value, callText(at))
 	}
 	return nil
+}
+
+// proof is an edit that puts stages right in all blocks that experiments execute.
+type proof struct {
+	cure   repair.Cure
+	remedy *remedy
+	run    *debugkern.Run
+	beyond *elsewhere
+}
+
+// Ranks of proofs.
+const (
+	general  = iota // no other configuration refutes the edit
+	ofSize          // it is right elsewhere with the size of the plan that its number is here
+	onlyHere        // another configuration stays wrong with it
+)
+
+func (p *proof) rank() int {
+	switch {
+	case p.beyond.wrong == "":
+		return general
+	case p.beyond.size != nil:
+		return ofSize
+	}
+	return onlyHere
+}
+
+// left is how many stages are wrong with the edit: of several that put a stage right, the one that puts
+// others right too is nearer to the origin.
+func (p *proof) left() int { return len(wrongStages(p.run.Report)) }
+
+// prove tries a cure on all blocks that experiments execute, under the checkers, and then in other
+// configurations; nil where it is none.
+func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
+	p := &proof{cure: *c}
+	p.remedy = &remedy{
+		text:  c.With() + " at " + q.place(c).At(),
+		edits: func(*debugkern.Run) []ptx.Edit { return p.cure.Edits },
+	}
+	var err error
+	if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.puts(p.run, group) {
+		return nil, err
+	}
+	if p.beyond, err = q.elsewhere(c, group); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // trialsNear is how many edits are tried where the operands of a wrong cell say at which line to begin.
@@ -146,7 +182,8 @@ func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 }
 
 // blameOn makes an edit that was tried the remedy of a suspect, and the operation that it changes its place.
-func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.Run) {
+func (q *inquiry) blameOn(s *suspect, p *proof) {
+	c, r := &p.cure, p.remedy
 	src, others := q.places(c)
 	at := callText(src)
 	for _, o := range others {
@@ -163,11 +200,26 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 	case repair.Missing:
 		change = "add " + change
 	}
-	s.remedy, s.alone = r, run
+	s.remedy, s.alone = r, p.run
+	if p.rank() == onlyHere {
+		q.fitsHere(s, p, at)
+		return
+	}
 	s.cause.Place.Source = src
 	s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
 	r.advice = fmt.Sprintf("at %s: %s", at, change)
-	if s.cause.Rewrite = q.rewrite(src, c); s.cause.Rewrite != nil {
+	switch {
+	case p.beyond.size != nil:
+		n := p.beyond.size.In(q.run)
+		r.advice = fmt.Sprintf("at %s: %s in place of %s; that is %.9g here, and %.9g itself leaves %s wrong", at,
+			p.beyond.size, c.Was, n, n, p.beyond.wrong)
+	case p.beyond.right != "":
+		s.beyond = "; " + p.beyond.right + " is right with it too"
+	}
+	if p.rank() == general {
+		s.cause.Rewrite = q.rewrite(src, c)
+	}
+	if s.cause.Rewrite != nil {
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
 	} else if line := q.quoted(src); line != "" {
 		r.advice += "; the line is " + quote(line)
@@ -177,6 +229,26 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 		!strings.Contains(looks, "fitted") {
 		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
 	}
+}
+
+// fitsHere words an edit that puts this run right and leaves another configuration wrong: it shows where, and
+// is not what to write.
+func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
+	c := &p.cure
+	text := fmt.Sprintf("%s, this run is right and %s stays wrong: what to write is something else", c.With(),
+		p.beyond.wrong)
+	if s.contrast != nil && s.cause.Advice != "" {
+		s.cause.Advice += fmt.Sprintf("; at %s %s", at, text)
+		return
+	}
+	src, _ := q.places(c)
+	s.cause.Place.Source = src
+	s.cause.Title += "; made wrong at " + at
+	s.cause.Advice = fmt.Sprintf("look at %s: %s", at, text)
+	if line := q.quoted(src); line != "" {
+		s.cause.Advice += "; the line is " + quote(line)
+	}
+	s.cause.Advice += q.seeFirst(s.stages[0])
 }
 
 // place is the first of places.

@@ -66,8 +66,10 @@ func (q *inquiry) unite() error {
 		out = append(out, lead)
 	}
 	q.suspects = out
-	if err := q.contested(); err != nil {
-		return err
+	for _, step := range []func() error{q.contested, q.rings} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	return q.everything()
 }
