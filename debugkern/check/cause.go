@@ -269,7 +269,7 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	f.Missing = c.missing(p, sites)
 	if apart {
 		f.Missing +=
-			", which exclude each other: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
+			", which cannot both execute: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
 	}
 	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
@@ -315,7 +315,7 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 			p.two.by(), p.two.verb(), second, first, p.one.by())
 	case pairUnpublished:
 		return fmt.Sprintf(
-			"%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but no barrier stands between",
+			"%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but there is no barrier between",
 			p.element(), p.two.by(), second, first, p.one.by())
 	}
 	one, two := p.one.by(), p.two.by()

@@ -95,7 +95,7 @@ func TestOneCauseOneFinding(t *testing.T) {
 		{"a write that comes late", []target.Finding{unwritten}, []target.Finding{race},
 			[]reported{
 				{
-					"race", "as executed here, the read comes first and finds bytes that nobody has written (3 times)",
+					"race", "as executed here, the read comes first and finds bytes that were never written (3 times)",
 				},
 			}},
 	} {

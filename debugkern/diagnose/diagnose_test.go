@@ -163,7 +163,7 @@ func TestWhatExplainsNothing(t *testing.T) {
 				t.Errorf("%s: %s", f.Message, f.Consequence)
 			}
 			if c.kind == "race" &&
-				!strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one put right") {
+				!strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one fixed") {
 				t.Errorf("not explored apart from the other: %q", all.Proof)
 			}
 		})
@@ -230,7 +230,7 @@ func TestTwoCauses(t *testing.T) {
 			t.Errorf("%s: share %v, alone %q", c.Title, c.Share, c.Alone)
 		}
 	}
-	if !strings.Contains(strings.Join(d.Story, "\n"), "none of them is the cause by itself") {
+	if !strings.Contains(strings.Join(d.Story, "\n"), "none of them is the cause alone") {
 		t.Errorf("the story does not say that neither is the cause:\n%s", strings.Join(d.Story, "\n"))
 	}
 }

@@ -147,7 +147,7 @@ func (m *memory) argument(p *program, arg *target.Arg, at []address, private boo
 	switch {
 	case buf.Written != nil:
 		if len(buf.Written) != len(buf.Init) {
-			return fmt.Errorf("%d bytes, and of %d it is said whether they were written", len(buf.Init),
+			return fmt.Errorf("%d bytes, and for %d it is given whether they were written", len(buf.Init),
 				len(buf.Written))
 		}
 		a.data, a.written = append([]byte(nil), buf.Init...), append([]byte(nil), buf.Written...)

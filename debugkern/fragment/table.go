@@ -33,7 +33,7 @@ type Table struct {
 // FindTables lists the tables by which an entry takes an accumulator apart, in the order of the module,
 // without judging them. A table is recognised by its content, not its name: constant data of 32×8 pairs of
 // integers that name most cells of a 16×16 tile. source returns the lines of a source file of the module by
-// name, nil where it is not at hand.
+// name, nil where it is not available.
 func FindTables(m *ptx.Module, entry *ptx.Func, source func(file string) []string) []Table {
 	var found []Table
 	for _, v := range m.Vars {
