@@ -69,10 +69,8 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"goto": {"9999,0", "0,9999", "-1,0", "1", "x,y"},
 		"seek": {"x", "-1"}, "break": {"nonsense", "sP[999][0]", "nosuch[0][0]"}, "unit": {"mile"},
 		"step": {"x"}, "next": {"x"}, "stepout": {"x"}, "reverse-step": {"x"},
-		"reverse-next": {"x"},
-		"reverse-stepout": {
-			"x",
-		}, "until": {"nonsense"}, "condition": {"9", "x"}, "enable": {"9", "x"}, "disable": {"9", "x"},
+		"reverse-next": {"x"}, "reverse-stepout": {"x"}, "until": {"nonsense"},
+		"condition": {"9", "x"}, "enable": {"9", "x"}, "disable": {"9", "x"},
 		"delete": {"9", "x"}, "clear": {"9", "x"}, "watch": {"1 +", "nosuch"}, "display": {"%"},
 		"unwatch": {"9", "x"}, "print": {"1 +", "nosuch"},
 		"array":   {"nosuch"},
