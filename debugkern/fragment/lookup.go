@@ -21,6 +21,7 @@ import (
 func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []string,
 	maps []report.Fragment) []Table {
 	var found []Table
+	maps = likelyFirst(m, maps)
 	seen := map[string]bool{}
 	for _, v := range m.Vars {
 		if v.Space != ptx.SpaceConst && v.Space != ptx.SpaceGlobal || len(v.Relocs) > 0 || !m.Uses(entry, v) {
@@ -41,7 +42,8 @@ func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []stri
 		}
 	}
 	for _, a := range sourceArrays(m, source) {
-		if seen[a.name] {
+		executed := slices.ContainsFunc(m.Files, func(f ptx.File) bool { return f.Name == a.at.File })
+		if seen[a.name] || !executed { // an include may be left out under the flags of this build
 			continue
 		}
 		if t, ok := nearest(a.numbers, maps); ok {
@@ -51,6 +53,36 @@ func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []stri
 		}
 	}
 	return found
+}
+
+// likelyFirst puts the fragments of the instructions that a module has first, and accumulators before
+// operands, which ldmatrix arranges: several fragments have the same map, and the first is the one that is
+// named.
+func likelyFirst(m *ptx.Module, maps []report.Fragment) []report.Fragment {
+	used := map[string]bool{}
+	for _, f := range m.Funcs {
+		for _, in := range f.Body {
+			used[""] = used[""] || in.Op == "wmma"
+			if in.Op == "mma" {
+				for _, mod := range in.Mods {
+					used[mod] = true
+				}
+			}
+		}
+	}
+	rank := func(f *report.Fragment) int {
+		n := 0
+		if !used[f.Instruction] {
+			n = 2
+		}
+		if f.Kind != "acc" {
+			n++
+		}
+		return n
+	}
+	out := slices.Clone(maps)
+	slices.SortStableFunc(out, func(a, b report.Fragment) int { return rank(&a) - rank(&b) })
+	return out
 }
 
 // numbersIn reads data as integers of size bytes.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
@@ -62,7 +61,7 @@ func (p *Pane) verdictLine() string {
 	case t == nil && len(p.data.Tables) > 0:
 		return l.Add(p.Theme.Dim, p.Theme.Fit(fmt.Sprintf("%s is of %s: :table shows it",
 			p.data.Tables[0].Name,
-			p.tableOf(&p.data.Tables[0])), l.Left())).Done()
+			p.name(p.namedBy(&p.data.Tables[0]))), l.Left())).Done()
 	case t == nil:
 		return l.Add(p.Theme.Dim, p.data.Target+" has no table of its own").Done()
 	}
@@ -81,16 +80,6 @@ func (p *Pane) verdictLine() string {
 		verdict, _, _ = strings.Cut(verdict, ";")
 	}
 	return l.Add(style, p.Theme.Fit(verdict, l.Left())).Done()
-}
-
-// tableOf names the fragment that a table is of.
-func (p *Pane) tableOf(t *fragment.Table) string {
-	for i := range p.list {
-		if of(t, p.list[i].doc) {
-			return p.name(i)
-		}
-	}
-	return "a fragment"
 }
 
 // cellLine: lane 4 element 5 = (9,9) · q17,k9 k 2.6250 r 1.3125 Δ +1024 ulp ✗ > bound 4.9e-04

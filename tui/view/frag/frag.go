@@ -425,16 +425,28 @@ func (p *Pane) ShowTable(n int) *fragment.Table {
 	}
 	t := &p.data.Tables[n]
 	if f := p.fragment(); f == nil || !of(t, f.doc) {
-		for i := range p.list {
-			if of(t, p.list[i].doc) {
-				p.at = i
-				break
-			}
-		}
+		p.at = p.namedBy(t)
 	}
 	p.table = true
 	p.chosen()
 	return t
+}
+
+// namedBy is the fragment that a table was compared with: of those with the same map the one of its name.
+func (p *Pane) namedBy(t *fragment.Table) int {
+	at := -1
+	for i := range p.list {
+		if f := p.list[i].doc; of(t, f) {
+			if at < 0 {
+				at = i
+			}
+			if len(t.Maps) > 0 && f.Instruction == t.Maps[0].Instruction && f.Kind == t.Maps[0].Kind &&
+				f.DType == t.Maps[0].DType {
+				return i
+			}
+		}
+	}
+	return max(at, 0)
 }
 
 // Table is the kernel's table that is shown in the grid; nil where the hardware's map is.
