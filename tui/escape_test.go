@@ -81,7 +81,8 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
 		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},
 		// a file: the engine says whether it is there
-		"frag": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"}, "header": {},
+		"fragment": {"nosuch"}, "table": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"},
+			"header": {},
 		"dump": {"a.txt", "none/a.npz"}, "dump!": {"a.txt"}, "report": {"a.txt"}, "report!": {"a.txt"},
 		"yank": {"column", "csv numpy"}, "own": {}, // a directory
 		"compare": {"small", "-1", "1e-3,NaN", "1,2,3"},
