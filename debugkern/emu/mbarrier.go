@@ -139,20 +139,24 @@ func (b *block) mbarrierFinding(w *warp, in *inst, lane int, addr uint64, does, 
 		fmt.Sprintf("%s %s %s, %s", in.src.Opcode(), does, name, why), "")
 }
 
-// neverAwaited reports a bulk operation that is under way when the block ends.
+// neverAwaited reports a bulk operation that is under way when the block ends: one that nobody waits for at
+// its mbarrier, or one that may still read shared memory.
 func (b *block) neverAwaited(o *operation) {
-	s, what, missing := o.from, "read", "cp.async.bulk.wait_group.read 0"
-	if o.done.kind != byGroup {
-		s, what, missing = o.to, "write", "a wait at the mbarrier that it completes on"
-	}
-	v := b.variableAt(s.space, s.addr)
 	w := b.warps[o.warp]
-	b.report(w, o.in, o.lane, target.Race, v, place{space: s.space, addr: s.addr},
-		fmt.Sprintf("the block ends while %s may still %s %s: its threads exit without %s",
-			o.in.src.Opcode(), what, v, missing), "")
+	if o.done.kind != byGroup {
+		b.mbarrierFinding(w, o.in, o.lane, o.done.mbar, "completes on",
+			"where nobody has waited for it when the block ends")
+		return
+	}
+	missing := "cp.async.bulk.wait_group.read 0"
+	v := b.variableAt(o.from.space, o.from.addr)
+	msg := fmt.Sprintf("the block ends while %s may still read %s: its thread exits without %s",
+		o.in.src.Opcode(), v, missing)
+	b.report(w, o.in, o.lane, target.Race, v, place{space: o.from.space, addr: o.from.addr}, msg, "")
 	key := findingKey{kind: target.Race, source: *w.called(o.in), name: v.name}
 	if f := b.found.byKey[key]; f != nil {
-		f.Other, f.Missing = f.Source, fmt.Sprintf("%s between %s and the end of the kernel", missing, f.Source)
+		f.Other = f.Source
+		f.Missing = fmt.Sprintf("%s between %s and the end of the kernel", missing, f.Source)
 	}
 }
 
