@@ -198,7 +198,8 @@ func (u *races) overSource(addr uint64, n, lane int) {
 					continue
 				}
 				u.addr = max(addr, c.src[other])
-				u.record(side{pc: int(c.at >> 5), warp: warp, lane: other, when: c.when}, u.now(lane), pairEarly)
+				past := side{pc: int(c.at >> 5), warp: warp, lane: other, when: c.when}
+				u.record(past, u.now(lane), pairEarly)
 				return
 			}
 		}

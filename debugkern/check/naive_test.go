@@ -234,7 +234,8 @@ func randomProgram(r *rand.Rand, threads int) string {
 	for range 4 + r.IntN(14) {
 		kind := r.IntN(12)
 		if phases && r.IntN(3) == 0 {
-			line(guard() + pick("mbarrier.arrive.shared.b64 %d, [m];", "mbarrier.arrive.shared.b64 %d, [m+8];",
+			line(guard() + pick("mbarrier.arrive.shared.b64 %d, [m];",
+				"mbarrier.arrive.shared.b64 %d, [m+8];",
 				"mbarrier.arrive.relaxed.cta.shared::cta.b64 %d, [m];",
 				"mbarrier.test_wait.parity.shared.b64 %over, [m], 0;",
 				"mbarrier.test_wait.parity.shared.b64 %over, [m], 1;",

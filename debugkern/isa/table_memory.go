@@ -6,7 +6,7 @@ var memoryRows = []row{
 	{ops: "ldu", args: "vl m-", mods: "@mem global @vec", need: "@mem", kind: Load},
 	{ops: "st", args: "m- vl s-?",
 		mods: "@mem @space @sem @scope @cache @vec async mbarrier::complete_tx::bytes", need: "@mem",
-		kind: Store},
+		kind: Store, when: []variant{{mods: "async", kind: Store, args: "m- vl m-"}}},
 	{ops: "atom", args: "vt m- Vt Vt? Vt?",
 		mods: "@int @bit @flt @space @sem @scope @vec noftz L2::cache_hint " +
 			"add min max inc dec exch cas and or xor", need: "@int @bit @flt", kind: Atomic,
