@@ -232,7 +232,8 @@ func (m *memory) writable(p *program, a *alloc) bool {
 func (p *program) writes(param int) bool {
 	for i := range p.code {
 		in := &p.code[i]
-		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic {
+		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic &&
+			in.class != target.ClassBulk {
 			continue
 		}
 		if in.mem.space != target.SpaceGlobal && in.mem.space != target.SpaceNone {
