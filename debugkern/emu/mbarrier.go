@@ -104,7 +104,7 @@ func (b *block) completeBytes(o *operation) {
 	m := b.mbarrier(o.done.mbar)
 	if m == nil {
 		b.mbarrierFinding(b.warps[o.warp], o.in, o.lane, o.done.mbar, "lands on",
-			"which is no mbarrier any more: it was invalidated before the copy was complete")
+			"which is no longer an mbarrier: it was invalidated before the copy was complete")
 		return
 	}
 	m.tx -= int64(o.to.size)
@@ -117,7 +117,7 @@ func (b *block) arriveAsync(o *operation) {
 	m := b.mbarrier(o.done.mbar)
 	if m == nil {
 		b.mbarrierFinding(b.warps[o.warp], o.in, o.lane, o.done.mbar, "lands on",
-			"which is no mbarrier any more: it was invalidated before the copies were complete")
+			"which is no longer an mbarrier: it was invalidated before the copies were complete")
 		return
 	}
 	if m.pending--; m.pending < 0 {
@@ -145,7 +145,7 @@ func (b *block) neverAwaited(o *operation) {
 	w := b.warps[o.warp]
 	if o.done.kind != byGroup {
 		b.mbarrierFinding(w, o.in, o.lane, o.done.mbar, "completes on",
-			"where nobody has waited for it when the block ends")
+			"where no thread has waited for it when the block ends")
 		return
 	}
 	missing := "cp.async.bulk.wait_group.read 0"
