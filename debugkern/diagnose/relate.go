@@ -101,10 +101,10 @@ func (q *inquiry) contested() error {
 		case cells == "":
 			s.shared += ": one owner, an atomic or a merge"
 		case here:
-			s.shared += ", where no thread writes " + cells +
-				": give each its own cells, or the shared ones one owner"
+			s.shared += ", which leaves " + cells +
+				" never written: give each its own cells, or the shared ones one owner"
 		default:
-			s.shared += ", and no thread writes " + cells + ": give each its own cells"
+			s.shared += ", and leaves " + cells + " never written: give each its own cells"
 		}
 	}
 	return nil
