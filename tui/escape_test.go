@@ -82,8 +82,8 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},
 		// a file: the engine says whether it is there
 		"fragment": {"nosuch"}, "table": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"},
-			"header": {},
-		"dump": {"a.txt", "none/a.npz"}, "dump!": {"a.txt"}, "report": {"a.txt"}, "report!": {"a.txt"},
+		"header": {},
+		"dump":   {"a.txt", "none/a.npz"}, "dump!": {"a.txt"}, "report": {"a.txt"}, "report!": {"a.txt"},
 		"yank": {"column", "csv numpy"}, "own": {}, // a directory
 		"compare": {"small", "-1", "1e-3,NaN", "1,2,3"},
 
