@@ -84,7 +84,7 @@ func TestDeclaredMistakes(t *testing.T) {
 			"which disagrees with the 16 of stage A"},
 		{"name: C,", "name: ACC,", "have the same symbol TS_ACC"},
 		{"judged: [A]", "judged: [X]", "gate load names stage X, which is not among the stages: A acc C"},
-		{"judged: [A]", "judged: [A], inject: [A]", "what is fed in is not judged"},
+		{"judged: [A]", "judged: [A], inject: [A]", "an injected stage is not judged"},
 		{"define: LOAD_ONLY, ", "", "missing; it is required"},
 		{stopAfterA, stopAfterA + ", " + stopAfterA, "gate load is listed twice"},
 		{stopAfterA, "load", "unknown gate"},

@@ -146,7 +146,7 @@ func TestSelect(t *testing.T) {
 		{"base", "scalar", nil, []string{"kt-ld"}, probes.GateNone,
 			[]string{"planted in stage2", "USE_CP_ASYNC=1 USE_WMMA_PV=1"}},
 		{"gates", "stage2", map[string]string{"DEBUG_QK_ONLY": ""}, nil, "pv",
-			[]string{"exclude each other"}},
+			[]string{"cannot be combined"}},
 		{"two", "stage2", map[string]string{"NOPE": ""}, []string{"nope"}, probes.GateNone,
 			[]string{"NOPE", "nope"}},
 	} {

@@ -110,7 +110,7 @@ func (p *manifestParser) gateStages() {
 					clip(string(s)), strings.Join(p.m.StageNames(), " "))
 			}
 			if g.Judged.Has(s) && g.Injected.Has(s) {
-				p.fail(at, g.at.field, "gate %s feeds stage %s in; what is fed in is not judged", g.Name,
+				p.fail(at, g.at.field, "gate %s injects stage %s; an injected stage is not judged", g.Name,
 					clip(string(s)))
 			}
 		}

@@ -38,7 +38,7 @@ func (p *manifestParser) namedReferences(o *object) {
 	for _, name := range r.keys {
 		switch {
 		case name == "graph" || name == "none":
-			r.fail(name, "%s says by itself what a stage is compared with; choose another name", name)
+			r.fail(name, "%s already names what a stage is compared with; choose another name", name)
 			continue
 		case !identifier.MatchString(name):
 			r.fail(name, "%q is not an identifier (letters, digits and _)", clip(name))

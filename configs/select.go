@@ -91,7 +91,7 @@ func (s *Selection) set(name, text string) error {
 		case err != nil || value != 0 && value != 1:
 			return fmt.Errorf("gate %s: expected 0 or 1, found %q", name, clip(text))
 		case value == 1 && s.Gate != probes.GateNone && s.Gate != g:
-			return fmt.Errorf("gates %s and %s exclude each other: ask for one", s.Gate, g)
+			return fmt.Errorf("gates %s and %s cannot be combined: choose one", s.Gate, g)
 		case value == 1:
 			s.Gate = g
 		}

@@ -348,7 +348,7 @@ func (u *uncaptured) signature(h hole) uint64 {
 func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	switch sp := g.first.stage; {
 	case sp.Capture.Kind == probes.CaptureRegister:
-		return "no thread that has them came to the instructions that they are taken at: " +
+		return "no thread that holds them reached the instructions that capture them: " +
 			captureText(sp), nil
 	case sp.Capture.Kind == probes.CaptureShared:
 		return "the block did not come past the place that it is taken at: " + captureText(sp), nil
@@ -448,7 +448,7 @@ func (c *reachCause) text(f *target.Finding) string {
 	switch {
 	case !c.stored:
 		f.Warps = c.early
-		return "no thread came to the probe; the warps left" + at(c.at)
+		return "no thread reached the probe; the warps left" + at(c.at)
 	case len(c.early) > 0:
 		f.Warps, f.Left = c.early, true
 		return warpNames(c.early) + " exited" + at(c.at)
@@ -459,9 +459,9 @@ func (c *reachCause) text(f *target.Finding) string {
 			f.KVTile, c.want)
 	case len(c.idle) > 0:
 		f.Warps = c.idle
-		return warpNames(c.idle) + " did not come to the probe" + at(c.r.Probe)
+		return warpNames(c.idle) + " did not reach the probe" + at(c.r.Probe)
 	}
-	return "all threads came to the probe, and none stored them" + at(c.r.Probe)
+	return "all threads reached the probe, and none stored them" + at(c.r.Probe)
 }
 
 func warpNames(ids []int) string {

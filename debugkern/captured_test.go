@@ -125,7 +125,7 @@ func TestNotCaptured(t *testing.T) {
 		},
 		{
 			"skip", "not-captured",
-			"not captured: warp 2 did not come to the probe at line %d (2048 cells of S, in 8 of 8 blocks)",
+			"not captured: warp 2 did not reach the probe at line %d (2048 cells of S, in 8 of 8 blocks)",
 			lineWith(t, "TS_OWN(TS_S"), []int{2}, map[string]int{"S": 2048},
 		},
 		{
@@ -352,7 +352,7 @@ func TestLinePassedTwice(t *testing.T) {
 			t.Errorf("%q: at %+v", more, src)
 		}
 	}
-	// The first pass is one that was asked for: half of the tile is not there yet.
+	// The first pass is one that was requested: half of the tile is not there yet.
 	run, err := runWalk(t, "lines", Request{}, sharedS(t, line, ", pass: first"))
 	if err != nil || run.Report.Stage("S").Verdict != report.Wrong ||
 		run.Report.Stage("S").Probe != fmt.Sprintf("sS at line %d, pass 1", line) {

@@ -3,6 +3,7 @@ package debugkern
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/fragment"
@@ -169,6 +170,28 @@ func (r *Run) Tables(ctx context.Context) ([]fragment.Table, error) {
 	for i := range found {
 		if err := maps.Judge(&found[i], probes.F32, probes.F16); err != nil {
 			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Lookups is every table by which the kernel says which cell of a fragment an element is, of WMMA, mma.sync
+// and ldmatrix, in its module or in its sources, each judged; see fragment.FindLookups.
+func (r *Run) Lookups(ctx context.Context) ([]fragment.Table, error) {
+	found, err := r.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := r.state.build.Module
+	doc, err := r.state.session.Lut(ctx, r.Request, fragment.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	all := fragment.FindLookups(m, m.Func(r.Plan.Entry), r.Source,
+		slices.Concat(doc.Maps, fragment.Instructions()))
+	for _, t := range all {
+		if !slices.ContainsFunc(found, func(o fragment.Table) bool { return o.Name == t.Name }) {
+			found = append(found, t)
 		}
 	}
 	return found, nil

@@ -40,7 +40,7 @@ func TestSourceIsTheTextThatRan(t *testing.T) {
 			t.Errorf("%v: patches %v", c.faults, patches)
 		}
 		if lines := run.Source("cp_async.cuh"); len(lines) == 0 {
-			t.Errorf("%v: a header that no patch changes is not at hand", c.faults)
+			t.Errorf("%v: a header that no patch changes is not available", c.faults)
 		}
 	}
 }

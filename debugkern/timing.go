@@ -74,7 +74,7 @@ func (s *Session) Time(
 func (s *Session) timed(ctx context.Context, req Request) (target.Backend, string, error) {
 	switch req.Backend {
 	case "emu":
-		return nil, "the emulator was asked for, and it has no time", nil
+		return nil, "the emulator was chosen, and it measures no time", nil
 	case "", "auto":
 		be, err := s.gpu(ctx, req)
 		if ctx.Err() != nil {

@@ -217,7 +217,7 @@ func (a *Attempt) blocks() error {
 	if a.trial.Plain {
 		if rs.sel.Gate != probes.GateNone {
 			return report.Usagef(
-				"trial: nothing is injected into a build without probes: it has no meaning under gate %s",
+				"trial: nothing is injected into a build without probes: it cannot be used under gate %s",
 				rs.sel.Gate)
 		}
 		rs.stages = p.OutputSet()

@@ -109,7 +109,7 @@ type Viewer interface {
 	NextBad(from Cell, dir int) (Cell, bool)
 	// Writer executes the cell's block again and returns who wrote it last before it was captured.
 	Writer(ctx context.Context, c Cell) (*target.WriteSite, error)
-	// Source returns the text of a CUDA source file of this run by base name, nil where it is not at hand.
+	// Source returns the text of a CUDA source file of this run by base name, nil where it is not available.
 	Source(file string) []string
 }
 

@@ -278,7 +278,7 @@ func interrupted(t *testing.T, program string) {
 func suspended(t *testing.T, program string) {
 	x := agrees(t, program, 80, 24)
 	x.press("\x1a")
-	x.shows("nobody could resume")
+	x.shows("cannot be suspended")
 	x.leaves()
 
 	shell, err := exec.LookPath("bash")

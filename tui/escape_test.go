@@ -69,8 +69,8 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"goto": {"9999,0", "0,9999", "-1,0", "1", "x,y"},
 		"seek": {"x", "-1"}, "break": {"nonsense", "sP[999][0]", "nosuch[0][0]"}, "unit": {"mile"},
 		"step": {"x"}, "next": {"x"}, "stepout": {"x"}, "reverse-step": {"x"},
-		"reverse-next":    {"x"},
-		"reverse-stepout": {"x"}, "until": {"nonsense"}, "condition": {"9", "x"}, "enable": {"9", "x"}, "disable": {"9", "x"},
+		"reverse-next": {"x"}, "reverse-stepout": {"x"}, "until": {"nonsense"},
+		"condition": {"9", "x"}, "enable": {"9", "x"}, "disable": {"9", "x"},
 		"delete": {"9", "x"}, "clear": {"9", "x"}, "watch": {"1 +", "nosuch"}, "display": {"%"},
 		"unwatch": {"9", "x"}, "print": {"1 +", "nosuch"},
 		"array":   {"nosuch"},
@@ -81,8 +81,9 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
 		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},
 		// a file: the engine says whether it is there
-		"frag": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"}, "header": {},
-		"dump": {"a.txt", "none/a.npz"}, "dump!": {"a.txt"}, "report": {"a.txt"}, "report!": {"a.txt"},
+		"fragment": {"nosuch"}, "table": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"},
+		"header": {},
+		"dump":   {"a.txt", "none/a.npz"}, "dump!": {"a.txt"}, "report": {"a.txt"}, "report!": {"a.txt"},
 		"yank": {"column", "csv numpy"}, "own": {}, // a directory
 		"compare": {"small", "-1", "1e-3,NaN", "1,2,3"},
 
@@ -113,7 +114,8 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 func TestARefusalIsReadInFull(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	d.m.Complain(
-		"the first word of a refusal that is longer than eighty columns are wide, so that it has to be wrapped, to the last")
+		"the first word of a refusal that is longer than eighty columns are wide, so that it has to be wrapped, to the last",
+	)
 	fits(t, d, "refusal")
 	if text := running(d.text(), d.m.view); !contains(text, "the first word of a refusal") ||
 		!contains(text, "wrapped, to the last") {

@@ -51,11 +51,11 @@ func (m *Model) plainKey(name string) tea.Cmd {
 	b, arg, more, ok := m.Keys.Match(m.view, m.pending, name)
 	switch {
 	case !ok && m.pending != "":
-		m.Complain(fmt.Sprintf("%s %s means nothing", m.pending, name))
+		m.Complain(fmt.Sprintf("%s %s is not bound", m.pending, name))
 		m.pending = ""
 		return nil
 	case !ok:
-		m.Complain(fmt.Sprintf("%s has no meaning: %s lists the keys", name, m.Keys.Label(keymap.Help)))
+		m.Complain(fmt.Sprintf("%s is not bound: %s lists the keys", name, m.Keys.Label(keymap.Help)))
 		return nil
 	case more:
 		m.pending = name

@@ -76,8 +76,8 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("8", "s").hasStatus("step 3")
 	d.press("4", "B").hasStatus("no run is pinned")
 	d.press("2", "D").hasStatus("one backend ran")
-	d.press("Q").hasStatus("no meaning")
-	d.press("g", "x").hasStatus("g x means nothing")
+	d.press("Q").hasStatus("is not bound")
+	d.press("g", "x").hasStatus("g x is not bound")
 }
 
 // keySequence is the keys of a table's entry, with a letter for any.

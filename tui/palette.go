@@ -81,7 +81,7 @@ func (p palette) run() []view.Command {
 		{Group: g, Name: "gate", Arg: conventionalGates("|"), Help: "run only a part of the kernel",
 			Values: p.gateNames, Do: p.gate},
 		p.oneOf(g, "inject", []string{"reference", "uniform"},
-			"what gate "+strings.Join(configs.UniformGates(), ", ")+" feeds in",
+			"what gate "+strings.Join(configs.UniformGates(), ", ")+" injects",
 			p.with("inject", func(r *debugkern.Request, arg string) { r.Inject = arg })),
 		p.oneOf(g, "backend", []string{"auto", "emu", "cuda", "both"}, "what executes",
 			p.with("backend", func(r *debugkern.Request, arg string) { r.Backend = arg })),
@@ -125,7 +125,13 @@ func (p palette) program() []view.Command {
 	g := view.ProgramCommands
 	return []view.Command{
 		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
-		{Group: g, Name: "screenshot", Arg: "FILE.svg", Help: "write the screen as a picture", Do: p.screenshot},
+		{
+			Group: g,
+			Name:  "screenshot",
+			Arg:   "FILE.svg",
+			Help:  "write the screen as a picture",
+			Do:    p.screenshot,
+		},
 		{
 			Group: g, Name: "trust",
 			Help: "ask again whether to use the compilers and tools that were found and are not trusted",

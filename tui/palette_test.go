@@ -137,7 +137,7 @@ func TestUserKeys(t *testing.T) {
 	if d.press("E"); !strings.Contains(d.m.Status.Text, "heat") {
 		t.Errorf("E: status %q", d.m.Status.Text)
 	}
-	d.press("z").hasStatus("no meaning")
+	d.press("z").hasStatus("is not bound")
 	if s := d.press("?").text(); !strings.Contains(s, "Ctrl-t E") || strings.Contains(s, " z ") {
 		t.Errorf("help:\n%s", s)
 	}

@@ -25,7 +25,7 @@ func unixLocale() bool { return true }
 // never comes where no shell controls the job; this one goes on.
 func (m *Model) suspend(string) tea.Cmd {
 	if sessionLeader() {
-		m.Complain("nobody could resume the program: it leads its session")
+		m.Complain("the program cannot be suspended: it leads its session")
 		return nil
 	}
 	m.Say("resumed")

@@ -117,7 +117,7 @@ func tourSteps() []step {
 		{
 			name: "step the kernel", view: view.Source,
 			text: func(k keyNames) string {
-				return "The kernel stands before that write, every register of the warp at hand. " +
+				return "The kernel is stopped before that write, with every register of the warp. " +
 					k(view.Source, "step") + " steps a line, " + k(view.Source,
 					"step-back") + " steps back. Take a step."
 			},
@@ -198,7 +198,7 @@ func (m *Model) startTour(string) tea.Cmd {
 // skipStep goes on to the next step of the tour.
 func (m *Model) skipStep(string) tea.Cmd {
 	if m.tour == nil {
-		m.Say("no tour is under way: :" + string(keymap.Tour) + " starts one")
+		m.Say("no tour is running: :" + string(keymap.Tour) + " starts one")
 		return nil
 	}
 	m.Say("skipped: " + tourSteps()[m.tour.at].name)

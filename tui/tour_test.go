@@ -94,7 +94,7 @@ func TestTourIsLeft(t *testing.T) {
 	if strings.Contains(d.text(), "TOUR") {
 		t.Errorf("the strip stays:\n%s", d.text())
 	}
-	d.press("ctrl+n").hasStatus("no tour is under way")
+	d.press("ctrl+n").hasStatus("no tour is running")
 }
 
 // TestTourSkipped: every step can be skipped, to the summary.

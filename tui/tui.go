@@ -41,7 +41,7 @@ type Options struct {
 	Version  string          // of the program, for what it writes
 	Request  debugkern.Request
 	Tour     bool // begin with the tour
-	Explicit bool // the request was asked for: it wins over the remembered one
+	Explicit bool // the request was requested: it wins over the remembered one
 	Input    io.Reader
 	Output   io.Writer
 	Environ  []string     // nil: the process's

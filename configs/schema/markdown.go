@@ -43,7 +43,7 @@ func (s *Section) markdown(b *strings.Builder) {
 		fmt.Fprintf(b, "Where: `%s`. ", s.At)
 	}
 	b.WriteString(strings.TrimSpace(s.Help + "\n"))
-	b.WriteString("\n\n| key | value | default | what it says | example |\n|---|---|---|---|---|\n")
+	b.WriteString("\n\n| key | value | default | meaning | example |\n|---|---|---|---|---|\n")
 	keys := s.Keys
 	if s.Others != nil {
 		keys = append(keys[:len(keys):len(keys)], *s.Others)

@@ -52,7 +52,8 @@ func (t *translation) wanted(instance string) string {
 
 var (
 	undefined = regexp.MustCompile(
-		`identifier "([\w:]+)" is undefined|has no member "(\w+)"|"([\w:]+)" has not been declared|"([\w:]+)" is not a template`)
+		`identifier "([\w:]+)" is undefined|has no member "(\w+)"|"([\w:]+)" has not been declared|"([\w:]+)" is not a template`,
+	)
 	qualified = regexp.MustCompile(`\b([A-Za-z_]\w*)::`)
 )
 
@@ -103,8 +104,14 @@ func (t *translation) missingHeader(names []string) string {
 			if advice == "" {
 				advice = "it is for host code: take it out of the kernel"
 			}
-			return fmt.Sprintf("%s:%d: <%s> of %s is not at hand: %s", filepath.Base(x.Unit), x.Line, x.Name,
-				l.Name, advice)
+			return fmt.Sprintf(
+				"%s:%d: <%s> of %s is not available: %s",
+				filepath.Base(x.Unit),
+				x.Line,
+				x.Name,
+				l.Name,
+				advice,
+			)
 		case l == nil && strings.Contains(x.Name, "."):
 			unknown = &t.result.Blanked[i]
 		case l == nil:
@@ -155,7 +162,8 @@ func (o *Outline) Uninstantiated(entry string) string {
 			if line := o.lambda(k); line > 0 {
 				how = fmt.Sprintf(
 					"line %d launches it with a lambda, which has no name: write it as a struct with a __device__ operator()",
-					line)
+					line,
+				)
 			}
 			out = append(out, fmt.Sprintf("%s:%d: %s %s is not instantiated: %s", filepath.Base(k.Unit),
 				k.Line, k.Wanted(), k.Name, how))

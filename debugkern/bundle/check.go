@@ -205,7 +205,7 @@ func (c *checker) pointers(at string, p *Parameter) {
 			return
 		case string(p.bytes[x.At:x.At+8]) != string(make([]byte, 8)):
 			c.fail(at+".at",
-				"the parameter's value has an address there, which means nothing here; expected zeros")
+				"the parameter's value has an address there, which is not valid here; expected zeros")
 		case x.Memory < 0 || x.Memory >= len(c.m.Memory):
 			c.fail(at+".memory", "%d; there are %d", x.Memory, len(c.m.Memory))
 			return

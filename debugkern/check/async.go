@@ -95,6 +95,7 @@ func (u *races) wait(e *target.Event) {
 	}
 	u.begin(e)
 	all, covered := e.Instr.Has("wait_all"), false
+	u.copiesWaited(e, all)
 	under := false
 	kept := u.async.copies[e.Warp][:0]
 	for _, c := range u.async.copies[e.Warp] {
@@ -148,7 +149,7 @@ func (u *races) tooEarly(a *access, who uint32) {
 			lane := bits.TrailingZeros32(m) & 31
 			if u.addr >= c.dst[lane] && u.addr < c.dst[lane]+uint64(c.bytes) {
 				first := side{pc: a.pc(), warp: a.warp(), lane: lane, writes: true, when: c.when}
-				u.record(first, u.now(firstLane(who, lane, a.warp() == u.e.Warp)), true)
+				u.record(first, u.now(firstLane(who, lane, a.warp() == u.e.Warp)), pairEarly)
 				return
 			}
 		}
@@ -179,7 +180,7 @@ func (u *races) afterRead(a *access, other, lane int) bool {
 	at, ok := u.async.ended[a.at]
 	if ok {
 		u.record(side{pc: int(at >> 5), warp: a.warp(), lane: other, when: u.clk.moment(a.stamp)},
-			u.now(lane), true)
+			u.now(lane), pairEarly)
 	}
 	return ok
 }
@@ -197,7 +198,8 @@ func (u *races) overSource(addr uint64, n, lane int) {
 					continue
 				}
 				u.addr = max(addr, c.src[other])
-				u.record(side{pc: int(c.at >> 5), warp: warp, lane: other, when: c.when}, u.now(lane), true)
+				past := side{pc: int(c.at >> 5), warp: warp, lane: other, when: c.when}
+				u.record(past, u.now(lane), pairEarly)
 				return
 			}
 		}

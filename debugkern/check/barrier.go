@@ -128,7 +128,7 @@ func (u *barriers) whole(cs []comer) {
 			first = first && j > i
 			if mask |= o.mask; o.pc != c.pc && j > i {
 				u.add(c, o, fmt.Sprintf(
-					"lanes %s of warp %d come to the barrier at %s, lanes %s at %s: all lanes of a warp must execute the same one",
+					"lanes %s of warp %d reach the barrier at %s, lanes %s the one at %s: all lanes of a warp must execute the same one",
 					laneText(c.mask), c.warp, u.place(c), laneText(o.mask), u.place(o)))
 				return
 			}

@@ -111,8 +111,15 @@ func variables(ps []*pair) []string {
 // group makes causes of the pairs on one variable.
 func group(ps []*pair, sites []site) []*cause {
 	var out []*cause
+	bulk := of(ps, pairBulk)
+	ps = slices.DeleteFunc(ps, func(p *pair) bool { // a cp.async that completes on an mbarrier is a bulk pair
+		return p.kind == pairUnpublished && slices.ContainsFunc(bulk, func(q *pair) bool {
+			return q.first == p.first && q.second == p.second
+		})
+	})
 	for _, some := range [][]*pair{
 		append(of(ps, pairEarly), of(ps, pairUnpublished)...), of(ps, pairBlocks),
+		of(ps, pairBulk), of(ps, pairProxy),
 	} {
 		if len(some) > 0 {
 			p := some[0]
@@ -262,6 +269,9 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	if p.kind == pairEarly || p.kind == pairUnpublished {
 		f.Kind = target.CpAsync
 	}
+	if p.kind == pairProxy {
+		f.Kind = target.ProxyFence
+	}
 	f.Severity = f.Kind.Severity()
 	if f.Consequence = because(c.pairs); f.Consequence != "" {
 		f.Severity = target.SeverityAdvice
@@ -269,7 +279,7 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	f.Missing = c.missing(p, sites)
 	if apart {
 		f.Missing +=
-			", which exclude each other: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
+			", which cannot both execute: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
 	}
 	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
@@ -315,10 +325,24 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 			p.two.by(), p.two.verb(), second, first, p.one.by())
 	case pairUnpublished:
 		return fmt.Sprintf(
-			"%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but no barrier stands between",
+			"%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but there is no barrier between",
 			p.element(), p.two.by(), second, first, p.one.by())
 	}
 	one, two := p.one.by(), p.two.by()
+	switch p.kind {
+	case pairBulk:
+		verb := "read"
+		if p.one.writes {
+			verb = "write"
+		}
+		return fmt.Sprintf(
+			"%s race on %s: the asynchronous copy that %s issued at %s may still %s it when %s %s it at %s",
+			p.hazard(), p.element(), one, first, verb, two, p.two.verb(), second)
+	case pairProxy:
+		return fmt.Sprintf(
+			"%s: %s writes it at %s, and the asynchronous copy that %s issues at %s need not see that: no fence.proxy.async stands between them",
+			p.element(), one, first, two, second)
+	}
 	if p.kind == pairBlocks {
 		one, two = fmt.Sprintf("block %s, %s", grid.At(p.block[0]), one),
 			fmt.Sprintf("block %s, %s", grid.At(p.block[1]), two)
@@ -348,6 +372,18 @@ func (c *cause) unfit(sites []site) string {
 func (c *cause) missing(p *pair, sites []site) string {
 	from, to := between(&sites[c.lo], &sites[c.hi])
 	between := fmt.Sprintf("between %s and %s", from, to)
+	switch p.kind {
+	case pairBulk:
+		how := "a wait at the mbarrier that the copy completes on"
+		if in := sites[p.first].in; in.Has("bulk_group") && p.wrote {
+			how = "cp.async.bulk.wait_group by the thread that issued it, and a barrier,"
+		} else if in.Has("bulk_group") {
+			how = "cp.async.bulk.wait_group.read by the thread that issued it, and a barrier,"
+		}
+		return how + " " + between
+	case pairProxy:
+		return "fence.proxy.async by the thread that writes " + between
+	}
 	barrier := "__syncthreads()"
 	if c.warp {
 		barrier = "__syncwarp()"

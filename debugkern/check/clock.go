@@ -26,6 +26,9 @@ type clocks struct {
 	before uint32
 	last   int // PC of the last barrier of all threads, -1: none yet, or several instructions
 
+	// shared: what all threads have of rows behind the stamps of threads (bulk.go); nil: rows have no more
+	shared []uint32
+
 	single bool // single threads have learned of others: not all order is by whole warps and blocks
 
 	moments []moment // by stamp less first
@@ -153,6 +156,9 @@ func (c *clocks) raise(pc int, needed bool) {
 	c.low = c.before
 	if needed || pc < 0 {
 		c.low = c.blockEpoch
+	}
+	if c.shared != nil {
+		c.keepShared()
 	}
 	clear(c.rows)
 	if len(c.moments) > maxMoments { // those before blockEpoch are read only for messages about other blocks

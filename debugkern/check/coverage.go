@@ -104,13 +104,19 @@ func startCoverage(b *block) unit {
 	return &coverageUnit{checker: b.checker, view: b.view, executed: make([]bool, len(sites)), sites: sites}
 }
 
-func (u *coverageUnit) Interests() target.ClassSet { return target.AllClasses }
+func (u *coverageUnit) Interests() target.ClassSet {
+	return target.AllClasses | target.Classes(target.ClassBulkLand)
+}
 
 // Event implements target.Observer.
 func (u *coverageUnit) Event(e *target.Event) {
 	u.executed[e.PC] = true
-	if e.Space != target.SpaceGlobal || e.Class != target.ClassStore && e.Class != target.ClassAtomic ||
-		e.Addr == nil {
+	switch e.Class {
+	case target.ClassStore, target.ClassAtomic, target.ClassBulkLand:
+	default:
+		return
+	}
+	if e.Space != target.SpaceGlobal || e.Addr == nil {
 		return
 	}
 	for m := e.Mask; m != 0; m &= m - 1 {

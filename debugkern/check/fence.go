@@ -89,6 +89,15 @@ func (u *races) fenced(e *target.Event) {
 	if u.b.checker.ignored[e.PC] {
 		return
 	}
+	if proxyFence(e.Instr) { // it orders proxies, not threads
+		if u.bulk != nil {
+			for m := e.Mask; m != 0; m &= m - 1 {
+				u.clk.proxyFenced(e.Warp, bits.TrailingZeros32(m)&31)
+			}
+			u.clk.warps[e.Warp].fresh = true
+		}
+		return
+	}
 	f.begin()
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)

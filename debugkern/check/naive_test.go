@@ -25,6 +25,8 @@ type naive struct {
 	fences  map[int][]int
 	pending map[int][]int
 	at      map[uint64][]int
+	arrived map[int][]int // by mbarrier: what threads released that arrived
+	done    map[int][]int // the same when its last phase completed
 	bytes   map[uint64][]naiveAccess
 	races   map[[2]int]bool
 	first   int // PC of the access at which the first race was seen, -1: none
@@ -44,6 +46,7 @@ type naiveAccess struct {
 
 func newNaive(threads int) *naive {
 	v := &naive{threads: threads, fences: map[int][]int{}, pending: map[int][]int{}, at: map[uint64][]int{},
+		arrived: map[int][]int{}, done: map[int][]int{},
 		bytes: map[uint64][]naiveAccess{}, races: map[[2]int]bool{}, first: -1, ignore: -1}
 	for t := range threads {
 		c := make([]int, threads)
@@ -51,6 +54,11 @@ func newNaive(threads int) *naive {
 		v.clock = append(v.clock, c)
 	}
 	return v
+}
+
+// Interests implements target.Interested.
+func (v *naive) Interests() target.ClassSet {
+	return target.AllClasses | target.Classes(target.ClassMBarrierDone, target.ClassMBarrierPass)
 }
 
 func (v *naive) View(w target.View) { v.sites = sitesOf(w.Program()) }
@@ -115,6 +123,22 @@ func (v *naive) Event(e *target.Event) {
 			}
 			v.fences[t] = v.release(t)
 		}
+	case target.ClassMBarrier:
+		for _, t := range ts {
+			v.touch(e, t, e.Addr[t%32])
+		}
+		if e.Instr.Has("arrive") && !e.Instr.Has("relaxed") {
+			for _, t := range ts {
+				at := int(e.Addr[t%32])
+				v.arrived[at] = most(v.arrived[at], v.release(t))
+			}
+		}
+	case target.ClassMBarrierDone:
+		v.done[e.Barrier] = v.arrived[e.Barrier]
+	case target.ClassMBarrierPass:
+		for _, t := range ts {
+			v.clock[t] = most(v.clock[t], v.done[int(e.Addr[t%32])])
+		}
 	case target.ClassLoad, target.ClassStore, target.ClassAtomic:
 		if e.Space == target.SpaceShared {
 			for _, t := range ts {
@@ -133,6 +157,12 @@ func (v *naive) access(e *target.Event, t int, addr uint64) {
 			delete(v.at, a)
 		}
 	}
+	v.touch(e, t, addr)
+}
+
+// touch compares an access with those before it, and remembers it.
+func (v *naive) touch(e *target.Event, t int, addr uint64) {
+	s := &v.sites[e.PC]
 	for i := range e.Bytes {
 		now := naiveAccess{t, v.clock[t][t], e.PC, e.Bytes, s.writes, s.strong}
 		for _, a := range v.bytes[addr+uint64(i)] {
@@ -189,16 +219,28 @@ func randomProgram(r *rand.Rand, threads int) string {
 		b.WriteString("\t" + text + "\n")
 	}
 	b.WriteString(
-		".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b32 s[256];\n.visible .entry k()\n{\n")
-	line(".reg .pred %w0, %w1, %w01, %low, %t0, %odd, %more;")
+		".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 16 .b32 s[256];\n.shared .align 8 .b64 m[2];\n.visible .entry k()\n{\n")
+	line(".reg .pred %w0, %w1, %w01, %low, %t0, %odd, %more, %over;")
 	line(".reg .b16 %h; .reg .b32 %t, %l, %w, %s, %a, %i, %r<5>; .reg .b64 %d;")
 	line("mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %s, s; mov.u32 %i, 0;")
 	line("setp.eq.u32 %w0, %w, 0; setp.eq.u32 %w1, %w, 1; setp.lt.u32 %w01, %w, 2; setp.lt.u32 %low, %l, 16;")
 	line("setp.eq.u32 %t0, %t, 0; and.b32 %r0, %t, 1; setp.eq.u32 %odd, %r0, 1; mov.u64 %d, 0;")
+	phases := r.IntN(2) == 0 // mbarriers
+	if phases {
+		line("@%t0 mbarrier.init.shared.b64 [m], 16; @%t0 mbarrier.init.shared.b64 [m+8], 64; bar.sync 0;")
+	}
 	b.WriteString("AGAIN:\n")
 	careful, whole := r.IntN(3) > 0, r.IntN(2) == 0 // a barrier behind most accesses; none of a part of them
 	for range 4 + r.IntN(14) {
 		kind := r.IntN(12)
+		if phases && r.IntN(3) == 0 {
+			line(guard() + pick("mbarrier.arrive.shared.b64 %d, [m];",
+				"mbarrier.arrive.shared.b64 %d, [m+8];",
+				"mbarrier.arrive.relaxed.cta.shared::cta.b64 %d, [m];",
+				"mbarrier.test_wait.parity.shared.b64 %over, [m], 0;",
+				"mbarrier.test_wait.parity.shared.b64 %over, [m], 1;",
+				"mbarrier.test_wait.parity.shared.b64 %over, [m+8], 0;"))
+		}
 		if whole && kind < 6 { // only barriers of whole blocks and warps
 			line(pick("bar.sync 0;", "bar.warp.sync -1;"))
 			continue

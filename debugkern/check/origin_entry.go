@@ -70,12 +70,12 @@ func (u *originUnit) mark(space target.Space, addr uint64, lane int) {
 // entrance says how a NaN came in that no arithmetic made: tag is an entry's, or 0.
 func (u *originUnit) entrance(tag int32) string {
 	if tag >= 0 {
-		return "NaN comes in here, made by no arithmetic (a constant, or bits put together otherwise)"
+		return "NaN enters here, made by no arithmetic (a constant, or bits put together otherwise)"
 	}
 	e := &u.entries[-tag-1]
 	name, index := u.view.Name(e.space, e.addr)
 	if name == "" {
-		return "NaN comes in here, made by no arithmetic of this block"
+		return "NaN enters here, made by no arithmetic of this block"
 	}
 	from := "loaded from " + element(name, index)
 	if here := target.Blame(u.x.Func, u.x.Instr.Index); e.source.Line != here.Line ||
@@ -83,14 +83,14 @@ func (u *originUnit) entrance(tag int32) string {
 		from += " at " + e.source.String()
 	}
 	if !e.written {
-		return fmt.Sprintf("NaN comes in here, %s before anything was written there", from)
+		return fmt.Sprintf("NaN enters here, %s before anything was written there", from)
 	}
 	if e.space == target.SpaceGlobal {
 		if _, _, writable := u.view.Extent(e.addr); !writable {
-			return fmt.Sprintf("NaN comes in here, %s, where the input has it", from)
+			return fmt.Sprintf("NaN enters here, %s, where the input has it", from)
 		}
 	}
-	return fmt.Sprintf("NaN comes in here, %s, where no arithmetic of this block put it", from)
+	return fmt.Sprintf("NaN enters here, %s, where no arithmetic of this block put it", from)
 }
 
 // copies reports whether an instruction copies memory to registers or to shared memory.

@@ -71,7 +71,7 @@ type overlapRead struct {
 
 func (u *overlapUnit) Interests() target.ClassSet {
 	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync,
-		target.ClassAsyncLand)
+		target.ClassAsyncLand, target.ClassBulkLand)
 }
 
 // Event implements target.Observer.
@@ -86,7 +86,8 @@ func (u *overlapUnit) Event(e *target.Event) {
 		if lo < 0 || lo >= hi {
 			continue
 		}
-		if e.Class != target.ClassAsyncLand {
+		landed := e.Class == target.ClassAsyncLand || e.Class == target.ClassBulkLand
+		if !landed {
 			u.touch(e, lo, hi)
 		}
 		if !u.inShared(lo, hi) {
@@ -95,7 +96,7 @@ func (u *overlapUnit) Event(e *target.Event) {
 		if (e.Class == target.ClassLoad || e.Class == target.ClassAtomic) && !e.Probe {
 			u.reads(e, lane, lo, hi)
 		}
-		if e.Class == target.ClassStore || e.Class == target.ClassAtomic || e.Class == target.ClassAsyncLand {
+		if e.Class == target.ClassStore || e.Class == target.ClassAtomic || landed {
 			for i := lo; i < hi; i++ {
 				u.writers[i] = int32(e.PC) + 1
 			}

@@ -17,6 +17,8 @@ const (
 	pairEarly                       // the first is a cp.async that was not waited for
 	pairUnpublished                 // the first is a cp.async, waited for by its issuer, and no barrier since
 	pairBlocks                      // unordered, in different blocks
+	pairBulk                        // the first is a bulk operation that the second does not know complete
+	pairProxy                       // ordered, but no fence.proxy.async makes the first visible to the second
 )
 
 // pairKey is what pairs have in common that differ in element, lane and block only. The first access is the
@@ -51,7 +53,8 @@ type pair struct {
 func (u *races) now(lane int) side {
 	return side{
 		pc: u.e.PC, warp: u.e.Warp, lane: lane,
-		writes: u.s.writes && (!u.s.async || u.space == target.SpaceShared), when: u.clk.warps[u.e.Warp].at,
+		writes: u.bulkWrites || u.s.writes && (!u.s.async || u.space == target.SpaceShared),
+		when:   u.clk.warps[u.e.Warp].at,
 	}
 }
 
@@ -61,7 +64,7 @@ func (u *races) found(a *access, other, lane int, wrote bool) {
 		return
 	}
 	u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)},
-		u.now(lane), false)
+		u.now(lane), pairRace)
 }
 
 // before reports whether a comes before b in the program.
@@ -72,27 +75,28 @@ func before(a, b side) bool {
 	return a.pc < b.pc
 }
 
-// record counts a pair: a past access and the one under way. early: the past one is a copy that is under way.
-func (u *races) record(past, now side, early bool) {
+// record counts a pair: a past access and the one under way. Of pairEarly the past one is a copy under way.
+func (u *races) record(past, now side, kind pairKind) {
 	v := u.b.view
 	if v.Strays(past.pc, u.space, u.addr) || v.Strays(now.pc, u.space, u.addr) {
 		return
 	}
-	first, second, kind := past, now, pairRace
-	if before(now, past) {
-		first, second, early = now, past, false
+	first, second := past, now
+	if kind != pairProxy && before(now, past) {
+		first, second, kind = now, past, pairRace
+		if u.e.Class == target.ClassBulk {
+			kind = pairBulk
+		}
 	}
-	if first.pc == second.pc && first.when == second.when && second.warp < first.warp {
+	fixed := kind == pairBulk || kind == pairProxy
+	if !fixed && first.pc == second.pc && first.when == second.when && second.warp < first.warp {
 		first, second = second, first // neither comes first
 	}
-	switch async := first.writes && u.sites[first.pc].async; {
-	case early:
-		kind = pairEarly
-	case async && !second.writes:
+	if async := first.writes && u.sites[first.pc].async; kind == pairRace && async && !second.writes {
 		kind = pairUnpublished
 	}
-	if set := u.b.checker.options.Set; kind == pairRace && !set.Has(Races) ||
-		kind != pairRace && !set.Has(Async) {
+	if set := u.b.checker.options.Set; (kind == pairRace || fixed) && !set.Has(Races) ||
+		kind != pairRace && !fixed && !set.Has(Async) {
 		return
 	}
 	k := pairKey{

@@ -19,6 +19,7 @@ type races struct {
 	bar   [16][]arrival
 	async asyncState
 	fence fenceState
+	bulk  *bulkState // nil: the program has no mbarriers and no bulk operations
 	need  needs
 
 	pairs     map[pairKey]*pair
@@ -40,6 +41,8 @@ type races struct {
 	space target.Space // of addr: a cp.async has one address in each
 	addr  uint64
 	lowJ  uint32
+
+	bulkWrites bool // of a bulk operation: it is its destination that is looked at
 }
 
 func startRaces(b *block) unit {
@@ -52,6 +55,7 @@ func startRaces(b *block) unit {
 	u.names = make([]int32, (b.view.SharedBytes()+3)/4)
 	u.clk.begin(n, from)
 	u.need.begin()
+	u.startBulk()
 	u.startGlobal()
 	return u
 }
@@ -61,13 +65,22 @@ func (u *races) Interests() target.ClassSet {
 	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync,
 		target.ClassAsyncCommit,
 		target.ClassAsyncWait, target.ClassBarrier, target.ClassBarrierDone, target.ClassWarpSync,
-		target.ClassFence, target.ClassExit)
+		target.ClassFence, target.ClassExit, target.ClassMBarrier, target.ClassBulk, target.ClassBulkCommit,
+		target.ClassBulkWait, target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass)
 }
 
 // Event implements unit.
 func (u *races) Event(e *target.Event) {
 	switch e.Class {
 	case target.ClassLoad, target.ClassStore, target.ClassAtomic:
+		if u.bulk != nil {
+			all := e.Mask
+			if e.Mask = u.bulkAccess(e); e.Mask == 0 {
+				e.Mask = all
+				return
+			}
+			defer func() { e.Mask = all }()
+		}
 		switch e.Space {
 		case target.SpaceShared:
 			u.shared(e)
@@ -97,6 +110,9 @@ func (u *races) Event(e *target.Event) {
 		if !e.Probe {
 			u.fenced(e)
 		}
+	case target.ClassMBarrier, target.ClassBulk, target.ClassBulkCommit, target.ClassBulkWait,
+		target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass:
+		u.bulkEvent(e)
 	case target.ClassExit:
 		u.clk.warps[e.Warp].alive &^= e.Mask
 	}
@@ -108,7 +124,7 @@ func (u *races) End() {
 	u.need.single = u.clk.single
 	u.endGlobal()
 	u.b.checker.giveShadow(u.mem, u.clk.now)
-	u.mem, u.clk, u.names, u.fence, u.contested = nil, clocks{}, nil, fenceState{}, nil
+	u.mem, u.clk, u.names, u.fence, u.contested, u.bulk = nil, clocks{}, nil, fenceState{}, nil, nil
 }
 
 // dropStuck forgets what was first seen since the last barrier of all threads, where somebody waits at one
@@ -153,6 +169,9 @@ func (u *races) completed(e *target.Event) {
 	u.fence.everyone(u)
 	u.raised = len(u.order)
 	u.clk.raise(pc, pc >= 0 && u.need.known(pc) != nil)
+	if u.bulk != nil {
+		u.dropKnown()
+	}
 }
 
 // begin sets what the accesses of an event have in common.

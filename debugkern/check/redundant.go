@@ -133,7 +133,7 @@ func adviceOf(c *Checker, us []unit, sites []site) []target.Finding {
 		}
 	}
 	for _, pc := range idleWaits(us) {
-		tell(pc, fmt.Sprintf("%s at %s never waits for a copy, though copies are under way",
+		tell(pc, fmt.Sprintf("%s at %s never waits for a copy, though copies are pending",
 			sites[pc].in.Opcode(), sites[pc].source()))
 	}
 	return out

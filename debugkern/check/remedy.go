@@ -31,7 +31,7 @@ func (g *wayGraph) unfit(ways [][2]int, allowed func(at int) bool) bool {
 // places, and at none of them all threads come together that a barrier needs.
 func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*wayGraph) (edits []ptx.Edit, fits bool) {
 	p := c.pairs[0]
-	if c.exclusive || p.kind == pairBlocks {
+	if c.exclusive || p.kind == pairBlocks || p.kind == pairBulk || p.kind == pairProxy {
 		return nil, true
 	}
 	fn := sites[p.first].fn

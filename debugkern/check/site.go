@@ -58,13 +58,17 @@ func siteOf(f *ptx.Func, i int, in *ptx.Instr) site {
 		s.element /= 2
 	}
 	k := in.Kind()
-	s.reads, s.writes, s.whole, s.async = k.Reads(), k.Writes(), k.OfWarp(), k.Async()
+	s.reads, s.writes, s.whole, s.async = k.Reads(), k.Writes(), k.OfWarp(), k == isa.CopyAsync
 	s.returns = k == isa.Load || k == isa.Atomic
 	switch {
 	case k.Updates():
 		s.strong, s.scope = true, scopeDevice
 	case k == isa.Fence:
 		s.scope = scopeSystem
+	case k == isa.MBarrier || k == isa.ArriveAsync:
+		s.element, s.reads = 8, true
+		s.writes = !in.Has("test_wait") && !in.Has("try_wait")
+		s.strong = !in.Has("init") && !in.Has("inval")
 	}
 	for _, m := range in.Mods {
 		switch m {

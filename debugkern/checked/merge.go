@@ -56,7 +56,7 @@ func foldUnwritten(fs []target.Finding) []target.Finding {
 		for _, f := range fs {
 			if g := &kept[i]; unwrittenBy(&f, g) {
 				follows(g, fmt.Sprintf(
-					"as executed here, the read comes first and finds bytes that nobody has written (%d times)",
+					"as executed here, the read comes first and finds bytes that were never written (%d times)",
 					f.Count))
 			}
 		}
@@ -80,7 +80,7 @@ func foldShuffled(fs []target.Finding) []target.Finding {
 		for j := range fs {
 			if g := &kept[i]; g.Kind == target.Shuffle && fs[j].Kind == target.NaNOrigin &&
 				fs[j].Source.SamePlace(g.Source) {
-				follows(g, "the undefined value comes to "+strings.TrimPrefix(fs[j].Consequence, "→ "))
+				follows(g, "the undefined value reaches "+strings.TrimPrefix(fs[j].Consequence, "→ "))
 			}
 		}
 	}

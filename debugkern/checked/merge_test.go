@@ -49,7 +49,7 @@ func TestMergedShuffle(t *testing.T) {
 	}
 	got := Merge(own, checked, probes.Dim3{1, 1, 1})
 	if len(got) != 2 || got[0].Kind != target.Shuffle ||
-		!strings.HasSuffix(got[0].Consequence, "comes to out[0]") || got[1].Source.Line != 21 {
+		!strings.HasSuffix(got[0].Consequence, "reaches out[0]") || got[1].Source.Line != 21 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestOneCauseOneFinding(t *testing.T) {
 		{"a write that comes late", []target.Finding{unwritten}, []target.Finding{race},
 			[]reported{
 				{
-					"race", "as executed here, the read comes first and finds bytes that nobody has written (3 times)",
+					"race", "as executed here, the read comes first and finds bytes that were never written (3 times)",
 				},
 			}},
 	} {

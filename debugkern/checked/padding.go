@@ -70,7 +70,7 @@ func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *t
 		}
 		if followed && harmless {
 			f.Severity = target.SeverityAdvice
-			follows(f, "reads padding: followed to the end, the value comes to no output, no address and no branch")
+			follows(f, "reads padding: followed to the end, the value reaches no output, no address and no branch")
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ func (l *launch) excused(found []target.Finding) ([]target.Finding, error) {
 	case l.raced || slices.ContainsFunc(l.doc.Findings, isError):
 		why = "the kernel has errors above, by which its results may differ from run to run"
 	case slices.ContainsFunc(l.entry.Body, func(in *ptx.Instr) bool { return in.Kind().Updates() }):
-		why = "the kernel updates memory by atomics, in an order that nobody fixes"
+		why = "the kernel updates memory by atomics, in an order that is not fixed"
 	default:
 		other, err := l.reordered()
 		if err != nil {

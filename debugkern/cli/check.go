@@ -46,7 +46,7 @@ func (a *app) checkCommand() *cobra.Command {
 			"says how much a clean result covers.\n\n" +
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
-			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}. The same options may stand in the\n" +
+			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}. The same options may be given in the\n" +
 			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
 			"--expect states what an output is made of, 'out[i] <- x[256*i .. 256*i+255]': elements that are missing, foreign or enter more often\n" +
 			"than the others are findings at the line where they go wrong. A name on the right is memory, with an index or a range for each\n" +
@@ -80,7 +80,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.BoolVar(&r.Cooperative, "cooperative", false,
 		"a cooperative launch: blocks may rely on being resident together")
 	f.IntVar(&r.Resident, "resident", 0,
-		"blocks resident at once, for kernels whose blocks wait for each other (default: what the chip holds)")
+		"blocks resident at once, for kernels whose blocks wait for each other (default: as many as fit on the chip)")
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of generated arguments")
 	f.StringVar(&r.Schedule, "schedule", "", "order of execution, POLICY[:SEED][:ASYNC], as for run")
 	f.StringVar(&r.Backend, "backend", "",
@@ -454,7 +454,7 @@ func (o *checkOptions) sequence(
 		"shape", "set", "fault", "blocks", "resident", "cooperative", "sanitizer", "expect",
 	} {
 		if cmd.Flags().Changed(f) {
-			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f,
+			return nil, usageError("--%s: %s is a sequence: its steps define each launch", f,
 				seq.File)
 		}
 	}

@@ -81,7 +81,7 @@ func (a *app) compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Two variants tile by tile, kernel against kernel",
-		Long: "compare executes A and B on the same inputs and lays every tile that both capture over the other, bit for bit. It says where\n" +
+		Long: "compare executes A and B on the same inputs and compares every tile that both capture bit for bit. It says where\n" +
 			"two kernels part, not which of them is right: run says that. --set and --fault are B's, --set-a and --fault-a A's, all other\n" +
 			"options are common to both. With --rtol or --atol two cells a and b agree where |a - b| <= atol + rtol * max(|a|, |b|).\n\n" +
 			"Exit code: 0 equal bits, or all within the tolerance, 1 not, 2 bad input, 3 backend or compiler not available, 4 a kernel did not build, load or run.",

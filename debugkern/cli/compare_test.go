@@ -113,7 +113,7 @@ func TestPairBadInput(t *testing.T) {
 		{"unknown target", "compare stage2 stage22", "stage2"},
 		{"unknown fault of A", "compare stage2 stage2 --fault-a kt-lda", "kt-ld"},
 		{"dump", "compare stage1 stage2 --dump x.npz", "tilescope run"},
-		{"two gates", "compare stage1 stage2 --set-a DEBUG_QK_ONLY --gate pv", "exclude each other"},
+		{"two gates", "compare stage1 stage2 --set-a DEBUG_QK_ONLY --gate pv", "cannot be combined"},
 		{"shape by name", "compare stage2 " + own, "--shape B,H,S,D"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

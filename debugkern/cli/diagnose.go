@@ -22,7 +22,7 @@ type diagnoseOptions struct {
 	sarif, html        string
 }
 
-// Bounds of what can be asked for: a slip of the finger is no work of years.
+// Bounds of what can be requested: a slip of the finger is no work of years.
 const (
 	maxSchedules   = 100000
 	maxPerturb     = 10000
@@ -34,7 +34,7 @@ func (a *app) diagnoseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diagnose TARGET|BUNDLE.tsl",
 		Short: "Run with every checker and several schedules, then explain",
-		Long: "diagnose runs a kernel with every checker attached, tries what would put it right, and says why it is wrong: each cause with\n" +
+		Long: "diagnose runs a kernel with every checker attached, tries what would fix it, and says why it is wrong: each cause with\n" +
 			"its place, the share of the error that goes with it, how it was proven, and what to change. Synchronisation is put in and\n" +
 			"taken out virtually, stages and tables are replaced by the reference's: nothing is compiled again. Races are explored under\n" +
 			"many schedules. What is printed last is the story: at most twelve lines to act on.\n\n" +

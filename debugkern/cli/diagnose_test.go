@@ -114,7 +114,7 @@ func TestDiagnoseOwnPTX(t *testing.T) {
 		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)
 	}
 	if c := d.Causes[0]; c.Place.Variable != "sP" ||
-		!strings.Contains(c.Alone, "nothing is wrong any more") || d.Schedules[0].Varied == 0 ||
+		!strings.Contains(c.Alone, "nothing is wrong") || d.Schedules[0].Varied == 0 ||
 		len(d.Barriers) == 0 {
 		t.Errorf("%s: %s; schedules %+v, %d barriers", c.Title, c.Alone, d.Schedules, len(d.Barriers))
 	}

@@ -31,7 +31,7 @@ func (a *app) gatesCommand() *cobra.Command {
 		Use:   "gates TARGET…",
 		Short: "What may be merged: PTXAS, correctness, performance",
 		Long: "gates judges each TARGET three times: registers, shared memory and spills by ptxas (or the loaded function), for each\n" +
-			"architecture of --arch (sm_80,sm_86,sm_89,sm_90); results over shapes and seeds, the build without probes beside the\n" +
+			"architecture of --arch (sm_80,sm_86,sm_89,sm_90); results over shapes and seeds, the build without probes next to the\n" +
 			"instrumented one; and speed against --against on a GPU, on --shape (mission). Thresholds are the manifest's. Results of\n" +
 			"a kernel without a reference are judged by the findings of every checker. What cannot be measured here is `not run`,\n" +
 			"with its reason; the emulator's counts are given as counts.\n\n" +
@@ -150,7 +150,7 @@ func (o *gatesOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*g
 		}
 	}
 	if o.inputs != "" && changed("shapes") {
-		return nil, usageError("--shapes and --inputs exclude each other: the shape is the file's")
+		return nil, usageError("--shapes and --inputs cannot be combined: the shape is the file's")
 	}
 	if o.dump != "" && (len(targets) != 1 || len(out.Seeds) != 1 || len(out.Shapes) != 1 && o.inputs == "") {
 		return nil, usageError("--dump takes one run: give one TARGET, --shapes and --seeds of one each")

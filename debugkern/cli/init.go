@@ -65,7 +65,7 @@ func (a *app) initCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
+	f.StringVar(&req.Out, "out", "", "where the manifest is written (default: next to FILE, as .yaml)")
 	launch.bindLaunch(f)
 	f.Uint64Var(&launch.req.Seed, "seed", 0, "of a launch: seed of generated arguments")
 	f.StringVar(&triton, "triton", "",

@@ -24,7 +24,7 @@ func pythonRows(barrier string) func(m *bundle.Manifest, p *bundle.Parts) {
 }
 
 // TestPlacedBarriers: where no line of a source in Python is a barrier, barriers are called the compiler's;
-// where one is, and where the source is not at hand, they are not.
+// where one is, and where the source is not available, they are not.
 func TestPlacedBarriers(t *testing.T) {
 	race := func(barrier string, more func(m *bundle.Manifest, p *bundle.Parts)) (string, string) {
 		path := changedBundle(t, func(m *bundle.Manifest, p *bundle.Parts) {

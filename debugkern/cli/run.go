@@ -49,7 +49,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringArrayVar(&o.faults, "fault", nil, "planted fault NAME, repeatable")
 	f.StringVar(&o.gate, "gate", "none", "part that runs: none (all of it), "+gateList())
 	f.StringVar(&o.inject, "inject", "reference", "what gate "+strings.Join(configs.UniformGates(), ", ")+
-		" feeds in: reference or uniform")
+		" injects: reference or uniform")
 	f.StringVar(&o.backend, "backend", "", "where it runs: auto, emu, cuda or both (default auto)")
 	f.StringVar(&o.builder, "builder", "", "who compiles: auto, embedded, nvrtc or nvcc (default auto)")
 	f.StringVar(&o.arch, "arch", "", "architecture to compile for, such as sm_80")
@@ -67,7 +67,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.schedule, "schedule", "",
 		"order of execution on the emulator, POLICY[:SEED][:ASYNC]: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
 	f.IntVar(&o.resident, "resident", 0,
-		"blocks resident at once on the emulator, for kernels whose blocks wait for each other (default: what the chip holds)")
+		"blocks resident at once on the emulator, for kernels whose blocks wait for each other (default: as many as fit on the chip)")
 	f.BoolVar(&o.cooperative, "cooperative", false,
 		"a cooperative launch: blocks may rely on being resident together")
 	f.StringVar(&o.blocks, "blocks", "", "captured blocks X,Y,Z, each N, A-B or *")
@@ -230,7 +230,7 @@ func (o *runOptions) applyGate(ctx context.Context, req *debugkern.Request, targ
 			continue
 		}
 		if req.Gate != probes.GateNone && req.Gate != g.Name {
-			return usageError("gates %s and %s exclude each other: ask for one", req.Gate, g.Name)
+			return usageError("gates %s and %s cannot be combined: choose one", req.Gate, g.Name)
 		}
 		req.Gate = g.Name
 	}

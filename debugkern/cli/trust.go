@@ -31,7 +31,7 @@ func (a *app) trustCommand() *cobra.Command {
 		Use: "trust [DIR]", Short: "Allow the compilers, tools and commands of a directory to be used",
 		Long: "Nothing that the working directory provides is loaded or executed, and nothing that other users own or can change, unless\n" +
 			"it was trusted. trust DIR records the compilers and tools of DIR and of DIR/.toolchain, by path and content: a file that is changed\n" +
-			"afterwards is not trusted any more. It also allows the commands that manifests in DIR and below name for their references.\n\nWithout DIR it lists what is recorded. The option --trust allows one command without a record.",
+			"afterwards is no longer trusted. It also allows the commands that manifests in DIR and below name for their references.\n\nWithout DIR it lists what is recorded. The option --trust allows one command without a record.",
 		Example: "  tilescope trust .toolchain\n  tilescope trust\n  tilescope trust --remove .toolchain",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

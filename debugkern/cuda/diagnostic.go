@@ -16,7 +16,7 @@ type Diagnostic struct {
 	Line, Col int    // from 1; Col 0 where it is not known
 	Severity  string // "error", "catastrophic error", "fatal error", "warning"
 	Msg       string
-	Text      string // the source line, "" where it is not at hand
+	Text      string // the source line, "" where it is not available
 }
 
 // Place is "file:line:col", as much of it as is known; "" for a complaint about no place.

@@ -62,7 +62,7 @@ func inspectDriver(ctx context.Context, cfg BackendConfig) []Part {
 	}
 	driver.Path = lib.Path
 	if len(cfg.WorkerCommand) == 0 {
-		driver.Found, driver.Install, driver.Detail = true, "", "its devices were not asked for"
+		driver.Found, driver.Install, driver.Detail = true, "", "its devices were not queried"
 		return []Part{driver}
 	}
 	devices, version, err := Devices(ctx, cfg)

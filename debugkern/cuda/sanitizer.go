@@ -130,7 +130,7 @@ func runSanitizer(ctx context.Context, path, tool, log string, args []string) (*
 		if reason == "" {
 			reason = strings.TrimSpace(said.String() + string(text))
 		}
-		return nil, fmt.Errorf("sanitize: compute-sanitizer %s did not come to an end: %w: %s", tool,
+		return nil, fmt.Errorf("sanitize: compute-sanitizer %s did not end: %w: %s", tool,
 			orUnknown(failed), lastLine(reason))
 	}
 	// the launch itself failed, and the tool has nothing to say of it

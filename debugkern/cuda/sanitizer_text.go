@@ -80,7 +80,7 @@ var (
 )
 
 // ParseSanitizer reads what compute-sanitizer has written. Equal complaints (the same places) are one,
-// counted. summary is the tool's last word, "" where it did not come to an end.
+// counted. summary is the tool's last word, "" where it did not end.
 func ParseSanitizer(text string) (complaints []Complaint, summary string) {
 	p := &sanitizerParser{}
 	for line := range strings.Lines(text) {

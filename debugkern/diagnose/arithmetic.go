@@ -393,7 +393,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	}
 	for _, n := range names {
 		if st := q.doc.Stage(n); st != nil {
-			although := " although what it is computed from is taken as the kernel had it"
+			although := " although it is computed from the kernel's own values"
 			if len(q.unseen(q.before(probes.Stage(n)))) > 0 {
 				although = ""
 			}
@@ -475,7 +475,7 @@ func (q *inquiry) substitutable(group ...probes.Stage) (bool, error) {
 }
 
 // entrance puts the reference's tile in the place of the first stage that a finding spoils: what becomes
-// right shows that the damage comes in there.
+// right shows that the error enters there.
 func (q *inquiry) entrance(s *suspect) error {
 	first := s.stages[0]
 	for _, st := range s.stages {
@@ -500,7 +500,7 @@ func (q *inquiry) entrance(s *suspect) error {
 			return err
 		}
 		if now := damageOf(run.Report); now.bad == 0 {
-			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s: the damage comes in there",
+			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s: the error enters there",
 				r.text, now))
 			return nil
 		}

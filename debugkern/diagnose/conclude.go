@@ -175,14 +175,14 @@ func (q *inquiry) untried(s *suspect) string {
 	case s.cause.Finding >= 0 && q.stale(s):
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
 	case s.tried > 0:
-		return fmt.Sprintf("not proven: %d changes were tried, and none puts this right", s.tried)
+		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this", s.tried)
 	case s.cause.Kind == kindStage && q.result(s.cause.Stage):
 		return "not tried: " + s.cause.Stage +
 			" is what the kernel leaves, and nothing after it would show what its being right changes"
 	case s.cause.Kind == kindStage:
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}
-	return "not tried: nothing that could be changed without compiling is known to put this right"
+	return "not tried: nothing that could be changed without compiling is known to fix this"
 }
 
 // result reports whether a stage is the kernel's result.
@@ -255,13 +255,13 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 	case len(findings) > 0:
 		return fmt.Sprintf("%s, still found: %s", what, strings.Join(findings, ", "))
 	case now.bad > 0:
-		return fmt.Sprintf("%s, every stage is right by itself, yet %s", what, now)
+		return fmt.Sprintf("%s, no stage has an error of its own, yet %s", what, now)
 	case len(s.remedy.substitute) > 0 && len(s.cause.Findings) > 0:
-		return what + ", every later stage is right: the damage comes in there"
+		return what + ", every later stage is right: the error enters there"
 	case n > 1:
 		return what + ", nothing else shows in this run"
 	}
-	return what + ", nothing is wrong any more"
+	return what + ", nothing is wrong"
 }
 
 // tainted lists the stages that are wrong only because of what they are computed from.
@@ -337,7 +337,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
 	case !s.exclusive && s.tried > 0:
-		c.Advice = "no synchronisation that was tried puts this right: look at which cells are used at " +
+		c.Advice = "no synchronisation that was tried fixes this: look at which cells are used at " +
 			bothPlaces(f)
 	default:
 		c.Advice = *f.Missing
@@ -391,7 +391,7 @@ var kindAdvice = map[string]string{
 	"quantiser":     "encode and decode with the same number of levels",
 	"deadlock":      "let every thread that is waited for reach the barrier",
 	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
-	"not-captured":  "let every thread come to the probe: leave the kernel after it, or not at all",
+	"not-captured":  "let every thread reach the probe: leave the kernel after it, or not at all",
 	"unwritten":     "write every element of the output",
 	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",
 	"layout":        "make what describes where data lies (a capture's row and col, a sparse operand's positions and selector) agree with where the threads have it",

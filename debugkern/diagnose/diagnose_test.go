@@ -83,7 +83,7 @@ func TestArithmeticIsOneCause(t *testing.T) {
 					got.Stage, got.Place.KVTile, got.Place.Source, c.stages, c.kv)
 			}
 			if got.Share == nil || *got.Share != 1 ||
-				!strings.Contains(got.Alone, "nothing is wrong any more") {
+				!strings.Contains(got.Alone, "nothing is wrong") {
 				t.Errorf("share %v: %s", got.Share, got.Alone)
 			}
 			if d.ExitCode() != 1 || len(d.Story) > 12 || d.Schema != diagnose.Schema {
@@ -163,7 +163,7 @@ func TestWhatExplainsNothing(t *testing.T) {
 				t.Errorf("%s: %s", f.Message, f.Consequence)
 			}
 			if c.kind == "race" &&
-				!strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one put right") {
+				!strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one fixed") {
 				t.Errorf("not explored apart from the other: %q", all.Proof)
 			}
 		})
@@ -179,7 +179,7 @@ func TestToldOnce(t *testing.T) {
 		case f.Kind == "uninitialised":
 			t.Errorf("told beside the race: %s", f.Message)
 		case f.Kind == "race" &&
-			(!strings.Contains(f.Consequence, "nobody has written") ||
+			(!strings.Contains(f.Consequence, "that were never written") ||
 				!strings.Contains(f.Consequence, "schedules")):
 			t.Errorf("%s: its consequences are %q", f.Message, f.Consequence)
 		}
@@ -230,7 +230,7 @@ func TestTwoCauses(t *testing.T) {
 			t.Errorf("%s: share %v, alone %q", c.Title, c.Share, c.Alone)
 		}
 	}
-	if !strings.Contains(strings.Join(d.Story, "\n"), "none of them is the cause by itself") {
+	if !strings.Contains(strings.Join(d.Story, "\n"), "none of them is the cause alone") {
 		t.Errorf("the story does not say that neither is the cause:\n%s", strings.Join(d.Story, "\n"))
 	}
 }
@@ -259,7 +259,7 @@ func TestAdviceIsProven(t *testing.T) {
 					c.variable, c.advice)
 			}
 			if proof := strings.Join(got.Proof, "\n"); !strings.Contains(proof, "is gone") ||
-				!strings.Contains(got.Alone, "nothing is wrong any more") {
+				!strings.Contains(got.Alone, "nothing is wrong") {
 				t.Errorf("the advice is not proven: %s\n%s", got.Alone, proof)
 			}
 		})

@@ -20,7 +20,7 @@ type inquiry struct {
 	req debugkern.Request // as asked
 	o   Options
 
-	gpu    *debugkern.Run // where a GPU was asked for: whose verdict it is
+	gpu    *debugkern.Run // where a GPU was requested: whose verdict it is
 	run    *debugkern.Run // on the emulator, every checker attached: what experiments start from
 	base   *debugkern.Run // the same on the blocks that experiments execute
 	blocks []probes.Dim3  // nil: all

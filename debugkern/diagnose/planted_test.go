@@ -61,7 +61,7 @@ func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 		t.Errorf("advised %q, what-if tried %q (gone: %v)\n%s", c.Advice, a.What, a.Gone, proof)
 	}
 	before, after := a.Outcome.Before.Report, a.Outcome.After.Report
-	if right := strings.HasSuffix(c.Alone, "nothing is wrong any more"); right !=
+	if right := strings.HasSuffix(c.Alone, "nothing is wrong"); right !=
 		(after.Verdict == report.Agree && len(a.Outcome.Left)+len(a.Outcome.New) == 0) {
 		t.Errorf("the story says %q, the what-if:\n%s", c.Alone, strings.Join(a.Lines(), "\n"))
 	}

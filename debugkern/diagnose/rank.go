@@ -18,7 +18,7 @@ const (
 )
 
 // hidden is the share of a cause that explains nothing as long as another stands that spoils the same cells.
-const hidden = "none by itself"
+const hidden = "none alone"
 
 // rank puts causes in the order in which a person should look at them: why something was not captured, for
 // nothing is known of that; those that explain more of the error, then those that could not be tried, which

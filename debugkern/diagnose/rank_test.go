@@ -25,7 +25,7 @@ func TestRank(t *testing.T) {
 		{
 			"hidden by another", []Cause{
 				{Title: "a", Share: share(0.004), Stages: []string{"O"}}, {Title: "b", Share: share(0.4)},
-			}, "b 40 %, a none by itself",
+			}, "b 40 %, a none alone",
 		},
 		{"spoils nothing", []Cause{{Title: "a", Share: share(0)}, {Title: "b", Share: share(0.4)}},
 			"b 40 %, a none beside"},

@@ -103,10 +103,10 @@ func (q *inquiry) contested() error {
 		case cells == "":
 			s.shared += ": one owner, an atomic or a merge"
 		case here:
-			s.shared += ", where nobody writes " + cells +
-				": give each its own cells, or the shared ones one owner"
+			s.shared += ", which leaves " + cells +
+				" never written: give each its own cells, or the shared ones one owner"
 		default:
-			s.shared += ", and nobody writes " + cells + ": give each its own cells"
+			s.shared += ", and leaves " + cells + " never written: give each its own cells"
 		}
 	}
 	return nil
@@ -473,7 +473,7 @@ func (q *inquiry) unlisted(s *suspect) []string {
 		if s.alone != nil && s.remedy.changes() && !q.stands(o, s.alone) {
 			out = append(out, fmt.Sprintf("%s goes with it", o.cause.Title))
 		} else {
-			out = append(out, fmt.Sprintf("%s: no trial puts one right and leaves the other", o.cause.Title))
+			out = append(out, fmt.Sprintf("%s: no trial fixes one and leaves the other", o.cause.Title))
 		}
 	}
 	return out

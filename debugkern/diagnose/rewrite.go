@@ -33,7 +33,7 @@ func (q *inquiry) rewrite(src *report.Source, c *repair.Cure) *Rewrite {
 	return &Rewrite{src.File, src.Line, was, now}
 }
 
-// quoted is the text of a source line without the blanks at its ends, "" where it is not at hand.
+// quoted is the text of a source line without the blanks at its ends, "" where it is not available.
 func (q *inquiry) quoted(src *report.Source) string {
 	if src == nil {
 		return ""

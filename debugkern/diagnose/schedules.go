@@ -25,7 +25,7 @@ const (
 var racing = []string{"race", "cp-async"}
 
 // schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the
-// order? Of several suspects, each is explored with the others put right: what varies by another's doing is
+// order? Of several suspects, each is explored with the others fixed: what varies by another's doing is
 // no witness. Then, where asked for, it disturbs the kernel on a GPU.
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
@@ -113,9 +113,9 @@ func (q *inquiry) others(s *suspect) (aside, error) {
 
 func (a *aside) String() string {
 	if a.right == 1 {
-		return "the other one put right"
+		return "the other one fixed"
 	}
-	return "the others put right"
+	return "the others fixed"
 }
 
 // edits are the changes that put others right, and more.
@@ -127,7 +127,7 @@ func (a *aside) edits(run *debugkern.Run, more ...*remedy) []ptx.Edit {
 	return out
 }
 
-// own is what of a block's exploration is one suspect's doing: what still varies with the others put right.
+// own is what of a block's exploration is one suspect's doing: what still varies with the others fixed.
 // The worst schedule stays that of the kernel as it is, which is what can be executed again.
 func (q *inquiry) own(whole *ScheduleDoc, others aside) (ScheduleDoc, error) {
 	own := *whole
@@ -147,7 +147,7 @@ func (q *inquiry) own(whole *ScheduleDoc, others aside) (ScheduleDoc, error) {
 		}
 	}
 	if own.Varied > 0 && len(others.left) > 0 {
-		own.Says += ", together with what cannot be put right here: " + strings.Join(others.left, "; ")
+		own.Says += ", together with what cannot be fixed here: " + strings.Join(others.left, "; ")
 	}
 	return own, nil
 }

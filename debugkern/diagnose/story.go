@@ -106,7 +106,7 @@ func tell(n int, c *Cause, lines int, again string) []string {
 	switch share := c.ShareText(); share {
 	case "":
 	case hidden:
-		head += " (none of the error by itself)"
+		head += " (none of the error alone)"
 	default:
 		head += " (" + share + " of the error)"
 	}
@@ -138,7 +138,7 @@ func tell(n int, c *Cause, lines int, again string) []string {
 func (q *inquiry) relation() string {
 	all := ""
 	if q.rightBut() {
-		all = "; with all of them put right nothing is wrong any more"
+		all = "; with all of them fixed nothing is wrong"
 	}
 	for i := range q.doc.Causes {
 		if c := &q.doc.Causes[i]; c.Share != nil && float64(*c.Share) >= everything {
@@ -158,7 +158,7 @@ func (q *inquiry) relation() string {
 		return fmt.Sprintf("no edit that was tried separates %s: one edit may be behind several%s",
 			strings.Join(pairs, ", "), all)
 	}
-	return "none of them is the cause by itself: each leaves the others' error standing" + all
+	return "none of them is the cause alone: each leaves the others' error" + all
 }
 
 // quiet is the story of a kernel in which nothing was found.
@@ -185,7 +185,7 @@ func (q *inquiry) quiet() []string {
 	}
 	if rep.Verdict != report.Agree {
 		lines := []string{
-			fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything",
+			fmt.Sprintf("%s: diverges, %s: no stage has an error of its own, and no checker found anything",
 				rep.Title(), damageOf(rep)),
 		}
 		if len(q.doc.Losses) > 0 {

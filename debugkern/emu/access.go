@@ -26,6 +26,7 @@ type access struct {
 	second *access
 	aop    *atomOp
 	async  *asyncOp
+	nth    int // which of the instruction's addresses it is
 }
 
 // total is the bytes of one lane's access.

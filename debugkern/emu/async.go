@@ -22,6 +22,7 @@ type asyncCopy struct {
 	dst   [32]uint64
 	group [32]uint32 // the lane's group that the copy belongs to
 	data  []byte     // size bytes a lane
+	seq   uint64     // copies of the warp are numbered as they are issued
 }
 
 // asyncQueue is a warp's copies under way. A lane's groups are numbered; open is the one that its
@@ -29,7 +30,8 @@ type asyncCopy struct {
 type asyncQueue struct {
 	copies   []asyncCopy
 	open     [32]uint32
-	random   bool // copies may land at any load
+	seq      uint64 // number of the last copy issued
+	random   bool   // copies may land at any load
 	earliest bool
 	spare    [][]byte // buffers of copies that have landed
 }
@@ -70,7 +72,7 @@ func (d *decoder) copyAsync() {
 	x.async = &asyncOp{srcSize: -1}
 	y.async = &asyncOp{source: true}
 	x.size, x.n, x.second = int(size.Imm), 1, y
-	y.size, y.n = x.size, 1
+	y.size, y.n, y.nth = x.size, 1, 1
 	for i := 3; i < len(d.in.Args); i++ {
 		op := d.arg(i)
 		switch {
@@ -133,6 +135,8 @@ func runAsync(w *warp, in *inst, mask uint32) {
 
 // enqueue puts a copy under way.
 func (w *warp) enqueue(c asyncCopy) {
+	w.async.seq++
+	c.seq = w.async.seq
 	if w.async.earliest {
 		w.landCopy(&c, c.mask)
 		w.async.recycle(c.data)

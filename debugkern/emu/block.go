@@ -29,6 +29,7 @@ type block struct {
 	slots    slotMemory
 	heap     heapMemory
 	barriers [16]barrierState
+	async    *asyncBlock // nil: the program has no mbarriers and no bulk operations
 
 	clock, limit, budget uint64
 	counts               target.Counts
@@ -143,6 +144,7 @@ func (b *block) begin(id probes.Dim3) {
 	for _, w := range b.warps {
 		w.begin()
 	}
+	b.beginAsync()
 	b.sched.begin(b.l.Schedule, b)
 	b.obs, b.halt, b.watched, b.observedClasses, b.follows, b.executed = nil, nil, false, 0, 0, false
 	b.replace, b.watch, b.gather = nil, nil, nil
@@ -230,8 +232,14 @@ func (b *block) run() {
 		if w != nil {
 			b.limit = b.sched.limit(b)
 		} else {
+			if b.async != nil {
+				b.landSome()
+			}
 			if w = b.sched.next(b); w == nil {
-				if !b.ended() {
+				if b.async != nil && b.unblock() {
+					continue
+				}
+				if !b.ended() && !b.broken {
 					b.stuck()
 				}
 				return
@@ -245,6 +253,9 @@ func (b *block) run() {
 			b.paused, b.pausedAs = w, t
 		case t == turnOver, t == stoppedBeforeInstr && !b.halted && b.sched.quantum(b):
 			b.sched.ran(b, w)
+			if b.async != nil && b.polling() {
+				b.unblock()
+			}
 			if b.cancelled() || b.wait != nil && b.wait.over(b) {
 				return
 			}
@@ -288,7 +299,7 @@ func (w *warp) together(i int) bool {
 	g := &w.groups[i]
 	for j := range w.groups {
 		h := &w.groups[j]
-		if j != i && h.pc == g.pc && h.wait != waitBarrier && sameStack(g.stack, h.stack) {
+		if j != i && h.pc == g.pc && !h.wait.arrived() && sameStack(g.stack, h.stack) {
 			return true
 		}
 	}

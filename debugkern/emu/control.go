@@ -34,6 +34,13 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 	case flowRet:
 		w.ret(m)
 		return w.alive == 0
+	case flowAsync:
+		g.pc++
+		if m != 0 {
+			in.run(w, in, m)
+		}
+	case flowTry:
+		w.tryWait(in, m)
 	case flowAlloca:
 		if m != 0 && !w.allocate(in, m) {
 			return true
@@ -160,6 +167,9 @@ func (w *warp) branch(in *inst, m uint32, to int32) bool {
 // wentRound counts a backward branch, and reports whether the warp's turn is over with it.
 func (w *warp) wentRound() bool {
 	w.spins++
+	if a := w.blk.async; a != nil {
+		a.stall.went |= 1 << w.id
+	}
 	if x := w.blk.wait; x != nil {
 		if w.backs++; w.backs >= x.every {
 			w.backs = 0

@@ -26,8 +26,10 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.Barrier: (*decoder).barrier, isa.WarpBarrier: (*decoder).warpBarrier, isa.Fence: (*decoder).fence,
 	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp,
 	isa.Return: (*decoder).ret, isa.Exit: (*decoder).exit, isa.Trap: (*decoder).trap,
-	isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).nothing, isa.Alloca: (*decoder).alloca,
-	isa.SaveStack: (*decoder).saveStack,
+	isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).hint, isa.Alloca: (*decoder).alloca,
+	isa.SaveStack: (*decoder).saveStack, isa.MBarrier: (*decoder).mbarrier, isa.BulkCopy: (*decoder).bulk,
+	isa.ArriveAsync: (*decoder).arriveCopies, isa.CommitBulk: (*decoder).commitBulk,
+	isa.WaitBulk: (*decoder).waitBulk,
 }
 
 // decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error,

@@ -205,6 +205,8 @@ func verb(in *inst) string {
 		return "write"
 	case target.ClassAtomic:
 		return "atomic access"
+	case target.ClassMBarrier, target.ClassBulk:
+		return "access"
 	}
 	return "read"
 }

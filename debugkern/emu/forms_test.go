@@ -10,18 +10,18 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// form is one line of testdata/forms.txt, expanded: an instruction, and what the loader says of it,
+// form is one line of a list of forms, expanded: an instruction, and what the loader says of it,
 // "" where it takes it.
 type form struct {
-	line    int
+	place   string
 	instr   string
 	refusal string
 }
 
-// readForms expands the lines of forms.txt.
-func readForms(t *testing.T) (out []form) {
+// readForms expands the lines of a list.
+func readForms(t *testing.T, file string) (out []form) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/forms.txt")
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,8 @@ func readForms(t *testing.T) (out []form) {
 		}
 		instr, refusal, _ := strings.Cut(line, " ! ")
 		for _, s := range expanded(instr) {
-			out = append(out, form{i + 1, strings.NewReplacer("<", "{", ">", "}").Replace(s), refusal})
+			place := fmt.Sprintf("%s:%d", file, i+1)
+			out = append(out, form{place, strings.NewReplacer("<", "{", ">", "}").Replace(s), refusal})
 		}
 	}
 	return out
@@ -74,10 +75,10 @@ func (f *form) module() string {
 `, f.instr)
 }
 
-// TestForms: the loader takes every form of the list, and says what stands there of those that it refuses.
+// TestForms: the loader takes every form of the lists, and says what stands there of those that it refuses.
 func TestForms(t *testing.T) {
 	taken, refused := 0, 0
-	for _, f := range readForms(t) {
+	for _, f := range append(readForms(t, "forms.txt"), readForms(t, "forms_sm90.txt")...) {
 		m, err := ptx.Parse("t.ptx", []byte(f.module()))
 		if err == nil {
 			err = ptx.Validate(m)
@@ -87,9 +88,9 @@ func TestForms(t *testing.T) {
 		}
 		switch {
 		case f.refusal == "" && err != nil:
-			t.Errorf("forms.txt:%d: %s: %v", f.line, f.instr, err)
+			t.Errorf("%s: %s: %v", f.place, f.instr, err)
 		case f.refusal != "" && (err == nil || !strings.Contains(err.Error(), f.refusal)):
-			t.Errorf("forms.txt:%d: %s: %v, want a refusal that says %q", f.line, f.instr, err, f.refusal)
+			t.Errorf("%s: %s: %v, want a refusal that says %q", f.place, f.instr, err, f.refusal)
 		case err == nil:
 			taken++
 		default:

@@ -15,10 +15,14 @@ type group struct {
 type waitKind uint8
 
 const (
-	waitNone    waitKind = iota
-	waitLanes            // a .sync instruction, for lanes
-	waitBarrier          // a block barrier
+	waitNone     waitKind = iota
+	waitLanes             // a .sync instruction, for lanes
+	waitBarrier           // a block barrier
+	waitMBarrier          // an mbarrier
 )
+
+// arrived reports whether a group that waits so has executed the instruction that it stands at.
+func (k waitKind) arrived() bool { return k == waitBarrier || k == waitMBarrier }
 
 // reconvergencePC returns the lowest PC above the current group's at which another group of the warp stands:
 // the current group runs alone up to it. Without such a group it returns the largest int32.
@@ -97,7 +101,7 @@ func (w *warp) merge() {
 		for j := i + 1; j < len(w.groups); {
 			h := &w.groups[j]
 			if h.pc != g.pc || !sameStack(g.stack, h.stack) ||
-				(g.wait == waitBarrier) != (h.wait == waitBarrier) {
+				(g.wait.arrived() || h.wait.arrived()) && g.wait != h.wait {
 				j++
 				continue
 			}

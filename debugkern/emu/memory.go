@@ -147,7 +147,7 @@ func (m *memory) argument(p *program, arg *target.Arg, at []address, private boo
 	switch {
 	case buf.Written != nil:
 		if len(buf.Written) != len(buf.Init) {
-			return fmt.Errorf("%d bytes, and of %d it is said whether they were written", len(buf.Init),
+			return fmt.Errorf("%d bytes, and for %d it is given whether they were written", len(buf.Init),
 				len(buf.Written))
 		}
 		a.data, a.written = append([]byte(nil), buf.Init...), append([]byte(nil), buf.Written...)
@@ -232,7 +232,8 @@ func (m *memory) writable(p *program, a *alloc) bool {
 func (p *program) writes(param int) bool {
 	for i := range p.code {
 		in := &p.code[i]
-		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic {
+		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic &&
+			in.class != target.ClassBulk {
 			continue
 		}
 		if in.mem.space != target.SpaceGlobal && in.mem.space != target.SpaceNone {

@@ -151,8 +151,12 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 		w.syncEvents(in, m, e, emit)
 		b.eventInst = nil
 		return
-	case target.ClassAsyncWait:
+	case target.ClassAsyncWait, target.ClassBulkWait:
 		e.Value = in.imm
+	case target.ClassBulk:
+		w.bulkEvents(in, m, e, emit)
+		b.eventInst = nil
+		return
 	}
 	switch {
 	case in.mem == nil:
@@ -253,6 +257,29 @@ func (w *warp) copyEvent(in *inst, m uint32, e *target.Event, emit func(*target.
 	}
 	e.Space, e.Addr, e.Addr2, e.Bytes = target.SpaceShared, &b.addr, &b.addr2, x.size
 	emit(e)
+}
+
+// bulkEvents reports the issue of bulk operations: one event a lane.
+func (w *warp) bulkEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
+	b, x := w.blk, in.mem
+	y := x.second
+	at := func(x *access, lane int) uint64 {
+		if x.space == target.SpaceShared {
+			return w.sharedAddress(x, lane)
+		}
+		_, addr := ungeneric(w.address(x, lane))
+		return addr
+	}
+	for ; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		e.Mask, e.Space, e.Barrier = 1<<lane, x.space, -1
+		b.addr[lane], b.addr2[lane] = at(x, lane), at(y, lane)
+		e.Addr, e.Addr2, e.Bytes = &b.addr, &b.addr2, int(w.lane32(in.bulk.size, lane))
+		if z := y.second; z != nil {
+			e.Barrier = int(w.sharedAddress(z, lane))
+		}
+		emit(e)
+	}
 }
 
 // fragmentEvents is a wmma load or store: for each pair of elements that lie side by side one event, else one

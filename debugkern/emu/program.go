@@ -37,6 +37,8 @@ const (
 	flowRet
 	flowTrap
 	flowAlloca // takes from the stack, or ends the block
+	flowAsync  // as flowNext, where groups of lanes may change: one that waits at an mbarrier goes on
+	flowTry    // mbarrier.try_wait: waits until a phase is over, or for a time
 )
 
 // inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not
@@ -68,6 +70,8 @@ type inst struct {
 type instInfo struct {
 	imm     uint64
 	bar     *barOp
+	mbar    *mbarOp
+	bulk    *bulkOp
 	call    *callOp
 	alloca  *allocaOp
 	targets []int32
@@ -118,6 +122,7 @@ type program struct {
 	heap    bool // it calls malloc or free
 	// waits: a strong load or an atomic that returns a value: blocks may wait for each other
 	waits bool
+	async bool              // it has mbarriers or bulk operations
 	base  map[*ptx.Func]int // first instruction of each function
 	funcs []*ptx.Func       // the functions, in that order
 }

@@ -74,15 +74,12 @@ func (d *decoder) addressSet(in *ptx.Instr, x *access, sets []symSet) symSet {
 		default:
 			found = 0
 		}
-		if seen++; !x.isSecond() || seen == 2 {
+		if seen++; seen > x.nth {
 			return found
 		}
 	}
 	return found
 }
-
-// isSecond reports whether the access is the source of a copy.
-func (x *access) isSecond() bool { return x.async != nil && x.async.source }
 
 // flowsTo returns what an instruction hands on and to which registers.
 func (d *decoder) flowsTo(f *ptx.Func, in *ptx.Instr, sets []symSet) (symSet, []int32) {

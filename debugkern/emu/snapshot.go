@@ -15,6 +15,7 @@ type snapshot struct {
 	local    []byte
 	lwrit    []byte
 	barriers [16]barrierState
+	async    *asyncBlock
 	counts   target.Counts
 	found    findings
 	err      *target.Fault
@@ -47,7 +48,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 		local: bytes.Clone(b.local), lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts,
 		found: b.found.clone(), err: b.err, broken: b.broken, released: b.released,
 		printed: bytes.Clone(b.printed), sched: b.sched, resume: b.resume, last: b.last, paused: -1,
-		pausedAs: b.pausedAs, filling: append([]filled(nil), b.filling...),
+		async: b.async.clone(), pausedAs: b.pausedAs, filling: append([]filled(nil), b.filling...),
 	}
 	if b.paused != nil {
 		t.paused = b.paused.id
@@ -90,7 +91,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 	}
 	b := s.b
 	b.clock, b.barriers, b.counts, b.found = t.clock, t.barriers, t.counts, t.found.clone()
-	b.quick, b.executed = nil, false
+	b.quick, b.executed, b.async = nil, false, t.async.clone()
 	b.err, b.broken, b.released, b.resume, b.last = t.err, t.broken, t.released, t.resume, t.last
 	b.printed = bytes.Clone(t.printed)
 	copy(b.shared, t.shared)

@@ -314,7 +314,7 @@ func (w *warp) overflow(in *inst, f *ptx.Func, m uint32) {
 	msg += fmt.Sprintf(" the stack of a thread, %d KiB (a GPU has 1 KiB by default, for saved registers too)",
 		stackBytes>>10)
 	if n := len(w.groups[w.cur].stack); n > 0 {
-		msg += fmt.Sprintf(": %d calls are under way", n)
+		msg += fmt.Sprintf(": %d calls are active", n)
 	}
 	b.found.add(findingKey{kind: target.OutOfBounds, pc: int32(w.pcOf(in)), source: *src}, target.Finding{
 		Kind: target.OutOfBounds, Severity: target.OutOfBounds.Severity(), Message: msg,

@@ -44,7 +44,7 @@ func TestStackOverflows(t *testing.T) {
 	for _, c := range []struct{ begin, size, want string }{
 		{"100", "1000", ""},
 		{
-			"-1", "8", "calling down here overflows the stack of a thread, 16 KiB (a GPU has 1 KiB by default, for saved registers too): 1024 calls are under way",
+			"-1", "8", "calling down here overflows the stack of a thread, 16 KiB (a GPU has 1 KiB by default, for saved registers too): 1024 calls are active",
 		},
 		{"3", "16385", "alloca overflows the stack"}, {"3", "-8", "alloca overflows the stack"},
 	} {

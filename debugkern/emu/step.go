@@ -3,6 +3,7 @@ package emu
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"sync/atomic"
 
 	"tilescope/debugkern/budget"
@@ -106,6 +107,9 @@ func (s *stepper) Warps() []target.Warp {
 			g := &w.groups[j]
 			t.Groups = append(t.Groups, target.Group{PC: int(g.pc), Mask: g.mask})
 			switch {
+			case g.wait == waitMBarrier:
+				at := w.sharedAddress(s.b.p.code[g.pc].mem, bits.TrailingZeros32(g.mask)&31)
+				t.Wait = "mbarrier " + s.b.variableAt(target.SpaceShared, at).String()
 			case g.wait == waitBarrier:
 				t.Wait = fmt.Sprintf("barrier %d", g.barrier)
 			case g.wait == waitLanes && t.Wait == "":

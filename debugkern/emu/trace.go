@@ -46,6 +46,11 @@ func newTracer(b *block) *tracer {
 	return t
 }
 
+// Interests implements target.Interested.
+func (t *tracer) Interests() target.ClassSet {
+	return target.AllClasses | target.Classes(target.ClassBulkLand)
+}
+
 // WhoWrote executes the block again, up to its end, and says who wrote the cell before it was captured last.
 func (k *Kernel) WhoWrote(
 	ctx context.Context, l *target.Launch, id probes.Dim3, cell target.TracedCell,
@@ -119,7 +124,7 @@ func (t *tracer) Event(e *target.Event) {
 				t.loads[[2]int{e.Warp, lane}] = e.Addr[lane]
 			}
 		}
-	case target.ClassStore, target.ClassAtomic, target.ClassAsyncLand:
+	case target.ClassStore, target.ClassAtomic, target.ClassAsyncLand, target.ClassBulkLand:
 		for m := e.Mask; m != 0; m &= m - 1 {
 			lane := bits.TrailingZeros32(m)
 			switch e.Space {
@@ -135,7 +140,7 @@ func (t *tracer) Event(e *target.Event) {
 // record describes the write of one lane.
 func (t *tracer) record(e *target.Event, lane int) write {
 	w := write{step: e.Step, pc: int32(e.PC), warp: int16(e.Warp + 1), lane: uint8(lane)}
-	if e.Class == target.ClassAsyncLand {
+	if e.Class == target.ClassAsyncLand || e.Class == target.ClassBulkLand {
 		w.step-- // the clock counts the instruction during which the bytes land
 	}
 	if in := &t.b.p.code[e.PC]; in.mma != nil && e.Class == target.ClassStore {

@@ -41,7 +41,7 @@ func (t *sharedTracer) Event(e *target.Event) {
 	switch e.Class {
 	case target.ClassMMA:
 		t.tracer.Event(e)
-	case target.ClassStore, target.ClassAtomic, target.ClassAsyncLand:
+	case target.ClassStore, target.ClassAtomic, target.ClassAsyncLand, target.ClassBulkLand:
 		if e.Space != target.SpaceShared {
 			return
 		}

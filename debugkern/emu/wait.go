@@ -115,6 +115,9 @@ func (w *warp) cycles() bool {
 	if w.async.random && len(w.async.copies) > 0 {
 		return false // one may land at any time
 	}
+	if b.async != nil && len(b.async.flights) > 0 {
+		return false
+	}
 	if c.epoch != b.wrote+1 { // what changes memory on every round costs no digest
 		*c = cycle{epoch: b.wrote + 1}
 		return false

@@ -94,7 +94,7 @@ func TestMistakes(t *testing.T) {
 		{"", 1, "expected the output, such as out[i], found the end"},
 		{"out", 4, `expected "[" after out`},
 		{"out[i]", 7, `expected "<-" after the output, found the end`},
-		{"out[i] = y[i]", 8, `'=' means nothing here`},
+		{"out[i] = y[i]", 8, `'=' is not allowed here`},
 		{"out[i] <-", 10, "expected a term"},
 		{"out[i] <- y[i] + y[0]", 16, "elements are listed"},
 		{"out[i] <- y[i]*2", 15, "elements are listed"},

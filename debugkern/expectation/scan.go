@@ -65,7 +65,7 @@ func scan(text string) ([]token, *Error) {
 				}
 			}
 			if n == 0 {
-				return nil, &Error{text, col, fmt.Sprintf("%q means nothing here", r)}
+				return nil, &Error{text, col, fmt.Sprintf("%q is not allowed here", r)}
 			}
 			out = append(out, token{rest[:n], col, symbol, 0})
 		}

@@ -31,27 +31,27 @@ func TestBanks(t *testing.T) {
 		p       fragment.BankPattern
 		degrees []int
 	}{
-		{"f32 of 64", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 64},
+		{"f32 of 64", fragment.BankPattern{Lanes: lanes["accf32"], Bits: 32, LD: 64},
 			[]int{4, 4, 4, 4, 4, 4, 4, 4}},
-		{"f32 of 72", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 72},
+		{"f32 of 72", fragment.BankPattern{Lanes: lanes["accf32"], Bits: 32, LD: 72},
 			[]int{1, 1, 1, 1, 1, 1, 1, 1}},
-		{"f32 of 16", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 16},
+		{"f32 of 16", fragment.BankPattern{Lanes: lanes["accf32"], Bits: 32, LD: 16},
 			[]int{2, 2, 2, 2, 2, 2, 2, 2}},
-		{"f16 of 64", fragment.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 64}, []int{8, 8, 8, 8}},
-		{"f16 of 72", fragment.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 72}, []int{1, 1, 1, 1}},
-		{"rows of 64", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true},
+		{"f16 of 64", fragment.BankPattern{Lanes: lanes["accf16"], Bits: 16, LD: 64}, []int{8, 8, 8, 8}},
+		{"f16 of 72", fragment.BankPattern{Lanes: lanes["accf16"], Bits: 16, LD: 72}, []int{1, 1, 1, 1}},
+		{"rows of 64", fragment.BankPattern{Lanes: lanes["af16row"], Bits: 16, LD: 64, Matrix: true},
 			[]int{8, 8, 8, 8}},
 		{
 			"rows of 64, n&1", fragment.BankPattern{
-				Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 1,
+				Lanes: lanes["af16row"], Bits: 16, LD: 64, Matrix: true, Swizzle: 1,
 			}, []int{4, 4, 4, 4},
 		},
 		{
 			"rows of 64, n&7", fragment.BankPattern{
-				Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 7,
+				Lanes: lanes["af16row"], Bits: 16, LD: 64, Matrix: true, Swizzle: 7,
 			}, []int{1, 1, 1, 1},
 		},
-		{"rows of 72", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 72, Matrix: true},
+		{"rows of 72", fragment.BankPattern{Lanes: lanes["af16row"], Bits: 16, LD: 72, Matrix: true},
 			[]int{1, 1, 1, 1}},
 	} {
 		phases, err := fragment.Banks(c.p)
@@ -69,7 +69,7 @@ func TestBanks(t *testing.T) {
 		if !slices.Equal(got, c.degrees) {
 			t.Errorf("%s: degrees %v, expected %v", c.name, got, c.degrees)
 		}
-		if want := 256 * c.p.Size / 4; words != want {
+		if want := 256 * c.p.Bits / 32; words != want {
 			t.Errorf("%s: %d words moved, a tile has %d", c.name, words, want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestBanksOfColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	phases, err := fragment.Banks(fragment.BankPattern{
-		Lanes: doc.Maps[0].Lanes, Columns: true, Size: 2, LD: 64,
+		Lanes: doc.Maps[0].Lanes, Columns: true, Bits: 16, LD: 64,
 	})
 	if err != nil || len(phases) != 8 {
 		t.Fatalf("%d phases, %v", len(phases), err)
@@ -96,7 +96,7 @@ func TestBanksOfColumns(t *testing.T) {
 
 func TestBanksRefuses(t *testing.T) {
 	for _, p := range []fragment.BankPattern{
-		{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true},
+		{Bits: 16, LD: 15}, {Bits: 24, LD: 64}, {Bits: 16, LD: 60, Matrix: true},
 	} {
 		if _, err := fragment.Banks(p); err == nil {
 			t.Errorf("%+v was taken", p)
@@ -124,9 +124,9 @@ func TestBanksAreTheCheckers(t *testing.T) {
 		array string
 		p     fragment.BankPattern
 	}{
-		{"sQ", fragment.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 64, Matrix: true}},
-		{"sP", fragment.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 32, Matrix: true}},
-		{"sPV_frag", fragment.BankPattern{Lanes: doc.Maps[0].Lanes, Size: 4, LD: 16}},
+		{"sQ", fragment.BankPattern{Lanes: doc.Maps[2].Lanes, Bits: 16, LD: 64, Matrix: true}},
+		{"sP", fragment.BankPattern{Lanes: doc.Maps[2].Lanes, Bits: 16, LD: 32, Matrix: true}},
+		{"sPV_frag", fragment.BankPattern{Lanes: doc.Maps[0].Lanes, Bits: 32, LD: 16}},
 	} {
 		phases, err := fragment.Banks(c.p)
 		if err != nil {
@@ -159,7 +159,7 @@ func TestBankOfACell(t *testing.T) {
 		for _, p := range []fragment.BankPattern{
 			{LD: 64}, {LD: 72, Swizzle: 1}, {LD: 64, Swizzle: 7, Matrix: true},
 		} {
-			p.Lanes, p.Columns, p.Size = m.Lanes, m.Layout == "col", 2
+			p.Lanes, p.Columns, p.Bits = m.Lanes, m.Layout == "col", 16
 			phases, err := fragment.Banks(p)
 			if err != nil {
 				t.Fatal(err)

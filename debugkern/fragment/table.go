@@ -25,6 +25,8 @@ type Table struct {
 	// Right: what a module's should hold, in its own element type: the Data of a ptx.Edit. nil
 	// until it is judged
 	Right []byte
+	// Encoding is how a table that FindLookups found writes the map down; "" of others
+	Encoding string
 	*report.Lut
 
 	size int // bytes of an element in the module
@@ -33,7 +35,7 @@ type Table struct {
 // FindTables lists the tables by which an entry takes an accumulator apart, in the order of the module,
 // without judging them. A table is recognised by its content, not its name: constant data of 32×8 pairs of
 // integers that name most cells of a 16×16 tile. source returns the lines of a source file of the module by
-// name, nil where it is not at hand.
+// name, nil where it is not available.
 func FindTables(m *ptx.Module, entry *ptx.Func, source func(file string) []string) []Table {
 	var found []Table
 	for _, v := range m.Vars {
@@ -136,23 +138,9 @@ var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s*"([^"]+)"`)
 func declaration(
 	m *ptx.Module, source func(file string) []string, name string, got [][]report.Cell16,
 ) *report.Source {
-	var files []string
-	seen := map[string]bool{}
-	add := func(file string) {
-		if base := filepath.Base(file); !seen[base] {
-			seen[base] = true
-			files = append(files, file)
-		}
-	}
-	for _, f := range m.Files {
-		add(f.Name)
-	}
-	for i := 0; i < len(files); i++ {
-		lines := source(files[i])
+	for _, file := range sourceFiles(m, source) {
+		lines := source(file)
 		text := strings.Join(lines, "\n")
-		for _, in := range includeLine.FindAllStringSubmatch(text, -1) {
-			add(filepath.ToSlash(filepath.Join(filepath.Dir(files[i]), in[1])))
-		}
 		lanes, err := parseLut(text, name)
 		if err != nil || !slices.EqualFunc(lanes, got, slices.Equal) {
 			continue
@@ -160,33 +148,36 @@ func declaration(
 		head := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\s*\[\s*32\s*\].*=`)
 		for n, line := range lines {
 			if head.MatchString(line) {
-				return &report.Source{File: files[i], Line: n + 1}
+				return &report.Source{File: file, Line: n + 1}
 			}
 		}
 	}
 	return nil
 }
 
-// judgeCells fills what is wrong with a table: coverage, then order.
+// judgeCells fills what is wrong with a table: coverage, then order. A cell that the hardware's map has in
+// several elements may be as often in the table.
 func judgeCells(d *report.Lut, got [][]report.Cell16) {
 	want := d.Maps[0].Lanes
+	rows, cols := d.Maps[0].Extents()
 	d.Missing, d.Duplicate, d.Wrong = []report.Cell16{}, []report.Cell16{}, []report.LutEntry{}
-	count := map[report.Cell16]int{}
+	count, usual := map[report.Cell16]int{}, map[report.Cell16]int{}
 	for l, elems := range got {
 		for e, c := range elems {
 			count[c]++
+			usual[want[l][e]]++
 			if c != want[l][e] {
 				d.Wrong = append(d.Wrong, report.LutEntry{Lane: l, Element: e, Want: want[l][e], Got: c})
 			}
 		}
 	}
-	for i := range 256 {
-		if c := (report.Cell16{i / 16, i % 16}); count[c] == 0 {
+	for i := range rows * cols {
+		if c := (report.Cell16{i / cols, i % cols}); count[c] == 0 && usual[c] > 0 {
 			d.Missing = append(d.Missing, c)
 		}
 	}
 	for c, n := range count {
-		if n > 1 || c[0] < 0 || c[0] > 15 || c[1] < 0 || c[1] > 15 {
+		if n > usual[c] {
 			d.Duplicate = append(d.Duplicate, c)
 		}
 	}

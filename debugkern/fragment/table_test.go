@@ -35,6 +35,9 @@ func TestTables(t *testing.T) {
 		if err != nil || len(tables) != c.tables {
 			t.Fatalf("%s %v: %d tables, %v", c.target, c.faults, len(tables), err)
 		}
+		if all, err := run.Lookups(t.Context()); err != nil || len(all) != c.tables {
+			t.Errorf("%s %v: %d tables of any fragment, %v", c.target, c.faults, len(all), err)
+		}
 		first, err := run.Table(t.Context())
 		if err != nil || (first != nil) != (c.tables > 0) {
 			t.Errorf("%s %v: table %v, %v", c.target, c.faults, first, err)

@@ -178,7 +178,7 @@ func (p *PerformanceDoc) settle() {
 	p.Verdict = Red
 	switch {
 	case p.Speedup <= p.MinSpeedup:
-		p.Reason = fmt.Sprintf("%.3f times as fast as %s, and more than %.2f is asked for", p.Speedup,
+		p.Reason = fmt.Sprintf("%.3f times as fast as %s, and more than %.2f is required", p.Speedup,
 			p.Against, p.MinSpeedup)
 	case test.P >= alpha:
 		p.Reason = fmt.Sprintf("%.3f times as fast as %s, but p = %.3g: not significant", p.Speedup,

@@ -148,7 +148,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestSources: no source of the compiled ones keeps a launch, a main or an include that is not at hand, and
+// TestSources: no source of the compiled ones keeps a launch, a main or an include that is not available, and
 // none gains or loses a line.
 func TestSources(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(sources, "*.cu"))

@@ -305,3 +305,60 @@ func typesOf(mods []string) []string {
 	}
 	return out
 }
+
+// Layout is the layout of one matrix of a product by mma, with the words that name it.
+type Layout struct {
+	Shape   string // "m16n8k16"
+	Element string // of the matrix: f16, bf16, tf32, f64, f32, s32; b8, b4, b1 for all types of so many bits
+	Sparse  bool   // the product has a sparse A
+	*Fragment
+}
+
+// Layouts lists the layouts of every product by mma: for each shape and type of element A, B, and the
+// accumulators, dense ones first.
+func Layouts() []Layout {
+	var out []Layout
+	add := func(elements, shapes string, isSparse bool) {
+		op := "mma"
+		if isSparse {
+			op += sparseMark
+		}
+		for _, name := range strings.Fields(shapes) {
+			for _, element := range strings.Fields(elements) {
+				for _, role := range []ArgClass{ClassA, ClassB} {
+					out = append(out, Layout{name, element, isSparse, fragments()[shape{op, name, role,
+						element}]})
+				}
+				for _, acc := range accumulators(element) {
+					kind := map[string]string{"f32": "b32", "s32": "b32"}[acc]
+					if kind == "" {
+						kind = acc
+					}
+					out = append(out, Layout{name, acc, isSparse, fragments()[shape{op, name, ClassC, kind}]})
+				}
+			}
+		}
+	}
+	for _, x := range multiplied {
+		if x.op == "mma" {
+			add(x.elements, x.shapes, false)
+		}
+	}
+	for _, x := range sparse {
+		add(x.elements, x.shapes, true)
+	}
+	return out
+}
+
+// accumulators are the types in which products of so typed elements are added up.
+func accumulators(element string) []string {
+	switch element {
+	case "f16":
+		return []string{"f32", "f16"}
+	case "bf16", "tf32":
+		return []string{"f32"}
+	case "f64":
+		return []string{"f64"}
+	}
+	return []string{"s32"} // of 8 bits f32 too, with the same layout
+}

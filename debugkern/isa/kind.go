@@ -35,7 +35,8 @@ const (
 	Atomic        // atom: reads, writes and returns what was there
 	Reduce        // red: the same without a result
 	CopyAsync     // cp.async from global to shared memory
-	BulkCopy      // cp.async.bulk and what belongs to it
+	BulkCopy      // cp.async.bulk, cp.reduce.async.bulk
+	ArriveAsync   // cp.async.mbarrier.arrive: an arrival once a thread's copies have landed
 	LoadFragment  // wmma.load
 	StoreFragment // wmma.store
 	LoadMatrix    // ldmatrix
@@ -55,6 +56,8 @@ const (
 	Fence          // membar, fence
 	CommitAsync    // cp.async.commit_group
 	WaitAsync      // cp.async.wait_group, cp.async.wait_all
+	CommitBulk     // cp.async.bulk.commit_group
+	WaitBulk       // cp.async.bulk.wait_group
 
 	// Control flow.
 
@@ -113,7 +116,11 @@ func (k Kind) Updates() bool { return k == Atomic || k == Reduce }
 
 // Async reports whether the instruction belongs to asynchronous copies: it issues, commits or awaits one.
 func (k Kind) Async() bool {
-	return k == CopyAsync || k == BulkCopy || k == CommitAsync || k == WaitAsync
+	switch k {
+	case CopyAsync, BulkCopy, ArriveAsync, CommitAsync, WaitAsync, CommitBulk, WaitBulk:
+		return true
+	}
+	return false
 }
 
 // AtBarrier reports whether lanes, warps or blocks wait for each other at the instruction.
@@ -134,8 +141,8 @@ func (k Kind) Leaves() bool { return k == Return || k == Exit }
 // Observable reports whether what the instruction takes is seen outside registers: in memory, in an address,
 // in control flow or at a barrier.
 func (k Kind) Observable() bool {
-	return k.Reads() || k.Writes() || k.Async() || k.AtBarrier() || k == Branch || k == BranchIndexed ||
-		k.Leaves() || k == Trap
+	return k.Reads() || k.Writes() || k.Async() || k.AtBarrier() || k == MBarrier || k == Branch ||
+		k == BranchIndexed || k.Leaves() || k == Trap
 }
 
 // Variance says between which threads of a block a result differs although their operands agree.

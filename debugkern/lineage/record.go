@@ -358,6 +358,12 @@ func (r *recorder) Event(e *target.Event) {
 		r.access(s, e)
 		return
 	}
+	if e.Class == target.ClassBulk {
+		r.err = fmt.Errorf("record block %s: %s: what bulk operations copy is not followed", r.t.id,
+			e.Instr.Opcode())
+		r.cancel()
+		return
+	}
 	if r.calls {
 		r.enter(e)
 	}

@@ -180,7 +180,7 @@ func (x *indexer) View(v target.View) { x.view = v }
 
 // Interests implements target.Interested.
 func (x *indexer) Interests() target.ClassSet {
-	return target.Classes(target.ClassStore, target.ClassAtomic, target.ClassAsyncLand)
+	return target.Classes(target.ClassStore, target.ClassAtomic, target.ClassAsyncLand, target.ClassBulkLand)
 }
 
 // Event implements target.Observer.

@@ -8,5 +8,5 @@ type Diagnostic struct {
 	Col      int    `json:"col"`  // from 1, in bytes; 0 where the compiler does not give it
 	Severity string `json:"severity"`
 	Message  string `json:"message"`
-	Text     string `json:"text"` // the source line; "" where it is not at hand
+	Text     string `json:"text"` // the source line; "" where it is not available
 }

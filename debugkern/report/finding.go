@@ -35,6 +35,9 @@ func FindingsOf(fs []target.Finding) []Finding {
 		if f.Missing != "" {
 			d.Missing = &f.Missing
 		}
+		if t := f.Transactions; t != nil {
+			d.ExpectedBytes, d.ArrivedBytes = &t.Expected, &t.Arrived
+		}
 		if d.Severity == "" {
 			d.Severity = string(f.Kind.Severity())
 		}
@@ -73,6 +76,10 @@ type Finding struct {
 	Neighbour   string      `json:"neighbour"`
 	Consequence string      `json:"consequence"`
 	Count       int         `json:"count"`
+	// ExpectedBytes and ArrivedBytes are of the mbarrier that the finding is about, in its current phase; nil
+	// where there is none.
+	ExpectedBytes *int `json:"expected_bytes,omitempty"`
+	ArrivedBytes  *int `json:"arrived_bytes,omitempty"`
 
 	// Remedy is what Missing asks for, as edits of the module that was executed; nil where there is none.
 	Remedy []ptx.Edit `json:"-"`

@@ -5,7 +5,7 @@ import "fmt"
 // LutSchema names the document that lut prints.
 const LutSchema = "tilescope.lut/1"
 
-// Cell16 is row and column of a 16×16 tile.
+// Cell16 is row and column of a fragment's tile, which for WMMA is 16×16.
 type Cell16 [2]int
 
 // String is "(row,column)".
@@ -28,10 +28,23 @@ type Lut struct {
 
 // Fragment is one map: for each lane and element, row and column. Of b, rows are the summed dimension.
 type Fragment struct {
-	Kind   string     `json:"kind"` // acc, a, b
+	Kind   string     `json:"kind"` // acc, a, b; matrix of ldmatrix
 	DType  string     `json:"dtype"`
 	Layout string     `json:"layout"` // row or col in memory; "" for an accumulator
 	Lanes  [][]Cell16 `json:"lanes"`
+	// Instruction: m16n8k16 of mma.sync, with .sp of a sparse A, ldmatrix.x4, with .trans; "" of WMMA, whose
+	// tiles are 16×16
+	Instruction string `json:"instruction,omitempty"`
+	Rows        int    `json:"rows,omitempty"` // of the tile; 0: 16
+	Cols        int    `json:"cols,omitempty"`
+}
+
+// Extents is the tile's rows and columns.
+func (f *Fragment) Extents() (rows, cols int) {
+	if f.Rows == 0 {
+		return 16, 16
+	}
+	return f.Rows, f.Cols
 }
 
 // LutEntry is an entry of a header that disagrees with introspection.

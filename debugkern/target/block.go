@@ -89,7 +89,25 @@ const (
 	ClassBranch
 	ClassMMA
 	ClassExit
+	// ClassMBarrier: mbarrier instructions, and cp.async.mbarrier.arrive: Addr is the mbarrier
+	ClassMBarrier
+	// ClassBulk: an asynchronous bulk operation is issued, one event a lane: Space and Addr are its
+	// destination, Addr2 its source, Barrier the address of the mbarrier that it completes on, -1 where it
+	// belongs to a bulk group
+	ClassBulk
+	ClassBulkCommit // cp.async.bulk.commit_group
+	ClassBulkWait   // cp.async.bulk.wait_group N: Value is N
 	classes
+
+	// What follows is no instruction: AllClasses does not have it, and observers name what they want of it.
+
+	// ClassBulkLand: an asynchronous bulk operation has read its source and written its destination. The rest
+	// is as in its ClassBulk.
+	ClassBulkLand Class = iota - 1
+	// ClassMBarrierDone: a phase of the mbarrier at address Barrier completed, Value is its number
+	ClassMBarrierDone
+	// ClassMBarrierPass: the lanes of Mask saw a phase of the mbarriers at Addr complete: PC is their wait
+	ClassMBarrierPass
 )
 
 // Event is one warp instruction, reported before it executes.
@@ -112,7 +130,7 @@ type Event struct {
 	Addr  *[32]uint64
 	Addr2 *[32]uint64
 	Bytes int
-	// Barrier: id and expected threads; BarrierDone: bit mask of warps.
+	// Barrier: id and expected threads, or the address of an mbarrier; BarrierDone: bit mask of warps.
 	Barrier, Threads int
 	Warps            uint32
 	Members          uint32 // WarpSync; lanes with other members have an Event of their own

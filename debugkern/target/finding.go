@@ -40,6 +40,13 @@ const (
 	Layout Kind = "layout"
 	// Expectation: an output is not made of the elements that the user states it is made of
 	Expectation Kind = "expectation"
+	// Hang: threads wait at an mbarrier for a phase that nothing can complete
+	Hang Kind = "hang"
+	// MBarrier: an mbarrier is used in a way that the ISA leaves undefined
+	MBarrier Kind = "mbarrier"
+	// ProxyFence: ordinary accesses and an asynchronous copy of the same bytes are ordered, but no
+	// fence.proxy.async stands between them
+	ProxyFence Kind = "proxy-fence"
 )
 
 // Severity is error or advice; advice never changes an exit code.
@@ -80,6 +87,9 @@ type Finding struct {
 	Neighbour   string // what an out-of-bounds access hit instead
 	Consequence string
 	Count       int
+	// Transactions is what the mbarrier of the finding has been promised in its current phase; nil where the
+	// finding is about no mbarrier.
+	Transactions *Transactions
 	// Remedy is what Missing asks for as edits of the module that was executed, at a place that orders all
 	// that the finding counts; nil where there is no such place, or none is known.
 	Remedy []ptx.Edit
@@ -87,6 +97,9 @@ type Finding struct {
 	// may follow from it.
 	Left bool
 }
+
+// Transactions are bytes of asynchronous copies, in one phase of an mbarrier.
+type Transactions struct{ Expected, Arrived int }
 
 // Fault ends a launch: something execution cannot go on after.
 type Fault struct {

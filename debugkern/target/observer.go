@@ -12,7 +12,7 @@ type Observer interface{ Event(*Event) }
 // ClassSet is a set of event classes.
 type ClassSet uint32
 
-// AllClasses is every event.
+// AllClasses is every event of an instruction, with ClassAsyncLand and ClassBarrierDone.
 const AllClasses ClassSet = 1<<classes - 1
 
 // Classes makes a set.

@@ -64,7 +64,7 @@ func (m *MutantResult) String() string {
 	case MutantMissed:
 		what += ": no finding, and the output changes under " + m.Varied
 	case MutantUnreached:
-		what += ": these blocks never come to it"
+		what += ": these blocks never reach it"
 	}
 	line := 0
 	if m.Source != nil {

@@ -47,7 +47,7 @@ func Perturb(
 			on.Device)
 	case r.Selection.Gate != probes.GateNone:
 		return nil, report.Usagef(
-			"--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s",
+			"--perturb runs the build without probes, into which nothing is injected: it cannot be used under gate %s",
 			r.Selection.Gate)
 	}
 	plain, err := r.Relaunch(ctx)

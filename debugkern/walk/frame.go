@@ -11,7 +11,7 @@ import (
 )
 
 // ErrOutermost says that there is no caller to go to.
-var ErrOutermost = errors.New("the warp stands in the kernel's own body: there is no caller to step out to")
+var ErrOutermost = errors.New("the warp is in the kernel's own body: there is no caller to step out to")
 
 // stepped is the frame whose lines StepOver last stepped by, and where that led. Code of an inlined function
 // may be the first of the line that was stepped to: the next step is still one of the frame's.

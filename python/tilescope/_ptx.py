@@ -104,7 +104,7 @@ def portable(text):
 
 
 def source(path):
-    """The content of a source, None where it is not at hand or no source."""
+    """The content of a source, None where it is not available or no source."""
     try:
         if not path.lower().endswith(SOURCES) or not os.path.isfile(path) or os.path.getsize(path) > MAX_SOURCE:
             return None

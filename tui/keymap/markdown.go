@@ -15,7 +15,7 @@ func (m *Map) Markdown() []byte {
 		"`Z` gives the pane in focus the whole screen. `q` and Esc close what is open on top; only the bare screen quits on `q`.\n" +
 		"`:messages` lists every message of the session in full, `:tour` (or `tilescope tour`) is a tutorial of two minutes.\n\n" +
 		"**Counts**: " + CountHelp + ".\n\n" +
-		"**Your own keys** stand in the configuration (`tilescope config path`, or `./tilescope.yaml`), by the names below:\n\n" +
+		"**Your own keys** are set in the configuration (`tilescope config path`, or `./tilescope.yaml`), by the names below:\n\n" +
 		"```yaml\nkeys:\n  zoom: [Z, f11]           # in every view\n  tile.heat: ctrl+t        # in view Tile alone\n" +
 		"  bottom: \"g e\"            # two keys, one after the other\n  races.replay: []         # no key: the palette has it\n```\n\n" +
 		"What is set replaces the keys that the action has. A key is a character, `enter`, `tab`, `space`, `backspace`, `delete`, `insert`,\n" +

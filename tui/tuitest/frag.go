@@ -3,6 +3,7 @@ package tuitest
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/fragment"
@@ -40,9 +41,9 @@ func fakeLanes(elements int) [][]report.Cell16 {
 }
 
 // Table is a kernel's own with elements 2, 3 and 4, 5 exchanged, where the run is a faulty one.
-func (v *Viewer) Table(context.Context) (*fragment.Table, error) {
+func (v *Viewer) table() *fragment.Table {
 	if !v.faulty {
-		return nil, nil
+		return nil
 	}
 	t := &fragment.Table{Name: "WMMA_ACCUM_LUT", Line: 12, Cells: fakeLanes(8), Lut: &report.Lut{}}
 	covered, ordered := true, false
@@ -54,7 +55,29 @@ func (v *Viewer) Table(context.Context) (*fragment.Table, error) {
 				report.LutEntry{Lane: l, Element: 4 + i})
 		}
 	}
-	return t, nil
+	return t
+}
+
+// Lookups are that table, and one of operand B of m16n8k16 in which lane 3 names lane 2's first cell.
+func (v *Viewer) Lookups(context.Context) ([]fragment.Table, error) {
+	t := v.table()
+	if t == nil {
+		return nil, nil
+	}
+	maps := fragment.Instructions()
+	at := slices.IndexFunc(maps, func(f report.Fragment) bool {
+		return f.Instruction == "m16n8k16" && f.Kind == "b" && f.DType == "f16"
+	})
+	b := fragment.Table{Name: "B_LUT", At: &report.Source{File: KernelFile, Line: 40}, Encoding: "pairs",
+		Lut: &report.Lut{Maps: maps[at : at+1], Explanation: "does not cover every cell"}}
+	for _, cells := range maps[at].Lanes {
+		b.Cells = append(b.Cells, slices.Clone(cells))
+	}
+	b.Cells[3][0] = b.Cells[2][0]
+	b.Wrong = []report.LutEntry{{Lane: 3, Element: 0, Want: maps[at].Lanes[3][0], Got: b.Cells[3][0]}}
+	covered, ordered := false, false
+	b.Covered, b.Ordered = &covered, &ordered
+	return []fragment.Table{*t, b}, nil
 }
 
 // TableFile is the table of a faulty run, whatever the file.
@@ -62,7 +85,7 @@ func (e *Engine) TableFile(_ context.Context, _ debugkern.Request, path string) 
 	if path == "none.h" {
 		return nil, errors.New("none.h: no initialised WMMA_ACCUM_LUT[32][8][2] in it")
 	}
-	t, err := (&Viewer{faulty: true}).Table(context.Background())
+	t := (&Viewer{faulty: true}).table()
 	t.Name = path
-	return t, err
+	return t, nil
 }

@@ -98,7 +98,7 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 		"1. " + d.Causes[0].Title + "; spoils m, P (53 % of the error)",
 		"   change: " + d.Causes[0].Advice, "2. " +
 			d.Causes[1].Title, "   change: " + d.Causes[1].Advice,
-		"none of them is the cause by itself: each leaves the others' error standing",
+		"none of them is the cause alone: each leaves the others' error",
 		"again: tilescope diagnose stage2",
 	}
 	d.Schedules = []diagnose.ScheduleDoc{{Finding: 0, Tried: 200, Varied: 41, Worst: "random:7", MaxAbs: 3.2}}

@@ -189,7 +189,7 @@ func (x *Context) SourceOf(file string) []string {
 // Begin starts a task, unless one is under way.
 func (x *Context) Begin(what string) bool {
 	if x.Task.Active {
-		x.Complain(x.Task.What + " is under way: Esc cancels it")
+		x.Complain(x.Task.What + " is running: Esc cancels it")
 		return false
 	}
 	x.Task.What = what

@@ -161,7 +161,7 @@ func (x *Context) StepTile(n int) tea.Cmd {
 		return nil
 	}
 	if sp != nil && !sp.PerTile {
-		x.Say(fmt.Sprintf("%s is taken once a block: %s other stages, %s %s other blocks", x.Cursor.Stage,
+		x.Say(fmt.Sprintf("%s is captured once a block: %s other stages, %s %s other blocks", x.Cursor.Stage,
 			x.stageKeys(), x.Keys.Label(keymap.PrevBlock), x.Keys.Label(keymap.NextBlock)))
 		return nil
 	}

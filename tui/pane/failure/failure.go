@@ -205,7 +205,7 @@ func (p *Pane) write(w int) {
 		}
 	}
 	if p.data.Of != "" {
-		rest(p.Theme.Text, "asked for: "+p.data.Of)
+		rest(p.Theme.Text, "requested: "+p.data.Of)
 	}
 	if len(p.data.Hints) > 0 {
 		add(p.Theme.Line(w).Done(), -1)

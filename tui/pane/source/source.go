@@ -59,7 +59,7 @@ func (p *Pane) SetSize(w, h int) {
 	}
 }
 
-// Show points at a line of a file. A nil text says that the file is not at hand.
+// Show points at a line of a file. A nil text says that the file is not available.
 func (p *Pane) Show(file string, text []string, line int, note string) {
 	same := (text == nil) == (p.text == nil) && (text == nil || p.text.Is(text))
 	if file == p.file && line == p.line && note == p.note && same {
@@ -147,7 +147,7 @@ func (p *Pane) draw() []string {
 	if p.text == nil {
 		text := "the source appears with the first run"
 		if p.file != "" {
-			text = fmt.Sprintf("%s is not at hand", p.file)
+			text = fmt.Sprintf("%s is not available", p.file)
 		}
 		line := p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, w-1)).Done()
 		return p.Theme.Box(title, "", []string{line}, p.W, p.H, p.Focus)

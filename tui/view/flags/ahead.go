@@ -10,7 +10,7 @@ import (
 	"tilescope/probes"
 )
 
-// ahead is what is built before it is asked for: the kernels one switch away from the one on screen, so that
+// ahead is what is built before it is requested: the kernels one switch away from the one on screen, so that
 // a switch has only to launch and compare. It begins when nothing has moved for a moment, and gives way to
 // whatever is asked for.
 type ahead struct {

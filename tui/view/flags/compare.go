@@ -71,7 +71,7 @@ func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
 		v.NothingYet()
 		return a, b, false
 	case v.Job.Active:
-		v.Say("a run is under way: Esc cancels it")
+		v.Say("a run is running: Esc cancels it")
 		return a, b, false
 	}
 	b = request.Clone(v.Run.Request)

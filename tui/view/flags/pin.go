@@ -57,7 +57,7 @@ func (v *Controller) pin(string) tea.Cmd {
 	setup := request.SetupOf(v.Run.Request)
 	v.Pinned = &setup
 	load := v.alone()
-	v.Say("A is " + v.Run.Name + ": switch something, and B stands beside it")
+	v.Say("A is " + v.Run.Name + ": switch something, and B is compared with it")
 	v.Root.Announce(view.RequestChanged{})
 	return tea.Batch(load, v.Root.Changed())
 }

@@ -15,21 +15,37 @@ import (
 const tileLabel = 3
 
 // pitch is how many columns a cell of the tile takes, separator included.
-func (p *Pane) pitch() int { return max(2, min(7, (p.tile.w-tileFrame)/16)) }
+func (p *Pane) pitch() int { return max(2, min(7, (p.tile.w-tileFrame)/p.across())) }
 
-// firstRow is the first row of the tile on screen: all 16 fit but on the lowest screens.
-func (p *Pane) firstRow() int { return theme.Into(0, p.cell[0], max(1, p.tile.h-3), 16) }
+// across is how many columns of the tile are on screen at once.
+func (p *Pane) across() int {
+	_, cols := p.extents()
+	return min(cols, 16)
+}
 
-// drawTile is the 16×16 block: in each cell the lane or element that holds it, or the run's value or error.
-func (p *Pane) drawTile(a area) []string {
+// firstRow is the first row of the tile in an area: 16 rows fit but on the lowest screens.
+func (p *Pane) firstRow(a area) int {
+	rows, _ := p.extents()
+	return theme.Into(0, p.cell[0], max(1, a.h-3), rows)
+}
+
+// drawTile is the fragment's block: in each cell the lane or element that holds it, how many do, or the run's
+// value or error.
+func (p *Pane) drawTile(a area, shows Show) []string {
 	w, pitch := a.w-2, p.pitch()
+	rows, cols := p.extents()
 	letter, across := "", ""
-	title := "TILE: " + p.shows.String()
+	title := "TILE: " + shows.String()
 	switch {
-	case pitch == 2 && p.shows == Lane:
+	case shows == Owners:
+		title = "OWNERS by " + p.ownerName()
+	case pitch == 2 && shows == Lane:
 		title += ", a=10 v=31"
-	case pitch <= 3 && p.shows == Value:
+	case pitch <= 3 && shows == Value:
 		title += ", 0 least 9 greatest"
+	}
+	if cols > p.across() {
+		title += fmt.Sprintf(", columns %d-%d of %d", p.tileCol, p.tileCol+p.across()-1, cols)
 	}
 	note := fmt.Sprintf("(%d,%d)", p.cell[0], p.cell[1])
 	if v := p.live.View; v != nil {
@@ -40,12 +56,12 @@ func (p *Pane) drawTile(a area) []string {
 		title += fmt.Sprintf(" · warp %d", p.block())
 	}
 	head := p.Theme.Line(w).Space(tileLabel)
-	for c := range 16 {
-		name := strconv.Itoa(p.origin[1] + c)
+	for c := range p.across() {
+		name := strconv.Itoa(p.origin[1] + p.tileCol + c)
 		if pitch >= 5 {
 			name = across + name
 		}
-		if len(strconv.Itoa(p.origin[1]+15)) >= pitch { // every fourth column, as many digits as it has
+		if len(strconv.Itoa(p.origin[1]+cols-1)) >= pitch { // every fourth column, as many digits as it has
 			if c%4 != 0 {
 				head.Pad(tileLabel + pitch*(c+1))
 				continue
@@ -56,65 +72,105 @@ func (p *Pane) drawTile(a area) []string {
 		head.Right(p.Theme.Dim, name, tileLabel+pitch*(c+1))
 	}
 	lines := []string{head.Done()}
-	for r := p.firstRow(); r < 16; r++ {
-		lines = append(lines, p.tileLine(letter, r, w, pitch))
+	for r := p.firstRow(a); r < rows; r++ {
+		lines = append(lines, p.tileLine(letter, r, w, pitch, shows))
 	}
 	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Tile)
 }
 
-// block is the number of the 16×16 block in the stage's tile, counted row by row.
+// block is the number of the fragment's block in the stage's tile, counted row by row.
 func (p *Pane) block() int {
-	cols := 16
+	r, c := p.extents()
+	cols := c
 	if v := p.live.View; v != nil {
-		cols = max(16, v.Got.Cols)
+		cols = max(c, v.Got.Cols)
 	}
-	return p.origin[0]/16*(cols/16) + p.origin[1]/16
+	return p.origin[0]/r*(cols/c) + p.origin[1]/c
 }
 
-func (p *Pane) tileLine(letter string, row, w, pitch int) string {
+func (p *Pane) tileLine(letter string, row, w, pitch int, shows Show) string {
 	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(letter+strconv.Itoa(p.origin[0]+row), tileLabel)).
 		Pad(tileLabel)
 	x, _ := p.holder()
 	here := row == p.cell[0]
-	for col := range 16 {
+	for i := range p.across() {
+		col := p.tileCol + i
 		c := report.Cell16{row, col}
 		mark := ""
-		if p.shows != Error {
+		if shows != Error && shows != Owners {
 			mark = p.badMark(c)
 		}
-		p.separator(l, here && col == p.cell[1], here && col == p.cell[1]+1, mark)
-		text, style := p.tileCell(c, pitch-1)
-		if h := p.holders[c]; len(h) > 0 && h[0].lane == x.lane {
+		p.separator(l, here && col == p.cell[1], here && i > 0 && col == p.cell[1]+1, mark)
+		text, style := p.tileCell(c, pitch-1, shows)
+		if h := p.holders[c]; shows != Owners && len(h) > 0 && h[0].lane == x.lane {
 			style = p.Theme.Select
 		}
 		l.Repeat(style, " ", pitch-1-p.Theme.Width(text)).Add(style, text)
 	}
-	if here && p.cell[1] == 15 {
+	if here && p.cell[1] == p.tileCol+p.across()-1 {
 		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	}
 	return l.Done()
 }
 
+// ownerName is whose elements are counted as a cell's owners.
+func (p *Pane) ownerName() string {
+	if t := p.ownTable(); t != nil {
+		return t.Name
+	}
+	return "the hardware"
+}
+
+// ownersOf are the elements that have a cell: by the kernel's table where there is one for this fragment,
+// else by the hardware's map.
+func (p *Pane) ownersOf(c report.Cell16) []at {
+	if p.owners != nil {
+		return p.owners[c]
+	}
+	return p.holders[c]
+}
+
+// ownership is how many elements own a cell. As many as by the hardware's map recede; none and more lead.
+func (p *Pane) ownership(c report.Cell16) (string, theme.Style) {
+	n := len(p.ownersOf(c))
+	text := strconv.Itoa(n)
+	if n > 9 {
+		text = "+"
+	}
+	switch {
+	case n == 0:
+		return p.Theme.Glyph.Wrong, p.Theme.Wrong
+	case n != len(p.holders[c]):
+		return text, p.Theme.Wrong
+	}
+	return text, p.Theme.Dim
+}
+
 // tileCell is what a cell shows in n columns.
-func (p *Pane) tileCell(c report.Cell16, n int) (string, theme.Style) {
+func (p *Pane) tileCell(c report.Cell16, n int, shows Show) (string, theme.Style) {
 	h := p.holders[c]
 	switch {
-	case p.shows >= Value:
+	case shows == Owners:
+		return p.ownership(c)
+	case shows >= Value:
 		return p.number(c, n)
 	case len(h) == 0:
 		return p.Theme.Glyph.Wrong, p.Theme.Wrong
 	}
 	of, base := h[0].lane, 32
-	if p.shows == Element {
-		of, base = h[0].element, 16
+	if shows == Element {
+		of, base = h[0].element, 36
 	}
 	style := p.Theme.Text
 	if p.bad(c) {
 		style = p.Theme.Wrong
 	}
 	text := strconv.Itoa(of)
-	if n == 1 {
+	if len(text) > n {
 		text = strconv.FormatInt(int64(of), base)
+	}
+	if len(text) > n {
+		text = "+"
 	}
 	return text, style
 }

@@ -18,9 +18,9 @@ type introspector interface {
 	TableFile(ctx context.Context, req debugkern.Request, path string) (*fragment.Table, error)
 }
 
-// tabled is offered by runs whose kernel may have its own table of the accumulator.
+// tabled is offered by runs whose kernel may have tables of fragments of its own.
 type tabled interface {
-	Table(ctx context.Context) (*fragment.Table, error)
+	Lookups(ctx context.Context) ([]fragment.Table, error)
 }
 
 var (
@@ -69,7 +69,7 @@ func (v *Controller) Layer() keymap.Layer {
 	return keymap.Layer{Name: view.Frag, Uses: []keymap.Use{
 		{Action: keymap.NextBad, Help: "next entry that the table has wrong, else bad cell"},
 		{Action: keymap.PrevBad, Help: "the one before"},
-		{Action: keymap.Format, Help: "the tile shows lane, element, value, error"},
+		{Action: keymap.Format, Help: "the tile shows lane, element, owners, value, error"},
 		{Action: keymap.Diff, Help: "grid shows the kernel's own table, or the hardware's map"},
 		{Action: keymap.Who},
 		{Action: keymap.How, Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7", Hint: "swizzle"},
@@ -77,7 +77,8 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Shrink, Help: "leading dimension down"},
 	}, Own: []keymap.Binding{
 		{Action: nextFrag, Keys: []string{"o"}, Label: "o",
-			Help: "next fragment: acc a b, type, row or col in memory", Hint: "fragment", Group: g},
+			Help: "next fragment of the instruction: acc a b, type, row or col; :fragment has mma and ldmatrix",
+			Hint: "fragment", Group: g},
 		{Action: prevFrag, Keys: []string{"O"}, Label: "O", Help: "previous fragment", Group: g},
 		{Action: introspect, Keys: []string{"I"}, Label: "I",
 			Help: "introspect on the other backend: emulator, GPU", Group: g},
@@ -127,9 +128,9 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	case view.Drawn, view.Moved, view.TileRead, view.WriterFound, view.NumbersChanged:
 		v.showLive()
 	case mappedMsg:
-		v.mapped(msg)
+		return v.mapped(msg)
 	case tableMsg:
-		v.tableFound(msg)
+		return v.tableFound(msg)
 	case headerMsg:
 		return v.headerRead(msg)
 	}

@@ -165,3 +165,59 @@ func TestFragHeader(t *testing.T) {
 		t.Errorf("after -:\n%s", s)
 	}
 }
+
+// Fragments of mma.sync and ldmatrix are chosen by the words of their names; o stays with the instruction.
+func TestFragOfInstructions(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("stage S").Command("goto 3,20")
+	d.Command("fragment mma.m16n8k16 f16 b").HasStatus("fragment: m16n8k16 b f16 col")
+	d.Says("HARDWARE m16n8k16 b f16 col", "by the PTX ISA: each cell once", "16×8 block 3 of 8")
+	if c := d.M.Cursor; c.Row != 3 || c.Col != 20 {
+		t.Errorf("the cursor went to %d,%d", c.Row, c.Col)
+	}
+	d.Says("holds 3,4")
+	d.Press("o").HasStatus("fragment: m16n8k16 acc f32 row")
+	d.Command("frag a bf16").HasStatus("fragment: m16n8k16 a bf16 row")
+	d.Command("fragment ldmatrix.x4 trans").HasStatus("fragment: ldmatrix.x4.trans matrix b16 row")
+	d.Says("lane 17 element 1 holds 3,4")
+	d.Command("fragment wmma acc f16").HasStatus("fragment: acc f16 row")
+	d.Command("fragment m16n8k99").HasStatus("no fragment")
+}
+
+// The kernel's tables are shown with the fragments that they are of; a cell with two owners names both, and
+// the one without says so.
+func TestFragTables(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("stage S").Command("goto 0,0")
+	d.Command("table").HasStatus("table 1 of 2: WMMA_ACCUM_LUT")
+	d.Command("table").HasStatus("table 2 of 2: B_LUT at sdpa_fp8_stage_c_wmma.cu:40, e opens it")
+	d.Says("TABLE B_LUT", "m16n8k16 b f16 col")
+	d.Press("n").HasStatus("lane 3 element 0 holds 6,0; B_LUT says 4,0")
+	d.Press("v", "v").HasStatus("the tile shows: owners")
+	d.Says("OWNERS by B_LUT", "6,0 has no owner")
+	d.Press("tab", "k", "k").Says("4,0 has 2 owners: lane 2 e0, lane 3 e0")
+	if file, line := d.M.SourcePlace(); file != "sdpa_fp8_stage_c_wmma.cu" || line != 40 {
+		t.Errorf("the table is at %s:%d", file, line)
+	}
+	d.Command("table WMMA_ACCUM_LUT").Says("TABLE WMMA_ACCUM_LUT", "acc f32 row")
+	d.Command("table none").HasStatus("no table")
+	d.Command("fragment m16n8k16 a").Says("WMMA_ACCUM_LUT is of acc f32 row: :table shows it")
+	viewtest.Start(t, 80, 24).Command("table").HasStatus("no lookup table whose content fits")
+}
+
+// TestLargeFragmentsFit draws fragments of few and of many rows and columns in every reading.
+func TestLargeFragmentsFit(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("3")
+		for _, name := range []string{"m16n8k256 a", "m16n8k256 b", "m16n8k16 acc f32", "m8n8k4 a",
+			"m16n8k128 sp a",
+			"ldmatrix.x1", "ldmatrix.x4", "m16n8k16 b f16"} {
+			d.Command("fragment " + name).HasStatus("fragment: ")
+			for range 5 {
+				d.Press("v")
+				for _, keys := range []string{"g g 0", "G $", "tab G $", "tab + W M", "tab"} {
+					d.Press(strings.Fields(keys)...)
+					d.Fits(name + " " + keys)
+				}
+			}
+		}
+	}
+}

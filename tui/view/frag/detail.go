@@ -23,8 +23,9 @@ func (p *Pane) detail(h int) []string {
 // coverage says how often the map names each cell.
 func (p *Pane) coverage() string {
 	least, most := 1<<30, 0
-	for i := range 256 {
-		n := len(p.holders[report.Cell16{i / 16, i % 16}])
+	rows, cols := p.extents()
+	for i := range rows * cols {
+		n := len(p.holders[report.Cell16{i / cols, i % cols}])
 		least, most = min(least, n), max(most, n)
 	}
 	switch {
@@ -46,15 +47,21 @@ const roomy = 110
 func (p *Pane) verdictLine() string {
 	l := p.Theme.Line(p.W).Space(1)
 	l.Add(p.Theme.Strong, p.choice())
-	if device, _, _ := strings.Cut(p.data.Backend, " ("); p.W >= roomy {
+	if device, _, _ := strings.Cut(p.data.Backend, " ("); p.W >= roomy && p.fragment().doc.Instruction == "" {
 		l.Add(p.Theme.Text, " on "+device)
+	} else if p.W >= roomy {
+		l.Add(p.Theme.Text, " by the PTX ISA")
 	}
 	l.Add(p.Theme.Text, ": "+p.coverage())
 	l.Add(p.Theme.Dim, " · ")
-	t := p.data.Table
+	t := p.ownTable()
 	switch {
 	case t == nil && p.data.Target == "":
 		return l.Add(p.Theme.Dim, "no run yet").Done()
+	case t == nil && len(p.data.Tables) > 0:
+		return l.Add(p.Theme.Dim, p.Theme.Fit(fmt.Sprintf("%s is of %s: :table shows it",
+			p.data.Tables[0].Name,
+			p.name(p.namedBy(&p.data.Tables[0]))), l.Left())).Done()
 	case t == nil:
 		return l.Add(p.Theme.Dim, p.data.Target+" has no table of its own").Done()
 	}
@@ -63,7 +70,7 @@ func (p *Pane) verdictLine() string {
 	if !*t.Covered || !*t.Ordered {
 		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
 		verdict = strings.Replace(t.Explanation, "order wrong:",
-			fmt.Sprintf("order wrong in %d of 256:", len(t.Wrong)), 1)
+			fmt.Sprintf("order wrong in %d of %d:", len(t.Wrong), len(t.Cells)*len(t.Cells[0])), 1)
 		if p.W < roomy { // that it covers every cell goes without saying where the order is what is wrong
 			verdict = strings.TrimPrefix(t.Explanation, "covers every cell, ")
 		}
@@ -92,6 +99,9 @@ func (p *Pane) cellLine() string {
 			l.Add(p.Theme.Wrong, fmt.Sprintf(says, p.Theme.Glyph.Wrong, pair(c)))
 		}
 	}
+	if list := p.ownersOf(p.cell); p.owners != nil && len(list) != len(p.holders[p.cell]) {
+		l.Add(p.Theme.Wrong, " "+p.Theme.Glyph.Wrong+" "+ownersText(p.cell, list))
+	}
 	if pattern := p.pattern(p.fragment()); p.refused == nil && p.W >= roomy {
 		l.Add(p.Theme.Text, fmt.Sprintf(" bank %d", pattern.Bank(p.cell)))
 	}
@@ -102,6 +112,24 @@ func (p *Pane) cellLine() string {
 	l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, fmt.Sprintf("k %s r %s ", cell.Long(v.Got),
 		cell.Long(v.Want)))
 	return p.errorText(l, v).Done()
+}
+
+// ownersText: 3,4 has 2 owners: lane 5 e2, lane 17 e0
+func ownersText(c report.Cell16, list []at) string {
+	if len(list) == 0 {
+		return pair(c) + " has no owner"
+	}
+	text := fmt.Sprintf("%s has %s:", pair(c), theme.Count(len(list), "owner"))
+	for i, x := range list {
+		if i == 3 {
+			return text + fmt.Sprintf(" and %d more", len(list)-i)
+		}
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" lane %d e%d", x.lane, x.element)
+	}
+	return text
 }
 
 func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
@@ -143,10 +171,11 @@ func (p *Pane) absent() string {
 func (p *Pane) writerLine() string {
 	l := p.Theme.Line(p.W).Space(1)
 	if v := p.live.View; v != nil {
-		blocks := max(1, v.Got.Rows/16) * max(1, v.Got.Cols/16)
-		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s kv %d: 16×16 block %d of %d", v.Stage, v.Block, v.KVTile,
-			p.block()+1, blocks))
-		if p.live.Raw {
+		rows, cols := p.extents()
+		blocks := max(1, v.Got.Rows/rows) * max(1, v.Got.Cols/cols)
+		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s kv %d: %d×%d block %d of %d", v.Stage, v.Block, v.KVTile,
+			rows, cols, p.block()+1, blocks))
+		if p.live.Raw && rows == cols {
 			l.Add(p.Theme.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
 		}
 		l.Add(p.Theme.Dim, " · ")

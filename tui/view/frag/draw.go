@@ -13,7 +13,6 @@ const (
 	entryWidth = 6
 	laneLabel  = 3
 	tileFrame  = 2 + 3 + 1
-	tileLines  = 19
 	bothFrom   = 170 // the width from which the table stands beside the grid
 )
 
@@ -29,22 +28,25 @@ func (p *Pane) layout() {
 		p.scroll()
 		return
 	}
-	elements := 8
+	elements, across := 8, 16
+	if _, cols := p.extents(); cols < across {
+		across = cols
+	}
 	if f := p.fragment(); f != nil && len(f.doc.Lanes) > 0 {
 		elements = len(f.doc.Lanes[0])
 	}
-	whole := gridWidth(elements)
+	whole := p.gridWidth(elements)
 	pitch := 2
-	for pitch < 7 && p.W-(16*(pitch+1)+tileFrame) >= 42 &&
-		p.W-(16*(pitch+1)+tileFrame) >= min(whole, gridWidth(8)) {
+	for pitch < 7 && p.W-(across*(pitch+1)+tileFrame) >= 42 &&
+		p.W-(across*(pitch+1)+tileFrame) >= min(whole, p.gridWidth(8)) {
 		pitch++
 	}
-	left := p.W - (16*pitch + tileFrame)
+	left := p.W - (across*pitch + tileFrame)
 	p.second = area{}
 	if p.W >= bothFrom && p.ownTable() != nil {
-		left = 2 * gridWidth(8)
+		left = 2 * p.gridWidth(8)
 	} else {
-		left = min(left, max(whole, 42))
+		left = min(left, max(whole, 42), p.W-16*2-tileFrame)
 	}
 	strip := min(len(p.phases)+3, max(5, main/3+3))
 	if p.refused != nil || len(p.phases) == 0 {
@@ -57,18 +59,32 @@ func (p *Pane) layout() {
 	}
 	p.banks = area{0, p.grid.h, left, main - p.grid.h}
 	tile := main
-	if main-tileLines >= 6 {
-		tile = tileLines
+	rows, _ := p.extents()
+	if lines := min(rows, 16) + 3; main-lines >= 6 {
+		tile = lines
 	}
 	p.tile = area{left, 0, p.W - left, tile}
 	p.lane = area{left, tile, p.W - left, main - tile}
+	p.cover = area{}
+	if need := min(elements, 16) + 3; p.lane.h >= need+tile { // both fit below each other
+		p.lane.h = need
+		p.cover = area{left, tile + need, p.W - left, main - tile - need}
+	}
 	p.scroll()
 }
 
-func gridWidth(elements int) int { return 2 + laneLabel + elements*entryWidth + 1 }
+func (p *Pane) gridWidth(elements int) int { return 2 + laneLabel + elements*p.entryWidth() + 1 }
+
+// entryWidth is the width of an entry of the grid: a mark, and row and column of a cell.
+func (p *Pane) entryWidth() int {
+	if rows, cols := p.extents(); rows > 10 && cols > 100 {
+		return entryWidth + 1
+	}
+	return entryWidth
+}
 
 // entries is how many elements, rows how many lanes the grid shows.
-func (p *Pane) entries() int { return max(1, (p.grid.w-2-laneLabel-1)/entryWidth) }
+func (p *Pane) entries() int { return max(1, (p.grid.w-2-laneLabel-1)/p.entryWidth()) }
 
 func (p *Pane) rows() int { return max(1, p.grid.h-3) }
 
@@ -82,6 +98,8 @@ func (p *Pane) scroll() {
 	}
 	p.top = theme.Into(p.top, x.lane, p.rows(), len(f.doc.Lanes))
 	p.left = theme.Into(p.left, x.element, p.entries(), len(f.doc.Lanes[0]))
+	_, cols := p.extents()
+	p.tileCol = theme.Into(p.tileCol, p.cell[1], p.across(), cols)
 }
 
 // View returns the pane's lines, each of its full width.
@@ -103,9 +121,12 @@ func (p *Pane) draw() []string {
 		return append(out, p.detail(p.H-len(out))...)
 	}
 	left := append(p.drawGrids(), p.drawBanks(p.banks)...)
-	right := p.drawTile(p.tile)
+	right := p.drawTile(p.tile, p.shows)
 	if p.lane.h > 0 {
 		right = append(right, p.drawLane(p.lane)...)
+	}
+	if p.cover.h > 0 {
+		right = append(right, p.drawTile(p.cover, Owners)...)
 	}
 	out := theme.Beside(left, right)
 	return append(out, p.detail(p.H-len(out))...)
@@ -135,7 +156,7 @@ func (p *Pane) drawGrid(a area, table bool) []string {
 	head := p.Theme.Line(w).Space(laneLabel)
 	last := min(p.left+p.entries(), len(f.doc.Lanes[0]))
 	for e := p.left; e < last; e++ {
-		head.Right(p.Theme.Dim, fmt.Sprintf("e%d", e), head.Col()+entryWidth)
+		head.Right(p.Theme.Dim, fmt.Sprintf("e%d", e), head.Col()+p.entryWidth())
 	}
 	lines := []string{head.Done()}
 	for l := p.top; l < min(p.top+p.rows(), len(f.doc.Lanes)); l++ {
@@ -167,7 +188,7 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 		}
 		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, mark)
 		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]),
-			line.Col()+entryWidth-1)
+			line.Col()+p.entryWidth()-1)
 	}
 	if lane == x.lane && x.element == last-1 {
 		line.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
@@ -239,15 +260,16 @@ func (p *Pane) Hit(x, y int) (part, i, j int, ok bool) {
 		if p.second.has(x, y) {
 			a = p.second
 		}
-		i, j = p.top+y-a.y-2, p.left+(x-a.x-1-laneLabel)/entryWidth
+		i, j = p.top+y-a.y-2, p.left+(x-a.x-1-laneLabel)/p.entryWidth()
 		ok = y-a.y >= 2 && y < a.y+a.h-1 && x-a.x-1 >= laneLabel && i < len(f.doc.Lanes) &&
 			j < min(p.left+p.entries(), len(f.doc.Lanes[0]))
 		return Grid, i, j, ok
 	case p.tile.has(x, y):
 		pitch := p.pitch()
-		i, j = p.firstRow()+y-2, (x-p.tile.x-1-tileLabel)/pitch
-		ok = y >= 2 && y < p.tile.h-1 && i < 16 && x-p.tile.x-1 >= tileLabel && j < 16
-		return Tile, i, j, ok
+		rows, _ := p.extents()
+		i, j = p.firstRow(p.tile)+y-2, (x-p.tile.x-1-tileLabel)/pitch
+		ok = y >= 2 && y < p.tile.h-1 && i < rows && x-p.tile.x-1 >= tileLabel && j < p.across()
+		return Tile, i, j + p.tileCol, ok
 	}
 	return Banks, 0, 0, false
 }

@@ -1,6 +1,6 @@
-// Package frag is the Frag view's pane: which cell of a 16×16 tile each lane holds in each element, the same
-// read the other way round, the kernel's own table compared with it, the run's values and errors on the map,
-// and the 32 banks that moving the fragment takes.
+// Package frag is the Frag view's pane: which cell of a fragment's tile each lane holds in each element (of
+// WMMA, mma.sync and ldmatrix), the same read the other way round, the kernel's own table compared with it,
+// the run's values and errors on the map, and the 32 banks that moving the fragment takes.
 //
 // The one idea: lane×element grid and tile are two readings of one map under one cursor. The pane
 // keeps a cell of the tile and an element that holds it; moving in either looks the other up, so
@@ -11,6 +11,8 @@ package frag
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/fragment"
@@ -34,22 +36,23 @@ type Show uint8
 const (
 	Lane Show = iota
 	Element
+	Owners // how many elements a cell has: of the kernel's table where there is one
 	Value
 	Error
 	numShows
 )
 
-var showNames = [numShows]string{"lane", "element", "value", "error"}
+var showNames = [numShows]string{"lane", "element", "owners", "value", "error"}
 
 func (s Show) String() string { return showNames[s] }
 
 // Data is what does not depend on the run's place.
 type Data struct {
 	Maps    []report.Fragment
-	Backend string          // the device that was introspected
-	Table   *fragment.Table // the kernel's own; nil where it has none
-	Target  string          // whose kernel it is
-	Message string          // instead of maps: loading, an error
+	Backend string           // the device that was introspected
+	Tables  []fragment.Table // the kernel's own
+	Target  string           // whose kernel it is
+	Message string           // instead of maps: loading, an error
 }
 
 // Live is the run's tile at the cursor.
@@ -80,10 +83,11 @@ type Pane struct {
 	at     int    // in list
 	wanted string // its name, kept while there are no maps
 
-	origin  report.Cell16 // of the 16×16 block in the stage's tile
+	origin  report.Cell16 // of the fragment's block in the stage's tile
 	cell    report.Cell16
 	element int                    // of the lane that holds the cell
 	holders map[report.Cell16][]at // of the map shown
+	owners  map[report.Cell16][]at // of the kernel's table, where it has one for this fragment
 	shows   Show
 	table   bool // the grid shows the kernel's table
 
@@ -95,10 +99,12 @@ type Pane struct {
 	phase   int // first shown
 
 	top, left int // window of the grid
+	tileCol   int // first column of the tile on screen
 	grid      area
 	second    area // the table beside the grid, where there is room
 	tile      area
 	lane      area
+	cover     area // the coverage map below the lane, where there is room
 	banks     area
 }
 
@@ -151,11 +157,12 @@ func (p *Pane) choice() string {
 	return p.name(p.at)
 }
 
-// name is kind, type and layout: acc f32 row.
+// name is instruction, kind, type and layout: acc f32 row, m16n8k16 a f16 row, ldmatrix.x4 matrix b16 row.
 func (p *Pane) name(i int) string {
 	f := p.list[i]
-	return fmt.Sprintf("%s %s %s", f.doc.Kind, f.doc.DType,
+	name := fmt.Sprintf("%s %s %s", f.doc.Kind, f.doc.DType,
 		map[bool]string{true: "col", false: "row"}[f.columns])
+	return strings.TrimSpace(f.doc.Instruction + " " + name)
 }
 
 // Names lists what can be chosen.
@@ -167,32 +174,65 @@ func (p *Pane) Names() []string {
 	return out
 }
 
-// Next shows the n-th fragment after this one and returns its name.
+// Next shows the n-th fragment of the same instruction after this one and returns its name.
 func (p *Pane) Next(n int) string {
-	if len(p.list) == 0 {
+	f := p.fragment()
+	if f == nil {
 		return ""
 	}
-	p.at = ((p.at+n)%len(p.list) + len(p.list)) % len(p.list)
+	step := max(-1, min(1, n))
+	for ; n != 0; n -= step {
+		for {
+			p.at = (p.at + step + len(p.list)) % len(p.list)
+			if p.list[p.at].doc.Instruction == f.doc.Instruction {
+				break
+			}
+		}
+	}
 	p.chosen()
 	return p.choice()
 }
 
-// Choose shows the first fragment that has every word of its name in words.
+// Choose shows the first fragment that has every word of its name in words, of the instruction shown before
+// any other.
 func (p *Pane) Choose(words []string) bool {
-next:
-	for i, f := range p.list {
-		layout := map[bool]string{true: "col", false: "row"}[f.columns]
-		for _, w := range words {
-			if w != f.doc.Kind && w != f.doc.DType && w != layout &&
-				!(w == "accumulator" && f.doc.Kind == "acc") {
-				continue next
+	here := ""
+	if f := p.fragment(); f != nil {
+		here = f.doc.Instruction
+	}
+	for _, same := range []bool{true, false} {
+		for i := range p.list {
+			if (p.list[i].doc.Instruction == here) == same && p.list[i].named(words) {
+				p.at = i
+				p.chosen()
+				return true
 			}
 		}
-		p.at = i
-		p.chosen()
-		return true
 	}
 	return false
+}
+
+// wordNames are other words for what a fragment's name has.
+var wordNames = map[string]string{
+	"accumulator": "acc", "c": "acc", "d": "acc", "s8": "b8", "u8": "b8", "e4m3": "b8", "e5m2": "b8",
+	"s4": "b4", "u4": "b4", "sparse": "sp",
+}
+
+// named reports whether each of the words is one of the fragment's.
+func (f *choice) named(words []string) bool {
+	have := append(strings.Split(f.doc.Instruction, "."), f.doc.Instruction, f.doc.Kind, f.doc.DType,
+		map[bool]string{true: "col", false: "row"}[f.columns])
+	switch {
+	case f.doc.Instruction == "":
+		have = append(have, "wmma")
+	case f.doc.Kind != "matrix":
+		have = append(have, "mma", "mma.sync", "mma."+f.doc.Instruction, "mma.sync."+f.doc.Instruction)
+	}
+	return !slices.ContainsFunc(words, func(w string) bool {
+		other, ok := wordNames[w]
+		return !slices.Contains(have, w) && !(ok && slices.Contains(have, other)) &&
+			!strings.HasPrefix(f.doc.Instruction, w+".")
+	})
 }
 
 // chosen works out what follows from the fragment.
@@ -205,10 +245,27 @@ func (p *Pane) chosen() {
 				p.holders[c] = append(p.holders[c], at{l, e})
 			}
 		}
-		p.matrix = f.doc.Kind != "acc"
-		if f.doc.Kind != "acc" {
-			p.table = false
+		p.matrix = f.doc.Kind != "acc" && fragment.Bits(f.doc.DType) <= 16
+		rows, cols := f.doc.Extents()
+		row, col := p.Place()
+		p.origin = report.Cell16{row / rows * rows, col / cols * cols}
+		p.cell = report.Cell16{row % rows, col % cols}
+		length := cols
+		if f.columns {
+			length = rows
 		}
+		p.ld = max(p.ld, length)
+	}
+	p.owners = nil
+	if t := p.ownTable(); t != nil {
+		p.owners = map[report.Cell16][]at{}
+		for l, cells := range t.Cells {
+			for e, c := range cells {
+				p.owners[c] = append(p.owners[c], at{l, e})
+			}
+		}
+	} else {
+		p.table = false
 	}
 	p.rebank()
 	p.settle()
@@ -271,8 +328,9 @@ func (p *Pane) Follow(row, col, rows, cols int) {
 	if min(p.origin[0]+p.cell[0], rows-1) == row && min(p.origin[1]+p.cell[1], cols-1) == col {
 		return
 	}
-	p.origin = report.Cell16{row / 16 * 16, col / 16 * 16}
-	p.cell = report.Cell16{row % 16, col % 16}
+	r, c := p.extents()
+	p.origin = report.Cell16{row / r * r, col / c * c}
+	p.cell = report.Cell16{row % r, col % c}
 	p.settle()
 	p.scroll()
 }
@@ -297,9 +355,18 @@ func (p *Pane) MoveGrid(lanes, elements int) bool {
 	return true
 }
 
-// MoveCell moves within the 16×16 block and reports whether it moved.
+// extents is the rows and columns of the fragment's tile.
+func (p *Pane) extents() (rows, cols int) {
+	if f := p.fragment(); f != nil {
+		return f.doc.Extents()
+	}
+	return 16, 16
+}
+
+// MoveCell moves within the fragment's block and reports whether it moved.
 func (p *Pane) MoveCell(rows, cols int) bool {
-	to := report.Cell16{max(0, min(p.cell[0]+rows, 15)), max(0, min(p.cell[1]+cols, 15))}
+	r, c := p.extents()
+	to := report.Cell16{max(0, min(p.cell[0]+rows, r-1)), max(0, min(p.cell[1]+cols, c-1))}
 	if to == p.cell {
 		return false
 	}
@@ -325,12 +392,69 @@ func (p *Pane) ToggleTable() (table, ok bool) {
 	return p.table, true
 }
 
-// ownTable is the kernel's own table where it describes the fragment that is shown: an accumulator.
+// ownTable is the kernel's own table of the fragment that is shown, nil where it has none: the one that was
+// found to be nearest to this map.
 func (p *Pane) ownTable() *fragment.Table {
-	if f := p.fragment(); f == nil || f.doc.Kind != "acc" || p.data.Table == nil {
+	f := p.fragment()
+	if f == nil {
 		return nil
 	}
-	return p.data.Table
+	for i := range p.data.Tables {
+		if t := &p.data.Tables[i]; of(t, f.doc) {
+			return t
+		}
+	}
+	return nil
+}
+
+// of reports whether a table is one of a fragment.
+func of(t *fragment.Table, f *report.Fragment) bool {
+	if t.Encoding == "" { // of an accumulator of WMMA, f16 or f32
+		return f.Kind == "acc" && f.Instruction == ""
+	}
+	rows, cols := f.Extents()
+	r, c := t.Maps[0].Extents()
+	return rows == r && cols == c && slices.EqualFunc(t.Maps[0].Lanes, f.Lanes, slices.Equal)
+}
+
+// ShowTable shows the n-th of the kernel's tables in the grid, with the fragment that it is of, and returns
+// it; nil where there is no such table.
+func (p *Pane) ShowTable(n int) *fragment.Table {
+	if n < 0 || n >= len(p.data.Tables) {
+		return nil
+	}
+	t := &p.data.Tables[n]
+	if f := p.fragment(); f == nil || !of(t, f.doc) {
+		p.at = p.namedBy(t)
+	}
+	p.table = true
+	p.chosen()
+	return t
+}
+
+// namedBy is the fragment that a table was compared with: of those with the same map the one of its name.
+func (p *Pane) namedBy(t *fragment.Table) int {
+	at := -1
+	for i := range p.list {
+		if f := p.list[i].doc; of(t, f) {
+			if at < 0 {
+				at = i
+			}
+			if len(t.Maps) > 0 && f.Instruction == t.Maps[0].Instruction && f.Kind == t.Maps[0].Kind &&
+				f.DType == t.Maps[0].DType {
+				return i
+			}
+		}
+	}
+	return max(at, 0)
+}
+
+// Table is the kernel's table that is shown in the grid; nil where the hardware's map is.
+func (p *Pane) Table() *fragment.Table {
+	if !p.table {
+		return nil
+	}
+	return p.ownTable()
 }
 
 // NextWrong goes to the next or previous entry in which table and hardware disagree.

@@ -2,6 +2,7 @@ package frag
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -21,8 +23,11 @@ type fragments struct {
 	errs    map[string]string
 	asked   map[string]bool
 	header  *fragment.Table // a file's, in place of the kernel's
-	table   *fragment.Table
-	gen     int // of the run that the table is of
+	tables  []fragment.Table
+	shown   int            // which of them :table showed last, from 1
+	gen     int            // of the run that the tables are of
+	read    bool           // they have been read
+	later   func() tea.Cmd // what waits for maps or tables to be read
 }
 
 // mappedMsg is the fragment maps of a backend.
@@ -32,11 +37,11 @@ type mappedMsg struct {
 	err     error
 }
 
-// tableMsg is the table of a run's kernel.
+// tableMsg is the tables of a run's kernel.
 type tableMsg struct {
-	gen   int
-	table *fragment.Table
-	err   error
+	gen    int
+	tables []fragment.Table
+	err    error
 }
 
 // fragBackend is the backend whose maps are shown.
@@ -81,20 +86,21 @@ func (v *Controller) askTable() tea.Cmd {
 	if v.Run == nil || v.known.gen == v.Gen {
 		return nil
 	}
-	v.known.gen, v.known.table = v.Gen, nil
+	v.known.gen, v.known.tables, v.known.shown, v.known.read = v.Gen, nil, 0, false
 	run, ok := v.Run.Viewer.(tabled)
 	if !ok {
+		v.known.read = true
 		return nil
 	}
 	ctx, gen := v.Ctx, v.Gen
 	return func() tea.Msg {
-		t, err := run.Table(ctx)
-		return tableMsg{gen, t, err}
+		list, err := run.Lookups(ctx)
+		return tableMsg{gen, list, err}
 	}
 }
 
 // mapped keeps the maps of a backend. One that is not there is said, and the choice goes back.
-func (v *Controller) mapped(msg mappedMsg) {
+func (v *Controller) mapped(msg mappedMsg) tea.Cmd {
 	if msg.err != nil {
 		v.known.asked[msg.backend] = false
 		v.known.errs[msg.backend] = view.OneLine(msg.err)
@@ -108,6 +114,17 @@ func (v *Controller) mapped(msg mappedMsg) {
 	}
 	v.showFragments()
 	v.Root.Announce(view.FragmentsRead{})
+	return v.resume()
+}
+
+// resume carries out what waited for maps or tables. It may have to wait again.
+func (v *Controller) resume() tea.Cmd {
+	do := v.known.later
+	v.known.later = nil
+	if do == nil {
+		return nil
+	}
+	return do()
 }
 
 // sayAgreement reports whether two backends lay fragments out alike.
@@ -131,16 +148,17 @@ func (v *Controller) sayAgreement(backend string) {
 	}
 }
 
-func (v *Controller) tableFound(msg tableMsg) {
+func (v *Controller) tableFound(msg tableMsg) tea.Cmd {
 	if msg.gen != v.known.gen {
-		return
+		return nil
 	}
-	v.known.table = msg.table
+	v.known.tables, v.known.read = msg.tables, true
 	if msg.err != nil {
 		v.Complain("the kernel's own table: " + view.OneLine(msg.err))
 	}
 	v.showFragments()
 	v.Root.Announce(view.FragmentsRead{})
+	return v.resume()
 }
 
 // showFragments gives the pane the maps, the table, and the cursor's tile.
@@ -150,15 +168,15 @@ func (v *Controller) showFragments() {
 	if v.Run != nil {
 		d.Target = v.Run.Request.Target
 		if v.known.gen == v.Gen {
-			d.Table = v.known.table
+			d.Tables = v.known.tables
 		}
 	}
 	if v.known.header != nil {
-		d.Table = v.known.header
+		d.Tables = []fragment.Table{*v.known.header}
 	}
 	switch doc := v.known.docs[be]; {
 	case doc != nil:
-		d.Maps, d.Backend = doc.Maps, doc.Backend.Device
+		d.Maps, d.Backend = slices.Concat(doc.Maps, fragment.Instructions()), doc.Backend.Device
 		if d.Backend == "" {
 			d.Backend = doc.Backend.Name
 		}
@@ -203,14 +221,25 @@ func (v *Controller) Commands() []view.Command {
 	g := view.FragmentCommands
 	return []view.Command{
 		{
-			Group: g, Name: "frag", Arg: "KIND [DTYPE] [row|col] [emu|cuda]",
-			Help:   "choose a fragment: a, b, acc",
+			Group: g, Name: "fragment", Arg: "[m16n8k16|ldmatrix.x4|wmma|…] [a|b|acc] [DTYPE] [row|col] [emu|cuda]",
+			Help:   "choose a fragment of WMMA, mma.sync or ldmatrix",
 			Values: v.pane.Names, Do: v.fragCommand,
 		},
 		{
 			Group: g, Name: "header", Arg: "FILE|-",
 			Help:     "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again",
 			Complete: v.Paths, Do: v.headerCommand,
+		},
+		{
+			Group: g, Name: "table", Arg: "[NAME]",
+			Help: "show the kernel's own lookup table, with the fragment that it is of; again the next", Do: v.tableCommand,
+			Values: func() []string {
+				var names []string
+				for i := range v.known.tables {
+					names = append(names, v.known.tables[i].Name+"\t"+v.known.tables[i].Explanation)
+				}
+				return names
+			},
 		},
 		{Group: g, Name: "ld", Arg: "N", Help: "leading dimension of the bank strip, in elements",
 			Do: v.ldCommand},
@@ -241,6 +270,56 @@ func (v *Controller) swizzleCommand(arg string) tea.Cmd {
 	return nil
 }
 
+// tableCommand shows one of the kernel's own tables: by its name, or the one after the last.
+func (v *Controller) tableCommand(name string) tea.Cmd {
+	if reading := v.Run != nil && (v.known.gen != v.Gen || !v.known.read); reading ||
+		len(v.pane.Names()) == 0 && v.known.errs[v.fragBackend()] == "" {
+		if _, ok := v.Engine.(introspector); ok && v.Run != nil {
+			v.known.later = func() tea.Cmd { return v.tableCommand(name) }
+			v.Say("looking for the kernel's tables")
+			return v.Root.Open(view.Frag)
+		}
+	}
+	if v.known.header != nil {
+		v.known.header = nil
+		v.showFragments()
+	}
+	at := -1
+	for i := range v.known.tables {
+		if v.known.tables[i].Name == name {
+			at = i
+		}
+	}
+	if name == "" && len(v.known.tables) > 0 {
+		at = v.known.shown % len(v.known.tables)
+	}
+	t := v.pane.ShowTable(at)
+	if t == nil {
+		what := "the kernel has no lookup table whose content fits a fragment"
+		if name != "" && len(v.known.tables) > 0 {
+			what = fmt.Sprintf("no table %q: there is %s", name, v.known.tables[0].Name)
+		}
+		v.Complain(what + "; :header judges a file's")
+		return v.Root.Open(view.Frag)
+	}
+	v.known.shown = at + 1
+	cmd := v.Root.Open(view.Frag)
+	said := fmt.Sprintf("table %d of %d: %s", at+1, len(v.known.tables), t.Name)
+	if t.At != nil {
+		said += fmt.Sprintf(" at %s:%d, %s opens it", t.At.File, t.At.Line, v.Keys.Label(keymap.Edit))
+	}
+	v.Say(said + " · " + t.Explanation)
+	return cmd
+}
+
+// SourceLine implements view.Located: where the source declares the table that is shown.
+func (v *Controller) SourceLine() (file string, line int, ok bool) {
+	if t := v.pane.Table(); t != nil && t.At != nil && v.known.header == nil {
+		return t.At.File, t.At.Line, true
+	}
+	return "", 0, false
+}
+
 // headerMsg is a header's table.
 type headerMsg struct {
 	table *fragment.Table
@@ -261,7 +340,7 @@ func (v *Controller) headerCommand(arg string) tea.Cmd {
 	}
 	ctx, req := v.Ctx, debugkern.Request{Backend: v.fragBackend(), Device: v.Req.Device}
 	return func() tea.Msg {
-		t, err := e.TableFile(ctx, req, arg)
+		t, err := e.TableFile(ctx, req, view.AtHome(arg))
 		return headerMsg{t, err}
 	}
 }
@@ -288,11 +367,18 @@ func (v *Controller) fragCommand(arg string) tea.Cmd {
 		}
 	}
 	cmd := v.Root.Open(view.Frag)
-	if len(words) > 0 && !v.pane.Choose(words) {
-		v.Complain(fmt.Sprintf("no fragment %q: there are %s", strings.Join(words, " "),
-			strings.Join(v.pane.Names(), ", ")))
+	if len(v.pane.Names()) == 0 && v.known.errs[v.fragBackend()] == "" {
+		v.known.later = func() tea.Cmd { return v.fragCommand(arg) }
+		v.Say("reading the fragments back")
 		return cmd
 	}
+	if len(words) > 0 && !v.pane.Choose(words) {
+		v.Complain(fmt.Sprintf("no fragment %q: there are %d, such as %s; Tab lists them",
+			strings.Join(words, " "),
+			len(v.pane.Names()), strings.Join(v.pane.Names()[:min(2, len(v.pane.Names()))], ", ")))
+		return cmd
+	}
+	v.Say("fragment: " + v.pane.choice())
 	if backend != "" {
 		return tea.Batch(cmd, v.introspectOn(backend))
 	}

@@ -7,14 +7,6 @@ import (
 	"tilescope/tui/theme"
 )
 
-// size is the bytes of an element in memory.
-func (f *choice) size() int {
-	if f.doc.DType == "f32" {
-		return 4
-	}
-	return 2
-}
-
 // rebank works the phases out anew.
 func (p *Pane) rebank() {
 	p.Changed = true
@@ -28,9 +20,11 @@ func (p *Pane) rebank() {
 }
 
 func (p *Pane) pattern(f *choice) fragment.BankPattern {
+	rows, cols := f.doc.Extents()
 	return fragment.BankPattern{
-		Lanes: f.doc.Lanes, Columns: f.columns, Size: f.size(), LD: p.ld, Swizzle: p.swizzle,
-		Matrix: p.matrix,
+		Lanes: f.doc.Lanes, Columns: f.columns, Bits: fragment.Bits(f.doc.DType), LD: p.ld,
+		Swizzle: p.swizzle,
+		Rows:    rows, Cols: cols, Matrix: p.matrix,
 	}
 }
 
@@ -38,7 +32,7 @@ func (p *Pane) pattern(f *choice) fragment.BankPattern {
 func (p *Pane) StepLD(n int) int {
 	step := 8
 	if f := p.fragment(); f != nil {
-		step = 16 / f.size()
+		step = 128 / fragment.Bits(f.doc.DType)
 	}
 	return p.SetLD((p.ld/step + n) * step)
 }
@@ -69,7 +63,7 @@ func (p *Pane) swizzleName() string {
 	}
 	chunk := 8
 	if f := p.fragment(); f != nil {
-		chunk = 16 / f.size()
+		chunk = 128 / fragment.Bits(f.doc.DType)
 	}
 	return fmt.Sprintf("e^(n&%d)*%d", p.swizzle, chunk)
 }

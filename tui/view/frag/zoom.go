@@ -21,7 +21,7 @@ func (p *Pane) layoutAlone(main int) bool {
 		return false
 	}
 	whole := area{0, 0, p.W, main}
-	p.grid, p.second, p.banks, p.tile, p.lane = area{}, area{}, area{}, area{}, area{}
+	p.grid, p.second, p.banks, p.tile, p.lane, p.cover = area{}, area{}, area{}, area{}, area{}, area{}
 	switch p.Focus {
 	case Tile:
 		p.tile = whole
@@ -41,7 +41,7 @@ func (p *Pane) layoutAlone(main int) bool {
 func (p *Pane) drawAlone() []string {
 	switch {
 	case p.tile.h > 0:
-		return p.drawTile(p.tile)
+		return p.drawTile(p.tile, p.shows)
 	case p.banks.h > 0:
 		return p.drawBanks(p.banks)
 	}

@@ -111,7 +111,7 @@ func TestGatesOneAndCancel(t *testing.T) {
 		!strings.Contains(s, "Esc cancels") {
 		t.Errorf("progress:\n%s", s)
 	}
-	d.Press("x").HasStatus("is under way")
+	d.Press("x").HasStatus("is running")
 	d.Press("esc").HasStatus("cancelled")
 	d.Late()
 	if d.M.Task.Active || !strings.Contains(d.Text(), "cancelled at 6/260") || control(d).Docs() != 1 {

@@ -79,8 +79,8 @@ func (p *Pane) unexplained() {
 	for _, text := range []string{
 		"PTXAS: registers, shared bytes and spills of the build without probes, by architecture, against the manifest's limits.",
 		correctness,
-		"Performance: the median launch against another variant's on a GPU, significant by Mann-Whitney; without a GPU it is not run, and the emulator's counts stand as counts.",
-		"Nothing starts by itself.",
+		"Performance: the median launch against another variant's on a GPU, significant by Mann-Whitney; without a GPU it is not run, and the emulator's counts are shown as counts.",
+		"Nothing is judged until a key starts it.",
 	} {
 		p.say(p.Theme.Text, "%s", text)
 	}

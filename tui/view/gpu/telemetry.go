@@ -217,7 +217,7 @@ func (v *Controller) openGPU() tea.Cmd {
 	d, ok := v.pane.Selected()
 	if !ok {
 		if v.known.looking {
-			v.Say("the driver is being asked for its devices")
+			v.Say("the driver is being queried for its devices")
 			return nil
 		}
 		v.known = telemetry{seq: v.known.seq}

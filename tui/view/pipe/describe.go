@@ -130,7 +130,7 @@ func (p *Pane) reason(r *report.Run, say sayer) {
 		}
 		say("why", p.Theme.OK, "%s", text)
 	case r.Output != nil && r.Output.Verdict != report.OK && r.Errors() == 0:
-		say("why", p.Theme.Wrong, "no stage is wrong by itself, but the output is")
+		say("why", p.Theme.Wrong, "no stage has an error of its own, but the output is")
 	}
 }
 

@@ -125,7 +125,7 @@ func (v *Controller) whatIf() tea.Cmd {
 	f, cause, barrier, run := v.selected(), v.pane.Cause(), v.pane.Barrier(), v.executed()
 	switch {
 	case f == nil && cause == nil && barrier == nil:
-		v.Say("no finding here to put right")
+		v.Say("no finding here to fix")
 		return nil
 	case run == nil || v.inquirer == nil:
 		v.Say("this run's blocks cannot be executed again")
@@ -137,7 +137,7 @@ func (v *Controller) whatIf() tea.Cmd {
 	ctx, cancel := context.WithCancel(v.Ctx)
 	v.race.trying, v.race.stopIf = true, cancel
 	seq, key, who := v.race.seq, v.lookKey(), v.inquirer
-	v.Say(map[bool]string{true: "taking it away", false: "trying what would put it right"}[barrier != nil])
+	v.Say(map[bool]string{true: "taking it away", false: "trying what would fix it"}[barrier != nil])
 	return func() tea.Msg {
 		defer cancel()
 		var text []string

@@ -75,7 +75,7 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Toggle, Help: "fold or unfold advice"},
 	}, Own: []keymap.Binding{
 		{Action: whatIf, Keys: []string{"i"}, Label: "i",
-			Help: "what if it were put right, or this synchronisation away: virtually, nothing is compiled",
+			Help: "what if it were fixed, or this synchronisation removed: virtually, nothing is compiled",
 			Hint: "what if", Group: "Races"},
 		{Action: replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most",
 			Hint: "replay", Group: "Races"},

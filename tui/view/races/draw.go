@@ -311,7 +311,7 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 	}
 	if text == nil {
 		return p.Theme.Box(title, note, []string{
-			p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, path.Base(at.File)+" is not at hand").Done(),
+			p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, path.Base(at.File)+" is not available").Done(),
 		}, w, h, focused)
 	}
 	body := h - 2

@@ -201,9 +201,9 @@ func (v *Controller) showRaces() {
 			q.doc.Barriers, true
 	case v.diagnosing():
 		d.Findings, d.Causes = q.found, q.causes
-		d.Hint = "The diagnosis is under way: findings stand below as they are found, causes when they are proven."
+		d.Hint = "The diagnosis is running: findings are listed below as they are found, causes when they are proven."
 		if !q.active {
-			d.Hint = "The diagnosis was cancelled; what it had found stands below. " + key +
+			d.Hint = "The diagnosis was cancelled; what it had found is listed below. " + key +
 				" starts it again."
 		}
 	case v.Run == nil:

@@ -15,7 +15,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		return []view.Mark{
 			{Glyph: "7", Text: "the warp that wrote the cell last (a is 10, v is 31)"},
 			{Glyph: "!", Text: "two warps touched it in no defined order"},
-			{Glyph: g.Equal, Text: "nobody wrote it"},
+			{Glyph: g.Equal, Text: "never written"},
 			{Glyph: g.Left + " " + g.Right, Text: "the finding's element"},
 		}
 	case partSchedule:

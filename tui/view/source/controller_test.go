@@ -149,7 +149,7 @@ func TestWhoWroteInSource(t *testing.T) {
 
 func TestFromTileToTheWrite(t *testing.T) {
 	d := open(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2", "w")
-	d.HasStatus("w goes there")
+	d.HasStatus("w opens that place")
 	d.Press("w")
 	if d.M.Showing() != view.Source {
 		t.Fatalf("view %s", d.M.Showing())
@@ -157,7 +157,7 @@ func TestFromTileToTheWrite(t *testing.T) {
 	d.stands(1203)
 	d.Press("s", "2", "w").Press("w")
 	d.stands(1203)
-	d.Press("2", "l", "w").HasStatus("w goes there")
+	d.Press("2", "l", "w").HasStatus("w opens that place")
 	if d.M.Showing() != view.Tile {
 		t.Error("w left another cell without saying who wrote it")
 	}

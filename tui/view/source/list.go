@@ -141,7 +141,7 @@ func (v *Controller) openListed() tea.Cmd {
 		v.Root.Focus(partShared)
 		return v.loadWalk()
 	default:
-		v.Say(v.walk.breaks[i].at() + ": " + v.Keys.Label(runOn) + " goes there")
+		v.Say(v.walk.breaks[i].at() + ": " + v.Keys.Label(runOn) + " shows its line")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (v *Controller) showLine(file string, line int) tea.Cmd {
 	}
 	text := v.codeOf(full)
 	if text == nil {
-		v.Complain(file + " is not at hand")
+		v.Complain(file + " is not available")
 		return nil
 	}
 	pointed := 0

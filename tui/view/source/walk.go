@@ -316,7 +316,7 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
-		v.Say("cancelled: the block stands where it was")
+		v.Say("cancelled: the block is where it was")
 	case msg.err != nil && msg.opened:
 		s.said = view.OneLine(msg.err)
 		v.Complain(s.said)

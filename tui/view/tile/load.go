@@ -242,7 +242,7 @@ func (v *Controller) sayWriter() {
 		text := WriterText(w, true)
 		if v.Root.Showing() == view.Tile {
 			v.who.shown = true
-			text += " · w goes there"
+			text += " · w opens that place"
 		}
 		v.Say(text)
 	} else if e := v.Writers.Errs[c]; e != "" {

@@ -57,7 +57,7 @@ func (v *Controller) nextDiff(string) tea.Cmd {
 		text := "no reference, so there is no error to measure"
 		if t.Previous.Reached() {
 			text += ": " + v.Keys.LabelIn(view.Tile,
-				keymap.Columns) + " lays what it was before the launch next to it"
+				keymap.Columns) + " shows its values before the launch next to it"
 		}
 		v.Say(text)
 		return nil
@@ -90,7 +90,7 @@ func (v *Controller) nextColumns(string) tea.Cmd {
 		})
 	}
 	if v.Run.Report.Cross == nil && v.Run.Pair == nil {
-		v.Say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and lays them side by side here")
+		v.Say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and shows them side by side here")
 		return nil
 	}
 	return v.set(func(s *Settings) {

@@ -1,0 +1,519 @@
+package check
+
+import (
+	"math/bits"
+	"slices"
+
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// Asynchronous bulk operations, and mbarriers.
+//
+// An operation is no thread: what it reads and writes lies between its issue, which comes after all that its
+// thread is ordered after, and its completion, which a thread learns of by a wait at the mbarrier that it
+// completes on, by a wait for its bulk group, or from a thread that has learned of it. So each is a record
+// (bulkRecord) of a range of bytes: whoever touches these without having learned of the completion races with
+// the operation.
+//
+// What threads have learned is part of their rows, which every synchronisation hands on: behind the stamps of
+// the block's threads a row has, for programs with such operations,
+//
+//	proxied     by thread, up to which stamp its writes are visible to the async proxy: a fence.proxy.async
+//	            stands between them and whoever has the row
+//	epoch       the same for all threads: a stamp that was blockEpoch at such a fence
+//	completed   by completion mechanism (an mbarrier, or the bulk groups of a thread), the stamp of the last
+//	            completion
+//
+// A barrier of all threads drops rows; this part of them is kept in clocks.shared then.
+//
+// An mbarrier hands on what threads had done and knew when they arrived (release), to those whose wait sees
+// the phase complete (acquire); what earlier phases handed on comes with it.
+
+// mechanisms is how many completion mechanisms are told apart; further ones share the last.
+const mechanisms = 64
+
+// bulkRecord is a range of bytes that an asynchronous operation reads or writes.
+type bulkRecord struct {
+	space        target.Space
+	lo, hi       uint64
+	writes       bool
+	combines     bool // a reduction: the bytes are read and written as one access
+	at           uint32
+	lane         int
+	when         moment
+	mechanism    int
+	mbar         int // address, -1: a bulk group
+	group        uint32
+	landed, done bool
+	stamp        uint32 // of the completion, where done
+}
+
+func (r *bulkRecord) warp() int { return int(r.at & 31) }
+func (r *bulkRecord) pc() int   { return int(r.at >> 5) }
+
+// bulkState follows the asynchronous operations and mbarriers of one block.
+type bulkState struct {
+	live   []bulkRecord
+	known  map[int]int // mechanism by address of an mbarrier, or by minus the thread less one
+	open   [][32]uint32
+	phases map[int]*phaseClock
+}
+
+// phaseClock is what an mbarrier hands on.
+type phaseClock struct{ arrived, done []uint32 }
+
+// startBulk prepares for a program that uses mbarriers or bulk operations; for others it does nothing.
+func (u *races) startBulk() {
+	uses := slices.ContainsFunc(u.sites, func(s site) bool {
+		switch s.in.Kind() {
+		case isa.MBarrier, isa.BulkCopy, isa.ArriveAsync, isa.WaitBulk:
+			return true
+		}
+		return false
+	})
+	if !uses {
+		return
+	}
+	u.bulk = &bulkState{
+		known: map[int]int{}, open: make([][32]uint32, len(u.clk.warps)), phases: map[int]*phaseClock{},
+	}
+	n := 2*u.clk.threads() + 1 + mechanisms
+	u.clk.rows = make([][]uint32, n)
+	u.clk.shared = make([]uint32, n)
+}
+
+// threads is the number of threads of whole warps.
+func (c *clocks) threads() int { return 32 * len(c.warps) }
+
+// extension is where a row's proxied stamps, their epoch and its completions begin.
+func (c *clocks) extension() (proxied, epoch, completed int) {
+	n := c.threads()
+	return n, 2 * n, 2*n + 1
+}
+
+// component is a thread's stamp in the extension of its row.
+func (c *clocks) component(thread, i int) uint32 {
+	v := c.shared[i]
+	if r := c.rows[thread]; r != nil {
+		v = max(v, r[i])
+	}
+	return v
+}
+
+// keepShared keeps the extensions of rows that a barrier of all threads drops.
+func (c *clocks) keepShared() {
+	from, _, _ := c.extension()
+	var last []uint32
+	for _, r := range c.rows[:c.threads()] {
+		if r != nil && !same(r, last) {
+			maximum(c.shared[from:], r[from:])
+			last = r
+		}
+	}
+}
+
+// setComponent raises one stamp of a thread's row.
+func (c *clocks) setComponent(thread, i int, v uint32) {
+	row := make([]uint32, len(c.rows))
+	copy(row, c.rows[thread])
+	row[i] = max(row[i], v)
+	c.rows[thread] = row
+	c.single, c.warps[thread/32].fresh = true, true
+}
+
+// proxyFenced makes what a thread has done, and is ordered after, visible to the async proxy.
+func (c *clocks) proxyFenced(warp, lane int) {
+	proxied, epoch, _ := c.extension()
+	t := 32*warp + lane
+	row := make([]uint32, len(c.rows))
+	copy(row, c.rows[t])
+	for i := range c.threads() {
+		row[proxied+i] = max(row[proxied+i], row[i])
+	}
+	w := &c.warps[warp]
+	for i := range 32 {
+		row[proxied+32*warp+i] = max(row[proxied+32*warp+i], w.joined)
+	}
+	row[proxied+t] = max(row[proxied+t], w.time)
+	row[epoch] = max(row[epoch], c.blockEpoch)
+	c.rows[t] = row
+}
+
+// event is a new stamp, which belongs to no warp.
+func (c *clocks) event() uint32 {
+	c.now++
+	c.moments = append(c.moments, moment{-1, -1, -1})
+	for i := range c.warps {
+		c.warps[i].fresh = true
+	}
+	return c.now
+}
+
+// proxyFence reports whether a fence is one between the generic and the async proxy, which orders no threads.
+func proxyFence(in *ptx.Instr) bool {
+	return in.Kind() == isa.Fence && in.Has("proxy") && in.Has("async")
+}
+
+// bulkEvent takes an event of bulk operations or mbarriers.
+func (u *races) bulkEvent(e *target.Event) {
+	if u.bulk == nil {
+		return
+	}
+	switch e.Class {
+	case target.ClassBulk:
+		u.issueBulk(e)
+	case target.ClassBulkLand:
+		u.landBulk(e)
+	case target.ClassBulkCommit:
+		for m := e.Mask; m != 0; m &= m - 1 {
+			u.bulk.open[e.Warp][bits.TrailingZeros32(m)&31]++
+		}
+	case target.ClassBulkWait:
+		u.waitBulk(e)
+	case target.ClassMBarrier:
+		u.mbarrier(e)
+	case target.ClassMBarrierDone:
+		u.phaseDone(e)
+	case target.ClassMBarrierPass:
+		u.phasePassed(e)
+	}
+}
+
+// mechanism numbers the completion mechanism of an mbarrier, or of a thread's bulk groups.
+func (s *bulkState) mechanism(key int) int {
+	i, ok := s.known[key]
+	if !ok {
+		i = min(len(s.known), mechanisms-1)
+		s.known[key] = i
+	}
+	return i
+}
+
+// issueBulk compares an operation with what was before it, and begins its records.
+func (u *races) issueBulk(e *target.Event) {
+	lane := bits.TrailingZeros32(e.Mask) & 31
+	u.begin(e)
+	mbar := e.Barrier
+	key := mbar
+	if mbar < 0 {
+		key = -1 - (32*e.Warp + lane)
+	}
+	to := bulkRecord{
+		space: e.Space, lo: e.Addr[lane], hi: e.Addr[lane] + uint64(e.Bytes), writes: true,
+		combines: e.Instr.Has("reduce"), at: u.at, lane: lane, when: u.clk.warps[e.Warp].at,
+		mechanism: u.bulk.mechanism(key), mbar: mbar, group: u.bulk.open[e.Warp][lane],
+	}
+	from := to
+	from.space, from.writes, from.combines = target.SpaceShared, false, false
+	from.lo, from.hi = e.Addr2[lane], e.Addr2[lane]+uint64(e.Bytes)
+	if e.Space == target.SpaceShared && e.Instr.Has("global") {
+		from.space = target.SpaceGlobal
+	}
+	if e.Bytes <= 0 || e.Bytes%16 != 0 || to.lo%16 != 0 || from.lo%16 != 0 || !u.inside(&to) ||
+		!u.inside(&from) {
+		return // found elsewhere, and without effect
+	}
+	for _, r := range []*bulkRecord{&from, &to} {
+		if r.space == target.SpaceGlobal && !u.watched(r.lo) {
+			continue
+		}
+		u.space, u.bulkWrites = r.space, r.writes
+		u.overBulk(r.space, r.lo, r.hi, lane, r.writes, r.combines)
+		u.overCells(r, lane)
+		u.bulk.live = slices.DeleteFunc(u.bulk.live, func(o bulkRecord) bool {
+			return r.writes && o.done && o.space == r.space && o.lo >= r.lo && o.hi <= r.hi
+		})
+		u.bulk.live = append(u.bulk.live, *r)
+	}
+	u.bulkWrites = false
+	u.clk.warps[e.Warp].fresh = true
+}
+
+// inside reports whether a record lies in memory.
+func (u *races) inside(r *bulkRecord) bool {
+	if r.space == target.SpaceShared {
+		return r.hi <= u.bytes
+	}
+	_, hi, _ := u.b.view.Extent(r.lo)
+	return hi >= r.hi
+}
+
+// overCells compares an operation that is being issued with ordinary accesses before it.
+func (u *races) overCells(r *bulkRecord, lane int) {
+	who := uint32(1) << lane
+	visit := func(c *cell, l *list) {
+		u.unfenced(&c.w, lane)
+		switch {
+		case r.combines && r.space == target.SpaceGlobal:
+			if !u.settled(&c.w, who) {
+				u.conflict(&c.w, who, true)
+			}
+		case r.writes:
+			u.write(c, who, l)
+			if r.space == target.SpaceShared {
+				c.w = access{} // from here on its record says who may touch the bytes
+			}
+		case r.space == target.SpaceGlobal:
+			u.read(c, who, l)
+		default:
+			if !u.settled(&c.w, who) {
+				u.conflict(&c.w, who, true)
+			}
+		}
+	}
+	if r.space == target.SpaceGlobal {
+		if u.grid != nil && !r.combines {
+			u.grid.across(u, r.lo, int(r.hi-r.lo), lane, nil)
+		}
+		u.eachGlobal(r.lo, int(r.hi-r.lo), func(c *cell) { visit(c, &u.glob.list) })
+		return
+	}
+	u.each(r.lo, int(r.hi-r.lo), func(c *cell) { visit(c, &u.mem.list) })
+}
+
+// unfenced reports an ordinary write that is ordered before an operation, and for which no fence.proxy.async
+// stands between the two.
+func (u *races) unfenced(a *access, lane int) {
+	if a.stamp == 0 || a.stamp == underWay || a.stamp < u.clk.first {
+		return // of an earlier block, or not ordered
+	}
+	proxied, epoch, _ := u.clk.extension()
+	t := 32*u.e.Warp + lane
+	if a.stamp <= u.clk.component(t, epoch) {
+		return
+	}
+	for o := a.mask & u.clk.warps[a.warp()].existing(); o != 0; o &= o - 1 {
+		other := bits.TrailingZeros32(o) & 31
+		if a.stamp <= u.clk.component(t, proxied+32*a.warp()+other) ||
+			!u.clk.ordered(a.stamp, a.warp(), other, u.e.Warp, lane) {
+			continue
+		}
+		u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: true, when: u.clk.moment(a.stamp)},
+			u.now(lane), pairProxy)
+		return
+	}
+}
+
+// overBulk compares an access of one lane with the operations under way, or completed without the lane having
+// learned of it. It reports whether it found one.
+func (u *races) overBulk(space target.Space, lo, hi uint64, lane int, writes, combines bool) bool {
+	_, _, completed := u.clk.extension()
+	t := 32*u.e.Warp + lane
+	for i := range u.bulk.live {
+		r := &u.bulk.live[i]
+		if r.space != space || r.lo >= hi || r.hi <= lo || !writes && !r.writes || combines && r.combines ||
+			r.done && r.stamp <= u.clk.component(t, completed+r.mechanism) {
+			continue
+		}
+		u.addr = max(lo, r.lo)
+		u.record(side{pc: r.pc(), warp: r.warp(), lane: r.lane, writes: r.writes, when: r.when}, u.now(lane),
+			pairBulk)
+		return true
+	}
+	return false
+}
+
+// bulkAccess compares an ordinary access with the operations. It returns the lanes that race with none.
+func (u *races) bulkAccess(e *target.Event) (left uint32) {
+	if u.bulk == nil || len(u.bulk.live) == 0 || e.Probe {
+		return e.Mask
+	}
+	u.begin(e)
+	left = e.Mask
+	for m := e.Mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		lo := e.Addr[lane]
+		if u.overBulk(e.Space, lo, lo+uint64(e.Bytes), lane, u.s.writes, false) {
+			left &^= 1 << lane
+		}
+	}
+	return left
+}
+
+// landBulk notes that an operation has read and written what it does.
+func (u *races) landBulk(e *target.Event) {
+	lane := bits.TrailingZeros32(e.Mask) & 31
+	at := uint32(e.PC)<<5 | uint32(e.Warp)
+	var to, from bool
+	for i := range u.bulk.live {
+		r := &u.bulk.live[i]
+		if r.at != at || r.lane != lane || r.landed || r.mbar != e.Barrier {
+			continue
+		}
+		if r.writes && !to && r.lo == e.Addr[lane] {
+			r.landed, to = true, true
+		} else if !r.writes && !from && r.lo == e.Addr2[lane] {
+			r.landed, from = true, true
+		}
+	}
+}
+
+// waitBulk completes the operations of the bulk groups that lanes wait for.
+func (u *races) waitBulk(e *target.Event) {
+	if u.b.checker.ignored[e.PC] {
+		return
+	}
+	reads := e.Instr.Has("read")
+	stamp := u.clk.event()
+	_, _, completed := u.clk.extension()
+	for m := e.Mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		some, mechanism := false, 0
+		for i := range u.bulk.live {
+			r := &u.bulk.live[i]
+			if r.mbar >= 0 || r.warp() != e.Warp || r.lane != lane || r.done || reads && r.writes ||
+				r.group+uint32(e.Value) >= u.bulk.open[e.Warp][lane] {
+				continue
+			}
+			r.done, r.stamp, some, mechanism = true, stamp, true, r.mechanism
+		}
+		if some {
+			u.clk.setComponent(32*e.Warp+lane, completed+mechanism, stamp)
+		}
+	}
+}
+
+// phase is what the mbarrier at an address hands on.
+func (u *races) phase(addr int) *phaseClock {
+	p := u.bulk.phases[addr]
+	if p == nil {
+		p = &phaseClock{arrived: make([]uint32, len(u.clk.rows))}
+		u.bulk.phases[addr] = p
+	}
+	return p
+}
+
+// mbarrier is an instruction of mbarriers.
+func (u *races) mbarrier(e *target.Event) {
+	if u.b.checker.ignored[e.PC] {
+		return
+	}
+	u.begin(e)
+	in := e.Instr
+	copies := in.Kind() == isa.ArriveAsync
+	for m := e.Mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		addr := e.Addr[lane]
+		if addr+8 > u.bytes || addr%8 != 0 {
+			continue
+		}
+		u.each(addr, 8, func(c *cell) {
+			if u.s.strong {
+				u.strong(c, 1<<lane, &u.mem.list)
+			} else {
+				u.write(c, 1<<lane, &u.mem.list)
+			}
+		})
+		switch {
+		case copies:
+			u.copiesArrive(e, lane)
+		case in.Has("init"):
+			delete(u.bulk.phases, int(addr))
+		case (in.Has("arrive") || in.Has("arrive_drop")) && !in.Has("relaxed"):
+			r := u.clk.arrive(e.Warp, e.PC, 1<<lane, true)
+			r.publishClock(u.phase(int(addr)).arrived)
+		}
+	}
+}
+
+// copiesArrive makes the cp.async that a lane has under way operations that complete on an mbarrier.
+func (u *races) copiesArrive(e *target.Event, lane int) {
+	addr := int(e.Addr[lane])
+	for i := range u.async.copies[e.Warp] {
+		c := &u.async.copies[e.Warp][i]
+		if c.mask>>lane&1 == 0 {
+			continue
+		}
+		c.mask &^= 1 << lane
+		u.each(c.dst[lane], c.bytes, func(k *cell) {
+			if k.w.stamp == underWay && k.w.at == c.at {
+				k.w = access{}
+			}
+		})
+		u.sourceRead(c, 1<<lane)
+		u.bulk.live = slices.DeleteFunc(u.bulk.live, func(o bulkRecord) bool {
+			return o.done && o.space == target.SpaceShared && o.lo >= c.dst[lane] &&
+				o.hi <= c.dst[lane]+uint64(c.bytes)
+		})
+		u.bulk.live = append(u.bulk.live, bulkRecord{
+			space: target.SpaceShared, lo: c.dst[lane], hi: c.dst[lane] + uint64(c.bytes), writes: true,
+			at: c.at, lane: lane, when: c.when, mechanism: u.bulk.mechanism(addr), mbar: addr,
+			group: c.group[lane], landed: true,
+		})
+	}
+}
+
+// copiesWaited gives a lane that waits for its cp.async what it has learned of those that complete on an
+// mbarrier.
+func (u *races) copiesWaited(e *target.Event, all bool) {
+	if u.bulk == nil {
+		return
+	}
+	_, _, completed := u.clk.extension()
+	for i := range u.bulk.live {
+		r := &u.bulk.live[i]
+		if r.mbar < 0 || r.done || r.warp() != e.Warp || e.Mask>>r.lane&1 == 0 || !u.sites[r.pc()].async ||
+			!all && r.group+uint32(e.Value) >= u.async.open[e.Warp][r.lane] {
+			continue
+		}
+		r.done, r.stamp = true, u.clk.event()
+		u.clk.setComponent(32*e.Warp+r.lane, completed+r.mechanism, r.stamp)
+	}
+}
+
+// phaseDone completes the operations that have landed, and hands on what threads arrived with.
+func (u *races) phaseDone(e *target.Event) {
+	p := u.phase(e.Barrier)
+	_, _, completed := u.clk.extension()
+	stamp := uint32(0)
+	for i := range u.bulk.live {
+		r := &u.bulk.live[i]
+		if r.mbar != e.Barrier || !r.landed || r.done {
+			continue
+		}
+		if stamp == 0 {
+			stamp = u.clk.event()
+		}
+		r.done, r.stamp = true, stamp
+		p.arrived[completed+r.mechanism] = stamp
+	}
+	p.done = slices.Clone(p.arrived)
+}
+
+// phasePassed gives lanes what the last phase of the mbarriers that they have waited at hands on.
+func (u *races) phasePassed(e *target.Event) {
+	if u.b.checker.ignored[e.PC] || e.Instr.Has("relaxed") {
+		return
+	}
+	for m := e.Mask; m != 0; {
+		lane := bits.TrailingZeros32(m) & 31
+		addr, old := e.Addr[lane], u.clk.rows[32*e.Warp+lane]
+		alike := uint32(0)
+		for l := m; l != 0; l &= l - 1 {
+			i := bits.TrailingZeros32(l) & 31
+			if e.Addr[i] == addr && same(u.clk.rows[32*e.Warp+i], old) {
+				alike |= 1 << i
+			}
+		}
+		m &^= alike
+		p := u.bulk.phases[int(addr)]
+		if p == nil || p.done == nil {
+			continue
+		}
+		row := slices.Clone(p.done)
+		if old != nil {
+			maximum(row, old)
+		}
+		u.clk.joinClock(e.Warp, alike, row)
+	}
+}
+
+// dropKnown drops the operations that all threads have learned of at a barrier.
+func (u *races) dropKnown() {
+	_, _, completed := u.clk.extension()
+	u.bulk.live = slices.DeleteFunc(u.bulk.live, func(r bulkRecord) bool {
+		return r.done && r.stamp <= u.clk.shared[completed+r.mechanism]
+	})
+}

@@ -1,0 +1,321 @@
+package emu
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// bulkOp is a cp.async.bulk or cp.reduce.async.bulk: inst.mem is the destination, its second the source, and
+// where it completes on an mbarrier, the second of that the mbarrier.
+type bulkOp struct {
+	size   int32 // slot of the bytes
+	group  bool  // completes with a bulk group
+	effect bulkCopy
+}
+
+// bulkAlign is what addresses and sizes of bulk operations are multiples of (PTX ISA 9.7.9.25.4).
+const bulkAlign = 16
+
+// bulkCopy is the effect of a bulk operation: the source's bytes replace the destination's, or are combined
+// with them, element by element. The zero value copies.
+type bulkCopy struct {
+	combine func(old, v uint64) uint64
+	size    int // of an element
+}
+
+// bulk decodes cp.async.bulk.dst.src.completion [dst], [src], size{, [mbar]}{, policy} and
+// cp.reduce.async.bulk, between global memory and the block's own shared memory.
+func (d *decoder) bulk() {
+	o := d.out
+	d.bulkMods()
+	d.p.async = true
+	to, from := d.bulkSpaces()
+	op := &bulkOp{group: d.has("bulk_group")}
+	if len(d.in.Args) < 3 {
+		d.fail("%s: operands are missing", d.in.Opcode())
+	}
+	x, y := d.access(d.arg(0), to), d.access(d.arg(1), from)
+	x.size, x.n, x.second = bulkAlign, 1, y
+	y.size, y.n, y.nth = bulkAlign, 1, 1
+	op.size = d.src32(2, 32)
+	rest := 3
+	if !op.group {
+		if len(d.in.Args) < 4 {
+			d.fail("%s: the mbarrier is missing", d.in.Opcode())
+		}
+		z := d.access(d.arg(3), target.SpaceShared)
+		z.size, z.n, z.nth = mbarrierBytes, 1, 2
+		y.second, rest = z, 4
+	}
+	policies := 0
+	if d.has("L2::cache_hint") {
+		policies = 1
+	}
+	if len(d.in.Args) != rest+policies {
+		d.fail("%s takes %d operands, not %d", d.in.Opcode(), rest+policies, len(d.in.Args))
+	}
+	if policies > 0 {
+		d.src64(rest)
+	}
+	if d.has("reduce") {
+		d.bulkReduction(op, to)
+	}
+	o.mem, o.bulk, o.class, o.flow, o.run = x, op, target.ClassBulk, flowAsync, runBulk
+}
+
+// bulkMods refuses by name what bulk operations have beyond this, and what they do not have.
+func (d *decoder) bulkMods() {
+	for i, m := range d.in.Mods {
+		switch m {
+		case "tensor", "multicast::cluster", "ignore_oob", "cp_mask", "prefetch":
+			d.fail("%s: .%s is not modelled", d.in.Opcode(), m)
+		case "async", "bulk", "reduce", "shared::cta", "shared::cluster", "global", "L2::cache_hint",
+			"bulk_group", "mbarrier::complete_tx::bytes":
+		default:
+			if !d.has("reduce") || i < 3 {
+				d.fail("%s: .%s is no modifier of it", d.in.Opcode(), m)
+			}
+		}
+	}
+}
+
+// bulkSpaces are the spaces of destination and source. A cluster has one block, so that .shared::cluster is
+// its own shared memory.
+func (d *decoder) bulkSpaces() (to, from target.Space) {
+	var spaces []string
+	for _, m := range d.in.Mods {
+		switch m {
+		case "global", "shared::cta", "shared::cluster":
+			spaces = append(spaces, m)
+		}
+	}
+	text := ""
+	if len(spaces) == 2 {
+		text = spaces[0] + " " + spaces[1]
+	}
+	reduce, group := d.has("reduce"), d.has("bulk_group")
+	switch {
+	case text == "global shared::cta" && group:
+		return target.SpaceGlobal, target.SpaceShared
+	case text == "shared::cluster shared::cta" && !group && d.has("mbarrier::complete_tx::bytes"):
+		return target.SpaceShared, target.SpaceShared
+	case (text == "shared::cluster global" || text == "shared::cta global") && !reduce && !group &&
+		d.has("mbarrier::complete_tx::bytes"):
+		return target.SpaceShared, target.SpaceGlobal
+	}
+	d.fail("%s: no bulk operation has these state spaces with this completion", d.in.Opcode())
+	return 0, 0
+}
+
+// bulkReduction decodes operation and type of a cp.reduce.async.bulk (PTX ISA 9.7.9.25.4.2).
+func (d *decoder) bulkReduction(op *bulkOp, to target.Space) {
+	t, name := d.typ(), ""
+	for _, m := range d.in.Mods {
+		switch m {
+		case "add", "min", "max", "inc", "dec", "and", "or", "xor":
+			name = m
+		}
+	}
+	takes := map[string][]ptx.Type{
+		"add": {ptx.U32, ptx.S32, ptx.U64}, "min": {ptx.U32, ptx.S32}, "max": {ptx.U32, ptx.S32},
+		"inc": {ptx.U32}, "dec": {ptx.U32}, "and": {ptx.B32}, "or": {ptx.B32}, "xor": {ptx.B32},
+	}[name]
+	if to == target.SpaceGlobal {
+		switch name {
+		case "add":
+			takes = append(takes, ptx.F16, ptx.BF16, ptx.F32, ptx.F64)
+		case "min", "max":
+			takes = append(takes, ptx.U64, ptx.S64, ptx.F16, ptx.BF16)
+		case "and", "or", "xor":
+			takes = append(takes, ptx.B64)
+		}
+	}
+	half := t == ptx.F16 || t == ptx.BF16
+	for _, u := range takes {
+		if u != t {
+			continue
+		}
+		if d.has("noftz") != (half && name == "add") {
+			break
+		}
+		op.effect = bulkCopy{combine: combiner(d.in, t), size: t.Bytes()}
+		return
+	}
+	d.fail("%s: no cp.reduce.async.bulk to .%s memory has this operation and type", d.in.Opcode(), to)
+}
+
+// runBulk issues the operation of each lane.
+func runBulk(w *warp, in *inst, mask uint32) {
+	b, x := w.blk, in.mem
+	y := x.second
+	b.count(x.space)
+	b.count(y.space)
+	for m := mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		size := int(w.lane32(in.bulk.size, lane))
+		if size%bulkAlign != 0 {
+			b.badBulkSize(w, in, lane, size)
+			continue
+		}
+		done := completion{kind: byGroup, group: b.async.open[w.id][lane]}
+		if z := y.second; z != nil {
+			p := b.locate(w, in, z, lane, w.address(z, lane), mbarrierBytes, mbarrierBytes)
+			if p.data == nil {
+				continue
+			}
+			if b.mbarrier(p.addr) == nil {
+				b.mbarrierFinding(w, in, lane, p.addr, "completes on",
+					"which mbarrier.init has not initialised")
+				continue
+			}
+			done = completion{kind: byBytes, mbar: p.addr}
+		}
+		if size == 0 {
+			continue
+		}
+		to := b.locate(w, in, x, lane, w.address(x, lane), size, bulkAlign)
+		from := b.locate(w, in, y, lane, w.address(y, lane), size, bulkAlign)
+		if to.data == nil || from.data == nil {
+			continue
+		}
+		b.issue(operation{
+			in: in, warp: w.id, lane: lane, effect: &in.bulk.effect, done: done,
+			to: span{to.space, to.addr, size}, from: span{from.space, from.addr, size},
+		})
+	}
+}
+
+// badBulkSize reports a size that no bulk operation has.
+func (b *block) badBulkSize(w *warp, in *inst, lane, size int) {
+	x := in.mem
+	p := place{space: x.space, addr: w.address(x, lane)}
+	if x.space == target.SpaceShared {
+		p.addr = w.sharedAddress(x, lane)
+	}
+	v := b.variableOf(x, p, bulkAlign)
+	msg := fmt.Sprintf("%s to %s: %d bytes, which is no multiple of %d", in.src.Opcode(), v, size, bulkAlign)
+	b.report(w, in, lane, target.Misaligned, v, p, msg, "")
+}
+
+// read implements effect.
+func (c *bulkCopy) read(b *block, o *operation) {
+	p := b.placeOf(o.from)
+	o.data = append([]byte(nil), p.data...)
+	if p.written != nil {
+		o.written = append([]byte(nil), p.written...)
+	}
+	if f := b.notedOf(&p); f != nil {
+		f.mark(p.off, o.from.size, false)
+	}
+}
+
+// notedOf is where accesses to a place in global memory are noted, nil where they are not.
+func (b *block) notedOf(p *place) *allocPrint {
+	if p.alloc == nil {
+		return nil
+	}
+	return b.noted(p.alloc)
+}
+
+// write implements effect.
+func (c *bulkCopy) write(b *block, o *operation) {
+	p := b.placeOf(o.to)
+	if p.data == nil || len(o.data) != len(p.data) {
+		return
+	}
+	w := b.warps[o.warp]
+	if f := b.notedOf(&p); f != nil {
+		if c.combine != nil {
+			f.mark(p.off, o.to.size, false)
+		}
+		f.mark(p.off, o.to.size, true)
+	}
+	if p.alloc != nil {
+		b.wroteGlobal++
+	}
+	was := o.written
+	if was != nil && !allWritten(was) && (p.written == nil || c.combine != nil) {
+		from := place{space: o.from.space, addr: o.from.addr, written: was}
+		b.uninitialised(w, o.in, o.in.mem.second, o.lane, from)
+	}
+	if c.combine == nil {
+		copy(p.data, o.data)
+	} else {
+		if p.written != nil && !allWritten(p.written) {
+			b.uninitialised(w, o.in, o.in.mem, o.lane, p)
+		}
+		for i := 0; i < len(p.data); i += c.size {
+			at := p.data[i:]
+			putScalar(at, c.size, c.combine(scalarAt(at, c.size), scalarAt(o.data[i:], c.size)))
+		}
+		was = nil
+	}
+	p.wrote()
+	if p.written != nil && was != nil {
+		copy(p.written, was)
+	}
+	if b.watched {
+		b.bulkLanded(o)
+	}
+}
+
+// bulkLanded reports that an operation has landed.
+func (b *block) bulkLanded(o *operation) {
+	w := b.warps[o.warp]
+	var to, from [32]uint64
+	to[o.lane], from[o.lane] = o.to.addr, o.from.addr
+	var e target.Event
+	w.describe(&e, o.in, w.pcOf(o.in), 1<<o.lane)
+	e.Class, e.Space, e.Addr, e.Addr2, e.Bytes = target.ClassBulkLand, o.to.space, &to, &from, o.to.size
+	e.Barrier, e.Value = o.done.barrier(), o.seq
+	b.deliver(&e)
+}
+
+// barrier is the address of the mbarrier that an operation completes on, -1 for a bulk group.
+func (c *completion) barrier() int {
+	if c.kind == byGroup {
+		return -1
+	}
+	return int(c.mbar)
+}
+
+// commitBulk decodes cp.async.bulk.commit_group.
+func (d *decoder) commitBulk() {
+	d.p.async = true
+	d.out.class, d.out.flow = target.ClassBulkCommit, flowAsync
+	d.out.run = func(w *warp, _ *inst, mask uint32) {
+		for m := mask; m != 0; m &= m - 1 {
+			w.blk.async.open[w.id][bits.TrailingZeros32(m)&31]++
+		}
+	}
+}
+
+// waitBulk decodes cp.async.bulk.wait_group{.read} N.
+func (d *decoder) waitBulk() {
+	d.p.async = true
+	op := d.arg(0)
+	if op.Kind != ptx.OpInt || int64(op.Imm) < 0 {
+		d.unmodelled()
+	}
+	d.out.class, d.out.flow, d.out.imm = target.ClassBulkWait, flowAsync, op.Imm
+	reads := d.has("read")
+	d.out.run = func(w *warp, in *inst, mask uint32) {
+		w.blk.landSome()
+		for m := mask; m != 0; m &= m - 1 {
+			w.blk.landGroups(w, bits.TrailingZeros32(m)&31, uint32(in.imm), reads)
+		}
+	}
+}
+
+// hint decodes instructions that change nothing a program can see, and refuses values that they cannot have.
+func (d *decoder) hint() {
+	if d.in.Op == "setmaxnreg" {
+		if n := d.arg(0); n.Kind != ptx.OpInt || n.Imm < 24 || n.Imm > 256 || n.Imm%8 != 0 {
+			d.fail("setmaxnreg takes 24 to 256 registers, in multiples of 8")
+		}
+	}
+	d.nothing()
+}

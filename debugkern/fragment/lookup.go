@@ -1,0 +1,291 @@
+package fragment
+
+import (
+	"encoding/binary"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+)
+
+// FindLookups lists the constant tables by which an entry says which cell of a fragment each element of a
+// lane is, for any of the fragments in maps, each judged against the one that it is nearest to. They are
+// recognised by their content: data of the module that the entry uses, and arrays with an initialiser in
+// its sources, whose numbers a compiler may have folded away. The numbers are pairs (row, column) or
+// indices (row·columns + column), lane by lane or element by element. Pairs have to name three quarters of
+// a tile's cells, which much data does by chance as indices: of those a quarter has to be right too.
+func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []string,
+	maps []report.Fragment) []Table {
+	var found []Table
+	maps = likelyFirst(m, maps)
+	seen := map[string]bool{}
+	for _, v := range m.Vars {
+		if v.Space != ptx.SpaceConst && v.Space != ptx.SpaceGlobal || len(v.Relocs) > 0 || !m.Uses(entry, v) {
+			continue
+		}
+		for _, size := range []int{1, 2, 4} {
+			t, ok := nearest(numbersIn(v.Init, size), maps)
+			if !ok {
+				continue
+			}
+			t.Name, t.Var, t.Line = v.Demangled, v.Name, v.Pos.Line
+			if a, ok := arrayNamed(sourceArrays(m, source), v.Demangled); ok {
+				t.At = a.at
+			}
+			seen[t.Name] = true
+			found = append(found, t)
+			break
+		}
+	}
+	for _, a := range sourceArrays(m, source) {
+		executed := slices.ContainsFunc(m.Files, func(f ptx.File) bool { return f.Name == a.at.File })
+		if seen[a.name] || !executed { // an include may be left out under the flags of this build
+			continue
+		}
+		if t, ok := nearest(a.numbers, maps); ok {
+			t.Name, t.At = a.name, a.at
+			seen[a.name] = true
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// likelyFirst puts the fragments of the instructions that a module has first, and accumulators before
+// operands, which ldmatrix arranges: several fragments have the same map, and the first is the one that is
+// named.
+func likelyFirst(m *ptx.Module, maps []report.Fragment) []report.Fragment {
+	used := map[string]bool{}
+	for _, f := range m.Funcs {
+		for _, in := range f.Body {
+			used[""] = used[""] || in.Op == "wmma"
+			if in.Op == "mma" {
+				for _, mod := range in.Mods {
+					used[mod] = true
+				}
+			}
+		}
+	}
+	rank := func(f *report.Fragment) int {
+		n := 0
+		if !used[f.Instruction] {
+			n = 2
+		}
+		if f.Kind != "acc" {
+			n++
+		}
+		return n
+	}
+	out := slices.Clone(maps)
+	slices.SortStableFunc(out, func(a, b report.Fragment) int { return rank(&a) - rank(&b) })
+	return out
+}
+
+// numbersIn reads data as integers of size bytes.
+func numbersIn(data []byte, size int) []int {
+	if len(data)%size != 0 || len(data)/size > maxNumbers {
+		return nil
+	}
+	out := make([]int, len(data)/size)
+	for i := range out {
+		switch size {
+		case 1:
+			out[i] = int(data[i])
+		case 2:
+			out[i] = int(int16(binary.LittleEndian.Uint16(data[2*i:])))
+		default:
+			out[i] = int(int32(binary.LittleEndian.Uint32(data[4*i:])))
+		}
+	}
+	return out
+}
+
+// maxNumbers is the most that a table of the largest fragment has: 128 elements of 32 lanes, in pairs.
+const maxNumbers = 128 * 32 * 2
+
+// nearest reads numbers as a table of each of the maps, and returns the one with the fewest wrong entries;
+// ok is false where they are no table of any.
+func nearest(numbers []int, maps []report.Fragment) (best Table, ok bool) {
+	for i := range maps {
+		f := &maps[i]
+		for _, how := range encodings {
+			cells := how.read(numbers, f)
+			if cells == nil || !plausible(cells, f, how.pairs) {
+				continue
+			}
+			doc := &report.Lut{Schema: report.LutSchema, Maps: maps[i : i+1 : i+1]}
+			judgeCells(doc, cells)
+			if !ok || len(doc.Wrong) < len(best.Wrong) {
+				best, ok = Table{Cells: cells, Lut: doc, Encoding: how.name}, true
+			}
+		}
+	}
+	return best, ok
+}
+
+// encoding is a way to write a map down.
+type encoding struct {
+	name           string
+	pairs, byLanes bool
+}
+
+var encodings = []encoding{
+	{"[lane][element][row, column]", true, true}, {"[element][lane][row, column]", true, false},
+	{"[lane][element] of row·columns + column", false, true},
+	{"[element][lane] of row·columns + column", false, false},
+}
+
+// read takes numbers as a map in this encoding, with the extents of f; nil where there are more or fewer.
+func (x *encoding) read(numbers []int, f *report.Fragment) [][]report.Cell16 {
+	per := 1
+	if x.pairs {
+		per = 2
+	}
+	elements := len(f.Lanes[0])
+	if len(numbers) != len(f.Lanes)*elements*per {
+		return nil
+	}
+	_, cols := f.Extents()
+	out := make([][]report.Cell16, len(f.Lanes))
+	for l := range out {
+		for e := range elements {
+			i := per * (l*elements + e)
+			if !x.byLanes {
+				i = per * (e*len(f.Lanes) + l)
+			}
+			if x.pairs {
+				out[l] = append(out[l], report.Cell16{numbers[i], numbers[i+1]})
+			} else {
+				n := numbers[i]
+				if n < 0 { // outside, whatever the division makes of it
+					out[l] = append(out[l], report.Cell16{-1, n})
+					continue
+				}
+				out[l] = append(out[l], report.Cell16{n / cols, n % cols})
+			}
+		}
+	}
+	return out
+}
+
+// plausible reports whether cells look like a table of a fragment, wrong or not.
+func plausible(cells [][]report.Cell16, f *report.Fragment, pairs bool) bool {
+	rows, cols := f.Extents()
+	seen, want := map[report.Cell16]bool{}, map[report.Cell16]bool{}
+	right, all := 0, 0
+	for l := range cells {
+		for e, c := range cells[l] {
+			all++
+			want[f.Lanes[l][e]] = true
+			if c[0] >= 0 && c[0] < rows && c[1] >= 0 && c[1] < cols {
+				seen[c] = true
+			}
+			if c == f.Lanes[l][e] {
+				right++
+			}
+		}
+	}
+	return 4*len(seen) >= 3*len(want) && (pairs || 4*right >= all)
+}
+
+// sourceArray is an array of integers that a source initialises.
+type sourceArray struct {
+	name    string
+	at      *report.Source
+	numbers []int
+}
+
+func arrayNamed(all []sourceArray, name string) (sourceArray, bool) {
+	i := slices.IndexFunc(all, func(a sourceArray) bool { return a.name == name })
+	if i < 0 {
+		return sourceArray{}, false
+	}
+	return all[i], true
+}
+
+var (
+	arrayHead = regexp.MustCompile(`\b([A-Za-z_]\w*)\s*(?:\[[^\]\n]*\]\s*)+=\s*\{`)
+	arrayItem = regexp.MustCompile(`^[\s,{}]*([-+]?(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*)\s*([,}])`)
+)
+
+// sourceArrays lists the arrays of integers that the sources of a module and what they include initialise.
+func sourceArrays(m *ptx.Module, source func(file string) []string) []sourceArray {
+	var out []sourceArray
+	for _, file := range sourceFiles(m, source) {
+		text := strings.Join(source(file), "\n")
+		for _, at := range arrayHead.FindAllStringSubmatchIndex(text, -1) {
+			if numbers := initialiser(text[at[1]:]); len(numbers) >= 32 {
+				out = append(out, sourceArray{
+					name:    text[at[2]:at[3]],
+					at:      &report.Source{File: file, Line: 1 + strings.Count(text[:at[0]], "\n")},
+					numbers: numbers,
+				})
+			}
+		}
+	}
+	return out
+}
+
+// initialiser reads the integers of nested braces, of which the first is open; nil where there is anything
+// else in them.
+func initialiser(text string) []int {
+	end, depth := -1, 1
+	for i := 0; i < len(text) && end < 0; i++ {
+		switch text[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				end = i
+			}
+		}
+	}
+	if end < 0 {
+		return nil
+	}
+	text, err := withoutComments(text[:end])
+	if err != nil {
+		return nil
+	}
+	text += "}"
+	var out []int
+	for strings.Trim(text, " \t\r\n,{}") != "" {
+		m := arrayItem.FindStringSubmatchIndex(text)
+		if m == nil || len(out) == maxNumbers {
+			return nil
+		}
+		n, err := strconv.ParseInt(lutSuffix.ReplaceAllString(text[m[2]:m[3]], ""), 0, 32)
+		if err != nil {
+			return nil
+		}
+		out = append(out, int(n))
+		text = text[m[4]:]
+	}
+	return out
+}
+
+// sourceFiles lists the sources that a module's debug lines name, and what they include in quotes.
+func sourceFiles(m *ptx.Module, source func(file string) []string) []string {
+	var files []string
+	seen := map[string]bool{}
+	add := func(file string) {
+		if base := filepath.Base(file); !seen[base] {
+			seen[base] = true
+			files = append(files, file)
+		}
+	}
+	for _, f := range m.Files {
+		add(f.Name)
+	}
+	for i := 0; i < len(files); i++ {
+		text := strings.Join(source(files[i]), "\n")
+		for _, in := range includeLine.FindAllStringSubmatch(text, -1) {
+			add(filepath.ToSlash(filepath.Join(filepath.Dir(files[i]), in[1])))
+		}
+	}
+	return files
+}
