@@ -113,7 +113,8 @@ func TestBadInput(t *testing.T) {
 		{"terabytes", []string{"run", "stage2", "--shape", "1024,1024,1048576,64"}, 2,
 			"the limit is 256 GiB"},
 		{"D", []string{"run", "stage2", "--shape", "1,1,32,128"}, 2, "D = 64"},
-		{"two gates", []string{"run", "stage2", "--gate", "qk", "--set", "DEBUG_PV_ONLY"}, 2, "cannot be combined"},
+		{"two gates", []string{"run", "stage2", "--gate", "qk", "--set", "DEBUG_PV_ONLY"}, 2,
+			"cannot be combined"},
 		{"unknown gate", []string{"run", "stage2", "--gate", "kq"}, 2, "softmax"},
 		{"uniform without pv", []string{"run", "stage2", "--inject", "uniform"}, 2, "pv"},
 		{
