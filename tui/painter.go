@@ -439,7 +439,7 @@ func (p *painter) jump(x, y int) {
 	case p.y == y && p.x > 0: // to the left, where the line is known
 		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(x+1), 10), 'G')
 	case x == 0 && p.y == y-1 && p.x > 0:
-		p.buf = append(p.buf, "\r\n"...)
+		p.buf = append(p.buf, "\x1b[E"...)
 	case x == 0:
 		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(y+1), 10), 'H')
 	default:
