@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"cmp"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -39,6 +42,7 @@ type painter struct {
 	x, y       int // of the terminal's cursor; x -1 where it is not known
 	buf        []byte
 
+	wake chan struct{} // holds one: there is something to draw
 	stop chan struct{}
 	task *join.Task[struct{}]
 }
@@ -69,7 +73,7 @@ const frameTime = time.Second / 60
 // newPainter returns a painter that draws nothing until start.
 func newPainter(out io.Writer) *painter {
 	return &painter{
-		out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"},
+		out: out, wake: make(chan struct{}, 1), styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"},
 		renditions: []theme.Rendition{theme.ReadRendition("\x1b[0m")},
 		unseen:     []bool{true},
 	}
@@ -89,17 +93,28 @@ func (p *painter) start(failed func(*join.Panic)) {
 	})
 }
 
-// draw draws frames until stop.
+// draw draws frames until stop: one as soon as it is there, those that follow at most once a frameTime.
 func (p *painter) draw() {
-	tick := time.NewTicker(frameTime)
-	defer tick.Stop()
 	for {
 		select {
 		case <-p.stop:
 			return
-		case <-tick.C:
+		case <-p.wake:
 			p.flush()
 		}
+		select {
+		case <-p.stop:
+			return
+		case <-time.After(frameTime):
+		}
+	}
+}
+
+// due wakes what draws.
+func (p *painter) due() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // it is awake, and has not taken the frame yet
 	}
 }
 
@@ -127,6 +142,7 @@ func (p *painter) resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.enter()
+	p.due()
 }
 
 func (p *painter) leave() {
@@ -171,6 +187,7 @@ func (p *painter) show(f frame) {
 	if first {
 		p.flush()
 	}
+	p.due()
 }
 
 // flush draws what has changed, in one write.
@@ -220,9 +237,26 @@ func (p *painter) clear(w, h int) {
 	}
 }
 
-// line draws the cells of a line that differ.
+// line draws the cells of a line that differ, from left to right or style by style, whichever is shorter: a
+// row of a heat map has many cells of few styles.
 func (p *painter) line(y int, text string) {
 	row, want := p.cells[y], p.parse(text, len(p.cells[y]))
+	pen, px, py, first := p.pen, p.x, p.y, len(p.buf)
+	if p.leftToRight(y, row, want) > manyStyles {
+		pen2, px2, py2, other := p.pen, p.x, p.y, slices.Clone(p.buf[first:])
+		p.pen, p.x, p.y, p.buf = pen, px, py, p.buf[:first]
+		if p.byStyle(y, row, want); len(p.buf)-first >= len(other) {
+			p.pen, p.x, p.y, p.buf = pen2, px2, py2, append(p.buf[:first], other...)
+		}
+	}
+	copy(row, want)
+}
+
+// manyStyles is how often the style has to change within a line for another order to be tried.
+const manyStyles = 16
+
+// leftToRight draws a line's cells in their order, and returns how often that changed the style.
+func (p *painter) leftToRight(y int, row, want []glyph) (changes int) {
 	for x := 0; x < len(row); x++ {
 		if row[x] == want[x] {
 			continue
@@ -232,9 +266,50 @@ func (p *painter) line(y int, text string) {
 			x += n - 1
 			continue
 		}
+		pen := p.pen
 		p.put(x, y, want[x])
+		if p.pen != pen {
+			changes++
+		}
 	}
-	copy(row, want)
+	return changes
+}
+
+// byStyle draws a line's cells one style after the other, the one with the most cells first. A short way to
+// the next cell is written over where its cells are still to be drawn.
+func (p *painter) byStyle(y int, row, want []glyph) {
+	count := map[uint16]int{}
+	for x, g := range want {
+		if row[x] != g {
+			count[g.style]++
+		}
+	}
+	order := slices.Collect(maps.Keys(count))
+	slices.SortFunc(order, func(a, b uint16) int {
+		return cmp.Or(count[b]-count[a], int(a)-int(b))
+	})
+	todo := make([]bool, len(row))
+	for x, g := range want {
+		todo[x] = row[x] != g
+	}
+	for _, style := range order {
+		for x, g := range want {
+			if g.style != style || !todo[x] {
+				continue
+			}
+			p.use(style)
+			gap := x - p.x
+			if p.y == y && p.x >= 0 && gap > 0 && gap <= 3 && !slices.Contains(todo[p.x:x], false) {
+				p.buf = append(p.buf, "   "[:gap]...)
+				p.x = x
+			}
+			if p.x != x || p.y != y {
+				p.jump(x, y)
+			}
+			p.put(x, y, g)
+			todo[x] = false
+		}
+	}
 }
 
 // parse makes cells of a line; the result is valid until the next call.
@@ -344,23 +419,36 @@ func (p *painter) use(style uint16) {
 
 // move brings the cursor to a cell by the shortest way.
 func (p *painter) move(x, y int) {
-	gap := x - p.x
-	if p.y == y && p.x >= 0 && gap > 0 {
-		if gap <= 4 && p.same(p.x, x, y) {
-			for ; p.x < x; p.x++ {
-				p.buf = utf8.AppendRune(p.buf, p.cells[y][p.x].r)
-			}
-			return
+	if gap := x - p.x; p.y == y && p.x >= 0 && gap > 0 && gap <= 3 && p.same(p.x, x, y) {
+		for ; p.x < x; p.x++ {
+			p.buf = utf8.AppendRune(p.buf, p.cells[y][p.x].r)
 		}
-		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(gap), 10), 'C')
-		p.x = x
 		return
 	}
-	p.buf = append(p.buf, "\x1b["...)
-	p.buf = strconv.AppendInt(p.buf, int64(y+1), 10)
-	p.buf = append(p.buf, ';')
-	p.buf = strconv.AppendInt(p.buf, int64(x+1), 10)
-	p.buf = append(p.buf, 'H')
+	p.jump(x, y)
+}
+
+// jump brings the cursor to a cell without writing.
+func (p *painter) jump(x, y int) {
+	gap := x - p.x
+	switch {
+	case p.y == y && p.x >= 0 && gap == 1:
+		p.buf = append(p.buf, "\x1b[C"...)
+	case p.y == y && p.x >= 0 && gap > 0:
+		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(gap), 10), 'C')
+	case p.y == y && p.x > 0: // to the left, where the line is known
+		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(x+1), 10), 'G')
+	case x == 0 && p.y == y-1 && p.x > 0:
+		p.buf = append(p.buf, "\x1b[E"...)
+	case x == 0:
+		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(y+1), 10), 'H')
+	default:
+		p.buf = append(p.buf, "\x1b["...)
+		p.buf = strconv.AppendInt(p.buf, int64(y+1), 10)
+		p.buf = append(p.buf, ';')
+		p.buf = strconv.AppendInt(p.buf, int64(x+1), 10)
+		p.buf = append(p.buf, 'H')
+	}
 	p.x, p.y = x, y
 }
 

@@ -36,7 +36,7 @@ func paletteName(name string) string {
 
 // cubes are palettes among the 256 colours, whose nearest entries would lose the hue.
 var cubes = map[string][]int{
-	"cividis": {17, 18, 60, 242, 102, 101, 143, 179, 185, 221, 227},
+	"cividis": {17, 60, 242, 102, 143, 179, 221, 227},
 }
 
 // fewValues is the ramp of values among the sixteen colours: each is as far from black or from white in every
@@ -46,7 +46,7 @@ var fewValues = []int{0, 4, 6, 7, 11}
 // Number of levels: of values, and where bytes are dear; of errors beyond the bound on each side.
 const (
 	levels        = 32
-	sparingLevels = 16
+	sparingLevels = 8
 	errorLevels   = 8
 )
 

@@ -70,7 +70,7 @@ var tables = []table{
 	},
 	{
 		name: "high-contrast", paper: 0x000000, ink: 0xffffff,
-		dim: colour{0xd0d0d0, 7}, border: colour{0xffffff, 15}, focus: colour{0x87ffff, 14},
+		dim: colour{0xd0d0d0, 7}, border: colour{0xd0d0d0, 7}, focus: colour{0x87ffff, 14},
 		title: colour{0xffffff, 15}, accent: colour{0x87ffff, 14}, ok: colour{0x87ff87, 10},
 		wrong: colour{0xffaf87, 11}, taint: colour{0xffff87, 13}, busy: colour{0xffff87, 11},
 		bar: colour{0xffffff, 15}, barText: colour{0x000000, 0}, barDim: colour{0x303030, 0},
@@ -85,7 +85,7 @@ var tables = []table{
 	},
 	{
 		name: "high-contrast-light", light: true, paper: 0xffffff, ink: 0x000000,
-		dim: colour{0x444444, -1}, border: colour{0x000000, 0}, focus: colour{0x0000af, 4},
+		dim: colour{0x444444, -1}, border: colour{0x444444, -1}, focus: colour{0x0000af, 4},
 		title: colour{0x000000, 0}, accent: colour{0x0000af, 4}, ok: colour{0x005f00, 4},
 		wrong: colour{0x870000, 1}, taint: colour{0x5f0087, 5}, busy: colour{0x5f0087, 5},
 		bar: colour{0x000000, 0}, barText: colour{0xffffff, 15}, barDim: colour{0xd0d0d0, 7},
