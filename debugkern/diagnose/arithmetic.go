@@ -83,6 +83,9 @@ func (q *inquiry) proven(s *suspect) error {
 		if err := q.operation(s, s.stages); err != nil {
 			return err
 		}
+		if err := q.computedAt(s); err != nil {
+			return err
+		}
 	}
 	if err := q.replaced(s, s.stages); err != nil || s.alone != nil {
 		return err
@@ -409,17 +412,17 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		}
 	}
 	s := &suspect{stages: group}
-	c.Advice = stageAdvice(name, doc)
+	c.Advice = stageAdvice(name, doc, c.Place.Source)
 	q.blindly(&c, group[0])
 	s.cause = c
 	return s
 }
 
-// stageAdvice says where to look; what to change nobody tried.
-func stageAdvice(name string, doc *report.Stage) string {
+// stageAdvice says where to look, at a place where that is known; what to change nobody tried.
+func stageAdvice(name string, doc *report.Stage, at *report.Source) string {
 	where := "where " + name + " is computed"
-	if doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil {
-		where = "at " + doc.FirstBad.Source.At()
+	if at != nil {
+		where = "at " + callText(at)
 	}
 	if looks := looksLike(doc); looks != "" {
 		return fmt.Sprintf("look for %s %s", looks, where)

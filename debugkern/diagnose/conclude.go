@@ -331,8 +331,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice = late
 		}
-		if line := q.quoted(f.Source); c.Kind == "out-of-bounds" && line != "" {
-			c.Advice += ": " + quote(line)
+		if line := q.cited(f.Source); c.Kind == "out-of-bounds" && line != "" {
+			c.Advice += ": " + line
 		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)

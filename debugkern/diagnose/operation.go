@@ -221,8 +221,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	}
 	if s.cause.Rewrite != nil {
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
-	} else if line := q.quoted(src); line != "" {
-		r.advice += "; the line is " + quote(line)
+	} else if line := q.cited(src); line != "" {
+		r.advice += "; the line is " + line
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
@@ -245,8 +245,8 @@ func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
 	s.cause.Place.Source = src
 	s.cause.Title += "; made wrong at " + at
 	s.cause.Advice = fmt.Sprintf("look at %s: %s", at, text)
-	if line := q.quoted(src); line != "" {
-		s.cause.Advice += "; the line is " + quote(line)
+	if line := q.cited(src); line != "" {
+		s.cause.Advice += "; the line is " + line
 	}
 	s.cause.Advice += q.seeFirst(s.stages[0])
 }
@@ -348,9 +348,12 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	s.cause.Proof = append(s.cause.Proof, d.text)
 	s.cause.why = d.text
 	if d.at != nil {
-		s.cause.Place.Source = d.at
-		if line := q.quoted(d.at); line != "" {
-			d.look += ": " + quote(line)
+		s.cause.Place.Source, s.cause.Place.Other = d.at, d.other
+		if line := q.cited(d.at); line != "" {
+			d.look += ": " + line
+		}
+		if line := q.cited(d.other); line != "" {
+			d.look += "; " + line
 		}
 		if looks := looksLike(doc); looks != "" && !strings.Contains(looks, "fitted") {
 			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
@@ -384,9 +387,10 @@ func alike(a, b *debugkern.Contrast) bool {
 
 // difference is in what a cell departs from what it should be made of.
 type difference struct {
-	text string         // in words, with the places
-	look string         // where to look, as an advice
-	at   *report.Source // nil: not known
+	text  string         // in words, with the places
+	look  string         // where to look, as an advice
+	at    *report.Source // nil: not known
+	other *report.Source // of two places that may be wrong the second; nil: there is one
 }
 
 // departure says in words how a cell departs from what it should be made of, and where.
@@ -450,10 +454,15 @@ func paired(cell string, p *debugkern.Pair) difference {
 	if p.A.At != nil && p.B.At != nil {
 		d.text += fmt.Sprintf("; they are read at %s and %s", callText(p.A.At), lineText(p.B.At, p.A.At))
 	}
-	if d.at != nil {
+	switch {
+	case d.at != nil:
 		d.look = fmt.Sprintf(
 			"look at the order in which elements are taken at %s, and in which they were stored",
 			callText(d.at))
+	case p.A.At != nil && p.B.At != nil:
+		d.at, d.other = p.A.At, p.B.At
+		d.look = fmt.Sprintf("look at whether the elements taken at %s and %s belong together", callText(d.at),
+			lineText(d.other, d.at))
 	}
 	return d
 }
