@@ -330,6 +330,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = kindAdvice[c.Kind]
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice = late
+		} else if report.Uncaptures(c.Kind) {
+			q.decided(f, c)
 		}
 		if line := q.cited(f.Source); c.Kind == "out-of-bounds" && line != "" {
 			c.Advice += ": " + line

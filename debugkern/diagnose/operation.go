@@ -355,7 +355,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		if line := q.cited(d.other); line != "" {
 			d.look += "; " + line
 		}
-		if looks := looksLike(doc); looks != "" && !strings.Contains(looks, "fitted") {
+		if looks := looksLike(doc); looks != "" && d.other == nil && !strings.Contains(looks, "fitted") {
 			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
 		}
 		s.cause.Advice = d.look + q.seeFirst(st)
