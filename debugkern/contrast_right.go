@@ -33,11 +33,11 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 		if err != nil {
 			return 0, false, err
 		}
-		if len(way) == 0 {
+		if len(way.way) == 0 {
 			continue
 		}
 		n := 0
-		for n < len(way) && n < len(s.way) && c.alike(way[n], s.way[n]) {
+		for n < len(way.way) && n < len(s.way) && c.alike(way.way[n], s.way[n]) && c.together(way, s.reader, n) {
 			n++
 		}
 		if common = max(common, n); u.stage == c.x.stage {
@@ -48,6 +48,13 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 		return 0, false, nil
 	}
 	return s.way[common], true, nil
+}
+
+// together reports whether two ways go on by one execution of an instruction that reads memory, as far as one
+// warp executes it: in another iteration it reads by another address.
+func (c *contrast) together(a, b reader, n int) bool {
+	return a.way[n] != b.way[n] || a.steps[n] == b.steps[n] || !c.fn.Body[a.way[n]].Kind().Reads() ||
+		c.trace.Step(int(a.steps[n])).Warp != c.trace.Step(int(b.steps[n])).Warp
 }
 
 // alike reports whether two instructions are copies that the compiler made of one operation of the source.
@@ -118,28 +125,28 @@ func (c *contrast) has(p ref.Part, k operandKey) bool {
 	return k.stage < 0 && slices.Contains(c.elementKeys(p), k)
 }
 
-// wayTo lists the instructions by which an operand comes into a right cell; nil where none does.
-func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) ([]int, error) {
+// wayTo is the way by which an operand comes into a right cell; the zero reader where none does.
+func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) (reader, error) {
 	x := *c.x
 	x.stage, x.arg, x.element = u.stage, "", -1
 	x.cell.Stage, x.cell.KVTile = u.stage.Stage, u.iter
 	at, err := x.at(c.trace, u.cell[0], u.cell[1])
 	if err != nil {
-		return nil, nil // it was not captured
+		return reader{}, nil // it was not captured
 	}
 	looked := k.stage < 0 && u.stage.From == nil // what is looked up in a table depends on its index
 	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
 	if err != nil || g.Truncated {
-		return nil, err
+		return reader{}, err
 	}
 	ways := c.readers(g)
 	for i, l := range g.Leaves {
 		if l.Kind == lineage.LeafElement && k.stage < 0 && l.Arg == k.arg && l.Element == k.at ||
 			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(c.lists[l.Cut], k) {
-			return ways[i].way, nil
+			return ways[i], nil
 		}
 	}
-	return nil, nil
+	return reader{}, nil
 }
 
 // usual is where a right cell of the stage computes last with an operand; -1 where no right cell is
@@ -155,9 +162,9 @@ func (c *contrast) usual(ctx context.Context, k operandKey) (int, error) {
 		return -1, nil
 	}
 	way, err := c.wayTo(ctx, k, user{c.x.stage, kv, cell})
-	for i := len(way) - 1; i >= 0; i-- {
-		if k := c.fn.Body[way[i]].Kind(); computes(k) || k == isa.Atomic {
-			return way[i], err
+	for i := len(way.way) - 1; i >= 0; i-- {
+		if k := c.fn.Body[way.way[i]].Kind(); computes(k) || k == isa.Atomic {
+			return way.way[i], err
 		}
 	}
 	return -1, err

@@ -45,6 +45,7 @@ type reader struct {
 	lanes int   // that hands what was made of it to another lane first
 	way   []int // all from the one that reads it on, at most mostWay
 	nodes []int32
+	steps []uint32 // of way, in the trace
 }
 
 // mostWay is how many instructions of a leaf's way are listed.
@@ -81,6 +82,7 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 			k := in.Kind()
 			if len(out[i].way) < mostWay {
 				out[i].way, out[i].nodes = append(out[i].way, in.Index), append(out[i].nodes, n)
+				out[i].steps = append(out[i].steps, g.Nodes[n].Step)
 			}
 			switch {
 			case first:
@@ -356,8 +358,28 @@ func (c *contrast) departs(
 		return s.then, nil
 	case together && s.user >= 0:
 		return s.user, nil
+	case !c.fn.Body[s.instr].Kind().Reads() && c.takes(s.instr, missing[0]):
+		return c.meets(a, k, foreign), nil // it is in a register, of which each cell takes its own
 	}
 	return s.instr, nil
+}
+
+// meets is the first instruction of a foreign operand's way that makes one value of it and of an operand that
+// belongs to the cell; the first that computes with it where there is none.
+func (c *contrast) meets(a *actual, k operandKey, foreign []operandKey) int {
+	right := map[int32]bool{}
+	for o, s := range a.of {
+		if !slices.Contains(foreign, o) {
+			for _, n := range s.nodes {
+				right[n] = true
+			}
+		}
+	}
+	s := a.of[k]
+	if at := slices.IndexFunc(s.nodes, func(n int32) bool { return right[n] }); at >= 0 {
+		return s.way[at]
+	}
+	return max(s.user, s.instr)
 }
 
 // whole reports whether all operands that a node is made of are foreign: what it reads is another cell's

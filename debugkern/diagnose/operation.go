@@ -259,7 +259,8 @@ func (q *inquiry) place(c *repair.Cure) *report.Source {
 
 // places are where a cure edits the source. Of a number these are the lines that have it, or else those that
 // use the result and have it, where there are any: a compiler gives what it moves the line before which it
-// puts it.
+// puts it. Where none has the number, it is the first of these lines with an operator that the instruction
+// can be.
 func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report.Source) {
 	all := []*report.Source{report.SourceOf(c.Source)}
 	for _, o := range c.Others {
@@ -268,10 +269,11 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
 		return all[0], all[1:]
 	}
-	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(c.Was, "-")) + `\b`)
-	having := func(list []*report.Source) (named []*report.Source) {
+	was := c.Was[strings.LastIndex(c.Was, " ")+1:]
+	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(was, "-")) + `\b`)
+	having := func(list []*report.Source, what *regexp.Regexp) (named []*report.Source) {
 		for _, s := range list {
-			if number.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
+			if what.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
 				return o.At() == s.At()
 			}) {
 				named = append(named, s)
@@ -279,18 +281,30 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		}
 		return named
 	}
-	named := having(all)
+	var used []*report.Source
+	for _, s := range c.UsedAt {
+		used = append(used, report.SourceOf(s))
+	}
+	named := having(all, number)
 	if len(named) == 0 {
-		var used []*report.Source
-		for _, s := range c.UsedAt {
-			used = append(used, report.SourceOf(s))
-		}
-		named = having(used)
+		named = having(used, number)
+	}
+	if sign := operators[q.run.Entry().Body[c.At].Op]; len(named) == 0 && sign != nil &&
+		len(having(all, sign)) == 0 {
+		named = having(used, sign)
 	}
 	if len(named) > 0 {
 		all = named
 	}
 	return all[0], all[1:]
+}
+
+// operators are what the source may have where an instruction computes with an integer constant.
+var operators = map[string]*regexp.Regexp{
+	"shl": regexp.MustCompile(`\*|<<|\[`), "mul": regexp.MustCompile(`\*|<<|\[`),
+	"mad": regexp.MustCompile(`\*|<<|\[`), "shr": regexp.MustCompile(`/|>>|%`),
+	"and": regexp.MustCompile(`%|&`), "add": regexp.MustCompile(`\+|-|\[`),
+	"sub": regexp.MustCompile(`-|\+|%`),
 }
 
 // wrongly says what stands where an edit puts something else.

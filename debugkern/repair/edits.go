@@ -223,13 +223,20 @@ func (m *menu) integer(n, i, k int) {
 			rank = rankSecond + n + 8*(at-len(near))
 		}
 		from := len(m.out)
-		m.add(rank, Number, i, fmt.Sprint(v), m.called(to), "", func(in *ptx.Instr, _ int) bool {
+		was, now := fmt.Sprint(v), m.called(to)
+		if power := powers[in.Op]; power != "" && v >= 0 && to >= 0 && max(v, to) < 32 {
+			was, now = fmt.Sprint(power, 1<<v), fmt.Sprint(power, 1<<to)
+		}
+		m.add(rank, Number, i, was, now, "", func(in *ptx.Instr, _ int) bool {
 			in.Args[k].Imm, in.Args[k].Unsigned = uint64(to), false
 			return true
 		})
 		m.sized(from, k, m.sizesOf(to))
 	}
 }
+
+// powers name what a shift by a number of bits does: the source has a multiplication or a division.
+var powers = map[string]string{"shl": "factor ", "shr": "divisor "}
 
 // width lists a lane exchange over the whole warp in place of one over a part of it (PTX ISA 9.7.9.6: c has
 // the clamp in its low five bits and the mask of a segment from bit 8 on).
