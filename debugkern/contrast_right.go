@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -135,18 +136,36 @@ func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) (reader, err
 		return reader{}, nil // it was not captured
 	}
 	looked := k.stage < 0 && u.stage.From == nil // what is looked up in a table depends on its index
-	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
+	y := c
+	if k.stage >= 0 && !slices.Contains(c.x.stage.From, c.g.Stage(k.stage).Stage) {
+		y = c.with(&x)
+	}
+	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: y.cut, Nodes: sliceNodes, Address: looked})
 	if err != nil || g.Truncated {
 		return reader{}, err
 	}
 	ways := c.readers(g)
 	for i, l := range g.Leaves {
 		if l.Kind == lineage.LeafElement && k.stage < 0 && l.Arg == k.arg && l.Element == k.at ||
-			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(c.lists[l.Cut], k) {
+			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(y.lists[l.Cut], k) {
 			return ways[i], nil
 		}
 	}
 	return reader{}, nil
+}
+
+// with is the contrast whose walks end at the tiles that another stage is computed from as well.
+func (c *contrast) with(x *ancestry) *contrast {
+	y := *c
+	y.captured, y.ids, y.lists = maps.Clone(c.captured), map[lineage.Ref]int{}, nil
+	x.operandTiles(c.trace, c.kv, func(sp *probes.StagePlan, iter, row, col int, way []lineage.Ref) {
+		key := operandKey{stage: c.g.Index(sp.Stage), iter: iter, arg: -1, at: row*sp.Cols + col}
+		for _, v := range way {
+			id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
+			y.captured[id] = append(slices.Clone(y.captured[id]), part{v.Lo, v.N, v.Part, key})
+		}
+	})
+	return &y
 }
 
 // usual is where a right cell of the stage computes last with an operand; -1 where no right cell is
@@ -205,6 +224,38 @@ func (c *contrast) exchanged(cell Cell, k operandKey) bool {
 	a, known := store(cell.Row, cell.Col)
 	b, alike := store(other[0], other[1])
 	return known && alike && a != b
+}
+
+// elsewhereIn finds the cell of the tile whose value a cell has: what it is made of and should not be belongs
+// to that one, in the place of what is missing, and that one is wrong as well: where it is right, each computed
+// its own. stored is the last instruction that stores the value. ok is false where there is no such cell, and
+// for what is not computed from other tiles.
+func (c *contrast) elsewhereIn(
+	cell Cell, a *actual, foreign, missing []operandKey,
+) (other [2]int, stored int, ok bool) {
+	if len(foreign) == 0 || len(foreign) != len(missing) || foreign[0].stage < 0 {
+		return other, 0, false
+	}
+	if other, ok = c.home(foreign[0]); !ok {
+		return other, 0, false
+	}
+	if c.ofRows(foreign[0].stage, cell) {
+		other[1] = cell.Col
+	} else {
+		other[0] = cell.Row
+	}
+	v, err := c.run.View(cell.Place)
+	at := other[0]*c.x.stage.Cols + other[1]
+	if err != nil || v.Local == nil || other == [2]int{cell.Row, cell.Col} ||
+		!v.Judged(other[0], other[1], true) || !v.Bad(other[0], other[1], true) ||
+		!(math.Abs(v.Got.At(cell.Row, cell.Col)-v.Local[at]) <= v.LocalBound[at]) {
+		return other, 0, false
+	}
+	s, known := a.of[foreign[0]]
+	if !known || len(s.way) == 0 {
+		return other, 0, false
+	}
+	return other, c.lastStore(s), true
 }
 
 // home is the cell of the stage that an operand belongs to.

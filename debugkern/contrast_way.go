@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -414,4 +416,47 @@ func (c *contrast) lastStore(s seen) int {
 		}
 	}
 	return s.way[len(s.way)-1]
+}
+
+// line is where an instruction on an operand's way stands in the source. A compiler moves what does not change
+// in a loop, or on either side of a condition, before it, and leaves it that line: where the line has nothing
+// that the instruction can be, it is the first line further on that has.
+func (c *contrast) line(instr int, way []int) *report.Source {
+	at := report.SourceOf(target.Blame(c.fn, instr))
+	what := written[c.fn.Body[instr].Op]
+	if k := c.fn.Body[instr].Kind(); k == isa.Load {
+		what = subscript
+	}
+	if what == nil || at == nil || c.text(at) == "" || !header.MatchString(c.text(at)) || what.MatchString(c.text(at)) {
+		return at
+	}
+	for i := slices.Index(way, instr) + 1; i < len(way); i++ {
+		next := report.SourceOf(target.Blame(c.fn, way[i]))
+		places := []*report.Source{next}
+		for _, site := range slices.Backward(next.Calls.Sites()) {
+			places = append(places, &report.Source{File: site.File, Line: site.Line, Function: site.Function})
+		}
+		for _, p := range places {
+			if what.MatchString(c.text(p)) {
+				return p
+			}
+		}
+	}
+	return at
+}
+
+// What the source has where an instruction is: an array's element, a function by its name. A header's line
+// is that of a loop or a condition.
+var (
+	header    = regexp.MustCompile(`^\s*(\} else )?(for|while|if) ?\(`)
+	subscript = regexp.MustCompile(`\[|\*\w`)
+	written   = map[string]*regexp.Regexp{"max": regexp.MustCompile(`max`), "min": regexp.MustCompile(`min`)}
+)
+
+// text is a line of the source, "" where it is not available.
+func (c *contrast) text(at *report.Source) string {
+	if lines := c.run.Source(at.File); at.Line >= 1 && at.Line <= len(lines) {
+		return lines[at.Line-1]
+	}
+	return ""
 }

@@ -430,6 +430,12 @@ func departure(c *debugkern.Contrast) difference {
 		return paired(cell, c.Pair)
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
 		d.text = fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, foreign, read, missing)
+		if c.Of != nil && d.at != nil && c.Stored != nil && c.Stored.At() != d.at.At() {
+			d.other = c.Stored
+			d.text += fmt.Sprintf("; it is the value of cell (%d,%d)", c.Of[0], c.Of[1])
+			d.look = fmt.Sprintf("look at the index by which the operand is read at %s, and at that by which the "+
+				"cell is stored at %s", callText(d.at), lineText(d.other, d.at))
+		}
 	case len(c.Foreign) > 0:
 		d.text = fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell, foreign, read)
 	case len(c.Twice) > 0:
