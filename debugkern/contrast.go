@@ -230,12 +230,18 @@ func (c *contrast) lacking(
 	}
 	var missing, twice []operandKey
 	var other seen // how those that are there enter
+	var present []operandKey
 	for _, k := range want {
 		if s, there := a.of[k]; !there {
 			missing = append(missing, k)
 		} else if other.ways == 0 || (s.lanes >= 0) != (other.lanes >= 0) && s.lanes >= 0 ||
 			(s.lanes >= 0) == (other.lanes >= 0) && s.instr > other.instr {
 			other = s
+		}
+	}
+	for _, k := range want {
+		if _, there := a.of[k]; there {
+			present = append(present, k)
 		}
 	}
 	if len(missing) == 0 || len(missing) == len(want) && !foreign {
@@ -261,7 +267,7 @@ func (c *contrast) lacking(
 	}
 	if summed < 0 && other.instr >= 0 {
 		for i := range lacks {
-			lacks[i].Threads = c.threads(other.instr, missing)
+			lacks[i].Threads = c.threads(other.instr, missing, present)
 		}
 	}
 	out.Missing = append(out.Missing, lacks...)

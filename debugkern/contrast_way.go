@@ -190,9 +190,23 @@ func (c *contrast) takenBy(instr []bool) map[operandKey][]thread {
 }
 
 // threads names the threads that take operands by an instruction; "" where some are taken by none, or by many
-// warps.
-func (c *contrast) threads(instr int, keys []operandKey) string {
+// warps, or by threads that all take one that does come in as well: these need not hand it on.
+func (c *contrast) threads(instr int, keys, present []operandKey) string {
 	taken := c.takenIn(instr)
+	of := func(list []operandKey) map[thread]bool {
+		out := map[thread]bool{}
+		for _, k := range list {
+			for _, t := range taken[k] {
+				out[t] = true
+			}
+		}
+		return out
+	}
+	bring, have := of(present), of(keys)
+	maps.DeleteFunc(have, func(t thread, _ bool) bool { return bring[t] })
+	if len(have) == 0 {
+		return ""
+	}
 	lanes := map[int][]int{}
 	for _, k := range keys {
 		if len(taken[k]) == 0 {
@@ -360,6 +374,10 @@ func (c *contrast) departs(
 		return s.then, nil
 	case together && s.user >= 0:
 		return s.user, nil
+	case together && c.exchanged(c.x.cell, k):
+		return c.lastStore(s), nil
+	case together && len(s.way) > 1:
+		return s.way[1], nil // what is read is right, and what is taken of it is not
 	case !c.fn.Body[s.instr].Kind().Reads() && c.takes(s.instr, missing[0]):
 		return c.meets(a, k, foreign), nil // it is in a register, of which each cell takes its own
 	}

@@ -331,7 +331,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice = late
 		} else if report.Uncaptures(c.Kind) {
-			q.decided(f, c)
+			q.decided(s, f, c)
 		}
 		if line := q.cited(f.Source); c.Kind == "out-of-bounds" && line != "" {
 			c.Advice += ": " + line

@@ -490,12 +490,13 @@ func paired(cell string, p *debugkern.Pair) difference {
 // operandTexts names operands, the first three lists of them.
 func operandTexts(list []debugkern.Operands) string {
 	var out []string
-	for i, o := range list {
-		if i == 3 {
-			out = append(out, fmt.Sprintf("%d more", len(list)-i))
-			break
+	for _, o := range list {
+		if !slices.Contains(out, o.Text) {
+			out = append(out, o.Text)
 		}
-		out = append(out, o.Text)
+	}
+	if n := len(out); n > 3 {
+		out = append(out[:3], fmt.Sprintf("%d more", n-3))
 	}
 	return strings.Join(out, ", ")
 }

@@ -129,8 +129,16 @@ func (q *inquiry) condition(at *report.Source) *report.Source {
 	return nil
 }
 
-// decided makes the place of what was not reached that where this was decided.
-func (q *inquiry) decided(f *report.Finding, c *Cause) {
+// decided makes the place of what was not reached that where this was decided. Cells that nobody has while
+// several threads write the same others are these threads'.
+func (q *inquiry) decided(s *suspect, f *report.Finding, c *Cause) {
+	for _, m := range s.members {
+		if len(f.Warps) == 0 && c.Kind != "loop-ended" && m.cause.Kind == "race" && m.shared != "" {
+			c.Advice = m.shared
+			c.Place.Source, c.Place.Other = m.cause.Place.Source, f.Source
+			return
+		}
+	}
 	look, at := "", q.loopBound(f.Source)
 	switch {
 	case f.Source == nil || *f.Source != *c.Place.Source:
@@ -143,6 +151,9 @@ func (q *inquiry) decided(f *report.Finding, c *Cause) {
 			return
 		}
 		look = "look at the condition at " + callText(at) + ", by which threads come to " + lineText(f.Source, at)
+		if len(f.Warps) == 0 {
+			look += ", and at which cells each has"
+		}
 	default:
 		return
 	}

@@ -77,7 +77,11 @@ func (q *inquiry) unite() error {
 // contested finds out, for updates that no synchronisation orders, which cells both sides have, and which
 // nobody.
 func (q *inquiry) contested() error {
+	var all []*suspect
 	for _, s := range q.suspects {
+		all = append(append(all, s), s.members...)
+	}
+	for _, s := range all {
 		if !s.exclusive || s.cause.Kind != "race" || q.stale(s) {
 			continue
 		}
