@@ -189,7 +189,7 @@ func (x *Context) SourceOf(file string) []string {
 // Begin starts a task, unless one is under way.
 func (x *Context) Begin(what string) bool {
 	if x.Task.Active {
-		x.Complain(x.Task.What + " is running: Esc cancels it")
+		x.Complain(fmt.Sprintf("%s is running: %s cancels it", x.Task.What, x.Keys.Label(keymap.Cancel)))
 		return false
 	}
 	x.Task.What = what

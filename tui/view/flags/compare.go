@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/bisect"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -65,13 +66,13 @@ type pairedMsg struct {
 func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
 	switch {
 	case v.Pinned == nil:
-		v.Say("no run is pinned: a pins this one, then switch something")
+		v.Say("no run is pinned: " + v.Keys.Label(pin) + " pins this one, then switch something")
 		return a, b, false
 	case !v.Movable():
 		v.NothingYet()
 		return a, b, false
 	case v.Job.Active:
-		v.Say("a run is running: Esc cancels it")
+		v.Say("a run is pending: " + v.Keys.Label(keymap.Cancel) + " cancels it")
 		return a, b, false
 	}
 	b = request.Clone(v.Run.Request)
