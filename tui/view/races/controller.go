@@ -26,8 +26,8 @@ const (
 var (
 	parts = []view.Part{Story: partStory, List: partFindings, About: partFinding, Sides: partSides,
 		Cells: partWriters, Strip: partSchedule}
-	// order is that of the focus key: the list first, the story last.
-	order = slices.Concat(parts[List:], parts[:List])
+	// order is that of the focus key. The last two are not always on screen.
+	order = []view.Part{partFindings, partFinding, partSides, partStory, partWriters, partSchedule}
 )
 
 // Stepper goes to a moment of a block. The Source view does.
@@ -103,7 +103,12 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 }
 
 // Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return order }
+func (v *Controller) Parts() []view.Part {
+	if v.pane.Accessless() {
+		return order[:len(order)-2]
+	}
+	return order
+}
 
 // OfRun implements view.Dependent: a diagnosis is of the request, not of the run on screen.
 func (v *Controller) OfRun() (whole, fails bool) { return !v.diagnosing(), !v.diagnosing() }

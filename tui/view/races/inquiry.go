@@ -281,11 +281,12 @@ func (v *Controller) lookKey() string {
 // showLook gives the pane what was looked up for what the cursor is on.
 func (v *Controller) showLook() {
 	key := v.lookKey()
-	if key == "" {
-		v.pane.SetLook(Look{})
-		return
+	l := Look{}
+	if key != "" {
+		l = *v.lookOf(key)
 	}
-	v.pane.SetLook(*v.lookOf(key))
+	v.pane.SetLook(l)
+	v.Root.Focus(v.Focused()) // the parts on screen may be others
 }
 
 // askScene looks the finding under the cursor up once the cursor rests.
@@ -305,7 +306,10 @@ func (v *Controller) askScene() tea.Cmd {
 	_, ok := v.sceneWanted()
 	switch {
 	case !ok:
-		l.Note = "it names no line of the source"
+		l.Note, l.None = "no access of a variable is in question", v.selected() == nil
+		if !l.None {
+			l.Note = "the finding names no line of the source"
+		}
 	case v.executed() == nil:
 		l.Note = "this run's blocks cannot be executed again"
 	default:
