@@ -111,10 +111,15 @@ func (v *Controller) bisected(msg bisectedMsg) {
 		v.Complain(view.OneLine(msg.err))
 		return
 	case msg.doc.Verdict == report.Found:
-		v.Say(fmt.Sprintf("smallest set: %s · Enter runs the pair and compares it",
-			report.ChangesText(msg.doc.Minimal)))
+		also := msg.doc.AlsoText()
+		if also != "" {
+			also = " · not the only one: " + also
+		}
+		v.Say(fmt.Sprintf("smallest set: %s%s · %s runs the pair and compares it",
+			report.ChangesText(msg.doc.Minimal), also, v.Keys.Label(keymap.Open)))
 	default:
-		v.Say("A and B have the same verdict: nothing to bisect")
+		v.Say(fmt.Sprintf("A and B both %s: nothing to bisect; pin a run with another verdict",
+			msg.doc.Targets[0].Verdict))
 	}
 	v.versus.bisection, v.versus.comparison, v.versus.of = msg.doc, nil, msg.of
 	v.Root.Announce(view.RequestChanged{})
