@@ -116,6 +116,12 @@ func (x *Context) Once(schedule, backend, said string) tea.Cmd {
 	return cmd
 }
 
+// EndReplay starts a run under the schedule and backend from before what was asked for one run only.
+func (x *Context) EndReplay() tea.Cmd {
+	req := x.NextRequest()
+	return x.Choose(req, "the replay is over: "+request.InFull(req))
+}
+
 // Replaying reports whether the request on screen stands for one run only.
 func (x *Context) Replaying() bool { return x.replaying.on }
 

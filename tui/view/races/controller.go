@@ -77,8 +77,8 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: whatIf, Keys: []string{"i"}, Label: "i",
 			Help: "what if it were fixed, or this synchronisation removed: virtually, nothing is compiled",
 			Hint: "what if", Group: "Races"},
-		{Action: replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most",
-			Hint: "replay", Group: "Races"},
+		{Action: replay, Keys: []string{"p"}, Label: "p",
+			Help: "replay the schedule that changes most, once; again: end that", Hint: "replay", Group: "Races"},
 	}}
 }
 

@@ -192,6 +192,7 @@ func (p *Pane) about() []entry {
 			out = append(out, entry{name, text, s})
 		}
 	}
+	say("schedule", p.data.Under, p.Theme.Accent)
 	for i, t := range p.look.Tried {
 		name := "what if"
 		if i > 0 {

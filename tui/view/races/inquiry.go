@@ -222,6 +222,10 @@ func (v *Controller) showRaces() {
 				"warps around it."
 		}
 	}
+	if d.Diagnosed && v.Replaying() {
+		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, %s",
+			request.Normal(v.NextRequest()).Schedule, v.Req.Schedule)
+	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not
 		v.causes, v.over = nil, false
 	} else {

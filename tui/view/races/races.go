@@ -35,6 +35,7 @@ type Data struct {
 	Causes    []diagnose.Cause
 	Barriers  []diagnose.BarrierDoc
 	Diagnosed bool   // the story is a diagnosis'
+	Under     string // what else the panes show where it is not what the findings are of: a replay
 	Hint      string // what to do where nothing is known yet
 	Source    func(file string) []string
 }
