@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -56,22 +57,24 @@ func (m *Model) digit(key string) (cmd tea.Cmd, ok bool) {
 }
 
 // counted ends the typing of a count with the key that follows it. Where that is a motion, the view from
-// before the digits is shown again.
-func (m *Model) counted(key string) (cmd tea.Cmd) {
+// before the digits is shown again, and note says so: the digit may have been meant as a view's key.
+func (m *Model) counted(key string) (cmd tea.Cmd, note string) {
 	live, typed := m.live(), m.typing
 	m.typing, m.count = counting{}, 0
 	if !live {
-		return nil
+		return nil, ""
 	}
 	b, _, more, ok := m.Keys.Match(typed.from, "", key)
 	if !ok || more || !b.Counts || !b.Works(typed.from) && m.over == nil {
-		return nil
+		return nil, ""
 	}
 	m.count = typed.n
 	if typed.from != m.view {
+		note = fmt.Sprintf("%d%s is a count in %s; for view %s, pause after the digit", typed.n, key, typed.from,
+			m.view)
 		cmd = m.Open(typed.from)
 	}
-	return cmd
+	return cmd, note
 }
 
 // repeated carries out an action as often as the count says: the next time when the last one has ended.

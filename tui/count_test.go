@@ -26,6 +26,7 @@ func TestCounts(t *testing.T) {
 	if d.m.view != view.Tile || d.m.Cursor.Row != at.Row+5 || d.m.Cursor.Col != at.Col {
 		t.Errorf("5j: %s, from %+v to %+v", d.m.view, at, d.m.Cursor)
 	}
+	d.hasStatus("5j is a count in Tile; for view Races, pause after the digit")
 	d.press("1", "2", "l")
 	if d.m.view != view.Tile || d.m.Cursor.Col != at.Col+12 {
 		t.Errorf("12l: %s at %+v", d.m.view, d.m.Cursor)

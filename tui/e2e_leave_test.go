@@ -231,10 +231,16 @@ func replayedOnce(t *testing.T, program string) {
 	x.until("end of the replay", func(l []string) bool {
 		return strings.Contains(l[0], "replay") && !strings.Contains(l[0], "running")
 	})
-	x.press("x")
-	x.until("run under the usual schedule", func(l []string) bool {
+	usual := func(l []string) bool {
 		return !strings.Contains(l[0], "replay") && !strings.Contains(l[0], "schedule") &&
 			strings.Contains(l[0], "●emu")
-	})
+	}
+	x.shows("replayed once under ")
+	x.press("x")
+	x.until("run under the usual schedule", usual)
+	x.press("p")
+	x.shows("▸replay ")
+	x.press(":revert\r")
+	x.until("run under the usual schedule after :revert", usual)
 	x.leaves()
 }

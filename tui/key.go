@@ -37,8 +37,12 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if cmd, ok := m.digit(name); ok {
 		return cmd
 	}
-	back := m.counted(name)
-	return tea.Batch(back, m.plainKey(name))
+	back, note := m.counted(name)
+	cmd := tea.Batch(back, m.plainKey(name))
+	if note != "" && m.Status.Text == "" {
+		m.Say(note)
+	}
+	return cmd
 }
 
 // plainKey looks a key up in the table, and does what it means.

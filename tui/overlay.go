@@ -28,8 +28,9 @@ func (m *Model) cover(o *overlay, d list.Data) {
 	m.list.Edge(-1)
 }
 
-// listKey is what a key does to the list over the view; a key that means nothing to it closes it and is
-// carried out (taken is false).
+// listKey is what a key does to the list over the view. A key that shows something else closes the list and
+// is carried out (taken is false). Another key that means nothing to the list is not carried out: what it
+// would change lies below the list.
 func (m *Model) listKey(b keymap.Binding) (cmd tea.Cmd, taken bool) {
 	n := m.times()
 	switch b.Action {
@@ -37,7 +38,7 @@ func (m *Model) listKey(b keymap.Binding) (cmd tea.Cmd, taken bool) {
 		m.list.Move(n)
 	case keymap.Up, keymap.Left:
 		m.list.Move(-n)
-	case keymap.PageDown:
+	case keymap.PageDown, keymap.Toggle: // the space bar
 		m.list.Page(n, 1)
 	case keymap.PageUp:
 		m.list.Page(-n, 1)
@@ -61,9 +62,13 @@ func (m *Model) listKey(b keymap.Binding) (cmd tea.Cmd, taken bool) {
 		cmd = m.yank("")
 	case keymap.Cancel, keymap.Quit, m.over.opens: // only the bare screen is left by the key that quits
 		m.over = nil
-	default:
+	case keymap.View, keymap.NextView, keymap.PrevView, keymap.Command, keymap.Help, keymap.Messages,
+		keymap.Palette, keymap.Tour, keymap.SkipStep, keymap.Interrupt, keymap.Suspend:
 		m.over = nil
 		return nil, false
+	default:
+		m.Say(fmt.Sprintf("%s (%s) is a key of the view below: %s closes this list", b.Label, b.Help,
+			m.Keys.Label(keymap.Cancel)))
 	}
 	return cmd, true
 }

@@ -38,8 +38,15 @@ func TestHelpCarriesOut(t *testing.T) {
 			t.Errorf("%v closes it", keys)
 		}
 	}
-	if d.press("x"); d.m.over != nil { // any other key acts
-		t.Error("x leaves it open")
+	runs := len(d.e.Asked())
+	d.press("esc", "4", "?", "space", "a", "R")
+	if d.m.over == nil || len(d.e.Asked()) != runs || d.m.Pinned != nil {
+		t.Errorf("keys of the view below: help open %t, %d runs, pinned %t", d.m.over != nil,
+			len(d.e.Asked())-runs, d.m.Pinned != nil)
+	}
+	d.hasStatus("closes this list")
+	if d.press("]"); d.m.over != nil || d.m.view != view.Races { // another view is shown
+		t.Errorf("]: help open %t, view %s", d.m.over != nil, d.m.view)
 	}
 }
 

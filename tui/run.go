@@ -79,6 +79,10 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		return m.ranBadly(msg)
 	}
 	changed := effect(m.file.answers(), m.Run, msg.run)
+	if m.Replaying() && m.Run != nil && changed == "" {
+		changed = "replayed once under " + msg.run.Request.Schedule + ": " +
+			changeBetween(m.Run.Report, msg.run.Report)
+	}
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
 	m.Announce(view.NewRun{Gen: msg.gen})
 	m.PlaceFirstBad(m.restored || changed != "") // after a save the cursor stays
@@ -142,8 +146,11 @@ func gatherText(ctx context.Context, engine view.Engine, req debugkern.Request,
 	return func(file string) []string { return known[file] }
 }
 
-// revert goes back to the request of the last run that ended well.
+// revert ends a replay, or goes back to the request of the last run that ended well.
 func (m *Model) revert(string) tea.Cmd {
+	if m.Replaying() {
+		return m.EndReplay()
+	}
 	if m.Run == nil || request.Same(m.Run.Request, m.NextRequest()) {
 		m.Complain("nothing to go back to: no other run has ended")
 		return nil

@@ -2,6 +2,7 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
+	"fmt"
 
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
@@ -51,7 +52,10 @@ func (m *Model) startFilter(text string) tea.Cmd {
 		m.Complain(err.Error())
 		return nil
 	}
-	m.Say(map[bool]string{true: "filter cleared", false: "only " + text +
-		" is shown; Esc shows all"}[text == ""])
+	if text == "" {
+		m.Say("filter cleared")
+	} else {
+		m.Say(fmt.Sprintf("only %s is shown; %s shows all", text, m.Keys.Label(keymap.Cancel)))
+	}
 	return nil
 }

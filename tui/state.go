@@ -134,10 +134,14 @@ func (m *Model) restore(s *configs.State) {
 	}
 	m.restoreDisplay(s.Display)
 	maps.Copy(m.marks.all, s.Bookmarks)
-	if s.Pinned != nil {
+	m.restoreRequest(s)
+	if s.Pinned != nil && m.sameKernel(s.Pinned.Target, m.Req.Target) {
 		p := *s.Pinned
 		m.Pinned = &p
 	}
+}
+
+func (m *Model) restoreRequest(s *configs.State) {
 	if m.opt.Explicit || s.Target == "" || asked(m.opt.Request) {
 		return
 	}
@@ -151,6 +155,13 @@ func (m *Model) restore(s *configs.State) {
 	if c, ok := recall(s.Cursor); ok {
 		m.Cursor, m.restored = c, true
 	}
+}
+
+// sameKernel reports whether two targets are variants of one kernel.
+func (m *Model) sameKernel(a, b string) bool {
+	ka, _, errA := m.Engine.Catalogue().Lookup(a)
+	kb, _, errB := m.Engine.Catalogue().Lookup(b)
+	return errA == nil && errB == nil && ka == kb
 }
 
 // asked reports whether a request differs from one that nobody made. Its target says nothing: somebody's is

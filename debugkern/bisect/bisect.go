@@ -68,6 +68,7 @@ func Run(
 		on: on, ctx: ctx, progress: progress, request: a, tried: map[uint64]string{}, doc: &report.Bisection{
 			Schema: report.BisectSchema, Gate: a.Gate.String(), Seed: a.Seed, Until: until,
 			Differences: []report.Change{}, Steps: []report.BisectStep{}, Minimal: []report.Change{},
+			Also: [][]report.Change{},
 		},
 	}
 	ends, err := w.ends(ctx, a, b)

@@ -31,7 +31,30 @@ func (w *bisector) search() error {
 		w.doc.Proof = "one-minimal"
 	}
 	w.doc.Verdict, w.doc.Minimal = report.Found, w.list(set)
+	if w.unbuilt == nil {
+		if err := w.also(all &^ set); err != nil {
+			return err
+		}
+	}
 	return w.pair(set)
+}
+
+// also lists the sets that turn the verdict without what was found already: a second bug must not pass for
+// harmless because the first is enough.
+func (w *bisector) also(rest uint64) error {
+	for rest != 0 {
+		ok, err := w.turns(rest)
+		if err != nil || !ok {
+			return err
+		}
+		set, err := minimise(rest, w.turns)
+		if err != nil {
+			return err
+		}
+		w.doc.Also = append(w.doc.Also, w.list(set))
+		rest &^= set
+	}
+	return nil
 }
 
 // pair finds the nearest kernel of the other verdict: without one change of the set, else the start.

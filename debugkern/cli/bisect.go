@@ -83,6 +83,9 @@ func printBisection(w io.Writer, b *report.Bisection) {
 	}
 	fmt.Fprintf(w, "%s makes %s %s (%s)\n", report.ChangesText(b.Minimal),
 		sideTitle(report.Side{Target: from.Target, Faults: from.Faults}), b.Until, proof)
-	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", report.ChangesText(b.Pair.Changes),
+	if also := b.AlsoText(); also != "" {
+		fmt.Fprintf(w, "not the only one: %s\n", also)
+	}
+	fmt.Fprintf(w, "the nearest pair, different by %s:\n  %s\n", report.ChangesText(b.Pair.Changes),
 		b.Pair.Compare)
 }

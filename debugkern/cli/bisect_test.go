@@ -48,6 +48,13 @@ func TestBisect(t *testing.T) {
 				!strings.Contains(doc.Pair.Compare, c.pair) {
 				t.Errorf("verdict %s, proof %s, pair %s", doc.Verdict, doc.Proof, doc.Pair.Compare)
 			}
+			also := ""
+			if c.minimal == "+kt-ld" { // the other fault is enough too
+				also = "+quant-127.5 by itself too"
+			}
+			if doc.AlsoText() != also {
+				t.Errorf("also %q, expected %q", doc.AlsoText(), also)
+			}
 			if out, errText, code := call(t, strings.Fields(doc.Pair.Compare)[1:]...); code != 1 &&
 				!strings.Contains(doc.Pair.Compare, "quant") {
 				t.Errorf("%s: exit %d, the pair does not differ: %s%s", doc.Pair.Compare, code, out, errText)
@@ -62,7 +69,7 @@ func TestBisectUnresolved(t *testing.T) {
 	out, errText, code := call(t, "bisect", "stage1", "stage2", "--fault", "u-no-rescale", "--backend", "emu")
 	for _, want := range []string{
 		"stage1 agrees, stage2 with u-no-rescale diverges (U)",
-		"unresolved  fault u-no-rescale is planted in stage2", "apart by +u-no-rescale",
+		"unresolved  fault u-no-rescale is planted in stage2", "different by +u-no-rescale",
 	} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit %d; %q is missing in:\n%s%s", code, want, out, errText)

@@ -34,6 +34,9 @@ type Bisection struct {
 	Differences []Change     `json:"differences"`
 	Steps       []BisectStep `json:"steps"`
 	Minimal     []Change     `json:"minimal"`
+	// Also: other sets that turn the verdict, each by itself; they share no change with minimal nor with one
+	// another
+	Also [][]Change `json:"also"`
 	// Proof: smallest: every smaller set was tried; one-minimal: none of its changes can be left out
 	Proof string      `json:"proof"`
 	Pair  *BisectPair `json:"pair"`
@@ -76,6 +79,22 @@ func ChangesText(list []Change) string {
 		text = append(text, c.String())
 	}
 	return strings.Join(text, " ")
+}
+
+// AlsoText says which other sets turn the verdict, "" where there are none.
+func (b *Bisection) AlsoText() string {
+	if len(b.Also) == 0 {
+		return ""
+	}
+	var sets []string
+	for _, set := range b.Also {
+		sets = append(sets, ChangesText(set))
+	}
+	each := ""
+	if len(sets) > 1 {
+		each = ", each"
+	}
+	return strings.Join(sets, "; ") + each + " by itself too"
 }
 
 // BisectStep is one combination tried.

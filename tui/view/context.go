@@ -116,6 +116,12 @@ func (x *Context) Once(schedule, backend, said string) tea.Cmd {
 	return cmd
 }
 
+// EndReplay starts a run under the schedule and backend from before what was asked for one run only.
+func (x *Context) EndReplay() tea.Cmd {
+	req := x.NextRequest()
+	return x.Choose(req, "the replay is over: "+request.InFull(req))
+}
+
 // Replaying reports whether the request on screen stands for one run only.
 func (x *Context) Replaying() bool { return x.replaying.on }
 
@@ -189,7 +195,7 @@ func (x *Context) SourceOf(file string) []string {
 // Begin starts a task, unless one is under way.
 func (x *Context) Begin(what string) bool {
 	if x.Task.Active {
-		x.Complain(x.Task.What + " is running: Esc cancels it")
+		x.Complain(fmt.Sprintf("%s is running: %s cancels it", x.Task.What, x.Keys.Label(keymap.Cancel)))
 		return false
 	}
 	x.Task.What = what

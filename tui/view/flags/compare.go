@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/bisect"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -65,13 +66,13 @@ type pairedMsg struct {
 func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
 	switch {
 	case v.Pinned == nil:
-		v.Say("no run is pinned: a pins this one, then switch something")
+		v.Say("no run is pinned: " + v.Keys.Label(pin) + " pins this one, then switch something")
 		return a, b, false
 	case !v.Movable():
 		v.NothingYet()
 		return a, b, false
 	case v.Job.Active:
-		v.Say("a run is running: Esc cancels it")
+		v.Say("a run is pending: " + v.Keys.Label(keymap.Cancel) + " cancels it")
 		return a, b, false
 	}
 	b = request.Clone(v.Run.Request)
@@ -110,10 +111,15 @@ func (v *Controller) bisected(msg bisectedMsg) {
 		v.Complain(view.OneLine(msg.err))
 		return
 	case msg.doc.Verdict == report.Found:
-		v.Say(fmt.Sprintf("smallest set: %s · Enter runs the pair and compares it",
-			report.ChangesText(msg.doc.Minimal)))
+		also := msg.doc.AlsoText()
+		if also != "" {
+			also = " · not the only one: " + also
+		}
+		v.Say(fmt.Sprintf("smallest set: %s%s · %s runs the pair and compares it",
+			report.ChangesText(msg.doc.Minimal), also, v.Keys.Label(keymap.Open)))
 	default:
-		v.Say("A and B have the same verdict: nothing to bisect")
+		v.Say(fmt.Sprintf("A and B both %s: nothing to bisect; pin a run with another verdict",
+			msg.doc.Targets[0].Verdict))
 	}
 	v.versus.bisection, v.versus.comparison, v.versus.of = msg.doc, nil, msg.of
 	v.Root.Announce(view.RequestChanged{})

@@ -268,13 +268,16 @@ func (p *Pane) compare(w int, out *[]string) {
 		l.Add(sa, p.Theme.Fit(ta, half-1)).Pad(5 + half)
 		*out = append(*out, l.Add(sb, p.Theme.Fit(tb, half-1)).Done())
 	}
+	*out = p.say(*out, w, p.Theme.Title, "A %s", p.data.A.Name)
 	if b == nil {
-		line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.Request)
+		*out = p.say(*out, w, p.Theme.Title, "B %s", p.data.Request)
 		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict,
 			p.data.State)
 		return
 	}
-	line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.B)
+	*out = p.say(*out, w, p.Theme.Title, "B %s", p.data.B)
+	heads := "max error, bad cells"
+	line("", p.Theme.Dim, p.Theme.Dim, "A: "+heads, "B: "+heads)
 	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict),
 		p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
@@ -301,7 +304,11 @@ func (p *Pane) stage(s *report.Stage) string {
 	if s.Verdict == report.Off {
 		return p.Theme.VerdictMark(s.Verdict) + " off"
 	}
-	return fmt.Sprintf("%s %.2g bad %d", p.Theme.VerdictMark(s.Verdict), float64(s.Local.MaxAbs), s.Local.Bad)
+	of := &s.Local
+	if s.Verdict == report.Tainted { // wrong by what it was given: as the Tile view counts
+		of = &s.Global
+	}
+	return fmt.Sprintf("%s %.2g bad %d", p.Theme.VerdictMark(s.Verdict), float64(of.MaxAbs), of.Bad)
 }
 
 // Hit maps a place on the pane to a switch; part is which part it lies in.

@@ -141,25 +141,52 @@ func (p *Pane) SetFilter(text string) {
 // SetMatch marks switches that contain text.
 func (p *Pane) SetMatch(text string) { p.match, p.Changed = text, true }
 
-// Find selects the next (dir 1) or previous switch that contains text.
+// Find moves the selection to the next (dir 1) or previous item that matches a text: by its whole name where
+// an item has that name, else by a part of its name, and only where no name has it by its description.
 func (p *Pane) Find(text string, dir int) bool {
 	n := len(p.shown)
+	best := byNothing
+	for _, i := range p.shown {
+		best = max(best, matches(p.data.Items[i], text))
+	}
+	if best == byNothing {
+		return false
+	}
 	at := p.position()
 	for k := 1; k <= n; k++ {
 		i := ((at+dir*k)%n + n) % n
-		if holds(p.data.Items[p.shown[i]], text) {
+		if matches(p.data.Items[p.shown[i]], text) == best {
 			p.sel, p.Changed = p.shown[i], true
-			return true
+			break
 		}
 	}
-	return false
+	return true
 }
 
-func holds(it Item, text string) bool {
-	text = strings.ToLower(text)
-	return strings.Contains(strings.ToLower(it.Name), text) ||
-		strings.Contains(strings.ToLower(it.Help), text)
+// matching is how well an item matches a text.
+type matching int
+
+const (
+	byNothing matching = iota
+	byDescription
+	byPart // of its name
+	byName
+)
+
+func matches(it Item, text string) matching {
+	name, text := strings.ToLower(it.Name), strings.ToLower(text)
+	switch {
+	case name == text:
+		return byName
+	case strings.Contains(name, text):
+		return byPart
+	case strings.Contains(strings.ToLower(it.Help), text):
+		return byDescription
+	}
+	return byNothing
 }
+
+func holds(it Item, text string) bool { return matches(it, text) != byNothing }
 
 // Selected is the switch under the cursor, or nil.
 func (p *Pane) Selected() *Item {

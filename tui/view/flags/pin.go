@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/configs"
@@ -45,6 +47,10 @@ func (v *Controller) repinnedRun(msg pinnedMsg) {
 	default:
 		v.a = &Pinned{Name: msg.name, Report: msg.report}
 		v.Root.Announce(view.RequestChanged{})
+		if v.Status.Text == "" {
+			v.Say(fmt.Sprintf("A is %s, pinned in an earlier session; %s unpins it", msg.name,
+				v.Keys.LabelIn(view.Flags, unpin)))
+		}
 	}
 }
 
@@ -52,6 +58,10 @@ func (v *Controller) repinnedRun(msg pinnedMsg) {
 func (v *Controller) pin(string) tea.Cmd {
 	if v.Run == nil {
 		return v.NothingYet()
+	}
+	if !v.Current() || v.Job.Active {
+		v.Complain("the run on screen is not of what is set: pin it when the new one has ended")
+		return nil
 	}
 	v.a = &Pinned{Name: v.Run.Name, Report: v.Run.Report}
 	setup := request.SetupOf(v.Run.Request)

@@ -118,7 +118,7 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 				" "), verdict)
 	}
 	if b.Verdict != report.Found {
-		return p.say(out, w, p.Theme.Text, "the two have the same verdict: there is nothing to bisect")
+		return p.say(out, w, p.Theme.Text, "both have the same verdict: there is nothing to bisect")
 	}
 	out = p.say(out, w, p.Theme.Text, "they differ in %s", report.ChangesText(b.Differences))
 	proof := "every smaller set was tried"
@@ -127,6 +127,12 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 	}
 	out = p.say(out, w, p.Theme.Strong, "smallest set: %s", report.ChangesText(b.Minimal))
 	out = p.say(out, w, p.Theme.Text, "it makes %s %s; %s", strings.ToUpper(b.From), b.Until, proof)
+	if also := b.AlsoText(); also != "" {
+		out = p.say(out, w, p.Theme.Wrong, "not the only one: %s", also)
+	}
+	if len(b.Steps) > 0 {
+		out = p.say(out, w, p.Theme.Dim, "tried, in this order:")
+	}
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
@@ -135,7 +141,8 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 				report.ChangesText(s.Changes), because)), w-5)).Done())
 	}
 	if b.Pair != nil {
-		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", report.ChangesText(b.Pair.Changes))
+		out = p.say(out, w, p.Theme.Text, "nearest pair, different by %s:",
+			report.ChangesText(b.Pair.Changes))
 		out = p.say(out, w, p.Theme.Text, "%s", b.Pair.Compare)
 		if p.data.Comparison == nil {
 			out = p.say(out, w, p.Theme.Dim, "Enter here: run the pair and compare it")

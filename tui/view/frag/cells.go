@@ -93,23 +93,21 @@ func (p *Pane) tileLine(letter string, row, w, pitch int, shows Show) string {
 		Pad(tileLabel)
 	x, _ := p.holder()
 	here := row == p.cell[0]
+	mark := "" // of the cell to the left
 	for i := range p.across() {
 		col := p.tileCol + i
 		c := report.Cell16{row, col}
-		mark := ""
-		if shows != Error && shows != Owners {
-			mark = p.badMark(c)
-		}
 		p.separator(l, here && col == p.cell[1], here && i > 0 && col == p.cell[1]+1, mark)
 		text, style := p.tileCell(c, pitch-1, shows)
 		if h := p.holders[c]; shows != Owners && len(h) > 0 && h[0].lane == x.lane {
 			style = p.Theme.Select
 		}
 		l.Repeat(style, " ", pitch-1-p.Theme.Width(text)).Add(style, text)
+		if mark = ""; shows != Error && shows != Owners {
+			mark = p.badMark(c)
+		}
 	}
-	if here && p.cell[1] == p.tileCol+p.across()-1 {
-		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
-	}
+	p.separator(l, false, here && p.cell[1] == p.tileCol+p.across()-1, mark)
 	return l.Done()
 }
 

@@ -172,6 +172,7 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 		label = p.Theme.Strong
 	}
 	line := p.Theme.Line(w).Right(label, fmt.Sprint(lane), laneLabel-1).Space(1)
+	mark := "" // of the cell to the left
 	for e := p.left; e < last; e++ {
 		c := f.doc.Lanes[lane][e]
 		wrong := own != nil && e < len(own.Cells[lane]) && own.Cells[lane][e] != c
@@ -179,29 +180,30 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 			c = own.Cells[lane][e]
 		}
 		here := lane == x.lane && e == x.element
-		mark := ""
+		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, mark)
+		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]),
+			line.Col()+p.entryWidth()-1)
+		mark = ""
 		switch {
 		case p.shows >= Value:
 			mark = p.badMark(f.doc.Lanes[lane][e])
 		case wrong:
 			mark = p.Theme.Glyph.Wrong
 		}
-		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, mark)
-		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]),
-			line.Col()+p.entryWidth()-1)
 	}
-	if lane == x.lane && x.element == last-1 {
-		line.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
-	}
+	p.separator(line, false, lane == x.lane && x.element == last-1, mark)
 	return line.Done()
 }
 
-// separator is the column before a cell: the cursor's bracket, or a mark: the table is wrong there, or
-// the run's value is.
+// separator is the column between two cells: the cursor's bracket, or the mark of the cell to its left: the
+// table is wrong there, or the run's value is. A bracket that closes around a marked cell is in the mark's
+// style.
 func (p *Pane) separator(l *theme.Line, open, closed bool, mark string) {
 	switch {
 	case open:
 		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Left)
+	case closed && mark != "":
+		l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Right)
 	case closed:
 		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	case mark != "":

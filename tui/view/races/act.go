@@ -154,9 +154,12 @@ func (v *Controller) whatIf() tea.Cmd {
 	}
 }
 
-// replay runs once under the schedule that changes most; the run after it is under the schedule that stood
-// before.
+// replay runs once under the schedule that changes most, or ends that: the run after it is under the schedule
+// that stood before.
 func (v *Controller) replay() tea.Cmd {
+	if v.Replaying() {
+		return v.EndReplay()
+	}
 	if !v.diagnosed() {
 		v.Say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", v.Keys.LabelIn(view.Races,
 			keymap.Diff)))
@@ -167,8 +170,8 @@ func (v *Controller) replay() tea.Cmd {
 		v.Say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
 		return nil
 	}
-	return v.Once(worst, "emu", fmt.Sprintf("replaying schedule %s once; the next run is %s again", worst,
-		request.Normal(v.NextRequest()).Schedule))
+	return v.Once(worst, "emu", fmt.Sprintf("replaying schedule %s once; %s or :revert ends it: %s again", worst,
+		v.Keys.LabelIn(view.Races, replay), request.Normal(v.NextRequest()).Schedule))
 }
 
 // worst is the schedule that changes most for the finding under the cursor, else for any.

@@ -26,8 +26,8 @@ const (
 var (
 	parts = []view.Part{Story: partStory, List: partFindings, About: partFinding, Sides: partSides,
 		Cells: partWriters, Strip: partSchedule}
-	// order is that of the focus key: the list first, the story last.
-	order = slices.Concat(parts[List:], parts[:List])
+	// order is that of the focus key. The last two are not always on screen.
+	order = []view.Part{partFindings, partFinding, partSides, partStory, partWriters, partSchedule}
 )
 
 // Stepper goes to a moment of a block. The Source view does.
@@ -77,8 +77,8 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: whatIf, Keys: []string{"i"}, Label: "i",
 			Help: "what if it were fixed, or this synchronisation removed: virtually, nothing is compiled",
 			Hint: "what if", Group: "Races"},
-		{Action: replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most",
-			Hint: "replay", Group: "Races"},
+		{Action: replay, Keys: []string{"p"}, Label: "p",
+			Help: "replay the schedule that changes most, once; again: end that", Hint: "replay", Group: "Races"},
 	}}
 }
 
@@ -103,7 +103,12 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 }
 
 // Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return order }
+func (v *Controller) Parts() []view.Part {
+	if v.pane.Accessless() {
+		return order[:len(order)-2]
+	}
+	return order
+}
 
 // OfRun implements view.Dependent: a diagnosis is of the request, not of the run on screen.
 func (v *Controller) OfRun() (whole, fails bool) { return !v.diagnosing(), !v.diagnosing() }

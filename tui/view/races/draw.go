@@ -35,10 +35,12 @@ func (p *Pane) sizes() sizes {
 		return s
 	}
 	s := sizes{left: p.W * 2 / 5}
-	s.story = max(4, min(len(p.storyLines())+2, min(14, p.H/4)))
+	s.story = max(4, min(len(p.storyLines())+2, p.H*2/5))
 	s.list = max(8, min(14, p.H/4))
 	rest := p.H - s.story - s.list
-	s.sides = rest / 2
+	if s.sides = rest / 2; p.Accessless() {
+		s.sides = rest
+	}
 	s.bottom = rest - s.sides
 	return s
 }
@@ -69,6 +71,9 @@ func (p *Pane) draw() []string {
 	}
 	out = append(out, theme.Beside(p.list(s.left, s.list), p.detail(About, p.W-s.left, s.list))...)
 	out = append(out, p.detail(Sides, p.W, s.sides)...)
+	if s.bottom == 0 {
+		return out
+	}
 	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom),
 		p.detail(Strip, p.W-s.left, s.bottom))...)
 }
@@ -187,6 +192,7 @@ func (p *Pane) about() []entry {
 			out = append(out, entry{name, text, s})
 		}
 	}
+	say("schedule", p.data.Under, p.Theme.Accent)
 	for i, t := range p.look.Tried {
 		name := "what if"
 		if i > 0 {
@@ -222,6 +228,16 @@ func (p *Pane) about() []entry {
 		say("guards", strings.Join(b.Variables, ", "), p.Theme.Text)
 		if b.Copies > 1 {
 			say("copies", fmt.Sprintf("%d instructions were made of this line", b.Copies), p.Theme.Dim)
+		}
+	}
+	if p.OnFold() {
+		switch p.rows[p.at].fold {
+		case foldAdvice:
+			say("advice", "what is correct on this run but wasteful or fragile: bank conflicts, redundant "+
+				"barriers", p.Theme.Text)
+		case foldBarriers:
+			say("list", "every barrier, fence and wait that this kernel executed, and whether its result "+
+				"depends on it", p.Theme.Text)
 		}
 	}
 	if c := p.Cause(); c != nil {

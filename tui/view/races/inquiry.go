@@ -222,6 +222,10 @@ func (v *Controller) showRaces() {
 				"warps around it."
 		}
 	}
+	if d.Diagnosed && v.Replaying() {
+		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, %s",
+			request.Normal(v.NextRequest()).Schedule, v.Req.Schedule)
+	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not
 		v.causes, v.over = nil, false
 	} else {
@@ -281,11 +285,12 @@ func (v *Controller) lookKey() string {
 // showLook gives the pane what was looked up for what the cursor is on.
 func (v *Controller) showLook() {
 	key := v.lookKey()
-	if key == "" {
-		v.pane.SetLook(Look{})
-		return
+	l := Look{}
+	if key != "" {
+		l = *v.lookOf(key)
 	}
-	v.pane.SetLook(*v.lookOf(key))
+	v.pane.SetLook(l)
+	v.Root.Focus(v.Focused()) // the parts on screen may be others
 }
 
 // askScene looks the finding under the cursor up once the cursor rests.
@@ -305,7 +310,10 @@ func (v *Controller) askScene() tea.Cmd {
 	_, ok := v.sceneWanted()
 	switch {
 	case !ok:
-		l.Note = "it names no line of the source"
+		l.Note, l.None = "no access of a variable is in question", v.selected() == nil
+		if !l.None {
+			l.Note = "the finding names no line of the source"
+		}
 	case v.executed() == nil:
 		l.Note = "this run's blocks cannot be executed again"
 	default:

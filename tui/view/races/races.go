@@ -35,6 +35,7 @@ type Data struct {
 	Causes    []diagnose.Cause
 	Barriers  []diagnose.BarrierDoc
 	Diagnosed bool   // the story is a diagnosis'
+	Under     string // what else the panes show where it is not what the findings are of: a replay
 	Hint      string // what to do where nothing is known yet
 	Source    func(file string) []string
 }
@@ -43,6 +44,7 @@ type Data struct {
 type Look struct {
 	Scene *scene.Scene
 	Note  string   // instead of a scene: what it waits for, why there is none
+	None  bool     // there are no accesses to show: a cause in arithmetic
 	Tried []string // what a what-if came to
 }
 
@@ -87,6 +89,9 @@ func (p *Pane) SetData(d Data) {
 
 // SetLook shows what was looked up for the finding under the cursor.
 func (p *Pane) SetLook(l Look) { p.look, p.Changed = l, true }
+
+// Accessless reports whether what the cursor is on has no accesses to show: its source takes their room.
+func (p *Pane) Accessless() bool { return p.look.None || p.OnFold() }
 
 // SetFocus says which part has the focus, -1 for none.
 func (p *Pane) SetFocus(part int) {

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source/shared"
 )
@@ -23,7 +24,7 @@ func (v *Controller) whoHere() tea.Cmd {
 			func(ctx context.Context, w walk.Walk) (answer, error) {
 				warp := w.Position().Warp
 				list, err := w.RegisterWrites(ctx, r.Name, lane)
-				return toLast(ctx, w, writes{list: list}, fmt.Sprintf("%s in lane %d of warp %d", r.Name,
+				return v.toLast(ctx, w, writes{list: list}, fmt.Sprintf("%s in lane %d of warp %d", r.Name,
 					lane, warp), err)
 			})
 	}
@@ -35,13 +36,14 @@ func (v *Controller) whoHere() tea.Cmd {
 	return v.motion(fmt.Sprintf("looking for who wrote %s[%d][%d]", array, row, col),
 		func(ctx context.Context, w walk.Walk) (answer, error) {
 			list, err := w.Writes(ctx, array, row, col)
-			return toLast(ctx, w, writes{array: array, row: row, col: col, list: list},
+			return v.toLast(ctx, w, writes{array: array, row: row, col: col, list: list},
 				fmt.Sprintf("%s[%d][%d]", array, row, col), err)
 		})
 }
 
 // toLast goes to the last of some writes.
-func toLast(ctx context.Context, w walk.Walk, ws writes, what string, err error) (answer, error) {
+func (v *Controller) toLast(ctx context.Context, w walk.Walk, ws writes, what string, err error) (answer,
+	error) {
 	ws.at = len(ws.list) - 1
 	switch {
 	case err != nil:
@@ -54,8 +56,8 @@ func toLast(ctx context.Context, w walk.Walk, ws writes, what string, err error)
 		return answer{lane: -1}, err
 	}
 	w.SetWarp(x.Warp)
-	return answer{said: fmt.Sprintf("write %d of %s: %s; w goes to the one before", ws.at+1, what,
-		shared.WriteText(x)), writes: &ws, lane: x.Lane}, nil
+	return answer{said: fmt.Sprintf("write %d of %s: %s; %s goes to the one before", ws.at+1, what,
+		shared.WriteText(x), v.Keys.Label(keymap.Who)), writes: &ws, lane: x.Lane}, nil
 }
 
 // inSource shows the Source view and goes to a place in the cursor's block.

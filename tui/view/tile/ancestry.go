@@ -3,6 +3,7 @@ package tile
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -10,6 +11,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -109,7 +111,8 @@ func (v *Controller) howFound(msg howMsg) {
 	default:
 		v.tree.Show(name, msg.doc)
 		v.followTree()
-		v.Say("Enter goes to the operation in Source, W or Esc back to the tile")
+		v.Say(fmt.Sprintf("%s goes to the operation in Source, %s or %s back to the tile",
+			v.Keys.Label(keymap.Open), v.Keys.Label(keymap.How), v.Keys.Label(keymap.Cancel)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/target"
 	"tilescope/tui/cell"
+	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -242,7 +243,7 @@ func (v *Controller) sayWriter() {
 		text := WriterText(w, true)
 		if v.Root.Showing() == view.Tile {
 			v.who.shown = true
-			text += " · w opens that place"
+			text += " · " + v.Keys.Label(keymap.Who) + " opens that place"
 		}
 		v.Say(text)
 	} else if e := v.Writers.Errs[c]; e != "" {
