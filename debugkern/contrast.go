@@ -24,8 +24,8 @@ type Contrast struct {
 	// Wholly: nothing of the missing operands' tiles or inputs comes in; they have the place where they do in
 	// right cells
 	Wholly bool
-	// Of is the cell whose value it has, as a whole, and Stored where that is stored last: its operands may be
-	// read by a wrong index, or it may be stored by one; nil: not known
+	// Of is the cell whose value it has, as a whole, and Stored where that is stored last: its operands may
+	// be read by a wrong index, or it may be stored by one; nil: not known
 	Of     *[2]int
 	Stored *report.Source
 	// Pair: operands that are multiplied with each other and should not be; nil: none are known

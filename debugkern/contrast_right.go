@@ -38,7 +38,8 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 			continue
 		}
 		n := 0
-		for n < len(way.way) && n < len(s.way) && c.alike(way.way[n], s.way[n]) && c.together(way, s.reader, n) {
+		for n < len(way.way) && n < len(s.way) && c.alike(way.way[n], s.way[n]) &&
+			c.together(way, s.reader, n) {
 			n++
 		}
 		if common = max(common, n); u.stage == c.x.stage {
@@ -227,9 +228,9 @@ func (c *contrast) exchanged(cell Cell, k operandKey) bool {
 }
 
 // elsewhereIn finds the cell of the tile whose value a cell has: what it is made of and should not be belongs
-// to that one, in the place of what is missing, and that one is wrong as well: where it is right, each computed
-// its own. stored is the last instruction that stores the value. ok is false where there is no such cell, and
-// for what is not computed from other tiles.
+// to that one, in the place of what is missing, and that one is wrong as well: where it is right, each
+// computed its own. stored is the last instruction that stores the value. ok is false where there is no such
+// cell, and for what is not computed from other tiles.
 func (c *contrast) elsewhereIn(
 	cell Cell, a *actual, foreign, missing []operandKey,
 ) (other [2]int, stored int, ok bool) {

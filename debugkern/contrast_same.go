@@ -155,7 +155,9 @@ func (c *contrast) replaced(
 			twice = append(twice, k)
 		}
 	}
-	out.Twice, err = c.operands(twice, a.of, func(k operandKey) (int, error) { return c.firstUser(a.g, k), nil })
+	out.Twice, err = c.operands(twice, a.of, func(k operandKey) (int, error) {
+		return c.firstUser(a.g, k), nil
+	})
 	return nil, missing, err
 }
 

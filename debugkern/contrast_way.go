@@ -436,16 +436,19 @@ func (c *contrast) lastStore(s seen) int {
 	return s.way[len(s.way)-1]
 }
 
-// line is where an instruction on an operand's way stands in the source. A compiler moves what does not change
-// in a loop, or on either side of a condition, before it, and leaves it that line: where the line has nothing
-// that the instruction can be, it is the first line further on that has.
+// line is where an instruction on an operand's way stands in the source. A compiler moves what does not
+// change in a loop, or on either side of a condition, before it, and leaves it that line: where the line has
+// nothing that the instruction can be, it is the first line further on that has.
 func (c *contrast) line(instr int, way []int) *report.Source {
 	at := report.SourceOf(target.Blame(c.fn, instr))
 	what := written[c.fn.Body[instr].Op]
 	if k := c.fn.Body[instr].Kind(); k == isa.Load {
 		what = subscript
 	}
-	if what == nil || at == nil || c.text(at) == "" || !header.MatchString(c.text(at)) || what.MatchString(c.text(at)) {
+	if what == nil || at == nil {
+		return at
+	}
+	if text := c.text(at); !header.MatchString(text) || what.MatchString(text) {
 		return at
 	}
 	for i := slices.Index(way, instr) + 1; i < len(way); i++ {

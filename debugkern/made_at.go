@@ -13,9 +13,9 @@ import (
 
 // MadeAt finds where cells of a block are computed, which need not be where they are stored: the last
 // operation before the store, moves, selections and conversions left out. Of several cells, which may be of
-// several stages, it is the last operation whose result goes into all of them. The walk ends at the tiles that
-// their stages are computed from. nil where the cells have no such operation in the kernel's own code. One
-// block is executed on the emulator; errors are those of Lineage.
+// several stages, it is the last operation whose result goes into all of them. The walk ends at the tiles
+// that their stages are computed from. nil where the cells have no such operation in the kernel's own code.
+// One block is executed on the emulator; errors are those of Lineage.
 func (r *Run) MadeAt(ctx context.Context, cells ...Cell) (*report.Source, error) {
 	if len(cells) == 0 {
 		return nil, nil

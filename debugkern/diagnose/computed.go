@@ -38,7 +38,8 @@ func (q *inquiry) computedAt(s *suspect) error {
 		}
 		b := doc.FirstBad
 		cells = append(cells, debugkern.Cell{
-			Place: debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)}, Row: b.Row, Col: b.Col,
+			Place: debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)},
+			Row:   b.Row, Col: b.Col,
 		})
 	}
 	at, err := q.run.MadeAt(q.ctx, cells...)

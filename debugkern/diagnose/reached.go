@@ -62,7 +62,8 @@ func given(fn *ptx.Func, r int32, at int) int {
 			return -1
 		}
 		in := fn.Body[def]
-		if k := in.Kind(); k != isa.Move && k != isa.Convert || len(in.Args) < 2 || in.Args[1].Kind != ptx.OpReg {
+		if k := in.Kind(); k != isa.Move && k != isa.Convert || len(in.Args) < 2 ||
+			in.Args[1].Kind != ptx.OpReg {
 			return def
 		}
 		r, at = in.Args[1].Reg, def
@@ -150,7 +151,8 @@ func (q *inquiry) decided(s *suspect, f *report.Finding, c *Cause) {
 		if at = q.condition(f.Source); at == nil {
 			return
 		}
-		look = "look at the condition at " + callText(at) + ", by which threads come to " + lineText(f.Source, at)
+		look = "look at the condition at " + callText(at) + ", by which threads come to " +
+			lineText(f.Source, at)
 		if len(f.Warps) == 0 {
 			look += ", and at which cells each has"
 		}

@@ -110,7 +110,7 @@ func (q *inquiry) contested() error {
 			s.shared += ", which leaves " + cells +
 				" never written: give each its own cells, or the shared ones one owner"
 		default:
-			s.shared += ", and leaves " + cells + " never written: give each its own cells"
+			s.shared += ", and leave " + cells + " never written: give each its own cells"
 		}
 	}
 	return nil
