@@ -80,6 +80,7 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},
 		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
 		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},
+		"screenshot!": {"picture.png"},
 		// a file: the engine says whether it is there
 		"fragment": {"nosuch"}, "table": {"nosuch"}, "ld": {"3", "99999", "x"}, "swizzle": {"8", "x"},
 		"header": {},

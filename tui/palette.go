@@ -126,13 +126,6 @@ func (p palette) program() []view.Command {
 	return []view.Command{
 		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
 		{
-			Group: g,
-			Name:  "screenshot",
-			Arg:   "FILE.svg",
-			Help:  "write the screen as a picture",
-			Do:    p.screenshot,
-		},
-		{
 			Group: g, Name: "trust",
 			Help: "ask again whether to use the compilers and tools that were found and are not trusted",
 			Do:   p.consent.askAgain,

@@ -16,6 +16,7 @@ func (p palette) out() []view.Command {
 	}{
 		{"dump", "FILE.npz|.json", "write the run: its captures for NumPy, or its document", p.dump},
 		{"report", "FILE.html", "write the page of a diagnosis", p.reportPage},
+		{"screenshot", "FILE.svg", "write the screen as a picture", p.screenshot},
 	} {
 		for _, x := range []struct{ name, help string }{
 			{c.name, c.help + "; a file that exists stays"}, {c.name + "!",

@@ -41,9 +41,13 @@ func TestScreenshot(t *testing.T) {
 			t.Errorf("%s: the command is in its own picture", name)
 		}
 		d.command("screenshot " + path)
-		d.hasStatus("exists already")
+		d.hasStatus(path + " exists: :screenshot! " + path + " replaces it")
 		if now, _ := os.ReadFile(path); string(now) != string(svg) || !d.m.Status.Bad {
 			t.Errorf("%s: the file was replaced", name)
+		}
+		d.press("3").command("screenshot! " + path).hasStatus("wrote " + path)
+		if now, _ := os.ReadFile(path); string(now) == string(svg) {
+			t.Errorf("%s: the file was not replaced", name)
 		}
 	}
 }

@@ -180,8 +180,7 @@ func (m *Model) restoreDisplay(d map[string]string) {
 		m.setTheme(m.Theme.Palette)
 	}
 	if p := d["palette"]; p != "" {
-		m.setPalette(p)
-		m.Clear()
+		m.setTheme(p)
 	}
 	if d["follow"] == "off" {
 		m.Follow = false

@@ -30,7 +30,7 @@ func parseLut(text, name string) ([][]report.Cell16, error) {
 	}
 	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + lutShape).FindStringIndex(text)
 	if at == nil {
-		return nil, fmt.Errorf("no initialised %s[32][8][2] in it", name)
+		return nil, fmt.Errorf("no initialised %s[32][8][2] in it; `tilescope lut --header` prints one that is right", name)
 	}
 	p := &lutParser{text: text[at[1]:]}
 	p.next()

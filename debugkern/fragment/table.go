@@ -190,9 +190,27 @@ func judgeCells(d *report.Lut, got [][]report.Cell16) {
 	case covered:
 		d.Explanation = "covers every cell, order wrong: " + explainOrder(want, got)
 	default:
-		d.Explanation = fmt.Sprintf("does not cover every cell: never %s; more than once %s", list(d.Missing),
-			list(d.Duplicate))
+		d.Explanation = fmt.Sprintf("does not cover every cell: never %s; more than once %s; %s", list(d.Missing),
+			list(d.Duplicate), entries(d.Wrong))
 	}
+}
+
+// entries says how many entries are wrong, and which come first.
+func entries(wrong []report.LutEntry) string {
+	text := fmt.Sprintf("%d entries are wrong:", len(wrong))
+	if len(wrong) == 1 {
+		text = "1 entry is wrong:"
+	}
+	for i, e := range wrong {
+		if i == 4 {
+			return fmt.Sprintf("%s and %d more", text, len(wrong)-i)
+		}
+		text += fmt.Sprintf(" lane %d element %d %s for %s", e.Lane, e.Element, e.Got, e.Want)
+		if i < min(4, len(wrong))-1 {
+			text += ","
+		}
+	}
+	return text
 }
 
 // list names at most eight cells.

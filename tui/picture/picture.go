@@ -96,7 +96,7 @@ func (s *screen) cell(k theme.Rendition) cell {
 		c.back = bg
 	}
 	if k.Faint() {
-		c.fore = theme.Blend(c.fore, c.back, 0.4)
+		c.fore = theme.Blend(c.fore, c.back, 0.35)
 	}
 	if k.Reversed() {
 		c.fore, c.back = c.back, c.fore

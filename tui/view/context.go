@@ -222,6 +222,6 @@ func (x *Context) NothingYet() tea.Cmd {
 
 // NothingHere says that the motion keys do nothing in the view on screen.
 func (x *Context) NothingHere() tea.Cmd {
-	x.Say(fmt.Sprintf("nothing to move in %s yet", x.Root.Showing()))
+	x.Say(fmt.Sprintf("nothing to move to in %s", x.Root.Showing()))
 	return nil
 }

@@ -89,7 +89,7 @@ func TestFragChoices(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("3", "o")
 	d.HasStatus("acc f32 col")
 	d.Press("O").HasStatus("acc f32 row")
-	d.Press("d").HasStatus("the kernel's own table")
+	d.Press("d").HasStatus("the table WMMA_ACCUM_LUT")
 	if !strings.Contains(d.Text(), "TABLE WMMA_ACCUM_LUT") {
 		t.Errorf("no table:\n%s", d.Text())
 	}

@@ -71,7 +71,12 @@ func (p *Pane) verdictLine() string {
 		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
 		verdict = strings.Replace(t.Explanation, "order wrong:",
 			fmt.Sprintf("order wrong in %d of %d:", len(t.Wrong), len(t.Cells)*len(t.Cells[0])), 1)
-		if p.W < roomy { // that it covers every cell goes without saying where the order is what is wrong
+		if !*t.Covered {
+			verdict = fmt.Sprintf("%d of %d entries wrong, %d cells with no owner, %d with too many; %s",
+				len(t.Wrong), len(t.Cells)*len(t.Cells[0]), len(t.Missing), len(t.Duplicate), t.Explanation)
+		}
+		// that it covers every cell goes without saying where the order is what is wrong
+		if p.W < roomy && *t.Covered {
 			verdict = strings.TrimPrefix(t.Explanation, "covers every cell, ")
 		}
 	}

@@ -17,10 +17,14 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			cursor, {Glyph: g.Wrong, Text: "the kernel's table or the run's value is wrong here"},
 			{Glyph: g.Off, Text: "no value: outside the problem"}, {Glyph: g.NaN, Text: "NaN"},
 			{Glyph: g.Inf, Text: "infinite"},
+			{Glyph: "0 2", Text: "as owners: how many elements of the fragment hold the cell"},
 		}
 	}
 	return []view.Mark{
 		{Glyph: "3,1", Text: "row and column of the block that the lane of this row holds in that element"},
 		cursor, {Glyph: g.Wrong, Text: "the kernel's table says another cell, or the run's value is wrong"},
+		{Glyph: ":table", Text: "the kernel's own lookup tables, found by their content"},
+		{Glyph: ":header", Text: "a table from a file; `tilescope lut --header` prints one that is right"},
+		{Glyph: ":fragment", Text: "another instruction's fragment: WMMA, mma.sync, ldmatrix"},
 	}
 }

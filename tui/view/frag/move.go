@@ -136,7 +136,7 @@ func (v *Controller) toggleTable() tea.Cmd {
 	case !ok:
 		v.Say("the kernel has no table of its own for this fragment")
 	case table:
-		v.Say("the grid shows the kernel's own table")
+		v.Say("the grid shows the table " + v.pane.Table().Name)
 	default:
 		v.Say("the grid shows the hardware's map")
 	}

@@ -119,7 +119,9 @@ func (v *Controller) howFound(msg howMsg) {
 // openOperation is Enter: the moment at which the operation under the cursor was executed, in view Source.
 func (v *Controller) openOperation(string) tea.Cmd {
 	if !v.how.open {
-		return v.NothingHere()
+		v.Say(fmt.Sprintf("%s goes to an operation of a cell's lineage: %s shows that", v.Keys.Label(keymap.Open),
+			v.Keys.Label(keymap.How)))
+		return nil
 	}
 	n, ok := v.tree.Chosen()
 	if !ok || n.At == nil {
