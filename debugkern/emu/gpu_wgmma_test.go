@@ -394,7 +394,7 @@ func (c *wgmmaCase) launchOn(ctx context.Context, k target.Kernel, first, n int)
 func TestGPUWgmmaNumerics(t *testing.T) {
 	var kept bytes.Buffer
 	var text []string
-	source := func(c *wgmmaCase, first, n int) []byte { return nil }
+	var source func(c *wgmmaCase, first, n int) []byte
 	blocks, until := 0, time.Now().Add(time.Duration(envInt("TILESCOPE_WGMMA_SECONDS", 50))*time.Second)
 	if name := os.Getenv("TILESCOPE_WGMMA_REPLAY"); name != "" {
 		data := readGzip(t, name)
