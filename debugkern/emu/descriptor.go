@@ -86,8 +86,8 @@ func (t *tile) String() string {
 	if t.major {
 		major = "MN-major"
 	}
-	return fmt.Sprintf("%s, %s, start %#x, leading offset %d, stride offset %d", major, name, t.start, t.leading,
-		t.stride)
+	return fmt.Sprintf("%s, %s, start %#x, leading offset %d, stride offset %d", major, name, t.start,
+		t.leading, t.stride)
 }
 
 // fault says what is wrong with a descriptor and its tile of rows in size bytes of shared memory; "" where

@@ -377,16 +377,22 @@ func (c *wgmmaCase) inputsOf(first, n int) []byte {
 	return slices.Concat(parts...)
 }
 
-func (c *wgmmaCase) launchOn(ctx context.Context, k target.Kernel, first, n int) ([]byte, error) {
+func (c *wgmmaCase) launchOn(
+	ctx context.Context, k target.Kernel, first, n int, async string,
+) ([]byte, error) {
 	args := inOut(c.inputsOf(first, n), n*c.outBytes())
 	for i := range args {
 		args[i].Buffer.DType = probes.U32
 		args[i].Buffer.Dims = []int{args[i].Buffer.Bytes / 4}
 	}
 	l := &target.Launch{Grid: probes.Dim3{n, 1, 1}, Block: probes.Dim3{128, 1, 1}, Args: args}
+	l.Schedule.Async = async
 	r, err := k.Launch(ctx, l)
 	if err != nil {
 		return nil, err
+	}
+	if len(r.Findings) > 0 {
+		return nil, fmt.Errorf("findings: %+v", r.Findings)
 	}
 	return r.Outputs["out"], nil
 }
@@ -412,7 +418,7 @@ func TestGPUWgmmaNumerics(t *testing.T) {
 			if kernels[c] == nil {
 				kernels[c] = loadOn(t, b, c.name, c.module())
 			}
-			d, err := c.launchOn(t.Context(), kernels[c], first, n)
+			d, err := c.launchOn(t.Context(), kernels[c], first, n, "")
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}

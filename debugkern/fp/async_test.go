@@ -69,3 +69,121 @@ func TestDotAsyncFP8(t *testing.T) {
 		}
 	}
 }
+
+// asyncOperand is the elements of 32 bytes, as DotAsync takes them.
+func asyncOperand(k int, words []uint32) []uint32 {
+	out := make([]uint32, k)
+	for i := range out {
+		size := 32 / k
+		out[i] = words[i*size/4] >> (8 * (i * size % 4))
+		if size < 4 {
+			out[i] &= 1<<(8*size) - 1
+		}
+	}
+	return out
+}
+
+// TestMultiplyAsync: the registers of a warp hold what DotAsync and DotInt give, cell by cell.
+func TestMultiplyAsync(t *testing.T) {
+	m := SM90()
+	g := rand.New(rand.NewPCG(3, 4))
+	forms := []AsyncMMA{
+		{F16, F16, F32}, {F16, F16, F16}, {BF16, BF16, F32}, {TF32, TF32, F32}, {E4M3, E5M2, F32},
+		{E5M2, E5M2, F16}, {E4M3, E4M3, F16}, {},
+	}
+	for round := range 400 {
+		f := forms[round%len(forms)]
+		integer := f == AsyncMMA{}
+		n := 1 + g.IntN(5)
+		var rows [16][8]uint32
+		cols := make([][8]uint32, 8*n)
+		word := func() uint32 {
+			v := g.Uint32()
+			if round/len(forms)%2 == 1 && !integer { // exponents near each other, and few specials
+				switch {
+				case f.K() == 32:
+					v = v&0x8f8f8f8f | 0x30303030
+				case f.K() == 8:
+					v = v&0x83ffffff | 0x3c000000
+				default:
+					v = v&0x8fff8fff | 0x30003000
+				}
+			}
+			return v
+		}
+		for i := range rows {
+			for j := range rows[i] {
+				rows[i][j] = word()
+			}
+		}
+		for i := range cols {
+			for j := range cols[i] {
+				cols[i][j] = word()
+			}
+		}
+		x := AsyncWarp{B: make([][2][32]uint32, n), Fresh: round%7 == 0}
+		var a [4][32]uint32
+		for i := range a {
+			x.A[i] = &a[i]
+			for lane := range 32 {
+				a[i][lane] = rows[lane>>2+8*(i&1)][4*(i>>1)+lane&3]
+			}
+		}
+		for i := range x.B {
+			for half := range 2 {
+				for lane := range 32 {
+					x.B[i][half][lane] = cols[8*i+lane>>2][4*half+lane&3]
+				}
+			}
+		}
+		each := 4
+		if f.D == F16 && !integer {
+			each = 2
+		}
+		before := make([][32]uint32, each*n)
+		for i := range before {
+			r := new([32]uint32)
+			for lane := range r {
+				r[lane] = word()
+			}
+			before[i] = *r
+			x.D = append(x.D, r)
+		}
+		signed, sat := round%3 == 0, round%2 == 0
+		if integer {
+			MultiplyAsyncInt(&x, signed, sat)
+		} else {
+			m.MultiplyAsync(f, &x)
+		}
+		for row := range 16 {
+			for col := range 8 * n {
+				reg, lane, shift := col/8*4+row/8*2+col%2, row%8*4+col%8/2, 0
+				mask := ^uint32(0)
+				if each == 2 {
+					reg, shift, mask = reg/2, col%2*16, 0xffff
+				}
+				c := before[reg][lane] >> shift & mask
+				if x.Fresh {
+					c = 0
+				}
+				var want uint32
+				if integer {
+					var p, q [32]int32
+					for i, v := range asyncOperand(32, rows[row][:]) {
+						p[i], q[i] = int32(v), int32(asyncOperand(32, cols[col][:])[i])
+						if signed {
+							p[i], q[i] = int32(int8(p[i])), int32(int8(q[i]))
+						}
+					}
+					want = uint32(DotInt(p[:], q[:], int32(c), sat))
+				} else {
+					p, q := asyncOperand(f.K(), rows[row][:]), asyncOperand(f.K(), cols[col][:])
+					want = m.DotAsync(f, p, q, c)
+				}
+				if got := x.D[reg][lane] >> shift & mask; got != want {
+					t.Fatalf("%v round %d: row %d column %d is %x, want %x", f, round, row, col, got, want)
+				}
+			}
+		}
+	}
+}
