@@ -185,3 +185,27 @@ func TestGPUWgmmaLayouts(t *testing.T) {
 		c.check(t, loadOn(t, b, fmt.Sprintf("%+v", *c), c.module()))
 	}
 }
+
+// BenchmarkWgmma is one wgmma of a warpgroup, from its issue to its landing.
+func BenchmarkWgmma(b *testing.B) {
+	for _, types := range []string{"f32.f16.f16", "f32.tf32.tf32", "f32.e4m3.e4m3", "s32.s8.s8"} {
+		b.Run(types, func(b *testing.B) {
+			for _, c := range wgmmaCases() {
+				if c.name != types {
+					continue
+				}
+				const n = 64
+				text := c.module()
+				at := strings.Index(text, "wgmma.mma_async")
+				one := text[at : at+strings.Index(text[at:], "\n")+1]
+				k := load8(b, c.name, text[:at]+strings.Repeat(one, n)+text[at+len(one):])
+				for b.Loop() {
+					if _, err := c.launchOn(b.Context(), k, 1, 1, ""); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*probeM*probeN), "ns/output")
+			}
+		})
+	}
+}
