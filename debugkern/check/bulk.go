@@ -47,7 +47,8 @@ type bulkRecord struct {
 	mbar         int // address, -1: a bulk group
 	group        uint32
 	landed, done bool
-	stamp        uint32 // of the completion, where done
+	parts        []target.Range // of a wgmma: what it reads between lo and hi
+	stamp        uint32         // of the completion, where done
 }
 
 func (r *bulkRecord) warp() int { return int(r.at & 31) }
@@ -55,20 +56,22 @@ func (r *bulkRecord) pc() int   { return int(r.at >> 5) }
 
 // bulkState follows the asynchronous operations and mbarriers of one block.
 type bulkState struct {
-	live   []bulkRecord
-	known  map[int]int // mechanism by address of an mbarrier, or by minus the thread less one
-	open   [][32]uint32
-	phases map[int]*phaseClock
+	live  []bulkRecord
+	known map[int]int // mechanism by address of an mbarrier, or by minus the thread less one
+	open  [][32]uint32
+	// products is, by warp, the number of the group that its next wgmma.commit_group closes
+	products []uint32
+	phases   map[int]*phaseClock
 }
 
 // phaseClock is what an mbarrier hands on.
 type phaseClock struct{ arrived, done []uint32 }
 
-// startBulk prepares for a program that uses mbarriers or bulk operations; for others it does nothing.
+// startBulk prepares for a program that uses mbarriers, bulk operations or wgmma; for others it does nothing.
 func (u *races) startBulk() {
 	uses := slices.ContainsFunc(u.sites, func(s site) bool {
 		switch s.in.Kind() {
-		case isa.MBarrier, isa.BulkCopy, isa.ArriveAsync, isa.WaitBulk:
+		case isa.MBarrier, isa.BulkCopy, isa.ArriveAsync, isa.WaitBulk, isa.WgmmaMultiply:
 			return true
 		}
 		return false
@@ -78,6 +81,7 @@ func (u *races) startBulk() {
 	}
 	u.bulk = &bulkState{
 		known: map[int]int{}, open: make([][32]uint32, len(u.clk.warps)), phases: map[int]*phaseClock{},
+		products: make([]uint32, len(u.clk.warps)),
 	}
 	n := 2*u.clk.threads() + 1 + mechanisms
 	u.clk.rows = make([][]uint32, n)
@@ -172,6 +176,12 @@ func (u *races) bulkEvent(e *target.Event) {
 		}
 	case target.ClassBulkWait:
 		u.waitBulk(e)
+	case target.ClassWgmma:
+		u.issueWgmma(e)
+	case target.ClassWgmmaCommit:
+		u.bulk.products[e.Warp]++
+	case target.ClassWgmmaWait:
+		u.waitWgmma(e)
 	case target.ClassMBarrier:
 		u.mbarrier(e)
 	case target.ClassMBarrierDone:
@@ -303,7 +313,7 @@ func (u *races) overBulk(space target.Space, lo, hi uint64, lane int, writes, co
 	t := 32*u.e.Warp + lane
 	for i := range u.bulk.live {
 		r := &u.bulk.live[i]
-		if r.space != space || r.lo >= hi || r.hi <= lo || !writes && !r.writes || combines && r.combines ||
+		if r.space != space || !writes && !r.writes || combines && r.combines || !r.touches(lo, hi) ||
 			r.done && r.stamp <= u.clk.component(t, completed+r.mechanism) {
 			continue
 		}
@@ -363,8 +373,8 @@ func (u *races) waitBulk(e *target.Event) {
 		some, mechanism := false, 0
 		for i := range u.bulk.live {
 			r := &u.bulk.live[i]
-			if r.mbar >= 0 || r.warp() != e.Warp || r.lane != lane || r.done || reads && r.writes ||
-				r.group+uint32(e.Value) >= u.bulk.open[e.Warp][lane] {
+			if r.mbar >= 0 || r.parts != nil || r.warp() != e.Warp || r.lane != lane || r.done ||
+				reads && r.writes || r.group+uint32(e.Value) >= u.bulk.open[e.Warp][lane] {
 				continue
 			}
 			r.done, r.stamp, some, mechanism = true, stamp, true, r.mechanism

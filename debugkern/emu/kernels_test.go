@@ -237,7 +237,6 @@ func TestUnmodelledIsNamed(t *testing.T) {
 		"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd1], [%rd1, {%r1}], [%rd1]",
 		"cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd1, {%r1}]",
 		"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%rd1], [%rd1], 16, [%rd1], %rs1",
-		"wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned 0",
 		"barrier.cluster.arrive", "barrier.cluster.wait", "mapa.shared::cluster.u32 %r1, %r1, %r1",
 		"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r1, [%r1]",
 		"vset.u32.u32.lt %r1, %r1, %r1, %r1",

@@ -97,6 +97,11 @@ const (
 	ClassBulk
 	ClassBulkCommit // cp.async.bulk.commit_group
 	ClassBulkWait   // cp.async.bulk.wait_group N: Value is N
+	// ClassWgmma: a warp comes to a wgmma.mma_async: Ranges is the shared memory that it reads for the warp
+	ClassWgmma
+	ClassWgmmaFence
+	ClassWgmmaCommit
+	ClassWgmmaWait // wgmma.wait_group N: Value is N
 	classes
 
 	// What follows is no instruction: AllClasses does not have it, and observers name what they want of it.
@@ -136,7 +141,11 @@ type Event struct {
 	Members          uint32 // WarpSync; lanes with other members have an Event of their own
 	Value            uint64
 	Probe            bool // the instruction belongs to tilescope.cuh: never a finding
+	Ranges           []Range
 }
+
+// Range is bytes of shared memory, from Lo up to Hi.
+type Range struct{ Lo, Hi uint64 }
 
 // Space is a PTX state space.
 type Space uint8
