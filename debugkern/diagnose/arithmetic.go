@@ -425,7 +425,7 @@ func stageAdvice(name string, doc *report.Stage, at *report.Source) string {
 		where = "at " + callText(at)
 	}
 	if looks := looksLike(doc); looks != "" {
-		return fmt.Sprintf("look for %s %s", looks, where)
+		return fmt.Sprintf("look %s: the error looks like %s", where, looks)
 	}
 	return "look " + where + ", and at what its operands are"
 }

@@ -60,7 +60,8 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		at := report.SourceOf(src)
 		s.cause.Place.Source = at
 		s.cause.why = "the scores are masked at " + callText(at)
-		s.cause.Advice = fmt.Sprintf("look for %s (%s) at %s", p.Name, p.Value, callText(at))
+		s.cause.Advice = fmt.Sprintf("look at %s: the error looks like %s (%s)", callText(at), p.Name,
+			p.Value)
 	}
 	return nil
 }
