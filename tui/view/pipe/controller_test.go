@@ -152,3 +152,30 @@ func TestOverview(t *testing.T) {
 		t.Errorf("the map stays at another tile:\n%s", d.Text())
 	}
 }
+
+// TestDiagnoseKey: the hint line of a run that went wrong begins with the key that diagnoses it, which shows
+// Races; there it does not begin a second time, and a run that went well has no such hint.
+func TestDiagnoseKey(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		f := &tuitest.Races{}
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty), viewtest.Races(f))
+		hints := func() string { return strings.TrimSpace(strings.Split(d.Text(), "\n")[size[1]-1]) }
+		if h := hints(); !strings.HasPrefix(h, "d diagnose  n next bad") || !strings.HasSuffix(h, "q quit") {
+			t.Errorf("hints %q", h)
+		}
+		if d.Press("d"); d.M.Showing() != view.Races || f.Diagnosed != 1 {
+			t.Errorf("d shows %s, %d diagnoses", d.M.Showing(), f.Diagnosed)
+		}
+		if d.Press("1", "d"); d.M.Showing() != view.Races || f.Diagnosed != 1 {
+			t.Errorf("d again shows %s, %d diagnoses", d.M.Showing(), f.Diagnosed)
+		}
+		d.Press("2").M.Clear()
+		if h := hints(); !strings.HasPrefix(h, ":diagnose why") || !strings.HasSuffix(h, "q quit") {
+			t.Errorf("in Tile: hints %q", h)
+		}
+		d = viewtest.Start(t, size[0], size[1])
+		if h := hints(); strings.Contains(h, "diagnose") || !strings.HasSuffix(h, "q quit") {
+			t.Errorf("of a run that agrees: hints %q", h)
+		}
+	}
+}

@@ -174,11 +174,15 @@ func (p *Pane) stage(x *row, say sayer) {
 			where = b.Block.String()
 		}
 		who := ""
-		if b.Warp != nil && b.Lane != nil {
-			who = fmt.Sprintf(" · warp %d lane %d", *b.Warp, *b.Lane)
+		if b.Source != nil {
+			who = fmt.Sprintf(" · stored at %s:%d", b.Source.File, b.Source.Line)
 		}
-		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan, b.Row, b.Col),
-			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who, place(b.Source))
+		if b.Warp != nil && b.Lane != nil {
+			who += map[bool]string{true: " ·", false: " by"}[who == ""] +
+				fmt.Sprintf(" warp %d lane %d", *b.Warp, *b.Lane)
+		}
+		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s", where, cell.Name(x.plan, b.Row, b.Col),
+			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who)
 	}
 	for i, f := range d.Fingerprints {
 		name := "pattern"

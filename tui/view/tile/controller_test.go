@@ -74,7 +74,7 @@ func TestColumnsWithoutASecondBackend(t *testing.T) {
 
 func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2")
-	if !strings.Contains(d.Text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · line 64") {
+	if !strings.Contains(d.Text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at line 64") {
 		t.Errorf("no writer:\n%s", d.Text())
 	}
 	d.Manual = true

@@ -18,7 +18,12 @@ func (p *Pane) detail() []string {
 	if p.data.View == nil || !p.judge.Known() {
 		return p.Theme.Blank(w, detailLines-1)
 	}
-	return []string{p.cellLine(w), p.Theme.Line(w).Add(p.Theme.Text, p.writer).Done(), p.tileLine(w)}
+	writer := p.note
+	if p.wrote != nil {
+		writer = p.writerText(p.wrote, w)
+	}
+	return []string{p.cellLine(w), p.Theme.Line(w).Add(p.Theme.Text, p.Theme.Fit(writer, w)).Done(),
+		p.tileLine(w)}
 }
 
 // alignedFrom is the width from which the cell's line keeps its fields in their columns, so that a move
@@ -192,32 +197,55 @@ func spark(n, total, levels int) int {
 	return max(1, min(levels-1, int(f*float64(levels-1)+0.5)))
 }
 
-// WriterText is the line about a cell's writer. instr adds the PTX instruction where there is room for it.
-func WriterText(w *target.WriteSite, instr bool) string {
-	var b strings.Builder
-	number := "%d"
-	if instr {
-		number = "%2d" // the line changes least from cell to cell where its fields keep their places
+// writerText is the line about a cell's writer, in the longest form that w columns have room for: with the PTX
+// instruction, with the file of the store, with its line alone.
+func (p *Pane) writerText(x *target.WriteSite, w int) string {
+	if w >= fullWriter {
+		return WriterText(x)
 	}
-	fmt.Fprintf(&b, "warp %d lane "+number, w.Warp, w.Lane)
-	if w.Fragment != "" {
-		b.WriteString(" " + w.Fragment)
+	if text := writerText(x, "%d") + storedAt(x); p.Theme.Width(text) <= w || x.Source == nil {
+		return text
 	}
-	switch space := w.Space.String(); space {
+	return fmt.Sprintf("%s · %s at line %d", writerText(x, "%d"), stores(x), x.Source.Line)
+}
+
+// fullWriter is the width from which the line has the PTX instruction, and its fields keep their places.
+const fullWriter = 120
+
+// WriterText is the whole line about a cell's writer: who stored it, where to, and by which line and
+// instruction. That line is the store's: a wrong value may come from elsewhere.
+func WriterText(x *target.WriteSite) string {
+	return fmt.Sprintf("%s%s · step %d · ptx %d: %s", writerText(x, "%2d"), storedAt(x), x.Step, x.PTXLine,
+		x.Instr)
+}
+
+// writerText is who wrote a cell and where to; number formats lanes and banks.
+func writerText(x *target.WriteSite, number string) string {
+	text := fmt.Sprintf("warp %d lane "+number, x.Warp, x.Lane)
+	if x.Fragment != "" {
+		text += " " + x.Fragment
+	}
+	switch space := x.Space.String(); space {
 	case "shared":
-		fmt.Fprintf(&b, " · smem 0x%04x bank "+number, w.Addr, w.Addr/4%32)
+		text += fmt.Sprintf(" · smem 0x%04x bank "+number, x.Addr, x.Addr/4%32)
 	case "":
 	default:
-		fmt.Fprintf(&b, " · %s 0x%x", space, w.Addr)
+		text += fmt.Sprintf(" · %s 0x%x", space, x.Addr)
 	}
-	if w.Source != nil {
-		fmt.Fprintf(&b, " · line %d", w.Source.Line)
+	return text
+}
+
+func storedAt(x *target.WriteSite) string {
+	if x.Source == nil {
+		return ""
 	}
-	if instr {
-		if w.Source != nil {
-			fmt.Fprintf(&b, " of %s", w.Source.File)
-		}
-		fmt.Fprintf(&b, " · step %d · ptx %d: %s", w.Step, w.PTXLine, w.Instr)
+	return fmt.Sprintf(" · %s at %s:%d", stores(x), x.Source.File, x.Source.Line)
+}
+
+// stores is the verb for a write: a register is set.
+func stores(x *target.WriteSite) string {
+	if x.Space == target.SpaceNone {
+		return "set"
 	}
-	return b.String()
+	return "stored"
 }

@@ -8,7 +8,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	cursor := view.Mark{Glyph: g.Left + " " + g.Right, Text: "the cursor, on the same cell in every column"}
 	switch p {
 	case partSource:
-		return []view.Mark{{Glyph: g.Pointer, Text: "the line that wrote the cell, or the stage's first line"}}
+		return []view.Mark{{Glyph: g.Pointer, Text: "the line that stored the cell: a value that is wrong may come from elsewhere"}}
 	case partRail:
 		return []view.Mark{
 			{Glyph: g.OK, Text: "every cell of the stage is within its bound"}, {Glyph: g.Wrong,

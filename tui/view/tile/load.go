@@ -180,14 +180,14 @@ func (v *Controller) showWriter() bool {
 func (v *Controller) drawWriter() bool {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
-		v.pane.SetWriter(WriterText(w, v.w >= 160))
+		v.pane.SetWriter(w, "")
 		if v.Follow && w.Source != nil && !v.how.open {
 			v.source.Show(w.Source.File, v.Run.Viewer.Source(w.Source.File), w.Source.Line,
-				"wrote "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
+				stores(w)+" "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
 		}
 		return true
 	}
-	v.pane.SetWriter(v.Writers.Errs[c])
+	v.pane.SetWriter(nil, v.Writers.Errs[c])
 	return v.Writers.Errs[c] != ""
 }
 
@@ -240,7 +240,7 @@ func (v *Controller) writerFound(msg writerMsg) {
 func (v *Controller) sayWriter() {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
-		text := WriterText(w, true)
+		text := WriterText(w)
 		if v.Root.Showing() == view.Tile {
 			v.who.shown = true
 			text += " · " + v.Keys.Label(keymap.Who) + " opens that place"
