@@ -11,13 +11,13 @@ import (
 	"tilescope/tui/view"
 )
 
-// tabName is what a view's tab says, brackets or blanks aside.
+// tabName is what a view's tab says, brackets or blanks aside. All fit the narrowest terminal.
 func (m drawing) tabName(s keymap.Scope) string {
 	n := strconv.Itoa(m.Keys.Number(s))
 	if m.w >= 120 {
 		return n + " " + string(s)
 	}
-	return n + m.Keys.Tab(s)
+	return n + string(s)
 }
 
 // tabs: 1Pipe [2Tile] 3Frag …            fixed  Δ ulp  bound derived
@@ -132,8 +132,8 @@ func (h hint) width(th *theme.Theme) int { return th.Width(h.label) + 1 + th.Wid
 // hintGap is the blanks after a hint.
 const hintGap = 2
 
-// hints lists keys. Where there is no room for all, the last go first: not those that lead out or further, nor
-// the one that diagnoses a run that went wrong.
+// hints lists keys. Where there is no room for all, the last go first: not those that lead out or further,
+// nor the one that diagnoses a run that went wrong.
 func (m drawing) hints(l *theme.Line) {
 	list := m.hinted()
 	room := l.Left() + hintGap
@@ -153,8 +153,8 @@ func (m drawing) hints(l *theme.Line) {
 	}
 }
 
-// hinted are the hints of the view on screen. Pipe and Tile begin with what diagnoses a run that went wrong: its
-// key, or in Tile, where the key is another action's, the command.
+// hinted are the hints of the view on screen. Pipe and Tile begin with what diagnoses a run that went wrong:
+// its key, or in Tile, where the key is another action's, the command.
 func (m drawing) hinted() []hint {
 	var list []hint
 	why := hint{":" + string(keymap.Diagnose), "why", true}

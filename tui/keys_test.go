@@ -103,8 +103,8 @@ func TestNoViewHasAKeyTwice(t *testing.T) {
 	}
 }
 
-// TestDiagnoseFromEveryView: the command shows Races and diagnoses, wherever it is typed, and is what the palette
-// offers first; in Pipe a key does the same. It does not begin again where there is a diagnosis.
+// TestDiagnoseFromEveryView: the command shows Races and diagnoses, wherever it is typed, and is what the
+// palette offers first; in Pipe a key does the same. It does not begin again where there is a diagnosis.
 func TestDiagnoseFromEveryView(t *testing.T) {
 	d := started(t, 120, 40, plainLook)
 	if got := d.names("diag", 1); len(got) != 1 || got[0] != "diagnose" {

@@ -118,8 +118,8 @@ func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
 	}
 }
 
-// printFirstBad is a line about a stage's first bad cell: what it holds, what it should, and which line stored
-// it.
+// printFirstBad is a line about a stage's first bad cell: what it holds, what it should, and which line
+// stored it.
 func printFirstBad(w io.Writer, st *report.Stage) {
 	b := st.FirstBad
 	if b == nil {

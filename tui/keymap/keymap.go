@@ -88,7 +88,7 @@ type Scope string
 // Layer is a view's part of the table.
 type Layer struct {
 	Name Scope
-	Tab  string    // its name on a short tab line, at most four letters; "" is Name
+	Tab  string    // another name by which commands and settings take it, at most four letters; "": none
 	Uses []Use     // actions of the common table that do something in it
 	Own  []Binding // bindings that no other view has
 }
@@ -303,7 +303,7 @@ func (m *Map) Number(s Scope) int {
 	return slices.IndexFunc(m.layers, func(l Layer) bool { return l.Name == s }) + 1
 }
 
-// Tab is a view's name on the tab line where that is short.
+// Tab is the other name of a view, which commands and settings take too.
 func (m *Map) Tab(s Scope) string {
 	if i := m.Number(s); i > 0 && m.layers[i-1].Tab != "" {
 		return m.layers[i-1].Tab

@@ -37,8 +37,8 @@ func TestSequencesAreUnique(t *testing.T) {
 	}
 }
 
-// TestNamesOfAView: an action that does another thing in a view has a name of its own there, by which its keys
-// are set too; the table's name sets them as well.
+// TestNamesOfAView: an action that does another thing in a view has a name of its own there, by which its
+// keys are set too; the table's name sets them as well.
 func TestNamesOfAView(t *testing.T) {
 	m := New(Layer{Name: "List", Uses: []Use{{Action: NextBad, Name: "next-entry", Help: "next entry"}}},
 		Layer{Name: "Picture", Uses: []Use{{Action: NextBad}}})
@@ -53,7 +53,8 @@ func TestNamesOfAView(t *testing.T) {
 		t.Errorf("another view takes the name: %v", bad)
 	}
 	for _, b := range m.All() {
-		if b.Action == NextBad && (b.Name("List") != "list.next-entry" || b.Name("Picture") != "picture.next-bad") {
+		if b.Action == NextBad &&
+			(b.Name("List") != "list.next-entry" || b.Name("Picture") != "picture.next-bad") {
 			t.Errorf("names %s and %s", b.Name("List"), b.Name("Picture"))
 		}
 	}

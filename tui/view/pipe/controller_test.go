@@ -179,3 +179,33 @@ func TestDiagnoseKey(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictLine: what is most important leads, a line that is too long ends between two statements with an
+// ellipsis, and the details have what it had no room for.
+func TestVerdictLine(t *testing.T) {
+	for _, w := range []int{80, 120, 200} {
+		d := viewtest.Start(t, w, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).
+			Press("d", "1")
+		lines := strings.Split(d.Text(), "\n")
+		text := strings.TrimSpace(strings.Split(lines[viewtest.Top+1], "│")[1])
+		all := text
+		if i := strings.Index(d.Text(), "verdict     … "); i >= 0 {
+			all += d.Text()[i:]
+		} else if strings.HasSuffix(text, "…") {
+			t.Errorf("%d columns: the rest of %q is nowhere", w, text)
+		}
+		for _, want := range []string{"race on m_smem", "fragment table", "guilty P", "tainted U O", "output"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%d columns: no %q:\n%s", w, want, d.Text())
+			}
+		}
+	}
+}
+
+// TestNamesOfDetails: a blank stands between the name of every detail and its text.
+func TestNamesOfDetails(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("stage Q")
+	if d.Says("first wrong P at"); strings.Contains(d.Text(), "wrongP") {
+		t.Errorf("a name touches its text:\n%s", d.Text())
+	}
+}

@@ -112,8 +112,8 @@ type Pane struct {
 	data             Data
 	set              Settings
 	row, col         int
-	top              int // first row shown
-	left             int // first column shown
+	top              int               // first row shown
+	left             int               // first column shown
 	wrote            *target.WriteSite // the cell under the cursor; nil: not known
 	note             string            // why it is not known
 
