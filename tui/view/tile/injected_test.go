@@ -7,8 +7,8 @@ import (
 	"tilescope/tui/view/viewtest"
 )
 
-// TestInjectedCellHasNoWriter: no instruction wrote a cell that the gate feeds in, so its source names no other
-// cell, and there is no lineage.
+// TestInjectedCellHasNoWriter: no instruction wrote a cell that the gate feeds in, so its source names
+// no other cell, and there is no lineage.
 func TestInjectedCellHasNoWriter(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Press("2").Command("stage S")
 	d.Says("stored")
@@ -25,8 +25,8 @@ func TestInjectedCellHasNoWriter(t *testing.T) {
 	}
 }
 
-// TestReferenceAsItIsCompared: the reference is shown rounded to the tile's type, which is what is called equal,
-// with the unrounded value next to it.
+// TestReferenceAsItIsCompared: the reference is shown rounded to the tile's type, which is what is
+// called equal, with the unrounded value next to it.
 func TestReferenceAsItIsCompared(t *testing.T) {
 	for _, w := range []int{80, 120, 200} {
 		d := viewtest.Start(t, w, 40).Press("2").Command("stage S")
@@ -43,7 +43,8 @@ func TestReferenceAsItIsCompared(t *testing.T) {
 	}
 }
 
-// TestDerivedIsExplained: what the tab line says of numbers and bounds is in the legend of every column.
+// TestDerivedIsExplained: what the tab line says of numbers and bounds is in the legend of every
+// column.
 func TestDerivedIsExplained(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Press("2")
 	d.Says("numbers fixed · error in ulp · bound derived")
