@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -566,6 +567,30 @@ func (n *lineageNode) values(trace *lineage.Trace, f *lineage.Fold, bits []uint6
 	if n.Low != nil && len(f.Last) == 1 {
 		n.Value, n.Low, n.High = n.Low, nil, nil
 	}
+	if n.Low != nil && len(f.Last) > 1 && len(f.Last) <= fewValues && f.Count == len(f.Last) {
+		n.Values = inOrder(trace, f, bits)
+	}
+}
+
+// fewValues is how many values a node lists one by one.
+const fewValues = 4
+
+// inOrder are the values that a fold made, in the order of execution, and of one instruction by lane.
+func inOrder(trace *lineage.Trace, f *lineage.Fold, bits []uint64) []report.Number {
+	order := make([]int, len(f.Last))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := f.Last[a], f.Last[b]
+		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Lane, y.Lane))
+	})
+	out := make([]report.Number, len(order))
+	for i, k := range order {
+		v, _ := decoded(trace, f.Last[k], f.DType, bits[k])
+		out[i] = report.Number(v)
+	}
+	return out
 }
 
 // decoded is the number that a value's bits are; ok is false where its bytes are not one number of a type.

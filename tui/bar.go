@@ -1,21 +1,23 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
-// tabName is what a view's tab says, brackets or blanks aside.
+// tabName is what a view's tab says, brackets or blanks aside. All fit the narrowest terminal.
 func (m drawing) tabName(s keymap.Scope) string {
 	n := strconv.Itoa(m.Keys.Number(s))
 	if m.w >= 120 {
 		return n + " " + string(s)
 	}
-	return n + m.Keys.Tab(s)
+	return n + string(s)
 }
 
 // tabs: 1Pipe [2Tile] 3Frag …            fixed  Δ ulp  bound derived
@@ -119,16 +121,61 @@ func (m drawing) wording() map[keymap.Action]string {
 	return out
 }
 
-// hints lists keys as far as there is room.
+// hint is a key of the hint line.
+type hint struct {
+	label, text string
+	stays       bool // where there is no room for all
+}
+
+func (h hint) width(th *theme.Theme) int { return th.Width(h.label) + 1 + th.Width(h.text) + hintGap }
+
+// hintGap is the blanks after a hint.
+const hintGap = 2
+
+// hints lists keys. Where there is no room for all, the last go first: not those that lead out or further,
+// nor the one that diagnoses a run that went wrong.
 func (m drawing) hints(l *theme.Line) {
+	list := m.hinted()
+	room := l.Left() + hintGap
+	for _, h := range list {
+		room -= h.width(m.Theme)
+	}
+	for i := len(list) - 1; i >= 0 && room < 0; i-- {
+		if !list[i].stays {
+			room += list[i].width(m.Theme)
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	for _, h := range list {
+		if h.width(m.Theme)-hintGap <= l.Left() {
+			l.Add(m.Theme.Key, h.label).Space(1).Add(m.Theme.Help, h.text).Space(hintGap)
+		}
+	}
+}
+
+// hinted are the hints of the view on screen. Pipe and Tile begin with what diagnoses a run that went wrong:
+// its key, or in Tile, where the key is another action's, the command.
+func (m drawing) hinted() []hint {
+	var list []hint
+	why := hint{":" + string(keymap.Diagnose), "why", true}
 	words := m.wording()
 	for _, b := range m.Keys.Hints(m.view) {
-		if help, other := words[b.Action]; other && help == "" {
-			continue
+		switch help, other := words[b.Action]; {
+		case other && help == "":
+		case b.Action == keymap.Diagnose && m.view == view.Pipe:
+			why.label, why.text = b.Label, b.Hint
+		default:
+			list = append(list, hint{b.Label, b.Hint, slices.Contains(
+				[]keymap.Action{keymap.Command, keymap.Help, keymap.Quit}, b.Action)})
 		}
-		if n := m.Theme.Width(b.Label) + 1 + len(b.Hint) + 2; n > l.Left() {
-			continue
-		}
-		l.Add(m.Theme.Key, b.Label).Space(1).Add(m.Theme.Help, b.Hint).Space(2)
 	}
+	if (m.view == view.Pipe || m.view == view.Tile) && m.wentWrong() {
+		list = slices.Insert(list, 0, why)
+	}
+	return list
+}
+
+// wentWrong reports whether the run on screen answers the request and there is something to diagnose.
+func (m drawing) wentWrong() bool {
+	return m.Current() && (m.Run.Report.Verdict == report.Diverge || m.Run.Report.Errors() > 0)
 }

@@ -19,9 +19,9 @@ import (
 func draw(p *painter, m *Model) int { return len(p.diff(m.frameNow())) }
 
 // TestCursorMoveIsCheap walks the cursor over a tile at 200×60 and counts the bytes of each one-cell move:
-// 200 is what a move may cost. A move between a right and a wrong cell may cost 220: there the verdict's mark
-// changes its colour as well. The writer arrives later, in a frame of its own; at the window's edges a move
-// scrolls and is not counted.
+// 210 is what a move may cost: the cell has its reference twice, as it is and rounded. A move between a right
+// and a wrong cell may cost 220: there the verdict's mark changes its colour as well. The writer arrives
+// later, in a frame of its own; at the window's edges a move scrolls and is not counted.
 func TestCursorMoveIsCheap(t *testing.T) {
 	d := started(t, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
 	d.press("2").command("goto 3,2")
@@ -50,8 +50,8 @@ func TestCursorMoveIsCheap(t *testing.T) {
 		t.Fatalf("%d moves among alike cells, %d between right and wrong: the walk looks at too little",
 			len(kept), len(crossed))
 	}
-	if n := slices.Max(kept); n > 200 {
-		t.Errorf("a move costs %d bytes, expected at most 200", n)
+	if n := slices.Max(kept); n > 210 {
+		t.Errorf("a move costs %d bytes, expected at most 210", n)
 	}
 	if n := slices.Max(crossed); n > 220 {
 		t.Errorf("a move between a right and a wrong cell costs %d bytes, expected at most 220", n)

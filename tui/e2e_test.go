@@ -46,7 +46,7 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.press("4/p-stale-m\r ")
 	x.shows("[x] p-stale-m", "✗ diverge P")
 	x.opens("1")
-	x.shows("✗ DIVERGE  guilty P 0,0,0 kv 1 · tainted U O")
+	x.shows("✗ DIVERGE  guilty P 0,0,0 kv 1 · output fail · tainted U O")
 	x.line("P  f16", "✗544", "✗48/64")
 	x.line("U  f32", "~", "~48/64")
 	x.line("O  f16", "~16/16")

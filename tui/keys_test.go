@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/keymap"
+	"tilescope/tui/view"
 )
 
 func contains(s, sub string) bool { return strings.Contains(s, sub) }
@@ -82,3 +83,41 @@ func TestKeysOfOtherViews(t *testing.T) {
 
 // keySequence is the keys of a table's entry, with a letter for any.
 func keySequence(k string) []string { return strings.Fields(strings.ReplaceAll(k, keymap.Any, "q")) }
+
+// TestNoViewHasAKeyTwice: in each view a key sequence is one action's.
+func TestNoViewHasAKeyTwice(t *testing.T) {
+	m := started(t, 80, 24, plainLook).m.Keys
+	for _, s := range m.Scopes() {
+		seen := map[string]keymap.Action{}
+		for _, b := range m.All() {
+			if !b.Works(s) {
+				continue
+			}
+			for _, k := range b.At(s).Keys {
+				if was, ok := seen[k]; ok {
+					t.Errorf("%s: key %q is %s and %s", s, k, was, b.Action)
+				}
+				seen[k] = b.Action
+			}
+		}
+	}
+}
+
+// TestDiagnoseFromEveryView: the command shows Races and diagnoses, wherever it is typed, and is what the
+// palette offers first; in Pipe a key does the same. It does not begin again where there is a diagnosis.
+func TestDiagnoseFromEveryView(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	if got := d.names("diag", 1); len(got) != 1 || got[0] != "diagnose" {
+		t.Errorf("diag offers %v first", got)
+	}
+	for _, s := range d.m.Keys.Scopes() {
+		d.m.Status.Clear()
+		if d.open(s).command("diagnose"); d.m.Showing() != view.Races ||
+			!strings.Contains(d.m.Status.Text, "cannot diagnose") {
+			t.Errorf("%s: view %s, status %q", s, d.m.Showing(), d.m.Status.Text)
+		}
+	}
+	if d.open(view.Pipe).press("d"); d.m.Showing() != view.Races {
+		t.Errorf("d in Pipe shows %s", d.m.Showing())
+	}
+}

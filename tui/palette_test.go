@@ -66,8 +66,8 @@ func TestPaletteRanks(t *testing.T) {
 		}
 	}
 	// an action of the view on screen comes before those of others
-	if got := d.open(view.Races).names("next-bad", 1); got[0] != "races.next-bad" {
-		t.Errorf("in Races next-bad finds %v", got)
+	if got := d.open(view.Races).names("next-fi", 1); got[0] != "races.next-finding" {
+		t.Errorf("in Races next-fi finds %v", got)
 	}
 	// what is only in the help is found too
 	if got := d.names("osc 52", 9); slices.Contains(got, "yank") {

@@ -65,11 +65,12 @@ func (t topLine) draw() string {
 	return l.DoneIn(t.Theme.Bar)
 }
 
-// arranged are the top line's two ends in the longest forms that fit the width together.
+// arranged are the top line's two ends in the longest forms that fit the width together. The left end is
+// shortened before the right one loses anything: shape and seed are nowhere else.
 func (t topLine) arranged() (left []crumb, right string) {
 	corners := t.corners()
-	for _, form := range []struct{ state, place bool }{{false, false}, {false, true}, {true, true}} {
-		for _, c := range corners {
+	for _, c := range corners {
+		for _, form := range []struct{ state, place bool }{{false, false}, {false, true}, {true, true}} {
 			left = t.leftEnd(form.state, form.place, c.shows)
 			if t.fits(left, c.text) {
 				return left, c.text
@@ -168,10 +169,6 @@ func (t topLine) corners() []corner {
 	if o.Report() == nil && t.Fail == nil {
 		return []corner{{long, both}, {shape, one}, {"", nil}}
 	}
-	if t.w < 100 {
-		long = shape
-		both = one
-	}
 	join := func(parts ...string) string {
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
 	}
@@ -190,12 +187,15 @@ func (t topLine) corners() []corner {
 	backend := t.Theme.Glyph.Dot + backendName(r.Backend.Name)
 	device, state := t.device()
 	if !t.OnGPU() {
-		return []corner{{join(long, verdict, backend), both}, {join(shape, verdict, backend), one},
-			{join(verdict, backend), nil}, {join(verdict, t.Theme.Glyph.Dot+"emu"), nil}}
+		emu := t.Theme.Glyph.Dot + "emu"
+		return []corner{{join(long, verdict, backend), both}, {join(long, verdict, emu), both},
+			{join(shape, verdict, backend), one}, {join(shape, verdict, emu), one},
+			{join(verdict, backend), nil}, {join(verdict, emu), nil}}
 	}
 	whole := join(strings.TrimSpace(device + " " + state))
 	return []corner{
-		{join(long, verdict, backend, whole), both}, {join(shape, verdict, backend, whole), one},
+		{join(long, verdict, backend, whole), both}, {join(long, verdict, backend, state), both},
+		{join(long, verdict, backend), both}, {join(shape, verdict, backend, whole), one},
 		{join(verdict, backend, whole), nil},
 		{join(verdict, backend, state), nil}, {join(verdict, backend), nil},
 	}

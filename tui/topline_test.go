@@ -150,3 +150,14 @@ func TestAReplayIsNotRemembered(t *testing.T) {
 		t.Errorf("backend %q is remembered", got)
 	}
 }
+
+// TestShapeAndSeedAtEveryWidth: places are written short before shape and seed are left out.
+func TestShapeAndSeedAtEveryWidth(t *testing.T) {
+	for _, w := range []int{80, 100, 120, 200} {
+		d := newDriver(t, w, 24, plainLook)
+		d.do(d.m.Choose(debugkern.Request{Target: "stage2", Faults: []string{"p-stale-m"}}, ""))
+		if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, "validation seed 0") {
+			t.Errorf("%d columns: %s", w, top)
+		}
+	}
+}

@@ -127,7 +127,7 @@ func tourSteps() []step {
 		{
 			name: "have the fault explained", view: view.Races,
 			text: func(k keyNames) string {
-				return "Why is it wrong? In view Races (5) " + k(view.Races, keymap.Diff) +
+				return "Why is it wrong? In view Races (5) " + k(view.Races, keymap.Diagnose) +
 					" tries every explanation by an experiment. It takes some seconds; the story is what is left."
 			},
 			base: nothing,

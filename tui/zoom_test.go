@@ -79,7 +79,7 @@ func TestZoomShowsMore(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("tab", "Z") // Pipe's detail
 	d.m.Clear()
 	long := strings.Count(d.text(), "│")
-	if !strings.Contains(d.text(), "captured   by probe") ||
+	if !strings.Contains(d.text(), "captured    by probe") ||
 		strings.Contains(d.text(), "PIPE block") || long < 18 {
 		t.Errorf("the detail alone:\n%s", d.text())
 	}

@@ -88,8 +88,8 @@ func TestLineageOfFault(t *testing.T) {
 		{"kt-rowmajor", "S@0[3,17]", "K[0][1][17][0..63]", "K[0][1][16..31][1..49 by 16]"},
 		{"reduce-lane0", "l@0[3,0]", "maximum of 33 values, 32 values",
 			"maximum of 2 to 33 values, 32 values"},
-		{"u-no-rescale", "U@1[3,17]", "a · b, 2 values = 0 …",
-			"loaded from U_smem[3][17] = 0 … 1.47562, sdpa_fp8_stage_c_wmma.cu:566"},
+		{"u-no-rescale", "U@1[3,17]", "a · b, 2 values = 0, then ",
+			"loaded from U_smem[3][17] = 0, then 1.47562, sdpa_fp8_stage_c_wmma.cu:566"},
 		{"v-midpoint", "V@0[3,17]", "b: 128,", "b: 0,"},
 		{"scale-twice", "S@0[3,17]", "\n      ├─ a: sum of 64 products = ", "a: a · b ="},
 	} {

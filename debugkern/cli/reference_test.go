@@ -173,7 +173,7 @@ func TestReferenceOfOutputs(t *testing.T) {
 	path := f.manifest("k.yaml", ", reference: {npz: wrong.npz}", "", "")
 	out, _, code := call(t, "run", path, "--backend", "emu")
 	for _, want := range []string{": diverges: y is wrong\n", "y is wrong: 1 of 64 elements over their bound",
-		"y[1,1]: got ", "written by block 0,0,0 warp 0 lane 17 at twice.cu:3"} {
+		"y[1,1]: got ", "stored at twice.cu:3 by block 0,0,0 warp 0 lane 17"} {
 		if code != 1 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, no %q: %s", code, want, out)
 		}
@@ -236,7 +236,7 @@ func TestReferenceOfStrides(t *testing.T) {
 		"archive": {"{npz: good.npz}", 0, []string{": agree\n"}},
 		"kernel":  {"{kernel: strided.yaml}", 0, []string{": agree\n"}},
 		"wrong": {"{npz: wrong.npz}", 1, []string{"1 of 64 elements over their bound", "y[1,2]: got ",
-			"written by block 1,0,0 warp 0 lane 1 at"}},
+			" by block 1,0,0 warp 0 lane 1\n"}},
 	} {
 		f.put("k.yaml",
 			[]byte(strings.Replace(strided, "role: output}", "role: output, reference: "+c.reference+"}", 1)))

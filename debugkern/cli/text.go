@@ -118,7 +118,8 @@ func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
 	}
 }
 
-// printFirstBad is a line about a stage's first bad cell: what it holds, what it should, and who wrote it.
+// printFirstBad is a line about a stage's first bad cell: what it holds, what it should, and which line
+// stored it.
 func printFirstBad(w io.Writer, st *report.Stage) {
 	b := st.FirstBad
 	if b == nil {
@@ -130,10 +131,10 @@ func printFirstBad(w io.Writer, st *report.Stage) {
 	}
 	fmt.Fprintf(w, "    %s: got %v, want %v", what, float64(b.Got), float64(b.Want))
 	if b.Source != nil && b.Warp != nil && b.Lane != nil {
-		fmt.Fprintf(w, ", written by %swarp %d lane %d at %s:%d", who, *b.Warp, *b.Lane, b.Source.File,
-			b.Source.Line)
+		fmt.Fprintf(w, ", stored at %s:%d by %swarp %d lane %d", b.Source.File, b.Source.Line, who, *b.Warp,
+			*b.Lane)
 	} else if b.Index != nil && b.Warp != nil && b.Lane != nil {
-		fmt.Fprintf(w, ", written by %swarp %d lane %d", who, *b.Warp, *b.Lane)
+		fmt.Fprintf(w, ", stored by %swarp %d lane %d", who, *b.Warp, *b.Lane)
 	}
 	fmt.Fprintln(w)
 }

@@ -228,6 +228,15 @@ func (s *sweep) subject(ctx context.Context, sub *subject) (*subject, error) {
 	return sub, err
 }
 
+// DefaultShapes are those of a manifest's shapes that the correctness gate runs unless others are named: all
+// but long, where there are others.
+func DefaultShapes(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == longShape })
+}
+
 // describe fills in the manifest's shapes; those that the target refuses (a fault that cannot show
 // there) are left out.
 func (s *sweep) describe(ctx context.Context, sub *subject, req debugkern.Request) error {
@@ -238,10 +247,7 @@ func (s *sweep) describe(ctx context.Context, sub *subject, req debugkern.Reques
 	if s.o.Request.Inputs != "" || len(names) == 0 {
 		names = append(names, "") // what a request without a shape means
 	}
-	for _, shape := range names {
-		if shape == longShape && len(names) > 1 {
-			continue
-		}
+	for _, shape := range DefaultShapes(names) {
 		req.Shape = shape
 		about, refused := s.r.Describe(ctx, req)
 		if refused != nil {

@@ -81,17 +81,18 @@ type LineageNode struct {
 	Op    string `json:"op"` // "sum of 64 products", "ex2(a)", "stored to sP[3][0..63]"; of a leaf its name
 	Instr string `json:"instruction,omitempty"`
 	// Source: null of what the source does not say; of several lines the first
-	Source *Source `json:"source"`
-	Line   int     `json:"last_line,omitempty"` // the last of several
-	Warp   *int    `json:"warp"`                // null: none, or several: Warps
-	Warps  []int   `json:"warps,omitempty"`
-	Lanes  []int   `json:"lanes"`
-	Value  *Number `json:"value"` // of one value, and of a sum its total; null: several, or not known
-	Low    *Number `json:"low,omitempty"`
-	High   *Number `json:"high,omitempty"`
-	Count  int     `json:"count"` // values
-	Kind   string  `json:"kind"`  // value, address, control: how the cell depends on it
-	Of     []int   `json:"of"`    // IDs
+	Source *Source  `json:"source"`
+	Line   int      `json:"last_line,omitempty"` // the last of several
+	Warp   *int     `json:"warp"`                // null: none, or several: Warps
+	Warps  []int    `json:"warps,omitempty"`
+	Lanes  []int    `json:"lanes"`
+	Value  *Number  `json:"value"` // of one value, and of a sum its total; null: several, or not known
+	Low    *Number  `json:"low,omitempty"`
+	High   *Number  `json:"high,omitempty"`
+	Values []Number `json:"values,omitempty"` // of two to four, where known: all, in the order of execution
+	Count  int      `json:"count"`            // values
+	Kind   string   `json:"kind"`             // value, address, control: how the cell depends on it
+	Of     []int    `json:"of"`               // IDs
 	// Uses is Of with how: which operand of the instruction (1 is the first source; -1: none) and by which
 	// kind of dependence.
 	Uses    []LineageUse `json:"uses,omitempty"`
@@ -117,7 +118,10 @@ type LineageUse struct {
 // LineageLine is one line of the printed tree. Node is the index of the node it is about, -1 of none.
 type LineageLine struct {
 	Text string
-	Node int
+	// Brief is Text for a narrow place: threads come before the source line, which has its file only where
+	// that is not the file of the line above.
+	Brief string
+	Node  int
 }
 
 // Tree lays the nodes out as a tree, to a depth (0: all). A node that was printed before is
@@ -129,12 +133,13 @@ func (l *Lineage) Tree(depth int) []LineageLine {
 			p.again[u.Of]++
 		}
 	}
-	p.lines = append(p.lines, LineageLine{l.Headline(), -1})
+	p.lines = append(p.lines, LineageLine{l.Headline(), l.Headline(), -1})
 	if len(l.Nodes) > 0 {
 		p.node(0, "", "", true, 1)
 	}
 	if l.Truncated {
-		p.lines = append(p.lines, LineageLine{"… and more, which is not followed", -1})
+		const more = "… and more, which is not followed"
+		p.lines = append(p.lines, LineageLine{more, more, -1})
 	}
 	return p.lines
 }
@@ -154,6 +159,7 @@ type lineagePrinter struct {
 	depth   int
 	printed map[int]bool
 	again   map[int]int // how often each node is an operand
+	file    string      // of the last line that has one
 	lines   []LineageLine
 }
 
@@ -173,7 +179,8 @@ func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int)
 		text += fmt.Sprintf("#%d ", n.ID)
 	}
 	if p.printed[i] && len(n.Uses) > 0 {
-		p.lines = append(p.lines, LineageLine{text + n.Op + " (above)", i})
+		text += n.Op + " (above)"
+		p.lines = append(p.lines, LineageLine{text, text, i})
 		return
 	}
 	p.printed[i] = true
@@ -182,18 +189,23 @@ func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int)
 	if inline, ok := p.factors(n); ok {
 		text, uses = text+": "+inline, nil
 	}
-	text += n.facts()
+	value, threads := n.valueText(), n.threads()
+	brief := text + n.inTurn() + value + threads + n.place(p.file)
+	if text += value + n.place("") + threads; n.Source != nil {
+		p.file = n.Source.base()
+	}
 	if p.depth > 0 && depth >= p.depth && len(uses) > 0 {
-		p.lines = append(p.lines, LineageLine{text + " …", i})
+		p.lines = append(p.lines, LineageLine{text + " …", brief + " …", i})
 		return
 	}
-	p.lines = append(p.lines, LineageLine{text, i})
+	p.lines = append(p.lines, LineageLine{text, brief, i})
 	fresh, again := p.apart(uses)
 	for k, u := range fresh {
 		p.node(p.at(u.Of), lead+under, n.operand(u), k == len(fresh)-1 && again == "", depth+1)
 	}
 	if again != "" {
-		p.lines = append(p.lines, LineageLine{lead + under + "└─ " + again, i})
+		text := lead + under + "└─ " + again
+		p.lines = append(p.lines, LineageLine{text, text, i})
 	}
 }
 
@@ -255,27 +267,68 @@ func (p *lineagePrinter) factors(n *LineageNode) (text string, ok bool) {
 	return strings.Join(parts[0], ", ") + " · " + strings.Join(parts[1], ", "), true
 }
 
-// facts is a node's value, place and threads.
-func (n *LineageNode) facts() string {
-	text := ""
+// valueText is a node's value, its few values in the order in which they were made, or the least and the
+// greatest of many.
+func (n *LineageNode) valueText() string {
 	switch {
 	case n.Value != nil:
-		text += " = " + n.Value.Text()
-	case n.Low != nil && n.High != nil && *n.Low == *n.High:
-		text += " = " + n.Low.Text() + " each"
-	case n.Low != nil && n.High != nil:
-		text += " = " + n.Low.Text() + " … " + n.High.Text()
+		return " = " + n.Value.Text()
+	case n.Low == nil || n.High == nil:
+		return ""
+	case *n.Low == *n.High:
+		return " = " + n.Low.Text() + " each"
+	case n.Values == nil:
+		return " = " + n.Low.Text() + " … " + n.High.Text()
 	}
-	if n.Source != nil {
-		lines := fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(n.Source.File, `\`, "/")), n.Source.Line)
-		if n.Line > n.Source.Line {
-			lines += fmt.Sprintf("-%d", n.Line)
-		}
-		if calls := n.Source.Calls.Text(n.Source.Function); calls != "" {
-			lines += " " + calls
-		}
-		text += ", " + lines
+	parts := make([]string, len(n.Values))
+	for i := range n.Values {
+		parts[i] = n.Values[i].Text()
 	}
+	if n.oneLane() {
+		return " = " + strings.Join(parts, ", then ")
+	}
+	return " = " + strings.Join(parts, ", ")
+}
+
+// oneLane reports whether one lane executed the operation, every time.
+func (n *LineageNode) oneLane() bool { return n.Warp != nil && len(n.Lanes) == 1 }
+
+// inTurn says of several values that one lane made them one after another, in a loop or in copies of a
+// statement.
+func (n *LineageNode) inTurn() string {
+	if n.oneLane() && n.Count > 1 && n.Values == nil && strings.HasSuffix(n.Op, " values") {
+		return " in turn"
+	}
+	return ""
+}
+
+// base is the file's name without its folder.
+func (s *Source) base() string { return path.Base(strings.ReplaceAll(s.File, `\`, "/")) }
+
+// place is a node's source line and how it was called; above is the file that needs no mention.
+func (n *LineageNode) place(above string) string {
+	if n.Source == nil {
+		return ""
+	}
+	lines := fmt.Sprintf("%s:%d", n.Source.base(), n.Source.Line)
+	if above == n.Source.base() {
+		lines = fmt.Sprintf("line %d", n.Source.Line)
+	}
+	if n.Line > n.Source.Line {
+		lines += fmt.Sprintf("-%d", n.Line)
+	}
+	if calls := n.Source.Calls.Text(n.Source.Function); calls != "" {
+		if above == n.Source.base() {
+			calls = strings.ReplaceAll(calls, above+":", "line ")
+		}
+		lines += " " + calls
+	}
+	return ", " + lines
+}
+
+// threads are the warps and lanes that executed a node's operation, and their block where it is another one.
+func (n *LineageNode) threads() string {
+	text := ""
 	switch {
 	case n.Warp != nil:
 		text += fmt.Sprintf(", warp %d", *n.Warp)

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -269,39 +270,72 @@ func sign(v float64) float64 {
 	return 1
 }
 
-// ErrorText writes the error in at most w columns.
-func (d Diff) ErrorText(c Cell, w int) string {
+// wideError is the number of columns from which an error has its sign and a mark.
+const wideError = 6
+
+// ErrorText writes the error in at most w columns, w ≥ 4, its sign always shown: in few columns by the mark
+// of a bad cell, which then takes the last of them (marked), else as + or -.
+func (d Diff) ErrorText(c Cell, w int) (text string, marked bool) {
+	marked = c.Bad
 	switch {
 	case math.IsNaN(c.Got):
-		return "NaN"
+		return "NaN", marked
 	case math.IsInf(c.Got, 0):
-		return "Inf"
-	case d == DiffAbs:
-		return SignedText(c.Delta, w)
-	case d == DiffRel:
-		if c.Want == 0 {
-			return "/0"
-		}
-		return SignedText(c.Delta/math.Abs(c.Want), w)
-	case c.NearZero:
-		return "~0"
+		return "Inf", marked
+	case d == DiffRel && c.Want == 0:
+		return "/0", marked
+	case d == DiffULP && c.NearZero:
+		return "~0", marked
+	case d == DiffULP && c.far() && c.signDiffers():
+		return "+/-", marked
 	}
-	return CountText(c.ULP, w)
+	room := w
+	if marked || w >= wideError {
+		room--
+	}
+	v := c.Delta
+	if d == DiffRel {
+		v /= math.Abs(c.Want)
+	}
+	switch unsigned := marked && w < wideError; {
+	case d == DiffULP && unsigned:
+		return magnitude(c.ULP, room), marked
+	case d == DiffULP:
+		return CountText(c.ULP, room), marked
+	case unsigned:
+		return FixedText(math.Abs(v), room), marked
+	}
+	return SignedText(v, room), marked
 }
 
-// ULPText writes the error in ulps in at least w columns, or that the value is too near 0 for
-// ulps to say anything.
+// mostULP is the number of ulps from which they say no more than that two values have little in common.
+const mostULP = 1 << 24
+
+func (c Cell) far() bool { return c.ULP > mostULP || c.ULP < -mostULP }
+
+func (c Cell) signDiffers() bool { return c.Got < 0 != (c.Want < 0) }
+
+// ULPText writes the error in ulps in at least w columns, or why ulps say nothing of it: the value is too
+// near 0, the other value has another sign or lies very far off.
 func (c Cell) ULPText(w int) string {
-	if c.NearZero {
-		return fmt.Sprintf("%-*s", w+len(" ulp"), "near 0")
+	text := ""
+	switch {
+	case c.NearZero:
+		text = "near 0"
+	case c.far() && c.signDiffers():
+		text = "sign differs"
+	case c.far():
+		text = "> 2^24 ulp"
+	default:
+		return fmt.Sprintf("%+*d ulp", w, c.ULP)
 	}
-	return fmt.Sprintf("%+*d ulp", w, c.ULP)
+	return fmt.Sprintf("%-*s", w+len(" ulp"), text)
 }
 
 // DeltaText is the error as a number in at least digits columns, and in ulps.
 func (c Cell) DeltaText(digits int) string {
 	is := " = "
-	if c.NearZero {
+	if c.NearZero || c.far() {
 		if is = ", "; digits > 0 {
 			is = ",  " // the columns stay
 		}
@@ -309,35 +343,21 @@ func (c Cell) DeltaText(digits int) string {
 	return fmt.Sprintf("%*s%s%s", digits, Signed(c.Delta), is, c.ULPText(digits/2))
 }
 
-// CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark
-// beside it has it), in thousands or as a power of ten where it must.
+// CountText writes a signed whole number in at most w columns, with its sign, in thousands, millions and so
+// on where it must.
 func CountText(n int64, w int) string {
-	s := fmt.Sprintf("%+d", n)
-	if len(s) <= w {
+	if n < 0 {
+		return "-" + magnitude(n, w-1)
+	}
+	return "+" + magnitude(n, w-1)
+}
+
+// magnitude writes a whole number without its sign in at most w columns.
+func magnitude(n int64, w int) string {
+	if s := strings.TrimPrefix(strconv.FormatInt(n, 10), "-"); len(s) <= w {
 		return s
 	}
-	if len(s) == w+1 {
-		return s[1:]
-	}
-	v := float64(n)
-	for _, unit := range "kMGTP" {
-		v /= 1000
-		if math.Abs(v) >= 999.5 {
-			continue
-		}
-		s = fmt.Sprintf("%+.0f%c", v, unit)
-		if len(s) > w {
-			s = s[1:]
-		}
-		if len(s) <= w {
-			return s
-		}
-		break
-	}
-	if s = sciShort(math.Abs(float64(n))); len(s) <= w {
-		return s
-	}
-	return "++"
+	return scaled(math.Abs(float64(n)), w)
 }
 
 // Stats are a tile's figures under the settings.
@@ -348,6 +368,7 @@ type Stats struct {
 	NaN, Inf   int     // of the kernel's cells
 	Changed    int     // of a tile with one before the launch: cells whose bits are others now
 	Every      int     // one of how many cells was looked at: of a tile without a reference that is large
+	Worst      float64 // the largest error, as a multiple of its cell's bound
 	Differing  int     // cells that the other backend computed differently, where both executed
 	Bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
 }
@@ -421,7 +442,9 @@ func (s *Stats) count(c Cell, j *Judge) {
 			s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)
 		}
 	}
-	s.Bins[bin(j.Ratio(c))]++
+	ratio := j.Ratio(c)
+	s.Worst = max(s.Worst, math.Abs(ratio))
+	s.Bins[bin(ratio)]++
 }
 
 func bin(r float64) int {

@@ -135,7 +135,7 @@ func TestNearZero(t *testing.T) {
 		if c.NearZero != want.near {
 			t.Errorf("cell %d: %g against %g, bound %g: near zero %v", i, c.Got, c.Want, c.Bound, c.NearZero)
 		}
-		if got := DiffULP.ErrorText(c, 6); (got == "~0") != want.near {
+		if got, _ := DiffULP.ErrorText(c, 6); (got == "~0") != want.near {
 			t.Errorf("cell %d: error %s", i, got)
 		}
 		if got := strings.TrimSpace(c.DeltaText(0)); want.near && got != want.long ||
@@ -148,10 +148,48 @@ func TestNearZero(t *testing.T) {
 		}
 	}
 	loose := NewJudge(v, Local, 1<<14)
-	if c := loose.At(0, 0); c.NearZero || DiffULP.ErrorText(c, 6) == "~0" {
+	c := loose.At(0, 0)
+	if text, _ := DiffULP.ErrorText(c, 6); c.NearZero || text == "~0" {
 		t.Errorf("under a bound in ulps they are what is counted: %+v", c)
 	}
-	if c := j.At(0, 0); DiffAbs.ErrorText(c, 6) == "~0" {
+	if text, _ := DiffAbs.ErrorText(j.At(0, 0), 6); text == "~0" {
 		t.Error("the absolute error is a number near zero too")
+	}
+}
+
+// TestErrorText: an error never loses its sign, in whatever width. In four columns the mark of a bad cell is
+// its sign, and takes the last of them.
+func TestErrorText(t *testing.T) {
+	far := Cell{Got: -2, Want: 2, Delta: -4, ULP: -2131458378, Bad: true}
+	for _, tt := range []struct {
+		d      Diff
+		c      Cell
+		w      int
+		want   string
+		marked bool
+	}{
+		{DiffULP, Cell{ULP: 461, Bad: true}, 4, "461", true}, {DiffULP, Cell{ULP: 461}, 4, "+461", false},
+		{DiffULP, Cell{ULP: -28123, Bad: true}, 4, "28k", true}, {DiffULP, Cell{ULP: -28123}, 4, "-28k", false},
+		{DiffULP, Cell{ULP: 500000, Bad: true}, 4, ".5M", true}, {DiffULP, Cell{ULP: -3}, 4, "-3", false},
+		{DiffULP, Cell{ULP: 461, Bad: true}, 7, "+461", true}, {DiffULP, Cell{ULP: -1234567}, 7, "-1.23M", false},
+		{DiffULP, far, 4, "+/-", true}, {DiffULP, far, 7, "+/-", true},
+		{DiffULP, Cell{Got: 9, Want: 1, Delta: 8, ULP: 1 << 25}, 4, "+34M", false},
+		{DiffAbs, Cell{Delta: -0.0041, Bad: true}, 4, "4m", true}, {DiffAbs, Cell{Delta: -0.0041}, 4, "-4m", false},
+		{DiffAbs, Cell{Delta: 5e5, Bad: true}, 4, ".5M", true}, {DiffAbs, Cell{Delta: 0.164}, 4, "+.2", false},
+		{DiffRel, Cell{Delta: -1, Want: -4, Bad: true}, 7, "-.2500", true},
+		{DiffRel, Cell{Delta: 1}, 7, "/0", false},
+		{DiffULP, Cell{Got: math.NaN(), Bad: true}, 4, "NaN", true},
+	} {
+		text, marked := tt.d.ErrorText(tt.c, tt.w)
+		if text != tt.want || marked != tt.marked {
+			t.Errorf("%s of %+v in %d columns is %q, %t; want %q, %t", tt.d, tt.c, tt.w, text, marked, tt.want,
+				tt.marked)
+		}
+	}
+	if got := far.DeltaText(0); got != "-4.0000, sign differs" {
+		t.Errorf("%q", got)
+	}
+	if got := (Cell{Got: 1, Delta: 1, ULP: 1 << 29}).DeltaText(0); got != "+1.0000, > 2^24 ulp" {
+		t.Errorf("%q", got)
 	}
 }

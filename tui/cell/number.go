@@ -150,18 +150,18 @@ func small(v float64, w int) string {
 	return sign + "~0"
 }
 
-// scaled writes a large number with a unit, or as a power of ten.
+// scaled writes a large number with a unit, 2k or .5M, or as a power of ten.
 func scaled(v float64, w int) string {
-	units, whole := "kMGT", v
-	for i := range len(units) {
-		v /= 1000
-		if math.Abs(v) < 999.5 {
-			for prec := w; prec >= 0; prec-- {
-				if s := noZero(strconv.FormatFloat(v, 'f', prec, 64)) + units[i:i+1]; len(s) <= w {
-					return s
-				}
+	whole := v
+	for _, unit := range "kMGT" {
+		if v /= 1000; math.Abs(v) >= 999.5 {
+			continue
+		}
+		for prec := w; prec >= 0; prec-- {
+			s := noZero(strconv.FormatFloat(v, 'f', prec, 64)) + string(unit)
+			if len(s) <= w && strings.ContainsAny(s, "123456789") {
+				return s
 			}
-			break
 		}
 	}
 	if s := sciShort(whole); len(s) <= w {

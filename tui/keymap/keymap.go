@@ -53,6 +53,7 @@ const (
 	Toggle    Action = "toggle"
 	Format    Action = "format"
 	Diff      Action = "diff"
+	Diagnose  Action = "diagnose"
 	BoundUp   Action = "bound-up"
 	BoundDown Action = "bound-down"
 	Heat      Action = "heat"
@@ -87,7 +88,7 @@ type Scope string
 // Layer is a view's part of the table.
 type Layer struct {
 	Name Scope
-	Tab  string    // its name on a short tab line, at most four letters; "" is Name
+	Tab  string    // another name by which commands and settings take it, at most four letters; "": none
 	Uses []Use     // actions of the common table that do something in it
 	Own  []Binding // bindings that no other view has
 }
@@ -95,6 +96,7 @@ type Layer struct {
 // Use is what an action of the common table does in a view.
 type Use struct {
 	Action Action
+	Name   string // what the action is called in the view, where it does another thing there; "" is Action
 	Help   string // where that is something else than the table says
 	Hint   string // in two words, for the hint line; "" keeps it off
 }
@@ -118,6 +120,7 @@ type Binding struct {
 	Fixed  bool     // a user cannot set its keys
 
 	in    []Scope            // of Some: the views that use it
+	names map[Scope]string   // its name in a view where it does another thing
 	here  map[Scope]string   // what it does in a view where that is something else
 	hints map[Scope]string   // its hint in a view that sets one
 	keys  map[Scope][]string // its keys in a view where a user has set them
@@ -154,8 +157,11 @@ func (b Binding) At(s Scope) Binding {
 }
 
 // Name returns the binding's name in a view, as palette and configuration write it: tile.heat where it means
-// something of its own there, else down.
+// something of its own there, races.next-finding where the view calls it so, else down.
 func (b Binding) Name(s Scope) string {
+	if name := b.names[s]; name != "" {
+		return strings.ToLower(string(s)) + "." + name
+	}
 	if b.Own(s) {
 		return strings.ToLower(string(s)) + "." + string(b.Action)
 	}
@@ -266,10 +272,13 @@ func (m *Map) use(l Layer) {
 		}
 		b := &m.all[i]
 		if b.here == nil {
-			b.here, b.hints = map[Scope]string{}, map[Scope]string{}
+			b.names, b.here, b.hints = map[Scope]string{}, map[Scope]string{}, map[Scope]string{}
 		}
 		if b.Some {
 			b.in = append(b.in, l.Name)
+		}
+		if u.Name != "" {
+			b.names[l.Name] = u.Name
 		}
 		if u.Help != "" {
 			b.here[l.Name] = u.Help
@@ -294,7 +303,7 @@ func (m *Map) Number(s Scope) int {
 	return slices.IndexFunc(m.layers, func(l Layer) bool { return l.Name == s }) + 1
 }
 
-// Tab is a view's name on the tab line where that is short.
+// Tab is the other name of a view, which commands and settings take too.
 func (m *Map) Tab(s Scope) string {
 	if i := m.Number(s); i > 0 && m.layers[i-1].Tab != "" {
 		return m.layers[i-1].Tab

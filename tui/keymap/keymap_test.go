@@ -20,17 +20,42 @@ func sample() *Map {
 	)
 }
 
+// TestSequencesAreUnique: two actions share a key only where each works in some views alone; that no view has
+// both, the tests of the views' table check.
 func TestSequencesAreUnique(t *testing.T) {
-	seen := map[string]Action{}
+	seen := map[string]Binding{}
 	for _, b := range sample().All() {
 		for _, k := range b.Keys {
-			if was, ok := seen[k]; ok {
-				t.Errorf("key %q: both %s and %s", k, was, b.Action)
+			if was, ok := seen[k]; ok && !(was.Some && b.Some) {
+				t.Errorf("key %q: both %s and %s", k, was.Action, b.Action)
 			}
-			seen[k] = b.Action
+			seen[k] = b
 		}
 		if b.Label == "" || b.Help == "" || b.Group == "" {
 			t.Errorf("%s: label, help and group must be there", b.Action)
+		}
+	}
+}
+
+// TestNamesOfAView: an action that does another thing in a view has a name of its own there, by which its
+// keys are set too; the table's name sets them as well.
+func TestNamesOfAView(t *testing.T) {
+	m := New(Layer{Name: "List", Uses: []Use{{Action: NextBad, Name: "next-entry", Help: "next entry"}}},
+		Layer{Name: "Picture", Uses: []Use{{Action: NextBad}}})
+	for _, name := range []string{"list.next-entry", "list.next-bad"} {
+		set, bad := m.With([]Setting{{Name: name, Keys: []string{"f9"}}})
+		if bad != nil || set.LabelIn("List", NextBad) != "F9" || set.LabelIn("Picture", NextBad) != "n" {
+			t.Errorf("%s: %v, keys %s and %s", name, bad, set.LabelIn("List", NextBad),
+				set.LabelIn("Picture", NextBad))
+		}
+	}
+	if _, bad := m.With([]Setting{{Name: "picture.next-entry", Keys: []string{"f9"}}}); len(bad) != 1 {
+		t.Errorf("another view takes the name: %v", bad)
+	}
+	for _, b := range m.All() {
+		if b.Action == NextBad &&
+			(b.Name("List") != "list.next-entry" || b.Name("Picture") != "picture.next-bad") {
+			t.Errorf("names %s and %s", b.Name("List"), b.Name("Picture"))
 		}
 	}
 }

@@ -80,7 +80,8 @@ func (m *Map) resolve(s Setting) (at place, bad []Mistake) {
 		at.view, name = scope, action
 	}
 	at.binding = slices.IndexFunc(m.all, func(b Binding) bool {
-		return string(b.Action) == name && (at.view == "" || b.Works(at.view))
+		own := at.view != "" && b.names[at.view] == name
+		return (own || string(b.Action) == name) && (at.view == "" || b.Works(at.view))
 	})
 	switch {
 	case at.binding < 0 && at.view != "":

@@ -90,6 +90,8 @@ func looking() []Binding {
 func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
+		{Action: Diagnose, Keys: []string{"d"}, Label: "d",
+			Help: "diagnose: every checker, several schedules, causes with proof", Group: g, Some: true},
 		{Action: Open, Keys: []string{"enter"}, Label: "Enter",
 			Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Group: g, Some: true},
 		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Group: g,

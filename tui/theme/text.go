@@ -42,6 +42,20 @@ func (t *Theme) Fit(text string, w int) string {
 	return text
 }
 
+// FitWords cuts text to w columns between two words, with an ellipsis where something was cut; within a word
+// where the first has no room.
+func (t *Theme) FitWords(text string, w int) string {
+	if t.Width(text) <= w {
+		return text
+	}
+	for i := strings.LastIndexByte(text, ' '); i > 0; i = strings.LastIndexByte(text[:i], ' ') {
+		if cut := strings.TrimRight(text[:i], " ·") + " " + t.Glyph.Ellipsis; t.Width(cut) <= w {
+			return cut
+		}
+	}
+	return t.Fit(text, w)
+}
+
 // Wrap breaks text into lines of at most w columns, at blanks where there are any. A newline breaks too.
 func (t *Theme) Wrap(text string, w int) []string {
 	var out []string

@@ -40,7 +40,7 @@ func (x *Context) Remedies(e *report.Failure) []string {
 			x.Keys.Label(keymap.AgainEmu),
 			again),
 			fmt.Sprintf("in Races %s diagnoses on the emulator, which can show where",
-				x.Keys.LabelIn(Races, keymap.Diff)))
+				x.Keys.LabelIn(Races, keymap.Diagnose)))
 	default:
 		out = append(out, again+", once that is mended")
 	}

@@ -8,6 +8,7 @@ package minimap
 
 import (
 	"fmt"
+	"strconv"
 
 	"tilescope/debugkern"
 	"tilescope/tui/cell"
@@ -152,7 +153,8 @@ func (p *Pane) draw() []string {
 			case m == absent:
 				l.Glyph(p.Theme.Taint, p.Theme.Glyph.Absent)
 			case m == right && p.levels != nil && p.Theme.Rich():
-				l.Glyph(p.Theme.Value[p.levels[i][j]], " ")
+				level := p.levels[i][j] // its digit stands where colours are not seen
+				l.Glyph(p.Theme.Value[level], strconv.Itoa(level*9/max(1, len(p.Theme.Value)-1)))
 			case m == right && p.levels != nil:
 				l.Glyph(p.Theme.Text, p.Theme.Glyph.Shade[p.levels[i][j]])
 			case m == right:

@@ -184,7 +184,11 @@ func (p *Pane) number(c report.Cell16, n int) (string, theme.Style) {
 		if n < 4 || x.Equal && !x.Bad {
 			return mark, style
 		}
-		return cell.DiffULP.ErrorText(x, n-1) + mark, style
+		text, marked := cell.DiffULP.ErrorText(x, n)
+		if marked || len(text) < n {
+			text += mark
+		}
+		return text, style
 	}
 	style := p.Theme.Text
 	if p.Theme.Colours() {

@@ -69,12 +69,13 @@ func (v *Controller) Layer() keymap.Layer {
 	return keymap.Layer{Name: view.Frag, Uses: []keymap.Use{
 		{Action: keymap.NextBad, Help: "next entry that the table has wrong, else bad cell"},
 		{Action: keymap.PrevBad, Help: "the one before"},
-		{Action: keymap.Format, Help: "the tile shows lane, element, owners, value, error"},
-		{Action: keymap.Diff, Help: "grid shows the kernel's own table, or the hardware's map"},
+		{Action: keymap.Format, Name: "show", Help: "the tile shows lane, element, owners, value, error"},
+		{Action: keymap.Diff, Name: "table", Help: "grid shows the kernel's own table, or the hardware's map"},
 		{Action: keymap.Who},
-		{Action: keymap.How, Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7", Hint: "swizzle"},
-		{Action: keymap.Grow, Help: "leading dimension up"},
-		{Action: keymap.Shrink, Help: "leading dimension down"},
+		{Action: keymap.How, Name: "swizzle", Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7",
+			Hint: "swizzle"},
+		{Action: keymap.Grow, Name: "leading-up", Help: "leading dimension up"},
+		{Action: keymap.Shrink, Name: "leading-down", Help: "leading dimension down"},
 	}, Own: []keymap.Binding{
 		{Action: nextFrag, Keys: []string{"o"}, Label: "o",
 			Help: "next fragment of the instruction: acc a b, type, row or col; :fragment has mma and ldmatrix",

@@ -192,7 +192,7 @@ func (p *Pane) writerLine() string {
 			l.Add(p.Theme.Text, " "+w.Fragment)
 		}
 		if w.Source != nil {
-			l.Add(p.Theme.Text, fmt.Sprintf(" · line %d", w.Source.Line))
+			l.Add(p.Theme.Text, fmt.Sprintf(" · stored at line %d", w.Source.Line))
 		}
 	case p.live.Note != "" && p.live.View == nil:
 	case p.live.Note != "":

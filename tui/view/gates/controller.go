@@ -37,12 +37,13 @@ func New(c *view.Context) *Controller {
 // Layer implements view.View.
 func (v *Controller) Layer() keymap.Layer {
 	return keymap.Layer{Name: view.Gates, Tab: "Gate", Uses: []keymap.Use{
-		{Action: keymap.NextBad, Help: "next red variant or case"},
-		{Action: keymap.PrevBad, Help: "the one before"},
+		{Action: keymap.NextBad, Name: "next-red", Help: "next red variant or case"},
+		{Action: keymap.PrevBad, Name: "previous-red", Help: "the one before"},
 		{Action: keymap.Open, Help: "open the variant, or the case under the cursor, in Pipe", Hint: "open"},
-		{Action: keymap.Toggle, Help: "judge this variant"},
-		{Action: keymap.Again, Help: "judge every variant, or go on where it was cancelled", Hint: "judge"},
-		{Action: keymap.AgainEmu, Help: "judge every variant on the emulator"},
+		{Action: keymap.Toggle, Name: "judge-variant", Help: "judge this variant"},
+		{Action: keymap.Again, Name: "judge", Help: "judge every variant, or go on where it was cancelled",
+			Hint: "judge"},
+		{Action: keymap.AgainEmu, Name: "judge-on-emulator", Help: "judge every variant on the emulator"},
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern/gates"
+	"tilescope/probes"
 	"tilescope/tui/theme"
 )
 
@@ -34,6 +35,18 @@ type Data struct {
 	Running bool
 	Note    string // what the last sweep came to
 	Alone   bool   // the kernel has no reference: findings alone are judged
+	Ahead   Ahead
+	Keys    string // which keys judge what
+	// Parts is where the gates are that run only a part of the kernel, "" where it has none
+	Parts string
+}
+
+// Ahead is what a sweep will judge, and by what.
+type Ahead struct {
+	Limits            probes.Limits
+	Archs, Shapes     []string
+	Seeds             []uint64
+	Warmups, Launches int
 }
 
 // Panes of the view, as focus counts them.

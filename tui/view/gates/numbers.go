@@ -62,31 +62,59 @@ func (p *Pane) explain() {
 	p.explainPTXAS(&d.PTXAS)
 	p.explainCorrectness(&d.Correctness)
 	p.explainPerformance(d)
+	p.elsewhere()
 	p.line = max(0, min(p.line, len(p.facts)-1))
 }
 
 // noReference is what of the gates does not apply to a kernel without a reference.
 const noReference = "No reference: limits of the output and bounds of stages do not apply."
 
-// unexplained says what the gates are while nothing is judged.
+// unexplained says what each gate will judge while nothing is judged.
 func (p *Pane) unexplained() {
-	correctness :=
-		"Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error."
+	a, say := &p.data.Ahead, func(format string, args ...any) { p.say(p.Theme.Text, format, args...) }
+	p.elsewhere()
+	say("PTXAS: the build without probes, assembled for %s. Green: at most %s.", strings.Join(a.Archs, ", "),
+		ptxasLimits(a.Limits.Registers, a.Limits.SharedBytes, a.Limits.Spills))
+	seeds := strings.Trim(fmt.Sprint(a.Seeds), "[]")
+	runs := theme.Count(max(1, len(a.Shapes))*len(a.Seeds), "run")
+	if len(a.Shapes) > 0 {
+		runs += ": shapes " + strings.Join(a.Shapes, ", ") + ", each with"
+	} else {
+		runs += ":"
+	}
+	runs += " seeds " + seeds
 	if p.data.Alone {
-		correctness =
-			"Correctness: every shape with every seed under every checker; no finding of severity error."
+		say("Correctness: %s, under every checker. Green: no finding of severity error.", runs)
+		say(noReference)
+	} else {
+		say("Correctness: %s. Green: output within %s, no stage wrong, no finding of severity error.", runs,
+			outputLimits(a.Limits.MaxAbs, a.Limits.MeanAbs, a.Limits.BadFraction))
 	}
-	for _, text := range []string{
-		"PTXAS: registers, shared bytes and spills of the build without probes, by architecture, against the manifest's limits.",
-		correctness,
-		"Performance: the median launch against another variant's on a GPU, significant by Mann-Whitney; without a GPU it is not run, and the emulator's counts are shown as counts.",
-		"Nothing is judged until a key starts it.",
-	} {
-		p.say(p.Theme.Text, "%s", text)
+	speed := "measured without a comparison: pin a variant as A in Flags to compare with it"
+	if p.data.Against != "" {
+		speed = "Green: significantly faster than " + p.data.Against + " by Mann-Whitney, and by the " +
+			"manifest's factor"
 	}
-	if p.data.Alone {
-		p.say(p.Theme.Text, noReference)
+	say("Performance: %d warm-ups and %d timed launches on a GPU; %s. Without a GPU it is not run, and the "+
+		"emulator's counts are shown as counts.", a.Warmups, a.Launches, speed)
+	say("Nothing is judged until a key starts it: %s.", p.data.Keys)
+}
+
+// elsewhere says where the gates are that run a part of the kernel.
+func (p *Pane) elsewhere() {
+	if p.data.Parts != "" {
+		p.say(p.Theme.Dim, "%s", p.data.Parts)
 	}
+}
+
+// ptxasLimits writes limits of what ptxas reports.
+func ptxasLimits(registers, shared, spills int) string {
+	return fmt.Sprintf("%d registers, %d shared bytes, %d spilled", registers, shared, spills)
+}
+
+// outputLimits writes limits of the output's errors.
+func outputLimits(maxAbs, meanAbs, badFraction float64) string {
+	return fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", maxAbs, meanAbs, 100*badFraction)
 }
 
 // say adds a line, or as many as the text takes.
@@ -119,8 +147,7 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 	if d.Verdict == gates.Red && len(d.Archs) > 0 {
 		reason = "" // by architecture below
 	}
-	p.head("PTXAS", d.Verdict, fmt.Sprintf("%d registers, %d shared bytes, %d spilled", d.Limits.Registers,
-		d.Limits.SharedBytes, d.Limits.Spills), reason)
+	p.head("PTXAS", d.Verdict, ptxasLimits(d.Limits.Registers, d.Limits.SharedBytes, d.Limits.Spills), reason)
 	for _, a := range d.Archs {
 		style, mark := p.mark(a.Verdict)
 		switch x := a.Resources; {
@@ -135,7 +162,7 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 
 func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 	l := d.Limits
-	limits := fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", l.MaxAbs, l.MeanAbs, 100*l.BadFraction)
+	limits := outputLimits(l.MaxAbs, l.MeanAbs, l.BadFraction)
 	if d.ByFindings() {
 		limits = ""
 	}

@@ -10,9 +10,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
@@ -64,6 +66,16 @@ type sweptMsg struct {
 	gen int
 	doc *gates.Doc
 	err error
+}
+
+// partGates says where the gates are that run a part of the kernel; "" where it has none.
+func (v *Controller) partGates(man *configs.Manifest) string {
+	if len(man.Gates) < 2 {
+		return ""
+	}
+	names := man.GateNames()[1:]
+	return fmt.Sprintf("The kernel's own gates, which run a part of it (%s), are not these: GATE in %s (%d), "+
+		"or :gate.", strings.Join(names, ", "), view.Flags, v.Keys.Number(view.Flags))
 }
 
 // launches are the command line's defaults.
@@ -234,8 +246,19 @@ func (v *Controller) showGates() {
 		Now:     v.sweep.now,
 		Running: v.sweep.running && v.Task.Active, Note: v.sweep.note,
 	}
+	k := func(a keymap.Action) string { return v.Keys.LabelIn(view.Gates, a) }
+	d.Keys = fmt.Sprintf("%s judges every variant, %s the one at the cursor, %s every variant on the "+
+		"emulator",
+		k(keymap.Again), k(keymap.Toggle), k(keymap.AgainEmu))
+	d.Ahead = Ahead{Limits: configs.DefaultLimits(), Archs: gates.DefaultArchs, Seeds: gates.DefaultSeeds,
+		Warmups: warmups, Launches: launches}
 	if man, _ := v.Manifest(); man != nil {
-		d.Kernel = man.Name
+		d.Kernel, d.Parts = man.Name, v.partGates(man)
+		d.Ahead.Limits = man.Thresholds
+		for _, s := range man.Shapes {
+			d.Ahead.Shapes = append(d.Ahead.Shapes, s.Name)
+		}
+		d.Ahead.Shapes = gates.DefaultShapes(d.Ahead.Shapes)
 	}
 	for _, t := range v.gateRows() {
 		d.Rows = append(d.Rows, v.gateRow(t, d.Running))

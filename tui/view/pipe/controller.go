@@ -19,8 +19,10 @@ const (
 
 var parts = []view.Part{Timeline: partTimeline, Detail: partDetail}
 
-// Diagnosis is what is known of why the run on screen went wrong. The Races view has it.
+// Diagnosis is why the run on screen went wrong. The Races view has it.
 type Diagnosis interface {
+	// Diagnose shows the diagnosis of the request on screen, and starts one where there is none.
+	Diagnose() tea.Cmd
 	// Causes are those found so far of the run on screen, and whether that is all there will be.
 	Causes() (causes []diagnose.Cause, over bool)
 }
@@ -46,15 +48,18 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.NextBad, Hint: "next bad"}, {Action: keymap.PrevBad}, {Action: keymap.Search},
 		{Action: keymap.Filter},
 		{Action: keymap.Open, Hint: "open"},
+		{Action: keymap.Diagnose, Hint: "diagnose",
+			Help: "diagnose, in view Races: every checker, several schedules, causes with proof"},
 	}}
 }
 
 // Actions implements view.View.
 func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	return map[keymap.Action]func(string) tea.Cmd{
-		keymap.NextBad: func(string) tea.Cmd { return v.next(1) },
-		keymap.PrevBad: func(string) tea.Cmd { return v.next(-1) },
-		keymap.Open:    func(string) tea.Cmd { return v.open() },
+		keymap.NextBad:  func(string) tea.Cmd { return v.next(1) },
+		keymap.PrevBad:  func(string) tea.Cmd { return v.next(-1) },
+		keymap.Open:     func(string) tea.Cmd { return v.open() },
+		keymap.Diagnose: func(string) tea.Cmd { return v.diagnosis.Diagnose() },
 	}
 }
 
@@ -186,8 +191,8 @@ func (v *Controller) show() {
 			Tile: v.Tiles.Views[v.At()],
 			Run:  v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
 			Hint: fmt.Sprintf(
-				"this may also have spoilt what was captured: %s in view Races diagnoses which comes first",
-				v.Keys.LabelIn(view.Races, keymap.Diff)),
+				"this may also have spoilt what was captured: %s diagnoses which comes first",
+				v.Keys.LabelIn(view.Pipe, keymap.Diagnose)),
 		})
 	}
 	v.pane.SetPlace(v.At())

@@ -152,3 +152,60 @@ func TestOverview(t *testing.T) {
 		t.Errorf("the map stays at another tile:\n%s", d.Text())
 	}
 }
+
+// TestDiagnoseKey: the hint line of a run that went wrong begins with the key that diagnoses it, which shows
+// Races; there it does not begin a second time, and a run that went well has no such hint.
+func TestDiagnoseKey(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		f := &tuitest.Races{}
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty), viewtest.Races(f))
+		hints := func() string { return strings.TrimSpace(strings.Split(d.Text(), "\n")[size[1]-1]) }
+		if h := hints(); !strings.HasPrefix(h, "d diagnose  n next bad") || !strings.HasSuffix(h, "q quit") {
+			t.Errorf("hints %q", h)
+		}
+		if d.Press("d"); d.M.Showing() != view.Races || f.Diagnosed != 1 {
+			t.Errorf("d shows %s, %d diagnoses", d.M.Showing(), f.Diagnosed)
+		}
+		if d.Press("1", "d"); d.M.Showing() != view.Races || f.Diagnosed != 1 {
+			t.Errorf("d again shows %s, %d diagnoses", d.M.Showing(), f.Diagnosed)
+		}
+		d.Press("2").M.Clear()
+		if h := hints(); !strings.HasPrefix(h, ":diagnose why") || !strings.HasSuffix(h, "q quit") {
+			t.Errorf("in Tile: hints %q", h)
+		}
+		d = viewtest.Start(t, size[0], size[1])
+		if h := hints(); strings.Contains(h, "diagnose") || !strings.HasSuffix(h, "q quit") {
+			t.Errorf("of a run that agrees: hints %q", h)
+		}
+	}
+}
+
+// TestVerdictLine: what is most important leads, a line that is too long ends between two statements with an
+// ellipsis, and the details have what it had no room for.
+func TestVerdictLine(t *testing.T) {
+	for _, w := range []int{80, 120, 200} {
+		d := viewtest.Start(t, w, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).
+			Press("d", "1")
+		lines := strings.Split(d.Text(), "\n")
+		text := strings.TrimSpace(strings.Split(lines[viewtest.Top+1], "│")[1])
+		all := text
+		if i := strings.Index(d.Text(), "verdict     … "); i >= 0 {
+			all += d.Text()[i:]
+		} else if strings.HasSuffix(text, "…") {
+			t.Errorf("%d columns: the rest of %q is nowhere", w, text)
+		}
+		for _, want := range []string{"race on m_smem", "fragment table", "guilty P", "tainted U O", "output"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%d columns: no %q:\n%s", w, want, d.Text())
+			}
+		}
+	}
+}
+
+// TestNamesOfDetails: a blank stands between the name of every detail and its text.
+func TestNamesOfDetails(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("stage Q")
+	if d.Says("first wrong P at"); strings.Contains(d.Text(), "wrongP") {
+		t.Errorf("a name touches its text:\n%s", d.Text())
+	}
+}

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ type entry struct {
 	plain string
 }
 
-const nameWidth = 12
+// nameWidth is the width of the names, a blank on each side included; the longest is "first wrong".
+const nameWidth = 13
 
 func (p *Pane) detailTitle() string {
 	if r := p.row(p.at.Stage); r != nil && r.doc != nil && r.plan.OfLaunch() {
@@ -72,6 +74,7 @@ func (p *Pane) describe(w int) []entry {
 	if r == nil {
 		return nil
 	}
+	p.furtherVerdict(r, w, say)
 	p.reason(r, say)
 	for i := range p.data.Causes {
 		c := &p.data.Causes[i]
@@ -166,7 +169,7 @@ func (p *Pane) stage(x *row, say sayer) {
 		return
 	}
 	if d.NotCaptured > 0 {
-		say("not captured", p.Theme.Taint, "%s %d cells", p.Theme.Glyph.Absent, d.NotCaptured)
+		say("no capture", p.Theme.Taint, "%s %d cells", p.Theme.Glyph.Absent, d.NotCaptured)
 	}
 	if b := d.FirstBad; b != nil {
 		where := fmt.Sprintf("%s kv %d", b.Block, b.KVTile)
@@ -174,11 +177,15 @@ func (p *Pane) stage(x *row, say sayer) {
 			where = b.Block.String()
 		}
 		who := ""
-		if b.Warp != nil && b.Lane != nil {
-			who = fmt.Sprintf(" · warp %d lane %d", *b.Warp, *b.Lane)
+		if b.Source != nil {
+			who = fmt.Sprintf(" · stored at %s:%d", b.Source.File, b.Source.Line)
 		}
-		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan, b.Row, b.Col),
-			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who, place(b.Source))
+		if b.Warp != nil && b.Lane != nil {
+			who += map[bool]string{true: " ·", false: " by"}[who == ""] +
+				fmt.Sprintf(" warp %d lane %d", *b.Warp, *b.Lane)
+		}
+		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s", where, cell.Name(x.plan, b.Row, b.Col),
+			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who)
 	}
 	for i, f := range d.Fingerprints {
 		name := "pattern"
@@ -258,29 +265,43 @@ func (p *Pane) statsStyle(s report.ErrorStats) theme.Style {
 	return p.Theme.Text
 }
 
-// statsText: max error 0.00163 (0 ulp), within its bound · worst cell: error 0.000972, bound 0.000977
+// statsText: none of 32768 cells bad · worst: error 0.000972 = 99 % of its bound 0.000977 · max error
+// 0.00163, where the bound is larger
+//
+// The worst cell is the one whose error is the largest share of its bound; bounds differ by cell, so that
+// another cell may have a larger error.
 func statsText(s report.ErrorStats) string {
-	text := ""
+	text := fmt.Sprintf("none of %d cells bad", s.Cells)
 	if s.Bad > 0 {
-		text = fmt.Sprintf("%d of %d cells bad · ", s.Bad, s.Cells)
+		text = fmt.Sprintf("%d of %d cells bad", s.Bad, s.Cells)
 	}
-	text += fmt.Sprintf("max error %.3g (%d ulp)", float64(s.MaxAbs), s.MaxULP)
-	switch {
-	case s.Error == s.MaxAbs:
-		text += fmt.Sprintf(", bound %.3g", float64(s.Bound))
-	case s.Bad == 0: // the bounds of a tile's cells differ
-		text += fmt.Sprintf(", within its bound · worst cell: error %.3g, bound %.3g", float64(s.Error),
-			float64(s.Bound))
-	default:
-		text += fmt.Sprintf(" · worst cell: error %.3g, bound %.3g", float64(s.Error), float64(s.Bound))
+	if s.MaxAbs == 0 && s.Error == 0 {
+		return text + " · no error in any"
 	}
-	if s.Bad == 0 {
-		text += fmt.Sprintf(" · none of %d cells bad", s.Cells)
+	text += fmt.Sprintf(" · worst: error %.3g%s bound %.3g", float64(s.Error), shareWords(&s),
+		float64(s.Bound))
+	if s.Error != s.MaxAbs {
+		text += fmt.Sprintf(" · max error %.3g", float64(s.MaxAbs))
+		if !math.IsInf(float64(s.MaxAbs), 0) && !math.IsNaN(float64(s.MaxAbs)) {
+			text += ", where the bound is larger"
+		}
 	}
 	if s.Nonfinite > 0 {
 		text += fmt.Sprintf(" · %d NaN or Inf", s.Nonfinite)
 	}
 	return text
+}
+
+// shareWords relates the worst error to the bound that is written behind it.
+func shareWords(s *report.ErrorStats) string {
+	switch share := shareText(s); {
+	case share == "" || share == "exact":
+		return ","
+	case strings.HasPrefix(share, "×"):
+		return ", " + share + " its"
+	default:
+		return " = " + share + " of its"
+	}
 }
 
 func place(s *report.Source) string {

@@ -105,60 +105,127 @@ func (p *Pane) note() string {
 	return tiles
 }
 
-// verdictLine: ✗ DIVERGE uninitialised sP · guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok. A
-// stage is guilty by what was captured of it, and what went wrong with memory or order may have spoilt that
-// as well: so it stands in front.
+// verdictLine: ✗ DIVERGE uninitialised sP · guilty P 0,0,0 kv 1 · output fail · tainted U O …
 func (p *Pane) verdictLine(w int) string {
-	l := p.Theme.Line(w)
 	r := p.data.Run.Report()
 	if r == nil {
-		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
+		return p.Theme.Line(w).Add(p.Theme.Dim, " "+p.data.Message).Done()
 	}
-	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+
-		strings.ToUpper(r.Outcome())+"  ")
+	l := p.Theme.Line(w).Add(p.Theme.Verdict(r.Verdict), p.verdictWord(r))
 	if r.Error != nil {
-		return l.Add(p.Theme.Text, p.Theme.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
+		return l.Add(p.Theme.Text, p.Theme.FitWords(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
 	}
-	sep := ""
-	part := func(s theme.Style, text string) {
-		l.Add(p.Theme.Dim, sep).Add(s, p.Theme.Fit(text, l.Left()))
-		sep = " · "
+	parts, n := p.verdictParts(r), p.fitting(r, w)
+	for i, x := range parts[:n] {
+		if i > 0 {
+			l.Add(p.Theme.Dim, between)
+		}
+		l.Add(x.style, p.Theme.FitWords(x.text, l.Left()))
 	}
-	for _, text := range p.accused(r) {
-		part(p.Theme.Wrong, text)
+	if n < len(parts) && l.Left() > 1 {
+		l.Add(p.Theme.Dim, " "+p.Theme.Glyph.Ellipsis)
+	}
+	return l.Done()
+}
+
+// verdictWord is the run's verdict, which begins the line.
+func (p *Pane) verdictWord(r *report.Run) string {
+	return " " + p.Theme.VerdictMark(r.Verdict) + " " + strings.ToUpper(r.Outcome()) + "  "
+}
+
+// part is one statement of the verdict's line.
+type part struct {
+	style theme.Style
+	text  string
+}
+
+// between separates the statements of the verdict's line.
+const between = " · "
+
+// fitting is how many of the verdict's parts its line has room for: the first always, an ellipsis where there
+// are more.
+func (p *Pane) fitting(r *report.Run, w int) int {
+	parts := p.verdictParts(r)
+	room := w - p.Theme.Width(p.verdictWord(r))
+	for i, x := range parts {
+		need := p.Theme.Width(x.text)
+		if i > 0 {
+			need += p.Theme.Width(between)
+		}
+		if i < len(parts)-1 {
+			need += 2 // the ellipsis
+		}
+		if need > room && i > 0 {
+			return i
+		}
+		room -= p.Theme.Width(x.text)
+		if i > 0 {
+			room -= p.Theme.Width(between)
+		}
+	}
+	return len(parts)
+}
+
+// verdictParts are the statements of the verdict's line, the most important first. A stage is guilty by what
+// was captured of it, and what went wrong with memory or order may have spoilt that as well: so it leads.
+func (p *Pane) verdictParts(r *report.Run) (out []part) {
+	say := func(s theme.Style, text string) { out = append(out, part{s, text}) }
+	accused := p.accused(r)
+	for _, text := range accused {
+		say(p.Theme.Wrong, text)
 	}
 	for i, g := range r.Guilty {
 		text := strings.TrimSpace(g.Stage + " " + p.guiltyPlace(g))
 		if i == 0 {
 			text = "guilty " + text
 		}
-		part(p.Theme.Wrong, text)
+		if say(p.Theme.Wrong, text); i == 0 && r.Output != nil && r.Output.Verdict != report.OK {
+			say(p.Theme.Wrong, "output "+r.Output.Verdict)
+		}
 	}
 	if list := stagesOf(r, report.Tainted); list != "" {
-		part(p.Theme.Taint, "tainted "+list)
+		say(p.Theme.Taint, "tainted "+list)
 	}
 	if p.ofLaunch() && len(r.Findings) == 0 && !r.Referenced() {
-		part(p.Theme.Text, "no reference: values are not judged")
+		say(p.Theme.Text, "no reference: values are not judged")
 	} else if r.Referenced() && !p.ofLaunch() {
 		off, injected := p.notJudged(r)
 		if injected != "" {
-			part(p.Theme.Notice, "injected "+injected)
+			say(p.Theme.Notice, "injected "+injected)
 		}
 		if off != "" {
-			part(p.Theme.Off, "not judged "+off)
+			say(p.Theme.Off, "not judged "+off)
 		}
 	}
 	if n := len(r.Findings); !r.Referenced() {
 		if n > r.Errors() {
-			part(p.Theme.Text, theme.Count(n-r.Errors(), "piece")+" of advice")
+			say(p.Theme.Text, theme.Count(n-r.Errors(), "piece")+" of advice")
 		}
-	} else if n > 1 || n == 1 && len(p.accused(r)) == 0 {
-		part(p.Theme.Wrong, theme.Count(n, "finding"))
+	} else if n > 1 || n == 1 && len(accused) == 0 {
+		say(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
-	if r.Output != nil {
-		part(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
+	if r.Output != nil && (r.Output.Verdict == report.OK || len(r.Guilty) == 0) {
+		say(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
 	}
-	return l.Done()
+	return out
+}
+
+// furtherVerdict is what the verdict's line has no room for, among the details.
+func (p *Pane) furtherVerdict(r *report.Run, w int, say sayer) {
+	if r.Error != nil {
+		return
+	}
+	var rest []string
+	style := p.Theme.Text
+	for i, x := range p.verdictParts(r)[p.fitting(r, w):] {
+		if i == 0 {
+			style = x.style
+		}
+		rest = append(rest, x.text)
+	}
+	if rest != nil {
+		say("verdict", style, "%s %s", p.Theme.Glyph.Ellipsis, strings.Join(rest, between))
+	}
 }
 
 // accused names what is at fault beside the stages: the causes of a diagnosis, else the first

@@ -98,6 +98,8 @@ func shareText(e *report.ErrorStats) string {
 		return "×" + count(int(x))
 	case x >= 10:
 		return fmt.Sprintf("×%.0e", x)
+	case x > 0.99 && x < 1:
+		return fmt.Sprintf("%.1f %%", math.Floor(1000*x)/10) // never 100 below the bound
 	default:
 		return fmt.Sprintf("%.0f %%", 100*x)
 	}

@@ -162,7 +162,7 @@ func (v *Controller) replay() tea.Cmd {
 	}
 	if !v.diagnosed() {
 		v.Say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", v.Keys.LabelIn(view.Races,
-			keymap.Diff)))
+			keymap.Diagnose)))
 		return nil
 	}
 	worst, tried := v.worst()

@@ -65,14 +65,13 @@ func New(c *view.Context, s Stepper) *Controller {
 // Layer implements view.View.
 func (v *Controller) Layer() keymap.Layer {
 	return keymap.Layer{Name: view.Races, Tab: "Race", Uses: []keymap.Use{
-		{Action: keymap.NextBad, Help: "next finding"},
-		{Action: keymap.PrevBad, Help: "previous finding"},
-		{Action: keymap.Diff, Help: "diagnose: every checker, several schedules, causes with proof",
-			Hint: "diagnose"},
-		{Action: keymap.BoundUp, Help: "open the finding in Tile"},
+		{Action: keymap.NextBad, Name: "next-finding", Help: "next finding"},
+		{Action: keymap.PrevBad, Name: "previous-finding", Help: "previous finding"},
+		{Action: keymap.Diagnose, Hint: "diagnose"},
+		{Action: keymap.BoundUp, Name: "open-tile", Help: "open the finding in Tile"},
 		{Action: keymap.Filter, Help: "show only what matches: race, error, advice, a variable"},
-		{Action: keymap.Open, Help: "the line in Source", Hint: "source"},
-		{Action: keymap.Toggle, Help: "fold or unfold advice"},
+		{Action: keymap.Open, Name: "open-source", Help: "the line in Source", Hint: "source"},
+		{Action: keymap.Toggle, Name: "fold", Help: "fold or unfold advice"},
 	}, Own: []keymap.Binding{
 		{Action: whatIf, Keys: []string{"i"}, Label: "i",
 			Help: "what if it were fixed, or this synchronisation removed: virtually, nothing is compiled",
@@ -91,15 +90,22 @@ const (
 // Actions implements view.View.
 func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	return map[keymap.Action]func(string) tea.Cmd{
-		keymap.Open:    func(string) tea.Cmd { return v.openFinding() },
-		keymap.Diff:    func(string) tea.Cmd { return v.diagnose() },
-		keymap.BoundUp: func(string) tea.Cmd { return v.findingTile() },
-		keymap.NextBad: func(string) tea.Cmd { return v.nextFinding(1) },
-		keymap.PrevBad: func(string) tea.Cmd { return v.nextFinding(-1) },
-		keymap.Toggle:  func(string) tea.Cmd { return v.foldAdvice() },
-		whatIf:         func(string) tea.Cmd { return v.whatIf() },
-		replay:         func(string) tea.Cmd { return v.replay() },
+		keymap.Open:     func(string) tea.Cmd { return v.openFinding() },
+		keymap.Diagnose: func(string) tea.Cmd { return v.diagnose() },
+		keymap.BoundUp:  func(string) tea.Cmd { return v.findingTile() },
+		keymap.NextBad:  func(string) tea.Cmd { return v.nextFinding(1) },
+		keymap.PrevBad:  func(string) tea.Cmd { return v.nextFinding(-1) },
+		keymap.Toggle:   func(string) tea.Cmd { return v.foldAdvice() },
+		whatIf:          func(string) tea.Cmd { return v.whatIf() },
+		replay:          func(string) tea.Cmd { return v.replay() },
 	}
+}
+
+// Commands implements view.Commander.
+func (v *Controller) Commands() []view.Command {
+	return []view.Command{{Group: view.RunCommands, Name: string(keymap.Diagnose),
+		Help: "why the run is wrong: every checker, several schedules, causes with proof, in view Races",
+		Do:   func(string) tea.Cmd { return v.Diagnose() }}}
 }
 
 // Parts implements view.View.

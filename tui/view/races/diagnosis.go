@@ -24,6 +24,15 @@ func (v *Controller) Diagnosis() *diagnose.Diagnosis {
 	return v.race.doc
 }
 
+// Diagnose shows the view with the diagnosis of the request on screen, and starts one where there is none.
+func (v *Controller) Diagnose() tea.Cmd {
+	shown := v.Root.Open(view.Races)
+	if v.race.of == v.subject() && (v.race.active || v.race.doc != nil) {
+		return shown
+	}
+	return tea.Batch(shown, v.diagnose())
+}
+
 // Diagnoser returns what diagnoses a request, nil where the engine cannot.
 func (v *Controller) Diagnoser() func(context.Context, debugkern.Request,
 	diagnose.Options) (*diagnose.Diagnosis,

@@ -193,7 +193,7 @@ func (v *Controller) diagnosing() bool {
 func (v *Controller) showRaces() {
 	d := Data{Source: v.SourceOf}
 	q := &v.race
-	key := v.Keys.LabelIn(view.Races, keymap.Diff)
+	key := v.Keys.LabelIn(view.Races, keymap.Diagnose)
 	whole := v.Outcome()
 	switch {
 	case v.diagnosed():

@@ -10,6 +10,9 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		return []view.Mark{
 			{Glyph: g.Wrong, Text: "an error"}, {Glyph: g.Taint, Text: "advice"}, {Glyph: g.OK,
 				Text: "a cause with its proof"},
+			{Glyph: "9 needed",
+				Text: "so many of the kernel's barriers and waits (synchronisations) cannot be taken " +
+					"away without a race"},
 		}
 	case partWriters:
 		return []view.Mark{

@@ -58,6 +58,10 @@ func (v *Controller) AskHow(string) tea.Cmd {
 		return v.NothingYet()
 	}
 	c := v.PlaceOf(v.Cursor)
+	if why := v.unwritten(); why != "" {
+		v.Say(v.named(c) + ": " + why)
+		return nil
+	}
 	run, ok := v.Run.Viewer.(lineal)
 	if !ok {
 		v.Complain("this run cannot say what its cells are made of")

@@ -74,7 +74,7 @@ func TestColumnsWithoutASecondBackend(t *testing.T) {
 
 func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2")
-	if !strings.Contains(d.Text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · line 64") {
+	if !strings.Contains(d.Text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at line 64") {
 		t.Errorf("no writer:\n%s", d.Text())
 	}
 	d.Manual = true
@@ -161,7 +161,7 @@ func TestSettings(t *testing.T) {
 		} {
 			d.Press(s[0]).HasStatus(s[1])
 		}
-		d.Says("sci Δoff ≤derived")
+		d.Says(map[int]string{80: "sci Δoff ≤derived", 120: "numbers sci · no error column · bound derived"}[size[0]])
 		kept := map[string]string{}
 		control(d).Remember(kept)
 		again := viewtest.Start(t, size[0], size[1])
@@ -222,7 +222,8 @@ func TestSearchInTheTile(t *testing.T) {
 func TestLineage(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "W")
 	d.Says("HOW P q4,k9 CAME ABOUT",
-		"└─ stored to sS[3][17] = 0.5, sdpa_fp8_stage_c_wmma.cu:88, warp 1 lane 12",
+		"└─ stored to sS[3][17] = 0.5, warp 1 lane 12, sdpa_fp8_stage_c_wmma.cu:88",
+		"└─ a · b = 0.5, warp 1 lane 12, line 87",
 		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5", "b: softmax_scale = 0.125")
 	d.Press("j", "j", "j").Says("84") // the source follows
 	golden.RequireEqual(t, d.Text()+"\n")

@@ -3,11 +3,13 @@ package tile
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -18,14 +20,20 @@ func (p *Pane) detail() []string {
 	if p.data.View == nil || !p.judge.Known() {
 		return p.Theme.Blank(w, detailLines-1)
 	}
-	return []string{p.cellLine(w), p.Theme.Line(w).Add(p.Theme.Text, p.writer).Done(), p.tileLine(w)}
+	writer := p.note
+	if p.wrote != nil {
+		writer = p.writerText(p.wrote, w)
+	}
+	return []string{p.cellLine(w), p.Theme.Line(w).Add(p.Theme.Text, p.Theme.Fit(writer, w)).Done(),
+		p.tileLine(w)}
 }
 
 // alignedFrom is the width from which the cell's line keeps its fields in their columns, so that a move
 // changes digits and little else.
 const alignedFrom = 112
 
-// cellLine: q17,k9  k 2.6250 0x4140 │ r 1.3125 0x3D40 │ Δ +1.3125 = +1024 ulp  ✗ > bound 4.9e-04
+// cellLine: q17,k9  k 2.6250 0x4140 │ r 1.3127, as f16 1.3125 0x3D40 │ Δ +1.3123 = +1024 ulp  ✗ > bound
+// 4.9e-04
 func (p *Pane) cellLine(w int) string {
 	x := p.judge.At(p.row, p.col)
 	t := p.data.View.Got.DType
@@ -50,15 +58,56 @@ func (p *Pane) cellLine(w int) string {
 	}
 	l.Add(p.Theme.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
 	l.Add(p.Theme.Border, bar)
-	l.Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
-	if !p.data.View.Valid(p.row, p.col) {
-		return l.Add(p.Theme.Border, bar).Add(p.Theme.Dim, "outside the compared cells").Done()
+	var rest []styled
+	switch {
+	case !p.data.View.Valid(p.row, p.col):
+		rest = []styled{{p.Theme.Dim, "outside the compared cells"}}
+	case !p.judge.Judged(p.row, p.col):
+		rest = []styled{{p.Theme.Dim, "not judged: what it is computed from was not captured"}}
+	default:
+		rest = p.verdict(x, digits)
 	}
-	l.Add(p.Theme.Border, bar)
-	if !p.judge.Judged(p.row, p.col) {
-		return l.Add(p.Theme.Dim, "not judged: what it is computed from was not captured").Done()
+	room := l.Left() - p.Theme.Width(bar)
+	for _, s := range rest {
+		room -= p.Theme.Width(s.text)
 	}
-	return p.verdict(l, x, digits).Done()
+	l.Add(p.Theme.Text, p.reference(x, t, digits, room)).Add(p.Theme.Border, bar)
+	if room < p.Theme.Width(p.reference(x, t, digits, 0)) {
+		rest = slices.DeleteFunc(rest, func(s styled) bool { return s.text == boundWord })
+	}
+	for _, s := range rest {
+		l.Add(s.style, s.text)
+	}
+	return l.Done()
+}
+
+// styled is a piece of a line.
+type styled struct {
+	style theme.Style
+	text  string
+}
+
+// reference is a cell's reference rounded to the type of the tile, which is what its bits are compared with;
+// the unrounded value, which the error and the bound are about, stands before it where it is another number
+// and w columns have room for both.
+func (p *Pane) reference(x cell.Cell, t probes.DType, digits, w int) string {
+	rounded, exact := cell.Long(t.Value(x.RefBits)), cell.Long(x.Want)
+	short := fmt.Sprintf("r %*s 0x%s", digits, rounded, cell.HexText(t, x.RefBits))
+	switch {
+	case digits > 0 && (p.W < fullWriter || t.Size() > 2):
+		return short
+	case digits > 0: // aligned, whatever the values
+		return fmt.Sprintf("r %*s, as %s %*s 0x%s", digits, exact, t, digits, rounded, cell.HexText(t, x.RefBits))
+	case rounded == exact:
+		return short
+	}
+	both := fmt.Sprintf("%*s, as %s %s 0x%s", digits, exact, t, rounded, cell.HexText(t, x.RefBits))
+	for _, name := range []string{"reference ", "r "} {
+		if p.Theme.Width(name+both) <= w {
+			return name + both
+		}
+	}
+	return short
 }
 
 // crossLine: q17,k9  g 2.6250 0x4140 │ e 2.6250 0x4140 ✓ equal │ r 1.3125 0x3D40 │ ✗ > 4.9e-04
@@ -84,8 +133,8 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 		if x.Differs && x.Absent {
 			l.Add(p.Theme.Taint, p.Theme.Glyph.Differs)
 		} else if x.Differs {
-			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs,
-				p.judge.AgainstOther(p.row, p.col).ULP))
+			l.Add(p.Theme.Taint, p.Theme.Glyph.Differs+" "+
+				strings.TrimSpace(p.judge.AgainstOther(p.row, p.col).ULPText(0)))
 		} else {
 			l.Add(p.Theme.OK, p.Theme.Glyph.OK+" equal")
 		}
@@ -115,38 +164,44 @@ func (p *Pane) CellText() string {
 		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want),
 			cell.HexText(t, x.RefBits))
 	}
-	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s, bound %s", cell.Long(x.Got),
-		cell.HexText(t, x.Bits), p.judge.Name(),
-		cell.Long(x.Want), cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)),
+	return fmt.Sprintf("%s (0x%s), reference %s %s, as %s %s (0x%s), error %s, bound %s", cell.Long(x.Got),
+		cell.HexText(t, x.Bits), p.judge.Name(), cell.Long(x.Want), t, cell.Long(t.Value(x.RefBits)),
+		cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)),
 		strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
 
-func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
-	g := p.Theme.Glyph
+// verdict is a cell's error and how it stands to its bound. A cell whose bits are the rounded reference's has
+// no other error than that rounding.
+func (p *Pane) verdict(x cell.Cell, digits int) []styled {
+	g, text := p.Theme.Glyph, p.Theme.Text
 	if x.Equal && !x.Bad && digits == 0 {
-		return l.Add(p.Theme.OK, "equal "+g.OK)
+		if x.Delta == 0 {
+			return []styled{{p.Theme.OK, "equal " + g.OK}}
+		}
+		return []styled{{p.Theme.OK, fmt.Sprintf("equal as %s %s", p.data.View.Got.DType, g.OK)}}
 	}
 	limit := strconv.FormatFloat(x.Bound, 'e', 1, 64)
 	if p.set.Bound > 0 {
 		limit = p.set.Bound.String()
 	}
+	delta := styled{text, fmt.Sprintf("Δ %s  ", x.DeltaText(digits))}
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
-		l.Add(p.Theme.Text, "Δ not finite  ")
-	} else {
-		l.Add(p.Theme.Text, fmt.Sprintf("Δ %s  ", x.DeltaText(digits)))
+		delta.text = "Δ not finite  "
 	}
 	style, mark := p.Theme.OK, g.OK+" ≤ "
 	if x.Bad {
 		style, mark = p.Theme.Wrong, g.Wrong+" > "
 	}
-	l.Add(style, mark)
-	if p.Theme.Width("bound "+limit) <= l.Left() {
-		l.Add(p.Theme.Text, "bound ")
-	}
-	return l.Add(p.Theme.Text, limit)
+	return []styled{delta, {style, mark}, {text, boundWord}, {text, limit}}
 }
 
-// tileLine: bad 37/1024 ▁▂▃█▃▁ · factor exp(m_new-m_old) by row explains 98 %
+// boundWord is left out of a cell's line that has no room for it.
+const boundWord = "bound "
+
+// wideTileLine is the width from which the line names the scale of its histogram.
+const wideTileLine = 90
+
+// tileLine: bad 37/1024 error ÷ bound -4 ▁▂▃█▃▁ 4 · factor exp(m_new-m_old) by row explains 98 %
 func (p *Pane) tileLine(w int) string {
 	if p.unreferenced() {
 		return p.aloneTileLine(w)
@@ -157,9 +212,15 @@ func (p *Pane) tileLine(w int) string {
 		style = p.Theme.Wrong
 	}
 	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
+	low, high := "", ""
+	if w >= wideTileLine {
+		low, high = "error ÷ bound -4 ", " 4"
+	}
+	l.Add(p.Theme.Dim, low)
 	for _, n := range p.stats.Bins {
 		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
 	}
+	l.Add(p.Theme.Dim, high)
 	if n := p.stats.Absent; n > 0 {
 		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s %d not captured",
 			p.Theme.Glyph.Absent, n))
@@ -177,8 +238,9 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {
 		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, p.Theme.Fit(note, l.Left()))
-	} else if d := p.data.View.Verdict; d.MaxAbs > 0 && verdict != report.Tainted {
-		l.Add(p.Theme.Dim, " · max ").Add(p.Theme.Text, cell.Long(d.MaxAbs))
+	} else if share := p.stats.Worst; share > 0 && !math.IsInf(share, 0) && verdict != report.Tainted {
+		l.Add(p.Theme.Dim, " · worst error ").
+			Add(p.Theme.Text, fmt.Sprintf("%.3g %% of its bound", 100*share))
 	}
 	return l.Done()
 }
@@ -192,32 +254,55 @@ func spark(n, total, levels int) int {
 	return max(1, min(levels-1, int(f*float64(levels-1)+0.5)))
 }
 
-// WriterText is the line about a cell's writer. instr adds the PTX instruction where there is room for it.
-func WriterText(w *target.WriteSite, instr bool) string {
-	var b strings.Builder
-	number := "%d"
-	if instr {
-		number = "%2d" // the line changes least from cell to cell where its fields keep their places
+// writerText is the line about a cell's writer, in the longest form that w columns have room for: with the
+// PTX instruction, with the file of the store, with its line alone.
+func (p *Pane) writerText(x *target.WriteSite, w int) string {
+	if w >= fullWriter {
+		return WriterText(x)
 	}
-	fmt.Fprintf(&b, "warp %d lane "+number, w.Warp, w.Lane)
-	if w.Fragment != "" {
-		b.WriteString(" " + w.Fragment)
+	if text := writerText(x, "%d") + storedAt(x); p.Theme.Width(text) <= w || x.Source == nil {
+		return text
 	}
-	switch space := w.Space.String(); space {
+	return fmt.Sprintf("%s · %s at line %d", writerText(x, "%d"), stores(x), x.Source.Line)
+}
+
+// fullWriter is the width from which the line has the PTX instruction, and its fields keep their places.
+const fullWriter = 120
+
+// WriterText is the whole line about a cell's writer: who stored it, where to, and by which line and
+// instruction. That line is the store's: a wrong value may come from elsewhere.
+func WriterText(x *target.WriteSite) string {
+	return fmt.Sprintf("%s%s · step %d · ptx %d: %s", writerText(x, "%2d"), storedAt(x), x.Step, x.PTXLine,
+		x.Instr)
+}
+
+// writerText is who wrote a cell and where to; number formats lanes and banks.
+func writerText(x *target.WriteSite, number string) string {
+	text := fmt.Sprintf("warp %d lane "+number, x.Warp, x.Lane)
+	if x.Fragment != "" {
+		text += " " + x.Fragment
+	}
+	switch space := x.Space.String(); space {
 	case "shared":
-		fmt.Fprintf(&b, " · smem 0x%04x bank "+number, w.Addr, w.Addr/4%32)
+		text += fmt.Sprintf(" · smem 0x%04x bank "+number, x.Addr, x.Addr/4%32)
 	case "":
 	default:
-		fmt.Fprintf(&b, " · %s 0x%x", space, w.Addr)
+		text += fmt.Sprintf(" · %s 0x%x", space, x.Addr)
 	}
-	if w.Source != nil {
-		fmt.Fprintf(&b, " · line %d", w.Source.Line)
+	return text
+}
+
+func storedAt(x *target.WriteSite) string {
+	if x.Source == nil {
+		return ""
 	}
-	if instr {
-		if w.Source != nil {
-			fmt.Fprintf(&b, " of %s", w.Source.File)
-		}
-		fmt.Fprintf(&b, " · step %d · ptx %d: %s", w.Step, w.PTXLine, w.Instr)
+	return fmt.Sprintf(" · %s at %s:%d", stores(x), x.Source.File, x.Source.Line)
+}
+
+// stores is the verb for a write: a register is set.
+func stores(x *target.WriteSite) string {
+	if x.Space == target.SpaceNone {
+		return "set"
 	}
-	return b.String()
+	return "stored"
 }

@@ -303,7 +303,12 @@ func (p *Pane) errorNumber(l *theme.Line, x cell.Cell, valid bool, end int) {
 		return
 	}
 	mark, style := p.Theme.ErrorMark(x.Standing())
-	p.right(l, s, p.set.Diff.ErrorText(x, end-1-l.Col()), end-1)
+	text, marked := p.set.Diff.ErrorText(x, end-l.Col())
+	if !marked && p.Theme.Width(text) == end-l.Col() {
+		p.right(l, s, text, end)
+		return
+	}
+	p.right(l, s, text, end-1)
 	if p.set.Heat == HeatTint && p.Theme.Colours() {
 		style = s
 	}

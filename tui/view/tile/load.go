@@ -170,6 +170,24 @@ func (v *Controller) askWriter() tea.Cmd {
 	return tea.Tick(v.Pace.Quiet, func(time.Time) tea.Msg { return writerDueMsg{seq} })
 }
 
+// injectedText is why a cell of a tile that the gate feeds in has neither writer nor lineage.
+const injectedText = "injected, no instruction wrote it"
+
+// unwritten is why nothing can have written the cursor's cell, "" where something may have.
+func (v *Controller) unwritten() string {
+	p := v.At()
+	g := v.Run.Plan.Gate
+	switch {
+	case g.Injected.Has(p.Stage):
+		return injectedText
+	case v.Tiles.Views[p] == nil || v.Tiles.Views[p].Got.Reached():
+		return ""
+	case !g.Judged.Has(p.Stage):
+		return fmt.Sprintf("gate %s leaves stage %s out: no instruction wrote it", g.Name, p.Stage)
+	}
+	return "execution did not reach this tile: no instruction wrote it"
+}
+
 // showWriter puts what is known of the cell's writer on screen and reports whether that is all there will be.
 func (v *Controller) showWriter() bool {
 	whole := v.drawWriter()
@@ -179,16 +197,28 @@ func (v *Controller) showWriter() bool {
 
 func (v *Controller) drawWriter() bool {
 	c := v.PlaceOf(v.Cursor)
+	if why := v.unwritten(); why != "" {
+		v.Writers.Errs[c] = why
+	}
 	if w := v.Writers.Known[c]; w != nil {
-		v.pane.SetWriter(WriterText(w, v.w >= 160))
+		v.pane.SetWriter(w, "")
 		if v.Follow && w.Source != nil && !v.how.open {
 			v.source.Show(w.Source.File, v.Run.Viewer.Source(w.Source.File), w.Source.Line,
-				"wrote "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
+				stores(w)+" "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
 		}
 		return true
 	}
-	v.pane.SetWriter(v.Writers.Errs[c])
-	return v.Writers.Errs[c] != ""
+	v.pane.SetWriter(nil, v.Writers.Errs[c])
+	if v.Writers.Errs[c] == "" {
+		return false // what is shown of another cell stays, with its name, until this one's is known
+	}
+	if file, line := v.Root.SourcePlace(); !v.how.open {
+		if v.unwritten() != "" {
+			line = 0
+		}
+		v.source.Show(file, v.SourceOf(file), line, "")
+	}
+	return true
 }
 
 func (v *Controller) writerDue(msg writerDueMsg) tea.Cmd {
@@ -240,7 +270,7 @@ func (v *Controller) writerFound(msg writerMsg) {
 func (v *Controller) sayWriter() {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
-		text := WriterText(w, true)
+		text := WriterText(w)
 		if v.Root.Showing() == view.Tile {
 			v.who.shown = true
 			text += " · " + v.Keys.Label(keymap.Who) + " opens that place"

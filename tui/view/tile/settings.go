@@ -188,10 +188,19 @@ func (v *Controller) Recall(d map[string]string) {
 	v.apply(s)
 }
 
+// wideNote is the width from which the note is in words.
+const wideNote = 120
+
 // Note implements view.Noted: how numbers are written and judged, and what is searched for and shown.
 func (v *Controller) Note() string {
 	s := v.pane.Settings()
 	text := fmt.Sprintf("%s Δ%s ≤%s", s.Format, s.Diff, s.Bound)
+	if v.w >= wideNote {
+		text = fmt.Sprintf("numbers %s · error in %s · bound %s", s.Format, s.Diff, s.Bound)
+		if s.Diff == cell.DiffOff {
+			text = fmt.Sprintf("numbers %s · no error column · bound %s", s.Format, s.Bound)
+		}
+	}
 	if v.pane.unreferenced() {
 		text = s.Format.String()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
@@ -111,9 +112,10 @@ type Pane struct {
 	data             Data
 	set              Settings
 	row, col         int
-	top              int // first row shown
-	left             int // first column shown
-	writer           string
+	top              int               // first row shown
+	left             int               // first column shown
+	wrote            *target.WriteSite // the cell under the cursor; nil: not known
+	note             string            // why it is not known
 
 	judge  cell.Judge
 	stats  cell.Stats
@@ -169,10 +171,10 @@ func (p *Pane) SetCursor(row, col int) {
 	p.Changed = true
 }
 
-// SetWriter gives the line about who wrote the cell.
-func (p *Pane) SetWriter(text string) {
-	if p.writer != text {
-		p.writer, p.Changed = text, true
+// SetWriter says who wrote the cell; nil where that is not known, and note why.
+func (p *Pane) SetWriter(x *target.WriteSite, note string) {
+	if p.wrote != x || p.note != note {
+		p.wrote, p.note, p.Changed = x, note, true
 	}
 }
 

@@ -34,7 +34,7 @@ func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false)}
 func (p *Pane) Show(cell string, doc *report.Lineage) {
 	*p = Pane{Frame: p.Frame, doc: doc, cell: cell, lines: doc.Tree(0)}
 	for _, l := range p.lines {
-		p.widest = max(p.widest, p.Theme.Width(l.Text))
+		p.widest = max(p.widest, p.Theme.Width(l.Brief))
 	}
 	p.Changed = true
 }
@@ -102,7 +102,7 @@ func (p *Pane) draw() []string {
 		if i == p.at {
 			style = p.Theme.Strong
 		}
-		out = append(out, l.Add(style, p.cut(p.lines[i].Text, l.Left())).Done())
+		out = append(out, l.Add(style, p.cut(p.lines[i].Brief, l.Left())).Done())
 	}
 	if len(p.lines) > h {
 		note = fmt.Sprintf("%d of %d", p.at+1, len(p.lines))
