@@ -36,21 +36,40 @@ func ParseDType(name string) (DType, error) {
 	return 0, fmt.Errorf("no tensor map has elements of type %q", name)
 }
 
-// Names of the modes, in the order of their values.
-var (
-	interleaves = []string{"none", "16B", "32B"}
-	swizzles    = []string{"none", "32B", "64B", "128B"}
-	promotions  = []string{"none", "64B", "128B", "256B"}
-	fillings    = []string{"zero", "nan"}
-)
+// Types returns the names of the types of elements, as ParseDType reads them.
+func Types() []string {
+	var out []string
+	for _, t := range dtypes {
+		out = append(out, t.name)
+	}
+	return append(out, "i8", "e4m3", "e5m2", "i16")
+}
 
-func mode(what, name string, names []string) (uint32, error) {
+// Modes returns the names that a mode of a Spec (interleave, swizzle, promotion, fill) has, in the order of
+// their values; nil where there is no such mode.
+func Modes(mode string) []string {
+	switch mode {
+	case "interleave":
+		return []string{"none", "16B", "32B"}
+	case "swizzle":
+		return []string{"none", "32B", "64B", "128B"}
+	case "promotion":
+		return []string{"none", "64B", "128B", "256B"}
+	case "fill":
+		return []string{"zero", "nan"}
+	}
+	return nil
+}
+
+// number is the value of a mode's name.
+func number(mode, name string) (uint32, error) {
+	names := Modes(mode)
 	i := slices.Index(names, name)
 	if name == "" {
 		i = 0
 	}
 	if i < 0 {
-		return 0, fmt.Errorf("%s %q: expected %s", what, name, strings.Join(names, ", "))
+		return 0, fmt.Errorf("%s %q: expected %s", mode, name, strings.Join(names, ", "))
 	}
 	return uint32(i), nil
 }
@@ -95,20 +114,61 @@ func (s *Spec) Map(dtype string, dims, strides []int) (*Map, error) {
 // narrow is a number that Validate takes, or one that it refuses.
 func narrow(v int64) uint32 { return uint32(min(max(v, 0), 1<<31)) }
 
+// Keys writes what is given, as `check` and manifests take it: "box: [64, 64], swizzle: 128B".
+func (s *Spec) Keys() string {
+	var out []string
+	add := func(key, value string) {
+		if value != "" {
+			out = append(out, key+": "+value)
+		}
+	}
+	list := func(key string, ns []int64) {
+		if len(ns) > 0 {
+			add(key, strings.ReplaceAll(fmt.Sprint(ns), " ", ", "))
+		}
+	}
+	add("dtype", s.DType)
+	list("dims", s.Dims)
+	list("strides", s.Strides)
+	list("box", s.Box)
+	list("steps", s.Steps)
+	add("interleave", s.Interleave)
+	add("swizzle", s.Swizzle)
+	add("promotion", s.Promotion)
+	add("fill", s.Fill)
+	if s.Offset != 0 {
+		add("offset", fmt.Sprint(s.Offset))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Spec describes the map of a tensor that begins at a byte of its buffer, with nothing left out.
+func (m *Map) Spec(offset int64) *Spec {
+	s := &Spec{
+		DType: m.DType.String(), Interleave: Modes("interleave")[m.Interleave], Offset: offset,
+		Swizzle: Modes("swizzle")[m.Swizzle], Promotion: Modes("promotion")[m.Promotion],
+		Fill: Modes("fill")[m.Fill],
+	}
+	for i := m.Rank() - 1; i >= 0; i-- {
+		s.Dims, s.Box = append(s.Dims, int64(m.Dims[i])), append(s.Box, int64(m.Box[i]))
+		s.Steps = append(s.Steps, int64(m.Steps[i]))
+		if i > 0 {
+			s.Strides = append(s.Strides, int64(m.Strides[i-1]))
+		}
+	}
+	return s
+}
+
 // Check reports a mode that does not exist.
 func (s *Spec) Check() error { return s.modes(&Map{}) }
 
 func (s *Spec) modes(m *Map) error {
 	var to [4]uint32
-	for i, x := range []struct {
-		what, name string
-		names      []string
-	}{
-		{"interleave", s.Interleave, interleaves}, {"swizzle", s.Swizzle, swizzles},
-		{"promotion", s.Promotion, promotions}, {"fill", s.Fill, fillings},
+	for i, x := range [4][2]string{
+		{"interleave", s.Interleave}, {"swizzle", s.Swizzle}, {"promotion", s.Promotion}, {"fill", s.Fill},
 	} {
 		var err error
-		if to[i], err = mode(x.what, x.name, x.names); err != nil {
+		if to[i], err = number(x[0], x[1]); err != nil {
 			return err
 		}
 	}

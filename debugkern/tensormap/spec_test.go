@@ -80,3 +80,17 @@ func TestSpecMistakes(t *testing.T) {
 		t.Errorf("a last dimension with gaps: %v", err)
 	}
 }
+
+// TestKeys: what a map is written as makes the same map.
+func TestKeys(t *testing.T) {
+	m := matrix()
+	m.Steps[1], m.Promotion, m.Fill = 2, 1, FillNaN
+	s := m.Spec(32)
+	if got, want := s.Keys(), "dtype: f16, dims: [100, 64], strides: [128], box: [32, 64], steps: [2, 1], "+
+		"interleave: none, swizzle: 128B, promotion: 64B, fill: nan, offset: 32"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if again, err := s.Map("u8", []int{4}, nil); err != nil || !reflect.DeepEqual(again, m) {
+		t.Errorf("%+v, %v, want %+v", again, err, m)
+	}
+}
