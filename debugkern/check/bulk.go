@@ -246,11 +246,23 @@ func (u *races) issueTile(e *target.Event, lane int) {
 	rs := []*bulkRecord{&sh}
 	if n := len(e.Ranges); n > 0 {
 		far.lo, far.hi, far.parts = e.Ranges[0].Lo, e.Ranges[n-1].Hi, slices.Clone(e.Ranges)
+		if stores && !far.combines && u.repeated(&far) {
+			return
+		}
 		if rs = append(rs, &far); !stores {
 			rs[0], rs[1] = rs[1], rs[0]
 		}
 	}
 	u.beginRecords(e, lane, rs)
+}
+
+// repeated reports whether another lane of the warp stores the same box from the same place with the same
+// instruction: bytes that are the same, whoever writes them last.
+func (u *races) repeated(r *bulkRecord) bool {
+	return slices.ContainsFunc(u.bulk.live, func(o bulkRecord) bool {
+		return o.writes && !o.done && o.at == r.at && o.lane != r.lane && o.when == r.when &&
+			o.tile == r.tile && slices.Equal(o.parts, r.parts)
+	})
 }
 
 // tensormapAlign is what the shared address of a tensor copy is a multiple of.
