@@ -103,7 +103,7 @@ var imports = map[string][]string{
 	"debugkern/walk/expr": {"probes"},
 	"debugkern/trial": {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx",
 		"debugkern/report", "debugkern/target", "probes"},
-	"debugkern/repair": {"debugkern", "debugkern/isa", "debugkern/join", "debugkern/ptx",
+	"debugkern/repair": {"debugkern", "debugkern/isa", "debugkern/isa/cfg", "debugkern/join", "debugkern/ptx",
 		"debugkern/report", "debugkern/target", "probes"},
 	"debugkern/lineage": {"debugkern/budget", "debugkern/isa", "debugkern/isa/cfg", "debugkern/join",
 		"debugkern/ptx", "debugkern/target", "probes"},

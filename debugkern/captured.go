@@ -398,6 +398,7 @@ type reachCause struct {
 	early  []int          // warps that left elsewhere
 	short  []int          // warps that left the loop sooner
 	idle   []int          // warps that did neither
+	partly int            // of the idle ones, those of which some lanes stored
 	at     *target.Source // where the early ones left
 	rounds int            // of the short ones
 }
@@ -432,6 +433,9 @@ func (c *reachCause) sort() {
 			}
 		}
 		*class = append(*class, i)
+		if class == &c.idle && w.Stored != 0 {
+			c.partly++
+		}
 	}
 }
 
@@ -457,6 +461,8 @@ func (c *reachCause) text(f *target.Finding) string {
 		f.KVTile = c.want - (c.most - c.rounds)
 		return fmt.Sprintf("%s left the %s after %d of %d tiles", warpNames(c.short), c.loop,
 			f.KVTile, c.want)
+	case len(c.idle) > 0 && len(c.idle) == c.partly:
+		return "none of the threads that reached the probe stored them" + at(c.r.Probe)
 	case len(c.idle) > 0:
 		f.Warps = c.idle
 		return warpNames(c.idle) + " did not reach the probe" + at(c.r.Probe)

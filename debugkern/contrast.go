@@ -24,6 +24,10 @@ type Contrast struct {
 	// Wholly: nothing of the missing operands' tiles or inputs comes in; they have the place where they do in
 	// right cells
 	Wholly bool
+	// Of is the cell whose value it has, as a whole, and Stored where that is stored last: its operands may
+	// be read by a wrong index, or it may be stored by one; nil: not known
+	Of     *[2]int
+	Stored *report.Source
 	// Pair: operands that are multiplied with each other and should not be; nil: none are known
 	Pair *Pair
 }
@@ -145,6 +149,14 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		return err
 	}
 	foreign, least := c.foreign(e, a)
+	if instead, lacks, err := c.instead(ctx, at, e, a, foreign, out); err != nil || len(instead) > 0 {
+		if err == nil {
+			out.Foreign, err = c.operands(instead, a.of, func(k operandKey) (int, error) {
+				return c.departs(ctx, k, a, instead, lacks)
+			})
+		}
+		return err
+	}
 	var missing []operandKey
 	for _, p := range e.direct {
 		missing = append(missing, c.lacking(ctx, p, a, least, len(foreign) > 0, out)...)
@@ -159,12 +171,15 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		return nil
 	}
 	moved := c.misplaced(out.Cell, foreign, missing)
-	out.Foreign, err = c.operands(foreign, func(k operandKey) (int, error) {
+	out.Foreign, err = c.operands(foreign, a.of, func(k operandKey) (int, error) {
 		if moved && len(a.of[k].way) > 0 {
 			return a.of[k].way[len(a.of[k].way)-1], nil
 		}
 		return c.departs(ctx, k, a, foreign, missing)
 	})
+	if other, stored, ok := c.elsewhereIn(out.Cell, a, foreign, missing); ok && !moved {
+		out.Of, out.Stored = &other, report.SourceOf(target.Blame(c.fn, stored))
+	}
 	return err
 }
 
@@ -215,12 +230,18 @@ func (c *contrast) lacking(
 	}
 	var missing, twice []operandKey
 	var other seen // how those that are there enter
+	var present []operandKey
 	for _, k := range want {
 		if s, there := a.of[k]; !there {
 			missing = append(missing, k)
 		} else if other.ways == 0 || (s.lanes >= 0) != (other.lanes >= 0) && s.lanes >= 0 ||
 			(s.lanes >= 0) == (other.lanes >= 0) && s.instr > other.instr {
 			other = s
+		}
+	}
+	for _, k := range want {
+		if _, there := a.of[k]; there {
+			present = append(present, k)
 		}
 	}
 	if len(missing) == 0 || len(missing) == len(want) && !foreign {
@@ -235,7 +256,7 @@ func (c *contrast) lacking(
 	if other.ways > 0 {
 		instr, summed = c.lost(ctx, a, other, missing[0])
 	}
-	lacks, _ := c.operands(missing, func(operandKey) (int, error) { return instr, nil })
+	lacks, _ := c.operands(missing, a.of, func(operandKey) (int, error) { return instr, nil })
 	if summed >= 0 {
 		for i := range lacks {
 			if at := report.SourceOf(target.Blame(c.fn, summed)); at != nil && lacks[i].At != nil &&
@@ -246,11 +267,11 @@ func (c *contrast) lacking(
 	}
 	if summed < 0 && other.instr >= 0 {
 		for i := range lacks {
-			lacks[i].Threads = c.threads(other.instr, missing)
+			lacks[i].Threads = c.threads(other.instr, missing, present)
 		}
 	}
 	out.Missing = append(out.Missing, lacks...)
-	doubled, _ := c.operands(twice, func(k operandKey) (int, error) { return a.of[k].instr, nil })
+	doubled, _ := c.operands(twice, a.of, func(k operandKey) (int, error) { return a.of[k].instr, nil })
 	out.Twice = append(out.Twice, doubled...)
 	return missing
 }
@@ -265,9 +286,10 @@ func reads(a map[operandKey]seen, p ref.Part) bool {
 	return false
 }
 
-// operands writes keys down by the tile or argument that they are of.
+// operands writes keys down by the tile or argument that they are of. instr is the instruction by which one
+// comes in, ways have what follows.
 func (c *contrast) operands(
-	keys []operandKey, instr func(operandKey) (int, error),
+	keys []operandKey, ways map[operandKey]seen, instr func(operandKey) (int, error),
 ) ([]Operands, error) {
 	slices.SortFunc(keys, func(a, b operandKey) int {
 		return cmp.Or(cmp.Compare(b.stage, a.stage), cmp.Compare(a.arg, b.arg), cmp.Compare(a.iter, b.iter),
@@ -295,7 +317,7 @@ func (c *contrast) operands(
 			by = max(by, n)
 		}
 		if c.named(&o, keys[0], at); by >= 0 {
-			o.At = report.SourceOf(target.Blame(c.fn, by))
+			o.At = c.line(by, ways[keys[0]].way)
 		}
 		out, keys = append(out, o), keys[n:]
 	}

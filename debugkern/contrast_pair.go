@@ -124,7 +124,7 @@ func (c *contrast) rightNear(cell Cell) (inRow, inCol int) {
 
 // operand is one operand with the place where it is read.
 func (c *contrast) operand(k operandKey, a *actual) Operands {
-	list, _ := c.operands([]operandKey{k}, func(k operandKey) (int, error) {
+	list, _ := c.operands([]operandKey{k}, a.of, func(k operandKey) (int, error) {
 		if s, ok := a.of[k]; ok {
 			return s.instr, nil
 		}

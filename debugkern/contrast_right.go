@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -33,11 +34,12 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 		if err != nil {
 			return 0, false, err
 		}
-		if len(way) == 0 {
+		if len(way.way) == 0 {
 			continue
 		}
 		n := 0
-		for n < len(way) && n < len(s.way) && c.alike(way[n], s.way[n]) {
+		for n < len(way.way) && n < len(s.way) && c.alike(way.way[n], s.way[n]) &&
+			c.together(way, s.reader, n) {
 			n++
 		}
 		if common = max(common, n); u.stage == c.x.stage {
@@ -48,6 +50,13 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 		return 0, false, nil
 	}
 	return s.way[common], true, nil
+}
+
+// together reports whether two ways go on by one execution of an instruction that reads memory, as far as one
+// warp executes it: in another iteration it reads by another address.
+func (c *contrast) together(a, b reader, n int) bool {
+	return a.way[n] != b.way[n] || a.steps[n] == b.steps[n] || !c.fn.Body[a.way[n]].Kind().Reads() ||
+		c.trace.Step(int(a.steps[n])).Warp != c.trace.Step(int(b.steps[n])).Warp
 }
 
 // alike reports whether two instructions are copies that the compiler made of one operation of the source.
@@ -118,28 +127,46 @@ func (c *contrast) has(p ref.Part, k operandKey) bool {
 	return k.stage < 0 && slices.Contains(c.elementKeys(p), k)
 }
 
-// wayTo lists the instructions by which an operand comes into a right cell; nil where none does.
-func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) ([]int, error) {
+// wayTo is the way by which an operand comes into a right cell; the zero reader where none does.
+func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) (reader, error) {
 	x := *c.x
 	x.stage, x.arg, x.element = u.stage, "", -1
 	x.cell.Stage, x.cell.KVTile = u.stage.Stage, u.iter
 	at, err := x.at(c.trace, u.cell[0], u.cell[1])
 	if err != nil {
-		return nil, nil // it was not captured
+		return reader{}, nil // it was not captured
 	}
 	looked := k.stage < 0 && u.stage.From == nil // what is looked up in a table depends on its index
-	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
+	y := c
+	if k.stage >= 0 && !slices.Contains(c.x.stage.From, c.g.Stage(k.stage).Stage) {
+		y = c.with(&x)
+	}
+	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: y.cut, Nodes: sliceNodes, Address: looked})
 	if err != nil || g.Truncated {
-		return nil, err
+		return reader{}, err
 	}
 	ways := c.readers(g)
 	for i, l := range g.Leaves {
 		if l.Kind == lineage.LeafElement && k.stage < 0 && l.Arg == k.arg && l.Element == k.at ||
-			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(c.lists[l.Cut], k) {
-			return ways[i].way, nil
+			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(y.lists[l.Cut], k) {
+			return ways[i], nil
 		}
 	}
-	return nil, nil
+	return reader{}, nil
+}
+
+// with is the contrast whose walks end at the tiles that another stage is computed from as well.
+func (c *contrast) with(x *ancestry) *contrast {
+	y := *c
+	y.captured, y.ids, y.lists = maps.Clone(c.captured), map[lineage.Ref]int{}, nil
+	x.operandTiles(c.trace, c.kv, func(sp *probes.StagePlan, iter, row, col int, way []lineage.Ref) {
+		key := operandKey{stage: c.g.Index(sp.Stage), iter: iter, arg: -1, at: row*sp.Cols + col}
+		for _, v := range way {
+			id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
+			y.captured[id] = append(slices.Clone(y.captured[id]), part{v.Lo, v.N, v.Part, key})
+		}
+	})
+	return &y
 }
 
 // usual is where a right cell of the stage computes last with an operand; -1 where no right cell is
@@ -155,9 +182,9 @@ func (c *contrast) usual(ctx context.Context, k operandKey) (int, error) {
 		return -1, nil
 	}
 	way, err := c.wayTo(ctx, k, user{c.x.stage, kv, cell})
-	for i := len(way) - 1; i >= 0; i-- {
-		if k := c.fn.Body[way[i]].Kind(); computes(k) || k == isa.Atomic {
-			return way[i], err
+	for i := len(way.way) - 1; i >= 0; i-- {
+		if k := c.fn.Body[way.way[i]].Kind(); computes(k) || k == isa.Atomic {
+			return way.way[i], err
 		}
 	}
 	return -1, err
@@ -198,6 +225,38 @@ func (c *contrast) exchanged(cell Cell, k operandKey) bool {
 	a, known := store(cell.Row, cell.Col)
 	b, alike := store(other[0], other[1])
 	return known && alike && a != b
+}
+
+// elsewhereIn finds the cell of the tile whose value a cell has: what it is made of and should not be belongs
+// to that one, in the place of what is missing, and that one is wrong as well: where it is right, each
+// computed its own. stored is the last instruction that stores the value. ok is false where there is no such
+// cell, and for what is not computed from other tiles.
+func (c *contrast) elsewhereIn(
+	cell Cell, a *actual, foreign, missing []operandKey,
+) (other [2]int, stored int, ok bool) {
+	if len(foreign) == 0 || len(foreign) != len(missing) || foreign[0].stage < 0 {
+		return other, 0, false
+	}
+	if other, ok = c.home(foreign[0]); !ok {
+		return other, 0, false
+	}
+	if c.ofRows(foreign[0].stage, cell) {
+		other[1] = cell.Col
+	} else {
+		other[0] = cell.Row
+	}
+	v, err := c.run.View(cell.Place)
+	at := other[0]*c.x.stage.Cols + other[1]
+	if err != nil || v.Local == nil || other == [2]int{cell.Row, cell.Col} ||
+		!v.Judged(other[0], other[1], true) || !v.Bad(other[0], other[1], true) ||
+		!(math.Abs(v.Got.At(cell.Row, cell.Col)-v.Local[at]) <= v.LocalBound[at]) {
+		return other, 0, false
+	}
+	s, known := a.of[foreign[0]]
+	if !known || len(s.way) == 0 {
+		return other, 0, false
+	}
+	return other, c.lastStore(s), true
 }
 
 // home is the cell of the stage that an operand belongs to.

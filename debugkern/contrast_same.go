@@ -141,7 +141,7 @@ func (c *contrast) replaced(
 	if len(foreign) == 0 {
 		usual = func(k operandKey) (int, error) { return c.usual(ctx, k) }
 	}
-	if out.Missing, err = c.operands(missing, usual); err != nil || len(foreign) > 0 {
+	if out.Missing, err = c.operands(missing, a.of, usual); err != nil || len(foreign) > 0 {
 		return foreign, missing, err
 	}
 	out.Wholly = true
@@ -155,8 +155,26 @@ func (c *contrast) replaced(
 			twice = append(twice, k)
 		}
 	}
-	out.Twice, err = c.operands(twice, func(k operandKey) (int, error) { return c.firstUser(a.g, k), nil })
+	out.Twice, err = c.operands(twice, a.of, func(k operandKey) (int, error) {
+		return c.firstUser(a.g, k), nil
+	})
 	return nil, missing, err
+}
+
+// instead finds what a cell is made of in the place of a tile that it is not made of at all, where it is made
+// of elements that it should not be: the elements are what the other tile is made of.
+func (c *contrast) instead(
+	ctx context.Context, at lineage.Place, e *expected, a *actual, foreign []operandKey, out *Contrast,
+) (instead, missing []operandKey, err error) {
+	if len(foreign) == 0 || slices.ContainsFunc(foreign, func(k operandKey) bool { return k.stage >= 0 }) {
+		return nil, nil, nil
+	}
+	x := Contrast{Cell: out.Cell}
+	instead, missing, err = c.replaced(ctx, at, e, a, &x)
+	if len(instead) > 0 {
+		out.Missing = x.Missing
+	}
+	return instead, missing, err
 }
 
 // firstUser is the first instruction in the entry's body that computes with an operand; -1

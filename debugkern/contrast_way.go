@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -45,6 +47,7 @@ type reader struct {
 	lanes int   // that hands what was made of it to another lane first
 	way   []int // all from the one that reads it on, at most mostWay
 	nodes []int32
+	steps []uint32 // of way, in the trace
 }
 
 // mostWay is how many instructions of a leaf's way are listed.
@@ -81,6 +84,7 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 			k := in.Kind()
 			if len(out[i].way) < mostWay {
 				out[i].way, out[i].nodes = append(out[i].way, in.Index), append(out[i].nodes, n)
+				out[i].steps = append(out[i].steps, g.Nodes[n].Step)
 			}
 			switch {
 			case first:
@@ -186,9 +190,23 @@ func (c *contrast) takenBy(instr []bool) map[operandKey][]thread {
 }
 
 // threads names the threads that take operands by an instruction; "" where some are taken by none, or by many
-// warps.
-func (c *contrast) threads(instr int, keys []operandKey) string {
+// warps, or by threads that all take one that does come in as well: these need not hand it on.
+func (c *contrast) threads(instr int, keys, present []operandKey) string {
 	taken := c.takenIn(instr)
+	of := func(list []operandKey) map[thread]bool {
+		out := map[thread]bool{}
+		for _, k := range list {
+			for _, t := range taken[k] {
+				out[t] = true
+			}
+		}
+		return out
+	}
+	bring, have := of(present), of(keys)
+	maps.DeleteFunc(have, func(t thread, _ bool) bool { return bring[t] })
+	if len(have) == 0 {
+		return ""
+	}
 	lanes := map[int][]int{}
 	for _, k := range keys {
 		if len(taken[k]) == 0 {
@@ -356,8 +374,32 @@ func (c *contrast) departs(
 		return s.then, nil
 	case together && s.user >= 0:
 		return s.user, nil
+	case together && c.exchanged(c.x.cell, k):
+		return c.lastStore(s), nil
+	case together && len(s.way) > 1:
+		return s.way[1], nil // what is read is right, and what is taken of it is not
+	case !c.fn.Body[s.instr].Kind().Reads() && c.takes(s.instr, missing[0]):
+		return c.meets(a, k, foreign), nil // it is in a register, of which each cell takes its own
 	}
 	return s.instr, nil
+}
+
+// meets is the first instruction of a foreign operand's way that makes one value of it and of an operand that
+// belongs to the cell; the first that computes with it where there is none.
+func (c *contrast) meets(a *actual, k operandKey, foreign []operandKey) int {
+	right := map[int32]bool{}
+	for o, s := range a.of {
+		if !slices.Contains(foreign, o) {
+			for _, n := range s.nodes {
+				right[n] = true
+			}
+		}
+	}
+	s := a.of[k]
+	if at := slices.IndexFunc(s.nodes, func(n int32) bool { return right[n] }); at >= 0 {
+		return s.way[at]
+	}
+	return max(s.user, s.instr)
 }
 
 // whole reports whether all operands that a node is made of are foreign: what it reads is another cell's
@@ -392,4 +434,50 @@ func (c *contrast) lastStore(s seen) int {
 		}
 	}
 	return s.way[len(s.way)-1]
+}
+
+// line is where an instruction on an operand's way stands in the source. A compiler moves what does not
+// change in a loop, or on either side of a condition, before it, and leaves it that line: where the line has
+// nothing that the instruction can be, it is the first line further on that has.
+func (c *contrast) line(instr int, way []int) *report.Source {
+	at := report.SourceOf(target.Blame(c.fn, instr))
+	what := written[c.fn.Body[instr].Op]
+	if k := c.fn.Body[instr].Kind(); k == isa.Load {
+		what = subscript
+	}
+	if what == nil || at == nil {
+		return at
+	}
+	if text := c.text(at); !header.MatchString(text) || what.MatchString(text) {
+		return at
+	}
+	for i := slices.Index(way, instr) + 1; i < len(way); i++ {
+		next := report.SourceOf(target.Blame(c.fn, way[i]))
+		places := []*report.Source{next}
+		for _, site := range slices.Backward(next.Calls.Sites()) {
+			places = append(places, &report.Source{File: site.File, Line: site.Line, Function: site.Function})
+		}
+		for _, p := range places {
+			if what.MatchString(c.text(p)) {
+				return p
+			}
+		}
+	}
+	return at
+}
+
+// What the source has where an instruction is: an array's element, a function by its name. A header's line
+// is that of a loop or a condition.
+var (
+	header    = regexp.MustCompile(`^\s*(\} else )?(for|while|if) ?\(`)
+	subscript = regexp.MustCompile(`\[|\*\w`)
+	written   = map[string]*regexp.Regexp{"max": regexp.MustCompile(`max`), "min": regexp.MustCompile(`min`)}
+)
+
+// text is a line of the source, "" where it is not available.
+func (c *contrast) text(at *report.Source) string {
+	if lines := c.run.Source(at.File); at.Line >= 1 && at.Line <= len(lines) {
+		return lines[at.Line-1]
+	}
+	return ""
 }

@@ -38,7 +38,7 @@ func BenchmarkKeypress(b *testing.B) {
 	b.ReportMetric(all[(len(all)*99-1)/100], "p99-ms")
 	x.quiet(2 * time.Second) // until state is saved
 	bytes, ticks := len(x.output()), cpuTicks(b, x.cmd.Process.Pid)
-	const idle = 5 * time.Second
+	const idle = 20 * time.Second
 	time.Sleep(idle)
 	b.ReportMetric(float64(len(x.output())-bytes), "idle-bytes")
 	b.ReportMetric(float64(cpuTicks(b, x.cmd.Process.Pid)-ticks)/(100*idle.Seconds())*100, "idle-%core")

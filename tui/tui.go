@@ -91,7 +91,9 @@ func Run(ctx context.Context, o Options) error {
 	g := &guard{end: end}
 	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
 		tea.WithInput(o.Input), tea.WithOutput(mute{out}),
-		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile)}
+		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile),
+		tea.WithFPS(1), // of a renderer that draws nothing: the painter has its own pace
+	}
 	var program *tea.Program
 	if m.asker = newAsker(o.Input, m.paint); m.asker != nil {
 		options = append(options, tea.WithInput(m.asker),

@@ -46,7 +46,7 @@ type bulkRecord struct {
 	mechanism    int
 	mbar         int // address, -1: a bulk group
 	group        uint32
-	parts        []target.Range // of a tensor copy in global memory: its bytes; nil: all from lo to hi
+	parts        []target.Range // of a tensor copy in global memory, and of a wgmma: its bytes; nil: lo to hi
 	tile         uint64         // of a tensor copy: its address in shared memory, plus one
 	landed, done bool
 	stamp        uint32 // of the completion, where done
@@ -57,20 +57,22 @@ func (r *bulkRecord) pc() int   { return int(r.at >> 5) }
 
 // bulkState follows the asynchronous operations and mbarriers of one block.
 type bulkState struct {
-	live   []bulkRecord
-	known  map[int]int // mechanism by address of an mbarrier, or by minus the thread less one
-	open   [][32]uint32
-	phases map[int]*phaseClock
+	live  []bulkRecord
+	known map[int]int // mechanism by address of an mbarrier, or by minus the thread less one
+	open  [][32]uint32
+	// products is, by warp, the number of the group that its next wgmma.commit_group closes
+	products []uint32
+	phases   map[int]*phaseClock
 }
 
 // phaseClock is what an mbarrier hands on.
 type phaseClock struct{ arrived, done []uint32 }
 
-// startBulk prepares for a program that uses mbarriers or bulk operations; for others it does nothing.
+// startBulk prepares for a program that uses mbarriers, bulk operations or wgmma; for others it does nothing.
 func (u *races) startBulk() {
 	uses := slices.ContainsFunc(u.sites, func(s site) bool {
 		switch s.in.Kind() {
-		case isa.MBarrier, isa.BulkCopy, isa.ArriveAsync, isa.WaitBulk:
+		case isa.MBarrier, isa.BulkCopy, isa.ArriveAsync, isa.WaitBulk, isa.WgmmaMultiply:
 			return true
 		}
 		return false
@@ -80,6 +82,7 @@ func (u *races) startBulk() {
 	}
 	u.bulk = &bulkState{
 		known: map[int]int{}, open: make([][32]uint32, len(u.clk.warps)), phases: map[int]*phaseClock{},
+		products: make([]uint32, len(u.clk.warps)),
 	}
 	n := 2*u.clk.threads() + 1 + mechanisms
 	u.clk.rows = make([][]uint32, n)
@@ -174,6 +177,12 @@ func (u *races) bulkEvent(e *target.Event) {
 		}
 	case target.ClassBulkWait:
 		u.waitBulk(e)
+	case target.ClassWgmma:
+		u.issueWgmma(e)
+	case target.ClassWgmmaCommit:
+		u.bulk.products[e.Warp]++
+	case target.ClassWgmmaWait:
+		u.waitWgmma(e)
 	case target.ClassMBarrier:
 		u.mbarrier(e)
 	case target.ClassMBarrierDone:
@@ -201,17 +210,15 @@ func (r *bulkRecord) touches(lo, hi uint64) (at uint64, ok bool) {
 	if r.parts == nil {
 		return max(lo, r.lo), true
 	}
-	i, _ := slices.BinarySearchFunc(r.parts, lo, func(p target.Range, at uint64) int {
-		if p.Hi <= at {
-			return -1
-		}
-		return 1
-	})
-	if i == len(r.parts) || r.parts[i].Lo >= hi {
+	i := slices.IndexFunc(r.parts, func(p target.Range) bool { return p.Lo < hi && p.Hi > lo })
+	if i < 0 {
 		return 0, false
 	}
 	return max(lo, r.parts[i].Lo), true
 }
+
+// wgmma reports whether the operation is a product of a warpgroup.
+func (r *bulkRecord) wgmma() bool { return r.parts != nil && r.tile == 0 }
 
 // ranges are the bytes that the operation accesses.
 func (r *bulkRecord) ranges() []target.Range {
@@ -483,8 +490,8 @@ func (u *races) waitBulk(e *target.Event) {
 		some, mechanism := false, 0
 		for i := range u.bulk.live {
 			r := &u.bulk.live[i]
-			if r.mbar >= 0 || r.warp() != e.Warp || r.lane != lane || r.done || reads && r.writes ||
-				r.group+uint32(e.Value) >= u.bulk.open[e.Warp][lane] {
+			if r.mbar >= 0 || r.wgmma() || r.warp() != e.Warp || r.lane != lane || r.done ||
+				reads && r.writes || r.group+uint32(e.Value) >= u.bulk.open[e.Warp][lane] {
 				continue
 			}
 			r.done, r.stamp, some, mechanism = true, stamp, true, r.mechanism

@@ -336,12 +336,12 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 			verb = "write"
 		}
 		return fmt.Sprintf(
-			"%s race on %s: the asynchronous copy that %s issued at %s may still %s it when %s %s it at %s",
-			p.hazard(), p.element(), one, first, verb, two, p.two.verb(), second)
+			"%s race on %s: the %s that %s issued at %s may still %s it when %s %s it at %s",
+			p.hazard(), p.element(), p.operation(), one, first, verb, two, p.two.verb(), second)
 	case pairProxy:
 		return fmt.Sprintf(
-			"%s: %s writes it at %s, and the asynchronous copy that %s issues at %s need not see that: no fence.proxy.async stands between them",
-			p.element(), one, first, two, second)
+			"%s: %s writes it at %s, and the %s that %s issues at %s need not see that: no fence.proxy.async stands between them",
+			p.element(), one, first, p.operation(), two, second)
 	}
 	if p.kind == pairBlocks {
 		one, two = fmt.Sprintf("block %s, %s", grid.At(p.block[0]), one),
@@ -354,6 +354,14 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 		s += "; both write the same value"
 	}
 	return s
+}
+
+// operation names what is asynchronous in a pair.
+func (p *pair) operation() string {
+	if p.product {
+		return "wgmma"
+	}
+	return "asynchronous copy"
 }
 
 // unfit says why nothing is put between the accesses.
@@ -375,7 +383,9 @@ func (c *cause) missing(p *pair, sites []site) string {
 	switch p.kind {
 	case pairBulk:
 		how := "a wait at the mbarrier that the copy completes on"
-		if in := sites[p.first].in; in.Has("bulk_group") && p.wrote {
+		if in := sites[p.first].in; p.product {
+			how = "wgmma.wait_group by the warpgroup that issued it, and a barrier,"
+		} else if in.Has("bulk_group") && p.wrote {
 			how = "cp.async.bulk.wait_group by the thread that issued it, and a barrier,"
 		} else if in.Has("bulk_group") {
 			how = "cp.async.bulk.wait_group.read by the thread that issued it, and a barrier,"

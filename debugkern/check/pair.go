@@ -47,6 +47,7 @@ type pair struct {
 	// their order was open
 	observed bool
 	lacks    lack // between blocks
+	product  bool // of pairBulk and pairProxy: the operation is a wgmma
 }
 
 // now is the access under way, of one lane.
@@ -84,7 +85,7 @@ func (u *races) record(past, now side, kind pairKind) {
 	first, second := past, now
 	if kind != pairProxy && before(now, past) {
 		first, second, kind = now, past, pairRace
-		if u.e.Class == target.ClassBulk {
+		if u.e.Class == target.ClassBulk || u.e.Class == target.ClassWgmma {
 			kind = pairBulk
 		}
 	}
@@ -113,6 +114,7 @@ func (u *races) record(past, now side, kind pairKind) {
 	}
 	p := &pair{pairKey: k, one: first, two: second, space: u.space, count: 1, loop: -1}
 	p.block = [2]int{u.b.linear(), u.b.linear()}
+	p.product = u.sites[first.pc].product() || kind == pairProxy && u.sites[second.pc].product()
 	if first.when.loop == second.when.loop {
 		p.loop = first.when.loop
 	}

@@ -19,7 +19,7 @@ type races struct {
 	bar   [16][]arrival
 	async asyncState
 	fence fenceState
-	bulk  *bulkState // nil: the program has no mbarriers and no bulk operations
+	bulk  *bulkState // nil: the program has no mbarriers, bulk operations or wgmma
 	need  needs
 
 	pairs     map[pairKey]*pair
@@ -66,7 +66,8 @@ func (u *races) Interests() target.ClassSet {
 		target.ClassAsyncCommit,
 		target.ClassAsyncWait, target.ClassBarrier, target.ClassBarrierDone, target.ClassWarpSync,
 		target.ClassFence, target.ClassExit, target.ClassMBarrier, target.ClassBulk, target.ClassBulkCommit,
-		target.ClassBulkWait, target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass)
+		target.ClassBulkWait, target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass,
+		target.ClassWgmma, target.ClassWgmmaCommit, target.ClassWgmmaWait)
 }
 
 // Event implements unit.
@@ -111,7 +112,8 @@ func (u *races) Event(e *target.Event) {
 			u.fenced(e)
 		}
 	case target.ClassMBarrier, target.ClassBulk, target.ClassBulkCommit, target.ClassBulkWait,
-		target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass:
+		target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass, target.ClassWgmma,
+		target.ClassWgmmaCommit, target.ClassWgmmaWait:
 		u.bulkEvent(e)
 	case target.ClassExit:
 		u.clk.warps[e.Warp].alive &^= e.Mask

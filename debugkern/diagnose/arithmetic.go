@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -45,6 +46,10 @@ func (q *inquiry) arithmetic() error {
 	if err := q.addresses(); err != nil {
 		return err
 	}
+	// What puts a mask right puts a maximum over the same scores right too, which does not look like one.
+	slices.SortStableFunc(made, func(a, b *suspect) int {
+		return cmp.Compare(q.unmasked(a), q.unmasked(b))
+	})
 	for _, s := range made {
 		if err := q.proven(s); err != nil {
 			return err
@@ -56,11 +61,19 @@ func (q *inquiry) arithmetic() error {
 	return q.everything()
 }
 
+// unmasked is 0 for a suspect with a stage that looks like a mask that is off, else 1.
+func (q *inquiry) unmasked(s *suspect) int {
+	if slices.ContainsFunc(s.stages, q.looksMasked) {
+		return 0
+	}
+	return 1
+}
+
 // proven looks for what puts the stages of a suspect right: an edit that was found for another, an edit of
 // its own, else the reference's tiles in their place, else a gate shows that the error is made there.
 func (q *inquiry) proven(s *suspect) error {
 	if o := q.rightWith(s); o != nil {
-		s.remedy, s.alone = o.remedy, o.alone
+		s.remedy, s.alone, s.borrowed = o.remedy, o.alone, true
 		return nil
 	}
 	if s.origin == nil || s.origin.lead == s {
@@ -68,6 +81,9 @@ func (q *inquiry) proven(s *suspect) error {
 			return err
 		}
 		if err := q.operation(s, s.stages); err != nil {
+			return err
+		}
+		if err := q.computedAt(s); err != nil {
 			return err
 		}
 	}
@@ -396,17 +412,17 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		}
 	}
 	s := &suspect{stages: group}
-	c.Advice = stageAdvice(name, doc)
+	c.Advice = stageAdvice(name, doc, c.Place.Source)
 	q.blindly(&c, group[0])
 	s.cause = c
 	return s
 }
 
-// stageAdvice says where to look; what to change nobody tried.
-func stageAdvice(name string, doc *report.Stage) string {
+// stageAdvice says where to look, at a place where that is known; what to change nobody tried.
+func stageAdvice(name string, doc *report.Stage, at *report.Source) string {
 	where := "where " + name + " is computed"
-	if doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil {
-		where = "at " + doc.FirstBad.Source.At()
+	if at != nil {
+		where = "at " + callText(at)
 	}
 	if looks := looksLike(doc); looks != "" {
 		return fmt.Sprintf("look for %s %s", looks, where)

@@ -222,7 +222,7 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	if was.bad > 0 {
 		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what, now, was))
 	}
-	c.Alone = q.remains(s, what, n)
+	c.Alone = q.remains(s, what, n) + s.beyond
 }
 
 // remains says what is still wrong when only this suspect is put right.
@@ -313,17 +313,28 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	switch {
 	case c.Advice != "":
+	case s.ring != nil:
+		c.why, c.Advice = s.ring.why, s.ring.advice
+		c.Place.Source, c.Place.Other = s.ring.at, c.Place.Source
+		if c.short != "" {
+			c.short += "; a barrier only hides that the buffers do not change"
+		}
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone):
 		c.Advice = s.remedy.advice
+		if s.remedy.at != nil {
+			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
+		}
 	case s.shared != "":
 		c.Advice = s.shared
 	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice = late
+		} else if report.Uncaptures(c.Kind) {
+			q.decided(s, f, c)
 		}
-		if line := q.quoted(f.Source); c.Kind == "out-of-bounds" && line != "" {
-			c.Advice += ": " + quote(line)
+		if line := q.cited(f.Source); c.Kind == "out-of-bounds" && line != "" {
+			c.Advice += ": " + line
 		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)

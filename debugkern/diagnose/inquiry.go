@@ -35,6 +35,9 @@ type inquiry struct {
 	loops []int                     // by instruction: the innermost loop around it; nil: not asked yet
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
+	// configurations: other shapes and inputs that edits are tried in, once configured
+	configurations []*other
+	configured     bool
 }
 
 // suspect is a hypothesis: what is wrong, and what may put it right.
@@ -55,8 +58,11 @@ type suspect struct {
 	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
 	effect   bool                // follows from another that it is one cause with
 	origin   *origin             // the address that all its wrong operands share with those of others
+	ring     *ring               // a buffer of several that is never used; nil: none is
 	shared   string              // which cells several threads with the same part write, and which nobody
+	borrowed bool                // its remedy was found for another, which has its place
 	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
+	beyond   string              // where else its remedy was tried, as the end of a sentence
 }
 
 // checkers are what experiments attach: those whose findings are errors.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -22,32 +23,34 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
+	if q.unread(s, st) {
+		return nil
+	}
 	b := doc.FirstBad
 	trials := 0 // as many as the kernel's size allows
 	if s.contrast != nil {
 		trials = trialsNear
 	}
-	found, err := repair.Search(q.ctx, q.base, repair.Question{
+	var best *proof
+	confirm := func(c *repair.Cure) (bool, error) {
+		p, err := q.prove(c, group)
+		if err != nil || p == nil {
+			return false, err
+		}
+		if best == nil || cmp.Or(cmp.Compare(p.rank(), best.rank()), cmp.Compare(p.left(), best.left())) < 0 {
+			best = p
+		}
+		return p.rank() <= ofSize && (p.left() == 0 || !q.looksMasked(st)), nil
+	}
+	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.cause.Place.Source,
-	})
-	if err != nil {
+		Near: s.cause.Place.Source, Masked: q.looksMasked(st), Confirm: confirm,
+	}); err != nil {
 		return q.fatal(err)
 	}
-	for i := range found.Cures {
-		c := &found.Cures[i]
-		r := &remedy{
-			text:  c.With() + " at " + q.place(c).At(),
-			edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
-		}
-		run, err := q.try(nil, r)
-		if err != nil {
-			return err
-		}
-		if run != nil && q.puts(run, group) {
-			q.blameOn(s, c, r, run)
-			return nil
-		}
+	if best != nil {
+		q.blameOn(s, best)
+		return nil
 	}
 	if p := pattern(doc); p != nil && s.cause.why == "" && slices.Contains(masks, p.Name) {
 		src, err := repair.MaskedAt(q.ctx, q.base, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
@@ -62,11 +65,69 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	return nil
 }
 
+// proof is an edit that puts stages right in all blocks that experiments execute.
+type proof struct {
+	cure   repair.Cure
+	remedy *remedy
+	run    *debugkern.Run
+	beyond *elsewhere
+}
+
+// Ranks of proofs.
+const (
+	general  = iota // no other configuration refutes the edit
+	ofSize          // it is right elsewhere with the size of the plan that its number is here
+	onlyHere        // another configuration stays wrong with it
+)
+
+func (p *proof) rank() int {
+	switch {
+	case p.beyond.wrong == "":
+		return general
+	case p.beyond.size != nil:
+		return ofSize
+	}
+	return onlyHere
+}
+
+// left is how many stages are wrong with the edit: of several that put a stage right, the one that puts
+// others right too is nearer to the origin.
+func (p *proof) left() int { return len(wrongStages(p.run.Report)) }
+
+// prove tries a cure on all blocks that experiments execute, under the checkers, and then in other
+// configurations; nil where it is none.
+func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
+	p := &proof{cure: *c}
+	p.remedy = &remedy{
+		text:  c.With() + " at " + q.place(c).At(),
+		edits: func(*debugkern.Run) []ptx.Edit { return p.cure.Edits },
+	}
+	var err error
+	if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.puts(p.run, group) {
+		return nil, err
+	}
+	if p.beyond, err = q.elsewhere(c, group); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
 // trialsNear is how many edits are tried where the operands of a wrong cell say at which line to begin.
 const trialsNear = 128
 
 // masks are fingerprints of scores that take part and should not, or the other way round.
 var masks = []string{"mask", "last-tile"}
+
+// looksMasked reports whether the cells of a stage look like scores that take part and should not, or the
+// other way round.
+func (q *inquiry) looksMasked(st probes.Stage) bool {
+	doc := q.doc.Stage(st.String())
+	if doc == nil {
+		return false
+	}
+	p := pattern(doc)
+	return p != nil && slices.Contains(masks, p.Name)
+}
 
 // wrongCells are the first wrong cell of a stage and some others of its tile: in the next column and row that
 // have one, and the last. Two lines of the source may make two columns.
@@ -121,7 +182,8 @@ func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 }
 
 // blameOn makes an edit that was tried the remedy of a suspect, and the operation that it changes its place.
-func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.Run) {
+func (q *inquiry) blameOn(s *suspect, p *proof) {
+	c, r := &p.cure, p.remedy
 	src, others := q.places(c)
 	at := callText(src)
 	for _, o := range others {
@@ -138,20 +200,55 @@ func (q *inquiry) blameOn(s *suspect, c *repair.Cure, r *remedy, run *debugkern.
 	case repair.Missing:
 		change = "add " + change
 	}
-	s.remedy, s.alone = r, run
+	s.remedy, s.alone = r, p.run
+	if p.rank() == onlyHere {
+		q.fitsHere(s, p, at)
+		return
+	}
 	s.cause.Place.Source = src
 	s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
 	r.advice = fmt.Sprintf("at %s: %s", at, change)
-	if s.cause.Rewrite = q.rewrite(src, c); s.cause.Rewrite != nil {
+	switch {
+	case p.beyond.size != nil:
+		n := p.beyond.size.In(q.run)
+		r.advice = fmt.Sprintf("at %s: %s in place of %s; that is %.9g here, and %.9g itself leaves %s wrong", at,
+			p.beyond.size, c.Was, n, n, p.beyond.wrong)
+	case p.beyond.right != "":
+		s.beyond = "; " + p.beyond.right + " is right with it too"
+	}
+	if p.rank() == general {
+		s.cause.Rewrite = q.rewrite(src, c)
+	}
+	if s.cause.Rewrite != nil {
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
-	} else if line := q.quoted(src); line != "" {
-		r.advice += "; the line is " + quote(line)
+	} else if line := q.cited(src); line != "" {
+		r.advice += "; the line is " + line
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
 		!strings.Contains(looks, "fitted") {
 		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
 	}
+}
+
+// fitsHere words an edit that puts this run right and leaves another configuration wrong: it shows where, and
+// is not what to write.
+func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
+	c := &p.cure
+	text := fmt.Sprintf("%s, this run is right and %s stays wrong: what to write is something else", c.With(),
+		p.beyond.wrong)
+	if s.contrast != nil && s.cause.Advice != "" {
+		s.cause.Advice += fmt.Sprintf("; at %s %s", at, text)
+		return
+	}
+	src, _ := q.places(c)
+	s.cause.Place.Source = src
+	s.cause.Title += "; made wrong at " + at
+	s.cause.Advice = fmt.Sprintf("look at %s: %s", at, text)
+	if line := q.cited(src); line != "" {
+		s.cause.Advice += "; the line is " + line
+	}
+	s.cause.Advice += q.seeFirst(s.stages[0])
 }
 
 // place is the first of places.
@@ -162,7 +259,8 @@ func (q *inquiry) place(c *repair.Cure) *report.Source {
 
 // places are where a cure edits the source. Of a number these are the lines that have it, or else those that
 // use the result and have it, where there are any: a compiler gives what it moves the line before which it
-// puts it.
+// puts it. Where none has the number, it is the first of these lines with an operator that the instruction
+// can be.
 func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report.Source) {
 	all := []*report.Source{report.SourceOf(c.Source)}
 	for _, o := range c.Others {
@@ -171,10 +269,11 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
 		return all[0], all[1:]
 	}
-	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(c.Was, "-")) + `\b`)
-	having := func(list []*report.Source) (named []*report.Source) {
+	was := c.Was[strings.LastIndex(c.Was, " ")+1:]
+	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(was, "-")) + `\b`)
+	having := func(list []*report.Source, what *regexp.Regexp) (named []*report.Source) {
 		for _, s := range list {
-			if number.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
+			if what.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
 				return o.At() == s.At()
 			}) {
 				named = append(named, s)
@@ -182,18 +281,30 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		}
 		return named
 	}
-	named := having(all)
+	var used []*report.Source
+	for _, s := range c.UsedAt {
+		used = append(used, report.SourceOf(s))
+	}
+	named := having(all, number)
 	if len(named) == 0 {
-		var used []*report.Source
-		for _, s := range c.UsedAt {
-			used = append(used, report.SourceOf(s))
-		}
-		named = having(used)
+		named = having(used, number)
+	}
+	if sign := operators[q.run.Entry().Body[c.At].Op]; len(named) == 0 && sign != nil &&
+		len(having(all, sign)) == 0 {
+		named = having(used, sign)
 	}
 	if len(named) > 0 {
 		all = named
 	}
 	return all[0], all[1:]
+}
+
+// operators are what the source may have where an instruction computes with an integer constant.
+var operators = map[string]*regexp.Regexp{
+	"shl": regexp.MustCompile(`\*|<<|\[`), "mul": regexp.MustCompile(`\*|<<|\[`),
+	"mad": regexp.MustCompile(`\*|<<|\[`), "shr": regexp.MustCompile(`/|>>|%`),
+	"and": regexp.MustCompile(`%|&`), "add": regexp.MustCompile(`\+|-|\[`),
+	"sub": regexp.MustCompile(`-|\+|%`),
 }
 
 // wrongly says what stands where an edit puts something else.
@@ -251,11 +362,14 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	s.cause.Proof = append(s.cause.Proof, d.text)
 	s.cause.why = d.text
 	if d.at != nil {
-		s.cause.Place.Source = d.at
-		if line := q.quoted(d.at); line != "" {
-			d.look += ": " + quote(line)
+		s.cause.Place.Source, s.cause.Place.Other = d.at, d.other
+		if line := q.cited(d.at); line != "" {
+			d.look += ": " + line
 		}
-		if looks := looksLike(doc); looks != "" && !strings.Contains(looks, "fitted") {
+		if line := q.cited(d.other); line != "" {
+			d.look += "; " + line
+		}
+		if looks := looksLike(doc); looks != "" && d.other == nil && !strings.Contains(looks, "fitted") {
 			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
 		}
 		s.cause.Advice = d.look + q.seeFirst(st)
@@ -287,9 +401,10 @@ func alike(a, b *debugkern.Contrast) bool {
 
 // difference is in what a cell departs from what it should be made of.
 type difference struct {
-	text string         // in words, with the places
-	look string         // where to look, as an advice
-	at   *report.Source // nil: not known
+	text  string         // in words, with the places
+	look  string         // where to look, as an advice
+	at    *report.Source // nil: not known
+	other *report.Source // of two places that may be wrong the second; nil: there is one
 }
 
 // departure says in words how a cell departs from what it should be made of, and where.
@@ -315,6 +430,12 @@ func departure(c *debugkern.Contrast) difference {
 		return paired(cell, c.Pair)
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
 		d.text = fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, foreign, read, missing)
+		if c.Of != nil && d.at != nil && c.Stored != nil && c.Stored.At() != d.at.At() {
+			d.other = c.Stored
+			d.text += fmt.Sprintf("; it is the value of cell (%d,%d)", c.Of[0], c.Of[1])
+			d.look = fmt.Sprintf("look at the index by which the operand is read at %s, and at that by which the "+
+				"cell is stored at %s", callText(d.at), lineText(d.other, d.at))
+		}
 	case len(c.Foreign) > 0:
 		d.text = fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell, foreign, read)
 	case len(c.Twice) > 0:
@@ -353,10 +474,15 @@ func paired(cell string, p *debugkern.Pair) difference {
 	if p.A.At != nil && p.B.At != nil {
 		d.text += fmt.Sprintf("; they are read at %s and %s", callText(p.A.At), lineText(p.B.At, p.A.At))
 	}
-	if d.at != nil {
+	switch {
+	case d.at != nil:
 		d.look = fmt.Sprintf(
 			"look at the order in which elements are taken at %s, and in which they were stored",
 			callText(d.at))
+	case p.A.At != nil && p.B.At != nil:
+		d.at, d.other = p.A.At, p.B.At
+		d.look = fmt.Sprintf("look at whether the elements taken at %s and %s belong together", callText(d.at),
+			lineText(d.other, d.at))
 	}
 	return d
 }
@@ -364,12 +490,13 @@ func paired(cell string, p *debugkern.Pair) difference {
 // operandTexts names operands, the first three lists of them.
 func operandTexts(list []debugkern.Operands) string {
 	var out []string
-	for i, o := range list {
-		if i == 3 {
-			out = append(out, fmt.Sprintf("%d more", len(list)-i))
-			break
+	for _, o := range list {
+		if !slices.Contains(out, o.Text) {
+			out = append(out, o.Text)
 		}
-		out = append(out, o.Text)
+	}
+	if n := len(out); n > 3 {
+		out = append(out[:3], fmt.Sprintf("%d more", n-3))
 	}
 	return strings.Join(out, ", ")
 }

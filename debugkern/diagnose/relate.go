@@ -66,8 +66,10 @@ func (q *inquiry) unite() error {
 		out = append(out, lead)
 	}
 	q.suspects = out
-	if err := q.contested(); err != nil {
-		return err
+	for _, step := range []func() error{q.contested, q.rings} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	return q.everything()
 }
@@ -75,7 +77,11 @@ func (q *inquiry) unite() error {
 // contested finds out, for updates that no synchronisation orders, which cells both sides have, and which
 // nobody.
 func (q *inquiry) contested() error {
+	var all []*suspect
 	for _, s := range q.suspects {
+		all = append(append(all, s), s.members...)
+	}
+	for _, s := range all {
 		if !s.exclusive || s.cause.Kind != "race" || q.stale(s) {
 			continue
 		}
@@ -104,7 +110,7 @@ func (q *inquiry) contested() error {
 			s.shared += ", which leaves " + cells +
 				" never written: give each its own cells, or the shared ones one owner"
 		default:
-			s.shared += ", and leaves " + cells + " never written: give each its own cells"
+			s.shared += ", and leave " + cells + " never written: give each its own cells"
 		}
 	}
 	return nil
@@ -453,7 +459,7 @@ func (q *inquiry) rootRank(s *suspect) int {
 // nothing.
 func (q *inquiry) vague(s *suspect) int {
 	switch {
-	case s.cause.Kind != kindStage, s.remedy != nil && s.remedy.edits != nil:
+	case s.cause.Kind != kindStage, s.remedy != nil && s.remedy.edits != nil && !s.borrowed:
 		return 0
 	case s.contrast != nil || q.fingerprint(s) != nil:
 		return 1

@@ -23,7 +23,8 @@ type remedy struct {
 	advice     string // what to change in the source; "" where the text of the suspect has it
 	edits      func(*debugkern.Run) []ptx.Edit
 	substitute []probes.Stage
-	without    string // a planted fault
+	without    string         // a planted fault
+	at         *report.Source // the line to change, where that is none of the finding's; nil: it is
 }
 
 // insertion is a kind of synchronisation that can be put in.
@@ -55,7 +56,8 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	case "race":
 		list = append(checked(fn, f), raceRemedies(fn, f)...)
 	case "cp-async":
-		list = append(append(commitRemedies(fn), asyncRemedies(fn, f)...), checked(fn, f)...)
+		list = append(append(append(moveRemedies(fn), commitRemedies(fn)...), asyncRemedies(fn, f)...),
+			checked(fn, f)...)
 	case "barrier":
 		list = barrierRemedies(fn, f)
 	}

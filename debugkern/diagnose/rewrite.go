@@ -45,6 +45,23 @@ func (q *inquiry) quoted(src *report.Source) string {
 	return strings.TrimSpace(lines[src.Line-1])
 }
 
+// cited is the text of a source line for a message, with that of the line that calls it where it is in
+// inlined code; "" where it is not available.
+func (q *inquiry) cited(src *report.Source) string {
+	line := q.quoted(src)
+	if line == "" {
+		return ""
+	}
+	text := quote(line)
+	if sites := src.Calls.Sites(); len(sites) > 0 {
+		last := sites[len(sites)-1]
+		if caller := q.quoted(&report.Source{File: last.File, Line: last.Line}); caller != "" {
+			text += ", called in " + quote(caller)
+		}
+	}
+	return text
+}
+
 // widestQuote is how much of a source line a message quotes.
 const widestQuote = 100
 

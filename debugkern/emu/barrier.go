@@ -276,7 +276,7 @@ func (b *block) divergentBarrier(id int) {
 // stuck ends a block in which nobody can go on.
 func (b *block) stuck() {
 	ws := b.waiters()
-	b.endWith(target.Deadlock, "no thread can go on: "+b.whoWaits(ws)+b.absent(), ws)
+	b.endWith(target.Deadlock, "no thread can go on: "+b.whoWaits(ws)+b.absent()+b.lacking(), ws)
 }
 
 func (b *block) endWith(kind target.Kind, msg string, ws []waiter) {

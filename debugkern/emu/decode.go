@@ -30,6 +30,10 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.SaveStack: (*decoder).saveStack, isa.MBarrier: (*decoder).mbarrier, isa.BulkCopy: (*decoder).bulk,
 	isa.ArriveAsync: (*decoder).arriveCopies, isa.CommitBulk: (*decoder).commitBulk,
 	isa.WaitBulk: (*decoder).waitBulk,
+
+	isa.WgmmaMultiply: (*decoder).wgmma, isa.WgmmaSparse: (*decoder).wgmmaSparse,
+	isa.WgmmaFence: (*decoder).wgmmaFence, isa.WgmmaCommit: (*decoder).wgmmaCommit,
+	isa.WgmmaWait: (*decoder).wgmmaWait,
 }
 
 // decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error,
@@ -196,6 +200,7 @@ func (d *decoder) function(f *ptx.Func) {
 	d.in, d.out = &ptx.Instr{Pos: f.End, Op: "ret", Index: len(f.Body)}, end
 	*end = newInst(d.in, f, len(f.Body))
 	d.ret()
+	d.watchRegisters(f)
 	d.loops(g)
 	d.provenance(f)
 }

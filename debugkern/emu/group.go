@@ -15,14 +15,15 @@ type group struct {
 type waitKind uint8
 
 const (
-	waitNone     waitKind = iota
-	waitLanes             // a .sync instruction, for lanes
-	waitBarrier           // a block barrier
-	waitMBarrier          // an mbarrier
+	waitNone      waitKind = iota
+	waitLanes              // a .sync instruction, for lanes
+	waitBarrier            // a block barrier
+	waitMBarrier           // an mbarrier
+	waitWarpgroup          // a wgmma, for the other warps of the warpgroup
 )
 
 // arrived reports whether a group that waits so has executed the instruction that it stands at.
-func (k waitKind) arrived() bool { return k == waitBarrier || k == waitMBarrier }
+func (k waitKind) arrived() bool { return k >= waitBarrier }
 
 // reconvergencePC returns the lowest PC above the current group's at which another group of the warp stands:
 // the current group runs alone up to it. Without such a group it returns the largest int32.
@@ -105,7 +106,7 @@ func (w *warp) merge() {
 				j++
 				continue
 			}
-			if flow := w.blk.p.code[g.pc].flow; w.blk.sched.apart && flow != flowSync && flow != flowBarrier {
+			if w.blk.sched.apart && !w.blk.p.code[g.pc].flow.gathers() {
 				j++
 				continue
 			}

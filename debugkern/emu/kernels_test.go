@@ -265,7 +265,6 @@ func TestUnmodelledIsNamed(t *testing.T) {
 		"cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%rd1], [%rd1, {%r1, %r1, %r1}], [%rd1], {%rs1}",
 		"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%rd1, {%r1, %r1, %r1}], {%rs1}",
 		"tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd1",
-		"wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned 0",
 		"barrier.cluster.arrive", "barrier.cluster.wait", "mapa.shared::cluster.u32 %r1, %r1, %r1",
 		"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r1, [%r1]",
 		"vset.u32.u32.lt %r1, %r1, %r1, %r1",

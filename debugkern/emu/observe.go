@@ -78,7 +78,7 @@ func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	case m == 0:
 		return w.skipped(in, pc)
 	}
-	if in.flow == flowSync {
+	if in.flow == flowSync || in.flow == flowWarpgroup {
 		if need := w.named(in, m) & w.alive; need&^w.groups[w.cur].mask != 0 {
 			return true // it waits; the event comes when it executes
 		}
@@ -151,7 +151,9 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 		w.syncEvents(in, m, e, emit)
 		b.eventInst = nil
 		return
-	case target.ClassAsyncWait, target.ClassBulkWait:
+	case target.ClassWgmma:
+		e.Ranges = w.wgmmaRanges(in)
+	case target.ClassAsyncWait, target.ClassBulkWait, target.ClassWgmmaWait:
 		e.Value = in.imm
 	case target.ClassBulk:
 		w.bulkEvents(in, m, e, emit)

@@ -31,8 +31,8 @@ type tensorMap struct {
 	alloc  *alloc
 }
 
-// tile is the box that one operation copies. It is never changed.
-type tile struct {
+// tensorBox is the box that one operation copies. It is never changed.
+type tensorBox struct {
 	m      *tensorMap
 	at     []int32
 	shared uint64 // address of its first byte, swizzle apart
@@ -248,7 +248,7 @@ func runTensor(w *warp, in *inst, mask uint32) {
 		if p.data == nil {
 			continue
 		}
-		t := &tile{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
+		t := &tensorBox{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
 		o := operation{
 			in: in, warp: w.id, lane: lane, done: done, tile: t, effect: op.tensor.effect(in, m),
 			to: span{target.SpaceShared, p.addr, size}, from: span{space: target.SpaceGlobal},
@@ -278,14 +278,14 @@ func (w *warp) coordinates(t *tensorOp, lane int) []int32 {
 }
 
 // row is run i of the tile, as bytes of the map's allocation.
-func (t *tile) row(i int) tensormap.Row {
+func (t *tensorBox) row(i int) tensormap.Row {
 	r := t.m.Row(i, t.at)
 	r.Offset += t.m.Skip
 	return r
 }
 
 // ranges are the bytes of global memory that the tile has.
-func (t *tile) ranges() []target.Range {
+func (t *tensorBox) ranges() []target.Range {
 	out := make([]target.Range, 0, t.m.Rows())
 	for i := range t.m.Rows() {
 		if r := t.row(i); r.Lo < r.Hi {
@@ -315,7 +315,7 @@ func (t *tile) ranges() []target.Range {
 
 // chunks calls f for the pieces of shared memory that bytes [lo, hi) of run i lie in: the address of each,
 // and where in the run it begins and ends. Swizzles move chunks of 16 bytes.
-func (t *tile) chunks(i, lo, hi int, f func(addr uint64, from, to int)) {
+func (t *tensorBox) chunks(i, lo, hi int, f func(addr uint64, from, to int)) {
 	first := t.shared + uint64(i*t.m.Pitch())
 	if t.m.Swizzle == tensormap.SwizzleNone {
 		f(first+uint64(lo), lo, hi)
@@ -431,7 +431,7 @@ func (c *tensorCopy) store(b *block, o *operation, i int, r tensormap.Row) {
 }
 
 // unwritten is the place in shared memory of the first byte of a run that was not written.
-func (t *tile) unwritten(i int, r tensormap.Row, was []byte) (p place) {
+func (t *tensorBox) unwritten(i int, r tensormap.Row, was []byte) (p place) {
 	p.space = target.SpaceShared
 	k := r.Lo + slices.Index(was, 0)
 	t.chunks(i, k, k+1, func(addr uint64, _, _ int) { p.addr = addr })
@@ -475,7 +475,7 @@ func (w *warp) tensorEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 		if tm == nil || op.tensor.unfit(tm) != "" {
 			continue // execution ends here
 		}
-		t := tile{m: tm, at: w.coordinates(op.tensor, lane), shared: w.sharedAddress(shared, lane)}
+		t := tensorBox{m: tm, at: w.coordinates(op.tensor, lane), shared: w.sharedAddress(shared, lane)}
 		e.Mask, e.Barrier, e.Bytes, e.Ranges = 1<<lane, -1, tm.SharedBytes(), t.ranges()
 		e.Space, e.Addr, e.Addr2 = target.SpaceShared, &b.addr, &b.addr2
 		b.addr[lane], b.addr2[lane] = t.shared, tm.alloc.base

@@ -49,10 +49,10 @@ type operation struct {
 	effect     effect
 	done       completion
 	to, from   span
-	tile       *tile  // of a tensor copy, whose span of global memory is empty
-	copies     uint64 // of cp.async.mbarrier.arrive: the number of the last cp.async before it
-	data       []byte // what was read, where isRead
-	written    []byte // which bytes of it were written before; nil: all
+	tile       *tensorBox // of a tensor copy, whose span of global memory is empty
+	copies     uint64     // of cp.async.mbarrier.arrive: the number of the last cp.async before it
+	data       []byte     // what was read, where isRead
+	written    []byte     // which bytes of it were written before; nil: all
 	isRead     bool
 }
 
@@ -64,15 +64,18 @@ type span struct {
 }
 
 // asyncBlock is what a block has under way. It is made for programs that use mbarriers or bulk
-// operations only.
+// operations or wgmma only.
 type asyncBlock struct {
 	flights []operation
 	seq     uint64
 	open    [][32]uint32 // by warp: the number of the bulk group that a lane's next commit closes
 	mbars   []mbarrier   // by address
-	random  bool
-	early   bool
-	stall   stall
+	// products are the wgmma under way, in the order of their issue
+	products []product
+	buffers  *wgmmaBuffers
+	random   bool
+	early    bool
+	stall    stall
 }
 
 // beginAsync makes a block's asynchronous state.
@@ -84,6 +87,11 @@ func (b *block) beginAsync() {
 		open: make([][32]uint32, len(b.warps)), random: b.l.Schedule.Async == "random",
 		early: b.l.Schedule.Async == "earliest",
 	}
+	for _, w := range b.warps {
+		if w.wgmma = nil; b.p.wgmma {
+			w.wgmma = &wgmmaWarp{epoch: 1, regs: make([]wgmmaRegister, b.p.n32)}
+		}
+	}
 }
 
 // clone copies the state, for a snapshot.
@@ -92,6 +100,7 @@ func (a *asyncBlock) clone() *asyncBlock {
 		return nil
 	}
 	t := *a
+	t.buffers, t.products = nil, slices.Clone(a.products)
 	t.open, t.mbars, t.flights = slices.Clone(a.open), slices.Clone(a.mbars), slices.Clone(a.flights)
 	for i := range t.flights {
 		f := &t.flights[i]
@@ -149,8 +158,12 @@ func (b *block) landNext() bool {
 
 // landSome lets an operation land before anybody needs it, once in a while.
 func (b *block) landSome() {
-	if a := b.async; a.random && len(a.flights) > 0 && b.sched.rng.IntN(4) == 0 {
+	a := b.async
+	if a.random && len(a.flights) > 0 && b.sched.rng.IntN(4) == 0 {
 		b.landNext()
+	}
+	if a.random && len(a.products) > 0 && b.sched.rng.IntN(4) == 0 {
+		b.landSomeProduct(b.sched.rng.IntN(len(a.products)))
 	}
 }
 
@@ -187,6 +200,7 @@ func (b *block) landGroups(w *warp, lane int, pending uint32, reads bool) {
 // drain ends the operations that are under way when the last thread has exited. Nothing waits for them, so
 // that shared memory may belong to another block before they have read or written it.
 func (b *block) drain() {
+	b.drainProducts()
 	for a := b.async; len(a.flights) > 0; {
 		o := &a.flights[0]
 		if !(o.done.kind == byGroup && o.isRead) && o.done.kind != byArrival {

@@ -39,7 +39,12 @@ const (
 	flowAlloca // takes from the stack, or ends the block
 	flowAsync  // as flowNext, where groups of lanes may change: one that waits at an mbarrier goes on
 	flowTry    // mbarrier.try_wait: waits until a phase is over, or for a time
+	// flowWarpgroup: wgmma.mma_async, which the four warps of a warpgroup meet at
+	flowWarpgroup
 )
+
+// gathers reports whether lanes of a warp come together at the instruction.
+func (f flow) gathers() bool { return f == flowSync || f == flowBarrier || f == flowWarpgroup }
 
 // inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not
 // need for every instruction is in instInfo, to keep the program in the cache.
@@ -72,6 +77,7 @@ type instInfo struct {
 	bar     *barOp
 	mbar    *mbarOp
 	bulk    *bulkOp
+	wgmma   *wgmmaOp
 	call    *callOp
 	alloca  *allocaOp
 	targets []int32
@@ -122,7 +128,8 @@ type program struct {
 	heap    bool // it calls malloc or free
 	// waits: a strong load or an atomic that returns a value: blocks may wait for each other
 	waits bool
-	async bool              // it has mbarriers or bulk operations
+	async bool              // it has mbarriers, bulk operations or wgmma
+	wgmma bool              // it has wgmma
 	base  map[*ptx.Func]int // first instruction of each function
 	funcs []*ptx.Func       // the functions, in that order
 }

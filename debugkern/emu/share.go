@@ -17,6 +17,12 @@ import (
 // shareSlots gives the registers of a function slots by linear scan over their intervals.
 func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot) {
 	iv := cfg.NewLiveness(g, d.step).Intervals(d.step)
+	lasting := wgmmaRegisters(g.Func)
+	for r := range slots {
+		if k := slots[r].bank; lasting[int32(r)] && k == bank32 {
+			slots[r].slot = d.slot(k)
+		}
+	}
 	sort.Slice(iv, func(i, j int) bool {
 		if iv[i].From != iv[j].From {
 			return iv[i].From < iv[j].From
@@ -32,7 +38,7 @@ func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot) {
 	for _, v := range iv {
 		d.step(1 + len(active[0]) + len(active[1]) + len(active[2]))
 		k := bankOf(g.Func.Regs[v.Reg])
-		if k != bank32 && k != bank64 || v.To < 0 {
+		if k != bank32 && k != bank64 || v.To < 0 || lasting[int32(v.Reg)] {
 			continue
 		}
 		i := int(k - bank32)

@@ -176,6 +176,7 @@ func (w *warp) clone() warp {
 	t.groups = cloneGroups(w.groups)
 	t.saved = cloneSaved(&w.saved)
 	t.async = w.async.clone()
+	t.wgmma = w.wgmma.clone()
 	return t
 }
 
@@ -207,6 +208,7 @@ func (w *warp) restore(t *warp) {
 	w.groups = cloneGroups(t.groups)
 	w.sp, w.saved = t.sp, cloneSaved(&t.saved)
 	w.async = t.async.clone()
+	w.wgmma = t.wgmma.clone()
 }
 
 // clone copies the copies under way, with buffers of their own.

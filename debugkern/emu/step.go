@@ -110,6 +110,8 @@ func (s *stepper) Warps() []target.Warp {
 			case g.wait == waitMBarrier:
 				at := w.sharedAddress(s.b.p.code[g.pc].mem, bits.TrailingZeros32(g.mask)&31)
 				t.Wait = "mbarrier " + s.b.variableAt(target.SpaceShared, at).String()
+			case g.wait == waitWarpgroup:
+				t.Wait = fmt.Sprintf("warpgroup %d", w.id/wgmmaWarps)
 			case g.wait == waitBarrier:
 				t.Wait = fmt.Sprintf("barrier %d", g.barrier)
 			case g.wait == waitLanes && t.Wait == "":

@@ -18,8 +18,9 @@ type warp struct {
 	loops  []int32     // how often the back edge of each outermost loop was taken by all lanes together
 	ahead  [][32]int32 // and how often more by each lane, in a part of the warp; nil until that happens
 	async  asyncQueue
-	spins  int // backward branches since the warp was scheduled
-	backs  int // and since its state was last looked at (wait.go)
+	wgmma  *wgmmaWarp // nil: the program has no wgmma
+	spins  int        // backward branches since the warp was scheduled
+	backs  int        // and since its state was last looked at (wait.go)
 	cycle  cycle
 
 	sp    [32]uint32   // stack pointers
@@ -135,7 +136,7 @@ func (w *warp) turnAfter(in *inst) turn {
 // it does not count, and a block stops in front of one that does. A time slice ends in front of either.
 func (w *warp) onlyWaits(in *inst, mask uint32) bool {
 	s := &w.blk.sched
-	if in.flow != flowSync || s.until > 0 && w.blk.clock >= s.until {
+	if in.flow != flowSync && in.flow != flowWarpgroup || s.until > 0 && w.blk.clock >= s.until {
 		return false
 	}
 	m := w.guarded(in, mask)

@@ -21,6 +21,7 @@ type Model struct {
 	name string
 	unit unit
 	mma  accumulator
+	mma8 accumulator // of wgmma with operands of 8 bits
 }
 
 // unit holds the single-instruction forms (.ftz), f32 bits to f32 bits.
@@ -36,7 +37,8 @@ func SM90() *Model {
 			ex2: ex2SM90, rcp: rcpSM90, rsqrt: rsqrtSM90, sqrt: sqrtSM90,
 			lg2: lg2SM90, sin: sinSM90, cos: cosSM90, tanh: tanhSM90,
 		},
-		mma: accumulator{frac: 25, floor: -133},
+		mma:  accumulator{frac: 25, floor: -133, keep: 23},
+		mma8: accumulator{frac: 13, floor: -133, keep: 13},
 	}
 }
 

@@ -5,10 +5,11 @@ import "math"
 // accumulator describes how a tensor core adds a block of products: every term
 // is aligned to the largest exponent, cut toward zero to frac fraction bits,
 // and the cut terms are summed exactly. floor is the least exponent that the
-// alignment uses.
+// alignment uses, and keep the fraction bits of an f32 result.
 type accumulator struct {
 	frac  int
 	floor int
+	keep  int
 }
 
 // MMA names the formats of a matrix multiplication D = A*B + C: AB is F16 or

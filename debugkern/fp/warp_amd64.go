@@ -54,4 +54,4 @@ func (m *Model) multiplyVectors(t MMA, n, k int, x *WarpMMA) bool {
 }
 
 // vectorModel is what the assembly computes.
-var vectorModel = accumulator{frac: 25, floor: -133}
+var vectorModel = accumulator{frac: 25, floor: -133, keep: 23}

@@ -88,6 +88,9 @@ func TestForms(t *testing.T) {
 		"bar.warp.sync":                                     {WarpBarrier, false},
 		"barrier.cluster.arrive":                            {ClusterBarrier, false},
 		"mbarrier.init.shared.b64":                          {MBarrier, false},
+		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16": {WgmmaMultiply, true},
+		"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32":      {WgmmaSparse, true},
+		"wgmma.wait_group.sync.aligned":                     {WgmmaWait, false},
 		"frobnicate.b32":                                    {Other, true},
 	} {
 		parts := strings.Split(text, ".")

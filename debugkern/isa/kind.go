@@ -47,6 +47,14 @@ const (
 	Multiply   // wmma.mma, mma
 	MoveMatrix // movmatrix
 
+	// Of a warpgroup, asynchronously. The first operand of a product is read too.
+
+	WgmmaMultiply // wgmma.mma_async
+	WgmmaSparse   // wgmma.mma_async.sp
+	WgmmaFence
+	WgmmaCommit
+	WgmmaWait
+
 	// Order between threads.
 
 	Barrier        // of the block: bar, barrier
@@ -123,6 +131,13 @@ func (k Kind) Async() bool {
 	return false
 }
 
+// Wgmma reports whether the instruction belongs to asynchronous products: it issues, orders, commits or
+// awaits one.
+func (k Kind) Wgmma() bool { return k >= WgmmaMultiply && k <= WgmmaWait }
+
+// Accumulates reports whether the instruction reads its destination as well.
+func (k Kind) Accumulates() bool { return k == WgmmaMultiply || k == WgmmaSparse }
+
 // AtBarrier reports whether lanes, warps or blocks wait for each other at the instruction.
 func (k Kind) AtBarrier() bool { return k == Barrier || k == WarpBarrier || k == ClusterBarrier }
 
@@ -141,7 +156,8 @@ func (k Kind) Leaves() bool { return k == Return || k == Exit }
 // Observable reports whether what the instruction takes is seen outside registers: in memory, in an address,
 // in control flow or at a barrier.
 func (k Kind) Observable() bool {
-	return k.Reads() || k.Writes() || k.Async() || k.AtBarrier() || k == MBarrier || k == Branch ||
+	return k.Reads() || k.Writes() || k.Async() || k.Wgmma() || k.AtBarrier() || k == MBarrier ||
+		k == Branch ||
 		k == BranchIndexed || k.Leaves() || k == Trap
 }
 

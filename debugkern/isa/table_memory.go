@@ -106,5 +106,12 @@ var matrixRows = []row{
 	{ops: "stmatrix", args: "m- vM", mods: "sync aligned m8n8 m16n8 x1 x2 x4 trans @space b16 b8",
 		need: "x1 x2 x4", kind: StoreMatrix},
 	{ops: "movmatrix", args: "d- s-", mods: "sync aligned m8n8 trans b16", need: "b16", kind: MoveMatrix},
-	{ops: "wgmma", args: "X-? x-? x-? x-? x-? x-? x-? x-?", mods: "@any"},
+	{ops: "wgmma", args: "-", mods: "@any", need: "mma_async fence commit_group wait_group",
+		kind: WgmmaMultiply, when: []variant{
+			{mods: "mma_async sp", kind: WgmmaSparse, args: "V- x- s- s- i- p- i-? i-? i-? i-?"},
+			{mods: "mma_async", kind: WgmmaMultiply, args: "V- x- s- p- i-? i-? i-? i-?"},
+			{mods: "fence", kind: WgmmaFence, args: "-"},
+			{mods: "commit_group", kind: WgmmaCommit, args: "-"},
+			{mods: "wait_group", kind: WgmmaWait, args: "i-"},
+		}},
 }

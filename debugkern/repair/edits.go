@@ -5,21 +5,26 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
+	"tilescope/probes"
 )
 
-// constants collects the numbers that immediates may be in place of others: the plan's, and those
-// that arithmetic has.
-func (m *menu) constants(run *debugkern.Run) {
-	p := run.Plan
-	m.names = map[int64]string{}
+// size is a number of the plan.
+type size struct {
+	n    int
+	name string
+}
+
+// sizes lists the numbers of a plan that an index, a bound or a stride may be.
+func sizes(p *probes.Plan) []size {
+	var out []size
 	note := func(n int, name string) {
-		if n > 1 && m.names[int64(n)] == "" {
-			m.names[int64(n)] = name
-			m.whole = append(m.whole, int64(n))
+		if n > 1 && !slices.ContainsFunc(out, func(x size) bool { return x == size{n, name} }) {
+			out = append(out, size{n, name})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Consts)) {
@@ -36,6 +41,42 @@ func (m *menu) constants(run *debugkern.Run) {
 			note(d, "an extent of "+a.Name)
 		}
 	}
+	return out
+}
+
+// sizesOf are the sizes of the plan that a number is, or is a small multiple of.
+func (m *menu) sizesOf(v int64) []Size {
+	var out []Size
+	for _, f := range multiples {
+		for _, x := range m.sizes {
+			if int64(x.n)*f == v {
+				out = append(out, Size{Name: x.name, Factor: int(f)})
+			}
+		}
+	}
+	return out
+}
+
+// sized gives the candidates from a place of the list on the sizes that their number is.
+func (m *menu) sized(from, operand int, list []Size) {
+	for i := from; i < len(m.out); i++ {
+		m.out[i].sizes, m.out[i].operand = list, operand
+	}
+}
+
+// multiples are what a size may be multiplied with: elements of one, two and four bytes.
+var multiples = []int64{1, 2, 4}
+
+// constants collects the numbers that immediates may be in place of others: the plan's, and those
+// that arithmetic has.
+func (m *menu) constants(run *debugkern.Run) {
+	p := run.Plan
+	m.sizes = sizes(p)
+	for _, x := range m.sizes {
+		if !slices.Contains(m.whole, int64(x.n)) {
+			m.whole = append(m.whole, int64(x.n))
+		}
+	}
 	slices.Sort(m.whole)
 	scale := p.Scale
 	m.real = []constant{
@@ -44,6 +85,11 @@ func (m *menu) constants(run *debugkern.Run) {
 		{math.Inf(-1), "-inf"}, {math.Inf(1), "inf"}, {0.5, "0.5"}, {2, "2"}, {-math.MaxFloat32, "-FLT_MAX"},
 		{math.Sqrt2, "sqrt(2)"}, {1 / math.Sqrt2, "1/sqrt(2)"}, {math.Sqrt(2 / math.Pi), "sqrt(2/pi)"},
 		{2 / math.Sqrt(math.Pi), "2/sqrt(pi)"}, {math.Pi, "pi"}, {1 / math.Pi, "1/pi"}, {math.Ln10, "ln 10"},
+	}
+	for i, d := range p.Shape.Names() {
+		if n := float64(p.Shape.Extents()[i]); n > 1 {
+			m.real = append(m.real, constant{n, d}, constant{1 / n, "1/" + d})
+		}
 	}
 	if q := p.Quant; q != nil {
 		levels, most, zero := float64(q.Levels), float64(q.Max), float64(q.Zero)
@@ -109,11 +155,16 @@ func (m *menu) float(n, i, k int) {
 		if c.name != "" && c.name != now {
 			now += " (" + c.name + ")"
 		}
+		from := len(m.out)
 		m.addFrom(rankFirst+n/4+6*at, Constant, i, [2]string{show(x), show(c.x)}, show(x), now, "",
 			func(in *ptx.Instr, _ int) bool {
 				in.Args[k].Imm = to
 				return true
 			})
+		name, inverse := strings.CutPrefix(c.name, "1/")
+		if slices.ContainsFunc(m.sizes, func(s size) bool { return s.name == name }) {
+			m.sized(from, k, []Size{{name, 1, inverse}})
+		}
 	}
 }
 
@@ -171,12 +222,21 @@ func (m *menu) integer(n, i, k int) {
 		if at >= len(near) {
 			rank = rankSecond + n + 8*(at-len(near))
 		}
-		m.add(rank, Number, i, fmt.Sprint(v), m.called(to), "", func(in *ptx.Instr, _ int) bool {
+		from := len(m.out)
+		was, now := fmt.Sprint(v), m.called(to)
+		if power := powers[in.Op]; power != "" && v >= 0 && to >= 0 && max(v, to) < 32 {
+			was, now = fmt.Sprint(power, 1<<v), fmt.Sprint(power, 1<<to)
+		}
+		m.add(rank, Number, i, was, now, "", func(in *ptx.Instr, _ int) bool {
 			in.Args[k].Imm, in.Args[k].Unsigned = uint64(to), false
 			return true
 		})
+		m.sized(from, k, m.sizesOf(to))
 	}
 }
+
+// powers name what a shift by a number of bits does: the source has a multiplication or a division.
+var powers = map[string]string{"shl": "factor ", "shr": "divisor "}
 
 // width lists a lane exchange over the whole warp in place of one over a part of it (PTX ISA 9.7.9.6: c has
 // the clamp in its low five bits and the mask of a segment from bit 8 on).
@@ -196,7 +256,7 @@ func (m *menu) width(n, i int) {
 func (m *menu) planned(v int64) []int64 {
 	var out []int64
 	for _, w := range m.whole {
-		for _, f := range []int64{1, 2, 4} {
+		for _, f := range multiples {
 			if !slices.Contains(out, w*f) {
 				out = append(out, w*f)
 			}
@@ -211,8 +271,12 @@ func (m *menu) planned(v int64) []int64 {
 
 // called is a number with the name that the plan has for it.
 func (m *menu) called(v int64) string {
-	if name := m.names[v]; name != "" {
-		return fmt.Sprintf("%d (%s)", v, name)
+	if v > 1 {
+		for _, x := range m.sizes {
+			if int64(x.n) == v {
+				return fmt.Sprintf("%d (%s)", v, x.name)
+			}
+		}
 	}
 	return fmt.Sprint(v)
 }

@@ -21,7 +21,12 @@ type candidate struct {
 	was, now string
 	text     string // where it is no replacement of was by now
 	from, to string // as in Cure
-	rank     int    // candidates are tried in this order
+	sizes    []Size
+	operand  int // of the number, where the candidate is of one
+	rank     int // candidates are tried in this order
+	// of is 1 + the index of the instruction whose result the edits change where it is used; 0: each is of
+	// its own place
+	of int
 }
 
 // what is the candidate as a phrase.
@@ -38,7 +43,7 @@ type menu struct {
 	ops   []debugkern.Operation // without those of probes
 	defs  map[int32][]int       // by register: the instructions that write it
 	whole []int64               // numbers of the plan that an index, a bound or a stride may be
-	names map[int64]string      // what the plan calls them
+	sizes []size                // the same with their names
 	real  []constant            // constants that arithmetic has
 	out   []candidate
 	// key: by instruction: what copies of it have in common, "" where its place is not known

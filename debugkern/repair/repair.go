@@ -13,6 +13,8 @@ package repair
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,6 +35,10 @@ type Question struct {
 	Cells  [][2]int       // rows and columns of some wrong cells, the first first
 	Near   *report.Source // instructions of this line are tried first; nil: none is known
 	Trials int            // at most so many executions; 0: by what the block executes
+	Masked bool           // the cells look like a mask that is off: edits of what is compared are tried first
+	// Confirm tries a cure elsewhere, one at a time: the search ends with the first that it confirms. nil:
+	// the search ends with the first batch that has cures.
+	Confirm func(*Cure) (bool, error)
 }
 
 // How many executions a search makes at most: so many, or as many as execute so many warp instructions; one
@@ -57,6 +63,61 @@ type Cure struct {
 	From, To string
 	Others   []*target.Source // the lines that it edits besides Source
 	UsedAt   []*target.Source // where what the edited instructions give is used first, and next
+	// Sizes are the sizes of the plan that the number of the edit is in this run: in another run each may be
+	// another number, which Sized writes into the edits.
+	Sizes     []Size
+	operand   int // of the number in the edited instructions
+	Confirmed bool
+}
+
+// Size is a number of the plan with its name, times a factor, or one over it.
+type Size struct {
+	Name    string
+	Factor  int
+	Inverse bool
+}
+
+// In is the size in another run, 0 where it has none of that name.
+func (s Size) In(run *debugkern.Run) float64 {
+	for _, x := range sizes(run.Plan) {
+		if x.name == s.Name {
+			if s.Inverse {
+				return 1 / float64(s.Factor*x.n)
+			}
+			return float64(s.Factor * x.n)
+		}
+	}
+	return 0
+}
+
+// String is the size as a formula: "2*C", "1/C".
+func (s Size) String() string {
+	text := s.Name
+	if s.Factor > 1 {
+		text = fmt.Sprintf("%d*%s", s.Factor, s.Name)
+	}
+	if s.Inverse {
+		return "1/" + text
+	}
+	return text
+}
+
+// Sized is a cure's edits with another number, of the type that the instruction has it in.
+func (c *Cure) Sized(x float64) []ptx.Edit {
+	out := slices.Clone(c.Edits)
+	for i := range out {
+		out[i].New = out[i].New.With(func(in *ptx.Instr) {
+			switch o := &in.Args[c.operand]; o.Kind {
+			case ptx.OpF32:
+				o.Imm = uint64(math.Float32bits(float32(x)))
+			case ptx.OpF64:
+				o.Imm = math.Float64bits(x)
+			default:
+				o.Imm, o.Unsigned = uint64(int64(x)), false
+			}
+		})
+	}
+	return out
 }
 
 // With is the edit as what a trial was made with: "with 1.44 in place of 1", "without the division (/)".
@@ -119,6 +180,9 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
+	if q.Masked {
+		list = append(m.masked(), list...)
+	}
 	s.out.Candidates = len(list)
 	if err := s.all(list); err != nil {
 		return nil, err
@@ -189,12 +253,23 @@ func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
 // machine, so that results are.
 const batch = 16
 
-// enough is how many cures end a search: a reader wants the likeliest, and an alternative.
-const enough = 2
+// How many cures end a search of which none was confirmed. A mask is compared in several places, and the
+// number that they have in common is computed in another.
+const (
+	enough       = 4
+	enoughMasked = 6
+)
+
+func (s *search) enough() int {
+	if s.q.Masked {
+		return enoughMasked
+	}
+	return enough
+}
 
 // all tries candidates in order.
 func (s *search) all(list []candidate) error {
-	for len(list) > 0 && s.left > 0 && len(s.out.Cures) < enough {
+	for len(list) > 0 && s.left > 0 && !s.done() {
 		n := min(batch, len(list), s.left)
 		good, helps, failed := make([]*Cure, n), make([]bool, n), make([]error, n)
 		wg := join.Group{}
@@ -215,13 +290,26 @@ func (s *search) all(list []candidate) error {
 			if helps[i] {
 				s.helped = append(s.helped, list[i])
 			}
-			if c != nil && len(s.out.Cures) < enough {
-				s.out.Cures = append(s.out.Cures, *c)
+			if c == nil || s.done() {
+				continue
 			}
+			if s.q.Confirm != nil {
+				var err error
+				if c.Confirmed, err = s.q.Confirm(c); err != nil {
+					return err
+				}
+			}
+			s.out.Cures = append(s.out.Cures, *c)
 		}
 		list = list[n:]
 	}
 	return nil
+}
+
+// done reports whether a cure was confirmed, or cures enough were found.
+func (s *search) done() bool {
+	n := len(s.out.Cures)
+	return n >= s.enough() || n > 0 && s.out.Cures[n-1].Confirmed
 }
 
 // unionTrials is how many unions of edits are tried at most.
@@ -283,7 +371,11 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 	at := slices.MinFunc(c.edits, func(a, b ptx.Edit) int { return a.At - b.At }).At
 	cure = &Cure{
 		Edits: c.edits, At: at, Source: s.menu.blame(at), Was: c.was, Now: c.now, What: c.what(),
-		Kind: c.kind, From: c.from, To: c.to,
+		Kind: c.kind, From: c.from, To: c.to, Sizes: c.sizes, operand: c.operand,
+	}
+	if c.of > 0 {
+		at = c.of - 1
+		cure.At, cure.Source = at, s.menu.blame(at)
 	}
 	seen := map[string]bool{}
 	for _, e := range c.edits {

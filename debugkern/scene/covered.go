@@ -146,6 +146,37 @@ func (c *Covered) Never() []int {
 	return out
 }
 
+// Idle lists the indices of the first dimension of a shared array at which no thread wrote or read anything,
+// where there are others: a buffer of several that is never used. nil for anything else.
+func (c *Covered) Idle() []int {
+	if c.global || len(c.dims) < 2 {
+		return nil
+	}
+	each := 1
+	for _, d := range c.dims[1:] {
+		each *= d
+	}
+	used := make([]bool, c.dims[0])
+	for _, set := range []map[int]bool{c.wrote, c.read} {
+		for cell := range set {
+			used[cell/each] = true
+		}
+	}
+	if !slices.Contains(used, true) {
+		return nil
+	}
+	var out []int
+	for i, u := range used {
+		if !u {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Buffers is the extent of the first dimension.
+func (c *Covered) Buffers() int { return c.dims[0] }
+
 // Writer is the line that writes most of the variable's elements, nil where none does.
 func (c *Covered) Writer() *report.Source {
 	var best site

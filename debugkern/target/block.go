@@ -98,6 +98,11 @@ const (
 	ClassBulk
 	ClassBulkCommit // cp.async.bulk.commit_group
 	ClassBulkWait   // cp.async.bulk.wait_group N: Value is N
+	// ClassWgmma: a warp comes to a wgmma.mma_async: Ranges is the shared memory that it reads for the warp
+	ClassWgmma
+	ClassWgmmaFence
+	ClassWgmmaCommit
+	ClassWgmmaWait // wgmma.wait_group N: Value is N
 	classes
 
 	// What follows is no instruction: AllClasses does not have it, and observers name what they want of it.
@@ -131,7 +136,8 @@ type Event struct {
 	Addr  *[32]uint64
 	Addr2 *[32]uint64
 	Bytes int
-	// Ranges: of a tensor copy (nil for all else) its bytes in global memory, ascending, with gaps between
+	// Ranges: of a tensor copy its bytes in global memory, of a wgmma those that it reads in shared memory,
+	// ascending, with gaps between; nil for all else
 	Ranges []Range
 	// Barrier: id and expected threads, or the address of an mbarrier; BarrierDone: bit mask of warps.
 	Barrier, Threads int

@@ -47,6 +47,9 @@ const (
 	// ProxyFence: ordinary accesses and an asynchronous copy of the same bytes are ordered, but no
 	// fence.proxy.async stands between them
 	ProxyFence Kind = "proxy-fence"
+	// Wgmma: a wgmma is used in a way that the ISA leaves undefined: its registers between issue and wait, a
+	// missing wgmma.fence, a descriptor
+	Wgmma Kind = "wgmma"
 )
 
 // Severity is error or advice; advice never changes an exit code.

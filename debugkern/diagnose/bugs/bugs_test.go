@@ -120,6 +120,7 @@ type verdict struct {
 	found   bool // it says that something is wrong, with a cause
 	stage   bool // its first cause spoils the expected stage first, or is an expected finding
 	line    bool // its first cause is at a guilty line, or called from one
+	direct  bool // the guilty line is the place itself: not a call site, nor the other place
 	words   bool // its story says in words what is wrong
 	causes  int
 	seconds float64
@@ -133,12 +134,16 @@ func (v verdict) String() string {
 		}
 		return "-"
 	}
+	line := mark(v.line)
+	if v.line && !v.direct {
+		line = "2nd"
+	}
 	first := ""
 	if len(v.story) > 0 {
 		first = title.ReplaceAllString(v.story[0], "")
 	}
 	return fmt.Sprintf("%-26s %-10s %-25s %-5s %-5s %-4s %-5s %6d %5.1f  %s", v.b.Name, v.b.Kind, v.b.Target,
-		mark(v.found), mark(v.stage), mark(v.line), mark(v.words), v.causes, v.seconds, first)
+		mark(v.found), mark(v.stage), line, mark(v.words), v.causes, v.seconds, first)
 }
 
 func (r *rates) add(v verdict) {
@@ -186,6 +191,7 @@ func (b *bug) judge(t *testing.T) verdict {
 		c := &d.Causes[0]
 		v.stage = slices.Contains(b.Stages, c.Stage) || slices.Contains(b.Findings, c.Kind)
 		v.line = b.at(c.Place.Source) || b.at(c.Place.Other)
+		v.direct = c.Place.Source != nil && b.isGuilty(c.Place.Source.File, c.Place.Source.Line)
 		v.words = b.says(spoken(d.Story))
 	}
 	b.file(t, v.story, v.found && v.stage && v.line && v.words && v.causes == 1)
@@ -197,12 +203,13 @@ func (b *bug) at(s *report.Source) bool {
 	if s == nil {
 		return false
 	}
-	guilty := func(file string, line int) bool {
-		return slices.Contains(b.guilty[path.Base(filepath.ToSlash(file))], line)
-	}
-	return guilty(s.File, s.Line) || slices.ContainsFunc(s.Calls.Sites(), func(c target.Site) bool {
-		return guilty(c.File, c.Line)
+	return b.isGuilty(s.File, s.Line) || slices.ContainsFunc(s.Calls.Sites(), func(c target.Site) bool {
+		return b.isGuilty(c.File, c.Line)
 	})
+}
+
+func (b *bug) isGuilty(file string, line int) bool {
+	return slices.Contains(b.guilty[path.Base(filepath.ToSlash(file))], line)
 }
 
 // says reports whether a story contains all expressions of one alternative.

@@ -33,6 +33,8 @@ func TestReasons(t *testing.T) {
 		{"sum-in-half", `right with float throughout, not f16 in between`},
 		{"no-root", `:86: 1/x instead of 1/sqrt\(x\)`},
 		{"gelu-constant", "write `const float phi2 = .*0\\.707106781f"},
+		{"mean-over-128", `:65: C in place of 128; that is 160 here, and 160 itself leaves shape small`},
+		{"buffer-not-toggled", `(?s)sA\[1\] is never written or read.*index of the buffer at .*:129`},
 		{"log-added", "write `Y\\[at\\] = .*__fsub_rn\\(__fsub_rn"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

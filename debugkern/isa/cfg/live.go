@@ -46,7 +46,8 @@ func (s RegSet) Each(f func(r int32)) {
 func Uses(in *ptx.Instr, read, written *[]int32) {
 	*read, *written = (*read)[:0], in.Dests((*written)[:0])
 	for i := range in.Args {
-		if i > 0 || len(*written) == 0 { // a destination is registers that are written, and nothing else
+		// A destination is registers that are written, and nothing else where they are no accumulators.
+		if i > 0 || len(*written) == 0 || in.Kind().Accumulates() {
 			*read = in.Args[i].Registers(*read)
 		}
 	}

@@ -262,24 +262,26 @@ func (k *accumulateKernel) Suspects([]Constant) []Suspect {
 		power     float64 // of exp(m_old − m_new)
 		old, made float64
 		madePower float64
+		again     float64 // of what is carried over, not rescaled, besides
 	}
 	all := []coefficients{
-		{carried + " left out", 1, 0, 1, 0},
-		{carried + " counted twice", 1, 2, 1, 0},
-		{made + " left out", 1, 1, 0, 0},
-		{made + " counted twice", 1, 1, 2, 0},
+		{carried + " left out", 1, 0, 1, 0, 0},
+		{carried + " counted twice", 1, 2, 1, 0, 0},
+		{made + " left out", 1, 1, 0, 0, 0},
+		{made + " counted twice", 1, 1, 2, 0, 0},
 	}
 	if k.by {
 		m := k.column
 		exp := fmt.Sprintf("exp(%s_old − %s_new)", m, m)
 		inverse := fmt.Sprintf("exp(%s_new − %s_old)", m, m)
 		all = []coefficients{
-			{carried + ", coefficient 1 instead of " + exp, 0, 1, 1, 0},
-			{carried + ", coefficient " + exp + " squared", 2, 1, 1, 0},
-			{carried + ", coefficient " + inverse + ": the rescale inverted", -1, 1, 1, 0},
+			{carried + ", coefficient 1 instead of " + exp, 0, 1, 1, 0, 0},
+			{carried + ", coefficient " + exp + " squared", 2, 1, 1, 0, 0},
+			{carried + ", coefficient " + inverse + ": the rescale inverted", -1, 1, 1, 0, 0},
 			all[0], all[1], all[2], all[3],
-			{made + ", coefficient " + inverse + ": relative to the old maximum", 1, 1, 1, -1},
-			{made + " rescaled too, by " + exp, 1, 1, 1, 1},
+			{made + ", coefficient " + inverse + ": relative to the old maximum", 1, 1, 1, -1, 0},
+			{made + " rescaled too, by " + exp, 1, 1, 1, 1, 0},
+			{carried + " added again without being rescaled: coefficient 1 + " + exp, 1, 1, 1, 0, 1},
 		}
 	}
 	var out []Suspect
@@ -293,7 +295,7 @@ func (k *accumulateKernel) Suspects([]Constant) []Suspect {
 					if before := sc.In[k.args]; !before.Missing {
 						old = before.M.Data[i]
 					}
-					a, b := x.old*math.Pow(c, x.power), x.made*math.Pow(c, x.madePower)
+					a, b := x.old*math.Pow(c, x.power)+x.again, x.made*math.Pow(c, x.madePower)
 					if old == 0 {
 						a = 0
 					}

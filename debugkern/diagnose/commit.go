@@ -1,0 +1,170 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+)
+
+// Copies that no commit follows before the next wait lack a commit, or have it at another place: before the
+// copies, so that each commit closes the group of the copies before, or behind the wait. A commit that is
+// added makes the finding go in both cases; where one that is there makes it go by being moved, it is moved.
+
+// transfers are the instructions of a function that copy asynchronously, close groups and wait, in the
+// order of the text.
+func transfers(fn *ptx.Func) []int {
+	var out []int
+	for i, in := range fn.Body {
+		if in.Op == "cp" && in.Has("async") {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func commits(in *ptx.Instr) bool { return in.Has("commit_group") }
+func waits(in *ptx.Instr) bool   { return in.Has("wait_group") || in.Has("wait_all") }
+
+// moveRemedies moves the commits of a line behind the copies that follow them, or before the wait that they
+// follow, where copies are waited for that no commit follows.
+func moveRemedies(fn *ptx.Func) []remedy {
+	list := transfers(fn)
+	loops := innermost(fn)
+	near := func(a, b int) bool { // in one iteration of one loop
+		return loops[a] == loops[b]
+	}
+	var lines []string
+	lineOf := func(i int) string { return blame(fn, i).At() }
+	note := func(i int) {
+		if line := lineOf(i); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	// The commits next to copies that are open at a wait.
+	for k, i := range list {
+		if in := fn.Body[i]; commits(in) || waits(in) ||
+			k+1 < len(list) && !waits(fn.Body[list[k+1]]) {
+			continue
+		}
+		first := k
+		for first > 0 && !commits(fn.Body[list[first-1]]) && !waits(fn.Body[list[first-1]]) {
+			first--
+		}
+		if first > 0 && commits(fn.Body[list[first-1]]) && near(list[first-1], i) {
+			note(list[first-1])
+		}
+		if k+2 < len(list) && commits(fn.Body[list[k+2]]) && near(list[k+2], i) {
+			note(list[k+2])
+		}
+	}
+	var out []remedy
+	for _, line := range lines {
+		for _, join := range []bool{true, false} {
+			if r := moveOf(fn, list, line, lineOf, join); r != nil {
+				out = append(out, *r)
+			}
+		}
+	}
+	return out
+}
+
+// moveOf moves all commits of a line: each behind the copies that follow it before the next commit or wait,
+// else before the waits in front of it. join puts it where branches behind the copies meet. It is nil where
+// one of them has neither.
+func moveOf(fn *ptx.Func, list []int, line string, lineOf func(int) string, join bool) *remedy {
+	var edits []ptx.Edit
+	var copies []int
+	at, behind := -1, true
+	for k, i := range list {
+		if !commits(fn.Body[i]) || lineOf(i) != line {
+			continue
+		}
+		at = i
+		last, end := following(fn, list[k:])
+		if last < 0 {
+			n := k
+			for n > 0 && waits(fn.Body[list[n-1]]) {
+				n--
+			}
+			if n == 0 || n == k || commits(fn.Body[list[n-1]]) {
+				return nil
+			}
+			last, end, behind = list[n-1], list[n], false
+		}
+		to := last + 1
+		if join {
+			if to = joins(fn, last); to < 0 || to > end {
+				return nil
+			}
+		}
+		if l := inKernel(fn, last).Line; !slices.Contains(copies, l) {
+			copies = append(copies, l)
+		}
+		edits = append(edits, ptx.Edit{Kind: ptx.Remove, Func: fn.Name, At: i}, ptx.Edit{
+			Kind: ptx.Insert, Func: fn.Name, At: to,
+			New: &ptx.Instr{Op: "cp", Mods: []string{"async", "commit_group"}},
+		})
+	}
+	if at < 0 {
+		return nil
+	}
+	slices.SortStableFunc(edits, func(a, b ptx.Edit) int { return cmp.Compare(a.At, b.At) })
+	where := fmt.Sprintf("behind the copies of line %s", andList(copies))
+	why := "it stands before them, so that they belong to the next group"
+	if !behind {
+		why = "it stands behind the wait, which does not count them"
+	}
+	place := inKernel(fn, at)
+	src := place.At()
+	return &remedy{
+		at:     place,
+		text:   fmt.Sprintf("with the cp.async.commit_group of %s moved %s", src, where),
+		advice: fmt.Sprintf("move the cp.async.commit_group of %s %s: %s", src, where, why),
+		edits:  func(*debugkern.Run) []ptx.Edit { return edits },
+	}
+}
+
+// inKernel is the place of an instruction, or the innermost call from the file that the kernel is in where
+// it is inlined from another.
+func inKernel(fn *ptx.Func, i int) *report.Source {
+	src := blame(fn, i)
+	sites := src.Calls.Sites()
+	if len(sites) == 0 || sites[0].File == src.File {
+		return src
+	}
+	for k := len(sites) - 1; k >= 0; k-- {
+		if c := sites[k]; c.File == sites[0].File {
+			return &report.Source{File: c.File, Line: c.Line, Function: c.Function}
+		}
+	}
+	return src
+}
+
+// following is the last copy that follows a commit, the first of list, before the next commit or wait,
+// which is end: of the same call, where some of the copies are; in the same loop. It is -1 where there is
+// none.
+func following(fn *ptx.Func, list []int) (last, end int) {
+	loops := innermost(fn)
+	own, all := -1, -1
+	end = len(fn.Body)
+	for _, i := range list[1:] {
+		if in := fn.Body[i]; commits(in) || waits(in) {
+			end = i
+			break
+		}
+		if loops[i] != loops[list[0]] {
+			continue
+		}
+		if all = i; outermostLine(fn.Body[i]) == outermostLine(fn.Body[list[0]]) {
+			own = i
+		}
+	}
+	if own >= 0 {
+		return own, end
+	}
+	return all, end
+}

@@ -1,0 +1,187 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+)
+
+// An edit that puts a stage right in one run may fit that run alone: 160 belongs where C belongs as long as C
+// is 160. So a proven edit is tried on other shapes and inputs of the same build before it is advised.
+
+// other is a configuration of the kernel that an edit is tried in.
+type other struct {
+	req  debugkern.Request
+	name string         // "shape ragged (R=19,C=203)"
+	run  *debugkern.Run // nil: not executed yet
+	made bool
+}
+
+const (
+	// mostOthers is how many other configurations are executed at most.
+	mostOthers = 2
+	// otherWork is how many warp instructions one of them may take, unless the run itself takes more.
+	otherWork = 1 << 20
+)
+
+// otherConfigurations lists shapes of the manifest that cost little to execute, those first that differ in
+// most extents. Their inputs are made from another seed. Inputs of a file have one shape: there is no other.
+func (q *inquiry) otherConfigurations() []*other {
+	sel, plan := q.run.Selection, q.run.Plan
+	req := q.run.Request
+	if sel == nil || req.Inputs != "" || len(req.Launch) > 0 || q.s == nil ||
+		plan.Gate.Name != probes.GateNone {
+		return nil
+	}
+	req.Backend, req.Plain, req.Check, req.Seed = "emu", false, 0, req.Seed+1
+	req.Blocks, req.Tiles, req.Stages = debugkern.Region{}, debugkern.Span{}, nil
+	type choice struct {
+		o      *other
+		differ int
+		work   uint64
+	}
+	var list []choice
+	own := max(q.run.Report.Cost.WarpInstructions, 1)
+	for _, s := range sel.Manifest.Shapes {
+		differ := 0
+		for i, n := range s.Shape.Extents() {
+			if n != plan.Shape.Extents()[i] {
+				differ++
+			}
+		}
+		if s.Shape == plan.Shape {
+			continue
+		}
+		p, err := sel.ResolveContext(q.ctx, s.Shape)
+		if err != nil {
+			continue
+		}
+		each := own / max(1, uint64(plan.Grid.Count()*max(1, plan.Work.MaxTiles)))
+		work := each * uint64(p.Grid.Count()*max(1, p.Work.MaxTiles))
+		if work > max(own, otherWork) {
+			continue
+		}
+		o := &other{req: req, name: fmt.Sprintf("shape %s (%s)", s.Name, s.Shape)}
+		o.req.Shape = s.Name
+		list = append(list, choice{o, differ, work})
+	}
+	slices.SortStableFunc(list, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(b.differ, a.differ), cmp.Compare(a.work, b.work))
+	})
+	var out []*other
+	for _, c := range list {
+		out = append(out, c.o)
+	}
+	again := &other{req: req, name: fmt.Sprintf("other inputs (seed %d)", req.Seed)}
+	again.req.Shape = q.run.Request.Shape
+	return append(out[:min(len(out), mostOthers)], again)
+}
+
+// execute runs the configuration as it is; nil where it does not run.
+func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
+	if o.made {
+		return o.run, nil
+	}
+	o.made = true
+	r, err := q.s.Run(q.ctx, o.req, q.progress)
+	if err != nil {
+		return nil, q.fatal(err)
+	}
+	if r.Entry() != nil && len(r.Entry().Body) == len(q.run.Entry().Body) {
+		o.run = r
+	}
+	return o.run, nil
+}
+
+// elsewhere is what came of an edit in other configurations.
+type elsewhere struct {
+	right string // the first in which stages are wrong without it and right with it; "": none
+	wrong string // the first that it does not put right; "": none
+	// size: what a number has to be a multiple of, where the number itself is wrong elsewhere; nil: none
+	size *repair.Size
+}
+
+// elsewhere tries an edit in other configurations in which the stages are wrong as well, until one shows
+// something.
+func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, error) {
+	if !q.configured {
+		q.configurations, q.configured = q.otherConfigurations(), true
+	}
+	e := &elsewhere{}
+	for _, o := range q.configurations {
+		run, err := q.execute(o)
+		if err != nil {
+			return nil, err
+		}
+		if run == nil || !wrongThere(run, group) {
+			continue
+		}
+		ok, err := q.rightThere(run, c.Edits, group)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			e.right = o.name
+			return e, nil
+		}
+		e.wrong = o.name
+		e.size, err = q.sizeThere(run, c, group)
+		return e, err
+	}
+	return e, nil
+}
+
+// wrongThere reports whether the first of some stages is wrong in a run.
+func wrongThere(run *debugkern.Run, group []probes.Stage) bool {
+	st := run.Report.Stage(group[0].String())
+	return st != nil && st.Local.Bad > 0
+}
+
+// rightThere reports whether edits put stages right in the blocks of another run, and make nothing worse.
+func (q *inquiry) rightThere(run *debugkern.Run, edits []ptx.Edit, group []probes.Stage) (bool, error) {
+	blocks := run.Blocks()
+	now, err := run.Try(q.ctx, debugkern.Trial{
+		Blocks: blocks[:min(len(blocks), trialBlocks)], Edits: edits, Tiles: true,
+		Budget: 4*run.Report.Cost.WarpInstructions + 1000,
+	})
+	if err != nil {
+		return false, q.fatal(err)
+	}
+	if now.Report.Verdict == report.Failed {
+		return false, nil
+	}
+	for i := range now.Report.Stages {
+		x := &now.Report.Stages[i]
+		was := run.Report.Stage(x.Name)
+		if slices.Contains(group, probes.Stage(x.Name)) && x.Local.Bad > 0 ||
+			was != nil && x.Local.Bad > was.Local.Bad {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// sizeThere looks for a size of the plan that an edit's number is in the run that is diagnosed, and with
+// whose value there the stages of the other run are right.
+func (q *inquiry) sizeThere(
+	run *debugkern.Run, c *repair.Cure, group []probes.Stage,
+) (*repair.Size, error) {
+	tried := map[float64]bool{}
+	for i := range c.Sizes {
+		n := c.Sizes[i].In(run)
+		if n == 0 || n == c.Sizes[i].In(q.run) || tried[n] {
+			continue
+		}
+		tried[n] = true
+		if ok, err := q.rightThere(run, c.Sized(n), group); err != nil || ok {
+			return &c.Sizes[i], err
+		}
+	}
+	return nil, nil
+}

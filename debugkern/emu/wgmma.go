@@ -1,0 +1,355 @@
+package emu
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/fp"
+	"tilescope/debugkern/target"
+)
+
+// A wgmma is issued by the four warps of a warpgroup, which meet at it. It reads shared memory and
+// accumulators, and writes the accumulators, when it lands: at the latest when one of the warps waits for it,
+// and in the order in which the warpgroup issued them. A wait of one warp is for the whole product, of all
+// four warps.
+
+// product is a wgmma under way.
+type product struct {
+	in        *inst
+	warpgroup int
+	seq       uint64 // products of the warpgroup are numbered as they are issued, from 1
+	a, b      tile
+	fresh     bool // what the accumulators hold is not added
+	wrong     bool // its descriptors are, so that it has no result
+}
+
+// wgmmaWarp is a warp's state of products.
+type wgmmaWarp struct {
+	issued uint64   // number of the last product issued
+	last   *inst    // that product
+	waited uint64   // number of the last one that is known to be complete
+	groups []uint64 // committed and not waited for: the last product of each
+	epoch  uint64   // wgmma.fence executed, plus one
+	fenced bool
+	regs   []wgmmaRegister // by slot
+}
+
+func (s *wgmmaWarp) clone() *wgmmaWarp {
+	if s == nil {
+		return nil
+	}
+	t := *s
+	t.groups, t.regs = slices.Clone(s.groups), slices.Clone(s.regs)
+	return &t
+}
+
+// wait notes that all groups but the last pending ones are complete.
+func (s *wgmmaWarp) wait(pending int) {
+	if n := len(s.groups) - pending; n > 0 {
+		s.waited = max(s.waited, s.groups[n-1])
+		s.groups = slices.Clone(s.groups[n:])
+	}
+}
+
+// warpgroup brings the lanes of a warp to a wgmma, and issues it once the four warps are there.
+func (w *warp) warpgroup(in *inst, m uint32) (stop bool) {
+	b := w.blk
+	g := &w.groups[w.cur]
+	if m == 0 {
+		g.pc++
+		return false
+	}
+	if w.alive&^g.mask != 0 {
+		g.wait, g.need = waitLanes, w.alive
+		b.clock-- // counted when it executes
+		return false
+	}
+	first := w.id / wgmmaWarps * wgmmaWarps
+	if m != g.mask || w.exists != allLanes || w.alive != w.exists {
+		b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is executed by %d of the 32 threads of a warp",
+			in.src.Opcode(), bits.OnesCount32(m)), "")
+	}
+	if first+wgmmaWarps > len(b.warps) {
+		b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is of four warps, and the last warpgroup of the block has %d",
+			in.src.Opcode(), len(b.warps)-first), "")
+		b.broken = true
+		return true
+	}
+	w.issueRegisters(in)
+	g.wait = waitWarpgroup
+	members := b.warps[first : first+wgmmaWarps]
+	for _, o := range members {
+		if len(o.groups) != 1 || o.groups[0].wait != waitWarpgroup || o.groups[0].pc != g.pc {
+			return false
+		}
+	}
+	for _, o := range members {
+		o.groups[0].wait = waitNone
+		o.groups[0].pc++
+	}
+	b.released = true
+	b.issueProduct(in, members)
+	return b.broken || b.err != nil || b.halted || b.sched.eager
+}
+
+// issueProduct puts the product of a warpgroup under way.
+func (b *block) issueProduct(in *inst, members []*warp) {
+	op, w := in.wgmma, members[0]
+	p := product{
+		in: in, warpgroup: w.id / wgmmaWarps, seq: w.wgmma.issued, fresh: w.predicate(in)&1 == 0,
+	}
+	p.b = b.operandTile(in, members, op.bDesc, "B", op.n, op.transB, &p.wrong)
+	if !op.inRegs {
+		p.a = b.operandTile(in, members, op.aDesc, "A", 64, op.transA, &p.wrong)
+	}
+	for _, o := range members {
+		if fresh := o.predicate(in) ^ boolMask(!p.fresh); fresh&o.alive != 0 {
+			b.wgmmaFinding(o, in, nil, fmt.Sprintf("%s: scale-d is not the same for all threads of the warpgroup",
+				in.src.Opcode()), "")
+			break
+		}
+	}
+	a := b.async
+	a.products = append(a.products, p)
+	b.count(target.SpaceShared)
+	if a.early {
+		b.landProducts(p.warpgroup, p.seq)
+	}
+}
+
+// operandTile decodes the descriptor of an operand, which all threads of the warpgroup give alike.
+func (b *block) operandTile(
+	in *inst, members []*warp, slot int32, name string, rows int, major bool, wrong *bool,
+) tile {
+	bits := members[0].lane64(slot, 0)
+	for _, w := range members {
+		for lane := range 32 {
+			if w.alive>>lane&1 == 0 {
+				continue
+			}
+			if v := w.lane64(slot, lane); v != bits {
+				b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s: the matrix descriptor of %s is not the same for "+
+					"all threads of the warpgroup: %#x and %#x", in.src.Opcode(), name, bits, v), "")
+				*wrong = true
+				return tile{}
+			}
+		}
+	}
+	t := newTile(bits, in.wgmma.size, major)
+	if why := t.fault(bits, rows, len(b.shared)); why != "" {
+		b.wgmmaFinding(members[0], in, nil, fmt.Sprintf("%s, operand %s: %s", in.src.Opcode(), name, why), "")
+		*wrong = true
+	}
+	return t
+}
+
+// landProducts lets the products of a warpgroup land, up to a number.
+func (b *block) landProducts(warpgroup int, seq uint64) {
+	a := b.async
+	for i := 0; i < len(a.products); {
+		p := a.products[i]
+		if p.warpgroup != warpgroup || p.seq > seq {
+			i++
+			continue
+		}
+		a.products = slices.Delete(a.products, i, i+1)
+		b.landProduct(&p)
+	}
+}
+
+// landSomeProduct lets the first product of a warpgroup land.
+func (b *block) landSomeProduct(i int) {
+	p := b.async.products[i]
+	first := slices.IndexFunc(b.async.products, func(o product) bool { return o.warpgroup == p.warpgroup })
+	b.landProducts(p.warpgroup, b.async.products[first].seq)
+}
+
+// wgmmaBuffers are the operands of the product that lands.
+type wgmmaBuffers struct {
+	rows [256][32]byte
+	a    [wgmmaWarps][4][32]uint32
+	b    [32][2][32]uint32
+	x    fp.AsyncWarp
+}
+
+// landProduct computes a product.
+func (b *block) landProduct(p *product) {
+	op := p.in.wgmma
+	b.wrote++
+	b.counts.MMAOutputs += 64 * uint64(op.n)
+	if p.wrong {
+		return
+	}
+	buf := b.async.buffers
+	if buf == nil {
+		buf = &wgmmaBuffers{}
+		b.async.buffers = buf
+	}
+	b.unwrittenTile(p, &p.b, op.n)
+	p.b.read(buf.rows[:op.n], b.shared)
+	for i := range op.n / 8 {
+		for lane := range 32 {
+			row := &buf.rows[8*i+lane>>2]
+			buf.b[i][0][lane], buf.b[i][1][lane] = le.Uint32(row[lane&3*4:]), le.Uint32(row[16+lane&3*4:])
+		}
+	}
+	if !op.inRegs {
+		b.unwrittenTile(p, &p.a, 64)
+		p.a.read(buf.rows[:64], b.shared)
+	}
+	for i, w := range b.warps[p.warpgroup*wgmmaWarps:][:wgmmaWarps] {
+		b.multiplyPart(p, w, i, buf)
+	}
+}
+
+// multiplyPart computes the 16 rows of a product that warp i of its warpgroup has.
+func (b *block) multiplyPart(p *product, w *warp, i int, buf *wgmmaBuffers) {
+	op, x := p.in.wgmma, &buf.x
+	a := &buf.a[i]
+	for r := range a {
+		if op.inRegs {
+			a[r] = *w.full32(op.a[r])
+		} else {
+			for lane := range 32 {
+				row := &buf.rows[16*i+lane>>2+r&1*8]
+				a[r][lane] = le.Uint32(row[r>>1*16+lane&3*4:])
+			}
+		}
+		for lane := range 32 {
+			a[r][lane] ^= op.negate
+		}
+		x.A[r] = &a[r]
+	}
+	x.B, x.D, x.Fresh = buf.b[:op.n/8], x.D[:0], p.fresh
+	for _, s := range op.d {
+		x.D = append(x.D, w.full32(s))
+		w.u32[s] = stFilled
+	}
+	if op.integer {
+		fp.MultiplyAsyncInt(x, op.signed, op.sat)
+	} else {
+		b.p.model.MultiplyAsync(op.form, x)
+	}
+}
+
+// unwrittenTile reports bytes of an operand that nobody has written.
+func (b *block) unwrittenTile(p *product, t *tile, rows int) {
+	done := false
+	t.each(rows, func(_, _ int, at uint64) {
+		if written := b.swrit[at : at+coreBytes]; !done && !allWritten(written) {
+			done = true
+			for written[0] != 0 {
+				written, at = written[1:], at+1
+			}
+			w := b.warps[p.warpgroup*wgmmaWarps]
+			v := b.variableAt(target.SpaceShared, at)
+			name := v.String()
+			if v.name == "" {
+				name = fmt.Sprintf("shared address %#x", at)
+			}
+			b.report(w, p.in, 0, target.Uninitialised, v, place{space: target.SpaceShared, addr: at},
+				fmt.Sprintf("%s is read before it is written", name), "")
+		}
+	})
+}
+
+// drainProducts ends the products that are under way when the last thread has exited, and reports those that
+// no warp has waited for.
+func (b *block) drainProducts() {
+	for a := b.async; len(a.products) > 0; {
+		b.landProducts(a.products[0].warpgroup, a.products[0].seq)
+	}
+	for _, w := range b.warps {
+		if s := w.wgmma; s != nil && s.issued > s.waited {
+			b.wgmmaFinding(w, s.last, nil, fmt.Sprintf(
+				"the block ends while %s may still read shared memory: no wgmma.wait_group covers it",
+				s.last.src.Opcode()),
+				"wgmma.commit_group and wgmma.wait_group 0 between %s and the end of the kernel")
+			s.waited = s.issued
+		}
+	}
+}
+
+// wgmmaFinding reports a wgmma that is used in a way that has no defined result. other is the instruction
+// that it conflicts with, and missing what would order the two, with a place for the line of the first and,
+// where there are two, the second.
+func (b *block) wgmmaFinding(w *warp, in, other *inst, msg, missing string) {
+	b.report(w, in, 0, target.Wgmma, variable{}, place{}, msg, "")
+	f := b.found.byKey[findingKey{kind: target.Wgmma, source: *w.called(in)}]
+	if f == nil || f.Other != nil || f.Missing != "" {
+		return
+	}
+	if other != nil {
+		f.Other = other.source()
+	}
+	if missing != "" {
+		args := []any{f.Source}
+		if other != nil {
+			args = []any{f.Other, f.Source}
+		}
+		f.Missing = fmt.Sprintf(missing, args...)
+	}
+}
+
+// lacking says which warps of a warpgroup do not come to the wgmma that others wait at; "" where none do.
+func (b *block) lacking() string {
+	for first := 0; first+wgmmaWarps <= len(b.warps); first += wgmmaWarps {
+		var at *inst
+		var here, gone []int
+		var elsewhere []string
+		for _, w := range b.warps[first : first+wgmmaWarps] {
+			switch {
+			case w.alive == 0:
+				gone = append(gone, w.id)
+			case len(w.groups) > 0 && w.groups[0].wait == waitWarpgroup &&
+				(at == nil || at == &b.p.code[w.groups[0].pc]):
+				at, here = &b.p.code[w.groups[0].pc], append(here, w.id)
+			default:
+				in := &b.p.code[w.groups[0].pc]
+				elsewhere = append(elsewhere, fmt.Sprintf("%s stands at %s (%s)", warpList([]int{w.id}),
+					in.where(), in.src.Opcode()))
+			}
+		}
+		if at == nil {
+			continue
+		}
+		if len(gone) > 0 {
+			elsewhere = append(elsewhere, warpList(gone)+" exited")
+		}
+		return fmt.Sprintf("; %s at %s needs all four warps of warpgroup %d, and has %s: %s", at.src.Opcode(),
+			at.where(), first/wgmmaWarps, warpList(here), strings.Join(elsewhere, ", "))
+	}
+	return ""
+}
+
+// wgmmaRanges is the shared memory that a wgmma reads for one warp: its 16 rows of A, and B.
+func (w *warp) wgmmaRanges(in *inst) (out []target.Range) {
+	op := in.wgmma
+	add := func(slot int32, from, rows int, major bool) {
+		bits := w.lane64(slot, 0)
+		t := newTile(bits, op.size, major)
+		if t.fault(bits, from+rows, len(w.blk.shared)) != "" {
+			return
+		}
+		per := 1
+		if major {
+			per = coreBytes / op.size
+		}
+		t.each(from+rows, func(i, _ int, at uint64) {
+			if n := len(out); i*per < from {
+				return
+			} else if n > 0 && out[n-1].Hi == at {
+				out[n-1].Hi += coreBytes
+				return
+			}
+			out = append(out, target.Range{Lo: at, Hi: at + coreBytes})
+		})
+	}
+	if !op.inRegs {
+		add(op.aDesc, w.id%wgmmaWarps*16, 16, op.transA)
+	}
+	add(op.bDesc, 0, op.n, op.transB)
+	return out
+}
