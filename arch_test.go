@@ -30,7 +30,7 @@ var imports = map[string][]string{
 	"debugkern/npy":     {},
 	"debugkern/join":    {},
 	"debugkern/cache":   {"debugkern/file"},
-	"probes":            {},
+	"probes":            {"debugkern/tensormap"},
 	"kernels":           {"debugkern/patch"},
 	"tui/theme":         {"debugkern/text"},
 	"tui/picture":       {"tui/theme"},
@@ -42,6 +42,8 @@ var imports = map[string][]string{
 	"debugkern/text":    {},
 	"debugkern/patch":   {},
 
+	"debugkern/tensormap": {},
+
 	"debugkern/hostcode": {},
 
 	"debugkern/child":       {},
@@ -50,20 +52,22 @@ var imports = map[string][]string{
 	"debugkern/npy/npytest": {"debugkern/npy"}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
 
-	"configs/schema": {"probes", "debugkern/ref/op"},
+	"configs/schema": {"probes", "debugkern/ref/op", "debugkern/tensormap"},
 	"configs": {"configs/schema", "probes", "debugkern/file", "debugkern/input", "debugkern/ref",
-		"debugkern/ref/op"},
+		"debugkern/ref/op", "debugkern/tensormap"},
 	"configs/configstest": {"configs", "probes"}, // for tests
-	"debugkern/target":    {"probes", "debugkern/isa", "debugkern/ptx", "debugkern/budget"},
+	"debugkern/target": {"probes", "debugkern/isa", "debugkern/ptx", "debugkern/budget",
+		"debugkern/tensormap"},
 
 	"debugkern/emu": {
 		"debugkern/join", "debugkern/chip", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg",
 		"debugkern/ptx",
-		"debugkern/fp", "probes", "debugkern/budget",
+		"debugkern/fp", "probes", "debugkern/budget", "debugkern/tensormap",
 	},
 	"debugkern/cuda": {
 		"debugkern/child", "debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget",
+		"debugkern/tensormap",
 	},
 	"debugkern/trust":            {"debugkern/file"},
 	"debugkern/cuda/internal/dl": {},
@@ -72,7 +76,7 @@ var imports = map[string][]string{
 	// for tests
 	"debugkern/ref/reftest": {"debugkern/fp", "debugkern/input", "debugkern/ref",
 		"debugkern/ref/op", "probes"},
-	"debugkern/argument": {"debugkern/ref/op", "probes"},
+	"debugkern/argument": {"debugkern/ref/op", "debugkern/tensormap", "probes"},
 	"debugkern/input":    {"debugkern/npy", "debugkern/ref/op", "probes"},
 	"debugkern/attn":     {"debugkern/input", "debugkern/join", "debugkern/ref/op", "probes"},
 	"debugkern/check": {
@@ -130,7 +134,7 @@ var imports = map[string][]string{
 		"debugkern/bundle", "debugkern/check", "debugkern/checked", "debugkern/discover", "debugkern/file",
 		"debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/ptx", "debugkern/report",
 		"debugkern/scaffold", "debugkern/target", "probes", "debugkern/child", "debugkern/trust", "python",
-		"debugkern/expectation", "debugkern/lineage", "debugkern/origin",
+		"debugkern/expectation", "debugkern/lineage", "debugkern/origin", "debugkern/tensormap",
 	},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -111,6 +112,20 @@ type Arg struct {
 	// Fields: of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
 	Fields []Field
 	Within *Field // a pointer in a struct: whose field it is; nil: a parameter
+	Map    *ArgMap
+	Apart  bool // a pointer that is no parameter: only tensor maps lead to it
+}
+
+// ArgMap is the tensor map that an argument is. Expressions are by dimension, the innermost last.
+type ArgMap struct {
+	tensormap.Spec // what is no expression
+	Of             string
+	Box            []*Expr
+	Dims           []*Expr // nil: the memory's
+	Strides        []*Expr // bytes; nil: without gaps
+	Steps          []*Expr // nil: 1 each
+	Offset         *Expr   // nil: 0
+	at             place
 }
 
 // Field is a number or a pointer at a place of a struct that is passed by value.

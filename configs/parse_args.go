@@ -33,10 +33,19 @@ func (p *manifestParser) args(o *object) {
 		if a.has("fields") {
 			a.fail("fields", "only a struct has fields; write its size, as in type: struct{32}")
 		}
+		if p.tensorMap(a, &arg) {
+			p.m.Args = append(p.m.Args, arg)
+			continue
+		}
 		p.typed(a, &arg)
+		if arg.Apart = a.has("parameter") && !a.truth("parameter"); arg.Apart {
+			pointers = append(pointers, arg)
+			continue
+		}
 		p.m.Args = append(p.m.Args, arg)
 	}
 	p.m.Args = append(p.m.Args, pointers...)
+	p.mapsLead()
 	p.tensorsOnce(o)
 	p.declareElements()
 }

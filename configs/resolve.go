@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -259,6 +260,9 @@ func (r *resolver) args() error {
 		if a.Within != nil {
 			out.Into = []probes.ArgPlace{{Arg: a.Within.Arg, Offset: a.Within.Offset}}
 		}
+		if a.Apart {
+			out.Into = []probes.ArgPlace{}
+		}
 		switch {
 		case a.given != nil:
 			out = *a.given
@@ -281,6 +285,8 @@ func (r *resolver) args() error {
 					return err
 				}
 			}
+		case a.Map != nil:
+			out.Data = make([]byte, tensormap.Bytes)
 		case a.Size > 0:
 			if err := r.structure(a, &out); err != nil {
 				return err
@@ -291,6 +297,13 @@ func (r *resolver) args() error {
 			}
 		}
 		r.plan.Args = append(r.plan.Args, out)
+	}
+	for i, a := range r.m.Args {
+		if a.Map != nil {
+			if err := r.tensorMap(a, &r.plan.Args[i]); err != nil {
+				return err
+			}
+		}
 	}
 	if total > float64(limit) {
 		return &ShapeError{

@@ -161,6 +161,11 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (target.Arg, error) {
 	a := r.plan.Args[i]
 	switch {
+	case a.Map != nil:
+		return target.Arg{
+			Name: a.Name, Scalar: a.Data,
+			Map: &target.TensorMap{Map: a.Map.Map, Of: a.Map.Of, Skip: a.Map.Skip},
+		}, nil
 	case a.Data != nil:
 		return target.Arg{Name: a.Name, Scalar: a.Data}, nil
 	case !a.Pointer:
@@ -182,6 +187,9 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 		buf.Init, buf.Written = a.Scatter(contents)
 	}
 	arg := target.Arg{Name: a.Name, Buffer: buf}
+	if a.Into != nil {
+		arg.Into = []target.Place{}
+	}
 	for _, at := range a.Into {
 		arg.Into = append(arg.Into, target.Place(at))
 	}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern/tensormap"
 )
 
 // Plan is a manifest resolved for one variant, shape and gate: numbers only. configs makes it; nobody else
@@ -279,6 +281,15 @@ type Arg struct {
 	// Scalars: the value, in DType's bits; of more than 8 bytes (a struct) Data.
 	Bits uint64
 	Data []byte
+	// Map is the tensor map that a parameter of 128 bytes is, Data its place; nil: it is none.
+	Map *ArgMap
+}
+
+// ArgMap is a tensor map of the buffer of argument Of, from its byte Skip on.
+type ArgMap struct {
+	tensormap.Map
+	Of   int
+	Skip int64
 }
 
 // ArgPlace is a byte of an argument's scalar. What is written there is the address of the buffer's byte Skip.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -95,8 +96,13 @@ var sections = slices.Concat([]Section{
 		Help: "A parameter: a pointer has `dims` and a `role`, a scalar a `value`.",
 		Keys: []Key{
 			{"name", identifier, need, "", "the parameter's name", "name: A"},
-			{"type", either(argumentTypes(), structs), need, "",
+			{"type", either(argumentTypes(), structs, words("tensormap")), need, "",
 				"the type of the scalar, or of what the pointer leads to; a struct's bytes", `type: "f16*"`},
+			{"parameter", truth, free, "true",
+				"of a pointer: `false` where the kernel has no such parameter, and tensor maps lead to its memory",
+				"parameter: false"},
+			{"map", sub("tensormap"), free, "",
+				"of a `tensormap`, needed: the tensor that it describes", "map: {of: A, box: [64, 64]}"},
 			{"dims", extents, free, "",
 				"of a pointer, needed: the extents of its memory, row-major", "dims: [M, K]"},
 			{"strides", extents, free, "row-major",
@@ -117,6 +123,33 @@ var sections = slices.Concat([]Section{
 			{"fields", listOf("field"), free, "",
 				"of a struct, needed: the numbers and pointers in it; other bytes are 0",
 				`fields: [{at: 0, type: "f32*", dims: [M], role: input}, {at: 8, type: i32, value: M}]`},
+		},
+	},
+	{
+		Name: "tensormap", At: "args[].map",
+		Help: "A tensor map, as a host makes one with cuTensorMapEncodeTiled. Lists have the order of the " +
+			"memory's extents, the innermost dimension last.",
+		Keys: []Key{
+			{"of", identifier, need, "", "the argument whose memory the tensor lies in", "of: A"},
+			{"box", extents, need, "", "elements that a copy moves over, by dimension", "box: [64, TILE_K]"},
+			{"dtype", words(tensormap.Types()...), free, "the memory's", "the type of an element",
+				"dtype: bf16"},
+			{"dims", extents, free, "the memory's", "extents of the tensor", "dims: [H, S, D]"},
+			{"strides", extents, free, "without gaps",
+				"bytes from one index to the next, of each dimension but the last",
+				"strides: [2 * D, 2 * H * D]"},
+			{"steps", extents, free, "1 each", "element strides: of how many elements one is copied",
+				"steps: [2, 1]"},
+			{"interleave", words(tensormap.Modes("interleave")...), free, "none", "the layout of channels",
+				"interleave: 16B"},
+			{"swizzle", words(tensormap.Modes("swizzle")...), free, "none",
+				"the bytes within which chunks of 16 are permuted in shared memory", "swizzle: 128B"},
+			{"promotion", words(tensormap.Modes("promotion")...), free, "none", "what L2 fetches at once",
+				"promotion: 128B"},
+			{"fill", words(tensormap.Modes("fill")...), free, "zero",
+				"what elements outside the tensor are read as", "fill: nan"},
+			{"offset", expression, free, "0", "the memory's byte that the tensor begins with",
+				"offset: 2 * M * K"},
 		},
 	},
 	{

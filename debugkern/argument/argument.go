@@ -5,6 +5,7 @@
 //	x=randn:f32[64,128]   idx=randint(0,63):i32[64]   y=unwritten:f16[64]
 //	w=weights.npz:w   h=h.npy:bf16   nothing=null
 //	p={0: 0.5:f32, 8: iota:i32[4]}
+//	tx=tensormap{of: x, box: [64,64], swizzle: 128B}
 //
 // The one idea: a value says itself what it is; a kernel's parameter only says how many bytes it
 // takes, and whether it is used as an address. Generated numbers depend on the seed, the parameter's
@@ -19,18 +20,27 @@ import (
 	"strconv"
 	"strings"
 
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
 // Value is one argument as written.
 type Value struct {
 	Text string
-	// One of these: a number, a buffer's elements, a file's, a null pointer, or a struct's fields.
+	// One of these: a number, a buffer's elements, a file's, a null pointer, a struct's fields, or a tensor
+	// map.
 	Number *Number
 	Buffer *Buffer
 	File   *File
 	Null   bool
 	Fields []Field
+	Map    *TensorMap
+}
+
+// TensorMap describes a tensor in the buffer of another argument.
+type TensorMap struct {
+	Of string // the argument's name
+	tensormap.Spec
 }
 
 // Number is a scalar. DType 0: that of the parameter.
@@ -90,7 +100,7 @@ func Parse(text string) (*Value, error) {
 	case s[0] == '{':
 		return v, v.structure(s)
 	case strings.HasPrefix(s, "tensormap"):
-		return nil, fmt.Errorf("tensor maps are not modelled")
+		return v, v.tensorMap(strings.TrimSpace(strings.TrimPrefix(s, "tensormap")))
 	}
 	if path, rest, ok := filePath(s); ok {
 		return v, v.file(path, rest)
@@ -250,6 +260,9 @@ func (v *Value) structure(s string) error {
 		inner, err := Parse(value)
 		if err != nil {
 			return fmt.Errorf("field at byte %d: %w", n, err)
+		}
+		if inner.Map != nil {
+			return fmt.Errorf("field at byte %d: a tensor map is a parameter of its own", n)
 		}
 		if inner.Fields != nil {
 			return fmt.Errorf("field at byte %d: a struct within a struct; give its fields by their offsets",

@@ -2,6 +2,7 @@ package argument
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,17 @@ func TestParse(t *testing.T) {
 			return len(v.Fields) == 2 && v.Fields[0].Value.Number.Text == "0.5" && v.Fields[1].Offset == 8 &&
 				v.Fields[1].Value.Buffer.Dims[0] == 4
 		},
+		"tensormap{of: q, box: [1,64, 32], swizzle: 64B}": func(v *Value) bool {
+			m := v.Map
+			return m.Of == "q" && slices.Equal(m.Box, []int64{1, 64, 32}) && m.Swizzle == "64B" &&
+				m.Dims == nil
+		},
+		"tensormap {of: 2, dtype: tf32, dims: [9,8], strides: [64], box: [4,8], steps: [2,1], offset: 32, " +
+			"interleave: none, promotion: 256B, fill: nan}": func(v *Value) bool {
+			m := v.Map
+			return m.Of == "2" && m.DType == "tf32" && m.Strides[0] == 64 && m.Steps[0] == 2 &&
+				m.Offset == 32 && m.Promotion == "256B" && m.Fill == "nan" && m.Dims[0] == 9
+		},
 	} {
 		v, err := Parse(text)
 		if err != nil || v.Text != text || !ok(v) {
@@ -63,7 +75,17 @@ func TestMistakes(t *testing.T) {
 		"randint(a,1):i32[4]": "not a whole number", "x.npz": "name one", "x.npy:float": "unknown type",
 		"{0: 1": "closing brace", "{x: 1}": "OFFSET: VALUE", "{-4: 1}": "OFFSET: VALUE",
 		"{0: {0: 1}}": "struct within a struct", "{0: abc}": "field at byte 0",
-		"tensormap{of: x}": "not modelled",
+		"tensormap{of: x}": "needs box", "tensormap{box: [4]}": "needs of",
+		"tensormap": "expected tensormap{of", "tensormap{of: x, box: [4]": "closing brace",
+		"tensormap{of: x, box: 4}":                                 "in brackets",
+		"tensormap{of: x, box: [4], box: [4]}":                     "given twice",
+		"tensormap{of: x, box: [a]}":                               "not a whole number",
+		"tensormap{of: x, box: [4], swizle: 32B}":                  "unknown key \"swizle\"",
+		"tensormap{of: x, box: [4], swizzle: 9B}":                  "none, 32B, 64B, 128B",
+		"tensormap{of: x, box: [4], dtype: f33}":                   "no tensor map has",
+		"tensormap{of, box: [4]}":                                  "KEY: VALUE",
+		"tensormap{of: x, box: [4], offset: z}":                    "not a whole number",
+		"{0: tensormap{of: x, box: [4]}}":                          "a parameter of its own",
 		"randint(-9223372036854775808,9223372036854775807):i64[1]": "more than 2^63",
 		strings.Repeat("9", 1<<17):                                 "characters",
 	} {

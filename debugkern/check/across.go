@@ -119,12 +119,12 @@ next:
 
 // across compares an access of one lane with those that other blocks have made.
 func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
-	strong := u.s.strong && u.s.scope >= scopeDevice
+	strong, writes := u.s.strong && u.s.scope >= scopeDevice, u.s.writes || u.bulkWrites
 	for line := addr >> lineBits; line <= (addr+uint64(n)-1)>>lineBits; line++ {
 		past := g.lines[line]
 		for i := range past {
 			t := &past[i]
-			if t.block == u.b || t.lo >= addr+uint64(n) || t.hi <= addr || !t.writes && !u.s.writes {
+			if t.block == u.b || t.lo >= addr+uint64(n) || t.hi <= addr || !t.writes && !writes {
 				continue
 			}
 			o := &u.sites[t.pc()]
@@ -133,7 +133,7 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 				continue
 			}
 			now := touch{
-				access: access{u.stamp, 1 << lane, u.at}, strong: u.s.strong, writes: u.s.writes,
+				access: access{u.stamp, 1 << lane, u.at}, strong: u.s.strong, writes: writes,
 				when: u.clk.warps[u.e.Warp].at, block: u.b,
 			}
 			if u.b.view.Strays(u.e.PC, target.SpaceGlobal, addr) {

@@ -46,9 +46,10 @@ type bulkRecord struct {
 	mechanism    int
 	mbar         int // address, -1: a bulk group
 	group        uint32
+	parts        []target.Range // of a tensor copy in global memory, and of a wgmma: its bytes; nil: lo to hi
+	tile         uint64         // of a tensor copy: its address in shared memory, plus one
 	landed, done bool
-	parts        []target.Range // of a wgmma: what it reads between lo and hi
-	stamp        uint32         // of the completion, where done
+	stamp        uint32 // of the completion, where done
 }
 
 func (r *bulkRecord) warp() int { return int(r.at & 31) }
@@ -201,9 +202,86 @@ func (s *bulkState) mechanism(key int) int {
 	return i
 }
 
+// touches returns the first byte of [lo, hi) that the operation accesses; ok is false where there is none.
+func (r *bulkRecord) touches(lo, hi uint64) (at uint64, ok bool) {
+	if r.lo >= hi || r.hi <= lo {
+		return 0, false
+	}
+	if r.parts == nil {
+		return max(lo, r.lo), true
+	}
+	i := slices.IndexFunc(r.parts, func(p target.Range) bool { return p.Lo < hi && p.Hi > lo })
+	if i < 0 {
+		return 0, false
+	}
+	return max(lo, r.parts[i].Lo), true
+}
+
+// wgmma reports whether the operation is a product of a warpgroup.
+func (r *bulkRecord) wgmma() bool { return r.parts != nil && r.tile == 0 }
+
+// ranges are the bytes that the operation accesses.
+func (r *bulkRecord) ranges() []target.Range {
+	if r.parts != nil {
+		return r.parts
+	}
+	return []target.Range{{Lo: r.lo, Hi: r.hi}}
+}
+
+// issueTile is issueBulk of a tensor copy.
+func (u *races) issueTile(e *target.Event, lane int) {
+	u.begin(e)
+	stores := e.Space == target.SpaceGlobal
+	near := e.Addr[lane]
+	if stores {
+		near = e.Addr2[lane]
+	}
+	key := e.Barrier
+	if key < 0 {
+		key = -1 - (32*e.Warp + lane)
+	}
+	sh := bulkRecord{
+		space: target.SpaceShared, lo: near, hi: near + uint64(e.Bytes), writes: !stores, at: u.at,
+		lane: lane, when: u.clk.warps[e.Warp].at, mechanism: u.bulk.mechanism(key), mbar: e.Barrier,
+		group: u.bulk.open[e.Warp][lane], tile: near + 1,
+	}
+	if near%tensormapAlign != 0 || !u.inside(&sh) {
+		return // found elsewhere, and without effect
+	}
+	far := sh
+	far.space, far.writes, far.combines = target.SpaceGlobal, stores, e.Instr.Has("reduce")
+	rs := []*bulkRecord{&sh}
+	if n := len(e.Ranges); n > 0 {
+		far.lo, far.hi, far.parts = e.Ranges[0].Lo, e.Ranges[n-1].Hi, slices.Clone(e.Ranges)
+		if stores && !far.combines && u.repeated(&far) {
+			return
+		}
+		if rs = append(rs, &far); !stores {
+			rs[0], rs[1] = rs[1], rs[0]
+		}
+	}
+	u.beginRecords(e, lane, rs)
+}
+
+// repeated reports whether another lane of the warp stores the same box from the same place with the same
+// instruction: bytes that are the same, whoever writes them last.
+func (u *races) repeated(r *bulkRecord) bool {
+	return slices.ContainsFunc(u.bulk.live, func(o bulkRecord) bool {
+		return o.writes && !o.done && o.at == r.at && o.lane != r.lane && o.when == r.when &&
+			o.tile == r.tile && slices.Equal(o.parts, r.parts)
+	})
+}
+
+// tensormapAlign is what the shared address of a tensor copy is a multiple of.
+const tensormapAlign = 128
+
 // issueBulk compares an operation with what was before it, and begins its records.
 func (u *races) issueBulk(e *target.Event) {
 	lane := bits.TrailingZeros32(e.Mask) & 31
+	if e.Ranges != nil {
+		u.issueTile(e, lane)
+		return
+	}
 	u.begin(e)
 	mbar := e.Barrier
 	key := mbar
@@ -225,15 +303,24 @@ func (u *races) issueBulk(e *target.Event) {
 		!u.inside(&from) {
 		return // found elsewhere, and without effect
 	}
-	for _, r := range []*bulkRecord{&from, &to} {
+	u.beginRecords(e, lane, []*bulkRecord{&from, &to})
+}
+
+// beginRecords compares what an operation reads, then what it writes, with what was before it.
+func (u *races) beginRecords(e *target.Event, lane int, rs []*bulkRecord) {
+	for _, r := range rs {
 		if r.space == target.SpaceGlobal && !u.watched(r.lo) {
 			continue
 		}
 		u.space, u.bulkWrites = r.space, r.writes
-		u.overBulk(r.space, r.lo, r.hi, lane, r.writes, r.combines)
+		for _, p := range r.ranges() {
+			if u.overBulk(r.space, p.Lo, p.Hi, lane, r.writes, r.combines) {
+				break
+			}
+		}
 		u.overCells(r, lane)
 		u.bulk.live = slices.DeleteFunc(u.bulk.live, func(o bulkRecord) bool {
-			return r.writes && o.done && o.space == r.space && o.lo >= r.lo && o.hi <= r.hi
+			return r.writes && r.parts == nil && o.done && o.space == r.space && o.lo >= r.lo && o.hi <= r.hi
 		})
 		u.bulk.live = append(u.bulk.live, *r)
 	}
@@ -274,13 +361,28 @@ func (u *races) overCells(r *bulkRecord, lane int) {
 		}
 	}
 	if r.space == target.SpaceGlobal {
-		if u.grid != nil && !r.combines {
-			u.grid.across(u, r.lo, int(r.hi-r.lo), lane, nil)
+		for _, p := range r.ranges() {
+			if u.grid != nil && !r.combines {
+				u.grid.across(u, p.Lo, int(p.Hi-p.Lo), lane, nil)
+			}
+			for at := p.Lo; at < p.Hi; {
+				n := looks(at, p.Hi)
+				u.eachGlobal(at, n, func(c *cell) { visit(c, &u.glob.list) })
+				at += uint64(n)
+			}
 		}
-		u.eachGlobal(r.lo, int(r.hi-r.lo), func(c *cell) { visit(c, &u.glob.list) })
 		return
 	}
 	u.each(r.lo, int(r.hi-r.lo), func(c *cell) { visit(c, &u.mem.list) })
+}
+
+// looks is how many bytes from lo on, before hi, a look at cells may take at once: what lo is a multiple of.
+func looks(lo, hi uint64) int {
+	n := uint64(lineSize)
+	if lo%n == 0 {
+		return int(max((hi-lo)&^(n-1), min(n, 1<<(bits.Len64(hi-lo)-1))))
+	}
+	return int(min(lo&-lo, 1<<(bits.Len64(hi-lo)-1)))
 }
 
 // unfenced reports an ordinary write that is ordered before an operation, and for which no fence.proxy.async
@@ -288,6 +390,9 @@ func (u *races) overCells(r *bulkRecord, lane int) {
 func (u *races) unfenced(a *access, lane int) {
 	if a.stamp == 0 || a.stamp == underWay || a.stamp < u.clk.first {
 		return // of an earlier block, or not ordered
+	}
+	if u.sites[a.pc()].in.Kind() == isa.BulkCopy {
+		return // the async proxy's own
 	}
 	proxied, epoch, _ := u.clk.extension()
 	t := 32*u.e.Warp + lane
@@ -313,11 +418,15 @@ func (u *races) overBulk(space target.Space, lo, hi uint64, lane int, writes, co
 	t := 32*u.e.Warp + lane
 	for i := range u.bulk.live {
 		r := &u.bulk.live[i]
-		if r.space != space || !writes && !r.writes || combines && r.combines || !r.touches(lo, hi) ||
+		if r.space != space || !writes && !r.writes || combines && r.combines ||
 			r.done && r.stamp <= u.clk.component(t, completed+r.mechanism) {
 			continue
 		}
-		u.addr = max(lo, r.lo)
+		at, ok := r.touches(lo, hi)
+		if !ok {
+			continue
+		}
+		u.addr = at
 		u.record(side{pc: r.pc(), warp: r.warp(), lane: r.lane, writes: r.writes, when: r.when}, u.now(lane),
 			pairBulk)
 		return true
@@ -352,6 +461,14 @@ func (u *races) landBulk(e *target.Event) {
 		if r.at != at || r.lane != lane || r.landed || r.mbar != e.Barrier {
 			continue
 		}
+		if r.tile > 0 {
+			near := e.Addr[lane]
+			if e.Space == target.SpaceGlobal {
+				near = e.Addr2[lane]
+			}
+			r.landed = r.landed || e.Ranges != nil && r.tile == near+1
+			continue
+		}
 		if r.writes && !to && r.lo == e.Addr[lane] {
 			r.landed, to = true, true
 		} else if !r.writes && !from && r.lo == e.Addr2[lane] {
@@ -373,7 +490,7 @@ func (u *races) waitBulk(e *target.Event) {
 		some, mechanism := false, 0
 		for i := range u.bulk.live {
 			r := &u.bulk.live[i]
-			if r.mbar >= 0 || r.parts != nil || r.warp() != e.Warp || r.lane != lane || r.done ||
+			if r.mbar >= 0 || r.wgmma() || r.warp() != e.Warp || r.lane != lane || r.done ||
 				reads && r.writes || r.group+uint32(e.Value) >= u.bulk.open[e.Warp][lane] {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -20,6 +21,7 @@ import (
 type litmus struct {
 	entry       string
 	grid, block int
+	maps        bool // behind out and in are tensor maps of them
 	want        []wanted
 }
 
@@ -42,6 +44,7 @@ func readLitmus(t *testing.T, text string) []litmus {
 		}
 		if rest, ok := strings.CutPrefix(line, ".visible .entry "); ok {
 			next.entry, _, _ = strings.Cut(rest, "(")
+			next.maps = strings.HasPrefix(next.entry, "tile")
 			out = append(out, next)
 		}
 		if _, rest, ok := strings.Cut(line, "// want "); ok {
@@ -74,22 +77,33 @@ func (l litmus) run(t *testing.T, k target.Kernel, s target.Schedule, parallel i
 	}
 	zeros := make([]byte, 4096)
 	c := check.New(check.Options{Set: check.Races | check.Async | check.Barriers})
-	r, err := k.Launch(context.Background(), &target.Launch{
-		Grid: probes.Dim3{l.grid, 1, 1}, Block: probes.Dim3{l.block, 1, 1}, Schedule: s, Parallel: parallel,
-		Observe: c.Observer, Discard: c.Discard, Cooperative: true,
-		Args: []target.Arg{
-			{
-				Name: "out",
-				Buffer: &target.Buffer{
-					DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros), Output: true,
-				},
-			},
-			{
-				Name: "in", Buffer: &target.Buffer{
-					DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros),
-				},
+	args := []target.Arg{
+		{
+			Name: "out",
+			Buffer: &target.Buffer{
+				DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros), Output: true,
 			},
 		},
+		{
+			Name: "in", Buffer: &target.Buffer{
+				DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros),
+			},
+		},
+	}
+	if l.maps { // of 32 rows of 32 numbers, of which 8 by 8 are copied
+		for i, name := range []string{"outmap", "inmap"} {
+			args = append(args, target.Arg{
+				Name: name, Scalar: make([]byte, tensormap.Bytes),
+				Map: &target.TensorMap{Of: i, Map: tensormap.Map{
+					DType: tensormap.I32, Dims: []uint64{32, 32}, Strides: []uint64{128}, Box: []uint32{8, 8},
+					Steps: []uint32{1, 1},
+				}},
+			})
+		}
+	}
+	r, err := k.Launch(context.Background(), &target.Launch{
+		Grid: probes.Dim3{l.grid, 1, 1}, Block: probes.Dim3{l.block, 1, 1}, Schedule: s, Parallel: parallel,
+		Observe: c.Observer, Discard: c.Discard, Cooperative: true, Args: args,
 	})
 	if err != nil {
 		t.Errorf("%s: %v", l.entry, err)

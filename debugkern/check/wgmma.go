@@ -45,16 +45,6 @@ func (u *races) issueWgmma(e *target.Event) {
 	u.clk.warps[e.Warp].fresh = true
 }
 
-// touches reports whether an operation reads or writes bytes of a range.
-func (r *bulkRecord) touches(lo, hi uint64) bool {
-	if r.lo >= hi || r.hi <= lo {
-		return false
-	}
-	return r.parts == nil || slices.ContainsFunc(r.parts, func(p target.Range) bool {
-		return p.Lo < hi && p.Hi > lo
-	})
-}
-
 // waitWgmma completes the products of the groups that a warp waits for.
 func (u *races) waitWgmma(e *target.Event) {
 	if u.b.checker.ignored[e.PC] {
@@ -65,7 +55,7 @@ func (u *races) waitWgmma(e *target.Event) {
 	var stamp, last uint32
 	for i := range u.bulk.live {
 		r := &u.bulk.live[i]
-		if r.parts == nil || warpgroupKey(r.warp()) != key ||
+		if !r.wgmma() || warpgroupKey(r.warp()) != key ||
 			r.group+uint32(e.Value) >= u.bulk.products[e.Warp] {
 			continue
 		}

@@ -82,9 +82,16 @@ func dimText(d probes.Dim3) string {
 // planned is the argument as a plan has it: a kernel's own text says nothing of what it does with memory.
 func (a *arg) planned() probes.Arg {
 	if !a.isMemory() {
-		return probes.Arg{Name: a.name, DType: probes.U8, Data: a.scalar}
+		out := probes.Arg{Name: a.name, DType: probes.U8, Data: a.scalar}
+		if m := a.tensor; m != nil {
+			out.Map = &probes.ArgMap{Map: m.Map, Of: m.Of, Skip: m.Skip}
+		}
+		return out
 	}
 	out := probes.Arg{Name: a.name, DType: a.dtype, Pointer: true, Dims: a.dims, Role: probes.RoleInOut}
+	if a.into != nil {
+		out.Into = []probes.ArgPlace{}
+	}
 	for _, at := range a.into {
 		out.Into = append(out.Into, probes.ArgPlace(at))
 	}

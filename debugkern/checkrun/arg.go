@@ -18,6 +18,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -34,7 +35,8 @@ type arg struct {
 	init     []byte // contents before the launch; nil: unwritten
 	written  []byte // which of them were written (target.Buffer.Written)
 	scalar   []byte
-	into     []target.Place   // where its address stands, of memory that is no parameter of its own
+	into     []target.Place // where its address stands, of memory that is no parameter of its own
+	tensor   *target.TensorMap
 	buffer   *namedBuffer     // of a sequence: the parameter is its address
 	fields   []*arg           // memory that pointers within a struct lead to
 	after    *bundle.Contents // what was recorded of it after the launch; nil: nothing
@@ -50,12 +52,20 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*ar
 			args[i].name = fmt.Sprintf("arg%d", i)
 		}
 	}
+	params := len(args)
 	for i := range given {
 		g := &given[i]
 		a := findArg(args, g.Name)
+		if a == nil && mapped(given, g.Name) {
+			a = &arg{
+				param: &ptx.Var{Size: 8}, index: len(args), name: g.Name,
+				inferred: scaffold.Parameter{Name: g.Name}, into: []target.Place{},
+			}
+			args = append(args, a)
+		}
 		if a == nil {
 			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled,
-				parameterList(args))
+				parameterList(args[:params]))
 		}
 		if a.value != nil || a.buffer != nil {
 			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name,
@@ -77,9 +87,17 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*ar
 	}
 	if missing != nil {
 		return nil, report.Usagef("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled,
-			parameterList(args))
+			parameterList(args[:params]))
 	}
 	return args, nil
+}
+
+// mapped reports whether a tensor map among the values given is of a buffer of that name.
+func mapped(given []Argument, name string) bool {
+	return slices.ContainsFunc(given, func(g Argument) bool {
+		v, err := argument.Parse(g.Value)
+		return err == nil && v.Map != nil && v.Map.Of == name
+	})
 }
 
 func findArg(args []*arg, name string) *arg {
@@ -135,6 +153,13 @@ func (a *arg) settle(ctx context.Context, memory *budget.Budget, seed uint64) er
 			return fail("memory is passed by its address of 8 bytes, and the parameter has %d", a.param.Size)
 		}
 		a.scalar = make([]byte, 8)
+		return nil
+	case v.Map != nil:
+		if a.param.Size != tensormap.Bytes {
+			return fail("a tensor map is a parameter of %d bytes, and this one has %d", tensormap.Bytes,
+				a.param.Size)
+		}
+		a.scalar = make([]byte, tensormap.Bytes)
 		return nil
 	case v.Fields != nil:
 		return a.structure(ctx, memory, seed, fail)
@@ -296,7 +321,7 @@ func (a *arg) isMemory() bool { return a.dims != nil }
 // target is the argument as a backend takes it.
 func (a *arg) target() target.Arg {
 	if !a.isMemory() {
-		return target.Arg{Name: a.name, Scalar: a.scalar}
+		return target.Arg{Name: a.name, Scalar: a.scalar, Map: a.tensor}
 	}
 	return target.Arg{Name: a.name, Buffer: &target.Buffer{
 		DType: a.dtype, Dims: a.dims, Init: a.init, Written: a.written, Bytes: a.elems() * a.dtype.Size(),
@@ -306,6 +331,13 @@ func (a *arg) target() target.Arg {
 
 // document is the argument as documents have it.
 func (a *arg) document() report.CheckArg {
+	if m := a.tensor; m != nil {
+		out := report.CheckArg{Name: a.name, DType: "tensormap", Source: a.text}
+		for _, d := range slices.Backward(m.Dims) {
+			out.Dims = append(out.Dims, int(d))
+		}
+		return out
+	}
 	t, dims := a.dtype, a.dims
 	if a.buffer != nil {
 		t, dims = a.buffer.dtype, a.buffer.dims

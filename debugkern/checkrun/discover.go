@@ -142,9 +142,13 @@ func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
 				out.Fill = "zeros"
 			}
 		}
-		if a.into != nil {
+		if len(a.into) > 0 {
 			out.In, out.Offset = a.into[0].Arg, a.into[0].Offset
+		} else if a.into != nil {
+			out.In = -1
 		}
+	case a.tensor != nil:
+		out.Map, out.Of = a.value.Map.Keys(), a.tensor.Of
 	case a.value != nil && a.value.Fields != nil:
 		out.Size = len(a.scalar)
 		for _, f := range a.value.Fields {

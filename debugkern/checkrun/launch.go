@@ -157,7 +157,7 @@ func (l *launch) arguments() (err error) {
 	if l.args, err = matchArgs(l.entry, l.module.Outline.AllKernels(), l.req.Args); err != nil {
 		return err
 	}
-	memory := l.s.Memory()
+	memory, given := l.s.Memory(), l.args
 	var sum budget.Sum
 	for _, a := range l.args {
 		// as given, as the launch has it, and after it
@@ -180,9 +180,14 @@ func (l *launch) arguments() (err error) {
 				}
 			}
 		}
-		l.doc.Args = append(l.doc.Args, a.document())
 	}
 	l.indirect()
+	if err := l.tensorMaps(given); err != nil {
+		return err
+	}
+	for _, a := range given {
+		l.doc.Args = append(l.doc.Args, a.document())
+	}
 	return nil
 }
 

@@ -188,7 +188,7 @@ func (x *tritonCompile) argument(i int, given Argument) (tritonArg, error) {
 	switch {
 	case v.Null:
 		return tritonArg{Kind: "null"}, nil
-	case v.Fields != nil:
+	case v.Fields != nil, v.Map != nil:
 		return tritonArg{}, report.Usagef("--arg %s: Triton's arguments are numbers and memory", given.Name)
 	case v.Number != nil:
 		out := tritonArg{Kind: "number", Text: v.Number.Text}

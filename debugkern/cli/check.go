@@ -46,7 +46,8 @@ func (a *app) checkCommand() *cobra.Command {
 			"says how much a clean result covers.\n\n" +
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
-			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}. The same options may be given in the\n" +
+			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
+			"tensormap{of: NAME, box: [..], swizzle: 128B, ...}, of memory that may be no parameter. The same options may be given in the\n" +
 			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
 			"--expect states what an output is made of, 'out[i] <- x[256*i .. 256*i+255]': elements that are missing, foreign or enter more often\n" +
 			"than the others are findings at the line where they go wrong. A name on the right is memory, with an index or a range for each\n" +

@@ -59,6 +59,12 @@ type driver struct {
 	copyInAsync func(dst uint64, src []byte, n uint, stream uintptr) int32
 	set8Async   func(dst uint64, v uint8, n uint, stream uintptr) int32
 
+	// encodeTiled writes the 128 bytes of a tensor map, which are aligned to 64.
+	encodeTiled func(
+		out []byte, dtype, rank uint32, address uint64, dims, strides []uint64, box, steps []uint32,
+		interleave, swizzle, promotion, fill uint32,
+	) int32
+
 	// cooperative is launch for blocks that wait for each other; all of them have to be resident at once.
 	cooperative func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte) int32
 	launch      func(
@@ -153,7 +159,8 @@ func (d *driver) symbols() []symbol {
 		{&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
 		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"},
 		{&d.copyInAsync, "cuMemcpyHtoDAsync_v2"}, {&d.set8Async, "cuMemsetD8Async"},
-		{&d.launch, "cuLaunchKernel"}, {&d.cooperative, "cuLaunchCooperativeKernel"},
+		{&d.encodeTiled, "cuTensorMapEncodeTiled"}, {&d.launch, "cuLaunchKernel"},
+		{&d.cooperative, "cuLaunchCooperativeKernel"},
 		{&d.streamCreate, "cuStreamCreate"}, {&d.streamSync, "cuStreamSynchronize"},
 		{&d.streamQuery, "cuStreamQuery"}, {&d.eventCreate, "cuEventCreate"},
 		{&d.eventFree, "cuEventDestroy_v2"}, {&d.eventRecord, "cuEventRecord"},

@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -228,6 +229,14 @@ func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 }
 
 func argument(a *target.Arg, size int, u *upload) (argSpec, error) {
+	if a.Map != nil {
+		if size != tensormap.Bytes {
+			return argSpec{}, fmt.Errorf("a tensor map for a parameter of %d bytes", size)
+		}
+		return argSpec{
+			Name: a.Name, Init: -1, Map: &mapSpec{Map: a.Map.Map, Of: a.Map.Of, Skip: a.Map.Skip},
+		}, nil
+	}
 	if a.Buffer == nil {
 		if len(a.Scalar) != size || size == 0 {
 			return argSpec{}, fmt.Errorf("%d bytes for a parameter of %d", len(a.Scalar), size)
@@ -243,7 +252,8 @@ func argument(a *target.Arg, size int, u *upload) (argSpec, error) {
 		n = len(b.Init)
 	}
 	return argSpec{
-		Name: a.Name, Bytes: int64(n), Init: u.add(b.Init), Elem: elemSize(b), Output: b.Output, Into: a.Into,
+		Name: a.Name, Bytes: int64(n), Init: u.add(b.Init), Elem: elemSize(b), Output: b.Output,
+		Into: a.Into, Apart: a.Into != nil,
 		// what a kernel is given it may read: other contents could send it anywhere
 		Probing: b.Output && b.Init == nil,
 	}, nil

@@ -1,6 +1,9 @@
 package cuda
 
-import "tilescope/debugkern/target"
+import (
+	"tilescope/debugkern/target"
+	"tilescope/debugkern/tensormap"
+)
 
 // hello is the worker's first word.
 type hello struct {
@@ -91,8 +94,19 @@ type argSpec struct {
 	// Into are the places in other arguments' scalars that get the buffer's address; with any, it is no
 	// parameter of its own.
 	Into []target.Place `json:"into,omitempty"`
+	// Apart says that the buffer is no parameter of its own, also where no place gets its address.
+	Apart bool `json:"apart,omitempty"`
+	// Map has the driver encode a tensor map, which is the parameter.
+	Map *mapSpec `json:"map,omitempty"`
 	// Probing says that the output's initial contents may be replaced to see which elements are written.
 	Probing bool `json:"probing,omitempty"`
+}
+
+// mapSpec is a tensor map: of which argument's buffer, from which of its bytes on.
+type mapSpec struct {
+	tensormap.Map
+	Of   int   `json:"of"`
+	Skip int64 `json:"skip,omitempty"`
 }
 
 // probeSpec is the capture: the control block is the request's buffer Control with two

@@ -34,6 +34,12 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 	}
 	var scalars [][]byte // the bytes of each argument
 	for _, a := range spec.Args {
+		if a.Map != nil { // encoded below, once its buffer has an address
+			p.buffers = append(p.buffers, nil)
+			scalars = append(scalars, mapBytes())
+			p.params = append(p.params, &scalars[len(scalars)-1][0])
+			continue
+		}
 		if a.Scalar != nil {
 			p.buffers = append(p.buffers, nil)
 			scalars = append(scalars, slices.Clone(a.Scalar))
@@ -45,7 +51,7 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 			return p, fmt.Errorf("argument %s: %w", a.Name, err)
 		}
 		scalars = append(scalars, binary.LittleEndian.AppendUint64(nil, b.addr()))
-		if a.Into == nil {
+		if !a.Apart {
 			p.params = append(p.params, &scalars[len(scalars)-1][0])
 		}
 		for _, at := range a.Into {
@@ -54,6 +60,14 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 				return p, fmt.Errorf("argument %s: malformed place", a.Name)
 			}
 			binary.LittleEndian.PutUint64(scalars[at.Arg][at.Offset:], b.addr()+uint64(at.Skip))
+		}
+	}
+	for i, a := range spec.Args {
+		if a.Map == nil {
+			continue
+		}
+		if err := p.encode(scalars[i], a.Map); err != nil {
+			return p, fmt.Errorf("argument %s: tensor map: %w", a.Name, err)
 		}
 	}
 	if spec.Probe == nil {

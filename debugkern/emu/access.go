@@ -161,6 +161,8 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 		b.outOfBounds(w, in, x, lane, p, size)
 	case p.alloc != nil:
 		b.touched(in, &p, size)
+	case space == target.SpaceParam && b.mem.maps != nil:
+		b.opaque(w, in, lane, &p, size)
 	}
 	return p
 }

@@ -39,6 +39,7 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 		if m != 0 {
 			in.run(w, in, m)
 		}
+		return w.blk.err != nil
 	case flowTry:
 		w.tryWait(in, m)
 	case flowWarpgroup:

@@ -140,6 +140,7 @@ func decode(
 	if m.AddressSize != 64 {
 		return nil, &ptx.Error{Pos: f.Pos, Msg: "32-bit addressing is not modelled"}
 	}
+	d.clusters()
 	d.layShared()
 	d.findStacks()
 	d.require(f)

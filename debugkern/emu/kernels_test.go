@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -28,6 +32,14 @@ type testKernel struct {
 	findings []string
 	fault    string
 	print    string
+	maps     []testMap // the parameters behind in and out
+}
+
+// testMap is a tensor map of in or out, as a comment gives it.
+type testMap struct {
+	tensormap.Map
+	Of   string
+	Skip int64
 }
 
 func readKernels(tb testing.TB) []*testKernel {
@@ -81,6 +93,15 @@ func (k *testKernel) expect(tb testing.TB, key, value string) {
 		k.findings = append(k.findings, value)
 	case "fault":
 		k.fault = value
+	case "map":
+		var m testMap
+		if err := json.Unmarshal([]byte(value), &m); err != nil {
+			tb.Fatalf("%s: %v", k.name, err)
+		}
+		for len(m.Steps) < len(m.Dims) {
+			m.Steps = append(m.Steps, 1)
+		}
+		k.maps = append(k.maps, m)
 	case "print":
 		k.print += value + "\n"
 	}
@@ -91,6 +112,13 @@ func (k *testKernel) launch() *target.Launch {
 	for i := range args {
 		args[i].Buffer.DType = probes.U32
 		args[i].Buffer.Dims = []int{args[i].Buffer.Bytes / 4}
+	}
+	for i, m := range k.maps {
+		of := slices.IndexFunc(args, func(a target.Arg) bool { return a.Name == m.Of })
+		args = append(args, target.Arg{
+			Name: fmt.Sprintf("map%d", i), Scalar: make([]byte, tensormap.Bytes),
+			Map: &target.TensorMap{Map: m.Map, Of: of, Skip: m.Skip},
+		})
 	}
 	return &target.Launch{
 		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Args: args, Budget: 100_000,
@@ -234,9 +262,9 @@ func (s *stepper) state() blockState {
 // TestUnmodelledIsNamed: what the emulator does not model is refused at load, with its place.
 func TestUnmodelledIsNamed(t *testing.T) {
 	for _, instr := range []string{
-		"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd1], [%rd1, {%r1}], [%rd1]",
-		"cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd1, {%r1}]",
-		"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%rd1], [%rd1], 16, [%rd1], %rs1",
+		"cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%rd1], [%rd1, {%r1, %r1, %r1}], [%rd1], {%rs1}",
+		"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%rd1, {%r1, %r1, %r1}], {%rs1}",
+		"tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd1",
 		"barrier.cluster.arrive", "barrier.cluster.wait", "mapa.shared::cluster.u32 %r1, %r1, %r1",
 		"st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r1, [%r1]",
 		"vset.u32.u32.lt %r1, %r1, %r1, %r1",

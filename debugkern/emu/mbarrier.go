@@ -107,8 +107,12 @@ func (b *block) completeBytes(o *operation) {
 			"which is no longer an mbarrier: it was invalidated before the copy was complete")
 		return
 	}
-	m.tx -= int64(o.to.size)
-	m.arrived += o.to.size
+	n := o.to.size
+	if o.tile != nil {
+		n = o.tile.m.BoxBytes()
+	}
+	m.tx -= int64(n)
+	m.arrived += n
 	b.advance(m)
 }
 

@@ -44,6 +44,8 @@ type memory struct {
 	allocs  []*alloc
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
+	maps    []tensorMap // parameters that are tensor maps, by offset
+	plain   int         // bytes of the parameter block before the first of those
 	capture *alloc      // only its address range: each block has the memory of its own slots
 	private bool        // of one block that is stepped
 
@@ -83,16 +85,18 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 	}
 	for i := range l.Args {
 		arg := &l.Args[i]
-		at := []address{}
+		at := p.mapped(l, params, i)
 		for _, x := range arg.Into {
-			at = append(at, address{params[x.Arg].Offset + x.Offset, uint64(x.Skip)})
+			at = append(at, address{at: params[x.Arg].Offset + x.Offset, skip: uint64(x.Skip)})
 		}
 		if i < len(own) {
-			at = append(at, address{params[i].Offset, 0})
+			at = append([]address{{at: params[i].Offset}}, at...)
 			if size := params[i].Size; arg.Buffer == nil && len(arg.Scalar) != size {
 				err = fmt.Errorf("%d bytes for a parameter of %d", len(arg.Scalar), size)
 			} else if arg.Buffer != nil && size != 8 {
 				err = fmt.Errorf("a buffer for a parameter of %d bytes", size)
+			} else if arg.Map != nil {
+				err = unfitMap(params[i])
 			}
 		}
 		if err == nil {
@@ -102,6 +106,7 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 			return nil, fmt.Errorf("launch %s: argument %s: %w", p.entry.Name, arg.Name, err)
 		}
 	}
+	m.tensorMaps(l, params)
 	if l.Probe != nil {
 		m.probe(l, params)
 	}
@@ -131,15 +136,18 @@ func (m *memory) add(a *alloc) *alloc {
 
 // address is a place of the parameter block, and which byte of a buffer it is the address of.
 type address struct {
-	at   int
-	skip uint64
+	at     int
+	skip   uint64
+	tensor bool // a tensor map of the buffer
 }
 
 // argument places an argument in the parameter block: a scalar, or a buffer's address at
 // each of some offsets.
 func (m *memory) argument(p *program, arg *target.Arg, at []address, private bool) error {
 	if arg.Buffer == nil {
-		copy(m.params[at[0].at:], arg.Scalar)
+		if arg.Map == nil {
+			copy(m.params[at[0].at:], arg.Scalar)
+		}
 		return nil
 	}
 	buf := arg.Buffer
@@ -167,7 +175,9 @@ func (m *memory) argument(p *program, arg *target.Arg, at []address, private boo
 	m.add(a)
 	for _, x := range at {
 		m.byParam[x.at] = i
-		binary.LittleEndian.PutUint64(m.params[x.at:], a.base+x.skip)
+		if !x.tensor {
+			binary.LittleEndian.PutUint64(m.params[x.at:], a.base+x.skip)
+		}
 	}
 	return nil
 }
@@ -234,6 +244,12 @@ func (p *program) writes(param int) bool {
 		in := &p.code[i]
 		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic &&
 			in.class != target.ClassBulk {
+			continue
+		}
+		if in.class == target.ClassBulk && in.bulk.tensor != nil {
+			if in.bulk.tensor.stores && p.names(in.mem, param) {
+				return true
+			}
 			continue
 		}
 		if in.mem.space != target.SpaceGlobal && in.mem.space != target.SpaceNone {

@@ -263,6 +263,10 @@ func (w *warp) copyEvent(in *inst, m uint32, e *target.Event, emit func(*target.
 
 // bulkEvents reports the issue of bulk operations: one event a lane.
 func (w *warp) bulkEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
+	if in.bulk.tensor != nil {
+		w.tensorEvents(in, m, e, emit)
+		return
+	}
 	b, x := w.blk, in.mem
 	y := x.second
 	at := func(x *access, lane int) uint64 {

@@ -13,7 +13,9 @@ import (
 type bulkOp struct {
 	size   int32 // slot of the bytes
 	group  bool  // completes with a bulk group
+	mask   int32 // slot of the blocks of a multicast, -1: none
 	effect bulkCopy
+	tensor *tensorOp // nil: not of a tensor
 }
 
 // bulkAlign is what addresses and sizes of bulk operations are multiples of (PTX ISA 9.7.9.25.4).
@@ -30,10 +32,14 @@ type bulkCopy struct {
 // cp.reduce.async.bulk, between global memory and the block's own shared memory.
 func (d *decoder) bulk() {
 	o := d.out
+	if d.has("tensor") {
+		d.tensor()
+		return
+	}
 	d.bulkMods()
 	d.p.async = true
 	to, from := d.bulkSpaces()
-	op := &bulkOp{group: d.has("bulk_group")}
+	op := &bulkOp{group: d.has("bulk_group"), mask: -1}
 	if len(d.in.Args) < 3 {
 		d.fail("%s: operands are missing", d.in.Opcode())
 	}
@@ -50,30 +56,40 @@ func (d *decoder) bulk() {
 		z.size, z.n, z.nth = mbarrierBytes, 1, 2
 		y.second, rest = z, 4
 	}
-	policies := 0
-	if d.has("L2::cache_hint") {
-		policies = 1
-	}
-	if len(d.in.Args) != rest+policies {
-		d.fail("%s takes %d operands, not %d", d.in.Opcode(), rest+policies, len(d.in.Args))
-	}
-	if policies > 0 {
-		d.src64(rest)
-	}
+	d.bulkTail(op, rest)
 	if d.has("reduce") {
 		d.bulkReduction(op, to)
 	}
 	o.mem, o.bulk, o.class, o.flow, o.run = x, op, target.ClassBulk, flowAsync, runBulk
 }
 
+// bulkTail decodes what stands behind the addresses, from operand rest on: the blocks of a multicast, and a
+// cache policy.
+func (d *decoder) bulkTail(op *bulkOp, rest int) {
+	if d.has("multicast::cluster") {
+		if op.group || !d.has("global") {
+			d.fail("%s: .multicast::cluster is no modifier of it", d.in.Opcode())
+		}
+		op.mask = d.src32(rest, 16)
+		rest++
+	}
+	if d.has("L2::cache_hint") {
+		d.src64(rest)
+		rest++
+	}
+	if len(d.in.Args) != rest {
+		d.fail("%s takes %d operands, not %d", d.in.Opcode(), rest, len(d.in.Args))
+	}
+}
+
 // bulkMods refuses by name what bulk operations have beyond this, and what they do not have.
 func (d *decoder) bulkMods() {
 	for i, m := range d.in.Mods {
 		switch m {
-		case "tensor", "multicast::cluster", "ignore_oob", "cp_mask", "prefetch":
+		case "ignore_oob", "cp_mask", "prefetch":
 			d.fail("%s: .%s is not modelled", d.in.Opcode(), m)
-		case "async", "bulk", "reduce", "shared::cta", "shared::cluster", "global", "L2::cache_hint",
-			"bulk_group", "mbarrier::complete_tx::bytes":
+		case "async", "bulk", "reduce", "shared::cta", "shared::cluster", "global", "multicast::cluster",
+			"L2::cache_hint", "bulk_group", "mbarrier::complete_tx::bytes":
 		default:
 			if !d.has("reduce") || i < 3 {
 				d.fail("%s: .%s is no modifier of it", d.in.Opcode(), m)
@@ -160,20 +176,8 @@ func runBulk(w *warp, in *inst, mask uint32) {
 			b.badBulkSize(w, in, lane, size)
 			continue
 		}
-		done := completion{kind: byGroup, group: b.async.open[w.id][lane]}
-		if z := y.second; z != nil {
-			p := b.locate(w, in, z, lane, w.address(z, lane), mbarrierBytes, mbarrierBytes)
-			if p.data == nil {
-				continue
-			}
-			if b.mbarrier(p.addr) == nil {
-				b.mbarrierFinding(w, in, lane, p.addr, "completes on",
-					"which mbarrier.init has not initialised")
-				continue
-			}
-			done = completion{kind: byBytes, mbar: p.addr}
-		}
-		if size == 0 {
+		done, ok := w.completes(in, y.second, lane)
+		if !ok || size == 0 || !w.multicasts(in, lane) {
 			continue
 		}
 		to := b.locate(w, in, x, lane, w.address(x, lane), size, bulkAlign)
@@ -186,6 +190,40 @@ func runBulk(w *warp, in *inst, mask uint32) {
 			to: span{to.space, to.addr, size}, from: span{from.space, from.addr, size},
 		})
 	}
+}
+
+// completes is how one lane's operation completes: on the mbarrier at z, or with a bulk group where that is
+// nil. ok is false where there is no such mbarrier.
+func (w *warp) completes(in *inst, z *access, lane int) (done completion, ok bool) {
+	b := w.blk
+	if z == nil {
+		return completion{kind: byGroup, group: b.async.open[w.id][lane]}, true
+	}
+	p := b.locate(w, in, z, lane, w.address(z, lane), mbarrierBytes, mbarrierBytes)
+	if p.data == nil {
+		return done, false
+	}
+	if b.mbarrier(p.addr) == nil {
+		b.mbarrierFinding(w, in, lane, p.addr, "completes on", "which mbarrier.init has not initialised")
+		return done, false
+	}
+	return completion{kind: byBytes, mbar: p.addr}, true
+}
+
+// multicasts reports whether one lane's operation is for this block. A mask that names blocks which the
+// cluster does not have ends the launch.
+func (w *warp) multicasts(in *inst, lane int) bool {
+	if in.bulk.mask < 0 {
+		return true
+	}
+	mask := w.lane32(in.bulk.mask, lane) & 0xffff
+	if mask&^1 != 0 {
+		w.blk.refuse(w, in, lane, fmt.Sprintf(
+			"%s: the mask %#x names blocks of a cluster of several: only clusters of one block are modelled",
+			in.src.Opcode(), mask))
+		return false
+	}
+	return mask != 0
 }
 
 // badBulkSize reports a size that no bulk operation has.
@@ -312,6 +350,10 @@ func (d *decoder) waitBulk() {
 
 // hint decodes instructions that change nothing a program can see, and refuses values that they cannot have.
 func (d *decoder) hint() {
+	if d.in.Op == "cp" && d.has("tensor") {
+		d.tensorMods()
+		d.tensorPlace(d.arg(0))
+	}
 	if d.in.Op == "setmaxnreg" {
 		if n := d.arg(0); n.Kind != ptx.OpInt || n.Imm < 24 || n.Imm > 256 || n.Imm%8 != 0 {
 			d.fail("setmaxnreg takes 24 to 256 registers, in multiples of 8")

@@ -49,9 +49,10 @@ type operation struct {
 	effect     effect
 	done       completion
 	to, from   span
-	copies     uint64 // of cp.async.mbarrier.arrive: the number of the last cp.async before it
-	data       []byte // what was read, where isRead
-	written    []byte // which bytes of it were written before; nil: all
+	tile       *tensorBox // of a tensor copy, whose span of global memory is empty
+	copies     uint64     // of cp.async.mbarrier.arrive: the number of the last cp.async before it
+	data       []byte     // what was read, where isRead
+	written    []byte     // which bytes of it were written before; nil: all
 	isRead     bool
 }
 

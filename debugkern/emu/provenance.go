@@ -158,7 +158,7 @@ func (d *decoder) symbolOf(v *ptx.Var) symSet {
 		if space == target.SpaceGlobal || space == target.SpaceConst {
 			s.alloc = d.glob[v]
 		}
-		if space == target.SpaceParam {
+		if space == target.SpaceParam && !mayBeMap(v) {
 			return nil
 		}
 		return s

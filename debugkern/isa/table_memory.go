@@ -21,7 +21,7 @@ var memoryRows = []row{
 		when: []variant{
 			{mods: "bulk commit_group", kind: CommitBulk, args: "-"},
 			{mods: "bulk wait_group", kind: WaitBulk, args: "i-"},
-			{mods: "bulk prefetch tensor", kind: BulkCopy},
+			{mods: "bulk prefetch tensor", kind: Hint, args: "x- x-? x-?"},
 			{mods: "bulk prefetch", kind: Hint, args: "m- s- s-?"},
 			{mods: "bulk", kind: BulkCopy},
 			{mods: "mbarrier", kind: ArriveAsync, args: "m-"},

@@ -56,10 +56,17 @@ func checkLine(req Request, f *ptx.Func, m *configs.Manifest) string {
 	}
 	for i, a := range plan.Parameters() {
 		value := checkValue(a)
-		if m.Args[i].Size > 0 {
+		if t := a.Map; t != nil {
+			value = fmt.Sprintf("tensormap{of: %s, %s}", plan.Args[t.Of].Name, t.Spec(t.Skip).Keys())
+		} else if m.Args[i].Size > 0 {
 			value = structValue(m, plan, i)
 		}
 		words = append(words, "--arg", fmt.Sprintf("%d=%s", i, value))
+	}
+	for _, a := range plan.Args {
+		if a.Into != nil && len(a.Into) == 0 { // tensor maps lead to it
+			words = append(words, "--arg", a.Name+"="+checkValue(a))
+		}
 	}
 	for i, w := range words {
 		words[i] = text.Shell(w)

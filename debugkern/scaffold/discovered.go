@@ -47,6 +47,10 @@ type LaunchArg struct {
 	Offset  int
 	Pointer bool
 	Strides []int // of memory, elements from one index to the next; nil: row-major
+	// Map is the tensor map that a parameter is, as a manifest has it but for the memory, argument Of; "":
+	// it is none. Memory that only maps lead to is Behind, with In -1.
+	Map string
+	Of  int
 }
 
 // LaunchField is a number in a struct.
@@ -362,7 +366,11 @@ func (w *discovered) arguments() {
 	w.line("\nargs:")
 	for i, a := range w.l.Args {
 		switch {
+		case a.Behind && a.In < 0:
+			w.line("  - {name: %s, %s, parameter: false}", w.names[i], w.pointer(i, a))
 		case a.Behind:
+		case a.Map != "":
+			w.line("  - {name: %s, type: tensormap, map: {of: %s, %s}}", w.names[i], w.names[a.Of], a.Map)
 		case a.Pointer:
 			j := slices.IndexFunc(w.l.Args, func(b LaunchArg) bool { return b.Behind && b.In == i })
 			w.line("  - {name: %s, %s}", w.names[j], w.pointer(j, w.l.Args[j]))

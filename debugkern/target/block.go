@@ -93,7 +93,8 @@ const (
 	ClassMBarrier
 	// ClassBulk: an asynchronous bulk operation is issued, one event a lane: Space and Addr are its
 	// destination, Addr2 its source, Barrier the address of the mbarrier that it completes on, -1 where it
-	// belongs to a bulk group
+	// belongs to a bulk group. Of a tensor copy, Ranges is what it accesses in global memory, and Bytes those
+	// of shared memory.
 	ClassBulk
 	ClassBulkCommit // cp.async.bulk.commit_group
 	ClassBulkWait   // cp.async.bulk.wait_group N: Value is N
@@ -107,7 +108,7 @@ const (
 	// What follows is no instruction: AllClasses does not have it, and observers name what they want of it.
 
 	// ClassBulkLand: an asynchronous bulk operation has read its source and written its destination. The rest
-	// is as in its ClassBulk.
+	// is as in its ClassBulk, but that a tensor copy to global memory is one event a range: Addr and Bytes.
 	ClassBulkLand Class = iota - 1
 	// ClassMBarrierDone: a phase of the mbarrier at address Barrier completed, Value is its number
 	ClassMBarrierDone
@@ -135,16 +136,18 @@ type Event struct {
 	Addr  *[32]uint64
 	Addr2 *[32]uint64
 	Bytes int
+	// Ranges: of a tensor copy its bytes in global memory, of a wgmma those that it reads in shared memory,
+	// ascending, with gaps between; nil for all else
+	Ranges []Range
 	// Barrier: id and expected threads, or the address of an mbarrier; BarrierDone: bit mask of warps.
 	Barrier, Threads int
 	Warps            uint32
 	Members          uint32 // WarpSync; lanes with other members have an Event of their own
 	Value            uint64
 	Probe            bool // the instruction belongs to tilescope.cuh: never a finding
-	Ranges           []Range
 }
 
-// Range is bytes of shared memory, from Lo up to Hi.
+// Range is bytes from Lo up to Hi.
 type Range struct{ Lo, Hi uint64 }
 
 // Space is a PTX state space.

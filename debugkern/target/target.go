@@ -15,6 +15,7 @@ import (
 
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -105,10 +106,19 @@ type Arg struct {
 	Name   string
 	Scalar []byte // little endian; nil for a buffer
 	Buffer *Buffer
+	// Map says what tensor map the parameter is, whose 128 bytes are then no scalar; nil: it is none
+	Map *TensorMap
 	// Into are the places, within other arguments' scalars, that a backend writes the buffer's address to, 8
 	// bytes each: pointers in a struct, or one buffer for several parameters. The argument is then no
-	// parameter of its own. nil: it is one.
+	// parameter of its own; with no places, only tensor maps lead to it. nil: it is one.
 	Into []Place
+}
+
+// TensorMap is a parameter that describes a tensor in a buffer of the launch to cp.async.bulk.tensor.
+type TensorMap struct {
+	tensormap.Map
+	Of   int   // index in Launch.Args of the buffer
+	Skip int64 // the tensor's first byte in it
 }
 
 // Place is a byte of an argument's scalar. What is written there is the address of the buffer's byte Skip.
@@ -131,6 +141,9 @@ func (l *Launch) Parameters() ([]Arg, error) {
 			return nil, fmt.Errorf("argument %s: a buffer that is no parameter stands behind those that are",
 				a.Name)
 		}
+		if err := l.mapped(a); err != nil {
+			return nil, err
+		}
 		for _, at := range a.Into {
 			if at.Arg < 0 || at.Arg >= n || at.Offset < 0 || at.Offset+8 > len(l.Args[at.Arg].Scalar) {
 				return nil, fmt.Errorf("argument %s: its address does not fit at byte %d of argument %d",
@@ -143,6 +156,26 @@ func (l *Launch) Parameters() ([]Arg, error) {
 		}
 	}
 	return l.Args[:n], nil
+}
+
+// mapped checks the tensor map of an argument, if it is one.
+func (l *Launch) mapped(a *Arg) error {
+	m := a.Map
+	if m == nil {
+		return nil
+	}
+	if m.Of < 0 || m.Of >= len(l.Args) || l.Args[m.Of].Buffer == nil || a.Buffer != nil || a.Into != nil {
+		return fmt.Errorf("argument %s: a tensor map of no buffer of the launch", a.Name)
+	}
+	if err := m.Validate(uint64(m.Skip)); err != nil {
+		return fmt.Errorf("argument %s: tensor map: %w", a.Name, err)
+	}
+	b := l.Args[m.Of].Buffer
+	if n := int64(max(b.Bytes, len(b.Init))); m.Skip < 0 || m.Skip > n || int64(m.GlobalBytes()) > n-m.Skip {
+		return fmt.Errorf("argument %s: tensor map: the tensor ends at byte %d, and %s has %d bytes", a.Name,
+			m.Skip+int64(m.GlobalBytes()), l.Args[m.Of].Name, n)
+	}
+	return nil
 }
 
 // Buffer is global memory behind a pointer parameter.

@@ -194,6 +194,12 @@ static void bands(unsigned n, void **params) {
 static void effect(const char *name, unsigned blocks, void **params) {
     if (!strcmp(name, "tilescope_compare")) { compare(params); return; }
     if (!strcmp(name, "tilescope_bands")) { bands(blocks, params); return; }
+    if (!strcmp(name, "mapped")) { /* (out, map): the map's bytes, and what its tensor begins with */
+        memcpy(*(void **)params[0], params[1], 128);
+        memcpy(*(char **)params[0] + 128, *(void **)params[1], 16);
+        launches++;
+        return;
+    }
     launches++;
     float *in = *(float **)params[0], *out = *(float **)params[1];
     unsigned n = *(unsigned *)params[2];
@@ -222,6 +228,23 @@ static int partial(const char *name, void **params) {
     memcpy(*(float **)params[1], *(float **)params[0], 2 * *(unsigned *)params[2]);
     launches++;
     return 1;
+}
+/* A tensor map here is its description: address, types and modes, then what the arrays hold, in order. */
+API int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,
+                               const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill) {
+    ENTER(cuTensorMapEncodeTiled);
+    if ((uintptr_t)map % 64 || !strides || !rank || rank > 5) return 1;
+    memset(map, 0, 128);
+    map[0] = (uint64_t)address;
+    map[1] = type | rank << 8 | interleave << 16 | swizzle << 24;
+    map[2] = promotion | fill << 8;
+    for (uint32_t i = 0; i < rank; i++) {
+        map[3 + i] = dims[i];
+        if (i) map[7 + i] = strides[i - 1];
+        ((unsigned char *)(map + 12))[i] = box[i];
+        ((unsigned char *)(map + 13))[i] = steps[i];
+    }
+    return 0;
 }
 API int cuLaunchKernel(const char *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                        void *stream, void **params, void **extra) {

@@ -1,0 +1,30 @@
+package emu
+
+import (
+	"fmt"
+
+	"tilescope/debugkern/ptx"
+)
+
+// Every block is a cluster of its own: what an instruction does to other blocks of its cluster is not
+// modelled.
+
+// clusters refuses an entry that is launched in clusters of several blocks.
+func (d *decoder) clusters() {
+	f := d.p.entry
+	c, ok := f.Directive("reqnctapercluster")
+	n := uint64(1)
+	for _, x := range c.Args {
+		n *= x
+	}
+	if !ok || n == 1 {
+		return
+	}
+	e := &ptx.Error{
+		Pos: f.Pos, Msg: fmt.Sprintf("clusters of %d blocks (.reqnctapercluster) are not modelled", n),
+	}
+	if d.refused == nil {
+		panic(e)
+	}
+	*d.refused = append(*d.refused, e)
+}
