@@ -79,7 +79,7 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col), report)
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
-				if w.onLine(e.PC, b) && w.enters(e, w.lines) {
+				if w.onLine(e.PC, b) && w.entries[e.PC] && w.enters(e, w.lines) {
 					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step}, fmt.Sprintf("%s:%d", b.File, b.Line),
 						report)
 				}

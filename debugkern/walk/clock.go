@@ -24,6 +24,7 @@ type walker struct {
 	launch   *target.Launch
 	lines    []int32        // by PC: number of its source line
 	outers   []int32        // the same for the line of the function's own body
+	entries  []bool         // by PC: the first instruction of its line in its basic block
 	calls    []target.Calls // by PC: what it was inlined through
 	listing  []Listing
 	rows     []int          // by PC: its row of the listing

@@ -71,6 +71,34 @@ func (w *walker) list() {
 			pc++
 		}
 	}
+	w.entries = lineEntries(w.listing)
+}
+
+// lineEntries returns, by PC, whether an instruction is the first of its source line in its basic block. The
+// compiler interleaves the instructions of neighbouring statements; where it comes back to a line within a
+// block, the statement goes on.
+func lineEntries(listing []Listing) []bool {
+	type place struct {
+		file string
+		line int
+	}
+	var out []bool
+	seen := map[place]bool{}
+	for _, l := range listing {
+		if l.PC < 0 {
+			if strings.HasSuffix(l.Text, ":") || strings.HasPrefix(l.Text, ".func") {
+				clear(seen)
+			}
+			continue
+		}
+		at := place{l.File, l.Line}
+		out = append(out, !seen[at])
+		seen[at] = true
+		if l.Target >= 0 {
+			clear(seen)
+		}
+	}
+	return out
 }
 
 // labelsAt is a function's labels by body index.

@@ -89,8 +89,9 @@ type Position struct {
 	Lane    int    // for which a breakpoint's condition holds, -1: none in particular
 }
 
-// Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set. A condition that cannot
-// be evaluated stops too, and Note says why.
+// Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set. A line is hit once for
+// each entry into it: at its first instruction in a basic block, not where the compiler returns to it. A
+// condition that cannot be evaluated stops too, and Note says why.
 type Breakpoint struct {
 	File  string // base name, with Line
 	Line  int

@@ -112,6 +112,8 @@ func TestMistakes(t *testing.T) {
 		{"(1", "column 3: found the end, expected an operator or )"},
 		{"sP[1", "column 5: found the end, expected an operator or ]"},
 		{"acc > 1", `column 1: no variable "acc"; expected %register`},
+		{"%r1 lane 5", "column 5: write %r1@5 for a lane of %r1"},
+		{"%r1 lane", "column 5: write %r1@N for a lane of %r1"},
 		{"%r1@lane32", `column 5: found "lane32", expected a lane`},
 		{"%r1@", "column 5: found the end, expected a lane"},
 		{"1 $ 2", "column 3: found"}, {"2 # 3", "column 3: found '#', which no expression has"},

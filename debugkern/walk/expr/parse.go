@@ -296,7 +296,7 @@ func (p *parser) number(t token) Value {
 	return Value{Kind: Real, Float: f}
 }
 
-// register reads what follows a register's name: @lane3.
+// register reads what follows a register's name: @3 or @lane3.
 func (p *parser) register(t token) node {
 	base, dim, _ := strings.Cut(t.text, ".")
 	if name, ok := special[base]; ok {
@@ -311,10 +311,18 @@ func (p *parser) register(t token) node {
 		text := strings.TrimPrefix(at.text, "lane")
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > 31 {
-			p.fail(at.pos, "found %s, expected a lane: %s@lane0 to %s@lane31", p.found(), t.text, t.text)
+			p.fail(at.pos, "found %s, expected a lane: %s@0 to %s@31", p.found(), t.text, t.text)
 		}
 		r.lane = n
 		p.next()
+	}
+	if next := p.tok; next.kind == tokName && next.text == "lane" {
+		p.next()
+		lane := "N"
+		if p.tok.kind == tokNumber {
+			lane = p.tok.text
+		}
+		p.fail(next.pos, "write %s@%s for a lane of %s", t.text, lane, t.text)
 	}
 	p.refs = append(p.refs, ref{kind: refRegister, name: t.text, lane: r.lane, pos: t.pos})
 	return r

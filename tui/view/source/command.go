@@ -61,7 +61,7 @@ func (v *Controller) stopping() []view.Command {
 		{Name: "delete", Arg: "N", Help: "delete a breakpoint", Values: v.breakNumbers, Do: v.deleteBreaks},
 		{Name: "clear", Arg: "[N]", Help: "delete a breakpoint, or all", Values: v.breakNumbers,
 			Do: v.deleteBreaks},
-		{Name: "watch", Arg: "EXPR", Help: "show a value at every stop: sP[q][k], %f12@lane3, sS[row][lane]",
+		{Name: "watch", Arg: "EXPR", Help: "show a value at every stop: sP[q][k], %f12@3, sS[row][lane]",
 			Values: v.nameable, Do: v.watchCommand},
 		{Name: "display", Arg: "EXPR", Help: "as watch", Values: v.nameable, Do: v.watchCommand},
 		{Name: "unwatch", Short: "undisplay", Arg: "[N]", Help: "end a watch, or all", Values: v.watchNumbers,

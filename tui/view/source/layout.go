@@ -244,7 +244,7 @@ func (v *Controller) walkStrip() string {
 	add(t.Strong, "step "+strconv.FormatUint(p.Step, 10))
 	add(t.Strong, fmt.Sprintf("warp %d", p.Warp))
 	if p.PC >= 0 {
-		l.Add(t.Dim, fmt.Sprintf(" %08x", p.Mask))
+		l.Add(t.Dim, fmt.Sprintf(" active %08x", p.Mask))
 	}
 	if p.KVTile >= 0 {
 		add(t.Text, fmt.Sprintf("kv %d", p.KVTile))
@@ -257,7 +257,7 @@ func (v *Controller) walkStrip() string {
 	}
 	add(t.Dim, "by "+unitNames[v.unit()])
 	if n := len(s.enabled()); n > 0 {
-		add(t.Wrong, t.Glyph.Dot+strconv.Itoa(n))
+		add(t.Wrong, theme.Count(n, "breakpoint"))
 	}
 	switch p.Stop {
 	case "end", "start", "breakpoint":

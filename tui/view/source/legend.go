@@ -7,9 +7,17 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	g := v.Theme.Glyph
 	at := view.Mark{Glyph: g.Pointer, Text: "what the warp that is stepped executes next"}
 	stop := view.Mark{Glyph: g.Dot, Text: "a breakpoint"}
+	stops := []view.Mark{
+		at, stop, {Glyph: "?", Text: "a breakpoint with a condition"},
+		{Glyph: g.Ring, Text: "a breakpoint that is disabled"},
+	}
 	switch p {
-	case partCode, partPTX:
-		return []view.Mark{at, stop, {Glyph: g.Left, Text: "the pane's own cursor"}}
+	case partCode:
+		return append(stops, view.Mark{Glyph: g.Left, Text: "the pane's own cursor"})
+	case partPTX:
+		return append(stops, view.Mark{Glyph: g.Left, Text: "the pane's own cursor"},
+			view.Mark{Glyph: g.V, Text: "an instruction of the source line where the warp stands, or chosen"},
+			view.Mark{Glyph: "1-9", Text: "how many other warps execute this next (9: or more)"})
 	case partRegisters:
 		return []view.Mark{{Glyph: g.Equal, Text: "not written yet"}}
 	case partShared:
