@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBriefLines: a narrow tree has the threads before the source line, the file only where it is not that of the
-// line above, and lists few values in the order in which they were made.
+// TestBriefLines: a narrow tree has the threads before the source line, the file only where it is not that of
+// the line above, and lists few values in the order in which they were made.
 func TestBriefLines(t *testing.T) {
 	warp, low, high := 2, Number(-0.25), Number(0.5)
 	at := func(file string, line int) *Source { return &Source{File: file, Line: line} }
