@@ -214,7 +214,13 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 // Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of
 // its faults applied.
 func (r *Run) Source(file string) []string {
-	return build.Text(context.Background(), r.Selection.Manifest, r.state.build.Patched, file)
+	m, b := r.Selection.Manifest, r.state.build
+	if _, patched := build.PatchedText(b.Patched, file); !patched {
+		if lines, ok := b.BuiltText(m, file); ok { // its file may have changed since
+			return lines
+		}
+	}
+	return build.Text(context.Background(), m, b.Patched, file)
 }
 
 // Patches returns the paths of the patches that the run's faults changed a source or header by,

@@ -3,6 +3,7 @@ package probes
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/tensormap"
@@ -475,8 +476,17 @@ func (w *Work) LoopName() string {
 	return strings.Join(names, "·")
 }
 
-// TileName is what one iteration is called in messages: "kv tile", "k tile".
-func (w *Work) TileName() string { return w.LoopName() + " tile" }
+// TileName is what one iteration is called in messages: "kv tile", "k tile"; "tile" of a loop of that name.
+func (w *Work) TileName() string {
+	name := w.LoopName()
+	if name == "tile" || strings.HasSuffix(name, "_tile") || strings.HasSuffix(name, "·tile") {
+		return name
+	}
+	return name + " tile"
+}
+
+// At names one iteration in a few columns: "kv 2", "tile 0".
+func (w *Work) At(iter int) string { return w.LoopName() + " " + strconv.Itoa(iter) }
 
 // Loop returns the index of each named loop in an iteration of a block; nil where no loop has a name, or the
 // iteration is in none.

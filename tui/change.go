@@ -3,14 +3,21 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // changeBetween says in a few words what differs between two runs of one request: the first stage whose
-// verdict changed, else the first whose number of bad cells did, else the findings, else the values.
-func changeBetween(before, after *report.Run) string {
+// verdict changed, else the first whose number of bad cells did, else the findings, and the values. values is
+// what valueChanges says of them.
+func changeBetween(before, after *report.Run, values string) string {
+	and := values
+	if and != "" {
+		and = "; " + and
+	}
 	for _, alike := range []func(a, b *report.Stage) bool{
 		func(a, b *report.Stage) bool { return a.Verdict == b.Verdict },
 		func(a, b *report.Stage) bool { return badCells(a) == badCells(b) },
@@ -23,16 +30,30 @@ func changeBetween(before, after *report.Run) string {
 		}
 	}
 	if was, now := before.Errors(), after.Errors(); was != now {
-		return fmt.Sprintf("%s → %d", theme.Count(was, "finding"), now)
+		return fmt.Sprintf("%s → %d", theme.Count(was, "finding"), now) + and
 	}
 	if was, now := before.Outcome(), after.Outcome(); was != now {
-		return was + " → " + now
+		return was + " → " + now + and
 	}
 	if before.Digest == after.Digest && slices.EqualFunc(before.Outputs, after.Outputs,
 		func(a, b report.CheckOutput) bool { return a.Digest == b.Digest }) {
 		return "no change: every captured value has the same bits"
 	}
-	return "no change of a verdict; captured values differ"
+	if values == "" {
+		return "no change of a verdict; captured values differ"
+	}
+	return values
+}
+
+// valueChanges says which captured values of a run differ from those of the run before: how many of each
+// stage or argument, and the largest difference with its element and both values.
+func valueChanges(run *view.Run) string {
+	out := make([]string, len(run.Changes))
+	for i := range run.Changes {
+		d := &run.Changes[i]
+		out[i] = d.Plan.Stage.String() + ": " + view.ChangeText(run.Plan, d)
+	}
+	return strings.Join(out, "; ")
 }
 
 // stageChange: P: 512 bad cells → 0, ok

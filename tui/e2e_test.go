@@ -262,7 +262,7 @@ func watched(t *testing.T, program string) {
 	write("faults: [p-stale-m\n")
 	x.shows("tilescope.yaml:")
 	write("shape: small\n")
-	x.shows("small", "✓ AGREE", "1 blocks")
+	x.shows("small", "✓ AGREE", "1 block ·")
 	x.leaves()
 }
 

@@ -24,6 +24,7 @@ type ranMsg struct {
 // Start implements view.Root.
 func (m *Model) Start(req debugkern.Request) tea.Cmd {
 	m.Job.Stop()
+	m.Release()
 	m.file.saved = nil // whoever starts a run for a saved file notes it after this
 	m.Requested(req)
 	m.Job.Begin(m.Ctx)
@@ -37,14 +38,15 @@ func (m *Model) Start(req debugkern.Request) tea.Cmd {
 
 // runCmd executes a request and gathers what the first frame of the result needs.
 func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
-	engine, j := m.Engine, m.Job
+	engine, j, before := m.Engine, m.Job, m.Run
+	edition := m.Edition
 	return func() tea.Msg {
 		defer j.Cancel()
 		run, err := engine.Run(j.Ctx, req, j.Report)
 		if j.Ctx.Err() != nil {
 			return ranMsg{gen: j.Gen, err: j.Ctx.Err(), stop: true}
 		}
-		r := &view.Run{Name: request.Title(req), Request: req}
+		r := &view.Run{Name: request.Title(req), Request: req, Edition: edition}
 		var failed *report.Error
 		if errors.As(err, &failed) {
 			r.Code = failed.Code
@@ -61,6 +63,11 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 		}
 		r.Run, r.Report, r.Plan, r.Viewer = run, run.Report, run.Plan, view.ViewerOf(engine, run)
 		r.Summary = view.Summarise(j.Ctx, r.Viewer, r.Plan)
+		if before != nil && before.Run != nil && request.Same(before.Request, req) {
+			if r.Changes, err = debugkern.Differences(j.Ctx, before.Run, run); err != nil {
+				return ranMsg{gen: j.Gen, err: err, stop: true}
+			}
+		}
 		return ranMsg{gen: j.Gen, run: r}
 	}
 }
@@ -81,7 +88,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	changed := effect(m.file.answers(), m.Run, msg.run)
 	if m.Replaying() && m.Run != nil && changed == "" {
 		changed = "replayed once under " + msg.run.Request.Schedule + ": " +
-			changeBetween(m.Run.Report, msg.run.Report)
+			changeBetween(m.Run.Report, msg.run.Report, "")
 	}
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
 	m.Announce(view.NewRun{Gen: msg.gen})
@@ -90,7 +97,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.draw()
 	cmd := tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
 	if changed != "" && !m.Status.Bad {
-		m.Say(changed)
+		m.Hold(m.file.launchNote() + changed)
 	}
 	return cmd
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -54,6 +55,7 @@ func (r *watchRoots) equal(o *watchRoots) bool {
 type watchedFile struct {
 	stamp    string   // gone, or when it was changed and its size
 	includes []string // what it includes in quotes
+	options  string   // of the launch, in its comments
 }
 
 // sourceFile watches the files that an own kernel is made of: its source, what that includes, the patches of
@@ -63,6 +65,7 @@ type sourceFile struct {
 	roots   watchRoots
 	looked  map[string]watchedFile // by the last look; nil before the first
 	settled map[string]string      // stamps of the files that the last run is of
+	options *string                // of the launch, as the source's comments had them at the first look
 	same    int                    // looks in a row that found the same
 	going   bool                   // a look is under way
 	saved   []string               // the files whose change the run under way answers; nil: it answers none
@@ -79,7 +82,7 @@ type sourceMsg struct {
 func (f *sourceFile) watch() tea.Cmd {
 	if roots := f.watched(); !roots.equal(&f.roots) {
 		if roots.target != f.roots.target {
-			f.looked, f.settled, f.Stamp, f.same = nil, nil, "", 0
+			f.looked, f.settled, f.Stamp, f.same, f.options = nil, nil, "", 0, nil
 		}
 		f.roots = roots
 	}
@@ -157,9 +160,9 @@ func lookAt(ctx context.Context, roots *watchRoots, before map[string]watchedFil
 		}
 		file := watchedFile{stamp: stampOf(path)}
 		if was, ok := before[path]; ok && was.stamp == file.stamp {
-			file.includes = was.includes
+			file.includes, file.options = was.includes, was.options
 		} else if file.stamp != gone {
-			file.includes = includedBy(ctx, path)
+			file.includes, file.options = readBy(ctx, path)
 		}
 		out[path] = file
 		for _, name := range file.includes {
@@ -180,21 +183,29 @@ func stampOf(path string) string {
 
 var quotedInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"`)
 
-// includedBy lists what a source or header includes in quotes, whether or not it is compiled.
-func includedBy(ctx context.Context, path string) []string {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".ptx", ".tsl", ".patch", ".diff":
-		return nil
+// optionComment is a line of a source that gives options of its launch.
+var optionComment = regexp.MustCompile(`(?m)^[ \t]*//[ \t]*tilescope:.*$`)
+
+// readBy lists what a source or header includes in quotes, whether or not it is compiled, and the lines that
+// give options of a launch.
+func readBy(ctx context.Context, path string) (includes []string, options string) {
+	ext := strings.ToLower(filepath.Ext(path))
+	switch ext {
+	case ".tsl", ".patch", ".diff":
+		return nil, ""
 	}
 	text, err := build.ReadText(ctx, path, "a source")
 	if err != nil {
-		return nil
+		return nil, ""
 	}
-	var out []string
+	options = string(bytes.Join(optionComment.FindAll(text, -1), []byte("\n")))
+	if ext == ".ptx" {
+		return nil, options
+	}
 	for _, m := range quotedInclude.FindAllSubmatch(text, -1) {
-		out = append(out, filepath.FromSlash(string(m[1])))
+		includes = append(includes, filepath.FromSlash(string(m[1])))
 	}
-	return out
+	return includes, options
 }
 
 // includePath is the file that an include in quotes means; where there is none yet, the one next to the file
@@ -232,6 +243,10 @@ func (f *sourceFile) lookTook(msg sourceMsg) tea.Cmd {
 
 // settle runs again where files differ from those of the last run, and have rested.
 func (f *sourceFile) settle() tea.Cmd {
+	if f.options == nil {
+		options := f.looked[f.roots.source].options
+		f.options = &options
+	}
 	if f.settled == nil {
 		f.settled = map[string]string{}
 	}
@@ -262,6 +277,7 @@ func (f *sourceFile) settle() tea.Cmd {
 	changed = slices.Compact(append(changed, f.saved...)) // a run that this one supersedes answered nothing
 	slices.Sort(changed)
 	f.Stamp = stampOfAll(f.settled)
+	f.Edition++
 	f.Root.Announce(view.SourceChanged{})
 	cmd := f.Root.Start(f.NextRequest())
 	f.saved = slices.Compact(changed)
@@ -287,6 +303,15 @@ func savedFiles(names []string) string {
 	return strings.Join(names[:most], ", ") + " and " + theme.Count(len(names)-most, "file") + " more"
 }
 
+// launchNote says that the launch is not what the source's comments now give: they are read where tilescope
+// starts. It is "" where they are as they were.
+func (f *sourceFile) launchNote() string {
+	if f.options == nil || f.roots.manifest != "" || f.looked[f.roots.source].options == *f.options {
+		return ""
+	}
+	return "the `// tilescope:` comment changed: the launch stays as it was until tilescope is started again; "
+}
+
 // answers returns which saved files the run that has just ended answers, and forgets them.
 func (f *sourceFile) answers() []string {
 	saved := f.saved
@@ -300,5 +325,5 @@ func effect(saved []string, before, after *view.Run) string {
 	if saved == nil || before == nil || !request.Same(before.Request, after.Request) {
 		return ""
 	}
-	return savedFiles(saved) + " saved: " + changeBetween(before.Report, after.Report)
+	return savedFiles(saved) + " saved: " + changeBetween(before.Report, after.Report, valueChanges(after))
 }

@@ -201,23 +201,59 @@ func TestChangeBetween(t *testing.T) {
 		return r
 	}
 	for _, c := range []struct {
-		a, b *report.Run
-		want string
+		a, b   *report.Run
+		want   string
+		values string
 	}{
-		{run(report.Wrong, 512, "a", 0), run(report.OK, 0, "b", 0), "P: 512 bad cells → 0, ok"},
-		{run(report.OK, 0, "a", 0), run(report.Wrong, 1, "b", 0), "P: 0 bad cells → 1, wrong"},
-		{run(report.Wrong, 512, "a", 0), run(report.Wrong, 37, "b", 0), "P: 512 bad cells → 37, still wrong"},
-		{run(report.Tainted, 4, "a", 0), run(report.OK, 0, "b", 0), "P: 8 bad cells → 0, ok"},
-		{run(report.Off, 0, "a", 0), run(report.Wrong, 3, "b", 0), "P: off → wrong"},
-		{run(report.OK, 0, "a", 2), run(report.OK, 0, "a", 0), "2 findings → 0"},
-		{run(report.OK, 0, "a", 0), run(report.OK, 0, "b", 0),
-			"no change of a verdict; captured values differ"},
-		{run(report.OK, 0, "a", 0), run(report.OK, 0, "a", 0),
-			"no change: every captured value has the same bits"},
+		{a: run(report.Wrong, 512, "a", 0), b: run(report.OK, 0, "b", 0), want: "P: 512 bad cells → 0, ok"},
+		{a: run(report.OK, 0, "a", 0), b: run(report.Wrong, 1, "b", 0), want: "P: 0 bad cells → 1, wrong"},
+		{a: run(report.Wrong, 512, "a", 0), b: run(report.Wrong, 37, "b", 0),
+			want: "P: 512 bad cells → 37, still wrong"},
+		{a: run(report.Tainted, 4, "a", 0), b: run(report.OK, 0, "b", 0), want: "P: 8 bad cells → 0, ok"},
+		{a: run(report.Off, 0, "a", 0), b: run(report.Wrong, 3, "b", 0), want: "P: off → wrong"},
+		{a: run(report.OK, 0, "a", 2), b: run(report.OK, 0, "a", 0), want: "2 findings → 0"},
+		{a: run(report.OK, 0, "a", 0), b: run(report.OK, 0, "b", 0),
+			want: "no change of a verdict; captured values differ"},
+		{a: run(report.OK, 0, "a", 0), b: run(report.OK, 0, "b", 0), want: "out: 4 of 4",
+			values: "out: 4 of 4"},
+		{a: run(report.OK, 0, "a", 2), b: run(report.OK, 0, "b", 0), want: "2 findings → 0; out: 4 of 4",
+			values: "out: 4 of 4"},
+		{a: run(report.OK, 0, "a", 0), b: run(report.OK, 0, "a", 0),
+			want: "no change: every captured value has the same bits"},
 	} {
-		if got := changeBetween(c.a, c.b); got != c.want {
+		if got := changeBetween(c.a, c.b, c.values); got != c.want {
 			t.Errorf("%q, expected %q", got, c.want)
 		}
+	}
+}
+
+// TestLaunchComments: a change of the comments that give the launch of a file without a manifest is noted,
+// because they are read at the start only.
+func TestLaunchComments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "red.cu")
+	clock := time.Now()
+	look := func(f *sourceFile, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		clock = clock.Add(time.Second)
+		if err := os.Chtimes(path, clock, clock); err != nil {
+			t.Fatal(err)
+		}
+		f.looked = lookAt(t.Context(), &f.roots, f.looked)
+	}
+	f := &sourceFile{roots: watchRoots{source: path}}
+	look(f, "// tilescope: --grid 4\nint x;\n")
+	options := f.looked[path].options
+	if f.options = &options; options == "" || f.launchNote() != "" {
+		t.Errorf("options %q, note %q", options, f.launchNote())
+	}
+	if look(f, "// tilescope: --grid 4\nint y;\n"); f.launchNote() != "" {
+		t.Errorf("the comment is as it was: %q", f.launchNote())
+	}
+	if look(f, "// tilescope: --grid 8\nint y;\n"); !contains(f.launchNote(), "started again") {
+		t.Errorf("the comment changed: %q", f.launchNote())
 	}
 }
 

@@ -144,9 +144,10 @@ func (t topLine) placeCrumbs(short bool) []crumb {
 		style = t.Theme.BarDim
 	}
 	at := t.At()
-	stage, cta, kv := t.Formula(at.Stage), "cta ", "kv "
+	loop := t.Run.Plan.Work.LoopName()
+	stage, cta, kv := t.Formula(at.Stage), "cta ", loop+" "
 	if short {
-		stage, cta, kv = at.Stage.String(), "", "kv"
+		stage, cta, kv = at.Stage.String(), "", loop
 	}
 	sp := t.Run.Plan.Stage(at.Stage)
 	if sp != nil && sp.OfLaunch() {

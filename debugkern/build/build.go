@@ -36,6 +36,9 @@ type Build struct {
 	Headers  []cuda.Header // that were read, without the toolkit's and the system's
 	// Patched: sources and headers that patches changed, by name: what the debug lines are of
 	Patched map[string]Patched
+	// Texts: the source and the user's headers as they were compiled, headers by their path, the
+	// source by its base name; those beyond maxTexts bytes in all are left out
+	Texts   map[string]string
 	Outline *Outline // of a source of one's own; nil: PTX, or an embedded kernel
 }
 
@@ -233,6 +236,7 @@ func compileWith(
 		return nil, err
 	}
 	b.Compiler, b.Options, b.Headers, b.Patched = out.Compiler, source.Standard(), out.Headers, src.Changed
+	b.keepTexts(ctx, source.Name, src)
 	return b, nil
 }
 

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/bundle"
+	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
 	"tilescope/kernels"
 	"tilescope/probes"
@@ -41,6 +43,62 @@ func Text(ctx context.Context, m *configs.Manifest, changed map[string]Patched, 
 		return strings.Split(string(text), "\n")
 	}
 	return nil
+}
+
+// maxTexts is how many bytes of sources a build keeps, to show them after their files have changed.
+const maxTexts = 4 << 20
+
+// keepTexts stores the source and the user's headers as they were compiled. A header whose file has changed
+// since is left out.
+func (b *Build) keepTexts(ctx context.Context, source string, src *SourceSet) {
+	b.Texts = map[string]string{}
+	left := maxTexts - len(src.Text)
+	if left < 0 {
+		return
+	}
+	b.Texts[path.Base(filepath.ToSlash(source))] = string(src.Text)
+	for _, h := range b.Headers {
+		if h.Origin != cuda.OriginOwn {
+			continue
+		}
+		text, err := ReadText(ctx, h.Path, "a header")
+		if err != nil || len(text) > left || cuda.NewHeader(h.Path, string(text), h.Origin) != h {
+			continue
+		}
+		left -= len(text)
+		b.Texts[h.Path] = string(text)
+	}
+}
+
+// BuiltText returns the lines of a source or header of one's own as they were compiled, by the name that
+// debug lines have for it; ok is false for one that the build has not kept.
+func (b *Build) BuiltText(m *configs.Manifest, name string) (lines []string, ok bool) {
+	if b == nil || m.Dir == "" {
+		return nil, false
+	}
+	full := filepath.FromSlash(name)
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(m.Dir, full)
+	}
+	base := path.Base(filepath.ToSlash(name))
+	text, ok := b.Texts[full]
+	if !ok && base == sourceBase(m) {
+		text, ok = b.Texts[base]
+	}
+	if !ok && base == name { // a header by its base name, where only one has it
+		for p, t := range b.Texts {
+			if filepath.Base(p) == base {
+				if ok {
+					return nil, false
+				}
+				text, ok = t, true
+			}
+		}
+	}
+	if !ok {
+		return nil, false
+	}
+	return strings.Split(text, "\n"), true
 }
 
 // sourceExts are the extensions of files that debug lines are followed to: PTX is foreign text, and a name in

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -189,6 +191,9 @@ func lanesOf(mask uint32) []int {
 type variable struct {
 	name  string
 	index []int
+	// dims are its extents, and size the bytes of an element, where they are known: else empty and 0
+	dims []int
+	size int
 }
 
 func (v variable) String() string {
@@ -197,6 +202,44 @@ func (v variable) String() string {
 		s += fmt.Sprintf("[%d]", i)
 	}
 	return s
+}
+
+// typed names an element of an array of known extents by its byte offset.
+func typed(name string, off int64, size int, dims []int) variable {
+	return variable{name, index(off, size, dims), dims, size}
+}
+
+// extents says how much a variable holds: 4096 elements, 8×64 elements; "" where that is not known.
+func (v variable) extents() string {
+	if len(v.dims) == 0 || slices.Contains(v.dims, 0) {
+		return ""
+	}
+	if len(v.dims) == 1 && v.dims[0] == 1 {
+		return "1 element"
+	}
+	out := make([]string, len(v.dims))
+	for i, n := range v.dims {
+		out[i] = strconv.Itoa(n)
+	}
+	return strings.Join(out, "×") + " elements"
+}
+
+// overrun says of an access of size bytes that begins at an element of a variable which it does not stay
+// within: reads x[4096], which has 4096 elements. Where the extents are not known it gives the bytes.
+func (v variable) overrun(in *inst, size int) string {
+	extents := v.extents()
+	switch {
+	case extents == "":
+		return fmt.Sprintf("%s of %d bytes outside %s", verb(in), size, v)
+	case size == v.size:
+		return fmt.Sprintf("%s %s, which has %s", verbs[verb(in)], v, extents)
+	}
+	return fmt.Sprintf("%s %d bytes from %s on, which has %s", verbs[verb(in)], size, v, extents)
+}
+
+// verbs are the verbs of sentences that state an access.
+var verbs = map[string]string{
+	"read": "reads", "write": "writes", "access": "accesses", "atomic access": "accesses atomically",
 }
 
 func verb(in *inst) string {
@@ -249,13 +292,13 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 			hit.name = ""
 		}
 	}
-	msg := fmt.Sprintf("%s of %d bytes outside %s", verb(in), size, v)
+	msg := v.overrun(in, size)
 	if v.name == "" {
 		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in), size,
 			p.space, p.addr)
 	}
 	if hit.name != "" {
-		msg = fmt.Sprintf("%s of %d bytes outside %s, in %s", verb(in), size, v, hit)
+		msg = v.overrun(in, size) + ", and hits " + hit.String()
 	}
 	if p.space == target.SpaceGlobal && onHeap(p.addr) {
 		if near := b.heap.around(p.addr); near != "" {
@@ -294,13 +337,13 @@ func (b *block) element(s *symbol, off int64) variable {
 			a := &b.l.Shared[i]
 			switch {
 			case a.Within == "" && a.Name == s.name:
-				return variable{a.Name, index(off, a.DType.Size(), a.Dims)}
+				return typed(a.Name, off, a.DType.Size(), a.Dims)
 			case a.Within == s.name && off >= int64(a.Offset) && (part == nil || a.Offset >= part.Offset):
 				part = a
 			}
 		}
 		if part != nil {
-			return variable{part.Name, index(off-int64(part.Offset), part.DType.Size(), part.Dims)}
+			return typed(part.Name, off-int64(part.Offset), part.DType.Size(), part.Dims)
 		}
 	}
 	if a := b.symAlloc(s); s.space == target.SpaceGlobal && a != nil && s.v == nil {
@@ -313,9 +356,9 @@ func (b *block) element(s *symbol, off int64) variable {
 // what it is accessed as.
 func (p *program) variable(name string, v *ptx.Var, off int64) variable {
 	if n := p.widths[v]; n > 1 {
-		return variable{name, index(off, n, nil)}
+		return variable{name: name, index: index(off, n, nil)}
 	}
-	return variable{name, index(off, elemSize(v), dimsOf(v))}
+	return typed(name, off, elemSize(v), dimsOf(v))
 }
 
 // findWidths finds the variables of global and constant memory that are declared as bytes and accessed in
@@ -354,15 +397,15 @@ func (a *alloc) element(off int64) variable {
 	if a.arg != nil {
 		buf := a.arg.Buffer
 		if buf.Strides == nil {
-			return variable{a.name, index(off, buf.DType.Size(), buf.Dims)}
+			return typed(a.name, off, buf.DType.Size(), buf.Dims)
 		}
 		flat := index(off, buf.DType.Size(), nil)
 		if at, ok := probes.IndexAt(flat[0], buf.Dims, buf.Strides); ok {
-			return variable{a.name, at}
+			return variable{name: a.name, index: at}
 		}
-		return variable{a.name, flat}
+		return variable{name: a.name, index: flat}
 	}
-	return variable{a.name, []int{int(off)}}
+	return variable{name: a.name, index: []int{int(off)}}
 }
 
 func elemSize(v *ptx.Var) int {
@@ -421,7 +464,7 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 			}
 		}
 		if n := sharedUnits(b.own); addr >= uint64(n) && addr < uint64(len(b.shared)) {
-			return variable{"reserved shared memory", []int{int(addr) - n}}
+			return variable{name: "reserved shared memory", index: []int{int(addr) - n}}
 		}
 	case target.SpaceLocal:
 		for _, v := range b.p.locals {
@@ -430,7 +473,7 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 			}
 		}
 		if n := uint64(b.p.stack); b.p.stacks && addr >= n && addr < uint64(b.p.frame) {
-			return variable{"stack", []int{int(addr - n)}}
+			return variable{name: "stack", index: []int{int(addr - n)}}
 		}
 	case target.SpaceGlobal, target.SpaceConst:
 		if a, off := b.at(addr); a != nil && off < uint64(len(a.data)) {

@@ -100,9 +100,11 @@ func particulars(req debugkern.Request) []Deviation {
 	}
 	text("inject", req.Inject, usual.Inject)
 	seed := "seed " + strconv.FormatUint(req.Seed, 10)
-	out = append(out, Deviation{Name: "shape", Long: "shape " + req.Shape, Short: req.Shape,
-		usual: req.Shape == usual.Shape},
-		Deviation{Name: "seed", Long: seed, Short: seed, usual: req.Seed == 0})
+	if len(req.Launch) == 0 { // a file's own launch has no shape
+		out = append(out, Deviation{Name: "shape", Long: "shape " + req.Shape, Short: req.Shape,
+			usual: req.Shape == usual.Shape})
+	}
+	out = append(out, Deviation{Name: "seed", Long: seed, Short: seed, usual: req.Seed == 0})
 	text("schedule", req.Schedule, usual.Schedule)
 	text("backend", req.Backend, usual.Backend)
 	text("builder", req.Builder, usual.Builder)

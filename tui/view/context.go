@@ -49,6 +49,8 @@ type Context struct {
 	Task  Task              // other work in the background
 	Stamp string            // of a person's own source: when it was last seen to be settled
 
+	Edition int // of a person's own source: how often a save was seen
+
 	Cursor debugkern.Cell
 	Fresh  bool // the run put the cursor on its first bad cell and nobody has moved it
 	Follow bool // source, PTX and kv tile follow what the cursor is on
@@ -182,6 +184,15 @@ func (x *Context) Idle() string {
 		return x.Status.Text
 	}
 	return "nothing has run yet: " + x.Keys.Label(keymap.Again) + " runs"
+}
+
+// BuiltNote is the note next to a source where files have been saved since the run on screen was built: what
+// is shown is the text that was built. Else it is "".
+func (x *Context) BuiltNote() string {
+	if x.Run == nil || x.Run.Edition == x.Edition {
+		return ""
+	}
+	return "as built, not the file on disk"
 }
 
 // SourceOf is a source's text as the run on screen has it.

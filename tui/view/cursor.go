@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -65,7 +66,20 @@ func (x *Context) Named(c debugkern.Cell) string {
 			return cell.Name(sp, c.Row, c.Col)
 		}
 	}
-	return Where(c)
+	return x.Where(c)
+}
+
+// Iteration names one iteration of the loop over tiles as the manifest of the run on screen does: kv 2.
+func (x *Context) Iteration(n int) string {
+	if x.Run == nil || x.Run.Plan == nil {
+		return "kv " + strconv.Itoa(n)
+	}
+	return x.Run.Plan.Work.At(n)
+}
+
+// Where writes a cell out: P block 3,1,0 kv 2 cell 17,9.
+func (x *Context) Where(c debugkern.Cell) string {
+	return fmt.Sprintf("%s block %s %s cell %d,%d", c.Stage, c.Block, x.Iteration(c.KVTile), c.Row, c.Col)
 }
 
 // GoTo moves the cursor to c, remembering where it was.
@@ -97,7 +111,7 @@ func (x *Context) Nudge(rows, cols int) tea.Cmd {
 		if sp := x.Run.Plan.Stage(c.Stage); sp != nil && sp.OfLaunch() {
 			x.Say("edge of the argument: " + x.stageKeys() + " other arguments")
 		} else {
-			x.Say("edge of the tile: H L other kv tiles, { } other blocks")
+			x.Say("edge of the tile: H L other " + x.Run.Plan.Work.TileName() + "s, { } other blocks")
 		}
 		return nil
 	}

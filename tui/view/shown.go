@@ -3,11 +3,13 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/compare"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 )
 
 // Pairing is a run laid over another. *compare.Pair is one.
@@ -29,8 +31,31 @@ type Run struct {
 	Pair    Pairing // it laid over A, nil where it is alone
 	Against string  // A's name
 	Summary *Summary
+	Edition int // of a person's own source when the run was started: see Context.Edition
+	// Changes are what captured values differ from the run before, where that answered the same request
+	Changes []debugkern.Difference
 	Source  func(file string) []string // the target's source, for a run that failed
 	Code    report.Code                // of a run that failed
+}
+
+// ChangeText says how values of a stage or argument differ from the run before: 4 of 4 elements differ,
+// largest at [2]: -25.79 → -24.70.
+func ChangeText(plan *probes.Plan, d *debugkern.Difference) string {
+	if d.Why != "" {
+		return "not compared: " + d.Why
+	}
+	what, at := "cells", ""
+	name := cell.Name(d.Plan, d.At.Row, d.At.Col)
+	if d.Plan.OfLaunch() {
+		what, name = "elements", strings.TrimPrefix(name, d.Plan.Capture.Output)
+	} else {
+		at = "block " + d.At.Block.String() + " "
+		if d.Plan.PerTile {
+			at += plan.Work.At(d.At.KVTile) + " "
+		}
+	}
+	return fmt.Sprintf("%d of %d %s differ, largest at %s%s: %s → %s", d.Differing, d.Compared, what, at,
+		name, cell.Long(d.Was), cell.Long(d.Now))
 }
 
 // FirstBad is the first bad cell of the first guilty stage.
@@ -117,11 +142,6 @@ func (r *Run) Places(stage probes.Stage) []debugkern.Place {
 		}
 	}
 	return out
-}
-
-// Where writes a cell out: P block 3,1,0 kv 2 cell 17,9.
-func Where(c debugkern.Cell) string {
-	return fmt.Sprintf("%s block %s kv %d cell %d,%d", c.Stage, c.Block, c.KVTile, c.Row, c.Col)
 }
 
 // ViewerOf is how a run's tiles are seen: as the run itself says, unless the engine shows runs in its own

@@ -14,13 +14,27 @@ type Status struct {
 	Log  *Log // every message so far; nil keeps none
 	// Whole: it is shown in full above the bottom line where that cuts it, as refusals are
 	Whole bool
+	held  bool // it stays until Release: what the background reports goes to the messages alone
 }
 
-// Say writes to the status line.
+// Say writes to the status line. Where a text is held there, the messages alone have the new one.
 func (s *Status) Say(text string) {
-	s.Show(text)
+	if !s.held {
+		s.Show(text)
+	}
 	s.Log.add(text, false)
 }
+
+// Hold writes what stays on the status line until Release: a result that nobody's key has led to, and that
+// background work which it sets off would overwrite. A refusal replaces it.
+func (s *Status) Hold(text string) {
+	s.held = false
+	s.Say(text)
+	s.held = true
+}
+
+// Release lets the status line be overwritten again: a key was pressed, or a new run starts.
+func (s *Status) Release() { s.held = false }
 
 // Show writes to the status line what is true for a moment only, and no message: a key that waits for
 // another.

@@ -216,6 +216,6 @@ func (p *Pane) write(w int) {
 	if r := p.data.Before.Report(); r != nil {
 		add(p.Theme.Line(w).Done(), -1)
 		rest(p.Theme.Title, p.data.Before.Heading())
-		rest(p.Theme.Dim, p.Theme.VerdictMark(r.Verdict)+" "+r.Verdict)
+		rest(p.Theme.Dim, p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome())
 	}
 }

@@ -1,6 +1,7 @@
 package frag
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -178,8 +179,8 @@ func (p *Pane) writerLine() string {
 	if v := p.live.View; v != nil {
 		rows, cols := p.extents()
 		blocks := max(1, v.Got.Rows/rows) * max(1, v.Got.Cols/cols)
-		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s kv %d: %d×%d block %d of %d", v.Stage, v.Block, v.KVTile,
-			rows, cols, p.block()+1, blocks))
+		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s %s %d: %d×%d block %d of %d", v.Stage, v.Block,
+			cmp.Or(p.live.Loop, "kv"), v.KVTile, rows, cols, p.block()+1, blocks))
 		if p.live.Raw && rows == cols {
 			l.Add(p.Theme.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
 		}

@@ -63,6 +63,7 @@ type Live struct {
 	Raw    bool // the stage is captured as raw fragments: a warp owns the 16×16 block
 	Writer *target.WriteSite
 	Note   string // about the writer, where it is not known
+	Loop   string // what the loop over tiles is called, "" for kv
 }
 
 // choice is what can be shown: a map, and how it lies in memory.

@@ -195,6 +195,7 @@ func (v *Controller) showLive() {
 	l.Ref, l.Bound = v.Numbers.Ref, v.Numbers.Bound
 	if v.Run != nil {
 		c := v.PlaceOf(v.Cursor)
+		l.Loop = v.Run.Plan.Work.LoopName()
 		l.View = v.Tiles.Views[c.Place]
 		sp := v.Run.Plan.Stage(c.Stage)
 		if sp != nil && sp.OfLaunch() {

@@ -160,6 +160,9 @@ func (p *Pane) stage(x *row, say sayer) {
 			return
 		}
 	}
+	if !x.plan.OfLaunch() {
+		p.changed(x, say)
+	}
 	if d.Verdict == report.Off {
 		name := "not judged"
 		if p.injected(x.plan.Stage) {
@@ -172,7 +175,7 @@ func (p *Pane) stage(x *row, say sayer) {
 		say("no capture", p.Theme.Taint, "%s %d cells", p.Theme.Glyph.Absent, d.NotCaptured)
 	}
 	if b := d.FirstBad; b != nil {
-		where := fmt.Sprintf("%s kv %d", b.Block, b.KVTile)
+		where := b.Block.String() + " " + p.iteration(b.KVTile)
 		if !x.plan.PerTile {
 			where = b.Block.String()
 		}

@@ -92,15 +92,15 @@ func (p *Pane) note() string {
 		return text
 	}
 	_, n := p.tiles()
-	tiles := fmt.Sprintf("%d kv tiles", n)
+	tiles := theme.Count(n, "kv tile")
 	if p.data.Plan != nil {
-		tiles = fmt.Sprintf("%d %ss", n, p.data.Plan.Work.TileName())
+		tiles = theme.Count(n, p.data.Plan.Work.TileName())
 	}
 	if p.data.Summary == nil && p.data.Plan != nil {
-		return fmt.Sprintf("%d blocks · %s", p.data.Plan.Grid.Count(), tiles)
+		return theme.Count(p.data.Plan.Grid.Count(), "block") + " · " + tiles
 	}
 	if s := p.data.Summary; s != nil {
-		return fmt.Sprintf("%d blocks · %s", len(s.Blocks), tiles)
+		return theme.Count(len(s.Blocks), "block") + " · " + tiles
 	}
 	return tiles
 }
@@ -256,7 +256,15 @@ func (p *Pane) guiltyPlace(g report.Guilty) string {
 	if g.Phase != probes.PhaseEach {
 		return g.Block.String()
 	}
-	return fmt.Sprintf("%s kv %d", g.Block, g.KVTile)
+	return g.Block.String() + " " + p.iteration(g.KVTile)
+}
+
+// iteration names one of the loop over tiles as the manifest does: kv 2, tile 0.
+func (p *Pane) iteration(n int) string {
+	if p.data.Plan == nil {
+		return "kv " + strconv.Itoa(n)
+	}
+	return p.data.Plan.Work.At(n)
 }
 
 // notJudged lists the stages that are not judged, those that the gate injects apart.
@@ -294,8 +302,19 @@ func (p *Pane) headLine(w int) string {
 	lo, n := p.tiles()
 	head("in")
 	last := min(p.first+p.fit(), n)
+	loop := "kv"
+	if p.data.Plan != nil {
+		loop = p.data.Plan.Work.LoopName()
+	}
+	longest := loop + strconv.Itoa(lo+n-1)
+	if p.first > 0 || last < n {
+		longest += p.Theme.Glyph.Ellipsis
+	}
+	if p.Theme.Width(longest) > cellWidth-1 { // cut, columns would look alike
+		loop = ""
+	}
 	for kv := p.first; kv < last; kv++ {
-		name := "kv" + strconv.Itoa(lo+kv)
+		name := loop + strconv.Itoa(lo+kv)
 		if kv == p.first && p.first > 0 || kv == last-1 && last < n {
 			name += p.Theme.Glyph.Ellipsis
 		}

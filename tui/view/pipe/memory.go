@@ -3,10 +3,12 @@ package pipe
 import (
 	"fmt"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // A kernel without stages has no timeline: the pane lists its arguments, before and after the launch.
@@ -56,8 +58,21 @@ func (p *Pane) memoryLine(r row, w int) string {
 		if d.Local.Bad > 0 {
 			l.Add(style, fmt.Sprintf(" %s", count(d.Local.Bad)))
 		}
+	} else if c := p.change(r.plan.Stage); c != nil && l.Left() > 30+argumentWidth {
+		l.Pad(argumentWidth+typeWidth+8+writtenWidth).
+			Add(p.Theme.Notice, p.Theme.Fit(view.ChangeText(p.data.Plan, c), l.Left()))
 	}
 	return l.Done()
+}
+
+// change is how the values of a stage or argument differ from the run before, nil where they do not.
+func (p *Pane) change(s probes.Stage) *debugkern.Difference {
+	for i := range p.data.Changes {
+		if p.data.Changes[i].Plan.Stage == s {
+			return &p.data.Changes[i]
+		}
+	}
+	return nil
 }
 
 // outputOf is what the report says of an argument after the launch.
@@ -74,12 +89,21 @@ func (p *Pane) outputOf(r row) *report.CheckOutput {
 	return nil
 }
 
+// changed says how values differ from the run before.
+func (p *Pane) changed(x *row, say func(name string, style theme.Style, format string, args ...any)) {
+	if c := p.change(x.plan.Stage); c != nil {
+		say("changed", p.Theme.Notice, "%s", view.ChangeText(p.data.Plan, c))
+	}
+}
+
 // memory describes the argument under the cursor.
 func (p *Pane) memory(x *row, say func(name string, style theme.Style, format string, args ...any)) {
 	say("argument", p.Theme.Text, "%s, %s · Enter shows its values", cell.TypeText(x.plan), x.plan.Help)
 	if x.plan.Capture.Before {
+		say("name", p.Theme.Dim, "%s is %s as it was before the launch", x.plan.Stage, x.plan.Capture.Output)
 		return
 	}
+	p.changed(x, say)
 	o := p.outputOf(*x)
 	if o == nil {
 		return

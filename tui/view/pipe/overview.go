@@ -72,7 +72,7 @@ func (p *Pane) tileName() string {
 	if r == nil || !r.plan.PerTile {
 		return p.at.Stage.String()
 	}
-	return fmt.Sprintf("%s kv %d", p.at.Stage, p.at.KVTile)
+	return p.at.Stage.String() + " " + p.iteration(p.at.KVTile)
 }
 
 // overview is the right column.

@@ -35,6 +35,8 @@ type Data struct {
 	Causes    []diagnose.Cause // of a diagnosis of this run, as far as there is one
 	Diagnosed bool             // it is over
 	Hint      string           // how to come by one
+
+	Changes []debugkern.Difference // of captured values from the run before
 }
 
 // Panes of the view, as focus counts them.

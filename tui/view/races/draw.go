@@ -216,7 +216,7 @@ func (p *Pane) about() []entry {
 		}
 		say("so", f.Consequence, p.Theme.Text)
 		say("hits", f.Neighbour, p.Theme.Text)
-		say("where", place(f), p.Theme.Dim)
+		say("where", place(f, p.data.Work.TileName()), p.Theme.Dim)
 	}
 	if b := p.Barrier(); b != nil {
 		if b.Needed {
@@ -255,16 +255,23 @@ func (p *Pane) about() []entry {
 	return out
 }
 
-func place(f *report.Finding) string {
+// place says where a finding was made; loop is what the loop over tiles is called.
+func place(f *report.Finding, loop string) string {
 	s := "block " + f.Block.String()
 	if f.KVTile >= 0 {
-		s += fmt.Sprintf(", kv tile %d", f.KVTile)
+		s += fmt.Sprintf(", %s %d", loop, f.KVTile)
 	}
-	if len(f.Warps) > 0 {
-		s += ", warps " + numbers(f.Warps)
-	}
-	if len(f.Lanes) > 0 {
-		s += ", lanes " + numbers(f.Lanes)
+	for _, x := range []struct {
+		what string
+		list []int
+	}{{"warp", f.Warps}, {"lane", f.Lanes}} {
+		switch len(x.list) {
+		case 0:
+		case 1:
+			s += fmt.Sprintf(", %s %d", x.what, x.list[0])
+		default:
+			s += fmt.Sprintf(", %ss %s", x.what, numbers(x.list))
+		}
 	}
 	if f.Count > 1 {
 		s += fmt.Sprintf(", %d places share this cause", f.Count)

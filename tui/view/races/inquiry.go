@@ -192,6 +192,9 @@ func (v *Controller) diagnosing() bool {
 // showRaces gives the pane what is known: a diagnosis of what runs now, or the findings of the run.
 func (v *Controller) showRaces() {
 	d := Data{Source: v.SourceOf}
+	if v.Run != nil && v.Run.Plan != nil {
+		d.Work = v.Run.Plan.Work
+	}
 	q := &v.race
 	key := v.Keys.LabelIn(view.Races, keymap.Diagnose)
 	whole := v.Outcome()

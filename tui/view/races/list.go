@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 	"tilescope/tui/theme"
 )
 
@@ -101,7 +102,7 @@ func (p *Pane) identity(r row) string {
 		return barrierTitle(&p.data.Barriers[r.barrier])
 	case r.finding >= 0:
 		f := &p.data.Findings[r.finding]
-		return title(f) + f.Message
+		return title(f, &p.data.Work) + f.Message
 	}
 	return p.data.Causes[r.cause].Title
 }
@@ -252,7 +253,7 @@ func (p *Pane) rowLine(i, w int) string {
 	if isAdvice(*f) {
 		style, mark = p.Theme.Taint, p.Theme.Glyph.Taint
 	}
-	return l.Glyph(style, mark).Space(1).Add(text, p.Theme.Fit(title(f), l.Left())).Done()
+	return l.Glyph(style, mark).Space(1).Add(text, p.Theme.Fit(title(f, &p.data.Work), l.Left())).Done()
 }
 
 // foldText says how much is folded.
@@ -288,8 +289,8 @@ func barrierTitle(b *diagnose.BarrierDoc) string {
 	return s
 }
 
-// title is a finding in one line.
-func title(f *report.Finding) string {
+// title is a finding in one line; work names the iterations of the loop over tiles.
+func title(f *report.Finding, work *probes.Work) string {
 	s := f.Kind
 	if f.Variable != "" {
 		s += " " + f.Variable
@@ -307,7 +308,7 @@ func title(f *report.Finding) string {
 		s += " warp " + numbers(f.Warps)
 	}
 	if f.KVTile >= 0 {
-		s += fmt.Sprintf(" kv %d", f.KVTile)
+		s += " " + work.At(f.KVTile)
 	}
 	if f.Count > 1 {
 		s += fmt.Sprintf(" ×%d", f.Count)

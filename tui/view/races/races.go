@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/probes"
 	"tilescope/tui/theme"
 )
 
@@ -34,9 +35,10 @@ type Data struct {
 	Findings  []report.Finding
 	Causes    []diagnose.Cause
 	Barriers  []diagnose.BarrierDoc
-	Diagnosed bool   // the story is a diagnosis'
-	Under     string // what else the panes show where it is not what the findings are of: a replay
-	Hint      string // what to do where nothing is known yet
+	Diagnosed bool        // the story is a diagnosis'
+	Under     string      // what else the panes show where it is not what the findings are of: a replay
+	Hint      string      // what to do where nothing is known yet
+	Work      probes.Work // what the iterations of the loop over tiles are called
 	Source    func(file string) []string
 }
 

@@ -247,7 +247,7 @@ func (v *Controller) walkStrip() string {
 		l.Add(t.Dim, fmt.Sprintf(" active %08x", p.Mask))
 	}
 	if p.KVTile >= 0 {
-		add(t.Text, fmt.Sprintf("kv %d", p.KVTile))
+		add(t.Text, v.Iteration(p.KVTile))
 	}
 	if p.Source != nil && p.Source.Line > 0 && v.w >= 100 { // narrow screens have it in the source's title
 		add(t.SourceLine, fmt.Sprintf("line %d", p.Source.Line))
@@ -403,7 +403,7 @@ func (v *Controller) showCode(follow bool) {
 	if shown, _ := v.code.Pointed(); !v.Follow && shown == file && was > 0 {
 		v.code.Point(line)
 	} else {
-		v.code.Show(file, text, line, "")
+		v.code.Show(file, text, line, v.BuiltNote())
 		if follow && line > 0 {
 			v.code.SetCursor(line)
 		}

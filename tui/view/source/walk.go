@@ -201,6 +201,7 @@ func (v *Controller) openWalk() tea.Cmd {
 	bad, has := v.Run.FirstBad()
 	has = has && bad.Block == v.Cursor.Block
 	bad = v.PlaceOf(bad)
+	where := v.Where(bad)
 	return v.openWith(func(ctx context.Context, w walk.Walk) (answer, error) {
 		if !has {
 			return answer{said: "block " + w.Position().Block.String() + " from its start", lane: -1}, nil
@@ -211,11 +212,11 @@ func (v *Controller) openWalk() tea.Cmd {
 			return answer{lane: -1}, err
 		case err != nil || x == nil: // no backend that can tell, or nothing wrote it
 			return answer{
-				said: "block " + bad.Block.String() + " from its start: who wrote " + view.Where(bad) +
+				said: "block " + bad.Block.String() + " from its start: who wrote " + where +
 					" is not known", lane: -1,
 			}, nil
 		}
-		return toWrite(ctx, w, x, view.Where(bad))
+		return toWrite(ctx, w, x, where)
 	})
 }
 

@@ -348,9 +348,9 @@ func (v *Controller) Text() string {
 		return fmt.Sprintf("%s, %s = %s", cell.Name(t.Plan, c.Row, c.Col), t.Plan.Help, v.pane.CellText())
 	}
 	if t == nil || !t.Got.Reached() {
-		return view.Where(c)
+		return v.Where(c)
 	}
-	return fmt.Sprintf("%s %s = %s", view.Where(c), cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col),
+	return fmt.Sprintf("%s %s = %s", v.Where(c), cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col),
 		v.pane.CellText())
 }
 
@@ -428,7 +428,7 @@ func (v *Controller) showSource() {
 		return
 	}
 	file, line := v.Root.SourcePlace()
-	v.source.Show(file, v.SourceOf(file), line, "")
+	v.source.Show(file, v.SourceOf(file), line, v.BuiltNote())
 }
 
 // AskWho is the key that asks who wrote the cell: the answer in full, and in the Tile view, asked again, a

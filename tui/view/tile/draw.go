@@ -191,7 +191,7 @@ func (p *Pane) rowLine(row int, in bool) string {
 		l.Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		start := l.Col()
 		if in {
-			l.Add(p.Theme.Dim, p.Theme.Fit(cell.RowName(p.plan(), row), p.labels)).Pad(start + p.labels)
+			l.Add(p.Theme.Dim, p.Theme.Fit(p.rowName(row), p.labels)).Pad(start + p.labels)
 			if p.set.Heat == HeatMap {
 				l.Space(1)
 				for c := p.left; c < p.left+p.ncols; c++ {

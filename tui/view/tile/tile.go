@@ -9,6 +9,7 @@ package tile
 
 import (
 	"slices"
+	"strconv"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -123,7 +124,8 @@ type Pane struct {
 	zones  []zone
 	nrows  int
 	ncols  int
-	labels int // width of row labels
+	labels int  // width of row labels
+	bare   bool // rows are named by their index alone
 }
 
 // zone is one of the columns on screen.
@@ -234,12 +236,7 @@ func (p *Pane) layout() {
 	for _, k := range kinds {
 		total += p.weight(k)
 	}
-	if v := p.data.View; v != nil && v.Got.Rows > 100 {
-		p.labels = 4
-	}
-	if v := p.data.View; v != nil && v.Plan.OfLaunch() {
-		p.labels = max(p.labels, len(cell.RowName(v.Plan, v.Got.Rows-1))+1)
-	}
+	p.labelRows(kinds, inner/max(1, len(kinds)))
 	p.zones = p.zones[:0]
 	x, used := 1, 0
 	for i, k := range kinds {
@@ -253,6 +250,41 @@ func (p *Pane) layout() {
 	p.nrows = max(0, p.H-3-detailLines) // top border, column heads, bottom border
 	p.window()
 	p.scroll()
+}
+
+// labelRows decides how rows are named: by name and index (row7) where zones of w columns have room for that
+// and at least three cells, else by the index alone. Either has as many columns as its longest needs, so that
+// no two rows look alike.
+func (p *Pane) labelRows(kinds []int, w int) {
+	p.bare = false
+	v := p.data.View
+	if v == nil || v.Got.Rows == 0 {
+		return
+	}
+	last := cell.RowName(p.plan(), v.Got.Rows-1)
+	if v.Plan.OfLaunch() {
+		p.labels = max(p.labels, p.Theme.Width(last)+1)
+		return
+	}
+	number := len(strconv.Itoa(v.Got.Rows - 1))
+	full := p.Theme.Width(last)
+	widest := 0
+	for _, k := range kinds {
+		widest = max(widest, p.cellWidth(k, w))
+	}
+	p.bare = full > number+1 && w-full-2 < min(3, v.Got.Cols)*widest
+	if p.bare {
+		full = number
+	}
+	p.labels = max(p.labels, full)
+}
+
+// rowName is the label of a row.
+func (p *Pane) rowName(row int) string {
+	if p.bare {
+		return strconv.Itoa(row)
+	}
+	return cell.RowName(p.plan(), row)
 }
 
 // unreferenced reports whether the tile, or the stage whose tile is being read, has no reference.
