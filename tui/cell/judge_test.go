@@ -168,22 +168,29 @@ func TestErrorText(t *testing.T) {
 		want   string
 		marked bool
 	}{
-		{DiffULP, Cell{ULP: 461, Bad: true}, 4, "461", true}, {DiffULP, Cell{ULP: 461}, 4, "+461", false},
-		{DiffULP, Cell{ULP: -28123, Bad: true}, 4, "28k", true}, {DiffULP, Cell{ULP: -28123}, 4, "-28k", false},
-		{DiffULP, Cell{ULP: 500000, Bad: true}, 4, ".5M", true}, {DiffULP, Cell{ULP: -3}, 4, "-3", false},
-		{DiffULP, Cell{ULP: 461, Bad: true}, 7, "+461", true}, {DiffULP, Cell{ULP: -1234567}, 7, "-1.23M", false},
-		{DiffULP, far, 4, "+/-", true}, {DiffULP, far, 7, "+/-", true},
+		{DiffULP, Cell{ULP: 461, Bad: true}, 4, "461", true},
+		{DiffULP, Cell{ULP: 461}, 4, "+461", false},
+		{DiffULP, Cell{ULP: -28123, Bad: true}, 4, "28k", true},
+		{DiffULP, Cell{ULP: -28123}, 4, "-28k", false},
+		{DiffULP, Cell{ULP: 500000, Bad: true}, 4, ".5M", true},
+		{DiffULP, Cell{ULP: -3}, 4, "-3", false},
+		{DiffULP, Cell{ULP: 461, Bad: true}, 7, "+461", true},
+		{DiffULP, Cell{ULP: -1234567}, 7, "-1.23M", false},
+		{DiffULP, far, 4, "+/-", true},
+		{DiffULP, far, 7, "+/-", true},
 		{DiffULP, Cell{Got: 9, Want: 1, Delta: 8, ULP: 1 << 25}, 4, "+34M", false},
-		{DiffAbs, Cell{Delta: -0.0041, Bad: true}, 4, "4m", true}, {DiffAbs, Cell{Delta: -0.0041}, 4, "-4m", false},
-		{DiffAbs, Cell{Delta: 5e5, Bad: true}, 4, ".5M", true}, {DiffAbs, Cell{Delta: 0.164}, 4, "+.2", false},
+		{DiffAbs, Cell{Delta: -0.0041, Bad: true}, 4, "4m", true},
+		{DiffAbs, Cell{Delta: -0.0041}, 4, "-4m", false},
+		{DiffAbs, Cell{Delta: 5e5, Bad: true}, 4, ".5M", true},
+		{DiffAbs, Cell{Delta: 0.164}, 4, "+.2", false},
 		{DiffRel, Cell{Delta: -1, Want: -4, Bad: true}, 7, "-.2500", true},
 		{DiffRel, Cell{Delta: 1}, 7, "/0", false},
 		{DiffULP, Cell{Got: math.NaN(), Bad: true}, 4, "NaN", true},
 	} {
 		text, marked := tt.d.ErrorText(tt.c, tt.w)
 		if text != tt.want || marked != tt.marked {
-			t.Errorf("%s of %+v in %d columns is %q, %t; want %q, %t", tt.d, tt.c, tt.w, text, marked, tt.want,
-				tt.marked)
+			t.Errorf("%s of %+v in %d columns is %q, %t; want %q, %t", tt.d, tt.c, tt.w, text, marked,
+				tt.want, tt.marked)
 		}
 	}
 	if got := far.DeltaText(0); got != "-4.0000, sign differs" {

@@ -194,7 +194,9 @@ func TestVerdictLine(t *testing.T) {
 		} else if strings.HasSuffix(text, "…") {
 			t.Errorf("%d columns: the rest of %q is nowhere", w, text)
 		}
-		for _, want := range []string{"race on m_smem", "fragment table", "guilty P", "tainted U O", "output"} {
+		for _, want := range []string{
+			"race on m_smem", "fragment table", "guilty P", "tainted U O", "output",
+		} {
 			if !strings.Contains(all, want) {
 				t.Errorf("%d columns: no %q:\n%s", w, want, d.Text())
 			}

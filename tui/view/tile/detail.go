@@ -97,7 +97,8 @@ func (p *Pane) reference(x cell.Cell, t probes.DType, digits, w int) string {
 	case digits > 0 && (p.W < fullWriter || t.Size() > 2):
 		return short
 	case digits > 0: // aligned, whatever the values
-		return fmt.Sprintf("r %*s, as %s %*s 0x%s", digits, exact, t, digits, rounded, cell.HexText(t, x.RefBits))
+		return fmt.Sprintf("r %*s, as %s %*s 0x%s", digits, exact, t, digits, rounded,
+			cell.HexText(t, x.RefBits))
 	case rounded == exact:
 		return short
 	}
