@@ -20,7 +20,7 @@ func TestPictures(t *testing.T) {
 		ready      []string
 	}{
 		{"tile.svg", "2z", []string{"--fault", "p-stale-m"},
-			[]string{"heat: map", "KERNEL f16", "wrote q1,k0"}},
+			[]string{"heat: map", "KERNEL f16", "stored q1,k0"}},
 		{"pipe.svg", "", []string{"--fault", "p-stale-m"}, []string{"✗ DIVERGE", "n next bad"}},
 		{"races.svg", "5d", []string{"--shape", "small", "--fault", "sync-p"},
 			[]string{"__syncthreads()", "100 %", "CELLS sP", "SCHEDULE"}},
