@@ -162,7 +162,7 @@ func TestSettings(t *testing.T) {
 			d.Press(s[0]).HasStatus(s[1])
 		}
 		d.Says(map[int]string{80: "sci Δoff ≤derived",
-			120: "numbers sci · no error column · bound derived"}[size[0]])
+			120: "sci · no error column · bound derived"}[size[0]])
 		kept := map[string]string{}
 		control(d).Remember(kept)
 		again := viewtest.Start(t, size[0], size[1])

@@ -202,7 +202,7 @@ const boundWord = "bound "
 // wideTileLine is the width from which the line names the scale of its histogram.
 const wideTileLine = 90
 
-// tileLine: bad 37/1024 error ÷ bound -4 ▁▂▃█▃▁ 4 · factor exp(m_new-m_old) by row explains 98 %
+// tileLine: bad 37/1024 ÷ bound -4 ▁▂▃█▃▁ 4 · factor exp(m_new-m_old) by row explains 98 %
 func (p *Pane) tileLine(w int) string {
 	if p.unreferenced() {
 		return p.aloneTileLine(w)
@@ -215,9 +215,9 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
 	low, high := "", ""
 	if w >= wideTileLine {
-		low, high = "error ÷ bound -4 ", " 4"
+		low, high = "÷ bound -4 ", " 4"
 	}
-	l.Add(p.Theme.Dim, low)
+	l.Add(p.Theme.Accent, low)
 	for _, n := range p.stats.Bins {
 		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
 	}
