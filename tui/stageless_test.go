@@ -83,7 +83,7 @@ func TestStagelessViews(t *testing.T) {
 			"arg1[0]  ", "│ before")
 		lacks(t, m, "REFERENCE", "bound", "kv", "cta")
 		d.Press("l", "l", "w")
-		says(t, m, "warp 0 lane", "line 12 of reduce.cu")
+		says(t, m, "warp 0 lane", "stored at reduce.cu:12")
 		d.Press("w")
 		says(t, m, "block 2,0,0", "before arg1[2] is written by warp 0 lane 0")
 		d.Press("2", "D")

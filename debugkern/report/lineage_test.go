@@ -5,46 +5,21 @@ import (
 	"testing"
 )
 
-// TestBriefLines: a narrow tree has the threads before the source line, the file only where it is not that of
-// the line above, and lists few values in the order in which they were made.
+// TestBriefLines: a narrow tree has the threads before the source line, the file only where it is not that
+// of the line above, and lists few values in the order in which they were made.
 func TestBriefLines(t *testing.T) {
 	warp, low, high := 2, Number(-0.25), Number(0.5)
 	at := func(file string, line int) *Source { return &Source{File: file, Line: line} }
 	l := &Lineage{Cell: "U@1[0,0]", Nodes: []LineageNode{
-		{
-			ID:     0,
-			Op:     "a + b, 2 values",
-			Source: at("kernels/k.cu", 10),
-			Warp:   &warp,
-			Lanes:  []int{3},
-			Low:    &low,
-			High:   &high,
-			Values: []Number{0.5, -0.25},
-			Count:  2,
-			Uses:   []LineageUse{{Of: 1, Operand: 1, Kind: "value"}},
-		},
-		{
-			ID:     1,
-			Op:     "a · b, 9 values",
-			Source: at("kernels/k.cu", 11),
-			Warp:   &warp,
-			Lanes:  []int{3},
-			Low:    &low,
-			High:   &high,
-			Count:  9,
-			Uses:   []LineageUse{{Of: 2, Operand: 1, Kind: "value"}},
-		},
-		{
-			ID:     2,
-			Op:     "ex2(a), 2 values",
-			Source: at("h.cuh", 5),
-			Warp:   &warp,
-			Lanes:  []int{3, 4},
-			Low:    &low,
-			High:   &high,
-			Values: []Number{-0.25, 0.5},
-			Count:  2,
-		},
+		{ID: 0, Op: "a + b, 2 values", Source: at("kernels/k.cu", 10), Warp: &warp, Lanes: []int{3},
+			Low: &low, High: &high, Values: []Number{0.5, -0.25}, Count: 2,
+			Uses: []LineageUse{{Of: 1, Operand: 1, Kind: "value"}}},
+		{ID: 1, Op: "a · b, 9 values", Source: at("kernels/k.cu", 11), Warp: &warp, Lanes: []int{3},
+			Low: &low, High: &high, Count: 9,
+			Uses: []LineageUse{{Of: 2, Operand: 1, Kind: "value"}}},
+		{ID: 2, Op: "ex2(a), 2 values", Source: at("h.cuh", 5), Warp: &warp, Lanes: []int{3, 4},
+			Low: &low, High: &high,
+			Values: []Number{-0.25, 0.5}, Count: 2},
 	}}
 	var brief, whole []string
 	for _, line := range l.Tree(0) {

@@ -13,11 +13,7 @@ import (
 // view is a 2×4 tile of f16 with a reference of ones and a bound of 0.01; the last column is not compared.
 func view(values ...float64) *debugkern.TileView {
 	v := &debugkern.TileView{
-		Got: probes.NewTile(
-			probes.F16,
-			2,
-			4,
-		), Local: make([]float64, 8), LocalBound: make([]float64, 8),
+		Got: probes.NewTile(probes.F16, 2, 4), Local: make([]float64, 8), LocalBound: make([]float64, 8),
 		ValidRows: 2, ValidCols: 3,
 	}
 	for i := range 8 {
@@ -137,14 +133,7 @@ func TestNearZero(t *testing.T) {
 	} {
 		c := j.At(i/4, i%4)
 		if c.NearZero != want.near {
-			t.Errorf(
-				"cell %d: %g against %g, bound %g: near zero %v",
-				i,
-				c.Got,
-				c.Want,
-				c.Bound,
-				c.NearZero,
-			)
+			t.Errorf("cell %d: %g against %g, bound %g: near zero %v", i, c.Got, c.Want, c.Bound, c.NearZero)
 		}
 		if got, _ := DiffULP.ErrorText(c, 6); (got == "~0") != want.near {
 			t.Errorf("cell %d: error %s", i, got)
@@ -187,7 +176,8 @@ func TestErrorText(t *testing.T) {
 		{DiffULP, Cell{ULP: -3}, 4, "-3", false},
 		{DiffULP, Cell{ULP: 461, Bad: true}, 7, "+461", true},
 		{DiffULP, Cell{ULP: -1234567}, 7, "-1.23M", false},
-		{DiffULP, far, 4, "+/-", true}, {DiffULP, far, 7, "+/-", true},
+		{DiffULP, far, 4, "+/-", true},
+		{DiffULP, far, 7, "+/-", true},
 		{DiffULP, Cell{Got: 9, Want: 1, Delta: 8, ULP: 1 << 25}, 4, "+34M", false},
 		{DiffAbs, Cell{Delta: -0.0041, Bad: true}, 4, "4m", true},
 		{DiffAbs, Cell{Delta: -0.0041}, 4, "-4m", false},
@@ -199,16 +189,8 @@ func TestErrorText(t *testing.T) {
 	} {
 		text, marked := tt.d.ErrorText(tt.c, tt.w)
 		if text != tt.want || marked != tt.marked {
-			t.Errorf(
-				"%s of %+v in %d columns is %q, %t; want %q, %t",
-				tt.d,
-				tt.c,
-				tt.w,
-				text,
-				marked,
-				tt.want,
-				tt.marked,
-			)
+			t.Errorf("%s of %+v in %d columns is %q, %t; want %q, %t", tt.d, tt.c, tt.w, text, marked,
+				tt.want, tt.marked)
 		}
 	}
 	if got := far.DeltaText(0); got != "-4.0000, sign differs" {

@@ -24,10 +24,7 @@ func TestScreens(t *testing.T) { viewtest.Screens(t, view.Pipe, viewtest.Request
 func TestPipeNamesTheCause(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).
 		Press("5", "d")
-	if d.Press("1"); !strings.Contains(
-		d.Text(),
-		"DIVERGE  race on m_smem · fragment table · guilty P",
-	) ||
+	if d.Press("1"); !strings.Contains(d.Text(), "DIVERGE  race on m_smem · fragment table · guilty P") ||
 		strings.Contains(d.Text(), "may also have spoilt") {
 		t.Errorf("the causes do not lead:\n%s", d.Text())
 	}
@@ -57,14 +54,7 @@ func TestMotions(t *testing.T) {
 		} {
 			d.Press(strings.Split(s.key, "")...)
 			if at := d.M.At(); at.Stage != s.stage || at.KVTile != s.kv {
-				t.Errorf(
-					"%q went to %s kv %d, expected %s kv %d",
-					s.key,
-					at.Stage,
-					at.KVTile,
-					s.stage,
-					s.kv,
-				)
+				t.Errorf("%q went to %s kv %d, expected %s kv %d", s.key, at.Stage, at.KVTile, s.stage, s.kv)
 			}
 		}
 		was := d.M.Cursor.Block
@@ -82,9 +72,7 @@ func TestMotions(t *testing.T) {
 // TestOpen: Enter shows the cursor's tile, at the stage's first bad cell where that lies in it; so
 // does a second click.
 func TestOpen(t *testing.T) {
-	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).
-		Command("goto 0,0").
-		Press("enter")
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("goto 0,0").Press("enter")
 	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Row != 4 || c.Col != 9 {
 		t.Errorf("Enter shows %s at %+v", d.M.Showing(), c)
 	}
@@ -154,9 +142,7 @@ func TestInjectedStages(t *testing.T) {
 // TestOverview: wide screens show the errors of the tile under the cursor, as a map and as a histogram, and
 // tall ones the source line of the first wrong cell.
 func TestOverview(t *testing.T) {
-	d := viewtest.Start(t, 200, 60, viewtest.Request(viewtest.Faulty)).
-		Command("stage P").
-		Command("kv 1")
+	d := viewtest.Start(t, 200, 60, viewtest.Request(viewtest.Faulty)).Command("stage P").Command("kv 1")
 	for _, want := range []string{"TILE P kv 1 local", "ERROR ÷ BOUND 1024 cells", "cell of P"} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())
@@ -172,16 +158,9 @@ func TestOverview(t *testing.T) {
 func TestDiagnoseKey(t *testing.T) {
 	for _, size := range viewtest.Sizes {
 		f := &tuitest.Races{}
-		d := viewtest.Start(
-			t,
-			size[0],
-			size[1],
-			viewtest.Request(viewtest.Faulty),
-			viewtest.Races(f),
-		)
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty), viewtest.Races(f))
 		hints := func() string { return strings.TrimSpace(strings.Split(d.Text(), "\n")[size[1]-1]) }
-		if h := hints(); !strings.HasPrefix(h, "d diagnose  n next bad") ||
-			!strings.HasSuffix(h, "q quit") {
+		if h := hints(); !strings.HasPrefix(h, "d diagnose  n next bad") || !strings.HasSuffix(h, "q quit") {
 			t.Errorf("hints %q", h)
 		}
 		if d.Press("d"); d.M.Showing() != view.Races || f.Diagnosed != 1 {
@@ -215,8 +194,9 @@ func TestVerdictLine(t *testing.T) {
 		} else if strings.HasSuffix(text, "…") {
 			t.Errorf("%d columns: the rest of %q is nowhere", w, text)
 		}
-		for _, want := range []string{"race on m_smem", "fragment table", "guilty P", "tainted U O",
-			"output"} {
+		for _, want := range []string{
+			"race on m_smem", "fragment table", "guilty P", "tainted U O", "output",
+		} {
 			if !strings.Contains(all, want) {
 				t.Errorf("%d columns: no %q:\n%s", w, want, d.Text())
 			}

@@ -24,8 +24,7 @@ func TestScreens(t *testing.T) { viewtest.Screens(t, view.Tile, viewtest.Request
 
 func TestColumnsBesideEachOther(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}),
-		viewtest.Engine((*tuitest.Engine).TwoH200)).
-		Press("2")
+		viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2")
 	d.Command("stage P").Command("kv 1").Press("D").HasStatus("GPU, emulator, reference, error")
 	for _, want := range []string{"GPU f16", "EMULATOR ≠25", "REFERENCE", "ERROR"} {
 		if !strings.Contains(d.Text(), want) {
@@ -44,10 +43,7 @@ func TestColumnsBesideEachOther(t *testing.T) {
 	if d.Press("D"); strings.Contains(d.Text(), "EMULATOR") {
 		t.Error("the third D does not go back")
 	}
-	d.Press("D").
-		Command("stage S").
-		Press("n").
-		HasStatus("no cell where GPU and emulator differ in S")
+	d.Press("D").Command("stage S").Press("n").HasStatus("no cell where GPU and emulator differ in S")
 }
 
 func TestFourColumnsFit(t *testing.T) {
@@ -78,10 +74,7 @@ func TestColumnsWithoutASecondBackend(t *testing.T) {
 
 func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2")
-	if !strings.Contains(
-		d.Text(),
-		"warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at line 64",
-	) {
+	if !strings.Contains(d.Text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at line 64") {
 		t.Errorf("no writer:\n%s", d.Text())
 	}
 	d.Manual = true
@@ -168,22 +161,14 @@ func TestSettings(t *testing.T) {
 		} {
 			d.Press(s[0]).HasStatus(s[1])
 		}
-		d.Says(
-			map[int]string{
-				80: "sci Δoff ≤derived", 120: "numbers sci · no error column · bound derived",
-			}[size[0]],
-		)
+		d.Says(map[int]string{80: "sci Δoff ≤derived",
+			120: "sci · no error column · bound derived"}[size[0]])
 		kept := map[string]string{}
 		control(d).Remember(kept)
 		again := viewtest.Start(t, size[0], size[1])
 		control(again).Recall(kept)
-		if got := control(again).Pane().Settings(); got.Format != control(
-			d,
-		).Pane().
-			Settings().
-			Format ||
-			got.Heat != tile.HeatMap ||
-			again.M.Numbers.Format != got.Format {
+		if got := control(again).Pane().Settings(); got.Format != control(d).Pane().Settings().Format ||
+			got.Heat != tile.HeatMap || again.M.Numbers.Format != got.Format {
 			t.Errorf("taken up %+v of %v", got, kept)
 		}
 	}
@@ -237,13 +222,10 @@ func TestSearchInTheTile(t *testing.T) {
 // operation in Source, and W, Esc and q close it.
 func TestLineage(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "W")
-	d.Says(
-		"HOW P q4,k9 CAME ABOUT",
+	d.Says("HOW P q4,k9 CAME ABOUT",
 		"└─ stored to sS[3][17] = 0.5, warp 1 lane 12, sdpa_fp8_stage_c_wmma.cu:88",
 		"└─ a · b = 0.5, warp 1 lane 12, line 87",
-		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5",
-		"b: softmax_scale = 0.125",
-	)
+		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5", "b: softmax_scale = 0.125")
 	d.Press("j", "j", "j").Says("84") // the source follows
 	golden.RequireEqual(t, d.Text()+"\n")
 	if strings.Contains(d.Text(), "REFERENCE") {
@@ -251,8 +233,7 @@ func TestLineage(t *testing.T) {
 	}
 	for _, key := range []string{"W", "esc", "q"} {
 		d.Press(key)
-		if text := d.Text(); strings.Contains(text, "CAME ABOUT") ||
-			!strings.Contains(text, "REFERENCE") {
+		if text := d.Text(); strings.Contains(text, "CAME ABOUT") || !strings.Contains(text, "REFERENCE") {
 			t.Errorf("%s does not close it:\n%s", key, d.Text())
 		}
 		d.Press("W")
@@ -279,8 +260,7 @@ func TestLineageFits(t *testing.T) {
 
 // TestLineageOfNothing: why there is no tree stands in its place; the next cell gets its own.
 func TestLineageOfNothing(t *testing.T) {
-	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).
-		Press("2", "g", "g", "0", "j", "W")
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2", "g", "g", "0", "j", "W")
 	d.Says("cell 1 of the fake engine has no lineage")
 	d.Press("W", "j", "W").Says("sum of 64 products")
 }

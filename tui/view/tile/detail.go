@@ -56,10 +56,7 @@ func (p *Pane) cellLine(w int) string {
 			Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want),
 				cell.HexText(t, x.RefBits))).Done()
 	}
-	l.Add(
-		p.Theme.Text,
-		fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)),
-	)
+	l.Add(p.Theme.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
 	l.Add(p.Theme.Border, bar)
 	var rest []styled
 	switch {
@@ -100,15 +97,8 @@ func (p *Pane) reference(x cell.Cell, t probes.DType, digits, w int) string {
 	case digits > 0 && (p.W < fullWriter || t.Size() > 2):
 		return short
 	case digits > 0: // aligned, whatever the values
-		return fmt.Sprintf(
-			"r %*s, as %s %*s 0x%s",
-			digits,
-			exact,
-			t,
-			digits,
-			rounded,
-			cell.HexText(t, x.RefBits),
-		)
+		return fmt.Sprintf("r %*s, as %s %*s 0x%s", digits, exact, t, digits, rounded,
+			cell.HexText(t, x.RefBits))
 	case rounded == exact:
 		return short
 	}
@@ -172,28 +162,13 @@ func (p *Pane) CellText() string {
 		return fmt.Sprintf("%s (0x%s)", cell.Long(x.Got), cell.HexText(t, x.Bits))
 	}
 	if x.Absent {
-		return fmt.Sprintf(
-			"not captured, reference %s %s (0x%s)",
-			p.judge.Name(),
-			cell.Long(x.Want),
-			cell.HexText(t, x.RefBits),
-		)
+		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want),
+			cell.HexText(t, x.RefBits))
 	}
-	return fmt.Sprintf(
-		"%s (0x%s), reference %s %s, as %s %s (0x%s), error %s, bound %s",
-		cell.Long(x.Got),
-		cell.HexText(
-			t,
-			x.Bits,
-		),
-		p.judge.Name(),
-		cell.Long(x.Want),
-		t,
-		cell.Long(t.Value(x.RefBits)),
-		cell.HexText(t, x.RefBits),
-		strings.TrimSpace(x.DeltaText(0)),
-		strconv.FormatFloat(x.Bound, 'e', 3, 64),
-	)
+	return fmt.Sprintf("%s (0x%s), reference %s %s, as %s %s (0x%s), error %s, bound %s", cell.Long(x.Got),
+		cell.HexText(t, x.Bits), p.judge.Name(), cell.Long(x.Want), t, cell.Long(t.Value(x.RefBits)),
+		cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)),
+		strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
 
 // verdict is a cell's error and how it stands to its bound. A cell whose bits are the rounded reference's has
@@ -227,7 +202,7 @@ const boundWord = "bound "
 // wideTileLine is the width from which the line names the scale of its histogram.
 const wideTileLine = 90
 
-// tileLine: bad 37/1024 error ÷ bound -4 ▁▂▃█▃▁ 4 · factor exp(m_new-m_old) by row explains 98 %
+// tileLine: bad 37/1024 ÷ bound -4 ▁▂▃█▃▁ 4 · factor exp(m_new-m_old) by row explains 98 %
 func (p *Pane) tileLine(w int) string {
 	if p.unreferenced() {
 		return p.aloneTileLine(w)
@@ -240,14 +215,11 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
 	low, high := "", ""
 	if w >= wideTileLine {
-		low, high = "error ÷ bound -4 ", " 4"
+		low, high = "÷ bound -4 ", " 4"
 	}
-	l.Add(p.Theme.Dim, low)
+	l.Add(p.Theme.Accent, low)
 	for _, n := range p.stats.Bins {
-		l.Glyph(
-			p.Theme.Accent,
-			p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))],
-		)
+		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
 	}
 	l.Add(p.Theme.Dim, high)
 	if n := p.stats.Absent; n > 0 {
@@ -260,9 +232,8 @@ func (p *Pane) tileLine(w int) string {
 		if p.data.A != "" {
 			from = "A"
 		}
-		l.Add(p.Theme.Dim, " · ").
-			Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d from %s", p.Theme.Glyph.Differs,
-				p.stats.Differing, p.stats.Cells, from))
+		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d from %s", p.Theme.Glyph.Differs,
+			p.stats.Differing, p.stats.Cells, from))
 	}
 	l.Add(p.Theme.Dim, " · ")
 	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)
@@ -302,14 +273,8 @@ const fullWriter = 120
 // WriterText is the whole line about a cell's writer: who stored it, where to, and by which line and
 // instruction. That line is the store's: a wrong value may come from elsewhere.
 func WriterText(x *target.WriteSite) string {
-	return fmt.Sprintf(
-		"%s%s · step %d · ptx %d: %s",
-		writerText(x, "%2d"),
-		storedAt(x),
-		x.Step,
-		x.PTXLine,
-		x.Instr,
-	)
+	return fmt.Sprintf("%s%s · step %d · ptx %d: %s", writerText(x, "%2d"), storedAt(x), x.Step, x.PTXLine,
+		x.Instr)
 }
 
 // writerText is who wrote a cell and where to; number formats lanes and banks.

@@ -47,7 +47,7 @@ func TestReferenceAsItIsCompared(t *testing.T) {
 // column.
 func TestDerivedIsExplained(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Press("2")
-	d.Says("numbers fixed · error in ulp · bound derived")
+	d.Says("fixed · error in ulp · bound derived")
 	for range 3 {
 		d.Press("?").Type("/derived").Press("enter")
 		if d.Says("derived: above the bound that"); strings.Contains(d.M.Status.Text, "no match") {

@@ -28,7 +28,7 @@ func (v *Controller) ancestryLegend() []view.Mark {
 // settingsLegend explains the right end of the tab line: how numbers are written and what counts as bad.
 func (v *Controller) settingsLegend() []view.Mark {
 	k := func(a keymap.Action) string { return v.Keys.LabelIn(view.Tile, a) }
-	return []view.Mark{
+	marks := []view.Mark{
 		{Glyph: v.pane.Settings().Format.String(), Text: "how numbers are written: " + k(keymap.Format) +
 			" goes on to the next"},
 		{Glyph: "Δ" + v.pane.Settings().Diff.String(),
@@ -38,6 +38,10 @@ func (v *Controller) settingsLegend() []view.Mark {
 				"that follows from the stage's arithmetic, cell by cell; else above so many ulp: " +
 				k(keymap.BoundUp) + " " + k(keymap.BoundDown)},
 	}
+	if v.pane.unreferenced() {
+		return marks[:1]
+	}
+	return marks
 }
 
 // legend explains the marks of a part.
@@ -61,6 +65,10 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 			{Glyph: "global", Text: "made of the inputs, as if every earlier stage were right"},
 			{Glyph: "mirrored", Text: "made of the inputs in the kernel's own arithmetic"},
 		}
+	}
+	if v.pane.unreferenced() {
+		return []view.Mark{cursor, {Glyph: g.Differs, Text: "two backends computed it differently"},
+			{Glyph: g.Absent, Text: "not captured: no thread stored the cell"}}
 	}
 	return []view.Mark{
 		cursor, {Glyph: g.Above, Text: "too large: above the reference by more than the bound"},

@@ -196,9 +196,9 @@ func (v *Controller) Note() string {
 	s := v.pane.Settings()
 	text := fmt.Sprintf("%s Δ%s ≤%s", s.Format, s.Diff, s.Bound)
 	if v.w >= wideNote {
-		text = fmt.Sprintf("numbers %s · error in %s · bound %s", s.Format, s.Diff, s.Bound)
+		text = fmt.Sprintf("%s · error in %s · bound %s", s.Format, s.Diff, s.Bound)
 		if s.Diff == cell.DiffOff {
-			text = fmt.Sprintf("numbers %s · no error column · bound %s", s.Format, s.Bound)
+			text = fmt.Sprintf("%s · no error column · bound %s", s.Format, s.Bound)
 		}
 	}
 	if v.pane.unreferenced() {
