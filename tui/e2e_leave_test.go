@@ -144,7 +144,7 @@ func escapeThenCommand(t *testing.T, program string) {
 	x.press("2")
 	x.shows("KERNEL f16")
 	x.press("\x1b:stage U\r2")
-	x.shows("U=αU+PV", "KERNEL f32")
+	x.shows("▸U▸", "KERNEL f32")
 	x.press(":goto 9\x1b:goto 5,3\r")
 	x.line("q5,d3")
 	x.leaves()

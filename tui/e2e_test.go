@@ -55,7 +55,7 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.press("n")
 	x.shows("P block 0,0,0 kv 1 cell 1,0")
 	x.line("q1,k0", "k ", "0.4883 0x37D0", "✗ >")
-	x.line("warp 0 lane", "smem 0x", "line ")
+	x.line("warp 0 lane", "smem 0x", "stored at ")
 	x.press("?")
 	x.shows("HELP")
 	x.press("?")
