@@ -20,6 +20,11 @@ func (r *Run) MadeAt(ctx context.Context, cells ...Cell) (*report.Source, error)
 	if len(cells) == 0 {
 		return nil, nil
 	}
+	for _, c := range cells { // an argument's cells are of no tile
+		if sp := r.Plan.Stage(c.Stage); sp == nil || sp.OfLaunch() {
+			return nil, nil
+		}
+	}
 	x, trace, _, err := r.follow(ctx, cells[0].Stage, cells[0].Block, cells[0].KVTile)
 	if err != nil {
 		return nil, err

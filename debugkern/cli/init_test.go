@@ -378,17 +378,17 @@ func TestInitRefusals(t *testing.T) {
 {
 	.reg .b32 %r<4>;
 	mov.u32 %r1, 0;
-	wgmma.fence.sync.aligned;
+	barrier.cluster.arrive.aligned;
 	mov.u32 %r2, 1;
-	wgmma.commit_group.sync.aligned;
+	barrier.cluster.wait.aligned;
 	ret;
 }
 `
 	var doc report.Init
 	file := writeKernel(t, "odd.ptx", []byte(text))
 	code, errText := documentOf(t, &doc, "init", file)
-	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: wgmma.fence") ||
-		!strings.Contains(doc.Refused[1], "odd.ptx:10: wgmma.commit_group") {
+	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: barrier.cluster.arrive") ||
+		!strings.Contains(doc.Refused[1], "odd.ptx:10: barrier.cluster.wait") {
 		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
 	}
 	manifest, err := os.ReadFile(doc.Out)
