@@ -387,7 +387,8 @@ func TestInitRefusals(t *testing.T) {
 	var doc report.Init
 	file := writeKernel(t, "odd.ptx", []byte(text))
 	code, errText := documentOf(t, &doc, "init", file)
-	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: barrier.cluster.arrive") ||
+	if code != 0 || len(doc.Refused) != 2 ||
+		!strings.Contains(doc.Refused[0], "odd.ptx:8: barrier.cluster.arrive") ||
 		!strings.Contains(doc.Refused[1], "odd.ptx:10: barrier.cluster.wait") {
 		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
 	}
