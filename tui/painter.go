@@ -390,7 +390,7 @@ func (p *painter) put(x, y int, g glyph) {
 	if p.x != x || p.y != y {
 		p.move(x, y)
 	}
-	if p.pen != g.style && (g != glyph{' ', 0} || !p.unseen[p.pen]) {
+	if !p.fits(g) {
 		p.use(g.style)
 	}
 	p.buf = utf8.AppendRune(p.buf, g.r)
@@ -452,14 +452,19 @@ func (p *painter) jump(x, y int) {
 	p.x, p.y = x, y
 }
 
-// same reports whether the cells of a line from x0 up to x1 are in the pen's style.
+// same reports whether the cells of a line from x0 up to x1 look the same when written with the pen.
 func (p *painter) same(x0, x1, y int) bool {
 	for _, g := range p.cells[y][x0:x1] {
-		if g.style != p.pen {
+		if !p.fits(g) {
 			return false
 		}
 	}
 	return true
+}
+
+// fits reports whether a cell needs no other style than the pen's.
+func (p *painter) fits(g glyph) bool {
+	return g.style == p.pen || g == glyph{' ', 0} && p.unseen[p.pen]
 }
 
 // settings sends the terminal what changed besides cells.
