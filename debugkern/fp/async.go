@@ -110,30 +110,15 @@ func valueAsync(f Format, x uint32) float64 {
 
 // settleAsync returns the result that a NaN or infinity settles, as dotSpecial does.
 func settleAsync(t AsyncMMA, a, b []uint32, c uint32) (uint32, bool) {
-	nan, pos, neg := uint32(NaN32), uint32(inf32), uint32(sign32|inf32)
-	x := float64(Float32(c))
-	if t.D == F16 {
-		nan, pos, neg = uint32(NaN16), 0x7c00, 0xfc00
-		x = F16ToFloat64(uint16(c))
-	}
-	// Float arithmetic has the same rule; finite terms add 0.
-	s := 0.0
+	s := 0.0 // float arithmetic has the same rule; finite terms add 0
 	add := func(v float64) {
 		if v != v || math.IsInf(v, 0) {
 			s += v
 		}
 	}
-	add(x)
+	add(accumulated(t.D, c))
 	for i := range a {
 		add(float64(valueAsync(t.A, a[i]) * valueAsync(t.B, b[i])))
 	}
-	switch {
-	case s != s:
-		return nan, true
-	case s > 0:
-		return pos, true
-	case s < 0:
-		return neg, true
-	}
-	return 0, false
+	return settled(t.D, s)
 }

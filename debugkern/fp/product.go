@@ -58,15 +58,7 @@ func settleTF32(a, b []uint32, c uint32) (uint32, bool) {
 			add(float64(float64(Float32(a[i]&^tf32Low)) * float64(Float32(b[i]&^tf32Low))))
 		}
 	}
-	switch {
-	case s != s:
-		return NaN32, true
-	case s > 0:
-		return inf32, true
-	case s < 0:
-		return sign32 | inf32, true
-	}
-	return 0, false
+	return settled(F32, s)
 }
 
 // DotF8 is a product of E4M3 or E5M2 operands by mma.sync, as sm_90 has it, which has no fp8 multiplier

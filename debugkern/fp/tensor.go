@@ -136,12 +136,7 @@ func exp2(e int) float64 { return math.Float64frombits(uint64(e+1023) << 52) }
 // dotSpecial returns the result that a NaN or infinity settles: NaN for any
 // NaN, 0*inf or infinities of both signs, else the infinity.
 func (m *Model) dotSpecial(ab, form Format, a, b []uint16, c uint32) (uint32, bool) {
-	nan, pos, neg := uint32(NaN32), uint32(inf32), uint32(sign32|inf32)
-	x := float64(Float32(c))
-	if form == F16 {
-		nan, pos, neg = uint32(NaN16), 0x7c00, 0xfc00
-		x = F16ToFloat64(uint16(c))
-	}
+	x := accumulated(form, c)
 	// Float arithmetic has the same rule; finite terms add 0.
 	s := x * 0
 	if math.IsInf(x, 0) {
@@ -152,6 +147,24 @@ func (m *Model) dotSpecial(ab, form Format, a, b []uint16, c uint32) (uint32, bo
 		if inf := inf16(ab); a[i]&inf == inf || b[i]&inf == inf {
 			s += float64(y * z)
 		}
+	}
+	return settled(form, s)
+}
+
+// accumulated is the value of an accumulator, in F32 or F16.
+func accumulated(form Format, c uint32) float64 {
+	if form == F16 {
+		return F16ToFloat64(uint16(c))
+	}
+	return float64(Float32(c))
+}
+
+// settled is the accumulator, in F32 or F16, that a sum of NaN and infinities settles; ok is false where the
+// sum has none.
+func settled(form Format, s float64) (r uint32, ok bool) {
+	nan, pos, neg := uint32(NaN32), uint32(inf32), uint32(sign32|inf32)
+	if form == F16 {
+		nan, pos, neg = uint32(NaN16), 0x7c00, 0xfc00
 	}
 	switch {
 	case s != s:
