@@ -79,7 +79,7 @@ func TestFullRedrawFromAfar(t *testing.T) {
 }
 
 // TestMovesFromAfar counts what a key of each kind writes to a terminal at 200×60: that of a cursor that
-// stays in what is shown, and that of a choice that replaces the details beside it.
+// stays in what is shown, and that of a choice that replaces the details next to it.
 func TestMovesFromAfar(t *testing.T) {
 	for _, tt := range []struct {
 		view   keymap.Scope

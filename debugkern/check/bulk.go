@@ -31,7 +31,7 @@ import (
 // An mbarrier hands on what threads had done and knew when they arrived (release), to those whose wait sees
 // the phase complete (acquire); what earlier phases handed on comes with it.
 
-// mechanisms is how many completion mechanisms are told apart; further ones share the last.
+// mechanisms is how many completion mechanisms have a clock of their own; further ones share the last.
 const mechanisms = 64
 
 // bulkRecord is a range of bytes that an asynchronous operation reads or writes.

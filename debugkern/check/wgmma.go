@@ -36,8 +36,8 @@ func (u *races) issueWgmma(e *target.Event) {
 		u.overBulk(part.space, p.Lo, p.Hi, lane, false, false)
 		u.overCells(&part, lane)
 	}
-	// Of completed products that read the same bytes at the same place, the last one is enough: whoever knows
-	// that it is complete knows it of those before.
+	// Of completed products that read the same bytes at the same place, the last one is enough: it
+	// completes after the others.
 	u.bulk.live = slices.DeleteFunc(u.bulk.live, func(o bulkRecord) bool {
 		return o.done && o.at == r.at && o.lo == r.lo && o.hi == r.hi && slices.Equal(o.parts, r.parts)
 	})

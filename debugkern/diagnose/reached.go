@@ -11,7 +11,7 @@ import (
 )
 
 // What is not reached was decided elsewhere: how often a loop runs where its bound is computed, which threads
-// come to a place by the condition in front of it. The text of the program has both.
+// come to a place by the condition before it. The text of the program has both.
 
 // loopBound is the line that computes the number which ends the loop at a place: what the counter is compared
 // with. nil where it is no result of a computation.

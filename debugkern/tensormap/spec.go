@@ -9,7 +9,7 @@ import (
 // Spec is a tensor map of a buffer as people write it. Lists have the order of the buffer's extents, the
 // innermost dimension last.
 type Spec struct {
-	DType   string  // a type that ParseDType knows; "": the buffer's
+	DType   string  // as ParseDType takes it; "": the buffer's type
 	Dims    []int64 // elements; nil: the buffer's
 	Strides []int64 // bytes from one index to the next, of all dimensions but the last; nil: without gaps
 	Box     []int64

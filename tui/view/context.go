@@ -88,7 +88,7 @@ type Writers struct {
 	Errs  map[debugkern.Cell]string
 }
 
-// replay is what the request on screen had before something was asked for one run only.
+// replay is the schedule and backend to return to after a replay, which lasts for one run.
 type replay struct {
 	on                bool
 	schedule, backend string
@@ -118,7 +118,7 @@ func (x *Context) Once(schedule, backend, said string) tea.Cmd {
 	return cmd
 }
 
-// EndReplay starts a run under the schedule and backend from before what was asked for one run only.
+// EndReplay starts a run under the schedule and backend from before the replay.
 func (x *Context) EndReplay() tea.Cmd {
 	req := x.NextRequest()
 	return x.Choose(req, "the replay is over: "+request.InFull(req))

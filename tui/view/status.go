@@ -17,7 +17,7 @@ type Status struct {
 	held  bool // it stays until Release: what the background reports goes to the messages alone
 }
 
-// Say writes to the status line. Where a text is held there, the messages alone have the new one.
+// Say writes to the status line. While Hold protects the text there, only the messages get the new one.
 func (s *Status) Say(text string) {
 	if !s.held {
 		s.Show(text)

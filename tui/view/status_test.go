@@ -2,7 +2,7 @@ package view
 
 import "testing"
 
-// TestHeldStatus: what is held on the status line stays there until it is released; the messages have what
+// TestHeldStatus: a protected text stays on the status line until Release; the messages have what
 // came meanwhile, and a refusal is always shown.
 func TestHeldStatus(t *testing.T) {
 	s := Status{Log: &Log{}}
