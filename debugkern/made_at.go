@@ -58,7 +58,7 @@ func (x *ancestry) computed(
 ) ([]lineage.Value, error) {
 	y := *x
 	y.stage, y.arg, y.element, y.cell = x.st.r.plan.Stage(cell.Stage), "", -1, cell
-	if y.stage == nil || y.stage.Capture.Kind == probes.CaptureNone {
+	if y.stage.Capture.Kind == probes.CaptureNone {
 		return nil, nil
 	}
 	kv := cell.KVTile

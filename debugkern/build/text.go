@@ -76,10 +76,7 @@ func (b *Build) BuiltText(m *configs.Manifest, name string) (lines []string, ok 
 	if b == nil || m.Dir == "" {
 		return nil, false
 	}
-	full := filepath.FromSlash(name)
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(m.Dir, full)
-	}
+	full := inKernelFolder(m, name)
 	base := path.Base(filepath.ToSlash(name))
 	text, ok := b.Texts[full]
 	if !ok && base == sourceBase(m) {
@@ -122,10 +119,15 @@ func followed(ctx context.Context, m *configs.Manifest, name string) ([]byte, bo
 	if m.Dir == "" || !slices.Contains(sourceExts, strings.ToLower(filepath.Ext(name))) {
 		return nil, false
 	}
-	path := filepath.FromSlash(name)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(m.Dir, path)
-	}
-	text, err := ReadText(ctx, path, "a source")
+	text, err := ReadText(ctx, inKernelFolder(m, name), "a source")
 	return text, err == nil && file.Text(text)
+}
+
+// inKernelFolder is the path of a file that debug lines name: as it is, or relative to the kernel's folder.
+func inKernelFolder(m *configs.Manifest, name string) string {
+	path := filepath.FromSlash(name)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(m.Dir, path)
 }

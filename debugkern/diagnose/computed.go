@@ -61,9 +61,6 @@ func (q *inquiry) movePlace(s *suspect, doc *report.Stage, at *report.Source) {
 	s.cause.Place.Source = at
 	s.cause.Title += "; computed at " + callText(at)
 	was := stageAdvice(s.cause.Stage, doc, doc.FirstBad.Source)
-	now := stageAdvice(s.cause.Stage, doc, at)
-	if line := q.cited(at); line != "" {
-		now += ": " + line
-	}
+	now := q.citing(stageAdvice(s.cause.Stage, doc, at), ": ", at)
 	s.cause.Advice = strings.Replace(s.cause.Advice, was, now, 1)
 }

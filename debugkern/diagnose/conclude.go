@@ -333,8 +333,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		} else if report.Uncaptures(c.Kind) {
 			q.decided(s, f, c)
 		}
-		if line := q.cited(f.Source); c.Kind == "out-of-bounds" && line != "" {
-			c.Advice += ": " + line
+		if c.Kind == "out-of-bounds" {
+			c.Advice = q.citing(c.Advice, ": ", f.Source)
 		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)

@@ -222,8 +222,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	}
 	if s.cause.Rewrite != nil {
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
-	} else if line := q.cited(src); line != "" {
-		r.advice += "; the line is " + line
+	} else {
+		r.advice = q.citing(r.advice, "; the line is ", src)
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
@@ -245,11 +245,8 @@ func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
 	src, _ := q.places(c)
 	s.cause.Place.Source = src
 	s.cause.Title += "; made wrong at " + at
-	s.cause.Advice = fmt.Sprintf("look at %s: %s", at, text)
-	if line := q.cited(src); line != "" {
-		s.cause.Advice += "; the line is " + line
-	}
-	s.cause.Advice += q.seeFirst(s.stages[0])
+	s.cause.Advice = q.citing(fmt.Sprintf("look at %s: %s", at, text), "; the line is ", src) +
+		q.seeFirst(s.stages[0])
 }
 
 // place is the first of places.
@@ -364,12 +361,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	s.cause.why = d.text
 	if d.at != nil {
 		s.cause.Place.Source, s.cause.Place.Other = d.at, d.other
-		if line := q.cited(d.at); line != "" {
-			d.look += ": " + line
-		}
-		if line := q.cited(d.other); line != "" {
-			d.look += "; " + line
-		}
+		d.look = q.citing(q.citing(d.look, ": ", d.at), "; ", d.other)
 		if looks := looksLike(doc); looks != "" && d.other == nil && !strings.Contains(looks, "fitted") {
 			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
 		}

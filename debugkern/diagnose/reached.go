@@ -159,9 +159,6 @@ func (q *inquiry) decided(s *suspect, f *report.Finding, c *Cause) {
 	default:
 		return
 	}
-	c.Advice = look
-	if line := q.cited(at); line != "" {
-		c.Advice += ": " + line
-	}
+	c.Advice = q.citing(look, ": ", at)
 	c.Place.Source, c.Place.Other = at, f.Source
 }

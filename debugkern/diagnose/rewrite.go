@@ -62,6 +62,14 @@ func (q *inquiry) cited(src *report.Source) string {
 	return text
 }
 
+// citing is a text, and behind a separator the source line of a place, where that is available.
+func (q *inquiry) citing(text, separator string, src *report.Source) string {
+	if line := q.cited(src); line != "" {
+		return text + separator + line
+	}
+	return text
+}
+
 // widestQuote is how much of a source line a message quotes.
 const widestQuote = 100
 

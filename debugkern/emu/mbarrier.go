@@ -99,12 +99,21 @@ func (b *block) advance(m *mbarrier) {
 	}
 }
 
-// completeBytes is the complete-tx of an operation.
-func (b *block) completeBytes(o *operation) {
+// landsOn is the mbarrier of an operation that lands; nil, with a finding, where it was invalidated. what is
+// what was not complete: "copy was".
+func (b *block) landsOn(o *operation, what string) *mbarrier {
 	m := b.mbarrier(o.done.mbar)
 	if m == nil {
 		b.mbarrierFinding(b.warps[o.warp], o.in, o.lane, o.done.mbar, "lands on",
-			"which is no longer an mbarrier: it was invalidated before the copy was complete")
+			"which is no longer an mbarrier: it was invalidated before the "+what+" complete")
+	}
+	return m
+}
+
+// completeBytes is the complete-tx of an operation.
+func (b *block) completeBytes(o *operation) {
+	m := b.landsOn(o, "copy was")
+	if m == nil {
 		return
 	}
 	n := o.to.size
@@ -118,10 +127,8 @@ func (b *block) completeBytes(o *operation) {
 
 // arriveAsync is the arrival of a cp.async.mbarrier.arrive.
 func (b *block) arriveAsync(o *operation) {
-	m := b.mbarrier(o.done.mbar)
+	m := b.landsOn(o, "copies were")
 	if m == nil {
-		b.mbarrierFinding(b.warps[o.warp], o.in, o.lane, o.done.mbar, "lands on",
-			"which is no longer an mbarrier: it was invalidated before the copies were complete")
 		return
 	}
 	if m.pending--; m.pending < 0 {
