@@ -35,14 +35,19 @@ func changeBetween(before, after *report.Run, values string) string {
 	if was, now := before.Outcome(), after.Outcome(); was != now {
 		return was + " → " + now + and
 	}
-	if before.Digest == after.Digest && slices.EqualFunc(before.Outputs, after.Outputs,
-		func(a, b report.CheckOutput) bool { return a.Digest == b.Digest }) {
+	if sameBits(before, after) {
 		return "no change: every captured value has the same bits"
 	}
 	if values == "" {
 		return "no change of a verdict; captured values differ"
 	}
 	return values
+}
+
+// sameBits reports whether every captured value of two runs has the same bits, by their digests.
+func sameBits(before, after *report.Run) bool {
+	return before.Digest == after.Digest && slices.EqualFunc(before.Outputs, after.Outputs,
+		func(a, b report.CheckOutput) bool { return a.Digest == b.Digest })
 }
 
 // valueChanges says which captured values of a run differ from those of the run before: how many of each

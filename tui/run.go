@@ -63,7 +63,8 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 		}
 		r.Run, r.Report, r.Plan, r.Viewer = run, run.Report, run.Plan, view.ViewerOf(engine, run)
 		r.Summary = view.Summarise(j.Ctx, r.Viewer, r.Plan)
-		if before != nil && before.Run != nil && request.Same(before.Request, req) {
+		if before != nil && before.Run != nil && request.Same(before.Request, req) &&
+			!sameBits(before.Report, r.Report) {
 			if r.Changes, err = debugkern.Differences(j.Ctx, before.Run, run); err != nil {
 				return ranMsg{gen: j.Gen, err: err, stop: true}
 			}
