@@ -113,11 +113,7 @@ func (r *resolver) tensorMap(a Arg, out *probes.Arg) error {
 	}
 	made, err := s.Map(mem.DType.String(), mem.Dims, mem.Strides)
 	if err == nil {
-		n := int64(mem.MemoryElems()) * int64(mem.DType.Size())
-		if s.Offset > n || int64(made.GlobalBytes()) > n-s.Offset {
-			err = fmt.Errorf("the tensor ends at byte %d, and %s has %d bytes",
-				s.Offset+int64(made.GlobalBytes()), m.Of, n)
-		}
+		err = s.Within(made, m.Of, int64(mem.MemoryElems())*int64(mem.DType.Size()))
 	}
 	if err != nil {
 		return &ShapeError{

@@ -35,9 +35,8 @@ func (l *launch) tensorMaps(given []*arg) error {
 		if err != nil {
 			return fail("%w", err)
 		}
-		if n := int64(of.elems() * of.dtype.Size()); v.Offset > n || int64(m.GlobalBytes()) > n-v.Offset {
-			return fail("the tensor ends at byte %d, and %s has %d bytes",
-				v.Offset+int64(m.GlobalBytes()), v.Of, n)
+		if err := v.Spec.Within(m, v.Of, int64(of.elems()*of.dtype.Size())); err != nil {
+			return fail("%w", err)
 		}
 		a.tensor = &target.TensorMap{Map: *m, Of: slices.Index(l.args, of), Skip: v.Offset}
 	}

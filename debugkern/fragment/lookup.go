@@ -22,6 +22,7 @@ func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []stri
 	maps []report.Fragment) []Table {
 	var found []Table
 	maps = likelyFirst(m, maps)
+	arrays := sourceArrays(m, source)
 	seen := map[string]bool{}
 	for _, v := range m.Vars {
 		if v.Space != ptx.SpaceConst && v.Space != ptx.SpaceGlobal || len(v.Relocs) > 0 || !m.Uses(entry, v) {
@@ -33,7 +34,7 @@ func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []stri
 				continue
 			}
 			t.Name, t.Var, t.Line = v.Demangled, v.Name, v.Pos.Line
-			if a, ok := arrayNamed(sourceArrays(m, source), v.Demangled); ok {
+			if a, ok := arrayNamed(arrays, v.Demangled); ok {
 				t.At = a.at
 			}
 			seen[t.Name] = true
@@ -41,7 +42,7 @@ func FindLookups(m *ptx.Module, entry *ptx.Func, source func(file string) []stri
 			break
 		}
 	}
-	for _, a := range sourceArrays(m, source) {
+	for _, a := range arrays {
 		executed := slices.ContainsFunc(m.Files, func(f ptx.File) bool { return f.Name == a.at.File })
 		if seen[a.name] || !executed { // an include may be left out under the flags of this build
 			continue

@@ -19,6 +19,16 @@ type Spec struct {
 	Offset                               int64  // the buffer's byte that the tensor begins with
 }
 
+// Within reports why the tensor of a map, which begins at Offset, does not lie within memory of that many
+// bytes; nil where it does.
+func (s *Spec) Within(m *Map, memory string, bytes int64) error {
+	n := int64(m.GlobalBytes())
+	if s.Offset > bytes || n > bytes-s.Offset {
+		return fmt.Errorf("the tensor ends at byte %d, and %s has %d bytes", s.Offset+n, memory, bytes)
+	}
+	return nil
+}
+
 // ParseDType is the type of a map's elements for a type of numbers. Types of a byte that no map has are u8,
 // and i16 is u16: copies move their bits.
 func ParseDType(name string) (DType, error) {
