@@ -9,10 +9,12 @@ import (
 // Every block is a cluster of its own: what an instruction does to other blocks of its cluster is not
 // modelled.
 
-// clusters refuses an entry that is launched in clusters of several blocks.
+// clusters notes whether an entry is launched in clusters, and refuses clusters of several blocks.
 func (d *decoder) clusters() {
 	f := d.p.entry
 	c, ok := f.Directive("reqnctapercluster")
+	_, explicit := f.Directive("explicitcluster")
+	d.p.cluster = ok || explicit
 	n := uint64(1)
 	for _, x := range c.Args {
 		n *= x

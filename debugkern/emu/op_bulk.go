@@ -169,6 +169,9 @@ func runBulk(w *warp, in *inst, mask uint32) {
 	y := x.second
 	b.count(x.space)
 	b.count(y.space)
+	if x.space == y.space && !b.p.cluster && mask != 0 {
+		b.noCluster(w, in, mask)
+	}
 	for m := mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		size := int(w.lane32(in.bulk.size, lane))
@@ -190,6 +193,14 @@ func runBulk(w *warp, in *inst, mask uint32) {
 			to: span{to.space, to.addr, size}, from: span{from.space, from.addr, size},
 		})
 	}
+}
+
+// noCluster reports a copy to the shared memory of a block of the cluster in a kernel that is not launched in
+// clusters: an H200 raises an illegal instruction. The copy is executed all the same.
+func (b *block) noCluster(w *warp, in *inst, mask uint32) {
+	b.report(w, in, bits.TrailingZeros32(mask), target.Cluster, variable{}, place{space: target.SpaceShared},
+		in.src.Opcode()+": the kernel is not launched in clusters, and a GPU raises an illegal instruction "+
+			"here; __cluster_dims__(1, 1, 1) is enough", "")
 }
 
 // completes is how one lane's operation completes: on the mbarrier at z, or with a bulk group where that is

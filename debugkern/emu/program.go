@@ -127,11 +127,12 @@ type program struct {
 	nloops  int
 	heap    bool // it calls malloc or free
 	// waits: a strong load or an atomic that returns a value: blocks may wait for each other
-	waits bool
-	async bool              // it has mbarriers, bulk operations or wgmma
-	wgmma bool              // it has wgmma
-	base  map[*ptx.Func]int // first instruction of each function
-	funcs []*ptx.Func       // the functions, in that order
+	waits   bool
+	async   bool              // it has mbarriers, bulk operations or wgmma
+	wgmma   bool              // it has wgmma
+	cluster bool              // it is launched in clusters, of one block
+	base    map[*ptx.Func]int // first instruction of each function
+	funcs   []*ptx.Func       // the functions, in that order
 }
 
 // regSlot says where a PTX register lives.

@@ -50,6 +50,8 @@ const (
 	// Wgmma: a wgmma is used in a way that the ISA leaves undefined: its registers between issue and wait, a
 	// missing wgmma.fence, a descriptor
 	Wgmma Kind = "wgmma"
+	// Cluster: an instruction needs a cluster, or a block of it, that is not there
+	Cluster Kind = "cluster"
 )
 
 // Severity is error or advice; advice never changes an exit code.
