@@ -114,7 +114,8 @@ func (c comer) expects() string {
 }
 
 // whole looks for warps that came to an aligned barrier in parts, or without some of their lanes (PTX ISA,
-// "barrier": all threads of the warp must execute the same instruction).
+// "barrier": all threads of the warp must execute the same instruction). Lanes that come twice have arrived
+// first, which is no part: a warp may arrive and then wait as well, and counts twice.
 func (u *barriers) whole(cs []comer) {
 	for i, c := range cs {
 		if !aligned(&u.sites[c.pc]) {
@@ -126,7 +127,7 @@ func (u *barriers) whole(cs []comer) {
 				continue
 			}
 			first = first && j > i
-			if mask |= o.mask; o.pc != c.pc && j > i {
+			if mask |= o.mask; o.pc != c.pc && o.mask&c.mask == 0 && j > i {
 				u.add(c, o, fmt.Sprintf(
 					"lanes %s of warp %d reach the barrier at %s, lanes %s the one at %s: all lanes of a warp must execute the same one",
 					laneText(c.mask), c.warp, u.place(c), laneText(o.mask), u.place(o)))
@@ -146,21 +147,27 @@ func (u *barriers) whole(cs []comer) {
 func aligned(s *site) bool { return s.in.Op == "bar" || s.in.Has("aligned") }
 
 // End implements target.Ender: whoever still waits at a barrier for a number of threads waits for too many.
+// Arrivals that nobody waits for are left by warps that take turns: the last one has no successor.
 func (u *barriers) End() {
 	for id, cs := range u.came {
 		n := 0
+		var waiting []comer
 		for _, c := range cs {
 			n += bits.OnesCount32(c.mask)
+			if !u.sites[c.pc].in.Has("arrive") {
+				waiting = append(waiting, c)
+			}
 		}
-		if len(cs) == 0 || !cs[0].counted {
+		if len(waiting) == 0 || !waiting[0].counted {
 			continue
 		}
-		if d := u.done[id]; len(d) > 0 && (!d[0].counted || d[0].threads != cs[0].threads) {
-			u.mismatch(id, d[0], cs[0]) // some went through with another number, and the others wait for them
+		first := waiting[0]
+		if d := u.done[id]; len(d) > 0 && (!d[0].counted || d[0].threads != first.threads) {
+			u.mismatch(id, d[0], first) // some went through with another number, and the others wait for them
 		} else {
-			u.add(cs[0], cs[len(cs)-1],
+			u.add(first, waiting[len(waiting)-1],
 				fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s",
-					id, u.place(cs[0]), cs[0].threads, n, u.whoElse(cs)))
+					id, u.place(first), first.threads, n, u.whoElse(cs)))
 		}
 	}
 }
