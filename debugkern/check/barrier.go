@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/target"
@@ -114,33 +115,36 @@ func (c comer) expects() string {
 }
 
 // whole looks for warps that came to an aligned barrier in parts, or without some of their lanes (PTX ISA,
-// "barrier": all threads of the warp must execute the same instruction). Lanes that come twice have arrived
-// first, which is no part: a warp may arrive and then wait as well, and counts twice.
+// "barrier": all threads of the warp must execute the same instruction). A warp may come in parts to one
+// instruction, and all of it to several: it may arrive and then wait as well, and counts twice.
 func (u *barriers) whole(cs []comer) {
-	for i, c := range cs {
-		if !aligned(&u.sites[c.pc]) {
-			continue
+	var parts []comer // by instruction and warp, of those that lanes are missing from
+	for _, c := range cs {
+		i := slices.IndexFunc(parts, func(o comer) bool { return o.pc == c.pc && o.warp == c.warp })
+		if i < 0 {
+			parts = append(parts, c)
+		} else {
+			parts[i].mask |= c.mask
 		}
-		mask, first := c.mask, true
-		for j, o := range cs {
-			if j == i || o.warp != c.warp {
-				continue
-			}
-			first = first && j > i
-			if mask |= o.mask; o.pc != c.pc && o.mask&c.mask == 0 && j > i {
-				u.add(c, o, fmt.Sprintf(
-					"lanes %s of warp %d reach the barrier at %s, lanes %s the one at %s: all lanes of a warp must execute the same one",
-					laneText(c.mask), c.warp, u.place(c), laneText(o.mask), u.place(o)))
-				return
-			}
-		}
-		if missing := u.alive[c.warp] &^ mask; missing != 0 && first {
-			u.add(c, c, fmt.Sprintf(
-				"the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
-				u.place(c), laneText(mask), c.warp, laneText(missing)))
+	}
+	parts = slices.DeleteFunc(parts, func(c comer) bool {
+		return !aligned(&u.sites[c.pc]) || u.alive[c.warp]&^c.mask == 0
+	})
+	if len(parts) == 0 {
+		return
+	}
+	c := parts[0]
+	for _, o := range parts[1:] {
+		if o.warp == c.warp {
+			u.add(c, o, fmt.Sprintf(
+				"lanes %s of warp %d reach the barrier at %s, lanes %s the one at %s: "+
+					"all lanes of a warp must execute the same one",
+				laneText(c.mask), c.warp, u.place(c), laneText(o.mask), u.place(o)))
 			return
 		}
 	}
+	u.add(c, c, fmt.Sprintf("the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
+		u.place(c), laneText(c.mask), c.warp, laneText(u.alive[c.warp]&^c.mask)))
 }
 
 // aligned reports whether a barrier needs whole warps.
