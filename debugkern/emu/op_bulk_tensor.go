@@ -249,7 +249,7 @@ func runTensor(w *warp, in *inst, mask uint32) {
 			continue
 		}
 		t := &tensorBox{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
-		b.misplaced(w, in, mapped, lane, t)
+		b.misplaced(w, in, lane, t)
 		o := operation{
 			in: in, warp: w.id, lane: lane, done: done, tile: t, effect: op.tensor.effect(in, m),
 			to: span{target.SpaceShared, p.addr, size}, from: span{space: target.SpaceGlobal},
@@ -261,16 +261,26 @@ func runTensor(w *warp, in *inst, mask uint32) {
 	}
 }
 
-// misplaced reports a box that begins at no multiple of 16 bytes of the innermost dimension. The ISA does not
-// say so; an H200 raises an illegal instruction. The copy is executed all the same.
-func (b *block) misplaced(w *warp, in *inst, x *access, lane int, t *tensorBox) {
-	size := t.m.DType.Size()
-	if at := int(t.at[0]) * size; at%bulkAlign != 0 {
-		v := variable{name: t.m.alloc.name}
-		b.report(w, in, lane, target.Misaligned, v, place{space: target.SpaceGlobal}, fmt.Sprintf(
-			"%s of %s by tensor map %s: its first coordinate is %d, byte %d of a row, which is no multiple "+
-				"of %d: a GPU raises an illegal instruction here", in.src.Opcode(), v, t.m.name, t.at[0], at,
-			bulkAlign), "")
+// misplaced reports a box that begins at no multiple of 16 bytes of the innermost dimension, and one that is
+// written and begins before the tensor. The ISA does not say so; an H200 raises an illegal instruction. The
+// copy is executed all the same.
+func (b *block) misplaced(w *warp, in *inst, lane int, t *tensorBox) {
+	v := variable{name: t.m.alloc.name}
+	found := func(kind target.Kind, what string, args ...any) {
+		msg := fmt.Sprintf("%s of %s by tensor map %s: %s: a GPU raises an illegal instruction here",
+			in.src.Opcode(), v, t.m.name, fmt.Sprintf(what, args...))
+		b.report(w, in, lane, kind, v, place{space: target.SpaceGlobal}, msg, "")
+	}
+	if at := int(t.at[0]) * t.m.DType.Size(); at%bulkAlign != 0 {
+		found(target.Misaligned, "its first coordinate is %d, byte %d of a row, which is no multiple of %d",
+			t.at[0], at, bulkAlign)
+	}
+	if !in.bulk.tensor.stores {
+		return
+	}
+	if i := slices.IndexFunc(t.at, func(c int32) bool { return c < 0 }); i >= 0 {
+		found(target.OutOfBounds, "its coordinate %d is %d, and boxes that are written must not begin before "+
+			"the tensor", i, t.at[i])
 	}
 }
 

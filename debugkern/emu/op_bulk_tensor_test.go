@@ -206,6 +206,9 @@ func TestTensorCopies(t *testing.T) {
 				want)
 		}
 		want = bytes.Clone(tensor)
+		for i := range at { // what a GPU writes does not begin before the tensor
+			at[i] = max(at[i], 0)
+		}
 		plainly(m, at, func(from, to int) {
 			if to >= 0 {
 				copy(want[to:to+size], shared[from:])
