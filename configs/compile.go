@@ -21,6 +21,7 @@ type Compile struct {
 	Include []string
 	Defines []string // "NAME=VALUE"; "NAME" is "NAME=1"
 	Std     string   // "c++17"; "": the default
+	Arch    string   // "sm_90a": what the source is written for; "": any
 	// Instantiate are kernel templates with arguments, "k<64,128>", that are compiled besides what the
 	// source instantiates.
 	Instantiate []string
@@ -45,11 +46,12 @@ func CheckInstance(text string) error {
 // instancePattern leaves out what would end the line that an instance is written in.
 var instancePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_:]*\s*<[^;{}"'\\\n\r#]*>$`)
 
-// compile reads the manifest's keys include, defines, std and instantiate.
+// compile reads the manifest's keys include, defines, std, arch and instantiate.
 func (p *manifestParser) compile(o *object) {
 	c := &p.m.Compile
 	c.Include = o.strs("include")
 	c.Std = o.name("std", stdPattern, stdWanted)
+	c.Arch = o.name("arch", archPattern, "an architecture, such as sm_90a")
 	c.Instantiate = o.strs("instantiate")
 	for _, i := range c.Instantiate {
 		if err := CheckInstance(i); err != nil {
@@ -74,7 +76,7 @@ func (p *manifestParser) compile(o *object) {
 	if p.m.PTX == "" {
 		return
 	}
-	for _, key := range []string{"include", "defines", "std", "instantiate"} {
+	for _, key := range []string{"include", "defines", "std", "arch", "instantiate"} {
 		if o.has(key) {
 			o.fail(key, "nothing is compiled: the manifest brings its own ptx")
 		}
@@ -136,7 +138,7 @@ func (s *Selection) AddCompile(c Compile) error {
 	}
 	var errs []error
 	own := m.Compile
-	s.Compile = Compile{Std: own.Std}
+	s.Compile = Compile{Std: own.Std, Arch: own.Arch}
 	if c.Std != "" {
 		if s.Compile.Std = c.Std; !stdPattern.MatchString(c.Std) {
 			errs = append(errs, fmt.Errorf("--std %q is not %s", clip(c.Std), stdWanted))

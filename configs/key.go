@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"tilescope/configs/schema"
 )
 
 // key is one setting: its dotted name and how its text is checked. parse gets a scalar's text and its YAML
@@ -57,7 +59,7 @@ func keys() []key {
 }
 
 var (
-	archPattern     = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
+	archPattern     = regexp.MustCompile(schema.Architecture)
 	schedulePattern = regexp.MustCompile(
 		`^(in-order|reverse|random|ahead|priority)(:[0-9]{1,20})?(:(latest|earliest|random))?$`)
 	sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|B)?$`)

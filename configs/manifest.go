@@ -125,6 +125,7 @@ type ArgMap struct {
 	Strides        []*Expr // bytes; nil: without gaps
 	Steps          []*Expr // nil: 1 each
 	Offset         *Expr   // nil: 0
+	Swizzle        *Expr   // bytes; nil: the Spec has it
 	at             place
 }
 

@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,8 +42,15 @@ func (p *manifestParser) tensorMap(a *object, arg *Arg) bool {
 	o.need("of", "box")
 	m.at, m.Of = o.here(), o.ident("of")
 	m.Spec = tensormap.Spec{
-		DType: o.oneOf("dtype"), Interleave: o.oneOf("interleave"), Swizzle: o.oneOf("swizzle"),
-		Promotion: o.oneOf("promotion"), Fill: o.oneOf("fill"),
+		DType: o.oneOf("dtype"), Interleave: o.oneOf("interleave"), Promotion: o.oneOf("promotion"),
+		Fill: o.oneOf("fill"),
+	}
+	if o.has("swizzle") {
+		if mode := deref(o.vals["swizzle"]).Value; slices.Contains(tensormap.Modes("swizzle"), mode) {
+			m.Spec.Swizzle = mode
+		} else {
+			m.Swizzle = o.expr("swizzle", p.m.scope, inShape)
+		}
 	}
 	m.Box = o.exprs("box", -1, p.m.scope, inShape)
 	m.Dims, m.Strides = o.exprs("dims", -1, p.m.scope, inShape), o.exprs("strides", -1, p.m.scope, inShape)
@@ -110,6 +118,15 @@ func (r *resolver) tensorMap(a Arg, out *probes.Arg) error {
 			return err
 		}
 		s.Offset = int64(n)
+	}
+	if m.Swizzle != nil {
+		n, err := m.Swizzle.integer(r.env, 0, 128)
+		if err != nil {
+			return err
+		}
+		if s.Swizzle = fmt.Sprintf("%dB", n); n == 0 || n == 16 {
+			s.Swizzle = "none"
+		}
 	}
 	made, err := s.Map(mem.DType.String(), mem.Dims, mem.Strides)
 	if err == nil {

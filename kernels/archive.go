@@ -139,6 +139,8 @@ type entryMeta struct {
 	Key    string `json:"key"`
 	Digest string `json:"digest"`
 	Text   int    `json:"text"`
+	// Options: of an entry that was built with others than the index gives
+	Options []string `json:"options,omitempty"`
 }
 
 // Archive is an opened archive. It is immutable.
@@ -185,7 +187,7 @@ func (a *Archive) Keys() []Key {
 	return out
 }
 
-// Compiler and Options are what every entry was built with.
+// Compiler and Options are what entries were built with, but for those that have options of their own.
 func (a *Archive) Compiler() string  { return a.index.Compiler }
 func (a *Archive) Options() []string { return slices.Clone(a.index.Options) }
 
@@ -209,10 +211,14 @@ func (a *Archive) Find(key Key) (e Entry, ok bool, err error) {
 	if err != nil {
 		return Entry{}, false, fmt.Errorf("PTX archive: %s: %w", key, err)
 	}
-	return Entry{
+	e = Entry{
 		Name: key.String() + ".ptx", PTX: text, Digest: meta.Digest, Compiler: a.index.Compiler,
-		Options: a.Options(),
-	}, true, nil
+		Options: slices.Clone(meta.Options),
+	}
+	if len(e.Options) == 0 {
+		e.Options = a.Options()
+	}
+	return e, true, nil
 }
 
 func (a *Archive) text(i int) ([]byte, error) {

@@ -17,7 +17,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		}
 		text := fmt.Sprintf("// %d\n%s", i/4, base) + strings.Repeat("x", i/4)
 		texts[key.String()] = text
-		if err := w.Add(key, fmt.Sprint("digest", i), text); err != nil {
+		if err := w.Add(key, []string{"-a", "-b"}, fmt.Sprint("digest", i), text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -17,7 +18,7 @@ type Writer struct {
 	first map[string]string // kernel → the PTX of its first text
 }
 
-// NewWriter starts an archive of builds made by one compiler with one set of options.
+// NewWriter starts an archive of builds made by one compiler, most of them with one set of options.
 func NewWriter(compiler string, options []string) *Writer {
 	return &Writer{
 		index: index{Compiler: compiler, Options: options}, seen: map[string]int{},
@@ -25,8 +26,8 @@ func NewWriter(compiler string, options []string) *Writer {
 	}
 }
 
-// Add appends one build. Adding in the same order gives the same bytes.
-func (w *Writer) Add(key Key, digest, ptx string) error {
+// Add appends one build, made with these options. Adding in the same order gives the same bytes.
+func (w *Writer) Add(key Key, options []string, digest, ptx string) error {
 	at, ok := w.seen[ptx]
 	if !ok {
 		var err error
@@ -34,7 +35,11 @@ func (w *Writer) Add(key Key, digest, ptx string) error {
 			return fmt.Errorf("pack %s: %w", key, err)
 		}
 	}
-	w.index.Entries = append(w.index.Entries, entryMeta{Key: key.String(), Digest: digest, Text: at})
+	e := entryMeta{Key: key.String(), Digest: digest, Text: at}
+	if !slices.Equal(options, w.index.Options) {
+		e.Options = options
+	}
+	w.index.Entries = append(w.index.Entries, e)
 	return nil
 }
 

@@ -11,6 +11,7 @@
 //   TS_FRAG(stage, kv_tile, frag)                    every thread copies its elements frag.x[…]: thread after thread
 //   TS_OWN(stage, kv_tile, row, col, value)          one thread copies one cell that it computed itself
 //   TS_INJECT_TILE, TS_INJECT_VEC, TS_INJECT_FRAG    the same arguments, the other way; a barrier of the kernel's must follow
+//   TS_INJECT_OWN(stage, kv_tile, row, col, x)       the other way for one thread's cell: x becomes what is injected there
 //
 // Without TS_PROBES all of them vanish: signature and PTX are exactly those of a kernel that never heard of probes.
 //
@@ -181,6 +182,16 @@ __device__ __forceinline__ void ts_own(const ts_control* __restrict__ ctl, int s
     if (row == 0 && col == 0) ts_head(slot, stage, kv_tile, st.rows_cols);
 }
 
+template <typename T>
+__device__ __forceinline__ void ts_inject_own(const ts_control* __restrict__ ctl, int stage, int kv_tile, int row, int col,
+                                              T& x) {
+    const char* slot = ts_inject_slot(ctl, stage, kv_tile);
+    const ts_stage& st = ctl->inject_stage[stage];
+    unsigned int cols = st.rows_cols & 0xffffu;
+    if (slot == nullptr || row >= st.rows_cols >> 16 || col >= cols || st.elem != sizeof(T)) return;
+    x = reinterpret_cast<const T*>(slot + sizeof(ts_slot))[row * cols + col];
+}
+
 // True where the slot has room for exactly the elements that the threads of the block hold together.
 __device__ __forceinline__ bool ts_holds(const ts_stage& st, unsigned int elements, unsigned int size) {
     return (st.rows_cols >> 16) * (st.rows_cols & 0xffffu) == ts_threads() * elements && st.elem == size;
@@ -216,6 +227,7 @@ __device__ __forceinline__ void ts_inject_frag(const ts_control* __restrict__ ct
 #define TS_INJECT_TILE(stage, kv_tile, ptr, rows, cols, ld) ts_inject_tile(ts_ctl, stage, kv_tile, ptr, rows, cols, ld)
 #define TS_INJECT_VEC(stage, kv_tile, ptr, n) ts_inject_tile(ts_ctl, stage, kv_tile, ptr, n, 1, 1)
 #define TS_INJECT_FRAG(stage, kv_tile, frag) ts_inject_frag(ts_ctl, stage, kv_tile, (frag).x)
+#define TS_INJECT_OWN(stage, kv_tile, row, col, x) ts_inject_own(ts_ctl, stage, kv_tile, row, col, x)
 
 #else
 
@@ -228,5 +240,6 @@ __device__ __forceinline__ void ts_inject_frag(const ts_control* __restrict__ ct
 #define TS_INJECT_TILE(stage, kv_tile, ptr, rows, cols, ld) ((void)0)
 #define TS_INJECT_VEC(stage, kv_tile, ptr, n) ((void)0)
 #define TS_INJECT_FRAG(stage, kv_tile, frag) ((void)0)
+#define TS_INJECT_OWN(stage, kv_tile, row, col, x) ((void)0)
 
 #endif

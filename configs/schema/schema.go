@@ -80,7 +80,9 @@ type Value struct {
 const (
 	Identifier = `^[A-Za-z_][A-Za-z0-9_]*$`       // what expressions and PTX have
 	Label      = `^[A-Za-z0-9_][A-Za-z0-9_.+-]*$` // of kernels, variants, faults, gates
-	Standard   = `^(c|gnu)\+\+[0-9]{2}$`
+	// Architecture is a GPU architecture; a letter behind it says that its code runs on no other.
+	Architecture = `^sm_[0-9]{2,3}[af]?$`
+	Standard     = `^(c|gnu)\+\+[0-9]{2}$`
 )
 
 // Choices are the words that a value may be, those of its alternatives where it is no word itself.

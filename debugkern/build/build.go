@@ -67,7 +67,7 @@ func New(c cuda.Config) *Builder {
 // Options say how a selection is built.
 type Options struct {
 	Builder string // auto ("" too), embedded, nvrtc, nvcc
-	Arch    string // "": sm_80
+	Arch    string // "": the manifest's, else sm_80
 	Probes  bool   // with the probes of the source, TS_PROBES
 }
 
@@ -137,6 +137,11 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 		return nil, err
 	}
 	m := sel.Manifest
+	native := cmp.Or(m.Compile.Arch, defaultArch)
+	if special := strings.TrimRight(native, "af") != native; special && arch != "" && arch != native {
+		return nil, report.Usagef("--arch %s: %s is written for %s, whose instructions no other architecture has",
+			arch, m.Name, native)
+	}
 	src, err := Sources(ctx, sel)
 	if err != nil {
 		return nil, err
@@ -145,7 +150,7 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 		return readPTX(ctx, m.SourcePath())
 	}
 	key := kernels.Key{Kernel: m.Name, Defines: Defines(sel, o.Probes), Faults: sel.Planted()}
-	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable &&
+	if embeddable := m.Dir == "" && (arch == "" || arch == native); embeddable &&
 		(builder == "auto" || builder == "embedded") {
 		entry, ok, err := kernels.Find(key)
 		if err != nil {
@@ -166,7 +171,7 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 			"%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)",
 			key)
 	}
-	return s.compile(ctx, sel, src, key, builder, arch)
+	return s.compile(ctx, sel, src, key, builder, cmp.Or(arch, native))
 }
 
 // checkArch refuses what is not the name of an architecture.
@@ -186,7 +191,7 @@ type compiler interface {
 func (s *Builder) compile(
 	ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string,
 ) (*Build, error) {
-	out, err := s.compileSelection(ctx, sel, src, key, builder, cmp.Or(arch, defaultArch))
+	out, err := s.compileSelection(ctx, sel, src, key, builder, arch)
 	switch none := (*noCompilerError)(nil); {
 	case !errors.As(err, &none):
 		return out, err

@@ -97,7 +97,7 @@ func write(t *testing.T, all []*bug) {
 			}
 			text = p.Text
 		}
-		if err := w.Add(b.key(), in.Digest(), text); err != nil {
+		if err := w.Add(b.key(), in.Options, in.Digest(), text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -43,7 +43,7 @@ func build(ctx context.Context, tc *cuda.Toolchain, jobs []job, old *kernels.Arc
 func pack(jobs []job, texts []string) (*kernels.Writer, error) {
 	w := kernels.NewWriter(pinned, cuda.Options(arch))
 	for i, j := range jobs {
-		if err := w.Add(j.key, j.inputs.Digest(), texts[i]); err != nil {
+		if err := w.Add(j.key, j.inputs.Options, j.inputs.Digest(), texts[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +66,7 @@ func current(old *kernels.Archive, j job) (ptx string, ok bool, err error) {
 func compile(ctx context.Context, tc *cuda.Toolchain, j job) (*cuda.PTX, error) {
 	p, err := tc.Compile(ctx, cuda.Build{
 		Name: j.name, Source: string(j.inputs.Source), Headers: j.inputs.Headers, Defines: j.inputs.Defines,
-		Arch: arch,
+		Arch: j.arch,
 	})
 	if err == nil && strings.TrimSpace(p.Log) != "" {
 		err = fmt.Errorf("the compiler warns: %s", strings.TrimSpace(p.Log))
@@ -84,7 +84,11 @@ func costs(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job) e
 		if err != nil {
 			return fmt.Errorf("%s: %w", j.key, err)
 		}
-		for _, arch := range []string{"sm_80", "sm_86", "sm_89", "sm_90"} {
+		targets := []string{"sm_80", "sm_86", "sm_89", "sm_90"}
+		if j.arch != arch {
+			targets = []string{j.arch}
+		}
+		for _, arch := range targets {
 			r, err := tc.Assemble(ctx, []byte(p.Text), j.entry, arch)
 			if err != nil {
 				return fmt.Errorf("%s: %w", j.key, err)

@@ -29,7 +29,7 @@ import (
 // The compiler whose PTX every driver from 525 up and every GPU from Ampere up can load.
 const (
 	pinned = "NVRTC 12.0.140"
-	arch   = "sm_80"
+	arch   = "sm_80" // where a manifest names none
 )
 
 // compileCommand makes this program a process that compiles for another of its kind: NVRTC lets one thread of

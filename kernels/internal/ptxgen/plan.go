@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ type job struct {
 	inputs kernels.Inputs
 	name   string // of the source, as the compiler gets it: relative to the repository's root
 	entry  string
+	arch   string
 	gate   probes.Gate
 	clean  bool // a catalogue variant without fault, gate and probes: what it costs
 }
@@ -149,11 +151,13 @@ func (p *planner) add(
 		return err
 	}
 	headers[probes.HeaderName] = probes.Header
+	target := cmp.Or(p.m.Compile.Arch, arch)
 	p.jobs = append(p.jobs, job{
-		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, gate: gate,
+		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, arch: target, gate: gate,
 		clean: gate == probes.GateNone && !probed && p.named(sel),
 		inputs: kernels.Inputs{
-			Source: source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned,
+			Source: source, Headers: headers, Options: cuda.Options(target), Defines: defines,
+			Compiler: pinned,
 		},
 	})
 	return nil
