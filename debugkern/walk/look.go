@@ -47,7 +47,7 @@ func (w *walker) list() {
 				row.File, row.Line = src.File, src.Line
 			}
 			if j < len(f.Body) {
-				row.Text = f.InstrString(f.Body[j])
+				row.Text, row.PTX = f.InstrString(f.Body[j]), f.Body[j].Pos.Line
 				row.Target = branchTarget(f.Body[j], base)
 			}
 			n := number(src)

@@ -107,7 +107,7 @@ func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) te
 		v.Cursor.Block = block
 	}
 	b, at := walk.Breakpoint{File: path.Base(file), Line: line}, v.Cursor.Block
-	kept := v.walk.enabled()
+	kept := placesOf(v.walk.enabled())
 	return v.inSource("going to "+breakText(b), func(ctx context.Context, w walk.Walk) (answer, error) {
 		defer w.SetBreakpoints(kept)
 		w.SetBreakpoints([]walk.Breakpoint{b})
@@ -170,7 +170,7 @@ func (v *Controller) until(arg string) tea.Cmd {
 		v.Say("no instruction belongs to this line")
 		return nil
 	}
-	kept := v.walk.enabled()
+	kept := placesOf(v.walk.enabled())
 	return tea.Batch(v.toSource(), v.moveWalk("running to "+conditionText(b),
 		func(ctx context.Context, w walk.Walk) (walk.Position, error) {
 			w.SetBreakpoints(append(kept, b))

@@ -53,7 +53,7 @@ func (v *Controller) moveWalk(what string, move func(ctx context.Context,
 	return v.motion(what, func(ctx context.Context, w walk.Walk) (answer, error) {
 		before := w.Position()
 		p, err := move(ctx, w)
-		return answer{said: standing(before, p), lane: -1}, err
+		return answer{said: standing(before, p), lane: -1, runs: true}, err
 	})
 }
 

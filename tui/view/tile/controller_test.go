@@ -226,6 +226,8 @@ func TestLineage(t *testing.T) {
 		"└─ stored to sS[3][17] = 0.5, warp 1 lane 12, sdpa_fp8_stage_c_wmma.cu:88",
 		"└─ a · b = 0.5, warp 1 lane 12, line 87",
 		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5", "b: softmax_scale = 0.125")
+	d.Press("+").HasStatus("its width is fixed")
+	d.Press("_").HasStatus("its width is fixed")
 	d.Press("j", "j", "j").Says("84") // the source follows
 	golden.RequireEqual(t, d.Text()+"\n")
 	if strings.Contains(d.Text(), "REFERENCE") {

@@ -8,6 +8,7 @@ package ptx
 
 import (
 	"strconv"
+	"strings"
 
 	"tilescope/debugkern/walk"
 	"tilescope/tui/code"
@@ -37,6 +38,8 @@ type Pane struct {
 	left   int // columns scrolled out
 	search string
 	syntax *theme.Syntax
+	lines  []int // of the PTX, by PC
+	last   int   // the greatest of them
 }
 
 // New returns an empty pane.
@@ -61,8 +64,12 @@ func (p *Pane) SetSize(w, h int) {
 func (p *Pane) SetData(d Data, follow bool) {
 	if len(d.Rows) != len(p.data.Rows) || len(d.Rows) > 0 && &d.Rows[0] != &p.data.Rows[0] {
 		lines := make([]string, len(d.Rows))
+		p.lines, p.last = p.lines[:0], 0
 		for i := range d.Rows {
 			lines[i] = d.Rows[i].Text
+			if d.Rows[i].PC >= 0 {
+				p.lines, p.last = append(p.lines, d.Rows[i].PTX), max(p.last, d.Rows[i].PTX)
+			}
 		}
 		p.text, p.left = code.New(code.PTX, lines), 0
 		p.text.Search(p.search)
@@ -138,7 +145,7 @@ func (p *Pane) draw() []string {
 	return p.Theme.Box("PTX", p.data.Note, out, p.W, p.H, p.Focus)
 }
 
-// row: ●▸ 851 wmma.store…        →512
+// row: ●▸1851 wmma.store…        →1512, with lines of the PTX file
 func (p *Pane) row(i, w, digits int) string {
 	r, t := &p.data.Rows[i], p.Theme
 	l := t.Line(w)
@@ -169,14 +176,17 @@ func (p *Pane) row(i, w, digits int) string {
 	default:
 		l.Space(1)
 	}
-	if r.PC >= 0 {
-		l.Right(num, strconv.Itoa(r.PC), l.Col()+digits).Add(num, " ")
-	} else {
+	switch {
+	case r.PTX > 0:
+		l.Right(num, strconv.Itoa(r.PTX), l.Col()+digits).Add(num, " ")
+	case r.PC >= 0: // the return that ends a function has no line
+		l.Add(num, strings.Repeat(" ", digits+1))
+	default:
 		l.Add(num, "")
 	}
 	target := ""
-	if r.Target >= 0 {
-		target = "→" + strconv.Itoa(r.Target)
+	if line := p.line(r.Target); line > 0 {
+		target = "→" + strconv.Itoa(line)
 	}
 	on := i == p.data.At || i == p.cur && p.Focus
 	p.text.Draw(t, l, i, code.Look{
@@ -192,14 +202,16 @@ func (p *Pane) row(i, w, digits int) string {
 	return l.Done()
 }
 
-// digits is the columns of the last instruction's number.
-func (p *Pane) digits() int {
-	digits := 1
-	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {
-		digits = max(digits, len(strconv.Itoa(r.PC)))
+// line is the PTX line of an instruction, 0 where there is none.
+func (p *Pane) line(pc int) int {
+	if pc < 0 || pc >= len(p.lines) {
+		return 0
 	}
-	return digits
+	return p.lines[pc]
 }
+
+// digits is the columns of the greatest line number.
+func (p *Pane) digits() int { return len(strconv.Itoa(p.last)) }
 
 // width is the columns that instructions have.
 func (p *Pane) width() int { return max(1, p.W-2-3-p.digits()-1) }
