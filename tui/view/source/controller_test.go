@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source"
@@ -161,6 +162,32 @@ func TestFromTileToTheWrite(t *testing.T) {
 	if d.M.Showing() != view.Tile {
 		t.Error("w left another cell without saying who wrote it")
 	}
+}
+
+// TestToTheMomentOfACause: the operation of the line that the cell is made of, else the last time that the
+// line was executed before the cell was written, else the first time for the warp.
+func TestToTheMomentOfACause(t *testing.T) {
+	d := open(t, 120, 40, viewtest.Request(viewtest.Faulty))
+	cell := &debugkern.Cell{Place: debugkern.Place{Stage: "P", KVTile: 1}, Row: 4, Col: 9}
+	goTo := func(line, warp int, c *debugkern.Cell) {
+		d.Do(control(d.Driver).ToLine(view.Moment{
+			File: "dir/sdpa_fp8_stage_c_wmma.cu", Line: line, KVTile: -1, Warp: warp, Lane: -1, Cell: c}))
+	}
+	goTo(87, -1, cell)
+	d.HasStatus("line 87 for P cell 4,9: before warp 1 lane 12 executes a · b")
+	d.stands(1190)
+	if got := control(d.Driver).Position().Warp; got != 1 {
+		t.Errorf("warp %d is stepped, expected 1", got)
+	}
+	goTo(65, -1, cell) // no operation of the cell has this line
+	d.HasStatus("line 65 in warp 0, the last time before warp 0 lane 9 writes P cell 4,9")
+	d.stands(1155)
+	goTo(65, 1, nil)
+	d.stands(1935)
+	goTo(65, -1, nil)
+	d.stands(15)
+	goTo(30, -1, nil)
+	d.HasStatus("is not executed by block 0,0,0")
 }
 
 func TestWarpsAndFollowing(t *testing.T) {
