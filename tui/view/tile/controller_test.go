@@ -149,6 +149,28 @@ func TestHeatMapScreen(t *testing.T) {
 	golden.RequireEqual(t, d.Press("2", "z").Text()+"\n")
 }
 
+// TestHeatMapWithoutColour: with colours every cell of the map has the digit of its ground, so that what it
+// says does not depend on seeing colours; without them a shade.
+func TestHeatMapWithoutColour(t *testing.T) {
+	row := func(options ...viewtest.Option) string {
+		d := viewtest.Start(t, 80, 24, options...).Press("2", "z").Command("goto 9,9")
+		for _, line := range strings.Split(d.Text(), "\n") {
+			if strings.HasPrefix(line, "│q2 ") {
+				return strings.Split(line, "│")[1]
+			}
+		}
+		t.Fatal("no row q2")
+		return ""
+	}
+	digits, shades := strings.TrimSpace(row(viewtest.Colour)[3:]), strings.TrimSpace(row()[3:])
+	if len(digits) < 16 || strings.Trim(digits, "0123456789") != "" {
+		t.Errorf("with colours: %q, expected a digit a cell", digits)
+	}
+	if strings.Trim(shades, " ░▒▓█") != "" || !strings.ContainsAny(shades, "░▒▓█") {
+		t.Errorf("without colours: %q, expected shades", shades)
+	}
+}
+
 // TestSettings: every key of the view changes what its title or its tab line says, and the next
 // session takes it up.
 func TestSettings(t *testing.T) {
