@@ -117,7 +117,7 @@ func (v *Controller) findingTile() tea.Cmd {
 	}
 	cmd := tea.Batch(v.GoTo(c), v.Root.Open(view.Tile))
 	if !known {
-		v.Say("the finding belongs to no stage's tile: its block and kv tile are shown")
+		v.Say(v.Worded("the finding belongs to no stage's tile: its block and kv tile are shown"))
 	}
 	return cmd
 }

@@ -311,7 +311,7 @@ func (v *Controller) toggleStrip(string) tea.Cmd {
 
 func (v *Controller) toggleFollow(string) tea.Cmd {
 	v.Follow = !v.Follow
-	v.Say("source, PTX and kv tile follow the warp: " + view.OnOff(v.Follow))
+	v.Say(v.Worded("source, PTX and kv tile follow the warp: ") + view.OnOff(v.Follow))
 	v.showWalk(v.Follow)
 	return v.Root.Changed()
 }

@@ -320,7 +320,7 @@ func TestSearchInSource(t *testing.T) {
 // TestSidewaysInSource scrolls source and PTX, and says where nothing is cut.
 func TestSidewaysInSource(t *testing.T) {
 	d := open(t, 80, 24).Press("g", "g")
-	d.Says("…")
+	d.Says("…", "TILE_N + 0]);  // scores of one││", "│       row     ") // the chosen line is wrapped
 	was := d.Text()
 	d.Press("l")
 	if d.Text() == was {

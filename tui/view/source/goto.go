@@ -145,8 +145,9 @@ func toOperation(ctx context.Context, w walk.Walk, viewer debugkern.Viewer, b wa
 				return answer{lane: -1}, false, err
 			}
 			w.SetWarp(n.At.Warp)
-			return answer{lane: n.At.Lane, said: fmt.Sprintf("line %d for %s: before warp %d lane %d executes %s",
-				b.Line, name, n.At.Warp, n.At.Lane, n.Op)}, true, nil
+			return answer{lane: n.At.Lane, said: fmt.Sprintf(
+				"line %d for %s: before warp %d lane %d executes %s", b.Line, name, n.At.Warp, n.At.Lane,
+				n.Op)}, true, nil
 		}
 	}
 	x, err := viewer.Writer(ctx, c)

@@ -288,7 +288,7 @@ func (v *Controller) walkStrip() string {
 		add(t.Wrong, t.Glyph.Wrong+" "+p.Stop)
 	}
 	if p.Note != "" && !stopped && l.Left() > 15 { // the status line has it too
-		add(t.Text, p.Note)
+		add(t.Text, v.Worded(p.Note))
 	}
 	return l.Done()
 }
