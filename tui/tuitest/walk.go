@@ -284,7 +284,7 @@ func (w *Walk) Registers() []walk.Register {
 	for i, name := range []string{"%rs89", "%rd477", "%p8", "%f13", "%r7", "%r513", "%rd12", "%f255", "%fd3",
 		"%r880", "%r881", "%r882"} {
 		r := walk.Register{Name: name, Type: []string{"b16", "b64", "pred", "f32", "b32", "b32", "b64", "f32",
-			"f64", "b32", "b32", "b32"}[i], Named: i < 2, Active: 0xff00ffff}
+			"f64", "b32", "b32", "b32"}[i], Named: i < 2, OfLine: i < 4, Active: 0xff00ffff}
 		for lane := range r.Bits {
 			v := uint64(lane*(i%3) + pc)
 			switch r.Type {
