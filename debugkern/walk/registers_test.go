@@ -33,8 +33,8 @@ func TestRegistersOfTheLine(t *testing.T) {
 		for i := range regs {
 			k := rank(&regs[i])
 			if k < last || seen[regs[i].Name] || k == 0 && !regs[i].OfLine {
-				t.Fatalf("step %d: %s at %d of %d, of rank %d after %d, seen %t", at, regs[i].Name, i, len(regs),
-					k, last, seen[regs[i].Name])
+				t.Fatalf("step %d: %s at %d of %d, of rank %d after %d, seen %t", at, regs[i].Name, i,
+					len(regs), k, last, seen[regs[i].Name])
 			}
 			last, seen[regs[i].Name] = k, true
 			counts[k]++

@@ -57,8 +57,8 @@ type Walk interface {
 	State() Values
 	// Frames lists the current warp's calls, innermost first; the last is the kernel's own body.
 	Frames() []Frame
-	// Registers lists the current warp's registers: first those that the instruction at hand names, then those
-	// of the other instructions of its source line in the same basic block, then the others live there.
+	// Registers lists the current warp's registers: first those that the instruction at hand names, then
+	// those of the other instructions of its source line in the same basic block, then the others live there.
 	Registers() []Register
 	// Listing is the entry's PTX, one line an instruction, label or .loc; it never changes.
 	Listing() []Listing
