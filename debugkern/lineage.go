@@ -491,7 +491,7 @@ func (x *ancestry) add(
 		refs = append(refs, f.Last[:min(len(f.Last), mostValues)]...)
 		f.ID += len(doc.Nodes)
 	}
-	bits, err := trace.Values(ctx, x.kernel, append(refs, more...))
+	bits, tiles, err := trace.ValuesAt(ctx, x.kernel, append(refs, more...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -507,6 +507,7 @@ func (x *ancestry) add(
 			n.At = &report.LineageAt{Step: s.Clock, Warp: s.Warp, Lane: int(r.Lane)}
 		}
 		n.values(trace, f, bits[first[i]:])
+		n.iterations(f, tiles[first[i]:], x.st.r.plan.Work.LoopName())
 		if f.Leaf != nil && f.Count == 1 {
 			n.Value = initial(trace.Launch(), f.Leaf)
 		}
@@ -569,6 +570,19 @@ func (n *lineageNode) values(trace *lineage.Trace, f *lineage.Fold, bits []uint6
 	}
 	if n.Low != nil && len(f.Last) > 1 && len(f.Last) <= fewValues && f.Count == len(f.Last) {
 		n.Values = inOrder(trace, f, bits)
+	}
+}
+
+// iterations gives a node of several values the iterations in which they were made, where all of them are
+// known and they are not one and the same.
+func (n *lineageNode) iterations(f *lineage.Fold, tiles []int, loop string) {
+	if f.Source == nil || f.Count < 2 || len(f.Last) != f.Count || f.Count > mostValues {
+		return
+	}
+	made := slices.Clone(tiles[:f.Count])
+	slices.Sort(made)
+	if made = slices.Compact(made); made[0] >= 0 && len(made) > 1 {
+		n.Loop, n.Iterations = loop, made
 	}
 }
 

@@ -101,6 +101,19 @@ func TestLineageValue(t *testing.T) {
 	}
 }
 
+// TestLineageIterations: what a cell takes from several iterations of the loop over tiles says from which.
+func TestLineageIterations(t *testing.T) {
+	found := ""
+	for _, line := range ask(t, "stage2", debugkern.LineageRequest{Cell: "O[1,0]"}).Tree(0) {
+		if strings.Contains(line.Brief, " values in ") {
+			found += line.Brief + "\n"
+		}
+	}
+	if !strings.Contains(found, " 4 values in kv 0-3 = ") {
+		t.Errorf("no operation says that its four values are of kv 0 to 3:\n%s", found)
+	}
+}
+
 // TestLineageRefusals: what is not there is a usage error that says what is.
 func TestLineageRefusals(t *testing.T) {
 	block := probes.Dim3{9, 9, 9}

@@ -65,6 +65,13 @@ func savedAndRun(t *testing.T, program string) {
 	x.shows("previous run:", "after the launch")
 	save("red.cu", strings.Replace(reduceSource, "        BARRIER\n", "        __syncthreads();\n", 1))
 	x.shows("red.cu saved: no change")
+	save("red.cu", strings.NewReplacer("        BARRIER\n", "        __syncthreads();\n",
+		"--grid 4", "--grid 8", "[1024]", "[2048]", "f32[4]", "f32[8]", "n=1024", "n=2048").
+		Replace(reduceSource))
+	x.press("1")
+	x.shows("grid 8") // the comment that gives the launch was read again
+	x.press("2")
+	x.shows("after the launch")
 	x.press("e")
 	x.shows("editing red.cu") // in the working directory
 	x.press("\r")

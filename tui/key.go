@@ -107,7 +107,7 @@ func (m *Model) means(msg tea.KeyPressMsg) bool {
 func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 	switch {
 	case !b.Works(m.view):
-		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, b.Help, m.viewsOf(b)))
+		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, m.Worded(b.Help), m.viewsOf(b)))
 		return nil
 	}
 	if do := m.actions[m.view][b.Action]; do != nil {

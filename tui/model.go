@@ -108,7 +108,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m.setKeys(keys)
 	m.memory = &memory{Context: c, settle: o.Settle, last: o.LastSave, state: m.remembered}
 	m.list, m.prompt, m.failure, m.consent, m.file = list.New(c.Theme), prompt.New(c.Theme), newFailed(c),
-		newConsent(c, o.Pause), &sourceFile{Context: c}
+		newConsent(c, o.Pause), &sourceFile{Context: c, reopen: o.Reopen, opened: o.Request}
 	m.restore(o.State)
 	if m.Req.Target == "" {
 		m.Req.Target = "stage2"
@@ -187,6 +187,8 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.configured(msg)
 	case screenshotMsg:
 		m.shot(msg)
+	case reopenedMsg:
+		return m.file.reopened(msg)
 	case sourceMsg:
 		cmd = m.file.lookTook(msg)
 	case questionMsg:

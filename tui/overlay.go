@@ -67,7 +67,7 @@ func (m *Model) listKey(b keymap.Binding) (cmd tea.Cmd, taken bool) {
 		m.over = nil
 		return nil, false
 	default:
-		m.Say(fmt.Sprintf("%s (%s) is a key of the view below: %s closes this list", b.Label, b.Help,
+		m.Say(fmt.Sprintf("%s (%s) is a key of the view below: %s closes this list", b.Label, m.Worded(b.Help),
 			m.Keys.Label(keymap.Cancel)))
 	}
 	return cmd, true
@@ -135,7 +135,7 @@ func (m *Model) openHelp(string) tea.Cmd {
 					continue
 				}
 			}
-			add(list.Item{Lead: b.Label, Text: text, Tail: b.Name(m.view)},
+			add(list.Item{Lead: b.Label, Text: m.Worded(text), Tail: b.Name(m.view)},
 				func() tea.Cmd { return m.actNamed(m.view, b) })
 		}
 	}

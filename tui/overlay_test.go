@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/probes"
 	"tilescope/tui/view"
 )
 
@@ -48,6 +49,30 @@ func TestHelpCarriesOut(t *testing.T) {
 	if d.press("]"); d.m.over != nil || d.m.view != view.Races { // another view is shown
 		t.Errorf("]: help open %t, view %s", d.m.over != nil, d.m.view)
 	}
+}
+
+// TestHelpNamesTheLoop: keys, commands and messages call an iteration what the kernel does.
+func TestHelpNamesTheLoop(t *testing.T) {
+	d := started(t, 120, 60, plainLook)
+	says := func(texts ...string) {
+		t.Helper()
+		for _, s := range texts {
+			if !strings.Contains(d.text(), s) {
+				t.Errorf("no %q:\n%s", s, d.text())
+			}
+		}
+	}
+	d.press("?")
+	says("previous kv tile", "next kv tile")
+	d.press("esc")
+	plan := *d.m.Run.Plan
+	plan.Work.Loops = []probes.Loop{{Name: "k"}}
+	d.m.Run.Plan = &plan
+	d.press("?")
+	says("previous k tile", "next k tile")
+	d.press("esc", ":").typed("kv")
+	says("go to a k tile")
+	d.press("esc").command("kv x").hasStatus(`k tile "x" is not a number`)
 }
 
 // TestAltOverAList: a key with Alt that means nothing is Esc, which closes the list, then the key.

@@ -59,7 +59,7 @@ func (p palette) place() []view.Command {
 	return []view.Command{
 		{Group: g, Name: "cta", Arg: "X,Y,Z", Help: "go to a block", Values: p.blockNames, Do: p.goBlock},
 		{Group: g, Name: "stage", Arg: "NAME", Help: "go to a stage", Values: p.stageNames, Do: p.goStage},
-		{Group: g, Name: "kv", Arg: "N", Help: "go to a kv tile", Do: p.goKV},
+		{Group: g, Name: "kv", Arg: "N", Help: p.Worded("go to a kv tile"), Do: p.goKV},
 		{Group: g, Name: "goto", Arg: "ROW,COL", Help: "go to a cell of the tile", Do: p.goCell},
 	}
 }

@@ -66,7 +66,7 @@ func (p palette) goStage(arg string) tea.Cmd {
 func (p palette) goKV(arg string) tea.Cmd {
 	n, ok := numbers(arg, 1)
 	if !ok {
-		p.Complain(fmt.Sprintf("kv tile %q is not a number", arg))
+		p.Complain(fmt.Sprintf("%s %q is not a number", p.LoopTile(), arg))
 		return nil
 	}
 	if p.Movable() {

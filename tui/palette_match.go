@@ -58,7 +58,7 @@ func (p palette) action(out []entry, s keymap.Scope, b keymap.Binding) []entry {
 		return out
 	}
 	e := entry{action: true, here: s == p.view, key: label}
-	e.Name, e.Help = name, b.Help
+	e.Name, e.Help = name, p.Worded(b.Help)
 	e.Do = func(string) tea.Cmd { return p.actNamed(s, b) }
 	if b.Takes() {
 		e.Arg = "LETTER"

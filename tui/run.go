@@ -98,7 +98,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.draw()
 	cmd := tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
 	if changed != "" && !m.Status.Bad {
-		m.Hold(m.file.launchNote() + changed)
+		m.Hold(changed)
 	}
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/configs"
+	"tilescope/debugkern"
 	"tilescope/debugkern/build"
 	"tilescope/tui/request"
 	"tilescope/tui/theme"
@@ -68,7 +70,10 @@ type sourceFile struct {
 	options *string                // of the launch, as the source's comments had them at the first look
 	same    int                    // looks in a row that found the same
 	going   bool                   // a look is under way
-	saved   []string               // the files whose change the run under way answers; nil: it answers none
+	reopen  func(context.Context) (debugkern.Request, error)
+	opened  debugkern.Request // what the comments gave last, with the command line's options
+	opening bool              // they are being read again
+	saved   []string          // the files whose change the run under way answers; nil: it answers none
 }
 
 // sourceMsg is how the files were found.
@@ -279,10 +284,77 @@ func (f *sourceFile) settle() tea.Cmd {
 	f.Stamp = stampOfAll(f.settled)
 	f.Edition++
 	f.Root.Announce(view.SourceChanged{})
+	changed = slices.Compact(changed)
+	if f.otherLaunch() {
+		f.saved = changed
+		return f.openAgain()
+	}
 	cmd := f.Root.Start(f.NextRequest())
-	f.saved = slices.Compact(changed)
+	f.saved = changed
 	f.Say(savedFiles(f.saved) + " saved: building and running again")
 	return cmd
+}
+
+// otherLaunch reports whether the source's comments give another launch than the one that was read last.
+func (f *sourceFile) otherLaunch() bool {
+	return f.reopen != nil && f.roots.manifest == "" && f.Req.Target == f.opened.Target &&
+		f.looked[f.roots.source].options != *f.options
+}
+
+// reopenedMsg is the request by the launch that a source's comments now give.
+type reopenedMsg struct {
+	options string // the comments
+	req     debugkern.Request
+	err     error
+}
+
+// openAgain reads the launch anew, in the background. A save during that is answered after it.
+func (f *sourceFile) openAgain() tea.Cmd {
+	if f.opening {
+		return nil
+	}
+	f.opening = true
+	ctx, options, reopen := f.Ctx, f.looked[f.roots.source].options, f.reopen
+	f.Say(savedFiles(f.saved) + " saved: reading the `// tilescope:` comment again, then building and running")
+	return func() tea.Msg {
+		req, err := reopen(ctx)
+		return reopenedMsg{options, req, err}
+	}
+}
+
+// reopened runs by the new launch. What a person has changed since the start stays, where the comments do not
+// change it.
+func (f *sourceFile) reopened(msg reopenedMsg) tea.Cmd {
+	f.opening = false
+	switch {
+	case f.Req.Target != f.opened.Target:
+		return nil
+	case f.looked[f.roots.source].options != msg.options: // saved again meanwhile
+		return f.openAgain()
+	case msg.err != nil: // the next save tries again
+		f.ComplainOf(fmt.Errorf("%s saved, not run by its `// tilescope:` comment: %w",
+			savedFiles(f.answers()), msg.err), false)
+		return nil
+	}
+	f.options = &msg.options
+	req := withChanges(f.NextRequest(), f.opened, msg.req)
+	f.opened = msg.req
+	saved := f.saved
+	cmd := f.Root.Start(req)
+	f.saved = saved
+	f.Say(savedFiles(f.saved) + " saved: building and running again by the `// tilescope:` comment")
+	return cmd
+}
+
+// withChanges is a request with every field that differs between two others, as the second has it.
+func withChanges(req, before, after debugkern.Request) debugkern.Request {
+	to, a, b := reflect.ValueOf(&req).Elem(), reflect.ValueOf(before), reflect.ValueOf(after)
+	for i := range to.NumField() {
+		if !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			to.Field(i).Set(b.Field(i))
+		}
+	}
+	return req
 }
 
 // stampOfAll is one stamp of many files.
@@ -301,15 +373,6 @@ func savedFiles(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return strings.Join(names[:most], ", ") + " and " + theme.Count(len(names)-most, "file") + " more"
-}
-
-// launchNote says that the launch is not what the source's comments now give: they are read where tilescope
-// starts. It is "" where they are as they were.
-func (f *sourceFile) launchNote() string {
-	if f.options == nil || f.roots.manifest != "" || f.looked[f.roots.source].options == *f.options {
-		return ""
-	}
-	return "the `// tilescope:` comment changed: the launch stays as it was until tilescope is started again; "
 }
 
 // answers returns which saved files the run that has just ended answers, and forgets them.

@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -227,33 +230,45 @@ func TestChangeBetween(t *testing.T) {
 	}
 }
 
-// TestLaunchComments: a change of the comments that give the launch of a file without a manifest is noted,
-// because they are read at the start only.
+// TestLaunchComments: where the comments that give the launch of a file have changed, they are read again,
+// and the file runs by them; what was set by hand stays.
 func TestLaunchComments(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "red.cu")
-	clock := time.Now()
-	look := func(f *sourceFile, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		clock = clock.Add(time.Second)
-		if err := os.Chtimes(path, clock, clock); err != nil {
-			t.Fatal(err)
-		}
-		f.looked = lookAt(t.Context(), &f.roots, f.looked)
+	k := openOwn(t)
+	man, _ := k.m.Manifest()
+	k.m.Engine.Catalogue().Adopt(man) // as the manifest of a file's launch is
+	f, opened, fails := k.m.file, 0, error(nil)
+	f.opened = k.m.Req
+	f.reopen = func(context.Context) (debugkern.Request, error) {
+		opened++
+		req := f.opened
+		req.Launch = []string{"--grid", fmt.Sprint(opened)}
+		return req, fails
 	}
-	f := &sourceFile{roots: watchRoots{source: path}}
-	look(f, "// tilescope: --grid 4\nint x;\n")
-	options := f.looked[path].options
-	if f.options = &options; options == "" || f.launchNote() != "" {
-		t.Errorf("options %q, note %q", options, f.launchNote())
+	save := func(text string) int {
+		k.write("sdpa_fp8_stage_c_wmma.cu", text)
+		return k.looks(3)
 	}
-	if look(f, "// tilescope: --grid 4\nint y;\n"); f.launchNote() != "" {
-		t.Errorf("the comment is as it was: %q", f.launchNote())
+	save("// tilescope: --grid 4\nint x;\n")
+	f.options = nil // as at the start
+	runs := save("// tilescope: --grid 4\nint y;\n")
+	if before := opened; save("// tilescope: --grid 4\nint z;\n") != runs+1 || opened != before {
+		t.Error("comments that have not changed were read again, or the source did not run")
 	}
-	if look(f, "// tilescope: --grid 8\nint y;\n"); !contains(f.launchNote(), "started again") {
-		t.Errorf("the comment changed: %q", f.launchNote())
+	opened = 0
+	k.m.Req.Seed = 7
+	runs = save("// tilescope: --grid 8\nint y;\n")
+	if req := k.e.Asked()[runs-1]; opened != 1 || !slices.Equal(req.Launch, []string{"--grid", "1"}) ||
+		req.Seed != 7 {
+		t.Errorf("%d times read again; the request is %+v", opened, req)
+	}
+	fails = errors.New("--grid x: not a number")
+	if save("// tilescope: --grid x\nint y;\n") != runs {
+		t.Error("a comment that cannot be read was run")
+	}
+	k.hasStatus("saved, not run by its `// tilescope:` comment: --grid x: not a number")
+	fails = nil
+	if n := save("// tilescope: --grid x\nint z;\n"); opened != 3 || n != runs+1 { // it is tried again
+		t.Errorf("read %d times, %d runs", opened, n-runs)
 	}
 }
 

@@ -42,10 +42,13 @@ type Options struct {
 	Request  debugkern.Request
 	Tour     bool // begin with the tour
 	Explicit bool // the request was requested: it wins over the remembered one
-	Input    io.Reader
-	Output   io.Writer
-	Environ  []string     // nil: the process's
-	Files    *file.System // how state is written; nil: the real file system
+	// Reopen adopts the file of Request anew, by what its text now says of the launch; nil: Request is of no
+	// file. It is called by one goroutine at a time, not the model's.
+	Reopen  func(context.Context) (debugkern.Request, error)
+	Input   io.Reader
+	Output  io.Writer
+	Environ []string     // nil: the process's
+	Files   *file.System // how state is written; nil: the real file system
 
 	// For tests: how long the terminal waits. 0 is as long as it should.
 	Pace     view.Pace

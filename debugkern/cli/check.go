@@ -36,6 +36,16 @@ type checkOptions struct {
 	set, faults              []string
 }
 
+// clone is a copy that shares no list.
+func (o *checkOptions) clone() checkOptions {
+	c := *o
+	for _, list := range []*[]string{&c.args, &c.set, &c.faults, &c.req.Include, &c.req.Define,
+		&c.req.Instantiate, &c.req.Expect} {
+		*list = slices.Clone(*list)
+	}
+	return c
+}
+
 func (a *app) checkCommand() *cobra.Command {
 	var opt checkOptions
 	c := &cobra.Command{

@@ -61,9 +61,12 @@ type Terminal struct {
 	Request  debugkern.Request
 	Tour     bool // begin with the tour
 	Explicit bool // a target or option was given: it wins over what is remembered
-	Stdin    io.Reader
-	Stdout   io.Writer
-	Files    *file.System
+	// Reopen reads again what the text of the file that Request runs says of its launch, and returns the
+	// request that runs it. One call at a time. nil where Request is of no file.
+	Reopen func(context.Context) (debugkern.Request, error)
+	Stdin  io.Reader
+	Stdout io.Writer
+	Files  *file.System
 }
 
 // Program is one invocation.
@@ -348,6 +351,7 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	if named == "" {
 		named = defaultTarget
 	}
+	again := a.reopening(cmd, opt, launch, s, named)
 	req, err := a.opening(cmd, opt, launch, s, named)
 	if err != nil {
 		return err
@@ -365,7 +369,8 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 		fmt.Fprintf(a.Stderr, "tilescope: nothing will be remembered: %v\n", err)
 	}
 	return a.OpenTerminal(cmd.Context(), Terminal{
-		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Stdin: a.Stdin,
+		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
+		Stdin:  a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
 }
@@ -376,7 +381,7 @@ func (a *app) opening(
 	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
 ) (debugkern.Request, error) {
 	if isKernelFile(named) {
-		return a.adopt(cmd, opt, launch, s, named)
+		return a.adopt(cmd.Context(), cmd, opt, launch, s, named)
 	}
 	for _, f := range launchOptions {
 		if cmd.Flags().Changed(f) {
@@ -392,6 +397,21 @@ func (a *app) opening(
 	return req, opt.applyGate(cmd.Context(), &req, named)
 }
 
+// reopening returns what adopts a file anew, from the options of the command line as they are now, which are
+// those before the file's text has added its own; nil where a name is of no text.
+func (a *app) reopening(
+	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
+) func(context.Context) (debugkern.Request, error) {
+	if !isKernelFile(named) || build.Bundled(named) {
+		return nil
+	}
+	run, check := opt.clone(), launch.clone()
+	return func(ctx context.Context) (debugkern.Request, error) {
+		*opt, *launch = run.clone(), check.clone()
+		return a.adopt(ctx, cmd, opt, launch, s, named)
+	}
+}
+
 // isKernelFile reports whether a name is that of a kernel's text.
 func isKernelFile(name string) bool {
 	return slices.Contains([]string{".cu", ".ptx", bundle.Ext}, filepath.Ext(name))
@@ -405,12 +425,13 @@ func (a *app) bundled(
 	if !build.Bundled(req.Target) {
 		return req, nil
 	}
-	return a.adopt(cmd, opt, &checkOptions{}, s, req.Target)
+	return a.adopt(cmd.Context(), cmd, opt, &checkOptions{}, s, req.Target)
 }
 
 // adopt makes a target of a file and the options of its launch.
 func (a *app) adopt(
-	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
+	ctx context.Context, cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session,
+	named string,
 ) (debugkern.Request, error) {
 	var none debugkern.Request
 	for _, f := range []string{"shape", "set", "fault", "gate", "inject", "inputs", "tiles", "stages"} {
@@ -435,7 +456,7 @@ func (a *app) adopt(
 	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std,
 		opt.timeout, opt.device, opt.repeat
 	req.Resident, req.Cooperative, req.Instantiate = opt.resident, opt.cooperative, opt.instantiate
-	return checkrun.Adopt(cmd.Context(), s, req)
+	return checkrun.Adopt(ctx, s, req)
 }
 
 // defaultTarget is what the terminal opens on the first time.

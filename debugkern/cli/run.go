@@ -37,6 +37,15 @@ type runOptions struct {
 	check bool
 }
 
+// clone is a copy that shares no list.
+func (o *runOptions) clone() runOptions {
+	c := *o
+	for _, list := range []*[]string{&c.set, &c.faults, &c.include, &c.define, &c.instantiate} {
+		*list = slices.Clone(*list)
+	}
+	return c
+}
+
 // The descriptions begin with a word of prose: the help that the library draws writes its first word
 // with a capital letter and all others small, whatever it is, and a value or a placeholder is to be
 // read as it is typed.

@@ -27,19 +27,32 @@ func (t *Trace) Values(ctx context.Context, k target.Kernel, refs []Ref) ([]uint
 func (t *Trace) ValuesIn(
 	ctx context.Context, k target.Kernel, launch *target.Launch, refs []Ref,
 ) ([]uint64, error) {
+	bits, _, err := t.valuesAt(ctx, k, launch, refs)
+	return bits, err
+}
+
+// ValuesAt is Values, with the iteration of the block's loop over tiles in which each value was made, -1
+// where it was in none.
+func (t *Trace) ValuesAt(ctx context.Context, k target.Kernel, refs []Ref) (bits []uint64, tiles []int,
+	err error) {
+	return t.valuesAt(ctx, k, t.launch, refs)
+}
+
+func (t *Trace) valuesAt(ctx context.Context, k target.Kernel, launch *target.Launch, refs []Ref) (
+	bits []uint64, tiles []int, err error) {
 	s, ok := k.(target.Stepper)
 	if !ok {
-		return nil, target.ErrNoTracer
+		return nil, nil, target.ErrNoTracer
 	}
 	one := *launch
 	one.Observe, one.Discard = nil, nil
 	b, err := s.Open(&one, t.id)
 	if err != nil {
-		return nil, fmt.Errorf("values of block %s: %w", t.id, err)
+		return nil, nil, fmt.Errorf("values of block %s: %w", t.id, err)
 	}
 	w, ok := b.(target.Walkable)
 	if !ok {
-		return nil, target.ErrNoTracer
+		return nil, nil, target.ErrNoTracer
 	}
 	look := &looker{}
 	b.Observe(look)
@@ -48,7 +61,7 @@ func (t *Trace) ValuesIn(
 		order[i] = i
 	}
 	slices.SortFunc(order, func(i, j int) int { return int(refs[i].Step) - int(refs[j].Step) })
-	out := make([]uint64, len(refs))
+	out, tiles := make([]uint64, len(refs)), make([]int, len(refs))
 	clock := uint64(0)
 	for _, i := range order {
 		step := t.steps.at(int(refs[i].Step))
@@ -56,13 +69,13 @@ func (t *Trace) ValuesIn(
 			clock = next
 			if _, err := w.RunTo(ctx, clock, nil); err != nil {
 				if f, fault := err.(*target.Fault); !fault || f.Err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
 		}
-		out[i] = t.bits(look.view, step, refs[i])
+		out[i], tiles[i] = t.bits(look.view, step, refs[i]), w.KVTile(int(step.warp), int(step.pc))
 	}
-	return out, nil
+	return out, tiles, nil
 }
 
 // bits is what a lane has of a value, the step just executed.

@@ -99,6 +99,10 @@ type LineageNode struct {
 	Element string       `json:"element,omitempty"` // of a leaf or a memory access: "K[0][1][17][0..63]"
 	Block   *[3]int      `json:"block,omitempty"`   // of a node of another block
 	At      *LineageAt   `json:"at,omitempty"`      // of one of its values, of a sum the total
+	// Iterations of the block's loop over tiles in which the values were made, where that are several and all
+	// are known; Loop is that loop's name
+	Iterations []int  `json:"iterations,omitempty"`
+	Loop       string `json:"loop,omitempty"`
 }
 
 // LineageAt is when, on the block's clock, a lane executed an instruction.
@@ -190,7 +194,7 @@ func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int)
 		text, uses = text+": "+inline, nil
 	}
 	value, threads := n.valueText(), n.threads()
-	brief := text + n.inTurn() + value + threads + n.place(p.file)
+	brief := text + n.inTurn() + n.when() + value + threads + n.place(p.file)
 	if text += value + n.place("") + threads; n.Source != nil {
 		p.file = n.Source.base()
 	}
@@ -300,6 +304,14 @@ func (n *LineageNode) inTurn() string {
 		return " in turn"
 	}
 	return ""
+}
+
+// when names the iterations in which several values were made: in kv 0-3.
+func (n *LineageNode) when() string {
+	if len(n.Iterations) == 0 {
+		return ""
+	}
+	return " in " + n.Loop + " " + ranges(n.Iterations)
 }
 
 // base is the file's name without its folder.

@@ -19,7 +19,7 @@ func TestBriefLines(t *testing.T) {
 			Uses: []LineageUse{{Of: 2, Operand: 1, Kind: "value"}}},
 		{ID: 2, Op: "ex2(a), 2 values", Source: at("h.cuh", 5), Warp: &warp, Lanes: []int{3, 4},
 			Low: &low, High: &high,
-			Values: []Number{-0.25, 0.5}, Count: 2},
+			Values: []Number{-0.25, 0.5}, Count: 2, Loop: "kv", Iterations: []int{0, 1, 3}},
 	}}
 	var brief, whole []string
 	for _, line := range l.Tree(0) {
@@ -29,7 +29,7 @@ func TestBriefLines(t *testing.T) {
 		"U@1[0,0], block 0,0,0",
 		"a + b, 2 values = 0.5, then -0.25, warp 2 lane 3, k.cu:10",
 		"a · b, 9 values in turn = -0.25 … 0.5, warp 2 lane 3, line 11",
-		"ex2(a), 2 values = -0.25, 0.5, warp 2 lanes 3-4, h.cuh:5",
+		"ex2(a), 2 values in kv 0-1,3 = -0.25, 0.5, warp 2 lanes 3-4, h.cuh:5",
 	} {
 		if brief[i] != want {
 			t.Errorf("line %d is %q, want %q", i, brief[i], want)

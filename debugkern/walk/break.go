@@ -24,8 +24,9 @@ func (w *walker) breakpoint(ctx context.Context, n int) (Position, error) {
 	if err := w.count(ctx, false); err != nil {
 		return w.pos, err
 	}
-	for i := range w.breaks {
-		w.counted[i] = w.breaks[i].When.Hits != nil
+	for i := range w.breaks { // a tally that reaches up to here is continued
+		until, now := w.tally(&w.breaks[i]).until, w.block.Steps()
+		w.counted[i] = w.breaks[i].When.Hits != nil || until > now || now == 0
 	}
 	return w.steps(ctx, func() stopMatcher { return w.stops(watched) }, n, false)
 }
@@ -149,10 +150,10 @@ func (w *walker) hitsIn(i int, s *State, m moment, note string, report func(hit)
 	ok, lane, err := holds(b, s)
 	switch {
 	case err != nil:
-		report(hit{m.step, m.warp, "breakpoint", note + ", condition " + err.Error(), -1})
+		report(hit{m.step, m.warp, "breakpoint", note + ", condition " + err.Error(), -1, i})
 	case ok:
 		if w.counted[i] {
-			n := w.tally(b).add(m.step)
+			n := w.tally(b).add(m.step, m.warp)
 			if !b.When.Hits.Match(n) {
 				return
 			}
@@ -163,7 +164,7 @@ func (w *walker) hitsIn(i int, s *State, m moment, note string, report func(hit)
 		if lane >= 0 {
 			note += fmt.Sprintf(", lane %d", lane)
 		}
-		report(hit{m.step, m.warp, "breakpoint", note, lane})
+		report(hit{m.step, m.warp, "breakpoint", note, lane, i})
 	}
 }
 

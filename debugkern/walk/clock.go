@@ -288,7 +288,7 @@ func (w *walker) trapped() string {
 func (w *walker) place(stop, note string) {
 	p := Position{
 		Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop,
-		Note: note, Lane: -1,
+		Note: note, Lane: -1, Breakpoint: -1,
 	}
 	switch {
 	case w.fault != nil:
@@ -337,7 +337,9 @@ func (w *walker) Clock() uint64 { return w.clock.Load() }
 func (w *walker) SetWarp(warp int) {
 	if warp >= 0 && warp < len(w.passed) {
 		w.warp = warp
+		was := w.pos.Breakpoint
 		w.place(w.pos.Stop, w.pos.Note)
+		w.pos.Breakpoint = was
 	}
 }
 

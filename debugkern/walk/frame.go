@@ -130,7 +130,7 @@ func (w *walker) leaves(from int) stopMatcher {
 			inside = entry // what the entry calls is inside of it
 		}
 		if !inside {
-			report(hit{e.Step, -1, "step", "", -1})
+			report(hit{e.Step, -1, "step", "", -1, -1})
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (w *walker) list() {
 				row.File, row.Line = src.File, src.Line
 			}
 			if j < len(f.Body) {
-				row.Text = f.InstrString(f.Body[j])
+				row.Text, row.PTX = f.InstrString(f.Body[j]), f.Body[j].Pos.Line
 				row.Target = branchTarget(f.Body[j], base)
 			}
 			n := number(src)
@@ -134,14 +134,15 @@ func (w *walker) Registers() []Register {
 	written, read, live := w.program.Registers(pc)
 	var out []Register
 	done := map[int]bool{}
-	add := func(named bool, regs []int) {
+	add := func(named, ofLine bool, regs []int) {
 		for _, r := range regs {
 			if done[r] {
 				continue
 			}
 			done[r] = true
 			reg := Register{
-				Name: f.RegName(int32(r)), Type: f.Regs[r].Type.String(), Named: named, Active: mask,
+				Name: f.RegName(int32(r)), Type: f.Regs[r].Type.String(), Named: named, OfLine: ofLine,
+				Active: mask,
 			}
 			for lane := range reg.Bits {
 				reg.Bits[lane] = w.block.Register(w.warp, lane, r)
@@ -149,10 +150,51 @@ func (w *walker) Registers() []Register {
 			out = append(out, reg)
 		}
 	}
-	add(true, written)
-	add(true, read)
-	add(false, live)
+	add(true, true, written)
+	add(true, true, read)
+	add(false, true, w.ofLine(pc, len(f.Body), live))
+	add(false, false, live)
 	return out
+}
+
+// ofLine lists the registers of the instructions of a PC's source line in its basic block: those written up
+// to the PC, and those read that are live there. What is written later has a value of before.
+func (w *walker) ofLine(pc, end int, live []int) (out []int) {
+	first, last := pc, pc
+	for !w.parted(first) {
+		first--
+	}
+	for last+1 < end && !w.parted(last+1) {
+		last++
+	}
+	for p := first; p <= last; p++ {
+		if w.lines[p] != w.lines[pc] {
+			continue
+		}
+		written, read, _ := w.program.Registers(p)
+		if p <= pc {
+			out = append(out, written...)
+		}
+		for _, r := range read {
+			if slices.Contains(live, r) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// parted reports whether a basic block begins at a PC: after a branch, or at a label.
+func (w *walker) parted(pc int) bool {
+	if pc == 0 || w.listing[w.rows[pc-1]].Target >= 0 {
+		return true
+	}
+	for row := w.rows[pc-1] + 1; row < w.rows[pc]; row++ {
+		if strings.HasSuffix(w.listing[row].Text, ":") {
+			return true
+		}
+	}
+	return false
 }
 
 // bytesAt is some bytes of shared memory.

@@ -17,6 +17,7 @@ type hit struct {
 	stop string
 	note string
 	lane int // of Position
+	from int // the breakpoint that it is of, by its index; -1: it is of none
 }
 
 // stopMatcher takes events in the order of execution and reports the stops that each one makes. A
@@ -55,7 +56,7 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 	case target.StepBarrier:
 		return func(e *target.Event, report func(hit)) {
 			if e != nil && e.Class == target.ClassBarrierDone {
-				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier), -1})
+				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier), -1, -1})
 			}
 		}
 	case target.StepProbe:
@@ -65,13 +66,13 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 	case StepTurn:
 		return func(e *target.Event, report func(hit)) {
 			if executes(e) && w.turn >= 0 && e.Warp != w.turn {
-				report(hit{e.Step, e.Warp, "step", "", -1})
+				report(hit{e.Step, e.Warp, "step", "", -1, -1})
 			}
 		}
 	case StepRound:
 		return func(e *target.Event, report func(hit)) {
 			if executes(e) && w.round {
-				report(hit{e.Step, -1, "step", "", -1})
+				report(hit{e.Step, -1, "step", "", -1, -1})
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 		}
 		seen = e.Step
 		if u == target.StepInstruction || w.enters(e, lines) {
-			report(hit{e.Step, -1, "step", "", -1})
+			report(hit{e.Step, -1, "step", "", -1, -1})
 		}
 	}
 }
@@ -111,7 +112,7 @@ func (w *walker) captures(want func(capture) bool, report func(hit)) {
 		if len(names) > 0 {
 			report(hit{
 				first.step, -1, "probe",
-				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv), -1,
+				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv), -1, -1,
 			})
 		}
 	}
@@ -153,7 +154,7 @@ func (w *walker) forward(ctx context.Context, from mark, unit func() stopMatcher
 	case found != nil:
 		return w.arrive(ctx, *found, &from)
 	case own && end > 0 && end < w.block.Steps() && w.hand.Reason == "end":
-		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp), -1}, &from)
+		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp), -1, -1}, &from)
 	}
 	w.place("end", "")
 	return nil
@@ -169,7 +170,7 @@ func (w *walker) arrive(ctx context.Context, h hit, from *mark) error {
 	}
 	w.settle()
 	w.place(h.stop, h.note)
-	w.pos.Lane = h.lane
+	w.pos.Lane, w.pos.Breakpoint = h.lane, h.from
 	return nil
 }
 

@@ -7,10 +7,11 @@ import (
 	"sort"
 )
 
-// tally is the steps at which a breakpoint is hit, those before until all of them. What is executed is a
-// function of the clock alone, so a tally never becomes wrong.
+// tally is the steps at which a breakpoint is hit and by which warps, those before until all of them. What is
+// executed is a function of the clock alone, so a tally never becomes wrong.
 type tally struct {
 	steps []uint64
+	warps []int // by hit; -1: by the block
 	until uint64
 }
 
@@ -32,12 +33,12 @@ func (w *walker) tally(b *Breakpoint) *tally {
 	return w.tallies[k]
 }
 
-// add notes a hit and returns which one it is, from 1. Steps come in ascending order, from one that is not
-// after until.
-func (t *tally) add(step uint64) uint64 {
+// add notes a hit by a warp and returns which one it is, from 1. Steps come in ascending order, from one that
+// is not after until.
+func (t *tally) add(step uint64, warp int) uint64 {
 	i := sort.Search(len(t.steps), func(i int) bool { return t.steps[i] >= step })
 	if i == len(t.steps) {
-		t.steps = append(t.steps, step)
+		t.steps, t.warps = append(t.steps, step), append(t.warps, warp)
 	}
 	t.until = max(t.until, step+1)
 	return uint64(i) + 1
@@ -81,14 +82,20 @@ func (w *walker) count(ctx context.Context, all bool) error {
 }
 
 // Hits counts the hits of each breakpoint up to now.
-func (w *walker) Hits(ctx context.Context) ([]int, error) {
+func (w *walker) Hits(ctx context.Context) ([]Hits, error) {
 	if err := w.count(ctx, true); err != nil {
 		return nil, err
 	}
-	out := make([]int, len(w.breaks))
+	out := make([]Hits, len(w.breaks))
 	for i := range w.breaks {
-		steps := w.tally(&w.breaks[i]).steps
-		out[i] = sort.Search(len(steps), func(k int) bool { return steps[k] > w.pos.Step })
+		t := w.tally(&w.breaks[i])
+		n := sort.Search(len(t.steps), func(k int) bool { return t.steps[k] > w.pos.Step })
+		warps := map[int]bool{}
+		for _, warp := range t.warps[:n] {
+			warps[warp] = warp >= 0
+		}
+		delete(warps, -1)
+		out[i] = Hits{Times: n, Warps: len(warps)}
 	}
 	return out, nil
 }

@@ -50,15 +50,15 @@ type Walk interface {
 	SetWarp(warp int)
 	SetBreakpoints([]Breakpoint)
 	// Hits returns how often each breakpoint has been hit up to now, counted from the block's start.
-	Hits(ctx context.Context) ([]int, error)
+	Hits(ctx context.Context) ([]Hits, error)
 
 	Warps() []target.Warp
 	// State returns a copy of what expressions can read now, for the current warp.
 	State() Values
 	// Frames lists the current warp's calls, innermost first; the last is the kernel's own body.
 	Frames() []Frame
-	// Registers lists the current warp's registers that the instruction at hand names first, then the
-	// others live there.
+	// Registers lists the current warp's registers: first those that the instruction at hand names, then
+	// those of the other instructions of its source line in the same basic block, then the others live there.
 	Registers() []Register
 	// Listing is the entry's PTX, one line an instruction, label or .loc; it never changes.
 	Listing() []Listing
@@ -87,6 +87,14 @@ type Position struct {
 	Stop    string // "step", "breakpoint", "barrier", "probe", "end", "start", "deadlock", "fault"
 	Note    string // which breakpoint, which stage was captured, what the fault is
 	Lane    int    // for which a breakpoint's condition holds, -1: none in particular
+	// Breakpoint is the index in SetBreakpoints of the one that stopped the motion, -1: none did
+	Breakpoint int
+}
+
+// Hits is how often a breakpoint was hit. Each warp that comes to a line is counted on its own.
+type Hits struct {
+	Times int
+	Warps int // different ones; 0 for a stage, which the whole block captures
 }
 
 // Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set. A line is hit once for
@@ -125,6 +133,7 @@ type Register struct {
 	Type   string // "f32", "b16", "pred"
 	Bits   [32]uint64
 	Named  bool // the instruction at hand reads or writes it
+	OfLine bool // an instruction of the same source line does, in the same basic block
 	Active uint32
 }
 
@@ -132,6 +141,7 @@ type Register struct {
 type Listing struct {
 	Text   string
 	PC     int // -1: no instruction
+	PTX    int // its line in the PTX, 0: no instruction, or one that no line has
 	File   string
 	Line   int // in the CUDA source, 0 where unknown
 	Probe  bool

@@ -269,13 +269,16 @@ func TestConditions(t *testing.T) {
 	// from the middle, the count is the same
 	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, "hits == 5")})
 	ok(w.Seek(ctx, all[2].Step))
-	if p := ok(w.Continue(ctx)); p.Step != all[4].Step || !strings.HasSuffix(p.Note, "hit 5") {
+	if p := ok(w.Continue(ctx)); p.Step != all[4].Step || !strings.HasSuffix(p.Note, "hit 5") ||
+		p.Breakpoint != 0 {
 		t.Errorf("hits == 5 from stop 3 leads to %+v, expected %+v", p, all[4])
 	}
 	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, ""), {Stage: "S"}, conditional(t, line,
 		"warp==1")})
 	here := see(w)
-	if n, err := w.Hits(ctx); err != nil || n[0] != 5 || n[2] >= 5 || !reflect.DeepEqual(see(w), here) {
+	n, err := w.Hits(ctx)
+	if err != nil || n[0].Times != 5 || n[2].Times >= 5 || n[2].Warps != 1 || n[0].Warps < 2 ||
+		n[1].Warps != 0 || !reflect.DeepEqual(see(w), here) {
 		t.Errorf("hits %v, %v, at %+v", n, err, w.Position())
 	}
 	// counted from the middle, without having been there before
@@ -283,7 +286,7 @@ func TestConditions(t *testing.T) {
 	w.SetBreakpoints(other)
 	ok(w.Seek(ctx, all[7].Step-1))
 	ok(w.Continue(ctx))
-	if n, err := w.Hits(ctx); err != nil || n[1] != 8 {
+	if n, err := w.Hits(ctx); err != nil || n[1].Times != 8 {
 		t.Errorf("hits %v, %v at stop 8", n, err)
 	}
 	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, "sS[lane + 1000][0] > 0")})

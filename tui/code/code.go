@@ -149,6 +149,8 @@ type Look struct {
 	Plain  bool        // the line has a style of its own, as the chosen one has
 	Left   int         // columns scrolled out at the left
 	Width  int         // columns to draw in
+	Above  bool        // the row is a part of a wrapped line that goes on from the row above
+	Below  bool        // and goes on in the row below
 }
 
 // Draw writes a line. Where it is cut, at the left or the right, an ellipsis says so.
@@ -157,8 +159,8 @@ func (t *Text) Draw(th *theme.Theme, l *theme.Line, i int, o Look) {
 	spans, found := t.of(i), t.marks(text)
 	n := utf8.RuneCountInString(text)
 	from, to := min(o.Left, n), min(o.Left+o.Width, n)
-	cutLeft := from > 0 && strings.TrimLeft(runes(text, 0, from), " ") != ""
-	cutRight := n > o.Left+o.Width
+	cutLeft := !o.Above && from > 0 && strings.TrimLeft(runes(text, 0, from), " ") != ""
+	cutRight := !o.Below && n > o.Left+o.Width
 	style := func(at int) theme.Style {
 		for len(found) > 0 && at >= found[0][1] {
 			found = found[1:]

@@ -127,6 +127,26 @@ func TestContrast(t *testing.T) {
 	}
 }
 
+// TestValuesOfLightThemes: in 256 colours and more the text of a value map is dark on every ground, and no
+// two neighbouring steps of the full ramp look the same.
+func TestValuesOfLightThemes(t *testing.T) {
+	everyTheme(t, func(t *testing.T, th *Theme, few *[16]uint32) {
+		if !th.Light() || th.Profile == colorprofile.ANSI {
+			return
+		}
+		for i, s := range th.Value {
+			fg, bg := painted(t, s, few)
+			if c := Contrast(uint32(fg), uint32(bg)); fg != 0 || c < 4.5 {
+				t.Errorf("Value[%d]: #%06x on #%06x, contrast %.2f", i, fg, bg, c)
+			}
+			if full := len(th.Value) == levels && th.Profile == colorprofile.TrueColor; full && i > 0 &&
+				s == th.Value[i-1] {
+				t.Errorf("Value[%d] is Value[%d]: %q", i, i-1, s)
+			}
+		}
+	})
+}
+
 // TestGoodErrorsRecedeAndBadOnesLead: an error within its bound has no ground of its own; beyond it the
 // ground stands out from the terminal's, more so the larger the error.
 func TestGoodErrorsRecedeAndBadOnesLead(t *testing.T) {

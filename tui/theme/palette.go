@@ -54,10 +54,14 @@ const (
 // none, and panes write a shade glyph instead.
 func (t *Theme) heat(sparing bool) {
 	n, fine := levels, t.Profile == colorprofile.TrueColor
+	values := anchors[t.Palette]
 	if sparing {
 		n, fine = sparingLevels, false
 	}
 	cube := cubes[t.Palette]
+	if t.Light() { // dark text on light grounds, as everywhere else on the screen
+		cube, values = nil, lightened(values)
+	}
 	switch {
 	case !t.Colours():
 		t.Value = []Style{t.Text}
@@ -66,7 +70,7 @@ func (t *Theme) heat(sparing bool) {
 	case !fine && cube != nil:
 		t.Value = t.cubeRamp(cube)
 	default:
-		t.Value = t.ramp(anchors[t.Palette], n, fine)
+		t.Value = t.ramp(values, n, fine)
 	}
 	for side := range 2 {
 		t.near[side] = []Style{t.Dim, t.style("", t.table.near[side], plain)}
@@ -79,6 +83,15 @@ func (t *Theme) heat(sparing bool) {
 			t.beyond[side] = t.ramp(t.table.beyond[side], errorLevels, fine)
 		}
 	}
+}
+
+// lightened are anchors with as much white in them that black text can be read on each.
+func lightened(at []uint32) []uint32 {
+	out := make([]uint32, len(at))
+	for i, c := range at {
+		out[i] = Blend(c, 0xffffff, 0.5)
+	}
+	return out
 }
 
 // ErrorHeat is the style of an error by how many times its bound it is, negative below: text without a ground

@@ -11,6 +11,7 @@ package theme
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/charmbracelet/colorprofile"
 )
@@ -77,6 +78,14 @@ func (t *Theme) Paper() (ground, text uint32) { return t.table.paper, t.table.in
 
 // Colours reports whether the terminal shows colours at all.
 func (t *Theme) Colours() bool { return t.Profile >= colorprofile.ANSI }
+
+// Scale is the marks of a map of values, least to greatest: digits on coloured grounds, else shades.
+func (t *Theme) Scale() string {
+	if t.Rich() {
+		return "0 9"
+	}
+	return strings.Join(t.Glyph.Shade[1:], "")
+}
 
 // Rich reports whether heat maps have their full range of colours.
 func (t *Theme) Rich() bool { return t.Profile >= colorprofile.ANSI256 }

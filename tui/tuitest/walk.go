@@ -22,6 +22,7 @@ type Walk struct {
 	stop   string
 	note   string
 	lane   int
+	by     int // of breaks, the one that stopped it, -1
 	breaks []walk.Breakpoint
 	arrays []probes.SharedArray
 	Closed bool
@@ -41,12 +42,13 @@ const (
 
 // Walk opens a block.
 func (v *Viewer) Walk(_ context.Context, block probes.Dim3) (walk.Walk, error) {
-	return &Walk{block: block, lane: -1, stop: "start", arrays: v.run.Plan.Shared, block1: v.hold}, nil
+	return &Walk{block: block, lane: -1, by: -1, stop: "start", arrays: v.run.Plan.Shared,
+		block1: v.hold}, nil
 }
 
 func (w *Walk) Position() walk.Position {
 	p := walk.Position{Block: w.block, Step: uint64(w.at), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1,
-		Stop: w.stop, Note: w.note, Lane: w.lane}
+		Stop: w.stop, Note: w.note, Lane: w.lane, Breakpoint: w.by}
 	if pc := w.pc(w.warp); pc >= 0 {
 		p.PC, p.Listing, p.Mask, p.KVTile = pc, pc, 0xffffffff, min(w.at/600, 1)
 		p.Source = &target.Source{File: file, Line: 60 + pc/3}
@@ -67,6 +69,7 @@ func (w *Walk) pc(warp int) int {
 
 func (w *Walk) seek(at int, stop, note string) (walk.Position, error) {
 	w.at, w.stop, w.note, w.lane = max(0, min(at, End)), stop, note, -1
+	w.by = -1
 	w.warp = min(w.at/turn, 3)
 	switch w.at {
 	case 0:
@@ -108,7 +111,8 @@ func (w *Walk) run(ctx context.Context, dir int) (walk.Position, error) {
 					note += fmt.Sprintf(", hit %d", n)
 				}
 				p, err := w.seek(at, "breakpoint", note)
-				w.lane, p.Lane = lane, lane
+				w.lane, w.by = lane, i
+				p.Lane, p.Breakpoint = lane, i
 				return p, err
 			}
 		}
@@ -147,14 +151,17 @@ func (w *Walk) holds(b *walk.Breakpoint, at int) (lane int, ok bool) {
 }
 
 // Hits counts the hits up to now.
-func (w *Walk) Hits(context.Context) ([]int, error) {
-	out := make([]int, len(w.breaks))
+func (w *Walk) Hits(context.Context) ([]walk.Hits, error) {
+	out := make([]walk.Hits, len(w.breaks))
 	for i := range w.breaks {
+		warps := map[int]bool{}
 		for at := range w.at + 1 {
 			if _, ok := w.holds(&w.breaks[i], at); ok {
-				out[i]++
+				out[i].Times++
+				warps[at/turn] = true
 			}
 		}
+		out[i].Warps = len(warps)
 	}
 	return out, nil
 }
@@ -277,7 +284,7 @@ func (w *Walk) Registers() []walk.Register {
 	for i, name := range []string{"%rs89", "%rd477", "%p8", "%f13", "%r7", "%r513", "%rd12", "%f255", "%fd3",
 		"%r880", "%r881", "%r882"} {
 		r := walk.Register{Name: name, Type: []string{"b16", "b64", "pred", "f32", "b32", "b32", "b64", "f32",
-			"f64", "b32", "b32", "b32"}[i], Named: i < 2, Active: 0xff00ffff}
+			"f64", "b32", "b32", "b32"}[i], Named: i < 2, OfLine: i < 4, Active: 0xff00ffff}
 		for lane := range r.Bits {
 			v := uint64(lane*(i%3) + pc)
 			switch r.Type {
@@ -299,7 +306,7 @@ func (w *Walk) Listing() []walk.Listing {
 	out := make([]walk.Listing, 60)
 	for i := range out {
 		out[i] = walk.Listing{
-			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i,
+			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i, PTX: 900 + i,
 			File: file,
 			Line: 60 + i/3, Target: -1,
 		}

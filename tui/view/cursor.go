@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -76,6 +77,23 @@ func (x *Context) Iteration(n int) string {
 	}
 	return x.Run.Plan.Work.At(n)
 }
+
+// LoopTile is what one iteration is called in a sentence: kv tile, k tile.
+func (x *Context) LoopTile() string {
+	if x.Run == nil || x.Run.Plan == nil {
+		return kvTile
+	}
+	return x.Run.Plan.Work.TileName()
+}
+
+const kvTile = "kv tile"
+
+// Worded is a text of keys and commands, which says kv tile, with the name that the kernel on screen has for
+// an iteration.
+func (x *Context) Worded(text string) string { return WordedFor(text, x.LoopTile()) }
+
+// WordedFor is Worded with a name of an iteration.
+func WordedFor(text, tile string) string { return strings.ReplaceAll(text, kvTile, tile) }
 
 // Where writes a cell out: P block 3,1,0 kv 2 cell 17,9.
 func (x *Context) Where(c debugkern.Cell) string {

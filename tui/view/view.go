@@ -16,12 +16,24 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
 )
 
 // Part names a pane that can have the focus; the status line writes it.
 type Part string
+
+// Moment says which execution of a line of the source is meant.
+type Moment struct {
+	File  string
+	Line  int
+	Block probes.Dim3
+	// KVTile, Warp and Lane of that execution; -1 where any is meant
+	KVTile, Warp, Lane int
+	// Cell is one that is wrong because of the line; nil where there is none
+	Cell *debugkern.Cell
+}
 
 // View is one of the terminal's views. Its methods are called by one goroutine, and none of them may do slow
 // work: that belongs into a command, whose message comes back through Update.

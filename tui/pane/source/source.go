@@ -102,8 +102,8 @@ func (p *Pane) Move(n int) bool {
 
 // Hit chooses the line drawn at y.
 func (p *Pane) Hit(y int) {
-	if line := p.top + y; y >= 1 && y < p.H-1 && line <= p.text.Len() {
-		p.cur, p.Changed = line, true
+	if rows := p.rows(); y >= 1 && y <= len(rows) {
+		p.cur, p.Changed = rows[y-1].Line+1, true
 	}
 }
 
@@ -154,8 +154,8 @@ func (p *Pane) draw() []string {
 	}
 	var out []string
 	least := p.indent(w)
-	for i := p.top; i < min(p.top+p.body(), p.text.Len()); i++ {
-		out = append(out, p.row(i, w, least))
+	for _, r := range p.rows() {
+		out = append(out, p.row(r, w, least))
 	}
 	return p.Theme.Box(title, p.note, out, p.W, p.H, p.Focus)
 }
@@ -169,7 +169,40 @@ func (p *Pane) gutter() int {
 	return n
 }
 
-func (p *Pane) row(i, w, indent int) string {
+// long is the line that is wrapped where it is longer than the pane, from 0: the chosen one where lines are
+// chosen, else the one that is pointed at.
+func (p *Pane) long() int {
+	if p.Focus && p.cur > 0 {
+		return p.cur - 1
+	}
+	return p.line - 1
+}
+
+// rows are what the pane's rows show.
+func (p *Pane) rows() []code.Row {
+	at, w := p.long(), p.W-2-p.gutter()
+	return code.Window(p.top, p.body(), p.text.Len(), at, p.parts(at, w))
+}
+
+// parts is how many rows the wrapped line takes in w columns; one where it was scrolled sideways.
+func (p *Pane) parts(i, w int) int {
+	if p.text == nil || i < 0 || i >= p.text.Len() || p.left > p.indent(p.W-2) {
+		return 1
+	}
+	return p.text.Parts(i, p.leftOf(i, p.indent(p.W-2)), w, max(1, p.body()/2))
+}
+
+// leftOf is how many columns of a line are scrolled out.
+func (p *Pane) leftOf(i, indent int) int {
+	if p.left > indent { // else only blanks are; #if has none
+		return p.left
+	}
+	line := p.text.Line(i)
+	return min(indent, len(line)-len(strings.TrimLeft(line, " ")))
+}
+
+func (p *Pane) row(r code.Row, w, indent int) string {
+	i := r.Line
 	l := p.Theme.Line(w)
 	num, text := p.Theme.SourceNum, p.Theme.SourceLine
 	mark := " "
@@ -181,18 +214,24 @@ func (p *Pane) row(i, w, indent int) string {
 		num, text, mark = p.Theme.Select, p.Theme.Select, p.Theme.Glyph.Left
 	}
 	switch m := p.marks[i+1]; {
-	case m != 0:
+	case m != 0 && r.Part == 0:
 		DrawMark(p.Theme, l, m)
 	case p.cur > 0:
 		l.Space(1)
 	}
-	l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+len(strconv.Itoa(p.text.Len()))).Add(num, " ")
-	on, left := i+1 == p.line || chosen, p.left
-	if line := p.text.Line(i); left <= indent { // only blanks are scrolled out; #if has none
-		left = min(indent, len(line)-len(strings.TrimLeft(line, " ")))
+	number := strconv.Itoa(i + 1)
+	if r.Part > 0 {
+		mark, number = " ", ""
+	}
+	l.Add(num, mark).Right(num, number, l.Col()+len(strconv.Itoa(p.text.Len()))).Add(num, " ")
+	on, left, width := i+1 == p.line || chosen, p.leftOf(i, indent), l.Left()
+	parts := 1
+	if i == p.long() {
+		parts = p.parts(i, width)
 	}
 	p.text.Draw(p.Theme, l, i, code.Look{
-		Syntax: p.syntax, Base: text, Plain: on, Left: left, Width: l.Left(),
+		Syntax: p.syntax, Base: text, Plain: on, Left: left + r.Part*width, Width: width,
+		Above: r.Part > 0, Below: r.Part+1 < parts,
 	})
 	if on {
 		return l.DoneIn(text)

@@ -30,7 +30,7 @@ func (v *Controller) moveIn(at view.Part, rows, cols int) tea.Cmd {
 		moved = p.MoveCell(rows, cols)
 	}
 	if !moved {
-		v.Say("edge of the map: H L other kv tiles, J K other stages, o another fragment")
+		v.Say(v.Worded("edge of the map: H L other kv tiles, J K other stages, o another fragment"))
 		return nil
 	}
 	return v.fragMoved()

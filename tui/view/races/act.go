@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
@@ -52,21 +53,33 @@ func (v *Controller) openFinding() tea.Cmd {
 	if v.pane.OnFold() {
 		return v.foldAdvice()
 	}
-	block, kv, at := v.Cursor.Block, -1, v.underCursor()
+	at := v.underCursor()
+	m := view.Moment{Block: v.Cursor.Block, KVTile: -1, Warp: -1, Lane: -1}
 	if f := v.selected(); f != nil {
-		block, kv = f.Block, f.KVTile
 		if sc := v.lookOf(v.lookKey()).Scene; sc != nil && sc.Pair[0] >= 0 && v.Run != nil &&
-			slices.Contains(v.Run.Viewer.Blocks(), block) {
+			slices.Contains(v.Run.Viewer.Blocks(), f.Block) {
 			return v.stepper.ToConflict(sc)
 		}
+		m.Block, m.KVTile = f.Block, f.KVTile
+		if len(f.Warps) > 0 {
+			m.Warp = f.Warps[0]
+		}
+		if len(f.Lanes) > 0 {
+			m.Lane = f.Lanes[0]
+		}
 	} else if c := v.pane.Cause(); c != nil {
-		block, kv = c.Place.Block, c.Place.KVTile
+		m.Block, m.KVTile = c.Place.Block, c.Place.KVTile
+		if c.Stage != "" && c.Place.Row >= 0 && c.Place.Col >= 0 {
+			m.Cell = &debugkern.Cell{Row: c.Place.Row, Col: c.Place.Col, Place: debugkern.Place{
+				Stage: probes.Stage(c.Stage), Block: c.Place.Block, KVTile: max(0, c.Place.KVTile)}}
+		}
 	}
 	if at == nil {
 		v.Say("no finding to open here")
 		return nil
 	}
-	return v.stepper.ToLine(at.File, at.Line, block, kv)
+	m.File, m.Line = at.File, at.Line
+	return v.stepper.ToLine(m)
 }
 
 // findingTile opens the Tile view where the finding, or its cause, shows.
@@ -104,7 +117,7 @@ func (v *Controller) findingTile() tea.Cmd {
 	}
 	cmd := tea.Batch(v.GoTo(c), v.Root.Open(view.Tile))
 	if !known {
-		v.Say("the finding belongs to no stage's tile: its block and kv tile are shown")
+		v.Say(v.Worded("the finding belongs to no stage's tile: its block and kv tile are shown"))
 	}
 	return cmd
 }

@@ -8,7 +8,6 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/scene"
-	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
@@ -32,8 +31,8 @@ var (
 
 // Stepper goes to a moment of a block. The Source view does.
 type Stepper interface {
-	// ToLine goes to the moment at which a block first comes to a line in its kv tile; kv is -1 for any.
-	ToLine(file string, line int, block probes.Dim3, kv int) tea.Cmd
+	// ToLine goes to the moment at which a warp of a block comes to a line.
+	ToLine(m view.Moment) tea.Cmd
 	// ToConflict goes before the earlier access of a conflict.
 	ToConflict(sc *scene.Scene) tea.Cmd
 }

@@ -11,13 +11,14 @@ import (
 
 	"tilescope/debugkern/walk"
 	"tilescope/debugkern/walk/expr"
+	"tilescope/tui/theme"
 )
 
 // stop is a breakpoint as a person has set it.
 type stop struct {
 	id   int // its number; it keeps it
 	off  bool
-	hits int // up to the moment on screen, -1: not counted
+	hits *walk.Hits // up to the moment on screen, nil: not counted
 	walk.Breakpoint
 }
 
@@ -47,12 +48,62 @@ func samePlace(a, b walk.Breakpoint) bool {
 	return a == b
 }
 
+// hitText words how often a breakpoint has been hit, and what was counted.
+func (b stop) hitText() string {
+	if b.hits == nil {
+		return ""
+	}
+	out := "hit " + theme.Count(b.hits.Times, "time")
+	if b.hits.Warps > 0 {
+		out += " by " + theme.Count(b.hits.Warps, "warp")
+	}
+	return out
+}
+
+// stopText says which breakpoint stopped the block: breakpoint 2, line 597, if lane == 3, hit 4, warp 1
+// lane 3.
+func (b stop) stopText(p walk.Position) string {
+	out := fmt.Sprintf("breakpoint %d, ", b.id)
+	switch {
+	case b.Array != "":
+		out += fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col)
+	case b.Stage != "":
+		out += b.Stage + " captured"
+	default:
+		out += fmt.Sprintf("line %d", b.Line)
+	}
+	if when := b.When.String(); when != "" {
+		out += ", " + when
+	}
+	if b.hits != nil {
+		out += fmt.Sprintf(", hit %d", b.hits.Times)
+	}
+	if b.Stage == "" {
+		out += fmt.Sprintf(", warp %d", p.Warp)
+	}
+	if p.Lane >= 0 {
+		out += fmt.Sprintf(" lane %d", p.Lane)
+	}
+	if _, why, bad := strings.Cut(p.Note, ", condition "); bad {
+		out += ", condition " + why
+	}
+	return out
+}
+
 // enabled are the breakpoints that stop the block.
-func (s *walking) enabled() (out []walk.Breakpoint) {
+func (s *walking) enabled() (out []stop) {
 	for _, b := range s.breaks {
 		if !b.off {
-			out = append(out, b.Breakpoint)
+			out = append(out, b)
 		}
+	}
+	return out
+}
+
+// placesOf are breakpoints as a walk takes them.
+func placesOf(stops []stop) (out []walk.Breakpoint) {
+	for _, b := range stops {
+		out = append(out, b.Breakpoint)
 	}
 	return out
 }
@@ -132,7 +183,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 		i = len(s.breaks)
 		s.breaks = append(s.breaks, stop{id: s.lastBreak})
 	}
-	s.breaks[i] = stop{id: s.breaks[i].id, hits: -1, Breakpoint: b}
+	s.breaks[i] = stop{id: s.breaks[i].id, Breakpoint: b}
 	v.Say(fmt.Sprintf("r and R stop where %s (breakpoint %d)", conditionText(b), s.breaks[i].id))
 	return v.breaksChanged()
 }
@@ -147,6 +198,7 @@ func conditionText(b walk.Breakpoint) string {
 
 // breaksChanged shows the breakpoints, counts anew where the list is open, and has them remembered.
 func (v *Controller) breaksChanged() tea.Cmd {
+	v.place()
 	v.showWalk(false)
 	return tea.Batch(v.countHits(), v.Root.Changed())
 }
@@ -253,7 +305,8 @@ func cellOf(arg string) (array string, row, col int, ok bool) {
 
 // breakpoints completes break: what it does, and the stages that it stops at.
 func (v *Controller) breakpoints() []string {
-	return append([]string{"list\tall of them, with their hits", "clear\tdelete all"}, v.StageNames()...)
+	return append([]string{"list\tall of them, and how often each was hit", "clear\tdelete all"},
+		v.StageNames()...)
 }
 
 // numbered is the index of the breakpoint with a number, -1 and a complaint where there is none.
@@ -296,7 +349,7 @@ func (v *Controller) conditionCommand(arg string) tea.Cmd {
 		v.Complain("condition: " + err.Error())
 		return nil
 	}
-	b.When, b.hits = when, -1
+	b.When, b.hits = when, nil
 	if text == "" {
 		v.Say(fmt.Sprintf("breakpoint %d always stops where %s", b.id, b.at()))
 	} else {

@@ -50,7 +50,7 @@ func (v *Controller) stopping() []view.Command {
 	return []view.Command{
 		{Name: "break", Short: "b", Arg: "LINE|FILE:LINE|STAGE|ARRAY[R][C]|list|clear [if EXPR] [hits OP N]",
 			Help: "breakpoint in Source", Values: v.breakpoints, Do: v.breakCommand},
-		{Name: "breakpoints", Short: "bp", Help: "list them, with conditions and hits",
+		{Name: "breakpoints", Short: "bp", Help: "list them, with conditions and how often each was hit",
 			Do: func(string) tea.Cmd { return v.openList(listBreaks) }},
 		{Name: "condition", Short: "cond", Arg: "N [EXPR] [hits OP N]",
 			Help: "when breakpoint N stops; nothing: always", Values: v.breakNumbers, Do: v.conditionCommand},

@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -58,8 +57,9 @@ type Controller struct {
 	list           listKind
 	beneath        view.Part // that had the focus before the list
 
-	walk   walking
-	search string // what / looks for, "" for nothing
+	walk     walking
+	restored bool   // breakpoints or watches of an earlier session have not been announced yet
+	search   string // what / looks for, "" for nothing
 }
 
 // sizes are what a person added to the computed sizes.
@@ -86,6 +86,7 @@ const (
 	breakpoint keymap.Action = "breakpoint"
 	stepOut    keymap.Action = "step-out"
 	listStops  keymap.Action = "breakpoints"
+	clearStops keymap.Action = "clear-breakpoints"
 	listFrames keymap.Action = "calls"
 	watchCell  keymap.Action = "watch"
 	prevWarp   keymap.Action = "previous-warp"
@@ -141,7 +142,9 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: stepOut, Keys: []string{"^"}, Label: "^",
 			Help: "step out of the function that was inlined here", Group: g},
 		{Action: listStops, Keys: []string{"!"}, Label: "!",
-			Help: "breakpoints with conditions and hits: Space on and off, b deletes", Group: g},
+			Help:  "breakpoints with conditions and how often each was hit: Space on and off, b deletes",
+			Group: g},
+		{Action: clearStops, Keys: []string{"B"}, Label: "B", Help: "delete all breakpoints", Group: g},
 		{Action: listFrames, Keys: []string{";"}, Label: ";",
 			Help: "calls that lead here: Enter shows the line", Group: g},
 		{Action: watchCell, Keys: []string{"="}, Label: "=",
@@ -175,6 +178,7 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 		runBack:        func(string) tea.Cmd { return v.runWalk(-1) },
 		stepOut:        func(string) tea.Cmd { return v.stepOut(1) },
 		listStops:      func(string) tea.Cmd { return v.openList(listBreaks) },
+		clearStops:     func(string) tea.Cmd { return v.deleteBreaks("") },
 		listFrames:     func(string) tea.Cmd { return v.openList(listCalls) },
 		watchCell: func(arg string) tea.Cmd {
 			if !v.Movable() {
@@ -208,14 +212,10 @@ func (v *Controller) Parts() []view.Part {
 	if len(v.walk.watches) > 0 {
 		parts = append(parts, partWatches)
 	}
-	if v.list == listNone {
-		return parts
+	if v.list != listNone {
+		parts = append(parts, partList)
 	}
-	at := v.layout()
-	return append(slices.DeleteFunc(parts, func(p view.Part) bool {
-		_, seen := at[p]
-		return !seen
-	}), partList)
+	return parts
 }
 
 // OfRun implements view.Dependent.
@@ -276,6 +276,8 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	case view.NewRun:
 		v.walk.drop()
 		v.showLists()
+	case view.Ran:
+		v.announce()
 	case view.Shown, view.Moved:
 		return v.loadWalk()
 	case view.NumbersChanged:
@@ -309,7 +311,7 @@ func (v *Controller) toggleStrip(string) tea.Cmd {
 
 func (v *Controller) toggleFollow(string) tea.Cmd {
 	v.Follow = !v.Follow
-	v.Say("source, PTX and kv tile follow the warp: " + view.OnOff(v.Follow))
+	v.Say(v.Worded("source, PTX and kv tile follow the warp: ") + view.OnOff(v.Follow))
 	v.showWalk(v.Follow)
 	return v.Root.Changed()
 }

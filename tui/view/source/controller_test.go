@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source"
@@ -163,6 +164,32 @@ func TestFromTileToTheWrite(t *testing.T) {
 	}
 }
 
+// TestToTheMomentOfACause: the operation of the line that the cell is made of, else the last time that the
+// line was executed before the cell was written, else the first time for the warp.
+func TestToTheMomentOfACause(t *testing.T) {
+	d := open(t, 120, 40, viewtest.Request(viewtest.Faulty))
+	cell := &debugkern.Cell{Place: debugkern.Place{Stage: "P", KVTile: 1}, Row: 4, Col: 9}
+	goTo := func(line, warp int, c *debugkern.Cell) {
+		d.Do(control(d.Driver).ToLine(view.Moment{
+			File: "dir/sdpa_fp8_stage_c_wmma.cu", Line: line, KVTile: -1, Warp: warp, Lane: -1, Cell: c}))
+	}
+	goTo(87, -1, cell)
+	d.HasStatus("line 87 for P cell 4,9: before warp 1 lane 12 executes a · b")
+	d.stands(1190)
+	if got := control(d.Driver).Position().Warp; got != 1 {
+		t.Errorf("warp %d is stepped, expected 1", got)
+	}
+	goTo(65, -1, cell) // no operation of the cell has this line
+	d.HasStatus("line 65 in warp 0, the last time before warp 0 lane 9 writes P cell 4,9")
+	d.stands(1155)
+	goTo(65, 1, nil)
+	d.stands(1935)
+	goTo(65, -1, nil)
+	d.stands(15)
+	goTo(30, -1, nil)
+	d.HasStatus("is not executed by block 0,0,0")
+}
+
 func TestWarpsAndFollowing(t *testing.T) {
 	d := open(t, 120, 40)
 	d.Press(".", ".").HasStatus("warp 2")
@@ -293,7 +320,7 @@ func TestSearchInSource(t *testing.T) {
 // TestSidewaysInSource scrolls source and PTX, and says where nothing is cut.
 func TestSidewaysInSource(t *testing.T) {
 	d := open(t, 80, 24).Press("g", "g")
-	d.Says("…")
+	d.Says("…", "TILE_N + 0]);  // scores of one││", "│       row     ") // the chosen line is wrapped
 	was := d.Text()
 	d.Press("l")
 	if d.Text() == was {
@@ -314,6 +341,13 @@ func TestConditionalBreakpoints(t *testing.T) {
 	d.Press("r").stands(1935)
 	if lane := control(d.Driver).Lane(); lane != 3 {
 		t.Errorf("lane %d, the condition holds in lane 3", lane)
+	}
+	const stopped = "breakpoint 1, line 65, if warp == 1 && lane >= 3, hit 1, warp 1 lane 3"
+	d.HasStatus(stopped + " · step 1935")
+	d.Press("!").HasStatus("") // counting the hits of all leaves what stopped the block on screen
+	d.Press("!")
+	if !strings.Contains(d.Text(), "breakpoint 1, line 65, if warp == 1") {
+		t.Errorf("the position does not say which breakpoint stopped the block:\n%s", d.Text())
 	}
 	d.Press("r").stands(1995)
 	d.Press("R").stands(1935)
@@ -358,7 +392,8 @@ func TestListOfBreakpoints(t *testing.T) {
 		d.Press("r", "r", "r").stands(75)
 		d.Press("!")
 		d.Fits("with breakpoints listed")
-		d.Says("BREAKPOINTS", "2 hits", "1 hit ", "if kv == 0", "S is captured")
+		d.Says("BREAKPOINTS", "hit 2 times by 1 warp", "hit 1 time by 1 warp", "if kv == 0", "S is captured",
+			"Esc closes", "b deletes, B all", "SOURCE", "PTX", "REGISTERS", "WARPS")
 		if control(d.Driver).Focused() != "list" {
 			t.Errorf("focus on %s", control(d.Driver).Focused())
 		}
@@ -380,7 +415,8 @@ func TestListOfBreakpoints(t *testing.T) {
 		if d.Quit || strings.Contains(d.Text(), "BREAKPOINTS") {
 			t.Error("q did not close the list")
 		}
-		d.Command("delete 3").Command("clear").Press("!").Says("no breakpoints")
+		d.Command("break 65").Press("!", "B").HasStatus("no breakpoints")
+		d.Says("no breakpoints: b sets one")
 	}
 }
 
@@ -413,6 +449,39 @@ func TestWatches(t *testing.T) {
 			t.Error("a pane of watches without any")
 		}
 	}
+}
+
+// TestPanesShareTheHeight: watches and an open list leave every other pane its least height.
+func TestPanesShareTheHeight(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {120, 33}, {176, 35}, {200, 60}} {
+		d := open(t, size[0], size[1])
+		for _, e := range []string{"step", "kv", "sP[q][k]", "%r7", "%rd477@lane3", "warp", "lane"} {
+			d.Command("watch " + e)
+		}
+		check := func(more ...string) {
+			d.Fits(fmt.Sprint(size))
+			d.Says(append(more, "SOURCE", "PTX", "REGISTERS", "WARPS", "WATCHES")...)
+			if size[1] >= 40 {
+				d.Says("SHARED")
+			}
+		}
+		check()
+		for line := range 6 {
+			d.Command(fmt.Sprintf("break %d", 61+line))
+		}
+		d.Press("!")
+		check("BREAKPOINTS")
+		d.Press("G").Says("cu:66") // the rest is scrolled
+		d.Press("!")
+		check()
+	}
+}
+
+// TestOneNumberOfPTX: source and warps name an instruction by its line in the PTX.
+func TestOneNumberOfPTX(t *testing.T) {
+	d := open(t, 120, 40).Command("seek 3")
+	d.Says("903 ld.shared.b16", "61 ptx 903")
+	d.Command("seek 50").Says("→912")
 }
 
 // TestStepCommands: the verbs of delve and gdb, and their short forms.
@@ -458,6 +527,12 @@ func TestRememberedBreakpoints(t *testing.T) {
 	again.Press("s", "!").Says("65", "if lane == 3 hits > 2", "disabled", "%r7@lane1 * 2")
 	control(again.Driver).Recall(map[string]string{"breakpoints": "[{", "watches": `["1 +"]`})
 	again.HasStatus("remembered breakpoints and watches")
+	control(again.Driver).Recall(kept)
+	again.Press("x").HasStatus("set in an earlier session; ! lists, :clear and :unwatch remove them")
+	again.Press("x")
+	if strings.Contains(again.M.Status.Text, "earlier session") {
+		t.Error("what was restored is announced twice")
+	}
 	d.Command("clear").Command("unwatch")
 	if control(d.Driver).Remember(kept); kept["breakpoints"] != "" || kept["watches"] != "" {
 		t.Errorf("remembered %v of nothing", kept)

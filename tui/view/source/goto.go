@@ -8,8 +8,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
+	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
@@ -97,34 +100,124 @@ func (v *Controller) ToStep(block probes.Dim3, step uint64, warp, lane int, what
 	})
 }
 
-// ToLine implements races.Stepper: the moment at which the first warp of its block comes to the line in its
-// kv tile.
-func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) tea.Cmd {
+// lineal is a run that can say what a cell is made of.
+type lineal interface {
+	Lineage(ctx context.Context, c debugkern.Cell, ask debugkern.LineageRequest) (*report.Lineage, error)
+}
+
+// ToLine implements races.Stepper: the moment at which the line is executed for the cell, where there is one:
+// the operation of the line among those that its value is made of, else the last time that the line was
+// executed before the cell was written. Without a cell it is the first moment at which the warp comes to the
+// line in its kv tile.
+func (v *Controller) ToLine(m view.Moment) tea.Cmd {
 	if v.Run == nil {
 		return v.NothingYet()
 	}
-	if slices.Contains(v.Run.Viewer.Blocks(), block) {
-		v.Cursor.Block = block
+	if slices.Contains(v.Run.Viewer.Blocks(), m.Block) {
+		v.Cursor.Block = m.Block
+	} else {
+		m.Cell = nil
 	}
-	b, at := walk.Breakpoint{File: path.Base(file), Line: line}, v.Cursor.Block
-	kept := v.walk.enabled()
+	b, viewer := walk.Breakpoint{File: path.Base(m.File), Line: m.Line}, v.Run.Viewer
+	kept := placesOf(v.walk.enabled())
 	return v.inSource("going to "+breakText(b), func(ctx context.Context, w walk.Walk) (answer, error) {
 		defer w.SetBreakpoints(kept)
-		w.SetBreakpoints([]walk.Breakpoint{b})
-		p, err := w.Seek(ctx, 0)
-		for err == nil && (p.Stop != "breakpoint" || p.KVTile < kv) && p.Stop != "end" &&
-			p.Stop != "deadlock" &&
-			p.Stop != "fault" {
-			p, err = w.Continue(ctx)
+		if m.Cell != nil {
+			if a, ok, err := toOperation(ctx, w, viewer, b, *m.Cell); ok || err != nil {
+				return a, err
+			}
 		}
-		if err == nil && p.Stop == "end" {
-			_, err = w.Seek(ctx, 0)
-			return answer{
-				said: fmt.Sprintf("%s is not executed by block %s", breakText(b), at), lane: -1,
-			}, err
-		}
-		return answer{said: standing(p, p), lane: -1}, err
+		return toArrival(ctx, w, b, m)
 	})
+}
+
+// toOperation goes to the moment at which a line is executed for a cell; ok is false where that is not known.
+func toOperation(ctx context.Context, w walk.Walk, viewer debugkern.Viewer, b walk.Breakpoint,
+	c debugkern.Cell) (a answer, ok bool, err error) {
+	name := fmt.Sprintf("%s cell %d,%d", c.Stage, c.Row, c.Col)
+	if run, can := viewer.(lineal); can {
+		doc, err := run.Lineage(ctx, c, debugkern.LineageRequest{})
+		if ctx.Err() != nil {
+			return answer{lane: -1}, false, ctx.Err()
+		}
+		if n := operationOn(doc, b); err == nil && n != nil {
+			if _, err := w.Seek(ctx, n.At.Step); err != nil {
+				return answer{lane: -1}, false, err
+			}
+			w.SetWarp(n.At.Warp)
+			return answer{lane: n.At.Lane, said: fmt.Sprintf(
+				"line %d for %s: before warp %d lane %d executes %s", b.Line, name, n.At.Warp, n.At.Lane,
+				n.Op)}, true, nil
+		}
+	}
+	x, err := viewer.Writer(ctx, c)
+	if ctx.Err() != nil || err != nil || x == nil || x.Block != nil {
+		return answer{lane: -1}, false, ctx.Err() // who wrote it is not known
+	}
+	for _, when := range []string{fmt.Sprintf("if warp == %d", x.Warp), ""} {
+		if _, err := w.Seek(ctx, x.Step+1); err != nil {
+			return answer{lane: -1}, false, err
+		}
+		if p, err := arrival(ctx, w, b, when, walk.Walk.Reverse); err != nil || p.Stop == "breakpoint" {
+			return answer{lane: x.Lane, said: fmt.Sprintf(
+				"line %d in warp %d, the last time before warp %d lane %d writes %s", b.Line, p.Warp, x.Warp,
+				x.Lane, name)}, err == nil, err
+		}
+	}
+	return answer{lane: -1}, false, nil
+}
+
+// operationOn is the first operation of a lineage that a line is the place of, from the cell on; nil where
+// there is none.
+func operationOn(doc *report.Lineage, b walk.Breakpoint) *report.LineageNode {
+	if doc == nil {
+		return nil
+	}
+	for i := range doc.Nodes {
+		n := &doc.Nodes[i]
+		if n.At != nil && n.Block == nil && n.Source != nil && path.Base(n.Source.File) == b.File &&
+			n.Source.Line <= b.Line && b.Line <= max(n.Source.Line, n.Line) {
+			return n
+		}
+	}
+	return nil
+}
+
+// arrival runs on or back to a line, under a condition.
+func arrival(ctx context.Context, w walk.Walk, b walk.Breakpoint, when string,
+	run func(walk.Walk, context.Context) (walk.Position, error)) (p walk.Position, err error) {
+	if b.When, err = expr.ParseCondition(when); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	w.SetBreakpoints([]walk.Breakpoint{b})
+	return run(w, ctx)
+}
+
+// toArrival goes to the first moment at which the warp comes to a line in its kv tile, else any warp.
+func toArrival(ctx context.Context, w walk.Walk, b walk.Breakpoint, m view.Moment) (answer, error) {
+	var tries []string
+	if m.Warp >= 0 && m.Lane >= 0 {
+		tries = append(tries, fmt.Sprintf("if warp == %d && lane == %d", m.Warp, m.Lane))
+	}
+	if m.Warp >= 0 {
+		tries = append(tries, fmt.Sprintf("if warp == %d", m.Warp))
+	}
+	for _, when := range append(tries, "") {
+		p, err := w.Seek(ctx, 0)
+		for err == nil && (p.Stop != "breakpoint" || p.KVTile < m.KVTile) && p.Stop != "end" &&
+			p.Stop != "deadlock" && p.Stop != "fault" {
+			p, err = arrival(ctx, w, b, when, walk.Walk.Continue)
+		}
+		if err != nil {
+			return answer{lane: -1}, err
+		}
+		if p.Stop != "end" {
+			return answer{said: standing(p, p), lane: m.Lane}, nil
+		}
+	}
+	block := w.Position().Block
+	_, err := w.Seek(ctx, 0)
+	return answer{said: fmt.Sprintf("%s is not executed by block %s", breakText(b), block), lane: -1}, err
 }
 
 // openHere is Enter in Source: run to the line, step another warp, open the cell in Tile.
@@ -170,7 +263,7 @@ func (v *Controller) until(arg string) tea.Cmd {
 		v.Say("no instruction belongs to this line")
 		return nil
 	}
-	kept := v.walk.enabled()
+	kept := placesOf(v.walk.enabled())
 	return tea.Batch(v.toSource(), v.moveWalk("running to "+conditionText(b),
 		func(ctx context.Context, w walk.Walk) (walk.Position, error) {
 			w.SetBreakpoints(append(kept, b))

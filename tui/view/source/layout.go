@@ -20,40 +20,71 @@ import (
 // rect is a place in the body.
 type rect struct{ x, y, w, h int }
 
-// extras are panes that are not always there.
+// extras are how many rows the panes have that are not always there.
 type extras struct {
-	watches int  // how many there are
-	list    bool // of breakpoints or calls
+	watches int // 0: there are none
+	list    int // of breakpoints or calls; 0: it is closed
+}
+
+// Least heights: of what stands above the panes of rows, and of one of those.
+const (
+	leastUpper = 13 // source and PTX, and below them registers or the shared array
+	leastRows  = 3
+)
+
+// heights are the watches' and the list's, borders included, in a view of h lines. Both get what their rows
+// need, within a part of the view, as far as the other panes keep their least heights; the rest is scrolled.
+func (x extras) heights(h int) (watches, list int) {
+	if x.watches > 0 {
+		watches = 2 + min(x.watches, max(2, h/8))
+	}
+	if x.list > 0 {
+		list = 2 + min(x.list, max(3, h/5))
+	}
+	for watches+list > h-leastUpper && (watches > leastRows || list > leastRows) {
+		if list > leastRows && (list >= watches || watches <= leastRows) {
+			list--
+		} else {
+			watches--
+		}
+	}
+	return watches, list
 }
 
 // walkLayout is where the Source view's panes stand. Below 33 lines registers and the shared array take turns
 // in one place: whichever had the focus last. On very wide screens source, PTX and shared array stand side by
-// side above the registers, which have room for all lanes there. Watches stand below everything; a list takes
-// the place of the registers, and on small screens of all lower panes.
+// side above the registers, which have room for all lanes there. A list and watches stand below everything,
+// as wide as the view; all other panes give up some of their lines to them, and none is hidden.
 func walkLayout(w, h int, slot view.Part, s sizes, x extras) map[view.Part]rect {
 	const strip = 1
 	h -= strip
+	tall, wide := h >= 32, w >= 176 && h >= 34
 	out := map[view.Part]rect{}
-	if x.watches > 0 {
-		n := 2 + min(x.watches, max(2, h/8))
-		h -= n
-		out[partWatches] = rect{0, strip + h, w, n}
+	watches, list := x.heights(h)
+	if watches > 0 {
+		h -= watches
+		out[partWatches] = rect{0, strip + h, w, watches}
+	}
+	if list > 0 {
+		h -= list
+		out[partList] = rect{0, strip + h, w, list}
 	}
 	switch {
-	case w >= 176 && h >= 34:
+	case wide:
 		a := max(30, min(w*34/100+s.code, w*65/100-30))
 		b := w*65/100 - a
 		c := w - a - b
 		low := max(8, min(h*2/7+s.low, h-18))
 		mid := h - low
+		below := min(10, mid-8) // the warps
 		out[partCode] = rect{0, strip, a, mid}
 		out[partPTX] = rect{a, strip, b, mid}
-		out[partShared] = rect{a + b, strip, c, mid - 10}
-		out[partWarps] = rect{a + b, strip + mid - 10, c, 10}
+		out[partShared] = rect{a + b, strip, c, mid - below}
+		out[partWarps] = rect{a + b, strip + mid - below, c, below}
 		out[partRegisters] = rect{0, strip + mid, w, low}
-	case h >= 32:
-		low := 7
-		mid := max(8, min((h-low)*2/5+s.low, h-low-8))
+	case tall:
+		low := min(7, max(5, h/5))
+		mid := max(7, min((h-low)*2/5+s.low, h-low-7))
 		top, a, b := h-low-mid, max(30, min(w/2+s.code, w-30)), w*11/20
 		out[partCode] = rect{0, strip, a, top}
 		out[partPTX] = rect{a, strip, w - a, top}
@@ -61,7 +92,7 @@ func walkLayout(w, h int, slot view.Part, s sizes, x extras) map[view.Part]rect 
 		out[partShared] = rect{b, strip + top, w - b, mid}
 		out[partWarps] = rect{0, strip + top + mid, w, low}
 	default:
-		low := max(7, min(max(9, h*2/5)+s.low, h-6))
+		low := max(6, min(max(9, h*2/5)+s.low, h-6))
 		top, a, b := h-low, max(30, min(w/2+s.code, w-30)), w*3/5
 		if slot != partShared {
 			slot = partRegisters
@@ -71,29 +102,13 @@ func walkLayout(w, h int, slot view.Part, s sizes, x extras) map[view.Part]rect 
 		out[slot] = rect{0, strip + top, b, low}
 		out[partWarps] = rect{b, strip + top, w - b, low}
 	}
-	if !x.list {
-		return out
-	}
-	at, both := out[partRegisters], out[partShared]
-	switch {
-	case at.w == w: // all lanes: the list takes their place
-	case both.w > 0 && at.w > 0: // side by side
-		at.w = w
-		delete(out, partShared)
-	default:
-		at = rect{0, max(at.y, both.y), w, max(at.h, both.h)}
-		delete(out, partShared)
-		delete(out, partWarps)
-	}
-	delete(out, partRegisters)
-	out[partList] = at
 	return out
 }
 
 // layout is where the panes stand now.
 func (v *Controller) layout() map[view.Part]rect {
 	all := walkLayout(v.w, v.h, v.walk.slot, v.sizes,
-		extras{watches: len(v.walk.watches), list: v.list != listNone})
+		extras{watches: len(v.walk.watches), list: v.listed()})
 	if _, ok := all[v.at]; ok && v.zoomed {
 		return map[view.Part]rect{v.at: {0, 1, v.w, v.h - 1}}
 	}
@@ -249,7 +264,12 @@ func (v *Controller) walkStrip() string {
 	if p.KVTile >= 0 {
 		add(t.Text, v.Iteration(p.KVTile))
 	}
-	if p.Source != nil && p.Source.Line > 0 && v.w >= 100 { // narrow screens have it in the source's title
+	stopped := p.Stop == "breakpoint" && s.shot.stop != ""
+	if stopped {
+		add(t.Accent, s.shot.stop)
+	}
+	// narrow screens have the line in the source's title
+	if !stopped && p.Source != nil && p.Source.Line > 0 && v.w >= 100 {
 		add(t.SourceLine, fmt.Sprintf("line %d", p.Source.Line))
 	}
 	if chain := v.callChain(); chain != "" {
@@ -261,12 +281,14 @@ func (v *Controller) walkStrip() string {
 	}
 	switch p.Stop {
 	case "end", "start", "breakpoint":
-		add(t.Accent, p.Stop)
+		if !stopped {
+			add(t.Accent, p.Stop)
+		}
 	case "deadlock", "fault":
 		add(t.Wrong, t.Glyph.Wrong+" "+p.Stop)
 	}
-	if p.Note != "" && l.Left() > 15 { // the status line has it too
-		add(t.Text, p.Note)
+	if p.Note != "" && !stopped && l.Left() > 15 { // the status line has it too
+		add(t.Text, v.Worded(p.Note))
 	}
 	return l.Done()
 }
@@ -327,7 +349,7 @@ func (v *Controller) showWalk(follow bool) {
 		v.regs.SetData(regs)
 	}
 	v.warps.SetData(warps.Data{Warps: s.shot.warps, Current: s.shot.pos.Warp, Next: -1, Lines: s.shot.lines,
-		Texts: s.shot.texts, Empty: empty})
+		PTX: s.shot.ptx, Texts: s.shot.texts, Empty: empty})
 	v.showShared(empty)
 	v.showLists()
 }

@@ -19,7 +19,12 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			view.Mark{Glyph: g.V, Text: "an instruction of the source line where the warp stands, or chosen"},
 			view.Mark{Glyph: "1-9", Text: "how many other warps execute this next (9: or more)"})
 	case partRegisters:
-		return []view.Mark{{Glyph: g.Equal, Text: "not written yet"}}
+		return []view.Mark{
+			{Glyph: g.Pointer, Text: "the instruction that the warp executes next reads or writes it"},
+			{Glyph: g.V, Text: "another instruction of the same source line does; all others stand below"},
+			{Glyph: "Δ", Text: "changed since the stop before"},
+			{Glyph: g.Equal, Text: "the same as in the first lane that is shown; in a strip: a lane not active"},
+		}
 	case partShared:
 		return []view.Mark{{Glyph: g.Left + " " + g.Right, Text: "the pane's own cursor"}, stop}
 	case partWarps:

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern/walk"
+	"tilescope/tui/keymap"
+	"tilescope/tui/theme"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source/lists"
 )
@@ -32,11 +35,22 @@ func (v *Controller) openList(kind listKind) tea.Cmd {
 		v.beneath = v.at
 	}
 	v.list = kind
-	v.showLists()
 	cmd := v.toSource()
+	v.showLists()
 	v.Root.Layout()
 	v.Root.Focus(partList)
 	return tea.Batch(cmd, v.countHits())
+}
+
+// listed is how many rows the list has that is open, at least one; 0 where none is.
+func (v *Controller) listed() int {
+	switch v.list {
+	case listBreaks:
+		return max(1, len(v.walk.breaks))
+	case listCalls:
+		return max(1, len(v.walk.shot.frames))
+	}
+	return 0
 }
 
 // Uncover implements view.Covered: it closes the list.
@@ -71,22 +85,19 @@ func (v *Controller) showLists() {
 	}
 }
 
-// breakList: ● 2  k.cu:597  3 hits  if lane==3
+// breakList: ● 2  k.cu:597  hit 12 times by 4 warps  if lane==3
 func (v *Controller) breakList() lists.Data {
 	d := lists.Data{
-		Title: "BREAKPOINTS", Note: "Enter shows · Space on, off · b deletes",
+		Title: "BREAKPOINTS", Note: fmt.Sprintf("%s shows · %s on, off · %s deletes, %s all · %s closes",
+			v.Keys.Label(keymap.Open), v.Keys.Label(keymap.Toggle), v.Keys.Label(breakpoint),
+			v.Keys.Label(clearStops), v.Keys.Label(keymap.Cancel)),
 		Empty: "no breakpoints: b sets one on a line, in SHARED on a cell; with a condition: " +
 			":break LINE if lane==3 && kv==1",
 	}
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), "",
 			b.When.String()}}
-		if b.hits >= 0 {
-			r.Cols[2] = fmt.Sprintf("%d hit", b.hits)
-			if b.hits != 1 {
-				r.Cols[2] += "s"
-			}
-		}
+		r.Cols[2] = b.hitText()
 		switch {
 		case b.off:
 			r.Mark, r.Tone, r.Cols[2] = v.Theme.Glyph.Ring, lists.Dim, "disabled"
@@ -102,7 +113,8 @@ func (v *Controller) breakList() lists.Data {
 func (v *Controller) callList() lists.Data {
 	d := lists.Data{
 		Title: fmt.Sprintf("CALLS warp %d", v.walk.shot.pos.Warp),
-		Note:  "innermost first · Enter shows the line",
+		Note: fmt.Sprintf("innermost first · %s shows the line · %s closes", v.Keys.Label(keymap.Open),
+			v.Keys.Label(keymap.Cancel)),
 		Empty: "the warp stands at no line",
 	}
 	for i, f := range v.walk.shot.frames {
@@ -193,4 +205,32 @@ func (v *Controller) Recall(d map[string]string) {
 	if err := v.walk.recall(d["breakpoints"], d["watches"]); err != nil {
 		v.Complain("remembered breakpoints and watches: " + view.OneLine(err))
 	}
+	v.restored = len(v.walk.breaks)+len(v.walk.watches) > 0
+}
+
+// announce says once, after the first run, what an earlier session has left set.
+func (v *Controller) announce() {
+	if !v.restored {
+		return
+	}
+	v.restored = false
+	var what, clear []string
+	if n := len(v.walk.breaks); n > 0 {
+		what, clear = append(what, theme.Count(n, "breakpoint")), append(clear, ":clear")
+	}
+	if n := len(v.walk.watches); n > 0 {
+		what, clear = append(what, fmt.Sprintf("%d watches", n)), append(clear, ":unwatch")
+		if n == 1 {
+			what[len(what)-1] = "1 watch"
+		}
+	}
+	if what == nil {
+		return
+	}
+	verb := "removes"
+	if len(clear) > 1 {
+		verb = "remove"
+	}
+	v.Hold(fmt.Sprintf("%s set in an earlier session; %s lists, %s %s them", strings.Join(what, " and "),
+		v.Keys.LabelIn(view.Source, listStops), strings.Join(clear, " and "), verb))
 }

@@ -59,7 +59,7 @@ func (s *walking) recall(stops, watches string) error {
 		}
 		s.lastBreak++
 		b.Breakpoint.When = when
-		s.breaks = append(s.breaks, stop{id: s.lastBreak, off: b.Off, hits: -1, Breakpoint: b.Breakpoint})
+		s.breaks = append(s.breaks, stop{id: s.lastBreak, off: b.Off, Breakpoint: b.Breakpoint})
 	}
 	for _, text := range texts {
 		e, err := expr.Parse(text, cursorNames...)

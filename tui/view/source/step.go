@@ -50,10 +50,11 @@ func (v *Controller) setUnit(name string) tea.Cmd {
 // moveWalk is a motion that ends at a position, and says it.
 func (v *Controller) moveWalk(what string, move func(ctx context.Context,
 	w walk.Walk) (walk.Position, error)) tea.Cmd {
+	tile := v.LoopTile()
 	return v.motion(what, func(ctx context.Context, w walk.Walk) (answer, error) {
 		before := w.Position()
 		p, err := move(ctx, w)
-		return answer{said: standing(before, p), lane: -1}, err
+		return answer{said: view.WordedFor(standing(before, p), tile), lane: -1, runs: true}, err
 	})
 }
 

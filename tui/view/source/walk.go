@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -58,12 +59,14 @@ type shot struct {
 	regs    []walk.Register
 	listing []walk.Listing
 	lines   []int // by PC
+	ptx     []int // lines of the PTX, by PC
 	texts   []string
 	frames  []walk.Frame
 	values  walk.Values // what expressions read
 	before  walk.Values // at the stop before, nil where there was none
 	arrays  []probes.SharedArray
 	shared  walk.SharedView
+	stop    string          // which breakpoint it was stopped by, "": by none
 	changed map[string]bool // registers that differ from the shot before
 	cells   map[int]bool    // cells of the array that do
 }
@@ -84,8 +87,8 @@ type walkedMsg struct {
 	shot   *shot
 	said   string
 	writes *writes
-	lane   int         // to show, -1
-	hits   map[int]int // of breakpoints by number, where they were counted
+	lane   int               // to show, -1
+	hits   map[int]walk.Hits // of breakpoints by number, where they were counted
 	err    error
 }
 
@@ -114,6 +117,7 @@ type answer struct {
 	said   string
 	writes *writes
 	lane   int
+	runs   bool // it ran to a breakpoint of those that were set before it
 }
 
 // motion carries something out on the walk, in the background.
@@ -131,36 +135,44 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	s.stop()
 	s.seq++
 	s.busy, s.what, s.cancel = true, what, cancel
-	w, seq, array, before, breaks := s.walk, s.seq, v.arrayName(), s.shot, s.enabled()
+	w, seq, array, before, stops := s.walk, s.seq, v.arrayName(), s.shot, s.enabled()
 	var counted []stop
 	if v.list == listBreaks {
 		counted = slices.Clone(s.breaks)
 	}
 	return tea.Batch(func() tea.Msg {
 		defer cancel()
-		w.SetBreakpoints(breaks)
+		w.SetBreakpoints(placesOf(stops))
 		was := w.Position().Step
 		a, err := do(ctx, w)
-		if p := w.Position(); err == nil && a.lane < 0 && p.Step != was {
+		p := w.Position()
+		if err == nil && a.lane < 0 && p.Step != was {
 			a.lane = p.Lane
 		}
-		return walkedMsg{seq: seq, walk: w, shot: look(w, array, &before), said: a.said, writes: a.writes,
-			lane: a.lane, hits: count(ctx, w, counted), err: err}
+		shot := look(w, array, &before)
+		hits := count(ctx, w, counted)
+		if at := p.Breakpoint; err == nil && a.runs && p.Stop == "breakpoint" && at >= 0 && at < len(stops) {
+			by := stops[at]
+			maps.Copy(hits, count(ctx, w, []stop{by}))
+			if n, ok := hits[by.id]; ok {
+				by.hits = &n
+			}
+			shot.stop = by.stopText(p)
+			a.said = fmt.Sprintf("%s · step %d", shot.stop, p.Step)
+		}
+		return walkedMsg{seq: seq, walk: w, shot: shot, said: a.said, writes: a.writes, lane: a.lane,
+			hits: hits, err: err}
 	}, v.walkTick())
 }
 
 // count returns how often breakpoints have been hit up to now, by number: all at once, or where the kernel
 // does not have the place of one, each on its own. It is empty where that was cancelled.
-func count(ctx context.Context, w walk.Walk, stops []stop) map[int]int {
-	out := map[int]int{}
+func count(ctx context.Context, w walk.Walk, stops []stop) map[int]walk.Hits {
+	out := map[int]walk.Hits{}
 	if len(stops) == 0 {
 		return out
 	}
-	all := make([]walk.Breakpoint, len(stops))
-	for i, b := range stops {
-		all[i] = b.Breakpoint
-	}
-	w.SetBreakpoints(all)
+	w.SetBreakpoints(placesOf(stops))
 	if hits, err := w.Hits(ctx); err == nil {
 		for i, n := range hits {
 			out[stops[i].id] = n
@@ -262,12 +274,13 @@ func look(w walk.Walk, array string, before *shot) *shot {
 		frames: w.Frames(), values: w.State(), changed: map[string]bool{}, cells: map[int]bool{}}
 	s.shared, _ = w.Shared(array)
 	if before != nil && before.listing != nil {
-		s.listing, s.lines, s.texts = before.listing, before.lines, before.texts
+		s.listing, s.lines, s.ptx, s.texts = before.listing, before.lines, before.ptx, before.texts
 	} else {
 		s.listing = w.Listing()
 		for _, l := range s.listing {
 			if l.PC >= 0 {
 				s.lines, s.texts = append(s.lines, l.Line), append(s.texts, l.Text)
+				s.ptx = append(s.ptx, l.PTX)
 			}
 		}
 	}
@@ -275,7 +288,7 @@ func look(w walk.Walk, array string, before *shot) *shot {
 		return s
 	}
 	if s.before = before.values; before.pos.Step == s.pos.Step && before.pos.Warp == s.pos.Warp {
-		s.before = before.before // it has not moved
+		s.before, s.stop = before.before, before.stop // it has not moved
 	}
 	if before.pos.Warp == s.pos.Warp && before.pos.Step != s.pos.Step {
 		for _, r := range s.regs {
@@ -310,9 +323,9 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 		s.shot = *msg.shot
 	}
 	for i := range s.breaks {
-		s.breaks[i].hits = -1
+		s.breaks[i].hits = nil
 		if n, ok := msg.hits[s.breaks[i].id]; ok {
-			s.breaks[i].hits = n
+			s.breaks[i].hits = &n
 		}
 	}
 	switch {

@@ -228,6 +228,10 @@ func (v *Controller) Grow(n int) (tea.Cmd, bool) {
 		return nil, true
 	}
 	i := slices.Index(columns[:], v.at)
+	if i < 0 { // the lineage has the place of all columns
+		v.Say(string(v.at) + " has the whole place of the tile: its width is fixed")
+		return nil, false
+	}
 	return v.set(func(s *Settings) {
 		w := s.Weight[i]
 		if w == 0 {

@@ -149,6 +149,28 @@ func TestHeatMapScreen(t *testing.T) {
 	golden.RequireEqual(t, d.Press("2", "z").Text()+"\n")
 }
 
+// TestHeatMapWithoutColour: with colours every cell of the map has the digit of its ground, so that what it
+// says does not depend on seeing colours; without them a shade.
+func TestHeatMapWithoutColour(t *testing.T) {
+	row := func(options ...viewtest.Option) string {
+		d := viewtest.Start(t, 80, 24, options...).Press("2", "z").Command("goto 9,9")
+		for _, line := range strings.Split(d.Text(), "\n") {
+			if strings.HasPrefix(line, "│q2 ") {
+				return strings.Split(line, "│")[1]
+			}
+		}
+		t.Fatal("no row q2")
+		return ""
+	}
+	digits, shades := strings.TrimSpace(row(viewtest.Colour)[3:]), strings.TrimSpace(row()[3:])
+	if len(digits) < 16 || strings.Trim(digits, "0123456789") != "" {
+		t.Errorf("with colours: %q, expected a digit a cell", digits)
+	}
+	if strings.Trim(shades, " ░▒▓█") != "" || !strings.ContainsAny(shades, "░▒▓█") {
+		t.Errorf("without colours: %q, expected shades", shades)
+	}
+}
+
 // TestSettings: every key of the view changes what its title or its tab line says, and the next
 // session takes it up.
 func TestSettings(t *testing.T) {
@@ -226,6 +248,8 @@ func TestLineage(t *testing.T) {
 		"└─ stored to sS[3][17] = 0.5, warp 1 lane 12, sdpa_fp8_stage_c_wmma.cu:88",
 		"└─ a · b = 0.5, warp 1 lane 12, line 87",
 		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5", "b: softmax_scale = 0.125")
+	d.Press("+").HasStatus("its width is fixed")
+	d.Press("_").HasStatus("its width is fixed")
 	d.Press("j", "j", "j").Says("84") // the source follows
 	golden.RequireEqual(t, d.Text()+"\n")
 	if strings.Contains(d.Text(), "REFERENCE") {

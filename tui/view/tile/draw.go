@@ -394,7 +394,7 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 		l.Glyph(style, p.Theme.Glyph.Inf)
 	case !p.Theme.Rich():
 		l.Glyph(style, p.Theme.Glyph.Shade[p.stats.Level(v, len(p.Theme.Glyph.Shade))])
-	default:
-		l.Glyph(style, " ")
+	default: // the digit says what the ground does
+		l.Glyph(style, strconv.Itoa(p.stats.Level(v, 10)))
 	}
 }

@@ -70,8 +70,13 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 		return []view.Mark{cursor, {Glyph: g.Differs, Text: "two backends computed it differently"},
 			{Glyph: g.Absent, Text: "not captured: no thread stored the cell"}}
 	}
-	return []view.Mark{
-		cursor, {Glyph: g.Above, Text: "too large: above the reference by more than the bound"},
+	marks := []view.Mark{cursor}
+	if v.pane.Settings().Heat == HeatMap {
+		marks = append(marks, view.Mark{Glyph: v.Theme.Scale(),
+			Text: "in the map: the value, from the least of the tile to its greatest"})
+	}
+	return append(marks, []view.Mark{
+		{Glyph: g.Above, Text: "too large: above the reference by more than the bound"},
 		{Glyph: g.Below, Text: "too small: below the reference by more than the bound"},
 		{Glyph: g.NaN, Text: "NaN where the reference is a number"},
 		{Glyph: g.Inf, Text: "infinite where the reference is not"},
@@ -87,5 +92,5 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 		{Glyph: strings.Join(g.Spark[1:6], ""),
 			Text: "below the tile: how many cells have an error of which " +
 				"multiple of their bound: below -4, -4 to -1, -1 to 0, 0, 0 to 1, 1 to 4, above 4"},
-	}
+	}...)
 }

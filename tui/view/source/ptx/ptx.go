@@ -8,6 +8,7 @@ package ptx
 
 import (
 	"strconv"
+	"strings"
 
 	"tilescope/debugkern/walk"
 	"tilescope/tui/code"
@@ -37,6 +38,8 @@ type Pane struct {
 	left   int // columns scrolled out
 	search string
 	syntax *theme.Syntax
+	lines  []int // of the PTX, by PC
+	last   int   // the greatest of them
 }
 
 // New returns an empty pane.
@@ -61,8 +64,12 @@ func (p *Pane) SetSize(w, h int) {
 func (p *Pane) SetData(d Data, follow bool) {
 	if len(d.Rows) != len(p.data.Rows) || len(d.Rows) > 0 && &d.Rows[0] != &p.data.Rows[0] {
 		lines := make([]string, len(d.Rows))
+		p.lines, p.last = p.lines[:0], 0
 		for i := range d.Rows {
 			lines[i] = d.Rows[i].Text
+			if d.Rows[i].PC >= 0 {
+				p.lines, p.last = append(p.lines, d.Rows[i].PTX), max(p.last, d.Rows[i].PTX)
+			}
 		}
 		p.text, p.left = code.New(code.PTX, lines), 0
 		p.text.Search(p.search)
@@ -113,8 +120,8 @@ func (p *Pane) Move(n int) bool {
 
 // Hit puts the cursor on the row drawn on line y.
 func (p *Pane) Hit(y int) {
-	if row := p.top + y - 1; y >= 1 && y < p.H-1 && row < len(p.data.Rows) {
-		p.cur, p.Changed = row, true
+	if rows := p.rows(); y >= 1 && y <= len(rows) {
+		p.cur, p.Changed = rows[y-1].Line, true
 	}
 }
 
@@ -132,14 +139,49 @@ func (p *Pane) draw() []string {
 	}
 	digits := p.digits()
 	var out []string
-	for i := p.top; i < min(p.top+p.body(), len(p.data.Rows)); i++ {
-		out = append(out, p.row(i, w, digits))
+	for _, r := range p.rows() {
+		out = append(out, p.row(r, w, digits))
 	}
 	return p.Theme.Box("PTX", p.data.Note, out, p.W, p.H, p.Focus)
 }
 
-// row: ●▸ 851 wmma.store…        →512
-func (p *Pane) row(i, w, digits int) string {
+// long is the row that is wrapped where it is longer than the pane: the chosen one, else the warp's.
+func (p *Pane) long() int {
+	if p.Focus {
+		return p.cur
+	}
+	return p.data.At
+}
+
+// rows are what the pane's rows show.
+func (p *Pane) rows() []code.Row {
+	at := p.long()
+	return code.Window(p.top, p.body(), len(p.data.Rows), at, p.parts(at))
+}
+
+// parts is how many rows the wrapped one takes; one where it was scrolled sideways.
+func (p *Pane) parts(i int) int {
+	if i < 0 || i >= len(p.data.Rows) || p.left > 0 {
+		return 1
+	}
+	w := p.W - 2 - 2
+	if r := &p.data.Rows[i]; r.PC >= 0 {
+		w -= p.digits() + 1
+	}
+	return p.text.Parts(i, 0, w-p.Theme.Width(p.target(i))-1, max(1, p.body()/2))
+}
+
+// target: →1512, "" of what is no branch.
+func (p *Pane) target(i int) string {
+	if line := p.line(p.data.Rows[i].Target); line > 0 {
+		return "→" + strconv.Itoa(line)
+	}
+	return ""
+}
+
+// row: ●▸1851 wmma.store…        →1512, with lines of the PTX file
+func (p *Pane) row(part code.Row, w, digits int) string {
+	i := part.Line
 	r, t := &p.data.Rows[i], p.Theme
 	l := t.Line(w)
 	text, num := t.SourceLine, t.SourceNum
@@ -152,6 +194,8 @@ func (p *Pane) row(i, w, digits int) string {
 		text = t.Dim
 	}
 	switch {
+	case part.Part > 0:
+		l.Space(1)
 	case p.data.Breaks[i] != 0:
 		source.DrawMark(t, l, p.data.Breaks[i])
 	case r.PC >= 0 && r.Line > 0 && r.Line == p.data.Line && r.File == p.data.File:
@@ -160,6 +204,8 @@ func (p *Pane) row(i, w, digits int) string {
 		l.Space(1)
 	}
 	switch n := p.data.Others[i]; {
+	case part.Part > 0:
+		l.Space(1)
 	case i == p.data.At:
 		l.Glyph(num, t.Glyph.Pointer)
 	case n > 0:
@@ -169,21 +215,26 @@ func (p *Pane) row(i, w, digits int) string {
 	default:
 		l.Space(1)
 	}
-	if r.PC >= 0 {
-		l.Right(num, strconv.Itoa(r.PC), l.Col()+digits).Add(num, " ")
-	} else {
+	switch {
+	case r.PTX > 0 && part.Part == 0:
+		l.Right(num, strconv.Itoa(r.PTX), l.Col()+digits).Add(num, " ")
+	case r.PC >= 0: // the return that ends a function has no line
+		l.Add(num, strings.Repeat(" ", digits+1))
+	default:
 		l.Add(num, "")
 	}
-	target := ""
-	if r.Target >= 0 {
-		target = "→" + strconv.Itoa(r.Target)
+	target := p.target(i)
+	width := max(0, l.Left()-t.Width(target)-1)
+	parts := 1
+	if i == p.long() {
+		parts = p.parts(i)
 	}
 	on := i == p.data.At || i == p.cur && p.Focus
 	p.text.Draw(t, l, i, code.Look{
-		Syntax: p.syntax, Base: text, Plain: on || r.PC < 0 || r.Probe, Left: p.left,
-		Width: max(0, l.Left()-t.Width(target)-1),
+		Syntax: p.syntax, Base: text, Plain: on || r.PC < 0 || r.Probe, Left: p.left + part.Part*width,
+		Width: width, Above: part.Part > 0, Below: part.Part+1 < parts,
 	})
-	if target != "" && l.Left() > t.Width(target) {
+	if target != "" && part.Part == 0 && l.Left() > t.Width(target) {
 		l.Repeat(text, " ", l.Left()-t.Width(target)).Add(t.Accent, target)
 	}
 	if on {
@@ -192,14 +243,16 @@ func (p *Pane) row(i, w, digits int) string {
 	return l.Done()
 }
 
-// digits is the columns of the last instruction's number.
-func (p *Pane) digits() int {
-	digits := 1
-	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {
-		digits = max(digits, len(strconv.Itoa(r.PC)))
+// line is the PTX line of an instruction, 0 where there is none.
+func (p *Pane) line(pc int) int {
+	if pc < 0 || pc >= len(p.lines) {
+		return 0
 	}
-	return digits
+	return p.lines[pc]
 }
+
+// digits is the columns of the greatest line number.
+func (p *Pane) digits() int { return len(strconv.Itoa(p.last)) }
 
 // width is the columns that instructions have.
 func (p *Pane) width() int { return max(1, p.W-2-3-p.digits()-1) }

@@ -227,19 +227,36 @@ func (p *Pane) draw() []string {
 	}
 	out = append(out, p.detail(w))
 	note := fmt.Sprintf("%d live · %s", len(p.data.Regs), p.format)
+	if p.W >= 80 {
+		note = fmt.Sprintf("%d of the line, %s", ofLine(p.data.Regs), note)
+	}
 	if n := p.lanes(); n < 32 {
 		note = fmt.Sprintf("lanes %d to %d of 32 · %s", p.left, p.left+n-1, note)
 	}
 	return t.Box(title, note, out, p.W, p.H, p.Focus)
 }
 
+// ofLine counts the registers of the source line, which come first.
+func ofLine(regs []walk.Register) (n int) {
+	for n < len(regs) && (regs[n].Named || regs[n].OfLine) {
+		n++
+	}
+	return n
+}
+
 func (p *Pane) register(i, w int) string {
 	r, t := &p.data.Regs[i], p.Theme
 	l := t.Line(w)
-	name := t.Dim
-	l.Pointer(r.Named)
-	if r.Named {
-		name = t.Strong
+	name, plain := t.Dim, t.Dim
+	switch {
+	case r.Named:
+		name, plain = t.Strong, t.Text
+		l.Pointer(true)
+	case r.OfLine:
+		name, plain = t.Text, t.Text
+		l.Glyph(t.Accent, t.Glyph.V)
+	default:
+		l.Space(1)
 	}
 	if p.data.Changed[r.Name] {
 		l.Add(t.Taint, "Δ")
@@ -258,7 +275,7 @@ func (p *Pane) register(i, w int) string {
 	}
 	for j := range p.lanes() {
 		lane := p.left + j
-		style := t.Text
+		style := plain
 		if p.data.Changed[r.Name] {
 			style = t.Taint
 		}

@@ -17,8 +17,9 @@ import (
 type Data struct {
 	Warps   []target.Warp
 	Current int
-	Next    int // the warp whose turn it is, -1 for none
-	Lines   []int
+	Next    int      // the warp whose turn it is, -1 for none
+	Lines   []int    // of the source, by PC
+	PTX     []int    // lines of the PTX, by PC
 	Texts   []string // by PC
 	Note    string
 	Empty   string
@@ -126,7 +127,7 @@ func (p *Pane) draw() []string {
 	return p.Theme.Box("WARPS", p.data.Note, out, p.W, p.H, p.Focus)
 }
 
-// row: ▸ 0 ████████····███ 851 :493 wmma.store…
+// row: ▸ 0 ████████····███ 493 ptx 1851 wmma.store…
 func (p *Pane) row(i, w int) string {
 	r, t := p.rows[i], p.Theme
 	l := t.Line(w)
@@ -152,9 +153,11 @@ func (p *Pane) row(i, w int) string {
 	}
 	p.mask(l, style, r, w)
 	if r.pc >= 0 {
-		l.Add(style, t.Fit(fmt.Sprintf(" %d", r.pc), l.Left()))
 		if r.pc < len(p.data.Lines) && p.data.Lines[r.pc] > 0 {
-			l.Add(t.SourceNum, t.Fit(fmt.Sprintf(":%d", p.data.Lines[r.pc]), l.Left()))
+			l.Add(style, t.Fit(fmt.Sprintf(" %d", p.data.Lines[r.pc]), l.Left()))
+		}
+		if r.pc < len(p.data.PTX) && p.data.PTX[r.pc] > 0 {
+			l.Add(t.SourceNum, t.Fit(fmt.Sprintf(" ptx %d", p.data.PTX[r.pc]), l.Left()))
 		}
 	}
 	switch {
