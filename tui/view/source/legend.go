@@ -21,7 +21,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	case partRegisters:
 		return []view.Mark{
 			{Glyph: g.Pointer, Text: "the instruction that the warp executes next reads or writes it"},
-			{Glyph: g.V, Text: "another instruction of the same source line does; all others stand below"},
+			{Glyph: g.V, Text: "another instruction of the same source line does; all others are listed below"},
 			{Glyph: "Δ", Text: "changed since the stop before"},
 			{Glyph: g.Equal, Text: "the same as in the first lane that is shown; in a strip: a lane not active"},
 		}
