@@ -8,10 +8,11 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// Instructions returns the maps of mma.sync and ldmatrix, which the PTX ISA fixes: of every shape and type
-// that the table of instructions has, A, B (rows are the summed dimension) and accumulators, and of
-// ldmatrix the matrices as they lie in memory, row r of matrix k where lane 8k + r points. They are the
-// same on every backend, and read-only.
+// Instructions returns the maps of mma.sync, wgmma and ldmatrix, which the PTX ISA fixes. Of mma.sync they
+// are those of every shape and type that the table of instructions has: A, B (rows are the summed
+// dimension) and accumulators. Of wgmma they are one warp's rows (isa.AsyncLayouts). Of ldmatrix they are
+// the matrices as they lie in memory, row r of matrix k where lane 8k + r points. They are the same on
+// every backend, and read-only.
 func Instructions() []report.Fragment { return instructions() }
 
 var instructions = sync.OnceValue(func() []report.Fragment {
@@ -40,6 +41,20 @@ var instructions = sync.OnceValue(func() []report.Fragment {
 			if l.Role == isa.ClassB {
 				row, col = col, row
 			}
+			return report.Cell16{row, col}
+		})
+		out = append(out, f)
+	}
+	for _, l := range isa.AsyncLayouts() {
+		f := report.Fragment{
+			Instruction: "wgmma." + l.Shape, Kind: "acc", DType: l.Element, Layout: "row", Rows: l.Rows,
+			Cols: l.Cols,
+		}
+		if l.Role == isa.ClassA {
+			f.Kind = "a"
+		}
+		f.Lanes = lanesOf(l.Elements, func(lane, e int) report.Cell16 {
+			row, col := l.Cell(lane, e)
 			return report.Cell16{row, col}
 		})
 		out = append(out, f)

@@ -37,6 +37,11 @@ func TestInstructionsByThePTXISA(t *testing.T) {
 		{"m16n8k16", "acc", "f32", 31, 3, report.Cell16{15, 7}}, {"m16n8k32", "a", "b8", 1, 8,
 			report.Cell16{0, 20}},
 		{"m8n8k4", "acc", "f64", 4, 1, report.Cell16{1, 1}},
+		{"wgmma.m64k16", "a", "f16", 5, 2, report.Cell16{9, 2}},
+		{"wgmma.m64k8", "a", "tf32", 6, 3, report.Cell16{9, 6}},
+		{"wgmma.m64k32", "a", "b8", 1, 8, report.Cell16{0, 20}},
+		{"wgmma.m64n64", "acc", "f32", 6, 63/2 - 1, report.Cell16{9, 60}},
+		{"wgmma.m64n256", "acc", "f16", 31, 127, report.Cell16{15, 255}},
 		{"ldmatrix.x4", "matrix", "b16", 1, 2, report.Cell16{8, 2}},
 		{"ldmatrix.x1.trans", "matrix", "b16", 1, 0, report.Cell16{2, 0}},
 	} {

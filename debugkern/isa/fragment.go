@@ -362,3 +362,34 @@ func accumulators(element string) []string {
 	}
 	return []string{"s32"} // of 8 bits f32 too, with the same layout
 }
+
+// asyncColumns are some of the numbers of columns that wgmma has, every multiple of 8 up to 256: the layout
+// of each begins those of the wider ones.
+var asyncColumns = []int{8, 16, 32, 64, 96, 128, 192, 256}
+
+// AsyncLayouts lists the layouts of wgmma's matrices in registers, one warp's 16 of their 64 rows: warp w of
+// the warpgroup has rows 16w to 16w + 15 (PTX ISA, "Register Fragments" of wgmma). They are those of mma with
+// 16 rows: A for each type of element, and the accumulators for each number of columns.
+func AsyncLayouts() []Layout { return slices.Clone(asyncLayouts()) }
+
+var asyncLayouts = sync.OnceValue(func() []Layout {
+	var out []Layout
+	for _, x := range []struct {
+		element string
+		k       int
+	}{{"f16", 16}, {"bf16", 16}, {"tf32", 8}, {"b8", 32}} {
+		out = append(out, Layout{
+			Shape: fmt.Sprintf("m64k%d", x.k), Element: x.element,
+			Fragment: newFragment("wgmma", x.element, ClassA, 16, x.k),
+		})
+	}
+	for _, n := range asyncColumns {
+		for _, acc := range []struct{ dtype, element string }{{"f32", "b32"}, {"f16", "f16"}} {
+			out = append(out, Layout{
+				Shape: fmt.Sprintf("m64n%d", n), Element: acc.dtype,
+				Fragment: newFragment("wgmma", acc.element, ClassC, 16, n),
+			})
+		}
+	}
+	return out
+})

@@ -223,7 +223,7 @@ func (v *Controller) Commands() []view.Command {
 	return []view.Command{
 		{
 			Group: g, Name: "fragment", Arg: "[m16n8k16|ldmatrix.x4|wmma|…] [a|b|acc] [DTYPE] [row|col] [emu|cuda]",
-			Help:   "choose a fragment of WMMA, mma.sync or ldmatrix",
+			Help:   "choose a fragment of WMMA, mma.sync, wgmma or ldmatrix",
 			Values: v.pane.Names, Do: v.fragCommand,
 		},
 		{
