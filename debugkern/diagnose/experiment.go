@@ -233,7 +233,7 @@ func identities(fs []*report.Finding) map[string]bool {
 
 // worse reports whether the output of a run is further off than that of the kernel as it is.
 func (q *inquiry) worse(r *debugkern.Run) bool {
-	was, now := damageOf(q.base.Report), damageOf(r.Report)
+	was, now := q.damage(q.base.Report), q.damage(r.Report)
 	return now.stage == was.stage && now.weight() > was.weight()
 }
 

@@ -63,6 +63,8 @@ type suspect struct {
 	borrowed bool                // its remedy was found for another, which has its place
 	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
 	beyond   string              // where else its remedy was tried, as the end of a sentence
+
+	unreached bool // the reference in the place of its stages does not reach all that reads them
 }
 
 // checkers are what experiments attach: those whose findings are errors.

@@ -424,7 +424,7 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 	}
 	for _, s := range all {
 		if s.alone != nil &&
-			(lead.alone == nil || damageOf(s.alone.Report).weight() < damageOf(lead.alone.Report).weight()) {
+			(lead.alone == nil || q.damage(s.alone.Report).weight() < q.damage(lead.alone.Report).weight()) {
 			lead.remedy, lead.alone = s.remedy, s.alone
 		}
 	}
@@ -476,7 +476,7 @@ func (q *inquiry) unlisted(s *suspect) []string {
 		}
 		if s.alone != nil && s.remedy.changes() && !q.stands(o, s.alone) {
 			out = append(out, fmt.Sprintf("%s goes with it", o.cause.Title))
-		} else {
+		} else if s.tried+o.tried > 0 {
 			out = append(out, fmt.Sprintf("%s: no trial fixes one and leaves the other", o.cause.Title))
 		}
 	}
