@@ -388,6 +388,11 @@ func (q *inquiry) notThat(s *suspect, f *report.Finding) string {
 	if r == nil {
 		r = s.remedy
 	}
+	if now := s.partly; s.partial != nil && now != nil && len(errorsOf(now.Report)) == 0 &&
+		q.damage(q.base.Report).bad > 0 && q.damage(now.Report).bad == 0 {
+		return fmt.Sprintf("%s, before any probe of %s: %s the %s is gone, and %s", r.advice,
+			stageList(s.stages), r.text, kindNoun(f.Kind), q.damage(now.Report))
+	}
 	return fmt.Sprintf("look at which cells are used at %s: %s the %s is gone, and the rest of this stays",
 		bothPlaces(f), r.text, kindNoun(f.Kind))
 }
