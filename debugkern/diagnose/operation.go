@@ -243,8 +243,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	case s.cause.Rewrite != nil:
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
 	case call != nil:
-		r.advice = q.citing(r.advice, "; the line is ", src) + fmt.Sprintf(
-			"; this is for the call at %s alone, other calls stay as they are: look at what it passes", call.At())
+		r.advice = q.citing("look at what is passed at "+call.At(), ": ", call) + fmt.Sprintf(
+			"; %s at %s for this call alone, this run is right", c.With(), src.At())
 	case bound != nil:
 		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
 			r.advice = fmt.Sprintf("at %s: this run is right with %s", at, quote(rewrite.Now))
