@@ -461,10 +461,35 @@ func (q *inquiry) replaced(s *suspect, group []probes.Stage) error {
 	if err != nil || alone == nil {
 		return err
 	}
+	if !q.reachesReaders(alone, group) {
+		s.unreached = true
+		return nil
+	}
 	if s.remedy == nil {
 		s.remedy, s.alone = r, alone
 	}
 	return nil
+}
+
+// reachesReaders reports whether all that reads the stages which a trial replaced got the reference's values,
+// as far as what was computed from them shows: a stage that departs from them in more cells than it departed
+// from the kernel's own values had others, in a register or from before the replacement; and so had one where
+// every stage is right by what it is computed from and the output is not.
+func (q *inquiry) reachesReaders(alone *debugkern.Run, group []probes.Stage) bool {
+	wrong := false
+	for i := range alone.Report.Stages {
+		now := &alone.Report.Stages[i]
+		if slices.Contains(group, probes.Stage(now.Name)) {
+			continue
+		}
+		was := q.base.Report.Stage(now.Name)
+		if was == nil || now.Local.Bad > was.Local.Bad {
+			return false
+		}
+		wrong = wrong || now.Local.Bad > 0
+	}
+	now := q.damage(alone.Report)
+	return wrong || now.bad == 0 || slices.Contains(group, probes.Stage(now.stage))
 }
 
 // substitutable reports whether a trial can replace the tiles of all these stages.
@@ -502,7 +527,7 @@ func (q *inquiry) entrance(s *suspect) error {
 		if err != nil || run == nil {
 			return err
 		}
-		if now := damageOf(run.Report); now.bad == 0 {
+		if now := q.damage(run.Report); now.bad == 0 {
 			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s: the error enters there",
 				r.text, now))
 			return nil

@@ -128,13 +128,13 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		c.Place = q.spoilt(s, c.Place)
 	}
 	switch {
-	case s.alone != nil:
+	case s.origin != nil && (s.remedy == nil || !s.remedy.changes()):
+		c.short = s.origin.text // the address was tried; the reference in the place of stages adds nothing
+	case s.alone != nil && !(n == 1 && q.leavesAll(s)):
 		q.weigh(s, &c, n)
 	case s.origin == nil:
-		c.Proof = append(c.Proof, q.untried(s))
-	}
-	if s.origin != nil && (s.remedy == nil || !s.remedy.changes()) {
-		c.short = s.origin.text
+		c.short = q.untried(s)
+		c.Proof = append(c.Proof, c.short)
 	}
 	if c.Finding >= 0 {
 		q.advise(s, &q.doc.Findings[c.Finding], &c)
@@ -169,6 +169,16 @@ func (q *inquiry) spoilt(s *suspect, p Place) Place {
 	return p
 }
 
+// leavesAll reports whether the reference in the place of a suspect's stages leaves the output as wrong as it
+// was: of an only cause that shows no more than that the trial does not reach it.
+func (q *inquiry) leavesAll(s *suspect) bool {
+	if s.remedy.changes() {
+		return false
+	}
+	share := q.damage(q.base.Report).share(q.damage(s.alone.Report))
+	return share != nil && float64(*share) < nothing
+}
+
 // untried says that nothing proves a suspect but its finding.
 func (q *inquiry) untried(s *suspect) string {
 	switch {
@@ -176,6 +186,8 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this", s.tried)
+	case s.unreached || s.alone != nil:
+		return "not proven: no trial that was made shows how much of the error it is"
 	case s.cause.Kind == kindStage && q.result(s.cause.Stage):
 		return "not tried: " + s.cause.Stage +
 			" is what the kernel leaves, and nothing after it would show what its being right changes"
@@ -195,7 +207,7 @@ func (q *inquiry) result(stage string) bool {
 // whose place the reference was put is captured as the kernel left it: where it is the last, nothing
 // shows what went with it.
 func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
-	was, now := damageOf(q.base.Report), damageOf(s.alone.Report)
+	was, now := q.damage(q.base.Report), q.damage(s.alone.Report)
 	if slices.Contains(s.remedy.substitute, probes.Stage(now.stage)) {
 		if wrong := wrongStages(q.base.Report); !slices.ContainsFunc(wrong, func(w probes.Stage) bool {
 			return !slices.Contains(s.remedy.substitute, w)
@@ -206,7 +218,9 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 		}
 		return
 	}
-	c.Share = was.share(now)
+	if c.Share = was.share(now); n == 1 && c.Share != nil && float64(*c.Share) < nothing {
+		c.Share = nil // an only cause is the cause of all: the trial does not show its part
+	}
 	if q.blocks != nil {
 		c.Proof = append(c.Proof,
 			fmt.Sprintf(
@@ -244,20 +258,26 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 			findings = append(findings, text)
 		}
 	}
-	now := damageOf(s.alone.Report)
+	now := q.damage(s.alone.Report)
+	through := tainted(s.alone.Report)
 	switch {
 	case len(left) > 0:
 		text := fmt.Sprintf("%s, %s %s still wrong", what, strings.Join(left, ", "), isAre(left))
-		if t := tainted(s.alone.Report); len(t) > 0 {
-			text += ", and through " + themIt(left) + " " + strings.Join(t, ", ")
+		if len(through) > 0 {
+			text += ", and through " + themIt(left) + " " + strings.Join(through, ", ")
 		}
 		return text + ": " + now.String()
 	case len(findings) > 0:
 		return fmt.Sprintf("%s, still found: %s", what, strings.Join(findings, ", "))
 	case now.bad > 0:
 		return fmt.Sprintf("%s, no stage has an error of its own, yet %s", what, now)
+	case len(through) > 0 && len(s.remedy.substitute) == 0:
+		return fmt.Sprintf("%s, no stage has an error of its own, yet %s %s off", what,
+			strings.Join(through, ", "), isAre(through))
 	case len(s.remedy.substitute) > 0 && len(s.cause.Findings) > 0:
 		return what + ", every later stage is right: the error enters there"
+	case len(s.remedy.substitute) > 0:
+		return what + ", every later stage is right"
 	case n > 1:
 		return what + ", nothing else shows in this run"
 	}
@@ -329,9 +349,11 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
-			c.Advice = late
+			c.Advice, c.Title = late, strings.Replace(c.Title, " ended after ", " ran for ", 1)
 		} else if report.Uncaptures(c.Kind) {
-			q.decided(s, f, c)
+			if q.decided(s, f, c); c.Advice == kindAdvice[c.Kind] {
+				c.Advice = q.citing(c.Advice, ": ", f.Source)
+			}
 		}
 		if c.Kind == "out-of-bounds" {
 			c.Advice = q.citing(c.Advice, ": ", f.Source)
@@ -367,6 +389,11 @@ func (q *inquiry) notThat(s *suspect, f *report.Finding) string {
 	r := s.partial
 	if r == nil {
 		r = s.remedy
+	}
+	if now := s.partly; s.partial != nil && now != nil && len(errorsOf(now.Report)) == 0 &&
+		q.damage(q.base.Report).bad > 0 && q.damage(now.Report).bad == 0 {
+		return fmt.Sprintf("%s, before any probe of %s: %s the %s is gone, and %s", r.advice,
+			stageList(s.stages), r.text, kindNoun(f.Kind), q.damage(now.Report))
 	}
 	return fmt.Sprintf("look at which cells are used at %s: %s the %s is gone, and the rest of this stays",
 		bothPlaces(f), r.text, kindNoun(f.Kind))

@@ -3,8 +3,11 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // damage is how far a run's last judged stage is from the reference.
@@ -16,14 +19,70 @@ type damage struct {
 
 func damageOf(rep *report.Run) damage {
 	for i := len(rep.Stages) - 1; i >= 0; i-- {
-		if st := &rep.Stages[i]; st.Verdict != report.Off && st.Global.Cells > 0 {
-			return damage{
-				st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells,
-				st.Global.Nonfinite,
-			}
+		if d := damageAt(&rep.Stages[i]); d.stage != "" {
+			return d
 		}
 	}
 	return damage{}
+}
+
+// damageAt is how far a stage is from the reference, with no stage where it was not judged.
+func damageAt(st *report.Stage) damage {
+	if st == nil || st.Verdict == report.Off || st.Global.Cells == 0 {
+		return damage{}
+	}
+	return damage{
+		st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells,
+		st.Global.Nonfinite,
+	}
+}
+
+// damage is how far a run of the kernel, changed or not, is from the reference: at the last judged stage, or,
+// where the kernel as it is has that one right and other outputs wrong, at the last of these.
+func (q *inquiry) damage(rep *report.Run) damage {
+	if damageOf(q.base.Report).bad > 0 {
+		return damageOf(rep)
+	}
+	outputs := q.run.Plan.Ordered(q.run.Plan.OutputSet())
+	for _, out := range slices.Backward(outputs) {
+		if damageAt(q.base.Report.Stage(out.String())).bad > 0 {
+			return damageAt(rep.Stage(out.String()))
+		}
+	}
+	return damageOf(rep)
+}
+
+// mostOutputs is how many wrong outputs the first line of a story names.
+const mostOutputs = 3
+
+// outputs says how far each wrong output of a run is from the reference, or that none is further off than its
+// bound.
+func (q *inquiry) outputs(rep *report.Run) string {
+	var wrong, right []string
+	var all probes.StageSet
+	if q.run != nil {
+		all = q.run.Plan.Ordered(q.run.Plan.OutputSet())
+	}
+	for _, out := range all {
+		switch d := damageAt(rep.Stage(out.String())); {
+		case d.bad > 0:
+			wrong = append(wrong, d.String())
+		case d.stage != "":
+			right = append(right, d.stage)
+		}
+	}
+	switch n := len(wrong); {
+	case n > mostOutputs:
+		return fmt.Sprintf("%s, and %d outputs more", strings.Join(wrong[:mostOutputs], ", "), n-mostOutputs)
+	case n > 0:
+		return strings.Join(wrong, ", ")
+	case len(right) > 1:
+		return "though " + strings.Join(right, ", ") + " are within their bounds"
+	}
+	if d := damageOf(rep); d.bad > 0 {
+		return d.String()
+	}
+	return "though " + damageOf(rep).String()
 }
 
 // share is the part of the damage that is gone. Damage is the largest error times the number of bad

@@ -233,7 +233,7 @@ func identities(fs []*report.Finding) map[string]bool {
 
 // worse reports whether the output of a run is further off than that of the kernel as it is.
 func (q *inquiry) worse(r *debugkern.Run) bool {
-	was, now := damageOf(q.base.Report), damageOf(r.Report)
+	was, now := q.damage(q.base.Report), q.damage(r.Report)
 	return now.stage == was.stage && now.weight() > was.weight()
 }
 
@@ -285,8 +285,14 @@ func (q *inquiry) cured(s *suspect, r *debugkern.Run) bool {
 	}
 	was := wrongStages(q.base.Report)
 	return !slices.ContainsFunc(wrongStages(r.Report), func(st probes.Stage) bool {
-		return !slices.Contains(was, st)
+		return !slices.Contains(was, st) && !q.inParts(st, r)
 	})
+}
+
+// inParts reports whether a run has a part of an output alone: blocks add to it, and not all were executed.
+func (q *inquiry) inParts(st probes.Stage, r *debugkern.Run) bool {
+	return len(r.Blocks()) < len(q.base.Blocks()) && q.run.Plan.OutputSet().Has(st) &&
+		debugkern.AddsFloatsByAtomics(q.run.Entry())
 }
 
 // reached counts the stages that execution got to.

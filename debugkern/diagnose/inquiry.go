@@ -62,7 +62,10 @@ type suspect struct {
 	shared   string              // which cells several threads with the same part write, and which nobody
 	borrowed bool                // its remedy was found for another, which has its place
 	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
+	partly   *debugkern.Run      // with partial in place
 	beyond   string              // where else its remedy was tried, as the end of a sentence
+
+	unreached bool // the reference in the place of its stages does not reach all that reads them
 }
 
 // checkers are what experiments attach: those whose findings are errors.

@@ -110,7 +110,21 @@ func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 	if p.beyond, err = q.elsewhere(c, group); err != nil {
 		return nil, err
 	}
+	if p.beyond.size == nil {
+		p.unnamed()
+	}
 	return p, nil
+}
+
+// unnamed takes the names of sizes of the plan out of a proof's texts: that a number is equal to one here,
+// with no other configuration that requires that one, is chance.
+func (p *proof) unnamed() {
+	for i := range p.cure.Sizes {
+		name := " (" + p.cure.Sizes[i].String() + ")"
+		for _, text := range []*string{&p.cure.Was, &p.cure.Now, &p.cure.What, &p.remedy.text} {
+			*text = strings.Replace(*text, name, "", 1)
+		}
+	}
 }
 
 // trialsNear is how many edits are tried where the operands of a wrong cell say at which line to begin.
@@ -217,12 +231,27 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	case p.beyond.right != "":
 		s.beyond = "; " + p.beyond.right + " is right with it too"
 	}
-	if p.rank() == general {
-		s.cause.Rewrite = q.rewrite(src, c)
+	call, bound := q.callAlone(src, c), q.boundOf(src, c)
+	if p.left() > 0 {
+		call = nil // what is left may be another call's
 	}
-	if s.cause.Rewrite != nil {
+	rewrite := q.rewrite(src, c)
+	if p.rank() == general && call == nil && bound == nil {
+		s.cause.Rewrite = rewrite
+	}
+	switch {
+	case s.cause.Rewrite != nil:
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
-	} else {
+	case call != nil:
+		r.advice = q.citing("look at what is passed at "+call.At(), ": ", call) + fmt.Sprintf(
+			"; %s at %s for this call alone, this run is right", c.With(), src.At())
+	case bound != nil:
+		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
+			r.advice = fmt.Sprintf("at %s: this run is right with %s", at, quote(rewrite.Now))
+		}
+		r.advice = q.citing(fmt.Sprintf("%s; or what is compared there is one off, which %s computes", r.advice,
+			lineText(bound, src)), ": ", bound)
+	default:
 		r.advice = q.citing(r.advice, "; the line is ", src)
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])

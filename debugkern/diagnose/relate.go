@@ -102,7 +102,7 @@ func (q *inquiry) contested() error {
 		if len(f.Warps) == 1 {
 			who = fmt.Sprintf("lanes %s of warp %d", andList(f.Lanes), f.Warps[0])
 		}
-		s.shared = fmt.Sprintf("%s both write %s at %s", who, w.Both(), f.Source.At())
+		s.shared = fmt.Sprintf("%s both write %s at %s", who, w.Both(), callText(f.Source))
 		switch cells, here := w.Nobody(); {
 		case cells == "":
 			s.shared += ": one owner, an atomic or a merge"
@@ -112,6 +112,7 @@ func (q *inquiry) contested() error {
 		default:
 			s.shared += ", and leave " + cells + " never written: give each its own cells"
 		}
+		s.shared = q.citing(s.shared, "; the line is ", f.Source)
 	}
 	return nil
 }
@@ -415,7 +416,7 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 			return nil
 		}
 	}
-	lead.partial = lead.remedy
+	lead.partial, lead.partly = lead.remedy, lead.alone
 	lead.remedy, lead.alone = nil, nil
 	if len(lead.stages) > 0 {
 		if err := q.replaced(lead, lead.stages); err != nil {
@@ -424,7 +425,7 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 	}
 	for _, s := range all {
 		if s.alone != nil &&
-			(lead.alone == nil || damageOf(s.alone.Report).weight() < damageOf(lead.alone.Report).weight()) {
+			(lead.alone == nil || q.damage(s.alone.Report).weight() < q.damage(lead.alone.Report).weight()) {
 			lead.remedy, lead.alone = s.remedy, s.alone
 		}
 	}
@@ -476,7 +477,7 @@ func (q *inquiry) unlisted(s *suspect) []string {
 		}
 		if s.alone != nil && s.remedy.changes() && !q.stands(o, s.alone) {
 			out = append(out, fmt.Sprintf("%s goes with it", o.cause.Title))
-		} else {
+		} else if s.tried+o.tried > 0 {
 			out = append(out, fmt.Sprintf("%s: no trial fixes one and leaves the other", o.cause.Title))
 		}
 	}

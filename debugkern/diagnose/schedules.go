@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,13 +25,17 @@ const (
 // racing are kinds of findings that leave the result to the order in which warps and copies go.
 var racing = []string{"race", "cp-async"}
 
+// acrossBlocks is the message of a race between two blocks: one block's schedules do not vary their order.
+var acrossBlocks = regexp.MustCompile(` on \S+: block \S+, .* block \S+, `)
+
 // schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the
 // order? Of several suspects, each is explored with the others fixed: what varies by another's doing is
 // no witness. Then, where asked for, it disturbs the kernel on a GPU.
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
 	for _, s := range q.suspects {
-		if !slices.Contains(racing, s.cause.Kind) || q.stale(s) {
+		if !slices.Contains(racing, s.cause.Kind) || q.stale(s) ||
+			acrossBlocks.MatchString(q.doc.Findings[s.cause.Finding].Message) {
 			continue
 		}
 		block := s.cause.Place.Block
@@ -172,9 +177,10 @@ func (q *inquiry) settle(s *suspect, others aside) error {
 	if err != nil {
 		return q.fatal(err)
 	}
-	s.settled = fmt.Sprintf("%s: O is the same in %d schedules", text, x.Tried)
+	s.settled = fmt.Sprintf("%s: %s is the same in %d schedules", text, x.Output, x.Tried)
 	if x.Varied > 0 {
-		s.settled = fmt.Sprintf("%s: O still changes in %d of %d schedules", text, x.Varied, x.Tried)
+		s.settled = fmt.Sprintf("%s: %s still changes in %d of %d schedules", text, x.Output, x.Varied,
+			x.Tried)
 	}
 	return nil
 }
@@ -208,22 +214,24 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 	}
 	return &ScheduleDoc{
 		Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst,
-		MaxAbs: report.Number(x.MaxAbs), Says: says(x),
+		MaxAbs: report.Number(x.MaxAbs), Says: says(x, block),
 	}, nil
 }
 
 // says words what exploring showed.
-func says(x *trial.Exploration) string {
+func says(x *trial.Exploration, block probes.Dim3) string {
 	if x.Varied > 0 && math.IsInf(x.MaxAbs, 1) {
-		return fmt.Sprintf("changes O, up to NaN or Inf, in %d of %d schedules", x.Varied, x.Tried)
+		return fmt.Sprintf("changes %s, up to NaN or Inf, in %d of %d schedules", x.Output, x.Varied,
+			x.Tried)
 	}
 	if x.Varied > 0 && x.MaxAbs == 0 {
 		return fmt.Sprintf("changes the tiles in %d of %d schedules", x.Varied, x.Tried)
 	}
 	if x.Varied > 0 {
-		return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules", x.MaxAbs, x.Varied, x.Tried)
+		return fmt.Sprintf("changes %s by up to %.3g in %d of %d schedules", x.Output, x.MaxAbs, x.Varied,
+			x.Tried)
 	}
-	return fmt.Sprintf("never observable in %d schedules", x.Tried)
+	return fmt.Sprintf("%s is the same in %d schedules of block %s", x.Output, x.Tried, block)
 }
 
 // perturb launches the kernel on the GPU with seeded delays, where asked for.

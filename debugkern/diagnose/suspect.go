@@ -200,7 +200,9 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += " at " + callText(lead.Source)
 	}
 	if lead.Kind == "out-of-bounds" {
-		c.why = lead.Message + q.extents(lead.Variable)
+		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") {
+			c.why += q.extents(lead.Variable)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package scene
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,6 +216,11 @@ func (c *Covered) Text(cells []int) string {
 		return c.count(len(cells))
 	}
 	text := c.columns(in) + " of " + c.Variable
+	if len(c.dims) == 1 {
+		text = strings.Replace(text, "column", "element", 1)
+	} else if parts := c.parts(in, rows); parts != "" {
+		return parts
+	}
 	height := 1
 	for _, d := range c.dims[:len(c.dims)-1] {
 		height *= d
@@ -231,6 +237,36 @@ func (c *Covered) Text(cells []int) string {
 		text += " in " + strconv.Itoa(len(rows)) + " of its rows"
 	}
 	return text
+}
+
+// parts names cells that are all of some indices of the first dimension, of several: "all of sK[1]"; "" for
+// any others, and for all cells.
+func (c *Covered) parts(in []bool, rows map[int][]int) string {
+	if len(c.dims) < 3 || slices.Contains(in, false) {
+		return ""
+	}
+	each := 1
+	for _, d := range c.dims[1 : len(c.dims)-1] {
+		each *= d
+	}
+	have := make([]int, c.dims[0])
+	for r := range rows {
+		have[r/each]++
+	}
+	var names []string
+	for i, n := range have {
+		switch n {
+		case 0:
+		case each:
+			names = append(names, fmt.Sprintf("%s[%d]", c.Variable, i))
+		default:
+			return ""
+		}
+	}
+	if len(names) == len(have) {
+		return ""
+	}
+	return "all of " + strings.Join(names, " and ")
 }
 
 // Padding is the width of the variable where it is more than cols, and all elements that are never written

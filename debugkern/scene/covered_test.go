@@ -36,6 +36,16 @@ func TestCoveredText(t *testing.T) {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}
+	buffers := &Covered{Variable: "sK", dims: []int{3, 4, 8}}
+	second := matrix(12, 8, func(r, _ int) bool { return r/4 == 1 })
+	if got, want := buffers.Text(second), "all of sK[1]"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	line := &Covered{Variable: "m", dims: []int{32}}
+	odd := matrix(1, 32, func(_, c int) bool { return c%2 == 1 })
+	if got, want := line.Text(odd), "the odd elements of m"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	// Of a shared array only what is read counts; of an output all.
 	c.wrote, c.read = map[int]bool{0: true}, map[int]bool{0: true, 1: true, 33: true}
 	if got := c.Never(); len(got) != 2 || got[0] != 1 || got[1] != 33 {

@@ -34,12 +34,13 @@ const defaultSchedules = 200
 // whatever the number of cores.
 type Exploration struct {
 	Base   string // the run's own schedule, which the others are compared with
+	Output string // what the result is called: the stage that is the output, or "the output" of several
 	Tried  int    // others
 	Varied int    // of those, how many change the output (under a gate without O: any captured tile)
 	// Rounding is how many change the output within its bound, which holds for any order, in a kernel that
 	// adds floats by atomics: they do not count as Varied.
 	Rounding int
-	MaxAbs   float64 // largest change of an element of O, +Inf where one is not finite
+	MaxAbs   float64 // largest change of an element of the output, +Inf where one is not finite
 	Worst    string  // a schedule that makes it, "" where none varied; --schedule takes it
 
 	Stages   []Varying        // captured stages that vary, in the order in which they do first
@@ -218,7 +219,7 @@ func (x *explorer) try(s target.Schedule) (*VariedSchedule, map[probes.Stage]deb
 
 // sum makes the result of what counts.
 func (x *explorer) sum() *Exploration {
-	out := &Exploration{Base: x.a.Schedule().String(), Tried: x.stopAt}
+	out := &Exploration{Base: x.a.Schedule().String(), Output: outputName(x.base.Plan()), Tried: x.stopAt}
 	by := map[probes.Stage]*Varying{}
 	for i := range x.stopAt {
 		v := x.results[i]
@@ -259,6 +260,14 @@ func (x *explorer) sum() *Exploration {
 	return out
 }
 
+// outputName is the stage that is a plan's output, "the output" where it has several or none.
+func outputName(p *probes.Plan) string {
+	if out := p.OutputSet(); len(out) == 1 {
+		return out[0].String()
+	}
+	return "the output"
+}
+
 // String words the result: "changes O by up to 3.2 in 41 of 200 schedules".
 func (x *Exploration) String() string {
 	if x.Varied == 0 && x.Rounding > 0 {
@@ -267,8 +276,8 @@ func (x *Exploration) String() string {
 			x.Rounding, x.Tried)
 	}
 	if x.Varied == 0 {
-		return fmt.Sprintf("never observable in %d schedules", x.Tried)
+		return fmt.Sprintf("%s is the same in %d schedules", x.Output, x.Tried)
 	}
-	return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules (--schedule %s)", x.MaxAbs, x.Varied,
-		x.Tried, x.Worst)
+	return fmt.Sprintf("changes %s by up to %.3g in %d of %d schedules (--schedule %s)", x.Output, x.MaxAbs,
+		x.Varied, x.Tried, x.Worst)
 }

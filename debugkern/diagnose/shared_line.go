@@ -1,0 +1,96 @@
+package diagnose
+
+import (
+	"slices"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+)
+
+// An edit of the PTX is an edit of a line only where it changes all that the line became. A function that is
+// inlined at several calls is one line and several instructions; what is compared at a line may be computed
+// at another. In both cases the line itself can be right.
+
+// callAlone is the call in the kernel's own text that a cure changes alone: the instruction is one of a
+// function that is inlined at other calls too, and there it stays as it is; nil where it is not so.
+func (q *inquiry) callAlone(src *report.Source, c *repair.Cure) *report.Source {
+	fn := q.run.Entry()
+	if fn == nil || src == nil || c.At < 0 || c.At >= len(fn.Body) || fn.Body[c.At].Loc == nil {
+		return nil
+	}
+	sites := src.Calls.Sites()
+	if len(sites) == 0 {
+		return nil
+	}
+	own := sites[0]
+	in, edited := fn.Body[c.At], editedAt(c)
+	others := false
+	for i, o := range fn.Body {
+		if edited[i] || o.Loc == nil || o.Op != in.Op || !slices.Equal(o.Mods, in.Mods) ||
+			o.Loc.Line != in.Loc.Line || o.Loc.Name != in.Loc.Name || fromProbe(o.Loc) {
+			continue
+		}
+		l := o.Loc.Outermost()
+		if l == nil || l.Line == own.Line {
+			return nil // another copy of the same call
+		}
+		others = true
+	}
+	if !others {
+		return nil
+	}
+	return &report.Source{File: own.File, Line: own.Line}
+}
+
+// boundOf is the line that computes an operand of the comparison that a cure makes stricter or less strict,
+// where nothing else uses that operand: then the operand may be off by one as well; nil where none is.
+func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *report.Source {
+	fn := q.run.Entry()
+	if c.Kind != repair.Comparison || fn == nil || src == nil || c.At < 0 || c.At >= len(fn.Body) {
+		return nil
+	}
+	in, edited := fn.Body[c.At], editedAt(c)
+	if len(in.Args) == 0 {
+		return nil
+	}
+	for _, arg := range in.Args[1:] {
+		if arg.Kind != ptx.OpReg {
+			continue
+		}
+		var defs []int
+		used := false
+		for i, o := range fn.Body {
+			if slices.Contains(o.Dests(nil), arg.Reg) {
+				defs = append(defs, i)
+			} else if !edited[i] && mentions(o.Args, arg.Reg) {
+				used = true
+			}
+		}
+		if len(defs) != 1 || used {
+			continue
+		}
+		at := report.SourceOf(target.Blame(fn, defs[0]))
+		if at != nil && (at.File != src.File || at.Line != src.Line) && q.quoted(at) != "" {
+			return at
+		}
+	}
+	return nil
+}
+
+// editedAt is the set of body indices that a cure edits.
+func editedAt(c *repair.Cure) map[int]bool {
+	m := map[int]bool{}
+	for _, e := range c.Edits {
+		m[e.At] = true
+	}
+	return m
+}
+
+// mentions reports whether a register is among operands.
+func mentions(ops []ptx.Operand, reg int32) bool {
+	return slices.ContainsFunc(ops, func(o ptx.Operand) bool {
+		return o.Kind == ptx.OpReg && o.Reg == reg || mentions(o.Elems, reg)
+	})
+}
