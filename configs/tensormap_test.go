@@ -52,6 +52,16 @@ func TestTensorMap(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", a.Name, a.Map, want)
 		}
 	}
+	for given, want := range map[string]tensormap.Swizzle{ // N is 64
+		"swizzle: N": tensormap.Swizzle64B, "swizzle: 2 * N": tensormap.Swizzle128B,
+		"swizzle: N / 4": tensormap.SwizzleNone, "swizzle: N - 64": tensormap.SwizzleNone,
+	} {
+		p, err := resolvedMaps(t, strings.Replace(string(text), "box: [32, 64], swizzle: 128B",
+			"box: [32, 8], "+given, 1))
+		if err != nil || p.Args[1].Map.Swizzle != want {
+			t.Errorf("%s: %+v, %v, want %v", given, p, err, want)
+		}
+	}
 	for says, c := range map[string][2]string{
 		"args[1].map.of: no argument z":  {"of: x, box", "of: z, box"},
 		"args[1].map.box: missing":       {"box: [32, 64], ", ""},
@@ -66,6 +76,7 @@ func TestTensorMap(t *testing.T) {
 		"tensor map xmap: the box has 66 bytes":   {"[32, 64]", "[32, 33]"},
 		"tensor map heads: the tensor ends at":    {"offset: 16", "offset: 512"},
 		"tensor map xmap: a box of 1 extents":     {"[32, 64]", "[64]"},
+		`tensor map xmap: swizzle "48B"`:          {"swizzle: 128B", "swizzle: N - 16"},
 		"args[2].map.strides[0]":                  {"2 * N / 2", "2 * Z / 2"},
 		"tensor map heads: 1 strides for 3 dimen": {"[2 * N / 2, 2 * N]", "[2 * N]"},
 	} {

@@ -19,7 +19,7 @@ func (s *Session) Doctor(ctx context.Context) *report.Doctor {
 		Detail:  fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 		Enables: "runs every kernel without a GPU, with every lane visible",
 	})
-	add(d, archiveCheck())
+	add(d, s.archiveCheck())
 	s.toolchainChecks(ctx, d)
 	s.gpuChecks(ctx, d)
 	add(d, s.cacheCheck())
@@ -29,7 +29,7 @@ func (s *Session) Doctor(ctx context.Context) *report.Doctor {
 
 func add(d *report.Doctor, c report.DoctorCheck) { d.Checks = append(d.Checks, c) }
 
-func archiveCheck() report.DoctorCheck {
+func (s *Session) archiveCheck() report.DoctorCheck {
 	c := report.DoctorCheck{
 		Name: "embedded PTX", Enables: "runs the kernels of the catalogue with no compiler",
 	}
@@ -39,6 +39,11 @@ func archiveCheck() report.DoctorCheck {
 		return c
 	}
 	c.OK, c.Version, c.Detail = true, compiler, fmt.Sprintf("%d builds", n)
+	for _, m := range s.catalogue.Manifests {
+		if m.Compile.Arch != "" {
+			c.Detail += fmt.Sprintf("; those of %s are for %s alone", m.Name, m.Compile.Arch)
+		}
+	}
 	return c
 }
 

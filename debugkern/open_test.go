@@ -326,3 +326,41 @@ func TestOpenStageWithoutOperator(t *testing.T) {
 		}
 	}
 }
+
+// TestHopper: stage5_hopper agrees under every gate, with each of its flags, under other orders of execution
+// and of the landing of copies, and so does every tile that its consumers have in registers alone.
+func TestHopper(t *testing.T) {
+	judged := map[probes.Gate]string{
+		probes.GateNone: "Q K V S m l P U O", "qk": "Q K S", "softmax": "m l P", "pv": "V U O",
+	}
+	for _, set := range []map[string]string{
+		nil, {"STAGES": "3", "PING_PONG": "0"}, {"SWIZZLE": "64"}, {"SWIZZLE": "32"}, {"SWIZZLE": "16"},
+	} {
+		for gate, want := range judged {
+			for _, schedule := range []string{"in-order:0:latest", "random:3:random"} {
+				rep := catalogued(t, "stage5_hopper", Request{
+					Shape: "partial", Set: set, Gate: gate, Schedule: schedule,
+				})
+				var got []string
+				for _, st := range rep.Stages {
+					if st.Verdict == report.OK && st.Tiles > 0 && st.Local.Cells > 0 {
+						got = append(got, st.Name)
+					}
+				}
+				if rep.Verdict != report.Agree || len(rep.Findings) > 0 || strings.Join(got, " ") != want {
+					t.Errorf("%v, gate %s, %s: %s of %v, want %s; %+v", set, gate, schedule, rep.Verdict, got,
+						want, rep.Findings)
+				}
+			}
+		}
+	}
+}
+
+// A kernel that is written for one architecture is compiled for no other.
+func TestArchitectureOfSource(t *testing.T) {
+	req := Request{Target: "stage5_hopper", Backend: "emu", Arch: "sm_80"}
+	_, err := openSession(t).Run(t.Context(), req, nil)
+	if err == nil || !strings.Contains(err.Error(), "--arch sm_80: stage5_hopper is written for sm_90a") {
+		t.Errorf("%v", err)
+	}
+}

@@ -18,6 +18,7 @@ import (
 // Subject is a request checked against its manifest: what has to be determined of a kernel before it runs.
 type Subject struct {
 	Kernel, Variant, Entry string
+	Arch                   string // what the source is written for; "": any
 	Flags                  map[string]int
 	Faults                 []string
 	Limits                 probes.Limits
@@ -32,7 +33,8 @@ func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
 		return nil, err
 	}
 	return &Subject{
-		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags,
+		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry,
+		Arch: r.sel.Manifest.Compile.Arch, Flags: r.sel.Flags,
 		Faults: append([]string{}, r.sel.Faults...), Limits: r.plan.Limits, Shape: r.plan.Shape,
 		Referenced: r.plan.Referenced(),
 	}, nil

@@ -232,6 +232,11 @@ func (e *execution) repeated(detail string) func(int) {
 // does not.
 func (e *execution) load(be target.Backend, b *build.Build) (target.Kernel, error) {
 	key := loadKey{be, b, e.r.plan.Entry, e.st.emulator != nil}
+	info, arch := be.Info(), b.Module.Target
+	if base := strings.TrimRight(arch, "af"); base != arch && info.Arch != "" && info.Arch != base {
+		return nil, report.Unavailablef("%s is for %s alone, and %s is %s; --backend emu executes it",
+			e.r.plan.Entry, arch, info.Device, info.Arch)
+	}
 	return e.s.loaded.Get(e.ctx, key, func() (target.Kernel, error) {
 		prepare := be.Load
 		if pinner, ok := be.(target.Pinner); ok && key.pinned {

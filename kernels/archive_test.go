@@ -17,7 +17,11 @@ func TestArchiveRoundTrip(t *testing.T) {
 		}
 		text := fmt.Sprintf("// %d\n%s", i/4, base) + strings.Repeat("x", i/4)
 		texts[key.String()] = text
-		if err := w.Add(key, []string{"-a", "-b"}, fmt.Sprint("digest", i), text); err != nil {
+		options := []string{"-a", "-b"}
+		if i == 5 {
+			options = []string{"-c"}
+		}
+		if err := w.Add(key, options, fmt.Sprint("digest", i), text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,6 +44,9 @@ func TestArchiveRoundTrip(t *testing.T) {
 		e, ok, err := a.Find(Key{key.Kernel, []string{key.Defines[1], key.Defines[0]}, key.Faults})
 		if err != nil || !ok || string(e.PTX) != texts[key.String()] || e.Digest != fmt.Sprint("digest", i) {
 			t.Errorf("%s: %v %v, %d bytes, digest %s", key, ok, err, len(e.PTX), e.Digest)
+		}
+		if want := map[bool]string{true: "-c", false: "-a -b"}[i == 5]; strings.Join(e.Options, " ") != want {
+			t.Errorf("%s: built with %v, want %s", key, e.Options, want)
 		}
 	}
 	if _, ok, err := a.Find(Key{Kernel: "k0"}); ok || err != nil {

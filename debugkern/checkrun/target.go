@@ -39,7 +39,10 @@ func (t *planned) describe() (err error) {
 		return err
 	}
 	for i, a := range p.Args {
-		x := &arg{index: i, name: a.Name, dtype: a.DType, text: argumentText(a)}
+		x := &arg{
+			index: i, name: a.Name, dtype: a.DType, text: argumentText(a), into: given.Args[i].Into,
+			tensor: given.Args[i].Map,
+		}
 		if buf := given.Args[i].Buffer; buf != nil {
 			x.dims, x.init = a.Dims, buf.Init
 			switch {

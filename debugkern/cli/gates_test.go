@@ -40,7 +40,7 @@ func TestGates(t *testing.T) {
 		p.Counts.Barriers == 0 || p.Counts.SharedAccesses == 0 {
 		t.Errorf("performance %+v: the emulator counts, and does not time", p)
 	}
-	if len(d.PTXAS.Archs) != len(gates.DefaultArchs) {
+	if len(d.PTXAS.Archs) != len(gates.ArchsOf("")) {
 		t.Errorf("architectures %+v", d.PTXAS.Archs)
 	}
 	for _, a := range d.PTXAS.Archs {

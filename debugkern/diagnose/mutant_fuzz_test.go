@@ -57,6 +57,7 @@ func originals(t testing.TB) []original {
 		if m.Shapes[0].Shape.IsListed() {
 			shape = "1,1,3,64"
 		}
+		text = regexp.MustCompile(`(?m)^arch: .*\n`).ReplaceAll(text, nil)
 		manifest := string(regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(text, []byte("ptx: k.ptx")))
 		out = append(out, original{m.Name, manifest, string(e.PTX), shape})
 	}

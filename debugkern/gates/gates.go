@@ -41,8 +41,14 @@ type Runner interface {
 	Count(ctx context.Context, req debugkern.Request) (*report.Counts, error)
 }
 
-// DefaultArchs are the architectures that ptxas assembles for unless others are named.
-var DefaultArchs = []string{"sm_80", "sm_86", "sm_89", "sm_90"}
+// ArchsOf are the architectures that ptxas assembles for unless others are named, of a source that is written
+// for one, or for any ("").
+func ArchsOf(arch string) []string {
+	if arch != "" {
+		return []string{arch}
+	}
+	return []string{"sm_80", "sm_86", "sm_89", "sm_90"}
+}
 
 // DefaultSeeds are the seeds of the correctness gate.
 var DefaultSeeds = []uint64{0, 1, 2}
@@ -63,7 +69,7 @@ type Options struct {
 	Shape  string
 	Shapes []string // of the correctness gate; nil: the manifest's, but long
 	Seeds  []uint64 // nil: DefaultSeeds
-	Archs  []string // nil: DefaultArchs
+	Archs  []string // nil: what ArchsOf gives
 
 	Warmups, Launches int
 	FlushL2           bool
@@ -165,9 +171,6 @@ func (s *sweep) open(ctx context.Context) error {
 	}
 	if s.o.Request.Inputs != "" {
 		s.o.Seeds = s.o.Seeds[:1] // inputs are no seed's
-	}
-	if s.o.Archs == nil {
-		s.o.Archs = DefaultArchs
 	}
 	if s.o.Launches < 2 || s.o.Warmups < 0 {
 		return report.Usagef(
@@ -289,9 +292,17 @@ func (s *sweep) build(ctx context.Context) error {
 		}
 	}
 	for i := range s.subjects {
-		s.total += len(s.o.Archs) + len(s.subjects[i].shapes)*len(s.o.Seeds) + 1
+		s.total += len(s.archs(&s.subjects[i])) + len(s.subjects[i].shapes)*len(s.o.Seeds) + 1
 	}
 	return nil
+}
+
+// archs are the architectures that a target is assembled for.
+func (s *sweep) archs(sub *subject) []string {
+	if s.o.Archs != nil {
+		return s.o.Archs
+	}
+	return ArchsOf(sub.about.Arch)
 }
 
 // request is the run of a target on the default shape.

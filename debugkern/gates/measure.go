@@ -13,7 +13,7 @@ import (
 func (s *sweep) ptxas(ctx context.Context, sub *subject, t *TargetDoc) error {
 	l := sub.about.Limits
 	t.PTXAS = PTXASDoc{Limits: ResourceLimits{l.Registers, l.SharedBytes, l.Spills}, Archs: []ArchDoc{}}
-	for _, arch := range s.o.Archs {
+	for _, arch := range s.archs(sub) {
 		s.step(sub, "ptxas", arch)
 		a := ArchDoc{Arch: arch}
 		req := s.request(sub)

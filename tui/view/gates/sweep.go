@@ -250,11 +250,11 @@ func (v *Controller) showGates() {
 	d.Keys = fmt.Sprintf("%s judges every variant, %s the one at the cursor, %s every variant on the "+
 		"emulator",
 		k(keymap.Again), k(keymap.Toggle), k(keymap.AgainEmu))
-	d.Ahead = Ahead{Limits: configs.DefaultLimits(), Archs: gates.DefaultArchs, Seeds: gates.DefaultSeeds,
+	d.Ahead = Ahead{Limits: configs.DefaultLimits(), Archs: gates.ArchsOf(""), Seeds: gates.DefaultSeeds,
 		Warmups: warmups, Launches: launches}
 	if man, _ := v.Manifest(); man != nil {
 		d.Kernel, d.Parts = man.Name, v.partGates(man)
-		d.Ahead.Limits = man.Thresholds
+		d.Ahead.Limits, d.Ahead.Archs = man.Thresholds, gates.ArchsOf(man.Compile.Arch)
 		for _, s := range man.Shapes {
 			d.Ahead.Shapes = append(d.Ahead.Shapes, s.Name)
 		}
