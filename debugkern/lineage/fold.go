@@ -215,7 +215,7 @@ func accumulates(in *ptx.Instr, operand int) bool {
 	case "add", "max", "min":
 		return operand == 1 || operand == 2
 	}
-	return in.Kind() == isa.Multiply && operand == 3
+	return in.Kind() == isa.Multiply && operand == 3 || in.Kind() == isa.WgmmaMultiply && operand == 0
 }
 
 // instr is the instruction of a node.

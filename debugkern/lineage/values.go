@@ -147,7 +147,8 @@ func (t *Trace) Type(r Ref) ptx.Type {
 	}
 	typ := ts[len(ts)-1]
 	f := &t.flows[t.steps.at(int(r.Step)).pc]
-	if f.form != nil && (f.kind == flowProduct || len(ts) > 1 && in.Op == "cvt") {
+	product := f.kind == flowProduct || f.kind == flowAsyncProduct
+	if f.form != nil && (product || len(ts) > 1 && in.Op == "cvt") {
 		typ = ts[0]
 	}
 	switch typ {
