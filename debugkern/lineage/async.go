@@ -15,6 +15,9 @@ import (
 // pieceBytes is the most bytes of a piece of a bulk copy.
 const pieceBytes = 16
 
+// mapFill is the name of bytes that a tensor copy fills, where its box lies outside the tensor.
+const mapFill = "filled by the tensor map"
+
 // pieces is a step of a bulk copy under way.
 type pieces struct {
 	to, from [32]uint64
@@ -156,6 +159,9 @@ func (t *Trace) lane(s *step, lane int) int {
 	}
 	return lane
 }
+
+// Lane is the lane of the warp that made a value: of what a bulk copy brought, that which issued the copy.
+func (t *Trace) Lane(r Ref) int { return t.lane(t.steps.at(int(r.Step)), int(r.Lane)) }
 
 // landing is the step in which what a bulk operation read was written; the end of the trace where none is.
 func (t *Trace) landing(issue int) int {

@@ -367,7 +367,9 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		f.Op = l.Name
 	case LeafConstant:
 		f.Where = l.Name
-		f.Op = "initial contents of " + l.Name
+		if f.Op = "initial contents of " + l.Name; l.Name == mapFill {
+			f.Op = l.Name
+		}
 	case LeafCut:
 		f.Op = fmt.Sprintf("cut %d", l.Cut)
 	default:
