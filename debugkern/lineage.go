@@ -504,7 +504,7 @@ func (x *ancestry) add(
 				r = f.Last[k-1]
 			}
 			s := trace.Step(int(r.Step))
-			n.At = &report.LineageAt{Step: s.Clock, Warp: s.Warp, Lane: int(r.Lane)}
+			n.At = &report.LineageAt{Step: s.Clock, Warp: s.Warp, Lane: trace.Lane(r)}
 		}
 		n.values(trace, f, bits[first[i]:])
 		n.iterations(f, tiles[first[i]:], x.st.r.plan.Work.LoopName())

@@ -101,6 +101,29 @@ func TestLineageValue(t *testing.T) {
 	}
 }
 
+// TestLineageHopper: an output is followed through wgmma, from registers and by descriptors of every swizzle,
+// and through tensor copies, to the elements that attention says and what lies outside the tensor.
+func TestLineageHopper(t *testing.T) {
+	for _, swizzle := range []string{"128", "64", "32", "16"} {
+		req := debugkern.Request{
+			Target: "stage5_hopper", Shape: "partial", Set: map[string]string{"SWIZZLE": swizzle},
+		}
+		for cell, want := range map[string]string{
+			"O[0,1,198,37]": "K[0][1][0..200][0..63] Q[0][1][198][0..63] V[0][1][0..200][37] " +
+				"filled by the tensor map softmax_scale",
+			"S@1[5,9]": "K[0][0][73][0..63] Q[0][0][5][0..63] softmax_scale",
+			"V@2[3,17]":       "V[0][0][131][17]",
+		} {
+			doc, err := debugtest.Open(t).Lineage(t.Context(), req, debugkern.LineageRequest{Cell: cell}, nil)
+			if err != nil {
+				t.Errorf("%s: %v", cell, err)
+			} else if got := leaves(doc); got != want {
+				t.Errorf("swizzle %s: %s is made of\n%s, want\n%s", swizzle, cell, got, want)
+			}
+		}
+	}
+}
+
 // TestLineageIterations: what a cell takes from several iterations of the loop over tiles says from which.
 func TestLineageIterations(t *testing.T) {
 	found := ""

@@ -352,6 +352,32 @@ func (t *tensorBox) chunks(i, lo, hi int, f func(addr uint64, from, to int)) {
 	}
 }
 
+// pieces visits what a copy moves: destination and source of each piece, target.Filled for elements outside
+// the tensor.
+func (t *tensorBox) pieces(op *tensorOp, visit func(to, from uint64, n int)) {
+	for i := range t.m.Rows() {
+		r := t.row(i)
+		global := t.m.alloc.base + uint64(r.Offset)
+		if op.stores {
+			t.chunks(i, r.Lo, r.Hi, func(addr uint64, from, to int) {
+				visit(global+uint64(from), addr, to-from)
+			})
+			continue
+		}
+		for _, part := range [3][2]int{{0, r.Lo}, {r.Lo, r.Hi}, {r.Hi, t.m.RowBytes()}} {
+			t.chunks(i, part[0], part[1], func(addr uint64, from, to int) {
+				switch {
+				case from == to:
+				case from >= r.Lo && from < r.Hi:
+					visit(addr, global+uint64(from), to-from)
+				default:
+					visit(addr, target.Filled, to-from)
+				}
+			})
+		}
+	}
+}
+
 // read implements effect. What is read is kept in the order of the box, without gaps.
 func (c *tensorCopy) read(b *block, o *operation) {
 	t := o.tile

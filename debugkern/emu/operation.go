@@ -127,7 +127,7 @@ func (b *block) landFlight(i int) {
 	a.flights = slices.Delete(a.flights, i, i+1)
 	a.stall = stall{}
 	if !o.isRead {
-		o.effect.read(b, &o)
+		b.readFlight(&o)
 	}
 	o.effect.write(b, &o)
 	b.wrote++
@@ -137,6 +137,31 @@ func (b *block) landFlight(i int) {
 	case byArrival:
 		b.arriveAsync(&o)
 	}
+}
+
+// readFlight lets an operation read its source.
+func (b *block) readFlight(o *operation) {
+	o.effect.read(b, o)
+	if !b.observedClasses.Has(target.ClassBulkRead) || o.in.bulk == nil {
+		return
+	}
+	w := b.warps[o.warp]
+	var e target.Event
+	w.describe(&e, o.in, w.pcOf(o.in), 1<<o.lane)
+	e.Class, e.Space, e.Value = target.ClassBulkRead, o.to.space, o.seq
+	e.Transfer = &target.Transfer{
+		To: o.to.space, From: o.from.space, Element: o.in.bulk.effect.size,
+	}
+	if t := o.tile; t != nil {
+		e.Transfer.Pieces = func(visit func(to, from uint64, n int)) { t.pieces(o.in.bulk.tensor, visit) }
+		if o.in.bulk.tensor.reduce != "" {
+			e.Transfer.Element = t.m.DType.Size()
+		}
+	} else {
+		to, from := o.to, o.from
+		e.Transfer.Pieces = func(visit func(to, from uint64, n int)) { visit(to.addr, from.addr, to.size) }
+	}
+	b.deliver(&e)
 }
 
 // landNext lets the operation land that comes first by the schedule, and reports whether there was one.
@@ -192,7 +217,7 @@ func (b *block) landGroups(w *warp, lane int, pending uint32, reads bool) {
 			continue
 		}
 		o := &a.flights[i]
-		o.effect.read(b, o)
+		b.readFlight(o)
 		o.isRead = true
 	}
 }

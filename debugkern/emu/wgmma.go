@@ -199,8 +199,29 @@ func (b *block) landProduct(p *product) {
 		b.unwrittenTile(p, &p.a, 64)
 		p.a.read(buf.rows[:64], b.shared)
 	}
+	b.productLands(p)
 	for i, w := range b.warps[p.warpgroup*wgmmaWarps:][:wgmmaWarps] {
 		b.multiplyPart(p, w, i, buf)
+	}
+}
+
+// productLands reports that a product is about to read registers and write its accumulators.
+func (b *block) productLands(p *product) {
+	if !b.observedClasses.Has(target.ClassWgmmaLand) {
+		return
+	}
+	x := &target.Product{Fresh: p.fresh}
+	right := p.b
+	x.B = right.element
+	if !p.in.wgmma.inRegs {
+		left := p.a
+		x.A = left.element
+	}
+	for _, w := range b.warps[p.warpgroup*wgmmaWarps:][:wgmmaWarps] {
+		var e target.Event
+		w.describe(&e, p.in, w.pcOf(p.in), allLanes)
+		e.Class, e.Product = target.ClassWgmmaLand, x
+		b.deliver(&e)
 	}
 }
 

@@ -248,6 +248,27 @@ func (f *Form) Registers(c ArgClass, mods []string) int {
 	return 0
 }
 
+// Wgmma returns the layouts of what one warp of a warpgroup has in registers, in a wgmma.mma_async with these
+// modifiers: its 16 rows of D, and of A where it lies in registers. The operands have k elements of a row,
+// and D has n columns (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts"). ok is false where the
+// modifiers name no product.
+func Wgmma(mods []string) (d, a *Fragment, n, k int, ok bool) {
+	types := typesOf(mods)
+	for _, m := range mods {
+		var rows int
+		if c, err := fmt.Sscanf(m, "m%dn%dk%d", &rows, &n, &k); c != 3 || err != nil || rows != 64 ||
+			n < 8 || n > 256 || k < 8 || len(types) < 3 {
+			continue
+		}
+		out, in := elements[types[0]], elements[types[1]]
+		if elementBits[out] == 0 || elementBits[in]*k != 256 {
+			return nil, nil, 0, 0, false
+		}
+		return newFragment("wgmma", out, ClassC, 16, n), newFragment("wgmma", in, ClassA, 16, k), n, k, true
+	}
+	return nil, nil, 0, 0, false
+}
+
 // Matrices returns how many matrices of 16-bit elements an ldmatrix or stmatrix with these modifiers moves,
 // each in one register; 0 for those of which one takes more.
 func Matrices(mods []string) int {

@@ -107,7 +107,7 @@ func (w *walker) uses(r Ref) {
 	s := t.steps.at(i)
 	f := &t.flows[s.pc]
 	w.madeOf(i, s, f, r)
-	w.around(i, s, f, lane)
+	w.around(i, s, f, t.lane(s, lane))
 }
 
 // madeOf adds what the result of a step is made of.
@@ -146,6 +146,8 @@ func (w *walker) madeOf(i int, s *step, f *flow, r Ref) {
 		}
 	case flowProduct:
 		w.product(i, s, f, lane, int(r.Index), lo, n)
+	case flowAsyncProduct:
+		w.asyncProduct(i, s, f, lane, int(r.Index), lo, n)
 	case flowTranspose:
 		for e := lo / 2; e <= (lo+n-1)/2 && e < 2; e++ {
 			from, half := transposedFrom(lane, e)
@@ -492,6 +494,17 @@ func (w *walker) store(i int, s *step, f *flow, r Ref) {
 			}
 		})
 	case flowCopy: // what was at its source when it was issued
+		if size := int(t.combined[uint32(i)]); size > 0 {
+			to := t.accesses.at(int(s.aux))
+			off, n = off/size*size, (off%size+n+size-1)/size*size
+			w.bytes(Place{
+				to.space, t.addr(to, lane) + uint64(off), n, int(s.warp) * 32, t.landing(i),
+			}, ByValue, 0)
+		}
+		if f.bulk && t.accesses.at(int(s.aux)+1).mask>>lane&1 == 0 {
+			w.leaf(ByValue, 1, Leaf{Kind: LeafConstant, Arg: -1, Name: mapFill})
+			return
+		}
 		from := t.accesses.at(int(s.aux) + 1)
 		if n = min(n, t.copiedBytes(s, lane)-off); n > 0 && from.mask>>lane&1 != 0 {
 			w.bytes(Place{

@@ -26,7 +26,9 @@ const (
 	flowLoadTile  // wmma.load
 	flowStoreTile // wmma.store
 	flowAtomic    // atom, red
-	flowCopy      // cp.async
+	flowCopy      // cp.async, and (flow.bulk) cp.async.bulk
+	// flowAsyncProduct: wgmma, in a warp in which it lands
+	flowAsyncProduct
 )
 
 // source is a register or constant that an instruction takes: bytes lo to lo+n of it.
@@ -82,6 +84,7 @@ type flow struct {
 	size    int // bytes of an element in memory
 	lanes   *[32]uint8
 	f       fragments
+	bulk    bool // of flowCopy: a bulk operation, whose lanes are pieces
 }
 
 // fragments are the layouts of a matrix instruction, with the first of the sources that each
@@ -89,6 +92,7 @@ type flow struct {
 type fragments struct {
 	d, a, b, c *isa.Fragment
 	at         [3]int // of A, B, C in src
+	n, k       int    // of a wgmma: columns of D, and the extent of the sum
 }
 
 // flowOf reads an instruction.
@@ -114,6 +118,13 @@ func flowOf(f *ptx.Func, in *ptx.Instr) flow {
 		r.memory(k)
 	case isa.Multiply:
 		r.product()
+	case isa.WgmmaMultiply:
+		r.wgmma()
+	case isa.BulkCopy:
+		x.kind, x.bulk, x.dst = flowCopy, true, nil
+		for i := range in.Args {
+			r.operand(&in.Args[i], i, &x.addr)
+		}
 	case isa.MoveMatrix:
 		x.kind = flowTranspose
 		r.sources(1)

@@ -215,7 +215,7 @@ func accumulates(in *ptx.Instr, operand int) bool {
 	case "add", "max", "min":
 		return operand == 1 || operand == 2
 	}
-	return in.Kind() == isa.Multiply && operand == 3
+	return in.Kind() == isa.Multiply && operand == 3 || in.Kind() == isa.WgmmaMultiply && operand == 0
 }
 
 // instr is the instruction of a node.
@@ -513,7 +513,7 @@ func (g *grower) leaf(from *Fold, kind Kind, operand int, to end) *Fold {
 // at adds where a value was made to a fold.
 func (g *grower) at(f *Fold, r Ref) {
 	s, m := g.t.steps.at(int(r.Step)), g.marks[f.ID]
-	m.lanes |= 1 << r.Lane
+	m.lanes |= 1 << g.t.lane(s, int(r.Lane))
 	set(&m.warps, int(s.warp))
 	if m.pc == s.pc || m.pcs[s.pc] {
 		return

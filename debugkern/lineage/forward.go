@@ -335,6 +335,7 @@ func (x *interpreter[T]) step(i int) {
 	s := x.t.steps.at(i)
 	switch s.kind {
 	case stepLand:
+		x.op.Index = i
 		x.land(s)
 		return
 	case stepPass:
@@ -364,6 +365,8 @@ func (x *interpreter[T]) step(i int) {
 		x.voted(s, f)
 	case flowProduct:
 		x.product(s, f)
+	case flowAsyncProduct:
+		x.asyncProduct(s, f)
 	case flowTranspose:
 		x.transposed(s, f)
 	case flowLoad, flowStore, flowLoadRows, flowStoreRows, flowLoadTile, flowStoreTile, flowAtomic, flowCopy:

@@ -44,6 +44,12 @@ func (x *interpreter[T]) product(s *step, f *flow) {
 	x.gather(s, f, f.f.a, f.f.at[0], a)
 	x.gather(s, f, f.f.b, f.f.at[1], b)
 	x.gather(s, f, f.f.c, f.f.at[2], c)
+	x.multiply(s, f)
+}
+
+// multiply makes the elements of D of the operands that were gathered.
+func (x *interpreter[T]) multiply(s *step, f *flow) {
+	a, b, c := &x.mats[0], &x.mats[1], &x.mats[2]
 	d := f.f.d
 	data := a.data || b.data || c.data
 	size := max(d.Bits/8, 1)

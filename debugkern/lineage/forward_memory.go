@@ -394,6 +394,8 @@ func (x *interpreter[T]) issue(i int, s *step) {
 		n := x.t.copiedBytes(s, lane)
 		if from.mask>>lane&1 != 0 { // of no bytes, the address may be of nothing
 			x.read(from.space, x.t.addr(from, lane), 0, c.bytes[lane][:n])
+		} else if x.t.flows[s.pc].bulk { // filled by the tensor map
+			n = 0
 		}
 		for k := n; k < int(to.bytes); k++ {
 			c.bytes[lane][k] = zeroByte
@@ -420,7 +422,17 @@ func (x *interpreter[T]) land(s *step) {
 	}
 	for m := s.mask & to.mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		x.write(to.space, x.t.addr(to, lane), 0, c.bytes[lane][:to.bytes])
+		b := c.bytes[lane][:to.bytes]
+		if size := x.t.combined[s.aux]; size > 0 {
+			var old [pieceBytes]uint32
+			x.read(to.space, x.t.addr(to, lane), 0, old[:len(b)])
+			x.combine(s, &x.t.flows[s.pc], old[:len(b)], b, int(size))
+		}
+		if f := &x.t.flows[s.pc]; f.bulk {
+			x.keep(s, to.space, x.t.addr(to, lane), x.t.lane(s, lane), b)
+			continue
+		}
+		x.write(to.space, x.t.addr(to, lane), 0, b)
 	}
 	if c.lanes &^= s.mask; c.lanes == 0 {
 		delete(x.flying, at)

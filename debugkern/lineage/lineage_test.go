@@ -667,6 +667,70 @@ LOOP:
 	mov.b64 %fd3, {%r10, %r11};
 	add.f64 %fd4, %fd3, %fd2;
 	st.global.f64 [%rd8], %fd4;`},
+	{name: "bulk copy", exact: true, in: 64, out: 64, body: `
+.shared .align 8 .b64 bar;
+---
+	setp.eq.u32 %p1, %r1, 0;
+	@%p1 mbarrier.init.shared::cta.b64 [bar], 1;
+	@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;
+	@%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd1], 256, [bar];
+	bar.sync 0;
+W:
+	mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0;
+	@!%p3 bra W;
+	xor.b32 %r10, %r4, 4;
+	ld.shared.f32 %f1, [%r10];
+	ld.shared.f32 %f2, [%r4+128];
+	st.global.f32 [%rd5], %f1;
+	add.f32 %f1, %f1, %f2;
+	st.global.f32 [%rd5+128], %f1;`},
+	{name: "bulk reduction", exact: true, in: 64, out: 32, body: `
+	setp.eq.u32 %p1, %r1, 0;
+	ld.global.f32 %f1, [%rd4];
+	ld.global.f32 %f2, [%rd4+128];
+	st.shared.f32 [%r4], %f1;
+	st.global.f32 [%rd5], %f2;
+	fence.proxy.async;
+	bar.sync 0;
+	@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd2], [s], 128;
+	@%p1 cp.async.bulk.commit_group;
+	@%p1 cp.async.bulk.wait_group 0;`},
+	{name: "wgmma", exact: true, dtype: probes.F16, in: 1152, out: 512, threads: 128, body: `
+	mul.wide.u32 %rd6, %r1, 16;
+	add.s64 %rd7, %rd1, %rd6;
+	shl.b32 %r10, %r1, 4;
+	add.u32 %r11, %r2, %r10;
+	ld.global.v4.b32 {%r20, %r21, %r22, %r23}, [%rd7];
+	st.shared.v4.b32 [%r11], {%r20, %r21, %r22, %r23};
+	setp.lt.u32 %p1, %r1, 16;
+	@%p1 ld.global.v4.b32 {%r20, %r21, %r22, %r23}, [%rd7+2048];
+	@%p1 st.shared.v4.b32 [%r11+2048], {%r20, %r21, %r22, %r23};
+	fence.proxy.async;
+	bar.sync 0;
+	cvt.u64.u32 %rd8, %r2;
+	shr.u64 %rd8, %rd8, 4;
+	or.b64 %rd8, %rd8, 0x1000080000;
+	add.s64 %rd9, %rd8, 128;
+	mov.b32 %r30, 0;
+	mov.b32 %r31, 0;
+	setp.ne.u32 %p2, %r30, 0;
+	wgmma.fence.sync.aligned;
+	wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r30, %r31}, %rd8, %rd9, %p2, 1, 1, 0, 0;
+	wgmma.commit_group.sync.aligned;
+	wgmma.wait_group.sync.aligned 0;
+	shl.b32 %r12, %r1, 2;
+	and.b32 %r13, %r1, 96;
+	shr.u32 %r13, %r13, 1;
+	and.b32 %r14, %r1, 31;
+	shr.u32 %r14, %r14, 2;
+	add.u32 %r13, %r13, %r14;
+	shl.b32 %r13, %r13, 4;
+	and.b32 %r12, %r12, 12;
+	add.u32 %r13, %r13, %r12;
+	cvt.u64.u32 %rd10, %r13;
+	add.s64 %rd11, %rd2, %rd10;
+	st.global.b32 [%rd11], %r30;
+	st.global.b32 [%rd11+128], %r31;`},
 	{name: "signs", exact: true, dtype: probes.U8, in: 64, out: 128, body: `
 	mul.wide.u32 %rd6, %r1, 1;
 	add.s64 %rd7, %rd1, %rd6;

@@ -110,9 +110,9 @@ func (x *folder) operation(f *Fold, members, totals []int32, group int32, chain 
 	fl := &x.t.flows[s.pc]
 	in := fl.in
 	switch fl.kind {
-	case flowProduct:
-		k := 1
-		if fl.f.a != nil {
+	case flowProduct, flowAsyncProduct:
+		k := max(fl.f.k, 1)
+		if fl.f.k == 0 && fl.f.a != nil {
 			k = fl.f.a.Cols
 		}
 		least, most := x.extents(totals, group)
@@ -367,7 +367,9 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		f.Op = l.Name
 	case LeafConstant:
 		f.Where = l.Name
-		f.Op = "initial contents of " + l.Name
+		if f.Op = "initial contents of " + l.Name; l.Name == mapFill {
+			f.Op = l.Name
+		}
 	case LeafCut:
 		f.Op = fmt.Sprintf("cut %d", l.Cut)
 	default:

@@ -12,6 +12,9 @@ func (t *Trace) Reads(i, lane int, visit func(*Leaf)) {
 	}
 	w := walker{t: t}
 	for k := range int(s.n) {
+		if f.bulk && k == 0 { // the destination
+			continue
+		}
 		a := t.accesses.at(int(s.aux) + k)
 		if a.mask>>lane&1 == 0 || a.space != target.SpaceGlobal && a.space != target.SpaceConst {
 			continue

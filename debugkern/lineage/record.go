@@ -29,8 +29,10 @@ type Trace struct {
 	passes   [][]target.Passed
 	allocs   []alloc // by address
 	capture  uint64  // address of the capture buffer
-	foreign  bool    // blocks of the launch share memory
-	mutable  bool    // it reads global memory that the kernel may write
+	products []target.Product
+	combined map[uint32]uint8 // steps of bulk reductions: the bytes of an element
+	foreign  bool             // blocks of the launch share memory
+	mutable  bool             // it reads global memory that the kernel may write
 	// others: words of global memory that had other contents than before the launch when they were read
 	others map[uint64]bool
 	taken  map[tile]taken
@@ -200,8 +202,9 @@ type recorder struct {
 	taken    int64
 	last     *step
 	lastAt   int
-	flying   [][]flight // by warp: copies that have not landed
-	near     []nearby   // by PC
+	flying   [][]flight       // by warp: copies that have not landed
+	bulk     map[uint64][]int // bulk operations that have read and not written: their steps
+	near     []nearby         // by PC
 	calls    bool
 	stacks   [][32][]callee // by warp and lane
 	passed   map[passing]uint32
@@ -273,7 +276,7 @@ func (r *recorder) View(v target.View) {
 		t.owner = append(t.owner, int32(i))
 	}
 	t.capture, t.foreign, t.taken = v.Capture(), v.InOrder(), map[tile]taken{}
-	t.others = map[uint64]bool{}
+	t.others, t.combined, r.bulk = map[uint64]bool{}, map[uint32]uint8{}, map[uint64][]int{}
 	r.flying = make([][]flight, t.warps)
 	r.near = make([]nearby, len(t.flows))
 	if r.calls {
@@ -338,9 +341,9 @@ func (t *Trace) Captured(s probes.Stage, kv, row, col int, offset uint64, size i
 
 // Interests implements target.Interested.
 func (r *recorder) Interests() target.ClassSet {
-	return target.AllClasses &^ target.Classes(target.ClassBarrierDone, target.ClassFence,
-		target.ClassAsyncCommit, target.ClassAsyncWait,
-		target.ClassWarpSync)
+	return target.AllClasses&^target.Classes(target.ClassBarrierDone, target.ClassFence,
+		target.ClassAsyncCommit, target.ClassAsyncWait, target.ClassWarpSync, target.ClassBulk,
+		target.ClassWgmma) | target.Classes(target.ClassBulkRead, target.ClassBulkLand, target.ClassWgmmaLand)
 }
 
 // Event implements target.Observer.
@@ -348,20 +351,24 @@ func (r *recorder) Event(e *target.Event) {
 	if r.err != nil {
 		return
 	}
-	if e.Class == target.ClassAsyncLand {
+	switch e.Class {
+	case target.ClassAsyncLand:
 		r.land(e)
+		return
+	case target.ClassBulkRead:
+		r.bulkRead(e)
+		return
+	case target.ClassBulkLand:
+		r.bulkLand(e)
+		return
+	case target.ClassWgmmaLand:
+		r.product(e)
 		return
 	}
 	if s := r.last; s != nil && uint64(s.clock) == e.Step && int(s.pc) == e.PC && int(s.warp) == e.Warp &&
 		s.kind == stepPlain {
 		s.mask |= e.Mask // lanes with addresses of another space, or the next part of a matrix
 		r.access(s, e)
-		return
-	}
-	if e.Class == target.ClassBulk {
-		r.err = fmt.Errorf("record block %s: %s: what bulk operations copy is not followed", r.t.id,
-			e.Instr.Opcode())
-		r.cancel()
 		return
 	}
 	if r.calls {

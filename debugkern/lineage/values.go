@@ -56,15 +56,15 @@ func (t *Trace) valuesAt(ctx context.Context, k target.Kernel, launch *target.La
 	}
 	look := &looker{}
 	b.Observe(look)
-	order := make([]int, len(refs))
+	order, when := make([]int, len(refs)), make([]int, len(refs))
 	for i := range order {
-		order[i] = i
+		order[i], when[i] = i, t.when(refs[i])
 	}
-	slices.SortFunc(order, func(i, j int) int { return int(refs[i].Step) - int(refs[j].Step) })
+	slices.SortFunc(order, func(i, j int) int { return when[i] - when[j] })
 	out, tiles := make([]uint64, len(refs)), make([]int, len(refs))
 	clock := uint64(0)
 	for _, i := range order {
-		step := t.steps.at(int(refs[i].Step))
+		step := t.steps.at(when[i])
 		if next := uint64(step.clock) + 1; next > clock {
 			clock = next
 			if _, err := w.RunTo(ctx, clock, nil); err != nil {
@@ -73,9 +73,30 @@ func (t *Trace) valuesAt(ctx context.Context, k target.Kernel, launch *target.La
 				}
 			}
 		}
+		step = t.steps.at(int(refs[i].Step))
 		out[i], tiles[i] = t.bits(look.view, step, refs[i]), w.KVTile(int(step.warp), int(step.pc))
 	}
 	return out, tiles, nil
+}
+
+// made reports whether a piece of a bulk copy is not what its source has: it is filled, or combined with what
+// memory had.
+func (t *Trace) made(r Ref) bool {
+	s := t.steps.at(int(r.Step))
+	if !t.flows[s.pc].bulk || s.kind == stepLand || s.n < 2 {
+		return false
+	}
+	_, combined := t.combined[uint32(r.Step)]
+	return combined || t.accesses.at(int(s.aux)+1).mask>>(r.Lane&31)&1 == 0
+}
+
+// when is the step after which a value can be seen: its own, or that in which a bulk copy writes what its
+// source does not have.
+func (t *Trace) when(r Ref) int {
+	if t.made(r) {
+		return min(t.landing(int(r.Step)), t.steps.n-1)
+	}
+	return int(r.Step)
 }
 
 // bits is what a lane has of a value, the step just executed.
@@ -91,7 +112,7 @@ func (t *Trace) bits(v target.View, s *step, r Ref) uint64 {
 		}
 		var b [8]byte
 		a := (&walker{t: t}).accessOf(s, int(r.Lane))
-		if f.kind == flowCopy && a != nil { // its destination does not have it yet
+		if f.kind == flowCopy && a != nil && !t.made(r) { // its destination does not have it yet
 			a = t.accesses.at(int(s.aux) + 1)
 		}
 		if a == nil {
@@ -147,7 +168,8 @@ func (t *Trace) Type(r Ref) ptx.Type {
 	}
 	typ := ts[len(ts)-1]
 	f := &t.flows[t.steps.at(int(r.Step)).pc]
-	if f.form != nil && (f.kind == flowProduct || len(ts) > 1 && in.Op == "cvt") {
+	product := f.kind == flowProduct || f.kind == flowAsyncProduct
+	if f.form != nil && (product || len(ts) > 1 && in.Op == "cvt") {
 		typ = ts[0]
 	}
 	switch typ {

@@ -114,6 +114,12 @@ const (
 	ClassMBarrierDone
 	// ClassMBarrierPass: the lanes of Mask saw a phase of the mbarriers at Addr complete: PC is their wait
 	ClassMBarrierPass
+	// ClassBulkRead: an asynchronous bulk operation has read its source: Transfer is what it moves, Value its
+	// number, which its ClassBulkLand has as well
+	ClassBulkRead
+	// ClassWgmmaLand: a wgmma is about to read its operands and write its accumulators, one event for each
+	// warp of the warpgroup: Product is where the operands lie
+	ClassWgmmaLand
 )
 
 // Event is one warp instruction, reported before it executes.
@@ -144,7 +150,28 @@ type Event struct {
 	Warps            uint32
 	Members          uint32 // WarpSync; lanes with other members have an Event of their own
 	Value            uint64
-	Probe            bool // the instruction belongs to tilescope.cuh: never a finding
+	Transfer         *Transfer // of ClassBulkRead
+	Product          *Product  // of ClassWgmmaLand
+	Probe            bool      // the instruction belongs to tilescope.cuh: never a finding
+}
+
+// Transfer is what a bulk operation moves. Pieces may be called after the event.
+type Transfer struct {
+	To, From Space
+	Element  int // bytes of an element that a reduction combines; 0 for a copy
+	// Pieces visits the bytes: n from address from on replace those at address to, or are combined with them.
+	// from is Filled for elements outside the tensor.
+	Pieces func(visit func(to, from uint64, n int))
+}
+
+// Filled is the source of bytes that a tensor map fills.
+const Filled = ^uint64(0)
+
+// Product is the operands of a wgmma in shared memory: the address of element k of a row of A, of the 64 of
+// the warpgroup, and of a column of B. The functions may be called after the event.
+type Product struct {
+	A, B  func(row, k int) uint64 // A is nil where it lies in registers
+	Fresh bool                    // the accumulators before are not added
 }
 
 // Range is bytes from Lo up to Hi.
