@@ -39,6 +39,10 @@ func TestSourceIsTheTextThatRan(t *testing.T) {
 			run.Patches("kernels/cp_async.cuh") != nil {
 			t.Errorf("%v: patches %v", c.faults, patches)
 		}
+		faults, lines := run.Changes(file)
+		if c.changed && !slices.Equal(faults, c.faults) || (len(lines) > 0) != c.changed {
+			t.Errorf("%v: the lines %v are changed by %v", c.faults, lines, faults)
+		}
 		if lines := run.Source("cp_async.cuh"); len(lines) == 0 {
 			t.Errorf("%v: a header that no patch changes is not available", c.faults)
 		}

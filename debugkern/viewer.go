@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/target"
+	"tilescope/kernels"
 	"tilescope/probes"
 )
 
@@ -228,6 +229,21 @@ func (r *Run) Source(file string) []string {
 func (r *Run) Patches(file string) []string {
 	t, _ := build.PatchedText(r.state.build.Patched, file)
 	return t.Patches
+}
+
+// Changes returns which of the run's faults changed a source or header by a patch, and the lines, from 1, of
+// Source that differ from the file on disk; nil where none did.
+func (r *Run) Changes(file string) (faults []string, lines []int) {
+	t, ok := build.PatchedText(r.state.build.Patched, file)
+	if !ok {
+		return nil, nil
+	}
+	for _, p := range r.Selection.Patches() {
+		if slices.Contains(t.Patches, p.Path) || slices.Contains(t.Patches, kernels.Folder+p.Path) {
+			faults = append(faults, p.Fault)
+		}
+	}
+	return faults, t.Lines
 }
 
 // SourceText returns the lines of a source of a request's target, "" standing for the manifest's own, by base

@@ -27,6 +27,7 @@ type SourceSet struct {
 type Patched struct {
 	Text    string
 	Patches []string // paths of the diffs, in the order in which they were applied
+	Lines   []int    // of the text, from 1: those that the patches changed (patch.Marked)
 }
 
 // maxPatch is the most bytes of a patch that are read.
@@ -45,7 +46,7 @@ func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 		return s, err
 	}
 	own := sourceBase(m)
-	texts, err := patch.Apply(func(name string) (string, error) {
+	texts, err := patch.ApplyMarked(func(name string) (string, error) {
 		if name == own {
 			return string(s.Text), nil
 		}
@@ -55,7 +56,7 @@ func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	for name, text := range texts {
-		t := Patched{Text: text}
+		t := Patched{Text: text.Text, Lines: text.Lines}
 		for _, p := range patches {
 			if slices.Contains(p.Changes(), name) {
 				t.Patches = append(t.Patches, p.Name)

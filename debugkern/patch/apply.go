@@ -11,6 +11,27 @@ import (
 // it states they are found elsewhere, if they stand in exactly one place; a line that an earlier patch has
 // changed is a conflict. Errors are *Error, or read's.
 func Apply(read func(name string) (string, error), patches ...*Patch) (map[string]string, error) {
+	all, err := ApplyMarked(read, patches...)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(all))
+	for name, x := range all {
+		out[name] = x.Text
+	}
+	return out, nil
+}
+
+// Marked is a text that patches have changed, and where.
+type Marked struct {
+	Text string
+	// Lines are the numbers, from 1, of the lines that were added, and of those before which lines were
+	// removed and none was added.
+	Lines []int
+}
+
+// ApplyMarked applies patches as Apply does, and reports which lines of the texts they have changed.
+func ApplyMarked(read func(name string) (string, error), patches ...*Patch) (map[string]Marked, error) {
 	texts := map[string]*sheet{}
 	for _, p := range patches {
 		for _, f := range p.Files {
@@ -28,9 +49,9 @@ func Apply(read func(name string) (string, error), patches ...*Patch) (map[strin
 			}
 		}
 	}
-	out := make(map[string]string, len(texts))
+	out := make(map[string]Marked, len(texts))
 	for name, s := range texts {
-		out[name] = s.String()
+		out[name] = Marked{s.String(), s.marked()}
 	}
 	return out, nil
 }
@@ -70,6 +91,23 @@ func (s *sheet) String() string {
 		b.WriteString(l.text)
 	}
 	return b.String()
+}
+
+// marked lists the changed lines, by their number in the text as it is now.
+func (s *sheet) marked() (out []int) {
+	next := 1 // number in the original of the line that would follow
+	for i, l := range s.lines {
+		switch {
+		case l.number == 0:
+			out = append(out, i+1)
+		case l.number != next && (i == 0 || s.lines[i-1].number != 0):
+			out = append(out, i+1)
+			next = l.number + 1
+		default:
+			next = l.number + 1
+		}
+	}
+	return out
 }
 
 // apply applies one patch's hunks.

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,6 +15,7 @@ import (
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
+	"tilescope/tui/pane/source"
 	"tilescope/tui/request"
 	"tilescope/tui/theme"
 )
@@ -193,6 +195,21 @@ func (x *Context) BuiltNote() string {
 		return ""
 	}
 	return "as built, not the file on disk"
+}
+
+// PatchOf is what the patches of planted faults have changed of a source, as the run on screen has it.
+func (x *Context) PatchOf(file string) source.Patch {
+	if x.Run == nil {
+		return source.Patch{}
+	}
+	run, ok := x.Run.Viewer.(interface {
+		Changes(file string) (faults []string, lines []int)
+	})
+	if !ok {
+		return source.Patch{}
+	}
+	faults, lines := run.Changes(file)
+	return source.Patch{By: strings.Join(faults, ", "), Lines: lines}
 }
 
 // SourceOf is a source's text as the run on screen has it.

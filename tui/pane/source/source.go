@@ -9,6 +9,7 @@ package source
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type Pane struct {
 	left   int // columns scrolled out
 	note   string
 	marks  map[int]Mark
+	patch  Patch
 	search string
 	syntax *theme.Syntax
 }
@@ -78,6 +80,42 @@ func (p *Pane) Show(file string, text []string, line int, note string) {
 
 // SetMarks marks lines, as those with breakpoints.
 func (p *Pane) SetMarks(lines map[int]Mark) { p.marks, p.Changed = lines, true }
+
+// Patch is what patches have changed of a file; it is empty of a file as it lies on the disk.
+type Patch struct {
+	By    string // the faults whose patches they are
+	Lines []int  // from 1
+}
+
+// SetPatch says which lines of the file that is shown patches have changed.
+func (p *Pane) SetPatch(x Patch) {
+	p.Changed = p.Changed || x.By != p.patch.By || !slices.Equal(x.Lines, p.patch.Lines)
+	p.patch = x
+}
+
+// title: SOURCE sdpa.cu:487 as patched by p-stale-m. Where that is too long the file's name loses its front.
+func (p *Pane) title() string {
+	if p.file == "" {
+		return "SOURCE"
+	}
+	name, rest := p.file, ""
+	if p.cur > 0 {
+		name = path.Base(p.file)
+	}
+	if p.line > 0 {
+		rest = ":" + strconv.Itoa(p.line)
+	}
+	if p.patch.By == "" {
+		return "SOURCE " + name + rest
+	}
+	rest += " as patched by " + p.patch.By
+	const frame = 4 // corners, and a border on each side
+	if over := p.Theme.Width("SOURCE "+name+rest) - (p.W - frame); over > 0 {
+		keep := max(0, len(name)-over-p.Theme.Width(p.Theme.Glyph.Ellipsis))
+		name = p.Theme.Glyph.Ellipsis + name[len(name)-keep:]
+	}
+	return "SOURCE " + name + rest
+}
 
 // SetCursor chooses a line and scrolls so that it is seen.
 func (p *Pane) SetCursor(line int) {
@@ -134,15 +172,7 @@ func (p *Pane) reveal() {
 func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	title := "SOURCE"
-	if p.file != "" {
-		if title += " " + p.file; p.cur > 0 {
-			title = "SOURCE " + path.Base(p.file)
-		}
-		if p.line > 0 {
-			title += ":" + strconv.Itoa(p.line)
-		}
-	}
+	title := p.title()
 	w := p.W - 2
 	if p.text == nil {
 		text := "the source appears with the first run"
@@ -218,6 +248,9 @@ func (p *Pane) row(r code.Row, w, indent int) string {
 		DrawMark(p.Theme, l, m)
 	case p.cur > 0:
 		l.Space(1)
+	}
+	if mark == " " && slices.Contains(p.patch.Lines, i+1) {
+		num, mark = p.Theme.Taint, "+"
 	}
 	number := strconv.Itoa(i + 1)
 	if r.Part > 0 {

@@ -3,10 +3,12 @@ package races
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 )
 
@@ -328,6 +330,12 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 		}, w, h, focused)
 	}
 	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
+	var patch source.Patch
+	if p.data.Patch != nil {
+		if patch = p.data.Patch(at.File); patch.By != "" {
+			title += " as patched by " + patch.By
+		}
+	}
 	var text []string
 	if p.data.Source != nil {
 		text = p.data.Source(at.File)
@@ -349,6 +357,9 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 		num, style, mark := p.Theme.SourceNum, p.Theme.SourceLine, " "
 		if i+1 == at.Line {
 			num, style, mark = p.Theme.KernelLine, p.Theme.KernelLine, p.Theme.Glyph.Pointer
+		}
+		if mark == " " && slices.Contains(patch.Lines, i+1) {
+			num, mark = p.Theme.Taint, "+"
 		}
 		l.Add(num, mark+fmt.Sprintf("%4d ", i+1)).Add(style, shown[i-top])
 		if i+1 == at.Line {

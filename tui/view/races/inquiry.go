@@ -191,7 +191,7 @@ func (v *Controller) diagnosing() bool {
 
 // showRaces gives the pane what is known: a diagnosis of what runs now, or the findings of the run.
 func (v *Controller) showRaces() {
-	d := Data{Source: v.SourceOf}
+	d := Data{Source: v.SourceOf, Patch: v.PatchOf}
 	if v.Run != nil && v.Run.Plan != nil {
 		d.Work = v.Run.Plan.Work
 	}

@@ -15,6 +15,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
 	"tilescope/probes"
+	"tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 )
 
@@ -40,6 +41,7 @@ type Data struct {
 	Hint      string      // what to do where nothing is known yet
 	Work      probes.Work // what the iterations of the loop over tiles are called
 	Source    func(file string) []string
+	Patch     func(file string) source.Patch // what patches have changed of it
 }
 
 // Look is what was looked up for the finding under the cursor.

@@ -430,6 +430,7 @@ func (v *Controller) showCode(follow bool) {
 			v.code.SetCursor(line)
 		}
 	}
+	v.code.SetPatch(v.PatchOf(file))
 	v.code.SetMarks(v.marksOf(file))
 }
 

@@ -177,6 +177,7 @@ func (v *Controller) showLine(file string, line int) tea.Cmd {
 		pointed = p.Line
 	}
 	v.code.Show(full, text, pointed, "")
+	v.code.SetPatch(v.PatchOf(full))
 	v.code.SetMarks(v.marksOf(full))
 	v.code.SetCursor(line)
 	v.ptx.Point(full, line)

@@ -99,6 +99,7 @@ func (v *Controller) named(c debugkern.Cell) string {
 func (v *Controller) followTree() {
 	if n, ok := v.tree.Chosen(); ok && n.Source != nil {
 		v.source.Show(n.Source.File, v.SourceOf(n.Source.File), n.Source.Line, n.Op)
+		v.source.SetPatch(v.PatchOf(n.Source.File))
 	}
 }
 

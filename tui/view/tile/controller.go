@@ -433,6 +433,7 @@ func (v *Controller) showSource() {
 	}
 	file, line := v.Root.SourcePlace()
 	v.source.Show(file, v.SourceOf(file), line, v.BuiltNote())
+	v.source.SetPatch(v.PatchOf(file))
 }
 
 // AskWho is the key that asks who wrote the cell: the answer in full, and in the Tile view, asked again, a

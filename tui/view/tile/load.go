@@ -205,6 +205,7 @@ func (v *Controller) drawWriter() bool {
 		if v.Follow && w.Source != nil && !v.how.open {
 			v.source.Show(w.Source.File, v.Run.Viewer.Source(w.Source.File), w.Source.Line,
 				stores(w)+" "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
+			v.source.SetPatch(v.PatchOf(w.Source.File))
 		}
 		return true
 	}
@@ -217,6 +218,7 @@ func (v *Controller) drawWriter() bool {
 			line = 0
 		}
 		v.source.Show(file, v.SourceOf(file), line, "")
+		v.source.SetPatch(v.PatchOf(file))
 	}
 	return true
 }
