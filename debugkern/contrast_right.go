@@ -68,6 +68,16 @@ func (c *contrast) alike(a, b int) bool {
 	return x.Op == y.Op && x.Loc.Chain() == y.Loc.Chain()
 }
 
+// passes reports whether what a cell is made of goes through an instruction, or a copy of it.
+func (c *contrast) passes(a *actual, instr int) bool {
+	for _, s := range a.of {
+		if slices.ContainsFunc(s.way, func(i int) bool { return c.alike(i, instr) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // mostUsers is how many right cells are followed for one operand.
 const mostUsers = 3
 

@@ -111,8 +111,8 @@ func TestLineageHopper(t *testing.T) {
 		for cell, want := range map[string]string{
 			"O[0,1,198,37]": "K[0][1][0..200][0..63] Q[0][1][198][0..63] V[0][1][0..200][37] " +
 				"filled by the tensor map softmax_scale",
-			"S@1[5,9]": "K[0][0][73][0..63] Q[0][0][5][0..63] softmax_scale",
-			"V@2[3,17]":       "V[0][0][131][17]",
+			"S@1[5,9]":  "K[0][0][73][0..63] Q[0][0][5][0..63] softmax_scale",
+			"V@2[3,17]": "V[0][0][131][17]",
 		} {
 			doc, err := debugtest.Open(t).Lineage(t.Context(), req, debugkern.LineageRequest{Cell: cell}, nil)
 			if err != nil {

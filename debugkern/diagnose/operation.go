@@ -58,6 +58,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 			return q.fatal(err)
 		}
 		at := report.SourceOf(src)
+		if !q.compares(at) { // scores that are never made, or another stage's
+			return nil
+		}
 		s.cause.Place.Source = at
 		s.cause.why = "the scores are masked at " + callText(at)
 		s.cause.Advice = fmt.Sprintf("look at %s: the error looks like %s (%s)", callText(at), p.Name,
@@ -249,8 +252,10 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
 			r.advice = fmt.Sprintf("at %s: this run is right with %s", at, quote(rewrite.Now))
 		}
-		r.advice = q.citing(fmt.Sprintf("%s; or what is compared there is one off, which %s computes", r.advice,
-			lineText(bound, src)), ": ", bound)
+		if r.advice += "; or what is compared there is one off"; bound.at != nil {
+			r.advice = q.citing(fmt.Sprintf("%s, which %s computes", r.advice, lineText(bound.at, src)), ": ",
+				bound.at)
+		}
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src)
 	}

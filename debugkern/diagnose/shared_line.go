@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"regexp"
 	"slices"
 
 	"tilescope/debugkern/ptx"
@@ -44,9 +45,16 @@ func (q *inquiry) callAlone(src *report.Source, c *repair.Cure) *report.Source {
 	return &report.Source{File: own.File, Line: own.Line}
 }
 
-// boundOf is the line that computes an operand of the comparison that a cure makes stricter or less strict,
-// where nothing else uses that operand: then the operand may be off by one as well; nil where none is.
-func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *report.Source {
+// bound is what a comparison is with: a value that nothing else uses, so that it may be off by one as well as
+// the comparison.
+type bound struct {
+	at *report.Source // where a name of the comparison's line gets the value; nil: no line is known to
+}
+
+// boundOf is the bound of the comparison that a cure makes stricter or less strict; nil where it has none.
+// The debug line of an instruction is another statement's where the compiler computes once what both have: a
+// line counts that declares a name which the comparison's has.
+func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *bound {
 	fn := q.run.Entry()
 	if c.Kind != repair.Comparison || fn == nil || src == nil || c.At < 0 || c.At >= len(fn.Body) {
 		return nil
@@ -55,6 +63,7 @@ func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *report.Source {
 	if len(in.Args) == 0 {
 		return nil
 	}
+	var found *bound
 	for _, arg := range in.Args[1:] {
 		if arg.Kind != ptx.OpReg {
 			continue
@@ -72,12 +81,24 @@ func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *report.Source {
 			continue
 		}
 		at := report.SourceOf(target.Blame(fn, defs[0]))
-		if at != nil && (at.File != src.File || at.Line != src.Line) && q.quoted(at) != "" {
-			return at
+		if at == nil || at.File == src.File && at.Line == src.Line {
+			continue
+		}
+		if found == nil {
+			found = &bound{}
+		}
+		name := declared.FindStringSubmatch(q.quoted(at))
+		if name != nil && slices.Contains(words.FindAllString(q.quoted(src), -1), name[1]) {
+			found.at = at
 		}
 	}
-	return nil
+	return found
 }
+
+var (
+	declared = regexp.MustCompile(`^[A-Za-z_][\w:<>*& ]*?\b(\w+) *=[^=]`)
+	words    = regexp.MustCompile(`\w+`)
+)
 
 // editedAt is the set of body indices that a cure edits.
 func editedAt(c *repair.Cure) map[int]bool {
@@ -93,4 +114,21 @@ func mentions(ops []ptx.Operand, reg int32) bool {
 	return slices.ContainsFunc(ops, func(o ptx.Operand) bool {
 		return o.Kind == ptx.OpReg && o.Reg == reg || mentions(o.Elems, reg)
 	})
+}
+
+// compares reports whether a line compares, or chooses between two values: a mask does.
+func (q *inquiry) compares(at *report.Source) bool {
+	fn := q.run.Entry()
+	if fn == nil || at == nil {
+		return false
+	}
+	for i, in := range fn.Body {
+		switch in.Op {
+		case "setp", "set", "selp", "slct", "min", "max":
+			if src := target.Blame(fn, i); src != nil && src.File == at.File && src.Line == at.Line {
+				return true
+			}
+		}
+	}
+	return false
 }
