@@ -138,7 +138,7 @@ func (s *Selection) AddCompile(c Compile) error {
 	}
 	var errs []error
 	own := m.Compile
-	s.Compile = Compile{Std: own.Std, Arch: own.Arch}
+	s.Compile = Compile{Std: own.Std}
 	if c.Std != "" {
 		if s.Compile.Std = c.Std; !stdPattern.MatchString(c.Std) {
 			errs = append(errs, fmt.Errorf("--std %q is not %s", clip(c.Std), stdWanted))

@@ -233,7 +233,7 @@ func (e *execution) repeated(detail string) func(int) {
 func (e *execution) load(be target.Backend, b *build.Build) (target.Kernel, error) {
 	key := loadKey{be, b, e.r.plan.Entry, e.st.emulator != nil}
 	info, arch := be.Info(), b.Module.Target
-	if base := strings.TrimRight(arch, "af"); base != arch && info.Arch != "" && info.Arch != base {
+	if build.Exclusive(arch) && info.Arch != "" && info.Arch != arch[:len(arch)-1] {
 		return nil, report.Unavailablef("%s is for %s alone, and %s is %s; --backend emu executes it",
 			e.r.plan.Entry, arch, info.Device, info.Arch)
 	}

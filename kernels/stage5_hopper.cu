@@ -6,12 +6,12 @@
 // Arguments q_map, k_map, v_map: tensor maps of f16 [B·H, S, 64], boxes of [1, rows of the tile, SWIZZLE / 2 columns];
 //           O f16 [B,H,S,D], 4-byte aligned.
 //
-// Flags     STAGES     tiles of K, and of V, that are there or on their way: 2, 3 or 4
+// Flags     STAGES     tiles of K, and of V, that are there or on their way: 2 or 3
 //           PING_PONG  the consumers take turns: one is at its scores while the other is at its softmax
 //           SWIZZLE    bytes within which tiles are swizzled: 128, 64, 32, or 16 for none
 // Gates     DEBUG_QK_ONLY, DEBUG_SOFTMAX_ONLY, DEBUG_PV_ONLY: compile one part only, its inputs injected
 //
-// Shared memory, in bytes (16,512 + 16,384 · STAGES)
+// Shared memory, in bytes (16,392 + 16,416 · STAGES)
 //   sQ   half [128][64]          16384          full, empty   mbarriers of K's and V's rings
 //   sK   half [STAGES][64][64]    8192 each     q_full        mbarrier of Q
 //   sV   half [STAGES][64][64]    8192 each

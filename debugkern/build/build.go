@@ -128,6 +128,10 @@ func Defines(sel *configs.Selection, withProbes bool) []string {
 	return d
 }
 
+// Exclusive reports whether code for an architecture runs on no other, not even a later one: sm_90a, sm_100f
+// (PTX ISA, ".target").
+func Exclusive(arch string) bool { return strings.HasSuffix(arch, "a") || strings.HasSuffix(arch, "f") }
+
 func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) (*Build, error) {
 	builder, arch := o.Builder, o.Arch
 	if !slices.Contains(builders, builder) {
@@ -138,7 +142,7 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 	}
 	m := sel.Manifest
 	native := cmp.Or(m.Compile.Arch, defaultArch)
-	if special := strings.TrimRight(native, "af") != native; special && arch != "" && arch != native {
+	if Exclusive(native) && arch != "" && arch != native {
 		return nil, report.Usagef("--arch %s: %s is written for %s, whose instructions no other architecture has",
 			arch, m.Name, native)
 	}

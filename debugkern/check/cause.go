@@ -264,7 +264,7 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 		Kind: target.Race, Variable: p.variable, Index: p.index, Space: p.space.String(),
 		Block: grid.At(p.block[1]), Warps: union([]int{p.one.warp}, []int{p.two.warp}),
 		Lanes: union([]int{p.one.lane}, []int{p.two.lane}), KVTile: int(p.two.when.tile), Source: first,
-		Other: second, Count: count,
+		Other: second, Count: count, Across: p.kind == pairBlocks,
 	}
 	if p.kind == pairEarly || p.kind == pairUnpublished {
 		f.Kind = target.CpAsync

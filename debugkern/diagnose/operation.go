@@ -234,12 +234,12 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	case p.beyond.right != "":
 		s.beyond = "; " + p.beyond.right + " is right with it too"
 	}
-	call, bound := q.callAlone(src, c), q.boundOf(src, c)
+	call, limit := q.callAlone(src, c), q.boundOf(src, c)
 	if p.left() > 0 {
 		call = nil // what is left may be another call's
 	}
 	rewrite := q.rewrite(src, c)
-	if p.rank() == general && call == nil && bound == nil {
+	if p.rank() == general && call == nil && limit == nil {
 		s.cause.Rewrite = rewrite
 	}
 	switch {
@@ -248,13 +248,13 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	case call != nil:
 		r.advice = q.citing("look at what is passed at "+call.At(), ": ", call) + fmt.Sprintf(
 			"; %s at %s for this call alone, this run is right", c.With(), src.At())
-	case bound != nil:
+	case limit != nil:
 		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
 			r.advice = fmt.Sprintf("at %s: this run is right with %s", at, quote(rewrite.Now))
 		}
-		if r.advice += "; or what is compared there is one off"; bound.at != nil {
-			r.advice = q.citing(fmt.Sprintf("%s, which %s computes", r.advice, lineText(bound.at, src)), ": ",
-				bound.at)
+		if r.advice += "; or what is compared there is one off"; limit.at != nil {
+			r.advice = q.citing(fmt.Sprintf("%s, which %s computes", r.advice, lineText(limit.at, src)), ": ",
+				limit.at)
 		}
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src)

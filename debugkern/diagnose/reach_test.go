@@ -66,15 +66,3 @@ func TestOutputsNamesAll(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
-
-// One block's schedules vary nothing of a race between two.
-func TestAcrossBlocks(t *testing.T) {
-	for text, want := range map[string]bool{
-		"write-after-write race on C[0][0]: block 0,0,0, warp 1 writes it at a.cu:3, block 1,0,0, warp 1 writes it at a.cu:3, and nothing orders them": true,
-		"write-after-write race on sC[0][0]: warp 1 writes it at a.cu:3, warp 2 writes it at a.cu:3, and nothing orders them":                          false,
-	} {
-		if got := acrossBlocks.MatchString(text); got != want {
-			t.Errorf("%q: %t, want %t", text, got, want)
-		}
-	}
-}

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,17 +24,15 @@ const (
 // racing are kinds of findings that leave the result to the order in which warps and copies go.
 var racing = []string{"race", "cp-async"}
 
-// acrossBlocks is the message of a race between two blocks: one block's schedules do not vary their order.
-var acrossBlocks = regexp.MustCompile(` on \S+: block \S+, .* block \S+, `)
-
 // schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the
 // order? Of several suspects, each is explored with the others fixed: what varies by another's doing is
-// no witness. Then, where asked for, it disturbs the kernel on a GPU.
+// no witness, and a race between blocks does not vary with the schedules of one. Then, where asked for, it
+// disturbs the kernel on a GPU.
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
 	for _, s := range q.suspects {
 		if !slices.Contains(racing, s.cause.Kind) || q.stale(s) ||
-			acrossBlocks.MatchString(q.doc.Findings[s.cause.Finding].Message) {
+			q.doc.Findings[s.cause.Finding].Across {
 			continue
 		}
 		block := s.cause.Place.Block

@@ -7,7 +7,6 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
-	"tilescope/debugkern/target"
 )
 
 // An edit of the PTX is an edit of a line only where it changes all that the line became. A function that is
@@ -80,7 +79,7 @@ func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *bound {
 		if len(defs) != 1 || used {
 			continue
 		}
-		at := report.SourceOf(target.Blame(fn, defs[0]))
+		at := blame(fn, defs[0])
 		if at == nil || at.File == src.File && at.Line == src.Line {
 			continue
 		}
@@ -122,13 +121,11 @@ func (q *inquiry) compares(at *report.Source) bool {
 	if fn == nil || at == nil {
 		return false
 	}
-	for i, in := range fn.Body {
-		switch in.Op {
+	return slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
+		switch fn.Body[i].Op {
 		case "setp", "set", "selp", "slct", "min", "max":
-			if src := target.Blame(fn, i); src != nil && src.File == at.File && src.Line == at.Line {
-				return true
-			}
+			return true
 		}
-	}
-	return false
+		return false
+	})
 }

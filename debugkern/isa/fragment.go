@@ -261,13 +261,24 @@ func Wgmma(mods []string) (d, a *Fragment, n, k int, ok bool) {
 			continue
 		}
 		out, in := elements[types[0]], elements[types[1]]
-		if elementBits[out] == 0 || elementBits[in]*k != 256 {
+		if elementBits[out] == 0 || elementBits[in] == 0 || asyncDepth(in) != k {
 			return nil, nil, 0, 0, false
 		}
-		return newFragment("wgmma", out, ClassC, 16, n), newFragment("wgmma", in, ClassA, 16, k), n, k, true
+		return asyncSum(out, n), asyncOperand(in), n, k, true
 	}
 	return nil, nil, 0, 0, false
 }
+
+// asyncDepth is how many elements a row of wgmma's A has: 32 bytes of them.
+func asyncDepth(element string) int { return 256 / elementBits[element] }
+
+// asyncOperand is the layout of one warp's 16 rows of A.
+func asyncOperand(element string) *Fragment {
+	return newFragment("wgmma", element, ClassA, 16, asyncDepth(element))
+}
+
+// asyncSum is the layout of one warp's 16 rows of D.
+func asyncSum(element string, n int) *Fragment { return newFragment("wgmma", element, ClassC, 16, n) }
 
 // Matrices returns how many matrices of 16-bit elements an ldmatrix or stmatrix with these modifiers moves,
 // each in one register; 0 for those of which one takes more.
@@ -395,20 +406,17 @@ func AsyncLayouts() []Layout { return slices.Clone(asyncLayouts()) }
 
 var asyncLayouts = sync.OnceValue(func() []Layout {
 	var out []Layout
-	for _, x := range []struct {
-		element string
-		k       int
-	}{{"f16", 16}, {"bf16", 16}, {"tf32", 8}, {"b8", 32}} {
+	for _, element := range []string{"f16", "bf16", "tf32", "b8"} {
 		out = append(out, Layout{
-			Shape: fmt.Sprintf("m64k%d", x.k), Element: x.element,
-			Fragment: newFragment("wgmma", x.element, ClassA, 16, x.k),
+			Shape: fmt.Sprintf("m64k%d", asyncDepth(element)), Element: element,
+			Fragment: asyncOperand(element),
 		})
 	}
 	for _, n := range asyncColumns {
 		for _, acc := range []struct{ dtype, element string }{{"f32", "b32"}, {"f16", "f16"}} {
 			out = append(out, Layout{
 				Shape: fmt.Sprintf("m64n%d", n), Element: acc.dtype,
-				Fragment: newFragment("wgmma", acc.element, ClassC, 16, n),
+				Fragment: asyncSum(acc.element, n),
 			})
 		}
 	}

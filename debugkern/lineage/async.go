@@ -15,10 +15,7 @@ import (
 // pieceBytes is the most bytes of a piece of a bulk copy.
 const pieceBytes = 16
 
-// mapFill is the name of bytes that a tensor copy fills, where its box lies outside the tensor.
-const mapFill = "filled by the tensor map"
-
-// pieces is a step of a bulk copy under way.
+// pieces is a step of a bulk copy that is being put together.
 type pieces struct {
 	to, from [32]uint64
 	sources  uint32 // pieces that are not filled
@@ -125,6 +122,7 @@ func (r *recorder) bulkLand(e *target.Event) {
 			return
 		}
 		s.aux = uint32(at)
+		r.t.landings[uint32(at)] = r.lastAt
 	}
 	delete(r.bulk, e.Value)
 }
@@ -165,10 +163,8 @@ func (t *Trace) Lane(r Ref) int { return t.lane(t.steps.at(int(r.Step)), int(r.L
 
 // landing is the step in which what a bulk operation read was written; the end of the trace where none is.
 func (t *Trace) landing(issue int) int {
-	for i := issue + 1; i < t.steps.n; i++ {
-		if s := t.steps.at(i); s.kind == stepLand && int(s.aux) == issue {
-			return i
-		}
+	if at, ok := t.landings[uint32(issue)]; ok {
+		return at
 	}
 	return t.steps.n
 }

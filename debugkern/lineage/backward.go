@@ -502,7 +502,7 @@ func (w *walker) store(i int, s *step, f *flow, r Ref) {
 			}, ByValue, 0)
 		}
 		if f.bulk && t.accesses.at(int(s.aux)+1).mask>>lane&1 == 0 {
-			w.leaf(ByValue, 1, Leaf{Kind: LeafConstant, Arg: -1, Name: mapFill})
+			w.leaf(ByValue, 1, Leaf{Kind: LeafFill, Arg: -1})
 			return
 		}
 		from := t.accesses.at(int(s.aux) + 1)

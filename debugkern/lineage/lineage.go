@@ -140,6 +140,7 @@ const (
 	LeafConstant                  // initial contents of a module's variable
 	LeafUnwritten                 // memory or a register that nobody wrote
 	LeafElsewhere                 // global memory that another block of the launch wrote
+	LeafFill                      // what a tensor copy fills in, where its box lies outside the tensor
 	LeafCut                       // where the caller had the walk end (Query.Cut)
 )
 

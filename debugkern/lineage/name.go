@@ -367,9 +367,9 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		f.Op = l.Name
 	case LeafConstant:
 		f.Where = l.Name
-		if f.Op = "initial contents of " + l.Name; l.Name == mapFill {
-			f.Op = l.Name
-		}
+		f.Op = "initial contents of " + l.Name
+	case LeafFill:
+		f.Op = "filled by the tensor map"
 	case LeafCut:
 		f.Op = fmt.Sprintf("cut %d", l.Cut)
 	default:

@@ -30,6 +30,7 @@ type Trace struct {
 	allocs   []alloc // by address
 	capture  uint64  // address of the capture buffer
 	products []target.Product
+	landings map[uint32]int   // steps of bulk operations that read: those in which they wrote
 	combined map[uint32]uint8 // steps of bulk reductions: the bytes of an element
 	foreign  bool             // blocks of the launch share memory
 	mutable  bool             // it reads global memory that the kernel may write
@@ -276,7 +277,8 @@ func (r *recorder) View(v target.View) {
 		t.owner = append(t.owner, int32(i))
 	}
 	t.capture, t.foreign, t.taken = v.Capture(), v.InOrder(), map[tile]taken{}
-	t.others, t.combined, r.bulk = map[uint64]bool{}, map[uint32]uint8{}, map[uint64][]int{}
+	t.others, t.combined, t.landings = map[uint64]bool{}, map[uint32]uint8{}, map[uint32]int{}
+	r.bulk = map[uint64][]int{}
 	r.flying = make([][]flight, t.warps)
 	r.near = make([]nearby, len(t.flows))
 	if r.calls {

@@ -30,7 +30,7 @@ func FindingsOf(fs []target.Finding) []Finding {
 			Index: orEmpty(f.Index), Space: f.Space, Block: f.Block, Warps: orEmpty(f.Warps),
 			Lanes: orEmpty(f.Lanes), KVTile: f.KVTile, Source: SourceOf(f.Source), Other: SourceOf(f.Other),
 			Neighbour: f.Neighbour, Consequence: f.Consequence, Count: f.Count, Remedy: f.Remedy,
-			Left: f.Left,
+			Left: f.Left, Across: f.Across,
 		}
 		if f.Missing != "" {
 			d.Missing = &f.Missing
@@ -84,6 +84,7 @@ type Finding struct {
 	// Remedy is what Missing asks for, as edits of the module that was executed; nil where there is none.
 	Remedy []ptx.Edit `json:"-"`
 	Left   bool       `json:"-"` // the finding's warps did none of the block's work from KVTile on
+	Across bool       `json:"-"` // a race between two blocks
 	// Placed is set where the kernel's barriers are its compiler's: no line of its source has one.
 	Placed bool `json:"-"`
 }

@@ -101,6 +101,8 @@ type Finding struct {
 	// Left: the finding's warps did none of the block's work from KVTile on, so that what goes wrong there
 	// may follow from it.
 	Left bool
+	// Across: a race between two blocks, whose order the schedules of one block do not vary.
+	Across bool
 }
 
 // Transactions are bytes of asynchronous copies, in one phase of an mbarrier.

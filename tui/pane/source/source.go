@@ -87,6 +87,14 @@ type Patch struct {
 	Lines []int  // from 1
 }
 
+// Note is what the title of a patched source ends with; "" for one that no fault has changed.
+func (x Patch) Note() string {
+	if x.By == "" {
+		return ""
+	}
+	return " as patched by " + x.By
+}
+
 // SetPatch says which lines of the file that is shown patches have changed.
 func (p *Pane) SetPatch(x Patch) {
 	p.Changed = p.Changed || x.By != p.patch.By || !slices.Equal(x.Lines, p.patch.Lines)
@@ -108,7 +116,7 @@ func (p *Pane) title() string {
 	if p.patch.By == "" {
 		return "SOURCE " + name + rest
 	}
-	rest += " as patched by " + p.patch.By
+	rest += p.patch.Note()
 	const frame = 4 // corners, and a border on each side
 	if over := p.Theme.Width("SOURCE "+name+rest) - (p.W - frame); over > 0 {
 		keep := max(0, len(name)-over-p.Theme.Width(p.Theme.Glyph.Ellipsis))

@@ -332,9 +332,8 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
 	var patch source.Patch
 	if p.data.Patch != nil {
-		if patch = p.data.Patch(at.File); patch.By != "" {
-			title += " as patched by " + patch.By
-		}
+		patch = p.data.Patch(at.File)
+		title += patch.Note()
 	}
 	var text []string
 	if p.data.Source != nil {
