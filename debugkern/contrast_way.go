@@ -107,7 +107,7 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 }
 
 // computes reports whether instructions of a kind do arithmetic.
-func computes(k isa.Kind) bool { return k == isa.Arith || k == isa.Multiply || k == isa.Special }
+func computes(k isa.Kind) bool { return k == isa.Arith || k.Product() || k == isa.Special }
 
 // own reports whether a value was made by the entry's own code, and not by a probe.
 func (c *contrast) own(g *lineage.Graph, n int32) bool {

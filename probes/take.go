@@ -4,7 +4,7 @@ package probes
 // that have an entry.
 const (
 	TakeRows  = 32
-	TakeCols  = 64
+	TakeCols  = 256
 	TakeParts = 8
 	// TakeInstrs is how many instructions of a source line a Take that lists none has entries for.
 	TakeInstrs = 64

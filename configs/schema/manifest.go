@@ -362,7 +362,8 @@ var sections = slices.Concat([]Section{
 				"of `shared` (needed), `mma` and `register`, for a stage per tile: what begins an iteration",
 				"tile_at: {line: 40}"},
 			{"mma", either(sub("mma"), listOf("mma")), free, "",
-				"matrix fragments of tensor-core instructions, after they were executed", "mma: {line: 48}"},
+				"matrix fragments of tensor-core instructions (`wmma`, `mma`, `wgmma`), after they were executed",
+				"mma: {line: 48}"},
 			{"register", either(sub("register"), listOf("register")), free, "",
 				"threads' registers", `register: {ptx: 330, row: "div(lane, 4)"}`},
 			{"combine", words("same", "sum"), free, "same",
@@ -414,7 +415,7 @@ var sections = slices.Concat([]Section{
 	{Name: "mma", At: "stages[].capture.mma", Help: "Exactly one of `ptx` and `line`. " + takeHelp,
 		Keys: slices.Concat(takeKeys, []Key{
 			{"row", perInstruction, free, "the fragment's rows",
-				"the cell's row in the tile; `r` and `c` are the row and column in the fragment",
+				"the cell's row in the tile; `r` and `c` are the row and column in the fragment, of `wgmma` that of one warp",
 				"row: 16 * warp + r"},
 			{"col", perInstruction, free, "the fragment's columns", "the cell's column in the tile",
 				"col: 8 * i + c"},

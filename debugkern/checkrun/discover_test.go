@@ -2,6 +2,7 @@ package checkrun
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +70,11 @@ func (c *discoverCase) discovered(t testing.TB, s *debugkern.Session) (*report.I
 	}
 	req := Request{File: ptx, Grid: c.grid, Block: c.block, Cluster: probes.Dim3{1, 1, 1}, Shared: c.shared}
 	for i, a := range c.args {
-		req.Args = append(req.Args, Argument{Name: string(rune('0' + i)), Value: a})
+		name, value, named := strings.Cut(a, "=")
+		if !named {
+			name, value = string(rune('0'+i)), a
+		}
+		req.Args = append(req.Args, Argument{Name: name, Value: value})
 	}
 	doc, err := Discover(context.Background(), s, req, scaffold.Request{File: ptx, Out: out})
 	if err != nil {
@@ -166,6 +171,23 @@ var discoverCases = []struct {
 		}, "SlUO",
 		[]string{"tiles: 2 * bx + 2", "mask: [key + c <= query + r]", "# not found: maximum: registers hold"},
 	},
+	{ // operands by tensor copies, products by wgmma
+		discoverCase{
+			name: "stage5_hopper", archive: "stage5_hopper",
+			defines: []string{"PING_PONG=1", "STAGES=2", "SWIZZLE=128"}, grid: probes.Dim3{2, 2, 1},
+			block: probes.Dim3{384, 1, 1}, shared: 49224,
+			args: []string{
+				hopperMap("q", 128), hopperMap("k", 64), hopperMap("v", 64), "unwritten:f16[1,2,200,64]",
+				"200", "0.125", "q=randn:f16[2,200,64]", "k=randn:f16[2,200,64]", "v=randn:f16[2,200,64]",
+			},
+		}, "SmlPUO",
+		[]string{"query: 128 * bx", "tiles: 4", "of: a", "block: 16"},
+	},
+}
+
+// hopperMap is a tensor map of stage5_hopper.
+func hopperMap(of string, rows int) string {
+	return fmt.Sprintf("tensormap{of: %s, dims: [2, 200, 64], box: [1, %d, 64], swizzle: 128B}", of, rows)
 }
 
 // TestDiscover: the stages of kernels that nobody described come out with no line written by hand, and a run

@@ -52,16 +52,16 @@ func TestDiscoverRagged(t *testing.T) {
 		// The first block comes to the copy with the mask alone.
 		{"ragged_causal", 40, "SmlPUO", []string{"# So was block 1,0,0, for what only it executes."}, nil},
 		// The last block comes to the copy without a mask an iteration earlier than the others.
-		{"ragged_causal", 100, "SmlPUO", []string{`tile: "(bx == 3 ? 1 : 2) + n"`}, nil},
-		// No values of the second warp exist, or only of half its lanes: where they would lie is not known.
+		{"ragged_causal", 100, "SmlPUO", []string{`- div(query, 16) + n"`}, nil},
+		// Half the lanes of the second warp have no row: they have numbers alone.
+		{"ragged_causal", 20, "SmlPUO", nil, nil},
+		// No values of the second warp exist: where they would lie is not known.
 		{
 			"ragged", 16, "O", nil, []string{
 				"not found: scores: no register holds its values",
 				"not found: capture of weights: block 0,0,0: threads hold different values",
 			},
 		},
-		{"ragged_causal", 20, "SPUO", []string{"# not found: maximum: registers hold 24 of its 40 values"},
-			[]string{"not found: maximum: registers hold 24 of its 40 values"}},
 	} {
 		t.Run(fmt.Sprint(c.name, c.length), func(t *testing.T) {
 			k := ragged(c.name, c.length)

@@ -20,6 +20,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
@@ -201,7 +202,8 @@ func (f *Found) Ways() []probes.Dim3 {
 	}
 	for _, st := range f.Attention.Stages {
 		for _, p := range st.Places {
-			if ofOtherAxes.MatchString(p.Tile) {
+			if ofOtherAxes.MatchString(p.Tile) ||
+				strings.Contains(p.Tile, "query") && ofOtherAxes.MatchString(f.Attention.Query) {
 				return nil
 			}
 		}
@@ -221,7 +223,20 @@ func (f *Found) Ways() []probes.Dim3 {
 	return out
 }
 
-var ofOtherAxes = regexp.MustCompile(`\bb[yz]\b`)
+var (
+	ofOtherAxes = regexp.MustCompile(`\bb[yz]\b`)
+	markOfTiles = regexp.MustCompile(`\b` + tilesMark + `\b`)
+)
+
+// inParentheses is an expression as a term of another.
+func inParentheses(text string) string {
+	if single.MatchString(text) {
+		return text
+	}
+	return "(" + text + ")"
+}
+
+var single = regexp.MustCompile(`^\w+$`)
 
 // include adds a block to those that are followed; false where that is known, or it computes something else.
 func (f *Found) include(ctx context.Context, block probes.Dim3) (bool, error) {
@@ -295,6 +310,12 @@ func (s *study) attention(b *blocks) (*Attention, error) {
 	a.TileM = max(a.TileM, len(s.rows))
 	if err := s.place(a, b); err != nil {
 		return nil, err
+	}
+	for i := range a.Stages {
+		for k := range a.Stages[i].Places {
+			p := &a.Stages[i].Places[k]
+			p.Tile = markOfTiles.ReplaceAllString(p.Tile, inParentheses(a.Tiles))
+		}
 	}
 	s.mask(a)
 	return a, nil
@@ -616,6 +637,9 @@ func (s *study) factors(x *search) []*candidate {
 			if m.swapped {
 				c.of, c.frag = "b", in.Fragment(isa.ClassB)
 			}
+			if c.frag == nil { // they lie in shared memory
+				return nil
+			}
 			by[m.pc] = c
 		}
 		c.whole = c.whole && s.factor1(c, m)
@@ -736,7 +760,8 @@ func (s *study) summed(c *candidate) int {
 	if c.frag == nil {
 		return 0
 	}
-	if a := s.f.Body[c.pc].Fragment(isa.ClassA); a != nil {
+	in := s.f.Body[c.pc]
+	if a := in.Form().Fragment(isa.ClassA, in.Mods); a != nil {
 		return a.Cols
 	}
 	return 0
@@ -746,7 +771,7 @@ func (s *study) summed(c *candidate) int {
 func elementType(in *ptx.Instr, c isa.ArgClass) probes.DType {
 	ts := in.Types()
 	switch {
-	case len(ts) == 4:
+	case len(ts) == 4, len(ts) == 3: // of wgmma C is D
 		return dtypeOf(ts[map[isa.ArgClass]int{isa.ClassD: 0, isa.ClassA: 1, isa.ClassB: 2}[c]])
 	case c == isa.ClassD:
 		return dtypeOf(ts[0])

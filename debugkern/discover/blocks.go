@@ -246,18 +246,23 @@ func stepOf(list []int32) (int, error) {
 	return step, nil
 }
 
+// queries is how the block's rows of the queries lie in their argument.
+func (s *study) queries() (*layout, error) {
+	step, err := stepOf(s.rows)
+	if err != nil {
+		return nil, err
+	}
+	return s.laid(s.query(), int(s.rows[0]), step, len(s.rows), s.stepQ, int(s.depth))
+}
+
 // place finds where the operands lie in the arguments, for every block.
 func (s *study) place(a *Attention, b *blocks) error {
-	stepRow, err := stepOf(s.rows)
-	if err != nil {
-		return err
-	}
 	stepKey, err := stepOf(s.keys)
 	if err != nil {
 		return err
 	}
 	s.stepKey = stepKey
-	q, err := s.laid(s.query(), int(s.rows[0]), stepRow, len(s.rows), s.stepQ, int(s.depth))
+	q, err := s.queries()
 	if err != nil {
 		return err
 	}
@@ -269,7 +274,7 @@ func (s *study) place(a *Attention, b *blocks) error {
 	if err != nil {
 		return err
 	}
-	if err := s.counted(a, b, k); err != nil {
+	if err := s.counted(a, b, q, k); err != nil {
 		return err
 	}
 	for _, x := range []struct {
@@ -368,21 +373,7 @@ func (s *study) operand(role Role, arg int, at *layout, b *blocks, a *Attention)
 	if len(pcs) == 0 {
 		return nil, notFound("no instruction was seen to access argument %s there", inText(arg))
 	}
-	lowest := func(id probes.Dim3) []int {
-		var low []int
-		for _, pc := range pcs {
-			if x, ok := b.by[id].out[pc]; ok {
-				p := s.position(x.lo, at, arg)
-				if low == nil {
-					low = p
-				}
-				for d := range low {
-					low[d] = min(low[d], p[d])
-				}
-			}
-		}
-		return low
-	}
+	lowest := func(id probes.Dim3) []int { return s.lowest(b, id, pcs, at, arg) }
 	here := lowest(a.Block)
 	for d := range at.dims {
 		if d == at.cols {
@@ -418,6 +409,24 @@ func (s *study) operand(role Role, arg int, at *layout, b *blocks, a *Attention)
 	return o, nil
 }
 
+// lowest is the lowest position in every dimension at which instructions of a block access an argument; nil
+// where they do not.
+func (s *study) lowest(b *blocks, id probes.Dim3, pcs []int, at *layout, arg int) []int {
+	var low []int
+	for _, pc := range pcs {
+		if x, ok := b.by[id].out[pc]; ok {
+			p := s.position(x.lo, at, arg)
+			if low == nil {
+				low = p
+			}
+			for d := range low {
+				low[d] = min(low[d], p[d])
+			}
+		}
+	}
+	return low
+}
+
 // keyPosition is the position of an iteration's first key.
 func (s *study) keyPosition(first, tiles string) string {
 	text := fmt.Sprintf("kv * %d", s.tileN)
@@ -431,7 +440,7 @@ func (s *study) keyPosition(first, tiles string) string {
 }
 
 // counted finds how many iterations every block has: by the keys that it reads.
-func (s *study) counted(a *Attention, b *blocks, k *layout) error {
+func (s *study) counted(a *Attention, b *blocks, q, k *layout) error {
 	pcs := s.readers(s.key(), k, b, a.Block, false)
 	tiles := func(id probes.Dim3) (int, bool) {
 		lo, hi := -1, -1
@@ -462,6 +471,16 @@ func (s *study) counted(a *Attention, b *blocks, k *layout) error {
 		if n, ok := tiles(id); ok {
 			most = max(most, n)
 		}
+	}
+	rows := s.readers(s.query(), q, b, a.Block, false)
+	ends := func(id probes.Dim3) bool {
+		n, known := tiles(id)
+		row := s.lowest(b, id, rows, q, s.query())
+		return !known || row != nil && n == min(most, (row[q.rows]+a.TileM+s.tileN-1)/s.tileN)
+	}
+	if !slices.ContainsFunc(b.ids, func(id probes.Dim3) bool { return !ends(id) }) {
+		a.Tiles = fmt.Sprintf("min(%d, ceil_div(query + %d, %d))", most, a.TileM, s.tileN)
+		return nil
 	}
 	for axis, name := range []string{"bx", "by", "bz"} {
 		for num := 1; num <= 4*s.tileN; num++ {

@@ -132,7 +132,7 @@ func (r *recorder) see(op *lineage.Op, x value) {
 	s := r.sites[op.PC]
 	if s == nil {
 		s = &site{pc: op.PC}
-		if op.Form.Kind == isa.Multiply {
+		if op.Form.Kind.Product() {
 			s.frag = op.Instr.Fragment(isa.ClassD)
 		}
 		r.sites[op.PC] = s
@@ -176,13 +176,13 @@ func (r *recorder) fed(op *lineage.Op, a, b []value, out value) {
 	}
 	m := r.open
 	if m == nil || m.step != int32(op.Index) {
-		fragA, fragB := op.Instr.Fragment(isa.ClassA), op.Instr.Fragment(isa.ClassB)
-		if fragA == nil || fragB == nil {
+		d := op.Instr.Fragment(isa.ClassD)
+		if d == nil {
 			return
 		}
 		m = &mixed{
 			pc: op.PC, n: int(r.times(op)), warp: op.Warp, step: int32(op.Index),
-			weights: make([][]int32, fragA.Rows), elements: make([][]int32, fragB.Rows),
+			weights: make([][]int32, d.Rows), elements: make([][]int32, d.Cols),
 		}
 		if m.swapped = !r.weights(a) && r.weights(b); m.swapped {
 			m.weights, m.elements = m.elements, m.weights
@@ -280,13 +280,17 @@ func (f *footprint) View(v target.View) { f.view = v }
 
 // Interests implements target.Interested.
 func (f *footprint) Interests() target.ClassSet {
-	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAsync, target.ClassAtomic)
+	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAsync, target.ClassAtomic,
+		target.ClassBulkRead)
 }
 
 // Event implements target.Observer.
 func (f *footprint) Event(e *target.Event) {
 	addr, mask := e.Addr, e.Mask
 	switch {
+	case e.Class == target.ClassBulkRead:
+		f.bulk(e)
+		return
 	case e.Class == target.ClassAsync:
 		addr, mask = e.Addr2, f.copying(e)
 	case e.Space != target.SpaceGlobal:
@@ -295,15 +299,8 @@ func (f *footprint) Event(e *target.Event) {
 	if addr == nil {
 		return
 	}
-	s := f.reach[e.PC]
-	if s == nil {
-		s = &span{
-			lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic,
-			load: e.Class != target.ClassStore,
-		}
-		f.reach[e.PC] = s
-	}
-	s.events++
+	load := e.Class != target.ClassStore
+	s := f.span(e, load, !load || e.Class == target.ClassAtomic)
 	s.lanes += bits.OnesCount32(mask)
 	for lane := range 32 {
 		if mask>>lane&1 == 0 {
@@ -314,11 +311,47 @@ func (f *footprint) Event(e *target.Event) {
 		} else {
 			f.loads++
 		}
-		if _, hi, _ := f.view.Extent(addr[lane]); hi == 0 {
-			continue
-		}
-		s.lo, s.hi = min(s.lo, addr[lane]), max(s.hi, addr[lane]+uint64(max(e.Bytes, 1))-1)
+		f.add(s, addr[lane], max(e.Bytes, 1))
 	}
+}
+
+// span is what an event's instruction has accessed, the event counted.
+func (f *footprint) span(e *target.Event, load, store bool) *span {
+	s := f.reach[e.PC]
+	if s == nil {
+		s = &span{lo: ^uint64(0), load: load, store: store}
+		f.reach[e.PC] = s
+	}
+	s.events++
+	return s
+}
+
+// add widens a span by bytes of an allocation.
+func (f *footprint) add(s *span, addr uint64, n int) {
+	if _, hi, _ := f.view.Extent(addr); hi > 0 {
+		s.lo, s.hi = min(s.lo, addr), max(s.hi, addr+uint64(n)-1)
+	}
+}
+
+// bulk notes what a bulk or tensor copy reads from global memory, or writes there.
+func (f *footprint) bulk(e *target.Event) {
+	load, store := e.Transfer.From == target.SpaceGlobal, e.Transfer.To == target.SpaceGlobal
+	if !load && !store {
+		return
+	}
+	s := f.span(e, load, store)
+	e.Transfer.Pieces(func(to, from uint64, n int) {
+		if load && from != target.Filled {
+			f.loads += n
+			s.lanes += n
+			f.add(s, from, n)
+		}
+		if store {
+			f.stores += n
+			s.lanes += n
+			f.add(s, to, n)
+		}
+	})
 }
 
 // signature identifies which instructions accessed global memory how often, and by how many lanes: blocks

@@ -28,20 +28,25 @@ type fitted struct {
 	byBit   []bool
 }
 
-// fit finds a function of the variables that agrees with every sample: linear in the variables, or linear in
-// their bits, as the layouts of tiles over threads are. false where there is none. A variable, or a bit, that
-// no sample varies has no weight.
+// fit finds a function of the variables that agrees with every sample: linear in the variables or, of as few
+// of them as possible, linear in their bits, as the layouts of tiles over threads are. false where there is
+// none. A variable, or a bit, that no sample varies has no weight.
 func fit(vars []variable, samples []sample) (*fitted, bool) {
 	if len(samples) == 0 {
 		return nil, false
 	}
-	for _, byBit := range []bool{false, true} {
-		f := &fitted{vars: vars, byBit: make([]bool, len(vars))}
-		for i := range f.byBit {
-			f.byBit[i] = byBit
-		}
-		if f.solve(samples) {
-			return f, true
+	for most := range len(vars) + 1 {
+		for set := range uint(1) << len(vars) {
+			if bits.OnesCount(set) != most {
+				continue
+			}
+			f := &fitted{vars: vars, byBit: make([]bool, len(vars))}
+			for i := range f.byBit {
+				f.byBit[i] = set>>i&1 != 0
+			}
+			if f.solve(samples) {
+				return f, true
+			}
 		}
 	}
 	return nil, false

@@ -267,13 +267,24 @@ func (s *study) guided(x *search, open []*candidate, want *cells, out []*candida
 }
 
 // sampled reports whether every thread that executed the instruction, of a fragment every warp, has a value
-// that is followed: where the others' would lie is not known.
+// that is followed, or numbers alone: where the others' would lie is not known.
 func (s *study) sampled(c *candidate) bool {
 	st := s.r.sites[c.pc]
 	if st == nil {
 		return true
 	}
 	seen := make([]uint32, len(st.ran))
+	open := make([]uint32, len(st.ran))
+	for i := range st.others {
+		if o := &st.others[i]; o.kind == unknown {
+			open[o.warp] |= 1 << o.lane
+		} else {
+			seen[o.warp] |= 1 << o.lane
+		}
+	}
+	for w := range seen {
+		seen[w] &^= open[w]
+	}
 	for i := range c.spots {
 		seen[c.spots[i].warp] |= 1 << c.spots[i].lane
 	}
@@ -537,25 +548,79 @@ func (c *candidate) ruleText() string {
 		}
 	}
 	first := c.tiles[0].tile
-	var samples []sample
 	for _, r := range c.tiles {
-		samples = append(samples, sample{r.s.id[:], r.tile.base})
 		if !slices.EqualFunc(r.tile.weights, first.weights, slices.Equal) {
 			return ""
 		}
 	}
-	grid := c.tiles[0].s.l.Grid
-	f := &fitted{vars: []variable{{"bx", grid[0]}, {"by", grid[1]}, {"bz", grid[2]}}, byBit: make([]bool, 3)}
-	base := ""
-	if f.solve(samples) {
-		base = f.text()
-	} else if base = exceptions(f.vars, samples); base == "" {
+	base := c.baseText()
+	if base == "" {
 		return ""
 	}
 	if text := first.moved(-first.base).text(); text != "0" {
 		return base + " + " + text
 	}
 	return base
+}
+
+// tilesMark stands in the text of a placement for the number of a block's iterations.
+const tilesMark = "tiles"
+
+// baseText is the tile of the first execution, which differs between blocks: as far from the block's last,
+// from that which the block's first query is in, or, where iterations go from the last keys to the first,
+// from that one; else a function of the block.
+func (c *candidate) baseText() string {
+	side := c.tiles[0].s.tileN
+	for _, from := range []struct {
+		text           string
+		tiles, queries int // how often they are counted
+	}{
+		{tilesMark, 1, 0}, {fmt.Sprintf("div(query, %d)", side), 0, 1},
+		{fmt.Sprintf("%s - div(query, %d)", tilesMark, side), 1, -1},
+	} {
+		by, same := 0, true
+		for i, r := range c.tiles {
+			row, ok := r.s.firstQuery()
+			n := r.tile.base - from.tiles*r.s.tiles - from.queries*(row/side)
+			same = same && (ok || from.queries == 0) && (i == 0 || n == by)
+			by = n
+		}
+		if same {
+			return added(from.text, by)
+		}
+	}
+	var samples []sample
+	for _, r := range c.tiles {
+		samples = append(samples, sample{r.s.id[:], r.tile.base})
+	}
+	grid := c.tiles[0].s.l.Grid
+	f := &fitted{
+		vars: []variable{{"bx", grid[0]}, {"by", grid[1]}, {"bz", grid[2]}}, byBit: make([]bool, 3),
+	}
+	if f.solve(samples) {
+		return f.text()
+	}
+	return exceptions(f.vars, samples)
+}
+
+// added writes an expression and a number that is added to it.
+func added(text string, n int) string {
+	switch {
+	case n > 0:
+		return fmt.Sprintf("%s + %d", text, n)
+	case n < 0:
+		return fmt.Sprintf("%s - %d", text, -n)
+	}
+	return text
+}
+
+// firstQuery is the position of the block's first row.
+func (s *study) firstQuery() (int, bool) {
+	at, err := s.queries()
+	if err != nil {
+		return 0, false
+	}
+	return at.first[at.rows], true
 }
 
 // exceptions is a number that is the same in most blocks, and another where one component of the block has
@@ -792,7 +857,7 @@ func (s *study) bySource(p *Placement, file string, line int) {
 	for pc, in := range s.f.Body {
 		meant := len(in.Dests(nil)) > 0
 		if p.Fragment {
-			meant = in.Kind() == isa.Multiply
+			meant = in.Kind().Product()
 		}
 		if at, l := s.sourceLine(pc); meant && l == line && at == file && !in.Loc.Within(target.IsProbe) {
 			nth[in.Pos.Line] = len(nth)

@@ -129,13 +129,21 @@ func (g *gatherer) Event(e *target.Event) {
 	}
 }
 
+// written is the class of the event after which registers have what an instruction writes.
+func (in *inst) written() target.Class {
+	if in.class == target.ClassWgmma {
+		return target.ClassWgmmaLand
+	}
+	return in.class
+}
+
 // Follows implements target.Follower.
 func (g *gatherer) Follows() target.ClassSet {
 	var set target.ClassSet
 	for _, list := range g.at {
 		for _, p := range list {
 			if p.After {
-				set |= target.Classes(g.b.p.code[p.PC].class)
+				set |= target.Classes(g.b.p.code[p.PC].written())
 			}
 		}
 	}

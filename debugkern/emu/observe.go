@@ -50,9 +50,14 @@ func (b *block) follow() {
 		return
 	}
 	b.executed = false
+	b.followed(&b.outcome)
+}
+
+// followed reports what has been done to the observers that want it.
+func (b *block) followed(e *target.Event) {
 	for i := range b.obs {
-		if o := &b.obs[i]; o.follows.Has(b.outcome.Class) {
-			o.after.After(&b.outcome)
+		if o := &b.obs[i]; o.follows.Has(e.Class) {
+			o.after.After(e)
 		}
 	}
 }

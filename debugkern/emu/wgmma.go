@@ -200,8 +200,18 @@ func (b *block) landProduct(p *product) {
 		p.a.read(buf.rows[:64], b.shared)
 	}
 	b.productLands(p)
-	for i, w := range b.warps[p.warpgroup*wgmmaWarps:][:wgmmaWarps] {
+	members := b.warps[p.warpgroup*wgmmaWarps:][:wgmmaWarps]
+	for i, w := range members {
 		b.multiplyPart(p, w, i, buf)
+	}
+	if !b.follows.Has(target.ClassWgmmaLand) {
+		return
+	}
+	for _, w := range members {
+		var e target.Event
+		w.describe(&e, p.in, w.pcOf(p.in), allLanes)
+		e.Class = target.ClassWgmmaLand
+		b.followed(&e)
 	}
 }
 

@@ -194,8 +194,19 @@ var elements = map[string]string{
 }
 
 // Fragment returns the layout of the matrix that an operand of class c is, in an instruction with these
-// modifiers; nil where the table has none: for shapes that no executor has.
+// modifiers; nil where the table has none: for shapes that no executor has. Of wgmma it is what one warp has
+// (Wgmma); its B lies in shared memory, and is nil.
 func (f *Form) Fragment(c ArgClass, mods []string) *Fragment {
+	if f.Kind == WgmmaMultiply {
+		d, a, _, _, _ := Wgmma(mods)
+		switch c {
+		case ClassA:
+			return a
+		case ClassC, ClassD:
+			return d
+		}
+		return nil
+	}
 	name := elements[f.element(c, mods)]
 	if name == "" {
 		return nil

@@ -135,6 +135,9 @@ func (k Kind) Async() bool {
 // awaits one.
 func (k Kind) Wgmma() bool { return k >= WgmmaMultiply && k <= WgmmaWait }
 
+// Product reports whether the instruction is a product of matrices of which registers have fragments.
+func (k Kind) Product() bool { return k == Multiply || k == WgmmaMultiply }
+
 // Accumulates reports whether the instruction reads its destination as well.
 func (k Kind) Accumulates() bool { return k == WgmmaMultiply || k == WgmmaSparse }
 

@@ -230,8 +230,9 @@ func (x *interpreter[T]) asyncProduct(s *step, f *flow) {
 	x.tile(f, b, f.f.n, p.B)
 	x.gather(s, f, f.f.c, 0, c)
 	if p.Fresh {
+		none := x.vals[x.number(constAt{0, f.in.Types()[0]}, f.f.d.Bits/8)]
 		for i := range c.cells {
-			c.cells[i] = x.index
+			c.cells[i] = none
 		}
 		c.data = false
 	}

@@ -14,9 +14,36 @@ func (in *Instr) Form() *isa.Form {
 // Kind returns the kind of the instruction.
 func (in *Instr) Kind() isa.Kind { return in.Form().Kind }
 
-// Fragment returns the layout of the matrix that an operand of class c holds, nil where it is not known:
-// isa.Form.Fragment.
-func (in *Instr) Fragment(c isa.ArgClass) *isa.Fragment { return in.Form().Fragment(c, in.Mods) }
+// Fragment returns the layout of the matrix that an operand of class c holds, nil where it is not known, or
+// where the operand lies in shared memory: isa.Form.Fragment.
+func (in *Instr) Fragment(c isa.ArgClass) *isa.Fragment {
+	if in.Kind() == isa.WgmmaMultiply && in.FragmentRegs(c) == nil {
+		return nil
+	}
+	return in.Form().Fragment(c, in.Mods)
+}
+
+// FragmentRegs are the registers of the operand of class c of a product, or of an instruction that moves a
+// fragment; nil where it has none in registers.
+func (in *Instr) FragmentRegs(c isa.ArgClass) []int32 {
+	f := in.Form()
+	if f.Kind == isa.WgmmaMultiply {
+		at := 0
+		if c == isa.ClassA {
+			at = 1
+		}
+		if c == isa.ClassB || at >= len(in.Args) || in.Args[at].Kind != OpVec {
+			return nil
+		}
+		return in.Args[at].Registers(nil)
+	}
+	for i, a := range f.Args {
+		if a.Class == c && i < len(in.Args) {
+			return in.Args[i].Registers(nil)
+		}
+	}
+	return nil
+}
 
 // HasDest reports whether the first operand is what the instruction writes.
 func (in *Instr) HasDest() bool { return len(in.Args) > 0 && in.Form().Dest }

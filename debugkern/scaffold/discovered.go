@@ -168,6 +168,7 @@ func (w *discovered) name() {
 		case a.Pointer: // its memory has the name
 			w.names = append(w.names, "")
 			continue
+		case a.Behind && a.In < 0: // tensor maps lead to it
 		case a.Behind && w.l.Args[a.In].Pointer:
 			n, place = w.l.Args[a.In].Name, fmt.Sprintf("arg%d", a.In)
 		case a.Size > 0 && slices.ContainsFunc(w.l.Args, func(b LaunchArg) bool {

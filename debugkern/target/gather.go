@@ -116,7 +116,7 @@ func (g *Gather) instructions(f *ptx.Func, t *probes.Take) ([]int, error) {
 		func(in *ptx.Instr) bool { return len(in.Dests(nil)) > 0 }
 	switch {
 	case t.Fragment:
-		what, meant = "tensor-core product", func(in *ptx.Instr) bool { return in.Kind() == isa.Multiply }
+		what, meant = "tensor-core product", func(in *ptx.Instr) bool { return in.Kind().Product() }
 	case t.Name != "" || t.Operand > 0:
 		what, meant = "instruction", func(*ptx.Instr) bool { return true }
 	}
@@ -184,12 +184,12 @@ func atPTX(f *ptx.Func, lines []int, what string, meant func(*ptx.Instr) bool) (
 func chainEnds(f *ptx.Func, list []int) []int {
 	var out []int
 	for i, pc := range list {
-		d := fragmentRegs(f.Body[pc], isa.ClassD)
+		d := f.Body[pc].FragmentRegs(isa.ClassD)
 		goesOn := false
 		for _, later := range list[i+1:] {
 			in := f.Body[later]
-			if goesOn = slices.Equal(d, fragmentRegs(in, isa.ClassC)); goesOn ||
-				slices.Equal(d, fragmentRegs(in, isa.ClassD)) {
+			if goesOn = slices.Equal(d, in.FragmentRegs(isa.ClassC)); goesOn ||
+				slices.Equal(d, in.FragmentRegs(isa.ClassD)) {
 				break
 			}
 		}
@@ -198,16 +198,6 @@ func chainEnds(f *ptx.Func, list []int) []int {
 		}
 	}
 	return out
-}
-
-// fragmentRegs are the registers of an instruction's operand of a class, nil where it has none.
-func fragmentRegs(in *ptx.Instr, c isa.ArgClass) []int32 {
-	for i, a := range in.Form().Args {
-		if a.Class == c && i < len(in.Args) {
-			return in.Args[i].Registers(nil)
-		}
-	}
-	return nil
 }
 
 // registers settles which registers are read, and how many elements each has.
@@ -228,7 +218,7 @@ func (g *Gather) registers(f *ptx.Func, p *Point) error {
 				probes.TakeRows, probes.TakeCols)
 		}
 		p.After, p.Parts = c == isa.ClassD, frag.PerRegister
-		if p.Regs = fragmentRegs(in, c); len(p.Regs) < frag.Distinct() {
+		if p.Regs = in.FragmentRegs(c); len(p.Regs) < frag.Distinct() {
 			return fmt.Errorf("it has %d registers where %d are expected", len(p.Regs), frag.Distinct())
 		}
 		p.Regs = p.Regs[:frag.Distinct()]

@@ -33,8 +33,9 @@ type Interested interface{ Interests() ClassSet }
 
 // Follower is an Observer that is called for an instruction again once it has executed, to look at what it
 // wrote: After comes before anything else in the block executes, with the same event less addresses, values
-// and synchronisation, and a View then gives the registers that the instruction wrote. Follows is the classes
-// that it wants this for, asked when it is attached; all instructions then cost something.
+// and synchronisation, and a View then gives the registers that the instruction wrote; of ClassWgmmaLand when
+// the product has landed in the four warps. Follows is the classes that it wants this for, asked when it is
+// attached; all instructions then cost something.
 type Follower interface {
 	Follows() ClassSet
 	After(*Event)
