@@ -63,10 +63,50 @@ type bulkState struct {
 	// products is, by warp, the number of the group that its next wgmma.commit_group closes
 	products []uint32
 	phases   map[int]*phaseClock
+	inits    map[int]*mbarrierInit // by address
+}
+
+// mbarrierInit is the initialisation of an mbarrier. The async proxy, which completes copies on it, sees that
+// only behind a fence.mbarrier_init by the same thread, or a fence.proxy.async (PTX ISA, "Async proxy").
+type mbarrierInit struct {
+	stamp            uint32
+	when             moment
+	pc, warp, lane   int
+	fenced, reported bool
+}
+
+// initFenced notes a fence.mbarrier_init of some lanes.
+func (s *bulkState) initFenced(e *target.Event) {
+	for _, x := range s.inits {
+		x.fenced = x.fenced || x.warp == e.Warp && e.Mask>>x.lane&1 != 0
+	}
+}
+
+// unseenInit reports a copy by a lane that completes on an mbarrier whose initialisation no fence has made
+// visible to the async proxy.
+func (u *races) unseenInit(mbar, lane int) {
+	x := u.bulk.inits[mbar]
+	if x == nil || x.fenced || x.reported {
+		return
+	}
+	proxied, epoch, _ := u.clk.extension()
+	t := 32*u.e.Warp + lane
+	if x.stamp <= u.clk.component(t, epoch) || x.stamp <= u.clk.component(t, proxied+32*x.warp+x.lane) ||
+		!u.clk.ordered(x.stamp, x.warp, x.lane, u.e.Warp, lane) {
+		return
+	}
+	x.reported = true
+	space, addr := u.space, u.addr
+	u.space, u.addr = target.SpaceShared, uint64(mbar)
+	u.record(side{pc: x.pc, warp: x.warp, lane: x.lane, writes: true, when: x.when}, u.now(lane), pairProxy)
+	u.space, u.addr = space, addr
 }
 
 // phaseClock is what an mbarrier hands on.
-type phaseClock struct{ arrived, done []uint32 }
+type phaseClock struct {
+	arrived, done []uint32
+	passes        phasePasses
+}
 
 // startBulk prepares for a program that uses mbarriers, bulk operations or wgmma; for others it does nothing.
 func (u *races) startBulk() {
@@ -82,7 +122,7 @@ func (u *races) startBulk() {
 	}
 	u.bulk = &bulkState{
 		known: map[int]int{}, open: make([][32]uint32, len(u.clk.warps)), phases: map[int]*phaseClock{},
-		products: make([]uint32, len(u.clk.warps)),
+		products: make([]uint32, len(u.clk.warps)), inits: map[int]*mbarrierInit{},
 	}
 	n := 2*u.clk.threads() + 1 + mechanisms
 	u.clk.rows = make([][]uint32, n)
@@ -248,6 +288,8 @@ func (u *races) issueTile(e *target.Event, lane int) {
 	if near%tensormapAlign != 0 || !u.inside(&sh) {
 		return // found elsewhere, and without effect
 	}
+	u.unseenInit(e.Barrier, lane)
+	u.heldBack(e.Barrier, lane)
 	far := sh
 	far.space, far.writes, far.combines = target.SpaceGlobal, stores, e.Instr.Has("reduce")
 	rs := []*bulkRecord{&sh}
@@ -303,6 +345,8 @@ func (u *races) issueBulk(e *target.Event) {
 		!u.inside(&from) {
 		return // found elsewhere, and without effect
 	}
+	u.unseenInit(mbar, lane)
+	u.heldBack(mbar, lane)
 	u.beginRecords(e, lane, []*bulkRecord{&from, &to})
 }
 
@@ -538,9 +582,15 @@ func (u *races) mbarrier(e *target.Event) {
 			u.copiesArrive(e, lane)
 		case in.Has("init"):
 			delete(u.bulk.phases, int(addr))
+			u.bulk.inits[int(addr)] = &mbarrierInit{
+				stamp: u.stamp, when: u.clk.warps[e.Warp].at, pc: e.PC, warp: e.Warp, lane: lane,
+			}
 		case (in.Has("arrive") || in.Has("arrive_drop")) && !in.Has("relaxed"):
 			r := u.clk.arrive(e.Warp, e.PC, 1<<lane, true)
 			r.publishClock(u.phase(int(addr)).arrived)
+			u.heldBack(int(addr), lane)
+		case in.Has("arrive"), in.Has("arrive_drop"), in.Has("expect_tx"), in.Has("complete_tx"):
+			u.heldBack(int(addr), lane)
 		}
 	}
 }
@@ -548,6 +598,7 @@ func (u *races) mbarrier(e *target.Event) {
 // copiesArrive makes the cp.async that a lane has under way operations that complete on an mbarrier.
 func (u *races) copiesArrive(e *target.Event, lane int) {
 	addr := int(e.Addr[lane])
+	u.heldBack(addr, lane)
 	for i := range u.async.copies[e.Warp] {
 		c := &u.async.copies[e.Warp][i]
 		if c.mask>>lane&1 == 0 {
@@ -607,11 +658,16 @@ func (u *races) phaseDone(e *target.Event) {
 		p.arrived[completed+r.mechanism] = stamp
 	}
 	p.done = slices.Clone(p.arrived)
+	u.overtaken(e.Barrier, p)
 }
 
 // phasePassed gives lanes what the last phase of the mbarriers that they have waited at hands on.
 func (u *races) phasePassed(e *target.Event) {
-	if u.b.checker.ignored[e.PC] || e.Instr.Has("relaxed") {
+	if u.b.checker.ignored[e.PC] {
+		return
+	}
+	defer u.passed(e)
+	if e.Instr.Has("relaxed") {
 		return
 	}
 	for m := e.Mask; m != 0; {

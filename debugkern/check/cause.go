@@ -339,6 +339,11 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 			"%s race on %s: the %s that %s issued at %s may still %s it when %s %s it at %s",
 			p.hazard(), p.element(), p.operation(), one, first, verb, two, p.two.verb(), second)
 	case pairProxy:
+		if p.init {
+			return fmt.Sprintf(
+				"%s: %s initialises it at %s, and the %s that %s issues at %s completes on it: no fence.mbarrier_init stands between them, so the asynchronous copy need not see it",
+				p.element(), one, first, p.operation(), two, second)
+		}
 		return fmt.Sprintf(
 			"%s: %s writes it at %s, and the %s that %s issues at %s need not see that: no fence.proxy.async stands between them",
 			p.element(), one, first, p.operation(), two, second)
@@ -392,6 +397,9 @@ func (c *cause) missing(p *pair, sites []site) string {
 		}
 		return how + " " + between
 	case pairProxy:
+		if p.init {
+			return "fence.mbarrier_init.release.cluster by the thread that initialises it, " + between
+		}
 		return "fence.proxy.async by the thread that writes " + between
 	}
 	barrier := "__syncthreads()"

@@ -89,6 +89,9 @@ func (u *races) fenced(e *target.Event) {
 	if u.b.checker.ignored[e.PC] {
 		return
 	}
+	if u.bulk != nil && e.Instr.Has("mbarrier_init") {
+		u.bulk.initFenced(e)
+	}
 	if proxyFence(e.Instr) { // it orders proxies, not threads
 		if u.bulk != nil {
 			for m := e.Mask; m != 0; m &= m - 1 {

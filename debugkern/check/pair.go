@@ -1,6 +1,9 @@
 package check
 
-import "tilescope/debugkern/target"
+import (
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/target"
+)
 
 // side is one access of a pair.
 type side struct {
@@ -48,6 +51,7 @@ type pair struct {
 	observed bool
 	lacks    lack // between blocks
 	product  bool // of pairBulk and pairProxy: the operation is a wgmma
+	init     bool // of pairProxy: the first initialises the mbarrier that the second completes on
 }
 
 // now is the access under way, of one lane.
@@ -79,7 +83,9 @@ func before(a, b side) bool {
 // record counts a pair: a past access and the one under way. Of pairEarly the past one is a copy under way.
 func (u *races) record(past, now side, kind pairKind) {
 	v := u.b.view
-	if v.Strays(past.pc, u.space, u.addr) || v.Strays(now.pc, u.space, u.addr) {
+	// an mbarrier is not what the address of the copy that completes on it is of
+	init := kind == pairProxy && u.sites[past.pc].in.Kind() == isa.MBarrier
+	if v.Strays(past.pc, u.space, u.addr) || !init && v.Strays(now.pc, u.space, u.addr) {
 		return
 	}
 	first, second := past, now
@@ -114,6 +120,7 @@ func (u *races) record(past, now side, kind pairKind) {
 	}
 	p := &pair{pairKey: k, one: first, two: second, space: u.space, count: 1, loop: -1}
 	p.block = [2]int{u.b.linear(), u.b.linear()}
+	p.init = init
 	p.product = u.sites[first.pc].product() || kind == pairProxy && u.sites[second.pc].product()
 	if first.when.loop == second.when.loop {
 		p.loop = first.when.loop

@@ -4,7 +4,13 @@ import "tilescope/debugkern/target"
 
 // raceKind orders accesses by happens-before: races, cp.async read too early, barriers that order nothing.
 func raceKind() kind {
-	return kind{set: Races | Async | Redundant, start: startRaces, findings: raceFindings}
+	return kind{
+		set: Races | Async | Redundant, start: startRaces,
+		findings: func(c *Checker, us []unit) []target.Finding {
+			out := raceFindings(c, us)
+			return append(out, phaseFindings(us, out)...)
+		},
+	}
 }
 
 // races watches the accesses of one block.
@@ -21,6 +27,8 @@ type races struct {
 	fence fenceState
 	bulk  *bulkState // nil: the program has no mbarriers, bulk operations or wgmma
 	need  needs
+	turns turns
+	early causes // of turns
 
 	pairs     map[pairKey]*pair
 	order     []*pair
@@ -56,6 +64,7 @@ func startRaces(b *block) unit {
 	u.clk.begin(n, from)
 	u.need.begin()
 	u.startBulk()
+	u.startTurns()
 	u.startGlobal()
 	return u
 }
@@ -97,6 +106,7 @@ func (u *races) Event(e *target.Event) {
 	case target.ClassBarrier:
 		if !u.b.checker.ignored[e.PC] {
 			waits := !e.Instr.Has("arrive")
+			u.turn(e, waits)
 			u.bar[e.Barrier] = append(u.bar[e.Barrier], u.clk.arrive(e.Warp, e.PC, e.Mask, waits))
 		}
 	case target.ClassBarrierDone:
@@ -144,6 +154,7 @@ func (u *races) dropStuck() {
 func (u *races) completed(e *target.Event) {
 	as := u.bar[e.Barrier]
 	u.bar[e.Barrier] = as[:0]
+	u.turned(e.Barrier)
 	if len(as) == 0 {
 		return // all of it is ignored
 	}

@@ -369,7 +369,8 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		f.Where = l.Name
 		f.Op = "initial contents of " + l.Name
 	case LeafFill:
-		f.Op = "filled by the tensor map"
+		f.Where = "filled by the tensor map"
+		f.Op = f.Where
 	case LeafCut:
 		f.Op = fmt.Sprintf("cut %d", l.Cut)
 	default:

@@ -191,7 +191,7 @@ func TestMutants(t *testing.T) {
 	var what []string
 	for _, x := range m.Func("k").Mutants(nil) {
 		what = append(what, x.What)
-		e, err := m.Edited([]Edit{x.Edit})
+		e, err := m.Edited(x.Edits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -85,8 +86,12 @@ func (m *MutantResult) found() string {
 			if f.Kind != kind && (kind != "" || slices.Contains(kinds, f.Kind)) {
 				continue
 			}
-			if what = f.Kind; !slices.Contains(names, f.Variable) {
-				names = append(names, f.Variable)
+			name := f.Variable
+			if name == "" && f.Source != nil {
+				name = "line " + strconv.Itoa(f.Source.Line)
+			}
+			if what = f.Kind; !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 			if lines == "" && f.Source != nil && f.Other != nil {
 				lines = fmt.Sprintf(" (lines %d and %d)", f.Source.Line, f.Other.Line)
@@ -119,8 +124,8 @@ func Mutants(ctx context.Context, r *debugkern.Run, o MutantOptions) ([]MutantRe
 	}
 	var out []MutantResult
 	for _, m := range entry.Mutants(target.IsProbe) {
-		res := MutantResult{Mutant: m, Source: target.Blame(entry, m.Edit.At), Outcome: MutantUnreached}
-		if !executed[m.Edit.At] {
+		res := MutantResult{Mutant: m, Source: target.Blame(entry, m.At), Outcome: MutantUnreached}
+		if !executed[m.At] {
 			out = append(out, res)
 			continue
 		}
@@ -154,7 +159,9 @@ type syncSites struct {
 
 // Interests implements target.Interested.
 func (s *syncSites) Interests() target.ClassSet {
-	return target.Classes(target.ClassBarrier, target.ClassWarpSync, target.ClassAsyncWait)
+	return target.Classes(target.ClassBarrier, target.ClassWarpSync, target.ClassAsyncWait, target.ClassFence,
+		target.ClassMBarrier, target.ClassBulkCommit, target.ClassBulkWait, target.ClassWgmmaFence,
+		target.ClassWgmmaCommit, target.ClassWgmmaWait)
 }
 
 // Event implements target.Observer.
@@ -168,7 +175,7 @@ func (s *syncSites) Event(e *target.Event) {
 func mutate(
 	ctx context.Context, r *debugkern.Run, m *MutantResult, base *debugkern.Run, o MutantOptions,
 ) error {
-	edits := []ptx.Edit{m.Edit}
+	edits := m.Edits
 	mutant, err := r.Try(ctx, debugkern.Trial{
 		Plain: true, Edits: edits, Blocks: o.Blocks, Check: errorChecks,
 	})

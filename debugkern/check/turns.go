@@ -1,0 +1,91 @@
+package check
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"tilescope/debugkern/target"
+)
+
+// Named barriers at which some warps only arrive (bar.arrive) hand turns from warps to warps. An arrival
+// counts for the phase that is open when it comes. So it has to be ordered after all arrivals of the phase
+// before: else under another order both count for one phase, which is then over too early, and the next one
+// lacks an arrival. The arrivals of warps that wait are ordered by their wait; those of bar.arrive by what
+// the kernel does between (PTX ISA, "bar").
+
+// turns follows the phases of the named barriers of one block.
+type turns struct {
+	used bool // the program has a bar.arrive
+	last [16][]turn
+	open [16][]turn
+}
+
+// turn is an arrival of lanes of a warp.
+type turn struct {
+	pc, warp, tile int
+	mask           uint32
+	stamp          uint32
+	waits          bool
+}
+
+func (t *turn) lane() int { return bits.TrailingZeros32(t.mask) & 31 }
+
+// startTurns prepares for a program that arrives at barriers without waiting.
+func (u *races) startTurns() {
+	u.turns.used = slices.ContainsFunc(u.sites, func(s site) bool {
+		return s.in.Kind().AtBarrier() && s.in.Has("arrive") && !s.in.Has("cluster")
+	})
+}
+
+// turn compares an arrival with those of the phase before, and of the same phase.
+func (u *races) turn(e *target.Event, waits bool) {
+	if !u.turns.used || e.Mask == 0 || !u.b.checker.options.Set.Has(Races) {
+		return
+	}
+	now := turn{
+		pc: e.PC, warp: e.Warp, tile: e.KVTile, mask: e.Mask, waits: waits, stamp: u.ownStamp(e),
+	}
+	for _, past := range u.turns.last[e.Barrier] {
+		if past.warp != now.warp && !u.clk.ordered(past.stamp, past.warp, past.lane(), now.warp, now.lane()) {
+			u.turnFinding(e.Barrier, past, now, fmt.Sprintf(
+				"nothing orders that after the arrival of warp %d at %s in the phase before", past.warp,
+				u.sites[past.pc].place()))
+			break
+		}
+	}
+	for _, past := range u.turns.open[e.Barrier] {
+		if past.warp == now.warp && !past.waits && !waits && past.mask&now.mask != 0 {
+			u.turnFinding(e.Barrier, past, now, fmt.Sprintf(
+				"the phase in which it arrived at %s is still open", u.sites[past.pc].place()))
+			break
+		}
+	}
+	u.turns.open[e.Barrier] = append(u.turns.open[e.Barrier], now)
+}
+
+// turned begins the next phase of a barrier.
+func (u *races) turned(id int) {
+	t := &u.turns
+	t.last[id], t.open[id] = t.open[id], t.last[id][:0]
+}
+
+// turnFinding reports two arrivals that may count for one phase.
+func (u *races) turnFinding(id int, past, now turn, why string) {
+	src, other := u.sites[now.pc].source(), u.sites[past.pc].source()
+	f := target.Finding{
+		Kind: target.Barrier, Block: u.b.id, Warps: union([]int{past.warp}, []int{now.warp}),
+		Lanes: laneList(past.mask | now.mask), KVTile: now.tile, Source: src,
+		Message: fmt.Sprintf(
+			"barrier %d at %s: warp %d arrives, and %s: under another order both count for one phase",
+			id, u.sites[now.pc].place(), now.warp, why),
+		Consequence: "warps go on too early, or wait for ever",
+	}
+	if past.pc != now.pc {
+		f.Other = other
+	}
+	u.early.add(turnKey{*src, *other}, f)
+}
+
+// turnKey identifies a finding of turns.
+type turnKey struct{ source, with target.Source }
