@@ -139,8 +139,12 @@ var imports = map[string][]string{
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
-	"debugkern/sarif":   {"debugkern/report", "debugkern/text"},
-	"debugkern/page":    {"debugkern/report", "debugkern/text"},
+	"debugkern/sweep": {
+		"debugkern/report", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/page",
+		"debugkern/text", "debugkern/join", "probes",
+	},
+	"debugkern/sarif": {"debugkern/report", "debugkern/text"},
+	"debugkern/page":  {"debugkern/report", "debugkern/text"},
 	"debugkern/diagnose": {
 		"debugkern/page", "debugkern/sarif", "debugkern/repair", "debugkern/scene", "debugkern/trial",
 		"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check",
@@ -151,6 +155,7 @@ var imports = map[string][]string{
 		"debugkern/build", "debugkern/bundle", "debugkern/checkrun", "debugkern/page", "debugkern/sarif",
 		"debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment",
 		"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates",
+		"debugkern/sweep",
 		"debugkern/diagnose", "configs", "configs/schema", "probes", "debugkern/cuda", "debugkern/text",
 		"debugkern/trust", "debugkern/budget",
 	},

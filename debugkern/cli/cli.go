@@ -255,7 +255,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(),
 		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(),
 		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(),
-		a.tourCommand(),
+		a.tourCommand(), a.sweepCommand(),
 		a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)

@@ -33,7 +33,7 @@ type runOptions struct {
 	std                                                                                        string
 	timeout                                                                                    time.Duration
 	device, repeat                                                                             int
-	// check: of run alone
+	// check: of run and sweep
 	check bool
 }
 
@@ -263,9 +263,29 @@ func (a *app) runCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, &opt, args[0]) },
 	}
 	opt.bind(c)
-	c.Flags().BoolVar(&opt.check, "check", false,
-		"attach every checker, on the emulator: races, uses before a write, barriers, asynchronous copies, banks")
+	opt.bindCheck(c)
 	return c
+}
+
+// bindCheck adds --check.
+func (o *runOptions) bindCheck(c *cobra.Command) {
+	c.Flags().BoolVar(&o.check, "check", false,
+		"attach every checker, on the emulator: races, uses before a write, barriers, asynchronous copies, banks")
+}
+
+// checked makes a request one with every checker, where --check asks for it.
+func (o *runOptions) checked(req *debugkern.Request) error {
+	if !o.check {
+		return nil
+	}
+	if req.Check = debugkern.EveryChecker; req.Backend == "cuda" {
+		return usageError(
+			"--check: what a GPU executes cannot be observed; use --backend emu, or both for the emulator's findings with the GPU's verdict")
+	}
+	if req.Backend != "both" {
+		req.Backend = "emu"
+	}
+	return nil
 }
 
 func oneTarget(c *cobra.Command, args []string) error {
@@ -285,14 +305,8 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
 		return err
 	}
-	if opt.check {
-		if req.Check = debugkern.EveryChecker; req.Backend == "cuda" {
-			return usageError(
-				"--check: what a GPU executes cannot be observed; use --backend emu, or both for the emulator's findings with the GPU's verdict")
-		}
-		if req.Backend != "both" {
-			req.Backend = "emu"
-		}
+	if err := opt.checked(&req); err != nil {
+		return err
 	}
 	dump, err := a.createOutput("--dump", opt.dump)
 	if err != nil {
