@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,11 +25,12 @@ import (
 
 const (
 	held     = "held"
+	second   = "second"
 	open     = "open"
 	harmless = "harmless"
 )
 
-var sets = []string{held, open, harmless}
+var sets = []string{held, second, open, harmless}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
@@ -224,10 +226,13 @@ func (b *bug) key() kernels.Key {
 	}
 }
 
+// arch is the architecture that the kernel is compiled for.
+func (b *bug) arch() string { return cmp.Or(b.sel.Manifest.Compile.Arch, arch) }
+
 func (b *bug) inputs() kernels.Inputs {
 	in := kernels.Inputs{
 		Headers: map[string]string{probes.HeaderName: probes.Header},
-		Options: cuda.Options(arch), Defines: b.key().Defines, Compiler: pinned,
+		Options: cuda.Options(b.arch()), Defines: b.key().Defines, Compiler: pinned,
 	}
 	for name, text := range b.sources {
 		if name == b.source() {
