@@ -89,9 +89,11 @@ func (u *races) record(past, now side, kind pairKind) {
 		return
 	}
 	first, second := past, now
-	if kind != pairProxy && before(now, past) {
-		first, second, kind = now, past, pairRace
-		if u.e.Class == target.ClassBulk || u.e.Class == target.ClassWgmma {
+	bulk := u.e.Class == target.ClassBulk || u.e.Class == target.ClassWgmma
+	// of warps that have loops of their own, the text does not say what comes first
+	apart := (bulk || kind == pairBulk) && past.when.loop != now.when.loop
+	if kind != pairProxy && !apart && before(now, past) {
+		if first, second, kind = now, past, pairRace; bulk {
 			kind = pairBulk
 		}
 	}

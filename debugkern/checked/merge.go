@@ -1,6 +1,7 @@
 package checked
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,9 +37,18 @@ func Merge(own, checked []target.Finding, grid probes.Dim3) []target.Finding {
 			}
 			return -1
 		}
-		return grid.Linear(a.Block) - grid.Linear(b.Block)
+		return cmp.Or(grid.Linear(a.Block)-grid.Linear(b.Block), waiting(&a)-waiting(&b))
 	})
 	return out
+}
+
+// waiting is 1 for a hang of which nothing is known but that it waits for others, else 0: of several, those
+// come first whose own counts are wrong.
+func waiting(f *target.Finding) int {
+	if f.Kind == target.Hang && f.Missing == "" {
+		return 1
+	}
+	return 0
 }
 
 // foldUnwritten drops findings that shared memory is read before it is written where a race, or a cp.async

@@ -25,7 +25,7 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 			printGuilty(w, st, g)
 		}
 	}
-	if st := tainted(r); st != nil {
+	if st := tainted(r); st != nil && r.Hang() == nil {
 		fmt.Fprintf(w,
 			"\n  %s is off its reference from the inputs in %d of %d cells, and no stage is wrong by the kernel's own tiles\n",
 			st.Name, st.Global.Bad, st.Global.Cells)
@@ -79,6 +79,8 @@ func headline(r *report.Run, checked bool) string {
 		return "failed at " + r.Error.Stage + ": " + r.Error.Message
 	case r.Verdict == report.Diverge && r.Uncaptured() != nil:
 		return "diverges: " + r.Uncaptured().Message
+	case len(r.Guilty) == 0 && r.Hang() != nil:
+		return "never ends: " + r.Hang().Message
 	case len(r.Guilty) > 0:
 		if st := r.Stage(r.Guilty[0].Stage); st != nil && st.Argument != "" {
 			return fmt.Sprintf("diverges: %s is wrong", st.Name)

@@ -17,12 +17,41 @@ import (
 type mbarrier struct {
 	addr     uint64
 	init     *inst
+	expects  *inst // the last that had the current phase expect bytes
 	expected int64 // arrivals in a phase
 	pending  int64 // of those, in the current phase
 	tx       int64 // bytes expected less bytes arrived
 	phase    uint64
 	promised int // bytes expected in the current phase
 	arrived  int // and arrived
+}
+
+// comes orders hangs: 0 where all arrivals have come and the bytes are wrong, 1 where some arrivals have
+// come, 2 where none has.
+func (m *mbarrier) comes() int {
+	switch {
+	case m.pending == 0:
+		return 0
+	case m.pending < m.expected:
+		return 1
+	}
+	return 2
+}
+
+// lacks says what would let the current phase end; "" where nothing about it is known to be wrong.
+func (m *mbarrier) lacks() string {
+	switch m.comes() {
+	case 0:
+		if m.expects == nil {
+			return ""
+		}
+		return fmt.Sprintf("expect %d bytes in place of %d at %s, or copies of %d bytes", m.arrived, m.promised,
+			m.expects.source().Place(), m.promised)
+	case 1:
+		return fmt.Sprintf("a count of %d in place of %d at %s, or as many arrivals", m.expected-m.pending,
+			m.expected, m.init.source().Place())
+	}
+	return ""
 }
 
 const (

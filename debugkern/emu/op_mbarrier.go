@@ -259,6 +259,7 @@ func (w *warp) changeMBarrier(in *inst, m *mbarrier, lane int, count int64) {
 		}
 		m.tx += count
 		m.promised += int(count)
+		m.expects = in
 		count = 1
 	}
 	switch op.kind {

@@ -186,6 +186,10 @@ func (b *block) awaitings() []awaiting {
 func (b *block) hang() {
 	b.broken = true
 	ws := b.awaitings()
+	// what is wrong with a count before what follows from it
+	slices.SortStableFunc(ws, func(x, y awaiting) int {
+		return b.mbarrier(x.mbar).comes() - b.mbarrier(y.mbar).comes()
+	})
 	var others []waiter
 	for _, x := range b.waiters() {
 		if b.p.code[x.pc].flow != flowTry {
@@ -214,8 +218,12 @@ func (b *block) hangAt(a *awaiting, others []waiter) {
 	if n := m.promised - m.arrived; n > 0 {
 		missing = append(missing, fmt.Sprintf("%d bytes", n))
 	}
-	msg := fmt.Sprintf("%s wait at %s (%s) for phase %d (parity %d) of %s, which nothing can complete: ",
-		warpList(a.warps), src, a.in.src.Opcode(), m.phase, m.phase&1, name)
+	verb := "wait"
+	if len(a.warps) == 1 {
+		verb = "waits"
+	}
+	msg := fmt.Sprintf("%s %s at %s (%s) for phase %d (parity %d) of %s, which nothing can complete: ",
+		warpList(a.warps), verb, src.Place(), a.in.src.Opcode(), m.phase, m.phase&1, name)
 	switch {
 	case len(missing) > 0:
 		msg += strings.Join(missing, " and ") + " will never come"
@@ -234,6 +242,7 @@ func (b *block) hangAt(a *awaiting, others []waiter) {
 		KVTile: w.tile(a.in, bits.TrailingZeros32(a.lanes)), Source: src, Count: 1,
 		Transactions: &target.Transactions{Expected: m.promised, Arrived: m.arrived},
 		Consequence:  "the launch never ends",
+		Missing:      m.lacks(),
 	}
 	b.found.add(findingKey{kind: target.Hang, source: *src, name: v.name}, f)
 }

@@ -95,6 +95,16 @@ const (
 	PlacedWarpBarrier = "a barrier of the warp that the compiler should have placed"
 )
 
+// Hang returns the first finding of threads that wait for what never comes; nil where there is none.
+func (r *Run) Hang() *Finding {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Kind == string(target.Hang) && f.Suppressed == "" {
+			return f
+		}
+	}
+	return nil
+}
+
 // Uncaptured returns the first finding that explains why something was not captured, and so comes before any
 // verdict about what was; nil where all was captured.
 func (r *Run) Uncaptured() *Finding {
