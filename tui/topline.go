@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/request"
 	"tilescope/tui/theme"
@@ -182,8 +183,11 @@ func (t topLine) corners() []corner {
 		return []corner{{join(long, verdict), both}, {join(shape, verdict), one}, {verdict, nil}}
 	}
 	verdict = t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
-	if len(r.Guilty) > 0 {
+	switch judged := judgedStages(r); {
+	case len(r.Guilty) > 0:
 		verdict += " " + r.Guilty[0].Stage
+	case judged < len(r.Stages): // a gate leaves stages out
+		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
 	}
 	backend := t.Theme.Glyph.Dot + backendName(r.Backend.Name)
 	device, state := t.device()
@@ -200,6 +204,17 @@ func (t topLine) corners() []corner {
 		{join(verdict, backend, whole), nil},
 		{join(verdict, backend, state), nil}, {join(verdict, backend), nil},
 	}
+}
+
+// judgedStages is how many of a run's stages were judged.
+func judgedStages(r *report.Run) int {
+	n := 0
+	for i := range r.Stages {
+		if r.Stages[i].Verdict != report.Off {
+			n++
+		}
+	}
+	return n
 }
 
 // backendName is what a backend is called on screen.

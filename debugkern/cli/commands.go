@@ -97,17 +97,25 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 		for _, v := range k.Variants {
 			var on []string
 			for _, f := range k.Flags {
-				if n := v.Flags[f.Name]; n != 0 {
+				switch n := v.Flags[f.Name]; {
+				case n == 1:
 					on = append(on, f.Name)
+				case n != 0 || n != f.Default:
+					on = append(on, fmt.Sprintf("%s=%d", f.Name, n))
 				}
 			}
 			fmt.Fprintf(tw, "    %s\t%s\n", v.Name, strings.Join(append(on, v.Faults...), " "))
 		}
-		fmt.Fprintln(tw, "  flags")
-		for _, f := range k.Flags {
-			fmt.Fprintf(tw, "    %s\t%s\n", f.Name, f.Help)
+		if len(k.Flags) > 0 {
+			fmt.Fprintln(tw, "  flags\t\t(values, default)")
 		}
-		fmt.Fprintln(tw, "  faults\t\t(base, shape)")
+		for _, f := range k.Flags {
+			values := strings.Trim(fmt.Sprint(f.Values), "[]")
+			fmt.Fprintf(tw, "    %s\t%s\t(%s, %d)\n", f.Name, f.Help, values, f.Default)
+		}
+		if len(k.Faults) > 0 {
+			fmt.Fprintln(tw, "  faults\t\t(base, shape)")
+		}
 		for _, f := range k.Faults {
 			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s)\n", f.Name, f.Help, f.Base, f.Shape)
 		}

@@ -5,6 +5,7 @@ package list
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/tui/theme"
@@ -34,6 +35,7 @@ type Pane struct {
 	top   int // first line shown
 	skip  int // lines of an item taller than the window that lie above it
 	match string
+	paged bool // the window stands where Page has put it, and does not follow the cursor
 
 	owner []int // item of each line
 	lines []string
@@ -45,7 +47,7 @@ func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, true)} 
 // SetData lists other items; the cursor keeps its place as far as there is one.
 func (p *Pane) SetData(d Data) {
 	p.data, p.Changed = d, true
-	p.at = max(0, min(p.at, len(d.Items)-1))
+	p.at, p.paged = max(0, min(p.at, len(d.Items)-1)), false
 	p.settle(1)
 }
 
@@ -73,6 +75,7 @@ func (p *Pane) Move(n int) {
 		dir, n = -1, -n
 	}
 	p.View()
+	p.paged = false
 	for ; n > 0; n-- {
 		if to := p.skip + dir; to >= 0 && to <= p.height()-(p.H-2) {
 			p.skip = to
@@ -107,16 +110,50 @@ func (p *Pane) height() int {
 
 // Edge moves the cursor to the first (dir < 0) or last item.
 func (p *Pane) Edge(dir int) {
-	p.at, p.top, p.skip = 0, 0, 0
+	p.at, p.top, p.skip, p.paged = 0, 0, 0, false
 	if dir > 0 {
 		p.at = max(0, len(p.data.Items)-1)
 	}
 	p.settle(-dir)
-	p.Changed = true
+	p.paged = dir < 0 && p.H > 4 // the heading above the first item is shown
+	if p.Changed = true; dir > 0 {
+		p.View()
+		p.skip, p.Changed = max(0, p.height()-(p.H-2)), true
+	}
 }
 
-// Page moves the cursor by a part of the lines shown: 1 is all of them, 2 half.
-func (p *Pane) Page(dir, part int) { p.Move(dir * max(1, (p.H-2)/part)) }
+// Page moves the window by a part of the lines shown, 1 is all of them but one, 2 half, and the cursor into
+// it. Items take several lines: no line is passed over.
+func (p *Pane) Page(dir, part int) {
+	p.View()
+	h := p.H - 2
+	if len(p.data.Items) == 0 || h < 1 {
+		return
+	}
+	was := p.top
+	p.top = max(0, min(p.top+dir*max(1, h/part-1), len(p.lines)-h))
+	if p.top == was { // the window is at its end
+		p.at = max(0, dir*(len(p.data.Items)-1))
+		p.settle(-dir)
+		p.paged, p.Changed = true, true
+		return
+	}
+	from, to := p.top, min(p.top+h, len(p.owner))-1
+	if dir < 0 {
+		from, to = to, from
+	}
+	for i := from; i != to+dir; i += dir {
+		if !p.data.Items[p.owner[i]].Head {
+			p.at = p.owner[i]
+			break
+		}
+	}
+	p.skip = 0
+	if p.height() > h {
+		p.skip = max(0, min(p.top-slices.Index(p.owner, p.at), p.height()-h))
+	}
+	p.paged, p.Changed = true, true
+}
 
 // Scroll moves the window by n lines, and the cursor with it.
 func (p *Pane) Scroll(n int) {
@@ -166,7 +203,7 @@ func (p *Pane) Find(text string, dir int) bool {
 		i := ((p.at+from+k*step)%n + n) % n
 		if x := p.data.Items[i]; !x.Head && (contains(x.Text, text) || contains(x.Lead, text) ||
 			contains(x.Tail, text)) {
-			p.at, p.skip = i, 0
+			p.at, p.skip, p.paged = i, 0, false
 			return true
 		}
 	}
@@ -198,9 +235,10 @@ func (p *Pane) draw() []string {
 		first--
 	}
 	h := p.H - 2
-	p.top = min(max(p.top, last-h), first)
-	if last-first > h {
-		p.top = first + p.skip
+	if !p.paged {
+		if p.top = min(max(p.top, last-h), first); last-first > h {
+			p.top = first + p.skip
+		}
 	}
 	p.top = max(0, min(p.top, len(p.lines)-h))
 	note := p.data.Note

@@ -137,3 +137,42 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("empty:\n%s", text(p))
 	}
 }
+
+// TestPagesShowEveryLine: paging from one end to the other passes over no line, in either direction and by
+// any part of the window, and the item under the cursor is shown.
+func TestPagesShowEveryLine(t *testing.T) {
+	for _, size := range [][2]int{{80, 21}, {40, 12}, {30, 5}, {120, 37}} {
+		for _, part := range []int{1, 2} {
+			for _, dir := range []int{1, -1} {
+				p := sample(size[0], size[1])
+				p.Edge(-dir)
+				p.View()
+				seen := map[int]bool{}
+				for range 400 {
+					p.View()
+					for i := p.top; i < min(p.top+p.H-2, len(p.lines)); i++ {
+						seen[i] = true
+					}
+					if !p.shows() {
+						t.Fatalf("%v: the cursor's item is off the screen at line %d", size, p.top)
+					}
+					p.Page(dir, part)
+				}
+				if n := len(p.lines); len(seen) != n {
+					t.Errorf("%v, part %d, direction %d: %d of %d lines were shown", size, part, dir,
+						len(seen), n)
+				}
+			}
+		}
+	}
+}
+
+// shows reports whether a line of the cursor's item is in the window.
+func (p *Pane) shows() bool {
+	for i := p.top; i < min(p.top+p.H-2, len(p.owner)); i++ {
+		if p.owner[i] == p.at {
+			return true
+		}
+	}
+	return false
+}

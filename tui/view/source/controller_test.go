@@ -430,6 +430,8 @@ func TestWatches(t *testing.T) {
 		d.Says("WATCHES", "%rd477@lane3", "43 b64 0x000000000000002b")
 		d.Press("s")
 		d.Says("was 40 0x28", "was 43 b64 0x000000000000002b")
+		d.Press(".").Says("WATCHES warp 1", "before: warp 0") // another warp's value is not what it was
+		d.Press(",").Says("WATCHES warp 0")
 		d.Press("shift+tab") // watches
 		if control(d.Driver).Focused() != "watches" {
 			t.Fatalf("focus on %s", control(d.Driver).Focused())

@@ -64,11 +64,13 @@ type shot struct {
 	frames  []walk.Frame
 	values  walk.Values // what expressions read
 	before  walk.Values // at the stop before, nil where there was none
-	arrays  []probes.SharedArray
-	shared  walk.SharedView
-	stop    string          // which breakpoint it was stopped by, "": by none
-	changed map[string]bool // registers that differ from the shot before
-	cells   map[int]bool    // cells of the array that do
+	// beforeWarp is the warp that before is of
+	beforeWarp int
+	arrays     []probes.SharedArray
+	shared     walk.SharedView
+	stop       string          // which breakpoint it was stopped by, "": by none
+	changed    map[string]bool // registers that differ from the shot before
+	cells      map[int]bool    // cells of the array that do
 }
 
 // writes are who wrote a cell or register, and which of them was gone to.
@@ -287,8 +289,9 @@ func look(w walk.Walk, array string, before *shot) *shot {
 	if before == nil {
 		return s
 	}
-	if s.before = before.values; before.pos.Step == s.pos.Step && before.pos.Warp == s.pos.Warp {
-		s.before, s.stop = before.before, before.stop // it has not moved
+	s.before, s.beforeWarp = before.values, before.pos.Warp
+	if before.pos.Step == s.pos.Step && before.pos.Warp == s.pos.Warp { // it has not moved
+		s.before, s.beforeWarp, s.stop = before.before, before.beforeWarp, before.stop
 	}
 	if before.pos.Warp == s.pos.Warp && before.pos.Step != s.pos.Step {
 		for _, r := range s.regs {

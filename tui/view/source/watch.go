@@ -149,14 +149,20 @@ func (v *Controller) value(e *expr.Expr, at walk.Values) (expr.Value, error) {
 func (v *Controller) showWatches() {
 	d := lists.Data{Title: "WATCHES", Note: "now · at the stop before"}
 	for _, w := range v.walk.watches {
+		if w.e.OfWarp() != "" {
+			d.Title = fmt.Sprintf("WATCHES warp %d", v.walk.shot.pos.Warp)
+		}
 		d.Rows = append(d.Rows, v.watchRow(w))
 	}
 	v.watches.SetData(d)
 }
 
 // watchRow: Δ 1  sP[4][9]  0.7959 f16 0x3a5e  was 0.5
+//
+// What a warp has is compared with what the same warp had: of a stop before in another warp the value there
+// is another's.
 func (v *Controller) watchRow(w watch) lists.Row {
-	name := w.e.String()
+	name, ofWarp := w.e.String(), w.e.OfWarp() != ""
 	if w.e.PerLane() {
 		name += fmt.Sprintf(" @lane%d", v.regs.Lane())
 	}
@@ -172,6 +178,10 @@ func (v *Controller) watchRow(w watch) lists.Row {
 		r.Tone = lists.Dim
 	}
 	if v.walk.shot.before == nil {
+		return r
+	}
+	if before := v.walk.shot.beforeWarp; ofWarp && before != v.walk.shot.pos.Warp {
+		r.Cols[3] = fmt.Sprintf("before: warp %d", before)
 		return r
 	}
 	was, err := v.value(w.e, v.walk.shot.before)
