@@ -39,15 +39,8 @@ func (a *app) gatesCommand() *cobra.Command {
 			"was cancelled or killed goes on where it was when the same command is given again.\n\n" +
 			"Exit code: 0 no gate is red, 1 one is, 2 bad input, 3 backend or compiler not available.",
 		Example: "  tilescope gates stage2 --shapes small,validation --seeds 0-2\n  tilescope gates stage3a stage3b --against stage2 --out gates-out",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError(
-					"%s takes at least one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest",
-					c.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.gates(cmd, &opt, args) },
+		Args:    targetsAtLeastOne,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.gates(cmd, &opt, args) },
 	}
 	opt.bind(c)
 	f := c.Flags()
@@ -65,6 +58,15 @@ func (a *app) gatesCommand() *cobra.Command {
 	f.IntVar(&opt.launches, "launches", 500, "timed launches")
 	f.BoolVar(&opt.flushL2, "flush-l2", false, "overwrite the second-level cache before each timed launch")
 	return c
+}
+
+func targetsAtLeastOne(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError(
+			"%s takes at least one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest",
+			c.CommandPath())
+	}
+	return nil
 }
 
 func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) error {

@@ -41,14 +41,7 @@ func (a *app) sweepCommand() *cobra.Command {
 			"Exit code: 0 all agree, 1 some do not, 2 bad input, or DIR has another plan, 4 some could not be run, 130 cancelled.",
 		Example: "  tilescope sweep stage2 stage3b --shapes small,validation --seeds 0-99 --gates none,qk --out out\n" +
 			"  tilescope sweep stage2 --faults each --out faults\n  tilescope sweep stage2 --seeds 0-9999 --shard 3/16 --out out\n  tilescope sweep status out",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError(
-					"%s takes at least one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest",
-					c.CommandPath())
-			}
-			return nil
-		},
+		Args: targetsAtLeastOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.sweep(cmd, &opt, args) },
 	}
 	opt.bind(c)
