@@ -89,10 +89,7 @@ func (u *races) unseenInit(mbar, lane int) {
 	if x == nil || x.fenced || x.reported {
 		return
 	}
-	proxied, epoch, _ := u.clk.extension()
-	t := 32*u.e.Warp + lane
-	if x.stamp <= u.clk.component(t, epoch) || x.stamp <= u.clk.component(t, proxied+32*x.warp+x.lane) ||
-		!u.clk.ordered(x.stamp, x.warp, x.lane, u.e.Warp, lane) {
+	if !u.unproxied(x.stamp, x.warp, x.lane, lane) {
 		return
 	}
 	x.reported = true
@@ -100,6 +97,15 @@ func (u *races) unseenInit(mbar, lane int) {
 	u.space, u.addr = target.SpaceShared, uint64(mbar)
 	u.record(side{pc: x.pc, warp: x.warp, lane: x.lane, writes: true, when: x.when}, u.now(lane), pairProxy)
 	u.space, u.addr = space, addr
+}
+
+// unproxied reports whether a write of a thread, by its stamp, is ordered before what a lane of the current
+// warp does, and no fence.proxy.async makes it visible to the async proxy in between.
+func (u *races) unproxied(stamp uint32, warp, other, lane int) bool {
+	proxied, epoch, _ := u.clk.extension()
+	t := 32*u.e.Warp + lane
+	return stamp > u.clk.component(t, epoch) && stamp > u.clk.component(t, proxied+32*warp+other) &&
+		u.clk.ordered(stamp, warp, other, u.e.Warp, lane)
 }
 
 // phaseClock is what an mbarrier hands on.
@@ -438,15 +444,9 @@ func (u *races) unfenced(a *access, lane int) {
 	if u.sites[a.pc()].in.Kind() == isa.BulkCopy {
 		return // the async proxy's own
 	}
-	proxied, epoch, _ := u.clk.extension()
-	t := 32*u.e.Warp + lane
-	if a.stamp <= u.clk.component(t, epoch) {
-		return
-	}
 	for o := a.mask & u.clk.warps[a.warp()].existing(); o != 0; o &= o - 1 {
 		other := bits.TrailingZeros32(o) & 31
-		if a.stamp <= u.clk.component(t, proxied+32*a.warp()+other) ||
-			!u.clk.ordered(a.stamp, a.warp(), other, u.e.Warp, lane) {
+		if !u.unproxied(a.stamp, a.warp(), other, lane) {
 			continue
 		}
 		u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: true, when: u.clk.moment(a.stamp)},
@@ -586,8 +586,7 @@ func (u *races) mbarrier(e *target.Event) {
 				stamp: u.stamp, when: u.clk.warps[e.Warp].at, pc: e.PC, warp: e.Warp, lane: lane,
 			}
 		case (in.Has("arrive") || in.Has("arrive_drop")) && !in.Has("relaxed"):
-			r := u.clk.arrive(e.Warp, e.PC, 1<<lane, true)
-			r.publishClock(u.phase(int(addr)).arrived)
+			u.publishLane(lane, u.phase(int(addr)).arrived)
 			u.heldBack(int(addr), lane)
 		case in.Has("arrive"), in.Has("arrive_drop"), in.Has("expect_tx"), in.Has("complete_tx"):
 			u.heldBack(int(addr), lane)

@@ -297,16 +297,7 @@ func (p *pair) hazard() string {
 }
 
 // element writes what a pair is about: m_smem[5].
-func (p *pair) element() string {
-	s := p.variable
-	if s == "" {
-		return p.space.String() + " memory"
-	}
-	for _, i := range p.index {
-		s += fmt.Sprintf("[%d]", i)
-	}
-	return s
-}
+func (p *pair) element() string { return placeName(p.variable, p.index, p.space) }
 
 func (s side) by() string { return fmt.Sprintf("warp %d lane %d", s.warp, s.lane) }
 

@@ -38,6 +38,8 @@ type Checker struct {
 	stamps []uint32 // the last stamp given out in each spare
 
 	covered *Covered // by blocks that have ended; nil before the first
+
+	clusters map[probes.Dim3]*clusterState // by place in the grid of clusters; nil: the launch has none
 }
 
 // kind is one family of checkers: it watches with one unit a block, and makes findings of what the
@@ -67,8 +69,8 @@ type unit interface {
 // nothing else orders them.
 func kinds() []kind {
 	return []kind{
-		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(),
-		originKind(), precisionKind(), reachKind(), coverageKind(),
+		raceKind(), clusterKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(),
+		bankKind(), sectorKind(), originKind(), precisionKind(), reachKind(), coverageKind(),
 	}
 }
 
@@ -98,7 +100,7 @@ func (c *Checker) Observer(id probes.Dim3) target.Observer {
 func (c *Checker) Discard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.blocks, c.grid, c.spare, c.stamps, c.covered = nil, nil, nil, nil, nil
+	c.blocks, c.grid, c.spare, c.stamps, c.covered, c.clusters = nil, nil, nil, nil, nil, nil
 }
 
 // Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and
@@ -106,8 +108,8 @@ func (c *Checker) Discard() {
 // while a block executes.
 func (c *Checker) Findings() []target.Finding {
 	var out []target.Finding
-	for _, k := range kinds() {
-		if us := c.unitsOf(k.set); len(us) > 0 {
+	for i, k := range kinds() {
+		if us := c.unitsAt(i); len(us) > 0 {
 			out = append(out, k.findings(c, us)...)
 		}
 	}
@@ -135,13 +137,19 @@ func (c *Checker) begun() []*block {
 func (c *Checker) unitsOf(set Set) []unit {
 	var us []unit
 	for i, k := range kinds() {
-		if k.set != set {
-			continue
+		if k.set == set {
+			us = append(us, c.unitsAt(i)...)
 		}
-		for _, b := range c.begun() {
-			if u := b.units[i]; u != nil {
-				us = append(us, u)
-			}
+	}
+	return us
+}
+
+// unitsAt lists the units of the kind at an index in kinds, by linear block index.
+func (c *Checker) unitsAt(i int) []unit {
+	var us []unit
+	for _, b := range c.begun() {
+		if u := b.units[i]; u != nil {
+			us = append(us, u)
 		}
 	}
 	return us

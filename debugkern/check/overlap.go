@@ -217,3 +217,11 @@ func element(name string, index []int) string {
 	}
 	return name
 }
+
+// placeName writes an element as element does, and memory that belongs to no variable as "shared memory".
+func placeName(variable string, index []int, space target.Space) string {
+	if variable == "" {
+		return space.String() + " memory"
+	}
+	return element(variable, index)
+}

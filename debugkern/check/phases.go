@@ -52,9 +52,15 @@ func (u *races) heldBack(mbar, lane int) {
 	if p.needed == nil {
 		p.needed = make([]uint32, len(u.clk.rows))
 	}
-	a := u.clk.arrive(u.e.Warp, u.e.PC, 1<<lane, true)
-	a.publishClock(p.needed)
+	u.publishLane(lane, p.needed)
 	p.epoch, p.pc = u.clk.blockEpoch, u.e.PC
+}
+
+// publishLane raises a row to the clock of a lane of the current warp: what it has done, and is ordered
+// after.
+func (u *races) publishLane(lane int, row []uint32) {
+	a := u.clk.arrive(u.e.Warp, u.e.PC, 1<<lane, true)
+	a.publishClock(row)
 }
 
 // passed notes the lanes that have passed a wait.
@@ -93,30 +99,48 @@ func (u *races) ownStamp(e *target.Event) uint32 {
 // overtaken looks for waits that the phase which has just completed did not need to be passed.
 func (u *races) overtaken(mbar int, c *phaseClock) {
 	p := &c.passes
+	defer p.reset()
+	if !u.b.checker.options.Set.Has(Races) {
+		return
+	}
 	for i := range p.list {
 		x := &p.list[i]
 		ordered := x.stamp <= p.epoch
 		for l := range 32 { // lanes of a warp execute a wait together
 			ordered = ordered || p.needed != nil && p.needed[32*x.warp+l] >= x.stamp
 		}
-		if ordered || !u.b.checker.options.Set.Has(Races) {
+		if ordered {
 			continue
 		}
-		src, other := u.sites[x.pc].source(), u.sites[p.pc].source()
 		name, index := u.b.view.Name(target.SpaceShared, uint64(mbar))
-		where := pair{pairKey: pairKey{variable: name}, index: index, space: target.SpaceShared}
-		f := target.Finding{
+		u.addEarly(x.pc, p.pc, target.Finding{
 			Kind: target.MBarrier, Variable: name, Index: index, Space: target.SpaceShared.String(),
-			Block: u.b.id, Warps: []int{x.warp}, Lanes: laneList(x.mask), KVTile: x.tile, Source: src,
+			Warps: []int{x.warp}, Lanes: laneList(x.mask), KVTile: x.tile,
 			Message: fmt.Sprintf(
 				"%s: nothing that the next phase needs is ordered behind the wait of warp %d at %s: the wait may find that phase over as well, which %s ends, and then passes a phase too late, or never",
-				where.element(), x.warp, u.sites[x.pc].place(), u.sites[p.pc].place()),
+				placeName(name, index, target.SpaceShared), x.warp, u.sites[x.pc].place(),
+				u.sites[p.pc].place()),
 			Consequence: "the block can hang",
-		}
-		if x.pc != p.pc {
-			f.Other = other
-		}
-		u.early.add(turnKey{*src, *other}, f)
+		})
 	}
-	p.list, p.needed, p.epoch = p.list[:0], nil, 0
+}
+
+// reset begins the next phase.
+func (p *phasePasses) reset() {
+	p.list, p.epoch = p.list[:0], 0
+	clear(p.needed)
+}
+
+// earlyKey identifies a finding of phases or turns by its two places.
+type earlyKey struct{ source, with target.Source }
+
+// addEarly adds a finding about phases of an mbarrier or of a named barrier: at one instruction, and what
+// may come too early for it at another, which may be the same.
+func (u *races) addEarly(at, with int, f target.Finding) {
+	src, other := u.sites[at].source(), u.sites[with].source()
+	f.Block, f.Source = u.b.id, src
+	if at != with {
+		f.Other = other
+	}
+	u.early.add(earlyKey{*src, *other}, f)
 }

@@ -1,6 +1,10 @@
 package check
 
-import "tilescope/debugkern/target"
+import (
+	"math/bits"
+
+	"tilescope/debugkern/target"
+)
 
 // raceKind orders accesses by happens-before: races, cp.async read too early, barriers that order nothing.
 func raceKind() kind {
@@ -23,12 +27,14 @@ type races struct {
 	glob  globalShadow
 	grid  *gridState // nil where blocks share no memory
 	bar   [16][]arrival
+	met   []arrival // at barrier.cluster, of the block's threads in the current phase
+	last  uint64    // the last phase of it that was complete
 	async asyncState
 	fence fenceState
 	bulk  *bulkState // nil: the program has no mbarriers, bulk operations or wgmma
 	need  needs
 	turns turns
-	early causes // of turns
+	early causes // of phases of mbarriers (phases.go) and named barriers (turns.go) that may overtake a wait
 
 	pairs     map[pairKey]*pair
 	order     []*pair
@@ -76,7 +82,8 @@ func (u *races) Interests() target.ClassSet {
 		target.ClassAsyncWait, target.ClassBarrier, target.ClassBarrierDone, target.ClassWarpSync,
 		target.ClassFence, target.ClassExit, target.ClassMBarrier, target.ClassBulk, target.ClassBulkCommit,
 		target.ClassBulkWait, target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass,
-		target.ClassWgmma, target.ClassWgmmaCommit, target.ClassWgmmaWait)
+		target.ClassWgmma, target.ClassWgmmaCommit, target.ClassWgmmaWait, target.ClassClusterBarrier,
+		target.ClassClusterPass)
 }
 
 // Event implements unit.
@@ -111,6 +118,10 @@ func (u *races) Event(e *target.Event) {
 		}
 	case target.ClassBarrierDone:
 		u.completed(e)
+	case target.ClassClusterBarrier:
+		u.arriveInCluster(e)
+	case target.ClassClusterPass:
+		u.passedInCluster(e)
 	case target.ClassWarpSync:
 		if !u.b.checker.ignored[e.PC] {
 			u.need.executed(e.PC)
@@ -195,4 +206,55 @@ func (u *races) begin(e *target.Event) {
 	u.at = uint32(e.PC)<<5 | uint32(e.Warp)
 	u.lowJ = max(w.lowJoined, u.clk.low)
 	w.touched |= e.Mask
+}
+
+// arriveInCluster notes that threads arrive at barrier.cluster. A relaxed arrival hands on what the thread's
+// last fence does.
+func (u *races) arriveInCluster(e *target.Event) {
+	if !e.Instr.Has("arrive") || u.b.checker.ignored[e.PC] {
+		return
+	}
+	if !e.Instr.Has("relaxed") {
+		u.met = append(u.met, u.clk.arrive(e.Warp, e.PC, e.Mask, true))
+		return
+	}
+	for m := e.Mask; m != 0; m &= m - 1 {
+		if r, ok := u.fence.last[32*e.Warp+bits.TrailingZeros32(m)]; ok {
+			u.met = append(u.met, r.arrival)
+		}
+	}
+}
+
+// passedInCluster orders the block's threads where the first of them sees a phase of barrier.cluster
+// complete.
+func (u *races) passedInCluster(e *target.Event) {
+	if e.Value <= u.last {
+		return
+	}
+	u.last = e.Value
+	row := make([]uint32, len(u.clk.rows))
+	for i := range u.met {
+		u.met[i].publishClock(row)
+	}
+	for i := range u.met {
+		for m := u.met[i].mask; m != 0; m &= m - 1 {
+			u.clk.merge(32*u.met[i].warp+bits.TrailingZeros32(m), row)
+		}
+	}
+	u.met = u.met[:0]
+}
+
+// remoteArrived is an arrival of another block of the cluster at an mbarrier: it may hand on whatever threads
+// of this block have done, by way of that block.
+func (u *races) remoteArrived(addr uint64) {
+	if u.bulk == nil {
+		return
+	}
+	row := u.phase(int(addr)).arrived
+	for t := range u.clk.threads() {
+		row[t] = max(row[t], u.clk.now)
+	}
+	for i := range u.clk.warps {
+		u.clk.warps[i].fresh = true
+	}
 }

@@ -72,20 +72,12 @@ func (u *races) turned(id int) {
 
 // turnFinding reports two arrivals that may count for one phase.
 func (u *races) turnFinding(id int, past, now turn, why string) {
-	src, other := u.sites[now.pc].source(), u.sites[past.pc].source()
-	f := target.Finding{
-		Kind: target.Barrier, Block: u.b.id, Warps: union([]int{past.warp}, []int{now.warp}),
-		Lanes: laneList(past.mask | now.mask), KVTile: now.tile, Source: src,
+	u.addEarly(now.pc, past.pc, target.Finding{
+		Kind: target.Barrier, Warps: union([]int{past.warp}, []int{now.warp}),
+		Lanes: laneList(past.mask | now.mask), KVTile: now.tile,
 		Message: fmt.Sprintf(
 			"barrier %d at %s: warp %d arrives, and %s: under another order both count for one phase",
 			id, u.sites[now.pc].place(), now.warp, why),
 		Consequence: "warps go on too early, or wait for ever",
-	}
-	if past.pc != now.pc {
-		f.Other = other
-	}
-	u.early.add(turnKey{*src, *other}, f)
+	})
 }
-
-// turnKey identifies a finding of turns.
-type turnKey struct{ source, with target.Source }

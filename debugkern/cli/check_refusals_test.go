@@ -232,7 +232,7 @@ func TestCheckTarget(t *testing.T) {
 // instruction; nothing is wrong with how it compiles.
 func TestCheckOfWhatIsNotModelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "k.ptx")
-	text := strings.Replace(oneAndTwo, "ret;", "barrier.cluster.arrive.aligned;\n\tret;", 1)
+	text := strings.Replace(oneAndTwo, "ret;", "tcgen05.fence::before_thread_sync;\n\tret;", 1)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

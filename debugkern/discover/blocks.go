@@ -473,29 +473,26 @@ func (s *study) counted(a *Attention, b *blocks, q, k *layout) error {
 		}
 	}
 	rows := s.readers(s.query(), q, b, a.Block, false)
-	ends := func(id probes.Dim3) bool {
-		n, known := tiles(id)
-		row := s.lowest(b, id, rows, q, s.query())
-		return !known || row != nil && n == min(most, (row[q.rows]+a.TileM+s.tileN-1)/s.tileN)
+	tilesTo := func(end int) int { return (end + s.tileN - 1) / s.tileN }
+	all := func(ends func(id probes.Dim3, n int) bool) bool {
+		return !slices.ContainsFunc(b.ids, func(id probes.Dim3) bool {
+			n, known := tiles(id)
+			return known && !ends(id, n)
+		})
 	}
-	if !slices.ContainsFunc(b.ids, func(id probes.Dim3) bool { return !ends(id) }) {
+	if all(func(id probes.Dim3, n int) bool {
+		row := s.lowest(b, id, rows, q, s.query())
+		return row != nil && n == min(most, tilesTo(row[q.rows]+a.TileM))
+	}) {
 		a.Tiles = fmt.Sprintf("min(%d, ceil_div(query + %d, %d))", most, a.TileM, s.tileN)
 		return nil
 	}
 	for axis, name := range []string{"bx", "by", "bz"} {
-		for num := 1; num <= 4*s.tileN; num++ {
-			for off := -num; off <= num; off += max(1, num/8) {
-				ok := true
-				for _, id := range b.ids {
-					n, known := tiles(id)
-					end := (id[axis]+1)*num + off
-					ok = ok && (!known || n == min(most, max(1, (end+s.tileN-1)/s.tileN)))
-				}
-				if ok && num == s.tileM && off == 0 {
-					a.Tiles = fmt.Sprintf("min(%d, ceil_div((%s + 1) * %d, %d))", most, name, num, s.tileN)
-					return nil
-				}
-			}
+		if all(func(id probes.Dim3, n int) bool {
+			return n == min(most, max(1, tilesTo((id[axis]+1)*s.tileM)))
+		}) {
+			a.Tiles = fmt.Sprintf("min(%d, ceil_div((%s + 1) * %d, %d))", most, name, s.tileM, s.tileN)
+			return nil
 		}
 	}
 	return notFound("the number of iterations is no expression of the block that was tried")

@@ -580,9 +580,12 @@ func (c *candidate) baseText() string {
 	} {
 		by, same := 0, true
 		for i, r := range c.tiles {
-			row, ok := r.s.firstQuery()
-			n := r.tile.base - from.tiles*r.s.tiles - from.queries*(row/side)
-			same = same && (ok || from.queries == 0) && (i == 0 || n == by)
+			n := r.tile.base - from.tiles*r.s.tiles
+			if from.queries != 0 {
+				row, ok := r.s.firstQuery()
+				n, same = n-from.queries*(row/side), same && ok
+			}
+			same = same && (i == 0 || n == by)
 			by = n
 		}
 		if same {

@@ -137,6 +137,7 @@ type place struct {
 	off     int
 	space   target.Space
 	addr    uint64 // in its space
+	peer    *block // of the cluster, whose shared memory it is; nil: the executing block's
 }
 
 // locate finds the memory of one lane's access and reports what is wrong with it. size is the bytes, align
@@ -150,11 +151,28 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 		addr &= windowSize - 1
 	}
 	p := place{space: space, addr: addr}
+	if space == target.SpaceShared && addr>>24 != 0 && b.maps() {
+		at, off := b.distributed(addr)
+		switch {
+		case at == nil:
+			b.noRank(w, in, lane, p)
+			return p
+		case at != b:
+			p.peer = at
+		}
+		addr, p.addr = off, off
+	}
 	if addr%uint64(align) != 0 {
 		b.misaligned(w, in, x, lane, p, align)
 		return p
 	}
 	b.bounds(w, x, lane, &p, size)
+	if p.peer != nil && p.data != nil {
+		b.reachPeer(w, in, x, lane, p.peer, p)
+		if in.class != target.ClassLoad {
+			p.peer.wrote++
+		}
+	}
 	switch {
 	case p.data == nil && space == target.SpaceGlobal && b.foreign(w, in, addr, lane):
 	case p.data == nil:
@@ -206,8 +224,12 @@ func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 	end := p.addr + uint64(size)
 	switch p.space {
 	case target.SpaceShared:
-		if end <= uint64(len(b.shared)) && end >= p.addr {
-			p.data, p.written, p.off = b.shared[p.addr:end], b.swrit[p.addr:end], int(p.addr)
+		at := b
+		if p.peer != nil {
+			at = p.peer
+		}
+		if end <= uint64(len(at.shared)) && end >= p.addr {
+			p.data, p.written, p.off = at.shared[p.addr:end], at.swrit[p.addr:end], int(p.addr)
 		}
 	case target.SpaceLocal:
 		if data, written := b.frame(w.id*32 + lane); end <= uint64(len(data)) && end >= p.addr {

@@ -137,6 +137,9 @@ func (b *block) exited() {
 	if b.threads() == 0 {
 		b.leaks()
 	}
+	if b.p.clusterSync || b.cluster != nil {
+		b.completeCluster()
+	}
 	for id := range b.barriers {
 		if b.barriers[id].arrived > 0 && b.barriers[id].expect == 0 {
 			b.complete(id)

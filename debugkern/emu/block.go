@@ -29,7 +29,11 @@ type block struct {
 	slots    slotMemory
 	heap     heapMemory
 	barriers [16]barrierState
-	async    *asyncBlock // nil: the program has no mbarriers and no bulk operations
+	async    *asyncBlock    // nil: the program has no mbarriers and no bulk operations
+	cluster  *cluster       // nil: the block has none, or is all of it
+	rank     int            // in the cluster
+	polled   bool           // of a cluster's block: it lets the others go first
+	alone    clusterBarrier // of a block without a cluster
 
 	clock, limit, budget uint64
 	counts               target.Counts
@@ -134,7 +138,7 @@ func (b *block) begin(id probes.Dim3) {
 	b.err, b.broken, b.released = nil, false, false
 	b.halted, b.resume, b.stepTo, b.last = false, noStep, noStep, 0
 	b.paused, b.pausedAs, b.filling = nil, turnOver, nil
-	b.printed = nil
+	b.printed, b.alone = nil, clusterBarrier{}
 	b.wrote, b.wroteGlobal, b.polls, b.applied = 0, 0, 0, 0
 	if b.wait != nil {
 		b.wait.begin(b)
@@ -201,6 +205,7 @@ func (w *warp) begin() {
 	w.groups = append(w.groups[:0], group{mask: w.exists})
 	w.cur, w.spins, w.backs, w.cycle = 0, 0, 0, cycle{}
 	w.async = asyncQueue{spare: w.async.spare}
+	w.cluster = clusterLanes{}
 	w.beginStack()
 	w.specials()
 	w.fill32(0)
@@ -236,6 +241,12 @@ func (b *block) run() {
 				b.landSome()
 			}
 			if w = b.sched.next(b); w == nil {
+				if b.cluster != nil {
+					if b.ended() {
+						b.drain()
+					}
+					return
+				}
 				if b.async != nil && b.unblock() {
 					continue
 				}
@@ -254,6 +265,10 @@ func (b *block) run() {
 		case t == turnOver, t == stoppedBeforeInstr && !b.halted && b.sched.quantum(b):
 			b.sched.ran(b, w)
 			if b.async != nil && b.polling() {
+				if b.cluster != nil {
+					b.polled = true
+					return
+				}
 				b.unblock()
 			}
 			if b.cancelled() || b.wait != nil && b.wait.over(b) {

@@ -42,6 +42,8 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 		return w.blk.err != nil
 	case flowTry:
 		w.tryWait(in, m)
+	case flowCluster:
+		w.clusterWait(in, m)
 	case flowWarpgroup:
 		return w.warpgroup(in, m)
 	case flowAlloca:

@@ -29,7 +29,8 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).hint, isa.Alloca: (*decoder).alloca,
 	isa.SaveStack: (*decoder).saveStack, isa.MBarrier: (*decoder).mbarrier, isa.BulkCopy: (*decoder).bulk,
 	isa.ArriveAsync: (*decoder).arriveCopies, isa.CommitBulk: (*decoder).commitBulk,
-	isa.WaitBulk: (*decoder).waitBulk,
+	isa.WaitBulk: (*decoder).waitBulk, isa.ClusterBarrier: (*decoder).clusterBarrier,
+	isa.ClusterAddress: (*decoder).clusterAddress,
 
 	isa.WgmmaMultiply: (*decoder).wgmma, isa.WgmmaSparse: (*decoder).wgmmaSparse,
 	isa.WgmmaFence: (*decoder).wgmmaFence, isa.WgmmaCommit: (*decoder).wgmmaCommit,

@@ -23,7 +23,7 @@ func openGPU(t *testing.T) target.Backend {
 	if os.Getenv("TILESCOPE_GPU") == "" || bin == "" {
 		t.Skip("needs an NVIDIA GPU and a built program: set TILESCOPE_GPU=1 and TILESCOPE_BIN")
 	}
-	b, err := cuda.Open(t.Context(), cuda.BackendConfig{WorkerCommand: []string{bin, "__worker"}})
+	b, err := cuda.Open(t.Context(), cuda.BackendConfig{Worker: cuda.Local{bin, "__worker"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ const (
 	waitLanes              // a .sync instruction, for lanes
 	waitBarrier            // a block barrier
 	waitMBarrier           // an mbarrier
+	waitCluster            // the barrier of the cluster
 	waitWarpgroup          // a wgmma, for the other warps of the warpgroup
 )
 

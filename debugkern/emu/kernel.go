@@ -93,6 +93,9 @@ func (k *Kernel) check(l *target.Launch) error {
 	if l.Resident < 0 {
 		return fail("%d resident blocks", l.Resident)
 	}
+	if why := k.p.badCluster(l); why != "" {
+		return fail("%s", why)
+	}
 	switch l.Schedule.Policy {
 	case "", "in-order", "reverse", "random", "ahead", "priority":
 	default:
@@ -121,6 +124,7 @@ type launch struct {
 	shares   atomic.Bool // they shared some byte
 	found    findings    // about several blocks
 	captured *captures   // nil without a Probe
+	cluster  int         // blocks of a cluster
 }
 
 // outcome is what one block left.
@@ -196,6 +200,10 @@ func (k *Kernel) launch(ctx context.Context, l *target.Launch) (res *target.Resu
 // orders reports whether a launch has to execute its blocks in the defined order: they are known to share
 // memory, or wait for memory to change, which takes for ever where they run on their own.
 func (k *Kernel) orders(l *target.Launch) bool {
+	n := k.p.clusterOf(l).Count()
+	if n > 1 { // that one waits for another is found when they execute
+		return l.Grid.Count() > n && (l.Ordered || k.share.Load())
+	}
 	return l.Grid.Count() > 1 && (l.Ordered || k.p.waits || k.share.Load())
 }
 
@@ -205,7 +213,7 @@ func (k *Kernel) begin(l *target.Launch, ids []probes.Dim3) (*launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &launch{k: k, l: l, mem: mem, ids: ids}
+	r := &launch{k: k, l: l, mem: mem, ids: ids, cluster: k.p.clusterOf(l).Count()}
 	if mem.capture != nil {
 		r.captured = newCaptures(l.Probe.Layout)
 	}
@@ -226,12 +234,19 @@ func (k *Kernel) begin(l *target.Launch, ids []probes.Dim3) (*launch, error) {
 // every run or in none.
 func (k *Kernel) apart(ctx context.Context, l *target.Launch) (*target.Result, error) {
 	ids := l.Only
-	if ids == nil {
+	dims := k.p.clusterOf(l)
+	switch {
+	case dims.Count() > 1:
+		ids = k.clusterIDs(l, dims)
+	case ids == nil:
 		ids = linearly(l.Grid)
 	}
 	r, err := k.begin(l, ids)
 	if err != nil {
 		return nil, err
+	}
+	if r.cluster > 1 {
+		r.want(l.Only)
 	}
 	changes := func(a *alloc) bool { return r.mem.writable(k.p, a) }
 	r.all = &union{all: newFootprint(r.mem, changes)}
@@ -258,16 +273,14 @@ func (k *Kernel) apart(ctx context.Context, l *target.Launch) (*target.Result, e
 // inOrder executes the blocks of the whole grid in the defined order. Those that l.Only names are all that
 // counts, but others may decide what they do.
 func (k *Kernel) inOrder(ctx context.Context, l *target.Launch) (*target.Result, error) {
+	if k.p.clusterOf(l).Count() > 1 {
+		return k.clustersInOrder(ctx, l)
+	}
 	r, err := k.begin(l, linearly(l.Grid))
 	if err != nil {
 		return nil, err
 	}
-	if l.Only != nil {
-		r.wanted = map[probes.Dim3]bool{}
-		for _, id := range l.Only {
-			r.wanted[id] = true
-		}
-	}
+	r.want(l.Only)
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	o := newOrder(r)
 	o.run()
@@ -283,20 +296,24 @@ func (k *Kernel) inOrder(ctx context.Context, l *target.Launch) (*target.Result,
 	return res, nil
 }
 
-// run executes every block on its own.
+// run executes every block on its own, or every cluster.
 func (r *launch) run(changes func(*alloc) bool) {
+	work := r.work
+	if r.cluster > 1 {
+		work = r.workClusters
+	}
 	n := r.l.Parallel
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	n = min(n, len(r.ids))
+	n = min(n, len(r.ids)/r.cluster)
 	if n <= 1 {
-		r.work(changes)
+		work(changes)
 		return
 	}
 	wg := join.Group{Stop: func() { r.stop.Store(true) }}
 	for range n {
-		wg.Go(func() { r.work(changes) })
+		wg.Go(func() { work(changes) })
 	}
 	wg.Wait()
 }

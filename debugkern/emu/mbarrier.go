@@ -17,7 +17,7 @@ import (
 type mbarrier struct {
 	addr     uint64
 	init     *inst
-	expects  *inst // the last that had the current phase expect bytes
+	expects  *inst // the last that had the current phase expect bytes; nil: none has
 	expected int64 // arrivals in a phase
 	pending  int64 // of those, in the current phase
 	tx       int64 // bytes expected less bytes arrived
@@ -26,28 +26,16 @@ type mbarrier struct {
 	arrived  int // and arrived
 }
 
-// comes orders hangs: 0 where all arrivals have come and the bytes are wrong, 1 where some arrivals have
-// come, 2 where none has.
-func (m *mbarrier) comes() int {
-	switch {
-	case m.pending == 0:
-		return 0
-	case m.pending < m.expected:
-		return 1
-	}
-	return 2
-}
-
-// lacks says what would let the current phase end; "" where nothing about it is known to be wrong.
+// lacks says what would let the current phase end; "" where nothing about it is known to be wrong: no arrival
+// has come.
 func (m *mbarrier) lacks() string {
-	switch m.comes() {
-	case 0:
-		if m.expects == nil {
-			return ""
-		}
+	switch {
+	case m.pending == 0 && m.expects == nil:
+		return fmt.Sprintf("an expectation of %d bytes in this phase, in which nothing expects any", m.arrived)
+	case m.pending == 0:
 		return fmt.Sprintf("expect %d bytes in place of %d at %s, or copies of %d bytes", m.arrived, m.promised,
 			m.expects.source().Place(), m.promised)
-	case 1:
+	case m.pending < m.expected:
 		return fmt.Sprintf("a count of %d in place of %d at %s, or as many arrivals", m.expected-m.pending,
 			m.expected, m.init.source().Place())
 	}
@@ -111,7 +99,7 @@ func (b *block) advance(m *mbarrier) {
 	}
 	phase, at := m.phase, m.addr
 	m.phase++
-	m.pending, m.promised, m.arrived = m.expected, 0, 0
+	m.pending, m.promised, m.arrived, m.expects = m.expected, 0, 0, nil
 	b.storeMBarrier(m)
 	if b.watched {
 		b.deliver(&target.Event{
@@ -131,7 +119,7 @@ func (b *block) advance(m *mbarrier) {
 // landsOn is the mbarrier of an operation that lands; nil, with a finding, where it was invalidated. what is
 // what was not complete: "copy was".
 func (b *block) landsOn(o *operation, what string) *mbarrier {
-	m := b.mbarrier(o.done.mbar)
+	m := o.receiver(b).mbarrier(o.done.mbar)
 	if m == nil {
 		b.mbarrierFinding(b.warps[o.warp], o.in, o.lane, o.done.mbar, "lands on",
 			"which is no longer an mbarrier: it was invalidated before the "+what+" complete")
@@ -151,7 +139,7 @@ func (b *block) completeBytes(o *operation) {
 	}
 	m.tx -= int64(n)
 	m.arrived += n
-	b.advance(m)
+	o.receiver(b).advance(m)
 }
 
 // arriveAsync is the arrival of a cp.async.mbarrier.arrive.
@@ -244,7 +232,13 @@ func (b *block) awaited(addr uint64) bool {
 
 // sharedAddress is one lane's address in shared memory, also where it is a generic one.
 func (w *warp) sharedAddress(x *access, lane int) uint64 {
-	return w.address(x, lane) & (windowSize - 1)
+	addr := w.address(x, lane) & (windowSize - 1)
+	if addr>>24 != 0 && w.blk.maps() {
+		if at, off := w.blk.distributed(addr); at == w.blk {
+			return off
+		}
+	}
+	return addr
 }
 
 // release ends the wait of some lanes of group i, whose phase is over.

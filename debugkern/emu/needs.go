@@ -25,7 +25,7 @@ func (k *Kernel) Needs(l *target.Launch) budget.Sum {
 	if l.Probe != nil {
 		sum.Add("captures", budget.Mul(l.Probe.Layout.CaptureBytes), "")
 	}
-	perBlock(&sum, k.p, l, min(int64(n), blocks))
+	perBlock(&sum, k.p, l, k.p.blocksAtOnce(l, int64(n), blocks))
 	return sum
 }
 
@@ -80,7 +80,7 @@ func needs(p *program, l *target.Launch, private bool) budget.Sum {
 // steppedNeeds is what one block that is stepped takes, with one snapshot of it.
 func steppedNeeds(p *program, l *target.Launch) budget.Sum {
 	sum := needs(p, l, true)
-	perBlock(&sum, p, l, 2)
+	perBlock(&sum, p, l, 2*int64(p.clusterOf(l).Count()))
 	return sum
 }
 

@@ -230,6 +230,10 @@ func (w *warp) addresses(x *access, m uint32) {
 func (w *warp) memoryEvent(x *access, m uint32, e *target.Event, size int, emit func(*target.Event)) {
 	b := w.blk
 	e.Addr, e.Bytes = &b.addr, size
+	if b.maps() && (x.space == target.SpaceNone || x.space == target.SpaceShared) {
+		w.clusterEvent(x, m, e, emit)
+		return
+	}
 	if e.Space = x.space; x.space != target.SpaceNone {
 		e.Mask = m
 		emit(e)
@@ -274,6 +278,10 @@ func (w *warp) bulkEvents(in *inst, m uint32, e *target.Event, emit func(*target
 	}
 	b, x := w.blk, in.mem
 	y := x.second
+	if in.bulk.store != nil {
+		w.storeEvents(in, m, e, emit)
+		return
+	}
 	at := func(x *access, lane int) uint64 {
 		if x.space == target.SpaceShared {
 			return w.sharedAddress(x, lane)
@@ -289,6 +297,7 @@ func (w *warp) bulkEvents(in *inst, m uint32, e *target.Event, emit func(*target
 		if z := y.second; z != nil {
 			e.Barrier = int(w.sharedAddress(z, lane))
 		}
+		w.elsewhere(in, e, lane)
 		emit(e)
 	}
 }

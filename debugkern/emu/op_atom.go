@@ -124,6 +124,10 @@ func atomicMinMax(t ptx.Type, most bool) func(a, b uint64) uint64 {
 
 // atom decodes atom d, [a], b{, c} and red [a], b.
 func (d *decoder) atom() {
+	if d.has("async") {
+		d.storeAsync()
+		return
+	}
 	d.checkSemantics()
 	red := d.in.Kind() == isa.Reduce
 	at := 1

@@ -15,7 +15,8 @@ type bulkOp struct {
 	group  bool  // completes with a bulk group
 	mask   int32 // slot of the blocks of a multicast, -1: none
 	effect bulkCopy
-	tensor *tensorOp // nil: not of a tensor
+	tensor *tensorOp   // nil: not of a tensor
+	store  *asyncStore // of st.async and red.async; nil: a copy
 }
 
 // bulkAlign is what addresses and sizes of bulk operations are multiples of (PTX ISA 9.7.9.25.4).
@@ -29,7 +30,8 @@ type bulkCopy struct {
 }
 
 // bulk decodes cp.async.bulk.dst.src.completion [dst], [src], size{, [mbar]}{, policy} and
-// cp.reduce.async.bulk, between global memory and the block's own shared memory.
+// cp.reduce.async.bulk, between global and shared memory, and between
+// shared memory of blocks of a cluster.
 func (d *decoder) bulk() {
 	o := d.out
 	if d.has("tensor") {
@@ -98,8 +100,7 @@ func (d *decoder) bulkMods() {
 	}
 }
 
-// bulkSpaces are the spaces of destination and source. A cluster has one block, so that .shared::cluster is
-// its own shared memory.
+// bulkSpaces are the spaces of destination and source.
 func (d *decoder) bulkSpaces() (to, from target.Space) {
 	var spaces []string
 	for _, m := range d.in.Mods {
@@ -169,7 +170,7 @@ func runBulk(w *warp, in *inst, mask uint32) {
 	y := x.second
 	b.count(x.space)
 	b.count(y.space)
-	if x.space == y.space && !b.p.cluster && mask != 0 {
+	if x.space == y.space && !b.explicitCluster() && mask != 0 {
 		b.noCluster(w, in, mask)
 	}
 	for m := mask; m != 0; m &= m - 1 {
@@ -179,17 +180,18 @@ func runBulk(w *warp, in *inst, mask uint32) {
 			b.badBulkSize(w, in, lane, size)
 			continue
 		}
-		done, ok := w.completes(in, y.second, lane)
-		if !ok || size == 0 || !w.multicasts(in, lane) {
+		done, at, ok := w.completes(in, y.second, lane)
+		if !ok || size == 0 {
 			continue
 		}
 		to := b.locate(w, in, x, lane, w.address(x, lane), size, bulkAlign)
 		from := b.locate(w, in, y, lane, w.address(y, lane), size, bulkAlign)
-		if to.data == nil || from.data == nil {
+		if to.data == nil || from.data == nil || !b.sameBlock(w, in, lane, &to, at, done) ||
+			b.foreignSource(w, in, lane, &from) {
 			continue
 		}
-		b.issue(operation{
-			in: in, warp: w.id, lane: lane, effect: &in.bulk.effect, done: done,
+		w.issueTo(operation{
+			in: in, warp: w.id, lane: lane, effect: &in.bulk.effect, done: done, at: at,
 			to: span{to.space, to.addr, size}, from: span{from.space, from.addr, size},
 		})
 	}
@@ -203,38 +205,91 @@ func (b *block) noCluster(w *warp, in *inst, mask uint32) {
 			"here; __cluster_dims__(1, 1, 1) is enough", "")
 }
 
-// completes is how one lane's operation completes: on the mbarrier at z, or with a bulk group where that is
-// nil. ok is false where there is no such mbarrier.
-func (w *warp) completes(in *inst, z *access, lane int) (done completion, ok bool) {
+// completes is how one lane's operation completes: on the mbarrier at z, of the block at where that is
+// another block of the cluster, or with a bulk group where z is nil. ok is false where there is no such
+// mbarrier.
+func (w *warp) completes(in *inst, z *access, lane int) (done completion, at *block, ok bool) {
 	b := w.blk
 	if z == nil {
-		return completion{kind: byGroup, group: b.async.open[w.id][lane]}, true
+		return completion{kind: byGroup, group: b.async.open[w.id][lane]}, nil, true
 	}
 	p := b.locate(w, in, z, lane, w.address(z, lane), mbarrierBytes, mbarrierBytes)
-	if p.data == nil {
-		return done, false
+	owner := b
+	if p.peer != nil {
+		owner = p.peer
 	}
-	if b.mbarrier(p.addr) == nil {
+	switch {
+	case p.data == nil:
+		return done, nil, false
+	case in.bulk.mask >= 0: // of each block that gets the bytes
+	case owner.mbarrier(p.addr) == nil:
 		b.mbarrierFinding(w, in, lane, p.addr, "completes on", "which mbarrier.init has not initialised")
-		return done, false
+		return done, nil, false
 	}
-	return completion{kind: byBytes, mbar: p.addr}, true
+	return completion{kind: byBytes, mbar: p.addr}, p.peer, true
 }
 
-// multicasts reports whether one lane's operation is for this block. A mask that names blocks which the
-// cluster does not have ends the launch.
-func (w *warp) multicasts(in *inst, lane int) bool {
-	if in.bulk.mask < 0 {
+// sameBlock reports whether an operation writes shared memory of the block whose mbarrier it completes on;
+// another is a finding (PTX ISA, "cp.async.bulk": the mbarrier is in the shared memory of the destination's
+// block).
+func (b *block) sameBlock(w *warp, in *inst, lane int, to *place, at *block, done completion) bool {
+	if to.space != target.SpaceShared || done.kind == byGroup || to.peer == at {
 		return true
 	}
-	mask := w.lane32(in.bulk.mask, lane) & 0xffff
-	if mask&^1 != 0 {
-		w.blk.refuse(w, in, lane, fmt.Sprintf(
-			"%s: the mask %#x names blocks of a cluster of several: only clusters of one block are modelled",
-			in.src.Opcode(), mask))
+	rank := func(x *block) int {
+		if x == nil {
+			return b.rank
+		}
+		return x.rank
+	}
+	b.mbarrierFinding(w, in, lane, done.mbar, "completes on",
+		fmt.Sprintf("in block rank %d of the cluster, and writes shared memory of block rank %d: both must be in one block",
+			rank(at), rank(to.peer)))
+	return false
+}
+
+// foreignSource reports a copy from the shared memory of another block, which no bulk operation makes.
+func (b *block) foreignSource(w *warp, in *inst, lane int, from *place) bool {
+	if from.peer == nil {
 		return false
 	}
-	return mask != 0
+	v := b.variableAt(target.SpaceShared, from.addr)
+	b.report(w, in, lane, target.Cluster, v, *from,
+		fmt.Sprintf("%s copies from %s of block rank %d of the cluster: its source must be the block's own shared memory",
+			in.src.Opcode(), v, from.peer.rank), "")
+	return true
+}
+
+// issueTo puts an operation under way: one for each block that its instruction multicasts to, at the same
+// offsets in shared memory. A mask that names blocks which the cluster does not have is a finding.
+func (w *warp) issueTo(o operation) {
+	b, in := w.blk, o.in
+	if in.bulk.mask < 0 {
+		b.issue(o)
+		return
+	}
+	mask, n := w.lane32(in.bulk.mask, o.lane)&0xffff, b.clusterCount()
+	if mask>>n != 0 {
+		b.report(w, in, o.lane, target.Cluster, variable{}, place{space: target.SpaceCluster},
+			fmt.Sprintf("%s: the mask %#x names blocks that a cluster of %d does not have", in.src.Opcode(), mask,
+				n), "")
+	}
+	for rank := range n {
+		if mask>>rank&1 == 0 {
+			continue
+		}
+		each := o
+		if each.at = nil; rank != b.rank {
+			each.at = b.cluster.blocks[rank]
+			b.reachPeer(w, in, in.mem, o.lane, each.at, place{space: o.to.space, addr: o.to.addr})
+		}
+		if owner := each.receiver(b); owner.mbarrier(o.done.mbar) == nil {
+			b.mbarrierFinding(w, in, o.lane, o.done.mbar, "completes on",
+				fmt.Sprintf("which mbarrier.init has not initialised in block rank %d of the cluster", rank))
+			continue
+		}
+		b.issue(each)
+	}
 }
 
 // badBulkSize reports a size that no bulk operation has.
@@ -271,7 +326,7 @@ func (b *block) notedOf(p *place) *allocPrint {
 
 // write implements effect.
 func (c *bulkCopy) write(b *block, o *operation) {
-	p := b.placeOf(o.to)
+	p := o.receiver(b).placeOf(o.to)
 	if p.data == nil || len(o.data) != len(p.data) {
 		return
 	}
@@ -320,6 +375,7 @@ func (b *block) bulkLanded(o *operation) {
 	w.describe(&e, o.in, w.pcOf(o.in), 1<<o.lane)
 	e.Class, e.Space, e.Addr, e.Addr2, e.Bytes = target.ClassBulkLand, o.to.space, &to, &from, o.to.size
 	e.Barrier, e.Value = o.done.barrier(), o.seq
+	b.toPeer(&e, o)
 	b.deliver(&e)
 }
 

@@ -239,25 +239,26 @@ func runTensor(w *warp, in *inst, mask uint32) {
 				m.name, why))
 			return
 		}
-		done, ok := w.completes(in, y.second, lane)
-		if !ok || !w.multicasts(in, lane) {
+		done, at, ok := w.completes(in, y.second, lane)
+		if !ok {
 			continue
 		}
 		size := m.SharedBytes()
 		p := b.locate(w, in, shared, lane, w.address(shared, lane), size, tensormap.SharedAlign)
-		if p.data == nil {
+		if p.data == nil || op.tensor.stores && b.foreignSource(w, in, lane, &p) ||
+			!op.tensor.stores && !b.sameBlock(w, in, lane, &p, at, done) {
 			continue
 		}
 		t := &tensorBox{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
 		b.misplaced(w, in, lane, t)
 		o := operation{
-			in: in, warp: w.id, lane: lane, done: done, tile: t, effect: op.tensor.effect(in, m),
+			in: in, warp: w.id, lane: lane, done: done, at: at, tile: t, effect: op.tensor.effect(in, m),
 			to: span{target.SpaceShared, p.addr, size}, from: span{space: target.SpaceGlobal},
 		}
 		if op.tensor.stores {
 			o.to, o.from = o.from, o.to
 		}
-		b.issue(o)
+		w.issueTo(o)
 	}
 }
 
@@ -419,13 +420,13 @@ func (c *tensorCopy) read(b *block, o *operation) {
 
 // write implements effect.
 func (c *tensorCopy) write(b *block, o *operation) {
-	t := o.tile
+	t, dst := o.tile, o.receiver(b)
 	if !o.in.bulk.tensor.stores {
 		for i := range t.m.Rows() {
 			at := i * t.m.RowBytes()
 			t.chunks(i, 0, t.m.RowBytes(), func(addr uint64, from, to int) {
-				copy(b.shared[addr:], o.data[at+from:at+to])
-				copy(b.swrit[addr:], o.written[at+from:at+to])
+				copy(dst.shared[addr:], o.data[at+from:at+to])
+				copy(dst.swrit[addr:], o.written[at+from:at+to])
 			})
 		}
 	} else {
@@ -501,6 +502,7 @@ func (b *block) tileLanded(o *operation) {
 	if !o.in.bulk.tensor.stores {
 		to[o.lane] = o.tile.shared
 		e.Space, e.Bytes = target.SpaceShared, o.to.size
+		b.toPeer(&e, o)
 		b.deliver(&e)
 		return
 	}
@@ -536,6 +538,7 @@ func (w *warp) tensorEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 		if z := y.second; z != nil {
 			e.Barrier = int(w.sharedAddress(z, lane))
 		}
+		w.elsewhere(in, e, lane)
 		emit(e)
 	}
 	e.Ranges = nil

@@ -262,11 +262,6 @@ func TestTensorFaults(t *testing.T) {
 		},
 		{"ld.param.u64 %d4, [map+64]", "ld.param.u64 reads bytes of tensor map map", nil},
 		{"ld.global.u64 %d4, [%d1]; ld.u64 %d4, [%d3]", "ld.u64 reads bytes of tensor map map", nil},
-		{
-			"mov.u16 %h1, 2; cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" +
-				".multicast::cluster [buf], [%d3, {0, 0}], [bar], %h1",
-			"the mask 0x2 names blocks of a cluster of several", nil,
-		},
 	} {
 		text := `.version 8.6
 .target sm_90

@@ -29,6 +29,7 @@ type mbarOp struct {
 	expect     bool  // arrive.expect_tx: count is bytes
 	noComplete bool  // the arrival must not complete the phase
 	parity     bool  // count is a parity
+	remote     bool  // .shared::cluster: the object may be another block's
 	count      int32 // slot of 32 bits; -1: one arrival
 	state      int32 // slot of 64 bits: of a wait the state waited for
 	d          regSlot
@@ -76,6 +77,20 @@ func (d *decoder) mbarrier() {
 	d.mbarrierMods()
 	op.expect = d.has("expect_tx") && op.kind != mbarExpect
 	op.noComplete, op.parity = d.has("noComplete"), d.has("parity")
+	op.remote = d.has("shared::cluster")
+	switch op.kind {
+	case mbarInit, mbarInval, mbarTest, mbarTry:
+		if op.remote {
+			d.fail("%s: .shared::cluster is no modifier of it", d.in.Opcode())
+		}
+	case mbarArrive, mbarDrop:
+		if op.remote && d.arg(0).Kind != ptx.OpSink {
+			d.fail("%s returns no state of an mbarrier in .shared::cluster: its destination must be _", d.in.Opcode())
+		}
+		if op.remote && op.noComplete {
+			d.fail("%s: .noComplete is no modifier of it in .shared::cluster", d.in.Opcode())
+		}
+	}
 	at := 0
 	switch op.kind {
 	case mbarArrive, mbarDrop, mbarTest, mbarTry:
@@ -169,7 +184,7 @@ func runArriveCopies(w *warp, in *inst, mask uint32) {
 	b := w.blk
 	for m := mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		mb := w.object(in, lane)
+		mb, _ := w.object(in, lane)
 		if mb == nil {
 			continue
 		}
@@ -189,29 +204,39 @@ func runArriveCopies(w *warp, in *inst, mask uint32) {
 	}
 }
 
-// object is the mbarrier that one lane names; where there is none, that is a finding.
-func (w *warp) object(in *inst, lane int) *mbarrier {
+// object is the mbarrier that one lane names, and the block of the cluster that it belongs to; where there is
+// none, that is a finding.
+func (w *warp) object(in *inst, lane int) (*mbarrier, *block) {
 	b := w.blk
 	p := b.locate(w, in, in.mem, lane, w.address(in.mem, lane), mbarrierBytes, mbarrierBytes)
 	switch {
 	case p.data == nil:
-		return nil
+		return nil, nil
 	case p.space != target.SpaceShared:
 		b.mbarrierFinding(w, in, lane, p.addr, "names",
 			"a place outside shared memory, where mbarriers cannot be")
-		return nil
+		return nil, nil
+	case p.peer != nil && !in.mbar.remote:
+		b.mbarrierFinding(w, in, lane, p.addr, "names",
+			fmt.Sprintf("which is in the shared memory of another block of the cluster (rank %d): only arrivals and "+
+				"counts of bytes with .shared::cluster may", p.peer.rank))
+		return nil, nil
 	}
-	m := b.mbarrier(p.addr)
+	at := b
+	if p.peer != nil {
+		at = p.peer
+	}
+	m := at.mbarrier(p.addr)
 	if m == nil {
 		b.mbarrierFinding(w, in, lane, p.addr, "is executed on", "which mbarrier.init has not initialised")
-		return nil
+		return nil, nil
 	}
 	if le.Uint64(p.data) != m.bits() {
 		b.mbarrierFinding(w, in, lane, p.addr, "is executed on",
 			"whose bytes were written by something else since mbarrier.init")
-		b.storeMBarrier(m)
+		at.storeMBarrier(m)
 	}
-	return m
+	return m, at
 }
 
 // runMBarrier executes what changes mbarriers, lane by lane.
@@ -229,20 +254,20 @@ func runMBarrier(w *warp, in *inst, mask uint32) {
 			w.initMBarrier(in, lane, count)
 			continue
 		}
-		mb := w.object(in, lane)
+		mb, at := w.object(in, lane)
 		if mb == nil {
 			continue
 		}
 		states[lane] = mb.bits()
-		w.changeMBarrier(in, mb, lane, count)
+		w.changeMBarrier(in, mb, at, lane, count)
 	}
 	if op.d.bank != bankNone {
 		w.storeAny(op.d, &states, mask)
 	}
 }
 
-// changeMBarrier is one lane's operation on an object.
-func (w *warp) changeMBarrier(in *inst, m *mbarrier, lane int, count int64) {
+// changeMBarrier is one lane's operation on an object of a block.
+func (w *warp) changeMBarrier(in *inst, m *mbarrier, owner *block, lane int, count int64) {
 	b, op := w.blk, in.mbar
 	wrong := func(why string, args ...any) {
 		b.mbarrierFinding(w, in, lane, m.addr, "is executed on", fmt.Sprintf(why, args...))
@@ -292,7 +317,7 @@ func (w *warp) changeMBarrier(in *inst, m *mbarrier, lane int, count int64) {
 		}
 		m.pending -= count
 	}
-	b.advance(m)
+	owner.advance(m)
 }
 
 // initMBarrier makes an object.
@@ -303,9 +328,9 @@ func (w *warp) initMBarrier(in *inst, lane int, count int64) {
 		return
 	}
 	switch {
-	case p.space != target.SpaceShared:
+	case p.space != target.SpaceShared || p.peer != nil:
 		b.mbarrierFinding(w, in, lane, p.addr, "names",
-			"a place outside shared memory, where mbarriers cannot be")
+			"a place outside the block's shared memory, where mbarrier.init cannot make one")
 		return
 	case count < 1 || count > maxArrivals:
 		b.mbarrierFinding(w, in, lane, p.addr, "initialises",
@@ -352,7 +377,7 @@ func (w *warp) tested(in *inst, mask uint32) uint32 {
 	var done, seen uint32
 	for m := mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		mb := w.object(in, lane)
+		mb, _ := w.object(in, lane)
 		if mb == nil {
 			done |= 1 << lane
 			continue

@@ -85,7 +85,7 @@ func (d *decoder) element(op *ptx.Operand, size int, dest bool) (int32, bank) {
 func (d *decoder) checkSemantics() {
 	for _, m := range d.in.Mods {
 		switch m {
-		case "cluster", "shared::cluster", "async":
+		case "async":
 			d.unmodelled()
 		}
 	}
@@ -120,6 +120,10 @@ func (d *decoder) ld() {
 }
 
 func (d *decoder) st() {
+	if d.has("async") {
+		d.storeAsync()
+		return
+	}
 	d.checkSemantics()
 	x := d.access(d.arg(0), spaceOf(d.in.Space()))
 	d.elements(x, d.arg(1), false)

@@ -20,6 +20,11 @@ func (d *decoder) mov() {
 		d.unpack(dst.Elems)
 	case src.Kind == ptx.OpVec:
 		d.pack(src.Elems)
+	case d.typ() == ptx.Pred && src.Kind == ptx.OpSpecial && src.Name == "%is_explicit_cluster":
+		o.pd = d.dstPred(dst)
+		o.run = func(w *warp, in *inst, mask uint32) {
+			w.setPred(in.pd, boolMask(w.blk.explicitCluster()), mask)
+		}
 	case d.typ() == ptx.Pred:
 		o.pd = d.dstPred(dst)
 		d.srcPred(1)
@@ -157,13 +162,19 @@ func (d *decoder) cvta() {
 }
 
 func (d *decoder) isspacep() {
-	space := spaceOf(d.in.Space())
+	space, whole := spaceOf(d.in.Space()), d.has("shared::cluster")
 	o := d.out
 	o.pd, o.a = d.dstPred(d.arg(0)), d.src64(1)
 	o.run = func(w *warp, in *inst, mask uint32) {
 		var v uint32
 		for i, a := range w.full64(in.a) {
-			if s, _ := ungeneric(a); s == space || space == target.SpaceConst && w.blk.isConst(a) {
+			s, at := ungeneric(a)
+			if s == target.SpaceShared && !whole && w.blk.maps() {
+				if own, _ := w.blk.distributed(at); own != w.blk {
+					continue
+				}
+			}
+			if s == space || space == target.SpaceConst && w.blk.isConst(a) {
 				v |= 1 << i
 			}
 		}

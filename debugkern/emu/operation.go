@@ -54,6 +54,16 @@ type operation struct {
 	data       []byte     // what was read, where isRead
 	written    []byte     // which bytes of it were written before; nil: all
 	isRead     bool
+	// at is the block whose shared memory it writes and whose mbarrier it completes on; nil: the issuing one
+	at *block
+}
+
+// receiver is the block whose shared memory an operation of b writes.
+func (o *operation) receiver(b *block) *block {
+	if o.at != nil {
+		return o.at
+	}
+	return b
 }
 
 // span is a range of memory.
@@ -80,7 +90,7 @@ type asyncBlock struct {
 
 // beginAsync makes a block's asynchronous state.
 func (b *block) beginAsync() {
-	if !b.p.async {
+	if !b.p.async && b.cluster == nil {
 		return
 	}
 	b.async = &asyncBlock{
@@ -131,6 +141,7 @@ func (b *block) landFlight(i int) {
 	}
 	o.effect.write(b, &o)
 	b.wrote++
+	o.receiver(b).wrote++
 	switch o.done.kind {
 	case byBytes:
 		b.completeBytes(&o)
@@ -142,7 +153,7 @@ func (b *block) landFlight(i int) {
 // readFlight lets an operation read its source.
 func (b *block) readFlight(o *operation) {
 	o.effect.read(b, o)
-	if !b.observedClasses.Has(target.ClassBulkRead) || o.in.bulk == nil {
+	if !b.observedClasses.Has(target.ClassBulkRead) || o.in.bulk == nil || o.at != nil {
 		return
 	}
 	w := b.warps[o.warp]
@@ -226,12 +237,17 @@ func (b *block) landGroups(w *warp, lane int, pending uint32, reads bool) {
 // that shared memory may belong to another block before they have read or written it.
 func (b *block) drain() {
 	b.drainProducts()
-	for a := b.async; len(a.flights) > 0; {
-		o := &a.flights[0]
+	a := b.async
+	for i := 0; i < len(a.flights); {
+		o := &a.flights[i]
+		if o.at != nil && (o.isRead || o.from.space != target.SpaceShared) {
+			i++ // it needs no memory of this block
+			continue
+		}
 		if !(o.done.kind == byGroup && o.isRead) && o.done.kind != byArrival {
 			b.neverAwaited(o)
 		}
-		b.landFlight(0)
+		b.landFlight(i)
 	}
 }
 

@@ -36,9 +36,10 @@ const (
 	flowCall
 	flowRet
 	flowTrap
-	flowAlloca // takes from the stack, or ends the block
-	flowAsync  // as flowNext, where groups of lanes may change: one that waits at an mbarrier goes on
-	flowTry    // mbarrier.try_wait: waits until a phase is over, or for a time
+	flowAlloca  // takes from the stack, or ends the block
+	flowAsync   // as flowNext, where groups of lanes may change: one that waits at an mbarrier goes on
+	flowTry     // mbarrier.try_wait: waits until a phase is over, or for a time
+	flowCluster // barrier.cluster.wait
 	// flowWarpgroup: wgmma.mma_async, which the four warps of a warpgroup meet at
 	flowWarpgroup
 )
@@ -127,12 +128,14 @@ type program struct {
 	nloops  int
 	heap    bool // it calls malloc or free
 	// waits: a strong load or an atomic that returns a value: blocks may wait for each other
-	waits   bool
-	async   bool              // it has mbarriers, bulk operations or wgmma
-	wgmma   bool              // it has wgmma
-	cluster bool              // it is launched in clusters, of one block
-	base    map[*ptx.Func]int // first instruction of each function
-	funcs   []*ptx.Func       // the functions, in that order
+	waits       bool
+	async       bool              // it has mbarriers, bulk operations or wgmma
+	wgmma       bool              // it has wgmma
+	cluster     bool              // it is compiled for clusters
+	mapa        bool              // it has mapa
+	clusterSync bool              // it has barrier.cluster
+	base        map[*ptx.Func]int // first instruction of each function
+	funcs       []*ptx.Func       // the functions, in that order
 }
 
 // regSlot says where a PTX register lives.

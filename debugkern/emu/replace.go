@@ -118,9 +118,7 @@ func record(
 	if err != nil {
 		return nil, nil, err
 	}
-	b := newBlock(p, &one, mem)
-	b.stop = stop
-	b.begin(id)
+	b, run := single(p, &one, mem, id, stop)
 	r := &recorder{
 		b: b, sites: sites(l, id, rs), loads: make([]int32, 32*len(b.warps)), again: map[int32]bool{},
 	}
@@ -128,7 +126,7 @@ func record(
 		r.loads[i] = -1
 	}
 	b.observe(r)
-	b.run()
+	run()
 	return r.sites, b.watch, nil
 }
 

@@ -34,6 +34,16 @@ type snapshot struct {
 	paused   int // index of the paused warp, -1
 	pausedAs turn
 	filling  []filled
+	polled   bool
+	alone    clusterBarrier
+	cluster  *clusterSnapshot // of the whole cluster, with its other blocks; nil: none
+}
+
+// clusterSnapshot is what a cluster has beyond the block of the snapshot.
+type clusterSnapshot struct {
+	clusterState
+	rng   []byte
+	peers []*snapshot // by rank; nil for the block itself
 }
 
 type page struct{ data, written []byte }
@@ -42,8 +52,25 @@ func (s *snapshot) Steps() uint64 { return s.clock }
 
 // Snapshot copies the block's state.
 func (s *stepper) Snapshot() target.Snapshot {
-	b := s.b
+	t := s.b.snapshot(s.b.allocs())
+	c := s.b.cluster
+	if c == nil {
+		return t
+	}
+	t.cluster = &clusterSnapshot{clusterState: c.clusterState, peers: make([]*snapshot, len(c.blocks))}
+	t.cluster.rng, _ = c.src.MarshalBinary()
+	for i, b := range c.blocks {
+		if b != s.b {
+			t.cluster.peers[i] = b.snapshot(b.slots.spans)
+		}
+	}
+	return t
+}
+
+// snapshot copies the state of one block, with some of global memory.
+func (b *block) snapshot(allocs []*alloc) *snapshot {
 	t := &snapshot{
+		polled: b.polled, alone: b.alone,
 		clock: b.clock, shared: bytes.Clone(b.shared), swrit: bytes.Clone(b.swrit),
 		local: bytes.Clone(b.local), lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts,
 		found: b.found.clone(), err: b.err, broken: b.broken, released: b.released,
@@ -58,7 +85,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 	for _, w := range b.warps {
 		t.warps = append(t.warps, w.clone())
 	}
-	for _, a := range b.allocs() {
+	for _, a := range allocs {
 		ps := map[int]page{}
 		for p := range a.dirty {
 			ps[p] = a.page(p)
@@ -89,7 +116,21 @@ func (s *stepper) Restore(from target.Snapshot) {
 	if !ok {
 		return
 	}
-	b := s.b
+	s.b.restore(t, s.b.allocs())
+	if c := s.b.cluster; c != nil && t.cluster != nil {
+		c.clusterState, c.waits = t.cluster.clusterState, false
+		_ = c.src.UnmarshalBinary(t.cluster.rng)
+		for i, b := range c.blocks {
+			if p := t.cluster.peers[i]; p != nil {
+				b.restore(p, b.slots.spans)
+			}
+		}
+	}
+}
+
+// restore puts one block back, with some of global memory.
+func (b *block) restore(t *snapshot, allocs []*alloc) {
+	b.polled, b.alone = t.polled, t.alone
 	b.clock, b.barriers, b.counts, b.found = t.clock, t.barriers, t.counts, t.found.clone()
 	b.quick, b.executed, b.async = nil, false, t.async.clone()
 	b.err, b.broken, b.released, b.resume, b.last = t.err, t.broken, t.released, t.resume, t.last
@@ -110,8 +151,8 @@ func (s *stepper) Restore(from target.Snapshot) {
 	for i, w := range b.warps {
 		w.restore(&t.warps[i])
 	}
-	for i, a := range b.allocs() {
-		a.restore(t.pages[i], s.b)
+	for i, a := range allocs {
+		a.restore(t.pages[i], b)
 	}
 	if t.watcher != nil {
 		b.watch.restore(t.watcher)
@@ -207,7 +248,7 @@ func (w *warp) restore(t *warp) {
 	w.alive, w.cur, w.spins = t.alive, t.cur, t.spins
 	w.groups = cloneGroups(t.groups)
 	w.sp, w.saved = t.sp, cloneSaved(&t.saved)
-	w.async = t.async.clone()
+	w.async, w.cluster = t.async.clone(), t.cluster
 	w.wgmma = t.wgmma.clone()
 }
 

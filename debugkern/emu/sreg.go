@@ -3,6 +3,8 @@ package emu
 import (
 	"slices"
 	"strings"
+
+	"tilescope/probes"
 )
 
 // knownSreg reports whether a special register can be read into a bank. What a program may not depend on has
@@ -71,7 +73,7 @@ func (p *program) syncsGrid() bool {
 	return slices.ContainsFunc(p.sregs, func(s sregSlot) bool { return s.name == gridBarrierLow })
 }
 
-// specials fills the slots of special registers. There are no clusters.
+// specials fills the slots of special registers.
 func (w *warp) specials() {
 	b := w.blk
 	for _, s := range b.p.sregs {
@@ -107,11 +109,14 @@ func (w *warp) special(s sregSlot, lane int) uint32 {
 		return at(t)
 	case "%ntid":
 		return at(b.l.Block)
-	case "%ctaid", "%clusterid":
+	case "%ctaid":
 		return at(b.id)
-	case "%nctaid", "%nclusterid":
+	case "%nctaid":
 		return at(b.l.Grid)
-	case "%cluster_nctaid", "%cluster_nctarank", "%nsmid":
+	case "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
+		"%cluster_nctarank":
+		return b.clusterSpecial(s.name, at)
+	case "%nsmid":
 		return 1
 	case "%laneid":
 		return uint32(lane)
@@ -149,3 +154,31 @@ func (w *warp) special(s sregSlot, lane int) uint32 {
 	}
 	return 0
 }
+
+// clusterSpecial is a special register of the block's cluster; at is the component that is read.
+func (b *block) clusterSpecial(name string, at func([3]int) uint32) uint32 {
+	dims := b.p.clusterOf(b.l)
+	var of probes.Dim3
+	for i := range dims {
+		switch name {
+		case "%clusterid":
+			of[i] = b.id[i] / dims[i]
+		case "%nclusterid":
+			of[i] = b.l.Grid[i] / dims[i]
+		case "%cluster_ctaid":
+			of[i] = b.id[i] % dims[i]
+		}
+	}
+	switch name {
+	case "%cluster_nctaid":
+		return at(dims)
+	case "%cluster_nctarank":
+		return uint32(dims.Count())
+	case "%cluster_ctarank":
+		return uint32(rankOf(b.id, dims))
+	}
+	return at(of)
+}
+
+// explicitCluster is %is_explicit_cluster: whether the launch has clusters.
+func (b *block) explicitCluster() bool { return b.p.cluster || b.l.Cluster != (probes.Dim3{}) }

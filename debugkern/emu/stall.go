@@ -186,10 +186,6 @@ func (b *block) awaitings() []awaiting {
 func (b *block) hang() {
 	b.broken = true
 	ws := b.awaitings()
-	// what is wrong with a count before what follows from it
-	slices.SortStableFunc(ws, func(x, y awaiting) int {
-		return b.mbarrier(x.mbar).comes() - b.mbarrier(y.mbar).comes()
-	})
 	var others []waiter
 	for _, x := range b.waiters() {
 		if b.p.code[x.pc].flow != flowTry {

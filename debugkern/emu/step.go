@@ -57,6 +57,13 @@ func (k *Kernel) openReserved(p *program, l, one *target.Launch, id probes.Dim3)
 	if err != nil {
 		return nil, err
 	}
+	if p.clusterOf(l).Count() > 1 {
+		b, err := k.openCluster(p, l, one, mem, id)
+		if err != nil {
+			return nil, err
+		}
+		return &stepper{b}, nil
+	}
 	b := newBlock(p, one, mem)
 	if k.orders(l) {
 		inputs, err := k.replay(context.Background(), l, id)
@@ -110,6 +117,8 @@ func (s *stepper) Warps() []target.Warp {
 			case g.wait == waitMBarrier:
 				at := w.sharedAddress(s.b.p.code[g.pc].mem, bits.TrailingZeros32(g.mask)&31)
 				t.Wait = "mbarrier " + s.b.variableAt(target.SpaceShared, at).String()
+			case g.wait == waitCluster:
+				t.Wait = "barrier.cluster"
 			case g.wait == waitWarpgroup:
 				t.Wait = fmt.Sprintf("warpgroup %d", w.id/wgmmaWarps)
 			case g.wait == waitBarrier:
@@ -184,13 +193,23 @@ func (s *stepper) execute(
 	b.stop = &flag
 	b.halt, b.halted = halt, false
 	b.attend()
-	b.run()
+	if c := b.cluster; c != nil {
+		c.steer(&flag)
+		c.run(b)
+		c.steer(nil)
+	} else {
+		b.run()
+	}
 	halted := b.halted
 	b.halt, b.halted, b.stop = nil, false, nil
 	b.attend()
 	switch {
 	case b.err != nil:
 		return s.stopped("end"), b.err
+	case b.cluster != nil && b.cluster.err != nil:
+		return s.stopped("end"), b.cluster.err
+	case b.cluster != nil && b.cluster.waits:
+		return s.stopped("end"), errClusterWaits
 	case ctx.Err() != nil:
 		return s.stopped("step"), ctx.Err()
 	case b.trapped():

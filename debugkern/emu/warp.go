@@ -4,24 +4,25 @@ const allLanes = ^uint32(0)
 
 // warp is 32 lanes: their registers, and the groups that they run in.
 type warp struct {
-	blk    *block
-	id     int
-	r32    []row32
-	r64    []row64
-	u32    []uint8 // slot states
-	u64    []uint8
-	pred   []uint32
-	exists uint32 // lanes that the block has
-	alive  uint32 // of those, lanes that have not exited
-	groups []group
-	cur    int
-	loops  []int32     // how often the back edge of each outermost loop was taken by all lanes together
-	ahead  [][32]int32 // and how often more by each lane, in a part of the warp; nil until that happens
-	async  asyncQueue
-	wgmma  *wgmmaWarp // nil: the program has no wgmma
-	spins  int        // backward branches since the warp was scheduled
-	backs  int        // and since its state was last looked at (wait.go)
-	cycle  cycle
+	blk     *block
+	id      int
+	r32     []row32
+	r64     []row64
+	u32     []uint8 // slot states
+	u64     []uint8
+	pred    []uint32
+	exists  uint32 // lanes that the block has
+	alive   uint32 // of those, lanes that have not exited
+	groups  []group
+	cur     int
+	loops   []int32     // how often the back edge of each outermost loop was taken by all lanes together
+	ahead   [][32]int32 // and how often more by each lane, in a part of the warp; nil until that happens
+	async   asyncQueue
+	wgmma   *wgmmaWarp // nil: the program has no wgmma
+	spins   int        // backward branches since the warp was scheduled
+	backs   int        // and since its state was last looked at (wait.go)
+	cycle   cycle
+	cluster clusterLanes
 
 	sp    [32]uint32   // stack pointers
 	saved [32][]uint64 // what calls have saved of the lanes' registers

@@ -22,6 +22,7 @@ const (
 	Convert        // cvt
 	ConvertAddress // cvta
 	TestSpace      // isspacep
+	ClusterAddress // mapa, getctarank: addresses of shared memory in a cluster
 
 	// Between lanes.
 

@@ -113,10 +113,10 @@ var selectRows = []row{
 // otherRows are instructions that are known by their form only.
 var otherRows = []row{
 	{ops: "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset", args: "X- x- x- x-? x-?", mods: "@any"},
-	{ops: "mapa", args: "d- x- s-", mods: "@space u32 u64", need: "u32 u64"},
+	{ops: "mapa", args: "d- s-* s-", mods: "@space u32 u64", need: "u32 u64", kind: ClusterAddress},
 	{ops: "createpolicy", args: "d- x-? x-? x-? x-?", mods: "@any", kind: Hint},
 	{ops: "tensormap", args: "x- x-? x-? x-? x-?", mods: "@any"},
-	{ops: "getctarank", args: "d- x-", mods: "@space u32 u64", need: "u32 u64"},
+	{ops: "getctarank", args: "d- s-", mods: "@space u32 u64", need: "u32 u64", kind: ClusterAddress},
 	{ops: "alloca", args: "d- s- i-?", mods: "u32 u64", need: "u32 u64", kind: Alloca},
 	{ops: "stacksave", args: "d-", mods: "u32 u64", need: "u32 u64", kind: SaveStack},
 	{ops: "stackrestore", args: "s-", mods: "u32 u64", need: "u32 u64", kind: SaveStack},

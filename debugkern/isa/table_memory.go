@@ -16,7 +16,10 @@ var memoryRows = []row{
 		}},
 	{ops: "red", args: "m- Vt Vt?", mods: "@int @bit @flt @space @sem @scope @vec noftz L2::cache_hint " +
 		"add min max inc dec and or xor async mbarrier::complete_tx::bytes", need: "@int @bit @flt",
-		kind: Reduce, when: []variant{{mods: "L2::cache_hint", kind: Reduce, args: "m- Vt s-?"}}},
+		kind: Reduce, when: []variant{
+			{mods: "L2::cache_hint", kind: Reduce, args: "m- Vt s-?"},
+			{mods: "async", kind: Reduce, args: "m- Vt m-"},
+		}},
 	{ops: "cp", args: "x-? x-? x-? x-? x-? x-? x-?", mods: "@any", need: "async reduce", kind: BulkCopy,
 		when: []variant{
 			{mods: "bulk commit_group", kind: CommitBulk, args: "-"},

@@ -37,7 +37,13 @@ type Module struct {
 	Aliases     []Alias
 	Sections    []*Section // .section blocks (debug data)
 	Items       []TopItem  // everything above in the order of the text, for the printer
+
+	source string // the text that it was parsed from; "" once it was changed
 }
+
+// Source returns the text that the module was parsed from, whose lines its positions are; "" for a module
+// that was changed since, or made of another.
+func (m *Module) Source() string { return m.source }
 
 // File is one .file directive. Time and Size are 0 where not given.
 type File struct {

@@ -220,14 +220,20 @@ func (in *Instr) asyncWait() bool { return in.Kind() == isa.WaitAsync }
 func (f *Func) Syncs(skip func(file string) bool) []int {
 	var at []int
 	for i, in := range f.Body {
-		switch in.Kind() {
-		case isa.WaitAsync, isa.Barrier, isa.WarpBarrier:
-			if !in.Loc.Within(skip) {
-				at = append(at, i)
-			}
+		if in.syncs() && !in.Loc.Within(skip) {
+			at = append(at, i)
 		}
 	}
 	return at
+}
+
+// syncs reports whether the instruction is one of those that Syncs lists.
+func (in *Instr) syncs() bool {
+	switch in.Kind() {
+	case isa.WaitAsync, isa.Barrier, isa.WarpBarrier:
+		return true
+	}
+	return false
 }
 
 // Within reports whether the place, or one that it was inlined into, lies in a file that is claims.

@@ -3,6 +3,7 @@ package ptx
 // RewriteFiles replaces the name in every .file directive, and in every Loc, by rename of it. The compiler
 // writes absolute paths there.
 func (m *Module) RewriteFiles(rename func(name string) string) {
+	m.source = ""
 	names := make(map[int]string, len(m.Files))
 	for i := range m.Files {
 		m.Files[i].Name = rename(m.Files[i].Name)

@@ -22,9 +22,9 @@ type Mutant struct {
 func (f *Func) Mutants(skip func(file string) bool) []Mutant {
 	var ms []Mutant
 	for at, in := range f.Body {
-		switch k := in.Kind(); {
+		switch {
 		case in.Loc.Within(skip):
-		case k == isa.WaitAsync || k == isa.Barrier || k == isa.WarpBarrier:
+		case in.syncs():
 			ms = append(ms, f.blockMutants(at)...)
 		default:
 			ms = append(ms, f.asyncMutants(at)...)

@@ -97,6 +97,7 @@ func ParseContext(ctx context.Context, name string, src []byte) (mod *Module, er
 	if len(p.errs) > 0 {
 		return nil, p.errs.err()
 	}
+	p.mod.source = p.scan.src
 	return p.mod, nil
 }
 

@@ -80,6 +80,7 @@ func forget(v reflect.Value, seen map[uintptr]bool) {
 }
 
 func same(a, b *Module) bool {
+	a.source, b.source = "", ""
 	forget(reflect.ValueOf(a), map[uintptr]bool{})
 	forget(reflect.ValueOf(b), map[uintptr]bool{})
 	return reflect.DeepEqual(a, b)

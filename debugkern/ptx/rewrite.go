@@ -57,6 +57,7 @@ func (c *change) fresh(f *Func, types []Type) error {
 // apply makes the new module.
 func (w *rewrite) apply(m *Module) *Module {
 	out := *m
+	out.source = ""
 	w.vars, w.funcs = map[*Var]*Var{}, map[*Func]*Func{}
 	out.Vars = slices.Clone(m.Vars)
 	for i, v := range out.Vars {

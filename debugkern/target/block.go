@@ -103,6 +103,8 @@ const (
 	ClassWgmmaFence
 	ClassWgmmaCommit
 	ClassWgmmaWait // wgmma.wait_group N: Value is N
+	// ClassClusterBarrier: barrier.cluster.arrive and barrier.cluster.wait
+	ClassClusterBarrier
 	classes
 
 	// What follows is no instruction: AllClasses does not have it, and observers name what they want of it.
@@ -120,6 +122,9 @@ const (
 	// ClassWgmmaLand: a wgmma is about to read its operands and write its accumulators, one event for each
 	// warp of the warpgroup: Product is where the operands lie
 	ClassWgmmaLand
+	// ClassClusterPass: the lanes of Mask saw a phase of the cluster's barrier complete, Value is its number:
+	// PC is their wait
+	ClassClusterPass
 )
 
 // Event is one warp instruction, reported before it executes.
@@ -187,8 +192,24 @@ const (
 	SpaceLocal
 	SpaceParam
 	SpaceConst
+	// SpaceCluster is shared memory of another block of the cluster (DistributedAddress)
+	SpaceCluster
 )
 
 func (s Space) String() string {
-	return [...]string{"", "global", "shared", "local", "param", "const"}[s]
+	return [...]string{"", "global", "shared", "local", "param", "const", "shared::cluster"}[s]
+}
+
+// clusterShift is the first bit of an address of SpaceCluster that names a block.
+const clusterShift = 24
+
+// DistributedAddress is an address of SpaceCluster: byte offset of the shared memory of the cluster's block
+// of a rank.
+func DistributedAddress(rank int, offset uint64) uint64 {
+	return uint64(rank+1)<<clusterShift | offset
+}
+
+// SplitDistributed splits an address of SpaceCluster, or of SpaceShared: rank is -1 for the executing block.
+func SplitDistributed(addr uint64) (rank int, offset uint64) {
+	return int(addr>>clusterShift) - 1, addr & (1<<clusterShift - 1)
 }

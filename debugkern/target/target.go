@@ -67,12 +67,15 @@ type Stepper interface {
 // Launch is everything one execution needs. It is read-only to backends.
 type Launch struct {
 	Grid, Block probes.Dim3
-	DynShared   int
-	Args        []Arg
-	Shared      []probes.SharedArray // the manifest's names for shared memory, to report by
-	Probe       *Probe               // nil for a plain build
-	Only        []probes.Dim3        // nil: every block
-	Schedule    Schedule
+	// Cluster: blocks of a thread block cluster, the launch's attribute; zero: none. A kernel that is
+	// compiled for clusters of a size (.reqnctapercluster) needs none.
+	Cluster   probes.Dim3
+	DynShared int
+	Args      []Arg
+	Shared    []probes.SharedArray // the manifest's names for shared memory, to report by
+	Probe     *Probe               // nil for a plain build
+	Only      []probes.Dim3        // nil: every block
+	Schedule  Schedule
 	// Budget: warp instructions a block may execute before it is called endless; 0: the backend's default
 	Budget uint64
 	// Observe: per block, may be nil; a backend that cannot be observed ignores it
@@ -299,4 +302,22 @@ type Source struct {
 	// Calls is where the code was called from, if the compiler inlined it: two calls of one
 	// helper are two places.
 	Calls Calls
+}
+
+// ClusterOf returns the blocks of a cluster of a launch of an entry: what the entry is compiled for, else the
+// launch's attribute; 1, 1, 1 where it has neither.
+func (l *Launch) ClusterOf(entry *ptx.Func) probes.Dim3 {
+	dims := probes.Dim3{1, 1, 1}
+	if c, ok := entry.Directive("reqnctapercluster"); ok {
+		for i, x := range c.Args {
+			if i < len(dims) {
+				dims[i] = int(x)
+			}
+		}
+		return dims
+	}
+	if l.Cluster != (probes.Dim3{}) {
+		return l.Cluster
+	}
+	return dims
 }
