@@ -31,8 +31,8 @@ type resolved struct {
 	cells map[probes.Stage][]int
 }
 
-// defaultShape is the shape of a request that names none.
-const defaultShape = "validation"
+// DefaultShape is the shape of a request that names none.
+const DefaultShape = "validation"
 
 // Unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage
 // error, unless ctx ended.
@@ -78,7 +78,7 @@ func (s *Session) resolve(
 	if shape == nil {
 		name := req.Shape
 		if name == "" {
-			name = defaultShape
+			name = DefaultShape
 		}
 		sh, err := m.ParseShape(name)
 		if err != nil {

@@ -190,14 +190,14 @@ func (s *Session) Environment(ctx context.Context, req Request) (*report.Environ
 		doc.Backend = "both"
 	}
 	if d, ok := be.(device); ok {
-		doc.Driver, doc.Clocks = d.Driver(), clocks(d.Device())
+		doc.Driver, doc.Clocks = d.Driver(), s.clocks(d.Device())
 	}
 	return doc, nil
 }
 
 // clocks samples a device, or returns nil where nothing can be asked.
-func clocks(d cuda.Device) *report.Clocks {
-	m, err := cuda.OpenMonitor(d)
+func (s *Session) clocks(d cuda.Device) *report.Clocks {
+	m, err := s.Monitor(d)
 	if err != nil {
 		return nil
 	}

@@ -164,7 +164,7 @@ func (r *Run) prepare(ctx context.Context, t Trial) (*Attempt, error) {
 		return a, err
 	}
 	e.trial, e.req.Backend = true, "emu"
-	e.backend = e.s.emulator()
+	e.backend = e.s.localEmulator()
 	e.st.backend, e.st.emulator = e.backend, nil
 	for _, step := range []func() error{a.schedule, a.blocks, a.load, a.place, a.substitute} {
 		if err := step(); err != nil {
@@ -276,7 +276,8 @@ func (a *Attempt) place() error {
 		return nil
 	}
 	entry := a.e.st.build.Module.Func(rs.plan.Entry)
-	if err := rs.placeCaptures(&l, len(entry.Params) > len(rs.plan.Args)); err != nil || l.Probe == nil {
+	instrumented := len(entry.Params) > len(rs.plan.Parameters())
+	if err := rs.placeCaptures(&l, instrumented); err != nil || l.Probe == nil {
 		return err
 	}
 	if was := base.launch.Probe; was != nil && len(rs.cells) == 0 {

@@ -155,6 +155,15 @@ func TestSubstitutionOnCleanRuns(t *testing.T) {
 	}
 }
 
+// TestTrialWithTensorMaps: of a kernel whose tensor maps are parameters too, the build without probes is
+// launched as well, in every block and in one.
+func TestTrialWithTensorMaps(t *testing.T) {
+	run := ran(t, Request{Target: "stage5_hopper", Shape: "small"})
+	for _, tr := range []Trial{{Plain: true}, {Plain: true, Blocks: []probes.Dim3{{0, 0, 0}}}, {}} {
+		wantVerdicts(t, "stage5_hopper", tried(t, run, tr), map[string]string{"O": "ok"})
+	}
+}
+
 // TestTrialRemovesBarrier takes the barrier after P away: the edit reaches the emulator, and only the trial.
 func TestTrialRemovesBarrier(t *testing.T) {
 	run := ran(t, Request{Target: "stage2", Shape: "small"})

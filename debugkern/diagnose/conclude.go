@@ -139,6 +139,7 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	if c.Finding >= 0 {
 		q.advise(s, &q.doc.Findings[c.Finding], &c)
 	}
+	q.traced(s, &c)
 	c.Proof = append(c.Proof, q.unlisted(s)...)
 	if s.explored != nil {
 		c.Proof = append(c.Proof, "schedules: "+s.explored.Says)

@@ -153,6 +153,7 @@ func (q *inquiry) experiment() error {
 		}
 		q.merge(s)
 	}
+	q.oneIndex()
 	for _, s := range q.suspects {
 		q.unwritten(s)
 	}
@@ -170,12 +171,16 @@ type merit [4]int
 // cure looks for the remedy that makes the suspect's findings go, brings no other error, and leaves least
 // wrong; of those, for the weakest. A synchronisation may stand at several places between two lines: behind a
 // probe that needs it as well it makes the finding go and leaves what the probe saw wrong; and one place
-// orders more than another. A table's only has to change something for the better.
+// orders more than another. A table's only has to change something for the better. Where no synchronisation
+// does, an edit of an index or a bound may (access).
 func (q *inquiry) cure(s *suspect) error {
 	if err := q.remedied(s); err != nil || s.remedy != nil {
 		return err
 	}
-	return q.withoutFault(s)
+	if err := q.withoutFault(s); err != nil || s.remedy != nil {
+		return err
+	}
+	return q.access(s)
 }
 
 // remedied is cure by changes of synchronisation, or of a table, alone.

@@ -28,11 +28,12 @@ type inquiry struct {
 
 	suspects []*suspect
 	// joint: everything that could be put right, put right; base where nothing could
-	joint *debugkern.Run
-	blind bool                      // a cause says that steps before it were not judged
-	twins map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
-	holes map[probes.Dim3]bool      // blocks of which something was not captured; nil: not asked yet
-	loops []int                     // by instruction: the innermost loop around it; nil: not asked yet
+	joint    *debugkern.Run
+	blind    bool                      // a cause says that steps before it were not judged
+	twins    map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
+	holes    map[probes.Dim3]bool      // blocks of which something was not captured; nil: not asked yet
+	searched int                       // for how many suspects of findings edits of an index were tried
+	loops    []int                     // by instruction: the innermost loop around it; nil: not asked yet
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
 	// configurations: other shapes and inputs that edits are tried in, once configured
@@ -63,7 +64,9 @@ type suspect struct {
 	borrowed bool                // its remedy was found for another, which has its place
 	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
 	partly   *debugkern.Run      // with partial in place
-	beyond   string              // where else its remedy was tried, as the end of a sentence
+	// elsewhere is where right cells of its stage are stored, and the wrong ones are not; nil: nowhere
+	elsewhere *access
+	beyond    string // where else its remedy was tried, as the end of a sentence
 
 	unreached bool // the reference in the place of its stages does not reach all that reads them
 }

@@ -102,10 +102,7 @@ func (p *proof) left() int { return len(wrongStages(p.run.Report)) }
 // configurations; nil where it is none.
 func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 	p := &proof{cure: *c}
-	p.remedy = &remedy{
-		text:  c.With() + " at " + q.place(c).At(),
-		edits: func(*debugkern.Run) []ptx.Edit { return p.cure.Edits },
-	}
+	p.remedy = q.remedyOf(&p.cure)
 	var err error
 	if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.puts(p.run, group) {
 		return nil, err
@@ -117,6 +114,14 @@ func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 		p.unnamed()
 	}
 	return p, nil
+}
+
+// remedyOf is a cure as what puts a suspect right.
+func (q *inquiry) remedyOf(c *repair.Cure) *remedy {
+	return &remedy{
+		text:  c.With() + " at " + q.place(c).At(),
+		edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
+	}
 }
 
 // unnamed takes the names of sizes of the plan out of a proof's texts: that a number is equal to one here,
@@ -202,11 +207,7 @@ func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 // blameOn makes an edit that was tried the remedy of a suspect, and the operation that it changes its place.
 func (q *inquiry) blameOn(s *suspect, p *proof) {
 	c, r := &p.cure, p.remedy
-	src, others := q.places(c)
-	at := callText(src)
-	for _, o := range others {
-		at += " and " + lineText(o, src)
-	}
+	src, at := q.placesText(c)
 	change := c.What
 	switch c.Kind {
 	case repair.Superfluous:
@@ -281,6 +282,16 @@ func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
 	s.cause.Title += "; made wrong at " + at
 	s.cause.Advice = q.citing(fmt.Sprintf("look at %s: %s", at, text), "; the line is ", src) +
 		q.seeFirst(s.stages[0])
+}
+
+// placesText is the first of places, and all of them in words.
+func (q *inquiry) placesText(c *repair.Cure) (first *report.Source, all string) {
+	first, others := q.places(c)
+	all = callText(first)
+	for _, o := range others {
+		all += " and " + lineText(o, first)
+	}
+	return first, all
 }
 
 // place is the first of places.
@@ -393,6 +404,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	s.cause.Proof = append(s.cause.Proof, d.text)
 	s.cause.why = d.text
+	if err := q.writtenElsewhere(s, st); err != nil {
+		return err
+	}
 	if d.at != nil {
 		s.cause.Place.Source, s.cause.Place.Other = d.at, d.other
 		d.look = q.citing(q.citing(d.look, ": ", d.at), "; ", d.other)

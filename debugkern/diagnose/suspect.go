@@ -189,6 +189,8 @@ func (q *inquiry) describe(s *suspect) {
 			c.Title += ", " + lineText(lead.Other, lead.Source)
 		}
 		c.Title += ": " + lead.Message
+	case lead.Kind == "cluster" && lead.Other != nil:
+		c.Title = fmt.Sprintf("a block of the cluster may exit before the access to %s at %s", on, lead.Source.At())
 	case lead.Kind == "barrier" && lead.Other != nil:
 		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s",
 			lead.Source.At(), lineText(lead.Other, lead.Source))
@@ -220,11 +222,7 @@ func (q *inquiry) extents(variable string) string {
 	if len(dims) == 0 {
 		return ""
 	}
-	text := ""
-	for _, d := range dims {
-		text += fmt.Sprintf("[%d]", d)
-	}
-	return fmt.Sprintf(" (%s has %s)", variable, text)
+	return fmt.Sprintf(" (%s has %s)", variable, extent(dims))
 }
 
 // lineText is a place other another: the line alone where the file is the same.

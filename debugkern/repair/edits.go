@@ -343,8 +343,8 @@ func word(s string) string {
 
 // others are operations in place of an operation, on the same operands.
 var others = map[string][]string{
-	"max": {"min"}, "min": {"max"}, "add": {"sub"}, "sub": {"add"}, "shl": {"shr"}, "shr": {"shl"},
-	"and": {"or"}, "or": {"and"}, "mul": {"div"}, "div": {"mul"}, "rsqrt": {"rcp", "sqrt"},
+	"max": {"min"}, "min": {"max"}, "add": {"sub", "mul"}, "sub": {"add"}, "shl": {"shr"}, "shr": {"shl"},
+	"and": {"or"}, "or": {"and"}, "mul": {"div", "add"}, "div": {"mul"}, "rsqrt": {"rcp", "sqrt"},
 	"rcp": {"rsqrt", "sqrt"}, "sqrt": {"rsqrt", "rcp"}, "sin": {"cos"}, "cos": {"sin"},
 }
 
@@ -394,8 +394,12 @@ func (m *menu) modifiers(n, i int) {
 				})
 		}
 	}
+	m.integerOperations(n, i)
 	for at, to := range others[in.Op] {
 		if (in.Op == "mul" || in.Op == "div") && !in.Type().Float() {
+			continue
+		}
+		if in.Op == "add" && to == "mul" && !in.Type().Float() {
 			continue
 		}
 		op := [2]string{in.Op, to}

@@ -6,6 +6,9 @@
 // A candidate counts where every cell of the stage is right with it, and nothing else becomes worse; who
 // reports one tries it on more blocks, under the checkers.
 //
+// Where it is an access that a checker finds wrong, and no stage, the candidates are changes of what computes
+// its address and of what decides whether it executes.
+//
 // It must not know kernels, stages' names, or source text: a cure is an edit of PTX, with the lines of the
 // source that it was compiled from.
 package repair
@@ -36,6 +39,13 @@ type Question struct {
 	Near   *report.Source // instructions of this line are tried first; nil: none is known
 	Trials int            // at most so many executions; 0: by what the block executes
 	Masked bool           // the cells look like a mask that is off: edits of what is compared are tried first
+	// Accesses are the instructions of a finding (indices of the entry's body), where it is no stage that is
+	// to be put right: what computes their addresses, and what decides whether they execute, is edited.
+	// Watch attaches the checkers to a trial, and Right says whether it is right. Stage, KVTile and Cells
+	// are unused.
+	Accesses []int
+	Watch    func(*debugkern.Trial)
+	Right    func(*debugkern.Run) bool
 	// Confirm tries a cure elsewhere, one at a time: the search ends with the first that it confirms. nil:
 	// the search ends with the first batch that has cures.
 	Confirm func(*Cure) (bool, error)
@@ -154,13 +164,17 @@ type Result struct {
 // Search tries edits until some put the stage right. An error is that of ctx, or says that
 // nothing could be tried.
 func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error) {
-	ops, err := run.Slice(ctx, q.Stage, q.Block, q.KVTile, q.Cells)
-	if err != nil {
-		return nil, err
-	}
 	s := &search{ctx: ctx, run: run, q: q, left: q.Trials, out: &Result{}}
-	sp := run.Plan.Stage(q.Stage)
-	s.stages = sp.From.Union(probes.StagesOf(q.Stage))
+	var ops []debugkern.Operation
+	if len(q.Accesses) > 0 {
+		ops = leading(run.Entry(), q.Accesses)
+	} else {
+		var err error
+		if ops, err = run.Slice(ctx, q.Stage, q.Block, q.KVTile, q.Cells); err != nil {
+			return nil, err
+		}
+		s.stages = run.Plan.Stage(q.Stage).From.Union(probes.StagesOf(q.Stage))
+	}
 	base, err := s.try(nil)
 	if err != nil {
 		return nil, err
@@ -173,7 +187,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	// instructions a few times.
 	each := base.Report.Cost.WarpInstructions + 4*uint64(len(run.Entry().Body))
 	s.left = int(min(uint64(s.left), max(leastTrials, warpInstructions/max(1, each))))
-	if s.base.bad == 0 {
+	if s.base.bad == 0 && len(q.Accesses) == 0 {
 		return s.out, nil
 	}
 	m := newMenu(run, ops, q.Near)
@@ -244,9 +258,14 @@ func (s *search) cures(h health) bool {
 }
 
 func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
-	return s.run.Try(s.ctx, debugkern.Trial{
+	t := debugkern.Trial{
 		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget, Tiles: true,
-	})
+	}
+	if len(s.q.Accesses) > 0 {
+		t.Tiles = false
+		s.q.Watch(&t)
+	}
+	return s.run.Try(s.ctx, t)
 }
 
 // batch is how many candidates are tried before the search looks whether it is done: the same on every
@@ -362,14 +381,25 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 		}
 		return nil, false, nil // it cannot be loaded, does not end, or runs into a fault: no cure
 	}
+	if len(s.q.Accesses) > 0 {
+		if !s.q.Right(r) {
+			return nil, false, nil
+		}
+		return s.cure(c), false, nil
+	}
 	h := healthOf(r.Report, s.q.Stage)
 	if !s.cures(h) {
 		bad := h.bad
 		h.bad = 0
 		return nil, s.cures(h) && 4*bad <= 3*s.base.bad, nil
 	}
+	return s.cure(c), false, nil
+}
+
+// cure describes a candidate that puts right what was asked for.
+func (s *search) cure(c *candidate) *Cure {
 	at := slices.MinFunc(c.edits, func(a, b ptx.Edit) int { return a.At - b.At }).At
-	cure = &Cure{
+	cure := &Cure{
 		Edits: c.edits, At: at, Source: s.menu.blame(at), Was: c.was, Now: c.now, What: c.what(),
 		Kind: c.kind, From: c.from, To: c.to, Sizes: c.sizes, operand: c.operand,
 	}
@@ -388,5 +418,5 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 	for _, e := range c.edits {
 		cure.UsedAt = append(cure.UsedAt, s.menu.uses(e.At)...)
 	}
-	return cure, false, nil
+	return cure
 }

@@ -15,8 +15,8 @@ func TestOneEditIsOneCause(t *testing.T) {
 		"chunk-half-twice":      "taken at own_flashcore.cuh:98",                     // one load
 		"row-128-apart":         "the address that mean, var share is computed at ",  // moved in a trial
 		"padded-head":           "the address that Q, K, V, O share is computed at ", // found out of bounds
-		"y-rows-past":           "also seen of it: out-of-bounds on Y",               // one loop
-		"one-row-too-many":      "out-of-bounds on V",                                // one line
+		"y-rows-past":           "out-of-bounds on X, Y",                             // one loop
+		"one-row-too-many":      "out-of-bounds on Q, dO, K, V",                      // one line
 		"store-left-half-twice": "columns 8-15 of every 16 of sS are never written",  // one address
 		"odd-columns-unwritten": "the odd columns of O are never written",            // not arithmetic
 		"exit-without-rows":     "also seen of it: uninitialised on sKT",             // a warp left

@@ -1,0 +1,192 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
+	"tilescope/probes"
+)
+
+// An access that a checker finds wrong is seldom wrong itself: what computes its index is, or what decides
+// how often it executes. Edits of these are tried; one with which the finding is gone and nothing is wrong is
+// the cause, and its line the place.
+
+// accessKinds are the kinds of findings that an index or a bound explains.
+var accessKinds = []string{"out-of-bounds", "misaligned", "overlap", "uninitialised", "unwritten", "race"}
+
+// How many edits are tried for one suspect, and for how many suspects: a trial under the checkers takes as
+// long as ten of those that repair makes for a stage.
+const (
+	mostAccessTrials = 16
+	mostSearched     = 1
+)
+
+// mostAccesses is how many findings of a suspect give the instructions that a search begins with.
+const mostAccesses = 4
+
+// access looks for the edit of an index, a bound or a condition that makes a suspect's findings go, and with
+// which as much is right as any trial can show.
+func (q *inquiry) access(s *suspect) error {
+	fn := q.run.Entry()
+	if fn == nil || s.remedy != nil || s.cause.Finding < 0 || !slices.Contains(accessKinds, s.cause.Kind) ||
+		s.cause.Kind == "race" && !s.exclusive || len(q.run.Selection.Faults) > 0 {
+		return nil
+	}
+	accesses := q.accessesOf(s)
+	if len(accesses) == 0 || q.searched == mostSearched {
+		return nil
+	}
+	q.searched++
+	group := wrongStages(q.base.Report)
+	var best *proof
+	res, err := repair.Search(q.ctx, q.base, repair.Question{
+		Block: s.cause.Place.Block, Accesses: accesses, Trials: mostAccessTrials,
+		Watch: func(t *debugkern.Trial) { t.Check = checkers },
+		Right: func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
+		Confirm: func(c *repair.Cure) (bool, error) {
+			p := &proof{cure: *c, beyond: &elsewhere{}}
+			p.remedy = q.remedyOf(&p.cure)
+			var err error
+			if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.cured(s, p.run) ||
+				!q.noWorse(p.run) || !q.better(p.run) {
+				return false, err
+			}
+			if len(group) > 0 {
+				if p.beyond, err = q.elsewhere(c, group); err != nil || p.beyond.wrong != "" {
+					return false, err
+				}
+			}
+			if best == nil || p.left() < best.left() {
+				best = p
+			}
+			return p.left() == 0, nil
+		},
+	})
+	if err != nil {
+		return q.fatal(err)
+	}
+	s.tried += res.Tried
+	if best != nil {
+		q.blameAccess(s, best)
+	}
+	return nil
+}
+
+// better reports whether a trial leaves fewer stages wrong than the run has, or the run has none and the
+// trial fewer findings.
+func (q *inquiry) better(r *debugkern.Run) bool {
+	was, now := len(wrongStages(q.base.Report)), len(wrongStages(r.Report))
+	if was > 0 {
+		return now < was
+	}
+	return len(errorsOf(r.Report)) < len(errorsOf(q.base.Report))
+}
+
+// noWorse reports whether no stage of a trial has more wrong cells than in the run, and none fewer cells that
+// were captured.
+func (q *inquiry) noWorse(r *debugkern.Run) bool {
+	whole := len(r.Blocks()) == len(q.base.Blocks())
+	for i := range r.Report.Stages {
+		x := &r.Report.Stages[i]
+		was := q.base.Report.Stage(x.Name)
+		if was != nil && (x.Local.Bad > was.Local.Bad || whole && x.Local.Cells < was.Local.Cells) {
+			return false
+		}
+	}
+	return true
+}
+
+// accessesOf lists the instructions of a suspect's findings: of elements that are never written those that
+// write the others.
+func (q *inquiry) accessesOf(s *suspect) []int {
+	fn := q.run.Entry()
+	var out []int
+	add := func(i int) {
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	places := func(at *report.Source, writes bool) {
+		if at == nil {
+			return
+		}
+		for _, i := range instructionsAt(fn, at) {
+			k := fn.Body[i].Kind()
+			if fn.Body[i].Space() != ptx.SpaceParam && !fromProbe(fn.Body[i].Loc) &&
+				(k.Writes() || !writes && k.Reads()) {
+				add(i)
+			}
+		}
+	}
+	for n, i := range s.cause.Findings {
+		if n == mostAccesses {
+			break
+		}
+		f := &q.doc.Findings[i]
+		if f.Kind == "uninitialised" || f.Kind == "unwritten" {
+			for _, w := range q.writersOf(s, f.Variable) {
+				add(w)
+			}
+			continue
+		}
+		places(f.Source, f.Kind == "race")
+		if f.Kind == "race" {
+			places(f.Other, true)
+		}
+	}
+	return out
+}
+
+// mostWriters bounds the stores of a variable that a search begins with.
+const mostWriters = 16
+
+// writersOf lists the instructions that write a variable in a suspect's block; nil where they are unknown, or
+// too many to try.
+func (q *inquiry) writersOf(s *suspect, variable string) []int {
+	var out []int
+	if p := q.parameter(variable); p != nil {
+		out = newSlicer(q.run.Entry()).stores(p)
+	} else if c, err := scene.Cover(q.ctx, q.run, []probes.Dim3{s.cause.Place.Block}, variable); err == nil &&
+		c != nil {
+		out, _ = c.Accesses()
+	}
+	if len(out) > mostWriters {
+		return nil
+	}
+	return out
+}
+
+// blameAccess makes an edit that was tried the remedy of a suspect of findings, and the line that it changes
+// its place.
+func (q *inquiry) blameAccess(s *suspect, p *proof) {
+	c, r := &p.cure, p.remedy
+	src, at := q.placesText(c)
+	s.remedy, s.alone = r, p.run
+	was := s.cause.Place.Source
+	if was == nil || *was != *src {
+		s.cause.Place.Source, s.cause.Place.Other = src, was
+		s.cause.Title += fmt.Sprintf("; its index or its condition is made wrong at %s", at)
+	}
+	r.advice = fmt.Sprintf("at %s: %s", at, c.What)
+	if rw := q.rewrite(src, c); rw != nil && p.left() == 0 {
+		s.cause.Rewrite = rw
+		r.advice = fmt.Sprintf("at %s: write %s", at, quote(rw.Now))
+	} else {
+		r.advice = q.citing(r.advice, "; the line is ", src)
+	}
+	s.cause.Advice = r.advice
+	var stages []probes.Stage
+	for _, st := range wrongStages(q.base.Report) {
+		if !slices.Contains(wrongStages(p.run.Report), st) {
+			stages = append(stages, st)
+		}
+	}
+	if len(s.stages) == 0 {
+		s.stages = stages
+	}
+}

@@ -1,0 +1,163 @@
+package diagnose
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/report"
+)
+
+// An array whose declaration has its dimensions in another order, or others, than the manifest has is wrong
+// at every access and at none of them. The declaration is read from the text of the source.
+
+// declaration is the line that declares a shared array with other dimensions than the manifest has.
+type declaration struct {
+	at       report.Source
+	has, was []int // as declared, and as the manifest has them
+}
+
+var dimension = regexp.MustCompile(`\[([^\[\]]*)\]`)
+
+// declaredOtherwise finds the declaration of a shared array in the files of the kernel; nil where it has the
+// dimensions of the manifest, or where its text cannot be evaluated.
+func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
+	var dims []int
+	for i := range q.run.Plan.Shared {
+		if a := &q.run.Plan.Shared[i]; a.Name == variable {
+			dims = a.Dims
+		}
+	}
+	if len(dims) < 2 || file == "" {
+		return nil
+	}
+	lines := q.run.Source(file)
+	array := regexp.MustCompile(`__shared__.*\b` + regexp.QuoteMeta(variable) + `\s*((?:\[[^\[\]]*\])+)\s*;`)
+	for n, line := range lines {
+		m := array.FindStringSubmatch(comment.ReplaceAllString(line, ""))
+		if m == nil {
+			continue
+		}
+		var has []int
+		for _, d := range dimension.FindAllStringSubmatch(m[1], -1) {
+			x, ok := q.evaluate(d[1], lines, 0)
+			if !ok {
+				return nil
+			}
+			has = append(has, x)
+		}
+		// The manifest may leave out dimensions of one.
+		one := func(n int) bool { return n == 1 }
+		a, b := slices.DeleteFunc(slices.Clone(has), one), slices.DeleteFunc(slices.Clone(dims), one)
+		if slices.Equal(a, b) || len(a) != len(b) {
+			return nil
+		}
+		return &declaration{report.Source{File: file, Line: n + 1}, has, dims}
+	}
+	return nil
+}
+
+// deepestConstant bounds how many constants name others.
+const deepestConstant = 6
+
+// evaluate is the value of an integer expression of constants: of the plan, or declared in the source as
+// constexpr or by #define.
+func (q *inquiry) evaluate(text string, lines []string, depth int) (int, bool) {
+	if depth > deepestConstant {
+		return 0, false
+	}
+	e, err := parser.ParseExpr(strings.TrimSpace(text))
+	if err != nil {
+		return 0, false
+	}
+	var value func(e ast.Expr) constant.Value
+	value = func(e ast.Expr) constant.Value {
+		switch e := e.(type) {
+		case *ast.ParenExpr:
+			return value(e.X)
+		case *ast.BasicLit:
+			if e.Kind == token.INT {
+				return constant.MakeFromLiteral(e.Value, e.Kind, 0)
+			}
+		case *ast.BinaryExpr:
+			x, y, op := value(e.X), value(e.Y), e.Op
+			if x == nil || y == nil {
+				return nil
+			}
+			switch op {
+			case token.ADD, token.SUB, token.MUL:
+			case token.QUO, token.REM:
+				if constant.Sign(y) == 0 {
+					return nil
+				}
+				if op == token.QUO {
+					op = token.QUO_ASSIGN // of integers
+				}
+			default:
+				return nil
+			}
+			return constant.BinaryOp(x, op, y)
+		case *ast.Ident:
+			set := regexp.MustCompile(`(?:constexpr.*\b` + e.Name + `\s*=\s*([^;,]+)[;,])|` +
+				`(?:#define\s+` + e.Name + `\s+(\S.*))`)
+			for _, line := range lines {
+				if m := set.FindStringSubmatch(comment.ReplaceAllString(line, "")); m != nil {
+					if x, ok := q.evaluate(m[1]+m[2], lines, depth+1); ok {
+						return constant.MakeInt64(int64(x))
+					}
+					return nil
+				}
+			}
+			if x, ok := q.run.Plan.Consts[e.Name]; ok {
+				return constant.MakeInt64(int64(x))
+			}
+		}
+		return nil
+	}
+	v := value(e)
+	if v == nil {
+		return 0, false
+	}
+	x, ok := constant.Int64Val(v)
+	return int(x), ok
+}
+
+// misdeclared says of a cause on shared arrays that one of them is declared with other dimensions.
+func (q *inquiry) misdeclared(s *suspect, c *Cause) bool {
+	if c.Place.Source == nil || c.Rewrite != nil {
+		return false
+	}
+	files := []string{c.Place.Source.File}
+	for _, site := range c.Place.Source.Calls.Sites() {
+		files = append(files, site.File)
+	}
+	for _, v := range c.Place.Variables {
+		for _, f := range files {
+			d := q.declaredOtherwise(v, f)
+			if d == nil {
+				continue
+			}
+			c.Place.Source, c.Place.Other = &d.at, c.Place.Source
+			c.why = fmt.Sprintf("%s is declared as %s at %s, and the manifest says %s", v, extent(d.has),
+				d.at.At(), extent(d.was))
+			c.Title += "; " + v + " is declared at " + d.at.At()
+			c.Advice = q.citing("compare the declaration with how the array is indexed: ", "", &d.at)
+			return true
+		}
+	}
+	return false
+}
+
+// extent is dimensions as the source has them.
+func extent(dims []int) string {
+	text := ""
+	for _, d := range dims {
+		text += fmt.Sprintf("[%d]", d)
+	}
+	return text
+}
