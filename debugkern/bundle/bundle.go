@@ -15,7 +15,10 @@
 // The package must not know what executes a launch, or what a launch means.
 package bundle
 
-import "tilescope/probes"
+import (
+	"tilescope/debugkern/tensormap"
+	"tilescope/probes"
+)
 
 // Schema names the format.
 const Schema = "tilescope.bundle/1"
@@ -70,8 +73,35 @@ type Parameter struct {
 	// Value is its bytes, hexadecimal; those of addresses are 0.
 	Value    string    `json:"value"`
 	Pointers []Pointer `json:"pointers,omitempty"`
+	// Map says what tensor map the parameter is; nil: it is none. Its bytes, which only a driver makes, are
+	// 0.
+	Map *TensorMap `json:"map,omitempty"`
 
 	bytes []byte
+}
+
+// TensorMap is what a host passes to cuTensorMapEncodeTiled. Lists are in the order of the tensor's extents,
+// the innermost dimension last; the rest is as in a tensormap.Spec.
+type TensorMap struct {
+	Memory     int     `json:"memory"` // an index
+	Offset     int64   `json:"offset,omitempty"`
+	DType      string  `json:"dtype"`
+	Dims       []int64 `json:"dims"`
+	Strides    []int64 `json:"strides,omitempty"`
+	Box        []int64 `json:"box"`
+	Steps      []int64 `json:"steps,omitempty"`
+	Interleave string  `json:"interleave,omitempty"`
+	Swizzle    string  `json:"swizzle,omitempty"`
+	Promotion  string  `json:"promotion,omitempty"`
+	Fill       string  `json:"fill,omitempty"`
+}
+
+// Spec returns the description as people write it.
+func (t *TensorMap) Spec() tensormap.Spec {
+	return tensormap.Spec{
+		DType: t.DType, Dims: t.Dims, Strides: t.Strides, Box: t.Box, Steps: t.Steps,
+		Interleave: t.Interleave, Swizzle: t.Swizzle, Promotion: t.Promotion, Fill: t.Fill, Offset: t.Offset,
+	}
 }
 
 // Bytes returns the parameter's value with addresses left 0. The caller must not change it.

@@ -214,6 +214,23 @@ func TestMistakes(t *testing.T) {
 		{"pointers overlap", "parameters[0].pointers[1].at", "byte 4", func(m *Manifest) {
 			m.Parameters[0].Pointers = append(m.Parameters[0].Pointers, Pointer{At: 4})
 		}},
+		{"a map that is too small", "parameters[3].map", "a parameter of 128 bytes", func(m *Manifest) {
+			m.Parameters[3].Map = &TensorMap{DType: "f32", Dims: []int64{2, 64}, Box: []int64{1, 64}}
+		}},
+		{"a map of no memory", "parameters[3].map.memory", "2; there are 2", func(m *Manifest) {
+			m.Parameters[3].Value = strings.Repeat("00", 128)
+			m.Parameters[3].Map = &TensorMap{
+				Memory: 2, DType: "f32", Dims: []int64{2, 64}, Box: []int64{1, 64},
+			}
+		}},
+		{"a map past the end", "parameters[3].map", "packed has 520 bytes", func(m *Manifest) {
+			m.Parameters[3].Value = strings.Repeat("00", 128)
+			m.Parameters[3].Map = &TensorMap{DType: "f32", Dims: []int64{3, 64}, Box: []int64{1, 64}}
+		}},
+		{"a map without a box", "parameters[3].map", "a box of 0 extents", func(m *Manifest) {
+			m.Parameters[3].Value = strings.Repeat("00", 128)
+			m.Parameters[3].Map = &TensorMap{DType: "f32", Dims: []int64{2, 64}}
+		}},
 		{"an address", "parameters[0].pointers[0].at", "has an address",
 			func(m *Manifest) { m.Parameters[0].Value = "01" + m.Parameters[0].Value[2:] }},
 		{"no such memory", "parameters[1].pointers[0].memory", "2; there are 2",

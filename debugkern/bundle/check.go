@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tilescope/debugkern/tensormap"
 	"tilescope/probes"
 )
 
@@ -188,6 +189,7 @@ func (c *checker) parameters() {
 			return
 		}
 		c.pointers(at, p)
+		c.tensorMap(at+".map", p)
 	}
 }
 
@@ -216,6 +218,30 @@ func (c *checker) pointers(at string, p *Parameter) {
 		}
 		c.view(at, x, m)
 		end = x.At + 8
+	}
+}
+
+// tensorMap: a parameter of the size of a map, without bytes or pointers of its own, of a tensor that lies
+// within its memory.
+func (c *checker) tensorMap(at string, p *Parameter) {
+	t := p.Map
+	switch {
+	case t == nil || c.err != nil:
+		return
+	case len(p.bytes) != tensormap.Bytes || p.Pointers != nil || strings.Trim(p.Value, "0") != "":
+		c.fail(at, "a tensor map is a parameter of %d bytes, which are 0, without pointers", tensormap.Bytes)
+		return
+	case t.Memory < 0 || t.Memory >= len(c.m.Memory):
+		c.fail(at+".memory", "%d; there are %d", t.Memory, len(c.m.Memory))
+		return
+	}
+	m, spec := &c.m.Memory[t.Memory], t.Spec()
+	x, err := spec.Map(t.DType, nil, nil)
+	if err == nil {
+		err = spec.Within(x, m.Name, m.size)
+	}
+	if err != nil {
+		c.fail(at, "%v", err)
 	}
 }
 

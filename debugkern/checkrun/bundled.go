@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/argument"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/bundle"
@@ -79,6 +80,9 @@ func (l *launch) bundled() error {
 			to := memory[ptr.Memory]
 			to.into = append(to.into, target.Place{Arg: i, Offset: ptr.At, Skip: ptr.Offset})
 		}
+		if p.Map != nil && memory[p.Map.Memory].into == nil {
+			memory[p.Map.Memory].into = []target.Place{} // the map alone leads to it
+		}
 		l.args = append(l.args, a)
 		l.doc.Args = append(l.doc.Args, bundledDocument(x, p, a))
 	}
@@ -86,6 +90,24 @@ func (l *launch) bundled() error {
 		if a.into != nil { // else nothing leads to it
 			l.args = append(l.args, a)
 		}
+	}
+	return l.bundledMaps(memory)
+}
+
+// bundledMaps makes the tensor maps among the parameters of a bundle.
+func (l *launch) bundledMaps(memory []*arg) error {
+	for i := range l.bundle.Parameters {
+		p := &l.bundle.Parameters[i]
+		if p.Map == nil {
+			continue
+		}
+		spec, of := p.Map.Spec(), memory[p.Map.Memory]
+		m, err := spec.Map(p.Map.DType, nil, nil)
+		if err != nil {
+			return report.Usagef("%s: parameters[%d]: %w", l.bundle.Path, i, err)
+		}
+		l.args[i].value = &argument.Value{Map: &argument.TensorMap{Of: of.name, Spec: spec}}
+		l.args[i].tensor = &target.TensorMap{Map: *m, Of: slices.Index(l.args, of), Skip: p.Map.Offset}
 	}
 	return nil
 }
@@ -122,6 +144,8 @@ func (l *launch) bundledMemory() ([]*arg, error) {
 func bundledDocument(x *bundle.Bundle, p *bundle.Parameter, a *arg) report.CheckArg {
 	doc := report.CheckArg{Name: p.Name, DType: a.dtype.String(), Dims: []int{}, Source: "bundle"}
 	switch {
+	case p.Map != nil:
+		doc.DType = "tensormap"
 	case len(p.Pointers) == 1 && len(p.Bytes()) == 8:
 		m := &x.Memory[p.Pointers[0].Memory]
 		doc.DType, doc.Dims = m.DType, append(doc.Dims, m.Dims...)

@@ -124,6 +124,14 @@ func versionsText(v map[string]string) string {
 // its type has it; else bytes.
 func parameterText(m *bundle.Manifest, p *bundle.Parameter) string {
 	var out []string
+	if t := p.Map; t != nil {
+		s := m.Memory[t.Memory].Name
+		if t.Offset > 0 {
+			s += fmt.Sprintf("+%d", t.Offset)
+		}
+		spec := t.Spec()
+		return fmt.Sprintf("tensor map of %s: %s", s, spec.Keys())
+	}
 	for _, x := range p.Pointers {
 		s := m.Memory[x.Memory].Name
 		if x.Offset > 0 {
