@@ -24,22 +24,29 @@ var backends = []string{"auto", "emu", "cuda", "both"}
 func (s *Session) Backends(ctx context.Context, req Request) (primary, emulator target.Backend, err error) {
 	switch req.Backend {
 	case "emu":
-		return s.emulator(), nil, nil
+		primary, err = s.emulator(ctx)
+		return primary, nil, err
 	case "", "auto":
 		if gpu, err := s.gpu(ctx, req); err == nil {
 			return gpu, nil, nil
 		}
-		return s.emulator(), nil, nil
+		primary, err = s.emulator(ctx)
+		return primary, nil, err
 	case "cuda", "both":
 		gpu, err := s.gpu(ctx, req)
 		if err != nil {
+			if coded := unreachable(err); coded != err {
+				return nil, nil, coded
+			}
 			return nil, nil,
 				report.Unavailablef(
 					"backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)",
 					req.Backend, err)
 		}
 		if req.Backend == "both" {
-			emulator = s.emulator()
+			if emulator, err = s.emulator(ctx); err != nil {
+				return nil, nil, err
+			}
 		}
 		return gpu, emulator, nil
 	}
@@ -55,7 +62,16 @@ func (r Request) CheckBackend() error {
 	return report.Usagef("--backend %s: expected %s", r.Backend, strings.Join(backends, ", "))
 }
 
-func (s *Session) emulator() target.Backend {
+// emulator returns the emulator that launches are executed with: the host's where there is one.
+func (s *Session) emulator(ctx context.Context) (target.Backend, error) {
+	if h := s.far(); h != nil {
+		return s.openFarEmulator(ctx, h)
+	}
+	return s.localEmulator(), nil
+}
+
+// localEmulator returns this process's emulator.
+func (s *Session) localEmulator() target.Backend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.emu == nil {
@@ -73,7 +89,8 @@ var errSessionClosed = errors.New("the session is closed")
 func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) {
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
-	if len(s.worker) == 0 {
+	worker := s.transport()
+	if worker == nil {
 		return nil, errNoWorker
 	}
 	if be := s.gpus[req.Device]; be != nil {
@@ -83,7 +100,7 @@ func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) 
 		return nil, s.gpuErr
 	}
 	be, err := cuda.Open(ctx, cuda.BackendConfig{
-		Device: req.Device, WorkerCommand: s.worker, Cache: s.cache, Memory: s.mem.Limit(),
+		Device: req.Device, Worker: worker, Cache: s.cache, Memory: s.mem.Limit(),
 	})
 	if err != nil {
 		if errors.Is(err, cuda.ErrNoDriver) {
@@ -105,6 +122,12 @@ func (s *Session) Close() error {
 		errs = append(errs, be.Close())
 	}
 	clear(s.gpus)
+	s.mu.Lock()
+	if s.farEmu != nil {
+		errs = append(errs, s.farEmu.link.Close())
+		s.farEmu = nil
+	}
+	s.mu.Unlock()
 	s.gpuErr = errSessionClosed // what is still built ahead opens no device any more
 	errs = append(errs, s.builder.Close())
 	s.mu.Lock()

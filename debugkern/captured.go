@@ -369,7 +369,7 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 func (u *uncaptured) reach(h hole) (*target.Reach, error) {
 	k, ok := u.st.kernel.(target.ReachTracer)
 	if !ok {
-		loaded, err := u.e.load(u.st.session.emulator(), u.st.build)
+		loaded, err := u.e.load(u.st.session.localEmulator(), u.st.build)
 		if err != nil {
 			return nil, nil //nolint:nilerr // what the emulator cannot execute has no known cause
 		}

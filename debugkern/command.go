@@ -34,7 +34,7 @@ func (r Request) Command(verb string, more ...string) string {
 func (r Request) Options() []string {
 	var words []string
 	for _, o := range []struct{ name, value, usual string }{
-		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"},
+		{"shape", r.Shape, DefaultShape}, {"seed", fmt.Sprint(r.Seed), "0"},
 		{"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"}, {"backend", r.Backend, "auto"},
 		{"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
 		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks.String(), ""},
@@ -105,7 +105,7 @@ func (r Request) CommandLine(c *configs.Config) string {
 func (r Request) configured(c *configs.Config) []string {
 	var words []string
 	for _, o := range []struct{ name, value, usual, set string }{
-		{"shape", r.Shape, "validation", c.Shape},
+		{"shape", r.Shape, DefaultShape, c.Shape},
 		{"seed", fmt.Sprint(r.Seed), "0", fmt.Sprint(c.Seed)},
 		{"gate", r.Gate.String(), "none", c.Gate},
 		{"backend", r.Backend, "auto", c.Backend},

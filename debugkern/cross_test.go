@@ -57,7 +57,7 @@ func (k *fakeKernel) Launch(ctx context.Context, l *target.Launch) (*target.Resu
 func crossRun(t *testing.T, g *fakeGPU, req Request) *Run {
 	t.Helper()
 	s := openSession(t)
-	g.Backend = s.emulator()
+	g.Backend = s.localEmulator()
 	if g.arch == "" {
 		g.arch = g.Backend.Info().Arch
 	}
@@ -172,7 +172,7 @@ func TestCrossClassOfFindings(t *testing.T) {
 		{"harmless and advice", append(find(target.BankConflict, target.Overlap), harmless), nil,
 			crossUnexplained, ""},
 	} {
-		emu := openSession(t).emulator()
+		emu := openSession(t).localEmulator()
 		x := &crossSearch{e: &execution{backend: emu, st: &runState{emulator: emu}}, varied: c.varied}
 		for _, f := range c.found {
 			x.add(f)

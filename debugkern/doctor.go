@@ -24,6 +24,9 @@ func (s *Session) Doctor(ctx context.Context) *report.Doctor {
 	s.gpuChecks(ctx, d)
 	add(d, s.cacheCheck())
 	add(d, terminalCheck())
+	if h := s.far(); h != nil {
+		s.hostChecks(ctx, d, h)
+	}
 	return d
 }
 
@@ -72,7 +75,7 @@ var gpuEnables = map[string]string{
 }
 
 func (s *Session) gpuChecks(ctx context.Context, d *report.Doctor) {
-	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{WorkerCommand: s.worker}, s.builder.Tools()) {
+	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{Worker: s.localWorker()}, s.builder.Tools()) {
 		add(d, report.DoctorCheck{
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail,
 			Enables: gpuEnables[p.Name], Install: p.Install,

@@ -124,7 +124,7 @@ func shapeWith(m *configs.Manifest, text string, extents map[string]int) (*probe
 		n, ok := extents[name]
 		if !ok {
 			if text == "" {
-				text = defaultShape
+				text = DefaultShape
 			}
 			other, err := m.ParseShape(text)
 			if err != nil {

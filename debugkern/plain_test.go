@@ -47,7 +47,7 @@ func TestNothingGoesOnAfterARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &likeGPU{Backend: s.emulator(), plan: r.plan, began: make(chan struct{})}
+	g := &likeGPU{Backend: s.localEmulator(), plan: r.plan, began: make(chan struct{})}
 	s.worker = []string{"none"}
 	s.gpus[0] = g
 	defer delete(s.gpus, 0) // it has nothing to close

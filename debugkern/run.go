@@ -334,7 +334,7 @@ func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 // there is a *report.KernelError where the kernel failed or the time limit of ctx passed. An error that has a
 // code, and a cancellation, stay as they are.
 func Explain(ctx context.Context, err error) error {
-	err = overMemory(err)
+	err = unreachable(overMemory(err))
 	var coded *report.Error
 	if errors.As(err, &coded) {
 		return err

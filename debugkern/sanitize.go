@@ -152,6 +152,10 @@ func (s *Session) sanitize(
 		return nil, report.Usagef("sanitizer tool %q: expected %s", tool,
 			strings.Join(AllSanitizerTools, ", "))
 	}
+	if name := s.Host(); name != "" {
+		return nil, report.Unavailablef("%s: it watches a process of this machine, and launches are executed on %s; "+
+			"start tilescope there", tool, name)
+	}
 	if len(s.launcher) == 0 {
 		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
 	}

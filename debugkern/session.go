@@ -50,6 +50,13 @@ type Options struct {
 	// Trust decides which toolchains may be loaded and executed; nil: none of the working directory, and none
 	// that others than the user and root can change.
 	Trust *trust.Policy
+	// Linked are the arguments with which this program is a worker over a link (ServeWorker), for a host.
+	Linked []string
+	// Version of this program.
+	Version string
+	// AskCopy asks the user whether to copy this program to a host; an error is the answer no. nil: nobody
+	// can be asked.
+	AskCopy func(context.Context, RemoteCopy) error
 }
 
 // Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe
@@ -74,6 +81,12 @@ type Session struct {
 	mu     sync.Mutex
 	emu    target.Backend
 	inputs *cachedInputs
+	host   *host // that workers run on; nil: this machine
+	farEmu *farEmulator
+
+	linked  []string
+	version string
+	askCopy func(context.Context, RemoteCopy) error
 
 	gpuMu    sync.Mutex // locked while a device is opened
 	worker   []string
@@ -96,7 +109,8 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
 		loaded:  memo.LRU[loadKey, target.Kernel]{Limit: maxLoaded},
 		answers: memo.LRU[string, *answer]{Limit: maxAnswers}, chip: chip.SM90(),
-		gpus: map[int]target.Backend{},
+		gpus:   map[int]target.Backend{},
+		linked: o.Linked, version: o.Version, askCopy: o.AskCopy,
 	}
 	tools := cuda.Config{Compiler: o.Compiler, Trust: o.Trust}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -110,6 +124,11 @@ func Open(_ context.Context, o Options) (*Session, error) {
 			o.Config.ToolchainOfProject, s.cache, s.mem.Limit()
 	}
 	s.builder = build.New(tools)
+	if o.Config != nil {
+		if s.host, err = s.newHost(o.Config.HostName); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 

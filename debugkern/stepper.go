@@ -31,7 +31,7 @@ func (st *runState) stepper(ctx context.Context) (target.Kernel, error) {
 			return k, nil
 		}
 	}
-	k, err := st.session.emulator().Load(ctx, st.build.Module, st.r.plan.Entry)
+	k, err := st.session.localEmulator().Load(ctx, st.build.Module, st.r.plan.Entry)
 	if err != nil {
 		return nil, fmt.Errorf("walk: %w", err)
 	}

@@ -59,13 +59,13 @@ func (s *Session) Time(
 	t = &Timing{Environment: report.Environment{Backend: info.Name, Device: info.Device, Arch: info.Arch}}
 	d, real := be.(device)
 	if real {
-		t.Environment.Driver, t.Environment.Clocks = d.Driver(), clocks(d.Device())
+		t.Environment.Driver, t.Environment.Clocks = d.Driver(), s.clocks(d.Device())
 	}
 	if t.Micros, err = timer.Time(ctx, runs, target.TimeOptions(o)); err != nil {
 		return nil, "", timingError(ctx, err)
 	}
 	if real {
-		t.ClocksAfter = clocks(d.Device())
+		t.ClocksAfter = s.clocks(d.Device())
 	}
 	return t, "", nil
 }
@@ -121,7 +121,7 @@ func (s *Session) prepare(ctx context.Context, req Request, be target.Backend) (
 
 // Count launches the plain build of a request once on the emulator and returns what it executed.
 func (s *Session) Count(ctx context.Context, req Request) (*report.Counts, error) {
-	run, err := s.prepare(ctx, req, s.emulator())
+	run, err := s.prepare(ctx, req, s.localEmulator())
 	if err != nil {
 		return nil, failedBuild(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"tilescope/configs"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/target"
 	"tilescope/kernels"
@@ -234,11 +235,17 @@ func (r *Run) Patches(file string) []string {
 // Changes returns which of the run's faults changed a source or header by a patch, and the lines, from 1, of
 // Source that differ from the file on disk; nil where none did.
 func (r *Run) Changes(file string) (faults []string, lines []int) {
-	t, ok := build.PatchedText(r.state.build.Patched, file)
+	return changesOf(r.Selection, r.state.build.Patched, file)
+}
+
+// changesOf returns which faults of a selection changed a file by a patch, and which lines differ.
+func changesOf(sel *configs.Selection, changed map[string]build.Patched, file string) (faults []string,
+	lines []int) {
+	t, ok := build.PatchedText(changed, file)
 	if !ok {
 		return nil, nil
 	}
-	for _, p := range r.Selection.Patches() {
+	for _, p := range sel.Patches() {
 		if slices.Contains(t.Patches, p.Path) || slices.Contains(t.Patches, kernels.Folder+p.Path) {
 			faults = append(faults, p.Fault)
 		}
@@ -250,18 +257,42 @@ func (r *Run) Changes(file string) (faults []string, lines []int) {
 // name, with the patches of its faults applied: for a run that failed and so has no Run. nil where it cannot
 // be read.
 func (s *Session) SourceText(ctx context.Context, req Request, file string) []string {
-	m, variant, err := s.catalogue.Open(ctx, req.Target)
-	if err != nil {
+	m, _, changed := s.sourcesOf(ctx, req)
+	if m == nil {
 		return nil
 	}
 	if file == "" {
 		file = m.SourcePath()
 	}
-	var changed map[string]build.Patched
-	if sel, err := m.Select(variant, req.Set, req.Faults, req.Gate); err == nil {
-		if src, err := build.Sources(ctx, sel); err == nil {
-			changed = src.Changed
-		}
-	}
 	return build.Text(ctx, m, changed, file)
+}
+
+// SourceChanges is Run.Changes of a request that failed and so has no Run, for a file by SourceText's rules.
+func (s *Session) SourceChanges(ctx context.Context, req Request, file string) (faults []string,
+	lines []int) {
+	m, sel, changed := s.sourcesOf(ctx, req)
+	if sel == nil {
+		return nil, nil
+	}
+	if file == "" {
+		file = m.SourcePath()
+	}
+	return changesOf(sel, changed, file)
+}
+
+// sourcesOf returns a request's manifest, its selection, and the files that the patches of its faults change;
+// nil for what cannot be read.
+func (s *Session) sourcesOf(ctx context.Context, req Request) (m *configs.Manifest, sel *configs.Selection,
+	changed map[string]build.Patched) {
+	m, variant, err := s.catalogue.Open(ctx, req.Target)
+	if err != nil {
+		return nil, nil, nil
+	}
+	if sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
+		return m, nil, nil
+	}
+	if src, err := build.Sources(ctx, sel); err == nil {
+		changed = src.Changed
+	}
+	return m, sel, changed
 }

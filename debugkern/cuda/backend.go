@@ -18,14 +18,14 @@ type BackendConfig struct {
 	// Timeout is how long a launch, a load or a transfer may go without a sign of life before the worker is
 	// killed; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and
-	// exits with its result.
-	WorkerCommand []string
-	Library       string // a driver library instead of the system's
+	Worker  Transport // starts workers
+	Library string    // a driver library instead of the system's
 	// Cache remembers what the driver's compiler said of a module; nil: modules are compiled once a process.
 	Cache *cache.Cache
 	// Memory is how many bytes the buffers of a worker's requests may take together; 0 is DefaultBudget.
 	Memory int64
+	// Emulate has the worker execute with its emulator: no driver is opened, and Emulator is what launches.
+	Emulate bool
 }
 
 // DefaultTimeout is a worker's time limit.
@@ -61,11 +61,10 @@ func Open(ctx context.Context, cfg BackendConfig) (*Backend, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
 	}
-	if len(cfg.WorkerCommand) == 0 {
-		return nil, errors.New("cuda backend: no worker command")
-	}
-	if err := DriverPresent(cfg.Library); err != nil {
-		return nil, err // without a process started
+	if linked(cfg.Worker) == nil && !cfg.Emulate {
+		if err := DriverPresent(cfg.Library); err != nil {
+			return nil, err // without a process started
+		}
 	}
 	b := &Backend{cfg: cfg, turn: make(chan struct{}, 1)}
 	b.turn <- struct{}{}
@@ -73,11 +72,24 @@ func Open(ctx context.Context, cfg BackendConfig) (*Backend, error) {
 		return nil, err
 	}
 	defer b.release()
-	if err := b.ensure(ctx); err != nil {
+	if err := b.begin(ctx); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
+
+// begin makes the first worker. The caller has the turn.
+func (b *Backend) begin(ctx context.Context) error {
+	for a := (again{}); ; {
+		err := b.ensure(ctx)
+		if err == nil || !lostLink(err) || !a.after(ctx, err) {
+			return err
+		}
+	}
+}
+
+// Link is the connection that the device is reached over; nil for a device of this machine.
+func (b *Backend) Link() *Link { return linked(b.cfg.Worker) }
 
 // Info names the device.
 func (b *Backend) Info() target.Info { return b.info }
@@ -150,18 +162,16 @@ func (b *Backend) ensure(ctx context.Context) error {
 			return nil
 		}
 	}
-	p, err := startProcess(b.cfg.WorkerCommand, nil)
+	p, err := launchWorker(ctx, b.cfg.Worker)
 	if err != nil {
-		return err
+		return startError(err)
 	}
 	b.proc = p
-	if err := p.handshake(ctx, startTimeout); err != nil {
-		b.drop()
-		return fmt.Errorf("start the GPU worker: %w", err)
-	}
 	x := &exchange{
-		request: &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device, Memory: b.cfg.Memory}},
-		limit:   startTimeout,
+		request: &request{Open: &openOp{
+			Library: b.cfg.Library, Device: b.cfg.Device, Memory: b.cfg.Memory, Emulate: b.cfg.Emulate,
+		}},
+		limit: startTimeout,
 	}
 	err = p.exchange(ctx, x)
 	if err == nil && (x.result.Open == nil || len(x.result.Open.Devices) != 1) {
@@ -183,6 +193,44 @@ func (b *Backend) ensure(ctx context.Context) error {
 // that was already dead when the exchange began, and once more for one killed during it.
 const attempts = 3
 
+// again counts the failures of one call that are no fault of the kernel's, and decides whether to try anew.
+type again struct{ killed, lost int }
+
+// after reports whether a call that failed with err is made anew. After a lost connection it waits before,
+// each time for longer.
+func (a *again) after(ctx context.Context, err error) bool {
+	switch {
+	case lostLink(err):
+		if a.lost++; a.lost > maxReconnects || !mayReturn(err) {
+			return false
+		}
+		select {
+		case <-time.After(firstWait << (a.lost - 1)):
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	case outside(err):
+		a.killed++
+		return a.killed < attempts
+	}
+	return false
+}
+
+// mayReturn reports whether a connection that was lost may be made again: ssh did not refuse it for good.
+func mayReturn(err error) bool {
+	var refused interface{ Permanent() bool }
+	return !errors.As(err, &refused) || !refused.Permanent()
+}
+
+// final is the error of a call that is not made anew.
+func (a *again) final(err error) error {
+	if lostLink(err) && a.lost > 1 {
+		return fmt.Errorf("after %d connections in a row: %w", a.lost, err)
+	}
+	return err
+}
+
 // call runs f with a worker, and drops the worker where the exchange has cost it. A worker that somebody
 // killed is no fault of the kernel's: f runs again then, with a fresh one.
 func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
@@ -190,45 +238,40 @@ func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
 		return err
 	}
 	defer b.release()
-	for n := 1; ; n++ {
-		if err := b.ensure(ctx); err != nil {
-			if outside(err) && n < attempts {
-				continue
-			}
-			return err
-		}
-		err := f(b.proc)
+	for a := (again{}); ; {
+		err := b.ensure(ctx)
 		if err == nil {
-			return nil
+			if err = f(b.proc); err == nil {
+				return nil
+			}
+			if useless(b.proc, err) {
+				b.drop()
+			}
 		}
-		if useless(b.proc, err) {
-			b.drop()
+		if !a.after(ctx, err) {
+			return a.final(err)
 		}
-		if outside(err) && n < attempts {
-			continue
-		}
-		return err
 	}
 }
 
 // apart runs f with a worker while others may use it too: it waits for nobody's turn. What happens to the
 // worker meanwhile is no fault of f's, which then runs again with the next one.
 func (b *Backend) apart(ctx context.Context, f func(p *process) error) error {
+	a := again{}
 	for n := 1; ; n++ {
 		p, err := b.worker(ctx)
-		again := outside(err)
+		others := false
 		if err == nil {
 			if err = f(p); err == nil || ctxErr(err) {
 				return err
 			}
-			lost := useless(p, err)
-			if lost {
+			if useless(p, err) {
 				b.dropIf(p)
+				others = mayBeOthers(err)
 			}
-			again = lost && mayBeOthers(err)
 		}
-		if !again || n == attempts {
-			return err
+		if !(others && n < attempts) && !a.after(ctx, err) {
+			return a.final(err)
 		}
 	}
 }
@@ -308,20 +351,16 @@ func (b *Backend) FreeMemory(ctx context.Context) (free, total uint64, err error
 
 // Devices lists the machine's GPUs, through a worker of its own that ends at once.
 func Devices(ctx context.Context, cfg BackendConfig) (devices []Device, driver string, err error) {
-	if err := DriverPresent(cfg.Library); err != nil {
-		return nil, "", err
+	if linked(cfg.Worker) == nil {
+		if err := DriverPresent(cfg.Library); err != nil {
+			return nil, "", err
+		}
 	}
-	if len(cfg.WorkerCommand) == 0 {
-		return nil, "", errors.New("cuda backend: no worker command")
-	}
-	p, err := startProcess(cfg.WorkerCommand, nil)
+	p, err := launchWorker(ctx, cfg.Worker)
 	if err != nil {
-		return nil, "", err
+		return nil, "", startError(err)
 	}
 	defer p.close()
-	if err := p.handshake(ctx, startTimeout); err != nil {
-		return nil, "", fmt.Errorf("start the GPU worker: %w", err)
-	}
 	x := &exchange{request: &request{Devices: &devicesOp{Library: cfg.Library}}, limit: startTimeout}
 	if err := p.exchange(ctx, x); err != nil {
 		return nil, "", err

@@ -91,7 +91,7 @@ func TestOpenWithoutDriverOrDevice(t *testing.T) {
 	if _, _, err := Devices(t.Context(), cfg); !errors.Is(err, ErrNoDevice) {
 		t.Errorf("no device: %v", err)
 	}
-	cfg.WorkerCommand = []string{"/bin/echo", "no worker"}
+	cfg.Worker = Local{"/bin/echo", "no worker"}
 	if _, err := Open(t.Context(), cfg); err == nil ||
 		!strings.Contains(err.Error(), "start the GPU worker") {
 		t.Errorf("a command that is no worker: %v", err)

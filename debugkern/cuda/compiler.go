@@ -108,7 +108,7 @@ func (c *compilers) acquire(ctx context.Context) (*compilerProcess, error) {
 	p := &compilerProcess{number: c.made, pch: &precompiled{}}
 	c.mu.Unlock()
 	var err error
-	if p.process, err = startProcess(c.command, child.CompilerEnvironment(os.Environ())); err == nil {
+	if p.process, err = startProcess(c.command, child.CompilerEnvironment(os.Environ()), nil); err == nil {
 		if err = p.handshake(ctx, compilerStart); err == nil && c.library != "" {
 			_, err = p.open(ctx, c.library, c.memory)
 		}

@@ -20,6 +20,10 @@ var Wheels = []string{
 	"nvidia-cuda-nvcc-cu12==12.0.140",
 }
 
+// Elsewhere is how a toolchain is used that lies outside of the places that are searched, or in a working
+// directory: the end of an advice on what to install.
+const Elsewhere = "; then tilescope trust .toolchain. One that is installed elsewhere: TILESCOPE_TOOLCHAIN=DIR"
+
 // Part is one piece of a toolchain, as doctor shows it.
 type Part struct {
 	Name    string // "NVRTC", "headers", "ptxas"
@@ -34,7 +38,7 @@ type Part struct {
 // missing is in the report.
 func Inspect(ctx context.Context, cfg Config) []Part {
 	places := searchList(cfg)
-	install := "pip install --target .toolchain " + strings.Join(Wheels, " ")
+	install := "pip install --target .toolchain " + strings.Join(Wheels, " ") + Elsewhere
 	rtc := Part{Name: "NVRTC", Install: install}
 	lib, found, err := findNVRTC(ctx, cfg, places)
 	switch {

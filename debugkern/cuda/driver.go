@@ -71,6 +71,9 @@ type driver struct {
 		fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte,
 	) int32
 
+	// launchEx is launch with attributes. Drivers before 520 have none; nil then.
+	launchEx func(config *launchConfig, fn uintptr, params []*byte, extra []*byte) int32
+
 	streamCreate func(s *uintptr, flags uint32) int32
 	streamSync   func(s uintptr) int32
 	streamQuery  func(s uintptr) int32
@@ -132,6 +135,9 @@ func openDriver(library string) (*driver, error) {
 		if err := lib.Bind(f.fn, f.name); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)
 		}
+	}
+	if err := lib.Bind(&d.launchEx, "cuLaunchKernelEx"); err != nil {
+		d.launchEx = nil
 	}
 	if err := d.check("cuInit", d.init(0)); err != nil {
 		return nil, fmt.Errorf("%w: %w%s", ErrNoDevice, err, initAdvice(err))

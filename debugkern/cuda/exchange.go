@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"tilescope/debugkern/cuda/internal/dl"
@@ -136,6 +135,10 @@ func (p *process) listen() {
 
 // hear takes one frame. An error is one of the stream: nothing can be read from it any more.
 func (p *process) hear(h header) error {
+	if h.kind == framePong && h.length == 0 && p.hold != nil {
+		p.ponged()
+		return nil
+	}
 	p.mu.Lock()
 	x, last := p.calls[h.id], p.id
 	p.mu.Unlock()
@@ -160,8 +163,8 @@ func (p *process) hear(h header) error {
 			}
 		}
 		return nil
-	case frameData:
-		return x.data(p.reader, h)
+	case frameData, framePacked:
+		return p.data(x, h)
 	case frameResult:
 		x.result = &result{}
 		if err := readJSON(p.reader, h, x.result); err != nil {
@@ -181,23 +184,29 @@ func (p *process) hear(h header) error {
 }
 
 // data takes a chunk of an answered buffer.
-func (x *exchange) data(r io.Reader, h header) error {
-	if s := int(h.stream); x.collectMax > 0 {
-		at := len(x.collected)
-		if s != 0 || at+int(h.length) > x.collectMax {
-			return fmt.Errorf("more than %d bytes, or of buffer %d", x.collectMax, s)
-		}
-		x.collected = slices.Grow(x.collected, int(h.length))[:at+int(h.length)]
-		_, err := io.ReadFull(r, x.collected[at:])
-		return err
+func (p *process) data(x *exchange, h header) error {
+	n, err := x.data(p.reader, h)
+	if p.hold != nil {
+		p.hold.link.raw.Add(int64(n))
 	}
-	s := int(h.stream)
-	if x.at[s]+int(h.length) > len(x.into[s]) {
-		return fmt.Errorf("too many bytes for buffer %d", s)
-	}
-	_, err := io.ReadFull(r, x.into[s][x.at[s]:x.at[s]+int(h.length)])
-	x.at[s] += int(h.length)
 	return err
+}
+
+// data returns how many bytes the chunk has, decoded.
+func (x *exchange) data(r io.Reader, h header) (n int, err error) {
+	s := int(h.stream)
+	if x.collectMax > 0 {
+		if s != 0 {
+			return 0, fmt.Errorf("bytes of buffer %d", s)
+		}
+		at := len(x.collected)
+		x.collected, err = readChunk(r, h, x.collected, int64(x.collectMax))
+		return len(x.collected) - at, err
+	}
+	at := x.at[s]
+	got, err := readChunk(r, h, x.into[s][:at:len(x.into[s])], int64(len(x.into[s])))
+	x.at[s] = len(got)
+	return len(got) - at, err
 }
 
 // complete checks that everything expected has come.
@@ -279,6 +288,10 @@ func (w *watcher) run() {
 		case <-w.x.heard:
 			limit.Reset(w.x.limit)
 		case <-limit.C:
+			if w.p.delayed() { // what was sent may still be under way; the link has a limit of its own
+				limit.Reset(w.x.limit)
+				continue
+			}
 			w.cause = &errSilent{w.x.limit}
 			w.p.kill()
 			return
@@ -298,7 +311,7 @@ func (w *watcher) cancel() {
 	asked := join.Run(func() {
 		w.p.frames.write(frameCancel, 0, w.x.id, nil) // ends at the latest when kill closes the pipe
 	})
-	grace := time.NewTimer(cancelGrace)
+	grace := time.NewTimer(w.p.cancelGrace())
 	defer grace.Stop()
 	select {
 	case <-w.done:

@@ -13,7 +13,7 @@ import (
 // speak runs a worker in this process over an input that ends, and returns its answers.
 func speak(t *testing.T, input []byte) (code int, answers []string) {
 	t.Helper()
-	code = WorkerMain(t.Context(), bytes.NewReader(input), &frameSink{out: &answers}, 0)
+	code = WorkerMain(t.Context(), bytes.NewReader(input), &frameSink{out: &answers}, WorkerOptions{})
 	return code, answers
 }
 

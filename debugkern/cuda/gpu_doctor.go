@@ -61,7 +61,7 @@ func inspectDriver(ctx context.Context, cfg BackendConfig) []Part {
 		return []Part{driver}
 	}
 	driver.Path = lib.Path
-	if len(cfg.WorkerCommand) == 0 {
+	if cfg.Worker == nil {
 		driver.Found, driver.Install, driver.Detail = true, "", "its devices were not queried"
 		return []Part{driver}
 	}

@@ -30,7 +30,7 @@ func openGPU(t testing.TB, limit time.Duration) *Backend {
 	if os.Getenv("TILESCOPE_GPU") != "1" {
 		t.Skip("runs on a GPU: set TILESCOPE_GPU=1")
 	}
-	b, err := Open(t.Context(), BackendConfig{WorkerCommand: workerCommand(t), Timeout: limit})
+	b, err := Open(t.Context(), BackendConfig{Worker: workerCommand(t), Timeout: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestGPUDevice(t *testing.T) {
 		r.SpillStoreBytes != 0 {
 		t.Errorf("a kernel with a local array: %+v", *r)
 	}
-	for _, p := range InspectGPU(t.Context(), BackendConfig{WorkerCommand: workerCommand(t)}, Config{}) {
+	for _, p := range InspectGPU(t.Context(), BackendConfig{Worker: workerCommand(t)}, Config{}) {
 		t.Logf("%+v", p)
 	}
 }

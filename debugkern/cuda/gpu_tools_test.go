@@ -106,7 +106,7 @@ func TestGPUSanitize(t *testing.T) {
 func TestGPUCompilerLogIsKept(t *testing.T) {
 	openGPU(t, 0) // skips without a GPU
 	cfg := BackendConfig{
-		WorkerCommand: workerCommand(t),
+		Worker: workerCommand(t),
 		Cache: cache.Open(cache.Options{
 			Dir: t.TempDir(), Max: 1 << 24, KeyFile: filepath.Join(t.TempDir(), "key"),
 		}),

@@ -199,6 +199,10 @@ func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 		Dims:        [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]},
 		DynShared:   l.DynShared,
 	}
+	if _, fixed := k.entry.Directive("reqnctapercluster"); !fixed {
+		s.Cluster = l.Cluster
+	}
+	s.BigCluster = l.ClusterOf(k.entry).Count() > portableCluster
 	own, err := l.Parameters()
 	if err != nil {
 		return nil, fmt.Errorf("launch %s: %w", k.entry.Name, err)

@@ -1,14 +1,18 @@
 package cuda
 
 import (
+	"encoding/json"
+
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/tensormap"
 )
 
 // hello is the worker's first word.
 type hello struct {
-	Protocol int `json:"protocol"`
-	PID      int `json:"pid"`
+	Protocol int    `json:"protocol"`
+	PID      int    `json:"pid"`
+	Version  string `json:"version,omitempty"` // of the program
+	System   string `json:"system,omitempty"`  // "linux/amd64"
 }
 
 // request is one of the worker's operations; the member of that name is set.
@@ -21,6 +25,20 @@ type request struct {
 	Time    *timeOp        `json:"time,omitempty"`
 	Memory  *memoryRequest `json:"memory,omitempty"`
 	Compile *compileOp     `json:"compile,omitempty"`
+	Emulate *emulateOp     `json:"emulate,omitempty"`
+	Sample  *sampleOp      `json:"sample,omitempty"`
+}
+
+// sampleOp asks for the telemetry of the device with that PCI address.
+type sampleOp struct {
+	Device Device `json:"device"`
+}
+
+// emulateOp executes a launch with the worker's emulator. The buffers of the launch's arguments follow as the
+// encoding numbers them; the answer streams what the launch left as stream 0.
+type emulateOp struct {
+	Kernel int             `json:"kernel"`
+	Launch json.RawMessage `json:"launch"`
 }
 
 // devicesOp asks which devices there are.
@@ -34,12 +52,14 @@ type openOp struct {
 	Library string `json:"library,omitempty"`
 	Device  int    `json:"device"`
 	Memory  int64  `json:"memory,omitempty"`
+	Emulate bool   `json:"emulate,omitempty"` // with the worker's emulator, and no device
 }
 
 // loadOp has the driver compile and load the PTX that follows as buffer 0; of a file for a tool, with the
 // module's debug lines.
 type loadOp struct {
 	Entry string `json:"entry"`
+	Name  string `json:"name,omitempty"` // of the module, for the emulator's errors and findings
 }
 
 // memoryRequest asks how much device memory is free.
@@ -78,9 +98,13 @@ type launchSpec struct {
 	Dims      [6]int `json:"dims"` // grid x, y, z, block x, y, z
 	DynShared int    `json:"dyn_shared"`
 	// Cooperative launches let all blocks wait for each other.
-	Cooperative bool       `json:"cooperative,omitempty"`
-	Args        []argSpec  `json:"args"`
-	Probe       *probeSpec `json:"probe,omitempty"`
+	Cooperative bool `json:"cooperative,omitempty"`
+	// Cluster is the launch's attribute of a cluster's blocks; zero: none. BigCluster allows clusters of a
+	// size that is not portable.
+	Cluster    [3]int     `json:"cluster,omitzero"`
+	BigCluster bool       `json:"big_cluster,omitempty"`
+	Args       []argSpec  `json:"args"`
+	Probe      *probeSpec `json:"probe,omitempty"`
 }
 
 // argSpec is a scalar's bytes, or a device buffer between guard bands.
@@ -155,6 +179,7 @@ type result struct {
 	Time    [][]float64     `json:"time,omitempty"`
 	Memory  *memoryResult   `json:"memory,omitempty"`
 	Compile *compiledResult `json:"compile,omitempty"`
+	Sample  *Telemetry      `json:"sample,omitempty"`
 }
 
 type devicesResult struct {
@@ -227,4 +252,7 @@ type failure struct {
 	Kind      string `json:"kind,omitempty"`   // "no-driver", "no-device"
 	Fatal     bool   `json:"fatal,omitempty"`
 	Cancelled bool   `json:"cancelled,omitempty"`
+	// Fault and PTX are what the emulator's error was.
+	Fault *wireFault `json:"fault,omitempty"`
+	PTX   *wirePTX   `json:"ptx,omitempty"`
 }

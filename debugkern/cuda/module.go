@@ -31,6 +31,7 @@ const (
 	funcPTX        = 5
 	funcBinary     = 6
 	funcDynShared  = 8
+	funcAnyCluster = 14 // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 )
 
 // JITError is PTX that the driver's compiler refused.

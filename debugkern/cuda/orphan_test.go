@@ -27,7 +27,7 @@ func orphanMain(library string) int {
 		return 1
 	}
 	b, err := Open(ctx, BackendConfig{
-		WorkerCommand: []string{exe, workerArg}, Library: library, Timeout: time.Hour,
+		Worker: Local{exe, workerArg}, Library: library, Timeout: time.Hour,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tilescope/debugkern/child"
@@ -31,11 +34,14 @@ type process struct {
 	frames *frameWriter
 	reader *bufio.Reader
 	stderr *tail
+	hold   *hold           // of a worker over a link, else nil
+	pinged atomic.Int64    // when the ping that is not answered yet was sent, UnixNano; 0: none
 	exited <-chan struct{} // closed once the process is reaped
 
 	sending sync.Mutex // held while a request and its buffers are sent
 	mu      sync.Mutex
 	killed  bool
+	lost    error                // the connection ended, and why
 	id      uint64               // of the last request
 	calls   map[uint64]*exchange // under way
 	broken  error                // why nothing more is heard
@@ -65,7 +71,9 @@ func (e *errSilent) Error() string {
 
 // startProcess starts a worker. Its pipes are ours alone: what the worker has still said is read
 // even after it ended.
-func startProcess(command, env []string) (*process, error) {
+//
+// link is what the worker is reached over, nil where the process is the worker itself.
+func startProcess(command, env []string, link *Link) (*process, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
@@ -82,6 +90,11 @@ func startProcess(command, env []string) (*process, error) {
 		in: in, out: out, frames: &frameWriter{w: in}, reader: bufio.NewReaderSize(out, 64<<10),
 		stderr: &tail{},
 		calls:  map[uint64]*exchange{},
+	}
+	if link != nil {
+		p.hold = newHold(link)
+		p.frames = &frameWriter{w: &linkWriter{p.hold, in}, pack: true, raw: &link.raw}
+		p.reader = bufio.NewReaderSize(&linkReader{p.hold, out}, 64<<10)
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.stderr
@@ -114,6 +127,18 @@ func (p *process) kill() {
 	p.out.Close()
 }
 
+// ended reports that the process was killed or has ended.
+func (p *process) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return p.killed
+	}
+}
+
 // close lets the worker end by itself, then kills it, and waits for it a moment.
 func (p *process) close() {
 	p.in.Close()
@@ -131,7 +156,14 @@ func (p *process) close() {
 // handshake waits for the worker's first word, and has its answers heard from then on.
 func (p *process) handshake(ctx context.Context, limit time.Duration) error {
 	w := p.watch(ctx, &exchange{limit: limit})
-	h, err := readHeader(p.reader)
+	var err error
+	if p.hold != nil {
+		err = p.skipToMark()
+	}
+	var h header
+	if err == nil {
+		h, err = readHeader(p.reader)
+	}
 	var word hello
 	if err == nil && h.kind == frameHello {
 		err = readJSON(p.reader, h, &word)
@@ -140,11 +172,40 @@ func (p *process) handshake(ctx context.Context, limit time.Duration) error {
 	switch {
 	case err != nil:
 		return w.explain(err)
+	case (h.kind != frameHello || word.Protocol != protocolVersion) && p.hold != nil:
+		return fmt.Errorf("host %s: the tilescope there (version %s) speaks worker protocol %d, and this one %d: "+
+			"install the same version there, or remove it from the PATH there and let this one be copied",
+			p.hold.link.Host, cmp.Or(word.Version, "unknown"), word.Protocol, protocolVersion)
 	case h.kind != frameHello || word.Protocol != protocolVersion:
 		return fmt.Errorf("the worker speaks protocol %d, not %d: is it another version of this program?",
 			word.Protocol, protocolVersion)
 	}
 	join.Run(p.listen)
+	if p.hold != nil {
+		p.hold.link.connected.Add(1)
+		join.Run(p.beat)
+	}
+	return nil
+}
+
+// noiseMax is how much text may precede a worker's frames on a link.
+const noiseMax = 64 << 10
+
+// skipToMark reads up to the end of linkMark.
+func (p *process) skipToMark() error {
+	var noise []byte
+	for !bytes.HasSuffix(noise, []byte(linkMark)) {
+		b, err := p.reader.ReadByte()
+		if err != nil {
+			if text := bytes.TrimSpace(noise); len(text) > 0 && errors.Is(err, io.EOF) {
+				p.stderr.Write(append(text, '\n'))
+			}
+			return err
+		}
+		if noise = append(noise, b); len(noise) > noiseMax {
+			return fmt.Errorf("no worker, but text: %.200q", noise)
+		}
+	}
 	return nil
 }
 
@@ -152,8 +213,11 @@ func (p *process) handshake(ctx context.Context, limit time.Duration) error {
 // another exchange has cost was killed from outside as far as this one is concerned.
 func (p *process) died(err error) error {
 	p.mu.Lock()
-	killed := p.killed
+	killed, lost := p.killed, p.lost
 	p.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
 	if killed {
 		return &errDied{state: "it was killed", killed: true, stderr: p.stderr.String()}
 	}
@@ -164,12 +228,44 @@ func (p *process) died(err error) error {
 	select {
 	case <-p.exited:
 	case <-time.After(closeGrace):
+		if p.hold != nil {
+			return p.lose(errors.New("the stream ended"))
+		}
 		p.kill()
 		return &errDied{state: "its output closed", stderr: p.stderr.String()}
+	}
+	if p.hold != nil {
+		return p.endedThere()
 	}
 	return &errDied{
 		state: p.cmd.ProcessState.String(), killed: killedFromOutside(p.cmd.ProcessState),
 		stderr: p.stderr.String(),
+	}
+}
+
+// endedThere describes how a worker on another machine ended, by its ssh's exit status: 255 is an error of
+// ssh's own, 128 and more a signal.
+func (p *process) endedThere() error {
+	host, said := p.hold.link.Host, p.stderr.String()
+	switch code := p.cmd.ProcessState.ExitCode(); {
+	case code == 255 || code < 0: // of ssh itself, or a signal that ended it
+		err := fmt.Errorf("ssh ended (%s)", p.cmd.ProcessState)
+		if p.hold.link.Refused != nil && code == 255 {
+			err = p.hold.link.Refused(p.stderr.text())
+		}
+		return p.lose(err)
+	case code == 126 || code == 127:
+		return fmt.Errorf("host %s: tilescope cannot be executed there: %s", host,
+			cmp.Or(said, p.cmd.ProcessState.String()))
+	case code > 128:
+		sig := code - 128
+		return &errDied{
+			state: fmt.Sprintf("signal %d on %s", sig, host), killed: sig == 1 || sig == 2 || sig == 9 ||
+				sig == 15,
+			stderr: said,
+		}
+	default:
+		return &errDied{state: fmt.Sprintf("exit status %d on %s", code, host), stderr: said}
 	}
 }
 
@@ -189,6 +285,13 @@ func (t *tail) Write(b []byte) (int, error) {
 		t.buf = append([]byte(nil), t.buf[len(t.buf)-stderrMax:]...)
 	}
 	return len(b), nil
+}
+
+// text is all that is stored of the end.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
 }
 
 // String is the line that says why the process crashed, behind the last one before it, which is the library's

@@ -164,7 +164,7 @@ func scriptedSanitizer(t *testing.T, script string) SanitizerConfig {
 	root := t.TempDir()
 	text := `#!/bin/sh
 [ "$1" = --version ] && { echo "Version 2025.3.1.0 (build 36398880)"; exit; }
-while [ "$1" != "` + fake.WorkerCommand[0] + `" ]; do
+while [ "$1" != "` + fake.Worker.(Local)[0] + `" ]; do
   [ "$1" = --log-file ] && log=$2
   shift
 done
@@ -177,7 +177,8 @@ done
 		t.Fatal(err)
 	}
 	return SanitizerConfig{
-		Tools: Config{Path: root}, Command: []string{fake.WorkerCommand[0], launchArg}, Library: fake.Library,
+		Tools: Config{Path: root}, Command: []string{fake.Worker.(Local)[0], launchArg},
+		Library: fake.Library,
 	}
 }
 

@@ -8,29 +8,41 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"tilescope/debugkern/cuda/internal/dl"
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 )
 
 // WorkerMain is the worker process: it serves the protocol of frame.go on r and w until r ends, and returns
 // the process's exit code. The caller must exit with it at once: a thread may still be stuck inside the
 // driver. Where w is the process's standard output it is taken away from everybody else, so that a kernel's
-// printf cannot break the protocol. budget is how many bytes the buffers of requests may take together, 0 is
-// DefaultBudget; a request for more ends the worker.
-func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, budget int64) int {
-	if budget <= 0 {
-		budget = DefaultBudget
+// printf cannot break the protocol. A request with buffers of more than the budget ends the worker.
+func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, o WorkerOptions) int {
+	if o.Budget <= 0 {
+		o.Budget = DefaultBudget
 	}
 	w, printed := claimStdout(w)
 	wk := &worker{
-		out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}, lost: make(chan struct{}),
-		budget: budget,
+		out: &frameWriter{w: w, pack: o.Linked}, printed: printed, pool: map[int64][]uint64{},
+		lost: make(chan struct{}), budget: o.Budget, emulator: o.Emulator,
 	}
-	if err := wk.out.json(frameHello, 0, hello{Protocol: protocolVersion, PID: os.Getpid()}); err != nil {
+	var cut <-chan struct{}
+	if o.Linked {
+		line := newLifeline(r)
+		r, cut = line, join.Run(line.cut).Done()
+		if _, err := io.WriteString(w, linkMark); err != nil {
+			return 1
+		}
+	}
+	word := hello{
+		Protocol: protocolVersion, PID: os.Getpid(), Version: o.Version, System: runtime.GOOS + "/" +
+			runtime.GOARCH,
+	}
+	if err := wk.out.json(frameHello, 0, word); err != nil {
 		return 1
 	}
 	requests := make(chan *incoming)
@@ -47,9 +59,24 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, budget int64) int
 			return 1
 		}
 		return 0
+	case <-cut:
+		fmt.Fprintln(os.Stderr, "worker: the connection was silent for too long")
+		return 1
 	case <-ctx.Done():
 		return 1
 	}
+}
+
+// WorkerOptions say how a worker serves.
+type WorkerOptions struct {
+	// Budget is how many bytes the buffers of requests may take together, 0 is DefaultBudget.
+	Budget int64
+	// Linked: the streams are a connection from another machine.
+	Linked bool
+	// Version of the program, for the message where two do not agree.
+	Version string
+	// Emulator executes launches where the parent asks for no device; nil: such a request is an error.
+	Emulator target.Backend
 }
 
 // worker is the state of the process. Only the serving goroutine, on its locked thread, calls the
@@ -69,6 +96,10 @@ type worker struct {
 	stream   uintptr
 	version  string
 	kernels  loadedKernels
+	emulator target.Backend // what executes where no device is open; nil: nothing does
+	emulated emulatedKernels
+	monitor  *Monitor // of the device that was sampled last
+	watched  Device
 	examiner *examiner          // nil until something was launched
 	chunks   [2][]byte          // what is being read and what is being sent
 	pool     map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
@@ -141,6 +172,13 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 				return fmt.Errorf("a cancellation with a body of %d bytes", h.length)
 			}
 			w.cancelled.Store(h.id)
+		case framePing:
+			if h.length != 0 {
+				return fmt.Errorf("a ping with a body of %d bytes", h.length)
+			}
+			if err := w.out.write(framePong, 0, h.id, nil); err != nil {
+				return err
+			}
 		case frameRequest:
 			in := &incoming{id: h.id}
 			if err := readJSON(r, h, &in.request); err != nil {
@@ -212,13 +250,16 @@ func (w *worker) readBuffer(r io.Reader, id uint64, i int, n int64) ([]byte, err
 			w.cancelled.Store(h.id)
 			continue
 		}
-		if h.kind != frameData || h.id != id || int(h.stream) != i || int64(h.length) > n-int64(len(buf)) {
+		if h.kind == framePing && h.length == 0 && w.out != nil {
+			if err := w.out.write(framePong, 0, h.id, nil); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if h.kind != frameData && h.kind != framePacked || h.id != id || int(h.stream) != i {
 			return nil, fmt.Errorf("frame of kind %d within buffer %d", h.kind, i)
 		}
-		at := len(buf)
-		buf = slices.Grow(buf, int(min(max(int64(h.length), int64(len(buf))), n-int64(len(buf)))))[:at+
-			int(h.length)]
-		if _, err := io.ReadFull(r, buf[at:]); err != nil {
+		if buf, err = readChunk(r, h, buf, n); err != nil {
 			return nil, err
 		}
 	}
@@ -273,6 +314,9 @@ func (w *worker) loadApart(in *incoming) {
 }
 
 func (w *worker) loaded(in *incoming) (*loadResult, error) {
+	if w.emulated.open.Load() {
+		return w.loadEmulated(in)
+	}
 	dev := w.opened.Load()
 	if dev == nil || len(in.buffers) != 1 {
 		return nil, errors.New("malformed request, or no device is open")
@@ -316,6 +360,11 @@ func (w *worker) handle(in *incoming) (*result, error) {
 	case in.Open != nil:
 		r, err := w.open(in.Open)
 		return &result{Open: r}, err
+	case in.Emulate != nil:
+		return &result{}, w.emulate(in)
+	case in.Sample != nil:
+		t, err := w.sample(in.Sample.Device)
+		return &result{Sample: t}, err
 	case w.drv == nil || w.ctx == 0:
 		return nil, errors.New("no device is open")
 	case in.Load != nil && len(in.buffers) == 1: // of a file, for a tool
@@ -370,6 +419,12 @@ func failureOf(err error) failure {
 	if errors.As(err, &je) {
 		f.Log, f.Line, f.Text = je.Log, je.Line, je.Text
 	}
+	if x := (*target.Fault)(nil); errors.As(err, &x) {
+		f.Fault = encodeFault(x)
+	}
+	if x := (*ptx.Error)(nil); errors.As(err, &x) {
+		f.PTX = &wirePTX{x.Pos, x.Msg}
+	}
 	if le := (*loggedError)(nil); errors.As(err, &le) {
 		f.Log = le.log
 	}
@@ -419,6 +474,9 @@ func (w *worker) open(op *openOp) (*devicesResult, error) {
 	if w.ctx != 0 {
 		return nil, errors.New("a device is open already")
 	}
+	if op.Emulate {
+		return w.openEmulator()
+	}
 	if err := w.driver(op.Library); err != nil {
 		return nil, err
 	}
@@ -450,6 +508,23 @@ func (w *worker) open(op *openOp) (*devicesResult, error) {
 	}
 	w.opened.Store(&opened{d, ctx, w.stream})
 	return &devicesResult{Library: d.path, Version: w.version, Devices: []Device{w.dev}}, nil
+}
+
+// sample takes the telemetry of a device of this machine.
+func (w *worker) sample(d Device) (*Telemetry, error) {
+	if w.monitor == nil || w.watched != d {
+		if w.monitor != nil {
+			w.monitor.Close()
+			w.monitor = nil
+		}
+		m, err := OpenMonitor(d)
+		if err != nil {
+			return nil, err
+		}
+		w.monitor, w.watched = m, d
+	}
+	t := w.monitor.Sample()
+	return &t, nil
 }
 
 func (w *worker) memory() (*memoryResult, error) {

@@ -29,6 +29,12 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 	if p.kernel == nil {
 		return p, fmt.Errorf("no kernel %d is loaded", spec.Kernel)
 	}
+	if spec.BigCluster {
+		r := w.drv.funcSet(p.kernel.fn, funcAnyCluster, 1)
+		if err := w.drv.check("cuFuncSetAttribute", r); err != nil {
+			return p, err
+		}
+	}
 	if err := w.allowShared(p.kernel, spec.DynShared); err != nil {
 		return p, err
 	}
@@ -166,6 +172,9 @@ func (p *prepared) reset(probing bool) error {
 func (p *prepared) enqueue() error {
 	s := p.spec
 	d := s.Dims
+	if s.Cluster != [3]int{} {
+		return p.enqueueClusters()
+	}
 	if s.Cooperative {
 		code := p.w.drv.cooperative(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]),
 			uint32(d[4]), uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params)

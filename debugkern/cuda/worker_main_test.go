@@ -17,9 +17,16 @@ import (
 // workerArg makes the test binary a worker: it serves as its own.
 const workerArg = "__worker"
 
+// linkedArg makes it one over a link.
+const linkedArg = "linked"
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerArg {
-		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout, 0))
+		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout, WorkerOptions{}))
+	}
+	if len(os.Args) == 3 && os.Args[1] == workerArg {
+		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout,
+			WorkerOptions{Linked: os.Args[2] == linkedArg}))
 	}
 	if len(os.Args) == 2 && os.Args[1] == compilerArg {
 		os.Exit(CompilerMain(context.Background(), os.Stdin, os.Stdout, 0))
@@ -38,13 +45,13 @@ func TestMain(m *testing.M) {
 }
 
 // workerCommand starts this binary as a worker.
-func workerCommand(t testing.TB) []string {
+func workerCommand(t testing.TB) Local {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{exe, workerArg}
+	return Local{exe, workerArg}
 }
 
 var fakeDir string
@@ -76,7 +83,7 @@ func fakeConfig(t testing.TB) BackendConfig {
 	if err := DriverPresent(lib); err != nil {
 		t.Skipf("this build loads no libraries: %v", err)
 	}
-	return BackendConfig{WorkerCommand: workerCommand(t), Library: lib}
+	return BackendConfig{Worker: workerCommand(t), Library: lib}
 }
 
 func openFake(t testing.TB, rules string) *Backend {

@@ -160,8 +160,12 @@ API int cuFuncGetAttribute(int *v, int attribute, const char *fn) {
     if (attribute == 3 && !strcmp(fn, "local")) *v = 16;
     return 0;
 }
-static int dyn_shared = 48 << 10;
-API int cuFuncSetAttribute(void *fn, int attribute, int v) { ENTER(cuFuncSetAttribute); dyn_shared = v; return 0; }
+static int dyn_shared = 48 << 10, big_cluster;
+API int cuFuncSetAttribute(void *fn, int attribute, int v) {
+    ENTER(cuFuncSetAttribute);
+    if (attribute == 14) big_cluster = v; else dyn_shared = v;
+    return 0;
+}
 
 API int cuMemGetInfo_v2(size_t *free, size_t *total) { ENTER(cuMemGetInfo_v2); *free = 1 << 29; *total = 1 << 30; return 0; }
 API int cuMemAlloc_v2(devptr *p, size_t n) { ENTER(cuMemAlloc_v2); *p = (devptr)malloc(n); return 0; }
@@ -257,6 +261,18 @@ API int cuLaunchCooperativeKernel(const char *fn, unsigned gx, unsigned gy, unsi
                                   void *stream, void **params) {
     ENTER(cuLaunchCooperativeKernel);
     return cuLaunchKernel(fn, gx, gy, gz, bx, by, bz, shared, stream, params, 0);
+}
+struct attribute { unsigned id, pad; unsigned value[16]; };
+struct config { unsigned g[3], b[3], shared; void *stream; struct attribute *attributes; unsigned n; };
+/* Clusters: the grid must be a multiple of them. More than 8 blocks must have been allowed. */
+API int cuLaunchKernelEx(const struct config *c, const char *fn, void **params, void **extra) {
+    ENTER(cuLaunchKernelEx);
+    if (c->n < 1 || c->attributes[0].id != 4) return 1;
+    unsigned *v = c->attributes[0].value;
+    for (int i = 0; i < 3; i++)
+        if (!v[i] || c->g[i] % v[i]) return 912; /* CUDA_ERROR_INVALID_CLUSTER_SIZE */
+    if (v[0] * v[1] * v[2] > 8 && !big_cluster) return 912;
+    return cuLaunchKernel(fn, c->g[0], c->g[1], c->g[2], c->b[0], c->b[1], c->b[2], c->shared, c->stream, params, extra);
 }
 static int settle(void) {
     if (pending == -1) hang();

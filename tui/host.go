@@ -1,0 +1,47 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/view"
+)
+
+// hoster is an engine whose workers can run on another machine. See debugkern.Session.
+type hoster interface {
+	Host() string
+	SetHost(name string) error
+}
+
+var _ hoster = (*debugkern.Session)(nil)
+
+// hostMsg is the machine that later runs are executed on, or why it stays the one before.
+type hostMsg struct {
+	name string
+	err  error
+}
+
+// chooseHost is :host. Closing what is open on the machine before may take a moment.
+func (p palette) chooseHost(arg string) tea.Cmd {
+	engine, ok := p.Engine.(hoster)
+	if !ok {
+		p.Complain("this engine executes on this machine alone")
+		return nil
+	}
+	return func() tea.Msg { return hostMsg{arg, engine.SetHost(arg)} }
+}
+
+// hostChosen runs again on the machine that was chosen.
+func (m *Model) hostChosen(msg hostMsg) tea.Cmd {
+	if msg.err != nil {
+		m.Complain(msg.err.Error())
+		return nil
+	}
+	said := "workers run on this machine"
+	if msg.name != "" {
+		said = "workers run on " + msg.name
+	}
+	run := m.Start(m.NextRequest())
+	m.Say(said)
+	return tea.Batch(m.Announce(view.HostChanged{}), run)
+}
