@@ -17,10 +17,11 @@ import (
 	"tilescope/debugkern/gates"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/sweep"
+	"tilescope/debugkern/sweep/job"
 	"tilescope/probes"
 )
 
-// sweepOptions are the options of sweep besides those of run.
+// sweepOptions are the options of sweep: those of run, and its own.
 type sweepOptions struct {
 	runOptions
 	shapes, seeds, gates, many, out, on, shard string
@@ -38,11 +39,17 @@ func (a *app) sweepCommand() *cobra.Command {
 			"sweep.html, and log has when each run was tried. The same plan gives the same sweep.json, byte for byte.\n\n" +
 			"Other machines take a part each: --shard I/N runs every N-th run from the I-th on (from 0), all in one folder or in folders whose results/\n" +
 			"are put together; sweep merge DIR makes the document. A run that ends without a verdict is tried twice.\n\n" +
-			"Exit code: 0 all agree, 1 some do not, 2 bad input, or DIR has another plan, 4 some could not be run, 130 cancelled.",
+			"--on slurm submits the shards as array jobs by sbatch, --on kubernetes as an indexed Job by kubectl; the folder of --out is on a file\n" +
+			"system that all nodes share. The command waits until they have ended; Ctrl-C detaches, and the same command attaches again. A shard that\n" +
+			"dies is submitted again, and after sweep.tries times its runs are listed as failed. sweep cancel DIR ends the jobs too.\n\n" +
+			"Exit code: 0 all agree, 1 some do not, 2 bad input, DIR has another plan or a job is refused, 3 no sbatch or kubectl, 4 some could not be run,\n" +
+			"130 cancelled or detached.",
 		Example: "  tilescope sweep stage2 stage3b --shapes small,validation --seeds 0-99 --gates none,qk --out out\n" +
-			"  tilescope sweep stage2 --faults each --out faults\n  tilescope sweep stage2 --seeds 0-9999 --shard 3/16 --out out\n  tilescope sweep status out",
-		Args: targetsAtLeastOne,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.sweep(cmd, &opt, args) },
+			"  tilescope sweep stage2 --faults each --out faults\n  tilescope sweep stage2 --seeds 0-9999 --shard 3/16 --out out\n" +
+			"  tilescope sweep stage2 --seeds 0-9999 --backend emu --on slurm --out /shared/out\n  tilescope sweep status /shared/out",
+		Args:        targetsAtLeastOne,
+		Annotations: map[string]string{perRun: "yes"},
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.sweep(cmd, &opt, args) },
 	}
 	opt.bind(c)
 	opt.bindCheck(c)
@@ -54,7 +61,7 @@ func (a *app) sweepCommand() *cobra.Command {
 	f.StringVar(&opt.many, "faults", "",
 		"planted faults, comma-separated, one at a time: names, none, or each for all of a target's (default none)")
 	f.StringVar(&opt.out, "out", "", "folder DIR of the sweep, needed")
-	f.StringVar(&opt.on, "on", "local", "where it runs: local")
+	f.StringVar(&opt.on, "on", onLocal, "where it runs: local, "+strings.Join(schedulers(), " or "))
 	f.StringVar(&opt.shard, "shard", "", "part I/N of the plan, I from 0")
 	f.IntVar(&opt.jobs, "jobs", runtime.NumCPU(), "runs at a time")
 	f.Lookup("set").Usage = "flag to set: FLAG[=VALUE,…], every value in turn, repeatable"
@@ -78,9 +85,9 @@ func (a *app) sweepCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.merged(c.Context(), args[0]) },
 	}
 	cancel := &cobra.Command{
-		Use: "cancel DIR", Short: "End whoever works at a sweep, after the runs that it is at", Args: oneFolder,
+		Use: "cancel DIR", Short: "End a sweep's jobs, and its processes after the runs that they are at", Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
-			return sweep.Cancel(c.Context(), a.Files, args[0])
+			return a.cancelSweep(c.Context(), args[0])
 		},
 	}
 	c.AddCommand(status, merge, cancel)
@@ -95,12 +102,7 @@ func oneFolder(c *cobra.Command, args []string) error {
 }
 
 func (a *app) sweep(cmd *cobra.Command, opt *sweepOptions, targets []string) error {
-	s, err := a.session(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o, err := opt.resolve(cmd, a, s, targets)
+	o, err := opt.resolve(cmd, a, targets)
 	if err != nil {
 		return err
 	}
@@ -110,9 +112,24 @@ func (a *app) sweep(cmd *cobra.Command, opt *sweepOptions, targets []string) err
 			return err
 		}
 	}
+	var on job.Scheduler
+	if opt.on != onLocal {
+		if on, err = a.scheduler(cmd.Context(), opt.on); err != nil {
+			return err
+		}
+	}
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.FaultsOf = func(target string) ([]string, error) { return faultsOf(cmd.Context(), s, target) }
 	plan, err := sweep.Make(cmd.Context(), s, o)
 	if err != nil {
 		return err
+	}
+	if on != nil {
+		return a.submitted(cmd, opt, plan, on, o.Request.Backend)
 	}
 	meter := newMeter(a.Stderr, a.json)
 	first := true
@@ -187,10 +204,7 @@ func printSweep(w io.Writer, d *sweep.Doc, dir string, missing int) {
 			what += " in " + strings.Join(r.Guilty, ", ")
 		}
 		for _, f := range r.Findings {
-			what += ", " + f.Kind
-			if f.Variable != "" {
-				what += " on " + f.Variable
-			}
+			what += ", " + f.String()
 		}
 		fmt.Fprintf(w, "  %s: %s\n", r.Name(), what)
 	}
@@ -226,19 +240,16 @@ func shardOf(text string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// resolve turns options into a sweep's; everything malformed is refused here.
-func (o *sweepOptions) resolve(
-	cmd *cobra.Command, a *app, s *debugkern.Session, targets []string,
-) (*sweep.Options, error) {
+// resolve turns options into a sweep's, without FaultsOf; everything malformed is refused here.
+func (o *sweepOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*sweep.Options, error) {
 	switch {
 	case o.out == "":
 		return nil, usageError("%s needs --out DIR, the folder that results are kept in", cmd.CommandPath())
-	case o.on != "local":
-		return nil, usageError(
-			"--on %s: expected local; other schedulers run parts by --shard I/N, and sweep merge puts them together",
-			o.on)
 	case o.jobs < 1:
 		return nil, usageError("--jobs %d: expected a number from 1 on", o.jobs)
+	}
+	if err := o.checkOn(a, cmd); err != nil {
+		return nil, err
 	}
 	flags, err := flagValues(o.set)
 	if err != nil {
@@ -251,11 +262,9 @@ func (o *sweepOptions) resolve(
 		return nil, err
 	}
 	out := &sweep.Options{
-		Targets: unique(targets), Shapes: []string{"validation"}, Seeds: []uint64{0},
+		Targets: unique(targets), Shapes: []string{debugkern.DefaultShape}, Seeds: []uint64{0},
 		Gates: []string{probes.GateNone.String()}, Faults: []string{sweep.NoFault}, Flags: flags,
-		Tool: gates.ThisTool(a.Version), FaultsOf: func(target string) ([]string, error) {
-			return faultsOf(cmd.Context(), s, target)
-		},
+		Tool: gates.ThisTool(a.Version),
 	}
 	for _, x := range []struct {
 		given string

@@ -86,6 +86,14 @@ type Finding struct {
 	Variable string `json:"variable"`
 }
 
+// String is the finding in words: "race on sP", or its kind alone where it names no variable.
+func (f Finding) String() string {
+	if f.Variable == "" {
+		return f.Kind
+	}
+	return f.Kind + " on " + f.Variable
+}
+
 // Failed is a run that ended without a verdict, as often as it was tried.
 type Failed struct {
 	Run   string `json:"run"`   // Spec.Name
@@ -114,8 +122,10 @@ type Options struct {
 	Flags                  map[string][]int
 	// FaultsOf lists the planted faults of a target, for "each".
 	FaultsOf func(target string) ([]string, error)
-	Request  debugkern.Request // all else of a run
-	Tool     gates.Tool
+	// Request has all other options of a run. Its faults and flags are part of every run: Make adds them to
+	// each Spec.
+	Request debugkern.Request
+	Tool    gates.Tool
 }
 
 // Every option that a user leaves out.

@@ -19,32 +19,36 @@ import (
 //go:embed sweep.html
 var pageText string
 
-// row is what the runs of one combination came to, over all seeds.
-type row struct {
+// rowKey identifies a combination.
+type rowKey struct {
 	Target, Shape, Gate, Flags, Faults string
-	Runs, Agree, Differ, Failed        int
-	Guilty, Findings                   string
-	First                              string // the first run that does not agree
+}
+
+// row sums the runs of one combination over all seeds.
+type row struct {
+	rowKey
+	Agree, Differ    int
+	Guilty, Findings string
+	First            string // the first run that does not agree
 }
 
 // rows sums a document up, in the plan's order.
 func (d *Doc) rows() []row {
-	var order []string
-	by := map[string]*row{}
+	var order []*row
+	by := map[rowKey]*row{}
 	for i := range d.Runs {
 		r := &d.Runs[i]
-		k := row{
+		k := rowKey{
 			Target: r.Target, Shape: r.Shape, Gate: r.Gate, Flags: flagText(r.Flags),
 			Faults: strings.Join(r.Faults, ", "),
 		}
-		name := fmt.Sprint(k)
-		x := by[name]
+		x := by[k]
 		if x == nil {
-			x = &k
-			by[name] = x
-			order = append(order, name)
+			x = &row{rowKey: k}
+			by[k] = x
+			order = append(order, x)
 		}
-		if x.Runs++; r.Exit == 0 {
+		if r.Exit == 0 {
 			x.Agree++
 			continue
 		}
@@ -55,12 +59,12 @@ func (d *Doc) rows() []row {
 			x.Guilty = joined(x.Guilty, g)
 		}
 		for _, f := range r.Findings {
-			x.Findings = joined(x.Findings, strings.TrimSuffix(f.Kind+" on "+f.Variable, " on "))
+			x.Findings = joined(x.Findings, f.String())
 		}
 	}
 	out := make([]row, 0, len(order))
-	for _, name := range order {
-		out = append(out, *by[name])
+	for _, x := range order {
+		out = append(out, *x)
 	}
 	return out
 }
@@ -111,11 +115,7 @@ func (d *Doc) Title(missing int) string {
 
 // write writes the document, its table and its page.
 func (d *Doc) write(files *file.System, dir string, missing int) error {
-	b, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		return fmt.Errorf("encode the document: %w", err)
-	}
-	if err := files.Write(filepath.Join(dir, DocumentFile), append(text.JSON(b), '\n'), 0o644); err != nil {
+	if err := d.writeJSON(files, filepath.Join(dir, DocumentFile)); err != nil {
 		return err
 	}
 	if err := files.Write(filepath.Join(dir, TableFile), []byte(d.table(missing)), 0o644); err != nil {
@@ -128,6 +128,43 @@ func (d *Doc) write(files *file.System, dir string, missing int) error {
 		return err
 	}
 	return files.Write(filepath.Join(dir, PageFile), out.Bytes(), 0o644)
+}
+
+// writeJSON writes the document as json.MarshalIndent has it, run by run: the text of 10^6 runs is never in
+// memory as a whole.
+func (d *Doc) writeJSON(files *file.System, path string) error {
+	head := *d
+	head.Runs = []Result{}
+	b, err := json.MarshalIndent(&head, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode the document: %w", err)
+	}
+	const end = "[]\n}" // of the document: the runs are its last field
+	out, err := files.Create(path, 0o644)
+	if err != nil {
+		return err
+	}
+	defer out.Abandon()
+	fmt.Fprintf(out, "%s", text.JSON(bytes.TrimSuffix(b, []byte(end))))
+	for i := range d.Runs {
+		b, err := json.MarshalIndent(&d.Runs[i], "  ", " ")
+		if err != nil {
+			return fmt.Errorf("encode the document: %w", err)
+		}
+		before := ",\n  "
+		if i == 0 {
+			before = "[\n  "
+		}
+		if _, err := fmt.Fprintf(out, "%s%s", before, text.JSON(b)); err != nil {
+			return err
+		}
+	}
+	last := end
+	if len(d.Runs) > 0 {
+		last = "\n ]\n}"
+	}
+	fmt.Fprintln(out, last) // its error is Commit's
+	return out.Commit()
 }
 
 // table is the document as Markdown.

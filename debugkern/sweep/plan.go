@@ -12,7 +12,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
@@ -50,11 +52,7 @@ func (s *Spec) id() string { return digest(s.Name())[:20] }
 func (p *Plan) request(s *Spec) debugkern.Request {
 	req := p.base
 	req.Target, req.Shape, req.Seed, req.Gate = s.Target, s.Shape, s.Seed, probes.GateNamed(s.Gate)
-	req.Faults = append(slices.Clone(p.base.Faults), s.Faults...)
-	req.Set = maps.Clone(p.base.Set)
-	if req.Set == nil {
-		req.Set = map[string]string{}
-	}
+	req.Faults, req.Set = slices.Clone(s.Faults), map[string]string{}
 	for name, v := range s.Flags {
 		req.Set[name] = fmt.Sprint(v)
 	}
@@ -65,25 +63,32 @@ func (p *Plan) request(s *Spec) debugkern.Request {
 // reason; a sweep of which nothing is left is refused. Errors are those of Runner.Describe that are not the
 // combination's own, and of Runner.BuildInfo.
 func Make(ctx context.Context, r Runner, o *Options) (*Plan, error) {
+	flags, err := o.allFlags()
+	if err != nil {
+		return nil, err
+	}
 	p := &Plan{base: o.Request, Doc: PlanDoc{
-		Targets: o.Targets, Shapes: o.Shapes, Seeds: o.Seeds, Gates: o.Gates, Flags: o.Flags,
+		Targets: o.Targets, Shapes: o.Shapes, Seeds: o.Seeds, Gates: o.Gates, Flags: flags,
 		Faults: slices.Clone(o.Faults), Skipped: []Skipped{},
 	}}
-	if p.Doc.Flags == nil {
-		p.Doc.Flags = map[string][]int{}
-	}
+	p.base.Faults, p.base.Set = nil, nil // they are in each Spec
 	var builds []string
 	for _, target := range o.Targets {
 		faults, err := o.faultsOf(target)
 		if err != nil {
 			return nil, err
 		}
+		// nil: the target can be opened, so that what refuses a combination is the combination's own
+		unknown := sync.OnceValue(func() error {
+			_, err := r.Describe(ctx, debugkern.Request{Target: target})
+			return err
+		})
 		for _, shape := range o.Shapes {
 			for _, gate := range o.Gates {
-				for _, flags := range combinations(o.Flags) {
+				for _, flags := range combinations(flags) {
 					for _, fault := range faults {
 						s := Spec{Target: target, Shape: shape, Gate: gate, Faults: fault, Flags: flags}
-						if err := p.add(ctx, r, s); err != nil {
+						if err := p.add(ctx, r, s, unknown); err != nil {
 							return nil, err
 						}
 					}
@@ -101,7 +106,7 @@ func Make(ctx context.Context, r Runner, o *Options) (*Plan, error) {
 		return nil, report.Usagef("no run of this sweep can be: %s on %s: %s", first.Target, first.Shape,
 			first.Reason)
 	}
-	base := o.Request
+	base := p.base
 	base.Timeout = 0
 	b, err := json.Marshal([]any{
 		Schema, p.Doc, base, builds, o.Tool.Version, o.Tool.Commit, o.Tool.Executable,
@@ -113,14 +118,15 @@ func Make(ctx context.Context, r Runner, o *Options) (*Plan, error) {
 	return p, nil
 }
 
-// add appends a combination's runs, one for each seed, or notes why it cannot be.
-func (p *Plan) add(ctx context.Context, r Runner, s Spec) error {
+// add appends a combination's runs, one for each seed, or notes why it cannot be. Where the target cannot be
+// opened at all (unknown), that is add's error.
+func (p *Plan) add(ctx context.Context, r Runner, s Spec, unknown func() error) error {
 	_, err := r.Describe(ctx, p.request(&s))
 	var coded *report.Error
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &coded) && coded.Code == report.CodeUsage && !p.unknown(ctx, r, s.Target):
+	case errors.As(err, &coded) && coded.Code == report.CodeUsage && unknown() == nil:
 		p.Doc.Skipped = append(p.Doc.Skipped, Skipped{
 			s.Target, s.Shape, s.Gate, s.Faults, s.Flags, err.Error(),
 		})
@@ -133,12 +139,6 @@ func (p *Plan) add(ctx context.Context, r Runner, s Spec) error {
 		p.Runs = append(p.Runs, s)
 	}
 	return nil
-}
-
-// unknown reports whether a target cannot be opened at all: that is no matter of the combination.
-func (p *Plan) unknown(ctx context.Context, r Runner, target string) bool {
-	_, err := r.Describe(ctx, debugkern.Request{Target: target})
-	return err != nil
 }
 
 // code identifies what a target executes.
@@ -163,23 +163,50 @@ func (p *Plan) code(ctx context.Context, r Runner, target string) (string, error
 	return "", nil
 }
 
-// faultsOf lists the faults of a target's runs, each as the list that a run takes.
+// allFlags returns the values of every flag: those of o.Flags, and one for each flag that the request sets
+// and o.Flags does not.
+func (o *Options) allFlags() (map[string][]int, error) {
+	out := map[string][]int{}
+	for name, text := range o.Request.Set {
+		v, err := configs.FlagValue(text)
+		if err != nil {
+			return nil, report.Usagef("flag %s: expected a whole number, true or false, found %q", name, text)
+		}
+		out[name] = []int{v}
+	}
+	maps.Copy(out, o.Flags)
+	return out, nil
+}
+
+// faultsOf lists the faults of a target's runs, each as the list that a run takes: the request's, and one of
+// o.Faults. A combination that two of them come to is listed once.
 func (o *Options) faultsOf(target string) ([][]string, error) {
 	var out [][]string
+	add := func(more ...string) {
+		list := []string{}
+		for _, name := range append(slices.Clone(o.Request.Faults), more...) {
+			if !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+		if !slices.ContainsFunc(out, func(x []string) bool { return slices.Equal(x, list) }) {
+			out = append(out, list)
+		}
+	}
 	for _, f := range o.Faults {
 		switch f {
 		case NoFault:
-			out = append(out, []string{})
+			add()
 		case EachFault:
 			names, err := o.FaultsOf(target)
 			if err != nil {
 				return nil, err
 			}
 			for _, n := range names {
-				out = append(out, []string{n})
+				add(n)
 			}
 		default:
-			out = append(out, []string{f})
+			add(f)
 		}
 	}
 	return out, nil

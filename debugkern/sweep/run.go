@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,8 +60,8 @@ func notSweep(dir string, err error) error {
 const tries = 2
 
 // Execute runs what a plan's folder has no results of, and reports how much it found done. A run that fails
-// is tried again and then recorded as failed. It ends early with the context's error; what was done is kept.
-// Errors are those of the folder.
+// is tried again and then recorded as failed. It ends early with the context's error; what was done is
+// kept. Errors are those of the folder.
 func (p *Plan) Execute(ctx context.Context, r Runner, w Work) (Progress, error) {
 	part, todo := "all", p.Shard(0, 1)
 	if w.Of > 0 {
@@ -74,7 +75,11 @@ func (p *Plan) Execute(ctx context.Context, r Runner, w Work) (Progress, error) 
 	if err := os.Remove(filepath.Join(w.Dir, cancelFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Progress{}, err
 	}
-	have, err := results(w.Dir, p.Key)
+	// other shards of as many have other runs, so that theirs need not be read
+	siblings := fmt.Sprintf("-of-%d.jsonl", w.Of)
+	have, err := results(w.Dir, p.Key, func(name string) bool {
+		return strings.HasSuffix(name, siblings) && name != part+".jsonl"
+	})
 	if err != nil {
 		return Progress{}, err
 	}
@@ -176,18 +181,20 @@ func Merge(ctx context.Context, files *file.System, dir string) (doc *Doc, missi
 	if err != nil {
 		return nil, 0, err
 	}
-	doc = &Doc{Schema: Schema, Plan: e.Plan, Failed: []Failed{}, Runs: []Result{}}
-	for i := range e.Runs {
-		l, ok := have[e.Runs[i].id()]
+	doc = &Doc{Schema: Schema, Plan: e.Plan, Failed: []Failed{}, Runs: make([]Result, 0, len(have))}
+	for i := range e.runs {
+		l, ok := have[e.runs[i].id()]
 		switch {
 		case !ok:
 			missing++
 		case l.Result != nil:
 			doc.Runs = append(doc.Runs, *l.Result)
 		default:
-			doc.Failed = append(doc.Failed, Failed{e.Runs[i].Name(), l.Error})
+			doc.Failed = append(doc.Failed, Failed{e.runs[i].Name(), l.Error})
 		}
 	}
+	clear(have) // before the documents are made: both are large
+	e.runs = nil
 	return doc, missing, doc.write(files, dir, missing)
 }
 
@@ -198,8 +205,8 @@ func StatusOf(ctx context.Context, dir string) (*Status, error) {
 		return nil, err
 	}
 	s := &Status{Planned: e.Plan.Runs}
-	for i := range e.Runs {
-		if l, ok := have[e.Runs[i].id()]; ok && l.Result != nil {
+	for i := range e.runs {
+		if l, ok := have[e.runs[i].id()]; ok && l.Result != nil {
 			s.Done++
 		} else if ok {
 			s.Failed++
@@ -214,6 +221,6 @@ func opened(ctx context.Context, dir string) (*planEntry, map[string]line, error
 	if err != nil {
 		return nil, nil, notSweep(dir, err)
 	}
-	have, err := results(dir, e.Key)
+	have, err := results(dir, e.Key, nil)
 	return e, have, err
 }

@@ -20,16 +20,19 @@ import (
 
 // planSchema names the layout of a folder's plan, and maxPlan its largest size.
 const (
-	planSchema = "tilescope.sweep-plan/1"
-	maxPlan    = 1 << 30
+	planSchema = "tilescope.sweep-plan/2"
+	maxPlan    = 64 << 20
 )
 
-// planEntry is PlanFile.
+// planEntry is PlanFile. It lists combinations, each of which has a run for every seed of the plan: a plan
+// of many seeds stays small.
 type planEntry struct {
-	Schema string  `json:"schema"`
-	Key    string  `json:"key"`
-	Plan   PlanDoc `json:"plan"`
-	Runs   []Spec  `json:"runs"`
+	Schema       string  `json:"schema"`
+	Key          string  `json:"key"`
+	Plan         PlanDoc `json:"plan"`
+	Combinations []Spec  `json:"combinations"` // with Seed 0
+
+	runs []Spec // all of them, made by readPlan
 }
 
 // line is one result in a file of results.
@@ -40,8 +43,8 @@ type line struct {
 	Result *Result `json:"result,omitempty"`
 }
 
-// folder is a sweep's folder, opened for adding results: one file for each process, to which whole lines are
-// appended, so that a process which is killed leaves at most its last line behind, unfinished.
+// folder is a sweep's folder, opened for adding results: one file for each process, to which whole lines
+// are appended, so that a process which is killed leaves at most its last line behind, unfinished.
 type folder struct {
 	mu      sync.Mutex
 	dir     string
@@ -95,7 +98,13 @@ func (p *Plan) claim(ctx context.Context, files *file.System, dir string) error 
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	b, err := json.Marshal(planEntry{planSchema, p.Key, p.Doc, p.Runs})
+	e := planEntry{Schema: planSchema, Key: p.Key, Plan: p.Doc, Combinations: []Spec{}}
+	for i := 0; i < len(p.Runs); i += len(p.Doc.Seeds) {
+		s := p.Runs[i]
+		s.Seed = 0
+		e.Combinations = append(e.Combinations, s)
+	}
+	b, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode the plan: %w", err)
 	}
@@ -113,8 +122,16 @@ func readPlan(ctx context.Context, dir string) (*planEntry, error) {
 		return nil, err
 	}
 	var e planEntry
-	if err := json.Unmarshal(b, &e); err != nil || e.Schema != planSchema || len(e.Runs) != e.Plan.Runs {
+	if err := json.Unmarshal(b, &e); err != nil || e.Schema != planSchema ||
+		len(e.Combinations)*len(e.Plan.Seeds) != e.Plan.Runs {
 		return nil, report.Usagef("%s is no plan of a sweep (schema %s)", path, planSchema)
+	}
+	e.runs = make([]Spec, 0, e.Plan.Runs)
+	for _, s := range e.Combinations {
+		for _, seed := range e.Plan.Seeds {
+			s.Seed = seed
+			e.runs = append(e.runs, s)
+		}
 	}
 	return &e, nil
 }
@@ -172,16 +189,20 @@ func (f *folder) close() {
 	f.unlock()
 }
 
-// results reads all results of a plan in a folder, by Spec.id. Lines that no sweep of this plan has written,
-// and unfinished ones, count for nothing: their runs are made again. Of several results of a run one is taken
-// that is no failure.
-func results(dir, key string) (map[string]line, error) {
+// results reads all results of a plan in a folder, by Spec.id. Lines that no sweep of this plan has
+// written, and unfinished ones, count for nothing: their runs are made again. Of several results of a run
+// one is taken that is no failure. Files whose names skip reports are not read; nil: all are.
+func results(dir, key string, skip func(name string) bool) (map[string]line, error) {
 	out := map[string]line{}
+	same := sharing{key: key, combinations: map[string]Spec{}}
 	names, err := filepath.Glob(filepath.Join(dir, resultsDir, "*.jsonl"))
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
+		if skip != nil && skip(filepath.Base(name)) {
+			continue
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("results of the sweep: %w", err)
@@ -194,6 +215,7 @@ func results(dir, key string) (map[string]line, error) {
 				l.Key == key && (l.Result != nil) != (l.Error != "") &&
 				(l.Result == nil || l.Result.id() == l.Run) {
 				if old, have := out[l.Run]; !have || old.Result == nil {
+					same.line(&l)
 					out[l.Run] = l
 				}
 			}
@@ -207,4 +229,26 @@ func results(dir, key string) (map[string]line, error) {
 		f.Close()
 	}
 	return out, nil
+}
+
+// sharing makes lines of one plan refer to the same values where they are equal: of 10^6 lines, most are.
+type sharing struct {
+	key          string
+	combinations map[string]Spec // by name, with Seed 0
+}
+
+func (s *sharing) line(l *line) {
+	l.Key = s.key
+	if l.Result == nil {
+		return
+	}
+	spec := l.Result.Spec
+	spec.Seed = 0
+	name := spec.Name()
+	have, ok := s.combinations[name]
+	if !ok {
+		s.combinations[name], have = spec, spec
+	}
+	have.Seed = l.Result.Seed
+	l.Result.Spec = have
 }

@@ -16,6 +16,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/text"
 )
 
 // kernel is a Runner that computes nothing. Seeds in fail end without a verdict so often; seeds in wrong
@@ -27,9 +28,13 @@ type kernel struct {
 	wrong map[uint64]bool
 	stop  func(n int) // called before each run with how many there were
 	code  string
+	bare  int // requests to describe a target alone
 }
 
 func (k *kernel) Describe(_ context.Context, req debugkern.Request) (*debugkern.Subject, error) {
+	if req.Shape == "" {
+		k.bare++
+	}
 	if req.Target == "unknown" {
 		return nil, report.Usagef("unknown target")
 	}
@@ -150,6 +155,53 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestBase: faults and flags of the request are part of every run, of its name and of the document; a flag
+// that the sweep sets has the sweep's values.
+func TestBase(t *testing.T) {
+	o := options()
+	o.Targets, o.Shapes, o.Gates, o.Seeds = o.Targets[:1], []string{"large"}, o.Gates[:1], o.Seeds[:1]
+	o.Faults = []string{"none", "early", "late"}
+	o.Request.Faults, o.Request.Set = []string{"early"}, map[string]string{"A": "7", "C": "true"}
+	p, err := Make(t.Context(), newKernel(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range p.Runs {
+		got = append(got, p.Runs[i].Name())
+		req := p.request(&p.Runs[i])
+		if req.Set["C"] != "1" || req.Set["A"] != "2" || req.Faults[0] != "early" {
+			t.Errorf("%s is requested as %v %v", p.Runs[i].Name(), req.Faults, req.Set)
+		}
+	}
+	want := []string{ // fault early alone is none and early: once
+		"one --shape large --seed 0 --fault early --set A=2 --set B=0 --set C=1",
+		"one --shape large --seed 0 --fault early --fault late --set A=2 --set B=0 --set C=1",
+		"one --shape large --seed 0 --fault early --set A=2 --set B=1 --set C=1",
+		"one --shape large --seed 0 --fault early --fault late --set A=2 --set B=1 --set C=1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("runs:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if fmt.Sprint(p.Doc.Flags) != "map[A:[2] B:[0 1] C:[1]]" {
+		t.Errorf("flags of the plan: %v", p.Doc.Flags)
+	}
+	o.Request.Set["C"] = "maybe"
+	_, err = Make(t.Context(), newKernel(), o)
+	if err == nil || !strings.Contains(err.Error(), `found "maybe"`) {
+		t.Errorf("a flag that is no number: %v", err)
+	}
+}
+
+// TestUnknownOnce: whether a target can be opened is tried once, however many combinations are refused.
+func TestUnknownOnce(t *testing.T) {
+	k := newKernel()
+	made(t, k)
+	if k.bare != 2 {
+		t.Errorf("%d targets were opened without a combination, of 2", k.bare)
+	}
+}
+
 // TestInterrupted: a sweep that is cancelled at any moment goes on, makes no run twice, and ends with the
 // bytes of one that was not.
 func TestInterrupted(t *testing.T) {
@@ -228,7 +280,7 @@ func TestFailedRuns(t *testing.T) {
 		t.Errorf("failed: %+v", f)
 	}
 	wrong := doc.Runs[slices.IndexFunc(doc.Runs, func(r Result) bool { return r.Exit != 0 })]
-	if fmt.Sprint(wrong.Guilty, wrong.Findings, wrong.Exit) != "[S P] [{race sP}] 1" {
+	if fmt.Sprint(wrong.Guilty, wrong.Findings, wrong.Exit) != "[S P] [race on sP] 1" {
 		t.Errorf("a run that diverges: %+v", wrong)
 	}
 	again := Work{Dir: dir, Files: file.New(), Jobs: 4}
@@ -292,6 +344,29 @@ func TestOtherPlans(t *testing.T) {
 	if _, _, err := Merge(t.Context(), file.New(), t.TempDir()); err == nil ||
 		!strings.Contains(err.Error(), "is no folder of tilescope sweep") {
 		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+// TestDocument: the document, which is written run by run, has the text of the whole.
+func TestDocument(t *testing.T) {
+	d := &Doc{Schema: Schema, Failed: []Failed{{"a", "b\u202e"}}, Runs: []Result{}}
+	for range 3 {
+		path := filepath.Join(t.TempDir(), DocumentFile)
+		if err := d.writeJSON(file.New(), path); err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.MarshalIndent(d, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != string(text.JSON(want))+"\n" {
+			t.Errorf("%v, got\n%s\nwant\n%s", err, got, want)
+		}
+		d.Runs = append(d.Runs, Result{
+			Spec:   Spec{Target: "t\u202e<", Faults: []string{}, Flags: map[string]int{"A": 1}},
+			Guilty: []string{"S"}, Findings: []Finding{{"race", "sP"}},
+		})
 	}
 }
 
