@@ -77,6 +77,7 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"variant": {"nosuch"}, "shape": {"nosuch", "1,2", "0,0,0,0"}, "seed": {"-1", "x"},
 		"fault": {"nosuch"}, "set": {"NOSUCH=1", "USE_CP_ASYNC=9", "USE_CP_ASYNC=x"},
 		"gate": {"nosuch"}, "inject": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"},
+		"host": {"-oProxyCommand=x", "a b"},
 		"view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},
 		"ref": {"nosuch"}, "heat": {"nosuch"}, "bound": {"-1", "x", "99999999"}, "palette": {"nosuch"},
 		"mouse": {"nosuch"}, "theme": {"nosuch"}, "screenshot": {"picture.png", "x"},

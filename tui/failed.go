@@ -119,6 +119,14 @@ func (f *failed) text(file string) []string {
 	return f.Fail.Source(file)
 }
 
+// patch is what patches have changed of a source, as the failed request has it.
+func (f *failed) patch(file string) source.Patch {
+	if f.Fail == nil || f.Fail.Patch == nil {
+		return source.Patch{}
+	}
+	return f.Fail.Patch(file)
+}
+
 // follow points the source at the reason under the cursor.
 func (f *failed) follow() {
 	r, ok := f.pane.Selected()
@@ -130,6 +138,7 @@ func (f *failed) follow() {
 		note = ""
 	}
 	f.source.Show(r.File, f.text(r.File), r.Line, note)
+	f.source.SetPatch(f.patch(r.File))
 }
 
 // move moves through what went wrong, or the source below.

@@ -54,6 +54,16 @@ func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 	}
 }
 
+// TestFailureNamesThePatch: the source below a failure is the patched one, and its title says by which fault.
+func TestFailureNamesThePatch(t *testing.T) {
+	d := newDriver(t, 120, 40, plainLook, func(o *Options) { o.Request.Faults = []string{"p-stale-m"} })
+	d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined", "mine.cu", 33)
+	d.do(d.m.Init())
+	if !contains(d.text(), "SOURCE mine.cu:33 as patched by p-stale-m") {
+		t.Errorf("the source does not say that it is patched:\n%s", d.text())
+	}
+}
+
 // TestEveryDiagnosticIsListed: errors and warnings, each with its place, and the source follows the cursor.
 func TestEveryDiagnosticIsListed(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)

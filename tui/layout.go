@@ -109,8 +109,8 @@ func (m *Model) zoom(string) tea.Cmd {
 	m.zoomed[m.view] = on
 	m.Layout()
 	if on {
-		m.Say(fmt.Sprintf("%s alone: %s or %s shows all panes again", m.focused(), m.Keys.Label(keymap.Zoom),
-			m.Keys.Label(keymap.Cancel)))
+		m.Say(fmt.Sprintf("zoom on %s: %s or %s shows all panes again", m.focused(),
+			m.Keys.Label(keymap.Zoom), m.Keys.Label(keymap.Cancel)))
 	}
 	return nil
 }

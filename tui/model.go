@@ -198,6 +198,8 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 	case releaseDueMsg:
 		cmd = m.release.due(msg, m.working())
 	case releasedMsg:
+	case hostMsg:
+		cmd = m.hostChosen(msg)
 	case agreedMsg:
 		cmd = m.agreed(msg)
 	default:

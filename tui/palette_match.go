@@ -120,6 +120,8 @@ func (p palette) matches(name string) []match {
 		switch {
 		case e.Name == name, e.Short == name && name != "":
 			x.tier, at = tierExact, 0
+		case e.here && sign(name) && slices.Contains(strings.Fields(e.key), name):
+			x.tier, at = tierExact, 0
 		case at == 0 && !e.action && begin == 1:
 			x.tier = tierOnly
 		case at == 0:
@@ -140,7 +142,7 @@ func (p palette) matches(name string) []match {
 		default:
 			continue
 		}
-		if x.tier < tierHelp {
+		if x.tier < tierHelp && !sign(name) {
 			for k := range low {
 				x.marks = append(x.marks, at+k)
 			}
@@ -160,6 +162,11 @@ func (p palette) matches(name string) []match {
 		return b.score - a.score
 	})
 	return out
+}
+
+// sign reports whether a text is a key that no name has: < or (.
+func sign(text string) bool {
+	return utf8.RuneCountInString(text) == 1 && strings.ContainsAny(text, "<>()[]{}!?.,;^$+_=*#%@~|'")
 }
 
 // wordStart is where a word of a name, after its first, begins with a text; -1 where none does.

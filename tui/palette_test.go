@@ -123,6 +123,21 @@ func TestPaletteCarriesOut(t *testing.T) {
 	}
 }
 
+// TestPaletteTakesKeys: a key that is no letter finds what it does in this view, and Enter does it.
+func TestPaletteTakesKeys(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty)).press("8", "s")
+	if !contains(d.text(), "step 1206 ") {
+		t.Fatalf("no step:\n%s", d.text())
+	}
+	d.press(":").typed("<")
+	if s := d.text(); !contains(s, "source.step-back") {
+		t.Errorf("the palette does not find the key:\n%s", s)
+	}
+	if d.press("enter"); !contains(d.text(), "step 1203 ") || d.m.Status.Bad {
+		t.Errorf("it does not step back, status %q:\n%s", d.m.Status.Text, d.text())
+	}
+}
+
 // TestUserKeys: help, hints and palette show a user's keys, and the keys do it.
 func TestUserKeys(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty), func(o *Options) {
@@ -173,5 +188,24 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 	if got := CheckKeys(nil); len(got) != 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestHostIsChosen: :host has later runs executed elsewhere and runs again; a name that no machine can have
+// changes nothing.
+func TestHostIsChosen(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	before := len(d.e.Asked())
+	d.command("host me@box").hasStatus("workers run on me@box")
+	if d.e.Host() != "me@box" || len(d.e.Asked()) != before+1 {
+		t.Errorf("on %q after %d runs", d.e.Host(), len(d.e.Asked())-before)
+	}
+	d.command("host -x").hasStatus("expected [USER@]HOST")
+	if d.e.Host() != "me@box" || len(d.e.Asked()) != before+1 {
+		t.Errorf("on %q after %d runs", d.e.Host(), len(d.e.Asked())-before)
+	}
+	d.command("host").hasStatus("workers run on this machine")
+	if d.e.Host() != "" {
+		t.Errorf("on %q", d.e.Host())
 	}
 }

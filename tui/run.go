@@ -3,12 +3,14 @@ package tui
 import (
 	"context"
 	"errors"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
+	"tilescope/tui/pane/source"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -54,7 +56,7 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 		switch {
 		case failed != nil && failed.Report != nil:
 			r.Report = failed.Report
-			r.Source = gatherText(j.Ctx, engine, req, r.Report)
+			r.Source, r.Patch = gatherText(j.Ctx, engine, req, r.Report)
 			return ranMsg{gen: j.Gen, run: r, err: err}
 		case err != nil: // it did not come so far that the engine writes a document
 			r.Report = &report.Run{Target: req.Target, Verdict: report.Failed,
@@ -134,24 +136,33 @@ func (m *Model) reportTrouble() tea.Cmd {
 // textEngine is what an engine may know of sources that no run can be asked for.
 type textEngine interface {
 	SourceText(ctx context.Context, req debugkern.Request, file string) []string
+	SourceChanges(ctx context.Context, req debugkern.Request, file string) (faults []string, lines []int)
 }
 
 var _ textEngine = (*debugkern.Session)(nil)
 
-// gatherText reads, while nobody waits, the sources that a failed run points into.
+// gatherText reads, while nobody waits, the sources that a failed run points into, and what patches have
+// changed of them.
 func gatherText(ctx context.Context, engine view.Engine, req debugkern.Request,
-	r *report.Run) func(string) []string {
+	r *report.Run) (text func(string) []string, patch func(string) source.Patch) {
 	e, ok := engine.(textEngine)
 	if !ok || r == nil || r.Error == nil {
-		return nil
+		return nil, nil
 	}
-	known := map[string][]string{"": e.SourceText(ctx, req, "")}
-	for _, x := range view.Reasons(r.Error) {
-		if _, ok := known[x.File]; !ok {
-			known[x.File] = e.SourceText(ctx, req, x.File)
+	known, patches := map[string][]string{}, map[string]source.Patch{}
+	read := func(file string) {
+		if _, ok := known[file]; !ok {
+			known[file] = e.SourceText(ctx, req, file)
+			faults, lines := e.SourceChanges(ctx, req, file)
+			patches[file] = source.Patch{By: strings.Join(faults, ", "), Lines: lines}
 		}
 	}
-	return func(file string) []string { return known[file] }
+	read("")
+	for _, x := range view.Reasons(r.Error) {
+		read(x.File)
+	}
+	return func(file string) []string { return known[file] },
+		func(file string) source.Patch { return patches[file] }
 }
 
 // revert ends a replay, or goes back to the request of the last run that ended well.

@@ -112,7 +112,7 @@ func (m *Model) remembered() *configs.State {
 		Cursor:    remember(m.Cursor),
 		Bookmarks: maps.Clone(m.marks.all), Display: map[string]string{},
 	}
-	if m.Pinned != nil {
+	if m.Pinned != nil && m.sameKernel(m.Pinned.Target, req.Target) {
 		p := *m.Pinned
 		s.Pinned = &p
 	}

@@ -95,3 +95,17 @@ func TestPinnedRunComesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestPinOfAnotherKernelIsNotKept: the state of a session that ends on another kernel has no pin of the
+// first.
+func TestPinOfAnotherKernelIsNotKept(t *testing.T) {
+	d := started(t, 120, 40, plainLook).press("4", "a")
+	if d.m.remembered().Pinned == nil {
+		t.Fatal("the pin is not remembered")
+	}
+	pinned := *d.m.Pinned
+	pinned.Target = "another"
+	if d.m.Pinned = &pinned; d.m.remembered().Pinned != nil {
+		t.Error("a pin of another kernel is remembered")
+	}
+}

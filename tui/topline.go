@@ -13,7 +13,8 @@ import (
 	"tilescope/tui/view"
 )
 
-// topLine is the first line of the screen: what runs, where the cursor is, and how the request stands.
+// topLine is the first line of the screen: what runs (target, and what differs from the
+// default: flags, fault, the gate), where the cursor is, and how the request stands.
 type topLine struct {
 	*view.Context
 	w     int
@@ -183,7 +184,10 @@ func (t topLine) corners() []corner {
 		return []corner{{join(long, verdict), both}, {join(shape, verdict), one}, {verdict, nil}}
 	}
 	verdict = t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
+	spoiling := view.SpoiltBefore(r, t.Run.Plan)
 	switch judged := judgedStages(r); {
+	case spoiling != nil: // it may have come before the stage that is wrong
+		verdict += strings.TrimRight(" "+spoiling.Kind+" "+spoiling.Variable, " ")
 	case len(r.Guilty) > 0:
 		verdict += " " + r.Guilty[0].Stage
 	case judged < len(r.Stages): // a gate leaves stages out

@@ -21,23 +21,25 @@ var (
 	lutSuffix  = regexp.MustCompile(`[uUlL]+$`)
 )
 
-// parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8
-// pairs, all of them.
-func parseLut(text, name string) ([][]report.Cell16, error) {
-	text, err := withoutComments(text)
+// parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of
+// them. lines are those of the text, from 1, where the pairs begin.
+func parseLut(text, name string) (lanes [][]report.Cell16, lines [][]int, err error) {
+	text, err = withoutComments(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + lutShape).FindStringIndex(text)
 	if at == nil {
-		return nil, fmt.Errorf("no initialised %s[32][8][2] in it; `tilescope lut --header` prints one that is right", name)
+		return nil, nil, fmt.Errorf(
+			"no initialised %s[32][8][2] in it; `tilescope lut --header` prints one that is right", name)
 	}
 	p := &lutParser{text: text[at[1]:]}
 	p.next()
-	var lanes [][]report.Cell16
 	err = p.braced(func() error {
 		var elems []report.Cell16
+		var at []int
 		if err := p.braced(func() error {
+			at = append(at, 1+strings.Count(text[:len(text)-len(p.text)], "\n"))
 			c, err := p.pair()
 			elems = append(elems, c)
 			return err
@@ -47,17 +49,17 @@ func parseLut(text, name string) ([][]report.Cell16, error) {
 		if len(elems) != tableElements {
 			return fmt.Errorf("%s[%d] has %d pairs, expected %d", name, len(lanes), len(elems), tableElements)
 		}
-		lanes = append(lanes, elems)
+		lanes, lines = append(lanes, elems), append(lines, at)
 		return nil
 	})
 	if err == nil && len(lanes) != tableLanes {
 		err = fmt.Errorf("%s has %d lanes, expected %d", name, len(lanes), tableLanes)
 	}
-	return lanes, err
+	return lanes, lines, err
 }
 
-// withoutComments puts a blank in the place of each comment. One that is not closed is an error: a compiler
-// sees nothing after it.
+// withoutComments puts a blank in the place of each comment, and as many line ends as it has. One that is not
+// closed is an error: a compiler sees nothing after it.
 func withoutComments(text string) (string, error) {
 	var err error
 	var out strings.Builder
@@ -70,7 +72,7 @@ func withoutComments(text string) (string, error) {
 		if strings.HasPrefix(comment, "/*") && (len(comment) < 4 || !strings.HasSuffix(comment, "*/")) {
 			err = fmt.Errorf("line %d: a comment that is not closed", 1+strings.Count(text[:m[0]], "\n"))
 		}
-		out.WriteString(text[at:m[0]] + " ")
+		out.WriteString(text[at:m[0]] + " " + strings.Repeat("\n", strings.Count(comment, "\n")))
 		at = m[1]
 	}
 	return out.String() + text[at:], err

@@ -22,12 +22,12 @@ func FuzzLut(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	want, err := parseLut(text, lutName)
+	want, _, err := parseLut(text, lutName)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		lanes, err := parseLut(text, lutName)
+		lanes, _, err := parseLut(text, lutName)
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("refused without a reason")

@@ -1,6 +1,7 @@
 package fragment
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -19,10 +20,31 @@ func TestLutComments(t *testing.T) {
 		"closed by its opening": {"/*/ " + table, "line 1: a comment that is not closed"},
 		"a slash":               {"/ " + table, ""},
 	} {
-		lanes, err := parseLut(c.text, "T")
+		lanes, _, err := parseLut(c.text, "T")
 		if c.says == "" && (err != nil || len(lanes) != 32) ||
 			c.says != "" && (err == nil || err.Error() != c.says) {
 			t.Errorf("%s: %d lanes, %v", name, len(lanes), err)
 		}
+	}
+}
+
+// TestEntriesHaveTheirLines: a comment of several lines moves no entry, and a wrong entry has its line.
+func TestEntriesHaveTheirLines(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("/* of\nthe fragment */\nint WMMA_ACCUM_LUT[32][8][2] = {\n")
+	for lane := range 32 {
+		b.WriteString("{")
+		for e := range 8 {
+			fmt.Fprintf(&b, "{%d, %d}, ", lane/4+e/2%2*8, lane%4*2+e%2+e/4*8)
+		}
+		b.WriteString("}, // lane\n")
+	}
+	b.WriteString("};\n")
+	table, err := HeaderTable("lut.h", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.lines[0][0]; got != 4 || table.lines[31][7] != 35 {
+		t.Errorf("the first entry stands in line %d, the last in %d; expected 4 and 35", got, table.lines[31][7])
 	}
 }

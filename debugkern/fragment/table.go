@@ -22,6 +22,7 @@ type Table struct {
 	Line  int               // of its definition in the PTX
 	At    *report.Source    // where the source declares it, nil where that was not found
 	Cells [][]report.Cell16 // by lane and element
+	lines [][]int           // of a header, where the entries stand
 	// Right: what a module's should hold, in its own element type: the Data of a ptx.Edit. nil
 	// until it is judged
 	Right []byte
@@ -59,11 +60,11 @@ func FindTables(m *ptx.Module, entry *ptx.Func, source func(file string) []strin
 // HeaderTable reads the table WMMA_ACCUM_LUT out of the text of a header, without judging it. A text without
 // a full table is a usage error that names the file.
 func HeaderTable(path string, text []byte) (*Table, error) {
-	cells, err := parseLut(string(text), lutName)
+	cells, lines, err := parseLut(string(text), lutName)
 	if err != nil {
 		return nil, report.Usagef("%s: %w", filepath.Base(path), err)
 	}
-	return &Table{Name: filepath.Base(path), Cells: cells}, nil
+	return &Table{Name: filepath.Base(path), Cells: cells, lines: lines}, nil
 }
 
 // Judge compares a table with the accumulator's map, of several dtypes with the one that it is nearest to:
@@ -78,8 +79,13 @@ func (m *Maps) Judge(t *Table, dtypes ...probes.DType) error {
 			t.Lut = doc
 		}
 	}
-	if t.size == 0 {
-		return nil // of a header
+	if t.size == 0 { // of a header
+		for i := range t.Wrong {
+			if w := &t.Wrong[i]; t.lines != nil {
+				w.Line = t.lines[w.Lane][w.Element]
+			}
+		}
+		return nil
 	}
 	t.Right = make([]byte, 2*tableLanes*tableElements*t.size)
 	for l, elems := range t.Maps[0].Lanes {
@@ -141,7 +147,7 @@ func declaration(
 	for _, file := range sourceFiles(m, source) {
 		lines := source(file)
 		text := strings.Join(lines, "\n")
-		lanes, err := parseLut(text, name)
+		lanes, _, err := parseLut(text, name)
 		if err != nil || !slices.EqualFunc(lanes, got, slices.Equal) {
 			continue
 		}

@@ -53,4 +53,5 @@ type LutEntry struct {
 	Element int    `json:"element"`
 	Want    Cell16 `json:"want"`
 	Got     Cell16 `json:"got"`
+	Line    int    `json:"-"` // of the header, from 1; 0 where it is not known
 }

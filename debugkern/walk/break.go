@@ -153,8 +153,8 @@ func (w *walker) hitsIn(i int, s *State, m moment, note string, report func(hit)
 		report(hit{m.step, m.warp, "breakpoint", note + ", condition " + err.Error(), -1, i})
 	case ok:
 		if w.counted[i] {
-			n := w.tally(b).add(m.step, m.warp)
-			if !b.When.Hits.Match(n) {
+			n := w.tally(b).add(m.step, m.warp) - uint64(w.tally(b).before(b.From))
+			if b.When.Hits != nil && (m.step < b.From || !b.When.Hits.Match(n)) {
 				return
 			}
 			if b.When.Hits != nil {

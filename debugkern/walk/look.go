@@ -49,6 +49,9 @@ func (w *walker) list() {
 			if j < len(f.Body) {
 				row.Text, row.PTX = f.InstrString(f.Body[j]), f.Body[j].Pos.Line
 				row.Target = branchTarget(f.Body[j], base)
+				for _, r := range w.program.Written(pc) {
+					row.Writes = append(row.Writes, f.RegName(int32(r)))
+				}
 			}
 			n := number(src)
 			if n >= 0 && (len(w.lines) == 0 || w.lines[len(w.lines)-1] != n) {

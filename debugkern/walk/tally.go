@@ -81,7 +81,12 @@ func (w *walker) count(ctx context.Context, all bool) error {
 	return err
 }
 
-// Hits counts the hits of each breakpoint up to now.
+// before is how many hits there are before a step.
+func (t *tally) before(step uint64) int {
+	return sort.Search(len(t.steps), func(k int) bool { return t.steps[k] >= step })
+}
+
+// Hits counts the hits of each breakpoint from where it was set up to now.
 func (w *walker) Hits(ctx context.Context) ([]Hits, error) {
 	if err := w.count(ctx, true); err != nil {
 		return nil, err
@@ -89,13 +94,14 @@ func (w *walker) Hits(ctx context.Context) ([]Hits, error) {
 	out := make([]Hits, len(w.breaks))
 	for i := range w.breaks {
 		t := w.tally(&w.breaks[i])
-		n := sort.Search(len(t.steps), func(k int) bool { return t.steps[k] > w.pos.Step })
+		first := t.before(w.breaks[i].From)
+		n := max(first, t.before(w.pos.Step+1))
 		warps := map[int]bool{}
-		for _, warp := range t.warps[:n] {
+		for _, warp := range t.warps[first:n] {
 			warps[warp] = warp >= 0
 		}
 		delete(warps, -1)
-		out[i] = Hits{Times: n, Warps: len(warps)}
+		out[i] = Hits{Times: n - first, Warps: len(warps)}
 	}
 	return out, nil
 }

@@ -49,7 +49,7 @@ type Walk interface {
 	Seek(ctx context.Context, step uint64) (Position, error)
 	SetWarp(warp int)
 	SetBreakpoints([]Breakpoint)
-	// Hits returns how often each breakpoint has been hit up to now, counted from the block's start.
+	// Hits returns how often each breakpoint has been hit from its From up to now.
 	Hits(ctx context.Context) ([]Hits, error)
 
 	Warps() []target.Warp
@@ -110,6 +110,9 @@ type Breakpoint struct {
 	// When holds for some active lane of the warp that comes to the line, or that changed the cell. Of a
 	// stage, which the whole block captures, it has variables of the block alone.
 	When expr.Condition
+	// From is the first moment whose hits are counted: a breakpoint that selects some of its hits does not
+	// stop before it
+	From uint64 `json:"-"`
 }
 
 // Values is what expressions can read of one warp at a moment.
@@ -145,7 +148,8 @@ type Listing struct {
 	File   string
 	Line   int // in the CUDA source, 0 where unknown
 	Probe  bool
-	Target int // PC a branch goes to, -1 where none
+	Target int      // PC a branch goes to, -1 where none
+	Writes []string // registers that the instruction writes
 }
 
 // SharedView is a shared array at a moment.

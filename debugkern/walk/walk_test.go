@@ -281,6 +281,21 @@ func TestConditions(t *testing.T) {
 		n[1].Warps != 0 || !reflect.DeepEqual(see(w), here) {
 		t.Errorf("hits %v, %v, at %+v", n, err, w.Position())
 	}
+	// from where it was set: before that it is not hit, and the hit at that moment is the first
+	later := conditional(t, line, "hits == 2")
+	later.From = all[3].Step
+	w.SetBreakpoints([]walk.Breakpoint{later})
+	ok(w.Seek(ctx, 0))
+	if p := ok(w.Continue(ctx)); p.Step != all[4].Step {
+		t.Errorf("hits == 2 from stop 4 leads to %+v, expected %+v", p, all[4])
+	}
+	if n, err := w.Hits(ctx); err != nil || n[0].Times != 2 {
+		t.Errorf("hits %v, %v, expected 2 from stop 4", n, err)
+	}
+	if p := ok(w.Reverse(ctx)); p.Stop == "breakpoint" {
+		t.Errorf("going back stops at %+v", p)
+	}
+	ok(w.Seek(ctx, all[4].Step))
 	// counted from the middle, without having been there before
 	other := []walk.Breakpoint{conditional(t, line+1, "step > 0"), conditional(t, line, "step > 1")}
 	w.SetBreakpoints(other)

@@ -137,3 +137,27 @@ func Count(n int, what string) string {
 	}
 	return strconv.Itoa(n) + " " + what + "s"
 }
+
+// FitMiddle is a text in at most w columns: where it is longer, its middle gives way to an ellipsis.
+func (t *Theme) FitMiddle(text string, w int) string {
+	if t.Width(text) <= w {
+		return text
+	}
+	runes, dots := []rune(text), t.Width(t.Glyph.Ellipsis)
+	head, tail := 0, len(runes)
+	for used := dots; head < tail; { // a rune more from the longer side, while both fit
+		i := head
+		if head > len(runes)-tail {
+			i = tail - 1
+		}
+		if used += t.Width(string(runes[i])); used > w {
+			break
+		}
+		if i == head {
+			head++
+		} else {
+			tail--
+		}
+	}
+	return t.Fit(string(runes[:head])+t.Glyph.Ellipsis+string(runes[tail:]), max(0, w))
+}

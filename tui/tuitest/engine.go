@@ -419,6 +419,14 @@ func (Checking) Check(_ context.Context, req debugkern.Request) error {
 	return nil
 }
 
+// SourceChanges makes the planted faults of a request patches of line 33.
+func (e *Engine) SourceChanges(_ context.Context, req debugkern.Request, _ string) ([]string, []int) {
+	if req.Faults == nil {
+		return nil, nil
+	}
+	return req.Faults, []int{33}
+}
+
 // SourceText makes the fake an engine that has sources.
 func (e *Engine) SourceText(_ context.Context, _ debugkern.Request, file string) []string {
 	if file != "mine.cu" {

@@ -3,6 +3,8 @@ package tuitest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"tilescope/debugkern"
@@ -15,6 +17,29 @@ type GPU struct {
 	MonErr error
 	Mon    *Monitor
 	Asked  int // how often devices were asked for
+	// Far is the connection to the machine that devices are in
+	Far debugkern.LinkStats
+}
+
+// Host returns the machine that workers run on.
+func (e *Engine) Host() string { return e.Link().Host }
+
+// SetHost changes it.
+func (e *Engine) SetHost(name string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if strings.HasPrefix(name, "-") || strings.Contains(name, " ") { // as remote.New
+		return fmt.Errorf("host %q: expected [USER@]HOST", name)
+	}
+	e.GPU.Far.Host = name
+	return nil
+}
+
+// Link returns the counts of the connection to it.
+func (e *Engine) Link() debugkern.LinkStats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.GPU.Far
 }
 
 var errNoDriver = errors.New("no CUDA driver found: libcuda.so.1: cannot open shared object file")

@@ -126,12 +126,12 @@ func (w *Walk) hit(b *walk.Breakpoint, at int) (lane, n int, ok bool) {
 	if !ok {
 		return -1, 0, false
 	}
-	for i := range at + 1 {
+	for i := int(b.From); i <= at; i++ {
 		if _, ok := w.holds(b, i); ok {
 			n++
 		}
 	}
-	return lane, n, b.When.Hits.Match(uint64(n))
+	return lane, n, b.When.Hits == nil || n > 0 && b.When.Hits.Match(uint64(n))
 }
 
 func (w *Walk) holds(b *walk.Breakpoint, at int) (lane int, ok bool) {
@@ -155,7 +155,7 @@ func (w *Walk) Hits(context.Context) ([]walk.Hits, error) {
 	out := make([]walk.Hits, len(w.breaks))
 	for i := range w.breaks {
 		warps := map[int]bool{}
-		for at := range w.at + 1 {
+		for at := int(w.breaks[i].From); at <= w.at; at++ {
 			if _, ok := w.holds(&w.breaks[i], at); ok {
 				out[i].Times++
 				warps[at/turn] = true
@@ -308,13 +308,13 @@ func (w *Walk) Listing() []walk.Listing {
 		out[i] = walk.Listing{
 			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i, PTX: 900 + i,
 			File: file,
-			Line: 60 + i/3, Target: -1,
+			Line: 60 + i/3, Target: -1, Writes: []string{fmt.Sprintf("%%rs%d", i)},
 		}
 		if i%20 == 19 {
-			out[i].Text = "bar.sync 0"
+			out[i].Text, out[i].Writes = "bar.sync 0", nil
 		}
 		if i == 50 {
-			out[i].Text, out[i].Target = "@%p8 bra $L__BB0_4", 12
+			out[i].Text, out[i].Target, out[i].Writes = "@%p8 bra $L__BB0_4", 12, nil
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
+	"tilescope/tui/pane/source"
 )
 
 // Pairing is a run laid over another. *compare.Pair is one.
@@ -34,8 +35,9 @@ type Run struct {
 	Edition int // of a person's own source when the run was started: see Context.Edition
 	// Changes are what captured values differ from the run before, where that answered the same request
 	Changes []debugkern.Difference
-	Source  func(file string) []string // the target's source, for a run that failed
-	Code    report.Code                // of a run that failed
+	Source  func(file string) []string     // the target's source, for a run that failed
+	Patch   func(file string) source.Patch // what patches have changed of it
+	Code    report.Code                    // of a run that failed
 }
 
 // ChangeText says how values of a stage or argument differ from the run before: 4 of 4 elements differ,

@@ -196,6 +196,8 @@ type (
 	Failed struct{}
 	// RequestChanged says that the request on screen, or how the run on screen stands to it, has changed.
 	RequestChanged struct{}
+	// HostChanged says that workers run on another machine from now on.
+	HostChanged struct{}
 	// Started says that a run has been started.
 	Started struct{}
 	// Paired says that the run on screen is compared with another now, or no longer is: its tiles

@@ -38,6 +38,8 @@ type Error struct {
 	Text string // the expression
 	Pos  int    // byte in Text, from 0
 	Msg  string // what was found and what was expected
+	// Unknown is the name that no variable has, "" where the mistake is another.
+	Unknown string
 }
 
 func (e *Error) Error() string {

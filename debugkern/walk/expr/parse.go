@@ -20,7 +20,8 @@ type Condition struct {
 	Hits *Hits // nil: every time
 }
 
-// Hits selects some of the times, counted from 1 at the start of the block: those for which Op N holds; with
+// Hits selects some of the times, counted from 1 where the breakpoint
+// was set: those for which Op N holds; with
 // "%" every N-th.
 type Hits struct {
 	Op string // == != < <= > >= %
@@ -338,14 +339,14 @@ func (p *parser) variable(name string, t token) node {
 	if slices.Contains(p.cursor, name) {
 		return variable{name}
 	}
-	msg := fmt.Sprintf("no variable %q", t.text)
 	if name == "hits" {
 		p.fail(t.pos, "the count stands behind the condition: [if EXPR] hits %s 3", ">=")
 	}
-	p.fail(t.pos,
-		"%s; expected %%register, array[row][col], function(…) or one of %s (PTX with -lineinfo has no "+
-			"names of local variables)", msg, names(p.cursor))
-	return nil
+	panic(&Error{
+		Text: p.text, Pos: t.pos, Unknown: t.text,
+		Msg: fmt.Sprintf("no variable %q; expected %%register, array[row][col], function(…) or a variable",
+			t.text),
+	})
 }
 
 // named reads what begins with a name: a variable, an array, a call.

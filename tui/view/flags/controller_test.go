@@ -31,6 +31,21 @@ func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
 	}
 }
 
+// TestOnlyUnmetNeedsAreShown: of what a fault needs, what holds is not shown.
+func TestOnlyUnmetNeedsAreShown(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4")
+	needs := func(kind flags.Kind, name, want string) {
+		t.Helper()
+		p := control(d).Pane()
+		if !p.Select(kind, name) || p.Selected().Needs != want {
+			t.Errorf("%s needs %q, expected %q", name, p.Selected().Needs, want)
+		}
+	}
+	needs(flags.Fault, "p-stale-columns", "S % TILE_N != 0")
+	d.Command("shape partial49").Press("4")
+	needs(flags.Fault, "p-stale-columns", "")
+}
+
 func TestFaultBringsItsVariant(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "scalar"})).
 		Command("fault p-stale-m")

@@ -48,7 +48,7 @@ type Item struct {
 	On      bool
 	Changed bool   // differs from what the variant says
 	Help    string // what it is
-	Needs   string // the condition under which it can do anything
+	Needs   string // the conditions that do not hold and without which it can do nothing
 	Refused string // why it cannot be switched now; "" where it can
 	Note    string // what switching it changes besides
 }

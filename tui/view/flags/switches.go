@@ -104,14 +104,7 @@ func (v *Controller) flagItems(man *configs.Manifest, variant string, sel *confi
 		if len(f.Values) > 2 || !slices.Contains(f.Values, 1) {
 			it.Value = strconv.Itoa(sel.Flags[f.Name])
 		}
-		var needs []string
-		for _, x := range f.Requires {
-			needs = append(needs, x.String())
-		}
-		for _, x := range f.Conflicts {
-			needs = append(needs, "not "+x.String())
-		}
-		it.Needs = strings.Join(needs, ", ")
+		it.Needs = strings.Join(sel.Unmet(f.Name), ", ")
 		set := maps.Clone(v.Req.Set)
 		if set == nil {
 			set = map[string]string{}
@@ -139,8 +132,15 @@ func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs
 		it.Refused = view.OneLine(err)
 		note = append(note, "Switching it on goes to target "+f.Base+".")
 	}
-	if sel, err := man.Select(variant, v.Req.Set, []string{f.Name}, probes.GateNone); err == nil && !it.On {
-		if _, to, _ := view.Unsuited(man, sel, request.ShapeName(v.Req)); to != "" {
+	if sel, err := man.Select(variant, v.Req.Set, []string{f.Name}, probes.GateNone); err == nil {
+		unmet, to, err := view.Unsuited(man, sel, request.ShapeName(v.Req))
+		switch {
+		case unmet != nil:
+			it.Needs = unmet.That
+		case err == nil: // the shape meets it
+			it.Needs = ""
+		}
+		if to != "" && !it.On {
 			it.Refused = "it can do nothing on shape " + request.ShapeName(v.Req) + "."
 			note = append(note, "Switching it on goes to shape "+to+".")
 		}

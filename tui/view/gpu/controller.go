@@ -19,7 +19,13 @@ type gpuEngine interface {
 	Doctor(ctx context.Context) *report.Doctor
 }
 
-var _ gpuEngine = (*debugkern.Session)(nil)
+// linkEngine is an engine whose workers may run on another machine.
+type linkEngine interface{ Link() debugkern.LinkStats }
+
+var (
+	_ gpuEngine  = (*debugkern.Session)(nil)
+	_ linkEngine = (*debugkern.Session)(nil)
+)
 
 // Pace of telemetry: what the GPU view shows moves, the status bar changes less often.
 const (
@@ -110,6 +116,10 @@ func (v *Controller) shown() bool { return v.Root.Showing() == view.GPU }
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case view.Shown, view.Ran, view.Failed:
+		return v.watchGPU()
+	case view.HostChanged:
+		v.known.stop()
+		v.known = telemetry{seq: v.known.seq}
 		return v.watchGPU()
 	case devicesMsg, checkedMsg, monitorMsg, sampledMsg, pulseMsg:
 		return v.gpuMsg(msg)

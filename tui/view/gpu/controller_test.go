@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"tilescope/debugkern"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/gpu"
@@ -201,5 +203,28 @@ func TestNoNVMLSaysWhy(t *testing.T) {
 	if d.Press("7"); !strings.Contains(d.Text(),
 		"no NVML: this user may not talk to the driver. Kernels run") {
 		t.Errorf("the view does not say why:\n%s", d.Text())
+	}
+}
+
+// TestTheHostIsShown: the connection to the machine that devices are in, with devices and without.
+func TestTheHostIsShown(t *testing.T) {
+	far := debugkern.LinkStats{
+		Host: "me@box", Latency: 12300 * time.Microsecond, Sent: 3 << 20, Received: 40 << 20,
+		Raw: 64 << 20, Lost: 2,
+	}
+	d := viewtest.Start(t, 160, 40, viewtest.Engine((*tuitest.Engine).TwoH200))
+	d.E.GPU.Far = far
+	d.Press("7")
+	for _, want := range []string{
+		"me@box", "latency 12.3 ms", "sent 3 MiB", "received 40", "buffers of 64 MiB", "2 connections lost",
+	} {
+		if text := strings.Join(strings.Fields(d.Text()), " "); !strings.Contains(text, want) {
+			t.Errorf("nothing says %q:\n%s", want, d.Text())
+		}
+	}
+	d = viewtest.Start(t, 120, 40)
+	d.E.GPU.Far = far
+	if d.Press("7"); !strings.Contains(d.Text(), "host me@box · latency 12.3 ms") {
+		t.Errorf("without a device:\n%s", d.Text())
 	}
 }

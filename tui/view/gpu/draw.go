@@ -79,6 +79,9 @@ func (p *Pane) about(w, h int) []string {
 		},
 		{"registers", fmt.Sprintf("%d an SM", d.RegistersPerSM)}, {"L2", bytesText(int64(d.L2))},
 	}
+	if p.data.Link != "" {
+		facts = append(facts, [2]string{"host", p.data.Link})
+	}
 	if isMIG(d, p.last()) {
 		facts = append(facts, [2]string{"MIG", migText(d)})
 	}
@@ -145,6 +148,10 @@ func (p *Pane) without() []string {
 	}
 	for _, s := range p.Theme.Wrap(text, w-3) {
 		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s).Done())
+	}
+	if p.data.Link != "" {
+		why = append([]string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, "host ").
+			Add(p.Theme.Text, p.Theme.Fit(p.data.Link, w-8)).Done()}, why...)
 	}
 	if p.data.Again != "" && !p.data.Looking {
 		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Key, p.data.Again).

@@ -34,6 +34,7 @@ type Data struct {
 	None    string // why there is no device
 	Looking bool   // the devices are being asked for
 	Checks  []report.DoctorCheck
+	Link    string // the connection to another machine, whose devices these are; "" where there is none
 	Again   string // the key that looks once more
 }
 

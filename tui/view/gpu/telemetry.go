@@ -190,6 +190,9 @@ func (v *Controller) showGPU() {
 	}
 	d := Data{Active: -1, Looking: g.looking, Checks: g.checks, Again: v.Keys.LabelIn(view.GPU, keymap.Open),
 		Every: "up to 4 samples a second"}
+	if e, ok := v.Engine.(linkEngine); ok {
+		d.Link = linkText(e.Link())
+	}
 	if g.err != nil {
 		d.None = g.err.Error()
 	}
@@ -210,6 +213,22 @@ func (v *Controller) showGPU() {
 		g.placed = true
 		v.pane.Select(v.Req.Device)
 	}
+}
+
+// linkText describes the connection to another machine in words; "" where there is none.
+func linkText(l debugkern.LinkStats) string {
+	if l.Host == "" {
+		return ""
+	}
+	text := fmt.Sprintf("%s · latency %.1f ms · sent %s, received %s", l.Host,
+		float64(l.Latency)/float64(time.Millisecond), bytesText(l.Sent), bytesText(l.Received))
+	if l.Raw > 0 {
+		text += fmt.Sprintf(" (buffers of %s)", bytesText(l.Raw))
+	}
+	if l.Lost > 0 {
+		text += fmt.Sprintf(" · %d connections lost", l.Lost)
+	}
+	return text
 }
 
 // openGPU is Enter in the GPU view: the same request on the device under the cursor, or another look for one.

@@ -190,7 +190,7 @@ func (v *Controller) show() {
 		v.pane.SetData(Data{
 			Tile: v.Tiles.Views[v.At()],
 			Run:  v.Outcome(), Plan: v.Run.Plan, Viewer: v.Run.Viewer, Summary: v.Run.Summary,
-			Changes: v.Run.Changes,
+			Changes: v.Run.Changes, Patch: v.PatchOf,
 			Hint: fmt.Sprintf(
 				"this may also have spoilt what was captured: %s diagnoses which comes first",
 				v.Keys.LabelIn(view.Pipe, keymap.Diagnose)),

@@ -143,7 +143,7 @@ func TestInjectedStages(t *testing.T) {
 // tall ones the source line of the first wrong cell.
 func TestOverview(t *testing.T) {
 	d := viewtest.Start(t, 200, 60, viewtest.Request(viewtest.Faulty)).Command("stage P").Command("kv 1")
-	for _, want := range []string{"TILE P kv 1 local", "ERROR ÷ BOUND 1024 cells", "cell of P"} {
+	for _, want := range []string{"TILE P kv 1 local", "ERROR ÷ BOUND OF THE TILE 1024 cells", "cell of P"} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())
 		}

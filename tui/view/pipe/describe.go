@@ -10,6 +10,7 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // entry is one line of the detail part: a name, then text in a style. Wrapped lines have no name.
@@ -75,7 +76,10 @@ func (p *Pane) describe(w int) []entry {
 		return nil
 	}
 	p.furtherVerdict(r, w, say)
-	p.reason(r, say)
+	spoilt := p.spoilt(r)
+	if spoilt == "" {
+		p.reason(r, "", say)
+	}
 	for i := range p.data.Causes {
 		c := &p.data.Causes[i]
 		name := "cause"
@@ -90,8 +94,11 @@ func (p *Pane) describe(w int) []entry {
 	for i := range r.Findings {
 		p.finding(&r.Findings[i], say)
 	}
+	if spoilt != "" {
+		p.reason(r, spoilt, say)
+	}
 	if !p.data.Diagnosed && p.data.Hint != "" && len(r.Guilty) > 0 &&
-		slices.ContainsFunc(r.Findings, spoils) {
+		slices.ContainsFunc(r.Findings, view.Spoils) {
 		say("", p.Theme.Dim, "%s", p.data.Hint)
 	}
 	if x := p.row(p.at.Stage); x != nil && x.doc != nil {
@@ -107,8 +114,38 @@ func (p *Pane) describe(w int) []entry {
 	return out
 }
 
-// reason is why the run has its verdict.
-func (p *Pane) reason(r *report.Run, say sayer) {
+// spoilt names what may have changed values between two stages, so that no stage is at fault by what was
+// captured of it alone: the cause of a diagnosis, else a finding of memory or order; "" where there is none.
+func (p *Pane) spoilt(r *report.Run) string {
+	for i := range p.data.Causes {
+		if c := &p.data.Causes[i]; !c.AlsoFound && view.SpoilingKind(c.Kind) {
+			return c.Short()
+		}
+	}
+	if f := view.SpoiltBefore(r, p.data.Plan); f != nil {
+		return p.findingName(f)
+	}
+	return ""
+}
+
+// findingName is a finding in a few words, with the stage that its variable holds where that is not the one
+// that is wrong: race sP of stage P.
+func (p *Pane) findingName(f *report.Finding) string {
+	name := strings.TrimSpace(f.Kind + " " + f.Variable)
+	r := p.data.Run.Report()
+	if r == nil || view.SpoiltBefore(r, p.data.Plan) != f {
+		return name
+	}
+	for _, x := range p.rows {
+		if f.Variable != "" && x.plan.Array == f.Variable {
+			return name + " of stage " + x.plan.Stage.String()
+		}
+	}
+	return name
+}
+
+// reason is why the run has its verdict; spoilt is what may have come before the first wrong stage.
+func (p *Pane) reason(r *report.Run, spoilt string, say sayer) {
 	switch {
 	case r.Error != nil:
 		say("error", p.Theme.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
@@ -119,6 +156,9 @@ func (p *Pane) reason(r *report.Run, say sayer) {
 		if d := r.Stage(g.Stage); d != nil && d.Local.Bad > 0 {
 			text += fmt.Sprintf(": %d of %d cells exceed their bounds", d.Local.Bad, d.Local.Cells)
 		}
+		if spoilt != "" {
+			text += "; " + spoilt + " may have changed what it was computed from, or what was captured"
+		}
 		say("why", p.Theme.Wrong, "%s", text)
 	case r.Verdict == report.Agree && r.Errors() == 0:
 		judged := 0
@@ -128,6 +168,9 @@ func (p *Pane) reason(r *report.Run, say sayer) {
 			}
 		}
 		text := theme.Count(judged, "stage") + " judged, every cell within its bound"
+		if all := len(r.Stages); judged < all {
+			text = fmt.Sprintf("%d of %d stages judged, every cell of them within its bound", judged, all)
+		}
 		if r.Output != nil {
 			text += "; output " + r.Output.Verdict
 		}
@@ -135,19 +178,6 @@ func (p *Pane) reason(r *report.Run, say sayer) {
 	case r.Output != nil && r.Output.Verdict != report.OK && r.Errors() == 0:
 		say("why", p.Theme.Wrong, "no stage has an error of its own, but the output is")
 	}
-}
-
-// spoiling are the kinds of findings of memory, of order, and of work that was not done: each may change what
-// is captured, and when. Other errors compare values, or say where one came from.
-var spoiling = []string{
-	"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned",
-	"overlap", "shuffle",
-	"trap", "loop-ended", "not-captured", "layout",
-}
-
-// spoils reports whether a finding may change what is captured.
-func spoils(f report.Finding) bool {
-	return f.Severity == "error" && slices.Contains(spoiling, f.Kind)
 }
 
 type sayer func(name string, style theme.Style, format string, args ...any)
@@ -199,9 +229,13 @@ func (p *Pane) stage(x *row, say sayer) {
 			strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value,
 				100*float64(f.Explains), f.Evidence)))
 	}
-	say("local", p.statsStyle(d.Local), "%s", statsText(d.Local))
-	if !x.plan.OfLaunch() {
-		say("global", p.statsStyle(d.Global), "%s · errors of earlier stages included", statsText(d.Global))
+	if x.plan.OfLaunch() {
+		say("error", p.statsStyle(d.Local), "%s", statsText(d.Local))
+	} else {
+		all := "all " + theme.Count(d.Tiles, "tile")
+		say("local", p.statsStyle(d.Local), "%s: %s", all, statsText(d.Local))
+		say("global", p.statsStyle(d.Global), "%s: %s · errors of earlier stages included", all,
+			statsText(d.Global))
 	}
 	if d.Local.Derivation != "" {
 		say("bound", p.Theme.Text, "%s", d.Local.Derivation)
@@ -223,6 +257,7 @@ func (p *Pane) stage(x *row, say sayer) {
 		theme.Count(d.Tiles, "tile"),
 		fromText(p.data.Plan.Ordered(x.plan.From)),
 	)
+	say("this tile", p.Theme.Text, "%s", p.tileText())
 }
 
 func (p *Pane) whyOff(s probes.Stage) string {
@@ -266,6 +301,29 @@ func (p *Pane) statsStyle(s report.ErrorStats) theme.Style {
 		return p.Theme.Wrong
 	}
 	return p.Theme.Text
+}
+
+// tileText counts the tile under the cursor, of which the map and the histogram are: P kv 1 of block 0,0,0:
+// 3 of 1024 cells bad. Until the tile is there it is its name alone, so that no line moves when it comes.
+func (p *Pane) tileText() string {
+	if p.stats.Cells == 0 {
+		return fmt.Sprintf("%s of block %s", p.tileName(), p.at.Block)
+	}
+	bad := "no cell"
+	if p.stats.Bad > 0 {
+		bad = fmt.Sprintf("%d of %d cells", p.stats.Bad, p.stats.Cells)
+	}
+	text := fmt.Sprintf("%s of block %s: %s bad", p.tileName(), p.at.Block, bad)
+	if p.judged != "" {
+		text += ", " + p.judged
+	}
+	switch w := p.stats.Worst; {
+	case w >= 10 && w < 1e9:
+		text += fmt.Sprintf(" · worst error ×%s its bound", count(int(w)))
+	case w > 0 && w < 10:
+		text += fmt.Sprintf(" · worst error ×%.3g its bound", w)
+	}
+	return text
 }
 
 // statsText: none of 32768 cells bad · worst: error 0.000972 = 99 % of its bound 0.000977 · max error

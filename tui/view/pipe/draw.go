@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // View returns the pane's lines, each of its full width.
@@ -240,9 +241,12 @@ func (p *Pane) accused(r *report.Run) []string {
 	if out != nil {
 		return out
 	}
+	if f := view.Spoiling(r); f != nil {
+		return []string{p.findingName(f)}
+	}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Severity == "error" {
-			return []string{strings.TrimSpace(f.Kind + " " + f.Variable)}
+			return []string{p.findingName(f)}
 		}
 	}
 	return nil

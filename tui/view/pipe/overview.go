@@ -61,7 +61,7 @@ func (p *Pane) setTile() {
 	p.stats = cell.Stats{}
 	if v := p.data.Tile; v != nil && v.Got.Reached() {
 		j := cell.NewJudge(v, cell.Auto, 0)
-		p.stats = j.Stats()
+		p.stats, p.judged = j.Stats(), j.Name()
 		p.tile.SetTitle(strings.TrimSpace("TILE " + p.tileName() + " " + j.Name()))
 	}
 }
@@ -123,7 +123,7 @@ func (p *Pane) histogramBox(w int) []string {
 		note = theme.Count(p.stats.Absent, "cell") + " not captured"
 	}
 	return p.Theme.Box(
-		"ERROR ÷ BOUND "+theme.Count(p.stats.Cells, "cell"),
+		"ERROR ÷ BOUND OF THE TILE "+theme.Count(p.stats.Cells, "cell"),
 		note,
 		lines,
 		w,
@@ -180,4 +180,7 @@ func (p *Pane) setSource() {
 		b.Source.Line,
 		fmt.Sprintf("stores the first wrong cell of %s", x.plan.Stage),
 	)
+	if p.data.Patch != nil {
+		p.source.SetPatch(p.data.Patch(b.Source.File))
+	}
 }

@@ -36,7 +36,8 @@ type Data struct {
 	Diagnosed bool             // it is over
 	Hint      string           // how to come by one
 
-	Changes []debugkern.Difference // of captured values from the run before
+	Changes []debugkern.Difference         // of captured values from the run before
+	Patch   func(file string) source.Patch // what patches have changed of a source; nil: nothing
 }
 
 // Panes of the view, as focus counts them.
@@ -62,6 +63,7 @@ type Pane struct {
 
 	tile       *minimap.Pane
 	stats      cell.Stats // of data.Tile
+	judged     string     // by which errors: local, global
 	source     *source.Pane
 	sourceFile string // shown in source; "": nothing
 }

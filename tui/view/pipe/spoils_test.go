@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 )
@@ -35,5 +36,41 @@ func TestWhatMaySpoilAStage(t *testing.T) {
 				t.Errorf("%s, %s: hint %t", kind, severity, got)
 			}
 		}
+	}
+}
+
+// TestARaceLeadsBeforeTheStageThatItSpoils: a race on the array of an earlier stage is named before the stage
+// that is wrong by what was captured of it; one on that stage's own array is not repeated.
+func TestARaceLeadsBeforeTheStageThatItSpoils(t *testing.T) {
+	plan := &probes.Plan{Stages: []probes.StagePlan{{Stage: "P", Array: "sP"}, {Stage: "m", Array: "m_smem"}}}
+	run := &report.Run{
+		Verdict: report.Diverge, Guilty: []report.Guilty{{Stage: "m"}},
+		Stages: []report.Stage{{Name: "P"}, {Name: "m"}},
+		Findings: []report.Finding{
+			{Kind: "uninitialised", Severity: "error", Variable: "sQ"},
+			{Kind: "race", Severity: "error", Variable: "sP", Message: "is written by warp 2"},
+		},
+	}
+	described := func() string {
+		p := NewPane(theme.New(theme.Options{}))
+		p.SetSize(80, 40)
+		p.SetData(Data{Plan: plan, Run: outcome.New("", run, false)})
+		var lines []string
+		for _, e := range p.describe(80) {
+			lines = append(lines, e.name+" "+e.plain)
+		}
+		lines = append(lines, p.accused(run)...)
+		return strings.Join(lines, "\n")
+	}
+	text := described()
+	race, why := strings.Index(text, "race: is written"), strings.Index(text, "why m is the first stage")
+	if race < 0 || why < race || !strings.HasSuffix(text, "\nrace sP of stage P") {
+		t.Errorf("the race does not lead:\n%s", text)
+	}
+	run.Findings[1].Variable = "m_smem"
+	text = described()
+	race, why = strings.Index(text, "race: is written"), strings.Index(text, "why m is the first stage")
+	if why < 0 || race < why || !strings.HasSuffix(text, "\nrace m_smem") {
+		t.Errorf("the race of the wrong stage itself:\n%s", text)
 	}
 }

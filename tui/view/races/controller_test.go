@@ -102,6 +102,10 @@ func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5")
 	d.Manual = true
 	d.Press("d")
+	if text := d.Text(); !strings.Contains(text, "┌DIAGNOSIS RUNNING─") ||
+		strings.Contains(text, "0 finding") {
+		t.Errorf("a diagnosis that has found nothing yet:\n%s", text)
+	}
 	cmds := d.Kept[len(d.Kept)-1]().(tea.BatchMsg)
 	ended := make(chan tea.Msg)
 	go func() { ended <- cmds[0]() }()
@@ -113,6 +117,9 @@ func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 		} else {
 			cmds[1] = cmd
 		}
+	}
+	if !strings.Contains(d.Text(), "DIAGNOSIS RUNNING, so far 1 finding, no cause─") {
+		t.Errorf("what it has found so far is not counted:\n%s", d.Text())
 	}
 	if !strings.Contains(d.Text(), "diagnose explore 12/200 · Esc cancels") {
 		t.Errorf("no progress:\n%s", d.Text())
@@ -128,7 +135,7 @@ func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 func TestDiagnosisTellsItsStory(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	for _, want := range []string{
-		"STORY", "2 independent causes", "2 findings, 2 causes", "1. race on m_smem", "53 %",
+		"STORY", "2 independent causes", "2 causes, 2 findings", "1. race on m_smem", "53 %",
 		"✗ race m_smem[5] line 140/144 warp 0,1 kv", "2. fragment table", "+ advice 2",
 		"A " + tuitest.KernelFile + ":140", "B " + tuitest.KernelFile + ":144", "CELLS m_smem 32",
 		"SCHEDULE block 0,0,0", "warp 1 writes, step 1320",

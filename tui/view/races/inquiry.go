@@ -203,7 +203,7 @@ func (v *Controller) showRaces() {
 		d.Story, d.Findings, d.Causes, d.Barriers, d.Diagnosed = q.doc.Story, q.doc.Findings, q.doc.Causes,
 			q.doc.Barriers, true
 	case v.diagnosing():
-		d.Findings, d.Causes = q.found, q.causes
+		d.Findings, d.Causes, d.Running = q.found, q.causes, q.active
 		d.Hint = "The diagnosis is running: findings are listed below as they are found, causes when they are proven."
 		if !q.active {
 			d.Hint = "The diagnosis was cancelled; what it had found is listed below. " + key +

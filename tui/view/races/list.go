@@ -193,21 +193,15 @@ func (p *Pane) list(w, h int) []string {
 	}
 	if lines == nil {
 		text := "no finding"
-		if p.filter != "" {
+		switch {
+		case p.filter != "":
 			text += " matches " + p.filter
+		case p.data.Running:
+			text = "none yet: the diagnosis is running"
 		}
 		lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, text).Done())
 	}
-	n := 0
-	for _, f := range p.data.Findings {
-		if !isAdvice(f) {
-			n++
-		}
-	}
-	title := theme.Count(n, "finding")
-	if len(p.data.Causes) > 0 {
-		title += ", " + theme.Count(len(p.data.Causes), "cause")
-	}
+	title := p.listTitle()
 	note := ""
 	if p.filter != "" {
 		note = "&" + p.filter
@@ -215,6 +209,33 @@ func (p *Pane) list(w, h int) []string {
 		note = fmt.Sprintf("%d of %d", p.at+1, len(p.rows))
 	}
 	return p.Theme.Box(title, note, lines, w, h, p.Focus == List)
+}
+
+// listTitle counts what is listed: of a diagnosis causes, as its story does, and the findings that are their
+// evidence; of a run findings.
+func (p *Pane) listTitle() string {
+	n := 0
+	for _, f := range p.data.Findings {
+		if !isAdvice(f) {
+			n++
+		}
+	}
+	text := theme.Count(n, "finding")
+	switch k := len(p.data.Causes); {
+	case p.data.Running && k == 0:
+		text += ", no cause"
+	case (p.data.Diagnosed || k > 0) && n == 0:
+		text = theme.Count(k, "cause")
+	case p.data.Diagnosed || k > 0:
+		text = theme.Count(k, "cause") + ", " + text
+	}
+	switch {
+	case p.data.Running && n == 0 && len(p.data.Causes) == 0:
+		return "DIAGNOSIS RUNNING"
+	case p.data.Running:
+		return "DIAGNOSIS RUNNING, so far " + text
+	}
+	return text
 }
 
 func (p *Pane) rowLine(i, w int) string {

@@ -37,6 +37,7 @@ type Data struct {
 	Causes    []diagnose.Cause
 	Barriers  []diagnose.BarrierDoc
 	Diagnosed bool        // the story is a diagnosis'
+	Running   bool        // a diagnosis is under way: more may be found
 	Under     string      // what else the panes show where it is not what the findings are of: a replay
 	Hint      string      // what to do where nothing is known yet
 	Work      probes.Work // what the iterations of the loop over tiles are called

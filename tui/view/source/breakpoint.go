@@ -45,6 +45,7 @@ func (b stop) String() string {
 // samePlace reports whether two breakpoints stop at the same line, stage or cell.
 func samePlace(a, b walk.Breakpoint) bool {
 	a.When, b.When = expr.Condition{}, expr.Condition{}
+	a.From, b.From = 0, 0
 	return a == b
 }
 
@@ -57,7 +58,7 @@ func (b stop) hitText() string {
 	if b.hits.Warps > 0 {
 		out += " by " + theme.Count(b.hits.Warps, "warp")
 	}
-	return out
+	return out + " " + sinceText(b.Breakpoint)
 }
 
 // stopText says which breakpoint stopped the block: breakpoint 2, line 597, if lane == 3, hit 4, warp 1
@@ -75,7 +76,11 @@ func (b stop) stopText(p walk.Position) string {
 	if when := b.When.String(); when != "" {
 		out += ", " + when
 	}
-	if b.hits != nil {
+	switch {
+	case b.hits == nil:
+	case b.hits.Times == 0:
+		out += ", before it was set"
+	default:
 		out += fmt.Sprintf(", hit %d", b.hits.Times)
 	}
 	if b.Stage == "" {
@@ -156,7 +161,7 @@ func (v *Controller) toggleBreak(string) tea.Cmd {
 		return v.breaksChanged()
 	}
 	if b.Line > 0 && !v.hasCode(b) {
-		v.Complain(breakText(b) + " has no instruction: choose a line that has")
+		v.Complain(v.noCode(b))
 		return nil
 	}
 	return v.setBreak(b)
@@ -174,6 +179,22 @@ func (v *Controller) hasCode(b walk.Breakpoint) bool {
 	})
 }
 
+// noCode says that a breakpoint's line has no instruction, and which line of the file near it has.
+func (v *Controller) noCode(b walk.Breakpoint) string {
+	best := 0
+	distance := func(line int) int { return max(line-b.Line, b.Line-line) }
+	for _, l := range v.walk.shot.listing {
+		if l.PC >= 0 && path.Base(l.File) == b.File && (best == 0 || distance(l.Line) < distance(best)) {
+			best = l.Line
+		}
+	}
+	text := breakText(b) + " has no instruction"
+	if best == 0 {
+		return text + ", nor has any line of " + b.File
+	}
+	return fmt.Sprintf("%s: the nearest line that has is %d", text, best)
+}
+
 // setBreak sets a breakpoint. One that is there already gets the condition, and is enabled.
 func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	s := &v.walk
@@ -183,6 +204,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 		i = len(s.breaks)
 		s.breaks = append(s.breaks, stop{id: s.lastBreak})
 	}
+	b.From = s.from()
 	s.breaks[i] = stop{id: s.breaks[i].id, Breakpoint: b}
 	v.Say(fmt.Sprintf("r and R stop where %s (breakpoint %d)", conditionText(b), s.breaks[i].id))
 	return v.breaksChanged()
@@ -217,10 +239,10 @@ func (v *Controller) breakCommand(arg string) tea.Cmd {
 	b, err := v.readBreak(arg)
 	switch {
 	case err != nil:
-		v.Complain("break: " + err.Error())
+		v.refuse("break", err)
 		return nil
 	case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b):
-		v.Complain(breakText(b) + " has no instruction: choose a line that has")
+		v.Complain(v.noCode(b))
 		return nil
 	case b.Array != "":
 		if why := v.noSuchCell(b.Array, b.Row, b.Col); why != "" {
@@ -346,7 +368,7 @@ func (v *Controller) conditionCommand(arg string) tea.Cmd {
 	b := &v.walk.breaks[i]
 	when, err := v.readCondition(b.Breakpoint, text)
 	if err != nil {
-		v.Complain("condition: " + err.Error())
+		v.refuse("condition", err)
 		return nil
 	}
 	b.When, b.hits = when, nil

@@ -420,6 +420,84 @@ func TestListOfBreakpoints(t *testing.T) {
 	}
 }
 
+// TestRefusedNames: a name that no variable has is refused with the names that it may have meant, an example
+// of this kernel, and for a local variable of the source the registers of the line that assigns it.
+func TestRefusedNames(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("seek 20")
+	for text, want := range map[string][]string{
+		"watch lan":           {"did you mean lane", "for example :watch sQ[0][lane]"},
+		"watch sp + 1":        {"did you mean sP"},
+		"print s65":           {"line 66 assigns it, its instructions write %rs18 %rs20", ":print sQ"},
+		"print s5":            {"line 6 assigns it, and none of its instructions writes a register"},
+		"watch S":             {"stage S is in shared array sS: sS[0][lane]"},
+		"watch unheard":       {"known: sQ", "threadIdx.x", "registers of line 66: %rs89 %rd477 %p8 %f13"},
+		"break 65 if %zz > 1": {"no register %zz", "for example :break 66 if sQ[0][lane] > 0"},
+		"watch %rd477 lane":   {"write %rd477@N", "%rs89@3 * 2"},
+		"break 300":           {"the nearest line that has is 79"},
+	} {
+		d.Command(text)
+		for _, w := range want {
+			if got := d.M.Status.Text; !strings.Contains(got, w) || !d.M.Status.Bad {
+				t.Errorf("%s: %q, expected %q", text, got, w)
+			}
+		}
+	}
+	d.Command("messages").Says("for example :watch")
+}
+
+// TestHitsCountFromWhereTheBreakpointWasSet: and the list and the stop say so. Another block has another
+// clock.
+func TestHitsCountFromWhereTheBreakpointWasSet(t *testing.T) {
+	d := open(t, 160, 50)
+	d.Command("break 65").Press("r", "r").stands(75)
+	d.Press("!").Says("hit 2 times by 1 warp since the block's start")
+	d.Press("!")
+	d.Command("clear").Command("break 65 hits >= 2").Press("r").stands(195)
+	d.HasStatus("hit 2,")
+	d.Press("!").Says("hit 2 times by 1 warp since it was set at step 75")
+	d.Press("!")
+	d.Command("condition 2").Command("seek 0").Press("r").stands(15)
+	d.HasStatus("before it was set")
+	d.Command("cta 1,0,0").Press("r", "r").HasStatus("hit 2,")
+}
+
+// TestListsLeaveChangesMarked: opening the list of breakpoints counts their hits, and what has changed at
+// this stop stays marked.
+func TestListsLeaveChangesMarked(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("break 65").Press("s", "s")
+	marks := strings.Count(d.Text(), "Δ")
+	if marks == 0 {
+		t.Fatalf("nothing has changed:\n%s", d.Text())
+	}
+	d.Press("!", "!")
+	if n := strings.Count(d.Text(), "Δ"); n != marks {
+		t.Errorf("%d marks of changes, there were %d:\n%s", n, marks, d.Text())
+	}
+}
+
+// TestCallsFitTheirRoom: a long function's name loses its middle, and the line that called it stays.
+func TestCallsFitTheirRoom(t *testing.T) {
+	d := open(t, 80, 24)
+	d.Command("seek 36")
+	v := control(d.Driver)
+	for _, x := range []struct {
+		room int
+		want string
+	}{
+		{60, "in store_probability_tile ← 312 ← 401 ← 455 ← 66"},
+		{40, "in store_probability_tile ← 312 ← … ← 66"},
+		{34, "in store_probability_tile ← 312"}, {20, "in stor…ty_tile ← 312"},
+	} {
+		got := v.Chain(x.room, "store_probability_tile", 312, 401, 455, 66)
+		if n := len([]rune(got)); got != x.want && x.room != 20 || n > x.room ||
+			!strings.HasSuffix(got, x.want[len(x.want)-3:]) {
+			t.Errorf("in %d columns %q (%d), expected %q", x.room, got, n, x.want)
+		}
+	}
+}
+
 // TestWatches: values now and before, in the lane on screen.
 func TestWatches(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {

@@ -48,3 +48,12 @@ func (v *Controller) Place(p view.Part) (x, y int) {
 	r := v.layout()[p]
 	return r.x, r.y
 }
+
+// Chain is how calls are written in some columns: the function, and the lines of its callers.
+func (v *Controller) Chain(room int, function string, callers ...int) string {
+	v.walk.shot.frames = []walk.Frame{{Function: function}}
+	for _, line := range callers {
+		v.walk.shot.frames = append(v.walk.shot.frames, walk.Frame{Line: line})
+	}
+	return v.callChain(room)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -272,8 +273,9 @@ func (v *Controller) walkStrip() string {
 	if !stopped && p.Source != nil && p.Source.Line > 0 && v.w >= 100 {
 		add(t.SourceLine, fmt.Sprintf("line %d", p.Source.Line))
 	}
-	if chain := v.callChain(); chain != "" {
-		add(t.Text, t.Fit(chain, max(12, v.w-l.Col()-46)))
+	const separator = 3
+	if chain := v.callChain(min(l.Left()-separator, max(36, v.w-l.Col()-46))); chain != "" {
+		add(t.Text, chain)
 	}
 	add(t.Dim, "by "+unitNames[v.unit()])
 	if n := len(s.enabled()); n > 0 {
@@ -294,17 +296,28 @@ func (v *Controller) walkStrip() string {
 }
 
 // callChain is the function that was inlined where the warp stands and the lines that it was called from,
-// innermost first: in cl ← 255. It is "" in the kernel's own body.
-func (v *Controller) callChain() string {
-	frames := v.walk.shot.frames
+// innermost first: in cl ← 255. It is "" in the kernel's own body. Where room is less, the calls between the
+// first and the outermost go first, then all but the first, then the middle of the function's name.
+func (v *Controller) callChain(room int) string {
+	frames, t := v.walk.shot.frames, v.Theme
 	if len(frames) < 2 {
 		return ""
 	}
-	out := "in " + frames[0].Function
+	var lines []string
 	for _, f := range frames[1:] {
-		out += " ← " + strconv.Itoa(f.Line)
+		lines = append(lines, " ← "+strconv.Itoa(f.Line))
 	}
-	return out
+	name := "in " + frames[0].Function
+	shorter := [][]string{lines}
+	if n := len(lines); n > 2 {
+		shorter = append(shorter, []string{lines[0], " ← " + t.Glyph.Ellipsis, lines[n-1]})
+	}
+	for _, s := range append(shorter, []string{lines[0]}) {
+		if out := name + strings.Join(s, ""); t.Width(out) <= room {
+			return out
+		}
+	}
+	return t.FitMiddle(name, room-t.Width(lines[0])) + lines[0]
 }
 
 // walkEmpty is what panes without a block say.

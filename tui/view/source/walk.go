@@ -246,6 +246,9 @@ func (v *Controller) openWith(first func(ctx context.Context, w walk.Walk) (answ
 	ctx, cancel := context.WithCancel(v.Ctx)
 	s.busy, s.what, s.cancel = true, "opening block "+v.Cursor.Block.String(), cancel
 	s.owner, s.block = v.Run, v.Cursor.Block
+	for i := range s.breaks { // a moment of another block's clock
+		s.breaks[i].From = 0
+	}
 	block, seq, array := s.block, s.seq, v.arrayName()
 	return tea.Batch(func() tea.Msg {
 		defer cancel()
@@ -292,6 +295,11 @@ func look(w walk.Walk, array string, before *shot) *shot {
 	s.before, s.beforeWarp = before.values, before.pos.Warp
 	if before.pos.Step == s.pos.Step && before.pos.Warp == s.pos.Warp { // it has not moved
 		s.before, s.beforeWarp, s.stop = before.before, before.beforeWarp, before.stop
+		maps.Copy(s.changed, before.changed)
+		if before.shared.Array.Name == s.shared.Array.Name {
+			s.cells = before.cells
+		}
+		return s
 	}
 	if before.pos.Warp == s.pos.Warp && before.pos.Step != s.pos.Step {
 		for _, r := range s.regs {

@@ -43,7 +43,7 @@ func (v *Controller) readExpr(text string) (*expr.Expr, error) {
 func (v *Controller) watchCommand(arg string) tea.Cmd {
 	e, err := v.readExpr(arg)
 	if err != nil {
-		v.Complain("watch: " + err.Error())
+		v.refuse("watch", err)
 		return nil
 	}
 	s := &v.walk
@@ -112,7 +112,7 @@ func (v *Controller) printCommand(arg string) tea.Cmd {
 	e, err := v.readExpr(arg)
 	switch {
 	case err != nil:
-		v.Complain("print: " + err.Error())
+		v.refuse("print", err)
 		return nil
 	case !v.Movable():
 		return v.NothingYet()
