@@ -15,7 +15,7 @@ SAMPLE    ?= 6
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu test-python race attack kill faults bugs silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,14 @@ test-long: ## the exhaustive ones too: all 2^32 inputs of each approximation, ev
 
 test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
 	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/emu ./debugkern/cuda ./debugkern ./debugkern/cli
+
+test-ssh: build ## --host over a real sshd with drops, delays, hanging lines and limited rates: latency and bytes; installs openssh-server if missing
+	@sh debugkern/remote/sshtest/sshd.sh
+	TILESCOPE_SSH=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -v ./debugkern/remote/sshtest
+
+test-slurm: build ## sweep --on slurm with a real Slurm, three nodes on this machine, one killed twice: same bytes, speed-up; installs slurmctld, slurmd, munge if missing; root
+	@sh debugkern/sweep/slurmtest/slurm.sh
+	TILESCOPE_SLURM=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -v ./debugkern/sweep/slurmtest
 
 test-python: build ## launches of real Triton and CuTe DSL kernels, no GPU; PYTHON has the packages
 	cd python && TILESCOPE_BIN=$(CURDIR)/$(BIN) $(if $(findstring /,$(PYTHON)),$(abspath $(PYTHON)),$(PYTHON)) -B -m unittest -v tests.clients

@@ -18,8 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// imports says which packages of ours each room may import: arrows point down only. A key ending in /* stands
-// for every package below it.
+// imports says which packages of ours each room may import: arrows point down only. A key ending in /*
+// stands for every package below it.
 var imports = map[string][]string{
 	"debugkern/fp":      {},
 	"debugkern/isa":     {},
@@ -47,6 +47,7 @@ var imports = map[string][]string{
 	"debugkern/hostcode": {},
 
 	"debugkern/child":       {},
+	"debugkern/remote":      {"debugkern/child"},
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {},                // for tests
 	"debugkern/npy/npytest": {"debugkern/npy"}, // for tests
@@ -84,8 +85,14 @@ var imports = map[string][]string{
 		"probes", "debugkern/budget",
 	},
 
+	"debugkern/fatbin": {},
+	"debugkern/record": {
+		"debugkern", "debugkern/budget", "debugkern/bundle", "debugkern/child", "debugkern/fatbin",
+		"debugkern/file", "debugkern/ptx", "debugkern/report", "debugkern/scaffold",
+		"debugkern/target", "debugkern/tensormap", "debugkern/trust", "probes",
+	},
 	"debugkern/memo":   {"debugkern/join"},
-	"debugkern/bundle": {"debugkern/file", "debugkern/npy", "probes"},
+	"debugkern/bundle": {"debugkern/file", "debugkern/npy", "debugkern/tensormap", "probes"},
 	"debugkern/build": {
 		"debugkern/budget", "debugkern/bundle", "debugkern/hostcode", "configs", "debugkern/cuda",
 		"debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx", "debugkern/report",
@@ -121,7 +128,7 @@ var imports = map[string][]string{
 		"debugkern/cuda", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge",
 		"debugkern/ref", "debugkern/ref/op", "debugkern/budget", "debugkern/text", "debugkern/trust",
 		"debugkern/lineage", "debugkern/argument", "debugkern/patch", "debugkern/child", "debugkern/expect",
-		"debugkern/origin",
+		"debugkern/origin", "debugkern/remote",
 	},
 	"debugkern/expectation": {},
 	"debugkern/origin": {"debugkern/budget", "debugkern/isa", "debugkern/lineage", "debugkern/ptx",
@@ -140,11 +147,16 @@ var imports = map[string][]string{
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/sweep": {
-		"debugkern/report", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/page",
+		"configs", "debugkern/report", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/page",
 		"debugkern/text", "debugkern/join", "probes",
 	},
-	"debugkern/sarif": {"debugkern/report", "debugkern/text"},
-	"debugkern/page":  {"debugkern/report", "debugkern/text"},
+	"debugkern/sweep/job": {
+		"debugkern/sweep", "debugkern/file", "debugkern/report", "debugkern/child", "debugkern/text",
+	},
+	"debugkern/sweep/slurm":      {"debugkern/sweep/job", "debugkern/report", "debugkern/text"},
+	"debugkern/sweep/kubernetes": {"debugkern/sweep/job", "debugkern/report", "debugkern/file"},
+	"debugkern/sarif":            {"debugkern/report", "debugkern/text"},
+	"debugkern/page":             {"debugkern/report", "debugkern/text"},
 	"debugkern/diagnose": {
 		"debugkern/page", "debugkern/sarif", "debugkern/repair", "debugkern/scene", "debugkern/trial",
 		"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check",
@@ -155,9 +167,10 @@ var imports = map[string][]string{
 		"debugkern/build", "debugkern/bundle", "debugkern/checkrun", "debugkern/page", "debugkern/sarif",
 		"debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment",
 		"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates",
-		"debugkern/sweep",
+		"debugkern/sweep", "debugkern/sweep/job", "debugkern/sweep/slurm", "debugkern/sweep/kubernetes",
+		"debugkern/record",
 		"debugkern/diagnose", "configs", "configs/schema", "probes", "debugkern/cuda", "debugkern/text",
-		"debugkern/trust", "debugkern/budget",
+		"debugkern/trust", "debugkern/budget", "debugkern/remote",
 	},
 	"tui/request": {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*": {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap",
@@ -184,6 +197,8 @@ var imports = map[string][]string{
 	"tui/view/viewtest": {"debugkern/report", "configs", "debugkern", "tui", "tui/keymap", "tui/theme",
 		"tui/tuitest", "tui/view"},
 
+	"debugkern/sweep/slurmtest":   {"debugkern/sweep"},                 // tests with a real Slurm
+	"debugkern/remote/sshtest":    {},                                  // tests with a real sshd
 	"debugkern/cli/attack":        {},                                  // tests of the built program
 	"debugkern/cli/attention":     {},                                  // tests of run and diagnose
 	"debugkern/cli/clitest":       {"debugkern/cli", "debugkern/cuda"}, // for tests
@@ -407,9 +422,9 @@ const (
 	tabColumns = 4
 )
 
-// TestLineWidth keeps lines of Go to maxColumns, so that two files are read next to each other. A line may be
-// longer for the sake of one string: messages are found by searching for them, and the texts of tests are
-// other languages'. So may preformatted comments, directives, and generated files.
+// TestLineWidth keeps lines of Go to maxColumns, so that two files are read next to each other. A line may
+// be longer for the sake of one string: messages are found by searching for them, and the texts of tests
+// are other languages'. So may preformatted comments, directives, and generated files.
 func TestLineWidth(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

@@ -31,11 +31,25 @@ type Config struct {
 	Toolchain  string // directory; "" for the usual places
 	// GateFrom: where Gate comes from, as KeyDoc says it: which gates there are is the kernel's to say
 	GateFrom string
-	// ToolchainOfProject: a file of the working directory names Toolchain, or it is a relative path, which is
-	// another place in each working directory.
+	// ToolchainOfProject: a file of the working directory names Toolchain, or it is a relative path, which
+	// is another place in each working directory.
 	ToolchainOfProject bool
-	CacheDir           string // "" where none is set and the user has no home directory
-	CacheMax           int64  // bytes; 0: nothing is kept
+	// Host is another machine that executes, and how it is reached: HostCopy is ask, yes or no; HostBinary
+	// a tilescope for it, "" for this program; HostSSH the ssh with its options.
+	HostName, HostCopy, HostBinary, HostSSH string
+
+	// SweepChunk is how many runs a shard has that a cluster executes, SweepTries how often it is
+	// submitted.
+	SweepChunk, SweepTries int
+	// SlurmTemplate is the file of the batch script, "" for the built-in one; SlurmOptions are options of
+	// sbatch, separated by blanks; SlurmGres is what shards on a GPU request.
+	SlurmTemplate, SlurmOptions, SlurmGres string
+	// KubernetesResources are NAME=QUANTITY, comma-separated; KubernetesVolume is CLAIM:PATH.
+	KubernetesImage, KubernetesNamespace, KubernetesResources, KubernetesVolume string
+	KubernetesParallelism                                                       int
+
+	CacheDir string // "" where none is set and the user has no home directory
+	CacheMax int64  // bytes; 0: nothing is kept
 	// CacheKey: the file with the secret of the cache's checksums; "" where there is no place for it
 	CacheKey string
 	// TrustFile: the file with the user's consents to toolchains; "" where there is no place for it
@@ -64,8 +78,8 @@ type Sources struct {
 	keys  []KeyDoc
 }
 
-// KeyDoc is one key, its value as it would be written, and where that value comes from: "default", a file, a
-// variable's name or "option".
+// KeyDoc is one key, its value as it would be written, and where that value comes from: "default", a file,
+// a variable's name or "option".
 type KeyDoc struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`

@@ -125,6 +125,23 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestHostIsTheUsers: the user's file, variables and options name a host; a project's file cannot.
+func TestHostIsTheUsers(t *testing.T) {
+	o := surroundings(t)
+	write(t, filepath.Join(o.UserDir, "config.yaml"), "host: {name: me@box, copy: yes}\n")
+	o.Env = []string{"TILESCOPE_HOST_SSH=ssh -J hop"}
+	if c, _ := load(t, o); c.HostName != "me@box" || c.HostCopy != "yes" || c.HostSSH != "ssh -J hop" {
+		t.Errorf("%+v", c)
+	}
+	write(t, filepath.Join(o.Dir, "tilescope.yaml"), "host: {name: you@box, ssh: ./run-me}\nslurm: {options: --uid=0}\nkubernetes: {image: theirs}\n")
+	_, _, err := Load(t.Context(), o)
+	for _, key := range []string{"host.name", "host.ssh", "slurm.options", "kubernetes.image"} {
+		if err == nil || !strings.Contains(err.Error(), key+": a project's file cannot set this") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
 func TestConfigMistakes(t *testing.T) {
 	o := surroundings(t)
 	write(t, filepath.Join(o.UserDir, "config.yaml"),

@@ -166,6 +166,28 @@ type Expr struct {
 	steps int64 // what one evaluation costs: nodes of the expression
 	uses  uses
 	reads bool // elements of inputs
+
+	conjuncts []conjunct // of a && b, what && joins
+}
+
+// conjunct is one of the conditions that && joins.
+type conjunct struct {
+	text string
+	eval eval
+}
+
+// unmet writes the condition without those of its conjuncts that hold.
+func (e *Expr) unmet(env *env) string {
+	var out []string
+	for _, c := range e.conjuncts {
+		if !c.eval(env).truth() {
+			out = append(out, c.text)
+		}
+	}
+	if out == nil || env.err != nil {
+		return e.Text
+	}
+	return strings.Join(out, " && ")
 }
 
 func (e *Expr) String() string { return e.Text }
@@ -221,6 +243,9 @@ func (r *reader) expr(at *yaml.Node, field string, sc *scope, allowed class) *Ex
 	c := &exprCompiler{scope: sc, allowed: allowed, expr: e}
 	root := c.compile(tree.Node)
 	e.eval, e.truth, e.steps = root.eval, root.truth, c.nodes
+	if len(c.errs) == 0 {
+		e.conjuncts = conjunctsOf(tree.Node, sc, allowed)
+	}
 	for _, msg := range c.errs {
 		r.fail(at, field, "in the expression %q: %s", clip(n.Value), msg)
 	}

@@ -155,6 +155,25 @@ func (c *exprCompiler) binary(n *ast.BinaryNode) term {
 	return c.fail("operator %s is not known here", op)
 }
 
+// conjunctsOf compiles each of the conditions that && joins at the top of an expression that is right; nil
+// for any other expression.
+func conjunctsOf(n ast.Node, sc *scope, allowed class) []conjunct {
+	b, ok := n.(*ast.BinaryNode)
+	if !ok || b.Operator != "&&" && b.Operator != "and" {
+		return nil
+	}
+	var out []conjunct
+	for _, side := range []ast.Node{b.Left, b.Right} {
+		if inner := conjunctsOf(side, sc, allowed); inner != nil {
+			out = append(out, inner...)
+			continue
+		}
+		c := &exprCompiler{scope: sc, allowed: allowed, expr: &Expr{}}
+		out = append(out, conjunct{side.String(), c.compile(side).eval})
+	}
+	return out
+}
+
 func (c *exprCompiler) call(name string, args []ast.Node) term {
 	f, ok := functions[name]
 	if !ok {

@@ -48,6 +48,28 @@ func keys() []key {
 		{name: "memory.max", want: "a size such as 8GiB or 500MB, or auto (half of what the machine has)",
 			parse: sizeOrAuto},
 		text("toolchain", "a directory", nil),
+		text("host.name", "[USER@]HOST, or a Host of your ssh configuration", func(s string) bool {
+			return s == "" || hostPattern.MatchString(s)
+		}),
+		choice("host.copy", "ask", "yes", "no"),
+		text("host.binary", "a file", nil),
+		text("host.ssh", "an ssh and its options", func(s string) bool { return strings.TrimSpace(s) != "" }),
+		whole("sweep.chunk", "a whole number from 1 to 1000000", 1, 1000000),
+		whole("sweep.tries", "a whole number from 1 to 100", 1, 100),
+		text("slurm.template", "a file", nil),
+		text("slurm.options", "options of sbatch", nil),
+		text("slurm.gres", "a resource such as gpu:1", oneWord),
+		text("kubernetes.image", "an image", oneWord),
+		text("kubernetes.namespace", "a namespace", func(s string) bool {
+			return s == "" || namespacePattern.MatchString(s)
+		}),
+		text("kubernetes.resources", "NAME=QUANTITY,... such as cpu=4,memory=8Gi", func(s string) bool {
+			return s == "" || resourcesPattern.MatchString(s)
+		}),
+		text("kubernetes.volume", "CLAIM:PATH, PATH absolute", func(s string) bool {
+			return s == "" || volumePattern.MatchString(s)
+		}),
+		whole("kubernetes.parallelism", "a whole number from 1 to 100000", 1, 100000),
 		text("cache.dir", "a directory", nil),
 		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
 		choice("theme", "auto", "dark", "light", "high-contrast", "high-contrast-light", "colour-blind",
@@ -62,7 +84,12 @@ var (
 	archPattern     = regexp.MustCompile(schema.Architecture)
 	schedulePattern = regexp.MustCompile(
 		`^(in-order|reverse|random|ahead|priority)(:[0-9]{1,20})?(:(latest|earliest|random))?$`)
-	sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|B)?$`)
+	hostPattern = regexp.MustCompile(`^[^-\s][^\s]*$`)
+
+	namespacePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	resourcesPattern = regexp.MustCompile(`^[A-Za-z0-9./_-]+=[0-9.]+[A-Za-z]*(,[A-Za-z0-9./_-]+=[0-9.]+[A-Za-z]*)*$`)
+	volumePattern    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?:/[^:]*$`)
+	sizePattern      = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|B)?$`)
 )
 
 func text(name, want string, ok func(string) bool) key {
@@ -70,6 +97,9 @@ func text(name, want string, ok func(string) bool) key {
 		return s, (tag == "" || tag == "!!str") && (ok == nil || ok(s))
 	}}
 }
+
+// oneWord reports whether a text has no blanks; it may be empty.
+func oneWord(s string) bool { return !strings.ContainsAny(s, " \t\n") }
 
 func choice(name string, words ...string) key {
 	k := text(name, "one of "+strings.Join(words, ", "), func(s string) bool {
@@ -197,7 +227,7 @@ func flagPair(name, value string) error {
 	if g := conventions().gate(name); g != nil {
 		return fmt.Errorf("%s is a gate: set gate: %s", name, g.Name)
 	}
-	if _, err := flagValue(value); err != nil {
+	if _, err := FlagValue(value); err != nil {
 		return fmt.Errorf("flag %s: expected a whole number, true or false, found %q", name, clip(value))
 	}
 	return nil

@@ -47,7 +47,11 @@ func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 			errs = append(errs, &Error{File: path, Msg: "cannot be read: " + reason})
 			continue
 		}
-		add(parseLayer(ctx, path, path, data))
+		l, mistakes := parseLayer(ctx, path, path, data)
+		if path == projectFile(o) {
+			mistakes = append(mistakes, refuseUsers(path, l)...)
+		}
+		add(l, mistakes)
 		src.Files = append([]string{path}, src.Files...)
 	}
 	if err := ctx.Err(); err != nil {
@@ -83,6 +87,22 @@ func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 	c.ToolchainOfProject = c.Toolchain != "" &&
 		(!filepath.IsAbs(c.Toolchain) || src.From("toolchain") == projectFile(o))
 	return c, src, nil
+}
+
+// refuseUsers refuses keys of host, slurm and kubernetes in the working directory's file: a project does
+// not choose which machine its user's ssh connects to, or what is executed as ssh and in the user's jobs.
+func refuseUsers(path string, l layer) []*Error {
+	var out []*Error
+	for _, name := range slices.Sorted(maps.Keys(l.values)) {
+		group, _, _ := strings.Cut(name, ".")
+		if slices.Contains([]string{"host", "slurm", "kubernetes"}, group) {
+			out = append(out, &Error{
+				File: path, Field: name, Msg: "a project's file cannot set this: use tilescope config set " + name +
+					", " + Variable(name) + " or an option",
+			})
+		}
+	}
+	return out
 }
 
 // projectFile is the working directory's configuration file.
@@ -140,8 +160,8 @@ func Variable(key string) string {
 	return "TILESCOPE_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// envLayer reads TILESCOPE_*. An empty variable counts as unset; one that is almost a key's is a mistake, any
-// other unknown one belongs to somebody else.
+// envLayer reads TILESCOPE_*. An empty variable counts as unset; one that is almost a key's is a mistake,
+// any other unknown one belongs to somebody else.
 func envLayer(o LoadOptions) (layer, []*Error) {
 	env := o.Env
 	if env == nil {

@@ -16,7 +16,7 @@ type ShapeError struct {
 	Kernel  string
 	Shape   probes.Shape
 	Fault   string // the fault whose condition fails; ""
-	That    string // the condition
+	That    string // the condition; of a fault's, what does not hold
 	Say     string // the manifest's words for it, or the size
 	Suggest string // name of a shape that would do; "" where none is known
 }
@@ -177,7 +177,7 @@ func (r *resolver) conditions() error {
 		}
 		if !ok {
 			return &ShapeError{
-				Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.Text, Suggest: f.Shape,
+				Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.unmet(r.env), Suggest: f.Shape,
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 
 // set puts one flag, or a gate by its symbol.
 func (s *Selection) set(name, text string) error {
-	value, err := flagValue(text)
+	value, err := FlagValue(text)
 	if g, ok := s.Manifest.gateSymbol(name); ok {
 		switch {
 		case err != nil || value != 0 && value != 1:
@@ -109,7 +109,8 @@ func (s *Selection) set(name, text string) error {
 	return nil
 }
 
-func flagValue(text string) (int, error) {
+// FlagValue reads a flag's value: a whole number, or on, true, yes (1, as is "") and off, false, no (0).
+func FlagValue(text string) (int, error) {
 	switch strings.ToLower(text) {
 	case "", "on", "true", "yes":
 		return 1, nil
@@ -200,6 +201,29 @@ func (m *Manifest) flagErrors(e *env) []string {
 				out = append(out, err.Error())
 			case v.truth():
 				out = append(out, fmt.Sprintf("flag %s conflicts with %s; leave one of them off", f.Name, x))
+			}
+		}
+	}
+	return out
+}
+
+// Unmet returns the requirements and conflicts of a flag that do not hold among the flags of the selection,
+// whether or not the flag is on; a conflict as "not X". One that has no value is unmet.
+func (s *Selection) Unmet(flag string) []string {
+	var out []string
+	e := s.Manifest.flagEnv(s.Flags)
+	for _, f := range s.Manifest.Flags {
+		if f.Name != flag {
+			continue
+		}
+		for _, x := range f.Requires {
+			if v, err := x.value(e); err != nil || !v.truth() {
+				out = append(out, x.String())
+			}
+		}
+		for _, x := range f.Conflicts {
+			if v, err := x.value(e); err != nil || v.truth() {
+				out = append(out, "not "+x.String())
 			}
 		}
 	}

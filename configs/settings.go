@@ -29,6 +29,17 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		Backend: v.GetString("backend"), Builder: v.GetString("builder"), Arch: v.GetString("arch"),
 		Device: v.GetInt("device"), Timeout: v.GetDuration("timeout"), Schedule: v.GetString("schedule"),
 		Repeat: v.GetInt("repeat"), Toolchain: v.GetString("toolchain"), CacheDir: v.GetString("cache.dir"),
+		HostName: v.GetString("host.name"), HostCopy: v.GetString("host.copy"),
+		HostBinary: v.GetString("host.binary"), HostSSH: v.GetString("host.ssh"),
+		SweepChunk: v.GetInt("sweep.chunk"), SweepTries: v.GetInt("sweep.tries"),
+		SlurmTemplate: v.GetString("slurm.template"), SlurmOptions: v.GetString("slurm.options"),
+		SlurmGres:             v.GetString("slurm.gres"),
+		KubernetesImage:       v.GetString("kubernetes.image"),
+		KubernetesNamespace:   v.GetString("kubernetes.namespace"),
+		KubernetesResources:   v.GetString("kubernetes.resources"),
+		KubernetesVolume:      v.GetString("kubernetes.volume"),
+		KubernetesParallelism: v.GetInt("kubernetes.parallelism"),
+
 		Theme: v.GetString("theme"), Palette: v.GetString("palette"), Mouse: v.GetBool("mouse"),
 	}
 	c.CaptureMax, _ = bytesOf(v.GetString("capture.max"))

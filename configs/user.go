@@ -114,7 +114,7 @@ func setting(name, value string) ([]string, *yaml.Node, error) {
 		if err := flagPair(flag, value); err != nil {
 			return nil, nil, err
 		}
-		n, _ := flagValue(value)
+		n, _ := FlagValue(value)
 		return []string{
 			"flags", flag,
 		}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)}, nil
@@ -144,7 +144,7 @@ func setting(name, value string) ([]string, *yaml.Node, error) {
 		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		for _, pair := range v.([]string) {
 			flag, text, _ := strings.Cut(pair, "=")
-			n, _ := flagValue(text)
+			n, _ := FlagValue(text)
 			m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: flag},
 				&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)})
 		}

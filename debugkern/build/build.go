@@ -54,6 +54,9 @@ type Builder struct {
 	tools  tools
 }
 
+// howToInstall ends messages about compilers that are missing.
+const howToInstall = "tilescope doctor says what to install; TILESCOPE_TOOLCHAIN names a toolchain elsewhere"
+
 // maxBuilds is how many builds are cached in memory, about a megabyte each.
 const maxBuilds = 160
 
@@ -201,11 +204,9 @@ func (s *Builder) compile(
 		return out, err
 	case sel.Manifest.Dir == "":
 		return nil, report.Unavailablef(
-			"%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)",
-			key, none.err)
+			"%s is not in the embedded archive and cannot be built: %w (%s)", key, none.err, howToInstall)
 	}
-	return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key,
-		err)
+	return nil, report.Unavailablef("%s cannot be built: %w (%s)", key, err, howToInstall)
 }
 
 func (s *Builder) compileSelection(

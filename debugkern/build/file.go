@@ -66,8 +66,7 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	out, err := s.compileOwn(ctx, builder, build, src, sel.Compile.Instantiate, f.Path+".ptx")
 	if none := (*noCompilerError)(nil); errors.As(err, &none) {
 		return nil, report.Unavailablef(
-			"%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)",
-			f.Path, err)
+			"%s has to be compiled, and cannot be here: %w (%s; a .ptx needs none)", f.Path, err, howToInstall)
 	}
 	return out, err
 }

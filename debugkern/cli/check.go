@@ -51,9 +51,9 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE.ptx|FILE.cu|BUNDLE.tsl|TARGET",
 		Short: "Every checker on any kernel, without a manifest or a reference",
-		Long: "check executes one launch of a kernel on the emulator under every checker: races within and between blocks, memory read before it\n" +
-			"is written, accesses out of bounds, barriers, shuffles, asynchronous copies; bank conflicts and uncoalesced accesses as advice. It\n" +
-			"says how much a clean result covers.\n\n" +
+		Long: "check executes one launch of a kernel on the emulator under every checker: races within and between blocks and in clusters, memory\n" +
+			"read before it is written, accesses out of bounds, barriers, shuffles, asynchronous copies; bank conflicts and uncoalesced accesses\n" +
+			"as advice. It says how much a clean result covers.\n\n" +
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
 			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
@@ -81,6 +81,7 @@ func (a *app) checkCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.check(cmd, &opt, args[0]) },
 	}
 	opt.bind(c.Flags())
+	bindHost(c)
 	overKey(c.Flags(), "timeout", "device", "repeat")
 	return c
 }

@@ -47,6 +47,9 @@ const ExitCancelled = 130
 // workerCommand is the hidden command that serves a GPU on standard input and output (see debugkern/cuda).
 const workerCommand = "__worker"
 
+// linkedWorker are workerCommand's arguments where the streams are a connection from another machine.
+var linkedWorker = []string{"linked"}
+
 // compileCommand is the hidden command that serves compilations on standard input and output.
 const compileCommand = "__compile"
 
@@ -101,8 +104,9 @@ func Main(ctx context.Context, p Program) (code int) {
 			code = exitInternal
 		}
 	}()
-	if len(p.Args) == 1 && p.Args[0] == workerCommand {
-		return cuda.WorkerMain(ctx, p.Stdin, p.Stdout, cuda.DefaultBudget)
+	if len(p.Args) > 0 && len(p.Args) < 3 && p.Args[0] == workerCommand {
+		return debugkern.ServeWorker(ctx, p.Stdin, p.Stdout, p.Version, slices.Equal(p.Args[1:],
+			linkedWorker))
 	}
 	if len(p.Args) == 1 && p.Args[0] == compileCommand {
 		return cuda.CompilerMain(ctx, p.Stdin, p.Stdout, 0)
@@ -180,15 +184,20 @@ type app struct {
 	json    bool
 	options map[string]string  // options of every command that override a configuration key, by key
 	accept  bool               // --trust
+	drawn   bool               // the terminal is: no question can be printed
 	opened  *debugkern.Session // the command's session, once it has one
 	limited context.Context    // the command's, where it has a time limit
 	release context.CancelFunc // of limited
 }
 
-// limit ends a command at its --timeout, whatever it is at by then. That of the terminal is each run's.
+// perRun annotates a command whose --timeout is that of each run, not of the whole command.
+const perRun = "timeout-per-run"
+
+// limit ends a command at its --timeout, whatever it is at by then. That of the terminal and of commands
+// with perRun is each run's.
 func (a *app) limit(c *cobra.Command) error {
 	f := c.Flags().Lookup("timeout")
-	if f == nil || !c.HasParent() {
+	if f == nil || !c.HasParent() || c.Annotations[perRun] != "" {
 		return nil
 	}
 	limit := a.config.Timeout
@@ -253,7 +262,8 @@ func (a *app) root() *cobra.Command {
 	opt.bind(root)
 	launch.bindLaunch(root.Flags())
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(),
-		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(),
+		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.recordCommand(),
+		a.showCommand(),
 		a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(),
 		a.tourCommand(), a.sweepCommand(),
 		a.versionCommand(), a.manCommand())
@@ -298,8 +308,12 @@ func flowing(text string) string {
 
 func (a *app) load(c *cobra.Command) error {
 	a.options = map[string]string{}
-	if c.Flags().Changed(memoryOption) {
-		a.options["memory.max"] = c.Flags().Lookup(memoryOption).Value.String()
+	for option, key := range map[string]string{
+		memoryOption: "memory.max", hostOption: "host.name", hostCopyOption: "host.copy",
+	} {
+		if f := c.Flags().Lookup(option); f != nil && f.Changed {
+			a.options[key] = f.Value.String()
+		}
 	}
 	var err error
 	if a.config, a.sources, err = configs.Load(c.Context(), configs.LoadOptions{
@@ -313,7 +327,8 @@ func (a *app) load(c *cobra.Command) error {
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 	o := debugkern.Options{
 		Config: a.config, Files: a.Files, Memory: a.Memory,
-		Trust: &trust.Policy{Record: a.record(), Accept: a.accept},
+		Trust: &trust.Policy{Record: a.record(), Accept: a.accept}, Version: a.Version,
+		Linked: append([]string{workerCommand}, linkedWorker...), AskCopy: a.askCopy(),
 	}
 	if exe, err := os.Executable(); err == nil {
 		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
@@ -368,6 +383,11 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "tilescope: nothing will be remembered: %v\n", err)
 	}
+	// a question is asked before the terminal is drawn
+	if err := s.Connect(cmd.Context()); err != nil {
+		return err
+	}
+	a.drawn = true
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
 		Stdin:  a.Stdin,

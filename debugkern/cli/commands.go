@@ -132,7 +132,7 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "doctor", Short: "What works on this machine, what does not, and what to install", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.session(cmd.Context())
@@ -144,6 +144,8 @@ func (a *app) doctorCommand() *cobra.Command {
 			return a.print(d, func(w io.Writer) { printDoctor(w, d) })
 		},
 	}
+	bindHost(c)
+	return c
 }
 
 func printDoctor(w io.Writer, d *report.Doctor) {

@@ -378,9 +378,9 @@ func TestInitRefusals(t *testing.T) {
 {
 	.reg .b32 %r<4>;
 	mov.u32 %r1, 0;
-	barrier.cluster.arrive.aligned;
+	tcgen05.fence::before_thread_sync;
 	mov.u32 %r2, 1;
-	barrier.cluster.wait.aligned;
+	tcgen05.fence::after_thread_sync;
 	ret;
 }
 `
@@ -388,8 +388,8 @@ func TestInitRefusals(t *testing.T) {
 	file := writeKernel(t, "odd.ptx", []byte(text))
 	code, errText := documentOf(t, &doc, "init", file)
 	if code != 0 || len(doc.Refused) != 2 ||
-		!strings.Contains(doc.Refused[0], "odd.ptx:8: barrier.cluster.arrive") ||
-		!strings.Contains(doc.Refused[1], "odd.ptx:10: barrier.cluster.wait") {
+		!strings.Contains(doc.Refused[0], "odd.ptx:8: tcgen05.fence::before") ||
+		!strings.Contains(doc.Refused[1], "odd.ptx:10: tcgen05.fence::after") {
 		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
 	}
 	manifest, err := os.ReadFile(doc.Out)

@@ -90,7 +90,7 @@ func TestInitTritonLaunchFails(t *testing.T) {
 	path := filepath.Join(dir, "double_it.tsl")
 	out, errText, code := call(t, doubled(dir, "--trust", "--arch", "sm_90")...)
 	if code != 4 || out != "" ||
-		!strings.Contains(errText, "barrier.cluster.arrive.aligned is not modelled") ||
+		!strings.Contains(errText, "tcgen05.fence::before_thread_sync is not modelled") ||
 		!strings.Contains(errText, "note: the launch is in "+path) {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}

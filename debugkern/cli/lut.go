@@ -57,6 +57,7 @@ func (a *app) lutCommand() *cobra.Command {
 	f.StringVar(&pick.Layout, "layout", "", "layout of a and b: row or col (default both)")
 	f.StringVar(&req.Backend, "backend", "", "where it runs: auto, emu or cuda (default auto)")
 	f.StringArrayVar(&patches, "patch", nil, "unified diff that FILE is judged with, repeatable")
+	bindHost(c)
 	f.BoolVar(&header, "header", false, "print the accumulator's map as a C++ header")
 	return c
 }
@@ -107,7 +108,11 @@ func printJudgement(w io.Writer, doc *report.Lut) {
 			fmt.Fprintf(w, "  and %d entries more\n", len(doc.Wrong)-most)
 			break
 		}
-		fmt.Fprintf(w, "  lane %d element %d is %s on %s, the table says %s\n", e.Lane, e.Element, e.Want,
+		at := ""
+		if e.Line > 0 {
+			at = fmt.Sprintf("line %d: ", e.Line)
+		}
+		fmt.Fprintf(w, "  %slane %d element %d is %s on %s, the table says %s\n", at, e.Lane, e.Element, e.Want,
 			strings.TrimSpace(doc.Backend.Device), e.Got)
 	}
 }

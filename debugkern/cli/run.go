@@ -83,6 +83,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.tiles, "tiles", "", "captured kv tiles A-B")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
 	overKey(f, "timeout", "device", "repeat")
+	bindHost(c)
 	completions(c)
 }
 

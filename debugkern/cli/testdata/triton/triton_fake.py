@@ -77,7 +77,7 @@ def compile(source, target, options):
     code = source.fn.fn.__code__
     ptx = PTX.replace("LINE", str(code.co_firstlineno + 1)).replace("FILE", os.path.abspath(code.co_filename))
     if target.arch == 90:  # what the emulator does not model
-        ptx = ptx.replace("sm_80", "sm_90a").replace("DONE:", "DONE:\n\tbarrier.cluster.arrive.aligned;")
+        ptx = ptx.replace("sm_80", "sm_90a").replace("DONE:", "DONE:\n\ttcgen05.fence::before_thread_sync;")
     meta = {"name": source.fn.__name__, "num_warps": 1, "shared": 0, "num_ctas": 1, "launch_cooperative_grid": False, "triton_version": __version__}
     return types.SimpleNamespace(asm={"ptx": ptx}, src=source, metadata=namedtuple("Metadata", meta)(**meta))
 
