@@ -214,8 +214,11 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 }
 
 // Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of
-// its faults applied.
+// its faults applied. Of a run that was never executed there are none.
 func (r *Run) Source(file string) []string {
+	if r.state == nil {
+		return nil
+	}
 	m, b := r.Selection.Manifest, r.state.build
 	if _, patched := build.PatchedText(b.Patched, file); !patched {
 		if lines, ok := b.BuiltText(m, file); ok { // its file may have changed since

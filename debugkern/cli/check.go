@@ -373,7 +373,7 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return checked.Dump(w) }},
 		{
 			option: "--sarif", path: opt.sarif,
-			fill: func(w io.Writer) error { return writeCheckSARIF(w, checked.Doc, a.Version, again) },
+			fill: func(w io.Writer) error { return writeCheckSARIF(w, checked, a.Version, again) },
 		},
 		{
 			option: "--html", path: opt.html,
@@ -497,10 +497,11 @@ func (o *checkOptions) again(cmd *cobra.Command, name string) string {
 }
 
 // writeCheckSARIF writes the findings of a check, errors first.
-func writeCheckSARIF(w io.Writer, d *report.Check, version, again string) error {
+func writeCheckSARIF(w io.Writer, c *checkrun.Result, version, again string) error {
+	d := c.Doc
 	log := sarif.Log{Version: version, Command: again, Successful: d.Verdict != report.Failed}
 	for i := range d.Findings {
-		log.Results = append(log.Results, sarif.OfFinding(&d.Findings[i]))
+		log.Results = append(log.Results, sarif.OfFinding(&d.Findings[i], c.Source))
 	}
 	return log.Write(w, nil)
 }

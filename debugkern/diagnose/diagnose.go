@@ -13,7 +13,6 @@ package diagnose
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -100,13 +99,6 @@ type Cause struct {
 	of    *suspect
 	short string // the proof in one line, where it is more than Alone
 	why   string // what its first wrong cell is made of, where that is not what it should be made of
-}
-
-// key identifies a cause from one run to the next: what, where in the source, on which variable.
-func (c *Cause) key() string {
-	return strings.Join([]string{
-		c.Kind, c.Stage, c.Place.Variable, c.Place.Source.At(), c.Place.Other.At(),
-	}, " ")
 }
 
 // Place is where a cause is.

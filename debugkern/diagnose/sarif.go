@@ -18,11 +18,13 @@ func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
 		for _, f := range c.Findings {
 			taken[f] = true
 		}
-		log.Results = append(log.Results, c.result())
+		r := c.result()
+		r.Text = d.Executed.Source
+		log.Results = append(log.Results, r)
 	}
 	for i := range d.Findings {
 		if !taken[i] {
-			log.Results = append(log.Results, sarif.OfFinding(&d.Findings[i]))
+			log.Results = append(log.Results, sarif.OfFinding(&d.Findings[i], d.Executed.Source))
 		}
 	}
 	return log.Write(w, map[string]string{
@@ -40,7 +42,8 @@ func (c *Cause) result() sarif.Result {
 		}
 	}
 	r := sarif.Result{
-		Kind: c.Kind, Message: message, Fingerprint: c.key(), Source: c.Place.Source, Other: c.Place.Other,
+		Kind: c.Kind, Message: message, About: c.Stage + " " + c.Place.Variable, Source: c.Place.Source,
+		Other: c.Place.Other,
 		Properties: map[string]any{
 			"block": c.Place.Block, "kv_tile": c.Place.KVTile, "command": c.Again, "stages": c.Stages,
 		},

@@ -34,21 +34,22 @@ type Result struct {
 	Kind          string
 	Advice        bool // of less weight than an error
 	Message       string
-	Fingerprint   string // the same for the same defect
+	About         string // the variable or stage, for the fingerprint
 	Source, Other *report.Source
 	Properties    map[string]any
+	// Text returns the lines of a file by the name that Source and Other have for it, for the fingerprint;
+	// nil, or no lines: they are not known.
+	Text func(file string) []string
 	// Suppressed is why the result does not count; "" where it does.
 	Suppressed string
 }
 
-// OfFinding is a finding as a result.
-func OfFinding(f *report.Finding) Result {
+// OfFinding is a finding as a result; text is Result.Text.
+func OfFinding(f *report.Finding, text func(file string) []string) Result {
 	return Result{
 		Kind: f.Kind, Advice: f.Severity == "advice", Message: f.Message, Source: f.Source, Other: f.Other,
-		Suppressed: f.Suppressed,
-		Fingerprint: cmp.Or(f.ID, fmt.Sprintf("%s %s %s %s", f.Kind, f.Variable, f.Source.At(),
-			f.Other.At())),
-		Properties: map[string]any{"block": f.Block, "kv_tile": f.KVTile, "count": f.Count},
+		Suppressed: f.Suppressed, About: f.Variable, Text: text,
+		Properties: map[string]any{"block": f.Block, "kv_tile": f.KVTile, "count": f.Count, "id": f.ID},
 	}
 }
 
@@ -144,8 +145,11 @@ func (l *Log) Write(w io.Writer, kinds map[string]string) error {
 		ColumnKind:  "unicodeCodePoints",
 		Invocations: []invocation{{CommandLine: l.Command, ExecutionSuccessful: l.Successful}},
 	}
+	marks := l.fingerprints()
 	for i := range l.Results {
-		out.Results = append(out.Results, l.Results[i].encoded())
+		r := l.Results[i].encoded()
+		r.Fingerprints = map[string]string{fingerprintKey: marks[i]}
+		out.Results = append(out.Results, r)
 	}
 	out.index(kinds)
 	b, err := json.MarshalIndent(document{
@@ -161,7 +165,6 @@ func (l *Log) Write(w io.Writer, kinds map[string]string) error {
 func (r *Result) encoded() result {
 	out := result{
 		RuleID: r.Kind, Level: "error", Message: message{text.SARIF(r.Message)}, Properties: r.Properties,
-		Fingerprints: map[string]string{"tilescope/1": r.Fingerprint},
 	}
 	if r.Advice {
 		out.Level = "note"
