@@ -7,6 +7,9 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 WHEELS    := docs/toolchain.txt
+# With telemetry by NVML, which needs cgo: of this machine's own platform.
+NVML      := $(shell test "$$($(GO) env GOOS CGO_ENABLED | tr '\n' ' ')" = "linux 1 " && echo linux/$$($(GO) env GOARCH)+nvml)
+DIST      := $(GO) run ./debugkern/cli/internal/dist -version $(VERSION)
 FUZZTIME  ?= 2m
 FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
 KILLS     ?= 300
@@ -15,7 +18,7 @@ SAMPLE    ?= 6
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs silence sweep mutants dist wheel test-dist docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +75,15 @@ sweep: toolchain ## check on kernels of every kind: clean and right as they stan
 
 mutants: ## every synchronisation of every clean variant (or of TARGETS, manifests) changed in turn: what a checker says of it
 	TILESCOPE_LONG=1 TILESCOPE_TARGETS="$(abspath $(TARGETS))" $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial
+
+dist: ## reproducible archives and Python wheels of every platform, with bills of materials and SHA256SUMS, in dist/ (docs/install.md)
+	$(DIST) $(PLATFORMS) $(NVML)
+
+wheel: ## the Python wheels of this machine's platform, in dist/
+	$(DIST) -wheels $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH) $(NVML)
+
+test-dist: ## wheels installed into a fresh environment, and one platform built twice, in two places without a cache: the same bytes
+	TILESCOPE_DIST=1 $(GO) test -count=1 -timeout 30m -v ./debugkern/cli/internal/dist
 
 docs: ## write the reference of manifests and their JSON Schema, and that of the terminal's keys, from their tables
 	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema ./tui -update
@@ -153,4 +165,4 @@ check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-bu
 	done
 
 clean: ## remove what was built
-	rm -rf bin cover.out .build
+	rm -rf bin dist cover.out .build

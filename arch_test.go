@@ -204,6 +204,7 @@ var imports = map[string][]string{
 	"debugkern/cli/clitest":       {"debugkern/cli", "debugkern/cuda"}, // for tests
 	"debugkern/cli/corpus":        {},                                  // tests of check
 	"debugkern/diagnose/bugs":     {},                                  // tests of diagnose
+	"debugkern/cli/internal/dist": {},
 	"debugkern/cli/internal/sbom": {},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
@@ -284,7 +285,7 @@ func TestTopLevel(t *testing.T) {
 	allowed := []string{
 		"tui", "debugkern", "probes", "kernels", "configs", "main.go", "go.mod", "go.sum", "Makefile",
 		"README.md", "ARCHITECTURE.md", "RATIONALE.md", "LICENSE", "arch_test.go", "words_test.go",
-		"SECURITY.md", ".gitignore", "docs", "python", ".ci",
+		"SECURITY.md", ".gitignore", "docs", "python", ".ci", "action.yml", ".pre-commit-hooks.yaml",
 	}
 	out, err := exec.Command("git", "ls-files").Output()
 	if err != nil {

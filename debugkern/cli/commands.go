@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	mango "github.com/muesli/mango-cobra"
 	"github.com/muesli/roff"
@@ -60,10 +61,20 @@ func (a *app) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(a.Stdout, page.Build(roff.NewDocument()))
+			text := strings.Replace(page.Build(undated{roff.NewDocument()}), noDate, `""`, 1)
+			_, err = io.WriteString(a.Stdout, text)
 			return err
 		},
 	}
+}
+
+// undated is a page whose date is noDate, not that of today: the same program prints the same page.
+type undated struct{ *roff.Document }
+
+const noDate = `"0001-01-01"`
+
+func (u undated) Heading(section uint, title, description string, _ time.Time) {
+	u.Document.Heading(section, title, description, time.Time{})
 }
 
 func noArgs(c *cobra.Command, args []string) error {

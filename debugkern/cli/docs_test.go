@@ -28,6 +28,9 @@ func TestDiagnosePage(t *testing.T) { runPage(t, "diagnose.md", 4) }
 // TestLineagePage does the same with docs/lineage.md.
 func TestLineagePage(t *testing.T) { runPage(t, "lineage.md", 5) }
 
+// TestReadme does the same with the check of README.md.
+func TestReadme(t *testing.T) { runPage(t, filepath.Join("..", "README.md"), 1) }
+
 // TestCheckPage does the same with docs/check.md; its sequence is docs/check/split.yaml.
 func TestCheckPage(t *testing.T) {
 	runPage(t, "check.md", 3)

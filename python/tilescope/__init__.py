@@ -10,7 +10,8 @@ argument brings it.
 
 from ._bundle import VERSION as __version__
 from ._bundle import bundle
+from ._executable import executable
 from ._memory import Struct, unwritten
 from ._ptx import BundleError
 
-__all__ = ["BundleError", "Struct", "__version__", "bundle", "unwritten"]
+__all__ = ["BundleError", "Struct", "__version__", "bundle", "executable", "unwritten"]
