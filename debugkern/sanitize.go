@@ -254,7 +254,8 @@ func watchedBy(f *report.Finding, tool string) bool {
 	case "initcheck":
 		return f.Kind == string(target.Uninitialised) && f.Space == "global"
 	case "synccheck":
-		return f.Kind == string(target.Barrier) || f.Kind == string(target.Deadlock)
+		return f.Kind == string(target.Barrier) || f.Kind == string(target.Deadlock) ||
+			f.Kind == string(target.MBarrier)
 	}
 	return false
 }
@@ -272,6 +273,10 @@ func about(f *report.Finding, c *Complaint) bool {
 		}
 		return false
 	}
+	if f.Kind == string(target.MBarrier) {
+		// The tool calls them barriers, and reports one of the two places that the finding has.
+		return c.Kind == string(target.Barrier) && (called(f.Source, c) || called(f.Other, c))
+	}
 	if f.Kind != c.Kind || f.Space != "" && c.Space != "" && f.Space != c.Space {
 		return false
 	}
@@ -283,8 +288,28 @@ func about(f *report.Finding, c *Complaint) bool {
 	return c.Argument != "" && f.Variable == c.Argument
 }
 
-func at(s *report.Source, p cuda.SanitizerPlace) bool {
-	return p.Line > 0 && s.Line == p.Line && path.Base(slashed(s.File)) == path.Base(slashed(p.File))
+// called reports that a place of a finding is that of a complaint, by the same calls: every mbarrier of a
+// kernel is used in the same few functions, and only the calls tell them apart.
+func called(s *report.Source, c *Complaint) bool {
+	if s == nil || !at(s, c.At) {
+		return false
+	}
+	calls := s.Calls.Sites()
+	if len(calls) != len(c.Frames) {
+		return false
+	}
+	for i, call := range calls { // the outermost call comes first, and last in a complaint
+		if !sameLine(call.File, call.Line, c.Frames[len(c.Frames)-1-i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func at(s *report.Source, p cuda.SanitizerPlace) bool { return sameLine(s.File, s.Line, p) }
+
+func sameLine(file string, line int, p cuda.SanitizerPlace) bool {
+	return p.Line > 0 && line == p.Line && path.Base(slashed(file)) == path.Base(slashed(p.File))
 }
 
 func slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }

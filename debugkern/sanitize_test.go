@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 )
 
 func line(file string, n int) *report.Source { return &report.Source{File: file, Line: n} }
@@ -43,6 +44,38 @@ func TestFoldMemcheck(t *testing.T) {
 	}
 	if text := got.Summary(); text != "memcheck: 2 confirmed, 2 only ours, 1 only theirs" {
 		t.Error(text)
+	}
+}
+
+// TestFoldSynccheck: mbarriers are used in functions that all calls share, so that a line of such a function is
+// the same place only under the same calls. Either place of a finding may be the complaint's.
+func TestFoldSynccheck(t *testing.T) {
+	arrive := func(calls ...int) *report.Source {
+		s := line("hopper.cuh", 32)
+		var sites []target.Site
+		for _, n := range calls {
+			sites = append(sites, target.Site{File: "kernels/k.cu", Line: n})
+		}
+		s.Calls = target.CallsOf(sites)
+		return s
+	}
+	findings := []report.Finding{
+		{Kind: "mbarrier", Source: line("hopper.cuh", 49), Other: arrive(155, 116)},
+		{Kind: "mbarrier", Source: arrive(158, 116)},
+		{Kind: "race", Source: arrive(155, 116), Other: line("k.cu", 1)},
+	}
+	s := &Sanitized{Tool: "synccheck", Complaints: []Complaint{{
+		Kind: "barrier", At: cuda.SanitizerPlace{File: "hopper.cuh", Line: 32},
+		Frames: []cuda.SanitizerPlace{{File: "k.cu", Line: 116}, {File: "k.cu", Line: 155}},
+	}, {
+		Kind: "barrier", At: cuda.SanitizerPlace{File: "hopper.cuh", Line: 32},
+		Frames: []cuda.SanitizerPlace{{File: "k.cu", Line: 116}, {File: "k.cu", Line: 148}},
+	}}}
+	want := &Folded{
+		Tool: "synccheck", Confirmed: []Confirmation{{0, 0}}, OnlyOurs: []int{1}, OnlyTheirs: []int{1},
+	}
+	if got := Fold(findings, s); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
