@@ -206,7 +206,7 @@ func TestFaultTable(t *testing.T) {
 func checkFault(t *testing.T, name string, want expectation, seed int) {
 	t.Helper()
 	rep, code, errText := runJSON(t, "diagnose", want.base, "--shape", want.shape, "--fault", name, "--seed",
-		fmt.Sprint(seed), "--backend", "emu")
+		fmt.Sprint(seed), "--backend", "emu", "--timeout", "20m")
 	if code != 1 {
 		t.Fatalf("seed %d: exit %d, want 1: %s", seed, code, errText)
 	}

@@ -271,6 +271,7 @@ func (w *warp) changeMBarrier(in *inst, m *mbarrier, owner *block, lane int, cou
 	b, op := w.blk, in.mbar
 	wrong := func(why string, args ...any) {
 		b.mbarrierFinding(w, in, lane, m.addr, "is executed on", fmt.Sprintf(why, args...))
+		owner.storeMBarrier(m) // the bytes may be expected already
 	}
 	bytes := op.expect || op.kind == mbarExpect || op.kind == mbarComplete
 	if bytes && count > maxBytes {
