@@ -47,7 +47,7 @@ var imports = map[string][]string{
 	"debugkern/hostcode": {},
 
 	"debugkern/child":       {},
-	"debugkern/remote":      {"debugkern/child"},
+	"debugkern/remote":      {"debugkern/child", "debugkern/text"},
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {},                // for tests
 	"debugkern/npy/npytest": {"debugkern/npy"}, // for tests

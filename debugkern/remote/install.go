@@ -1,8 +1,6 @@
 package remote
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -22,14 +20,14 @@ const (
 	digestOf = `sum() { if command -v sha256sum >/dev/null 2>&1; then sha256sum "$1"; ` +
 		`else shasum -a 256 "$1"; fi | cut -d" " -f1; }; `
 	cacheOf    = `d=${XDG_CACHE_HOME:-$HOME/.cache}/tilescope/bin/$1; `
-	findScript = digestOf + cacheOf + `echo "tilescope-system $(uname -sm)"; echo "tilescope-cache $d/tilescope"; ` +
+	findScript = digestOf + cacheOf + `echo; echo "tilescope-system $(uname -sm)"; echo "tilescope-cache $d/tilescope"; ` +
 		`if test -x "$d/tilescope"; then echo "tilescope-cached $(sum "$d/tilescope")"; fi; ` +
 		`if p=$(command -v tilescope); then echo "tilescope-path $p"; echo "tilescope-digest $(sum "$p")"; ` +
 		`echo "tilescope-version $("$p" version 2>/dev/null | head -n 1)"; fi; true`
 	copyScript = digestOf + cacheOf + `umask 077; mkdir -p "$d" && t=$(mktemp "$d/.tilescope.XXXXXXXX") || exit 73; ` +
 		`end() { rm -f "$t"; }; trap end EXIT; trap "exit 75" HUP TERM INT; cat >"$t" || exit 74; s=$(sum "$t"); ` +
 		`test "$s" = "$1" || { echo "the copy has the digest $s" >&2; exit 76; }; ` +
-		`chmod 700 "$t" && mv -f "$t" "$d/tilescope" && echo "tilescope-copied $d/tilescope"`
+		`chmod 700 "$t" && mv -f "$t" "$d/tilescope" && echo && echo "tilescope-copied $d/tilescope"`
 )
 
 // copyLimit is the time limit of a copy.
@@ -39,8 +37,12 @@ const copyLimit = 10 * time.Minute
 // cache, by its digest, or on the remote PATH, by digest or version. Where there is none, the binary is
 // copied into the cache, if Config.Consent agrees.
 func (m *Machine) Tilescope(ctx context.Context) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	select {
+	case m.turn <- struct{}{}:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { <-m.turn }()
 	if m.found != "" {
 		return m.found, nil
 	}
@@ -79,13 +81,6 @@ func (m *Machine) Tilescope(ctx context.Context) (string, error) {
 		m.found = there["cache"]
 	}
 	return m.found, nil
-}
-
-// Forget has the remote tilescope looked for again.
-func (m *Machine) Forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.found = ""
 }
 
 // binary is the tilescope that is copied.
@@ -176,9 +171,8 @@ func (e *refusedCopy) Far() {}
 // answers are the lines "tilescope-KEY VALUE" of a script; whatever else a login script prints is skipped.
 func answers(out []byte) map[string]string {
 	all := map[string]string{}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "tilescope-"); ok {
+	for line := range strings.Lines(string(out)) {
+		if rest, ok := strings.CutPrefix(line, "tilescope-"); ok {
 			key, value, _ := strings.Cut(rest, " ")
 			all[key] = strings.TrimSpace(value)
 		}

@@ -18,10 +18,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tilescope/debugkern/child"
+	"tilescope/debugkern/text"
 )
 
 // Config says which machine, and how it is reached.
@@ -45,9 +45,10 @@ type Copy struct {
 
 // Machine is another machine. It may be used from several goroutines.
 type Machine struct {
-	cfg   Config
-	mu    sync.Mutex // locked while the remote tilescope is looked for
-	found string     // its path; "": not looked for yet
+	cfg  Config
+	turn chan struct{} // holds one token: whoever has it looks for the remote tilescope
+	// found is its path; "": not looked for yet. Whoever has the turn uses it.
+	found string
 }
 
 // hostName is what ssh is given as a destination: never an option, and nothing that a shell reads.
@@ -55,11 +56,12 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9_.%:/\[\]][A-Za-z0-9_.%:/\[\]@-]*$
 
 // New checks the configuration and connects to nothing.
 func New(cfg Config) (*Machine, error) {
-	user, host, both := strings.Cut(cfg.Host, "@")
+	at := strings.LastIndexByte(cfg.Host, '@') // as ssh splits it
+	user, host := cfg.Host[:max(at, 0)], cfg.Host[at+1:]
 	switch {
 	case cfg.Host == "":
 		return nil, errors.New("host: expected [USER@]HOST, found nothing")
-	case strings.HasPrefix(cfg.Host, "-"), both && (user == "" || host == "" || host[0] == '-'):
+	case strings.HasPrefix(cfg.Host, "-"), host == "", host[0] == '-', at >= 0 && user == "":
 		return nil, fmt.Errorf("host %q: expected [USER@]HOST; a name that begins with - would be an option", cfg.Host)
 	case !hostName.MatchString(cfg.Host):
 		return nil, fmt.Errorf("host %q: expected [USER@]HOST, or a Host of your ssh configuration", cfg.Host)
@@ -67,7 +69,7 @@ func New(cfg Config) (*Machine, error) {
 	if len(cfg.SSH) == 0 {
 		cfg.SSH = []string{"ssh"}
 	}
-	return &Machine{cfg: cfg}, nil
+	return &Machine{cfg: cfg, turn: make(chan struct{}, 1)}, nil
 }
 
 // Host returns the name that the machine was given.
@@ -103,25 +105,9 @@ func (e *Error) Permanent() bool {
 	}, func(part string) bool { return strings.Contains(e.Detail, part) })
 }
 
-// Quote returns a word as every POSIX shell reads it back: in single quotes where it has to be.
-func Quote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("-_./,:+@%", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // Command returns the local command that executes argv on the machine with the streams of the local process.
 func (m *Machine) Command(argv ...string) []string {
-	quoted := make([]string, len(argv))
-	for i, word := range argv {
-		quoted[i] = Quote(word)
-	}
-	return m.ssh("exec " + strings.Join(quoted, " "))
+	return m.ssh("exec " + text.QuotedLine(argv))
 }
 
 func (m *Machine) ssh(command string) []string {
@@ -142,8 +128,8 @@ func (m *Machine) Worker(ctx context.Context, args ...string) ([]string, error) 
 const (
 	runLimit = 30 * time.Second
 	runTries = 4
-	// FirstWait is the pause before a lost connection is made again; each further one is twice as long.
-	FirstWait = 250 * time.Millisecond
+	// firstWait is the pause before a lost connection is made again; each further one is twice as long.
+	firstWait = 250 * time.Millisecond
 	maxOutput = 1 << 20
 )
 
@@ -152,7 +138,7 @@ const (
 func (m *Machine) Run(ctx context.Context, what, script string, in []byte, limit time.Duration,
 	args ...string,
 ) ([]byte, error) {
-	wait := FirstWait
+	wait := firstWait
 	for try := 1; ; try++ {
 		out, err := m.run(ctx, what, script, in, limit, args)
 		var lost *Error
@@ -222,15 +208,17 @@ func (m *Machine) Refused(what, printed string) *Error {
 	if e.Detail == "" {
 		e.Detail = "ssh ended with an error that it did not describe"
 	}
-	for part, advice := range map[string]string{
-		"Permission denied": "no password is used: add a key to the ssh agent, or to authorized_keys there",
-		"Host key verification failed": "connect once with ssh " + m.cfg.Host +
-			" and accept the key of the machine",
-		"Could not resolve hostname": "name a host that ssh can resolve, or a Host of your ssh configuration",
-		"Connection refused":         "see whether sshd runs there, and at which port (Port in your ssh configuration)",
+	for _, x := range []struct{ printed, advice string }{
+		{"Permission denied", "no password is used: add a key to the ssh agent, or to authorized_keys there"},
+		{"Host key verification failed", "connect once with ssh " + m.cfg.Host +
+			" and accept the key of the machine"},
+		{"Could not resolve hostname", "name a host that ssh can resolve, or a Host of your ssh configuration"},
+		{"Connection refused",
+			"see whether sshd runs there, and at which port (Port in your ssh configuration)"},
 	} {
-		if strings.Contains(printed, part) {
-			e.Advice = advice
+		if strings.Contains(printed, x.printed) {
+			e.Advice = x.advice
+			break
 		}
 	}
 	return e

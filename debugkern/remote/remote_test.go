@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,32 +19,11 @@ func TestHostNames(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "-oProxyCommand=x", "me@-oProxyCommand=x", "@box", "me@", "a b", "a;b", "$(x)", "a\nb", "'a'",
-		"a`b`",
+		"a`b`", "me@there@-oProxyCommand=x", "@",
 	} {
 		if _, err := New(Config{Host: bad}); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
-	}
-}
-
-// TestQuote: a shell reads every word back as it was.
-func TestQuote(t *testing.T) {
-	words := []string{
-		"", "plain", "two words", "it's", `back\slash`, "new\nline", "$HOME", "`id`", `"`, "*", "~", "!x",
-		"-x", "a;b",
-		"\x01\xff", "'", "''", "=",
-	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = Quote(w)
-	}
-	out, err := exec.Command("sh", "-c", "printf '%s\\0' "+strings.Join(quoted, " ")).Output()
-	if err != nil {
-		t.Skip(err)
-	}
-	if got := strings.Split(string(out), "\x00"); strings.Join(got[:len(got)-1],
-		"\x00") != strings.Join(words, "\x00") {
-		t.Errorf("got %q", got)
 	}
 }
 
@@ -199,5 +177,43 @@ func TestRefusedConnections(t *testing.T) {
 	m, _ = New(Config{Host: "box", SSH: ssh, Consent: agree})
 	if _, err := m.Tilescope(t.Context()); err != nil {
 		t.Errorf("lost once: %v", err)
+	}
+}
+
+// TestWaiting: who waits for a search that is under way ends with its context.
+func TestWaiting(t *testing.T) {
+	ssh, _ := fakeSSH(t, "")
+	asked, answer := make(chan struct{}), make(chan struct{})
+	m, err := New(Config{Host: "box", SSH: ssh, Consent: func(context.Context, Copy) error {
+		close(asked)
+		<-answer
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan error, 1)
+	go func() {
+		_, err := m.Tilescope(t.Context())
+		found <- err
+	}()
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Tilescope(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(answer)
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoisyLogin: what a login script prints, however it ends, hides no answer.
+func TestNoisyLogin(t *testing.T) {
+	ssh, _ := fakeSSH(t, "printf 'welcome '; head -c 100000 /dev/zero | tr '\\0' x")
+	m, _ := New(Config{Host: "box", SSH: ssh, Consent: agree})
+	if _, err := m.Tilescope(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -91,15 +90,22 @@ func MarkdownCode(s string) string {
 // a shell, else quoted. A word with hidden characters takes the $'…' of bash, zsh and ksh: it can be read,
 // and pasted.
 func Shell(word string) string {
+	if !utf8.ValidString(word) || strings.ContainsFunc(word, Hidden) {
+		return ansiQuoted(word)
+	}
+	return Quoted(word)
+}
+
+// Quoted returns a word as every POSIX shell reads it back: as it is where nothing in it means anything to a
+// shell, else in single quotes. zsh, csh and fish read it back too where it has no backslash and no line's
+// end.
+func Quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 			strings.ContainsRune("-_./,=:+@%", r)
 	}
-	runes := []rune(word)
-	switch {
-	case !utf8.ValidString(word) || slices.ContainsFunc(runes, Hidden):
-		return ansiQuoted(word)
-	case word != "" && !slices.ContainsFunc(runes, func(r rune) bool { return !plain(r) }):
+	special := func(r rune) bool { return !plain(r) }
+	if word != "" && word[0] != '=' && !strings.ContainsFunc(word, special) { // zsh looks =WORD up in PATH
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -127,10 +133,15 @@ func ansiQuoted(word string) string {
 }
 
 // CommandLine is words as they are given to a shell, each quoted where it has to be.
-func CommandLine(words []string) string {
+func CommandLine(words []string) string { return joined(words, Shell) }
+
+// QuotedLine is CommandLine for any POSIX shell: hidden characters stay as they are.
+func QuotedLine(words []string) string { return joined(words, Quoted) }
+
+func joined(words []string, quote func(string) string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = Shell(word)
+		quoted[i] = quote(word)
 	}
 	return strings.Join(quoted, " ")
 }

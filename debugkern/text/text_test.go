@@ -201,6 +201,25 @@ func TestShell(t *testing.T) {
 	}
 }
 
+// TestQuoted: the plainest of shells reads words back as they were.
+func TestQuoted(t *testing.T) {
+	words := []string{
+		"", "plain", "two words", "it's", `back\slash`, "new\nline", "$HOME", "`id`", `"`, "*", "~", "!x",
+		"-x", "a;b", "\x01\xff", "'", "''", "=", "a=b",
+	}
+	out, err := exec.Command("sh", "-c", "printf '%s\\0' "+QuotedLine(words)).Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	got := strings.Split(string(out), "\x00")
+	if !slices.Equal(got[:len(got)-1], words) {
+		t.Errorf("got %q", got)
+	}
+	if got := QuotedLine([]string{"sweep", "--out=x", "=x"}); got != "sweep --out=x '=x'" {
+		t.Error(got)
+	}
+}
+
 func TestSARIFHasNoLinks(t *testing.T) {
 	if got := SARIF("[a](https://example.org) sS[3]"); got != `[a\](https://example.org) sS[3]` {
 		t.Error(got)

@@ -15,7 +15,7 @@ func (s *Shards) Script(program, index, jobs string) string {
 		jobs = fmt.Sprint(s.Jobs)
 	}
 	command := fmt.Sprintf(`%s --jobs "%s" --shard "%s/%d"`,
-		text.CommandLine(append([]string{program}, s.Sweep...)), jobs, index, s.Of)
+		text.QuotedLine(append([]string{program}, s.Sweep...)), jobs, index, s.Of)
 	tries := make([]string, s.Tries)
 	for i := range tries {
 		tries[i] = fmt.Sprint(i + 1)

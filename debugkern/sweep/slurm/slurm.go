@@ -144,7 +144,7 @@ func (s *Slurm) Submit(ctx context.Context, p *job.Shards) ([]job.Job, error) {
 		}
 		jobs = append(jobs, job.Job{ID: id, First: first})
 	}
-	merge := text.CommandLine([]string{p.Program, "sweep", "merge", p.Dir})
+	merge := text.QuotedLine([]string{p.Program, "sweep", "merge", p.Dir})
 	id, err := s.sbatch(ctx, p, name+"-merge", merge, []string{
 		"--dependency=afterany:" + strings.Join(job.IDs(jobs), ":"),
 		"--output=" + filepath.Join(p.Dir, logs, "merge-%j.out"),
