@@ -117,23 +117,13 @@ func (s *Session) Close() error {
 	s.end() // what is built ahead, which may be opening a device
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
-	var errs []error
-	for _, be := range s.gpus {
-		errs = append(errs, be.Close())
-	}
-	clear(s.gpus)
-	s.mu.Lock()
-	if s.farEmu != nil {
-		errs = append(errs, s.farEmu.link.Close())
-		s.farEmu = nil
-	}
-	s.mu.Unlock()
+	err := s.closeBackends()
 	s.gpuErr = errSessionClosed // what is still built ahead opens no device any more
-	errs = append(errs, s.builder.Close())
+	err = errors.Join(err, s.builder.Close())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inputs = nil
-	return errors.Join(errs...)
+	return err
 }
 
 // reference returns the reference of a plan and inputs.

@@ -118,21 +118,29 @@ func (s *Session) SetHost(name string) error {
 	}
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
-	var errs []error
-	for _, be := range s.gpus {
-		errs = append(errs, be.Close())
-	}
-	clear(s.gpus)
 	if s.gpuErr != errSessionClosed {
 		s.gpuErr = nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.farEmu != nil {
-		errs = append(errs, s.farEmu.link.Close())
-		s.farEmu = nil
-	}
 	s.host = h
+	s.mu.Unlock()
+	return s.closeBackends()
+}
+
+// closeBackends closes what is open, which waits for launches under way. The caller has gpuMu.
+func (s *Session) closeBackends() error {
+	s.mu.Lock()
+	far := s.farEmu
+	s.farEmu = nil
+	s.mu.Unlock()
+	var errs []error
+	if far != nil {
+		errs = append(errs, far.link.Close())
+	}
+	for _, be := range s.gpus {
+		errs = append(errs, be.Close())
+	}
+	clear(s.gpus)
 	return errors.Join(errs...)
 }
 
@@ -187,18 +195,20 @@ type farEmulator struct {
 	host string
 }
 
-// openFarEmulator connects, once.
+// openFarEmulator connects to the session's host, once. Where that is h no longer, it is an error.
 func (s *Session) openFarEmulator(ctx context.Context, h *host) (*farEmulator, error) {
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
 	s.mu.Lock()
-	f := s.farEmu
+	f, now := s.farEmu, s.host
 	s.mu.Unlock()
-	if f != nil {
-		return f, nil
-	}
-	if s.gpuErr == errSessionClosed {
+	switch {
+	case s.gpuErr == errSessionClosed:
 		return nil, errSessionClosed
+	case now != h: // SetHost
+		return nil, report.Unavailablef("host %s: another machine was chosen meanwhile", h.machine.Host())
+	case f != nil:
+		return f, nil
 	}
 	link, err := cuda.Open(ctx, cuda.BackendConfig{Worker: h, Memory: s.mem.Limit(), Emulate: true})
 	if err != nil {
