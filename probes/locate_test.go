@@ -44,3 +44,29 @@ func TestLocateInvertsSlot(t *testing.T) {
 		t.Errorf("past the end is %+v", c)
 	}
 }
+
+// TestMissingOfALayout: cells belong to a slot, all of them, or to none.
+func TestMissingOfALayout(t *testing.T) {
+	p := &Plan{
+		Grid: Dim3{2, 1, 1}, Work: Work{MaxTiles: 2},
+		Stages: []StagePlan{{
+			Stage: "S", Slot: 1, DType: F32, Rows: 2, Cols: 3, PerTile: true, Capture: Capture{Kind: CaptureProbe},
+		}},
+	}
+	l := NewLayout(p, StagesOf("S"), Range{N: p.Grid, TileN: 2})
+	off, ok := l.Slot("S", Dim3{1, 0, 0}, 1)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	if !(Missing{off: make([]bool, 6)}).Of(l) || !(Missing)(nil).Of(l) {
+		t.Error("a slot's cells are refused")
+	}
+	for _, m := range []Missing{
+		{off: make([]bool, 5)}, {off + 4: make([]bool, 6)}, {off - SlotHeader: make([]bool, 6)},
+		{l.CaptureBytes: make([]bool, 6)},
+	} {
+		if m.Of(l) {
+			t.Errorf("%v is taken", m)
+		}
+	}
+}

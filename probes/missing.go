@@ -17,6 +17,17 @@ func (m Missing) Merge(o Missing) Missing {
 	return m
 }
 
+// Of reports whether m is of a layout's capture buffer: every entry at a slot of it, with all of its cells.
+func (m Missing) Of(l *Layout) bool {
+	for off, cells := range m {
+		st, _, within := l.captured(off)
+		if st < 0 || within != SlotHeader || len(cells) != int(l.capture[st].rows)*int(l.capture[st].cols) {
+			return false
+		}
+	}
+	return true
+}
+
 // Stores is what a backend records about the bytes [lo, hi) of its capture buffer after a launch.
 type Stores interface {
 	// Whole reports that every element of that size in the range was stored.

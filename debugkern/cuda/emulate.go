@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,8 +32,12 @@ func (b *Backend) Emulated(m *ptx.Module, entry string) (*EmulatedKernel, error)
 	return &EmulatedKernel{b: b, name: m.Name, entry: entry, text: []byte(m.Source())}, nil
 }
 
-// answerSlack is what the description of a result may take besides its bytes.
-const answerSlack = 64 << 20
+// Of a result's description, which is JSON: a cell that was not stored is "false,", findings and what the
+// kernel printed have the rest.
+const (
+	cellText    = 6
+	answerSlack = 64 << 20
+)
 
 // Launch executes l there. A launch that cannot be sent whole is ErrNotSent. Other errors are those of the
 // emulator: *target.Fault, *ptx.Error; and of the connection.
@@ -55,8 +58,8 @@ func (k *EmulatedKernel) Launch(ctx context.Context, l *target.Launch) (*target.
 		}
 		x := &exchange{
 			request: &request{Emulate: &emulateOp{Kernel: k.number, Launch: text}}, buffers: u.bodies,
-			limit: max(k.b.cfg.Timeout, startTimeout), collectMax: int(budget.Add(budget.Add(answer,
-				answer*8), answerSlack)),
+			limit:      max(k.b.cfg.Timeout, startTimeout),
+			collectMax: int(budget.Add(budget.Mul(answer, 2+cellText), answerSlack)),
 		}
 		if err := p.exchange(ctx, x); err != nil {
 			return k.failed(err)
@@ -189,7 +192,12 @@ func (w *worker) emulate(in *incoming) error {
 	if err != nil {
 		return err
 	}
-	return w.out.data(0, in.id, slices.Concat(pieces...), nil)
+	for _, piece := range pieces {
+		if err := w.out.data(0, in.id, piece, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // accompany reports progress until a launch has ended, and cancels it where the parent asks for it.
@@ -210,5 +218,3 @@ func (w *worker) accompany(id uint64, cancel context.CancelFunc, ended <-chan st
 		}
 	}
 }
-
-func durationOf(n int64) time.Duration { return time.Duration(n) }

@@ -17,6 +17,26 @@ func bufferName(l *target.Launch, n int) string {
 	return [...]string{"capture buffer", "injected tiles", "control block"}[min(n-len(l.Args), 2)]
 }
 
+// of reports whether a result is of a launch: every number that it names is one of its buffers, or of a byte
+// in one. The worker may be another machine's.
+func (r *launchResult) of(l *target.Launch) bool {
+	buffer := func(n int) bool {
+		return n >= 0 && n < len(l.Args) && l.Args[n].Buffer != nil || n == len(l.Args) && l.Probe != nil
+	}
+	for _, o := range r.Overruns {
+		ours := l.Probe != nil && o.Buffer > len(l.Args) && o.Buffer <= len(l.Args)+2
+		if !buffer(o.Buffer) && !ours || o.First < 0 || o.First > guardBytes || o.Bytes < 0 {
+			return false
+		}
+	}
+	for _, v := range r.Varied {
+		if !buffer(v.Buffer) || !slices.IsSorted(v.Words) || len(v.Words) > 0 && v.Words[0] < 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.Uncompared, func(n int) bool { return !buffer(n) })
+}
+
 // overruns makes findings of guard bands that were written to.
 func overruns(l *target.Launch, found []overrun) []target.Finding {
 	var out []target.Finding

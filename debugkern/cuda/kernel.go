@@ -131,7 +131,7 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 		if err := p.exchange(ctx, x); err != nil {
 			return k.launchError(err, l, x.launched+1, op.Repeat)
 		}
-		if x.result.Launch == nil {
+		if r := x.result.Launch; r == nil || !r.of(l) {
 			return errors.New("malformed answer")
 		}
 		out = k.result(l, x.result.Launch, x.into, op.Repeat)
@@ -369,6 +369,11 @@ func (b *Backend) Time(ctx context.Context, runs []target.Timed, o target.TimeOp
 			return kernels[0].launchError(err, runs[0].Launch, x.launched+1, o.Warmups+o.Launches)
 		}
 		times = x.result.Time
+		if len(times) != len(runs) || slices.ContainsFunc(times, func(one []float64) bool {
+			return len(one) != o.Launches
+		}) {
+			return errors.New("malformed answer")
+		}
 		return nil
 	})
 	return times, err

@@ -1,13 +1,10 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -153,142 +150,6 @@ func decodeLaunch(text json.RawMessage, buffers [][]byte) (*target.Launch, error
 		}
 	}
 	return l, bad
-}
-
-// wireResult is a target.Result. The bytes of Outputs, Written and Spans follow it in this order.
-type wireResult struct {
-	Outputs, Written []wireBytes
-	Spans            []probes.Span // of the capture, in which something was captured
-	Captured         bool
-	Unwritten        map[string]int
-	Missing          probes.Missing
-	Printed          []byte
-	Findings         []target.Finding
-	Counts           target.Counts
-	Elapsed          int64
-	Reached          bool
-	Stopped          []probes.Dim3
-	Ordered          bool
-}
-
-type wireBytes struct {
-	Name  string
-	Bytes int
-}
-
-// encodeResult returns what a launch left as pieces: one after the other they are what decodeResult reads.
-func encodeResult(l *target.Launch, r *target.Result) ([][]byte, error) {
-	w := &wireResult{
-		Unwritten: r.Unwritten, Missing: r.Missing, Printed: r.Printed, Findings: r.Findings,
-		Counts:  r.Counts,
-		Elapsed: int64(r.Elapsed), Reached: r.Reached, Stopped: r.Stopped, Ordered: r.Ordered,
-		Captured: r.Capture != nil,
-	}
-	pieces := [][]byte{nil, nil}
-	for _, m := range []struct {
-		of map[string][]byte
-		to *[]wireBytes
-	}{{r.Outputs, &w.Outputs}, {r.Written, &w.Written}} {
-		for _, name := range slices.Sorted(maps.Keys(m.of)) {
-			*m.to = append(*m.to, wireBytes{name, len(m.of[name])})
-			pieces = append(pieces, m.of[name])
-		}
-	}
-	if r.Capture != nil {
-		for _, s := range capturedSpans(l) {
-			if data := r.Capture.Bytes(s.Lo, s.Hi); data != nil {
-				w.Spans = append(w.Spans, s)
-				pieces = append(pieces, data)
-			}
-		}
-	}
-	text, err := encodeExactly(w)
-	if err != nil {
-		return nil, fmt.Errorf("what the launch left: %w", err)
-	}
-	pieces[0], pieces[1] = binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text
-	return pieces, nil
-}
-
-// capturedSpans are the slots of every block that the layout captures.
-func capturedSpans(l *target.Launch) []probes.Span {
-	var out []probes.Span
-	r := l.Probe.Layout.Range
-	for z := range r.N[2] {
-		for y := range r.N[1] {
-			for x := range r.N[0] {
-				block := probes.Dim3{r.Lo[0] + x, r.Lo[1] + y, r.Lo[2] + z}
-				out = append(out, l.Probe.Layout.Spans(block)...)
-			}
-		}
-	}
-	return out
-}
-
-var errMalformedResult = errors.New("worker protocol: malformed result of an emulated launch")
-
-// decodeResult reads what encodeResult made.
-func decodeResult(l *target.Launch, body []byte) (*target.Result, error) {
-	take := func(n uint64) []byte {
-		if n > uint64(len(body)) {
-			return nil
-		}
-		part := body[:n:n]
-		body = body[n:]
-		return part
-	}
-	size := take(8)
-	if size == nil {
-		return nil, errMalformedResult
-	}
-	text := take(binary.LittleEndian.Uint64(size))
-	var w wireResult
-	if text == nil || json.Unmarshal(text, &w) != nil {
-		return nil, errMalformedResult
-	}
-	r := &target.Result{
-		Unwritten: w.Unwritten, Missing: w.Missing, Printed: w.Printed, Findings: w.Findings,
-		Counts:  w.Counts,
-		Reached: w.Reached, Stopped: w.Stopped, Ordered: w.Ordered,
-	}
-	r.Elapsed = durationOf(w.Elapsed)
-	for _, m := range []struct {
-		from []wireBytes
-		to   *map[string][]byte
-	}{{w.Outputs, &r.Outputs}, {w.Written, &r.Written}} {
-		for _, x := range m.from {
-			part := take(uint64(max(x.Bytes, 0)))
-			if part == nil && x.Bytes != 0 || x.Bytes < 0 {
-				return nil, errMalformedResult
-			}
-			if *m.to == nil {
-				*m.to = map[string][]byte{}
-			}
-			(*m.to)[x.Name] = part
-		}
-	}
-	if w.Captured {
-		if l.Probe == nil {
-			return nil, errMalformedResult
-		}
-		known := map[probes.Span]bool{}
-		for _, s := range capturedSpans(l) {
-			known[s] = true
-		}
-		pieces := l.Probe.Layout.NewPieces()
-		for _, s := range w.Spans {
-			part := take(s.Hi - s.Lo)
-			if !known[s] || uint64(len(part)) != s.Hi-s.Lo {
-				return nil, errMalformedResult
-			}
-			pieces.Set(s, part)
-		}
-		r.Capture = pieces
-	}
-	if len(body) != 0 {
-		return nil, errMalformedResult
-	}
-	return r, nil
 }
 
 // wireFault is a target.Fault.
