@@ -38,6 +38,7 @@ const (
 	headBytes  = 16
 	entryBytes = 64
 	maxImage   = 256 << 20 // bytes of an image that is decompressed
+	maxImages  = 1 << 30   // and of all images of a container together
 
 	flagLZ4  = 0x2000
 	flagZstd = 0x8000
@@ -61,7 +62,10 @@ func Size(data []byte) int {
 }
 
 // Read returns the images of a container, decompressed. PTX is without the bytes 0 that end it.
-func Read(data []byte) ([]Image, error) {
+func Read(data []byte) ([]Image, error) { return read(data, maxImages) }
+
+// read is Read of images that have at most so many bytes together.
+func read(data []byte, left uint64) ([]Image, error) {
 	size := Size(data)
 	if size == 0 {
 		return nil, fmt.Errorf("no fatbin of its size: %d bytes", len(data))
@@ -76,10 +80,11 @@ func Read(data []byte) ([]Image, error) {
 		if head < entryBytes || uint64(head) > uint64(len(entry)) || body > uint64(len(entry))-uint64(head) {
 			return nil, fmt.Errorf("the image at byte %d ends past the container", at)
 		}
-		content, err := content(entry[:head], entry[head:uint64(head)+body])
+		content, err := content(entry[:head], entry[head:uint64(head)+body], min(left, maxImage))
 		if err != nil {
 			return nil, fmt.Errorf("the image at byte %d: %w", at, err)
 		}
+		left -= min(left, uint64(len(content)))
 		m := Image{Kind: Kind(binary.LittleEndian.Uint16(entry)), Data: content,
 			Arch: int(binary.LittleEndian.Uint32(entry[0x1c:]))}
 		if m.Kind == PTX {
@@ -91,16 +96,18 @@ func Read(data []byte) ([]Image, error) {
 	return out, nil
 }
 
-// content decompresses an image.
-func content(head, body []byte) ([]byte, error) {
+// content decompresses an image to at most so many bytes. One that is not compressed is a part of data.
+func content(head, body []byte, most uint64) ([]byte, error) {
 	flags, packed, full := binary.LittleEndian.Uint64(head[0x28:]), binary.LittleEndian.Uint32(head[0x10:]),
 		binary.LittleEndian.Uint64(head[0x38:])
 	if flags&(flagLZ4|flagZstd) == 0 {
 		return body, nil
 	}
-	if uint64(packed) > uint64(len(body)) || full > maxImage {
-		return nil, fmt.Errorf("%d bytes are compressed to %d, of which %d are there", full, packed,
-			len(body))
+	switch {
+	case uint64(packed) > uint64(len(body)):
+		return nil, fmt.Errorf("%d bytes are compressed to %d, of which %d are there", full, packed, len(body))
+	case full > most:
+		return nil, fmt.Errorf("it decompresses to %d bytes, of which at most %d are read", full, most)
 	}
 	body = body[:packed]
 	if flags&flagZstd != 0 {

@@ -52,7 +52,7 @@ func TestDamaged(t *testing.T) {
 		{"zstd", 16 + 4, 8, "ends past the container"},
 		{"zstd", 16 + 8, 1 << 30, "ends past the container"},
 		{"zstd", 16 + 0x10, 1 << 20, "compressed to"},
-		{"zstd", 16 + 0x38, 1 << 30, "compressed to"},
+		{"zstd", 16 + 0x38, 1 << 30, "decompresses to 1073741824 bytes"},
 		{"zstd", 16 + 0x38, 700, "instead of 700"},
 		{"lz4", 16 + 0x38, 700, "lz4"},
 		{"lz4", 16 + 0x38, 800, "instead of 800"},
@@ -61,6 +61,24 @@ func TestDamaged(t *testing.T) {
 		binary.LittleEndian.PutUint32(data[c.at:], c.value)
 		if _, err := Read(data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %d at byte %d: %v, want %q", c.name, c.value, c.at, err, c.want)
+		}
+	}
+}
+
+// TestBound: what all images of a container decompress to is bounded.
+func TestBound(t *testing.T) {
+	for _, name := range []string{"zstd", "lz4"} {
+		one := container(t, name)
+		head, body := binary.LittleEndian.Uint32(one[16+4:]), binary.LittleEndian.Uint64(one[16+8:])
+		first := one[16 : 16+uint64(head)+body]
+		three := slices.Concat(one[:16], first, first, first)
+		binary.LittleEndian.PutUint64(three[8:], uint64(3*len(first)))
+		each := binary.LittleEndian.Uint64(first[0x38:])
+		if images, err := read(three, 3*each); err != nil || len(images) != 3 {
+			t.Errorf("%s: %d images (%v)", name, len(images), err)
+		}
+		if _, err := read(three, 3*each-1); err == nil || !strings.Contains(err.Error(), "at most") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,6 +189,9 @@ func (p *process) problem(kind string, f []string) bool {
 	return true
 }
 
+// index reads a number below n: which of as many things a line means.
+func index(v uint64, n int) (int, bool) { return int(min(v, math.MaxInt)), n > 0 && v < uint64(n) }
+
 // numbers reads n whole numbers from 0 on.
 func numbers(f []string, n int) ([]uint64, bool) {
 	if len(f) != n {
@@ -223,7 +227,7 @@ func (p *process) parameter(f []string) bool {
 	}
 	n, ok := numbers(f[:3], 3)
 	data, err := hex.DecodeString(f[3])
-	if !ok || err != nil || int(n[0]) != len(p.launched.Parameters) || len(data) != int(n[2]) {
+	if !ok || err != nil || n[0] != uint64(len(p.launched.Parameters)) || uint64(len(data)) != n[2] {
 		return false
 	}
 	p.launched.Parameters = append(p.launched.Parameters, data)
@@ -232,23 +236,50 @@ func (p *process) parameter(f []string) bool {
 
 func (p *process) word(f []string) bool {
 	n, ok := numbers(f, 4)
-	if !ok || p.launched == nil || int(n[0]) >= len(p.launched.Parameters) {
+	if !ok || p.launched == nil {
 		return false
 	}
-	p.launched.Words = append(p.launched.Words, Word{int(n[0]), int(n[1]), n[2], int(n[3])})
-	return true
+	parameter, at, ok := p.within(n[0], n[1], 8)
+	extent, of := index(n[3], mostExtents)
+	p.launched.Words = append(p.launched.Words, Word{parameter, at, n[2], extent})
+	return ok && of
 }
+
+// within finds size bytes of a parameter.
+func (p *process) within(parameter, at uint64, size int) (which, offset int, ok bool) {
+	which, ok = index(parameter, len(p.launched.Parameters))
+	if !ok {
+		return 0, 0, false
+	}
+	offset, ok = index(at, len(p.launched.Parameters[which])-size+1)
+	return which, offset, ok
+}
+
+// noExtent is the extent of a tensor map of no memory of the GPU.
+const noExtent = -1
 
 // tensorMap reads the arguments of cuTensorMapEncodeTiled: of each dimension, the innermost first, extent,
 // stride in bytes, box and element stride.
 func (p *process) tensorMap(f []string) bool {
 	const head, each = 10, 4
+	lost := len(f) > 2 && f[2] == "-1"
+	if lost {
+		f = slices.Clone(f)
+		f[2] = "0"
+	}
 	n, ok := numbers(f, len(f))
-	if !ok || p.launched == nil || len(n) < head || n[5] > tensormap.MaxRank ||
-		len(n) != head+each*int(n[5]) || int(n[0]) >= len(p.launched.Parameters) {
+	if !ok || p.launched == nil || len(n) < head || n[5] > tensormap.MaxRank || len(n) != head+each*int(n[5]) {
 		return false
 	}
-	m := Map{Parameter: int(n[0]), At: int(n[1]), Extent: int(n[2]), Address: n[3]}
+	parameter, at, ok := p.within(n[0], n[1], tensormap.Bytes)
+	extent, of := index(n[2], mostExtents)
+	if !ok || !of {
+		return false
+	}
+	if lost {
+		extent = noExtent
+	}
+	m := Map{Parameter: parameter, At: at, Extent: extent, Address: n[3]}
 	m.DType, m.Interleave = tensormap.DType(n[4]), tensormap.Interleave(n[6])
 	m.Swizzle, m.Promotion, m.Fill = tensormap.Swizzle(n[7]), tensormap.Promotion(n[8]), tensormap.Fill(n[9])
 	for i := head; i < len(n); i += each {
@@ -262,9 +293,13 @@ func (p *process) tensorMap(f []string) bool {
 	return true
 }
 
+// mostExtents bounds the memories of a launch: its parameters have 32,764 bytes at most.
+const mostExtents = 1 << 13
+
 func (p *process) extent(f []string) bool {
 	n, ok := numbers(f, 4)
-	if !ok || p.launched == nil || int(n[0]) != len(p.launched.Extents) {
+	if !ok || p.launched == nil || n[0] != uint64(len(p.launched.Extents)) || n[0] >= mostExtents ||
+		n[2] > math.MaxInt64 {
 		return false
 	}
 	p.launched.Extents = append(p.launched.Extents, Extent{

@@ -48,7 +48,7 @@ func (b *writing) mapOf(i int) (*Map, error) {
 		return nil, failedf("parameter %d of %s has a tensor map within a struct, which a bundle does not hold",
 			i, b.l.Kernel)
 	}
-	if m.Extent >= len(b.l.Extents) {
+	if m.Extent == noExtent || m.Extent >= len(b.l.Extents) {
 		return nil, failedf("parameter %d of %s is a tensor map of no memory of the GPU", i, b.l.Kernel)
 	}
 	return m, nil
