@@ -51,7 +51,9 @@ type clusterState struct {
 	// arrived is the clock of all arrivals at barrier.cluster so far, done as it was when the latest phase
 	// that somebody has seen complete ended
 	arrived, done []uint32
-	phase         uint64 // the number of that phase
+	phase         uint64      // the number of that phase
+	at            probes.Dim3 // the cluster's place in the grid of clusters
+	ended         int         // blocks that have
 }
 
 // strongKey is a place of strong accesses: in global memory, with rank -1, or in a block's shared memory.
@@ -154,7 +156,7 @@ func (c *Checker) cluster(at probes.Dim3, blocks, warps int) *clusterState {
 	if s == nil {
 		n := blocks * (warps + 1)
 		s = &clusterState{
-			units: make([]*clusterUnit, blocks), warps: warps, strong: map[strongKey][]uint32{},
+			at: at, units: make([]*clusterUnit, blocks), warps: warps, strong: map[strongKey][]uint32{},
 			mbars: map[mbarKey]*clusterPhase{}, arrived: make([]uint32, n), done: make([]uint32, n),
 		}
 		for i := range n {
@@ -164,6 +166,24 @@ func (c *Checker) cluster(at probes.Dim3, blocks, warps int) *clusterState {
 		c.clusters[at] = s
 	}
 	return s
+}
+
+// End implements target.Ender. What accesses are compared with is of no use after the cluster's last block: a
+// launch may have many clusters, and each takes many times the shared memory of its blocks.
+func (u *clusterUnit) End() {
+	c := u.c
+	if c.ended++; c.ended < len(c.units) {
+		return
+	}
+	for _, x := range c.units {
+		if x != nil {
+			*x = clusterUnit{b: x.b, found: x.found}
+		}
+	}
+	checker := u.b.checker
+	checker.mu.Lock()
+	defer checker.mu.Unlock()
+	delete(checker.clusters, c.at)
 }
 
 // agent numbers a warp of a block, and the block's asynchronous operations as its warp number warps.

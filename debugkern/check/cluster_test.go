@@ -1,11 +1,14 @@
 package check_test
 
 import (
+	"runtime"
 	"testing"
 
+	"tilescope/debugkern/check"
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // TestClusterSchedules: what is found between the blocks of a cluster does not depend on the schedule. Every
@@ -30,5 +33,37 @@ func TestClusterSchedules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClustersAreForgotten: a launch of many clusters takes the memory of those that execute.
+func TestClustersAreForgotten(t *testing.T) {
+	const blocks, each, most = 512, 64, 64 << 20
+	m, _ := readModule(t, "testdata/litmus/cluster.ptx")
+	k, err := emu.New(chip.SM90()).Load(t.Context(), m, "cluster_load_ok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := check.New(check.Options{Set: check.Races})
+	var args []target.Arg
+	for _, name := range []string{"out", "in"} {
+		args = append(args, target.Arg{Name: name, Buffer: &target.Buffer{
+			DType: probes.I32, Dims: []int{blocks * each}, Bytes: 4 * blocks * each, Output: name == "out",
+		}})
+	}
+	if _, err := k.Launch(t.Context(), &target.Launch{
+		Grid: probes.Dim3{blocks, 1, 1}, Block: probes.Dim3{each, 1, 1}, DynShared: 96 << 10, Args: args,
+		Observe: c.Observer, Discard: c.Discard,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	if s.HeapAlloc > most {
+		t.Errorf("%d MiB are in use after the launch", s.HeapAlloc>>20)
+	}
+	if list := c.Findings(); len(list) > 0 {
+		t.Errorf("findings: %+v", list)
 	}
 }
