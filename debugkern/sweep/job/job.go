@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -255,6 +256,9 @@ func Cancel(ctx context.Context, dir string, on func(name string) (Scheduler, er
 	return s.Cancel(ctx, state.Jobs)
 }
 
+// jobName is what schedulers name jobs: by numbers, or by names of DNS.
+var jobName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
 // Read reads the state of a sweep's folder; fs.ErrNotExist where it has none.
 func Read(ctx context.Context, dir string) (*State, error) {
 	path := filepath.Join(dir, StateFile)
@@ -268,6 +272,11 @@ func Read(ctx context.Context, dir string) (*State, error) {
 	var s State
 	if err := json.Unmarshal(b, &s); err != nil || s.Schema != stateSchema {
 		return nil, report.Usagef("%s has no jobs of a sweep (schema %s)", path, stateSchema)
+	}
+	for _, j := range s.Jobs { // words of a scheduler's command: never options of it
+		if !jobName.MatchString(j.ID) {
+			return nil, report.Usagef("%s: %q is no job's name", path, j.ID)
+		}
 	}
 	return &s, nil
 }

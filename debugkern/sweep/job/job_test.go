@@ -241,6 +241,25 @@ func TestScheduler(t *testing.T) {
 	}
 }
 
+// TestForeignState: whoever can write to a sweep's folder chooses no options of the scheduler's commands.
+func TestForeignState(t *testing.T) {
+	for id, good := range map[string]bool{
+		"17": true, "tilescope-0123456789ab-1": true, "--user=me": false, "": false, "1 2": false, "*": false,
+		"all/17": false,
+	} {
+		dir := t.TempDir()
+		text := fmt.Sprintf(`{"schema": "tilescope.sweep-jobs/1", "on": "cluster", "jobs": [{"id": %q}]}`, id)
+		if err := os.WriteFile(filepath.Join(dir, job.StateFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := &cluster{t: t}
+		on := func(string) (job.Scheduler, error) { return c, nil }
+		if err := job.Cancel(t.Context(), dir, on); (err == nil) != good || (c.cancelled != nil) != good {
+			t.Errorf("%q: %v, cancelled %v", id, err, c.cancelled)
+		}
+	}
+}
+
 func TestRanges(t *testing.T) {
 	for want, list := range map[string][]int{"0-3,7,9-10": {0, 1, 2, 3, 7, 9, 10}, "5": {5}, "": nil} {
 		if got := job.Ranges(list); got != want {
