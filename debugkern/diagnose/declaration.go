@@ -45,7 +45,7 @@ func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
 		}
 		var has []int
 		for _, d := range dimension.FindAllStringSubmatch(m[1], -1) {
-			x, ok := q.evaluate(d[1], lines, 0)
+			x, ok := q.evaluate(d[1], lines, 0, map[string]constant.Value{})
 			if !ok {
 				return nil
 			}
@@ -66,8 +66,10 @@ func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
 const deepestConstant = 6
 
 // evaluate is the value of an integer expression of constants: of the plan, or declared in the source as
-// constexpr or by #define.
-func (q *inquiry) evaluate(text string, lines []string, depth int) (int, bool) {
+// constexpr or by #define. known are those that were looked up; nil: without a value.
+func (q *inquiry) evaluate(
+	text string, lines []string, depth int, known map[string]constant.Value,
+) (int, bool) {
 	if depth > deepestConstant {
 		return 0, false
 	}
@@ -103,19 +105,12 @@ func (q *inquiry) evaluate(text string, lines []string, depth int) (int, bool) {
 			}
 			return constant.BinaryOp(x, op, y)
 		case *ast.Ident:
-			set := regexp.MustCompile(`(?:constexpr.*\b` + e.Name + `\s*=\s*([^;,]+)[;,])|` +
-				`(?:#define\s+` + e.Name + `\s+(\S.*))`)
-			for _, line := range lines {
-				if m := set.FindStringSubmatch(comment.ReplaceAllString(line, "")); m != nil {
-					if x, ok := q.evaluate(m[1]+m[2], lines, depth+1); ok {
-						return constant.MakeInt64(int64(x))
-					}
-					return nil
-				}
+			v, ok := known[e.Name]
+			if !ok {
+				v = q.constantOf(e.Name, lines, depth, known)
+				known[e.Name] = v
 			}
-			if x, ok := q.run.Plan.Consts[e.Name]; ok {
-				return constant.MakeInt64(int64(x))
-			}
+			return v
 		}
 		return nil
 	}
@@ -125,6 +120,26 @@ func (q *inquiry) evaluate(text string, lines []string, depth int) (int, bool) {
 	}
 	x, ok := constant.Int64Val(v)
 	return int(x), ok
+}
+
+// constantOf is the value of a constant by its name; nil where none is found.
+func (q *inquiry) constantOf(
+	name string, lines []string, depth int, known map[string]constant.Value,
+) constant.Value {
+	set := regexp.MustCompile(`(?:constexpr.*\b` + name + `\s*=\s*([^;,]+)[;,])|` +
+		`(?:#define\s+` + name + `\s+(\S.*))`)
+	for _, line := range lines {
+		if m := set.FindStringSubmatch(comment.ReplaceAllString(line, "")); m != nil {
+			if x, ok := q.evaluate(m[1]+m[2], lines, depth+1, known); ok {
+				return constant.MakeInt64(int64(x))
+			}
+			return nil
+		}
+	}
+	if x, ok := q.run.Plan.Consts[name]; ok {
+		return constant.MakeInt64(int64(x))
+	}
+	return nil
 }
 
 // misdeclared says of a cause on shared arrays that one of them is declared with other dimensions.
