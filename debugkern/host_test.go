@@ -63,7 +63,8 @@ func TestHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := there.Report, here.Report; a.Digest != b.Digest || a.Verdict != b.Verdict || b.Verdict != "diverge" {
+	if a, b := there.Report, here.Report; a.Digest != b.Digest || a.Verdict != b.Verdict ||
+		b.Verdict != "diverge" {
 		t.Errorf("there %s %s, here %s %s", a.Verdict, a.Digest, b.Verdict, b.Digest)
 	}
 	if d := there.Report.Backend.Device; !strings.HasSuffix(d, " on box") ||

@@ -50,7 +50,8 @@ func TestMissingOfALayout(t *testing.T) {
 	p := &Plan{
 		Grid: Dim3{2, 1, 1}, Work: Work{MaxTiles: 2},
 		Stages: []StagePlan{{
-			Stage: "S", Slot: 1, DType: F32, Rows: 2, Cols: 3, PerTile: true, Capture: Capture{Kind: CaptureProbe},
+			Stage: "S", Slot: 1, DType: F32, Rows: 2, Cols: 3, PerTile: true,
+			Capture: Capture{Kind: CaptureProbe},
 		}},
 	}
 	l := NewLayout(p, StagesOf("S"), Range{N: p.Grid, TileN: 2})

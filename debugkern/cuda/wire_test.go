@@ -16,7 +16,8 @@ func TestResultsTravel(t *testing.T) {
 	l := floats(12)
 	left := func() *target.Result {
 		return &target.Result{
-			Outputs: map[string][]byte{"out": make([]byte, 48)}, Written: map[string][]byte{"out": make([]byte, 48)},
+			Outputs:   map[string][]byte{"out": make([]byte, 48)},
+			Written:   map[string][]byte{"out": make([]byte, 48)},
 			Unwritten: map[string]int{"out": 3}, Printed: []byte("hello"), Reached: true, Elapsed: 7,
 		}
 	}
@@ -39,8 +40,9 @@ func TestResultsTravel(t *testing.T) {
 	missing := left()
 	missing.Missing = map[uint64][]bool{16: {true}}
 	for name, bad := range map[string][]byte{
-		"an output that is too long": encoded(longer), "no output": encoded(input), "no capture": encoded(missing),
-		"cut": body[:len(body)-1], "longer": append(slices.Clone(body), 0), "nothing": nil,
+		"an output that is too long": encoded(longer), "no output": encoded(input),
+		"no capture": encoded(missing),
+		"cut":        body[:len(body)-1], "longer": append(slices.Clone(body), 0), "nothing": nil,
 		"a size past the end": binary.LittleEndian.AppendUint64(nil, 1<<63),
 		"a negative size": slices.Concat(body[:8],
 			[]byte(strings.Replace(string(body[8:]), `"Bytes":48`, `"Bytes":-1`, 1))),
@@ -58,8 +60,8 @@ func TestResultsTravel(t *testing.T) {
 func TestLaunchResults(t *testing.T) {
 	l := floats(12)
 	good := launchResult{
-		Overruns: []overrun{{Buffer: 1, After: true, Bytes: 4}}, Varied: []variation{{Buffer: 1, Words: []int64{1, 17}}},
-		Uncompared: []int{1},
+		Overruns: []overrun{{Buffer: 1, After: true, Bytes: 4}},
+		Varied:   []variation{{Buffer: 1, Words: []int64{1, 17}}}, Uncompared: []int{1},
 	}
 	if !good.of(l) {
 		t.Error("a good result is refused")

@@ -30,7 +30,8 @@ func TestEvaluate(t *testing.T) {
 	}
 	lines = []string{"#define C5 0"}
 	for i := range 5 {
-		lines = append(lines, fmt.Sprintf("#define C%d %s", i, strings.Repeat(fmt.Sprintf("C%d+", i+1), 50)+"1"))
+		sum := strings.Repeat(fmt.Sprintf("C%d+", i+1), 50) + "1"
+		lines = append(lines, fmt.Sprintf("#define C%d %s", i, sum))
 	}
 	got, ok := q.evaluate("C0", lines, 0, map[string]constant.Value{})
 	if want := 1 + 50*(1+50*(1+50*(1+50))); !ok || got != want {

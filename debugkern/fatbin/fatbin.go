@@ -105,7 +105,8 @@ func content(head, body []byte, most uint64) ([]byte, error) {
 	}
 	switch {
 	case uint64(packed) > uint64(len(body)):
-		return nil, fmt.Errorf("%d bytes are compressed to %d, of which %d are there", full, packed, len(body))
+		return nil, fmt.Errorf("%d bytes are compressed to %d, of which %d are there", full, packed,
+			len(body))
 	case full > most:
 		return nil, fmt.Errorf("it decompresses to %d bytes, of which at most %d are read", full, most)
 	}

@@ -268,7 +268,8 @@ func (p *process) tensorMap(f []string) bool {
 		f[2] = "0"
 	}
 	n, ok := numbers(f, len(f))
-	if !ok || p.launched == nil || len(n) < head || n[5] > tensormap.MaxRank || len(n) != head+each*int(n[5]) {
+	if !ok || p.launched == nil || len(n) < head || n[5] > tensormap.MaxRank ||
+		len(n) != head+each*int(n[5]) {
 		return false
 	}
 	parameter, at, ok := p.within(n[0], n[1], tensormap.Bytes)

@@ -32,7 +32,8 @@ func TestForeignEvents(t *testing.T) {
 		"map\t" + most + "\t0\t0\t4096\t0\t1\t0\t0\t0\t0" + dims,
 		"map\t0\t" + most + "\t0\t4096\t0\t1\t0\t0\t0\t0" + dims,
 		"map\t0\t0\t" + most + "\t4096\t0\t1\t0\t0\t0\t0" + dims,
-		"map\t0\t0\t-2\t4096\t0\t1\t0\t0\t0\t0" + dims, "map\t0\t0\t0\t4096\t0\t" + most + "\t0\t0\t0\t0" + dims,
+		"map\t0\t0\t-2\t4096\t0\t1\t0\t0\t0\t0" + dims,
+		"map\t0\t0\t0\t4096\t0\t" + most + "\t0\t0\t0\t0" + dims,
 		"map\t0",
 	} {
 		if _, err := read(t, line); !errors.Is(err, errEvents) {
