@@ -63,7 +63,8 @@ type bulkState struct {
 	// products is, by warp, the number of the group that its next wgmma.commit_group closes
 	products []uint32
 	phases   map[int]*phaseClock
-	inits    map[int]*mbarrierInit // by address
+	inits    map[int]*mbarrierInit   // by address
+	maps     map[uint64][]mapAcquire // fences that acquired tensor maps, by address of the map
 }
 
 // mbarrierInit is the initialisation of an mbarrier. The async proxy, which completes copies on it, sees that
@@ -129,8 +130,12 @@ func (u *races) startBulk() {
 	u.bulk = &bulkState{
 		known: map[int]int{}, open: make([][32]uint32, len(u.clk.warps)), phases: map[int]*phaseClock{},
 		products: make([]uint32, len(u.clk.warps)), inits: map[int]*mbarrierInit{},
+		maps: map[uint64][]mapAcquire{},
 	}
 	n := 2*u.clk.threads() + 1 + mechanisms
+	if usesMaps(u.sites) {
+		n += u.clk.threads() + 1
+	}
 	u.clk.rows = make([][]uint32, n)
 	u.clk.shared = make([]uint32, n)
 }
@@ -142,6 +147,14 @@ func (c *clocks) threads() int { return 32 * len(c.warps) }
 func (c *clocks) extension() (proxied, epoch, completed int) {
 	n := c.threads()
 	return n, 2 * n, 2*n + 1
+}
+
+// mapExtension is where the part of a row begins that programs with tensor maps in memory have: by thread, up
+// to which stamp its writes are released to the tensormap proxy, and as epoch does for proxied.
+func (c *clocks) mapExtension() (released, epoch int) {
+	_, _, completed := c.extension()
+	n := completed + mechanisms
+	return n, n + c.threads()
 }
 
 // component is a thread's stamp in the extension of its row.
@@ -177,17 +190,23 @@ func (c *clocks) setComponent(thread, i int, v uint32) {
 // proxyFenced makes what a thread has done, and is ordered after, visible to the async proxy.
 func (c *clocks) proxyFenced(warp, lane int) {
 	proxied, epoch, _ := c.extension()
+	c.visible(warp, lane, proxied, epoch)
+}
+
+// visible raises the part of a thread's row that says what a proxy sees, with its epoch, to what the thread
+// has done and is ordered after.
+func (c *clocks) visible(warp, lane, part, epoch int) {
 	t := 32*warp + lane
 	row := make([]uint32, len(c.rows))
 	copy(row, c.rows[t])
 	for i := range c.threads() {
-		row[proxied+i] = max(row[proxied+i], row[i])
+		row[part+i] = max(row[part+i], row[i])
 	}
 	w := &c.warps[warp]
 	for i := range 32 {
-		row[proxied+32*warp+i] = max(row[proxied+32*warp+i], w.joined)
+		row[part+32*warp+i] = max(row[part+32*warp+i], w.joined)
 	}
-	row[proxied+t] = max(row[proxied+t], w.time)
+	row[part+t] = max(row[part+t], w.time)
 	row[epoch] = max(row[epoch], c.blockEpoch)
 	c.rows[t] = row
 }
@@ -294,6 +313,7 @@ func (u *races) issueTile(e *target.Event, lane int) {
 	if near%tensormapAlign != 0 || !u.inside(&sh) {
 		return // found elsewhere, and without effect
 	}
+	u.readMap(e, lane)
 	u.unseenInit(e.Barrier, lane)
 	u.heldBack(e.Barrier, lane)
 	far := sh

@@ -101,6 +101,9 @@ func (u *races) fenced(e *target.Event) {
 		}
 		return
 	}
+	if mapFence(e.Instr) {
+		u.fenceMaps(e)
+	}
 	f.begin()
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)

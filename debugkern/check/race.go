@@ -2,6 +2,7 @@ package check
 
 import (
 	"math/bits"
+	"slices"
 
 	"tilescope/debugkern/target"
 )
@@ -12,7 +13,7 @@ func raceKind() kind {
 		set: Races | Async | Redundant, start: startRaces,
 		findings: func(c *Checker, us []unit) []target.Finding {
 			out := raceFindings(c, us)
-			return append(out, phaseFindings(us, out)...)
+			return slices.Concat(out, phaseFindings(us, out), mapFindings(us))
 		},
 	}
 }
@@ -35,6 +36,8 @@ type races struct {
 	need  needs
 	turns turns
 	early causes // of phases of mbarriers (phases.go) and named barriers (turns.go) that may overtake a wait
+
+	mapFound causes // of tensor maps in memory (tensormap.go)
 
 	pairs     map[pairKey]*pair
 	order     []*pair
@@ -83,27 +86,16 @@ func (u *races) Interests() target.ClassSet {
 		target.ClassFence, target.ClassExit, target.ClassMBarrier, target.ClassBulk, target.ClassBulkCommit,
 		target.ClassBulkWait, target.ClassBulkLand, target.ClassMBarrierDone, target.ClassMBarrierPass,
 		target.ClassWgmma, target.ClassWgmmaCommit, target.ClassWgmmaWait, target.ClassClusterBarrier,
-		target.ClassClusterPass)
+		target.ClassClusterPass, target.ClassTensorMap)
 }
 
 // Event implements unit.
 func (u *races) Event(e *target.Event) {
 	switch e.Class {
 	case target.ClassLoad, target.ClassStore, target.ClassAtomic:
-		if u.bulk != nil {
-			all := e.Mask
-			if e.Mask = u.bulkAccess(e); e.Mask == 0 {
-				e.Mask = all
-				return
-			}
-			defer func() { e.Mask = all }()
-		}
-		switch e.Space {
-		case target.SpaceShared:
-			u.shared(e)
-		case target.SpaceGlobal:
-			u.global(e)
-		}
+		u.access(e)
+	case target.ClassTensorMap:
+		u.mapAccess(e)
 	case target.ClassAsync:
 		u.issue(e)
 	case target.ClassAsyncCommit:
@@ -138,6 +130,24 @@ func (u *races) Event(e *target.Event) {
 		u.bulkEvent(e)
 	case target.ClassExit:
 		u.clk.warps[e.Warp].alive &^= e.Mask
+	}
+}
+
+// access is an ordinary access to memory.
+func (u *races) access(e *target.Event) {
+	if u.bulk != nil {
+		all := e.Mask
+		if e.Mask = u.bulkAccess(e); e.Mask == 0 {
+			e.Mask = all
+			return
+		}
+		defer func() { e.Mask = all }()
+	}
+	switch e.Space {
+	case target.SpaceShared:
+		u.shared(e)
+	case target.SpaceGlobal:
+		u.global(e)
 	}
 }
 

@@ -90,5 +90,8 @@ func siteOf(f *ptx.Func, i int, in *ptx.Instr) site {
 			s.scope = scopeSystem
 		}
 	}
+	if k.OfMap() { // a weak access; its release is of the tensormap proxy
+		s.reads, s.writes, s.whole, s.strong, s.release = true, true, k == isa.CopyMap, false, false
+	}
 	return s
 }

@@ -179,25 +179,25 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 		b.outOfBounds(w, in, x, lane, p, size)
 	case p.alloc != nil:
 		b.touched(in, &p, size)
-	case space == target.SpaceParam && b.mem.maps != nil:
-		b.opaque(w, in, lane, &p, size)
 	}
 	return p
 }
 
-// touched notes an access of one lane to global memory: an atomic both reads and writes.
+// touched notes an access of one lane to global memory: an atomic both reads and writes, and so does a change
+// of a tensor map.
 func (b *block) touched(in *inst, p *place, size int) {
-	if in.class == target.ClassStore {
+	both := in.class == target.ClassAtomic || in.class == target.ClassTensorMap
+	if in.class == target.ClassStore || in.class == target.ClassTensorMap {
 		b.wroteGlobal++
 	}
 	if in.probe {
 		return
 	}
 	if f := b.noted(p.alloc); f != nil {
-		if in.class == target.ClassAtomic {
+		if both {
 			f.mark(p.off, size, false)
 		}
-		f.mark(p.off, size, in.class == target.ClassStore || in.class == target.ClassAtomic)
+		f.mark(p.off, size, both || in.class == target.ClassStore)
 	}
 }
 

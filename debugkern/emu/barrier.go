@@ -307,5 +307,6 @@ func (b *block) endWith(kind target.Kind, msg string, ws []waiter) {
 
 func (d *decoder) fence() {
 	d.out.class = target.ClassFence
+	d.proxyFenceOperands()
 	d.out.run = func(*warp, *inst, uint32) {}
 }

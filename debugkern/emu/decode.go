@@ -30,7 +30,8 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.SaveStack: (*decoder).saveStack, isa.MBarrier: (*decoder).mbarrier, isa.BulkCopy: (*decoder).bulk,
 	isa.ArriveAsync: (*decoder).arriveCopies, isa.CommitBulk: (*decoder).commitBulk,
 	isa.WaitBulk: (*decoder).waitBulk, isa.ClusterBarrier: (*decoder).clusterBarrier,
-	isa.ClusterAddress: (*decoder).clusterAddress,
+	isa.ClusterAddress: (*decoder).clusterAddress, isa.ReplaceMap: (*decoder).replaceMap,
+	isa.CopyMap: (*decoder).copyMap,
 
 	isa.WgmmaMultiply: (*decoder).wgmma, isa.WgmmaSparse: (*decoder).wgmmaSparse,
 	isa.WgmmaFence: (*decoder).wgmmaFence, isa.WgmmaCommit: (*decoder).wgmmaCommit,

@@ -369,7 +369,8 @@ func (p *program) findWidths() {
 	alone := map[*ptx.Var]bool{}
 	for i := range p.code {
 		in := &p.code[i]
-		if in.mem == nil || in.mem.second != nil || in.mma != nil && in.mma.matrix > 0 {
+		if in.mem == nil || in.mem.second != nil || in.mma != nil && in.mma.matrix > 0 ||
+			in.class == target.ClassTensorMap || in.class == target.ClassFence {
 			continue
 		}
 		for s, set := 0, p.sets[in.mem.set]; s < len(p.syms); s++ {

@@ -283,7 +283,7 @@ func TestUnmodelledIsNamed(t *testing.T) {
 	for _, instr := range []string{
 		"cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%rd1], [%rd1, {%r1, %r1, %r1}], [%rd1], {%rs1}",
 		"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%rd1, {%r1, %r1, %r1}], {%rs1}",
-		"tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd1",
+		"tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd1], 1",
 		"vset.u32.u32.lt %r1, %r1, %r1, %r1",
 		"tex.1d.v4.f32.s32 {%r1,%r1,%r1,%r1}, [%rd1, {%r1}]",
 	} {

@@ -45,7 +45,6 @@ type memory struct {
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
 	maps    []tensorMap // parameters that are tensor maps, by offset
-	plain   int         // bytes of the parameter block before the first of those
 	capture *alloc      // only its address range: each block has the memory of its own slots
 	private bool        // of one block that is stepped
 
@@ -243,7 +242,7 @@ func (p *program) writes(param int) bool {
 	for i := range p.code {
 		in := &p.code[i]
 		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic &&
-			in.class != target.ClassBulk {
+			in.class != target.ClassBulk && in.class != target.ClassTensorMap {
 			continue
 		}
 		if in.class == target.ClassBulk && in.bulk.tensor != nil {

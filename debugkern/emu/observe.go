@@ -160,6 +160,10 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 		e.Ranges = w.wgmmaRanges(in)
 	case target.ClassAsyncWait, target.ClassBulkWait, target.ClassWgmmaWait:
 		e.Value = in.imm
+	case target.ClassTensorMap:
+		w.mapEvents(in, m, e, emit)
+		b.eventInst = nil
+		return
 	case target.ClassBulk:
 		w.bulkEvents(in, m, e, emit)
 		b.eventInst = nil

@@ -23,12 +23,20 @@ type tensorOp struct {
 	reduce string  // operation of a cp.reduce, "" for a copy
 }
 
-// tensorMap is a parameter that is a tensor map.
+// tensorMap is a tensor map that copies are made by.
 type tensorMap struct {
 	*target.TensorMap
-	name   string
-	offset int // in the parameter block
+	name   string // of the parameter, or of the place in memory
+	offset int    // in the parameter block; -1: it lies in memory
 	alloc  *alloc
+}
+
+// which names a map for a message.
+func (m *tensorMap) which() string {
+	if m.offset < 0 {
+		return "the tensor map in " + m.name
+	}
+	return "parameter " + m.name
 }
 
 // tensorBox is the box that one operation copies. It is never changed.
@@ -162,8 +170,8 @@ func (w *warp) mapPlace(x *access, lane int) (target.Space, uint64) {
 	return ungeneric(addr)
 }
 
-// peekMap is the tensor map that one lane names, nil where it names none.
-func (w *warp) peekMap(x *access, lane int) *tensorMap {
+// parameterMap is the parameter that a lane names as its tensor map, nil where it names none.
+func (w *warp) parameterMap(x *access, lane int) *tensorMap {
 	space, addr := w.mapPlace(x, lane)
 	maps := w.blk.mem.maps
 	i := slices.IndexFunc(maps, func(m tensorMap) bool { return uint64(m.offset) == addr })
@@ -173,22 +181,36 @@ func (w *warp) peekMap(x *access, lane int) *tensorMap {
 	return &maps[i]
 }
 
-// mapAt is peekMap; where there is none, execution cannot go on.
+// peekMap is the tensor map that one lane names, nil where it names none; where it lies in memory, its place.
+func (w *warp) peekMap(x *access, lane int) (*tensorMap, *target.MapPlace) {
+	if m := w.parameterMap(x, lane); m != nil {
+		return m, nil
+	}
+	p := place{}
+	if p.space, p.addr = w.mapPlace(x, lane); p.space == target.SpaceParam || p.addr%tensormap.Align != 0 {
+		return nil, nil
+	}
+	w.blk.bounds(w, x, lane, &p, tensormap.Bytes)
+	if p.data == nil || p.written != nil && !allWritten(p.written) {
+		return nil, nil
+	}
+	m, _ := w.blk.mapInMemory(&p)
+	return m, &target.MapPlace{Space: p.space, Addr: p.addr}
+}
+
+// mapAt is peekMap, and reports what is wrong with the map that a lane names; with a parameter that is none,
+// execution cannot go on.
 func (w *warp) mapAt(in *inst, x *access, lane int) *tensorMap {
-	b := w.blk
-	if m := w.peekMap(x, lane); m != nil {
+	if m := w.parameterMap(x, lane); m != nil {
 		return m
 	}
-	space, addr := w.mapPlace(x, lane)
-	why := fmt.Sprintf("%s address %#x", space, addr)
-	switch v := b.variableAt(space, addr).String(); {
-	case space == target.SpaceParam:
-		why = b.parameterAt(addr) + ", which is no tensor map: give it as tensormap{of: ...}"
-	case v != "":
-		why = fmt.Sprintf("%s, in %s memory: tensor maps are modelled as kernel parameters only", v, space)
+	if space, addr := w.mapPlace(x, lane); space == target.SpaceParam {
+		w.blk.refuse(w, in, lane, fmt.Sprintf(
+			"%s: its tensor map is %s, which is no tensor map: give it as tensormap{of: ...}", in.src.Opcode(),
+			w.blk.parameterAt(addr)))
+		return nil
 	}
-	b.refuse(w, in, lane, fmt.Sprintf("%s: its tensor map is %s", in.src.Opcode(), why))
-	return nil
+	return w.locateMap(in, x, lane)
 }
 
 // parameterAt names the byte of the parameter block at an offset.
@@ -231,12 +253,15 @@ func runTensor(w *warp, in *inst, mask uint32) {
 	for l := mask; l != 0; l &= l - 1 {
 		lane := bits.TrailingZeros32(l) & 31
 		m := w.mapAt(in, mapped, lane)
-		if m == nil {
+		switch {
+		case b.err != nil:
 			return
+		case m == nil:
+			continue
 		}
 		if why := op.tensor.unfit(m); why != "" {
-			b.refuse(w, in, lane, fmt.Sprintf("%s: its tensor map is parameter %s, %s", in.src.Opcode(),
-				m.name, why))
+			b.refuse(w, in, lane, fmt.Sprintf("%s: its tensor map is %s, %s", in.src.Opcode(), m.which(),
+				why))
 			return
 		}
 		done, at, ok := w.completes(in, y.second, lane)
@@ -251,6 +276,12 @@ func runTensor(w *warp, in *inst, mask uint32) {
 		}
 		t := &tensorBox{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
 		b.misplaced(w, in, lane, t)
+		if why := t.beyond(); why != "" {
+			v := variable{name: m.alloc.name}
+			b.report(w, in, lane, target.OutOfBounds, v, place{space: target.SpaceGlobal}, fmt.Sprintf(
+				"%s by %s: %s", in.src.Opcode(), m.which(), why), "")
+			continue
+		}
 		o := operation{
 			in: in, warp: w.id, lane: lane, done: done, at: at, tile: t, effect: op.tensor.effect(in, m),
 			to: span{target.SpaceShared, p.addr, size}, from: span{space: target.SpaceGlobal},
@@ -523,10 +554,11 @@ func (w *warp) tensorEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 	}
 	for ; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		tm := w.peekMap(mapped, lane)
+		tm, at := w.peekMap(mapped, lane)
 		if tm == nil || op.tensor.unfit(tm) != "" {
-			continue // execution ends here
+			continue // execution ends here, or the copy is dropped
 		}
+		e.Map = at
 		t := tensorBox{m: tm, at: w.coordinates(op.tensor, lane), shared: w.sharedAddress(shared, lane)}
 		e.Mask, e.Barrier, e.Bytes, e.Ranges = 1<<lane, -1, tm.SharedBytes(), t.ranges()
 		e.Space, e.Addr, e.Addr2 = target.SpaceShared, &b.addr, &b.addr2
@@ -541,5 +573,5 @@ func (w *warp) tensorEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 		w.elsewhere(in, e, lane)
 		emit(e)
 	}
-	e.Ranges = nil
+	e.Ranges, e.Map = nil, nil
 }

@@ -233,11 +233,6 @@ func TestTensorFaults(t *testing.T) {
 		change      func(m *tensormap.Map)
 	}{
 		{load, "", nil},
-		{
-			"mov.u64 %d3, %d1; " + load,
-			"its tensor map is in[0], in global memory: tensor maps are modelled as kernel parameters only",
-			nil,
-		},
 		{"add.u64 %d3, %d3, 64; " + load, "byte 64 of parameter map, which is no tensor map", nil},
 		{
 			"mov.b64 %d3, out; cvta.param.u64 %d3, %d3; " + load, "parameter out, which is no tensor map",
@@ -260,8 +255,6 @@ func TestTensorFaults(t *testing.T) {
 			"whose elements are f32: none of that type are combined by .min",
 			func(m *tensormap.Map) { m.DType = tensormap.F32 },
 		},
-		{"ld.param.u64 %d4, [map+64]", "ld.param.u64 reads bytes of tensor map map", nil},
-		{"ld.global.u64 %d4, [%d1]; ld.u64 %d4, [%d3]", "ld.u64 reads bytes of tensor map map", nil},
 	} {
 		text := `.version 8.6
 .target sm_90

@@ -5,7 +5,7 @@ import "math/bits"
 // runLoadParam reads the parameter block.
 func runLoadParam(w *warp, in *inst, mask uint32) {
 	x := in.mem
-	p := w.blk.mem.params[:w.blk.mem.plain]
+	p := w.blk.mem.params
 	if x.off+uint64(x.total()) > uint64(len(p)) {
 		loadSlowly(w, in, mask)
 		return

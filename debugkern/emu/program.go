@@ -78,6 +78,7 @@ type instInfo struct {
 	bar     *barOp
 	mbar    *mbarOp
 	bulk    *bulkOp
+	mapOp   *mapOp
 	wgmma   *wgmmaOp
 	call    *callOp
 	alloca  *allocaOp

@@ -3,15 +3,15 @@ package emu
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/tensormap"
 )
 
-// Tensor maps are parameters whose bytes nobody may look at: only a driver makes them, and here they have no
-// content. What identifies a map is its address in the parameter block.
+// Tensor maps. A parameter that is one is known by its address in the parameter block. Its bytes there are a
+// representation of the emulator's (tensormap.Object): a kernel may copy them to memory and change them, and
+// a copy by such a map reads them again.
 
 // mayBeMap reports whether a variable is a parameter that a tensor map can be.
 func mayBeMap(v *ptx.Var) bool {
@@ -37,27 +37,16 @@ func (p *program) mapped(l *target.Launch, params []*ptx.Var, i int) (at []addre
 	return at
 }
 
-// tensorMaps lists the parameters that are tensor maps, once all buffers have their place.
+// tensorMaps lists the parameters that are tensor maps, and writes their bytes, once all buffers have their
+// place.
 func (m *memory) tensorMaps(l *target.Launch, params []*ptx.Var) {
-	m.plain = len(m.params)
 	for i := range l.Args {
 		if t := l.Args[i].Map; t != nil {
 			at := params[i].Offset
-			m.plain = min(m.plain, at)
-			m.maps = append(m.maps, tensorMap{t, l.Args[i].Name, at, m.allocs[m.byParam[at]]})
+			a := m.allocs[m.byParam[at]]
+			copy(m.params[at:], t.Encode(a.base+uint64(t.Skip)))
+			m.maps = append(m.maps, tensorMap{t, l.Args[i].Name, at, a})
 		}
-	}
-}
-
-// opaque ends the launch where bytes of the parameter block that are about to be read belong to a tensor map.
-func (b *block) opaque(w *warp, in *inst, lane int, p *place, size int) {
-	lo, hi := p.addr, p.addr+uint64(size)
-	i := slices.IndexFunc(b.mem.maps, func(m tensorMap) bool {
-		return lo < uint64(m.offset)+tensormap.Bytes && hi > uint64(m.offset)
-	})
-	if i >= 0 {
-		b.refuse(w, in, lane, fmt.Sprintf("%s reads bytes of tensor map %s, which only a driver defines",
-			in.src.Opcode(), b.mem.maps[i].name))
 	}
 }
 
@@ -71,11 +60,13 @@ func (b *block) refuse(w *warp, in *inst, lane int, msg string) {
 	}
 }
 
-// names reports whether an access can be to the tensor map at an offset of the parameter block.
+// names reports whether an access can be to the tensor map at an offset of the parameter block, or to one in
+// memory, which can be a copy of any.
 func (p *program) names(x *access, param int) bool {
 	set := p.sets[x.set]
 	for m := uint64(set); m != 0; m &= m - 1 {
-		if s := p.syms[bits.TrailingZeros64(m)]; s.space == target.SpaceParam && s.addr == uint64(param) {
+		s := p.syms[bits.TrailingZeros64(m)]
+		if s.space != target.SpaceParam || s.addr == uint64(param) {
 			return true
 		}
 	}

@@ -42,6 +42,8 @@ const (
 	StoreFragment // wmma.store
 	LoadMatrix    // ldmatrix
 	StoreMatrix   // stmatrix
+	ReplaceMap    // tensormap.replace: changes a field of a tensor map in memory
+	CopyMap       // tensormap.cp_fenceproxy: copies one from shared to global memory, and releases it
 
 	// Matrices in registers.
 
@@ -108,6 +110,9 @@ func (k Kind) Writes() bool {
 	return false
 }
 
+// OfMap reports whether the instruction accesses a tensor map as a whole, through the generic proxy.
+func (k Kind) OfMap() bool { return k == ReplaceMap || k == CopyMap }
+
 // Loads reports whether the result is what was in memory, and nothing else.
 func (k Kind) Loads() bool { return k == Load || k == LoadFragment || k == LoadMatrix }
 
@@ -161,7 +166,7 @@ func (k Kind) Leaves() bool { return k == Return || k == Exit }
 // in control flow or at a barrier.
 func (k Kind) Observable() bool {
 	return k.Reads() || k.Writes() || k.Async() || k.Wgmma() || k.AtBarrier() || k == MBarrier ||
-		k == Branch ||
+		k.OfMap() || k == Branch ||
 		k == BranchIndexed || k.Leaves() || k == Trap
 }
 

@@ -105,6 +105,9 @@ const (
 	ClassWgmmaWait // wgmma.wait_group N: Value is N
 	// ClassClusterBarrier: barrier.cluster.arrive and barrier.cluster.wait
 	ClassClusterBarrier
+	// ClassTensorMap: tensormap.replace, and tensormap.cp_fenceproxy with one event for what it reads and one
+	// for what it writes: Addr is the map, and Bytes its size
+	ClassTensorMap
 	classes
 
 	// What follows is no instruction: AllClasses does not have it, and observers name what they want of it.
@@ -150,6 +153,8 @@ type Event struct {
 	// Ranges: of a tensor copy its bytes in global memory, of a wgmma those that it reads in shared memory,
 	// ascending, with gaps between; nil for all else
 	Ranges []Range
+	// Map is where the tensor map of a tensor copy lies; nil for a parameter, which nobody can write.
+	Map *MapPlace
 	// Barrier: id and expected threads, or the address of an mbarrier; BarrierDone: bit mask of warps.
 	Barrier, Threads int
 	Warps            uint32
@@ -158,6 +163,12 @@ type Event struct {
 	Transfer         *Transfer // of ClassBulkRead
 	Product          *Product  // of ClassWgmmaLand
 	Probe            bool      // the instruction belongs to tilescope.cuh: never a finding
+}
+
+// MapPlace is a tensor map in memory.
+type MapPlace struct {
+	Space Space // as generic addresses are resolved
+	Addr  uint64
 }
 
 // Transfer is what a bulk operation moves. Pieces may be called after the event.

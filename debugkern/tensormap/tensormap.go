@@ -3,7 +3,7 @@
 // the elements of a box then lie in shared memory (PTX ISA 5.5, Tensors).
 //
 // The one idea: a Map is the description alone. The 128 bytes that a kernel is passed are opaque; only a
-// driver makes them, and an emulator needs none.
+// driver makes them. An emulator's are an Object (encode.go), which a kernel can copy and change.
 //
 // It must not know buffers, launches, PTX or drivers.
 package tensormap
