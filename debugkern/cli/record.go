@@ -41,7 +41,8 @@ func (a *app) recordCommand() *cobra.Command {
 			"Only the program's kernel launches are observed, with CUPTI, by a C file that is compiled with cc and injected (CUDA_INJECTION64_PATH).\n" +
 			"No environment, no command line and no other memory is recorded: tilescope show lists what the file holds. A kernel needs PTX: that of\n" +
 			"nvcc is in the program where it was built with it, that of Triton in Triton's cache. Launches during stream capture are not recorded, and\n" +
-			"no profiler may be active in the program: CUPTI takes one subscriber.\n\n" +
+			"no profiler may be active in the program: CUPTI takes one subscriber. A launch that fails on the GPU or does not end is recorded\n" +
+			"without its results.\n\n" +
 			"Exit code: 0 recorded, and the emulator gives the same bits; 1 it gives others, or a checker found an error; 2 bad input; 3 cc, CUDA or\n" +
 			"CUPTI not available; 4 no launch was recorded, or it has no PTX or cannot be executed.",
 		Example: "  tilescope record --kernel softmax_rows -- python train.py\n" +
@@ -61,6 +62,8 @@ func (a *app) recordCommand() *cobra.Command {
 	f.StringVar(&opt.req.Kernel, "kernel", "",
 		"name of the kernel, mangled or demangled, as an extended regular expression (default any)")
 	f.IntVar(&opt.req.Nth, "nth", 0, "which of the launches that match, from 0")
+	f.DurationVar(&opt.req.Timeout, "timeout", 0,
+		"end the program after this long; a launch that hangs is recorded as it began (default never)")
 	f.StringVar(&opt.out, "out", "launch"+bundle.Ext, "write the bundle to FILE.tsl")
 	return c
 }

@@ -34,6 +34,8 @@ type Launch struct {
 	Tensors      []Tensor
 	Versions     map[string]string
 	Maps         []Map
+	// Unfinished is why memory after the launch is not known; "" where it is.
+	Unfinished string
 }
 
 // Word is 8 bytes of a parameter that are an address of an extent.
@@ -71,7 +73,8 @@ type Tensor struct {
 // log is what the processes of a program wrote.
 type log struct {
 	launched  *Launch
-	recorded  bool
+	begun     bool // memory before the launch is written
+	recorded  bool // and after it
 	processes int
 	fails     []string // "what\tcode"
 	trouble   []string // lines nocupti, subscriber, nodriver
@@ -171,9 +174,13 @@ var lines = map[string]func(p *process, fields []string) bool{
 	"word":   (*process).word,
 	"extent": (*process).extent,
 	"map":    (*process).tensorMap,
+	"begun": func(p *process, _ []string) bool {
+		p.begun = true
+		return p.launched != nil && p.tensors(p.file("python", 0))
+	},
 	"recorded": func(p *process, _ []string) bool {
 		p.recorded = true
-		return p.launched != nil && p.tensors(p.file("python", 0))
+		return p.begun
 	},
 	"ended": func(p *process, f []string) bool {
 		n, ok := numbers(f, 3)

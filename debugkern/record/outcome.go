@@ -10,9 +10,18 @@ import (
 // multipleSubscribers is CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.
 const multipleSubscribers = "39"
 
-// launch returns the launch that was recorded, or why there is none.
+// launch returns the launch that was recorded, or why there is none. One that failed on the GPU, or that did
+// not end while the program lived, is recorded without what it would have left.
 func (l *log) launch(req *Request) (*Launch, error) {
-	if l.launched != nil && l.recorded && len(l.fails) == 0 {
+	switch {
+	case l.begun && len(l.fails) == 0:
+		if !l.recorded {
+			l.launched.Unfinished = l.failure()
+		}
+		return l.launched, nil
+	case l.begun && len(l.fails) == 1 && strings.HasPrefix(l.fails[0], "launch\t"):
+		_, code, _ := strings.Cut(l.fails[0], "\t")
+		l.launched.Unfinished = "it failed on the GPU with error " + code + launchErrors[code]
 		return l.launched, nil
 	}
 	what := "a kernel"
@@ -49,6 +58,13 @@ func (l *log) graphText() string {
 
 func failedf(format string, args ...any) error {
 	return &report.Error{Code: report.CodeFailed, Err: fmt.Errorf(format, args...)}
+}
+
+// launchErrors are the driver's names of what a kernel ends with (CUresult).
+var launchErrors = map[string]string{
+	"700": " (illegal address)", "702": " (time limit)", "709": " (context destroyed)", "710": " (assert)",
+	"714": " (hardware stack)", "715": " (illegal instruction)", "716": " (misaligned address)",
+	"717": " (invalid address space)", "718": " (invalid program counter)", "719": " (launch failed)",
 }
 
 // failures are what the library was doing as a call failed.
@@ -91,6 +107,10 @@ func unavailable(trouble string) error {
 // notes are what the user should know of a recorded launch.
 func (l *log) notes() []string {
 	var out []string
+	if l.launched != nil && l.launched.Unfinished != "" {
+		out = append(out, fmt.Sprintf("the launch of %s is recorded without its results: %s", l.launched.Kernel,
+			l.launched.Unfinished))
+	}
 	if len(l.captured) > 0 {
 		out = append(out, fmt.Sprintf("launches of %s during stream capture were passed over",
 			strings.Join(l.captured, ", ")))

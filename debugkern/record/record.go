@@ -33,6 +33,9 @@ type Request struct {
 	Kernel string
 	Nth    int      // which of the launches that match, from 0
 	Argv   []string // the program and its arguments
+	// Timeout ends the program after this long; 0: never. A launch that has begun by then is recorded
+	// without its results.
+	Timeout time.Duration
 	// Stdout and Stderr are the program's.
 	Stdout, Stderr io.Writer
 }
@@ -44,6 +47,9 @@ const injection = "CUDA_INJECTION64_PATH"
 func (r *Request) Check() error {
 	if len(r.Argv) == 0 {
 		return report.Usagef("record takes a program: tilescope record -- python train.py")
+	}
+	if r.Timeout < 0 {
+		return report.Usagef("--timeout %v: expected a time such as 60s", r.Timeout)
 	}
 	if r.Nth < 0 {
 		return report.Usagef("--nth %d: expected a whole number from 0 on", r.Nth)
@@ -102,7 +108,12 @@ func (r *Recording) program(ctx context.Context, s *debugkern.Session, req *Requ
 	if err := os.Mkdir(events, 0o700); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, req.Argv[1:]...)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if req.Timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, req.Timeout)
+	}
+	defer cancel()
+	cmd := exec.CommandContext(limited, path, req.Argv[1:]...)
 	cmd.Args[0] = req.Argv[0]
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = req.Stdout, req.Stderr, time.Second
 	cmd.Env = append(os.Environ(), injection+"="+shim, "TILESCOPE_RECORD_DIR="+events,
@@ -120,7 +131,10 @@ func (r *Recording) program(ctx context.Context, s *debugkern.Session, req *Requ
 	if err != nil {
 		return err
 	}
-	if ended != nil {
+	switch {
+	case limited.Err() != nil:
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was ended after its time limit of %v", req.Argv[0], req.Timeout))
+	case ended != nil:
 		r.Notes = append(r.Notes, fmt.Sprintf("%s ended with %v", req.Argv[0], cmd.ProcessState))
 	}
 	if r.Launch, err = log.launch(req); err != nil && ended != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/bundle"
@@ -219,8 +220,6 @@ func TestNotRecorded(t *testing.T) {
 			"a kernel that matches softmax was recorded: the program made none", report.CodeFailed},
 		{"too few", record.Request{Nth: 2}, []string{"module", text, "2"},
 			"--nth 2: the program made 2 launches", report.CodeFailed},
-		{"killed", record.Request{}, []string{"killed", text, "1"},
-			"the program ended before the kernel did", report.CodeFailed},
 		{"negative", record.Request{Nth: -1}, []string{"module", text, "1"}, "--nth -1", report.CodeUsage},
 		{"pattern", record.Request{Kernel: "("}, []string{"module", text, "1"},
 			"--kernel (", report.CodeUsage},
@@ -235,6 +234,43 @@ func TestNotRecorded(t *testing.T) {
 	if _, err := m.record(record.Request{}, "module", text, "1"); err == nil ||
 		!strings.Contains(err.Error(), "another tool is injected") {
 		t.Errorf("a second injection: %v", err)
+	}
+}
+
+// TestUnfinished: of a launch that fails, does not end or takes its program with it, the bundle has what it
+// began with, and nothing to compare with.
+func TestUnfinished(t *testing.T) {
+	m := newMachine(t)
+	ptx, _ := m.images()
+	text := m.image("scale.ptx", ptx)
+	for how, want := range map[string]string{
+		"killed": "the program ended before the kernel did",
+		"hangs":  "was ended after its time limit of 2s",
+		"fails":  "it failed on the GPU with error 700 (illegal address)",
+	} {
+		req := record.Request{Argv: []string{m.program, how, text, "1"}, Stdout: &m.out, Stderr: &m.out}
+		if how == "hangs" {
+			req.Timeout = 2 * time.Second
+		}
+		r, err := record.Program(t.Context(), m.session, req)
+		if err != nil {
+			t.Errorf("%s: %v", how, err)
+			continue
+		}
+		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, want) ||
+			!strings.Contains(notes, "is recorded without its results") {
+			t.Errorf("%s: notes %q", how, r.Notes)
+		}
+		var b bytes.Buffer
+		err = r.Write(t.Context(), m.session, &b, "test")
+		if err := errors.Join(err, r.Close()); err != nil {
+			t.Errorf("%s: %v", how, err)
+			continue
+		}
+		d := m.check(m.image(how+".tsl", b.Bytes()))
+		if o := d.Outputs[0]; d.ExitCode() != 0 || o.Recorded != nil || o.Written == nil || *o.Written != 100 {
+			t.Errorf("%s: exit code %d, %+v", how, d.ExitCode(), o)
+		}
 	}
 }
 

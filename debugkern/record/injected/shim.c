@@ -516,6 +516,7 @@ static void begin(const callback_data *d) {
                 line("extent\t%zu\t%llu\t%zu\t%d", i, (unsigned long long)e->address, e->size, e->known);
             }
             if ((code = save("before"))) line("failed\tbefore\t%d", code);
+            else line("begun");
             current.open = 1, current.correlation = d->correlation;
         }
     }

@@ -9,7 +9,9 @@
  *   capture   as module, on a stream that captures
  *   wrong     as module, and the GPU multiplies by 2 * a
  *   subscriber  as module, and CUPTI has a subscriber already
- *   killed    as module, and the program ends within the launch */
+ *   killed    as module, and the program ends within the launch
+ *   fails     as module, and waiting for the launch is error 700
+ *   hangs     as module, and the launch does not end */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -125,7 +127,8 @@ API int cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
     return *(int *)value = 2, 0;
 }
 API int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t n) { memcpy(to, (void *)from, n); return 0; }
-API int cuCtxSynchronize(void) { return 0; }
+static int failed;
+API int cuCtxSynchronize(void) { return failed; }
 API int cuStreamIsCapturing(void *stream, int *status) { *status = stream != 0; return 0; }
 API int cuCtxGetDevice(int *device) { *device = 0; return 0; }
 API int cuDeviceGetAttribute(int *value, int attribute, int device) { *value = attribute == 75 ? 9 : 0; return device; }
@@ -134,6 +137,8 @@ static void scale(void **params) {
     float *x = *(float **)params[0], a = *(float *)params[1];
     int n = *(int *)params[2];
     if (mode("killed")) _exit(7);
+    while (mode("hangs")) pause();
+    if (mode("fails")) failed = 700;
     if (mode("capture")) return;
     for (int i = 0; i < n; i++) x[i] *= mode("wrong") ? 2 * a : a;
 }
