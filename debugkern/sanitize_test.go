@@ -47,8 +47,8 @@ func TestFoldMemcheck(t *testing.T) {
 	}
 }
 
-// TestFoldSynccheck: mbarriers are used in functions that all calls share, so that a line of such a function is
-// the same place only under the same calls. Either place of a finding may be the complaint's.
+// TestFoldSynccheck: mbarriers are used in functions that all calls share, so that a line of such a function
+// is the same place only under the same calls. Either place of a finding may be the complaint's.
 func TestFoldSynccheck(t *testing.T) {
 	arrive := func(calls ...int) *report.Source {
 		s := line("hopper.cuh", 32)

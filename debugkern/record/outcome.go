@@ -108,8 +108,8 @@ func unavailable(trouble string) error {
 func (l *log) notes() []string {
 	var out []string
 	if l.launched != nil && l.launched.Unfinished != "" {
-		out = append(out, fmt.Sprintf("the launch of %s is recorded without its results: %s", l.launched.Kernel,
-			l.launched.Unfinished))
+		out = append(out, fmt.Sprintf("the launch of %s is recorded without its results: %s",
+			l.launched.Kernel, l.launched.Unfinished))
 	}
 	if len(l.captured) > 0 {
 		out = append(out, fmt.Sprintf("launches of %s during stream capture were passed over",

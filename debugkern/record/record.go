@@ -133,7 +133,8 @@ func (r *Recording) program(ctx context.Context, s *debugkern.Session, req *Requ
 	}
 	switch {
 	case limited.Err() != nil:
-		r.Notes = append(r.Notes, fmt.Sprintf("%s was ended after its time limit of %v", req.Argv[0], req.Timeout))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was ended after its time limit of %v", req.Argv[0],
+			req.Timeout))
 	case ended != nil:
 		r.Notes = append(r.Notes, fmt.Sprintf("%s ended with %v", req.Argv[0], cmd.ProcessState))
 	}

@@ -268,7 +268,8 @@ func TestUnfinished(t *testing.T) {
 			continue
 		}
 		d := m.check(m.image(how+".tsl", b.Bytes()))
-		if o := d.Outputs[0]; d.ExitCode() != 0 || o.Recorded != nil || o.Written == nil || *o.Written != 100 {
+		o := d.Outputs[0]
+		if d.ExitCode() != 0 || o.Recorded != nil || o.Written == nil || *o.Written != 100 {
 			t.Errorf("%s: exit code %d, %+v", how, d.ExitCode(), o)
 		}
 	}
