@@ -317,7 +317,7 @@ func (b *writing) touch() error {
 	err = b.touched.watch(b.ctx, k, l, b.manifest.Memory)
 	var fault *target.Fault
 	if err == nil || b.l.Unfinished != "" && errors.As(err, &fault) {
-		return nil // here it does not end either: what it has read by then is what it needs to come there again
+		return nil // it does not end here either: what it has read by then is needed to come there again
 	}
 	return report.LaunchError(err)
 }
