@@ -182,7 +182,8 @@ var faultTable = map[string]expectation{
 }
 
 // TestFaultTable runs every planted fault through the command line and holds the document against the table:
-// seed 0, or seeds 0 to 9 with TILESCOPE_FAULT_SEEDS or TILESCOPE_LONG set.
+// seed 0, or seeds 0 to 9 with TILESCOPE_FAULT_SEEDS or TILESCOPE_LONG set. Without these, a third of the
+// faults of stage5_hopper, whose diagnoses take longer than all others together.
 func TestFaultTable(t *testing.T) {
 	seeds := 1
 	if os.Getenv("TILESCOPE_FAULT_SEEDS") != "" || os.Getenv("TILESCOPE_LONG") != "" {
@@ -193,8 +194,11 @@ func TestFaultTable(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	for _, name := range sampled(names) {
+	for i, name := range sampled(names) {
 		t.Run(name, func(t *testing.T) {
+			if seeds == 1 && faultTable[name].base == "stage5_hopper" && i%3 > 0 {
+				t.Skip("its diagnosis takes 10 s: make faults")
+			}
 			t.Parallel()
 			for seed := range seeds {
 				checkFault(t, name, faultTable[name], seed)
