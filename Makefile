@@ -68,7 +68,7 @@ bugs: ## every planted bug, open and held, and every harmless edit: what diagnos
 	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs
 
 silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
-	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern
+	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern/sweep
 
 sweep: toolchain ## check on kernels of every kind: clean and right as they stand, and one planted defect in each found
 	TILESCOPE_CORPUS=1 $(GO) test -count=1 -timeout 30m -run TestSweep -v ./debugkern/cli/corpus
