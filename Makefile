@@ -18,7 +18,7 @@ SAMPLE    ?= 6
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs silence sweep mutants dist wheel test-dist docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs silence sweep mutants dist wheel test-dist test-ci docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,8 +82,11 @@ dist: ## reproducible archives and Python wheels of every platform, with bills o
 wheel: ## the Python wheels of this machine's platform, in dist/
 	$(DIST) -wheels $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH) $(NVML)
 
-test-dist: ## wheels installed into a fresh environment, and one platform built twice, in two places without a cache: the same bytes
+test-dist: ## wheels installed into a fresh environment, and this platform built twice, in two places: the same bytes
 	TILESCOPE_DIST=1 $(GO) test -count=1 -timeout 30m -v ./debugkern/cli/internal/dist
+
+test-ci: build toolchain ## action and hooks on the examples of docs/ci, in less than a minute each; Triton and pre-commit are on PATH
+	$(WITH_NVRTC) TILESCOPE_CI=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -v -run 'OnExamples' ./debugkern/cli
 
 docs: ## write the reference of manifests and their JSON Schema, and that of the terminal's keys, from their tables
 	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema ./tui -update

@@ -145,7 +145,8 @@ var imports = map[string][]string{
 	},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
-	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
+	"debugkern/gates": {"debugkern/report", "debugkern", "debugkern/file", "debugkern/sarif",
+		"probes", "debugkern/text"},
 	"debugkern/sweep": {
 		"configs", "debugkern/report", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/page",
 		"debugkern/text", "debugkern/join", "probes",

@@ -85,15 +85,35 @@ func LoadSequence(ctx context.Context, path string) (s *Sequence, ok bool, err e
 
 // marked reports whether a document says that it is a sequence.
 func marked(n *yaml.Node) bool {
+	return strings.HasPrefix(valueOf(n, "schema"), "tilescope.sequence/")
+}
+
+// valueOf is the text of a document's key; "" where it has none.
+func valueOf(n *yaml.Node, key string) string {
 	if n = deref(n); n.Kind != yaml.MappingNode {
-		return false
+		return ""
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "schema" {
-			return strings.HasPrefix(n.Content[i+1].Value, "tilescope.sequence/")
+		if n.Content[i].Value == key {
+			return n.Content[i+1].Value
 		}
 	}
-	return false
+	return ""
+}
+
+// KernelOf returns the path of the text that a manifest is of (its source or ptx); ok is false where the file
+// is no manifest. Mistakes of the manifest are not looked for.
+func KernelOf(ctx context.Context, path string) (kernel string, ok bool) {
+	text, err := file.Read(ctx, path, maxFile, file.Want{What: "a manifest"})
+	if err != nil {
+		return "", false
+	}
+	r := reader{file: path}
+	root := r.document(ctx, text)
+	if root == nil || !strings.HasPrefix(valueOf(root, "schema"), "tilescope.kernel/") {
+		return "", false
+	}
+	return filepath.Join(filepath.Dir(path), valueOf(root, "source")+valueOf(root, "ptx")), true
 }
 
 type sequenceParser struct {

@@ -104,7 +104,7 @@ func (x *tritonCompile) compile(say func(line string)) (*Triton, error) {
 // interpreter finds Python, and refuses what is not trusted.
 func (x *tritonCompile) interpreter() (string, error) {
 	if _, err := os.Stat(x.req.File); err != nil {
-		return "", report.Usagef("--triton: %w", err)
+		return "", report.Usagef("the Python file: %w", err)
 	}
 	script, err := filepath.Abs(x.req.File)
 	if err != nil {
@@ -112,7 +112,7 @@ func (x *tritonCompile) interpreter() (string, error) {
 	}
 	policy := x.s.Builder().Tools().Trust
 	if err := policy.Folder(filepath.Dir(script)); err != nil {
-		return "", report.Unavailablef("--triton imports %s, which executes it: %w", script, err)
+		return "", report.Unavailablef("compiling it imports %s, which executes it: %w", script, err)
 	}
 	for _, name := range []string{"python3", "python"} {
 		path, err := exec.LookPath(name)
@@ -127,7 +127,7 @@ func (x *tritonCompile) interpreter() (string, error) {
 		return path, nil
 	}
 	return "", report.Unavailablef(
-		"--triton needs Python with Triton (pip install triton), and PATH has no python3")
+		"a kernel of Triton's needs Python with Triton (pip install triton), and PATH has no python3")
 }
 
 // tritonArg is an argument as _compile.py reads it. Kind is memory, number or null; Data the path of a

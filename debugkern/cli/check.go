@@ -34,6 +34,8 @@ type checkOptions struct {
 	blocks                   string
 	shape                    string // of a manifest
 	set, faults              []string
+	changed                  bool   // files are those of a change
+	temporary                string // folder of what a file was compiled to, for discard
 }
 
 // clone is a copy that shares no list.
@@ -49,7 +51,7 @@ func (o *checkOptions) clone() checkOptions {
 func (a *app) checkCommand() *cobra.Command {
 	var opt checkOptions
 	c := &cobra.Command{
-		Use:   "check FILE.ptx|FILE.cu|BUNDLE.tsl|TARGET",
+		Use:   "check FILE.ptx|FILE.cu|FILE.py|BUNDLE.tsl|TARGET…",
 		Short: "Every checker on any kernel, without a manifest or a reference",
 		Long: "check executes one launch of a kernel on the emulator under every checker: races within and between blocks and in clusters, memory\n" +
 			"read before it is written, accesses out of bounds, barriers, shuffles, asynchronous copies; bank conflicts and uncoalesced accesses\n" +
@@ -59,6 +61,9 @@ func (a *app) checkCommand() *cobra.Command {
 			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}, a tensor map\n" +
 			"tensormap{of: NAME, box: [..], swizzle: 128B, ...}, of memory that may be no parameter. The same options may be given in the\n" +
 			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
+			"FILE.py has a kernel of Triton's, --entry, which is compiled with no GPU; in its lines # is written for //, and --set OPTION=VALUE\n" +
+			"is for Triton's compiler (num_warps=4). Its folder must be trusted. Several FILEs take their launches from their texts, and are\n" +
+			"one log of --sarif; with --changed those that state none are left out, so that any changed files may be given.\n\n" +
 			"--expect states what an output is made of, 'out[i] <- x[256*i .. 256*i+255]': elements that are missing, foreign or enter more often\n" +
 			"than the others are findings at the line where they go wrong. A name on the right is memory, with an index or a range for each\n" +
 			"dimension or for all; for restricts variables and gives others a range: 'C[m][n] <- A[m][*], B[k][n] for k in 0 ..< 64'. Arguments\n" +
@@ -67,18 +72,24 @@ func (a *app) checkCommand() *cobra.Command {
 			"without probes is executed. A bundle (.tsl) has its launch and arguments in it (tilescope show); where it has the outputs that were\n" +
 			"recorded, they are compared.\n\n" +
 			"Exit code: 0 nothing found or advice alone, 1 a finding of severity error, 2 bad input, 3 compiler or backend not available, 4 the\n" +
-			"kernel did not build, load or run.",
+			"kernel did not build, load or run; of several files the largest.",
 		Example: "  tilescope check red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024 \\\n" +
 			"    --expect 'out[i] <- x[256*i .. 256*i+255]'\n" +
 			"  tilescope check attention.ptx --entry fwd --grid 8,4 --block 128 --arg 0=q.npy --arg 1=k.npy --arg 2=unwritten:f16[8,64] --arg 3=0.125",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("%s takes one FILE.ptx, FILE.cu, BUNDLE.tsl or TARGET; it was given %d",
-					cmd.CommandPath(), len(args))
+			if len(args) == 0 {
+				return usageError("%s takes one FILE.ptx, FILE.cu, FILE.py, BUNDLE.tsl or TARGET, or several",
+					cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.check(cmd, &opt, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			defer opt.discard()
+			if len(args) > 1 || opt.changed {
+				return a.checkFiles(cmd, &opt, args)
+			}
+			return a.check(cmd, &opt, args[0])
+		},
 	}
 	opt.bind(c.Flags())
 	bindHost(c)
@@ -118,6 +129,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
 	f.StringVar(&o.sanitizer, "sanitizer", "",
 		"tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all")
+	f.BoolVar(&o.changed, "changed", false, "leave out FILEs whose text states no launch: they are those of a change")
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")
@@ -140,8 +152,8 @@ func (o *checkOptions) bindLaunch(f *pflag.FlagSet) {
 }
 
 // comments adds the options that the kernel's text asks for, where the command line does not give them; its
-// arguments too, by name.
-func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
+// arguments too, by name. Options that a text may not give are an error, but for those of also.
+func (o *checkOptions) comments(cmd *cobra.Command, lines []string, also ...string) error {
 	set := pflag.NewFlagSet("tilescope:", pflag.ContinueOnError)
 	var own checkOptions
 	own.bind(set)
@@ -157,13 +169,15 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 			return usageError("the comment \"// tilescope: %s\": %q is no option", line, set.Arg(0))
 		}
 	}
+	refused := []string{
+		"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault", "sanitizer",
+		"changed",
+	}
 	var err error
 	set.Visit(func(f *pflag.Flag) {
 		switch {
 		case err != nil:
-		case slices.Contains([]string{
-			"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault", "sanitizer",
-		}, f.Name):
+		case slices.Contains(refused, f.Name) && !slices.Contains(also, f.Name):
 			err = usageError(
 				"the comment \"// tilescope: --%s\": a kernel's text may not choose files, limits or targets",
 				f.Name)
@@ -277,6 +291,11 @@ func (o *checkOptions) check(cmd *cobra.Command, name string) error {
 	foreign, why := []string{"shape", "set", "fault"},
 		name+" is no TARGET: launch and arguments of a file are given by --grid, --block and --arg"
 	switch {
+	case ofPython(name):
+		foreign, why = []string{
+			"shape", "fault", "block", "cluster", "shared", "include", "define", "std", "instantiate",
+			"builder", "cooperative",
+		}, "Triton chooses it from the kernel and --set, or it is for another kind of FILE"
 	case build.Bundled(name):
 		foreign, why = slices.Concat(foreign, launchOptions, sourceOptions), hasLaunch(name)
 	case ofManifest(name):
@@ -337,12 +356,22 @@ func (o *checkOptions) checked(
 		}
 		return checkrun.Target(ctx, s, req, r.Expect, meter.report)
 	}
-	req, err := o.launched(cmd, name)
+	launched := o.launched
+	if ofPython(name) {
+		launched = func(cmd *cobra.Command, name string) (checkrun.Request, error) {
+			return o.compiled(cmd, s, name)
+		}
+	}
+	req, err := launched(cmd, name)
 	if err != nil {
 		return nil, err
 	}
 	req.Blocks = blocks
-	return checkrun.Kernel(ctx, s, req, meter.report)
+	c, err := checkrun.Kernel(ctx, s, req, meter.report)
+	if c != nil {
+		c.Doc.File = name
+	}
+	return c, err
 }
 
 // launched is the launch of a kernel's file, by the options and what its text says of them;
@@ -474,11 +503,11 @@ func (o *checkOptions) sequence(
 }
 
 // again is the command line that asks for the same check.
-func (o *checkOptions) again(cmd *cobra.Command, name string) string {
-	words := []string{"tilescope", "check", name}
+func (o *checkOptions) again(cmd *cobra.Command, names ...string) string {
+	words := append([]string{"tilescope", "check"}, names...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch list, ok := f.Value.(pflag.SliceValue); {
-		case slices.Contains([]string{"dump", "sarif", "html", "json"}, f.Name):
+		case slices.Contains([]string{"dump", "sarif", "html", "json", "changed"}, f.Name):
 		case f.Name == "arg": // those of the file's comments come after the command line's
 			for _, v := range o.args {
 				words = append(words, "--arg", v)
@@ -499,9 +528,9 @@ func (o *checkOptions) again(cmd *cobra.Command, name string) string {
 // writeCheckSARIF writes the findings of a check, errors first.
 func writeCheckSARIF(w io.Writer, c *checkrun.Result, version, again string) error {
 	d := c.Doc
-	log := sarif.Log{Version: version, Command: again, Successful: d.Verdict != report.Failed}
-	for i := range d.Findings {
-		log.Results = append(log.Results, sarif.OfFinding(&d.Findings[i], c.Source))
+	log := sarif.Log{
+		Version: version, Of: "check", Command: again, Successful: d.Verdict != report.Failed,
+		Results: sarifResults(c),
 	}
 	return log.Write(w, nil)
 }

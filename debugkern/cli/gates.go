@@ -20,9 +20,9 @@ import (
 // gatesOptions are the options of gates besides the shared ones.
 type gatesOptions struct {
 	runOptions
-	against, out, shapes, seeds string
-	warmups, launches           int
-	flushL2                     bool
+	against, out, shapes, seeds, sarif string
+	warmups, launches                  int
+	flushL2, changed                   bool
 }
 
 func (a *app) gatesCommand() *cobra.Command {
@@ -37,10 +37,21 @@ func (a *app) gatesCommand() *cobra.Command {
 			"with its reason; the emulator's counts are given as counts.\n\n" +
 			"With --out DIR it writes build_meta.json, correctness_summary.json, perf_baseline.json and COMPARE.md there. A sweep that\n" +
 			"was cancelled or killed goes on where it was when the same command is given again.\n\n" +
+			"With --changed the TARGETs are changed files: manifests, and kernels, for which the manifests in their folders are judged that name\n" +
+			"them; other files are left out.\n\n" +
 			"Exit code: 0 no gate is red, 1 one is, 2 bad input, 3 backend or compiler not available.",
 		Example: "  tilescope gates stage2 --shapes small,validation --seeds 0-2\n  tilescope gates stage3a stage3b --against stage2 --out gates-out",
 		Args:    targetsAtLeastOne,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.gates(cmd, &opt, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !opt.changed {
+				return a.gates(cmd, &opt, args)
+			}
+			targets, err := a.manifestsOf(cmd.Context(), args)
+			if err != nil || len(targets) == 0 {
+				return err
+			}
+			return a.gates(cmd, &opt, targets)
+		},
 	}
 	opt.bind(c)
 	f := c.Flags()
@@ -56,6 +67,9 @@ func (a *app) gatesCommand() *cobra.Command {
 		"seeds of the correctness gate: N, A-B or a list of them (default 0,1,2)")
 	f.IntVar(&opt.warmups, "warmups", 100, "launches before those that are timed")
 	f.IntVar(&opt.launches, "launches", 500, "timed launches")
+	f.StringVar(&opt.sarif, "sarif", "", "write what is red to FILE as SARIF 2.1.0")
+	f.BoolVar(&opt.changed, "changed", false,
+		"judge the manifests of changed files; files that no manifest names are left out")
 	f.BoolVar(&opt.flushL2, "flush-l2", false, "overwrite the second-level cache before each timed launch")
 	return c
 }
@@ -79,6 +93,11 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 		return err
 	}
 	defer dump.abandon()
+	log, err := a.createOutput("--sarif", opt.sarif)
+	if err != nil {
+		return err
+	}
+	defer log.abandon()
 	if dump != nil {
 		o.Ran = func(r *debugkern.Run) error {
 			return dump.write(func(w io.Writer) error { return r.Dump(cmd.Context(), w) })
@@ -98,6 +117,11 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 				"tilescope: what was measured is kept in %s: the same command goes on from there\n", o.Out)
 		}
 		return err
+	}
+	if log != nil {
+		if err := log.write(doc.WriteSARIF); err != nil {
+			return err
+		}
 	}
 	if err := a.print(doc, func(w io.Writer) { printGates(w, doc) }); err != nil {
 		return err

@@ -68,7 +68,7 @@ func (a *app) tritonManifest(
 func tritonRequest(
 	cmd *cobra.Command, req *scaffold.Request, launch *checkOptions, kernel string,
 ) (checkrun.TritonRequest, error) {
-	out := checkrun.TritonRequest{Arch: req.Arch, Seed: launch.req.Seed, Options: map[string]string{}}
+	out := checkrun.TritonRequest{Arch: req.Arch, Seed: launch.req.Seed}
 	i := strings.LastIndexByte(kernel, ':')
 	if i < 1 || i == len(kernel)-1 || filepath.Ext(kernel[:i]) != ".py" {
 		return out, usageError("--triton %s: expected FILE.py:KERNEL", kernel)
@@ -95,12 +95,8 @@ func tritonRequest(
 	if out.Args, err = namedArguments(launch.args); err != nil {
 		return out, err
 	}
-	for _, s := range req.Set {
-		name, value, ok := strings.Cut(s, "=")
-		if !ok || name == "" {
-			return out, usageError("--set %s: expected OPTION=VALUE, such as num_warps=4", s)
-		}
-		out.Options[name] = value
+	if out.Options, err = tritonOptions(req.Set); err != nil {
+		return out, err
 	}
 	req.Set, req.Arch = nil, "" // the compiler's, not the manifest's
 	return out, nil

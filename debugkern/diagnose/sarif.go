@@ -11,7 +11,9 @@ import (
 // WriteSARIF writes the diagnosis as a SARIF 2.1.0 log: causes first, then the findings that no cause stands
 // for. version is the program's.
 func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
-	log := sarif.Log{Version: version, Command: d.again, Successful: d.Verdict != report.Failed}
+	log := sarif.Log{
+		Version: version, Of: "diagnose", Command: d.again, Successful: d.Verdict != report.Failed,
+	}
 	taken := map[int]bool{}
 	for i := range d.Causes {
 		c := &d.Causes[i]
@@ -19,7 +21,7 @@ func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
 			taken[f] = true
 		}
 		r := c.result()
-		r.Text = d.Executed.Source
+		r.Read(d.Executed.Source)
 		log.Results = append(log.Results, r)
 	}
 	for i := range d.Findings {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -12,6 +13,18 @@ import (
 
 // fingerprintKey names how fingerprints are made; another way gets another number.
 const fingerprintKey = "tilescope/2"
+
+// Read takes the texts of the result's lines out of their files, as OfFinding does.
+func (r *Result) Read(text func(file string) []string) {
+	for i, s := range []*report.Source{r.Source, r.Other} {
+		if s == nil || s.Line < 1 {
+			continue
+		}
+		if lines := text(s.File); s.Line <= len(lines) {
+			r.Lines[i] = strings.Join(strings.Fields(lines[s.Line-1]), " ")
+		}
+	}
+}
 
 // fingerprints gives every result one that stays the same when lines above it are added or taken out: of
 // what it is about, the functions, and the text of its lines. Where the text is not known it is the function,
@@ -21,12 +34,12 @@ func (l *Log) fingerprints() []string {
 	alike := map[string]int{}
 	for i := range l.Results {
 		r := &l.Results[i]
-		of := r.Kind + "\x00" + r.About + "\x00" + r.place(r.Source) + "\x00" + r.place(r.Other)
+		of := []string{r.Kind, r.About, placeless(r.Source), r.Lines[0], placeless(r.Other), r.Lines[1]}
 		if r.Source != nil && r.Other != nil && r.Source.File == r.Other.File &&
-			(r.line(r.Source) == "" || r.line(r.Other) == "") {
-			of += fmt.Sprintf("\x00%+d", r.Other.Line-r.Source.Line)
+			(r.Lines[0] == "" || r.Lines[1] == "") {
+			of = append(of, strconv.Itoa(r.Other.Line-r.Source.Line))
 		}
-		sum := sha256.Sum256([]byte(of))
+		sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 		hash := hex.EncodeToString(sum[:8])
 		alike[hash]++
 		out[i] = fmt.Sprintf("%s:%d", hash, alike[hash])
@@ -34,22 +47,10 @@ func (l *Log) fingerprints() []string {
 	return out
 }
 
-// place is a place without its line's number.
-func (r *Result) place(s *report.Source) string {
+// placeless is a place without its line's number.
+func placeless(s *report.Source) string {
 	if s == nil {
 		return ""
 	}
-	return path.Base(strings.ReplaceAll(s.File, `\`, "/")) + "\x00" + s.Function + "\x00" + r.line(s)
-}
-
-// line is the text of a place's line, its blanks made one; "" where it is not known.
-func (r *Result) line(s *report.Source) string {
-	if r.Text == nil || s == nil || s.Line < 1 {
-		return ""
-	}
-	lines := r.Text(s.File)
-	if s.Line > len(lines) {
-		return ""
-	}
-	return strings.Join(strings.Fields(lines[s.Line-1]), " ")
+	return path.Base(strings.ReplaceAll(s.File, `\`, "/")) + "\x00" + s.Function
 }

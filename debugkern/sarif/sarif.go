@@ -24,6 +24,7 @@ import (
 // Log is what a command found.
 type Log struct {
 	Version    string // the program's
+	Of         string // the command's name: logs of different commands do not replace each other
 	Command    string // that asks for the same again
 	Successful bool   // the kernel ran
 	Results    []Result
@@ -37,20 +38,22 @@ type Result struct {
 	About         string // the variable or stage, for the fingerprint
 	Source, Other *report.Source
 	Properties    map[string]any
-	// Text returns the lines of a file by the name that Source and Other have for it, for the fingerprint;
-	// nil, or no lines: they are not known.
-	Text func(file string) []string
+	// Lines are the texts of the lines of Source and Other, for the fingerprint; "" where not known: Read.
+	Lines [2]string
 	// Suppressed is why the result does not count; "" where it does.
 	Suppressed string
 }
 
-// OfFinding is a finding as a result; text is Result.Text.
+// OfFinding is a finding as a result; text returns the lines of a file by the name that findings have for it,
+// nil where they are not known.
 func OfFinding(f *report.Finding, text func(file string) []string) Result {
-	return Result{
+	r := Result{
 		Kind: f.Kind, Advice: f.Severity == "advice", Message: f.Message, Source: f.Source, Other: f.Other,
-		Suppressed: f.Suppressed, About: f.Variable, Text: text,
+		Suppressed: f.Suppressed, About: f.Variable,
 		Properties: map[string]any{"block": f.Block, "kv_tile": f.KVTile, "count": f.Count, "id": f.ID},
 	}
+	r.Read(text)
+	return r
 }
 
 type document struct {
@@ -61,6 +64,7 @@ type document struct {
 
 type run struct {
 	Tool        tool         `json:"tool"`
+	Automation  automation   `json:"automationDetails"`
 	Invocations []invocation `json:"invocations"`
 	Results     []result     `json:"results"`
 	ColumnKind  string       `json:"columnKind"`
@@ -68,6 +72,10 @@ type run struct {
 
 type tool struct {
 	Driver driver `json:"driver"`
+}
+
+type automation struct {
+	ID string `json:"id"`
 }
 
 type driver struct {
@@ -142,6 +150,7 @@ type function struct {
 func (l *Log) Write(w io.Writer, kinds map[string]string) error {
 	out := run{
 		Tool: tool{driver{Name: "tilescope", Version: l.Version, Rules: []rule{}}}, Results: []result{},
+		Automation:  automation{"tilescope/" + l.Of + "/"},
 		ColumnKind:  "unicodeCodePoints",
 		Invocations: []invocation{{CommandLine: l.Command, ExecutionSuccessful: l.Successful}},
 	}

@@ -104,7 +104,7 @@ func TestWheel(t *testing.T) {
 }
 
 // TestSameBytes builds this machine's platform from two clones of the last commit, in folders of other names,
-// each with an empty cache of compiled packages: every file is the same.
+// the second with an empty cache of compiled packages: every file is the same.
 func TestSameBytes(t *testing.T) {
 	asked(t)
 	repository, err := filepath.Abs(root)
@@ -113,12 +113,14 @@ func TestSameBytes(t *testing.T) {
 	}
 	own := ownPlatforms(t)
 	var sums []string
-	for _, name := range []string{"one", "another-place"} {
+	for i, name := range []string{"one", "another-place"} {
 		dir := filepath.Join(t.TempDir(), name)
 		ran(t, "git", "clone", "--quiet", "--no-tags", repository, dir)
 		c := exec.Command("go", "run", "./debugkern/cli/internal/dist", "-version", "1", own[len(own)-1])
 		c.Dir = dir
-		c.Env = append(os.Environ(), "GOCACHE="+filepath.Join(t.TempDir(), "cache"))
+		if i > 0 {
+			c.Env = append(os.Environ(), "GOCACHE="+filepath.Join(t.TempDir(), "cache"))
+		}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
