@@ -259,12 +259,26 @@ func (k *farKernel) Launch(ctx context.Context, l *target.Launch) (*target.Resul
 	return r, unreachable(err)
 }
 
+// WorkerOptions say how a worker is served.
+type WorkerOptions struct {
+	Version  string   // of this program
+	Linked   bool     // the streams are a connection from another machine
+	Launcher []string // as in Options
+	// Tools says where compilers and tools are looked for on this machine; nil: the worker executes none.
+	Tools func(context.Context) (cuda.Config, error)
+}
+
 // ServeWorker serves a worker on r and w until r ends, and returns the process's exit code: see
-// cuda.WorkerMain. linked says that the streams are a connection from another machine.
-func ServeWorker(ctx context.Context, r io.Reader, w io.Writer, version string, linked bool) int {
-	return cuda.WorkerMain(ctx, r, w, cuda.WorkerOptions{
-		Linked: linked, Version: version, Emulator: emu.New(chip.SM90()),
-	})
+// cuda.WorkerMain.
+func ServeWorker(ctx context.Context, r io.Reader, w io.Writer, o WorkerOptions) int {
+	options := cuda.WorkerOptions{Linked: o.Linked, Version: o.Version, Emulator: emu.New(chip.SM90())}
+	if o.Tools != nil {
+		options.Sanitizer = func(ctx context.Context) (cuda.SanitizerConfig, error) {
+			tools, err := o.Tools(ctx)
+			return cuda.SanitizerConfig{Tools: tools, Command: o.Launcher}, err
+		}
+	}
+	return cuda.WorkerMain(ctx, r, w, options)
 }
 
 // hostChecks reports the other machine: how it is reached, and what its own doctor finds there.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
 )
 
@@ -18,7 +19,12 @@ var linkedArgs = []string{"__worker", "linked"}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == linkedArgs[0] {
-		os.Exit(ServeWorker(context.Background(), os.Stdin, os.Stdout, "test", true))
+		os.Exit(ServeWorker(context.Background(), os.Stdin, os.Stdout, WorkerOptions{
+			Version: "test", Linked: true, Launcher: []string{"tilescope", "__launch"},
+			Tools: func(context.Context) (cuda.Config, error) {
+				return cuda.Config{Root: os.Getenv("HOME")}, nil
+			},
+		}))
 	}
 	os.Exit(m.Run())
 }
@@ -70,6 +76,26 @@ func TestHost(t *testing.T) {
 	if d := there.Report.Backend.Device; !strings.HasSuffix(d, " on box") ||
 		strings.Contains(here.Report.Backend.Device, "box") {
 		t.Errorf("there on %q, here on %q", d, here.Report.Backend.Device)
+	}
+}
+
+// TestSanitizerOfTheHost: it is looked for there, and that there is none says where.
+func TestSanitizerOfTheHost(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin:/bin")
+	t.Setenv("CUDA_HOME", "")
+	if _, err := os.Stat("/usr/local/cuda/bin/compute-sanitizer"); err == nil {
+		t.Skip("this machine has one that cannot be hidden")
+	}
+	s := openHosted(t, "box")
+	r, err := s.Run(t.Context(), Request{Target: "stage2", Shape: "small", Backend: "emu"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var coded *report.Error
+	if _, err := s.Sanitize(t.Context(), r, "memcheck"); !errors.As(err, &coded) ||
+		coded.Code != report.CodeUnavailable ||
+		!strings.HasPrefix(err.Error(), "host box: sanitize: no compute-sanitizer found") {
+		t.Errorf("got %v", err)
 	}
 }
 

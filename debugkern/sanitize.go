@@ -152,16 +152,17 @@ func (s *Session) sanitize(
 		return nil, report.Usagef("sanitizer tool %q: expected %s", tool,
 			strings.Join(AllSanitizerTools, ", "))
 	}
-	if name := s.Host(); name != "" {
-		return nil, report.Unavailablef("%s: it watches a process of this machine, and launches are executed on %s; "+
-			"start tilescope there", tool, name)
+	cfg := cuda.SanitizerConfig{
+		Tools: s.builder.Tools(), Command: s.launcher, Device: device, Timeout: limit,
 	}
-	if len(s.launcher) == 0 {
+	switch h := s.far(); {
+	case h != nil:
+		cfg.Worker = h
+	case len(s.launcher) == 0:
 		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
 	}
-	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{
-		Tools: s.builder.Tools(), Command: s.launcher, Device: device, Timeout: limit,
-	}, tool, m, entry, l)
+	out, err := cuda.Sanitize(ctx, cfg, tool, m, entry, l)
+	var coded *report.Error
 	switch {
 	case err == nil:
 		return out, nil
@@ -170,6 +171,8 @@ func (s *Session) sanitize(
 	case errors.Is(err, cuda.ErrNoSanitizer), errors.Is(err, cuda.ErrNoDriver),
 		errors.Is(err, cuda.ErrNoDevice):
 		return nil, report.Unavailablef("%w", err)
+	case errors.As(unreachable(err), &coded):
+		return nil, coded
 	}
 	return nil, &report.Error{Code: report.CodeFailed, Err: err}
 }

@@ -105,8 +105,7 @@ func Main(ctx context.Context, p Program) (code int) {
 		}
 	}()
 	if len(p.Args) > 0 && len(p.Args) < 3 && p.Args[0] == workerCommand {
-		return debugkern.ServeWorker(ctx, p.Stdin, p.Stdout, p.Version, slices.Equal(p.Args[1:],
-			linkedWorker))
+		return serveWorker(ctx, p, slices.Equal(p.Args[1:], linkedWorker))
 	}
 	if len(p.Args) == 1 && p.Args[0] == compileCommand {
 		return cuda.CompilerMain(ctx, p.Stdin, p.Stdout, 0)

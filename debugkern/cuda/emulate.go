@@ -175,17 +175,11 @@ func (w *worker) emulate(in *incoming) error {
 		return err
 	}
 	l.Memory = budget.New(w.budget)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	ended := make(chan struct{})
-	watched := join.Run(func() { w.accompany(in.id, cancel, ended) })
-	r, err := k.Launch(ctx, l)
-	close(ended)
-	watched.Wait()
-	switch {
-	case w.isCancelled(in.id):
-		return errCancelled
-	case err != nil:
+	var r *target.Result
+	if err := w.accompanied(in.id, "emulate", func(ctx context.Context) (err error) {
+		r, err = k.Launch(ctx, l)
+		return err
+	}); err != nil {
 		return err
 	}
 	pieces, err := encodeResult(l, r)
@@ -200,8 +194,24 @@ func (w *worker) emulate(in *incoming) error {
 	return nil
 }
 
-// accompany reports progress until a launch has ended, and cancels it where the parent asks for it.
-func (w *worker) accompany(id uint64, cancel context.CancelFunc, ended <-chan struct{}) {
+// accompanied executes f, whose context ends where the parent cancels the request, and reports progress of a
+// step meanwhile.
+func (w *worker) accompanied(id uint64, step string, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(w.life)
+	defer cancel()
+	ended := make(chan struct{})
+	watched := join.Run(func() { w.accompany(id, step, cancel, ended) })
+	err := f(ctx)
+	close(ended)
+	watched.Wait()
+	if w.isCancelled(id) {
+		return errCancelled
+	}
+	return err
+}
+
+// accompany reports progress until a step has ended, and cancels it where the parent asks for it.
+func (w *worker) accompany(id uint64, step string, cancel context.CancelFunc, ended <-chan struct{}) {
 	poll, report := time.NewTicker(cancelPoll), time.NewTicker(reportEvery)
 	defer poll.Stop()
 	defer report.Stop()
@@ -214,7 +224,7 @@ func (w *worker) accompany(id uint64, cancel context.CancelFunc, ended <-chan st
 				cancel()
 			}
 		case <-report.C:
-			_ = w.out.json(frameProgress, id, progress{"emulate", 0})
+			_ = w.out.json(frameProgress, id, progress{step, 0})
 		}
 	}
 }

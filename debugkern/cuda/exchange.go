@@ -242,6 +242,8 @@ func (e *remoteError) Unwrap() []error {
 		out = append(out, ErrNoDevice)
 	case "unsupported":
 		out = append(out, dl.ErrUnsupported)
+	case "no-sanitizer":
+		out = append(out, ErrNoSanitizer)
 	}
 	return out
 }

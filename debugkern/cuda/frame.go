@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// The worker protocol, version 3.
+// The worker protocol, version 4.
 //
 // Two streams of frames, one each way; standard input and output here, any pair of byte streams elsewhere. A
 // frame is a header of 16 bytes, little endian, and a body:
@@ -35,7 +35,7 @@ import (
 // ends, the worker ends at once, whatever the device is doing. A worker over a link (WorkerOptions.Linked)
 // precedes frameHello with the line linkMark, since a login script may print text first, packs what it
 // answers, and also ends where it hears nothing for silenceLimit.
-const protocolVersion = 3
+const protocolVersion = 4
 
 // linkMark is the line that precedes a worker's frames on a link.
 const linkMark = "\ntilescope worker\n"

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"encoding/json"
+	"time"
 
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/tensormap"
@@ -27,6 +28,19 @@ type request struct {
 	Compile *compileOp     `json:"compile,omitempty"`
 	Emulate *emulateOp     `json:"emulate,omitempty"`
 	Sample  *sampleOp      `json:"sample,omitempty"`
+
+	Sanitize *sanitizeOp `json:"sanitize,omitempty"`
+}
+
+// sanitizeOp runs a tool of compute-sanitizer on one launch, in a process of its own, which executes the
+// three requests: open, load with the request's first buffer, and launch with the others. The answer streams
+// a Sanitized, as JSON, as stream 0. No device has to be open.
+type sanitizeOp struct {
+	Tool   string        `json:"tool"`
+	Limit  time.Duration `json:"limit"`
+	Open   openOp        `json:"open_device"`
+	Load   loadOp        `json:"load_module"`
+	Launch launchOp      `json:"launch_once"`
 }
 
 // sampleOp asks for the telemetry of the device with that PCI address.
@@ -81,6 +95,8 @@ func (r *request) memory() int64 {
 		return r.Open.Memory
 	case r.Compile != nil:
 		return r.Compile.Memory
+	case r.Sanitize != nil:
+		return r.Sanitize.Open.Memory
 	}
 	return 0
 }
@@ -249,7 +265,7 @@ type failure struct {
 	Line      int    `json:"line,omitempty"`
 	Text      string `json:"text,omitempty"`
 	Launch    int    `json:"launch,omitempty"` // which of the launches, counted from 1; 0: none had started
-	Kind      string `json:"kind,omitempty"`   // "no-driver", "no-device"
+	Kind      string `json:"kind,omitempty"`   // "no-driver", "no-device", "no-sanitizer"
 	Fatal     bool   `json:"fatal,omitempty"`
 	Cancelled bool   `json:"cancelled,omitempty"`
 	// Fault and PTX are what the emulator's error was.

@@ -26,6 +26,9 @@ type SanitizerConfig struct {
 	Device  int
 	Library string        // a driver library instead of the system's
 	Timeout time.Duration // 0: DefaultSanitizerTimeout
+	// Worker, where it is reached over a link, has the tool run on its machine: Tools and Command are those
+	// of WorkerOptions.Sanitizer there.
+	Worker Transport
 }
 
 // DefaultSanitizerTimeout bounds a run: the tools slow a kernel down a hundredfold.
@@ -63,10 +66,25 @@ var (
 // Sanitize runs compute-sanitizer's tool ("memcheck", "racecheck", "initcheck" or "synccheck") on exactly one
 // launch, in a child process of its own that is killed at the time limit. Buffers are allocated to the byte,
 // without guard bands, so that memcheck sees their ends. Errors wrap ErrNoSanitizer, ErrNoDriver or
-// ErrNoDevice where it cannot be run here.
+// ErrNoDevice where it cannot be run: here, or on the machine of cfg.Worker.
 func Sanitize(
 	ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Module, entry string, l *target.Launch,
 ) (*Sanitized, error) {
+	op, buffers, err := watchedLaunch(cfg, tool, m, entry, l)
+	if err != nil {
+		return nil, fmt.Errorf("sanitize: %w", err)
+	}
+	if link := linked(cfg.Worker); link != nil {
+		return sanitizeThere(ctx, cfg.Worker, op, buffers)
+	}
+	return sanitizeHere(ctx, cfg, op, buffers)
+}
+
+// sanitizeHere runs the tool on this machine. Device and time limit are the operation's.
+func sanitizeHere(
+	ctx context.Context, cfg SanitizerConfig, op *sanitizeOp, buffers [][]byte,
+) (*Sanitized, error) {
+	tool := op.Tool
 	options, ok := sanitizerTools[tool]
 	if !ok {
 		return nil, fmt.Errorf("sanitize: tool %q: expected memcheck, racecheck, initcheck or synccheck",
@@ -83,7 +101,7 @@ func Sanitize(
 	case path == "":
 		return nil, fmt.Errorf("sanitize: %w", ErrNoSanitizer)
 	}
-	if err := DriverPresent(cfg.Library); err != nil {
+	if err := DriverPresent(op.Open.Library); err != nil {
 		return nil, fmt.Errorf("sanitize: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "tilescope-sanitize-")
@@ -93,15 +111,11 @@ func Sanitize(
 	defer os.RemoveAll(dir)
 	dir = absolute(dir)
 	job := filepath.Join(dir, "job")
-	if err := writeJob(job, cfg, m, entry, l, tool == "initcheck"); err != nil {
+	if err := writeJob(job, op, buffers); err != nil {
 		return nil, fmt.Errorf("sanitize: %w", err)
 	}
-	limit := cfg.Timeout
-	if limit <= 0 {
-		limit = DefaultSanitizerTimeout
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit,
-		fmt.Errorf("compute-sanitizer %s did not finish within its time limit of %s", tool, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, op.Limit,
+		fmt.Errorf("compute-sanitizer %s did not finish within its time limit of %s", tool, op.Limit))
 	defer cancel()
 	log := filepath.Join(dir, "log")
 	args := slices.Concat([]string{"--tool", tool, "--log-file", log, "--show-backtrace", "device"}, options,
@@ -154,24 +168,41 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// writeJob records the requests of one launch as a worker would get them.
-func writeJob(
-	path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *target.Launch, unset bool,
-) error {
+// watchedLaunch describes one launch for a tool. The module's text is the first of the buffers.
+func watchedLaunch(
+	cfg SanitizerConfig, tool string, m *ptx.Module, entry string, l *target.Launch,
+) (*sanitizeOp, [][]byte, error) {
 	f := m.Func(entry)
 	if f == nil || !f.Entry {
-		return fmt.Errorf("no entry %s", entry)
+		return nil, nil, fmt.Errorf("no entry %s", entry)
 	}
 	var text bytes.Buffer
 	if err := (ptx.Printer{}).Print(&text, m); err != nil {
-		return err
+		return nil, nil, err
 	}
 	u := &upload{}
 	spec, err := (&kernel{entry: f}).spec(l, u)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	spec.Kernel = 1 // the first that is loaded
+	op := &sanitizeOp{
+		Tool: tool, Limit: cfg.Timeout,
+		Open:   openOp{Library: cfg.Library, Device: cfg.Device, Memory: l.Memory.Limit()},
+		Load:   loadOp{Entry: entry},
+		Launch: launchOp{Spec: *spec, Repeat: 1, Bare: true, Unset: tool == "initcheck"},
+	}
+	if op.Limit <= 0 {
+		op.Limit = DefaultSanitizerTimeout
+	}
+	return op, slices.Concat([][]byte{text.Bytes()}, u.bodies), nil
+}
+
+// writeJob records the requests of one launch as a worker would get them.
+func writeJob(path string, op *sanitizeOp, buffers [][]byte) error {
+	if len(buffers) == 0 {
+		return errors.New("no module")
+	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -181,9 +212,8 @@ func writeJob(
 		request
 		buffers [][]byte
 	}{
-		{request{Open: &openOp{Library: cfg.Library, Device: cfg.Device, Memory: l.Memory.Limit()}}, nil},
-		{request{Load: &loadOp{Entry: entry}}, [][]byte{text.Bytes()}},
-		{request{Launch: &launchOp{Spec: *spec, Repeat: 1, Bare: true, Unset: unset}}, u.bodies},
+		{request{Open: &op.Open}, nil}, {request{Load: &op.Load}, buffers[:1]},
+		{request{Launch: &op.Launch}, buffers[1:]},
 	} {
 		for _, b := range r.buffers {
 			r.Buffers = append(r.Buffers, int64(len(b)))

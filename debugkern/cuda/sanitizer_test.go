@@ -182,9 +182,8 @@ done
 	}
 }
 
-func TestSanitize(t *testing.T) {
-	// the report speaks of the address 12 bytes behind the end of "out"
-	cfg := scriptedSanitizer(t, `said=$("$@") || exit 9
+// behindTheEnd is a report that speaks of the address 12 bytes behind the end of "out".
+const behindTheEnd = `said=$("$@") || exit 9
 echo "$said"
 set -- $(echo "$said" | grep 'argument out ')
 { echo "========= COMPUTE-SANITIZER"
@@ -193,23 +192,32 @@ set -- $(echo "$said" | grep 'argument out ')
   echo "=========     by thread (0,0,0) in block (0,0,0)"
   printf "=========     Access at 0x%x is out of bounds\n" $(($3 + $4 + 11))
   echo "========= "
-  echo "========= ERROR SUMMARY: 1 error"; } > "$log"`)
-	t.Setenv("FAKECUDA", "cuLaunchKernel@2=abort") // a second launch would end the process
-	got, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "overrun", ""), "overrun", floats(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Tool != "memcheck" || got.Version != "2025.3.1.0" || got.Summary == "" ||
-		len(got.Complaints) != 1 {
-		t.Fatalf("got %+v", got)
-	}
-	if c := got.Complaints[0]; c.Argument != "out" || c.Distance != 12 || c.At.Line != 7 {
-		t.Errorf("got %+v", c)
-	}
-	t.Setenv("FAKECUDA", "cuLaunchKernel@1=1")
-	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy",
-		floats(12)); err == nil {
-		t.Error("a launch that failed, and no report, is no result")
+  echo "========= ERROR SUMMARY: 1 error"; } > "$log"`
+
+func TestSanitize(t *testing.T) {
+	here := scriptedSanitizer(t, behindTheEnd)
+	there := here
+	t.Setenv(toolsOf, here.Tools.Path)
+	linked, _ := linkedConfig(t, "exec WORKER")
+	there.Worker, there.Tools, there.Command = linked.Worker, Config{}, nil
+	for name, cfg := range map[string]SanitizerConfig{"here": here, "there": there} {
+		t.Setenv("FAKECUDA", "cuLaunchKernel@2=abort") // a second launch would end the process
+		got, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "overrun", ""), "overrun", floats(12))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got.Tool != "memcheck" || got.Version != "2025.3.1.0" || got.Summary == "" ||
+			len(got.Complaints) != 1 {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		if c := got.Complaints[0]; c.Argument != "out" || c.Distance != 12 || c.At.Line != 7 {
+			t.Errorf("%s: %+v", name, c)
+		}
+		t.Setenv("FAKECUDA", "cuLaunchKernel@1=1")
+		if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy",
+			floats(12)); err == nil {
+			t.Errorf("%s: a launch that failed, and no report, is no result", name)
+		}
 	}
 }
 

@@ -28,8 +28,14 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, o WorkerOptions) 
 	w, printed := claimStdout(w)
 	wk := &worker{
 		out: &frameWriter{w: w, pack: o.Linked}, printed: printed, pool: map[int64][]uint64{},
-		lost: make(chan struct{}), budget: o.Budget, emulator: o.Emulator,
+		lost: make(chan struct{}), budget: o.Budget, emulator: o.Emulator, sanitizer: o.Sanitizer,
 	}
+	var end context.CancelFunc
+	wk.life, end = context.WithCancel(ctx)
+	defer func() { // no program that it has started outlives it
+		end()
+		wk.program.Lock()
+	}()
 	var cut <-chan struct{}
 	if o.Linked {
 		line := newLifeline(r)
@@ -77,6 +83,9 @@ type WorkerOptions struct {
 	Version string
 	// Emulator executes launches where the parent asks for no device; nil: such a request is an error.
 	Emulator target.Backend
+	// Sanitizer says where compute-sanitizer is looked for, and how a launch for it is started; nil: a
+	// request for one of its tools is an error.
+	Sanitizer func(context.Context) (SanitizerConfig, error)
 }
 
 // worker is the state of the process. Only the serving goroutine, on its locked thread, calls the
@@ -100,6 +109,11 @@ type worker struct {
 	emulated emulatedKernels
 	monitor  *Monitor // of the device that was sampled last
 	watched  Device
+
+	sanitizer func(context.Context) (SanitizerConfig, error) // nil: there is none
+	life      context.Context                                // ends with the worker
+	program   sync.Mutex                                     // locked while one that it has started runs
+
 	examiner *examiner          // nil until something was launched
 	chunks   [2][]byte          // what is being read and what is being sent
 	pool     map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
@@ -365,6 +379,8 @@ func (w *worker) handle(in *incoming) (*result, error) {
 	case in.Sample != nil:
 		t, err := w.sample(in.Sample.Device)
 		return &result{Sample: t}, err
+	case in.Sanitize != nil:
+		return &result{}, w.sanitize(in)
 	case w.drv == nil || w.ctx == 0:
 		return nil, errors.New("no device is open")
 	case in.Load != nil && len(in.buffers) == 1: // of a file, for a tool
@@ -439,6 +455,8 @@ func failureOf(err error) failure {
 		f.Kind = "no-device"
 	case errors.Is(err, dl.ErrUnsupported):
 		f.Kind = "unsupported"
+	case errors.Is(err, ErrNoSanitizer):
+		f.Kind = "no-sanitizer"
 	}
 	return f
 }

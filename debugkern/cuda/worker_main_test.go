@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 3 && os.Args[1] == workerArg {
 		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout,
-			WorkerOptions{Linked: os.Args[2] == linkedArg}))
+			WorkerOptions{Linked: os.Args[2] == linkedArg, Sanitizer: toolsThere}))
 	}
 	if len(os.Args) == 2 && os.Args[1] == compilerArg {
 		os.Exit(CompilerMain(context.Background(), os.Stdin, os.Stdout, 0))
@@ -42,6 +42,16 @@ func TestMain(m *testing.M) {
 		os.RemoveAll(fakeDir)
 	}
 	os.Exit(code)
+}
+
+// toolsOf is the variable of the environment that says where a worker over a link finds its tools.
+const toolsOf = "TILESCOPE_TEST_TOOLS"
+
+func toolsThere(context.Context) (SanitizerConfig, error) {
+	exe, err := os.Executable()
+	return SanitizerConfig{
+		Tools: Config{Path: os.Getenv(toolsOf), Root: os.TempDir()}, Command: []string{exe, launchArg},
+	}, err
 }
 
 // workerCommand starts this binary as a worker.

@@ -34,7 +34,8 @@ func program(t *testing.T, name string) string {
 	return ""
 }
 
-func start(t *testing.T) *server {
+// start starts a server; the remote user's environment has the variables too.
+func start(t *testing.T, variables ...string) *server {
 	t.Helper()
 	sshd, keygen, ssh := program(t, "sshd"), program(t, "ssh-keygen"), program(t, "ssh")
 	s := &server{dir: t.TempDir()}
@@ -55,7 +56,7 @@ func start(t *testing.T) *server {
 	_, port, _ := net.SplitHostPort(address)
 	config := fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %[2]s/user.pub\n"+
 		"PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\n"+
-		"MaxStartups 200\nSetEnv XDG_CACHE_HOME=%s\n", port, s.dir, s.cache)
+		"MaxStartups 200\nSetEnv XDG_CACHE_HOME=%s %s\n", port, s.dir, s.cache, strings.Join(variables, " "))
 	s.write(t, "sshd_config", config)
 	if os.Getuid() == 0 {
 		_ = os.MkdirAll("/run/sshd", 0o755) // sshd as root has it for its unprivileged half

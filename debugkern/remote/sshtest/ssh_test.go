@@ -262,6 +262,86 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// fakeTool is a compute-sanitizer that executes the launch and reports a write behind the end of out.
+const fakeTool = `#!/bin/sh
+[ "$1" = --version ] && { echo "Version 2025.3.1.0 (build 1)"; exit; }
+while [ "$2" != __launch ]; do
+  [ "$1" = --log-file ] && log=$2
+  shift
+done
+said=$("$@") || exit 9
+echo "$said"
+set -- $(echo "$said" | grep 'argument out ')
+{ echo "========= Invalid __global__ write of size 4 bytes"
+  echo "=========     at copy+0x40 in k.cu:7"
+  echo "=========     by thread (0,0,0) in block (0,0,0)"
+  printf "=========     Access at 0x%x is out of bounds\n" $(($3 + $4 + 11))
+  echo "========= "
+  echo "========= ERROR SUMMARY: 1 error"; } >"$log"
+`
+
+// copyKernel has the parameters of a kernel that the test driver has.
+const copyKernel = `.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry copy(.param .u64 in, .param .u64 out, .param .u32 n)
+{
+	ret;
+}
+`
+
+// TestSanitizer: compute-sanitizer runs on the host, by the rules there, and what it reports is printed here.
+// The driver there is the test driver of debugkern/cuda.
+func TestSanitizer(t *testing.T) {
+	bin := binary(t)
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no C compiler for the test driver")
+	}
+	home, tools := t.TempDir(), t.TempDir()
+	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-o", filepath.Join(tools, "libcuda.so.1"),
+		filepath.Join("..", "..", "cuda", "testdata", "fakecuda.c")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tool := filepath.Join(tools, "bin", "compute-sanitizer")
+	if err := os.MkdirAll(filepath.Dir(tool), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tool, []byte(fakeTool), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kernel := filepath.Join(home, "k.ptx")
+	if err := os.WriteFile(kernel, []byte(copyKernel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, "LD_LIBRARY_PATH="+tools, "TILESCOPE_TOOLCHAIN="+tools)
+	s.proxy.delay.Store(int64(20 * time.Millisecond))
+	call := func() (string, int) {
+		cmd := exec.Command(bin, "check", kernel, "--grid", "1", "--block", "32",
+			"--arg", "in=iota:f32[12]", "--arg", "out=zeros:f32[12]", "--arg", "n=12",
+			"--backend", "emu", "--sanitizer", "memcheck", "--host", "box", "--host-copy", "yes")
+		cmd.Dir = home
+		cmd.Env = append(os.Environ(), "TILESCOPE_HOST_SSH="+strings.Join(s.ssh, " "),
+			"XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"))
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	const said = "compute-sanitizer memcheck: 0 confirmed, 0 only ours, 1 only theirs"
+	if out, code := call(); code != 0 || !strings.Contains(out, said) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	// one that others can change is not executed there, and the message says where
+	if err := os.Chmod(tool, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := call(); !strings.Contains(out, "memcheck: not run: host box: ") ||
+		!strings.Contains(out, tool) {
+		t.Errorf("a tool of others: %s", out)
+	}
+	s.noWorkers(t, 10*time.Second)
+}
+
 // TestPage executes the commands of docs/host.md: each prints, of the lines that its pattern names, those
 // that the page has as regular expressions.
 func TestPage(t *testing.T) {
