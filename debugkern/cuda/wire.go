@@ -20,6 +20,7 @@ var ErrNotSent = errors.New("the launch cannot be given to another process")
 // buffers.
 type wireLaunch struct {
 	Grid, Block probes.Dim3
+	Cluster     probes.Dim3
 	DynShared   int
 	Args        []wireArg
 	Shared      []probes.SharedArray
@@ -67,7 +68,8 @@ func encodeLaunch(l *target.Launch) (json.RawMessage, *upload, error) {
 	}
 	u := &upload{}
 	w := &wireLaunch{
-		Grid: l.Grid, Block: l.Block, DynShared: l.DynShared, Shared: l.Shared, Only: l.Only,
+		Grid: l.Grid, Block: l.Block, Cluster: l.Cluster, DynShared: l.DynShared, Shared: l.Shared,
+		Only:     l.Only,
 		Schedule: l.Schedule, Budget: l.Budget, Resident: l.Resident, Cooperative: l.Cooperative,
 		Ordered: l.Ordered, Repeat: l.Repeat, Label: l.Label,
 	}
@@ -126,7 +128,8 @@ func decodeLaunch(text json.RawMessage, buffers [][]byte) (*target.Launch, error
 		return buffers[i]
 	}
 	l := &target.Launch{
-		Grid: w.Grid, Block: w.Block, DynShared: w.DynShared, Shared: w.Shared, Only: w.Only,
+		Grid: w.Grid, Block: w.Block, Cluster: w.Cluster, DynShared: w.DynShared, Shared: w.Shared,
+		Only:     w.Only,
 		Schedule: w.Schedule, Budget: w.Budget, Resident: w.Resident, Cooperative: w.Cooperative,
 		Ordered: w.Ordered, Repeat: w.Repeat, Label: w.Label,
 	}

@@ -9,7 +9,41 @@ import (
 	"testing"
 
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
+
+// TestLaunchesTravel: a launch comes out as it went in, and no field of it is left behind, now or when one is
+// added, but those that are this process's.
+func TestLaunchesTravel(t *testing.T) {
+	here := []string{"Observe", "Discard", "Parallel", "Memory", "OnLaunch"}
+	l := floats(12)
+	l.Cluster, l.DynShared, l.Only, l.Budget = probes.Dim3{2, 1, 1}, 64, []probes.Dim3{{1, 0, 0}}, 9
+	l.Schedule = target.Schedule{Policy: "random", Seed: 3, Async: "latest"}
+	l.Resident, l.Cooperative, l.Ordered, l.Repeat = 4, true, true, 2
+	l.Shared = []probes.SharedArray{{Name: "s", DType: probes.F32, Dims: []int{4}}}
+	l.Probe = &target.Probe{Layout: &probes.Layout{}, Inject: []byte{1, 2}, Control: true}
+	l.Args[1].Into = []target.Place{}
+	v := reflect.ValueOf(l).Elem()
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() != slices.Contains(here, name) {
+			t.Errorf("field %s: this test has to have a value for it, unless it stays here", name)
+		}
+	}
+	text, u, err := encodeLaunch(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := decodeLaunch(text, u.bodies); err != nil || !reflect.DeepEqual(got, l) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := decodeLaunch(text, u.bodies[:1]); err == nil {
+		t.Error("a buffer that is not there")
+	}
+	l.Observe = func(probes.Dim3) target.Observer { return nil }
+	if _, _, err := encodeLaunch(l); !errors.Is(err, ErrNotSent) {
+		t.Errorf("an observed launch: %v", err)
+	}
+}
 
 // TestResultsTravel: what a launch left comes back as it was, and what is not of the launch is refused.
 func TestResultsTravel(t *testing.T) {
