@@ -137,6 +137,9 @@ func runAsync(w *warp, in *inst, mask uint32) {
 func (w *warp) enqueue(c asyncCopy) {
 	w.async.seq++
 	c.seq = w.async.seq
+	if w.blk.onAsync != nil && c.mask != 0 {
+		w.blk.happened(target.AsyncEvent{Kind: target.AsyncIssued, Operation: w.describeCopy(&c)})
+	}
 	if w.async.earliest {
 		w.landCopy(&c, c.mask)
 		w.async.recycle(c.data)
@@ -223,6 +226,9 @@ func (w *warp) landCopy(c *asyncCopy, lanes uint32) {
 	}
 	b := w.blk
 	b.wrote++
+	if b.onAsync != nil && c.mask&^lanes == 0 {
+		b.happened(target.AsyncEvent{Kind: target.AsyncLanded, Operation: w.describeCopy(c)})
+	}
 	size := c.in.mem.size
 	for m := lanes & c.mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31

@@ -65,6 +65,7 @@ type block struct {
 	executed  bool
 	watch     *watcher
 	gather    *gatherer
+	onAsync   func(target.AsyncEvent) // what is asynchronous and happens; nil: nobody asks
 	replace   *replacer
 	last      int // warp that ran last
 	event     target.Event

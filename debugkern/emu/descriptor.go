@@ -77,16 +77,20 @@ func (t *tile) phase() uint64 { return (t.start>>7 - t.offset) & (t.span/coreByt
 // pattern is the bytes after which the swizzle's pattern repeats.
 func (t *tile) pattern() uint64 { return 8 * t.span }
 
+// order says along which dimension elements lie side by side.
+func (t *tile) order() string {
+	if t.major {
+		return "MN-major"
+	}
+	return "K-major"
+}
+
 func (t *tile) String() string {
 	name := "no swizzle"
 	if t.span > coreBytes {
 		name = fmt.Sprintf("%d-byte swizzle", t.span)
 	}
-	major := "K-major"
-	if t.major {
-		major = "MN-major"
-	}
-	return fmt.Sprintf("%s, %s, start %#x, leading offset %d, stride offset %d", major, name, t.start,
+	return fmt.Sprintf("%s, %s, start %#x, leading offset %d, stride offset %d", t.order(), name, t.start,
 		t.leading, t.stride)
 }
 

@@ -101,6 +101,9 @@ func (b *block) advance(m *mbarrier) {
 	m.phase++
 	m.pending, m.promised, m.arrived, m.expects = m.expected, 0, 0, nil
 	b.storeMBarrier(m)
+	if b.onAsync != nil {
+		b.happened(target.AsyncEvent{Kind: target.AsyncPhase, MBarrier: at, Number: phase, Warp: -1, PC: -1})
+	}
 	if b.watched {
 		b.deliver(&target.Event{
 			Class: target.ClassMBarrierDone, Step: b.clock, PC: b.warps[0].pcOf(m.init), Func: m.init.fn,
@@ -264,6 +267,7 @@ func (w *warp) release(i int, lanes uint32) {
 // passedEvent reports that lanes have seen a phase complete.
 func (w *warp) passedEvent(in *inst, lanes uint32) {
 	b := w.blk
+	w.passes(in, lanes)
 	if !b.watched || lanes == 0 {
 		return
 	}

@@ -286,6 +286,7 @@ func (w *warp) changeMBarrier(in *inst, m *mbarrier, owner *block, lane int, cou
 		m.tx += count
 		m.promised += int(count)
 		m.expects = in
+		owner.counted(w, in, target.AsyncExpects, m, count)
 		count = 1
 	}
 	switch op.kind {
@@ -316,6 +317,7 @@ func (w *warp) changeMBarrier(in *inst, m *mbarrier, owner *block, lane int, cou
 		if op.kind == mbarDrop {
 			m.expected -= count
 		}
+		owner.counted(w, in, target.AsyncArrives, m, count)
 		m.pending -= count
 	}
 	owner.advance(m)
@@ -397,6 +399,7 @@ func (w *warp) tested(in *inst, mask uint32) uint32 {
 		}
 	}
 	w.passedEvent(in, seen)
+	w.waits(in, mask&^done)
 	return done
 }
 

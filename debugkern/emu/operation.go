@@ -125,6 +125,9 @@ func (b *block) issue(o operation) {
 	a.seq++
 	o.seq = a.seq
 	a.flights = append(a.flights, o)
+	if b.onAsync != nil {
+		b.happened(target.AsyncEvent{Kind: target.AsyncIssued, Operation: b.describeOperation(&o)})
+	}
 	if a.early {
 		b.landFlight(len(a.flights) - 1)
 	}
@@ -142,6 +145,9 @@ func (b *block) landFlight(i int) {
 	o.effect.write(b, &o)
 	b.wrote++
 	o.receiver(b).wrote++
+	if b.onAsync != nil {
+		b.happened(target.AsyncEvent{Kind: target.AsyncLanded, Operation: b.describeOperation(&o)})
+	}
 	switch o.done.kind {
 	case byBytes:
 		b.completeBytes(&o)

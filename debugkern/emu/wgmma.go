@@ -113,6 +113,9 @@ func (b *block) issueProduct(in *inst, members []*warp) {
 	}
 	a := b.async
 	a.products = append(a.products, p)
+	if b.onAsync != nil {
+		b.happened(target.AsyncEvent{Kind: target.AsyncIssued, Operation: b.describeProduct(&p)})
+	}
 	b.count(target.SpaceShared)
 	if a.early {
 		b.landProducts(p.warpgroup, p.seq)
@@ -179,6 +182,9 @@ func (b *block) landProduct(p *product) {
 	op := p.in.wgmma
 	b.wrote++
 	b.counts.MMAOutputs += 64 * uint64(op.n)
+	if b.onAsync != nil {
+		b.happened(target.AsyncEvent{Kind: target.AsyncLanded, Operation: b.describeProduct(p)})
+	}
 	if p.wrong {
 		return
 	}

@@ -44,6 +44,7 @@ type walker struct {
 	breaks   []Breakpoint
 	counted  []bool // by breakpoint: its tally is brought up to date by the motion under way
 	captured []capture
+	happened []target.AsyncEvent // since they were last looked at, while somebody listens
 	fault    *target.Fault
 	clock    atomic.Uint64 // read by Clock, from any goroutine
 }
@@ -128,7 +129,7 @@ func (w *walker) restore(m mark) {
 	w.block.Restore(m.snap)
 	w.passed, w.moved = append(w.passed[:0], m.passed...), append(w.moved[:0], m.moved...)
 	w.turn = m.turn
-	w.captured, w.fault = nil, nil
+	w.captured, w.happened, w.fault = nil, nil, nil
 }
 
 // base returns the index of the latest mark that is not after a step.

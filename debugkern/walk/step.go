@@ -34,6 +34,9 @@ func (w *walker) Step(ctx context.Context, u target.Unit, n int) (Position, erro
 		}
 		return w.Seek(ctx, to)
 	}
+	if u == StepAsync {
+		defer w.listen()()
+	}
 	return w.steps(ctx, func() stopMatcher { return w.unit(u, w.lines) }, n, u <= target.StepLine)
 }
 
@@ -63,6 +66,8 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 		return func(_ *target.Event, report func(hit)) {
 			w.captures(func(c capture) bool { return true }, report)
 		}
+	case StepAsync:
+		return w.asyncEvents()
 	case StepTurn:
 		return func(e *target.Event, report func(hit)) {
 			if executes(e) && w.turn >= 0 && e.Warp != w.turn {

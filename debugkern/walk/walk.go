@@ -20,6 +20,9 @@ const (
 	StepTurn = target.StepEnd + 1 + iota
 	// StepRound is until every warp that can still execute has begun another line.
 	StepRound
+	// StepAsync is until something asynchronous happens: an operation is issued or lands, or a phase of an
+	// mbarrier is complete.
+	StepAsync
 )
 
 // Walk is one block of a run under a person's hand: it steps forwards and backwards (snapshots at barriers,

@@ -82,6 +82,7 @@ func TestStepsThereAndBack(t *testing.T) {
 			"probe":   func(n int) (walk.Position, error) { return w.Step(ctx, target.StepProbe, n) },
 			"turn":    func(n int) (walk.Position, error) { return w.Step(ctx, walk.StepTurn, n) },
 			"round":   func(n int) (walk.Position, error) { return w.Step(ctx, walk.StepRound, n) },
+			"async":   func(n int) (walk.Position, error) { return w.Step(ctx, walk.StepAsync, n) },
 		}
 		for name, step := range units {
 			for range 6 {
