@@ -106,7 +106,8 @@ var imports = map[string][]string{
 		"debugkern/target", "probes"},
 	"debugkern/scaffold": {"debugkern/discover", "debugkern/hostcode", "configs", "configs/schema",
 		"debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
-	"debugkern/walk":      {"debugkern/ptx", "debugkern/target", "debugkern/walk/expr", "probes"},
+	"debugkern/walk": {"debugkern/isa/cfg", "debugkern/ptx", "debugkern/target", "debugkern/walk/expr",
+		"probes"},
 	"debugkern/walk/expr": {"probes"},
 	"debugkern/trial": {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx",
 		"debugkern/report", "debugkern/target", "probes"},
@@ -359,6 +360,7 @@ var namesFor = map[string]string{
 	"tui/keymap/":                    "keys",
 	"tui/tuitest/":                   "for tests: the stages of a run that nothing executed",
 	"tui/view/frag/":                 "keys",
+	"tui/view/pipeline/":             "keys",
 	"tui/view/source/":               "keys",
 	"tui/theme/":                     "the end of an escape sequence",
 }

@@ -14,10 +14,13 @@ import (
 // tabName is what a view's tab says, brackets or blanks aside. All fit the narrowest terminal.
 func (m drawing) tabName(s keymap.Scope) string {
 	n := strconv.Itoa(m.Keys.Number(s))
-	if m.w >= 120 {
+	switch {
+	case m.w >= 120:
 		return n + " " + string(s)
+	case m.w >= 100:
+		return n + string(s)
 	}
-	return n + string(s)
+	return n + m.Keys.Tab(s)
 }
 
 // tabs: 1Pipe [2Tile] 3Frag …            fixed  Δ ulp  bound derived

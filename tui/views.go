@@ -7,6 +7,7 @@ import (
 	"tilescope/tui/view/gates"
 	"tilescope/tui/view/gpu"
 	"tilescope/tui/view/pipe"
+	"tilescope/tui/view/pipeline"
 	"tilescope/tui/view/races"
 	"tilescope/tui/view/source"
 	"tilescope/tui/view/tile"
@@ -26,5 +27,6 @@ func views(c *view.Context) []view.View {
 		g,
 		d,
 		s,
+		pipeline.New(c, s),
 	}
 }

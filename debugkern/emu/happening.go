@@ -203,7 +203,8 @@ func (w *warp) passes(in *inst, lanes uint32) {
 	at := w.sharedAddress(in.mem, bits.TrailingZeros32(lanes)&31)
 	if m := b.mbarrier(at); m != nil {
 		b.happened(target.AsyncEvent{
-			Kind: target.AsyncPasses, MBarrier: at, Number: m.phase - 1, Warp: w.id, PC: w.pcOf(in), Lanes: lanes,
+			Kind: target.AsyncPasses, MBarrier: at, Number: m.phase - 1, Warp: w.id, PC: w.pcOf(in),
+			Lanes: lanes,
 		})
 	}
 }

@@ -58,8 +58,8 @@ type Operation struct {
 	Layouts  []TileLayout
 }
 
-// TileLayout is how an operation lays a tile out in shared memory: rows of bytes, of which units of 16 bytes are
-// exchanged within lines of Swizzle bytes.
+// TileLayout is how an operation lays a tile out in shared memory: rows of bytes, of which units of 16 bytes
+// are exchanged within lines of Swizzle bytes.
 type TileLayout struct {
 	Base           uint64 // address of the first byte, swizzle apart
 	Swizzle        int    // 32, 64 or 128; 0: none

@@ -47,8 +47,8 @@ func (w *walker) listen() (end func()) {
 	}
 }
 
-// asyncEvents returns the matcher of the moments at which something asynchronous has happened: an operation is
-// issued, one has landed, a phase of an mbarrier is complete. All of one moment is one stop.
+// asyncEvents returns the matcher of the moments at which something asynchronous has happened: an operation
+// is issued, one has landed, a phase of an mbarrier is complete. All of one moment is one stop.
 func (w *walker) asyncEvents() stopMatcher {
 	w.happened = nil
 	var notes []string
@@ -126,7 +126,7 @@ func (w *walker) wordOf(o *target.Operation) string {
 	}
 	switch {
 	case len(o.Writes) > 0:
-		out += " → " + w.slotAt(o.Writes[0]).name
+		out += " → " + w.bufferAt(o.Writes[0]).name
 	case o.Kind == target.OpWgmma:
 		out += fmt.Sprintf(" of warpgroup %d", o.Warp/4)
 	}
@@ -155,15 +155,16 @@ func (w *walker) mbarrierName(addr uint64) string {
 	return fmt.Sprintf("mbarrier %#x", addr)
 }
 
-// slotName is a part of shared memory that operations fill as a whole: an array, or of an array of tiles one.
-type slotName struct {
+// bufferName is a part of shared memory that operations fill as a whole: an array, or one tile of an array of
+// tiles.
+type bufferName struct {
 	name   string
 	lo, hi uint64
 }
 
-// slotAt is the slot that a range of shared memory begins in. Arrays of three dimensions or more are rings of
-// tiles; what lies in no named array is the range itself.
-func (w *walker) slotAt(r target.Range) slotName {
+// bufferAt is the buffer that a range of shared memory begins in. Arrays of three dimensions or more are rings
+// of tiles; what lies in no named array is the range itself.
+func (w *walker) bufferAt(r target.Range) bufferName {
 	for _, a := range w.launch.Shared {
 		base, ok := w.block.Array(a)
 		if !ok {
@@ -178,11 +179,11 @@ func (w *walker) slotAt(r target.Range) slotName {
 			continue
 		}
 		if len(a.Dims) < 3 || a.Dims[0] == 0 {
-			return slotName{a.Name, at, at + size}
+			return bufferName{a.Name, at, at + size}
 		}
 		one := size / uint64(a.Dims[0])
 		i := (r.Lo - at) / one
-		return slotName{fmt.Sprintf("%s[%d]", a.Name, i), at + i*one, at + (i+1)*one}
+		return bufferName{fmt.Sprintf("%s[%d]", a.Name, i), at + i*one, at + (i+1)*one}
 	}
 	name := ""
 	if a := w.async(); a != nil {
@@ -191,5 +192,5 @@ func (w *walker) slotAt(r target.Range) slotName {
 	if name == "" {
 		name = fmt.Sprintf("shared+%#x", r.Lo)
 	}
-	return slotName{name, r.Lo, r.Hi}
+	return bufferName{name, r.Lo, r.Hi}
 }

@@ -24,9 +24,10 @@ type Timeline struct {
 	Warps     []WarpTime
 	Flights   []Flight // in the order of their issue
 	MBarriers []MBarrierTime
-	Slots     []Slot // by address
+	Buffers   []Buffer // by address
 	Last      target.AsyncState
 	barriers  [16]blockBarrier
+	ahead     [][]Arrive // by warp, of a block that cannot go on: what it might still do
 }
 
 // Span is moments From up to To, To not included.
@@ -56,7 +57,7 @@ type Flight struct {
 	target.Operation
 	Issued, Landed uint64 // Landed is Never for one that does not land
 	Name           string // as StepAsync words it
-	Slot           int    // of Timeline.Slots, that it writes; -1: none
+	Buffer         int    // of Timeline.Buffers, that it writes; -1: none
 }
 
 // MBarrierTime is what happened at an mbarrier.
@@ -95,14 +96,14 @@ type recording struct {
 	w       *walker
 	t       *Timeline
 	flying  map[uint64]int // flights by the operations' numbers
-	reads   []slotRead
+	reads   []sharedRead
 	passed  map[int]uint64 // by warp: the mbarrier whose phase it saw complete last
 	waiting []int          // by warp: the wait that is open, -1
 	asks    []map[uint64]int
 }
 
-// slotRead is a read of shared memory, and when.
-type slotRead struct {
+// sharedRead is a read of shared memory, and when.
+type sharedRead struct {
 	Span
 	ranges []target.Range
 }
@@ -173,11 +174,11 @@ func (r *recording) event(e *target.Event) bool {
 
 // read notes a read of shared memory.
 func (r *recording) read(e *target.Event) {
-	if len(r.t.Slots) == 0 {
+	if len(r.t.Buffers) == 0 {
 		return
 	}
 	if n := len(r.reads); n == 0 || r.reads[n-1].From != e.Step { // else rows of one matrix instruction
-		r.reads = append(r.reads, slotRead{Span: Span{e.Step, e.Step + 1}})
+		r.reads = append(r.reads, sharedRead{Span: Span{e.Step, e.Step + 1}})
 	}
 	x := &r.reads[len(r.reads)-1]
 	for m := e.Mask; m != 0; m &= m - 1 {
@@ -276,12 +277,12 @@ func (r *recording) mbarrier(addr uint64) *MBarrierTime {
 // issued adds a flight.
 func (r *recording) issued(e *target.AsyncEvent) {
 	f := Flight{
-		Operation: *e.Operation, Issued: e.Step, Landed: Never, Name: r.w.wordOf(e.Operation), Slot: -1,
+		Operation: *e.Operation, Issued: e.Step, Landed: Never, Name: r.w.wordOf(e.Operation), Buffer: -1,
 	}
 	f.Source = r.w.lineOf(f.PC)
 	if len(f.Writes) > 0 {
-		f.Slot = r.slot(r.w.slotAt(f.Writes[0]))
-		s := &r.t.Slots[f.Slot]
+		f.Buffer = r.buffer(r.w.bufferAt(f.Writes[0]))
+		s := &r.t.Buffers[f.Buffer]
 		if f.MBarrier >= 0 {
 			s.Full = r.mbarrier(uint64(f.MBarrier)).Name
 		}
@@ -310,7 +311,25 @@ func (r *recording) end() {
 	}
 	for i, x := range r.w.block.Warps() {
 		t.Warps[i].Ended = len(x.Groups) == 0
+		r.otherWait(&t.Warps[i], x)
 	}
 	slices.SortFunc(t.MBarriers, func(a, b MBarrierTime) int { return cmp.Compare(a.Addr, b.Addr) })
 	r.own()
+	if t.End == "deadlock" {
+		r.findAhead()
+	}
+}
+
+// otherWait adds what a warp waits at when execution has ended, where that is no barrier: the warps of its
+// warpgroup, or lanes of its own.
+func (r *recording) otherWait(w *WarpTime, x target.Warp) {
+	n := len(w.Runs)
+	if x.Wait == "" || len(x.Groups) == 0 || n == 0 ||
+		slices.ContainsFunc(w.Waits, func(y Wait) bool { return y.To == Never }) {
+		return
+	}
+	w.Waits = append(w.Waits, Wait{
+		Span: Span{w.Runs[n-1].To, Never}, At: x.Wait, MBarrier: -1, Barrier: -1, PC: x.Groups[0].PC,
+		Source: r.w.lineOf(x.Groups[0].PC),
+	})
 }

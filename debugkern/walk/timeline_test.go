@@ -24,7 +24,7 @@ func recorded(t *testing.T, req debugkern.Request) (walk.Walk, *walk.Timeline) {
 	return w, line
 }
 
-// A timeline says of every moment what the block's own state says: which operations are under way, which phase
+// A timeline says of every moment what the block's own state says: which operations are pending, which phase
 // each mbarrier is in, which warps wait at one.
 func TestTimelineIsTheState(t *testing.T) {
 	ctx := context.Background()
@@ -63,8 +63,8 @@ func TestTimelineIsTheState(t *testing.T) {
 			for _, m := range s.MBarriers {
 				n, _ := slices.BinarySearch(line.MBarriers[line.MBarrier(m.Addr)].Phases, p.Step+1)
 				if uint64(n) != m.Phase {
-					t.Errorf("%+v step %d: mbarrier %#x is in phase %d, the timeline says %d", req, p.Step, m.Addr,
-						m.Phase, n)
+					t.Errorf("%+v step %d: mbarrier %#x is in phase %d, the timeline says %d", req, p.Step,
+						m.Addr, m.Phase, n)
 				}
 			}
 			for _, x := range w.Warps() {
@@ -72,8 +72,7 @@ func TestTimelineIsTheState(t *testing.T) {
 				if waits && !slices.ContainsFunc(line.Warps[x.Index].Waits, func(y walk.Wait) bool {
 					return y.At == name && y.From <= p.Step && p.Step < y.To
 				}) {
-					t.Errorf("%+v step %d: warp %d waits at %s, which the timeline does not have", req, p.Step,
-						x.Index, name)
+					t.Errorf("%+v step %d: warp %d waits at %s, not by the timeline", req, p.Step, x.Index, name)
 				}
 			}
 		}
@@ -92,11 +91,11 @@ func TestRingOfTiles(t *testing.T) {
 		{"sK[1]", "k_full[1]", "k_empty[1]", 2}, {"sV[0]", "v_full[0]", "v_empty[0]", 2},
 		{"sV[1]", "v_full[1]", "v_empty[1]", 2},
 	} {
-		i := slices.IndexFunc(line.Slots, func(s walk.Slot) bool { return s.Name == want.name })
+		i := slices.IndexFunc(line.Buffers, func(s walk.Buffer) bool { return s.Name == want.name })
 		if i < 0 {
-			t.Fatalf("no slot %s", want.name)
+			t.Fatalf("no buffer %s", want.name)
 		}
-		s := &line.Slots[i]
+		s := &line.Buffers[i]
 		if s.Full != want.full || s.Empty != want.empty || len(s.Owned) != want.rounds*len(ring) {
 			t.Errorf("%s: full %q, empty %q, owners %v", s.Name, s.Full, s.Empty, s.Owned)
 			continue
@@ -118,16 +117,18 @@ func TestTileReadWhileItIsFilled(t *testing.T) {
 		Target: "stage5_hopper", Shape: "validation", Faults: []string{"k-not-awaited"},
 	})
 	clash := func(name string) bool {
-		i := slices.IndexFunc(line.Slots, func(s walk.Slot) bool { return s.Name == name })
-		return slices.ContainsFunc(line.Slots[i].Owned, func(o walk.Owned) bool { return o.Owner == walk.Clash })
+		i := slices.IndexFunc(line.Buffers, func(s walk.Buffer) bool { return s.Name == name })
+		return slices.ContainsFunc(line.Buffers[i].Owned, func(o walk.Owned) bool {
+			return o.Owner == walk.Clash
+		})
 	}
 	if !clash("sK[0]") || clash("sV[0]") {
 		t.Errorf("sK[0] is read while it is filled: %v; sV[0]: %v", clash("sK[0]"), clash("sV[0]"))
 	}
 }
 
-// Steps by asynchronous events stop once at each moment that has one, both ways, and say what it was. Recording
-// leaves the block where it is.
+// Steps by asynchronous events stop once at each moment that has one, both ways, and say what it was.
+// Recording leaves the block where it is.
 func TestAsynchronousEvents(t *testing.T) {
 	ctx := context.Background()
 	w, line := recorded(t, debugkern.Request{Target: "stage5_hopper", Shape: "small"})
@@ -146,7 +147,8 @@ func TestAsynchronousEvents(t *testing.T) {
 	}
 	slices.Sort(want)
 	var notes []string
-	for p := must(t)(w.Step(ctx, walk.StepAsync, 1)); p.Stop != "end"; p = must(t)(w.Step(ctx, walk.StepAsync, 1)) {
+	step := func(n int) walk.Position { return must(t)(w.Step(ctx, walk.StepAsync, n)) }
+	for p := step(1); p.Stop != "end"; p = step(1) {
 		got, notes = append(got, p.Step), append(notes, p.Note)
 	}
 	if last := want[len(want)-1]; last == line.Steps { // the end is where a motion ends in any case
@@ -155,10 +157,14 @@ func TestAsynchronousEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("stops at %d, expected %d", got, want)
 	}
-	if text := strings.Join(notes, "\n"); !strings.Contains(text, "tensor copy q_map[0, 0, 0] → sQ (line 148) issued") ||
-		!strings.Contains(text, "sQ (line 148) landed; phase 0 of q_full[0] complete") ||
-		!strings.Contains(text, "wgmma of warpgroup 1 (line 197) landed ×4") {
-		t.Error(text)
+	text := strings.Join(notes, "\n")
+	for _, want := range []string{
+		"tensor copy q_map[0, 0, 0] → sQ (line 148) issued", "wgmma of warpgroup 1 (line 197) landed ×4",
+		"sQ (line 148) landed; phase 0 of q_full[0] complete",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
 	}
 	from := see(w)
 	if again, err := w.(walk.Asynchronous).Record(ctx); err != nil || again.Steps != line.Steps {
@@ -167,7 +173,7 @@ func TestAsynchronousEvents(t *testing.T) {
 	if !reflect.DeepEqual(see(w), from) || w.Position().Stop != "end" {
 		t.Errorf("after recording the block is at %+v", w.Position())
 	}
-	for p := must(t)(w.Step(ctx, walk.StepAsync, -1)); p.Stop != "start"; p = must(t)(w.Step(ctx, walk.StepAsync, -1)) {
+	for p := step(-1); p.Stop != "start"; p = step(-1) {
 		back = append(back, p.Step)
 	}
 	slices.Reverse(back)
@@ -182,8 +188,8 @@ func TestAsynchronousEvents(t *testing.T) {
 // A kernel without asynchronous operations has an empty timeline, and says so.
 func TestNothingAsynchronous(t *testing.T) {
 	w, line := recorded(t, debugkern.Request{Target: "softmax_row"})
-	if _, ok := w.(walk.Asynchronous).Async(); ok || len(line.Flights) > 0 || len(line.Slots) > 0 {
-		t.Errorf("%d operations, %d slots", len(line.Flights), len(line.Slots))
+	if _, ok := w.(walk.Asynchronous).Async(); ok || len(line.Flights) > 0 || len(line.Buffers) > 0 {
+		t.Errorf("%d operations, %d buffers", len(line.Flights), len(line.Buffers))
 	}
 	if p := must(t)(w.Step(context.Background(), walk.StepAsync, 1)); p.Stop != "end" {
 		t.Errorf("an asynchronous event at %+v", p)

@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -136,6 +137,18 @@ func Count(n int, what string) string {
 		return "1 " + what
 	}
 	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Numbers writes a short list of numbers: 0,2 or 0-3 or 0,1,5,….
+func Numbers(list []int) string {
+	n := len(list)
+	switch {
+	case n > 2 && list[n-1]-list[0] == n-1:
+		return fmt.Sprintf("%d-%d", list[0], list[n-1])
+	case n > 4:
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(list[:4]), "[]"), " ", ",") + ",…"
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ",")
 }
 
 // FitMiddle is a text in at most w columns: where it is longer, its middle gives way to an ellipsis.

@@ -26,14 +26,16 @@ import (
 // Engine answers runs without executing anything: tiles are a formula of their place, and a fault spoils
 // stage P from the second kv tile on, and with it U and O.
 type Engine struct {
-	Cat      *configs.Catalogue
-	Hold     chan struct{} // runs wait for it where it is there
-	Walks    chan struct{} // and walks, to run on
-	Fail     error         // of every run
-	Warning  error         // what Trouble returns
-	Bisected [2]debugkern.Request
-	Built    [][]debugkern.Request // what was to be built ahead, each time
-	GPU      GPU
+	Cat     *configs.Catalogue
+	Hold    chan struct{} // runs wait for it where it is there
+	Walks   chan struct{} // and walks, to run on
+	Fail    error         // of every run
+	Warning error         // what Trouble returns
+	// Synchronous is whether nothing that blocks execute is asynchronous
+	Synchronous bool
+	Bisected    [2]debugkern.Request
+	Built       [][]debugkern.Request // what was to be built ahead, each time
+	GPU         GPU
 
 	mu       sync.Mutex
 	requests []debugkern.Request

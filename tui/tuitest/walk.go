@@ -26,6 +26,7 @@ type Walk struct {
 	breaks []walk.Breakpoint
 	arrays []probes.SharedArray
 	Closed bool
+	sync   bool          // nothing of it is asynchronous
 	block1 chan struct{} // Continue waits for it, or for being called off
 }
 
@@ -43,7 +44,7 @@ const (
 // Walk opens a block.
 func (v *Viewer) Walk(_ context.Context, block probes.Dim3) (walk.Walk, error) {
 	return &Walk{block: block, lane: -1, by: -1, stop: "start", arrays: v.run.Plan.Shared,
-		block1: v.hold}, nil
+		sync: v.engine != nil && v.engine.Synchronous, block1: v.hold}, nil
 }
 
 func (w *Walk) Position() walk.Position {
@@ -81,6 +82,9 @@ func (w *Walk) seek(at int, stop, note string) (walk.Position, error) {
 }
 
 func (w *Walk) Step(_ context.Context, u target.Unit, n int) (walk.Position, error) {
+	if u == walk.StepAsync {
+		return w.event(n)
+	}
 	size := map[target.Unit]int{target.StepInstruction: 1, target.StepLine: 3, target.StepBarrier: 20,
 		target.StepProbe: 40, walk.StepTurn: turn, walk.StepRound: End}[u]
 	at := w.at / size

@@ -213,6 +213,8 @@ type (
 	FragmentsRead struct{}
 	// CausesFound says that a diagnosis has found causes, or that they are of another run.
 	CausesFound struct{}
+	// Walked says that the block in view Source stands at another moment, or that more is known of it.
+	Walked struct{}
 	// SourceChanged says that a person's own source has changed.
 	SourceChanged struct{}
 )
@@ -252,4 +254,6 @@ const (
 	Gates  keymap.Scope = "Gates"
 	GPU    keymap.Scope = "GPU"
 	Source keymap.Scope = "Source"
+	// Pipeline follows the block that Source steps
+	Pipeline keymap.Scope = "Pipeline"
 )

@@ -272,7 +272,7 @@ func place(f *report.Finding, loop string) string {
 		case 1:
 			s += fmt.Sprintf(", %s %d", x.what, x.list[0])
 		default:
-			s += fmt.Sprintf(", %ss %s", x.what, numbers(x.list))
+			s += fmt.Sprintf(", %ss %s", x.what, theme.Numbers(x.list))
 		}
 	}
 	if f.Count > 1 {

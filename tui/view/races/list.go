@@ -326,7 +326,7 @@ func title(f *report.Finding, work *probes.Work) string {
 		s += fmt.Sprintf("/%d", f.Other.Line)
 	}
 	if len(f.Warps) > 0 {
-		s += " warp " + numbers(f.Warps)
+		s += " warp " + theme.Numbers(f.Warps)
 	}
 	if f.KVTile >= 0 {
 		s += " " + work.At(f.KVTile)
@@ -335,16 +335,4 @@ func title(f *report.Finding, work *probes.Work) string {
 		s += fmt.Sprintf(" ×%d", f.Count)
 	}
 	return s
-}
-
-// numbers writes a short list of numbers: 0,2 or 0-3 or 0,1,5,….
-func numbers(list []int) string {
-	n := len(list)
-	switch {
-	case n > 2 && list[n-1]-list[0] == n-1:
-		return fmt.Sprintf("%d-%d", list[0], list[n-1])
-	case n > 4:
-		return strings.ReplaceAll(strings.Trim(fmt.Sprint(list[:4]), "[]"), " ", ",") + ",…"
-	}
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ",")
 }

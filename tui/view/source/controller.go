@@ -91,6 +91,8 @@ const (
 	watchCell  keymap.Action = "watch"
 	prevWarp   keymap.Action = "previous-warp"
 	nextWarp   keymap.Action = "next-warp"
+	nextEvent  keymap.Action = "next-event"
+	prevEvent  keymap.Action = "previous-event"
 )
 
 // Layer implements view.View.
@@ -122,7 +124,7 @@ func (v *Controller) Layer() keymap.Layer {
 			Help: "step over, back (reverse-next): to the line before of this function", Group: g, Counts: true},
 		{
 			Action: unit, Keys: []string{"U"}, Label: "U",
-			Help: "unit of s and <: line, instruction, barrier, probe, warp, block",
+			Help: "unit of s and <: line, instruction, barrier, probe, warp, block, event",
 			Hint: "unit", Group: g,
 		},
 		{
@@ -149,6 +151,11 @@ func (v *Controller) Layer() keymap.Layer {
 			Help: "calls that lead here: Enter shows the line", Group: g},
 		{Action: watchCell, Keys: []string{"="}, Label: "=",
 			Help: "watch this register or cell (:watch takes an expression); in WATCHES end it", Group: g},
+		{Action: nextEvent, Keys: []string{"a"}, Label: "a",
+			Help:  "next asynchronous event: an operation is issued or lands, a phase of an mbarrier is complete",
+			Group: g, Counts: true},
+		{Action: prevEvent, Keys: []string{"A"}, Label: "A", Help: "asynchronous event before", Group: g,
+			Counts: true},
 		{Action: prevWarp, Keys: []string{","}, Label: ",", Help: "step the warp before", Group: g,
 			Counts: true},
 		{Action: nextWarp, Keys: []string{"."}, Label: ".", Help: "step the next warp", Group: g,
@@ -174,6 +181,8 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 		stepBack:       func(string) tea.Cmd { return v.stepUnit(-1) },
 		stepOver:       func(string) tea.Cmd { return v.stepOver(1) },
 		overBack:       func(string) tea.Cmd { return v.stepOver(-1) },
+		nextEvent:      func(string) tea.Cmd { return v.stepEvent(1) },
+		prevEvent:      func(string) tea.Cmd { return v.stepEvent(-1) },
 		runOn:          func(string) tea.Cmd { return v.runWalk(1) },
 		runBack:        func(string) tea.Cmd { return v.runWalk(-1) },
 		stepOut:        func(string) tea.Cmd { return v.stepOut(1) },
@@ -269,6 +278,9 @@ func (v *Controller) Close() { v.walk.stop() }
 
 // shown reports whether the view is on screen.
 func (v *Controller) shown() bool { return v.Root.Showing() == view.Source }
+
+// followed reports whether a view is on screen that shows the block where it stands.
+func (v *Controller) followed() bool { return v.shown() || v.Root.Showing() == view.Pipeline }
 
 // Update implements view.View.
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {

@@ -17,13 +17,13 @@ import (
 
 var unitNames = map[target.Unit]string{
 	target.StepInstruction: "instruction", target.StepLine: "line", target.StepBarrier: "barrier",
-	target.StepProbe: "probe", walk.StepTurn: "warp", walk.StepRound: "block",
+	target.StepProbe: "probe", walk.StepTurn: "warp", walk.StepRound: "block", walk.StepAsync: "event",
 }
 
 // units in the order of their key; the first is a line.
 var units = []target.Unit{
 	target.StepLine, target.StepInstruction, target.StepBarrier, target.StepProbe, walk.StepTurn,
-	walk.StepRound,
+	walk.StepRound, walk.StepAsync,
 }
 
 func (v *Controller) unit() target.Unit { return units[int(v.walk.unit)%len(units)] }
@@ -43,7 +43,7 @@ func (v *Controller) setUnit(name string) tea.Cmd {
 			return nil
 		}
 	}
-	v.Complain(fmt.Sprintf("no unit %q (units: line, instruction, barrier, probe, warp, block)", name))
+	v.Complain(fmt.Sprintf("no unit %q (units: line, instruction, barrier, probe, warp, block, event)", name))
 	return nil
 }
 
@@ -91,6 +91,14 @@ func (v *Controller) stepUnit(n int) tea.Cmd {
 		func(ctx context.Context, w walk.Walk) (walk.Position, error) { return w.Step(ctx, u, n) })
 }
 
+// stepEvent goes to the next moment at which something asynchronous has happened, or to the one before.
+func (v *Controller) stepEvent(n int) tea.Cmd {
+	return v.moveWalk("stepping to an asynchronous event",
+		func(ctx context.Context, w walk.Walk) (walk.Position, error) {
+			return w.Step(ctx, walk.StepAsync, n)
+		})
+}
+
 func (v *Controller) stepOver(n int) tea.Cmd {
 	return v.moveWalk("stepping over", func(ctx context.Context, w walk.Walk) (walk.Position,
 		error) {
@@ -118,7 +126,7 @@ func (v *Controller) times(dir int, move func(n int) tea.Cmd) func(string) tea.C
 		if !v.Movable() {
 			return v.NothingYet()
 		}
-		return tea.Batch(v.toSource(), move(dir*n))
+		return tea.Batch(v.toStepping(), move(dir*n))
 	}
 }
 
@@ -155,7 +163,7 @@ func (v *Controller) seekWalk(arg string) tea.Cmd {
 		}
 		to = n
 	}
-	return tea.Batch(v.toSource(), v.motion("seeking",
+	return tea.Batch(v.toStepping(), v.motion("seeking",
 		func(ctx context.Context, w walk.Walk) (answer, error) {
 			before := w.Position()
 			p, err := w.Seek(ctx, to)
@@ -173,6 +181,14 @@ func (v *Controller) toSource() tea.Cmd {
 		return nil
 	}
 	return v.Root.Open(view.Source)
+}
+
+// toStepping shows the Source view, unless a view is on screen that follows the block as well.
+func (v *Controller) toStepping() tea.Cmd {
+	if v.followed() {
+		return nil
+	}
+	return v.toSource()
 }
 
 // turnWarp makes another warp the current one.

@@ -35,7 +35,8 @@ type walking struct {
 	owner   *view.Run // the run it is of
 	block   probes.Dim3
 	shot    shot
-	said    string // why there is nothing to see
+	line    *walk.Timeline // of the block, once it has been recorded
+	said    string         // why there is nothing to see
 	unit    target.Unit
 	breaks  []stop
 	watches []watch
@@ -68,7 +69,9 @@ type shot struct {
 	beforeWarp int
 	arrays     []probes.SharedArray
 	shared     walk.SharedView
-	stop       string          // which breakpoint it was stopped by, "": by none
+	stop       string // which breakpoint it was stopped by, "": by none
+	async      target.AsyncState
+	isAsync    bool            // the kernel has asynchronous operations
 	changed    map[string]bool // registers that differ from the shot before
 	cells      map[int]bool    // cells of the array that do
 }
@@ -89,6 +92,7 @@ type walkedMsg struct {
 	shot   *shot
 	said   string
 	writes *writes
+	line   *walk.Timeline    // where it was recorded
 	lane   int               // to show, -1
 	hits   map[int]walk.Hits // of breakpoints by number, where they were counted
 	err    error
@@ -111,7 +115,7 @@ func (s *walking) drop() {
 		s.walk.Close()
 	}
 	s.seq++
-	s.busy, s.walk, s.owner, s.shot, s.said, s.writes = false, nil, nil, shot{}, "", writes{}
+	s.busy, s.walk, s.owner, s.shot, s.line, s.said, s.writes = false, nil, nil, shot{}, nil, "", writes{}
 }
 
 // answer is what a motion reports besides the position.
@@ -120,6 +124,7 @@ type answer struct {
 	writes *writes
 	lane   int
 	runs   bool // it ran to a breakpoint of those that were set before it
+	line   *walk.Timeline
 }
 
 // motion carries something out on the walk, in the background.
@@ -162,8 +167,8 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 			shot.stop = by.stopText(p)
 			a.said = fmt.Sprintf("%s · step %d", shot.stop, p.Step)
 		}
-		return walkedMsg{seq: seq, walk: w, shot: shot, said: a.said, writes: a.writes, lane: a.lane,
-			hits: hits, err: err}
+		return walkedMsg{seq: seq, walk: w, shot: shot, said: a.said, writes: a.writes, line: a.line,
+			lane: a.lane, hits: hits, err: err}
 	}, v.walkTick())
 }
 
@@ -278,6 +283,9 @@ func look(w walk.Walk, array string, before *shot) *shot {
 	s := &shot{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), arrays: w.Arrays(),
 		frames: w.Frames(), values: w.State(), changed: map[string]bool{}, cells: map[int]bool{}}
 	s.shared, _ = w.Shared(array)
+	if a, ok := w.(walk.Asynchronous); ok {
+		s.async, s.isAsync = a.Async()
+	}
 	if before != nil && before.listing != nil {
 		s.listing, s.lines, s.ptx, s.texts = before.listing, before.lines, before.ptx, before.texts
 	} else {
@@ -357,11 +365,14 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	if msg.writes != nil {
 		s.writes = *msg.writes
 	}
+	if msg.line != nil {
+		s.line = msg.line
+	}
 	if msg.err == nil && msg.lane >= 0 {
 		v.regs.SetLane(msg.lane)
 	}
 	v.showWalk(true)
-	return v.followTile()
+	return tea.Batch(v.followTile(), v.Root.Announce(view.Walked{}))
 }
 
 // followTile has the cursor's kv tile follow the block, so that the Tile view shows the tile that it works
@@ -382,7 +393,7 @@ func (v *Controller) followTile() tea.Cmd {
 
 // loadWalk opens the block under the cursor, where the walk is of another.
 func (v *Controller) loadWalk() tea.Cmd {
-	if !v.shown() {
+	if !v.followed() {
 		return nil
 	}
 	s := &v.walk

@@ -8,10 +8,10 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Owner says who has a slot of shared memory.
+// Owner says who has a buffer of shared memory.
 type Owner uint8
 
-// The owners. A slot is empty before it is filled, and again once it has been released.
+// The owners. A buffer is empty before it is filled, and again once it has been released.
 const (
 	Empty   Owner = iota // whoever fills it may
 	Filling              // operations that write it are under way
@@ -24,8 +24,8 @@ func (o Owner) String() string {
 	return [...]string{"empty", "filling", "full", "in use", "read while filled"}[o]
 }
 
-// Slot is a part of shared memory that asynchronous operations fill: a tile of a ring, or an array.
-type Slot struct {
+// Buffer is a part of shared memory that asynchronous operations fill: a tile of a ring, or an array.
+type Buffer struct {
 	Name   string
 	Lo, Hi uint64
 	Full   string // the mbarrier that says that it is filled, "" where there is none
@@ -39,14 +39,14 @@ type Slot struct {
 	waits map[string]int // how often those who fill it had waited at an mbarrier last
 }
 
-// Owned is who has a slot from a moment on.
+// Owned is who has a buffer from a moment on.
 type Owned struct {
 	From  uint64
 	Owner Owner
 }
 
-// At is who has the slot at a moment.
-func (s *Slot) At(step uint64) Owned {
+// At is who has the buffer at a moment.
+func (s *Buffer) At(step uint64) Owned {
 	i := sort.Search(len(s.Owned), func(i int) bool { return s.Owned[i].From > step })
 	if i == 0 {
 		return Owned{}
@@ -54,37 +54,37 @@ func (s *Slot) At(step uint64) Owned {
 	return s.Owned[i-1]
 }
 
-// waited notes at which mbarrier the one who fills the slot has waited last.
-func (s *Slot) waited(name string) {
+// waited notes at which mbarrier the one who fills the buffer has waited last.
+func (s *Buffer) waited(name string) {
 	if s.waits == nil {
 		s.waits = map[string]int{}
 	}
 	s.waits[name]++
 }
 
-// slot is the index of a slot, which is made where there is none.
-func (r *recording) slot(n slotName) int {
+// buffer is the index of a buffer, which is made where there is none.
+func (r *recording) buffer(n bufferName) int {
 	t := r.t
-	i := slices.IndexFunc(t.Slots, func(s Slot) bool { return s.Lo <= n.lo && n.lo < s.Hi })
+	i := slices.IndexFunc(t.Buffers, func(s Buffer) bool { return s.Lo <= n.lo && n.lo < s.Hi })
 	if i >= 0 {
-		t.Slots[i].Hi = max(t.Slots[i].Hi, n.hi)
+		t.Buffers[i].Hi = max(t.Buffers[i].Hi, n.hi)
 		return i
 	}
-	t.Slots = append(t.Slots, Slot{Name: n.name, Lo: n.lo, Hi: n.hi})
-	return len(t.Slots) - 1
+	t.Buffers = append(t.Buffers, Buffer{Name: n.name, Lo: n.lo, Hi: n.hi})
+	return len(t.Buffers) - 1
 }
 
-// own finds who had each slot when.
+// own finds who had each buffer when.
 func (r *recording) own() {
 	t := r.t
 	full := map[string]bool{}
-	for i := range t.Slots {
-		full[t.Slots[i].Full] = true
+	for i := range t.Buffers {
+		full[t.Buffers[i].Full] = true
 	}
-	for i := range t.Slots {
-		s := &t.Slots[i]
+	for i := range t.Buffers {
+		s := &t.Buffers[i]
 		for name, n := range s.waits {
-			if full[name] { // it consumes another slot
+			if full[name] { // it consumes another buffer
 				continue
 			}
 			if best := s.waits[s.Empty]; s.Empty == "" || n > best || n == best && name < s.Empty {
@@ -93,24 +93,24 @@ func (r *recording) own() {
 		}
 		s.Owned = r.owned(i)
 	}
-	order := make([]int, len(t.Slots))
+	order := make([]int, len(t.Buffers))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(t.Slots[a].Lo, t.Slots[b].Lo) })
-	sorted, place := make([]Slot, len(order)), make([]int, len(order))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(t.Buffers[a].Lo, t.Buffers[b].Lo) })
+	sorted, place := make([]Buffer, len(order)), make([]int, len(order))
 	for to, from := range order {
-		sorted[to], place[from] = t.Slots[from], to
+		sorted[to], place[from] = t.Buffers[from], to
 	}
-	t.Slots = sorted
+	t.Buffers = sorted
 	for i := range t.Flights {
-		if f := &t.Flights[i]; f.Slot >= 0 {
-			f.Slot = place[f.Slot]
+		if f := &t.Flights[i]; f.Buffer >= 0 {
+			f.Buffer = place[f.Buffer]
 		}
 	}
 }
 
-// round is one filling of a slot: operations that write different bytes of it.
+// round is one filling of a buffer: operations that write different bytes of it.
 type round struct {
 	flights []int
 	from    uint64 // the first is issued
@@ -118,16 +118,17 @@ type round struct {
 	next    uint64 // the next round begins
 }
 
-// rounds divides the operations that fill slot i. A round ends where bytes are written that it has written.
+// rounds divides the operations that fill buffer i. A round ends where bytes are written that it has written.
 func (t *Timeline) rounds(i int) (out []round) {
 	var written []target.Range
 	for k := range t.Flights {
 		f := &t.Flights[k]
-		if f.Slot != i {
+		if f.Buffer != i {
 			continue
 		}
 		n := len(out) - 1
-		if n < 0 || slices.ContainsFunc(written, func(r target.Range) bool { return overlap(f.Writes, r.Lo, r.Hi) }) {
+		again := func(r target.Range) bool { return overlap(f.Writes, r.Lo, r.Hi) }
+		if n < 0 || slices.ContainsFunc(written, again) {
 			if n >= 0 {
 				out[n].next = f.Issued
 			}
@@ -146,11 +147,11 @@ func overlap(rs []target.Range, lo, hi uint64) bool {
 	return slices.ContainsFunc(rs, func(r target.Range) bool { return r.Lo < hi && r.Hi > lo })
 }
 
-// readsOf lists the reads of slot i, by their beginning: by instructions, and by operations from issue to
+// readsOf lists the reads of buffer i, by their beginning: by instructions, and by operations from issue to
 // landing.
-func (r *recording) readsOf(i int) []slotRead {
-	t, s := r.t, &r.t.Slots[i]
-	var out []slotRead
+func (r *recording) readsOf(i int) []sharedRead {
+	t, s := r.t, &r.t.Buffers[i]
+	var out []sharedRead
 	for _, x := range r.reads {
 		if overlap(x.ranges, s.Lo, s.Hi) {
 			out = append(out, x)
@@ -162,18 +163,18 @@ func (r *recording) readsOf(i int) []slotRead {
 		if n < 0 {
 			continue
 		}
-		out = append(out, slotRead{Span{f.Issued, f.Landed}, f.Reads})
+		out = append(out, sharedRead{Span{f.Issued, f.Landed}, f.Reads})
 		if s.Reader == nil && n < len(f.Layouts) {
 			s.Reader = &f.Layouts[n]
 		}
 	}
-	slices.SortStableFunc(out, func(a, b slotRead) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(out, func(a, b sharedRead) int { return cmp.Compare(a.From, b.From) })
 	return out
 }
 
-// owned is who has slot i, from moment to moment.
+// owned is who has buffer i, from moment to moment.
 func (r *recording) owned(i int) (out []Owned) {
-	t, s := r.t, &r.t.Slots[i]
+	t, s := r.t, &r.t.Buffers[i]
 	var releases []uint64
 	for k := range t.MBarriers {
 		if m := &t.MBarriers[k]; s.Empty != "" && m.Name == s.Empty {
@@ -225,11 +226,11 @@ func distinct(in []Owned) (out []Owned) {
 }
 
 // clashes adds the stretches in which bytes are read that an operation under way writes.
-func (t *Timeline) clashes(i int, reads []slotRead, owned []Owned) []Owned {
-	s := &Slot{Owned: owned}
+func (t *Timeline) clashes(i int, reads []sharedRead, owned []Owned) []Owned {
+	s := &Buffer{Owned: owned}
 	for k := range t.Flights {
 		f := &t.Flights[k]
-		if f.Slot != i {
+		if f.Buffer != i {
 			continue
 		}
 		for _, x := range reads {

@@ -1,0 +1,106 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+	"tilescope/tui/view/source"
+	"tilescope/tui/view/viewtest"
+)
+
+func open(t *testing.T, w, h int, options ...viewtest.Option) *viewtest.Driver {
+	return viewtest.Start(t, w, h, options...).Open(view.Pipeline)
+}
+
+// at is the step at which the block of view Source stands.
+func at(d *viewtest.Driver) uint64 {
+	return viewtest.View[*source.Controller](d, view.Source).Clock()
+}
+
+func TestScreens(t *testing.T) { viewtest.Screens(t, view.Pipeline) }
+
+// The same screens while operations are under way.
+func TestScreensUnderWay(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			d := open(t, size[0], size[1])
+			d.Press("a", "a", "a", "a", "a", "a", "tab")
+			d.Fits("pending")
+			golden.RequireEqual(t, d.Text()+"\n")
+		})
+	}
+}
+
+// The view shows the block that view Source has, at the same moment, whichever of the two moves it.
+func TestFollowsTheBlockOfSource(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Says("step 0 of 7680", "sK[0]", "k_full[1]", "nothing asynchronous is pending")
+	d.Press("a").Says("step 100 of 7680", "event 1 of", "k_map[0, 0, 0] by w0", "8192 of 8192", "PENDING 1")
+	if at(d) != 100 {
+		t.Errorf("the block stands at %d", at(d))
+	}
+	d.Press("a", "a").Says("step 450 of 7680", "in use", "wgmma 0")
+	d.Press("A").Says("step 400 of 7680", "full")
+	d.Press("8")
+	d.Press("s").Open(view.Pipeline).Says("step 402 of 7680")
+	d.Command("event 2").Says("step 560 of 7680")
+	d.Command("reverse-event").Says("step 450 of 7680")
+	if d.M.Showing() != view.Pipeline {
+		t.Errorf("a command of stepping shows %s", d.M.Showing())
+	}
+	d.Command("seek 700").Says("step 700 of 7680")
+	d.Press("r").Says("step 7680 of 7680", "end")
+	d.Press("R").Says("step 0 of 7680", "start")
+	d.Press("U", "s").Says("by instruction", "step 1 of 7680")
+	d.Press(".").Says("warp 1")
+	d.Press("}").Says("block 1,0,0")
+}
+
+// The cursor of the chart goes through its rows and columns, says what is there, and leads to that moment.
+func TestCursorOfTheChart(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Press("l", "l").Says("step 400 · w0 executes")
+	d.Press("j").Says("step 400 · w1 waits at k_full[0] phase 0 (line 61), steps 0 to 1920")
+	d.Press("G").Says("sK[1] empty since step 0")
+	d.Press("k").Says("sK[0] full since step 400 · tensor copy k_map[0, 0, 0] → sK[0] (line 70)")
+	d.Press("k").Says("wgmma 0 none pending")
+	d.Press("k", "h").Says("step 100 · copies tensor copy k_map[0, 0, 0] → sK[0] (line 70) issued")
+	d.Press("enter")
+	if at(d) != 100 {
+		t.Errorf("the block stands at %d", at(d))
+	}
+	d.Press("tab", "tab", "tab", "enter") // the copy that is under way
+	if d.M.Showing() != view.Source || at(d) != 99 {
+		t.Errorf("view %s, step %d", d.M.Showing(), at(d))
+	}
+}
+
+// A kernel without anything asynchronous has no chart, and the view says so.
+func TestNothingAsynchronous(t *testing.T) {
+	sync := viewtest.Engine(func(e *tuitest.Engine) { e.Synchronous = true })
+	d := open(t, 80, 24, sync)
+	d.Says("nothing in this kernel is asynchronous")
+	d.Fits("nothing")
+	if d.Press("a").HasStatus("ended"); strings.Contains(d.Text(), "TIMELINE") {
+		t.Error(d.Text())
+	}
+}
+
+// Every size fits, and zoom gives the focused part the place.
+func TestSizes(t *testing.T) {
+	d := open(t, 80, 24)
+	d.Press("a", "a", "a")
+	for _, size := range [][2]int{{80, 24}, {99, 50}, {100, 32}, {100, 36}, {133, 41}, {200, 60}, {260, 90}} {
+		d.Resize(size[0], size[1])
+		for range 4 {
+			d.Fits("pipeline")
+			d.Press("Z").Fits("pipeline, zoomed")
+			d.Press("Z", "tab")
+		}
+	}
+}
