@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 )
 
@@ -118,6 +119,11 @@ func (r *Run) Attempt(ctx context.Context, t Trial) (*Attempt, error) {
 
 // Entry is what is executed, the trial's edits applied.
 func (a *Attempt) Entry() *ptx.Func { return a.e.st.build.Module.Func(a.e.r.plan.Entry) }
+
+// Walk opens a block of the trial for stepping, at its start, as Run.Walk does of the run.
+func (a *Attempt) Walk(block probes.Dim3) (walk.Walk, error) {
+	return walk.Open(a.kernel, a.launch, block)
+}
 
 // Schedule is the trial's schedule, or else the run's.
 func (a *Attempt) Schedule() target.Schedule { return a.launch.Schedule }

@@ -162,8 +162,8 @@ type bufferName struct {
 	lo, hi uint64
 }
 
-// bufferAt is the buffer that a range of shared memory begins in. Arrays of three dimensions or more are rings
-// of tiles; what lies in no named array is the range itself.
+// bufferAt is the buffer that a range of shared memory begins in. Arrays of three dimensions or more are
+// rings of tiles; what lies in no named array is the range itself.
 func (w *walker) bufferAt(r target.Range) bufferName {
 	for _, a := range w.launch.Shared {
 		base, ok := w.block.Array(a)

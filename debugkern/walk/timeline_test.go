@@ -72,7 +72,8 @@ func TestTimelineIsTheState(t *testing.T) {
 				if waits && !slices.ContainsFunc(line.Warps[x.Index].Waits, func(y walk.Wait) bool {
 					return y.At == name && y.From <= p.Step && p.Step < y.To
 				}) {
-					t.Errorf("%+v step %d: warp %d waits at %s, not by the timeline", req, p.Step, x.Index, name)
+					t.Errorf("%+v step %d: warp %d waits at %s, not by the timeline", req, p.Step, x.Index,
+						name)
 				}
 			}
 		}

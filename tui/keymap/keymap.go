@@ -90,7 +90,7 @@ type Layer struct {
 	Name Scope
 	Tab  string    // another name by which commands and settings take it, at most four letters; "": none
 	Uses []Use     // actions of the common table that do something in it
-	Own  []Binding // bindings that no other view has
+	Own  []Binding // bindings of its own; what two views have of their own has the same keys in both
 }
 
 // Use is what an action of the common table does in a view.
@@ -223,8 +223,7 @@ func New(layers ...Layer) *Map {
 	m := &Map{layers: layers, all: common()}
 	for _, l := range layers {
 		for _, b := range l.Own {
-			b.Some, b.in = true, []Scope{l.Name}
-			m.all = append(m.all, b)
+			m.own(l.Name, b)
 		}
 	}
 	m.all = append(m.all, general(layers)...)
@@ -233,6 +232,30 @@ func New(layers ...Layer) *Map {
 	}
 	m.reindex()
 	return m
+}
+
+// own enters a binding of a view's own. One whose action a view before has as well is the same binding, with
+// the same keys, that works in both.
+func (m *Map) own(s Scope, b Binding) {
+	i := slices.IndexFunc(m.all, func(x Binding) bool {
+		return x.Action == b.Action && x.Some && x.in != nil
+	})
+	if i < 0 {
+		b.Some, b.in = true, []Scope{s}
+		m.all = append(m.all, b)
+		return
+	}
+	x := &m.all[i]
+	x.in = append(x.in, s)
+	if x.here == nil {
+		x.names, x.here, x.hints = map[Scope]string{}, map[Scope]string{}, map[Scope]string{}
+	}
+	if b.Help != x.Help {
+		x.here[s] = b.Help
+	}
+	if b.Hint != "" {
+		x.hints[s] = b.Hint
+	}
 }
 
 func (m *Map) reindex() {

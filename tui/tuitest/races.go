@@ -9,6 +9,8 @@ import (
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 )
 
@@ -16,6 +18,7 @@ import (
 type Races struct {
 	Fail                     error
 	Bare                     bool          // a diagnosis has findings only, no cause
+	Hung                     bool          // and one of them is a hang, without anything else
 	Hold                     chan struct{} // a diagnosis waits for it, after its first finding
 	Diagnosed, Scenes, Tried int
 	Asked                    scene.Request
@@ -55,6 +58,14 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	error) {
 	f.Diagnosed++
 	found := Findings()
+	if f.Hung {
+		found = []report.Finding{{
+			Kind: "hang", Severity: "error", Variable: "k_empty", Index: []int{0}, Space: "shared",
+			Warps: []int{2}, KVTile: -1,
+			Message: "warp 2 waits at line 81 for phase 1 of k_empty[0], which nothing can complete",
+			Source: &report.Source{File: KernelFile, Line: 81}, Count: 1, Consequence: "the launch never ends",
+		}}
+	}
 	o.OnEvent(diagnose.Event{Progress: &debugkern.Progress{Phase: "explore", Done: 12, Total: 200}})
 	o.OnEvent(diagnose.Event{Finding: &found[0]})
 	if f.Hold != nil {
@@ -161,6 +172,22 @@ func (f *Races) WhatIf(_ context.Context, _ *debugkern.Run, d *report.Finding) (
 func (f *Races) WhatIfRight(_ context.Context, _ *debugkern.Run, c *diagnose.Cause) ([]string, error) {
 	f.Tried++
 	return []string{"with the table right: part of the error is gone"}, nil
+}
+
+// Hang is two waits that need each other, and one that no thread will end.
+func (f *Races) Hang(_ context.Context, _ *debugkern.Run, _ probes.Dim3, _ string) (*walk.Hang, error) {
+	at := func(line int) *target.Source { return &target.Source{File: KernelFile, Line: line} }
+	return &walk.Hang{Step: 3513, Cycle: []int{0, 1}, Waits: []walk.Stuck{
+		{Warps: []int{0, 1}, At: "barrier 1", Source: at(70), Arrived: 64, Expected: 128,
+			Debts: []walk.Debt{{What: "64 of 128 threads", Warps: []int{2}, Needs: []int{1}}}},
+		{Warps: []int{2}, At: "k_empty[0]", Source: at(81), Expected: 8,
+			MBarrier: &target.MBarrierState{Phase: 1, Expected: 8, Pending: 8}, Debts: []walk.Debt{
+				{What: "8 of 8 arrivals", Warps: []int{0, 1}, Source: at(88), Ahead: true, Needs: []int{0}}}},
+		{Warps: []int{3}, At: "q_full[0]", Source: at(60), Arrived: 1, Expected: 1,
+			MBarrier: &target.MBarrierState{Expected: 1, Promised: 9216, Arrived: 8192}, Debts: []walk.Debt{
+				{What: "1024 bytes (9216 expected, 8192 arrived)", Source: at(59),
+					Why: "no copy that completes on it is pending"}}},
+	}}, nil
 }
 
 func (f *Races) WhatIfWithout(_ context.Context, _ *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error) {

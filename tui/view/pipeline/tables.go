@@ -140,7 +140,8 @@ func (p *Pane) barriers(w, h int) []string {
 		styles = append(styles, style)
 	}
 	return p.table(Barriers, "MBARRIERS arrivals and bytes pending",
-		"the kernel has initialised no mbarrier yet", []string{"mbarrier", "phase", "arrivals", "bytes", "waiting"}, rows, styles, w, h)
+		"the kernel has initialised no mbarrier yet",
+		[]string{"mbarrier", "phase", "arrivals", "bytes", "waiting"}, rows, styles, w, h)
 }
 
 func (p *Pane) barrierName(addr uint64) string {

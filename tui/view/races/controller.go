@@ -109,8 +109,11 @@ func (v *Controller) Commands() []view.Command {
 
 // Parts implements view.View.
 func (v *Controller) Parts() []view.Part {
-	if v.pane.Accessless() {
+	switch {
+	case v.pane.Accessless():
 		return order[:len(order)-2]
+	case v.pane.Hanging():
+		return order[:len(order)-1]
 	}
 	return order
 }

@@ -265,3 +265,25 @@ func TestClicksInRaces(t *testing.T) {
 		t.Errorf("the second click went to %s", d.M.Showing())
 	}
 }
+
+// A hang is drawn as a graph in the place of cells and schedule: the cycle with what its waits need, and what
+// no thread will do.
+func TestHangGraph(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			f := &tuitest.Races{Bare: true, Hung: true}
+			d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty), viewtest.Races(f))
+			d.Press("5", "d", "shift+tab") // the last part: the graph
+			d.M.Clear()
+			d.Fits("Races")
+			golden.RequireEqual(t, d.Text()+"\n")
+			d.Press("Z").Says("HANG a cycle: 2 waits need each other",
+				"┌─● warps 0,1 wait at barrier 1 (line 70): 64 of 128 arrived",
+				"│ │ needs 64 of 128 threads of warp 2",
+				"needs 8 of 8 arrivals of warps 0,1 (line 88, not reached yet)", "└──",
+				"● warp 3 waits at q_full[0] (line 60), phase 0: 1 of 1 arrived, 8192 of 9216 bytes",
+				"✗ no copy that completes on it is pending")
+			d.Fits("Races, zoomed")
+		})
+	}
+}

@@ -113,7 +113,7 @@ func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
 	case sceneMsg:
 		if msg.seq == q.seq && !errors.Is(msg.err, context.Canceled) {
 			l := v.lookOf(msg.key)
-			if l.Scene = msg.scene; msg.err != nil {
+			if l.Scene, l.Hang = msg.scene, msg.hang; msg.err != nil {
 				l.Note = view.OneLine(msg.err)
 			}
 			v.showLook()

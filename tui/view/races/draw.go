@@ -76,6 +76,9 @@ func (p *Pane) draw() []string {
 	if s.bottom == 0 {
 		return out
 	}
+	if p.Hanging() {
+		return append(out, p.hang(p.W, s.bottom)...)
+	}
 	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom),
 		p.detail(Strip, p.W-s.left, s.bottom))...)
 }
@@ -96,7 +99,7 @@ func (p *Pane) Under(x, y int) int {
 		return About
 	case y < s.story+s.list+s.sides:
 		return Sides
-	case x < s.left:
+	case x < s.left || p.Hanging():
 		return Cells
 	}
 	return Strip
@@ -124,6 +127,9 @@ func (p *Pane) detail(part, w, h int) []string {
 	case Sides:
 		return p.sides(w, h)
 	case Cells:
+		if p.Hanging() {
+			return p.hang(w, h)
+		}
 		return p.cells(w, h)
 	case Strip:
 		return p.strip(w, h)

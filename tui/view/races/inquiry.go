@@ -12,6 +12,8 @@ import (
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/walk"
+	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
@@ -22,6 +24,9 @@ type Investigator interface {
 	Diagnose(ctx context.Context, req debugkern.Request, o diagnose.Options) (*diagnose.Diagnosis, error)
 	// Scene executes the finding's block again.
 	Scene(ctx context.Context, run *debugkern.Run, req scene.Request) (*scene.Scene, error)
+	// Hang executes a block again, under a schedule that may be "", and says why it cannot continue; nil
+	// where it can.
+	Hang(ctx context.Context, run *debugkern.Run, block probes.Dim3, schedule string) (*walk.Hang, error)
 	// WhatIf applies virtually what would put a finding right, and words what came of it.
 	WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) ([]string, error)
 	// WhatIfRight does the same for a cause that has no finding.
@@ -43,6 +48,25 @@ func (s session) Diagnose(ctx context.Context, req debugkern.Request,
 func (session) Scene(ctx context.Context, run *debugkern.Run, req scene.Request) (*scene.Scene,
 	error) {
 	return scene.Play(ctx, run, req)
+}
+
+// Hang implements Investigator.
+func (session) Hang(ctx context.Context, run *debugkern.Run, block probes.Dim3, schedule string) (*walk.Hang,
+	error) {
+	a, err := run.Attempt(ctx, debugkern.Trial{Blocks: []probes.Dim3{block}, Schedule: schedule})
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.Walk(block)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	line, err := w.(walk.Asynchronous).Record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return walk.HangOf(line), nil
 }
 
 // WhatIf implements Investigator.
@@ -156,6 +180,7 @@ type (
 		seq   int
 		key   string
 		scene *scene.Scene
+		hang  *walk.Hang
 		err   error
 	}
 	triedMsg struct {
@@ -366,9 +391,15 @@ func (v *Controller) fetchScene() tea.Cmd {
 	ctx, cancel := context.WithCancel(v.Ctx)
 	v.race.look.cancel = cancel
 	seq, key, who := v.race.seq, v.lookKey(), v.inquirer
+	f := v.selected()
+	hangs := f != nil && hanging(f.Kind)
 	return func() tea.Msg {
 		defer cancel()
 		scene, err := who.Scene(ctx, run, req)
-		return sceneMsg{seq, key, scene, err}
+		msg := sceneMsg{seq: seq, key: key, scene: scene, err: err}
+		if hangs && err == nil {
+			msg.hang, msg.err = who.Hang(ctx, run, req.Block, req.Schedule)
+		}
+		return msg
 	}
 }

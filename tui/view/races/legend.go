@@ -15,6 +15,15 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 					"away without a race"},
 		}
 	case partWriters:
+		if v.pane.Hanging() {
+			return []view.Mark{
+				{Glyph: g.Dot, Text: "warps that wait at a barrier, and how much of it has arrived"},
+				{Glyph: g.V, Text: "what they need"}, {Glyph: g.Below, Text: "those who owe it wait below"},
+				{Glyph: g.TeeL + g.Pointer, Text: "those who owe it wait there, drawn above"},
+				{Glyph: g.Wrong, Text: "no thread will do it, and why"},
+				{Glyph: g.TL + g.V + g.BL, Text: "a cycle: its last wait needs its first"},
+			}
+		}
 		return []view.Mark{
 			{Glyph: "7", Text: "the warp that wrote the cell last (a is 10, v is 31)"},
 			{Glyph: "!", Text: "two warps touched it in no defined order"},

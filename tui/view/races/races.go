@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 	"tilescope/tui/pane/source"
 	"tilescope/tui/theme"
@@ -48,9 +49,10 @@ type Data struct {
 // Look is what was looked up for the finding under the cursor.
 type Look struct {
 	Scene *scene.Scene
-	Note  string   // instead of a scene: what it waits for, why there is none
-	None  bool     // there are no accesses to show: a cause in arithmetic
-	Tried []string // what a what-if came to
+	Hang  *walk.Hang // why the block cannot continue, where the finding is that it cannot
+	Note  string     // instead of a scene: what it waits for, why there is none
+	None  bool       // there are no accesses to show: a cause in arithmetic
+	Tried []string   // what a what-if came to
 }
 
 // Pane draws the view.
@@ -101,7 +103,7 @@ func (p *Pane) Accessless() bool { return p.look.None || p.OnFold() }
 // SetFocus says which part has the focus, -1 for none.
 func (p *Pane) SetFocus(part int) {
 	p.Frame.SetFocus(part)
-	if part >= About && part != p.shown {
+	if part >= About && part != p.shown && !(part == Strip && p.Hanging()) {
 		p.shown, p.Changed = part, true
 	}
 }
