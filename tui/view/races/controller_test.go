@@ -281,7 +281,7 @@ func TestHangGraph(t *testing.T) {
 				"┌─● warps 0,1 wait at barrier 1 (line 70): 64 of 128 arrived",
 				"│ │ needs 64 of 128 threads of warp 2",
 				"needs 8 of 8 arrivals of warps 0,1 (line 88, not reached yet)", "└──",
-				"● warp 3 waits at q_full[0] (line 60), phase 0: 1 of 1 arrived, 8192 of 9216 bytes",
+				"● warp 3 waits at q_full[0] (line 60), phase 0: 1 of 1 arrived",
 				"✗ no copy that completes on it is pending")
 			d.Fits("Races, zoomed")
 		})
