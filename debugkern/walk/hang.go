@@ -111,7 +111,7 @@ func (t *Timeline) debts(s *Stuck) (out []Debt) {
 
 // others is the debt of the other warps of a warpgroup.
 func (t *Timeline) others(s *Stuck) Debt {
-	d := Debt{What: "all warps of the warpgroup"}
+	d := Debt{What: "the arrival"}
 	first := s.Warps[0] / 4 * 4
 	for warp := first; warp < min(first+4, len(t.Warps)); warp++ {
 		if !slices.Contains(s.Warps, warp) {

@@ -34,9 +34,9 @@ cycle []`},
 1 [4 5 6 7 8 9 10 11] at k_full[0] line 192: 1 of 1 arrivals of [0] → [0] 
 cycle []`},
 		{"turn-count", `0 [0] at k_empty[1] line 154: 4 of 8 arrivals of [4 5 6 7] → [1 2] 
-1 [4] at warpgroup 1 line 197: all warps of the warpgroup of [5 6 7] → [2] 
+1 [4] at warpgroup 1 line 197: the arrival of [5 6 7] → [2] 
 2 [5 6 7] at barrier 1 line 193: 32 of 128 threads of [4 8 9 10 11] → [1 3 4] 
-3 [8] at warpgroup 2 line 197: all warps of the warpgroup of [9 10 11] → [4] 
+3 [8] at warpgroup 2 line 197: the arrival of [9 10 11] → [4] 
 4 [9 10 11] at barrier 2 line 193: 32 of 128 threads of [4 5 6 7 8] → [1 2 3] 
 cycle [1 2]`},
 		{"turn-not-given", `0 [0] at k_empty[0] line 154: 8 of 8 arrivals of [4 5 6 7 8 9 10 11] → [1 2] 

@@ -63,7 +63,8 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 			Kind: "hang", Severity: "error", Variable: "k_empty", Index: []int{0}, Space: "shared",
 			Warps: []int{2}, KVTile: -1,
 			Message: "warp 2 waits at line 81 for phase 1 of k_empty[0], which cannot complete",
-			Source:  &report.Source{File: KernelFile, Line: 81}, Count: 1, Consequence: "the launch never ends",
+			Source:  &report.Source{File: KernelFile, Line: 81},
+			Count:   1, Consequence: "the launch never ends",
 		}}
 	}
 	o.OnEvent(diagnose.Event{Progress: &debugkern.Progress{Phase: "explore", Done: 12, Total: 200}})

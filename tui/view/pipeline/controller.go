@@ -34,7 +34,8 @@ type Stepper interface {
 }
 
 // parts are the pane's parts, by its numbers.
-var parts = []view.Part{Timeline: "timeline", Ring: "ring", Barriers: "mbarriers", Operations: "pending"}
+var parts = []view.Part{Timeline: "timeline", Ring: "ring", Barriers: "mbarriers", Operations: "pending",
+	Layout: "layout"}
 
 // Controller is the Pipeline view.
 type Controller struct {

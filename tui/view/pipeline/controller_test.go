@@ -104,3 +104,23 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// The tile of the buffer that RING's cursor is on is shown as it is stored and as it is meant: the swizzle
+// puts the first units of eight rows in eight groups of banks.
+func TestSwizzledTile(t *testing.T) {
+	d := open(t, 200, 60)
+	d.Says("LAYOUT sK[0]", "written by tensor map k_map: 128B swizzle, unit u of line n lies at u XOR (n mod 8)",
+		"the first units of rows 0-7 lie in 8 groups of banks",
+		"read by tensor map k_map, 128B swizzle: the same")
+	lines := strings.Join(strings.Fields(d.Text()), " ")
+	for _, want := range []string{
+		"+0x000 0:0 0:8 0:16 0:24 0:32 0:40 0:48 0:56", "+0x080 1:8 1:0 1:24 1:16 1:40 1:32 1:56 1:48",
+	} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	d.Press("tab", "j").Says("LAYOUT sK[1]")
+	d.Resize(80, 24).Press("tab", "tab", "tab", "Z").Says("row 1", "+0x90")
+	d.Fits("layout")
+}

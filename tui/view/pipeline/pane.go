@@ -10,6 +10,10 @@
 package pipeline
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/tui/theme"
@@ -21,6 +25,7 @@ const (
 	Ring
 	Barriers
 	Operations
+	Layout
 	numParts
 )
 
@@ -99,6 +104,7 @@ type rect struct{ x, y, w, h int }
 const (
 	wholeWidth  = 100
 	wholeHeight = 33
+	bothWidth   = 160 // for the layout beside the operations
 	strip       = 1
 )
 
@@ -119,12 +125,26 @@ func (p *Pane) layout() map[int]rect {
 	upper := max(10, min(need, h-16))
 	low := h - upper
 	tables := max(6, low*3/5)
-	left := p.W / 2
-	return map[int]rect{
-		Timeline: {0, strip, p.W, upper}, Ring: {0, strip + upper, left, tables},
-		Barriers:   {left, strip + upper, p.W - left, tables},
-		Operations: {0, strip + upper + tables, p.W, low - tables},
+	if p.W >= bothWidth { // a layout is long
+		tables = max(6, low*2/5)
 	}
+	left := p.W / 2
+	out := map[int]rect{
+		Timeline: {0, strip, p.W, upper}, Ring: {0, strip + upper, left, tables},
+		Barriers: {left, strip + upper, p.W - left, tables},
+	}
+	last := rect{0, strip + upper + tables, p.W, low - tables}
+	switch {
+	case p.W >= bothWidth:
+		last.w = left
+		out[Operations] = last
+		out[Layout] = rect{left, last.y, p.W - left, last.h}
+	case p.shown == Layout:
+		out[Layout] = last
+	default:
+		out[Operations] = last
+	}
+	return out
 }
 
 // View returns the pane's lines, each of its full width.
@@ -139,19 +159,16 @@ func (p *Pane) draw() []string {
 		return append(out, p.empty()...)
 	}
 	all := p.layout()
-	parts := [numParts][]string{}
-	for part, r := range all {
-		parts[part] = p.part(part, r.w, r.h)
-	}
-	for part := range numParts {
-		r, ok := all[part]
-		switch {
-		case !ok || part == Barriers && all[Ring].w > 0: // it stands beside the buffers
-		case part == Ring && all[Barriers].w > 0:
-			out = append(out, theme.Beside(parts[Ring], parts[Barriers])...)
-		case r.w > 0:
-			out = append(out, parts[part]...)
+	order := slices.Collect(maps.Keys(all))
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(all[a].y, all[b].y), cmp.Compare(all[a].x, all[b].x))
+	})
+	for i := 0; i < len(order); {
+		y, beside := all[order[i]].y, [][]string{}
+		for ; i < len(order) && all[order[i]].y == y; i++ {
+			beside = append(beside, p.part(order[i], all[order[i]].w, all[order[i]].h))
 		}
+		out = append(out, theme.Beside(beside...)...)
 	}
 	return out
 }
@@ -173,6 +190,8 @@ func (p *Pane) part(part, w, h int) []string {
 		return p.barriers(w, h)
 	case Operations:
 		return p.operations(w, h)
+	case Layout:
+		return p.layoutTable(w, h)
 	}
 	return p.timeline(w, h)
 }
@@ -214,7 +233,9 @@ func (p *Pane) Move(part, rows, cols int) bool {
 	if part != Timeline {
 		was := p.at[part]
 		p.at[part] += rows + cols
-		p.clamp()
+		if p.clamp(); part == Layout {
+			p.View() // drawing clamps it
+		}
 		return p.at[part] != was
 	}
 	if p.chart == nil {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,7 @@ func (p *Pane) strip() string {
 	}
 	warp := fmt.Sprintf("warp %d", d.Pos.Warp)
 	if d.Pos.Source != nil && d.Pos.Source.Line > 0 {
-		warp += fmt.Sprintf(" at line %d", d.Pos.Source.Line)
+		warp += fmt.Sprintf(" at %s:%d", path.Base(d.Pos.Source.File), d.Pos.Source.Line)
 	}
 	add(t.Text, warp)
 	if d.Iteration != "" {
