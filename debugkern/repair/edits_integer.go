@@ -19,7 +19,6 @@ func (m *menu) integerOperations(n, i int) {
 	if width != 32 && width != 64 {
 		return
 	}
-	u, b := fmt.Sprintf("u%d", width), fmt.Sprintf("b%d", width)
 	imm := in.Args[2]
 	if imm.Kind == ptx.OpReg {
 		switch {
@@ -33,25 +32,11 @@ func (m *menu) integerOperations(n, i int) {
 	if imm.Kind != ptx.OpInt {
 		return
 	}
-	v := imm.Imm
-	if width == 32 {
-		v = uint64(uint32(v))
-	}
-	was, by := "", v // the operation and its operand, as the source has them
-	switch {
-	case in.Op == "shl" && v < 32:
-		was, by = "*", 1<<v
-	case in.Op == "shr" && v < 32:
-		was, by = "/", 1<<v
-	case in.Op == "and" && bits.OnesCount64(v+1) == 1:
-		was, by = "%", v+1
-	case in.Op == "add" && v < 1<<20:
-		was = "+"
-	case in.Op == "mul" && in.Has("lo") && v < 1<<20:
-		was = "*"
-	default:
+	was, by := operationOf(in, width)
+	if was == "" {
 		return
 	}
+	u, b := fmt.Sprintf("u%d", width), fmt.Sprintf("b%d", width)
 	power := bits.OnesCount64(by) == 1
 	shift := uint64(bits.TrailingZeros64(by))
 	for at, to := range []string{"*", "/", "%", "+"} {
@@ -74,6 +59,28 @@ func (m *menu) integerOperations(n, i int) {
 		}
 		m.rewritten(n, at, i, fmt.Sprintf("%s %d", was, by), fmt.Sprintf("%s %d", to, by), op, mods, &x)
 	}
+}
+
+// operationOf is an instruction's operation on integers and the number that is its second operand, as the
+// source has them; "" for none that is edited.
+func operationOf(in *ptx.Instr, width int) (op string, by uint64) {
+	v := in.Args[2].Imm
+	if width == 32 {
+		v = uint64(uint32(v))
+	}
+	switch {
+	case in.Op == "shl" && v < 32:
+		return "*", 1 << v
+	case in.Op == "shr" && v < 32:
+		return "/", 1 << v
+	case in.Op == "and" && bits.OnesCount64(v+1) == 1:
+		return "%", v + 1
+	case in.Op == "add" && v < 1<<20:
+		return "+", v
+	case in.Op == "mul" && in.Has("lo") && v < 1<<20:
+		return "*", v
+	}
+	return "", 0
 }
 
 // rewritten lists an instruction of two operands with another operation, and where by is not nil another
