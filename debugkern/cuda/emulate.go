@@ -186,12 +186,7 @@ func (w *worker) emulate(in *incoming) error {
 	if err != nil {
 		return err
 	}
-	for _, piece := range pieces {
-		if err := w.out.data(0, in.id, piece, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.out.pieces(0, in.id, pieces)
 }
 
 // accompanied executes f, whose context ends where the parent cancels the request, and reports progress of a

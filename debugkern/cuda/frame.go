@@ -136,6 +136,25 @@ func (f *frameWriter) data(stream int, id uint64, buf []byte, sent func() error)
 	return nil
 }
 
+// pieces streams one buffer that lies in pieces, in whole chunks: small ones cost time and compress badly.
+func (f *frameWriter) pieces(stream int, id uint64, pieces [][]byte) error {
+	chunk := make([]byte, 0, chunkBytes)
+	for _, piece := range pieces {
+		for len(piece) > 0 {
+			n := min(len(piece), cap(chunk)-len(chunk))
+			chunk, piece = append(chunk, piece[:n]...), piece[n:]
+			if len(chunk) < cap(chunk) {
+				continue
+			}
+			if err := f.data(stream, id, chunk, nil); err != nil {
+				return err
+			}
+			chunk = chunk[:0]
+		}
+	}
+	return f.data(stream, id, chunk, nil)
+}
+
 // readHeader reads a frame's header; the body is still to be read. io.EOF between frames is
 // the end of the stream.
 func readHeader(r io.Reader) (header, error) {

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"reflect"
@@ -111,6 +112,31 @@ func TestLaunchResults(t *testing.T) {
 	} {
 		if r.of(l) {
 			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// TestPieces: a buffer in pieces travels in whole chunks, as it would in one.
+func TestPieces(t *testing.T) {
+	whole := make([]byte, 2*chunkBytes+chunkBytes/2)
+	for i := range whole {
+		whole[i] = byte(i * i >> 3)
+	}
+	var pieces [][]byte
+	for rest, n := whole, 1; len(rest) > 0; n = n*3 + 1 {
+		n = min(n, len(rest))
+		pieces, rest = append(pieces, rest[:n], nil), rest[n:]
+	}
+	for _, pack := range []bool{false, true} {
+		var one, many bytes.Buffer
+		if err := (&frameWriter{w: &one, pack: pack}).data(0, 7, whole, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&frameWriter{w: &many, pack: pack}).pieces(0, 7, pieces); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(one.Bytes(), many.Bytes()) {
+			t.Errorf("packed %v: %d bytes, in one piece %d", pack, many.Len(), one.Len())
 		}
 	}
 }
