@@ -75,7 +75,7 @@ var consequences = []string{"unwritten", "varies", "backend-difference", "probe-
 // firstKinds orders suspects by how much else they may explain.
 var firstKinds = []string{
 	"loop-ended", "not-captured", "barrier", "deadlock", "trap", "out-of-bounds", "misaligned", "overlap",
-	"cp-async", "race", "shuffle", "layout", "uninitialised", "nan-origin",
+	"layout", "cp-async", "race", "shuffle", "uninitialised", "nan-origin",
 }
 
 // findingSuspects groups the findings of severity error, one suspect for each group.

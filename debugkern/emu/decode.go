@@ -158,6 +158,7 @@ func decode(
 	d.p.npred = max(d.p.npred, 1)
 	d.p.base, d.p.funcs = d.entry, d.order
 	d.p.findWidths()
+	d.p.watchLayouts()
 	return d.p, nil
 }
 

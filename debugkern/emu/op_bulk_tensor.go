@@ -276,6 +276,9 @@ func runTensor(w *warp, in *inst, mask uint32) {
 		}
 		t := &tensorBox{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
 		b.misplaced(w, in, lane, t)
+		if op.tensor.stores {
+			b.storeLayout(w, in, t)
+		}
 		if why := t.beyond(); why != "" {
 			v := variable{name: m.alloc.name}
 			b.report(w, in, lane, target.OutOfBounds, v, place{space: target.SpaceGlobal}, fmt.Sprintf(

@@ -86,6 +86,7 @@ type asyncBlock struct {
 	random   bool
 	early    bool
 	stall    stall
+	layout   *layouts // nil: the program tracks none
 }
 
 // beginAsync makes a block's asynchronous state.
@@ -96,6 +97,9 @@ func (b *block) beginAsync() {
 	b.async = &asyncBlock{
 		open: make([][32]uint32, len(b.warps)), random: b.l.Schedule.Async == "random",
 		early: b.l.Schedule.Async == "earliest",
+	}
+	if b.p.layouts {
+		b.async.layout = &layouts{chains: map[chainKey]int{}}
 	}
 	for _, w := range b.warps {
 		if w.wgmma = nil; b.p.wgmma {
@@ -110,7 +114,7 @@ func (a *asyncBlock) clone() *asyncBlock {
 		return nil
 	}
 	t := *a
-	t.buffers, t.products = nil, slices.Clone(a.products)
+	t.buffers, t.products, t.layout = nil, slices.Clone(a.products), a.layout.clone()
 	t.open, t.mbars, t.flights = slices.Clone(a.open), slices.Clone(a.mbars), slices.Clone(a.flights)
 	for i := range t.flights {
 		f := &t.flights[i]
@@ -143,6 +147,7 @@ func (b *block) landFlight(i int) {
 		b.readFlight(&o)
 	}
 	o.effect.write(b, &o)
+	b.landedLayout(&o)
 	b.wrote++
 	o.receiver(b).wrote++
 	if b.onAsync != nil {
@@ -243,6 +248,7 @@ func (b *block) landGroups(w *warp, lane int, pending uint32, reads bool) {
 // that shared memory may belong to another block before they have read or written it.
 func (b *block) drain() {
 	b.drainProducts()
+	b.endLayouts()
 	a := b.async
 	for i := 0; i < len(a.flights); {
 		o := &a.flights[i]

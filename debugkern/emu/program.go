@@ -132,6 +132,7 @@ type program struct {
 	waits       bool
 	async       bool              // it has mbarriers, bulk operations or wgmma
 	wgmma       bool              // it has wgmma
+	layouts     bool              // it has tensor copies that bring tiles, and what reads their layouts
 	cluster     bool              // it is compiled for clusters
 	mapa        bool              // it has mapa
 	clusterSync bool              // it has barrier.cluster

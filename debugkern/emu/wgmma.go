@@ -111,6 +111,7 @@ func (b *block) issueProduct(in *inst, members []*warp) {
 			break
 		}
 	}
+	b.productLayouts(&p, w)
 	a := b.async
 	a.products = append(a.products, p)
 	if b.onAsync != nil {
@@ -120,6 +121,23 @@ func (b *block) issueProduct(in *inst, members []*warp) {
 	if a.early {
 		b.landProducts(p.warpgroup, p.seq)
 	}
+}
+
+// productLayouts compares the layouts of a product's operands with those that they were written in.
+func (b *block) productLayouts(p *product, w *warp) {
+	l, op := b.async.layout, p.in.wgmma
+	if l == nil {
+		return
+	}
+	key := chainKey{p.warpgroup, op.d[0]}
+	if p.fresh {
+		l.chains[key]++
+	}
+	chain := sliceRead{chain: key, begun: l.chains[key]}
+	if !op.inRegs {
+		b.operandLayout(p.in, w, &p.a, "A", 64, chain)
+	}
+	b.operandLayout(p.in, w, &p.b, "B", op.n, chain)
 }
 
 // operandTile decodes the descriptor of an operand, which all threads of the warpgroup give alike.
