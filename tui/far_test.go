@@ -92,6 +92,7 @@ func TestMovesFromAfar(t *testing.T) {
 		{view.GPU, []string{"j", "k"}, []string{"j"}, 300},
 		{view.Source, []string{"k", "j"}, []string{"j"}, 300},
 		{view.Races, []string{"k", "l", "h"}, []string{"d", "j"}, 300},
+		{view.Pipeline, []string{"l", "h", "l"}, []string{"a", "a", "a"}, 300},
 		// choices: another stage, tile, lane or switch
 		{view.Pipe, []string{"j", "k"}, nil, 3000},
 		{view.Pipe, []string{"l", "l", "h"}, nil, 600},

@@ -52,11 +52,20 @@ type Pane struct {
 	left     int // first column shown
 	at       [numParts]int
 	first    [numParts]int
+	drawn    [numParts]drawnPart
+	moved    int // the part in which alone the cursor has moved since; -1: more has changed
+}
+
+// drawnPart is what a part looked like when it was drawn last.
+type drawnPart struct {
+	place rect
+	focus bool
+	lines []string
 }
 
 // NewPane returns an empty pane.
 func NewPane(th *theme.Theme) *Pane {
-	return &Pane{Frame: theme.NewFrame(th, Timeline), shown: Barriers}
+	return &Pane{Frame: theme.NewFrame(th, Timeline), shown: Barriers, moved: -1}
 }
 
 // SetData shows another moment. The cursor goes there where the block has moved.
@@ -68,7 +77,7 @@ func (p *Pane) SetData(d Data) {
 		}
 		p.row, p.top, p.left = 0, 0, 0
 	}
-	p.data, p.Changed = d, true
+	p.data, p.Changed, p.moved = d, true, -1
 	if moved && p.chart != nil {
 		p.col = p.chart.column(d.Pos.Step)
 		p.reveal()
@@ -166,11 +175,40 @@ func (p *Pane) draw() []string {
 	for i := 0; i < len(order); {
 		y, beside := all[order[i]].y, [][]string{}
 		for ; i < len(order) && all[order[i]].y == y; i++ {
-			beside = append(beside, p.part(order[i], all[order[i]].w, all[order[i]].h))
+			beside = append(beside, p.kept(order[i], all[order[i]]))
 		}
 		out = append(out, theme.Beside(beside...)...)
 	}
+	p.moved = numParts
 	return out
+}
+
+// kept is a part as it was drawn last, drawn again where something of it may have changed: the cursor of RING
+// chooses what LAYOUT shows, and no other part depends on another's cursor.
+func (p *Pane) kept(part int, r rect) []string {
+	d := &p.drawn[part]
+	focus := p.Focus == part
+	changed := p.moved < 0 || p.moved == part || p.moved == Ring && part == Layout
+	if changed || d.lines == nil || d.place != r || d.focus != focus {
+		*d = drawnPart{r, focus, p.part(part, r.w, r.h)}
+	}
+	return d.lines
+}
+
+// touch notes that the cursor of a part has moved.
+func (p *Pane) touch(part int) {
+	p.Changed = true
+	if p.moved == numParts || p.moved == part {
+		p.moved = part
+	} else {
+		p.moved = -1
+	}
+}
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) {
+	p.Frame.SetTheme(th)
+	p.moved = -1
 }
 
 // empty is a box that says why there is nothing to see.
@@ -209,7 +247,7 @@ func (p *Pane) Under(x, y int) (int, rect) {
 // Hit moves the cursor of a part to the row, and in the chart to the column, drawn at a place.
 func (p *Pane) Hit(x, y int) int {
 	part, r := p.Under(x, y)
-	p.Changed = true
+	p.touch(part)
 	if part != Timeline {
 		p.at[part] = p.first[part] + y - r.y - 2
 		p.clamp()
@@ -229,7 +267,7 @@ func (p *Pane) Hit(x, y int) int {
 
 // Move moves the cursor of a part and reports whether it moved.
 func (p *Pane) Move(part, rows, cols int) bool {
-	p.Changed = true
+	p.touch(part)
 	if part != Timeline {
 		was := p.at[part]
 		p.at[part] += rows + cols
