@@ -333,3 +333,30 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultThatNoShapeHelps: where a fault can do nothing because of the flags, the refusal names the flag
+// that it needs and the target that it is planted in, not a shape.
+func TestFaultThatNoShapeHelps(t *testing.T) {
+	cat, err := Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, variant, err := cat.Lookup("stage3b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Select(variant, nil, []string{"p-stale-m"}, probes.GateNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"validation", "small"} {
+		shape, _ := m.Shape(name)
+		var se *ShapeError
+		_, err := s.Resolve(shape)
+		if !errors.As(err, &se) || se.Base != "stage2" || se.Suggest != "" ||
+			se.That != "!USE_FUSED_SOFTMAX" || !strings.Contains(err.Error(),
+			"with these flags: it needs !USE_FUSED_SOFTMAX; try target stage2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -19,13 +19,18 @@ type ShapeError struct {
 	That    string // the condition; of a fault's, what does not hold
 	Say     string // the manifest's words for it, or the size
 	Suggest string // name of a shape that would do; "" where none is known
+	Base    string // the target of a fault that can do nothing with these flags on any shape; else ""
 }
 
 func (e *ShapeError) Error() string {
 	var b strings.Builder
-	if e.Fault != "" {
+	switch {
+	case e.Base != "":
+		fmt.Fprintf(&b, "fault %s can do nothing with these flags: it needs %s; try target %s", e.Fault, e.That,
+			e.Base)
+	case e.Fault != "":
 		fmt.Fprintf(&b, "fault %s can do nothing on shape %s: it needs %s", e.Fault, e.Shape, e.That)
-	} else {
+	default:
 		fmt.Fprintf(&b, "kernel %s cannot take shape %s: %s", e.Kernel, e.Shape, e.Say)
 		if e.That != "" {
 			fmt.Fprintf(&b, " (it requires %s)", e.That)
@@ -176,12 +181,29 @@ func (r *resolver) conditions() error {
 			return err
 		}
 		if !ok {
-			return &ShapeError{
-				Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.unmet(r.env), Suggest: f.Shape,
-			}
+			return r.pointless(f)
 		}
 	}
 	return nil
+}
+
+// pointless refuses a fault whose condition does not hold: with the shape that the manifest names for it,
+// where it holds there, else with the target that the fault is planted in.
+func (r *resolver) pointless(f *Fault) *ShapeError {
+	e := &ShapeError{Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.unmet(r.env)}
+	if to, ok := r.m.Shape(f.Shape); ok {
+		other := &resolver{ctx: r.ctx, m: r.m, sel: r.sel, shape: to, given: r.given, steps: r.steps,
+			plan: &probes.Plan{}}
+		if other.variables() == nil {
+			if ok, err := other.holds(f.Needs); ok && err == nil {
+				e.Suggest = f.Shape
+				return e
+			}
+			e.That = f.Needs.unmet(other.env) // what no shape would change
+		}
+	}
+	e.Base = f.Base
+	return e
 }
 
 // holds evaluates a condition; a missing one holds.

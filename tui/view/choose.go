@@ -141,9 +141,6 @@ func Unsuited(man *configs.Manifest, sel *configs.Selection, name string) (refus
 	if _, err = sel.Resolve(shape); !errors.As(err, &refused) || refused.Fault == "" {
 		return nil, "", err
 	}
-	if f := man.Fault(refused.Fault); f != nil && f.Shape != "" {
-		return refused, f.Shape, err
-	}
 	return refused, refused.Suggest, err
 }
 
@@ -260,7 +257,8 @@ func (x *Context) WithGate(g probes.Gate) (req debugkern.Request, said string, e
 	return req, "gate " + g.String(), nil
 }
 
-// WithFault is the request with a fault switched. One planted in another variant brings that variant.
+// WithFault is the request with a fault switched. One planted in another variant, or that can do nothing with
+// the flags of this one, brings that variant.
 func (x *Context) WithFault(name string) (req debugkern.Request, said string, err error) {
 	man, variant := x.Manifest()
 	if man == nil || man.Fault(name) == nil {
@@ -272,13 +270,34 @@ func (x *Context) WithFault(name string) (req debugkern.Request, said string, er
 		return req, name + " off" + x.shapeBack(&req), nil
 	}
 	said = name + " on"
-	if _, err := man.Select(variant, req.Set, []string{name}, probes.GateNone); err != nil {
-		base := man.Fault(name).Base
-		said += fmt.Sprintf(" · target %s: it is planted there", base)
-		req.Target, req.Set = base, nil
+	sel, err := man.Select(variant, req.Set, []string{name}, probes.GateNone)
+	if err != nil {
+		said += x.transplant(&req, man, man.Fault(name).Base, "it is planted there")
+	} else if refused, _, _ := Unsuited(man, sel, request.ShapeName(req)); refused != nil &&
+		refused.Base != "" {
+		said += x.transplant(&req, man, refused.Base, "it needs "+refused.That)
 	}
 	req.Faults = append(req.Faults, name)
 	return req, said, nil
+}
+
+// transplant moves a request to the target that a fault is planted in, without the faults that are not
+// planted there, and says so.
+func (x *Context) transplant(req *debugkern.Request, man *configs.Manifest, base, why string) string {
+	said := fmt.Sprintf(" · target %s: %s", base, why)
+	req.Target, req.Set = base, nil
+	var dropped []string
+	req.Faults = slices.DeleteFunc(slices.Clone(req.Faults), func(f string) bool {
+		_, err := man.Select(base, nil, []string{f}, probes.GateNone)
+		if err != nil {
+			dropped = append(dropped, f)
+		}
+		return err != nil
+	})
+	if dropped != nil {
+		said += " · off, not planted there: " + strings.Join(dropped, " ")
+	}
+	return said
 }
 
 func (x *Context) ChooseShape(name string) tea.Cmd {

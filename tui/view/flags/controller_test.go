@@ -55,6 +55,22 @@ func TestFaultBringsItsVariant(t *testing.T) {
 	d.HasStatus("target stage2: it is planted there")
 }
 
+// TestFaultWithoutUseUnderTheFlags: a fault that can do nothing with the flags of the target names the flag
+// that it needs, no shape, and brings the target that it is planted in; faults that are not planted there go.
+func TestFaultWithoutUseUnderTheFlags(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("4")
+	p := control(d).Pane()
+	if !p.Select(flags.Fault, "cp-async-wait") || p.Selected().Needs != "!USE_WMMA_PV" {
+		t.Fatalf("selected %+v", p.Selected())
+	}
+	d.Says("it can do nothing with these flags.", "Switching it on goes to target stage1.")
+	d.Press("space").HasStatus("target stage1: it needs !USE_WMMA_PV · off, not planted there: p-stale-m")
+	if got := d.Last(); got.Target != "stage1" || !reflect.DeepEqual(got.Faults, []string{"cp-async-wait"}) {
+		t.Errorf("ran %+v", got)
+	}
+	d.Command("set USE_WMMA_PV=1").HasStatus("cp-async-wait can do nothing with these flags")
+}
+
 func TestFlagOffAFaultsBaseIsRefused(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty))
 	n := len(d.E.Asked())

@@ -140,6 +140,10 @@ func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs
 		case err == nil: // the shape meets it
 			it.Needs = ""
 		}
+		if unmet != nil && unmet.Base != "" && !it.On {
+			it.Refused = "it can do nothing with these flags."
+			note = append(note, "Switching it on goes to target "+unmet.Base+".")
+		}
 		if to != "" && !it.On {
 			it.Refused = "it can do nothing on shape " + request.ShapeName(v.Req) + "."
 			note = append(note, "Switching it on goes to shape "+to+".")
