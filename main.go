@@ -48,7 +48,15 @@ func interruptible(files *file.System) context.Context {
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
 		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request,
-		Explicit: t.Explicit, Reopen: t.Reopen, Tour: t.Tour, Input: t.Stdin, Output: t.Stdout,
-		Files: t.Files,
+		Explicit: t.Explicit, Reopen: t.Reopen, Open: opener(t), Tour: t.Tour, Input: t.Stdin,
+		Output: t.Stdout, Files: t.Files,
 	})
+}
+
+// opener is what :open of the terminal calls.
+func opener(t cli.Terminal) func(context.Context, []string) (tui.Opened, error) {
+	return func(ctx context.Context, words []string) (tui.Opened, error) {
+		req, reopen, err := t.Open(ctx, words)
+		return tui.Opened{Request: req, Reopen: reopen}, err
+	}
 }

@@ -265,7 +265,7 @@ func (m *Model) own(dir string) tea.Cmd {
 		if msg.err = writeAll(files, dir, list); msg.err != nil {
 			return msg
 		}
-		msg.said = fmt.Sprintf("wrote %s: `tilescope %s` opens it, with a compiler", theme.Count(len(list),
+		msg.said = fmt.Sprintf("wrote %s: :open %s opens it, with a compiler", theme.Count(len(list),
 			"file"),
 			text.Shell(filepath.Join(dir, list[0].Name)))
 		return msg

@@ -187,6 +187,8 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.configured(msg)
 	case screenshotMsg:
 		m.shot(msg)
+	case openedMsg:
+		cmd = m.opened(msg)
 	case reopenedMsg:
 		return m.file.reopened(msg)
 	case sourceMsg:

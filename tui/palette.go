@@ -68,10 +68,13 @@ func (p palette) run() []view.Command {
 	g := view.RunCommands
 	return []view.Command{
 		{
-			Group: g, Name: "variant", Arg: "NAME", Help: "run another variant",
+			Group: g, Name: "variant", Arg: "NAME", Help: "run another kernel or variant of the catalogue",
 			Values: p.Engine.Catalogue().Targets,
 			Do:     p.ChooseVariant,
 		},
+		{Group: g, Name: "open", Short: "target", Arg: "TARGET|FILE [OPTIONS]", Complete: p.openable,
+			Help: "run a kernel of the catalogue, a manifest (FILE.yaml), or a .cu, .ptx or .tsl with its " +
+				"--grid, --block and --arg", Do: p.openTarget},
 		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
 			Do: p.ChooseShape},
 		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},

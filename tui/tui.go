@@ -44,7 +44,10 @@ type Options struct {
 	Explicit bool // the request was requested: it wins over the remembered one
 	// Reopen adopts the file of Request anew, by what its text now says of the launch; nil: Request is of no
 	// file. It is called by one goroutine at a time, not the model's.
-	Reopen  func(context.Context) (debugkern.Request, error)
+	Reopen func(context.Context) (debugkern.Request, error)
+	// Open reads the words of a command line that opens a target or a file, and compiles the file; nil: only
+	// targets of the catalogue can be chosen. It is called by one goroutine at a time, not the model's.
+	Open    func(ctx context.Context, words []string) (Opened, error)
 	Input   io.Reader
 	Output  io.Writer
 	Environ []string     // nil: the process's

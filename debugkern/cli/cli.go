@@ -66,11 +66,17 @@ type Terminal struct {
 	Explicit bool // a target or option was given: it wins over what is remembered
 	// Reopen reads again what the text of the file that Request runs says of its launch, and returns the
 	// request that runs it. One call at a time. nil where Request is of no file.
-	Reopen func(context.Context) (debugkern.Request, error)
+	Reopen Reopen
+	// Open reads the words of a command line that opens a target or a file, and returns the request that runs
+	// it, and its Reopen. One call at a time.
+	Open   func(ctx context.Context, words []string) (debugkern.Request, Reopen, error)
 	Stdin  io.Reader
 	Stdout io.Writer
 	Files  *file.System
 }
+
+// Reopen reads again what a file's text says of its launch, and returns the request that runs it.
+type Reopen func(context.Context) (debugkern.Request, error)
 
 // Program is one invocation.
 type Program struct {
@@ -371,11 +377,8 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 		return err
 	}
 	if explicit {
-		if err := s.Check(cmd.Context(), req); err != nil {
+		if req, err = accepted(cmd.Context(), s, req); err != nil {
 			return err
-		}
-		if !s.Referenced(cmd.Context(), req) {
-			req.Check = debugkern.EveryChecker // all that there is to say of it
 		}
 	}
 	stateDir, err := configs.StateDir(os.Environ())
@@ -389,9 +392,49 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	a.drawn = true
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
-		Stdin:  a.Stdin,
+		Open: a.openLater(s), Stdin: a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
+}
+
+// accepted checks a request that somebody asked for. One that is compared with nothing runs under every
+// checker: that is all there is to say of it.
+func accepted(ctx context.Context, s *debugkern.Session, req debugkern.Request) (debugkern.Request, error) {
+	if err := s.Check(ctx, req); err != nil {
+		return req, err
+	}
+	if !s.Referenced(ctx, req) {
+		req.Check = debugkern.EveryChecker
+	}
+	return req, nil
+}
+
+// openLater is Terminal.Open: the command without a name, parsed from words, on the terminal's session.
+func (a *app) openLater(
+	s *debugkern.Session,
+) func(context.Context, []string) (debugkern.Request, Reopen, error) {
+	return func(ctx context.Context, words []string) (none debugkern.Request, _ Reopen, _ error) {
+		var opt runOptions
+		var launch checkOptions
+		cmd := &cobra.Command{Use: "open"}
+		cmd.SetContext(ctx)
+		opt.bind(cmd)
+		launch.bindLaunch(cmd.Flags())
+		if err := cmd.ParseFlags(words); err != nil {
+			return none, nil, &report.Error{Code: report.CodeUsage, Err: spoken(err)}
+		}
+		args := cmd.Flags().Args()
+		if len(args) != 1 {
+			return none, nil, usageError("one TARGET or FILE is opened at a time, found %d: %s", len(args),
+				strings.Join(args, " "))
+		}
+		again := a.reopening(cmd, &opt, &launch, s, args[0])
+		req, err := a.opening(cmd, &opt, &launch, s, args[0])
+		if err == nil {
+			req, err = accepted(ctx, s, req)
+		}
+		return req, again, err
+	}
 }
 
 // opening is the request that the terminal is opened on: of a target, or of a file that no
@@ -420,7 +463,7 @@ func (a *app) opening(
 // those before the file's text has added its own; nil where a name is of no text.
 func (a *app) reopening(
 	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
-) func(context.Context) (debugkern.Request, error) {
+) Reopen {
 	if !isKernelFile(named) || build.Bundled(named) {
 		return nil
 	}

@@ -29,8 +29,8 @@ func (a *app) tourCommand() *cobra.Command {
 			defer s.Close()
 			return a.OpenTerminal(cmd.Context(), Terminal{
 				Session: s, Config: a.config, Request: debugkern.Request{Target: defaultTarget},
-				Explicit: true,
-				Tour:     true, Stdin: a.Stdin, Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
+				Explicit: true, Open: a.openLater(s),
+				Tour: true, Stdin: a.Stdin, Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 			})
 		},
 	}

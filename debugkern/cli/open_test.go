@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+// TestOpenFromTheTerminal: what the terminal opens later is parsed as the command line is, on the same
+// session: a target, a manifest, a file with its launch, which can be reopened.
+func TestOpenFromTheTerminal(t *testing.T) {
+	folder := stageless(t, "reduce.ptx")
+	ptx, manifest := filepath.Join(folder, "k.ptx"), filepath.Join(folder, "k.yaml")
+	var asked error
+	inTerminal(t, func(ctx context.Context, o Terminal) {
+		req, again, err := o.Open(ctx, []string{"stage1", "--shape", "small", "--fault", "kt-ld"})
+		if err != nil || req.Target != "stage1" || req.Shape != "small" || req.Check != 0 || again != nil {
+			t.Errorf("a target: %v, %+v", err, req)
+		}
+		req, _, err = o.Open(ctx, []string{manifest})
+		if err != nil || req.Check != debugkern.EveryChecker {
+			t.Errorf("a manifest: %v, %+v", err, req)
+		}
+		req, again, err = o.Open(ctx, []string{ptx, "--grid", "2", "--block", "256",
+			"--arg", "0=iota:f32[512]", "--arg", "1=zeros:f32[2]", "--arg", "2=512"})
+		if err != nil || again == nil {
+			t.Fatalf("a file: %v", err)
+		}
+		if run, err := o.Session.Run(ctx, req, nil); err != nil || *run.Report.Outputs[1].Written != 2 {
+			t.Errorf("a file's run: %v", err)
+		}
+		text, _ := os.ReadFile(ptx)
+		asked = os.WriteFile(ptx, append([]byte("// tilescope: --seed 5\n"), text...), 0o644)
+		if req, err := again(ctx); err != nil || req.Seed != 5 {
+			t.Errorf("reopened: %v, seed %d", err, req.Seed)
+		}
+		for says, words := range map[string][]string{
+			"found 0":            {"--seed", "1"},
+			"found 2":            {"stage1", "stage2"},
+			"unknown target":     {"nosuch"},
+			"--grid is missing":  {ptx},
+			"unknown flag":       {"stage1", "--nosuch"},
+			"arguments of a TAR": {"stage1", "--grid", "4"},
+		} {
+			if _, _, err := o.Open(ctx, words); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%q: %v, expected %q", words, err, says)
+			}
+		}
+	})
+	if asked != nil {
+		t.Fatal(asked)
+	}
+}
+
+// inTerminal runs do where the terminal would be opened.
+func inTerminal(t *testing.T, do func(context.Context, Terminal)) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	opened := false
+	code := Main(context.Background(), Program{
+		Version: "test", Args: []string{"stage2"}, Stdin: strings.NewReader(""), Stdout: &out,
+		Stderr: &errOut,
+		OpenTerminal: func(ctx context.Context, o Terminal) error {
+			opened = true
+			do(ctx, o)
+			return nil
+		},
+	})
+	if code != 0 || !opened {
+		t.Fatalf("exit %d, opened %t: %s", code, opened, errOut.String())
+	}
+}
