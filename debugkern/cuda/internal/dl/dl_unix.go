@@ -2,10 +2,17 @@
 
 package dl
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
 
-// open keeps the library's symbols to itself: two CUDA versions may be loaded side by side.
+	"github.com/ebitengine/purego"
+)
+
+// open keeps the library's symbols to itself: two CUDA versions may be loaded side by side. It stays on one
+// thread, since the loader keeps the reason of a failure by thread (dlerror).
 func open(path string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
