@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
@@ -29,6 +30,21 @@ func TestFailedRunOnTheGPUOffersTheEmulator(t *testing.T) {
 	}
 	if contains(d.text(), "FAILED") {
 		t.Errorf("the failure is still on screen:\n%s", d.text())
+	}
+}
+
+// TestARefusalIsClosed: Esc and q close a refusal that is shown in full, and nothing else.
+func TestARefusalIsClosed(t *testing.T) {
+	for _, key := range []string{"esc", "q"} {
+		d := started(t, 80, 24, plainLook).open(view.Source)
+		d.command("break 88 if nobody_knows_this_name == 1 && lane == 3")
+		if !strings.Contains(d.text(), "threadIdx.x") {
+			t.Fatalf("the refusal is not shown in full:\n%s", d.text())
+		}
+		d.press(key)
+		if d.m.view != view.Source || d.m.Status.Text != "" {
+			t.Errorf("%s: view %s, status %q", key, d.m.view, d.m.Status.Text)
+		}
 	}
 }
 

@@ -67,7 +67,11 @@ func (m *Model) plainKey(name string) tea.Cmd {
 		return nil
 	}
 	m.pending = ""
+	refused := drawing{m}.refused()
 	m.Clear()
+	if refused && (b.Action == keymap.Quit || b.Action == keymap.Cancel && !m.working()) {
+		return nil // it has closed what was to be read in full
+	}
 	if m.over != nil && !m.small() {
 		if cmd, taken := m.listKey(b); taken {
 			return cmd

@@ -88,6 +88,15 @@ func TestPaletteRanks(t *testing.T) {
 }
 
 // TestPaletteCarriesOut: an action of another view shows that view and is carried out, or says why it cannot.
+// TestPaletteShowsTheWholeHelp: what a row cuts of the chosen command stands below the list.
+func TestPaletteShowsTheWholeHelp(t *testing.T) {
+	d := started(t, 80, 24, plainLook).press(":").typed("open")
+	if text := d.text(); !strings.Contains(text, "manifest (FILE.yaml)") ||
+		!strings.Contains(text, "--block and --arg") {
+		t.Errorf("the help is cut:\n%s", text)
+	}
+}
+
 func TestPaletteCarriesOut(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty))
 	d.command("tile.heat")

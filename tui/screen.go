@@ -96,11 +96,16 @@ func (m drawing) lines() []string {
 	return append(all, m.bottom())
 }
 
-// refusal is a refusal, or what else is to be read in full, above the bottom line, where that line would
-// cut it; nil where it does not.
+// refused reports whether a refusal, or what else is to be read in full, is longer than the bottom line.
+func (m drawing) refused() bool {
+	_, open := m.prompt.Active()
+	return !open && (m.Status.Bad || m.Status.Whole) && !m.Status.Cut && !m.small() &&
+		m.Theme.Width(m.Status.Text) > m.statusRoom()
+}
+
+// refusal is that text above the bottom line; nil where the bottom line has room for it.
 func (m drawing) refusal(most int) []string {
-	if _, open := m.prompt.Active(); open || !m.Status.Bad && !m.Status.Whole || m.Status.Cut ||
-		m.Theme.Width(m.Status.Text) <= m.statusRoom() {
+	if !m.refused() {
 		return nil
 	}
 	var lines []string

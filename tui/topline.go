@@ -190,7 +190,7 @@ func (t topLine) corners() []corner {
 		verdict += strings.TrimRight(" "+spoiling.Kind+" "+spoiling.Variable, " ")
 	case len(r.Guilty) > 0:
 		verdict += " " + r.Guilty[0].Stage
-	case judged < len(r.Stages): // a gate leaves stages out
+	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
 		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
 	}
 	backend := t.Theme.Glyph.Dot + backendName(r.Backend.Name)

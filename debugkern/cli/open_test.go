@@ -18,8 +18,8 @@ func TestOpenFromTheTerminal(t *testing.T) {
 	ptx, manifest := filepath.Join(folder, "k.ptx"), filepath.Join(folder, "k.yaml")
 	var asked error
 	inTerminal(t, func(ctx context.Context, o Terminal) {
-		req, again, err := o.Open(ctx, []string{"stage1", "--shape", "small", "--fault", "kt-ld"})
-		if err != nil || req.Target != "stage1" || req.Shape != "small" || req.Check != 0 || again != nil {
+		req, again, err := o.Open(ctx, []string{"stage2", "--shape", "small", "--fault", "kt-ld"})
+		if err != nil || req.Target != "stage2" || req.Shape != "small" || req.Check != 0 || again != nil {
 			t.Errorf("a target: %v, %+v", err, req)
 		}
 		req, _, err = o.Open(ctx, []string{manifest})

@@ -251,10 +251,34 @@ func (p *Pane) Popup(w, h int) []string {
 		name, key = max(name, p.th.Width(c.Line)), max(key, p.th.Width(c.Key))
 	}
 	name, key = min(name, w/2-2), min(key, 12)
+	rest := p.restOfHelp(w, w-name-len(p.lead)-3-helpAfter(key))
+	n = max(1, min(n, h-len(rest)))
 	first := max(0, min(p.chosen()-n+1, len(p.cands)-n))
 	out := make([]string, n)
 	for i := range out {
 		out[i] = p.candidate(p.cands[first+i], first+i == p.chosen(), name, key, w)
+	}
+	return append(out, rest...)
+}
+
+// helpAfter is how many columns a column of keys takes.
+func helpAfter(key int) int {
+	if key == 0 {
+		return 0
+	}
+	return key + 2
+}
+
+// restOfHelp is the whole help of the chosen candidate, in lines below the list, where its row has room for a
+// part of it only.
+func (p *Pane) restOfHelp(w, room int) []string {
+	i := p.chosen()
+	if i < 0 || i >= len(p.cands) || p.th.Width(p.cands[i].Help) <= room {
+		return nil
+	}
+	var out []string
+	for _, s := range p.th.Wrap(p.cands[i].Help, w-4) {
+		out = append(out, p.th.Line(w).Space(2).Add(p.th.Notice, s).Done())
 	}
 	return out
 }

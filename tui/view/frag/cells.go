@@ -257,6 +257,9 @@ func (p *Pane) names(lane int) string {
 // wideLane is the width from which the reference stands beside the kernel's value.
 const wideLane = 60
 
+// leastULP is the width of the errors' column without the blank before it.
+const leastULP = 11
+
 func pair(c report.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
 
 func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
@@ -278,6 +281,8 @@ func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
 	text := strings.TrimSpace(x.ULPText(0))
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
 		text = "not finite"
+	} else if p.Theme.Width(text) > leastULP && strings.HasSuffix(text, " ulp") {
+		text = cell.CountText(x.ULP, 6) + " ulp"
 	}
 	if x.Bad {
 		mark += " >"

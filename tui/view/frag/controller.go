@@ -69,8 +69,10 @@ func (v *Controller) Layer() keymap.Layer {
 	return keymap.Layer{Name: view.Frag, Uses: []keymap.Use{
 		{Action: keymap.NextBad, Help: "next entry that the table has wrong, else bad cell"},
 		{Action: keymap.PrevBad, Help: "the one before"},
-		{Action: keymap.Format, Name: "show", Help: "the tile shows lane, element, owners, value, error"},
-		{Action: keymap.Diff, Name: "table", Help: "grid shows the kernel's own table, or the hardware's map"},
+		{Action: keymap.Format, Name: "show", Help: "the tile shows lane, element, owners, value, error",
+			Hint: "show"},
+		{Action: keymap.Diff, Name: "table", Help: "grid shows the kernel's own table, or the hardware's map",
+			Hint: "table"},
 		{Action: keymap.Who},
 		{Action: keymap.How, Name: "swizzle", Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7",
 			Hint: "swizzle"},

@@ -73,8 +73,9 @@ func (p *Pane) verdictLine() string {
 		verdict = strings.Replace(t.Explanation, "order wrong:",
 			fmt.Sprintf("order wrong in %d of %d:", len(t.Wrong), len(t.Cells)*len(t.Cells[0])), 1)
 		if !*t.Covered {
-			verdict = fmt.Sprintf("%d of %d entries wrong, %d cells with no owner, %d with too many; %s",
-				len(t.Wrong), len(t.Cells)*len(t.Cells[0]), len(t.Missing), len(t.Duplicate), t.Explanation)
+			verdict = fmt.Sprintf("%d of %d entries wrong, %s with no owner, %d with too many; %s",
+				len(t.Wrong), len(t.Cells)*len(t.Cells[0]), theme.Count(len(t.Missing), "cell"),
+				len(t.Duplicate), t.Explanation)
 		}
 		// that it covers every cell goes without saying where the order is what is wrong
 		if p.W < roomy && *t.Covered {

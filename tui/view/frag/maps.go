@@ -228,7 +228,7 @@ func (v *Controller) Commands() []view.Command {
 		},
 		{
 			Group: g, Name: "header", Arg: "FILE|-",
-			Help:     "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again",
+			Help:     "judge the WMMA_ACCUM_LUT of a header by the hardware; - the kernel's own again",
 			Complete: v.Paths, Do: v.headerCommand,
 		},
 		{
@@ -310,6 +310,7 @@ func (v *Controller) tableCommand(name string) tea.Cmd {
 		said += fmt.Sprintf(" at %s:%d, %s opens it", t.At.File, t.At.Line, v.Keys.Label(keymap.Edit))
 	}
 	v.Say(said + " · " + t.Explanation)
+	v.Status.Whole = true
 	return cmd
 }
 
@@ -327,7 +328,7 @@ type headerMsg struct {
 	err   error
 }
 
-// headerCommand holds a header's table against the hardware in place of the kernel's; "-" takes it away.
+// headerCommand judges a header's table in place of the kernel's; "-" takes it away.
 func (v *Controller) headerCommand(arg string) tea.Cmd {
 	if arg == "-" {
 		v.known.header = nil
@@ -354,6 +355,7 @@ func (v *Controller) headerRead(msg headerMsg) tea.Cmd {
 	v.known.header = msg.table
 	cmd := v.Root.Open(view.Frag)
 	v.Say(msg.table.Name + ": " + msg.table.Explanation)
+	v.Status.Whole = true
 	return cmd
 }
 

@@ -91,6 +91,18 @@ func (p *Pane) Phases(n int) bool {
 	return p.phase != was
 }
 
+// briefly is the title where there is little room: BANKS ld 64, no swizzle; of ldmatrix its name leads.
+func (p *Pane) briefly() string {
+	lead, swizzle := "BANKS", "no swizzle"
+	if p.matrix {
+		lead = p.moves()
+	}
+	if p.swizzle != 0 {
+		swizzle = p.swizzleName()
+	}
+	return fmt.Sprintf("%s ld %d, %s", lead, p.ld, swizzle)
+}
+
 // worst is the greatest degree, and what all phases cost against what they would free of conflicts.
 func (p *Pane) worst() (degree, cost int) {
 	for _, ph := range p.phases {
@@ -133,8 +145,7 @@ func (p *Pane) drawBanks(a area) []string {
 		if degree > 1 {
 			note = fmt.Sprintf("%d-way, %d/%d", degree, cost, len(p.phases))
 		}
-		title = p.Theme.Fit(fmt.Sprintf("ld %d %s %s", p.ld, p.swizzleName(), p.moves()),
-			a.w-6-p.Theme.Width(note))
+		title = p.Theme.Fit(p.briefly(), a.w-6-p.Theme.Width(note))
 	}
 	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Banks)
 }

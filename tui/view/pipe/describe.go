@@ -66,7 +66,12 @@ func (p *Pane) detailLine(i, w int) string {
 func (p *Pane) describe(w int) []entry {
 	var out []entry
 	say := func(name string, style theme.Style, format string, args ...any) {
-		for _, s := range p.Theme.Wrap(fmt.Sprintf(format, args...), w-nameWidth-1) {
+		text := fmt.Sprintf(format, args...)
+		if p.Theme.Width(text) <= w-nameWidth-1 { // columns of a table stay where they are
+			out = append(out, entry{name, style, text})
+			return
+		}
+		for _, s := range p.Theme.Wrap(text, w-nameWidth-1) {
 			out = append(out, entry{name, style, s})
 			name = ""
 		}
@@ -232,10 +237,7 @@ func (p *Pane) stage(x *row, say sayer) {
 	if x.plan.OfLaunch() {
 		say("error", p.statsStyle(d.Local), "%s", statsText(d.Local))
 	} else {
-		all := "all " + theme.Count(d.Tiles, "tile")
-		say("local", p.statsStyle(d.Local), "%s: %s", all, statsText(d.Local))
-		say("global", p.statsStyle(d.Global), "%s: %s · errors of earlier stages included", all,
-			statsText(d.Global))
+		p.errors(d, say)
 	}
 	if d.Local.Derivation != "" {
 		say("bound", p.Theme.Text, "%s", d.Local.Derivation)

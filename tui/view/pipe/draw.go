@@ -180,9 +180,10 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 		if i == 0 {
 			text = "guilty " + text
 		}
-		if say(p.Theme.Wrong, text); i == 0 && r.Output != nil && r.Output.Verdict != report.OK {
-			say(p.Theme.Wrong, "output "+r.Output.Verdict)
-		}
+		say(p.Theme.Wrong, text)
+	}
+	if len(r.Guilty) > 0 && r.Output != nil && r.Output.Verdict != report.OK {
+		say(p.Theme.Wrong, "output "+r.Output.Verdict)
 	}
 	if list := stagesOf(r, report.Tainted); list != "" {
 		say(p.Theme.Taint, "tainted "+list)
@@ -341,7 +342,11 @@ func (p *Pane) stageLine(r row, w int) string {
 	if at {
 		name = p.Theme.Strong
 	}
-	l.Add(name, r.plan.Stage.String()).Pad(4).Add(p.Theme.Dim, r.plan.DType.String()).Pad(labelWidth)
+	l.Add(name, r.plan.Stage.String())
+	if dtype, at := r.plan.DType.String(), max(4, l.Col()+1); at+len(dtype) <= labelWidth {
+		l.Pad(at).Add(p.Theme.Dim, dtype)
+	}
+	l.Pad(labelWidth)
 	lo, n := p.tiles()
 	last := min(p.first+p.fit(), n)
 	close := false
@@ -410,7 +415,7 @@ func (p *Pane) legend(w int) string {
 		part(p.Theme.Notice, "  "+p.Theme.Glyph.Injected, " injected")
 	}
 	part(p.Theme.Off, "  "+p.Theme.Glyph.Off, " not judged")
-	part(p.Theme.Dim, "", " · error, bound: of the worst cell")
+	part(p.Theme.Dim, "", " · local, bound: of the worst cell")
 	return l.Done()
 }
 

@@ -13,8 +13,9 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			{Glyph: "local",
 				Text: "errors of the stage alone: its reference is made of the kernel's own earlier tiles"},
 			{Glyph: "global", Text: "errors of earlier stages included: the reference is made of the inputs"},
-			{Glyph: "worst",
-				Text: "the cell whose error is the largest share of its bound; bounds differ by cell"},
+			{Glyph: "worst error",
+				Text: "of the cell whose error is the largest share of its bound; bounds differ by cell, so that " +
+					"the largest error of all may be another cell's, within a larger bound"},
 			{Glyph: "stored at",
 				Text: "the line that stored the first bad cell: what made it wrong, a diagnosis finds " +
 					"(" + v.Keys.LabelIn(view.Pipe, keymap.Diagnose) + ")"},
@@ -33,7 +34,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		{Glyph: "0 9",
 			Text: "in the map of a tile without a reference: the value, from the least to the greatest"},
 		{Glyph: g.Left + " " + g.Right, Text: "the cursor: Enter opens this tile"},
-		{Glyph: "error bound",
-			Text: "of the worst cell of all blocks: its error is the largest share of its bound"},
+		{Glyph: "local bound",
+			Text: "error of the stage alone and its bound, in the worst cell of all tiles: the one whose error is " +
+				"the largest share of its bound; what earlier stages add is \"global\", below"},
 	}
 }

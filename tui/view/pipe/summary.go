@@ -22,9 +22,9 @@ type column struct {
 // columns are those of the summary, from left to right. Counts of tiles are of view.Summary, figures of
 // the run's document.
 var columns = []column{
-	{head: "all blocks", width: 10, left: true, cell: (*Pane).tilesCell},
+	{head: "all tiles", width: 10, left: true, cell: (*Pane).tilesCell},
 	{
-		head: "error   ", width: 9,
+		head: "local   ", width: 9,
 		cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
 			return p.Theme.Text, figure(float64(e.Error))
 		}),

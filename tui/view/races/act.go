@@ -173,6 +173,11 @@ func (v *Controller) replay() tea.Cmd {
 	if v.Replaying() {
 		return v.EndReplay()
 	}
+	if v.race.trying {
+		v.Say(fmt.Sprintf("the what-if is not finished: replay after it, or cancel it (%s)",
+			v.Keys.Label(keymap.Cancel)))
+		return nil
+	}
 	if !v.diagnosed() {
 		v.Say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", v.Keys.LabelIn(view.Races,
 			keymap.Diagnose)))

@@ -97,6 +97,16 @@ func TestRacesBeforeADiagnosis(t *testing.T) {
 	d.Press("p").HasStatus("explored by a diagnosis")
 }
 
+// TestNothingFoundYet: findings are not counted before there was anything to find, and a run that not every
+// checker watched does not pass for one without errors.
+func TestNothingFoundYet(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Races(&tuitest.Races{})).Press("5")
+	d.Says("┌0 findings so far─", "none by the checks of this run; a diagnosis checks everything")
+	d.Manual = true
+	d.Press("x")
+	d.Says("┌RUNNING─", "none yet: still running")
+}
+
 func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 	f := &tuitest.Races{Hold: make(chan struct{})}
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5")
@@ -206,7 +216,7 @@ func TestFromAFindingToItsPlaces(t *testing.T) {
 		t.Errorf("Enter went to %s", d.M.Showing())
 	}
 	d.HasStatus("before the conflict on sP: warp 1 here, warp 3 at step 1510")
-	d.Says("step 1320 · warp 1 ")
+	d.Says("warp 1, all 32 lanes · step 1320 ")
 	d.Press("5")
 	for control(d).Selected() == nil || control(d).Selected().Variable != "sP" {
 		d.Press("n")

@@ -237,7 +237,8 @@ func (v *Controller) showRaces() {
 	case v.Run == nil:
 		d.Hint = "Nothing has run yet."
 	default:
-		d.Findings = whole.Report().Findings
+		d.Findings, d.Pending = whole.Report().Findings, v.Job.Active
+		d.Partly = v.Run.Request.Check != debugkern.EveryChecker
 		checked := "Checked in this run: accesses outside of memory, barriers, reads of what was never written; " +
 			"not checked: races, copies read too early, bank conflicts."
 		if v.Run.Request.Check == debugkern.EveryChecker {

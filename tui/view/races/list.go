@@ -198,6 +198,10 @@ func (p *Pane) list(w, h int) []string {
 			text += " matches " + p.filter
 		case p.data.Running:
 			text = "none yet: the diagnosis is running"
+		case p.data.Pending:
+			text = "none yet: still running"
+		case p.data.Partly:
+			text = "none by the checks of this run; a diagnosis checks everything"
 		}
 		lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, text).Done())
 	}
@@ -234,6 +238,10 @@ func (p *Pane) listTitle() string {
 		return "DIAGNOSIS RUNNING"
 	case p.data.Running:
 		return "DIAGNOSIS RUNNING, so far " + text
+	case p.data.Pending && n == 0:
+		return "RUNNING"
+	case p.data.Partly && n == 0:
+		return text + " so far"
 	}
 	return text
 }

@@ -643,3 +643,14 @@ func TestPrintOpensABlock(t *testing.T) {
 		t.Errorf("in %s:\n%s", d.M.Showing(), d.Text())
 	}
 }
+
+// TestLanesInWords: the state line says how many lanes are active, and which where it is not all.
+func TestLanesInWords(t *testing.T) {
+	for mask, want := range map[uint32]string{
+		0xffffffff: "all 32 lanes", 1 << 5: "lane 5 alone", 0xff: "8 lanes (000000ff)",
+	} {
+		if got := source.LanesText(mask); got != want {
+			t.Errorf("%08x: %q, want %q", mask, got, want)
+		}
+	}
+}

@@ -57,3 +57,6 @@ func (v *Controller) Chain(room int, function string, callers ...int) string {
 	}
 	return v.callChain(room)
 }
+
+// LanesText is an active mask in words.
+func LanesText(mask uint32) string { return lanesText(mask) }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"math/bits"
 	"path"
 	"strconv"
 	"strings"
@@ -239,7 +240,7 @@ func (v *Controller) Lines() []string {
 	return out
 }
 
-// walkStrip: block 0,0,0 · step 3513 · warp 0 ffffffff · kv 0 · kernel.cu:493 · by line · S captured
+// walkStrip: block 0,0,0 · kv 0 · warp 0, all 32 lanes · step 3513 · line 493 · stepping by line
 func (v *Controller) walkStrip() string {
 	s, t := &v.walk, v.Theme
 	l := t.Line(v.w)
@@ -257,14 +258,14 @@ func (v *Controller) walkStrip() string {
 		l.Add(style, t.Fit(text, l.Left()))
 	}
 	add(t.Text, "block "+p.Block.String())
-	add(t.Strong, "step "+strconv.FormatUint(p.Step, 10))
-	add(t.Strong, fmt.Sprintf("warp %d", p.Warp))
-	if p.PC >= 0 {
-		l.Add(t.Dim, fmt.Sprintf(" active %08x", p.Mask))
-	}
 	if p.KVTile >= 0 {
 		add(t.Text, v.Iteration(p.KVTile))
 	}
+	add(t.Strong, fmt.Sprintf("warp %d", p.Warp))
+	if p.PC >= 0 {
+		l.Add(t.Dim, ", "+lanesText(p.Mask))
+	}
+	add(t.Strong, "step "+strconv.FormatUint(p.Step, 10))
 	stopped := p.Stop == "breakpoint" && s.shot.stop != ""
 	if stopped {
 		add(t.Accent, s.shot.stop)
@@ -277,7 +278,11 @@ func (v *Controller) walkStrip() string {
 	if chain := v.callChain(min(l.Left()-separator, max(36, v.w-l.Col()-46))); chain != "" {
 		add(t.Text, chain)
 	}
-	add(t.Dim, "by "+unitNames[v.unit()])
+	unit := "stepping by " + unitNames[v.unit()]
+	if t.Width(unit)+separator > l.Left() {
+		unit = "by " + unitNames[v.unit()]
+	}
+	add(t.Dim, unit)
 	if n := len(s.enabled()); n > 0 {
 		add(t.Wrong, theme.Count(n, "breakpoint"))
 	}
@@ -295,6 +300,18 @@ func (v *Controller) walkStrip() string {
 	return l.Done()
 }
 
+// lanesText is an active mask in words: all 32 lanes, lane 5 alone, 8 lanes (000000ff).
+func lanesText(mask uint32) string {
+	switch n := bits.OnesCount32(mask); n {
+	case 32:
+		return "all 32 lanes"
+	case 1:
+		return fmt.Sprintf("lane %d alone", bits.TrailingZeros32(mask))
+	default:
+		return fmt.Sprintf("%d lanes (%08x)", n, mask)
+	}
+}
+
 // callChain is the function that was inlined where the warp stands and the lines that it was called from,
 // innermost first: in cl ← 255. It is "" in the kernel's own body. Where room is less, the calls between the
 // first and the outermost go first, then all but the first, then the middle of the function's name.
@@ -307,7 +324,7 @@ func (v *Controller) callChain(room int) string {
 	for _, f := range frames[1:] {
 		lines = append(lines, " ← "+strconv.Itoa(f.Line))
 	}
-	name := "in " + frames[0].Function
+	name := "in " + plainName(frames[0].Function)
 	shorter := [][]string{lines}
 	if n := len(lines); n > 2 {
 		shorter = append(shorter, []string{lines[0], " ← " + t.Glyph.Ellipsis, lines[n-1]})

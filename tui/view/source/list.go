@@ -85,7 +85,7 @@ func (v *Controller) showLists() {
 	}
 }
 
-// breakList: ● 2  k.cu:597  hit 12 times by 4 warps  if lane==3
+// breakList: ● 2  k.cu:597  if lane==3  hit 12 times by 4 warps
 func (v *Controller) breakList() lists.Data {
 	d := lists.Data{
 		Title: "BREAKPOINTS", Note: fmt.Sprintf("%s shows · %s on, off · %s deletes, %s all · %s closes",
@@ -95,19 +95,21 @@ func (v *Controller) breakList() lists.Data {
 			":break LINE if lane==3 && kv==1",
 	}
 	for _, b := range v.walk.breaks {
-		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), "",
-			b.When.String()}}
-		r.Cols[2] = b.hitText()
+		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), b.When.String(),
+			b.hitText()}}
 		switch {
 		case b.off:
-			r.Mark, r.Tone, r.Cols[2] = v.Theme.Glyph.Ring, lists.Dim, "disabled"
+			r.Mark, r.Tone, r.Cols[3] = v.Theme.Glyph.Ring, lists.Dim, "disabled"
 		case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b.Breakpoint):
-			r.Tone, r.Cols[2] = lists.Dim, "no instruction in this build"
+			r.Tone, r.Cols[3] = lists.Dim, "no instruction in this build"
 		}
 		d.Rows = append(d.Rows, r)
 	}
 	return d
 }
+
+// plainName is a function's name without the unnamed namespaces that it is declared in.
+func plainName(name string) string { return strings.ReplaceAll(name, "(anonymous namespace)::", "") }
 
 // callList: ▸ 0  cl  sdpa.cu:250
 func (v *Controller) callList() lists.Data {
@@ -118,7 +120,7 @@ func (v *Controller) callList() lists.Data {
 		Empty: "the warp stands at no line",
 	}
 	for i, f := range v.walk.shot.frames {
-		name := f.Function
+		name := plainName(f.Function)
 		if name == "" {
 			name = "(no name in the debug lines)"
 		}

@@ -81,6 +81,18 @@ func (v *Controller) AskHow(string) tea.Cmd {
 	}
 }
 
+// onTile is an action on the tile, which is refused while the tree covers it.
+func (v *Controller) onTile(do func(string) tea.Cmd) func(string) tea.Cmd {
+	return func(arg string) tea.Cmd {
+		if v.how.open {
+			v.Say(fmt.Sprintf("that changes the tile, which the tree covers: %s or %s goes back to it",
+				v.Keys.Label(keymap.How), v.Keys.Label(keymap.Cancel)))
+			return nil
+		}
+		return do(arg)
+	}
+}
+
 // closeHow gives tile and source their place again.
 func (v *Controller) closeHow() {
 	v.how.stop()

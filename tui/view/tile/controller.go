@@ -103,18 +103,20 @@ func (v *Controller) Layer() keymap.Layer {
 // Actions implements view.View.
 func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	return map[keymap.Action]func(string) tea.Cmd{
-		keymap.NextBad:   func(string) tea.Cmd { return v.next(1) },
-		keymap.PrevBad:   func(string) tea.Cmd { return v.next(-1) },
-		keymap.Heat:      v.nextHeat,
-		keymap.Format:    v.nextFormat,
-		keymap.Diff:      v.nextDiff,
-		keymap.BoundUp:   func(string) tea.Cmd { return v.bound(v.pane.Settings().Bound.Wider()) },
-		keymap.BoundDown: func(string) tea.Cmd { return v.bound(v.pane.Settings().Bound.Narrower()) },
-		keymap.Follow:    v.toggleFollow,
-		keymap.Who:       v.AskWho,
-		keymap.Columns:   v.nextColumns,
-		keymap.Open:      v.openOperation,
-		keymap.How:       v.AskHow,
+		keymap.NextBad: func(string) tea.Cmd { return v.next(1) },
+		keymap.PrevBad: func(string) tea.Cmd { return v.next(-1) },
+		keymap.Heat:    v.onTile(v.nextHeat),
+		keymap.Format:  v.onTile(v.nextFormat),
+		keymap.Diff:    v.onTile(v.nextDiff),
+		keymap.BoundUp: v.onTile(func(string) tea.Cmd { return v.bound(v.pane.Settings().Bound.Wider()) }),
+		keymap.BoundDown: v.onTile(func(string) tea.Cmd {
+			return v.bound(v.pane.Settings().Bound.Narrower())
+		}),
+		keymap.Follow:  v.toggleFollow,
+		keymap.Who:     v.AskWho,
+		keymap.Columns: v.onTile(v.nextColumns),
+		keymap.Open:    v.openOperation,
+		keymap.How:     v.AskHow,
 	}
 }
 

@@ -250,6 +250,9 @@ func TestLineage(t *testing.T) {
 		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5", "b: softmax_scale = 0.125")
 	d.Press("+").HasStatus("its width is fixed")
 	d.Press("_").HasStatus("its width is fixed")
+	for _, key := range []string{"d", "v", "z", "t", "D"} {
+		d.Press(key).HasStatus("which the tree covers: W or Esc goes back to it")
+	}
 	d.Press("j", "j", "j").Says("84") // the source follows
 	golden.RequireEqual(t, d.Text()+"\n")
 	if strings.Contains(d.Text(), "REFERENCE") {
