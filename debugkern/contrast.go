@@ -30,6 +30,9 @@ type Contrast struct {
 	Stored *report.Source
 	// Pair: operands that are multiplied with each other and should not be; nil: none are known
 	Pair *Pair
+	// Carried: the sum by which foreign operands come in, where that goes on from an earlier one; nil: they
+	// come in another way
+	Carried *Carried
 }
 
 // Pair is a product of two operands of a cell that belong to two terms of its sum.
@@ -55,6 +58,11 @@ type Operands struct {
 	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
 	// warp 0"; else ""
 	Threads string
+	// Access lists the instruction of the entry's body by whose address foreign ones come in; nil where it is
+	// not known to be an address
+	Access []int
+	first  operandKey
+	by     int // the instruction by which they come in; -1: not known
 }
 
 // Empty reports whether the cell is made of what it should be made of.
@@ -177,6 +185,12 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		}
 		return c.departs(ctx, k, a, foreign, missing)
 	})
+	for i := range out.Foreign {
+		c.addressed(&out.Foreign[i], a, missing)
+	}
+	if len(missing) == 0 {
+		out.Carried = c.carried(a, foreign)
+	}
 	if other, stored, ok := c.elsewhereIn(out.Cell, a, foreign, missing); ok && !moved {
 		out.Of, out.Stored = &other, report.SourceOf(target.Blame(c.fn, stored))
 	}
@@ -316,6 +330,7 @@ func (c *contrast) operands(
 			}
 			by = max(by, n)
 		}
+		o.first, o.by = keys[0], by
 		if c.named(&o, keys[0], at); by >= 0 {
 			o.At = c.line(by, ways[keys[0]].way)
 		}

@@ -340,7 +340,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.short != "" {
 			c.short += "; a barrier only hides that the buffers do not change"
 		}
-	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone):
+	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice
 		if s.remedy.at != nil {
 			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
@@ -367,6 +367,17 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	default:
 		c.Advice = *f.Missing
 	}
+}
+
+// silencesOnly reports whether a change of synchronisation makes a race go and leaves every stage wrong that
+// its variable holds or is made from.
+func (q *inquiry) silencesOnly(s *suspect) bool {
+	if !slices.Contains(racing, s.cause.Kind) || len(s.stages) > 0 || s.remedy.edits == nil {
+		return false
+	}
+	return slices.ContainsFunc(wrongStages(s.alone.Report), func(st probes.Stage) bool {
+		return q.feeds(s, st)
+	})
 }
 
 // startsLate is the advice for a loop of which the first iteration has another's data: it is not its end that

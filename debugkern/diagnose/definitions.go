@@ -75,11 +75,13 @@ func indexNames(line, variable string) []string {
 }
 
 // definitions lists the lines above an access that its index is made of, those first that come first when one
-// reads upwards; of an access in inlined code those of the calls too. variable is what is accessed.
-func (q *inquiry) definitions(at *report.Source, variable string) []definition {
-	if at == nil {
+// reads upwards; of an access in inlined code those of the calls too. A line whose instructions take no part
+// in the access's address is of another access by the same names.
+func (q *inquiry) definitions(x access) []definition {
+	if x.at == nil {
 		return nil
 	}
+	at, variable := x.at, x.variable
 	var out []definition
 	places := []report.Source{{File: at.File, Line: at.Line}}
 	sites := at.Calls.Sites()
@@ -131,8 +133,45 @@ func (q *inquiry) definitions(at *report.Source, variable string) []definition {
 			now = next
 		}
 	}
+	if fn := q.run.Entry(); fn != nil {
+		parts := q.addressOf(fn, x)
+		out = slices.DeleteFunc(out, func(d definition) bool {
+			own := instructionsAt(fn, &d.at)
+			// of a loop's head the compiler may have nothing left but its end
+			return !d.loop && parts != nil && len(own) > 0 &&
+				!slices.ContainsFunc(own, func(i int) bool { return parts[i] })
+		})
+	}
 	slices.SortStableFunc(out, func(a, b definition) int { return cmp.Compare(a.depth, b.depth) })
 	return out[:min(len(out), mostDefinitions)]
+}
+
+// addressOf lists the instructions that compute the address of an access; nil where it has no address in a
+// register.
+func (q *inquiry) addressOf(fn *ptx.Func, x access) map[int]bool {
+	list := x.instr
+	if list == nil {
+		list = accessesAt(fn, x.at)
+	}
+	var registers []int32
+	for _, i := range list {
+		in := fn.Body[i]
+		if k := in.Kind(); !k.Reads() && !k.Writes() && !k.Async() || in.Space() == ptx.SpaceParam {
+			continue
+		}
+		for a := range in.Args {
+			if in.Args[a].Kind == ptx.OpAddr {
+				registers = in.Args[a].Registers(registers)
+			}
+		}
+	}
+	if len(registers) == 0 {
+		return nil
+	}
+	if q.slicer == nil {
+		q.slicer = newSlicer(fn)
+	}
+	return q.slicer.from(registers)
 }
 
 // first is a text up to the comma or semicolon behind the first expression.
@@ -169,10 +208,11 @@ func usedAt(lines []string, line int, variable string) int {
 	return line
 }
 
-// access is where a variable is used.
+// access is where a variable is used, and by which instructions where that is known.
 type access struct {
 	at       *report.Source
 	variable string
+	instr    []int
 }
 
 // likeliest orders the definitions of the index of accesses by how likely each is wrong: first what all of
@@ -183,7 +223,7 @@ func (q *inquiry) likeliest(all []access, past, short bool) []definition {
 	if len(all) == 0 {
 		return nil
 	}
-	out := q.definitions(all[0].at, all[0].variable)
+	out := q.definitions(all[0])
 	count := map[report.Source]int{}
 	lines := map[report.Source]bool{}
 	for _, x := range all {
@@ -195,7 +235,7 @@ func (q *inquiry) likeliest(all []access, past, short bool) []definition {
 			continue
 		}
 		lines[own] = true
-		for _, d := range q.definitions(x.at, x.variable) {
+		for _, d := range q.definitions(x) {
 			count[d.at]++
 		}
 	}
@@ -239,17 +279,21 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	case slices.Contains(addressKinds, c.Kind):
 		at, past = q.accessesLike(c)
 	case s.covered != nil && s.covered.Writer() != nil:
-		at, short = []access{{s.covered.Writer(), s.covered.Variable}}, true
+		at, short = []access{{at: s.covered.Writer(), variable: s.covered.Variable}}, true
 		if c.Place.Other != nil && c.Place.Other.At() == at[0].at.At() {
 			c.Place.Source, c.Place.Other = c.Place.Other, nil
 		}
 	case c.Kind == "unwritten" || c.Kind == "uninitialised":
 		if w := q.storeOf(c.Place.Variable); w != nil {
-			at, short = []access{{w, c.Place.Variable}}, true
+			at, short = []access{{at: w, variable: c.Place.Variable}}, true
 			c.Advice += "; the source writes it at " + w.At()
 		}
 	case c.Kind == kindStage && s.contrast != nil && len(s.contrast.Foreign) > 0 && c.Place.Source != nil:
-		at = []access{{c.Place.Source, s.contrast.Foreign[0].Of}}
+		x := s.contrast
+		if x.Foreign[0].Access == nil || x.Carried != nil || x.Stored != nil {
+			return // it is not known that the address is what is wrong
+		}
+		at = []access{{c.Place.Source, x.Foreign[0].Of, x.Foreign[0].Access}}
 	case c.Kind == kindStage && s.elsewhere != nil:
 		at, short = []access{*s.elsewhere}, true
 	}
@@ -257,10 +301,13 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	if len(list) == 0 {
 		return
 	}
-	c.Advice += q.indexText(list)
 	if c.Place.Other == nil {
 		c.Place.Other = &list[0].at
 	}
+	if short { // the address of what is written is right: what may be wrong is how often it is
+		list = slices.DeleteFunc(list, func(d definition) bool { return !d.loop })
+	}
+	c.Advice += q.indexText(list)
 }
 
 // addressKinds are the kinds of findings that say that an address is wrong.
@@ -272,7 +319,7 @@ func (q *inquiry) accessesLike(c *Cause) (all []access, past bool) {
 	for _, o := range q.suspects {
 		for _, i := range o.cause.Findings {
 			f := &q.doc.Findings[i]
-			switch x := (access{f.Source, f.Variable}); {
+			switch x := (access{at: f.Source, variable: f.Variable}); {
 			case f.Source == nil || f.Kind != c.Kind:
 			case i == c.Finding:
 				all, past = slices.Insert(all, 0, x), q.justBeyond(f)
@@ -371,7 +418,7 @@ func (q *inquiry) writtenElsewhere(s *suspect, st probes.Stage) error {
 		if src.At() == b.Source.At() {
 			return nil
 		}
-		s.elsewhere = &access{src, sp.Array}
+		s.elsewhere = &access{at: src, variable: sp.Array}
 		s.cause.why += fmt.Sprintf("; right cells of the tile are stored at %s, and this one is not", callText(src))
 		return nil
 	}

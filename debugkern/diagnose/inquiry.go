@@ -34,6 +34,7 @@ type inquiry struct {
 	holes    map[probes.Dim3]bool      // blocks of which something was not captured; nil: not asked yet
 	searched int                       // for how many suspects of findings edits of an index were tried
 	loops    []int                     // by instruction: the innermost loop around it; nil: not asked yet
+	slicer   *slicer                   // of the entry; nil: not asked yet
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
 	// configurations: other shapes and inputs that edits are tried in, once configured

@@ -234,6 +234,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 			p.beyond.size, c.Was, n, n, p.beyond.wrong)
 	case p.beyond.right != "":
 		s.beyond = "; " + p.beyond.right + " is right with it too"
+	default:
+		s.beyond = "; tried with this shape and these inputs alone"
 	}
 	call, limit := q.callAlone(src, c), q.boundOf(src, c)
 	if p.left() > 0 {
@@ -390,7 +392,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	s.contrast = bad
 	d := departure(bad)
-	if len(bad.Foreign) > 0 {
+	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 { // else what is too much may be what comes first
 		steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
 		if err != nil {
 			return q.fatal(err)
@@ -477,6 +479,8 @@ func departure(c *debugkern.Contrast) difference {
 			d.look = fmt.Sprintf("look at the index by which the operand is read at %s, and at that by which the "+
 				"cell is stored at %s", callText(d.at), lineText(d.other, d.at))
 		}
+	case len(c.Foreign) > 0 && c.Carried != nil:
+		return carriedOver(fmt.Sprintf("%s is made of %s too", cell, foreign), c.Carried)
 	case len(c.Foreign) > 0:
 		d.text = fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell, foreign, read)
 	case len(c.Twice) > 0:
@@ -501,6 +505,17 @@ func departure(c *debugkern.Contrast) difference {
 		d.text = fmt.Sprintf("%s is not made of %s%s", cell, missing, others)
 	}
 	return d
+}
+
+// carriedOver is the departure of a cell whose sum has in it what was added to it before.
+func carriedOver(cell string, c *debugkern.Carried) difference {
+	at := callText(c.At)
+	return difference{
+		at: c.At, other: c.Used,
+		text: fmt.Sprintf("%s, which has no part in it: the sum at %s goes on from one that is used at %s", cell,
+			at, lineText(c.Used, c.At)),
+		look: fmt.Sprintf("look at where the sum at %s is set to 0, which belongs before every sum", at),
+	}
 }
 
 // paired is the departure of a cell that multiplies operands of two terms.
