@@ -53,6 +53,7 @@ func (a *app) recordCommand() *cobra.Command {
 			}
 			return nil
 		},
+		Annotations: map[string]string{perRun: "yes"},
 		RunE: func(c *cobra.Command, args []string) error {
 			opt.req.Argv = args
 			return a.recordProgram(c, &opt)

@@ -42,6 +42,10 @@ func TestRecordRefusals(t *testing.T) {
 		!strings.Contains(errText, "ended without initialising CUDA (sh ended with exit status 3)") {
 		t.Errorf("exit %d: %s%s", code, text, errText)
 	}
+	_, errText, code = call(t, "record", "--timeout", "100ms", "--out", out, "--", "sh", "-c", "sleep 600")
+	if code != 4 || !strings.Contains(errText, "(sh was ended after its time limit of 100ms)") {
+		t.Errorf("--timeout: exit %d: %s", code, errText)
+	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a file was left")
 	}
