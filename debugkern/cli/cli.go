@@ -195,8 +195,8 @@ type app struct {
 	release context.CancelFunc // of limited
 }
 
-// perRun annotates a command whose --timeout is that of each run, or of a program that it executes, not of the
-// whole command.
+// perRun annotates a command whose --timeout is that of each run, or of a program that it executes, not of
+// the whole command.
 const perRun = "timeout-per-run"
 
 // limit ends a command at its --timeout, whatever it is at by then. That of the terminal and of commands
