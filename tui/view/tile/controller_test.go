@@ -183,7 +183,7 @@ func TestSettings(t *testing.T) {
 		} {
 			d.Press(s[0]).HasStatus(s[1])
 		}
-		d.Says(map[int]string{80: "sci Δoff ≤derived",
+		d.Says(map[int]string{80: "sci Δoff≤derived",
 			120: "sci · no error column · bound derived"}[size[0]])
 		kept := map[string]string{}
 		control(d).Remember(kept)

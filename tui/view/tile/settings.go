@@ -194,7 +194,7 @@ const wideNote = 120
 // Note implements view.Noted: how numbers are written and judged, and what is searched for and shown.
 func (v *Controller) Note() string {
 	s := v.pane.Settings()
-	text := fmt.Sprintf("%s Δ%s ≤%s", s.Format, s.Diff, s.Bound)
+	text := fmt.Sprintf("%s Δ%s≤%s", s.Format, s.Diff, s.Bound)
 	if v.w >= wideNote {
 		text = fmt.Sprintf("%s · error in %s · bound %s", s.Format, s.Diff, s.Bound)
 		if s.Diff == cell.DiffOff {
