@@ -60,7 +60,7 @@ func openLinked(t *testing.T, script string) (*Backend, *Link) {
 func quick(t *testing.T) {
 	t.Helper()
 	every, limit, wait := beatEvery, beatLimit, firstWait
-	beatEvery, beatLimit, firstWait = 20*time.Millisecond, 300*time.Millisecond, time.Millisecond
+	beatEvery, beatLimit, firstWait = 20*time.Millisecond, time.Second, time.Millisecond
 	t.Cleanup(func() { beatEvery, beatLimit, firstWait = every, limit, wait })
 }
 
