@@ -228,17 +228,18 @@ func TestCheckTarget(t *testing.T) {
 	}
 }
 
-// TestCheckOfWhatIsNotModelled: a kernel that the emulator refuses did not load, at the place of the
-// instruction; nothing is wrong with how it compiles.
+// TestCheckOfWhatIsNotModelled: a kernel that the emulator refuses did not load, at the places of all
+// instructions that it does not model; nothing is wrong with how it compiles.
 func TestCheckOfWhatIsNotModelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "k.ptx")
-	text := strings.Replace(oneAndTwo, "ret;", "tcgen05.fence::before_thread_sync;\n\tret;", 1)
+	text := strings.Replace(oneAndTwo, "ret;", "tcgen05.fence::before_thread_sync;\n\ttcgen05.wait::ld.sync.aligned;\n\tret;", 1)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, errText, code := call(t, "check", path, "--entry", "one", "--grid", "1", "--block", "32")
-	if code != 4 || !strings.Contains(errText, "the kernel does not load: 1 error") ||
-		!strings.Contains(errText, "k.ptx:6:") || !strings.Contains(errText, "not modelled") {
+	if code != 4 || !strings.Contains(errText, "the kernel does not load: 2 errors") ||
+		!strings.Contains(errText, "k.ptx:6:") || !strings.Contains(errText, "k.ptx:7:") ||
+		strings.Count(errText, "is not modelled") < 2 {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 }

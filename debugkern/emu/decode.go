@@ -1,7 +1,9 @@
 package emu
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"tilescope/debugkern/chip"
@@ -101,9 +103,18 @@ type sregKey struct {
 	b    bank
 }
 
-// load decodes the entry of a module; share lets registers share slots.
-func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool) (p *program, err error) {
-	return decode(ctx, c, m, name, share, nil)
+// load decodes the entry of a module; share lets registers share slots. What is not modelled is listed whole.
+func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool) (*program, error) {
+	p, err := decode(ctx, c, m, name, share, nil)
+	var first *ptx.Error
+	if !errors.As(err, &first) {
+		return p, err
+	}
+	list, err := Refusals(ctx, c, m, name)
+	if err != nil || len(list) < 2 {
+		return nil, cmp.Or(err, error(first))
+	}
+	return nil, ptx.Errors(list)
 }
 
 // decode is load; with refused, what is not modelled is collected there and does nothing in the program.

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,8 +11,8 @@ import (
 )
 
 // Refusals returns what a kernel has, in its entry and the functions that it calls, that the emulator does
-// not model: all of it, where loading stops at the first. An error that is about no single instruction is the
-// only one then.
+// not model: all of it, in text order. What comes behind an error that is about no single instruction is not
+// looked at.
 func Refusals(ctx context.Context, c *chip.Chip, m *ptx.Module, entry string) ([]*ptx.Error, error) {
 	var out []*ptx.Error
 	_, err := decode(ctx, c, m, entry, true, &out)
@@ -22,7 +23,10 @@ func Refusals(ctx context.Context, c *chip.Chip, m *ptx.Module, entry string) ([
 	if errors.As(err, &one) && !slices.Contains(out, one) {
 		out = append(out, one)
 	}
-	return out, nil
+	slices.SortStableFunc(out, func(a, b *ptx.Error) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+	return slices.CompactFunc(out, func(a, b *ptx.Error) bool { return *a == *b }), nil
 }
 
 // collect decodes an instruction; with refused set, one that is not modelled is noted there, and does
