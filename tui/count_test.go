@@ -66,7 +66,7 @@ func TestADigitAloneShowsItsView(t *testing.T) {
 		t.Errorf("1 and a command: %s", d.m.view)
 	}
 	*now = now.Add(2 * time.Second)
-	if d.press("9"); d.m.Status.Bad || d.m.view != view.Pipe {
+	if d.press("9"); d.m.Status.Bad || d.m.view != view.Pipeline {
 		t.Errorf("9: %s, status %q", d.m.view, d.m.Status.Text)
 	}
 }
