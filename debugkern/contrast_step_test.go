@@ -2,7 +2,7 @@ package debugkern
 
 import "testing"
 
-// TestStepHolds: a step is said of an axis only where the index moves as far between all places that were
+// TestStepHolds: a step is given for an axis only where the index moves as far between all places that were
 // compared.
 func TestStepHolds(t *testing.T) {
 	s := source{stage: -1}

@@ -292,7 +292,7 @@ func about(f *report.Finding, c *Complaint) bool {
 }
 
 // called reports that a place of a finding is that of a complaint, by the same calls: every mbarrier of a
-// kernel is used in the same few functions, and only the calls tell them apart.
+// kernel is used in the same few functions, and only their calls differ.
 func called(s *report.Source, c *Complaint) bool {
 	if s == nil || !at(s, c.At) {
 		return false

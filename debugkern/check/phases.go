@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -63,17 +64,28 @@ func (u *races) publishLane(lane int, row []uint32) {
 	a.publishClock(row)
 }
 
+// lanesByAddress yields the addresses that the lanes of an event name, each once, with its lanes.
+func lanesByAddress(e *target.Event) iter.Seq2[uint64, uint32] {
+	return func(yield func(uint64, uint32) bool) {
+		for m := e.Mask; m != 0; {
+			addr, lanes := e.Addr[bits.TrailingZeros32(m)&31], uint32(0)
+			for l := m; l != 0; l &= l - 1 {
+				if i := bits.TrailingZeros32(l) & 31; e.Addr[i] == addr {
+					lanes |= 1 << i
+				}
+			}
+			m &^= lanes
+			if !yield(addr, lanes) {
+				return
+			}
+		}
+	}
+}
+
 // passed notes the lanes that have passed a wait.
 func (u *races) passed(e *target.Event) {
 	stamp := u.ownStamp(e)
-	for m := e.Mask; m != 0; {
-		addr, lanes := e.Addr[bits.TrailingZeros32(m)&31], uint32(0)
-		for l := m; l != 0; l &= l - 1 {
-			if i := bits.TrailingZeros32(l) & 31; e.Addr[i] == addr {
-				lanes |= 1 << i
-			}
-		}
-		m &^= lanes
+	for addr, lanes := range lanesByAddress(e) {
 		if addr+8 > u.bytes {
 			continue
 		}

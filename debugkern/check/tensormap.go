@@ -99,14 +99,7 @@ func (u *races) fenceMaps(e *target.Event) {
 		return
 	}
 	stamp := u.ownStamp(e)
-	for m := e.Mask; m != 0; {
-		addr, lanes := e.Addr[bits.TrailingZeros32(m)&31], uint32(0)
-		for l := m; l != 0; l &= l - 1 {
-			if i := bits.TrailingZeros32(l) & 31; e.Addr[i] == addr {
-				lanes |= 1 << i
-			}
-		}
-		m &^= lanes
+	for addr, lanes := range lanesByAddress(e) {
 		if e.Space == target.SpaceGlobal {
 			u.acquireMap(e, addr, lanes, stamp)
 		}

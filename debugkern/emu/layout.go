@@ -13,7 +13,7 @@ import (
 // remember the copy that wrote them last, and with it the line and the chunk of its box that they are. What
 // threads write has no layout that is known, and is left alone.
 
-// layouts is what a block knows of the layouts of its shared memory.
+// layouts stores in which layout each part of a block's shared memory was written.
 type layouts struct {
 	owner  []int32 // by 16 bytes: index in boxes plus one; 0: no copy's, or not known
 	boxes  []boxLayout

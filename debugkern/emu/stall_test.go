@@ -8,7 +8,7 @@ import (
 	"tilescope/probes"
 )
 
-// TestHangNamesItsPhase: what a hang lacks is said of the phase that cannot complete. Here the first phase
+// TestHangNamesItsPhase: what is missing is reported for the phase that cannot complete. Here the first phase
 // expects its 16 bytes, and the second, in which as many arrive, expects none.
 func TestHangNamesItsPhase(t *testing.T) {
 	const text = `.version 8.0

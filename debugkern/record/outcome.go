@@ -104,7 +104,7 @@ func unavailable(trouble string) error {
 		"CUPTI was not found (%s): it comes with the CUDA toolkit, and as pip install nvidia-cuda-cupti", text)
 }
 
-// notes are what the user should know of a recorded launch.
+// notes list how a recorded launch ended, and launches that were passed over.
 func (l *log) notes() []string {
 	var out []string
 	if l.launched != nil && l.launched.Unfinished != "" {

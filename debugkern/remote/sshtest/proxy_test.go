@@ -23,7 +23,7 @@ type proxy struct {
 	bytes  [2]atomic.Int64
 	drops  atomic.Int64
 	opened atomic.Int64
-	stop   atomic.Bool // nothing is forwarded, and nobody is told
+	stop   atomic.Bool // nothing is forwarded, and neither side is closed
 
 	mu    sync.Mutex
 	rng   *rand.Rand

@@ -43,7 +43,7 @@ type Controller struct {
 	view.OnePane
 	pane    *Pane
 	stepper Stepper
-	asked   *view.Run // whose block's timeline has been asked for, at moment of its block
+	asked   *view.Run // whose block's timeline was requested, at moment of its block
 	block   [3]int
 }
 

@@ -37,7 +37,7 @@ type Data struct {
 	Line      *walk.Timeline // nil: it has not been recorded
 	Unit      string
 	Iteration string // of the loop over tiles; "" outside
-	Empty     string // what is said where there is nothing to show
+	Empty     string // the text where there is nothing to show
 }
 
 // Pane draws the view.
@@ -113,7 +113,7 @@ type rect struct{ x, y, w, h int }
 const (
 	wholeWidth  = 100
 	wholeHeight = 33
-	bothWidth   = 160 // for the layout beside the operations
+	bothWidth   = 160 // from which the layout is drawn next to the operations
 	strip       = 1
 )
 
