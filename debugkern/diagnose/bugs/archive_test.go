@@ -63,6 +63,29 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// No bug of second or third compiles to the PTX of another entry: what a diagnosis says of it was not
+// developed with it under another name.
+func TestMeasuringBugsAreNew(t *testing.T) {
+	a, err := openArchive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]*bug{}
+	for _, set := range []string{open, harmless, held, second, third} {
+		for _, b := range entries(t, set).Bugs {
+			e, ok, err := a.Find(b.key())
+			if err != nil || !ok {
+				t.Fatalf("%s: the archive lacks it (%v): run go test -run TestArchive -update", b.Name, err)
+			}
+			other := seen[string(e.PTX)]
+			if other != nil && (set == second || set == third) {
+				t.Errorf("%s of %s compiles to the PTX of %s of %s", b.Name, set, other.Name, other.set)
+			}
+			seen[string(e.PTX)] = b
+		}
+	}
+}
+
 // write compiles and packs all entries. PTX of the same texts is taken from the archive that there is.
 func write(t *testing.T, all []*bug) {
 	t.Helper()

@@ -26,11 +26,12 @@ import (
 const (
 	held     = "held"
 	second   = "second"
+	third    = "third"
 	open     = "open"
 	harmless = "harmless"
 )
 
-var sets = []string{held, second, open, harmless}
+var sets = []string{held, second, third, open, harmless}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
