@@ -22,6 +22,7 @@ type Chip struct {
 	// What decides how many blocks are resident at once.
 
 	SMs, BlocksPerSM, ThreadsPerSM int
+	RegistersPerSM                 int // of which a thread has 255 at most
 	SharedPerSM, SharedReserve     int // bytes; the reserve is what the system takes of each block
 
 	// FragmentRows is what the distance of two rows of a wmma matrix in memory must be a multiple of, in
@@ -35,7 +36,8 @@ func SM90() *Chip {
 		Arch: "sm_90", Arithmetic: fp.SM90(),
 		SharedPerBlock: 227 << 10, ThreadsPerBlock: 1024,
 		Grid: [3]int{1<<31 - 1, 65535, 65535}, Block: [3]int{1024, 1024, 64},
-		SMs: 132, BlocksPerSM: 32, ThreadsPerSM: 2048, SharedPerSM: 228 << 10, SharedReserve: 1 << 10,
+		SMs: 132, BlocksPerSM: 32, ThreadsPerSM: 2048, RegistersPerSM: 64 << 10,
+		SharedPerSM: 228 << 10, SharedReserve: 1 << 10,
 		FragmentRows: 16,
 	}
 }
@@ -45,4 +47,11 @@ func SM90() *Chip {
 func (c *Chip) Resident(threads, shared int) int {
 	threads = (threads + 31) &^ 31
 	return c.SMs * max(1, min(c.BlocksPerSM, c.ThreadsPerSM/threads, c.SharedPerSM/(shared+c.SharedReserve)))
+}
+
+// Registers returns how many registers a thread may have so that a number of blocks are resident on an SM:
+// an SM gives them to four warps at a time, and to a thread a multiple of 8, 255 at most.
+func (c *Chip) Registers(threads, blocks int) int {
+	warps := (max(threads, 1) + 127) / 128 * 4
+	return min(255, c.RegistersPerSM/(32*warps*max(blocks, 1))/8*8)
 }

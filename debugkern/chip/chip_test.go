@@ -14,6 +14,13 @@ func TestResident(t *testing.T) {
 			t.Errorf("%d threads, %d bytes: %d blocks, want %d an SM", x.threads, x.shared, got, x.perSM)
 		}
 	}
+	for _, x := range []struct{ threads, blocks, want int }{
+		{384, 1, 168}, {384, 2, 80}, {416, 1, 128}, {512, 1, 128}, {1000, 1, 64}, {128, 1, 255}, {1, 4, 128},
+	} {
+		if got := c.Registers(x.threads, x.blocks); got != x.want {
+			t.Errorf("%d registers for %d blocks of %d threads, want %d", got, x.blocks, x.threads, x.want)
+		}
+	}
 	if c.Arch != c.Arithmetic.Name() {
 		t.Errorf("%s computes as %s", c.Arch, c.Arithmetic.Name())
 	}

@@ -136,6 +136,7 @@ func (w *warp) arrive(in *inst, m uint32) bool {
 func (b *block) exited() {
 	if b.threads() == 0 {
 		b.leaks()
+		b.endRegisters()
 	}
 	if b.p.clusterSync || b.cluster != nil {
 		b.completeCluster()
@@ -276,9 +277,20 @@ func (b *block) divergentBarrier(id int) {
 		b.whoWaits(ws)), ws)
 }
 
+// waitVerb is the verb of a list of warps.
+func waitVerb(ids []int) string {
+	if len(ids) == 1 {
+		return "waits"
+	}
+	return "wait"
+}
+
 // stuck ends a block in which nobody can go on.
 func (b *block) stuck() {
 	ws := b.waiters()
+	if b.registerHang(ws) {
+		return
+	}
 	b.endWith(target.Deadlock, "no thread can go on: "+b.whoWaits(ws)+b.absent()+b.lacking(), ws)
 }
 

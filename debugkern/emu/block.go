@@ -25,15 +25,16 @@ type block struct {
 	local  []byte
 	lwrit  []byte
 
-	regions  []region // by access set
-	slots    slotMemory
-	heap     heapMemory
-	barriers [16]barrierState
-	async    *asyncBlock    // nil: the program has no mbarriers and no bulk operations
-	cluster  *cluster       // nil: the block has none, or is all of it
-	rank     int            // in the cluster
-	polled   bool           // of a cluster's block: it lets the others go first
-	alone    clusterBarrier // of a block without a cluster
+	regions   []region // by access set
+	slots     slotMemory
+	heap      heapMemory
+	barriers  [16]barrierState
+	async     *asyncBlock    // nil: the program has no mbarriers and no bulk operations
+	registers *registerPool  // nil: the program has no setmaxnreg
+	cluster   *cluster       // nil: the block has none, or is all of it
+	rank      int            // in the cluster
+	polled    bool           // of a cluster's block: it lets the others go first
+	alone     clusterBarrier // of a block without a cluster
 
 	clock, limit, budget uint64
 	counts               target.Counts
@@ -150,6 +151,7 @@ func (b *block) begin(id probes.Dim3) {
 		w.begin()
 	}
 	b.beginAsync()
+	b.beginRegisters()
 	b.sched.begin(b.l.Schedule, b)
 	b.obs, b.halt, b.watched, b.observedClasses, b.follows, b.executed = nil, nil, false, 0, 0, false
 	b.replace, b.watch, b.gather = nil, nil, nil

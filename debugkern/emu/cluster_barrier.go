@@ -173,6 +173,9 @@ func (c *cluster) stuck() {
 		if len(ws) == 0 {
 			continue
 		}
+		if b.registerHang(ws) {
+			break
+		}
 		b.endWith(target.Deadlock, "no thread can go on: "+b.whoWaits(ws)+b.absent()+c.missing(b), ws)
 		break
 	}
@@ -184,7 +187,7 @@ func (c *cluster) stuck() {
 func (c *cluster) hang() {
 	some := false
 	for _, b := range c.blocks {
-		if !b.ended() && len(b.awaitings()) > 0 {
+		if !b.ended() && (len(b.awaitings()) > 0 || b.starved()) {
 			some = true
 			b.hang()
 		}

@@ -46,6 +46,8 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 		w.clusterWait(in, m)
 	case flowWarpgroup:
 		return w.warpgroup(in, m)
+	case flowRegisters:
+		return w.setRegisters(in, m)
 	case flowAlloca:
 		if m != 0 && !w.allocate(in, m) {
 			return true

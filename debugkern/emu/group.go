@@ -21,6 +21,7 @@ const (
 	waitMBarrier           // an mbarrier
 	waitCluster            // the barrier of the cluster
 	waitWarpgroup          // a wgmma, for the other warps of the warpgroup
+	waitRegisters          // a setmaxnreg.inc, for registers of the block
 )
 
 // arrived reports whether a group that waits so has executed the instruction that it stands at.

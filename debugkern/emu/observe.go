@@ -83,7 +83,7 @@ func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	case m == 0:
 		return w.skipped(in, pc)
 	}
-	if in.flow == flowSync || in.flow == flowWarpgroup {
+	if in.flow.whole() {
 		if need := w.named(in, m) & w.alive; need&^w.groups[w.cur].mask != 0 {
 			return true // it waits; the event comes when it executes
 		}

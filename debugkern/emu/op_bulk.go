@@ -422,9 +422,8 @@ func (d *decoder) hint() {
 		d.tensorPlace(d.arg(0))
 	}
 	if d.in.Op == "setmaxnreg" {
-		if n := d.arg(0); n.Kind != ptx.OpInt || n.Imm < 24 || n.Imm > 256 || n.Imm%8 != 0 {
-			d.fail("setmaxnreg takes 24 to 256 registers, in multiples of 8")
-		}
+		d.maxNReg()
+		return
 	}
 	d.nothing()
 }

@@ -42,10 +42,14 @@ const (
 	flowCluster // barrier.cluster.wait
 	// flowWarpgroup: wgmma.mma_async, which the four warps of a warpgroup meet at
 	flowWarpgroup
+	flowRegisters // setmaxnreg: .inc waits until the block has enough registers
 )
 
 // gathers reports whether lanes of a warp come together at the instruction.
-func (f flow) gathers() bool { return f == flowSync || f == flowBarrier || f == flowWarpgroup }
+func (f flow) gathers() bool { return f == flowBarrier || f.whole() }
+
+// whole reports whether the instruction waits for lanes that it names before it executes.
+func (f flow) whole() bool { return f == flowSync || f == flowWarpgroup || f == flowRegisters }
 
 // inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not
 // need for every instruction is in instInfo, to keep the program in the cache.
@@ -132,6 +136,7 @@ type program struct {
 	waits       bool
 	async       bool              // it has mbarriers, bulk operations or wgmma
 	wgmma       bool              // it has wgmma
+	maxNReg     int               // the largest count of a setmaxnreg; 0: it has none
 	layouts     bool              // it has tensor copies that bring tiles, and what reads their layouts
 	cluster     bool              // it is compiled for clusters
 	mapa        bool              // it has mapa

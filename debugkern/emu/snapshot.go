@@ -8,35 +8,36 @@ import (
 
 // snapshot is a block's whole state. Global memory is saved by the pages that the block has changed.
 type snapshot struct {
-	clock    uint64
-	warps    []warp
-	shared   []byte
-	swrit    []byte
-	local    []byte
-	lwrit    []byte
-	barriers [16]barrierState
-	async    *asyncBlock
-	counts   target.Counts
-	found    findings
-	err      *target.Fault
-	broken   bool
-	released bool
-	printed  []byte
-	sched    scheduler
-	rng      []byte
-	resume   uint64
-	last     int
-	pages    []map[int]page // by allocation
-	watcher  *watcher
-	gathered []gathered
-	replaced []siteState // by site of the replacer
-	heap     heapMemory
-	paused   int // index of the paused warp, -1
-	pausedAs turn
-	filling  []filled
-	polled   bool
-	alone    clusterBarrier
-	cluster  *clusterSnapshot // of the whole cluster, with its other blocks; nil: none
+	clock     uint64
+	warps     []warp
+	shared    []byte
+	swrit     []byte
+	local     []byte
+	lwrit     []byte
+	barriers  [16]barrierState
+	async     *asyncBlock
+	registers *registerPool
+	counts    target.Counts
+	found     findings
+	err       *target.Fault
+	broken    bool
+	released  bool
+	printed   []byte
+	sched     scheduler
+	rng       []byte
+	resume    uint64
+	last      int
+	pages     []map[int]page // by allocation
+	watcher   *watcher
+	gathered  []gathered
+	replaced  []siteState // by site of the replacer
+	heap      heapMemory
+	paused    int // index of the paused warp, -1
+	pausedAs  turn
+	filling   []filled
+	polled    bool
+	alone     clusterBarrier
+	cluster   *clusterSnapshot // of the whole cluster, with its other blocks; nil: none
 }
 
 // clusterSnapshot is what a cluster has beyond the block of the snapshot.
@@ -75,7 +76,8 @@ func (b *block) snapshot(allocs []*alloc) *snapshot {
 		local: bytes.Clone(b.local), lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts,
 		found: b.found.clone(), err: b.err, broken: b.broken, released: b.released,
 		printed: bytes.Clone(b.printed), sched: b.sched, resume: b.resume, last: b.last, paused: -1,
-		async: b.async.clone(), pausedAs: b.pausedAs, filling: append([]filled(nil), b.filling...),
+		registers: b.registers.clone(), async: b.async.clone(), pausedAs: b.pausedAs,
+		filling: append([]filled(nil), b.filling...),
 	}
 	if b.paused != nil {
 		t.paused = b.paused.id
@@ -133,6 +135,7 @@ func (b *block) restore(t *snapshot, allocs []*alloc) {
 	b.polled, b.alone = t.polled, t.alone
 	b.clock, b.barriers, b.counts, b.found = t.clock, t.barriers, t.counts, t.found.clone()
 	b.quick, b.executed, b.async = nil, false, t.async.clone()
+	b.registers = t.registers.clone()
 	b.err, b.broken, b.released, b.resume, b.last = t.err, t.broken, t.released, t.resume, t.last
 	b.printed = bytes.Clone(t.printed)
 	copy(b.shared, t.shared)

@@ -192,10 +192,11 @@ func (b *block) hang() {
 			others = append(others, x)
 		}
 	}
+	starved := b.registerHang(others)
 	for i := range ws {
 		b.hangAt(&ws[i], others)
 	}
-	if len(ws) == 0 { // they poll something else, and nothing that an mbarrier could tell
+	if len(ws) == 0 && !starved { // they poll something else, and nothing that an mbarrier could tell
 		b.stuck()
 	}
 }
@@ -214,12 +215,8 @@ func (b *block) hangAt(a *awaiting, others []waiter) {
 	if n := m.promised - m.arrived; n > 0 {
 		missing = append(missing, fmt.Sprintf("%d bytes", n))
 	}
-	verb := "wait"
-	if len(a.warps) == 1 {
-		verb = "waits"
-	}
 	msg := fmt.Sprintf("%s %s at %s (%s) for phase %d (parity %d) of %s, which nothing can complete: ",
-		warpList(a.warps), verb, src.Place(), a.in.src.Opcode(), m.phase, m.phase&1, name)
+		warpList(a.warps), waitVerb(a.warps), src.Place(), a.in.src.Opcode(), m.phase, m.phase&1, name)
 	switch {
 	case len(missing) > 0:
 		msg += strings.Join(missing, " and ") + " will never come"

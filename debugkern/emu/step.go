@@ -119,6 +119,8 @@ func (s *stepper) Warps() []target.Warp {
 				t.Wait = "mbarrier " + s.b.variableAt(target.SpaceShared, at).String()
 			case g.wait == waitCluster:
 				t.Wait = "barrier.cluster"
+			case g.wait == waitRegisters:
+				t.Wait = target.WaitRegisters
 			case g.wait == waitWarpgroup:
 				t.Wait = fmt.Sprintf("warpgroup %d", w.id/wgmmaWarps)
 			case g.wait == waitBarrier:

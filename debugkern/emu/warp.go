@@ -137,7 +137,7 @@ func (w *warp) turnAfter(in *inst) turn {
 // it does not count, and a block stops in front of one that does. A time slice ends in front of either.
 func (w *warp) onlyWaits(in *inst, mask uint32) bool {
 	s := &w.blk.sched
-	if in.flow != flowSync && in.flow != flowWarpgroup || s.until > 0 && w.blk.clock >= s.until {
+	if !in.flow.whole() || s.until > 0 && w.blk.clock >= s.until {
 		return false
 	}
 	m := w.guarded(in, mask)

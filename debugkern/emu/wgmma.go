@@ -55,22 +55,12 @@ func (s *wgmmaWarp) wait(pending int) {
 
 // warpgroup brings the lanes of a warp to a wgmma, and issues it once the four warps are there.
 func (w *warp) warpgroup(in *inst, m uint32) (stop bool) {
+	if !w.whole(in, m) {
+		return false
+	}
 	b := w.blk
 	g := &w.groups[w.cur]
-	if m == 0 {
-		g.pc++
-		return false
-	}
-	if w.alive&^g.mask != 0 {
-		g.wait, g.need = waitLanes, w.alive
-		b.clock-- // counted when it executes
-		return false
-	}
 	first := w.id / wgmmaWarps * wgmmaWarps
-	if m != g.mask || w.exists != allLanes || w.alive != w.exists {
-		b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is executed by %d of the 32 threads of a warp",
-			in.src.Opcode(), bits.OnesCount32(m)), "")
-	}
 	if first+wgmmaWarps > len(b.warps) {
 		b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is of four warps, and the last warpgroup of the block has %d",
 			in.src.Opcode(), len(b.warps)-first), "")
@@ -92,6 +82,25 @@ func (w *warp) warpgroup(in *inst, m uint32) (stop bool) {
 	b.released = true
 	b.issueProduct(in, members)
 	return b.broken || b.err != nil || b.halted || b.sched.eager
+}
+
+// whole reports whether all threads of the warp have come to an instruction of its warpgroup. Those that have
+// wait for the others, or go on where none of them executes it.
+func (w *warp) whole(in *inst, m uint32) bool {
+	g := &w.groups[w.cur]
+	switch {
+	case m == 0:
+		g.pc++
+		return false
+	case w.alive&^g.mask != 0:
+		g.wait, g.need = waitLanes, w.alive
+		w.blk.clock-- // counted when it executes
+		return false
+	case m != g.mask || w.exists != allLanes || w.alive != w.exists:
+		w.blk.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is executed by %d of the 32 threads of a warp",
+			in.src.Opcode(), bits.OnesCount32(m)), "")
+	}
+	return true
 }
 
 // issueProduct puts the product of a warpgroup under way.

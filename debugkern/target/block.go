@@ -59,6 +59,9 @@ type Warp struct {
 	Exited uint32
 }
 
+// WaitRegisters is Warp.Wait of a warp that waits in setmaxnreg.inc.
+const WaitRegisters = "registers"
+
 // Group is the lanes that share a PC.
 type Group struct {
 	PC   int

@@ -40,7 +40,7 @@ const (
 	Layout Kind = "layout"
 	// Expectation: an output is not made of the elements that the user states it is made of
 	Expectation Kind = "expectation"
-	// Hang: threads wait at an mbarrier for a phase that nothing can complete
+	// Hang: threads wait for what nothing can bring: the end of a phase of an mbarrier, or registers
 	Hang Kind = "hang"
 	// MBarrier: an mbarrier is used in a way that the ISA leaves undefined
 	MBarrier Kind = "mbarrier"

@@ -96,6 +96,8 @@ func (t *Timeline) debts(s *Stuck) (out []Debt) {
 	switch {
 	case s.MBarrier == nil && s.barrier >= 0:
 		return []Debt{t.threads(s)}
+	case s.At == target.WaitRegisters:
+		return []Debt{t.givers()}
 	case s.MBarrier == nil:
 		return []Debt{t.others(s)}
 	}
@@ -119,6 +121,21 @@ func (t *Timeline) others(s *Stuck) Debt {
 		}
 	}
 	d.Why = t.gone(d.Warps)
+	return d
+}
+
+// givers is the debt of registers: of the warps that are left and do not wait for any.
+func (t *Timeline) givers() Debt {
+	d := Debt{What: "registers of the block"}
+	waits := func(x Wait) bool { return x.To == Never && x.At == target.WaitRegisters }
+	for warp := range t.Warps {
+		if !t.Warps[warp].Ended && !slices.ContainsFunc(t.Warps[warp].Waits, waits) {
+			d.Warps = append(d.Warps, warp)
+		}
+	}
+	if len(d.Warps) == 0 {
+		d.Why = "no warp is left that could give any back"
+	}
 	return d
 }
 

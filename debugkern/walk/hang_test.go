@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 )
 
@@ -52,6 +53,32 @@ cycle []`},
 		}
 		if got := graph(h); got != tt.want {
 			t.Errorf("%s:\n%s", tt.fault, got)
+		}
+	}
+}
+
+// Warps that wait for registers need those that are left, where any are.
+func TestHangForRegisters(t *testing.T) {
+	at := &target.Source{File: "k.cu", Line: 7}
+	starved := walk.WarpTime{Waits: []walk.Wait{{
+		Span: walk.Span{From: 5, To: walk.Never}, At: target.WaitRegisters, MBarrier: -1, Barrier: -1,
+		Source: at,
+	}}}
+	other := walk.WarpTime{Waits: []walk.Wait{{
+		Span: walk.Span{From: 3, To: walk.Never}, At: "warpgroup 0", MBarrier: -1, Barrier: -1, Source: at,
+	}}}
+	gone := walk.WarpTime{Ended: true}
+	for _, tt := range []struct {
+		warps []walk.WarpTime
+		want  string
+	}{
+		{[]walk.WarpTime{starved, gone}, "0 [0] at registers line 7: registers of the block of [] → [] " +
+			"no warp is left that could give any back\ncycle []"},
+		{[]walk.WarpTime{other, starved}, "0 [0] at warpgroup 0 line 7: the arrival of [1] → [1] \n" +
+			"1 [1] at registers line 7: registers of the block of [0] → [0] \ncycle [0 1]"},
+	} {
+		if got := graph(walk.HangOf(&walk.Timeline{End: "deadlock", Warps: tt.warps})); got != tt.want {
+			t.Errorf("got %s", got)
 		}
 	}
 }
