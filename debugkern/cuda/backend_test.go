@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -481,7 +482,7 @@ func TestResources(t *testing.T) {
 		"    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
 	t.Setenv("FAKECUDA_LOG", log)
 	b := openFake(t, "")
-	if r := load(t, b, "copy").Resources(); *r != (target.Resources{
+	if r := load(t, b, "copy").Resources(); !reflect.DeepEqual(*r, target.Resources{
 		Registers: 32, SharedBytes: 64, Arch: "sm_90",
 	}) {
 		t.Errorf("got %+v", r)
@@ -533,7 +534,7 @@ func TestCompilerLogIsKept(t *testing.T) {
 		}
 		t.Cleanup(func() { b.Close() })
 		k := load(t, b, "local").(*kernel)
-		if r := k.Resources(); *r != want {
+		if r := k.Resources(); !reflect.DeepEqual(*r, want) {
 			t.Errorf("got %+v", r)
 		}
 		return b, k

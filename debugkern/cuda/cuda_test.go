@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -135,7 +136,7 @@ ptxas info    : Used 255 registers, 37120 bytes smem, 428 bytes cmem[0]
 		Registers: 255, SharedBytes: 37120, SpillStoreBytes: 12, SpillLoadBytes: 16, LocalBytes: 128,
 		Arch: "sm_80",
 	}
-	if err != nil || *r != want {
+	if err != nil || !reflect.DeepEqual(*r, want) {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if _, err := parseResources([]byte(out), "absent", "sm_80"); err == nil {

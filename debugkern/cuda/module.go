@@ -177,6 +177,6 @@ func resources(info functionInfo, log, entry, arch string) (*target.Resources, e
 			"%s: the compiler's log says %d registers and %d bytes of shared memory, the loaded function %d and %d",
 			entry, said.Registers, said.SharedBytes, info.Registers, info.Shared)
 	}
-	r.SpillStoreBytes, r.SpillLoadBytes = said.SpillStoreBytes, said.SpillLoadBytes
+	r.SpillStoreBytes, r.SpillLoadBytes, r.Notes = said.SpillStoreBytes, said.SpillLoadBytes, said.Notes
 	return r, nil
 }

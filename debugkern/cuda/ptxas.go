@@ -57,7 +57,7 @@ var (
 
 // parseResources reads the report of one entry out of ptxas -v's output.
 func parseResources(out []byte, entry, arch string) (*target.Resources, error) {
-	r := &target.Resources{Arch: arch}
+	r := &target.Resources{Arch: arch, Notes: parseNotes(out, entry)}
 	current, found := "", false
 	for line := range bytes.Lines(out) {
 		if m := ptxasFunction.FindSubmatch(line); m != nil {

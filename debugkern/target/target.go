@@ -292,6 +292,7 @@ type Resources struct {
 	Arch                                                                string
 	// SpillsUnknown: local memory is used, and no compiler log says for what
 	SpillsUnknown bool
+	Notes         []CompilerNote
 }
 
 // Source is a place in the CUDA source (or, where there are no debug lines, in the PTX).
