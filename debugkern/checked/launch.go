@@ -10,6 +10,7 @@ package checked
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
@@ -18,7 +19,8 @@ import (
 )
 
 // Launch launches with the checkers of a set attached. The result's findings are the backend's and the
-// checkers', merged, with proven reads of padding as advice. The checker is returned for what it gives
+// checkers', merged, with proven reads of padding as advice; of a launch in which a block could not go on, no
+// barrier is called redundant. The checker is returned for what it gives
 // besides findings; of an empty set it has nothing. A backend that cannot be observed takes the empty set.
 // Errors are those of target.Kernel.Launch, or a *budget.Exhausted where the checkers' memory is not there.
 func Launch(
@@ -43,7 +45,13 @@ func Launch(
 	if err != nil {
 		return nil, nil, err
 	}
-	res.Findings = Merge(res.Findings, c.Findings(), l.Grid)
+	found := c.Findings()
+	if !res.Reached { // what a barrier orders may lie behind the place where a block stopped
+		found = slices.DeleteFunc(found, func(f target.Finding) bool {
+			return f.Kind == target.RedundantBarrier
+		})
+	}
+	res.Findings = Merge(res.Findings, found, l.Grid)
 	if err := lowerPadding(ctx, k, l, res); err != nil {
 		return nil, nil, err
 	}
