@@ -159,7 +159,7 @@ var (
 	orderKinds     = []target.Kind{target.Race, target.CpAsync}
 	undefinedKinds = []target.Kind{
 		target.Shuffle, target.Uninitialised, target.OutOfBounds, target.Barrier, target.Deadlock,
-		target.Layout,
+		target.Layout, target.Wgmma, target.MBarrier, target.ProxyFence, target.Cluster,
 	}
 )
 

@@ -456,9 +456,13 @@ func resourcesDoc(r *target.Resources) *report.Resources {
 	if r == nil {
 		return nil
 	}
-	return &report.Resources{
+	doc := &report.Resources{
 		Registers: r.Registers, SharedBytes: r.SharedBytes, SpillStoreBytes: r.SpillStoreBytes,
 		SpillLoadBytes: r.SpillLoadBytes, LocalBytes: r.LocalBytes, Arch: r.Arch,
 		SpillsUnknown: r.SpillsUnknown,
 	}
+	for i := range r.Notes {
+		doc.Notes = append(doc.Notes, r.Notes[i].String())
+	}
+	return doc
 }

@@ -97,7 +97,7 @@ func Kernel(
 	l := begin(ctx, s, req, progress)
 	l.manifest = build.ManifestOf(req.File)
 	return l.through(l.parseExpectations, l.open, l.geometry, l.backends, l.build, l.arguments, l.limits,
-		l.bindExpectations, l.execute, l.expectations, l.compare, l.recorded)
+		l.bindExpectations, l.execute, l.expectations, l.compare, l.compiled, l.recorded)
 }
 
 // Target executes the launch that a manifest describes, of the build without probes, under every checker;
@@ -115,7 +115,7 @@ func Target(
 	}, progress)
 	t := &planned{launch: l, req: req}
 	return l.through(l.parseExpectations, t.describe, l.backends, t.build, l.limits, l.bindExpectations,
-		l.execute, l.expectations, l.compare)
+		l.execute, l.expectations, l.compare, l.compiled)
 }
 
 // begin is a check of which nothing is done yet.

@@ -21,6 +21,7 @@ func (l *launch) compare() error {
 	if err != nil {
 		return err
 	}
+	l.loaded = k.Resources()
 	l.progress(debugkern.Progress{Phase: "run", Detail: l.primary.Info().Device})
 	res, err := k.Launch(l.ctx, l.target())
 	if err != nil {
@@ -39,6 +40,13 @@ func (l *launch) compare() error {
 	l.doc.Findings = append(l.doc.Findings, report.FindingsOf(found)...)
 	l.outputs = res.Outputs
 	return nil
+}
+
+// compiled adds what the compiler says it does otherwise than the PTX.
+func (l *launch) compiled() error {
+	notes, err := l.s.CompilerNotes(l.ctx, l.module, l.entry.Name, l.loaded)
+	l.doc.Findings = append(l.doc.Findings, notes...)
+	return err
 }
 
 // differs is the finding that the emulator (x) and the GPU (y) left other bits in an argument.

@@ -44,9 +44,10 @@ type launch struct {
 	covered  check.Covered
 	raced    bool // an earlier launch had an error
 	reserved budget.Reservations
-	bundle   *bundle.Bundle // that it comes from; nil: another file
-	kernel   target.Kernel  // that was executed under the checkers
-	ordered  bool           // its blocks share memory
+	bundle   *bundle.Bundle    // that it comes from; nil: another file
+	kernel   target.Kernel     // that was executed under the checkers
+	ordered  bool              // its blocks share memory
+	loaded   *target.Resources // of the kernel as a GPU loaded it; nil: none did
 	stated   []*expectation.Expectation
 	bound    []*expectation.Bound // to the arguments
 }
@@ -306,7 +307,7 @@ func (l *launch) execute() error {
 	cost.RunMS, cost.Launches = report.Number(time.Since(start).Seconds()*1e3), 1
 	cost.WarpInstructions, cost.MMAOutputs = res.Counts.WarpInstructions, res.Counts.MMAOutputs
 	l.outputs = res.Outputs
-	l.kernel, l.ordered = k, res.Ordered
+	l.kernel, l.ordered, l.loaded = k, res.Ordered, k.Resources()
 	l.doc.Findings = debugkern.NamePlaced(report.FindingsOf(res.Findings), l.entry, l.text)
 	for i := range l.doc.Findings {
 		l.doc.Findings[i].KVTile = -1

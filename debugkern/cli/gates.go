@@ -322,6 +322,11 @@ func printTarget(w io.Writer, t *gates.TargetDoc) {
 	if t.PTXAS.Verdict != gates.Green {
 		fmt.Fprintf(&b, "  PTXAS %s: %s\n", t.PTXAS.Verdict, t.PTXAS.Reason)
 	}
+	for _, a := range t.PTXAS.Archs {
+		for i := 0; a.Resources != nil && i < len(a.Resources.Notes); i++ {
+			fmt.Fprintf(&b, "  %s, reported by the compiler: %s\n", a.Arch, a.Resources.Notes[i])
+		}
+	}
 	if t.Correctness.Verdict == gates.Red {
 		fmt.Fprintf(&b, "  correctness red: %s\n", t.Correctness.Reason)
 	}

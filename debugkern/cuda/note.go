@@ -41,7 +41,7 @@ func parseNotes(out []byte, entry string) []target.CompilerNote {
 			n.Line = number([]byte(at[1]))
 			n.Text = strings.Replace(n.Text, at[0], "", 1)
 		}
-		n.Text = strings.Join(strings.Fields(n.Text), " ")
+		n.Text = strings.TrimSuffix(strings.Join(strings.Fields(n.Text), " "), ".")
 		notes = append(notes, n)
 	}
 	kept := notes[:0]

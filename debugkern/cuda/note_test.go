@@ -37,7 +37,7 @@ func TestParseNotes(t *testing.T) {
 			Text: "warpgroup.wait is injected by compiler to allow use of registers defined by GMMA"},
 		{Code: "C7519", Function: "helper", Line: 13,
 			Text: "warpgroup.arrive is injected by compiler to allow use of registers in GMMA"},
-		{Code: "C7508", Text: "'setmaxnreg' ignored; unable to determine register count at entry."},
+		{Code: "C7508", Text: "'setmaxnreg' ignored; unable to determine register count at entry"},
 		{Function: "t", Text: "wgmma.mma_async instructions are serialized due to ill formed pipeline stage"},
 	}
 	r, err := parseResources([]byte(ptxasOutput), "t", "sm_90a")

@@ -115,6 +115,11 @@ func (q *inquiry) examine() error {
 			}
 		}
 	}
+	notes, err := q.run.CompilerNotes(q.ctx)
+	if err != nil {
+		return err
+	}
+	rep.Findings = append(rep.Findings, notes...)
 	rep.Schema = Schema
 	q.doc = &Diagnosis{
 		Run: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{},

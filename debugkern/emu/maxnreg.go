@@ -238,7 +238,7 @@ func (b *block) wrongCount(w *warp, in *inst, n, held int) {
 // registersUnknown says that counts are not checked.
 func (b *block) registersUnknown(w *warp, in *inst) {
 	src := in.source()
-	b.found.add(findingKey{kind: target.NotModelled, source: *src, name: "setmaxnreg"}, target.Finding{
+	b.found.add(findingKey{kind: target.NotModelled, name: "setmaxnreg"}, target.Finding{
 		Kind: target.NotModelled, Severity: target.NotModelled.Severity(), Block: b.id, KVTile: -1,
 		Source: src,
 		Message: fmt.Sprintf("the counts of setmaxnreg are not checked: how many registers a thread of %s has "+

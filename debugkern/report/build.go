@@ -38,6 +38,8 @@ type Resources struct {
 	Arch            string `json:"arch"`
 	// SpillsUnknown: local memory is used, and no compiler log explains for what
 	SpillsUnknown bool `json:"spills_unknown,omitempty"`
+	// Notes: what the compiler does otherwise than the PTX says, in its words
+	Notes []string `json:"notes,omitempty"`
 	// By: the source of the figures, for gates: "ptxas 12.0.140", "driver"
 	By string `json:"by,omitempty"`
 }

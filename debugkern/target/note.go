@@ -34,6 +34,14 @@ var noteKinds = []noteKind{
 	{"unable to determine register count", false, "__launch_bounds__(threads, 1), or .maxnreg"},
 }
 
+// String returns the text with the code, without the function.
+func (n *CompilerNote) String() string {
+	if n.Code == "" {
+		return n.Text
+	}
+	return n.Text + " (" + n.Code + ")"
+}
+
 func (n *CompilerNote) kind() noteKind {
 	for _, k := range noteKinds {
 		if strings.Contains(n.Text, k.words) {

@@ -157,6 +157,9 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 			p.say(p.Theme.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch,
 				x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
 		}
+		for i := 0; a.Resources != nil && i < len(a.Resources.Notes); i++ {
+			p.say(p.Theme.Text, "    the compiler reports: %s", a.Resources.Notes[i])
+		}
 	}
 }
 

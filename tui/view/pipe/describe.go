@@ -515,6 +515,9 @@ func (p *Pane) run(r *report.Run, say sayer) {
 		say("ptxas", p.Theme.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s",
 			x.Registers, x.SharedBytes,
 			x.SpillStoreBytes, x.SpillLoadBytes, x.LocalBytes, x.Arch)
+		for _, n := range x.Notes {
+			say("reports", p.Theme.Text, "%s", n)
+		}
 	}
 }
 
