@@ -9,17 +9,26 @@ import (
 func TestIndexNames(t *testing.T) {
 	for _, c := range []struct {
 		line, variable string
+		written        bool
 		want           []string
 	}{
-		{"if (ok) sK[n][d] = key0 + n < S ? K[at] : zero;", "sK", []string{"n", "d"}},
-		{"if (ok) sK[n][d] = key0 + n < S ? K[at] : zero;", "K", []string{"at"}},
-		{"store(&sQ[row][col], load(Q + (valid ? at : base), valid));", "Q", []string{"valid", "at", "base"}},
-		{"x = *reinterpret_cast<const uint4*>(from + static_cast<size_t>(r) * HEAD_DIM + d);", "", []string{
+		{"if (ok) sK[n][d] = key0 + n < S ? K[at] : zero;", "sK", true, []string{"n", "d"}},
+		{"if (ok) sK[n][d] = key0 + n < S ? K[at] : zero;", "K", false, []string{"at"}},
+		{"store(&sQ[row][col], load(Q + (valid ? at : base), valid));", "Q", false, []string{
+			"valid", "at", "base",
+		}},
+		{"x = *reinterpret_cast<const uint4*>(from + static_cast<size_t>(r) * HEAD_DIM + d);", "", false, []string{
 			"from", "r", "d",
 		}},
-		{"m[row] = 0.0f;  // of [all]", "m", []string{"row"}},
+		{"P[r][n] = exp_below(S[r][n], lse[n]);", "lse", false, []string{"n"}},
+		{"wmma::load_matrix_sync(v, &sV[d][n], LD);", "sV", false, []string{"d", "n"}},
+		{"x[map[i]] = x[j];", "x", true, []string{"map", "i"}},
+		{"x[map[i]] = x[j];", "x", false, []string{"j"}},
+		{"const half* p = USE ? sV[0][row] : V + chunk * 8;", "sV", false, []string{"row"}},
+		{"if (r < rows) x = *(from + r * D + d);", "", false, []string{"from", "r", "d"}},
+		{"m[row] = 0.0f;  // of [all]", "m", true, []string{"row"}},
 	} {
-		if got := indexNames(c.line, c.variable); !slices.Equal(got, c.want) {
+		if got := indexNames(c.line, c.variable, c.written); !slices.Equal(got, c.want) {
 			t.Errorf("%s of %q: %v, want %v", c.variable, c.line, got, c.want)
 		}
 	}

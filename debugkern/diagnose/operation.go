@@ -397,7 +397,8 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		if err != nil {
 			return q.fatal(err)
 		}
-		for i, step := range steps {
+		s.steps = stepsOf(steps, bad)
+		for i, step := range s.steps {
 			if i == mostSteps {
 				break
 			}
