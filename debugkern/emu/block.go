@@ -206,7 +206,7 @@ func (w *warp) begin() {
 	w.ahead = nil
 	w.alive = w.exists
 	w.groups = append(w.groups[:0], group{mask: w.exists})
-	w.cur, w.spins, w.backs, w.cycle = 0, 0, 0, cycle{}
+	w.cur, w.spins, w.backs, w.cycle, w.timed = 0, 0, 0, cycle{}, timedCycle{}
 	w.async = asyncQueue{spare: w.async.spare}
 	w.cluster = clusterLanes{}
 	w.beginStack()

@@ -304,6 +304,7 @@ func (c *cluster) unblock() bool {
 		c.hang()
 		return false
 	}
+	timeOut(c.blocks)
 	some := false
 	for _, b := range c.blocks {
 		some = b.expire() || some

@@ -143,6 +143,9 @@ func (w *warp) branch(in *inst, m uint32, to int32) bool {
 		return false
 	}
 	back := to <= g.pc
+	if back {
+		w.timed.went |= m
+	}
 	if back && in.loop >= 0 && m != 0 {
 		w.goRound(in.loop, m)
 	}

@@ -233,10 +233,12 @@ func (d *decoder) registers(g *cfg.Graph) {
 			slots[i].slot = d.slot(slots[i].bank)
 		}
 	}
+	clocks := clockRegisters(f)
 	if d.share {
-		d.shareSlots(g, slots)
+		d.shareSlots(g, slots, clocks)
 	}
 	d.p.regs[f] = slots
+	d.noteClocks(f, clocks)
 }
 
 // frame places the function's local variables, and parameters of calls, in the lane's frame: each has one

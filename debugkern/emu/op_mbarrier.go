@@ -398,6 +398,9 @@ func (w *warp) tested(in *inst, mask uint32) uint32 {
 			seen |= 1 << lane
 		}
 	}
+	if done != mask {
+		w.testFailed(mask &^ done)
+	}
 	w.passedEvent(in, seen)
 	w.waits(in, mask&^done)
 	return done

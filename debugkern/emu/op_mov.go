@@ -201,7 +201,7 @@ func (d *decoder) clock(src *ptx.Operand) {
 	s := d.reg(d.arg(0))
 	high := strings.HasSuffix(src.Name, "_hi")
 	d.out.run = func(w *warp, _ *inst, mask uint32) {
-		v := w.blk.clock
+		v := w.now()
 		if high {
 			v >>= 32
 		}

@@ -86,6 +86,8 @@ type asyncBlock struct {
 	random   bool
 	early    bool
 	stall    stall
+	skew     uint64   // what the program's clock reads more than the block has executed
+	jump     uint64   // the next jump of the clock; 0: none was needed yet
 	layout   *layouts // nil: the program tracks none
 }
 

@@ -138,6 +138,7 @@ type program struct {
 	wgmma       bool              // it has wgmma
 	maxNReg     int               // the largest count of a setmaxnreg; 0: it has none
 	layouts     bool              // it has tensor copies that bring tiles, and what reads their layouts
+	clocks      map[regSlot]bool  // registers that follow from clocks
 	cluster     bool              // it is compiled for clusters
 	mapa        bool              // it has mapa
 	clusterSync bool              // it has barrier.cluster

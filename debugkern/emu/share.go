@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"maps"
 	"sort"
 
 	"tilescope/debugkern/isa/cfg"
@@ -14,12 +15,14 @@ import (
 //
 // A block that is stepped has a program without sharing: there a register keeps its value for whoever looks.
 
-// shareSlots gives the registers of a function slots by linear scan over their intervals.
-func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot) {
+// shareSlots gives the registers of a function slots by linear scan over their intervals. Those of clocks and
+// of wgmma have slots of their own.
+func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot, clocks map[int32]bool) {
 	iv := cfg.NewLiveness(g, d.step).Intervals(d.step)
-	lasting := wgmmaRegisters(g.Func)
+	lasting := maps.Clone(clocks)
+	maps.Copy(lasting, wgmmaRegisters(g.Func))
 	for r := range slots {
-		if k := slots[r].bank; lasting[int32(r)] && k == bank32 {
+		if k := slots[r].bank; lasting[int32(r)] && (k == bank32 || k == bank64) {
 			slots[r].slot = d.slot(k)
 		}
 	}

@@ -248,7 +248,7 @@ func (w *warp) restore(t *warp) {
 	copy(w.pred, t.pred)
 	copy(w.loops, t.loops)
 	w.ahead = append([][32]int32(nil), t.ahead...)
-	w.alive, w.cur, w.spins = t.alive, t.cur, t.spins
+	w.alive, w.cur, w.spins, w.timed = t.alive, t.cur, t.spins, t.timed
 	w.groups = cloneGroups(t.groups)
 	w.sp, w.saved = t.sp, cloneSaved(&t.saved)
 	w.async, w.cluster = t.async.clone(), t.cluster

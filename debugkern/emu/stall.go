@@ -69,6 +69,7 @@ func (b *block) unblock() bool {
 		b.hang()
 		return false
 	}
+	timeOut([]*block{b})
 	return b.expire()
 }
 
@@ -194,14 +195,15 @@ func (b *block) hang() {
 	}
 	starved := b.registerHang(others)
 	for i := range ws {
-		b.hangAt(&ws[i], others)
+		b.hangAt(&ws[i], others, false)
 	}
 	if len(ws) == 0 && !starved { // they poll something else, and nothing that an mbarrier could tell
 		b.stuck()
 	}
 }
 
-func (b *block) hangAt(a *awaiting, others []waiter) {
+// hangAt is the finding of one mbarrier; timed: a time-out of the kernel's own ends the wait.
+func (b *block) hangAt(a *awaiting, others []waiter, timed bool) {
 	m, v := b.mbarrier(a.mbar), b.variableAt(target.SpaceShared, a.mbar)
 	name := v.String()
 	if name == "" {
@@ -215,11 +217,16 @@ func (b *block) hangAt(a *awaiting, others []waiter) {
 	if n := m.promised - m.arrived; n > 0 {
 		missing = append(missing, fmt.Sprintf("%d bytes", n))
 	}
-	msg := fmt.Sprintf("%s %s at %s (%s) for phase %d (parity %d) of %s, which nothing can complete: ",
-		warpList(a.warps), waitVerb(a.warps), src.Place(), a.in.src.Opcode(), m.phase, m.phase&1, name)
+	never, come, then := "nothing can complete", " will never come", "the launch never ends"
+	if timed {
+		never, come = "nothing completes before a time-out of the kernel's own, by a clock", " have not come"
+		then = "the wait ends by its time-out alone"
+	}
+	msg := fmt.Sprintf("%s %s at %s (%s) for phase %d (parity %d) of %s, which %s: ", warpList(a.warps),
+		waitVerb(a.warps), src.Place(), a.in.src.Opcode(), m.phase, m.phase&1, name, never)
 	switch {
 	case len(missing) > 0:
-		msg += strings.Join(missing, " and ") + " will never come"
+		msg += strings.Join(missing, " and ") + come
 	default:
 		msg += fmt.Sprintf("%d bytes more have come than were expected", m.arrived-m.promised)
 	}
@@ -234,7 +241,7 @@ func (b *block) hangAt(a *awaiting, others []waiter) {
 		Space: target.SpaceShared.String(), Block: b.id, Warps: a.warps, Lanes: lanesOf(a.lanes),
 		KVTile: w.tile(a.in, bits.TrailingZeros32(a.lanes)), Source: src, Count: 1,
 		Transactions: &target.Transactions{Expected: m.promised, Arrived: m.arrived},
-		Consequence:  "the launch never ends",
+		Consequence:  then,
 		Missing:      m.lacks(),
 	}
 	b.found.add(findingKey{kind: target.Hang, source: *src, name: v.name}, f)

@@ -197,7 +197,10 @@ func (x *waiting) changed(m *memory) bool {
 }
 
 // hash is a digest of the warp's state: all that decides what it does next, memory aside.
-func (w *warp) hash() uint64 {
+func (w *warp) hash() uint64 { return w.digest(nil) }
+
+// digest is hash without some registers.
+func (w *warp) digest(without map[regSlot]bool) uint64 {
 	h := uint64(w.cur)<<32 | uint64(w.alive)
 	mix := func(v uint64) {
 		h = (h ^ v) * 0x9e3779b97f4a7c15
@@ -212,8 +215,11 @@ func (w *warp) hash() uint64 {
 			mix(uint64(uint32(pc)))
 		}
 	}
-	for _, p := range w.pred {
-		mix(uint64(p))
+	skip := func(b bank, i int) bool { return without != nil && without[regSlot{b, int32(i)}] }
+	for i, p := range w.pred {
+		if !skip(bankPred, i) {
+			mix(uint64(p))
+		}
 	}
 	for i := 0; i < 32 && w.blk.p.stacks; i++ {
 		mix(uint64(w.sp[i]))
@@ -223,6 +229,9 @@ func (w *warp) hash() uint64 {
 	}
 	for i, s := range w.u32 {
 		r := &w.r32[i]
+		if skip(bank32, i) {
+			continue
+		}
 		if mix(uint64(r[0])<<8 | uint64(s&stUniform)); s&stUniform != 0 {
 			continue
 		}
@@ -232,6 +241,9 @@ func (w *warp) hash() uint64 {
 	}
 	for i, s := range w.u64 {
 		r := &w.r64[i]
+		if skip(bank64, i) {
+			continue
+		}
 		mix(uint64(s & stUniform))
 		if mix(r[0]); s&stUniform != 0 {
 			continue

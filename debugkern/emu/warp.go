@@ -22,6 +22,7 @@ type warp struct {
 	spins   int        // backward branches since the warp was scheduled
 	backs   int        // and since its state was last looked at (wait.go)
 	cycle   cycle
+	timed   timedCycle
 	cluster clusterLanes
 
 	sp    [32]uint32   // stack pointers
