@@ -143,6 +143,7 @@ var imports = map[string][]string{
 		"debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/ptx", "debugkern/report",
 		"debugkern/scaffold", "debugkern/target", "probes", "debugkern/child", "debugkern/trust", "python",
 		"debugkern/expectation", "debugkern/lineage", "debugkern/origin", "debugkern/tensormap",
+		"debugkern/text",
 	},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},

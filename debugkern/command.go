@@ -15,18 +15,25 @@ import (
 // no manifest describes it is check. More words follow as given.
 func (r Request) Command(verb string, more ...string) string {
 	if r.Launch != nil {
-		r.Shape = ""
-		words := append([]string{"tilescope", "check", r.Target}, r.Launch...)
-		return text.CommandLine(append(append(words, r.Options()...), more...))
+		verb = "check"
 	}
-	words := []string{"tilescope", verb, r.Target}
+	return text.CommandLine(slices.Concat([]string{"tilescope", verb}, r.Opening(), more))
+}
+
+// Opening is the words that open the request again, of a target or of a file: its name, then options.
+func (r Request) Opening() []string {
+	words := append([]string{r.Target}, r.Launch...)
+	if r.Launch != nil {
+		r.Shape = ""
+		return append(words, r.Options()...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Set)) {
 		words = append(words, "--set", name+"="+r.Set[name])
 	}
 	for _, f := range r.Faults {
 		words = append(words, "--fault", f)
 	}
-	return text.CommandLine(append(append(words, r.Options()...), more...))
+	return append(words, r.Options()...)
 }
 
 // Options are the options of the command line besides target, flags and faults, where they are not as

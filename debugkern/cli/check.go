@@ -389,6 +389,11 @@ func (o *checkOptions) launched(cmd *cobra.Command, name string) (checkrun.Reque
 	if err := o.comments(cmd, lines); err != nil {
 		return checkrun.Request{}, err
 	}
+	for _, x := range []struct{ option, text string }{{"grid", o.grid}, {"block", o.block}} {
+		if x.text == "" {
+			return checkrun.Request{}, checkrun.WithoutLaunch(cmd.Context(), name, o.req.Entry, x.option)
+		}
+	}
 	return o.request(name)
 }
 

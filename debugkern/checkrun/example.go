@@ -1,0 +1,66 @@
+package checkrun
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"tilescope/debugkern/build"
+	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
+	"tilescope/debugkern/text"
+)
+
+// MissingLaunch refuses a kernel's file that is given without its launch, and has one to begin with.
+type MissingLaunch struct {
+	Option  string            // what is missing first: grid or block
+	Example *scaffold.Example // nil where the text shows no kernel
+}
+
+// WithoutLaunch is the refusal of a file whose grid or block is missing, an error of CodeUsage. Nothing is
+// compiled: the example is what the text shows.
+func WithoutLaunch(ctx context.Context, path, entry, option string) error {
+	return &report.Error{Code: report.CodeUsage, Err: &MissingLaunch{option, exampleOf(ctx, path, entry)}}
+}
+
+// exampleOf reads a kernel's text; nil where it cannot be read or shows no kernel.
+func exampleOf(ctx context.Context, path, entry string) *scaffold.Example {
+	src, err := build.ReadKernel(ctx, path)
+	if err != nil {
+		return nil
+	}
+	switch filepath.Ext(path) {
+	case ".cu":
+		return scaffold.SourceExample(scaffold.SourceOf(hostcode.Read(path, src)), entry)
+	case ".ptx":
+		m, err := ptx.ParseContext(ctx, path, src)
+		if err != nil {
+			return nil
+		}
+		for _, f := range m.Entries() {
+			if entry == "" || f.Name == entry || f.Demangled == entry {
+				return scaffold.ModuleExample(f)
+			}
+		}
+	}
+	return nil
+}
+
+func (e *MissingLaunch) Error() string {
+	s := fmt.Sprintf("--%s is missing; expected X[,Y[,Z]]", e.Option)
+	if e.Example == nil {
+		return s
+	}
+	return fmt.Sprintf("%s, and an --arg for each parameter of %s: for example %s", s, e.Example.Kernel,
+		text.CommandLine(e.Example.Options))
+}
+
+// Launch is what may be given in its place, one word each, and what it is for; nil where that is not known.
+func (e *MissingLaunch) Launch() (options []string, kernel string) {
+	if e.Example == nil {
+		return nil, ""
+	}
+	return e.Example.Options, e.Example.Kernel
+}

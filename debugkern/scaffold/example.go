@@ -1,0 +1,171 @@
+package scaffold
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// Example is a launch of a kernel to begin with, for somebody who has given none: what the source shows, and
+// usual numbers where it shows nothing. Memory that is only read is random, other memory zeros.
+type Example struct {
+	Kernel  string   // as it is declared; of PTX the entry's name
+	Options []string // of the command line, one word each
+}
+
+// exampleElements is how many elements a buffer of an example has where no launch says how many threads
+// there are.
+const exampleElements = 1024
+
+// SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
+func SourceExample(s Source, entry string) *Example {
+	i := slices.IndexFunc(s.Kernels, func(k *hostcode.Kernel) bool {
+		return k.Defined && (entry == "" || k.Name == entry || k.Qualified() == entry)
+	})
+	if i < 0 {
+		return nil
+	}
+	k := s.Kernels[i]
+	f := &ptx.Func{Name: k.Name, Demangled: k.Name}
+	v := s.view(f)
+	params := declaredParameters(v)
+	for i, d := range k.Parameters {
+		words := strings.Fields(d.Type)
+		params[i].Written = params[i].Pointer && !slices.Contains(words, "const")
+	}
+	out := exampleOf(f, v, params)
+	out.Kernel = k.Name + "(" + signature(k) + ")"
+	if entry == "" && len(s.Kernels) > 1 {
+		out.Options = append([]string{"--entry", k.Qualified()}, out.Options...)
+	}
+	return out
+}
+
+// ModuleExample is a launch of an entry of which there is only PTX: its parameters have indices for names.
+func ModuleExample(f *ptx.Func) *Example {
+	out := exampleOf(f, Source{}.view(f), Parameters(f, nil))
+	out.Kernel = f.Demangled
+	return out
+}
+
+func signature(k *hostcode.Kernel) string {
+	var list []string
+	for _, p := range k.Parameters {
+		list = append(list, strings.TrimSpace(p.Type+" "+p.Name))
+	}
+	return strings.Join(list, ", ")
+}
+
+// exampleOf settles block, grid and arguments: so many threads as elements, and one side of a square of them
+// for each number, where there are several.
+func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
+	g := &general{v: v, f: f, params: params}
+	g.threads()
+	if n := g.strideOfBlocks(); g.guessedBlock && n > 0 {
+		g.block = [3]int64{n, 1, 1}
+	}
+	threads := max(1, g.block[0]*g.block[1]*g.block[2])
+	grid := g.literalGrid()
+	if grid == [3]int64{} {
+		grid = [3]int64{max(1, exampleElements/threads), 1, 1}
+		for g.block[1] > 1 && grid[0] >= 4*grid[1] {
+			grid[0], grid[1] = grid[0]/2, grid[1]*2
+		}
+	}
+	n := int(threads * grid[0] * grid[1] * grid[2])
+	out := &Example{Options: []string{"--grid", sides(grid), "--block", sides(g.block)}}
+	numbers := 0
+	for _, p := range params {
+		if !p.Pointer && !p.DType.Float() {
+			numbers++
+		}
+	}
+	side := n
+	if numbers > 1 {
+		for side = 1; (side+1)*(side+1) <= n; {
+			side++
+		}
+	}
+	for i, p := range params {
+		name := p.Name
+		if name == "" {
+			name = fmt.Sprint(i)
+		}
+		out.Options = append(out.Options, "--arg", name+"="+p.Example(n, side))
+	}
+	return out
+}
+
+// blockStride is how far apart the elements of two blocks begin: blockIdx.x * 256.
+var blockStride = regexp.MustCompile(`\bblockIdx\.x \* (\w+)|\b(\w+) \* blockIdx\.x\b`)
+
+// strideOfBlocks is the size of a block by the kernel's own indices, 0 where they do not say.
+func (g *general) strideOfBlocks() int64 {
+	if g.v.kernel == nil {
+		return 0
+	}
+	m := blockStride.FindStringSubmatch(operators.ReplaceAllString(g.v.kernel.Body(), " * "))
+	if m == nil {
+		return 0
+	}
+	if n, ok := g.v.eval(m[1] + m[2]); ok && n > 0 && n <= 1024 {
+		return n
+	}
+	return 0
+}
+
+// operators are multiplications with any blanks around them.
+var operators = regexp.MustCompile(`\s*\*\s*`)
+
+// literalGrid is the grid of the host's launch where it is made of numbers, else nothing.
+func (g *general) literalGrid() (grid [3]int64) {
+	if g.v.launch == nil || len(g.v.launch.Config) == 0 {
+		return grid
+	}
+	grid = [3]int64{1, 1, 1}
+	for i, e := range g.components(g.v.launch.Config[0]) {
+		n, ok := e.Eval(g.launchValue)
+		if !ok || n <= 0 || i > 2 {
+			return [3]int64{}
+		}
+		grid[i] = n
+	}
+	return grid
+}
+
+// sides is an extent as options have it: 4, or 4,2.
+func sides(d [3]int64) string {
+	text := fmt.Sprint(d[0])
+	if d[1] > 1 || d[2] > 1 {
+		text += fmt.Sprintf(",%d", d[1])
+	}
+	if d[2] > 1 {
+		text += fmt.Sprintf(",%d", d[2])
+	}
+	return text
+}
+
+// Example is a value to begin with, as --arg has it: of a pointer so many elements, of a number its value.
+func (p Parameter) Example(elements, number int) string {
+	dtype := p.DType
+	switch {
+	case p.Struct > 0:
+		return "{0: 0:u8}"
+	case !p.Pointer && dtype.Float():
+		return "1"
+	case !p.Pointer:
+		return fmt.Sprint(number)
+	case dtype == 0:
+		dtype = probes.F32
+	}
+	fill := "zeros"
+	if !p.Written && dtype.Float() {
+		fill = "randn"
+	}
+	return fmt.Sprintf("%s:%s[%d]", fill, strings.ToLower(dtype.String()), elements)
+}

@@ -1,0 +1,85 @@
+package scaffold
+
+import (
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/ptx"
+)
+
+// TestSourceExample: block and grid are the source's where it has numbers for them; memory that is only read
+// is random.
+func TestSourceExample(t *testing.T) {
+	for _, c := range []struct{ name, source, entry, want string }{
+		{
+			"nothing but the kernel", "__global__ void sum(const float *x, float *out, int n) {}", "",
+			"--grid 8 --block 128 --arg x=randn:f32[1024] --arg out=zeros:f32[1024] --arg n=1024",
+		},
+		{
+			"a constant for the block", "constexpr int THREADS = 256;\n" +
+				"__global__ void scale(const half *__restrict__ x, const int *at, half *y, float by) {}", "",
+			"--grid 4 --block 256 --arg x=randn:f16[1024] --arg at=zeros:i32[1024] --arg y=zeros:f16[1024] " +
+				"--arg by=1",
+		},
+		{
+			"blocks so far apart", "__global__ void sum(float *x) { int i = blockIdx.x*256 + threadIdx.x; x[i] = 0; }",
+			"", "--grid 4 --block 256 --arg x=zeros:f32[1024]",
+		},
+		{
+			"a square of threads, and several numbers",
+			"__global__ void mm(const float *a, float *c, int M, int N) { c[threadIdx.y] = a[threadIdx.x]; }", "",
+			"--grid 2,2 --block 16,16 --arg a=randn:f32[1024] --arg c=zeros:f32[1024] --arg M=32 --arg N=32",
+		},
+		{
+			"a launch", "__global__ void k(float *x) {}\n" +
+				"int main() { float *p; dim3 grid(3, 2); k<<<grid, 64>>>(p); }", "",
+			"--grid 3,2 --block 64 --arg x=zeros:f32[384]",
+		},
+		{
+			"one of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "b",
+			"--grid 8 --block 128 --arg x=zeros:i32[1024]",
+		},
+		{
+			"the first of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "",
+			"--entry a --grid 8 --block 128 --arg x=zeros:i32[1024]",
+		},
+	} {
+		e := SourceExample(read(c.source), c.entry)
+		if e == nil {
+			t.Errorf("%s: no example", c.name)
+			continue
+		}
+		if got := strings.Join(e.Options, " "); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+	if e := SourceExample(read("void host() {}"), ""); e != nil {
+		t.Errorf("without a kernel: %v", e)
+	}
+	got := SourceExample(read("__global__ void sum(const float *x, int n) {}"), "").Kernel
+	if got != "sum(const float * x, int n)" && got != "sum(const float *x, int n)" {
+		t.Errorf("declared as %q", got)
+	}
+}
+
+// TestModuleExample: PTX has no names; what is stored through is no input.
+func TestModuleExample(t *testing.T) {
+	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_0, .param .u32 k_1) .maxntid 64 {
+	.reg .b64 %rd<2>;
+	.reg .f32 %f<2>;
+	ld.param.u64 %rd1, [k_0];
+	st.global.f32 [%rd1], 0f00000000;
+	ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(ModuleExample(m.Entries()[0]).Options, " ")
+	if want := "--grid 16 --block 64 --arg 0=zeros:f32[1024] --arg 1=1024"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
