@@ -23,6 +23,8 @@ type State struct {
 	Display   map[string]string   `json:"display,omitempty"`
 	Bookmarks map[string]Bookmark `json:"bookmarks,omitempty"`
 	Pinned    *Setup              `json:"pinned,omitempty"` // the run pinned as A
+	// Opened are files with their launches, a command line each, the last one opened first.
+	Opened []string `json:"opened,omitempty"`
 }
 
 // Setup is what was run.

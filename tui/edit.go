@@ -22,23 +22,30 @@ import (
 // editedMsg says that the editor was closed.
 type editedMsg struct {
 	file  string
-	saved bool // the file is another than before
-	own   bool // it is the user's own file; else a copy was shown
+	saved bool   // the file is another than before
+	own   bool   // it is the user's own file; else a copy was shown
+	why   string // the editor was chosen for this reason; "": the user's choice
 	err   error
 }
 
 func (m *Model) edited(msg editedMsg) tea.Cmd {
+	say := func(text string) {
+		if msg.why != "" {
+			text += "; " + msg.why
+		}
+		m.Say(msg.file + text)
+	}
 	switch {
 	case msg.err != nil:
 		m.Complain("editor: " + msg.err.Error())
 	case !msg.own:
-		m.Say(msg.file + " was a read-only copy: nothing that was done to it has an effect")
+		say(" was a read-only copy: nothing that was done to it has an effect")
 	case !msg.saved:
-		m.Say(msg.file + " closed, as it was")
+		say(" closed, as it was")
 	case m.opt.Pace.Pulse < 0 || m.file.roots.source == "":
-		m.Say(msg.file + " closed; " + m.Keys.Label(keymap.Again) + " runs again")
+		say(" closed; " + m.Keys.Label(keymap.Again) + " runs again")
 	default:
-		m.Say(msg.file + " saved: it runs again at once")
+		say(" saved: it runs again at once")
 	}
 	return nil
 }
@@ -61,28 +68,46 @@ func (m *Model) edit(string) tea.Cmd {
 		m.Say("no source to open yet")
 		return nil
 	}
-	editor := variable(m.opt.Environ, "VISUAL")
+	editor, why := editorOf(m.opt.Environ)
 	if editor == "" {
-		editor = variable(m.opt.Environ, "EDITOR")
-	}
-	if strings.TrimSpace(editor) == "" {
-		m.Complain("no editor: set $EDITOR")
+		m.Complain(why)
 		return nil
 	}
 	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line),
 		text: lines}
-	path, why := m.editable(file)
+	path, embedded := m.editable(file)
 	if job.path = path; path == "" && m.offered != file {
 		m.offered = file
 		m.Complain(fmt.Sprintf("%s again opens a read-only copy of %s: %s",
-			m.Keys.Label(keymap.Edit), filepath.Base(file), why))
+			m.Keys.Label(keymap.Edit), filepath.Base(file), embedded))
 		return nil
 	}
 	m.offered = ""
 	before := stampOf(path)
 	return tea.Exec(job, func(err error) tea.Msg {
-		return editedMsg{file: filepath.Base(file), own: path != "", saved: stampOf(path) != before, err: err}
+		return editedMsg{file: filepath.Base(file), own: path != "", saved: stampOf(path) != before, why: why,
+			err: err}
 	})
+}
+
+// usualEditors are tried in this order where nobody has named one.
+var usualEditors = []string{"nano", "vim", "vi", "notepad.exe"}
+
+// editorOf is the command of the user's editor; why says how it was chosen where that is nobody's choice, or
+// why there is none ("").
+func editorOf(environ []string) (editor, why string) {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if editor = variable(environ, name); strings.TrimSpace(editor) != "" {
+			return editor, ""
+		}
+	}
+	for _, name := range usualEditors {
+		if _, err := exec.LookPath(name); err == nil {
+			return name, name + " is used because $EDITOR is not set"
+		}
+	}
+	return "", "no editor: $VISUAL and $EDITOR are not set, and none of " + strings.Join(usualEditors, ", ") +
+		" is found; start tilescope with EDITOR=NAME, or save the file elsewhere: it is watched"
 }
 
 // editable is the user's own file that a source's name stands for; "" with the reason where there is none.

@@ -53,6 +53,8 @@ type Model struct {
 	offered  string     // the source of which the editor was said to open a copy only
 	prompt   *prompt.Pane
 	marks    *bookmarks
+	recent   *recent
+	proposed proposal
 	tour     *tour // nil: none is under way
 	restored bool  // the cursor comes from remembered state
 	troubled bool  // the engine's warning (cache, compiler) was shown
@@ -82,7 +84,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		Context: c, opt: o, look: look, window: o.Count, now: time.Now, release: release{after: after},
 		handlers: handlers(), view: view.Pipe, mouse: true,
 		colours: autoTheme, ground: look.Ground,
-		marks: &bookmarks{c, map[string]configs.Bookmark{}},
+		marks: &bookmarks{c, map[string]configs.Bookmark{}}, recent: &recent{Context: c},
 		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
 		filter:  map[keymap.Scope]string{},
 		actions: map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd{},
@@ -117,6 +119,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		if mine, _, err := o.Engine.Catalogue().Open(ctx, m.Req.Target); err == nil {
 			m.Mine = mine
 		}
+	}
+	if o.Reopen != nil || m.Mine != nil {
+		m.recent.add(m.Req)
 	}
 	m.StartCursor()
 	m.draw()

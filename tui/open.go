@@ -26,7 +26,7 @@ type Opened struct {
 // openedMsg is what :open has made of its words, or why it made nothing.
 type openedMsg struct {
 	gen    int
-	named  string
+	words  []string
 	opened Opened
 	mine   *configs.Manifest // of a manifest's path
 	err    error
@@ -52,9 +52,10 @@ func (p palette) openTarget(arg string) tea.Cmd {
 	}
 	j, open, cat := p.Task.Job, p.opt.Open, p.Engine.Catalogue()
 	p.Say("opening " + words[0])
+	p.proposed = proposal{}
 	return func() tea.Msg {
 		defer j.Cancel()
-		msg := openedMsg{gen: j.Gen, named: words[0]}
+		msg := openedMsg{gen: j.Gen, words: words}
 		if msg.opened, msg.err = open(j.Ctx, words); msg.err != nil {
 			return msg
 		}
@@ -75,26 +76,33 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
+		if p, line := propose(msg.words, msg.err); line != "" {
+			m.ComplainOf(fmt.Errorf("open: %w", msg.err), false)
+			m.proposed = p
+			return m.Ask(":", line)
+		}
 		m.ComplainOf(fmt.Errorf("open: %w", msg.err), false)
 		return m.SeekConsent(msg.err)
 	}
 	m.Mine = msg.mine
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
 	cmd := m.Start(msg.opened.Request)
-	m.Say("opened " + msg.named)
-	return cmd
+	m.recent.add(msg.opened.Request)
+	m.Say("opened " + msg.words[0])
+	return tea.Batch(cmd, m.Changed())
 }
 
-// openable completes the words of :open: targets of the catalogue and files, then nothing, since options are
-// those of the command line.
+// openable completes the words of :open: what was opened before, with its launch; then files and targets of
+// the catalogue. Other options are those of the command line.
 func (p palette) openable(typed string) []string {
+	again := p.recent.matching(typed)
 	words, closed := text.Words(typed)
-	if !closed || len(words) > 1 {
-		return nil
+	if !closed || len(words) > 1 || len(words) == 1 && strings.HasSuffix(typed, " ") {
+		return again
 	}
 	var out []string
 	for _, name := range p.Engine.Catalogue().Targets() {
-		if typed != "" && strings.HasPrefix(name, typed) {
+		if strings.HasPrefix(name, typed) {
 			out = append(out, name)
 		}
 	}
@@ -102,7 +110,23 @@ func (p palette) openable(typed string) []string {
 	files := slices.DeleteFunc(p.Paths(typed), func(name string) bool {
 		return !strings.HasSuffix(name, "/") && !slices.Contains(openableTypes, filepath.Ext(name))
 	})
-	return append(files, out...)
+	return slices.Concat(again, files, out)
+}
+
+// unopenable says why nothing is offered for a line of :open.
+func (p palette) unopenable(typed string) string {
+	words, closed := text.Words(typed)
+	switch {
+	case !closed:
+		return ""
+	case p.proposed.line != "" && strings.HasPrefix("open "+typed, p.proposed.line+" "):
+		return p.proposed.why
+	case len(words) == 1 && !strings.HasSuffix(typed, " "):
+		return fmt.Sprintf("nothing that can be opened begins with %s (%s, or a kernel of the catalogue)", typed,
+			strings.Join(openableTypes, " "))
+	}
+	return "options are those of the command line: --grid X[,Y[,Z]] --block X[,Y[,Z]] --arg NAME=VALUE …; " +
+		"without them a launch to begin with is proposed"
 }
 
 // openableTypes are the names' ends of files that can be opened.

@@ -3,6 +3,8 @@ package tui
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,5 +56,78 @@ func TestOpenable(t *testing.T) {
 	}
 	if got := d.m.palette().openable("k.cu --"); got != nil {
 		t.Errorf("after the file: %s", got)
+	}
+}
+
+// lacksLaunch is a refusal with a launch to begin with.
+type lacksLaunch struct{}
+
+func (lacksLaunch) Error() string { return "--grid is missing" }
+
+func (lacksLaunch) Launch() (options []string, kernel string) {
+	return []string{"--grid", "4", "--block", "256", "--arg", "x=ones:f32[4]", "--arg", "n=4"},
+		"sum(float *x, int n)"
+}
+
+// TestOpenProposes: a file without its launch gets one in the prompt, without what was given; what is opened
+// is offered again, in the next session too.
+func TestOpenProposes(t *testing.T) {
+	var asked []string
+	open := func(o *Options) {
+		o.StateDir = t.TempDir()
+		o.Open = func(_ context.Context, words []string) (Opened, error) {
+			if asked = words; !slices.Contains(words, "--grid") {
+				return Opened{}, &wrapped{lacksLaunch{}}
+			}
+			return Opened{Request: debugkern.Request{Target: words[0], Launch: words[1:]}}, nil
+		}
+	}
+	d := started(t, 120, 40, plainLook, open)
+	d.command("open stage1 --block 64 --arg n=7")
+	const line = "open stage1 --block 64 --arg n=7 --grid 4 --arg x=ones:f32[4]"
+	if lead, _ := d.m.prompt.Active(); lead != ":" || d.m.prompt.Text() != line {
+		t.Fatalf("the prompt has %q", d.m.prompt.Text())
+	}
+	if !strings.Contains(d.Text(), "launch of sum(float *x, int n): these numbers are a beginning") {
+		t.Errorf("no word on it:\n%s", d.Text())
+	}
+	d.press("enter")
+	if want := strings.Fields(line)[1:]; !slices.Equal(asked, want) {
+		t.Errorf("asked %q", asked)
+	}
+	for _, typed := range []string{"", "stage1", "stage1 --b"} {
+		if got := d.m.palette().openable(typed); len(got) == 0 || got[0] != line[len("open "):] {
+			t.Errorf("%q offers %q", typed, got)
+		}
+	}
+	if got := d.m.palette().unopenable("nothing.c"); !strings.Contains(got, "begins with nothing.c") {
+		t.Errorf("nothing to offer: %s", got)
+	}
+	next := started(t, 120, 40, plainLook, open, func(o *Options) { o.State = d.m.remembered() })
+	if got := next.m.palette().openable("stage1 "); len(got) == 0 {
+		t.Error("the next session does not offer it")
+	}
+}
+
+// wrapped is an error around another one.
+type wrapped struct{ error }
+
+func (w *wrapped) Unwrap() error { return w.error }
+
+// TestEditorOf: the user's choice, else an editor that is there, else what to do.
+func TestEditorOf(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if editor, why := editorOf(nil); editor != "" || !strings.Contains(why, "EDITOR=NAME") {
+		t.Errorf("without any: %q, %q", editor, why)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "vi"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if editor, why := editorOf([]string{"EDITOR= "}); editor != "vi" || !strings.Contains(why, "$EDITOR") {
+		t.Errorf("with vi alone: %q, %q", editor, why)
+	}
+	if editor, why := editorOf([]string{"EDITOR=ed -s", "VISUAL=code"}); editor != "code" || why != "" {
+		t.Errorf("with both set: %q, %q", editor, why)
 	}
 }

@@ -73,6 +73,7 @@ func (p palette) run() []view.Command {
 			Do:     p.ChooseVariant,
 		},
 		{Group: g, Name: "open", Short: "target", Arg: "TARGET|FILE [OPTIONS]", Complete: p.openable,
+			None: p.unopenable,
 			Help: "run a kernel of the catalogue, a manifest (FILE.yaml), or a .cu, .ptx or .tsl with its " +
 				"--grid, --block and --arg", Do: p.openTarget},
 		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
@@ -117,7 +118,7 @@ func (p palette) screen() []view.Command {
 		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values",
 			Values: theme.Palettes, Do: p.choosePalette},
 		p.oneOf(view.ScreenCommands, "theme", themeChoices(),
-			"colours; auto follows the terminal's ground", p.chooseTheme),
+			"colours; auto follows the terminal's background", p.chooseTheme),
 		p.oneOf(view.ScreenCommands, "mouse", []string{"on", "off"},
 			"off leaves the mouse to the terminal's own selection", func(arg string) tea.Cmd {
 				p.mouse = arg != "off"

@@ -199,9 +199,12 @@ func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 	}
 	if e.Complete != nil {
 		for _, v := range e.Complete(arg) {
-			out = append(out, prompt.Candidate{Line: name + " " + v, Prefix: true})
+			out = append(out, prompt.Candidate{Line: name + " " + v, Prefix: strings.HasPrefix(v, arg)})
 		}
-		return out, ""
+		if len(out) == 0 && e.None != nil {
+			none = e.None(arg)
+		}
+		return out, none
 	}
 	if e.Values == nil {
 		return nil, ""

@@ -238,7 +238,9 @@ type Command struct {
 	Values          func() []string // completions of its argument, each with help behind a tab; nil: none
 	// Complete offers arguments for what has been typed of one, where they depend on it: names of files.
 	Complete func(typed string) []string
-	Do       func(arg string) tea.Cmd
+	// None says why Complete offers nothing; nil: nothing is said.
+	None func(typed string) string
+	Do   func(arg string) tea.Cmd
 }
 
 // Words is what Command.Values is for an argument that is one of a few words.

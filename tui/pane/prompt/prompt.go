@@ -240,17 +240,24 @@ func (p *Pane) chosen() int {
 // Popup draws up to h candidates in w columns, or why there are none; nil where there is nothing to show.
 func (p *Pane) Popup(w, h int) []string {
 	if len(p.cands) == 0 && p.none != "" && h > 0 {
-		return []string{p.th.Line(w).Space(2).Add(p.th.Notice, p.th.Fit(p.none, w-3)).Done()}
+		var out []string
+		for _, s := range p.th.Wrap(p.none, w-4) {
+			out = append(out, p.th.Line(w).Space(2).Add(p.th.Notice, s).Done())
+		}
+		return out[:min(len(out), h)]
 	}
 	n := min(len(p.cands), h)
 	if n <= 0 {
 		return nil
 	}
-	name, key := 0, 0
+	name, key, most := 0, 0, w-3
 	for _, c := range p.cands {
+		if c.Help != "" {
+			most = w/2 - 2
+		}
 		name, key = max(name, p.th.Width(c.Line)), max(key, p.th.Width(c.Key))
 	}
-	name, key = min(name, w/2-2), min(key, 12)
+	name, key = min(name, most), min(key, 12)
 	rest := p.restOfHelp(w, w-name-len(p.lead)-3-helpAfter(key))
 	n = max(1, min(n, h-len(rest)))
 	first := max(0, min(p.chosen()-n+1, len(p.cands)-n))
