@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/pane/minimap"
 	"tilescope/tui/theme"
@@ -27,6 +28,9 @@ func (p *Pane) split() (blocks, tile, histogram int) {
 	h, rows := p.H, 0
 	if v := p.data.Tile; v != nil && v.Got.Reached() {
 		rows = v.Got.Rows
+	}
+	if p.ofLaunch() {
+		return 0, max(minimap.Height(rows, h), min(leastMap, h)), 0
 	}
 	if rows == 0 || h < leastBlocks+leastMap {
 		return h, 0, 0
@@ -78,14 +82,17 @@ func (p *Pane) tileName() string {
 // overview is the right column.
 func (p *Pane) overview(w, h int) []string {
 	blocks, tile, histogram := p.split()
-	out := p.blocks(w, blocks)
+	var out []string
+	if blocks > 0 {
+		out = p.blocks(w, blocks)
+	}
 	if tile > 0 {
 		out = append(out, p.tile.View()...)
 	}
 	if histogram > 0 {
 		out = append(out, p.histogramBox(w)...)
 	}
-	return out[:h]
+	return append(out, p.Theme.Blank(w, max(0, h-len(out)))...)[:h]
 }
 
 // ratioNames are the classes of cell.Stats.Bins: the error as a multiple of the bound.
@@ -157,6 +164,10 @@ func (p *Pane) setSource() {
 	if p.data.Viewer == nil || p.data.Run.Report() == nil {
 		return
 	}
+	if f := p.firstError(); f != nil {
+		p.showSource(f.Source, strings.TrimSpace(f.Kind+" "+f.Variable))
+		return
+	}
 	x := p.row(p.at.Stage)
 	if g := p.data.Run.Report().Guilty; (x == nil || x.doc == nil || x.doc.FirstBad == nil) && len(g) > 0 {
 		for i := range p.rows {
@@ -168,19 +179,31 @@ func (p *Pane) setSource() {
 	if x == nil || x.doc == nil || x.doc.FirstBad == nil || x.doc.FirstBad.Source == nil {
 		return
 	}
-	b := x.doc.FirstBad
-	text := p.data.Viewer.Source(b.Source.File)
+	p.showSource(x.doc.FirstBad.Source, fmt.Sprintf("stores the first wrong cell of %s", x.plan.Stage))
+}
+
+// firstError is the first error of a kernel without stages, in whose source it is; nil where there is none.
+func (p *Pane) firstError() *report.Finding {
+	if !p.ofLaunch() {
+		return nil
+	}
+	for i := range p.data.Run.Report().Findings {
+		if f := &p.data.Run.Report().Findings[i]; f.Severity == "error" && f.Source != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// showSource shows a line below the detail.
+func (p *Pane) showSource(at *report.Source, note string) {
+	text := p.data.Viewer.Source(at.File)
 	if text == nil {
 		return
 	}
-	p.sourceFile = b.Source.File
-	p.source.Show(
-		b.Source.File,
-		text,
-		b.Source.Line,
-		fmt.Sprintf("stores the first wrong cell of %s", x.plan.Stage),
-	)
+	p.sourceFile = at.File
+	p.source.Show(at.File, text, at.Line, note)
 	if p.data.Patch != nil {
-		p.source.SetPatch(p.data.Patch(b.Source.File))
+		p.source.SetPatch(p.data.Patch(at.File))
 	}
 }

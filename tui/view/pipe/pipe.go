@@ -232,11 +232,12 @@ const (
 	cellWidth  = 6   // of the timeline: separator, mark, count
 	gapWidth   = 2   // before the summary's columns (summary.go)
 	wideFrom   = 112 // the width from which the map of all blocks is shown
+	widerFrom  = 160 // and that of an argument, whose lines are longer
 )
 
 // mapWidth is the width of the all-blocks map at the right, 0 where there is none.
 func (p *Pane) mapWidth() int {
-	if p.W < wideFrom || p.ofLaunch() || p.alone(Detail) || p.alone(Timeline) {
+	if p.W < wideFrom || p.ofLaunch() && p.W < widerFrom || p.alone(Detail) || p.alone(Timeline) {
 		return 0
 	}
 	return p.W / 3

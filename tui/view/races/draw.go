@@ -313,7 +313,12 @@ func (p *Pane) sides(w, h int) []string {
 	} else if x := p.Barrier(); x != nil {
 		a = x.Source
 	}
+	left := w / 2
 	switch {
+	case b == nil && a != nil && a.Calls != "": // what is wrong is often what the kernel passes
+		call := a.Calls.Sites()[0]
+		from := p.side("called at", &report.Source{File: call.File, Line: call.Line}, "", left, h)
+		return theme.Beside(from, p.side("A", a, p.doing(0), w-left, h))
 	case b == nil:
 		return p.side("A", a, p.doing(0), w, h)
 	case a != nil && a.File == b.File && a.Line == b.Line: // one line against itself: the room is better used
@@ -323,7 +328,6 @@ func (p *Pane) sides(w, h int) []string {
 		}
 		return p.side("A and B", a, both, w, h)
 	}
-	left := w / 2
 	return theme.Beside(p.side("A", a, p.doing(0), left, h), p.side("B", b, p.doing(1), w-left, h))
 }
 
