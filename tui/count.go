@@ -15,7 +15,7 @@ import (
 const maxCount = 9999
 
 // countWindow is how soon the next key has to follow a digit for the digit to be part of a count.
-const countWindow = 400 * time.Millisecond
+const countWindow = 300 * time.Millisecond
 
 // counting is a count that is being typed. A digit that is a view's key shows the view at once; where a
 // motion follows in time, the digits were its count, and the view from before them is shown again.

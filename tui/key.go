@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
@@ -111,7 +112,9 @@ func (m *Model) means(msg tea.KeyPressMsg) bool {
 func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 	switch {
 	case !b.Works(m.view):
-		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, m.Worded(b.Help), m.viewsOf(b)))
+		what, _, _ := strings.Cut(m.Worded(b.Help), ";")
+		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, what, m.viewsOf(b)))
+		m.Status.Whole = true
 		return nil
 	}
 	if do := m.actions[m.view][b.Action]; do != nil {

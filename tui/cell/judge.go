@@ -313,6 +313,14 @@ const mostULP = 1 << 24
 
 func (c Cell) far() bool { return c.ULP > mostULP || c.ULP < -mostULP }
 
+// DistanceText is the largest distance of many pairs of values in ulps, or that it says nothing more.
+func DistanceText(ulps int64) string {
+	if ulps > mostULP {
+		return "> 2^24 ulp"
+	}
+	return fmt.Sprintf("%d ulp", ulps)
+}
+
 func (c Cell) signDiffers() bool { return c.Got < 0 != (c.Want < 0) }
 
 // ULPText writes the error in ulps in at least w columns, or why ulps say nothing of it: the value is too

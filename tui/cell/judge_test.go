@@ -200,3 +200,13 @@ func TestErrorText(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestDistanceText: a distance in ulps beyond which they say nothing is not written as a number.
+func TestDistanceText(t *testing.T) {
+	for ulps, want := range map[int64]string{0: "0 ulp", 1024: "1024 ulp", mostULP: "16777216 ulp",
+		mostULP + 1: "> 2^24 ulp", 1 << 62: "> 2^24 ulp"} {
+		if got := DistanceText(ulps); got != want {
+			t.Errorf("%d: %q, want %q", ulps, got, want)
+		}
+	}
+}

@@ -145,7 +145,8 @@ func within(arg string) (*report.Tolerance, error) {
 		}
 		n, err := strconv.ParseFloat(x.text, 64)
 		if err != nil || !(n >= 0) || math.IsInf(n, 0) {
-			return nil, fmt.Errorf("%q: expected RTOL or RTOL,ATOL, numbers from 0 on", arg)
+			return nil, fmt.Errorf("%q: expected RTOL or RTOL,ATOL, numbers from 0 on; it compares A, which is pinned, "+
+				"with the run on screen: :variant NAME runs another kernel", arg)
 		}
 		*x.to = report.Number(n)
 	}

@@ -215,6 +215,9 @@ func (p *Pane) siblings(say func(style theme.Style, format string, args ...any))
 func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 	l := p.Theme.Line(w).Space(1)
 	l.Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome())
+	if n := judged(r); n < len(r.Stages) && len(r.Guilty) == 0 { // a gate leaves stages out
+		l.Add(p.Theme.Dim, fmt.Sprintf(" · %d of %d stages judged", n, len(r.Stages)))
+	}
 	for i, g := range r.Guilty {
 		l.Add(p.Theme.Wrong, choose(i == 0, " guilty ", " ")+g.Stage)
 	}
@@ -228,6 +231,17 @@ func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 		l.Add(p.Theme.Verdict(s.Verdict), s.Name+p.Theme.VerdictMark(s.Verdict)+" ")
 	}
 	*out = append(*out, l.Done())
+}
+
+// judged is how many of a run's stages were judged.
+func judged(r *report.Run) int {
+	n := 0
+	for i := range r.Stages {
+		if r.Stages[i].Verdict != report.Off {
+			n++
+		}
+	}
+	return n
 }
 
 // runSection is the request, how it stands, and the run on screen: that of an earlier
@@ -276,8 +290,7 @@ func (p *Pane) compare(w int, out *[]string) {
 		return
 	}
 	*out = p.say(*out, w, p.Theme.Title, "B %s", p.data.B)
-	heads := "max error, bad cells"
-	line("", p.Theme.Dim, p.Theme.Dim, "A: "+heads, "B: "+heads)
+	line("", p.Theme.Dim, p.Theme.Dim, "A: max error  bad cells", "B: max error  bad cells")
 	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict),
 		p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
@@ -308,7 +321,7 @@ func (p *Pane) stage(s *report.Stage) string {
 	if s.Verdict == report.Tainted { // wrong by what it was given: as the Tile view counts
 		of = &s.Global
 	}
-	return fmt.Sprintf("%s %.2g bad %d", p.Theme.VerdictMark(s.Verdict), float64(of.MaxAbs), of.Bad)
+	return fmt.Sprintf("%s %12.2g %10d", p.Theme.VerdictMark(s.Verdict), float64(of.MaxAbs), of.Bad)
 }
 
 // Hit maps a place on the pane to a switch; part is which part it lies in.

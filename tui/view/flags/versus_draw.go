@@ -98,7 +98,7 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 }
 
 func (p *Pane) most(s *report.CellStats) string {
-	text := fmt.Sprintf("%s, %d ulp", cell.Long(float64(s.MaxAbs)), s.MaxULP)
+	text := fmt.Sprintf("%s, %s", cell.Long(float64(s.MaxAbs)), cell.DistanceText(s.MaxULP))
 	if s.Nonfinite > 0 {
 		text += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
 	}

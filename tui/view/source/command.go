@@ -24,13 +24,13 @@ func (v *Controller) stepping() []view.Command {
 		return view.Command{Name: name, Short: short, Help: help, Do: v.once(dir, v.runWalk)}
 	}
 	return []view.Command{
-		step("step", "s", "a unit on, into what is called", 1, v.stepUnit),
-		step("next", "n", "to the next line of this function, over what it calls", 1, v.stepOver),
+		step("step", "s", "one step on, into functions that are called", 1, v.stepUnit),
+		step("next", "n", "to the next line of this function, over the functions it calls", 1, v.stepOver),
 		step("stepout", "so", "out of this function, to its caller", 1, v.stepOut),
 		run("continue", "c", "run to the next breakpoint or the end", 1),
 		{Name: "until", Arg: "[LINE|FILE:LINE]", Help: "run to a line, else to the one under the cursor",
 			Do: v.until},
-		step("reverse-step", "rs", "a unit back", -1, v.stepUnit),
+		step("reverse-step", "rs", "one step back", -1, v.stepUnit),
 		step("reverse-next", "rn", "to the line before of this function", -1, v.stepOver),
 		step("reverse-stepout", "rso", "back to before this function was called", -1, v.stepOut),
 		run("reverse-continue", "rc", "run back to the breakpoint before or the start", -1),
@@ -64,7 +64,8 @@ func (v *Controller) stopping() []view.Command {
 		{Name: "delete", Arg: "N", Help: "delete a breakpoint", Values: v.breakNumbers, Do: v.deleteBreaks},
 		{Name: "clear", Arg: "[N]", Help: "delete a breakpoint, or all", Values: v.breakNumbers,
 			Do: v.deleteBreaks},
-		{Name: "watch", Arg: "EXPR", Help: "show a value at every stop: sP[q][k], %f12@3, sS[row][lane]",
+		{Name: "watch", Arg: "EXPR", Help: "show a value at every stop: sP[3][4], %f12@3, m_smem[warp]; q, k: the cell in Tile, row, col: " +
+			"in SHARED",
 			Values: v.nameable, Do: v.watchCommand},
 		{Name: "display", Arg: "EXPR", Help: "as watch", Values: v.nameable, Do: v.watchCommand},
 		{Name: "unwatch", Short: "undisplay", Arg: "[N]", Help: "end a watch, or all", Values: v.watchNumbers,

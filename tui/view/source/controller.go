@@ -113,10 +113,10 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Toggle, Name: "toggle-breakpoint", Help: "enable or disable the breakpoint here"},
 		{Action: keymap.Heat, Name: "strip", Help: "registers: values by lane as a strip, on and off"},
 	}, Own: []keymap.Binding{
-		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit (step)", Counts: true,
+		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "one step on (step)", Counts: true,
 			Hint: "step", Group: g},
 		{Action: stepBack, Keys: []string{"<", keymap.Backspace}, Label: "<",
-			Help: "step a unit back (reverse-step; also Backspace)", Hint: "back", Group: g, Counts: true},
+			Help: "one step back (reverse-step; also Backspace)", Hint: "back", Group: g, Counts: true},
 		{Action: stepOver, Keys: []string{"S", ")"}, Label: "S )",
 			Help: "step over (next): to the next line of this function, or of its caller", Group: g,
 			Counts: true},

@@ -30,6 +30,21 @@ func (v *Controller) bound(e *expr.Expr) *expr.Expr {
 	})
 }
 
+// cursorText says what the cursor's names in an expression stand for: they are no variables of the source.
+func (v *Controller) cursorText(e *expr.Expr) string {
+	row, col := v.cellHere()
+	var at []string
+	for i, n := range []int{v.Cursor.Row, v.Cursor.Col, row, col} {
+		if e.Uses(cursorNames[i]) {
+			at = append(at, fmt.Sprintf("%s=%d", cursorNames[i], n))
+		}
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(at, " ") + ")"
+}
+
 // readExpr reads an expression, and looks whether the kernel has what it names.
 func (v *Controller) readExpr(text string) (*expr.Expr, error) {
 	e, err := expr.Parse(text, cursorNames...)
@@ -126,7 +141,7 @@ func (v *Controller) printCommand(arg string) tea.Cmd {
 
 // printed is an expression with its value now, and the lane where that is one lane's.
 func (v *Controller) printed(e *expr.Expr) string {
-	name := e.String()
+	name := strings.TrimSpace(e.String() + " " + v.cursorText(e))
 	if e.PerLane() {
 		name += fmt.Sprintf(" (lane %d)", v.regs.Lane())
 	}
@@ -162,6 +177,15 @@ func (v *Controller) showWatches() {
 // What a warp has is compared with what the same warp had: of a stop before in another warp the value there
 // is another's.
 func (v *Controller) watchRow(w watch) lists.Row {
+	r := v.watchValues(w)
+	if at := v.cursorText(w.e); at != "" {
+		r.Cols[3] = strings.TrimSpace(r.Cols[3] + " " + at)
+	}
+	return r
+}
+
+// watchValues is a watch's row without what the cursor's names stand for.
+func (v *Controller) watchValues(w watch) lists.Row {
 	name, ofWarp := w.e.String(), w.e.OfWarp() != ""
 	if w.e.PerLane() {
 		name += fmt.Sprintf(" @lane%d", v.regs.Lane())
@@ -170,7 +194,7 @@ func (v *Controller) watchRow(w watch) lists.Row {
 	now, err := v.value(w.e, v.walk.shot.values)
 	if err != nil {
 		r.Tone, r.Mark = lists.Wrong, v.Theme.Glyph.Wrong
-		r.Cols = append(r.Cols[:2], strings.TrimPrefix(err.Error(), strconv.Quote(w.e.String())+": "))
+		r.Cols[2] = strings.TrimPrefix(err.Error(), strconv.Quote(w.e.String())+": ")
 		return r
 	}
 	r.Cols[2] = now.String()
