@@ -13,7 +13,7 @@ import (
 // TestWithoutLaunch: the refusal has a launch to begin with where the text shows a kernel.
 func TestWithoutLaunch(t *testing.T) {
 	for _, c := range []struct{ file, text, entry, want string }{
-		{"k.cu", "__global__ void k(float *x, int n) {}", "", "parameter of k(float * x, int n): for example " +
+		{"k.cu", "__global__ void k(float *x, int n) {}", "", "of k(float * x, int n): for example " +
 			"--grid 8 --block 128 --arg 'x=zeros:f32[1024]' --arg n=1024"},
 		{"k.cu", "__global__ void k(float *x) {}", "other", ""},
 		{"k.cu", "int main() {}", "", ""},
