@@ -25,7 +25,7 @@ func originKind() kind {
 func startOrigins(b *block) unit {
 	return &originUnit{
 		id: b.id, view: b.view, tags: newTags[int32](), at: map[int]*origin{},
-		lines: map[target.Source]*origin{},
+		lines: map[target.Source]*origin{}, loaded: map[entryKey]int32{},
 	}
 }
 
@@ -39,6 +39,7 @@ type originUnit struct {
 	at      map[int]*origin // by PC: those of a source line are one
 	lines   map[target.Source]*origin
 	entries []entry
+	loaded  map[entryKey]int32 // the tags of entries
 	bytes   [64]byte
 }
 

@@ -8,13 +8,21 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// entry is a cell of memory that held a NaN which no arithmetic of the block had put there when it was first
-// loaded: a tag below 0 is its number, from -1 down, and goes with the value as an origin's does.
+// entry is a cell of memory that held a NaN which no arithmetic of the block had put there when an
+// instruction first loaded it: a tag below 0 is its number, from -1 down, and goes with the value as an
+// origin's does.
 type entry struct {
 	space   target.Space
 	addr    uint64
 	written bool
 	source  *target.Source // of the load
+	at      entryKey
+}
+
+// entryKey is a cell and the instruction that loads it: a probe may do so before the kernel does.
+type entryKey struct {
+	cell memoryAt
+	pc   int
 }
 
 // enter marks the cells that are about to be copied and may hold a NaN without an origin. What type they have
@@ -58,13 +66,21 @@ func (u *originUnit) mark(space target.Space, addr uint64, lane int) {
 	if space == target.SpaceLocal {
 		k.thread = x.Warp*32 + lane
 	}
-	if u.tags.mem[k] != 0 {
-		return
+	at := entryKey{k, x.PC}
+	was := u.tags.mem[k]
+	if was > 0 || was < 0 && u.entries[-was-1].at.cell != k {
+		return // what was made has an origin, and what was stored there came in elsewhere
 	}
-	u.entries = append(u.entries, entry{
-		space, addr, u.view.Written(space, addr, x.Warp, lane, 2), target.Blame(x.Func, x.Instr.Index),
-	})
-	u.tags.mem[k] = int32(-len(u.entries))
+	number := u.loaded[at]
+	if number == 0 {
+		u.entries = append(u.entries, entry{
+			space, addr, u.view.Written(space, addr, x.Warp, lane, 2),
+			target.Blame(x.Func, x.Instr.Index), at,
+		})
+		number = int32(-len(u.entries))
+		u.loaded[at] = number
+	}
+	u.tags.mem[k] = number
 }
 
 // entrance says how a NaN came in that no arithmetic made: tag is an entry's, or 0.
