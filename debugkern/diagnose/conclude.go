@@ -340,6 +340,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.short != "" {
 			c.short += "; a barrier only hides that the buffers do not change"
 		}
+	case s.uncovered:
+		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice
 		if s.remedy.at != nil {

@@ -63,9 +63,11 @@ type suspect struct {
 	origin   *origin             // the address that all its wrong operands share with those of others
 	ring     *ring               // a buffer of several that is never used; nil: none is
 	shared   string              // which cells several threads with the same part write, and which nobody
-	borrowed bool                // its remedy was found for another, which has its place
-	partial  *remedy             // puts the suspect's own findings right, and leaves the rest of the cause
-	partly   *debugkern.Run      // with partial in place
+	// uncovered: some of these nobody in the block writes at all, so that no order puts them right
+	uncovered bool
+	borrowed  bool           // its remedy was found for another, which has its place
+	partial   *remedy        // puts the suspect's own findings right, and leaves the rest of the cause
+	partly    *debugkern.Run // with partial in place
 	// elsewhere is where right cells of its stage are stored, and the wrong ones are not; nil: nowhere
 	elsewhere *access
 	beyond    string // where else its remedy was tried, as the end of a sentence

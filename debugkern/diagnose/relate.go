@@ -8,7 +8,6 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
-	"tilescope/debugkern/scene"
 	"tilescope/probes"
 )
 
@@ -72,69 +71,6 @@ func (q *inquiry) unite() error {
 		}
 	}
 	return q.everything()
-}
-
-// contested finds out, for updates that no synchronisation orders, which cells both sides have, and which
-// nobody.
-func (q *inquiry) contested() error {
-	var all []*suspect
-	for _, s := range q.suspects {
-		all = append(append(all, s), s.members...)
-	}
-	for _, s := range all {
-		if !s.exclusive || s.cause.Kind != "race" || q.stale(s) {
-			continue
-		}
-		f := &q.doc.Findings[s.cause.Finding]
-		w, err := scene.Contest(q.ctx, q.run, f)
-		if err != nil {
-			if err = q.fatal(err); err != nil {
-				return err
-			}
-		}
-		if w == nil || w.Both() == "" {
-			if err := q.overlapping(s, f); err != nil {
-				return err
-			}
-			continue
-		}
-		who := fmt.Sprintf("warps %s", andList(f.Warps))
-		if len(f.Warps) == 1 {
-			who = fmt.Sprintf("lanes %s of warp %d", andList(f.Lanes), f.Warps[0])
-		}
-		s.shared = fmt.Sprintf("%s both write %s at %s", who, w.Both(), callText(f.Source))
-		switch cells, here := w.Nobody(); {
-		case cells == "":
-			s.shared += ": one owner, an atomic or a merge"
-		case here:
-			s.shared += ", which leaves " + cells +
-				" never written: give each its own cells, or the shared ones one owner"
-		default:
-			s.shared += ", and leave " + cells + " never written: give each its own cells"
-		}
-		s.shared = q.citing(s.shared, "; the line is ", f.Source)
-	}
-	return nil
-}
-
-// overlapping finds out, for an output that blocks write over each other, whether they leave a part of it
-// unwritten: then it is no update that wants an owner, but an index that has too few terms.
-func (q *inquiry) overlapping(s *suspect, f *report.Finding) error {
-	a := q.run.Plan.Arg(f.Variable)
-	if a == nil || a.Role != probes.RoleOutput || f.Source == nil {
-		return nil
-	}
-	c, err := scene.Cover(q.ctx, q.run, q.run.Blocks(), f.Variable)
-	if err != nil || c == nil || len(c.Never()) == 0 {
-		return q.fatal(err)
-	}
-	s.shared = fmt.Sprintf(
-		"%s has elements that several threads write at %s, and %s are never written: look at the index there",
-		f.Variable, callText(f.Source), c.Text(c.Never()))
-	if line := q.quoted(f.Source); line != "" {
-		s.shared += ": " + quote(line)
-	}
-	return nil
 }
 
 // andList is "2 and 3".

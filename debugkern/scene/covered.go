@@ -101,14 +101,10 @@ func (w *coverage) Event(e *target.Event) {
 	}
 	w.out.mu.Lock()
 	defer w.out.mu.Unlock()
-	var at site
+	var src *report.Source
 	if !load {
-		src := report.SourceOf(target.Blame(e.Func, e.Instr.Index))
-		if src == nil {
+		if src = report.SourceOf(target.Blame(e.Func, e.Instr.Index)); src == nil {
 			return
-		}
-		if at = (site{src.File, src.Line}); w.out.source[at] == nil {
-			w.out.source[at] = src
 		}
 	}
 	for lane := range 32 {
@@ -125,7 +121,10 @@ func (w *coverage) Event(e *target.Event) {
 				w.out.readers[e.Instr.Index] = w.out.readers[e.Instr.Index] || e.Func.Entry
 			default:
 				w.out.wrote[cell] = true
-				w.out.by[at]++
+				at := site{src.File, src.Line}
+				if w.out.by[at]++; w.out.source[at] == nil {
+					w.out.source[at] = src
+				}
 				w.out.writers[e.Instr.Index] = w.out.writers[e.Instr.Index] || e.Func.Entry
 			}
 		}
