@@ -344,6 +344,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice
+		if s.remedy.cite {
+			c.Advice = q.citing(c.Advice, ": ", s.remedy.at)
+		}
 		if s.remedy.at != nil {
 			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
 		}

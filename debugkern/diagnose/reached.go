@@ -112,9 +112,20 @@ func (q *inquiry) condition(at *report.Source) *report.Source {
 			break
 		}
 	}
+	for _, i := range deciding(fn, last) {
+		if src := blame(fn, i); !fn.Body[i].Loc.Within(target.IsProbe) && src.At() != at.At() {
+			return src
+		}
+	}
+	return nil
+}
+
+// deciding lists the branches that decide whether a thread comes to an instruction, the nearest first.
+func deciding(fn *ptx.Func, at int) []int {
 	g := cfg.New(fn)
 	after := g.Postdominators()
-	to := g.Of[last]
+	var out []int
+	to := g.Of[at]
 	for b := to; b >= 0; b-- {
 		i := g.Start[b+1] - 1
 		in := fn.Body[i]
@@ -122,12 +133,10 @@ func (q *inquiry) condition(at *report.Source) *report.Source {
 			!slices.ContainsFunc(g.Succ[b], func(s int) bool { return after[s][to] }) {
 			continue
 		}
-		if src := blame(fn, i); !in.Loc.Within(target.IsProbe) && src.At() != at.At() {
-			return src
-		}
+		out = append(out, i)
 		to = b // what decides about the place decides within it
 	}
-	return nil
+	return out
 }
 
 // decided makes the place of what was not reached that where this was decided. Cells that nobody has while
@@ -139,6 +148,10 @@ func (q *inquiry) decided(s *suspect, f *report.Finding, c *Cause) {
 			c.Place.Source, c.Place.Other = m.cause.Place.Source, f.Source
 			return
 		}
+	}
+	if left := q.leftOut(s, f); left != "" {
+		c.Advice = left
+		return
 	}
 	look, at := "", q.loopBound(f.Source)
 	switch {

@@ -25,6 +25,8 @@ type remedy struct {
 	substitute []probes.Stage
 	without    string         // a planted fault
 	at         *report.Source // the line to change, where that is none of the finding's; nil: it is
+	cite       bool           // whether the advice quotes that line
+	where      string         // "between lines 461 and 474", where text and advice have it; "": not
 }
 
 // insertion is a kind of synchronisation that can be put in.
@@ -54,7 +56,7 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	var list []remedy
 	switch f.Kind {
 	case "race":
-		list = append(checked(fn, f), raceRemedies(fn, f)...)
+		list = append(append(jumped(fn, f), checked(fn, f)...), raceRemedies(fn, f)...)
 	case "cp-async":
 		list = append(append(append(moveRemedies(fn), commitRemedies(fn)...), asyncRemedies(fn, f)...),
 			checked(fn, f)...)
@@ -122,18 +124,19 @@ func checked(fn *ptx.Func, f *report.Finding) []remedy {
 			}
 		}
 	}
-	where := "before " + blame(fn, f.Remedy[0].At).At()
+	where, between := "before "+blame(fn, f.Remedy[0].At).At(), ""
 	if f.Missing != nil {
 		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil && m[1] == m[3] {
 			where = fmt.Sprintf("between lines %s and %s", m[2], m[4])
 			if first, then := number(m[2]), number(m[4]); first > then {
 				where += " of the next iteration"
 			}
+			between = where
 		}
 	}
 	what := strings.Join(names, " and ") + " " + where
 	return []remedy{
-		{text: "with " + what, advice: "put " + what,
+		{text: "with " + what, advice: "put " + what, where: between,
 			edits: func(*debugkern.Run) []ptx.Edit { return f.Remedy }},
 	}
 }
@@ -318,7 +321,8 @@ func insert(fn *ptx.Func, g gap, list ...insertion) remedy {
 	}
 	what := strings.Join(names, " and ") + " " + g.where
 	return remedy{
-		text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return edits },
+		text: "with " + what, advice: "put " + what, where: g.where,
+		edits: func(*debugkern.Run) []ptx.Edit { return edits },
 	}
 }
 

@@ -93,6 +93,7 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Attemp
 	if err := q.remedied(s); err != nil {
 		return nil, err
 	}
+	q.narrow(s, s.remedy, s.alone)
 	subject := strings.TrimSuffix(fmt.Sprintf("the %s on %s", kindNoun(f.Kind), f.Variable), " on ")
 	a := &Attempt{Tried: s.tried, subject: subject, Gone: s.remedy != nil}
 	for i := range s.candidates {

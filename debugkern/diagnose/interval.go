@@ -1,0 +1,233 @@
+package diagnose
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+)
+
+// One missing barrier is several races: each array is written and read at lines of its own, and a barrier
+// between the lines of one need not stand between those of another. Where it may stand is what the intervals
+// of all of them have in common, outside of the loops and conditions that only one side of them is in: not
+// every thread need be in these, or as often.
+
+// ordering is the lines of two accesses that nothing orders, the first of which is executed first.
+type ordering struct {
+	variable    string
+	file        string
+	first, then int // then <= first: the second is executed in the next iteration of a loop
+}
+
+// orderings lists the accesses that a suspect's findings say are in no order, and that are in one in a run;
+// nil: in any.
+func (q *inquiry) orderings(s *suspect, in *debugkern.Run) []ordering {
+	var out []ordering
+	for _, i := range s.cause.Findings {
+		f := &q.doc.Findings[i]
+		if !slices.Contains(racing, f.Kind) || f.Missing == nil ||
+			in != nil && slices.ContainsFunc(errorsOf(in.Report), func(g *report.Finding) bool {
+				return identity(f) == identity(g)
+			}) {
+			continue
+		}
+		m := missingPlaces.FindStringSubmatch(*f.Missing)
+		if m == nil || m[1] != m[3] {
+			continue
+		}
+		out = append(out, ordering{f.Variable, m[1], number(m[2]), number(m[4])})
+	}
+	return out
+}
+
+// interval is the lines between which a synchronisation may stand.
+type interval struct {
+	first, then int
+	next        bool // then is in the next iteration
+}
+
+func (x interval) String() string {
+	text := fmt.Sprintf("between lines %d and %d", x.first, x.then)
+	if x.next {
+		text += " of the next iteration"
+	}
+	return text
+}
+
+// intersect is what the intervals of accesses have in common; ok is false where that is nothing.
+func intersect(list []ordering) (x interval, ok bool) {
+	var around []ordering
+	for _, o := range list {
+		switch {
+		case o.then <= o.first:
+			around = append(around, o)
+		case !ok:
+			x, ok = interval{o.first, o.then, false}, true
+		default:
+			x.first, x.then = max(x.first, o.first), min(x.then, o.then)
+		}
+	}
+	if !ok {
+		for _, o := range around {
+			if !ok {
+				x, ok = interval{o.first, o.then, true}, true
+			}
+			x.first, x.then = max(x.first, o.first), min(x.then, o.then)
+		}
+		return x, ok
+	}
+	for _, o := range around { // behind its first access, or before the second in the iteration that follows
+		switch {
+		case o.first < x.then:
+			x.first = max(x.first, o.first)
+		case o.then > x.first:
+			x.then = min(x.then, o.then)
+		default:
+			return x, false
+		}
+	}
+	return x, x.first < x.then
+}
+
+// outside leaves out of an interval the loops and conditions that only one of its ends is in, or an access of
+// the list before or behind it.
+func (x interval) outside(o *outline, list []ordering) interval {
+	in := o.common(x.first, x.then)
+	out := x
+	for _, p := range list {
+		for i, line := range []int{p.first, p.then} {
+			switch {
+			case line < in.open || line > in.close:
+			case x.next && i == 0 || !x.next && line <= x.first:
+				out.first = max(out.first, o.after(in, line))
+			case x.next || line >= x.then:
+				out.then = min(out.then, o.before(in, line))
+			}
+		}
+	}
+	return out
+}
+
+// orderedAt says of suspects which synchronisation puts right between which lines it may stand.
+func (q *inquiry) orderedAt() error {
+	for _, s := range q.suspects {
+		for _, o := range append([]*suspect{s}, s.members...) {
+			q.narrow(o, o.remedy, o.alone)
+			q.narrow(o, o.partial, o.partly)
+		}
+		if s.cause.why == "" && (s.remedy != nil && s.remedy.where != "" ||
+			s.partial != nil && s.partial.where != "") {
+			s.cause.why = q.racesApart(s)
+		}
+	}
+	return nil
+}
+
+// narrow says of a remedy that puts synchronisation in between which lines it may stand: in the place of
+// those of the finding that it was found for, those that all races which it makes go have in common.
+func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
+	if r == nil || r.where == "" || with == nil {
+		return
+	}
+	list := q.orderings(s, with)
+	if len(list) == 0 || slices.ContainsFunc(list, func(o ordering) bool { return o.file != list[0].file }) {
+		return
+	}
+	x, ok := intersect(list)
+	if !ok {
+		return
+	}
+	if lines := q.run.Source(list[0].file); x.first <= len(lines) && x.then <= len(lines) && len(lines) > 0 {
+		o := outlineOf(lines)
+		list = append(list, q.probed(s, list, x, o)...)
+		if x, ok = intersect(list); !ok {
+			return
+		}
+		if out := x.outside(o, list); out.next || out.first < out.then {
+			x = out
+		}
+	}
+	r.text = strings.Replace(r.text, r.where, x.String(), 1)
+	r.advice = strings.Replace(r.advice, r.where, x.String(), 1)
+	r.where = x.String()
+}
+
+// probed are the probes, within an interval, of what races there: what they copy must be complete as well,
+// and so must be what a stage that goes wrong with it was written by.
+func (q *inquiry) probed(s *suspect, list []ordering, x interval, o *outline) []ordering {
+	fn := q.run.Entry()
+	if fn == nil || x.next {
+		return nil
+	}
+	lines := map[int]bool{}
+	for _, in := range fn.Body {
+		if l := in.Loc.Outermost(); fromProbe(in.Loc) && l != nil &&
+			path.Base(l.Name) == path.Base(list[0].file) {
+			lines[l.Line] = true
+		}
+	}
+	arrays := map[string]int{} // to the line of the last access before
+	for _, p := range list {
+		arrays[p.variable] = max(arrays[p.variable], p.first)
+	}
+	if s.partial != nil {
+		for array, line := range q.writtenIn(s, x, o) {
+			arrays[array] = max(arrays[array], line)
+		}
+	}
+	var out []ordering
+	for line := x.first + 1; line < x.then; line++ {
+		if !lines[line] {
+			continue
+		}
+		for array, first := range arrays {
+			word := regexp.MustCompile(`\b` + regexp.QuoteMeta(array) + `\b`)
+			if first < line && word.MatchString(o.code[line-1]) {
+				out = append(out, ordering{array, list[0].file, first, line})
+			}
+		}
+	}
+	return out
+}
+
+// writtenIn is the last line within an interval that stores to the array of a stage of the suspect's.
+func (q *inquiry) writtenIn(s *suspect, x interval, o *outline) map[string]int {
+	out := map[string]int{}
+	for _, st := range s.stages {
+		sp := q.run.Plan.Stage(st)
+		if sp == nil || sp.Array == "" {
+			continue
+		}
+		store := regexp.MustCompile(`\b` + regexp.QuoteMeta(sp.Array) + `\s*(\[[^\]]*\]\s*)+[-+*/]?=[^=]`)
+		for line := x.first; line < x.then; line++ {
+			if store.MatchString(o.code[line-1]) {
+				out[sp.Array] = line
+			}
+		}
+	}
+	return out
+}
+
+// racesApart names, of races on several arrays, the lines of each: "sQ at lines 98 and 135".
+func (q *inquiry) racesApart(s *suspect) string {
+	var parts, seen []string
+	for _, o := range q.orderings(s, nil) {
+		text := fmt.Sprintf("lines %d and %d", o.first, o.then)
+		if o.then <= o.first {
+			text += " of the next iteration"
+		}
+		if i := slices.Index(seen, text); i >= 0 {
+			parts[i] = o.variable + ", " + parts[i]
+			continue
+		}
+		seen, parts = append(seen, text), append(parts, o.variable+" at "+text)
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return "nothing orders the accesses to " + strings.Join(parts, ", to ")
+}
