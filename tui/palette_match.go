@@ -76,7 +76,7 @@ func (p palette) action(out []entry, s keymap.Scope, b keymap.Binding) []entry {
 // Tiers of matches, best first.
 const (
 	tierExact = iota
-	tierOnly  // the only command that begins so
+	tierOnly  // the only command that begins so, besides one that overwrites files
 	tierPrefix
 	tierAction // an action of a view is called so
 	tierWord   // a word of the name begins so
@@ -99,7 +99,7 @@ func (p palette) matches(name string) []match {
 	low := strings.ToLower(name)
 	begin := 0
 	for _, e := range all {
-		if !e.action && strings.HasPrefix(e.Name, name) {
+		if !e.action && strings.HasPrefix(e.Name, name) && !overwrites(e.Name) {
 			begin++
 		}
 	}
@@ -122,7 +122,7 @@ func (p palette) matches(name string) []match {
 			x.tier, at = tierExact, 0
 		case e.here && sign(name) && slices.Contains(strings.Fields(e.key), name):
 			x.tier, at = tierExact, 0
-		case at == 0 && !e.action && begin == 1:
+		case at == 0 && !e.action && begin == 1 && !overwrites(e.Name):
 			x.tier = tierOnly
 		case at == 0:
 			x.tier = tierPrefix
@@ -163,6 +163,9 @@ func (p palette) matches(name string) []match {
 	})
 	return out
 }
+
+// overwrites reports whether a command replaces a file that exists: its whole name is asked for.
+func overwrites(name string) bool { return strings.HasSuffix(name, "!") }
 
 // sign reports whether a text is a key that no name has: < or (.
 func sign(text string) bool {

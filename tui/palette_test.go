@@ -218,3 +218,16 @@ func TestHostIsChosen(t *testing.T) {
 		t.Errorf("on %q", d.e.Host())
 	}
 }
+
+// TestShortNamesTakeArguments: the beginning of a name is enough with an argument too, where the other
+// command that begins so only overwrites files.
+func TestShortNamesTakeArguments(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	for short, want := range map[string]string{"scr": "screenshot", "rep": "report", "du": "dump"} {
+		if e, ok := d.m.palette().find(short); !ok || e.Name != want {
+			t.Errorf("%s is %q, %v", short, e.Name, ok)
+		}
+	}
+	path := t.TempDir() + "/s.svg"
+	d.command("scr " + path).hasStatus("wrote " + path)
+}

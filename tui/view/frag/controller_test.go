@@ -2,6 +2,7 @@ package frag_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -218,6 +219,28 @@ func TestLargeFragmentsFit(t *testing.T) {
 					d.Fits(name + " " + keys)
 				}
 			}
+		}
+	}
+}
+
+// TestHeadersAreOfferedFirst: of a folder's files those that may have a table, headers first.
+func TestHeadersAreOfferedFirst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a.cu", "b.txt", "my_lut.h", "n.svg"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("inc", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	v := control(viewtest.Start(t, 120, 40))
+	for _, c := range v.Commands() {
+		if c.Name != "header" {
+			continue
+		}
+		if got := strings.Join(c.Complete(""), " "); got != "my_lut.h inc/ a.cu" {
+			t.Errorf("offered %q", got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package frag
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,7 +230,7 @@ func (v *Controller) Commands() []view.Command {
 		{
 			Group: g, Name: "header", Arg: "FILE|-",
 			Help:     "judge the WMMA_ACCUM_LUT of a header by the hardware; - the kernel's own again",
-			Complete: v.Paths, Do: v.headerCommand,
+			Complete: v.headers, Do: v.headerCommand,
 		},
 		{
 			Group: g, Name: "table", Arg: "[NAME]",
@@ -326,6 +327,25 @@ func (v *Controller) SourceLine() (file string, line int, ok bool) {
 type headerMsg struct {
 	table *fragment.Table
 	err   error
+}
+
+// headers completes the file of a table: headers, then folders and sources, which may have one too.
+func (v *Controller) headers(typed string) []string {
+	rank := func(name string) int {
+		switch filepath.Ext(name) {
+		case ".h", ".hpp", ".hh", ".cuh", ".inc":
+			return 0
+		case ".cu", ".c", ".cpp":
+			return 2
+		}
+		if strings.HasSuffix(name, "/") {
+			return 1
+		}
+		return 3
+	}
+	out := slices.DeleteFunc(v.Paths(typed), func(name string) bool { return rank(name) > 2 })
+	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
+	return out
 }
 
 // headerCommand judges a header's table in place of the kernel's; "-" takes it away.
