@@ -454,6 +454,10 @@ func (q *inquiry) indexText(list []definition) string {
 // traced adds to a cause that no edit cures where the names of the index get their values: of accesses that a
 // checker finds wrong, and of operands that are taken from elsewhere than they belong.
 func (q *inquiry) traced(s *suspect, c *Cause) {
+	if s.excess != nil && s.origin != nil && s.origin.lead == s {
+		f := &q.doc.Findings[c.Finding]
+		c.because(q.because(s.excess, q.definitions(access{at: f.Source, variable: f.Variable})))
+	}
 	if s.remedy != nil && s.remedy.changes() || c.Rewrite != nil || s.origin != nil {
 		return
 	}
@@ -485,6 +489,10 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 		at, short = []access{*s.elsewhere}, true
 	}
 	list := q.likeliest(at, past, short)
+	if s.excess != nil {
+		c.because(q.because(s.excess, list))
+		list = q.exceeds(s.excess, c, list)
+	}
 	if len(list) == 0 {
 		if len(at) > 0 {
 			c.Advice += q.constantText(at[0])

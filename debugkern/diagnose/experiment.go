@@ -155,6 +155,11 @@ func (q *inquiry) experiment() error {
 	}
 	q.oneIndex()
 	for _, s := range q.suspects {
+		if !s.gone {
+			if err := q.beyond(s); err != nil {
+				return err
+			}
+		}
 		q.unwritten(s)
 	}
 	q.suspects = slices.DeleteFunc(q.suspects, func(s *suspect) bool { return s.gone })

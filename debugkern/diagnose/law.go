@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -126,11 +125,7 @@ func (q *inquiry) restsOn(d *definition, axes []string, loops map[int]bool) (yes
 		name  string
 		below int
 	}
-	n, value := d.at.Line, ""
-	if at := regexp.MustCompile(`\b` + regexp.QuoteMeta(d.name) + `\s*(?:[-+*/%^&|]|<<|>>)?=`).
-		FindStringIndex(bare(lines[n-1])); at != nil {
-		value = bare(lines[n-1])[at[1]:]
-	}
+	n, value := d.at.Line, valueOn(lines, d)
 	var now []open
 	seen := map[open]bool{}
 	known = true

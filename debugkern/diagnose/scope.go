@@ -162,7 +162,7 @@ func enclosing(lines []string, use int) (name string, params []string) {
 			}
 			m := lambda.FindStringSubmatch(head)
 			if m == nil {
-				m = function.FindStringSubmatch(afterTemplate(head))
+				m = function.FindStringSubmatch(fromName(head))
 			}
 			if m == nil || keyword.MatchString(m[1]) {
 				u = upwards{}
@@ -188,9 +188,9 @@ func enclosing(lines []string, use int) (name string, params []string) {
 // mostHead is how many lines the head of a function may have.
 const mostHead = 6
 
-// afterTemplate is the head of a function from the name on that its parameters stand behind: the last name
+// fromName is the head of a function from the name on that its parameters stand behind: the last name
 // before parentheses that are not within others.
-func afterTemplate(head string) string {
+func fromName(head string) string {
 	depth := 0
 	for i := len(head) - 1; i >= 0; i-- {
 		switch head[i] {
