@@ -214,7 +214,19 @@ func (s *sums) use(u lineage.Use, st lineage.Step) *sum {
 	case l.Kind == lineage.LeafSpecial && l.Name != "" && l.Name[0] != '%':
 		return &sum{op: 'b', base: l.Name, ref: -1, same: true}
 	}
+	if n, ok := s.sizes()[u.Leaf.Name]; ok {
+		return &sum{op: 'c', imm: n, ref: -1, same: true}
+	}
 	return &sum{op: 'v', at: -1, ref: -1}
+}
+
+// sizes are the special registers that are the same in the whole launch.
+func (s *sums) sizes() map[string]int64 {
+	l, out := s.trace.Launch(), map[string]int64{}
+	for a, c := range "xyz" {
+		out["%nctaid."+string(c)], out["%ntid."+string(c)] = int64(l.Grid[a]), int64(l.Block[a])
+	}
+	return out
 }
 
 // grows is by how much an instruction that writes its own register makes it larger; 0 where none does.

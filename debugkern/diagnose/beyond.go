@@ -197,6 +197,10 @@ func (q *inquiry) beyond(s *suspect) error {
 		return q.fatal(err)
 	}
 	list = slices.DeleteFunc(list, func(r debugkern.Reach) bool { return r.Base != f.Variable })
+	s.skew = l.skewed(list, func(t debugkern.Term) bool { return blockAxisOf(fn.Body[t.At]) != "" })
+	if s.skew != nil {
+		s.skew.of = f.Variable
+	}
 	if s.excess = l.leaves(list); s.excess != nil {
 		s.excess.of, s.excess.block = f.Variable, f.Block
 		if !all { // of the others it is not known
@@ -316,14 +320,11 @@ func (q *inquiry) subscripts(c *Cause, x *excess) []string {
 func (q *inquiry) termName(t debugkern.Term, list []definition) string {
 	fn := q.run.Entry()
 	in := fn.Body[t.At]
-	if len(in.Args) == 2 && in.Args[1].Kind == ptx.OpSpecial && in.Args[1].Comp >= 0 {
-		axis := "." + string("xyzw"[in.Args[1].Comp])
-		switch in.Args[1].Name {
-		case "%ctaid":
-			return "blockIdx" + axis
-		case "%tid":
-			return "threadIdx" + axis
-		}
+	if axis := blockAxisOf(in); axis != "" {
+		return axis
+	}
+	if axis := axisOf(in, "%tid"); axis != "" {
+		return "threadIdx." + axis
 	}
 	var names []string
 	for _, i := range q.slicer.defs[in.Dests(nil)[0]] {

@@ -67,3 +67,15 @@ func TestIndices(t *testing.T) {
 		t.Errorf("%v %t, want row 3, column 4", at, ok)
 	}
 }
+
+// TestSkewed: a step between blocks that lies between two dimensions' is found, and no other.
+func TestSkewed(t *testing.T) {
+	l := layout{dims: []int{1, 2, 49, 64}, strides: []int64{12544, 6272, 128, 2}, size: 2}
+	for by, want := range map[int64]int64{8192: 4096, 6272: 0, 12544: 0, 2048: 0} {
+		list := []debugkern.Reach{{Offset: l.total(), Terms: []debugkern.Term{{Value: 1, Factor: by}}}}
+		x := l.skewed(list, func(debugkern.Term) bool { return true })
+		if x == nil && want != 0 || x != nil && (x.by != want || x.own != 3136 || x.axis != 1) {
+			t.Errorf("%d bytes: %+v, want a step of %d elements", by, x, want)
+		}
+	}
+}

@@ -454,6 +454,9 @@ func (q *inquiry) indexText(list []definition) string {
 // traced adds to a cause that no edit cures where the names of the index get their values: of accesses that a
 // checker finds wrong, and of operands that are taken from elsewhere than they belong.
 func (q *inquiry) traced(s *suspect, c *Cause) {
+	if s.skew != nil && (s.origin == nil || s.origin.lead == s) {
+		c.because(q.skewText(s.skew))
+	}
 	if s.excess != nil && s.origin != nil && s.origin.lead == s {
 		f := &q.doc.Findings[c.Finding]
 		c.because(q.because(s.excess, q.definitions(access{at: f.Source, variable: f.Variable})))

@@ -59,6 +59,7 @@ type suspect struct {
 	contrast *debugkern.Contrast // of its first wrong cell with what that should be made of; nil: not known
 	steps    []debugkern.Step    // of the index of operands that are foreign in it, which are wrong
 	excess   *excess             // the index by which its accesses leave their variable; nil: not known
+	skew     *skew               // a step from block to block by which they may do so; nil: none is known
 	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
 	effect   bool                // follows from another that it is one cause with
 	origin   *origin             // the address that all its wrong operands share with those of others
