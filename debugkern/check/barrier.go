@@ -47,6 +47,7 @@ type barriers struct {
 type comer struct {
 	pc, warp, threads, tile int
 	mask                    uint32
+	off                     uint32 // lanes that came with them and are switched off
 	counted                 bool
 }
 
@@ -73,7 +74,7 @@ func (u *barriers) Event(e *target.Event) {
 // arrive compares what an arrival expects with what those before it do.
 func (u *barriers) arrive(e *target.Event) {
 	c := comer{
-		pc: e.PC, warp: e.Warp, threads: e.Threads, tile: e.KVTile, mask: e.Mask,
+		pc: e.PC, warp: e.Warp, threads: e.Threads, tile: e.KVTile, mask: e.Mask, off: e.Off,
 		counted: counted(&u.sites[e.PC]),
 	}
 	if c.counted && c.threads%32 != 0 {
@@ -125,10 +126,11 @@ func (u *barriers) whole(cs []comer) {
 			parts = append(parts, c)
 		} else {
 			parts[i].mask |= c.mask
+			parts[i].off |= c.off
 		}
 	}
 	parts = slices.DeleteFunc(parts, func(c comer) bool {
-		return !aligned(&u.sites[c.pc]) || u.alive[c.warp]&^c.mask == 0
+		return !aligned(&u.sites[c.pc]) || (u.alive[c.warp]|c.off)&^c.mask == 0
 	})
 	if len(parts) == 0 {
 		return
@@ -144,7 +146,7 @@ func (u *barriers) whole(cs []comer) {
 		}
 	}
 	u.add(c, c, fmt.Sprintf("the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
-		u.place(c), laneText(c.mask), c.warp, laneText(u.alive[c.warp]&^c.mask)))
+		u.place(c), laneText(c.mask), c.warp, laneText((u.alive[c.warp]|c.off)&^c.mask)))
 }
 
 // aligned reports whether a barrier needs whole warps.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 )
 
@@ -14,9 +15,12 @@ import (
 // lacks an arrival. The arrivals of warps that wait are ordered by their wait; those of bar.arrive by what
 // the kernel does between (PTX ISA, "bar").
 
+// Where named barriers are for some of the block's threads, two sets of warps may use one number by mistake.
+// What they do at it is not ordered by anything else, and is found in the same way.
+
 // turns follows the phases of the named barriers of one block.
 type turns struct {
-	used bool // the program has a bar.arrive
+	used bool // the program has a bar.arrive, or a barrier for some of the threads
 	last [16][]turn
 	open [16][]turn
 }
@@ -24,6 +28,7 @@ type turns struct {
 // turn is an arrival of lanes of a warp.
 type turn struct {
 	pc, warp, tile int
+	threads        int // that the barrier is for
 	mask           uint32
 	stamp          uint32
 	waits          bool
@@ -31,10 +36,11 @@ type turn struct {
 
 func (t *turn) lane() int { return bits.TrailingZeros32(t.mask) & 31 }
 
-// startTurns prepares for a program that arrives at barriers without waiting.
+// startTurns prepares for a program that arrives at barriers without waiting, or has some for a number of
+// threads.
 func (u *races) startTurns() {
 	u.turns.used = slices.ContainsFunc(u.sites, func(s site) bool {
-		return s.in.Kind().AtBarrier() && s.in.Has("arrive") && !s.in.Has("cluster")
+		return s.in.Kind() == isa.Barrier && (s.in.Has("arrive") || counted(&s))
 	})
 }
 
@@ -44,9 +50,13 @@ func (u *races) turn(e *target.Event, waits bool) {
 		return
 	}
 	now := turn{
-		pc: e.PC, warp: e.Warp, tile: e.KVTile, mask: e.Mask, waits: waits, stamp: u.ownStamp(e),
+		pc: e.PC, warp: e.Warp, tile: e.KVTile, threads: e.Threads, mask: e.Mask, waits: waits,
+		stamp: u.ownStamp(e),
 	}
 	for _, past := range u.turns.last[e.Barrier] {
+		if past.waits && waits && past.threads != now.threads {
+			continue // the numbers are what is wrong
+		}
 		if past.warp != now.warp && !u.clk.ordered(past.stamp, past.warp, past.lane(), now.warp, now.lane()) {
 			u.turnFinding(e.Barrier, past, now, fmt.Sprintf(
 				"nothing orders that after the arrival of warp %d at %s in the phase before", past.warp,

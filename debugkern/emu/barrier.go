@@ -96,7 +96,12 @@ func (d *decoder) barrierReduce(op *barOp) {
 func (w *warp) arrive(in *inst, m uint32) bool {
 	b := w.blk
 	lane := bits.TrailingZeros32(m)
-	id := w.lane32(in.a, lane) & 15
+	id := w.lane32(in.a, lane)
+	if id > 15 {
+		b.report(w, in, lane, target.Barrier, variable{}, place{}, fmt.Sprintf(
+			"%s at barrier %d: a block has barriers 0 to 15", in.src.Opcode(), id), "")
+		id &= 15
+	}
 	s := &b.barriers[id]
 	b.counts.Barriers++
 	here := w.groups[w.cur].pc

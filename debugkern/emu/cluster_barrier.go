@@ -31,7 +31,7 @@ type clusterLanes struct {
 func (d *decoder) clusterBarrier() {
 	o := d.out
 	d.p.clusterSync = true
-	o.class = target.ClassClusterBarrier
+	o.class, o.aligned = target.ClassClusterBarrier, d.has("aligned")
 	arrive, wait := d.has("arrive"), d.has("wait")
 	if arrive == wait {
 		d.fail("%s: one of .arrive and .wait is expected", d.in.Opcode())

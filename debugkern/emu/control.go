@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"fmt"
 	"math/bits"
 
 	"tilescope/debugkern/ptx"
@@ -35,6 +36,9 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 		w.ret(m)
 		return w.alive == 0
 	case flowAsync:
+		if in.aligned && m != 0 && m != g.mask {
+			w.partExecutes(in, m, g.mask)
+		}
 		g.pc++
 		if m != 0 {
 			in.run(w, in, m)
@@ -43,6 +47,9 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 	case flowTry:
 		w.tryWait(in, m)
 	case flowCluster:
+		if in.aligned && m != 0 && m != g.mask {
+			w.partExecutes(in, m, g.mask)
+		}
 		w.clusterWait(in, m)
 	case flowWarpgroup:
 		return w.warpgroup(in, m)
@@ -76,6 +83,9 @@ func (w *warp) syncLanes(in *inst, m uint32) bool {
 			w.blk.clock-- // counted when it executes
 			return false
 		}
+		if in.aligned && m != w.alive {
+			w.partExecutes(in, m, w.alive)
+		}
 		if in.class == target.ClassShuffle && !in.probe {
 			w.members(in, m)
 		}
@@ -86,6 +96,19 @@ func (w *warp) syncLanes(in *inst, m uint32) bool {
 		w.scatter()
 	}
 	return false
+}
+
+// partExecutes reports an instruction that all threads of a warp have to execute together (.aligned) and that
+// only lanes m of those that came to it do: the others are switched off by its guard.
+func (w *warp) partExecutes(in *inst, m, came uint32) {
+	kind := target.Barrier
+	if in.src.Kind().Wgmma() {
+		kind = target.Wgmma
+	}
+	w.blk.report(w, in, bits.TrailingZeros32(m)&31, kind, variable{}, place{}, fmt.Sprintf(
+		"%s is executed by lanes %s of warp %d and not by lanes %s, which its guard switches off: "+
+			"all threads of the warp must execute it", in.src.Opcode(), laneRanges(m), w.id,
+		laneRanges(came&^m)), "")
 }
 
 // named is the lanes that a .sync instruction names, over the executing lanes.

@@ -148,7 +148,7 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 	switch in.class {
 	case target.ClassBarrier:
 		e.Barrier = int(w.lane32(in.a, lane) & 15)
-		e.Threads = b.threads()
+		e.Threads, e.Off = b.threads(), w.groups[w.cur].mask&^m
 		if in.bar.count {
 			e.Threads = int(w.lane32(in.b, lane))
 		}

@@ -41,7 +41,7 @@ type mmaOp struct {
 
 // aligned makes an instruction wait for the whole warp.
 func (d *decoder) aligned() {
-	d.out.flow, d.out.c = flowSync, d.constant(bank32, uint64(allLanes))
+	d.out.flow, d.out.c, d.out.aligned = flowSync, d.constant(bank32, uint64(allLanes)), true
 }
 
 // fragment decodes operand i, the vector of registers that hold a matrix.

@@ -86,6 +86,7 @@ type instInfo struct {
 	wgmma   *wgmmaOp
 	call    *callOp
 	alloca  *allocaOp
+	aligned bool // all threads of a warp execute it together
 	targets []int32
 	around  int32 // outermost loop around the instruction, -1
 	inLoop  int32 // the same where it is a walk over tiles, else -1

@@ -31,14 +31,14 @@ func wgmmaKernel(body string) string {
 .address_size 64
 .visible .entry t(.param .u64 in, .param .u64 out)
 {
-	.reg .pred %p<4>; .reg .f32 %f<12>; .reg .b32 %r<9>; .reg .b32 %a<4>; .reg .b64 %rd<9>;
+	.reg .pred %p<5>; .reg .f32 %f<12>; .reg .b32 %r<9>; .reg .b32 %a<4>; .reg .b64 %rd<9>;
 	.shared .align 1024 .b8 s[8192];
 	ld.param.u64 %rd1, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 4; add.u64 %rd1, %rd1, %rd2;
 	mov.u32 %r1, s; shl.b32 %r2, %r0, 5; add.u32 %r2, %r2, %r1; mov.u32 %r3, 0x3c003c00; mov.u32 %r4, 0;
 	st.shared.v4.u32 [%r2], {%r3, %r4, %r3, %r4}; st.shared.v4.u32 [%r2+16], {%r3, %r3, %r4, %r3};
 	fence.proxy.async; bar.sync 0; shr.u32 %r5, %r0, 5;
 	cvt.u64.u32 %rd6, %r1; shr.u64 %rd6, %rd6, 4; or.b64 %rd6, %rd6, 0x1000080000; add.u64 %rd7, %rd6, 64;
-	setp.eq.u32 %p1, %r0, %r0; setp.ne.u32 %p2, %r5, 3;
+	setp.eq.u32 %p1, %r0, %r0; setp.ne.u32 %p2, %r5, 3; and.b32 %r8, %r0, 31; setp.lt.u32 %p4, %r8, 16;
 	mov.u32 %a0, %r3; mov.u32 %a1, %r4; mov.u32 %a2, %r3; mov.u32 %a3, %r4;
 	mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f00000000; mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f00000000;
 	mov.f32 %f4, 0f00000000; mov.f32 %f5, 0f00000000; mov.f32 %f6, 0f00000000; mov.f32 %f7, 0f00000000;
@@ -104,6 +104,13 @@ func TestWgmmaFindings(t *testing.T) {
 		{name: "part of a warp", body: "setp.ne.u32 %p3, %r0, 5;\nFENCE\n@%p3 wgmma.mma_async.sync.aligned." +
 			"m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd6, %rd7, %p1, 1, 1, 0, 0;\nCOMMIT\nWAIT0\nSTORE", line: 2,
 			says: "wgmma: " + wgmmaName + " is executed by 31 of the 32 threads"},
+		{name: "a wait of part of a warp", line: 3,
+			body: "FENCE\nMMA\nCOMMIT\n@%p4 wgmma.wait_group.sync.aligned 0;\nWAIT0\nSTORE",
+			says: "wgmma: wgmma.wait_group.sync.aligned is executed by lanes 0-15"},
+		{name: "an mma of part of a warp", line: 0,
+			body: "@%p4 mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 " +
+				"{%r6, %r7}, {%r3}, {%r3}, {%r3, %r3};",
+			says: "barrier: mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 is executed by lanes 0-15 of warp"},
 		{name: "two descriptors",
 			body: "cvt.u64.u32 %rd3, %r5;\nadd.u64 %rd6, %rd6, %rd3;\nFENCE\nMMA\nCOMMIT\nWAIT0\nSTORE",
 			line: 3, says: "the matrix descriptor of A is not the same for all threads of the warpgroup"},

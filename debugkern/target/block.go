@@ -160,6 +160,7 @@ type Event struct {
 	Map *MapPlace
 	// Barrier: id and expected threads, or the address of an mbarrier; BarrierDone: bit mask of warps.
 	Barrier, Threads int
+	Off              uint32 // of ClassBarrier: lanes that came to it and that its guard switches off
 	Warps            uint32
 	Members          uint32 // WarpSync; lanes with other members have an Event of their own
 	Value            uint64

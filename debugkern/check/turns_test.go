@@ -1,0 +1,72 @@
+package check_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// TestNamedBarriers: two pairs of warps that use one named barrier without order between them are found, and
+// those that take turns, or have a barrier each, are silent; so is one that all lanes of a warp come to.
+func TestNamedBarriers(t *testing.T) {
+	for _, c := range []struct{ name, first, second, says string }{
+		{"one number", "bar.sync 1, 64; bar.sync 1, 64;", "bar.sync 1, 64;",
+			"under another order both count for one phase"},
+		{"a number each", "bar.sync 1, 64; bar.sync 1, 64;", "bar.sync 2, 64;", ""},
+		{"one number in turn", "bar.sync 1, 64; bar.sync 3, 128;", "bar.sync 3, 128; bar.sync 1, 64;", ""},
+		{"other counts", "bar.sync 1, 64;", "bar.sync 1, 128;", "is for 128 threads at"},
+		{"a number that is none", "bar.sync 16, 64;", "", "at barrier 16: a block has barriers 0 to 15"},
+		{"switched off, and going on", "@%p2 bar.sync 1, 32; bar.sync 2, 64;", "", "do not execute it"},
+		{"switched off, and exiting", "@%p2 bar.sync 1, 32;", "", "do not execute it"},
+		{"exited before", "@%p2 ret; bar.sync 1, 32;", "", ""},
+		{"whole warps switched off", "@%p3 bar.sync 1, 32;", "", ""},
+	} {
+		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry t()
+{
+	.reg .pred %p<4>; .reg .b32 %r<4>;
+	mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31;
+	setp.lt.u32 %p1, %r0, 64; setp.lt.u32 %p2, %r1, 16; setp.lt.u32 %p3, %r0, 32;
+	@%p1 bra A;
+	`+c.second+`
+	ret;
+A:
+	`+c.first+`
+	ret;
+}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range schedules {
+			o := check.New(check.Options{Set: check.Races | check.Barriers})
+			r, err := k.Launch(t.Context(), &target.Launch{
+				Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{128, 1, 1}, Schedule: s, Observe: o.Observer,
+				Discard: o.Discard,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := append(r.Findings, o.Findings()...)
+			hit := slices.ContainsFunc(found, func(f target.Finding) bool {
+				return f.Kind == target.Barrier && strings.Contains(f.Message, c.says)
+			})
+			if c.says == "" && len(found) > 0 || c.says != "" && !hit {
+				t.Errorf("%s, %s: %+v", c.name, s, found)
+			}
+		}
+	}
+}
