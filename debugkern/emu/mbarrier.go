@@ -24,12 +24,14 @@ type mbarrier struct {
 	phase    uint64
 	promised int // bytes expected in the current phase
 	arrived  int // and arrived
+	left     int // bytes in it of copies that are wrong and were left out
 }
 
 // lacks says what would let the current phase end; "" where nothing about it is known to be wrong: no arrival
-// has come.
+// has come, or copies that other findings are about were left out.
 func (m *mbarrier) lacks() string {
 	switch {
+	case m.left > 0:
 	case m.pending == 0 && m.expects == nil:
 		return fmt.Sprintf("an expectation of %d bytes in this phase, in which nothing expects any", m.arrived)
 	case m.pending == 0:
@@ -99,7 +101,7 @@ func (b *block) advance(m *mbarrier) {
 	}
 	phase, at := m.phase, m.addr
 	m.phase++
-	m.pending, m.promised, m.arrived, m.expects = m.expected, 0, 0, nil
+	m.pending, m.promised, m.arrived, m.left, m.expects = m.expected, 0, 0, 0, nil
 	b.storeMBarrier(m)
 	if b.onAsync != nil {
 		b.happened(target.AsyncEvent{Kind: target.AsyncPhase, MBarrier: at, Number: phase, Warp: -1, PC: -1})

@@ -178,22 +178,40 @@ func runBulk(w *warp, in *inst, mask uint32) {
 		size := int(w.lane32(in.bulk.size, lane))
 		if size%bulkAlign != 0 {
 			b.badBulkSize(w, in, lane, size)
-			continue
 		}
 		done, at, ok := w.completes(in, y.second, lane)
 		if !ok || size == 0 {
+			continue
+		}
+		if size%bulkAlign != 0 {
+			b.leftOut(done, at, size)
 			continue
 		}
 		to := b.locate(w, in, x, lane, w.address(x, lane), size, bulkAlign)
 		from := b.locate(w, in, y, lane, w.address(y, lane), size, bulkAlign)
 		if to.data == nil || from.data == nil || !b.sameBlock(w, in, lane, &to, at, done) ||
 			b.foreignSource(w, in, lane, &from) {
+			b.leftOut(done, at, size)
 			continue
 		}
 		w.issueTo(operation{
 			in: in, warp: w.id, lane: lane, effect: &in.bulk.effect, done: done, at: at,
 			to: span{to.space, to.addr, size}, from: span{from.space, from.addr, size},
 		})
+	}
+}
+
+// leftOut notes bytes of a copy that is wrong and was left out: its mbarrier lacks them, and a wait that
+// lacks nothing else is no cause of its own.
+func (b *block) leftOut(done completion, at *block, bytes int) {
+	if done.kind != byBytes {
+		return
+	}
+	if at == nil {
+		at = b
+	}
+	if m := at.mbarrier(done.mbar); m != nil {
+		m.left += bytes
 	}
 }
 

@@ -272,6 +272,7 @@ func runTensor(w *warp, in *inst, mask uint32) {
 		p := b.locate(w, in, shared, lane, w.address(shared, lane), size, tensormap.SharedAlign)
 		if p.data == nil || op.tensor.stores && b.foreignSource(w, in, lane, &p) ||
 			!op.tensor.stores && !b.sameBlock(w, in, lane, &p, at, done) {
+			b.leftOut(done, at, m.BoxBytes())
 			continue
 		}
 		t := &tensorBox{m: m, at: w.coordinates(op.tensor, lane), shared: p.addr}
@@ -283,6 +284,7 @@ func runTensor(w *warp, in *inst, mask uint32) {
 			v := variable{name: m.alloc.name}
 			b.report(w, in, lane, target.OutOfBounds, v, place{space: target.SpaceGlobal}, fmt.Sprintf(
 				"%s by %s: %s", in.src.Opcode(), m.which(), why), "")
+			b.leftOut(done, at, m.BoxBytes())
 			continue
 		}
 		o := operation{

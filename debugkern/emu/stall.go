@@ -232,6 +232,9 @@ func (b *block) hangAt(a *awaiting, others []waiter, timed bool) {
 	}
 	msg += fmt.Sprintf(" (%d bytes expected, %d bytes arrived, %d of %d arrivals pending)", m.promised, m.arrived,
 		m.pending, m.expected)
+	if m.left > 0 {
+		msg += fmt.Sprintf("; %d bytes are of copies that are wrong and were left out", m.left)
+	}
 	if len(others) > 0 {
 		msg += "; " + b.whoWaits(others)
 	}
