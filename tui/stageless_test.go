@@ -145,3 +145,21 @@ func TestStagelessPalette(t *testing.T) {
 	d.Press("2")
 	says(t, m, "arg0 before the launch")
 }
+
+// TestStagelessOverview: where there is room Pipe has the values of the argument under the cursor, and all
+// fits at every width.
+func TestStagelessOverview(t *testing.T) {
+	racing := []string{"0=iota:f32[1024]", "1=zeros:f32[4]", "2=1024"}
+	d, m := opened(t, "reduce-race.ptx", 200, 60, racing...)
+	says(t, m, "2 ERRORS", "┌TILE arg1")
+	d.Press("K")
+	says(t, m, "┌TILE arg0")
+	for w := 80; w <= 240; w += 3 {
+		m.Update(tea.WindowSizeMsg{Width: w, Height: 24 + w/7})
+		for i, line := range strings.Split(screen(m), "\n") {
+			if n := ansi.StringWidth(line); n != w {
+				t.Fatalf("%d columns, line %d has %d:\n%s", w, i+1, n, screen(m))
+			}
+		}
+	}
+}

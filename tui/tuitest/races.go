@@ -67,7 +67,7 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 			Count:   1, Consequence: "the launch never ends",
 		}}
 	}
-	o.OnEvent(diagnose.Event{Progress: &debugkern.Progress{Phase: "explore", Done: 12, Total: 200}})
+	o.OnEvent(diagnose.Event{Progress: &debugkern.Progress{Phase: "schedules", Done: 12, Total: 200}})
 	o.OnEvent(diagnose.Event{Finding: &found[0]})
 	if f.Hold != nil {
 		select {

@@ -2,6 +2,7 @@ package races
 
 import (
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -168,11 +169,27 @@ func (v *Controller) Causes() (causes []diagnose.Cause, over bool) { return v.ca
 // HasCauses implements view.Diagnoser.
 func (v *Controller) HasCauses() bool { return v.over && len(v.causes) > 0 }
 
+// phases are what a diagnosis does, by the phase that it reports.
+var phases = map[string]string{
+	"resolve": "reading the kernel", "inputs": "making inputs", "reference": "computing the reference",
+	"build": "building", "load": "loading", "run": "running", "plain": "running", "launch": "launching",
+	"compare": "comparing", "explain": "explaining errors", "schedules": "trying schedules",
+	"perturb": "trying delays",
+}
+
+// under is how far a diagnosis has come: "diagnosis: trying schedules block 0,0,0 3/24".
+func under(p debugkern.Progress) string {
+	if words := phases[p.Phase]; words != "" {
+		p.Phase = words
+	}
+	return strings.TrimSuffix("diagnosis: "+view.PlainProgress(p), ": ")
+}
+
 // Busy implements view.Worker.
 func (v *Controller) Busy() (what string, waits bool) {
 	switch {
 	case v.race.active:
-		return "diagnose " + view.PlainProgress(v.race.last), false
+		return under(v.race.last), false
 	case v.race.trying:
 		return "trying", false
 	}

@@ -131,7 +131,7 @@ func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 	if !strings.Contains(d.Text(), "DIAGNOSIS RUNNING, so far 1 finding, no cause─") {
 		t.Errorf("what it has found so far is not counted:\n%s", d.Text())
 	}
-	if !strings.Contains(d.Text(), "diagnose explore 12/200 · Esc cancels") {
+	if !strings.Contains(d.Text(), "diagnosis: trying schedules 12/200 · Esc cancels") {
 		t.Errorf("no progress:\n%s", d.Text())
 	}
 	d.Press("esc").HasStatus("diagnosis cancelled")
