@@ -27,6 +27,10 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return nil
 	}
 	b := doc.FirstBad
+	all, err := q.explanations(group)
+	if err != nil {
+		return err
+	}
 	trials := 0 // as many as the kernel's size allows
 	if s.contrast != nil {
 		trials = trialsNear
@@ -44,29 +48,47 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.cause.Place.Source, Masked: q.looksMasked(st), Confirm: confirm,
+		Near: s.nearest(all), Numbers: numbersOf(all), Masked: q.looksMasked(st), Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)
 	}
-	if best != nil {
+	found := s.left(all, doc)
+	if best != nil && (found == nil || best.rank() != onlyHere) {
 		q.blameOn(s, best)
 		return nil
 	}
+	if masked, err := q.masked(s, st, doc); err != nil || masked {
+		return err
+	}
+	switch {
+	case found != nil:
+		q.explain(s, found)
+	case best != nil:
+		q.blameOn(s, best)
+	}
+	return nil
+}
+
+// masked makes the line that masks the scores the place of a stage whose error looks like a mask that is off;
+// false where it is none, or no line is known.
+func (q *inquiry) masked(s *suspect, st probes.Stage, doc *report.Stage) (bool, error) {
+	b := doc.FirstBad
 	if p := pattern(doc); p != nil && s.cause.why == "" && slices.Contains(masks, p.Name) {
 		src, err := repair.MaskedAt(q.ctx, q.base, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
 		if err != nil || src == nil {
-			return q.fatal(err)
+			return false, q.fatal(err)
 		}
 		at := report.SourceOf(src)
 		if !q.compares(at) { // scores that are never made, or another stage's
-			return nil
+			return false, nil
 		}
 		s.cause.Place.Source = at
 		s.cause.why = "the scores are masked at " + callText(at)
 		s.cause.Advice = fmt.Sprintf("look at %s: the error looks like %s (%s)", callText(at), p.Name,
 			p.Value)
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
 // proof is an edit that puts stages right in all blocks that experiments execute.
@@ -262,6 +284,14 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src)
 	}
+	if served, own := q.comparedAt(src, limit, c); served != nil {
+		q.offByOne(s, r, limit.at, append([]*report.Source{src}, served...), c)
+	} else if own {
+		r.advice = fmt.Sprintf("at %s: %s", at, change)
+		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
+			s.cause.Rewrite, r.advice = rewrite, fmt.Sprintf("at %s: write %s", at, quote(rewrite.Now))
+		}
+	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
 		!strings.Contains(looks, "fitted") {
@@ -333,6 +363,9 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	named := having(all, number)
 	if len(named) == 0 {
 		named = having(used, number)
+	}
+	if at := q.declaredAs(c, append(slices.Clone(all), used...)); len(named) == 0 && at != nil {
+		return at, all
 	}
 	if sign := operators[q.run.Entry().Body[c.At].Op]; len(named) == 0 && sign != nil &&
 		len(having(all, sign)) == 0 {

@@ -71,7 +71,7 @@ func (q *inquiry) citing(text, separator string, src *report.Source) string {
 }
 
 // widestQuote is how much of a source line a message quotes.
-const widestQuote = 100
+const widestQuote = 160
 
 // quote is a source line for a message.
 func quote(line string) string {

@@ -1,8 +1,10 @@
 package diagnose
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
@@ -93,6 +95,127 @@ func (q *inquiry) boundOf(src *report.Source, c *repair.Cure) *bound {
 	}
 	return found
 }
+
+// comparedAt says where else the bound of a comparison that an edit changes is compared: served are lines
+// that take the result of the edited comparison as theirs; own reports that others have one of their own,
+// which is right as it is. Without a line that computes the bound there are none.
+func (q *inquiry) comparedAt(src *report.Source, limit *bound, c *repair.Cure) (
+	served []*report.Source, own bool,
+) {
+	if limit == nil || limit.at == nil || limit.at.File != src.File {
+		return nil, false
+	}
+	name := declared.FindStringSubmatch(q.quoted(limit.at))
+	taken := decidedBy(q.run.Entry(), editedAt(c))
+	for n, line := range q.run.Source(src.File) {
+		at := &report.Source{File: src.File, Line: n + 1}
+		line = notComparisons.ReplaceAllString(line, "")
+		if at.Line == src.Line || at.Line == limit.at.Line || !comparison.MatchString(line) ||
+			!slices.Contains(words.FindAllString(line, -1), name[1]) || !q.inScope(limit.at, at) {
+			continue
+		}
+		switch here := instructionsAt(q.run.Entry(), at); {
+		case len(here) == 0:
+		case slices.ContainsFunc(here, func(i int) bool { return taken[i] }):
+			served = append(served, at)
+		default:
+			own = true
+		}
+	}
+	return served, own
+}
+
+// decidedBy lists the instructions that take the results of some comparisons: as a guard, as what a select
+// goes by, or combined with other conditions.
+func decidedBy(fn *ptx.Func, compare map[int]bool) map[int]bool {
+	from := map[int32]bool{}
+	for i := range compare {
+		for _, r := range fn.Body[i].Dests(nil) {
+			from[r] = true
+		}
+	}
+	out := map[int]bool{}
+	for changed := true; changed; {
+		changed = false
+		for i, in := range fn.Body {
+			if out[i] || compare[i] {
+				continue
+			}
+			var reads []int32
+			for k := range in.Args {
+				if k > 0 || !in.HasDest() {
+					reads = in.Args[k].Registers(reads)
+				}
+			}
+			if in.Guard != nil {
+				reads = append(reads, in.Guard.Reg)
+			}
+			if !slices.ContainsFunc(reads, func(r int32) bool { return from[r] }) {
+				continue
+			}
+			out[i], changed = true, true
+			for _, r := range in.Dests(nil) {
+				if fn.Regs[r].Type == ptx.Pred {
+					from[r] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// inScope reports whether a line lies in the block of braces that a declaration before it stands in.
+func (q *inquiry) inScope(declaration, at *report.Source) bool {
+	lines := q.run.Source(at.File)
+	depth := 0
+	for n := declaration.Line; n < at.Line && n < len(lines); n++ {
+		line := comment.ReplaceAllString(lines[n], "")
+		if depth += strings.Count(line, "{") - strings.Count(line, "}"); depth < 0 {
+			return false
+		}
+	}
+	return at.Line > declaration.Line
+}
+
+// offByOne words a comparison that is one off, and serves several lines, as what is compared there being off:
+// it is computed at one line.
+func (q *inquiry) offByOne(s *suspect, r *remedy, at *report.Source, used []*report.Source, c *repair.Cure) {
+	lines := used[0].At()
+	for _, u := range used[1:] {
+		lines += " and " + lineText(u, used[0])
+	}
+	s.cause.Place.Source, s.cause.Place.Other, s.cause.Rewrite = at, used[0], nil
+	s.cause.Title += fmt.Sprintf("; what is compared there is computed at %s", lineText(at, used[0]))
+	r.advice = q.citing("look at what is computed at "+at.At(), ": ", at) + fmt.Sprintf(
+		"; it is one off: it is compared at %s, and %s this run is right", lines, c.With())
+}
+
+// declaredAs is the one line of the files of some places that declares a name for a constant which an edit
+// changes; nil where none or several do.
+func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.Source {
+	if c.Kind != repair.Constant {
+		return nil
+	}
+	var found []*report.Source
+	files := map[string]bool{}
+	for _, p := range places {
+		if files[p.File] {
+			continue
+		}
+		files[p.File] = true
+		for n, line := range q.run.Source(p.File) {
+			if _, ok := otherLiteral(line, c); ok && constantLine.MatchString(line) {
+				found = append(found, &report.Source{File: p.File, Line: n + 1})
+			}
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+var constantLine = regexp.MustCompile(`^\s*(#\s*define\s+\w+\s|.*\bconst(expr)?\b[^()]*=)`)
 
 var (
 	declared = regexp.MustCompile(`^[A-Za-z_][\w:<>*& ]*?\b(\w+) *=[^=]`)

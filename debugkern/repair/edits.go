@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/needed"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -78,8 +79,21 @@ func (m *menu) constants(run *debugkern.Run) {
 		}
 	}
 	slices.Sort(m.whole)
+	m.real = append(m.real, constantsOf(p)...)
+}
+
+// Constants lists the numbers that arithmetic has, and those of a plan, by name.
+func Constants(p *probes.Plan) []needed.Known {
+	var out []needed.Known
+	for _, c := range constantsOf(p) {
+		out = append(out, needed.Known{Name: c.name, X: c.x})
+	}
+	return out
+}
+
+func constantsOf(p *probes.Plan) []constant {
 	scale := p.Scale
-	m.real = []constant{
+	out := []constant{
 		{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}, {scale, "the scale"},
 		{scale * math.Log2E, "the scale times log2(e)"}, {1, "1"}, {0, "0"}, {-1, "-1"},
 		{math.Inf(-1), "-inf"}, {math.Inf(1), "inf"}, {0.5, "0.5"}, {2, "2"}, {-math.MaxFloat32, "-FLT_MAX"},
@@ -88,20 +102,21 @@ func (m *menu) constants(run *debugkern.Run) {
 	}
 	for i, d := range p.Shape.Names() {
 		if n := float64(p.Shape.Extents()[i]); n > 1 {
-			m.real = append(m.real, constant{n, d}, constant{1 / n, "1/" + d})
+			out = append(out, constant{n, d}, constant{1 / n, "1/" + d})
 		}
 	}
 	if q := p.Quant; q != nil {
 		levels, most, zero := float64(q.Levels), float64(q.Max), float64(q.Zero)
-		m.real = append(m.real, constant{most / levels, "max / levels"},
+		out = append(out, constant{most / levels, "max / levels"},
 			constant{levels, "the quantiser's levels"}, constant{zero, "the quantiser's zero"},
 			constant{most, "the quantiser's max"}, constant{1 / levels, "1 / levels"})
 	}
 	if scale != 0 {
-		m.real = append(m.real, constant{1 / scale, "1 / the scale"}, constant{
+		out = append(out, constant{1 / scale, "1 / the scale"}, constant{
 			scale * scale, "the scale squared",
 		})
 	}
+	return out
 }
 
 // immediates lists other numbers in place of an instruction's.
@@ -334,7 +349,8 @@ var words = map[string]string{
 	"rsqrt": "1/sqrt(x)", "ex2": "2^x", "lg2": "log2(x)", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
 }
 
-func word(s string) string {
+// Word is how the source writes a modifier or an opcode, the same where it has no word of its own.
+func Word(s string) string {
 	if w := words[s]; w != "" {
 		return w
 	}
@@ -379,7 +395,7 @@ func (m *menu) modifiers(n, i int) {
 			case "bfly", "down", "up":
 				rank = rankFirst
 			}
-			was, now, text := word(mod), word(to), ""
+			was, now, text := Word(mod), Word(to), ""
 			if kind == Comparison { // a compiler turns conditions round
 				was, now = "", ""
 				if text = fmt.Sprintf("another comparison: %s.%s in place of .%s in the PTX", in.Op, to,
@@ -403,7 +419,7 @@ func (m *menu) modifiers(n, i int) {
 			continue
 		}
 		op := [2]string{in.Op, to}
-		m.addFrom(rankSecond+n+10*at, Operation, i, op, word(in.Op), word(to), "",
+		m.addFrom(rankSecond+n+10*at, Operation, i, op, Word(in.Op), Word(to), "",
 			func(in *ptx.Instr, _ int) bool {
 				in.Op = to
 				return true
@@ -541,12 +557,12 @@ func (m *menu) superfluous(n, i int) {
 	if in.Type().Float() {
 		rank = rankSecond
 	}
-	name := word(in.Op)
+	name := Word(in.Op)
 	for k := 1; k < len(in.Args); k++ {
 		if in.Args[k].Kind != ptx.OpReg {
 			continue
 		}
-		text := fmt.Sprintf("without the %s: its %s operand alone", name, ordinal(k))
+		text := fmt.Sprintf("without the %s: its %s operand alone", name, Ordinal(k))
 		if len(in.Args) == 2 {
 			text = fmt.Sprintf("without the %s", name)
 		}
@@ -566,7 +582,8 @@ func (m *menu) superfluous(n, i int) {
 	}
 }
 
-func ordinal(k int) string { return [...]string{"", "first", "second", "third", "fourth"}[min(k, 4)] }
+// Ordinal is the k-th in words, from 1.
+func Ordinal(k int) string { return [...]string{"", "first", "second", "third", "fourth"}[min(k, 4)] }
 
 // Pools of registers: how far back a value may stand that was meant, and how many are tried for an operand.
 const (
@@ -615,7 +632,7 @@ func (m *menu) registers(n, i int) {
 		for at, d := range m.pool(i, t, func(r int32) bool { return r == was }) {
 			like := m.fn.Body[i-d]
 			m.add(rankThird+n+15*at, Operand, i, "", "",
-				fmt.Sprintf("the result of %s in place of its %s operand", m.places[i-d], ordinal(k)),
+				fmt.Sprintf("the result of %s in place of its %s operand", m.places[i-d], Ordinal(k)),
 				func(in *ptx.Instr, at int) bool {
 					if at-d < 0 || m.fn.Body[at-d].Opcode() != like.Opcode() || !m.fn.Body[at-d].HasDest() ||
 						m.fn.Body[at-d].Args[0].Kind != ptx.OpReg {
@@ -638,7 +655,7 @@ func (m *menu) missing(n, i int) {
 	dst := in.Args[0].Reg
 	for at, d := range m.pool(i, ptx.F32, func(r int32) bool { return r == dst }) {
 		for _, op := range []string{"mul", "add", "sub"} {
-			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("one %s more, with the result of %s", word(op),
+			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("one %s more, with the result of %s", Word(op),
 				m.places[i-d]),
 				func(in *ptx.Instr, at int) *ptx.Instr {
 					if at-d < 0 || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg ||

@@ -38,7 +38,10 @@ type Question struct {
 	Cells  [][2]int       // rows and columns of some wrong cells, the first first
 	Near   *report.Source // instructions of this line are tried first; nil: none is known
 	Trials int            // at most so many executions; 0: by what the block executes
-	Masked bool           // the cells look like a mask that is off: edits of what is compared are tried first
+	// Numbers are constants of a floating-point type that an instruction may have in the place of its own,
+	// besides those that arithmetic has.
+	Numbers []float64
+	Masked  bool // the cells look like a mask that is off: edits of what is compared are tried first
 	// Accesses are the instructions of a finding (indices of the entry's body), where it is no stage that is
 	// to be put right: what computes their addresses, and what decides whether they execute, is edited.
 	// Watch attaches the checkers to a trial, and Right says whether it is right. Stage, KVTile and Cells
@@ -191,6 +194,9 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 		return s.out, nil
 	}
 	m := newMenu(run, ops, q.Near)
+	for _, x := range q.Numbers {
+		m.real = append(m.real, constant{x: x})
+	}
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()

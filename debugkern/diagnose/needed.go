@@ -1,0 +1,352 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/needed"
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Where the operands of wrong cells are those that belong there, an operation is wrong. Which one, and what
+// it should have given, follows from the cells backwards: needed.Explain. What it says holds for all wrong
+// cells that were followed, and is where edits are tried first; where none puts the stage right, it is what
+// the story says.
+
+// explanation is what wrong cells of a stage say about the operation that made them wrong.
+type explanation struct {
+	needed.Explanation
+	stage probes.Stage
+	at    *report.Source
+	// call is the line of the kernel's own text that calls the code at, where other lines call that too; else
+	// nil
+	call *report.Source
+	by   *report.Source // of the other value, where another instruction gave it; nil: it has a name
+}
+
+// explanations lists those of a suspect's stages, the best first.
+func (q *inquiry) explanations(group []probes.Stage) ([]explanation, error) {
+	var all []explanation
+	for _, st := range group {
+		doc := q.base.Report.Stage(st.String())
+		if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
+			continue
+		}
+		tiles, err := q.formed(st, doc.FirstBad)
+		if err != nil {
+			return nil, err
+		}
+		names := repair.Constants(q.run.Plan)
+		list := needed.Explain(slices.Concat(tiles...), names)
+		if len(list) == 0 { // in the first tile what is carried has its initial value
+			list = slices.DeleteFunc(needed.Explain(tiles[len(tiles)-1], names),
+				func(e needed.Explanation) bool { return !slices.Contains(exact, e.Kind) })
+		}
+		for _, e := range list {
+			in, at := e.Site()
+			if in == nil || at < 0 {
+				continue
+			}
+			x := explanation{
+				Explanation: e, stage: st, call: q.oneCall(at),
+				at: report.SourceOf(target.Blame(q.run.Entry(), at)),
+			}
+			if e.By != nil {
+				if e.By.At < 0 {
+					continue
+				}
+				x.by = report.SourceOf(target.Blame(q.run.Entry(), e.By.At))
+			}
+			all = append(all, x)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b explanation) int { return a.Compare(&b.Explanation) })
+	return all, nil
+}
+
+// formed are wrong cells of the first tile of a block that a stage is wrong in, and of the last one, each
+// with some right ones: what holds in the first tile alone is no rule.
+func (q *inquiry) formed(st probes.Stage, first *report.BadCell) ([][]needed.Cell, error) {
+	kv := max(first.KVTile, 0)
+	tiles := []int{kv}
+	if sp := q.run.Plan.Stage(st); sp.PerTile {
+		lo, n := q.base.Tiles(first.Block)
+		for last := lo + n - 1; last > kv; last-- {
+			if q.base.Tile(debugkern.Place{Stage: st, Block: first.Block, KVTile: last}).Bad > 0 {
+				tiles = append(tiles, last)
+				break
+			}
+		}
+	}
+	var out [][]needed.Cell
+	for _, kv := range tiles {
+		cells, err := q.base.Formation(q.ctx, st, first.Block, kv, q.spread(st, first.Block, kv))
+		if err != nil {
+			return nil, q.fatal(err)
+		}
+		out = append(out, cells)
+	}
+	return out, nil
+}
+
+// numbersOf are what explanations say of constants.
+func numbersOf(all []explanation) []float64 {
+	var out []float64
+	for i := range all {
+		if all[i].Kind == needed.Constant && !slices.Contains(out, all[i].X) {
+			out = append(out, all[i].X)
+		}
+	}
+	return out
+}
+
+// exact are the kinds of explanations that say more than which elements a cell is made of, or what its stage
+// looks like.
+var exact = []needed.Kind{needed.Exchanged, needed.Without, needed.Equal}
+
+// left is the best explanation that a search for edits leaves: another constant was tried. Where a stage
+// looks like a mistake of its operator, that says more. Where a cell is not made of what it should be, or its
+// stage is off by a factor, it takes an exact one of that stage.
+func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
+	p := pattern(doc)
+	if p != nil && p.Name != "factor" {
+		return nil
+	}
+	other := s.contrast != nil || p != nil
+	for i := range all {
+		e := &all[i]
+		if e.Kind == needed.Constant ||
+			other && (!slices.Contains(exact, e.Kind) || e.stage.String() != doc.Name) {
+			continue
+		}
+		return e
+	}
+	return nil
+}
+
+// nearest is where edits are tried first: the place of the best explanation, else of the suspect.
+func (s *suspect) nearest(all []explanation) *report.Source {
+	if len(all) == 0 {
+		return s.cause.Place.Source
+	}
+	return all[0].at
+}
+
+// oneCall is the line of the kernel's own text that an instruction was inlined into, where the function that
+// it is of is called at other lines too; else nil.
+func (q *inquiry) oneCall(at int) *report.Source {
+	fn := q.run.Entry()
+	in := fn.Body[at]
+	if in.Loc == nil || in.Loc.InlinedAt == nil {
+		return nil
+	}
+	own := in.Loc.Outermost()
+	for _, o := range fn.Body {
+		if o.Loc != nil && o.Op == in.Op && o.Loc.Line == in.Loc.Line && o.Loc.Name == in.Loc.Name {
+			if l := o.Loc.Outermost(); l.Line != own.Line || l.Name != own.Name {
+				return report.SourceOf(&target.Source{File: own.Name, Line: own.Line})
+			}
+		}
+	}
+	return nil
+}
+
+// mostFollowed is how many wrong cells of a tile are followed backwards.
+const mostFollowed = 12
+
+// spread are wrong cells of a stage's tile, from all over it, and some right ones.
+func (q *inquiry) spread(st probes.Stage, block probes.Dim3, kv int) [][2]int {
+	v, err := q.base.View(debugkern.Place{Stage: st, Block: block, KVTile: kv})
+	if err != nil || !v.Referenced() || !v.Got.Reached() {
+		return nil
+	}
+	var bad [][2]int
+	for r := range v.ValidRows {
+		for c := range v.ValidCols {
+			if v.Judged(r, c, true) && v.Bad(r, c, true) {
+				bad = append(bad, [2]int{r, c})
+			}
+		}
+	}
+	out := bad
+	if n := len(bad); n > mostFollowed {
+		out = nil
+		for i := range mostFollowed {
+			out = append(out, bad[i*(n-1)/(mostFollowed-1)])
+		}
+	}
+	return append(out, q.rightCells(st, block, kv)...)
+}
+
+// explain makes an explanation the reason of a suspect, unless what its cells are made of says it already.
+func (q *inquiry) explain(s *suspect, e *explanation) {
+	if x := s.contrast; x != nil {
+		d := departure(x)
+		missing := slices.ContainsFunc(x.Missing, func(o debugkern.Operands) bool {
+			return strings.HasPrefix(e.Name, o.Of+"[")
+		})
+		if d.at != nil && d.at.At() == e.at.At() || missing {
+			return
+		}
+		s.cause.Proof = slices.DeleteFunc(s.cause.Proof, func(line string) bool { return line == d.text })
+		s.contrast = nil
+	}
+	s.cause.Place.Source, s.cause.Place.Other = e.blamed(), e.by
+	if e.call != nil {
+		s.cause.Place.Other = e.at
+	}
+	s.cause.Title += "; made wrong at " + e.place()
+	s.cause.why = e.why()
+	s.cause.Proof = append(s.cause.Proof, s.cause.why)
+	s.cause.Advice = q.citing(e.change(), "; the line is ", s.cause.Place.Source) + q.seeFirst(s.stages[0])
+}
+
+// blamed is the line to look at first.
+func (e *explanation) blamed() *report.Source { return cmp.Or(e.call, e.at) }
+
+// place is where the operation stands, a call first whose callee is right elsewhere.
+func (e *explanation) place() string {
+	if e.call == nil {
+		return callText(e.at)
+	}
+	inside := &report.Source{File: e.at.File, Line: e.at.Line}
+	return fmt.Sprintf("%s (in what it calls, at %s)", e.call.At(), lineText(inside, e.call))
+}
+
+// why says what the operation gave, and what it would have had to give.
+func (e *explanation) why() string {
+	text := fmt.Sprintf("worked out backwards from %d wrong cells, %s would have to be %s: %s in the place "+
+		"of %.6g in the first of them", e.Cells, e.subject(), e.rule(), between(e.Need), e.Got)
+	if e.Some {
+		text += "; cells that are right have the operation too, and need it as it is"
+	}
+	return text
+}
+
+// between is a range as the number that it is to four digits, or as its ends.
+func between(r needed.Range) string {
+	short := func(x float64) string { return fmt.Sprintf("%.4g", x) }
+	if mid := short((r.Lo + r.Hi) / 2); short(r.Lo) == mid && short(r.Hi) == mid {
+		return mid
+	}
+	return fmt.Sprintf("%.6g to %.6g", r.Lo, r.Hi)
+}
+
+// subject names the value that is not what it should be.
+func (e *explanation) subject() string {
+	v, at := e.Value, e.blamed().At()
+	switch {
+	case e.Kind == needed.Constant:
+		return fmt.Sprintf("the constant %.9g at %s", e.Got, at)
+	case v.Instr == nil || (e.Kind == needed.Equal || e.Kind == needed.Result) && e.User != nil:
+		text := fmt.Sprintf("the %s operand of the %s at %s", repair.Ordinal(e.Arg),
+			repair.Word(e.User.Instr.Op), at)
+		if v.Name != "" {
+			text += ", " + v.Name + ","
+		}
+		return text
+	}
+	text := fmt.Sprintf("the result of the %s at %s", repair.Word(v.Instr.Op), at)
+	if e.Times > 1 {
+		text += fmt.Sprintf(" (%s of %d that make the cell)", e.which(), e.Times)
+	}
+	return text
+}
+
+// which is the number of an operation that makes the cell several times.
+func (e *explanation) which() string {
+	if e.Time < 5 {
+		return "the " + repair.Ordinal(e.Time)
+	}
+	return fmt.Sprintf("number %d", e.Time)
+}
+
+// other names the other value of a rule.
+func (e *explanation) other() string {
+	if e.by != nil {
+		return fmt.Sprintf("the result of the %s at %s", repair.Word(e.By.Instr.Op), lineText(e.by, e.at))
+	}
+	return e.Name
+}
+
+// rule is what the value should be.
+func (e *explanation) rule() string {
+	switch e.Kind {
+	case needed.Constant:
+		return fmt.Sprintf("%.9g", e.X)
+	case needed.Equal, needed.Result:
+		return e.other()
+	case needed.Without:
+		return fmt.Sprintf("its %s operand alone", repair.Ordinal(e.Which))
+	case needed.Exchanged:
+		return "that of its operands exchanged"
+	case needed.Function:
+		return e.Op + " of what it is"
+	case needed.Combined:
+		return fmt.Sprintf("%s %s", combining[e.Op], e.other())
+	case needed.Scaled:
+		return fmt.Sprintf("%.6g%s times what it is", e.X, numberName(e))
+	}
+	return fmt.Sprintf("%.6g%s", e.X, numberName(e))
+}
+
+// numberName is the name of an explanation's number in brackets, where that says more than the number.
+func numberName(e *explanation) string {
+	if e.Name == "" || e.Name == fmt.Sprint(e.X) {
+		return ""
+	}
+	return " (" + e.Name + ")"
+}
+
+// combining are operations with another value in words.
+var combining = map[string]string{
+	"mul": "multiplied by", "div": "divided by", "add": "increased by", "sub": "reduced by",
+}
+
+// change is the explanation as an advice.
+func (e *explanation) change() string {
+	at := e.place()
+	switch e.Kind {
+	case needed.Constant:
+		return fmt.Sprintf("at %s: %.9g in place of %.9g", at, e.X, e.Got)
+	case needed.Equal, needed.Result:
+		text := fmt.Sprintf("at %s: take %s", at, e.other())
+		if e.Value.Name != "" {
+			text += " in place of " + e.Value.Name
+		} else if e.User != nil {
+			text += fmt.Sprintf(" as the %s operand of the %s", repair.Ordinal(e.Arg),
+				repair.Word(e.User.Instr.Op))
+		}
+		return text
+	case needed.Without:
+		if e.Times > 1 {
+			return fmt.Sprintf("at %s: leave out the %s, %s of %d that make the cell: its %s operand alone",
+				at, repair.Word(e.Value.Instr.Op), e.which(), e.Times, repair.Ordinal(e.Which))
+		}
+		return fmt.Sprintf("at %s: leave out the %s: its %s operand alone", at, repair.Word(e.Value.Instr.Op),
+			repair.Ordinal(e.Which))
+	case needed.Exchanged:
+		return fmt.Sprintf("at %s: exchange the operands of the %s", at, repair.Word(e.Value.Instr.Op))
+	case needed.Function:
+		return fmt.Sprintf("at %s: %s, where x is %s", at, e.Op, e.gives())
+	case needed.Combined:
+		return fmt.Sprintf("at %s: %s has to be %s %s", at, e.gives(), combining[e.Op], e.other())
+	case needed.Scaled:
+		return fmt.Sprintf("at %s: %s has to be multiplied by %.6g%s", at, e.gives(), e.X, numberName(e))
+	}
+	return fmt.Sprintf("at %s: %.6g%s in place of %s", at, e.X, numberName(e), e.gives())
+}
+
+// gives names the value by what stands at its line.
+func (e *explanation) gives() string {
+	if e.Value.Instr == nil {
+		return e.Value.Name
+	}
+	return fmt.Sprintf("what the %s there gives", repair.Word(e.Value.Instr.Op))
+}

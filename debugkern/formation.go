@@ -1,0 +1,303 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/needed"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Formation is the arithmetic by which cells of a stage were made in a block and iteration, with what each
+// should be by the reference from the kernel's own earlier tiles. Cells that are not judged, or whose
+// reference is no finite number, are left out. A cell's values end where a tile of an operand was captured.
+// Errors are those of Lineage.
+func (r *Run) Formation(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
+) ([]needed.Cell, error) {
+	c, err := r.contrast(ctx, stage, block, kv)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	v, err := r.View(c.x.cell.Place)
+	if err != nil || v.Local == nil {
+		return nil, err
+	}
+	f := &forming{c: c}
+	for _, at := range cells {
+		if err := f.cell(v, at); err != nil {
+			return nil, err
+		}
+	}
+	return f.out, f.numbers(ctx)
+}
+
+// forming collects the values of cells.
+type forming struct {
+	c    *contrast
+	out  []needed.Cell
+	refs []lineage.Ref // whose bits are to be found
+	of   [][2]int      // by ref: cell and value
+	ids  map[lineage.Ref]int
+	open []int // values of the cell that are to be followed
+	at   []lineage.Ref
+}
+
+// mostFormed is the most values of a cell that are followed: beyond them no operation tells.
+const mostFormed = 1 << 12
+
+// cell collects the values of one cell.
+func (f *forming) cell(v *TileView, at [2]int) error {
+	i := at[0]*v.Plan.Cols + at[1]
+	want, bound := v.Local[i], v.LocalBound[i]
+	if !v.Judged(at[0], at[1], true) || math.IsNaN(want) || math.IsInf(want, 0) || math.IsInf(bound, 0) {
+		return nil
+	}
+	place, err := f.c.x.at(f.c.trace, at[0], at[1])
+	if err != nil {
+		return nil // it was not captured
+	}
+	uses := f.c.trace.Bytes(place)
+	if len(uses) != 1 || uses[0].Leaf != nil {
+		return nil
+	}
+	f.out = append(f.out, needed.Cell{
+		Want: needed.Range{Lo: want - bound, Hi: want + bound}, Wrong: v.Bad(at[0], at[1], true),
+		Known: f.known(at),
+	})
+	f.ids, f.open, f.at = map[lineage.Ref]int{}, nil, nil
+	f.value(uses[0].Ref, ptxTypeOf[v.Plan.DType])
+	for n := 0; n < len(f.open) && len(f.at) < mostFormed; n++ {
+		f.operands(f.open[n])
+	}
+	return nil
+}
+
+func (f *forming) current() *needed.Cell { return &f.out[len(f.out)-1] }
+
+// value is the number of a value of the current cell, which is added where it is new. What uses it takes its
+// bits as a type.
+func (f *forming) value(r lineage.Ref, t ptx.Type) int {
+	if id, there := f.ids[r]; there {
+		return id
+	}
+	cell := f.current()
+	id := len(cell.Values)
+	f.ids[r] = id
+	step := f.c.trace.Step(int(r.Step))
+	v := needed.Value{Instr: step.Instr, At: step.Instr.Index, Got: math.NaN(), Type: t}
+	if !step.Func.Entry || step.Instr.Loc.Within(target.IsProbe) {
+		v.At = -1
+	}
+	cut, ends := f.c.cut(r)
+	if ends && id > 0 {
+		v.Instr, v.At, v.Name = nil, -1, f.cellName(f.c.lists[cut][0])
+	} else {
+		f.open = append(f.open, id)
+	}
+	cell.Values = append(cell.Values, v)
+	f.at = append(f.at, r)
+	if t != ptx.TypeNone {
+		f.refs, f.of = append(f.refs, r), append(f.of, [2]int{len(f.out) - 1, id})
+	}
+	return id
+}
+
+// cellName names a captured cell of an operand's tile by its stage and how far it is from the current cell's
+// iteration.
+func (f *forming) cellName(k operandKey) string {
+	sp := f.c.g.Stage(k.stage)
+	if sp.PerTile && k.iter < f.c.kv {
+		return sp.Stage.String() + " of the tile before"
+	}
+	return sp.Stage.String()
+}
+
+// operands adds what a value of the current cell is made of.
+func (f *forming) operands(id int) {
+	cell := f.current()
+	v := cell.Values[id]
+	uses := slices.DeleteFunc(f.c.trace.Uses(f.at[id], false, false), func(u lineage.Use) bool {
+		return u.Kind != lineage.ByValue
+	})
+	types := v.Instr.Types()
+	switch k := v.Instr.Kind(); {
+	case k.Product():
+		f.accumulator(id, uses)
+		return
+	case k == isa.Arith || k == isa.Special || k == isa.Convert:
+		if len(types) == 0 {
+			return
+		}
+		from := single(types[len(types)-1])
+		if k == isa.Convert && !types[0].Float() || k != isa.Convert && !from.Float() {
+			return // integers: an index, or a decoding by bits
+		}
+		for _, u := range uses {
+			f.operand(id, u, from)
+		}
+	case len(uses) == 1 && (uses[0].Leaf != nil || uses[0].Ref.N == f.at[id].N):
+		f.operand(id, uses[0], v.Type) // it moves what it has
+	}
+}
+
+// accumulator adds what a product goes on from: it is listed behind the elements that are multiplied, which
+// come in pairs.
+func (f *forming) accumulator(id int, uses []lineage.Use) {
+	if n := len(uses); n%2 == 1 {
+		t := f.current().Values[id].Instr.Types()
+		f.operand(id, uses[n-1], single(t[len(t)-1]))
+	}
+}
+
+// operand adds one operand of a value of the current cell.
+func (f *forming) operand(id int, u lineage.Use, t ptx.Type) {
+	to := 0
+	if u.Leaf != nil {
+		to = f.leaf(id, u, t)
+	} else {
+		to = f.value(u.Ref, t)
+	}
+	v := &f.current().Values[id]
+	v.Operands = append(v.Operands, needed.Operand{Arg: int(u.Operand), Value: to})
+}
+
+// leaf adds a constant, or a number that was there before the launch.
+func (f *forming) leaf(id int, u lineage.Use, t ptx.Type) int {
+	cell := f.current()
+	v := needed.Value{At: -1, Got: math.NaN(), Type: t, Name: u.Leaf.Name}
+	dtype, real := dtypeOf[t]
+	switch l := u.Leaf; {
+	case l.Kind == lineage.LeafImmediate:
+		user := &cell.Values[id]
+		v.Instr, v.At, v.Immediate = user.Instr, user.At, int(u.Operand)
+		if real {
+			v.Got = dtype.Value(l.Bits)
+		}
+	case l.Kind == lineage.LeafElement:
+		if x := initial(f.c.x.st.launch, l); x != nil {
+			v.Got = float64(*x)
+		}
+	case l.Kind == lineage.LeafScalar && real:
+		b := f.c.x.st.launch.Args[l.Arg].Scalar
+		if l.Element+dtype.Size() <= len(b) {
+			v.Got = dtype.Value(littleEndian(b[l.Element : l.Element+dtype.Size()]))
+		}
+	}
+	cell.Values = append(cell.Values, v)
+	f.at = append(f.at, lineage.Ref{})
+	return len(cell.Values) - 1
+}
+
+func littleEndian(b []byte) (bits uint64) {
+	for _, x := range slices.Backward(b) {
+		bits = bits<<8 | uint64(x)
+	}
+	return bits
+}
+
+// numbers finds what all values were.
+func (f *forming) numbers(ctx context.Context) error {
+	bits, err := f.c.trace.Values(ctx, f.c.x.kernel, f.refs)
+	if err != nil {
+		return err
+	}
+	for i, at := range f.of {
+		v := &f.out[at[0]].Values[at[1]]
+		switch dtype, real := dtypeOf[v.Type]; {
+		case real && dtype.Size() == int(f.refs[i].N):
+			v.Got = dtype.Value(bits[i])
+		case v.Type.Integer() && int(f.refs[i].N) == v.Type.Bytes():
+			v.Got = float64(bits[i])
+			if v.Type.Signed() {
+				v.Got = float64(int64(bits[i]<<(64-v.Type.Bits())) >> (64 - v.Type.Bits()))
+			}
+		}
+	}
+	return nil
+}
+
+// known lists values of the kernel that may be meant where a cell has another: the launch's numbers, and what
+// was captured of other stages in its row, its column and its place, in its iteration and the one before.
+func (f *forming) known(at [2]int) []needed.Known {
+	var out []needed.Known
+	plan := f.c.x.st.r.plan
+	for i := range plan.Args {
+		if a := &plan.Args[i]; !a.Pointer && a.Data == nil && a.DType == probes.F32 {
+			out = append(out, needed.Known{Name: a.Name, X: a.DType.Value(a.Bits)})
+		}
+	}
+	for i := range plan.Stages {
+		sp := &plan.Stages[i]
+		for _, iter := range []int{f.c.kv, f.c.kv - 1} {
+			if sp.Capture.Kind == probes.CaptureNone || sp.OfLaunch() || iter < 0 ||
+				iter == f.c.kv && sp.Stage == f.c.x.stage.Stage || iter < f.c.kv && !sp.PerTile {
+				continue
+			}
+			p := Place{Stage: sp.Stage, Block: f.c.block, KVTile: iter}
+			if !sp.PerTile {
+				p.KVTile = 0
+			}
+			v, err := f.c.run.View(p)
+			if err != nil || !v.Got.Reached() {
+				continue
+			}
+			when := ""
+			if iter < f.c.kv {
+				when = fmt.Sprintf(" of the %s before", plan.Work.TileName())
+			}
+			f.knownIn(v, at, when, &out)
+		}
+	}
+	return out
+}
+
+// knownIn lists what a tile has in the row, the column and the place of a cell.
+func (f *forming) knownIn(v *TileView, at [2]int, when string, out *[]needed.Known) {
+	note := func(row, col int, index string) {
+		if row >= v.ValidRows || col >= v.ValidCols || !v.Got.Captured(row, col) {
+			return
+		}
+		if x := v.Got.At(row, col); !math.IsNaN(x) && !math.IsInf(x, 0) {
+			*out = append(*out, needed.Known{Name: v.Stage.String() + index + when, X: x})
+		}
+	}
+	if v.Plan.Cols == 1 {
+		note(at[0], 0, "[row]")
+		if f.c.x.stage.Cols > 1 {
+			note(at[1], 0, "[column]")
+		}
+		return
+	}
+	if f.c.x.stage.Cols > 1 {
+		note(at[0], at[1], "[row][column]")
+	}
+}
+
+// single is the type of one number of a packed type.
+func single(t ptx.Type) ptx.Type {
+	switch t {
+	case ptx.F16x2:
+		return ptx.F16
+	case ptx.BF16x2:
+		return ptx.BF16
+	case ptx.E4M3x2:
+		return ptx.E4M3
+	case ptx.E5M2x2:
+		return ptx.E5M2
+	case ptx.F32x2:
+		return ptx.F32
+	}
+	return t
+}
+
+var ptxTypeOf = map[probes.DType]ptx.Type{
+	probes.F16: ptx.F16, probes.BF16: ptx.BF16, probes.F32: ptx.F32, probes.F64: ptx.F64,
+	probes.E4M3: ptx.E4M3, probes.E5M2: ptx.E5M2,
+}

@@ -1,0 +1,437 @@
+package needed
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
+)
+
+// Kind is a rule by which what an operation gave becomes what is needed.
+type Kind int
+
+// Kinds, the ones that say most first.
+const (
+	Exchanged Kind = iota // it is the operation with its two operands exchanged
+	Constant              // a constant in the text is another
+	Without               // it is one of its operands: the operation is too many
+	Equal                 // it is what another value is, which has a name
+	Function              // it is a function of what it was
+	Fixed                 // it is one constant in every cell
+	Result                // it is what another instruction gave
+	Combined              // it is what it was, combined with another value: an operation is missing
+	Scaled                // it is what it was times a constant that arithmetic has
+)
+
+// Explanation is one operation of which the numbers become the needed ones by one rule, in every wrong cell.
+type Explanation struct {
+	Kind  Kind
+	Value *Value // whose numbers they are, in the first wrong cell
+	User  *Value // that takes it, past moves; nil: it is the cell's own
+	Arg   int    // the argument of User
+	Cells int    // wrong cells in which the rule holds: all that have the operation
+	Got   float64
+	Need  Range   // in the first cell
+	X     float64 // of Constant, Scaled and Fixed: the number
+	Name  string  // of Equal and Combined: the other value; of Scaled and Fixed the number's name
+	By    *Value  // of Result and Combined: the instruction that gave the other value; nil: Name has it
+	Op    string  // of Combined: "mul", "add", "sub", "div"; of Function its name
+	Which int     // of Without: the argument that alone is right
+	// Some: the rule holds in the wrong cells, and cells that have the operation too are right without
+	Some bool
+	// Time is which of the Times that the operation is one of in the first cell, in the order of execution,
+	// from 1: a loop that was unrolled, or goes round, has it several times
+	Time, Times int
+	depth       int
+}
+
+// leastCells is how many wrong cells a rule has to hold in: with fewer it may be chance.
+const leastCells = 3
+
+// loosest is the relative width of a range above which a number lies in it by chance.
+const loosest = 0.02
+
+// Explain lists the rules that hold in all wrong cells, the best first. names are constants that arithmetic
+// has.
+func Explain(cells []Cell, names []Known) []Explanation {
+	var wrong, right []*numbers
+	for i := range cells {
+		n := numbersOf(&cells[i])
+		if n.cell.Wrong {
+			wrong = append(wrong, n)
+		} else {
+			right = append(right, n)
+		}
+	}
+	if len(wrong) < leastCells {
+		return nil
+	}
+	var out []Explanation
+	for _, key := range wrong[0].order {
+		s := site{names: names, key: key}
+		for _, n := range wrong {
+			if at, ok := n.at[key]; ok && n.known[at] {
+				s.wrong = append(s.wrong, point{n, at})
+			}
+		}
+		for _, n := range right {
+			if at, ok := n.at[key]; ok && n.known[at] {
+				s.right = append(s.right, point{n, at})
+			}
+		}
+		if len(s.wrong) == len(wrong) && s.telling() {
+			out = append(out, s.rules()...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Explanation) int {
+		return cmp.Or(a.Compare(&b), compareBools(a.converts(), b.converts()), cmp.Compare(a.depth, b.depth))
+	})
+	return out
+}
+
+// Compare is negative where an explanation says more than another.
+func (e *Explanation) Compare(o *Explanation) int {
+	return cmp.Or(compareBools(e.Some, o.Some), cmp.Compare(e.Kind, o.Kind))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// converts reports whether the value was only converted: what gave it before says more.
+func (e *Explanation) converts() bool {
+	return e.Value.Instr != nil && e.Value.Instr.Kind() == isa.Convert
+}
+
+// numbers is a cell with what its values should have been.
+type numbers struct {
+	cell  *Cell
+	needs []Range
+	known []bool
+	order []string       // keys in the order of Values
+	count map[string]int // values that have a key, but for its number
+	at    map[string]int // the value of a key
+	user  []int          // by value: the one that takes it, past moves; -1
+	arg   []int
+}
+
+func numbersOf(c *Cell) *numbers {
+	n := &numbers{cell: c, at: map[string]int{}}
+	n.needs, n.known = c.Needs()
+	n.user, n.arg = make([]int, len(c.Values)), make([]int, len(c.Values))
+	for i := range n.user {
+		n.user[i] = -1
+	}
+	n.count = map[string]int{}
+	for i := range c.Values { // users stand before what they use
+		v := &c.Values[i]
+		for _, o := range v.Operands {
+			if n.user[o.Value], n.arg[o.Value] = i, o.Arg; v.Moves() {
+				n.user[o.Value], n.arg[o.Value] = n.user[i], n.arg[i]
+			}
+		}
+		if v.Moves() {
+			continue
+		}
+		key := keyOf(v)
+		if u := n.user[i]; v.Instr == nil && u >= 0 {
+			key = fmt.Sprintf("%s<%s.%d", key, keyOf(&c.Values[u]), n.arg[i])
+		}
+		n.count[key]++
+		key = fmt.Sprintf("%s#%d", key, n.count[key])
+		n.order = append(n.order, key)
+		n.at[key] = i
+	}
+	return n
+}
+
+// leadsTo reports whether a value is another, or what that was made into on the way to the cell.
+func (n *numbers) leadsTo(from, to int) bool {
+	for ; from >= 0; from = n.user[from] {
+		if from == to {
+			return true
+		}
+	}
+	return false
+}
+
+// keyOf is what values of copies of one operation have in common.
+func keyOf(v *Value) string {
+	switch {
+	case v.Instr == nil:
+		return v.Name
+	case v.Instr.Loc == nil:
+		return fmt.Sprintf("@%d.%d", v.At, v.Immediate)
+	}
+	return fmt.Sprintf("%s|%s.%d", v.Instr.Loc.Chain(), v.Instr.Opcode(), v.Immediate)
+}
+
+// point is one value of one cell.
+type point struct {
+	n  *numbers
+	at int
+}
+
+func (p point) value() *Value { return &p.n.cell.Values[p.at] }
+func (p point) need() Range   { return p.n.needs[p.at] }
+func (p point) got() float64  { return p.value().Got }
+
+// site is one operation in all cells.
+type site struct {
+	key          string
+	wrong, right []point
+	names        []Known
+}
+
+// telling reports whether the needed numbers say anything: each excludes what was there, and most are narrow.
+func (s *site) telling() bool {
+	narrow := 0
+	for _, p := range s.wrong {
+		r := p.need()
+		if p.need().Has(p.got()) {
+			return false
+		}
+		if r.Hi-r.Lo <= loosest*math.Max(math.Abs(p.got()), math.Max(math.Abs(r.Lo), math.Abs(r.Hi))) {
+			narrow++
+		}
+	}
+	return 2*narrow > len(s.wrong)
+}
+
+// all reports whether a number that each wrong cell has lies in what it needs, and whether right cells, as
+// they are, contradict it.
+func (s *site) all(x func(point) (float64, bool)) (holds, some bool) {
+	for _, p := range s.wrong {
+		if v, ok := x(p); !ok || !p.need().Has(v) {
+			return false, false
+		}
+	}
+	for _, p := range s.right {
+		if v, ok := x(p); !ok || !p.need().Has(v) {
+			return true, true
+		}
+	}
+	return true, false
+}
+
+// rules lists the rules that hold at the site.
+func (s *site) rules() []Explanation {
+	first := s.wrong[0]
+	v := first.value()
+	base := Explanation{
+		Value: v, Cells: len(s.wrong), Got: v.Got, Need: first.need(), depth: first.at,
+		Arg: first.n.arg[first.at],
+	}
+	if u := first.n.user[first.at]; u >= 0 {
+		base.User = &first.n.cell.Values[u]
+	}
+	if at := strings.LastIndex(s.key, "#"); at >= 0 {
+		number, _ := strconv.Atoi(s.key[at+1:])
+		base.Times = first.n.count[s.key[:at]]
+		base.Time = base.Times + 1 - number // what is nearest to the cell was executed last
+	}
+	var out []Explanation
+	add := func(kind Kind, x func(point) (float64, bool), set func(*Explanation)) bool {
+		holds, some := s.all(x)
+		if holds {
+			e := base
+			e.Kind, e.Some = kind, some
+			set(&e)
+			out = append(out, e)
+		}
+		return holds
+	}
+	if v.Immediate > 0 {
+		if x, ok := s.constant(); ok {
+			add(Constant, func(point) (float64, bool) { return x, true }, func(e *Explanation) { e.X = x })
+		}
+		return out
+	}
+	if v.Instr != nil && (v.Instr.Op == "sub" || v.Instr.Op == "div") && len(v.Operands) == 2 {
+		add(Exchanged, point.exchanged, func(*Explanation) {})
+	}
+	for _, o := range v.Operands {
+		add(Without, func(p point) (float64, bool) { return p.operand(o.Arg) },
+			func(e *Explanation) { e.Which = o.Arg })
+	}
+	for _, k := range first.n.cell.Known {
+		if add(Equal, func(p point) (float64, bool) { return p.knownAs(k.Name) },
+			func(e *Explanation) { e.Name, e.X = k.Name, k.X }) {
+			break
+		}
+	}
+	for _, f := range functions {
+		add(Function, func(p point) (float64, bool) { return f.of(p.got()), true },
+			func(e *Explanation) { e.Op = f.name })
+	}
+	s.combined(add)
+	for _, c := range s.names {
+		if c.X != 1 && c.X != 0 {
+			add(Scaled, func(p point) (float64, bool) { return p.got() * c.X, true },
+				func(e *Explanation) { e.X, e.Name = c.X, c.Name })
+		}
+		if s.varies() {
+			add(Fixed, func(point) (float64, bool) { return c.X, true },
+				func(e *Explanation) { e.X, e.Name = c.X, c.Name })
+		}
+	}
+	return out
+}
+
+// exchanged is what a difference or quotient would be with its operands exchanged.
+func (p point) exchanged() (float64, bool) {
+	a, ok := p.operand(1)
+	b, known := p.operand(2)
+	if p.value().Instr.Op == "sub" {
+		return b - a, ok && known
+	}
+	return b / a, ok && known
+}
+
+// operand is the number that a value's instruction took as an argument.
+func (p point) operand(arg int) (float64, bool) {
+	for _, o := range p.value().Operands {
+		if o.Arg == arg {
+			x := p.n.cell.Values[o.Value].Got
+			return x, !math.IsNaN(x)
+		}
+	}
+	return 0, false
+}
+
+// knownAs is the value that a cell knows by a name.
+func (p point) knownAs(name string) (float64, bool) {
+	for _, k := range p.n.cell.Known {
+		if k.Name == name {
+			return k.X, true
+		}
+	}
+	return 0, false
+}
+
+// varies reports whether what was there differs from cell to cell.
+func (s *site) varies() bool {
+	for _, p := range s.wrong[1:] {
+		if p.got() != s.wrong[0].got() {
+			return true
+		}
+	}
+	return false
+}
+
+// constant is the number that all cells need where the text has another: one that arithmetic has, else the
+// shortest in decimal digits.
+func (s *site) constant() (float64, bool) {
+	r := s.wrong[0].need()
+	for _, p := range s.wrong {
+		var ok bool
+		if r, ok = r.meet(p.need()); !ok {
+			return 0, false
+		}
+	}
+	for _, c := range s.names {
+		if r.Has(c.X) {
+			return c.X, true
+		}
+	}
+	return shortest(r), true
+}
+
+// shortest is the number of a range with the fewest decimal digits.
+func shortest(r Range) float64 {
+	middle := (r.Lo + r.Hi) / 2
+	for digits := 1; digits < 17; digits++ {
+		var x float64
+		if _, err := fmt.Sscan(fmt.Sprintf("%.*g", digits, middle), &x); err == nil && r.Has(x) {
+			return x
+		}
+	}
+	return middle
+}
+
+// combined tries one operation more, with each value that a cell knows or that it is made of.
+func (s *site) combined(add func(Kind, func(point) (float64, bool), func(*Explanation)) bool) {
+	first := s.wrong[0]
+	type other struct {
+		name string
+		by   *Value
+		x    func(point) (float64, bool)
+	}
+	var list []other
+	for _, k := range first.n.cell.Known {
+		list = append(list, other{k.Name, nil, func(p point) (float64, bool) { return p.knownAs(k.Name) }})
+	}
+	for _, key := range first.n.order {
+		at := first.n.at[key]
+		v := &first.n.cell.Values[at]
+		if v.Instr != nil && v.Immediate == 0 && !first.n.leadsTo(first.at, at) {
+			list = append(list, other{"", v, func(p point) (float64, bool) {
+				i, ok := p.n.at[key]
+				if !ok || math.IsNaN(p.n.cell.Values[i].Got) {
+					return 0, false
+				}
+				return p.n.cell.Values[i].Got, true
+			}})
+		}
+	}
+	for _, o := range list {
+		if o.by != nil && add(Result, o.x, func(e *Explanation) { e.By = o.by }) {
+			continue
+		}
+		for _, op := range operations {
+			if add(Combined, func(p point) (float64, bool) {
+				x, ok := o.x(p)
+				return op.of(p.got(), x), ok
+			}, func(e *Explanation) { e.Name, e.By, e.Op = o.name, o.by, op.name }) {
+				break
+			}
+		}
+	}
+}
+
+// functions are what a value may have to go through.
+var functions = []struct {
+	name string
+	of   func(float64) float64
+}{
+	{"-x", func(x float64) float64 { return -x }},
+	{"exp(x)", math.Exp}, {"2^x", math.Exp2}, {"log(x)", math.Log}, {"log2(x)", math.Log2},
+	{"1/x", func(x float64) float64 { return 1 / x }}, {"|x|", math.Abs}, {"sqrt(x)", math.Sqrt},
+	{"1/sqrt(x)", func(x float64) float64 { return 1 / math.Sqrt(x) }},
+	{"x*x", func(x float64) float64 { return x * x }},
+}
+
+// operations are what a value may have to be combined by.
+var operations = []struct {
+	name string
+	of   func(a, b float64) float64
+}{
+	{"mul", func(a, b float64) float64 { return a * b }},
+	{"div", func(a, b float64) float64 { return a / b }},
+	{"add", func(a, b float64) float64 { return a + b }},
+	{"sub", func(a, b float64) float64 { return a - b }},
+}
+
+// Site is the instruction where an explanation's rule belongs: the one that takes the value, where another
+// value should be taken; else the one that gives it.
+func (e *Explanation) Site() (in *ptx.Instr, at int) {
+	v := e.Value
+	if (e.Kind == Equal || e.Kind == Result) && e.User != nil || v.Instr == nil {
+		v = e.User
+	}
+	if v == nil {
+		return nil, -1
+	}
+	return v.Instr, v.At
+}
