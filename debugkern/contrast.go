@@ -28,6 +28,9 @@ type Contrast struct {
 	// be read by a wrong index, or it may be stored by one; nil: not known
 	Of     *[2]int
 	Stored *report.Source
+	// Home is the cell that everything of it belongs to which it should not be made of, where what it should be
+	// made of is missing: it is computed right, and goes to the wrong place; nil: there is no such cell
+	Home *[2]int
 	// Pair: operands that are multiplied with each other and should not be; nil: none are known
 	Pair *Pair
 	// Carried: the sum by which foreign operands come in, where that goes on from an earlier one; nil: they
@@ -55,6 +58,11 @@ type Operands struct {
 	// Summed: of missing ones that are not read where the others are, where these are computed with, if that
 	// is another line; else nil
 	Summed *report.Source
+	// Loaded: of missing ones that come in nowhere, where they are loaded all the same; nil: not known to be
+	Loaded *report.Source
+	// Unread: of foreign ones, the load that brought what belongs in their place too, in a register that no
+	// instruction reads; nil: it did not
+	Unread *report.Source
 	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
 	// warp 0"; else ""
 	Threads string
@@ -178,7 +186,10 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		out.Pair = c.mismatched(out.Cell, e, a)
 		return nil
 	}
-	moved := c.misplaced(out.Cell, foreign, missing)
+	home, moved := c.misplaced(out.Cell, foreign, missing)
+	if moved {
+		out.Home = &home
+	}
 	out.Foreign, err = c.operands(foreign, a.of, func(k operandKey) (int, error) {
 		if moved && len(a.of[k].way) > 0 {
 			return a.of[k].way[len(a.of[k].way)-1], nil
@@ -187,6 +198,7 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	})
 	for i := range out.Foreign {
 		c.addressed(&out.Foreign[i], a, missing)
+		c.unread(&out.Foreign[i], a, missing)
 	}
 	if len(missing) == 0 {
 		out.Carried = c.carried(a, foreign)
@@ -282,6 +294,9 @@ func (c *contrast) lacking(
 	if summed < 0 && other.instr >= 0 {
 		for i := range lacks {
 			lacks[i].Threads = c.threads(other.instr, missing, present)
+			if lacks[i].Threads == "" {
+				lacks[i].Loaded = c.loadedAt(lacks[i].first)
+			}
 		}
 	}
 	out.Missing = append(out.Missing, lacks...)

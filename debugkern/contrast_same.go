@@ -276,9 +276,9 @@ func (c *contrast) elsewhere(ctx context.Context, at lineage.Place) (*actual, er
 }
 
 // misplaced reports whether a cell has whole terms of another cell's sum: each factor of what it should not
-// be made of belongs to that cell, and each factor of its own terms is missing. Such terms are computed
+// be made of belongs to that cell, home, and each factor of its own terms is missing. Such terms are computed
 // rightly, and go to the wrong place.
-func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) bool {
+func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) (home [2]int, ok bool) {
 	stages := map[int]bool{}
 	for _, k := range missing {
 		if k.stage >= 0 && k.stage != c.g.Index(c.x.stage.Stage) && c.g.Stage(k.stage).Cols > 1 {
@@ -286,12 +286,12 @@ func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) bool {
 		}
 	}
 	if len(stages) < 2 || len(foreign) == 0 {
-		return false
+		return home, false
 	}
 	other := [2]int{cell.Row, cell.Col}
 	for _, k := range foreign {
 		if k.stage < 0 {
-			return false
+			return home, false
 		}
 		cols := c.g.Stage(k.stage).Cols
 		if c.ofRows(k.stage, cell) {
@@ -302,7 +302,7 @@ func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) bool {
 	}
 	parts, ok := c.g.MadeOf(c.g.Index(c.x.stage.Stage), c.block, c.kv, ref.Span{other[0], other[0] + 1},
 		ref.Span{other[1], other[1] + 1})
-	return ok && other != [2]int{cell.Row, cell.Col} &&
+	return other, ok && other != [2]int{cell.Row, cell.Col} &&
 		!slices.ContainsFunc(foreign, func(k operandKey) bool {
 			return !slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
 		})

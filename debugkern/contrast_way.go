@@ -342,6 +342,9 @@ func (c *contrast) departs(
 ) (int, error) {
 	s := a.of[k]
 	if at, ok, err := c.apart(ctx, k, s); err != nil || ok {
+		if ok && err == nil && c.copied(at, k, s, missing) {
+			return s.instr, nil
+		}
 		return at, err
 	}
 	all := missing
@@ -355,6 +358,8 @@ func (c *contrast) departs(
 	}
 	together := withMissing(s.each)
 	switch {
+	case s.user >= 0 && c.leftIn(k, s, missing):
+		return s.user, nil
 	case s.instr < 0 || len(all) == 0:
 	// both were read: which of them is taken is decided later
 	case len(missing) == 0 && c.takes(anyRead, all[0]):

@@ -425,7 +425,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	s.contrast = bad
 	d := departure(bad)
-	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 { // else what is too much may be what comes first
+	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 && bad.Home == nil { // else what is too much may be what comes first
 		steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
 		if err != nil {
 			return q.fatal(err)
@@ -505,8 +505,13 @@ func departure(c *debugkern.Contrast) difference {
 	switch foreign, missing := operandTexts(c.Foreign), operandTexts(c.Missing); {
 	case c.Pair != nil:
 		return paired(cell, c.Pair)
+	case c.Home != nil && len(c.Foreign) > 0 && d.at != nil:
+		return misplaced(cell, c, d.at)
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
 		d.text = fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, foreign, read, missing)
+		if at := c.Foreign[0].Unread; at != nil {
+			d.text += fmt.Sprintf(", which %s loads into a register that nothing reads", callText(at))
+		}
 		if c.Of != nil && d.at != nil && c.Stored != nil && c.Stored.At() != d.at.At() {
 			d.other = c.Stored
 			d.text += fmt.Sprintf("; it is the value of cell (%d,%d)", c.Of[0], c.Of[1])
@@ -536,7 +541,11 @@ func departure(c *debugkern.Contrast) difference {
 			c.Missing[0].Threads, callText(d.at))
 		d.look = "look at which threads hand on what they have at " + callText(d.at)
 	default:
-		d.text = fmt.Sprintf("%s is not made of %s%s", cell, missing, others)
+		loaded := ""
+		if at := c.Missing[0].Loaded; at != nil && (d.at == nil || at.At() != d.at.At()) {
+			loaded = fmt.Sprintf(", which %s loads", callText(at))
+		}
+		d.text = fmt.Sprintf("%s is not made of %s%s%s", cell, missing, loaded, others)
 	}
 	return d
 }

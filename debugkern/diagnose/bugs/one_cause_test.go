@@ -12,7 +12,7 @@ func TestOneEditIsOneCause(t *testing.T) {
 	list := entries(t, open).Bugs
 	for name, says := range map[string]string{
 		"log2e-short":           "also seen of it: arithmetic of stage Y",            // the same cure
-		"chunk-half-twice":      "taken at own_flashcore.cuh:98",                     // one load
+		"chunk-half-twice":      "taken at own_flashcore.cuh:92",                     // one load
 		"row-128-apart":         "the address that mean, var share is computed at ",  // moved in a trial
 		"padded-head":           "the address that Q, K, V, O share is computed at ", // found out of bounds
 		"y-rows-past":           "out-of-bounds on X, Y",                             // one loop

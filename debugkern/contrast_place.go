@@ -1,0 +1,107 @@
+package debugkern
+
+import (
+	"slices"
+
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+)
+
+// A store that copies what a load brought is no place where an operand is chosen, and neither is a load that
+// brings the right one into a register which nothing reads: what goes wrong does so before, or behind.
+
+// copied reports whether an instruction stores a foreign operand as it was loaded, and no instruction of the
+// block loads what belongs in its place: the load is where it goes wrong.
+func (c *contrast) copied(at int, k operandKey, s seen, missing []operandKey) bool {
+	if c.fn.Body[at].Kind() != isa.Store || s.instr < 0 || !c.fn.Body[s.instr].Kind().Loads() {
+		return false
+	}
+	i := slices.IndexFunc(missing, func(m operandKey) bool { return m.stage == k.stage && m.arg == k.arg })
+	return i >= 0 && !c.takes(anyRead, missing[i])
+}
+
+// leftIn reports whether the load that brought a foreign operand brought one that belongs in its place too, in
+// a register that no instruction reads.
+func (c *contrast) leftIn(k operandKey, s seen, missing []operandKey) bool {
+	if s.instr < 0 || len(s.steps) == 0 || !c.fn.Body[s.instr].Kind().Reads() {
+		return false
+	}
+	step := c.trace.Step(int(s.steps[0]))
+	for index, reg := range c.fn.Body[s.instr].Dests(nil) {
+		if c.readsRegister(reg) {
+			continue
+		}
+		for lane := range uint8(32) {
+			if step.Mask>>lane&1 != 0 && c.hasOne(lineage.Ref{
+				Step: s.steps[0], Lane: lane, Index: uint8(index), N: 4,
+			}, missing) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasOne reports whether a value is made directly of one of some operands.
+func (c *contrast) hasOne(r lineage.Ref, keys []operandKey) bool {
+	for _, u := range c.trace.Uses(r, false, false) {
+		if u.Leaf != nil {
+			if u.Leaf.Kind == lineage.LeafElement &&
+				slices.Contains(keys, operandKey{stage: -1, arg: u.Leaf.Arg, at: u.Leaf.Element}) {
+				return true
+			}
+			continue
+		}
+		if id, ok := c.cut(u.Ref); ok && slices.ContainsFunc(c.lists[id], func(k operandKey) bool {
+			return slices.Contains(keys, k)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// readsRegister reports whether an instruction of the entry reads a register.
+func (c *contrast) readsRegister(reg int32) bool {
+	return slices.ContainsFunc(c.fn.Body, func(in *ptx.Instr) bool {
+		args := in.Args
+		if in.HasDest() {
+			args = args[1:]
+		}
+		return in.Guard != nil && in.Guard.Reg == reg ||
+			slices.ContainsFunc(args, func(o ptx.Operand) bool { return slices.Contains(o.Registers(nil), reg) })
+	})
+}
+
+// unread says of foreign operands which load left what belongs in their place in a register that nothing reads.
+func (c *contrast) unread(o *Operands, a *actual, missing []operandKey) {
+	s, there := a.of[o.first]
+	if there && c.leftIn(o.first, s, missing) {
+		o.Unread = report.SourceOf(target.Blame(c.fn, s.instr))
+	}
+}
+
+// loadedAt is where the block first loads an operand; nil where it does not.
+func (c *contrast) loadedAt(k operandKey) *report.Source {
+	for i := range c.trace.Len() {
+		s := c.trace.Step(i)
+		if !s.Func.Entry || !s.Instr.Kind().Loads() || s.Instr.Loc.Within(target.IsProbe) {
+			continue
+		}
+		for lane := range uint8(32) {
+			for index := range s.Instr.Dests(nil) {
+				r := lineage.Ref{
+					Step: uint32(i), Lane: lane, Index: uint8(index),
+					N: uint8(max(1, min(8, s.Instr.Type().Bytes()))),
+				}
+				if s.Mask>>lane&1 != 0 && c.hasOne(r, []operandKey{k}) {
+					return report.SourceOf(target.Blame(c.fn, s.Instr.Index))
+				}
+			}
+		}
+	}
+	return nil
+}
