@@ -28,8 +28,8 @@ type Contrast struct {
 	// be read by a wrong index, or it may be stored by one; nil: not known
 	Of     *[2]int
 	Stored *report.Source
-	// Home is the cell that everything of it belongs to which it should not be made of, where what it should be
-	// made of is missing: it is computed right, and goes to the wrong place; nil: there is no such cell
+	// Home is the cell that everything of it belongs to which it should not be made of, where what it should
+	// be made of is missing: it is computed right, and goes to the wrong place; nil: there is no such cell
 	Home *[2]int
 	// Pair: operands that are multiplied with each other and should not be; nil: none are known
 	Pair *Pair

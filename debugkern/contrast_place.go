@@ -23,8 +23,8 @@ func (c *contrast) copied(at int, k operandKey, s seen, missing []operandKey) bo
 	return i >= 0 && !c.takes(anyRead, missing[i])
 }
 
-// leftIn reports whether the load that brought a foreign operand brought one that belongs in its place too, in
-// a register that no instruction reads.
+// leftIn reports whether the load that brought a foreign operand brought one that belongs in its place too,
+// in a register that no instruction reads.
 func (c *contrast) leftIn(k operandKey, s seen, missing []operandKey) bool {
 	if s.instr < 0 || len(s.steps) == 0 || !c.fn.Body[s.instr].Kind().Reads() {
 		return false
@@ -72,11 +72,14 @@ func (c *contrast) readsRegister(reg int32) bool {
 			args = args[1:]
 		}
 		return in.Guard != nil && in.Guard.Reg == reg ||
-			slices.ContainsFunc(args, func(o ptx.Operand) bool { return slices.Contains(o.Registers(nil), reg) })
+			slices.ContainsFunc(args, func(o ptx.Operand) bool {
+				return slices.Contains(o.Registers(nil), reg)
+			})
 	})
 }
 
-// unread says of foreign operands which load left what belongs in their place in a register that nothing reads.
+// unread says of foreign operands which load left what belongs in their place in a register that nothing
+// reads.
 func (c *contrast) unread(o *Operands, a *actual, missing []operandKey) {
 	s, there := a.of[o.first]
 	if there && c.leftIn(o.first, s, missing) {

@@ -7,8 +7,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// misplaced is the departure of a cell that has another cell's terms, computed right, in the place of its own:
-// the index that is wrong is that of what is stored or added to.
+// misplaced is the departure of a cell that has another cell's terms, computed right, in the place of its
+// own: the index that is wrong is that of what is stored or added to.
 func misplaced(cell string, c *debugkern.Contrast, at *report.Source) difference {
 	home := fmt.Sprintf("(%d,%d)", c.Home[0], c.Home[1])
 	return difference{

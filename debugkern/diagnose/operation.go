@@ -425,7 +425,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	s.contrast = bad
 	d := departure(bad)
-	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 && bad.Home == nil { // else what is too much may be what comes first
+	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 && bad.Home == nil { // else what comes first says nothing
 		steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
 		if err != nil {
 			return q.fatal(err)
