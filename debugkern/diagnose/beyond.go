@@ -261,7 +261,7 @@ func (q *inquiry) exceeds(x *excess, c *Cause, list []definition) (left []defini
 		x.index(x.axis), x.of, x.extent), ": ", c.Place.Source)
 	if own := q.subscripts(c, x); own != nil {
 		return slices.DeleteFunc(slices.Clone(list), func(d definition) bool {
-			return !d.sure || !slices.Contains(own, d.name)
+			return (!d.sure || !slices.Contains(own, d.name)) && !(d.loop && d.ends)
 		})
 	}
 	fn := q.run.Entry()

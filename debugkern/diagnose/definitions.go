@@ -408,8 +408,12 @@ func (q *inquiry) likeliest(all []access, past, short bool) []definition {
 			continue
 		}
 		lines[own] = true
+		once := map[report.Source]bool{} // a line may define several names
 		for _, d := range q.definitions(x) {
-			count[d.at]++
+			if !once[d.at] {
+				once[d.at] = true
+				count[d.at]++
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b definition) int {
@@ -492,6 +496,9 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 		at, short = []access{*s.elsewhere}, true
 	}
 	list := q.likeliest(at, past, short)
+	if c.Place.Other == nil && len(list) > 0 {
+		c.Place.Other = &list[0].at
+	}
 	if s.excess != nil {
 		c.because(q.because(s.excess, list))
 		list = q.exceeds(s.excess, c, list)
@@ -501,9 +508,6 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 			c.Advice += q.constantText(at[0])
 		}
 		return
-	}
-	if c.Place.Other == nil {
-		c.Place.Other = &list[0].at
 	}
 	if short { // the address of what is written is right: what may be wrong is how often it is
 		list = slices.DeleteFunc(list, func(d definition) bool { return !d.loop })
