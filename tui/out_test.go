@@ -175,7 +175,7 @@ func TestCommandIsShownAndCopied(t *testing.T) {
 
 func TestFileNamesAreCompleted(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"alpha.h", "alps.h", ".hidden"} {
+	for _, name := range []string{"alpha.h", "alps.h", ".hidden.h"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestFileNamesAreCompleted(t *testing.T) {
 	for command, want := range map[string][]string{
 		"header " + dir + "/al": {"alpha.h", "alps.h", "alto/"}, "dump " + dir + "/alp": {"alpha.h",
 			"alps.h"},
-		"header " + dir + "/.": {".hidden"}, "header " + dir + "/x": nil,
+		"header " + dir + "/.": {".hidden.h"}, "header " + dir + "/x": nil,
 	} {
 		name, _, _ := strings.Cut(command, " ")
 		var got []string

@@ -325,9 +325,10 @@ func (e *explanation) change() string {
 		}
 		return text
 	case needed.Without:
-		if e.Times > 1 {
-			return fmt.Sprintf("at %s: leave out the %s, %s of %d that make the cell: its %s operand alone",
-				at, repair.Word(e.Value.Instr.Op), e.which(), e.Times, repair.Ordinal(e.Which))
+		if e.Times > 2 {
+			return fmt.Sprintf("look at the %s at %s, %s of the %d that make the cell: its %s operand alone "+
+				"is right there", repair.Word(e.Value.Instr.Op), at, e.which(), e.Times,
+				repair.Ordinal(e.Which))
 		}
 		return fmt.Sprintf("at %s: leave out the %s: its %s operand alone", at, repair.Word(e.Value.Instr.Op),
 			repair.Ordinal(e.Which))

@@ -233,7 +233,12 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	change := c.What
 	switch c.Kind {
 	case repair.Superfluous:
-		change = strings.Replace(change, "without the ", "leave out the ", 1)
+		if n := q.repeated(c); n > 1 { // it is no edit of the line
+			change = fmt.Sprintf("this run is right %s, in %d of the %d instructions that the line became: "+
+				"look at what these do that they should not", c.With(), len(c.Edits), n)
+		} else {
+			change = strings.Replace(change, "without the ", "leave out the ", 1)
+		}
 	case repair.Rounding:
 		if c.Was == "" {
 			change = "compute in " + change
@@ -423,6 +428,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if bad.Wholly && len(q.unseen(q.before(st))) > 0 {
 		return nil // which of the stages before it misses them nobody saw
 	}
+	if q.ofItself(bad) {
+		return nil
+	}
 	s.contrast = bad
 	d := departure(bad)
 	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 && bad.Home == nil { // else what comes first says nothing
@@ -452,6 +460,20 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		s.cause.Advice = d.look + q.seeFirst(st)
 	}
 	return nil
+}
+
+// ofItself reports whether a contrast names operands as foreign that what is missing became on the way, or
+// that have its name: what a cell is made of is then told apart by nothing.
+func (q *inquiry) ofItself(c *debugkern.Contrast) bool {
+	if len(c.Foreign) == 0 || len(c.Missing) == 0 {
+		return false
+	}
+	return operandTexts(c.Foreign) == operandTexts(c.Missing) ||
+		!slices.ContainsFunc(c.Foreign, func(f debugkern.Operands) bool {
+			return !slices.ContainsFunc(c.Missing, func(m debugkern.Operands) bool {
+				return f.Of != m.Of && q.ancestors(probes.Stage(f.Of)).Has(probes.Stage(m.Of))
+			})
+		})
 }
 
 // mostSteps is how many wrong steps of an index a story names.

@@ -222,6 +222,26 @@ var (
 	words    = regexp.MustCompile(`\w+`)
 )
 
+// repeated is how many instructions there are of what a cure changes, where it changes less than half of
+// them: a loop that was unrolled has several of one line. Else 1.
+func (q *inquiry) repeated(c *repair.Cure) int {
+	fn := q.run.Entry()
+	in, edited := fn.Body[c.At], editedAt(c)
+	if in.Loc == nil {
+		return 1
+	}
+	n := 0
+	for _, o := range fn.Body {
+		if o.Loc != nil && o.Op == in.Op && o.Loc.Chain() == in.Loc.Chain() {
+			n++
+		}
+	}
+	if 2*len(edited) >= n {
+		return 1
+	}
+	return n
+}
+
 // editedAt is the set of body indices that a cure edits.
 func editedAt(c *repair.Cure) map[int]bool {
 	m := map[int]bool{}
