@@ -190,13 +190,17 @@ func (q *inquiry) offByOne(s *suspect, r *remedy, at *report.Source, used []*rep
 		"; it is one off: it is compared at %s, and %s this run is right", lines, c.With())
 }
 
-// declaredAs is the one line of the files of some places that declares a name for a constant which an edit
-// changes; nil where none or several do.
+// declaredAs is the one line of the files of some places that declares a name, which one of them uses, for a
+// constant which an edit changes; nil where none or several do.
 func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.Source {
 	if c.Kind != repair.Constant {
 		return nil
 	}
 	var found []*report.Source
+	var used []string
+	for _, p := range places {
+		used = append(used, words.FindAllString(q.quoted(p), -1)...)
+	}
 	files := map[string]bool{}
 	for _, p := range places {
 		if files[p.File] {
@@ -204,7 +208,8 @@ func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.So
 		}
 		files[p.File] = true
 		for n, line := range q.run.Source(p.File) {
-			if _, ok := otherLiteral(line, c); ok && constantLine.MatchString(line) {
+			name := constantLine.FindStringSubmatch(line)
+			if _, ok := otherLiteral(line, c); ok && name != nil && slices.Contains(used, name[1]+name[2]) {
 				found = append(found, &report.Source{File: p.File, Line: n + 1})
 			}
 		}
@@ -215,7 +220,8 @@ func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.So
 	return found[0]
 }
 
-var constantLine = regexp.MustCompile(`^\s*(#\s*define\s+\w+\s|.*\bconst(expr)?\b[^()]*=)`)
+// constantLine is a line that declares a constant, with its name.
+var constantLine = regexp.MustCompile(`^\s*(?:#\s*define\s+(\w+)\s|.*\bconst(?:expr)?\b[^()=]*\b(\w+)\s*=)`)
 
 var (
 	declared = regexp.MustCompile(`^[A-Za-z_][\w:<>*& ]*?\b(\w+) *=[^=]`)

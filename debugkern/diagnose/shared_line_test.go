@@ -38,3 +38,23 @@ func TestDecidedBy(t *testing.T) {
 		t.Errorf("the first comparison decides instructions %v, expected %v", got, want)
 	}
 }
+
+// TestConstantLine has lines that declare a constant, and lines that only have one.
+func TestConstantLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"constexpr float LOG2_E = 1.4426950408889634f;":    "LOG2_E",
+		"    static const double half = 0.5;":              "half",
+		"#define SCALE 0.125f":                             "SCALE",
+		"return exp2f(x * 1.4426950408889634f);":           "",
+		"const float y = f(x, 127.0f);":                    "y",
+		"void g(const float x, float y) { h(x, 127.0f); }": "",
+	} {
+		got := ""
+		if m := constantLine.FindStringSubmatch(line); m != nil {
+			got = m[1] + m[2]
+		}
+		if got != want {
+			t.Errorf("%s declares %q, expected %q", line, got, want)
+		}
+	}
+}
