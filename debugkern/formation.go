@@ -72,7 +72,7 @@ func (f *forming) cell(v *TileView, at [2]int) error {
 		Known: f.known(at),
 	})
 	f.ids, f.open, f.at = map[lineage.Ref]int{}, nil, nil
-	f.value(uses[0].Ref, ptxTypeOf[v.Plan.DType])
+	f.value(uses[0].Ref, typeOf(v.Plan.DType))
 	for n := 0; n < len(f.open) && len(f.at) < mostFormed; n++ {
 		f.operands(f.open[n])
 	}
@@ -135,7 +135,7 @@ func (f *forming) operands(id int) {
 		if len(types) == 0 {
 			return
 		}
-		from := single(types[len(types)-1])
+		from := types[len(types)-1].Single()
 		if k == isa.Convert && !types[0].Float() || k != isa.Convert && !from.Float() {
 			return // integers: an index, or a decoding by bits
 		}
@@ -152,7 +152,7 @@ func (f *forming) operands(id int) {
 func (f *forming) accumulator(id int, uses []lineage.Use) {
 	if n := len(uses); n%2 == 1 {
 		t := f.current().Values[id].Instr.Types()
-		f.operand(id, uses[n-1], single(t[len(t)-1]))
+		f.operand(id, uses[n-1], t[len(t)-1].Single())
 	}
 }
 
@@ -187,19 +187,12 @@ func (f *forming) leaf(id int, u lineage.Use, t ptx.Type) int {
 	case l.Kind == lineage.LeafScalar && real:
 		b := f.c.x.st.launch.Args[l.Arg].Scalar
 		if l.Element+dtype.Size() <= len(b) {
-			v.Got = dtype.Value(littleEndian(b[l.Element : l.Element+dtype.Size()]))
+			v.Got = dtype.Value(littleEndian(b[l.Element:], dtype.Size()))
 		}
 	}
 	cell.Values = append(cell.Values, v)
 	f.at = append(f.at, lineage.Ref{})
 	return len(cell.Values) - 1
-}
-
-func littleEndian(b []byte) (bits uint64) {
-	for _, x := range slices.Backward(b) {
-		bits = bits<<8 | uint64(x)
-	}
-	return bits
 }
 
 // numbers finds what all values were.
@@ -210,14 +203,8 @@ func (f *forming) numbers(ctx context.Context) error {
 	}
 	for i, at := range f.of {
 		v := &f.out[at[0]].Values[at[1]]
-		switch dtype, real := dtypeOf[v.Type]; {
-		case real && dtype.Size() == int(f.refs[i].N):
-			v.Got = dtype.Value(bits[i])
-		case v.Type.Integer() && int(f.refs[i].N) == v.Type.Bytes():
-			v.Got = float64(bits[i])
-			if v.Type.Signed() {
-				v.Got = float64(int64(bits[i]<<(64-v.Type.Bits())) >> (64 - v.Type.Bits()))
-			}
+		if x, ok := numberOf(v.Type, int(f.refs[i].N), bits[i]); ok {
+			v.Got = x
 		}
 	}
 	return nil
@@ -278,26 +265,4 @@ func (f *forming) knownIn(v *TileView, at [2]int, when string, out *[]needed.Kno
 	if f.c.x.stage.Cols > 1 {
 		note(at[0], at[1], "[row][column]")
 	}
-}
-
-// single is the type of one number of a packed type.
-func single(t ptx.Type) ptx.Type {
-	switch t {
-	case ptx.F16x2:
-		return ptx.F16
-	case ptx.BF16x2:
-		return ptx.BF16
-	case ptx.E4M3x2:
-		return ptx.E4M3
-	case ptx.E5M2x2:
-		return ptx.E5M2
-	case ptx.F32x2:
-		return ptx.F32
-	}
-	return t
-}
-
-var ptxTypeOf = map[probes.DType]ptx.Type{
-	probes.F16: ptx.F16, probes.BF16: ptx.BF16, probes.F32: ptx.F32, probes.F64: ptx.F64,
-	probes.E4M3: ptx.E4M3, probes.E5M2: ptx.E5M2,
 }

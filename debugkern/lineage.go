@@ -612,14 +612,18 @@ func decoded(trace *lineage.Trace, r lineage.Ref, memory probes.DType, bits uint
 	if memory != 0 && memory.Size() == int(r.N) {
 		return memory.Value(bits), true
 	}
-	t := trace.Type(r)
+	return numberOf(trace.Type(r), int(r.N), bits)
+}
+
+// numberOf is the number that n bytes are as a type; ok is false where they are not one number of it.
+func numberOf(t ptx.Type, n int, bits uint64) (v float64, ok bool) {
 	dtype, known := dtypeOf[t]
 	switch {
-	case known && dtype.Size() == int(r.N):
+	case known && dtype.Size() == n:
 		return dtype.Value(bits), true
-	case t.Integer() && t.Signed() && int(r.N) == t.Bytes():
+	case t.Integer() && t.Signed() && n == t.Bytes():
 		return float64(int64(bits<<(64-t.Bits())) >> (64 - t.Bits())), true
-	case t.Integer() && int(r.N) == t.Bytes():
+	case t.Integer() && n == t.Bytes():
 		return float64(bits), true
 	}
 	return 0, false
@@ -628,6 +632,16 @@ func decoded(trace *lineage.Trace, r lineage.Ref, memory probes.DType, bits uint
 var dtypeOf = map[ptx.Type]probes.DType{
 	ptx.F16: probes.F16, ptx.BF16: probes.BF16, ptx.F32: probes.F32, ptx.F64: probes.F64,
 	ptx.E4M3: probes.E4M3, ptx.E5M2: probes.E5M2,
+}
+
+// typeOf is the type in PTX of a floating-point type, TypeNone of any other.
+func typeOf(d probes.DType) ptx.Type {
+	for t, dtype := range dtypeOf {
+		if dtype == d {
+			return t
+		}
+	}
+	return ptx.TypeNone
 }
 
 // initial is the value of an element before the launch.
@@ -640,10 +654,14 @@ func initial(l *target.Launch, leaf *lineage.Leaf) *report.Number {
 	if size < 1 || size > 8 || (leaf.Element+1)*size > len(b.Init) {
 		return nil
 	}
-	bits := uint64(0)
-	for i := size - 1; i >= 0; i-- {
-		bits = bits<<8 | uint64(b.Init[leaf.Element*size+i])
-	}
-	v := report.Number(b.DType.Value(bits))
+	v := report.Number(b.DType.Value(littleEndian(b.Init[leaf.Element*size:], size)))
 	return &v
+}
+
+// littleEndian is the first n bytes as a number.
+func littleEndian(b []byte, n int) (bits uint64) {
+	for _, x := range slices.Backward(b[:n]) {
+		bits = bits<<8 | uint64(x)
+	}
+	return bits
 }

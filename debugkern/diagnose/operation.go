@@ -268,6 +268,10 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	if p.left() > 0 {
 		call = nil // what is left may be another call's
 	}
+	served, own := q.comparedAt(src, limit, c)
+	if own && served == nil {
+		limit = nil // the bound is right at other lines
+	}
 	rewrite := q.rewrite(src, c)
 	if p.rank() == general && call == nil && limit == nil {
 		s.cause.Rewrite = rewrite
@@ -275,6 +279,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	switch {
 	case s.cause.Rewrite != nil:
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
+	case served != nil:
+		r.advice = q.offByOne(s, limit.at, src, served, c.With())
 	case call != nil:
 		r.advice = q.citing("look at what is passed at "+call.At(), ": ", call) + fmt.Sprintf(
 			"; %s at %s for this call alone, this run is right", c.With(), src.At())
@@ -288,14 +294,6 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		}
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src)
-	}
-	if served, own := q.comparedAt(src, limit, c); served != nil {
-		q.offByOne(s, r, limit.at, append([]*report.Source{src}, served...), c)
-	} else if own {
-		r.advice = fmt.Sprintf("at %s: %s", at, change)
-		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
-			s.cause.Rewrite, r.advice = rewrite, fmt.Sprintf("at %s: write %s", at, quote(rewrite.Now))
-		}
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
@@ -324,11 +322,15 @@ func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
 // placesText is the first of places, and all of them in words.
 func (q *inquiry) placesText(c *repair.Cure) (first *report.Source, all string) {
 	first, others := q.places(c)
-	all = callText(first)
+	return first, callText(first) + andLines(others, first)
+}
+
+// andLines names further lines behind the first: " and line 9 and line 12".
+func andLines(others []*report.Source, first *report.Source) (text string) {
 	for _, o := range others {
-		all += " and " + lineText(o, first)
+		text += " and " + lineText(o, first)
 	}
-	return first, all
+	return text
 }
 
 // place is the first of places.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
@@ -105,14 +105,17 @@ func (q *inquiry) comparedAt(src *report.Source, limit *bound, c *repair.Cure) (
 	if limit == nil || limit.at == nil || limit.at.File != src.File {
 		return nil, false
 	}
-	name := declared.FindStringSubmatch(q.quoted(limit.at))
-	taken := decidedBy(q.run.Entry(), editedAt(c))
-	for n, line := range q.run.Source(src.File) {
+	name := declared.FindStringSubmatch(q.quoted(limit.at))[1]
+	taken, lines := decidedBy(q.run.Entry(), editedAt(c)), q.run.Source(src.File)
+	for n, line := range lines {
 		at := &report.Source{File: src.File, Line: n + 1}
 		line = notComparisons.ReplaceAllString(line, "")
-		if at.Line == src.Line || at.Line == limit.at.Line || !comparison.MatchString(line) ||
-			!slices.Contains(words.FindAllString(line, -1), name[1]) || !q.inScope(limit.at, at) {
+		if at.Line == src.Line || !comparison.MatchString(line) ||
+			!slices.Contains(words.FindAllString(line, -1), name) {
 			continue
+		}
+		if from, _ := valueOf(lines, name, at.Line); from != limit.at.Line {
+			continue // another variable of that name
 		}
 		switch here := instructionsAt(q.run.Entry(), at); {
 		case len(here) == 0:
@@ -141,20 +144,13 @@ func decidedBy(fn *ptx.Func, compare map[int]bool) map[int]bool {
 			if out[i] || compare[i] {
 				continue
 			}
-			var reads []int32
-			for k := range in.Args {
-				if k > 0 || !in.HasDest() {
-					reads = in.Args[k].Registers(reads)
-				}
-			}
-			if in.Guard != nil {
-				reads = append(reads, in.Guard.Reg)
-			}
+			var reads, writes []int32
+			cfg.Uses(in, &reads, &writes)
 			if !slices.ContainsFunc(reads, func(r int32) bool { return from[r] }) {
 				continue
 			}
 			out[i], changed = true, true
-			for _, r := range in.Dests(nil) {
+			for _, r := range writes {
 				if fn.Regs[r].Type == ptx.Pred {
 					from[r] = true
 				}
@@ -164,30 +160,13 @@ func decidedBy(fn *ptx.Func, compare map[int]bool) map[int]bool {
 	return out
 }
 
-// inScope reports whether a line lies in the block of braces that a declaration before it stands in.
-func (q *inquiry) inScope(declaration, at *report.Source) bool {
-	lines := q.run.Source(at.File)
-	depth := 0
-	for n := declaration.Line; n < at.Line && n < len(lines); n++ {
-		line := comment.ReplaceAllString(lines[n], "")
-		if depth += strings.Count(line, "{") - strings.Count(line, "}"); depth < 0 {
-			return false
-		}
-	}
-	return at.Line > declaration.Line
-}
-
-// offByOne words a comparison that is one off, and serves several lines, as what is compared there being off:
-// it is computed at one line.
-func (q *inquiry) offByOne(s *suspect, r *remedy, at *report.Source, used []*report.Source, c *repair.Cure) {
-	lines := used[0].At()
-	for _, u := range used[1:] {
-		lines += " and " + lineText(u, used[0])
-	}
-	s.cause.Place.Source, s.cause.Place.Other, s.cause.Rewrite = at, used[0], nil
-	s.cause.Title += fmt.Sprintf("; what is compared there is computed at %s", lineText(at, used[0]))
-	r.advice = q.citing("look at what is computed at "+at.At(), ": ", at) + fmt.Sprintf(
-		"; it is one off: it is compared at %s, and %s this run is right", lines, c.With())
+// offByOne makes the line that computes the bound of a comparison the place of a suspect, and returns the
+// advice: the bound is one off, and the comparison serves several lines.
+func (q *inquiry) offByOne(s *suspect, at, src *report.Source, served []*report.Source, with string) string {
+	s.cause.Place.Source, s.cause.Place.Other = at, src
+	s.cause.Title += fmt.Sprintf("; what is compared there is computed at %s", lineText(at, src))
+	return q.citing("look at what is computed at "+at.At(), ": ", at) + fmt.Sprintf(
+		"; it is one off: it is compared at %s, and %s this run is right", src.At()+andLines(served, src), with)
 }
 
 // declaredAs is the one line of the files of some places that declares a name, which one of them uses, for a

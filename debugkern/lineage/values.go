@@ -172,15 +172,5 @@ func (t *Trace) Type(r Ref) ptx.Type {
 	if f.form != nil && (product || len(ts) > 1 && in.Op == "cvt") {
 		typ = ts[0]
 	}
-	switch typ {
-	case ptx.F16x2:
-		return ptx.F16
-	case ptx.BF16x2:
-		return ptx.BF16
-	case ptx.E4M3x2:
-		return ptx.E4M3
-	case ptx.E5M2x2:
-		return ptx.E5M2
-	}
-	return typ
+	return typ.Single()
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
@@ -72,15 +70,15 @@ func Explain(cells []Cell, names []Known) []Explanation {
 		return nil
 	}
 	var out []Explanation
-	for _, key := range wrong[0].order {
-		s := site{names: names, key: key}
+	for _, k := range wrong[0].order {
+		s := site{names: names, key: k}
 		for _, n := range wrong {
-			if at, ok := n.at[key]; ok && n.known[at] {
+			if at, ok := n.at[k]; ok && n.known[at] {
 				s.wrong = append(s.wrong, point{n, at})
 			}
 		}
 		for _, n := range right {
-			if at, ok := n.at[key]; ok && n.known[at] {
+			if at, ok := n.at[k]; ok && n.known[at] {
 				s.right = append(s.right, point{n, at})
 			}
 		}
@@ -114,26 +112,32 @@ func (e *Explanation) converts() bool {
 	return e.Value.Instr != nil && e.Value.Instr.Kind() == isa.Convert
 }
 
+// key is one value of a cell: its operation, and which of the values of that operation it is, the nearest to
+// the cell first, from 1. What has one key in several cells is compared.
+type key struct {
+	of     string
+	number int
+}
+
 // numbers is a cell with what its values should have been.
 type numbers struct {
 	cell  *Cell
 	needs []Range
 	known []bool
-	order []string       // keys in the order of Values
-	count map[string]int // values that have a key, but for its number
-	at    map[string]int // the value of a key
+	order []key          // in the order of Values
+	count map[string]int // how many values have a key's operation
+	at    map[key]int    // the value of a key
 	user  []int          // by value: the one that takes it, past moves; -1
 	arg   []int
 }
 
 func numbersOf(c *Cell) *numbers {
-	n := &numbers{cell: c, at: map[string]int{}}
+	n := &numbers{cell: c, at: map[key]int{}, count: map[string]int{}}
 	n.needs, n.known = c.Needs()
 	n.user, n.arg = make([]int, len(c.Values)), make([]int, len(c.Values))
 	for i := range n.user {
 		n.user[i] = -1
 	}
-	n.count = map[string]int{}
 	for i := range c.Values { // users stand before what they use
 		v := &c.Values[i]
 		for _, o := range v.Operands {
@@ -144,14 +148,14 @@ func numbersOf(c *Cell) *numbers {
 		if v.Moves() {
 			continue
 		}
-		key := keyOf(v)
+		of := operationOf(v)
 		if u := n.user[i]; v.Instr == nil && u >= 0 {
-			key = fmt.Sprintf("%s<%s.%d", key, keyOf(&c.Values[u]), n.arg[i])
+			of = fmt.Sprintf("%s<%s.%d", of, operationOf(&c.Values[u]), n.arg[i])
 		}
-		n.count[key]++
-		key = fmt.Sprintf("%s#%d", key, n.count[key])
-		n.order = append(n.order, key)
-		n.at[key] = i
+		n.count[of]++
+		k := key{of, n.count[of]}
+		n.order = append(n.order, k)
+		n.at[k] = i
 	}
 	return n
 }
@@ -166,8 +170,8 @@ func (n *numbers) leadsTo(from, to int) bool {
 	return false
 }
 
-// keyOf is what values of copies of one operation have in common.
-func keyOf(v *Value) string {
+// operationOf is what values of copies of one operation have in common.
+func operationOf(v *Value) string {
 	switch {
 	case v.Instr == nil:
 		return v.Name
@@ -189,7 +193,7 @@ func (p point) got() float64  { return p.value().Got }
 
 // site is one operation in all cells.
 type site struct {
-	key          string
+	key          key
 	wrong, right []point
 	names        []Known
 }
@@ -236,11 +240,8 @@ func (s *site) rules() []Explanation {
 	if u := first.n.user[first.at]; u >= 0 {
 		base.User = &first.n.cell.Values[u]
 	}
-	if at := strings.LastIndex(s.key, "#"); at >= 0 {
-		number, _ := strconv.Atoi(s.key[at+1:])
-		base.Times = first.n.count[s.key[:at]]
-		base.Time = base.Times + 1 - number // what is nearest to the cell was executed last
-	}
+	base.Times = first.n.count[s.key.of]
+	base.Time = base.Times + 1 - s.key.number // what is nearest to the cell was executed last
 	var out []Explanation
 	add := func(kind Kind, x func(point) (float64, bool), set func(*Explanation)) bool {
 		holds, some := s.all(x)
@@ -372,12 +373,12 @@ func (s *site) combined(add func(Kind, func(point) (float64, bool), func(*Explan
 	for _, k := range first.n.cell.Known {
 		list = append(list, other{k.Name, nil, func(p point) (float64, bool) { return p.knownAs(k.Name) }})
 	}
-	for _, key := range first.n.order {
-		at := first.n.at[key]
+	for _, k := range first.n.order {
+		at := first.n.at[k]
 		v := &first.n.cell.Values[at]
 		if v.Instr != nil && v.Immediate == 0 && !first.n.leadsTo(first.at, at) {
 			list = append(list, other{"", v, func(p point) (float64, bool) {
-				i, ok := p.n.at[key]
+				i, ok := p.n.at[k]
 				if !ok || math.IsNaN(p.n.cell.Values[i].Got) {
 					return 0, false
 				}

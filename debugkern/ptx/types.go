@@ -110,6 +110,23 @@ func (t Type) Bits() int { return typeInfo[t].bits }
 // Bytes is the size of one value in memory, 0 for predicates and sub-byte types.
 func (t Type) Bytes() int { return typeInfo[t].bits / 8 }
 
+// Single is the type of one number of a packed type, and the type itself of any other.
+func (t Type) Single() Type {
+	switch t {
+	case F16x2:
+		return F16
+	case BF16x2:
+		return BF16
+	case E4M3x2:
+		return E4M3
+	case E5M2x2:
+		return E5M2
+	case F32x2:
+		return F32
+	}
+	return t
+}
+
 // Signed reports whether t is a signed integer type.
 func (t Type) Signed() bool { return t >= S8 && t <= S64 || t == S16x2 || t == S4 || t == S2 }
 
