@@ -36,10 +36,13 @@ func (b *Build) Entry(file, name string) (*ptx.Func, error) {
 // Has reports whether a build has a kernel of that name, as Entry takes it.
 func (b *Build) Has(name string) bool { return len(b.matching(name)) > 0 }
 
-// matching are the kernels that a name may mean: one where it is the name in the PTX, all of them for "".
-func (b *Build) matching(name string) []*ptx.Func {
+func (b *Build) matching(name string) []*ptx.Func { return Kernels(b.Module, name) }
+
+// Kernels are the kernels of a module that a name may mean: one where it is the name in the PTX, all of them
+// for "".
+func Kernels(m *ptx.Module, name string) []*ptx.Func {
 	var found []*ptx.Func
-	for _, e := range b.Module.Entries() {
+	for _, e := range m.Entries() {
 		full := ptx.TemplateName(e.Name)
 		plain, _, _ := strings.Cut(full, "<")
 		want := strings.ReplaceAll(name, " ", "")

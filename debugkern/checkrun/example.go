@@ -39,11 +39,15 @@ func exampleOf(ctx context.Context, path, entry string) *scaffold.Example {
 		if err != nil {
 			return nil
 		}
-		for _, f := range m.Entries() {
-			if entry == "" || f.Name == entry || f.Demangled == entry {
-				return scaffold.ModuleExample(f)
-			}
+		found := build.Kernels(m, entry)
+		if len(found) == 0 {
+			return nil
 		}
+		e := scaffold.ModuleExample(found[0])
+		if len(found) > 1 {
+			e.Options = append([]string{"--entry", found[0].Name}, e.Options...)
+		}
+		return e
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ func TestWithoutLaunch(t *testing.T) {
 		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
 			".visible .entry k(.param .u32 k_0) { ret; }", "",
 			"parameter of k: for example --grid 8 --block 128 --arg 0=1024"},
+		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
+			".visible .entry k(.param .u32 k_0) { ret; }\n.visible .entry l(.param .u32 l_0) { ret; }", "",
+			"parameter of k: for example --entry k --grid 8 --block 128 --arg 0=1024"},
 		{"k.ptx", "no PTX", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), c.file)

@@ -12,7 +12,7 @@ import (
 )
 
 // Example is a launch of a kernel to begin with, for somebody who has given none: what the source shows, and
-// usual numbers where it shows nothing. Memory that is only read is random, other memory zeros.
+// usual numbers where it shows nothing. A floating-point buffer that is only read is random, others are zeros.
 type Example struct {
 	Kernel  string   // as it is declared; of PTX the entry's name
 	Options []string // of the command line, one word each
@@ -31,14 +31,13 @@ func SourceExample(s Source, entry string) *Example {
 		return nil
 	}
 	k := s.Kernels[i]
-	f := &ptx.Func{Name: k.Name, Demangled: k.Name}
-	v := s.view(f)
+	v := s.viewOf(k, "")
 	params := declaredParameters(v)
 	for i, d := range k.Parameters {
 		words := strings.Fields(d.Type)
 		params[i].Written = params[i].Pointer && !slices.Contains(words, "const")
 	}
-	out := exampleOf(f, v, params)
+	out := exampleOf(&ptx.Func{}, v, params)
 	out.Kernel = k.Name + "(" + signature(k) + ")"
 	if entry == "" && len(s.Kernels) > 1 {
 		out.Options = append([]string{"--entry", k.Qualified()}, out.Options...)

@@ -43,6 +43,11 @@ func TestSourceExample(t *testing.T) {
 			"the first of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "",
 			"--entry a --grid 8 --block 128 --arg x=zeros:i32[1024]",
 		},
+		{
+			"two of one name", "namespace a { __global__ void k(float *x) {} }\n" +
+				"namespace b { __global__ void k(float *x, int n) {} }", "b::k",
+			"--grid 8 --block 128 --arg x=zeros:f32[1024] --arg n=1024",
+		},
 	} {
 		e := SourceExample(read(c.source), c.entry)
 		if e == nil {
@@ -57,7 +62,7 @@ func TestSourceExample(t *testing.T) {
 		t.Errorf("without a kernel: %v", e)
 	}
 	got := SourceExample(read("__global__ void sum(const float *x, int n) {}"), "").Kernel
-	if got != "sum(const float * x, int n)" && got != "sum(const float *x, int n)" {
+	if got != "sum(const float * x, int n)" {
 		t.Errorf("declared as %q", got)
 	}
 }

@@ -52,18 +52,27 @@ type view struct {
 
 // view finds an entry in the source.
 func (s Source) view(f *ptx.Func) *view {
-	v := &view{source: s, bound: map[string]string{}, locals: map[string]string{}, listed: map[string]int64{}}
 	full := ptx.TemplateName(f.Name)
 	name, args, _ := strings.Cut(strings.TrimSuffix(full, ">"), "<")
+	var found *hostcode.Kernel
 	for _, k := range s.Kernels {
 		if k.Name == f.Demangled || k.Qualified() == name {
-			if v.kernel == nil || len(k.Parameters) == len(f.Params) &&
-				len(v.kernel.Parameters) != len(f.Params) {
-				v.kernel = k
+			if found == nil || len(k.Parameters) == len(f.Params) &&
+				len(found.Parameters) != len(f.Params) {
+				found = k
 			}
 		}
 	}
-	if v.kernel == nil {
+	return s.viewOf(found, args)
+}
+
+// viewOf is what the source shows of a kernel, nil where it has none, with these template arguments.
+func (s Source) viewOf(k *hostcode.Kernel, args string) *view {
+	v := &view{
+		source: s, kernel: k, bound: map[string]string{}, locals: map[string]string{},
+		listed: map[string]int64{},
+	}
+	if k == nil {
 		return v
 	}
 	for i, a := range splitArguments(args) {
