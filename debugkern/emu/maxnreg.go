@@ -105,7 +105,7 @@ func (w *warp) setRegisters(in *inst, m uint32) (stop bool) {
 	w.sameRegisters(in)
 	g := &w.groups[w.cur]
 	n, held := int(in.imm), r.held[w.id]
-	inc := slices.Contains(in.src.Mods, "inc")
+	inc := in.src.Has("inc")
 	switch {
 	case r.entry == 0:
 		b.registersUnknown(w, in)
@@ -228,9 +228,9 @@ func (b *block) wrongCount(w *warp, in *inst, n, held int) {
 	if n < held {
 		action, side = "setmaxnreg.inc", "fewer"
 	}
-	b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s %d: the threads of warp %d have %d registers, and %d are %s",
-		action, n, w.id, held, n, side), "")
-	if f := b.found.byKey[findingKey{kind: target.Wgmma, source: *w.called(in)}]; f != nil {
+	msg := fmt.Sprintf("%s %d: the threads of warp %d have %d registers, and %d are %s", action, n, w.id, held,
+		n, side)
+	if f := b.wgmmaFinding(w, in, nil, msg, ""); f != nil && f.Message == msg {
 		f.Consequence = "undefined; an H200 raises an illegal instruction"
 	}
 }
@@ -261,12 +261,14 @@ func (b *block) registerHang(others []waiter) bool {
 	if !b.starved() {
 		return false
 	}
+	starves := func(id int) bool { return b.registers.want[id] > 0 }
 	others = slices.DeleteFunc(slices.Clone(others), func(x waiter) bool {
-		return b.p.code[x.pc].flow == flowRegisters
+		return slices.ContainsFunc(x.warps, starves)
 	})
 	b.endRegisters()
-	for _, x := range b.waiters() {
-		if b.p.code[x.pc].flow == flowRegisters {
+	for _, x := range b.waiters() { // part of a warp may wait at the same place for the rest of the warp
+		x.warps = slices.DeleteFunc(x.warps, func(id int) bool { return !starves(id) })
+		if len(x.warps) > 0 {
 			b.registerHangAt(&x, others)
 		}
 	}

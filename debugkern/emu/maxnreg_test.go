@@ -77,6 +77,10 @@ var registersCases = []struct {
 		first: "mov.u32 %r2, bar; setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [%r2], 1; SYNC;\n" +
 			"W:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n@%p2 bra V;\nbra W;\nV:\nDEC 40;",
 		second: "INC 232;", says: "hang: warps 4, 5, 6, 7 wait at"},
+	{name: "half a warp waits for the rest of it", line: 19,
+		first: "and.b32 %r2, %r1, 31; setp.lt.u32 %p3, %r2, 16; @%p3 bra D;\n" +
+			"bar.sync 3, 160;\nbra E;\nD:\nDEC 40;",
+		second: "INC 232;", says: "hang: warps 4, 5, 6, 7 wait at"},
 	{name: "dec above", first: "DEC 200;", second: "INC 232;", line: 12,
 		says: "wgmma: setmaxnreg.dec 200: the threads of warp 0 have 168 registers, and 200 are more"},
 	{name: "inc below", first: "INC 40;", second: "INC 232;", line: 12,
@@ -126,6 +130,12 @@ func TestSetMaxNReg(t *testing.T) {
 						t.Errorf("%s: %+v", policy, r.Findings)
 					}
 					continue
+				}
+				for _, f := range r.Findings {
+					counted := strings.Contains(f.Message, "the threads of warp")
+					if strings.Contains(f.Message, "need -") || counted != strings.Contains(f.Consequence, "illegal") {
+						t.Errorf("%s: %+v", policy, f)
+					}
 				}
 				kind, _, _ := strings.Cut(c.says, ":")
 				i := slices.IndexFunc(r.Findings, func(f target.Finding) bool {

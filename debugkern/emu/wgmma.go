@@ -338,12 +338,13 @@ func (b *block) drainProducts() {
 
 // wgmmaFinding reports a wgmma that is used in a way that has no defined result. other is the instruction
 // that it conflicts with, and missing what would order the two, with a place for the line of the first and,
-// where there are two, the second.
-func (b *block) wgmmaFinding(w *warp, in, other *inst, msg, missing string) {
+// where there are two, the second. It returns the finding of that place, which may be an earlier one; nil
+// where none is kept.
+func (b *block) wgmmaFinding(w *warp, in, other *inst, msg, missing string) *target.Finding {
 	b.report(w, in, 0, target.Wgmma, variable{}, place{}, msg, "")
 	f := b.found.byKey[findingKey{kind: target.Wgmma, source: *w.called(in)}]
 	if f == nil || f.Other != nil || f.Missing != "" {
-		return
+		return f
 	}
 	if other != nil {
 		f.Other = other.source()
@@ -355,6 +356,7 @@ func (b *block) wgmmaFinding(w *warp, in, other *inst, msg, missing string) {
 		}
 		f.Missing = fmt.Sprintf(missing, args...)
 	}
+	return f
 }
 
 // lacking says which warps of a warpgroup do not come to the wgmma that others wait at; "" where none do.

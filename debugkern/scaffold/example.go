@@ -12,7 +12,8 @@ import (
 )
 
 // Example is a launch of a kernel to begin with, for somebody who has given none: what the source shows, and
-// usual numbers where it shows nothing. A floating-point buffer that is only read is random, others are zeros.
+// usual numbers where it shows nothing. A floating-point buffer that is only read is random, others are
+// zeros.
 type Example struct {
 	Kernel  string   // as it is declared; of PTX the entry's name
 	Options []string // of the command line, one word each
