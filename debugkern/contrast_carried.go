@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
@@ -97,10 +98,8 @@ func (c *contrast) takenBesides(instr int) int {
 		if in.Loc.Within(target.IsProbe) || c.alike(i, instr) {
 			continue
 		}
-		var reads []int32
-		for k := range in.Args {
-			reads = in.Args[k].Registers(reads)
-		}
+		var reads, writes []int32
+		cfg.Uses(in, &reads, &writes)
 		if slices.ContainsFunc(reads, func(r int32) bool { return slices.Contains(made, r) }) {
 			return i
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -66,15 +67,10 @@ func (c *contrast) hasOne(r lineage.Ref, keys []operandKey) bool {
 
 // readsRegister reports whether an instruction of the entry reads a register.
 func (c *contrast) readsRegister(reg int32) bool {
+	var reads, writes []int32
 	return slices.ContainsFunc(c.fn.Body, func(in *ptx.Instr) bool {
-		args := in.Args
-		if in.HasDest() {
-			args = args[1:]
-		}
-		return in.Guard != nil && in.Guard.Reg == reg ||
-			slices.ContainsFunc(args, func(o ptx.Operand) bool {
-				return slices.Contains(o.Registers(nil), reg)
-			})
+		cfg.Uses(in, &reads, &writes)
+		return slices.Contains(reads, reg)
 	})
 }
 
