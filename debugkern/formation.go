@@ -49,7 +49,7 @@ type forming struct {
 	at   []lineage.Ref
 }
 
-// mostFormed is the most values of a cell that are followed: beyond them no operation tells.
+// mostFormed is the most values of a cell that are followed: it bounds the time and memory of one cell.
 const mostFormed = 1 << 12
 
 // cell collects the values of one cell.

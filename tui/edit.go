@@ -103,7 +103,7 @@ func editorOf(environ []string) (editor, why string) {
 	}
 	for _, name := range usualEditors {
 		if _, err := exec.LookPath(name); err == nil {
-			return name, name + " is used because $EDITOR is not set"
+			return name, name + " is used because $VISUAL and $EDITOR are not set"
 		}
 	}
 	return "", "no editor: $VISUAL and $EDITOR are not set, and none of " + strings.Join(usualEditors, ", ") +

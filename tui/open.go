@@ -76,12 +76,11 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
+		m.ComplainOf(fmt.Errorf("open: %w", msg.err), false)
 		if p, line := propose(msg.words, msg.err); line != "" {
-			m.ComplainOf(fmt.Errorf("open: %w", msg.err), false)
 			m.proposed = p
 			return m.Ask(":", line)
 		}
-		m.ComplainOf(fmt.Errorf("open: %w", msg.err), false)
 		return m.SeekConsent(msg.err)
 	}
 	m.Mine = msg.mine

@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestRedundantOnlyOfWholeRuns: a barrier that orders nothing is advice where every block ends, and nothing
-// is said of it where one cannot go on.
+// TestRedundantOnlyOfWholeRuns: a barrier that orders nothing is advice where every block ends, and is not
+// reported where one cannot go on.
 func TestRedundantOnlyOfWholeRuns(t *testing.T) {
 	for waitsFor, advised := range map[string]bool{"64": true, "96": false} {
 		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0

@@ -323,8 +323,10 @@ func printTarget(w io.Writer, t *gates.TargetDoc) {
 		fmt.Fprintf(&b, "  PTXAS %s: %s\n", t.PTXAS.Verdict, t.PTXAS.Reason)
 	}
 	for _, a := range t.PTXAS.Archs {
-		for i := 0; a.Resources != nil && i < len(a.Resources.Notes); i++ {
-			fmt.Fprintf(&b, "  %s, reported by the compiler: %s\n", a.Arch, a.Resources.Notes[i])
+		if a.Resources != nil {
+			for _, note := range a.Resources.Notes {
+				fmt.Fprintf(&b, "  %s, reported by the compiler: %s\n", a.Arch, note)
+			}
 		}
 	}
 	if t.Correctness.Verdict == gates.Red {

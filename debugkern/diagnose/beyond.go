@@ -152,7 +152,7 @@ func (l *layout) leaves(list []debugkern.Reach) *excess {
 	if out == nil {
 		return nil
 	}
-	// An index that has no outer one beside it may count through several rows by right.
+	// An index without an outer dimension may rightly run through several rows.
 	outer := out.axis - 1
 	for outer >= 0 && l.dims[outer] == 1 {
 		outer--

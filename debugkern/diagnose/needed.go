@@ -33,6 +33,7 @@ type explanation struct {
 // explanations lists those of a suspect's stages, the best first.
 func (q *inquiry) explanations(group []probes.Stage) ([]explanation, error) {
 	var all []explanation
+	names := repair.Constants(q.run.Plan)
 	for _, st := range group {
 		doc := q.base.Report.Stage(st.String())
 		if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
@@ -42,7 +43,6 @@ func (q *inquiry) explanations(group []probes.Stage) ([]explanation, error) {
 		if err != nil {
 			return nil, err
 		}
-		names := repair.Constants(q.run.Plan)
 		list := needed.Explain(slices.Concat(tiles...), names)
 		if len(list) == 0 { // in the first tile what is carried has its initial value
 			list = slices.DeleteFunc(needed.Explain(tiles[len(tiles)-1], names),

@@ -55,8 +55,8 @@ func TestExplanationInWords(t *testing.T) {
 	}
 }
 
-// TestLeftExplanation chooses what a search for edits leaves: no constant, which was tried, and beside other
-// reasons only what is exact.
+// TestLeftExplanation chooses what a search for edits leaves: no constant, which was tried, and where there
+// is another reason only an exact explanation of the same stage.
 func TestLeftExplanation(t *testing.T) {
 	doc := &report.Stage{Name: "P"}
 	all := []explanation{
@@ -71,6 +71,14 @@ func TestLeftExplanation(t *testing.T) {
 	doc.Local.Bad = 4
 	doc.Fingerprints = []report.Fingerprint{{Name: "factor", Explains: 1}}
 	if e := s.left(all, doc); e != nil {
-		t.Errorf("got %+v beside a fingerprint, expected none", e)
+		t.Errorf("got %+v although P is off by a factor, expected none: another stage's, or not exact", e)
+	}
+	all = append(all, explanation{Explanation: needed.Explanation{Kind: needed.Without}, stage: "P"})
+	if e := s.left(all, doc); e == nil || e.Kind != needed.Without {
+		t.Errorf("got %+v, expected the exact explanation of P", e)
+	}
+	doc.Fingerprints[0].Name = "term"
+	if e := s.left(all, doc); e != nil {
+		t.Errorf("got %+v although P looks like a mistake of its operator, expected none", e)
 	}
 }

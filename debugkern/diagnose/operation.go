@@ -465,7 +465,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 }
 
 // ofItself reports whether a contrast names operands as foreign that what is missing became on the way, or
-// that have its name: what a cell is made of is then told apart by nothing.
+// that have its name: the two lists then differ in nothing that a reader could look for.
 func (q *inquiry) ofItself(c *debugkern.Contrast) bool {
 	if len(c.Foreign) == 0 || len(c.Missing) == 0 {
 		return false

@@ -32,7 +32,8 @@ func isDeclaration(before string) bool {
 	return declares.MatchString(before) && !otherWord.MatchString(before)
 }
 
-// upwards reads a text backwards, and knows which blocks that it passes are closed.
+// upwards reads a text backwards and counts the blocks that end below the current place: what is declared in
+// them is not visible.
 type upwards struct {
 	closed int  // braces that were closed below, and not yet opened
 	header bool // a closed block has just been opened: what is in parentheses before it is its own

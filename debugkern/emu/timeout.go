@@ -119,7 +119,7 @@ func (b *block) passTime() {
 }
 
 // clockRegisters are the registers of a function that follow from a clock by each of the instructions that
-// write them; nil: there are none.
+// write them; empty where there are none.
 func clockRegisters(f *ptx.Func) map[int32]bool {
 	set := map[int32]bool{}
 	for again := true; again; {

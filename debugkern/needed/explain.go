@@ -311,7 +311,7 @@ func (p point) operand(arg int) (float64, bool) {
 	return 0, false
 }
 
-// knownAs is the value that a cell knows by a name.
+// knownAs is the cell's known value of a name.
 func (p point) knownAs(name string) (float64, bool) {
 	for _, k := range p.n.cell.Known {
 		if k.Name == name {
@@ -361,7 +361,7 @@ func shortest(r Range) float64 {
 	return middle
 }
 
-// combined tries one operation more, with each value that a cell knows or that it is made of.
+// combined tries one operation more, with each known value of the cell and each that it is made of.
 func (s *site) combined(add func(Kind, func(point) (float64, bool), func(*Explanation)) bool) {
 	first := s.wrong[0]
 	type other struct {

@@ -96,7 +96,7 @@ func (x *Context) Progressed(msg Progressed) tea.Cmd {
 	return j.Listen()
 }
 
-// PlainProgress writes progress in words: explore 12/200.
+// PlainProgress writes progress in words: schedules 12/200.
 func PlainProgress(p debugkern.Progress) string {
 	out := p.Phase + " " + p.Detail
 	if p.Total > 0 {

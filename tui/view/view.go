@@ -238,7 +238,7 @@ type Command struct {
 	Values          func() []string // completions of its argument, each with help behind a tab; nil: none
 	// Complete offers arguments for what has been typed of one, where they depend on it: names of files.
 	Complete func(typed string) []string
-	// None says why Complete offers nothing; nil: nothing is said.
+	// None returns the text that the prompt shows where Complete returns no candidates; nil: it shows none.
 	None func(typed string) string
 	Do   func(arg string) tea.Cmd
 }

@@ -157,8 +157,10 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 			p.say(p.Theme.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch,
 				x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
 		}
-		for i := 0; a.Resources != nil && i < len(a.Resources.Notes); i++ {
-			p.say(p.Theme.Text, "    the compiler reports: %s", a.Resources.Notes[i])
+		if a.Resources != nil {
+			for _, note := range a.Resources.Notes {
+				p.say(p.Theme.Text, "    the compiler reports: %s", note)
+			}
 		}
 	}
 }

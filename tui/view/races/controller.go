@@ -172,7 +172,7 @@ func (v *Controller) HasCauses() bool { return v.over && len(v.causes) > 0 }
 // phases are what a diagnosis does, by the phase that it reports.
 var phases = map[string]string{
 	"resolve": "reading the kernel", "inputs": "making inputs", "reference": "computing the reference",
-	"build": "building", "load": "loading", "run": "running", "plain": "running", "launch": "launching",
+	"build": "building", "load": "loading", "run": "running",
 	"compare": "comparing", "explain": "explaining errors", "schedules": "trying schedules",
 	"perturb": "trying delays",
 }
