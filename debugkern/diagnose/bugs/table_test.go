@@ -27,11 +27,12 @@ const (
 	held     = "held"
 	second   = "second"
 	third    = "third"
+	fourth   = "fourth"
 	open     = "open"
 	harmless = "harmless"
 )
 
-var sets = []string{held, second, third, open, harmless}
+var sets = []string{held, second, third, fourth, open, harmless}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
