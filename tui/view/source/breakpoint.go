@@ -241,6 +241,8 @@ func (v *Controller) breakCommand(arg string) tea.Cmd {
 	case err != nil:
 		v.refuse("break", err)
 		return nil
+	case !v.isOpen(): // which lines have instructions is known of an open block
+		return tea.Batch(v.toSource(), v.whenOpen(func() tea.Cmd { return v.breakCommand(arg) }))
 	case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b):
 		v.Complain(v.noCode(b))
 		return nil
@@ -250,7 +252,11 @@ func (v *Controller) breakCommand(arg string) tea.Cmd {
 			return nil
 		}
 	}
-	return v.setBreak(b)
+	cmd := v.setBreak(b)
+	if b.Line > 0 {
+		v.reveal(b.File, b.Line)
+	}
+	return tea.Batch(v.toSource(), cmd)
 }
 
 // readBreak reads a breakpoint as a person writes it.

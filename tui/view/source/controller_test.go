@@ -636,6 +636,29 @@ func TestLanesOfRegisters(t *testing.T) {
 	d.Fits("without colours")
 }
 
+// TestCommandsOpenABlock: a command of stepping or of a breakpoint that is given in another view opens a block
+// in Source first, and is carried out there.
+func TestCommandsOpenABlock(t *testing.T) {
+	for _, in := range []string{"1", "2", "5"} {
+		d := walker{viewtest.Start(t, 120, 40).Press(in).Command("break 66")}
+		if d.M.Showing() != view.Source || control(d.Driver).Line() != 66 {
+			t.Errorf("from %s: in %s at line %d", in, d.M.Showing(), control(d.Driver).Line())
+		}
+		d.HasStatus("r and R stop where sdpa_fp8_stage_c_wmma.cu:66 (breakpoint 1)")
+		walker{viewtest.Start(t, 120, 40).Press(in).Command("seek 40")}.stands(40)
+		walker{viewtest.Start(t, 120, 40).Press(in).Command("step 3")}.stands(9)
+	}
+	d := viewtest.Start(t, 120, 40).Press("2").Command("break 1")
+	d.HasStatus("has no instruction")
+	if len(control(d).Breaks()) != 0 {
+		t.Error("a line without an instruction got a breakpoint")
+	}
+	d.Press("2").Command("break what").HasStatus("expected a line")
+	if d.Press("2").Command("break S"); d.M.Showing() != view.Source || len(control(d).Breaks()) != 1 {
+		t.Errorf("in %s with %d breakpoints", d.M.Showing(), len(control(d).Breaks()))
+	}
+}
+
 // TestPrintOpensABlock: an expression that is printed from another view opens a block in Source first.
 func TestPrintOpensABlock(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Press("2").Command("print kv")

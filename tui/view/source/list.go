@@ -162,7 +162,20 @@ func (v *Controller) openListed() tea.Cmd {
 
 // showLine shows a line of a file in the source pane; the block stays where it is.
 func (v *Controller) showLine(file string, line int) tea.Cmd {
-	full := file
+	full, ok := v.reveal(file, line)
+	if !ok {
+		v.Complain(file + " is not available")
+		return nil
+	}
+	v.Root.Focus(partCode)
+	v.Say(fmt.Sprintf("%s:%d; the block stays where it is", path.Base(full), line))
+	return nil
+}
+
+// reveal puts the source pane's cursor on a line of a file, whose whole path it returns; ok is false where
+// the file is not available.
+func (v *Controller) reveal(file string, line int) (full string, ok bool) {
+	full = file
 	for _, l := range v.walk.shot.listing { // a breakpoint has the base name
 		if path.Base(l.File) == path.Base(file) {
 			full = l.File
@@ -171,8 +184,7 @@ func (v *Controller) showLine(file string, line int) tea.Cmd {
 	}
 	text := v.codeOf(full)
 	if text == nil {
-		v.Complain(file + " is not available")
-		return nil
+		return full, false
 	}
 	pointed := 0
 	if p := v.walk.shot.pos.Source; p != nil && p.File == full {
@@ -183,9 +195,7 @@ func (v *Controller) showLine(file string, line int) tea.Cmd {
 	v.code.SetMarks(v.marksOf(full))
 	v.code.SetCursor(line)
 	v.ptx.Point(full, line)
-	v.Root.Focus(partCode)
-	v.Say(fmt.Sprintf("%s:%d; the block stays where it is", path.Base(full), line))
-	return nil
+	return full, true
 }
 
 // deleteListed deletes the breakpoint under the list's cursor.

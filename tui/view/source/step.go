@@ -126,7 +126,7 @@ func (v *Controller) times(dir int, move func(n int) tea.Cmd) func(string) tea.C
 		if !v.Movable() {
 			return v.NothingYet()
 		}
-		return tea.Batch(v.toStepping(), move(dir*n))
+		return tea.Batch(v.toStepping(), v.whenOpen(func() tea.Cmd { return move(dir * n) }))
 	}
 }
 
@@ -163,8 +163,8 @@ func (v *Controller) seekWalk(arg string) tea.Cmd {
 		}
 		to = n
 	}
-	return tea.Batch(v.toStepping(), v.motion("seeking",
-		func(ctx context.Context, w walk.Walk) (answer, error) {
+	return tea.Batch(v.toStepping(), v.whenOpen(func() tea.Cmd {
+		return v.motion("seeking", func(ctx context.Context, w walk.Walk) (answer, error) {
 			before := w.Position()
 			p, err := w.Seek(ctx, to)
 			said := standing(before, p)
@@ -172,7 +172,8 @@ func (v *Controller) seekWalk(arg string) tea.Cmd {
 				said = fmt.Sprintf("there is no step %d: the block ends at step %d", to, p.Step)
 			}
 			return answer{said: said, lane: -1}, err
-		}))
+		})
+	}))
 }
 
 // toSource shows the Source view.

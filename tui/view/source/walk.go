@@ -12,7 +12,6 @@ import (
 
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
-	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
@@ -40,7 +39,7 @@ type walking struct {
 	unit    target.Unit
 	breaks  []stop
 	watches []watch
-	pending *expr.Expr // to be printed once a block is open
+	pending []func() tea.Cmd // what waits for a block to be open
 	// numbers of the breakpoint and the watch that were set last
 	lastBreak, lastWatch int
 
@@ -116,6 +115,7 @@ func (s *walking) drop() {
 	}
 	s.seq++
 	s.busy, s.walk, s.owner, s.shot, s.line, s.said, s.writes = false, nil, nil, shot{}, nil, "", writes{}
+	s.pending = nil
 }
 
 // answer is what a motion reports besides the position.
@@ -358,10 +358,6 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	case msg.said != "":
 		v.Say(msg.said)
 	}
-	if s.pending != nil && msg.err == nil {
-		v.Say(v.printed(s.pending))
-	}
-	s.pending = nil
 	if msg.writes != nil {
 		s.writes = *msg.writes
 	}
@@ -372,7 +368,7 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 		v.regs.SetLane(msg.lane)
 	}
 	v.showWalk(true)
-	return tea.Batch(v.followTile(), v.Root.Announce(view.Walked{}))
+	return tea.Batch(v.followTile(), v.Root.Announce(view.Walked{}), v.carryOut(msg.err))
 }
 
 // followTile has the cursor's kv tile follow the block, so that the Tile view shows the tile that it works

@@ -131,10 +131,14 @@ func (v *Controller) printCommand(arg string) tea.Cmd {
 		return nil
 	case !v.Movable():
 		return v.NothingYet()
-	case v.walk.shot.values == nil: // no block is open yet
-		v.walk.pending = e
-		return tea.Batch(v.toSource(), v.loadWalk())
+	case !v.isOpen():
+		return tea.Batch(v.toSource(), v.whenOpen(func() tea.Cmd { return v.print(e) }))
 	}
+	return v.print(e)
+}
+
+// print says the value of an expression.
+func (v *Controller) print(e *expr.Expr) tea.Cmd {
 	v.Say(v.printed(e))
 	return nil
 }
