@@ -28,7 +28,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.count = 0
 	if _, open := m.prompt.Active(); open {
-		return m.promptKey(msg)
+		return tea.Batch(m.promptKey(msg), m.typed())
 	}
 	name := msg.String()
 	if m.asking() {
@@ -306,10 +306,10 @@ func (m *Model) promptKey(msg tea.KeyPressMsg) tea.Cmd {
 	case keymap.EditAccept:
 		return m.palette().accept(p.Accept())
 	case keymap.EditAbort:
-		p.Close()
+		return m.abort()
 	case keymap.EditBackspace:
 		if p.Text() == "" {
-			p.Close()
+			return m.abort()
 		} else {
 			p.Backspace()
 		}
@@ -349,11 +349,18 @@ func (m *Model) promptKey(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// abort closes the prompt; a search that was being typed is left.
+func (m *Model) abort() tea.Cmd {
+	cmd := m.abandonSearch()
+	m.prompt.Close()
+	return cmd
+}
+
 // paste types into an open prompt.
 func (m *Model) paste(text string) tea.Cmd {
 	if _, open := m.prompt.Active(); open {
 		m.prompt.Insert(text)
-		return nil
+		return m.typed()
 	}
 	m.Say("pasted text goes into a prompt: : / or & opens one")
 	return nil

@@ -30,6 +30,7 @@ type Model struct {
 	zoomed  map[keymap.Scope]bool // the focused part has the whole screen
 	search  map[keymap.Scope]string
 	filter  map[keymap.Scope]string
+	seek    *seeking // nil: no search is being typed
 
 	colours string // the theme that was chosen: auto, or one of theme.Names
 	ground  ground // the terminal's, as far as it is known
@@ -175,7 +176,7 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 	case ranMsg:
 		cmd = m.ran(msg)
 	case view.Found:
-		cmd = m.TakeFound(msg)
+		cmd = m.found(msg)
 	case saveDueMsg:
 		cmd = m.memory.saveDue(msg)
 	case savedMsg:

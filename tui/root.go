@@ -95,6 +95,10 @@ func (m *Model) Ask(lead, text string) tea.Cmd {
 	} else {
 		m.prompt.Open(lead, text, nil)
 	}
+	m.seek = nil
+	if lead == "/" {
+		m.seek = m.beginSearch()
+	}
 	return nil
 }
 

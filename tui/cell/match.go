@@ -39,7 +39,7 @@ func ParseMatch(text string) (*Match, error) {
 	if hex, ok := strings.CutPrefix(text, "0x"); ok {
 		bits, err := strconv.ParseUint(hex, 16, 64)
 		if err != nil {
-			return nil, fmt.Errorf("search: %q is not a bit pattern", text)
+			return nil, noMatch(text)
 		}
 		m.hit = func(c Cell) bool { return c.Bits == bits }
 		return m, nil
@@ -69,21 +69,25 @@ func comparison(text string) (func(c Cell) bool, error) {
 		if s, ok := strings.CutPrefix(rest, op.text); ok {
 			n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 			if err != nil {
-				return nil, fmt.Errorf("search: %q is not a number", s)
+				return nil, noMatch(text)
 			}
 			return func(c Cell) bool { return op.hold(value(c), n) }, nil
 		}
 	}
 	n, err := strconv.ParseFloat(rest, 64)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"search: %q is none of nan, inf, bad, equal, >1.5, d>0.01, ulp>4, 0x4140, 2.63", text)
+		return nil, noMatch(text)
 	}
 	half := 0.5
 	if _, frac, ok := strings.Cut(rest, "."); ok {
 		half = 0.5 * math.Pow(10, -float64(len(frac)))
 	}
 	return func(c Cell) bool { return math.Abs(value(c)-n) <= half }, nil
+}
+
+// noMatch is why a text cannot be looked for.
+func noMatch(text string) error {
+	return fmt.Errorf("search: %q is none of nan, inf, bad, equal, >1.5, d>0.01, ulp>4, 0x4140, 2.63", text)
 }
 
 // Hit reports whether the condition holds for a cell.

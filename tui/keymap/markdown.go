@@ -13,6 +13,7 @@ func (m *Map) Markdown() []byte {
 		"palette: every command and every action by name, found by the beginning of a word, by a part, or by letters in their order\n" +
 		"(`nxbd` finds `tile.next-bad`). An action of another view shows that view and is carried out there, or says why it cannot be.\n" +
 		"`Z` gives the pane in focus the whole screen. `q` and Esc close what is open on top; only the bare screen quits on `q`.\n" +
+		"`/` shows the first match while its text is typed: Enter stays there, Esc goes back to where the search began.\n" +
 		"`:messages` lists every message of the session in full, `:tour` (or `tilescope tour`) is a tutorial of two minutes.\n\n" +
 		"**Counts**: " + CountHelp + ".\n\n" +
 		"**Your own keys** are set in the configuration (`tilescope config path`, or `./tilescope.yaml`), by the names below:\n\n" +

@@ -268,6 +268,23 @@ func (x *Context) Set(c debugkern.Cell) tea.Cmd {
 	return x.moved()
 }
 
+// Here returns what puts the cursor and its history back to what they are now.
+func (x *Context) Here() (back func() tea.Cmd) {
+	at, fresh := x.Cursor, x.Fresh
+	past := history{slices.Clone(x.past.back), slices.Clone(x.past.forward)}
+	return func() tea.Cmd {
+		x.hunt.stop()
+		x.hunt.seq++
+		x.past = history{slices.Clone(past.back), slices.Clone(past.forward)}
+		var cmd tea.Cmd
+		if x.Run != nil && x.Cursor != at {
+			cmd = x.Set(x.Run.Nearest(at))
+		}
+		x.Fresh = fresh
+		return cmd
+	}
+}
+
 // Jump remembers where the cursor was and puts it somewhere else; what follows from it is up to the caller.
 func (x *Context) Jump(c debugkern.Cell) {
 	x.past.push(x.Cursor)

@@ -86,9 +86,13 @@ type (
 	// Zoomer draws the focused part alone, in the whole place of the view. Parts stays what it was, and the
 	// focus key goes from one part drawn alone to the next.
 	Zoomer interface{ Zoom(on bool) }
-	// Searcher looks for text. An empty text ends the search.
+	// Searcher looks for text, and the action of the next match goes to what it finds.
 	Searcher interface {
+		// Search says what to look for; an empty text ends the search.
 		Search(text string) error
+		// Here returns what puts the view back to where it stands now: what is found while the text is
+		// being typed is shown, and left again with the next character.
+		Here() (back func() tea.Cmd)
 	}
 	// Filterer shows only what matches. An empty text shows all.
 	Filterer interface {

@@ -63,6 +63,14 @@ func (p *Pane) settle(dir int) {
 	}
 }
 
+// Here returns what puts the cursor and the window back to where they are now.
+func (p *Pane) Here() (back func()) {
+	at, top, skip, paged := p.at, p.top, p.skip, p.paged
+	return func() {
+		p.at, p.top, p.skip, p.paged, p.Changed = max(0, min(at, len(p.data.Items)-1)), top, skip, paged, true
+	}
+}
+
 // Selected is the index of the item under the cursor; ok is false where there is none.
 func (p *Pane) Selected() (i int, ok bool) {
 	return p.at, p.at < len(p.data.Items) && !p.data.Items[p.at].Head
@@ -186,6 +194,9 @@ func (p *Pane) Hit(y int) (again bool) {
 	p.at, p.skip, p.Changed = p.owner[i], 0, true
 	return again
 }
+
+// Mark marks a text where it occurs; the cursor stays.
+func (p *Pane) Mark(text string) { p.match, p.Changed = text, true }
 
 // Find marks what contains a text ("": nothing), and moves the cursor to the next (dir 1) or previous item
 // that does, around the ends; with dir 0 the cursor may stay where it is. It reports whether there is one.

@@ -31,6 +31,7 @@ type Pane struct {
 	complete func(string) ([]Candidate, string)
 	cands    []Candidate
 	none     string // why there is no candidate
+	note     string // what the text so far comes to
 	pick     int    // -1 until one is chosen
 	history  map[string][]string
 	recall   int // how far back in history; 0 is the line being typed
@@ -45,7 +46,7 @@ func (p *Pane) SetTheme(th *theme.Theme) { p.th = th }
 
 // Open starts a line. complete may be nil.
 func (p *Pane) Open(lead, text string, complete func(string) ([]Candidate, string)) {
-	p.lead, p.text, p.complete, p.recall = lead, []rune(text), complete, 0
+	p.lead, p.text, p.complete, p.recall, p.note = lead, []rune(text), complete, 0, ""
 	p.at = len(p.text)
 	p.offer()
 }
@@ -58,6 +59,9 @@ func (p *Pane) Active() (lead string, ok bool) { return p.lead, p.lead != "" }
 
 // Text is the line so far.
 func (p *Pane) Text() string { return string(p.text) }
+
+// SetNote says what the text so far comes to, at the end of the line.
+func (p *Pane) SetNote(text string) { p.note = text }
 
 // Accept ends editing and returns the line, remembered for later.
 func (p *Pane) Accept() (lead, text string) {
@@ -214,16 +218,16 @@ func (p *Pane) Recall(dir int) {
 
 // Line draws the prompt in w columns; cursor is the column of the text cursor.
 func (p *Pane) Line(w int) (line string, cursor int) {
-	count := ""
+	count := p.th.Fit(p.note, max(0, w-p.th.Width(p.Text())-8))
 	if n := len(p.cands); n > 0 {
 		count = fmt.Sprintf("%d/%d", p.chosen()+1, n)
 	}
 	from := 0
-	if room := w - 3 - len(p.lead) - len(count); p.at > room {
+	if room := w - 3 - len(p.lead) - p.th.Width(count); p.at > room {
 		from = p.at - room
 	}
 	l := p.th.Line(w).Add(p.th.Key, p.lead).Add(p.th.Text, string(p.text[from:]))
-	if l.Left() > len(count)+1 {
+	if l.Left() > p.th.Width(count)+1 {
 		l.Right(p.th.Dim, count, w)
 	}
 	return l.Done(), len(p.lead) + p.at - from

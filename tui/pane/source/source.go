@@ -137,6 +137,15 @@ func (p *Pane) SetCursor(line int) {
 // Cursor is the file and the chosen line.
 func (p *Pane) Cursor() (string, int) { return p.file, p.cur }
 
+// Here returns what puts the cursor and the window back to where they are now.
+func (p *Pane) Here() (back func()) {
+	cur, top, left := p.cur, p.top, p.left
+	return func() {
+		p.cur, p.left, p.Changed = min(cur, p.text.Len()), left, true
+		p.top = max(0, min(top, p.text.Len()-p.body()))
+	}
+}
+
 // Move moves the chosen line by n and reports whether it moved.
 func (p *Pane) Move(n int) bool {
 	was := p.cur

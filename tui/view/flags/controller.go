@@ -142,6 +142,15 @@ func (v *Controller) Search(text string) error {
 	return nil
 }
 
+// Here implements view.Searcher.
+func (v *Controller) Here() (back func() tea.Cmd) {
+	scroll := v.pane.Here()
+	return func() tea.Cmd {
+		scroll()
+		return nil
+	}
+}
+
 // Filter implements view.Filterer.
 func (v *Controller) Filter(text string) error {
 	v.pane.SetFilter(text)

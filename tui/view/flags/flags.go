@@ -138,6 +138,12 @@ func (p *Pane) SetFilter(text string) {
 	}
 }
 
+// Here returns what selects the switch again that is selected now.
+func (p *Pane) Here() (back func()) {
+	sel := p.sel
+	return func() { p.sel, p.Changed = max(0, min(sel, len(p.data.Items)-1)), true }
+}
+
 // SetMatch marks switches that contain text.
 func (p *Pane) SetMatch(text string) { p.match, p.Changed = text, true }
 

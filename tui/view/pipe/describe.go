@@ -53,10 +53,13 @@ func (p *Pane) row(s probes.Stage) *row {
 	return nil
 }
 
+// has reports whether an entry contains a text.
+func (e entry) has(text string) bool { return contains(e.name+" "+e.plain, text) }
+
 func (p *Pane) detailLine(i, w int) string {
 	e := p.detail[i]
 	l := p.Theme.Line(w)
-	if contains(e.plain, p.match) {
+	if e.has(p.match) {
 		return l.Space(1).Add(p.Theme.Select, e.name).Pad(nameWidth).Add(p.Theme.Select, e.plain).Done()
 	}
 	return l.Space(1).Add(p.Theme.Dim, e.name).Pad(nameWidth).Add(e.style, e.plain).Done()

@@ -185,13 +185,19 @@ func (p *Pane) Scroll(n int) bool {
 	return p.scroll != was
 }
 
+// Here returns what scrolls the detail back to where it is now.
+func (p *Pane) Here() (back func()) {
+	scroll := p.scroll
+	return func() { p.scroll, p.Changed = max(0, min(scroll, len(p.detail)-1)), true }
+}
+
 // FindDetail scrolls to the next (dir 1) or previous detail line that contains text and reports
 // whether there is one.
 func (p *Pane) FindDetail(text string, dir int) bool {
 	n := len(p.detail)
 	for k := 1; k <= n; k++ {
 		i := ((p.scroll+dir*k)%n + n) % n
-		if contains(p.detail[i].plain, text) {
+		if p.detail[i].has(text) {
 			p.scroll, p.Changed = i, true
 			return true
 		}
@@ -204,7 +210,7 @@ func (p *Pane) refresh() {
 	p.detail = p.describe(p.innerWidth())
 	if p.filter != "" {
 		p.detail = slices.DeleteFunc(p.detail, func(e entry) bool {
-			return !contains(e.name+" "+e.plain, p.filter)
+			return !e.has(p.filter)
 		})
 	}
 	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))

@@ -636,8 +636,8 @@ func TestLanesOfRegisters(t *testing.T) {
 	d.Fits("without colours")
 }
 
-// TestCommandsOpenABlock: a command of stepping or of a breakpoint that is given in another view opens a block
-// in Source first, and is carried out there.
+// TestCommandsOpenABlock: a command of stepping or of a breakpoint that is given in another view opens a
+// block in Source first, and is carried out there.
 func TestCommandsOpenABlock(t *testing.T) {
 	for _, in := range []string{"1", "2", "5"} {
 		d := walker{viewtest.Start(t, 120, 40).Press(in).Command("break 66")}

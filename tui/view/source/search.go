@@ -20,6 +20,16 @@ func (v *Controller) Search(text string) error {
 	return nil
 }
 
+// Here implements view.Searcher.
+func (v *Controller) Here() (back func() tea.Cmd) {
+	code, ptx := v.code.Here(), v.ptx.Here()
+	return func() tea.Cmd {
+		code()
+		ptx()
+		return nil
+	}
+}
+
 // nextMatch goes to the next line of the focused pane that matches, or to the one before.
 func (v *Controller) nextMatch(dir int) tea.Cmd {
 	if v.search == "" {

@@ -101,6 +101,17 @@ func (p *Pane) Point(file string, line int) {
 	}
 }
 
+// Here returns what puts the cursor and the window back to where they are now, and points out the source line
+// that is pointed out now.
+func (p *Pane) Here() (back func()) {
+	cur, top, left, file, line := p.cur, p.top, p.left, p.data.File, p.data.Line
+	return func() {
+		n := len(p.data.Rows)
+		p.cur, p.top, p.left = max(0, min(cur, n-1)), max(0, min(top, n-p.body())), left
+		p.data.File, p.data.Line, p.Changed = file, line, true
+	}
+}
+
 // Current is the row under the cursor.
 func (p *Pane) Current() (walk.Listing, bool) {
 	if p.cur >= len(p.data.Rows) {
