@@ -117,7 +117,8 @@ var imports = map[string][]string{
 		"debugkern/report", "debugkern/target", "probes"},
 	"debugkern/lineage": {"debugkern/budget", "debugkern/isa", "debugkern/isa/cfg", "debugkern/join",
 		"debugkern/ptx", "debugkern/target", "probes"},
-	"debugkern/scene":  {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/scene": {"debugkern", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
+		"debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":  {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "debugkern/region", "probes"},
 	"debugkern/region": {"probes"},
 
@@ -167,7 +168,7 @@ var imports = map[string][]string{
 		"debugkern/page", "debugkern/sarif", "debugkern/needed", "debugkern/repair", "debugkern/scene",
 		"debugkern/trial",
 		"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check",
-		"debugkern/target", "debugkern/ptx", "debugkern/isa", "debugkern/isa/cfg", "probes",
+		"debugkern/target", "debugkern/ptx", "debugkern/isa", "debugkern/isa/cfg", "debugkern/walk", "probes",
 		"debugkern/text",
 	},
 	"debugkern/cli": {

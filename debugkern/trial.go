@@ -125,6 +125,24 @@ func (a *Attempt) Walk(block probes.Dim3) (walk.Walk, error) {
 	return walk.Open(a.kernel, a.launch, block)
 }
 
+// Play executes one block of the trial under an observer, until it ends or cannot go on, and returns where
+// its warps stand then. Errors are those of Try.
+func (a *Attempt) Play(ctx context.Context, block probes.Dim3, o target.Observer) ([]target.Warp, error) {
+	k, ok := a.kernel.(target.Stepper)
+	if !ok {
+		return nil, errNoState
+	}
+	b, err := k.Open(a.launch, block)
+	if err != nil {
+		return nil, a.Explain(err)
+	}
+	b.Observe(o)
+	if _, err := b.Run(ctx, nil); err != nil {
+		return nil, a.Explain(err)
+	}
+	return b.Warps(), nil
+}
+
 // Schedule is the trial's schedule, or else the run's.
 func (a *Attempt) Schedule() target.Schedule { return a.launch.Schedule }
 

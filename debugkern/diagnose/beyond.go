@@ -283,7 +283,7 @@ func (q *inquiry) exceeds(x *excess, c *Cause, list []definition) (left []defini
 func (q *inquiry) partsOf(terms []debugkern.Term) map[int]bool {
 	out := map[int]bool{}
 	for _, t := range terms {
-		for at := range q.slicer.from(q.run.Entry().Body[t.At].Dests(nil)) {
+		for at := range q.sliced().from(q.run.Entry().Body[t.At].Dests(nil)) {
 			out[at] = true
 		}
 	}
@@ -327,7 +327,7 @@ func (q *inquiry) termName(t debugkern.Term, list []definition) string {
 		return "threadIdx." + axis
 	}
 	var names []string
-	for _, i := range q.slicer.defs[in.Dests(nil)[0]] {
+	for _, i := range q.sliced().defs[in.Dests(nil)[0]] {
 		at := blame(fn, i)
 		for k := range list {
 			d := &list[k]

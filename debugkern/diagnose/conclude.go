@@ -321,7 +321,7 @@ func (q *inquiry) cost(s *suspect) string {
 
 func kindNoun(kind string) string {
 	switch kind {
-	case "cp-async", "nan-origin", "out-of-bounds", "uninitialised", "misaligned":
+	case "cp-async", "nan-origin", "out-of-bounds", "uninitialised", "misaligned", "mbarrier":
 		return "finding"
 	case "barrier":
 		return "divergence"
@@ -340,6 +340,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.short != "" {
 			c.short += "; a barrier only hides that the buffers do not change"
 		}
+	case s.parted != nil:
+		c.Title = c.Kind + ": " + s.parted.title
+		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
 	case s.uncovered:
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
@@ -349,6 +352,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		}
 		if s.remedy.at != nil {
 			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
+		}
+		if s.misdirected != nil {
+			c.why = s.misdirected.surplus()
 		}
 	case s.shared != "":
 		c.Advice = s.shared

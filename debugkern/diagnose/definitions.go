@@ -341,10 +341,15 @@ func (q *inquiry) addressOf(fn *ptx.Func, list []int) map[int]bool {
 	if len(registers) == 0 {
 		return nil
 	}
+	return q.sliced().from(registers)
+}
+
+// sliced follows addresses in the entry, which there is.
+func (q *inquiry) sliced() *slicer {
 	if q.slicer == nil {
-		q.slicer = newSlicer(fn)
+		q.slicer = newSlicer(q.run.Entry())
 	}
-	return q.slicer.from(registers)
+	return q.slicer
 }
 
 // first is a text up to the comma or semicolon behind the first expression.
@@ -400,10 +405,7 @@ func (q *inquiry) likeliest(all []access, past, short bool) []definition {
 	count := map[report.Source]int{}
 	lines := map[report.Source]bool{}
 	for _, x := range all {
-		own := report.Source{File: x.at.File, Line: x.at.Line}
-		if sites := x.at.Calls.Sites(); len(sites) > 0 {
-			own = report.Source{File: sites[0].File, Line: sites[0].Line}
-		}
+		own := x.at.Outermost()
 		if lines[own] {
 			continue
 		}

@@ -185,6 +185,11 @@ func (q *inquiry) cure(s *suspect) error {
 	if err := q.withoutFault(s); err != nil || s.remedy != nil {
 		return err
 	}
+	for _, step := range []func(*suspect) error{q.part, q.arrive} {
+		if err := step(s); err != nil || s.remedy != nil {
+			return err
+		}
+	}
 	return q.access(s)
 }
 

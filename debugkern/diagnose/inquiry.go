@@ -34,7 +34,8 @@ type inquiry struct {
 	holes    map[probes.Dim3]bool      // blocks of which something was not captured; nil: not asked yet
 	searched int                       // for how many suspects of findings edits of an index were tried
 	loops    []int                     // by instruction: the innermost loop around it; nil: not asked yet
-	slicer   *slicer                   // of the entry; nil: not asked yet
+	slicer   *slicer                   // of the entry, made by sliced; nil: not asked yet
+	hangs    map[probes.Dim3]*hanging  // by block, of those that were asked about
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
 	// configurations: other shapes and inputs that edits are tried in, once configured
@@ -70,6 +71,9 @@ type suspect struct {
 	borrowed  bool           // its remedy was found for another, which has its place
 	partial   *remedy        // puts the suspect's own findings right, and leaves the rest of the cause
 	partly    *debugkern.Run // with partial in place
+	// misdirected is an arrival at an mbarrier that has to be at another; nil: none is known
+	misdirected *misdirected
+	parted      *parted // where its threads have parted from those that they wait for; nil: nowhere
 	// elsewhere is where right cells of its stage are stored, and the wrong ones are not; nil: nowhere
 	elsewhere *access
 	beyond    string // where else its remedy was tried, as the end of a sentence

@@ -29,17 +29,14 @@ func (q *inquiry) orderings(s *suspect, in *debugkern.Run) []ordering {
 	var out []ordering
 	for _, i := range s.cause.Findings {
 		f := &q.doc.Findings[i]
-		if !slices.Contains(racing, f.Kind) || f.Missing == nil ||
+		first, then := missingBetween(f)
+		if !slices.Contains(racing, f.Kind) || first == nil || first.File != then.File ||
 			in != nil && slices.ContainsFunc(errorsOf(in.Report), func(g *report.Finding) bool {
 				return identity(f) == identity(g)
 			}) {
 			continue
 		}
-		m := missingPlaces.FindStringSubmatch(*f.Missing)
-		if m == nil || m[1] != m[3] {
-			continue
-		}
-		out = append(out, ordering{f.Variable, m[1], number(m[2]), number(m[4])})
+		out = append(out, ordering{f.Variable, first.File, first.Line, then.Line})
 	}
 	return out
 }

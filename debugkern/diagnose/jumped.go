@@ -15,15 +15,11 @@ import (
 
 // jumped moves barriers between the two sides of a race out of the conditions that they stand under.
 func jumped(fn *ptx.Func, f *report.Finding) []remedy {
-	if f.Missing == nil {
+	before, behind := missingBetween(f)
+	if before == nil {
 		return nil
 	}
-	m := missingPlaces.FindStringSubmatch(*f.Missing)
-	if m == nil {
-		return nil
-	}
-	first := accessesAt(fn, &report.Source{File: m[1], Line: number(m[2])})
-	then := accessesAt(fn, &report.Source{File: m[3], Line: number(m[4])})
+	first, then := accessesAt(fn, before), accessesAt(fn, behind)
 	if len(first) == 0 || len(then) == 0 {
 		return nil
 	}

@@ -34,11 +34,8 @@ func (q *inquiry) incriminated(s *suspect, list []definition, x access) (left []
 		case strings.HasPrefix(step.Along, blockAxis):
 			axes = append(axes, step.Along)
 		case step.Along == q.run.Plan.Work.TileName():
-			file, at := x.at.File, x.at.Line
-			if sites := x.at.Calls.Sites(); len(sites) > 0 {
-				file, at = sites[0].File, sites[0].Line
-			}
-			for _, n := range loopsRound(q.run.Source(file), at) {
+			own := x.at.Outermost()
+			for _, n := range loopsRound(q.run.Source(own.File), own.Line) {
 				loops[n] = true
 			}
 		default:

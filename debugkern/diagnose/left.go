@@ -42,8 +42,5 @@ func (q *inquiry) leftOut(s *suspect, f *report.Finding) string {
 
 // outermostText is a line of the kernel's own body: that of the call where a place is in inlined code.
 func outermostText(s *report.Source) string {
-	if sites := s.Calls.Sites(); len(sites) > 0 {
-		return fmt.Sprintf(":%d", sites[0].Line)
-	}
-	return fmt.Sprintf(":%d", s.Line)
+	return fmt.Sprintf(":%d", s.Outermost().Line)
 }

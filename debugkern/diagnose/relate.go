@@ -111,7 +111,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 // once warps have left, the NaN that a wrong stage's values end in, an output's cells that nobody wrote.
 func (q *inquiry) follow(s, from *suspect) bool {
 	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
-		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) {
+		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) {
 		s.effect = true
 		return true
 	}

@@ -125,14 +125,12 @@ func checked(fn *ptx.Func, f *report.Finding) []remedy {
 		}
 	}
 	where, between := "before "+blame(fn, f.Remedy[0].At).At(), ""
-	if f.Missing != nil {
-		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil && m[1] == m[3] {
-			where = fmt.Sprintf("between lines %s and %s", m[2], m[4])
-			if first, then := number(m[2]), number(m[4]); first > then {
-				where += " of the next iteration"
-			}
-			between = where
+	if first, then := missingBetween(f); first != nil && first.File == then.File {
+		where = fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
+		if first.Line > then.Line {
+			where += " of the next iteration"
 		}
+		between = where
 	}
 	what := strings.Join(names, " and ") + " " + where
 	return []remedy{
@@ -187,6 +185,19 @@ type gap struct {
 // missingPlaces are the two lines in the text of what is missing.
 var missingPlaces = regexp.MustCompile(`between ([^\s:]+):(\d+) and ([^\s:]+):(\d+)`)
 
+// missingBetween is the two lines between which a finding says that a synchronisation is missing; nil where
+// it names none.
+func missingBetween(f *report.Finding) (first, then *report.Source) {
+	if f.Missing == nil {
+		return nil, nil
+	}
+	m := missingPlaces.FindStringSubmatch(*f.Missing)
+	if m == nil {
+		return nil, nil
+	}
+	return &report.Source{File: m[1], Line: number(m[2])}, &report.Source{File: m[3], Line: number(m[4])}
+}
+
 // gaps lists where a synchronisation may stand to order the two sides of a finding: between the lines that
 // the finding names, then between its sides; right before the second, right after the first, or where
 // branches after it meet.
@@ -199,12 +210,8 @@ func gaps(fn *ptx.Func, f *report.Finding) []gap {
 			}
 		}
 	}
-	if f.Missing != nil {
-		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil {
-			add(&report.Source{File: m[1], Line: number(m[2])}, &report.Source{
-				File: m[3], Line: number(m[4]),
-			})
-		}
+	if first, then := missingBetween(f); first != nil {
+		add(first, then)
 	}
 	other := f.Other
 	if other == nil {

@@ -87,9 +87,9 @@ func (q *inquiry) named(at *report.Source, name string) *report.Source {
 // outermost is the place in the kernel's own text that inlined code was called from, nil where the place is
 // in it already.
 func (q *inquiry) outermost(at *report.Source) *report.Source {
-	sites := at.Calls.Sites()
-	if len(sites) == 0 {
+	if at.Calls == "" {
 		return nil
 	}
-	return &report.Source{File: sites[0].File, Line: sites[0].Line, Function: sites[0].Function}
+	own := at.Outermost()
+	return &own
 }

@@ -25,6 +25,15 @@ func SourceOf(s *target.Source) *Source {
 	return &Source{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
 }
 
+// Outermost is the place in the kernel's own text that inlined code was called from; the place itself where
+// it was not inlined.
+func (s *Source) Outermost() Source {
+	if sites := s.Calls.Sites(); len(sites) > 0 {
+		return Source{File: sites[0].File, Line: sites[0].Line, Function: sites[0].Function}
+	}
+	return Source{File: s.File, Line: s.Line, Function: s.Function}
+}
+
 // At is the place in a text, "file:line"; "" for nil.
 func (s *Source) At() string {
 	if s == nil {

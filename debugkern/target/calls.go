@@ -91,7 +91,7 @@ func (c Calls) Text(function string) string {
 	}
 	text := ""
 	if function != "" {
-		text = "in " + shortName(function) + " "
+		text = "in " + ShortName(function) + " "
 	}
 	text += "called from " + sites[len(sites)-1].String()
 	for i := len(sites) - 2; i >= 0; i-- {
@@ -104,8 +104,8 @@ func (c Calls) Text(function string) string {
 	return text
 }
 
-// shortName is a demangled function's name without its namespaces, template arguments and parameters.
-func shortName(name string) string {
+// ShortName returns a demangled function's name without its namespaces, template arguments and parameters.
+func ShortName(name string) string {
 	if strings.Contains(name, "{lambda") {
 		return "a lambda"
 	}

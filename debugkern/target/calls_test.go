@@ -9,7 +9,7 @@ func TestShortName(t *testing.T) {
 		"ns::f": "f", "k::{lambda(int)#1}::operator()(int) const": "a lambda",
 		"{lambda(int, int, int)#1}": "a lambda",
 	} {
-		if got := shortName(name); got != want {
+		if got := ShortName(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

@@ -1,0 +1,40 @@
+package bugs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestFindings: what a story that begins with a finding says of its cause, and of the change that was tried:
+// one bug for each way in which a finding is explained.
+func TestFindings(t *testing.T) {
+	for _, c := range []struct{ name, says string }{
+		{
+			"sum-inside-branch", `(?s)lane 0 of warp 0 waits in shfl\.sync.*for lanes 1-31.*they parted at line 72` +
+				".*execute warp_sum.*before the branch at .*:72.*the deadlock is gone, nothing is wrong",
+		},
+		{
+			"v-released-as-k", "(?s)one cause.*v_empty\\[0\\], which needs 8 as well, gets none.*write `.*" +
+				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, b := range entries(t, third).Bugs {
+				if b.Name != c.name {
+					continue
+				}
+				d, _ := b.diagnose(t)
+				if d == nil {
+					return
+				}
+				if story := strings.Join(d.Story, "\n"); !regexp.MustCompile(c.says).MatchString(story) {
+					t.Errorf("the story does not say %q:\n%s", c.says, story)
+				}
+				return
+			}
+			t.Fatal("there is no such bug")
+		})
+	}
+}
