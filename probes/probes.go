@@ -103,3 +103,14 @@ func (d Dim3) At(linear int) Dim3 {
 }
 
 func (d Dim3) String() string { return fmt.Sprintf("%d,%d,%d", d[0], d[1], d[2]) }
+
+// Short is an extent without ones at its end, as people write options: 4, or 4,2.
+func (d Dim3) Short() string {
+	switch {
+	case d[2] > 1:
+		return d.String()
+	case d[1] > 1:
+		return fmt.Sprintf("%d,%d", d[0], d[1])
+	}
+	return fmt.Sprint(d[0])
+}

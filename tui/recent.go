@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/argument"
 	"tilescope/debugkern/text"
 	"tilescope/tui/view"
 )
@@ -16,7 +18,7 @@ import (
 const maxRecent = 20
 
 // recent are the files that were opened, with their launches: those of earlier sessions too. A line is what
-// :open takes, with the file's absolute path; the last one opened comes first.
+// :open takes, with absolute paths, of the file and of what its options name; the last one opened comes first.
 type recent struct {
 	*view.Context
 	lines []string
@@ -27,11 +29,12 @@ func (r *recent) add(req debugkern.Request) {
 	if _, _, err := r.Engine.Catalogue().Lookup(req.Target); err == nil && req.Launch == nil {
 		return
 	}
-	words := req.Opening()
-	if path, err := filepath.Abs(words[0]); err == nil {
-		words[0] = path
-	}
-	line := spelled(words)
+	line := text.JoinWords(withPaths(req.Opening(), func(path string) string {
+		if whole, err := filepath.Abs(path); err == nil {
+			return whole
+		}
+		return path
+	}))
 	r.lines = slices.DeleteFunc(r.lines, func(x string) bool { return x == line })
 	r.lines = slices.Insert(r.lines, 0, line)
 	r.lines = r.lines[:min(len(r.lines), maxRecent)]
@@ -46,18 +49,20 @@ func (r *recent) restore(lines []string) {
 	}
 }
 
-// matching lists what begins as typed, or whose file's name does; of a file below the working directory the
-// path is relative.
+// matching lists what begins as typed, or whose file's name does; paths below the working directory are
+// relative.
 func (r *recent) matching(typed string) []string {
 	here, _ := os.Getwd()
 	var out []string
 	for _, line := range r.lines {
 		words, _ := text.Words(line)
 		name := filepath.Base(words[0])
-		if rel, err := filepath.Rel(here, words[0]); err == nil && filepath.IsLocal(rel) {
-			words[0] = rel
-		}
-		shown := spelled(words)
+		shown := text.JoinWords(withPaths(words, func(path string) string {
+			if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
+				return rel
+			}
+			return path
+		}))
 		for _, s := range []string{shown, line, name} {
 			if strings.HasPrefix(s, typed) {
 				out = append(out, shown)
@@ -68,21 +73,27 @@ func (r *recent) matching(typed string) []string {
 	return out
 }
 
-// spelled joins words so that text.Words finds them again, with no more quotes than that takes.
-func spelled(words []string) string {
+// withPaths returns the words of an opening (debugkern.Request.Opening) with what rename makes of each file and
+// folder that they name.
+func withPaths(words []string, rename func(path string) string) []string {
 	out := slices.Clone(words)
-	for i, w := range out {
-		switch {
-		case w != "" && !strings.ContainsAny(w, " \t'\""):
-		case !strings.Contains(w, "'"):
-			out[i] = "'" + w + "'"
-		case !strings.Contains(w, `"`):
-			out[i] = `"` + w + `"`
-		default:
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	for i := range out {
+		option := ""
+		if i > 0 {
+			option = out[i-1]
+		}
+		switch option {
+		case "--arg":
+			if name, value, ok := strings.Cut(out[i], "="); ok {
+				out[i] = name + "=" + argument.WithPaths(value, rename)
+			}
+		case "-I", "--inputs":
+			out[i] = rename(out[i])
+		case "":
+			out[i] = rename(out[i])
 		}
 	}
-	return strings.Join(out, " ")
+	return out
 }
 
 // launchable is an error of a file that was given without its launch: it has one to begin with.
@@ -108,34 +119,48 @@ func propose(words []string, err error) (p proposal, line string) {
 	if len(options) == 0 {
 		return p, ""
 	}
-	p.line = "open " + spelled(words[:1])
+	p.line = "open " + text.JoinWords(words[:1])
 	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
-	return p, "open " + spelled(append(slices.Clone(words), lacking(words, options)...))
+	return p, "open " + text.JoinWords(append(slices.Clone(words), lacking(words, options)...))
 }
 
-// lacking are the options, of pairs, that words do not give.
+// lacking are the options, of pairs, that words do not give. An argument is given by its name, or by what else
+// names the parameter: its index, or its name in the PTX, which ends in the index.
 func lacking(words, pairs []string) []string {
-	given := func(option, value string) bool {
-		name, _, _ := strings.Cut(value, "=")
-		for i, w := range words {
-			switch {
-			case option == "--arg" && w == option && i+1 < len(words):
-				if strings.HasPrefix(words[i+1], name+"=") {
-					return true
-				}
-			case option == "--arg" && strings.HasPrefix(w, "--arg="+name+"="):
-				return true
-			case option != "--arg" && (w == option || strings.HasPrefix(w, option+"=")):
-				return true
-			}
-		}
-		return false
-	}
 	var out []string
+	parameter := 0
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if !given(pairs[i], pairs[i+1]) {
-			out = append(out, pairs[i], pairs[i+1])
+		option, value := pairs[i], pairs[i+1]
+		names := []string(nil)
+		if option == "--arg" {
+			name, _, _ := strings.Cut(value, "=")
+			names = []string{name, strconv.Itoa(parameter), "_param_" + strconv.Itoa(parameter)}
+			parameter++
+		}
+		if !given(words, option, names) {
+			out = append(out, option, value)
 		}
 	}
 	return out
+}
+
+// given reports whether words give an option, as one word or as two; an argument of one of some names.
+func given(words []string, option string, names []string) bool {
+	for i, w := range words {
+		value, ok := strings.CutPrefix(w, option+"=")
+		if w == option {
+			ok = true
+			if value = ""; i+1 < len(words) {
+				value = words[i+1]
+			}
+		}
+		if !ok {
+			continue
+		}
+		name, _, _ := strings.Cut(value, "=")
+		if names == nil || slices.Contains(names[:2], strings.TrimSpace(name)) || strings.HasSuffix(name, names[2]) {
+			return true
+		}
+	}
+	return false
 }

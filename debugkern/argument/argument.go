@@ -131,6 +131,25 @@ func filePath(s string) (path, rest string, ok bool) {
 	return "", "", false
 }
 
+// WithPaths returns a value as it is written, with what rename makes of each path of a file in it. A text that
+// is no value comes back with the paths that are recognised in it.
+func WithPaths(text string, rename func(path string) string) string {
+	s := strings.TrimSpace(text)
+	if body, ok := strings.CutSuffix(s, "}"); ok && strings.HasPrefix(s, "{") {
+		parts := split(body[1:])
+		for i, part := range parts {
+			if offset, value, ok := strings.Cut(part, ":"); ok {
+				parts[i] = strings.TrimSpace(offset) + ": " + WithPaths(value, rename)
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	if path, _, ok := filePath(s); ok && !strings.HasPrefix(s, "tensormap") {
+		return rename(path) + s[len(path):]
+	}
+	return s
+}
+
 func (v *Value) file(path, rest string) error {
 	v.File = &File{Path: path}
 	if strings.HasSuffix(path, ".npz") {

@@ -164,3 +164,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestWithPaths: the paths of a value are replaced, wherever they stand, and nothing else is.
+func TestWithPaths(t *testing.T) {
+	for text, want := range map[string]string{
+		"w.npy": "/d/w.npy", "w.npz:key:bf16": "/d/w.npz:key:bf16", "a/h.npy:e4m3": "/d/a/h.npy:e4m3",
+		"{0: 0.5:f32, 8: w.npy, 16:w.npz:k}": "{0: 0.5:f32, 8: /d/w.npy, 16: /d/w.npz:k}",
+		"randn:f32[64,128]":                  "randn:f32[64,128]", "null": "null", "1024": "1024",
+		"tensormap{of: x, box: [64,64]}": "tensormap{of: x, box: [64,64]}",
+	} {
+		got := WithPaths(text, func(path string) string { return "/d/" + path })
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+		if v, err := Parse(got); err != nil || (v.File != nil) != strings.HasPrefix(got, "/") {
+			t.Errorf("%s: %v", got, err)
+		}
+	}
+}

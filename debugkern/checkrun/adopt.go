@@ -55,7 +55,7 @@ func (r *Request) launchWords() []string {
 	if build.Bundled(r.File) {
 		return nil
 	}
-	words := []string{"--grid", dimText(r.Grid), "--block", dimText(r.Block)}
+	words := []string{"--grid", r.Grid.Short(), "--block", r.Block.Short()}
 	if r.Entry != "" {
 		words = append(words, "--entry", r.Entry)
 	}
@@ -66,17 +66,6 @@ func (r *Request) launchWords() []string {
 		words = append(words, "--arg", a.Name+"="+a.Value)
 	}
 	return words
-}
-
-// dimText is an extent as options have it: 4 or 4,2,1.
-func dimText(d probes.Dim3) string {
-	switch {
-	case d[2] > 1:
-		return fmt.Sprintf("%d,%d,%d", d[0], d[1], d[2])
-	case d[1] > 1:
-		return fmt.Sprintf("%d,%d", d[0], d[1])
-	}
-	return fmt.Sprint(d[0])
 }
 
 // planned is the argument as a plan has it: a kernel's own text says nothing of what it does with memory.

@@ -213,7 +213,7 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string, also ...stri
 func dim3(option, text string) (probes.Dim3, error) {
 	d := probes.Dim3{1, 1, 1}
 	if text == "" {
-		return d, usageError("--%s is missing; expected X[,Y[,Z]]", option)
+		return d, &report.Error{Code: report.CodeUsage, Err: &checkrun.MissingLaunch{Option: option}}
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) > 3 {

@@ -78,7 +78,7 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 		}
 	}
 	n := int(threads * grid[0] * grid[1] * grid[2])
-	out := &Example{Options: []string{"--grid", sides(grid), "--block", sides(g.block)}}
+	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
 	numbers := 0
 	for _, p := range params {
 		if !p.Pointer && !p.DType.Float() {
@@ -138,17 +138,8 @@ func (g *general) literalGrid() (grid [3]int64) {
 	return grid
 }
 
-// sides is an extent as options have it: 4, or 4,2.
-func sides(d [3]int64) string {
-	text := fmt.Sprint(d[0])
-	if d[1] > 1 || d[2] > 1 {
-		text += fmt.Sprintf(",%d", d[1])
-	}
-	if d[2] > 1 {
-		text += fmt.Sprintf(",%d", d[2])
-	}
-	return text
-}
+// extent is a grid or a block as plans have it.
+func extent(d [3]int64) probes.Dim3 { return probes.Dim3{int(d[0]), int(d[1]), int(d[2])} }
 
 // Example is a value to begin with, as --arg has it: of a pointer so many elements, of a number its value.
 func (p Parameter) Example(elements, number int) string {

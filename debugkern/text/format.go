@@ -146,6 +146,23 @@ func joined(words []string, quote func(string) string) string {
 	return strings.Join(quoted, " ")
 }
 
+// JoinWords joins words so that Words finds them again, with no more quotes than that takes.
+func JoinWords(words []string) string {
+	return joined(words, func(w string) string {
+		switch {
+		case w != "" && !strings.ContainsFunc(w, func(r rune) bool {
+			return r == '\'' || r == '"' || unicode.IsSpace(r)
+		}):
+			return w
+		case !strings.Contains(w, "'"):
+			return "'" + w + "'"
+		case !strings.Contains(w, `"`):
+			return `"` + w + `"`
+		}
+		return "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	})
+}
+
 // Words splits a line at its blanks, as a shell does: what stands in single or double quotes is one word, and
 // nothing else is special. ok is false where a quote has no end.
 func Words(line string) (words []string, ok bool) {
