@@ -191,8 +191,8 @@ var imports = map[string][]string{
 	"tui/view/tile":   append(slices.Clone(viewMay), "tui/view/tile/*"),
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
 	"tui": {
-		"debugkern/build", "debugkern/diagnose", "debugkern/report", "debugkern/join", "debugkern",
-		"debugkern/file",
+		"debugkern/argument", "debugkern/build", "debugkern/diagnose", "debugkern/report", "debugkern/join",
+		"debugkern", "debugkern/file",
 		"debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*", "tui/theme",
 		"tui/keymap", "tui/cell", "tui/outcome", "tui/picture", "tui/request",
 	},

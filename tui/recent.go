@@ -18,7 +18,7 @@ import (
 const maxRecent = 20
 
 // recent are the files that were opened, with their launches: those of earlier sessions too. A line is what
-// :open takes, with absolute paths, of the file and of what its options name; the last one opened comes first.
+// :open takes, with absolute paths of the file and of what its options name; the last one opened comes first.
 type recent struct {
 	*view.Context
 	lines []string
@@ -73,8 +73,8 @@ func (r *recent) matching(typed string) []string {
 	return out
 }
 
-// withPaths returns the words of an opening (debugkern.Request.Opening) with what rename makes of each file and
-// folder that they name.
+// withPaths returns the words of an opening (debugkern.Request.Opening) with what rename makes of each file
+// and folder that they name.
 func withPaths(words []string, rename func(path string) string) []string {
 	out := slices.Clone(words)
 	for i := range out {
@@ -124,8 +124,8 @@ func propose(words []string, err error) (p proposal, line string) {
 	return p, "open " + text.JoinWords(append(slices.Clone(words), lacking(words, options)...))
 }
 
-// lacking are the options, of pairs, that words do not give. An argument is given by its name, or by what else
-// names the parameter: its index, or its name in the PTX, which ends in the index.
+// lacking are the options, of pairs, that words do not give. An argument is given by its name, or by what
+// else names the parameter: its index, or its name in the PTX, which ends in the index.
 func lacking(words, pairs []string) []string {
 	var out []string
 	parameter := 0
@@ -158,7 +158,8 @@ func given(words []string, option string, names []string) bool {
 			continue
 		}
 		name, _, _ := strings.Cut(value, "=")
-		if names == nil || slices.Contains(names[:2], strings.TrimSpace(name)) || strings.HasSuffix(name, names[2]) {
+		name = strings.TrimSpace(name)
+		if names == nil || slices.Contains(names[:2], name) || strings.HasSuffix(name, names[2]) {
 			return true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"tilescope/debugkern"
 )
 
-// TestRecentElsewhere: what an opened file's options name is found again from another folder, and a bundle, which
-// has its launch in itself, is offered too.
+// TestRecentElsewhere: what an opened file's options name is found again from another folder, and a bundle,
+// which has its launch in itself, is offered too.
 func TestRecentElsewhere(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	home, other := t.TempDir(), t.TempDir()
@@ -19,8 +19,8 @@ func TestRecentElsewhere(t *testing.T) {
 	r.add(debugkern.Request{Target: "b.tsl"})
 	r.add(debugkern.Request{Target: "k.cu", Include: []string{"include"}, Inputs: "in.npz",
 		Launch: []string{"--grid", "1", "--arg", "x=w.npz:k:bf16", "--arg", "p={0: 1:i32, 8: v.npy}"}})
-	want := []string{
-		"k.cu --grid 1 --arg x=w.npz:k:bf16 --arg 'p={0: 1:i32, 8: v.npy}' --inputs in.npz -I include", "b.tsl"}
+	want := []string{"k.cu --grid 1 --arg x=w.npz:k:bf16 --arg 'p={0: 1:i32, 8: v.npy}' --inputs in.npz " +
+		"-I include", "b.tsl"}
 	if got := r.matching(""); !slices.Equal(got, want) {
 		t.Errorf("here: %q", got)
 	}

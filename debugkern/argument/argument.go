@@ -131,8 +131,8 @@ func filePath(s string) (path, rest string, ok bool) {
 	return "", "", false
 }
 
-// WithPaths returns a value as it is written, with what rename makes of each path of a file in it. A text that
-// is no value comes back with the paths that are recognised in it.
+// WithPaths returns a value as it is written, with what rename makes of each path of a file in it. In a text
+// that is no value it replaces what looks like one.
 func WithPaths(text string, rename func(path string) string) string {
 	s := strings.TrimSpace(text)
 	if body, ok := strings.CutSuffix(s, "}"); ok && strings.HasPrefix(s, "{") {

@@ -112,6 +112,17 @@ func (r *Run) Outcome() string {
 	}
 }
 
+// Judged counts the stages that were compared: those that are on, were reached and have a reference.
+func (r *Run) Judged() int {
+	n := 0
+	for i := range r.Stages {
+		if s := &r.Stages[i]; s.Verdict != Off && !s.Reference.None() {
+			n++
+		}
+	}
+	return n
+}
+
 // Errors counts the findings of severity error.
 func (r *Run) Errors() int {
 	n := 0

@@ -18,3 +18,15 @@ func TestAtTile(t *testing.T) {
 		}
 	}
 }
+
+// TestJudged counts stages that were compared, whatever came of it.
+func TestJudged(t *testing.T) {
+	r := Run{Stages: []Stage{
+		{Name: "S", Verdict: OK}, {Name: "P", Verdict: Wrong}, {Name: "U", Verdict: Tainted},
+		{Name: "m", Verdict: Off},
+		{Name: "l", Verdict: OK, Reference: Reference{Kind: NoReference}},
+	}}
+	if n := r.Judged(); n != 3 {
+		t.Errorf("%d stages are judged, want 3", n)
+	}
+}

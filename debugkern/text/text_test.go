@@ -169,11 +169,12 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestShellWords: what needs no quotes has none.
 // TestJoinWords: Words finds what JoinWords has joined, and what needs no quotes has none.
 func TestJoinWords(t *testing.T) {
-	for _, w := range []string{"", "a", "x=randn:f32[4]", "two words", "it's", `a "b"`, `a "b" it's`, `"`, "'",
-		"no\u00a0break", "tab\t", `back\slash`} {
+	for _, w := range []string{
+		"", "a", "x=randn:f32[4]", "two words", "it's", `a "b"`, `a "b" it's`, `"`, "'", "no\u00a0break",
+		"tab\t", `back\slash`,
+	} {
 		line := JoinWords([]string{w, "end"})
 		if got, ok := Words(line); !ok || !slices.Equal(got, []string{w, "end"}) {
 			t.Errorf("%q, joined as %q, is read back as %q", w, line, got)
@@ -184,6 +185,7 @@ func TestJoinWords(t *testing.T) {
 	}
 }
 
+// TestShellWords: what needs no quotes has none.
 func TestShellWords(t *testing.T) {
 	for in, want := range map[string]string{
 		"stage2": "stage2", "1,4,128,64": "1,4,128,64", "my file.yaml": "'my file.yaml'", "a'b": `'a'\''b'`,

@@ -215,7 +215,7 @@ func (p *Pane) siblings(say func(style theme.Style, format string, args ...any))
 func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 	l := p.Theme.Line(w).Space(1)
 	l.Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome())
-	if n := judged(r); n > 0 && n < len(r.Stages) && len(r.Guilty) == 0 { // a gate leaves stages out
+	if n := r.Judged(); n > 0 && n < len(r.Stages) && len(r.Guilty) == 0 { // a gate leaves stages out
 		l.Add(p.Theme.Dim, fmt.Sprintf(" · %d of %d stages judged", n, len(r.Stages)))
 	}
 	for i, g := range r.Guilty {
@@ -231,17 +231,6 @@ func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 		l.Add(p.Theme.Verdict(s.Verdict), s.Name+p.Theme.VerdictMark(s.Verdict)+" ")
 	}
 	*out = append(*out, l.Done())
-}
-
-// judged is how many of a run's stages were judged.
-func judged(r *report.Run) int {
-	n := 0
-	for i := range r.Stages {
-		if r.Stages[i].Verdict != report.Off {
-			n++
-		}
-	}
-	return n
 }
 
 // runSection is the request, how it stands, and the run on screen: that of an earlier

@@ -169,12 +169,7 @@ func (p *Pane) reason(r *report.Run, spoilt string, say sayer) {
 		}
 		say("why", p.Theme.Wrong, "%s", text)
 	case r.Verdict == report.Agree && r.Errors() == 0:
-		judged := 0
-		for i := range r.Stages {
-			if r.Stages[i].Verdict == report.OK {
-				judged++
-			}
-		}
+		judged := r.Judged()
 		text := theme.Count(judged, "stage") + " judged, every cell within its bound"
 		if all := len(r.Stages); judged < all {
 			text = fmt.Sprintf("%d of %d stages judged, every cell of them within its bound", judged, all)

@@ -11,14 +11,15 @@ import (
 	"tilescope/tui/theme"
 )
 
-// The right column of wide screens has the overview: the stage over all blocks, the errors of the tile under
-// the cursor as a map and as a histogram. Tall screens have the source of the first wrong cell below the
-// detail.
+// The right column, where the screen has room for one (mapWidth), is the overview: the stage over all blocks,
+// the errors of the tile under the cursor as a map and as a histogram. Of a kernel without stages it is the
+// map of the argument alone. Where lines are free below the detail, they have the source of the first wrong
+// cell.
 
 const (
 	histogramHeight = 2 + len(ratioNames)
-	leastBlocks     = 5 // lines of the map of all blocks, borders included
-	leastMap        = 6
+	leastBlocks     = 5  // lines of the map of all blocks, borders included
+	leastMap        = 6  // lines of the map of the tile, the same
 	leastSource     = 10 // lines that have to be free below the detail
 )
 
@@ -110,18 +111,8 @@ func (p *Pane) histogramBox(w int) []string {
 		case i < 2 || i > 4:
 			style = p.Theme.Wrong
 		}
-		l := p.Theme.Line(
-			w-2,
-		).Right(
-			p.Theme.Dim,
-			ratioNames[i],
-			label,
-		).Right(
-			style,
-			fmt.Sprint(n),
-			label+number,
-		)
-		l.Space(1)
+		l := p.Theme.Line(w-2).Right(p.Theme.Dim, ratioNames[i], label)
+		l.Right(style, fmt.Sprint(n), label+number).Space(1)
 		p.bar(l, style, n, p.stats.Cells, w-2-label-number-2)
 		lines = append(lines, l.Done())
 	}
@@ -129,14 +120,8 @@ func (p *Pane) histogramBox(w int) []string {
 	if p.stats.Absent > 0 {
 		note = theme.Count(p.stats.Absent, "cell") + " not captured"
 	}
-	return p.Theme.Box(
-		"ERROR ÷ BOUND OF THE TILE "+theme.Count(p.stats.Cells, "cell"),
-		note,
-		lines,
-		w,
-		histogramHeight,
-		false,
-	)
+	title := "ERROR ÷ BOUND OF THE TILE " + theme.Count(p.stats.Cells, "cell")
+	return p.Theme.Box(title, note, lines, w, histogramHeight, false)
 }
 
 // bar draws n of total as a bar of at most w columns, one where n is not 0.
@@ -157,8 +142,8 @@ func (p *Pane) sourceHeight() int {
 	return min(free, 24)
 }
 
-// setSource shows the source line that stored the first wrong cell of the stage under the cursor, or else of
-// the first guilty stage.
+// setSource shows the source line of a kernel without stages that has the first error; of others the line
+// that stored the first wrong cell of the stage under the cursor, or else of the first guilty stage.
 func (p *Pane) setSource() {
 	p.sourceFile = ""
 	if p.data.Viewer == nil || p.data.Run.Report() == nil {
@@ -182,7 +167,8 @@ func (p *Pane) setSource() {
 	p.showSource(x.doc.FirstBad.Source, fmt.Sprintf("stores the first wrong cell of %s", x.plan.Stage))
 }
 
-// firstError is the first error of a kernel without stages, in whose source it is; nil where there is none.
+// firstError is the first finding of severity error that has a source line, of a kernel without stages; nil
+// where there is none, and for other kernels.
 func (p *Pane) firstError() *report.Finding {
 	if !p.ofLaunch() {
 		return nil

@@ -19,24 +19,28 @@ type watch struct {
 	e  *expr.Expr
 }
 
-// cursorNames are the variables of an expression that stand for the cursor: of the tile, and of SHARED.
+// cursorNames are the variables of an expression that stand for the cursor, in the order in which they are
+// written: row and column of the tile, and of SHARED.
 var cursorNames = []string{"q", "k", "row", "col"}
 
-// bound puts the cursor into an expression.
-func (v *Controller) bound(e *expr.Expr) *expr.Expr {
+// cursorValues are what cursorNames stand for.
+func (v *Controller) cursorValues() map[string]int64 {
 	row, col := v.cellHere()
-	return e.Bind(map[string]int64{
+	return map[string]int64{
 		"q": int64(v.Cursor.Row), "k": int64(v.Cursor.Col), "row": int64(row), "col": int64(col),
-	})
+	}
 }
+
+// bound puts the cursor into an expression.
+func (v *Controller) bound(e *expr.Expr) *expr.Expr { return e.Bind(v.cursorValues()) }
 
 // cursorText says what the cursor's names in an expression stand for: they are no variables of the source.
 func (v *Controller) cursorText(e *expr.Expr) string {
-	row, col := v.cellHere()
+	values := v.cursorValues()
 	var at []string
-	for i, n := range []int{v.Cursor.Row, v.Cursor.Col, row, col} {
-		if e.Uses(cursorNames[i]) {
-			at = append(at, fmt.Sprintf("%s=%d", cursorNames[i], n))
+	for _, name := range cursorNames {
+		if e.Uses(name) {
+			at = append(at, fmt.Sprintf("%s=%d", name, values[name]))
 		}
 	}
 	if len(at) == 0 {
