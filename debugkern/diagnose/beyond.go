@@ -298,8 +298,17 @@ func (q *inquiry) subscripts(c *Cause, x *excess) []string {
 	if at.Line < 1 || at.Line > len(lines) {
 		return nil
 	}
-	line := bare(lines[usedAt(lines, at.Line, x.of)-1])
-	named := regexp.MustCompile(`\b`+regexp.QuoteMeta(x.of)+`\b`).FindAllStringIndex(line, -1)
+	parts := brackets(lines[usedAt(lines, at.Line, x.of)-1], x.of)
+	if len(parts) != x.rank {
+		return nil
+	}
+	return nameOf.FindAllString(parts[x.axis], -1)
+}
+
+// brackets is what stands in the brackets behind a variable, of a line that names it once; else nil.
+func brackets(line, variable string) []string {
+	line = bare(line)
+	named := regexp.MustCompile(`\b`+regexp.QuoteMeta(variable)+`\b`).FindAllStringIndex(line, -1)
 	if len(named) != 1 {
 		return nil
 	}
@@ -310,10 +319,7 @@ func (q *inquiry) subscripts(c *Cause, x *excess) []string {
 		parts = append(parts, part)
 		rest = rest[min(len(rest), len(part)+1):]
 	}
-	if len(parts) != x.rank {
-		return nil
-	}
-	return nameOf.FindAllString(parts[x.axis], -1)
+	return parts
 }
 
 // termName is what the source calls a summand of an index, with its line; "" where that is not known.

@@ -42,6 +42,9 @@ func (q *inquiry) contested() error {
 		switch {
 		case w != nil && len(w.Shared()) > 0:
 			q.share(s, f, w)
+			if err := q.misstep(s, f, w); err != nil {
+				return err
+			}
 		case s.exclusive:
 			if err := q.overlapping(s, f); err != nil {
 				return err

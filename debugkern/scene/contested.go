@@ -24,6 +24,16 @@ type Contested struct {
 	before   map[int]site         // by cell: the line that had stored there last before
 	wrote    map[int]bool         // by anything, until the block ended
 	read     map[int]bool
+	marks    []mark // the writes at the lines, in that kv tile
+}
+
+// mark is one element of a store: of which thread, the number of its stores at the lines before, and of the
+// elements of this one.
+type mark struct {
+	thread, visit, element int
+	cell                   int
+	// instr is an index of the entry's body; -1: in a function that it calls, or an access of a whole warp.
+	instr int
 }
 
 // Party is what those who write the same cells are.
@@ -58,7 +68,7 @@ func Contest(ctx context.Context, r *debugkern.Run, f *report.Finding, by Party)
 		return nil, err
 	}
 	array := r.Plan.Shared[i]
-	w := &writes{finding: f, size: array.DType.Size(), tile: -2}
+	w := &writes{finding: f, size: array.DType.Size(), tile: -2, visits: map[int]int{}}
 	w.out = &Contested{
 		Variable: f.Variable, Parties: by, dims: array.Dims, by: map[int]map[int]bool{}, here: map[int]bool{},
 		before: map[int]site{}, wrote: map[int]bool{}, read: map[int]bool{},
@@ -76,6 +86,7 @@ type writes struct {
 	finding *report.Finding
 	size    int // bytes of an element
 	tile    int // the kv tile of the lines' first write; -2: none yet
+	visits  map[int]int
 	out     *Contested
 }
 
@@ -120,6 +131,9 @@ func (w *writes) Event(e *target.Event) {
 		if e.Mask>>lane&1 == 0 {
 			continue
 		}
+		if here {
+			w.visits[32*e.Warp+lane]++
+		}
 		for off := 0; off < e.Bytes; off += w.size {
 			name, index := w.view.Name(e.Space, e.Addr[lane]+uint64(off))
 			cell, ok := linear(index, w.out.dims)
@@ -129,6 +143,7 @@ func (w *writes) Event(e *target.Event) {
 				w.out.read[cell] = true
 			case here:
 				w.wrote(cell, e, w.party(e, src, lane))
+				w.mark(cell, e, lane, off/w.size)
 			default:
 				if w.out.wrote[cell] = true; w.tile == -2 && src != nil {
 					w.out.before[cell] = site{src.File, src.Line}
@@ -153,6 +168,19 @@ func (w *writes) wrote(cell int, e *target.Event, party int) {
 		w.out.by[party] = map[int]bool{}
 	}
 	w.out.by[party][cell] = true
+}
+
+// mark notes which store of which thread wrote a cell.
+func (w *writes) mark(cell int, e *target.Event, lane, element int) {
+	if e.KVTile != w.tile {
+		return
+	}
+	m := mark{thread: 32*e.Warp + lane, element: element, cell: cell, instr: -1}
+	m.visit = w.visits[m.thread] - 1
+	if e.Func.Entry && !e.Instr.Kind().OfWarp() {
+		m.instr = e.Instr.Index
+	}
+	w.out.marks = append(w.out.marks, m)
 }
 
 // Shared lists the cells that several parties wrote, those of the same parties together.

@@ -15,13 +15,21 @@ func TestFindings(t *testing.T) {
 				".*execute warp_sum.*before the branch at .*:72.*the deadlock is gone, nothing is wrong",
 		},
 		{
+			"a-rows-four-apart", "(?s)its row in sA is 4 further from one i to the next, and should be 8, " +
+				"THREADS / TILE_K.*write `.*sA\\[buffer\\]\\[i \\* \\(THREADS / TILE_K\\) \\+ t / TILE_K\\].*" +
+				"nothing is wrong",
+		},
+		{
+			"b-columns-of-32", "its column in sB does not move with warp % 2, and should by 32: then every store",
+		},
+		{
 			"v-released-as-k", "(?s)one cause.*v_empty\\[0\\], which needs 8 as well, gets none.*write `.*" +
 				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, b := range entries(t, third).Bugs {
+			for _, b := range append(entries(t, third).Bugs, entries(t, open).Bugs...) {
 				if b.Name != c.name {
 					continue
 				}
