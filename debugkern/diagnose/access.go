@@ -33,7 +33,8 @@ const mostAccesses = 4
 // which as much is right as any trial can show.
 func (q *inquiry) access(s *suspect) error {
 	fn := q.run.Entry()
-	if fn == nil || s.remedy != nil || s.cause.Finding < 0 || !slices.Contains(accessKinds, s.cause.Kind) ||
+	if fn == nil || s.remedy != nil || s.across || s.cause.Finding < 0 ||
+		!slices.Contains(accessKinds, s.cause.Kind) ||
 		s.cause.Kind == "race" && !s.exclusive || len(q.run.Selection.Faults) > 0 {
 		return nil
 	}

@@ -183,7 +183,7 @@ func (l *layout) exchanged(all [][]int64, axis int) int {
 // beyond finds by which index the accesses of a suspect leave their variable.
 func (q *inquiry) beyond(s *suspect) error {
 	fn := q.run.Entry()
-	if fn == nil || s.cause.Kind != outOfBounds || s.cause.Finding < 0 {
+	if fn == nil || s.cause.Kind != outOfBounds || s.cause.Finding < 0 || s.excess != nil {
 		return nil
 	}
 	f := &q.doc.Findings[s.cause.Finding]
@@ -332,24 +332,33 @@ func (q *inquiry) termName(t debugkern.Term, list []definition) string {
 	if axis := axisOf(in, "%tid"); axis != "" {
 		return "threadIdx." + axis
 	}
-	var names []string
+	if d := q.termDefinition(t, list); d != nil {
+		return fmt.Sprintf("%s of %s", d.name, d.at.At())
+	}
+	return ""
+}
+
+// termDefinition is the one definition that a summand of an index is the value of; nil where that is not
+// known.
+func (q *inquiry) termDefinition(t debugkern.Term, list []definition) *definition {
+	fn := q.run.Entry()
+	in := fn.Body[t.At]
+	var found *definition
 	for _, i := range q.sliced().defs[in.Dests(nil)[0]] {
 		at := blame(fn, i)
 		for k := range list {
 			d := &list[k]
-			if at == nil || d.at.File != at.File || d.at.Line != at.Line {
+			if at == nil || d.at.File != at.File || d.at.Line != at.Line ||
+				d.loop && !q.counts(d, t.Step) || !d.loop && !q.mayBe(in, d) {
 				continue
 			}
-			name := fmt.Sprintf("%s of %s", d.name, d.at.At())
-			if (d.loop && q.counts(d, t.Step) || !d.loop && q.mayBe(in, d)) && !slices.Contains(names, name) {
-				names = append(names, name)
+			if found != nil && (found.at != d.at || found.name != d.name) {
+				return nil
 			}
+			found = d
 		}
 	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return ""
+	return found
 }
 
 // counts reports whether the head of a loop adds a number to its counter.

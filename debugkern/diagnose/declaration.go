@@ -24,6 +24,11 @@ type declaration struct {
 
 var dimension = regexp.MustCompile(`\[([^\[\]]*)\]`)
 
+// declarationOf matches the declaration of a shared array on its line: its extents in brackets.
+func declarationOf(variable string) *regexp.Regexp {
+	return regexp.MustCompile(`__shared__.*\b` + regexp.QuoteMeta(variable) + `\s*((?:\[[^\[\]]*\])+)\s*;`)
+}
+
 // declaredOtherwise finds the declaration of a shared array in the files of the kernel; nil where it has the
 // dimensions of the manifest, or where its text cannot be evaluated.
 func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
@@ -37,7 +42,7 @@ func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
 		return nil
 	}
 	lines := q.run.Source(file)
-	array := regexp.MustCompile(`__shared__.*\b` + regexp.QuoteMeta(variable) + `\s*((?:\[[^\[\]]*\])+)\s*;`)
+	array := declarationOf(variable)
 	for n, line := range lines {
 		m := array.FindStringSubmatch(comment.ReplaceAllString(line, ""))
 		if m == nil {

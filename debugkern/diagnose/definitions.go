@@ -460,6 +460,9 @@ func (q *inquiry) indexText(list []definition) string {
 // traced adds to a cause that no edit cures where the names of the index get their values: of accesses that a
 // checker finds wrong, and of operands that are taken from elsewhere than they belong.
 func (q *inquiry) traced(s *suspect, c *Cause) {
+	if s.explained != "" {
+		c.why = s.explained
+	}
 	if s.skew != nil && (s.origin == nil || s.origin.lead == s) {
 		c.because(q.skewText(s.skew))
 	}
@@ -467,7 +470,7 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 		f := &q.doc.Findings[c.Finding]
 		c.because(q.because(s.excess, q.definitions(access{at: f.Source, variable: f.Variable})))
 	}
-	if s.remedy != nil && s.remedy.changes() || c.Rewrite != nil || s.origin != nil {
+	if s.remedy != nil && s.remedy.changes() || c.Rewrite != nil || s.origin != nil || s.across {
 		return
 	}
 	if q.misdeclared(s, c) {

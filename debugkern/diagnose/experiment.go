@@ -179,18 +179,14 @@ type merit [4]int
 // orders more than another. A table's only has to change something for the better. Where no synchronisation
 // does, an edit of an index or a bound may (access).
 func (q *inquiry) cure(s *suspect) error {
-	if err := q.remedied(s); err != nil || s.remedy != nil {
-		return err
-	}
-	if err := q.withoutFault(s); err != nil || s.remedy != nil {
-		return err
-	}
-	for _, step := range []func(*suspect) error{q.part, q.arrive} {
+	for _, step := range []func(*suspect) error{
+		q.pitched, q.remedied, q.withoutFault, q.part, q.arrive, q.widened, q.wrapped, q.access,
+	} {
 		if err := step(s); err != nil || s.remedy != nil {
 			return err
 		}
 	}
-	return q.access(s)
+	return nil
 }
 
 // remedied is cure by changes of synchronisation, or of a table, alone.

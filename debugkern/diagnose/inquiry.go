@@ -71,6 +71,8 @@ type suspect struct {
 	borrowed  bool           // its remedy was found for another, which has its place
 	partial   *remedy        // puts the suspect's own findings right, and leaves the rest of the cause
 	partly    *debugkern.Run // with partial in place
+	across    bool           // its accesses go across the ends of rows, by their width
+	explained string         // what is known of why, in the place of what the finding says; "": nothing
 	// misdirected is an arrival at an mbarrier that has to be at another; nil: none is known
 	misdirected *misdirected
 	parted      *parted // where its threads have parted from those that they wait for; nil: nowhere

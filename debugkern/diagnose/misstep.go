@@ -40,8 +40,8 @@ func (q *inquiry) misstep(s *suspect, f *report.Finding, w *scene.Contested) err
 	if name := q.sizeIn(f.Source, index, step.Be); name != "" {
 		be += ", " + name
 	}
-	s.shared = fmt.Sprintf("%s in %s is %d further from %s, and should be %s", step.Index, f.Variable, step.Is,
-		from, be)
+	s.shared = fmt.Sprintf("%s in %s is %d further from %s, and should be %s", step.Index, f.Variable,
+		step.Is, from, be)
 	if step.Is == 0 && !step.Visits {
 		s.shared = fmt.Sprintf("%s in %s does not move with %s, and should by %s", step.Index, f.Variable,
 			step.Of, be)

@@ -86,7 +86,7 @@ func TestPlantedInstructionIsOneCause(t *testing.T) {
 			"mov.u32 \t$1, $2;$3", "uninitialised on m_smem"},
 		{"the store of S too narrow", "sdpa_fp8_stage_c_wmma", stage2, "small",
 			`(wmma\.store\.d\.sync\.aligned\.row\.m16n16k16\.shared\.f16 \t[^;]*), %r\d+;`, "$1, 24;",
-			"give each its own cells"},
+			"a leading dimension of 32 in place of 24"},
 		{"no barrier before the probes of P", "flashcore_vec", []string{"TS_PROBES=1"}, "partial49", "", "",
 			"put __syncthreads()"},
 		{"two rows of S stored as one", "flashcore_vec", []string{"TS_PROBES=1"}, "small",

@@ -383,6 +383,8 @@ func (q *inquiry) rootRank(s *suspect) int {
 		return len(order) + 1
 	case kind == "race" && s.exclusive:
 		kind = "exclusive"
+	case kind == "misaligned" && s.across:
+		return slices.Index(order, outOfBounds) - 1 // it is in many rows, and past the end in the last alone
 	case kind == "nan-origin" && strings.Contains(q.doc.Findings[s.cause.Finding].Message, "is made here"):
 		kind = "made"
 	}

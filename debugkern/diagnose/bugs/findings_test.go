@@ -23,6 +23,18 @@ func TestFindings(t *testing.T) {
 			"b-columns-of-32", "its column in sB does not move with warp % 2, and should by 32: then every store",
 		},
 		{
+			"part-rows-of-32", "(?s)a row of sPV_frag has 16 elements, and .* 32 apart.*write `.*pv_frag, 16, .*" +
+				"nothing is wrong",
+		},
+		{
+			"row-read-in-pairs", `(?s)misaligned on X.*2 elements of X at once, and its rows have 203.*also seen` +
+				`.*out-of-bounds on X`,
+		},
+		{
+			"buffer-beyond-one", "(?s)of sA reaches 1 .* where 0 is the last: it is made of buffer.*write `" +
+				"const int buffer = kt % BUFFERS;`.*modulo 1 the finding is gone",
+		},
+		{
 			"v-released-as-k", "(?s)one cause.*v_empty\\[0\\], which needs 8 as well, gets none.*write `.*" +
 				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
 		},
