@@ -74,8 +74,9 @@ func levels(r *walk.Register) (out [32]lane) {
 	return out
 }
 
-// drawStrip writes a mark a lane: higher and further along the ramp for greater values, N for what is no
-// number, a dot for lanes that are not active.
+// drawStrip writes a mark a lane: higher for greater values, N for what is no number, a dot for lanes that
+// are not active. Marks have no colours of the ramp of values: those are grounds for numbers, and the highest
+// mark covers its ground.
 func (p *Pane) drawStrip(l *theme.Line, all [32]lane) {
 	t := p.Theme
 	for i, x := range all {
@@ -85,10 +86,10 @@ func (p *Pane) drawStrip(l *theme.Line, all [32]lane) {
 		case x.nan:
 			style, mark = t.Wrong, t.Glyph.NaN
 		default:
-			style, mark = t.Value[x.level*(len(t.Value)-1)/(steps-1)], t.Glyph.Spark[x.level+1]
-		}
-		if i == p.lane && !t.Colours() {
-			style = t.Strong
+			style, mark = t.Text, t.Glyph.Spark[x.level+1]
+			if i == p.lane {
+				style = t.Key
+			}
 		}
 		l.Glyph(style, mark)
 	}
