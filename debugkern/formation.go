@@ -45,7 +45,8 @@ type forming struct {
 	refs []lineage.Ref // whose bits are to be found
 	of   [][2]int      // by ref: cell and value
 	ids  map[lineage.Ref]int
-	open []int // values of the cell that are to be followed
+	from map[operandKey]int // the numbers of what the cell's leaves are
+	open []int              // values of the cell that are to be followed
 	at   []lineage.Ref
 }
 
@@ -71,7 +72,7 @@ func (f *forming) cell(v *TileView, at [2]int) error {
 		Want: needed.Range{Lo: want - bound, Hi: want + bound}, Wrong: v.Bad(at[0], at[1], true),
 		Known: f.known(at),
 	})
-	f.ids, f.open, f.at = map[lineage.Ref]int{}, nil, nil
+	f.ids, f.from, f.open, f.at = map[lineage.Ref]int{}, map[operandKey]int{}, nil, nil
 	f.value(uses[0].Ref, typeOf(v.Plan.DType))
 	for n := 0; n < len(f.open) && len(f.at) < mostFormed; n++ {
 		f.operands(f.open[n])
@@ -98,6 +99,7 @@ func (f *forming) value(r lineage.Ref, t ptx.Type) int {
 	cut, ends := f.c.cut(r)
 	if ends && id > 0 {
 		v.Instr, v.At, v.Name = nil, -1, f.cellName(f.c.lists[cut][0])
+		v.Source = f.source(f.c.lists[cut][0])
 	} else {
 		f.open = append(f.open, id)
 	}
@@ -107,6 +109,16 @@ func (f *forming) value(r lineage.Ref, t ptx.Type) int {
 		f.refs, f.of = append(f.refs, r), append(f.of, [2]int{len(f.out) - 1, id})
 	}
 	return id
+}
+
+// source numbers a leaf of the current cell, from 1.
+func (f *forming) source(k operandKey) int {
+	n, known := f.from[k]
+	if !known {
+		n = len(f.from) + 1
+		f.from[k] = n
+	}
+	return n
 }
 
 // cellName names a captured cell of an operand's tile by its stage and how far it is from the current cell's
@@ -181,6 +193,7 @@ func (f *forming) leaf(id int, u lineage.Use, t ptx.Type) int {
 			v.Got = dtype.Value(l.Bits)
 		}
 	case l.Kind == lineage.LeafElement:
+		v.Source = f.source(operandKey{stage: -1, arg: l.Arg, at: l.Element})
 		if x := initial(f.c.x.st.launch, l); x != nil {
 			v.Got = float64(*x)
 		}

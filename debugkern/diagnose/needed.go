@@ -108,7 +108,7 @@ func numbersOf(all []explanation) []float64 {
 
 // exact are the kinds of explanations that say more than which elements a cell is made of, or what its stage
 // looks like.
-var exact = []needed.Kind{needed.Exchanged, needed.Without, needed.Equal}
+var exact = []needed.Kind{needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal}
 
 // left is the best explanation that a search for edits leaves: another constant was tried. Where a stage
 // looks like a mistake of its operator, that says more. Where a cell is not made of what it should be, or its
@@ -221,8 +221,22 @@ func (e *explanation) place() string {
 
 // why says what the operation gave, and what it would have had to give.
 func (e *explanation) why() string {
-	text := fmt.Sprintf("worked out backwards from %d wrong cells, %s would have to be %s: %s in the place "+
-		"of %.6g in the first of them", e.Cells, e.subject(), e.rule(), between(e.Need), e.Got)
+	if e.Kind == needed.Exact {
+		text := fmt.Sprintf("worked out from %d wrong cells, each would be right if %s: %.6g in the place of %.6g "+
+			"in the first of them", e.Cells, e.rounding("did not round to "+e.Type.String()),
+			(e.Need.Lo+e.Need.Hi)/2, e.Got)
+		if e.Some {
+			text += "; some cells that are right would be wrong then"
+		}
+		return text
+	}
+	text := fmt.Sprintf("%s would have to be %s", e.subject(), e.rule())
+	if e.Kind == needed.Once {
+		text = fmt.Sprintf("%s has %s in it %d times, and would have to have it once", e.subject(), e.term(),
+			e.Most)
+	}
+	text = fmt.Sprintf("worked out backwards from %d wrong cells, %s: %s in the place of %.6g in the first of "+
+		"them", e.Cells, text, between(e.Need), e.Got)
 	if e.Some {
 		text += "; cells that are right have the operation too, and need it as it is"
 	}
@@ -242,6 +256,8 @@ func between(r needed.Range) string {
 func (e *explanation) subject() string {
 	v, at := e.Value, e.blamed().At()
 	switch {
+	case e.Kind == needed.Once:
+		return "the sum at " + e.line(v, e.blamed())
 	case e.Kind == needed.Constant:
 		return fmt.Sprintf("the constant %.9g at %s", e.Got, at)
 	case v.Instr == nil || (e.Kind == needed.Equal || e.Kind == needed.Result) && e.User != nil:
@@ -332,6 +348,15 @@ func (e *explanation) change() string {
 		}
 		return fmt.Sprintf("at %s: leave out the %s: its %s operand alone", at, repair.Word(e.Value.Instr.Op),
 			repair.Ordinal(e.Which))
+	case needed.Once:
+		if e.Lanes {
+			return fmt.Sprintf("look at the addition at %s, which adds up what the lanes have: %s is the same in "+
+				"all of them, and belongs in the sum once, added after that", at, e.term())
+		}
+		return fmt.Sprintf("look at the addition at %s: both of its operands have %s in them, which belongs in "+
+			"one of them", at, e.term())
+	case needed.Exact:
+		return fmt.Sprintf("at %s: in float, where the result is %s", at, e.Type)
 	case needed.Exchanged:
 		return fmt.Sprintf("at %s: exchange the operands of the %s", at, repair.Word(e.Value.Instr.Op))
 	case needed.Function:
@@ -342,6 +367,39 @@ func (e *explanation) change() string {
 		return fmt.Sprintf("at %s: %s has to be multiplied by %.6g%s", at, e.gives(), e.X, numberName(e))
 	}
 	return fmt.Sprintf("at %s: %.6g%s in place of %s", at, e.X, numberName(e), e.gives())
+}
+
+// line is where a value is made, beside another line.
+func (e *explanation) line(v *needed.Value, beside *report.Source) string {
+	if v == nil || v.Instr == nil || v.At < 0 {
+		return lineText(e.at, beside)
+	}
+	return lineText(report.SourceOf(&target.Source{File: v.Instr.Loc.Name, Line: v.Instr.Loc.Line}), beside)
+}
+
+// term names what is in a sum more than once.
+func (e *explanation) term() string {
+	v := e.By
+	if v.Instr == nil {
+		return v.Name
+	}
+	text := "the result of the " + repair.Word(v.Instr.Op)
+	if e.Product {
+		text = "the product"
+	}
+	text += " at " + e.line(v, e.blamed())
+	if len(e.Leaves) > 0 && len(e.Leaves) < 4 {
+		text += fmt.Sprintf(" (of %s)", strings.Join(e.Leaves, ", "))
+	}
+	return text
+}
+
+// rounding names the operations whose rounding is too coarse.
+func (e *explanation) rounding(do string) string {
+	if e.Where == nil {
+		return fmt.Sprintf("the operations from %s on %s", e.place(), do)
+	}
+	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", repair.Word(e.Where.Instr.Op), e.place(), e.Times, do)
 }
 
 // gives names the value by what stands at its line.

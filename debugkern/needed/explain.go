@@ -18,6 +18,8 @@ const (
 	Exchanged Kind = iota // it is the operation with its two operands exchanged
 	Constant              // a constant in the text is another
 	Without               // it is one of its operands: the operation is too many
+	Once                  // it is a sum, and has a term in it more often than once
+	Exact                 // it is what it would be if an operation did not round
 	Equal                 // it is what another value is, which has a name
 	Function              // it is a function of what it was
 	Fixed                 // it is one constant in every cell
@@ -40,6 +42,15 @@ type Explanation struct {
 	By    *Value  // of Result and Combined: the instruction that gave the other value; nil: Name has it
 	Op    string  // of Combined: "mul", "add", "sub", "div"; of Function its name
 	Which int     // of Without: the argument that alone is right
+	// Where: of Once the addition of what is in the sum already; of Exact the operation, nil: all of Type. By is
+	// what is in the sum Most times, in the first cell
+	Where *Value
+	Most  int
+	// Product: of Once, By is an instruction that multiplies and adds, and what is in the sum is the product
+	Product bool
+	Leaves  []string // of Once: the names in what is in the sum
+	Lanes   bool     // of Once: Where adds what another lane has
+	Type    ptx.Type // of Exact: what is rounded to
 	// Some: the rule holds in the wrong cells, and cells that have the operation too are right without
 	Some bool
 	// Time is which of the Times that the operation is one of in the first cell, in the order of execution,
@@ -86,6 +97,7 @@ func Explain(cells []Cell, names []Known) []Explanation {
 			out = append(out, s.rules()...)
 		}
 	}
+	out = append(out, unrounded(wrong, right)...)
 	slices.SortStableFunc(out, func(a, b Explanation) int {
 		return cmp.Or(a.Compare(&b), compareBools(a.converts(), b.converts()), cmp.Compare(a.depth, b.depth))
 	})
@@ -127,12 +139,14 @@ type numbers struct {
 	order []key          // in the order of Values
 	count map[string]int // how many values have a key's operation
 	at    map[key]int    // the value of a key
-	user  []int          // by value: the one that takes it, past moves; -1
-	arg   []int
+	// sums takes the cell's sums apart
+	sums *expansion
+	user []int // by value: the one that takes it, past moves; -1
+	arg  []int
 }
 
 func numbersOf(c *Cell) *numbers {
-	n := &numbers{cell: c, at: map[key]int{}, count: map[string]int{}}
+	n := &numbers{cell: c, at: map[key]int{}, count: map[string]int{}, sums: newExpansion(c)}
 	n.needs, n.known = c.Needs()
 	n.user, n.arg = make([]int, len(c.Values)), make([]int, len(c.Values))
 	for i := range n.user {
@@ -200,17 +214,16 @@ type site struct {
 
 // telling reports whether the needed numbers say anything: each excludes what was there, and most are narrow.
 func (s *site) telling() bool {
-	narrow := 0
+	n := 0
 	for _, p := range s.wrong {
-		r := p.need()
 		if p.need().Has(p.got()) {
 			return false
 		}
-		if r.Hi-r.Lo <= loosest*math.Max(math.Abs(p.got()), math.Max(math.Abs(r.Lo), math.Abs(r.Hi))) {
-			narrow++
+		if narrow(p.need(), p.got()) {
+			n++
 		}
 	}
-	return 2*narrow > len(s.wrong)
+	return 2*n > len(s.wrong)
 }
 
 // all reports whether a number that each wrong cell has lies in what it needs, and whether right cells, as
@@ -266,6 +279,7 @@ func (s *site) rules() []Explanation {
 		add(Without, func(p point) (float64, bool) { return p.operand(o.Arg) },
 			func(e *Explanation) { e.Which = o.Arg })
 	}
+	s.once(add)
 	for _, k := range first.n.cell.Known {
 		if add(Equal, func(p point) (float64, bool) { return p.knownAs(k.Name) },
 			func(e *Explanation) { e.Name, e.X = k.Name, k.X }) {
@@ -288,6 +302,88 @@ func (s *site) rules() []Explanation {
 		}
 	}
 	return out
+}
+
+// once tries each term of a sum once in it. A sum that is part of another is taken apart with that.
+func (s *site) once(add func(Kind, func(point) (float64, bool), func(*Explanation)) bool) {
+	first := s.wrong[0]
+	n := first.n
+	if u := n.user[first.at]; !adds(first.value()) || u >= 0 && adds(&n.cell.Values[u]) {
+		return
+	}
+	_, most, ok := n.sums.once(first.at)
+	if !ok {
+		return
+	}
+	add(Once, func(p point) (float64, bool) {
+		x, _, ok := p.n.sums.once(p.at)
+		return x, ok
+	}, func(e *Explanation) {
+		e.By, e.Most = &n.cell.Values[most.at], most.times
+		_, _, e.Product = parts(e.By)
+		e.Leaves = n.sums.leaves(most.at, e.Product)
+		if at := n.sums.joins(first.at); at >= 0 {
+			e.Where, e.Lanes = &n.cell.Values[at], n.sums.exchanged(at)
+		}
+	})
+}
+
+// unrounded finds the operation whose rounding makes the wrong cells wrong: each is right where that one gives
+// its exact result, and wrong where all round. Where no single operation is it, it is all of one type.
+func unrounded(wrong, right []*numbers) []Explanation {
+	holds := func(list []*numbers, exact func(v *Value) bool) bool {
+		return !slices.ContainsFunc(list, func(n *numbers) bool {
+			return !n.cell.Want.Has(evaluated(n.cell, exact))
+		})
+	}
+	first := wrong[0].cell
+	if !slices.ContainsFunc(wrong, func(n *numbers) bool { return narrow(n.cell.Want, n.cell.Values[0].Got) }) ||
+		!holds(wrong, func(*Value) bool { return true }) {
+		return nil
+	}
+	for _, n := range wrong {
+		if n.cell.Want.Has(evaluated(n.cell, func(*Value) bool { return false })) {
+			return nil
+		}
+	}
+	for _, t := range []ptx.Type{ptx.E4M3, ptx.E5M2, ptx.BF16, ptx.F16, ptx.F32} {
+		ofType := func(v *Value) bool { return v.Type == t && len(v.Operands) > 0 }
+		if !holds(wrong, ofType) {
+			continue
+		}
+		e := Explanation{Kind: Exact, Cells: len(wrong), Got: first.Values[0].Got, Need: first.Want, Type: t}
+		e.Some = !holds(right, ofType)
+		var tried []string
+		for i := range first.Values {
+			v := &first.Values[i]
+			of := operationOf(v)
+			if !ofType(v) || v.Moves() || slices.Contains(tried, of) {
+				continue
+			}
+			if tried = append(tried, of); e.Value == nil {
+				e.Value = v
+			}
+			if only := func(o *Value) bool { return ofType(o) && operationOf(o) == of }; holds(wrong, only) {
+				e.Value, e.Where, e.Some = v, v, !holds(right, only)
+				break
+			}
+		}
+		if e.Value == nil {
+			continue
+		}
+		for i := range first.Values {
+			if v := &first.Values[i]; ofType(v) && operationOf(v) == operationOf(e.Value) {
+				e.Times++
+			}
+		}
+		return []Explanation{e}
+	}
+	return nil
+}
+
+// narrow reports whether a range says something of a number.
+func narrow(r Range, got float64) bool {
+	return r.Hi-r.Lo <= loosest*math.Max(math.Abs(got), math.Max(math.Abs(r.Lo), math.Abs(r.Hi)))
 }
 
 // exchanged is what a difference or quotient would be with its operands exchanged.
@@ -428,6 +524,9 @@ var operations = []struct {
 // value should be taken; else the one that gives it.
 func (e *Explanation) Site() (in *ptx.Instr, at int) {
 	v := e.Value
+	if e.Where != nil {
+		return e.Where.Instr, e.Where.At
+	}
 	if (e.Kind == Equal || e.Kind == Result) && e.User != nil || v.Instr == nil {
 		v = e.User
 	}

@@ -32,13 +32,13 @@ const limit = 5 * time.Minute
 
 // TestBugs diagnoses planted bugs, and compares what it says with what was expected before it was run. It
 // prints a line a bug and the totals of each set. TILESCOPE_BUGS is held, second, third, fourth, open or all,
-// or names of open bugs with commas between; without it a sample of the open bugs must be found.
+// or names of bugs with commas between; without it a sample of the open bugs must be found.
 func TestBugs(t *testing.T) {
 	chosen := os.Getenv("TILESCOPE_BUGS")
 	planted := []string{held, second, third, fourth, open}
 	whole := chosen == "all" || slices.Contains(planted, chosen)
 	for _, set := range planted {
-		if chosen != set && chosen != "all" && (whole || set != open) {
+		if chosen != set && chosen != "all" && (whole || chosen == "" && set != open) {
 			continue
 		}
 		t.Run(set, func(t *testing.T) {
@@ -52,13 +52,9 @@ func TestBugs(t *testing.T) {
 				list = slices.DeleteFunc(slices.Clone(list), func(b *bug) bool {
 					return !slices.Contains(names, b.Name)
 				})
-				if len(list) < len(names) {
-					t.Errorf("TILESCOPE_BUGS=%s: expected %s, all or names of open bugs; %d of %d are", chosen,
-						strings.Join(planted, ", "), len(list), len(names))
-				}
 			}
 			if len(list) == 0 {
-				t.Skip("the set is empty")
+				t.Skip("none of the set is asked for")
 			}
 			fmt.Printf("%-26s %-10s %-25s %-5s %-5s %-4s %-5s %-6s %5s  %s\n",
 				set, "kind", "target", "found", "stage", "line", "words", "causes", "s", "the story begins")
