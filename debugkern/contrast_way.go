@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -225,29 +226,9 @@ func (c *contrast) threads(instr int, keys, present []operandKey) string {
 	var out []string
 	for _, w := range slices.Sorted(maps.Keys(lanes)) {
 		slices.Sort(lanes[w])
-		out = append(out, fmt.Sprintf("lanes %s of warp %d", spans(lanes[w]), w))
+		out = append(out, fmt.Sprintf("lanes %s of warp %d", text.Spans(lanes[w]), w))
 	}
 	return strings.Join(out, " and ")
-}
-
-// spans writes numbers in order as ranges: "0–3, 8".
-func spans(list []int) string {
-	var out []string
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n] == list[n-1]+1 {
-			n++
-		}
-		if n > 2 {
-			out = append(out, fmt.Sprintf("%d–%d", list[0], list[n-1]))
-		} else {
-			for _, x := range list[:n] {
-				out = append(out, fmt.Sprint(x))
-			}
-		}
-		list = list[n:]
-	}
-	return strings.Join(out, ", ")
 }
 
 // lost is the instruction by which an operand is lost, where others come in another way: the one that reads

@@ -31,6 +31,10 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if err != nil {
 		return err
 	}
+	if s.mask, err = q.maskOf(s); err != nil {
+		return err
+	}
+	masked := s.mask != nil || q.looksMasked(st)
 	trials := 0 // as many as the kernel's size allows
 	if s.contrast != nil {
 		trials = trialsNear
@@ -44,13 +48,23 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		if best == nil || cmp.Or(cmp.Compare(p.rank(), best.rank()), cmp.Compare(p.left(), best.left())) < 0 {
 			best = p
 		}
-		return p.rank() <= ofSize && (p.left() == 0 || !q.looksMasked(st)), nil
+		return p.rank() <= ofSize && (p.left() == 0 || !masked), nil
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Masked: q.looksMasked(st), Confirm: confirm,
+		Near: s.nearest(all), Numbers: numbersOf(all), Masked: masked, Skipped: s.skips(all),
+		Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)
+	}
+	if s.mask != nil && (best == nil || best.rank() != onlyHere) {
+		if best != nil {
+			q.blameOn(s, best)
+		}
+		q.blameMask(s, best != nil)
+		if best != nil || s.mask.at != nil {
+			return nil
+		}
 	}
 	found := s.left(all, doc)
 	if best != nil && (found == nil || best.rank() != onlyHere) {
@@ -66,7 +80,19 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	case best != nil:
 		q.blameOn(s, best)
 	}
+	if s.mask != nil {
+		s.because(s.mask.text)
+	}
 	return nil
+}
+
+// skips reports whether a wrong cell of a suspect lacks what belongs in it, and has nothing in its place, or
+// nothing says what is wrong with it.
+func (s *suspect) skips(all []explanation) bool {
+	if s.contrast == nil {
+		return len(all) == 0
+	}
+	return len(s.contrast.Foreign) == 0 && len(s.contrast.Missing) > 0
 }
 
 // masked makes the line that masks the scores the place of a stage whose error looks like a mask that is off;
@@ -74,7 +100,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 func (q *inquiry) masked(s *suspect, st probes.Stage, doc *report.Stage) (bool, error) {
 	b := doc.FirstBad
 	if p := pattern(doc); p != nil && s.cause.why == "" && slices.Contains(masks, p.Name) {
-		src, err := repair.MaskedAt(q.ctx, q.base, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
+		src, _, err := repair.MaskedAt(q.ctx, q.base, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
 		if err != nil || src == nil {
 			return false, q.fatal(err)
 		}

@@ -48,7 +48,8 @@ func TestExplainTakesSumsApart(t *testing.T) {
 		t.Fatal("nothing explains a sum that has three products twice")
 	}
 	e := list[0]
-	if _, at := e.Site(); e.Kind != Once || at != 100 || e.Most != 2 || !e.Product || e.Lanes || len(e.Leaves) != 2 {
+	if _, at := e.Site(); e.Kind != Once || at != 100 || e.Most != 2 || !e.Product || e.Lanes ||
+		len(e.Leaves) != 2 {
 		t.Errorf("got %+v at %d, expected products of Q and K twice, added at 100", e, at)
 	}
 	for i := range cells { // the same numbers, of other elements
@@ -79,13 +80,17 @@ func TestExplainFindsTheRounding(t *testing.T) {
 			return len(c.Values) - 1
 		}
 		for i := range 16 {
-			x := add(Value{At: -1, Got: rounded(ptx.F16, 1+r.Float64()), Type: ptx.F16, Source: i + 1, Name: "x"})
+			x := add(Value{
+				At: -1, Got: rounded(ptx.F16, 1+r.Float64()), Type: ptx.F16, Source: i + 1, Name: "x",
+			})
 			want += c.Values[x].Got
 			if got = rounded(ptx.F16, got+c.Values[x].Got); i == 0 {
 				last = x
 				continue
 			}
-			last = add(Value{Instr: half, At: 3, Got: got, Type: ptx.F16, Operands: []Operand{{1, last}, {2, x}}})
+			last = add(Value{
+				Instr: half, At: 3, Got: got, Type: ptx.F16, Operands: []Operand{{1, last}, {2, x}},
+			})
 		}
 		k := add(Value{At: -1, Got: factor, Type: ptx.F32, Name: "k", Source: 100})
 		c.Values[0].Operands, c.Values[0].Got = []Operand{{1, last}, {2, k}}, got*factor

@@ -16,35 +16,35 @@ import (
 )
 
 // MaskedAt finds where the scores are masked that cells of a stage are made of: the place of the instruction
-// nearest to the cells that chooses between a score and minus infinity, or a number that stands for it; of a
-// mask that is a branch, the place of the comparison of integers nearest to the cells that is no loop's
-// bound. It is nil where there is neither. Errors are those of debugkern.Run.Slice.
+// nearest to the cells that chooses between a score and minus infinity, or a number that stands for it
+// (selects); of a mask that is a branch, the place of the comparison of integers nearest to the cells that is no
+// loop's bound. It is nil where there is neither. Errors are those of debugkern.Run.Slice.
 func MaskedAt(
 	ctx context.Context, run *debugkern.Run, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
-) (*target.Source, error) {
+) (src *target.Source, selects bool, err error) {
 	ops, err := run.Slice(ctx, stage, block, kv, cells)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	fn := run.Entry()
 	at := slices.IndexFunc(ops, func(o debugkern.Operation) bool { return hides(fn.Body[o.At]) })
-	if at < 0 {
-		bounds := loopBounds(fn)
+	if selects = at >= 0; !selects {
+		bounds := LoopBounds(fn)
 		at = slices.IndexFunc(ops, func(o debugkern.Operation) bool {
 			return compares(fn.Body[o.At]) && !bounds[o.At] && !fn.Body[o.At].Loc.Within(target.IsProbe)
 		})
 	}
 	if at < 0 {
-		return nil, nil
+		return nil, false, nil
 	}
-	return target.Blame(fn, ops[at].At), nil
+	return target.Blame(fn, ops[at].At), selects, nil
 }
 
 // compares reports whether an instruction compares integers.
 func compares(in *ptx.Instr) bool { return in.Kind() == isa.Compare && !in.Type().Float() }
 
-// loopBounds are the comparisons by which a loop of a function goes on or ends.
-func loopBounds(fn *ptx.Func) map[int]bool {
+// LoopBounds are the comparisons by which a loop of a function goes on or ends.
+func LoopBounds(fn *ptx.Func) map[int]bool {
 	g := cfg.New(fn)
 	loops := g.Loops()
 	ends := map[int32]bool{} // predicates
@@ -76,7 +76,7 @@ func loopBounds(fn *ptx.Func) map[int]bool {
 func (m *menu) masked() []candidate {
 	was := m.out
 	m.out = nil
-	bounds := loopBounds(m.fn)
+	bounds := LoopBounds(m.fn)
 	done := map[string]bool{}
 	for n, o := range m.ops {
 		in := m.fn.Body[o.At]
@@ -176,9 +176,9 @@ func (m *menu) shifted(n, i int, done map[string]bool) {
 		typ = "s64"
 	}
 	for _, by := range []int64{1, -1} {
-		text := "a result greater by 1"
+		text := fmt.Sprintf("the result of the %s greater by 1", Word(in.Op))
 		if by < 0 {
-			text = "a result less by 1"
+			text = fmt.Sprintf("the result of the %s less by 1", Word(in.Op))
 		}
 		m.after(n+1, Number, i, text, func(in *ptx.Instr, _ int) *ptx.Instr {
 			return in.With(func(in *ptx.Instr) {

@@ -42,6 +42,9 @@ type Question struct {
 	// besides those that arithmetic has.
 	Numbers []float64
 	Masked  bool // the cells look like a mask that is off: edits of what is compared are tried first
+	// Skipped: the cells lack what belongs in them, or nothing says what is wrong with them: edits of the
+	// conditions by which a part is skipped, and of bounds, are tried too
+	Skipped bool
 	// Accesses are the instructions of a finding (indices of the entry's body), where it is no stage that is
 	// to be put right: what computes their addresses, and what decides whether they execute, is edited.
 	// Watch attaches the checkers to a trial, and Right says whether it is right. Stage, KVTile and Cells
@@ -200,8 +203,11 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
-	if q.Masked {
-		list = append(m.masked(), list...)
+	switch {
+	case q.Masked:
+		list = slices.Concat(m.masked(), m.conditions(), list)
+	case q.Skipped:
+		list = slices.Concat(m.conditions(), m.masked(), list)
 	}
 	s.out.Candidates = len(list)
 	if err := s.all(list); err != nil {

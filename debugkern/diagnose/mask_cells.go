@@ -1,0 +1,241 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/text"
+	"tilescope/probes"
+)
+
+// A mask that is off is best said in cells: which columns of a row take part, which should, and what was
+// compared for the first of those that should not, or should and do not.
+
+// maskOff is a mask that is off in a stage, seen in the tile in which it first went wrong.
+type maskOff struct {
+	stage    probes.Stage
+	block    probes.Dim3
+	kv       int
+	row, col int            // the first cell that takes part and should not, or the other way round
+	other    *[2]int        // the nearest cell that the kernel treats the other way; nil: there is none
+	shown    bool           // the cell takes part
+	text     string         // which columns of its row take part, and which should
+	at       *report.Source // the comparison that decided about the cell; nil: not known
+	compared string         // what was compared there
+}
+
+// maskOf is the mask that is off in a suspect's stages; nil where their wrong cells have another reason.
+func (q *inquiry) maskOf(s *suspect) (*maskOff, error) {
+	for _, st := range s.stages {
+		if m := q.maskedIn(st); m != nil {
+			return m, q.decidedBy(m)
+		}
+	}
+	return nil, nil
+}
+
+// maskRow is a row of a tile: which of its columns take part, and which should.
+type maskRow struct{ are, should []int }
+
+// maskedIn is how the mask of a stage departs in the tile in which it first went wrong.
+func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
+	sp, doc := q.run.Plan.Stage(st), q.base.Report.Stage(st.String())
+	if sp == nil || sp.Cols == 1 || sp.OfLaunch() || sp.Loaded || doc == nil || doc.FirstBad == nil {
+		return nil
+	}
+	b := doc.FirstBad
+	v, err := q.base.View(debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)})
+	if err != nil || !v.Referenced() || !v.Got.Reached() {
+		return nil
+	}
+	rows, zeros := map[int]maskRow{}, false
+	m := &maskOff{stage: st, block: b.Block, kv: max(b.KVTile, 0), row: -1}
+	for r := range v.ValidRows {
+		var row maskRow
+		departs := false
+		for c := range v.ValidCols {
+			if !v.Judged(r, c, true) {
+				return nil
+			}
+			is, should := v.Got.At(r, c) != 0, v.Local[r*v.Plan.Cols+c] != 0
+			if is {
+				row.are = append(row.are, c)
+			}
+			if should {
+				row.should = append(row.should, c)
+			}
+			zeros = zeros || !is || !should
+			if !isBad(v, r, c) {
+				continue
+			}
+			if is == should {
+				return nil // it is wrong in another way
+			}
+			if departs = true; m.row < 0 {
+				m.row, m.col, m.shown = r, c, is
+			}
+		}
+		if departs {
+			rows[r] = row
+		}
+	}
+	if m.row < 0 || !zeros {
+		return nil
+	}
+	m.other = m.opposite(v)
+	m.text = maskText(v, m.row, rows)
+	return m
+}
+
+// opposite is the cell nearest to the first, in its row if there is one, that takes part where that does not, or
+// the other way round.
+func (m *maskOff) opposite(v *debugkern.TileView) *[2]int {
+	var out *[2]int
+	far := func(c [2]int) int { return v.Plan.Cols*max(c[0]-m.row, m.row-c[0]) + max(c[1]-m.col, m.col-c[1]) }
+	for r := range v.ValidRows {
+		for c := range v.ValidCols {
+			if at := [2]int{r, c}; (v.Got.At(r, c) != 0) != m.shown && (out == nil || far(at) < far(*out)) {
+				out = &at
+			}
+		}
+	}
+	return out
+}
+
+// maskText words how the first wrong row's mask departs, and what all wrong rows have in common.
+func maskText(v *debugkern.TileView, first int, rows map[int]maskRow) string {
+	row := rows[first]
+	out := fmt.Sprintf("in row %d of %s%s %s", first, v.Stage, report.AtTile(" of ", v.Plan.Phase, "", v.KVTile),
+		takePart(row.are, v.ValidCols, row.should))
+	last := func(list []int) int {
+		if len(list) == 0 {
+			return -1
+		}
+		return list[len(list)-1]
+	}
+	whole, far, same := true, last(row.are)-last(row.should), true
+	for _, x := range rows {
+		whole = whole && len(x.are) == v.ValidCols
+		same = same && last(x.are)-last(x.should) == far
+	}
+	switch {
+	case len(rows) == 1:
+	case whole:
+		out += fmt.Sprintf("; so do all in each of its %d wrong rows", len(rows))
+	case same && far > 0:
+		out += fmt.Sprintf("; in each of its %d wrong rows the last that takes part is %d too far", len(rows), far)
+	case same && far < 0:
+		out += fmt.Sprintf("; in each of its %d wrong rows the last that takes part is %d short", len(rows), -far)
+	}
+	return out
+}
+
+// takePart says which of a row's columns take part, and which should.
+func takePart(are []int, cols int, should []int) string {
+	name := func(list []int) string {
+		switch len(list) {
+		case 0:
+			return "no column"
+		case cols:
+			return "all columns"
+		case 1:
+			return "column " + text.Spans(list)
+		}
+		return "columns " + text.Spans(list)
+	}
+	verb := "take part"
+	if len(are) < 2 {
+		verb = "takes part"
+	}
+	return fmt.Sprintf("%s %s, where %s should", name(are), verb, name(should))
+}
+
+// decidedBy finds the comparison that decided about the first cell of a mask that is off: the nearest whose
+// outcome is another for a cell that is treated the other way; where there is no such cell, that of the choice
+// between a score and minus infinity.
+func (q *inquiry) decidedBy(m *maskOff) error {
+	cells := [][2]int{{m.row, m.col}}
+	if m.other != nil {
+		cells = append(cells, *m.other)
+	}
+	list, err := q.base.Comparisons(q.ctx, m.stage, m.block, m.kv, cells)
+	if err != nil {
+		return q.fatal(err)
+	}
+	if m.other == nil {
+		src, selects, err := repair.MaskedAt(q.ctx, q.base, m.stage, m.block, m.kv, cells)
+		if err != nil || src == nil || !selects || !q.compares(report.SourceOf(src)) {
+			return q.fatal(err)
+		}
+		m.at = report.SourceOf(src)
+	}
+	fn := q.run.Entry()
+	bounds := repair.LoopBounds(fn)
+	for _, c := range list[0] {
+		at := blame(fn, c.At)
+		if bounds[c.At] || at == nil || m.at != nil && at.At() != m.at.At() {
+			continue
+		}
+		says := fmt.Sprintf("for column %d line %d compares %.9g with %.9g", m.col, at.Line, c.A, c.B)
+		if m.other != nil {
+			k := slices.IndexFunc(list[1], func(o debugkern.Compared) bool {
+				to := blame(fn, o.At)
+				return to != nil && *to == *at && fn.Body[o.At].Opcode() == fn.Body[c.At].Opcode()
+			})
+			if k < 0 || list[1][k].Holds == c.Holds {
+				continue
+			}
+			cell := fmt.Sprintf("column %d", m.other[1])
+			if m.other[0] != m.row {
+				cell += fmt.Sprintf(" of row %d", m.other[0])
+			}
+			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, list[1][k].A, list[1][k].B)
+		}
+		m.at, m.compared = at, says
+		return nil
+	}
+	return nil
+}
+
+// because adds to the reason of a suspect.
+func (s *suspect) because(says string) {
+	s.cause.Proof = append(s.cause.Proof, says)
+	if s.cause.why != "" {
+		says = s.cause.why + "; " + says
+	}
+	s.cause.why = says
+}
+
+// blameMask makes a mask that is off the reason of a suspect. What its cells are made of then says nothing: what
+// a mask hides need not be there. With an edit that was proven, place and advice are those of the edit.
+func (q *inquiry) blameMask(s *suspect, proven bool) {
+	m := s.mask
+	if x := s.contrast; x != nil && len(x.Foreign) == 0 {
+		d := departure(x)
+		s.cause.Proof = slices.DeleteFunc(s.cause.Proof, func(line string) bool { return line == d.text })
+		if s.cause.why == d.text {
+			s.cause.why = ""
+		}
+	}
+	says := m.text
+	if m.compared != "" {
+		says += "; " + m.compared
+	}
+	if !proven {
+		s.cause.why = ""
+	}
+	s.because(says)
+	if proven || m.at == nil {
+		return
+	}
+	s.cause.Place.Source, s.cause.Place.Other = m.at, nil
+	should := "should not take part"
+	if !m.shown {
+		should = "should take part"
+	}
+	s.cause.Advice = q.citing(fmt.Sprintf("look at the comparison at %s, and at what is compared there: column %d "+
+		"of row %d %s", callText(m.at), m.col, m.row, should), "; the line is ", m.at)
+}

@@ -1,0 +1,130 @@
+package repair
+
+import (
+	"cmp"
+	"slices"
+
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// What a wrong cell lacks need not be among the instructions that made it: a condition led past it. Such a
+// condition is found by what stands under it and gives a register that the cell is made of, or stores.
+
+// Texts of edits of a condition.
+const (
+	Always = "the condition left out: what stands under it always executed"
+	Never  = "what stands under the condition left out"
+	oneWay = "the condition left out: one of its ways always"
+	chosen = "the condition of the choice left out: one of its values always"
+)
+
+// conditions lists edits of the conditions that decide what cells get: a branch that is taken always, or
+// never, and a choice between two values that is always the same. What is nearest to the cells is first.
+func (m *menu) conditions() []candidate {
+	was := m.out
+	m.out = nil
+	depth := map[int32]int{} // by register: how near to the cells it is read
+	for n, o := range m.ops {
+		in := m.fn.Body[o.At]
+		for k := range in.Args {
+			for _, r := range in.Args[k].Registers(nil) {
+				if _, known := depth[r]; !known {
+					depth[r] = n
+				}
+			}
+		}
+	}
+	g := cfg.New(m.fn)
+	deciders := g.Deciders()
+	for b := range g.Succ {
+		i := g.Start[b+1] - 1
+		in := m.fn.Body[i]
+		if in.Kind() != isa.Branch || in.Guard == nil || in.Loc.Within(target.IsProbe) ||
+			g.Follows(b, b) && m.closes(g, b) {
+			continue
+		}
+		if near, ok := m.decides(g, deciders, b, depth); ok {
+			m.forced(g, deciders, b, near)
+		}
+	}
+	for n, o := range m.ops {
+		if in := m.fn.Body[o.At]; in.Kind() == isa.Select && len(in.Args) == 4 && !hides(in) {
+			for k := 1; k <= 2; k++ {
+				m.add(2*n+k, Comparison, o.At, "", "", chosen, func(in *ptx.Instr, _ int) bool {
+					return m.moved(in, in.Args[k])
+				})
+			}
+		}
+	}
+	list := m.out
+	m.out = was
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
+	return list[:min(len(list), mostConditions)]
+}
+
+// mostConditions is how many edits of conditions are tried.
+const mostConditions = 48
+
+// closes reports whether a block's branch leads round a loop that the block is in, or out of it.
+func (m *menu) closes(g *cfg.Graph, b int) bool {
+	for head, body := range g.Loops() {
+		if body[b] && slices.ContainsFunc(g.Succ[b], func(to int) bool { return to == head || !body[to] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// decides reports whether a block's branch decides about an instruction that gives a register which cells are
+// made of, or that stores, and how near to the cells.
+func (m *menu) decides(g *cfg.Graph, deciders [][]int, b int, depth map[int32]int) (near int, ok bool) {
+	for at := range m.fn.Body {
+		if !slices.Contains(deciders[g.Of[at]], b) || m.fn.Body[at].Loc.Within(target.IsProbe) {
+			continue
+		}
+		for _, r := range m.fn.Body[at].Dests(nil) {
+			if n, read := depth[r]; read && (!ok || n < near) {
+				near, ok = n, true
+			}
+		}
+		if k := m.fn.Body[at].Kind(); k.Writes() && !ok {
+			near, ok = len(m.ops), true
+		}
+	}
+	return near, ok
+}
+
+// forced notes a branch, and all copies of it, never taken and always taken.
+func (m *menu) forced(g *cfg.Graph, deciders [][]int, b, near int) {
+	under := func(s int) bool { return slices.Contains(deciders[s], b) }
+	i := g.Start[b+1] - 1
+	falls, jumps := slices.Index(g.Start, i+1), -1
+	if to, _ := cfg.Next(m.fn.Body[i]); len(to) == 1 {
+		jumps = g.Of[to[0]]
+	}
+	if falls < 0 || jumps < 0 {
+		return
+	}
+	texts := [2]string{Always, Never} // never taken, always taken
+	switch {
+	case under(jumps) && under(falls):
+		texts = [2]string{oneWay, oneWay}
+	case under(jumps):
+		texts = [2]string{Never, Always}
+	}
+	for k, text := range texts {
+		c := candidate{kind: Comparison, text: text, rank: 2*near + k}
+		for _, at := range m.copies(i)[0] {
+			e := ptx.Edit{Kind: ptx.Remove, Func: m.fn.Name, At: at}
+			if k == 1 {
+				e.Kind = ptx.Replace
+				e.New = m.fn.Body[at].With(func(in *ptx.Instr) { in.Guard = nil })
+			}
+			c.edits = append(c.edits, e)
+		}
+		m.out = append(m.out, c)
+	}
+}
