@@ -53,6 +53,8 @@ type Operands struct {
 	Of   string // the stage or argument
 	Text string // which: "P@1[0][16..31]"
 	N    int    // how many
+	// Via: of missing ones that no captured tile stands for, the stage that they should enter by; else ""
+	Via string
 	// At: where they come in; of missing ones where the others of their stage do; nil: not known
 	At *report.Source
 	// Summed: of missing ones that are not read where the others are, where these are computed with, if that
@@ -248,8 +250,15 @@ func (c *contrast) lacking(
 		}
 		var all []operandKey // of a tile that stays in registers, what it is made of
 		for _, x := range parts {
-			if x.Iter >= p.Iter && x.Stage != p.Stage {
-				all = append(all, c.lacking(ctx, x, a, least, foreign, out)...)
+			if x.Iter < p.Iter || x.Stage == p.Stage {
+				continue
+			}
+			n := len(out.Missing)
+			all = append(all, c.lacking(ctx, x, a, least, foreign, out)...)
+			for i := n; i < len(out.Missing); i++ {
+				if m := &out.Missing[i]; m.Via == "" {
+					m.Via = c.g.Stage(p.Stage).Stage.String()
+				}
 			}
 		}
 		return all
@@ -383,7 +392,7 @@ func (c *contrast) named(o *Operands, k operandKey, at []int) {
 	sp := c.g.Stage(k.stage)
 	o.Of = sp.Stage.String()
 	text := o.Of
-	if sp.PerTile && k.iter != c.kv {
+	if sp.PerTile && (k.iter != c.kv || c.x.stage.Phase == probes.PhaseAfter) {
 		text += fmt.Sprintf("@%d", k.iter)
 	}
 	dims := []int{sp.Rows, sp.Cols}

@@ -184,6 +184,9 @@ func (f *forming) operand(id int, u lineage.Use, t ptx.Type) {
 func (f *forming) leaf(id int, u lineage.Use, t ptx.Type) int {
 	cell := f.current()
 	v := needed.Value{At: -1, Got: math.NaN(), Type: t, Name: u.Leaf.Name}
+	if l := u.Leaf; (l.Kind == lineage.LeafElement || l.Kind == lineage.LeafScalar) && v.Name == "" {
+		v.Name = f.c.x.st.launch.Args[l.Arg].Name
+	}
 	dtype, real := dtypeOf[t]
 	switch l := u.Leaf; {
 	case l.Kind == lineage.LeafImmediate:

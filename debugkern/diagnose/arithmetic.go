@@ -35,6 +35,9 @@ func (q *inquiry) arithmetic() error {
 			if err := q.replaced(s, group); err != nil {
 				return err
 			}
+			if err := q.beforeNaN(s, group); err != nil {
+				return err
+			}
 			continue
 		}
 		s := q.stageSuspect(group)
@@ -59,6 +62,27 @@ func (q *inquiry) arithmetic() error {
 		return nil
 	}
 	return q.everything()
+}
+
+// beforeNaN looks for the operation before the one that makes the first NaN or infinity: with an edit of it the
+// stages are right, and no number leaves its range.
+func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
+	if s.cause.Kind != "nan-origin" || s.remedy != nil && s.remedy.changes() {
+		return nil
+	}
+	remedy, alone := s.remedy, s.alone
+	t := &suspect{stages: group, cause: Cause{Stage: group[0].String(), Place: s.cause.Place}}
+	if err := q.operation(t, group); err != nil || t.remedy == nil || t.cause.Place.Source == nil {
+		return err
+	}
+	if s.remedy, s.alone, s.beyond = t.remedy, t.alone, t.beyond; !s.remedy.changes() {
+		s.remedy, s.alone = remedy, alone
+		return nil
+	}
+	s.cause.Title += t.cause.Title
+	s.cause.Place.Source, s.cause.Place.Other = t.cause.Place.Source, s.cause.Place.Source
+	s.cause.Advice, s.cause.Rewrite = t.cause.Advice, t.cause.Rewrite
+	return nil
 }
 
 // unmasked is 0 for a suspect with a stage that looks like a mask that is off, else 1.

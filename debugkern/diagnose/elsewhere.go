@@ -102,13 +102,15 @@ func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 // elsewhere is what came of an edit in other configurations.
 type elsewhere struct {
 	right string // the first in which stages are wrong without it and right with it; "": none
-	wrong string // the first that it does not put right; "": none
+	wrong string // the first that it does not put right, or makes wrong; "": none
+	// breaks: wrong is right without the edit
+	breaks bool
 	// size: what a number has to be a multiple of, where the number itself is wrong elsewhere; nil: none
 	size *repair.Size
 }
 
-// elsewhere tries an edit in other configurations in which the stages are wrong as well, until one shows
-// something.
+// elsewhere tries an edit in other configurations, until one refutes it: in which the stages stay wrong with it,
+// or become so.
 func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, error) {
 	if !q.configured {
 		q.configurations, q.configured = q.otherConfigurations(), true
@@ -119,7 +121,15 @@ func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, e
 		if err != nil {
 			return nil, err
 		}
-		if run == nil || !wrongThere(run, group) {
+		if run == nil {
+			continue
+		}
+		if !wrongThere(run, group) {
+			if ok, err := q.rightThere(run, c.Edits, group); err != nil {
+				return nil, err
+			} else if !ok {
+				return &elsewhere{wrong: o.name, breaks: true}, nil
+			}
 			continue
 		}
 		ok, err := q.rightThere(run, c.Edits, group)
@@ -127,8 +137,8 @@ func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, e
 			return nil, err
 		}
 		if ok {
-			e.right = o.name
-			return e, nil
+			e.right = cmp.Or(e.right, o.name)
+			continue
 		}
 		e.wrong = o.name
 		e.size, err = q.sizeThere(run, c, group)

@@ -115,12 +115,16 @@ var exact = []needed.Kind{needed.Exchanged, needed.Without, needed.Once, needed.
 // stage is off by a factor, it takes an exact one of that stage.
 func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	p := pattern(doc)
-	if p != nil && p.Name != "factor" {
+	if p != nil && p.Name != "factor" && p.Name != "term" {
 		return nil
 	}
-	other := s.contrast != nil || p != nil
+	term := p != nil && p.Name == "term" && p.Explains == 1
+	other := s.contrast != nil && !term || p != nil && !term
 	for i := range all {
 		e := &all[i]
+		if term && (e.Kind == needed.Constant || e.stage.String() != doc.Name) {
+			continue
+		}
 		if e.Kind == needed.Constant ||
 			other && (!slices.Contains(exact, e.Kind) || e.stage.String() != doc.Name) {
 			continue
@@ -191,7 +195,8 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		missing := slices.ContainsFunc(x.Missing, func(o debugkern.Operands) bool {
 			return strings.HasPrefix(e.Name, o.Of+"[")
 		})
-		if d.at != nil && d.at.At() == e.at.At() || missing {
+		if p := pattern(q.doc.Stage(s.cause.Stage)); (p == nil || p.Name != "term" || p.Explains < 1) &&
+			(d.at != nil && d.at.At() == e.at.At() || missing) {
 			return
 		}
 		s.cause.Proof = slices.DeleteFunc(s.cause.Proof, func(line string) bool { return line == d.text })
@@ -203,6 +208,9 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 	}
 	s.cause.Title += "; made wrong at " + e.place()
 	s.cause.why = e.why()
+	if looks := looksLike(q.doc.Stage(s.cause.Stage)); looks != "" && !strings.Contains(looks, "fitted") {
+		s.cause.why += fmt.Sprintf("; %s looks like %s", s.cause.Stage, looks)
+	}
 	s.cause.Proof = append(s.cause.Proof, s.cause.why)
 	s.cause.Advice = q.citing(e.change(), "; the line is ", s.cause.Place.Source) + q.seeFirst(s.stages[0])
 }
@@ -299,7 +307,11 @@ func (e *explanation) rule() string {
 	case needed.Equal, needed.Result:
 		return e.other()
 	case needed.Without:
-		return fmt.Sprintf("its %s operand alone", repair.Ordinal(e.Which))
+		text := fmt.Sprintf("its %s operand alone", repair.Ordinal(e.Which))
+		if len(e.Leaves) > 0 {
+			text += ", without " + e.Leaves[0]
+		}
+		return text
 	case needed.Exchanged:
 		return "that of its operands exchanged"
 	case needed.Function:
@@ -342,12 +354,10 @@ func (e *explanation) change() string {
 		return text
 	case needed.Without:
 		if e.Times > 2 {
-			return fmt.Sprintf("look at the %s at %s, %s of the %d that make the cell: its %s operand alone "+
-				"is right there", repair.Word(e.Value.Instr.Op), at, e.which(), e.Times,
-				repair.Ordinal(e.Which))
+			return fmt.Sprintf("look at the %s at %s, %s of the %d that make the cell: %s is right there",
+				repair.Word(e.Value.Instr.Op), at, e.which(), e.Times, e.rule())
 		}
-		return fmt.Sprintf("at %s: leave out the %s: its %s operand alone", at, repair.Word(e.Value.Instr.Op),
-			repair.Ordinal(e.Which))
+		return fmt.Sprintf("at %s: leave out the %s: %s", at, repair.Word(e.Value.Instr.Op), e.rule())
 	case needed.Once:
 		if e.Lanes {
 			return fmt.Sprintf("look at the addition at %s, which adds up what the lanes have: %s is the same in "+

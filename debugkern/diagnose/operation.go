@@ -80,8 +80,11 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	case best != nil:
 		q.blameOn(s, best)
 	}
-	if s.mask != nil {
+	switch {
+	case s.mask != nil:
 		s.because(s.mask.text)
+	case best == nil && found == nil && (s.contrast == nil || len(s.contrast.Foreign) == 0):
+		return q.formula(s, st, b)
 	}
 	return nil
 }
@@ -332,8 +335,12 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 // is not what to write.
 func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
 	c := &p.cure
-	text := fmt.Sprintf("%s, this run is right and %s stays wrong: what to write is something else", c.With(),
-		p.beyond.wrong)
+	what := "stays wrong"
+	if p.beyond.breaks {
+		what = "becomes wrong"
+	}
+	text := fmt.Sprintf("%s, this run is right and %s %s: what to write is something else", c.With(),
+		p.beyond.wrong, what)
 	if s.contrast != nil && s.cause.Advice != "" {
 		s.cause.Advice += fmt.Sprintf("; at %s %s", at, text)
 		return
@@ -444,6 +451,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		return q.fatal(err)
 	}
 	bad := &list[0]
+	if away, err := q.storedAway(s, st, b.Block); err != nil || away {
+		return err
+	}
 	departs := 0
 	for i := range list[1:] {
 		if alike(bad, &list[1+i]) {
@@ -639,9 +649,19 @@ func paired(cell string, p *debugkern.Pair) difference {
 // operandTexts names operands, the first three lists of them.
 func operandTexts(list []debugkern.Operands) string {
 	var out []string
+	via := map[string][]string{}
 	for _, o := range list {
-		if !slices.Contains(out, o.Text) {
-			out = append(out, o.Text)
+		if o.Via != "" && !slices.Contains(via[o.Text], o.Via) {
+			via[o.Text] = append(via[o.Text], o.Via)
+		}
+	}
+	for _, o := range list {
+		text := o.Text
+		if names := via[text]; len(names) > 0 {
+			text += " by way of " + strings.Join(names, " and ")
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	if n := len(out); n > 3 {

@@ -48,7 +48,7 @@ type Explanation struct {
 	Most  int
 	// Product: of Once, By is an instruction that multiplies and adds, and what is in the sum is the product
 	Product bool
-	Leaves  []string // of Once: the names in what is in the sum
+	Leaves  []string // of Once: the names in what is in the sum; of Without: that of the other operand
 	Lanes   bool     // of Once: Where adds what another lane has
 	Type    ptx.Type // of Exact: what is rounded to
 	// Some: the rule holds in the wrong cells, and cells that have the operation too are right without
@@ -277,7 +277,7 @@ func (s *site) rules() []Explanation {
 	}
 	for _, o := range v.Operands {
 		add(Without, func(p point) (float64, bool) { return p.operand(o.Arg) },
-			func(e *Explanation) { e.Which = o.Arg })
+			func(e *Explanation) { e.Which, e.Leaves = o.Arg, first.n.dropped(v, o.Arg) })
 	}
 	s.once(add)
 	for _, k := range first.n.cell.Known {
@@ -394,6 +394,23 @@ func (p point) exchanged() (float64, bool) {
 		return b - a, ok && known
 	}
 	return b / a, ok && known
+}
+
+// dropped are the names of what a value has besides one operand, where it has two.
+func (n *numbers) dropped(v *Value, arg int) []string {
+	if len(v.Operands) != 2 {
+		return nil
+	}
+	for _, o := range v.Operands {
+		at := o.Value
+		for n.cell.Values[at].Moves() {
+			at = n.cell.Values[at].Operands[0].Value
+		}
+		if x := &n.cell.Values[at]; o.Arg != arg && x.Instr == nil && x.Name != "" {
+			return []string{x.Name}
+		}
+	}
+	return nil
 }
 
 // operand is the number that a value's instruction took as an argument.

@@ -343,7 +343,7 @@ var words = map[string]string{
 	"rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
 	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major",
 	"col": "column-major", "s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers",
-	"u16": "unsigned numbers", "max": "maximum", "min": "minimum", "add": "addition (+)",
+	"u16": "unsigned numbers", "s32": "signed numbers", "u32": "unsigned numbers", "max": "maximum", "min": "minimum", "add": "addition (+)",
 	"sub": "subtraction (-)", "mul": "multiplication (*)", "div": "division (/)", "rcp": "1/x",
 	"sqrt":  "sqrt(x)",
 	"rsqrt": "1/sqrt(x)", "ex2": "2^x", "lg2": "log2(x)", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
@@ -382,7 +382,7 @@ func (m *menu) modifiers(n, i int) {
 				}
 				kind, rank = Comparison, rankFirst
 			case "s32", "u32":
-				if in.Op != "shr" && in.Op != "bfe" {
+				if in.Op != "shr" && in.Op != "bfe" && (in.Op != "cvt" || !in.Type().Float()) {
 					continue
 				}
 			case "s8", "u8", "s16", "u16":
