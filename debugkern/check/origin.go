@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -382,15 +383,24 @@ func (u *originUnit) causes() *causes {
 	return cs
 }
 
-// message says what was made, and names the call sites of an inlined function.
+// mostCallers is how many call sites of an inlined function a message names.
+const mostCallers = 3
+
+// message says what was made, and names the call sites of an inlined function, each once.
 func (o *origin) message() string {
+	var sites []string
+	for _, c := range o.calls {
+		if site := c.Text(""); site != "" && !slices.Contains(sites, site) {
+			sites = append(sites, site)
+		}
+	}
 	text := o.what
-	for i, c := range o.calls {
-		site := c.Text("")
+	for i, site := range sites {
 		switch {
-		case site == "":
 		case i == 0:
 			text += "; " + site
+		case i == mostCallers:
+			return text + fmt.Sprintf(" and from %d places more", len(sites)-i)
 		default:
 			text += " and " + strings.TrimPrefix(site, "called ")
 		}

@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // One edit of the source spoils several stages, and has findings at several places. Two suspects come from
@@ -20,7 +21,29 @@ import (
 // ofOneEdit reports whether something shows that two suspects have one edit as their origin.
 func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 	return q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
-		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a)
+		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a)
+}
+
+// takesCopy reports whether the first wrong cell of s is made of what a wrong stage of another suspect is made
+// of, in the place of that stage: the thread has its own copy of the value, which nobody captured, and that is
+// wrong as well. s is then an effect of it.
+func (q *inquiry) takesCopy(of, s *suspect) bool {
+	x := s.contrast
+	if of.cause.Kind != kindStage || x == nil || len(x.Foreign) == 0 || len(x.Missing) == 0 {
+		return false
+	}
+	from := probes.StageSet(nil)
+	for _, m := range x.Missing {
+		if !slices.Contains(of.stages, probes.Stage(m.Of)) {
+			return false
+		}
+		from = from.Union(q.ancestors(probes.Stage(m.Of)))
+	}
+	if slices.ContainsFunc(x.Foreign, func(f debugkern.Operands) bool { return !from.Has(probes.Stage(f.Of)) }) {
+		return false
+	}
+	s.effect = true
+	return true
 }
 
 // curedBy reports whether an edit that was tried and puts cure's suspect right leaves nothing of another.
