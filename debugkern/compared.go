@@ -18,9 +18,9 @@ type Compared struct {
 	A, B  float64 // the numbers compared
 }
 
-// Comparisons lists, for each of some cells of a stage, the comparisons of integers that decided what it became,
-// the nearest to the cell first, each instruction once. The walk ends where a tile of an operand was captured. A
-// cell that was not captured has none. Errors are those of Lineage.
+// Comparisons lists, for each of some cells of a stage, the comparisons of integers that decided what it
+// became, the nearest to the cell first, each instruction once. The walk ends where a tile of an operand
+// was captured. A cell that was not captured has none. Errors are those of Lineage.
 func (r *Run) Comparisons(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) ([][]Compared, error) {
@@ -66,8 +66,9 @@ func (x *ancestry) comparisons(
 	for _, v := range g.Nodes {
 		step := trace.Step(int(v.Step))
 		in := step.Instr
-		if !step.Func.Entry || in.Kind() != isa.Compare || in.Type().Float() || in.Loc.Within(target.IsProbe) ||
-			slices.ContainsFunc(out, func(c Compared) bool { return c.At == in.Index }) {
+		seen := slices.ContainsFunc(out, func(c Compared) bool { return c.At == in.Index })
+		if seen || !step.Func.Entry || in.Kind() != isa.Compare || in.Type().Float() ||
+			in.Loc.Within(target.IsProbe) {
 			continue
 		}
 		uses := slices.DeleteFunc(trace.Uses(v, false, false), func(u lineage.Use) bool {
@@ -91,7 +92,8 @@ func (x *ancestry) comparisons(
 			}
 		}
 		if len(list) == 3 {
-			out, refs, constant = append(out, Compared{At: in.Index}), append(refs, list...), append(constant, known)
+			out, refs = append(out, Compared{At: in.Index}), append(refs, list...)
+			constant = append(constant, known)
 		}
 	}
 	bits, err := trace.Values(ctx, x.kernel, refs)

@@ -23,9 +23,9 @@ type StoredAway struct {
 	Steps []Step
 }
 
-// StoredAway looks among some blocks for one that stores as many elements of the output that a stage is taken
-// from as it should, all of them equally far from where they belong. nil where there is none. Errors are those
-// of Lineage.
+// StoredAway looks among some blocks for one that stores as many elements of the output that a stage is
+// taken from as it should, all of them equally far from where they belong. nil where there is none. Errors
+// are those of Lineage.
 func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, blocks []probes.Dim3) (*StoredAway, error) {
 	sp := r.Plan.Stage(stage)
 	if r.state == nil || sp == nil || sp.Capture.Kind != probes.CaptureOutput || sp.OfLaunch() {
@@ -64,10 +64,11 @@ func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, blocks []probe
 	return nil, nil
 }
 
-// storeStep compares how far the first element moves to a neighbour along an axis of the grid; nil where that is
-// as far as it should, or there is no neighbour.
+// storeStep compares how far the first element moves to a neighbour along an axis of the grid; nil where
+// that is as far as it should, or there is no neighbour.
 func (r *Run) storeStep(
-	ctx context.Context, sp *probes.StagePlan, arg *probes.Arg, b probes.Dim3, stores []int, axis, is, should int,
+	ctx context.Context, sp *probes.StagePlan, arg *probes.Arg, b probes.Dim3, stores []int,
+	axis, is, should int,
 ) (*Step, error) {
 	for _, by := range []int{1, -1} {
 		to := b
@@ -101,8 +102,8 @@ func (r *Run) globalStores() []int {
 	return out
 }
 
-// storedBy lists the elements of an argument that a block stores, and those that it should, in order, with the
-// instruction that stores the first; no elements where not all that it stores is known.
+// storedBy lists the elements of an argument that a block stores, and those that it should, in order, with
+// the instruction that stores the first; no elements where not all that it stores is known.
 func (r *Run) storedBy(
 	ctx context.Context, sp *probes.StagePlan, arg *probes.Arg, block probes.Dim3, stores []int,
 ) (is, should []int, first int, err error) {

@@ -64,8 +64,8 @@ func (q *inquiry) arithmetic() error {
 	return q.everything()
 }
 
-// beforeNaN looks for the operation before the one that makes the first NaN or infinity: with an edit of it the
-// stages are right, and no number leaves its range.
+// beforeNaN looks for the operation before the one that makes the first NaN or infinity: with an edit of it
+// the stages are right, and no number leaves its range.
 func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	if s.cause.Kind != "nan-origin" || s.remedy != nil && s.remedy.changes() {
 		return nil

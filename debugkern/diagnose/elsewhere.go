@@ -109,8 +109,8 @@ type elsewhere struct {
 	size *repair.Size
 }
 
-// elsewhere tries an edit in other configurations, until one refutes it: in which the stages stay wrong with it,
-// or become so.
+// elsewhere tries an edit in other configurations, until one refutes it: in which the stages stay wrong
+// with it, or become so.
 func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, error) {
 	if !q.configured {
 		q.configurations, q.configured = q.otherConfigurations(), true

@@ -90,8 +90,8 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 	return m
 }
 
-// opposite is the cell nearest to the first, in its row if there is one, that takes part where that does not, or
-// the other way round.
+// opposite is the cell nearest to the first, in its row if there is one, that takes part where that does
+// not, or the other way round.
 func (m *maskOff) opposite(v *debugkern.TileView) *[2]int {
 	var out *[2]int
 	far := func(c [2]int) int { return v.Plan.Cols*max(c[0]-m.row, m.row-c[0]) + max(c[1]-m.col, m.col-c[1]) }
@@ -108,7 +108,8 @@ func (m *maskOff) opposite(v *debugkern.TileView) *[2]int {
 // maskText words how the first wrong row's mask departs, and what all wrong rows have in common.
 func maskText(v *debugkern.TileView, first int, rows map[int]maskRow) string {
 	row := rows[first]
-	out := fmt.Sprintf("in row %d of %s%s %s", first, v.Stage, report.AtTile(" of ", v.Plan.Phase, "", v.KVTile),
+	tile := report.AtTile(" of ", v.Plan.Phase, "", v.KVTile)
+	out := fmt.Sprintf("in row %d of %s%s %s", first, v.Stage, tile,
 		takePart(row.are, v.ValidCols, row.should))
 	last := func(list []int) int {
 		if len(list) == 0 {
@@ -126,9 +127,11 @@ func maskText(v *debugkern.TileView, first int, rows map[int]maskRow) string {
 	case whole:
 		out += fmt.Sprintf("; so do all in each of its %d wrong rows", len(rows))
 	case same && far > 0:
-		out += fmt.Sprintf("; in each of its %d wrong rows the last that takes part is %d too far", len(rows), far)
+		out += fmt.Sprintf("; in each of its %d wrong rows the last that takes part is %d too far",
+			len(rows), far)
 	case same && far < 0:
-		out += fmt.Sprintf("; in each of its %d wrong rows the last that takes part is %d short", len(rows), -far)
+		out += fmt.Sprintf("; in each of its %d wrong rows the last that takes part is %d short",
+			len(rows), -far)
 	}
 	return out
 }
@@ -154,8 +157,8 @@ func takePart(are []int, cols int, should []int) string {
 }
 
 // decidedBy finds the comparison that decided about the first cell of a mask that is off: the nearest whose
-// outcome is another for a cell that is treated the other way; where there is no such cell, that of the choice
-// between a score and minus infinity.
+// outcome is another for a cell that is treated the other way; where there is no such cell, that of the
+// choice between a score and minus infinity.
 func (q *inquiry) decidedBy(m *maskOff) error {
 	cells := [][2]int{{m.row, m.col}}
 	if m.other != nil {
@@ -209,8 +212,9 @@ func (s *suspect) because(says string) {
 	s.cause.why = says
 }
 
-// blameMask makes a mask that is off the reason of a suspect. What its cells are made of then says nothing: what
-// a mask hides need not be there. With an edit that was proven, place and advice are those of the edit.
+// blameMask makes a mask that is off the reason of a suspect. What its cells are made of then says nothing:
+// what a mask hides need not be there. With an edit that was proven, place and advice are those of the
+// edit.
 func (q *inquiry) blameMask(s *suspect, proven bool) {
 	m := s.mask
 	if x := s.contrast; x != nil && len(x.Foreign) == 0 {
@@ -236,6 +240,6 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 	if !m.shown {
 		should = "should take part"
 	}
-	s.cause.Advice = q.citing(fmt.Sprintf("look at the comparison at %s, and at what is compared there: column %d "+
-		"of row %d %s", callText(m.at), m.col, m.row, should), "; the line is ", m.at)
+	s.cause.Advice = q.citing(fmt.Sprintf("look at the comparison at %s, and at what is compared there: "+
+		"column %d of row %d %s", callText(m.at), m.col, m.row, should), "; the line is ", m.at)
 }

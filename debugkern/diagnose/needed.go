@@ -230,8 +230,8 @@ func (e *explanation) place() string {
 // why says what the operation gave, and what it would have had to give.
 func (e *explanation) why() string {
 	if e.Kind == needed.Exact {
-		text := fmt.Sprintf("worked out from %d wrong cells, each would be right if %s: %.6g in the place of %.6g "+
-			"in the first of them", e.Cells, e.rounding("did not round to "+e.Type.String()),
+		text := fmt.Sprintf("worked out from %d wrong cells, each would be right if %s: %.6g in the place of "+
+			"%.6g in the first of them", e.Cells, e.rounding("did not round to "+e.Type.String()),
 			(e.Need.Lo+e.Need.Hi)/2, e.Got)
 		if e.Some {
 			text += "; some cells that are right would be wrong then"
@@ -243,8 +243,8 @@ func (e *explanation) why() string {
 		text = fmt.Sprintf("%s has %s in it %d times, and would have to have it once", e.subject(), e.term(),
 			e.Most)
 	}
-	text = fmt.Sprintf("worked out backwards from %d wrong cells, %s: %s in the place of %.6g in the first of "+
-		"them", e.Cells, text, between(e.Need), e.Got)
+	text = fmt.Sprintf("worked out backwards from %d wrong cells, %s: %s in the place of %.6g in the first "+
+		"of them", e.Cells, text, between(e.Need), e.Got)
 	if e.Some {
 		text += "; cells that are right have the operation too, and need it as it is"
 	}
@@ -360,11 +360,11 @@ func (e *explanation) change() string {
 		return fmt.Sprintf("at %s: leave out the %s: %s", at, repair.Word(e.Value.Instr.Op), e.rule())
 	case needed.Once:
 		if e.Lanes {
-			return fmt.Sprintf("look at the addition at %s, which adds up what the lanes have: %s is the same in "+
-				"all of them, and belongs in the sum once, added after that", at, e.term())
+			return fmt.Sprintf("look at the addition at %s, which adds up what the lanes have: %s is the same "+
+				"in all of them, and belongs in the sum once, added after that", at, e.term())
 		}
-		return fmt.Sprintf("look at the addition at %s: both of its operands have %s in them, which belongs in "+
-			"one of them", at, e.term())
+		return fmt.Sprintf("look at the addition at %s: both of its operands have %s in them, which belongs "+
+			"in one of them", at, e.term())
 	case needed.Exact:
 		return fmt.Sprintf("at %s: in float, where the result is %s", at, e.Type)
 	case needed.Exchanged:
@@ -409,7 +409,8 @@ func (e *explanation) rounding(do string) string {
 	if e.Where == nil {
 		return fmt.Sprintf("the operations from %s on %s", e.place(), do)
 	}
-	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", repair.Word(e.Where.Instr.Op), e.place(), e.Times, do)
+	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", repair.Word(e.Where.Instr.Op), e.place(),
+		e.Times, do)
 }
 
 // gives names the value by what stands at its line.

@@ -24,9 +24,9 @@ func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a)
 }
 
-// takesCopy reports whether the first wrong cell of s is made of what a wrong stage of another suspect is made
-// of, in the place of that stage: the thread has its own copy of the value, which nobody captured, and that is
-// wrong as well. s is then an effect of it.
+// takesCopy reports whether the first wrong cell of s is made of what a wrong stage of another suspect is
+// made of, in the place of that stage: the thread has its own copy of the value, which nobody captured, and
+// that is wrong as well. s is then an effect of it.
 func (q *inquiry) takesCopy(of, s *suspect) bool {
 	x := s.contrast
 	if of.cause.Kind != kindStage || x == nil || len(x.Foreign) == 0 || len(x.Missing) == 0 {
@@ -39,7 +39,9 @@ func (q *inquiry) takesCopy(of, s *suspect) bool {
 		}
 		from = from.Union(q.ancestors(probes.Stage(m.Of)))
 	}
-	if slices.ContainsFunc(x.Foreign, func(f debugkern.Operands) bool { return !from.Has(probes.Stage(f.Of)) }) {
+	if slices.ContainsFunc(x.Foreign, func(f debugkern.Operands) bool {
+		return !from.Has(probes.Stage(f.Of))
+	}) {
 		return false
 	}
 	s.effect = true

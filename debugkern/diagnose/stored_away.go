@@ -6,15 +6,15 @@ import (
 	"tilescope/probes"
 )
 
-// storedAway makes the store of a block that leaves its tile of the output where another belongs the reason of a
-// suspect; false where no block does.
+// storedAway makes the store of a block that leaves its tile of the output where another belongs the reason
+// of a suspect; false where no block does.
 func (q *inquiry) storedAway(s *suspect, st probes.Stage, first probes.Dim3) (bool, error) {
 	away, err := q.base.StoredAway(q.ctx, st, []probes.Dim3{first})
 	if err != nil || away == nil || away.At == nil {
 		return false, q.fatal(err)
 	}
-	text := fmt.Sprintf("block %s stores its tile of %s from %s on, where %s belongs", away.Block, st, away.First,
-		away.Where)
+	text := fmt.Sprintf("block %s stores its tile of %s from %s on, where %s belongs", away.Block, st,
+		away.First, away.Where)
 	for _, step := range away.Steps {
 		text += "; " + step.Text()
 	}
@@ -22,6 +22,7 @@ func (q *inquiry) storedAway(s *suspect, st probes.Stage, first probes.Dim3) (bo
 	s.cause.Title += "; stored at " + callText(away.At)
 	s.cause.Proof = append(s.cause.Proof, text)
 	s.cause.why = text
-	s.cause.Advice = q.citing("look at the index by which the output is stored at "+callText(away.At), ": ", away.At)
+	s.cause.Advice = q.citing("look at the index by which the output is stored at "+callText(away.At), ": ",
+		away.At)
 	return true, nil
 }

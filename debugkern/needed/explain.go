@@ -42,8 +42,8 @@ type Explanation struct {
 	By    *Value  // of Result and Combined: the instruction that gave the other value; nil: Name has it
 	Op    string  // of Combined: "mul", "add", "sub", "div"; of Function its name
 	Which int     // of Without: the argument that alone is right
-	// Where: of Once the addition of what is in the sum already; of Exact the operation, nil: all of Type. By is
-	// what is in the sum Most times, in the first cell
+	// Where: of Once the addition of what is in the sum already; of Exact the operation, nil: all of Type.
+	// By is what is in the sum Most times, in the first cell
 	Where *Value
 	Most  int
 	// Product: of Once, By is an instruction that multiplies and adds, and what is in the sum is the product
@@ -328,8 +328,9 @@ func (s *site) once(add func(Kind, func(point) (float64, bool), func(*Explanatio
 	})
 }
 
-// unrounded finds the operation whose rounding makes the wrong cells wrong: each is right where that one gives
-// its exact result, and wrong where all round. Where no single operation is it, it is all of one type.
+// unrounded finds the operation whose rounding makes the wrong cells wrong: each is right where that one
+// gives its exact result, and wrong where all round. Where no single operation is it, it is all of one
+// type.
 func unrounded(wrong, right []*numbers) []Explanation {
 	holds := func(list []*numbers, exact func(v *Value) bool) bool {
 		return !slices.ContainsFunc(list, func(n *numbers) bool {
@@ -337,8 +338,9 @@ func unrounded(wrong, right []*numbers) []Explanation {
 		})
 	}
 	first := wrong[0].cell
-	if !slices.ContainsFunc(wrong, func(n *numbers) bool { return narrow(n.cell.Want, n.cell.Values[0].Got) }) ||
-		!holds(wrong, func(*Value) bool { return true }) {
+	if !slices.ContainsFunc(wrong, func(n *numbers) bool {
+		return narrow(n.cell.Want, n.cell.Values[0].Got)
+	}) || !holds(wrong, func(*Value) bool { return true }) {
 		return nil
 	}
 	for _, n := range wrong {

@@ -7,8 +7,8 @@ import (
 )
 
 // Formula is a cell as a formula of the names and constants that it was computed from: "0.5*pre*(2/(1 +
-// 2^(-2.45*pre)))". ok is false where more than so many operations make it, or where what one of them is made of
-// is not known.
+// 2^(-2.45*pre)))". ok is false where more than so many operations make it, or where what one of them is
+// made of is not known.
 func (c *Cell) Formula(most int) (text string, ok bool) {
 	f := &formula{c: c, left: most}
 	text, _ = f.value(0)
@@ -73,8 +73,8 @@ func (f *formula) value(i int) (string, int) {
 
 // unary are functions of one number as they are written.
 var unary = map[string]string{
-	"neg": "(-(%s))", "abs": "|%s|", "ex2": "2^(%s)", "lg2": "log2(%s)", "rcp": "(1/(%s))", "sqrt": "sqrt(%s)",
-	"rsqrt": "(1/sqrt(%s))", "tanh": "tanh(%s)", "sin": "sin(%s)", "cos": "cos(%s)",
+	"neg": "(-(%s))", "abs": "|%s|", "ex2": "2^(%s)", "lg2": "log2(%s)", "rcp": "(1/(%s))",
+	"sqrt": "sqrt(%s)", "rsqrt": "(1/sqrt(%s))", "tanh": "tanh(%s)", "sin": "sin(%s)", "cos": "cos(%s)",
 }
 
 // leaf writes what a cell's lineage ends at.

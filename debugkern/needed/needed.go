@@ -48,8 +48,8 @@ type Value struct {
 	// instruction that only moves has one. Of a matrix product it is the accumulator alone.
 	Operands []Operand
 	Name     string // of a value of which nothing more is followed: "m[row]"; else ""
-	// Source numbers what a value of which nothing more is followed comes from: an element of an argument or a
-	// cell of a tile, in the same cell. 0: it is not known.
+	// Source numbers what a value of which nothing more is followed comes from: an element of an argument
+	// or a cell of a tile, in the same cell. 0: it is not known.
 	Source int
 }
 

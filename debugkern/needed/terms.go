@@ -9,9 +9,9 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// A sum is taken apart into its terms: what is added up in it, each with how often. Two terms are the same where
-// they were made by the same operations of the same constants, elements and captured cells, in whichever lane:
-// a sum of which a term enters twice is told from one of two equal numbers.
+// A sum is taken apart into its terms: what is added up in it, each with how often. Two terms are the same
+// where they were made by the same operations of the same constants, elements and captured cells, in
+// whichever lane: a sum of which a term enters twice is told from one of two equal numbers.
 
 // expansion is a cell whose sums are taken apart.
 type expansion struct {
@@ -89,7 +89,11 @@ func parts(v *Value) (add []Operand, sign []int, product bool) {
 // widens reports whether a conversion keeps the number as it is.
 func widens(v *Value) bool {
 	t := v.Instr.Types()
-	return len(t) > 1 && t[0].Float() && t[len(t)-1].Float() && t[0].Single().Bits() >= t[len(t)-1].Single().Bits()
+	if len(t) < 2 {
+		return false
+	}
+	to, from := t[0].Single(), t[len(t)-1].Single()
+	return to.Float() && from.Float() && to.Bits() >= from.Bits()
 }
 
 // adds reports whether a value is a sum.
@@ -154,8 +158,8 @@ func (x *expansion) product(v *Value) (id int, number float64) {
 	return x.number(-1, fmt.Sprintf("product %d %d", x.id(a), x.id(b))), x.c.Values[a].Got * x.c.Values[b].Got
 }
 
-// once is what a sum would be if each of its terms were in it once, and the most often that one is. ok is false
-// where that is what it is, and where its terms are not known.
+// once is what a sum would be if each of its terms were in it once, and the most often that one is. ok is
+// false where that is what it is, and where its terms are not known.
 func (x *expansion) once(root int) (sum float64, most term, ok bool) {
 	list, _ := x.terms(root)
 	now, scale := 0.0, 0.0
@@ -268,8 +272,8 @@ func (e *evaluation) value(i int) float64 {
 	return x
 }
 
-// apply is what a value's operation gives for what its operands are now; what the kernel got, where it is none
-// that can be worked out.
+// apply is what a value's operation gives for what its operands are now; what the kernel got, where it is
+// none that can be worked out.
 func (e *evaluation) apply(v *Value) float64 {
 	if v.Moves() {
 		return e.value(v.Operands[0].Value)
@@ -284,7 +288,8 @@ func (e *evaluation) apply(v *Value) float64 {
 	if v.Instr.Kind().Product() {
 		return v.Got - e.c.Values[v.Operands[0].Value].Got + x[0]
 	}
-	if f, known := evaluates[v.Instr.Op]; known && f.n == len(x) && !v.Instr.Has("sat") && !v.Instr.Has("relu") {
+	f, known := evaluates[v.Instr.Op]
+	if known && f.n == len(x) && !v.Instr.Has("sat") && !v.Instr.Has("relu") {
 		return f.of(x)
 	}
 	return v.Got
@@ -295,18 +300,20 @@ var evaluates = map[string]struct {
 	n  int
 	of func(x []float64) float64
 }{
-	"add": {2, func(x []float64) float64 { return x[0] + x[1] }},
-	"sub": {2, func(x []float64) float64 { return x[0] - x[1] }},
-	"mul": {2, func(x []float64) float64 { return x[0] * x[1] }},
-	"div": {2, func(x []float64) float64 { return x[0] / x[1] }},
-	"fma": {3, func(x []float64) float64 { return x[0]*x[1] + x[2] }},
-	"mad": {3, func(x []float64) float64 { return x[0]*x[1] + x[2] }},
-	"max": {2, func(x []float64) float64 { return math.Max(x[0], x[1]) }},
-	"min": {2, func(x []float64) float64 { return math.Min(x[0], x[1]) }},
-	"neg": {1, func(x []float64) float64 { return -x[0] }}, "abs": {1, func(x []float64) float64 { return math.Abs(x[0]) }},
-	"ex2": {1, func(x []float64) float64 { return math.Exp2(x[0]) }},
-	"lg2": {1, func(x []float64) float64 { return math.Log2(x[0]) }},
-	"rcp": {1, func(x []float64) float64 { return 1 / x[0] }}, "sqrt": {1, func(x []float64) float64 { return math.Sqrt(x[0]) }},
+	"add":   {2, func(x []float64) float64 { return x[0] + x[1] }},
+	"sub":   {2, func(x []float64) float64 { return x[0] - x[1] }},
+	"mul":   {2, func(x []float64) float64 { return x[0] * x[1] }},
+	"div":   {2, func(x []float64) float64 { return x[0] / x[1] }},
+	"fma":   {3, func(x []float64) float64 { return x[0]*x[1] + x[2] }},
+	"mad":   {3, func(x []float64) float64 { return x[0]*x[1] + x[2] }},
+	"max":   {2, func(x []float64) float64 { return math.Max(x[0], x[1]) }},
+	"min":   {2, func(x []float64) float64 { return math.Min(x[0], x[1]) }},
+	"neg":   {1, func(x []float64) float64 { return -x[0] }},
+	"abs":   {1, func(x []float64) float64 { return math.Abs(x[0]) }},
+	"ex2":   {1, func(x []float64) float64 { return math.Exp2(x[0]) }},
+	"lg2":   {1, func(x []float64) float64 { return math.Log2(x[0]) }},
+	"rcp":   {1, func(x []float64) float64 { return 1 / x[0] }},
+	"sqrt":  {1, func(x []float64) float64 { return math.Sqrt(x[0]) }},
 	"rsqrt": {1, func(x []float64) float64 { return 1 / math.Sqrt(x[0]) }},
 	"tanh":  {1, func(x []float64) float64 { return math.Tanh(x[0]) }},
 	"cvt":   {1, func(x []float64) float64 { return x[0] }},

@@ -15,10 +15,10 @@ import (
 	"tilescope/probes"
 )
 
-// MaskedAt finds where the scores are masked that cells of a stage are made of: the place of the instruction
-// nearest to the cells that chooses between a score and minus infinity, or a number that stands for it
-// (selects); of a mask that is a branch, the place of the comparison of integers nearest to the cells that is no
-// loop's bound. It is nil where there is neither. Errors are those of debugkern.Run.Slice.
+// MaskedAt finds where the scores are masked that cells of a stage are made of: the place of the
+// instruction nearest to the cells that chooses between a score and minus infinity, or a number that stands
+// for it (selects); of a mask that is a branch, the place of the comparison of integers nearest to the
+// cells that is no loop's bound. It is nil where there is neither. Errors are those of debugkern.Run.Slice.
 func MaskedAt(
 	ctx context.Context, run *debugkern.Run, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) (src *target.Source, selects bool, err error) {
