@@ -392,7 +392,7 @@ func (c *contrast) named(o *Operands, k operandKey, at []int) {
 	sp := c.g.Stage(k.stage)
 	o.Of = sp.Stage.String()
 	text := o.Of
-	if sp.PerTile && (k.iter != c.kv || c.x.stage.Phase == probes.PhaseAfter) {
+	if sp.PerTile && (k.iter != c.kv || sp.Loaded && c.x.stage.Phase == probes.PhaseAfter) {
 		text += fmt.Sprintf("@%d", k.iter)
 	}
 	dims := []int{sp.Rows, sp.Cols}

@@ -77,7 +77,11 @@ func TestLeftExplanation(t *testing.T) {
 	if e := s.left(all, doc); e == nil || e.Kind != needed.Without {
 		t.Errorf("got %+v, expected the exact explanation of P", e)
 	}
-	doc.Fingerprints[0].Name = "term"
+	doc.Fingerprints[0].Name = "term" // which says what is missing, and not where
+	if e := s.left(all, doc); e == nil || e.Kind != needed.Scaled {
+		t.Errorf("got %+v, expected the best that P has", e)
+	}
+	doc.Fingerprints[0].Name = "operand-transposed"
 	if e := s.left(all, doc); e != nil {
 		t.Errorf("got %+v although P looks like a mistake of its operator, expected none", e)
 	}

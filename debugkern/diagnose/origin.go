@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -184,7 +185,7 @@ func (q *inquiry) shared(block probes.Dim3, all []displaced) error {
 				if err != nil {
 					return err
 				}
-				if run == nil || !q.rightCellsOf(run, block, all, whole) {
+				if run == nil || !q.rightCellsOf(run, block, all, whole) || q.spoils(run, block) {
 					continue
 				}
 				united, err := q.unitedBy(run, m, all)
@@ -269,6 +270,14 @@ func (q *inquiry) rightCellsOf(
 		}
 	}
 	return true
+}
+
+// spoils reports whether a trial makes a stage wrong in a block that was right there: what it moved is used
+// rightly as well.
+func (q *inquiry) spoils(run *debugkern.Run, block probes.Dim3) bool {
+	return slices.ContainsFunc(q.run.Plan.Stages, func(sp probes.StagePlan) bool {
+		return !q.wrongIn(q.base, sp.Stage, block) && q.wrongIn(run, sp.Stage, block)
+	})
 }
 
 // wrongIn reports whether a stage has bad cells in a block.
@@ -359,7 +368,7 @@ func (q *inquiry) unitedBy(run *debugkern.Run, m move, all []displaced) (bool, e
 			users = append(users, st)
 		}
 	}
-	q.placed(o, users)
+	q.placed(o, users, access{all[0].at[0], d.Arg, d.Reads})
 	return true, nil
 }
 
@@ -389,8 +398,8 @@ func (q *inquiry) spoiltBy(s *suspect) []probes.Stage {
 	return out
 }
 
-// placed makes the origin's line the place of its leading suspect.
-func (q *inquiry) placed(o *origin, stages []probes.Stage) {
+// placed makes the origin's line the place of its leading suspect. load is one of the loads that use it.
+func (q *inquiry) placed(o *origin, stages []probes.Stage, load access) {
 	c := &o.lead.cause
 	at := callText(o.source)
 	if c.Place.Other == nil && c.Place.Source != nil && *c.Place.Source != *o.source {
@@ -400,6 +409,11 @@ func (q *inquiry) placed(o *origin, stages []probes.Stage) {
 	c.Title += fmt.Sprintf("; the address that %s share is computed at %s", stageList(stages), at)
 	c.Advice = fmt.Sprintf("look at the address computed at %s, which the loads at %s use", at,
 		strings.Join(o.users, ", "))
+	c.Advice = q.citing(c.Advice, ": ", o.source)
+	line := q.quoted(o.source)
+	c.Advice += q.indexText(slices.DeleteFunc(q.definitions(load), func(d definition) bool {
+		return d.at == *o.source || !regexp.MustCompile(`\b`+regexp.QuoteMeta(d.name)+`\b`).MatchString(line)
+	}))
 	c.Proof = append(c.Proof, o.text)
 }
 
