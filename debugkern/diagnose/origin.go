@@ -412,7 +412,8 @@ func (q *inquiry) placed(o *origin, stages []probes.Stage, load access) {
 	c.Advice = q.citing(c.Advice, ": ", o.source)
 	line := q.quoted(o.source)
 	c.Advice += q.indexText(slices.DeleteFunc(q.definitions(load), func(d definition) bool {
-		return d.at == *o.source || !regexp.MustCompile(`\b`+regexp.QuoteMeta(d.name)+`\b`).MatchString(line)
+		name := regexp.MustCompile(`\b` + regexp.QuoteMeta(d.name) + `\b`)
+		return d.at.At() == o.source.At() || !name.MatchString(line)
 	}))
 	c.Proof = append(c.Proof, o.text)
 }
