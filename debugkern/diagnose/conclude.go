@@ -340,6 +340,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.short != "" {
 			c.short += "; a barrier only hides that the buffers do not change"
 		}
+	case s.turn != nil && s.remedy != nil && !s.remedy.changes():
+		c.Advice, c.Place.Source, c.Place.Other = s.turn.advice, s.turn.wrong.Source, c.Place.Source
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at

@@ -72,14 +72,15 @@ type suspect struct {
 	borrowed  bool           // its remedy was found for another, which has its place
 	partial   *remedy        // puts the suspect's own findings right, and leaves the rest of the cause
 	partly    *debugkern.Run // with partial in place
-	across    bool           // its accesses go across the ends of rows, by their width
-	explained string         // what is known of why, in the place of what the finding says; "": nothing
-	// misdirected is an arrival at an mbarrier that has to be at another; nil: none is known
-	misdirected *misdirected
-	parted      *parted // where its threads have parted from those that they wait for; nil: nowhere
 	// elsewhere is where right cells of its stage are stored, and the wrong ones are not; nil: nowhere
 	elsewhere *access
 	beyond    string // where else its remedy was tried, as the end of a sentence
+
+	explained   string       // what is known of why, in the place of what the finding says; "": nothing
+	across      bool         // its accesses go across the ends of rows, by their width
+	turn        *turn        // a line that uses buffers in a wrong turn; nil: none is known
+	misdirected *misdirected // an arrival that has to be at another mbarrier; nil: none is known
+	parted      *parted      // where its threads parted from those that they wait for; nil: nowhere
 
 	unreached bool // the reference in the place of its stages does not reach all that reads them
 }

@@ -113,7 +113,7 @@ func (q *inquiry) extentText(variable, file string, axis, n int) string {
 			continue
 		}
 		all := dimension.FindAllStringSubmatch(m[1], -1)
-		if l, ok := q.layoutOf(variable); !ok || len(all) != len(l.dims) ||
+		if l, ok := q.layoutOf(variable); !ok || len(all) != len(l.dims) || l.dims[axis] != n ||
 			q.declaredOtherwise(variable, file) != nil {
 			break
 		}

@@ -65,7 +65,7 @@ func (q *inquiry) unite() error {
 		out = append(out, lead)
 	}
 	q.suspects = out
-	for _, step := range []func() error{q.contested, q.rings} {
+	for _, step := range []func() error{q.contested, q.rings, q.filled} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -35,6 +35,14 @@ func TestFindings(t *testing.T) {
 				"const int buffer = kt % BUFFERS;`.*modulo 1 the finding is gone",
 		},
 		{
+			"decode-of-two-buffers", "(?s)fills buffers 0, 1, 2, 0 of sK_u8 in turn, .* reads buffers 0, 1, 0, 1.*" +
+				"write `.*&sK_u8\\[kv % BUFFERS\\].*nothing is wrong",
+		},
+		{
+			"copied-by-another-thread", `thread t waits for its own copies.* row t % 32, column 16·\(t / 32\).*` +
+				`reads it from row t / 4, column 16·\(t % 4\) on`,
+		},
+		{
 			"v-released-as-k", "(?s)one cause.*v_empty\\[0\\], which needs 8 as well, gets none.*write `.*" +
 				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
 		},
