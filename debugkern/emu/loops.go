@@ -12,6 +12,15 @@ import (
 func (d *decoder) loops(g *cfg.Graph) {
 	code := d.p.code[d.base : d.base+len(g.Func.Body)]
 	bodies := g.Loops()
+	walks := make(map[int]bool, len(bodies)) // head → a block of the loop has a barrier
+	for h, body := range bodies {
+		for b := range body {
+			if holdsBarrier(code[g.Start[b]:g.Start[b+1]]) {
+				walks[h] = true
+				break
+			}
+		}
+	}
 	for b := range g.Succ {
 		head, size := -1, 0
 		for h, body := range bodies {
@@ -22,17 +31,11 @@ func (d *decoder) loops(g *cfg.Graph) {
 		if head < 0 {
 			continue
 		}
-		id, walk := int32(-1), false
-		for in := range bodies[head] {
-			for i := g.Start[in]; i < g.Start[in+1]; i++ {
-				walk = walk || code[i].flow == flowBarrier
-			}
-		}
-		id = d.loopNumber(g.Func, head)
+		id := d.loopNumber(g.Func, head)
 		last := g.Start[b+1] - 1
 		for i := g.Start[b]; i <= last; i++ {
 			code[i].around = id
-			if walk {
+			if walks[head] {
 				code[i].inLoop = id
 			}
 		}
@@ -40,6 +43,16 @@ func (d *decoder) loops(g *cfg.Graph) {
 			in.loop = id
 		}
 	}
+}
+
+// holdsBarrier reports whether one of the instructions is a barrier of the block.
+func holdsBarrier(code []inst) bool {
+	for i := range code {
+		if code[i].flow == flowBarrier {
+			return true
+		}
+	}
+	return false
 }
 
 // loopNumber numbers the loop with that head block.

@@ -91,11 +91,13 @@ func NewLiveness(g *Graph, step func(int)) *Liveness {
 			}
 		}
 	}
+	after := NewRegSet(g.Func)
 	for changed := true; changed; {
 		changed = false
 		for b := n - 1; b >= 0; b-- {
 			step(len(gen[b]) * (1 + len(g.Succ[b])))
-			for w, v := range l.out(b) {
+			l.out(b, after)
+			for w, v := range after {
 				if v = v&^kill[b][w] | gen[b][w]; v != l.in[b][w] {
 					l.in[b][w], changed = v, true
 				}
@@ -105,21 +107,21 @@ func NewLiveness(g *Graph, step func(int)) *Liveness {
 	return l
 }
 
-// out is what is live where a block ends.
-func (l *Liveness) out(b int) RegSet {
-	s := NewRegSet(l.g.Func)
+// out makes s what is live where a block ends.
+func (l *Liveness) out(b int, s RegSet) {
+	clear(s)
 	for _, t := range l.g.Succ[b] {
 		for w, v := range l.in[t] {
 			s[w] |= v
 		}
 	}
-	return s
 }
 
 // Before returns what is live in front of the instruction at body index i.
 func (l *Liveness) Before(i int) RegSet {
 	b := l.g.Of[i]
-	s := l.out(b)
+	s := NewRegSet(l.g.Func)
+	l.out(b, s)
 	var read, written []int32
 	for j := l.g.Start[b+1] - 1; j >= i; j-- {
 		Uses(l.g.Func.Body[j], &read, &written)
@@ -143,10 +145,12 @@ func (l *Liveness) Intervals(step func(int)) []Interval {
 	grow := func(r int32, at int) {
 		iv[r].From, iv[r].To = min(iv[r].From, at), max(iv[r].To, at)
 	}
+	after := NewRegSet(l.g.Func)
 	for b := range l.g.Succ {
 		step(len(l.in[b]) + l.g.Start[b+1] - l.g.Start[b])
 		l.in[b].Each(func(r int32) { grow(r, 2*l.g.Start[b]) })
-		l.out(b).Each(func(r int32) { grow(r, 2*l.g.Start[b+1]-1) })
+		l.out(b, after)
+		after.Each(func(r int32) { grow(r, 2*l.g.Start[b+1]-1) })
 		for i := l.g.Start[b]; i < l.g.Start[b+1]; i++ {
 			Uses(l.g.Func.Body[i], &read, &written)
 			for _, r := range read {
