@@ -30,6 +30,7 @@ func (r *Run) Formation(
 		return nil, err
 	}
 	f := &forming{c: c}
+	f.tiles = f.around()
 	for _, at := range cells {
 		if err := f.cell(v, at); err != nil {
 			return nil, err
@@ -40,14 +41,15 @@ func (r *Run) Formation(
 
 // forming collects the values of cells.
 type forming struct {
-	c    *contrast
-	out  []needed.Cell
-	refs []lineage.Ref // whose bits are to be found
-	of   [][2]int      // by ref: cell and value
-	ids  map[lineage.Ref]int
-	from map[operandKey]int // the numbers of what the cell's leaves are
-	open []int              // values of the cell that are to be followed
-	at   []lineage.Ref
+	c     *contrast
+	tiles []capturedTile
+	out   []needed.Cell
+	refs  []lineage.Ref // whose bits are to be found
+	of    [][2]int      // by ref: cell and value
+	ids   map[lineage.Ref]int
+	from  map[operandKey]int // the numbers of what the cell's leaves are
+	open  []int              // values of the cell that are to be followed
+	at    []lineage.Ref
 }
 
 // mostFormed is the most values of a cell that are followed: it bounds the time and memory of one cell.
@@ -226,16 +228,16 @@ func (f *forming) numbers(ctx context.Context) error {
 	return nil
 }
 
-// known lists values of the kernel that may be meant where a cell has another: the launch's numbers, and what
-// was captured of other stages in its row, its column and its place, in its iteration and the one before.
-func (f *forming) known(at [2]int) []needed.Known {
-	var out []needed.Known
+// capturedTile is a tile of another stage, from the iteration that is explained or from the one before.
+type capturedTile struct {
+	*TileView
+	when string // " of the kv tile before", or ""
+}
+
+// around lists the captured tiles of other stages, of the iteration that is explained and of the one before.
+func (f *forming) around() []capturedTile {
+	var out []capturedTile
 	plan := f.c.x.st.r.plan
-	for i := range plan.Args {
-		if a := &plan.Args[i]; !a.Pointer && a.Data == nil && a.DType == probes.F32 {
-			out = append(out, needed.Known{Name: a.Name, X: a.DType.Value(a.Bits)})
-		}
-	}
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
 		for _, iter := range []int{f.c.kv, f.c.kv - 1} {
@@ -247,16 +249,32 @@ func (f *forming) known(at [2]int) []needed.Known {
 			if !sp.PerTile {
 				p.KVTile = 0
 			}
-			v, err := f.c.run.View(p)
-			if err != nil || !v.Got.Reached() {
+			v := f.c.run.leftView(p, sp)
+			if !v.Got.Reached() {
 				continue
 			}
 			when := ""
 			if iter < f.c.kv {
 				when = fmt.Sprintf(" of the %s before", plan.Work.TileName())
 			}
-			f.knownIn(v, at, when, &out)
+			out = append(out, capturedTile{v, when})
 		}
+	}
+	return out
+}
+
+// known lists values of the kernel that may be meant where a cell has another: the launch's numbers, and what
+// was captured of other stages in its row, its column and its place.
+func (f *forming) known(at [2]int) []needed.Known {
+	var out []needed.Known
+	plan := f.c.x.st.r.plan
+	for i := range plan.Args {
+		if a := &plan.Args[i]; !a.Pointer && a.Data == nil && a.DType == probes.F32 {
+			out = append(out, needed.Known{Name: a.Name, X: a.DType.Value(a.Bits)})
+		}
+	}
+	for _, t := range f.tiles {
+		f.knownIn(t.TileView, at, t.when, &out)
 	}
 	return out
 }

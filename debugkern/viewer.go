@@ -63,6 +63,18 @@ func (r *Run) View(p Place) (*TileView, error) {
 	}, nil
 }
 
+// leftView is a tile as the launch left it, without references. The place is one of the block's.
+func (r *Run) leftView(p Place, sp *probes.StagePlan) *TileView {
+	if r.Plan.Gate.Injected.Has(p.Stage) {
+		return r.injectedView(p, sp)
+	}
+	rows, cols := sp.ValidRows.At(p.Block, p.KVTile), sp.ValidCols.At(p.Block, p.KVTile)
+	return &TileView{
+		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Verdict: r.Tile(p),
+		ValidRows: min(max(rows, 0), sp.Rows), ValidCols: min(max(cols, 0), sp.Cols),
+	}
+}
+
 // injectedView is a tile that the gate injects into the launch. A place that the block does not have gives a
 // tile that is not reached.
 func (r *Run) injectedView(p Place, sp *probes.StagePlan) *TileView {
