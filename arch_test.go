@@ -205,15 +205,16 @@ var imports = map[string][]string{
 	"tui/view/viewtest": {"debugkern/report", "configs", "debugkern", "tui", "tui/keymap", "tui/theme",
 		"tui/tuitest", "tui/view"},
 
-	"debugkern/sweep/slurmtest":   {"debugkern/sweep"},                 // tests with a real Slurm
-	"debugkern/remote/sshtest":    {},                                  // tests with a real sshd
-	"debugkern/cli/attack":        {},                                  // tests of the built program
-	"debugkern/cli/attention":     {},                                  // tests of run and diagnose
-	"debugkern/cli/clitest":       {"debugkern/cli", "debugkern/cuda"}, // for tests
-	"debugkern/cli/corpus":        {},                                  // tests of check
-	"debugkern/diagnose/bugs":     {},                                  // tests of diagnose
-	"debugkern/cli/internal/dist": {},
-	"debugkern/cli/internal/sbom": {},
+	"debugkern/sweep/slurmtest":        {"debugkern/sweep"},                 // tests with a real Slurm
+	"debugkern/remote/sshtest":         {},                                  // tests with a real sshd
+	"debugkern/cli/attack":             {},                                  // tests of the built program
+	"debugkern/cli/attention":          {},                                  // tests of run and diagnose
+	"debugkern/cli/clitest":            {"debugkern/cli", "debugkern/cuda"}, // for tests
+	"debugkern/cli/corpus":             {},                                  // tests of check
+	"debugkern/diagnose/bugs":          {},                                  // tests of diagnose
+	"debugkern/cli/internal/dist":      {},
+	"debugkern/cli/internal/sbom":      {},
+	"debugkern/cli/internal/typecheck": {},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
 	"": {"debugkern/join", "debugkern/interrupt", "debugkern/cli",
