@@ -25,7 +25,7 @@ import (
 )
 
 // sampled is how many open bugs, and how many harmless edits, run where TILESCOPE_BUGS is not set.
-const sampled = 8
+const sampled = 4
 
 // limit is how long one diagnosis may take.
 const limit = 5 * time.Minute
