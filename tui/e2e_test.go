@@ -32,6 +32,7 @@ func TestProgram(t *testing.T) {
 		{"suspended", suspended}, {"signals", signalled},
 		{"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen},
 		{"out of range", outOfRange}, {"not built", cannotBeBuilt}, {"under way", anotherUnderWay},
+		{"answers", answersOfTerminals},
 		{"replayed", replayedOnce}, {"consent", consentAsked}, {"stageless", opensFile},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })

@@ -28,9 +28,12 @@ type terminal struct {
 	tty  *os.File
 	born time.Time
 
+	typing sync.Mutex // the input: sequences are sent whole
+
 	mu      sync.Mutex
 	screen  *vt.Emulator
 	raw     []byte        // everything the program wrote
+	written chan<- []byte // to whoever answers it; nil: the virtual terminal does
 	changed chan struct{} // closed and replaced at every write
 	ended   chan struct{}
 	exit    error
@@ -58,6 +61,14 @@ func open(t testing.TB, program string, w, h int, env []string, args ...string) 
 // openAt is open with a directory that is HOME and the working directory.
 func openAt(t testing.TB, program, home string, w, h int, env []string, args ...string) *terminal {
 	t.Helper()
+	return openWith(t, program, home, w, h, nil, env, args...)
+}
+
+// openWith is openAt in a terminal that answers what is written to it by a function, called for one piece of
+// output after the other; nil: as the virtual terminal does.
+func openWith(t testing.TB, program, home string, w, h int, answer func(x *terminal, written []byte),
+	env []string, args ...string) *terminal {
+	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir = home
 	cmd.Env = append([]string{
@@ -82,15 +93,31 @@ func openAt(t testing.TB, program, home string, w, h int, env []string, args ...
 			if err != nil {
 				return
 			}
+			if answer != nil {
+				continue
+			}
 			if _, err := tty.Write(buf[:n]); err != nil {
 				continue // the program has gone; keep reading, so that nothing blocks
 			}
+		}
+	}()
+	written := make(chan []byte, 1024)
+	if answer != nil {
+		x.written = written
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for piece := range written {
+			answer(x, piece)
 		}
 	}()
 	go x.listen()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-x.ended
+		close(written)
+		<-answered
 		_ = tty.Close()
 		// ends the goroutine's read; Close itself would race with it
 		_ = x.screen.InputPipe().(io.Closer).Close()
@@ -122,6 +149,9 @@ func (x *terminal) listen() {
 		n, err := x.tty.Read(buf)
 		x.mu.Lock()
 		x.raw = append(x.raw, buf[:n]...)
+		if x.written != nil {
+			x.written <- slices.Clone(buf[:n])
+		}
 		_, _ = x.screen.Write(buf[:n])
 		close(x.changed)
 		x.changed = make(chan struct{})
@@ -203,8 +233,20 @@ func (x *terminal) line(parts ...string) {
 // press types keys as a terminal sends them.
 func (x *terminal) press(keys string) {
 	x.t.Helper()
+	x.typing.Lock()
+	defer x.typing.Unlock()
 	if _, err := x.tty.WriteString(keys); err != nil {
 		x.t.Fatalf("typing %q: %v", keys, err)
+	}
+}
+
+// trickles sends one sequence byte by byte, with no key in it. Where the program has ended nobody reads it.
+func (x *terminal) trickles(sequence string, pause time.Duration) {
+	x.typing.Lock()
+	defer x.typing.Unlock()
+	for _, b := range []byte(sequence) {
+		_, _ = x.tty.Write([]byte{b})
+		time.Sleep(pause)
 	}
 }
 
