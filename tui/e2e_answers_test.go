@@ -70,7 +70,7 @@ func (s script) answer(x *terminal, written []byte) {
 	questions := bytes.Count(written, []byte("\x1b]11;?"))
 	for range questions {
 		parts := []string{s.ground, s.device}
-		if s.late > 0 { // the attributes are the multiplexer's own, the ground is that of the terminal around it
+		if s.late > 0 { // the attributes are the multiplexer's own, the ground its terminal's
 			parts = []string{s.device, s.ground}
 		}
 		for i, part := range parts {

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"bytes"
+	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
@@ -42,5 +44,41 @@ func TestLookOf(t *testing.T) {
 			look.ASCII != (tt.ascii && unixLocale() || tt.profile == colorprofile.NoTTY) {
 			t.Errorf("%s: %s, ASCII %v", tt.name, look.Profile, look.ASCII)
 		}
+	}
+}
+
+// TestScreenIsPassedThrough: GNU screen is recognised, and the clipboard reaches the terminal around it in
+// pieces that it passes on.
+func TestScreenIsPassedThrough(t *testing.T) {
+	for env, want := range map[string]bool{"STY=1.x TERM=screen": true, "TERM=screen": false} {
+		if got := LookOf(&bytes.Buffer{}, strings.Fields(env)).Screen; got != want {
+			t.Errorf("%s: %v", env, got)
+		}
+	}
+	text := strings.Repeat("P kv 1 = 0.4883\n", 100)
+	var direct, passed bytes.Buffer
+	for out, screen := range map[*bytes.Buffer]bool{&direct: false, &passed: true} {
+		p := newPainter(out)
+		p.screen = screen
+		p.clipboard(text)
+	}
+	want := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\a"
+	if direct.String() != want {
+		t.Errorf("%q", direct.String())
+	}
+	rest, ok := strings.CutPrefix(passed.String(), direct.String())
+	if !ok {
+		t.Errorf("tmux within screen finds %q", passed.String())
+	}
+	var inside string
+	for _, piece := range strings.Split(strings.TrimSuffix(rest, "\x1b\\"), "\x1b\\") {
+		data, ok := strings.CutPrefix(piece, "\x1bP")
+		if !ok || len(data) > screenString {
+			t.Errorf("a piece of %d bytes: %q", len(data), piece)
+		}
+		inside += data
+	}
+	if inside != direct.String() {
+		t.Errorf("screen passes on %q", inside)
 	}
 }

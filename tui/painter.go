@@ -24,6 +24,8 @@ import (
 // The one idea: every line that it is given is made of SGR sequences and characters of one column, so a cell
 // is a character and an index into the styles seen so far, and a frame is the cells that differ.
 type painter struct {
+	screen bool // Look.Screen
+
 	out io.Writer
 
 	mu         sync.Mutex

@@ -92,6 +92,7 @@ func Run(ctx context.Context, o Options) error {
 		m.resize(w, h)
 	}
 	m.paint = newPainter(o.Output)
+	m.paint.screen = look.Screen
 	ended, end := context.WithCancel(ctx)
 	defer end()
 	g := &guard{end: end}
@@ -167,6 +168,7 @@ type Look struct {
 	ASCII   bool
 	Remote  bool   // over SSH: fewer colours, fewer bytes
 	Ground  ground // by COLORFGBG, until the terminal answers
+	Screen  bool   // GNU screen is the terminal, or around tmux that is
 }
 
 // LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold
@@ -175,6 +177,7 @@ func LookOf(out io.Writer, environ []string) Look {
 	env := func(name string) string { return variable(environ, name) }
 	look := Look{Profile: colorprofile.Detect(out, environ), Remote: env("SSH_CONNECTION") != "" ||
 		env("SSH_TTY") != "", Ground: hinted(env("COLORFGBG"))}
+	look.Screen = env("STY") != ""
 	dumb := env("TERM") == "dumb"
 	switch {
 	case dumb:

@@ -21,6 +21,8 @@ const (
 	// safeYank is how much text every terminal takes that takes OSC 52 at all: several end a sequence at
 	// 100,000 bytes, of which the text in base64 is the most.
 	safeYank = 74000
+	// screenString is how much GNU screen passes on in one sequence; it has dropped more than 768 bytes.
+	screenString = 768
 )
 
 // yank copies what is under the cursor.
@@ -59,7 +61,11 @@ type copiedMsg struct{ text string }
 func (p *painter) clipboard(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.write(ansi.SetSystemClipboard(text))
+	seq := ansi.SetSystemClipboard(text)
+	if p.screen { // it does not know OSC 52, and passes on what it is told to; tmux takes the first one
+		seq += ansi.ScreenPassthrough(seq, screenString)
+	}
+	p.write(seq)
 }
 
 // yanked is what is under the cursor of the view, "" where there is nothing to copy.
