@@ -2,7 +2,10 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
@@ -162,6 +165,24 @@ func (q *inquiry) writersOf(s *suspect, variable string) []int {
 	return out
 }
 
+var wholeNumber = regexp.MustCompile(`\b(?:0[xX][\da-fA-F]+|\d+)(?:[uU]?[lL]{0,2})\b`)
+
+// stands reports whether a line has what an edit replaces: an integer, as a literal or by its name ("64
+// (HEAD_DIM)"). Of what is worded in another way it is taken to be there.
+func stands(line, was string) bool {
+	number, name, _ := strings.Cut(was, " ")
+	want, err := strconv.ParseInt(number, 0, 64)
+	if err != nil || name != "" && hasName(line, strings.Trim(name, "()")) {
+		return true
+	}
+	for _, text := range wholeNumber.FindAllString(bare(line), -1) {
+		if n, err := strconv.ParseInt(strings.TrimRight(text, "uUlL"), 0, 64); err == nil && n == want {
+			return true
+		}
+	}
+	return false
+}
+
 // blameAccess makes an edit that was tried the remedy of a suspect of findings, and the line that it changes
 // its place.
 func (q *inquiry) blameAccess(s *suspect, p *proof) {
@@ -177,6 +198,9 @@ func (q *inquiry) blameAccess(s *suspect, p *proof) {
 	if rw := q.rewrite(src, c); rw != nil && p.left() == 0 {
 		s.cause.Rewrite = rw
 		r.advice = fmt.Sprintf("at %s: write %s", at, quote(rw.Now))
+	} else if c.Kind == repair.Number && !stands(q.quoted(src), c.Was) {
+		// a constant of the compiler's, of which the line says nothing
+		r.advice = q.citing("look at what is computed at "+at, ": ", src)
 	} else {
 		r.advice = q.citing(r.advice, "; the line is ", src)
 	}

@@ -76,17 +76,12 @@ func (q *inquiry) arrive(s *suspect) error {
 		return err
 	}
 	for _, m := range h.misdirected(fn) {
-		r := q.redirected(fn, m)
-		s.tried++
-		alone, err := q.try(nil, r)
-		if err != nil {
+		if ok, err := q.adopt(s, q.redirected(fn, m)); err != nil {
 			return err
+		} else if ok {
+			s.misdirected = m
+			return nil
 		}
-		if alone == nil || !q.cured(s, alone) {
-			continue
-		}
-		s.remedy, s.alone, s.misdirected = r, alone, m
-		return nil
 	}
 	return nil
 }

@@ -158,13 +158,15 @@ func (q *inquiry) tryTurn(s *suspect, x *turn) error {
 		advice: x.advice, at: x.wrong.Source,
 		edits: func(*debugkern.Run) []ptx.Edit { return edits },
 	}
-	s.tried++
-	alone, err := q.try(nil, r)
-	if err != nil || alone == nil || !q.cured(s, alone) ||
-		slices.ContainsFunc(s.members, func(o *suspect) bool { return q.stands(o, alone) }) {
+	was, alone, beyond := s.remedy, s.alone, s.beyond
+	if ok, err := q.adopt(s, r); !ok {
 		return err
 	}
-	s.remedy, s.alone, s.partial, s.partly = r, alone, nil, nil
+	if slices.ContainsFunc(s.members, func(o *suspect) bool { return q.stands(o, s.alone) }) {
+		s.remedy, s.alone, s.beyond = was, alone, beyond
+		return nil
+	}
+	s.partial, s.partly = nil, nil
 	if s.cause.Rewrite = q.turnRewrite(x); s.cause.Rewrite != nil {
 		own := x.wrong.Source.Outermost()
 		r.advice = fmt.Sprintf("at %s: write %s", own.At(), quote(s.cause.Rewrite.Now))

@@ -84,16 +84,14 @@ func (q *inquiry) tryStep(s *suspect, f *report.Finding, step *scene.Step, now s
 		advice: s.shared,
 		edits:  func(*debugkern.Run) []ptx.Edit { return edits },
 	}
-	s.tried++
-	alone, err := q.try(nil, r)
-	if err != nil || alone == nil || !q.cured(s, alone) {
+	if ok, err := q.adopt(s, r); !ok {
 		return err
 	}
 	if now != "" {
 		s.cause.Rewrite = &Rewrite{f.Source.File, f.Source.Line, q.quoted(f.Source), now}
 		r.advice += "; write " + quote(now)
 	}
-	s.shared, s.remedy, s.alone = r.advice, r, alone
+	s.shared = r.advice
 	return nil
 }
 

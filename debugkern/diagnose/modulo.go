@@ -33,12 +33,9 @@ func (q *inquiry) wrapped(s *suspect) error {
 	if r == nil {
 		return nil
 	}
-	s.tried++
-	alone, err := q.try(nil, r)
-	if err != nil || alone == nil || !q.cured(s, alone) || !q.better(alone) {
+	if ok, err := q.adopt(s, r); !ok {
 		return err
 	}
-	s.remedy, s.alone = r, alone
 	list := q.definitions(access{at: f.Source, variable: f.Variable})
 	s.explained = q.because(x, list)
 	d := q.termDefinition(x.terms[0], list)

@@ -55,13 +55,8 @@ func (q *inquiry) part(s *suspect) error {
 	if r == nil {
 		return nil
 	}
-	s.tried++
-	alone, err := q.try(nil, r)
-	if err != nil || alone == nil || !q.cured(s, alone) {
-		return err
-	}
-	s.remedy, s.alone = r, alone
-	return nil
+	_, err = q.adopt(s, r)
+	return err
 }
 
 // partedAt finds waiting threads, and the branch at which they parted from those who do not come: lanes of

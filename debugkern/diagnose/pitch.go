@@ -36,16 +36,13 @@ func (q *inquiry) pitched(s *suspect) error {
 	}
 	for _, v := range s.cause.Place.Variables {
 		for _, p := range q.pitches(fn, v) {
-			r := q.repitched(fn, p)
-			s.tried++
-			alone, err := q.try(nil, r)
+			ok, err := q.adopt(s, q.repitched(fn, p))
 			if err != nil {
 				return err
 			}
-			if alone == nil || !q.cured(s, alone) || !q.noWorse(alone) || !q.better(alone) {
+			if !ok {
 				continue
 			}
-			s.remedy, s.alone = r, alone
 			s.explained = fmt.Sprintf("a row of %s has %d elements, and the rows of the matrix at %s are "+
 				"taken %d apart", p.of, p.be, p.at.At(), p.is)
 			if *s.cause.Place.Source != p.at {

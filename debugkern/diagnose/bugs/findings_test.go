@@ -24,7 +24,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"part-rows-of-32", "(?s)a row of sPV_frag has 16 elements, and .* 32 apart.*write `.*pv_frag, 16, .*" +
-				"nothing is wrong",
+				"nothing is wrong; shape partial .* is right with it too",
 		},
 		{
 			"row-read-in-pairs", `(?s)misaligned on X.*2 elements of X at once, and its rows have 203.*also seen` +
