@@ -206,7 +206,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	}
 	b.From = s.from()
 	s.breaks[i] = stop{id: s.breaks[i].id, Breakpoint: b}
-	v.Say(fmt.Sprintf("r and R stop where %s (breakpoint %d)", conditionText(b), s.breaks[i].id))
+	v.Say(fmt.Sprintf("breakpoint %d: r and R stop where %s", s.breaks[i].id, conditionText(b)))
 	return v.breaksChanged()
 }
 

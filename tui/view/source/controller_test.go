@@ -337,7 +337,7 @@ func TestSidewaysInSource(t *testing.T) {
 // TestConditionalBreakpoints: a condition and a count stop both ways at the same moments.
 func TestConditionalBreakpoints(t *testing.T) {
 	d := open(t, 120, 40)
-	d.Command("break 65 if warp == 1 && lane >= 3").HasStatus("65 if warp == 1 && lane >= 3 (breakpoint 1)")
+	d.Command("break 65 if warp == 1 && lane >= 3").HasStatus("65 if warp == 1 && lane >= 3")
 	d.Press("r").stands(1935)
 	if lane := control(d.Driver).Lane(); lane != 3 {
 		t.Errorf("lane %d, the condition holds in lane 3", lane)
@@ -644,7 +644,7 @@ func TestCommandsOpenABlock(t *testing.T) {
 		if d.M.Showing() != view.Source || control(d.Driver).Line() != 66 {
 			t.Errorf("from %s: in %s at line %d", in, d.M.Showing(), control(d.Driver).Line())
 		}
-		d.HasStatus("r and R stop where sdpa_fp8_stage_c_wmma.cu:66 (breakpoint 1)")
+		d.HasStatus("breakpoint 1: r and R stop where sdpa_fp8_stage_c_wmma.cu:66")
 		walker{viewtest.Start(t, 120, 40).Press(in).Command("seek 40")}.stands(40)
 		walker{viewtest.Start(t, 120, 40).Press(in).Command("step 3")}.stands(9)
 	}

@@ -64,7 +64,11 @@ func (v *Controller) nextDiff(string) tea.Cmd {
 	}
 	return v.set(func(s *Settings) {
 		s.Diff = s.Diff.Next()
-		v.Say("error: " + s.Diff.String())
+		text := "error: " + s.Diff.String()
+		if s.Diff == cell.DiffOff {
+			text += "; " + v.Keys.Label(keymap.Diff) + " shows it again"
+		}
+		v.Say(text)
 	})
 }
 
