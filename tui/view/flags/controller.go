@@ -49,7 +49,7 @@ func (v *Controller) Layer() keymap.Layer {
 	const g = "Comparing"
 	return keymap.Layer{Name: view.Flags, Tab: "Flag", Uses: []keymap.Use{
 		{Action: keymap.NextBad}, {Action: keymap.PrevBad}, {Action: keymap.Search}, {Action: keymap.Filter},
-		{Action: keymap.Open},
+		{Action: keymap.Open, Help: "toggle and run again, as Space"},
 		{Action: keymap.Toggle, Hint: "toggle"},
 	}, Own: []keymap.Binding{
 		{

@@ -59,7 +59,8 @@ func New(c *view.Context) *Controller {
 
 // Layer implements view.View.
 func (v *Controller) Layer() keymap.Layer {
-	return keymap.Layer{Name: view.GPU, Uses: []keymap.Use{{Action: keymap.Open, Hint: "open"}}}
+	return keymap.Layer{Name: view.GPU, Uses: []keymap.Use{{Action: keymap.Open,
+		Help: "run on this device; where there is none, look for one again", Hint: "run or look again"}}}
 }
 
 // Actions implements view.View.

@@ -47,7 +47,7 @@ func (v *Controller) Layer() keymap.Layer {
 	return keymap.Layer{Name: view.Pipe, Uses: []keymap.Use{
 		{Action: keymap.NextBad, Hint: "next bad"}, {Action: keymap.PrevBad}, {Action: keymap.Search},
 		{Action: keymap.Filter},
-		{Action: keymap.Open, Hint: "open"},
+		{Action: keymap.Open, Help: "open this tile, at its first bad cell, in Tile", Hint: "open"},
 		{Action: keymap.Diagnose, Hint: "diagnose",
 			Help: "diagnose, in view Races: every checker, several schedules, causes with proof"},
 	}}
