@@ -241,5 +241,5 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 		should = "should take part"
 	}
 	s.cause.Advice = q.citing(fmt.Sprintf("look at the comparison at %s, and at what is compared there: "+
-		"column %d of row %d %s", callText(m.at), m.col, m.row, should), "; the line is ", m.at)
+		"column %d of row %d %s", callText(m.at), m.col, m.row, should), "; the line is ", m.at) + q.madeOf(m.at)
 }

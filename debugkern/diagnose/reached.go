@@ -172,6 +172,6 @@ func (q *inquiry) decided(s *suspect, f *report.Finding, c *Cause) {
 	default:
 		return
 	}
-	c.Advice = q.citing(look, ": ", at)
+	c.Advice = q.citing(look, ": ", at) + q.madeOf(at)
 	c.Place.Source, c.Place.Other = at, f.Source
 }
