@@ -2,11 +2,13 @@ package debugkern
 
 import (
 	"context"
+	mathbits "math/bits"
 	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -56,63 +58,117 @@ func (r *Run) Comparisons(
 	return out, nil
 }
 
+// FirstCompared is what each warp of a block compared first by some instructions of the entry, which compare
+// integers: the numbers of its lowest lane, by warp. Errors are those of Lineage.
+func (r *Run) FirstCompared(ctx context.Context, block probes.Dim3, at []int) (map[int]Compared, error) {
+	if r.state == nil || r.state.launch == nil {
+		return nil, errNoState
+	}
+	x := &ancestry{st: r.state, element: -1, cell: Cell{Place: Place{Block: block}}}
+	var err error
+	if x.kernel, err = x.st.stepper(ctx); err != nil {
+		return nil, err
+	}
+	trace, err := x.record(ctx)
+	if err != nil {
+		return nil, report.LaunchError(err)
+	}
+	f := comparing{x: x, trace: trace}
+	seen := map[int]bool{}
+	var warps []int
+	for i := range trace.Len() {
+		s := trace.Step(i)
+		if seen[s.Warp] || s.Mask == 0 || !s.Func.Entry || !slices.Contains(at, s.Instr.Index) {
+			continue
+		}
+		if f.add(lineage.Ref{Step: uint32(i), Lane: uint8(mathbits.TrailingZeros32(s.Mask)), N: 1}) {
+			seen[s.Warp] = true
+			warps = append(warps, s.Warp)
+		}
+	}
+	list, err := f.numbers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]Compared{}
+	for i, w := range warps {
+		out[w] = list[i]
+	}
+	return out, nil
+}
+
 // comparisons lists those of a cell's lineage.
 func (x *ancestry) comparisons(
 	ctx context.Context, trace *lineage.Trace, g *lineage.Graph,
 ) ([]Compared, error) {
-	var out []Compared
-	var refs []lineage.Ref // three for each: the outcome and the two numbers
-	var constant [][2]*float64
+	f := comparing{x: x, trace: trace}
+	seen := map[int]bool{}
 	for _, v := range g.Nodes {
 		step := trace.Step(int(v.Step))
 		in := step.Instr
-		seen := slices.ContainsFunc(out, func(c Compared) bool { return c.At == in.Index })
-		if seen || !step.Func.Entry || in.Kind() != isa.Compare || in.Type().Float() ||
+		if seen[in.Index] || !step.Func.Entry || in.Kind() != isa.Compare || in.Type().Float() ||
 			in.Loc.Within(target.IsProbe) {
 			continue
 		}
-		uses := slices.DeleteFunc(trace.Uses(v, false, false), func(u lineage.Use) bool {
-			return u.Kind != lineage.ByValue || u.Operand < 1 || u.Operand > 2
-		})
-		if len(uses) != 2 || uses[0].Operand == uses[1].Operand {
+		seen[in.Index] = f.add(v)
+	}
+	return f.numbers(ctx)
+}
+
+// comparing collects executed comparisons.
+type comparing struct {
+	x     *ancestry
+	trace *lineage.Trace
+	out   []Compared
+	refs  []lineage.Ref // three for each: the outcome and the two numbers
+	known [][2]*float64 // numbers that are in no register
+}
+
+// add notes a comparison; false where what it compares is not known.
+func (f *comparing) add(v lineage.Ref) bool {
+	in := f.trace.Step(int(v.Step)).Instr
+	uses := slices.DeleteFunc(f.trace.Uses(v, false, false), func(u lineage.Use) bool {
+		return u.Kind != lineage.ByValue || u.Operand < 1 || u.Operand > 2
+	})
+	if len(uses) != 2 || uses[0].Operand == uses[1].Operand {
+		return false
+	}
+	refs, known := []lineage.Ref{v}, [2]*float64{}
+	for k, u := range uses {
+		if u.Leaf == nil {
+			refs = append(refs, u.Ref)
 			continue
 		}
-		list, known := []lineage.Ref{v}, [2]*float64{}
-		for k, u := range uses {
-			if u.Leaf == nil {
-				list = append(list, u.Ref)
-				continue
-			}
-			list = append(list, v) // unused
-			if n, ok := x.leafNumber(u.Leaf, in.Type()); ok {
-				known[k] = &n
-			} else {
-				list = nil
-				break
-			}
+		n, ok := f.x.leafNumber(u.Leaf, in.Type())
+		if !ok {
+			return false
 		}
-		if len(list) == 3 {
-			out, refs = append(out, Compared{At: in.Index}), append(refs, list...)
-			constant = append(constant, known)
-		}
+		refs, known[k] = append(refs, v), &n // v is not used
 	}
-	bits, err := trace.Values(ctx, x.kernel, refs)
+	f.out, f.refs = append(f.out, Compared{At: in.Index}), append(f.refs, refs...)
+	f.known = append(f.known, known)
+	return true
+}
+
+// numbers finds what was compared, and with which outcome.
+func (f *comparing) numbers(ctx context.Context) ([]Compared, error) {
+	bits, err := f.trace.Values(ctx, f.x.kernel, f.refs)
 	if err != nil {
 		return nil, err
 	}
-	for i := range out {
-		c := &out[i]
+	for i := range f.out {
+		c := &f.out[i]
 		c.Holds = bits[3*i]&1 != 0
 		for k, to := range [2]*float64{&c.A, &c.B} {
-			if constant[i][k] != nil {
-				*to = *constant[i][k]
+			if f.known[i][k] != nil {
+				*to = *f.known[i][k]
 				continue
 			}
-			t := trace.Step(int(refs[3*i].Step)).Instr.Type()
+			t := f.trace.Step(int(f.refs[3*i].Step)).Instr.Type()
 			*to, _ = numberOf(t, t.Bytes(), bits[3*i+1+k])
 		}
 	}
-	return out, nil
+	return f.out, nil
 }
 
 // leafNumber is an integer that a walk ends at: a constant in the text or a number of the launch.

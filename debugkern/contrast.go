@@ -127,7 +127,7 @@ func (r *Run) contrast(
 	c := &contrast{
 		run: r, x: x, g: r.state.ref.Graph(), fn: r.Entry(), trace: trace, block: block, kv: kv,
 		ids: map[lineage.Ref]int{}, captured: map[lineage.Value][]part{},
-		taken: map[string]map[operandKey][]thread{}, stored: map[operandKey]bool{},
+		taken: map[string]map[operandKey][]taking{}, stored: map[operandKey]bool{},
 		reached: map[int]map[operandKey]bool{},
 	}
 	return c, c.tiles(ctx)
@@ -148,8 +148,9 @@ type contrast struct {
 	lists    [][]operandKey
 	stored   map[operandKey]bool                // the cells of which captured has a value
 	reached  map[int]map[operandKey]bool        // what reaches has found, by instruction
+	elements map[int]bool                       // the arguments that a cell has foreign elements of
 	moved    int                                // elements that moves has tried for the cell
-	taken    map[string]map[operandKey][]thread // what takes has found, by line, and in which threads
+	taken    map[string]map[operandKey][]taking // what takes has found, by line, and in which threads
 }
 
 // cell contrasts one cell.
@@ -167,6 +168,10 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		return err
 	}
 	foreign, least := c.foreign(e, a)
+	c.elements = map[int]bool{}
+	for _, k := range foreign {
+		c.elements[k.arg] = k.stage < 0
+	}
 	if instead, lacks, err := c.instead(ctx, at, e, a, foreign, out); err != nil || len(instead) > 0 {
 		if err == nil {
 			out.Foreign, err = c.operands(instead, a.of, func(k operandKey) (int, error) {
@@ -235,7 +240,7 @@ func (r rect) has(at, cols int) bool {
 func (c *contrast) lacking(
 	ctx context.Context, p ref.Part, a *actual, least uint64, foreign bool, out *Contrast,
 ) []operandKey {
-	if p.Masked {
+	if p.Masked && (p.Stage >= 0 || !c.elements[c.argument(p.Input)] || c.zero(out.Cell)) {
 		return nil // the ones that it hides may be left out
 	}
 	var want []operandKey

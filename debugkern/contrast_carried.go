@@ -37,8 +37,10 @@ func (c *contrast) addressed(o *Operands, a *actual, missing []operandKey) {
 	if chooses {
 		n := a.g.Nodes[s.nodes[at]]
 		own := thread{c.trace.Step(int(n.Step)).Warp, n.Lane}
+		takes := func(t taking) bool { return t.thread == own }
 		for _, m := range missing {
-			if m.stage == o.first.stage && m.arg == o.first.arg && slices.Contains(c.takenIn(o.by)[m], own) {
+			if m.stage == o.first.stage && m.arg == o.first.arg &&
+				slices.ContainsFunc(c.takenIn(o.by)[m], takes) {
 				return
 			}
 		}

@@ -122,6 +122,12 @@ type thread struct {
 	lane uint8
 }
 
+// taking is a thread that takes an operand, and the first step by which it does.
+type taking struct {
+	thread
+	step uint32
+}
+
 // anyRead is an instruction for takes: all that read memory.
 const anyRead = -1
 
@@ -129,8 +135,14 @@ const anyRead = -1
 // thread of the block.
 func (c *contrast) takes(instr int, k operandKey) bool { return len(c.takenIn(instr)[k]) > 0 }
 
+// takesFor is takes for what an operand's way became: what is taken later does not count.
+func (c *contrast) takesFor(s seen, instr int, k operandKey) bool {
+	list := c.takenIn(instr)[k]
+	return len(list) > 0 && (len(s.steps) == 0 || list[0].step <= s.steps[len(s.steps)-1])
+}
+
 // takenIn is what an instruction and its copies take, with the threads.
-func (c *contrast) takenIn(instr int) map[operandKey][]thread {
+func (c *contrast) takenIn(instr int) map[operandKey][]taking {
 	line := func(i int) string {
 		b := target.Blame(c.fn, i)
 		return fmt.Sprint(b.File, b.Line, c.fn.Body[i].Op)
@@ -157,11 +169,12 @@ func (c *contrast) takenIn(instr int) map[operandKey][]thread {
 }
 
 // takenBy lists what instructions of the entry take, and in which threads of the block.
-func (c *contrast) takenBy(instr []bool) map[operandKey][]thread {
-	out := map[operandKey][]thread{}
-	note := func(k operandKey, warp int, lane uint8) {
-		if t := (thread{warp, lane}); !slices.Contains(out[k], t) {
-			out[k] = append(out[k], t)
+func (c *contrast) takenBy(instr []bool) map[operandKey][]taking {
+	out := map[operandKey][]taking{}
+	note := func(k operandKey, warp int, lane uint8, step int) {
+		t := thread{warp, lane}
+		if !slices.ContainsFunc(out[k], func(o taking) bool { return o.thread == t }) {
+			out[k] = append(out[k], taking{t, uint32(step)})
 		}
 	}
 	for i := range c.trace.Len() {
@@ -178,11 +191,11 @@ func (c *contrast) takenBy(instr []bool) map[operandKey][]thread {
 				if u.Leaf == nil {
 					if id, ok := c.cut(u.Ref); ok {
 						for _, k := range c.lists[id] {
-							note(k, s.Warp, lane)
+							note(k, s.Warp, lane, i)
 						}
 					}
 				} else if u.Leaf.Kind == lineage.LeafElement {
-					note(operandKey{stage: -1, arg: u.Leaf.Arg, at: u.Leaf.Element}, s.Warp, lane)
+					note(operandKey{stage: -1, arg: u.Leaf.Arg, at: u.Leaf.Element}, s.Warp, lane, i)
 				}
 			}
 		}
@@ -198,7 +211,7 @@ func (c *contrast) threads(instr int, keys, present []operandKey) string {
 		out := map[thread]bool{}
 		for _, k := range list {
 			for _, t := range taken[k] {
-				out[t] = true
+				out[t.thread] = true
 			}
 		}
 		return out
@@ -346,7 +359,7 @@ func (c *contrast) departs(
 		return s.user, nil
 	case s.instr < 0 || len(all) == 0:
 	// both were read: which of them is taken is decided later
-	case len(missing) == 0 && c.takes(anyRead, all[0]):
+	case len(missing) == 0 && c.takesFor(s, anyRead, all[0]):
 		if s.again >= 0 {
 			return s.again, nil
 		}
@@ -357,9 +370,9 @@ func (c *contrast) departs(
 			return c.lastStore(s), nil
 		}
 		return s.user, nil
-	case s.again >= 0 && (together || c.takes(s.instr, missing[0])):
+	case s.again >= 0 && (together || c.takesFor(s, s.instr, missing[0])):
 		return s.again, nil
-	case s.then >= 0 && c.takes(s.instr, missing[0]) && c.whole(a, s.node, foreign):
+	case s.then >= 0 && c.takesFor(s, s.instr, missing[0]) && c.whole(a, s.node, foreign):
 		return s.then, nil
 	case together && s.user >= 0:
 		return s.user, nil
@@ -367,15 +380,15 @@ func (c *contrast) departs(
 		return c.lastStore(s), nil
 	case together && len(s.way) > 1:
 		return s.way[1], nil // what is read is right, and what is taken of it is not
-	case !c.fn.Body[s.instr].Kind().Reads() && c.takes(s.instr, missing[0]):
+	case !c.fn.Body[s.instr].Kind().Reads() && c.takesFor(s, s.instr, missing[0]):
 		return c.meets(a, k, foreign), nil // it is in a register, of which each cell takes its own
 	}
 	return s.instr, nil
 }
 
-// mixed is the instruction that makes one value of operands that belong to the cell and of one that was made of
-// foreign operands alone, by arithmetic of its own: up to there that is right, for another cell. -1 where the
-// foreign operand meets the cell's own at once, or never.
+// mixed is the instruction that makes one value of operands that belong to the cell and of one that was
+// made of foreign operands alone, by arithmetic of its own: up to there that is right, for another cell. -1
+// where the foreign operand meets the cell's own at once, or never.
 func (c *contrast) mixed(a *actual, k operandKey, foreign []operandKey) int {
 	s := a.of[k]
 	own, others := map[int32]bool{}, map[int32]bool{}

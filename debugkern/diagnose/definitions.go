@@ -519,6 +519,9 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	}
 	list, lacks := q.incriminated(s, list, at[0])
 	c.Advice += q.indexText(list) + lacks
+	if short && len(list) > 0 {
+		c.Advice += q.comparesFirst(c.Place.Block, list[0].at)
+	}
 }
 
 // addressKinds are the kinds of findings that say that an address is wrong.

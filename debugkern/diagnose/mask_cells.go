@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tilescope/debugkern"
@@ -43,7 +44,7 @@ type maskRow struct{ are, should []int }
 // maskedIn is how the mask of a stage departs in the tile in which it first went wrong.
 func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 	sp, doc := q.run.Plan.Stage(st), q.base.Report.Stage(st.String())
-	if sp == nil || sp.Cols == 1 || sp.OfLaunch() || sp.Loaded || doc == nil || doc.FirstBad == nil {
+	if sp == nil || sp.Cols == 1 || sp.OfLaunch() || sums(sp.Op) || doc == nil || doc.FirstBad == nil {
 		return nil
 	}
 	b := doc.FirstBad
@@ -71,7 +72,7 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 			if !isBad(v, r, c) {
 				continue
 			}
-			if is == should {
+			if is == should || math.IsNaN(v.Got.At(r, c)) || math.IsInf(v.Got.At(r, c), 0) {
 				return nil // it is wrong in another way
 			}
 			if departs = true; m.row < 0 {
@@ -88,6 +89,11 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 	m.other = m.opposite(v)
 	m.text = maskText(v, m.row, rows)
 	return m
+}
+
+// sums reports whether the cells of a stage are sums or copies: a mask hides terms of these, and no cells.
+func sums(n *probes.Node) bool {
+	return n == nil || slices.Contains([]string{"matmul", "accumulate", "load", "cast", "divide"}, n.Op)
 }
 
 // opposite is the cell nearest to the first, in its row if there is one, that takes part where that does
@@ -197,11 +203,50 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			}
 			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, list[1][k].A, list[1][k].B)
 		}
-		m.at, m.compared = at, says
-		return nil
+		m.at = at
+		m.compared, err = q.fitted(m, c, says)
+		return err
 	}
 	return nil
 }
+
+// fitted adds to what was compared for the first cell of a mask that is off what belongs there, where the
+// number compared goes with the column in most of its row and not in that cell.
+func (q *inquiry) fitted(m *maskOff, first debugkern.Compared, says string) (string, error) {
+	sp := q.run.Plan.Stage(m.stage)
+	var cells [][2]int
+	for c := range min(sp.Cols, mostCompared) {
+		cells = append(cells, [2]int{m.row, c})
+	}
+	if m.col >= len(cells) {
+		return says, nil
+	}
+	list, err := q.base.Comparisons(q.ctx, m.stage, m.block, m.kv, cells)
+	if err != nil {
+		return "", q.fatal(err)
+	}
+	fn := q.run.Entry()
+	at := blame(fn, first.At)
+	count := map[float64]int{} // by how far the number is from the column
+	for c, own := range list {
+		if k := slices.IndexFunc(own, func(o debugkern.Compared) bool {
+			to := blame(fn, o.At)
+			return to != nil && *to == *at && fn.Body[o.At].Opcode() == fn.Body[first.At].Opcode()
+		}); k >= 0 {
+			count[own[k].A-float64(c)]++
+		}
+	}
+	for far, n := range count {
+		if is := first.A - float64(m.col); 2*n >= len(cells) && n > 2 && is != far {
+			return fmt.Sprintf("%s; in %d of its columns the first number is the column and %.9g, so that %.9g "+
+				"belongs in the place of %.9g", says, n, far, far+float64(m.col), first.A), nil
+		}
+	}
+	return says, nil
+}
+
+// mostCompared is of how many columns of a row it is asked what was compared.
+const mostCompared = 64
 
 // because adds to the reason of a suspect.
 func (s *suspect) because(says string) {
@@ -228,8 +273,9 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 	if m.compared != "" {
 		says += "; " + m.compared
 	}
-	if !proven {
-		s.cause.why = ""
+	if looks := looksLike(q.doc.Stage(s.cause.Stage)); !proven ||
+		s.cause.why == fmt.Sprintf("%s looks like %s", s.cause.Stage, looks) {
+		s.cause.why = "" // the cells say it better
 	}
 	s.because(says)
 	if proven || m.at == nil {

@@ -454,6 +454,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if away, err := q.storedAway(s, st, b.Block); err != nil || away {
 		return err
 	}
+	if other, err := q.reinterpreted(s, st, b); err != nil || other {
+		return err
+	}
 	departs := 0
 	for i := range list[1:] {
 		if alike(bad, &list[1+i]) {

@@ -332,7 +332,9 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 			lead.cause.why = s.cause.why
 		}
 		lead.cause.Findings = append(lead.cause.Findings, s.cause.Findings...)
-		lead.cause.With = append(lead.cause.With, s.cause.Title)
+		if !q.poisoned(lead, s) {
+			lead.cause.With = append(lead.cause.With, s.cause.Title)
+		}
 		lead.cause.With = append(lead.cause.With, s.cause.With...)
 		if s.cause.Kind == kindStage {
 			lead.cause.Proof = append(lead.cause.Proof, s.cause.Proof...)
@@ -340,6 +342,13 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 		lead.members = append(lead.members, s)
 	}
 	return lead, nil
+}
+
+// poisoned reports whether a suspect is a NaN that no arithmetic made, beside accesses that a checker finds
+// wrong: what those read is no number.
+func (q *inquiry) poisoned(lead, s *suspect) bool {
+	return s.cause.Kind == "nan-origin" && slices.Contains(addressKinds, lead.cause.Kind) &&
+		strings.Contains(q.doc.Findings[s.cause.Finding].Message, "made by no arithmetic")
 }
 
 // cureAll finds what puts all of a combined cause right: the remedy of one of its parts that leaves none of

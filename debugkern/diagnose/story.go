@@ -116,8 +116,8 @@ func tell(n int, c *Cause, lines int, again string) []string {
 			proof = strings.TrimSuffix(proof+"; "+strings.TrimPrefix(p, "schedules: "), "; ")
 		}
 	}
-	if proof == "" && len(c.Proof) > 0 {
-		proof = c.Proof[len(c.Proof)-1]
+	if n := len(c.Proof); proof == "" && n > 0 && !strings.Contains(c.why, c.Proof[n-1]) {
+		proof = c.Proof[n-1]
 	}
 	for _, l := range []struct{ name, text string }{
 		{"why", c.why}, {"also seen of it", strings.Join(c.With, "; ")}, {"change", c.Advice},

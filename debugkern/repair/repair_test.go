@@ -27,6 +27,23 @@ func question(t *testing.T, run *debugkern.Run) Question {
 	return Question{}
 }
 
+// TestSkipped: a store under a condition that leaves stale cells is no part of what made these; without the
+// condition the stage is right.
+func TestSkipped(t *testing.T) {
+	run := debugtest.Run(t, debugkern.Request{
+		Target: "stage2", Shape: "partial49", Faults: []string{"p-stale-columns"}, Backend: "emu",
+	})
+	q := question(t, run)
+	q.Skipped = true
+	r, err := Search(t.Context(), run, q)
+	if err != nil || len(r.Cures) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if c := r.Cures[0]; c.Kind != Comparison || c.What != Always {
+		t.Errorf("got %q (%s), expected the condition to be left out", c.What, c.Kind)
+	}
+}
+
 // TestSearch: one wrong operation is found, at its line, by an edit that puts it right.
 func TestSearch(t *testing.T) {
 	for _, c := range []struct {

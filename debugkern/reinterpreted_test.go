@@ -1,0 +1,59 @@
+package debugkern_test
+
+import (
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// TestRightKernelsConvertAndStoreWhereTheyShould: in right kernels no product takes a number as another type than
+// it was made as, and every block stores its own tile of the output.
+func TestRightKernelsConvertAndStoreWhereTheyShould(t *testing.T) {
+	for name, shape := range map[string]string{
+		"stage3b": "small", "flashcore_fused_wmma": "small", "gemm_wmma": "ragged", "stage5_hopper": "small",
+		"attention_gqa": "partial", "kvlut": "small", "softmax_row": "ragged",
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := debugtest.Run(t, debugkern.Request{Target: name, Shape: shape, Backend: "emu"})
+			block := run.Blocks()[len(run.Blocks())-1]
+			kv, _ := run.Tiles(block)
+			for i := range run.Plan.Stages {
+				sp := &run.Plan.Stages[i]
+				if sp.Capture.Kind == probes.CaptureNone || sp.OfLaunch() {
+					continue
+				}
+				x, err := run.Reinterpreted(t.Context(), sp.Stage, block, kv, [2]int{})
+				if err != nil || x != nil {
+					t.Errorf("%s: got %+v, %v", sp.Stage, x, err)
+				}
+				away, err := run.StoredAway(t.Context(), sp.Stage, []probes.Dim3{block})
+				if err != nil || away != nil {
+					t.Errorf("%s: got %+v, %v", sp.Stage, away, err)
+				}
+			}
+		})
+	}
+}
+
+// TestFirstCompared: each warp of a right kernel compares its own numbers at the head of a loop.
+func TestFirstCompared(t *testing.T) {
+	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "partial49", Backend: "emu"})
+	var compares []int
+	for i, in := range run.Entry().Body {
+		if in.Op == "setp" && !in.Type().Float() && !in.Loc.Within(target.IsProbe) {
+			compares = append(compares, i)
+		}
+	}
+	first, err := run.FirstCompared(t.Context(), run.Blocks()[0], compares)
+	if err != nil || len(first) == 0 {
+		t.Fatalf("got %v, %v", first, err)
+	}
+	for w, c := range first {
+		if run.Entry().Body[c.At].Op != "setp" || c.A == 0 && c.B == 0 && first[0] != c {
+			t.Errorf("warp %d: %+v", w, c)
+		}
+	}
+}
