@@ -335,9 +335,6 @@ func (c *contrast) departs(
 	ctx context.Context, k operandKey, a *actual, foreign, missing []operandKey,
 ) (int, error) {
 	s := a.of[k]
-	if at := c.mixed(a, k, foreign); at >= 0 {
-		return at, nil
-	}
 	if at, ok, err := c.apart(ctx, k, s); err != nil || ok {
 		if ok && err == nil && c.copied(at, k, s, missing) {
 			return s.instr, nil
@@ -384,38 +381,6 @@ func (c *contrast) departs(
 		return c.meets(a, k, foreign), nil // it is in a register, of which each cell takes its own
 	}
 	return s.instr, nil
-}
-
-// mixed is the instruction that makes one value of operands that belong to the cell and of one that was
-// made of foreign operands alone, by arithmetic of its own: up to there that is right, for another cell. -1
-// where the foreign operand meets the cell's own at once, or never.
-func (c *contrast) mixed(a *actual, k operandKey, foreign []operandKey) int {
-	s := a.of[k]
-	own, others := map[int32]bool{}, map[int32]bool{}
-	for o, x := range a.of {
-		on := own
-		if slices.Contains(foreign, o) {
-			on = others
-		}
-		if o != k {
-			for _, n := range x.nodes {
-				on[n] = true
-			}
-		}
-	}
-	alone := 0 // operations on foreign operands only
-	for i, n := range s.nodes {
-		switch {
-		case own[n]:
-			if alone > 0 {
-				return s.way[i]
-			}
-			return -1
-		case others[n] && computes(c.fn.Body[s.way[i]].Kind()):
-			alone++
-		}
-	}
-	return -1
 }
 
 // meets is the first instruction of a foreign operand's way that makes one value of it and of an operand that

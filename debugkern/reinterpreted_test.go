@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestRightKernelsConvertAndStoreWhereTheyShould: in right kernels no product takes a number as another type than
-// it was made as, and every block stores its own tile of the output.
+// TestRightKernelsConvertAndStoreWhereTheyShould: in right kernels no product takes a number as another
+// type than it was made as, and every block stores its own tile of the output.
 func TestRightKernelsConvertAndStoreWhereTheyShould(t *testing.T) {
 	for name, shape := range map[string]string{
 		"stage3b": "small", "flashcore_fused_wmma": "small", "gemm_wmma": "ragged", "stage5_hopper": "small",
