@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// Reinterpreted is an operand of a matrix product that the instruction takes as numbers of another type than it
-// was made as: bits were moved where a conversion belongs.
+// Reinterpreted is an operand of a matrix product that the instruction takes as numbers of another type
+// than it was made as: bits were moved where a conversion belongs.
 type Reinterpreted struct {
 	At    *report.Source // the product
 	As    ptx.Type       // which it takes the operand as
@@ -21,9 +21,9 @@ type Reinterpreted struct {
 	Moved *report.Source // what put its bits together last; nil: nothing did
 }
 
-// Reinterpreted looks among the products that a cell of a stage is made by for an operand that was made as a
-// number of another type. What only was loaded, and comes from no arithmetic of the kernel, is of its argument's
-// type. nil where there is none. Errors are those of Lineage.
+// Reinterpreted looks among the products that a cell of a stage is made by for an operand that was made as
+// a number of another type. What only was loaded, and comes from no arithmetic of the kernel, is of its
+// argument's type. nil where there is none. Errors are those of Lineage.
 func (r *Run) Reinterpreted(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cell [2]int,
 ) (*Reinterpreted, error) {
@@ -73,8 +73,8 @@ type made struct {
 	fn    *ptx.Func
 }
 
-// operand is an operand of a product where it was made as another type; nil where it was not, where that is not
-// known, and of what a product adds to.
+// operand is an operand of a product where it was made as another type; nil where it was not, where that is
+// not known, and of what a product adds to.
 func (b *made) operand(in *ptx.Instr, as ptx.Type, e lineage.Edge) *Reinterpreted {
 	if as != ptx.F16 && as != ptx.BF16 && as != ptx.E4M3 && as != ptx.E5M2 {
 		return nil // of wider types the hardware takes the bits of others, and may be meant to
@@ -89,8 +89,8 @@ func (b *made) operand(in *ptx.Instr, as ptx.Type, e lineage.Edge) *Reinterprete
 // mostMoves is how many moves in a row are followed.
 const mostMoves = 48
 
-// from follows an operand back to the arithmetic that made it; false where that gave the type that it is taken
-// as, or is not known.
+// from follows an operand back to the arithmetic that made it; false where that gave the type that it is
+// taken as, or is not known.
 func (b *made) from(out *Reinterpreted, e lineage.Edge, left int) bool {
 	if e.Leaf || left == 0 {
 		return false

@@ -286,6 +286,7 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 	if !m.shown {
 		should = "should take part"
 	}
-	s.cause.Advice = q.citing(fmt.Sprintf("look at the comparison at %s, and at what is compared there: "+
-		"column %d of row %d %s", callText(m.at), m.col, m.row, should), "; the line is ", m.at) + q.madeOf(m.at)
+	look := fmt.Sprintf("look at the comparison at %s, and at what is compared there: column %d of row %d %s",
+		callText(m.at), m.col, m.row, should)
+	s.cause.Advice = q.citing(look, "; the line is ", m.at) + q.madeOf(m.at)
 }

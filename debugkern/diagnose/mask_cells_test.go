@@ -20,11 +20,17 @@ func TestMaskText(t *testing.T) {
 		rows map[int]maskRow
 		want string
 	}{
-		{map[int]maskRow{1: {all, two}}, "in row 1 of P of kv tile 2 all columns take part, where columns 0, 1 should"},
+		{
+			map[int]maskRow{1: {all, two}},
+			"in row 1 of P of kv tile 2 all columns take part, where columns 0, 1 should",
+		},
 		{map[int]maskRow{1: {all, two}, 2: {all, one}}, "; so do all in each of its 2 wrong rows"},
 		{map[int]maskRow{1: {two, one}, 3: {[]int{0, 1, 2}, two}}, "is 1 too far"},
 		{map[int]maskRow{1: {nil, one}, 2: {one, two}}, "no column takes part, where column 0 should"},
-		{map[int]maskRow{1: {nil, one}, 2: {one, two}}, "in each of its 2 wrong rows the last that takes part is 1 short"},
+		{
+			map[int]maskRow{1: {nil, one}, 2: {one, two}},
+			"in each of its 2 wrong rows the last that takes part is 1 short",
+		},
 	} {
 		if got := maskText(v, 1, c.rows); !strings.Contains(got, c.want) {
 			t.Errorf("got %q, expected it to have %q", got, c.want)

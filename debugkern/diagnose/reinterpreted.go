@@ -15,8 +15,8 @@ func (q *inquiry) reinterpreted(s *suspect, st probes.Stage, b *report.BadCell) 
 		return false, q.fatal(err)
 	}
 	at := x.Made
-	text := fmt.Sprintf("the product at %s takes numbers as %s that are bits of %s ones, made at %s", x.At.At(), x.As,
-		x.Was, callText(x.Made))
+	text := fmt.Sprintf("the product at %s takes numbers as %s that are bits of %s ones, made at %s", x.At.At(),
+		x.As, x.Was, callText(x.Made))
 	if x.Moved != nil {
 		at = x.Moved
 		text += fmt.Sprintf(" and put together at %s", callText(at))
