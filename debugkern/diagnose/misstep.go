@@ -40,14 +40,16 @@ func (q *inquiry) misstep(s *suspect, f *report.Finding, w *scene.Contested) err
 	if name := q.sizeIn(f.Source, index, step.Be); name != "" {
 		be += ", " + name
 	}
-	s.shared = fmt.Sprintf("%s in %s is %d further from %s, and should be %s", step.Index, f.Variable,
-		step.Is, from, be)
+	is, should := fmt.Sprintf("%s in %s is %d further from %s", step.Index, f.Variable, step.Is, from), "should be "
 	if step.Is == 0 && !step.Visits {
-		s.shared = fmt.Sprintf("%s in %s does not move with %s, and should by %s", step.Index, f.Variable,
-			step.Of, be)
+		is = fmt.Sprintf("%s in %s does not move with %s", step.Index, f.Variable, step.Of)
+		should = "should by "
 	}
-	s.shared += fmt.Sprintf(": then every store at %s has elements of its own, and all that are read are "+
-		"written", callText(f.Source))
+	if s.shared = is + ", and " + should + be + ": then"; !step.Sure {
+		s.shared = is + "; with " + be
+	}
+	s.shared += fmt.Sprintf(" every store at %s has elements of its own, and all that are read are written",
+		callText(f.Source))
 	s.uncovered = true
 	now := q.stepped(line, f, counter, index, step)
 	if now == "" {

@@ -18,6 +18,7 @@ type Step struct {
 	Index  string // what it is called: "its row"
 	Size   int    // elements by which one more of the index moves
 	Is, Be int    // by how much the index moves with one, and should
+	Sure   bool   // no other step would do as well
 	// At is the instructions of the entry that store, by the number of the store; nil: they are not one each
 	At []int
 }
@@ -31,15 +32,15 @@ type number struct {
 	by    []int // by how much each index moves
 }
 
-// Misstep finds the step of writers of the same cells that is wrong; nil where the places are no sums of
-// steps, or no value of one step, or of several, puts them right.
+// Misstep finds the step of writers of the same cells that is wrong; nil where the places are no sums of steps, or
+// no other value of one of them puts them right. Of several that do, the one that changes least is returned.
 func (w *Contested) Misstep() *Step {
 	list, base := w.numbers()
 	if list == nil {
 		return nil
 	}
 	want := w.wanted(list, base)
-	var found *Step
+	var all []Step
 	for k := range list {
 		n := &list[k]
 		for d := range w.dims {
@@ -47,27 +48,36 @@ func (w *Contested) Misstep() *Step {
 				continue
 			}
 			for be := 1; be < w.dims[d]; be++ {
-				if be == n.by[d] || !w.covers(list, base, k, d, be, want) {
-					continue
-				}
-				if found != nil {
-					return nil
-				}
-				found = &Step{
-					Of: n.name, Visits: k == 0, Dim: d, Is: n.by[d], Be: be, Size: 1,
-					Index: dimension(d, len(w.dims)),
-				}
-				for _, inner := range w.dims[d+1:] {
-					found.Size *= inner
+				if be != n.by[d] && w.covers(list, base, k, d, be, want) {
+					all = append(all, w.step(n, d, be, k == 0))
 				}
 			}
 		}
 	}
-	if found != nil && found.Visits {
-		found.At = w.copies()
+	slices.SortStableFunc(all, func(a, b Step) int { return a.change() - b.change() })
+	if len(all) == 0 || len(all) > 1 && all[0].change() == all[1].change() {
+		return nil
 	}
-	return found
+	all[0].Sure = len(all) == 1
+	if all[0].Visits {
+		all[0].At = w.copies()
+	}
+	return &all[0]
 }
+
+// step is another step of a number in a dimension.
+func (w *Contested) step(n *number, d, be int, visits bool) Step {
+	s := Step{
+		Of: n.name, Visits: visits, Dim: d, Is: n.by[d], Be: be, Size: 1, Index: dimension(d, len(w.dims)),
+	}
+	for _, inner := range w.dims[d+1:] {
+		s.Size *= inner
+	}
+	return s
+}
+
+// change is by how much a step differs from what it is.
+func (s *Step) change() int { return max(s.Be-s.Is, s.Is-s.Be) }
 
 // may reports whether a number's step in a dimension may be another one: it moves this index, or none.
 func (w *Contested) may(n *number, d int) bool {
@@ -139,11 +149,14 @@ func (w *Contested) numbers() (list []number, base []int) {
 		{"store", func(m *mark) int { return m.visit }, most[1], visits},
 		{"element", func(m *mark) int { return m.element }, most[2], elements},
 	}
-	n := bits.Len(uint(most[0]))
+	n, used := bits.Len(uint(most[0])), 0
+	for _, m := range w.marks {
+		used |= m.thread
+	}
 	var by [][]int
 	for b := range n {
 		x, ok := step([3]int{1 << b, 0, 0})
-		if !ok {
+		if !ok && used>>b&1 != 0 {
 			return nil, nil
 		}
 		by = append(by, x)

@@ -1,6 +1,9 @@
 package scene
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // written is an array of which each of some threads writes one cell in each of its stores, and that is read
 // as a whole.
@@ -69,6 +72,11 @@ func TestMisstep(t *testing.T) {
 			got.Dim != c.want.Dim || got.Is != c.want.Is || got.Be != c.want.Be || got.Size != c.want.Size):
 			t.Errorf("%s: %+v, expected %+v", c.name, *got, c.want)
 		}
+	}
+	w := written([]int{8}, 128, 2, func(t, v int) []int { return []int{t/32 + v} })
+	w.marks = slices.DeleteFunc(w.marks, func(m mark) bool { return m.thread%32 != 0 })
+	if got := w.Misstep(); got == nil || got.Of != "warp" || got.Be != 2 || got.Sure {
+		t.Errorf("of one lane a warp: %+v, expected 2 from warp to warp, or 4 from store to store", got)
 	}
 	if at := written([]int{32, 32}, 256, 4, func(t, v int) []int { return []int{4*v + t/32, t % 32} }).
 		Misstep().At; len(at) != 4 || at[3] != 3 {
