@@ -40,7 +40,8 @@ func (q *inquiry) misstep(s *suspect, f *report.Finding, w *scene.Contested) err
 	if name := q.sizeIn(f.Source, index, step.Be); name != "" {
 		be += ", " + name
 	}
-	is, should := fmt.Sprintf("%s in %s is %d further from %s", step.Index, f.Variable, step.Is, from), "should be "
+	should := "should be "
+	is := fmt.Sprintf("%s in %s is %d further from %s", step.Index, f.Variable, step.Is, from)
 	if step.Is == 0 && !step.Visits {
 		is = fmt.Sprintf("%s in %s does not move with %s", step.Index, f.Variable, step.Of)
 		should = "should by "

@@ -26,7 +26,8 @@ type Covered struct {
 	global   bool
 	// instructions of the entry that write and read
 	writers, readers map[int]bool
-	mu               sync.Mutex // while blocks execute
+	blocks           map[probes.Dim3]map[int]bool // of an argument: what each block wrote
+	mu               sync.Mutex                   // while blocks execute
 }
 
 // site is a line of the source, whatever called it.
@@ -47,6 +48,7 @@ func Cover(
 	c := &Covered{
 		Variable: variable, wrote: map[int]bool{}, read: map[int]bool{}, by: map[site]int{},
 		source: map[site]*report.Source{}, writers: map[int]bool{}, readers: map[int]bool{},
+		blocks: map[probes.Dim3]map[int]bool{},
 	}
 	size := 0
 	i := slices.IndexFunc(r.Plan.Shared, func(a probes.SharedArray) bool { return a.Name == variable })
@@ -121,6 +123,7 @@ func (w *coverage) Event(e *target.Event) {
 				w.out.readers[e.Instr.Index] = w.out.readers[e.Instr.Index] || e.Func.Entry
 			default:
 				w.out.wrote[cell] = true
+				w.out.ofBlock(w.view.Block(), cell)
 				at := site{src.File, src.Line}
 				if w.out.by[at]++; w.out.source[at] == nil {
 					w.out.source[at] = src
@@ -129,6 +132,17 @@ func (w *coverage) Event(e *target.Event) {
 			}
 		}
 	}
+}
+
+// ofBlock notes what a block writes of an argument.
+func (c *Covered) ofBlock(id probes.Dim3, cell int) {
+	if !c.global {
+		return
+	}
+	if c.blocks[id] == nil {
+		c.blocks[id] = map[int]bool{}
+	}
+	c.blocks[id][cell] = true
 }
 
 // Never lists the elements that no thread wrote, row-major: of a shared array those that some thread reads.

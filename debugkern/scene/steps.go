@@ -32,8 +32,9 @@ type number struct {
 	by    []int // by how much each index moves
 }
 
-// Misstep finds the step of writers of the same cells that is wrong; nil where the places are no sums of steps, or
-// no other value of one of them puts them right. Of several that do, the one that changes least is returned.
+// Misstep finds the step of writers of the same cells that is wrong; nil where the places are no sums of
+// steps, or no other value of one of them puts them right. Of several that do, the one that changes least is
+// returned.
 func (w *Contested) Misstep() *Step {
 	list, base := w.numbers()
 	if list == nil {

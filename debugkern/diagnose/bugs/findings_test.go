@@ -43,6 +43,10 @@ func TestFindings(t *testing.T) {
 				`reads it from row t / 4, column 16·\(t % 4\) on`,
 		},
 		{
+			"c-without-col0", `columns 64-191 of C are never written.*its column in C is 0 further from one ` +
+				`blockIdx\.x to the next, and should be 64`,
+		},
+		{
 			"v-released-as-k", "(?s)one cause.*v_empty\\[0\\], which needs 8 as well, gets none.*write `.*" +
 				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
 		},
