@@ -23,7 +23,13 @@ type turns struct {
 	used bool // the program has a bar.arrive, or a barrier for some of the threads
 	last [16][]turn
 	open [16][]turn
+	// counts are warps that wait for different numbers of threads, in a phase and in the one before: reported
+	// where the phase completes. Where it does not, the barrier checker reports the numbers.
+	counts [16][]arrivals
 }
+
+// arrivals are one of a phase and one of the phase before that nothing orders.
+type arrivals struct{ past, now turn }
 
 // turn is an arrival of lanes of a warp.
 type turn struct {
@@ -54,15 +60,15 @@ func (u *races) turn(e *target.Event, waits bool) {
 		stamp: u.ownStamp(e),
 	}
 	for _, past := range u.turns.last[e.Barrier] {
+		if past.warp == now.warp || u.clk.ordered(past.stamp, past.warp, past.lane(), now.warp, now.lane()) {
+			continue
+		}
 		if past.waits && waits && past.threads != now.threads {
-			continue // the numbers are what is wrong
+			u.turns.counts[e.Barrier] = append(u.turns.counts[e.Barrier], arrivals{past, now})
+			continue
 		}
-		if past.warp != now.warp && !u.clk.ordered(past.stamp, past.warp, past.lane(), now.warp, now.lane()) {
-			u.turnFinding(e.Barrier, past, now, fmt.Sprintf(
-				"nothing orders that after the arrival of warp %d at %s in the phase before", past.warp,
-				u.sites[past.pc].place()))
-			break
-		}
+		u.unordered(e.Barrier, past, now)
+		break
 	}
 	for _, past := range u.turns.open[e.Barrier] {
 		if past.warp == now.warp && !past.waits && !waits && past.mask&now.mask != 0 {
@@ -74,9 +80,20 @@ func (u *races) turn(e *target.Event, waits bool) {
 	u.turns.open[e.Barrier] = append(u.turns.open[e.Barrier], now)
 }
 
+// unordered reports an arrival that nothing orders after one of the phase before.
+func (u *races) unordered(id int, past, now turn) {
+	u.turnFinding(id, past, now, fmt.Sprintf(
+		"nothing orders that after the arrival of warp %d at %s in the phase before", past.warp,
+		u.sites[past.pc].place()))
+}
+
 // turned begins the next phase of a barrier.
 func (u *races) turned(id int) {
 	t := &u.turns
+	for _, c := range t.counts[id] {
+		u.unordered(id, c.past, c.now)
+	}
+	t.counts[id] = t.counts[id][:0]
 	t.last[id], t.open[id] = t.open[id], t.last[id][:0]
 }
 

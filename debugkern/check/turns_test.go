@@ -22,6 +22,9 @@ func TestNamedBarriers(t *testing.T) {
 		{"a number each", "bar.sync 1, 64; bar.sync 1, 64;", "bar.sync 2, 64;", ""},
 		{"one number in turn", "bar.sync 1, 64; bar.sync 3, 128;", "bar.sync 3, 128; bar.sync 1, 64;", ""},
 		{"other counts", "bar.sync 1, 64;", "bar.sync 1, 128;", "is for 128 threads at"},
+		{"other counts, each of which is reached", "bar.sync 1, 64;", "@%p4 bar.sync 1, 32;", "barrier 1 "},
+		{"other counts in turn", "bar.sync 1, 64; bar.sync 3, 128;",
+			"bar.sync 3, 128; @%p4 bar.sync 1, 32;", ""},
 		{"a number that is none", "bar.sync 16, 64;", "", "at barrier 16: a block has barriers 0 to 15"},
 		{"switched off, and going on", "@%p2 bar.sync 1, 32; bar.sync 2, 64;", "", "do not execute it"},
 		{"switched off, and exiting", "@%p2 bar.sync 1, 32;", "", "do not execute it"},
@@ -33,8 +36,8 @@ func TestNamedBarriers(t *testing.T) {
 .address_size 64
 .visible .entry t()
 {
-	.reg .pred %p<4>; .reg .b32 %r<4>;
-	mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31;
+	.reg .pred %p<5>; .reg .b32 %r<4>;
+	mov.u32 %r0, %tid.x; setp.lt.u32 %p4, %r0, 96; and.b32 %r1, %r0, 31;
 	setp.lt.u32 %p1, %r0, 64; setp.lt.u32 %p2, %r1, 16; setp.lt.u32 %p3, %r0, 32;
 	@%p1 bra A;
 	`+c.second+`
