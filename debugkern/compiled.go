@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/isa"
@@ -28,23 +27,27 @@ func (s *Session) CompilerNotes(
 	}) {
 		return nil, nil
 	}
-	by, lines := "the driver's compiler", false
+	assembled := false
 	tools, err := s.builder.Toolchain(ctx)
 	if err == nil && tools.PTXAS != "" {
 		if res, err := tools.Assemble(ctx, b.Text, entry, b.Module.Target); err == nil {
-			by, lines, loaded = "ptxas "+tools.PTXASVersion(ctx), true, res
+			assembled, loaded = true, res
 		}
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if loaded == nil {
+	if loaded == nil || len(loaded.Notes) == 0 {
 		return nil, nil
+	}
+	by := "the driver's compiler"
+	if assembled {
+		by = tools.Assembler(ctx)
 	}
 	var found []target.Finding
 	for i := range loaded.Notes {
 		n := loaded.Notes[i]
-		if !lines {
+		if !assembled {
 			n.Line = 0 // of the PTX as it was printed for the driver
 		}
 		found = append(found, noteFinding(&n, by, b.Module, entry))
@@ -66,7 +69,7 @@ func noteFinding(n *target.CompilerNote, by string, m *ptx.Module, entry string)
 	switch {
 	case n.Line > 0:
 		is = func(in *ptx.Instr) bool { return in.Pos.Line >= n.Line }
-	case strings.Contains(n.Text, "setmaxnreg"):
+	case n.IgnoresRegisters():
 		is = setsRegisters
 	}
 	if at := slices.IndexFunc(fn.Body, is); at >= 0 {
@@ -76,7 +79,7 @@ func noteFinding(n *target.CompilerNote, by string, m *ptx.Module, entry string)
 	case n.Repairs():
 		f.Consequence = "the compiled code orders what the PTX leaves undefined: that a GPU's results are " +
 			"right, or equal, does not show that the PTX is right"
-	case strings.Contains(n.Text, "serialized"):
+	case n.Serializes():
 		f.Consequence = "each product waits for the one before it"
 	}
 	return f
@@ -86,7 +89,7 @@ func multiplies(in *ptx.Instr) bool {
 	return in.Kind() == isa.WgmmaMultiply || in.Kind() == isa.WgmmaSparse
 }
 
-func setsRegisters(in *ptx.Instr) bool { return in.Op == "setmaxnreg" }
+func setsRegisters(in *ptx.Instr) bool { return in.Kind() == isa.SetRegisters }
 
 // CompilerNotes returns what the compiler says of the run's build without probes, as Session.CompilerNotes
 // does.

@@ -111,7 +111,7 @@ func (s *Session) Resources(
 		if aerr == nil {
 			doc := resourcesDoc(res)
 			doc.SharedBytes += r.plan.DynShared
-			doc.By = s.assembler(ctx)
+			doc.By = tools.Assembler(ctx)
 			return doc, "", nil
 		}
 		err = aerr
@@ -160,16 +160,6 @@ func (s *Session) loadedResources(
 	doc.SharedBytes += r.plan.DynShared
 	doc.By = "driver"
 	return doc, nil
-}
-
-// assembler names the ptxas that Resources asks: two versions allot differently.
-func (s *Session) assembler(ctx context.Context) string {
-	for _, p := range cuda.Inspect(ctx, s.builder.Tools()) {
-		if p.Name == "ptxas" {
-			return strings.TrimSpace("ptxas " + p.Version)
-		}
-	}
-	return "ptxas"
 }
 
 // device is a backend that is a real device.

@@ -112,6 +112,11 @@ func (t *Toolchain) PTXASVersion(ctx context.Context) string {
 	return "unknown"
 }
 
+// Assembler names the ptxas with its version, "ptxas 12.0.140": two versions allot differently.
+func (t *Toolchain) Assembler(ctx context.Context) string {
+	return strings.TrimSpace("ptxas " + t.PTXASVersion(ctx))
+}
+
 // headerVersion reads CUDA_VERSION out of cuda.h: 12000 is 12.0.
 func headerVersion(dir string) string {
 	text, err := os.ReadFile(filepath.Join(dir, "cuda.h"))

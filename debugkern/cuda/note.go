@@ -18,9 +18,6 @@ var (
 	notePrefix   = "Potential Performance Loss: "
 )
 
-// noted are words of lines that are notes.
-var noted = []string{"wgmma.mma_async instructions are serialized", "is injected in", "'setmaxnreg' ignored"}
-
 // parseNotes reads the notes about an entry, and about functions that are no entries, out of ptxas's output.
 func parseNotes(out []byte, entry string) []target.CompilerNote {
 	var notes []target.CompilerNote
@@ -30,7 +27,7 @@ func parseNotes(out []byte, entry string) []target.CompilerNote {
 			others[string(m[1])] = string(m[1]) != entry
 		}
 		m := noteLine.FindStringSubmatch(strings.TrimRight(string(line), "\r\n"))
-		if m == nil || !containsSome(m[2], noted) {
+		if m == nil || !target.IsNote(m[2]) {
 			continue
 		}
 		n := target.CompilerNote{Code: m[1], Text: strings.TrimPrefix(m[2], notePrefix)}
@@ -51,13 +48,4 @@ func parseNotes(out []byte, entry string) []target.CompilerNote {
 		}
 	}
 	return kept
-}
-
-func containsSome(s string, parts []string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
 }

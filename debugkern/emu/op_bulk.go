@@ -439,9 +439,5 @@ func (d *decoder) hint() {
 		d.tensorMods()
 		d.tensorPlace(d.arg(0))
 	}
-	if d.in.Op == "setmaxnreg" {
-		d.maxNReg()
-		return
-	}
 	d.nothing()
 }

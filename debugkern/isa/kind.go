@@ -86,6 +86,9 @@ const (
 	// Texture instructions access textures and surfaces (9.7.10, 9.7.11), through descriptors of the driver.
 	Texture
 
+	// SetRegisters changes how many registers the threads of a warp own, and may wait for them (setmaxnreg).
+	SetRegisters
+
 	// Hint changes nothing that a program can see: nanosleep, prefetch.
 	Hint
 

@@ -121,7 +121,7 @@ var otherRows = []row{
 	{ops: "alloca", args: "d- s- i-?", mods: "u32 u64", need: "u32 u64", kind: Alloca},
 	{ops: "stacksave", args: "d-", mods: "u32 u64", need: "u32 u64", kind: SaveStack},
 	{ops: "stackrestore", args: "s-", mods: "u32 u64", need: "u32 u64", kind: SaveStack},
-	{ops: "setmaxnreg", args: "i-", mods: "inc dec sync aligned u32", need: "inc dec", kind: Hint},
+	{ops: "setmaxnreg", args: "i-", mods: "inc dec sync aligned u32", need: "inc dec", kind: SetRegisters},
 	{ops: "tex tld4 txq suld sured suq istypep", args: "X- x- x-? x-? x-?", mods: "@any", kind: Texture},
 	{ops: "sust", args: "x- x- x-? x-? x-?", mods: "@any", kind: Texture},
 	{ops: "clusterlaunchcontrol multimem", args: "X- x-? x-? x-?", mods: "@any"},

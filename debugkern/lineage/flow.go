@@ -153,7 +153,7 @@ func flowOf(f *ptx.Func, in *ptx.Instr) flow {
 		r.logic()
 	case isa.Convert:
 		r.convert()
-	case isa.Hint:
+	case isa.Hint, isa.SetRegisters:
 	default:
 		if len(x.dst) > 0 {
 			x.kind = flowCompute

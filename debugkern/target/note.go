@@ -42,6 +42,25 @@ func (n *CompilerNote) String() string {
 	return n.Text + " (" + n.Code + ")"
 }
 
+// Words of the lines that are notes: each has one of these.
+const (
+	serialized = "wgmma.mma_async instructions are serialized"
+	injected   = "is injected in"
+	ignored    = "'setmaxnreg' ignored"
+)
+
+// IsNote reports whether a line of ptxas's output is a CompilerNote.
+func IsNote(line string) bool {
+	return strings.Contains(line, serialized) || strings.Contains(line, injected) ||
+		strings.Contains(line, ignored)
+}
+
+// Serializes reports whether each product waits for the one before it in the code that ptxas made.
+func (n *CompilerNote) Serializes() bool { return strings.Contains(n.Text, serialized) }
+
+// IgnoresRegisters reports whether the code that ptxas made has no setmaxnreg.
+func (n *CompilerNote) IgnoresRegisters() bool { return strings.Contains(n.Text, ignored) }
+
 func (n *CompilerNote) kind() noteKind {
 	for _, k := range noteKinds {
 		if strings.Contains(n.Text, k.words) {
