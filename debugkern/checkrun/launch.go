@@ -219,26 +219,14 @@ func (l *launch) reserve(a *arg, bytes int64) error {
 
 // limits compares the launch with what the kernel was compiled for.
 func (l *launch) limits() error {
-	for _, name := range []string{"reqntid", "maxntid"} {
-		d, ok := l.entry.Directive(name)
-		if !ok {
-			continue
-		}
-		want := probes.Dim3{1, 1, 1}
-		for i, n := range d.Args {
-			if i < 3 {
-				want[i] = int(n)
-			}
-		}
-		given := l.req.Block
-		if name == "reqntid" && given != want {
-			return report.Usagef("--block %s: the kernel was compiled for blocks of %s (.reqntid)", given,
-				want)
-		}
-		if name == "maxntid" && given.Count() > want.Count() {
-			return report.Usagef("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)",
-				given, given.Count(), want.Count())
-		}
+	bound, exact, ok := l.entry.BlockBound()
+	want, given := probes.Dim3{int(bound[0]), int(bound[1]), int(bound[2])}, l.req.Block
+	switch {
+	case exact && given != want:
+		return report.Usagef("--block %s: the kernel was compiled for blocks of %s (.reqntid)", given, want)
+	case ok && given.Count() > want.Count():
+		return report.Usagef("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)",
+			given, given.Count(), want.Count())
 	}
 	static := int64(0)
 	for _, v := range l.module.Module.SharedLayout(l.entry) {

@@ -49,9 +49,17 @@ func (c *Chip) Resident(threads, shared int) int {
 	return c.SMs * max(1, min(c.BlocksPerSM, c.ThreadsPerSM/threads, c.SharedPerSM/(shared+c.SharedReserve)))
 }
 
+// How an SM gives out registers.
+const (
+	RegisterUnit = 8 // a thread has a multiple of so many
+	WarpUnit     = 4 // a block is given registers for a multiple of so many warps
+)
+
 // Registers returns how many registers a thread may have so that a number of blocks are resident on an SM:
-// an SM gives them to four warps at a time, and to a thread a multiple of 8, 255 at most.
+// 255 at most.
 func (c *Chip) Registers(threads, blocks int) int {
-	warps := (max(threads, 1) + 127) / 128 * 4
-	return min(255, c.RegistersPerSM/(32*warps*max(blocks, 1))/8*8)
+	blocks = min(max(blocks, 1), c.BlocksPerSM)
+	warps := (min(max(threads, 1), c.ThreadsPerSM) + 31) / 32
+	warps = (warps + WarpUnit - 1) / WarpUnit * WarpUnit
+	return min(255, c.RegistersPerSM/(32*warps*blocks)/RegisterUnit*RegisterUnit)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -27,17 +28,13 @@ type registerPool struct {
 	done  [][]*inst
 }
 
-// Registers that ptxas allots to threads.
-const (
-	registerUnit    = 8 // of which a thread has a multiple
-	fewestRegisters = 24
-	warpUnit        = 4 // blocks are given registers for a multiple of so many warps
-)
+// fewestRegisters is how many registers ptxas allots to a thread at least.
+const fewestRegisters = 24
 
 // maxNReg decodes setmaxnreg.action.sync.aligned.u32 imm.
 func (d *decoder) maxNReg() {
 	n := d.arg(0)
-	if n.Kind != ptx.OpInt || n.Imm < fewestRegisters || n.Imm > 256 || n.Imm%registerUnit != 0 {
+	if n.Kind != ptx.OpInt || n.Imm < fewestRegisters || n.Imm > 256 || n.Imm%chip.RegisterUnit != 0 {
 		d.fail("setmaxnreg takes 24 to 256 registers, in multiples of 8")
 	}
 	d.warpgroupMods()
@@ -55,20 +52,14 @@ func (p *program) entryRegisters() int {
 	if d, ok := p.entry.Directive("maxnreg"); ok && len(d.Args) > 0 {
 		n = max(int(d.Args[0]), fewestRegisters)
 	}
-	threads, bounded := p.entry.Directive("reqntid")
-	if !bounded {
-		threads, bounded = p.entry.Directive("maxntid")
-	}
+	dims, _, bounded := p.entry.BlockBound()
 	if blocks, ok := p.entry.Directive("minnctapersm"); ok && bounded && len(blocks.Args) > 0 {
-		count := 1
-		for _, x := range threads.Args {
-			count *= int(x)
-		}
-		if m := p.chip.Registers(count, int(blocks.Args[0])); n == 0 || m < n {
+		threads := int(dims[0] * dims[1] * dims[2])
+		if m := p.chip.Registers(threads, int(blocks.Args[0])); n == 0 || m < n {
 			n = m
 		}
 	}
-	return (min(n, p.maxNReg) + registerUnit - 1) / registerUnit * registerUnit
+	return (min(n, p.maxNReg) + chip.RegisterUnit - 1) / chip.RegisterUnit * chip.RegisterUnit
 }
 
 // beginRegisters gives the block its pool; a program without setmaxnreg has none.
@@ -80,7 +71,7 @@ func (b *block) beginRegisters() {
 	r := &registerPool{
 		entry: b.p.entryRegisters(), held: make([]int, n), want: make([]int, n), done: make([][]*inst, n),
 	}
-	r.free = r.entry * ((n+warpUnit-1)/warpUnit*warpUnit - n)
+	r.free = r.entry * ((n+chip.WarpUnit-1)/chip.WarpUnit*chip.WarpUnit - n)
 	for i := range r.held {
 		r.held[i] = r.entry
 	}
@@ -171,12 +162,6 @@ func (w *warp) sameRegisters(in *inst) {
 	}
 }
 
-// warpgroupOf is the warps of a warp's warpgroup, of which the last one of a block may have fewer than four.
-func (b *block) warpgroupOf(w *warp) []*warp {
-	first := w.id / wgmmaWarps * wgmmaWarps
-	return b.warps[first:min(first+wgmmaWarps, len(b.warps))]
-}
-
 // endRegisters reports the setmaxnreg that some warps of a warpgroup have executed and others, which have
 // exited, have not.
 func (b *block) endRegisters() {
@@ -198,10 +183,7 @@ func (b *block) endRegisters() {
 		if len(r.done[most.id]) > n {
 			b.partOfWarpgroup(most, r.done[most.id][n], members, n)
 		} else if len(members) < wgmmaWarps && len(r.done[most.id]) > 0 {
-			in := r.done[most.id][0]
-			b.wgmmaFinding(most, in, nil, fmt.Sprintf(
-				"%s is of four warps, and the last warpgroup of the block has %d", in.src.Opcode(),
-				len(members)), "")
+			b.shortWarpgroup(most, r.done[most.id][0], len(members))
 		}
 	}
 }

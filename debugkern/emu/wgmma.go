@@ -60,16 +60,14 @@ func (w *warp) warpgroup(in *inst, m uint32) (stop bool) {
 	}
 	b := w.blk
 	g := &w.groups[w.cur]
-	first := w.id / wgmmaWarps * wgmmaWarps
-	if first+wgmmaWarps > len(b.warps) {
-		b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is of four warps, and the last warpgroup of the block has %d",
-			in.src.Opcode(), len(b.warps)-first), "")
+	members := b.warpgroupOf(w)
+	if len(members) < wgmmaWarps {
+		b.shortWarpgroup(w, in, len(members))
 		b.broken = true
 		return true
 	}
 	w.issueRegisters(in)
 	g.wait = waitWarpgroup
-	members := b.warps[first : first+wgmmaWarps]
 	for _, o := range members {
 		if len(o.groups) != 1 || o.groups[0].wait != waitWarpgroup || o.groups[0].pc != g.pc {
 			return false
@@ -82,6 +80,18 @@ func (w *warp) warpgroup(in *inst, m uint32) (stop bool) {
 	b.released = true
 	b.issueProduct(in, members)
 	return b.broken || b.err != nil || b.halted || b.sched.eager
+}
+
+// warpgroupOf is the warps of a warp's warpgroup: the last one of a block may have fewer than four.
+func (b *block) warpgroupOf(w *warp) []*warp {
+	first := w.id / wgmmaWarps * wgmmaWarps
+	return b.warps[first:min(first+wgmmaWarps, len(b.warps))]
+}
+
+// shortWarpgroup reports an instruction of four warps in a warpgroup that has fewer.
+func (b *block) shortWarpgroup(w *warp, in *inst, warps int) {
+	b.wgmmaFinding(w, in, nil, fmt.Sprintf("%s is of four warps, and the last warpgroup of the block has %d",
+		in.src.Opcode(), warps), "")
 }
 
 // whole reports whether all threads of the warp have come to an instruction of its warpgroup. Those that have

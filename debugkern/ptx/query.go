@@ -72,6 +72,18 @@ func (f *Func) Directive(name string) (Directive, bool) {
 	return Directive{}, false
 }
 
+// BlockBound returns the extents of the blocks that a function is compiled for: of every block where exact is
+// true (.reqntid), else a block has at most as many threads (.maxntid). ok is false where it names neither.
+func (f *Func) BlockBound() (dims [3]uint64, exact, ok bool) {
+	d, exact := f.Directive("reqntid")
+	if ok = exact; !ok {
+		d, ok = f.Directive("maxntid")
+	}
+	dims = [3]uint64{1, 1, 1}
+	copy(dims[:], d.Args)
+	return dims, exact, ok
+}
+
 // ParamBytes is the size of an entry's parameter block.
 func (f *Func) ParamBytes() int {
 	n := 0

@@ -210,6 +210,9 @@ func TestCallsAndBranchTargets(t *testing.T) {
 	if fmt.Sprint(offs) != "[0 8 12]" || f.ParamBytes() != 16 {
 		t.Errorf("parameters at %v, %d bytes, want [0 8 12], 16", offs, f.ParamBytes())
 	}
+	if dims, exact, ok := f.BlockBound(); dims != [3]uint64{128, 1, 1} || exact || !ok {
+		t.Errorf("block bound %v, exact %t, %t", dims, exact, ok)
+	}
 	if d, ok := f.Directive("maxntid"); !ok || fmt.Sprint(d.Args) != "[128 1 1]" {
 		t.Errorf("maxntid is %+v", d)
 	}

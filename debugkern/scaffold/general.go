@@ -105,10 +105,9 @@ func (g *general) isDim(name string) bool {
 // bounds allow.
 func (g *general) threads() {
 	g.block = [3]int64{0, 1, 1}
-	if d, ok := g.f.Directive("reqntid"); ok {
-		for i := range min(3, len(d.Args)) {
-			g.block[i] = int64(d.Args[i])
-		}
+	bound, exact, bounded := g.f.BlockBound()
+	if exact {
+		g.block = [3]int64{int64(bound[0]), int64(bound[1]), int64(bound[2])}
 		return
 	}
 	if g.v.launch != nil && len(g.v.launch.Config) > 1 {
@@ -122,8 +121,8 @@ func (g *general) threads() {
 		return
 	}
 	g.guessedBlock = true
-	if d, ok := g.f.Directive("maxntid"); ok && len(d.Args) > 0 {
-		g.block[0] = int64(d.Args[0])
+	if bounded {
+		g.block = [3]int64{int64(bound[0]), int64(bound[1]), int64(bound[2])}
 		return
 	}
 	g.block[0] = 128

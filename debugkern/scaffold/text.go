@@ -78,20 +78,17 @@ func (w *manifestText) launch(f *ptx.Func) {
 	w.line("\nlaunch:")
 	w.open("launch.grid", "which block computes what is the caller's choice",
 		"  grid: [ceil_div(S, %s), H, B]", w.rows)
-	block := [3]uint64{128, 1, 1}
-	known, bound := f.Directive("reqntid")
-	if !bound {
-		known, bound = f.Directive("maxntid")
+	block, exact, bounded := f.BlockBound()
+	if !bounded {
+		block[0] = 128
 	}
-	for i := range min(len(known.Args), 3) {
-		block[i] = max(1, known.Args[i])
-	}
-	text := fmt.Sprintf("  block: [%d, %d, %d]", block[0], block[1], block[2])
-	if bound && known.Name == "reqntid" {
+	text := fmt.Sprintf("  block: [%d, %d, %d]", max(1, block[0]), max(1, block[1]), max(1, block[2]))
+	switch {
+	case exact:
 		w.line("%s", text)
-	} else if bound {
+	case bounded:
 		w.open("launch.block", "the most that __launch_bounds__ allows", "%s", text)
-	} else {
+	default:
 		w.open("launch.block", "threads of a block", "%s", text)
 	}
 	if slices.ContainsFunc(w.doc.module.SharedLayout(f), func(s ptx.Symbol) bool { return s.Dynamic }) {
