@@ -15,8 +15,8 @@ func (q *inquiry) reinterpreted(s *suspect, st probes.Stage, b *report.BadCell) 
 		return false, q.fatal(err)
 	}
 	at := x.Made
-	text := fmt.Sprintf("the product at %s takes numbers as %s that are bits of %s ones, made at %s", x.At.At(),
-		x.As, x.Was, callText(x.Made))
+	text := fmt.Sprintf("the product at %s takes numbers as %s that are bits of %s ones, made at %s",
+		x.At.At(), x.As, x.Was, callText(x.Made))
 	if x.Moved != nil {
 		at = x.Moved
 		text += fmt.Sprintf(" and put together at %s", callText(at))
@@ -25,7 +25,7 @@ func (q *inquiry) reinterpreted(s *suspect, st probes.Stage, b *report.BadCell) 
 	s.cause.Place.Source, s.cause.Place.Other = at, x.At
 	s.cause.why = text
 	s.cause.Proof = append(s.cause.Proof, text)
-	s.cause.Advice = q.citing(fmt.Sprintf("at %s: convert to %s, in place of moving bits", callText(at), x.As),
-		"; the line is ", at)
+	look := fmt.Sprintf("at %s: convert to %s, in place of moving bits", callText(at), x.As)
+	s.cause.Advice = q.citing(look, "; the line is ", at)
 	return true, nil
 }
