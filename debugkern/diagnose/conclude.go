@@ -447,6 +447,7 @@ var kindAdvice = map[string]string{
 	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
 	"not-captured":  "let every thread reach the probe: leave the kernel after it, or not at all",
 	"unwritten":     "write every element of the output",
+	"mbarrier":      "initialise each mbarrier before its first use, wait for the phase that it is in, and let as many arrive as it counts",
 	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",
 	"layout":        "make what describes where data lies (a capture's row and col, a sparse operand's positions and selector) agree with where the threads have it",
 	"trap":          "find the undefined operation on this path, or the condition of the kernel's own trap",

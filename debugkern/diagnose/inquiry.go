@@ -64,6 +64,7 @@ type suspect struct {
 	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
 	effect   bool                // follows from another that it is one cause with
 	origin   *origin             // the address that all its wrong operands share with those of others
+	drops    []string            // inputs without which values of its stage are right
 	mask     *maskOff            // which is off in its stages; nil: none is
 	ring     *ring               // a buffer of several that is never used; nil: none is
 	shared   string              // which cells several threads with the same part write, and which nobody

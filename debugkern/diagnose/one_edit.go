@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -21,7 +22,55 @@ import (
 // ofOneEdit reports whether something shows that two suspects have one edit as their origin.
 func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 	return q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
+		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
+		moved(b, a) ||
 		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a)
+}
+
+// sameHandshake reports whether two suspects are of mbarriers, or of one and of a race with a bulk copy,
+// which mbarriers order: the barriers of a pipeline wait for each other, and one that is off throws all of
+// them off.
+func (q *inquiry) sameHandshake(a, b *suspect) bool {
+	bulk := func(s *suspect) bool {
+		return s.cause.Kind == "race" && slices.ContainsFunc(
+			[]*report.Source{s.cause.Place.Source, s.cause.Place.Other}, func(at *report.Source) bool {
+				fn := q.run.Entry()
+				return at != nil && slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
+					return fn.Body[i].Kind() == isa.BulkCopy
+				})
+			})
+	}
+	x, y := a.cause.Kind == "mbarrier", b.cause.Kind == "mbarrier"
+	return x && (y || bulk(b)) || y && bulk(a)
+}
+
+// sameRegion reports whether two tiles of inputs lack what belongs in the same part of them.
+func (q *inquiry) sameRegion(a, b *suspect) bool {
+	lacks := func(s *suspect) bool {
+		if s.cause.Kind != kindStage || s.contrast == nil || len(s.contrast.Foreign) > 0 {
+			return false
+		}
+		sp := q.run.Plan.Stage(s.stages[0])
+		return sp != nil && sp.Loaded && s.cause.Region != ""
+	}
+	return lacks(a) && lacks(b) && a.cause.Region == b.cause.Region
+}
+
+// sameLayout reports whether the operands of a stage are wrong at the line where a checker finds that data
+// lies otherwise than the instruction takes it.
+func sameLayout(layout, s *suspect) bool {
+	return layout.cause.Kind == "layout" && layout.cause.Place.Source != nil && s.contrast != nil &&
+		len(s.contrast.Foreign) > 0 && s.contrast.Foreign[0].At != nil &&
+		s.contrast.Foreign[0].At.At() == layout.cause.Place.Source.At()
+}
+
+// moved reports whether a stage lacks an input that another stage has too much: the operation was moved
+// from the one to the other.
+func moved(lacks, has *suspect) bool {
+	return lacks.contrast != nil && len(lacks.contrast.Foreign) == 0 &&
+		slices.ContainsFunc(lacks.contrast.Missing, func(o debugkern.Operands) bool {
+			return slices.Contains(has.drops, o.Of)
+		})
 }
 
 // takesCopy reports whether the first wrong cell of s is made of what a wrong stage of another suspect is

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/needed"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
@@ -33,6 +34,11 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if s.mask, err = q.maskOf(s); err != nil {
 		return err
+	}
+	for i := range all {
+		if all[i].Kind == needed.Without {
+			s.drops = append(s.drops, all[i].Leaves...)
+		}
 	}
 	masked := s.mask != nil || q.looksMasked(st)
 	trials := 0 // as many as the kernel's size allows

@@ -91,6 +91,9 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if a.origin != nil && a.origin == b.origin || q.follow(a, b) || q.follow(b, a) {
 		return true
 	}
+	if overwritten(a, b) || overwritten(b, a) {
+		return true
+	}
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
 		return false // see follows
 	}
@@ -105,6 +108,13 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	})
 	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
 		q.sameParties(a, b)
+}
+
+// overwritten reports whether several threads write the same elements of an output of which nobody writes
+// others.
+func overwritten(race, unwritten *suspect) bool {
+	return race.cause.Kind == "race" && unwritten.cause.Kind == "unwritten" && race.cause.Place.Variable != "" &&
+		race.cause.Place.Variable == unwritten.cause.Place.Variable
 }
 
 // follow reports whether a suspect is no more than what another leads to, and marks it: what is not computed
@@ -311,6 +321,9 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 	if len(all) == 1 {
 		return lead, nil
 	}
+	if lead.cause.Kind == "mbarrier" && lead.cause.why == "" {
+		lead.cause.why = q.doc.Findings[lead.cause.Finding].Message
+	}
 	var stages []probes.Stage
 	for _, s := range all {
 		for _, st := range s.stages {
@@ -382,7 +395,7 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 func (q *inquiry) rootRank(s *suspect) int {
 	order := []string{
 		"loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap",
-		"exclusive", "cp-async", "race",
+		"layout", "mbarrier", "exclusive", "cp-async", "race",
 		"made", "uninitialised",
 		kindStage,
 	}
