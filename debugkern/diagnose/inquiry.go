@@ -65,6 +65,7 @@ type suspect struct {
 	effect   bool                // follows from another that it is one cause with
 	origin   *origin             // the address that all its wrong operands share with those of others
 	drops    []string            // inputs without which values of its stage are right
+	unstored bool                // what its stage leaves is never written in the loop
 	mask     *maskOff            // which is off in its stages; nil: none is
 	ring     *ring               // a buffer of several that is never used; nil: none is
 	shared   string              // which cells several threads with the same part write, and which nobody

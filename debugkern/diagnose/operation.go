@@ -32,8 +32,10 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if err != nil {
 		return err
 	}
-	if s.mask, err = q.maskOf(s); err != nil {
-		return err
+	if !s.unstored {
+		if s.mask, err = q.maskOf(s); err != nil {
+			return err
+		}
 	}
 	for i := range all {
 		if all[i].Kind == needed.Without {

@@ -113,8 +113,9 @@ func (q *inquiry) linked(a, b *suspect) bool {
 // overwritten reports whether several threads write the same elements of an output of which nobody writes
 // others.
 func overwritten(race, unwritten *suspect) bool {
-	return race.cause.Kind == "race" && unwritten.cause.Kind == "unwritten" && race.cause.Place.Variable != "" &&
-		race.cause.Place.Variable == unwritten.cause.Place.Variable
+	of := race.cause.Place.Variable
+	return race.cause.Kind == "race" && unwritten.cause.Kind == "unwritten" && of != "" &&
+		of == unwritten.cause.Place.Variable
 }
 
 // follow reports whether a suspect is no more than what another leads to, and marks it: what is not computed

@@ -42,7 +42,10 @@ func (q *inquiry) quoted(src *report.Source) string {
 	if src.Line < 1 || src.Line > len(lines) {
 		return ""
 	}
-	return strings.TrimSpace(lines[src.Line-1])
+	if line := strings.TrimSpace(lines[src.Line-1]); strings.Trim(line, "{}(); ") != "" {
+		return line
+	}
+	return "" // a bracket says nothing
 }
 
 // cited is the text of a source line for a message, with that of the line that calls it where it is in

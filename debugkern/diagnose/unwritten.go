@@ -118,7 +118,7 @@ func (q *inquiry) neverStored(s *suspect) error {
 		s.cause.why = fmt.Sprintf(
 			"%s is read at %s in the loop and never written there: it has what %s put there before",
 			st.Array, callText(read), before)
-		s.cause.Place.Source = read
+		s.cause.Place.Source, s.unstored = read, true
 		s.cause.Advice = fmt.Sprintf("store the new %s to %s in the loop that contains %s", st.Stage,
 			st.Array, callText(read))
 		return nil

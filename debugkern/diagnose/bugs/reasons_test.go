@@ -42,7 +42,7 @@ func TestReasons(t *testing.T) {
 				`K\[0\]\[0\]\[64\]\[0\], and should with K\[0\]\[1\]\[0\]\[0\]`,
 		},
 		{"accumulated-fragment", `the sum at .*:157 goes on from one that is used at line 1`},
-		{"half-mask", `the scores are masked at .*:402`},
+		{"half-mask", `for column 17 line 402 compares 1 with 17`},
 		{"sum-in-half", `right with float throughout, not f16 in between`},
 		{"no-root", `:86: 1/x instead of 1/sqrt\(x\)`},
 		{"gelu-constant", "write `const float phi2 = .*0\\.707106781f"},
