@@ -273,8 +273,8 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 	if m.compared != "" {
 		says += "; " + m.compared
 	}
-	if looks := looksLike(q.doc.Stage(s.cause.Stage)); !proven ||
-		s.cause.why == fmt.Sprintf("%s looks like %s", s.cause.Stage, looks) {
+	looks := fmt.Sprintf("%s looks like %s", s.cause.Stage, looksLike(q.doc.Stage(s.cause.Stage)))
+	if !proven || q.looksMasked(probes.Stage(s.cause.Stage)) && s.cause.why == looks {
 		s.cause.why = "" // the cells say it better
 	}
 	s.because(says)
