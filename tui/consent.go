@@ -34,6 +34,9 @@ type consent struct {
 	wanted bool  // a person asked for it, who is asked again
 	cause  error // what it was about, nil: what the engine has passed over
 	cancel context.CancelFunc
+
+	opening []string // the words of :open that cause is about, nil: it is about a run
+
 	number int             // of the last question that was opened
 	open   *build.Consent  // nil: no question is open
 	ready  bool            // it has been shown long enough to be answered
@@ -189,7 +192,7 @@ func (q *consent) agree() tea.Cmd {
 	return func() tea.Msg { return agreedMsg{c, engine.Agree(ctx, c)} }
 }
 
-// agreed runs again with what may be used now.
+// agreed runs again with what may be used now, or opens what could not be opened without.
 func (m *Model) agreed(msg agreedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.Complain("not recorded: " + view.OneLine(msg.err))
@@ -198,6 +201,11 @@ func (m *Model) agreed(msg agreedMsg) tea.Cmd {
 	m.troubled, m.consent.cause = false, nil
 	done := "trusted: " + text.Line(msg.consent.Covers.Dir) + ", " +
 		theme.Count(len(msg.consent.Covers.Files), "file")
+	if words := m.consent.opening; words != nil {
+		m.consent.opening = nil
+		m.Say(done)
+		return m.palette().openWords(words)
+	}
 	if m.actions[m.view][keymap.Again] != nil { // a view that does not show the run
 		m.Say(done + " · " + m.Keys.Label(keymap.Again) + " judges again")
 		return nil

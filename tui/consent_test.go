@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
@@ -115,6 +117,39 @@ func TestConsentGiven(t *testing.T) {
 	d.press("y").hasStatus("not recorded: there is no place")
 	if len(d.e.Asked()) != 1 {
 		t.Error("it runs again without a record")
+	}
+}
+
+// TestConsentToOpen: what could not be opened for want of consent is opened after y; after n and a run of
+// something else, a yes is about that run.
+func TestConsentToOpen(t *testing.T) {
+	for _, answer := range []string{"y", "n"} {
+		var asked [][]string
+		e := &consentEngine{covers: cloned("bin/nvcc")}
+		d := started(t, 80, 24, plainLook, func(o *Options) {
+			e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
+			o.Open = func(_ context.Context, words []string) (Opened, error) {
+				if asked = append(asked, words); len(e.agreed) == 0 {
+					return Opened{}, e.refusal()
+				}
+				return Opened{Request: debugkern.Request{Target: "stage1"}}, nil
+			}
+		})
+		if d.command("open 'my k.cu' --grid 4"); !d.m.asking() || d.m.Req.Target != "stage2" {
+			t.Fatalf("asking %t, target %s", d.m.asking(), d.m.Req.Target)
+		}
+		if answer == "n" {
+			e.Fail = e.refusal()
+			e.covers.Files[0].SHA256 = strings.Repeat("ff", 32)
+			if d.press("n", "x", "y"); len(e.agreed) != 1 || len(asked) != 1 || d.m.Req.Target != "stage2" {
+				t.Errorf("after n: agreed %v, opened %q, target %s", e.agreed, asked, d.m.Req.Target)
+			}
+			continue
+		}
+		d.press("y").hasStatus("opened my k.cu")
+		if got := d.m.Req; len(asked) != 2 || !slices.Equal(asked[1], asked[0]) || got.Target != "stage1" {
+			t.Errorf("after y: opened %q, runs %+v", asked, got)
+		}
 	}
 }
 

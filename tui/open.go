@@ -47,6 +47,11 @@ func (p palette) openTarget(arg string) tea.Cmd {
 	for i, w := range words {
 		words[i] = view.AtHome(w)
 	}
+	return p.openWords(words)
+}
+
+// openWords opens what words name, in the background.
+func (p palette) openWords(words []string) tea.Cmd {
 	if !p.Begin("open " + words[0]) {
 		return nil
 	}
@@ -81,7 +86,9 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 			m.proposed = p
 			return m.Ask(":", line)
 		}
-		return m.SeekConsent(msg.err)
+		cmd := m.SeekConsent(msg.err)
+		m.consent.opening = msg.words
+		return cmd
 	}
 	m.Mine = msg.mine
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request

@@ -103,7 +103,10 @@ func (m *Model) Ask(lead, text string) tea.Cmd {
 }
 
 // SeekConsent implements view.Root.
-func (m *Model) SeekConsent(err error) tea.Cmd { return m.consent.seek(err, false) }
+func (m *Model) SeekConsent(err error) tea.Cmd {
+	m.consent.opening = nil
+	return m.consent.seek(err, false)
+}
 
 // draw has everything drawn again that shows the run on screen, or what stands in its place.
 func (m *Model) draw() {
