@@ -26,8 +26,9 @@ type asker struct {
 	paint     *painter
 	now       func() time.Time
 
-	pending []byte // the beginning of what may be an answer
-	passed  int    // so many bytes of it were given to the reader: Esc alone is a key as well
+	reading sync.Mutex // guards what follows
+	pending []byte     // the beginning of what may be an answer
+	passed  int        // so many bytes of it were given to the reader: Esc alone is a key as well
 	read    time.Time
 
 	mu    sync.Mutex
@@ -48,7 +49,8 @@ type inputFile interface {
 const (
 	// longestAnswer is more than any answer has.
 	longestAnswer = 64
-	// split is how long the parts of an answer may be apart, where the first can be a key as well.
+	// split is how long the parts of an answer may be apart, where the first can be a key as well: an Esc
+	// that is read alone while an answer is expected is a key once this time is over.
 	split = 100 * time.Millisecond
 	// answerTime is how long after a question the program's end waits for its answer, which the shell would
 	// read as a command. A program that has run for longer does not wait.
@@ -135,6 +137,8 @@ func (t *asker) Read(p []byte) (int, error) {
 
 // filter returns what of the input is not an answer; it is at most longestAnswer bytes longer than the input.
 func (t *asker) filter(in []byte) []byte {
+	t.reading.Lock()
+	defer t.reading.Unlock()
 	var out []byte
 	now := t.now()
 	if t.passed > 0 && now.Sub(t.read) > split {
@@ -158,12 +162,28 @@ func (t *asker) filter(in []byte) []byte {
 			t.pending, t.passed = nil, 0
 		}
 	}
-	// what is a key as well is passed on: Esc, and Alt with a bracket once no answer is expected
-	if len(t.pending) < 3 && (len(t.pending) < 2 || !t.expects()) {
+	// what is a key as well is passed on once no answer is expected: Esc, and Alt with a bracket
+	switch n := len(t.pending); {
+	case n > 0 && n < 3 && !t.expects():
 		out = append(out, t.pending[t.passed:]...)
-		t.passed = len(t.pending)
+		t.passed = n
+	case n == 1 && t.passed == 0:
+		time.AfterFunc(split, func() { t.escape(now) })
 	}
 	return out
+}
+
+// escape sends the key Esc where it was read alone at a time, and nothing has followed.
+func (t *asker) escape(read time.Time) {
+	t.reading.Lock()
+	alone := t.read.Equal(read) && t.passed == 0 && string(t.pending) == "\x1b"
+	if alone {
+		t.pending = nil
+	}
+	t.reading.Unlock()
+	if alone && t.send != nil {
+		t.send(tea.KeyPressMsg{Code: tea.KeyEscape})
+	}
 }
 
 // take acts on a whole answer.

@@ -52,7 +52,6 @@ func (s script) run(t *testing.T, program string) {
 	x.until("theme "+s.theme, func([]string) bool { return x.ground() == s.theme })
 	x.press(":theme auto\r") // asks again
 	x.shows("theme: auto, " + s.theme + " now")
-	time.Sleep(2 * s.late) // the next keys are no part of this question
 	x.opens("2")
 	x.shows("KERNEL f16")
 	x.press(":messages\r")
