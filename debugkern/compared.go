@@ -8,7 +8,6 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
-	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -31,23 +30,13 @@ func (r *Run) Comparisons(
 	if err != nil {
 		return nil, err
 	}
-	cut := map[lineage.Value]bool{}
-	x.operandTiles(trace, kv, func(_ *probes.StagePlan, _, _, _ int, way []lineage.Ref) {
-		for _, v := range way {
-			cut[lineage.Value{Step: v.Step, Lane: v.Lane}] = true
-		}
-	})
+	walk := x.slicing(trace, kv)
 	for i, c := range cells {
 		at, err := x.at(trace, c[0], c[1])
 		if err != nil {
 			continue
 		}
-		g, err := trace.Walk(ctx, at, lineage.Query{
-			Address: true, Control: true, Nodes: sliceNodes,
-			CutValue: func(v lineage.Ref) (int, bool) {
-				return 0, cut[lineage.Value{Step: v.Step, Lane: v.Lane}]
-			},
-		})
+		g, err := walk(ctx, at)
 		if err != nil {
 			return nil, err
 		}
@@ -61,17 +50,9 @@ func (r *Run) Comparisons(
 // FirstCompared is what each warp of a block compared first by some instructions of the entry, which compare
 // integers: the numbers of its lowest lane, by warp. Errors are those of Lineage.
 func (r *Run) FirstCompared(ctx context.Context, block probes.Dim3, at []int) (map[int]Compared, error) {
-	if r.state == nil || r.state.launch == nil {
-		return nil, errNoState
-	}
-	x := &ancestry{st: r.state, element: -1, cell: Cell{Place: Place{Block: block}}}
-	var err error
-	if x.kernel, err = x.st.stepper(ctx); err != nil {
-		return nil, err
-	}
-	trace, err := x.record(ctx)
+	x, trace, err := r.recorded(ctx, block)
 	if err != nil {
-		return nil, report.LaunchError(err)
+		return nil, err
 	}
 	f := comparing{x: x, trace: trace}
 	seen := map[int]bool{}

@@ -40,14 +40,7 @@ const mostReached = 1 << 13
 func (r *Run) Reaches(
 	ctx context.Context, block probes.Dim3, accesses []int,
 ) (list []Reach, all bool, err error) {
-	if r.state == nil || r.state.launch == nil {
-		return nil, false, errNoState
-	}
-	x := &ancestry{st: r.state, element: -1, cell: Cell{Place: Place{Block: block}}}
-	if x.kernel, err = x.st.stepper(ctx); err != nil {
-		return nil, false, err
-	}
-	trace, err := x.record(ctx)
+	x, trace, err := r.recorded(ctx, block)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,6 +1,8 @@
 package debugkern_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
@@ -29,7 +31,7 @@ func TestRightKernelsConvertAndStoreWhereTheyShould(t *testing.T) {
 				if err != nil || x != nil {
 					t.Errorf("%s: got %+v, %v", sp.Stage, x, err)
 				}
-				away, err := run.StoredAway(t.Context(), sp.Stage, []probes.Dim3{block})
+				away, err := run.StoredAway(t.Context(), sp.Stage, block)
 				if err != nil || away != nil {
 					t.Errorf("%s: got %+v, %v", sp.Stage, away, err)
 				}
@@ -38,22 +40,25 @@ func TestRightKernelsConvertAndStoreWhereTheyShould(t *testing.T) {
 	}
 }
 
-// TestFirstCompared: each warp of a right kernel compares its own numbers at the head of a loop.
+// TestFirstCompared: the warps of flashcore_vec go through the rows that they store from their own first
+// row on, and each compares that first.
 func TestFirstCompared(t *testing.T) {
-	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "partial49", Backend: "emu"})
+	run := debugtest.Run(t, debugkern.Request{Target: "flashcore_vec", Shape: "small", Backend: "emu"})
 	var compares []int
 	for i, in := range run.Entry().Body {
-		if in.Op == "setp" && !in.Type().Float() && !in.Loc.Within(target.IsProbe) {
+		at := target.Blame(run.Entry(), i)
+		if in.Op == "setp" && !in.Type().Float() && strings.HasSuffix(at.File, "flashcore.cuh") &&
+			at.Line == 111 {
 			compares = append(compares, i)
 		}
 	}
 	first, err := run.FirstCompared(t.Context(), run.Blocks()[0], compares)
-	if err != nil || len(first) == 0 {
+	if err != nil || len(first) < 2 {
 		t.Fatalf("got %v, %v", first, err)
 	}
 	for w, c := range first {
-		if run.Entry().Body[c.At].Op != "setp" || c.A == 0 && c.B == 0 && first[0] != c {
-			t.Errorf("warp %d: %+v", w, c)
+		if c.A != float64(8*w) || !slices.Contains(compares, c.At) {
+			t.Errorf("warp %d: got %+v, expected row %d first", w, c, 8*w)
 		}
 	}
 }

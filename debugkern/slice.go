@@ -28,24 +28,14 @@ func (r *Run) Slice(
 	if err != nil {
 		return nil, err
 	}
-	cut := map[lineage.Value]bool{}
-	x.operandTiles(trace, kv, func(_ *probes.StagePlan, _, _, _ int, way []lineage.Ref) {
-		for _, v := range way {
-			cut[lineage.Value{Step: v.Step, Lane: v.Lane}] = true
-		}
-	})
+	walk := x.slicing(trace, kv)
 	found := map[int]*Operation{}
 	for _, c := range cells {
 		at, err := x.at(trace, c[0], c[1])
 		if err != nil {
 			return nil, err
 		}
-		g, err := trace.Walk(ctx, at, lineage.Query{
-			Address: true, Control: true, Nodes: sliceNodes,
-			CutValue: func(v lineage.Ref) (int, bool) {
-				return 0, cut[lineage.Value{Step: v.Step, Lane: v.Lane}]
-			},
-		})
+		g, err := walk(ctx, at)
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +60,43 @@ func (r *Run) Slice(
 	return out, nil
 }
 
+// slicing returns a walk from a place in the trace to all that decided its value, by value, address and
+// control; it ends where a tile of an operand of the stage was captured.
+func (x *ancestry) slicing(
+	trace *lineage.Trace, kv int,
+) func(context.Context, lineage.Place) (*lineage.Graph, error) {
+	cut := map[lineage.Value]bool{}
+	x.operandTiles(trace, kv, func(_ *probes.StagePlan, _, _, _ int, way []lineage.Ref) {
+		for _, v := range way {
+			cut[lineage.Value{Step: v.Step, Lane: v.Lane}] = true
+		}
+	})
+	return func(ctx context.Context, at lineage.Place) (*lineage.Graph, error) {
+		return trace.Walk(ctx, at, lineage.Query{
+			Address: true, Control: true, Nodes: sliceNodes,
+			CutValue: func(v lineage.Ref) (int, bool) {
+				return 0, cut[lineage.Value{Step: v.Step, Lane: v.Lane}]
+			},
+		})
+	}
+}
+
 // sliceNodes is the most values that the walk from one cell visits.
 const sliceNodes = 1 << 18
+
+// recorded executes a block of the run once more and records it.
+func (r *Run) recorded(ctx context.Context, block probes.Dim3) (*ancestry, *lineage.Trace, error) {
+	if r.state == nil || r.state.launch == nil {
+		return nil, nil, errNoState
+	}
+	x := &ancestry{st: r.state, element: -1, cell: Cell{Place: Place{Block: block}}}
+	var err error
+	if x.kernel, err = x.st.stepper(ctx); err != nil {
+		return nil, nil, err
+	}
+	trace, err := x.record(ctx)
+	return x, trace, err
+}
 
 // follow executes a block of the run once more and records it, to follow cells of a stage. It also returns
 // the iteration whose tiles the stage is computed from: after the loop, the last one.

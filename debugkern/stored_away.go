@@ -12,21 +12,18 @@ import (
 	"tilescope/probes"
 )
 
-// StoredAway is a block that stores a tile of the output where another tile belongs.
+// StoredAway is how a block stores a tile of the output where another tile belongs.
 type StoredAway struct {
-	Block        probes.Dim3
 	At           *report.Source // the first store
-	Access       int            // the same in the entry's body
 	First, Where string         // the first element that is stored, and the first that should be, by name
 	// Steps are how far the first element moves from this block to the next along an axis of the grid, where
 	// that is not as far as it should
 	Steps []Step
 }
 
-// StoredAway looks among some blocks for one that stores as many elements of the output that a stage is
-// taken from as it should, all of them equally far from where they belong. nil where there is none. Errors
-// are those of Lineage.
-func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, blocks []probes.Dim3) (*StoredAway, error) {
+// StoredAway looks whether a block stores as many elements of the output that a stage is taken from as it
+// should, all of them equally far from where they belong. nil where it does not. Errors are those of Lineage.
+func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, block probes.Dim3) (*StoredAway, error) {
 	sp := r.Plan.Stage(stage)
 	if r.state == nil || sp == nil || sp.Capture.Kind != probes.CaptureOutput || sp.OfLaunch() {
 		return nil, nil
@@ -36,32 +33,27 @@ func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, blocks []probe
 	if arg.Strides != nil || len(stores) == 0 {
 		return nil, nil
 	}
-	for _, b := range blocks {
-		is, should, at, err := r.storedBy(ctx, sp, arg, b, stores)
+	is, should, at, err := r.storedBy(ctx, sp, arg, block, stores)
+	if err != nil {
+		return nil, err
+	}
+	if by, ok := distance(is, should); !ok || by == 0 {
+		return nil, nil
+	}
+	name := func(at int) string { return arg.Name + lineage.Box(arg.Dims, []int{at}) }
+	out := &StoredAway{
+		At: report.SourceOf(target.Blame(r.Entry(), at)), First: name(is[0]), Where: name(should[0]),
+	}
+	for axis := range 3 {
+		step, err := r.storeStep(ctx, sp, arg, block, stores, axis, is[0], should[0])
 		if err != nil {
 			return nil, err
 		}
-		by, ok := distance(is, should)
-		if !ok || by == 0 {
-			continue
+		if step != nil {
+			out.Steps = append(out.Steps, *step)
 		}
-		name := func(at int) string { return arg.Name + lineage.Box(arg.Dims, []int{at}) }
-		out := &StoredAway{
-			Block: b, Access: at, At: report.SourceOf(target.Blame(r.Entry(), at)),
-			First: name(is[0]), Where: name(should[0]),
-		}
-		for axis := range 3 {
-			step, err := r.storeStep(ctx, sp, arg, b, stores, axis, is[0], should[0])
-			if err != nil {
-				return nil, err
-			}
-			if step != nil {
-				out.Steps = append(out.Steps, *step)
-			}
-		}
-		return out, nil
 	}
-	return nil, nil
+	return out, nil
 }
 
 // storeStep compares how far the first element moves to a neighbour along an axis of the grid; nil where

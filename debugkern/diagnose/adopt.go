@@ -3,7 +3,7 @@ package diagnose
 import (
 	"slices"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
 
@@ -27,10 +27,7 @@ func (q *inquiry) adopt(s *suspect, r *remedy) (bool, error) {
 // inOther executes another configuration with a remedy, the first that can be: ok is false where that is
 // right without it, and wrong with it. The text is the end of a sentence.
 func (q *inquiry) inOther(r *remedy) (text string, ok bool, err error) {
-	if !q.configured {
-		q.configurations, q.configured = q.otherConfigurations(), true
-	}
-	for _, o := range q.configurations {
+	for _, o := range q.elsewheres() {
 		run, err := q.execute(o)
 		if err != nil {
 			return "", false, err
@@ -38,15 +35,11 @@ func (q *inquiry) inOther(r *remedy) (text string, ok bool, err error) {
 		if run == nil {
 			continue
 		}
-		blocks := run.Blocks()
-		now, err := run.Try(q.ctx, debugkern.Trial{
-			Blocks: blocks[:min(len(blocks), trialBlocks)], Edits: r.edits(run), Tiles: true,
-			Budget: 4*run.Report.Cost.WarpInstructions + 1000,
-		})
+		now, err := q.tryThere(run, r.edits(run))
 		if err != nil {
-			if err = q.fatal(err); err != nil {
-				return "", false, err
-			}
+			return "", false, err
+		}
+		if now == nil {
 			continue
 		}
 		right := rightAll(now.Report)
@@ -61,6 +54,17 @@ func (q *inquiry) inOther(r *remedy) (text string, ok bool, err error) {
 		return "; " + o.name + " is not right with it", true, nil
 	}
 	return "; tried with this shape and these inputs alone", true, nil
+}
+
+// addressed is an instruction with its addresses moved by so many bytes.
+func addressed(in *ptx.Instr, by int64) *ptx.Instr {
+	return in.With(func(in *ptx.Instr) {
+		for k := range in.Args {
+			if in.Args[k].Kind == ptx.OpAddr {
+				in.Args[k].Off += by
+			}
+		}
+	})
 }
 
 // rightAll reports whether every stage of a run was reached, and is right.

@@ -176,14 +176,9 @@ func element(name string) string {
 func (q *inquiry) redirected(fn *ptx.Func, m *misdirected) *remedy {
 	var edits []ptx.Edit
 	for _, i := range m.instr {
-		edits = append(edits, ptx.Edit{Kind: ptx.Replace, Func: fn.Name, At: i,
-			New: fn.Body[i].With(func(in *ptx.Instr) {
-				for k := range in.Args {
-					if in.Args[k].Kind == ptx.OpAddr {
-						in.Args[k].Off += m.by
-					}
-				}
-			})})
+		edits = append(edits, ptx.Edit{
+			Kind: ptx.Replace, Func: fn.Name, At: i, New: addressed(fn.Body[i], m.by),
+		})
 	}
 	at := m.at.Outermost()
 	r := &remedy{

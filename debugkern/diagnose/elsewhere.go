@@ -112,11 +112,8 @@ type elsewhere struct {
 // elsewhere tries an edit in other configurations, until one refutes it: in which the stages stay wrong
 // with it, or become so.
 func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, error) {
-	if !q.configured {
-		q.configurations, q.configured = q.otherConfigurations(), true
-	}
 	e := &elsewhere{}
-	for _, o := range q.configurations {
+	for _, o := range q.elsewheres() {
 		run, err := q.execute(o)
 		if err != nil {
 			return nil, err
@@ -124,27 +121,43 @@ func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, e
 		if run == nil {
 			continue
 		}
-		if !wrongThere(run, group) {
-			if ok, err := q.rightThere(run, c.Edits, group); err != nil {
-				return nil, err
-			} else if !ok {
-				return &elsewhere{wrong: o.name, breaks: true}, nil
-			}
-			continue
-		}
+		was := wrongThere(run, group)
 		ok, err := q.rightThere(run, c.Edits, group)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if ok {
+		case ok && was:
 			e.right = cmp.Or(e.right, o.name)
-			continue
+		case was:
+			e.wrong = o.name
+			e.size, err = q.sizeThere(run, c, group)
+			return e, err
+		case !ok:
+			return &elsewhere{wrong: o.name, breaks: true}, nil
 		}
-		e.wrong = o.name
-		e.size, err = q.sizeThere(run, c, group)
-		return e, err
 	}
 	return e, nil
+}
+
+// elsewheres are the configurations that edits are tried in.
+func (q *inquiry) elsewheres() []*other {
+	if !q.configured {
+		q.configurations, q.configured = q.otherConfigurations(), true
+	}
+	return q.configurations
+}
+
+// tryThere executes blocks of another run with edits; nil where that cannot be done.
+func (q *inquiry) tryThere(run *debugkern.Run, edits []ptx.Edit) (*debugkern.Run, error) {
+	blocks := run.Blocks()
+	now, err := run.Try(q.ctx, debugkern.Trial{
+		Blocks: blocks[:min(len(blocks), trialBlocks)], Edits: edits, Tiles: true,
+		Budget: 4*run.Report.Cost.WarpInstructions + 1000,
+	})
+	if err != nil {
+		return nil, q.fatal(err)
+	}
+	return now, nil
 }
 
 // wrongThere reports whether the first of some stages is wrong in a run.
@@ -155,16 +168,9 @@ func wrongThere(run *debugkern.Run, group []probes.Stage) bool {
 
 // rightThere reports whether edits put stages right in the blocks of another run, and make nothing worse.
 func (q *inquiry) rightThere(run *debugkern.Run, edits []ptx.Edit, group []probes.Stage) (bool, error) {
-	blocks := run.Blocks()
-	now, err := run.Try(q.ctx, debugkern.Trial{
-		Blocks: blocks[:min(len(blocks), trialBlocks)], Edits: edits, Tiles: true,
-		Budget: 4*run.Report.Cost.WarpInstructions + 1000,
-	})
-	if err != nil {
-		return false, q.fatal(err)
-	}
-	if now.Report.Verdict == report.Failed {
-		return false, nil
+	now, err := q.tryThere(run, edits)
+	if err != nil || now == nil || now.Report.Verdict == report.Failed {
+		return false, err
 	}
 	for i := range now.Report.Stages {
 		x := &now.Report.Stages[i]

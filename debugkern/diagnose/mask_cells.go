@@ -2,10 +2,12 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
@@ -190,18 +192,15 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 		}
 		says := fmt.Sprintf("for column %d line %d compares %.9g with %.9g", m.col, at.Line, c.A, c.B)
 		if m.other != nil {
-			k := slices.IndexFunc(list[1], func(o debugkern.Compared) bool {
-				to := blame(fn, o.At)
-				return to != nil && *to == *at && fn.Body[o.At].Opcode() == fn.Body[c.At].Opcode()
-			})
-			if k < 0 || list[1][k].Holds == c.Holds {
+			o := sameComparison(fn, list[1], c.At)
+			if o == nil || o.Holds == c.Holds {
 				continue
 			}
 			cell := fmt.Sprintf("column %d", m.other[1])
 			if m.other[0] != m.row {
 				cell += fmt.Sprintf(" of row %d", m.other[0])
 			}
-			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, list[1][k].A, list[1][k].B)
+			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, o.A, o.B)
 		}
 		m.at = at
 		m.compared, err = q.fitted(m, c, says)
@@ -226,17 +225,14 @@ func (q *inquiry) fitted(m *maskOff, first debugkern.Compared, says string) (str
 		return "", q.fatal(err)
 	}
 	fn := q.run.Entry()
-	at := blame(fn, first.At)
 	count := map[float64]int{} // by how far the number is from the column
 	for c, own := range list {
-		if k := slices.IndexFunc(own, func(o debugkern.Compared) bool {
-			to := blame(fn, o.At)
-			return to != nil && *to == *at && fn.Body[o.At].Opcode() == fn.Body[first.At].Opcode()
-		}); k >= 0 {
-			count[own[k].A-float64(c)]++
+		if o := sameComparison(fn, own, first.At); o != nil {
+			count[o.A-float64(c)]++
 		}
 	}
-	for far, n := range count {
+	for _, far := range slices.Sorted(maps.Keys(count)) {
+		n := count[far]
 		if is := first.A - float64(m.col); 2*n >= len(cells) && n > 2 && is != far {
 			return fmt.Sprintf("%s; in %d of its columns the first number is the column and %.9g, so that %.9g "+
 				"belongs in the place of %.9g", says, n, far, far+float64(m.col), first.A), nil
@@ -245,16 +241,27 @@ func (q *inquiry) fitted(m *maskOff, first debugkern.Compared, says string) (str
 	return says, nil
 }
 
+// sameComparison is the comparison of a list that stands at the same place of the source as an instruction;
+// nil where none does. A compiler has one for every column.
+func sameComparison(fn *ptx.Func, list []debugkern.Compared, at int) *debugkern.Compared {
+	src := blame(fn, at)
+	i := slices.IndexFunc(list, func(o debugkern.Compared) bool {
+		to := blame(fn, o.At)
+		return to != nil && *to == *src && fn.Body[o.At].Opcode() == fn.Body[at].Opcode()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
 // mostCompared is of how many columns of a row it is asked what was compared.
 const mostCompared = 64
 
-// because adds to the reason of a suspect.
+// because adds to the reason of a suspect, and to its proof.
 func (s *suspect) because(says string) {
 	s.cause.Proof = append(s.cause.Proof, says)
-	if s.cause.why != "" {
-		says = s.cause.why + "; " + says
-	}
-	s.cause.why = says
+	s.cause.because(says)
 }
 
 // blameMask makes a mask that is off the reason of a suspect. What its cells are made of then says nothing:

@@ -73,14 +73,9 @@ func (q *inquiry) tryStep(s *suspect, f *report.Finding, step *scene.Step, now s
 	var edits []ptx.Edit
 	for k, at := range step.At {
 		by := int64(k*(step.Be-step.Is)*step.Size) * size
-		edits = append(edits, ptx.Edit{Kind: ptx.Replace, Func: fn.Name, At: at,
-			New: fn.Body[at].With(func(in *ptx.Instr) {
-				for i := range in.Args {
-					if in.Args[i].Kind == ptx.OpAddr {
-						in.Args[i].Off += by
-					}
-				}
-			})})
+		edits = append(edits, ptx.Edit{
+			Kind: ptx.Replace, Func: fn.Name, At: at, New: addressed(fn.Body[at], by),
+		})
 	}
 	r := &remedy{
 		text:   fmt.Sprintf("with %s %d further each time", step.Index, step.Be),

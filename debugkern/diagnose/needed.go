@@ -110,6 +110,10 @@ func numbersOf(all []explanation) []float64 {
 // looks like.
 var exact = []needed.Kind{needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal}
 
+// lacksTerm reports whether a pattern is a term too few or too many, and that in all wrong cells: it says
+// what is wrong, and an explanation where.
+func lacksTerm(p *report.Fingerprint) bool { return p != nil && p.Name == "term" && p.Explains == 1 }
+
 // left is the best explanation that a search for edits leaves: another constant was tried. Where a stage
 // looks like a mistake of its operator, that says more. Where a cell is not made of what it should be, or its
 // stage is off by a factor, it takes an exact one of that stage.
@@ -118,8 +122,8 @@ func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	if p != nil && p.Name != "factor" && p.Name != "term" {
 		return nil
 	}
-	term := p != nil && p.Name == "term" && p.Explains == 1
-	other := s.contrast != nil && !term || p != nil && !term
+	term := lacksTerm(p)
+	other := !term && (s.contrast != nil || p != nil)
 	for i := range all {
 		e := &all[i]
 		if term && (e.Kind == needed.Constant || e.stage.String() != doc.Name) {
@@ -195,7 +199,7 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		missing := slices.ContainsFunc(x.Missing, func(o debugkern.Operands) bool {
 			return strings.HasPrefix(e.Name, o.Of+"[")
 		})
-		if p := pattern(q.doc.Stage(s.cause.Stage)); (p == nil || p.Name != "term" || p.Explains < 1) &&
+		if !lacksTerm(pattern(q.doc.Stage(s.cause.Stage))) &&
 			(d.at != nil && d.at.At() == e.at.At() || missing) {
 			return
 		}
@@ -379,12 +383,12 @@ func (e *explanation) change() string {
 	return fmt.Sprintf("at %s: %.6g%s in place of %s", at, e.X, numberName(e), e.gives())
 }
 
-// line is where a value is made, beside another line.
-func (e *explanation) line(v *needed.Value, beside *report.Source) string {
+// line is where a value is made, as it is written next to another line.
+func (e *explanation) line(v *needed.Value, other *report.Source) string {
 	if v == nil || v.Instr == nil || v.At < 0 {
-		return lineText(e.at, beside)
+		return lineText(e.at, other)
 	}
-	return lineText(report.SourceOf(&target.Source{File: v.Instr.Loc.Name, Line: v.Instr.Loc.Line}), beside)
+	return lineText(report.SourceOf(&target.Source{File: v.Instr.Loc.Name, Line: v.Instr.Loc.Line}), other)
 }
 
 // term names what is in a sum more than once.

@@ -28,7 +28,7 @@ type parting struct {
 	branch     int
 }
 
-// collective are instructions that the lanes of a warp execute together, besides barriers.
+// collective are instructions that the lanes of a warp execute together and that are no barriers.
 var collective = []isa.Kind{
 	isa.Shuffle, isa.Vote, isa.Multiply, isa.LoadMatrix, isa.StoreMatrix, isa.MoveMatrix,
 }

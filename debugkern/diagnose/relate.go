@@ -358,8 +358,8 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 	return lead, nil
 }
 
-// poisoned reports whether a suspect is a NaN that no arithmetic made, beside accesses that a checker finds
-// wrong: what those read is no number.
+// poisoned reports whether a suspect is a NaN that no arithmetic made, in a kernel with accesses that a
+// checker finds wrong: what those read is no number.
 func (q *inquiry) poisoned(lead, s *suspect) bool {
 	return s.cause.Kind == "nan-origin" && slices.Contains(addressKinds, lead.cause.Kind) &&
 		strings.Contains(q.doc.Findings[s.cause.Finding].Message, "made by no arithmetic")

@@ -8,12 +8,12 @@ import (
 
 // storedAway makes the store of a block that leaves its tile of the output where another belongs the reason
 // of a suspect; false where no block does.
-func (q *inquiry) storedAway(s *suspect, st probes.Stage, first probes.Dim3) (bool, error) {
-	away, err := q.base.StoredAway(q.ctx, st, []probes.Dim3{first})
+func (q *inquiry) storedAway(s *suspect, st probes.Stage, block probes.Dim3) (bool, error) {
+	away, err := q.base.StoredAway(q.ctx, st, block)
 	if err != nil || away == nil || away.At == nil {
 		return false, q.fatal(err)
 	}
-	text := fmt.Sprintf("block %s stores its tile of %s from %s on, where %s belongs", away.Block, st,
+	text := fmt.Sprintf("block %s stores its tile of %s from %s on, where %s belongs", block, st,
 		away.First, away.Where)
 	for _, step := range away.Steps {
 		text += "; " + step.Text()

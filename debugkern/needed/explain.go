@@ -398,7 +398,7 @@ func (p point) exchanged() (float64, bool) {
 	return b / a, ok && known
 }
 
-// dropped are the names of what a value has besides one operand, where it has two.
+// dropped is the name of the other operand of a value that has two; none where it has no name.
 func (n *numbers) dropped(v *Value, arg int) []string {
 	if len(v.Operands) != 2 {
 		return nil

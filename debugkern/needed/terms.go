@@ -11,7 +11,7 @@ import (
 
 // A sum is taken apart into its terms: what is added up in it, each with how often. Two terms are the same
 // where they were made by the same operations of the same constants, elements and captured cells, in
-// whichever lane: a sum of which a term enters twice is told from one of two equal numbers.
+// whichever lane: so a term that enters a sum twice differs from two equal numbers.
 
 // expansion is a cell whose sums are taken apart.
 type expansion struct {

@@ -38,12 +38,11 @@ func (m *menu) conditions() []candidate {
 		}
 	}
 	g := cfg.New(m.fn)
-	deciders := g.Deciders()
+	deciders, closes := g.Deciders(), closing(g)
 	for b := range g.Succ {
 		i := g.Start[b+1] - 1
 		in := m.fn.Body[i]
-		if in.Kind() != isa.Branch || in.Guard == nil || in.Loc.Within(target.IsProbe) ||
-			g.Follows(b, b) && m.closes(g, b) {
+		if in.Kind() != isa.Branch || in.Guard == nil || in.Loc.Within(target.IsProbe) || closes[b] {
 			continue
 		}
 		if near, ok := m.decides(g, deciders, b, depth); ok {
@@ -67,16 +66,6 @@ func (m *menu) conditions() []candidate {
 
 // mostConditions is how many edits of conditions are tried.
 const mostConditions = 48
-
-// closes reports whether a block's branch leads round a loop that the block is in, or out of it.
-func (m *menu) closes(g *cfg.Graph, b int) bool {
-	for head, body := range g.Loops() {
-		if body[b] && slices.ContainsFunc(g.Succ[b], func(to int) bool { return to == head || !body[to] }) {
-			return true
-		}
-	}
-	return false
-}
 
 // decides reports whether a block's branch decides about an instruction that gives a register which cells are
 // made of, or that stores, and how near to the cells.

@@ -46,19 +46,11 @@ func compares(in *ptx.Instr) bool { return in.Kind() == isa.Compare && !in.Type(
 // LoopBounds are the comparisons by which a loop of a function goes on or ends.
 func LoopBounds(fn *ptx.Func) map[int]bool {
 	g := cfg.New(fn)
-	loops := g.Loops()
+	closes := closing(g)
 	ends := map[int32]bool{} // predicates
 	for i, in := range fn.Body {
-		if in.Kind() != isa.Branch || in.Guard == nil {
-			continue
-		}
-		b := g.Of[i]
-		for head, body := range loops {
-			if body[b] && slices.ContainsFunc(g.Succ[b], func(to int) bool {
-				return to == head || !body[to]
-			}) {
-				ends[in.Guard.Reg] = true
-			}
+		if in.Kind() == isa.Branch && in.Guard != nil && closes[g.Of[i]] {
+			ends[in.Guard.Reg] = true
 		}
 	}
 	out := map[int]bool{}
@@ -66,6 +58,19 @@ func LoopBounds(fn *ptx.Func) map[int]bool {
 		out[i] = in.Kind() == isa.Compare && slices.ContainsFunc(in.Dests(nil), func(r int32) bool {
 			return ends[r]
 		})
+	}
+	return out
+}
+
+// closing are the blocks whose branch leads round a loop that the block is in, or out of it.
+func closing(g *cfg.Graph) map[int]bool {
+	out := map[int]bool{}
+	for head, body := range g.Loops() {
+		for b := range body {
+			out[b] = out[b] || slices.ContainsFunc(g.Succ[b], func(to int) bool {
+				return to == head || !body[to]
+			})
+		}
 	}
 	return out
 }

@@ -1,8 +1,6 @@
 package bugs
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -53,20 +51,7 @@ func TestFindings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, b := range append(entries(t, third).Bugs, entries(t, open).Bugs...) {
-				if b.Name != c.name {
-					continue
-				}
-				d, _ := b.diagnose(t)
-				if d == nil {
-					return
-				}
-				if story := strings.Join(d.Story, "\n"); !regexp.MustCompile(c.says).MatchString(story) {
-					t.Errorf("the story does not say %q:\n%s", c.says, story)
-				}
-				return
-			}
-			t.Fatal("there is no such bug")
+			says(t, append(entries(t, third).Bugs, entries(t, open).Bugs...), c.name, c.says)
 		})
 	}
 }

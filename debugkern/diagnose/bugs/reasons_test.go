@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,20 +53,23 @@ func TestReasons(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, b := range entries(t, open).Bugs {
-				if b.Name != c.name {
-					continue
-				}
-				d, _ := b.diagnose(t)
-				if d == nil {
-					return
-				}
-				if story := strings.Join(d.Story, "\n"); !regexp.MustCompile(c.says).MatchString(story) {
-					t.Errorf("the story does not say %q:\n%s", c.says, story)
-				}
-				return
-			}
-			t.Fatal("there is no such bug")
+			says(t, entries(t, open).Bugs, c.name, c.says)
 		})
+	}
+}
+
+// says requires the story of a bug to match a regular expression.
+func says(t *testing.T, bugs []*bug, name, want string) {
+	t.Helper()
+	i := slices.IndexFunc(bugs, func(b *bug) bool { return b.Name == name })
+	if i < 0 {
+		t.Fatal("there is no such bug")
+	}
+	d, _ := bugs[i].diagnose(t)
+	if d == nil {
+		return
+	}
+	if story := strings.Join(d.Story, "\n"); !regexp.MustCompile(want).MatchString(story) {
+		t.Errorf("the story does not say %q:\n%s", want, story)
 	}
 }
