@@ -64,8 +64,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// No bug of second, third, fourth or fifth compiles to the PTX of another entry: what a diagnosis says of it was
-// not developed with it under another name.
+// No bug of second, third, fourth or fifth compiles to the PTX of another entry: what a diagnosis says of it
+// was not developed with it under another name.
 func TestMeasuringBugsAreNew(t *testing.T) {
 	a, err := openArchive()
 	if err != nil {
