@@ -70,3 +70,15 @@ LOOP:
 		t.Errorf("%v for an instruction in no loop", src)
 	}
 }
+
+// TestAwaitsCopy: a race that lacks a wait at an mbarrier is told from one that a barrier may order.
+func TestAwaitsCopy(t *testing.T) {
+	for missing, want := range map[string]bool{
+		"a wait at the mbarrier that the copy completes on between k.cu:8 and k.cu:9": true,
+		"__syncthreads() between k.cu:8 and k.cu:9":                                   false,
+	} {
+		if awaitsCopy(missing) != want {
+			t.Errorf("%q: %v", missing, !want)
+		}
+	}
+}

@@ -375,6 +375,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
+	case s.tried > 0 && awaitsCopy(*f.Missing):
+		c.Advice = *f.Missing + ", by every warp that comes there: no trial inserts one, and what was " +
+			"tried awaits no copy"
 	case !s.exclusive && s.tried > 0:
 		c.Advice = "no synchronisation that was tried fixes this: look at which cells are used at " +
 			bothPlaces(f)
@@ -424,6 +427,10 @@ func (q *inquiry) notThat(s *suspect, f *report.Finding) string {
 	return fmt.Sprintf("look at which cells are used at %s: %s the %s is gone, and the rest of this stays",
 		bothPlaces(f), r.text, kindNoun(f.Kind))
 }
+
+// awaitsCopy reports whether what a race lacks is a wait at an mbarrier, which no trial inserts: that
+// barriers do not help says nothing against it.
+func awaitsCopy(missing string) bool { return strings.HasPrefix(missing, "a wait at the mbarrier") }
 
 // bothPlaces is the one or two lines of a finding.
 func bothPlaces(f *report.Finding) string {
