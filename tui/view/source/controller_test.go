@@ -503,6 +503,7 @@ func TestWatches(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		d := open(t, size[0], size[1])
 		d.Command("seek 40").Command("watch step").HasStatus("watch 1: step = 40 0x28")
+		d.Command("display  step").HasStatus("watched already, as watch 1: step = 40 0x28")
 		d.Command("display %rd477@lane3").Command("watch sP[q][k]").Command("watch %r7")
 		d.Fits("with watches")
 		d.Says("WATCHES", "%rd477@lane3", "43 b64 0x000000000000002b")

@@ -66,6 +66,11 @@ func (v *Controller) watchCommand(arg string) tea.Cmd {
 		return nil
 	}
 	s := &v.walk
+	same := func(w watch) bool { return w.e.String() == e.String() }
+	if i := slices.IndexFunc(s.watches, same); i >= 0 {
+		v.Say(fmt.Sprintf("watched already, as watch %d: %s", s.watches[i].id, v.printed(e)))
+		return nil
+	}
 	s.lastWatch++
 	s.watches = append(s.watches, watch{s.lastWatch, e})
 	v.Say(fmt.Sprintf("watch %d: %s", s.lastWatch, v.printed(e)))
