@@ -133,3 +133,20 @@ func TestProgressIsOneLineOfStages(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsComparedWithAFailedB: where B could not run, bisecting and comparing say so with the reason,
+// and do not take the run before it.
+func TestNothingIsComparedWithAFailedB(t *testing.T) {
+	d := started(t, 120, 40, plainLook).open(view.Flags).press("a")
+	d.e.Fail = failedWith("build", `mine.cu:33: identifier "foo" is undefined`, "mine.cu", 33)
+	d.command("fault p-stale-m")
+	n := len(d.e.Asked())
+	for _, line := range []string{"bisect", "compare"} {
+		d.command(line).hasStatus(`B could not run, so A is compared with nothing: mine.cu:33: identifier "foo"`)
+	}
+	if len(d.e.Asked()) != n || d.e.Bisected[1].Target != "" || !d.m.Status.Bad {
+		t.Errorf("asked %d more, bisected %+v", len(d.e.Asked())-n, d.e.Bisected)
+	}
+	d.e.Fail = nil
+	d.command("run").command("bisect").hasStatus("smallest set: +p-stale-m")
+}

@@ -63,10 +63,15 @@ type pairedMsg struct {
 }
 
 // ends are the pinned run's request and that of the run on screen, on the same problem: the one on screen's.
+// A request that could not run is no B, and the run before it is not taken in its place.
 func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
 	switch {
 	case v.Pinned == nil:
 		v.Say("no run is pinned: " + v.Keys.Label(pin) + " pins this one, then switch something")
+		return a, b, false
+	case v.Fail != nil:
+		v.Complain(fmt.Sprintf("B could not run, so A is compared with nothing: %s",
+			view.Reasons(v.Fail.Report.Error)[0].Text))
 		return a, b, false
 	case !v.Movable():
 		v.NothingYet()
