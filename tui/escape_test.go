@@ -78,6 +78,7 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 		"variant": {"nosuch"}, "open": {"nosuch", "'x"},
 		"shape": {"nosuch", "1,2", "0,0,0,0"}, "seed": {"-1", "x"},
 		"fault": {"nosuch"}, "set": {"NOSUCH=1", "USE_CP_ASYNC=9", "USE_CP_ASYNC=x"},
+		"flag": {"NOSUCH", "USE_CP_ASYNC 9", "USE_CP_ASYNC x"},
 		"gate": {"nosuch"}, "inject": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"},
 		"host": {"-oProxyCommand=x", "a b"},
 		"view": {"nosuch"}, "format": {"nosuch"}, "diff": {"nosuch"},

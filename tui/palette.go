@@ -49,7 +49,7 @@ func (p palette) commands() []view.Command {
 }
 
 // ofStages are the commands that mean nothing to a kernel without stages.
-var ofStages = []string{"kv", "gate", "inject", "fault", "set", "header"}
+var ofStages = []string{"kv", "gate", "inject", "fault", "flag", "set", "header"}
 
 // ofReferences are those that mean nothing to one that is compared with nothing.
 var ofReferences = []string{"ref", "bound"}
@@ -82,6 +82,8 @@ func (p palette) run() []view.Command {
 		{Group: g, Name: "fault", Arg: "NAME", Help: "plant a fault, or take it out", Values: p.faultNames,
 			Do: p.ToggleFault},
 		{Group: g, Name: "set", Arg: "FLAG=VALUE", Help: "set a flag", Values: p.flagValues, Do: p.set},
+		{Group: g, Name: "flag", Arg: "NAME [on|off|VALUE]", Help: "switch a flag, or set it",
+			Values: p.flagNames, Do: p.flag},
 		{Group: g, Name: "gate", Arg: conventionalGates("|"), Help: "run only a part of the kernel",
 			Values: p.gateNames, Do: p.gate},
 		p.oneOf(g, "inject", []string{"reference", "uniform"},

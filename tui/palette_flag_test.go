@@ -1,0 +1,45 @@
+package tui
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+// TestFlagCommand: :flag sets a flag by on, off or a value, and without one takes the next value as view
+// Flags does.
+func TestFlagCommand(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	for _, x := range []struct{ line, set string }{
+		{"flag USE_WMMA_PV off", "0"},
+		{"flag USE_WMMA_PV on", ""}, // the variant's own value
+		{"flag USE_WMMA_PV", "0"},
+		{"flag USE_WMMA_PV 1", ""},
+	} {
+		want := map[string]string{}
+		if x.set != "" {
+			want["USE_WMMA_PV"] = x.set
+		}
+		if got := d.command(x.line).last().Set; !maps.Equal(got, want) {
+			t.Errorf(":%s: set %v, expected %v", x.line, got, want)
+		}
+	}
+	n := len(d.e.Asked())
+	for line, want := range map[string]string{
+		"flag USE_NOTHING on":    `no flag "USE_NOTHING"`,
+		"flag USE_WMMA_PV 7":     `flag USE_WMMA_PV: "7" is none of on, off`,
+		"flag USE_WMMA_PV on on": `flag USE_WMMA_PV: "on on" is none of on, off`,
+		"flag":                   ":flag wants NAME [on|off|VALUE]",
+	} {
+		d.command(line).hasStatus(want)
+	}
+	if len(d.e.Asked()) != n {
+		t.Error("a refused flag ran")
+	}
+	d.press(":").typed("flag USE_WMMA_PV o")
+	for _, want := range []string{"flag USE_WMMA_PV on", "flag USE_WMMA_PV off"} {
+		if !strings.Contains(d.text(), want) {
+			t.Errorf("%q is not offered:\n%s", want, d.text())
+		}
+	}
+}
