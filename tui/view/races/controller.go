@@ -199,6 +199,17 @@ func (v *Controller) Busy() (what string, waits bool) {
 // Cancel implements view.Worker.
 func (v *Controller) Cancel() bool { return v.cancelRace() }
 
+// Uncover implements view.Covered: the answer of a what-if on what the cursor is on is closed.
+func (v *Controller) Uncover() bool {
+	key := v.lookKey()
+	if key == "" || v.lookOf(key).Tried == nil {
+		return false
+	}
+	v.lookOf(key).Tried = nil
+	v.showLook()
+	return true
+}
+
 // Close implements view.Closer.
 func (v *Controller) Close() { v.race.stop() }
 

@@ -250,6 +250,27 @@ func TestWhatIfAndReplay(t *testing.T) {
 	}
 }
 
+// TestEscClosesTheAnswerOfAWhatIf: Esc and q go back one step, to the finding, and only then leave.
+func TestEscClosesTheAnswerOfAWhatIf(t *testing.T) {
+	for _, key := range []string{"esc", "q"} {
+		d, _ := diagnosed(t, 120, 40)
+		for control(d).Selected() == nil || control(d).Selected().Variable != "sP" {
+			d.Press("n")
+		}
+		d.Press("i").Says("gone: race on sP")
+		d.Press(key)
+		if f := control(d).Selected(); d.M.Showing() != view.Races || f == nil || f.Variable != "sP" || d.Quit {
+			t.Fatalf("%s left the finding: view %s, selected %+v, quit %t", key, d.M.Showing(), f, d.Quit)
+		}
+		if strings.Contains(d.Text(), "gone: race on sP") {
+			t.Errorf("%s: the answer is still on screen:\n%s", key, d.Text())
+		}
+		if d.Press(key); key == "esc" && d.M.Showing() != view.Pipe || key == "q" && !d.Quit {
+			t.Errorf("%s a second time: view %s, quit %t", key, d.M.Showing(), d.Quit)
+		}
+	}
+}
+
 func TestADiagnosisThatFails(t *testing.T) {
 	f := &tuitest.Races{Fail: errors.New("no result within the time limit")}
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5", "d")
