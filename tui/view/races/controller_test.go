@@ -259,7 +259,8 @@ func TestEscClosesTheAnswerOfAWhatIf(t *testing.T) {
 		}
 		d.Press("i").Says("gone: race on sP")
 		d.Press(key)
-		if f := control(d).Selected(); d.M.Showing() != view.Races || f == nil || f.Variable != "sP" || d.Quit {
+		f := control(d).Selected()
+		if d.M.Showing() != view.Races || f == nil || f.Variable != "sP" || d.Quit {
 			t.Fatalf("%s left the finding: view %s, selected %+v, quit %t", key, d.M.Showing(), f, d.Quit)
 		}
 		if strings.Contains(d.Text(), "gone: race on sP") {
