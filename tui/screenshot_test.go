@@ -4,12 +4,16 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
 
 	"tilescope/debugkern/file"
+	"tilescope/tui/theme"
 )
 
 // TestScreenshot: the picture is well-formed, has the theme's ground and the screen's text, and replaces no
@@ -48,6 +52,30 @@ func TestScreenshot(t *testing.T) {
 		d.press("3").command("screenshot! " + path).hasStatus("wrote " + path)
 		if now, _ := os.ReadFile(path); string(now) == string(svg) {
 			t.Errorf("%s: the file was not replaced", name)
+		}
+	}
+}
+
+// TestScreenshotInSixteenColours: a picture of a terminal with sixteen colours has no others, its ground and
+// plain text among them.
+func TestScreenshotInSixteenColours(t *testing.T) {
+	for name, ground := range map[string]string{"dark": "#000000", "light": "#ffffff"} {
+		path := filepath.Join(t.TempDir(), "shot.svg")
+		d := started(t, 120, 40, Look{Profile: colorprofile.ANSI}, withRequest(faulty)).press("2")
+		d.command("theme " + name)
+		d.command("screenshot " + path)
+		svg, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(svg), `rx="6" fill="`+ground) {
+			t.Errorf("%s: the ground is not %s", name, ground)
+		}
+		for _, c := range regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(string(svg), -1) {
+			if rgb, err := strconv.ParseUint(c[1:], 16, 32); err != nil ||
+				!slices.Contains(theme.Xterm[:], uint32(rgb)) {
+				t.Fatalf("%s: %s is none of the sixteen", name, c)
+			}
 		}
 	}
 }

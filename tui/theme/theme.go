@@ -74,7 +74,15 @@ func New(o Options) *Theme {
 func (t *Theme) Light() bool { return t.table.light }
 
 // Paper is the ground and the text of a picture of the screen, as RGB: what a terminal brings itself.
-func (t *Theme) Paper() (ground, text uint32) { return t.table.paper, t.table.ink }
+func (t *Theme) Paper() (ground, text uint32) {
+	switch {
+	case t.Profile != colorprofile.ANSI:
+		return t.table.paper, t.table.ink
+	case t.Light():
+		return Xterm[15], Xterm[0]
+	}
+	return Xterm[0], Xterm[7]
+}
 
 // Colours reports whether the terminal shows colours at all.
 func (t *Theme) Colours() bool { return t.Profile >= colorprofile.ANSI }
