@@ -55,15 +55,16 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 // key again opens it.
 func (m *Model) edit(string) tea.Cmd {
 	file, line := m.SourcePlace()
+	text := m.SourceOf
+	if m.failure.open() {
+		text = m.failure.text
+	}
 	if v, ok := m.Shown().(view.Editable); ok && !m.Failing() {
 		if f, l, ok := v.EditLine(); ok {
-			file, line = f, l
+			file, line, text = f, l, m.SourceOf
 		}
 	}
-	lines := m.SourceOf(file)
-	if m.Failing() {
-		lines = m.failure.text(file)
-	}
+	lines := text(file)
 	if file == "" || lines == nil {
 		m.Say("no source to open yet")
 		return nil
@@ -152,10 +153,10 @@ func (m *Model) ownPath(man *configs.Manifest, name string) string {
 	return ""
 }
 
-// executed is the request whose sources are on screen.
+// executed is the request whose sources are edited: the failed one, else that of the run on screen.
 func (m *Model) executed() debugkern.Request {
 	switch {
-	case m.Failing():
+	case m.failure.open():
 		return m.Fail.Request
 	case m.Run != nil:
 		return m.Run.Request
@@ -172,7 +173,7 @@ func (m *Model) patchOf(man *configs.Manifest, path string) (patch string, chang
 	if err != nil || len(sel.Patches()) == 0 {
 		return "", false
 	}
-	if m.Run != nil && !m.Failing() {
+	if m.Run != nil && !m.failure.open() {
 		if run, ok := m.Run.Viewer.(interface{ Patches(file string) []string }); ok {
 			if list := run.Patches(filepath.Base(path)); len(list) > 0 {
 				return list[0], true

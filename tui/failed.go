@@ -86,6 +86,10 @@ func (f *failed) show() {
 	f.follow()
 }
 
+// open reports whether the request on screen has failed and the previous run is not looked at instead,
+// whether or not the view on screen shows the failure.
+func (f *failed) open() bool { return f.Fail != nil && !f.closed }
+
 // close shows the previous run, dimmed, in place of the reasons, and reports whether there is one.
 func (f *failed) close() bool {
 	if f.Run == nil {

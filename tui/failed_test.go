@@ -70,6 +70,17 @@ func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 	}
 }
 
+// TestEditAfterAFailure: the editor is offered the compiler's file in every view, also in those that show no
+// failure, and after the reason under the cursor.
+func TestEditAfterAFailure(t *testing.T) {
+	for _, s := range []keymap.Scope{view.Pipe, view.Flags, view.Source, view.GPU} {
+		d := newDriver(t, 120, 40, plainLook, func(o *Options) { o.Environ = []string{"EDITOR=ed"} })
+		d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined", "mine.cu", 33)
+		d.do(d.m.Init())
+		d.open(s).press("e").hasStatus("e again opens a read-only copy of mine.cu")
+	}
+}
+
 // TestFailureNamesThePatch: the source below a failure is the patched one, and its title says by which fault.
 func TestFailureNamesThePatch(t *testing.T) {
 	d := newDriver(t, 120, 40, plainLook, func(o *Options) { o.Request.Faults = []string{"p-stale-m"} })

@@ -45,7 +45,7 @@ func (m *Model) Announce(msg tea.Msg) tea.Cmd {
 // Failing implements view.Root.
 func (m *Model) Failing() bool {
 	d, ok := m.Shown().(view.Dependent)
-	if m.Fail == nil || m.failure.closed || !ok {
+	if !m.failure.open() || !ok {
 		return false
 	}
 	_, fails := d.OfRun()
@@ -59,7 +59,7 @@ func (m *Model) NextReason(dir int) tea.Cmd { return m.failure.move(dir) }
 // cursor is on, of the writer of the cursor's cell, else where the stage first went wrong, else of a finding,
 // else the file's beginning.
 func (m *Model) SourcePlace() (file string, line int) {
-	if r, ok := m.failure.pane.Selected(); m.Fail != nil && !m.failure.closed && ok && r.Line > 0 {
+	if r, ok := m.failure.pane.Selected(); m.failure.open() && ok && r.Line > 0 {
 		return r.File, r.Line
 	}
 	if m.Run == nil {
