@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
@@ -20,7 +21,10 @@ import (
 // the cause, and its line the place.
 
 // accessKinds are the kinds of findings that an index or a bound explains.
-var accessKinds = []string{"out-of-bounds", "misaligned", "overlap", "uninitialised", "unwritten", "race"}
+var accessKinds = []string{
+	"out-of-bounds", "misaligned", "overlap", "uninitialised", "unwritten", "race", "not-captured",
+	"loop-ended",
+}
 
 // How many edits are tried for one suspect, and for how many suspects: a trial under the checkers takes as
 // long as ten of those that repair makes for a stage.
@@ -48,10 +52,17 @@ func (q *inquiry) access(s *suspect) error {
 	q.searched++
 	group := wrongStages(q.base.Report)
 	var best *proof
+	lacking := report.Uncaptures(s.cause.Kind)
+	// Of a race it is known who shares cells with whom, which says more than the line of an edit.
+	quick, trials := lacking || len(group) > 0 && s.cause.Kind != "race", mostAccessTrials
+	if quick {
+		trials = 0
+	}
 	res, err := repair.Search(q.ctx, q.base, repair.Question{
-		Block: s.cause.Place.Block, Accesses: accesses, Trials: mostAccessTrials,
-		Watch: func(t *debugkern.Trial) { t.Check = checkers },
-		Right: func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
+		Block: s.cause.Place.Block, Accesses: accesses, Trials: trials, Quick: quick,
+		Skipped: lacking || s.cause.Kind == "unwritten" || s.cause.Kind == "uninitialised",
+		Watch:   func(t *debugkern.Trial) { t.Check = checkers },
+		Right:   func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
 		Confirm: func(c *repair.Cure) (bool, error) {
 			p := &proof{cure: *c, beyond: &elsewhere{}}
 			p.remedy = q.remedyOf(&p.cure)
@@ -127,6 +138,9 @@ func (q *inquiry) accessesOf(s *suspect) []int {
 			}
 		}
 	}
+	if report.Uncaptures(s.cause.Kind) {
+		return storesOfProbes(fn)
+	}
 	for n, i := range s.cause.Findings {
 		if n == mostAccesses {
 			break
@@ -141,6 +155,16 @@ func (q *inquiry) accessesOf(s *suspect) []int {
 		places(f.Source, f.Kind == "race")
 		if f.Kind == "race" {
 			places(f.Other, true)
+		}
+	}
+	return out
+}
+
+// storesOfProbes lists the instructions by which probes store what they capture.
+func storesOfProbes(fn *ptx.Func) (out []int) {
+	for i, in := range fn.Body {
+		if fromProbe(in.Loc) && in.Kind() == isa.Store {
+			out = append(out, i)
 		}
 	}
 	return out
@@ -192,7 +216,8 @@ func (q *inquiry) blameAccess(s *suspect, p *proof) {
 	was := s.cause.Place.Source
 	if was == nil || *was != *src {
 		s.cause.Place.Source, s.cause.Place.Other = src, was
-		s.cause.Title += fmt.Sprintf("; its index or its condition is made wrong at %s", at)
+		s.decidedAt = fmt.Sprintf("; its index or its condition is made wrong at %s", at)
+		s.cause.Title += s.decidedAt
 	}
 	r.advice = fmt.Sprintf("at %s: %s", at, c.What)
 	if rw := q.rewrite(src, c); rw != nil && p.left() == 0 {

@@ -346,7 +346,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
 	case q.absentees(s, f, c):
-	case s.uncovered:
+	case s.uncovered && (s.remedy == nil || !s.remedy.changes()):
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice
@@ -453,7 +453,7 @@ var kindAdvice = map[string]string{
 	"quantiser":     "encode and decode with the same number of levels",
 	"deadlock":      "let every thread that is waited for reach the barrier",
 	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
-	"not-captured":  "let every thread reach the probe: leave the kernel after it, or not at all",
+	"not-captured":  "look at why no thread captures these cells: how often its loops run, which condition it does not meet, where it leaves the kernel, and as which row and column it captures what it has",
 	"unwritten":     "write every element of the output",
 	"mbarrier":      "initialise each mbarrier before its first use, wait for the phase that it is in, and let as many arrive as it counts",
 	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",

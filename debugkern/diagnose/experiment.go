@@ -426,7 +426,7 @@ func (q *inquiry) attribute(s *suspect, all []*remedy) error {
 	}
 	still := wrongStages(s.alone.Report)
 	for _, st := range wrongStages(q.base.Report) {
-		if !slices.Contains(still, st) {
+		if !slices.Contains(still, st) && !slices.Contains(s.stages, st) {
 			s.stages = append(s.stages, st)
 		}
 	}

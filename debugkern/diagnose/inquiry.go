@@ -50,6 +50,7 @@ type suspect struct {
 	remedy     *remedy
 	explored   *ScheduleDoc
 	tried      int            // experiments made to put it right
+	decidedAt  string         // of findings, where an edit was proven: its place, for the title
 	settled    string         // what schedules show when it is put right
 	alone      *debugkern.Run // with only this put right; nil: nothing could be tried
 	stages     []probes.Stage // locally wrong stages that go with it

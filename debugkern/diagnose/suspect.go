@@ -201,6 +201,7 @@ func (q *inquiry) describe(s *suspect) {
 	default:
 		c.Title += " at " + callText(lead.Source)
 	}
+	c.Title += s.decidedAt
 	if lead.Kind == "out-of-bounds" {
 		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") {
 			c.why += q.extents(lead.Variable)

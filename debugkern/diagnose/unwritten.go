@@ -78,6 +78,9 @@ func (q *inquiry) neverWritten(s *suspect) {
 		return
 	}
 	s.cause.why = never + "; " + callText(writer) + " writes the others"
+	if s.decidedAt != "" {
+		return // an edit says more
+	}
 	s.cause.Advice = fmt.Sprintf("write them too: look at which elements %s writes", callText(writer))
 	if s.cause.Place.Source == nil {
 		s.cause.Place.Source = writer

@@ -211,7 +211,7 @@ func (m *menu) integer(n, i, k int) {
 		}
 		near = []int64{1, 2, 4, 8, 16}
 	case in.Op == "and":
-		near = []int64{31, 15, 7, 3, 1, 63, 127, -2, -4, -8, -16, -32}
+		near = otherMasks(v)
 	case in.Op == "shl" || in.Op == "shr":
 		near = []int64{v + 1, v - 1, v + 2, v - 2, v + 3, v - 3}
 	case in.Op == "bfe" || in.Op == "bfi":
@@ -242,12 +242,50 @@ func (m *menu) integer(n, i, k int) {
 		if power := powers[in.Op]; power != "" && v >= 0 && to >= 0 && max(v, to) < 32 {
 			was, now = fmt.Sprint(power, 1<<v), fmt.Sprint(power, 1<<to)
 		}
+		if in.Op == "and" && in.Args[1].Kind == ptx.OpReg {
+			was, now = m.maskedBy(in.Args[1].Reg, v), m.maskedBy(in.Args[1].Reg, to)
+		}
 		m.add(rank, Number, i, was, now, "", func(in *ptx.Instr, _ int) bool {
 			in.Args[k].Imm, in.Args[k].Unsigned = uint64(to), false
 			return true
 		})
 		m.sized(from, k, m.sizesOf(to))
 	}
+}
+
+// maskedBy is a number with a mask as the source may have it: "threadIdx.x % 8", "& 24".
+func (m *menu) maskedBy(r int32, mask int64) string {
+	name := m.threadNumber(r)
+	if name != "" {
+		name += " "
+	}
+	if mask > 0 && mask&(mask+1) == 0 && mask < 1<<16 {
+		return fmt.Sprintf("%s%% %d", name, mask+1)
+	}
+	return fmt.Sprintf("%s& %d", name, mask)
+}
+
+// otherMasks lists masks that may be meant by a mask: of a remainder those of other powers of two, of any one
+// those with a bit less, or with a bit more next to its own.
+func otherMasks(v int64) []int64 {
+	if v < 0 || v >= 1<<16 {
+		return []int64{31, 15, 7, 3, 1, -2, -4, -8, -16, -32}
+	}
+	out := []int64{v >> 1, v<<1 | 1, v >> 2, v<<2 | 3}
+	if v&(v+1) != 0 {
+		out = nil
+	}
+	for b := int64(1); b <= v; b <<= 1 {
+		if v&b != 0 && v != b {
+			out = append(out, v&^b)
+		}
+	}
+	for b := int64(1); b < 1<<16; b <<= 1 {
+		if v&b == 0 && (v&(b<<1) != 0 || v&(b>>1) != 0) {
+			out = append(out, v|b)
+		}
+	}
+	return append(out, 31, 15, 7, 3, 1)
 }
 
 // powers name what a shift by a number of bits does: the source has a multiplication or a division.
@@ -551,6 +589,7 @@ func (m *menu) moved(in *ptx.Instr, from ptx.Operand) bool {
 // superfluous lists what the operation is without doing anything: one of its operands.
 func (m *menu) superfluous(n, i int) {
 	in := m.fn.Body[i]
+	m.narrowed(n, i)
 	if in.Kind() != isa.Arith && in.Kind() != isa.Special || !in.HasDest() {
 		return
 	}
@@ -570,6 +609,13 @@ func (m *menu) superfluous(n, i int) {
 		m.add(rank+n/2+10*k, Superfluous, i, "", "", text, func(in *ptx.Instr, _ int) bool {
 			return m.moved(in, in.Args[k])
 		})
+	}
+	if in.Op == "fma" && len(in.Args) == 4 && in.Args[3].Kind == ptx.OpReg {
+		m.add(rank+n/2, Superfluous, i, "", "", "without the addend: the product alone",
+			func(in *ptx.Instr, _ int) bool {
+				in.Op, in.Args = "mul", in.Args[:3]
+				return true
+			})
 	}
 	if (in.Op == "fma" || in.Op == "mad") && len(in.Args) == 4 { // without the factor
 		m.add(rank+n/2, Superfluous, i, "", "", "without the factor: the sum of its first and third operand",
@@ -620,7 +666,7 @@ func sameClass(a, b ptx.Type) bool {
 func (m *menu) registers(n, i int) {
 	in := m.fn.Body[i]
 	switch in.Kind() {
-	case isa.Arith, isa.Compare, isa.Select, isa.Store, isa.Move, isa.Logic, isa.Special:
+	case isa.Arith, isa.Compare, isa.Select, isa.Store, isa.Move, isa.Logic, isa.Special, isa.Shuffle:
 	default:
 		return
 	}

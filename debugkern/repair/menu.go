@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -27,6 +28,9 @@ type candidate struct {
 	// of is 1 + the index of the instruction whose result the edits change where it is used; 0: each is of
 	// its own place
 	of int
+	// alone: the place alone is named, of all that the edits change
+	alone bool
+	right int // cells that are right with it, where the search is quick and they are more than without
 }
 
 // what is the candidate as a phrase.
@@ -54,7 +58,9 @@ type menu struct {
 	immediate   map[string][]int // by constantOf
 	meant       map[edited][][]int
 	grid, block probes.Dim3
-	args        []string // names of the entry's parameters, those that the manifest has
+	args        []string        // names of the entry's parameters, those that the manifest has
+	reads       map[int32][]int // by register: the instructions that read it
+	own         []bool          // by instruction: the kernel's own instructions need it
 }
 
 // edited is an instruction and whether its constant is what is changed.
@@ -81,10 +87,8 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 			m.args = append(m.args, a.Name)
 		}
 	}
+	m.needs()
 	for i, in := range fn.Body {
-		for _, r := range in.Dests(nil) {
-			m.defs[r] = append(m.defs[r], i)
-		}
 		m.places[i] = report.SourceOf(m.blame(i)).At()
 		if c := m.constantOf(i); c != "" {
 			m.immediate[c] = append(m.immediate[c], i)
@@ -98,8 +102,7 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 		m.text[m.places[i]+shape] = append(m.text[m.places[i]+shape], i)
 	}
 	for _, o := range ops {
-		in := m.fn.Body[o.At]
-		if !in.Loc.Within(target.IsProbe) || hoisted(in) {
+		if m.own[o.At] {
 			m.ops = append(m.ops, o)
 		}
 	}
@@ -118,20 +121,65 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 	return m
 }
 
-// hoisted reports whether an instruction that stands at a probe's line computes with floats, which no probe
-// does: compilers move constant expressions, and leave them the line of what they put them behind.
-func hoisted(in *ptx.Instr) bool {
-	return in.Loc.Within(target.IsProbe) && in.Type().Float() && in.Kind() == isa.Arith
+// needs finds what each register is given and read by, and which instructions the kernel's own ones need:
+// compilers move what a kernel computes, and leave it the line of a probe that they put it behind.
+func (m *menu) needs() {
+	m.reads, m.own = map[int32][]int{}, make([]bool, len(m.fn.Body))
+	for i, in := range m.fn.Body {
+		for _, r := range in.Dests(nil) {
+			m.defs[r] = append(m.defs[r], i)
+		}
+		var reads, writes []int32
+		cfg.Uses(in, &reads, &writes)
+		for _, r := range reads {
+			m.reads[r] = append(m.reads[r], i)
+		}
+	}
+	var open []int
+	for i, in := range m.fn.Body {
+		if m.own[i] = !in.Loc.Within(target.IsProbe); m.own[i] {
+			open = append(open, i)
+		}
+	}
+	for len(open) > 0 {
+		i := open[len(open)-1]
+		open = open[:len(open)-1]
+		var reads, writes []int32
+		cfg.Uses(m.fn.Body[i], &reads, &writes)
+		for _, r := range reads {
+			for _, d := range m.defs[r] {
+				if !m.own[d] {
+					m.own[d] = true
+					open = append(open, d)
+				}
+			}
+		}
+	}
 }
+
+// hoisted reports whether an instruction of the kernel's stands at a probe's line.
+func (m *menu) hoisted(i int) bool { return m.own[i] && m.fn.Body[i].Loc.Within(target.IsProbe) }
 
 // blame is where an instruction stands in the source; one that was moved, where its result is first used.
 func (m *menu) blame(i int) *target.Source {
-	in := m.fn.Body[i]
-	if !hoisted(in) {
+	if !m.hoisted(i) {
 		return target.Blame(m.fn, i)
 	}
-	if used := m.uses(i); len(used) > 0 {
-		return used[0]
+	for range 16 {
+		next := -1
+		for _, r := range m.fn.Body[i].Dests(nil) {
+			for _, at := range m.reads[r] {
+				if m.own[at] && at > i && (next < 0 || at < next) {
+					next = at
+				}
+			}
+		}
+		if next < 0 {
+			break
+		}
+		if i = next; !m.hoisted(i) {
+			break
+		}
 	}
 	return target.Blame(m.fn, i)
 }
@@ -336,6 +384,8 @@ func (m *menu) candidates() []candidate {
 		}
 		m.instruction(n, o.At)
 	}
+	m.exchanges()
+	m.accumulators()
 	slices.SortStableFunc(m.out, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	return m.out
 }
@@ -358,4 +408,5 @@ func (m *menu) instruction(n, i int) {
 	m.signs(n, i)
 	m.registers(n, i)
 	m.missing(n, i)
+	m.inserted(n, i)
 }

@@ -52,6 +52,9 @@ type Question struct {
 	Accesses []int
 	Watch    func(*debugkern.Trial)
 	Right    func(*debugkern.Run) bool
+	// Quick: cells are wrong or lack because of the finding, so that an edit is executed without the checkers
+	// first, and watched only where more cells are right with it
+	Quick bool
 	// Confirm tries a cure elsewhere, one at a time: the search ends with the first that it confirms. nil:
 	// the search ends with the first batch that has cures.
 	Confirm func(*Cure) (bool, error)
@@ -63,6 +66,8 @@ const (
 	mostTrials       = 320
 	leastTrials      = 48
 	warpInstructions = 8 << 20
+	// mostWatched is how many edits of a quick search are watched by the checkers.
+	mostWatched = 16
 )
 
 // Cure is an edit with which the stage is right in the block that was tried.
@@ -185,7 +190,16 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	s.base, s.budget = healthOf(base.Report, q.Stage), 3*base.Report.Cost.WarpInstructions+1000
+	if q.Quick {
+		s.budget = max(s.budget, 4*run.Report.Cost.WarpInstructions) // the block may have stopped early
+		plain, err := s.plain(nil)
+		if err != nil {
+			return nil, err
+		}
+		s.right = rightCells(plain.Report)
+	}
+	s.base = healthOf(base.Report, q.Stage)
+	s.budget = max(s.budget, 3*base.Report.Cost.WarpInstructions+1000)
 	if s.left == 0 {
 		s.left = mostTrials
 	}
@@ -206,6 +220,8 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	switch {
 	case q.Masked:
 		list = slices.Concat(m.masked(), m.conditions(), list)
+	case q.Skipped && len(q.Accesses) > 0:
+		list = slices.Concat(m.conditions(), list)
 	case q.Skipped:
 		list = slices.Concat(m.conditions(), m.masked(), list)
 	}
@@ -213,10 +229,15 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	if err := s.all(list); err != nil {
 		return nil, err
 	}
-	if len(s.out.Cures) == 0 {
-		if err := s.all(s.unions()); err != nil {
-			return nil, err
-		}
+	switch {
+	case len(s.out.Cures) > 0:
+	case q.Quick:
+		err = s.all(s.promising())
+	default:
+		err = s.all(s.unions())
+	}
+	if err != nil {
+		return nil, err
 	}
 	return s.out, nil
 }
@@ -232,6 +253,7 @@ type search struct {
 	stages probes.StageSet // the stage, and what it is computed from
 	menu   *menu
 	helped []candidate // put some of the wrong cells right, and none wrong
+	right  int         // cells that are right without an edit, where the search is quick
 	out    *Result
 }
 
@@ -269,15 +291,49 @@ func (s *search) cures(h health) bool {
 	return true
 }
 
+// promising are the edits of a quick search with which most cells are right, without the checkers: these
+// are watched.
+func (s *search) promising() []candidate {
+	list := s.helped
+	s.helped, s.left = nil, mostWatched
+	slices.SortStableFunc(list, func(a, b candidate) int { return b.right - a.right })
+	return list[:min(len(list), mostWatched)]
+}
+
+// wrongIn lists the stages of which a cell is over its bound.
+func wrongIn(rep *report.Run) (out []string) {
+	for i := range rep.Stages {
+		if rep.Stages[i].Local.Bad > 0 {
+			out = append(out, rep.Stages[i].Name)
+		}
+	}
+	return out
+}
+
+// rightCells counts the cells of all stages that were captured and are within their bounds.
+func rightCells(rep *report.Run) (n int) {
+	for i := range rep.Stages {
+		st := &rep.Stages[i]
+		n += st.Local.Cells - st.Local.Bad
+	}
+	return n
+}
+
+// try executes a trial, under the checkers where the search is about a finding.
 func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
-	t := debugkern.Trial{
-		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget, Tiles: true,
+	if len(s.q.Accesses) == 0 {
+		return s.plain(edits)
 	}
-	if len(s.q.Accesses) > 0 {
-		t.Tiles = false
-		s.q.Watch(&t)
-	}
+	t := debugkern.Trial{Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Budget: s.budget}
+	s.q.Watch(&t)
 	return s.run.Try(s.ctx, t)
+}
+
+// plain executes a trial without the checkers.
+func (s *search) plain(edits []ptx.Edit) (*debugkern.Run, error) {
+	return s.run.Try(s.ctx, debugkern.Trial{
+		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget, Tiles: true,
+	})
 }
 
 // batch is how many candidates are tried before the search looks whether it is done: the same on every
@@ -386,6 +442,18 @@ func (s *search) unions() []candidate {
 // one tries a candidate; nil where it does not put the stage right. helps says that it puts a part of it
 // right. The error is one that ends the search.
 func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
+	if s.q.Quick && c.right == 0 {
+		r, err := s.plain(c.edits)
+		if err != nil && (s.ctx.Err() != nil || debugkern.OutOfMemory(err)) {
+			return nil, false, err
+		}
+		if err != nil || r.Report.Verdict == report.Failed || rightCells(r.Report) <= s.right {
+			return nil, false, nil
+		}
+		if c.right = rightCells(r.Report); len(wrongIn(r.Report)) > 0 {
+			return nil, true, nil
+		}
+	}
 	r, err := s.try(c.edits)
 	if err != nil {
 		if s.ctx.Err() != nil || debugkern.OutOfMemory(err) {
@@ -421,7 +489,7 @@ func (s *search) cure(c *candidate) *Cure {
 	}
 	seen := map[string]bool{}
 	for _, e := range c.edits {
-		if place := s.menu.places[e.At]; !seen[place] {
+		if place := s.menu.places[e.At]; !seen[place] && !c.alone {
 			if seen[place] = true; place != s.menu.places[at] {
 				cure.Others = append(cure.Others, s.menu.blame(e.At))
 			}

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,32 @@ func TestSearchIsRepeatable(t *testing.T) {
 		if r.Tried != first.Tried || len(r.Cures) != len(first.Cures) ||
 			len(r.Cures) > 0 && r.Cures[0].What != first.Cures[0].What {
 			t.Errorf("%+v, then %+v", first, r)
+		}
+	}
+}
+
+// TestOtherMasks: of a remainder other powers of two come first, of any mask those with one bit less.
+func TestOtherMasks(t *testing.T) {
+	for _, c := range []struct {
+		v    int64
+		want []int64
+	}{
+		{7, []int64{3, 15, 1, 31}}, {24, []int64{16, 8}},
+	} {
+		if got := otherMasks(c.v); len(got) < len(c.want) || !slices.Equal(got[:len(c.want)], c.want) {
+			t.Errorf("otherMasks(%d) = %v, want %v first", c.v, got, c.want)
+		}
+	}
+}
+
+// TestJoins: a lane's mask with a warp's bits is the lane's mask joined; a longer remainder is another.
+func TestJoins(t *testing.T) {
+	for _, c := range []struct {
+		mask, v uint64
+		want    bool
+	}{{39, 7, true}, {7, 7, true}, {31, 7, false}, {35, 7, false}} {
+		if got := joins(c.mask, c.v); got != c.want {
+			t.Errorf("joins(%d, %d) = %t", c.mask, c.v, got)
 		}
 	}
 }
