@@ -32,6 +32,18 @@ func (q *inquiry) hangIn(block probes.Dim3) (*hanging, error) {
 		q.hangs = map[probes.Dim3]*hanging{}
 	}
 	q.hangs[block] = nil
+	t, err := q.recorded(block)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	if h := walk.HangOf(t); h != nil {
+		q.hangs[block] = &hanging{t, h}
+	}
+	return q.hangs[block], nil
+}
+
+// recorded executes a block again, and returns what was asynchronous in it; nil where nothing shows it.
+func (q *inquiry) recorded(block probes.Dim3) (*walk.Timeline, error) {
 	w, err := q.run.Walk(q.ctx, block)
 	if err != nil {
 		return nil, q.fatal(err)
@@ -45,10 +57,7 @@ func (q *inquiry) hangIn(block probes.Dim3) (*hanging, error) {
 	if err != nil {
 		return nil, q.fatal(err)
 	}
-	if h := walk.HangOf(t); h != nil {
-		q.hangs[block] = &hanging{t, h}
-	}
-	return q.hangs[block], nil
+	return t, nil
 }
 
 // waitKinds are the kinds of findings that say that threads wait, or may, for what never comes.

@@ -346,6 +346,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
 	case q.absentees(s, f, c):
+	case s.unawaited.stays(s):
+		s.unawaited.tell(q, c)
 	case s.uncovered && (s.remedy == nil || !s.remedy.changes()):
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):

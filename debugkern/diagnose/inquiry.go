@@ -83,6 +83,7 @@ type suspect struct {
 	across      bool         // its accesses go across the ends of rows, by their width
 	turn        *turn        // a line that uses buffers in a wrong turn; nil: none is known
 	misdirected *misdirected // an arrival that has to be at another mbarrier; nil: none is known
+	unawaited   *unawaited   // reads of a copy by warps that have not waited for it; nil: none are known
 	parted      *parted      // where its threads parted from those that they wait for; nil: nowhere
 
 	unreached bool // the reference in the place of its stages does not reach all that reads them

@@ -66,6 +66,17 @@ type MBarrierTime struct {
 	Name     string
 	Phases   []uint64 // when each was complete
 	Arrivals []Arrive
+	Passes   []Pass
+}
+
+// Pass is lanes of a warp that found a phase of an mbarrier complete, whether or not they waited before.
+type Pass struct {
+	Step   uint64
+	Warp   int
+	PC     int
+	Number uint64 // of the phase
+	Lanes  uint32
+	Source *target.Source
 }
 
 // Arrive is an arrival at an mbarrier, or a promise of bytes.
@@ -242,6 +253,11 @@ func (r *recording) takeUp() {
 			r.asked(e)
 		case target.AsyncPasses:
 			r.passed[e.Warp] = e.MBarrier
+			m := r.mbarrier(e.MBarrier)
+			m.Passes = append(m.Passes, Pass{
+				Step: e.Step, Warp: e.Warp, PC: e.PC, Number: e.Number, Lanes: e.Lanes,
+				Source: r.w.lineOf(e.PC),
+			})
 			if i, ok := r.asks[e.Warp][e.MBarrier]; ok {
 				r.t.Warps[e.Warp].Waits[i].To = e.Step
 				delete(r.asks[e.Warp], e.MBarrier)

@@ -37,6 +37,7 @@ func TestTimelineIsTheState(t *testing.T) {
 		w, line := recorded(t, req)
 		a := w.(walk.Asynchronous)
 		rng := rand.New(rand.NewPCG(7, 7))
+		passesComplete(t, line)
 		for range 60 {
 			p := must(t)(w.Seek(ctx, rng.Uint64N(line.Steps)))
 			if rng.IntN(2) == 0 {
@@ -198,5 +199,22 @@ func TestNothingAsynchronous(t *testing.T) {
 	if line.Steps == 0 || len(line.Warps[0].Runs) == 0 || line.End != "end" ||
 		!slices.ContainsFunc(line.Warps, func(x walk.WarpTime) bool { return x.Ended }) {
 		t.Errorf("%d steps, %q", line.Steps, line.End)
+	}
+}
+
+// passesComplete checks that lanes passed at an mbarrier when the phase that they found complete was.
+func passesComplete(t *testing.T, line *walk.Timeline) {
+	t.Helper()
+	passes := 0
+	for _, m := range line.MBarriers {
+		for _, p := range m.Passes {
+			passes++
+			if p.Lanes == 0 || p.Number >= uint64(len(m.Phases)) || m.Phases[p.Number] > p.Step {
+				t.Errorf("%s: %+v, with phases complete at %d", m.Name, p, m.Phases)
+			}
+		}
+	}
+	if len(line.MBarriers) > 0 && passes == 0 {
+		t.Error("no lane passed at an mbarrier")
 	}
 }
