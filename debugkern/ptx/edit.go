@@ -3,6 +3,7 @@ package ptx
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -208,7 +209,17 @@ func (m *Module) variable(name string) *Var {
 	return nil
 }
 
-// integer is a constant operand.
+// RegisterOf is an operand that is a register, by its index in Func.Regs.
+func RegisterOf(r int32) Operand { return Operand{Kind: OpReg, Reg: r, Comp: -1} }
+
+// IntegerOf is an operand that is an integer; a negative one is in two's complement.
+func IntegerOf(v int64) Operand { return integer(uint64(v)) }
+
+// FloatOf is an operand that is a number of type f32.
+func FloatOf(x float32) Operand {
+	return Operand{Kind: OpF32, Imm: uint64(math.Float32bits(x)), Reg: -1, Comp: -1}
+}
+
 func integer(v uint64) Operand { return Operand{Kind: OpInt, Imm: v, Reg: -1, Comp: -1} }
 
 // asyncWait reports whether in waits for groups of cp.async.

@@ -121,7 +121,7 @@ func (f *Func) added(at, operand int, what string, by ...int) []Mutant {
 // computed is the mutant whose operand, a register, is combined with a number before.
 func (f *Func) computed(at, operand int, op string, with Operand, what string) Mutant {
 	in := f.Body[at]
-	fresh := Operand{Kind: OpReg, Reg: int32(len(f.Regs)), Comp: -1}
+	fresh := RegisterOf(int32(len(f.Regs)))
 	typ := map[string]string{"add": "s32", "xor": "b32"}[op]
 	return Mutant{
 		At: at, What: what, Edits: []Edit{

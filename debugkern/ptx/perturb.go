@@ -128,7 +128,7 @@ func (s *sleeper) declare(f *Func) {
 	}
 }
 
-func (s *sleeper) reg(i int32) Operand { return Operand{Kind: OpReg, Reg: s.first + i, Comp: -1} }
+func (s *sleeper) reg(i int32) Operand { return RegisterOf(s.first + i) }
 
 func special(name string, comp int8) Operand {
 	return Operand{Kind: OpSpecial, Name: name, Comp: comp, Reg: -1}
