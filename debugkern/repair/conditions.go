@@ -26,17 +26,6 @@ const (
 func (m *menu) conditions() []candidate {
 	was := m.out
 	m.out = nil
-	depth := map[int32]int{} // by register: how near to the cells it is read
-	for n, o := range m.ops {
-		in := m.fn.Body[o.At]
-		for k := range in.Args {
-			for _, r := range in.Args[k].Registers(nil) {
-				if _, known := depth[r]; !known {
-					depth[r] = n
-				}
-			}
-		}
-	}
 	g := cfg.New(m.fn)
 	deciders, closes := g.Deciders(), closing(g)
 	for b := range g.Succ {
@@ -45,7 +34,7 @@ func (m *menu) conditions() []candidate {
 		if in.Kind() != isa.Branch || in.Guard == nil || in.Loc.Within(target.IsProbe) || closes[b] {
 			continue
 		}
-		if near, ok := m.decides(g, deciders, b, depth); ok {
+		if near, ok := m.decides(g, deciders, b); ok {
 			m.forced(g, deciders, b, near)
 		}
 	}
@@ -69,13 +58,13 @@ const mostConditions = 48
 
 // decides reports whether a block's branch decides about an instruction that gives a register which cells are
 // made of, or that stores, and how near to the cells.
-func (m *menu) decides(g *cfg.Graph, deciders [][]int, b int, depth map[int32]int) (near int, ok bool) {
+func (m *menu) decides(g *cfg.Graph, deciders [][]int, b int) (near int, ok bool) {
 	for at := range m.fn.Body {
 		if !slices.Contains(deciders[g.Of[at]], b) || m.fn.Body[at].Loc.Within(target.IsProbe) {
 			continue
 		}
 		for _, r := range m.fn.Body[at].Dests(nil) {
-			if n, read := depth[r]; read && (!ok || n < near) {
+			if n, read := m.near[r]; read && (!ok || n < near) {
 				near, ok = n, true
 			}
 		}

@@ -713,13 +713,11 @@ func (m *menu) missing(n, i int) {
 					if m.fn.Regs[r].Type != ptx.F32 {
 						return nil
 					}
+					to := ptx.RegisterOf(in.Args[0].Reg)
 					return &ptx.Instr{
-						Op: op, Mods: []string{"rn", "f32"},
-						Args: []ptx.Operand{reg(in.Args[0].Reg), reg(in.Args[0].Reg), reg(r)},
+						Op: op, Mods: []string{"rn", "f32"}, Args: []ptx.Operand{to, to, ptx.RegisterOf(r)},
 					}
 				})
 		}
 	}
 }
-
-func reg(r int32) ptx.Operand { return ptx.Operand{Kind: ptx.OpReg, Reg: r, Comp: -1} }

@@ -10,21 +10,10 @@ import (
 
 // Two names that changed places are one mistake and two edits: the axes of a block or grid, two arguments.
 
-// exchanges lists edits in which two values change places wherever the kernel uses them. n is how far the
-// nearest instruction that reads one of them is from the cells.
+// exchanges lists edits in which two values change places wherever the kernel uses them.
 func (m *menu) exchanges() {
-	near := map[int32]int{} // by register: how near to the cells it is read
-	for n, o := range m.ops {
-		for k := range m.fn.Body[o.At].Args {
-			for _, r := range m.fn.Body[o.At].Args[k].Registers(nil) {
-				if _, known := near[r]; !known {
-					near[r] = n
-				}
-			}
-		}
-	}
-	m.axes(near)
-	m.arguments(near)
+	m.axes()
+	m.arguments()
 }
 
 // source is a value that a kernel begins with, and the registers that instructions give it.
@@ -34,8 +23,16 @@ type source struct {
 	at   int // the first instruction that gives it
 }
 
-// near is how near to the cells one of the registers is read.
-func (s *source) near(by map[int32]int) (n int, ok bool) {
+// note adds a register that an instruction gives the value to.
+func (s *source) note(name string, r int32, at int) {
+	if s.name == "" {
+		s.name, s.at = name, at
+	}
+	s.regs = append(s.regs, r)
+}
+
+// nearest is the least of what is known of the value's registers.
+func (s *source) nearest(by map[int32]int) (n int, ok bool) {
 	for _, r := range s.regs {
 		if d, known := by[r]; known && (!ok || d < n) {
 			n, ok = d, true
@@ -45,7 +42,7 @@ func (s *source) near(by map[int32]int) (n int, ok bool) {
 }
 
 // axes lists threadIdx.x and threadIdx.y, and the like, exchanged.
-func (m *menu) axes(near map[int32]int) {
+func (m *menu) axes() {
 	for _, name := range []string{"%ctaid", "%tid"} {
 		var of [3]source
 		for i, in := range m.fn.Body {
@@ -54,29 +51,22 @@ func (m *menu) axes(near map[int32]int) {
 			}
 			if o := in.Args[1]; o.Kind == ptx.OpSpecial && o.Name == name && o.Comp >= 0 && o.Comp < 3 &&
 				len(m.defs[in.Args[0].Reg]) == 1 {
-				m.noteSource(&of[o.Comp], special(name, o.Comp), in.Args[0].Reg, i)
+				of[o.Comp].note(special(name, o.Comp), in.Args[0].Reg, i)
 			}
 		}
 		for a := range of {
 			for b := a + 1; b < len(of); b++ {
 				x, y := m.extent(name, int8(a)), m.extent(name, int8(b))
 				if x > 1 && y > 1 || name == "%ctaid" && x*y > 1 {
-					m.exchanged(rankFirst, &of[a], &of[b], near)
+					m.exchanged(rankFirst, &of[a], &of[b])
 				}
 			}
 		}
 	}
 }
 
-func (m *menu) noteSource(s *source, name string, r int32, at int) {
-	if s.name == "" {
-		s.name, s.at = name, at
-	}
-	s.regs = append(s.regs, r)
-}
-
 // arguments lists two parameters of the same type exchanged: sizes, and what points to tensors.
-func (m *menu) arguments(near map[int32]int) {
+func (m *menu) arguments() {
 	of := make([]source, len(m.fn.Params))
 	for i, in := range m.fn.Body {
 		if in.Kind() != isa.Load || in.Space() != ptx.SpaceParam || len(in.Args) < 2 ||
@@ -84,14 +74,14 @@ func (m *menu) arguments(near map[int32]int) {
 			continue
 		}
 		if p := slices.Index(m.fn.Params, in.Args[1].Var); p >= 0 {
-			m.noteSource(&of[p], m.parameter(m.fn.Params[p]), in.Args[0].Reg, i)
+			of[p].note(m.parameter(m.fn.Params[p]), in.Args[0].Reg, i)
 		}
 	}
 	for a := range of {
 		for b := a + 1; b < len(of); b++ {
 			x, y := m.fn.Params[a], m.fn.Params[b]
 			if x.Type == y.Type && x.Size == y.Size && x.Size <= 8 {
-				m.exchanged(rankSecond-1, &of[a], &of[b], near)
+				m.exchanged(rankSecond-1, &of[a], &of[b])
 			}
 		}
 	}
@@ -99,9 +89,9 @@ func (m *menu) arguments(near map[int32]int) {
 
 // exchanged notes two values that change places wherever the kernel's own instructions use them: the probes
 // go on with the right ones.
-func (m *menu) exchanged(rank int, a, b *source, near map[int32]int) {
-	n, used := a.near(near)
-	if o, other := b.near(near); other && (!used || o < n) {
+func (m *menu) exchanged(rank int, a, b *source) {
+	n, used := a.nearest(m.near)
+	if o, other := b.nearest(m.near); other && (!used || o < n) {
 		n, used = o, true
 	}
 	if !used || len(a.regs) == 0 || len(b.regs) == 0 {
@@ -112,16 +102,16 @@ func (m *menu) exchanged(rank int, a, b *source, near map[int32]int) {
 		kind: Operand, rank: rank + n/4, text: fmt.Sprintf("%s and %s exchanged", a.name, b.name),
 	}
 	// Each is given again at the start, in a register of its own, to those that use the other.
-	fresh := []ptx.Type{m.fn.Regs[b.regs[0]].Type, m.fn.Regs[a.regs[0]].Type}
+	fresh := []ptx.Type{m.fn.Regs[a.regs[0]].Type, m.fn.Regs[b.regs[0]].Type}
 	to := map[int32]int32{}
-	for k, s := range []*source{b, a} {
-		own := int32(len(m.fn.Regs) + k)
+	for k, pair := range [][2]*source{{a, b}, {b, a}} {
+		again := int32(len(m.fn.Regs) + k)
 		c.edits = append(c.edits, ptx.Edit{
 			Kind: ptx.Insert, Func: m.fn.Name, At: 0, Fresh: fresh,
-			New: m.fn.Body[s.at].With(func(in *ptx.Instr) { in.Args[0].Reg, in.Labels = own, nil }),
+			New: m.fn.Body[pair[0].at].With(func(in *ptx.Instr) { in.Args[0].Reg, in.Labels = again, nil }),
 		})
-		for _, r := range []*source{a, b}[k].regs {
-			to[r] = own
+		for _, r := range pair[1].regs {
+			to[r] = again
 		}
 	}
 	given := len(c.edits)

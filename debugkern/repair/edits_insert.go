@@ -10,8 +10,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Operations on integers that a source lacks: a remainder, a division that rounds up, a bound below, and the
-// initial value of a sum.
+// Operations that a source lacks (a remainder, a division that rounds up, a bound of 0, the first value of a
+// sum), and conversions to fewer bits that it has.
 
 // operand notes a candidate: the k-th operand of instruction i, and of all its copies, after an operation on
 // it. operation makes the instruction that gives the operand's new value.
@@ -30,7 +30,7 @@ func (m *menu) operand(
 				m.fn.Regs[in.Args[k].Reg].Type != fresh[at] {
 				return
 			}
-			own := reg(int32(len(m.fn.Regs) + at))
+			own := ptx.RegisterOf(int32(len(m.fn.Regs) + at))
 			x := operation(own, in.Args[k], fresh[at])
 			c.edits = append(c.edits,
 				ptx.Edit{Kind: ptx.Insert, Func: m.fn.Name, At: instr, New: x, Fresh: fresh},
@@ -43,12 +43,8 @@ func (m *menu) operand(
 	}
 }
 
-func number(v int64) ptx.Operand {
-	return ptx.Operand{Kind: ptx.OpInt, Imm: uint64(v), Reg: -1, Comp: -1}
-}
-
-// inserted lists what an instruction may lack: a remainder of a thread's number, or of the lane that a
-// shuffle reads; half a divisor's reach before a division; a bound of 0 behind a difference.
+// inserted lists what instruction i, the n-th from the cells, may lack: a remainder of a thread's number or
+// of the lane that a shuffle reads, a first value of 0, another mask, rounding up, a bound of 0.
 func (m *menu) inserted(n, i int) {
 	in := m.fn.Body[i]
 	for k := range in.Args {
@@ -74,7 +70,7 @@ func (m *menu) inserted(n, i int) {
 				func(to, from ptx.Operand, t ptx.Type) *ptx.Instr {
 					return &ptx.Instr{
 						Op: "and", Mods: []string{fmt.Sprintf("b%d", t.Bits())},
-						Args: []ptx.Operand{to, from, number(by - 1)},
+						Args: []ptx.Operand{to, from, ptx.IntegerOf(by - 1)},
 					}
 				})
 		}
@@ -94,7 +90,7 @@ func (m *menu) started(n, i int) {
 	}
 	m.add(rankSecond+n/2, Superfluous, i, "", "", "a sum that begins with 0, and does not go on from another",
 		func(in *ptx.Instr, _ int) bool {
-			in.Args[1] = ptx.Operand{Kind: ptx.OpF32, Reg: -1, Comp: -1}
+			in.Args[1] = ptx.FloatOf(0)
 			return true
 		})
 }
@@ -160,7 +156,7 @@ func (m *menu) roundedUp(n, i int) {
 		func(to, from ptx.Operand, t ptx.Type) *ptx.Instr {
 			return &ptx.Instr{
 				Op: "add", Mods: []string{fmt.Sprintf("s%d", t.Bits())},
-				Args: []ptx.Operand{to, from, number(by - 1)},
+				Args: []ptx.Operand{to, from, ptx.IntegerOf(by - 1)},
 			}
 		})
 }
@@ -185,15 +181,16 @@ func (m *menu) bounded(n, i int) {
 	m.after(rank+n/2, Operation, i, "a difference that is not below 0 (it is taken as unsigned)",
 		func(in *ptx.Instr, _ int) *ptx.Instr {
 			return &ptx.Instr{
-				Op: "max", Mods: []string{"s32"}, Args: []ptx.Operand{in.Args[0], in.Args[0], number(0)},
+				Op: "max", Mods: []string{"s32"},
+				Args: []ptx.Operand{in.Args[0], in.Args[0], ptx.IntegerOf(0)},
 			}
 		})
 }
 
 // narrowed lists a number that is not cut off to 8 or 16 bits.
 func (m *menu) narrowed(n, i int) {
-	from, bits := m.cut(m.fn.Body[i])
-	if bits == 0 || m.fn.Regs[from.Reg].Type.Bits() != 32 {
+	_, bits := m.cut(m.fn.Body[i])
+	if bits == 0 {
 		return
 	}
 	m.add(rankSecond+n/2, Superfluous, i, "", "", fmt.Sprintf("without cutting off to %d bits", bits),
@@ -275,7 +272,7 @@ func (m *menu) accumulators() {
 					continue
 				}
 				key := fmt.Sprint("at", r, b)
-				if at := g.Start[b+1] - 1; !done[key] && !m.touches(at, r) {
+				if at := g.Start[b+1] - 1; !done[key] && !slices.Contains(named(m.fn.Body[at]), r) {
 					done[key] = true
 					m.begun(n, o.At, r, at)
 				}
@@ -313,16 +310,6 @@ func latestBefore(g *cfg.Graph, blocks []int, not map[int]bool) int {
 	return -1
 }
 
-// touches reports whether an instruction names a register.
-func (m *menu) touches(at int, r int32) bool {
-	in := m.fn.Body[at]
-	var all []int32
-	for k := range in.Args {
-		all = in.Args[k].Registers(all)
-	}
-	return slices.Contains(all, r)
-}
-
 // begun notes the sum of instruction i, in register r, set to 0 before another instruction.
 func (m *menu) begun(n, i int, r int32, at int) {
 	m.out = append(m.out, candidate{
@@ -332,7 +319,7 @@ func (m *menu) begun(n, i int, r int32, at int) {
 		edits: []ptx.Edit{{
 			Kind: ptx.Insert, Func: m.fn.Name, At: at, New: &ptx.Instr{
 				Op: "mov", Mods: []string{"f32"},
-				Args: []ptx.Operand{reg(r), {Kind: ptx.OpF32, Reg: -1, Comp: -1}},
+				Args: []ptx.Operand{ptx.RegisterOf(r), ptx.FloatOf(0)},
 			},
 		}},
 	})

@@ -113,7 +113,7 @@ func (w *widening) definition(r int32) *ptx.Instr {
 
 // into gives an instruction a fresh register.
 func (w *widening) into(in *ptx.Instr) ptx.Operand {
-	in.Args[0] = reg(int32(len(w.m.fn.Regs) + len(w.fresh)))
+	in.Args[0] = ptx.RegisterOf(int32(len(w.m.fn.Regs) + len(w.fresh)))
 	w.fresh = append(w.fresh, ptx.F32)
 	w.list = append(w.list, in)
 	return in.Args[0]

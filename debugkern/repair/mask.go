@@ -189,7 +189,7 @@ func (m *menu) shifted(n, i int, done map[string]bool) {
 			return in.With(func(in *ptx.Instr) {
 				dst := in.Args[0]
 				in.Op, in.Mods, in.Guard, in.Labels = "add", []string{typ}, nil, nil
-				in.Args = []ptx.Operand{dst, dst, {Kind: ptx.OpInt, Imm: uint64(by), Reg: -1, Comp: -1}}
+				in.Args = []ptx.Operand{dst, dst, ptx.IntegerOf(by)}
 			})
 		})
 	}

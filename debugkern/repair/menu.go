@@ -30,7 +30,9 @@ type candidate struct {
 	of int
 	// alone: the place alone is named, of all that the edits change
 	alone bool
-	right int // cells that are right with it, where the search is quick and they are more than without
+	// right is how many cells are right with it, where a quick search has executed it and they are more than
+	// without; else 0
+	right int
 }
 
 // what is the candidate as a phrase.
@@ -60,6 +62,7 @@ type menu struct {
 	grid, block probes.Dim3
 	args        []string        // names of the entry's parameters, those that the manifest has
 	reads       map[int32][]int // by register: the instructions that read it
+	near        map[int32]int   // by register: the index of the first of ops that names it
 	own         []bool          // by instruction: the kernel's own instructions need it
 }
 
@@ -117,26 +120,41 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 			return cmp.Compare(away(m.places[a.At]), away(m.places[b.At]))
 		})
 	}
+	m.near = map[int32]int{}
+	for n, o := range m.ops {
+		for _, r := range named(fn.Body[o.At]) {
+			if _, known := m.near[r]; !known {
+				m.near[r] = n
+			}
+		}
+	}
 	m.constants(run)
 	return m
+}
+
+// named lists the registers that an instruction's operands name, those that it writes too.
+func named(in *ptx.Instr) (regs []int32) {
+	for k := range in.Args {
+		regs = in.Args[k].Registers(regs)
+	}
+	return regs
 }
 
 // needs finds what each register is given and read by, and which instructions the kernel's own ones need:
 // compilers move what a kernel computes, and leave it the line of a probe that they put it behind.
 func (m *menu) needs() {
 	m.reads, m.own = map[int32][]int{}, make([]bool, len(m.fn.Body))
-	for i, in := range m.fn.Body {
-		for _, r := range in.Dests(nil) {
-			m.defs[r] = append(m.defs[r], i)
-		}
-		var reads, writes []int32
-		cfg.Uses(in, &reads, &writes)
-		for _, r := range reads {
-			m.reads[r] = append(m.reads[r], i)
-		}
-	}
+	reads := make([][]int32, len(m.fn.Body))
 	var open []int
 	for i, in := range m.fn.Body {
+		var writes []int32
+		cfg.Uses(in, &reads[i], &writes)
+		for _, r := range writes {
+			m.defs[r] = append(m.defs[r], i)
+		}
+		for _, r := range reads[i] {
+			m.reads[r] = append(m.reads[r], i)
+		}
 		if m.own[i] = !in.Loc.Within(target.IsProbe); m.own[i] {
 			open = append(open, i)
 		}
@@ -144,9 +162,7 @@ func (m *menu) needs() {
 	for len(open) > 0 {
 		i := open[len(open)-1]
 		open = open[:len(open)-1]
-		var reads, writes []int32
-		cfg.Uses(m.fn.Body[i], &reads, &writes)
-		for _, r := range reads {
+		for _, r := range reads[i] {
 			for _, d := range m.defs[r] {
 				if !m.own[d] {
 					m.own[d] = true
@@ -162,24 +178,19 @@ func (m *menu) hoisted(i int) bool { return m.own[i] && m.fn.Body[i].Loc.Within(
 
 // blame is where an instruction stands in the source; one that was moved, where its result is first used.
 func (m *menu) blame(i int) *target.Source {
-	if !m.hoisted(i) {
-		return target.Blame(m.fn, i)
-	}
-	for range 16 {
-		next := -1
+	for m.hoisted(i) {
+		next := len(m.fn.Body)
 		for _, r := range m.fn.Body[i].Dests(nil) {
 			for _, at := range m.reads[r] {
-				if m.own[at] && at > i && (next < 0 || at < next) {
-					next = at
+				if m.own[at] && at > i {
+					next = min(next, at)
 				}
 			}
 		}
-		if next < 0 {
+		if next == len(m.fn.Body) {
 			break
 		}
-		if i = next; !m.hoisted(i) {
-			break
-		}
+		i = next
 	}
 	return target.Blame(m.fn, i)
 }
@@ -194,11 +205,7 @@ func (m *menu) uses(i int) []*target.Source {
 	var out []*target.Source
 	for k := i + 1; k < len(m.fn.Body) && len(out) < mostUses; k++ {
 		x := m.fn.Body[k]
-		var reads []int32
-		for a := range x.Args {
-			reads = x.Args[a].Registers(reads)
-		}
-		if x.Loc.Within(target.IsProbe) || !slices.ContainsFunc(reads, func(r int32) bool {
+		if x.Loc.Within(target.IsProbe) || !slices.ContainsFunc(named(x), func(r int32) bool {
 			return slices.Contains(made, r)
 		}) {
 			continue

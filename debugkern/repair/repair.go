@@ -196,7 +196,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 		if err != nil {
 			return nil, err
 		}
-		s.right = rightCells(plain.Report)
+		s.right, _ = cellsOf(plain.Report)
 	}
 	s.base = healthOf(base.Report, q.Stage)
 	s.budget = max(s.budget, 3*base.Report.Cost.WarpInstructions+1000)
@@ -220,10 +220,12 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	switch {
 	case q.Masked:
 		list = slices.Concat(m.masked(), m.conditions(), list)
-	case q.Skipped && len(q.Accesses) > 0:
-		list = slices.Concat(m.conditions(), list)
 	case q.Skipped:
-		list = slices.Concat(m.conditions(), m.masked(), list)
+		var masks []candidate
+		if len(q.Accesses) == 0 { // an access has no scores that a mask could hide
+			masks = m.masked()
+		}
+		list = slices.Concat(m.conditions(), masks, list)
 	}
 	s.out.Candidates = len(list)
 	if err := s.all(list); err != nil {
@@ -252,7 +254,7 @@ type search struct {
 	left   int
 	stages probes.StageSet // the stage, and what it is computed from
 	menu   *menu
-	helped []candidate // put some of the wrong cells right, and none wrong
+	helped []candidate // put a part right, and of a stage's other cells none wrong; not yet tried together
 	right  int         // cells that are right without an edit, where the search is quick
 	out    *Result
 }
@@ -300,23 +302,14 @@ func (s *search) promising() []candidate {
 	return list[:min(len(list), mostWatched)]
 }
 
-// wrongIn lists the stages of which a cell is over its bound.
-func wrongIn(rep *report.Run) (out []string) {
-	for i := range rep.Stages {
-		if rep.Stages[i].Local.Bad > 0 {
-			out = append(out, rep.Stages[i].Name)
-		}
-	}
-	return out
-}
-
-// rightCells counts the cells of all stages that were captured and are within their bounds.
-func rightCells(rep *report.Run) (n int) {
+// cellsOf counts the cells of all stages that were captured: those within their bounds, and the others.
+func cellsOf(rep *report.Run) (right, wrong int) {
 	for i := range rep.Stages {
 		st := &rep.Stages[i]
-		n += st.Local.Cells - st.Local.Bad
+		right += st.Local.Cells - st.Local.Bad
+		wrong += st.Local.Bad
 	}
-	return n
+	return right, wrong
 }
 
 // try executes a trial, under the checkers where the search is about a finding.
@@ -447,10 +440,14 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 		if err != nil && (s.ctx.Err() != nil || debugkern.OutOfMemory(err)) {
 			return nil, false, err
 		}
-		if err != nil || r.Report.Verdict == report.Failed || rightCells(r.Report) <= s.right {
+		if err != nil || r.Report.Verdict == report.Failed {
 			return nil, false, nil
 		}
-		if c.right = rightCells(r.Report); len(wrongIn(r.Report)) > 0 {
+		right, wrong := cellsOf(r.Report)
+		if right <= s.right {
+			return nil, false, nil
+		}
+		if c.right = right; wrong > 0 {
 			return nil, true, nil
 		}
 	}
