@@ -381,7 +381,7 @@ func (c *cause) missing(p *pair, sites []site) string {
 		if one, two := p.one, p.two; p.first == p.second && one.warp == two.warp && one.lane != two.lane {
 			return "exclusive: one lane that issues the copy at " + from + ", by elect.sync or a condition"
 		}
-		how := "a wait at the mbarrier that the copy completes on"
+		how := target.MBarrierWait + " that the copy completes on"
 		if in := sites[p.first].in; p.product {
 			how = "wgmma.wait_group by the warpgroup that issued it, and a barrier,"
 		} else if in.Has("bulk_group") && p.wrote {

@@ -506,7 +506,8 @@ func (u *clusterUnit) race(owner *clusterUnit, old, a *clusterAccess, wrote, wri
 // waited at its mbarrier: a barrier of threads does not wait for it.
 func (u *clusterUnit) missing(first *clusterAccess, from, to *target.Source) string {
 	if u.c.async(first.agent) {
-		return fmt.Sprintf("a wait at the mbarrier that the operation at %s completes on, before %s", from, to)
+		return fmt.Sprintf("%s that the operation at %s completes on, before %s", target.MBarrierWait, from,
+			to)
 	}
 	return fmt.Sprintf("cluster.sync() (%s) between %s and %s", clusterBarriers, from, to)
 }

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -22,25 +23,6 @@ type absence struct {
 	at    *target.Source // where they arrived
 	pc    int            // the instruction
 	times int            // executions of that line by one of the warps, at all mbarriers of the array
-}
-
-// waitOf is the wait that a finding is about, found by the kernel's own line; nil where there is none.
-func (h *hanging) waitOf(f *report.Finding) *walk.Stuck {
-	if f.Source == nil {
-		return nil
-	}
-	own := f.Source.Outermost()
-	for i := range h.hang.Waits {
-		w := &h.hang.Waits[i]
-		if w.Source == nil || array(w.At) != f.Variable {
-			continue
-		}
-		at := report.SourceOf(w.Source).Outermost()
-		if at.At() == own.At() {
-			return w
-		}
-	}
-	return nil
 }
 
 // absent finds the warps that owe a wait its arrivals and have all exited; nil where others may still arrive.
@@ -106,10 +88,11 @@ func (q *inquiry) absentees(s *suspect, f *report.Finding, c *Cause) bool {
 	if c.Kind != "hang" || h == nil || fn == nil || s.misdirected != nil {
 		return false
 	}
-	w := h.waitOf(f)
-	if w == nil {
+	at := h.waits(f)
+	if at < 0 {
 		return false
 	}
+	w := &h.hang.Waits[at]
 	x := h.absent(w)
 	if x == nil {
 		return false
@@ -122,24 +105,24 @@ func (q *inquiry) absentees(s *suspect, f *report.Finding, c *Cause) bool {
 	if loop == nil {
 		return false
 	}
-	m, name := w.MBarrier, members("warp", warpSet(x.warps))
+	m, name, here := w.MBarrier, members("warp", warpSet(x.warps)), warpSet(w.Warps)
 	arrived := report.SourceOf(x.at)
-	c.why = fmt.Sprintf("%s for phase %d of %s, which has %d of its %d arrivals; the earlier ones came from %s "+
-		"at %s, which arrived at %s %s, where the block has %d tiles, then left the loop at %s and exited",
-		waiting(w.Warps), m.Phase, w.At, m.Expected-m.Pending, m.Expected, name, callText(arrived),
-		array(w.At), timesText(x.times), tiles, loop.At())
+	c.why = fmt.Sprintf("%s %s for phase %d of %s, which has %d of its %d arrivals; the earlier ones came "+
+		"from %s at %s, which arrived at %s %s, where the block has %d tiles, then left the loop at %s and exited",
+		members("warp", here), waiting(here), m.Phase, w.At, m.Expected-m.Pending, m.Expected, name,
+		callText(arrived), array(w.At), timesText(x.times), tiles, loop.At())
 	c.Advice = q.citing(fmt.Sprintf("look at how often the loop at %s runs, since every phase that is "+
 		"waited for needs an arrival of %s", loop.At(), name), ": ", loop)
 	c.Place.Source, c.Place.Other = loop, c.Place.Source
 	return true
 }
 
-// waiting is "warps 4-11 wait", or "warp 4 waits".
-func waiting(warps []int) string {
-	if len(warps) == 1 {
-		return members("warp", warpSet(warps)) + " waits"
+// waiting is "wait" of several threads or warps, and "waits" of one.
+func waiting(set uint32) string {
+	if bits.OnesCount32(set) == 1 {
+		return "waits"
 	}
-	return members("warp", warpSet(warps)) + " wait"
+	return "wait"
 }
 
 // warpSet is warps as a set of bits: a block has at most 32.

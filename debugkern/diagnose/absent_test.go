@@ -3,7 +3,6 @@ package diagnose
 import (
 	"testing"
 
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 )
@@ -38,12 +37,7 @@ func TestAbsent(t *testing.T) {
 
 // TestLeaving: the line of the branch that ends the loop around an instruction; none outside of the loop.
 func TestLeaving(t *testing.T) {
-	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-	.reg .b32 %r<3>;
+	fn := entry(t, `	.reg .b32 %r<3>;
 	.reg .pred %p<2>;
 	.loc 1 7 0
 	mov.u32 %r1, 0;
@@ -55,14 +49,7 @@ LOOP:
 	setp.lt.u32 %p1, %r1, 3;
 	@%p1 bra LOOP;
 	.loc 1 10 0
-	ret;
-}
-.file 1 "k.cu"
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fn := m.Funcs[0]
+	ret;`)
 	if src := leaving(fn, 1); src == nil || src.Line != 9 {
 		t.Errorf("the loop is left at %v, want line 9", src)
 	}
@@ -71,7 +58,7 @@ LOOP:
 	}
 }
 
-// TestAwaitsCopy: a race that lacks a wait at an mbarrier is told from one that a barrier may order.
+// TestAwaitsCopy: a race that lacks a wait at an mbarrier is not one that a barrier may order.
 func TestAwaitsCopy(t *testing.T) {
 	for missing, want := range map[string]bool{
 		"a wait at the mbarrier that the copy completes on between k.cu:8 and k.cu:9": true,

@@ -42,8 +42,16 @@ func (q *inquiry) hangIn(block probes.Dim3) (*hanging, error) {
 	return q.hangs[block], nil
 }
 
-// recorded executes a block again, and returns what was asynchronous in it; nil where nothing shows it.
+// recorded is what was asynchronous in a block, which is executed again for it once; nil where nothing shows
+// it.
 func (q *inquiry) recorded(block probes.Dim3) (*walk.Timeline, error) {
+	if t, ok := q.timelines[block]; ok {
+		return t, nil
+	}
+	if q.timelines == nil {
+		q.timelines = map[probes.Dim3]*walk.Timeline{}
+	}
+	q.timelines[block] = nil
 	w, err := q.run.Walk(q.ctx, block)
 	if err != nil {
 		return nil, q.fatal(err)
@@ -57,6 +65,7 @@ func (q *inquiry) recorded(block probes.Dim3) (*walk.Timeline, error) {
 	if err != nil {
 		return nil, q.fatal(err)
 	}
+	q.timelines[block] = t
 	return t, nil
 }
 
@@ -212,11 +221,19 @@ func (m *misdirected) surplus() string {
 		m.elements[1], m.need)
 }
 
-// waits is the wait of a hang that a suspect's finding is about; -1 where it is about none.
+// waits is the wait of a hang that a suspect's finding is about, found by the kernel's own line; -1 where it
+// is about none.
 func (h *hanging) waits(f *report.Finding) int {
+	if f.Source == nil {
+		return -1
+	}
+	own := f.Source.Outermost()
 	return slices.IndexFunc(h.hang.Waits, func(w walk.Stuck) bool {
-		return w.Source != nil && f.Source != nil && array(w.At) == f.Variable &&
-			report.SourceOf(w.Source).At() == f.Source.At() && w.Source.Calls == f.Source.Calls
+		if w.Source == nil || array(w.At) != f.Variable {
+			return false
+		}
+		at := report.SourceOf(w.Source).Outermost()
+		return at.At() == own.At()
 	})
 }
 

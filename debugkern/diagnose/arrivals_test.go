@@ -3,7 +3,6 @@ package diagnose
 import (
 	"testing"
 
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
@@ -38,22 +37,12 @@ func stuckAt() *hanging {
 // TestMisdirected: of the lines that arrive at a barrier with others, each may be meant for the one that a
 // wait lacks; a line that arrives alone is not.
 func TestMisdirected(t *testing.T) {
-	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-	.reg .b32 %r<2>;
+	fn := entry(t, `	.reg .b32 %r<2>;
 	mbarrier.arrive.shared.b64 _, [%r1];
 	mbarrier.arrive.shared.b64 _, [%r1];
 	mbarrier.arrive.shared.b64 _, [%r1];
-	ret;
-}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := stuckAt().misdirected(m.Funcs[0])
+	ret;`)
+	list := stuckAt().misdirected(fn)
 	if len(list) != 2 || list[0].at.Line != 7 || list[1].at.Line != 9 {
 		t.Fatalf("%d candidates: %+v", len(list), list)
 	}

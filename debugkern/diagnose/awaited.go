@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
@@ -13,8 +14,8 @@ import (
 )
 
 // A wait at an mbarrier orders an asynchronous copy before the reads of the threads that wait, and of no
-// others. Of a race of such a copy with its readers the warps that had waited are told from those that had
-// not, and the trial has these wait too: the branch that keeps them from it is left out.
+// others. Of a race of such a copy with its readers two sets of warps are listed, those that had waited and
+// those that had not, and the trial has these wait too: the branch that keeps them from it is left out.
 
 // unawaited is reads of what an asynchronous copy writes, some of them by warps that have not waited at the
 // mbarrier that it completes on.
@@ -30,7 +31,7 @@ type unawaited struct {
 	remedy      *remedy        // all wait; nil: it was not tried, or does not help
 }
 
-// await tells which warps read what a copy brings without a wait for it, and has them wait.
+// await finds which warps read what a copy brings without a wait for it, and has them wait.
 func (q *inquiry) await(s *suspect) error {
 	fn := q.run.Entry()
 	if fn == nil || s.remedy != nil || s.cause.Kind != "race" || s.cause.Finding < 0 {
@@ -80,8 +81,8 @@ func (x *unawaited) stays(s *suspect) bool {
 	return x != nil && (s.remedy == nil || s.remedy == x.remedy || !s.remedy.changes())
 }
 
-// unawaitedIn tells the warps that read at a finding's place after a wait at the mbarrier that the finding's
-// copy completes on from those that had not waited there at all; nil where all had, or the copy is not found.
+// unawaitedIn lists the warps that read at a finding's place after a wait at the mbarrier that the finding's
+// copy completes on, and those that had not waited there at all; nil where all had, or the copy is not found.
 func unawaitedIn(t *walk.Timeline, sc *scene.Scene, f *report.Finding) *unawaited {
 	first, then := missingBetween(f)
 	if first == nil {
@@ -150,14 +151,9 @@ func (x *unawaited) split(t *walk.Timeline, accesses []scene.Access, side int) {
 func (x *unawaited) separate(fn *ptx.Func, st *scene.Standing) {
 	lane := func(warp int) (int, int) { return warp, 0 }
 	for _, at := range x.waits {
-		for _, b := range deciding(fn, at) {
-			here, away := wayOf(st, b, x.with, lane), wayOf(st, b, x.none, lane)
-			if here == scene.Unknown || away == scene.Unknown || here == away {
-				continue
-			}
-			x.branch, x.fallThrough = blame(fn, b), here == scene.Passed
+		if b, way := separating(fn, at, st, x.with, x.none, lane); b >= 0 {
+			x.branch, x.fallThrough = blame(fn, b), way == scene.Passed
 			x.branches = append(x.branches, b)
-			break
 		}
 	}
 }
@@ -185,20 +181,16 @@ func (q *inquiry) allWait(fn *ptx.Func, x *unawaited) *remedy {
 // waitsAlone reports whether what a branch jumps over is a wait, and no store, arrival, copy, barrier or
 // exit.
 func waitsAlone(fn *ptx.Func, branch, wait int) bool {
-	in := fn.Body[branch]
-	to := slices.IndexFunc(fn.Body, func(o *ptx.Instr) bool {
-		return len(in.Args) > 0 && slices.Contains(o.Labels, in.Args[len(in.Args)-1].Name)
-	})
-	if to <= wait || branch >= wait {
+	to, _ := cfg.Next(fn.Body[branch])
+	if len(to) != 1 || int(to[0]) <= wait || branch >= wait {
 		return false
 	}
-	for i := branch + 1; i < to; i++ {
+	for i := branch + 1; i < int(to[0]); i++ {
 		k := fn.Body[i].Kind()
 		if k == isa.MBarrier && (fn.Body[i].Has("try_wait") || fn.Body[i].Has("test_wait")) {
 			continue
 		}
-		if k.Writes() || k.Async() || k.Wgmma() || k.AtBarrier() || k.Leaves() || k == isa.MBarrier ||
-			k == isa.Call {
+		if outward(k) || k.AtBarrier() {
 			return false
 		}
 	}
@@ -220,8 +212,8 @@ func (x *unawaited) advice(q *inquiry) string {
 		branch.At()), ", ", &branch)
 }
 
-// tell says of a race which warps have not waited, and has the wait that they go past as its place.
-func (x *unawaited) tell(q *inquiry, c *Cause) {
+// describe says of a race which warps have not waited, and has the wait that they go past as its place.
+func (x *unawaited) describe(q *inquiry, c *Cause) {
 	c.why = fmt.Sprintf("%s read %s at %s without a wait at %s, on which the copy completes",
 		members("warp", x.none), c.Place.Variable, callText(x.read), x.array)
 	c.Advice = x.advice(q)

@@ -4,15 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 )
 
-// TestUnawaited: a warp that waited before its first read of what the copy brings is told from those that
-// waited later, or at another mbarrier.
+// TestUnawaited: a warp that waited before its first read of what the copy brings has waited; those that
+// waited later, or at another mbarrier, have not.
 func TestUnawaited(t *testing.T) {
 	copied, read := &target.Source{File: "k.cu", Line: 8}, &report.Source{File: "k.cu", Line: 9}
 	wait := &target.Source{File: "k.cu", Line: 7}
@@ -58,12 +57,7 @@ func TestWaitsAlone(t *testing.T) {
 		"add.u32 %r3, %r3, 1;":                    true,
 		"mbarrier.arrive.shared.b64 %rd1, [%r2];": false,
 	} {
-		m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k()
-{
-	.reg .b32 %r<4>;
+		fn := entry(t, `	.reg .b32 %r<4>;
 	.reg .b64 %rd<2>;
 	.reg .pred %p<3>;
 	setp.ne.u32 %p1, %r1, 0;
@@ -73,13 +67,8 @@ AGAIN:
 	@!%p2 bra AGAIN;
 	`+more+`
 BEHIND:
-	ret;
-}
-`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := waitsAlone(m.Funcs[0], 1, 2); got != want {
+	ret;`)
+		if got := waitsAlone(fn, 1, 2); got != want {
 			t.Errorf("with %s: %v", more, got)
 		}
 	}

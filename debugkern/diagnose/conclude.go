@@ -347,7 +347,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
 	case q.absentees(s, f, c):
 	case s.unawaited.stays(s):
-		s.unawaited.tell(q, c)
+		s.unawaited.describe(q, c)
 	case s.uncovered && (s.remedy == nil || !s.remedy.changes()):
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
@@ -432,7 +432,7 @@ func (q *inquiry) notThat(s *suspect, f *report.Finding) string {
 
 // awaitsCopy reports whether what a race lacks is a wait at an mbarrier, which no trial inserts: that
 // barriers do not help says nothing against it.
-func awaitsCopy(missing string) bool { return strings.HasPrefix(missing, "a wait at the mbarrier") }
+func awaitsCopy(missing string) bool { return strings.HasPrefix(missing, target.MBarrierWait) }
 
 // bothPlaces is the one or two lines of a finding.
 func bothPlaces(f *report.Finding) string {
@@ -455,7 +455,7 @@ var kindAdvice = map[string]string{
 	"quantiser":     "encode and decode with the same number of levels",
 	"deadlock":      "let every thread that is waited for reach the barrier",
 	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
-	"not-captured":  "look at why no thread captures these cells: how often its loops run, which condition it does not meet, where it leaves the kernel, and as which row and column it captures what it has",
+	"not-captured":  "look at why no thread captures these cells: how often its loops run, which condition it does not meet, where it leaves the kernel, and which rows and columns it gives the probe",
 	"unwritten":     "write every element of the output",
 	"mbarrier":      "initialise each mbarrier before its first use, wait for the phase that it is in, and let as many arrive as it counts",
 	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",

@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 )
 
@@ -36,6 +37,8 @@ type inquiry struct {
 	loops    []int                     // by instruction: the innermost loop around it; nil: not asked yet
 	slicer   *slicer                   // of the entry, made by sliced; nil: not asked yet
 	hangs    map[probes.Dim3]*hanging  // by block, of those that were asked about
+	// timelines: what was asynchronous, by block, of those that were asked about
+	timelines map[probes.Dim3]*walk.Timeline
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
 	// configurations: other shapes and inputs that edits are tried in, once configured

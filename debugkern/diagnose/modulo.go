@@ -71,11 +71,10 @@ func (q *inquiry) remainder(fn *ptx.Func, x *excess) *remedy {
 	if fn.Regs[to[0]].Type.Bytes() == 8 {
 		kind = "u64"
 	}
-	register := ptx.Operand{Kind: ptx.OpReg, Reg: to[0], Comp: -1}
+	register := ptx.RegisterOf(to[0])
 	edit := ptx.Edit{Kind: ptx.Insert, Func: fn.Name, At: at + 1, New: &ptx.Instr{
-		Op: "rem", Mods: []string{kind}, Args: []ptx.Operand{
-			register, register, {Kind: ptx.OpInt, Imm: uint64(x.extent), Reg: -1, Comp: -1},
-		},
+		Op: "rem", Mods: []string{kind},
+		Args: []ptx.Operand{register, register, ptx.IntegerOf(int64(x.extent))},
 	}}
 	return &remedy{
 		text:  fmt.Sprintf("with %s of %s modulo %d", x.index(x.axis), x.of, x.extent),

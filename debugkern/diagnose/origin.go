@@ -235,9 +235,7 @@ func (q *inquiry) moved(m move) (*debugkern.Run, error) {
 	}
 	add := fn.Body[at].With(func(in *ptx.Instr) {
 		in.Op, in.Mods, in.Guard, in.Labels = "add", []string{typ}, nil, nil
-		in.Args = []ptx.Operand{
-			dst, dst, {Kind: ptx.OpInt, Imm: uint64(by), Reg: -1, Comp: -1}, // two's complement
-		}
+		in.Args = []ptx.Operand{dst, dst, ptx.IntegerOf(int64(by))}
 	})
 	run, err := q.run.Try(q.ctx, debugkern.Trial{
 		Blocks: []probes.Dim3{m.block}, Budget: 4*q.base.Report.Cost.WarpInstructions + 1000,

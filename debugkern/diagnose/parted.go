@@ -95,21 +95,32 @@ func partedAt(fn *ptx.Func, st *scene.Standing) *parting {
 	return nil
 }
 
-// separate finds the innermost branch about the place at which all who are there went one way, and all who
-// are away the other; thread is the warp and lane that a bit of these stands for.
+// separate finds the branch at which those who are there parted from those who are away.
 func (p *parting) separate(fn *ptx.Func, st *scene.Standing, thread func(int) (warp, lane int)) bool {
 	if p.away == 0 {
 		return false
 	}
-	for _, b := range deciding(fn, p.at) {
-		here, away := wayOf(st, b, p.here, thread), wayOf(st, b, p.away, thread)
+	p.branch, _ = separating(fn, p.at, st, p.here, p.away, thread)
+	if p.branch < 0 {
+		return false
+	}
+	p.stands = st.At(thread(bits.TrailingZeros32(p.away)))
+	return true
+}
+
+// separating is the innermost branch about an instruction at which all of one set of threads went one way,
+// and all of another the other, with the way of the first; -1 where there is none. thread is the warp and
+// lane that a bit of the sets stands for.
+func separating(
+	fn *ptx.Func, at int, st *scene.Standing, one, other uint32, thread func(int) (warp, lane int),
+) (branch int, way scene.Way) {
+	for _, b := range deciding(fn, at) {
+		here, away := wayOf(st, b, one, thread), wayOf(st, b, other, thread)
 		if here != scene.Unknown && away != scene.Unknown && here != away {
-			p.branch = b
-			p.stands = st.At(thread(bits.TrailingZeros32(p.away)))
-			return true
+			return b, here
 		}
 	}
-	return false
+	return -1, scene.Unknown
 }
 
 // wayOf is which way all threads of a set went at a branch; Unknown where they went different ways, or one
@@ -151,12 +162,8 @@ func (q *inquiry) partedText(fn *ptx.Func, p *parting) *parted {
 	}
 	in := fn.Body[p.at]
 	line := q.quoted(branch)
-	wait := "waits"
-	if bits.OnesCount32(p.here) > 1 {
-		wait = "wait"
-	}
 	x := &parted{at: branch}
-	x.title = fmt.Sprintf("%s %s in %s at %s for %s", here, wait, in.Opcode(), callText(at), away)
+	x.title = fmt.Sprintf("%s %s in %s at %s for %s", here, waiting(p.here), in.Opcode(), callText(at), away)
 	x.why = fmt.Sprintf("%s %s: they parted at %s, %s", away, where, lineText(branch, at), quote(line))
 	what := "this " + in.Opcode()
 	if sites := at.Calls.Sites(); len(sites) > 0 {
@@ -223,6 +230,12 @@ func (q *inquiry) hoisted(fn *ptx.Func, p *parting) *remedy {
 	}
 }
 
+// outward reports whether an instruction of a kind does more than give its thread registers, which others may
+// see.
+func outward(k isa.Kind) bool {
+	return k.Writes() || k.Async() || k.Wgmma() || k == isa.MBarrier || k.Leaves() || k == isa.Call
+}
+
 // guardedStores puts the stores of a basic block under the condition that leads to it: the opposite of a
 // branch's guard. ok is false where the block does more than store that is seen behind it.
 func guardedStores(
@@ -245,7 +258,7 @@ func guardedStores(
 				New: in.With(func(in *ptx.Instr) {
 					in.Guard = &ptx.Guard{Reg: guard.Reg, Neg: !guard.Neg}
 				})})
-		case k.Writes() || k.Async() || k.Wgmma() || k == isa.MBarrier || k.Leaves() || k == isa.Call:
+		case outward(k):
 			return nil, false
 		}
 	}

@@ -114,7 +114,7 @@ func (q *inquiry) repitched(fn *ptx.Func, p *pitch) *remedy {
 	for _, i := range p.instr {
 		edits = append(edits, ptx.Edit{Kind: ptx.Replace, Func: fn.Name, At: i,
 			New: fn.Body[i].With(func(in *ptx.Instr) {
-				in.Args[len(in.Args)-1] = ptx.Operand{Kind: ptx.OpInt, Imm: uint64(p.be), Reg: -1, Comp: -1}
+				in.Args[len(in.Args)-1] = ptx.IntegerOf(int64(p.be))
 			})})
 	}
 	return &remedy{

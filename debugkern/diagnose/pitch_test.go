@@ -3,8 +3,6 @@ package diagnose
 import (
 	"slices"
 	"testing"
-
-	"tilescope/debugkern/ptx"
 )
 
 // TestArgumentsOf: the arguments of the call that is given the array, and not of one around or before it.
@@ -36,12 +34,7 @@ func TestBrackets(t *testing.T) {
 
 // TestWidths: the leading dimension of a matrix, in a register or not, and the bytes of an access.
 func TestWidths(t *testing.T) {
-	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u32 n)
-{
-	.reg .b32 %r<9>;
+	fn := entry(t, `	.reg .b32 %r<9>;
 	.reg .b64 %rd<2>;
 	mov.u32 %r1, 40;
 	wmma.store.d.sync.aligned.row.m16n16k16.shared.f16 [%rd1], {%r2, %r3, %r4, %r5}, %r1;
@@ -50,14 +43,9 @@ func TestWidths(t *testing.T) {
 	wmma.store.d.sync.aligned.row.m16n16k16.shared.f16 [%rd1], {%r2, %r3, %r4, %r5}, %r6;
 	ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];
 	st.global.u16 [%rd1], %r2;
-	ret;
-}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ret;`)
 	for at, want := range map[int]int{1: 40, 2: 32, 4: -1} {
-		n, ok := leadingDimension(m.Funcs[0], at)
+		n, ok := leadingDimension(fn, at)
 		if !ok {
 			n = -1
 		}
@@ -66,7 +54,7 @@ func TestWidths(t *testing.T) {
 		}
 	}
 	for at, want := range map[int]int{0: 0, 5: 16, 6: 2} {
-		if n := accessBytes(m.Funcs[0].Body[at]); n != want {
+		if n := accessBytes(fn.Body[at]); n != want {
 			t.Errorf("instruction %d: %d bytes, want %d", at, n, want)
 		}
 	}

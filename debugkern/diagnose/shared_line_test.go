@@ -4,19 +4,12 @@ import (
 	"maps"
 	"slices"
 	"testing"
-
-	"tilescope/debugkern/ptx"
 )
 
 // TestDecidedBy has two comparisons of one bound. What the first decides is its select, and what its result
 // is combined to guards; the second decides another select, and no number is made a decision.
 func TestDecidedBy(t *testing.T) {
-	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u32 n)
-{
-	.reg .pred %p<5>;
+	fn := entry(t, `	.reg .pred %p<5>;
 	.reg .b32 %r<8>;
 	ld.param.u32 %r1, [n];
 	mov.u32 %r2, %tid.x;
@@ -27,13 +20,8 @@ func TestDecidedBy(t *testing.T) {
 	@%p3 add.s32 %r4, %r3, 1;
 	selp.b32 %r5, 1, 0, %p2;
 	add.s32 %r6, %r3, %r5;
-	ret;
-}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := slices.Sorted(maps.Keys(decidedBy(m.Entries()[0], map[int]bool{2: true})))
+	ret;`)
+	got := slices.Sorted(maps.Keys(decidedBy(fn, map[int]bool{2: true})))
 	if want := []int{4, 5, 6}; !slices.Equal(got, want) {
 		t.Errorf("the first comparison decides instructions %v, expected %v", got, want)
 	}

@@ -72,6 +72,10 @@ func (k Kind) Severity() Severity {
 	return SeverityError
 }
 
+// MBarrierWait begins Finding.Missing where an asynchronous operation is not waited for: its reader has to
+// wait at the mbarrier that it completes on.
+const MBarrierWait = "a wait at the mbarrier"
+
 // Finding is one thing wrong, or worth saying, about an execution. One cause is one finding:
 // Count says how often.
 type Finding struct {
@@ -88,6 +92,7 @@ type Finding struct {
 	Source   *Source
 	Other    *Source
 	// Missing names the synchronisation that would order a race, and between which lines; or "exclusive: …".
+	// One that no barrier of threads can replace begins with MBarrierWait.
 	Missing     string
 	Neighbour   string // what an out-of-bounds access hit instead
 	Consequence string
