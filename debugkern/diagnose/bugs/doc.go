@@ -8,7 +8,7 @@
 //	held.yaml, held/NAME.patch          bugs that no diagnosis code is developed with
 //	second.yaml, second/NAME.patch      the same, by an author who did not read the diagnosis code
 //	third.yaml, third/NAME.patch        the same, by another; now for developing too
-//	fourth.yaml, fourth/NAME.patch      the same, by another
+//	fourth.yaml, fourth/NAME.patch      the same, by another; now for developing too
 //	fifth.yaml, fifth/NAME.patch        the same, by another
 //	open.yaml, open/NAME.patch          bugs to develop with
 //	harmless.yaml, harmless/NAME.patch  rewrites after which the kernel is as right as before: nothing may be found

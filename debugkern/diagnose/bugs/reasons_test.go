@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestReasons: what a story says of an open bug, one of each kind of reason that a diagnosis has for a wrong
-// value: operands, how they come together, the operation, and the line as it should read.
+// TestReasons: what a story says of a bug, one of each kind of reason that a diagnosis has for a wrong value:
+// operands, how they come together, the operation, the line as it should read, and each kind of edit of two
+// places or of what the source lacks.
 func TestReasons(t *testing.T) {
 	for _, c := range []struct{ name, says string }{
 		{"quad-sum-pairs", `not made of S\[0\]\[4\.\.7.*which lanes 2, 3 of warp 0 .*:173`},
@@ -50,10 +51,16 @@ func TestReasons(t *testing.T) {
 		{"mean-over-128", `:65: C in place of 128; that is 160 here, and 160 itself leaves shape small`},
 		{"buffer-not-toggled", `(?s)sA\[1\] is never written or read.*index of the buffer at .*:129`},
 		{"log-added", "write `Y\\[at\\] = .*__fsub_rn\\(__fsub_rn"},
+		{"block-axes-exchanged", `blockIdx\.x and blockIdx\.y exchanged`},
+		{"query-tiles-counted", `divisor 16 in place of divisor 32`},
+		{"squares-of-both-rows", `a sum that begins with 0 each time`},
+		{"query0-unsigned", `a difference that is not below 0`},
+		{"columns-first-unwrapped", `threadIdx\.x & 8 in place of threadIdx\.x & 24`},
+		{"leader-of-eight", `threadIdx\.x % 4 in place of threadIdx\.x % 8`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			says(t, entries(t, open).Bugs, c.name, c.says)
+			says(t, append(entries(t, fourth).Bugs, entries(t, open).Bugs...), c.name, c.says)
 		})
 	}
 }
