@@ -141,42 +141,6 @@ func (p palette) faultNames() []string {
 	return out
 }
 
-func (p palette) flagValues() []string {
-	man, _ := p.Manifest()
-	if man == nil {
-		return nil
-	}
-	var out []string
-	for _, f := range man.Flags {
-		for _, v := range f.Values {
-			out = append(out, fmt.Sprintf("%s=%d\t%s", f.Name, v, f.Help))
-		}
-	}
-	return out
-}
-
-func (p palette) set(arg string) tea.Cmd {
-	name, value, ok := strings.Cut(arg, "=")
-	n := 1
-	if ok {
-		var err error
-		if n, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
-			p.Complain(fmt.Sprintf("flag %s: %q is not a number", name, value))
-			return nil
-		}
-	}
-	if man, _ := p.Manifest(); man != nil {
-		if g := man.Gate(name); g != nil && g.Name != probes.GateNone {
-			gate := g.Name
-			if n == 0 {
-				gate = probes.GateNone
-			}
-			return p.gate(gate.String())
-		}
-	}
-	return p.SetFlag(name, n)
-}
-
 func (p palette) gate(arg string) tea.Cmd {
 	have := p.gateNames()
 	g := probes.GateNamed(arg)

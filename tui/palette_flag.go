@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/configs"
+	"tilescope/probes"
 )
 
 // flagNames lists the request's flags with what they do, each alone and with every word for a value.
@@ -27,25 +28,76 @@ func (p palette) flagNames() []string {
 	return out
 }
 
-// flag is :flag NAME, which takes the next value as space in view Flags does, and :flag NAME on|off|VALUE.
-func (p palette) flag(arg string) tea.Cmd {
-	words := strings.Fields(arg)
+// flagValues lists the request's flags with each of their values, as :set takes them.
+func (p palette) flagValues() []string {
 	man, _ := p.Manifest()
-	if man == nil || man.Flag(words[0]) == nil {
-		p.Complain(fmt.Sprintf("no flag %q: Tab after :flag completes names", words[0]))
+	if man == nil {
 		return nil
 	}
-	f := man.Flag(words[0])
-	switch {
-	case len(words) == 1:
-		return p.StepFlag(f.Name, 1)
-	case len(words) == 2:
-		if n, ok := flagValue(f, words[1]); ok {
-			return p.SetFlag(f.Name, n)
+	var out []string
+	for _, f := range man.Flags {
+		for _, v := range f.Values {
+			out = append(out, fmt.Sprintf("%s=%d\t%s", f.Name, v, f.Help))
 		}
 	}
-	p.Complain(fmt.Sprintf("flag %s: %q is none of %s", f.Name, strings.Join(words[1:], " "),
-		strings.Join(flagWords(f), ", ")))
+	return out
+}
+
+// flag is :flag NAME, which takes the next value as space in view Flags does, and :flag NAME on|off|VALUE.
+func (p palette) flag(arg string) tea.Cmd {
+	name, word, given := strings.Cut(arg, " ")
+	if given {
+		return p.setFlag(name, strings.TrimSpace(word))
+	}
+	if p.known(name) == nil {
+		return nil
+	}
+	return p.StepFlag(name, 1)
+}
+
+// set is :set NAME=VALUE; NAME alone is NAME=1. A gate's name stands for the gate.
+func (p palette) set(arg string) tea.Cmd {
+	name, word, given := strings.Cut(arg, "=")
+	if word = strings.TrimSpace(word); !given {
+		word = "1"
+	}
+	if man, _ := p.Manifest(); man != nil {
+		if g := man.Gate(name); g != nil && g.Name != probes.GateNone {
+			switch n, ok := switched(word); {
+			case !ok:
+				p.Complain(fmt.Sprintf("gate %s: %q is none of on, off", g.Name, word))
+				return nil
+			case n == 0:
+				return p.gate(probes.GateNone.String())
+			}
+			return p.gate(g.Name.String())
+		}
+	}
+	return p.setFlag(name, word)
+}
+
+// setFlag gives a flag the value that a word stands for.
+func (p palette) setFlag(name, word string) tea.Cmd {
+	f := p.known(name)
+	if f == nil {
+		return nil
+	}
+	n, ok := flagValue(f, word)
+	if !ok {
+		p.Complain(fmt.Sprintf("flag %s: %q is none of %s", name, word, strings.Join(flagWords(f), ", ")))
+		return nil
+	}
+	return p.SetFlag(name, n)
+}
+
+// known is a flag of the request's manifest; one that it does not have is refused, and nil.
+func (p palette) known(name string) *configs.Flag {
+	if man, _ := p.Manifest(); man != nil {
+		if f := man.Flag(name); f != nil {
+			return f
+		}
+	}
+	p.Complain(fmt.Sprintf("no flag %q: Tab after :flag completes names", name))
 	return nil
 }
 
@@ -69,13 +121,19 @@ func flagWords(f *configs.Flag) []string {
 // flagValue is the value that a word stands for.
 func flagValue(f *configs.Flag, word string) (value int, ok bool) {
 	if isSwitch(f) {
-		switch word {
-		case "on":
-			return 1, true
-		case "off":
-			return 0, true
-		}
+		return switched(word)
 	}
 	n, err := strconv.Atoi(word)
 	return n, err == nil && slices.Contains(f.Values, n)
+}
+
+// switched is the value of a switch that a word stands for.
+func switched(word string) (value int, ok bool) {
+	switch word {
+	case "on", "1":
+		return 1, true
+	case "off", "0":
+		return 0, true
+	}
+	return 0, false
 }
