@@ -333,20 +333,17 @@ func (c *cluster) landNext() bool {
 		with[c.rng.IntN(len(with))].landNext()
 		return true
 	}
+	for _, b := range c.blocks {
+		b.noteAwaited()
+	}
 	for _, b := range with {
-		if i := slices.IndexFunc(b.async.flights, b.isAwaited); i >= 0 {
+		if i := b.firstAwaited(); i >= 0 {
 			b.landFlight(i)
 			return true
 		}
 	}
 	with[0].landFlight(0)
 	return true
-}
-
-// isAwaited reports whether a thread is suspended at the mbarrier that an operation of the block completes
-// on.
-func (b *block) isAwaited(o operation) bool {
-	return o.done.kind != byGroup && o.receiver(b).awaited(o.done.mbar)
 }
 
 // hangs reports whether the cluster is in a state in which it was before, as block.hangs does. Where other

@@ -216,8 +216,10 @@ func (m *mbarrier) passed(w *warp, in *inst, lane int) bool {
 	return over
 }
 
-// awaited reports whether a thread is suspended at the mbarrier of an address.
-func (b *block) awaited(addr uint64) bool {
+// noteAwaited notes the mbarriers at which threads of the block are suspended.
+func (b *block) noteAwaited() {
+	a := b.async
+	a.awaited = a.awaited[:0]
 	for _, w := range b.warps {
 		for i := range w.groups {
 			g := &w.groups[i]
@@ -226,13 +228,13 @@ func (b *block) awaited(addr uint64) bool {
 			}
 			in := &b.p.code[g.pc]
 			for m := g.mask; m != 0; m &= m - 1 {
-				if w.sharedAddress(in.mem, bits.TrailingZeros32(m)&31) == addr {
-					return true
+				addr := w.sharedAddress(in.mem, bits.TrailingZeros32(m)&31)
+				if !slices.Contains(a.awaited, addr) {
+					a.awaited = append(a.awaited, addr)
 				}
 			}
 		}
 	}
-	return false
 }
 
 // sharedAddress is one lane's address in shared memory, also where it is a generic one.

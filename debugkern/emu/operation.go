@@ -80,6 +80,7 @@ type asyncBlock struct {
 	seq     uint64
 	open    [][32]uint32 // by warp: the number of the bulk group that a lane's next commit closes
 	mbars   []mbarrier   // by address
+	awaited []uint64     // noteAwaited: the mbarriers at which threads are suspended, each once
 	// products are the wgmma under way, in the order of their issue
 	products []product
 	buffers  *wgmmaBuffers
@@ -117,6 +118,7 @@ func (a *asyncBlock) clone() *asyncBlock {
 	}
 	t := *a
 	t.buffers, t.products, t.layout = nil, slices.Clone(a.products), a.layout.clone()
+	t.awaited = nil
 	t.open, t.mbars, t.flights = slices.Clone(a.open), slices.Clone(a.mbars), slices.Clone(a.flights)
 	for i := range t.flights {
 		f := &t.flights[i]
@@ -198,11 +200,21 @@ func (b *block) landNext() bool {
 		b.landFlight(b.sched.rng.IntN(len(a.flights)))
 		return true
 	}
-	i := slices.IndexFunc(a.flights, func(o operation) bool {
-		return o.done.kind != byGroup && b.awaited(o.done.mbar)
-	})
-	b.landFlight(max(i, 0))
+	b.noteAwaited()
+	b.landFlight(max(b.firstAwaited(), 0))
 	return true
+}
+
+// firstAwaited is the first operation of the block that completes on an mbarrier at which a thread is
+// suspended, by what was noted of the block that it writes; -1 where there is none.
+func (b *block) firstAwaited() int {
+	for i := range b.async.flights {
+		o := &b.async.flights[i]
+		if o.done.kind != byGroup && slices.Contains(o.receiver(b).async.awaited, o.done.mbar) {
+			return i
+		}
+	}
+	return -1
 }
 
 // landSome lets an operation land before anybody needs it, once in a while.
