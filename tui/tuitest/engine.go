@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 
@@ -48,16 +49,21 @@ var kernels embed.FS
 // NewEngine returns an engine whose catalogue does not change with the embedded one.
 func NewEngine(t testing.TB) *Engine {
 	t.Helper()
+	cat, err := catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Engine{Cat: &configs.Catalogue{Manifests: slices.Clone(cat.Manifests)}}
+}
+
+// catalogue reads the kernels of the tests, once for all engines.
+var catalogue = sync.OnceValues(func() (*configs.Catalogue, error) {
 	dir, err := fs.Sub(kernels, "kernels")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	cat, err := configs.LoadCatalogue(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Engine{Cat: cat}
-}
+	return configs.LoadCatalogue(dir)
+})
 
 // Manifest is the text of a kernel's manifest.
 func Manifest(t testing.TB, name string) []byte {

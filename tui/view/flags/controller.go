@@ -28,6 +28,8 @@ type Controller struct {
 	repinned bool    // what an earlier session pinned has been run again
 	versus   versus
 	ahead    ahead
+	faultsOf faultsOf // what faults was made for
+	faults   []Item
 }
 
 // New returns the Flags view.

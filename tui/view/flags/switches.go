@@ -54,9 +54,7 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 		}
 	}
 	out = append(out, v.injectItems(man)...)
-	for i := range man.Faults {
-		out = append(out, v.faultItem(man, variant, &man.Faults[i]))
-	}
+	out = append(out, v.faultItems(man, variant)...)
 	for _, s := range man.Shapes {
 		out = append(out, Item{Kind: Shape, Name: s.Name, Value: s.Shape.String(),
 			On:   request.ShapeName(v.Req) == s.Name,
@@ -117,6 +115,25 @@ func (v *Controller) flagItems(man *configs.Manifest, variant string, sel *confi
 		out = append(out, it)
 	}
 	return out
+}
+
+// faultsOf is what the list of faults depends on.
+type faultsOf struct {
+	man                     *configs.Manifest
+	variant, shape, set, on string
+}
+
+// faultItems lists the faults of a manifest. Whether one can do anything takes evaluating the manifest with
+// it, so the list is kept until what it depends on changes.
+func (v *Controller) faultItems(man *configs.Manifest, variant string) []Item {
+	of := faultsOf{man, variant, request.ShapeName(v.Req), fmt.Sprint(v.Req.Set), fmt.Sprint(v.Req.Faults)}
+	if of != v.faultsOf {
+		v.faultsOf, v.faults = of, nil
+		for i := range man.Faults {
+			v.faults = append(v.faults, v.faultItem(man, variant, &man.Faults[i]))
+		}
+	}
+	return v.faults
 }
 
 func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs.Fault) Item {
