@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,6 +259,23 @@ func (b *bug) file(t *testing.T, story []string, met bool) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// answer is the diagnosis of an entry that several tests read.
+type answer struct {
+	once sync.Once
+	d    *diagnose.Diagnosis
+}
+
+var answers sync.Map // of *answer, by set and name
+
+// answer is the diagnosis of an entry, made once for all tests; nil where it failed to run.
+func (b *bug) answer(t *testing.T) *diagnose.Diagnosis {
+	t.Helper()
+	v, _ := answers.LoadOrStore(b.set+"/"+b.Name, &answer{})
+	a := v.(*answer)
+	a.once.Do(func() { a.d, _ = b.diagnose(t) })
+	return a.d
 }
 
 // diagnose runs the diagnosis of an entry as of somebody's own kernel, and returns it with its seconds; nil
