@@ -19,7 +19,7 @@ var sections = slices.Concat([]Section{
 			{"title", text, free, "", "one line for lists and headings", "title: C = A·B by WMMA"},
 			{"source", path, free, "", "the CUDA source; this or `ptx`", "source: my_gemm.cu"},
 			{"ptx", path, free, "",
-				"PTX in place of a source, also that of a bundle (`.tsl`); nothing is compiled then",
+				"PTX in place of a source, also that of a bundle (`.tsl`); nothing is compiled then, and flags and a gate say how it was",
 				"ptx: my_gemm.ptx"},
 			{"include", list(path), free, "",
 				"directories that headers are looked for in, after the source's own", "include: [../common]"},

@@ -65,6 +65,7 @@ func (q *inquiry) access(s *suspect) error {
 		Right:   func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
 		Confirm: func(c *repair.Cure) (bool, error) {
 			p := &proof{cure: *c, beyond: &elsewhere{}}
+			q.inWords(&p.cure)
 			p.remedy = q.remedyOf(&p.cure)
 			var err error
 			if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.cured(s, p.run) ||

@@ -250,6 +250,12 @@ func pattern(st *report.Stage) *report.Fingerprint {
 	return nil
 }
 
+// stale reports whether the wrong cells of a stage are as the kv tile before has them.
+func stale(st *report.Stage) bool {
+	p := pattern(st)
+	return p != nil && p.Name == "previous-tile"
+}
+
 // explains returns the suspect without a remedy whose variable holds the stage, or what the stage is computed
 // from, or that is met while the stage is made.
 func (q *inquiry) explains(group []probes.Stage) *suspect {
@@ -560,9 +566,13 @@ func (q *inquiry) entrance(s *suspect) error {
 	return nil
 }
 
-// gated runs the stage alone, its inputs fed in: the error is made there and not before.
+// gated runs the stage alone, its inputs fed in: the error is made there and not before. A kernel that comes
+// as PTX was compiled without the gate.
 func (q *inquiry) gated(s *suspect, st probes.Stage) error {
 	sp := q.run.Plan.Stage(st)
+	if q.run.Selection.Manifest.PTX != "" {
+		return nil
+	}
 	for _, gate := range q.run.Selection.Manifest.Gates {
 		g := gate.Name
 		if q.run.Plan.Gate.Name != probes.GateNone || g == probes.GateNone || !gate.Judged.Has(st) ||

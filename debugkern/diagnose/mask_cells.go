@@ -49,6 +49,9 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 	if sp == nil || sp.Cols == 1 || sp.OfLaunch() || sums(sp.Op) || doc == nil || doc.FirstBad == nil {
 		return nil
 	}
+	if stale(doc) {
+		return nil // nothing chose among the cells here
+	}
 	b := doc.FirstBad
 	v, err := q.base.View(debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)})
 	if err != nil || !v.Referenced() || !v.Got.Reached() {

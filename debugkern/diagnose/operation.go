@@ -60,7 +60,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Masked: masked, Skipped: s.skips(all),
+		Near: s.nearest(all), Numbers: numbersOf(all), Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)
@@ -161,6 +161,7 @@ func (p *proof) left() int { return len(wrongStages(p.run.Report)) }
 // configurations; nil where it is none.
 func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 	p := &proof{cure: *c}
+	q.inWords(&p.cure)
 	p.remedy = q.remedyOf(&p.cure)
 	var err error
 	if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.puts(p.run, group) {
@@ -282,6 +283,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		}
 	case repair.Missing:
 		change = "add " + change
+	default:
+		change = strings.Replace(change, "without the ", "leave out the ", 1)
 	}
 	s.remedy, s.alone = r, p.run
 	if p.rank() == onlyHere {

@@ -105,6 +105,28 @@ var (
 	}
 )
 
+// leavesOut is a line whose condition leads to one statement, which leaves out what follows it.
+var leavesOut = regexp.MustCompile(`^(?:\}?\s*else\s+)?if\s*\(.*\)\s*\{?\s*(continue|break|return)\s*;`)
+
+// inWords gives an edit of a condition the words of its line: what stands under the condition for the
+// compiler is what follows a `continue`.
+func (q *inquiry) inWords(c *repair.Cure) {
+	c.What = conditionText(c.What, q.quoted(q.place(c)))
+}
+
+// conditionText is an edit of a condition in the words of its line, else as it is.
+func conditionText(what, line string) string {
+	m := leavesOut.FindStringSubmatch(line)
+	switch {
+	case m == nil:
+	case what == repair.Always:
+		return fmt.Sprintf("without the `%s`", m[1])
+	case what == repair.Never:
+		return fmt.Sprintf("the `%s` in every case", m[1])
+	}
+	return what
+}
+
 // rewritten is a line with an edit, ok where the line has exactly one place for it.
 func rewritten(line string, c *repair.Cure) (now string, ok bool) {
 	switch c.Kind {
@@ -149,8 +171,13 @@ func otherLiteral(line string, c *repair.Cure) (string, bool) {
 		return "", false
 	}
 	now := c.To
-	if !strings.ContainsAny(now, ".e") {
-		now += ".0"
+	switch {
+	case strings.HasSuffix(now, "Inf"):
+		now = strings.TrimPrefix(strings.Replace(now, "Inf", "INFINITY", 1), "+")
+	case strings.ContainsAny(now, ".e"):
+		now += "f"
+	default:
+		now += ".0f"
 	}
-	return fmt.Sprintf("%s%sf%s", line[:at[0]], now, line[at[1]:]), true
+	return line[:at[0]] + now + line[at[1]:], true
 }

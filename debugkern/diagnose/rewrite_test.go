@@ -28,6 +28,8 @@ func TestRewritten(t *testing.T) {
 		{log2, "y = exp2f(x * 1.45f);", ""},
 		{log2, "y = 1.44f * x + 1.44f;", ""},
 		{repair.Cure{Kind: repair.Constant, From: "2", To: "1"}, "y = x * 2.0f;", "y = x * 1.0f;"},
+		{repair.Cure{Kind: repair.Constant, From: "1", To: "-Inf"}, "m = 1.0f;", "m = -INFINITY;"},
+		{repair.Cure{Kind: repair.Constant, From: "1", To: "+Inf"}, "m = 1.0f;", "m = INFINITY;"},
 		{minus, "y = __fadd_rn(x, l);", "y = __fsub_rn(x, l);"},
 		{minus, "y = __fadd_rn(__fadd_rn(x, a), l);", ""},
 		{repair.Cure{Kind: repair.Rounding, From: "rz", To: "rn"}, "y = __fmul_rz(x, a);",
@@ -37,6 +39,20 @@ func TestRewritten(t *testing.T) {
 		now, ok := rewritten(c.line, &c.cure)
 		if ok != (c.now != "") || ok && now != c.now {
 			t.Errorf("%s of %q: %q, %t, want %q", c.cure.Kind, c.line, now, ok, c.now)
+		}
+	}
+}
+
+// TestConditionText: what a condition leaves out is what follows a continue, and not the continue.
+func TestConditionText(t *testing.T) {
+	for _, c := range []struct{ what, line, want string }{
+		{repair.Always, "if (kv * N >= end) continue;  // nothing", "without the `continue`"},
+		{repair.Never, "} else if (row >= rows) { return; }", "the `return` in every case"},
+		{repair.Always, "if (row < rows) sum += x;", repair.Always},
+		{"1 in place of 2", "if (row >= 2) break;", "1 in place of 2"},
+	} {
+		if got := conditionText(c.what, c.line); got != c.want {
+			t.Errorf("%q at %q: %q, want %q", c.what, c.line, got, c.want)
 		}
 	}
 }

@@ -130,9 +130,17 @@ func (m *menu) immediates(n, i int) {
 		o := &in.Args[k]
 		switch o.Kind {
 		case ptx.OpF32, ptx.OpF64:
-			m.float(n, i, k)
+			m.float(rankFirst+n/4, i, k)
 		case ptx.OpInt:
-			m.integer(n, i, k)
+			switch x, may := bitsOfFloat(in, k); {
+			case may && x != 0:
+				m.float(rankFirst+n/4, i, k)
+			case may:
+				m.integer(n, i, k)
+				m.float(rankSecond+n/4, i, k)
+			default:
+				m.integer(n, i, k)
+			}
 		case ptx.OpAddr:
 			if in.Space() != ptx.SpaceParam && o.Base != ptx.BaseImm {
 				m.offset(n, i, k)
@@ -141,15 +149,29 @@ func (m *menu) immediates(n, i int) {
 	}
 }
 
-// float lists other constants of a floating-point type.
-func (m *menu) float(n, i, k int) {
+// bitsOfFloat is the float whose bits an integer operand of a store or move may be: instructions without a
+// type of their own have a float as its bits. Integers that a kernel counts with are far less, two equal
+// halves are a pair of 16-bit floats, and 0 may be a float or an integer.
+func bitsOfFloat(in *ptx.Instr, k int) (x float64, may bool) {
+	t := in.Type()
+	v := uint32(in.Args[k].Imm)
+	if in.Kind() != isa.Store && in.Kind() != isa.Move || t.Bits() != 32 || t == ptx.S32 ||
+		v != 0 && v>>16 == v&0xffff {
+		return 0, false
+	}
+	x = float64(math.Float32frombits(v))
+	size := math.Abs(x)
+	return x, x == 0 || math.IsInf(x, 0) || size > 1e-9 && size < 1e9 || size == math.MaxFloat32
+}
+
+// float lists other constants of a floating-point type, from a rank on.
+func (m *menu) float(rank, i, k int) {
 	o := m.fn.Body[i].Args[k]
-	x := math.Float64frombits(o.Imm)
-	bits := math.Float64bits
+	x := float64(math.Float32frombits(uint32(o.Imm)))
+	bits := func(x float64) uint64 { return uint64(math.Float32bits(float32(x))) }
 	show := func(x float64) string { return fmt.Sprintf("%.9g", x) }
-	if o.Kind == ptx.OpF32 {
-		x = float64(math.Float32frombits(uint32(o.Imm)))
-		bits = func(x float64) uint64 { return uint64(math.Float32bits(float32(x))) }
+	if o.Kind == ptx.OpF64 {
+		x, bits = math.Float64frombits(o.Imm), math.Float64bits
 	}
 	list := slices.Clone(m.real)
 	if x != 0 && !math.IsInf(x, 0) {
@@ -157,8 +179,15 @@ func (m *menu) float(n, i, k int) {
 			constant{x * x, ""}, constant{math.Sqrt(math.Abs(x)), ""},
 			constant{x + 1, ""}, constant{x - 1, ""})
 	}
-	// What is nearest is the likeliest: a digit that is wrong.
-	slices.SortStableFunc(list, func(a, b constant) int { return sign(math.Abs(a.x-x) - math.Abs(b.x-x)) })
+	// What is nearest is the likeliest: a digit that is wrong. In the place of what a sum, a product or a
+	// maximum begins with it is what another of them begins with.
+	away := func(c constant) float64 {
+		if slices.Contains(neutral, x) && slices.Contains(neutral, c.x) {
+			return -1
+		}
+		return math.Abs(c.x - x)
+	}
+	slices.SortStableFunc(list, func(a, b constant) int { return sign(away(a) - away(b)) })
 	done := map[uint64]bool{o.Imm: true}
 	for at, c := range list {
 		to := bits(c.x)
@@ -171,17 +200,20 @@ func (m *menu) float(n, i, k int) {
 			now += " (" + c.name + ")"
 		}
 		from := len(m.out)
-		m.addFrom(rankFirst+n/4+6*at, Constant, i, [2]string{show(x), show(c.x)}, show(x), now, "",
+		m.addFrom(rank+6*at, Constant, i, [2]string{show(x), show(c.x)}, show(x), now, "",
 			func(in *ptx.Instr, _ int) bool {
 				in.Args[k].Imm = to
 				return true
 			})
 		name, inverse := strings.CutPrefix(c.name, "1/")
-		if slices.ContainsFunc(m.sizes, func(s size) bool { return s.name == name }) {
+		if o.Kind != ptx.OpInt && slices.ContainsFunc(m.sizes, func(s size) bool { return s.name == name }) {
 			m.sized(from, k, []Size{{name, 1, inverse}})
 		}
 	}
 }
+
+// neutral is what sums, products, maxima and minima begin with.
+var neutral = []float64{0, 1, math.Inf(-1), math.Inf(1), -math.MaxFloat32}
 
 func sign(x float64) int {
 	switch {

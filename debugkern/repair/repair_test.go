@@ -1,12 +1,14 @@
 package repair
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/debugtest"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -145,6 +147,29 @@ func TestJoins(t *testing.T) {
 	}{{39, 7, true}, {7, 7, true}, {31, 7, false}, {35, 7, false}} {
 		if got := joins(c.mask, c.v); got != c.want {
 			t.Errorf("joins(%d, %d) = %t", c.mask, c.v, got)
+		}
+	}
+}
+
+// TestBitsOfFloat: a constant without a type is a float where its bits are those of one that a kernel may have.
+func TestBitsOfFloat(t *testing.T) {
+	for _, c := range []struct {
+		op, mod string
+		v       uint32
+		x       float64
+		may     bool
+	}{
+		{"mov", "b32", 0x3f800000, 1, true},
+		{"st", "u32", 0xff800000, math.Inf(-1), true},
+		{"mov", "b32", 0, 0, true},
+		{"mov", "b32", 4096, 0, false},
+		{"mov", "b32", 0x3c003c00, 0, false}, // two 16-bit floats
+		{"mov", "b32", 0xffffffff, 0, false},
+		{"add", "u32", 0x3f800000, 0, false},
+	} {
+		in := &ptx.Instr{Op: c.op, Mods: []string{c.mod}, Args: []ptx.Operand{{}, ptx.IntegerOf(int64(c.v))}}
+		if x, may := bitsOfFloat(in, 1); may != c.may || may && x != c.x {
+			t.Errorf("%s.%s %#x: %v, %t", c.op, c.mod, c.v, x, may)
 		}
 	}
 }
