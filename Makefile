@@ -6,7 +6,7 @@ BIN       := bin/tilescope
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-BUILT     := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+BUILT     := linux/arm64 windows/amd64
 WHEELS    := docs/toolchain.txt
 # With telemetry by NVML, which needs cgo: of this machine's own platform.
 NVML      := $(shell test "$$($(GO) env GOOS CGO_ENABLED | tr '\n' ' ')" = "linux 1 " && echo linux/$$($(GO) env GOARCH)+nvml)
@@ -153,8 +153,8 @@ vulncheck: ## known vulnerabilities of the modules, where their database can be 
 sbom: build ## the bill of materials of bin/tilescope, CycloneDX in bin/sbom.json
 	@$(GO) run ./debugkern/cli/internal/sbom $(BIN) $(WHEELS) >bin/sbom.json && echo bin/sbom.json
 
-# Every platform is type-checked, tools and tests too; the program is built for each system and processor. Code is not optimised:
-# that is the compiler's part, and takes a third of the time (make dist builds every platform as it is given to others).
+# Every platform is type-checked, tools and tests too; the program is built for one of each processor, not optimised: the
+# rest is the compiler's part and takes minutes (make dist builds every platform as it is given to others).
 crossbuild:
 	@$(GO) run ./debugkern/cli/internal/typecheck $(PLATFORMS)
 	@$(GO) run ./debugkern/cli/internal/typecheck -tags nogpu linux/amd64

@@ -151,7 +151,8 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// TestBitsOfFloat: a constant without a type is a float where its bits are those of one that a kernel may have.
+// TestBitsOfFloat: a constant without a type is a float where its bits are those of one that a kernel may
+// have.
 func TestBitsOfFloat(t *testing.T) {
 	for _, c := range []struct {
 		op, mod string
