@@ -202,7 +202,10 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += " at " + callText(lead.Source)
 	}
 	c.Title += s.decidedAt
-	if lead.Kind == "out-of-bounds" {
+	switch lead.Kind {
+	case "wgmma":
+		c.why = lead.Message
+	case "out-of-bounds":
 		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") {
 			c.why += q.extents(lead.Variable)
 		}

@@ -190,9 +190,10 @@ func (d *decoder) wgmmaFence() {
 	d.warpgroupMods()
 	d.aligned()
 	d.out.class = target.ClassWgmmaFence
-	d.out.run = func(w *warp, _ *inst, _ uint32) {
-		w.wgmma.fenced = true
-		w.wgmma.epoch++
+	d.out.run = func(w *warp, in *inst, _ uint32) {
+		s := w.wgmma
+		s.fenced, s.fence, s.before = true, in, s.issued
+		s.epoch++
 	}
 }
 

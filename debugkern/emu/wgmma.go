@@ -33,6 +33,8 @@ type wgmmaWarp struct {
 	groups []uint64 // committed and not waited for: the last product of each
 	epoch  uint64   // wgmma.fence executed, plus one
 	fenced bool
+	fence  *inst // the last wgmma.fence, and the number of the last product issued before it
+	before uint64
 	regs   []wgmmaRegister // by slot
 }
 

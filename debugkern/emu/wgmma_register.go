@@ -23,6 +23,8 @@ type wgmmaRegister struct {
 	reader uint64
 	reads  *inst  // the last product that reads it as A
 	epoch  uint64 // of the last access by an ordinary instruction; 0: none
+	user   *inst  // that instruction, the last write in the epoch where there is one
+	wrote  bool   // it writes the register
 }
 
 // touched is the registers that an ordinary instruction reads and writes, of those that products use.
@@ -86,11 +88,14 @@ func (w *warp) touch(t *touched, in *inst) {
 			w.early(in, r.by, u.reg, "is read")
 			r.writer = 0
 		}
+		if r.epoch != s.epoch || !r.wrote {
+			r.user, r.wrote = in, false
+		}
 		r.epoch = s.epoch
 	}
 	for _, u := range t.writes {
 		w.overwrite(in, u)
-		s.regs[u.slot] = wgmmaRegister{epoch: s.epoch}
+		s.regs[u.slot] = wgmmaRegister{epoch: s.epoch, user: in, wrote: true}
 	}
 }
 
@@ -153,6 +158,7 @@ func (w *warp) issueRegisters(in *inst) {
 			"wgmma.fence before %s")
 		s.fenced = true
 	}
+	var unfenced unfencedUse
 	regs := in.src.Args[0].Registers(nil)
 	for i, slot := range op.d {
 		r := &s.regs[slot]
@@ -162,32 +168,65 @@ func (w *warp) issueRegisters(in *inst) {
 		case r.writer > s.waited && r.by.wgmma.n != op.n:
 			w.early(in, r.by, regs[i], "is used with another shape")
 		case r.epoch == s.epoch:
-			w.unfenced(in, regs[i], "an accumulator")
+			unfenced.add(regs[i], "an accumulator", r)
 		}
 		*r = wgmmaRegister{writer: s.issued, by: in}
 	}
-	if !op.inRegs {
-		return
+	regs = nil
+	if op.inRegs {
+		regs = in.src.Args[1].Registers(nil)
 	}
-	regs = in.src.Args[1].Registers(nil)
 	for i, slot := range op.a {
 		if i >= len(regs) {
-			break // a constant
+			break // a constant, or no register
 		}
 		r := &s.regs[slot]
 		switch {
 		case r.writer > s.waited:
 			w.early(in, r.by, regs[i], "is read as A")
 		case r.epoch == s.epoch:
-			w.unfenced(in, regs[i], "a register of A")
+			unfenced.add(regs[i], "a register of A", r)
 		}
 		r.reader, r.reads = s.issued, in
 	}
+	if unfenced.by != nil {
+		w.unfenced(in, &unfenced)
+	}
 }
 
-// unfenced reports a register that was accessed since the last wgmma.fence.
-func (w *warp) unfenced(in *inst, reg int32, role string) {
-	w.blk.wgmmaFinding(w, in, nil, fmt.Sprintf(
-		"%s, %s of %s, was read or written since the last wgmma.fence", in.fn.RegName(reg), role,
-		in.src.Opcode()), "wgmma.fence before %s")
+// unfencedUse is a use of a product's register that no wgmma.fence orders before it.
+type unfencedUse struct {
+	reg   int32
+	role  string
+	by    *inst
+	wrote bool
+}
+
+// add keeps the first write, else the first read: what a register was written with is what the product needs.
+func (x *unfencedUse) add(reg int32, role string, r *wgmmaRegister) {
+	if x.by == nil || r.wrote && !x.wrote {
+		*x = unfencedUse{reg, role, r.user, r.wrote}
+	}
+}
+
+// unfenced reports a register that was accessed since the last wgmma.fence. A fence that no product has come
+// after stands too early: behind the access it would order all that it orders now.
+func (w *warp) unfenced(in *inst, x *unfencedUse) {
+	s := w.wgmma
+	does := "read"
+	if x.wrote {
+		does = "written"
+	}
+	behind, missing := ", with no wgmma.fence behind that", "wgmma.fence between %s and %s"
+	switch {
+	case s.fence == nil:
+	case s.issued-1 == s.before:
+		behind = fmt.Sprintf(", behind the wgmma.fence at %s", s.fence.source().Place())
+		missing += ": move there the one at " + s.fence.source().Place()
+	default:
+		behind = fmt.Sprintf(" since the last wgmma.fence, at %s", s.fence.source().Place())
+	}
+	text := fmt.Sprintf("%s is %s by %s at %s%s, and is %s of %s", in.fn.RegName(x.reg), does,
+		x.by.src.Opcode(), x.by.where(), behind, x.role, in.src.Opcode())
+	w.blk.wgmmaFinding(w, in, x.by, text, missing)
 }
