@@ -8,8 +8,10 @@ import (
 	"go/token"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 )
 
@@ -82,33 +84,12 @@ func (q *inquiry) evaluate(
 	if err != nil {
 		return 0, false
 	}
-	var value func(e ast.Expr) constant.Value
-	value = func(e ast.Expr) constant.Value {
+	v := fold(e, func(e ast.Expr) constant.Value {
 		switch e := e.(type) {
-		case *ast.ParenExpr:
-			return value(e.X)
 		case *ast.BasicLit:
 			if e.Kind == token.INT {
 				return constant.MakeFromLiteral(e.Value, e.Kind, 0)
 			}
-		case *ast.BinaryExpr:
-			x, y, op := value(e.X), value(e.Y), e.Op
-			if x == nil || y == nil {
-				return nil
-			}
-			switch op {
-			case token.ADD, token.SUB, token.MUL:
-			case token.QUO, token.REM:
-				if constant.Sign(y) == 0 {
-					return nil
-				}
-				if op == token.QUO {
-					op = token.QUO_ASSIGN // of integers
-				}
-			default:
-				return nil
-			}
-			return constant.BinaryOp(x, op, y)
 		case *ast.Ident:
 			v, ok := known[e.Name]
 			if !ok {
@@ -118,13 +99,79 @@ func (q *inquiry) evaluate(
 			return v
 		}
 		return nil
-	}
-	v := value(e)
+	})
 	if v == nil {
 		return 0, false
 	}
 	x, ok := constant.Int64Val(v)
 	return int(x), ok
+}
+
+// fold is the value of an expression of what leaf gives values, with + - * / and %; nil where it has none.
+func fold(e ast.Expr, leaf func(ast.Expr) constant.Value) constant.Value {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return fold(e.X, leaf)
+	case *ast.UnaryExpr:
+		if x := fold(e.X, leaf); x != nil && e.Op == token.SUB {
+			return constant.UnaryOp(e.Op, x, 0)
+		}
+	case *ast.BinaryExpr:
+		x, y, op := fold(e.X, leaf), fold(e.Y, leaf), e.Op
+		if x == nil || y == nil {
+			return nil
+		}
+		whole := x.Kind() == constant.Int && y.Kind() == constant.Int
+		switch op {
+		case token.ADD, token.SUB, token.MUL:
+		case token.QUO, token.REM:
+			if constant.Sign(y) == 0 || op == token.REM && !whole {
+				return nil
+			}
+			if op == token.QUO && whole {
+				op = token.QUO_ASSIGN
+			}
+		default:
+			return nil
+		}
+		return constant.BinaryOp(x, op, y)
+	default:
+		return leaf(e)
+	}
+	return nil
+}
+
+// gives reports whether a declaration has the constant that an edit changes, as its one literal of that value
+// or as what its expression of literals comes to.
+func gives(line string, c *repair.Cure) bool {
+	if _, ok := otherLiteral(line, c); ok {
+		return true
+	}
+	_, text, _ := strings.Cut(comment.ReplaceAllString(line, ""), "=")
+	x, ok := literalValue(strings.TrimRight(strings.TrimSpace(text), ";"))
+	was, err := strconv.ParseFloat(c.From, 64)
+	return ok && err == nil && float32(x) == float32(was)
+}
+
+var floatSuffix = regexp.MustCompile(`(\d|\.)[fF]\b`)
+
+// literalValue is the value of an expression of floating-point literals.
+func literalValue(text string) (x float64, ok bool) {
+	e, err := parser.ParseExpr(floatSuffix.ReplaceAllString(text, "$1"))
+	if err != nil {
+		return 0, false
+	}
+	v := fold(e, func(e ast.Expr) constant.Value {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.FLOAT {
+			return constant.MakeFromLiteral(l.Value, l.Kind, 0)
+		}
+		return nil
+	})
+	if v == nil {
+		return 0, false
+	}
+	x, _ = constant.Float64Val(v)
+	return x, true
 }
 
 // constantOf is the value of a constant by its name; nil where none is found.

@@ -38,3 +38,19 @@ func TestEvaluate(t *testing.T) {
 		t.Errorf("%d, %v, want %d", got, ok, want)
 	}
 }
+
+// TestLiteralValue: a constant is what its expression of floating-point literals comes to.
+func TestLiteralValue(t *testing.T) {
+	for text, want := range map[string]float64{
+		"240.0f / 127.0f": 240.0 / 127, "-(1.5f + .5F)": -2, "2.f * 3.0": 6,
+	} {
+		if got, ok := literalValue(text); !ok || got != want {
+			t.Errorf("%s: %v, %v, want %v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"240 / 127", "1.0f / 0.0f", "SCALE * 2.0f", "1.0f % 2.0f", ""} {
+		if got, ok := literalValue(text); ok {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

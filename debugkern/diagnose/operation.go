@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Masked: masked, Skipped: stale(doc) || s.skips(all),
+		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc), Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)
@@ -95,6 +96,32 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return q.formula(s, st, b)
 	}
 	return nil
+}
+
+// factorOf is the factor that the wrong cells of a stage all have, by the tile in which it first went wrong;
+// 0 where they look like something else.
+func (q *inquiry) factorOf(st probes.Stage, doc *report.Stage) float64 {
+	p, b := pattern(doc), doc.FirstBad
+	if p == nil || p.Name != "factor" || strings.Contains(p.Value, "fitted") {
+		return 0
+	}
+	v, err := q.base.View(debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)})
+	if err != nil || !v.Referenced() || !v.Got.Reached() {
+		return 0
+	}
+	var product, square float64
+	for r := range v.ValidRows {
+		for c := range v.ValidCols {
+			if want := v.Local[r*v.Plan.Cols+c]; v.Judged(r, c, true) && isBad(v, r, c) {
+				product += want * v.Got.At(r, c)
+				square += want * want
+			}
+		}
+	}
+	if square == 0 || math.IsNaN(product) || math.IsInf(product, 0) {
+		return 0
+	}
+	return product / square
 }
 
 // skips reports whether a wrong cell of a suspect lacks what belongs in it, and has nothing in its place, or
@@ -416,7 +443,7 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		named = having(used, number)
 	}
 	if at := q.declaredAs(c, append(slices.Clone(all), used...)); len(named) == 0 && at != nil {
-		return at, all
+		return at, nil
 	}
 	if sign := operators[q.run.Entry().Body[c.At].Op]; len(named) == 0 && sign != nil &&
 		len(having(all, sign)) == 0 {

@@ -169,7 +169,7 @@ func (q *inquiry) offByOne(s *suspect, at, src *report.Source, served []*report.
 		"; it is one off: it is compared at %s, and %s this run is right", src.At()+andLines(served, src), with)
 }
 
-// declaredAs is the one line of the files of some places that declares a name, which one of them uses, for a
+// declaredAs is the one line of the kernel's files that declares a name, which one of some places uses, for a
 // constant which an edit changes; nil where none or several do.
 func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.Source {
 	if c.Kind != repair.Constant {
@@ -180,16 +180,11 @@ func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.So
 	for _, p := range places {
 		used = append(used, words.FindAllString(q.quoted(p), -1)...)
 	}
-	files := map[string]bool{}
-	for _, p := range places {
-		if files[p.File] {
-			continue
-		}
-		files[p.File] = true
-		for n, line := range q.run.Source(p.File) {
+	for _, file := range filesOf(q.run.Entry()) {
+		for n, line := range q.run.Source(file) {
 			name := constantLine.FindStringSubmatch(line)
-			if _, ok := otherLiteral(line, c); ok && name != nil && slices.Contains(used, name[1]+name[2]) {
-				found = append(found, &report.Source{File: p.File, Line: n + 1})
+			if name != nil && slices.Contains(used, name[1]+name[2]) && gives(line, c) {
+				found = append(found, &report.Source{File: file, Line: n + 1})
 			}
 		}
 	}
@@ -197,6 +192,18 @@ func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.So
 		return nil
 	}
 	return found[0]
+}
+
+// filesOf lists the files that the instructions of a function come from.
+func filesOf(fn *ptx.Func) (out []string) {
+	for _, in := range fn.Body {
+		for l := in.Loc; l != nil; l = l.InlinedAt {
+			if l.Name != "" && !slices.Contains(out, l.Name) {
+				out = append(out, l.Name)
+			}
+		}
+	}
+	return out
 }
 
 // constantLine is a line that declares a constant, with its name.

@@ -188,6 +188,9 @@ func (m *menu) float(rank, i, k int) {
 		return math.Abs(c.x - x)
 	}
 	slices.SortStableFunc(list, func(a, b constant) int { return sign(away(a) - away(b)) })
+	if m.factor != 0 && x != 0 && !math.IsInf(x, 0) {
+		list = append([]constant{m.nearby(x / m.factor), m.nearby(x * m.factor)}, list...)
+	}
 	done := map[uint64]bool{o.Imm: true}
 	for at, c := range list {
 		to := bits(c.x)
@@ -210,6 +213,24 @@ func (m *menu) float(rank, i, k int) {
 			m.sized(from, k, []Size{{name, 1, inverse}})
 		}
 	}
+}
+
+// nearby is the constant that is meant by a number worked out from rounded cells: one that arithmetic has, or
+// a quotient of a whole number and one of the plan or a power of two; the number itself where none is near.
+func (m *menu) nearby(x float64) constant {
+	const near = 1e-4
+	for _, c := range m.real {
+		if math.Abs(c.x-x) <= near*math.Abs(x) {
+			return c
+		}
+	}
+	for _, d := range append([]int64{1, 2, 4, 8, 16}, m.whole...) {
+		if n := math.Round(x * float64(d)); n != 0 && math.Abs(n-x*float64(d)) <= near*math.Abs(n) &&
+			math.Abs(n) <= 1<<16 {
+			return constant{x: n / float64(d)}
+		}
+	}
+	return constant{x: x}
 }
 
 // neutral is what sums, products, maxima and minima begin with.

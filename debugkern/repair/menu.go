@@ -64,6 +64,7 @@ type menu struct {
 	reads       map[int32][]int // by register: the instructions that read it
 	near        map[int32]int   // by register: the index of the first of ops that names it
 	own         []bool          // by instruction: the kernel's own instructions need it
+	factor      float64         // of the question
 }
 
 // edited is an instruction and whether its constant is what is changed.

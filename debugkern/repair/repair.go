@@ -41,7 +41,10 @@ type Question struct {
 	// Numbers are constants of a floating-point type that an instruction may have in the place of its own,
 	// besides those that arithmetic has.
 	Numbers []float64
-	Masked  bool // the cells look like a mask that is off: edits of what is compared are tried first
+	// Factor is by how much the cells are the right ones times: a constant that they are made with may be off
+	// by it. 0: they are not, or none is known
+	Factor float64
+	Masked bool // the cells look like a mask that is off: edits of what is compared are tried first
 	// Skipped: the cells lack what belongs in them, or nothing says what is wrong with them: edits of the
 	// conditions by which a part is skipped, and of bounds, are tried too
 	Skipped bool
@@ -214,6 +217,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	for _, x := range q.Numbers {
 		m.real = append(m.real, constant{x: x})
 	}
+	m.factor = q.Factor
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
