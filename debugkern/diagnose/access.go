@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -118,7 +119,7 @@ func (q *inquiry) noWorse(r *debugkern.Run) bool {
 }
 
 // accessesOf lists the instructions of a suspect's findings: of elements that are never written those that
-// write the others.
+// write the others, and of a tensor's those that read them too.
 func (q *inquiry) accessesOf(s *suspect) []int {
 	fn := q.run.Entry()
 	var out []int
@@ -150,6 +151,9 @@ func (q *inquiry) accessesOf(s *suspect) []int {
 		if f.Kind == "uninitialised" || f.Kind == "unwritten" {
 			for _, w := range q.writersOf(s, f.Variable) {
 				add(w)
+			}
+			if f.Kind == "uninitialised" && f.Space == target.SpaceGlobal.String() {
+				places(f.Source, false)
 			}
 			continue
 		}

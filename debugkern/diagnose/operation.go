@@ -61,7 +61,8 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc), Masked: masked, Skipped: stale(doc) || s.skips(all),
+		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc),
+		Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)

@@ -144,6 +144,8 @@ func rewritten(line string, c *repair.Cure) (now string, ok bool) {
 		return line[:at[0][0]] + stricter[line[at[0][0]:at[0][1]]] + line[at[0][1]:], true
 	case repair.Constant:
 		return otherLiteral(line, c)
+	case repair.Operand:
+		return otherName(line, c)
 	case repair.Operation, repair.Rounding:
 		names := strings.Fields(intrinsics[c.From+" "+c.To])
 		if len(names) != 2 || strings.Count(line, names[0]) != 1 {
@@ -152,6 +154,19 @@ func rewritten(line string, c *repair.Cure) (now string, ok bool) {
 		return strings.Replace(line, names[0], names[1], 1), true
 	}
 	return "", false
+}
+
+// otherName writes a name in the place of the one use of another, outside of comments.
+func otherName(line string, c *repair.Cure) (string, bool) {
+	if c.From == "" || c.To == "" {
+		return "", false
+	}
+	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(c.From) + `\b`)
+	at := name.FindAllStringIndex(comment.ReplaceAllString(line, ""), -1)
+	if len(at) != 1 {
+		return "", false
+	}
+	return line[:at[0][0]] + c.To + line[at[0][1]:], true
 }
 
 // otherLiteral writes a constant in the place of the one literal of a line that has its value.

@@ -11,6 +11,7 @@ import (
 func TestRewritten(t *testing.T) {
 	less := repair.Cure{Kind: repair.Comparison, From: "gt", To: "ge"}
 	log2 := repair.Cure{Kind: repair.Constant, From: "1.44000006", To: "1.44269504"}
+	tensor := repair.Cure{Kind: repair.Operand, From: "Y", To: "X"}
 	minus := repair.Cure{Kind: repair.Operation, From: "add", To: "sub"}
 	for _, c := range []struct {
 		cure      repair.Cure
@@ -32,6 +33,9 @@ func TestRewritten(t *testing.T) {
 		{repair.Cure{Kind: repair.Constant, From: "1", To: "+Inf"}, "m = 1.0f;", "m = INFINITY;"},
 		{minus, "y = __fadd_rn(x, l);", "y = __fsub_rn(x, l);"},
 		{minus, "y = __fadd_rn(__fadd_rn(x, a), l);", ""},
+		{tensor, "s += Y[at] * Ys;  // of Y", "s += X[at] * Ys;  // of Y"},
+		{tensor, "Y[at] = Y[0];", ""},
+		{repair.Cure{Kind: repair.Operand}, "Y[at] = 0;", ""},
 		{repair.Cure{Kind: repair.Rounding, From: "rz", To: "rn"}, "y = __fmul_rz(x, a);",
 			"y = __fmul_rn(x, a);"},
 		{repair.Cure{Kind: repair.Superfluous}, "y = __fmul_rn(x, a);", ""},

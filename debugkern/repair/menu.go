@@ -61,10 +61,12 @@ type menu struct {
 	meant       map[edited][][]int
 	grid, block probes.Dim3
 	args        []string        // names of the entry's parameters, those that the manifest has
+	element     []int           // by parameter: the bytes of an element of its tensor; 0: it is no pointer
 	reads       map[int32][]int // by register: the instructions that read it
 	near        map[int32]int   // by register: the index of the first of ops that names it
 	own         []bool          // by instruction: the kernel's own instructions need it
 	factor      float64         // of the question
+	through     map[string]bool // by place, opcode and parameter: other tensors are listed
 }
 
 // edited is an instruction and whether its constant is what is changed.
@@ -84,11 +86,16 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 	m := &menu{
 		fn: fn, defs: map[int32][]int{}, key: make([]string, len(fn.Body)), group: map[string][]int{},
 		places: make([]string, len(fn.Body)), text: map[string][]int{}, immediate: map[string][]int{},
-		meant: map[edited][][]int{}, grid: run.Plan.Grid, block: run.Plan.Block,
+		meant: map[edited][][]int{}, through: map[string]bool{}, grid: run.Plan.Grid, block: run.Plan.Block,
 	}
 	for i := range run.Plan.Args {
 		if a := &run.Plan.Args[i]; a.Into == nil { // else it is no parameter of its own
 			m.args = append(m.args, a.Name)
+			bytes := 0
+			if a.Pointer {
+				bytes = a.DType.Size()
+			}
+			m.element = append(m.element, bytes)
 		}
 	}
 	m.needs()
@@ -417,4 +424,5 @@ func (m *menu) instruction(n, i int) {
 	m.registers(n, i)
 	m.missing(n, i)
 	m.inserted(n, i)
+	m.tensors(n, i)
 }
