@@ -39,6 +39,7 @@ type inquiry struct {
 	hangs    map[probes.Dim3]*hanging  // by block, of those that were asked about
 	// timelines: what was asynchronous, by block, of those that were asked about
 	timelines map[probes.Dim3]*walk.Timeline
+	larger    map[probes.Dim3][]*overrun // copies, than their destinations, by block, of the same
 	// nan: the block in which the origin of NaN is followed, in every trial too; nil: none is
 	nan *probes.Dim3
 	// configurations: other shapes and inputs that edits are tried in, once configured
@@ -87,6 +88,7 @@ type suspect struct {
 	turn        *turn        // a line that uses buffers in a wrong turn; nil: none is known
 	misdirected *misdirected // an arrival that has to be at another mbarrier; nil: none is known
 	unawaited   *unawaited   // reads of a copy by warps that have not waited for it; nil: none are known
+	overrun     *overrun     // a copy that is larger than its destination; nil: none is
 	parted      *parted      // where its threads parted from those that they wait for; nil: nowhere
 
 	unreached bool // the reference in the place of its stages does not reach all that reads them

@@ -21,7 +21,8 @@ import (
 
 // ofOneEdit reports whether something shows that two suspects have one edit as their origin.
 func (q *inquiry) ofOneEdit(a, b *suspect) bool {
-	return q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
+	return a.overrun != nil && a.overrun == b.overrun ||
+		q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
 		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a)

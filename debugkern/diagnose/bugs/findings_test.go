@@ -54,6 +54,10 @@ func TestFindings(t *testing.T) {
 				`wgmma\.fence at .*called from own_stage5_hopper\.cu:275(?s:.*)change: wgmma\.fence between ` +
 				`own_stage5_hopper\.cu:277 and .*: move there the one at .*called from own_stage5_hopper\.cu:275`,
 		},
+		{
+			"q-tile-of-a-consumer", `(?s)one cause.*copy of 16384 bytes at .*:118, 148\), and its destination has 8192` +
+				`.*behind its start the copy at .*:118, 155\) begins.*also seen of it: hang`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
