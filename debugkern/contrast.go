@@ -36,7 +36,13 @@ type Contrast struct {
 	// Carried: the sum by which foreign operands come in, where that goes on from an earlier one; nil: they
 	// come in another way
 	Carried *Carried
+	// Exchange: between which lanes foreign operands come in where those of others belong, all read as they
+	// should be; nil: they come in another way
+	Exchange *Exchange
 }
+
+// Exchange is the threads that an exchange between lanes brings operands of, and those that it should.
+type Exchange struct{ From, Meant string } // "lanes 4, 8 of warp 0"
 
 // Pair is a product of two operands of a cell that belong to two terms of its sum.
 type Pair struct {
@@ -203,6 +209,14 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		}
 		return c.departs(ctx, k, a, foreign, missing)
 	})
+	if err == nil && len(foreign) > 0 {
+		if s := a.of[out.Foreign[0].first]; c.handed(a, s, foreign, missing) {
+			x := Exchange{c.threads(s.instr, foreign, nil), c.threads(s.instr, missing, nil)}
+			if x.From != "" && x.Meant != "" {
+				out.Exchange = &x
+			}
+		}
+	}
 	for i := range out.Foreign {
 		c.addressed(&out.Foreign[i], a, missing)
 		c.unread(&out.Foreign[i], a, missing)

@@ -236,10 +236,23 @@ func (c *contrast) threads(instr int, keys, present []operandKey) string {
 	if len(lanes) > mostWarps {
 		return ""
 	}
-	var out []string
+	var order []string
+	warps := map[string][]string{} // by lanes
 	for _, w := range slices.Sorted(maps.Keys(lanes)) {
 		slices.Sort(lanes[w])
-		out = append(out, fmt.Sprintf("lanes %s of warp %d", text.Spans(lanes[w]), w))
+		spans := text.Spans(lanes[w])
+		if warps[spans] == nil {
+			order = append(order, spans)
+		}
+		warps[spans] = append(warps[spans], fmt.Sprint(w))
+	}
+	var out []string
+	for _, spans := range order {
+		what := "warp"
+		if len(warps[spans]) > 1 {
+			what = "warps"
+		}
+		out = append(out, fmt.Sprintf("lanes %s of %s %s", spans, what, strings.Join(warps[spans], " and ")))
 	}
 	return strings.Join(out, " and ")
 }
@@ -328,6 +341,25 @@ func (c *contrast) joined(a *actual, s seen) int {
 	return s.way[first]
 }
 
+// handed reports whether foreign operands come in by an exchange between lanes that should have brought
+// others: what the thread itself has read belongs to the cell, and what is missing was read where the foreign
+// ones were.
+func (c *contrast) handed(a *actual, s seen, foreign, missing []operandKey) bool {
+	if s.lanes < 0 || s.instr < 0 || len(missing) == 0 || !c.takes(s.instr, missing[0]) {
+		return false
+	}
+	own := false
+	for k, o := range a.of {
+		switch in := slices.Contains(foreign, k); {
+		case in && o.lanes < 0:
+			return false
+		case !in && o.lanes < 0:
+			own = own || k.stage == missing[0].stage && k.arg == missing[0].arg
+		}
+	}
+	return own
+}
+
 // departs is the instruction by which a foreign operand comes in, where others are missing: the first that no
 // right cell's way from the operand has; else the one that reads it, unless it reads the missing one as well.
 // Then it is the one that reads next what was made of both.
@@ -335,6 +367,9 @@ func (c *contrast) departs(
 	ctx context.Context, k operandKey, a *actual, foreign, missing []operandKey,
 ) (int, error) {
 	s := a.of[k]
+	if c.handed(a, s, foreign, missing) {
+		return s.lanes, nil
+	}
 	if at, ok, err := c.apart(ctx, k, s); err != nil || ok {
 		if ok && err == nil && c.copied(at, k, s, missing) {
 			return s.instr, nil

@@ -609,6 +609,10 @@ func departure(c *debugkern.Contrast) difference {
 		return paired(cell, c.Pair)
 	case c.Home != nil && len(c.Foreign) > 0 && d.at != nil:
 		return misplaced(cell, c, d.at)
+	case c.Exchange != nil && d.at != nil && len(c.Missing) > 0:
+		d.text = fmt.Sprintf("%s is made of %s, which the exchange at %s brings from %s, where %s of %s belongs",
+			cell, foreign, callText(d.at), c.Exchange.From, missing, c.Exchange.Meant)
+		d.look = "look at which lanes exchange at " + callText(d.at)
 	case len(c.Foreign) > 0 && len(c.Missing) > 0:
 		d.text = fmt.Sprintf("%s is made of %s%s, where %s belongs", cell, foreign, read, missing)
 		if at := c.Foreign[0].Unread; at != nil {

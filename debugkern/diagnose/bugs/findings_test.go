@@ -1,7 +1,6 @@
 package bugs
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -61,8 +60,7 @@ func TestFindings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := slices.Concat(entries(t, third).Bugs, entries(t, fifth).Bugs, entries(t, open).Bugs)
-			says(t, list, c.name, c.says)
+			says(t, c.name, c.says)
 		})
 	}
 }
