@@ -62,7 +62,7 @@ func (u *uncaptured) stopped(block probes.Dim3) bool {
 	return slices.Contains(u.st.result.Stopped, block)
 }
 
-// loopGroup is the blocks whose loops ended in the same way.
+// loopGroup is the blocks whose loops ended in the same way: before the last of want tiles, or past it.
 type loopGroup struct {
 	came, want int // kv tiles
 	blocks     []probes.Dim3
@@ -75,36 +75,48 @@ func (u *uncaptured) loops() []target.Finding {
 	if len(stages) == 0 {
 		return nil
 	}
-	var groups []*loopGroup
+	var short, over []*loopGroup
+	var none []probes.Dim3
 	p, rng := u.st.r.plan, u.st.r.rng
 	for _, block := range u.st.blocks() {
 		lo, n := rng.LoopTiles(p, block)
 		want := p.Work.Tiles.At(block, 0)
 		came := u.came(stages, block, lo, lo+n)
 		switch {
-		case came < lo+n && !u.stopped(block) && came > lo:
+		case u.stopped(block):
+		case came < lo+n && came > lo:
 			u.ended[block] = came
+			short = grouped(short, came, want, block)
+		case came < lo+n && came == 0 && u.past(stages, block, want) == want:
+			none = append(none, block)
 		case lo+n < want: // where the loop ends was not captured
-			continue
 		default:
-			if came = u.past(stages, block, want); came == want {
-				continue
+			if came = u.past(stages, block, want); came != want {
+				over = grouped(over, came, want, block)
 			}
 		}
-		if u.stopped(block) {
-			continue
-		}
-		i := slices.IndexFunc(groups, func(g *loopGroup) bool { return g.came == came && g.want == want })
-		if i < 0 {
-			i, groups = len(groups), append(groups, &loopGroup{came: came, want: want})
-		}
-		groups[i].blocks = append(groups[i].blocks, block)
 	}
 	var out []target.Finding
-	for _, g := range groups {
-		out = append(out, u.loopFinding(g))
+	if len(short) > 0 { // where no block did any tile, the cells that were not captured are the finding
+		for _, block := range none {
+			short = grouped(short, 0, p.Work.Tiles.At(block, 0), block)
+		}
+		out = append(out, u.loopFinding(short))
+	}
+	if len(over) > 0 {
+		out = append(out, u.loopFinding(over))
 	}
 	return out
+}
+
+// grouped adds a block to the group of those whose loops ended as its own did.
+func grouped(groups []*loopGroup, came, want int, block probes.Dim3) []*loopGroup {
+	i := slices.IndexFunc(groups, func(g *loopGroup) bool { return g.came == came && g.want == want })
+	if i < 0 {
+		return append(groups, &loopGroup{came, want, []probes.Dim3{block}})
+	}
+	groups[i].blocks = append(groups[i].blocks, block)
+	return groups
 }
 
 // came is one past the last kv tile in [lo, hi) of which any of the stages was captured, lo where none was.
@@ -133,29 +145,50 @@ func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want in
 	return u.came(stages, block, want, max(want, rng.TileLo+rng.TileN))
 }
 
-// loopFinding describes a group: "the kv loop ended after 3 of 4 tiles".
-func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
+// loopFinding describes groups of blocks whose loops all ended too early, or all went on: "the kv loop ended
+// after 3 of 4 tiles".
+func (u *uncaptured) loopFinding(groups []*loopGroup) target.Finding {
+	g, loop := groups[0], u.st.r.plan.Work.LoopName()
+	blocks := 0
+	var ends, counts, reached []string
+	for _, o := range groups {
+		blocks += len(o.blocks)
+		ends = append(ends, fmt.Sprintf("%d of %d", o.came, o.want))
+		counts, reached = append(counts, fmt.Sprint(o.want)), append(reached, fmt.Sprint(o.came))
+	}
 	f := target.Finding{
 		Kind: target.LoopEnded, Severity: target.SeverityError, Block: g.blocks[0], KVTile: g.came,
-		Count: len(g.blocks), Source: u.loopLine(),
-		Message: fmt.Sprintf("the %s loop ended after %d of %d tiles", u.st.r.plan.Work.LoopName(),
-			g.came, g.want),
+		Count: blocks, Source: u.loopLine(),
+		Message:     fmt.Sprintf("the %s loop ended after %s tiles", loop, someOf(ends)),
 		Consequence: "what the tiles after that would have added is missing from everything behind the loop",
 	}
 	if g.came > g.want {
 		f.KVTile = g.want
-		f.Message = fmt.Sprintf("the %s went on after its %d tiles, to at least %d",
-			u.st.r.plan.Work.LoopName()+" loop", g.want, g.came)
+		f.Message = fmt.Sprintf("the %s loop went on after its %s tiles, to at least %s", loop,
+			someOf(counts), someOf(reached))
 		f.Consequence = "what it captured past the last tile is dropped, and not judged"
 		if u.harmless() {
 			f.Severity = target.SeverityAdvice
 			f.Consequence += "; every stage that is judged, O among them, is within its bound all the same"
 		}
 	}
-	if all := len(u.st.blocks()); len(g.blocks) < all {
-		f.Message += fmt.Sprintf(" in %d of %d blocks, first block %s", len(g.blocks), all, g.blocks[0])
+	if all := len(u.st.blocks()); blocks < all {
+		f.Message += fmt.Sprintf(" in %d of %d blocks, first block %s", blocks, all, g.blocks[0])
 	}
 	return f
+}
+
+// someOf lists the first of some texts: "2 of 3, 1 of 2 and 0 of 1".
+func someOf(list []string) string {
+	const most = 4
+	last := len(list) - 1
+	switch {
+	case last == 0:
+		return list[0]
+	case last >= most:
+		return strings.Join(list[:most], ", ") + " …"
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
 // harmless reports whether all that a kernel leaves was judged, and is right.

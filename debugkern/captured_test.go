@@ -290,6 +290,18 @@ func TestLoopEnded(t *testing.T) {
 	for _, f := range run.Report.Findings {
 		t.Errorf("a block that has a tile less by its manifest: %+v", f)
 	}
+	// Loops that end after different numbers of tiles are one finding, which counts all their blocks.
+	run, err = runWalk(t, "short", Request{}, func(m string) string {
+		return strings.Replace(m, "tiles: ceil_div(S, T)}",
+			"tiles: \"ceil_div(S, T) + (bx == 1 ? 1 : 0)\"}", 1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := run.Report.Findings; len(f) != 1 || f[0].Count != 8 ||
+		f[0].Message != "the kv loop ended after 3 of 4 and 3 of 5 tiles" {
+		t.Errorf("%+v", f)
+	}
 }
 
 // TestNotCapturedAfterTheLoop: cells of a stage after the loop over tiles that no thread captures are no

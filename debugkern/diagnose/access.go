@@ -231,6 +231,9 @@ func (q *inquiry) blameAccess(s *suspect, p *proof) {
 	} else if c.Kind == repair.Number && !stands(q.quoted(src), c.Was) {
 		// a constant of the compiler's, of which the line says nothing
 		r.advice = q.citing("look at what is computed at "+at, ": ", src)
+		if p.left() == 0 {
+			r.advice += fmt.Sprintf("; with %s there every stage is right", c.What)
+		}
 	} else {
 		r.advice = q.citing(r.advice, "; the line is ", src)
 	}

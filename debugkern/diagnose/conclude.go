@@ -332,6 +332,9 @@ func kindNoun(kind string) string {
 // advise says what to change, and whether it was tried. What a trial does not show to help is not advised.
 func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	c.Proof = append([]string{f.Message}, c.Proof...)
+	if c.Kind == "loop-ended" {
+		q.firstTile(f, c)
+	}
 	switch {
 	case c.Advice != "":
 	case s.ring != nil:

@@ -64,8 +64,8 @@ func overrunsIn(fn *ptx.Func, t *walk.Timeline) []*overrun {
 	return out
 }
 
-// nextCopy is, of the copies whose destinations begin within the bytes that a copy writes, the one that begins
-// first; nil where none does.
+// nextCopy is, of the copies whose destinations begin within the bytes that a copy writes, the one that
+// begins first; nil where none does.
 func nextCopy(t *walk.Timeline, a *walk.Flight) *walk.Flight {
 	if a.MBarrier < 0 || len(a.Writes) != 1 || a.Bytes != int(a.Writes[0].Hi-a.Writes[0].Lo) {
 		return nil
@@ -97,7 +97,8 @@ func bufferName(t *walk.Timeline, a *walk.Flight) string {
 func expectsRoom(fn *ptx.Func, t *walk.Timeline, x *overrun) *report.Source {
 	i := t.MBarrier(x.mbarrier)
 	for _, m := range t.Last.MBarriers {
-		if m.Addr != x.mbarrier || i < 0 || m.Arrived <= m.Promised || m.Promised*x.bytes != m.Arrived*x.room {
+		if m.Addr != x.mbarrier || i < 0 || m.Arrived <= m.Promised ||
+			m.Promised*x.bytes != m.Arrived*x.room {
 			continue
 		}
 		for _, a := range t.MBarriers[i].Arrivals {
@@ -109,8 +110,8 @@ func expectsRoom(fn *ptx.Func, t *walk.Timeline, x *overrun) *report.Source {
 	return nil
 }
 
-// overran finds whether a suspect is of a copy that is larger than its destination: a race of it with the copy
-// that it runs into, or the wait that its surplus keeps from ending.
+// overran finds whether a suspect is of a copy that is larger than its destination: a race of it with the
+// copy that it runs into, or the wait that its surplus keeps from ending.
 func (q *inquiry) overran(s *suspect) error {
 	if s.cause.Finding < 0 || s.cause.Kind != "race" && !slices.Contains(waitKinds, s.cause.Kind) {
 		return nil

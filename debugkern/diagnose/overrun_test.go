@@ -8,9 +8,9 @@ import (
 	"tilescope/debugkern/walk"
 )
 
-// TestOverrunsIn: a copy is larger than its destination where another begins within it and the mbarrier expects
-// as many bytes as lie between; a destination that another copy overlaps is not, where the bytes that come are
-// those that are expected, and neither is a copy whose bytes are expected wrongly and that runs into none.
+// TestOverrunsIn: a copy is larger than its destination where another begins within it and the mbarrier
+// expects as many bytes as lie between. It is not where the bytes that come are those that are expected,
+// whatever overlaps, nor where it runs into none.
 func TestOverrunsIn(t *testing.T) {
 	fn := &ptx.Func{Body: make([]*ptx.Instr, 3)}
 	for i := range fn.Body {
@@ -35,8 +35,10 @@ func TestOverrunsIn(t *testing.T) {
 				}, Buffer: -1}
 			}
 			got := overrunsIn(fn, &walk.Timeline{
-				Flights:   []walk.Flight{flight(1, 0, 16384, 65536), flight(2, c.next, 8192, 65544)},
-				MBarriers: []walk.MBarrierTime{{Addr: 65536, Arrivals: []walk.Arrive{{PC: 0, Promise: true}}}},
+				Flights: []walk.Flight{flight(1, 0, 16384, 65536), flight(2, c.next, 8192, 65544)},
+				MBarriers: []walk.MBarrierTime{
+					{Addr: 65536, Arrivals: []walk.Arrive{{PC: 0, Promise: true}}},
+				},
 				Last: target.AsyncState{MBarriers: []target.MBarrierState{
 					{Addr: 65536, Promised: c.promised, Arrived: c.arrived},
 				}},

@@ -57,6 +57,11 @@ func TestFindings(t *testing.T) {
 			"q-tile-of-a-consumer", `(?s)one cause.*copy of 16384 bytes at .*:118, 148\), and its destination has 8192` +
 				`.*behind its start the copy at .*:118, 155\) begins.*also seen of it: hang`,
 		},
+		{
+			"walk-from-block-end", `(?s)ran for 2 of 3, 1 of 2 and 0 of 1 tiles in 6 of 12 blocks.*begins with tile 1 ` +
+				`of Q, and should with tile 0: tiles lack at the beginning, and none at the end.*change: .*` +
+				`with 15 in place of 16 there every stage is right`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
