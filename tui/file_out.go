@@ -158,7 +158,13 @@ func (m *Model) dump(command, path string) tea.Cmd {
 
 // writing fills a file in the background.
 func (m *Model) writing(o output, what string, fill func(ctx context.Context, w io.Writer) error) tea.Cmd {
-	if !m.Begin("writing " + filepath.Base(o.path)) {
+	name := "writing " + filepath.Base(o.path)
+	return m.inTurn(name, func() tea.Cmd { return m.write(name, o, what, fill) })
+}
+
+func (m *Model) write(name string, o output, what string,
+	fill func(ctx context.Context, w io.Writer) error) tea.Cmd {
+	if !m.Begin(name) {
 		return nil
 	}
 	m.Say("writing " + o.path)
@@ -188,6 +194,8 @@ type diagnosing interface {
 	Diagnoser() func(context.Context, debugkern.Request, diagnose.Options) (*diagnose.Diagnosis, error)
 }
 
+type diagnoser = func(context.Context, debugkern.Request, diagnose.Options) (*diagnose.Diagnosis, error)
+
 // reportPage is :report FILE.html: the page of the diagnosis, which is made where there is none yet.
 func (m *Model) reportPage(command, path string) tea.Cmd {
 	if ext := strings.ToLower(filepath.Ext(path)); ext != ".html" && ext != ".htm" {
@@ -205,13 +213,19 @@ func (m *Model) reportPage(command, path string) tea.Cmd {
 			return d.WriteHTML(w, version)
 		})
 	}
-	if !m.Begin("diagnosing for " + filepath.Base(path)) {
-		return nil
-	}
 	req := m.NextRequest()
 	req.Schedule = ""
+	name := "diagnosing for " + filepath.Base(path)
+	return m.inTurn(name, func() tea.Cmd { return m.diagnoseInto(name, o, req, all[0].Diagnoser()) })
+}
+
+// diagnoseInto writes the page of a diagnosis, which it makes.
+func (m *Model) diagnoseInto(name string, o output, req debugkern.Request, diagnosis diagnoser) tea.Cmd {
+	if !m.Begin(name) {
+		return nil
+	}
 	m.Say("diagnosing " + request.InFull(req) + " for " + o.path)
-	t, diagnosis := m.Task, all[0].Diagnoser()
+	t, version := m.Task, m.Version
 	report := func(e diagnose.Event) {
 		if e.Progress != nil {
 			t.Report(*e.Progress)
@@ -254,10 +268,16 @@ func (m *Model) own(dir string) tea.Cmd {
 		m.Complain(":own: " + view.OneLine(err))
 		return nil
 	}
-	if !m.Begin("copying " + man.Name) {
+	dir = view.AtHome(dir)
+	name := "copying " + man.Name
+	return m.inTurn(name, func() tea.Cmd { return m.copyInto(name, dir, list) })
+}
+
+// copyInto writes files into a directory in the background.
+func (m *Model) copyInto(name, dir string, list []build.CopiedFile) tea.Cmd {
+	if !m.Begin(name) {
 		return nil
 	}
-	dir = view.AtHome(dir)
 	t, files := m.Task, m.Files
 	return func() tea.Msg {
 		defer t.Cancel()

@@ -61,6 +61,7 @@ type Model struct {
 	troubled bool  // the engine's warning (cache, compiler) was shown
 	memory   *memory
 	release  release
+	turns    []turn // tasks that wait for the one under way
 
 	paint *painter // nil in tests
 	asker *asker   // nil in tests, and where it is asked nothing
@@ -109,7 +110,8 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		keys = o.Config.Keys
 	}
 	m.setKeys(keys)
-	m.memory = &memory{Context: c, settle: o.Settle, last: o.LastSave, state: m.remembered}
+	m.memory = &memory{Context: c, settle: o.Settle, last: o.LastSave, state: m.remembered,
+		unsaved: o.unsaved}
 	m.list, m.prompt, m.failure, m.consent, m.file = list.New(c.Theme), prompt.New(c.Theme), newFailed(c),
 		newConsent(c, o.Pause), &sourceFile{Context: c, reopen: o.Reopen, opened: o.Request}
 	m.restore(o.State)
@@ -165,7 +167,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		cmd = m.reported(msg)
 	}
-	return m, tea.Batch(cmd, m.release.watch(m.working()), m.goOn(), m.tourOn())
+	return m, tea.Batch(cmd, m.release.watch(m.working()), m.nextTurn(), m.goOn(), m.tourOn())
 }
 
 // reported takes the facts that the root's commands come back with; all others are a view's.

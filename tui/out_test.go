@@ -47,6 +47,32 @@ func TestDumpWritesTheRun(t *testing.T) {
 	}
 }
 
+// TestDumpsWaitForTheirTurn: a file asked for during other work is written after it, as the run was then.
+func TestDumpsWaitForTheirTurn(t *testing.T) {
+	dir := t.TempDir()
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	if !d.m.Begin("the bisection") {
+		t.Fatal("something runs")
+	}
+	var paths []string
+	for _, name := range []string{"a.json", "b.json"} {
+		paths = append(paths, filepath.Join(dir, name))
+		d.command("dump " + paths[len(paths)-1])
+		d.hasStatus("writing " + name + " begins when the bisection has ended, or is cancelled by Esc")
+	}
+	d.command("fault none")
+	if list, _ := os.ReadDir(dir); len(list) != 0 {
+		t.Fatalf("written during other work: %v", list)
+	}
+	d.press("esc").hasStatus("wrote " + paths[1])
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), "p-stale-m") {
+			t.Errorf("%s: %v, %.200s", path, err, text)
+		}
+	}
+}
+
 // TestEveryWriteFails: whatever step of writing fails, the reason and the path are said, and nothing is left.
 func TestEveryWriteFails(t *testing.T) {
 	for _, step := range []file.Step{file.StepCreate, file.StepWrite, file.StepSync, file.StepRename} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,23 +14,69 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
 	"tilescope/probes"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
 
-// recall reads the state of the last session. Where that fails and the file is still in its place, this
-// session saves nothing: it would replace what it has not read.
-func (o *Options) recall(ctx context.Context) {
+// stateLock in the state's folder is locked by the terminal that saves there, as long as it is open.
+const stateLock = "state.lock"
+
+// errOtherTerminal says why a session saves nothing.
+var errOtherTerminal = errors.New("another terminal is open: this one starts from the state that was last " +
+	"saved, and remembers nothing of its own")
+
+// recall reads the state of the last session, and reserves its file until the returned function is called.
+// Another terminal that has it reserved would overwrite what this one saves, and this one what it saves: so
+// this one saves nothing. Nor does it where the file cannot be read and is still in its place: it would
+// replace what it has not read.
+func (o *Options) recall(ctx context.Context) (leave func()) {
+	leave = func() {}
 	if o.State != nil || o.StateDir == "" {
-		return
+		return leave
 	}
-	o.State, o.forgot = configs.LoadState(ctx, o.StateDir)
-	if kept := (*configs.StateError)(nil); errors.As(o.forgot, &kept) && kept.Aside == "" {
-		o.forgot = fmt.Errorf("%w; nothing of this session is remembered", o.forgot)
+	unlock, locked := lockState(ctx, o.Files, o.StateDir)
+	if unlock != nil {
+		leave = unlock
+	}
+	var read error
+	o.State, read = configs.LoadState(ctx, o.StateDir)
+	if kept := (*configs.StateError)(nil); errors.As(read, &kept) && kept.Aside == "" {
+		read = fmt.Errorf("%w; nothing of this session is remembered", read)
 		o.StateDir = ""
 	}
+	if errors.Is(locked, file.ErrLocked) {
+		locked, o.unsaved = errOtherTerminal, true
+	}
+	o.forgot = errors.Join(locked, read)
+	return leave
+}
+
+// lockState locks a state folder. It gives up when ctx ends, for a file system may not answer.
+func lockState(ctx context.Context, files *file.System, dir string) (unlock func(), err error) {
+	type result struct {
+		unlock func()
+		err    error
+	}
+	task := join.Start(func() (r result) {
+		if r.err = files.Mkdir(dir, 0o755); r.err == nil {
+			r.unlock, r.err = files.Lock(filepath.Join(dir, stateLock))
+		}
+		return r
+	})
+	select {
+	case <-task.Done():
+		r := task.Wait()
+		unlock, err = r.unlock, r.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		err = fmt.Errorf("the state is not protected from other terminals: %w", err)
+	}
+	return unlock, err
 }
 
 // saveDueMsg says that what is remembered has not changed for a while.
@@ -50,12 +97,16 @@ type memory struct {
 	settle, last time.Duration // how long it waits for quiet, and at the end for the disk
 	saved        int           // generation of the last change
 	state        func() *configs.State
+	unsaved      bool // another terminal saves its own
 }
+
+// off reports whether nothing is remembered.
+func (m *memory) off() bool { return m.StateDir == "" || m.unsaved }
 
 // changed notes a change.
 func (m *memory) changed() tea.Cmd {
 	m.saved++
-	if m.StateDir == "" {
+	if m.off() {
 		return nil
 	}
 	seq := m.saved
@@ -63,7 +114,7 @@ func (m *memory) changed() tea.Cmd {
 }
 
 func (m *memory) saveDue(msg saveDueMsg) tea.Cmd {
-	if msg.seq != m.saved || m.StateDir == "" {
+	if msg.seq != m.saved || m.off() {
 		return nil
 	}
 	s, dir := m.state(), m.StateDir
@@ -95,7 +146,7 @@ func (m *memory) saveLast() error {
 
 // saveNow writes the state.
 func (m *memory) saveNow() error {
-	if m.StateDir == "" {
+	if m.off() {
 		return nil
 	}
 	return configs.SaveState(m.Files, m.StateDir, m.state())

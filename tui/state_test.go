@@ -51,6 +51,46 @@ func TestStateSurvives(t *testing.T) {
 	}
 }
 
+// TestSecondTerminalSavesNothing opens a terminal next to one that is open: it starts from what that one
+// saved, reports that it saves nothing, and saves nothing. The next one, with the first closed, does.
+func TestSecondTerminalSavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	open := func() (*driver, func()) {
+		o := Options{StateDir: dir}
+		leave := o.recall(t.Context())
+		return started(t, 120, 40, plainLook, func(to *Options) {
+			to.State, to.StateDir, to.forgot, to.unsaved = o.State, o.StateDir, o.forgot, o.unsaved
+		}), leave
+	}
+	seed := func() uint64 {
+		s, err := configs.LoadState(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Seed
+	}
+	first, leave := open()
+	first.command("seed 9")
+	if first.m.Status.Bad || seed() != 9 {
+		t.Fatalf("the first: status %q, saved seed %d", first.m.Status.Text, seed())
+	}
+	second, _ := open()
+	second.hasStatus("another terminal is open")
+	if second.last().Seed != 9 {
+		t.Errorf("the second ran seed %d", second.last().Seed)
+	}
+	second.command("seed 5")
+	if err := second.m.memory.saveLast(); err != nil || seed() != 9 {
+		t.Errorf("the second replaced the first's state: seed %d, %v", seed(), err)
+	}
+	leave()
+	third, leave := open()
+	defer leave()
+	if third.command("seed 7"); third.m.Status.Bad || seed() != 7 {
+		t.Errorf("alone again: status %q, saved seed %d", third.m.Status.Text, seed())
+	}
+}
+
 func TestStateIsSavedOnceQuiet(t *testing.T) {
 	dir := t.TempDir()
 	d := started(t, 80, 24, plainLook, func(o *Options) { o.StateDir = dir })

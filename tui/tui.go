@@ -60,7 +60,8 @@ type Options struct {
 	Count    time.Duration // how soon a key has to follow a digit of a count; with Pace
 	LastSave time.Duration // how long the end waits for the state to be written
 
-	forgot error // why the state of the last session was not taken up
+	forgot  error // why the state of the last session was not taken up, or none is saved
+	unsaved bool  // another terminal saves its state in StateDir, and this one none
 }
 
 // ErrNoTerminal says that output is not a terminal.
@@ -83,7 +84,7 @@ func Run(ctx context.Context, o Options) error {
 	if !ok || !term.IsTerminal(out.Fd()) {
 		return ErrNoTerminal
 	}
-	o.recall(ctx)
+	defer o.recall(ctx)()
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	look := LookOf(o.Output, o.Environ)

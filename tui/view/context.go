@@ -223,7 +223,8 @@ func (x *Context) SourceOf(file string) []string {
 // Begin starts a task, unless one is under way.
 func (x *Context) Begin(what string) bool {
 	if x.Task.Active {
-		x.Complain(fmt.Sprintf("%s is running: %s cancels it", x.Task.What, x.Keys.Label(keymap.Cancel)))
+		x.Complain(fmt.Sprintf("%s is running: try again when it has ended, or %s cancels it", x.Task.What,
+			x.Keys.Label(keymap.Cancel)))
 		return false
 	}
 	x.Task.What = what
