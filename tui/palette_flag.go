@@ -28,7 +28,7 @@ func (p palette) flagNames() []string {
 	return out
 }
 
-// flagValues lists the request's flags with each of their values, as :set takes them.
+// flagValues lists the request's flags with every word for a value, as :set takes them.
 func (p palette) flagValues() []string {
 	man, _ := p.Manifest()
 	if man == nil {
@@ -36,8 +36,8 @@ func (p palette) flagValues() []string {
 	}
 	var out []string
 	for _, f := range man.Flags {
-		for _, v := range f.Values {
-			out = append(out, fmt.Sprintf("%s=%d\t%s", f.Name, v, f.Help))
+		for _, word := range flagWords(&f) {
+			out = append(out, fmt.Sprintf("%s=%s\t%s", f.Name, word, f.Help))
 		}
 	}
 	return out
@@ -55,7 +55,7 @@ func (p palette) flag(arg string) tea.Cmd {
 	return p.StepFlag(name, 1)
 }
 
-// set is :set NAME=VALUE; NAME alone is NAME=1. A gate's name stands for the gate.
+// set is :set NAME=on|off|VALUE; NAME alone is NAME=1. A gate's name stands for the gate.
 func (p palette) set(arg string) tea.Cmd {
 	name, word, given := strings.Cut(arg, "=")
 	if word = strings.TrimSpace(word); !given {
@@ -97,7 +97,7 @@ func (p palette) known(name string) *configs.Flag {
 			return f
 		}
 	}
-	p.Complain(fmt.Sprintf("no flag %q: Tab after :flag completes names", name))
+	p.Complain(fmt.Sprintf("no flag %q: Tab after :flag or :set completes names", name))
 	return nil
 }
 

@@ -36,10 +36,17 @@ func TestFlagCommand(t *testing.T) {
 	if len(d.e.Asked()) != n {
 		t.Error("a refused flag ran")
 	}
-	d.press(":").typed("flag USE_WMMA_PV o")
-	for _, want := range []string{"flag USE_WMMA_PV on", "flag USE_WMMA_PV off"} {
-		if !strings.Contains(d.text(), want) {
-			t.Errorf("%q is not offered:\n%s", want, d.text())
+	for typed, offered := range map[string][]string{
+		"flag USE_WMMA_PV o": {"flag USE_WMMA_PV on", "flag USE_WMMA_PV off"},
+		"set USE_WMMA_PV":    {"set USE_WMMA_PV=on", "set USE_WMMA_PV=off"},
+		"set":                {"NAME=on|off|VALUE"},
+	} {
+		d.press(":").typed(typed)
+		for _, want := range offered {
+			if !strings.Contains(d.text(), want) {
+				t.Errorf("%q is not offered for %q:\n%s", want, typed, d.text())
+			}
 		}
+		d.press("esc")
 	}
 }

@@ -173,7 +173,7 @@ func (p *Pane) right(w int) []string {
 			say(p.Theme.Dim, "needs %s", it.Needs)
 		}
 		if it.Refused != "" {
-			say(p.Theme.Notice, "%s", it.Refused)
+			say(p.Theme.Notice, "cannot be switched now: %s", it.Refused)
 		}
 		if it.Note != "" {
 			say(p.Theme.Text, "%s", it.Note)
