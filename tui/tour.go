@@ -41,7 +41,10 @@ type tour struct {
 type step struct {
 	name string
 	view keymap.Scope // where it begins
-	text func(k keyNames) string
+	// leads: text says how to come to the view; of the other steps the strip does, in any other view, where
+	// their keys would do something else
+	leads bool
+	text  func(k keyNames) string
 	// base is what done compares with: taken when the step begins
 	base func(m *Model) any
 	done func(m *Model, base any) bool
@@ -125,7 +128,7 @@ func tourSteps() []step {
 			done: func(m *Model, was any) bool { return m.clock() != was },
 		},
 		{
-			name: "have the fault explained", view: view.Races,
+			name: "have the fault explained", view: view.Races, leads: true,
 			text: func(k keyNames) string {
 				return "Why is it wrong? In view Races (5) " + k(view.Races, keymap.Diagnose) +
 					" tries every explanation by an experiment. It takes some seconds; the story is what is left."
@@ -141,7 +144,7 @@ func tourSteps() []step {
 			},
 		},
 		{
-			name: "take the fault out", view: view.Flags,
+			name: "take the fault out", view: view.Flags, leads: true,
 			text: func(k keyNames) string {
 				return "View Flags (4) lists flags and faults: " + k(view.Flags, keymap.Search) + tourFault +
 					" and Enter finds it, " + k(view.Flags,
@@ -301,7 +304,11 @@ func (m drawing) strip() []string {
 	note := m.keyName(m.view, keymap.SkipStep) + " skips · " + m.keyName(m.view, keymap.Cancel) + " leaves"
 	out := []string{m.Theme.Rule(g.H, g.H, fmt.Sprintf(" TOUR %d/%d: %s ", t.at+1, len(t.done), s.name), note,
 		m.w, true)}
-	for _, text := range m.Theme.Wrap(s.text(m.keyName), m.w-2) {
+	what := s.text(m.keyName)
+	if m.view != s.view && !s.leads {
+		what = fmt.Sprintf("This step is done in view %s: %d opens it.", s.view, m.Keys.Number(s.view))
+	}
+	for _, text := range m.Theme.Wrap(what, m.w-2) {
 		out = append(out, m.Theme.Line(m.w).Space(1).Add(m.Theme.Strong, text).Done())
 	}
 	for len(out) < tourLines {

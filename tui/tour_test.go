@@ -97,6 +97,18 @@ func TestTourIsLeft(t *testing.T) {
 	d.press("ctrl+n").hasStatus("no tour is running")
 }
 
+// TestTourLeadsBack: in another view than the step's the strip says where the step is done.
+func TestTourLeadsBack(t *testing.T) {
+	d := started(t, 80, 24, plainLook).command("tour").press("j")
+	for key, want := range map[string]string{
+		"2": "This step is done in view Pipe: 1 opens it.", "1": "Go back to P",
+	} {
+		if s := d.press(key).text(); !strings.Contains(s, want) {
+			t.Errorf("after %s nothing says %q:\n%s", key, want, s)
+		}
+	}
+}
+
 // TestTourSkipped: every step can be skipped, to the summary.
 func TestTourSkipped(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook, func(o *Options) { o.Tour = true })
