@@ -17,6 +17,7 @@ type hunt struct {
 	seq    int
 	cancel context.CancelFunc
 	active bool
+	took   debugkern.Cell // where the last one has led the cursor to
 }
 
 func (h *hunt) stop() {
@@ -97,7 +98,7 @@ func (x *Context) NextDiffering(dir int) tea.Cmd {
 func (x *Context) launch(find func(context.Context, Found) Found) tea.Cmd {
 	x.hunt.stop()
 	ctx, cancel := context.WithCancel(x.Ctx)
-	x.hunt = hunt{seq: x.hunt.seq + 1, cancel: cancel, active: true}
+	x.hunt = hunt{seq: x.hunt.seq + 1, cancel: cancel, active: true, took: x.hunt.took}
 	msg := Found{seq: x.hunt.seq, gen: x.Gen}
 	return func() tea.Msg {
 		defer cancel()
@@ -167,6 +168,10 @@ func (x *Context) TakeFound(msg Found) tea.Cmd {
 		text = fmt.Sprintf("no bad cell in %s; guilty is %s", x.Cursor.Stage, x.Named(msg.cell))
 	}
 	cmd := x.GoTo(msg.cell)
+	x.hunt.took = x.Cursor
 	x.Say(text)
 	return cmd
 }
+
+// AtFound reports whether the cursor is where the last hunt took it.
+func (x *Context) AtFound() bool { return x.hunt.took.Stage != "" && x.hunt.took == x.Cursor }

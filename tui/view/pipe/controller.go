@@ -220,13 +220,14 @@ func (v *Controller) next(dir int) tea.Cmd {
 	return nil
 }
 
-// open shows the cursor's tile, at the stage's first bad cell where that lies in it.
+// open shows the cursor's tile: at the cell that the search for bad cells has led to, else at the stage's
+// first bad cell where that lies in it.
 func (v *Controller) open() tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
 	}
 	c := v.PlaceOf(v.Cursor)
-	if first, ok := v.firstBadIn(c.Place); ok {
+	if first, ok := v.firstBadIn(c.Place); ok && !v.AtFound() {
 		return tea.Batch(v.Root.Open(view.Tile), v.GoTo(first))
 	}
 	return v.Root.Open(view.Tile)

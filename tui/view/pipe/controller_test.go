@@ -76,6 +76,10 @@ func TestOpen(t *testing.T) {
 	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Row != 4 || c.Col != 9 {
 		t.Errorf("Enter shows %s at %+v", d.M.Showing(), c)
 	}
+	at := d.Press("1", "n").M.Cursor
+	if d.Press("enter"); d.M.Showing() != view.Tile || d.M.Cursor != at || at.Row == 4 && at.Col == 9 {
+		t.Errorf("n led to %+v, Enter shows %+v", at, d.M.Cursor)
+	}
 	d.Press("1", "k", "enter")
 	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage == "P" {
 		t.Errorf("Enter shows %s at %+v", d.M.Showing(), c)
