@@ -101,7 +101,10 @@ func TestRacesBeforeADiagnosis(t *testing.T) {
 // checker watched does not pass for one without errors.
 func TestNothingFoundYet(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Races(&tuitest.Races{})).Press("5")
-	d.Says("┌0 findings so far─", "none by the checks of this run; a diagnosis checks everything")
+	d.Says("┌0 findings so far─", "none by the checks of this run; a diagnosis checks everything",
+		"looked for                        this run    a diagnosis",
+		"barriers that not all reach       ✓           ✓",
+		"races                             –           ✓")
 	d.Manual = true
 	d.Press("x")
 	d.Says("┌RUNNING─", "none yet: still running")

@@ -169,7 +169,11 @@ func (p *Pane) storyLines() []string {
 	}
 	if lines == nil {
 		for _, text := range strings.Split(p.data.Hint, "\n") {
-			for _, part := range p.Theme.Wrap(text, w-2) {
+			parts := []string{text} // with the spaces between a table's columns
+			if p.Theme.Width(text) > w-2 {
+				parts = p.Theme.Wrap(text, w-2)
+			}
+			for _, part := range parts {
 				lines = append(lines, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, part).Done())
 			}
 		}

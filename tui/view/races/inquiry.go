@@ -3,6 +3,7 @@ package races
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -241,8 +242,11 @@ func (v *Controller) showRaces() {
 		d.Partly = v.Run.Request.Check != debugkern.EveryChecker
 		checked := "Checked in this run: accesses outside of memory, barriers, reads of what was never written; " +
 			"not checked: races, copies read too early, bank conflicts."
-		if v.Run.Request.Check == debugkern.EveryChecker {
+		if !d.Partly {
 			checked = "Every checker watched this run."
+		}
+		if len(d.Findings) == 0 && d.Partly {
+			checked = "\n" + v.checks()
 		}
 		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof.\n%s", key,
 			checked)
@@ -264,6 +268,29 @@ func (v *Controller) showRaces() {
 	v.pane.SetData(d)
 	v.Root.Announce(view.CausesFound{})
 	v.showLook()
+}
+
+// checks is the table of what is looked for in every run, and in a diagnosis.
+func (v *Controller) checks() string {
+	mark := map[bool]string{true: v.Theme.Glyph.OK, false: v.Theme.Glyph.Off}
+	row := "%-34s%-12s%s"
+	lines := []string{fmt.Sprintf(row, "looked for", "this run", "a diagnosis")}
+	for _, c := range []struct {
+		name string
+		run  bool
+	}{
+		{"accesses outside of memory", true},
+		{"barriers that not all reach", true},
+		{"reads of what was never written", true},
+		{"races", false},
+		{"copies read too early", false},
+		{"bank conflicts", false},
+		{"what other orders of warps change", false},
+		{"the cause, proven by experiments", false},
+	} {
+		lines = append(lines, fmt.Sprintf(row, c.name, mark[c.run], mark[true]))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // selected is the finding under the cursor.
