@@ -416,7 +416,7 @@ func TestListOfBreakpoints(t *testing.T) {
 			t.Error("q did not close the list")
 		}
 		d.Command("break 65").Press("!", "B").HasStatus("no breakpoints")
-		d.Says("no breakpoints: b sets one")
+		d.Says("no breakpoints: b sets one (in SHARED on a cell), :break LINE if lane==3")
 	}
 }
 

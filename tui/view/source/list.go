@@ -91,8 +91,8 @@ func (v *Controller) breakList() lists.Data {
 		Title: "BREAKPOINTS", Note: fmt.Sprintf("%s shows · %s on, off · %s deletes, %s all · %s closes",
 			v.Keys.Label(keymap.Open), v.Keys.Label(keymap.Toggle), v.Keys.Label(breakpoint),
 			v.Keys.Label(clearStops), v.Keys.Label(keymap.Cancel)),
-		Empty: "no breakpoints: b sets one on a line, in SHARED on a cell; with a condition: " +
-			":break LINE if lane==3 && kv==1",
+		// one line of the smallest screen: the list has no more rows than breakpoints, and at least one
+		Empty: "no breakpoints: b sets one (in SHARED on a cell), :break LINE if lane==3",
 	}
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), b.When.String(),
