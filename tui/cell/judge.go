@@ -331,7 +331,7 @@ func (c Cell) ULPText(w int) string {
 	case c.NearZero:
 		text = "near 0"
 	case c.far() && c.signDiffers():
-		text = "sign differs"
+		text = "other sign" // no longer than the columns of errors are wide
 	case c.far():
 		text = "> 2^24 ulp"
 	default:

@@ -193,7 +193,7 @@ func TestErrorText(t *testing.T) {
 				tt.want, tt.marked)
 		}
 	}
-	if got := far.DeltaText(0); got != "-4.0000, sign differs" {
+	if got := far.DeltaText(0); got != "-4.0000, other sign" {
 		t.Errorf("%q", got)
 	}
 	if got := (Cell{Got: 1, Delta: 1, ULP: 1 << 29}).DeltaText(0); got != "+1.0000, > 2^24 ulp" {

@@ -149,8 +149,11 @@ func (p *Pane) drawGrid(a area, table bool) []string {
 		title = "TABLE " + own.Name
 	}
 	x, _ := p.holder()
-	note := fmt.Sprintf("lane %d element %d", x.lane, x.element)
-	if table {
+	note, n := fmt.Sprintf("lane %d element %d", x.lane, x.element), len(f.doc.Lanes)
+	switch shown := min(p.rows(), n-p.top); {
+	case shown < n: // which cell the cursor is on stands below too
+		note = fmt.Sprintf("lanes %d-%d of %d", p.top, p.top+shown-1, n)
+	case table:
 		note = ""
 	}
 	head := p.Theme.Line(w).Space(laneLabel)
