@@ -18,6 +18,7 @@ import (
 // that kernel and manifest have in common are in none of the lists.
 type Contrast struct {
 	Cell    Cell
+	Known   bool       // what it is made of was found, and the manifest says what it should be made of
 	Foreign []Operands // that it should not be made of
 	Missing []Operands // that it should be made of, and is not
 	Twice   []Operands // that enter more often than the others of their stage
@@ -173,6 +174,7 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	if err != nil || a == nil {
 		return err
 	}
+	out.Known = true
 	foreign, least := c.foreign(e, a)
 	c.elements = map[int]bool{}
 	for _, k := range foreign {

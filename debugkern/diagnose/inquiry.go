@@ -62,6 +62,7 @@ type suspect struct {
 	gone       bool // taken in by another
 
 	members  []*suspect          // other suspects that are the same cause: no trial separates them
+	whole    bool                // its first wrong cell is made of what it should be made of
 	contrast *debugkern.Contrast // of its first wrong cell with what that should be made of; nil: not known
 	steps    []debugkern.Step    // of the index of operands that are foreign in it, which are wrong
 	excess   *excess             // the index by which its accesses leave their variable; nil: not known

@@ -61,7 +61,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc),
+		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc), Values: s.whole,
 		Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Confirm: confirm,
 	}); err != nil {
@@ -364,8 +364,9 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		r.advice = q.citing(r.advice, "; the line is ", src)
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
-	if looks := looksLike(q.doc.Stage(s.cause.Stage)); s.cause.why == "" && looks != "" &&
-		!strings.Contains(looks, "fitted") {
+	doc := q.doc.Stage(s.cause.Stage)
+	if looks := looksLike(doc); s.cause.why == "" && looks != "" && !strings.Contains(looks, "fitted") &&
+		(c.Kind == repair.Constant || pattern(doc).Name != "factor") { // else a number that it is by chance
 		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
 	}
 }
@@ -502,7 +503,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 			departs++
 		}
 	}
-	if bad.Empty() || departs > 0 && departs == len(list)-1 {
+	if s.whole = bad.Known && bad.Empty(); bad.Empty() || departs > 0 && departs == len(list)-1 {
 		return nil
 	}
 	if bad.Wholly && len(q.unseen(q.before(st))) > 0 {

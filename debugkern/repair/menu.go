@@ -30,6 +30,7 @@ type candidate struct {
 	of int
 	// alone: the place alone is named, of all that the edits change
 	alone bool
+	site  *ptx.Loc // the call that is left out, which is the place; nil: the edits' own place
 	// right is how many cells are right with it, where a quick search has executed it and they are more than
 	// without; else 0
 	right int
@@ -66,7 +67,8 @@ type menu struct {
 	near        map[int32]int   // by register: the index of the first of ops that names it
 	own         []bool          // by instruction: the kernel's own instructions need it
 	factor      float64         // of the question
-	through     map[string]bool // by place, opcode and parameter: other tensors are listed
+	values      bool            // of the question
+	through     map[string]bool // by place and what is left out or exchanged there: it is listed
 }
 
 // edited is an instruction and whether its constant is what is changed.
@@ -397,12 +399,37 @@ func (m *menu) candidates() []candidate {
 			}
 			seen[k] = true
 		}
+		from := len(m.out)
 		m.instruction(n, o.At)
+		if m.values && !m.ofValues(o.At) {
+			for i := from; i < len(m.out); i++ {
+				m.out[i].rank += rankLast
+			}
+		}
 	}
 	m.exchanges()
 	m.accumulators()
 	slices.SortStableFunc(m.out, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	return m.out
+}
+
+// ofValues reports whether an instruction computes or stores floats, or hands them from lane to lane.
+func (m *menu) ofValues(i int) bool {
+	in := m.fn.Body[i]
+	switch in.Kind() {
+	case isa.Shuffle, isa.Multiply, isa.Convert, isa.Select, isa.Branch:
+		return true
+	}
+	for k := range in.Args {
+		if in.Args[k].Kind == ptx.OpInt {
+			if _, may := bitsOfFloat(in, k); may {
+				return true
+			}
+		}
+	}
+	return in.Type().Float() || slices.ContainsFunc(in.Dests(nil), func(r int32) bool {
+		return m.fn.Regs[r].Type.Float()
+	})
 }
 
 // instruction lists the edits of one instruction, which is the n-th from the cells.
@@ -425,4 +452,6 @@ func (m *menu) instruction(n, i int) {
 	m.missing(n, i)
 	m.inserted(n, i)
 	m.tensors(n, i)
+	m.calls(n, i)
+	m.factors(n, i)
 }

@@ -45,6 +45,9 @@ type Question struct {
 	// by it. 0: they are not, or none is known
 	Factor float64
 	Masked bool // the cells look like a mask that is off: edits of what is compared are tried first
+	// Values: the cells are made of the elements that they should be made of, so that edits of what computes
+	// indices and bounds are tried last
+	Values bool
 	// Skipped: the cells lack what belongs in them, or nothing says what is wrong with them: edits of the
 	// conditions by which a part is skipped, and of bounds, are tried too
 	Skipped bool
@@ -217,7 +220,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	for _, x := range q.Numbers {
 		m.real = append(m.real, constant{x: x})
 	}
-	m.factor = q.Factor
+	m.factor, m.values = q.Factor, q.Values
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
@@ -483,6 +486,9 @@ func (s *search) cure(c *candidate) *Cure {
 	cure := &Cure{
 		Edits: c.edits, At: at, Source: s.menu.blame(at), Was: c.was, Now: c.now, What: c.what(),
 		Kind: c.kind, From: c.from, To: c.to, Sizes: c.sizes, operand: c.operand,
+	}
+	if c.site != nil {
+		cure.Source = target.SourceAt(s.menu.fn, c.site)
 	}
 	if c.of > 0 {
 		at = c.of - 1

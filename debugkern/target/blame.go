@@ -14,11 +14,7 @@ import (
 func Blame(f *ptx.Func, i int) *Source {
 	if n := len(f.Body); n > 0 {
 		if l := f.Source(min(i, n-1), IsLibrary); l != nil {
-			name := l.Func
-			if name == "" {
-				name = f.Demangled
-			}
-			return &Source{File: l.Name, Line: l.Line, Function: name, Calls: callsOf(f, l)}
+			return SourceAt(f, l)
 		}
 	}
 	pos := f.End
@@ -26,6 +22,15 @@ func Blame(f *ptx.Func, i int) *Source {
 		pos = f.Body[i].Pos
 	}
 	return &Source{File: pos.File, Line: pos.Line, Function: f.Demangled}
+}
+
+// SourceAt is a place of f's debug lines, with its call sites.
+func SourceAt(f *ptx.Func, l *ptx.Loc) *Source {
+	name := l.Func
+	if name == "" {
+		name = f.Demangled
+	}
+	return &Source{File: l.Name, Line: l.Line, Function: name, Calls: callsOf(f, l)}
 }
 
 // IsLibrary says which files blame passes through to their caller.

@@ -61,6 +61,8 @@ func TestReasons(t *testing.T) {
 		{"largest-of-fnuz", `simulated_fp8\.cuh:10: 3\.52755906 \(max / levels\) in place of 1\.88976383`},
 		{"unseen-row-left-out", "leave out the `continue`; the line is `if \\(kv \\* TILE_N >= end\\)"},
 		{"normalised-in-place", "write `const float xhat = .*__half2float\\(X\\[at\\]\\)"},
+		{"l-reduced-again", `:294: leave out the call of row_sum`},
+		{"coefficient-of-x-alone", `:82 .*the factor on the whole sum, not on one term of it`},
 		{"maximum-down-the-quads", `exchange at \S+:167 .* brings from lanes 4, .* of lanes 1–3 of warps 0 and 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
