@@ -481,6 +481,9 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	switch {
 	case slices.Contains(addressKinds, c.Kind):
 		at, past = q.accessesLike(c)
+	case s.padded: // what is written is right, and what is read is not
+		at = []access{{at: c.Place.Source, variable: s.covered.Variable}}
+		c.Advice += q.distances(c, at[0])
 	case s.covered != nil && s.covered.Writer() != nil:
 		at, short = []access{{at: s.covered.Writer(), variable: s.covered.Variable}}, true
 		if c.Place.Other != nil && c.Place.Other.At() == at[0].at.At() {
@@ -520,7 +523,7 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	list, lacks := q.incriminated(s, list, at[0])
 	c.Advice += q.indexText(list) + lacks
 	if short && len(list) > 0 {
-		c.Advice += q.comparesFirst(c.Place.Block, list[0].at)
+		c.Advice += q.comparesFirst(c.Place.Block, list[0].at, at[0])
 	}
 }
 

@@ -68,6 +68,7 @@ type suspect struct {
 	excess   *excess             // the index by which its accesses leave their variable; nil: not known
 	skew     *skew               // a step from block to block by which they may do so; nil: none is known
 	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
+	padded   bool                // these are the ends of rows that are wider than the tile in them
 	effect   bool                // follows from another that it is one cause with
 	origin   *origin             // the address that all its wrong operands share with those of others
 	drops    []string            // inputs without which values of its stage are right

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/text"
@@ -52,17 +53,12 @@ func (q *inquiry) madeOf(at *report.Source) string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// comparesFirst says which numbers the warps of a block compare first at the head of a loop; "" where that
-// is not known, or is the same in all of them.
-func (q *inquiry) comparesFirst(block probes.Dim3, at report.Source) string {
-	fn := q.run.Entry()
-	var own []int
-	for i, in := range fn.Body {
-		b := blame(fn, i)
-		if b != nil && b.File == at.File && b.Line == at.Line && in.Kind() == isa.Compare &&
-			!in.Type().Float() && !in.Loc.Within(target.IsProbe) {
-			own = append(own, i)
-		}
+// comparesFirst says which numbers the warps of a block compare first at the head of a loop that an access's
+// index is counted by; "" where that is not known, or is the same in all of them.
+func (q *inquiry) comparesFirst(block probes.Dim3, at report.Source, x access) string {
+	own := q.counting(at, x)
+	if len(own) == 0 {
+		return ""
 	}
 	first, err := q.base.FirstCompared(q.ctx, block, own)
 	if err != nil || len(first) < 2 {
@@ -90,4 +86,73 @@ func (q *inquiry) comparesFirst(block probes.Dim3, at report.Source) string {
 			text.Spans(warps[pair])))
 	}
 	return "; it first compares " + strings.Join(parts, ", ")
+}
+
+// counting lists the comparisons at the head of a loop that compare a value of which the address of an access
+// is made, and decide whether it executes: a compiler puts others there, of how often it unrolls.
+func (q *inquiry) counting(at report.Source, x access) []int {
+	fn := q.run.Entry()
+	list := q.accessed(fn, x)
+	made := map[int32]bool{}
+	for i := range q.addressOf(fn, list) {
+		for _, r := range fn.Body[i].Dests(nil) {
+			made[r] = true
+		}
+	}
+	decides := slices.Clone(list)
+	for _, i := range list {
+		decides = append(decides, deciding(fn, i)...)
+	}
+	var own []int
+	for i, in := range fn.Body {
+		b := blame(fn, i)
+		if b == nil || b.File != at.File || b.Line != at.Line || in.Kind() != isa.Compare ||
+			in.Type().Float() || in.Loc.Within(target.IsProbe) ||
+			!slices.ContainsFunc(in.Args[1:], func(o ptx.Operand) bool {
+				return o.Kind == ptx.OpReg && made[o.Reg]
+			}) {
+			continue
+		}
+		for use := range decidedBy(fn, map[int]bool{i: true}) {
+			if slices.Contains(decides, use) {
+				own = append(own, i)
+				break
+			}
+		}
+	}
+	return own
+}
+
+// distances says how far apart the matrices begin that a line loads of an array, where that is no multiple of
+// the array's rows; "" where it is, or is not known, or is not the same for all.
+func (q *inquiry) distances(c *Cause, x access) string {
+	l, ok := q.layoutOf(x.variable)
+	if !ok || len(l.dims) < 2 {
+		return ""
+	}
+	list, _, err := q.base.Reaches(q.ctx, c.Place.Block, q.accessed(q.run.Entry(), x))
+	if err != nil {
+		return ""
+	}
+	begin := map[int]int64{} // of the first warp that executes it, by instruction
+	for _, r := range list {
+		if _, seen := begin[r.At]; !seen && r.Base == x.variable {
+			begin[r.At] = r.Offset
+		}
+	}
+	at := slices.Sorted(maps.Values(begin))
+	if len(at) < 2 {
+		return ""
+	}
+	by, row := at[1]-at[0], l.strides[len(l.dims)-2]
+	for i := range at[1:] {
+		if at[i+1]-at[i] != by {
+			return ""
+		}
+	}
+	if by%row == 0 || by%l.size != 0 {
+		return ""
+	}
+	return fmt.Sprintf("; what it loads begins %d elements apart, and a multiple of %d belongs there", by/l.size,
+		row/l.size)
 }

@@ -65,6 +65,7 @@ func (q *inquiry) neverWritten(s *suspect) {
 				c.Variable, width, sp.Cols, c.Text(c.Never()), at)
 			s.cause.Advice = fmt.Sprintf("compare the stride of the access at %s with the width of %s, %d",
 				at, c.Variable, width)
+			s.padded = true
 			return
 		}
 	}

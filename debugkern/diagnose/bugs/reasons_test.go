@@ -64,6 +64,10 @@ func TestReasons(t *testing.T) {
 		{"l-reduced-again", `:294: leave out the call of row_sum`},
 		{"coefficient-of-x-alone", `:82 .*the factor on the whole sum, not on one term of it`},
 		{"maximum-down-the-quads", `exchange at \S+:167 .* brings from lanes 4, .* of lanes 1–3 of warps 0 and 1`},
+		{
+			"rows-of-a-head-as-of-scores", // whose tile is written by another loop, rightly
+			`begins 384 elements apart, and a multiple of 72 belongs there; the index comes from r at .*:101: `,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
