@@ -507,7 +507,11 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	if c.Place.Other == nil && len(list) > 0 {
 		c.Place.Other = &list[0].at
 	}
-	if s.excess != nil {
+	switch {
+	case s.strays != nil:
+		c.because(q.straysText(s, list))
+		c.Advice, s.steps = q.straysAdvice(s), s.strays.Steps
+	case s.excess != nil:
 		c.because(q.because(s.excess, list))
 		list = q.exceeds(s.excess, c, list)
 	}

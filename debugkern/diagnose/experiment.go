@@ -159,6 +159,9 @@ func (q *inquiry) experiment() error {
 			if err := q.beyond(s); err != nil {
 				return err
 			}
+			if err := q.strayed(s); err != nil {
+				return err
+			}
 		}
 		q.unwritten(s)
 	}

@@ -66,6 +66,7 @@ type suspect struct {
 	contrast *debugkern.Contrast // of its first wrong cell with what that should be made of; nil: not known
 	steps    []debugkern.Step    // of the index of operands that are foreign in it, which are wrong
 	excess   *excess             // the index by which its accesses leave their variable; nil: not known
+	strays   *debugkern.Strayed  // where its reads begin at the wrong element; nil: not known to
 	skew     *skew               // a step from block to block by which they may do so; nil: none is known
 	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
 	padded   bool                // these are the ends of rows that are wider than the tile in them

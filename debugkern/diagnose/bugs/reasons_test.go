@@ -68,6 +68,16 @@ func TestReasons(t *testing.T) {
 			"rows-of-a-head-as-of-scores", // whose tile is written by another loop, rightly
 			`begins 384 elements apart, and a multiple of 72 belongs there; the index comes from r at .*:101: `,
 		},
+		{
+			"batch-counted-twice",
+			`begins with K\[2\]\[0\]\[0\]\[0\], where K\[1\]\[0\]\[0\]\[0\] belongs; one blockIdx\.z further its ` +
+				`index in K is 36864 further, and should be 18432: 18432 by blockIdx\.z and 18432 by kv_head of .*:72`,
+		},
+		{
+			"lse-of-rounded-rows",
+			`LSE\[1\]\[0\]\[23\], where LSE\[1\]\[0\]\[0\] belongs; one blockIdx\.z further its index in LSE is 64 ` +
+				`further, and should be 41: 64 by what is computed at .*:166`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
