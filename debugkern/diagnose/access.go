@@ -217,7 +217,7 @@ func stands(line, was string) bool {
 func (q *inquiry) blameAccess(s *suspect, p *proof) {
 	c, r := &p.cure, p.remedy
 	src, at := q.placesText(c)
-	s.remedy, s.alone = r, p.run
+	s.remedy, s.alone, s.edited = r, p.run, true
 	was := s.cause.Place.Source
 	if was == nil || *was != *src {
 		s.cause.Place.Source, s.cause.Place.Other = src, was

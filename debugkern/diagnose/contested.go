@@ -41,7 +41,9 @@ func (q *inquiry) contested() error {
 		}
 		switch {
 		case w != nil && len(w.Shared()) > 0:
-			q.share(s, f, w)
+			if err := q.share(s, f, w); err != nil {
+				return err
+			}
 			if err := q.misstep(s, f, w); err != nil {
 				return err
 			}
@@ -71,11 +73,11 @@ func unwrittenToo(variable string, all []*suspect) bool {
 const mostShared = 3
 
 // share words which cells threads share and which nobody has.
-func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) {
+func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error {
 	never := w.Never()
 	missed, by := w.Missed()
 	if !s.exclusive && missed == "" {
-		return // they are written twice, and that is all
+		return nil // they are written twice, and that is all
 	}
 	var parts []string
 	list := w.Shared()
@@ -87,6 +89,11 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) {
 		parts = append(parts, fmt.Sprintf("%s write %s", parties(p.Parties, f.Warps, w.Parties), p.Cells))
 	}
 	s.shared = strings.Join(parts, ", ")
+	if s.edited {
+		if err := q.meeting(s, f, s.shared, w); err != nil {
+			return err
+		}
+	}
 	if w.Parties != scene.Lines {
 		s.shared += " at " + callText(f.Source)
 	}
@@ -109,6 +116,7 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) {
 		s.shared += "; " + law
 	}
 	s.shared = q.citing(s.shared, "; the line is ", f.Source)
+	return nil
 }
 
 // parties names threads: "warps 2 and 3 both", "lanes 0, 1, 2 and 13 more of warp 0 all".

@@ -54,6 +54,7 @@ type suspect struct {
 	remedy     *remedy
 	explored   *ScheduleDoc
 	tried      int            // experiments made to put it right
+	edited     bool           // of findings: its remedy is an edit of an index, a bound or a condition
 	decidedAt  string         // of findings, where an edit was proven: its place, for the title
 	settled    string         // what schedules show when it is put right
 	alone      *debugkern.Run // with only this put right; nil: nothing could be tried

@@ -449,7 +449,9 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	}
 	if sign := operators[q.run.Entry().Body[c.At].Op]; len(named) == 0 && sign != nil &&
 		len(having(all, sign)) == 0 {
-		named = having(used, sign)
+		if named = having(used, sign); len(named) == 0 {
+			named = having(q.usedIn(c), sign)
+		}
 	}
 	if len(named) > 0 {
 		all = named

@@ -78,6 +78,11 @@ func TestReasons(t *testing.T) {
 			`LSE\[1\]\[0\]\[23\], where LSE\[1\]\[0\]\[0\] belongs; one blockIdx\.z further its index in LSE is 64 ` +
 				`further, and should be 41: 64 by what is computed at .*:166`,
 		},
+		{
+			"scratch-by-column-half", // the mask of the address is computed before the loop, in bytes
+			`(?s)race on sPV_frag at .*:561\n.*warps 0 and 2 both write sPV_frag\[0\].*no thread of the block uses ` +
+				`\[2\] and \[3\].*at .*:561 and line 569: % 4 in place of % 2 in the first index of sPV_frag`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
