@@ -494,6 +494,8 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 			at, short = []access{{at: w, variable: c.Place.Variable}}, true
 			c.Advice += "; the source writes it at " + w.At()
 		}
+	case c.Kind == kindStage && s.misstored != nil && s.misstored.at == c.Place.Source:
+		at = []access{*s.misstored}
 	case c.Kind == kindStage && s.contrast != nil && len(s.contrast.Foreign) > 0 && c.Place.Source != nil:
 		x := s.contrast
 		if x.Foreign[0].Access == nil || x.Carried != nil || x.Stored != nil {

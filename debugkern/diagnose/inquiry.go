@@ -85,7 +85,8 @@ type suspect struct {
 	partly    *debugkern.Run // with partial in place
 	// elsewhere is where right cells of its stage are stored, and the wrong ones are not; nil: nowhere
 	elsewhere *access
-	beyond    string // where else its remedy was tried, as the end of a sentence
+	misstored *access // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
+	beyond    string  // where else its remedy was tried, as the end of a sentence
 
 	explained   string       // what is known of why, in the place of what the finding says; "": nothing
 	across      bool         // its accesses go across the ends of rows, by their width

@@ -516,18 +516,8 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	s.contrast = bad
 	d := departure(bad)
-	if len(bad.Foreign) > 0 && len(bad.Missing) > 0 && bad.Home == nil { // else what comes first says nothing
-		steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
-		if err != nil {
-			return q.fatal(err)
-		}
-		s.steps = stepsOf(steps, bad)
-		for i, step := range s.steps {
-			if i == mostSteps {
-				break
-			}
-			d.text += "; " + step.Text()
-		}
+	if err := q.misplacedBy(s, st, b, &d); err != nil {
+		return err
 	}
 	s.cause.Proof = append(s.cause.Proof, d.text)
 	s.cause.why = d.text
@@ -541,6 +531,26 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
 		}
 		s.cause.Advice = d.look + q.seeFirst(st)
+	}
+	return nil
+}
+
+// misplacedBy adds to the departure of a cell that has others in the place of its operands which index is
+// wrong: that by which a value is stored, or how far one moves that should not.
+func (q *inquiry) misplacedBy(s *suspect, st probes.Stage, b *report.BadCell, d *difference) error {
+	if len(s.contrast.Foreign) == 0 || len(s.contrast.Missing) == 0 || s.contrast.Home != nil {
+		return nil // what comes first says nothing
+	}
+	if stored, err := q.misstored(s, st, b, d); err != nil || stored {
+		return err
+	}
+	steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
+	if err != nil {
+		return q.fatal(err)
+	}
+	s.steps = stepsOf(steps, s.contrast)
+	for _, step := range s.steps[:min(len(s.steps), mostSteps)] {
+		d.text += "; " + step.Text()
 	}
 	return nil
 }

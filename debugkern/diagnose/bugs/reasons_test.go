@@ -83,6 +83,10 @@ func TestReasons(t *testing.T) {
 			`(?s)race on sPV_frag at .*:561\n.*warps 0 and 2 both write sPV_frag\[0\].*no thread of the block uses ` +
 				`\[2\] and \[3\].*at .*:561 and line 569: % 4 in place of % 2 in the first index of sPV_frag`,
 		},
+		{
+			"statistics-interleaved",
+			`row 2 of m is stored at m_smem\[1\] by .*:127, whose index is t / 32 \+ i \* WARPS`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
