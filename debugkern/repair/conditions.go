@@ -2,6 +2,8 @@ package repair
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -18,7 +20,7 @@ const (
 	Always = "the condition left out: what stands under it always executed"
 	Never  = "what stands under the condition left out"
 	oneWay = "the condition left out: one of its ways always"
-	chosen = "the condition of the choice left out: one of its values always"
+	chosen = "the condition of the choice left out: always "
 )
 
 // conditions lists edits of the conditions that decide what cells get: a branch that is taken always, or
@@ -41,7 +43,7 @@ func (m *menu) conditions() []candidate {
 	for n, o := range m.ops {
 		if in := m.fn.Body[o.At]; in.Kind() == isa.Select && len(in.Args) == 4 && !hides(in) {
 			for k := 1; k <= 2; k++ {
-				m.add(2*n+k, Comparison, o.At, "", "", chosen, func(in *ptx.Instr, _ int) bool {
+				m.add(2*n+k, Comparison, o.At, "", "", chosen+m.value(&in.Args[k]), func(in *ptx.Instr, _ int) bool {
 					return m.moved(in, in.Args[k])
 				})
 			}
@@ -51,6 +53,24 @@ func (m *menu) conditions() []candidate {
 	m.out = was
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) })
 	return list[:min(len(list), mostConditions)]
+}
+
+// value is a value of a choice in words: a number, or where it is computed. One that several instructions give
+// is one of the choice's values.
+func (m *menu) value(o *ptx.Operand) string {
+	switch o.Kind {
+	case ptx.OpInt:
+		return fmt.Sprint(int64(o.Imm))
+	case ptx.OpF32:
+		return fmt.Sprint(math.Float32frombits(uint32(o.Imm)))
+	case ptx.OpF64:
+		return fmt.Sprint(math.Float64frombits(o.Imm))
+	case ptx.OpReg:
+		if at := m.defs[o.Reg]; len(at) == 1 {
+			return fmt.Sprintf("the result of %s at %s", m.fn.Body[at[0]].Opcode(), target.Blame(m.fn, at[0]))
+		}
+	}
+	return "one of its values"
 }
 
 // mostConditions is how many edits of conditions are tried.

@@ -62,6 +62,10 @@ func TestFindings(t *testing.T) {
 				`of Q, and should with tile 0: tiles lack at the beginning, and none at the end.*change: .*` +
 				`with 15 in place of 16 there every stage is right`,
 		},
+		{
+			"first-tile-replaces", `change: at own_stage5_hopper\.cu:197: the condition of the choice left out: ` +
+				`always 1; the line is .*kv > 0`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
