@@ -29,12 +29,36 @@ func (q *inquiry) filled() error {
 		if b == nil {
 			continue
 		}
+		if q.tooFarAhead(s, b); s.early != nil {
+			continue
+		}
 		if err := q.outOfTurn(s, b); err != nil {
 			return err
 		}
 		q.handed(s, b)
 	}
 	return nil
+}
+
+// tooFarAhead says of copies that no wait puts right that they go to buffers which are still to be read.
+func (q *inquiry) tooFarAhead(s *suspect, b *scene.Buffers) {
+	if b.Early == nil || s.remedy != nil && s.remedy.changes() {
+		return
+	}
+	x := b.Early
+	s.early = x
+	s.explained = fmt.Sprintf("tile %d is copied to buffer %d of %d of %s at %s, and tile %d, which is there, "+
+		"is read only afterwards, at %s: copies run %d tiles ahead of the reads, and %d buffers allow %d",
+		x.Tile, x.Buffer, x.Buffers, b.Variable, callText(x.Fill), x.Over, callText(x.Read), x.Ahead,
+		x.Buffers, x.Buffers-1)
+}
+
+// describeEarly has the copy and the read as the place of the cause.
+func (q *inquiry) describeEarly(x *scene.Early, c *Cause) {
+	own := x.Fill.Outermost()
+	c.Advice = q.citing(fmt.Sprintf("copy at most %d tiles ahead at %s, or use %d buffers", x.Buffers-1,
+		own.At(), x.Ahead+1), ": ", &own)
+	c.Place.Source, c.Place.Other = x.Fill, x.Read
 }
 
 // handed says of copies that are missing a barrier which thread copies what another reads.

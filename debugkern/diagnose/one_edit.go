@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -22,6 +23,7 @@ import (
 // ofOneEdit reports whether something shows that two suspects have one edit as their origin.
 func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 	return a.overrun != nil && a.overrun == b.overrun ||
+		q.sameCalls(a, b) ||
 		q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
@@ -193,6 +195,37 @@ func (q *inquiry) sameLine(a, b *suspect) bool {
 		}
 	}
 	return false
+}
+
+// sameCalls reports whether two suspects are findings of one kind, of synchronisation, whose two sides are in
+// one function each that is called at the same two places: what it does there to one array it does to the
+// other.
+func (q *inquiry) sameCalls(a, b *suspect) bool {
+	if a.cause.Finding < 0 || b.cause.Finding < 0 || a.cause.Kind != b.cause.Kind ||
+		!slices.Contains(racing, a.cause.Kind) {
+		return false
+	}
+	x, y := &q.doc.Findings[a.cause.Finding], &q.doc.Findings[b.cause.Finding]
+	return calledAlike(x.Source, y.Source) && calledAlike(x.Other, y.Other) ||
+		calledAlike(x.Source, y.Other) && calledAlike(x.Other, y.Source)
+}
+
+// calledAlike reports whether two places are in one function, inlined at the same place of the kernel's text.
+func calledAlike(a, b *report.Source) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	x, y := a.Calls.Sites(), b.Calls.Sites()
+	if len(x) == 0 || len(y) == 0 || x[0] != y[0] {
+		return false
+	}
+	within := func(s *report.Source, sites []target.Site) string {
+		if len(sites) > 1 {
+			return sites[1].Function
+		}
+		return s.Function
+	}
+	return within(a, x) == within(b, y)
 }
 
 // inOneLoop reports whether an access of each line has the same innermost loop around it.

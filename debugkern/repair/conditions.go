@@ -43,7 +43,8 @@ func (m *menu) conditions() []candidate {
 	for n, o := range m.ops {
 		if in := m.fn.Body[o.At]; in.Kind() == isa.Select && len(in.Args) == 4 && !hides(in) {
 			for k := 1; k <= 2; k++ {
-				m.add(2*n+k, Comparison, o.At, "", "", chosen+m.value(&in.Args[k]), func(in *ptx.Instr, _ int) bool {
+				text := chosen + m.value(&in.Args[k])
+				m.add(2*n+k, Comparison, o.At, "", "", text, func(in *ptx.Instr, _ int) bool {
 					return m.moved(in, in.Args[k])
 				})
 			}
@@ -55,8 +56,8 @@ func (m *menu) conditions() []candidate {
 	return list[:min(len(list), mostConditions)]
 }
 
-// value is a value of a choice in words: a number, or where it is computed. One that several instructions give
-// is one of the choice's values.
+// value is a value of a choice in words: a number, or where it is computed. One that several instructions
+// give is one of the choice's values.
 func (m *menu) value(o *ptx.Operand) string {
 	switch o.Kind {
 	case ptx.OpInt:

@@ -25,10 +25,14 @@ type Buffers struct {
 	// another thread than the copy.
 	Copied, Read   string
 	Strange, Reads int
-	dims           []int
-	copied, read   map[int]int // by thread: the first element of its first copy, and of its first read
-	by             map[int]int // by element that begins a copy: the thread that copied it last
-	tile           []int       // by round: the iteration of the last use
+	// Early is a copy to a buffer that its own thread has still to read; nil: there is none
+	Early *Early
+
+	dims         []int
+	copied, read map[int]int // by thread: the first element of its first copy, and of its first read
+	by           map[int]int // by element that begins a copy: the thread that copied it last
+	tile         []int       // by round: the iteration of the last use
+	turns        map[int]*turns
 }
 
 // Round is the buffers, indices of the array's first dimension, that a line uses one after the other.
@@ -53,11 +57,12 @@ func Fill(ctx context.Context, r *debugkern.Run, block probes.Dim3, variable str
 	}
 	b := &Buffers{
 		Variable: variable, dims: r.Plan.Shared[i].Dims, copied: map[int]int{}, read: map[int]int{},
-		by: map[int]int{},
+		by: map[int]int{}, turns: map[int]*turns{},
 	}
 	if err := a.Observe(ctx, &filling{out: b}); err != nil {
 		return nil, err
 	}
+	b.Early = b.early()
 	b.Copied, b.Read = b.begins(b.copied), b.begins(b.read)
 	return b, nil
 }
@@ -116,6 +121,7 @@ func (b *Buffers) use(e *target.Event, cell, buffer, thread int) {
 	if src == nil {
 		return
 	}
+	b.turn(thread).use(buffer, fills, src)
 	i := slices.IndexFunc(b.Rounds, func(r Round) bool {
 		return r.Fills == fills && r.Source.File == src.File && r.Source.Line == src.Line
 	})

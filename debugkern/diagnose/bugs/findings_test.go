@@ -63,6 +63,11 @@ func TestFindings(t *testing.T) {
 				`with 15 in place of 16 there every stage is right`,
 		},
 		{
+			"prefetch-as-far-as-buffers", `(?s)one cause.*tile 3 is copied to buffer 0 of 3 of sK_u8 at .*249, 310\), ` +
+				`and tile 0, which is there, is read only afterwards, at .*:323\): copies run 3 tiles ahead of the ` +
+				`reads, and 3 buffers allow 2.*also seen of it: cp-async on sV_u8.*copy at most 2 tiles ahead`,
+		},
+		{
 			"first-tile-replaces", `change: at own_stage5_hopper\.cu:197: the condition of the choice left out: ` +
 				`always 1; the line is .*kv > 0`,
 		},
