@@ -342,22 +342,24 @@ func (c *contrast) joined(a *actual, s seen) int {
 }
 
 // handed reports whether foreign operands come in by an exchange between lanes that should have brought
-// others: what the thread itself has read belongs to the cell, and what is missing was read where the foreign
-// ones were.
+// others: what the thread itself has read belongs to the cell, more than one operand, which may be by chance,
+// and what is missing was read where the foreign ones were.
 func (c *contrast) handed(a *actual, s seen, foreign, missing []operandKey) bool {
 	if s.lanes < 0 || s.instr < 0 || len(missing) == 0 || !c.takes(s.instr, missing[0]) {
 		return false
 	}
-	own := false
+	own := 0
 	for k, o := range a.of {
 		switch in := slices.Contains(foreign, k); {
 		case in && o.lanes < 0:
 			return false
 		case !in && o.lanes < 0:
-			own = own || k.stage == missing[0].stage && k.arg == missing[0].arg
+			if k.stage == missing[0].stage && k.arg == missing[0].arg {
+				own++
+			}
 		}
 	}
-	return own
+	return own > 1
 }
 
 // departs is the instruction by which a foreign operand comes in, where others are missing: the first that no

@@ -2,8 +2,10 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
@@ -170,9 +172,9 @@ func (q *inquiry) offByOne(s *suspect, at, src *report.Source, served []*report.
 }
 
 // declaredAs is the one line of the kernel's files that declares a name, which one of some places uses, for a
-// constant which an edit changes; nil where none or several do.
+// constant which an edit changes wherever the kernel has it; nil where none or several do.
 func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.Source {
-	if c.Kind != repair.Constant {
+	if c.Kind != repair.Constant || !q.everywhere(c) {
 		return nil
 	}
 	var found []*report.Source
@@ -192,6 +194,27 @@ func (q *inquiry) declaredAs(c *repair.Cure, places []*report.Source) *report.So
 		return nil
 	}
 	return found[0]
+}
+
+// everywhere reports whether an edit changes all instructions of the kernel that have its constant.
+func (q *inquiry) everywhere(c *repair.Cure) bool {
+	fn, edited := q.run.Entry(), editedAt(c)
+	has := func(in *ptx.Instr, imm uint64) bool {
+		return slices.ContainsFunc(in.Args, func(o ptx.Operand) bool {
+			return o.Kind == ptx.OpF32 && o.Imm == imm
+		})
+	}
+	was, err := strconv.ParseFloat(c.From, 64)
+	if err != nil {
+		return false
+	}
+	bits := uint64(math.Float32bits(float32(was)))
+	for i, in := range fn.Body {
+		if has(in, bits) && !edited[i] && !fromProbe(in.Loc) {
+			return false
+		}
+	}
+	return true
 }
 
 // filesOf lists the files that the instructions of a function come from.
