@@ -660,13 +660,33 @@ func departure(c *debugkern.Contrast) difference {
 			c.Missing[0].Threads, callText(d.at))
 		d.look = "look at which threads hand on what they have at " + callText(d.at)
 	default:
-		loaded := ""
-		if at := c.Missing[0].Loaded; at != nil && (d.at == nil || at.At() != d.at.At()) {
-			loaded = fmt.Sprintf(", which %s loads", callText(at))
-		}
-		d.text = fmt.Sprintf("%s is not made of %s%s%s", cell, missing, loaded, others)
+		d.text = fmt.Sprintf("%s is not made of %s%s", cell, loadedTexts(c.Missing, d.at), others)
 	}
 	return d
+}
+
+// loadedTexts is operandTexts with the lines that load them, where these are others than a place.
+func loadedTexts(list []debugkern.Operands, other *report.Source) string {
+	line := func(o *debugkern.Operands) string {
+		if o.Loaded == nil || other != nil && o.Loaded.At() == other.At() {
+			return ""
+		}
+		return callText(o.Loaded)
+	}
+	all := line(&list[0])
+	if !slices.ContainsFunc(list, func(o debugkern.Operands) bool { return line(&o) != all }) {
+		if all != "" {
+			all = fmt.Sprintf(", which %s loads", all)
+		}
+		return operandTexts(list) + all
+	}
+	texts := make([]string, len(list))
+	for i := range list {
+		if texts[i] = operandTexts(list[i : i+1]); line(&list[i]) != "" {
+			texts[i] += fmt.Sprintf(" (loaded at %s)", line(&list[i]))
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 // carriedOver is the departure of a cell whose sum has in it what was added to it before.
