@@ -147,12 +147,12 @@ func (c *contrast) ownIndex(ctx context.Context, list []stored, size int) (name 
 			return "", false, nil
 		}
 	}
-	all, _, err := c.run.Reaches(ctx, c.block, loads)
-	if err != nil || len(all) == 0 {
+	reads, all, err := c.run.Reaches(ctx, c.block, loads)
+	if err != nil || !all || len(reads) == 0 {
 		return "", false, err
 	}
-	first := all[0]
-	for _, x := range all {
+	first := reads[0]
+	for _, x := range reads {
 		if x.Base != first.Base {
 			return "", false, nil
 		}

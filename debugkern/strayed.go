@@ -88,8 +88,8 @@ func (s *straying) first(ctx context.Context, block probes.Dim3) (*first, error)
 		return f, nil
 	}
 	s.firsts[block] = nil
-	list, _, err := s.run.Reaches(ctx, block, s.accesses)
-	if err != nil {
+	list, all, err := s.run.Reaches(ctx, block, s.accesses)
+	if err != nil || !all { // one that is left out may be the first
 		return nil, err
 	}
 	var f *first
