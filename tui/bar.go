@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
@@ -78,6 +79,8 @@ func (m drawing) runningText() string {
 	switch {
 	case m.Job.Active:
 		return progressText(m.Theme, m.Job.Last) + cancels
+	case m.Task.Active && m.Task.Last == (debugkern.Progress{}): // a task that only writes reports none
+		return m.Task.What + cancels
 	case m.Task.Active:
 		return progressText(m.Theme, m.Task.Last) + cancels
 	}

@@ -59,6 +59,9 @@ func TestDumpsWaitForTheirTurn(t *testing.T) {
 		paths = append(paths, filepath.Join(dir, name))
 		d.command("dump " + paths[len(paths)-1])
 		d.hasStatus("writing " + name + " begins when the bisection has ended, or is cancelled by Esc")
+		if s := d.text(); !strings.Contains(s, "the bisection · Esc cancels") {
+			t.Errorf("nothing says what runs:\n%s", s)
+		}
 	}
 	d.command("fault none")
 	if list, _ := os.ReadDir(dir); len(list) != 0 {

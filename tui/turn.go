@@ -23,6 +23,7 @@ func (m *Model) inTurn(what string, do func() tea.Cmd) tea.Cmd {
 	m.turns = append(m.turns, turn{what, do})
 	m.Say(fmt.Sprintf("%s begins when %s has ended, or is cancelled by %s", what, m.Task.What,
 		m.Keys.Label(keymap.Cancel)))
+	m.Status.Whole = true // the progress of that task takes a part of the line
 	return nil
 }
 
