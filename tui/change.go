@@ -11,8 +11,8 @@ import (
 )
 
 // changeBetween says in a few words what differs between two runs of one request: the first stage whose
-// verdict changed, else the first whose number of bad cells did, else the findings, and the values. values is
-// what valueChanges says of them.
+// verdict changed and the new verdicts of the others that have another one, else the first stage whose number
+// of bad cells changed, else the findings, and the values. values is what valueChanges says of them.
 func changeBetween(before, after *report.Run, values string) string {
 	and := values
 	if and != "" {
@@ -25,7 +25,7 @@ func changeBetween(before, after *report.Run, values string) string {
 		for i := range after.Stages {
 			now := &after.Stages[i]
 			if was := before.Stage(now.Name); was != nil && !alike(was, now) {
-				return stageChange(was, now)
+				return stageChange(was, now) + otherVerdicts(before, after, i+1)
 			}
 		}
 	}
@@ -42,6 +42,21 @@ func changeBetween(before, after *report.Run, values string) string {
 		return "no change of a verdict; captured values differ"
 	}
 	return values
+}
+
+// otherVerdicts are those that changed of the stages from one on: "; P wrong, U tainted".
+func otherVerdicts(before, after *report.Run, from int) string {
+	var out []string
+	for i := range after.Stages[from:] {
+		now := &after.Stages[from+i]
+		if was := before.Stage(now.Name); was != nil && was.Verdict != now.Verdict {
+			out = append(out, now.Name+" "+now.Verdict)
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return "; " + strings.Join(out, ", ")
 }
 
 // sameBits reports whether every captured value of two runs has the same bits, by their digests.

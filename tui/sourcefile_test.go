@@ -203,6 +203,8 @@ func TestChangeBetween(t *testing.T) {
 		}
 		return r
 	}
+	spoilt := run(report.Wrong, 512, "b", 0)
+	spoilt.Stages[2].Verdict = report.Tainted
 	for _, c := range []struct {
 		a, b   *report.Run
 		want   string
@@ -210,6 +212,8 @@ func TestChangeBetween(t *testing.T) {
 	}{
 		{a: run(report.Wrong, 512, "a", 0), b: run(report.OK, 0, "b", 0), want: "P: 512 bad cells → 0, ok"},
 		{a: run(report.OK, 0, "a", 0), b: run(report.Wrong, 1, "b", 0), want: "P: 0 bad cells → 1, wrong"},
+		{a: run(report.OK, 0, "a", 0), b: spoilt, want: "P: 0 bad cells → 512, wrong; O tainted"},
+		{a: spoilt, b: run(report.OK, 0, "a", 0), want: "P: 512 bad cells → 0, ok; O ok"},
 		{a: run(report.Wrong, 512, "a", 0), b: run(report.Wrong, 37, "b", 0),
 			want: "P: 512 bad cells → 37, still wrong"},
 		{a: run(report.Tainted, 4, "a", 0), b: run(report.OK, 0, "b", 0), want: "P: 8 bad cells → 0, ok"},
