@@ -92,12 +92,16 @@ func (p palette) setFlag(name, word string) tea.Cmd {
 
 // known is a flag of the request's manifest; one that it does not have is refused, and nil.
 func (p palette) known(name string) *configs.Flag {
+	var names []string
 	if man, _ := p.Manifest(); man != nil {
 		if f := man.Flag(name); f != nil {
 			return f
 		}
+		for _, f := range man.Flags {
+			names = append(names, f.Name)
+		}
 	}
-	p.Complain(fmt.Sprintf("no flag %q: Tab after :flag or :set completes names", name))
+	p.Complain(fmt.Sprintf("no flag %q%s", name, configs.Suggest(name, names)))
 	return nil
 }
 

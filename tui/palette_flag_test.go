@@ -26,7 +26,9 @@ func TestFlagCommand(t *testing.T) {
 	}
 	n := len(d.e.Asked())
 	for line, want := range map[string]string{
-		"flag USE_NOTHING on":    `no flag "USE_NOTHING"`,
+		"flag USE_NOTHING on":    `no flag "USE_NOTHING" (known: USE_CP_ASYNC `,
+		"flag USE_WMMA on":       `no flag "USE_WMMA": did you mean USE_WMMA_PV?`,
+		"fault p-st":             "no fault p-st in stage2: did you mean p-stale-columns or p-stale-m?",
 		"flag USE_WMMA_PV 7":     `flag USE_WMMA_PV: "7" is none of on, off`,
 		"flag USE_WMMA_PV on on": `flag USE_WMMA_PV: "on on" is none of on, off`,
 		"flag":                   ":flag wants NAME [on|off|VALUE]",

@@ -261,8 +261,15 @@ func (x *Context) WithGate(g probes.Gate) (req debugkern.Request, said string, e
 // the flags of this one, brings that variant.
 func (x *Context) WithFault(name string) (req debugkern.Request, said string, err error) {
 	man, variant := x.Manifest()
-	if man == nil || man.Fault(name) == nil {
+	if man == nil {
 		return req, "", fmt.Errorf("no fault %s in %s", name, x.Req.Target)
+	}
+	if man.Fault(name) == nil {
+		known := make([]string, len(man.Faults))
+		for i := range man.Faults {
+			known[i] = man.Faults[i].Name
+		}
+		return req, "", fmt.Errorf("no fault %s in %s%s", name, x.Req.Target, configs.Suggest(name, known))
 	}
 	req = x.NextRequest()
 	if i := slices.Index(req.Faults, name); i >= 0 {
