@@ -470,7 +470,8 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 		f := &q.doc.Findings[c.Finding]
 		c.because(q.because(s.excess, q.definitions(access{at: f.Source, variable: f.Variable})))
 	}
-	if s.remedy != nil && s.remedy.changes() || c.Rewrite != nil || s.origin != nil || s.across {
+	if s.remedy != nil && s.remedy.changes() || c.Rewrite != nil || s.origin != nil || s.across ||
+		s.leftover != nil {
 		return
 	}
 	if q.misdeclared(s, c) {

@@ -69,6 +69,7 @@ type suspect struct {
 	excess   *excess             // the index by which its accesses leave their variable; nil: not known
 	strays   *debugkern.Strayed  // where its reads begin at the wrong element; nil: not known to
 	skew     *skew               // a step from block to block by which they may do so; nil: none is known
+	leftover *leftover           // its wrong cells keep what they had in the tile before; nil: not so
 	covered  *scene.Covered      // of a variable of which nobody writes some elements: who writes the others
 	padded   bool                // these are the ends of rows that are wider than the tile in them
 	effect   bool                // follows from another that it is one cause with

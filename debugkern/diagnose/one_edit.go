@@ -23,7 +23,7 @@ import (
 // ofOneEdit reports whether something shows that two suspects have one edit as their origin.
 func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 	return a.overrun != nil && a.overrun == b.overrun ||
-		q.sameCalls(a, b) ||
+		q.sameCalls(a, b) || leftAlike(a, b) ||
 		q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||

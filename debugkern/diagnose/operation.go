@@ -516,6 +516,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	}
 	s.contrast = bad
 	d := departure(bad)
+	if s.leftover = q.leftovers(st, bad); s.leftover != nil {
+		d = s.leftover.departure(bad, q.run.Plan.Work.LoopName())
+	}
 	if err := q.misplacedBy(s, st, b, &d); err != nil {
 		return err
 	}

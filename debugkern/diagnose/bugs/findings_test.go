@@ -68,6 +68,11 @@ func TestFindings(t *testing.T) {
 				`reads, and 3 buffers allow 2.*also seen of it: cp-async on sV_u8.*copy at most 2 tiles ahead`,
 		},
 		{
+			"edge-keeps-last-tile", `(?s)one cause.*cell \(0,5\) of A is still A\[0\]\[69\], taken at .*:113 .*, as ` +
+				`in k tile 2, and 0 belongs there; 864 cells of k tile 3 keep.*also seen of it: arithmetic of stage ` +
+				`B.*write 0 in these cells`,
+		},
+		{
 			"first-tile-replaces", `change: at own_stage5_hopper\.cu:197: the condition of the choice left out: ` +
 				`always 1; the line is .*kv > 0`,
 		},
