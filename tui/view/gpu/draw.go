@@ -193,7 +193,7 @@ func (p *Pane) doctor(h int) []string {
 		}
 		text := slices.DeleteFunc([]string{c.Version, c.Detail}, func(s string) bool { return s == "" })
 		if !c.OK && c.Install != "" {
-			text = append(text, "install "+c.Install)
+			text = append(text, "to have it: "+c.Install)
 		} else if c.Enables != "" {
 			text = append(text, c.Enables)
 		}
