@@ -477,34 +477,9 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	if q.misdeclared(s, c) {
 		return
 	}
-	var at []access
-	past, short := false, false
-	switch {
-	case slices.Contains(addressKinds, c.Kind):
-		at, past = q.accessesLike(c)
-	case s.padded: // what is written is right, and what is read is not
-		at = []access{{at: c.Place.Source, variable: s.covered.Variable}}
-		c.Advice += q.distances(c, at[0])
-	case s.covered != nil && s.covered.Writer() != nil:
-		at, short = []access{{at: s.covered.Writer(), variable: s.covered.Variable}}, true
-		if c.Place.Other != nil && c.Place.Other.At() == at[0].at.At() {
-			c.Place.Source, c.Place.Other = c.Place.Other, nil
-		}
-	case c.Kind == "unwritten" || c.Kind == "uninitialised":
-		if w := q.storeOf(c.Place.Variable); w != nil {
-			at, short = []access{{at: w, variable: c.Place.Variable}}, true
-			c.Advice += "; the source writes it at " + w.At()
-		}
-	case c.Kind == kindStage && s.misstored != nil && s.misstored.at == c.Place.Source:
-		at = []access{*s.misstored}
-	case c.Kind == kindStage && s.contrast != nil && len(s.contrast.Foreign) > 0 && c.Place.Source != nil:
-		x := s.contrast
-		if x.Foreign[0].Access == nil || x.Carried != nil || x.Stored != nil {
-			return // it is not known that the address is what is wrong
-		}
-		at = []access{{c.Place.Source, x.Foreign[0].Of, x.Foreign[0].Access}}
-	case c.Kind == kindStage && s.elsewhere != nil:
-		at, short = []access{*s.elsewhere}, true
+	at, past, short, ok := q.tracedAt(s, c)
+	if !ok {
+		return
 	}
 	list := q.likeliest(at, past, short)
 	if c.Place.Other == nil && len(list) > 0 {
@@ -532,6 +507,39 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	if short && len(list) > 0 {
 		c.Advice += q.comparesFirst(c.Place.Block, list[0].at, at[0])
 	}
+}
+
+// tracedAt lists the accesses of a cause whose index is traced: past says that it is one past an extent,
+// short that what is written is right and what is left out is not; ok is false where nothing is to be traced.
+func (q *inquiry) tracedAt(s *suspect, c *Cause) (at []access, past, short, ok bool) {
+	switch {
+	case slices.Contains(addressKinds, c.Kind):
+		at, past = q.accessesLike(c)
+	case s.padded: // what is written is right, and what is read is not
+		at = []access{{at: c.Place.Source, variable: s.covered.Variable}}
+		c.Advice += q.distances(c, at[0])
+	case s.covered != nil && s.covered.Writer() != nil:
+		at, short = []access{{at: s.covered.Writer(), variable: s.covered.Variable}}, true
+		if c.Place.Other != nil && c.Place.Other.At() == at[0].at.At() {
+			c.Place.Source, c.Place.Other = c.Place.Other, nil
+		}
+	case c.Kind == "unwritten" || c.Kind == "uninitialised":
+		if w := q.storeOf(c.Place.Variable); w != nil {
+			at, short = []access{{at: w, variable: c.Place.Variable}}, true
+			c.Advice += "; the source writes it at " + w.At()
+		}
+	case c.Kind == kindStage && s.misstored != nil && s.misstored.at == c.Place.Source:
+		at = []access{*s.misstored}
+	case c.Kind == kindStage && s.contrast != nil && len(s.contrast.Foreign) > 0 && c.Place.Source != nil:
+		x := s.contrast
+		if x.Foreign[0].Access == nil || x.Carried != nil || x.Stored != nil {
+			return nil, false, false, false // it is not known that the address is what is wrong
+		}
+		at = []access{{c.Place.Source, x.Foreign[0].Of, x.Foreign[0].Access}}
+	case c.Kind == kindStage && s.elsewhere != nil:
+		at, short = []access{*s.elsewhere}, true
+	}
+	return at, past, short, true
 }
 
 // addressKinds are the kinds of findings that say that an address is wrong.
