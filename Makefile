@@ -19,7 +19,7 @@ SAMPLE    ?= 24
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs silence sweep mutants dist wheel test-dist test-ci docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs stories silence sweep mutants dist wheel test-dist test-ci docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ faults: ## every planted fault on seeds 0-9: expected, got
 
 bugs: ## every planted bug, of all four sets, and every harmless edit: what diagnose says, and how much of it was expected
 	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs
+
+stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a third)
+	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestReasons|TestFindings|TestOneEdit' ./debugkern/diagnose/bugs
 
 silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
 	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern/sweep

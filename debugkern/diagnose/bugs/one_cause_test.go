@@ -24,6 +24,7 @@ func TestOneEditIsOneCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			turn(t, name)
 			i := slices.IndexFunc(list, func(b *bug) bool { return b.Name == name })
 			if i < 0 {
 				t.Fatal("no such bug")

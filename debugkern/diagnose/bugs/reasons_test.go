@@ -1,6 +1,8 @@
 package bugs
 
 import (
+	"hash/fnv"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,10 +97,22 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// turn skips a bug unless it is one of the third that is diagnosed each time, by its name, or TILESCOPE_LONG
+// is set: make stories.
+func turn(t *testing.T, name string) {
+	t.Helper()
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	if h.Sum32()%3 != 0 && os.Getenv("TILESCOPE_LONG") == "" {
+		t.Skip("one bug of three is diagnosed without TILESCOPE_LONG: make stories has all")
+	}
+}
+
 // says requires the story of a bug, of one of the sets that diagnose is developed with, to match a regular
 // expression.
 func says(t *testing.T, name, want string) {
 	t.Helper()
+	turn(t, name)
 	var bugs []*bug
 	for _, set := range []string{open, third, fourth, fifth} {
 		bugs = append(bugs, entries(t, set).Bugs...)
