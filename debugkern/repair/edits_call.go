@@ -18,38 +18,37 @@ import (
 func (m *menu) calls(n, i int) {
 	for l := m.fn.Body[i].Loc; l != nil && l.InlinedAt != nil; l = l.InlinedAt {
 		key := "call " + l.Func + l.InlinedAt.Chain()
-		if m.through[key] || l.Func == "" || target.IsLibrary(l.Name) {
+		if m.listed[key] || l.Func == "" || target.IsLibrary(l.Name) {
 			continue
 		}
-		m.through[key] = true
-		c := candidate{
-			kind: Superfluous, rank: rankFirst + 6 + n/4, alone: true,
-			text: fmt.Sprintf("without the call of %s", target.ShortName(l.Func)),
-		}
-		body := m.inlined(l)
-		for _, at := range body {
-			if !m.leaves(at, body) {
-				continue
-			}
-			from, ok := m.argument(at, body)
-			if !ok {
-				c.edits = nil
-				break
-			}
-			c.edits = append(c.edits, ptx.Edit{
-				Kind: ptx.Replace, Func: m.fn.Name, At: at,
-				New: m.fn.Body[at].With(func(in *ptx.Instr) { ok = m.moved(in, ptx.RegisterOf(from)) }),
+		m.listed[key] = true
+		if edits := m.without(l); len(edits) > 0 {
+			m.out = append(m.out, candidate{
+				kind: Superfluous, rank: rankFirst + 6 + n/4, alone: true, site: l.InlinedAt, edits: edits,
+				text: fmt.Sprintf("without the call of %s", target.ShortName(l.Func)),
 			})
-			if !ok {
-				c.edits = nil
-				break
-			}
-		}
-		if c.edits != nil {
-			c.site = l.InlinedAt
-			m.out = append(m.out, c)
 		}
 	}
+}
+
+// without has each result of a call be its argument; nil where one has another number of arguments.
+func (m *menu) without(call *ptx.Loc) (edits []ptx.Edit) {
+	body := m.inlined(call)
+	for _, at := range body {
+		if !m.leaves(at, body) {
+			continue
+		}
+		from, ok := m.argument(at, body)
+		if !ok {
+			return nil
+		}
+		x := m.fn.Body[at].With(func(in *ptx.Instr) { ok = m.moved(in, ptx.RegisterOf(from)) })
+		if !ok {
+			return nil
+		}
+		edits = append(edits, ptx.Edit{Kind: ptx.Replace, Func: m.fn.Name, At: at, New: x})
+	}
+	return edits
 }
 
 // inlined lists the instructions that a call became: those of the function and of what it calls, by the place

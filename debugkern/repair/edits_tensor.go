@@ -26,10 +26,10 @@ func (m *menu) tensors(n, i int) {
 	}
 	from, load := m.pointer(in.Args[k].Reg)
 	key := fmt.Sprint(m.places[i], in.Opcode(), from)
-	if from < 0 || m.through[key] {
+	if from < 0 || m.listed[key] {
 		return
 	}
-	m.through[key] = true
+	m.listed[key] = true
 	var all []int
 	for at, x := range m.fn.Body {
 		if m.places[at] == m.places[i] && x.Opcode() == in.Opcode() && len(x.Args) > k &&

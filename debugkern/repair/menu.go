@@ -68,7 +68,7 @@ type menu struct {
 	own         []bool          // by instruction: the kernel's own instructions need it
 	factor      float64         // of the question
 	values      bool            // of the question
-	through     map[string]bool // by place and what is left out or exchanged there: it is listed
+	listed      map[string]bool // by place and what is left out or exchanged there: it is listed
 }
 
 // edited is an instruction and whether its constant is what is changed.
@@ -88,7 +88,7 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 	m := &menu{
 		fn: fn, defs: map[int32][]int{}, key: make([]string, len(fn.Body)), group: map[string][]int{},
 		places: make([]string, len(fn.Body)), text: map[string][]int{}, immediate: map[string][]int{},
-		meant: map[edited][][]int{}, through: map[string]bool{}, grid: run.Plan.Grid, block: run.Plan.Block,
+		meant: map[edited][][]int{}, listed: map[string]bool{}, grid: run.Plan.Grid, block: run.Plan.Block,
 	}
 	for i := range run.Plan.Args {
 		if a := &run.Plan.Args[i]; a.Into == nil { // else it is no parameter of its own

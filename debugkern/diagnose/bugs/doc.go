@@ -9,7 +9,7 @@
 //	second.yaml, second/NAME.patch      the same, by an author who did not read the diagnosis code
 //	third.yaml, third/NAME.patch        the same, by another; now for developing too
 //	fourth.yaml, fourth/NAME.patch      the same, by another; now for developing too
-//	fifth.yaml, fifth/NAME.patch        the same, by another
+//	fifth.yaml, fifth/NAME.patch        the same, by another; now for developing too
 //	open.yaml, open/NAME.patch          bugs to develop with
 //	harmless.yaml, harmless/NAME.patch  rewrites after which the kernel is as right as before: nothing may be found
 //	ptx.archive                         the PTX of all of them, in the format of kernels/ptx.archive: no compiler is needed
