@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -41,11 +42,15 @@ func (r *Run) Misstored(
 		if err := c.storedFor(ctx, [2]int{row, cell[1]}, rows); err != nil {
 			return nil, err
 		}
+		maps.DeleteFunc(rows, func(_ int, list []stored) bool { return len(list) != row+1 })
+		if len(rows) == 0 {
+			return nil, nil
+		}
 	}
 	var out []Misstored
 	for i := range c.g.Stages() {
 		list := rows[i]
-		if len(list) != v.ValidRows || len(list) < 2 || list[cell[0]].row == cell[0] {
+		if len(list) < 2 || list[cell[0]].row == cell[0] {
 			continue
 		}
 		name, ok, err := c.ownIndex(ctx, list, c.g.Stage(i).DType.Size())

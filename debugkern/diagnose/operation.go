@@ -544,8 +544,10 @@ func (q *inquiry) misplacedBy(s *suspect, st probes.Stage, b *report.BadCell, d 
 	if len(s.contrast.Foreign) == 0 || len(s.contrast.Missing) == 0 || s.contrast.Home != nil {
 		return nil // what comes first says nothing
 	}
-	if stored, err := q.misstored(s, st, b, d); err != nil || stored {
-		return err
+	if q.ofOneColumn(s.contrast) {
+		if stored, err := q.misstored(s, st, b, d); err != nil || stored {
+			return err
+		}
 	}
 	steps, err := q.base.Steps(q.ctx, st, b.Block, max(b.KVTile, 0))
 	if err != nil {
@@ -556,6 +558,16 @@ func (q *inquiry) misplacedBy(s *suspect, st probes.Stage, b *report.BadCell, d 
 		d.text += "; " + step.Text()
 	}
 	return nil
+}
+
+// ofOneColumn reports whether a cell has a value of another row of a stage that has one a row.
+func (q *inquiry) ofOneColumn(c *debugkern.Contrast) bool {
+	return slices.ContainsFunc(c.Foreign, func(f debugkern.Operands) bool {
+		sp := q.run.Plan.Stage(probes.Stage(f.Of))
+		return sp != nil && sp.Cols == 1 && slices.ContainsFunc(c.Missing, func(m debugkern.Operands) bool {
+			return m.Of == f.Of
+		})
+	})
 }
 
 // ofItself reports whether a contrast names operands as foreign that what is missing became on the way, or
