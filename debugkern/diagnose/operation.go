@@ -366,7 +366,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	doc := q.doc.Stage(s.cause.Stage)
 	if looks := looksLike(doc); s.cause.why == "" && looks != "" && !strings.Contains(looks, "fitted") &&
-		(c.Kind == repair.Constant || pattern(doc).Name != "factor") { // else a number that it is by chance
+		!strings.Contains(looks, "the number of") { // that a factor is a count may be by chance
 		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
 	}
 }
