@@ -166,7 +166,7 @@ func (t *Theme) styles() {
 	t.Help = t.style("", c.dim, plain)
 	t.Select = t.style("1", c.pickText, c.pick)
 	t.Match = t.style("1;4", c.accent, plain)
-	t.SelectMatch = t.style("1;4", c.pickText, c.pick)
+	t.SelectMatch = t.style("1", c.pick, c.pickText) // an underline in names reads as "_"
 	t.Running = t.style("", c.busy, plain)
 	t.Error = t.style("1", c.wrong, plain)
 	t.Notice = t.style("", c.busy, plain)
