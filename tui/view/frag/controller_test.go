@@ -86,6 +86,22 @@ func TestFragBanks(t *testing.T) {
 	d.Press("M").HasStatus("by lane")
 }
 
+// TestPhasesNotShownAreNamed: where the strip has no room for all phases its head says which it shows.
+func TestPhasesNotShownAreNamed(t *testing.T) {
+	d := viewtest.Start(t, 80, 24).Press("3")
+	if !strings.Contains(d.Text(), "1-6 of 8") {
+		t.Errorf("six of eight phases:\n%s", d.Text())
+	}
+	d.Press("tab", "tab", "G")
+	if !strings.Contains(d.Text(), "3-8 of 8") {
+		t.Errorf("the last six:\n%s", d.Text())
+	}
+	d.Press("Z")
+	if text := d.Text(); !strings.Contains(text, "words a bank") || strings.Contains(text, "of 8") {
+		t.Errorf("all eight fit on the whole screen:\n%s", text)
+	}
+}
+
 func TestFragChoices(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("3", "o")
 	d.HasStatus("acc f32 col")

@@ -88,9 +88,10 @@ func (p *Pane) entries() int { return max(1, (p.grid.w-2-laneLabel-1)/p.entryWid
 
 func (p *Pane) rows() int { return max(1, p.grid.h-3) }
 
-// scroll moves the grid's window to its cursor.
+// scroll moves the grid's window to its cursor, and the strip's so that it ends with the last phase at most.
 func (p *Pane) scroll() {
 	p.Changed = true
+	p.phase = max(0, min(p.phase, len(p.phases)-(p.banks.h-3)))
 	x, ok := p.holder()
 	f := p.fragment()
 	if !ok || f == nil {

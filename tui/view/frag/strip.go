@@ -122,18 +122,7 @@ func (p *Pane) drawBanks(a area) []string {
 	}
 	degree, cost := p.worst()
 	var lines []string
-	head := p.Theme.Line(w)
-	if w >= wideStrip {
-		head.Add(p.Theme.Dim, "bank")
-	}
-	head.Pad(labelWidth(w))
-	for b := 0; b < 32; b += 8 {
-		head.Add(p.Theme.Dim, fmt.Sprintf("%-8d", b))
-	}
-	if w >= wideStrip {
-		head.Add(p.Theme.Dim, "  words a bank")
-	}
-	lines = append(lines, head.Done())
+	lines = append(lines, p.bankHead(w, a.h-3))
 	for i := p.phase; i < len(p.phases); i++ {
 		lines = append(lines, p.phaseLine(&p.phases[i], w))
 	}
@@ -148,6 +137,39 @@ func (p *Pane) drawBanks(a area) []string {
 		title = p.Theme.Fit(p.briefly(), a.w-6-p.Theme.Width(note))
 	}
 	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Banks)
+}
+
+// bankHead is the head of the strip: the numbers of banks, and at its right end which phases are shown where
+// not all of them fit in the given rows.
+func (p *Pane) bankHead(w, rows int) string {
+	head := p.Theme.Line(w)
+	if w >= wideStrip {
+		head.Add(p.Theme.Dim, "bank")
+	}
+	head.Pad(labelWidth(w))
+	for b := 0; b < 24; b += 8 {
+		head.Add(p.Theme.Dim, fmt.Sprintf("%-8d", b))
+	}
+	head.Add(p.Theme.Dim, "24")
+	all := len(p.phases)
+	last := min(p.phase+rows, all)
+	if p.phase == 0 && last == all {
+		if w >= wideStrip {
+			head.Pad(labelWidth(w)+32).Add(p.Theme.Dim, "  words a bank")
+		}
+		return head.Done()
+	}
+	for _, text := range []string{
+		fmt.Sprintf("phases %d-%d of %d", p.phase+1, last, all),
+		fmt.Sprintf("%d-%d of %d", p.phase+1, last, all),
+		fmt.Sprintf("%d-%d/%d", p.phase+1, last, all),
+		fmt.Sprintf("%d of %d", last-p.phase, all),
+	} {
+		if p.Theme.Width(text) < head.Left() {
+			return head.Right(p.Theme.Dim, text, w).Done()
+		}
+	}
+	return head.Done()
 }
 
 // wideStrip is the width from which a phase is named in full.
