@@ -48,8 +48,8 @@ func interruptible(files *file.System) context.Context {
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
 		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request,
-		Explicit: t.Explicit, Reopen: t.Reopen, Open: opener(t), Tour: t.Tour, Input: t.Stdin,
-		Output: t.Stdout, Files: t.Files,
+		Explicit: t.Explicit, Reopen: t.Reopen, Open: opener(t), Lacking: t.Lacking,
+		Lacks: t.Lacks, Tour: t.Tour, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
 	})
 }
 

@@ -142,7 +142,11 @@ func (m *Model) Init() tea.Cmd {
 	if m.opt.Tour {
 		return tea.Batch(m.startTour(""), m.askGround())
 	}
-	return tea.Batch(m.Start(m.Req), m.askGround())
+	start := tea.Batch(m.Start(m.Req), m.askGround())
+	if m.opt.Lacks != nil {
+		m.propose(m.opt.Lacking, m.opt.Lacks)
+	}
+	return start
 }
 
 // Update routes one message: size, keys, mouse, paste; anything else is what a command reports.

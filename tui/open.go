@@ -81,10 +81,8 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
-		m.ComplainOf(fmt.Errorf("open: %w", msg.err), false)
-		if p, line := propose(msg.words, msg.err); line != "" {
-			m.proposed = p
-			return m.Ask(":", line)
+		if m.propose(msg.words, msg.err) {
+			return nil
 		}
 		cmd := m.SeekConsent(msg.err)
 		m.consent.opening = msg.words
@@ -96,6 +94,19 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	m.recent.add(msg.opened.Request)
 	m.Say("opened " + msg.words[0])
 	return tea.Batch(cmd, m.Changed())
+}
+
+// propose says why words could not be opened, and puts them into the prompt with a launch where they lack
+// one; it reports whether they do.
+func (m *Model) propose(words []string, err error) bool {
+	m.ComplainOf(fmt.Errorf("open: %w", err), false)
+	p, line := propose(words, err)
+	if line == "" {
+		return false
+	}
+	m.proposed = p
+	m.Ask(":", line)
+	return true
 }
 
 // openable completes the words of :open: what was opened before, with its launch; then files and targets of

@@ -109,6 +109,35 @@ func TestOpenProposes(t *testing.T) {
 	}
 }
 
+// TestStartProposes: a file that the command line gives no launch is asked for over the run that is shown
+// without it; Esc keeps that run, Enter opens the file.
+func TestStartProposes(t *testing.T) {
+	var asked []string
+	lacking := func(o *Options) {
+		o.Lacking, o.Lacks = []string{"my.cu", "--block=64"}, &wrapped{lacksLaunch{}}
+		o.Open = func(_ context.Context, words []string) (Opened, error) {
+			asked = words
+			return Opened{Request: debugkern.Request{Target: "stage1"}}, nil
+		}
+	}
+	const line = "open my.cu --block=64 --grid 4 --arg x=ones:f32[4] --arg n=4"
+	d := started(t, 120, 40, plainLook, lacking)
+	if lead, _ := d.m.prompt.Active(); lead != ":" || d.m.prompt.Text() != line {
+		t.Fatalf("the prompt has %q", d.m.prompt.Text())
+	}
+	if !strings.Contains(d.Text(), "launch of sum(float *x, int n): these numbers are a beginning") {
+		t.Errorf("no word on it:\n%s", d.Text())
+	}
+	d.press("enter").hasStatus("opened my.cu")
+	if want := strings.Fields(line)[1:]; !slices.Equal(asked, want) {
+		t.Errorf("asked %q", asked)
+	}
+	d = started(t, 120, 40, plainLook, lacking).press("esc")
+	if lead, _ := d.m.prompt.Active(); lead != "" || d.m.Req.Target != "stage2" || d.m.Shown() == nil {
+		t.Errorf("after Esc: prompt %q, request %+v", lead, d.m.Req)
+	}
+}
+
 // wrapped is an error around another one.
 type wrapped struct{ error }
 

@@ -47,7 +47,11 @@ type Options struct {
 	Reopen func(context.Context) (debugkern.Request, error)
 	// Open reads the words of a command line that opens a target or a file, and compiles the file; nil: only
 	// targets of the catalogue can be chosen. It is called by one goroutine at a time, not the model's.
-	Open    func(ctx context.Context, words []string) (Opened, error)
+	Open func(ctx context.Context, words []string) (Opened, error)
+	// Lacking are words for Open that Lacks says lack a launch: the terminal begins with the prompt and the
+	// launch that Lacks proposes. nil: begin with the run.
+	Lacking []string
+	Lacks   error
 	Input   io.Reader
 	Output  io.Writer
 	Environ []string     // nil: the process's
@@ -68,7 +72,7 @@ type Options struct {
 var ErrNoTerminal = errors.New(
 	"standard output is not a terminal: use `tilescope run TARGET` for text, or `tilescope run TARGET --json`")
 
-// Run opens the terminal and returns when it is closed. Without a terminal on Output it returns
+// Run opens the terminal and returns when it is closed. Without a terminal on Output it returns Lacks, else
 // ErrNoTerminal.
 func Run(ctx context.Context, o Options) error {
 	if o.Output == nil {
@@ -82,6 +86,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	out, ok := o.Output.(term.File)
 	if !ok || !term.IsTerminal(out.Fd()) {
+		if o.Lacks != nil {
+			return o.Lacks
+		}
 		return ErrNoTerminal
 	}
 	defer o.recall(ctx)()

@@ -69,10 +69,14 @@ type Terminal struct {
 	Reopen Reopen
 	// Open reads the words of a command line that opens a target or a file, and returns the request that runs
 	// it, and its Reopen. One call at a time.
-	Open   func(ctx context.Context, words []string) (debugkern.Request, Reopen, error)
-	Stdin  io.Reader
-	Stdout io.Writer
-	Files  *file.System
+	Open func(ctx context.Context, words []string) (debugkern.Request, Reopen, error)
+	// Lacking are words for Open of which the command line gave no whole launch, and Lacks is what it lacks,
+	// with a launch to begin with; nil: Request is what was asked for.
+	Lacking []string
+	Lacks   error
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Files   *file.System
 }
 
 // Reopen reads again what a file's text says of its launch, and returns the request that runs it.
@@ -245,7 +249,7 @@ func (a *app) root() *cobra.Command {
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest. A kernel\n" +
 			"that no manifest describes is opened with the options of check (--grid, --block, --arg): its arguments are shown, before and\n" +
-			"after the launch, with every checker's findings.",
+			"after the launch, with every checker's findings. Without --grid and --block the terminal proposes a launch for its parameters.",
 		Example: "  tilescope\n  tilescope red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
 		Args:    oneTargetAtMost,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
@@ -374,6 +378,11 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	}
 	again := a.reopening(cmd, opt, launch, s, named)
 	req, err := a.opening(cmd, opt, launch, s, named)
+	words, lacks := lacking(cmd, named, err)
+	if lacks != nil { // the terminal proposes a launch, over what it opens without the file
+		explicit, again = false, nil
+		req, _, err = a.openLater(s)(cmd.Context(), []string{defaultTarget})
+	}
 	if err != nil {
 		return err
 	}
@@ -393,9 +402,32 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	a.drawn = true
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
-		Open: a.openLater(s), Stdin: a.Stdin,
+		Open: a.openLater(s), Lacking: words, Lacks: lacks, Stdin: a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
+}
+
+// lacking returns a file and the options that it was given, as words of openLater, where an error is that its
+// launch is not given and a launch to begin with is known; nil and nil for any other error.
+func lacking(cmd *cobra.Command, named string, err error) ([]string, error) {
+	var lacks *checkrun.MissingLaunch
+	if !errors.As(err, &lacks) || lacks.Example == nil {
+		return nil, nil
+	}
+	words := []string{named}
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name+"="+v)
+		}
+	})
+	return words, err
 }
 
 // accepted checks a request that somebody asked for. One that is compared with nothing runs under every

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,37 @@ func TestOpenFromTheTerminal(t *testing.T) {
 	})
 	if asked != nil {
 		t.Fatal(asked)
+	}
+}
+
+// TestOpenWithoutALaunch: a file without its launch opens the terminal too, with the words to complete and
+// the error that proposes a launch; one of which no kernel is known does not.
+func TestOpenWithoutALaunch(t *testing.T) {
+	ptx := filepath.Join(stageless(t, "reduce.ptx"), "k.ptx")
+	var got Terminal
+	open := func(args ...string) (int, string) {
+		var out, errOut bytes.Buffer
+		got = Terminal{}
+		code := Main(context.Background(), Program{
+			Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut,
+			OpenTerminal: func(_ context.Context, o Terminal) error {
+				got = o
+				return o.Lacks // as the terminal does that has none on its output
+			},
+		})
+		return code, errOut.String()
+	}
+	code, says := open(ptx, "--block", "256", "--arg", "0=iota:f32[512]", "--arg", "2=512", "--seed", "3")
+	if code != 2 || !strings.Contains(says, "--grid is missing") {
+		t.Errorf("exit %d: %s", code, says)
+	}
+	want := []string{ptx, "--arg=0=iota:f32[512]", "--arg=2=512", "--block=256", "--seed=3"}
+	if !slices.Equal(got.Lacking, want) || got.Explicit || got.Reopen != nil ||
+		got.Request.Target != "stage2" {
+		t.Errorf("opened with %q, %+v", got.Lacking, got.Request)
+	}
+	if code, _ := open(filepath.Join(t.TempDir(), "nosuch.cu")); code != 2 || got.Session != nil {
+		t.Errorf("a file that is not there: exit %d, opened %t", code, got.Session != nil)
 	}
 }
 

@@ -170,7 +170,6 @@ func TestOpenFile(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 	for says, args := range map[string][]string{
-		"--block is missing":    {ptx},
 		"no --arg for 1":        {ptx, "--block", "256"},
 		"--shape: ":             {ptx, "--shape", "small"},
 		"--gate: ":              {ptx, "--gate", "qk"},
