@@ -127,7 +127,11 @@ var _ dumper = (*debugkern.Run)(nil)
 // run` writes them.
 func (m *Model) dump(command, path string) tea.Cmd {
 	if m.Run == nil {
-		m.Complain("no run to write: none has ended well")
+		why := "no run to write: none has ended well"
+		if m.Task.Active {
+			why = "no run to write yet: the first is under way (" + m.Task.What + ")"
+		}
+		m.Complain(why)
 		return nil
 	}
 	var fill func(ctx context.Context, w io.Writer) error
@@ -190,6 +194,9 @@ func writeDocument(w io.Writer, doc *report.Run) error {
 type diagnosing interface {
 	// Diagnosis is that of the request on screen, nil where there is none.
 	Diagnosis() *diagnose.Diagnosis
+	// UnderWay returns what says whether the diagnosis that runs for that request has ended, and what it has
+	// found, nil where it was cancelled or failed; nil where none runs.
+	UnderWay() func() (d *diagnose.Diagnosis, ended bool)
 	// Diagnoser starts one; nil where the engine cannot.
 	Diagnoser() func(context.Context, debugkern.Request, diagnose.Options) (*diagnose.Diagnosis, error)
 }
@@ -213,10 +220,32 @@ func (m *Model) reportPage(command, path string) tea.Cmd {
 			return d.WriteHTML(w, version)
 		})
 	}
+	if outcome := all[0].UnderWay(); outcome != nil {
+		return m.reportAfter(o, outcome)
+	}
 	req := m.NextRequest()
 	req.Schedule = ""
 	name := "diagnosing for " + filepath.Base(path)
 	return m.inTurn(name, func() tea.Cmd { return m.diagnoseInto(name, o, req, all[0].Diagnoser()) })
+}
+
+// reportAfter writes the page of the diagnosis that runs in Races, once it has ended.
+func (m *Model) reportAfter(o output, outcome func() (*diagnose.Diagnosis, bool)) tea.Cmd {
+	ended := func() bool { _, ended := outcome(); return ended }
+	write := func() tea.Cmd {
+		d, _ := outcome()
+		if d == nil {
+			m.Complain(o.path + " was not written: the diagnosis in Races was cancelled or failed")
+			return nil
+		}
+		version := m.Version
+		return m.writing(o, "the diagnosis in Races", func(_ context.Context, w io.Writer) error {
+			return d.WriteHTML(w, version)
+		})
+	}
+	m.turns = append(m.turns, turn{what: "writing " + filepath.Base(o.path), do: write, ready: ended})
+	m.Say(o.path + " is written when the diagnosis in Races has ended")
+	return nil
 }
 
 // diagnoseInto writes the page of a diagnosis, which it makes.

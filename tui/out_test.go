@@ -3,10 +3,13 @@ package tui
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
@@ -122,6 +125,42 @@ func TestReportDiagnosesWhereNothingIsKnown(t *testing.T) {
 		t.Errorf("%d diagnoses after one in Races was reported", races.Diagnosed)
 	}
 	d.command("report a.pdf").hasStatus("a report is a page, FILE.html")
+}
+
+// TestReportWaitsForTheDiagnosisUnderWay: it is not made a second time; what else is written meanwhile does not
+// wait for it, and a diagnosis that is cancelled writes nothing and says so.
+func TestReportWaitsForTheDiagnosisUnderWay(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "a.html")
+	for _, cancelled := range []bool{false, true} {
+		races := &tuitest.Races{Bare: true, Hold: make(chan struct{})}
+		d := started(t, 120, 40, plainLook, withRequest(faulty), withRaces(races)).open(view.Races)
+		d.Manual = true
+		d.press("d")
+		diagnosis := d.Kept[len(d.Kept)-1]().(tea.BatchMsg)
+		ended := make(chan tea.Msg)
+		go func() { ended <- diagnosis[0]() }()
+		d.Manual = false
+		d.command("report " + page).hasStatus("is written when the diagnosis in Races has ended")
+		d.command("dump " + filepath.Join(dir, fmt.Sprintf("%t.json", cancelled))).hasStatus("wrote ")
+		if _, err := os.Stat(page); err == nil {
+			t.Fatal("written before the diagnosis has ended")
+		}
+		says, pages := "wrote "+page, 1
+		if cancelled {
+			d.press("esc")
+			says, pages = page+" was not written: the diagnosis in Races was cancelled", 0
+		} else {
+			close(races.Hold)
+		}
+		_, cmd := d.m.Update(<-ended)
+		d.Do(cmd)
+		d.hasStatus(says)
+		if _, err := os.Stat(page); races.Diagnosed != 1 || (err == nil) != (pages == 1) {
+			t.Errorf("cancelled %t: %d diagnoses, the page: %v", cancelled, races.Diagnosed, err)
+		}
+		os.Remove(page)
+	}
 }
 
 func TestOwnCopiesAnEmbeddedKernel(t *testing.T) {

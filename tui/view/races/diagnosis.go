@@ -24,6 +24,21 @@ func (v *Controller) Diagnosis() *diagnose.Diagnosis {
 	return v.race.doc
 }
 
+// UnderWay returns the outcome of the diagnosis that runs for the request on screen: whether it has ended, and
+// what it has found, nil where it was cancelled, failed or gave way to another one. It is nil where none runs.
+func (v *Controller) UnderWay() func() (d *diagnose.Diagnosis, ended bool) {
+	if !v.race.active || v.race.of != v.subject() {
+		return nil
+	}
+	seq := v.race.seq
+	return func() (*diagnose.Diagnosis, bool) {
+		if v.race.seq != seq {
+			return nil, true
+		}
+		return v.race.doc, !v.race.active
+	}
+}
+
 // Diagnose shows the view with the diagnosis of the request on screen, and starts one where there is none.
 func (v *Controller) Diagnose() tea.Cmd {
 	shown := v.Root.Open(view.Races)
