@@ -129,7 +129,7 @@ func (m *Model) dump(command, path string) tea.Cmd {
 	if m.Run == nil {
 		why := "no run to write: none has ended well"
 		if m.Task.Active {
-			why = "no run to write yet: the first is under way (" + m.Task.What + ")"
+			why = "no run to write yet: the first is running (" + m.Task.What + ")"
 		}
 		m.Complain(why)
 		return nil

@@ -127,8 +127,8 @@ func TestReportDiagnosesWhereNothingIsKnown(t *testing.T) {
 	d.command("report a.pdf").hasStatus("a report is a page, FILE.html")
 }
 
-// TestReportWaitsForTheDiagnosisUnderWay: it is not made a second time; what else is written meanwhile does not
-// wait for it, and a diagnosis that is cancelled writes nothing and says so.
+// TestReportWaitsForTheDiagnosisUnderWay: it is not made a second time; what else is written meanwhile does
+// not wait for it, and a diagnosis that is cancelled writes nothing and says so.
 func TestReportWaitsForTheDiagnosisUnderWay(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "a.html")

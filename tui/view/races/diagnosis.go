@@ -24,8 +24,9 @@ func (v *Controller) Diagnosis() *diagnose.Diagnosis {
 	return v.race.doc
 }
 
-// UnderWay returns the outcome of the diagnosis that runs for the request on screen: whether it has ended, and
-// what it has found, nil where it was cancelled, failed or gave way to another one. It is nil where none runs.
+// UnderWay returns the outcome of the diagnosis that runs for the request on screen: whether it has ended,
+// and what it has found, nil where it was cancelled, failed or gave way to another one. It is nil where none
+// runs.
 func (v *Controller) UnderWay() func() (d *diagnose.Diagnosis, ended bool) {
 	if !v.race.active || v.race.of != v.subject() {
 		return nil
