@@ -64,22 +64,22 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// No bug of second, third, fourth, fifth or sixth compiles to the PTX of another entry: what a diagnosis says
-// of it was not developed with it under another name.
+// No bug of second, third, fourth, fifth, sixth or seventh compiles to the PTX of another entry: what a
+// diagnosis says of it was not developed with it under another name.
 func TestMeasuringBugsAreNew(t *testing.T) {
 	a, err := openArchive()
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]*bug{}
-	for _, set := range []string{open, harmless, held, second, third, fourth, fifth, sixth} {
+	for _, set := range []string{open, harmless, held, second, third, fourth, fifth, sixth, seventh} {
 		for _, b := range entries(t, set).Bugs {
 			e, ok, err := a.Find(b.key())
 			if err != nil || !ok {
 				t.Fatalf("%s: the archive lacks it (%v): run go test -run TestArchive -update", b.Name, err)
 			}
 			other := seen[string(e.PTX)]
-			if other != nil && slices.Contains([]string{second, third, fourth, fifth, sixth}, set) {
+			if other != nil && slices.Contains([]string{second, third, fourth, fifth, sixth, seventh}, set) {
 				t.Errorf("%s of %s compiles to the PTX of %s of %s", b.Name, set, other.Name, other.set)
 			}
 			seen[string(e.PTX)] = b
