@@ -60,7 +60,7 @@ func (q *inquiry) access(s *suspect) error {
 		trials = 0
 	}
 	res, err := repair.Search(q.ctx, q.base, repair.Question{
-		Block: s.cause.Place.Block, Accesses: accesses, Trials: trials, Quick: quick,
+		Block: q.wrongBlock(s, group), Accesses: accesses, Trials: trials, Quick: quick,
 		Skipped: lacking || s.cause.Kind == "unwritten" || s.cause.Kind == "uninitialised",
 		Watch:   func(t *debugkern.Trial) { t.Check = checkers },
 		Right:   func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
@@ -92,6 +92,20 @@ func (q *inquiry) access(s *suspect) error {
 		q.blameAccess(s, best)
 	}
 	return nil
+}
+
+// wrongBlock is the block of a suspect, or where nothing is wrong in that, the first in which a stage is.
+func (q *inquiry) wrongBlock(s *suspect, group []probes.Stage) probes.Dim3 {
+	own := s.cause.Place.Block
+	if slices.ContainsFunc(group, func(st probes.Stage) bool { return q.wrongIn(q.base, st, own) }) {
+		return own
+	}
+	for _, st := range group {
+		if doc := q.base.Report.Stage(st.String()); doc != nil && doc.FirstBad != nil {
+			return doc.FirstBad.Block
+		}
+	}
+	return own
 }
 
 // better reports whether a trial leaves fewer stages wrong than the run has, or the run has none and the
@@ -235,7 +249,7 @@ func (q *inquiry) blameAccess(s *suspect, p *proof) {
 			r.advice += fmt.Sprintf("; with %s there every stage is right", c.What)
 		}
 	} else {
-		r.advice = q.citing(r.advice, "; the line is ", src)
+		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
 	}
 	s.cause.Advice = r.advice
 	var stages []probes.Stage

@@ -361,7 +361,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 				limit.at)
 		}
 	default:
-		r.advice = q.citing(r.advice, "; the line is ", src)
+		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	doc := q.doc.Stage(s.cause.Stage)

@@ -108,10 +108,12 @@ var (
 // leavesOut is a line whose condition leads to one statement, which leaves out what follows it.
 var leavesOut = regexp.MustCompile(`^(?:\}?\s*else\s+)?if\s*\(.*\)\s*\{?\s*(continue|break|return)\s*;`)
 
-// inWords gives an edit the words of the source: a mask in units of an array's index, and a condition those
-// of its line, since what stands under it for the compiler is what follows a `continue`.
+// inWords gives an edit the words of the source: a mask in units of an array's index, the names of integers,
+// and a condition those of its line, since what stands under it for the compiler is what follows a
+// `continue`.
 func (q *inquiry) inWords(c *repair.Cure) {
 	q.inUnits(c)
+	q.inNames(c)
 	c.What = conditionText(c.What, q.quoted(q.place(c)))
 }
 

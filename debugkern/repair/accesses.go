@@ -13,6 +13,20 @@ import (
 // decide whether they execute and how often, and what those compare, by the text of the program. What is
 // nearest to the accesses comes first. What was looked up in memory is followed no further.
 func leading(fn *ptx.Func, accesses []int) []debugkern.Operation {
+	return following(fn, accesses, deciding(fn, accesses))
+}
+
+// addressing lists the instructions that compute the addresses of accesses.
+func addressing(fn *ptx.Func, accesses []int) map[int]bool {
+	out := map[int]bool{}
+	for _, o := range following(fn, accesses, nil) {
+		out[o.At] = true
+	}
+	return out
+}
+
+// following is leading with some branches.
+func following(fn *ptx.Func, accesses, branches []int) []debugkern.Operation {
 	defs := map[int32][]int{}
 	for i, in := range fn.Body {
 		for _, r := range in.Dests(nil) {
@@ -31,7 +45,6 @@ func leading(fn *ptx.Func, accesses []int) []debugkern.Operation {
 	for _, i := range accesses {
 		add(i)
 	}
-	branches := deciding(fn, accesses)
 	for depth := 0; len(open) > 0; depth++ {
 		now := open
 		open = nil

@@ -312,6 +312,12 @@ func (m *menu) maskedBy(r int32, mask int64) string {
 	if name != "" {
 		name += " "
 	}
+	if mask < 0 && -mask&(-mask-1) == 0 {
+		if mask == -1 {
+			return "the number itself"
+		}
+		return fmt.Sprintf("the next lower multiple of %d", -mask)
+	}
 	if mask > 0 && mask&(mask+1) == 0 && mask < 1<<16 {
 		return fmt.Sprintf("%s%% %d", name, mask+1)
 	}
@@ -321,6 +327,9 @@ func (m *menu) maskedBy(r int32, mask int64) string {
 // otherMasks lists masks that may be meant by a mask: of a remainder those of other powers of two, of any one
 // those with a bit less, or with a bit more next to its own.
 func otherMasks(v int64) []int64 {
+	if v < 0 && -v&(-v-1) == 0 { // a multiple of a power of two
+		return []int64{-1, 2 * v, v / 2, 4 * v, v / 4}
+	}
 	if v < 0 || v >= 1<<16 {
 		return []int64{31, 15, 7, 3, 1, -2, -4, -8, -16, -32}
 	}

@@ -29,8 +29,11 @@ type candidate struct {
 	// its own place
 	of int
 	// alone: the place alone is named, of all that the edits change
-	alone bool
-	site  *ptx.Loc // the call that is left out, which is the place; nil: the edits' own place
+	alone       bool
+	given, gave *Integer // as in Cure, with taken
+	taken       string
+	class       int      // 1 + the number of the class of values that it is one of, where it is tried for all
+	site        *ptx.Loc // the call that is left out, which is the place; nil: the edits' own place
 	// right is how many cells are right with it, where a quick search has executed it and they are more than
 	// without; else 0
 	right int
@@ -68,7 +71,11 @@ type menu struct {
 	own         []bool          // by instruction: the kernel's own instructions need it
 	factor      float64         // of the question
 	values      bool            // of the question
-	listed      map[string]bool // by place and what is left out or exchanged there: it is listed
+	addresses   map[int]bool    // instructions that the addresses of the question's accesses are computed by
+	graph       *cfg.Graph
+	roles       map[string]map[string]bool // by role: the variables that have it
+	dominates   func(a, b int) bool        // of graph's blocks
+	listed      map[string]bool            // by place and what is left out or exchanged there: it is listed
 }
 
 // edited is an instruction and whether its constant is what is changed.
@@ -100,6 +107,8 @@ func newMenu(run *debugkern.Run, ops []debugkern.Operation, near *report.Source)
 			m.element = append(m.element, bytes)
 		}
 	}
+	m.graph = cfg.New(fn)
+	m.dominates = m.graph.Dominance()
 	m.needs()
 	for i, in := range fn.Body {
 		m.places[i] = report.SourceOf(m.blame(i)).At()

@@ -89,12 +89,23 @@ type Cure struct {
 	// it is of another kind
 	From, To string
 	Others   []*target.Source // the lines that it edits besides Source
-	UsedAt   []*target.Source // where what the edited instructions give is used first, and next
+	// Given is the integer of the kernel that the edit takes, and Gave that in the place of which, or with
+	// which, it does: Taken says how. nil where the edit is of another kind.
+	Given, Gave *Integer
+	Taken       string
+	UsedAt      []*target.Source // where what the edited instructions give is used first, and next
 	// Sizes are the sizes of the plan that the number of the edit is in this run: in another run each may be
 	// another number, which Sized writes into the edits.
 	Sizes     []Size
 	operand   int // of the number in the edited instructions
 	Confirmed bool
+}
+
+// Integer is a value that a kernel computes.
+type Integer struct {
+	Name   string         // of an argument of the launch, or a number of a thread or block; "": it has none
+	Source *target.Source // where it is computed; nil: in several places, or none is known
+	Part   bool           // it is a part of what that line computes
 }
 
 // Size is a number of the plan with its name, times a factor, or one over it.
@@ -220,7 +231,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	for _, x := range q.Numbers {
 		m.real = append(m.real, constant{x: x})
 	}
-	m.factor, m.values = q.Factor, q.Values
+	m.factor, m.values, m.addresses = q.Factor, q.Values, addressing(run.Entry(), q.Accesses)
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
@@ -248,6 +259,11 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	if err != nil {
 		return nil, err
 	}
+	if !s.confirmed() && !q.Values {
+		if err := s.standInsTried(each); err != nil {
+			return nil, err
+		}
+	}
 	return s.out, nil
 }
 
@@ -263,7 +279,11 @@ type search struct {
 	menu   *menu
 	helped []candidate // put a part right, and of a stage's other cells none wrong; not yet tried together
 	right  int         // cells that are right without an edit, where the search is quick
-	out    *Result
+	// earlier is how many cures there were before what is being tried; unconfirmed are the classes of those
+	// that were found then and not confirmed
+	earlier     int
+	unconfirmed []int
+	out         *Result
 }
 
 // health is how well a trial does.
@@ -386,6 +406,9 @@ func (s *search) all(list []candidate) error {
 					return err
 				}
 			}
+			if !c.Confirmed && list[i].class > 0 {
+				s.unconfirmed = append(s.unconfirmed, list[i].class)
+			}
 			s.out.Cures = append(s.out.Cures, *c)
 		}
 		list = list[n:]
@@ -396,7 +419,12 @@ func (s *search) all(list []candidate) error {
 // done reports whether a cure was confirmed, or cures enough were found.
 func (s *search) done() bool {
 	n := len(s.out.Cures)
-	return n >= s.enough() || n > 0 && s.out.Cures[n-1].Confirmed
+	return n-s.earlier >= s.enough() || n > 0 && s.out.Cures[n-1].Confirmed
+}
+
+// confirmed reports whether a cure was confirmed, or there is one and nothing that confirms it.
+func (s *search) confirmed() bool {
+	return slices.ContainsFunc(s.out.Cures, func(c Cure) bool { return c.Confirmed || s.q.Confirm == nil })
 }
 
 // unionTrials is how many unions of edits are tried at most.
@@ -489,6 +517,9 @@ func (s *search) cure(c *candidate) *Cure {
 	}
 	if c.site != nil {
 		cure.Source = target.SourceAt(s.menu.fn, c.site)
+	}
+	if c.given != nil {
+		cure.Given, cure.Gave, cure.Taken = c.given, c.gave, c.taken
 	}
 	if c.of > 0 {
 		at = c.of - 1

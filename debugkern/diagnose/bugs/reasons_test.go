@@ -54,6 +54,10 @@ func TestReasons(t *testing.T) {
 		{"buffer-not-toggled", `(?s)sA\[1\] is never written or read.*index of the buffer at .*:129`},
 		{"log-added", "write `Y\\[at\\] = .*__fsub_rn\\(__fsub_rn"},
 		{"block-axes-exchanged", `blockIdx\.x and blockIdx\.y exchanged`},
+		{"b-rows-of-k", `:118 .*N in place of K where it is computed with`},
+		{"v-of-interleaved-heads", "of `kv_base` of line 78 in place of `v_head` of line 99"},
+		{"guard-without-block", ":298: `query0` of line 129 added to `row0` of line 169"},
+		{"odd-last-row-unwritten", ":138: the number itself in place of the next lower multiple of 2"},
 		{"query-tiles-counted", `divisor 16 in place of divisor 32`},
 		{"squares-of-both-rows", `a sum that begins with 0 each time`},
 		{"query0-unsigned", `a difference that is not below 0`},
@@ -114,7 +118,7 @@ func says(t *testing.T, name, want string) {
 	t.Helper()
 	turn(t, name)
 	var bugs []*bug
-	for _, set := range []string{open, third, fourth, fifth} {
+	for _, set := range []string{open, third, fourth, fifth, sixth} {
 		bugs = append(bugs, entries(t, set).Bugs...)
 	}
 	i := slices.IndexFunc(bugs, func(b *bug) bool { return b.Name == name })

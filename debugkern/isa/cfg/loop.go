@@ -70,6 +70,18 @@ func (g *Graph) dominators(order, number []int) []int {
 	return idom
 }
 
+// Dominance returns a function that reports whether every way to block b passes block a. No block dominates
+// one that cannot be reached.
+func (g *Graph) Dominance() func(a, b int) bool {
+	idom := g.dominators(g.order())
+	return func(a, b int) bool {
+		for idom[b] >= 0 && a != b && b != idom[b] {
+			b = idom[b]
+		}
+		return idom[b] >= 0 && a == b
+	}
+}
+
 // Loops returns the natural loops by their head blocks: a branch to a block that dominates it is a back edge,
 // and the loop is the blocks that reach the branch without passing that block.
 func (g *Graph) Loops() map[int]map[int]bool {
@@ -77,14 +89,8 @@ func (g *Graph) Loops() map[int]map[int]bool {
 	if len(g.Succ) == 0 {
 		return loops
 	}
-	order, number := g.order()
-	idom := g.dominators(order, number)
-	dominates := func(a, b int) bool {
-		for idom[b] >= 0 && a != b && b != idom[b] {
-			b = idom[b]
-		}
-		return idom[b] >= 0 && a == b
-	}
+	order, _ := g.order()
+	dominates := g.Dominance()
 	for _, b := range order {
 		for _, h := range g.Succ[b] {
 			if !dominates(h, b) {
