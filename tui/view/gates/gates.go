@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/gates"
 	"tilescope/probes"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // Row is one variant.
@@ -39,6 +40,8 @@ type Data struct {
 	Keys    string // which keys judge what
 	// Parts is where the gates are that run only a part of the kernel, "" where it has none
 	Parts string
+	// Known is what the run on screen, of Current, has shown
+	Known []view.Fact
 }
 
 // Ahead is what a sweep will judge, and by what.

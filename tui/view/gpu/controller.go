@@ -118,6 +118,8 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case view.Shown, view.Ran, view.Failed:
 		return v.watchGPU()
+	case view.Drawn, view.RequestChanged:
+		v.showGPU()
 	case view.HostChanged:
 		v.known.stop()
 		v.known = telemetry{seq: v.known.seq}

@@ -170,9 +170,32 @@ func (p *Pane) without() []string {
 	}
 	out = append(out, p.Theme.Rule(p.Theme.Glyph.BL, p.Theme.Glyph.BR, "", "", p.W, false))
 	if h := p.H - len(out); h >= 3 {
-		return append(out, p.doctor(h)...)
+		out = append(out, p.doctor(h-p.knownHeight(h))...)
+		return append(out, p.known(p.H-len(out))...)
 	}
 	return append(out, p.Theme.Blank(p.W, p.H)...)[:p.H]
+}
+
+// knownHeight is how many of h lines the run on screen takes: all that it needs, or none where the list of
+// checks would have no room.
+func (p *Pane) knownHeight(h int) int {
+	if n := len(p.data.Known) + 2; n > 2 && h >= n+2*len(p.data.Checks)+2 {
+		return n
+	}
+	return 0
+}
+
+// known is what the run on screen has shown.
+func (p *Pane) known(h int) []string {
+	if h < 3 {
+		return nil
+	}
+	var lines []string
+	for _, f := range p.data.Known {
+		lines = append(lines, p.Theme.Line(p.W-2).Space(1).Add(p.Theme.Dim, f.Name).Pad(12).
+			Add(p.Theme.Text, p.Theme.Fit(f.Text, p.W-15)).Done())
+	}
+	return p.Theme.Box("THE RUN ON SCREEN", "", lines, p.W, h, false)
 }
 
 const emulator = "It executes the kernel's own PTX, instruction by instruction, with every lane visible, and computes what an H200 " +
@@ -227,14 +250,15 @@ func rank(ok bool) int {
 	return 0
 }
 
-// checksHeight is how many lines of checks are shown: what is left below the two boxes above them.
+// checksHeight is how many lines of checks are shown: what the boxes above and below them leave.
 func (p *Pane) checksHeight() int {
 	why := len(p.Theme.Wrap(p.data.None, p.W-5))
 	if p.data.Again != "" && !p.data.Looking {
 		why++
 	}
 	why = min(why, max(2, p.H/4))
-	return max(0, p.H-why-2-len(p.Theme.Wrap(emulator, p.W-5))-2-2)
+	h := p.H - why - 2 - len(p.Theme.Wrap(emulator, p.W-5)) - 2
+	return max(0, h-p.knownHeight(h)-2)
 }
 
 // bytesText writes a size: 139.8 GiB.

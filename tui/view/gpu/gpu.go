@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // Panes of the view, as focus counts them.
@@ -34,8 +35,9 @@ type Data struct {
 	None    string // why there is no device
 	Looking bool   // the devices are being asked for
 	Checks  []report.DoctorCheck
-	Link    string // the connection to another machine, whose devices these are; "" where there is none
-	Again   string // the key that looks once more
+	Link    string      // the connection to another machine, whose devices these are; "" where there is none
+	Again   string      // the key that looks once more
+	Known   []view.Fact // what the run on screen has shown
 }
 
 // Pane draws the view.

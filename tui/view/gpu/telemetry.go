@@ -189,7 +189,7 @@ func (v *Controller) showGPU() {
 		return
 	}
 	d := Data{Active: -1, Looking: g.looking, Checks: g.checks, Again: v.Keys.LabelIn(view.GPU, keymap.Open),
-		Every: "up to 4 samples a second"}
+		Every: "up to 4 samples a second", Known: v.Known()}
 	if e, ok := v.Engine.(linkEngine); ok {
 		d.Link = linkText(e.Link())
 	}

@@ -252,7 +252,7 @@ func (v *Controller) showRaces() {
 			checked)
 		if len(d.Findings) == 0 {
 			d.Hint += "\n\nA finding is shown with its source lines, the cells of its variable, and the order of " +
-				"warps around it."
+				"warps around it." + v.known()
 		}
 	}
 	if d.Diagnosed && v.Replaying() {
@@ -268,6 +268,18 @@ func (v *Controller) showRaces() {
 	v.pane.SetData(d)
 	v.Root.Announce(view.CausesFound{})
 	v.showLook()
+}
+
+// known is what the run on screen has shown, below a heading.
+func (v *Controller) known() string {
+	text := ""
+	for i, f := range v.Known() {
+		if i == 0 {
+			text = "\n\nThis run:"
+		}
+		text += fmt.Sprintf("\n%-10s %s", f.Name, f.Text)
+	}
+	return text
 }
 
 // checks is the table of what is looked for in every run, and in a diagnosis.
