@@ -23,8 +23,8 @@ func (x *Context) Known() []Fact {
 	say := func(name, format string, args ...any) {
 		out = append(out, Fact{name, fmt.Sprintf(format, args...)})
 	}
-	say("verdict", "%s %s", x.Theme.VerdictMark(r.Verdict), r.Verdict)
-	if len(r.Stages) > 0 {
+	say("verdict", "%s %s", x.Theme.VerdictMark(r.Verdict), r.Outcome())
+	if !x.Unjudged() {
 		say("stages", "%s", x.stageMarks(r))
 	}
 	if c, ok := x.Run.FirstBad(); ok {
@@ -36,8 +36,11 @@ func (x *Context) Known() []Fact {
 			100*float64(o.BadFraction))
 	}
 	if c := r.Cost; c.WarpInstructions > 0 { // a GPU does not count them
-		say("counted", "%d warp instructions, %d mma outputs, over %d blocks", c.WarpInstructions,
-			c.MMAOutputs, len(x.Run.Viewer.Blocks()))
+		text := fmt.Sprintf("%d warp instructions", c.WarpInstructions)
+		if c.MMAOutputs > 0 {
+			text += fmt.Sprintf(", %d mma outputs", c.MMAOutputs)
+		}
+		say("counted", "%s, over %d blocks", text, len(x.Run.Viewer.Blocks()))
 	}
 	say("took", "build %.0f ms, run %.0f ms, compare %.0f ms", float64(r.Cost.BuildMS),
 		float64(r.Cost.RunMS), float64(r.Cost.CompareMS))
