@@ -368,6 +368,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.misdirected != nil {
 			c.why = s.misdirected.surplus()
 		}
+		if s.miscounted != nil {
+			c.why = s.miscounted.describe()
+		}
 	case s.shared != "":
 		c.Advice = s.shared
 	case f.Missing == nil:

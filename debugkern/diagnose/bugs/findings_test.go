@@ -49,6 +49,10 @@ func TestFindings(t *testing.T) {
 				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
 		},
 		{
+			"v-freed-by-one-consumer", `(?s)one cause.*v_empty\[0\] is over with 4 arrivals, .* at .*:139, and 8 ` +
+				`come for each: warps 4-11.*at .*:139: initialise v_empty with 8 arrivals.*nothing is wrong`,
+		},
+		{
 			"rescaled-behind-the-fence", `is written by mul\.rn\.f32 at own_stage5_hopper\.cu:277, behind the ` +
 				`wgmma\.fence at .*called from own_stage5_hopper\.cu:275(?s:.*)change: wgmma\.fence between ` +
 				`own_stage5_hopper\.cu:277 and .*: move there the one at .*called from own_stage5_hopper\.cu:275`,
