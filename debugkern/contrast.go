@@ -75,6 +75,9 @@ type Operands struct {
 	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
 	// warp 0"; else ""
 	Threads string
+	// Own: the thread whose cell it is, where the exchange between lanes that should bring these brings it no
+	// more than what it has itself: "lane 0 of warp 0"; else ""
+	Own string
 	// Access lists the instruction of the entry's body by whose address foreign ones come in; nil where it is
 	// not known to be an address
 	Access []int
@@ -323,7 +326,9 @@ func (c *contrast) lacking(
 	}
 	if summed < 0 && other.instr >= 0 {
 		for i := range lacks {
-			lacks[i].Threads = c.threads(other.instr, missing, present)
+			if lacks[i].Threads = c.threads(other.instr, missing, present); lacks[i].Threads != "" {
+				lacks[i].Own = c.ownValue(a, instr)
+			}
 			if lacks[i].Threads == "" {
 				lacks[i].Loaded = c.loadedAt(lacks[i].first)
 			}

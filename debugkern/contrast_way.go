@@ -275,6 +275,9 @@ func (c *contrast) lost(ctx context.Context, a *actual, other seen, missing oper
 				return other.way[i], -1
 			}
 		}
+		if at := c.exchange(ctx, a, other.nodes[n-1], missing); at >= 0 {
+			return at, -1
+		}
 	}
 	return other.way[min(n, len(other.way)-1)], -1
 }

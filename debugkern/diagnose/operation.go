@@ -673,6 +673,9 @@ func departure(c *debugkern.Contrast) difference {
 	case c.Missing[0].Threads != "":
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have and %s does not bring there", cell, missing,
 			c.Missing[0].Threads, callText(d.at))
+		if own := c.Missing[0].Own; own != "" {
+			d.text += ": it brings " + own + " its own value"
+		}
 		d.look = "look at which threads hand on what they have at " + callText(d.at)
 	default:
 		d.text = fmt.Sprintf("%s is not made of %s%s", cell, loadedTexts(c.Missing, d.at), others)
