@@ -367,6 +367,27 @@ func (m *menu) width(n, i int) {
 		})
 }
 
+// clamped gives an exchange between lanes the bounds that its mode has: where lanes are taken from below, the
+// clamp is the first lane of a segment, else its last.
+func (m *menu) clamped(in *ptx.Instr, mode string) bool {
+	if len(in.Args) < 4 {
+		return false
+	}
+	c := &in.Args[3]
+	if c.Kind == ptx.OpReg && len(m.defs[c.Reg]) == 1 {
+		if def := m.fn.Body[m.defs[c.Reg][0]]; def.Kind() == isa.Move && len(def.Args) == 2 {
+			*c = def.Args[1]
+		}
+	}
+	if c.Kind != ptx.OpInt {
+		return false
+	}
+	if c.Imm &^= 31; mode != "up" {
+		c.Imm |= 31
+	}
+	return true
+}
+
 // planned lists the numbers of the plan, in elements and in bytes of two and four, nearest in size first.
 func (m *menu) planned(v int64) []int64 {
 	var out []int64
@@ -507,7 +528,7 @@ func (m *menu) modifiers(n, i int) {
 			m.addFrom(rank+n/4+10*at, kind, i, [2]string{mod, to}, was, now, text,
 				func(in *ptx.Instr, _ int) bool {
 					in.Mods[k] = to
-					return true
+					return in.Kind() != isa.Shuffle || m.clamped(in, to)
 				})
 		}
 	}

@@ -461,6 +461,8 @@ func (m *menu) instruction(n, i int) {
 	m.missing(n, i)
 	m.inserted(n, i)
 	m.tensors(n, i)
+	m.squares(n, i)
+	m.bits(n, i)
 	m.calls(n, i)
 	m.factors(n, i)
 }

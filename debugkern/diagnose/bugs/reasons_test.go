@@ -93,6 +93,12 @@ func TestReasons(t *testing.T) {
 			"statistics-interleaved",
 			`row 2 of m is stored at m_smem\[1\] by .*:127, whose index is t / 32 \+ i \* WARPS`,
 		},
+		{
+			"delta-shuffled-up",
+			`(?s):162 does not bring there: it brings lane 0 of warp 0 its own value.*at \S+:162: write .*shfl_xor`,
+		},
+		{"delta-of-o-and-o", `:158 and line 157: dO times O in place of O times O`},
+		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
