@@ -204,10 +204,11 @@ func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 	return p, nil
 }
 
-// remedyOf is a cure as what puts a suspect right.
+// remedyOf is a cure as what puts a suspect right, with every line that it edits.
 func (q *inquiry) remedyOf(c *repair.Cure) *remedy {
+	first, others := q.places(c)
 	return &remedy{
-		text:  c.With() + " at " + q.place(c).At(),
+		text:  c.With() + " at " + linesOf(first, others),
 		edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
 	}
 }

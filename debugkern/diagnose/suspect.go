@@ -240,3 +240,18 @@ func lineText(s, other *report.Source) string {
 	}
 	return callText(s)
 }
+
+// linesOf names places without where they are called from, each line once: "k.cu:7 and line 9".
+func linesOf(first *report.Source, others []*report.Source) string {
+	text := first.At()
+	var named []string
+	for _, o := range others {
+		line := report.Source{File: o.File, Line: o.Line}
+		if line.At() == first.At() || slices.Contains(named, line.At()) {
+			continue
+		}
+		named = append(named, line.At())
+		text += " and " + lineText(&line, first)
+	}
+	return text
+}

@@ -50,3 +50,24 @@ func TestFeeds(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesOf: further lines are named once each, those of the first one's file without it.
+func TestLinesOf(t *testing.T) {
+	at := func(file string, line int, calls target.Calls) *report.Source {
+		return &report.Source{File: file, Line: line, Calls: calls}
+	}
+	first := at("k.cu", 7, "")
+	for _, c := range []struct {
+		others []*report.Source
+		want   string
+	}{
+		{nil, "k.cu:7"},
+		{[]*report.Source{at("k.cu", 7, "f@k.cu:30"), at("k.cu", 9, ""), at("k.cu", 9, "f@k.cu:30")},
+			"k.cu:7 and line 9"},
+		{[]*report.Source{at("k.cuh", 9, "")}, "k.cu:7 and k.cuh:9"},
+	} {
+		if got := linesOf(first, c.others); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
+	}
+}

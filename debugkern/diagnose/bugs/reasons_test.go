@@ -90,6 +90,10 @@ func TestReasons(t *testing.T) {
 				`\[2\] and \[3\].*at .*:561 and line 569: % 4 in place of % 2 in the first index of sPV_frag`,
 		},
 		{
+			"l-summed-in-first-lane", `with __shfl_xor_sync in place of __shfl_down_sync at \S+:104 and line 105, ` +
+				`nothing is wrong`,
+		},
+		{
 			"statistics-interleaved",
 			`row 2 of m is stored at m_smem\[1\] by .*:127, whose index is t / 32 \+ i \* WARPS`,
 		},
