@@ -292,16 +292,24 @@ func (x *Context) Jump(c debugkern.Cell) {
 }
 
 // PlaceFirstBad puts the cursor where a run that has just ended asks for it: on its first bad cell, unless
-// keep, or as near as possible to where it was.
+// keep, or as near as possible to where it was. From a stage that the run's gate leaves out it goes to what the
+// gate injects, else to the first stage that it judges.
 func (x *Context) PlaceFirstBad(keep bool) {
 	x.Fresh = false
-	if c, ok := x.Run.FirstBad(); ok && !keep {
-		if c != x.Cursor {
-			x.past.push(x.Cursor)
-		}
-		x.Cursor, x.Fresh = c, true
+	c, ok := x.Run.FirstBad()
+	switch s := x.Run.gated(x.Cursor.Stage); {
+	case !keep && ok:
+		x.Fresh = true
+	case !keep && s != x.Cursor.Stage:
+		c = x.Cursor
+		c.Stage = s
+	default:
+		c = x.Cursor
 	}
-	x.Cursor = x.Run.Nearest(x.Cursor)
+	if c != x.Cursor {
+		x.past.push(x.Cursor)
+	}
+	x.Cursor = x.Run.Nearest(c)
 }
 
 // Hunting reports whether cells are being searched; CancelHunt ends that, and says so.

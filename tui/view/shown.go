@@ -103,6 +103,26 @@ func (r *Run) Nearest(c debugkern.Cell) debugkern.Cell {
 	return c
 }
 
+// gated is the stage to look at where one was on a stage: the same, unless the run's gate leaves that out, then
+// the first that the gate injects, else the first that it judges.
+func (r *Run) gated(s probes.Stage) probes.Stage {
+	if r.Plan == nil || r.Plan.Stage(s) == nil {
+		return s
+	}
+	g := r.Plan.Gate
+	for _, set := range []probes.StageSet{g.Injected, g.Judged} {
+		if g.Name == probes.GateNone || g.Judged.Has(s) || g.Injected.Has(s) {
+			break
+		}
+		for i := range r.Plan.Stages {
+			if set.Has(r.Plan.Stages[i].Stage) {
+				return r.Plan.Stages[i].Stage
+			}
+		}
+	}
+	return s
+}
+
 // first is the tile that a run is opened on: that of its first stage; without stages of the first argument
 // that the launch wrote to.
 func (r *Run) first() *probes.StagePlan {

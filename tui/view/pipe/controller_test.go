@@ -128,6 +128,20 @@ func TestBeforeTheFirstRun(t *testing.T) {
 }
 
 // TestInjectedStages: under a gate the stages that it injects are marked as such, in the timeline, the map of
+// TestGateMovesToWhatItShows: a stage that a gate leaves out is left for what the gate injects, else for what
+// it judges; one that the gate has is kept, and so is every stage without a gate.
+func TestGateMovesToWhatItShows(t *testing.T) {
+	d := viewtest.Start(t, 120, 40)
+	for _, step := range []struct{ command, stage string }{
+		{"gate softmax", "S"}, {"gate qk", "S"}, {"gate pv", "m"}, {"stage O", "O"}, {"gate none", "O"},
+		{"gate qk", "Q"},
+	} {
+		if d.Command(step.command); d.M.Cursor.Stage.String() != step.stage {
+			t.Errorf("after :%s the cursor is on %s, expected %s", step.command, d.M.Cursor.Stage, step.stage)
+		}
+	}
+}
+
 // all blocks and the detail, and are told from those that it leaves out.
 func TestInjectedStages(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Command("gate pv").Command("stage P")
