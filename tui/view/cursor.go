@@ -292,8 +292,8 @@ func (x *Context) Jump(c debugkern.Cell) {
 }
 
 // PlaceFirstBad puts the cursor where a run that has just ended asks for it: on its first bad cell, unless
-// keep, or as near as possible to where it was. From a stage that the run's gate leaves out it goes to what the
-// gate injects, else to the first stage that it judges.
+// keep, or as near as possible to where it was. From a stage that the run's gate leaves out it goes to what
+// the gate injects, else to the first stage that it judges.
 func (x *Context) PlaceFirstBad(keep bool) {
 	x.Fresh = false
 	c, ok := x.Run.FirstBad()

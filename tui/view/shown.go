@@ -103,8 +103,8 @@ func (r *Run) Nearest(c debugkern.Cell) debugkern.Cell {
 	return c
 }
 
-// gated is the stage to look at where one was on a stage: the same, unless the run's gate leaves that out, then
-// the first that the gate injects, else the first that it judges.
+// gated is the stage to look at where one was on a stage: the same, unless the run's gate leaves that out,
+// then the first that the gate injects, else the first that it judges.
 func (r *Run) gated(s probes.Stage) probes.Stage {
 	if r.Plan == nil || r.Plan.Stage(s) == nil {
 		return s

@@ -40,8 +40,10 @@ type Data struct {
 	Keys    string // which keys judge what
 	// Parts is where the gates are that run only a part of the kernel, "" where it has none
 	Parts string
-	// Known is what the run on screen, of Current, has shown
-	Known []view.Fact
+	// Known is what the run on screen, of the request KnownOf, has shown. It stands below every row: what
+	// changes with the cursor costs bytes on a slow line
+	Known   []view.Fact
+	KnownOf string
 }
 
 // Ahead is what a sweep will judge, and by what.

@@ -98,11 +98,11 @@ func (p *Pane) unexplained() {
 	say("Performance: %d warm-ups and %d timed launches on a GPU; %s. Without a GPU it is not run, and the "+
 		"emulator's counts are shown as counts.", a.Warmups, a.Launches, speed)
 	say("Nothing is judged until a key starts it: %s.", p.data.Keys)
-	if p.Selected().Target != p.data.Current || len(p.data.Known) == 0 {
+	if len(p.data.Known) == 0 {
 		return
 	}
 	p.say(p.Theme.Text, "")
-	p.say(p.Theme.Strong, "The run on screen, which is no gate:")
+	p.say(p.Theme.Strong, "The run on screen, which is no gate: %s", p.data.KnownOf)
 	for _, f := range p.data.Known {
 		p.say(p.Theme.Text, "  %s: %s", f.Name, f.Text)
 	}

@@ -242,7 +242,7 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 // showGates gives the pane its rows.
 func (v *Controller) showGates() {
 	d := Data{
-		Known: v.Known(),
+		Known: v.Known(), KnownOf: request.InFull(v.Req),
 		Alone: v.Stageless(), Current: v.Req.Target, Without: v.besideVariants(), Against: v.against(),
 		Now:     v.sweep.now,
 		Running: v.sweep.running && v.Task.Active, Note: v.sweep.note,
