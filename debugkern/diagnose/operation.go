@@ -320,8 +320,13 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		q.fitsHere(s, p, at)
 		return
 	}
+	across := q.readAcross(s, c)
 	s.cause.Place.Source = src
-	s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
+	if across != nil {
+		s.storedAcross(at, across)
+	} else {
+		s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
+	}
 	r.advice = fmt.Sprintf("at %s: %s", at, change)
 	switch {
 	case p.beyond.size != nil:
@@ -342,7 +347,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		limit = nil // the bound is right at other lines
 	}
 	rewrite := q.rewrite(src, c)
-	if p.rank() == general && call == nil && limit == nil {
+	if p.rank() == general && call == nil && limit == nil && across == nil {
 		s.cause.Rewrite = rewrite
 	}
 	switch {
@@ -353,6 +358,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	case call != nil:
 		r.advice = q.citing("look at what is passed at "+call.At(), ": ", call) + fmt.Sprintf(
 			"; %s at %s for this call alone, this run is right", c.With(), src.At())
+	case across != nil:
+		r.advice = q.eitherOrder(c, src, across)
 	case limit != nil:
 		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
 			r.advice = fmt.Sprintf("at %s: this run is right with %s", at, quote(rewrite.Now))

@@ -102,6 +102,10 @@ func TestReasons(t *testing.T) {
 			`(?s):162 does not bring there: it brings lane 0 of warp 0 its own value.*at \S+:162: write .*shfl_xor`,
 		},
 		{"delta-of-o-and-o", `:158 and line 157: dO times O in place of O times O`},
+		{
+			"part-read-transposed",
+			`stored at \S+:561 in another order than it is read in at line 569;(?s).*:561 stores row-major`,
+		},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
