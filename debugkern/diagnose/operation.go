@@ -61,8 +61,8 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}
 	if _, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc), Values: s.whole,
-		Masked: masked, Skipped: stale(doc) || s.skips(all),
+		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc),
+		Values: s.whole || s.keptApart(), Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)
@@ -123,6 +123,13 @@ func (q *inquiry) factorOf(st probes.Stage, doc *report.Stage) float64 {
 		return 0
 	}
 	return product / square
+}
+
+// keptApart reports whether all that a wrong cell of a suspect lacks is what other threads have, and do not
+// hand on.
+func (s *suspect) keptApart() bool {
+	return s.contrast != nil && len(s.contrast.Foreign) == 0 && len(s.contrast.Missing) > 0 &&
+		!slices.ContainsFunc(s.contrast.Missing, func(o debugkern.Operands) bool { return o.Threads == "" })
 }
 
 // skips reports whether a wrong cell of a suspect lacks what belongs in it, and has nothing in its place, or

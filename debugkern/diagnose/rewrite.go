@@ -148,6 +148,9 @@ func rewritten(line string, c *repair.Cure) (now string, ok bool) {
 	case repair.Constant:
 		return otherLiteral(line, c)
 	case repair.Operand:
+		if c.What == repair.Swapped {
+			return turned(line)
+		}
 		return otherName(line, c)
 	case repair.Operation, repair.Rounding:
 		names := strings.Fields(intrinsics[c.From+" "+c.To])
@@ -157,6 +160,26 @@ func rewritten(line string, c *repair.Cure) (now string, ok bool) {
 		return strings.Replace(line, names[0], names[1], 1), true
 	}
 	return "", false
+}
+
+// subtraction is that of two names or numbers.
+var subtraction = regexp.MustCompile(`([\w.]+) - ([\w.]+)`)
+
+// turned is a line with the operands of its one subtraction exchanged.
+func turned(line string) (string, bool) {
+	text := bare(line)
+	at := subtraction.FindAllStringSubmatchIndex(text, -1)
+	if len(at) != 1 || strings.Count(text, "-") != 1 {
+		return "", false
+	}
+	m := at[0]
+	before, after := strings.TrimSpace(text[:m[0]]), strings.TrimSpace(text[m[1]:])
+	begins := before == "" || strings.HasSuffix(before, "return") ||
+		strings.ContainsAny(before[len(before)-1:], "=(,[<>?:")
+	if !begins || after != "" && !strings.ContainsAny(after[:1], ";,)]<>?:") {
+		return "", false // it is a part of a longer sum, or has a product in it
+	}
+	return line[:m[0]] + line[m[4]:m[5]] + " - " + line[m[2]:m[3]] + line[m[1]:], true
 }
 
 // otherName writes a name in the place of the one use of another, outside of comments.

@@ -13,6 +13,7 @@ func TestRewritten(t *testing.T) {
 	log2 := repair.Cure{Kind: repair.Constant, From: "1.44000006", To: "1.44269504"}
 	tensor := repair.Cure{Kind: repair.Operand, From: "Y", To: "X"}
 	minus := repair.Cure{Kind: repair.Operation, From: "add", To: "sub"}
+	swapped := repair.Cure{Kind: repair.Operand, What: repair.Swapped}
 	for _, c := range []struct {
 		cure      repair.Cure
 		line, now string
@@ -31,6 +32,10 @@ func TestRewritten(t *testing.T) {
 		{repair.Cure{Kind: repair.Constant, From: "2", To: "1"}, "y = x * 2.0f;", "y = x * 1.0f;"},
 		{repair.Cure{Kind: repair.Constant, From: "1", To: "-Inf"}, "m = 1.0f;", "m = -INFINITY;"},
 		{repair.Cure{Kind: repair.Constant, From: "1", To: "+Inf"}, "m = 1.0f;", "m = INFINITY;"},
+		{swapped, "const int last = key0 - query;  // - 1", "const int last = query - key0;  // - 1"},
+		{swapped, "x = a + b - c;", ""},
+		{swapped, "x = a - b * c;", ""},
+		{swapped, "if (n - first < last) x = a - b;", ""},
 		{minus, "y = __fadd_rn(x, l);", "y = __fsub_rn(x, l);"},
 		{minus, "y = __fadd_rn(__fadd_rn(x, a), l);", ""},
 		{tensor, "s += Y[at] * Ys;  // of Y", "s += X[at] * Ys;  // of Y"},

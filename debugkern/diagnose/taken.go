@@ -44,6 +44,8 @@ func (q *inquiry) integerText(x *repair.Integer, at *report.Source) string {
 	where := lineText(&report.Source{File: src.File, Line: src.Line}, at)
 	name := onlyAssigned(q.quoted(src))
 	switch {
+	case headed.MatchString(q.quoted(src)):
+		return "what " + where + " counts"
 	case src.File == at.File && src.Line == at.Line && (x.Part || name == ""):
 		return "what is computed there"
 	case name != "" && x.Part:

@@ -638,6 +638,9 @@ func (m *menu) parameter(v *ptx.Var) string {
 	return fmt.Sprintf("parameter %d", i+1)
 }
 
+// Swapped is the text of an edit that exchanges the operands of an operation.
+const Swapped = "its two operands exchanged"
+
 // swapped lists the operation with its last two operands exchanged, where that is another one.
 func (m *menu) swapped(n, i int) {
 	in := m.fn.Body[i]
@@ -649,7 +652,7 @@ func (m *menu) swapped(n, i int) {
 	if len(in.Args) < 3 {
 		return
 	}
-	m.add(rankFirst+20+n/2, Operand, i, "", "", "its two operands exchanged",
+	m.add(rankFirst+20+n/2, Operand, i, "", "", Swapped,
 		func(in *ptx.Instr, _ int) bool {
 			in.Args[1], in.Args[2] = in.Args[2], in.Args[1]
 			return true

@@ -20,7 +20,7 @@ import (
 const (
 	mostUsed     = 64  // variables of a line in the place of which others are tried
 	mostKept     = 384 // registers that are looked at
-	mostStandIns = 288 // trials
+	mostStandIns = 112 // trials
 	leastStandIn = 32
 	sizesApart   = 16 // a value that is that many times larger or smaller is no other index
 )

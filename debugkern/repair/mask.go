@@ -93,6 +93,7 @@ func (m *menu) masked() []candidate {
 		for _, a := range in.Args[1:] {
 			if a.Kind == ptx.OpReg && len(m.defs[a.Reg]) == 1 {
 				m.shifted(n, m.defs[a.Reg][0], done)
+				m.turned(n, m.defs[a.Reg][0], done)
 			}
 		}
 	}
@@ -128,6 +129,14 @@ func (m *menu) alike(n, i int, done map[string]bool) {
 	}
 }
 
+// turned notes a difference that is compared with its sign turned.
+func (m *menu) turned(n, i int, done map[string]bool) {
+	if key := "turned " + m.key[i]; m.key[i] != "" && !done[key] {
+		done[key] = true
+		m.swapped(n, i)
+	}
+}
+
 // compared notes a number made greater and less by one wherever a comparison of one kind has it, with
 // whatever constants. Where several comparisons do, it stands where the number is computed.
 func (m *menu) compared(n, i int, bounds map[int]bool, done map[string]bool) {
@@ -135,7 +144,8 @@ func (m *menu) compared(n, i int, bounds map[int]bool, done map[string]bool) {
 	if len(in.Args) < 3 || in.Args[1].Kind != ptx.OpReg || in.Args[2].Kind != ptx.OpInt {
 		return
 	}
-	r := in.Args[1].Reg
+	reg := in.Args[1].Reg
+	r := m.variableOf(reg)
 	key := fmt.Sprint(r, in.Opcode())
 	if done[key] {
 		return
@@ -147,8 +157,8 @@ func (m *menu) compared(n, i int, bounds map[int]bool, done map[string]bool) {
 			c.text = "a number less by 1 in the comparison"
 		}
 		for at, x := range m.fn.Body {
-			if x.Opcode() != in.Opcode() || bounds[at] || x.Args[1].Kind != ptx.OpReg || x.Args[1].Reg != r ||
-				x.Args[2].Kind != ptx.OpInt {
+			if x.Opcode() != in.Opcode() || bounds[at] || x.Args[1].Kind != ptx.OpReg ||
+				x.Args[2].Kind != ptx.OpInt || m.variableOf(x.Args[1].Reg) != r {
 				continue
 			}
 			c.edits = append(c.edits, ptx.Edit{
@@ -157,8 +167,8 @@ func (m *menu) compared(n, i int, bounds map[int]bool, done map[string]bool) {
 				}),
 			})
 		}
-		if len(c.edits) > 1 && len(m.defs[r]) == 1 {
-			c.of = m.defs[r][0] + 1
+		if len(c.edits) > 1 && len(m.defs[reg]) == 1 {
+			c.of = m.defs[reg][0] + 1
 		}
 		m.out = append(m.out, c)
 	}

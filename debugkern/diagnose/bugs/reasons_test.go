@@ -58,6 +58,7 @@ func TestReasons(t *testing.T) {
 		{"v-of-interleaved-heads", "of `kv_base` of line 78 in place of `v_head` of line 99"},
 		{"guard-without-block", ":298: `query0` of line 129 added to `row0` of line 169"},
 		{"odd-last-row-unwritten", ":138: the number itself in place of the next lower multiple of 2"},
+		{"diagonal-sign-turned", ":154: write `const int last = query - key0;`"},
 		{"query-tiles-counted", `divisor 16 in place of divisor 32`},
 		{"squares-of-both-rows", `a sum that begins with 0 each time`},
 		{"query0-unsigned", `a difference that is not below 0`},
