@@ -6,7 +6,7 @@ BIN       := bin/tilescope
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-BUILT     := linux/arm64 windows/amd64
+BUILT     := windows/arm64
 WHEELS    := docs/toolchain.txt
 # With telemetry by NVML, which needs cgo: of this machine's own platform.
 NVML      := $(shell test "$$($(GO) env GOOS CGO_ENABLED | tr '\n' ' ')" = "linux 1 " && echo linux/$$($(GO) env GOARCH)+nvml)
@@ -68,7 +68,7 @@ faults: ## every planted fault on seeds 0-9: expected, got
 bugs: ## every planted bug, of all sets, and every harmless edit: what diagnose says, and how much of it was expected
 	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs
 
-stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a third)
+stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a sixth)
 	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestReasons|TestFindings|TestOneEdit' ./debugkern/diagnose/bugs
 
 silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
@@ -156,7 +156,7 @@ vulncheck: ## known vulnerabilities of the modules, where their database can be 
 sbom: build ## the bill of materials of bin/tilescope, CycloneDX in bin/sbom.json
 	@$(GO) run ./debugkern/cli/internal/sbom $(BIN) $(WHEELS) >bin/sbom.json && echo bin/sbom.json
 
-# Every platform is type-checked, tools and tests too; the program is built for one of each processor, not optimised: the
+# Every platform is type-checked, tools and tests too; the program is built for another system and processor, not optimised: the
 # rest is the compiler's part and takes minutes (make dist builds every platform as it is given to others).
 crossbuild:
 	@$(GO) run ./debugkern/cli/internal/typecheck $(PLATFORMS)

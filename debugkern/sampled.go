@@ -136,3 +136,19 @@ func (s *sampling) sample(st lineage.Step, regs []lastWrite) {
 		})
 	}
 }
+
+// Executed executes a block once more and returns how often a warp executed each instruction of the entry's
+// body. Errors are those of Lineage.
+func (r *Run) Executed(ctx context.Context, block probes.Dim3) ([]int, error) {
+	_, trace, err := r.recorded(ctx, block)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(r.Entry().Body))
+	for i := range trace.Len() {
+		if st := trace.Step(i); st.Func.Entry && st.Mask != 0 {
+			out[st.Instr.Index]++
+		}
+	}
+	return out, nil
+}

@@ -60,7 +60,7 @@ const soon = 5 * time.Second
 // its own code where it had finished, and leaves neither temporary files nor goroutines. The log has how
 // long they took to end.
 func TestCancelAnywhere(t *testing.T) {
-	moments := 12
+	moments := 6
 	if os.Getenv("TILESCOPE_LONG") != "" {
 		moments = 40
 	}

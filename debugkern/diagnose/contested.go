@@ -166,10 +166,13 @@ func (q *inquiry) overlapping(s *suspect, f *report.Finding) error {
 		"%s has elements that several threads write at %s, and %s are never written: look at the index there",
 		f.Variable, callText(f.Source), c.Text(c.Never()))
 	if step := c.BlockStep(); step != nil {
-		s.shared = fmt.Sprintf("%s are never written, and others by several threads: %s in %s is %d further "+
-			"from one %s to the next, and should be %d, with which every element is written by one block; look "+
-			"at the index at %s", c.Text(c.Never()), step.Index, f.Variable, step.Is, step.Of, step.Be,
-			callText(f.Source))
+		says := fmt.Sprintf("%s are never written, and others by several threads: %s in %s is %d further "+
+			"from one %s to the next, and should be %d, with which every element is written by one block",
+			c.Text(c.Never()), step.Index, f.Variable, step.Is, step.Of, step.Be)
+		if s.edited { // the edit says what to change, and this why
+			s.because(says)
+		}
+		s.shared = fmt.Sprintf("%s; look at the index at %s", says, callText(f.Source))
 	}
 	if line := q.quoted(f.Source); line != "" {
 		s.shared += ": " + quote(line)

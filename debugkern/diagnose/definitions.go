@@ -651,6 +651,9 @@ func (q *inquiry) writtenElsewhere(s *suspect, st probes.Stage) error {
 			return nil
 		}
 		s.elsewhere = &access{at: src, variable: sp.Array}
+		s.cause.Place.Source, s.cause.Place.Other = src, b.Source
+		s.cause.Advice = q.citing(fmt.Sprintf("look at which cells %s stores: the wrong ones are those that it "+
+			"leaves as %s left them", callText(src), lineText(b.Source, src)), ": ", src) + q.seeFirst(st)
 		s.cause.why += fmt.Sprintf("; right cells of the tile are stored at %s, and this one is not", callText(src))
 		return nil
 	}

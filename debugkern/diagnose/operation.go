@@ -90,6 +90,11 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	case best != nil:
 		q.blameOn(s, best)
 	}
+	if best == nil && found == nil && s.mask == nil {
+		if never, err := q.unexecuted(s, st, b); err != nil || never {
+			return err
+		}
+	}
 	switch {
 	case s.mask != nil:
 		s.because(s.mask.text)

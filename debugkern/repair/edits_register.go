@@ -165,7 +165,10 @@ func (m *menu) standing(u *use, def int, how instead) (c candidate, ok bool) {
 		kind: Operand, text: fmt.Sprintf(how.text, m.places[def]), taken: how.taken,
 		given: m.held(m.fn.Body[def].Args[0].Reg), gave: m.held(u.reg),
 	}
-	if how == inPlace {
+	if other := m.summandOf(def, u.reg); how == inPlace && other >= 0 {
+		c.given, c.taken = m.held(other), ways[1].taken
+		c.text = fmt.Sprintf(ways[1].text, m.places[def])
+	} else if how == inPlace {
 		c.from, c.to = c.gave.Name, c.given.Name
 	}
 	for n := 0; n < len(u.all); {

@@ -127,6 +127,21 @@ func (m *menu) summand(reg int32, def int, how instead) bool {
 	return slices.ContainsFunc(m.reads[given], func(i int) bool { return adds(i, reg, given) })
 }
 
+// summandOf is the register that an instruction adds to another; -1 where it is no such sum of two registers.
+func (m *menu) summandOf(def int, reg int32) int32 {
+	in := m.fn.Body[def]
+	if in.Op != "add" || len(in.Args) != 3 || in.Args[1].Kind != ptx.OpReg || in.Args[2].Kind != ptx.OpReg {
+		return -1
+	}
+	switch m.unconverted(reg) {
+	case m.unconverted(in.Args[1].Reg):
+		return in.Args[2].Reg
+	case m.unconverted(in.Args[2].Reg):
+		return in.Args[1].Reg
+	}
+	return -1
+}
+
 // role is what an operand of an instruction is there for: the operation and its other operands, as variables.
 func (m *menu) role(i, arg int) string {
 	in := m.fn.Body[i]
