@@ -371,6 +371,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.miscounted != nil {
 			c.why = s.miscounted.describe()
 		}
+		if s.skipped != nil {
+			s.skipped.describe(q, c)
+		}
 	case s.shared != "":
 		c.Advice = s.shared
 	case f.Missing == nil:

@@ -95,6 +95,7 @@ type suspect struct {
 	early       *scene.Early // a copy further ahead of its reads than its buffers allow; nil: none is
 	misdirected *misdirected // an arrival that has to be at another mbarrier; nil: none is known
 	miscounted  *miscounted  // an mbarrier that counts other arrivals than come; nil: none is known
+	skipped     *skipped     // a barrier that some warps go past; nil: none is known
 	unawaited   *unawaited   // reads of a copy by warps that have not waited for it; nil: none are known
 	overrun     *overrun     // a copy that is larger than its destination; nil: none is
 	parted      *parted      // where its threads parted from those that they wait for; nil: nowhere

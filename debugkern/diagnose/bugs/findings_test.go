@@ -49,6 +49,10 @@ func TestFindings(t *testing.T) {
 				"mbarrier_arrive\\(&shared.v_empty\\[stage\\]\\);`.*nothing is wrong",
 		},
 		{
+			"barrier-behind-continue", `(?s)to the barrier at .*:77: warp 0 2 times, warp 1 once, warps 2-3 not at ` +
+				`all; the branch at line 56 leads past it.*change: move the barrier of line 77 .*nothing is wrong`,
+		},
+		{
 			"v-freed-by-one-consumer", `(?s)one cause.*v_empty\[0\] is over with 4 arrivals, .* at .*:139, and 8 ` +
 				`come for each: warps 4-11.*at .*:139: initialise v_empty with 8 arrivals.*nothing is wrong`,
 		},
