@@ -79,6 +79,10 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	found := s.left(all, doc)
 	if best != nil && (found == nil || best.rank() != onlyHere) {
 		q.blameOn(s, best)
+		wordless := best.cure.Was == "" && s.cause.why == "" && s.cause.Rewrite == nil
+		if op := q.run.Plan.Stage(st).Op; wordless && op != nil && op.Op == "map" {
+			return q.formula(s, st, b)
+		}
 		return nil
 	}
 	if masked, err := q.masked(s, st, doc); err != nil || masked {

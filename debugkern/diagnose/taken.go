@@ -19,6 +19,11 @@ func (q *inquiry) inNames(c *repair.Cure) {
 	}
 	at := q.place(c)
 	now, was := q.integerText(c.Given, at), q.integerText(c.Gave, at)
+	if now == was { // two of one line
+		if now, was = ofOperation(c.Given, now), ofOperation(c.Gave, was); now == was {
+			now = "another value"
+		}
+	}
 	if c.Gave.Name != "" && strings.Count(bare(q.quoted(at)), c.Gave.Name) > 1 {
 		was += usedAs[q.run.Entry().Body[c.At].Kind()]
 	}
@@ -54,6 +59,14 @@ func (q *inquiry) integerText(x *repair.Integer, at *report.Source) string {
 		return fmt.Sprintf("`%s` of %s", name, where)
 	}
 	return "what " + where + " computes"
+}
+
+// ofOperation names a value by the operation that gives it, of a line that has several.
+func ofOperation(x *repair.Integer, text string) string {
+	if x.Op == "" {
+		return text
+	}
+	return fmt.Sprintf("the result of the %s in %s", repair.Word(x.Op), text)
 }
 
 // givenText quotes the line that computes the integer which an edit takes; "" where its name says enough.

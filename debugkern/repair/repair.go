@@ -106,6 +106,7 @@ type Integer struct {
 	Name   string         // of an argument of the launch, or a number of a thread or block; "": it has none
 	Source *target.Source // where it is computed; nil: in several places, or none is known
 	Part   bool           // it is a part of what that line computes
+	Op     string         // of the PTX that computes it; "": in several places, or none is known
 }
 
 // Size is a number of the plan with its name, times a factor, or one over it.

@@ -181,7 +181,7 @@ func (m *menu) nearestCopy(def, at int) (int, bool) {
 func (m *menu) held(r int32) *Integer {
 	out := &Integer{Name: m.register(r)}
 	if at := m.origin(r); at >= 0 {
-		out.Source = m.blame(at)
+		out.Source, out.Op = m.blame(at), m.fn.Body[at].Op
 		for _, user := range m.reads[m.unconverted(r)] {
 			out.Part = out.Part || m.places[user] == m.places[at]
 		}

@@ -10,7 +10,7 @@
 //	third.yaml, third/NAME.patch        the same, by another; now for developing too
 //	fourth.yaml, fourth/NAME.patch      the same, by another; now for developing too
 //	fifth.yaml, fifth/NAME.patch        the same, by another; now for developing too
-//	sixth.yaml, sixth/NAME.patch        the same, by another
+//	sixth.yaml, sixth/NAME.patch        the same, by another; now for developing too
 //	seventh.yaml, seventh/NAME.patch    the same, by another, who read what the author of sixth had read (README.md)
 //	open.yaml, open/NAME.patch          bugs to develop with
 //	harmless.yaml, harmless/NAME.patch  rewrites after which the kernel is as right as before: nothing may be found
