@@ -176,7 +176,7 @@ func (q *inquiry) leavesAll(s *suspect) bool {
 	if s.remedy.changes() {
 		return false
 	}
-	share := q.damage(q.base.Report).share(q.damage(s.alone.Report))
+	share := q.shareGone(s.alone.Report)
 	return share != nil && float64(*share) < nothing
 }
 
@@ -219,7 +219,7 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 		}
 		return
 	}
-	if c.Share = was.share(now); n == 1 && c.Share != nil && float64(*c.Share) < nothing {
+	if c.Share = q.shareGone(s.alone.Report); n == 1 && c.Share != nil && float64(*c.Share) < nothing {
 		c.Share = nil // an only cause is the cause of all: the trial does not show its part
 	}
 	if q.blocks != nil {
@@ -235,7 +235,8 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 		defer func() { c.short = gone + strings.TrimPrefix(c.Alone, what) }()
 	}
 	if was.bad > 0 {
-		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what, now, was))
+		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what,
+			q.damageText(s.alone.Report), q.damageText(q.base.Report)))
 	}
 	c.Alone = q.remains(s, what, n) + s.beyond
 }
@@ -267,7 +268,7 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 		if len(through) > 0 {
 			text += ", and through " + themIt(left) + " " + strings.Join(through, ", ")
 		}
-		return text + ": " + now.String()
+		return text + ": " + q.damageText(s.alone.Report)
 	case len(findings) > 0:
 		return fmt.Sprintf("%s, still found: %s", what, strings.Join(findings, ", "))
 	case now.bad > 0:

@@ -52,6 +52,46 @@ func (q *inquiry) damage(rep *report.Run) damage {
 	return damageOf(rep)
 }
 
+// wrongOutputs lists the outputs that are wrong in the kernel as it is.
+func (q *inquiry) wrongOutputs() (out []string) {
+	for _, st := range q.run.Plan.Ordered(q.run.Plan.OutputSet()) {
+		if damageAt(q.base.Report.Stage(st.String())).bad > 0 {
+			out = append(out, st.String())
+		}
+	}
+	return out
+}
+
+// shareGone is the part of the damage that is gone in a run: of several wrong outputs the mean of what is
+// gone of each.
+func (q *inquiry) shareGone(rep *report.Run) *report.Number {
+	all := q.wrongOutputs()
+	if len(all) < 2 {
+		return q.damage(q.base.Report).share(q.damage(rep))
+	}
+	var sum float64
+	for _, st := range all {
+		n := damageAt(q.base.Report.Stage(st)).share(damageAt(rep.Stage(st)))
+		if n == nil {
+			return nil // it was not judged there
+		}
+		sum += float64(*n)
+	}
+	mean := report.Number(sum / float64(len(all)))
+	return &mean
+}
+
+// damageText is how far a run is from the reference in words: of several wrong outputs each that still is.
+func (q *inquiry) damageText(rep *report.Run) string {
+	now := q.damage(rep)
+	if len(q.wrongOutputs()) < 2 || slices.ContainsFunc(q.wrongOutputs(), func(st string) bool {
+		return damageAt(rep.Stage(st)).stage == ""
+	}) {
+		return now.String()
+	}
+	return strings.TrimPrefix(q.outputs(rep), "though ")
+}
+
 // mostOutputs is how many wrong outputs the first line of a story names.
 const mostOutputs = 3
 

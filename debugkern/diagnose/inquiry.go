@@ -86,6 +86,8 @@ type suspect struct {
 	partly    *debugkern.Run // with partial in place
 	// elsewhere is where right cells of its stage are stored, and the wrong ones are not; nil: nowhere
 	elsewhere *access
+	// rule is what is wrong with an operation, where no edit of it was found; nil: not known
+	rule      *explanation
 	misstored *access // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
 	beyond    string  // where else its remedy was tried, as the end of a sentence
 

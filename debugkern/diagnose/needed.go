@@ -206,6 +206,7 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		s.cause.Proof = slices.DeleteFunc(s.cause.Proof, func(line string) bool { return line == d.text })
 		s.contrast = nil
 	}
+	s.rule = e
 	s.cause.Place.Source, s.cause.Place.Other = e.blamed(), e.by
 	if e.call != nil {
 		s.cause.Place.Other = e.at

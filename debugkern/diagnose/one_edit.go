@@ -23,11 +23,18 @@ import (
 // ofOneEdit reports whether something shows that two suspects have one edit as their origin.
 func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 	return a.overrun != nil && a.overrun == b.overrun ||
-		q.sameCalls(a, b) || leftAlike(a, b) ||
+		q.sameCalls(a, b) || leftAlike(a, b) || sameRule(a, b) ||
 		q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
 		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a)
+}
+
+// sameRule reports whether one line, whatever called it, gives two stages what becomes right by one rule.
+func sameRule(a, b *suspect) bool {
+	x, y := a.rule, b.rule
+	return x != nil && y != nil && x.Kind == y.Kind && x.Op == y.Op && x.at != nil && y.at != nil &&
+		x.at.File == y.at.File && x.at.Line == y.at.Line
 }
 
 // sameHandshake reports whether two suspects are of mbarriers, or of one and of a race with a bulk copy,

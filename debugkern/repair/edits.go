@@ -684,6 +684,9 @@ func (m *menu) superfluous(n, i int) {
 		rank = rankSecond
 	}
 	name := Word(in.Op)
+	if in.Has("sat") {
+		name = "saturation (to 0 … 1)"
+	}
 	for k := 1; k < len(in.Args); k++ {
 		if in.Args[k].Kind != ptx.OpReg {
 			continue

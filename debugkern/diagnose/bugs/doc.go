@@ -11,7 +11,7 @@
 //	fourth.yaml, fourth/NAME.patch      the same, by another; now for developing too
 //	fifth.yaml, fifth/NAME.patch        the same, by another; now for developing too
 //	sixth.yaml, sixth/NAME.patch        the same, by another; now for developing too
-//	seventh.yaml, seventh/NAME.patch    the same, by another, who read what the author of sixth had read (README.md)
+//	seventh.yaml, seventh/NAME.patch    the same, by another; now for developing too
 //	open.yaml, open/NAME.patch          bugs to develop with
 //	harmless.yaml, harmless/NAME.patch  rewrites after which the kernel is as right as before: nothing may be found
 //	ptx.archive                         the PTX of all of them, in the format of kernels/ptx.archive: no compiler is needed

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// One edit is one cause, whatever it shows at; for each rule by which suspects are one, an open bug that
-// needs it, and what its story has to say then.
+// One edit is one cause, whatever it shows at; for each rule by which suspects are one, a bug that needs it,
+// and what its story has to say then.
 func TestOneEditIsOneCause(t *testing.T) {
-	list := entries(t, open).Bugs
+	list := slices.Concat(entries(t, open).Bugs, entries(t, seventh).Bugs)
 	for name, says := range map[string]string{
 		"log2e-short":           "also seen of it: arithmetic of stage Y",            // the same cure
 		"chunk-half-twice":      "taken at own_flashcore.cuh:92",                     // one load
@@ -20,6 +20,7 @@ func TestOneEditIsOneCause(t *testing.T) {
 		"store-left-half-twice": "columns 8-15 of every 16 of sS are never written",  // one address
 		"odd-columns-unwritten": "the odd columns of O are never written",            // not arithmetic
 		"exit-without-rows":     "also seen of it: uninitialised on sKT",             // a warp left
+		"gradients-start-anew":  "also seen of it: arithmetic of stage dK",           // one line, one rule
 		"maximum-not-stored":    "in the loop and never written there",
 	} {
 		t.Run(name, func(t *testing.T) {
