@@ -8,7 +8,7 @@ import (
 	"tilescope/probes"
 )
 
-// Sample is what registers held when one lane executed an instruction, before it.
+// Sample is the register values of one lane just before it executed an instruction.
 type Sample struct {
 	At         int // the instruction, in the entry's body
 	Warp, Lane int
@@ -22,9 +22,9 @@ const (
 	sampledLanes = 4
 )
 
-// Sampled executes a block once more and returns what integer registers of the entry held when instructions
-// of the entry's body were executed: some executions of each, from the first to the last, and of these some
-// lanes. Errors are those of Lineage.
+// Sampled executes a block once more and returns the values of integer registers of the entry when
+// instructions of the entry's body were executed: some executions of each, from the first to the last, and of
+// these some lanes. Errors are those of Lineage.
 func (r *Run) Sampled(ctx context.Context, block probes.Dim3, at []int, regs []int32) ([]Sample, error) {
 	x, trace, err := r.recorded(ctx, block)
 	if err != nil {

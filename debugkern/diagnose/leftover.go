@@ -12,8 +12,7 @@ import (
 // Past the edge of an input a tile has zeros. Where a kernel loads under a condition and writes no zero
 // otherwise, such a cell keeps what it had in the tile before: the load and its index are right.
 
-// leftover is the wrong cells of an input's tile that hold what they held in the tile before, where 0
-// belongs.
+// leftover is the wrong cells of an input's tile that still have the previous tile's values, where 0 belongs.
 type leftover struct {
 	kv, cells int
 	at        *report.Source // takes the elements that stay

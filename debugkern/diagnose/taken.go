@@ -37,7 +37,7 @@ var usedAs = map[isa.Kind]string{
 	isa.Compare: " where it is compared", isa.Arith: " where it is computed with",
 }
 
-// integerText names a value that a kernel computes, as it is said next to a place.
+// integerText names a value that a kernel computes, in a sentence about a place.
 func (q *inquiry) integerText(x *repair.Integer, at *report.Source) string {
 	src := report.SourceOf(x.Source)
 	switch {

@@ -28,7 +28,7 @@ const (
 func (m *menu) conditions() []candidate {
 	was := m.out
 	m.out = nil
-	g := cfg.New(m.fn)
+	g := m.graph
 	deciders, closes := g.Deciders(), closing(g)
 	for b := range g.Succ {
 		i := g.Start[b+1] - 1

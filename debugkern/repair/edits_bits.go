@@ -62,17 +62,17 @@ func (m *menu) float32s(in *ptx.Instr) bool {
 	if in.Op == "redux" {
 		operands = in.Args[1:2] // the other is the mask of members
 	}
-	held := false
+	found := false
 	for _, o := range operands {
 		switch {
 		case o.Kind == ptx.OpReg && m.fn.Regs[o.Reg].Type == ptx.Pred:
 		case o.Kind == ptx.OpReg && m.holdsFloat(o.Reg, map[int32]bool{}):
-			held = true
+			found = true
 		case o.Kind != ptx.OpInt:
 			return false
 		}
 	}
-	return held
+	return found
 }
 
 // holdsFloat reports whether all that gives a register a value gives it a float's bits. open are the

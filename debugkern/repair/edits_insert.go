@@ -236,7 +236,7 @@ const mostAccumulators = 12
 // accumulators lists sums that begin with 0 each time: what is set to 0 once, before a loop round them or
 // before the first of several, goes on from the sum before.
 func (m *menu) accumulators() {
-	g := cfg.New(m.fn)
+	g := m.graph
 	loops := g.Loops()
 	done := map[string]bool{}
 	for n, o := range m.ops {

@@ -10,11 +10,11 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Another variable in the place of the one that was meant may stand far from its use: a size that is an
-// argument of the launch, an index that the kernel computed at its beginning. Which of the kernel's integers
-// could be meant is seen from what they held when a line was executed: one that held the same is no other,
-// and of several that held the same one is tried for all. The line has it once, and the instructions that it
-// became have it as often as the compiler liked.
+// A line may use the wrong variable: another size of the launch, another index. The right one can be computed
+// far from the line. The register values at the time when the line is executed narrow the search: a register
+// with the same value as the one in use changes nothing, and of several registers with equal values only one
+// is tried. A variable that the source line names once is replaced in all instructions compiled from that
+// line.
 
 // How much is asked of the block's registers, and how many of them are tried.
 const (
@@ -39,14 +39,14 @@ type instead struct {
 
 var (
 	inPlace = instead{"", "the result of %s in place of an operand", InPlace, 0, 12}
+	added   = instead{"add", "the result of %s added to an operand", "added to", 8, 6}
 	ways    = []instead{
-		inPlace, {"add", "the result of %s added to an operand", "added to", 8, 6},
-		{"sub", "the result of %s subtracted from an operand", "subtracted from", 24, 4},
+		inPlace, added, {"sub", "the result of %s subtracted from an operand", "subtracted from", 24, 4},
 	}
 )
 
-// standIns lists other integers of the kernel in place of those that lines use: by what they held, one of
-// each class first, the others behind it.
+// standIns lists other integers of the kernel in place of those that lines use, grouped by their values:
+// each group lists its likeliest member first.
 func (s *search) standIns() ([][]candidate, error) {
 	m := s.menu
 	uses := m.integerUses()
@@ -82,7 +82,7 @@ func (s *search) standIns() ([][]candidate, error) {
 	return out, nil
 }
 
-// sampled finds what the block's registers held at some uses: samples by instruction, in which a register has
+// sampled reads the block's register values at some uses: samples by instruction, in which a register has
 // the number that index says. It notes what else each use could be of.
 func (s *search) sampled(uses []*use) (
 	index map[int32]int, samples map[int][]debugkern.Sample, err error,
@@ -163,11 +163,11 @@ func (s *search) standInsTried(each uint64) error {
 func (m *menu) standing(u *use, def int, how instead) (c candidate, ok bool) {
 	c = candidate{
 		kind: Operand, text: fmt.Sprintf(how.text, m.places[def]), taken: how.taken,
-		given: m.held(m.fn.Body[def].Args[0].Reg), gave: m.held(u.reg),
+		given: m.describe(m.fn.Body[def].Args[0].Reg), gave: m.describe(u.reg),
 	}
 	if other := m.summandOf(def, u.reg); how == inPlace && other >= 0 {
-		c.given, c.taken = m.held(other), ways[1].taken
-		c.text = fmt.Sprintf(ways[1].text, m.places[def])
+		c.given, c.taken = m.describe(other), added.taken
+		c.text = fmt.Sprintf(added.text, m.places[def])
 	} else if how == inPlace {
 		c.from, c.to = c.gave.Name, c.given.Name
 	}

@@ -31,8 +31,8 @@ func (m *menu) scaled(u *use) bool {
 	}
 }
 
-// classes are the values that stand before a use and held something else than its own when it was executed,
-// those that held the same together, the likeliest first.
+// classes groups the integers computed before a use, without those that have the use's own values in all
+// samples, by their values: the likeliest group first.
 func (m *menu) classes(
 	u *use, how instead, index map[int32]int, samples []debugkern.Sample,
 ) [][]standIn {
@@ -41,7 +41,7 @@ func (m *menu) classes(
 	if len(samples) == 0 {
 		return nil
 	}
-	was, most, varies, _ := held(samples, k)
+	was, most, varies, _ := sampledValues(samples, k)
 	decides := m.decided(u, index, samples)
 	of := map[string]int{}
 	var out [][]standIn
@@ -50,7 +50,7 @@ func (m *menu) classes(
 		if r == u.reg {
 			continue
 		}
-		v, size, moves, known := held(samples, index[r])
+		v, size, moves, known := sampledValues(samples, index[r])
 		switch {
 		case !known, how == inPlace && slices.Equal(v, was), how != inPlace && size == 0:
 			continue
@@ -97,7 +97,7 @@ func (m *menu) kinship(u *use, how instead, x *standIn, alike bool) int {
 		return 1
 	case !alike:
 		return 3
-	case given >= 0 && gave >= 0 && m.beside(given, gave):
+	case given >= 0 && gave >= 0 && m.adjacentLines(given, gave):
 		return 1
 	}
 	return 2
@@ -184,8 +184,8 @@ func (m *menu) sameRole(u *use, def int) bool {
 	return slices.ContainsFunc(u.all, func(t taken) bool { return m.roles[m.role(t.at, t.arg)][given] })
 }
 
-// beside reports whether two instructions are of lines of one file that are next to each other.
-func (m *menu) beside(a, b int) bool {
+// adjacentLines reports whether two instructions are of lines of one file that are next to each other.
+func (m *menu) adjacentLines(a, b int) bool {
 	x, y := m.blame(a), m.blame(b)
 	return x != nil && y != nil && x.File == y.File && abs(int64(x.Line-y.Line)) <= 2
 }
@@ -216,7 +216,7 @@ func (m *menu) decided(
 			a, known := value(&in.Args[1], &samples[n])
 			b, also := value(&in.Args[2], &samples[n])
 			if !known || !also {
-				return true // it cannot be said
+				return true // a value is unknown
 			}
 			was := meets(in, a, b)
 			for k, side := range []*int64{&a, &b} {
@@ -265,9 +265,9 @@ func meets(in *ptx.Instr, a, b int64) bool {
 	return a != b
 }
 
-// held is what a register held in samples, its greatest size, and whether it was not always the same; known
-// is false where one of them does not have it.
-func held(samples []debugkern.Sample, k int) (v []int64, most int64, varies, known bool) {
+// sampledValues returns a register's values in samples, the largest magnitude, and whether they vary. known
+// is false where the register has no value in one of the samples.
+func sampledValues(samples []debugkern.Sample, k int) (v []int64, most int64, varies, known bool) {
 	for i := range samples {
 		x := &samples[i]
 		if !x.Known[k] {

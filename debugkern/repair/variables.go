@@ -177,8 +177,8 @@ func (m *menu) nearestCopy(def, at int) (int, bool) {
 	return 0, false
 }
 
-// held describes the value of a register.
-func (m *menu) held(r int32) *Integer {
+// describe returns the name and place of the integer in a register.
+func (m *menu) describe(r int32) *Integer {
 	out := &Integer{Name: m.register(r)}
 	if at := m.origin(r); at >= 0 {
 		out.Source, out.Op = m.blame(at), m.fn.Body[at].Op
