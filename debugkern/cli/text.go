@@ -115,8 +115,7 @@ func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
 	}
 	printFirstBad(w, st)
 	for _, f := range st.Fingerprints {
-		fmt.Fprintf(w, "    looks like %s %s: %s (explains %.0f %%)\n", f.Name, f.Value, f.Evidence,
-			100*f.Explains)
+		fmt.Fprintf(w, "    looks like %s %s: %s\n", f.Name, f.Value, f.Evidence)
 	}
 }
 

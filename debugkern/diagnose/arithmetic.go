@@ -436,8 +436,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 					float64(st.Local.Bound)))
 			if p := pattern(st); p != nil {
 				c.Proof = append(c.Proof,
-					fmt.Sprintf("%s looks like %s %s: %s (explains %.0f %% of its bad cells)", n, p.Name,
-						p.Value, p.Evidence, 100*p.Explains))
+					fmt.Sprintf("%s looks like %s %s: %s", n, p.Name, p.Value, p.Evidence))
 			}
 		}
 	}

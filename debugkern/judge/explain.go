@@ -412,12 +412,23 @@ func (t *trial) report(bad int, where *region.Region) []Fingerprint {
 		}
 		out = append(out, Fingerprint{
 			Name: r.name, Value: r.value, Explains: share(r), Fitted: r.fits,
-			Evidence: fmt.Sprintf("%d of %d wrong cells are as it says; %s%s%s", r.hits, bad, against, place,
-				r.example),
+			Evidence: fmt.Sprintf("%s; %s%s%s", explainsText(r.hits, bad), against, place, r.example),
 		})
 		place = "" // once
 	}
 	return out
+}
+
+// explainsText says how many of a stage's wrong cells a hypothesis explains. Only all of them are 100 %.
+func explainsText(hits, bad int) string {
+	switch {
+	case hits < bad:
+		return fmt.Sprintf("explains %d of %d wrong cells (%.0f %%)", hits, bad,
+			min(99, 100*float64(hits)/float64(bad)))
+	case bad == 1:
+		return "explains the only wrong cell"
+	}
+	return fmt.Sprintf("explains all %d wrong cells", bad)
 }
 
 // scene is one tile of a wrong stage, with all that hypotheses are made of: the walker's tiles, the stage's

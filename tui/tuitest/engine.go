@@ -197,7 +197,7 @@ func spoil(d *report.Stage) {
 		Lane:   &lane,
 		Source: &report.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}}
 	d.Fingerprints = []report.Fingerprint{{Name: "factor", Value: "exp(m_new-m_old) by row",
-		Evidence: "32 rows fit within 1e-4", Explains: 0.98}}
+		Evidence: "explains 134 of 137 wrong cells (98 %)", Explains: 134. / 137}}
 }
 
 // Viewer serves a fake run's tiles.

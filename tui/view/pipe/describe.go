@@ -229,8 +229,7 @@ func (p *Pane) stage(x *row, say sayer) {
 			name = "or"
 		}
 		say(name, p.Theme.Accent, "%s",
-			strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value,
-				100*float64(f.Explains), f.Evidence)))
+			strings.TrimSpace(f.Name+" "+f.Value)+" · "+f.Evidence)
 	}
 	if x.plan.OfLaunch() {
 		say("error", p.statsStyle(d.Local), "%s", statsText(d.Local))
@@ -317,13 +316,22 @@ func (p *Pane) tileText() string {
 	if p.judged != "" {
 		text += ", " + p.judged
 	}
-	switch w := p.stats.Worst; {
+	return text + worstText(p.stats.Worst)
+}
+
+// worstText relates the error of a tile's worst cell to its bound; "" where it has none, or is no number.
+func worstText(w float64) string {
+	switch {
 	case w >= 10 && w < 1e9:
-		text += fmt.Sprintf(" · worst error ×%s its bound", count(int(w)))
-	case w > 0 && w < 10:
-		text += fmt.Sprintf(" · worst error ×%.3g its bound", w)
+		return fmt.Sprintf(" · worst error %s times its bound", count(int(w)))
+	case w > 1 && w < 10:
+		return fmt.Sprintf(" · worst error %.3g times its bound", w)
+	case w > 0 && w < 0.001:
+		return " · worst error below 0.1 % of its bound"
+	case w >= 0.001 && w <= 1:
+		return fmt.Sprintf(" · worst error %.3g %% of its bound", math.Floor(1000*w)/10)
 	}
-	return text
+	return ""
 }
 
 // statsText: none of 32768 cells bad · worst: error 0.000972 = 99 % of its bound 0.000977 · max error
@@ -359,7 +367,7 @@ func shareWords(s *report.ErrorStats) string {
 	case share == "" || share == "exact":
 		return ","
 	case strings.HasPrefix(share, "×"):
-		return ", " + share + " its"
+		return ", " + strings.TrimPrefix(share, "×") + " times its"
 	default:
 		return " = " + share + " of its"
 	}

@@ -16,7 +16,7 @@ func TestStatsText(t *testing.T) {
 			MaxAbs: 0.000972, Error: 0.000972, Bound: 0.000977},
 		"none of 32768 cells bad · worst: error 0.000972 = 99.4 % of its bound 0.000977 · max error 0.00163, " +
 			"where the bound is larger": {Cells: 32768, MaxAbs: 0.00163, Error: 0.000972, Bound: 0.000977},
-		"3 of 64 cells bad · worst: error 0.01, ×10 its bound 0.001 · max error 0.5, where the bound is larger": {
+		"3 of 64 cells bad · worst: error 0.01, 10 times its bound 0.001 · max error 0.5, where the bound is larger": {
 			Bad: 3, Cells: 64, MaxAbs: 0.5, MaxULP: 7, Error: 0.01, Bound: 0.001},
 		"2 of 64 cells bad · worst: error +Inf, bound 0.001 · 2 NaN or Inf": {
 			Bad: 2, Cells: 64, MaxAbs: inf, Error: inf, Bound: 0.001, Nonfinite: 2},
@@ -26,6 +26,24 @@ func TestStatsText(t *testing.T) {
 	} {
 		if got := statsText(s); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestWorstText: the worst cell of a tile is a share of its bound, and a multiple above it.
+func TestWorstText(t *testing.T) {
+	for w, want := range map[float64]string{
+		0:       "",
+		1e-5:    " · worst error below 0.1 % of its bound",
+		0.994:   " · worst error 99.4 % of its bound",
+		0.99999: " · worst error 99.9 % of its bound",
+		1:       " · worst error 100 % of its bound",
+		3.25:    " · worst error 3.25 times its bound",
+		25481:   " · worst error 25k times its bound",
+		1e12:    "",
+	} {
+		if got := worstText(w); got != want {
+			t.Errorf("%g: %q, want %q", w, got, want)
 		}
 	}
 }
