@@ -144,6 +144,15 @@ func breakText(b walk.Breakpoint) string {
 	return fmt.Sprintf("%s:%d", b.File, b.Line)
 }
 
+// stopText says behind a verb where a breakpoint stops: "at sdpa.cu:88 if lane == 3", "when sS[0][1]
+// changes".
+func stopText(b walk.Breakpoint) string {
+	if b.Array == "" && b.Stage == "" {
+		return "at " + conditionText(b)
+	}
+	return "when " + conditionText(b)
+}
+
 // toggleBreak sets or deletes a breakpoint where the focused pane's cursor is; in the list it deletes.
 func (v *Controller) toggleBreak(string) tea.Cmd {
 	if v.at == partList {
@@ -155,8 +164,8 @@ func (v *Controller) toggleBreak(string) tea.Cmd {
 		return nil
 	}
 	if i := v.breakAt(b); i >= 0 {
-		v.Say(fmt.Sprintf("breakpoint %d deleted: no longer stops where %s", v.walk.breaks[i].id,
-			v.walk.breaks[i].at()))
+		v.Say(fmt.Sprintf("breakpoint %d deleted: no longer stops %s", v.walk.breaks[i].id,
+			stopText(v.walk.breaks[i].Breakpoint)))
 		v.walk.breaks = slices.Delete(v.walk.breaks, i, i+1)
 		return v.breaksChanged()
 	}
@@ -206,7 +215,11 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	}
 	b.From = s.from()
 	s.breaks[i] = stop{id: s.breaks[i].id, Breakpoint: b}
-	v.Say(fmt.Sprintf("breakpoint %d: r and R stop where %s", s.breaks[i].id, conditionText(b)))
+	text := fmt.Sprintf("breakpoint %d: r and R stop %s", s.breaks[i].id, stopText(b))
+	if b.When.String() == "" {
+		text += fmt.Sprintf("; :condition %d EXPR limits it", s.breaks[i].id)
+	}
+	v.Say(text)
 	return v.breaksChanged()
 }
 
@@ -239,7 +252,7 @@ func (v *Controller) breakCommand(arg string) tea.Cmd {
 	b, err := v.readBreak(arg)
 	switch {
 	case err != nil:
-		v.refuse("break", err)
+		v.refuse("break", lineOf(b), err)
 		return nil
 	case !v.isOpen(): // which lines have instructions is known of an open block
 		return tea.Batch(v.toSource(), v.whenOpen(func() tea.Cmd { return v.breakCommand(arg) }))
@@ -374,14 +387,14 @@ func (v *Controller) conditionCommand(arg string) tea.Cmd {
 	b := &v.walk.breaks[i]
 	when, err := v.readCondition(b.Breakpoint, text)
 	if err != nil {
-		v.refuse("condition", err)
+		v.refuse("condition", lineOf(b.Breakpoint), err)
 		return nil
 	}
 	b.When, b.hits = when, nil
 	if text == "" {
-		v.Say(fmt.Sprintf("breakpoint %d always stops where %s", b.id, b.at()))
+		v.Say(fmt.Sprintf("breakpoint %d always stops %s", b.id, stopText(b.Breakpoint)))
 	} else {
-		v.Say(fmt.Sprintf("breakpoint %d stops where %s", b.id, conditionText(b.Breakpoint)))
+		v.Say(fmt.Sprintf("breakpoint %d stops %s", b.id, stopText(b.Breakpoint)))
 	}
 	return v.breaksChanged()
 }

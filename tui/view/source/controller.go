@@ -138,7 +138,8 @@ func (v *Controller) Layer() keymap.Layer {
 			Hint: "reverse", Group: g,
 		},
 		{Action: breakpoint, Keys: []string{"b"}, Label: "b",
-			Help:  "breakpoint on this line; in SHARED on a change of this cell (:break for stages)",
+			Help: "breakpoint on this line; in SHARED on a change of this cell (:break for stages, " +
+				":condition N EXPR for a condition)",
 			Hint:  "break",
 			Group: g},
 		{Action: stepOut, Keys: []string{"^"}, Label: "^",

@@ -432,7 +432,9 @@ func TestRefusedNames(t *testing.T) {
 		"print s5":            {"line 6 assigns it, and none of its instructions writes a register"},
 		"watch S":             {"stage S is in shared array sS: sS[0][lane]"},
 		"watch unheard":       {"known: sQ", "threadIdx.x", "registers of line 66: %rs89 %rd477 %p8 %f13"},
-		"break 65 if %zz > 1": {"no register %zz", "for example :break 66 if sQ[0][lane] > 0"},
+		"break 65 if %zz > 1": {"no register %zz", "for example :break 65 if sQ[0][lane] > 0"},
+		"break 70 if s65 > 1": {"line 66 assigns it, its instructions write %rs18", ":break 70 if sQ"},
+		"break 70 if zz > 1":  {"registers of line 70: %rd477 %rs30 %rs31 %rs32"},
 		"watch %rd477 lane":   {"write %rd477@N", "%rs89@3 * 2"},
 		"break 300":           {"the nearest line that has is 79"},
 	} {
@@ -645,7 +647,7 @@ func TestCommandsOpenABlock(t *testing.T) {
 		if d.M.Showing() != view.Source || control(d.Driver).Line() != 66 {
 			t.Errorf("from %s: in %s at line %d", in, d.M.Showing(), control(d.Driver).Line())
 		}
-		d.HasStatus("breakpoint 1: r and R stop where sdpa_fp8_stage_c_wmma.cu:66")
+		d.HasStatus("breakpoint 1: r and R stop at sdpa_fp8_stage_c_wmma.cu:66; :condition 1 EXPR limits it")
 		walker{viewtest.Start(t, 120, 40).Press(in).Command("seek 40")}.stands(40)
 		walker{viewtest.Start(t, 120, 40).Press(in).Command("step 3")}.stands(9)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tilescope/configs"
+	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/debugkern/walk/expr"
 	"tilescope/probes"
@@ -17,23 +18,29 @@ import (
 // mostNames is how many registers a message lists.
 const mostNames = 8
 
-// refuse complains about an expression: what is wrong with it, what the name in it may have meant, and an
-// expression that this kernel has.
-func (v *Controller) refuse(command string, err error) {
+// refuse complains about an expression that is evaluated at a line: what is wrong with it, what the name in
+// it may have meant, and an expression that this kernel has. Without a line it is that where the warp stands.
+func (v *Controller) refuse(command string, at target.Source, err error) {
+	if p := v.walk.shot.pos.Source; at.Line == 0 && p != nil {
+		at = *p
+	}
 	text := command + ": " + err.Error()
 	var bad *expr.Error
 	if errors.As(err, &bad) {
 		if bad.Unknown != "" {
-			text += v.meant(bad.Unknown)
+			text += v.meant(bad.Unknown, at)
 		}
-		text += "; for example " + v.example(command)
+		text += "; for example " + v.example(command, at)
 	}
 	v.Complain(text)
 }
 
+// lineOf is the line of a breakpoint, line 0 where it stops at none.
+func lineOf(b walk.Breakpoint) target.Source { return target.Source{File: b.File, Line: b.Line} }
+
 // meant says what may have been meant by a name that no variable has: the names near it, else those that
 // there are, and of a local variable of the source the registers that its line writes.
-func (v *Controller) meant(name string) string {
+func (v *Controller) meant(name string, at target.Source) string {
 	if sp := v.stageNamed(name); sp != nil && sp.Array != "" {
 		return fmt.Sprintf(": stage %s is in shared array %s: %s", name, sp.Array, v.indexed(sp.Array))
 	}
@@ -45,11 +52,11 @@ func (v *Controller) meant(name string) string {
 		known = append(known, n.Name)
 	}
 	out := configs.Suggest(name, append(known, cursorNames...))
-	if local := v.local(name); local != "" {
+	if local := v.local(name, at); local != "" {
 		return out + "; " + local
 	}
-	if regs := v.lineRegisters(); len(regs) > 0 {
-		out += fmt.Sprintf("; registers of line %d: %s", v.walk.shot.pos.Source.Line, listed(regs))
+	if regs := v.lineRegisters(at); len(regs) > 0 {
+		out += fmt.Sprintf("; registers of line %d: %s", at.Line, listed(regs))
 	}
 	return out
 }
@@ -68,51 +75,73 @@ func (v *Controller) stageNamed(name string) *probes.StagePlan {
 }
 
 // local says where the source assigns a variable, and which registers the instructions of that line write.
-// Line information has no names of local variables. Of several lines it is the last up to where the warp
-// stands, else the first.
-func (v *Controller) local(name string) string {
+// Where the line at which the variable is asked for uses it, it lists what its instructions read. Line
+// information has no names of local variables. Of several lines that assign it is the last up to the line at,
+// else the first.
+func (v *Controller) local(name string, at target.Source) string {
 	file, _ := v.code.Pointed()
-	if p := v.walk.shot.pos.Source; p != nil {
-		file = p.File
+	if at.Line > 0 {
+		file = at.File
 	}
 	assigned := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) +
 		`(\s*\[[^\]]*\])*\s*([-+*/%&|^]|<<|>>)?=[^=]`)
 	line := 0
-	for i, text := range v.codeOf(file) {
-		here := 0
-		if p := v.walk.shot.pos.Source; p != nil {
-			here = p.Line
-		}
-		if (line == 0 || i+1 <= here) && assigned.MatchString(text) {
+	code := v.codeOf(file)
+	for i, text := range code {
+		if (line == 0 || i+1 <= at.Line) && assigned.MatchString(text) {
 			line = i + 1
 		}
 	}
 	if line == 0 {
 		return ""
 	}
-	var regs []string
-	for _, l := range v.walk.shot.listing {
-		if l.PC < 0 || l.Line != line || path.Base(l.File) != path.Base(file) {
+	written, _ := registersOf(v.walk.shot.listing, target.Source{File: file, Line: line})
+	text := fmt.Sprintf("%s is a local variable, and line information has no names of registers: line %d "+
+		"assigns it, ", name, line)
+	if written == nil {
+		text += "and none of its instructions writes a register"
+	} else {
+		text += "its instructions write " + listed(written)
+	}
+	used := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	if at.Line == line || at.Line < 1 || at.Line > len(code) || !used.MatchString(code[at.Line-1]) {
+		return text
+	}
+	if _, read := registersOf(v.walk.shot.listing, at); read != nil {
+		text += fmt.Sprintf("; those of line %d, which uses it, read %s", at.Line, listed(read))
+	}
+	return text
+}
+
+// registerName is a register in the text of an instruction. Special registers end in a letter.
+var registerName = regexp.MustCompile(`%[a-z]+\d+`)
+
+// registersOf lists the registers that the instructions of a line write, and those that they read although
+// none of them has written it before.
+func registersOf(listing []walk.Listing, at target.Source) (written, read []string) {
+	for _, l := range listing {
+		if l.PC < 0 || l.Line != at.Line || path.Base(l.File) != path.Base(at.File) {
 			continue
 		}
+		for _, r := range registerName.FindAllString(l.Text, -1) {
+			if !slices.Contains(l.Writes, r) && !slices.Contains(written, r) && !slices.Contains(read, r) {
+				read = append(read, r)
+			}
+		}
 		for _, r := range l.Writes {
-			if !slices.Contains(regs, r) {
-				regs = append(regs, r)
+			if !slices.Contains(written, r) {
+				written = append(written, r)
 			}
 		}
 	}
-	text := fmt.Sprintf("%s is a local variable, and line information has no names of registers: line %d "+
-		"assigns it, ", name, line)
-	if regs == nil {
-		return text + "and none of its instructions writes a register"
-	}
-	return text + "its instructions write " + listed(regs)
+	return written, read
 }
 
-// lineRegisters lists the registers of the line where the warp stands.
-func (v *Controller) lineRegisters() (out []string) {
-	if v.walk.shot.pos.Source == nil {
-		return nil
+// lineRegisters lists the registers of a line.
+func (v *Controller) lineRegisters(at target.Source) (out []string) {
+	if p := v.walk.shot.pos.Source; p == nil || p.Line != at.Line || path.Base(p.File) != path.Base(at.File) {
+		written, read := registersOf(v.walk.shot.listing, at)
+		return append(read, written...)
 	}
 	for _, r := range v.walk.shot.regs {
 		if r.Named || r.OfLine {
@@ -139,8 +168,8 @@ func (v *Controller) indexed(array string) string {
 	return array + "[0][lane]"
 }
 
-// example is an expression of names that the kernel has where the warp stands.
-func (v *Controller) example(command string) string {
+// example is an expression of names that the kernel has, evaluated at a line.
+func (v *Controller) example(command string, at target.Source) string {
 	value := "threadIdx.x"
 	if a := v.walk.shot.arrays; len(a) > 0 {
 		value = v.indexed(a[0].Name)
@@ -153,8 +182,8 @@ func (v *Controller) example(command string) string {
 		}
 	}
 	switch {
-	case command == "break" && v.walk.shot.pos.Source != nil:
-		return fmt.Sprintf(":break %d if %s > 0 && warp == 1 hits >= 3", v.walk.shot.pos.Source.Line, value)
+	case command == "break" && at.Line > 0:
+		return fmt.Sprintf(":break %d if %s > 0 && warp == 1 hits >= 3", at.Line, value)
 	case command == "break":
 		return fmt.Sprintf(":break LINE if %s > 0 && warp == 1 hits >= 3", value)
 	case command == "condition":

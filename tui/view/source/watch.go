@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/debugkern/walk/expr"
 	"tilescope/tui/view/source/lists"
@@ -62,7 +63,7 @@ func (v *Controller) readExpr(text string) (*expr.Expr, error) {
 func (v *Controller) watchCommand(arg string) tea.Cmd {
 	e, err := v.readExpr(arg)
 	if err != nil {
-		v.refuse("watch", err)
+		v.refuse("watch", target.Source{}, err)
 		return nil
 	}
 	s := &v.walk
@@ -136,7 +137,7 @@ func (v *Controller) printCommand(arg string) tea.Cmd {
 	e, err := v.readExpr(arg)
 	switch {
 	case err != nil:
-		v.refuse("print", err)
+		v.refuse("print", target.Source{}, err)
 		return nil
 	case !v.Movable():
 		return v.NothingYet()
