@@ -91,7 +91,8 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	changed := effect(m.file.answers(), m.Run, msg.run)
 	if m.Replaying() && m.Run != nil && changed == "" {
 		changed = "replayed once under " + msg.run.Request.Schedule + ": " +
-			changeBetween(m.Run.Report, msg.run.Report, "") + "; :revert ends the replay"
+			changeBetween(m.Run.Report, msg.run.Report, "") + "; " + m.ReplayEnds() +
+			" ends the replay"
 	}
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
 	m.Announce(view.NewRun{Gen: msg.gen})

@@ -161,7 +161,10 @@ func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req scene.Request) (*
 	return s, nil
 }
 
-func (f *Races) WhatIf(_ context.Context, _ *debugkern.Run, d *report.Finding) ([]string, error) {
+func (f *Races) WhatIf(ctx context.Context, _ *debugkern.Run, d *report.Finding) ([]string, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	f.Tried++
 	if strings.HasPrefix(missingOf(*d), "exclusive") {
 		return nil, errors.New("no synchronisation can order this: " + *d.Missing)

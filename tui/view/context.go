@@ -90,10 +90,11 @@ type Writers struct {
 	Errs  map[debugkern.Cell]string
 }
 
-// replay is the schedule and backend to return to after a replay, which lasts for one run.
+// replay is the schedule and backend to return to after a replay, which lasts for one run, and the keys and
+// commands that end it.
 type replay struct {
-	on                bool
-	schedule, backend string
+	on                      bool
+	schedule, backend, ends string
 }
 
 // NextRequest is the request that the next run is made from: the one on screen, without what was asked for
@@ -106,11 +107,11 @@ func (x *Context) NextRequest() debugkern.Request {
 	return req
 }
 
-// Once starts a run under another schedule and backend; the run after it has those of before again. said is
-// what the status line says of it.
-func (x *Context) Once(schedule, backend, said string) tea.Cmd {
+// Once starts a run under another schedule and backend; the run after it has those of before again. ends
+// names the keys and commands that end it, said is what the status line says of it.
+func (x *Context) Once(schedule, backend, ends, said string) tea.Cmd {
 	req := x.NextRequest()
-	was := replay{true, req.Schedule, req.Backend}
+	was := replay{true, req.Schedule, req.Backend, ends}
 	req.Schedule, req.Backend = schedule, backend
 	cmd := x.Choose(req, said)
 	if cmd != nil {
@@ -128,6 +129,9 @@ func (x *Context) EndReplay() tea.Cmd {
 
 // Replaying reports whether the request on screen stands for one run only.
 func (x *Context) Replaying() bool { return x.replaying.on }
+
+// ReplayEnds names the keys and commands that end the replay on screen.
+func (x *Context) ReplayEnds() string { return x.replaying.ends }
 
 // Requested makes req the request on screen: nothing is known to be wrong with it yet.
 func (x *Context) Requested(req debugkern.Request) {

@@ -188,8 +188,9 @@ func (v *Controller) replay() tea.Cmd {
 		v.Say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
 		return nil
 	}
-	return v.Once(worst, "emu", fmt.Sprintf("replaying schedule %s once; %s or :revert ends it: %s again", worst,
-		v.Keys.LabelIn(view.Races, replay), request.Normal(v.NextRequest()).Schedule))
+	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
+	return v.Once(worst, "emu", ends, fmt.Sprintf("replaying schedule %s once; %s ends it: %s again", worst,
+		ends, request.Normal(v.NextRequest()).Schedule))
 }
 
 // worst is the schedule that changes most for the finding under the cursor, else for any.

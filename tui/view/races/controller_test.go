@@ -145,6 +145,32 @@ func TestDiagnosisIsToldAsItGoes(t *testing.T) {
 	}
 }
 
+// TestWhatIfOutlivesTheDiagnosis: what was asked of a finding while the diagnosis runs is answered after it.
+func TestWhatIfOutlivesTheDiagnosis(t *testing.T) {
+	f := &tuitest.Races{Hold: make(chan struct{})}
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5")
+	d.Manual = true
+	d.Press("d")
+	cmds := d.Kept[len(d.Kept)-1]().(tea.BatchMsg)
+	ended := make(chan tea.Msg)
+	go func() { ended <- cmds[0]() }()
+	for !strings.Contains(d.Text(), "race m_smem[5]") {
+		_, cmd := d.M.Update(cmds[1]())
+		cmds[1] = cmd
+		if batch, ok := cmd().(tea.BatchMsg); ok {
+			cmds[1] = batch[0]
+		}
+	}
+	d.Press("i").HasStatus("trying what would fix it")
+	tried := d.Kept[len(d.Kept)-1]
+	close(f.Hold)
+	d.M.Update(<-ended)
+	d.Says("STORY")
+	d.M.Update(tried())
+	d.HasStatus("what if: no synchronisation can order this")
+	d.Says("what if  no synchronisation can order this")
+}
+
 func TestDiagnosisTellsItsStory(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	for _, want := range []string{

@@ -158,7 +158,7 @@ func (v *Controller) diagnosisEnded(msg diagnosedMsg) tea.Cmd {
 		return nil
 	}
 	if msg.err != nil || !msg.doc.Pending() {
-		q.stop()
+		q.cancel() // not the what-if that was asked for meanwhile
 	}
 	q.active = false
 	var later tea.Cmd
