@@ -113,6 +113,7 @@ func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 	switch {
 	case !b.Works(m.view):
 		what, _, _ := strings.Cut(m.Worded(b.Help), ";")
+		what, _, _ = strings.Cut(what, " (")
 		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, what, m.viewsOf(b)))
 		m.Status.Whole = true
 		return nil

@@ -73,6 +73,7 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	d.press("s").hasStatus("Source [8]")
 	d.press("i").hasStatus("Races [5]")
+	d.press("<").hasStatus("< (one step back) belongs to Source [8]")
 	d.press("a").hasStatus("Flags [4]")
 	d.press("8", "s").hasStatus("step 3")
 	d.press("4", "B").hasStatus("no run is pinned")

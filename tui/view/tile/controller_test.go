@@ -266,8 +266,8 @@ func TestLineage(t *testing.T) {
 		d.Press("W")
 	}
 	d.Press("enter")
-	d.HasStatus("no instruction belongs to this line")
-	d.Press("j", "j", "enter")
+	d.HasStatus("before warp 1 lane 12: stored to sS[3][17]")
+	d.Press("2", "j", "j", "enter")
 	d.HasStatus("before warp 1 lane 12: a · b")
 	if d.M.Root.Showing() != view.Source {
 		t.Errorf("Enter shows %s", d.M.Root.Showing())

@@ -62,12 +62,18 @@ func (p *Pane) Hit(y int) {
 	}
 }
 
-// Chosen is the operation of the line under the cursor.
+// Chosen is the operation of the line under the cursor. The first line is the cell, whose last operation it
+// is.
 func (p *Pane) Chosen() (n *report.LineageNode, ok bool) {
-	if p.at >= len(p.lines) || p.lines[p.at].Node < 0 {
+	switch {
+	case p.at >= len(p.lines):
 		return nil, false
+	case p.lines[p.at].Node >= 0:
+		return &p.doc.Nodes[p.lines[p.at].Node], true
+	case p.at == 0 && len(p.doc.Nodes) > 0:
+		return &p.doc.Nodes[0], true
 	}
-	return &p.doc.Nodes[p.lines[p.at].Node], true
+	return nil, false
 }
 
 // Text is the tree as plain text, for copying.
