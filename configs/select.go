@@ -265,9 +265,20 @@ func (m *Manifest) baseError(f *Fault, flags map[string]int) error {
 	if lack == nil {
 		return nil
 	}
-	return fmt.Errorf("fault %s is planted in %s and needs %s; take target %s, or set the flags",
-		f.Name, f.Base,
-		strings.Join(lack, " "), f.Base)
+	return &BaseError{f.Name, f.Base, strings.Join(lack, " ")}
+}
+
+// BaseError is why a fault cannot be planted under the flags of a selection.
+type BaseError struct {
+	Fault, Base string
+	Lack        string // the flags of its base that the selection has otherwise: "USE_CP_ASYNC=1"
+}
+
+func (e *BaseError) Error() string { return e.Why() + "; take target " + e.Base + ", or set the flags" }
+
+// Why is the reason alone.
+func (e *BaseError) Why() string {
+	return fmt.Sprintf("fault %s is planted in %s and needs %s", e.Fault, e.Base, e.Lack)
 }
 
 // Patch is a selected fault that changes the source by a unified diff.

@@ -234,14 +234,25 @@ func (x *Context) WithFlag(name string, value int) (req debugkern.Request, said 
 		plain.Flags[name] == value {
 		delete(req.Set, name)
 	}
-	for _, f := range x.Req.Faults {
-		if _, err := man.Select(variant, req.Set, []string{f}, probes.GateNone); err != nil {
-			if _, alone := man.Select(variant, req.Set, nil, probes.GateNone); alone == nil {
-				return req, "", fmt.Errorf("%s stays as it is: %w; or switch the fault off", name, err)
-			}
-		}
+	if f := x.HeldBy(req.Set); f != "" {
+		return req, "", fmt.Errorf("fault %s needs %s as it is: switch the fault off first", f, name)
 	}
 	return req, fmt.Sprintf("%s=%d", name, value), nil
+}
+
+// HeldBy is a fault that is on and cannot be under other values of the flags, which are possible without it;
+// "" for none.
+func (x *Context) HeldBy(set map[string]string) string {
+	man, variant := x.Manifest()
+	if _, err := man.Select(variant, set, nil, probes.GateNone); err != nil {
+		return ""
+	}
+	for _, f := range x.Req.Faults {
+		if _, err := man.Select(variant, set, []string{f}, probes.GateNone); err != nil {
+			return f
+		}
+	}
+	return ""
 }
 
 // WithGate is the request under a gate, or under none where it is that one already: gates exclude each other.

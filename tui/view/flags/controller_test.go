@@ -78,14 +78,32 @@ func TestFlagOffAFaultsBaseIsRefused(t *testing.T) {
 	if !control(d).Pane().Select(flags.Flag, "USE_WMMA_PV") {
 		t.Fatal("no such flag")
 	}
-	d.Press("space").HasStatus("p-stale-m is planted in stage2 and needs USE_WMMA_PV=1")
+	d.Press("space").HasStatus("fault p-stale-m needs USE_WMMA_PV as it is: switch the fault off first")
 	if len(d.E.Asked()) != n {
 		t.Error("it ran all the same")
 	}
-	for _, want := range []string{"cannot be switched now:", "is planted in"} {
+	for _, want := range []string{"cannot be switched now:", "switch the fault off first"} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("the view does not say %q:\n%s", want, d.Text())
 		}
+	}
+}
+
+// TestAFaultOfAnotherTargetMoves: a fault that Space goes to another target for is not said to be impossible.
+func TestAFaultOfAnotherTargetMoves(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("set USE_CP_ASYNC=0").Press("4")
+	if p := control(d).Pane(); !p.Select(flags.Fault, "l-no-rescale") || !p.Selected().Moves {
+		t.Fatalf("selected %+v", p.Selected())
+	}
+	d.Press("tab", "tab") // draws what was selected
+	d.Says("fault l-no-rescale is planted in stage2 and needs", "USE_CP_ASYNC=1.",
+		"Switching it on goes to target stage2.")
+	if strings.Contains(d.Text(), "cannot be switched") {
+		t.Errorf("it can:\n%s", d.Text())
+	}
+	d.Press("space")
+	if got := d.Last(); len(got.Set) != 0 || !reflect.DeepEqual(got.Faults, []string{"l-no-rescale"}) {
+		t.Errorf("ran %+v", got)
 	}
 }
 

@@ -172,7 +172,10 @@ func (p *Pane) right(w int) []string {
 		if it.Needs != "" {
 			say(p.Theme.Dim, "needs %s", it.Needs)
 		}
-		if it.Refused != "" {
+		switch {
+		case it.Moves:
+			say(p.Theme.Notice, "%s", it.Refused)
+		case it.Refused != "":
 			say(p.Theme.Notice, "cannot be switched now: %s", it.Refused)
 		}
 		if it.Note != "" {

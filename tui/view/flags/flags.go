@@ -50,6 +50,7 @@ type Item struct {
 	Help    string // what it is
 	Needs   string // the conditions that do not hold and without which it can do nothing
 	Refused string // why it cannot be switched now; "" where it can
+	Moves   bool   // it can, and then goes to another target or shape: Refused is why not with this one
 	Note    string // what switching it changes besides
 }
 

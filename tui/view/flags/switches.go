@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,6 +112,10 @@ func (v *Controller) flagItems(man *configs.Manifest, variant string, sel *confi
 		set[f.Name] = strconv.Itoa(f.Values[(i+1)%len(f.Values)])
 		if _, err := man.Select(variant, set, v.Req.Faults, probes.GateNone); err != nil {
 			it.Refused = view.OneLine(err)
+			if fault := v.HeldBy(set); fault != "" {
+				it.Refused = fmt.Sprintf("fault %s needs %s=%d: switch the fault off first", fault, f.Name,
+					sel.Flags[f.Name])
+			}
 		}
 		out = append(out, it)
 	}
@@ -147,7 +152,10 @@ func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs
 	}
 	if _, err := man.Select(variant, v.Req.Set, []string{f.Name}, probes.GateNone); err != nil && !it.On {
 		it.Refused = view.OneLine(err)
-		note = append(note, "Switching it on goes to target "+f.Base+".")
+		if base := (*configs.BaseError)(nil); errors.As(err, &base) {
+			it.Refused, it.Moves = base.Why()+".", true
+			note = append(note, "Switching it on goes to target "+f.Base+".")
+		}
 	}
 	if sel, err := man.Select(variant, v.Req.Set, []string{f.Name}, probes.GateNone); err == nil {
 		unmet, to, err := view.Unsuited(man, sel, request.ShapeName(v.Req))
@@ -158,11 +166,11 @@ func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs
 			it.Needs = ""
 		}
 		if unmet != nil && unmet.Base != "" && !it.On {
-			it.Refused = "it can do nothing with these flags."
+			it.Refused, it.Moves = "it can do nothing with these flags.", true
 			note = append(note, "Switching it on goes to target "+unmet.Base+".")
 		}
 		if to != "" && !it.On {
-			it.Refused = "it can do nothing on shape " + request.ShapeName(v.Req) + "."
+			it.Refused, it.Moves = "it can do nothing on shape "+request.ShapeName(v.Req)+".", true
 			note = append(note, "Switching it on goes to shape "+to+".")
 		}
 	}
