@@ -42,8 +42,8 @@ type arg struct {
 	after    *bundle.Contents // what was recorded of it after the launch; nil: nothing
 }
 
-// matchArgs matches what was given with an entry's parameters.
-func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*arg, error) {
+// matchArgs matches what was given with the parameters of an entry that threads execute.
+func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, threads int64) ([]*arg, error) {
 	inferred := scaffold.Parameters(f, kernels)
 	args := make([]*arg, len(f.Params))
 	for i, p := range f.Params {
@@ -79,17 +79,25 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*ar
 			return nil, report.Usagef("--arg %s: %w", g.Name, err)
 		}
 	}
-	var missing []string
-	for _, a := range args {
-		if a.value == nil && a.buffer == nil {
-			missing = append(missing, a.title())
+	lacks := func(a *arg) bool { return a.value == nil && a.buffer == nil }
+	if !slices.ContainsFunc(args, lacks) {
+		return args, nil
+	}
+	missing := &MissingLaunch{Option: "arg", Takes: parameterList(args[:params])}
+	missing.Example = &scaffold.Example{Kernel: f.Demangled}
+	examples := scaffold.ExampleValues(inferred, threads)
+	for i, a := range args {
+		name, value := a.inferred.Name, a.text
+		if name == "" {
+			name = strconv.Itoa(a.index)
 		}
+		if lacks(a) {
+			value = examples[i]
+			missing.Lacking, missing.Titles = append(missing.Lacking, i), append(missing.Titles, a.title())
+		}
+		missing.Example.Options = append(missing.Example.Options, "--arg", name+"="+value)
 	}
-	if missing != nil {
-		return nil, report.Usagef("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled,
-			parameterList(args[:params]))
-	}
-	return args, nil
+	return nil, &report.Error{Code: report.CodeUsage, Err: missing}
 }
 
 // mapped reports whether a tensor map among the values given is of a buffer of that name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/hostcode"
@@ -15,14 +16,20 @@ import (
 
 // MissingLaunch refuses a kernel's file that is given without its launch, and has one to begin with.
 type MissingLaunch struct {
-	Option  string            // what is missing first: grid or block
+	Option  string            // what is missing first: grid, block or arg
 	Example *scaffold.Example // nil where the text shows no kernel
+	// Of option arg: the parameters without a value, by index and as they are written, and what the entry
+	// takes.
+	Lacking []int
+	Titles  []string
+	Takes   string
 }
 
 // WithoutLaunch is the refusal of a file whose grid or block is missing, an error of CodeUsage. Nothing is
 // compiled: the example is what the text shows.
 func WithoutLaunch(ctx context.Context, path, entry, option string) error {
-	return &report.Error{Code: report.CodeUsage, Err: &MissingLaunch{option, exampleOf(ctx, path, entry)}}
+	return &report.Error{Code: report.CodeUsage,
+		Err: &MissingLaunch{Option: option, Example: exampleOf(ctx, path, entry)}}
 }
 
 // exampleOf reads a kernel's text; nil where it cannot be read or shows no kernel.
@@ -53,12 +60,25 @@ func exampleOf(ctx context.Context, path, entry string) *scaffold.Example {
 }
 
 func (e *MissingLaunch) Error() string {
+	if e.Option == "arg" {
+		return e.lackingText()
+	}
 	s := fmt.Sprintf("--%s is missing; expected X[,Y[,Z]]", e.Option)
 	if e.Example == nil {
 		return s
 	}
 	return fmt.Sprintf("%s, and an --arg for each parameter of %s: for example %s", s, e.Example.Kernel,
 		text.CommandLine(e.Example.Options))
+}
+
+// lackingText says which parameters have no value, what the entry takes, and values to begin with.
+func (e *MissingLaunch) lackingText() string {
+	s := fmt.Sprintf("no --arg for %s; %s has %s", strings.Join(e.Titles, ", "), e.Example.Kernel, e.Takes)
+	var values []string
+	for _, i := range e.Lacking {
+		values = append(values, e.Example.Options[2*i:2*i+2]...)
+	}
+	return s + "; for example " + text.CommandLine(values)
 }
 
 // Launch is what may be given in its place, one word each, and what it is for; nil where that is not known.

@@ -2,6 +2,7 @@ package checkrun
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -149,13 +150,25 @@ func (l *launch) built(start time.Time) {
 	l.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 }
 
+// threads is how many threads the request launches.
+func (r *Request) threads() int64 {
+	n := int64(1)
+	for _, d := range []probes.Dim3{r.Grid, r.Block} {
+		for _, x := range d {
+			n = min(n*int64(max(1, x)), math.MaxInt32)
+		}
+	}
+	return n
+}
+
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
 func (l *launch) arguments() (err error) {
 	l.progress(debugkern.Progress{Phase: "inputs"})
 	if l.bundle != nil {
 		return l.bundled()
 	}
-	if l.args, err = matchArgs(l.entry, l.module.Outline.AllKernels(), l.req.Args); err != nil {
+	l.args, err = matchArgs(l.entry, l.module.Outline.AllKernels(), l.req.Args, l.req.threads())
+	if err != nil {
 		return err
 	}
 	memory, given := l.s.Memory(), l.args

@@ -3,12 +3,15 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/report"
 )
 
@@ -169,8 +172,21 @@ func TestOpenFile(t *testing.T) {
 	if errText, code := open("stage2"); code != 0 || got.Request.Check != 0 {
 		t.Errorf("exit %d: %s", code, errText)
 	}
+	if errText, code := open(ptx, "--block", "256"); code != 0 || got.Explicit || got.Lacks == nil ||
+		got.Lacks.Error() != "no --arg for 1; reduce has 0 pointer, 1 pointer, 2 4 bytes; "+
+			"for example --arg '1=zeros:f32[512]'" ||
+		!slices.Equal(got.Lacking, []string{ptx, "--block=256"}) {
+		t.Errorf("exit %d: %s, %v of %q", code, errText, got.Lacks, got.Lacking)
+	}
+	var lacks *checkrun.MissingLaunch
+	if !errors.As(got.Lacks, &lacks) {
+		t.Fatalf("no launch is proposed: %v", got.Lacks)
+	}
+	if options, _ := lacks.Launch(); strings.Join(options, " ") != // what the file gives stays
+		"--arg 0=iota:f32[512] --arg 1=zeros:f32[512] --arg 2=512" {
+		t.Errorf("proposed: %q", options)
+	}
 	for says, args := range map[string][]string{
-		"no --arg for 1":        {ptx, "--block", "256"},
 		"--shape: ":             {ptx, "--shape", "small"},
 		"--gate: ":              {ptx, "--gate", "qk"},
 		"arguments of a TARGET": {"stage2", "--grid", "4"},

@@ -61,8 +61,7 @@ func signature(k *hostcode.Kernel) string {
 	return strings.Join(list, ", ")
 }
 
-// exampleOf settles block, grid and arguments: so many threads as elements, and one side of a square of them
-// for each number, where there are several.
+// exampleOf settles block, grid and arguments: so many threads as elements.
 func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	g := &general{v: v, f: f, params: params}
 	g.threads()
@@ -77,8 +76,24 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 			grid[0], grid[1] = grid[0]/2, grid[1]*2
 		}
 	}
-	n := int(threads * grid[0] * grid[1] * grid[2])
 	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
+	for i, value := range ExampleValues(params, threads*grid[0]*grid[1]*grid[2]) {
+		name := params[i].Name
+		if name == "" {
+			name = fmt.Sprint(i)
+		}
+		out.Options = append(out.Options, "--arg", name+"="+value)
+	}
+	return out
+}
+
+// mostElements is how many elements a buffer of an example has at most.
+const mostElements = 1 << 20
+
+// ExampleValues are values to begin with for the parameters of a kernel that so many threads execute: as many
+// elements in each buffer, and one side of a square of them for each number, where there are several.
+func ExampleValues(params []Parameter, threads int64) (out []string) {
+	n := int(max(1, min(threads, mostElements)))
 	numbers := 0
 	for _, p := range params {
 		if !p.Pointer && !p.DType.Float() {
@@ -91,12 +106,8 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 			side++
 		}
 	}
-	for i, p := range params {
-		name := p.Name
-		if name == "" {
-			name = fmt.Sprint(i)
-		}
-		out.Options = append(out.Options, "--arg", name+"="+p.Example(n, side))
+	for _, p := range params {
+		out = append(out, p.Example(n, side))
 	}
 	return out
 }
