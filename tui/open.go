@@ -71,7 +71,8 @@ func (p palette) openWords(words []string) tea.Cmd {
 	}
 }
 
-// opened runs what :open has opened.
+// opened runs what :open has opened. A file is shown in Pipe, which names the first wrong cell, or why the
+// file cannot run, with its source; a target of the catalogue in the view that is open.
 func (m *Model) opened(msg openedMsg) tea.Cmd {
 	if msg.gen != m.Task.Gen {
 		return nil
@@ -92,8 +93,12 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
 	cmd := m.Start(msg.opened.Request)
 	m.recent.add(msg.opened.Request)
+	if msg.mine != nil || len(msg.opened.Request.Launch) > 0 {
+		cmd = tea.Batch(cmd, m.Root.Open(view.Pipe))
+	}
+	cmd = tea.Batch(cmd, m.Changed())
 	m.Say("opened " + msg.words[0])
-	return tea.Batch(cmd, m.Changed())
+	return cmd
 }
 
 // propose says why words could not be opened, and puts them into the prompt with a launch where they lack

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/tui/view"
 )
 
 // withOpen is an opener that knows stage1, and refuses everything else.
@@ -36,7 +37,10 @@ func TestOpen(t *testing.T) {
 		t.Errorf("asked %q, %d runs", asked, len(d.e.Asked())-runs)
 	}
 	d.command("open 'my").hasStatus("a quote has no end")
-	d.command("target stage1 --seed 7").hasStatus("opened stage1")
+	d.press("2").command("target stage1 --seed 7").hasStatus("opened stage1")
+	if d.m.Showing() != view.Tile {
+		t.Errorf("another target of the catalogue is shown in %s", d.m.Showing())
+	}
 	if got := d.m.Req; got.Target != "stage1" || got.Seed != 7 {
 		t.Errorf("runs %+v", got)
 	}
@@ -82,7 +86,7 @@ func TestOpenProposes(t *testing.T) {
 			return Opened{Request: debugkern.Request{Target: words[0], Launch: words[1:]}}, nil
 		}
 	}
-	d := started(t, 120, 40, plainLook, open)
+	d := started(t, 120, 40, plainLook, open).press("5")
 	d.command("open stage1 --block 64 --arg n=7")
 	const line = "open stage1 --block 64 --arg n=7 --grid 4 --arg x=ones:f32[4]"
 	if lead, _ := d.m.prompt.Active(); lead != ":" || d.m.prompt.Text() != line {
@@ -91,7 +95,9 @@ func TestOpenProposes(t *testing.T) {
 	if !strings.Contains(d.Text(), "launch of sum(float *x, int n): these numbers are a beginning") {
 		t.Errorf("no word on it:\n%s", d.Text())
 	}
-	d.press("enter")
+	if d.press("enter"); d.m.Showing() != view.Pipe {
+		t.Errorf("the file is shown in %s", d.m.Showing())
+	}
 	if want := strings.Fields(line)[1:]; !slices.Equal(asked, want) {
 		t.Errorf("asked %q", asked)
 	}
