@@ -10,6 +10,7 @@
 package keymap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -398,7 +399,12 @@ type Section struct {
 	Bindings []Binding
 }
 
-// Help lists what works in a view, by heading, in the table's order.
+// commonHeads are the headings of what works in most views, in the order of the help: what a reader does not
+// know of a view comes first, how the cursor moves after it.
+var commonHeads = []string{"Acting", "Looking", "Moving", "General"}
+
+// Help lists what works in a view: the headings that only it has, then the common ones, each in the table's
+// order.
 func (m *Map) Help(s Scope) []Section {
 	var out []Section
 	for _, b := range m.all {
@@ -412,5 +418,9 @@ func (m *Map) Help(s Scope) []Section {
 		}
 		out[i].Bindings = append(out[i].Bindings, b.At(s))
 	}
+	slices.SortStableFunc(out, func(a, b Section) int {
+		// -1 for the view's own
+		return cmp.Compare(slices.Index(commonHeads, a.Title), slices.Index(commonHeads, b.Title))
+	})
 	return out
 }

@@ -130,6 +130,13 @@ func TestLayers(t *testing.T) {
 	if got := hints("Picture"); !slices.Equal(got, []string{"turn", "pane", "command", "help", "quit"}) {
 		t.Errorf("hints of Picture: %v", got)
 	}
+	var heads []string
+	for _, sec := range m.Help("Picture") {
+		heads = append(heads, sec.Title)
+	}
+	if !slices.Equal(heads, []string{"Picture", "Acting", "Looking", "Moving", "General"}) {
+		t.Errorf("headings of Picture: %v", heads)
+	}
 	helps := func(s Scope, a Action) string {
 		for _, sec := range m.Help(s) {
 			for _, b := range sec.Bindings {
