@@ -88,11 +88,12 @@ func orDash(name string) string {
 	return name
 }
 
-// holder is who has a buffer: the warp whose operations fill it, the products that read it.
+// holder is who has a buffer: the warps whose operations fill it, the products that read it.
 func (p *Pane) holder(buffer int, o walk.Owner) string {
 	step := p.data.Pos.Step
 	s := &p.data.Line.Buffers[buffer]
 	var by []string
+	warps := map[string][]int{} // of those of by that fill it
 	for i := range p.data.Line.Flights {
 		f := &p.data.Line.Flights[i]
 		if f.Issued > step || f.Landed <= step {
@@ -101,10 +102,10 @@ func (p *Pane) holder(buffer int, o walk.Owner) string {
 		text := ""
 		switch {
 		case f.Buffer == buffer:
-			text = fmt.Sprintf("%s by w%d", f.Kind, f.Warp)
-			if f.Of != "" {
-				text = fmt.Sprintf("%s by w%d", f.Of, f.Warp)
+			if text = f.Of; text == "" {
+				text = string(f.Kind)
 			}
+			warps[text] = append(warps[text], f.Warp)
 		case slices.ContainsFunc(f.Reads, func(r target.Range) bool { return r.Lo < s.Hi && r.Hi > s.Lo }):
 			text = fmt.Sprintf("wgmma %d", f.Warp/warpgroup)
 		}
@@ -115,7 +116,30 @@ func (p *Pane) holder(buffer int, o walk.Owner) string {
 	if len(by) == 0 && o == walk.InUse && s.Empty != "" {
 		return "until " + s.Empty
 	}
+	for i, text := range by {
+		if list := warps[text]; list != nil {
+			by[i] = text + " by " + warpsText(list)
+		}
+	}
 	return strings.Join(by, ", ")
+}
+
+// warpsText is a set of warps in order: "w0", "w0-3", "w0, w2-3".
+func warpsText(warps []int) string {
+	warps = slices.Compact(slices.Sorted(slices.Values(warps)))
+	var out []string
+	for i := 0; i < len(warps); {
+		j := i
+		for j+1 < len(warps) && warps[j+1] == warps[j]+1 {
+			j++
+		}
+		text := fmt.Sprintf("w%d", warps[i])
+		if j > i {
+			text += fmt.Sprintf("-%d", warps[j])
+		}
+		out, i = append(out, text), j+1
+	}
+	return strings.Join(out, ", ")
 }
 
 // barriers are the mbarriers: phase, what is pending, who waits.
@@ -139,8 +163,11 @@ func (p *Pane) barriers(w, h int) []string {
 		})
 		styles = append(styles, style)
 	}
-	return p.table(Barriers, "MBARRIERS arrivals and bytes pending",
-		"the kernel has initialised no mbarrier yet",
+	none := "the kernel has initialised no mbarrier yet"
+	if p.data.Line != nil && len(p.data.Line.MBarriers) == 0 {
+		none = "the block initialises no mbarrier"
+	}
+	return p.table(Barriers, "MBARRIERS arrivals and bytes pending", none,
 		[]string{"mbarrier", "phase", "arrivals", "bytes", "waiting"}, rows, styles, w, h)
 }
 
