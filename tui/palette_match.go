@@ -182,7 +182,8 @@ func wordStart(name, text string) int {
 	return -1
 }
 
-// complete offers commands and actions, then a command's arguments. none says that nothing matches.
+// complete offers commands and actions, then a command's arguments. none says that nothing matches, or, of
+// arguments that nobody can list, what the command takes.
 func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 	name, arg, hasArg := strings.Cut(text, " ")
 	if !hasArg {
@@ -200,17 +201,18 @@ func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 	if !ok {
 		return nil, "no command or action is called " + name
 	}
+	takes := strings.TrimPrefix(e.Arg+": "+e.Help, ": ")
 	if e.Complete != nil {
 		for _, v := range e.Complete(arg) {
 			out = append(out, prompt.Candidate{Line: name + " " + v, Prefix: strings.HasPrefix(v, arg)})
 		}
-		if len(out) == 0 && e.None != nil {
-			none = e.None(arg)
+		if e.None != nil && len(out) == 0 {
+			return nil, e.None(arg)
 		}
-		return out, none
+		return out, takes
 	}
 	if e.Values == nil {
-		return nil, ""
+		return nil, takes
 	}
 	for _, v := range e.Values() {
 		value, help, _ := strings.Cut(v, "\t")
@@ -218,7 +220,7 @@ func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 			out = append(out, prompt.Candidate{Line: name + " " + value, Help: help, Prefix: true})
 		}
 	}
-	return out, ""
+	return out, takes
 }
 
 // find takes a name, or a beginning that only one command has.

@@ -97,6 +97,21 @@ func TestPaletteShowsTheWholeHelp(t *testing.T) {
 	}
 }
 
+// TestPaletteKeepsTheSyntax: what a command takes stays on screen while an argument is typed that cannot be
+// listed.
+func TestPaletteKeepsTheSyntax(t *testing.T) {
+	for line, want := range map[string]string{
+		"break 65 if ": "LINE|FILE:LINE|STAGE|ARRAY[R][C]|list|clear [if EXPR] [hits OP N]",
+		"seed ":        "N: run with other inputs",
+		"goto 3":       "ROW,COL: go to a cell of the tile",
+	} {
+		d := started(t, 120, 40, plainLook).press(":").typed(line)
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("%s does not show %q:\n%s", line, want, d.Text())
+		}
+	}
+}
+
 func TestPaletteCarriesOut(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty))
 	d.command("tile.heat")
