@@ -20,3 +20,23 @@ func TestPatchedSourceIsMarked(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestTitleKeepsWhatPatchedIt: the file's name gives way to the line and to all faults.
+func TestTitleKeepsWhatPatchedIt(t *testing.T) {
+	th := theme.New(theme.Options{})
+	const rest = ":486 as patched by l-no-rescale sync-p"
+	for _, c := range []struct {
+		name string
+		w    int
+		want string
+	}{
+		{"sdpa_fp8_stage_c_wmma.cu", 80, "A sdpa_fp8_stage_c_wmma.cu" + rest},
+		{"sdpa_fp8_stage_c_wmma.cu", 60, "A …stage_c_wmma.cu" + rest},
+		{"größe.cu", 50, "A …ße.cu" + rest},
+		{"k.cu", 30, "A …" + rest},
+	} {
+		if got := source.Title(th, "A ", c.name, rest, c.w); got != c.want {
+			t.Errorf("%s in %d columns: %q, want %q", c.name, c.w, got, c.want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (p *Pane) SetPatch(x Patch) {
 	p.patch = x
 }
 
-// title: SOURCE sdpa.cu:487 as patched by p-stale-m. Where that is too long the file's name loses its front.
+// title: SOURCE sdpa.cu:487 as patched by p-stale-m.
 func (p *Pane) title() string {
 	if p.file == "" {
 		return "SOURCE"
@@ -116,13 +116,19 @@ func (p *Pane) title() string {
 	if p.patch.By == "" {
 		return "SOURCE " + name + rest
 	}
-	rest += p.patch.Note()
+	return Title(p.Theme, "SOURCE ", name, rest+p.patch.Note(), p.W)
+}
+
+// Title is the title of a pane w columns wide that shows a file. Where it is too long the file's name loses
+// its front, so that the line and the faults that patched it stay.
+func Title(th *theme.Theme, lead, name, rest string, w int) string {
 	const frame = 4 // corners, and a border on each side
-	if over := p.Theme.Width("SOURCE "+name+rest) - (p.W - frame); over > 0 {
-		keep := max(0, len(name)-over-p.Theme.Width(p.Theme.Glyph.Ellipsis))
-		name = p.Theme.Glyph.Ellipsis + name[len(name)-keep:]
+	if over := th.Width(lead+name+rest) - (w - frame); over > 0 {
+		runes := []rune(name)
+		keep := max(0, len(runes)-over-th.Width(th.Glyph.Ellipsis))
+		name = th.Glyph.Ellipsis + string(runes[len(runes)-keep:])
 	}
-	return "SOURCE " + name + rest
+	return lead + name + rest
 }
 
 // SetCursor chooses a line and scrolls so that it is seen.

@@ -343,12 +343,12 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 			p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "no source line").Done(),
 		}, w, h, focused)
 	}
-	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
 	var patch source.Patch
 	if p.data.Patch != nil {
 		patch = p.data.Patch(at.File)
-		title += patch.Note()
 	}
+	rest := fmt.Sprintf(":%d%s", at.Line, patch.Note())
+	title := source.Title(p.Theme, name+" ", path.Base(at.File), rest, w)
 	var text []string
 	if p.data.Source != nil {
 		text = p.data.Source(at.File)
