@@ -57,11 +57,12 @@ func (m *Model) digit(key string) (cmd tea.Cmd, ok bool) {
 }
 
 // counted ends the typing of a count with the key that follows it. Where that is a motion, the view from
-// before the digits is shown again, and note says so: the digit may have been meant as a view's key.
+// before the digits is shown again, and note says so: the digit may have been meant as a view's key. A count
+// of one changes nothing, and leaves the view of its key.
 func (m *Model) counted(key string) (cmd tea.Cmd, note string) {
 	live, typed := m.live(), m.typing
 	m.typing, m.count = counting{}, 0
-	if !live {
+	if !live || typed.n == 1 { // nobody counts to one: the digit was meant as a view's key
 		return nil, ""
 	}
 	b, _, more, ok := m.Keys.Match(typed.from, "", key)

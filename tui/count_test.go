@@ -62,6 +62,12 @@ func TestADigitAloneShowsItsView(t *testing.T) {
 	if d.press("4", "a"); d.m.view != view.Flags { // a does not move
 		t.Errorf("4a is in %s", d.m.view)
 	}
+	if d.press("1", "j"); d.m.view != view.Pipe { // once is no count
+		t.Errorf("1j is in %s", d.m.view)
+	}
+	if d.press("4"); d.m.view != view.Flags {
+		t.Errorf("4 after it: %s", d.m.view)
+	}
 	if d.press("1", ":").typed("goto 1,2").press("enter"); d.m.view != view.Pipe {
 		t.Errorf("1 and a command: %s", d.m.view)
 	}
