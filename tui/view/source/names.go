@@ -74,10 +74,9 @@ func (v *Controller) stageNamed(name string) *probes.StagePlan {
 	return nil
 }
 
-// local says where the source assigns a variable, and which registers the instructions of that line write.
-// Where the line at which the variable is asked for uses it, it lists what its instructions read. Line
-// information has no names of local variables. Of several lines that assign it is the last up to the line at,
-// else the first.
+// local says where the source assigns a variable, which registers the instructions of that line write, and
+// which those of the next line that uses it read. Line information has no names of local variables. Of
+// several lines that assign it is the last up to the line at, else the first.
 func (v *Controller) local(name string, at target.Source) string {
 	file, _ := v.code.Pointed()
 	if at.Line > 0 {
@@ -103,14 +102,33 @@ func (v *Controller) local(name string, at target.Source) string {
 	} else {
 		text += "its instructions write " + listed(written)
 	}
-	used := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
-	if at.Line == line || at.Line < 1 || at.Line > len(code) || !used.MatchString(code[at.Line-1]) {
-		return text
-	}
-	if _, read := registersOf(v.walk.shot.listing, at); read != nil {
-		text += fmt.Sprintf("; those of line %d, which uses it, read %s", at.Line, listed(read))
+	if use, read := readers(v.walk.shot.listing, code, file, name, line, at.Line); read != nil {
+		text += fmt.Sprintf("; those of line %d, which uses it, read %s", use, listed(read))
 	}
 	return text
+}
+
+// usedWithin is how far from a line it is looked for what uses a variable.
+const usedWithin = 12
+
+// readers is the line next to at that uses a variable which line assigned has set, and the registers that its
+// instructions read; 0 and nil where none near it does.
+func readers(listing []walk.Listing, code []string, file, name string, assigned, at int) (int, []string) {
+	used := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	for d := range usedWithin {
+		for _, n := range []int{at - d, at + d} {
+			if n <= assigned || n > len(code) {
+				continue
+			}
+			if text, _, _ := strings.Cut(code[n-1], "//"); !used.MatchString(text) {
+				continue
+			}
+			if _, read := registersOf(listing, target.Source{File: file, Line: n}); read != nil {
+				return n, read
+			}
+		}
+	}
+	return 0, nil
 }
 
 // registerName is a register in the text of an instruction. Special registers end in a letter.

@@ -36,3 +36,32 @@ func TestRegistersOfALine(t *testing.T) {
 		}
 	}
 }
+
+// TestReaders: the line next to the one asked for that uses a variable after it was set, and has instructions
+// that read.
+func TestReaders(t *testing.T) {
+	code := []string{"float p = f(s);", "q += p;", "sP[row] = p;", "sync();", "r = q;  // not p", "use(p);"}
+	listing := []walk.Listing{
+		{Text: "cvt.rn.f16.f32 %rs1, %f7", PC: 0, File: "a.cu", Line: 3, Writes: []string{"%rs1"}},
+		{Text: "mov.f32 %f1, %f2", PC: 1, File: "a.cu", Line: 5, Writes: []string{"%f1"}},
+		{Text: "st.shared.f32 [%rd1], %f7", PC: 2, File: "a.cu", Line: 6},
+	}
+	for _, c := range []struct {
+		at, line int
+		read     []string
+	}{
+		{1, 3, []string{"%f7"}}, // line 2 uses it, and has no instruction
+		{3, 3, []string{"%f7"}},
+		{4, 3, []string{"%f7"}},
+		{6, 6, []string{"%rd1", "%f7"}},
+		{60, 0, nil},
+	} {
+		line, read := readers(listing, code, "a.cu", "p", 1, c.at)
+		if line != c.line || !slices.Equal(read, c.read) {
+			t.Errorf("at line %d: line %d reads %v, want line %d, %v", c.at, line, read, c.line, c.read)
+		}
+	}
+	if line, _ := readers(listing, code, "a.cu", "p", 3, 3); line != 6 {
+		t.Errorf("after its assignment at line 3 line %d uses it, want 6", line)
+	}
+}
