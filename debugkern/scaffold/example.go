@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -65,7 +66,7 @@ func signature(k *hostcode.Kernel) string {
 func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	g := &general{v: v, f: f, params: params}
 	g.threads()
-	if n := g.strideOfBlocks(); g.guessedBlock && n > 0 {
+	if n := cmp.Or(g.strideOfBlocks(), g.cellsOfThreads()); g.guessedBlock && n > 0 {
 		g.block = [3]int64{n, 1, 1}
 	}
 	threads := max(1, g.block[0]*g.block[1]*g.block[2])
@@ -126,6 +127,33 @@ func (g *general) strideOfBlocks() int64 {
 	}
 	if n, ok := g.v.eval(m[1] + m[2]); ok && n > 0 && n <= 1024 {
 		return n
+	}
+	return 0
+}
+
+// threadName is a variable that has a thread's index.
+var threadName = regexp.MustCompile(`\b(\w+)\s*=\s*threadIdx\.x\s*;`)
+
+// cellsOfThreads is the length of a shared array that has a cell for each thread, s[threadIdx.x], 0 where
+// there is none.
+func (g *general) cellsOfThreads() int64 {
+	if g.v.kernel == nil {
+		return 0
+	}
+	body := g.v.kernel.Body()
+	index := []string{`threadIdx\.x`}
+	for _, m := range threadName.FindAllStringSubmatch(body, -1) {
+		index = append(index, m[1])
+	}
+	for _, s := range g.v.source.Shared {
+		if len(s.Dims) != 1 {
+			continue
+		}
+		own := regexp.MustCompile(`\b` + regexp.QuoteMeta(s.Name) + `\s*\[\s*(` + strings.Join(index, "|") +
+			`)\s*\]\s*=[^=]`)
+		if n, ok := g.v.eval(s.Dims[0]); ok && n > 0 && n <= 1024 && own.MatchString(body) {
+			return n
+		}
 	}
 	return 0
 }

@@ -26,6 +26,16 @@ func TestSourceExample(t *testing.T) {
 			"", "--grid 4 --block 256 --arg x=zeros:f32[1024]",
 		},
 		{
+			"a shared cell for each thread", "__global__ void sum(const float *x, float *out) {\n" +
+				"__shared__ float s[256], w[8];\nint tid = threadIdx.x;\nw[tid / 32] = 0;\ns[tid] = x[tid]; }",
+			"", "--grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[1024]",
+		},
+		{
+			"a shared cell that is only compared", "__global__ void sum(float *x) {\n" +
+				"__shared__ float s[256];\nif (s[threadIdx.x] == 0) x[0] = 1; }",
+			"", "--grid 8 --block 128 --arg x=zeros:f32[1024]",
+		},
+		{
 			"a square of threads, and several numbers",
 			"__global__ void mm(const float *a, float *c, int M, int N) { c[threadIdx.y] = a[threadIdx.x]; }", "",
 			"--grid 2,2 --block 16,16 --arg a=randn:f32[1024] --arg c=zeros:f32[1024] --arg M=32 --arg N=32",

@@ -51,7 +51,8 @@ func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 			}
 		}
 		q.Read, q.Written = u.read, u.written
-		q.Pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !p.Type.Signed() && !p.Type.Float())
+		number := p.Type.Signed() || p.Type.Float() || p.Type.Bytes() < 8 // a struct's is an array of bytes
+		q.Pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !number)
 		if q.Pointer {
 			q.DType, q.Guessed = u.element()
 		} else {

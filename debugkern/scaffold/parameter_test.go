@@ -129,3 +129,20 @@ func TestMeaningsByOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestASmallStructIsNoPointer: a struct of 8 bytes is an array of bytes to PTX, and a pointer only where
+// memory is reached through it.
+func TestASmallStructIsNoPointer(t *testing.T) {
+	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 4 .b8 k_0[8], .param .u64 k_1) { ret; }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Parameters(m.Func("k"), nil)
+	if got[0].Pointer || got[0].Example(1024, 32) != "32" || !got[1].Pointer {
+		t.Errorf("parameters %+v", got)
+	}
+}
