@@ -26,6 +26,7 @@ type editedMsg struct {
 	own   bool   // it is the user's own file; else a copy was shown
 	why   string // the editor was chosen for this reason; "": the user's choice
 	err   error
+	again []string // the words of :open that had refused the file; nil: it was open
 }
 
 func (m *Model) edited(msg editedMsg) tea.Cmd {
@@ -42,6 +43,8 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 		say(" was a read-only copy: nothing that was done to it has an effect")
 	case !msg.saved:
 		say(" closed, as it was")
+	case msg.again != nil:
+		return m.palette().openWords(msg.again)
 	case m.opt.Pace.Pulse < 0 || m.file.roots.source == "":
 		say(" closed; " + m.Keys.Label(keymap.Again) + " runs again")
 	default:
@@ -54,6 +57,9 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 // program, or that a fault's patch has changed, there is only a copy to look at; that is said, and the same
 // key again opens it.
 func (m *Model) edit(string) tea.Cmd {
+	if m.refused != nil {
+		return m.editRefused(m.refused)
+	}
 	file, line := m.SourcePlace()
 	text := m.SourceOf
 	if m.failure.open() {
@@ -88,6 +94,22 @@ func (m *Model) edit(string) tea.Cmd {
 	return tea.Exec(job, func(err error) tea.Msg {
 		return editedMsg{file: filepath.Base(file), own: path != "", saved: stampOf(path) != before, why: why,
 			err: err}
+	})
+}
+
+// editRefused opens a file that :open has refused; once it is saved it is opened again.
+func (m *Model) editRefused(r *refusal) tea.Cmd {
+	editor, why := editorOf(m.opt.Environ)
+	if editor == "" {
+		m.Complain(why)
+		return nil
+	}
+	path := r.words[0]
+	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: path, path: path, line: r.line}
+	before := stampOf(path)
+	return tea.Exec(job, func(err error) tea.Msg {
+		return editedMsg{file: filepath.Base(path), own: true, saved: stampOf(path) != before, why: why,
+			err: err, again: r.words}
 	})
 }
 

@@ -110,6 +110,9 @@ func (m *Model) means(msg tea.KeyPressMsg) bool {
 
 // act carries out a binding, or says why not.
 func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
+	if b.Action != keymap.Edit {
+		m.refused = nil
+	}
 	switch {
 	case !b.Works(m.view):
 		what, _, _ := strings.Cut(m.Worded(b.Help), ";")

@@ -52,6 +52,7 @@ type Model struct {
 	list     *list.Pane // what lies over the view
 	over     *overlay   // nil: nothing does
 	offered  string     // the source of which the editor was said to open a copy only
+	refused  *refusal   // the file that :open has just refused; nil: none, or something was done since
 	prompt   *prompt.Pane
 	marks    *bookmarks
 	recent   *recent

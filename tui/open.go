@@ -12,7 +12,9 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -82,6 +84,10 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
+		if line := failingLine(msg.words[0], msg.err); line > 0 {
+			m.refused = &refusal{msg.words, line}
+			msg.err = fmt.Errorf("%w; %s edits it, and opens it again", msg.err, m.Keys.Label(keymap.Edit))
+		}
 		if m.propose(msg.words, msg.err) {
 			return nil
 		}
@@ -99,6 +105,27 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	cmd = tea.Batch(cmd, m.Changed())
 	m.Say("opened " + msg.words[0])
 	return cmd
+}
+
+// refusal is a file that could not be opened because of what stands in a line of it.
+type refusal struct {
+	words []string // of :open
+	line  int
+}
+
+// failingLine is the first line of a file for which it could not be built; 0 where the error is another one,
+// or in another file.
+func failingLine(file string, err error) int {
+	f := report.FailureOf(err)
+	if f == nil || filepath.Ext(file) != ".cu" && filepath.Ext(file) != ".ptx" {
+		return 0
+	}
+	for _, r := range view.Reasons(f) {
+		if filepath.Base(r.File) == filepath.Base(file) && r.Line > 0 {
+			return r.Line
+		}
+	}
+	return 0
 }
 
 // propose says why words could not be opened, and puts them into the prompt with a launch where they lack

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/view"
 )
 
@@ -45,6 +46,54 @@ func TestOpen(t *testing.T) {
 		t.Errorf("runs %+v", got)
 	}
 	started(t, 120, 40, plainLook).command("open x.cu").hasStatus("`tilescope FILE`")
+}
+
+// TestARefusedFileIsEdited: the editor opens what could not be built at its line, and once that is saved the
+// file is opened again; any other key ends that.
+func TestARefusedFileIsEdited(t *testing.T) {
+	broken := &report.Error{Code: report.CodeFailed, Err: &report.KernelError{Stage: "build",
+		Err: errors.New("k.cu:11:27: outt is undefined"), Source: &report.Source{File: "k.cu", Line: 11}}}
+	var asked [][]string
+	d := started(t, 120, 40, plainLook, func(o *Options) {
+		o.Environ = []string{"EDITOR=true"}
+		o.Open = func(_ context.Context, words []string) (Opened, error) {
+			if asked = append(asked, words); len(asked) < 3 {
+				return Opened{}, broken
+			}
+			return Opened{Request: debugkern.Request{Target: "stage1"}}, nil
+		}
+	})
+	words := []string{"dir/k.cu", "--grid", "4"}
+	d.command("open dir/k.cu --grid 4").hasStatus("outt is undefined; e edits it, and opens it again")
+	if r := d.m.refused; r == nil || r.line != 11 || !slices.Equal(r.words, words) {
+		t.Fatalf("refused: %+v", r)
+	}
+	if d.press("j"); d.m.refused != nil {
+		t.Error("another key does not end it")
+	}
+	d.command("open dir/k.cu --grid 4")
+	before := len(d.Msgs)
+	if d.press("e"); len(d.Msgs) == before+1 || d.m.refused == nil {
+		t.Error("e opens nothing")
+	}
+	d.send(editedMsg{file: "k.cu", own: true, again: words})
+	d.hasStatus("closed, as it was")
+	d.send(editedMsg{file: "k.cu", own: true, saved: true, again: words})
+	d.hasStatus("opened dir/k.cu")
+	if len(asked) != 3 || !slices.Equal(asked[2], words) || d.m.refused != nil {
+		t.Errorf("asked %q", asked)
+	}
+	for _, c := range []struct {
+		file string
+		err  error
+		line int
+	}{
+		{"x/k.cu", broken, 11}, {"k.yaml", broken, 0}, {"other.cu", broken, 0}, {"k.cu", errors.New("no"), 0},
+	} {
+		if got := failingLine(c.file, c.err); got != c.line {
+			t.Errorf("%s, %v: line %d, want %d", c.file, c.err, got, c.line)
+		}
+	}
 }
 
 // TestOpenable: of the files, those that can be opened are offered, and folders.

@@ -81,6 +81,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		return nil
 	}
 	m.Job.Stop()
+	m.refused = nil
 	switch {
 	case msg.stop:
 		m.Say("cancelled; " + m.Keys.Label(keymap.Again) + " runs again")
