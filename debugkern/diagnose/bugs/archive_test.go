@@ -64,22 +64,25 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// No bug of second, third, fourth, fifth, sixth or seventh compiles to the PTX of another entry: what a
-// diagnosis says of it was not developed with it under another name.
+// measuring are the sets that measure, or measured, a diagnosis whose authors did not know them.
+var measuring = []string{second, third, fourth, fifth, sixth, seventh, eighth}
+
+// No bug of a measuring set compiles to the PTX of another entry: what a diagnosis says of it was not
+// developed with it under another name.
 func TestMeasuringBugsAreNew(t *testing.T) {
 	a, err := openArchive()
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]*bug{}
-	for _, set := range []string{open, harmless, held, second, third, fourth, fifth, sixth, seventh} {
+	for _, set := range slices.Concat([]string{open, harmless, held}, measuring) {
 		for _, b := range entries(t, set).Bugs {
 			e, ok, err := a.Find(b.key())
 			if err != nil || !ok {
 				t.Fatalf("%s: the archive lacks it (%v): run go test -run TestArchive -update", b.Name, err)
 			}
 			other := seen[string(e.PTX)]
-			if other != nil && slices.Contains([]string{second, third, fourth, fifth, sixth, seventh}, set) {
+			if other != nil && slices.Contains(measuring, set) {
 				t.Errorf("%s of %s compiles to the PTX of %s of %s", b.Name, set, other.Name, other.set)
 			}
 			seen[string(e.PTX)] = b
