@@ -26,6 +26,9 @@ type Selection struct {
 	Gate     probes.Gate
 	Compile  Compile // include directories, definitions and language: see AddCompile
 	MaxBytes int64   // limit of Resolve on the arguments' total size; 0: DefaultMaxBytes
+	// Texts stand in the place of the source and of its headers, after the patches of faults: by their names
+	// relative to the source's folder. nil: nothing does.
+	Texts map[string]string
 }
 
 // Select settles a variant ("" is the default one), flags set on top of it ("" means on), faults added to

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/checked"
+	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -17,12 +20,14 @@ import (
 	"tilescope/probes"
 )
 
-// Trial is a run's launch with something changed virtually: nothing is compiled again, and it always executes
-// on the emulator. It is what a what-if, a schedule, a mutant and a counterfactual have in common.
+// Trial is a run's launch with something changed virtually: nothing is compiled again except a Build that is
+// given, and it always executes on the emulator. It is what a what-if, a schedule, a mutant and a
+// counterfactual have in common.
 type Trial struct {
-	Plain    bool       // the build without probes: of the stages only O is judged, from the true inputs
-	Edits    []ptx.Edit // applied to the module before it is loaded
-	Schedule string     // POLICY:SEED; "" as the run's
+	Plain    bool         // the build without probes: of the stages only O is judged, from the true inputs
+	Build    *build.Build // executed in the place of the run's: see Compile; nil: the run's
+	Edits    []ptx.Edit   // applied to the module before it is loaded
+	Schedule string       // POLICY:SEED; "" as the run's
 	// Blocks: executed and judged; nil: those that the run captured. Output is nil unless all are executed
 	Blocks []probes.Dim3
 	// Substitute puts the exact reference's tile in place of the kernel's as soon as the block has captured
@@ -77,6 +82,50 @@ func (r *Run) Entry() *ptx.Func {
 		return nil
 	}
 	return r.state.build.Module.Func(r.Plan.Entry)
+}
+
+// Compile builds the run's kernel from other texts, with the options of the run: what a trial executes as its
+// Build. texts are by the names of the source and its headers relative to the source's folder. Errors are
+// those of Session.Run: a *report.KernelError where a text does not compile.
+func (r *Run) Compile(ctx context.Context, texts map[string]string) (*build.Build, error) {
+	if r.state == nil {
+		return nil, errNoState
+	}
+	st := r.state
+	return st.session.builder.Variant(ctx, st.r.sel, texts, buildOptions(r.Request, st.r.instrumented()))
+}
+
+// Texts are the run's source and the headers that belong to it, as they were compiled: by their names
+// relative to the source's folder, as Compile takes them. It is empty where a manifest brings PTX, or a text
+// is not known.
+func (r *Run) Texts() map[string]string {
+	if r.state == nil || r.Selection.Manifest.PTX != "" {
+		return nil
+	}
+	m := r.Selection.Manifest
+	names := []string{filepath.Base(m.SourcePath())}
+	folder, err := filepath.Abs(filepath.Dir(m.SourcePath()))
+	for _, h := range r.state.build.Headers {
+		name := h.Path
+		if h.Origin == cuda.OriginBuiltin || filepath.Base(name) == probes.HeaderName {
+			continue
+		}
+		if filepath.IsAbs(name) {
+			rel, rerr := filepath.Rel(folder, name)
+			if err != nil || rerr != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			name = filepath.ToSlash(rel)
+		}
+		names = append(names, name)
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		if lines := r.Source(name); lines != nil {
+			out[name] = strings.Join(lines, "\n")
+		}
+	}
+	return out
 }
 
 // PlainEntry is the entry of the build without probes, which the edits of a plain trial index.
@@ -264,6 +313,9 @@ func (a *Attempt) load() error {
 			return err
 		}
 		st.build = b
+	}
+	if a.trial.Build != nil {
+		st.build = a.trial.Build
 	}
 	var err error
 	if len(a.trial.Edits) == 0 {

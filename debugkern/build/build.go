@@ -82,6 +82,22 @@ func (s *Builder) Kernel(ctx context.Context, sel *configs.Selection, o Options)
 	return s.builds.Get(ctx, s.key(ctx, sel, o), func() (*Build, error) { return s.fresh(ctx, sel, o) })
 }
 
+// Variant compiles a selection with other texts in the place of its source and headers (Selection.Texts), and
+// keeps nothing of it. Errors are those of Kernel; PTX has no source, and the embedded archive no such build.
+func (s *Builder) Variant(
+	ctx context.Context, sel *configs.Selection, texts map[string]string, o Options,
+) (*Build, error) {
+	if sel.Manifest.PTX != "" {
+		return nil, report.Usagef("%s brings PTX, and no source that could be compiled", sel.Manifest.File)
+	}
+	other := *sel
+	other.Texts = texts
+	if o.Builder = cmp.Or(o.Builder, "auto"); o.Builder == "embedded" {
+		o.Builder = "auto"
+	}
+	return s.fresh(ctx, &other, o)
+}
+
 // Forget removes every build from memory.
 func (s *Builder) Forget() { s.builds.Clear() }
 
@@ -157,8 +173,8 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 		return readPTX(ctx, m.SourcePath())
 	}
 	key := kernels.Key{Kernel: m.Name, Defines: Defines(sel, o.Probes), Faults: sel.Planted()}
-	if embeddable := m.Dir == "" && (arch == "" || arch == native); embeddable &&
-		(builder == "auto" || builder == "embedded") {
+	embeddable := m.Dir == "" && (arch == "" || arch == native) && sel.Texts == nil
+	if embeddable && (builder == "auto" || builder == "embedded") {
 		entry, ok, err := kernels.Find(key)
 		if err != nil {
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)

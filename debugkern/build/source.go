@@ -33,8 +33,9 @@ type Patched struct {
 // maxPatch is the most bytes of a patch that are read.
 const maxPatch = 1 << 20
 
-// Sources reads a selection's source and applies the patches of its faults. A patch that cannot be read, that
-// does not apply or that cannot be combined with another is a usage error that names its file and line.
+// Sources reads a selection's source, applies the patches of its faults, and puts its Texts in their places.
+// A patch that cannot be read, that does not apply or that cannot be combined with another is a usage error
+// that names its file and line.
 func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 	m := sel.Manifest
 	s := &SourceSet{Changed: map[string]Patched{}}
@@ -42,8 +43,25 @@ func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 	if err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
-	if s.Text, err = sourceText(ctx, m); err != nil || len(patches) == 0 {
+	if s.Text, err = sourceText(ctx, m); err != nil {
 		return s, err
+	}
+	if err := s.patch(ctx, m, patches); err != nil {
+		return nil, err
+	}
+	for name, text := range sel.Texts {
+		s.Changed[name] = Patched{Text: text, Patches: s.Changed[name].Patches}
+		if name == sourceBase(m) {
+			s.Text = []byte(text)
+		}
+	}
+	return s, nil
+}
+
+// patch applies diffs to the source and its headers.
+func (s *SourceSet) patch(ctx context.Context, m *configs.Manifest, patches []*patch.Patch) error {
+	if len(patches) == 0 {
+		return nil
 	}
 	own := sourceBase(m)
 	texts, err := patch.ApplyMarked(func(name string) (string, error) {
@@ -53,7 +71,7 @@ func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 		return besideSource(ctx, m, name)
 	}, patches...)
 	if err != nil {
-		return nil, &report.Error{Code: report.CodeUsage, Err: err}
+		return &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	for name, text := range texts {
 		t := Patched{Text: text.Text, Lines: text.Lines}
@@ -67,7 +85,7 @@ func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 	if t, ok := s.Changed[own]; ok {
 		s.Text = []byte(t.Text)
 	}
-	return s, nil
+	return nil
 }
 
 // readPatches reads the diffs of a selection's faults.
