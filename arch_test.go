@@ -41,6 +41,7 @@ var imports = map[string][]string{
 	"debugkern/budget":  {},
 	"debugkern/text":    {},
 	"debugkern/patch":   {},
+	"debugkern/rewrite": {},
 
 	"debugkern/tensormap": {},
 
@@ -165,6 +166,7 @@ var imports = map[string][]string{
 	"debugkern/sarif":            {"debugkern/report", "debugkern/text"},
 	"debugkern/page":             {"debugkern/report", "debugkern/text"},
 	"debugkern/diagnose": {
+		"debugkern/build", "debugkern/rewrite",
 		"debugkern/page", "debugkern/sarif", "debugkern/needed", "debugkern/repair", "debugkern/scene",
 		"debugkern/trial",
 		"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check",

@@ -1,0 +1,525 @@
+package rewrite
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Edit is one edit of a text.
+type Edit struct {
+	Text *Text
+	Line int    // where it begins, from 1
+	What string // as a phrase: "key16 in place of row16"
+
+	sites []site
+	rank  int // the lower the likelier
+	// Doubtful: it is not known whether its types fit
+	Doubtful bool
+}
+
+// site is a part of a text and what stands there with an edit.
+type site struct {
+	from, to int // bytes
+	now      string
+	whole    bool // it is a statement, and else an expression
+	cast     bool // a value that may have another type than what it stands for
+}
+
+// With is the edit as what a trial was made with: "with key16 in place of row16", "without return;".
+func (e *Edit) With() string {
+	if strings.HasPrefix(e.What, "without ") {
+		return e.What
+	}
+	return "with " + e.What
+}
+
+// Applied is the text with the edit.
+func (e *Edit) Applied() string {
+	var b strings.Builder
+	at := 0
+	for _, s := range e.sites {
+		b.WriteString(e.Text.text[at:s.from])
+		b.WriteString(s.now)
+		at = s.to
+	}
+	b.WriteString(e.Text.text[at:])
+	return b.String()
+}
+
+// Lines is the line that the edit begins in, as it is and with the edit, without the blanks at their ends; ok
+// is false where it changes more than that line.
+func (e *Edit) Lines() (was, now string, ok bool) {
+	before, after := strings.Split(e.Text.text, "\n"), strings.Split(e.Applied(), "\n")
+	if len(before) != len(after) {
+		return "", "", false
+	}
+	for i := range before {
+		if before[i] != after[i] {
+			if was != "" {
+				return "", "", false
+			}
+			was, now = strings.TrimSpace(before[i]), strings.TrimSpace(after[i])
+		}
+	}
+	return was, now, was != ""
+}
+
+// Cost is how unlikely an edit is beside others that do as well: how far it was looked for, and by how many
+// tokens its text is longer with it.
+func (e *Edit) Cost() int {
+	longer := 0
+	for _, s := range e.sites {
+		longer += len(lex(s.now).tokens) - len(lex(e.Text.text[s.from:s.to]).tokens)
+	}
+	return e.rank + max(longer, -mostShorter)
+}
+
+// mostShorter is how many tokens less count in favour of an edit: a line that is left out is not the likelier
+// the longer it is.
+const mostShorter = 8
+
+// Set is the texts of a kernel: what stands in one may be used in another.
+type Set struct {
+	texts  []*Text
+	called map[string][]*function
+	slots  map[string][]slot // by role
+}
+
+// slot is an expression in a role.
+type slot struct {
+	t *Text
+	f *function
+	e *expr
+	s string // its text
+}
+
+// NewSet joins texts: the source, and the headers that belong to it.
+func NewSet(texts ...*Text) *Set {
+	w := &Set{texts: texts, called: map[string][]*function{}, slots: map[string][]slot{}}
+	for _, t := range texts {
+		for _, f := range t.functions {
+			w.called[f.name] = append(w.called[f.name], f)
+		}
+	}
+	for _, t := range texts {
+		for _, f := range t.functions {
+			each(f.body, func(s *statement) {
+				t.roles(s, func(role string, e *expr) {
+					text := t.source(e.from, e.to)
+					if !slices.ContainsFunc(w.slots[role], func(x slot) bool { return x.s == text }) {
+						w.slots[role] = append(w.slots[role], slot{t, f, e, text})
+					}
+				})
+			})
+		}
+	}
+	return w
+}
+
+// seen lists a text and those that it includes, and they.
+func (w *Set) seen(t *Text) []*Text {
+	out := []*Text{t}
+	for i := 0; i < len(out); i++ {
+		for _, name := range out[i].includes {
+			for _, o := range w.texts {
+				if !slices.Contains(out, o) && path.Base(o.Name) == path.Base(name) {
+					out = append(out, o)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// each visits statements and those in them.
+func each(list []*statement, visit func(*statement)) {
+	for _, s := range list {
+		visit(s)
+		if s.init != nil {
+			visit(s.init)
+		}
+		each(s.body, visit)
+	}
+}
+
+// top lists the expressions of a statement.
+func (s *statement) top() []*expr {
+	out := slices.DeleteFunc(slices.Clone(s.exprs), func(e *expr) bool { return e == nil })
+	for _, v := range s.declares {
+		if v.init != nil {
+			out = append(out, v.init)
+		}
+	}
+	return out
+}
+
+// roles visits expressions of a statement that have a role in which others stand too: what is assigned to a
+// name, passed to a function, an index of an array, a condition.
+func (t *Text) roles(s *statement, visit func(role string, e *expr)) {
+	for _, v := range s.declares {
+		if v.init != nil {
+			visit("= "+v.name, v.init)
+		}
+	}
+	if s.kind == "if" && len(s.exprs) > 0 {
+		visit("if", s.exprs[0])
+	}
+	if s.kind == "for" && len(s.exprs) > 0 && s.exprs[0] != nil {
+		visit("for", s.exprs[0])
+	}
+	for _, e := range s.top() {
+		e.walk(func(e, _ *expr) bool {
+			switch {
+			case e.op == "index":
+				base, n := e.base()
+				visit("["+t.source(base.from, base.to)+digit(n), e.kids[1])
+			case e.op == "call" && e.kids[0].op == "name":
+				for i, k := range e.kids[1:] {
+					visit("("+e.kids[0].text+digit(i), k)
+				}
+			case binding[e.op] == assignment:
+				visit("= "+t.source(e.kids[0].from, e.kids[0].to), e.kids[1])
+			case e.op == "?":
+				visit("if", e.kids[0])
+			}
+			return true
+		})
+	}
+}
+
+func digit(n int) string { return string(rune('0' + min(n, 9))) }
+
+// base is what an index is of, and how many indices stand between.
+func (e *expr) base() (*expr, int) {
+	n := 0
+	for e.op == "index" {
+		e = e.kids[0]
+		n++
+	}
+	return e, n
+}
+
+// Wanted says which edits are likely: those of values, or those of indices, bounds and conditions.
+type Wanted int
+
+// What is known of an edit.
+const (
+	Any     Wanted = iota
+	Indices        // other elements take part than should
+	Values         // the elements that take part are the right ones
+)
+
+// Edits lists edits of lines, the likeliest first. lines are, by the name of a text and a line, how far the
+// line is from what is known to be wrong: 0 is that itself.
+func (w *Set) Edits(lines map[string]map[int]int, wanted Wanted) []Edit {
+	l := &lister{w: w, lines: lines, seen: map[string]bool{}, wanted: wanted}
+	for _, t := range w.texts {
+		if len(lines[t.Name]) == 0 {
+			continue
+		}
+		l.t = t
+		for _, f := range t.functions {
+			if f.fixed {
+				continue
+			}
+			l.f = f
+			each(f.body, l.statement)
+		}
+	}
+	slices.SortStableFunc(l.out, func(a, b Edit) int { return cmp.Compare(a.rank, b.rank) })
+	return l.out
+}
+
+// lister lists edits.
+type lister struct {
+	w      *Set
+	lines  map[string]map[int]int
+	t      *Text
+	f      *function
+	s      *statement
+	far    int // of the line at hand
+	wanted Wanted
+	of     string // the class of what is edited
+	// doubtful: of the edits at hand it is not known whether their types fit
+	doubtful bool
+	seen     map[string]bool
+	out      []Edit
+}
+
+// farther is by how much each step away from what is known to be wrong makes an edit less likely.
+const farther = 6
+
+// unwanted is by how much an edit is less likely that is none of those wanted.
+const unwanted = 10
+
+// near reports whether a token is on a line that is asked about, and notes how far that is.
+func (l *lister) near(at int) bool {
+	d, ok := l.lines[l.t.Name][l.t.tokens[at].line]
+	l.far = d
+	return ok
+}
+
+// put lists an edit of some tokens.
+func (l *lister) put(rank, from, to int, now string) {
+	was := l.t.source(from, to)
+	l.add(rank, now+" in place of "+was, site{from: l.t.tokens[from].from, to: l.t.tokens[to-1].to, now: now})
+}
+
+// value is put of an integer that nothing is assigned to, and that may have another type.
+func (l *lister) value(rank, from, to int, now string) {
+	was := l.t.source(from, to)
+	l.add(rank, now+" in place of "+was, site{
+		from: l.t.tokens[from].from, to: l.t.tokens[to-1].to, now: now, cast: true,
+	})
+}
+
+func (l *lister) add(rank int, what string, sites ...site) {
+	for _, s := range sites {
+		if l.drops(l.t.text[s.from:s.to], s.now) {
+			return
+		}
+	}
+	e := Edit{
+		Text: l.t, Line: 1 + strings.Count(l.t.text[:sites[0].from], "\n"), What: oneLine(what), sites: sites,
+		rank: rank + farther*l.far, Doubtful: l.doubtful,
+	}
+	switch values := l.of == real || l.of == half; {
+	case l.wanted == Indices && values, l.wanted == Values && l.of == integer:
+		e.rank += unwanted
+	}
+	text := l.t.Name + "\x00"
+	for _, s := range sites {
+		text += l.t.text[:s.from] + "\x00" + s.now + "\x00" + l.t.text[s.to:]
+	}
+	if key := l.t.Name + "\x00" + e.Applied(); !l.seen[key] {
+		l.seen[key] = true
+		l.out = append(l.out, e)
+	}
+}
+
+// drops reports whether a text has a symbol of the build that another lacks: in another build it may be
+// needed, and no run of this one shows that.
+func (l *lister) drops(was, now string) bool {
+	for _, t := range l.w.seen(l.t) {
+		for name := range t.macros {
+			if l.constant(name) && strings.Contains(was, name) && !strings.Contains(now, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// macro reports whether a statement is the call of a macro: a compiler reads its arguments otherwise.
+func (l *lister) macro(e *expr) bool {
+	if e.op != "call" || e.kids[0].op != "name" {
+		return false
+	}
+	name := e.kids[0].text
+	for _, t := range l.w.texts {
+		if _, ok := t.macros[name]; ok {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "TS_") || name == "assert" || name == "static_assert"
+}
+
+func (l *lister) statement(s *statement) {
+	l.s = s
+	if s.kind == "declaration" {
+		for _, v := range s.declares {
+			if v.fixed || v.once && v.init != nil && l.known(v.init) {
+				return // its value may be needed where only a constant can stand
+			}
+		}
+	}
+	l.whole(s)
+	for _, e := range s.top() {
+		e.walk(func(e, parent *expr) bool {
+			if l.macro(e) {
+				return false
+			}
+			if l.near(e.from) {
+				l.of = l.class(e)
+				l.expression(e, parent)
+			}
+			return true
+		})
+	}
+	l.t.roles(s, func(role string, e *expr) {
+		if l.near(e.from) {
+			l.of = l.class(e)
+			l.elsewhere(role, e)
+			l.grown(role, e)
+		}
+	})
+}
+
+// known reports whether a compiler knows the value of an expression, by the names that its function sees.
+func (l *lister) known(e *expr) bool {
+	ok := true
+	e.walk(func(e, _ *expr) bool {
+		switch e.op {
+		case "name":
+			v := l.find(e.text, min(e.from, l.f.to-1))
+			ok = ok && (v == nil && l.constant(e.text) || v != nil && v.fixed)
+		case "call", "member", "index":
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// constant reports whether a macro of that name is an integer.
+func (l *lister) constant(name string) bool {
+	for _, t := range l.w.seen(l.t) {
+		if v, ok := t.macros[name]; ok && v != "" && isDigit(strings.TrimLeft(v, "( ")[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// find is the variable of a name that a token sees, nil for none.
+func (l *lister) find(name string, at int) *variable {
+	var best *variable
+	for _, v := range l.visible(at) {
+		if v.name == name && (best == nil || v.from >= best.from) {
+			best = v
+		}
+	}
+	return best
+}
+
+// visible lists the variables that a token sees: those of the function, and constants of the texts.
+func (l *lister) visible(at int) []*variable {
+	out := slices.Clone(l.f.parameters)
+	add := func(list []*variable) {
+		for _, v := range list {
+			if v.from <= at && at < v.to {
+				out = append(out, v)
+			}
+		}
+	}
+	each(l.f.body, func(s *statement) { add(s.declares) })
+	for _, t := range l.w.seen(l.t) {
+		for _, v := range t.globals {
+			if t == l.t && v.from > at {
+				continue
+			}
+			g := *v
+			g.from, g.to = 0, len(l.t.tokens)
+			out = append(out, &g)
+		}
+		for name, v := range t.macros {
+			if l.constant(name) && v != "" {
+				out = append(out, &variable{name: name, typ: "int", to: len(l.t.tokens), fixed: true})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *variable) int { return cmp.Compare(a.name, b.name) })
+	return slices.CompactFunc(out, func(a, b *variable) bool { return a.name == b.name && a.typ == b.typ })
+}
+
+// everywhere are names that mean something in every function.
+var everywhere = map[string]bool{
+	"threadIdx": true, "blockIdx": true, "blockDim": true, "gridDim": true, "true": true, "false": true,
+}
+
+// seesAll reports whether every name of an expression means something at a token.
+func (l *lister) seesAll(t *Text, e *expr, at int) bool {
+	ok := true
+	e.walk(func(x, parent *expr) bool {
+		called := parent != nil && parent.op == "call" && parent.kids[0] == x
+		if x.op != "name" || called || everywhere[x.text] || strings.Contains(x.text, "::") {
+			return ok
+		}
+		ok = ok && (l.find(x.text, at) != nil || l.constant(x.text))
+		return ok
+	})
+	return ok
+}
+
+// class is the class of an expression's type, "" where it is not known.
+func (l *lister) class(e *expr) string {
+	switch e.op {
+	case "name":
+		if v := l.find(e.text, e.from); v != nil && v.ranks == 0 {
+			return class(v.typ)
+		}
+		switch {
+		case e.text == "true" || e.text == "false":
+			return boolean
+		case floats[e.text]:
+			return real
+		}
+	case "number":
+		if strings.HasPrefix(e.text, "0x") || !strings.ContainsAny(e.text, ".eEfF") {
+			return integer
+		}
+		return real
+	case "u&":
+		if c := l.class(e.kids[0]); c != "" {
+			return c + "*"
+		}
+	case "group", "u-", "u+", "u~", "p++", "p--", "u++", "u--":
+		return l.class(e.kids[0])
+	case "u!", "&&", "||", "<", ">", "<=", ">=", "==", "!=":
+		return boolean
+	case "member":
+		switch l.t.source(e.kids[0].from, e.kids[0].to) {
+		case "threadIdx", "blockIdx", "blockDim", "gridDim":
+			return integer
+		}
+	case "?":
+		return l.class(e.kids[1])
+	case "%", "<<", ">>", "|", "&", "^":
+		return integer
+	case "+", "-", "*", "/":
+		a, b := l.class(e.kids[0]), l.class(e.kids[1])
+		if a == b || b == integer {
+			return a
+		}
+		if a == integer {
+			return b
+		}
+	case "index":
+		if base, n := e.base(); base.op == "name" {
+			if v := l.find(base.text, base.from); v != nil {
+				typ := v.typ
+				for range n - v.ranks {
+					typ = strings.TrimSuffix(typ, "*")
+				}
+				if n >= v.ranks {
+					return class(typ)
+				}
+			}
+		}
+	case "cast":
+		return class(l.t.typeText(e.from+1, l.t.match(e.from)))
+	case "call":
+		name := e.kids[0].text
+		if list := l.w.called[name]; len(list) > 0 {
+			return class(list[0].result)
+		}
+		if typ, ok := strings.CutPrefix(name, "static_cast<"); ok {
+			return class(strings.TrimSuffix(typ, ">"))
+		}
+		switch {
+		case name == "min" || name == "max":
+			return l.class(e.kids[1])
+		case slices.ContainsFunc(realResults, func(p string) bool { return strings.HasPrefix(name, p) }):
+			return real
+		}
+	}
+	return ""
+}
+
+// realResults are how names of functions of the CUDA math API begin that give a float.
+var realResults = []string{
+	"__fadd_", "__fsub_", "__fmul_", "__fmaf_", "__fdiv_", "__frcp_", "__fsqrt_", "__expf", "__half2float",
+	"fmaxf", "fminf", "fabsf", "exp2f", "expf", "log2f", "logf", "rsqrtf", "sqrtf", "fmaf",
+}

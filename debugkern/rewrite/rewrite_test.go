@@ -1,0 +1,235 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// kernel has one line of each kind that edits are listed for.
+const kernel = `#include "own.cuh"
+constexpr int TILE = 32;
+constexpr int HALF = TILE / 2;
+#define FLAG 1
+struct Shared { half q[TILE][64]; half k[TILE][64]; unsigned long long q_full, k_full; };
+
+__device__ float warp_sum(float x) { return x; }
+__device__ float warp_max(float x) { return x; }
+__device__ float lowest() { return 0; }
+
+template <int BUFFERS>
+__global__ void __launch_bounds__(128) attend(const half* __restrict__ Q, float* O, int S, int D) {
+    __shared__ half sK[TILE][64], sV[TILE][64];
+    const int t = threadIdx.x, lane = t % 32;
+    const int first = blockIdx.x * TILE;
+    float sum = 0.0f;
+    for (int n = lane; n < S; n += 32) {
+        const int row16 = n / 16 * 16, key16 = n % 16;
+        if (n >= S) continue;
+        sum = warp_max(sum) + __half2float(sV[row16][key16 + 1]);
+        O[(first + t) * D + n] = sum - 1.0f;
+    }
+    asm volatile("st.global.f32 [%0], %1;" :: "l"(O), "f"(sum * 2.0f));
+    __syncthreads();
+    sum += helper(t, lane);
+}
+`
+
+const header = "__device__ int helper(int a, int b) { return a + b; }\n"
+
+// lineOf is the line of the kernel that has a text, from 1.
+func lineOf(t *testing.T, text, part string) int {
+	t.Helper()
+	for i, line := range strings.Split(text, "\n") {
+		if strings.Contains(line, part) {
+			return i + 1
+		}
+	}
+	t.Fatalf("no line has %q", part)
+	return 0
+}
+
+// editsOf lists the edits of the line that has a part of the kernel.
+func editsOf(t *testing.T, part string) []Edit {
+	t.Helper()
+	own := Parse("own.cu", kernel)
+	line := lineOf(t, kernel, part)
+	return NewSet(own, Parse("own.cuh", header)).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Any)
+}
+
+func TestEdits(t *testing.T) {
+	for _, c := range []struct{ line, now string }{
+		{"sum = warp_max", "sum = warp_sum(sum) + __half2float(sV[row16][key16 + 1]);"},
+		{"sum = warp_max", "sum = warp_max(sum) + __half2float(sV[key16][key16 + 1]);"},
+		{"sum = warp_max", "sum = warp_max(sum) + __half2float(sK[row16][key16 + 1]);"},
+		{"sum = warp_max", "sum = warp_max(sum) + __half2float(sV[row16][key16]);"},
+		{"sum = warp_max", "sum = warp_max(sum) - __half2float(sV[row16][key16 + 1]);"},
+		{"sum = warp_max", "sum += warp_max(sum) + __half2float(sV[row16][key16 + 1]);"},
+		{"const int row16", "const int row16 = n / 16 * 16, key16 = n / 16;"},
+		{"const int row16", "const int row16 = n % 16 * 16, key16 = n % 16;"},
+		{"const int first", "const int first = blockIdx.y * TILE;"},
+		{"const int first", "const int first = blockIdx.x * HALF;"},
+		{"O[(first", "O[(first + t) * S + n] = sum - 1.0f;"},
+		{"O[(first", "O[(t) * D + n] = sum - 1.0f;"},
+		{"if (n >= S)", "if (n > S) continue;"},
+		{"if (n >= S)", ""},
+		{"for (int n", "for (int n = 0; n < S; n += 1) {"},
+		{"for (int n", "for (int n = t; n < S; n += 32) {"},
+		{"for (int n", "for (int n = lane; n <= S; n += 32) {"},
+		{"asm volatile", `asm volatile("st.global.f32 [%0], %1;" :: "l"(O), "f"(sum));`},
+		{"sum += helper", "sum += helper(lane, t);"},
+		{"__syncthreads", ""},
+		{"float sum", "float sum = -INFINITY;"},
+		{"O[(first", "O[(first + t) * D + n] = sum - lowest();"},
+	} {
+		found := slices.ContainsFunc(editsOf(t, c.line), func(e Edit) bool {
+			_, now, ok := e.Lines()
+			return ok && now == c.now
+		})
+		if !found {
+			t.Errorf("%s: no edit makes %q of it", c.line, c.now)
+		}
+	}
+}
+
+// What a compiler needs the value of, and names that a line does not see, have no part in edits.
+func TestEditsThatCannotCompile(t *testing.T) {
+	parts := []string{"constexpr int HALF", "__shared__ half sK", "#define FLAG", "struct Shared"}
+	for _, part := range parts {
+		if list := editsOf(t, part); len(list) > 0 {
+			t.Errorf("%s: %d edits, the first %s", part, len(list), list[0].What)
+		}
+	}
+	for _, e := range editsOf(t, "const int first") {
+		for _, name := range []string{"row16", "key16", "sum"} {
+			if strings.Contains(e.What, name) {
+				t.Errorf("%s: %s is not declared there", e.What, name)
+			}
+		}
+	}
+}
+
+// An edit leaves in what other builds may need.
+func TestEditsKeepSymbols(t *testing.T) {
+	text := "#ifndef USE_RMS\n#define USE_RMS 0\n#endif\n" +
+		"__global__ void f(float* y, float a, float b) {\n    y[0] = USE_RMS ? a : a + b;\n}\n"
+	edits := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Any)
+	if len(edits) == 0 {
+		t.Fatal("no edits")
+	}
+	for _, e := range edits {
+		if _, now, ok := e.Lines(); ok && !strings.Contains(now, "USE_RMS") {
+			t.Errorf("%s: %s", e.What, now)
+		}
+	}
+}
+
+// A switched text has every edit once, and is the text itself where all numbers are 0.
+func TestSwitched(t *testing.T) {
+	edits := editsOf(t, "sum = warp_max")
+	texts, kept := Switched(edits)
+	text := texts["own.cu"]
+	if len(kept) < len(edits)/2 || len(texts) != 1 {
+		t.Fatalf("%d of %d edits in %d texts", len(kept), len(edits), len(texts))
+	}
+	for k := range kept {
+		if n := strings.Count(text, "tilescope_edit("+itoa(k+1)+")"); n != 1 {
+			t.Errorf("edit %d (%s) stands %d times", k+1, kept[k].What, n)
+		}
+		if EditAt(LineOf(k+1)) != k+1 {
+			t.Errorf("line %d is not that of edit %d", LineOf(k+1), k+1)
+		}
+	}
+	if EditAt(17) != 0 {
+		t.Error("a line of the text is an edit's")
+	}
+	if rest := without(text); rest != squeezed(kernel) {
+		t.Errorf("without its edits the text is another:\n%s\nexpected\n%s", rest, squeezed(kernel))
+	}
+}
+
+func itoa(n int) string {
+	var digits []byte
+	for ; n > 0; n /= 10 {
+		digits = append([]byte{byte('0' + n%10)}, digits...)
+	}
+	return string(digits)
+}
+
+// without is a switched text without its prelude, edits, blanks and brackets of one's own.
+func without(text string) string {
+	_, text, _ = strings.Cut(text, "#line 1\n")
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(line, "#line") && !strings.Contains(line, "tilescope_edit(") {
+			out = append(out, line)
+		}
+	}
+	return squeezed(strings.Join(out, "\n"))
+}
+
+// squeezed is a text without blanks and brackets.
+func squeezed(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\n(){}", r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func TestSpread(t *testing.T) {
+	w := NewSet(Parse("own.cu", kernel), Parse("own.cuh", header))
+	at := lineOf(t, kernel, "sum = warp_max")
+	lines := map[string]map[int]int{"own.cu": {at: 0}}
+	w.Spread(lines, 1)
+	for part, far := range map[string]int{
+		"sum = warp_max": 0, "const int row16": 1, "for (int n": 1, "float sum": 1, "float warp_max": 1,
+		"sum += helper": 1,
+	} {
+		if d, ok := lines["own.cu"][lineOf(t, kernel, part)]; !ok || d != far {
+			t.Errorf("%s is %d steps away (%t), expected %d", part, d, ok, far)
+		}
+	}
+	if _, ok := lines["own.cu"][lineOf(t, kernel, "O[(first")]; ok {
+		t.Error("a line that makes nothing of it is near")
+	}
+}
+
+// Of edits that do as well the shorter text is the likelier.
+func TestCost(t *testing.T) {
+	var longer, shorter *Edit
+	list := editsOf(t, "sum += helper")
+	for i := range list {
+		switch list[i].What {
+		case "t in place of helper(t, lane)":
+			shorter = &list[i]
+		case "helper(t, lane) + t in place of helper(t, lane)":
+			longer = &list[i]
+		}
+	}
+	if shorter == nil || longer == nil || shorter.Cost() >= longer.Cost() {
+		t.Errorf("%v and %v", shorter, longer)
+	}
+}
+
+// Text that is no CUDA C++ is left alone.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		kernel, "", "{", "for (", "void f() { a < b > (c); \"", "x\\\n#define", "/*", "int f(){return 1e+;}",
+	} {
+		f.Add(text, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, line int) {
+		own := Parse("own.cu", text)
+		set := NewSet(own)
+		lines := map[string]map[int]int{"own.cu": {line: 0}}
+		set.Spread(lines, 2)
+		edits := set.Edits(lines, Any)
+		for _, e := range edits[:min(len(edits), 50)] {
+			e.Applied()
+			e.Lines()
+		}
+		Switched(edits[:min(len(edits), 50)])
+	})
+}

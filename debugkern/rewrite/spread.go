@@ -1,0 +1,138 @@
+package rewrite
+
+import "slices"
+
+// Spread adds to lines those that make what stands on them, each a step farther, up to most: what is assigned
+// to the names on a line, the loops and conditions around it, the functions that it calls, and the calls of
+// its own function. lines are as Edits has them.
+func (w *Set) Spread(lines map[string]map[int]int, most int) {
+	for _, t := range w.texts {
+		for _, f := range t.functions { // a statement has several lines
+			each(f.body, func(s *statement) { t.wholeStatement(lines, s) })
+		}
+	}
+	for range most {
+		type place struct {
+			t   *Text
+			at  int
+			far int
+		}
+		var more []place
+		for _, t := range w.texts {
+			for _, f := range t.functions {
+				for far := range most {
+					near := map[int]bool{}
+					for line, d := range lines[t.Name] {
+						if d == far {
+							near[line] = true
+						}
+					}
+					w.from(t, f, near, func(t *Text, at int) { more = append(more, place{t, at, far + 1}) })
+				}
+			}
+		}
+		for _, p := range more {
+			if lines[p.t.Name] == nil {
+				lines[p.t.Name] = map[int]int{}
+			}
+			line := p.t.tokens[p.at].line
+			if was, ok := lines[p.t.Name][line]; !ok || p.far < was {
+				lines[p.t.Name][line] = p.far
+			}
+		}
+	}
+}
+
+// wholeStatement adds the other lines of an expression that has one of lines.
+func (t *Text) wholeStatement(lines map[string]map[int]int, s *statement) {
+	own := lines[t.Name]
+	if s.kind != "expression" && s.kind != "declaration" && s.kind != "return" && s.kind != "asm" {
+		return
+	}
+	first, last := t.tokens[s.from].line, t.tokens[s.to-1].line
+	for n := first; n <= last; n++ {
+		if d, ok := own[n]; ok {
+			for o := first; o <= last; o++ {
+				if was, ok := own[o]; !ok || was > d {
+					own[o] = d
+				}
+			}
+		}
+	}
+}
+
+// longest is how many statements a function that a line calls may have for all of them to be looked at.
+const longest = 12
+
+// from visits what makes that which stands on lines of a function.
+func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, int)) {
+	on := func(at int) bool { return lines[t.tokens[at].line] }
+	var names []string
+	touched := false
+	each(f.body, func(s *statement) {
+		if !on(s.from) {
+			return
+		}
+		touched = true
+		for p := s.parent; p != nil; p = p.parent {
+			if p.kind == "for" || p.kind == "if" || p.kind == "while" {
+				visit(t, p.from)
+			}
+		}
+		for _, e := range s.top() {
+			e.walk(func(e, parent *expr) bool {
+				if e.op != "name" {
+					return true
+				}
+				if parent == nil || parent.op != "call" || parent.kids[0] != e {
+					names = append(names, e.text)
+				}
+				w.body(e.text, visit)
+				return true
+			})
+		}
+	})
+	if !touched {
+		return
+	}
+	each(f.body, func(s *statement) {
+		for _, v := range s.declares {
+			if slices.Contains(names, v.name) && v.init != nil {
+				visit(t, s.from)
+			}
+		}
+		for _, e := range s.top() {
+			to := e.kids
+			if binding[e.op] == assignment && to[0].op == "name" && slices.Contains(names, to[0].text) {
+				visit(t, s.from)
+			}
+		}
+	})
+	for _, o := range w.texts {
+		for _, g := range o.functions {
+			each(g.body, func(s *statement) {
+				for _, e := range s.top() {
+					e.walk(func(e, _ *expr) bool {
+						if e.op == "call" && e.kids[0].op == "name" && e.kids[0].text == f.name {
+							visit(o, e.from)
+						}
+						return true
+					})
+				}
+			})
+		}
+	}
+}
+
+// body visits the statements of a short function.
+func (w *Set) body(name string, visit func(*Text, int)) {
+	for _, t := range w.texts {
+		for _, f := range t.functions {
+			n := 0
+			each(f.body, func(*statement) { n++ })
+			if f.name == name && n <= longest {
+				each(f.body, func(s *statement) { visit(t, s.from) })
+			}
+		}
+	}
+}
