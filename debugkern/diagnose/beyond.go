@@ -411,6 +411,9 @@ func valueOn(lines []string, d *definition) string {
 
 // because adds to why a cause is one.
 func (c *Cause) because(text string) {
+	if strings.Contains(c.why, text) {
+		return
+	}
 	if c.why != "" {
 		text = c.why + "; " + text
 	}

@@ -21,6 +21,7 @@ type other struct {
 	name string         // "shape ragged (R=19,C=203)"
 	run  *debugkern.Run // nil: not executed yet
 	made bool
+	any  bool // it may be another build than the run's
 }
 
 const (
@@ -93,7 +94,7 @@ func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 	if err != nil {
 		return nil, q.fatal(err)
 	}
-	if r.Entry() != nil && len(r.Entry().Body) == len(q.run.Entry().Body) {
+	if r.Entry() != nil && (o.any || len(r.Entry().Body) == len(q.run.Entry().Body)) {
 		o.run = r
 	}
 	return o.run, nil

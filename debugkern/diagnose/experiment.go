@@ -78,6 +78,9 @@ func (q *inquiry) apply(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.R
 			t.Edits = append(t.Edits, r.edits(run)...)
 		}
 		t.Substitute = append(t.Substitute, r.substitute...)
+		if r.build != nil {
+			t.Build = r.build
+		}
 	}
 	if len(without) > 0 && len(t.Edits)+len(t.Substitute) == 0 && t.Blocks == nil {
 		return run, nil

@@ -45,6 +45,9 @@ type inquiry struct {
 	// configurations: other shapes and inputs that edits are tried in, once configured
 	configurations []*other
 	configured     bool
+	// otherVariants: what edits of the source are tried in too, once varied
+	otherVariants []*other
+	varied        bool
 }
 
 // suspect is a hypothesis: what is wrong, and what may put it right.

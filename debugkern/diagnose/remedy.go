@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -26,6 +27,7 @@ type remedy struct {
 	without    string         // a planted fault
 	at         *report.Source // the line to change, where that is none of the finding's; nil: it is
 	cite       bool           // whether the advice quotes that line
+	build      *build.Build   // the kernel with another source; nil: it is the run's
 	where      string         // "between lines 461 and 474", where text and advice have it; "": not
 }
 

@@ -286,7 +286,11 @@ func (b *bug) diagnose(t *testing.T) (*diagnose.Diagnosis, float64) {
 	manifest := b.write(t)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	s, err := debugkern.Open(ctx, debugkern.Options{})
+	o := debugkern.Options{}
+	if compile() {
+		o.Config = &configs.Config{Toolchain: os.Getenv("TILESCOPE_TOOLCHAIN")}
+	}
+	s, err := debugkern.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,6 +346,12 @@ func (b *bug) write(t *testing.T) string {
 	return filepath.Join(dir, "own.yaml")
 }
 
+// compile reports whether bugs are compiled here, so that edits of their source are tried too: with
+// TILESCOPE_BUGS_COMPILE and a compiler (TILESCOPE_TOOLCHAIN). Else their PTX is that of the archive.
+func compile() bool {
+	return os.Getenv("TILESCOPE_BUGS_COMPILE") != "" && os.Getenv("TILESCOPE_TOOLCHAIN") != ""
+}
+
 // manifest is the catalogue's manifest of the kernel, with what the entry changes of it.
 func (b *bug) manifest(t *testing.T) []byte {
 	t.Helper()
@@ -356,6 +366,41 @@ func (b *bug) manifest(t *testing.T) []byte {
 		}
 		text = strings.Replace(text, c.From, c.To, 1)
 	}
+	if compile() {
+		return regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll([]byte(text), []byte("source: "+b.source()))
+	}
 	text = regexp.MustCompile(`(?m)^arch: .*\n`).ReplaceAllString(text, "") // nothing is compiled
 	return regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll([]byte(text), []byte("ptx: own.ptx"))
+}
+
+// mended are bugs of which an edit of the source is found with a compiler, and how the line should read.
+var mended = []struct{ bug, line string }{
+	{"v-rows-by-query-block", "wmma::load_matrix_sync(v_frag, &sV[key16][d], HEAD_DIM);"},
+	{"half-sum-by-row-block", "if (leader) half_sum[warp % 2][row] = sum[i];"},
+	{"divided-by-padded-columns", "var_smem[r] = __fdiv_rn(squares, static_cast<float>(C));"},
+}
+
+// Where a compiler is at hand, a diagnosis says how the line should read: as it does in the kernel.
+func TestEditOfTheSource(t *testing.T) {
+	if os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
+		t.Skip("no compiler: set TILESCOPE_TOOLCHAIN, make toolchain fetches one")
+	}
+	t.Setenv("TILESCOPE_BUGS_COMPILE", "1")
+	for _, b := range entries(t, seventh).Bugs {
+		for _, m := range mended {
+			if b.Name != m.bug {
+				continue
+			}
+			d, _ := b.diagnose(t)
+			switch {
+			case d == nil:
+			case len(d.Causes) != 1 || d.Causes[0].Rewrite == nil:
+				t.Errorf("%s: no line to write:\n%s", b.Name, strings.Join(d.Story, "\n"))
+			case d.Causes[0].Rewrite.Now != m.line:
+				t.Errorf("%s: %s\nexpected %s", b.Name, d.Causes[0].Rewrite.Now, m.line)
+			case !strings.Contains(strings.Join(d.Story, "\n"), "nothing is wrong"):
+				t.Errorf("%s: it is not proven:\n%s", b.Name, strings.Join(d.Story, "\n"))
+			}
+		}
+	}
 }
