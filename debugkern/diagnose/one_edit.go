@@ -27,7 +27,8 @@ func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 		q.curedBy(a, b) || q.curedBy(b, a) || sameDeparture(a, b) || q.sameLine(a, b) ||
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
-		q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a)
+		tookBeyond(a, b) || tookBeyond(b, a) || q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) ||
+		q.takesCopy(a, b) || q.takesCopy(b, a)
 }
 
 // sameRule reports whether one line, whatever called it, gives two stages what becomes right by one rule.
@@ -35,6 +36,19 @@ func sameRule(a, b *suspect) bool {
 	x, y := a.rule, b.rule
 	return x != nil && y != nil && x.Kind == y.Kind && x.Op == y.Op && x.at != nil && y.at != nil &&
 		x.at.File == y.at.File && x.at.Line == y.at.Line
+}
+
+// tookBeyond reports whether a line reads outside of a tensor, and what it reads within has no part in a
+// stage either: one index of it is wrong.
+func tookBeyond(finding, s *suspect) bool {
+	at := finding.cause.Place.Source
+	if finding.cause.Kind != outOfBounds || at == nil || s.contrast == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.contrast.Foreign, func(o debugkern.Operands) bool {
+		return o.At != nil && o.At.File == at.File && o.At.Line == at.Line &&
+			o.Of == finding.cause.Place.Variable
+	})
 }
 
 // sameHandshake reports whether two suspects are of mbarriers, or of one and of a race with a bulk copy,

@@ -342,8 +342,8 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 		if s == lead {
 			continue
 		}
-		if lead.cause.why == "" {
-			lead.cause.why = s.cause.why
+		if lead.cause.why == "" || tookBeyond(lead, s) && s.cause.why != "" {
+			lead.cause.because(s.cause.why)
 		}
 		lead.cause.Findings = append(lead.cause.Findings, s.cause.Findings...)
 		if !q.poisoned(lead, s) {

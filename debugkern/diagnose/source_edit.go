@@ -60,7 +60,8 @@ type rightEdit struct {
 	edit  rewrite.Edit
 	run   *debugkern.Run
 	built *build.Build
-	right string // another configuration that is right with it too; "": none
+	also  *rewrite.Edit // of another line, with which all stages are right too; nil: none was seen
+	right string        // another configuration that is right with it too; "": none
 }
 
 // inSource looks for one edit of the source that puts everything right, where no other experiment has shown
@@ -344,12 +345,19 @@ func (s *sourceEdit) round(edits []rewrite.Edit) (*rightEdit, error) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b rewrite.Edit) int { return cmp.Compare(a.Cost(), b.Cost()) })
+	var f *rightEdit
 	for _, e := range list[:min(len(list), mostRight)] {
-		if f, err := s.confirmed(e); err != nil || f != nil {
-			return f, err
+		switch {
+		case f == nil:
+			if f, err = s.confirmed(e); err != nil {
+				return nil, err
+			}
+		case e.Text != f.edit.Text || e.Line != f.edit.Line:
+			f.also = &e
+			return f, nil
 		}
 	}
-	return nil, nil
+	return f, nil
 }
 
 // each asks a question of several edits at once.
@@ -611,7 +619,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	c.Title = earlier.ReplaceAllString(c.Title, "")
 	if c.Place.Source == nil || c.Place.Source.File != at.File || c.Place.Source.Line != at.Line {
 		c.Place.Other = c.Place.Source
-		c.Title += "; made wrong at " + at.At()
+		c.Title += "; fixed at " + at.At()
 	}
 	c.Place.Source = at
 	lead.decidedAt = ""
@@ -622,10 +630,15 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	switch {
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
-	case now == "":
+	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "":
 		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quote(was))
 	default:
 		c.Advice = fmt.Sprintf("at %s: write %s in place of %s", at.At(), quote(now), quote(was))
+	}
+	if o := f.also; o != nil {
+		other := &report.Source{File: q.fileOf(o.Text.Name), Line: o.Line}
+		c.Advice += fmt.Sprintf("; or look at %s: every stage is right %s there too", lineText(other, at),
+			o.With())
 	}
 	if lead.beyond = "; tried with this shape and these inputs alone"; f.right != "" {
 		lead.beyond = "; " + f.right + " is right with it too"

@@ -73,7 +73,7 @@ func (e *Edit) Cost() int {
 	for _, s := range e.sites {
 		longer += len(lex(s.now).tokens) - len(lex(e.Text.text[s.from:s.to]).tokens)
 	}
-	return e.rank + max(longer, -mostShorter)
+	return e.rank + 2*max(longer, -mostShorter)
 }
 
 // mostShorter is how many tokens less count in favour of an edit: a line that is left out is not the likelier

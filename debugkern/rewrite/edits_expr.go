@@ -437,11 +437,13 @@ func (l *lister) grown(role string, e *expr) {
 	case role == "for":
 	case l.class(e) == integer:
 		b := grouped(text, e, "*")
-		l.value(rankNumber+3, e.from, e.to, grouped(text, e, "+")+" + 1")
-		l.value(rankNumber+3, e.from, e.to, grouped(text, e, "+")+" - 1")
-		l.value(rankOtherValue, e.from, e.to, b+" / 2")
-		l.value(rankOtherValue, e.from, e.to, b+" * 2")
-		l.value(rankOtherValue, e.from, e.to, "0")
+		if e.op != "number" { // it becomes another number
+			l.value(rankNumber+3, e.from, e.to, grouped(text, e, "+")+" + 1")
+			l.value(rankNumber+3, e.from, e.to, grouped(text, e, "+")+" - 1")
+			l.value(rankOtherValue, e.from, e.to, b+" / 2")
+			l.value(rankOtherValue, e.from, e.to, b+" * 2")
+			l.value(rankOtherValue, e.from, e.to, "0")
+		}
 		for i, v := range l.nearest(l.numbers(e), e, never) {
 			l.value(rankGrown+i/4, e.from, e.to, grouped(text, e, "+")+" + "+v.name)
 			l.value(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "+")+" - "+v.name)

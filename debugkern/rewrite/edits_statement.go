@@ -65,10 +65,17 @@ func (l *lister) condition(s *statement) {
 	if !declaresIn(in) {
 		never, always := at, at
 		always.now = t.source(in.from, in.to)
-		l.add(rankCondition-4, "without "+what, never)
+		rank := rankCondition - 4
+		if leaves[t.tokens[in.from].text] {
+			rank = rankName // nobody has to leave early
+		}
+		l.add(rank, "without "+what, never)
 		l.add(rankCondition-4, "without the condition "+t.source(s.from, in.from), always)
 	}
 }
+
+// leaves are statements that leave out what follows them.
+var leaves = map[string]bool{"return": true, "continue": true, "break": true}
 
 // declaresIn reports whether a statement has another one in it than expressions: a block with several lines.
 func declaresIn(s *statement) bool {
