@@ -299,12 +299,13 @@ func (l *lister) add(rank int, what string, sites ...site) {
 	}
 }
 
-// drops reports whether a text has a symbol of the build that another lacks: in another build it may be
+// drops reports whether a text has a flag of the build that another lacks: in another build it may be
 // needed, and no run of this one shows that.
 func (l *lister) drops(was, now string) bool {
 	for _, t := range l.w.seen(l.t) {
 		for name := range t.macros {
-			if l.constant(name) && strings.Contains(was, name) && !strings.Contains(now, name) {
+			flag := t.macros[name] == "0" || t.macros[name] == "1"
+			if flag && strings.Contains(was, name) && !strings.Contains(now, name) {
 				return true
 			}
 		}

@@ -70,7 +70,7 @@ func (l *lister) condition(s *statement) {
 			rank = rankName // nobody has to leave early
 		}
 		l.add(rank, "without "+what, never)
-		l.add(rankCondition-4, "without the condition "+t.source(s.from, in.from), always)
+		l.add(rankName+2, "without the condition "+t.source(s.from, in.from), always)
 	}
 }
 

@@ -102,8 +102,10 @@ func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, i
 			}
 		}
 		for _, e := range s.top() {
-			to := e.kids
-			if binding[e.op] == assignment && to[0].op == "name" && slices.Contains(names, to[0].text) {
+			if binding[e.op] != assignment {
+				continue
+			}
+			if to, _ := e.kids[0].base(); to.op == "name" && slices.Contains(names, to.text) {
 				visit(t, s.from)
 			}
 		}
