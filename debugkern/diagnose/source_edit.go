@@ -77,9 +77,17 @@ func (q *inquiry) inSource() error {
 	s := &sourceEdit{q: q, texts: texts}
 	found, err := s.search()
 	if err != nil || found == nil {
-		return q.fatal(err)
+		return q.stopped(err)
 	}
 	return q.blameSource(found)
+}
+
+// stopped is err where it ends a search: of what an edit does to a kernel, or to us, nothing else does.
+func (q *inquiry) stopped(err error) error {
+	if q.ctx.Err() != nil || debugkern.OutOfMemory(err) {
+		return err
+	}
+	return nil
 }
 
 // settledInSource reports whether there is one suspect, and it is known what to write.
@@ -244,7 +252,7 @@ func (s *sourceEdit) sliced(lines map[string]map[int]int) error {
 		b := doc.FirstBad
 		ops, err := q.base.Slice(q.ctx, x.stages[0], b.Block, max(b.KVTile, 0), q.wrongCells(x.stages[0], b))
 		if err != nil {
-			if err = q.fatal(err); err != nil {
+			if err = q.stopped(err); err != nil {
 				return err
 			}
 			continue
@@ -294,7 +302,7 @@ func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 	t.Budget = s.budget()
 	r, err := s.q.run.Try(s.q.ctx, t)
 	if err != nil {
-		return nil, s.q.fatal(err)
+		return nil, s.q.stopped(err)
 	}
 	return r, nil
 }
@@ -391,7 +399,7 @@ func (s *sourceEdit) build(edits []rewrite.Edit) (*build.Build, []rewrite.Edit, 
 			if none := (*report.Error)(nil); errors.As(err, &none) {
 				return nil, nil, nil // there is no compiler
 			}
-			return nil, nil, s.q.fatal(err)
+			return nil, nil, s.q.stopped(err)
 		}
 		drop := map[int]bool{}
 		for _, d := range failed.Diagnostics {
@@ -480,7 +488,7 @@ func (s *sourceEdit) everywhere(b *build.Build, edits []ptx.Edit) (bool, error) 
 		Build: b, Edits: edits, Blocks: q.blocks, Tiles: true, Budget: s.budget(),
 	})
 	if err != nil {
-		return false, q.fatal(err)
+		return false, q.stopped(err)
 	}
 	return r.Report.Verdict != report.Failed && len(wrongStages(r.Report)) == 0, nil
 }
@@ -494,7 +502,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 	q := s.q
 	b, err := q.run.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
 	if err != nil {
-		return nil, q.fatal(err)
+		return nil, q.stopped(err)
 	}
 	f := &rightEdit{edit: e, built: b}
 	if f.run, err = q.try(nil, &remedy{build: b}); err != nil || f.run == nil || !q.nothingWrong(f.run) {
@@ -514,7 +522,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 			Budget: 4*was.Report.Cost.WarpInstructions + 1000,
 		})
 		if err != nil {
-			return nil, q.fatal(err)
+			return nil, q.stopped(err)
 		}
 		if now == nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
 			return nil, nil
@@ -547,13 +555,13 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
 		}
 		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
 		if err != nil {
-			return true, q.fatal(err)
+			return true, q.stopped(err)
 		}
 		now, err := was.Try(q.ctx, debugkern.Trial{
 			Build: b, Tiles: true, Budget: 4*was.Report.Cost.WarpInstructions + 1000,
 		})
 		if err != nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
-			return true, q.fatal(err)
+			return true, q.stopped(err)
 		}
 	}
 	return false, nil

@@ -336,10 +336,13 @@ func (l *lister) statement(s *statement) {
 			}
 		}
 	}
+	if s.kind == "if" && len(s.exprs) > 0 && l.known(s.exprs[0]) {
+		return // it chooses a build: another one does not show what is wrong with this
+	}
 	l.whole(s)
 	for _, e := range s.top() {
 		e.walk(func(e, parent *expr) bool {
-			if l.macro(e) {
+			if l.macro(e) || parent != nil && parent.op == "?" && parent.kids[0] == e && l.known(e) {
 				return false
 			}
 			if l.near(e.from) {
@@ -350,7 +353,7 @@ func (l *lister) statement(s *statement) {
 		})
 	}
 	l.t.roles(s, func(role string, e *expr) {
-		if l.near(e.from) {
+		if l.near(e.from) && !(role == "if" && l.known(e)) {
 			l.of = l.class(e)
 			l.elsewhere(role, e)
 			l.grown(role, e)

@@ -112,10 +112,17 @@ func TestEditsThatCannotCompile(t *testing.T) {
 // An edit leaves in what other builds may need.
 func TestEditsKeepSymbols(t *testing.T) {
 	text := "#ifndef USE_RMS\n#define USE_RMS 0\n#endif\n" +
-		"__global__ void f(float* y, float a, float b) {\n    y[0] = USE_RMS ? a : a + b;\n}\n"
+		"__global__ void f(float* y, float a, float b) {\n    y[0] = USE_RMS ? a : a + b;\n" +
+		"    if (USE_RMS) y[1] = b;\n}\n"
 	edits := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Any)
 	if len(edits) == 0 {
 		t.Fatal("no edits")
+	}
+	flag := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {6: 0}}, Any)
+	for _, e := range flag {
+		if _, now, ok := e.Lines(); ok && !strings.Contains(now, "if (USE_RMS)") {
+			t.Errorf("%s: %s", e.What, now)
+		}
 	}
 	for _, e := range edits {
 		if _, now, ok := e.Lines(); ok && !strings.Contains(now, "USE_RMS") {
