@@ -15,6 +15,7 @@ import (
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/rewrite"
 	"tilescope/probes"
@@ -139,7 +140,7 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 		if err != nil || was == nil {
 			return nil, err
 		}
-		right, wrong := cellsOf(was.Report)
+		right, wrong := repair.CellsOf(was.Report)
 		if s.cells, s.right = right+wrong, right; wrong > 0 {
 			break
 		}
@@ -307,16 +308,6 @@ func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 	return r, nil
 }
 
-// cellsOf counts the cells of all stages that were captured: those within their bounds, and the others.
-func cellsOf(rep *report.Run) (right, wrong int) {
-	for i := range rep.Stages {
-		st := &rep.Stages[i]
-		right += st.Local.Cells - st.Local.Bad
-		wrong += st.Local.Bad
-	}
-	return right, wrong
-}
-
 // round compiles edits together, executes each, and returns the likeliest of those that put everything right;
 // nil where none does.
 func (s *sourceEdit) round(edits []rewrite.Edit) (*rightEdit, error) {
@@ -330,7 +321,7 @@ func (s *sourceEdit) round(edits []rewrite.Edit) (*rightEdit, error) {
 	if err != nil || base == nil {
 		return nil, err
 	}
-	if right, wrong := cellsOf(base.Report); right != s.right || right+wrong != s.cells {
+	if right, wrong := repair.CellsOf(base.Report); right != s.right || right+wrong != s.cells {
 		return nil, nil // the compiler makes another kernel of it: what an edit does there shows nothing
 	}
 	each := base.Report.Cost.WarpInstructions + 4*uint64(len(built.Module.Func(s.q.run.Plan.Entry).Body))
@@ -477,7 +468,7 @@ func (s *sourceEdit) puts(b *build.Build, edits []ptx.Edit) (bool, error) {
 	if err != nil || r == nil || r.Report.Verdict == report.Failed {
 		return false, err
 	}
-	right, wrong := cellsOf(r.Report)
+	right, wrong := repair.CellsOf(r.Report)
 	return wrong == 0 && right >= s.cells && right > s.right, nil
 }
 

@@ -214,7 +214,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 		if err != nil {
 			return nil, err
 		}
-		s.right, _ = cellsOf(plain.Report)
+		s.right, _ = CellsOf(plain.Report)
 	}
 	s.base = healthOf(base.Report, q.Stage)
 	s.budget = max(s.budget, 3*base.Report.Cost.WarpInstructions+1000)
@@ -330,8 +330,8 @@ func (s *search) promising() []candidate {
 	return list[:min(len(list), mostWatched)]
 }
 
-// cellsOf counts the cells of all stages that were captured: those within their bounds, and the others.
-func cellsOf(rep *report.Run) (right, wrong int) {
+// CellsOf counts the cells of all stages that were captured: those within their bounds, and the others.
+func CellsOf(rep *report.Run) (right, wrong int) {
 	for i := range rep.Stages {
 		st := &rep.Stages[i]
 		right += st.Local.Cells - st.Local.Bad
@@ -479,7 +479,7 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 		if err != nil || r.Report.Verdict == report.Failed {
 			return nil, false, nil
 		}
-		right, wrong := cellsOf(r.Report)
+		right, wrong := CellsOf(r.Report)
 		if right <= s.right {
 			return nil, false, nil
 		}
