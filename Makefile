@@ -135,6 +135,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzMultiplyWarp$$' ./debugkern/fp
 	$(FUZZ) -fuzz '^FuzzExtract$$' ./debugkern/hostcode
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/walk/expr
+	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/rewrite
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui
