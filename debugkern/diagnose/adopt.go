@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -35,7 +36,7 @@ func (q *inquiry) inOther(r *remedy) (text string, ok bool, err error) {
 		if run == nil {
 			continue
 		}
-		now, err := q.tryThere(run, r.edits(run))
+		now, err := q.tryThere(run, debugkern.Trial{Edits: r.edits(run)})
 		if err != nil {
 			return "", false, err
 		}

@@ -148,13 +148,15 @@ func (q *inquiry) elsewheres() []*other {
 	return q.configurations
 }
 
-// tryThere executes blocks of another run with edits; nil where that cannot be done.
-func (q *inquiry) tryThere(run *debugkern.Run, edits []ptx.Edit) (*debugkern.Run, error) {
-	blocks := run.Blocks()
-	now, err := run.Try(q.ctx, debugkern.Trial{
-		Blocks: blocks[:min(len(blocks), trialBlocks)], Edits: edits, Tiles: true,
-		Budget: 4*run.Report.Cost.WarpInstructions + 1000,
-	})
+// tryThere makes a trial of another run, of its first blocks where the trial names none; nil where that
+// cannot be done.
+func (q *inquiry) tryThere(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
+	if t.Blocks == nil {
+		blocks := run.Blocks()
+		t.Blocks = blocks[:min(len(blocks), trialBlocks)]
+	}
+	t.Tiles, t.Budget = true, 4*run.Report.Cost.WarpInstructions+1000
+	now, err := run.Try(q.ctx, t)
 	if err != nil {
 		return nil, q.fatal(err)
 	}
@@ -169,7 +171,7 @@ func wrongThere(run *debugkern.Run, group []probes.Stage) bool {
 
 // rightThere reports whether edits put stages right in the blocks of another run, and make nothing worse.
 func (q *inquiry) rightThere(run *debugkern.Run, edits []ptx.Edit, group []probes.Stage) (bool, error) {
-	now, err := q.tryThere(run, edits)
+	now, err := q.tryThere(run, debugkern.Trial{Edits: edits})
 	if err != nil || now == nil || now.Report.Verdict == report.Failed {
 		return false, err
 	}

@@ -507,11 +507,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		if was == nil {
 			continue
 		}
-		blocks := was.Blocks()
-		now, err := was.Try(q.ctx, debugkern.Trial{
-			Blocks: blocks[:min(len(blocks), trialBlocks)], Build: b, Tiles: true,
-			Budget: 4*was.Report.Cost.WarpInstructions + 1000,
-		})
+		now, err := q.tryThere(was, debugkern.Trial{Build: b})
 		if err != nil {
 			return nil, q.stopped(err)
 		}
@@ -548,11 +544,12 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
 		if err != nil {
 			return true, q.stopped(err)
 		}
-		now, err := was.Try(q.ctx, debugkern.Trial{
-			Build: b, Tiles: true, Budget: 4*was.Report.Cost.WarpInstructions + 1000,
-		})
-		if err != nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
+		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
+		if err != nil || now == nil {
 			return true, q.stopped(err)
+		}
+		if now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
+			return true, nil
 		}
 	}
 	return false, nil

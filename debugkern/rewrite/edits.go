@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -66,8 +67,8 @@ func (e *Edit) Lines() (was, now string, ok bool) {
 	return was, now, was != ""
 }
 
-// Cost is how unlikely an edit is beside others that do as well: how far it was looked for, and by how many
-// tokens its text is longer with it.
+// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's rank,
+// plus two for each token by which the text becomes longer.
 func (e *Edit) Cost() int {
 	longer := 0
 	for _, s := range e.sites {
@@ -289,14 +290,26 @@ func (l *lister) add(rank int, what string, sites ...site) {
 	case l.wanted == Indices && values, l.wanted == Values && l.of == integer:
 		e.rank += unwanted
 	}
-	text := l.t.Name + "\x00"
-	for _, s := range sites {
-		text += l.t.text[:s.from] + "\x00" + s.now + "\x00" + l.t.text[s.to:]
-	}
-	if key := l.t.Name + "\x00" + e.Applied(); !l.seen[key] {
+	if key := e.key(); !l.seen[key] {
 		l.seen[key] = true
 		l.out = append(l.out, e)
 	}
+}
+
+// key is equal for edits that make the same text, whatever part of it each replaces.
+func (e *Edit) key() string {
+	key := e.Text.Name
+	for _, s := range e.sites {
+		was, now, from := e.Text.text[s.from:s.to], s.now, s.from
+		for was != "" && now != "" && was[0] == now[0] {
+			was, now, from = was[1:], now[1:], from+1
+		}
+		for was != "" && now != "" && was[len(was)-1] == now[len(now)-1] {
+			was, now = was[:len(was)-1], now[:len(now)-1]
+		}
+		key += fmt.Sprintf("\x00%d:%d:%s", from, from+len(was), now)
+	}
+	return key
 }
 
 // drops reports whether a text has a flag of the build that another lacks: in another build it may be
@@ -380,7 +393,7 @@ func (l *lister) known(e *expr) bool {
 // constant reports whether a macro of that name is an integer.
 func (l *lister) constant(name string) bool {
 	for _, t := range l.w.seen(l.t) {
-		if v, ok := t.macros[name]; ok && v != "" && isDigit(strings.TrimLeft(v, "( ")[0]) {
+		if v := strings.TrimLeft(t.macros[name], "( "); v != "" && isDigit(v[0]) {
 			return true
 		}
 	}
@@ -418,8 +431,8 @@ func (l *lister) visible(at int) []*variable {
 			g.from, g.to = 0, len(l.t.tokens)
 			out = append(out, &g)
 		}
-		for name, v := range t.macros {
-			if l.constant(name) && v != "" {
+		for name := range t.macros {
+			if l.constant(name) {
 				out = append(out, &variable{name: name, typ: "int", to: len(l.t.tokens), fixed: true})
 			}
 		}

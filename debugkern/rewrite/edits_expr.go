@@ -122,7 +122,7 @@ func (l *lister) binary(e *expr) {
 	}
 }
 
-// putNear is put, told as the edit of an operator.
+// putNear is put for an edit of an operator or function, which alone its phrase names.
 func (l *lister) putNear(rank int, e *expr, now, was, op string) {
 	from, to := l.t.tokens[e.from].from, l.t.tokens[e.to-1].to
 	l.add(rank, op+" in place of "+was, site{from: from, to: to, now: now})

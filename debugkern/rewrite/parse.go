@@ -53,7 +53,7 @@ func (p *parser) statement(at, to int, parent *statement) (*statement, int) {
 			return nil, -1
 		}
 		if s.kind = word; word == "for" {
-			p.header(s, open+1, close, to)
+			p.header(s, open+1, close)
 		} else if e := t.expression(open+1, close); e != nil && open == at+1 {
 			s.exprs = append(s.exprs, e)
 		}
@@ -93,10 +93,7 @@ func (p *parser) statement(at, to int, parent *statement) (*statement, int) {
 		return nil, at + 1
 	}
 	end := p.end(at, to)
-	if n := len(s.declares); n == 0 {
-		t.declared(at, end-1, p.scopeEnd(parent), s, &s.declares)
-	}
-	if len(s.declares) > 0 {
+	if t.declared(at, end-1, p.scopeEnd(parent), s, &s.declares); len(s.declares) > 0 {
 		s.kind = "declaration"
 		return done(end)
 	}
@@ -126,7 +123,7 @@ func (p *parser) close(s *statement, end int) {
 }
 
 // header reads the header of a for.
-func (p *parser) header(s *statement, from, close, to int) {
+func (p *parser) header(s *statement, from, close int) {
 	t := p.t
 	var parts [][2]int
 	begin := from

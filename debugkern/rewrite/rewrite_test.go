@@ -131,6 +131,20 @@ func TestEditsKeepSymbols(t *testing.T) {
 	}
 }
 
+// Edits that make the same text are one.
+func TestEditsAreDistinct(t *testing.T) {
+	seen := map[string]string{}
+	for _, part := range []string{"sum = warp_max", "for (int n", "O[(first"} {
+		for _, e := range editsOf(t, part) {
+			text := e.Applied()
+			if was, ok := seen[text]; ok {
+				t.Errorf("%q and %q make the same text", was, e.What)
+			}
+			seen[text] = e.What
+		}
+	}
+}
+
 // A switched text has every edit once, and is the text itself where all numbers are 0.
 func TestSwitched(t *testing.T) {
 	edits := editsOf(t, "sum = warp_max")
@@ -224,6 +238,7 @@ func TestCost(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		kernel, "", "{", "for (", "void f() { a < b > (c); \"", "x\\\n#define", "/*", "int f(){return 1e+;}",
+		"#define OPEN (\nvoid f() { int a = OPEN + 1; }",
 	} {
 		f.Add(text, 3)
 	}

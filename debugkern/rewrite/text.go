@@ -16,7 +16,7 @@ import (
 
 // Text is a source or header that was read.
 type Text struct {
-	Name      string // by which the caller knows it
+	Name      string // as given to Parse
 	text      string
 	tokens    []token
 	partner   []int // by token: of a bracket the other one plus 1, else 0
