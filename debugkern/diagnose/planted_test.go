@@ -74,7 +74,7 @@ func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 // One wrong instruction is one cause, whatever it shows at; what is advised is what a what-if confirms.
 func TestPlantedInstructionIsOneCause(t *testing.T) {
 	stage2 := []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, kernel string
 		defines      []string
 		shape        string
@@ -95,6 +95,7 @@ func TestPlantedInstructionIsOneCause(t *testing.T) {
 			`(ld\.shared\.v4\.u32 \t[^;]*)\+-16\]`, "$1+4480]", "out-of-bounds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			turn(t, i, 5)
 			t.Parallel()
 			edit := func(text string) string {
 				if c.from == "" {

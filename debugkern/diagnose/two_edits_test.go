@@ -13,7 +13,7 @@ import (
 // independent where an edit that was tried separates them.
 func TestTwoEditsAreTwoCauses(t *testing.T) {
 	type edit struct{ from, to string } // regular expression in the PTX, and what takes its matches' place
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, kernel, shape string
 		defines             []string
 		edits               []edit
@@ -38,6 +38,7 @@ func TestTwoEditsAreTwoCauses(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			turn(t, i+1, 2)
 			t.Parallel()
 			defines := append([]string{"TS_PROBES=1"}, c.defines...)
 			d := run(t, plantedPTX(t, c.kernel, defines, func(text string) string {
