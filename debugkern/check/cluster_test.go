@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"os"
 	"runtime"
 	"testing"
 
@@ -13,9 +14,12 @@ import (
 
 // TestClusterSchedules: what is found between the blocks of a cluster does not depend on the schedule. Every
 // wrong kernel is found, and every right one silent, under 20 seeds of each policy that has one, with each
-// time at which asynchronous operations may land.
+// time at which asynchronous operations may land; under five seeds without TILESCOPE_LONG (make test-long).
 func TestClusterSchedules(t *testing.T) {
-	const seeds = 20
+	seeds := 20
+	if os.Getenv("TILESCOPE_LONG") == "" {
+		seeds = 5
+	}
 	m, text := readModule(t, "testdata/litmus/cluster.ptx")
 	for _, l := range readLitmus(t, text) {
 		t.Run(l.entry, func(t *testing.T) {

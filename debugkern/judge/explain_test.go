@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"os"
 	"slices"
 	"testing"
 
@@ -17,7 +18,7 @@ var counted = []string{OperandTransposed, Factor, Offset, Term, PreviousTile, Ha
 // TestFaultsAreExplained plants each arithmetic mistake and asks for the guilty stage, the kv tile where it
 // begins, the expected fingerprint first, and hardly any other.
 func TestFaultsAreExplained(t *testing.T) {
-	for _, x := range []struct {
+	for i, x := range []struct {
 		fault, shape string
 		stages       string // acceptable first guilty stages
 		first        int    // kv tile, -1: from 1 on
@@ -41,6 +42,9 @@ func TestFaultsAreExplained(t *testing.T) {
 		{"pv-gap", "validation", "U", 0, HalfMissing},
 	} {
 		t.Run(x.fault, func(t *testing.T) {
+			if i%3 != 0 && os.Getenv("TILESCOPE_LONG") == "" {
+				t.Skip("one fault in three is explained without TILESCOPE_LONG: make test-long has all")
+			}
 			seed := uint64(len(x.fault))
 			p := configstest.Plan(t, "stage2", x.shape, probes.GateNone)
 			truth := reference(t, p, seed, ref.Options{})
