@@ -21,7 +21,7 @@ SAMPLE    ?= 8
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs stories silence sweep mutants dist wheel test-dist test-ci docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check typecheck crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-ssh test-slurm test-python race attack kill faults bugs stories pages silence sweep mutants dist wheel test-dist test-ci docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check typecheck crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,11 +35,11 @@ build: ## build bin/tilescope
 install: ## install tilescope into GOBIN
 	$(GO) install -trimpath -ldflags '$(LDFLAGS)' .
 
-test: ## every test that needs no GPU; those that compile are skipped without an NVRTC (make toolchain)
+test: ## the tests that need no GPU, of long lists of cases a fixed sample; those that compile are skipped without an NVRTC (make toolchain)
 	$(WITH_NVRTC) $(GO) test -vet=off -timeout 30m ./...
 
-test-long: ## the exhaustive ones too: all 2^32 inputs of each approximation, every fault on ten seeds
-	TILESCOPE_LONG=1 $(GO) test -timeout 120m ./...
+test-long: ## the exhaustive ones too: every case of each list, all 2^32 inputs of each approximation, every fault on ten seeds
+	$(WITH_NVRTC) TILESCOPE_LONG=1 $(GO) test -timeout 120m ./...
 
 test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
 	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/emu ./debugkern/cuda ./debugkern ./debugkern/cli
@@ -70,8 +70,11 @@ faults: ## every planted fault on seeds 0-9: expected, got
 bugs: ## every planted bug, of all sets, and every harmless edit: what diagnose says, and how much of it was expected
 	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs
 
-stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a sixth)
-	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestReasons|TestFindings|TestOneEdit' ./debugkern/diagnose/bugs
+stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a twelfth), and each edit of a source
+	$(WITH_NVRTC) TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestReasons|TestFindings|TestOneEdit|TestEditOfTheSource' ./debugkern/diagnose/bugs
+
+pages: toolchain ## every command of README and docs: what it prints is what the page says (make test: a fourth)
+	$(WITH_NVRTC) TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 30m -run '^Test(Experiments|Readme|\w+Page)$$' ./debugkern/cli
 
 silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
 	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern/sweep

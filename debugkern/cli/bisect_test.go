@@ -7,8 +7,9 @@ import (
 	"tilescope/debugkern/report"
 )
 
+// TestBisect: one question in three each time, all with TILESCOPE_LONG (make test-long).
 func TestBisect(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		args                 string
 		code                 int
 		from, minimal, until string
@@ -30,6 +31,9 @@ func TestBisect(t *testing.T) {
 			"compare stage2 stage2 --fault mask-zero --shape partial49 --gate softmax"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
+			if !turn(i, 3) {
+				t.Skip("one question in three is asked without TILESCOPE_LONG: make test-long has all")
+			}
 			t.Parallel()
 			var doc report.Bisection
 			code, errText := documentOf(t, &doc, append([]string{"bisect"}, strings.Fields(c.args)...)...)

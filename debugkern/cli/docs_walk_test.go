@@ -23,6 +23,7 @@ type walk struct {
 }
 
 // TestOwnKernelPage executes the walks of docs/own-kernel.md; -update writes what the commands print anew.
+// Of the sections one in walkSample is executed, each of them with -update or TILESCOPE_LONG (make pages).
 func TestOwnKernelPage(t *testing.T) {
 	needNVRTC(t)
 	if _, err := cuda.FindNVCC(t.Context(), cuda.Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN")}); err == nil {
@@ -40,6 +41,9 @@ func TestReferencesPage(t *testing.T) {
 	walkPage(t, "references.md", 8)
 }
 
+// walkSample: of so many sections of a page the commands of one are executed without TILESCOPE_LONG.
+const walkSample = 2
+
 // walkPage executes the walks of a page, at least so many commands.
 func walkPage(t *testing.T, name string, least int) {
 	t.Helper()
@@ -53,9 +57,13 @@ func walkPage(t *testing.T, name string, least int) {
 	}
 	t.Chdir(t.TempDir())
 	w := &walk{t: t, page: "docs/" + name}
+	section := -1
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		w.out = append(w.out, lines[i])
+		if strings.HasPrefix(lines[i], "## ") {
+			section++
+		}
 		kind, name, _ := strings.Cut(strings.TrimPrefix(lines[i], "```"), " ")
 		if !strings.HasPrefix(lines[i], "```") {
 			continue
@@ -67,7 +75,7 @@ func walkPage(t *testing.T, name string, least int) {
 		block := lines[i+1 : min(end, len(lines))]
 		switch {
 		case kind == "console":
-			w.console(i+2, block)
+			w.console(i+2, block, turn(section, walkSample) || *update)
 		default:
 			w.file(kind, name, strings.Join(block, "\n")+"\n")
 			w.out = append(w.out, block...)
@@ -111,8 +119,8 @@ func (w *walk) file(kind, name, text string) {
 
 var walkCommand = regexp.MustCompile(`^\$ tilescope (.+?)(?: \| grep -E '(.*)')?$`)
 
-// console executes the commands of a block, whose first line has that number.
-func (w *walk) console(line int, block []string) {
+// console executes the commands of a block, whose first line has that number, if it is their turn.
+func (w *walk) console(line int, block []string, execute bool) {
 	for i := 0; i < len(block); i++ {
 		w.out = append(w.out, block[i])
 		m := walkCommand.FindStringSubmatch(block[i])
@@ -123,6 +131,11 @@ func (w *walk) console(line int, block []string) {
 		end := i + 1
 		for end < len(block) && !strings.HasPrefix(block[end], "$ ") {
 			end++
+		}
+		if w.commands++; !execute {
+			w.out = append(w.out, block[i+1:end]...)
+			i = end - 1
+			continue
 		}
 		said := strings.Join(block[i+1:end], "\n")
 		words, err := shellWords(m[1])
@@ -145,7 +158,6 @@ func (w *walk) console(line int, block []string) {
 			w.t.Errorf("%s:%d: %s\nsays:\n%s\nprints:\n%s", w.page, line+i, block[i], said, printed)
 		}
 		w.out = append(w.out, got...)
-		w.commands++
 		i = end - 1
 	}
 }

@@ -77,7 +77,7 @@ func openFiles() int {
 }
 
 // sweepSamples is how many operations of a command are made to fail; all of them with TILESCOPE_LONG.
-const sweepSamples = 7
+const sweepSamples = 4
 
 // TestEveryOperationFails lets each file step (reads and openings among them) and each reservation of memory
 // of a command fail in turn: exit code 2 or 4 with its reason, no output that is half there, and no

@@ -28,11 +28,18 @@ func hostSources(t *testing.T) []string {
 	return files
 }
 
+// hostSample: of so many sources one is checked without TILESCOPE_LONG.
+const hostSample = 4
+
 // TestHostCodeSources: without an nvcc the device's part of a source with host code is compiled, and findings
-// name the source's own lines.
+// name the source's own lines. One source in hostSample is checked each time, all with TILESCOPE_LONG (make
+// test-long).
 func TestHostCodeSources(t *testing.T) {
-	for _, file := range hostSources(t) {
+	for i, file := range hostSources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".cu"), func(t *testing.T) {
+			if !turn(i, hostSample) {
+				t.Skip("one source in four is checked without TILESCOPE_LONG: make test-long has all")
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

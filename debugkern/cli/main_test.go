@@ -32,6 +32,10 @@ func sampled[T any](list []T) []T {
 	return out
 }
 
+// turn says whether the i-th of many cases is tried: one of n each time, all with TILESCOPE_LONG (make
+// test-long).
+func turn(i, n int) bool { return i%n == 0 || os.Getenv("TILESCOPE_LONG") != "" }
+
 // sandboxed runs the tests with a home of their own: nothing of the user's configuration and cache is read or
 // changed. The compilers are those that the repository's root knows.
 func sandboxed(m *testing.M) int {

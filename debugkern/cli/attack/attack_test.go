@@ -67,7 +67,7 @@ const least = 1200
 // sampled is one case of how many that `make test` runs, and at least one of each group;
 // sampleSeed chooses which.
 const (
-	sampled    = 20
+	sampled    = 40
 	sampleSeed = 1
 )
 

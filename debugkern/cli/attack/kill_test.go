@@ -57,7 +57,7 @@ var allVictims = []victim{
 }
 
 // kills is how often the first victim alone is killed without TILESCOPE_KILLS.
-const kills = 8
+const kills = 4
 
 // TestKill ends the program with SIGKILL at random moments. No file is torn, the next start removes what was
 // left, and the next run is right. TILESCOPE_KILLS says how often (`make kill`: 300).

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,12 +80,20 @@ func manifests(t *testing.T) map[string]*configs.Manifest {
 	return out
 }
 
+// kernelSample: of so many kernels one is built and judged without TILESCOPE_LONG.
+const kernelSample = 4
+
 // TestKernels: each kernel agrees on every shape of its manifest, with no finding of the checkers, and its
-// planted fault is found.
+// planted fault is found. One kernel in kernelSample each time, all with TILESCOPE_LONG (make test-long).
 func TestKernels(t *testing.T) {
 	clitest.NeedNVRTC(t)
-	for name, m := range manifests(t) {
+	all := manifests(t)
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		m := all[name]
 		t.Run(name, func(t *testing.T) {
+			if i%kernelSample != 0 && os.Getenv("TILESCOPE_LONG") == "" {
+				t.Skip("one kernel of four is judged without TILESCOPE_LONG: make test-long has all")
+			}
 			t.Parallel()
 			for _, s := range m.Shapes {
 				code, rep := document(t, "diagnose", m.File, "--shape", s.Name)
@@ -136,7 +145,8 @@ func checkFault(t *testing.T, m *configs.Manifest, fault, shape string, want fou
 }
 
 // TestInputsOfLengths: extents follow the elements that --inputs brings, and what they cannot be is
-// refused at its expression.
+// refused at its expression. The first is diagnosed, the others run: all are diagnosed with TILESCOPE_LONG
+// (make test-long).
 func TestInputsOfLengths(t *testing.T) {
 	clitest.NeedNVRTC(t)
 	dir := t.TempDir()
@@ -152,7 +162,7 @@ func TestInputsOfLengths(t *testing.T) {
 	if code != 0 || rep.Digest != other.Digest {
 		t.Errorf("exit %d, digest %s, want that of seed 1: %s", code, rep.Digest, other.Digest)
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		used []int32
 		code int
 		says string
@@ -172,8 +182,12 @@ func TestInputsOfLengths(t *testing.T) {
 		path := filepath.Join(dir, "changed.npz")
 		rewrite(t, again, path, c.used)
 		var out, errs bytes.Buffer
+		command := "run"
+		if i == 0 || os.Getenv("TILESCOPE_LONG") != "" {
+			command = "diagnose"
+		}
 		args := []string{
-			"diagnose", "testdata/padded.yaml", "--shape", "seven", "--inputs", path, "--backend", "emu",
+			command, "testdata/padded.yaml", "--shape", "seven", "--inputs", path, "--backend", "emu",
 		}
 		if code := cli.Main(t.Context(), cli.Program{
 			Version: "test", Args: args, Stdout: &out, Stderr: &errs,
