@@ -13,11 +13,13 @@ type Edit struct {
 	Text *Text
 	Line int    // where it begins, from 1
 	What string // as a phrase: "key16 in place of row16"
+	Rank int    // the lower the likelier
 
 	sites []site
-	rank  int // the lower the likelier
 	// Doubtful: it is not known whether its types fit
 	Doubtful bool
+	// Alone: a compiler needs the value of what it replaces, so that Switched leaves it out
+	Alone bool
 }
 
 // site is a part of a text and what stands there with an edit.
@@ -67,14 +69,14 @@ func (e *Edit) Lines() (was, now string, ok bool) {
 	return was, now, was != ""
 }
 
-// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's rank,
+// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
 // plus two for each token by which the text becomes longer.
 func (e *Edit) Cost() int {
 	longer := 0
 	for _, s := range e.sites {
 		longer += len(lex(s.now).tokens) - len(lex(e.Text.text[s.from:s.to]).tokens)
 	}
-	return e.rank + 2*max(longer, -mostShorter)
+	return e.Rank + 2*max(longer, -mostShorter)
 }
 
 // mostShorter is how many tokens less count in favour of an edit: a line that is left out is not the likelier
@@ -86,6 +88,13 @@ type Set struct {
 	texts  []*Text
 	called map[string][]*function
 	slots  map[string][]slot // by role
+	sees   map[sight][]*variable
+}
+
+// sight is a token of a function.
+type sight struct {
+	f  *function
+	at int
 }
 
 // slot is an expression in a role.
@@ -98,7 +107,8 @@ type slot struct {
 
 // NewSet joins texts: the source, and the headers that belong to it.
 func NewSet(texts ...*Text) *Set {
-	w := &Set{texts: texts, called: map[string][]*function{}, slots: map[string][]slot{}}
+	w := &Set{texts: texts, called: map[string][]*function{}, slots: map[string][]slot{},
+		sees: map[sight][]*variable{}}
 	for _, t := range texts {
 		for _, f := range t.functions {
 			w.called[f.name] = append(w.called[f.name], f)
@@ -202,16 +212,6 @@ func (e *expr) base() (*expr, int) {
 	return e, n
 }
 
-// Wanted says which edits are likely: those of values, or those of indices, bounds and conditions.
-type Wanted int
-
-// What is known of an edit.
-const (
-	Any     Wanted = iota
-	Indices        // other elements take part than should
-	Values         // the elements that take part are the right ones
-)
-
 // Edits lists edits of lines, the likeliest first. lines are, by the name of a text and a line, how far the
 // line is from what is known to be wrong: 0 is that itself.
 func (w *Set) Edits(lines map[string]map[int]int, wanted Wanted) []Edit {
@@ -226,10 +226,14 @@ func (w *Set) Edits(lines map[string]map[int]int, wanted Wanted) []Edit {
 				continue
 			}
 			l.f = f
+			was := len(l.out)
 			each(f.body, l.statement)
+			l.everywhere(was)
+			l.axes()
 		}
 	}
-	slices.SortStableFunc(l.out, func(a, b Edit) int { return cmp.Compare(a.rank, b.rank) })
+	l.alone()
+	slices.SortStableFunc(l.out, func(a, b Edit) int { return cmp.Compare(a.Rank, b.Rank) })
 	return l.out
 }
 
@@ -242,18 +246,17 @@ type lister struct {
 	s      *statement
 	far    int // of the line at hand
 	wanted Wanted
-	of     string // the class of what is edited
+	where  map[*Text]spans // what is wanted of a text
+	of     string          // the class of what is edited
 	// doubtful: of the edits at hand it is not known whether their types fit
 	doubtful bool
+	isAlone  bool // the edits at hand must be compiled alone
 	seen     map[string]bool
 	out      []Edit
 }
 
 // farther is by how much each step away from what is known to be wrong makes an edit less likely.
 const farther = 6
-
-// unwanted is by how much an edit is less likely that is none of those wanted.
-const unwanted = 10
 
 // near reports whether a token is on a line that is asked about, and notes how far that is.
 func (l *lister) near(at int) bool {
@@ -278,18 +281,16 @@ func (l *lister) value(rank, from, to int, now string) {
 
 func (l *lister) add(rank int, what string, sites ...site) {
 	for _, s := range sites {
-		if l.drops(l.t.text[s.from:s.to], s.now) {
-			return
+		was := l.t.text[s.from:s.to]
+		if was == s.now || strings.Contains(s.now, "#") && !l.isAlone || l.drops(was, s.now) {
+			return // nothing changes, or a directive would not stand on a line of its own
 		}
 	}
 	e := Edit{
 		Text: l.t, Line: 1 + strings.Count(l.t.text[:sites[0].from], "\n"), What: oneLine(what), sites: sites,
-		rank: rank + farther*l.far, Doubtful: l.doubtful,
+		Rank: rank + farther*l.far, Doubtful: l.doubtful, Alone: l.isAlone,
 	}
-	switch values := l.of == real || l.of == half; {
-	case l.wanted == Indices && values, l.wanted == Values && l.of == integer:
-		e.rank += unwanted
-	}
+	e.Rank -= l.likelier(&e)
 	if key := e.key(); !l.seen[key] {
 		l.seen[key] = true
 		l.out = append(l.out, e)
@@ -403,7 +404,8 @@ func (l *lister) constant(name string) bool {
 // find is the variable of a name that a token sees, nil for none.
 func (l *lister) find(name string, at int) *variable {
 	var best *variable
-	for _, v := range l.visible(at) {
+	l.visible(at)
+	for _, v := range l.w.sees[sight{l.f, at}] {
 		if v.name == name && (best == nil || v.from >= best.from) {
 			best = v
 		}
@@ -413,6 +415,15 @@ func (l *lister) find(name string, at int) *variable {
 
 // visible lists the variables that a token sees: those of the function, and constants of the texts.
 func (l *lister) visible(at int) []*variable {
+	key := sight{l.f, at}
+	if _, ok := l.w.sees[key]; !ok {
+		l.w.sees[key] = l.look(at)
+	}
+	return slices.Clone(l.w.sees[key])
+}
+
+// look is visible, not remembered.
+func (l *lister) look(at int) []*variable {
 	out := slices.Clone(l.f.parameters)
 	add := func(list []*variable) {
 		for _, v := range list {
@@ -431,8 +442,8 @@ func (l *lister) visible(at int) []*variable {
 			g.from, g.to = 0, len(l.t.tokens)
 			out = append(out, &g)
 		}
-		for name := range t.macros {
-			if l.constant(name) {
+		for name, value := range t.macros {
+			if value != "0" && value != "1" && l.constant(name) {
 				out = append(out, &variable{name: name, typ: "int", to: len(l.t.tokens), fixed: true})
 			}
 		}
@@ -464,8 +475,8 @@ func (l *lister) seesAll(t *Text, e *expr, at int) bool {
 func (l *lister) class(e *expr) string {
 	switch e.op {
 	case "name":
-		if v := l.find(e.text, e.from); v != nil && v.ranks == 0 {
-			return class(v.typ)
+		if v := l.find(e.text, e.from); v != nil {
+			return class(v.typ) + strings.Repeat("[]", v.ranks)
 		}
 		switch {
 		case e.text == "true" || e.text == "false":

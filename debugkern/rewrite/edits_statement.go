@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -9,6 +10,7 @@ import (
 func (l *lister) whole(s *statement) {
 	t := l.t
 	l.of = ""
+	l.synchronisation(s)
 	switch s.kind {
 	case "for":
 		l.from0(s)
@@ -30,10 +32,12 @@ func (l *lister) whole(s *statement) {
 		nothing = ";"
 	}
 	put(rankStatement, "without "+text, nothing)
+	l.flagged(s, text, put)
+	l.anotherMember(s, text, put)
 	next := l.next(s)
 	if next != nil && next.kind == "expression" && len(next.exprs) > 0 && !l.macro(next.exprs[0]) {
 		other := t.source(next.from, next.to)
-		l.add(rankStatement+2, other+" before "+text, site{
+		l.add(rankNext, other+" before "+text, site{
 			from: t.tokens[s.from].from, to: t.tokens[next.to-1].to, whole: true,
 			now: other + t.between(s.to, next.from) + text,
 		})
@@ -45,10 +49,129 @@ func (l *lister) whole(s *statement) {
 	}
 	if !strings.HasPrefix(text, "__sync") {
 		for _, sync := range []string{"__syncthreads();", "__syncwarp();"} {
-			put(rankBarrier, sync+" before "+text, "{ "+sync+" "+text+" }")
-			put(rankBarrier+1, sync+" behind "+text, "{ "+text+" "+sync+" }")
+			put(rankBarrier+5, sync+" before "+text, "{ "+sync+" "+text+" }")
+			put(rankBarrier, sync+" behind "+text, "{ "+text+" "+sync+" }")
 		}
 	}
+}
+
+// flagged lists a statement under the flags of the build that its function has.
+func (l *lister) flagged(s *statement, text string, put func(rank int, what, now string)) {
+	var flags []string
+	for _, tok := range l.t.tokens[l.f.from:l.f.to] {
+		if tok.kind == name && l.flag(tok.text) && !strings.Contains(text, tok.text) &&
+			!slices.Contains(flags, tok.text) {
+			flags = append(flags, tok.text)
+		}
+	}
+	for _, f := range flags {
+		for _, c := range []string{f, "!" + f} {
+			put(rankFlag, "under the condition "+c, "if ("+c+") "+text)
+		}
+	}
+}
+
+// anotherMember lists a call for another member of a type behind a call for one: what is initialised, awaited
+// or released of one and not of the other.
+func (l *lister) anotherMember(s *statement, text string, put func(rank int, what, now string)) {
+	e, t := s.exprs[0], l.t
+	if e.op != "call" || len(e.kids) < 2 || e.kids[1].op != "u&" {
+		return
+	}
+	m := e.kids[1].kids[0]
+	for m.op == "index" {
+		m = m.kids[0]
+	}
+	if m.op != "member" {
+		return
+	}
+	for _, o := range l.membersLike(m.text) {
+		now := t.source(s.from, m.to-1) + o + t.source(m.to, s.to)
+		put(rankMember+3, now+" behind "+text, "{ "+text+" "+now+" }")
+	}
+}
+
+// membersLike are the other members of the types that have one of that name, of its type.
+func (l *lister) membersLike(name string) []string {
+	var out []string
+	for _, t := range l.w.texts {
+		for _, list := range t.structs {
+			i := slices.IndexFunc(list, func(v *variable) bool { return v.name == name })
+			for _, o := range list {
+				if i >= 0 && o.name != name && o.typ == list[i].typ {
+					out = append(out, o.name)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// synchronisation lists a barrier of all threads in the place of a synchronisation of fewer, and it at
+// another place of its block.
+func (l *lister) synchronisation(s *statement) {
+	t := l.t
+	text := t.source(s.from, s.to)
+	if !l.near(s.from) || !synchronises(text) {
+		return
+	}
+	at := site{from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, whole: true}
+	if s.kind != "if" && !strings.HasPrefix(text, "__syncthreads") {
+		all := at
+		all.now = "__syncthreads();"
+		l.add(rankAll, "__syncthreads() in place of "+text, all)
+	}
+	list := l.f.body
+	if s.parent != nil && s.parent.kind == "block" {
+		list = s.parent.body
+	} else if s.parent != nil {
+		return
+	}
+	i := slices.Index(list, s)
+	for d := -mostMoved; i >= 0 && d <= mostMoved; d++ {
+		j := i + d
+		if d == 0 || d == 1 || j < 0 || j > len(list) || j == i {
+			continue // it is where it is
+		}
+		gone := at
+		switch {
+		case j == len(list):
+			l.moved(list[j-1], false, text, gone)
+		case list[j].kind != "declaration":
+			l.moved(list[j], true, text, gone)
+		}
+	}
+}
+
+// mostMoved is by how many statements of its block a synchronisation is moved.
+const mostMoved = 4
+
+// moved lists a statement before or behind another one.
+func (l *lister) moved(to *statement, before bool, text string, gone site) {
+	t := l.t
+	other := t.source(to.from, to.to)
+	put := site{from: t.tokens[to.from].from, to: t.tokens[to.to-1].to, whole: true}
+	where := " behind "
+	put.now = "{ " + other + " " + text + " }"
+	if before {
+		put.now, where = "{ "+text+" "+other+" }", " before "
+	}
+	what := oneLine(text) + where + "line " + strconv.Itoa(t.tokens[to.from].line)
+	sites := []site{gone, put}
+	if put.from < gone.from {
+		sites = []site{put, gone}
+	}
+	l.add(rankMoved, what, sites...)
+}
+
+// synchronises reports whether a statement is no more than a synchronisation, maybe under a condition.
+func synchronises(text string) bool {
+	if len(text) > 120 || strings.Contains(text, "{") {
+		return false
+	}
+	return slices.ContainsFunc([]string{"__sync", "bar.sync", "barrier", "__threadfence", "wait"},
+		func(p string) bool { return strings.Contains(text, p) })
 }
 
 // condition lists, of a statement under a condition, that it is executed never and always.
@@ -65,12 +188,12 @@ func (l *lister) condition(s *statement) {
 	if !declaresIn(in) {
 		never, always := at, at
 		always.now = t.source(in.from, in.to)
-		rank := rankCondition - 4
+		rank := rankAlways + 4
 		if leaves[t.tokens[in.from].text] {
-			rank = rankName // nobody has to leave early
+			rank = rankAlways // nobody has to leave early
 		}
 		l.add(rank, "without "+what, never)
-		l.add(rankName+2, "without the condition "+t.source(s.from, in.from), always)
+		l.add(rankAlways, "without the condition "+t.source(s.from, in.from), always)
 	}
 }
 
@@ -112,6 +235,6 @@ func (l *lister) from0(s *statement) {
 	at := func(e *expr, now string) site {
 		return site{from: t.tokens[e.from].from, to: t.tokens[e.to-1].to, now: now}
 	}
-	l.add(rankElsewhere, "all "+v.name+" from 0 in place of every "+t.source(by.from, by.to)+"th from "+
+	l.add(rankStep, "all "+v.name+" from 0 in place of every "+t.source(by.from, by.to)+"th from "+
 		t.source(start.from, start.to), at(start, "0"), at(by, "1"))
 }

@@ -35,13 +35,14 @@ type lexer struct {
 	fresh  bool // nothing but blanks on the line so far
 	tokens []token
 	macros map[string]string // by name, what a directive defines: "" of one with parameters
+	values map[string]int    // by name, the byte where that begins in the text
 	// includes are the names of headers
 	includes []string
 }
 
 // lex splits a text into tokens, and reads its directives.
 func lex(text string) *lexer {
-	l := &lexer{text: text, line: 1, fresh: true, macros: map[string]string{}}
+	l := &lexer{text: text, line: 1, fresh: true, macros: map[string]string{}, values: map[string]int{}}
 	for l.at < len(text) {
 		l.next()
 	}
@@ -115,6 +116,10 @@ func (l *lexer) directive(rest string) {
 		name, _, parameters := strings.Cut(words[1], "(")
 		if l.macros[name] = strings.Join(words[2:], " "); parameters {
 			l.macros[name] = ""
+		} else if len(words) > 2 {
+			head := strings.Index(rest, "define") + len("define")
+			behind := head + strings.Index(rest[head:], words[1]) + len(words[1])
+			l.values[name] = l.at + behind + strings.Index(rest[behind:], words[2])
 		}
 	}
 	l.skip(n)

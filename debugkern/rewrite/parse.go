@@ -79,6 +79,12 @@ func (p *parser) statement(at, to int, parent *statement) (*statement, int) {
 		s.kind = "return"
 		if e := t.expression(at+1, end-1); e != nil {
 			s.exprs = append(s.exprs, e)
+		} else if t.is(at+1, "{") && t.match(at+1) == end-2 {
+			for _, part := range t.split(at+2, end-2) {
+				if e := t.expression(part[0], part[1]); e != nil {
+					s.exprs = append(s.exprs, e)
+				}
+			}
 		}
 		return done(end)
 	case "asm", "__asm__":
@@ -95,12 +101,46 @@ func (p *parser) statement(at, to int, parent *statement) (*statement, int) {
 	end := p.end(at, to)
 	if t.declared(at, end-1, p.scopeEnd(parent), s, &s.declares); len(s.declares) > 0 {
 		s.kind = "declaration"
+		p.lambda(s, at, end)
 		return done(end)
 	}
 	if e := t.expression(at, end-1); e != nil {
 		s.kind, s.exprs = "expression", append(s.exprs, e)
+		return done(end)
 	}
+	p.lambda(s, at, end)
 	return done(end)
+}
+
+// lambda reads the body of the first lambda expression of a statement.
+func (p *parser) lambda(s *statement, at, end int) {
+	t := p.t
+	for i := at; i < end; i++ {
+		close := t.match(i)
+		begins := i == at || t.is(i-1, "=") || t.is(i-1, "(")
+		if !t.is(i, "[") || close < i || !t.is(close+1, "(") || !begins {
+			continue
+		}
+		open := t.match(close+1) + 1
+		for open > 0 && open < end && !t.is(open, "{") && t.tokens[open].kind == name {
+			open++
+		}
+		if body := t.match(open); open > 0 && t.is(open, "{") && body > open && body < end {
+			in := &statement{kind: "block", from: open, to: body + 1, parent: s}
+			for _, d := range t.split(close+2, t.match(close+1)) {
+				was := len(p.f.parameters)
+				t.parameter(p.f, d[0], d[1])
+				for _, v := range p.f.parameters[was:] {
+					v.from, v.to, v.of = open, body, in
+					in.declares = append(in.declares, v)
+				}
+				p.f.parameters = p.f.parameters[:was]
+			}
+			in.body = p.statements(open+1, body, in)
+			s.body = append(s.body, in)
+			return
+		}
+	}
 }
 
 // scopeEnd is where what is declared in a statement's parent ends.
@@ -213,14 +253,16 @@ func (t *Text) declared(from, to, until int, of *statement, out *[]*variable) {
 			return
 		}
 		v := &variable{
-			name: t.tokens[at].text, typ: typ + stars, to: until, line: t.tokens[at].line, fixed: fixed,
-			once: fixed || t.has(from, next, "const"), of: of,
+			name: t.tokens[at].text, at: at, typ: typ + stars, to: until, line: t.tokens[at].line,
+			fixed: fixed,
+			once:  fixed || t.has(from, next, "const"), of: of,
 		}
 		for at++; at < d[1] && t.is(at, "["); at = t.match(at) + 1 {
 			if t.match(at) < 0 {
 				return
 			}
 			v.ranks++
+			v.extents = append(v.extents, [2]int{at + 1, t.match(at)})
 		}
 		v.from = d[1]
 		switch {

@@ -11,6 +11,8 @@ const kernel = `#include "own.cuh"
 constexpr int TILE = 32;
 constexpr int HALF = TILE / 2;
 #define FLAG 1
+#define BIAS 0.5f
+constexpr float LOG2_E = 0.69314718f;
 struct Shared { half q[TILE][64]; half k[TILE][64]; unsigned long long q_full, k_full; };
 
 __device__ float warp_sum(float x) { return x; }
@@ -20,6 +22,8 @@ __device__ float lowest() { return 0; }
 template <int BUFFERS>
 __global__ void __launch_bounds__(128) attend(const half* __restrict__ Q, float* O, int S, int D) {
     __shared__ half sK[TILE][64], sV[TILE][64];
+    __shared__ float sS[64][TILE];
+    half(&sP)[TILE][32] = *reinterpret_cast<half(*)[TILE][32]>(&sS);
     const int t = threadIdx.x, lane = t % 32;
     const int first = blockIdx.x * TILE;
     float sum = 0.0f;
@@ -31,6 +35,9 @@ __global__ void __launch_bounds__(128) attend(const half* __restrict__ Q, float*
     }
     asm volatile("st.global.f32 [%0], %1;" :: "l"(O), "f"(sum * 2.0f));
     __syncthreads();
+    sum = sum * scale<4>() * LOG2_E + BIAS;
+    sS[t][first] = __int_as_float(0xfff00000) + sV[t][D];
+    for (int n = 0; n <= first; n++) sum = lowest();
     sum += helper(t, lane);
 }
 `
@@ -49,12 +56,47 @@ func lineOf(t *testing.T, text, part string) int {
 	return 0
 }
 
-// editsOf lists the edits of the line that has a part of the kernel.
-func editsOf(t *testing.T, part string) []Edit {
+// listed lists the edits of the line that has a part of the kernel.
+func listed(t *testing.T, part string) []Edit {
 	t.Helper()
 	own := Parse("own.cu", kernel)
 	line := lineOf(t, kernel, part)
-	return NewSet(own, Parse("own.cuh", header)).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Any)
+	return NewSet(own, Parse("own.cuh", header)).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{})
+}
+
+// editsOf lists those that can be compiled together.
+func editsOf(t *testing.T, part string) []Edit {
+	t.Helper()
+	return together(listed(t, part))
+}
+
+func together(list []Edit) []Edit {
+	return slices.DeleteFunc(list, func(e Edit) bool { return e.Alone })
+}
+
+// Edits of what a compiler needs the value of stand in no text with others.
+func TestEditsAlone(t *testing.T) {
+	for _, c := range []struct{ line, now string }{
+		{"O[(first", "__global__ void __launch_bounds__(128) attend(const half* __restrict__ Q, float* O, int D, int S) {"},
+		{"const int first", "constexpr int TILE = 64;"},
+		{"sum * scale", "constexpr float LOG2_E = 1.4426950408889634f;"},
+		{"sum * scale", "#define BIAS 1.0f"},
+		{"__shared__ half sK", "__shared__ half sK[TILE][64 + 1], sV[TILE][64];"},
+		{"half(&sP)", "__shared__ __align__(128) half sP[TILE][32];"},
+	} {
+		list := listed(t, c.line)
+		i := slices.IndexFunc(list, func(e Edit) bool {
+			_, now, ok := e.Lines()
+			return ok && now == c.now
+		})
+		if i < 0 || !list[i].Alone {
+			t.Errorf("%s: no edit alone makes %q of it", c.line, c.now)
+			continue
+		}
+		if _, kept := Switched(list[i : i+1]); len(kept) > 0 {
+			t.Errorf("%s is compiled with others", list[i].What)
+		}
+	}
 }
 
 func TestEdits(t *testing.T) {
@@ -80,6 +122,10 @@ func TestEdits(t *testing.T) {
 		{"sum += helper", "sum += helper(lane, t);"},
 		{"__syncthreads", ""},
 		{"float sum", "float sum = -INFINITY;"},
+		{"sum * scale", "sum = sum * scale<3>() * LOG2_E + BIAS;"},
+		{"sS[t]", "sS[t][first] = __int_as_float(0xff800000) + sV[t][D];"},
+		{"sum = lowest", "for (int n = 0; n <= min(first, TILE - 1); n++) sum = lowest();"},
+		{"sum = lowest", "for (int n = 0; n <= first; n++) sum = -INFINITY;"},
 		{"O[(first", "O[(first + t) * D + n] = sum - lowest();"},
 	} {
 		found := slices.ContainsFunc(editsOf(t, c.line), func(e Edit) bool {
@@ -114,11 +160,11 @@ func TestEditsKeepSymbols(t *testing.T) {
 	text := "#ifndef USE_RMS\n#define USE_RMS 0\n#endif\n" +
 		"__global__ void f(float* y, float a, float b) {\n    y[0] = USE_RMS ? a : a + b;\n" +
 		"    if (USE_RMS) y[1] = b;\n}\n"
-	edits := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Any)
+	edits := together(NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Wanted{}))
 	if len(edits) == 0 {
 		t.Fatal("no edits")
 	}
-	flag := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {6: 0}}, Any)
+	flag := together(NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {6: 0}}, Wanted{}))
 	for _, e := range flag {
 		if _, now, ok := e.Lines(); ok && !strings.Contains(now, "if (USE_RMS)") {
 			t.Errorf("%s: %s", e.What, now)
@@ -133,8 +179,8 @@ func TestEditsKeepSymbols(t *testing.T) {
 
 // Edits that make the same text are one.
 func TestEditsAreDistinct(t *testing.T) {
-	seen := map[string]string{}
 	for _, part := range []string{"sum = warp_max", "for (int n", "O[(first"} {
+		seen := map[string]string{}
 		for _, e := range editsOf(t, part) {
 			text := e.Applied()
 			if was, ok := seen[text]; ok {
@@ -154,7 +200,7 @@ func TestSwitched(t *testing.T) {
 		t.Fatalf("%d of %d edits in %d texts", len(kept), len(edits), len(texts))
 	}
 	for k := range kept {
-		if n := strings.Count(text, "tilescope_edit("+itoa(k+1)+")"); n != 1 {
+		if n := strings.Count(text, "tilescope_edit("+itoa(k+1)+")"); n != len(kept[k].sites) {
 			t.Errorf("edit %d (%s) stands %d times", k+1, kept[k].What, n)
 		}
 		if EditAt(LineOf(k+1)) != k+1 {
@@ -247,11 +293,46 @@ func FuzzParse(f *testing.F) {
 		set := NewSet(own)
 		lines := map[string]map[int]int{"own.cu": {line: 0}}
 		set.Spread(lines, 2)
-		edits := set.Edits(lines, Any)
+		edits := set.Edits(lines, Wanted{})
 		for _, e := range edits[:min(len(edits), 50)] {
 			e.Applied()
 			e.Lines()
 		}
 		Switched(edits[:min(len(edits), 50)])
 	})
+}
+
+// What is known of the first wrong cells puts edits first: an array in the place of the one that is taken,
+// and those of indices of the array.
+func TestWanted(t *testing.T) {
+	own := Parse("own.cu", kernel)
+	lines := map[string]map[int]int{"own.cu": {lineOf(t, kernel, "sum = warp_max"): 0}}
+	w := NewSet(own, Parse("own.cuh", header))
+	if first := w.Edits(lines, Wanted{Kind: Indices, From: "V", To: "K"})[0].What; first !=
+		"sK[row16][key16 + 1] in place of sV[row16][key16 + 1]" {
+		t.Errorf("K in the place of V: the first edit is %s", first)
+	}
+	within := func(wanted Wanted) int {
+		n := 0
+		for _, e := range w.Edits(lines, wanted)[:10] {
+			before := kernel[:e.sites[0].from]
+			if strings.Contains(before[strings.LastIndex(before, "\n"):], "sV[") {
+				n++
+			}
+		}
+		return n
+	}
+	if was, now := within(Wanted{}), within(Wanted{Kind: Indices, Arrays: []string{"V"}}); now <= was {
+		t.Errorf("of the first ten edits %d are in indices of V where these are wanted, and else %d", now, was)
+	}
+}
+
+func TestMentioning(t *testing.T) {
+	lines := map[string]map[int]int{}
+	NewSet(Parse("own.cu", kernel)).Mentioning(lines, "sS[3]", 0)
+	for part, far := range map[string]int{"sS[t][first]": 0, "half(&sP)": 1} {
+		if d, ok := lines["own.cu"][lineOf(t, kernel, part)]; !ok || d != far {
+			t.Errorf("%s is %d steps away (%t), expected %d", part, d, ok, far)
+		}
+	}
 }

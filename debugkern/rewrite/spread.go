@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Spread adds to lines those that make what stands on them, each a step farther, up to most: what is assigned
 // to the names on a line, the loops and conditions around it, the functions that it calls, and the calls of
@@ -32,14 +35,55 @@ func (w *Set) Spread(lines map[string]map[int]int, most int) {
 			}
 		}
 		for _, p := range more {
-			if lines[p.t.Name] == nil {
-				lines[p.t.Name] = map[int]int{}
-			}
-			line := p.t.tokens[p.at].line
-			if was, ok := lines[p.t.Name][line]; !ok || p.far < was {
-				lines[p.t.Name][line] = p.far
-			}
+			p.t.put(lines, p.at, p.far)
 		}
+	}
+}
+
+// Mentioning adds the lines of functions that mention a name, as far as given: those that store to it a step
+// nearer than the others. lines are as Edits has them.
+func (w *Set) Mentioning(lines map[string]map[int]int, name string, far int) {
+	name, _, _ = strings.Cut(name, "[")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[i+1:]
+	}
+	for _, t := range w.texts {
+		for _, f := range t.functions {
+			each(f.body, func(s *statement) {
+				for i := s.from; s.kind == "other" && i < s.to; i++ {
+					if t.is(i, name) {
+						t.put(lines, i, far+1)
+					}
+				}
+				for _, e := range s.top() {
+					e.walk(func(e, _ *expr) bool {
+						if e.text != name || e.op != "name" && e.op != "member" {
+							return true
+						}
+						t.put(lines, e.from, far+1)
+						return true
+					})
+					to, _ := e.base()
+					if binding[e.op] == assignment {
+						to, _ = e.kids[0].base()
+					}
+					if to.text == name {
+						t.put(lines, s.from, far)
+					}
+				}
+			})
+		}
+	}
+}
+
+// put notes how far the line of a token is.
+func (t *Text) put(lines map[string]map[int]int, at, far int) {
+	if lines[t.Name] == nil {
+		lines[t.Name] = map[int]int{}
+	}
+	line := t.tokens[at].line
+	if was, ok := lines[t.Name][line]; !ok || far < was {
+		lines[t.Name][line] = far
 	}
 }
 

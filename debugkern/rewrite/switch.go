@@ -37,11 +37,15 @@ template <class T> struct tilescope_plain<const T&> { typedef T type; };
 
 // Switched writes edits into the texts that they are of: by their names, what is compiled in their place. It
 // has all of them, and executes none: see Chosen. kept are the edits that it has; the number of one is its
-// index plus one. Edits that cannot stand in one text with others before them are left out.
+// index plus one. Edits that cannot stand in one text with others before them are left out, and those that
+// must be compiled alone.
 func Switched(edits []Edit) (texts map[string]string, kept []Edit) {
 	byText := map[*Text]*node{}
 	for i := range edits {
 		e := &edits[i]
+		if e.Alone {
+			continue
+		}
 		root := byText[e.Text]
 		if root == nil {
 			root = &node{from: 0, to: len(e.Text.text)}

@@ -21,6 +21,7 @@ type Text struct {
 	tokens    []token
 	partner   []int // by token: of a bracket the other one plus 1, else 0
 	macros    map[string]string
+	values    map[string]int // bytes where what macros stand for begins
 	includes  []string
 	functions []*function
 	globals   []*variable
@@ -35,6 +36,8 @@ type function struct {
 	parameters []*variable
 	body       []*statement
 	fixed      bool // constexpr: executed by the compiler
+	kernel     bool // __global__
+	first      int  // the token that opens its parameters
 }
 
 // variable is a declared name.
@@ -42,13 +45,16 @@ type variable struct {
 	name  string
 	typ   string // without const, static and references: "int", "half*", "wmma::fragment<…>"
 	ranks int    // how many indices an array has
-	from  int    // token where it begins to be visible
-	to    int    // where it ends
-	line  int
-	init  *expr // nil: none that was read
-	fixed bool  // its value is known to the compiler
-	once  bool  // const: nothing is assigned to it
-	of    *statement
+	// extents are the tokens between its brackets, from and to, where a declaration was read
+	extents [][2]int
+	at      int // token of the name
+	from    int // token where it begins to be visible
+	to      int // where it ends
+	line    int
+	init    *expr // nil: none that was read
+	fixed   bool  // its value is known to the compiler
+	once    bool  // const: nothing is assigned to it
+	of      *statement
 }
 
 // statement is a part of a function's body.
@@ -66,7 +72,7 @@ type statement struct {
 func Parse(name, text string) *Text {
 	t := &Text{Name: name, text: text, structs: map[string][]*variable{}}
 	l := lex(text)
-	t.tokens, t.macros, t.includes = l.tokens, l.macros, l.includes
+	t.tokens, t.macros, t.values, t.includes = l.tokens, l.macros, l.values, l.includes
 	t.pairBrackets()
 	t.outer(0, len(t.tokens)-1)
 	return t
@@ -170,6 +176,7 @@ func (t *Text) function(begin, open, close int) {
 	}
 	f := &function{
 		name: t.tokens[first-1].text, from: open, to: close + 1, fixed: t.has(begin, first, "constexpr"),
+		kernel: t.has(begin, first, "__global__"), first: first,
 	}
 	f.result = t.typeText(begin, first-1)
 	if t.is(begin, "template") && t.is(begin+1, "<") {
@@ -247,7 +254,7 @@ func (t *Text) parameter(f *function, from, to int) {
 		}
 	}
 	f.parameters = append(f.parameters, &variable{
-		name: t.tokens[at].text, typ: t.typeText(from, end), ranks: ranks, from: f.from, to: f.to,
+		name: t.tokens[at].text, at: at, typ: t.typeText(from, end), ranks: ranks, from: f.from, to: f.to,
 		line: t.tokens[at].line, once: t.has(from, end, "const"),
 	})
 }

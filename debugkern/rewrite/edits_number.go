@@ -1,0 +1,158 @@
+package rewrite
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Edits of numbers, and those by which a term is multiplied, divided or taken modulo.
+
+func (l *lister) literals() []string {
+	count := map[string]int{}
+	for _, tok := range l.t.tokens[l.f.from:l.f.to] {
+		if n, err := strconv.Atoi(tok.text); tok.kind == number && err == nil && n > 1 {
+			count[tok.text]++
+		}
+	}
+	list := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	return list[:min(len(list), mostLiterals)]
+}
+
+const mostLiterals = 4
+
+func (l *lister) factors(e *expr) []string {
+	out := l.literals()
+	fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.flag(v.name) || l.mentions(v.name) == 0
+	})
+	for _, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
+		if len(out) < 2*mostLiterals {
+			out = append(out, v.name)
+		}
+	}
+	return out
+}
+
+func (l *lister) flag(name string) bool {
+	for _, t := range l.w.seen(l.t) {
+		if v, ok := t.macros[name]; ok && (v == "0" || v == "1") {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lister) term(e, parent *expr) {
+	if parent == nil || binding[parent.op] < binding["<<"] || len(parent.kids) != 2 || l.known(e) {
+		return
+	}
+	text := l.t.source(e.from, e.to)
+	for i, x := range l.factors(e) {
+		l.value(rankInner+i/2, e.from, e.to, "("+grouped(text, e, "*")+" % "+x+")")
+		l.value(rankInner+2+i/2, e.from, e.to, grouped(text, e, "*")+" * "+x)
+		l.value(rankInner+2+i/2, e.from, e.to, "("+grouped(text, e, "*")+" / "+x+")")
+	}
+}
+
+var floats = map[string]bool{
+	"FLT_MIN": true, "FLT_MAX": true, "FLT_EPSILON": true, "INFINITY": true, "CUDART_INF_F": true,
+	"NAN": true,
+}
+
+func (l *lister) extreme(e *expr) {
+	for _, t := range l.w.seen(l.t) {
+		for _, f := range t.functions {
+			if len(f.parameters) == 0 && class(f.result) == real && l.seesFunction(t, f) {
+				l.put(rankExtreme, e.from, e.to, f.name+"()")
+			}
+		}
+	}
+	for i, now := range []string{"-INFINITY", "0.0f", "-FLT_MAX", "1.0f"} {
+		l.put(rankOtherValue+i, e.from, e.to, now)
+	}
+}
+
+var floatBits = []int64{0xff800000, 0x7f800000, 0xff7fffff, 0x7f7fffff}
+
+func (l *lister) number(e *expr) {
+	if l.class(e) == real {
+		suffix := ""
+		if strings.HasSuffix(e.text, "f") {
+			suffix = "f"
+		}
+		l.extreme(e)
+		for i, now := range []string{"0.0", "1.0", "-" + strings.TrimSuffix(e.text, "f")} {
+			l.put(rankOtherValue+i, e.from, e.to, now+suffix)
+		}
+		for _, op := range []string{" * 0.69314718f", " * 1.44269504f", " * 2.0f", " * 0.5f"} {
+			l.put(rankOtherValue+4, e.from, e.to, "("+e.text+op+")")
+		}
+		return
+	}
+	n, err := strconv.ParseInt(strings.TrimRight(e.text, "uUlL"), 0, 64)
+	if err != nil {
+		return
+	}
+	suffix := e.text[len(strings.TrimRight(e.text, "uUlL")):]
+	put := func(rank int, x int64) {
+		if x != n && x >= 0 {
+			now := strconv.FormatInt(x, 10)
+			if strings.HasPrefix(e.text, "0x") {
+				now = "0x" + strconv.FormatInt(x, 16)
+			}
+			l.put(rank, e.from, e.to, now+suffix)
+		}
+	}
+	others := []int64{n + 1, n - 1, 2 * n, n / 2, 0, 1}
+	switch {
+	case n > 2 && n&(n-1) == 0:
+		others = []int64{2 * n, n / 2, n + 1, n - 1, 4 * n, n / 4, 0, 1}
+	case n > 1 && n&(n+1) == 0: // a mask
+		others = []int64{2*n + 1, n / 2, n / 4, 31, 1, n + 1, n - 1, 2 * n, 0}
+	case n > math.MaxUint32/2 && n <= math.MaxUint32:
+		others = floatBits
+	}
+	for i, x := range others {
+		put(rankNumber+i/2, x)
+	}
+	rank := rankFixed
+	if n < 2 {
+		rank = rankGuard
+	}
+	fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0
+	})
+	for i, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
+		l.value(rank+i/2, e.from, e.to, v.name)
+	}
+}
+
+func (l *lister) templateNumbers(e *expr) {
+	f := e.kids[0]
+	name, arguments, ok := strings.Cut(f.text, "<")
+	if !ok || !strings.HasSuffix(arguments, ">") {
+		return
+	}
+	list := strings.Split(strings.TrimSuffix(arguments, ">"), ",")
+	for i, a := range list {
+		n, err := strconv.ParseInt(strings.TrimSpace(a), 0, 32)
+		if err != nil {
+			continue
+		}
+		for j, x := range []int64{n - 1, n + 1, 0, 2 * n, n / 2} {
+			if x < 0 || x == n {
+				continue
+			}
+			now := slices.Clone(list)
+			now[i] = strconv.FormatInt(x, 10)
+			callee := name + "<" + strings.Join(now, ",") + ">"
+			l.putNear(rankTemplate+j/2, e, callee+l.t.source(f.to, e.to), f.text, callee)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+)
+
+// Edits that put what stands elsewhere in the same role: what is assigned to a name, an index, an argument.
+
+func (l *lister) elsewhere(role string, e *expr) {
+	own := l.t.source(e.from, e.to)
+	n := 0
+	for _, s := range l.w.slots[role] {
+		if s.s == own || len(s.s) > 200 || role == "for" && n > 6 {
+			continue
+		}
+		own, other := l.class(e), l.classOf(s)
+		if own != "" && other != "" && own != other {
+			continue
+		}
+		l.doubtful = own == "" || other == ""
+		if n++; l.seesAll(s.t, s.e, e.from) && !(role == "if" && l.known(s.e)) {
+			rank := rankElsewhere
+			if role == "if" || role == "for" {
+				rank = rankCondition
+			}
+			if l.class(e) == integer {
+				l.value(rank+n/3, e.from, e.to, s.s)
+			} else {
+				l.put(rank+n/3, e.from, e.to, s.s)
+			}
+		}
+	}
+	l.doubtful = false
+	l.likeSibling(role, e)
+	l.asAnother(role, e)
+}
+
+func (l *lister) asAnother(role string, e *expr) {
+	if role == "if" || role == "for" || strings.HasPrefix(role, "= ") {
+		return
+	}
+	own := l.onlyVariable(l.t, l.f, e)
+	if own == "" {
+		return
+	}
+	ranks := func(t *Text, f *function, name string, at int) int {
+		o := &lister{w: l.w, t: t, f: f}
+		if v := o.find(name, at); v != nil {
+			return v.ranks
+		}
+		return 0
+	}
+	text := l.t.source(e.from, e.to)
+	for _, s := range l.w.slots[role] {
+		other := l.onlyVariable(s.t, s.f, s.e)
+		if other == "" || other == own || s.s == other || len(s.s) > 80 || s.e.op == "u*" || s.e.op == "u&" ||
+			ranks(l.t, l.f, own, e.from) != ranks(s.t, s.f, other, s.e.from) {
+			continue
+		}
+		var b strings.Builder
+		at := s.t.tokens[s.e.from].from
+		for i := s.e.from; i < s.e.to; i++ {
+			if tok := s.t.tokens[i]; tok.kind == name && tok.text == other && !s.t.is(i-1, ".") {
+				b.WriteString(s.t.text[at:tok.from] + own)
+				at = tok.to
+			}
+		}
+		b.WriteString(s.t.text[at:s.t.tokens[s.e.to-1].to])
+		if now := b.String(); now != text {
+			l.doubtful = true
+			l.value(rankAnother, e.from, e.to, now)
+			l.doubtful = false
+		}
+	}
+}
+
+func (l *lister) onlyVariable(t *Text, f *function, e *expr) string {
+	o := &lister{w: l.w, t: t, f: f}
+	found, many := "", false
+	e.walk(func(x, parent *expr) bool {
+		called := parent != nil && parent.op == "call" && parent.kids[0] == x
+		if x.op == "name" && !called && !o.known(x) {
+			many = many || found != "" && found != x.text
+			found = x.text
+		}
+		return true
+	})
+	if many {
+		return ""
+	}
+	return found
+}
+
+func (l *lister) likeSibling(role string, e *expr) {
+	if !strings.HasPrefix(role, "[") {
+		return
+	}
+	own := l.find(role[1:len(role)-1], e.from)
+	if own == nil || len(own.extents) == 0 {
+		return
+	}
+	text := l.t.source(e.from, e.to)
+	for _, v := range l.visible(e.from) {
+		if v.name == own.name || v.ranks != own.ranks || len(v.extents) != len(own.extents) {
+			continue
+		}
+		for _, s := range l.w.slots["["+v.name+role[len(role)-1:]] {
+			if s.t != l.t || !l.seesAll(s.t, s.e, e.from) {
+				continue
+			}
+			if now := l.withExtents(s.e, v, own); now != text {
+				l.value(rankElsewhere, e.from, e.to, now)
+			}
+		}
+	}
+}
+
+func (l *lister) withExtents(e *expr, from, to *variable) string {
+	t := l.t
+	var b strings.Builder
+	at := t.tokens[e.from].from
+	for i := e.from; i < e.to; i++ {
+		for k, x := range from.extents {
+			if x[1] == x[0]+1 && t.tokens[x[0]].text == t.tokens[i].text && t.tokens[i].kind == name {
+				b.WriteString(t.text[at:t.tokens[i].from])
+				b.WriteString(t.source(to.extents[k][0], to.extents[k][1]))
+				at = t.tokens[i].to
+				break
+			}
+		}
+	}
+	b.WriteString(t.text[at:t.tokens[e.to-1].to])
+	return b.String()
+}
+
+func (l *lister) classOf(s slot) string {
+	o := &lister{w: l.w, t: s.t, f: s.f}
+	return o.class(s.e)
+}
+
+func (l *lister) grown(role string, e *expr) {
+	text := l.t.source(e.from, e.to)
+	switch {
+	case role == "if":
+		l.put(rankNot, e.from, e.to, "!("+text+")")
+		for i, s := range l.w.slots["if"] {
+			if s.s != text && l.seesAll(s.t, s.e, e.from) && !l.known(s.e) {
+				l.put(rankGuard+i/8, e.from, e.to, grouped(text, e, "&&")+" && "+grouped(s.s, s.e, "&&"))
+			}
+		}
+	case role == "for":
+		l.bounded(e)
+	case l.class(e) == integer:
+		b := grouped(text, e, "*")
+		if e.op != "number" { // it becomes another number
+			l.value(rankOneMore, e.from, e.to, grouped(text, e, "+")+" + 1")
+			l.value(rankOneMore+3, e.from, e.to, grouped(text, e, "+")+" - 1")
+			l.value(rankFactor, e.from, e.to, b+" / 2")
+			l.value(rankFactor, e.from, e.to, b+" * 2")
+			l.value(rankFactor, e.from, e.to, "0")
+		}
+		for i, v := range l.nearest(l.numbers(e), e, never) {
+			l.value(rankGrown+i/4, e.from, e.to, grouped(text, e, "+")+" + "+v.name)
+			l.value(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "+")+" - "+v.name)
+		}
+		fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+			return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0
+		})
+		for i, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
+			for _, op := range []string{" / ", " % ", " * "} {
+				l.value(rankGrown+2+i/3, e.from, e.to, b+op+v.name)
+			}
+		}
+	case l.class(e) == real:
+		list := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+			return class(v.typ) != real || v.ranks > 0 || v.of == l.s
+		})
+		for i, v := range l.nearest(list, e, never) {
+			l.put(rankGrown+i/4, e.from, e.to, grouped(text, e, "*")+" * "+v.name)
+			l.put(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "*")+" / "+v.name)
+			l.put(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "-")+" - "+v.name)
+		}
+	}
+}
+
+func (l *lister) bounded(e *expr) {
+	if e.op != "<" && e.op != "<=" || len(e.kids) != 2 || l.class(e.kids[1]) != integer {
+		return
+	}
+	k := e.kids[1]
+	text := l.t.source(k.from, k.to)
+	if k.op != "number" {
+		l.value(rankOneMore+1, k.from, k.to, grouped(text, k, "+")+" + 1")
+		l.value(rankOneMore+1, k.from, k.to, grouped(text, k, "+")+" - 1")
+	}
+	last := ""
+	if e.op == "<=" {
+		last = " - 1"
+	}
+	fixed := slices.DeleteFunc(l.visible(k.from), func(v *variable) bool {
+		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0 || v.name == text
+	})
+	for i, v := range l.nearest(fixed, k, func(v *variable) int { return -l.mentions(v.name) }) {
+		l.value(rankFactor+i/2, k.from, k.to, "min("+text+", "+v.name+last+")")
+	}
+}
+
+func (l *lister) mentions(name string) int {
+	n := 0
+	for _, tok := range l.t.tokens[l.f.from:l.f.to] {
+		if tok.text == name {
+			n++
+		}
+	}
+	return n
+}

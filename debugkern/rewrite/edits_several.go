@@ -1,0 +1,91 @@
+package rewrite
+
+import "slices"
+
+// Edits of one text at several places of a function.
+
+// everywhere lists, behind the edits so far of a function, those that change all places with the same text: a
+// name that is mistaken twice on a line, and two lines that must agree.
+func (l *lister) everywhere(from int) {
+	places := map[string][]*expr{}
+	t := l.t
+	each(l.f.body, func(s *statement) {
+		for _, e := range s.top() {
+			e.walk(func(e, parent *expr) bool {
+				called := parent != nil && parent.op == "call" && parent.kids[0] == e
+				if !called && !stored(e, parent) {
+					text := t.source(e.from, e.to)
+					places[text] = append(places[text], e)
+				}
+				return true
+			})
+		}
+	})
+	for _, e := range slices.Clone(l.out[from:]) {
+		if len(e.sites) != 1 || e.sites[0].whole || e.Alone {
+			continue
+		}
+		list := places[t.text[e.sites[0].from:e.sites[0].to]]
+		if len(list) < 2 || len(list) > mostPlaces {
+			continue
+		}
+		var sites []site
+		own := false
+		for _, x := range list {
+			s := e.sites[0]
+			s.from, s.to = t.tokens[x.from].from, t.tokens[x.to-1].to
+			own = own || s.from == e.sites[0].from
+			sites = append(sites, s)
+		}
+		if !own {
+			continue
+		}
+		slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+		many := Edit{
+			Text: t, Line: e.Line, What: e.What + " at all its places in the function", sites: sites,
+			Rank: e.Rank + rankPlaces, Doubtful: e.Doubtful,
+		}
+		if key := many.key(); !l.seen[key] {
+			l.seen[key] = true
+			l.out = append(l.out, many)
+		}
+	}
+}
+
+const (
+	// mostPlaces is at how many places of a function a text is edited together.
+	mostPlaces = 4
+	// rankPlaces is by how much that is less likely than one place.
+	rankPlaces = 4
+)
+
+// axes lists the axes of a block's number exchanged in the whole function.
+func (l *lister) axes() {
+	t := l.t
+	for _, pair := range [][2]string{{"x", "y"}, {"y", "z"}, {"x", "z"}} {
+		var sites []site
+		near := false
+		found := map[string]bool{}
+		for i := l.f.from; i+2 < l.f.to; i++ {
+			if !t.is(i, "blockIdx") || !t.is(i+1, ".") {
+				continue
+			}
+			for k, axis := range pair {
+				if t.is(i+2, axis) {
+					near = l.near(i) || near
+					found[axis] = true
+					sites = append(sites, site{
+						from: t.tokens[i].from, to: t.tokens[i+2].to, now: "blockIdx." + pair[1-k],
+					})
+				}
+			}
+		}
+		if near && len(found) == 2 && len(sites) <= mostAxes {
+			l.of, l.far = integer, 1
+			l.add(rankAxes, "blockIdx."+pair[0]+" and blockIdx."+pair[1]+" exchanged", sites...)
+		}
+	}
+}
+
+// mostAxes is in how many places of a function axes are exchanged.
+const mostAxes = 8

@@ -1,0 +1,59 @@
+package rewrite
+
+// The rank of an edit is twice the binary logarithm of how many edits of its kind, on lines that a bug is on,
+// there are for one that takes the bug back: counted for the 443 planted bugs of debugkern/diagnose/bugs that
+// diagnosis was developed with, by their patches alone. The lower the likelier.
+const (
+	rankAll        = 6  // a barrier of all threads in the place of one of fewer
+	rankStorage    = 6  // an array in a place of its own
+	rankWidth      = 6  // a shuffle of all lanes
+	rankTemplate   = 7  // a number as the argument of a template
+	rankAlways     = 8  // a statement without its condition, or without what leaves early
+	rankConstant   = 11 // a named number with another value
+	rankMember     = 11 // another member of a struct
+	rankOwnCallee  = 13 // another function of the kernel
+	rankAnother    = 14 // what stands there for another variable
+	rankArgument   = 14 // an argument of a call in its place
+	rankArguments  = 14 // two arguments exchanged
+	rankExtreme    = 14 // a number that the kernel has a function for
+	rankIndices    = 14 // two indices exchanged
+	rankTerm       = 14 // the first operand of an operator alone
+	rankAxes       = 15 // two axes of a block's number exchanged
+	rankCallee     = 15 // another function of CUDA
+	rankMoved      = 16 // a synchronisation at another place
+	rankSign       = 16 // a negation left out
+	rankElsewhere  = 17 // what stands in the same role elsewhere
+	rankNext       = 18 // a statement behind the next
+	rankAxis       = 18 // another axis of a number of a thread or block
+	rankExtent     = 18 // an array with another extent
+	rankHeader     = 18 // the header of another loop
+	rankName       = 18 // another variable, the likeliest first
+	rankNumber     = 18 // another number, the likeliest first
+	rankBarrier    = 18 // a barrier more
+	rankEither     = 19 // one of the values of a ?:
+	rankOperator   = 19 // another operator
+	rankSecond     = 19 // the second operand of an operator alone
+	rankStep       = 20 // another step of a loop
+	rankTurned     = 20 // operands or operators in another order
+	rankNot        = 20 // a condition negated
+	rankVariable   = 20 // a variable in the place of a term or call
+	rankPassed     = 20 // a value passed to a function of the kernel
+	rankFixed      = 21 // a constant in the place of a number
+	rankOneMore    = 21 // one more or less
+	rankParameters = 22 // two parameters of the kernel exchanged
+	rankOtherValue = 22 // 0, 1, an infinity
+	rankStatement  = 23 // a statement left out
+	rankCondition  = 23 // another condition
+	rankLiteral    = 23 // a number in the place of a constant
+	rankDefined    = 23 // a macro with another value
+	rankGuard      = 24 // a condition more
+	rankType       = 24 // another type of a variable
+	rankFactor     = 25 // twice or half of a number, a loop that ends at an extent too
+	rankInner      = 28 // a factor or remainder in a term
+	rankGuarded    = 28 // a value under a condition
+	rankFlag       = 29 // a statement under a flag of the build
+	rankGrown      = 31 // a term more
+)
+
+// mostLess is by how much the least likely variable is less likely than the first.
+const mostLess = 6

@@ -1,0 +1,138 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+)
+
+// Wanted is what is known of the edit that is looked for: edits of that kind are listed before others.
+type Wanted struct {
+	Kind Kind
+	// From is the array or tensor whose elements are taken where those of To belong, "" for none
+	From, To string
+	// Arrays are those whose elements are taken or stored by a wrong index, or used by several threads
+	Arrays []string
+}
+
+// Kind is what an edit changes.
+type Kind int
+
+// What is known of an edit.
+const (
+	Any     Kind = iota
+	Indices      // other elements take part than should
+	Values       // the elements that take part are the right ones
+)
+
+// By how much an edit is likelier, or less likely, than its kind says.
+const (
+	unwanted  = 5  // it changes no number of the class that is wanted
+	exchanged = 20 // it takes an array in the place of the one whose elements are taken
+	indexing  = 8  // it is in an index of an array that is used by a wrong one
+	computing = 4  // it is in what such an index is computed from
+)
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// spans are the parts of a text that have the indices of arrays, and that compute what stands in them.
+type spans struct{ indices, computed []span }
+
+// indexed finds the indices of the arrays that are wanted, in all texts, and what computes what stands in
+// them.
+func (l *lister) indexed() map[*Text]spans {
+	out := map[*Text]spans{}
+	var names []string
+	for _, t := range l.w.texts {
+		in, own := t.indexing(l.wanted.Arrays)
+		out[t] = in
+		names = append(names, own...)
+	}
+	for _, t := range l.w.texts {
+		in := out[t]
+		for _, f := range t.functions {
+			if !f.kernel && slices.Contains(names, f.name) {
+				in.computed = append(in.computed, span{t.tokens[f.from].from, t.tokens[f.to-1].to})
+			}
+		}
+		out[t] = in
+	}
+	return out
+}
+
+// indexing finds the indices of arrays and the statements that declare what stands in them, and returns the
+// names in the indices too.
+func (t *Text) indexing(arrays []string) (out spans, names []string) {
+	if len(arrays) == 0 {
+		return out, nil
+	}
+	for i, tok := range t.tokens {
+		if tok.kind != name || !t.is(i+1, "[") || !slices.ContainsFunc(arrays, func(a string) bool {
+			return sameArray(a, tok.text)
+		}) {
+			continue
+		}
+		for open := i + 1; t.is(open, "["); open = t.match(open) + 1 {
+			close := t.match(open)
+			if close < open {
+				break
+			}
+			out.indices = append(out.indices, span{t.tokens[open].to, t.tokens[close].from})
+			for _, in := range t.tokens[open+1 : close] {
+				if in.kind == name {
+					names = append(names, in.text)
+				}
+			}
+		}
+	}
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			for _, v := range s.declares {
+				if slices.Contains(names, v.name) {
+					out.computed = append(out.computed, span{t.tokens[s.from].from, t.tokens[s.to-1].to})
+				}
+			}
+			if s.kind == "for" && s.init != nil && len(s.init.declares) > 0 &&
+				slices.Contains(names, s.init.declares[0].name) && len(s.body) > 0 {
+				header := span{t.tokens[s.from].from, t.tokens[s.body[0].from].from}
+				out.computed = append(out.computed, header)
+			}
+		})
+	}
+	return out, names
+}
+
+// sameArray reports whether a name is that of an array or tensor, or of its tile in shared memory: sK of K.
+func sameArray(array, name string) bool { return name == array || name == "s"+array }
+
+// likelier is by how much an edit is the likelier for what is wanted.
+func (l *lister) likelier(e *Edit) int {
+	n := 0
+	if l.where == nil {
+		l.where = l.indexed()
+	}
+	in, s := l.where[l.t], &e.sites[0]
+	within := func(list []span) bool {
+		return slices.ContainsFunc(list, func(x span) bool { return x.from <= s.from && s.to <= x.to })
+	}
+	switch {
+	case s.whole:
+	case within(in.indices):
+		n += indexing
+	case within(in.computed):
+		n += computing
+	}
+	if from, to := l.wanted.From, l.wanted.To; from != "" && to != "" {
+		was := l.t.text[s.from:s.to]
+		for _, x := range [][2]string{{from, to}, {strings.ToLower(from), strings.ToLower(to)}} {
+			if strings.Contains(was, x[0]) && s.now == strings.ReplaceAll(was, x[0], x[1]) {
+				return n + exchanged
+			}
+		}
+	}
+	switch values := l.of == real || l.of == half; {
+	case l.wanted.Kind == Indices && values, l.wanted.Kind == Values && l.of == integer:
+		n -= unwanted
+	}
+	return n
+}
