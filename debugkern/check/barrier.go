@@ -173,21 +173,34 @@ func (u *barriers) End() {
 		} else {
 			u.add(first, waiting[len(waiting)-1],
 				fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s",
-					id, u.place(first), first.threads, n, u.whoElse(cs)))
+					id, u.place(first), first.threads, n, u.whoElse(cs, u.done[id])))
 		}
 	}
 }
 
-// whoElse says what became of the warps that did not come.
-func (u *barriers) whoElse(cs []comer) string {
-	var came [32]bool
+// whoElse says what became of the warps that did not come: of those that came the last time that all did,
+// where there was such a time, and else of the others of the block.
+func (u *barriers) whoElse(cs, before []comer) string {
+	var came, partners [32]bool
 	for _, c := range cs {
 		came[c.warp] = true
+	}
+	where, any := "", false
+	for _, c := range before {
+		if !came[c.warp] {
+			partners[c.warp], any = true, true
+			if at := u.place(c); !strings.Contains(where, at) {
+				where += ", " + at
+			}
+		}
+	}
+	if any {
+		where = ", which came the time before (" + strings.TrimPrefix(where, ", ") + "),"
 	}
 	var gone, others []int
 	for w := range (u.b.view.Launch().Block.Count() + 31) / 32 {
 		switch {
-		case came[w]:
+		case came[w] || any && !partners[w]:
 		case u.alive[w] == 0:
 			gone = append(gone, w)
 		default:
@@ -196,11 +209,12 @@ func (u *barriers) whoElse(cs []comer) string {
 	}
 	switch {
 	case len(gone) > 0 && len(others) > 0:
-		return warpText(gone, "has", "have") + " exited, " + warpText(others, "is", "are") + " elsewhere"
+		return warpText(gone, where+" has", where+" have") + " exited, " +
+			warpText(others, " is", " are") + " elsewhere"
 	case len(gone) > 0:
-		return warpText(gone, "has", "have") + " exited"
+		return warpText(gone, where+" has", where+" have") + " exited"
 	case len(others) > 0:
-		return warpText(others, "is", "are") + " elsewhere"
+		return warpText(others, where+" is", where+" are") + " elsewhere"
 	}
 	return "the block has no more"
 }
@@ -208,9 +222,9 @@ func (u *barriers) whoElse(cs []comer) string {
 // warpText writes warps with their verb: "warps 2, 3 have".
 func warpText(warps []int, one, many string) string {
 	if len(warps) == 1 {
-		return fmt.Sprintf("warp %d %s", warps[0], one)
+		return fmt.Sprintf("warp %d%s", warps[0], one)
 	}
-	return "warps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(warps), "[]"), " ", ", ") + " " + many
+	return "warps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(warps), "[]"), " ", ", ") + many
 }
 
 func (u *barriers) place(c comer) string { return u.sites[c.pc].place() }

@@ -108,7 +108,24 @@ func (t *tile) fault(bits uint64, rows, size int) string {
 	last := uint64(0)
 	t.each(rows, func(_, _ int, at uint64) { last = max(last, at+coreBytes) })
 	if last > uint64(size) {
-		return fmt.Sprintf("its tile (%s) ends at %d, and shared memory has %d bytes", t, last, size)
+		return fmt.Sprintf("its tile (%s) ends at %d, and shared memory has %d bytes%s", t, last, size,
+			t.inBytes())
+	}
+	return ""
+}
+
+// inBytes names the field that seems to have been given in bytes, where it counts units of 16: the tile's
+// offset is 16 times that of lines which lie side by side. "" where none does.
+func (t *tile) inBytes() string {
+	for _, f := range []struct {
+		name string
+		at   uint64
+	}{{"stride", t.stride}, {"leading", t.leading}} {
+		if f.at == descriptorUnit*t.pattern() {
+			return fmt.Sprintf("; 8 lines of %d bytes are %d, and a %s offset of %d is 16 times that: the "+
+				"field counts units of 16 bytes, and seems to have been given in bytes", t.span, t.pattern(),
+				f.name, f.at)
+		}
 	}
 	return ""
 }

@@ -128,6 +128,10 @@ func TestTileFaults(t *testing.T) {
 		{descriptor(0x480, 16, 256, 0, 3), "a multiple of 256"},
 		{descriptor(0x480, 128, 256, 0, 0), ""},
 		{descriptor(0xf000, 128, 256, 0, 0), "ends at 63488, and shared memory has 61440 bytes"},
+		{
+			descriptor(0, 16, 16384, 0, 1),
+			"8 lines of 128 bytes are 1024, and a stride offset of 16384 is 16 times that",
+		},
 		{descriptor(0x400, 128, 256, 0, 0) | 1<<14, "bits that are reserved"},
 	} {
 		x := newTile(c.bits, 2, false)
