@@ -206,6 +206,10 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		s.cause.Proof = slices.DeleteFunc(s.cause.Proof, func(line string) bool { return line == d.text })
 		s.contrast = nil
 	}
+	if e.Some && e.Kind != needed.Exact {
+		s.cause.because(e.why()) // the operation is as it should be, and not what it is done for or with
+		return
+	}
 	s.rule = e
 	s.cause.Place.Source, s.cause.Place.Other = e.blamed(), e.by
 	if e.call != nil {
@@ -251,7 +255,8 @@ func (e *explanation) why() string {
 	text = fmt.Sprintf("worked out backwards from %d wrong cells, %s: %s in the place of %.6g in the first "+
 		"of them", e.Cells, text, between(e.Need), e.Got)
 	if e.Some {
-		text += "; cells that are right have the operation too, and need it as it is"
+		text += "; cells that are right have the operation too, and need it as it is: for which cells it is " +
+			"done, or with what, is wrong, and not the operation"
 	}
 	return text
 }

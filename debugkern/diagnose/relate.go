@@ -91,7 +91,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if a.origin != nil && a.origin == b.origin || q.follow(a, b) || q.follow(b, a) {
 		return true
 	}
-	if overwritten(a, b) || overwritten(b, a) {
+	if overwritten(a, b) || overwritten(b, a) || q.endsBlock(a) || q.endsBlock(b) {
 		return true
 	}
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
@@ -108,6 +108,16 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	})
 	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
 		q.sameParties(a, b)
+}
+
+// endsBlock reports whether a suspect is a wgmma whose tile cannot be read: it ends the block, and what is
+// not done then, or not awaited, is its doing.
+func (q *inquiry) endsBlock(s *suspect) bool {
+	if s.cause.Kind != "wgmma" {
+		return false
+	}
+	m := q.doc.Findings[s.cause.Finding].Message
+	return strings.Contains(m, "its tile (") || strings.Contains(m, "its matrix descriptor")
 }
 
 // overwritten reports whether several threads write the same elements of an output of which nobody writes
@@ -395,7 +405,7 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 // should not, before what is then missing, before what is computed from it.
 func (q *inquiry) rootRank(s *suspect) int {
 	order := []string{
-		"loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap",
+		"ends", "loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap",
 		"layout", "mbarrier", "exclusive", "cp-async", "race",
 		"made", "uninitialised",
 		kindStage,
@@ -404,6 +414,8 @@ func (q *inquiry) rootRank(s *suspect) int {
 	switch {
 	case s.effect:
 		return len(order) + 1
+	case q.endsBlock(s):
+		kind = "ends"
 	case kind == "race" && s.exclusive:
 		kind = "exclusive"
 	case kind == "misaligned" && s.across:

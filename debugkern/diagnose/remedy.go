@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -64,6 +65,8 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 			checked(fn, f)...)
 	case "barrier":
 		list = barrierRemedies(fn, f)
+	case "shuffle":
+		list = shuffleRemedies(fn, f)
 	}
 	if len(list) == 0 {
 		return nil
@@ -427,6 +430,36 @@ func asyncRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 		}
 	}
 	return out
+}
+
+// allLanes is the mask of a whole warp.
+const allLanes = math.MaxUint32
+
+// shuffleRemedies names all lanes in the mask of the exchanges on a line, where it is a number.
+func shuffleRemedies(fn *ptx.Func, f *report.Finding) []remedy {
+	var edits []ptx.Edit
+	was := uint64(0)
+	for _, at := range instructionsAt(fn, f.Source) {
+		in := fn.Body[at]
+		last := len(in.Args) - 1
+		if in.Op != "shfl" || last < 0 || in.Args[last].Kind != ptx.OpInt {
+			continue
+		}
+		if mask := in.Args[last].Imm & allLanes; mask != allLanes {
+			was = mask
+			now := in.With(func(in *ptx.Instr) { in.Args[last].Imm = allLanes })
+			edits = append(edits, ptx.Edit{Kind: ptx.Replace, Func: fn.Name, At: at, New: now})
+		}
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return []remedy{{
+		text: fmt.Sprintf("with the mask %#x in place of %#x", uint32(allLanes), was),
+		advice: fmt.Sprintf("name all lanes that execute the exchange in its mask: %#x in place of %#x at %s",
+			uint32(allLanes), was, f.Source.At()),
+		edits: func(*debugkern.Run) []ptx.Edit { return edits },
+	}}
 }
 
 // barrierRemedies moves a barrier that not all threads reach behind the condition that it stands under.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"runtime"
 	"slices"
@@ -42,7 +41,9 @@ const (
 	// mostRight is how many edits that put everything right in a block are tried further.
 	mostRight = 8
 	// editedInstructions is how many warp instructions the edits of a round may execute in all.
-	editedInstructions = 24 << 20
+	editedInstructions = 48 << 20
+	// watched is by how much an instruction takes longer under the checkers.
+	watched = 3
 )
 
 // sourceEdit is a search for an edit of the source.
@@ -54,6 +55,11 @@ type sourceEdit struct {
 	right  int
 	// compiled counts the instructions of the builds that were made
 	compiled int
+	block    uint64         // warp instructions that a block takes, at most
+	each     uint64         // warp instructions that the trial of one edit took in the last round
+	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
+	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
+	found bool
 }
 
 // rightEdit is an edit that puts everything right.
@@ -75,7 +81,7 @@ func (q *inquiry) inSource() error {
 	if len(texts) == 0 {
 		return nil
 	}
-	s := &sourceEdit{q: q, texts: texts}
+	s := &sourceEdit{q: q, texts: texts, block: q.run.Report.Cost.WarpInstructions}
 	found, err := s.search()
 	if err != nil || found == nil {
 		return q.stopped(err)
@@ -99,6 +105,9 @@ func (q *inquiry) settledInSource() bool {
 	s := q.suspects[0]
 	if s.remedy == nil || s.alone == nil || !s.remedy.changes() || !q.nothingWrong(s.alone) {
 		return false
+	}
+	if w := s.cause.Rewrite; w != nil && headed.MatchString(w.Was) {
+		return false // how often a loop is executed may be made wrong where its bound is computed
 	}
 	return s.cause.Rewrite != nil || s.remedy.where != "" || s.remedy.without != "" ||
 		s.cause.Kind == kindTable
@@ -126,29 +135,23 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if err := s.sliced(lines); err != nil {
 		return nil, err
 	}
+	s.involved(set, lines)
 	if len(lines) == 0 {
 		s.anywhere(lines)
 	}
 	set.Spread(lines, spreadSteps)
-	edits := set.Edits(lines, s.wanted())
-	s.blocks = q.blocks
-	if !slices.ContainsFunc(q.run.Entry().Body, addsToTensor) { // each block makes its own cells
-		s.blocks = []probes.Dim3{q.wrongBlock(q.suspects[0], wrongStages(q.base.Report))}
-	}
-	for range 2 {
-		was, err := s.execute(debugkern.Trial{})
-		if err != nil || was == nil {
-			return nil, err
-		}
-		right, wrong := repair.CellsOf(was.Report)
-		if s.cells, s.right = right+wrong, right; wrong > 0 {
-			break
-		}
-		s.blocks = q.blocks // it is a sum over several blocks that is wrong
+	all := set.Edits(lines, s.wanted())
+	alone := slices.DeleteFunc(slices.Clone(all), func(e rewrite.Edit) bool { return !e.Alone })
+	edits := slices.DeleteFunc(all, func(e rewrite.Edit) bool { return e.Alone })
+	if ok, err := s.measure(); err != nil || !ok {
+		return nil, err
 	}
 	tried := 0
 	for i := range mostRounds {
 		n := min(len(edits), mostTogether, firstTogether<<i)
+		if s.each > 0 {
+			n = min(n, int(editedInstructions/s.each))
+		}
 		if n == 0 {
 			break
 		}
@@ -163,6 +166,88 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 			break
 		}
 	}
+	if found, err := s.oneByOne(alone); err != nil || found != nil {
+		return found, err
+	}
+	return s.likeliest(s.needless)
+}
+
+// measure chooses the blocks that edits are executed on, and notes what is right in them as they are; false
+// where there is nothing that an edit could be seen to put right.
+func (s *sourceEdit) measure() (bool, error) {
+	q := s.q
+	s.blocks = q.blocks
+	if !slices.ContainsFunc(q.run.Entry().Body, addsToTensor) { // each block makes its own cells
+		s.blocks = []probes.Dim3{q.wrongBlock(q.suspects[0], wrongStages(q.base.Report))}
+	}
+	for i := 0; i < 2 && !q.races(); i++ {
+		was, err := s.execute(debugkern.Trial{})
+		if err != nil || was == nil {
+			return false, err
+		}
+		if len(s.blocks) == 1 {
+			s.block = was.Report.Cost.WarpInstructions
+		}
+		right, wrong := repair.CellsOf(was.Report)
+		if s.cells, s.right = right+wrong, right; wrong > 0 || was.Report.Verdict == report.Failed {
+			return true, nil
+		}
+		s.blocks = q.blocks // it is a sum over several blocks that is wrong
+	}
+	for i := range q.doc.Findings {
+		if f := &q.doc.Findings[i]; f.Severity == severityError && !f.Across {
+			s.blocks = []probes.Dim3{f.Block}
+			break
+		}
+	}
+	s.found = true
+	was, err := s.execute(debugkern.Trial{})
+	if err != nil || was == nil {
+		return false, err
+	}
+	if len(s.blocks) == 1 {
+		s.block = was.Report.Cost.WarpInstructions
+	}
+	right, wrong := repair.CellsOf(was.Report)
+	s.cells, s.right = right+wrong, right
+	return len(errorsOf(was.Report)) > 0, nil
+}
+
+// races reports whether the first suspect is a race: what comes of it is another with each build.
+func (q *inquiry) races() bool {
+	c := &q.suspects[0].cause
+	return c.Finding >= 0 && q.doc.Findings[c.Finding].Kind == "race"
+}
+
+// mostAlone is how many edits are compiled alone, of those that cannot be compiled together.
+const mostAlone = 12
+
+// oneByOne tries edits that are compiled alone, the likeliest first.
+func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
+	q := s.q
+	budget := mostInstructions
+	for i, e := range edits[:min(len(edits), mostAlone)] {
+		q.progress(debugkern.Progress{
+			Phase: "explain", Detail: "edits of constants", Done: i, Total: min(len(edits), mostAlone),
+		})
+		b, err := q.run.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
+		if err != nil {
+			if err = q.stopped(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if ok, err := s.puts(b, nil); err != nil || !ok {
+			if err != nil {
+				return nil, err
+			}
+		} else if f, err := s.confirmed(e); err != nil || f != nil {
+			return f, err
+		}
+		if budget -= len(b.Module.Func(q.run.Plan.Entry).Body); budget < 0 {
+			break
+		}
+	}
 	return nil, nil
 }
 
@@ -170,136 +255,14 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 // blocks.
 func addsToTensor(in *ptx.Instr) bool { return (in.Op == "red" || in.Op == "atom") && in.Has("global") }
 
-// fileLine matches a line that a text names: "k.cu:17".
-var fileLine = regexp.MustCompile(`([\w./-]+\.\w+):(\d+)`)
-
-// named are the lines that suspects name: the places, and those in the texts.
-func (s *sourceEdit) named() map[string]map[int]int {
-	out := map[string]map[int]int{}
-	far := 0
-	add := func(file string, line int) {
-		for name := range s.texts {
-			if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
-				if out[name] == nil {
-					out[name] = map[int]int{}
-				}
-				if was, ok := out[name][line]; !ok || far < was {
-					out[name][line] = far
-				}
-			}
-		}
-	}
-	at := func(src *report.Source) {
-		if src == nil {
-			return
-		}
-		add(src.File, src.Line)
-		for _, c := range src.Calls.Sites() {
-			add(c.File, c.Line)
-		}
-	}
-	for i, x := range s.q.suspects {
-		c := &x.cause
-		far = min(i, 1)
-		at(c.Place.Source)
-		at(c.Place.Other)
-		if x.contrast != nil {
-			for _, o := range slices.Concat(x.contrast.Foreign, x.contrast.Missing, x.contrast.Twice) {
-				at(o.At)
-			}
-		}
-		for i, text := range append([]string{c.Title, c.why, c.Advice, x.explained}, c.With...) {
-			if i > 3 {
-				far = 1
-			}
-			for _, m := range fileLine.FindAllStringSubmatch(text, -1) {
-				add(m[1], number(m[2]))
-			}
-		}
-	}
-	return out
-}
-
-// wanted says which edits are likely, by the operands of the first wrong cells.
-func (s *sourceEdit) wanted() rewrite.Wanted {
-	for _, x := range s.q.suspects {
-		switch c := x.contrast; {
-		case x.whole:
-			return rewrite.Values
-		case c != nil && len(c.Foreign)+len(c.Missing)+len(c.Twice) > 0, x.cause.Finding >= 0:
-			return rewrite.Indices
-		}
-	}
-	return rewrite.Any
-}
-
-// mostSliced is how many suspects the operations that make their wrong cells are asked of.
-const mostSliced = 3
-
-// nearest is how many of these operations are as near to the cells as the line that stores them.
-const nearest = 24
-
-// sliced adds the lines of what makes the first wrong cells of stages out of what these are computed from.
-func (s *sourceEdit) sliced(lines map[string]map[int]int) error {
-	q := s.q
-	for _, x := range q.suspects[:min(len(q.suspects), mostSliced)] {
-		if len(x.stages) == 0 {
-			continue
-		}
-		doc := q.base.Report.Stage(x.stages[0].String())
-		if doc == nil || doc.FirstBad == nil {
-			continue
-		}
-		b := doc.FirstBad
-		ops, err := q.base.Slice(q.ctx, x.stages[0], b.Block, max(b.KVTile, 0), q.wrongCells(x.stages[0], b))
-		if err != nil {
-			if err = q.stopped(err); err != nil {
-				return err
-			}
-			continue
-		}
-		for i, op := range ops {
-			far := 1
-			if i < nearest {
-				far = 0
-			}
-			s.at(lines, op.At, far)
-		}
-	}
-	return nil
-}
-
-// anywhere adds the lines that store to tensors, and farther from there all that the kernel executes.
-func (s *sourceEdit) anywhere(lines map[string]map[int]int) {
-	for i, in := range s.q.run.Entry().Body {
-		far := spreadSteps
-		if in.Kind().Writes() && in.Has("global") {
-			far = 0
-		}
-		s.at(lines, i, far)
-	}
-}
-
-// at adds the line of an instruction, and those that it was called from.
-func (s *sourceEdit) at(lines map[string]map[int]int, at, far int) {
-	for l := s.q.run.Entry().Body[at].Loc; l != nil; l = l.InlinedAt {
-		for name := range s.texts {
-			if l.Name != name && !strings.HasSuffix(l.Name, "/"+name) {
-				continue
-			}
-			if lines[name] == nil {
-				lines[name] = map[int]int{}
-			}
-			if was, ok := lines[name][l.Line]; !ok || far < was {
-				lines[name][l.Line] = far
-			}
-		}
-	}
-}
-
 // execute makes a trial of the block, without checkers; nil where it cannot be made.
 func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
-	t.Blocks, t.Tiles = s.blocks, true
+	if t.Blocks == nil {
+		t.Blocks = s.blocks
+	}
+	if t.Tiles = !s.found; s.found {
+		t.Check = checkers
+	}
 	t.Budget = s.budget()
 	r, err := s.q.run.Try(s.q.ctx, t)
 	if err != nil {
@@ -321,30 +284,55 @@ func (s *sourceEdit) round(edits []rewrite.Edit) (*rightEdit, error) {
 	if err != nil || base == nil {
 		return nil, err
 	}
-	if right, wrong := repair.CellsOf(base.Report); right != s.right || right+wrong != s.cells {
+	right, wrong := repair.CellsOf(base.Report)
+	same := right == s.right && right+wrong == s.cells
+	if s.found {
+		same = len(errorsOf(base.Report)) > 0
+	}
+	if !same {
 		return nil, nil // the compiler makes another kernel of it: what an edit does there shows nothing
 	}
-	each := base.Report.Cost.WarpInstructions + 4*uint64(len(built.Module.Func(s.q.run.Plan.Entry).Body))
-	edits = edits[:min(len(edits), int(editedInstructions/max(1, each)))]
-	ok, err := s.each(len(edits), func(i int) (bool, error) { return s.puts(built, choose(i+1)) })
+	s.each = base.Report.Cost.WarpInstructions + 4*uint64(len(built.Module.Func(s.q.run.Plan.Entry).Body))
+	if s.found {
+		s.each *= watched
+	}
+	edits = edits[:min(len(edits), int(editedInstructions/s.each))]
+	ok, err := s.ask(len(edits), func(i int) (bool, error) { return s.puts(built, choose(i+1)) })
+	if err != nil {
+		return nil, err
+	}
+	enough, err := s.inSound(built, nil)
 	if err != nil {
 		return nil, err
 	}
 	var list []rewrite.Edit
-	for i := range edits {
+	for i, e := range edits {
 		if !ok[i] {
 			continue
 		}
-		everywhere, err := s.everywhere(built, choose(i+1))
+		if right, err := s.everywhere(built, choose(i+1)); err != nil || !right {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		n, err := s.inSound(built, choose(i+1))
 		if err != nil {
 			return nil, err
 		}
-		if everywhere {
-			list = append(list, edits[i])
+		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
+		if n > enough+enough/16 {
+			s.needless = append(s.needless, e)
+			continue
 		}
+		list = append(list, e)
 	}
+	return s.likeliest(list)
+}
+
+// likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
+func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
 	slices.SortStableFunc(list, func(a, b rewrite.Edit) int { return cmp.Compare(a.Cost(), b.Cost()) })
-	var f *rightEdit
 	for _, e := range list[:min(len(list), mostRight)] {
 		switch {
 		case f == nil:
@@ -359,8 +347,8 @@ func (s *sourceEdit) round(edits []rewrite.Edit) (*rightEdit, error) {
 	return f, nil
 }
 
-// each asks a question of several edits at once.
-func (s *sourceEdit) each(n int, ask func(i int) (bool, error)) ([]bool, error) {
+// ask asks a question of several edits at once.
+func (s *sourceEdit) ask(n int, ask func(i int) (bool, error)) ([]bool, error) {
 	ok, failed := make([]bool, n), make([]error, n)
 	var wg join.Group
 	for w := range runtime.GOMAXPROCS(0) {
@@ -413,9 +401,9 @@ func (s *sourceEdit) build(edits []rewrite.Edit) (*build.Build, []rewrite.Edit, 
 		for _, d := range failed.Diagnostics {
 			if m := undefined.FindStringSubmatch(d.Message); m != nil {
 				name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`)
-				for i := range kept {
-					if name.MatchString(kept[i].What) && rewrite.EditAt(d.Line) > 0 {
-						drop[i] = true
+				for k, i := rewrite.EditAt(d.Line), 0; k > 0 && k <= len(kept) && i < len(kept); i++ {
+					if name.MatchString(kept[i].What) && kept[i].Line <= kept[k-1].Line {
+						drop[i] = true // it is declared behind
 					}
 				}
 			}
@@ -469,23 +457,53 @@ func (s *sourceEdit) puts(b *build.Build, edits []ptx.Edit) (bool, error) {
 		return false, err
 	}
 	right, wrong := repair.CellsOf(r.Report)
+	if s.found {
+		return wrong == 0 && right >= s.cells && len(errorsOf(r.Report)) == 0, nil
+	}
 	return wrong == 0 && right >= s.cells && right > s.right, nil
 }
 
 // everywhere reports whether all stages are right with an edit in all blocks that experiments execute.
 func (s *sourceEdit) everywhere(b *build.Build, edits []ptx.Edit) (bool, error) {
-	q := s.q
-	r, err := q.run.Try(q.ctx, debugkern.Trial{
-		Build: b, Edits: edits, Blocks: q.blocks, Tiles: true, Budget: s.budget(),
-	})
-	if err != nil {
-		return false, q.stopped(err)
+	r, err := s.execute(debugkern.Trial{Build: b, Edits: edits, Blocks: s.q.blocks})
+	if err != nil || r == nil {
+		return false, err
 	}
-	return r.Report.Verdict != report.Failed && len(wrongStages(r.Report)) == 0, nil
+	return r.Report.Verdict != report.Failed && len(wrongStages(r.Report)) == 0 &&
+		(!s.found || len(errorsOf(r.Report)) == 0), nil
+}
+
+// mostSound is how many blocks that are right are executed.
+const mostSound = 8
+
+// sound lists blocks that the run has right.
+func (q *inquiry) sound() (out []probes.Dim3) {
+	wrong := wrongStages(q.base.Report)
+	for _, b := range q.base.Blocks() {
+		if len(out) < mostSound && !slices.ContainsFunc(wrong, func(st probes.Stage) bool {
+			return q.wrongIn(q.base, st, b)
+		}) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// inSound counts the warp instructions of blocks that are right without an edit; 0 where there are none.
+func (s *sourceEdit) inSound(b *build.Build, edits []ptx.Edit) (uint64, error) {
+	list := s.q.sound()
+	if len(list) == 0 || s.found { // what is found keeps the blocks from going on
+		return 0, nil
+	}
+	r, err := s.execute(debugkern.Trial{Build: b, Edits: edits, Blocks: list})
+	if err != nil || r == nil {
+		return 0, err
+	}
+	return r.Report.Cost.WarpInstructions, nil
 }
 
 // budget is how many warp instructions a block may execute with an edit: with some a loop does not end.
-func (s *sourceEdit) budget() uint64 { return 6*s.q.run.Report.Cost.WarpInstructions + 10000 }
+func (s *sourceEdit) budget() uint64 { return 5*s.block + 10000 }
 
 // confirmed compiles one edit alone, and executes it under the checkers, and in other configurations; nil
 // where something is wrong with it.
@@ -523,73 +541,6 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// mostVariants is how many other variants of the kernel an edit is tried in.
-const mostVariants = 2
-
-// spoils reports whether a variant of the kernel that is right, in the smallest shape, is wrong with an edit:
-// what is right with these flags may leave out what others need.
-func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
-	q := s.q
-	for _, o := range q.variants() {
-		was, err := q.execute(o)
-		if err != nil {
-			return false, err
-		}
-		if was == nil || len(wrongStages(was.Report)) > 0 {
-			continue
-		}
-		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
-		if err != nil {
-			return true, q.stopped(err)
-		}
-		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
-		if err != nil || now == nil {
-			return true, q.stopped(err)
-		}
-		if now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// variants are configurations of other variants of the kernel, without planted faults, in the shape that
-// costs least.
-func (q *inquiry) variants() []*other {
-	sel, req := q.run.Selection, q.run.Request
-	m := sel.Manifest
-	if q.varied || req.Inputs != "" || len(req.Launch) > 0 || q.run.Plan.Gate.Name != probes.GateNone {
-		return q.otherVariants
-	}
-	q.varied = true
-	req.Backend, req.Plain, req.Check, req.Set = "emu", false, 0, map[string]string{}
-	req.Blocks, req.Tiles, req.Stages = debugkern.Region{}, debugkern.Span{}, nil
-	least := 0
-	for _, s := range m.Shapes {
-		size := 1
-		for _, n := range s.Shape.Extents() {
-			size *= max(1, n)
-		}
-		if least == 0 || size < least {
-			least, req.Shape = size, s.Name
-		}
-	}
-	for i := range m.Variants {
-		v, err := m.Select(m.Variants[i].Name, nil, nil, sel.Gate)
-		if err != nil || len(v.Faults) > 0 || maps.Equal(v.Flags, sel.Flags) ||
-			len(q.otherVariants) == mostVariants {
-			continue
-		}
-		o := &other{req: req, name: "variant " + v.Variant, any: true}
-		o.req.Set = map[string]string{}
-		for name, n := range v.Flags {
-			o.req.Set[name] = fmt.Sprint(n)
-		}
-		q.otherVariants = append(q.otherVariants, o)
-	}
-	return q.otherVariants
 }
 
 // earlier are the ends of titles that say where an edit of the PTX makes something right.

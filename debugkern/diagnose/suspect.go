@@ -203,7 +203,7 @@ func (q *inquiry) describe(s *suspect) {
 	}
 	c.Title += s.decidedAt
 	switch lead.Kind {
-	case "wgmma":
+	case "wgmma", "shuffle", "misaligned", "trap":
 		c.why = lead.Message
 	case "out-of-bounds":
 		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") {

@@ -1,0 +1,192 @@
+package diagnose
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/rewrite"
+)
+
+// Which lines of the source edits are tried on.
+
+// fileLine matches a line that a text names: "k.cu:17".
+var fileLine = regexp.MustCompile(`([\w./-]+\.\w+):(\d+)`)
+
+// named are the lines that suspects name: the places, and those in the texts.
+func (s *sourceEdit) named() map[string]map[int]int {
+	out := map[string]map[int]int{}
+	far := 0
+	add := func(file string, line int) {
+		for name := range s.texts {
+			if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
+				if out[name] == nil {
+					out[name] = map[int]int{}
+				}
+				if was, ok := out[name][line]; !ok || far < was {
+					out[name][line] = far
+				}
+			}
+		}
+	}
+	at := func(src *report.Source) {
+		if src == nil {
+			return
+		}
+		add(src.File, src.Line)
+		for _, c := range src.Calls.Sites() {
+			add(c.File, c.Line)
+		}
+	}
+	for i, x := range s.q.suspects {
+		c := &x.cause
+		far = min(i, 1)
+		at(c.Place.Source)
+		at(c.Place.Other)
+		if x.contrast != nil {
+			for _, o := range slices.Concat(x.contrast.Foreign, x.contrast.Missing, x.contrast.Twice) {
+				at(o.At)
+			}
+		}
+		for i, text := range append([]string{c.Title, c.why, c.Advice, x.explained}, c.With...) {
+			if i > 3 {
+				far = 1
+			}
+			for _, m := range fileLine.FindAllStringSubmatch(text, -1) {
+				add(m[1], number(m[2]))
+			}
+		}
+	}
+	return out
+}
+
+// loadedFrom matches the array that a finding on the origin of a NaN names.
+var loadedFrom = regexp.MustCompile(`^NaN enters here, loaded from (\w+)\[`)
+
+// involved adds the lines that what is found is about: all that mention the array or mbarrier, and those that
+// arrive on or wait at barriers where a barrier is waited at in vain.
+func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
+	barrier := false
+	for _, x := range s.q.suspects {
+		for _, i := range append(slices.Clone(x.cause.Findings), x.cause.Finding) {
+			if i < 0 {
+				continue
+			}
+			f := &s.q.doc.Findings[i]
+			if f.Variable != "" {
+				set.Mentioning(lines, f.Variable, 1)
+			}
+			barrier = barrier || f.Kind == "barrier" || f.Kind == "hang"
+		}
+	}
+	for i := range s.q.doc.Findings {
+		if m := loadedFrom.FindStringSubmatch(s.q.doc.Findings[i].Message); m != nil {
+			set.Mentioning(lines, m[1], 0)
+		}
+	}
+	for i, in := range s.q.run.Entry().Body {
+		if barrier && (in.Op == "bar" || in.Op == "barrier") {
+			s.at(lines, i, 1)
+		}
+	}
+}
+
+// wanted says which edits are likely, by the operands of the first wrong cells and by what is found.
+func (s *sourceEdit) wanted() (out rewrite.Wanted) {
+	for _, x := range s.q.suspects {
+		c := x.contrast
+		switch {
+		case out.Kind != rewrite.Any:
+		case x.whole:
+			out.Kind = rewrite.Values
+		case c != nil && len(c.Foreign)+len(c.Missing)+len(c.Twice) > 0, x.cause.Finding >= 0:
+			out.Kind = rewrite.Indices
+		}
+		if c != nil && len(c.Foreign) > 0 && len(c.Missing) > 0 {
+			if from, to := c.Foreign[0].Of, c.Missing[0].Of; from != to && out.From == "" {
+				out.From, out.To = from, to
+			}
+		}
+		if c != nil {
+			for _, o := range slices.Concat(c.Foreign, c.Missing, c.Twice) {
+				out.Arrays = append(out.Arrays, o.Of)
+			}
+		}
+		for _, i := range append(slices.Clone(x.cause.Findings), x.cause.Finding) {
+			if i >= 0 && s.q.doc.Findings[i].Variable != "" {
+				name, _, _ := strings.Cut(s.q.doc.Findings[i].Variable, "[")
+				out.Arrays = append(out.Arrays, name)
+			}
+		}
+		if x.cause.Kind == kindStage {
+			out.Arrays = append(out.Arrays, x.cause.Stage)
+		}
+	}
+	return out
+}
+
+// mostSliced is how many suspects the operations that make their wrong cells are asked of.
+const mostSliced = 3
+
+// nearest is how many of these operations are as near to the cells as the line that stores them.
+const nearest = 24
+
+// sliced adds the lines of what makes the first wrong cells of stages out of what these are computed from.
+func (s *sourceEdit) sliced(lines map[string]map[int]int) error {
+	q := s.q
+	for _, x := range q.suspects[:min(len(q.suspects), mostSliced)] {
+		if len(x.stages) == 0 {
+			continue
+		}
+		doc := q.base.Report.Stage(x.stages[0].String())
+		if doc == nil || doc.FirstBad == nil {
+			continue
+		}
+		b := doc.FirstBad
+		ops, err := q.base.Slice(q.ctx, x.stages[0], b.Block, max(b.KVTile, 0), q.wrongCells(x.stages[0], b))
+		if err != nil {
+			if err = q.stopped(err); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, op := range ops {
+			far := 1
+			if i < nearest {
+				far = 0
+			}
+			s.at(lines, op.At, far)
+		}
+	}
+	return nil
+}
+
+// anywhere adds the lines that store to tensors, and farther from there all that the kernel executes.
+func (s *sourceEdit) anywhere(lines map[string]map[int]int) {
+	for i, in := range s.q.run.Entry().Body {
+		far := spreadSteps
+		if in.Kind().Writes() && in.Has("global") {
+			far = 0
+		}
+		s.at(lines, i, far)
+	}
+}
+
+// at adds the line of an instruction, and those that it was called from.
+func (s *sourceEdit) at(lines map[string]map[int]int, at, far int) {
+	for l := s.q.run.Entry().Body[at].Loc; l != nil; l = l.InlinedAt {
+		for name := range s.texts {
+			if l.Name != name && !strings.HasSuffix(l.Name, "/"+name) {
+				continue
+			}
+			if lines[name] == nil {
+				lines[name] = map[int]int{}
+			}
+			if was, ok := lines[name][l.Line]; !ok || far < was {
+				lines[name][l.Line] = far
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/rewrite"
+	"tilescope/probes"
+)
+
+// What an edit of the source comes to in other variants of the kernel.
+
+// mostVariants is how many other variants of the kernel an edit is tried in.
+const mostVariants = 2
+
+// spoils reports whether a variant of the kernel that is right, in the smallest shape, is wrong with an edit:
+// what is right with these flags may leave out what others need.
+func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
+	q := s.q
+	for _, o := range q.variants() {
+		was, err := q.execute(o)
+		if err != nil {
+			return false, err
+		}
+		if was == nil || len(wrongStages(was.Report)) > 0 {
+			continue
+		}
+		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
+		if err != nil {
+			return true, q.stopped(err)
+		}
+		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
+		if err != nil || now == nil {
+			return true, q.stopped(err)
+		}
+		if now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// variants are configurations of other variants of the kernel, without planted faults, in the shape that
+// costs least.
+func (q *inquiry) variants() []*other {
+	sel, req := q.run.Selection, q.run.Request
+	m := sel.Manifest
+	if q.varied || req.Inputs != "" || len(req.Launch) > 0 || q.run.Plan.Gate.Name != probes.GateNone {
+		return q.otherVariants
+	}
+	q.varied = true
+	req.Backend, req.Plain, req.Check, req.Set = "emu", false, 0, map[string]string{}
+	req.Blocks, req.Tiles, req.Stages = debugkern.Region{}, debugkern.Span{}, nil
+	least := 0
+	for _, s := range m.Shapes {
+		size := 1
+		for _, n := range s.Shape.Extents() {
+			size *= max(1, n)
+		}
+		if least == 0 || size < least {
+			least, req.Shape = size, s.Name
+		}
+	}
+	for i := range m.Variants {
+		v, err := m.Select(m.Variants[i].Name, nil, nil, sel.Gate)
+		if err != nil || len(v.Faults) > 0 || maps.Equal(v.Flags, sel.Flags) ||
+			len(q.otherVariants) == mostVariants {
+			continue
+		}
+		o := &other{req: req, name: "variant " + v.Variant, any: true}
+		o.req.Set = map[string]string{}
+		for name, n := range v.Flags {
+			o.req.Set[name] = fmt.Sprint(n)
+		}
+		q.otherVariants = append(q.otherVariants, o)
+	}
+	return q.otherVariants
+}
