@@ -3,11 +3,15 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/rewrite"
 	"tilescope/debugkern/scene"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -48,6 +52,54 @@ func (q *inquiry) usedIn(c *repair.Cure) []*report.Source {
 		return nil
 	}
 	return out
+}
+
+// conditionOf is the line of a condition that a compiler has put before a loop: that of the only if which is
+// around what one of a branch's ways has and the other has not. nil where there is none, or several.
+func (q *inquiry) conditionOf(branch int) *report.Source {
+	fn := q.run.Entry()
+	g := cfg.New(fn)
+	b := g.Of[branch]
+	type line struct {
+		file string
+		n    int
+	}
+	ways := map[line]int{} // how many ways have it
+	for _, s := range g.Succ[b] {
+		own := map[line]bool{}
+		reached := g.Reach(s, b, true)
+		reached[s] = true
+		for k, reached := range reached {
+			for i := g.Start[k]; reached && i < g.Start[k+1]; i++ {
+				if loc := fn.Body[i].Loc; loc != nil && !loc.Within(target.IsProbe) {
+					l := loc.Outermost()
+					own[line{l.Name, l.Line}] = true
+				}
+			}
+		}
+		for l := range own {
+			ways[l]++
+		}
+	}
+	found := line{}
+	head := target.Blame(fn, branch)
+	for l, n := range ways {
+		text := q.run.Source(l.file)
+		if n != 1 || text == nil {
+			continue
+		}
+		switch at := rewrite.Parse(l.file, strings.Join(text, "\n")).If(l.n); {
+		case at == 0 || l.file == head.File && at < head.Line: // none, or one that is around the loop
+		case found.n == 0:
+			found = line{l.file, at}
+		case found != line{l.file, at}:
+			return nil
+		}
+	}
+	if found.n == 0 {
+		return nil
+	}
+	return report.SourceOf(&target.Source{File: found.file, Line: found.n})
 }
 
 // inUnits words an edit of a mask, where the masked number is a part of an address in bytes, in units of the

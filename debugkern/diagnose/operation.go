@@ -445,6 +445,12 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	for _, o := range c.Others {
 		all = append(all, report.SourceOf(o))
 	}
+	if c.What == repair.Always || c.What == repair.Never || c.What == repair.OneWay {
+		if headed.MatchString(bare(q.quoted(all[0]))) {
+			all[0] = cmp.Or(q.conditionOf(c.At), all[0])
+		}
+		return all[0], all[1:]
+	}
 	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
 		return all[0], all[1:]
 	}

@@ -194,12 +194,7 @@ func (s *sourceEdit) measure() (bool, error) {
 		}
 		s.blocks = q.blocks // it is a sum over several blocks that is wrong
 	}
-	for i := range q.doc.Findings {
-		if f := &q.doc.Findings[i]; f.Severity == severityError && !f.Across {
-			s.blocks = []probes.Dim3{f.Block}
-			break
-		}
-	}
+	s.blocks = q.foundIn()
 	s.found = true
 	was, err := s.execute(debugkern.Trial{})
 	if err != nil || was == nil {
@@ -211,6 +206,21 @@ func (s *sourceEdit) measure() (bool, error) {
 	right, wrong := repair.CellsOf(was.Report)
 	s.cells, s.right = right+wrong, right
 	return len(errorsOf(was.Report)) > 0, nil
+}
+
+// foundIn is the block of the first finding of severity error, or all blocks where it is about several.
+func (q *inquiry) foundIn() []probes.Dim3 {
+	for i := range q.doc.Findings {
+		f := &q.doc.Findings[i]
+		switch {
+		case f.Severity != severityError:
+		case f.Across || f.Kind == "unwritten":
+			return q.base.Blocks()
+		default:
+			return []probes.Dim3{f.Block}
+		}
+	}
+	return q.blocks
 }
 
 // races reports whether the first suspect is a race: what comes of it is another with each build.

@@ -19,7 +19,7 @@ import (
 const (
 	Always = "the condition left out: what stands under it always executed"
 	Never  = "what stands under the condition left out"
-	oneWay = "the condition left out: one of its ways always"
+	OneWay = "the condition left out: one of its ways always"
 	chosen = "the condition of the choice left out: always "
 )
 
@@ -110,7 +110,7 @@ func (m *menu) forced(g *cfg.Graph, deciders [][]int, b, near int) {
 	texts := [2]string{Always, Never} // never taken, always taken
 	switch {
 	case under(jumps) && under(falls):
-		texts = [2]string{oneWay, oneWay}
+		texts = [2]string{OneWay, OneWay}
 	case under(jumps):
 		texts = [2]string{Never, Always}
 	}

@@ -336,3 +336,13 @@ func TestMentioning(t *testing.T) {
 		}
 	}
 }
+
+func TestIf(t *testing.T) {
+	own := Parse("own.cu", kernel)
+	at := lineOf(t, kernel, "if (n >= S)")
+	for part, want := range map[string]int{"if (n >= S)": at, "sum = warp_max": 0, "float sum": 0} {
+		if got := own.If(lineOf(t, kernel, part)); got != want {
+			t.Errorf("%s belongs to the if of line %d, expected %d", part, got, want)
+		}
+	}
+}

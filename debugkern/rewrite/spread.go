@@ -87,6 +87,23 @@ func (t *Text) put(lines map[string]map[int]int, at, far int) {
 	}
 }
 
+// If is the line of the innermost if whose statement a line belongs to, 0 where it belongs to none.
+func (t *Text) If(line int) int {
+	at := 0
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			if s.kind != "if" || len(s.body) == 0 {
+				return
+			}
+			first, last := t.tokens[s.body[0].from].line, t.tokens[s.body[len(s.body)-1].to-1].line
+			if first <= line && line <= last {
+				at = max(at, t.tokens[s.from].line)
+			}
+		})
+	}
+	return at
+}
+
 // wholeStatement adds the other lines of an expression that has one of lines.
 func (t *Text) wholeStatement(lines map[string]map[int]int, s *statement) {
 	own := lines[t.Name]
