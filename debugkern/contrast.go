@@ -259,13 +259,19 @@ func (r rect) has(at, cols int) bool {
 func (c *contrast) lacking(
 	ctx context.Context, p ref.Part, a *actual, least uint64, foreign bool, out *Contrast,
 ) []operandKey {
-	if p.Masked && (p.Stage >= 0 || !c.elements[c.argument(p.Input)] || c.zero(out.Cell)) {
+	if p.Masked && (p.Stage >= 0 && (p.Mask == nil || !reads(a.of, p)) ||
+		p.Stage < 0 && (!c.elements[c.argument(p.Input)] || c.zero(out.Cell))) {
 		return nil // the ones that it hides may be left out
 	}
 	var want []operandKey
 	if p.Stage < 0 {
 		want = c.elementKeys(p)
-	} else if want = c.cellKeys(p); !reads(a.of, p) {
+	} else if want = c.cellKeys(p); p.Mask != nil {
+		cols := c.g.Stage(p.Stage).Cols
+		want = slices.DeleteFunc(want, func(k operandKey) bool {
+			return !p.Mask.Visible(c.block, p.Iter, k.at/cols, k.at%cols)
+		})
+	} else if !reads(a.of, p) {
 		rows, cols := p.Rows, p.Cols
 		rows[1], cols[1] = min(rows[1], p.Valid[0]), min(cols[1], p.Valid[1])
 		parts, ok := c.g.MadeOf(p.Stage, c.block, p.Iter, rows, cols)

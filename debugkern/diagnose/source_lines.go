@@ -15,6 +15,9 @@ import (
 // fileLine matches a line that a text names: "k.cu:17".
 var fileLine = regexp.MustCompile(`([\w./-]+\.\w+):(\d+)`)
 
+// proven is how near a line is that an edit of the PTX put everything right at.
+const proven = -2
+
 // named are the lines that suspects name: the places, and those in the texts.
 func (s *sourceEdit) named() map[string]map[int]int {
 	out := map[string]map[int]int{}
@@ -42,6 +45,13 @@ func (s *sourceEdit) named() map[string]map[int]int {
 	}
 	for i, x := range s.q.suspects {
 		c := &x.cause
+		if x.remedy != nil && x.remedy.changes() && x.alone != nil && s.q.nothingWrong(x.alone) {
+			far = proven
+			at(x.remedy.at)
+			if m := fileLine.FindStringSubmatch(c.Advice); m != nil {
+				add(m[1], number(m[2]))
+			}
+		}
 		far = min(i, 1)
 		at(c.Place.Source)
 		at(c.Place.Other)

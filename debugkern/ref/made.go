@@ -1,6 +1,8 @@
 package ref
 
 import (
+	"slices"
+
 	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
@@ -18,6 +20,8 @@ type Part struct {
 	Input    string
 	Elements []int // by flat index over the input's dimensions
 	Masked   bool  // a mask may leave some of them out
+	// Mask says which cells of a tile are not left out; nil: all are in, or which are depends on numbers
+	Mask probes.Mask
 }
 
 // elements is an operator that reads an input at places that are known without its numbers.
@@ -33,7 +37,7 @@ func (g *Graph) MadeOf(i int, block probes.Dim3, iter int, rows, cols Span) ([]P
 		return nil, false
 	}
 	m := maker{g: g, block: block, iter: iter}
-	ok := m.vertex(g.stages[i].root, rows, cols, false)
+	ok := m.vertex(g.stages[i].root, rows, cols, false, nil)
 	return m.out, ok
 }
 
@@ -44,10 +48,22 @@ type maker struct {
 	out   []Part
 }
 
-func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
+func (m *maker) vertex(v int, rows, cols Span, masked bool, mask probes.Mask) bool {
 	x := &m.g.vertices[v]
 	_, selects := x.kernel.(op.Selective)
-	masked = masked || selects || !x.node.Params.Mask.All(m.block, m.iter, x.ext[0], x.ext[1])
+	ext := x.ext
+	for _, a := range x.args { // a maximum of rows has one column, and its mask those of its operand
+		ext[1] = max(ext[1], m.extent(a)[1])
+	}
+	if !x.node.Params.Mask.All(m.block, m.iter, ext[0], ext[1]) {
+		if mask = slices.Concat(mask, x.node.Params.Mask); masked {
+			mask = nil
+		}
+		masked = true
+	}
+	if selects {
+		masked, mask = true, nil
+	}
 	if len(x.args) == 0 {
 		k, ok := x.kernel.(elements)
 		if !ok {
@@ -61,15 +77,10 @@ func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
 		return true
 	}
 	for k, a := range x.args {
-		var ext op.Extent
-		if a.vertex >= 0 {
-			ext = m.g.vertices[a.vertex].ext
-		} else {
-			ext = op.Extent{m.g.stages[a.stage].Rows, m.g.stages[a.stage].Cols}
-		}
+		ext := m.extent(a)
 		r, c := needed(x.needs[k], ext, rows, cols)
 		if a.vertex >= 0 {
-			if !m.vertex(a.vertex, r, c, masked) {
+			if !m.vertex(a.vertex, r, c, masked, mask) {
 				return false
 			}
 			continue
@@ -81,11 +92,21 @@ func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
 			}
 		}
 		nr, nc := m.g.stages[a.stage].valid(m.block, max(iter, 0))
-		m.out = append(m.out, Part{
-			Stage: a.stage, Iter: iter, Rows: r, Cols: c, Valid: [2]int{nr, nc}, Masked: masked,
-		})
+		p := Part{Stage: a.stage, Iter: iter, Rows: r, Cols: c, Valid: [2]int{nr, nc}, Masked: masked}
+		if ext[1] > 1 {
+			p.Mask = mask
+		}
+		m.out = append(m.out, p)
 	}
 	return true
+}
+
+// extent is that of an operand.
+func (m *maker) extent(a arg) op.Extent {
+	if a.vertex >= 0 {
+		return m.g.vertices[a.vertex].ext
+	}
+	return op.Extent{m.g.stages[a.stage].Rows, m.g.stages[a.stage].Cols}
 }
 
 // needed is which cells of an operand some cells of a result are made of.

@@ -77,6 +77,9 @@ func (l *lister) expression(e, parent *expr) {
 		l.put(rankStep, e.from, e.to, text(e.kids[0])+" += 2")
 	case "?":
 		a, b, c := text(e.kids[0]), text(e.kids[1]), text(e.kids[2])
+		if l.known(e.kids[0]) {
+			break // it chooses a build, and which of them is right no run of this one shows
+		}
 		l.put(rankEither, e.from, e.to, b)
 		l.put(rankEither, e.from, e.to, c)
 		l.put(rankSign, e.from, e.to, a+" ? "+c+" : "+b)

@@ -26,7 +26,7 @@ func (w *Set) Spread(lines map[string]map[int]int, most int) {
 				for far := range most {
 					near := map[int]bool{}
 					for line, d := range lines[t.Name] {
-						if d == far {
+						if max(d, 0) == far {
 							near[line] = true
 						}
 					}
