@@ -16,7 +16,7 @@ DIST      := $(GO) run ./debugkern/cli/internal/dist -version $(VERSION)
 FUZZTIME  ?= 2m
 FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
 KILLS     ?= 300
-SAMPLE    ?= 8
+SAMPLE    ?= 32
 # What make toolchain fetched, for the tests that compile.
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
