@@ -9,6 +9,8 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/rewrite"
 	"tilescope/probes"
 )
 
@@ -249,16 +251,31 @@ func (q *inquiry) because(x *excess, list []definition) string {
 	return text
 }
 
+// under names the condition that a line stands under, "" where it stands under none.
+func (q *inquiry) under(at *report.Source) string {
+	if at == nil {
+		return ""
+	}
+	lines := q.run.Source(at.File)
+	n := rewrite.Parse(at.File, strings.Join(lines, "\n")).If(at.Line)
+	if n == 0 || n == at.Line {
+		return ""
+	}
+	return fmt.Sprintf(" (it stands under the condition of line %d: %s)", n,
+		quote(strings.TrimSpace(lines[n-1])))
+}
+
 // exceeds is the advice about the index by which accesses leave their variable; left are its definitions.
 func (q *inquiry) exceeds(x *excess, c *Cause, list []definition) (left []definition) {
 	if x.exchange >= 0 {
 		a, b := min(x.axis, x.exchange), max(x.axis, x.exchange)
-		c.Advice = fmt.Sprintf("exchange %s and %s of %s: so, every access of this line in block %s begins in bounds",
-			x.index(a), x.index(b), x.of, x.block)
+		c.Advice = fmt.Sprintf("look at how %s of %s is made and bounded, which must stay below %d%s: with it and "+
+			"%s exchanged, every access of this line in block %s begins in bounds", x.index(x.axis), x.of, x.extent,
+			q.under(c.Place.Source), x.index(a+b-x.axis), x.block)
 		return nil
 	}
-	c.Advice = q.citing(fmt.Sprintf("look at how %s of %s is made and bounded, which must stay below %d",
-		x.index(x.axis), x.of, x.extent), ": ", c.Place.Source)
+	c.Advice = q.citing(fmt.Sprintf("look at how %s of %s is made and bounded, which must stay below %d%s",
+		x.index(x.axis), x.of, x.extent, q.under(c.Place.Source)), ": ", c.Place.Source)
 	if own := q.subscripts(c, x); own != nil {
 		return slices.DeleteFunc(slices.Clone(list), func(d definition) bool {
 			return (!d.sure || !slices.Contains(own, d.name)) && !(d.loop && d.ends)

@@ -375,6 +375,11 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.skipped != nil {
 			s.skipped.describe(q, c)
 		}
+	case q.putRightAt(s) != nil:
+		at := q.putRightAt(s)
+		c.Title += "; made wrong at " + at.At()
+		c.Advice = q.citing(s.remedy.text+", nothing is wrong: look at that line", ": ", at)
+		c.Place.Source, c.Place.Other = at, c.Place.Source
 	case s.shared != "":
 		c.Advice = s.shared
 	case f.Missing == nil:
@@ -400,6 +405,20 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	default:
 		c.Advice = *f.Missing
 	}
+}
+
+// putRightAt is the line of an edit with which nothing is wrong, where the edit has no advice of its own; nil
+// where there is none.
+func (q *inquiry) putRightAt(s *suspect) *report.Source {
+	if s.remedy == nil || s.remedy.advice != "" || s.remedy.edits == nil || s.alone == nil ||
+		!q.nothingWrong(s.alone) {
+		return nil
+	}
+	m := fileLine.FindStringSubmatch(s.remedy.text)
+	if m == nil {
+		return nil
+	}
+	return &report.Source{File: m[1], Line: number(m[2])}
 }
 
 // silencesOnly reports whether a change of synchronisation makes a race go and leaves every stage wrong that

@@ -48,8 +48,10 @@ func (s *sourceEdit) named() map[string]map[int]int {
 		if x.remedy != nil && x.remedy.changes() && x.alone != nil && s.q.nothingWrong(x.alone) {
 			far = proven
 			at(x.remedy.at)
-			if m := fileLine.FindStringSubmatch(c.Advice); m != nil {
-				add(m[1], number(m[2]))
+			for _, text := range []string{x.remedy.text, c.Advice} {
+				if m := fileLine.FindStringSubmatch(text); m != nil {
+					add(m[1], number(m[2]))
+				}
 			}
 		}
 		far = min(i, 1)

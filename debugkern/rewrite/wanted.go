@@ -87,6 +87,13 @@ func (t *Text) indexing(arrays []string) (out spans, names []string) {
 	}
 	for _, f := range t.functions {
 		each(f.body, func(s *statement) {
+			if s.kind == "if" && len(s.exprs) > 0 && len(s.body) > 0 {
+				from, to := t.tokens[s.body[0].from].from, t.tokens[s.to-1].to
+				if slices.ContainsFunc(out.indices, func(x span) bool { return from <= x.from && x.to <= to }) {
+					e := s.exprs[0]
+					out.computed = append(out.computed, span{t.tokens[e.from].from, t.tokens[e.to-1].to})
+				}
+			}
 			for _, v := range s.declares {
 				if slices.Contains(names, v.name) {
 					out.computed = append(out.computed, span{t.tokens[s.from].from, t.tokens[s.to-1].to})
