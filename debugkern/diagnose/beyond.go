@@ -258,8 +258,8 @@ func (q *inquiry) under(at *report.Source) string {
 	}
 	lines := q.run.Source(at.File)
 	n := rewrite.Parse(at.File, strings.Join(lines, "\n")).If(at.Line)
-	if n == 0 || n == at.Line {
-		return ""
+	if n == 0 || n == at.Line || !strings.ContainsAny(bare(lines[n-1]), "<>") {
+		return "" // it bounds nothing
 	}
 	return fmt.Sprintf(" (it stands under the condition of line %d: %s)", n,
 		quote(strings.TrimSpace(lines[n-1])))

@@ -130,6 +130,7 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 			if i >= 0 && s.q.doc.Findings[i].Variable != "" {
 				name, _, _ := strings.Cut(s.q.doc.Findings[i].Variable, "[")
 				out.Arrays = append(out.Arrays, name)
+				out.Beyond = out.Beyond || s.q.doc.Findings[i].Kind == outOfBounds
 			}
 		}
 		if x.cause.Kind == kindStage {

@@ -251,6 +251,7 @@ type lister struct {
 	// doubtful: of the edits at hand it is not known whether their types fit
 	doubtful bool
 	isAlone  bool // the edits at hand must be compiled alone
+	guards   bool // the edits at hand put what there is under a condition
 	seen     map[string]bool
 	out      []Edit
 }

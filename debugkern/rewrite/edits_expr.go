@@ -115,6 +115,8 @@ func (l *lister) passed(e *expr) {
 	if e.op != "index" {
 		return
 	}
+	l.guards = true
+	defer func() { l.guards = false }()
 	for i, c := range l.w.slots["if"] {
 		if c.t == l.t && l.seesAll(c.t, c.e, e.from) && !l.known(c.e) {
 			l.put(rankGuarded+i/4, e.from, e.to, "("+c.s+" ? "+text+" : 0.0f)")

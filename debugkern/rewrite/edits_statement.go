@@ -42,11 +42,13 @@ func (l *lister) whole(s *statement) {
 			now: other + t.between(s.to, next.from) + text,
 		})
 	}
+	l.guards = true
 	for i, c := range l.w.slots["if"] {
 		if c.t == l.t && l.seesAll(c.t, c.e, s.from) && !l.known(c.e) {
 			put(rankGuard+i/6, "under the condition "+c.s, "if ("+c.s+") "+text)
 		}
 	}
+	l.guards = false
 	if !strings.HasPrefix(text, "__sync") {
 		for _, sync := range []string{"__syncthreads();", "__syncwarp();"} {
 			put(rankBarrier+5, sync+" before "+text, "{ "+sync+" "+text+" }")

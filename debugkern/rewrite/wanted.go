@@ -12,6 +12,8 @@ type Wanted struct {
 	From, To string
 	// Arrays are those whose elements are taken or stored by a wrong index, or used by several threads
 	Arrays []string
+	// Beyond: they are accessed out of bounds, so that a condition may lack
+	Beyond bool
 }
 
 // Kind is what an edit changes.
@@ -29,7 +31,8 @@ const (
 	unwanted  = 5  // it changes no number of the class that is wanted
 	exchanged = 20 // it takes an array in the place of the one whose elements are taken
 	indexing  = 8  // it is in an index of an array that is used by a wrong one
-	computing = 4  // it is in what such an index is computed from
+	computing = 4  // it is in what such an index is computed from, or the condition of such an access
+	guarding  = 14 // it puts an access under a condition, of an array that is accessed out of bounds
 )
 
 // span is a part of a text.
@@ -89,8 +92,9 @@ func (t *Text) indexing(arrays []string) (out spans, names []string) {
 		each(f.body, func(s *statement) {
 			if s.kind == "if" && len(s.exprs) > 0 && len(s.body) > 0 {
 				from, to := t.tokens[s.body[0].from].from, t.tokens[s.to-1].to
-				if slices.ContainsFunc(out.indices, func(x span) bool { return from <= x.from && x.to <= to }) {
-					e := s.exprs[0]
+				if e := s.exprs[0]; slices.ContainsFunc(out.indices, func(x span) bool {
+					return from <= x.from && x.to <= to
+				}) {
 					out.computed = append(out.computed, span{t.tokens[e.from].from, t.tokens[e.to-1].to})
 				}
 			}
@@ -122,7 +126,10 @@ func (l *lister) likelier(e *Edit) int {
 	within := func(list []span) bool {
 		return slices.ContainsFunc(list, func(x span) bool { return x.from <= s.from && s.to <= x.to })
 	}
+	holds := slices.ContainsFunc(in.indices, func(x span) bool { return s.from <= x.from && x.to <= s.to })
 	switch {
+	case l.wanted.Beyond && l.guards && holds:
+		n += guarding
 	case s.whole:
 	case within(in.indices):
 		n += indexing
