@@ -467,8 +467,8 @@ func (s *sourceEdit) puts(b *build.Build, edits []ptx.Edit) (bool, error) {
 		return false, err
 	}
 	right, wrong := repair.CellsOf(r.Report)
-	if s.found {
-		return wrong == 0 && right >= s.cells && len(errorsOf(r.Report)) == 0, nil
+	if s.found { // sums of several blocks have a part in this one
+		return wrong <= s.cells-s.right && right >= s.right && len(errorsOf(r.Report)) == 0, nil
 	}
 	return wrong == 0 && right >= s.cells && right > s.right, nil
 }
@@ -479,8 +479,10 @@ func (s *sourceEdit) everywhere(b *build.Build, edits []ptx.Edit) (bool, error) 
 	if err != nil || r == nil {
 		return false, err
 	}
-	return r.Report.Verdict != report.Failed && len(wrongStages(r.Report)) == 0 &&
-		(!s.found || len(errorsOf(r.Report)) == 0), nil
+	right := r.Report.Verdict != report.Failed && (!s.found || len(errorsOf(r.Report)) == 0)
+	return right && !slices.ContainsFunc(wrongStages(r.Report), func(st probes.Stage) bool {
+		return !s.q.inParts(st, r)
+	}), nil
 }
 
 // mostSound is how many blocks that are right are executed.

@@ -30,9 +30,10 @@ type site struct {
 	cast     bool // a value that may have another type than what it stands for
 }
 
-// With is the edit as what a trial was made with: "with key16 in place of row16", "without return;".
+// With is the edit as what a trial was made with: "with key16 in place of row16", "without return;", "under
+// the condition row < rows".
 func (e *Edit) With() string {
-	if strings.HasPrefix(e.What, "without ") {
+	if strings.HasPrefix(e.What, "without ") || strings.HasPrefix(e.What, "under ") {
 		return e.What
 	}
 	return "with " + e.What
