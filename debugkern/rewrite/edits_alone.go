@@ -15,6 +15,9 @@ import (
 // arrays.
 func (l *lister) alone() {
 	mentioned := l.mentionedNames()
+	for _, name := range l.launched() {
+		delete(mentioned, name) // a launch has it too, and no other one is made here
+	}
 	l.isAlone = true
 	defer func() { l.isAlone = false }()
 	for _, t := range l.w.texts {
@@ -47,6 +50,23 @@ func (l *lister) alone() {
 			each(f.body, l.declared)
 		}
 	}
+}
+
+// launched are the names that say how many threads a block of a kernel has: those in __launch_bounds__.
+func (l *lister) launched() (out []string) {
+	for _, t := range l.w.texts {
+		for i, tok := range t.tokens {
+			if tok.text != "__launch_bounds__" || !t.is(i+1, "(") {
+				continue
+			}
+			for k := i + 2; k < t.match(i+1); k++ {
+				if t.tokens[k].kind == name {
+					out = append(out, t.tokens[k].text)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // mentionedNames are the names on the lines that are asked about, and how far these are.

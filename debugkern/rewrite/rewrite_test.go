@@ -10,6 +10,7 @@ import (
 const kernel = `#include "own.cuh"
 constexpr int TILE = 32;
 constexpr int HALF = TILE / 2;
+constexpr int THREADS = 128;
 #define FLAG 1
 #define BIAS 0.5f
 constexpr float LOG2_E = 0.69314718f;
@@ -20,7 +21,7 @@ __device__ float warp_max(float x) { return x; }
 __device__ float lowest() { return 0; }
 
 template <int BUFFERS>
-__global__ void __launch_bounds__(128) attend(const half* __restrict__ Q, float* O, int S, int D) {
+__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, int S, int D) {
     __shared__ half sK[TILE][64], sV[TILE][64];
     __shared__ float sS[64][TILE];
     half(&sP)[TILE][32] = *reinterpret_cast<half(*)[TILE][32]>(&sS);
@@ -74,10 +75,19 @@ func together(list []Edit) []Edit {
 	return slices.DeleteFunc(list, func(e Edit) bool { return e.Alone })
 }
 
+// A launch has as many threads as the kernel says, and no edit changes that.
+func TestEditsKeepLaunch(t *testing.T) {
+	for _, e := range listed(t, "__global__ void") {
+		if strings.Contains(e.Applied(), "THREADS = ") != strings.Contains(e.Applied(), "THREADS = 128;") {
+			t.Errorf("%s changes the number of threads", e.What)
+		}
+	}
+}
+
 // Edits of what a compiler needs the value of stand in no text with others.
 func TestEditsAlone(t *testing.T) {
 	for _, c := range []struct{ line, now string }{
-		{"O[(first", "__global__ void __launch_bounds__(128) attend(const half* __restrict__ Q, float* O, int D, int S) {"},
+		{"O[(first", "__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, int D, int S) {"},
 		{"const int first", "constexpr int TILE = 64;"},
 		{"sum * scale", "constexpr float LOG2_E = 1.4426950408889634f;"},
 		{"sum * scale", "#define BIAS 1.0f"},
