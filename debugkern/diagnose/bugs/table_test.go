@@ -32,11 +32,12 @@ const (
 	sixth    = "sixth"
 	seventh  = "seventh"
 	eighth   = "eighth"
+	ninth    = "ninth"
 	open     = "open"
 	harmless = "harmless"
 )
 
-var sets = []string{held, second, third, fourth, fifth, sixth, seventh, eighth, open, harmless}
+var sets = []string{held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, open, harmless}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
