@@ -7,7 +7,6 @@ import (
 )
 
 // operators are what an operator may have to be.
-
 var operators = map[string][]string{
 	"<": {"<=", ">"}, "<=": {"<", ">="}, ">": {">=", "<"}, ">=": {">", "<="}, "==": {"!="}, "!=": {"=="},
 	"+": {"-"}, "-": {"+"},
@@ -17,7 +16,6 @@ var operators = map[string][]string{
 }
 
 // callees are functions of CUDA that stand in each other's place: in a group each for the next ones.
-
 var callees = [][]string{
 	{"fmaxf", "fminf"}, {"max", "min"}, {"__fadd_rn", "__fsub_rn"}, {"__fmul_rn", "__fdiv_rn"},
 	{"exp2f", "expf", "__expf"},
@@ -29,7 +27,6 @@ var callees = [][]string{
 }
 
 // expression lists the edits of one part of an expression.
-
 func (l *lister) expression(e, parent *expr) {
 	t := l.t
 	text := func(x *expr) string { return t.source(x.from, x.to) }
@@ -91,7 +88,6 @@ func (l *lister) expression(e, parent *expr) {
 }
 
 // variableFor lists variables in the place of a term.
-
 func (l *lister) variableFor(e *expr) {
 	for i, v := range l.nearest(l.numbers(e), e, never) {
 		l.value(rankVariable+i/2, e.from, e.to, v.name)
@@ -99,9 +95,7 @@ func (l *lister) variableFor(e *expr) {
 }
 
 // passed lists a number that is passed to one of the kernel's functions of one number, and as what it is only
-
 // under a condition.
-
 func (l *lister) passed(e *expr) {
 	text := l.t.source(e.from, e.to)
 	for _, t := range l.w.seen(l.t) {
@@ -117,19 +111,15 @@ func (l *lister) passed(e *expr) {
 	}
 	l.guards = true
 	defer func() { l.guards = false }()
-	for i, c := range l.w.slots["if"] {
-		if c.t == l.t && l.seesAll(c.t, c.e, e.from) && !l.known(c.e) {
-			l.put(rankGuarded+i/4, e.from, e.to, "("+c.s+" ? "+text+" : 0.0f)")
-		}
+	for i, c := range l.guarding(e, e.from, e.to) {
+		l.put(rankGuarded+i/4, e.from, e.to, "("+c+" ? "+text+" : 0.0f)")
 	}
 }
 
 // products are the operators of products.
-
 var products = []string{"*", "/", "%"}
 
 // binary lists the edits of an operator and of its terms.
-
 func (l *lister) binary(e *expr) {
 	t := l.t
 	a, b := t.source(e.kids[0].from, e.kids[0].to), t.source(e.kids[1].from, e.kids[1].to)
@@ -163,14 +153,12 @@ func (l *lister) binary(e *expr) {
 }
 
 // putNear is put for an edit of an operator or function, which alone its phrase names.
-
 func (l *lister) putNear(rank int, e *expr, now, was, op string) {
 	from, to := l.t.tokens[e.from].from, l.t.tokens[e.to-1].to
 	l.add(rank, op+" in place of "+was, site{from: from, to: to, now: now})
 }
 
 // grouped is the text of an operand of an operator, in brackets where it needs them.
-
 func grouped(text string, e *expr, op string) string {
 	if b := binding[e.op]; b > 0 && b <= binding[op] {
 		return "(" + text + ")"
@@ -179,7 +167,6 @@ func grouped(text string, e *expr, op string) string {
 }
 
 // stored reports whether something is assigned to an expression, or its address taken.
-
 func stored(e, parent *expr) bool {
 	if parent == nil || parent.kids[0] != e {
 		return false
@@ -189,9 +176,7 @@ func stored(e, parent *expr) bool {
 }
 
 // name lists other variables in the place of one. whole is it with its indices; stored: something is assigned
-
 // to it.
-
 func (l *lister) name(whole, e *expr, stored bool) {
 	v := l.find(e.text, e.from)
 	if floats[e.text] {
@@ -232,22 +217,10 @@ func (l *lister) name(whole, e *expr, stored bool) {
 	}
 }
 
-// literals are the integers that the function has, the commonest first, without 0 and 1.
-
-// mostLiterals is how many numbers of a function, and of its constants, are tried in a place.
-
-// factors are what a term of an index may have to be multiplied with, divided by or taken modulo.
-
-// flag reports whether a macro is 0 or 1: it chooses a build.
-
-// term lists a term of an index with a factor, quotient or remainder more.
-
 // related is by how much a variable is nearer to one that it is computed from.
-
 const related = 5
 
 // madeOf reports whether a variable is computed from a name.
-
 func (l *lister) madeOf(v *variable, from string) bool {
 	found := false
 	v.init.walk(func(e, _ *expr) bool {
@@ -258,23 +231,13 @@ func (l *lister) madeOf(v *variable, from string) bool {
 }
 
 // seesFunction reports whether a function is defined before the one at hand.
-
 func (l *lister) seesFunction(t *Text, f *function) bool { return t != l.t || f.from < l.f.from }
 
-// floats are names of numbers of the C library.
-
-// extreme lists what may stand in the place of a number that has a name, or of 0: another one, or what the
-
-// kernel has a function for.
-
 // mostNames is how many variables are tried in the place of one, or added to an expression.
-
 const mostNames = 12
 
 // nearest orders variables by how far from an expression they are declared and by another measure, and keeps
-
 // the first.
-
 func (l *lister) nearest(list []*variable, e *expr, measure func(*variable) int) []*variable {
 	line := l.t.tokens[e.from].line
 	far := map[*variable]int{}
@@ -293,7 +256,6 @@ func (l *lister) nearest(list []*variable, e *expr, measure func(*variable) int)
 }
 
 // unlike is how little two names have in common, 0 to 9.
-
 func unlike(a, b string, same bool) int {
 	prefix, suffix := 0, 0
 	for prefix < min(len(a), len(b)) && a[prefix] == b[prefix] {
@@ -310,9 +272,7 @@ func unlike(a, b string, same bool) int {
 }
 
 // numbers are the integers that an expression sees and a compiler does not know, without those that its
-
 // statement declares.
-
 func (l *lister) numbers(e *expr) []*variable {
 	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
 		return class(v.typ) != integer || v.ranks > 0 || v.fixed || v.of == l.s
@@ -320,11 +280,9 @@ func (l *lister) numbers(e *expr) []*variable {
 }
 
 // never tells nothing apart.
-
 func never(*variable) int { return 0 }
 
 // member lists other members of the same type, and other axes of a number of a thread or block.
-
 func (l *lister) member(e *expr) {
 	of := l.t.source(e.kids[0].from, e.kids[0].to)
 	switch of {
@@ -358,12 +316,7 @@ func (l *lister) member(e *expr) {
 	}
 }
 
-// floatBits are a float's -infinity, infinity and largest numbers.
-
-// number lists other numbers in the place of a literal.
-
 // call lists edits of what is called, and of the order of its arguments.
-
 func (l *lister) call(e *expr) {
 	t, f := l.t, e.kids[0]
 	if f.op != "name" {
@@ -424,39 +377,13 @@ func (l *lister) call(e *expr) {
 	}
 }
 
-// templateNumbers lists other numbers as the arguments of a template.
-
 // between is the text from one token to another, with the blanks around it.
-
 func (t *Text) between(from, to int) string {
 	return t.text[t.tokens[from-1].to:t.tokens[to].from]
 }
 
 // alike reports whether two functions have parameters and results of the same types.
-
 func alike(a, b *function) bool {
 	same := func(x, y *variable) bool { return class(x.typ) == class(y.typ) && x.ranks == y.ranks }
 	return class(a.result) == class(b.result) && slices.EqualFunc(a.parameters, b.parameters, same)
 }
-
-// elsewhere lists what stands in the same role elsewhere.
-
-// asAnother lists what stands in the same role elsewhere, with this one's variable in the place of its own,
-
-// where each has one.
-
-// onlyVariable is the one variable of an expression whose value no compiler knows, "" where it has none or
-
-// several.
-
-// likeSibling lists the indices of arrays with as many, with the extents of this one in the place of theirs.
-
-// withExtents is an expression with an array's extents in the place of another's.
-
-// classOf is the class of an expression where it stands.
-
-// grown lists edits that add a term to an index, an argument or what is assigned, or another condition.
-
-// bounded lists a loop that ends at the extent of an array or tile, and one that takes a step more or less.
-
-// mentions counts a name in the function.

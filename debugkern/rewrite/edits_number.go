@@ -11,6 +11,7 @@ import (
 
 // Edits of numbers, and those by which a term is multiplied, divided or taken modulo.
 
+// literals are the integers that the function has, the commonest first, without 0 and 1.
 func (l *lister) literals() []string {
 	count := map[string]int{}
 	for _, tok := range l.t.tokens[l.f.from:l.f.to] {
@@ -24,8 +25,10 @@ func (l *lister) literals() []string {
 	return list[:min(len(list), mostLiterals)]
 }
 
+// mostLiterals is how many numbers of a function, and of its constants, are tried in a place.
 const mostLiterals = 4
 
+// factors are what a term of an index may have to be multiplied with, divided by or taken modulo.
 func (l *lister) factors(e *expr) []string {
 	out := l.literals()
 	fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
@@ -39,6 +42,7 @@ func (l *lister) factors(e *expr) []string {
 	return out
 }
 
+// flag reports whether a macro is 0 or 1: it chooses a build.
 func (l *lister) flag(name string) bool {
 	for _, t := range l.w.seen(l.t) {
 		if v, ok := t.macros[name]; ok && (v == "0" || v == "1") {
@@ -48,6 +52,7 @@ func (l *lister) flag(name string) bool {
 	return false
 }
 
+// term lists a term of an index with a factor, quotient or remainder more.
 func (l *lister) term(e, parent *expr) {
 	if parent == nil || binding[parent.op] < binding["<<"] || len(parent.kids) != 2 || l.known(e) {
 		return
@@ -60,11 +65,14 @@ func (l *lister) term(e, parent *expr) {
 	}
 }
 
+// floats are names of numbers of the C library.
 var floats = map[string]bool{
 	"FLT_MIN": true, "FLT_MAX": true, "FLT_EPSILON": true, "INFINITY": true, "CUDART_INF_F": true,
 	"NAN": true,
 }
 
+// extreme lists what may stand in the place of a number that has a name, or of 0: another one, or what the
+// kernel has a function for.
 func (l *lister) extreme(e *expr) {
 	for _, t := range l.w.seen(l.t) {
 		for _, f := range t.functions {
@@ -78,8 +86,10 @@ func (l *lister) extreme(e *expr) {
 	}
 }
 
+// floatBits are a float's -infinity, infinity and largest numbers.
 var floatBits = []int64{0xff800000, 0x7f800000, 0xff7fffff, 0x7f7fffff}
 
+// number lists other numbers in the place of a literal.
 func (l *lister) number(e *expr) {
 	if l.class(e) == real {
 		suffix := ""
@@ -133,6 +143,7 @@ func (l *lister) number(e *expr) {
 	}
 }
 
+// templateNumbers lists other numbers as the arguments of a template.
 func (l *lister) templateNumbers(e *expr) {
 	f := e.kids[0]
 	name, arguments, ok := strings.Cut(f.text, "<")

@@ -7,6 +7,7 @@ import (
 
 // Edits that put what stands elsewhere in the same role: what is assigned to a name, an index, an argument.
 
+// elsewhere lists what stands in the same role elsewhere.
 func (l *lister) elsewhere(role string, e *expr) {
 	own := l.t.source(e.from, e.to)
 	n := 0
@@ -36,6 +37,8 @@ func (l *lister) elsewhere(role string, e *expr) {
 	l.asAnother(role, e)
 }
 
+// asAnother lists what stands in the same role elsewhere, with this one's variable in the place of its own,
+// where each has one.
 func (l *lister) asAnother(role string, e *expr) {
 	if role == "if" || role == "for" || strings.HasPrefix(role, "= ") {
 		return
@@ -75,6 +78,8 @@ func (l *lister) asAnother(role string, e *expr) {
 	}
 }
 
+// onlyVariable is the one variable of an expression whose value no compiler knows, "" where it has none or
+// several.
 func (l *lister) onlyVariable(t *Text, f *function, e *expr) string {
 	o := &lister{w: l.w, t: t, f: f}
 	found, many := "", false
@@ -92,6 +97,7 @@ func (l *lister) onlyVariable(t *Text, f *function, e *expr) string {
 	return found
 }
 
+// likeSibling lists the indices of arrays with as many, with the extents of this one in the place of theirs.
 func (l *lister) likeSibling(role string, e *expr) {
 	if !strings.HasPrefix(role, "[") {
 		return
@@ -116,6 +122,7 @@ func (l *lister) likeSibling(role string, e *expr) {
 	}
 }
 
+// withExtents is an expression with an array's extents in the place of another's.
 func (l *lister) withExtents(e *expr, from, to *variable) string {
 	t := l.t
 	var b strings.Builder
@@ -134,11 +141,13 @@ func (l *lister) withExtents(e *expr, from, to *variable) string {
 	return b.String()
 }
 
+// classOf is the class of an expression where it stands.
 func (l *lister) classOf(s slot) string {
 	o := &lister{w: l.w, t: s.t, f: s.f}
 	return o.class(s.e)
 }
 
+// grown lists edits that add a term to an index, an argument or what is assigned, or another condition.
 func (l *lister) grown(role string, e *expr) {
 	text := l.t.source(e.from, e.to)
 	switch {
@@ -149,6 +158,11 @@ func (l *lister) grown(role string, e *expr) {
 				l.put(rankGuard+i/8, e.from, e.to, grouped(text, e, "&&")+" && "+grouped(s.s, s.e, "&&"))
 			}
 		}
+		l.guards = true
+		for i, c := range l.below(e, l.s.from, l.s.to) {
+			l.put(rankGuard+i/8, e.from, e.to, grouped(text, e, "&&")+" && "+c)
+		}
+		l.guards = false
 	case role == "for":
 		l.bounded(e)
 	case l.class(e) == integer:
@@ -184,6 +198,7 @@ func (l *lister) grown(role string, e *expr) {
 	}
 }
 
+// bounded lists a loop that ends at the extent of an array or tile, and one that takes a step more or less.
 func (l *lister) bounded(e *expr) {
 	if e.op != "<" && e.op != "<=" || len(e.kids) != 2 || l.class(e.kids[1]) != integer {
 		return
@@ -206,6 +221,7 @@ func (l *lister) bounded(e *expr) {
 	}
 }
 
+// mentions counts a name in the function.
 func (l *lister) mentions(name string) int {
 	n := 0
 	for _, tok := range l.t.tokens[l.f.from:l.f.to] {

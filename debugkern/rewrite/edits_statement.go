@@ -43,10 +43,8 @@ func (l *lister) whole(s *statement) {
 		})
 	}
 	l.guards = true
-	for i, c := range l.w.slots["if"] {
-		if c.t == l.t && l.seesAll(c.t, c.e, s.from) && !l.known(c.e) {
-			put(rankGuard+i/6, "under the condition "+c.s, "if ("+c.s+") "+text)
-		}
+	for i, c := range l.guarding(s.exprs[0], s.from, s.to) {
+		put(rankGuard+i/6, "under the condition "+c, "if ("+c+") "+text)
 	}
 	l.guards = false
 	if !strings.HasPrefix(text, "__sync") {

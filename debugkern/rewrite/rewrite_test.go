@@ -21,7 +21,7 @@ __device__ float warp_max(float x) { return x; }
 __device__ float lowest() { return 0; }
 
 template <int BUFFERS>
-__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, int S, int D) {
+__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, TS_PARAM int S, int D) {
     __shared__ half sK[TILE][64], sV[TILE][64];
     __shared__ float sS[64][TILE];
     half(&sP)[TILE][32] = *reinterpret_cast<half(*)[TILE][32]>(&sS);
@@ -87,7 +87,7 @@ func TestEditsKeepLaunch(t *testing.T) {
 // Edits of what a compiler needs the value of stand in no text with others.
 func TestEditsAlone(t *testing.T) {
 	for _, c := range []struct{ line, now string }{
-		{"O[(first", "__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, int D, int S) {"},
+		{"O[(first", "__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, TS_PARAM int D, int S) {"},
 		{"const int first", "constexpr int TILE = 64;"},
 		{"sum * scale", "constexpr float LOG2_E = 1.4426950408889634f;"},
 		{"sum * scale", "#define BIAS 1.0f"},
@@ -354,5 +354,20 @@ func TestIf(t *testing.T) {
 		if got := own.If(lineOf(t, kernel, part)); got != want {
 			t.Errorf("%s belongs to the if of line %d, expected %d", part, got, want)
 		}
+	}
+}
+
+// Of what is accessed out of bounds, a variable of the index is compared with the numbers of the kernel.
+func TestMissingBounds(t *testing.T) {
+	own := Parse("own.cu", kernel)
+	lines := map[string]map[int]int{"own.cu": {lineOf(t, kernel, "O[(first"): 0}}
+	list := NewSet(own).Edits(lines, Wanted{Kind: Indices, Arrays: []string{"O"}, Beyond: true})
+	at := slices.IndexFunc(list, func(e Edit) bool {
+		_, now, ok := e.Lines()
+		return ok && now == "if (n < D) O[(first + t) * D + n] = sum - 1.0f;" ||
+			now == "if (n < S) O[(first + t) * D + n] = sum - 1.0f;"
+	})
+	if at < 0 || at > 20 {
+		t.Errorf("the store under a bound is edit %d of %d", at, len(list))
 	}
 }
