@@ -185,11 +185,7 @@ func (s *sourceEdit) measure() (bool, error) {
 		if err != nil || was == nil {
 			return false, err
 		}
-		if len(s.blocks) == 1 {
-			s.block = was.Report.Cost.WarpInstructions
-		}
-		right, wrong := repair.CellsOf(was.Report)
-		if s.cells, s.right = right+wrong, right; wrong > 0 || was.Report.Verdict == report.Failed {
+		if s.note(was) > 0 || was.Report.Verdict == report.Failed {
 			return true, nil
 		}
 		s.blocks = q.blocks // it is a sum over several blocks that is wrong
@@ -200,12 +196,18 @@ func (s *sourceEdit) measure() (bool, error) {
 	if err != nil || was == nil {
 		return false, err
 	}
-	if len(s.blocks) == 1 {
-		s.block = was.Report.Cost.WarpInstructions
-	}
-	right, wrong := repair.CellsOf(was.Report)
-	s.cells, s.right = right+wrong, right
+	s.note(was)
 	return len(errorsOf(was.Report)) > 0, nil
+}
+
+// note keeps what the blocks have without an edit, and returns how many of their cells are wrong.
+func (s *sourceEdit) note(r *debugkern.Run) (wrong int) {
+	if len(s.blocks) == 1 {
+		s.block = r.Report.Cost.WarpInstructions
+	}
+	s.right, wrong = repair.CellsOf(r.Report)
+	s.cells = s.right + wrong
+	return wrong
 }
 
 // foundIn is the block of the first finding of severity error, or all blocks where it is about several.
