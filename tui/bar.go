@@ -78,11 +78,13 @@ func (m drawing) runningText() string {
 	cancels := " · " + m.Keys.Label(keymap.Cancel) + " cancels"
 	switch {
 	case m.Job.Active:
-		return progressText(m.Theme, m.Job.Last) + cancels
+		return view.Since(progressText(m.Theme, m.Job.Last), m.Job.Ran) + cancels
 	case m.Task.Active && m.Task.Last == (debugkern.Progress{}): // a task that only writes reports none
-		return m.Task.What + cancels
+		return view.Since(m.Task.What, m.Task.Ran) + cancels
+	case m.Task.Active && m.Task.Words != nil:
+		return view.Since(m.Task.Words(m.Task.Last), m.Task.Ran) + cancels
 	case m.Task.Active:
-		return progressText(m.Theme, m.Task.Last) + cancels
+		return view.Since(progressText(m.Theme, m.Task.Last), m.Task.Ran) + cancels
 	}
 	for _, w := range m.workers {
 		if what, _ := w.Busy(); what != "" {

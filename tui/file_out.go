@@ -22,6 +22,7 @@ import (
 	"tilescope/tui/request"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
+	"tilescope/tui/view/races"
 )
 
 // wroteMsg says that files were written, or why not.
@@ -253,6 +254,7 @@ func (m *Model) diagnoseInto(name string, o output, req debugkern.Request, diagn
 	if !m.Begin(name) {
 		return nil
 	}
+	m.Task.Words = races.Under
 	m.Say("diagnosing " + request.InFull(req) + " for " + o.path)
 	t, version := m.Task, m.Version
 	report := func(e diagnose.Event) {

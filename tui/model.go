@@ -62,6 +62,7 @@ type Model struct {
 	troubled bool  // the engine's warning (cache, compiler) was shown
 	memory   *memory
 	release  release
+	ticking  bool   // a secondMsg is on its way
 	turns    []turn // tasks that wait for the one under way
 
 	paint *painter // nil in tests
@@ -92,7 +93,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		filter:  map[keymap.Scope]string{},
 		actions: map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd{},
 	}
-	c.Root = m
+	c.Root, c.Now = m, func() time.Time { return m.now() }
 	palette := ""
 	if o.Config != nil {
 		palette, m.mouse = o.Config.Palette, o.Config.Mouse
@@ -172,7 +173,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		cmd = m.reported(msg)
 	}
-	return m, tea.Batch(cmd, m.release.watch(m.working()), m.nextTurn(), m.goOn(), m.tourOn())
+	return m, tea.Batch(cmd, m.release.watch(m.working()), m.seconds(), m.nextTurn(), m.goOn(), m.tourOn())
 }
 
 // reported takes the facts that the root's commands come back with; all others are a view's.
@@ -210,6 +211,8 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.questioned(msg)
 	case questionDueMsg:
 		cmd = m.questionDue(msg)
+	case secondMsg:
+		cmd = m.second()
 	case releaseDueMsg:
 		cmd = m.release.due(msg, m.working())
 	case releasedMsg:

@@ -29,7 +29,7 @@ func (m *Model) Start(req debugkern.Request) tea.Cmd {
 	m.Release()
 	m.file.saved = nil // whoever starts a run for a saved file notes it after this
 	m.Requested(req)
-	m.Job.Begin(m.Ctx)
+	m.Job.Begin(m.Ctx, m.Now())
 	m.Announce(view.Started{})
 	if m.Run == nil {
 		m.draw()

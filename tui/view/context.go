@@ -38,6 +38,7 @@ type Context struct {
 	Keys     *keymap.Map
 	Theme    *theme.Theme
 	Pace     Pace
+	Now      func() time.Time
 	StateDir string       // where results are kept; "" keeps none
 	Version  string       // of the program
 	Files    *file.System // how files are written; nil: the real file system
@@ -231,9 +232,9 @@ func (x *Context) Begin(what string) bool {
 			x.Keys.Label(keymap.Cancel)))
 		return false
 	}
-	x.Task.What = what
+	x.Task.What, x.Task.Words = what, nil
 	x.Task.Job.task = true
-	x.Task.Job.Begin(x.Ctx)
+	x.Task.Job.Begin(x.Ctx, x.Now())
 	return true
 }
 

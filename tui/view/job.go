@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -18,8 +19,10 @@ type Job struct {
 	Ctx     context.Context
 	Cancel  context.CancelFunc
 	Last    debugkern.Progress
+	Ran     time.Duration // as of the last second that passed
 	updates chan debugkern.Progress
 	task    bool // it is the task's, not the run's
+	began   time.Time
 }
 
 // Task is work besides the runs: a sweep of the gates, a bisection, a comparison. There is one at a time, and
@@ -27,6 +30,8 @@ type Job struct {
 type Task struct {
 	Job
 	What string
+	// Words writes how far it has come; nil: as a run does
+	Words func(debugkern.Progress) string
 }
 
 // Progressed says how far a job has come.
@@ -37,13 +42,16 @@ type Progressed struct {
 }
 
 // Begin makes it the next job.
-func (j *Job) Begin(ctx context.Context) {
+func (j *Job) Begin(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	*j = Job{
 		Gen: j.Gen + 1, Active: true, Ctx: ctx, Cancel: cancel, updates: make(chan debugkern.Progress, 1),
-		task: j.task,
+		task: j.task, began: now,
 	}
 }
+
+// Passed takes up how long the job has run by now.
+func (j *Job) Passed(now time.Time) { j.Ran = now.Sub(j.began) }
 
 // Stop cancels the job; it may be called of one that has ended, or never begun.
 func (j *Job) Stop() {
@@ -94,6 +102,27 @@ func (x *Context) Progressed(msg Progressed) tea.Cmd {
 	}
 	j.Last = msg.p
 	return j.Listen()
+}
+
+// RanText is for how long something has run, in whole seconds: "12 s", "2:05 min"; "" for less than two
+// seconds, which nobody has waited for.
+func RanText(d time.Duration) string {
+	switch s := int(d.Seconds()); {
+	case s < 2:
+		return ""
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	default:
+		return fmt.Sprintf("%d:%02d min", s/60, s%60)
+	}
+}
+
+// Since is progress with how long it has taken so far: "trying · 12 s".
+func Since(text string, d time.Duration) string {
+	if ran := RanText(d); ran != "" {
+		return text + " · " + ran
+	}
+	return text
 }
 
 // PlainProgress writes progress in words: schedules 12/200.

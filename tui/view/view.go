@@ -194,6 +194,8 @@ type (
 	NewRun struct{ Gen int }
 	// Drawn says that the run on screen, or what stands in its place, has to be drawn again.
 	Drawn struct{}
+	// Second: another second has passed in which something runs.
+	Second struct{}
 	// Ran says that a run has ended well and is on screen.
 	Ran struct{ Gen int }
 	// Failed says that a request could not run.

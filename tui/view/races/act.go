@@ -148,7 +148,7 @@ func (v *Controller) whatIf() tea.Cmd {
 		v.race.stopIf()
 	}
 	ctx, cancel := context.WithCancel(v.Ctx)
-	v.race.trying, v.race.stopIf = true, cancel
+	v.race.trying, v.race.stopIf, v.race.tried, v.race.triedFor = true, cancel, v.Now(), 0
 	seq, key, who := v.race.seq, v.lookKey(), v.inquirer
 	v.Say(map[bool]string{true: "taking it away", false: "trying what would fix it"}[barrier != nil])
 	return func() tea.Msg {

@@ -177,8 +177,8 @@ var phases = map[string]string{
 	"perturb": "trying delays",
 }
 
-// under is how far a diagnosis has come: "diagnosis: trying schedules block 0,0,0 3/24".
-func under(p debugkern.Progress) string {
+// Under is how far a diagnosis has come: "diagnosis: trying schedules block 0,0,0 3/24".
+func Under(p debugkern.Progress) string {
 	if words := phases[p.Phase]; words != "" {
 		p.Phase = words
 	}
@@ -189,9 +189,9 @@ func under(p debugkern.Progress) string {
 func (v *Controller) Busy() (what string, waits bool) {
 	switch {
 	case v.race.active:
-		return under(v.race.last), false
+		return view.Since(Under(v.race.last), v.race.ran), false
 	case v.race.trying:
-		return "trying", false
+		return view.Since("trying", v.race.triedFor), false
 	}
 	return "", false
 }
@@ -218,6 +218,8 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case view.Drawn, view.RequestChanged:
 		v.showRaces()
+	case view.Second:
+		v.secondPassed()
 	case view.Shown, view.Ran:
 		return v.askScene()
 	case view.SourceChanged: // a diagnosis of the source before it changed is of another kernel

@@ -69,8 +69,8 @@ func (v *Controller) diagnose() tea.Cmd {
 	ctx, cancel := context.WithCancel(v.Ctx)
 	v.race = inquiry{
 		seq: v.race.seq + 1, active: true, ctx: ctx, cancel: cancel,
-		events: &unread{wake: make(chan struct{}, 1)},
-		of:     v.subject(), looks: map[string]*Look{},
+		events: &unread{wake: make(chan struct{}, 1)}, began: v.Now(),
+		of: v.subject(), looks: map[string]*Look{},
 	}
 	v.Say("diagnosing " + v.race.of)
 	v.showRaces()
@@ -104,6 +104,18 @@ func listenDiagnosis(ctx context.Context, t *unread, seq int) tea.Cmd {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		return progressMsg{seq, t.progress, slices.Clone(t.findings), slices.Clone(t.causes)}
+	}
+}
+
+// secondPassed takes up how long a diagnosis and a what-if have run.
+func (v *Controller) secondPassed() {
+	now := v.Now()
+	if v.race.trying {
+		v.race.triedFor = now.Sub(v.race.tried)
+	}
+	if v.race.active {
+		v.race.ran = now.Sub(v.race.began)
+		v.showRaces()
 	}
 }
 

@@ -106,6 +106,8 @@ type inquiry struct {
 	cancel context.CancelFunc
 	events *unread
 	last   debugkern.Progress
+	began  time.Time
+	ran    time.Duration // of it, as of the last second that passed
 
 	of     string // the request it is about
 	doc    *diagnose.Diagnosis
@@ -118,8 +120,10 @@ type inquiry struct {
 		seq    int
 		cancel context.CancelFunc
 	}
-	trying bool
-	stopIf context.CancelFunc
+	trying   bool
+	tried    time.Time     // when it began
+	triedFor time.Duration // as of the last second that passed
+	stopIf   context.CancelFunc
 }
 
 func (q *inquiry) stop() {
@@ -230,7 +234,13 @@ func (v *Controller) showRaces() {
 			q.doc.Barriers, true
 	case v.diagnosing():
 		d.Findings, d.Causes, d.Running = q.found, q.causes, q.active
-		d.Hint = "The diagnosis is running: findings are listed below as they are found, causes when they are proven."
+		ran := view.RanText(q.ran)
+		d.Ran = ran
+		if ran != "" {
+			ran = " for " + ran
+		}
+		d.Hint = "The diagnosis is running" + ran +
+			": findings are listed below as they are found, causes when they are proven."
 		if !q.active {
 			d.Hint = "The diagnosis was cancelled; what it had found is listed below. " + key +
 				" starts it again."

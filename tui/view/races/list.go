@@ -233,11 +233,12 @@ func (p *Pane) listTitle() string {
 	case p.data.Diagnosed || k > 0:
 		text = theme.Count(k, "cause") + ", " + text
 	}
+	running := strings.TrimSpace("DIAGNOSIS RUNNING " + p.data.Ran)
 	switch {
 	case p.data.Running && n == 0 && len(p.data.Causes) == 0:
-		return "DIAGNOSIS RUNNING"
+		return running
 	case p.data.Running:
-		return "DIAGNOSIS RUNNING, so far " + text
+		return running + ", so far " + text
 	case p.data.Pending && n == 0:
 		return "RUNNING"
 	case p.data.Partly && n == 0:

@@ -39,6 +39,7 @@ type Data struct {
 	Barriers  []diagnose.BarrierDoc
 	Diagnosed bool        // the story is a diagnosis'
 	Running   bool        // a diagnosis is under way: more may be found
+	Ran       string      // for how long it has, "" at first
 	Pending   bool        // the run whose findings these will be is under way
 	Partly    bool        // not every checker watched the run
 	Under     string      // what else the panes show where it is not what the findings are of: a replay
