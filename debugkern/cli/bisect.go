@@ -46,9 +46,13 @@ func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []
 }
 
 func printBisection(w io.Writer, b *report.Bisection) {
-	var ends [2]string
+	var sides [2]report.Side
 	for i, t := range b.Targets {
-		ends[i] = sideTitle(report.Side{Target: t.Target, Faults: t.Faults})
+		sides[i] = report.Side{Target: t.Target, Flags: t.Flags, Faults: t.Faults}
+	}
+	titles := sideTitles(sides)
+	ends := titles
+	for i, t := range b.Targets {
 		switch t.Verdict {
 		case report.Unresolved:
 			ends[i] += " is not built"
@@ -77,12 +81,12 @@ func printBisection(w io.Writer, b *report.Bisection) {
 	if b.Proof != "smallest" {
 		proof = "none of it can be left out"
 	}
-	from := b.Targets[0]
+	from := titles[0]
 	if b.From == "b" {
-		from = b.Targets[1]
+		from = titles[1]
 	}
 	fmt.Fprintf(w, "%s makes %s %s (%s)\n", report.ChangesText(b.Minimal),
-		sideTitle(report.Side{Target: from.Target, Faults: from.Faults}), b.Until, proof)
+		from, b.Until, proof)
 	if also := b.AlsoText(); also != "" {
 		fmt.Fprintf(w, "not the only one: %s\n", also)
 	}

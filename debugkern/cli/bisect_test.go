@@ -81,6 +81,20 @@ func TestBisectUnresolved(t *testing.T) {
 	}
 }
 
+// TestEndsOfOneTargetAreNamedByTheirFlags: two ends of one target are told apart by the flags in which they
+// differ, where they are bisected and where they are compared.
+func TestEndsOfOneTargetAreNamedByTheirFlags(t *testing.T) {
+	flag := strings.Fields("stage2 stage2 --set USE_SMEM_SWIZZLE_XOR=1 --shape small --backend emu")
+	for command, want := range map[string]string{
+		"bisect":  ": stage2 USE_SMEM_SWIZZLE_XOR=0 agrees, stage2 USE_SMEM_SWIZZLE_XOR=1 agrees: the two do not",
+		"compare": "stage2 USE_SMEM_SWIZZLE_XOR=0 against stage2 USE_SMEM_SWIZZLE_XOR=1, ",
+	} {
+		if out, errText, _ := call(t, append([]string{command}, flag...)...); !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in:\n%s%s", command, want, out, errText)
+		}
+	}
+}
+
 func TestBisectOwnManifest(t *testing.T) {
 	own := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), nil)
 	var doc report.Bisection

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -174,6 +176,20 @@ func sideTitle(d report.Side) string {
 	return d.Target + " with " + strings.Join(d.Faults, ", ")
 }
 
+// sideTitles names two kernels: of the same target with the flags in which they differ.
+func sideTitles(sides [2]report.Side) (titles [2]string) {
+	same := sides[0].Target == sides[1].Target
+	for i, d := range sides {
+		for _, name := range slices.Sorted(maps.Keys(d.Flags)) {
+			if same && d.Flags[name] != sides[1-i].Flags[name] {
+				d.Target += fmt.Sprintf(" %s=%d", name, d.Flags[name])
+			}
+		}
+		titles[i] = sideTitle(d)
+	}
+	return titles
+}
+
 func printComparison(w io.Writer, c *report.Comparison) {
 	gate := ""
 	if c.Gate != "none" {
@@ -190,7 +206,8 @@ func printComparison(w io.Writer, c *report.Comparison) {
 		}
 	}
 	problem := strings.TrimSpace(fmt.Sprintf("%s seed %d", c.Shape, c.Seed))
-	fmt.Fprintf(w, "%s against %s, %s%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), problem,
+	titles := sideTitles(c.Targets)
+	fmt.Fprintf(w, "%s against %s, %s%s: %s\n\n", titles[0], titles[1], problem,
 		gate, verdict)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	differing := "differing"
@@ -224,7 +241,7 @@ func printComparison(w io.Writer, c *report.Comparison) {
 	tw.Flush()
 	for i, only := range [][]string{c.OnlyA, c.OnlyB} {
 		if len(only) > 0 {
-			fmt.Fprintf(w, "\nonly %s (%s) captures: %s\n", "AB"[i:i+1], sideTitle(c.Targets[i]),
+			fmt.Fprintf(w, "\nonly %s (%s) captures: %s\n", "AB"[i:i+1], titles[i],
 				strings.Join(only, " "))
 		}
 	}

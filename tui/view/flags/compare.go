@@ -37,6 +37,7 @@ func bisected(ctx context.Context, e view.Engine, a, b debugkern.Request,
 // versus is what is known of A against B.
 type versus struct {
 	bisection  *report.Bisection
+	ends       [2]string // its kernels, with their flags
 	comparison *report.Comparison
 	name       string // of A, in the comparison
 	of         string // B's request in full
@@ -45,10 +46,11 @@ type versus struct {
 
 // bisectedMsg is a bisection that ended.
 type bisectedMsg struct {
-	gen int
-	of  string // B's request in full
-	doc *report.Bisection
-	err error
+	gen  int
+	of   string    // B's request in full
+	ends [2]string // the kernels
+	doc  *report.Bisection
+	err  error
 }
 
 // pairedMsg is A run again and laid under the run on screen.
@@ -97,10 +99,11 @@ func (v *Controller) bisect(string) tea.Cmd {
 	}
 	v.Say(fmt.Sprintf("bisecting A %s, B %s", request.Title(a), request.Title(b)))
 	t, engine := v.Task, v.Engine
+	ends := [2]string{request.KernelTitle(a), request.KernelTitle(b)}
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
 		doc, err := bisected(t.Ctx, engine, a, b, t.Report)
-		return bisectedMsg{t.Gen, request.InFull(b), doc, err}
+		return bisectedMsg{t.Gen, request.InFull(b), ends, doc, err}
 	}, t.Listen())
 }
 
@@ -126,7 +129,7 @@ func (v *Controller) bisected(msg bisectedMsg) {
 		v.Say(fmt.Sprintf("A and B both %s: nothing to bisect; pin a run with another verdict",
 			msg.doc.Targets[0].Verdict))
 	}
-	v.versus.bisection, v.versus.comparison, v.versus.of = msg.doc, nil, msg.of
+	v.versus.bisection, v.versus.ends, v.versus.comparison, v.versus.of = msg.doc, msg.ends, nil, msg.of
 	v.Root.Announce(view.RequestChanged{})
 	if v.Root.Showing() == view.Flags {
 		v.Root.Focus(partAbout)
@@ -274,7 +277,7 @@ func (v *Controller) runPair(p *report.BisectPair) tea.Cmd {
 	req := request.Clone(v.Run.Request)
 	a := request.SetupOf(request.WithSpec(req, p.From))
 	v.Pinned, v.a, v.repinned = &a, nil, true
-	v.versus = versus{bisection: v.versus.bisection, of: v.versus.of}
+	v.versus = versus{bisection: v.versus.bisection, ends: v.versus.ends, of: v.versus.of}
 	cmd := v.Choose(request.WithSpec(req, p.To),
 		"A is "+request.Title(request.WithSpec(req, p.From))+"; comparing once B has run")
 	if cmd != nil {

@@ -95,6 +95,19 @@ func TestVersusScreens(t *testing.T) {
 	}
 }
 
+// TestBisectNamesTheFlagsOfItsEnds: two runs of one target are told apart by their flags, also where there is
+// nothing to bisect.
+func TestBisectNamesTheFlagsOfItsEnds(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4", "a").Command("flag USE_CP_ASYNC off").Press("B")
+	for _, want := range []string{
+		"A ✓ stage2: agree", "B ✓ stage2 USE_CP_ASYNC=0: agree", "the same verdict",
+	} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+}
+
 // Esc ends a bisection; its answer, when it comes, is dropped.
 func TestBisectCancelled(t *testing.T) {
 	d := pinnedAgainst(t, 80, 24)

@@ -73,6 +73,7 @@ type Data struct {
 	// Compared: heading of the two below where they are of an earlier run than the one on screen, else ""
 	Compared   string
 	Bisection  *report.Bisection
+	Ends       [2]string          // the kernels that were bisected
 	Comparison *report.Comparison // of A and B, kernel against kernel
 	Against    string             // A's name in the comparison
 }

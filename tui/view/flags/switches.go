@@ -18,7 +18,8 @@ import (
 // refreshFlags makes the Flags view's list for the request, and the rail's.
 func (v *Controller) refreshFlags() {
 	d := Data{Request: request.Title(v.Req), State: v.Standing(), Run: v.Outcome(), A: v.a,
-		Bisection: v.versus.bisection, Comparison: v.versus.comparison, Against: v.versus.name}
+		Bisection: v.versus.bisection, Ends: v.versus.ends, Comparison: v.versus.comparison,
+		Against: v.versus.name}
 	if v.Run != nil {
 		d.B = v.Run.Name
 	}

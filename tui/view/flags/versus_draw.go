@@ -114,8 +114,7 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 			verdict += " (" + t.Because + ")"
 		}
 		out = p.say(out, w, p.Theme.Verdict(t.Verdict), "%s %s %s: %s", "AB"[i:i+1],
-			p.Theme.VerdictMark(t.Verdict), strings.Join(append([]string{t.Target}, t.Faults...),
-				" "), verdict)
+			p.Theme.VerdictMark(t.Verdict), p.data.Ends[i], verdict)
 	}
 	if b.Verdict != report.Found {
 		return p.say(out, w, p.Theme.Text, "both have the same verdict: there is nothing to bisect")
