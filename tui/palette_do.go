@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/probes"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // numbers reads n comma-separated numbers.
@@ -138,7 +139,34 @@ func (p palette) faultNames() []string {
 	for _, f := range man.Faults {
 		out = append(out, f.Name+"\t"+f.Help)
 	}
+	if out != nil && man.Fault(noFault) == nil {
+		out = append(out, noFault+"\tevery fault is taken out")
+	}
 	return out
+}
+
+// noFault takes every fault out, as the gate of that name runs the whole kernel.
+const noFault = "none"
+
+// fault is :fault NAME, which switches it as space in view Flags does, :fault NAME on|off, and :fault none.
+func (p palette) fault(arg string) tea.Cmd {
+	man, _ := p.Manifest()
+	if arg == noFault && man != nil && man.Fault(arg) == nil {
+		return p.NoFaults()
+	}
+	name, word, given := strings.Cut(arg, " ")
+	if !given || man == nil || man.Fault(name) == nil {
+		return p.ToggleFault(name)
+	}
+	switch n, ok := switched(strings.TrimSpace(word)); {
+	case !ok:
+		p.Complain(fmt.Sprintf("fault %s: %q is none of on, off", name, word))
+		return nil
+	case slices.Contains(p.Req.Faults, name) == (n == 1):
+		p.Say(name + " is " + view.OnOff(n == 1) + " already")
+		return nil
+	}
+	return p.ToggleFault(name)
 }
 
 func (p palette) gate(arg string) tea.Cmd {

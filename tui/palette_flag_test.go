@@ -29,6 +29,10 @@ func TestFlagCommand(t *testing.T) {
 		"flag USE_NOTHING on":    `no flag "USE_NOTHING" (known: USE_CP_ASYNC `,
 		"flag USE_WMMA on":       `no flag "USE_WMMA": did you mean USE_WMMA_PV?`,
 		"fault p-st":             "no fault p-st in stage2: did you mean p-stale-columns or p-stale-m?",
+		"fault p-st on":          "no fault p-st in stage2: did you mean p-stale-columns or p-stale-m?",
+		"fault p-stale-m x":      `fault p-stale-m: "x" is none of on, off`,
+		"fault p-stale-m off":    "p-stale-m is off already",
+		"fault none":             "no fault is on",
 		"flag USE_WMMA_PV 7":     `flag USE_WMMA_PV: "7" is none of on, off`,
 		"flag USE_WMMA_PV on on": `flag USE_WMMA_PV: "on on" is none of on, off`,
 		"flag":                   ":flag wants NAME [on|off|VALUE]",
@@ -50,5 +54,23 @@ func TestFlagCommand(t *testing.T) {
 			}
 		}
 		d.press("esc")
+	}
+}
+
+// TestFaultCommand: a fault is named with what it is to be, as a flag is; none takes all of them out.
+func TestFaultCommand(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	for _, x := range []struct{ line, faults, says string }{
+		{"fault p-stale-m on", "p-stale-m", "p-stale-m on"},
+		{"fault p-stale-m on", "p-stale-m", "p-stale-m is on already"},
+		{"fault sync-p", "p-stale-m sync-p", "sync-p on"},
+		{"fault p-stale-m off", "sync-p", "p-stale-m off"},
+		{"fault p-stale-m", "sync-p p-stale-m", "p-stale-m on"},
+		{"fault none", "", "sync-p, p-stale-m off"},
+	} {
+		d.command(x.line).hasStatus(x.says)
+		if got := strings.Join(d.m.Req.Faults, " "); got != x.faults {
+			t.Errorf(":%s: faults %q, expected %q", x.line, got, x.faults)
+		}
 	}
 }

@@ -268,6 +268,18 @@ func (x *Context) WithGate(g probes.Gate) (req debugkern.Request, said string, e
 	return req, "gate " + g.String(), nil
 }
 
+// NoFaults takes out every fault that is on.
+func (x *Context) NoFaults() tea.Cmd {
+	req := x.NextRequest()
+	if len(req.Faults) == 0 {
+		x.Say("no fault is on")
+		return nil
+	}
+	said := strings.Join(req.Faults, ", ") + " off"
+	req.Faults = nil
+	return x.Choose(req, said+x.shapeBack(&req))
+}
+
 // WithFault is the request with a fault switched. One planted in another variant, or that can do nothing with
 // the flags of this one, brings that variant.
 func (x *Context) WithFault(name string) (req debugkern.Request, said string, err error) {
