@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"tilescope/debugkern/target"
 )
@@ -80,7 +81,7 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col), report)
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
-				if w.onLine(e.PC, b) && w.entries[e.PC] && w.enters(e, w.lines) {
+				if w.onLine(e.PC, b) && w.entries[e.PC] && w.enters(e, w.lines) && w.inUse(i, e.PC) {
 					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step}, fmt.Sprintf("%s:%d", b.File, b.Line),
 						report)
 				}
@@ -202,6 +203,41 @@ func (w *walker) group(warp, pc int, executing uint32) uint32 {
 	}
 	return all
 }
+
+// holding returns the instructions at which a line begins and every register of the condition holds a value
+// that is still read. A compiler unrolls a line into several places, each with registers of its own: at the
+// others the register has what another place left in it. It is nil for a condition without registers, and
+// where the registers are in use at no place of the line: then all of them count.
+func (w *walker) holding(b *Breakpoint) map[int]bool {
+	if b.Line <= 0 || b.When.If == nil {
+		return nil
+	}
+	names := b.When.If.Registers()
+	if len(names) == 0 {
+		return nil
+	}
+	f := w.program.Functions()[0]
+	var at map[int]bool
+	for pc := range min(len(w.rows), len(f.Body)) {
+		if !w.entries[pc] || !w.onLine(pc, b) {
+			continue
+		}
+		_, read, live := w.program.Registers(pc)
+		used := slices.Concat(read, live)
+		if !slices.ContainsFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(used, func(r int) bool { return f.RegName(int32(r)) == name })
+		}) {
+			if at == nil {
+				at = map[int]bool{}
+			}
+			at[pc] = true
+		}
+	}
+	return at
+}
+
+// inUse reports whether a breakpoint's condition means something at an instruction of its line.
+func (w *walker) inUse(i, pc int) bool { return w.held[i] == nil || w.held[i][pc] }
 
 // onLine reports whether an instruction belongs to a breakpoint's line.
 func (w *walker) onLine(pc int, b *Breakpoint) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -314,6 +315,52 @@ func TestConditions(t *testing.T) {
 
 // TestConditionsOnCellsAndStages: with the values of the moment at which the cell has changed, or the stage
 // was captured.
+// TestConditionsOnRegistersOfOneCopy: a line that was unrolled is several places with registers of their
+// own. A condition on the register of one stops there alone, both ways, not where it has what that one left.
+func TestConditionsOnRegistersOfOneCopy(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	ok := must(t)
+	line, name := 0, ""
+	used := func(register string) bool {
+		return slices.ContainsFunc(w.Registers(), func(r walk.Register) bool { return r.Name == register })
+	}
+	for _, l := range w.Listing() { // a rounding that reads a register which an earlier line wrote
+		from, is := strings.CutPrefix(l.Text, "cvt.rn.f16.f32 ")
+		if _, name, _ = strings.Cut(from, ", "); !is || l.Line <= 0 || l.Probe || l.Line == line {
+			continue
+		}
+		line = l.Line
+		places := map[int]bool{}
+		w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, "")})
+		ok(w.Seek(ctx, 0))
+		for p := ok(w.Continue(ctx)); p.Stop == "breakpoint"; p = ok(w.Continue(ctx)) {
+			places[p.PC] = used(name)
+		}
+		in := slices.Collect(maps.Values(places))
+		if slices.Contains(in, true) && slices.Contains(in, false) {
+			break
+		}
+		name = ""
+	}
+	if name == "" {
+		t.Fatal("no line has a place at which the register of another one is not in use")
+	}
+	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, name+" == "+name)})
+	for _, dir := range []func(context.Context) (walk.Position, error){w.Reverse, w.Continue} {
+		stops := 0
+		for p := ok(dir(ctx)); p.Stop == "breakpoint"; p = ok(dir(ctx)) {
+			stops++
+			if !used(name) {
+				t.Fatalf("step %d, pc %d: %s is not in use", p.Step, p.PC, name)
+			}
+		}
+		if stops == 0 {
+			t.Errorf("no stop at line %d if %s == %s", line, name, name)
+		}
+	}
+}
+
 func TestConditionsOnCellsAndStages(t *testing.T) {
 	ctx := context.Background()
 	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "validation"}, probes.Dim3{0, 0, 0})

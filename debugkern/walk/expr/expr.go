@@ -133,6 +133,16 @@ func (e *Expr) Uses(names ...string) bool {
 	})
 }
 
+// Registers lists the registers that the expression names.
+func (e *Expr) Registers() (out []string) {
+	for _, r := range e.refs {
+		if r.kind == refRegister && !slices.Contains(out, r.name) {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
 // OfWarp returns a variable or register of a single warp that the expression names, "" where there is none.
 func (e *Expr) OfWarp() string {
 	for _, r := range e.refs {
