@@ -138,8 +138,13 @@ func (w *Walk) hit(b *walk.Breakpoint, at int) (lane, n int, ok bool) {
 	return lane, n, b.When.Hits == nil || n > 0 && b.When.Hits.Match(uint64(n))
 }
 
+// holds reports whether a breakpoint's place is reached at a step, and its condition holds in some lane. A
+// cell of a shared array changes every 90 steps.
 func (w *Walk) holds(b *walk.Breakpoint, at int) (lane int, ok bool) {
-	if b.Line == 0 || at%60 != 3*(b.Line-60) {
+	switch {
+	case b.Array != "":
+		return -1, at%90 == 45
+	case b.Line == 0 || at%60 != 3*(b.Line-60):
 		return -1, false
 	}
 	if b.When.If == nil {

@@ -111,7 +111,7 @@ func (v Value) Same(o Value) bool {
 // String is the value with its type: 1.5 f32 0x3fc00000; -1 b32 0xffffffff; 3; true.
 func (v Value) String() string {
 	if v.Unwritten {
-		return "not written " + v.Type
+		return "not written (" + v.Type + ")"
 	}
 	out := v.Decimal()
 	if v.Size > 0 {

@@ -79,7 +79,7 @@ func (b stop) stopText(p walk.Position) string {
 	switch {
 	case b.hits == nil:
 	case b.hits.Times == 0:
-		out += ", before it was set"
+		out += fmt.Sprintf(", not counted: hits count from step %d on", b.From-1)
 	default:
 		out += fmt.Sprintf(", hit %d", b.hits.Times)
 	}

@@ -129,6 +129,35 @@ func TestBreakpointsInSource(t *testing.T) {
 	}
 }
 
+// TestCellThatStopsIsShown: a breakpoint on a cell stops, and SHARED shows the cell, marked as changed; one
+// of the array of the cursor's stage moves the cursor of view Tile, as SHARED's own cursor does.
+func TestCellThatStopsIsShown(t *testing.T) {
+	d := open(t, 120, 40)
+	if strings.Contains(d.Text(), "SHARED sP") {
+		t.Fatalf("sP is on screen before:\n%s", d.Text())
+	}
+	d.Command("break sP[3][4]").Press("r").stands(45)
+	d.Says("SHARED sP", "sP[3][4]", "Δ")
+	d.Command("array stage").Command("clear").Command("break sQ[2][1]").Press("r").stands(135)
+	d.Says("SHARED sQ", "sQ[2][1]")
+	if c := d.M.Cursor; c.Row != 2 || c.Col != 1 {
+		t.Errorf("the cursor of view Tile stands at %d,%d", c.Row, c.Col)
+	}
+}
+
+// TestWriteIsMarkedWhileTheBlockStandsAtIt: once the block has gone on, SHARED lists the writes without a
+// mark.
+func TestWriteIsMarkedWhileTheBlockStandsAtIt(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("seek 1300").Press("tab", "tab", "tab", "w").stands(1230)
+	d.Says("▸write 3: step 1230")
+	d.Press("s")
+	d.Says(" write 3: step 1230")
+	if strings.Contains(d.Text(), "▸write") {
+		t.Errorf("marked although the block has gone on:\n%s", d.Text())
+	}
+}
+
 func TestWhoWroteInSource(t *testing.T) {
 	d := open(t, 120, 40)
 	d.Command("seek 1300").Press("tab", "tab", "tab")
@@ -437,6 +466,7 @@ func TestRefusedNames(t *testing.T) {
 		"break 70 if zz > 1":  {"registers of line 70: %rd477 %rs30 %rs31 %rs32"},
 		"watch %rd477 lane":   {"write %rd477@N", "%rs89@3 * 2"},
 		"break 300":           {"the nearest line that has is 79"},
+		"break 70 if row > 1": {`no variable "row"`, "; registers of line 70: %rd477"}, // SHARED's cursor's
 	} {
 		d.Command(text)
 		for _, w := range want {
@@ -460,7 +490,12 @@ func TestHitsCountFromWhereTheBreakpointWasSet(t *testing.T) {
 	d.Press("!").Says("hit 2 times by 1 warp since it was set at step 75")
 	d.Press("!")
 	d.Command("condition 2").Command("seek 0").Press("r").stands(15)
-	d.HasStatus("before it was set")
+	d.HasStatus("not counted: hits count from step 75 on")
+	d.Command("condition 2 hits == 9999").Command("seek end").Press("R").stands(0)
+	d.HasStatus("back at the block's start; breakpoint 2 counts hits from step 75 on, where it was set")
+	d.Command("clear").Command("seek end").Command("break 65 hits >= 2").Press("R")
+	d.HasStatus("breakpoint 3, line 65, hits >= 2, hit ") // set at the end: all of the block is counted
+	d.Command("clear").Command("break 65")
 	d.Command("cta 1,0,0").Press("r", "r").HasStatus("hit 2,")
 }
 

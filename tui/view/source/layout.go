@@ -499,6 +499,7 @@ func (v *Controller) showShared(empty string) {
 	}
 	if w := s.writes; w.array == d.View.Array.Name && w.row == row && w.col == col {
 		d.Writes, d.At = w.list, w.at
+		d.Stands = w.at >= 0 && w.at < len(w.list) && w.list[w.at].Step == s.shot.pos.Step
 	}
 	v.shared.SetFormat(v.Numbers.Format)
 	v.shared.SetData(d)

@@ -151,9 +151,9 @@ func (v *Controller) openListed() tea.Cmd {
 			return nil
 		}
 		v.Uncover()
-		v.walk.array, v.walk.row, v.walk.col, v.walk.writes = b.Array, b.Row, b.Col, writes{}
+		show := v.showCell(b.Array, b.Row, b.Col)
 		v.Root.Focus(partShared)
-		return v.loadWalk()
+		return tea.Batch(show, v.loadWalk())
 	default:
 		v.Say(v.walk.breaks[i].at() + ": " + v.Keys.Label(runOn) + " shows its line")
 	}

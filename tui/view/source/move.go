@@ -78,18 +78,31 @@ func (v *Controller) goToShared(row, col int) tea.Cmd {
 	if !v.shared.SetCursor(row, col) {
 		return v.Scrolled(false)
 	}
-	_, row, col, _ = v.shared.Current()
-	v.walk.row, v.walk.col, v.walk.writes = row, col, writes{}
-	if has, transposed := v.ofStage(); has {
-		if transposed {
-			row, col = col, row
-		}
-		c := v.Cursor
-		c.Row, c.Col = row, col
-		return v.Set(v.Run.Nearest(c))
+	array, row, col, _ := v.shared.Current()
+	if cmd := v.showCell(array, row, col); cmd != nil {
+		return cmd
 	}
 	v.showWalk(false)
 	return nil
+}
+
+// showCell puts SHARED's cursor on a cell of an array. Of the array that holds the cursor's stage it is the
+// cursor of view Tile, which the command moves; nil for others.
+func (v *Controller) showCell(array string, row, col int) tea.Cmd {
+	if array != v.arrayName() {
+		v.walk.array = array
+	}
+	v.walk.row, v.walk.col, v.walk.writes = row, col, writes{}
+	has, transposed := v.ofStage()
+	if !has {
+		return nil
+	}
+	if transposed {
+		row, col = col, row
+	}
+	c := v.Cursor
+	c.Row, c.Col = row, col
+	return v.Set(v.Run.Nearest(c))
 }
 
 // chooseArray shows a shared array by name; "stage" goes back to the cursor's stage's.

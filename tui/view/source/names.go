@@ -28,7 +28,7 @@ func (v *Controller) refuse(command string, at target.Source, err error) {
 	var bad *expr.Error
 	if errors.As(err, &bad) {
 		if bad.Unknown != "" {
-			text += v.meant(bad.Unknown, at)
+			text += v.meant(bad.Unknown, at, command)
 		}
 		text += "; for example " + v.example(command, at)
 	}
@@ -39,8 +39,9 @@ func (v *Controller) refuse(command string, at target.Source, err error) {
 func lineOf(b walk.Breakpoint) target.Source { return target.Source{File: b.File, Line: b.Line} }
 
 // meant says what may have been meant by a name that no variable has: the names near it, else those that
-// there are, and of a local variable of the source the registers that its line writes.
-func (v *Controller) meant(name string, at target.Source) string {
+// there are, and of a local variable of the source the registers that its line writes. The cursor's names are
+// those of watch and print alone: a breakpoint's condition cannot depend on where the cursor stands.
+func (v *Controller) meant(name string, at target.Source, command string) string {
 	if sp := v.stageNamed(name); sp != nil && sp.Array != "" {
 		return fmt.Sprintf(": stage %s is in shared array %s: %s", name, sp.Array, v.indexed(sp.Array))
 	}
@@ -51,7 +52,10 @@ func (v *Controller) meant(name string, at target.Source) string {
 	for _, n := range expr.Names {
 		known = append(known, n.Name)
 	}
-	out := configs.Suggest(name, append(known, cursorNames...))
+	if command == "watch" || command == "print" {
+		known = append(known, cursorNames...)
+	}
+	out := configs.Suggest(name, known)
 	if local := v.local(name, at); local != "" {
 		return out + "; " + local
 	}
@@ -213,9 +217,9 @@ func (v *Controller) example(command string, at target.Source) string {
 }
 
 // from is the first moment whose hits a breakpoint counts that is set now: what the warp stands at has been
-// reached already.
+// reached already. Where the block has ended nothing is left to be counted, so all of it is.
 func (s *walking) from() uint64 {
-	if at := s.shot.pos.Step; s.walk != nil && at > 0 {
+	if at := s.shot.pos.Step; s.walk != nil && at > 0 && s.shot.pos.Stop != "end" {
 		return at + 1
 	}
 	return 0
@@ -227,4 +231,15 @@ func sinceText(b walk.Breakpoint) string {
 		return "since the block's start"
 	}
 	return fmt.Sprintf("since it was set at step %d", b.From-1)
+}
+
+// uncounted says behind the start or the end of the block that a breakpoint stops at counted hits, which are
+// not counted from the block's start on: "; breakpoint 1 counts hits from step 75 on, where it was set".
+func uncounted(stops []stop) string {
+	for _, b := range stops {
+		if b.When.Hits != nil && b.From > 0 {
+			return fmt.Sprintf("; breakpoint %d counts hits from step %d on, where it was set", b.id, b.From-1)
+		}
+	}
+	return ""
 }

@@ -94,6 +94,7 @@ type walkedMsg struct {
 	line   *walk.Timeline    // where it was recorded
 	lane   int               // to show, -1
 	hits   map[int]walk.Hits // of breakpoints by number, where they were counted
+	cell   *walk.Breakpoint  // whose cell has changed, which stopped the block
 	err    error
 }
 
@@ -156,19 +157,29 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 		if err == nil && a.lane < 0 && p.Step != was {
 			a.lane = p.Lane
 		}
+		by, stopped := stop{}, false
+		if at := p.Breakpoint; err == nil && a.runs && p.Stop == "breakpoint" && at >= 0 && at < len(stops) {
+			by, stopped = stops[at], true
+		}
+		var changed *walk.Breakpoint
+		if by.Array != "" {
+			array, changed = by.Array, &by.Breakpoint
+		}
 		shot := look(w, array, &before)
 		hits := count(ctx, w, counted)
-		if at := p.Breakpoint; err == nil && a.runs && p.Stop == "breakpoint" && at >= 0 && at < len(stops) {
-			by := stops[at]
+		switch {
+		case stopped:
 			maps.Copy(hits, count(ctx, w, []stop{by}))
 			if n, ok := hits[by.id]; ok {
 				by.hits = &n
 			}
 			shot.stop = by.stopText(p)
 			a.said = fmt.Sprintf("%s · step %d", shot.stop, p.Step)
+		case err == nil && a.runs && (p.Stop == "start" || p.Stop == "end"):
+			a.said += uncounted(stops)
 		}
 		return walkedMsg{seq: seq, walk: w, shot: shot, said: a.said, writes: a.writes, line: a.line,
-			lane: a.lane, hits: hits, err: err}
+			lane: a.lane, hits: hits, cell: changed, err: err}
 	}, v.walkTick())
 }
 
@@ -334,6 +345,7 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 		}
 		return nil
 	}
+	var show tea.Cmd
 	s.busy = false
 	if msg.opened {
 		s.walk = msg.walk
@@ -367,8 +379,12 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 	if msg.err == nil && msg.lane >= 0 {
 		v.regs.SetLane(msg.lane)
 	}
+	if c := msg.cell; c != nil {
+		s.shot.cells[c.Row*s.shot.shared.Tile.Cols+c.Col] = true
+		show = v.showCell(c.Array, c.Row, c.Col)
+	}
 	v.showWalk(true)
-	return tea.Batch(v.followTile(), v.Root.Announce(view.Walked{}), v.carryOut(msg.err))
+	return tea.Batch(show, v.followTile(), v.Root.Announce(view.Walked{}), v.carryOut(msg.err))
 }
 
 // followTile has the cursor's kv tile follow the block, so that the Tile view shows the tile that it works

@@ -24,6 +24,7 @@ type Data struct {
 	Watched  map[int]bool // cells with a breakpoint, by row·cols + col
 	Writes   []target.WriteSite
 	At       int    // of Writes, the one that was gone to, -1
+	Stands   bool   // the block still stands at it
 	Empty    string // instead of cells
 }
 
@@ -203,12 +204,13 @@ func (p *Pane) detail(w int) []string {
 	}
 	for i := first; i < min(first+n, len(d.Writes)); i++ {
 		l := t.Line(w)
-		style := t.Dim
-		l.Pointer(i == d.At)
-		if i == d.At {
+		style, here := t.Dim, d.Stands && i == d.At
+		l.Pointer(here)
+		if here {
 			style = t.Text
 		}
-		out = append(out, l.Add(style, t.Fit(WriteText(&d.Writes[i]), w-1)).Done())
+		out = append(out, l.Add(style, t.Fit(fmt.Sprintf("write %d: %s", i+1, WriteText(&d.Writes[i])), w-1)).
+			Done())
 	}
 	return out
 }
