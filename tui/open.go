@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,10 +47,29 @@ func (p palette) openTarget(arg string) tea.Cmd {
 		p.Complain("files are not opened here: start with `tilescope FILE`")
 		return nil
 	}
+	if len(words) == 1 {
+		words = p.onlyOffered(words)
+	}
 	for i, w := range words {
 		words[i] = view.AtHome(w)
 	}
 	return p.openWords(words)
+}
+
+// onlyOffered is the one thing that is offered for a beginning of a name, which stands for it; else the words
+// as they were typed. A name that is there is itself.
+func (p palette) onlyOffered(words []string) []string {
+	if _, err := os.Stat(view.AtHome(words[0])); err == nil {
+		return words
+	}
+	offered := p.openable(words[0])
+	if len(offered) != 1 || strings.HasSuffix(offered[0], "/") {
+		return words
+	}
+	if full, closed := text.Words(offered[0]); closed && len(full) > 0 {
+		return full
+	}
+	return words
 }
 
 // openWords opens what words name, in the background.

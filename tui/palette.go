@@ -23,7 +23,7 @@ func (m *Model) palette() palette { return palette{m} }
 func (p palette) oneOf(group int, name string, words []string, help string,
 	do func(arg string) tea.Cmd) view.Command {
 	return view.Command{Group: group, Name: name, Arg: strings.Join(words, "|"), Help: help,
-		Values: view.Words(words...), Do: func(arg string) tea.Cmd {
+		Values: view.Words(words...), Named: true, Do: func(arg string) tea.Cmd {
 			if !slices.Contains(words, arg) {
 				p.Complain(fmt.Sprintf("%s %q: expected %s", name, arg, strings.Join(words, ", ")))
 				return nil
@@ -58,7 +58,8 @@ func (p palette) place() []view.Command {
 	g := view.PlaceCommands
 	return []view.Command{
 		{Group: g, Name: "cta", Arg: "X,Y,Z", Help: "go to a block", Values: p.blockNames, Do: p.goBlock},
-		{Group: g, Name: "stage", Arg: "NAME", Help: "go to a stage", Values: p.stageNames, Do: p.goStage},
+		{Group: g, Name: "stage", Arg: "NAME", Help: "go to a stage", Values: p.stageNames, Named: true,
+			Do: p.goStage},
 		{Group: g, Name: "kv", Arg: "N", Help: p.Worded("go to a kv tile"), Do: p.goKV},
 		{Group: g, Name: "goto", Arg: "ROW,COL", Help: "go to a cell of the tile", Do: p.goCell},
 	}
@@ -69,25 +70,25 @@ func (p palette) run() []view.Command {
 	return []view.Command{
 		{
 			Group: g, Name: "variant", Arg: "NAME", Help: "run another kernel or variant of the catalogue",
-			Values: p.Engine.Catalogue().Targets,
-			Do:     p.ChooseVariant,
+			Values: p.Engine.Catalogue().Targets, Named: true,
+			Do: p.ChooseVariant,
 		},
 		{Group: g, Name: "open", Short: "target", Arg: "TARGET|FILE [OPTIONS]", Complete: p.openable,
 			None: p.unopenable,
 			Help: "run a kernel of the catalogue, a manifest (FILE.yaml), or a .cu, .ptx or .tsl with its " +
 				"--grid, --block and --arg", Do: p.openTarget},
 		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
-			Do: p.ChooseShape},
+			Named: true, Do: p.ChooseShape},
 		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},
 		{Group: g, Name: "fault", Arg: "NAME [on|off]|none",
 			Help:   "plant a fault, or take it out; none: all out",
-			Values: p.faultNames, Do: p.fault},
+			Values: p.faultNames, Named: true, Do: p.fault},
 		{Group: g, Name: "set", Arg: "NAME=on|off|VALUE", Help: "set a flag", Values: p.flagValues,
 			Do: p.set},
 		{Group: g, Name: "flag", Arg: "NAME [on|off|VALUE]", Help: "switch a flag, or set it",
-			Values: p.flagNames, Do: p.flag},
+			Values: p.flagNames, Named: true, Do: p.flag},
 		{Group: g, Name: "gate", Arg: conventionalGates("|"), Help: "run only a part of the kernel",
-			Values: p.gateNames, Do: p.gate},
+			Values: p.gateValues, Named: true, Do: p.gate},
 		p.oneOf(g, "inject", []string{"reference", "uniform"},
 			"what gate "+strings.Join(configs.UniformGates(), ", ")+" injects",
 			p.with("inject", func(r *debugkern.Request, arg string) { r.Inject = arg })),
@@ -118,9 +119,9 @@ func (p palette) screen() []view.Command {
 	}
 	return []view.Command{
 		{Group: view.DisplayCommands, Name: "view", Arg: "NAME", Help: "change the view",
-			Values: view.Words(names...), Do: p.goView},
+			Values: view.Words(names...), Named: true, Do: p.goView},
 		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values",
-			Values: theme.Palettes, Do: p.choosePalette},
+			Values: theme.Palettes, Named: true, Do: p.choosePalette},
 		p.oneOf(view.ScreenCommands, "theme", themeChoices(),
 			"colours; auto follows the terminal's background", p.chooseTheme),
 		p.oneOf(view.ScreenCommands, "mouse", []string{"on", "off"},
@@ -178,7 +179,33 @@ func (p palette) accept(lead, text string) tea.Cmd {
 		p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
 		return nil
 	}
-	return c.Do(arg)
+	return c.Do(inFull(c.Command, arg))
+}
+
+// inFull writes the name that an argument begins with in full, where that is a beginning of one name alone.
+func inFull(c view.Command, arg string) string {
+	if !c.Named || c.Values == nil {
+		return arg
+	}
+	word, rest, _ := strings.Cut(arg, " ")
+	only := ""
+	for _, v := range c.Values() {
+		v, _, _ = strings.Cut(v, "\t")
+		name, _, _ := strings.Cut(v, " ")
+		switch {
+		case name == word:
+			return arg
+		case !strings.HasPrefix(name, word) || name == only:
+		case only != "":
+			return arg
+		default:
+			only = name
+		}
+	}
+	if only == "" {
+		return arg
+	}
+	return strings.TrimSpace(only + " " + rest)
 }
 
 // gateNames lists the gates of the request's kernel, none first.
@@ -187,6 +214,23 @@ func (p palette) gateNames() []string {
 		return man.GateNames()
 	}
 	return []string{probes.GateNone.String()}
+}
+
+// gateValues are those gates with what each runs.
+func (p palette) gateValues() []string {
+	man, _ := p.Manifest()
+	if man == nil {
+		return p.gateNames()
+	}
+	var out []string
+	for _, g := range man.Gates {
+		help := g.Help
+		if g.Name == probes.GateNone && help == "" {
+			help = view.GateNoneHelp
+		}
+		out = append(out, strings.TrimSuffix(g.Name.String()+"\t"+help, "\t"))
+	}
+	return out
 }
 
 // conventionalGates lists the gates that kernels usually have, none first.

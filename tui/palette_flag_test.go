@@ -27,7 +27,7 @@ func TestFlagCommand(t *testing.T) {
 	n := len(d.e.Asked())
 	for line, want := range map[string]string{
 		"flag USE_NOTHING on":    `no flag "USE_NOTHING" (known: USE_CP_ASYNC `,
-		"flag USE_WMMA on":       `no flag "USE_WMMA": did you mean USE_WMMA_PV?`,
+		"flag USE_WMMA_PX on":    `no flag "USE_WMMA_PX": did you mean USE_WMMA_PV?`,
 		"fault p-st":             "no fault p-st in stage2: did you mean p-stale-columns or p-stale-m?",
 		"fault p-st on":          "no fault p-st in stage2: did you mean p-stale-columns or p-stale-m?",
 		"fault p-stale-m x":      `fault p-stale-m: "x" is none of on, off`,

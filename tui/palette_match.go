@@ -54,7 +54,9 @@ func (p palette) action(out []entry, s keymap.Scope, b keymap.Binding) []entry {
 		label = ""
 	}
 	if i := slices.IndexFunc(out, func(e entry) bool { return e.Name == name }); i >= 0 {
-		out[i].key = label
+		if b.Action != keymap.Command { // opens the palette; the command of that name shows a command line
+			out[i].key = label
+		}
 		return out
 	}
 	e := entry{action: true, here: s == p.view, key: label}

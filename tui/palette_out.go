@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"fmt"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/view"
@@ -23,7 +26,14 @@ func (p palette) out() []view.Command {
 				c.help + ", over a file that exists"},
 		} {
 			all = append(all, view.Command{Group: g, Name: x.name, Arg: c.arg, Help: x.help,
-				Complete: p.Paths, Do: func(path string) tea.Cmd { return c.do(x.name, path) }})
+				Complete: p.Paths, Do: func(path string) tea.Cmd {
+					if file, marked := strings.CutSuffix(path, "!"); marked {
+						p.Complain(fmt.Sprintf(":%s %s: the ! follows the command: :%s! %s",
+							x.name, path, c.name, file))
+						return nil
+					}
+					return c.do(x.name, path)
+				}})
 		}
 	}
 	return append(all,

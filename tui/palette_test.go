@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/tui/keymap"
 	"tilescope/tui/pane/prompt"
 	"tilescope/tui/view"
 )
@@ -38,7 +39,8 @@ func TestPaletteListsEveryAction(t *testing.T) {
 				t.Errorf("%s: %s is not listed", s, b.Name(s))
 				continue
 			}
-			if c := list[i]; len(b.Keys) > 0 && c.Key != b.Label || c.Help == "" {
+			if c := list[i]; len(b.Keys) > 0 && c.Key != b.Label &&
+				b.Action != keymap.Command || c.Help == "" {
 				t.Errorf("%s: %+v, key %s", s, c, b.Label)
 			}
 		}
@@ -245,4 +247,60 @@ func TestShortNamesTakeArguments(t *testing.T) {
 	}
 	path := t.TempDir() + "/s.svg"
 	d.command("scr " + path).hasStatus("wrote " + path)
+}
+
+// TestBeginningOfAName: the beginning of a name that only one of a command's names has stands for it.
+func TestBeginningOfAName(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	d.command("fault p-stale-m").hasStatus("p-stale-m on")
+	d.command("fault p-stale-").hasStatus("no fault p-stale-") // p-stale-columns begins so too
+	d.command("fault score off").hasStatus("score-uninit is off already")
+	d.command("fault zz").hasStatus("no fault zz")
+	d.command("theme da").hasStatus("dark")
+	d.command("gate soft").hasStatus("gate softmax")
+	d.command("fault none").command("flag USE_W off").hasStatus("USE_WMMA_PV=0")
+	d.command("view rac")
+	if d.m.view != view.Races {
+		t.Errorf("rac shows %s", d.m.view)
+	}
+	targets := d.e.Catalogue().Targets()
+	first := targets[0]
+	for in, want := range map[string]string{first[:len(first)-1]: first, first: first, "zz": "zz"} {
+		if got := d.m.palette().onlyOffered([]string{in}); len(got) != 1 || got[0] != want {
+			t.Errorf("open %s opens %q, expected %s of %q", in, got, want, targets)
+		}
+	}
+}
+
+// TestGatesAreExplained: each gate that :gate offers says what runs under it, and no command has the key of
+// the palette itself.
+func TestGatesAreExplained(t *testing.T) {
+	d := started(t, 120, 40, plainLook).press(":").typed("gate ")
+	for _, want := range []string{
+		"every part of the kernel runs", "the kernel stops after S", "S is fed in",
+	} {
+		if !strings.Contains(d.text(), want) {
+			t.Errorf("gates do not say %q:\n%s", want, d.text())
+		}
+	}
+	list, _ := d.m.palette().complete("command")
+	if len(list) == 0 || strings.TrimSpace(list[0].Line) != "command" || list[0].Key != "" {
+		t.Errorf("command has the key %+v", list)
+	}
+}
+
+// TestLongLineIsMarked: a line of the prompt that does not fit says at its left that its beginning is cut.
+func TestLongLineIsMarked(t *testing.T) {
+	d := started(t, 80, 24, plainLook).press(":")
+	d.typed("open k.cu --grid 8 " + strings.Repeat("--arg x=1 ", 9))
+	last := func() string {
+		lines := strings.Split(strings.TrimRight(d.text(), "\n"), "\n")
+		return lines[len(lines)-1]
+	}
+	if !strings.HasPrefix(last(), ":…") || strings.Contains(last(), "k.cu") {
+		t.Errorf("the line is %q", last())
+	}
+	if d.press("home"); !strings.HasPrefix(last(), ":open k.cu") {
+		t.Errorf("at its beginning the line is %q", last())
+	}
 }

@@ -82,6 +82,8 @@ func TestScreenshotInSixteenColours(t *testing.T) {
 
 func TestScreenshotThatCannotBeWritten(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
+	d.command("screenshot a.svg!").hasStatus(":screenshot a.svg!: the ! follows the command: :screenshot! a.svg")
+	d.command("dump! a.npz!").hasStatus("the ! follows the command: :dump! a.npz")
 	d.command("screenshot " + filepath.Join(t.TempDir(), "no", "such.svg"))
 	if !d.m.Status.Bad {
 		t.Errorf("status %q", d.m.Status.Text)

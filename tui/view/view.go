@@ -242,6 +242,9 @@ type Command struct {
 	Name, Arg, Help string
 	Short           string          // another name, that completion does not offer; "" for none
 	Values          func() []string // completions of its argument, each with help behind a tab; nil: none
+	// Named is set where the first word of the argument is one of Values: a beginning that only one of them
+	// has stands for it.
+	Named bool
 	// Complete offers arguments for what has been typed of one, where they depend on it: names of files.
 	Complete func(typed string) []string
 	// None returns the text that the prompt shows where Complete returns no candidates; nil: it shows none.
@@ -251,6 +254,9 @@ type Command struct {
 
 // Words is what Command.Values is for an argument that is one of a few words.
 func Words(words ...string) func() []string { return func() []string { return words } }
+
+// GateNoneHelp is what gate none does.
+const GateNoneHelp = "every part of the kernel runs"
 
 // Names of the views that others open.
 const (

@@ -226,7 +226,13 @@ func (p *Pane) Line(w int) (line string, cursor int) {
 	if room := w - 3 - len(p.lead) - p.th.Width(count); p.at > room {
 		from = p.at - room
 	}
-	l := p.th.Line(w).Add(p.th.Key, p.lead).Add(p.th.Text, string(p.text[from:]))
+	l := p.th.Line(w).Add(p.th.Key, p.lead)
+	shown := string(p.text[from:])
+	if from > 0 { // the beginning is cut
+		l.Glyph(p.th.Dim, p.th.Glyph.Ellipsis)
+		shown = string(p.text[from+1:])
+	}
+	l.Add(p.th.Text, shown)
 	if l.Left() > p.th.Width(count)+1 {
 		l.Right(p.th.Dim, count, w)
 	}

@@ -162,7 +162,7 @@ func TestSettingsAreSwitches(t *testing.T) {
 	if req := choose(flags.Inject, "uniform"); req.Inject != "" {
 		t.Errorf("without a gate that takes them uniform values were injected: %+v", req)
 	}
-	d.HasStatus("gate none takes reference values only")
+	d.HasStatus("uniform values are for gate pv, this is gate none")
 	if req := choose(flags.Gate, "pv"); req.Gate != "pv" {
 		t.Errorf("ran %+v", req)
 	}

@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -60,11 +61,26 @@ func (v *Controller) injectItems(man *configs.Manifest) []Item {
 	for _, c := range injections {
 		it := Item{Kind: Inject, Name: c.name, On: now == c.name, Help: c.help}
 		if c.name != "reference" && !man.Uniform(v.Req.Gate) {
-			it.Refused = fmt.Sprintf("gate %s takes reference values only", v.Req.Gate)
+			it.Refused = fmt.Sprintf("%s values are for gate %s, this is gate %s",
+				c.name, takers(man), v.Req.Gate)
 		}
 		out = append(out, it)
 	}
 	return out
+}
+
+// takers lists the gates of a kernel that values other than the reference's may be fed into.
+func takers(man *configs.Manifest) string {
+	var out []string
+	for _, g := range man.Gates {
+		if g.Uniform {
+			out = append(out, g.Name.String())
+		}
+	}
+	if len(out) == 0 {
+		return "none of this kernel"
+	}
+	return strings.Join(out, " or ")
 }
 
 // settingItems are backend, schedule, when copies land, and builder.

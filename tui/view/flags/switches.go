@@ -45,7 +45,7 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 	out := v.flagItems(man, variant, sel)
 	if len(man.Gates) > 0 {
 		out = append(out, Item{Kind: Gate, Name: probes.GateNone.String(), On: v.Req.Gate == probes.GateNone,
-			Help: "every part of the kernel runs"})
+			Help: view.GateNoneHelp})
 	}
 	for _, g := range man.Gates {
 		if g.Name != probes.GateNone {
