@@ -103,13 +103,15 @@ func TestJudgeLut(t *testing.T) {
 		{"sorted", wrongTable(t, "lut-order"), true, false, 128,
 			"covers every cell, order wrong: sorted by row"},
 		{"hole", wrongTable(t, "lut-hole"), false, false, 1, "never (10,10); more than once (2,10)"},
-		{"outside", strings.Replace(string(right), "{0, 0}", "{16, 0}", 1), false, false, 1, "never (0,0)"},
+		{"outside", strings.Replace(string(right), "{0, 0}", "{16, 0}", 1), false, false, 1,
+			"never (0,0); outside of the 16×16 tile (16,0); 1 entry is wrong: lane 0 element 0 (16,0) for (0,0)"},
 		{
 			"plain C", strings.ReplaceAll(strings.Replace(string(right),
 				"static __device__ const unsigned char", "static const int", 1), "{8, ", "{0x8u, "), true,
 			true, 0, "right",
 		},
-		{"two lanes exchanged", exchange(string(right)), true, false, 16, "no single permutation"},
+		{"two lanes exchanged", exchange(string(right)), true, false, 16,
+			"16 entries are wrong: lane 0 element 0 (0,2) for (0,0), lane 0 element 1 (0,3) for (0,1), "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, c.name+".h")

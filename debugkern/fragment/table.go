@@ -182,22 +182,40 @@ func judgeCells(d *report.Lut, got [][]report.Cell16) {
 			d.Missing = append(d.Missing, c)
 		}
 	}
+	var outside []report.Cell16 // of the tile
 	for c, n := range count {
-		if n > usual[c] {
+		switch {
+		case c[0] < 0 || c[0] >= rows || c[1] < 0 || c[1] >= cols:
+			outside = append(outside, c)
+		case n > usual[c]:
 			d.Duplicate = append(d.Duplicate, c)
 		}
 	}
-	slices.SortFunc(d.Duplicate, func(a, b report.Cell16) int { return slices.Compare(a[:], b[:]) })
-	covered, ordered := len(d.Missing) == 0 && len(d.Duplicate) == 0, len(d.Wrong) == 0
+	for _, cells := range [][]report.Cell16{outside, d.Duplicate} {
+		slices.SortFunc(cells, func(a, b report.Cell16) int { return slices.Compare(a[:], b[:]) })
+	}
+	covered := len(d.Missing) == 0 && len(d.Duplicate) == 0 && len(outside) == 0
+	ordered := len(d.Wrong) == 0
 	d.Covered, d.Ordered = &covered, &ordered
 	switch {
 	case ordered:
 		d.Explanation = "right: covers every cell, in the order of the hardware"
 	case covered:
-		d.Explanation = "covers every cell, order wrong: " + explainOrder(want, got)
+		d.Explanation = "covers every cell, order wrong: " + explainOrder(want, got, d.Wrong)
 	default:
-		d.Explanation = fmt.Sprintf("does not cover every cell: never %s; more than once %s; %s", list(d.Missing),
-			list(d.Duplicate), entries(d.Wrong))
+		d.Explanation = "does not cover every cell: "
+		for _, x := range []struct {
+			what  string
+			cells []report.Cell16
+		}{
+			{"never", d.Missing}, {"more than once", d.Duplicate},
+			{fmt.Sprintf("outside of the %d×%d tile", rows, cols), outside},
+		} {
+			if len(x.cells) > 0 {
+				d.Explanation += x.what + " " + list(x.cells) + "; "
+			}
+		}
+		d.Explanation += entries(d.Wrong)
 	}
 }
 
@@ -221,9 +239,6 @@ func entries(wrong []report.LutEntry) string {
 
 // list names at most eight cells.
 func list(cells []report.Cell16) string {
-	if len(cells) == 0 {
-		return "none"
-	}
 	var b strings.Builder
 	for i, c := range cells {
 		if i == 8 {
@@ -235,8 +250,9 @@ func list(cells []report.Cell16) string {
 	return strings.TrimSpace(b.String())
 }
 
-// explainOrder returns how a table that covers every cell comes out of the right one.
-func explainOrder(want, got [][]report.Cell16) string {
+// explainOrder returns how a table that covers every cell comes out of the right one, else which entries are
+// wrong.
+func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) string {
 	sorted := func(by func(a, b report.Cell16) bool) bool {
 		for l := range want {
 			w := slices.Clone(want[l])
@@ -268,7 +284,7 @@ func explainOrder(want, got [][]report.Cell16) string {
 			strings.Trim(fmt.Sprint(p), "[]")))
 	}
 	if names == nil {
-		return "no single permutation of elements explains it"
+		return entries(wrong) + "; no single permutation of elements explains it"
 	}
 	return strings.Join(names, "; ")
 }

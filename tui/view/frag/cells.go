@@ -71,6 +71,9 @@ func (p *Pane) drawTile(a area, shows Show) []string {
 		}
 		head.Right(p.Theme.Dim, name, tileLabel+pitch*(c+1))
 	}
+	if last := strconv.Itoa(p.origin[0] + rows - 1); p.Theme.Width(letter+last) > tileLabel {
+		letter = "" // the index alone tells rows apart
+	}
 	lines := []string{head.Done()}
 	for r := p.firstRow(a); r < rows; r++ {
 		lines = append(lines, p.tileLine(letter, r, w, pitch, shows))

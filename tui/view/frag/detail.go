@@ -70,12 +70,19 @@ func (p *Pane) verdictLine() string {
 	style, mark := p.Theme.OK, p.Theme.Glyph.OK
 	if !*t.Covered || !*t.Ordered {
 		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
-		verdict = strings.Replace(t.Explanation, "order wrong:",
-			fmt.Sprintf("order wrong in %d of %d:", len(t.Wrong), len(t.Cells)*len(t.Cells[0])), 1)
+		order := fmt.Sprintf("order wrong in %d of %d:", len(t.Wrong), len(t.Cells)*len(t.Cells[0]))
+		verdict = strings.Replace(t.Explanation, "order wrong:", order, 1)
+		counted := fmt.Sprintf("%s %d entries are wrong:", order, len(t.Wrong))
+		verdict = strings.Replace(verdict, counted, order, 1)
 		if !*t.Covered {
-			verdict = fmt.Sprintf("%d of %d entries wrong, %s with no owner, %d with too many; %s",
-				len(t.Wrong), len(t.Cells)*len(t.Cells[0]), theme.Count(len(t.Missing), "cell"),
-				len(t.Duplicate), t.Explanation)
+			verdict = fmt.Sprintf("%d of %d entries wrong", len(t.Wrong), len(t.Cells)*len(t.Cells[0]))
+			if n := len(t.Missing); n > 0 {
+				verdict += ", " + theme.Count(n, "cell") + " with no owner"
+			}
+			if n := len(t.Duplicate); n > 0 {
+				verdict += fmt.Sprintf(", %d with too many", n)
+			}
+			verdict += "; " + strings.TrimPrefix(t.Explanation, "does not cover every cell: ")
 		}
 		// that it covers every cell goes without saying where the order is what is wrong
 		if p.W < roomy && *t.Covered {
