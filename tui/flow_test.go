@@ -70,6 +70,26 @@ func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 	clean.hasStatus("no bad cell")
 }
 
+// TestAnswerOfASearchEndsWithItsRun: what was found in a run is not said of the next one.
+func TestAnswerOfASearchEndsWithItsRun(t *testing.T) {
+	d := started(t, 80, 24, plainLook).press("n")
+	d.hasStatus("no bad cell in Q")
+	if d.command("fault p-stale-m"); strings.Contains(d.m.Status.Text, "no bad cell") {
+		t.Errorf("status %q of the run before", d.m.Status.Text)
+	}
+	d.Manual = true
+	d.command("fault none")
+	run := d.Kept
+	d.Kept, d.Manual = nil, false
+	d.press("n").hasStatus("bad cell") // while the run is under way
+	for _, c := range run {
+		d.do(c)
+	}
+	if strings.Contains(d.m.Status.Text, "bad cell") || d.m.Run.Report.Verdict != report.Agree {
+		t.Errorf("%s, status %q", d.m.Run.Report.Verdict, d.m.Status.Text)
+	}
+}
+
 func TestASecondToggleSupersedesTheFirst(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	d.Manual = true

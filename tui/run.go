@@ -95,6 +95,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 			changeBetween(m.Run.Report, msg.run.Report, "") + "; " + m.ReplayEnds() +
 			" ends the replay"
 	}
+	m.DropAnswer()
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
 	m.Announce(view.NewRun{Gen: msg.gen})
 	m.PlaceFirstBad(m.restored || changed != "") // after a save the cursor stays

@@ -18,6 +18,7 @@ type hunt struct {
 	cancel context.CancelFunc
 	active bool
 	took   debugkern.Cell // where the last one has led the cursor to
+	said   string         // what it has answered, of the run that it was asked of
 }
 
 func (h *hunt) stop() {
@@ -54,7 +55,7 @@ func (x *Context) NextBad(dir int) tea.Cmd {
 	}
 	if x.Fresh && dir > 0 {
 		x.Fresh = false
-		x.Say("first bad cell: " + x.Named(x.PlaceOf(x.Cursor)))
+		x.answer("first bad cell: " + x.Named(x.PlaceOf(x.Cursor)))
 		return nil
 	}
 	set := x.Numbers
@@ -157,10 +158,10 @@ func (x *Context) TakeFound(msg Found) tea.Cmd {
 	x.hunt.stop()
 	switch {
 	case !msg.ok:
-		x.Say(fmt.Sprintf("no %s in %s", msg.what, x.Cursor.Stage))
+		x.answer(fmt.Sprintf("no %s in %s", msg.what, x.Cursor.Stage))
 		return nil
 	case x.PlaceOf(x.Cursor) == x.PlaceOf(msg.cell):
-		x.Say(fmt.Sprintf("the only %s: %s", msg.what, x.Named(msg.cell)))
+		x.answer(fmt.Sprintf("the only %s: %s", msg.what, x.Named(msg.cell)))
 		return nil
 	}
 	text := msg.what + ": " + x.Named(msg.cell)
@@ -169,8 +170,23 @@ func (x *Context) TakeFound(msg Found) tea.Cmd {
 	}
 	cmd := x.GoTo(msg.cell)
 	x.hunt.took = x.Cursor
-	x.Say(text)
+	x.answer(text)
 	return cmd
+}
+
+// answer says what a hunt has found.
+func (x *Context) answer(text string) {
+	x.Say(text)
+	x.hunt.said = text
+}
+
+// DropAnswer clears the status line where it still has what a hunt found in a run that another takes the
+// place of.
+func (x *Context) DropAnswer() {
+	if x.hunt.said != "" && x.Status.Text == x.hunt.said {
+		x.Clear()
+	}
+	x.hunt.said = ""
 }
 
 // AtFound reports whether the cursor is where the last hunt took it.

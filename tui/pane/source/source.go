@@ -276,8 +276,8 @@ func (p *Pane) row(r code.Row, w, indent int) string {
 		num, mark = p.Theme.Taint, "+"
 	}
 	number := strconv.Itoa(i + 1)
-	if r.Part > 0 {
-		mark, number = " ", ""
+	if r.Part > 0 { // blanks in the style of the line
+		mark, number = " ", strings.Repeat(" ", len(strconv.Itoa(p.text.Len())))
 	}
 	l.Add(num, mark).Right(num, number, l.Col()+len(strconv.Itoa(p.text.Len()))).Add(num, " ")
 	on, left, width := i+1 == p.line || chosen, p.leftOf(i, indent), l.Left()

@@ -2,6 +2,7 @@ package tile_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -290,4 +291,44 @@ func TestLineageOfNothing(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2", "g", "g", "0", "j", "W")
 	d.Says("cell 1 of the fake engine has no lineage")
 	d.Press("W", "j", "W").Says("sum of 64 products")
+}
+
+// TestVerdictOfACellIsNotCut: at every size the cell's line ends with its verdict and the whole bound; where
+// there is no room for all, it gives up the bits, which v shows too.
+func TestVerdictOfACellIsNotCut(t *testing.T) {
+	whole := regexp.MustCompile(`Δ +\S.*[✗✓] [>≤] (bound )?(\d\.\de[-+]\d\d|\d+ ulp) *│`)
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2")
+		for _, stage := range []string{"P", "U", "O"} {
+			d.Command("stage " + stage).Command("goto 0,0")
+			for range 12 {
+				d.Press("j", "l")
+				for _, line := range strings.Split(d.Text(), "\n") {
+					if strings.Contains(line, "Δ ") && !whole.MatchString(line) {
+						t.Errorf("%v %s: %s", size, stage, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLegendHasTheWordsOfTheTabLine: at every width the help explains the settings as they are written above.
+func TestLegendHasTheWordsOfTheTabLine(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2")
+		words := []string{"error in ulp", "bound derived"}
+		if size[0] < 100 {
+			words = []string{"Δulp", "≤derived"}
+		}
+		d.Says(words...)
+		d.Press("?").Says(words...)
+	}
+}
+
+// TestWhoSaysFirstWhatIsNew: the answer of w begins with what w does next, because its end may be cut, and
+// pads no number.
+func TestWhoSaysFirstWhatIsNew(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "w")
+	d.HasStatus("w opens that place · warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at ")
 }

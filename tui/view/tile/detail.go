@@ -56,8 +56,7 @@ func (p *Pane) cellLine(w int) string {
 			Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want),
 				cell.HexText(t, x.RefBits))).Done()
 	}
-	l.Add(p.Theme.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
-	l.Add(p.Theme.Border, bar)
+	got := fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits))
 	var rest []styled
 	switch {
 	case !p.data.View.Valid(p.row, p.col):
@@ -67,14 +66,21 @@ func (p *Pane) cellLine(w int) string {
 	default:
 		rest = p.verdict(x, digits)
 	}
-	room := l.Left() - p.Theme.Width(bar)
+	room := l.Left() - p.Theme.Width(got) - 2*p.Theme.Width(bar)
 	for _, s := range rest {
 		room -= p.Theme.Width(s.text)
 	}
-	l.Add(p.Theme.Text, p.reference(x, t, digits, room)).Add(p.Theme.Border, bar)
-	if room < p.Theme.Width(p.reference(x, t, digits, 0)) {
+	want := p.reference(x, t, digits, room)
+	if room < p.Theme.Width(want) {
 		rest = slices.DeleteFunc(rest, func(s styled) bool { return s.text == boundWord })
+		room += p.Theme.Width(boundWord)
 	}
+	// the verdict stays; bits are also what v shows
+	if room < p.Theme.Width(want) {
+		want, got = fmt.Sprintf("r %*s", digits, cell.Long(t.Value(x.RefBits))),
+			fmt.Sprintf("  k %*s", digits, cell.Long(x.Got))
+	}
+	l.Add(p.Theme.Text, got).Add(p.Theme.Border, bar).Add(p.Theme.Text, want).Add(p.Theme.Border, bar)
 	for _, s := range rest {
 		l.Add(s.style, s.text)
 	}
@@ -272,8 +278,11 @@ const fullWriter = 120
 
 // WriterText is the whole line about a cell's writer: who stored it, where to, and by which line and
 // instruction. That line is the store's: a wrong value may come from elsewhere.
-func WriterText(x *target.WriteSite) string {
-	return fmt.Sprintf("%s%s · step %d · ptx %d: %s", writerText(x, "%2d"), storedAt(x), x.Step, x.PTXLine,
+func WriterText(x *target.WriteSite) string { return writtenText(x, "%2d") }
+
+// writtenText is that line, with lanes and banks written by a format.
+func writtenText(x *target.WriteSite, number string) string {
+	return fmt.Sprintf("%s%s · step %d · ptx %d: %s", writerText(x, number), storedAt(x), x.Step, x.PTXLine,
 		x.Instr)
 }
 

@@ -28,12 +28,14 @@ func (v *Controller) ancestryLegend() []view.Mark {
 // settingsLegend explains the right end of the tab line: how numbers are written and what counts as bad.
 func (v *Controller) settingsLegend() []view.Mark {
 	k := func(a keymap.Action) string { return v.Keys.LabelIn(view.Tile, a) }
+	s := v.pane.Settings()
+	diff, bound := s.notes(v.w)
 	marks := []view.Mark{
-		{Glyph: v.pane.Settings().Format.String(), Text: "how numbers are written: " + k(keymap.Format) +
+		{Glyph: s.Format.String(), Text: "how numbers are written: " + k(keymap.Format) +
 			" goes on to the next"},
-		{Glyph: "Δ" + v.pane.Settings().Diff.String(),
+		{Glyph: diff,
 			Text: "how the error column measures: " + k(keymap.Diff)},
-		{Glyph: "≤" + v.pane.Settings().Bound.String(),
+		{Glyph: bound,
 			Text: "where a cell is bad. derived: above the bound " +
 				"that follows from the stage's arithmetic, cell by cell; else above so many ulp: " +
 				k(keymap.BoundUp) + " " + k(keymap.BoundDown)},

@@ -272,10 +272,10 @@ func (v *Controller) writerFound(msg writerMsg) {
 func (v *Controller) sayWriter() {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
-		text := WriterText(w)
+		text := writtenText(w, "%d")
 		if v.Root.Showing() == view.Tile {
-			v.who.shown = true
-			text += " · " + v.Keys.Label(keymap.Who) + " opens that place"
+			v.who.shown = true // what the line below the tile lacks comes first: the end may be cut
+			text = v.Keys.Label(keymap.Who) + " opens that place · " + text
 		}
 		v.Say(text)
 	} else if e := v.Writers.Errs[c]; e != "" {

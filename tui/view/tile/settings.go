@@ -195,15 +195,27 @@ func (v *Controller) Recall(d map[string]string) {
 // wideNote is the width from which the note is in words.
 const wideNote = 120
 
+// notes are the settings of the error column and of the bound, as the tab line of a terminal of w columns and
+// the legend write them.
+func (s Settings) notes(w int) (diff, bound string) {
+	switch {
+	case w < wideNote:
+		return "Δ" + s.Diff.String(), "≤" + s.Bound.String()
+	case s.Diff == cell.DiffOff:
+		diff = "no error column"
+	default:
+		diff = "error in " + s.Diff.String()
+	}
+	return diff, "bound " + s.Bound.String()
+}
+
 // Note implements view.Noted: how numbers are written and judged, and what is searched for and shown.
 func (v *Controller) Note() string {
 	s := v.pane.Settings()
-	text := fmt.Sprintf("%s Δ%s≤%s", s.Format, s.Diff, s.Bound)
+	diff, bound := s.notes(v.w)
+	text := s.Format.String() + " " + diff + bound
 	if v.w >= wideNote {
-		text = fmt.Sprintf("%s · error in %s · bound %s", s.Format, s.Diff, s.Bound)
-		if s.Diff == cell.DiffOff {
-			text = fmt.Sprintf("%s · no error column · bound %s", s.Format, s.Bound)
-		}
+		text = s.Format.String() + " · " + diff + " · " + bound
 	}
 	if v.pane.unreferenced() {
 		text = s.Format.String()
