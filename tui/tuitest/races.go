@@ -19,6 +19,7 @@ type Races struct {
 	Fail                     error
 	Bare                     bool          // a diagnosis has findings only, no cause
 	Hung                     bool          // and one of them is a hang, without anything else
+	Grouped                  bool          // the first cause has both findings, the second of them first
 	Hold                     chan struct{} // a diagnosis waits for it, after its first finding
 	Diagnosed, Scenes, Tried int
 	Asked                    scene.Request
@@ -98,6 +99,9 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 			Advice: "take the table that introspection gives",
 			Place: diagnose.Place{KVTile: -1, Row: -1, Col: -1,
 				Source: &report.Source{File: KernelFile, Line: 20}}},
+	}
+	if f.Grouped {
+		d.Causes[0].Findings = []int{1, 0}
 	}
 	d.Barriers = []diagnose.BarrierDoc{
 		{Source: found[0].Source, Instr: "bar.sync 0", Needed: true,

@@ -11,7 +11,7 @@ import (
 
 // Parts of the view, as the pane counts them.
 const (
-	partList  view.Part = "list"
+	partList  view.Part = "flags"
 	partAbout view.Part = "about"
 )
 

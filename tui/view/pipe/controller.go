@@ -13,7 +13,7 @@ import (
 
 // Parts of the view, as the pane counts them.
 const (
-	partTimeline view.Part = "timeline"
+	partTimeline view.Part = "pipe"
 	partDetail   view.Part = "detail"
 )
 

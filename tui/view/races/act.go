@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
@@ -150,6 +151,11 @@ func (v *Controller) whatIf() tea.Cmd {
 	ctx, cancel := context.WithCancel(v.Ctx)
 	v.race.trying, v.race.stopIf, v.race.tried, v.race.triedFor = true, cancel, v.Now(), 0
 	seq, key, who := v.race.seq, v.lookKey(), v.inquirer
+	v.pane.Stay()
+	var lead *report.Finding
+	if i, ok := v.pane.Lead(); ok && i < len(v.race.shown) {
+		lead = &v.race.shown[i]
+	}
 	v.Say(map[bool]string{true: "taking it away", false: "trying what would fix it"}[barrier != nil])
 	return func() tea.Msg {
 		defer cancel()
@@ -158,6 +164,11 @@ func (v *Controller) whatIf() tea.Cmd {
 		switch {
 		case f != nil:
 			text, err = who.WhatIf(ctx, run, f)
+			if err != nil && lead != nil { // what puts its cause right puts it right as well
+				if of, failed := who.WhatIf(ctx, run, lead); failed == nil {
+					text, err = of, nil
+				}
+			}
 		case cause != nil:
 			text, err = who.WhatIfRight(ctx, run, cause)
 		default:

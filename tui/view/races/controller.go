@@ -17,9 +17,9 @@ import (
 const (
 	partStory    view.Part = "story"
 	partFindings view.Part = "findings"
-	partFinding  view.Part = "finding"
-	partSides    view.Part = "both sides"
-	partWriters  view.Part = "writers"
+	partFinding  view.Part = "about"
+	partSides    view.Part = "source"
+	partWriters  view.Part = "cells"
 	partSchedule view.Part = "schedule"
 )
 

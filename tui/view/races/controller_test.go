@@ -171,6 +171,70 @@ func TestWhatIfOutlivesTheDiagnosis(t *testing.T) {
 	d.Says("what if  no synchronisation can order this")
 }
 
+// TestCursorGoesToTheFirstCause: when a diagnosis ends, unless a finding was chosen while it ran.
+func TestCursorGoesToTheFirstCause(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		f := &tuitest.Races{Hold: make(chan struct{})}
+		d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5")
+		d.Manual = true
+		d.Press("d")
+		cmds := d.Kept[len(d.Kept)-1]().(tea.BatchMsg)
+		ended := make(chan tea.Msg)
+		go func() { ended <- cmds[0]() }()
+		for !strings.Contains(d.Text(), "race m_smem[5]") {
+			_, cmd := d.M.Update(cmds[1]())
+			cmds[1] = cmd
+			if batch, ok := cmd().(tea.BatchMsg); ok {
+				cmds[1] = batch[0]
+			}
+		}
+		if asked {
+			d.Press("i")
+		}
+		close(f.Hold)
+		d.M.Update(<-ended)
+		if asked {
+			d.Says("▸   ✗ race m_smem[5]")
+		} else {
+			d.Says("▸1. race on m_smem")
+		}
+	}
+}
+
+// TestWhatIfOfAFindingTriesItsCause: where nothing puts a finding right by itself, what puts its cause right
+// is tried.
+func TestWhatIfOfAFindingTriesItsCause(t *testing.T) {
+	f := &tuitest.Races{Grouped: true}
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5", "d")
+	for control(d).Selected() == nil || control(d).Selected().Variable != "m_smem" {
+		d.Press("n")
+	}
+	d.Press("i").Says("what if", "gone: race on sP")
+	if f.Tried != 2 {
+		t.Errorf("%d tried, expected the finding and its cause", f.Tried)
+	}
+}
+
+// TestPartsAreCalledAsTheyAreTitled: the word for the pane that Tab goes to stands in its frame, but for
+// sources, which are titled by their file.
+func TestPartsAreCalledAsTheyAreTitled(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40)
+	for range 6 {
+		d.Press("tab")
+		name := strings.TrimPrefix(d.M.Status.Text, "focus: ")
+		titled := strings.ToUpper(name)
+		switch name {
+		case "source":
+			titled = "A " + tuitest.KernelFile
+		case "findings":
+			titled = "2 findings"
+		}
+		if !strings.Contains(d.Text(), titled) {
+			t.Errorf("no pane is titled %q for %q:\n%s", titled, name, d.Text())
+		}
+	}
+}
+
 func TestDiagnosisTellsItsStory(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	for _, want := range []string{

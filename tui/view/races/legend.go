@@ -28,7 +28,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			{Glyph: "7", Text: "the warp that wrote the cell last (a is 10, v is 31)"},
 			{Glyph: "!", Text: "two warps touched it in no defined order"},
 			{Glyph: g.Equal, Text: "never written"},
-			{Glyph: g.Left + " " + g.Right, Text: "the finding's element"},
+			{Glyph: g.Left + " " + g.Right + " +",
+				Text: "the finding's element: in brackets, or marked by + where room is short"},
 		}
 	case partSchedule:
 		return []view.Mark{

@@ -64,6 +64,19 @@ func (p *Pane) Finding() (int, bool) {
 	return 0, false
 }
 
+// Stay keeps the cursor on the row where it is when a diagnosis ends: something was asked of it.
+func (p *Pane) Stay() { p.moved = true }
+
+// Lead is the index of the finding that stands for the cause of the one under the cursor, where that is
+// another.
+func (p *Pane) Lead() (int, bool) {
+	if p.at >= len(p.rows) || p.rows[p.at].cause < 0 || p.rows[p.at].finding < 0 {
+		return 0, false
+	}
+	all := p.of(&p.data.Causes[p.rows[p.at].cause])
+	return all[0], all[0] != p.rows[p.at].finding
+}
+
 // Cause is the cause under the cursor, or that of the finding there; nil where there is none.
 func (p *Pane) Cause() *diagnose.Cause {
 	if p.at < len(p.rows) && p.rows[p.at].cause >= 0 {
@@ -166,7 +179,7 @@ func (p *Pane) Move(n int) bool {
 	to := max(0, min(p.at+n, len(p.rows)-1))
 	moved := to != p.at
 	if moved {
-		p.at, p.Changed = to, true
+		p.at, p.moved, p.Changed = to, true, true
 		p.scroll = [numParts]int{Story: p.scroll[Story]}
 	}
 	return moved

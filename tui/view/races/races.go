@@ -67,7 +67,8 @@ type Pane struct {
 
 	rows   []row
 	at     int
-	first  int // first row shown
+	moved  bool // somebody has moved it since a diagnosis began
+	first  int  // first row shown
 	open   [numFolds]bool
 	filter string
 	scroll [numParts]int
@@ -86,8 +87,14 @@ func (p *Pane) SetData(d Data) {
 	if p.at < len(p.rows) {
 		was = p.identity(p.rows[p.at])
 	}
+	if d.Running && !p.data.Running {
+		p.moved = false
+	}
 	p.data = d
 	p.regroup()
+	if !p.moved { // nobody has chosen one since the diagnosis began: the first cause is what it is about
+		was, at = "", 0
+	}
 	for i, r := range p.rows {
 		if was != "" && p.identity(r) == was {
 			at = i

@@ -29,7 +29,7 @@ import (
 
 // Parts of the view, in the order of the focus key.
 const (
-	partCode      view.Part = "source of the kernel"
+	partCode      view.Part = "source"
 	partPTX       view.Part = "ptx"
 	partRegisters view.Part = "registers"
 	partShared    view.Part = "shared"
