@@ -170,6 +170,7 @@ func (r *resolver) iterations(out *probes.Work) (err error) {
 			clip(tiles.Text), r.shape)
 	}
 	out.MaxTiles = max(1, largest(out.Tiles))
+	out.Once = tiles.Text == "1"
 	if out.MaxTiles > maxKVTiles {
 		return tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(tiles.Text),
 			out.MaxTiles, r.shape, maxKVTiles)

@@ -27,6 +27,35 @@ func stage2(t testing.TB, set map[string]string, faults ...string) *Selection {
 	return s
 }
 
+// TestKernelsWithoutALoop: only those whose work says so have one iteration whatever the problem.
+func TestKernelsWithoutALoop(t *testing.T) {
+	c, err := Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]bool{"layernorm": true, "softmax_row": false, "stage2": false} {
+		m, v, err := c.Lookup(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Select(v, nil, nil, probes.GateNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, err := s.ParseShape("small")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Resolve(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Work.Once != want {
+			t.Errorf("%s: %+v", target, p.Work)
+		}
+	}
+}
+
 func TestResolveStage2(t *testing.T) {
 	s := stage2(t, nil)
 	shape, err := s.ParseShape("partial49")

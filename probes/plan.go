@@ -456,6 +456,7 @@ type Work struct {
 	Tiles    Extent // of the block (kv ignored)
 	MaxTiles int    // the largest of them
 	Loops    []Loop // outermost first; empty where the manifest names none
+	Once     bool   // the kernel has no loop over tiles: a block has one iteration, whatever the problem
 }
 
 // Loop is one of the loops whose product the iterations are.

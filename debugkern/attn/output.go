@@ -108,7 +108,7 @@ func Compare(o, ref []float64, lim probes.Limits) *OutputErrors {
 		e.Cosine = 1
 	}
 	if e.Nonfinite > 0 {
-		e.MaxAbs, e.MeanAbs = math.Inf(1), math.Inf(1)
+		e.MaxAbs, e.MeanAbs, e.Cosine = math.Inf(1), math.Inf(1), math.NaN()
 	}
 	e.OK = e.MaxAbs <= lim.MaxAbs && e.MeanAbs <= lim.MeanAbs && e.BadFraction <= lim.BadFraction
 	return e

@@ -59,7 +59,7 @@ func TestOutput(t *testing.T) {
 	}
 	o[77] = kept
 	o[77] = math.NaN()
-	if e = w.Output(p, o); e.OK || e.Nonfinite != 1 {
+	if e = w.Output(p, o); e.OK || e.Nonfinite != 1 || !math.IsNaN(e.Cosine) {
 		t.Errorf("a NaN in O: %+v", e)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -29,7 +29,9 @@ func (e *Engine) Bisect(ctx context.Context, a, b debugkern.Request, _ string,
 	doc.Targets[1].Verdict, doc.Targets[1].Because = report.Diverge, "P"
 	doc.Differences = append(stale, report.Change{Kind: "flag", Name: "USE_CP_ASYNC", From: 1})
 	doc.Steps = []report.BisectStep{{Changes: doc.Differences[1:], Verdict: report.Agree},
-		{Changes: stale, Verdict: report.Diverge, Because: "P"}}
+		{Changes: stale, Verdict: report.Diverge, Because: "P"},
+		{Changes: doc.Differences, Verdict: report.Unresolved, Because: "fault p-stale-m is planted in " +
+			"stage2 and needs USE_CP_ASYNC=1; take target stage2, or set the flags"}}
 	doc.Minimal = stale
 	doc.Pair = &report.BisectPair{
 		From:    report.TargetSpec{Target: "stage2", Set: map[string]int{}},

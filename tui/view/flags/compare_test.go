@@ -28,7 +28,7 @@ func TestBisectShowsTheSmallestSet(t *testing.T) {
 	}
 	for _, want := range []string{
 		"smallest set: +p-stale-m", "every smaller set was tried", "✗ diverge +p-stale-m P",
-		"tilescope compare stage2 stage2",
+		"tilescope compare stage2 stage2", "or set the flags", // the reason of the last step, wrapped
 	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())

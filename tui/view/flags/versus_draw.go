@@ -135,9 +135,13 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).
-			Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict,
-				report.ChangesText(s.Changes), because)), w-5)).Done())
+		text := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, report.ChangesText(s.Changes),
+			because))
+		number := fmt.Sprintf("%2d ", i+1)
+		for _, part := range p.Theme.Wrap(text, w-5) {
+			out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, number).Add(style, part).Done())
+			number = strings.Repeat(" ", len(number))
+		}
 	}
 	if b.Pair != nil {
 		out = p.say(out, w, p.Theme.Text, "nearest pair, different by %s:",

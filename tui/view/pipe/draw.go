@@ -97,13 +97,17 @@ func (p *Pane) note() string {
 	if p.data.Plan != nil {
 		tiles = theme.Count(n, p.data.Plan.Work.TileName())
 	}
+	tiles = " · " + tiles
+	if p.once() {
+		tiles = ""
+	}
 	if p.data.Summary == nil && p.data.Plan != nil {
-		return theme.Count(p.data.Plan.Grid.Count(), "block") + " · " + tiles
+		return theme.Count(p.data.Plan.Grid.Count(), "block") + tiles
 	}
 	if s := p.data.Summary; s != nil {
-		return theme.Count(len(s.Blocks), "block") + " · " + tiles
+		return theme.Count(len(s.Blocks), "block") + tiles
 	}
-	return tiles
+	return strings.TrimPrefix(tiles, " · ")
 }
 
 // verdictLine: ✗ DIVERGE uninitialised sP · guilty P 0,0,0 kv 1 · output fail · tainted U O …
@@ -294,6 +298,9 @@ func stagesOf(r *report.Run, verdict string) string {
 	return strings.Join(list, " ")
 }
 
+// once reports whether the kernel has no loop over tiles.
+func (p *Pane) once() bool { return p.data.Plan != nil && p.data.Plan.Work.Once }
+
 // headLine names the columns: in, the kv tiles, out, and the summary over all blocks.
 func (p *Pane) headLine(w int) string {
 	if p.ofLaunch() {
@@ -320,6 +327,9 @@ func (p *Pane) headLine(w int) string {
 	}
 	for kv := p.first; kv < last; kv++ {
 		name := loop + strconv.Itoa(lo+kv)
+		if p.once() {
+			name = "tile"
+		}
 		if kv == p.first && p.first > 0 || kv == last-1 && last < n {
 			name += p.Theme.Glyph.Ellipsis
 		}

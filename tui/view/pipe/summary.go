@@ -3,6 +3,7 @@ package pipe
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
@@ -52,8 +53,8 @@ var columns = []column{
 // figure writes a number with three significant digits so that the decimal points of a column, which ends at
 // its right edge, stand below each other.
 func figure(v float64) string {
-	if v == 0 {
-		return "0       "
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprintf("%-8s", strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	return fmt.Sprintf("%.2e", v)
 }

@@ -3,6 +3,7 @@ package pipe
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern/report"
@@ -52,5 +53,29 @@ func TestSpareColumn(t *testing.T) {
 		if p.summaryHead(l); l.Col() != width || timelineWidth(min(p.fit(), c.tiles))+width > p.innerWidth() {
 			t.Errorf("%d columns, %d tiles: heads take %d of %d", c.width, c.tiles, l.Col(), p.innerWidth())
 		}
+	}
+}
+
+// TestFigureEndsWhereNumbersDo: what is no number begins where the digits of others begin.
+func TestFigureEndsWhereNumbersDo(t *testing.T) {
+	for want, v := range map[string]float64{
+		"0       ": 0, "1.50e-06": 1.5e-6, "NaN     ": math.NaN(), "+Inf    ": math.Inf(1),
+	} {
+		if got := figure(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// TestKernelWithoutALoop: no tile is counted, and the column is not called by a loop's name.
+func TestKernelWithoutALoop(t *testing.T) {
+	p := NewPane(theme.New(theme.Options{}))
+	p.data.Plan = &probes.Plan{Grid: probes.Dim3{5, 1, 1}, Work: probes.Work{MaxTiles: 1, Once: true}}
+	p.SetSize(80, 24)
+	if got := p.note(); got != "5 blocks" {
+		t.Errorf("the note is %q", got)
+	}
+	if got := p.headLine(78); !strings.Contains(got, " tile ") || strings.Contains(got, "kv") {
+		t.Errorf("the columns are %q", got)
 	}
 }
