@@ -76,11 +76,7 @@ func (b stop) stopText(p walk.Position) string {
 	if when := b.When.String(); when != "" {
 		out += ", " + when
 	}
-	switch {
-	case b.hits == nil:
-	case b.hits.Times == 0:
-		out += fmt.Sprintf(", not counted: hits count from step %d on", b.From-1)
-	default:
+	if b.hits != nil && b.hits.Times > 0 { // none: before the moment from which hits are counted
 		out += fmt.Sprintf(", hit %d", b.hits.Times)
 	}
 	if b.Stage == "" {

@@ -153,8 +153,12 @@ func (p *Pane) row(i, w int, widths []int) string {
 	}
 	l.Add(style, " ")
 	at := 2
-	for k, s := range r.Cols {
-		if k < len(r.Cols)-1 {
+	last := len(r.Cols) - 1
+	for last > 0 && r.Cols[last] == "" {
+		last-- // what has nothing behind it takes the rest of the row
+	}
+	for k, s := range r.Cols[:last+1] {
+		if k < last {
 			l.Add(style, t.Fit(s, widths[k]))
 			at += widths[k] + 2
 			for l.Col() < min(at, w) {
