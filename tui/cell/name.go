@@ -79,6 +79,14 @@ func Long(v float64) string {
 	return strconv.FormatFloat(v, 'f', prec, 64)
 }
 
+// Typed is Long for a value of type t: an integer has all its digits and no point.
+func Typed(t probes.DType, v float64) string {
+	if !t.Float() && v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return Long(v)
+}
+
 // Signed is Long with a sign above zero too.
 func Signed(v float64) string {
 	s := Long(v)

@@ -69,7 +69,11 @@ func (f Format) Text(t probes.DType, bits uint64, w int) string {
 	case ULP:
 		return clip(strconv.FormatInt(Ordinal(t, bits), 10), w)
 	}
-	return FixedText(t.Value(bits), w)
+	v := t.Value(bits)
+	if s := Typed(t, v); !t.Float() && len(s) <= w {
+		return s
+	}
+	return FixedText(v, w)
 }
 
 // HexText writes a bit pattern in all its digits.

@@ -147,3 +147,27 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegersHaveNoPoint: in a cell where their digits fit, in a line in full.
+func TestIntegersHaveNoPoint(t *testing.T) {
+	for _, x := range []struct {
+		t     probes.DType
+		bits  uint64
+		w     int
+		cell  string
+		whole string
+	}{
+		{probes.I32, 1024, 6, "1024", "1024"},
+		{probes.I32, 0xfffffc18, 6, "-1000", "-1000"},
+		{probes.U8, 7, 4, "7", "7"},
+		{probes.I32, 12345678, 6, "12.35M", "12345678"},
+		{probes.F32, uint64(math.Float32bits(1024)), 6, "1024.0", "1024.0"},
+	} {
+		if got := Fixed.Text(x.t, x.bits, x.w); got != x.cell {
+			t.Errorf("%s 0x%x in %d columns: %q, want %q", x.t, x.bits, x.w, got, x.cell)
+		}
+		if got := Typed(x.t, x.t.Value(x.bits)); got != x.whole {
+			t.Errorf("%s 0x%x: %q, want %q", x.t, x.bits, got, x.whole)
+		}
+	}
+}

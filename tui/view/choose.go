@@ -261,11 +261,14 @@ func (x *Context) WithGate(g probes.Gate) (req debugkern.Request, said string, e
 	if req.Gate == g {
 		g = probes.GateNone
 	}
-	req.Gate = g
+	req.Gate, said = g, "gate "+g.String()
 	if man, _ := x.Manifest(); man == nil || !man.Uniform(g) {
+		if request.Normal(req).Inject != "reference" {
+			said += ", which takes no " + req.Inject + " values: back to the reference's"
+		}
 		req.Inject = ""
 	}
-	return req, "gate " + g.String(), nil
+	return req, said, nil
 }
 
 // NoFaults takes out every fault that is on.

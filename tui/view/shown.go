@@ -57,7 +57,7 @@ func ChangeText(plan *probes.Plan, d *debugkern.Difference) string {
 		}
 	}
 	return fmt.Sprintf("%d of %d %s differ, largest at %s%s: %s → %s", d.Differing, d.Compared, what, at,
-		name, cell.Long(d.Was), cell.Long(d.Now))
+		name, cell.Typed(d.Plan.DType, d.Was), cell.Typed(d.Plan.DType, d.Now))
 }
 
 // FirstBad is the first bad cell of the first guilty stage.

@@ -169,6 +169,11 @@ func TestSettingsAreSwitches(t *testing.T) {
 	if req := choose(flags.Inject, "uniform"); req.Inject != "uniform" {
 		t.Errorf("ran %+v", req)
 	}
+	d.Command("gate qk").HasStatus("gate qk, which takes no uniform values: back to the reference's")
+	d.Command("gate pv").HasStatus("gate pv")
+	if req := choose(flags.Inject, "uniform"); req.Inject != "uniform" {
+		t.Errorf("ran %+v", req)
+	}
 	if req := choose(flags.Gate, "none"); req.Gate != probes.GateNone || req.Inject == "uniform" {
 		t.Errorf("ran %+v", req)
 	}

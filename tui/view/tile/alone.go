@@ -19,7 +19,7 @@ func (p *Pane) aloneLine(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	case x.Absent:
 		return l.Add(p.Theme.Taint, "  "+p.Theme.Glyph.Absent+" not captured")
 	}
-	l.Add(p.Theme.Text, fmt.Sprintf("  %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits))).
+	l.Add(p.Theme.Text, fmt.Sprintf("  %*s 0x%s", digits, cell.Typed(t, x.Got), cell.HexText(t, x.Bits))).
 		Add(p.Theme.Border, bar)
 	switch {
 	case v.Injected:
@@ -33,7 +33,7 @@ func (p *Pane) aloneLine(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	case x.Equal:
 		return l.Add(p.Theme.Dim, "as before the launch")
 	}
-	return l.Add(p.Theme.Text, fmt.Sprintf("before %*s 0x%s", digits, cell.Long(x.Want),
+	return l.Add(p.Theme.Text, fmt.Sprintf("before %*s 0x%s", digits, cell.Typed(t, x.Want),
 		cell.HexText(t, x.RefBits)))
 }
 
@@ -52,7 +52,7 @@ func (p *Pane) aloneTileLine(w int) string {
 		part(p.Theme.Dim, "of one in %d", s.Every)
 	}
 	if s.Lo <= s.Hi {
-		part(p.Theme.Text, "%s to %s", cell.Long(s.Lo), cell.Long(s.Hi))
+		part(p.Theme.Text, "%s to %s", cell.Typed(v.Got.DType, s.Lo), cell.Typed(v.Got.DType, s.Hi))
 	}
 	if s.NaN > 0 {
 		part(p.Theme.Wrong, "%s %d NaN", p.Theme.Glyph.NaN, s.NaN)

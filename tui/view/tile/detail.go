@@ -53,10 +53,10 @@ func (p *Pane) cellLine(w int) string {
 	if absent := x.Absent && p.data.View.Valid(p.row, p.col); absent {
 		l.Add(p.Theme.Taint, "  "+p.Theme.Glyph.Absent+" not captured")
 		return l.Add(p.Theme.Border, bar).
-			Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want),
+			Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Typed(t, x.Want),
 				cell.HexText(t, x.RefBits))).Done()
 	}
-	got := fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits))
+	got := fmt.Sprintf("  k %*s 0x%s", digits, cell.Typed(t, x.Got), cell.HexText(t, x.Bits))
 	var rest []styled
 	switch {
 	case !p.data.View.Valid(p.row, p.col):
@@ -77,8 +77,8 @@ func (p *Pane) cellLine(w int) string {
 	}
 	// the verdict stays; bits are also what v shows
 	if room < p.Theme.Width(want) {
-		want, got = fmt.Sprintf("r %*s", digits, cell.Long(t.Value(x.RefBits))),
-			fmt.Sprintf("  k %*s", digits, cell.Long(x.Got))
+		want, got = fmt.Sprintf("r %*s", digits, cell.Typed(t, t.Value(x.RefBits))),
+			fmt.Sprintf("  k %*s", digits, cell.Typed(t, x.Got))
 	}
 	l.Add(p.Theme.Text, got).Add(p.Theme.Border, bar).Add(p.Theme.Text, want).Add(p.Theme.Border, bar)
 	for _, s := range rest {
@@ -97,7 +97,7 @@ type styled struct {
 // the unrounded value, which the error and the bound are about, stands before it where it is another number
 // and w columns have room for both.
 func (p *Pane) reference(x cell.Cell, t probes.DType, digits, w int) string {
-	rounded, exact := cell.Long(t.Value(x.RefBits)), cell.Long(x.Want)
+	rounded, exact := cell.Typed(t, t.Value(x.RefBits)), cell.Typed(t, x.Want)
 	short := fmt.Sprintf("r %*s 0x%s", digits, rounded, cell.HexText(t, x.RefBits))
 	switch {
 	case digits > 0 && (p.W < fullWriter || t.Size() > 2):
@@ -125,7 +125,7 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	if p.data.A != "" {
 		own, other = "B", "A"
 	}
-	text := fmt.Sprintf("  %s %s 0x%s", own, cell.Long(x.Got), cell.HexText(t, x.Bits))
+	text := fmt.Sprintf("  %s %s 0x%s", own, cell.Typed(t, x.Got), cell.HexText(t, x.Bits))
 	if x.Absent {
 		text = fmt.Sprintf("  %s %s not captured", own, p.Theme.Glyph.Absent)
 	}
@@ -135,7 +135,7 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	} else if !p.data.View.Other.Captured(p.row, p.col) {
 		l.Add(p.Theme.Taint, other+" not captured")
 	} else {
-		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)),
+		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Typed(t, t.Value(x.Other)),
 			cell.HexText(t, x.Other)))
 		if x.Differs && x.Absent {
 			l.Add(p.Theme.Taint, p.Theme.Glyph.Differs)
@@ -147,7 +147,7 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 		}
 	}
 	l.Add(p.Theme.Border, bar).
-		Add(p.Theme.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).
+		Add(p.Theme.Text, fmt.Sprintf("r %s 0x%s", cell.Typed(t, x.Want), cell.HexText(t, x.RefBits))).
 		Add(p.Theme.Border, bar)
 	switch {
 	case !p.data.View.Valid(p.row, p.col), x.Absent, !p.judge.Judged(p.row, p.col):
@@ -165,14 +165,14 @@ func (p *Pane) CellText() string {
 	}
 	x, t := p.judge.At(p.row, p.col), p.data.View.Got.DType
 	if p.unreferenced() && !x.Absent {
-		return fmt.Sprintf("%s (0x%s)", cell.Long(x.Got), cell.HexText(t, x.Bits))
+		return fmt.Sprintf("%s (0x%s)", cell.Typed(t, x.Got), cell.HexText(t, x.Bits))
 	}
 	if x.Absent {
-		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want),
+		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Typed(t, x.Want),
 			cell.HexText(t, x.RefBits))
 	}
-	return fmt.Sprintf("%s (0x%s), reference %s %s, as %s %s (0x%s), error %s, bound %s", cell.Long(x.Got),
-		cell.HexText(t, x.Bits), p.judge.Name(), cell.Long(x.Want), t, cell.Long(t.Value(x.RefBits)),
+	return fmt.Sprintf("%s (0x%s), reference %s %s, as %s %s (0x%s), error %s, bound %s", cell.Typed(t, x.Got),
+		cell.HexText(t, x.Bits), p.judge.Name(), cell.Typed(t, x.Want), t, cell.Typed(t, t.Value(x.RefBits)),
 		cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)),
 		strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }

@@ -191,8 +191,8 @@ func (p *Pane) detail(w int) []string {
 	l.Add(t.Strong, t.Fit(fmt.Sprintf("%s[%d][%d] ", v.Array.Name, d.Row, d.Col), l.Left()))
 	if i := d.Row*v.Tile.Cols + d.Col; i < len(v.Written) && v.Written[i] {
 		bits := v.Tile.Bits(d.Row, d.Col)
-		l.Add(t.Text, t.Fit(cell.Long(v.Tile.At(d.Row, d.Col))+" "+cell.HexText(v.Tile.DType, bits),
-			l.Left()))
+		value := cell.Typed(v.Tile.DType, v.Tile.At(d.Row, d.Col))
+		l.Add(t.Text, t.Fit(value+" "+cell.HexText(v.Tile.DType, bits), l.Left()))
 	} else {
 		l.Add(t.Off, t.Fit("not written yet", l.Left()))
 	}
