@@ -177,6 +177,18 @@ func TestWhoWroteInSource(t *testing.T) {
 	d.stands(1230)
 }
 
+// TestWhoIsAskedOfWhatIsOnScreen: where REGISTERS stands in the place of SHARED, w is about its register.
+func TestWhoIsAskedOfWhatIsOnScreen(t *testing.T) {
+	d := open(t, 80, 24)
+	d.Command("seek 1300")
+	if strings.Contains(d.Text(), "SHARED") || control(d.Driver).Focused() != "source" {
+		t.Fatalf("focus on %s:\n%s", control(d.Driver).Focused(), d.Text())
+	}
+	d.Press("w").HasStatus("%rs89 in lane 0 of warp 0")
+	d.Press("tab", "tab", "tab").Says("SHARED")
+	d.Press("w").HasStatus("write 2 of s")
+}
+
 func TestFromTileToTheWrite(t *testing.T) {
 	d := open(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2", "w")
 	d.HasStatus("w opens that place")

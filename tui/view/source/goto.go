@@ -20,9 +20,10 @@ import (
 )
 
 // whoHere goes to the last write, before this moment, of the shared cell or register under the cursor. Asked
-// again from there, it goes to the write before.
+// again from there, it goes to the write before. On a low screen SHARED may be hidden by REGISTERS: then it
+// is the register's, wherever the focus is.
 func (v *Controller) whoHere() tea.Cmd {
-	if r, lane, ok := v.regs.Current(); ok && v.at == partRegisters {
+	if r, lane, ok := v.regs.Current(); ok && (v.at == partRegisters || v.shared.W == 0) {
 		return v.motion("looking for who wrote "+r.Name,
 			func(ctx context.Context, w walk.Walk) (answer, error) {
 				warp := w.Position().Warp
