@@ -323,6 +323,14 @@ func TestLegendHasTheWordsOfTheTabLine(t *testing.T) {
 		}
 		d.Says(words...)
 		d.Press("?").Says(words...)
+		if size[0] < 100 { // too narrow for both
+			continue
+		}
+		d.Press("esc", "/").Type(">0.5").Press("enter")
+		if tabs := strings.Split(d.Text(), "\n")[1]; !strings.Contains(tabs, "/>0.5 fixed") ||
+			!strings.HasSuffix(strings.TrimRight(tabs, " "), "derived") {
+			t.Errorf("%v: a search takes the room of the settings: %s", size, tabs)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func (v *Controller) ancestryLegend() []view.Mark {
 func (v *Controller) settingsLegend() []view.Mark {
 	k := func(a keymap.Action) string { return v.Keys.LabelIn(view.Tile, a) }
 	s := v.pane.Settings()
-	diff, bound := s.notes(v.w)
+	diff, bound := s.notes(v.noteWidth())
 	marks := []view.Mark{
 		{Glyph: s.Format.String(), Text: "how numbers are written: " + k(keymap.Format) +
 			" goes on to the next"},

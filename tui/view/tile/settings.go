@@ -212,19 +212,27 @@ func (s Settings) notes(w int) (diff, bound string) {
 // Note implements view.Noted: how numbers are written and judged, and what is searched for and shown.
 func (v *Controller) Note() string {
 	s := v.pane.Settings()
-	diff, bound := s.notes(v.w)
+	diff, bound := s.notes(v.noteWidth())
 	text := s.Format.String() + " " + diff + bound
-	if v.w >= wideNote {
+	if v.noteWidth() >= wideNote {
 		text = s.Format.String() + " · " + diff + " · " + bound
 	}
 	if v.pane.unreferenced() {
 		text = s.Format.String()
 	}
-	if s.Filter != nil {
-		text = "&" + s.Filter.Text + " " + text
+	return v.sought() + text
+}
+
+// sought is what is shown and searched for, before the settings.
+func (v *Controller) sought() (text string) {
+	if f := v.pane.Settings().Filter; f != nil {
+		text = "&" + f.Text + " "
 	}
 	if v.match != nil {
 		text = "/" + v.match.Text + " " + text
 	}
 	return text
 }
+
+// noteWidth is the width of the terminal less what stands before the settings.
+func (v *Controller) noteWidth() int { return v.w - v.Theme.Width(v.sought()) }
