@@ -53,6 +53,9 @@ func (w *Walk) Position() walk.Position {
 	if pc := w.pc(w.warp); pc >= 0 {
 		p.PC, p.Listing, p.Mask, p.KVTile = pc, pc, 0xffffffff, min(w.at/600, 1)
 		p.Source = &target.Source{File: file, Line: 60 + pc/3}
+		if w.by >= 0 && w.by < len(w.breaks) && w.breaks[w.by].Array != "" {
+			p.Mask = 1 << 5 // one lane has changed it
+		}
 	}
 	return p
 }

@@ -138,6 +138,9 @@ func TestCellThatStopsIsShown(t *testing.T) {
 	}
 	d.Command("break sP[3][4]").Press("r").stands(45)
 	d.Says("SHARED sP", "sP[3][4]", "Δ")
+	if lane := control(d.Driver).Lane(); lane != 5 {
+		t.Errorf("REGISTERS shows lane %d, and lane 5 alone stands there", lane)
+	}
 	d.Command("array stage").Command("clear").Command("break sQ[2][1]").Press("r").stands(135)
 	d.Says("SHARED sQ", "sQ[2][1]")
 	if c := d.M.Cursor; c.Row != 2 || c.Col != 1 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -144,6 +145,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	s.seq++
 	s.busy, s.what, s.cancel = true, what, cancel
 	w, seq, array, before, stops := s.walk, s.seq, v.arrayName(), s.shot, s.enabled()
+	lane := v.regs.Lane()
 	var counted []stop
 	if v.list == listBreaks {
 		counted = slices.Clone(s.breaks)
@@ -172,6 +174,9 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 			maps.Copy(hits, count(ctx, w, []stop{by}))
 			if n, ok := hits[by.id]; ok {
 				by.hits = &n
+			}
+			if a.lane < 0 && p.Mask != 0 && p.Mask>>lane&1 == 0 { // registers of one that stands there
+				a.lane = bits.TrailingZeros32(p.Mask)
 			}
 			shot.stop = by.stopText(p)
 			a.said = fmt.Sprintf("%s · step %d", shot.stop, p.Step)
