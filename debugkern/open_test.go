@@ -239,6 +239,9 @@ func TestOpenFaults(t *testing.T) {
 			(len(st.Fingerprints) == 0 || st.Fingerprints[0].Name != f.name ||
 				!strings.Contains(st.Fingerprints[0].Value, f.value) || st.Fingerprints[0].Explains < 0.99) {
 			t.Errorf("%s %s: fingerprints of %s: %+v", f.kernel, f.fault, f.stage, st.Fingerprints)
+		} else if f.kernel == "layernorm" && (strings.Contains(st.Fingerprints[0].Evidence, "tile") ||
+			!strings.Contains(st.Fingerprints[0].Evidence, "block 0,0,0 (0,0): ")) {
+			t.Errorf("%s %s, which has no loop: %s", f.kernel, f.fault, st.Fingerprints[0].Evidence)
 		}
 	}
 }

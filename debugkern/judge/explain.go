@@ -362,8 +362,12 @@ func (r *run) count(sc *scene, cell int, holds, inside bool) {
 
 // example is a cell in words, with what was predicted of it.
 func (sc *scene) example(c int, at spot, predicted string) string {
-	return fmt.Sprintf("block %s %s %d (%d,%d): %sgot %.6g, right %.6g", sc.id, sc.plan.Work.TileName(),
-		at.kv, c/sc.stride, c%sc.stride, predicted, sc.got.Data[c], sc.e.Ref.Data[c])
+	tile := fmt.Sprintf("%s %d ", sc.plan.Work.TileName(), at.kv)
+	if sc.plan.Work.Once {
+		tile = ""
+	}
+	return fmt.Sprintf("block %s %s(%d,%d): %sgot %.6g, right %.6g", sc.id, tile, c/sc.stride, c%sc.stride,
+		predicted, sc.got.Data[c], sc.e.Ref.Data[c])
 }
 
 // fitText gives the number that was fitted, which is no quantity with a name.

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
+	"tilescope/probes"
 	"tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 )
@@ -228,7 +229,7 @@ func (p *Pane) about() []entry {
 		}
 		say("so", f.Consequence, p.Theme.Text)
 		say("hits", f.Neighbour, p.Theme.Text)
-		say("where", place(f, p.data.Work.TileName()), p.Theme.Dim)
+		say("where", place(f, &p.data.Work), p.Theme.Dim)
 	}
 	if b := p.Barrier(); b != nil {
 		if b.Needed {
@@ -268,10 +269,10 @@ func (p *Pane) about() []entry {
 }
 
 // place says where a finding was made; loop is what the loop over tiles is called.
-func place(f *report.Finding, loop string) string {
+func place(f *report.Finding, work *probes.Work) string {
 	s := "block " + f.Block.String()
-	if f.KVTile >= 0 {
-		s += fmt.Sprintf(", %s %d", loop, f.KVTile)
+	if f.KVTile >= 0 && !work.Once {
+		s += fmt.Sprintf(", %s %d", work.TileName(), f.KVTile)
 	}
 	for _, x := range []struct {
 		what string
