@@ -208,6 +208,7 @@ func TestFragTables(t *testing.T) {
 	d.Command("table").HasStatus("table 2 of 2: B_LUT at sdpa_fp8_stage_c_wmma.cu:40, e opens it")
 	d.Says("TABLE B_LUT", "m16n8k16 b f16 col")
 	d.Press("n").HasStatus("lane 3 element 0 holds 6,0; B_LUT says 4,0")
+	d.Says("lane 3 element 0 holds 6,0 ✗ table says 4,0 ✗ 6,0 has no owner · ")
 	d.Press("v", "v").HasStatus("the tile shows: owners")
 	d.Says("OWNERS by B_LUT", "6,0 has no owner")
 	d.Press("tab", "k", "k").Says("4,0 has 2 owners: lane 2 e0, lane 3 e0")

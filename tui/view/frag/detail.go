@@ -108,6 +108,7 @@ func (p *Pane) cellLine() string {
 		holds, says = "lane %d e%d %s", " %s table %s"
 	}
 	l.Add(p.Theme.Strong, fmt.Sprintf(holds, x.lane, x.element, pair(p.cell)))
+	start := l.Col()
 	if t := p.ownTable(); t != nil {
 		if c := t.Cells[x.lane][x.element]; c != p.cell {
 			l.Add(p.Theme.Wrong, fmt.Sprintf(says, p.Theme.Glyph.Wrong, pair(c)))
@@ -116,7 +117,8 @@ func (p *Pane) cellLine() string {
 	if list := p.ownersOf(p.cell); p.owners != nil && len(list) != len(p.holders[p.cell]) {
 		l.Add(p.Theme.Wrong, " "+p.Theme.Glyph.Wrong+" "+ownersText(p.cell, list))
 	}
-	if pattern := p.pattern(p.fragment()); p.refused == nil && p.W >= roomy {
+	// where the table is wrong, that has the room of the bank
+	if pattern := p.pattern(p.fragment()); p.refused == nil && p.W >= roomy && l.Col() == start {
 		l.Add(p.Theme.Text, fmt.Sprintf(" bank %d", pattern.Bank(p.cell)))
 	}
 	v, ok := p.value(p.cell)
