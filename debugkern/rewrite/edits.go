@@ -255,6 +255,9 @@ type lister struct {
 	guards   bool // the edits at hand put what there is under a condition
 	seen     map[string]bool
 	out      []Edit
+	// lined are the lines of tokens of the function linedOf
+	lined   map[string][]int
+	linedOf *function
 }
 
 // farther is by how much each step away from what is known to be wrong makes an edit less likely.
@@ -450,8 +453,11 @@ func (l *lister) look(at int) []*variable {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *variable) int { return cmp.Compare(a.name, b.name) })
-	return slices.CompactFunc(out, func(a, b *variable) bool { return a.name == b.name && a.typ == b.typ })
+	slices.SortStableFunc(out, func(a, b *variable) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(b.from, a.from))
+	})
+	// An inner declaration hides those of the same name around it.
+	return slices.CompactFunc(out, func(a, b *variable) bool { return a.name == b.name })
 }
 
 // everywhere are names that mean something in every function.
@@ -541,6 +547,8 @@ func (l *lister) class(e *expr) string {
 		switch {
 		case name == "min" || name == "max":
 			return l.class(e.kids[1])
+		case strings.HasPrefix(name, "__shfl_") && len(e.kids) > 2:
+			return l.class(e.kids[2])
 		case slices.ContainsFunc(realResults, func(p string) bool { return strings.HasPrefix(name, p) }):
 			return real
 		}
@@ -551,5 +559,8 @@ func (l *lister) class(e *expr) string {
 // realResults are how names of functions of the CUDA math API begin that give a float.
 var realResults = []string{
 	"__fadd_", "__fsub_", "__fmul_", "__fmaf_", "__fdiv_", "__frcp_", "__fsqrt_", "__expf", "__half2float",
-	"fmaxf", "fminf", "fabsf", "exp2f", "expf", "log2f", "logf", "rsqrtf", "sqrtf", "fmaf",
+	"fmaxf", "fminf", "fabsf", "exp2f", "expf", "log2f", "logf", "rsqrtf", "sqrtf", "fmaf", "erff", "erfcf",
+	"tanhf", "__tanhf", "__saturatef", "sinf", "cosf", "powf", "expm1f", "log1pf", "__logf", "__log2f",
+	"__low2float", "__high2float", "__uint_as_float", "__int_as_float", "__int2float", "__uint2float",
+	"roundf", "rintf", "floorf", "ceilf", "truncf", "fmodf",
 }

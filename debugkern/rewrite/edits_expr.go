@@ -19,7 +19,8 @@ var operators = map[string][]string{
 var callees = [][]string{
 	{"fmaxf", "fminf"}, {"max", "min"}, {"__fadd_rn", "__fsub_rn"}, {"__fmul_rn", "__fdiv_rn"},
 	{"exp2f", "expf", "__expf"},
-	{"log2f", "logf", "__logf"}, {"__shfl_xor_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_sync"},
+	{"log2f", "logf", "__logf", "log1pf"}, {"erfcf", "erff"},
+	{"__shfl_xor_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_sync"},
 	{"rsqrtf", "__frcp_rn", "sqrtf"}, {"__low2float", "__high2float"},
 	{"atomicAdd", "atomicAdd_block"}, {"__threadfence", "__threadfence_block"},
 	{"__float2half_rn", "__float2half_rz"}, {"__float2int_rn", "__float2int_rz"}, {"__fadd_rn", "__fmul_rn"},
@@ -37,6 +38,18 @@ func (l *lister) expression(e, parent *expr) {
 		l.variableFor(e)
 	case c == real && !stored(e, parent) && (e.op == "name" || e.op == "index"):
 		l.passed(e)
+	}
+	switch l.class(e) {
+	case integer:
+		sum := (e.op == "-" || e.op == "+") && l.t.has(e.from, e.to, "-")
+		if sum && parent != nil && parent.op == "group" {
+			l.value(rankClamped, e.from, e.to, "max(0, "+text(e)+")")
+		}
+		l.donated(e, parent)
+		l.chained(e, parent)
+	case real:
+		l.arithmetic(e)
+		l.wrapped(e, parent)
 	}
 	switch e.op {
 	case "name":
@@ -111,8 +124,11 @@ func (l *lister) passed(e *expr) {
 	}
 	l.guards = true
 	defer func() { l.guards = false }()
+	others := append([]string{"0.0f"}, l.numberFunctions()...)
 	for i, c := range l.guarding(e, e.from, e.to) {
-		l.put(rankGuarded+i/4, e.from, e.to, "("+c+" ? "+text+" : 0.0f)")
+		for _, o := range others {
+			l.put(rankGuarded+i/4, e.from, e.to, "("+c+" ? "+text+" : "+o+")")
+		}
 	}
 }
 
@@ -236,23 +252,41 @@ func (l *lister) seesFunction(t *Text, f *function) bool { return t != l.t || f.
 // mostNames is how many variables are tried in the place of one, or added to an expression.
 const mostNames = 12
 
-// nearest orders variables by how far from an expression they are declared and by another measure, and keeps
+// nearest orders variables by how far from an expression they are mentioned and by another measure, and keeps
 // the first.
 func (l *lister) nearest(list []*variable, e *expr, measure func(*variable) int) []*variable {
-	line := l.t.tokens[e.from].line
 	far := map[*variable]int{}
 	for _, v := range list {
-		apart := line - v.line
-		switch {
-		case v.line == 0 || v.fixed || apart < 0:
-			apart = 40
-		case slices.Contains(l.f.parameters, v):
-			apart = 0
-		}
-		far[v] = measure(v) + min(5, apart/8)
+		far[v] = measure(v) + l.apart(v, e)
 	}
 	slices.SortStableFunc(list, func(a, b *variable) int { return cmp.Compare(far[a], far[b]) })
 	return list[:min(len(list), mostNames)]
+}
+
+// apart is how far from an expression a variable is mentioned or declared, 0 to 6: about the logarithm of the
+// lines between.
+func (l *lister) apart(v *variable, e *expr) int {
+	line := l.t.tokens[e.from].line
+	least := 1 << 20
+	for _, at := range l.mentioned(v.name) {
+		least = min(least, max(at-line, line-at))
+	}
+	n := 0
+	for ; least > 0 && n < 6; least /= 2 {
+		n++
+	}
+	return n
+}
+
+// mentioned are the lines of the function that have a name.
+func (l *lister) mentioned(name string) []int {
+	if l.lined == nil || l.linedOf != l.f {
+		l.lined, l.linedOf = map[string][]int{}, l.f
+		for _, tok := range l.t.tokens[l.f.from:l.f.to] {
+			l.lined[tok.text] = append(l.lined[tok.text], tok.line)
+		}
+	}
+	return l.lined[name]
 }
 
 // unlike is how little two names have in common, 0 to 9.
@@ -328,6 +362,7 @@ func (l *lister) call(e *expr) {
 			for _, o := range group {
 				if o != f.text {
 					l.putNear(rankCallee, e, o+rest, f.text, o)
+					l.calledInstead(f.text, o)
 				}
 			}
 		}

@@ -1,6 +1,10 @@
 package rewrite
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Conditions that an access may lack.
 
@@ -45,7 +49,7 @@ func (l *lister) below(e *expr, from, to int) (out []string) {
 				continue
 			}
 			for _, b := range l.nearest(bounds, e, never)[:min(len(bounds), mostBounds)] {
-				if c := v.name + " < " + b.name; !slices.Contains(names, b.name) && !slices.Contains(out, c) {
+				if c := v.name + " < " + b.name; b != v && !slices.Contains(out, c) {
 					out = append(out, c)
 				}
 			}
@@ -53,3 +57,77 @@ func (l *lister) below(e *expr, from, to int) (out []string) {
 	}
 	return out
 }
+
+// conjoined lists a condition with one more part, of those that the function has or that bound a variable of
+// what it guards: both must hold, or, where the condition leaves something out, one of them.
+func (l *lister) conjoined(e *expr, from, to int) {
+	text := l.t.source(e.from, e.to)
+	var parts []string
+	add := func(c string) {
+		if !slices.Contains(parts, c) && !strings.Contains(text, c) {
+			parts = append(parts, c)
+		}
+	}
+	ifs := map[*expr]bool{}
+	each(l.f.body, func(s *statement) {
+		l.t.roles(s, func(role string, e *expr) {
+			if role == "if" {
+				e.walk(func(x, _ *expr) bool { ifs[x] = true; return true })
+			}
+		})
+	})
+	for _, d := range l.donors(e, func(x, _ *expr) bool {
+		return slices.Contains(comparisons, x.op) && ifs[x]
+	}) {
+		add(d)
+	}
+	var names []string
+	for _, tok := range l.t.tokens[from:to] {
+		if tok.kind == name {
+			names = append(names, tok.text)
+		}
+	}
+	op, than := " && ", " < "
+	if e.op == "||" || l.s.kind == "if" && len(l.s.body) == 1 && leaves[l.t.tokens[l.s.body[0].from].text] {
+		op, than = " || ", " >= "
+	}
+	for _, c := range l.bounds(e, names, than) {
+		add(c)
+	}
+	for i, c := range parts[:min(len(parts), mostParts)] {
+		l.put(rankConjunct+i/3, e.from, e.to, grouped(text, e, strings.TrimSpace(op))+op+c)
+	}
+}
+
+// bounds lists comparisons of some variables with the numbers that the kernel is called with: those first
+// that are mentioned near to each other, and have names alike.
+func (l *lister) bounds(e *expr, names []string, than string) []string {
+	type bound struct {
+		text string
+		far  int
+	}
+	var list []bound
+	numbers := l.numbers(e)
+	for _, v := range numbers {
+		for _, x := range numbers {
+			if slices.Contains(l.f.parameters, x) && !slices.Contains(l.f.parameters, v) &&
+				slices.Contains(names, v.name) {
+				far := l.apart(v, e) + l.apart(x, e)
+				far += unlike(strings.ToLower(v.name), strings.ToLower(x.name), true)
+				list = append(list, bound{v.name + than + x.name, far})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b bound) int { return cmp.Compare(a.far, b.far) })
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].text
+	}
+	return out
+}
+
+// mostParts is how many parts are added to a condition.
+const mostParts = 12
+
+// comparisons are the operators that compare.
+var comparisons = []string{"<", "<=", ">", ">=", "==", "!="}

@@ -74,16 +74,24 @@ var floats = map[string]bool{
 // extreme lists what may stand in the place of a number that has a name, or of 0: another one, or what the
 // kernel has a function for.
 func (l *lister) extreme(e *expr) {
-	for _, t := range l.w.seen(l.t) {
-		for _, f := range t.functions {
-			if len(f.parameters) == 0 && class(f.result) == real && l.seesFunction(t, f) {
-				l.put(rankExtreme, e.from, e.to, f.name+"()")
-			}
-		}
+	for _, f := range l.numberFunctions() {
+		l.put(rankExtreme, e.from, e.to, f)
 	}
 	for i, now := range []string{"-INFINITY", "0.0f", "-FLT_MAX", "1.0f"} {
 		l.put(rankOtherValue+i, e.from, e.to, now)
 	}
+}
+
+// numberFunctions are calls of the functions of the kernel that give a real number of nothing: neg_inf().
+func (l *lister) numberFunctions() (out []string) {
+	for _, t := range l.w.seen(l.t) {
+		for _, f := range t.functions {
+			if len(f.parameters) == 0 && class(f.result) == real && l.seesFunction(t, f) {
+				out = append(out, f.name+"()")
+			}
+		}
+	}
+	return out
 }
 
 // floatBits are a float's -infinity, infinity and largest numbers.

@@ -163,6 +163,7 @@ func (l *lister) grown(role string, e *expr) {
 			l.put(rankGuard+i/8, e.from, e.to, grouped(text, e, "&&")+" && "+c)
 		}
 		l.guards = false
+		l.conjoined(e, l.s.from, l.s.to)
 	case role == "for":
 		l.bounded(e)
 	case l.class(e) == integer:
@@ -173,6 +174,9 @@ func (l *lister) grown(role string, e *expr) {
 			l.value(rankFactor, e.from, e.to, b+" / 2")
 			l.value(rankFactor, e.from, e.to, b+" * 2")
 			l.value(rankFactor, e.from, e.to, "0")
+			if l.t.has(e.from, e.to, "-") && !l.t.has(e.from, e.to, "max") {
+				l.value(rankClamped, e.from, e.to, "max(0, "+text+")")
+			}
 		}
 		for i, v := range l.nearest(l.numbers(e), e, never) {
 			l.value(rankGrown+i/4, e.from, e.to, grouped(text, e, "+")+" + "+v.name)

@@ -25,30 +25,40 @@ func (l *lister) everywhere(from int) {
 		if len(e.sites) != 1 || e.sites[0].whole || e.Alone {
 			continue
 		}
-		list := places[t.text[e.sites[0].from:e.sites[0].to]]
-		if len(list) < 2 || len(list) > mostPlaces {
-			continue
+		all := places[t.text[e.sites[0].from:e.sites[0].to]]
+		l.together(e, all, rankPlaces, " at all its places in the function")
+		line := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool {
+			return t.tokens[x.from].line != e.Line
+		})
+		if len(line) < len(all) {
+			l.together(e, line, rankLine, " at all its places on the line")
 		}
-		var sites []site
-		own := false
-		for _, x := range list {
-			s := e.sites[0]
-			s.from, s.to = t.tokens[x.from].from, t.tokens[x.to-1].to
-			own = own || s.from == e.sites[0].from
-			sites = append(sites, s)
-		}
-		if !own {
-			continue
-		}
-		slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
-		many := Edit{
-			Text: t, Line: e.Line, What: e.What + " at all its places in the function", sites: sites,
-			Rank: e.Rank + rankPlaces, Doubtful: e.Doubtful,
-		}
-		if key := many.key(); !l.seen[key] {
-			l.seen[key] = true
-			l.out = append(l.out, many)
-		}
+	}
+}
+
+// together lists an edit of one place at several that have the same text.
+func (l *lister) together(e Edit, list []*expr, rank int, where string) {
+	if len(list) < 2 || len(list) > mostPlaces {
+		return
+	}
+	t, own := l.t, false
+	var sites []site
+	for _, x := range list {
+		s := e.sites[0]
+		s.from, s.to = t.tokens[x.from].from, t.tokens[x.to-1].to
+		own = own || s.from == e.sites[0].from
+		sites = append(sites, s)
+	}
+	if !own {
+		return
+	}
+	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+	many := Edit{
+		Text: t, Line: e.Line, What: e.What + where, sites: sites, Rank: e.Rank + rank, Doubtful: e.Doubtful,
+	}
+	if key := many.key(); !l.seen[key] {
+		l.seen[key] = true
+		l.out = append(l.out, many)
 	}
 }
 
@@ -57,7 +67,36 @@ const (
 	mostPlaces = 4
 	// rankPlaces is by how much that is less likely than one place.
 	rankPlaces = 4
+	// rankLine is the same of the places on one line
+	rankLine = 2
 )
+
+// calledInstead lists another function in the place of one in all its calls.
+func (l *lister) calledInstead(was, now string) {
+	var sites []site
+	t, nested := l.t, false
+	each(l.f.body, func(s *statement) {
+		for _, top := range s.top() {
+			top.walk(func(e, _ *expr) bool {
+				if e.op != "call" || e.kids[0].text != was {
+					return true
+				}
+				from, to := t.tokens[e.from].from, t.tokens[e.to-1].to
+				if n := len(sites); n > 0 && from < sites[n-1].to {
+					nested = true
+				}
+				sites = append(sites, site{
+					from: from, to: to, now: now + t.source(e.kids[0].to, e.to),
+				})
+				return true
+			})
+		}
+	})
+	if !nested && len(sites) > 1 && len(sites) <= mostPlaces {
+		slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+		l.add(rankInstead, now+" in place of "+was+" in all calls of the function", sites...)
+	}
+}
 
 // axes lists the axes of a block's number exchanged in the whole function.
 func (l *lister) axes() {

@@ -11,6 +11,7 @@ func (l *lister) whole(s *statement) {
 	t := l.t
 	l.of = ""
 	l.synchronisation(s)
+	l.exchanged(s)
 	switch s.kind {
 	case "for":
 		l.from0(s)
@@ -34,14 +35,7 @@ func (l *lister) whole(s *statement) {
 	put(rankStatement, "without "+text, nothing)
 	l.flagged(s, text, put)
 	l.anotherMember(s, text, put)
-	next := l.next(s)
-	if next != nil && next.kind == "expression" && len(next.exprs) > 0 && !l.macro(next.exprs[0]) {
-		other := t.source(next.from, next.to)
-		l.add(rankNext, other+" before "+text, site{
-			from: t.tokens[s.from].from, to: t.tokens[next.to-1].to, whole: true,
-			now: other + t.between(s.to, next.from) + text,
-		})
-	}
+	l.atomically(s, put)
 	l.guards = true
 	for i, c := range l.guarding(s.exprs[0], s.from, s.to) {
 		put(rankGuard+i/6, "under the condition "+c, "if ("+c+") "+text)
@@ -69,6 +63,53 @@ func (l *lister) flagged(s *statement, text string, put func(rank int, what, now
 			put(rankFlag, "under the condition "+c, "if ("+c+") "+text)
 		}
 	}
+}
+
+// exchanged lists a statement behind the next.
+func (l *lister) exchanged(s *statement) {
+	next, t := l.next(s), l.t
+	single := func(s *statement) bool {
+		return s.kind == "expression" && len(s.exprs) > 0 && !l.macro(s.exprs[0]) ||
+			s.kind == "if" && len(s.body) == 1 && s.body[0].kind == "expression"
+	}
+	if next == nil || !single(s) || !single(next) || !l.near(s.from) && !l.near(next.from) {
+		return
+	}
+	text, other := t.source(s.from, s.to), t.source(next.from, next.to)
+	l.add(rankNext, other+" before "+text, site{
+		from: t.tokens[s.from].from, to: t.tokens[next.to-1].to, whole: true,
+		now: other + t.between(s.to, next.from) + text,
+	})
+}
+
+// atomically lists a sum that is assigned to one of its terms as an atomic addition.
+func (l *lister) atomically(s *statement, put func(rank int, what, now string)) {
+	e, t := s.exprs[0], l.t
+	if e.op != "=" && e.op != "+=" || e.kids[0].op != "index" && e.kids[0].op != "u*" {
+		return
+	}
+	to, term := t.source(e.kids[0].from, e.kids[0].to), t.source(e.kids[1].from, e.kids[1].to)
+	if e.op == "=" {
+		a, b, _ := l.operation(e.kids[1])
+		if a == nil || kindOf(e.kids[1]) != "+" {
+			return
+		}
+		x, y := t.source(a.from, a.to), t.source(b.from, b.to)
+		switch to {
+		case x:
+			term = y
+		case y:
+			term = x
+		default:
+			return
+		}
+	}
+	address := "&" + to
+	if e.kids[0].op == "u*" {
+		address = strings.TrimPrefix(to, "*")
+	}
+	now := "atomicAdd(" + address + ", " + term + ");"
+	put(rankAtomic, now+" in place of "+t.source(s.from, s.to), now)
 }
 
 // anotherMember lists a call for another member of a type behind a call for one: what is initialised, awaited

@@ -371,3 +371,74 @@ func TestMissingBounds(t *testing.T) {
 		t.Errorf("the store under a bound is edit %d of %d", at, len(list))
 	}
 }
+
+// A parameter may have a macro behind its name, and an inner declaration hides an outer one.
+func TestNames(t *testing.T) {
+	own := Parse("own.cu", `
+__global__ void k(const float* x, int M, int K MORE) {
+    float top[2] = {};
+    for (int r = 0; r < M; r++) {
+        const float top = x[r], best = x[r + 1];
+        out[r] = exp_below(top, best);
+    }
+}
+`)
+	list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {4: 0, 6: 0}}, Wanted{})
+	for _, want := range []string{
+		"K in place of M", "exp_below(best, top) in place of exp_below(top, best)",
+	} {
+		if !slices.ContainsFunc(list, func(e Edit) bool { return e.What == want }) {
+			t.Errorf("%s is not among %d edits", want, len(list))
+		}
+	}
+}
+
+// Terms and functions of real numbers are applied in another order.
+func TestOrderOfOperations(t *testing.T) {
+	own := Parse("own.cu", `
+__device__ float warp_max(float x) { return x; }
+__device__ float k(float m, float x, float y, float scale) {
+    m = fmaxf(m, fmaxf(warp_max(x), y));
+    m = rsqrtf(__fadd_rn(x, y));
+    m = __fmul_rn(__fsub_rn(x, y), scale);
+    m = __fmaf_rn(x, scale, y);
+    return m;
+}
+`)
+	for line, want := range map[int]string{
+		4: "warp_max(fmaxf(x, y)) in place of fmaxf(warp_max(x), y)",
+		5: "__fadd_rn(rsqrtf(x), y) in place of rsqrtf(__fadd_rn(x, y))",
+		6: "__fsub_rn(__fmul_rn(x, scale), y) in place of __fmul_rn(__fsub_rn(x, y), scale)",
+		7: "__fmul_rn(__fadd_rn(x, y), scale) in place of __fmaf_rn(x, scale, y)",
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{})
+		if at := slices.IndexFunc(list, func(e Edit) bool { return e.What == want }); at < 0 || at > 30 {
+			t.Errorf("%s is edit %d of %d", want, at, len(list))
+		}
+	}
+}
+
+// What a line lacks often stands on another one: a term, a bound, a clamp, an atomic addition.
+func TestTakenFromOtherLines(t *testing.T) {
+	own := Parse("own.cu", `
+__global__ void k(float* u, const float* x, int rows, int C, int first) {
+    for (int r = 0; r < rows; r++) {
+        const int at = (first + r) * C, begin = (r - first + 1) / 4;
+        if (r < rows) u[at] = x[r];
+        if (begin < C) u[r] = u[r] + x[at];
+        u[2 * r] = r < rows ? x[r] : 0.0f;
+    }
+}
+`)
+	for line, want := range map[int]string{
+		4: "max(0, r - first + 1) in place of r - first + 1",
+		5: "(first + r) in place of r",
+		6: "atomicAdd(&u[r], x[at]); in place of u[r] = u[r] + x[at];",
+		7: "r < rows && begin < C in place of r < rows",
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{})
+		if at := slices.IndexFunc(list, func(e Edit) bool { return e.What == want }); at < 0 || at > 150 {
+			t.Errorf("%s is edit %d of %d", want, at, len(list))
+		}
+	}
+}

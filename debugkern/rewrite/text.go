@@ -230,6 +230,10 @@ func (t *Text) parameter(f *function, from, to int) {
 		}
 	}
 	at := to - 1
+	if t.behindName(from, at) {
+		at--
+		to--
+	}
 	ranks := 0
 	for at > from && t.is(at, "]") {
 		if at = t.match(at) - 1; at < from {
@@ -257,6 +261,20 @@ func (t *Text) parameter(f *function, from, to int) {
 		name: t.tokens[at].text, at: at, typ: t.typeText(from, end), ranks: ranks, from: f.from, to: f.to,
 		line: t.tokens[at].line, once: t.has(from, end, "const"),
 	})
+}
+
+// behindName reports whether the last token of a parameter is a macro behind its name: int K MORE_PARAMETERS.
+func (t *Text) behindName(from, at int) bool {
+	if at-1 <= from || t.tokens[at].kind != name || t.tokens[at-1].kind != name ||
+		qualifiers[t.tokens[at-1].text] || numeric[t.tokens[at-1].text] != "" {
+		return false
+	}
+	for _, tok := range t.tokens[from : at-1] {
+		if !qualifiers[tok.text] {
+			return true
+		}
+	}
+	return false
 }
 
 // qualifiers are words of a declaration that are no part of the type here.
