@@ -159,10 +159,16 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 			Phase: "explain", Detail: "edits of the source", Done: tried, Total: len(edits) + tried,
 		})
 		tried += n
-		if found, err := s.round(edits[:n]); err != nil || found != nil {
-			return found, err
+		list, err := s.round(edits[:n])
+		if err != nil {
+			return nil, err
 		}
-		if edits = edits[n:]; s.compiled > mostInstructions {
+		if edits = edits[n:]; len(list) > 0 {
+			if found, err := s.onTheirLines(list, edits); err != nil || found != nil {
+				return found, err
+			}
+		}
+		if s.compiled > mostInstructions {
 			break
 		}
 	}
@@ -283,82 +289,6 @@ func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 	return r, nil
 }
 
-// round compiles edits together, executes each, and returns the likeliest of those that put everything right;
-// nil where none does.
-func (s *sourceEdit) round(edits []rewrite.Edit) (*rightEdit, error) {
-	built, edits, err := s.build(edits)
-	if err != nil || built == nil {
-		return nil, err
-	}
-	choose := chosen(built.Module)
-	s.compiled += len(built.Module.Func(s.q.run.Plan.Entry).Body)
-	base, err := s.execute(debugkern.Trial{Build: built})
-	if err != nil || base == nil {
-		return nil, err
-	}
-	right, wrong := repair.CellsOf(base.Report)
-	same := right == s.right && right+wrong == s.cells
-	if s.found {
-		same = len(errorsOf(base.Report)) > 0
-	}
-	if !same {
-		return nil, nil // the compiler makes another kernel of it: what an edit does there shows nothing
-	}
-	s.each = base.Report.Cost.WarpInstructions + 4*uint64(len(built.Module.Func(s.q.run.Plan.Entry).Body))
-	if s.found {
-		s.each *= watched
-	}
-	edits = edits[:min(len(edits), int(editedInstructions/s.each))]
-	ok, err := s.ask(len(edits), func(i int) (bool, error) { return s.puts(built, choose(i+1)) })
-	if err != nil {
-		return nil, err
-	}
-	enough, err := s.inSound(built, nil)
-	if err != nil {
-		return nil, err
-	}
-	var list []rewrite.Edit
-	for i, e := range edits {
-		if !ok[i] {
-			continue
-		}
-		if right, err := s.everywhere(built, choose(i+1)); err != nil || !right {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		n, err := s.inSound(built, choose(i+1))
-		if err != nil {
-			return nil, err
-		}
-		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
-		if n > enough+enough/16 {
-			s.needless = append(s.needless, e)
-			continue
-		}
-		list = append(list, e)
-	}
-	return s.likeliest(list)
-}
-
-// likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
-func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
-	slices.SortStableFunc(list, func(a, b rewrite.Edit) int { return cmp.Compare(a.Cost(), b.Cost()) })
-	for _, e := range list[:min(len(list), mostRight)] {
-		switch {
-		case f == nil:
-			if f, err = s.confirmed(e); err != nil {
-				return nil, err
-			}
-		case e.Text != f.edit.Text || e.Line != f.edit.Line:
-			f.also = &e
-			return f, nil
-		}
-	}
-	return f, nil
-}
-
 // ask asks a question of several edits at once.
 func (s *sourceEdit) ask(n int, ask func(i int) (bool, error)) ([]bool, error) {
 	ok, failed := make([]bool, n), make([]error, n)
@@ -401,20 +331,15 @@ func (s *sourceEdit) build(edits []rewrite.Edit) (*build.Build, []rewrite.Edit, 
 				drop[k-1] = true
 				continue
 			}
-			all := !slices.ContainsFunc(kept, func(e rewrite.Edit) bool {
-				return e.Line == d.Line && e.Doubtful
-			})
-			for i := range kept {
-				if kept[i].Line == d.Line && (all || kept[i].Doubtful) {
-					drop[i] = true
-				}
+			for _, i := range blamed(kept, d) {
+				drop[i] = true
 			}
 		}
 		for _, d := range failed.Diagnostics {
 			if m := undefined.FindStringSubmatch(d.Message); m != nil {
 				name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`)
 				for k, i := rewrite.EditAt(d.Line), 0; k > 0 && k <= len(kept) && i < len(kept); i++ {
-					if name.MatchString(kept[i].What) && kept[i].Line <= kept[k-1].Line {
+					if name.MatchString(kept[i].What) && kept[i].Line == kept[k-1].Line {
 						drop[i] = true // it is declared behind
 					}
 				}
@@ -432,6 +357,26 @@ func (s *sourceEdit) build(edits []rewrite.Edit) (*build.Build, []rewrite.Edit, 
 		}
 	}
 	return nil, nil, nil
+}
+
+// blamed are the edits of a line that a compiler's message may be about, where it names none: those of what
+// is assigned to, where that is not possible; else those whose types are not known; else all.
+func blamed(kept []rewrite.Edit, d report.Diagnostic) (out []int) {
+	for _, doubt := range []func(e *rewrite.Edit) bool{
+		func(e *rewrite.Edit) bool { return e.Stores && strings.Contains(d.Message, "lvalue") },
+		func(e *rewrite.Edit) bool { return e.Doubtful },
+		func(*rewrite.Edit) bool { return true },
+	} {
+		for i := range kept {
+			if kept[i].Line == d.Line && doubt(&kept[i]) {
+				out = append(out, i)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
 }
 
 // undefined is a compiler's message on a name that a line does not see.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -12,14 +13,26 @@ import (
 
 // What an edit of the source comes to in other variants of the kernel.
 
-// mostVariants is how many other variants of the kernel an edit is tried in.
+// mostVariants is how many other variants of the kernel an edit is tried in, besides one for each flag that
+// it leaves out.
 const mostVariants = 2
 
 // spoils reports whether a variant of the kernel that is right, in the smallest shape, is wrong with an edit:
-// what is right with these flags may leave out what others need.
+// what is right with these flags may leave out what others need. So an edit that leaves out a flag spoils the
+// kernel unless a variant with the flag's other value was seen to be right with it.
 func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
 	q := s.q
-	for _, o := range q.variants() {
+	unseen := map[string]bool{}
+	for _, name := range e.Drops {
+		unseen[name] = true
+	}
+	for i, o := range q.variants() {
+		shows := slices.ContainsFunc(e.Drops, func(name string) bool {
+			return unseen[name] && o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name])
+		})
+		if i >= mostVariants && !shows {
+			continue
+		}
 		was, err := q.execute(o)
 		if err != nil {
 			return false, err
@@ -38,8 +51,13 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
 		if now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
 			return true, nil
 		}
+		for _, name := range e.Drops {
+			if o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name]) {
+				delete(unseen, name)
+			}
+		}
 	}
-	return false, nil
+	return len(unseen) > 0, nil
 }
 
 // variants are configurations of other variants of the kernel, without planted faults, in the shape that
@@ -65,8 +83,7 @@ func (q *inquiry) variants() []*other {
 	}
 	for i := range m.Variants {
 		v, err := m.Select(m.Variants[i].Name, nil, nil, sel.Gate)
-		if err != nil || len(v.Faults) > 0 || maps.Equal(v.Flags, sel.Flags) ||
-			len(q.otherVariants) == mostVariants {
+		if err != nil || len(v.Faults) > 0 || maps.Equal(v.Flags, sel.Flags) {
 			continue
 		}
 		o := &other{req: req, name: "variant " + v.Variant, any: true}

@@ -18,6 +18,11 @@ type Edit struct {
 	sites []site
 	// Doubtful: it is not known whether its types fit
 	Doubtful bool
+	// Stores: it changes what something is assigned to
+	Stores bool
+	// Drops are flags of the build that stand in what it replaces, and no more with it: what another build
+	// needs may be lost
+	Drops []string
 	// Alone: a compiler needs the value of what it replaces, so that Switched leaves it out
 	Alone bool
 }
@@ -216,7 +221,7 @@ func (e *expr) base() (*expr, int) {
 // Edits lists edits of lines, the likeliest first. lines are, by the name of a text and a line, how far the
 // line is from what is known to be wrong: 0 is that itself.
 func (w *Set) Edits(lines map[string]map[int]int, wanted Wanted) []Edit {
-	l := &lister{w: w, lines: lines, seen: map[string]bool{}, wanted: wanted}
+	l := &lister{w: w, lines: lines, seen: map[string]int{}, wanted: wanted}
 	for _, t := range w.texts {
 		if len(lines[t.Name]) == 0 {
 			continue
@@ -251,9 +256,10 @@ type lister struct {
 	of     string          // the class of what is edited
 	// doubtful: of the edits at hand it is not known whether their types fit
 	doubtful bool
-	isAlone  bool // the edits at hand must be compiled alone
-	guards   bool // the edits at hand put what there is under a condition
-	seen     map[string]bool
+	isAlone  bool           // the edits at hand must be compiled alone
+	dropping bool           // the edits at hand may leave out a flag of the build
+	guards   bool           // the edits at hand put what there is under a condition
+	seen     map[string]int // where an edit is in out
 	out      []Edit
 	// lined are the lines of tokens of the function linedOf
 	lined   map[string][]int
@@ -285,21 +291,55 @@ func (l *lister) value(rank, from, to int, now string) {
 }
 
 func (l *lister) add(rank int, what string, sites ...site) {
+	var drops []string
 	for _, s := range sites {
 		was := l.t.text[s.from:s.to]
-		if was == s.now || strings.Contains(s.now, "#") && !l.isAlone || l.drops(was, s.now) {
+		if was == s.now || strings.Contains(s.now, "#") && !l.isAlone {
 			return // nothing changes, or a directive would not stand on a line of its own
 		}
+		drops = append(drops, l.drops(was, s.now)...)
 	}
 	e := Edit{
 		Text: l.t, Line: 1 + strings.Count(l.t.text[:sites[0].from], "\n"), What: oneLine(what), sites: sites,
-		Rank: rank + farther*l.far, Doubtful: l.doubtful, Alone: l.isAlone,
+		Rank: rank + farther*l.far, Doubtful: l.doubtful, Alone: l.isAlone, Stores: l.assigns(sites[0]),
+		Drops: drops,
+	}
+	if len(drops) > 0 {
+		if !l.dropping {
+			return
+		}
+		e.Rank += rankDropping
 	}
 	e.Rank -= l.likelier(&e)
-	if key := e.key(); !l.seen[key] {
-		l.seen[key] = true
-		l.out = append(l.out, e)
+	l.list(e)
+}
+
+// list adds an edit, or makes it likelier where another kind of edit has listed the same text.
+func (l *lister) list(e Edit) {
+	key := e.key()
+	if i, ok := l.seen[key]; ok {
+		l.out[i].Rank = min(l.out[i].Rank, e.Rank)
+		return
 	}
+	l.seen[key] = len(l.out)
+	l.out = append(l.out, e)
+}
+
+// assigns reports whether a part of a text lies in what the statement at hand assigns to.
+func (l *lister) assigns(x site) bool {
+	if l.s == nil || x.whole {
+		return false
+	}
+	for _, e := range l.s.exprs {
+		if e == nil || binding[e.op] != assignment {
+			continue
+		}
+		to := e.kids[0]
+		if l.t.tokens[to.from].from <= x.from && x.to <= l.t.tokens[to.to-1].to {
+			return true
+		}
+	}
+	return false
 }
 
 // key is equal for edits that make the same text, whatever part of it each replaces.
@@ -318,18 +358,19 @@ func (e *Edit) key() string {
 	return key
 }
 
-// drops reports whether a text has a flag of the build that another lacks: in another build it may be
-// needed, and no run of this one shows that.
-func (l *lister) drops(was, now string) bool {
+// drops lists the flags of the build that a text has and another lacks: in another build they may be needed,
+// and no run of this one shows that.
+func (l *lister) drops(was, now string) (out []string) {
 	for _, t := range l.w.seen(l.t) {
 		for name := range t.macros {
-			flag := t.macros[name] == "0" || t.macros[name] == "1"
-			if flag && strings.Contains(was, name) && !strings.Contains(now, name) {
-				return true
+			if l.flag(name) && strings.Contains(was, name) && !strings.Contains(now, name) &&
+				!slices.Contains(out, name) {
+				out = append(out, name)
 			}
 		}
 	}
-	return false
+	slices.Sort(out)
+	return out
 }
 
 // macro reports whether a statement is the call of a macro: a compiler reads its arguments otherwise.
@@ -356,6 +397,9 @@ func (l *lister) statement(s *statement) {
 		}
 	}
 	if s.kind == "if" && len(s.exprs) > 0 && l.known(s.exprs[0]) {
+		l.dropping = true
+		l.condition(s)
+		l.dropping = false
 		return // it chooses a build: another one does not show what is wrong with this
 	}
 	l.whole(s)
@@ -489,6 +533,8 @@ func (l *lister) class(e *expr) string {
 		switch {
 		case e.text == "true" || e.text == "false":
 			return boolean
+		case l.constant(e.text):
+			return integer
 		case floats[e.text]:
 			return real
 		}

@@ -87,8 +87,12 @@ func (l *lister) expression(e, parent *expr) {
 		l.put(rankStep, e.from, e.to, text(e.kids[0])+" += 2")
 	case "?":
 		a, b, c := text(e.kids[0]), text(e.kids[1]), text(e.kids[2])
-		if l.known(e.kids[0]) {
-			break // it chooses a build, and which of them is right no run of this one shows
+		if l.known(e.kids[0]) { // it chooses a build, and which of them is right no run of this one shows
+			l.dropping = true
+			l.put(rankEither, e.from, e.to, b)
+			l.put(rankEither, e.from, e.to, c)
+			l.dropping = false
+			break
 		}
 		l.put(rankEither, e.from, e.to, b)
 		l.put(rankEither, e.from, e.to, c)

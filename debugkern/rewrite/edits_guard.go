@@ -33,7 +33,7 @@ func (l *lister) below(e *expr, from, to int) (out []string) {
 		l.where = l.indexed()
 	}
 	first, last := l.t.tokens[from].from, l.t.tokens[to-1].to
-	bounds := l.numbers(e)
+	numbers := l.numbers(e)
 	for _, x := range l.where[l.t].indices {
 		if x.from < first || x.to > last {
 			continue
@@ -44,12 +44,13 @@ func (l *lister) below(e *expr, from, to int) (out []string) {
 				names = append(names, tok.text)
 			}
 		}
-		for _, v := range bounds {
-			if !slices.Contains(names, v.name) {
-				continue
-			}
-			for _, b := range l.nearest(bounds, e, never)[:min(len(bounds), mostBounds)] {
-				if c := v.name + " < " + b.name; b != v && !slices.Contains(out, c) {
+		inIndex := func(v *variable) bool {
+			return slices.Contains(names, v.name) && !slices.Contains(l.f.parameters, v)
+		}
+		bounds := l.nearest(slices.DeleteFunc(slices.Clone(numbers), inIndex), e, never)
+		for _, v := range numbers {
+			for _, b := range bounds[:min(len(bounds), mostBounds)] {
+				if c := v.name + " < " + b.name; inIndex(v) && !slices.Contains(out, c) {
 					out = append(out, c)
 				}
 			}
@@ -94,9 +95,24 @@ func (l *lister) conjoined(e *expr, from, to int) {
 	for _, c := range l.bounds(e, names, than) {
 		add(c)
 	}
-	for i, c := range parts[:min(len(parts), mostParts)] {
-		l.put(rankConjunct+i/3, e.from, e.to, grouped(text, e, strings.TrimSpace(op))+op+c)
+	rank := rankConjunct
+	if l.wanted.Beyond && l.holdsIndex(from, to) {
+		rank -= guarding
 	}
+	for i, c := range parts[:min(len(parts), mostParts)] {
+		l.put(rank+i/3, e.from, e.to, grouped(text, e, strings.TrimSpace(op))+op+c)
+	}
+}
+
+// holdsIndex reports whether some tokens have an index of an array that is wanted.
+func (l *lister) holdsIndex(from, to int) bool {
+	if l.where == nil {
+		l.where = l.indexed()
+	}
+	first, last := l.t.tokens[from].from, l.t.tokens[to-1].to
+	return slices.ContainsFunc(l.where[l.t].indices, func(x span) bool {
+		return first <= x.from && x.to <= last
+	})
 }
 
 // bounds lists comparisons of some variables with the numbers that the kernel is called with: those first

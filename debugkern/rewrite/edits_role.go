@@ -116,7 +116,7 @@ func (l *lister) likeSibling(role string, e *expr) {
 				continue
 			}
 			if now := l.withExtents(s.e, v, own); now != text {
-				l.value(rankElsewhere, e.from, e.to, now)
+				l.value(rankElsewhere+3, e.from, e.to, now)
 			}
 		}
 	}

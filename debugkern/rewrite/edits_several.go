@@ -49,17 +49,31 @@ func (l *lister) together(e Edit, list []*expr, rank int, where string) {
 		own = own || s.from == e.sites[0].from
 		sites = append(sites, s)
 	}
-	if !own {
+	if !own || !l.meansTheSame(e.sites[0].now, list) {
 		return
 	}
 	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
 	many := Edit{
 		Text: t, Line: e.Line, What: e.What + where, sites: sites, Rank: e.Rank + rank, Doubtful: e.Doubtful,
+		Drops: e.Drops,
 	}
-	if key := many.key(); !l.seen[key] {
-		l.seen[key] = true
-		l.out = append(l.out, many)
+	l.list(many)
+}
+
+// meansTheSame reports whether each name of a text is the same variable at all of some places.
+func (l *lister) meansTheSame(text string, places []*expr) bool {
+	for _, tok := range lex(text).tokens {
+		if tok.kind != name {
+			continue
+		}
+		v := l.find(tok.text, places[0].from)
+		for _, x := range places[1:] {
+			if o := l.find(tok.text, x.from); (v == nil) != (o == nil) || v != nil && v.at != o.at {
+				return false
+			}
+		}
 	}
+	return true
 }
 
 const (

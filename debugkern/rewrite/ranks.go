@@ -14,7 +14,7 @@ const (
 	rankOwnCallee   = 13 // another function of the kernel
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
-	rankArguments   = 14 // two arguments exchanged
+	rankArguments   = 17 // two arguments exchanged
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankIndices     = 14 // two indices exchanged
 	rankTerm        = 14 // the first operand of an operator alone
@@ -27,16 +27,16 @@ const (
 	rankAxis        = 18 // another axis of a number of a thread or block
 	rankExtent      = 23 // an array with another extent
 	rankHeader      = 18 // the header of another loop
-	rankName        = 18 // another variable, the likeliest first
+	rankName        = 20 // another variable, the likeliest first
 	rankNumber      = 18 // another number, the likeliest first
-	rankBarrier     = 18 // a barrier more
-	rankEither      = 19 // one of the values of a ?:
-	rankOperator    = 19 // another operator
+	rankBarrier     = 20 // a barrier more
+	rankEither      = 17 // one of the values of a ?:
+	rankOperator    = 20 // another operator
 	rankSecond      = 19 // the second operand of an operator alone
 	rankStep        = 20 // another step of a loop
 	rankTurned      = 20 // operands or operators in another order
 	rankNot         = 20 // a condition negated
-	rankVariable    = 20 // a variable in the place of a term or call
+	rankVariable    = 18 // a variable in the place of a term or call
 	rankPassed      = 20 // a value passed to a function of the kernel
 	rankFixed       = 21 // a constant in the place of a number
 	rankOneMore     = 21 // one more or less
@@ -57,13 +57,16 @@ const (
 	rankWrapped     = 27
 	rankWrappedCell = 28
 	rankDonated     = 20
-	rankChained     = 24
+	rankChained     = 20
 	rankConjunct    = 22
 	rankClamped     = 22
 	rankAtomic      = 16
 	rankInstead     = 17
 	rankGrown       = 31 // a term more
 )
+
+// rankDropping is by how much an edit is less likely that leaves out a flag of the build.
+const rankDropping = 2
 
 // mostLess is by how much the least likely variable is less likely than the first.
 const mostLess = 6

@@ -165,7 +165,7 @@ func TestEditsThatCannotCompile(t *testing.T) {
 	}
 }
 
-// An edit leaves in what other builds may need.
+// An edit leaves in what other builds may need, or says which flag it leaves out.
 func TestEditsKeepSymbols(t *testing.T) {
 	text := "#ifndef USE_RMS\n#define USE_RMS 0\n#endif\n" +
 		"__global__ void f(float* y, float a, float b) {\n    y[0] = USE_RMS ? a : a + b;\n" +
@@ -176,13 +176,13 @@ func TestEditsKeepSymbols(t *testing.T) {
 	}
 	flag := together(NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {6: 0}}, Wanted{}))
 	for _, e := range flag {
-		if _, now, ok := e.Lines(); ok && !strings.Contains(now, "if (USE_RMS)") {
-			t.Errorf("%s: %s", e.What, now)
+		if _, now, ok := e.Lines(); ok && strings.Contains(now, "if (USE_RMS)") == (len(e.Drops) > 0) {
+			t.Errorf("%s: %s, and leaves out %v", e.What, now, e.Drops)
 		}
 	}
 	for _, e := range edits {
-		if _, now, ok := e.Lines(); ok && !strings.Contains(now, "USE_RMS") {
-			t.Errorf("%s: %s", e.What, now)
+		if _, now, ok := e.Lines(); ok && strings.Contains(now, "USE_RMS") == (len(e.Drops) > 0) {
+			t.Errorf("%s: %s, and leaves out %v", e.What, now, e.Drops)
 		}
 	}
 }
