@@ -118,14 +118,17 @@ func (q *inquiry) better(r *debugkern.Run) bool {
 	return len(errorsOf(r.Report)) < len(errorsOf(q.base.Report))
 }
 
-// noWorse reports whether no stage of a trial has more wrong cells than in the run, and none fewer cells that
-// were captured.
+// noWorse reports whether no stage of a trial has more wrong cells than in the run, and none fewer right ones.
 func (q *inquiry) noWorse(r *debugkern.Run) bool {
 	whole := len(r.Blocks()) == len(q.base.Blocks())
 	for i := range r.Report.Stages {
 		x := &r.Report.Stages[i]
 		was := q.base.Report.Stage(x.Name)
-		if was != nil && (x.Local.Bad > was.Local.Bad || whole && x.Local.Cells < was.Local.Cells) {
+		if was == nil {
+			continue
+		}
+		right, before := x.Local.Cells-x.Local.Bad, was.Local.Cells-was.Local.Bad
+		if x.Local.Bad > was.Local.Bad || whole && right < before {
 			return false
 		}
 	}

@@ -55,6 +55,7 @@ type sourceEdit struct {
 	right  int
 	// compiled counts the instructions of the builds that were made
 	compiled int
+	own      uint64         // warp instructions of the blocks as they are
 	block    uint64         // warp instructions that a block takes, at most
 	each     uint64         // warp instructions that the trial of one edit took in the last round
 	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
@@ -208,8 +209,9 @@ func (s *sourceEdit) measure() (bool, error) {
 
 // note keeps what the blocks have without an edit, and returns how many of their cells are wrong.
 func (s *sourceEdit) note(r *debugkern.Run) (wrong int) {
+	s.own = r.Report.Cost.WarpInstructions
 	if len(s.blocks) == 1 {
-		s.block = r.Report.Cost.WarpInstructions
+		s.block = s.own
 	}
 	s.right, wrong = repair.CellsOf(r.Report)
 	s.cells = s.right + wrong
@@ -417,7 +419,9 @@ func (s *sourceEdit) puts(b *build.Build, edits []ptx.Edit) (bool, error) {
 	if s.found { // sums of several blocks have a part in this one
 		return wrong <= s.cells-s.right && right >= s.right && len(errorsOf(r.Report)) == 0, nil
 	}
-	return wrong == 0 && right >= s.cells && right > s.right, nil
+	// What was read past an edge is not captured any more.
+	fewer := r.Report.Verdict == report.Agree && right >= s.right
+	return wrong == 0 && (right >= s.cells && right > s.right || fewer), nil
 }
 
 // everywhere reports whether all stages are right with an edit in all blocks that experiments execute.

@@ -113,8 +113,8 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 		case out.Kind != rewrite.Any:
 		case x.whole:
 			out.Kind = rewrite.Values
-		case c != nil && len(c.Foreign)+len(c.Missing)+len(c.Twice) > 0, x.cause.Finding >= 0:
-			out.Kind = rewrite.Indices
+		case c != nil && len(c.Foreign)+len(c.Twice) > 0, x.cause.Finding >= 0:
+			out.Kind = rewrite.Indices // where operands are only missing, a reduction may have left them out
 		}
 		if c != nil && len(c.Foreign) > 0 && len(c.Missing) > 0 {
 			if from, to := c.Foreign[0].Of, c.Missing[0].Of; from != to && out.From == "" {

@@ -73,21 +73,18 @@ func (s *sourceEdit) round(edits []rewrite.Edit) ([]candidate, error) {
 			return nil, err
 		}
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
-		if tooMuch(n, enough) {
+		if n > enough+enough/16 {
 			s.needless = append(s.needless, e)
 			continue
 		}
 		list = append(list, candidate{edit: e, now: choose(i + 1)})
 	}
-	return s.elsewhere(built, list)
+	return s.elsewhere(built, list, 1+base.Report.Cost.WarpInstructions/max(1, s.own))
 }
 
-// tooMuch reports whether a number of instructions is more than a sixteenth above what is enough.
-func tooMuch(n, enough uint64) bool { return n > enough+enough/16 }
-
 // elsewhere leaves out the candidates of a build that are wrong in another configuration, and counts what
-// each executes there.
-func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, error) {
+// each executes there. slower is how many times the instructions of the run the build has.
+func (s *sourceEdit) elsewhere(b *build.Build, list []candidate, slower uint64) ([]candidate, error) {
 	q := s.q
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.edit.Cost(), y.edit.Cost()) })
 	list = list[:min(len(list), mostCandidates)]
@@ -101,8 +98,10 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 		}
 		work := make([]uint64, len(list))
 		ok, err := s.ask(len(list), func(i int) (bool, error) {
-			t := debugkern.Trial{Build: b, Edits: list[i].now, Blocks: was.Blocks()}
-			now, err := q.tryThere(was, t)
+			now, err := was.Try(q.ctx, debugkern.Trial{
+				Build: b, Edits: list[i].now, Blocks: was.Blocks(), Tiles: true,
+				Budget: 4*slower*was.Report.Cost.WarpInstructions + 10000,
+			})
 			if err != nil || now == nil || now.Report.Verdict == report.Failed {
 				return false, q.stopped(err)
 			}
@@ -150,7 +149,7 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 	}
 	var edits []rewrite.Edit
 	for _, c := range list {
-		if tooMuch(c.work, least) {
+		if c.work > least+least/4 { // an edit that leaves out others of the same build executes less too
 			s.needless = append(s.needless, c.edit)
 			continue
 		}

@@ -76,7 +76,10 @@ func (l *lister) donated(e, parent *expr) {
 		return shares
 	})
 	for i, d := range list[:min(len(list), mostDonors)] {
-		l.value(rankDonated+i/2, e.from, e.to, "("+d+")")
+		if parent != nil && binding[parent.op] > assignment {
+			d = "(" + d + ")"
+		}
+		l.value(rankDonated+i/2, e.from, e.to, d)
 	}
 }
 

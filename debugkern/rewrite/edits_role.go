@@ -180,13 +180,18 @@ func (l *lister) grown(role string, e *expr) {
 		}
 		for i, v := range l.nearest(l.numbers(e), e, never) {
 			l.value(rankGrown+i/4, e.from, e.to, grouped(text, e, "+")+" + "+v.name)
-			l.value(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "+")+" - "+v.name)
+			if e.op != "number" {
+				l.value(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "+")+" - "+v.name)
+			}
 		}
 		fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
 			return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0
 		})
 		for i, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
 			for _, op := range []string{" / ", " % ", " * "} {
+				if e.op == "number" && op != " * " {
+					continue // it is another number
+				}
 				l.value(rankGrown+2+i/3, e.from, e.to, b+op+v.name)
 			}
 		}

@@ -59,7 +59,7 @@ const (
 	rankDonated     = 20
 	rankChained     = 20
 	rankConjunct    = 22
-	rankClamped     = 22
+	rankClamped     = 4
 	rankAtomic      = 16
 	rankInstead     = 17
 	rankGrown       = 31 // a term more
