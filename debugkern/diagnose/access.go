@@ -118,7 +118,8 @@ func (q *inquiry) better(r *debugkern.Run) bool {
 	return len(errorsOf(r.Report)) < len(errorsOf(q.base.Report))
 }
 
-// noWorse reports whether no stage of a trial has more wrong cells than in the run, and none fewer right ones.
+// noWorse reports whether no stage of a trial has more wrong cells than in the run, and none fewer right
+// ones.
 func (q *inquiry) noWorse(r *debugkern.Run) bool {
 	whole := len(r.Blocks()) == len(q.base.Blocks())
 	for i := range r.Report.Stages {
