@@ -33,11 +33,12 @@ const (
 	seventh  = "seventh"
 	eighth   = "eighth"
 	ninth    = "ninth"
+	tenth    = "tenth"
 	open     = "open"
 	harmless = "harmless"
 )
 
-var sets = []string{held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, open, harmless}
+var sets = []string{held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, open, harmless}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
