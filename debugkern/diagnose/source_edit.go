@@ -57,6 +57,7 @@ type sourceEdit struct {
 	compiled int
 	own      uint64         // warp instructions of the blocks as they are
 	block    uint64         // warp instructions that a block takes, at most
+	slower   uint64         // how many times the instructions of the run the last build with many edits has
 	each     uint64         // warp instructions that the trial of one edit took in the last round
 	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
 	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
@@ -189,8 +190,11 @@ func (s *sourceEdit) measure() (bool, error) {
 	}
 	for i := 0; i < 2 && !q.races(); i++ {
 		was, err := s.execute(debugkern.Trial{})
-		if err != nil || was == nil {
+		if err != nil {
 			return false, err
+		}
+		if was == nil {
+			break // it does not end, and a checker says why
 		}
 		if s.note(was) > 0 || was.Report.Verdict == report.Failed {
 			return true, nil
@@ -465,8 +469,22 @@ func (s *sourceEdit) inSound(b *build.Build, edits []ptx.Edit) (uint64, error) {
 	return r.Report.Cost.WarpInstructions, nil
 }
 
-// budget is how many warp instructions a block may execute with an edit: with some a loop does not end.
-func (s *sourceEdit) budget() uint64 { return 5*s.block + 10000 }
+// budget is how many warp instructions a block may execute with an edit: with some a loop does not end. A
+// build with many edits has as many times the instructions as it was seen to have, and before that at most
+// slowest.
+func (s *sourceEdit) budget() uint64 {
+	n := 5*max(s.block, s.slower*s.block) + 10000
+	if s.found {
+		n += patience
+	}
+	return n
+}
+
+// patience is how many warp instructions more a block may execute whose run was ended early by a finding.
+const patience = 400000
+
+// slowest is how many times the instructions of a kernel a build with many edits has at most.
+const slowest = 8
 
 // confirmed compiles one edit alone, and executes it under the checkers, and in other configurations; nil
 // where something is wrong with it.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -25,12 +26,7 @@ func (s *sourceEdit) named() map[string]map[int]int {
 	add := func(file string, line int) {
 		for name := range s.texts {
 			if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
-				if out[name] == nil {
-					out[name] = map[int]int{}
-				}
-				if was, ok := out[name][line]; !ok || far < was {
-					out[name][line] = far
-				}
+				put(out, name, line, far)
 			}
 		}
 	}
@@ -98,6 +94,9 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 			set.Mentioning(lines, m[1], 0)
 		}
 	}
+	if barrier {
+		set.Leaving(lines, 0)
+	}
 	for i, in := range s.q.run.Entry().Body {
 		if barrier && (in.Op == "bar" || in.Op == "barrier") {
 			s.at(lines, i, 1)
@@ -111,6 +110,7 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 		c := x.contrast
 		switch {
 		case out.Kind != rewrite.Any:
+		case s.beginsUnmade(x): // what is Inf or NaN may have lacked operands
 		case x.whole:
 			out.Kind = rewrite.Values
 		case c != nil && len(c.Foreign)+len(c.Twice) > 0, x.cause.Finding >= 0:
@@ -138,6 +138,19 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 		}
 	}
 	return out
+}
+
+// beginsUnmade reports whether the first wrong cell of a suspect is Inf or NaN.
+func (s *sourceEdit) beginsUnmade(x *suspect) bool {
+	if len(x.stages) == 0 {
+		return false
+	}
+	doc := s.q.base.Report.Stage(x.stages[0].String())
+	if doc == nil || doc.FirstBad == nil {
+		return false
+	}
+	got := float64(doc.FirstBad.Got)
+	return math.IsInf(got, 0) || math.IsNaN(got)
 }
 
 // mostSliced is how many suspects the operations that make their wrong cells are asked of.
@@ -194,12 +207,17 @@ func (s *sourceEdit) at(lines map[string]map[int]int, at, far int) {
 			if l.Name != name && !strings.HasSuffix(l.Name, "/"+name) {
 				continue
 			}
-			if lines[name] == nil {
-				lines[name] = map[int]int{}
-			}
-			if was, ok := lines[name][l.Line]; !ok || far < was {
-				lines[name][l.Line] = far
-			}
+			put(lines, name, l.Line, far)
 		}
+	}
+}
+
+// put notes how far a line is.
+func put(lines map[string]map[int]int, name string, line, far int) {
+	if lines[name] == nil {
+		lines[name] = map[int]int{}
+	}
+	if was, ok := lines[name][line]; !ok || far < was {
+		lines[name][line] = far
 	}
 }

@@ -32,6 +32,7 @@ func (s *sourceEdit) round(edits []rewrite.Edit) ([]candidate, error) {
 	choose := chosen(built.Module)
 	size := len(built.Module.Func(s.q.run.Plan.Entry).Body)
 	s.compiled += size
+	s.slower = slowest
 	base, err := s.execute(debugkern.Trial{Build: built})
 	if err != nil || base == nil {
 		return nil, err
@@ -44,6 +45,7 @@ func (s *sourceEdit) round(edits []rewrite.Edit) ([]candidate, error) {
 	if !same {
 		return nil, nil // the compiler makes another kernel of it: what an edit does there shows nothing
 	}
+	s.slower = 1 + base.Report.Cost.WarpInstructions/max(1, s.own)
 	s.each = base.Report.Cost.WarpInstructions + 4*uint64(size)
 	if s.found {
 		s.each *= watched
@@ -79,12 +81,12 @@ func (s *sourceEdit) round(edits []rewrite.Edit) ([]candidate, error) {
 		}
 		list = append(list, candidate{edit: e, now: choose(i + 1)})
 	}
-	return s.elsewhere(built, list, 1+base.Report.Cost.WarpInstructions/max(1, s.own))
+	return s.elsewhere(built, list)
 }
 
-// elsewhere leaves out the candidates of a build that are wrong in another configuration, and counts what
-// each executes there. slower is how many times the instructions of the run the build has.
-func (s *sourceEdit) elsewhere(b *build.Build, list []candidate, slower uint64) ([]candidate, error) {
+// elsewhere leaves out the candidates of a build that are wrong in another configuration, and those that
+// execute more there than others.
+func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, error) {
 	q := s.q
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.edit.Cost(), y.edit.Cost()) })
 	list = list[:min(len(list), mostCandidates)]
@@ -100,7 +102,7 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate, slower uint64) 
 		ok, err := s.ask(len(list), func(i int) (bool, error) {
 			now, err := was.Try(q.ctx, debugkern.Trial{
 				Build: b, Edits: list[i].now, Blocks: was.Blocks(), Tiles: true,
-				Budget: 4*slower*was.Report.Cost.WarpInstructions + 10000,
+				Budget: 4*s.slower*was.Report.Cost.WarpInstructions + 10000,
 			})
 			if err != nil || now == nil || now.Report.Verdict == report.Failed {
 				return false, q.stopped(err)
@@ -119,14 +121,24 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate, slower uint64) 
 		}
 		list = kept
 	}
-	return list, nil
+	least := uint64(math.MaxUint64)
+	for _, c := range list {
+		least = min(least, c.work)
+	}
+	return slices.DeleteFunc(list, func(c candidate) bool {
+		much := c.work > least+least/4 // an edit that leaves out others of the same build executes less too
+		if much {
+			s.needless = append(s.needless, c.edit)
+		}
+		return much
+	}), nil
 }
 
 // mostCandidates is how many edits that put everything right are executed in other configurations.
 const mostCandidates = 24
 
-// onTheirLines tries further edits of the lines that candidates are on, and returns the likeliest of all that
-// execute no more than they need; nil where none is confirmed.
+// onTheirLines tries further edits of the lines that candidates are on, and returns the likeliest of all; nil
+// where none is confirmed.
 func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rightEdit, error) {
 	var more []rewrite.Edit
 	for _, e := range others {
@@ -143,16 +155,8 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 		}
 		list = append(list, found...)
 	}
-	least := uint64(math.MaxUint64)
-	for _, c := range list {
-		least = min(least, c.work)
-	}
 	var edits []rewrite.Edit
 	for _, c := range list {
-		if c.work > least+least/4 { // an edit that leaves out others of the same build executes less too
-			s.needless = append(s.needless, c.edit)
-			continue
-		}
 		edits = append(edits, c.edit)
 	}
 	return s.likeliest(edits)

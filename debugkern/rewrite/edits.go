@@ -431,7 +431,7 @@ func (l *lister) known(e *expr) bool {
 		switch e.op {
 		case "name":
 			v := l.find(e.text, min(e.from, l.f.to-1))
-			ok = ok && (v == nil && l.constant(e.text) || v != nil && v.fixed)
+			ok = ok && (v == nil && (l.constant(e.text) || qualified(e.text)) || v != nil && v.fixed)
 		case "call", "member", "index":
 			ok = false
 		}
@@ -448,6 +448,12 @@ func (l *lister) constant(name string) bool {
 		}
 	}
 	return false
+}
+
+// qualified reports whether a name is that of a constant of a type: Tile::COLS.
+func qualified(name string) bool {
+	i := strings.LastIndex(name, "::")
+	return i > 0 && name[i+2:] != "" && strings.ToUpper(name[i+2:]) == name[i+2:]
 }
 
 // find is the variable of a name that a token sees, nil for none.
@@ -533,7 +539,7 @@ func (l *lister) class(e *expr) string {
 		switch {
 		case e.text == "true" || e.text == "false":
 			return boolean
-		case l.constant(e.text):
+		case l.constant(e.text) || qualified(e.text):
 			return integer
 		case floats[e.text]:
 			return real

@@ -51,6 +51,9 @@ func (l *lister) expression(e, parent *expr) {
 		l.arithmetic(e)
 		l.wrapped(e, parent)
 	}
+	if parent != nil && parent.op == "list" && l.class(e) == real {
+		l.extreme(e)
+	}
 	switch e.op {
 	case "name":
 		first := parent != nil && parent.kids[0] == e
@@ -75,7 +78,7 @@ func (l *lister) expression(e, parent *expr) {
 		}
 	case "call":
 		l.call(e)
-	case "group", "cast", "quoted":
+	case "group", "cast", "quoted", "list":
 	case "u-":
 		if k := e.kids[0]; k.op == "name" && floats[k.text] || k.op == "number" {
 			l.extreme(e)
@@ -203,7 +206,7 @@ func (l *lister) name(whole, e *expr, stored bool) {
 		l.extreme(e)
 		return
 	}
-	if v == nil && !l.constant(e.text) {
+	if v == nil && !l.constant(e.text) && !qualified(e.text) {
 		return
 	}
 	if v == nil {
@@ -303,6 +306,9 @@ func unlike(a, b string, same bool) int {
 		suffix++
 	}
 	n := 6 - 6*(prefix+suffix)/max(len(a), len(b))
+	if len(a) == 1 && len(b) == 1 {
+		n = 3 // letters say no more than that they are counters
+	}
 	if !same {
 		n += 3
 	}

@@ -273,6 +273,10 @@ func (l *lister) from0(s *statement) {
 	}
 	start, by := v.init, step.kids[1]
 	t := l.t
+	if by.op != "number" {
+		l.put(rankEveryStep, by.from, by.to, "1")
+		l.put(rankEveryStep+4, by.from, by.to, "2 * "+grouped(t.source(by.from, by.to), by, "*"))
+	}
 	at := func(e *expr, now string) site {
 		return site{from: t.tokens[e.from].from, to: t.tokens[e.to-1].to, now: now}
 	}

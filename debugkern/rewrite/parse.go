@@ -268,7 +268,9 @@ func (t *Text) declared(from, to, until int, of *statement, out *[]*variable) {
 		switch {
 		case at == d[1]:
 		case t.is(at, "="):
-			v.init = t.expression(at+1, d[1])
+			if v.init = t.expression(at+1, d[1]); v.init == nil {
+				v.init = t.list(at+1, d[1])
+			}
 		case t.is(at, "(") || t.is(at, "{"):
 			if of == nil && t.is(at, "(") {
 				return // it declares a function
@@ -278,6 +280,20 @@ func (t *Text) declared(from, to, until int, of *statement, out *[]*variable) {
 		}
 		*out = append(*out, v)
 	}
+}
+
+// list reads expressions in braces, nil where the tokens are something else.
+func (t *Text) list(from, to int) *expr {
+	if !t.is(from, "{") || t.match(from) != to-1 {
+		return nil
+	}
+	e := &expr{op: "list", from: from, to: to}
+	for _, part := range t.split(from+1, to-1) {
+		if k := t.expression(part[0], part[1]); k != nil {
+			e.kids = append(e.kids, k)
+		}
+	}
+	return e
 }
 
 // declaredType reads the type that begins a declaration, and returns the token behind it; -1 where none does.

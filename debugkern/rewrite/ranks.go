@@ -33,6 +33,7 @@ const (
 	rankEither      = 17 // one of the values of a ?:
 	rankOperator    = 20 // another operator
 	rankSecond      = 19 // the second operand of an operator alone
+	rankEveryStep   = 14 // steps of one in a loop
 	rankStep        = 20 // another step of a loop
 	rankTurned      = 20 // operands or operators in another order
 	rankNot         = 20 // a condition negated

@@ -442,3 +442,30 @@ __global__ void k(float* u, const float* x, int rows, int C, int first) {
 		}
 	}
 }
+
+// Loops take steps of one, the parts of a list have other values, and constants of types stand for numbers.
+func TestStepsAndLists(t *testing.T) {
+	own := Parse("own.cu", `
+constexpr int DIM = 64;
+__device__ float lowest() { return 0; }
+__global__ void k(float* u, int tiles) {
+    if (tiles < 1) return;
+    for (int kt = 0; kt < tiles; kt += DIM) u[kt] = 0;
+    float top[2] = {u[0], u[1]};
+    for (int d = 0; d < Tile::COLS; d += 16) u[d] = top[0];
+}
+`)
+	for line, want := range map[int]string{
+		6: "1 in place of DIM", 7: "lowest() in place of u[0]", 8: "DIM in place of Tile::COLS",
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{})
+		if at := slices.IndexFunc(list, func(e Edit) bool { return e.What == want }); at < 0 || at > 60 {
+			t.Errorf("%s is edit %d of %d", want, at, len(list))
+		}
+	}
+	lines := map[string]map[int]int{}
+	NewSet(own).Leaving(lines, 1)
+	if d, ok := lines["own.cu"][5]; !ok || d != 1 || len(lines["own.cu"]) != 1 {
+		t.Errorf("threads leave at lines %v, expected 5, one step away", lines)
+	}
+}

@@ -76,6 +76,20 @@ func (w *Set) Mentioning(lines map[string]map[int]int, name string, far int) {
 	}
 }
 
+// Leaving adds the lines of kernels at which a thread may return early, as far as given. lines are as Edits
+// has them.
+func (w *Set) Leaving(lines map[string]map[int]int, far int) {
+	for _, t := range w.texts {
+		for _, f := range t.functions {
+			each(f.body, func(s *statement) {
+				if f.kernel && s.kind == "if" && len(s.body) == 1 && s.body[0].kind == "return" {
+					t.put(lines, s.from, far)
+				}
+			})
+		}
+	}
+}
+
 // put notes how far the line of a token is.
 func (t *Text) put(lines map[string]map[int]int, at, far int) {
 	if lines[t.Name] == nil {
