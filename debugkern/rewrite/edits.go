@@ -76,11 +76,14 @@ func (e *Edit) Lines() (was, now string, ok bool) {
 }
 
 // Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
-// plus two for each token by which the text becomes longer.
+// plus two for each token by which the text becomes longer. A flag of the build less makes nothing likelier.
 func (e *Edit) Cost() int {
 	longer := 0
 	for _, s := range e.sites {
 		longer += len(lex(s.now).tokens) - len(lex(e.Text.text[s.from:s.to]).tokens)
+	}
+	if len(e.Drops) > 0 {
+		longer = max(longer, 0)
 	}
 	return e.Rank + 2*max(longer, -mostShorter)
 }
