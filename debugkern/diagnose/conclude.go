@@ -394,6 +394,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.Kind == "out-of-bounds" {
 			c.Advice = q.citing(c.Advice, ": ", f.Source)
 		}
+		q.readAsAnother(f, c)
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
 	case s.tried > 0 && awaitsCopy(*f.Missing):

@@ -19,6 +19,7 @@ func TestReasons(t *testing.T) {
 			"swizzle-not-read",
 			`multiplies Q\[0\]\[\d+\] with K\[1\]\[\d+\], where K\[1\]\[\d+\] belongs, in 64 products`,
 		},
+		{"bias-read-as-half", `the elements of bias are f32, and are read as f16 here`},
 		{"divided-by-m", `is made of m\[0\], taken at .*:199, where l\[0\] belongs`},
 		{"gain-from-beta", `is made of beta\[0\] twice, taken at .*:91, and not of gamma\[0\]`},
 		{
