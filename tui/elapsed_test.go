@@ -63,7 +63,7 @@ func TestSecondsOfAWhatIf(t *testing.T) {
 	d.says(t, "trying · 7 s · Esc cancels")
 }
 
-// TestSecondsOfRunsAndTasks: a run's seconds stand behind its stages. A report's diagnosis is told in a
+// TestSecondsOfRunsAndTasks: a run's seconds stand behind its stages. A report's diagnosis is shown in a
 // diagnosis's words, not as a run that compares for as long as it takes.
 func TestSecondsOfRunsAndTasks(t *testing.T) {
 	dir := t.TempDir()

@@ -70,7 +70,7 @@ func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 	clean.hasStatus("no bad cell")
 }
 
-// TestAnswerOfASearchEndsWithItsRun: what was found in a run is not said of the next one.
+// TestAnswerOfASearchEndsWithItsRun: what a search found in one run is not shown for the next.
 func TestAnswerOfASearchEndsWithItsRun(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("n")
 	d.hasStatus("no bad cell in Q")

@@ -81,7 +81,7 @@ func TestBisectUnresolved(t *testing.T) {
 	}
 }
 
-// TestEndsOfOneTargetAreNamedByTheirFlags: two ends of one target are told apart by the flags in which they
+// TestEndsOfOneTargetAreNamedByTheirFlags: two ends of one target differ by the flags in which they
 // differ, where they are bisected and where they are compared.
 func TestEndsOfOneTargetAreNamedByTheirFlags(t *testing.T) {
 	flag := strings.Fields("stage2 stage2 --set USE_SMEM_SWIZZLE_XOR=1 --shape small --backend emu")

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"tilescope/debugkern"
@@ -84,6 +85,18 @@ func (q *inquiry) otherConfigurations() []*other {
 	return append(out[:min(len(out), mostOthers)], again)
 }
 
+// running executes configurations one after another, and passes on those that run.
+func (q *inquiry) running(list []*other) iter.Seq2[*other, error] {
+	return func(yield func(*other, error) bool) {
+		for _, o := range list {
+			run, err := q.execute(o)
+			if (run != nil || err != nil) && !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
 // execute runs the configuration as it is; nil where it does not run.
 func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 	if o.made {
@@ -114,14 +127,11 @@ type elsewhere struct {
 // with it, or become so.
 func (q *inquiry) elsewhere(c *repair.Cure, group []probes.Stage) (*elsewhere, error) {
 	e := &elsewhere{}
-	for _, o := range q.elsewheres() {
-		run, err := q.execute(o)
+	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {
 			return nil, err
 		}
-		if run == nil {
-			continue
-		}
+		run := o.run
 		was := wrongThere(run, group)
 		ok, err := q.rightThere(run, c.Edits, group)
 		switch {

@@ -498,14 +498,11 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 	if f.run, err = q.try(nil, &remedy{build: b}); err != nil || f.run == nil || !q.nothingWrong(f.run) {
 		return nil, err
 	}
-	for _, o := range q.elsewheres() {
-		was, err := q.execute(o)
+	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {
 			return nil, err
 		}
-		if was == nil {
-			continue
-		}
+		was := o.run
 		now, err := q.tryThere(was, debugkern.Trial{Build: b})
 		if err != nil {
 			return nil, q.stopped(err)

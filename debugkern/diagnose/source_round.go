@@ -20,7 +20,7 @@ import (
 type candidate struct {
 	edit rewrite.Edit
 	now  []ptx.Edit // what chooses it in its build
-	work uint64     // warp instructions of other configurations with it; 0: there is none
+	work uint64     // warp instructions that other configurations execute with it
 }
 
 // round compiles edits together, executes each, and returns those that put everything right.
@@ -90,14 +90,11 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 	q := s.q
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.edit.Cost(), y.edit.Cost()) })
 	list = list[:min(len(list), mostCandidates)]
-	for _, o := range q.elsewheres() {
-		was, err := q.execute(o)
+	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {
 			return nil, err
 		}
-		if was == nil {
-			continue
-		}
+		was := o.run
 		work := make([]uint64, len(list))
 		ok, err := s.ask(len(list), func(i int) (bool, error) {
 			now, err := was.Try(q.ctx, debugkern.Trial{

@@ -21,7 +21,7 @@ __device__ float warp_max(float x) { return x; }
 __device__ float lowest() { return 0; }
 
 template <int BUFFERS>
-__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, TS_PARAM int S, int D) {
+__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, int S, int D TS_PARAM) {
     __shared__ half sK[TILE][64], sV[TILE][64];
     __shared__ float sS[64][TILE];
     half(&sP)[TILE][32] = *reinterpret_cast<half(*)[TILE][32]>(&sS);
@@ -87,7 +87,7 @@ func TestEditsKeepLaunch(t *testing.T) {
 // Edits of what a compiler needs the value of stand in no text with others.
 func TestEditsAlone(t *testing.T) {
 	for _, c := range []struct{ line, now string }{
-		{"O[(first", "__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, TS_PARAM int D, int S) {"},
+		{"O[(first", "__global__ void __launch_bounds__(THREADS) attend(const half* __restrict__ Q, float* O, int D, int S TS_PARAM) {"},
 		{"const int first", "constexpr int TILE = 64;"},
 		{"sum * scale", "constexpr float LOG2_E = 1.4426950408889634f;"},
 		{"sum * scale", "#define BIAS 1.0f"},

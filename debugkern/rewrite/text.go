@@ -297,8 +297,8 @@ func (t *Text) typeText(from, to int) string {
 			}
 			continue
 		}
-		if qualifiers[tok.text] || strings.HasPrefix(tok.text, "TS_") {
-			continue // of the type, or a macro of the probes' header before it
+		if qualifiers[tok.text] {
+			continue
 		}
 		if b.Len() > 0 && tok.kind == name && t.tokens[i-1].kind == name && !qualifiers[t.tokens[i-1].text] {
 			b.WriteByte(' ')

@@ -237,7 +237,7 @@ func (w *walker) holding(b *Breakpoint) map[int]bool {
 }
 
 // inUse reports whether a breakpoint's condition means something at an instruction of its line.
-func (w *walker) inUse(i, pc int) bool { return w.held[i] == nil || w.held[i][pc] }
+func (w *walker) inUse(i, pc int) bool { return w.usable[i] == nil || w.usable[i][pc] }
 
 // onLine reports whether an instruction belongs to a breakpoint's line.
 func (w *walker) onLine(pc int, b *Breakpoint) bool {

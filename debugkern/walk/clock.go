@@ -42,7 +42,7 @@ type walker struct {
 	warp     int
 	pos      Position
 	breaks   []Breakpoint
-	held     []map[int]bool // by breakpoint: see holding
+	usable   []map[int]bool // by breakpoint: see holding
 	counted  []bool         // by breakpoint: its tally is brought up to date by the motion under way
 	captured []capture
 	happened []target.AsyncEvent // since they were last looked at, while somebody listens
@@ -348,9 +348,9 @@ func (w *walker) SetWarp(warp int) {
 // SetBreakpoints replaces the breakpoints.
 func (w *walker) SetBreakpoints(bs []Breakpoint) {
 	w.breaks, w.counted = slices.Clone(bs), make([]bool, len(bs))
-	w.held = make([]map[int]bool, len(bs))
+	w.usable = make([]map[int]bool, len(bs))
 	for i := range w.breaks {
-		w.held[i] = w.holding(&w.breaks[i])
+		w.usable[i] = w.holding(&w.breaks[i])
 	}
 }
 

@@ -18,7 +18,7 @@ type hunt struct {
 	cancel context.CancelFunc
 	active bool
 	took   debugkern.Cell // where the last one has led the cursor to
-	said   string         // what it has answered, of the run that it was asked of
+	answer string         // shown in the status line, for the run that was searched
 }
 
 func (h *hunt) stop() {
@@ -177,16 +177,16 @@ func (x *Context) TakeFound(msg Found) tea.Cmd {
 // answer says what a hunt has found.
 func (x *Context) answer(text string) {
 	x.Say(text)
-	x.hunt.said = text
+	x.hunt.answer = text
 }
 
 // DropAnswer clears the status line where it still has what a hunt found in a run that another takes the
 // place of.
 func (x *Context) DropAnswer() {
-	if x.hunt.said != "" && x.Status.Text == x.hunt.said {
+	if x.hunt.answer != "" && x.Status.Text == x.hunt.answer {
 		x.Clear()
 	}
-	x.hunt.said = ""
+	x.hunt.answer = ""
 }
 
 // AtFound reports whether the cursor is where the last hunt took it.

@@ -95,7 +95,7 @@ func TestVersusScreens(t *testing.T) {
 	}
 }
 
-// TestBisectNamesTheFlagsOfItsEnds: two runs of one target are told apart by their flags, also where there is
+// TestBisectNamesTheFlagsOfItsEnds: two runs of one target differ by their flags, also where there is
 // nothing to bisect.
 func TestBisectNamesTheFlagsOfItsEnds(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Press("4", "a").Command("flag USE_CP_ASYNC off").Press("B")
