@@ -41,7 +41,13 @@ type versus struct {
 	comparison *report.Comparison
 	name       string // of A, in the comparison
 	of         string // B's request in full
-	after      int    // the run after whose end A and B are compared; 0 none
+	waiting    waiting
+}
+
+// waiting is what is done once a run under way has ended well.
+type waiting struct {
+	run int // 0: nothing waits
+	do  func() tea.Cmd
 }
 
 // bisectedMsg is a bisection that ended.
@@ -55,9 +61,10 @@ type bisectedMsg struct {
 
 // pairedMsg is A run again and laid under the run on screen.
 type pairedMsg struct {
-	gen    int // the task's
-	run    int // the run's it was laid under
-	name   string
+	gen    int    // the task's
+	run    int    // the run's it was laid under
+	name   string // of A's kernel
+	title  string // of A's run
 	pair   view.Pairing
 	doc    *report.Comparison
 	report *report.Run // A's
@@ -65,11 +72,17 @@ type pairedMsg struct {
 }
 
 // ends are the pinned run's request and that of the run on screen, on the same problem: the one on screen's.
-// A request that could not run is no B, and the run before it is not taken in its place.
-func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
+// A request that could not run is no B, and the run before it is not taken in its place. While B runs, they
+// are not known: what asks for them, named so, is asked again when that run has ended.
+func (v *Controller) ends(named string, again func() tea.Cmd) (a, b debugkern.Request, ok bool) {
 	switch {
 	case v.Pinned == nil:
 		v.Say("no run is pinned: " + v.Keys.Label(pin) + " pins this one, then switch something")
+		return a, b, false
+	case v.Job.Active:
+		v.versus.waiting = waiting{v.Job.Gen, again}
+		v.Say(fmt.Sprintf("%s starts when this run has ended · %s cancels the run", named,
+			v.Keys.Label(keymap.Cancel)))
 		return a, b, false
 	case v.Fail != nil:
 		v.Complain(fmt.Sprintf("B could not run, so A is compared with nothing: %s",
@@ -77,9 +90,6 @@ func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
 		return a, b, false
 	case !v.Movable():
 		v.NothingYet()
-		return a, b, false
-	case v.Job.Active:
-		v.Say("a run is pending: " + v.Keys.Label(keymap.Cancel) + " cancels it")
 		return a, b, false
 	}
 	b = request.Clone(v.Run.Request)
@@ -90,7 +100,7 @@ func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
 
 // bisect looks for the smallest set of flags and faults between A and B that turns the verdict.
 func (v *Controller) bisect(string) tea.Cmd {
-	a, b, ok := v.ends()
+	a, b, ok := v.ends("the bisection", func() tea.Cmd { return v.bisect("") })
 	if !ok {
 		return nil
 	}
@@ -176,7 +186,7 @@ func (v *Controller) compare(string) tea.Cmd { return v.layOver(nil) }
 
 // layOver runs A on B's problem and lays it under B, tile by tile, bit for bit or within a tolerance.
 func (v *Controller) layOver(limit *report.Tolerance) tea.Cmd {
-	a, _, ok := v.ends()
+	a, _, ok := v.ends("the comparison", func() tea.Cmd { return v.layOver(limit) })
 	if !ok {
 		return nil
 	}
@@ -191,7 +201,7 @@ func (v *Controller) layOver(limit *report.Tolerance) tea.Cmd {
 	t, engine, b, gen := v.Task, v.Engine, v.Run.Run, v.Gen
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
-		msg := pairedMsg{gen: t.Gen, run: gen, name: request.KernelTitle(a)}
+		msg := pairedMsg{gen: t.Gen, run: gen, name: request.KernelTitle(a), title: request.Title(a)}
 		run, err := engine.Run(t.Ctx, a, t.Report)
 		if err == nil {
 			msg.report = run.Report
@@ -221,7 +231,7 @@ func (v *Controller) paired(msg pairedMsg) tea.Cmd {
 		return nil
 	}
 	v.versus.comparison, v.versus.name, v.versus.of = msg.doc, msg.name, request.InFull(v.Run.Request)
-	v.a = &Pinned{Name: msg.name, Report: msg.report}
+	v.a = &Pinned{Name: msg.title, Report: msg.report}
 	both := *v.Run
 	both.Viewer, both.Pair, both.Against = msg.pair, msg.pair, msg.name
 	v.Run = &both
@@ -281,7 +291,7 @@ func (v *Controller) runPair(p *report.BisectPair) tea.Cmd {
 	cmd := v.Choose(request.WithSpec(req, p.To),
 		"A is "+request.Title(request.WithSpec(req, p.From))+"; comparing once B has run")
 	if cmd != nil {
-		v.versus.after = v.Job.Gen
+		v.versus.waiting = waiting{v.Job.Gen, func() tea.Cmd { return v.compare("") }}
 	}
 	return cmd
 }

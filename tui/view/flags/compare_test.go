@@ -1,6 +1,7 @@
 package flags_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,6 +70,42 @@ func TestCompareKernelAgainstKernel(t *testing.T) {
 	d.Press("4").Command("unpin")
 	if d.M.Run.Pair != nil || strings.Contains(d.Press("2").Text(), "B - A") {
 		t.Error("A is still beside B")
+	}
+}
+
+// B and C while the run after a change is under way wait for that run. They are not done where it was
+// cancelled, could not run, or another was asked for in its place.
+func TestBisectAndCompareWaitForTheRun(t *testing.T) {
+	running := func(key string) *viewtest.Driver {
+		d := viewtest.Start(t, 120, 40).Press("4", "a")
+		d.Manual = true
+		d.Command("fault p-stale-m").Press(key)
+		return d
+	}
+	d := running("B")
+	d.HasStatus("the bisection starts when this run has ended")
+	d.Late()
+	d.HasStatus("smallest set: +p-stale-m")
+	d = running("C")
+	d.HasStatus("the comparison starts when this run has ended")
+	d.Late()
+	d.HasStatus("A and B differ first in P")
+
+	d = running("B").Press("esc")
+	d.HasStatus("cancelled")
+	d.Late()
+	d = running("B").Command("seed 5")
+	d.Late()
+	if d.E.Bisected[1].Target != "" || !strings.Contains(d.Text(), "seed 5") {
+		t.Errorf("bisected %+v after another request:\n%s", d.E.Bisected, d.Text())
+	}
+	d = running("B")
+	d.E.Fail = errors.New("no such fault")
+	d.Late()
+	d.E.Fail = nil
+	d.Press("x")
+	if d.E.Bisected[1].Target != "" {
+		t.Errorf("bisected %+v after a run that failed", d.E.Bisected)
 	}
 }
 

@@ -187,12 +187,13 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 		v.versus.comparison = nil
 	case view.Ran:
 		cmd := tea.Batch(v.repin(), v.aimAhead())
-		if v.versus.after == msg.Gen {
-			return tea.Batch(cmd, v.compare(""))
+		if next := v.versus.waiting; next.run == msg.Gen && next.do != nil {
+			v.versus.waiting = waiting{}
+			return tea.Batch(cmd, next.do())
 		}
 		return cmd
 	case view.Failed:
-		v.versus.after = 0
+		v.versus.waiting = waiting{}
 	case bisectedMsg:
 		v.bisected(msg)
 	case pairedMsg:

@@ -51,34 +51,37 @@ var (
 // seeded are the schedules that a seed changes.
 var seeded = []string{"random", "ahead", "priority"}
 
-// injectItems are what the gate may inject. Values other than the reference's need a gate that takes them.
+// injectItems are what the gates of a kernel may inject: nothing where none of them injects, and values other
+// than the reference's only where a gate takes them.
 func (v *Controller) injectItems(man *configs.Manifest) []Item {
-	if len(man.Gates) == 0 {
+	if !slices.ContainsFunc(man.Gates, func(g configs.Gate) bool { return len(g.Injected) > 0 }) {
 		return nil
 	}
-	now := request.Normal(v.Req).Inject
+	now, gates := request.Normal(v.Req).Inject, takers(man)
 	var out []Item
 	for _, c := range injections {
 		it := Item{Kind: Inject, Name: c.name, On: now == c.name, Help: c.help}
-		if c.name != "reference" && !man.Uniform(v.Req.Gate) {
-			it.Refused = fmt.Sprintf("%s values are for gate %s, this is gate %s",
-				c.name, takers(man), v.Req.Gate)
+		switch {
+		case c.name == "reference" || man.Uniform(v.Req.Gate):
+		case gates == "" && !it.On:
+			continue
+		case gates == "":
+			it.Refused = "no gate of this kernel takes " + c.name + " values"
+		default:
+			it.Refused = fmt.Sprintf("%s values are for gate %s, this is gate %s", c.name, gates, v.Req.Gate)
 		}
 		out = append(out, it)
 	}
 	return out
 }
 
-// takers lists the gates of a kernel that values other than the reference's may be fed into.
+// takers lists the gates that values other than the reference's may be fed into, "" where a kernel has none.
 func takers(man *configs.Manifest) string {
 	var out []string
 	for _, g := range man.Gates {
 		if g.Uniform {
 			out = append(out, g.Name.String())
 		}
-	}
-	if len(out) == 0 {
-		return "none of this kernel"
 	}
 	return strings.Join(out, " or ")
 }
