@@ -128,7 +128,7 @@ func (r *resolver) workOf() error {
 	out := &r.plan.Work
 	out.MaxTiles = 1
 	if r.work == nil {
-		out.Tiles = probes.Fixed(1)
+		out.Tiles, out.Once = probes.Fixed(1), true
 		return nil
 	}
 	if err := r.iterations(out); err != nil {
@@ -162,6 +162,7 @@ func (r *resolver) iterations(out *probes.Work) (err error) {
 	}
 	tiles := r.work.Tiles
 	if out.Tiles, err = r.extent(tiles, 1, 0, math.MaxInt32, 1); err != nil || tiles == nil {
+		out.Once = tiles == nil
 		return err
 	}
 	if most := largest(out.Tiles); most == 0 && !tiles.reads && (!r.corners || tiles.uses == [4]bool{}) {

@@ -50,7 +50,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	want := "in_in_x f32 32×32 true; in_acc i16 24×20 true; x f32 32×32 false; acc i16 24×20 false; in_x f64 32×32 false; out bf16 2×24 false"
-	if strings.Join(got, "; ") != want || p.Referenced() || len(p.Stages) > 0 {
+	if strings.Join(got, "; ") != want || p.Referenced() || len(p.Stages) > 0 || !p.Work.Once {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
 	}
 	if f := p.Args[1].Fill; f.Kind != probes.FillRandInt || f.Hi != 7 || !p.Args[1].Filled() ||

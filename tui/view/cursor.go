@@ -95,9 +95,25 @@ func (x *Context) Worded(text string) string { return WordedFor(text, x.LoopTile
 // WordedFor is Worded with a name of an iteration.
 func WordedFor(text, tile string) string { return strings.ReplaceAll(text, kvTile, tile) }
 
+// TileText names the iteration in which a stage's tile is computed: kv 2; "" of a stage that is computed
+// outside of the loop over tiles, and of a kernel that has no such loop.
+func TileText(plan *probes.Plan, sp *probes.StagePlan, n int) string {
+	if sp == nil || !sp.PerTile || plan.Work.Once {
+		return ""
+	}
+	return plan.Work.At(n)
+}
+
 // Where writes a cell out: P block 3,1,0 kv 2 cell 17,9.
 func (x *Context) Where(c debugkern.Cell) string {
-	return fmt.Sprintf("%s block %s %s cell %d,%d", c.Stage, c.Block, x.Iteration(c.KVTile), c.Row, c.Col)
+	tile := x.Iteration(c.KVTile)
+	if x.Run != nil && x.Run.Plan != nil {
+		tile = TileText(x.Run.Plan, x.Run.Plan.Stage(c.Stage), c.KVTile)
+	}
+	if tile != "" {
+		tile += " "
+	}
+	return fmt.Sprintf("%s block %s %scell %d,%d", c.Stage, c.Block, tile, c.Row, c.Col)
 }
 
 // GoTo moves the cursor to c, remembering where it was.

@@ -64,8 +64,8 @@ func (x *Context) stageMarks(r *report.Run) string {
 func (x *Context) sayFirstBad(d *report.Stage, say func(name, format string, args ...any)) {
 	b, sp := d.FirstBad, x.Run.Plan.Stage(probes.Stage(d.Name))
 	at := d.Name + " " + b.Block.String()
-	if sp != nil && sp.PerTile {
-		at += " " + x.Run.Plan.Work.At(b.KVTile)
+	if tile := TileText(x.Run.Plan, sp, b.KVTile); tile != "" {
+		at += " " + tile
 	}
 	if sp != nil {
 		at += " " + cell.Name(sp, b.Row, b.Col)

@@ -52,8 +52,8 @@ func ChangeText(plan *probes.Plan, d *debugkern.Difference) string {
 		what, name = "elements", strings.TrimPrefix(name, d.Plan.Capture.Output)
 	} else {
 		at = "block " + d.At.Block.String() + " "
-		if d.Plan.PerTile {
-			at += plan.Work.At(d.At.KVTile) + " "
+		if tile := TileText(plan, d.Plan, d.At.KVTile); tile != "" {
+			at += tile + " "
 		}
 	}
 	return fmt.Sprintf("%d of %d %s differ, largest at %s%s: %s → %s", d.Differing, d.Compared, what, at,

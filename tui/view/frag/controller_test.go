@@ -48,6 +48,21 @@ func TestFragLinksGridAndTile(t *testing.T) {
 	}
 }
 
+// An iteration is named where the tile is of one: not of a stage that is computed after the loop, and not
+// where the kernel has no loop.
+func TestFragNamesTheIteration(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("stage S").Press("3", "L")
+	d.Says(" S block 0,0,0 kv 1: 16×16 block 1 of ")
+	d = viewtest.Start(t, 120, 40).Command("stage O").Press("3")
+	d.Says(" O block 0,0,0: 16×16 block 1 of ")
+	d = viewtest.Start(t, 120, 40)
+	d.M.Run.Plan.Work.Once = true
+	d.Command("stage S").Press("3").Says(" S block 0,0,0: 16×16 block 1 of ")
+	if at := d.M.Where(d.M.Cursor); at != "S block 0,0,0 cell 0,0" {
+		t.Errorf("the cursor is at %s", at)
+	}
+}
+
 // A vector has one column: the map goes on beside it, without values, and comes back with the cursor.
 func TestFragBesideAVector(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Command("stage m").Press("3", "l", "l", "j")

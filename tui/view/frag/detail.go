@@ -1,7 +1,6 @@
 package frag
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -189,8 +188,11 @@ func (p *Pane) writerLine() string {
 	if v := p.live.View; v != nil {
 		rows, cols := p.extents()
 		blocks := max(1, v.Got.Rows/rows) * max(1, v.Got.Cols/cols)
-		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s %s %d: %d×%d block %d of %d", v.Stage, v.Block,
-			cmp.Or(p.live.Loop, "kv"), v.KVTile, rows, cols, p.block()+1, blocks))
+		at := fmt.Sprintf("%s block %s", v.Stage, v.Block)
+		if p.live.Tile != "" {
+			at += " " + p.live.Tile
+		}
+		l.Add(p.Theme.Text, fmt.Sprintf("%s: %d×%d block %d of %d", at, rows, cols, p.block()+1, blocks))
 		if p.live.Raw && rows == cols {
 			l.Add(p.Theme.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
 		}

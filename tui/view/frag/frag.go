@@ -63,7 +63,7 @@ type Live struct {
 	Raw    bool // the stage is captured as raw fragments: a warp owns the 16×16 block
 	Writer *target.WriteSite
 	Note   string // about the writer, where it is not known
-	Loop   string // what the loop over tiles is called, "" for kv
+	Tile   string // the iteration in which the tile is computed: kv 2; "" outside of a loop
 }
 
 // choice is what can be shown: a map, and how it lies in memory.

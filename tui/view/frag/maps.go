@@ -196,9 +196,9 @@ func (v *Controller) showLive() {
 	l.Ref, l.Bound = v.Numbers.Ref, v.Numbers.Bound
 	if v.Run != nil {
 		c := v.PlaceOf(v.Cursor)
-		l.Loop = v.Run.Plan.Work.LoopName()
 		l.View = v.Tiles.Views[c.Place]
 		sp := v.Run.Plan.Stage(c.Stage)
+		l.Tile = view.TileText(v.Run.Plan, sp, c.KVTile)
 		if sp != nil && sp.OfLaunch() {
 			v.pane.SetLive(Live{
 				Note: c.Stage.String() + " is an argument, not a fragment: 2 shows its values",

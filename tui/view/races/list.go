@@ -228,23 +228,36 @@ func (p *Pane) list(w, h int) []string {
 	return p.Theme.Box(title, note, lines, w, h, p.Focus == List)
 }
 
-// listTitle counts what is listed: of a diagnosis causes, as its story does, and the findings that are their
-// evidence; of a run findings.
-func (p *Pane) listTitle() string {
+// errorsOf counts the findings that are no advice.
+func errorsOf(list []report.Finding) int {
 	n := 0
-	for _, f := range p.data.Findings {
-		if !isAdvice(f) {
+	for i := range list {
+		if !isAdvice(list[i]) {
 			n++
 		}
 	}
+	return n
+}
+
+// causesText counts what a diagnosis found: 1 cause, 3 findings.
+func causesText(causes, findings int) string {
+	text := theme.Count(causes, "cause")
+	if findings > 0 {
+		text += ", " + theme.Count(findings, "finding")
+	}
+	return text
+}
+
+// listTitle counts what is listed: of a diagnosis causes, as its story does, and the findings that are their
+// evidence; of a run findings.
+func (p *Pane) listTitle() string {
+	n, k := errorsOf(p.data.Findings), len(p.data.Causes)
 	text := theme.Count(n, "finding")
-	switch k := len(p.data.Causes); {
+	switch {
 	case p.data.Running && k == 0:
 		text += ", no cause"
-	case (p.data.Diagnosed || k > 0) && n == 0:
-		text = theme.Count(k, "cause")
 	case p.data.Diagnosed || k > 0:
-		text = theme.Count(k, "cause") + ", " + text
+		text = causesText(k, n)
 	}
 	running := strings.TrimSpace("DIAGNOSIS RUNNING " + p.data.Ran)
 	switch {
@@ -350,7 +363,7 @@ func title(f *report.Finding, work *probes.Work) string {
 	if len(f.Warps) > 0 {
 		s += " warp " + theme.Numbers(f.Warps)
 	}
-	if f.KVTile >= 0 {
+	if f.KVTile >= 0 && !work.Once {
 		s += " " + work.At(f.KVTile)
 	}
 	if f.Count > 1 {

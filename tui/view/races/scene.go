@@ -99,7 +99,7 @@ func (p *Pane) cells(w, h int) []string {
 	}
 	lines = append(lines[:min(body, h-3)], p.legend(sc.Writers, wide, w-2))
 	note := "all iterations"
-	if k := sc.Request.KVTile; k >= 0 {
+	if k := sc.Request.KVTile; k >= 0 && !p.data.Work.Once {
 		note = p.data.Work.At(k)
 	}
 	return p.Theme.Box(fmt.Sprintf("CELLS %s %s", sc.Request.Variable, shape(sc.Writers)), note, lines, w, h,
