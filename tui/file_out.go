@@ -30,14 +30,22 @@ type wroteMsg struct {
 	gen  int
 	said string
 	err  error
+
+	diagnosis *diagnose.Diagnosis // what a page was made of, where it was made for the page
+	of        debugkern.Request   // what it is of
 }
 
-// wrote says so.
+// wrote says so, and gives Races the diagnosis that a page was made of.
 func (m *Model) wrote(msg wroteMsg) {
 	if msg.gen != m.Task.Gen {
 		return
 	}
 	m.Task.Stop()
+	for _, v := range able[diagnosing](m.views) {
+		if msg.diagnosis != nil {
+			v.Adopt(msg.of, msg.diagnosis)
+		}
+	}
 	switch {
 	case errors.Is(msg.err, context.Canceled):
 	case msg.err != nil:
@@ -177,7 +185,8 @@ func (m *Model) write(name string, o output, what string,
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
 		n, err := o.write(func(w io.Writer) error { return fill(t.Ctx, w) })
-		return wroteMsg{t.Gen, fmt.Sprintf("wrote %s, %s: %s", o.path, sizeText(n), what), err}
+		said := fmt.Sprintf("wrote %s, %s: %s", o.path, sizeText(n), what)
+		return wroteMsg{gen: t.Gen, said: said, err: err}
 	}, t.Listen())
 }
 
@@ -200,6 +209,8 @@ type diagnosing interface {
 	UnderWay() func() (d *diagnose.Diagnosis, ended bool)
 	// Diagnoser starts one; nil where the engine cannot.
 	Diagnoser() func(context.Context, debugkern.Request, diagnose.Options) (*diagnose.Diagnosis, error)
+	// Adopt takes up a diagnosis that was made for a page.
+	Adopt(of debugkern.Request, d *diagnose.Diagnosis)
 }
 
 type diagnoser = func(context.Context, debugkern.Request, diagnose.Options) (*diagnose.Diagnosis, error)
@@ -273,6 +284,7 @@ func (m *Model) diagnoseInto(name string, o output, req debugkern.Request, diagn
 				err = d.Await(t.Ctx, diagnose.SanitizerWait, nil)
 			}
 			if err == nil {
+				msg.diagnosis, msg.of = d, req
 				var n int64
 				n, err = o.write(func(w io.Writer) error { return d.WriteHTML(w, version) })
 				msg.said = fmt.Sprintf("wrote %s, %s: the diagnosis of %s", o.path, sizeText(n),

@@ -124,6 +124,13 @@ func TestReportDiagnosesWhereNothingIsKnown(t *testing.T) {
 	if races.Diagnosed != 2 {
 		t.Errorf("%d diagnoses after one in Races was reported", races.Diagnosed)
 	}
+	d = started(t, 120, 40, plainLook, withRequest(faulty), withRaces(races))
+	d.command("report " + filepath.Join(dir, "c.html")).open(view.Races)
+	if n := races.Diagnosed; able[diagnosing](d.m.views)[0].Diagnosis() == nil {
+		t.Error("Races does not have the diagnosis that the page is of")
+	} else if d.command("diagnose"); races.Diagnosed != n {
+		t.Error("it is made a second time")
+	}
 	d.command("report a.pdf").hasStatus("a report is a page, FILE.html")
 }
 

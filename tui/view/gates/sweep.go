@@ -225,8 +225,8 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 		v.sweep.note = "not judged"
 		v.Complain(view.OneLine(msg.err))
 	default:
-		v.sweep.note = msg.doc.Verdict
-		text := "gates: " + msg.doc.Verdict
+		v.sweep.note = Verdict(msg.doc)
+		text := "gates: " + v.sweep.note
 		if msg.doc.Resumed > 0 {
 			text += fmt.Sprintf(" · %d measurements from the sweep cancelled before", msg.doc.Resumed)
 		}
@@ -237,6 +237,16 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 	}
 	v.showGates()
 	return v.Root.SeekConsent(msg.err)
+}
+
+// Verdict is a sweep's verdict in words: green alone says that every gate of every target ran.
+func Verdict(doc *gates.Doc) string {
+	if doc.Verdict == gates.Green && slices.ContainsFunc(doc.Targets, func(t gates.TargetDoc) bool {
+		return !t.Mergeable
+	}) {
+		return "what ran is green"
+	}
+	return doc.Verdict
 }
 
 // showGates gives the pane its rows.

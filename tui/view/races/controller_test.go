@@ -3,8 +3,10 @@ package races_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/exp/golden"
@@ -232,6 +234,40 @@ func TestPartsAreCalledAsTheyAreTitled(t *testing.T) {
 		if !strings.Contains(d.Text(), titled) {
 			t.Errorf("no pane is titled %q for %q:\n%s", titled, name, d.Text())
 		}
+	}
+}
+
+// The findings of a kernel without a loop over tiles name no iteration.
+func TestFindingsOfAKernelWithoutALoop(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{}))
+	d.M.Run.Plan.Work.Once = true
+	d.Press("5", "d").Says("✗ race m_smem[5] line 140/144 warp 0,1 ×", "all iterations")
+	if s := d.Text(); strings.Contains(s, "kv 0") || strings.Contains(s, "kv tile") {
+		t.Errorf("an iteration is named:\n%s", s)
+	}
+}
+
+// The status line says that a diagnosis has ended, how long it took and what it came to; its story is on the
+// screen, or a key away.
+func TestStatusOfADiagnosis(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{}))
+	now := time.Now()
+	d.M.Now = func() time.Time { now = now.Add(20 * time.Second); return now }
+	d.Press("5", "d")
+	if got := d.M.Status.Text; !regexp.MustCompile(
+		`^diagnosed stage2 p-stale-m in \d+ s: 2 causes, 2 findings$`).MatchString(got) {
+		t.Errorf("status %q", got)
+	}
+	d.Manual = true
+	d.Press("d", "1")
+	d.Late()
+	d.HasStatus("2 causes, 2 findings · view Races (5) shows them")
+
+	d.Manual = true
+	d.Press("5", "d").Command("seed 3")
+	d.Late()
+	if got := d.M.Status.Text; strings.Contains(got, "shows them") {
+		t.Errorf("of another request: %q", got)
 	}
 }
 

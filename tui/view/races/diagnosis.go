@@ -3,6 +3,7 @@ package races
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -181,13 +182,45 @@ func (v *Controller) diagnosisEnded(msg diagnosedMsg) tea.Cmd {
 		v.Complain(view.OneLine(msg.err))
 	default:
 		q.doc = msg.doc
-		if len(msg.doc.Story) > 0 {
-			v.Say(msg.doc.Story[0])
-		}
+		v.Say(v.result(msg.doc))
 		later = awaitSanitizer(q.ctx, q.cancel, msg)
 	}
 	v.showRaces()
 	return tea.Batch(v.askScene(), later)
+}
+
+// result says that a diagnosis has ended and what it came to; its story stands in the view.
+func (v *Controller) result(doc *diagnose.Diagnosis) string {
+	q := &v.race
+	text := "diagnosed " + q.of
+	if ran := view.RanText(v.Now().Sub(q.began)); ran != "" {
+		text += " in " + ran
+	}
+	n, k := errorsOf(doc.Findings), len(doc.Causes)
+	if n+k == 0 {
+		text += ": nothing found"
+	} else {
+		text += ": " + causesText(k, n)
+	}
+	if v.Root.Showing() != view.Races && v.diagnosed() {
+		text += fmt.Sprintf(" · view %s (%d) shows them", view.Races, v.Keys.Number(view.Races))
+	}
+	return text
+}
+
+// Adopt takes up a diagnosis of a request that was made for something else, where the view has none of it.
+func (v *Controller) Adopt(req debugkern.Request, doc *diagnose.Diagnosis) {
+	if of := subject(req); of != v.subject() || v.race.active || v.diagnosed() {
+		return
+	}
+	v.race.stop()
+	ctx, cancel := context.WithCancel(v.Ctx)
+	cancel() // nothing of it is under way
+	v.race = inquiry{
+		seq: v.race.seq + 1, ctx: ctx, cancel: cancel, events: &unread{wake: make(chan struct{}, 1)},
+		of: v.subject(), doc: doc, looks: map[string]*Look{},
+	}
+	v.showRaces()
 }
 
 // awaitSanitizer waits for what compute-sanitizer says of a diagnosis that is on screen already; nil where it
