@@ -52,7 +52,9 @@ func parseLut(text, name string) (lanes [][]report.Cell16, lines [][]int, err er
 		lanes, lines = append(lanes, elems), append(lines, at)
 		return nil
 	})
-	if err == nil && len(lanes) != tableLanes {
+	if err != nil {
+		err = fmt.Errorf("line %d: %w", 1+strings.Count(text[:len(text)-len(p.text)], "\n"), err)
+	} else if len(lanes) != tableLanes {
 		err = fmt.Errorf("%s has %d lanes, expected %d", name, len(lanes), tableLanes)
 	}
 	return lanes, lines, err
@@ -88,10 +90,22 @@ func (p *lutParser) next() {
 	}
 }
 
+// found names the token in hand, or what stands where none can be read.
+func (p *lutParser) found() string {
+	rest := strings.Fields(p.text)
+	switch {
+	case p.tok != "":
+		return strconv.Quote(p.tok)
+	case len(rest) == 0:
+		return "the end of the file"
+	}
+	return fmt.Sprintf("%.20q", rest[0])
+}
+
 // braced reads {item, item, …}, a last comma allowed.
 func (p *lutParser) braced(item func() error) error {
 	if p.tok != "{" {
-		return fmt.Errorf("expected {, found %q", p.tok)
+		return fmt.Errorf("expected {, found %s", p.found())
 	}
 	p.next()
 	for p.tok != "}" {
@@ -103,7 +117,7 @@ func (p *lutParser) braced(item func() error) error {
 			p.next()
 		case "}":
 		default:
-			return fmt.Errorf("expected , or }, found %q", p.tok)
+			return fmt.Errorf("expected , or }, found %s", p.found())
 		}
 	}
 	p.next()
@@ -115,7 +129,7 @@ func (p *lutParser) pair() (report.Cell16, error) {
 	err := p.braced(func() error {
 		v, err := strconv.ParseInt(lutSuffix.ReplaceAllString(p.tok, ""), 0, 32)
 		if err != nil {
-			return fmt.Errorf("expected an integer, found %q", p.tok)
+			return fmt.Errorf("expected an integer, found %s", p.found())
 		}
 		c = append(c, int(v))
 		p.next()

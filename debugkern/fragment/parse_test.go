@@ -48,3 +48,19 @@ func TestEntriesHaveTheirLines(t *testing.T) {
 		t.Errorf("the first entry stands in line %d, the last in %d; expected 4 and 35", got, table.lines[31][7])
 	}
 }
+
+// A header that cannot be read is refused with the line, and with what stands there.
+func TestWhereAHeaderCannotBeRead(t *testing.T) {
+	const head = "#pragma once\nint WMMA_ACCUM_LUT[32][8][2] = {\n"
+	for text, want := range map[string]string{
+		head + "{{0, 0}, ":    "line 3: WMMA_ACCUM_LUT[0]: expected {, found the end of the file",
+		head + "{{0, 0},\n":   "line 3: WMMA_ACCUM_LUT[0]: expected {, found the end of the file",
+		head + "{{0, x}},\n":  `line 3: WMMA_ACCUM_LUT[0]: expected an integer, found "x}},"`,
+		head + "{{0, 0}\n; ":  `line 3: WMMA_ACCUM_LUT[0]: expected , or }, found ";"`,
+		head + "{{0, 0}},\n;": "line 3: WMMA_ACCUM_LUT[0] has 1 pairs, expected 8",
+	} {
+		if _, err := HeaderTable("lut.h", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, expected %s", text, err, want)
+		}
+	}
+}

@@ -90,8 +90,8 @@ func clip(s string, w int) string {
 }
 
 // FixedText writes v in at most w columns (w ≥ 3): as many decimals as fit, no zero before the point, then k,
-// M, G, then powers of ten. A number too small for its decimals is a power of ten or has a unit (m, u, n, p,
-// f, a), so that its sign is never before zeros alone.
+// M, G, then powers of ten. A number too small for its decimals is a power of ten where that fits with a
+// sign, else it has a unit (m, u, n, p, f, a), so that its sign is never before zeros alone.
 func FixedText(v float64, w int) string {
 	switch {
 	case math.IsNaN(v):
@@ -110,9 +110,6 @@ func FixedText(v float64, w int) string {
 		return "0"
 	}
 	if a := math.Abs(v); a < math.Pow(10, float64(-(w-2)))/2 {
-		if s := sciShort(v); len(s) <= w {
-			return s
-		}
 		return small(v, w)
 	}
 	for prec := max(0, w-2); prec >= 0; prec-- {
@@ -135,19 +132,22 @@ func noZero(s string) string {
 	return s
 }
 
-// small writes a number below the last decimal with a unit, the largest that leaves a digit;
-// what has none is ~0.
+// small writes a number below the last decimal: as a power of ten, else with a unit, the largest that leaves
+// a digit; what has none is ~0. A column is left for the sign: a number and its negative are written alike.
 func small(v float64, w int) string {
 	sign := ""
 	if v < 0 {
-		sign = "-"
+		sign, v = "-", -v
+	}
+	if s := sciShort(v); len(s) < w {
+		return sign + s
 	}
 	for _, unit := range "munpfa" {
 		v *= 1000
-		for prec := w - 2; prec >= 0; prec-- {
+		for prec := w - 3; prec >= 0; prec-- {
 			s := noZero(strconv.FormatFloat(v, 'f', prec, 64))
-			if len(s) < w && strings.ContainsAny(s, "123456789") {
-				return s + string(unit)
+			if len(s) < w-1 && strings.ContainsAny(s, "123456789") {
+				return sign + s + string(unit)
 			}
 		}
 	}

@@ -113,13 +113,20 @@ func TestTexts(t *testing.T) {
 	}{
 		{1.2, 4, "1.20"}, {-0.41, 4, "-.41"}, {0.03, 4, ".03"}, {3.09, 4, "3.09"}, {-1.314, 4, "-1.3"},
 		{12.34, 4, "12.3"}, {1234, 4, "1234"}, {12345, 4, "12k"}, {-12345, 4, "-12k"}, {0, 4, "0"},
-		{math.Copysign(0, -1), 4, "-0"}, {math.NaN(), 4, "NaN"}, {math.Inf(-1), 4, "-Inf"}, {3e-5, 4, "3e-5"},
-		{-0.003, 4, "-3m"}, {-0.0049, 4, "-5m"}, {-4.5e-5, 4, "-45u"}, {-3e-12, 4, "-3p"}, {3e-12, 4, "3.0p"},
+		{math.Copysign(0, -1), 4, "-0"}, {math.NaN(), 4, "NaN"}, {math.Inf(-1), 4, "-Inf"}, {3e-5, 4, "30u"},
+		{-0.003, 4, "-3m"}, {-0.0049, 4, "-5m"}, {-4.5e-5, 4, "-45u"}, {-3e-12, 4, "-3p"}, {3e-12, 4, "3p"},
 		{-1e-40, 4, "-~0"}, {1.3125, 6, "1.3125"}, {999.96, 4, "1000"},
 	}
 	for _, tt := range fixed {
 		if got := FixedText(tt.v, tt.w); got != tt.want {
 			t.Errorf("%g in %d columns is %q, expected %q", tt.v, tt.w, got, tt.want)
+		}
+	}
+	for _, v := range []float64{2e-3, 4.9e-3, 5e-4, 3e-5, 4.5e-5, 7e-6, 1e-9, 6e-13} { // both signs alike
+		for w := 4; w < 8; w++ {
+			if p, n := FixedText(v, w), FixedText(-v, w); "-"+p != n && len(p) < w {
+				t.Errorf("%g in %d columns is %q, its negative %q", v, w, p, n)
+			}
 		}
 	}
 	counts := []struct {
@@ -144,6 +151,17 @@ func TestTexts(t *testing.T) {
 	for _, tt := range formats {
 		if got := tt.f.Text(probes.F16, 0x4140, tt.f.Width(probes.F16, false)); got != tt.want {
 			t.Errorf("%s: %q, expected %q", tt.f, got, tt.want)
+		}
+	}
+}
+
+// TestLongFitsItsColumn: tables give a value in full ten columns.
+func TestLongFitsItsColumn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 100000 {
+		v := math.Ldexp(rng.Float64()*2-1, rng.IntN(280)-150) // as far as f32 reaches
+		if s := Long(v); len(s) > 10 {
+			t.Fatalf("%g is %q", v, s)
 		}
 	}
 }

@@ -225,7 +225,7 @@ func (p *Pane) drawLane(a area) []string {
 	if own != nil {
 		head.Pad(12).Add(p.Theme.Dim, "table")
 	}
-	columns := "    kernel reference       error"
+	columns := "    kernel  reference      error"
 	if w < wideLane {
 		columns = "   kernel     error"
 	}
@@ -261,7 +261,7 @@ func (p *Pane) names(lane int) string {
 const wideLane = 60
 
 // leastULP is the width of the errors' column without the blank before it.
-const leastULP = 11
+const leastULP = 10
 
 func pair(c report.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
 
@@ -275,7 +275,7 @@ func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
 	if l.Left() < wideLane-30 {
 		end = 21
 	} else {
-		l.Right(p.Theme.Text, cell.Long(x.Want), at+20)
+		l.Right(p.Theme.Text, cell.Long(x.Want), at+21)
 	}
 	style, mark := p.Theme.OK, p.Theme.Glyph.OK
 	if x.Bad {

@@ -33,6 +33,9 @@ func (v *Controller) settingsLegend() []view.Mark {
 	marks := []view.Mark{
 		{Glyph: s.Format.String(), Text: "how numbers are written: " + k(keymap.Format) +
 			" goes on to the next"},
+		{Glyph: "2k 5m",
+			Text: "units where room is short: k M G thousands, millions and so on; m u n thousandths, " +
+				"millionths and so on"},
 		{Glyph: diff,
 			Text: "how the error column measures: " + k(keymap.Diff)},
 		{Glyph: bound,
@@ -41,7 +44,7 @@ func (v *Controller) settingsLegend() []view.Mark {
 				k(keymap.BoundUp) + " " + k(keymap.BoundDown)},
 	}
 	if v.pane.unreferenced() {
-		return marks[:1]
+		return marks[:2]
 	}
 	return marks
 }
@@ -69,7 +72,8 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 		}
 	}
 	if v.pane.unreferenced() {
-		return []view.Mark{cursor, {Glyph: g.Differs, Text: "two backends computed it differently"},
+		return []view.Mark{cursor,
+			{Glyph: g.Differs, Text: "two backends, or A and B, computed it differently"},
 			{Glyph: g.Absent, Text: "not captured: no thread stored the cell"}}
 	}
 	marks := []view.Mark{cursor}
@@ -89,7 +93,7 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 		{Glyph: g.Equal,
 			Text: "0 ulp (in the error column): the reference, rounded to the tile's type, has the " +
 				"same bits"},
-		{Glyph: g.Differs, Text: "two backends computed it differently"},
+		{Glyph: g.Differs, Text: "two backends, or A and B, computed it differently"},
 		{Glyph: g.Absent, Text: "not captured: no thread stored the cell"},
 		{Glyph: strings.Join(g.Spark[1:6], ""),
 			Text: "below the tile: how many cells have an error of which " +
