@@ -115,11 +115,7 @@ func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 	}
 	switch {
 	case !b.Works(m.view):
-		what, _, _ := strings.Cut(m.Worded(b.Help), ";")
-		what, _, _ = strings.Cut(what, " (")
-		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, what, m.viewsOf(b)))
-		m.Status.Whole = true
-		return nil
+		return m.elsewhere(b)
 	}
 	if do := m.actions[m.view][b.Action]; do != nil {
 		if b.Counts {
@@ -128,6 +124,22 @@ func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 		return do(arg)
 	}
 	return m.handlers[b.Action](m, arg)
+}
+
+// elsewhere says which views a binding belongs to. Where text would follow it, a prompt takes the text: no
+// character of it is taken for a key.
+func (m *Model) elsewhere(b keymap.Binding) tea.Cmd {
+	lead := map[keymap.Action]string{keymap.Search: "/", keymap.Filter: "&"}[b.Action]
+	if lead != "" {
+		cmd := m.Ask(lead, "")
+		m.prompt.SetNote(fmt.Sprintf("not in %s: belongs to %s", m.view, m.viewsOf(b)))
+		return cmd
+	}
+	what, _, _ := strings.Cut(m.Worded(b.Help), ";")
+	what, _, _ = strings.Cut(what, " (")
+	m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, what, m.viewsOf(b)))
+	m.Status.Whole = true
+	return nil
 }
 
 // viewsOf names the views that a binding works in, with their keys.
@@ -363,7 +375,7 @@ func (m *Model) abort() tea.Cmd {
 // paste types into an open prompt.
 func (m *Model) paste(text string) tea.Cmd {
 	if _, open := m.prompt.Active(); open {
-		m.prompt.Insert(text)
+		m.prompt.Insert(strings.TrimRight(text, "\r\n")) // the end of a copied line is no text
 		return m.typed()
 	}
 	m.Say("pasted text goes into a prompt: : / or & opens one")

@@ -90,6 +90,37 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("g", "x").hasStatus("g x is not bound")
 }
 
+// TestTextAfterSearchIsNoKey: in a view without a search or a filter their keys open the prompt all the same,
+// with the views that have one, so that what is typed next is not taken for keys.
+func TestTextAfterSearchIsNoKey(t *testing.T) {
+	for _, s := range []keymap.Scope{view.Frag, view.Gates, view.GPU, view.Pipeline} {
+		for lead, says := range map[string]string{"/": " has no search", "&": " has no filter"} {
+			d := started(t, 120, 40, plainLook, withRequest(faulty)).open(s)
+			body := func() string { return strings.Join(strings.Split(d.text(), "\n")[:38], "\n") }
+			before, ran := body(), len(d.e.Asked())
+			d.press(lead)
+			if last := d.Lines()[39]; !strings.Contains(last, "not in "+string(s)+": belongs to Pipe [1], ") {
+				t.Errorf("%s %s: %q", s, lead, last)
+			}
+			d.press("x", "e", "q", "enter").hasStatus(string(s) + says)
+			if after := body(); d.Quit || len(d.e.Asked()) != ran || d.m.Showing() != s || after != before {
+				t.Errorf("%s: %sxeq did something:\n%s", s, lead, after)
+			}
+		}
+	}
+}
+
+// TestPastedLines: the lines of a pasted text stay apart in a prompt, which has one; the end of the last one
+// is no text.
+func TestPastedLines(t *testing.T) {
+	d := started(t, 120, 40, plainLook).press(":")
+	d.send(tea.PasteMsg{Content: "open a.cu\r\n--grid\t4\n"})
+	if got := d.m.prompt.Text(); strings.Join(strings.Fields(got), " ") != "open a.cu --grid 4" ||
+		strings.HasSuffix(got, " ") {
+		t.Errorf("pasted %q", got)
+	}
+}
+
 // keySequence is the keys of a table's entry, with a letter for any.
 func keySequence(k string) []string { return strings.Fields(strings.ReplaceAll(k, keymap.Any, "q")) }
 

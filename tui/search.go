@@ -143,6 +143,10 @@ func (m *Model) lookFor(text string) tea.Cmd {
 	if m.over != nil {
 		return m.findListed(text, 0)
 	}
+	if _, ok := m.Shown().(view.Searcher); !ok {
+		m.Say(fmt.Sprintf("%s has no search", m.view))
+		return nil
+	}
 	if err := m.setSearch(text); err != nil {
 		m.Complain(err.Error())
 		return nil
@@ -156,6 +160,10 @@ func (m *Model) lookFor(text string) tea.Cmd {
 
 // startFilter begins a filter typed at the prompt.
 func (m *Model) startFilter(text string) tea.Cmd {
+	if _, ok := m.Shown().(view.Filterer); !ok {
+		m.Say(fmt.Sprintf("%s has no filter", m.view))
+		return nil
+	}
 	if err := m.setFilter(text); err != nil {
 		m.Complain(err.Error())
 		return nil

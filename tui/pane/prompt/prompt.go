@@ -88,7 +88,10 @@ func (p *Pane) set(text string) {
 // Insert types text at the cursor; control characters are left out.
 func (p *Pane) Insert(s string) {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case r < ' ' || r == 0x7f:
 			return -1
 		}
 		return r

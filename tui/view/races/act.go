@@ -27,8 +27,15 @@ func (v *Controller) moveIn(part, n int) tea.Cmd {
 	return v.askScene()
 }
 
+// nextFinding goes to the next finding, or to the next match of a search.
 func (v *Controller) nextFinding(dir int) tea.Cmd {
-	if !v.pane.Next(dir) {
+	switch {
+	case v.search != "" && !v.pane.Find(v.search, dir):
+		v.Complain("no match for " + v.search)
+		return nil
+	case v.search != "":
+		return v.askScene()
+	case !v.pane.Next(dir):
 		v.Say("no other finding")
 		return nil
 	}

@@ -46,6 +46,7 @@ type Controller struct {
 	stepper  Stepper
 	inquirer Investigator // nil where the engine cannot be asked
 	race     inquiry
+	search   string
 	causes   []diagnose.Cause // of a diagnosis of the run on screen
 	over     bool             // that diagnosis has ended
 }
@@ -69,6 +70,7 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.PrevBad, Name: "previous-finding", Help: "previous finding"},
 		{Action: keymap.Diagnose, Hint: "diagnose"},
 		{Action: keymap.BoundUp, Name: "open-tile", Help: "open the finding in Tile"},
+		{Action: keymap.Search, Help: "search the list: race, a variable, a line"},
 		{Action: keymap.Filter, Help: "show only what matches: race, error, advice, a variable"},
 		{Action: keymap.Open, Name: "open-source", Help: "the line in Source", Hint: "source"},
 		{Action: keymap.Toggle, Name: "fold", Help: "fold or unfold advice"},
@@ -150,6 +152,21 @@ func (v *Controller) Wheel(x, y, rows, _ int) tea.Cmd {
 func (v *Controller) Filter(text string) error {
 	v.pane.SetFilter(text)
 	return nil
+}
+
+// Search implements view.Searcher.
+func (v *Controller) Search(text string) error {
+	v.search = text
+	return nil
+}
+
+// Here implements view.Searcher.
+func (v *Controller) Here() (back func() tea.Cmd) {
+	list := v.pane.Here()
+	return func() tea.Cmd {
+		list()
+		return v.askScene()
+	}
 }
 
 // Text implements view.Copier.

@@ -297,6 +297,23 @@ func TestDiagnosisTellsItsStory(t *testing.T) {
 	}
 }
 
+// A search goes through causes, findings and what is folded, by what their rows say, also while it is typed.
+func TestSearchInRaces(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40)
+	d.Press("/").Type("frag")
+	d.Says("▸2. fragment table")
+	d.Press("esc").Says("▸1. race on m_smem")
+	d.Press("/").Type("race").Press("enter")
+	d.Says("▸   ✗ race m_smem[5]")
+	d.Press("n").Says("▸✗ race sP[17][9]")
+	d.Press("n").Says("▸1. race on m_smem")
+	d.Press("N").Says("▸✗ race sP[17][9]")
+	d.Press("/").Type("advice").Press("enter").Says("▸+ advice 2")
+	d.Press("/").Type("nowhere").Press("enter").HasStatus("no match for nowhere")
+	d.Press("/", "enter").HasStatus("search cleared")
+	d.Press("gg", "n").Says("▸   ✗ race m_smem[5]")
+}
+
 func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 	d, _ := diagnosed(t, 120, 40)
 	if strings.Contains(d.Text(), "bank-conflict") {

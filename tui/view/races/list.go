@@ -23,6 +23,8 @@ const (
 	numFolds
 )
 
+var foldNames = [numFolds]string{"advice", "synchronisations"}
+
 // SetFilter shows only findings whose kind, severity, variable or message contains text, "" for all.
 func (p *Pane) SetFilter(text string) {
 	p.filter = text
@@ -40,7 +42,7 @@ func (p *Pane) Fold() (what string, open, ok bool) {
 	}
 	p.open[k] = !p.open[k]
 	p.regroup()
-	return [numFolds]string{"advice", "synchronisations"}[k], p.open[k],
+	return foldNames[k], p.open[k],
 		slices.ContainsFunc(p.rows, func(r row) bool { return r.fold == k })
 }
 
@@ -194,6 +196,41 @@ func (p *Pane) Next(dir int) bool {
 		}
 	}
 	return false
+}
+
+// Here returns what puts the list back to where it stands now.
+func (p *Pane) Here() (back func()) {
+	at := p.at
+	return func() { p.Move(at - p.at) }
+}
+
+// Find moves to the next (dir 1) or previous row with a text, round the end. It reports whether there is one.
+func (p *Pane) Find(text string, dir int) bool {
+	n := len(p.rows)
+	for k := 1; k <= n; k++ {
+		i := ((p.at+dir*k)%n + n) % n
+		if strings.Contains(strings.ToLower(p.rowText(p.rows[i])), strings.ToLower(text)) {
+			p.Move(i - p.at)
+			return true
+		}
+	}
+	return false
+}
+
+// rowText is what a search finds of a row: what it says, and its kind.
+func (p *Pane) rowText(r row) string {
+	switch {
+	case r.fold >= 0:
+		return foldNames[r.fold]
+	case r.barrier >= 0:
+		b := &p.data.Barriers[r.barrier]
+		return barrierTitle(b) + " " + b.Because
+	case r.finding >= 0:
+		f := &p.data.Findings[r.finding]
+		return title(f, &p.data.Work) + " " + f.Severity + " " + f.Message
+	}
+	c := &p.data.Causes[r.cause]
+	return c.Kind + " " + c.Title + " " + c.Stage
 }
 
 // list is the causes with their findings.
