@@ -185,6 +185,30 @@ func TestOwnCopiesAnEmbeddedKernel(t *testing.T) {
 	d.command("own " + dir).hasStatus("is a file of your own already")
 }
 
+// :own asks for a directory, and offers no file.
+func TestOwnOffersFolders(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"kernel.cu", "run.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "kernels"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := started(t, 200, 60, plainLook)
+	for range 50 { // the directory is read in the background
+		d.press("esc", ":").Type("own " + dir + "/")
+		if strings.Contains(d.Text(), "kernels/") {
+			break
+		}
+	}
+	if s := d.Text(); !strings.Contains(s, "kernels/") || strings.Contains(s, "kernel.cu") ||
+		strings.Contains(s, "run.json") {
+		t.Errorf("offered:\n%s", s)
+	}
+}
+
 func TestYank(t *testing.T) {
 	d := started(t, 120, 40, plainLook,
 		withRequest(faulty)).command("stage P").command("goto 1,2").open(view.Tile)

@@ -23,7 +23,8 @@ func (m *Model) palette() palette { return palette{m} }
 func (p palette) oneOf(group int, name string, words []string, help string,
 	do func(arg string) tea.Cmd) view.Command {
 	return view.Command{Group: group, Name: name, Arg: strings.Join(words, "|"), Help: help,
-		Values: view.Words(words...), Named: true, Do: func(arg string) tea.Cmd {
+		Also: strings.Join(words, " "), Values: view.Words(words...), Named: true,
+		Do: func(arg string) tea.Cmd {
 			if !slices.Contains(words, arg) {
 				p.Complain(fmt.Sprintf("%s %q: expected %s", name, arg, strings.Join(words, ", ")))
 				return nil
@@ -120,7 +121,7 @@ func (p palette) screen() []view.Command {
 	return []view.Command{
 		{Group: view.DisplayCommands, Name: "view", Arg: "NAME", Help: "change the view",
 			Values: view.Words(names...), Named: true, Do: p.goView},
-		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values",
+		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values", Also: "colors",
 			Values: theme.Palettes, Named: true, Do: p.choosePalette},
 		p.oneOf(view.ScreenCommands, "theme", themeChoices(),
 			"colours; auto follows the terminal's background", p.chooseTheme),

@@ -134,7 +134,7 @@ func (p palette) matches(name string) []match {
 			x.tier, at = tierWord, word
 		case at > 0:
 			x.tier = tierPart
-		case len(low) > 2 && strings.Contains(strings.ToLower(e.Help), low):
+		case len(low) > 2 && strings.Contains(strings.ToLower(e.Help+" "+e.Also), low):
 			x.tier = tierHelp
 			if spelled {
 				x.marks = f.MatchedIndexes

@@ -26,7 +26,7 @@ func (p palette) out() []view.Command {
 				c.help + ", over a file that exists"},
 		} {
 			all = append(all, view.Command{Group: g, Name: x.name, Arg: c.arg, Help: x.help,
-				Complete: p.Paths, Do: func(path string) tea.Cmd {
+				Also: "save export", Complete: p.Paths, Do: func(path string) tea.Cmd {
 					if file, marked := strings.CutSuffix(path, "!"); marked {
 						p.Complain(fmt.Sprintf(":%s %s: the ! follows the command: :%s! %s",
 							x.name, path, c.name, file))
@@ -42,7 +42,7 @@ func (p palette) out() []view.Command {
 		view.Command{Group: g, Name: "yank", Arg: "[cell|row|tile] [csv|numpy] [reference]",
 			Help:   "copy what is under the cursor, or numbers of its tile (OSC 52)",
 			Values: func() []string { return yankForms }, Do: p.yankPart},
-		view.Command{Group: g, Name: "own", Arg: "DIR", Complete: p.Paths,
+		view.Command{Group: g, Name: "own", Arg: "DIR", Also: "save export copy", Complete: p.Folders,
 			Help: "write the embedded kernel as files of your own: manifest, source, headers", Do: p.own},
 	)
 }

@@ -78,6 +78,17 @@ func TestPaletteRanks(t *testing.T) {
 	if got := d.names("osc", 3); len(got) == 0 || got[0] != "yank" {
 		t.Errorf("osc finds %v", got)
 	}
+	// and so are words that people use for it, and the values that it takes
+	for text, want := range map[string]string{
+		"save": "dump report screenshot own", "dark": "theme", "light": "theme", "nvcc": "builder",
+	} {
+		got := d.names(text, 20)
+		for _, name := range strings.Fields(want) {
+			if !slices.Contains(got, name) {
+				t.Errorf("%s finds %v, and not %s", text, got, name)
+			}
+		}
+	}
 	list, _ := d.m.palette().complete("nxbd")
 	if len(list) == 0 || len(list[0].Marks) != 4 {
 		t.Fatalf("nxbd finds %+v", list)

@@ -85,6 +85,11 @@ func (x *Context) Paths(typed string) []string {
 	return out
 }
 
+// Folders completes the path of a directory.
+func (x *Context) Folders(typed string) []string {
+	return slices.DeleteFunc(x.Paths(typed), func(s string) bool { return !strings.HasSuffix(s, "/") })
+}
+
 // AtHome is a path whose leading ~/ is the user's home, as in a shell.
 func AtHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {

@@ -241,6 +241,7 @@ type Command struct {
 	Group           int
 	Name, Arg, Help string
 	Short           string          // another name, that completion does not offer; "" for none
+	Also            string          // words that find it and that Help has not
 	Values          func() []string // completions of its argument, each with help behind a tab; nil: none
 	// Named is set where the first word of the argument is one of Values: a beginning that only one of them
 	// has stands for it.
