@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern/walk"
 	"tilescope/debugkern/walk/expr"
+	"tilescope/probes"
 	"tilescope/tui/theme"
 )
 
@@ -184,6 +185,20 @@ func (v *Controller) hasCode(b walk.Breakpoint) bool {
 	})
 }
 
+// missing says why a breakpoint cannot stop the kernel on screen, "" where it can: it was set in another one.
+func (v *Controller) missing(b walk.Breakpoint) string {
+	switch {
+	case !v.isOpen():
+	case b.Array != "" && v.noSuchCell(b.Array, b.Row, b.Col) != "":
+		return "no such cell in this kernel"
+	case b.Stage != "" && v.Run != nil && v.Run.Plan.Stage(probes.Stage(b.Stage)) == nil:
+		return "no such stage in this kernel"
+	case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b):
+		return "no instruction in this build"
+	}
+	return ""
+}
+
 // noCode says that a breakpoint's line has no instruction, and which line of the file near it has.
 func (v *Controller) noCode(b walk.Breakpoint) string {
 	best := 0
@@ -313,6 +328,9 @@ func (v *Controller) readCondition(b walk.Breakpoint, text string) (expr.Conditi
 
 // noSuchCell is why a shared array has no such cell, "" where it has.
 func (v *Controller) noSuchCell(array string, row, col int) string {
+	if v.Run == nil || v.Run.Plan == nil {
+		return ""
+	}
 	for _, a := range v.Run.Plan.Shared {
 		if a.Name != array {
 			continue

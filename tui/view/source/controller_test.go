@@ -730,3 +730,26 @@ func TestLanesInWords(t *testing.T) {
 		}
 	}
 }
+
+// TestBreakpointsOfAnotherKernel: a breakpoint at a line, cell or stage that the kernel on screen has not is
+// listed with the reason, and not counted among those that stop it.
+func TestBreakpointsOfAnotherKernel(t *testing.T) {
+	d := open(t, 160, 40).Command("break 65").Command("break sS[1][2]").Command("break S")
+	d.Says("3 breakpoints")
+	kept := map[string]string{}
+	control(d.Driver).Remember(kept)
+	for old, other := range map[string]string{"sdpa_fp8_stage_c_wmma.cu": "other.cu", `"sS"`: `"sOther"`,
+		`"S"`: `"Other"`} {
+		if !strings.Contains(kept["breakpoints"], old) {
+			t.Fatalf("no %s in %s", old, kept["breakpoints"])
+		}
+		kept["breakpoints"] = strings.ReplaceAll(kept["breakpoints"], old, other)
+	}
+	d.Command("clear")
+	control(d.Driver).Recall(kept)
+	d.Press("s", "!").Says("other.cu:65", "no instruction in this build", "sOther[1][2] changes",
+		"no such cell in this kernel", "Other is captured", "no such stage in this kernel")
+	if s := d.Text(); strings.Contains(s, "3 breakpoints") {
+		t.Errorf("they are counted:\n%s", s)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -283,7 +284,8 @@ func (v *Controller) walkStrip() string {
 		unit = "by " + unitNames[v.unit()]
 	}
 	add(t.Dim, unit)
-	if n := len(s.enabled()); n > 0 {
+	stops := slices.DeleteFunc(s.enabled(), func(b stop) bool { return v.missing(b.Breakpoint) != "" })
+	if n := len(stops); n > 0 {
 		add(t.Wrong, theme.Count(n, "breakpoint"))
 	}
 	switch p.Stop {

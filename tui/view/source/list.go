@@ -97,11 +97,10 @@ func (v *Controller) breakList() lists.Data {
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), b.When.String(),
 			b.hitText()}}
-		switch {
-		case b.off:
+		if why := v.missing(b.Breakpoint); b.off {
 			r.Mark, r.Tone, r.Cols[3] = v.Theme.Glyph.Ring, lists.Dim, "disabled"
-		case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b.Breakpoint):
-			r.Tone, r.Cols[3] = lists.Dim, "no instruction in this build"
+		} else if why != "" {
+			r.Tone, r.Cols[3] = lists.Dim, why
 		}
 		d.Rows = append(d.Rows, r)
 	}
