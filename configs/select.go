@@ -360,6 +360,9 @@ func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
 	switch {
 	case strings.Contains(text, "="):
 		return namedExtents(text, dims)
+	case len(dims) == 0 && len(m.shapeNames()) == 0:
+		return probes.Shape{}, fmt.Errorf(
+			"unknown shape %q: %s has neither shapes nor dimensions; its launch gives the sizes", clip(text), m.Name)
 	case listed && strings.Contains(text, ","):
 		return ParseShape(text)
 	case strings.Contains(text, ","):

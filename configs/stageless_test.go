@@ -58,7 +58,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%+v", p.Args)
 	}
 	for text, says := range map[string]string{
-		"4,4,4,4": "dimension", "N=3": "no dimension N", "nosuch": "unknown shape",
+		"4,4,4,4": `unknown shape "4,4,4,4": plain has neither shapes nor dimensions`,
+		"N=3":     "no dimension N", "nosuch": `unknown shape "nosuch": plain has neither`,
 	} {
 		if _, err := m.ParseShape(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("--shape %s: %v", text, err)

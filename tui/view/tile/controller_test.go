@@ -340,3 +340,12 @@ func TestWhoSaysFirstWhatIsNew(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "w")
 	d.HasStatus("w opens that place · warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at ")
 }
+
+// TestRailMarksFindings: an error as one, advice as Races marks it.
+func TestRailMarksFindings(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2")
+	d.M.Run.Report.Findings[0].Severity = "error"
+	d.Resize(120, 41).Says("✗ 1 finding")
+	d.M.Run.Report.Findings[0].Severity = "advice"
+	d.Resize(120, 40).Says("~ 1 finding")
+}

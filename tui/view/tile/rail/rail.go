@@ -74,9 +74,12 @@ func (p *Pane) draw() []string {
 					Right(p.Theme.Dim, fmt.Sprintf("max %.1e", float64(r.Output.MaxAbs)), w-1).Done())
 		}
 		if n := len(r.Findings); n > 0 {
-			out = append(out,
-				p.Theme.Line(w).Space(1).
-					Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" "+theme.Count(n, "finding")).Done())
+			style, mark := p.Theme.Wrong, p.Theme.Glyph.Wrong
+			isError := func(f report.Finding) bool { return f.Severity != "advice" }
+			if !slices.ContainsFunc(r.Findings, isError) {
+				style, mark = p.Theme.Taint, p.Theme.Glyph.Taint // as Races marks advice
+			}
+			out = append(out, p.Theme.Line(w).Space(1).Add(style, mark+" "+theme.Count(n, "finding")).Done())
 		}
 	}
 	out = append(out, p.Theme.Line(w).Done())
