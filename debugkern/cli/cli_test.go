@@ -181,6 +181,19 @@ func TestDocumentsAreJSON(t *testing.T) {
 	}
 }
 
+// TestKernelsByName: kernels lists those that are named, by a variant too; an unknown name is refused.
+func TestKernelsByName(t *testing.T) {
+	out, errText, code := call(t, "kernels", "stage2", "layernorm")
+	if code != 0 || !strings.HasPrefix(out, "layernorm: ") || strings.Contains(out, "gemm_wmma: ") ||
+		!strings.Contains(out, "\nsdpa_fp8_stage_c_wmma: ") {
+		t.Errorf("exit %d: %s%s", code, out, errText)
+	}
+	_, errText, code = call(t, "kernels", "layernrom")
+	if code != 2 || !strings.Contains(errText, "layernorm") {
+		t.Errorf("an unknown name: exit %d, %s", code, errText)
+	}
+}
+
 // TestClosedPipe: a reader that goes away is exit 141, silently.
 func TestClosedPipe(t *testing.T) {
 	r, w, err := os.Pipe()

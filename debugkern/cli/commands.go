@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -85,16 +86,40 @@ func noArgs(c *cobra.Command, args []string) error {
 }
 
 func (a *app) kernelsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "kernels", Short: "The catalogue: kernels, variants, flags, faults, shapes", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+	c := &cobra.Command{
+		Use: "kernels [NAME...]", Short: "The catalogue: kernels, variants, flags, faults, shapes",
+		RunE: func(_ *cobra.Command, names []string) error {
 			cat, err := configs.Kernels()
 			if err != nil {
 				return fmt.Errorf("catalogue: %w", err)
 			}
-			return a.print(cat.Doc(), func(w io.Writer) { printCatalogue(w, cat.Doc()) })
+			doc := cat.Doc()
+			if err := onlyKernels(cat, &doc, names); err != nil {
+				return err
+			}
+			return a.print(doc, func(w io.Writer) { printCatalogue(w, doc) })
 		},
 	}
+	c.ValidArgsFunction = completeTargets
+	return c
+}
+
+// onlyKernels leaves those kernels in the document that are named, or a variant of them; all where there is
+// no name.
+func onlyKernels(cat *configs.Catalogue, doc *configs.CatalogueDoc, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	wanted := map[string]bool{}
+	for _, name := range names {
+		m, _, err := cat.Lookup(name)
+		if err != nil {
+			return usageError("%w", err)
+		}
+		wanted[m.Name] = true
+	}
+	doc.Kernels = slices.DeleteFunc(doc.Kernels, func(k configs.KernelDoc) bool { return !wanted[k.Name] })
+	return nil
 }
 
 func printCatalogue(w io.Writer, d configs.CatalogueDoc) {

@@ -87,11 +87,14 @@ func (o *runOptions) bind(c *cobra.Command) {
 	completions(c)
 }
 
+// completeTargets offers the names of the catalogue, and files.
+func completeTargets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return fromCatalogue((*configs.Catalogue).Targets), cobra.ShellCompDirectiveDefault
+}
+
 // completions lets the shell complete targets, faults, shapes, flags and the fixed words from the catalogue.
 func completions(c *cobra.Command) {
-	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return fromCatalogue((*configs.Catalogue).Targets), cobra.ShellCompDirectiveDefault
-	}
+	c.ValidArgsFunction = completeTargets
 	each := func(name string, list func() []string) {
 		// The only error is a flag that does not exist, which the tests would see.
 		_ = c.RegisterFlagCompletionFunc(name,
