@@ -311,6 +311,14 @@ func (d Diff) ErrorText(c Cell, w int) (text string, marked bool) {
 // mostULP is the number of ulps from which they say no more than that two values have little in common.
 const mostULP = 1 << 24
 
+// BoundText is the cell's bound in a few columns: 4.9e-04; 0 where nothing is rounded.
+func (c Cell) BoundText() string {
+	if c.Bound == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(c.Bound, 'e', 1, 64)
+}
+
 func (c Cell) far() bool { return c.ULP > mostULP || c.ULP < -mostULP }
 
 // DistanceText is the largest distance of many pairs of values in ulps, or that it says nothing more.

@@ -155,6 +155,14 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+func TestBoundText(t *testing.T) {
+	for bound, want := range map[float64]string{0: "0", 4.88e-4: "4.9e-04", 12: "1.2e+01"} {
+		if got := (Cell{Bound: bound}).BoundText(); got != want {
+			t.Errorf("%g: %q, expected %q", bound, got, want)
+		}
+	}
+}
+
 // TestLongFitsItsColumn: tables give a value in full ten columns.
 func TestLongFitsItsColumn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))

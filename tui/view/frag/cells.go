@@ -293,7 +293,7 @@ func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
 		mark += " ≤"
 	}
 	l.Right(p.Theme.Text, text, at+end).Space(1).Add(style, mark)
-	if bound := fmt.Sprintf(" %.1e", x.Bound); len(bound) <= l.Left() {
+	if bound := " " + x.BoundText(); len(bound) <= l.Left() {
 		l.Add(p.Theme.Dim, bound)
 	}
 	return l

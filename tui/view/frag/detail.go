@@ -157,7 +157,7 @@ func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
 	if v.Bad {
 		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong+" > "
 	}
-	limit := fmt.Sprintf("%.1e", v.Bound)
+	limit := v.BoundText()
 	if p.live.Bound > 0 {
 		limit = p.live.Bound.String()
 	}

@@ -9,8 +9,11 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 
+	"tilescope/debugkern/diagnose"
+	"tilescope/tui/theme"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/races"
@@ -261,12 +264,12 @@ func TestStatusOfADiagnosis(t *testing.T) {
 	d.Manual = true
 	d.Press("d", "1")
 	d.Late()
-	d.HasStatus("2 causes, 2 findings · view Races (5) shows them")
+	d.HasStatus("2 causes, 2 findings · more in Races [5]")
 
 	d.Manual = true
 	d.Press("5", "d").Command("seed 3")
 	d.Late()
-	if got := d.M.Status.Text; strings.Contains(got, "shows them") {
+	if got := d.M.Status.Text; strings.Contains(got, "more in") {
 		t.Errorf("of another request: %q", got)
 	}
 }
@@ -329,6 +332,24 @@ func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 	}
 	if d.Press("esc"); !strings.Contains(d.Text(), "race m_smem[5]") {
 		t.Errorf("Esc does not clear the filter:\n%s", d.Text())
+	}
+}
+
+func TestHowManySynchronisationsAreNeeded(t *testing.T) {
+	for want, needed := range map[string][]bool{
+		"+ synchronisations 3, 2 needed": {true, false, true}, "+ synchronisations 1, 1 needed": {true},
+		"+ synchronisations 2, all needed": {true, true}, "+ synchronisations 2, 0 needed": {false, false},
+	} {
+		p := races.NewPane(theme.New(theme.Options{}))
+		p.SetSize(120, 30)
+		data := races.Data{Diagnosed: true}
+		for _, n := range needed {
+			data.Barriers = append(data.Barriers, diagnose.BarrierDoc{Needed: n})
+		}
+		p.SetData(data)
+		if s := ansi.Strip(strings.Join(p.View(), "\n")); !strings.Contains(s, want) {
+			t.Errorf("no %q:\n%s", want, s)
+		}
 	}
 }
 

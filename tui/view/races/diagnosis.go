@@ -203,7 +203,7 @@ func (v *Controller) result(doc *diagnose.Diagnosis) string {
 		text += ": " + causesText(k, n)
 	}
 	if v.Root.Showing() != view.Races && v.diagnosed() {
-		text += fmt.Sprintf(" · view %s (%d) shows them", view.Races, v.Keys.Number(view.Races))
+		text += fmt.Sprintf(" · more in %s [%d]", view.Races, v.Keys.Number(view.Races))
 	}
 	return text
 }

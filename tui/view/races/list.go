@@ -362,6 +362,9 @@ func (p *Pane) foldText(k int) string {
 				needed++
 			}
 		}
+		if needed == len(p.data.Barriers) && needed > 1 {
+			return fmt.Sprintf("%s synchronisations %d, all needed", mark, needed)
+		}
 		return fmt.Sprintf("%s synchronisations %d, %d needed", mark, len(p.data.Barriers), needed)
 	}
 	n := 0

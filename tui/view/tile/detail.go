@@ -187,7 +187,7 @@ func (p *Pane) verdict(x cell.Cell, digits int) []styled {
 		}
 		return []styled{{p.Theme.OK, fmt.Sprintf("equal as %s %s", p.data.View.Got.DType, g.OK)}}
 	}
-	limit := strconv.FormatFloat(x.Bound, 'e', 1, 64)
+	limit := x.BoundText()
 	if p.set.Bound > 0 {
 		limit = p.set.Bound.String()
 	}
