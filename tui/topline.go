@@ -190,6 +190,9 @@ func (t topLine) corners() []corner {
 		verdict += strings.TrimRight(" "+spoiling.Kind+" "+spoiling.Variable, " ")
 	case len(r.Guilty) > 0:
 		verdict += " " + r.Guilty[0].Stage
+	case r.Verdict != report.Agree && view.Spoiling(r) != nil: // no stage came so far that it could be wrong
+		f := view.Spoiling(r)
+		verdict += strings.TrimRight(" "+f.Kind+" "+f.Variable, " ")
 	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
 		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
 	}

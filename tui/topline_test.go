@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/request"
 	"tilescope/tui/tuitest"
 )
@@ -153,6 +154,25 @@ func TestAReplayIsNotRemembered(t *testing.T) {
 }
 
 // TestShapeAndSeedAtEveryWidth: places are written short before shape and seed are left out.
+// TestAHangIsOnTheTopLine: a launch that ends before any stage is judged says why it is no good, not how many
+// stages are left.
+func TestAHangIsOnTheTopLine(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	r := d.m.Run.Report
+	f := &r.Findings[0]
+	r.Guilty, f.Kind, f.Severity, f.Variable = nil, "hang", "error", "k_empty"
+	for i := range r.Stages {
+		r.Stages[i].Verdict = report.Off
+	}
+	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, "✗ diverge hang k_empty") {
+		t.Errorf("%s", top)
+	}
+	f.Severity = "advice"
+	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, "✗ diverge 0 of ") {
+		t.Errorf("%s", top)
+	}
+}
+
 func TestShapeAndSeedAtEveryWidth(t *testing.T) {
 	for _, w := range []int{80, 100, 120, 200} {
 		d := newDriver(t, w, 24, plainLook)
