@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/probes"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source"
@@ -491,6 +492,9 @@ func TestRefusedNames(t *testing.T) {
 		}
 	}
 	d.Command("messages").Says("for example :watch")
+	d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: "i"}}
+	d.Command("break 65 if i > 1").HasStatus(`no variable "i"`)
+	d.HasStatus(": kv counts the iterations of loop i; for example")
 }
 
 // TestHitsCountFromWhereTheBreakpointWasSet: and the list and the stop say so. Another block has another

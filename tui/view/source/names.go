@@ -45,6 +45,10 @@ func (v *Controller) meant(name string, at target.Source, command string) string
 	if sp := v.stageNamed(name); sp != nil && sp.Array != "" {
 		return fmt.Sprintf(": stage %s is in shared array %s: %s", name, sp.Array, v.indexed(sp.Array))
 	}
+	if v.Run != nil && v.Run.Plan != nil && slices.ContainsFunc(v.Run.Plan.Work.Loops,
+		func(l probes.Loop) bool { return l.Name == name }) {
+		return fmt.Sprintf(": kv counts the iterations of loop %s", v.Run.Plan.Work.LoopName())
+	}
 	var known []string
 	for _, a := range v.walk.shot.arrays {
 		known = append(known, a.Name)
