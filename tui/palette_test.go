@@ -81,6 +81,7 @@ func TestPaletteRanks(t *testing.T) {
 	// and so are words that people use for it, and the values that it takes
 	for text, want := range map[string]string{
 		"save": "dump report screenshot own", "dark": "theme", "light": "theme", "nvcc": "builder",
+		"finish": "stepout", "backtrace": "stack", "restart": "seek", "info": "breakpoints",
 	} {
 		got := d.names(text, 20)
 		for _, name := range strings.Fields(want) {

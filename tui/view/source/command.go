@@ -15,6 +15,12 @@ func (v *Controller) Commands() []view.Command {
 	return all
 }
 
+// also is a command that other words find too.
+func also(words string, c view.Command) view.Command {
+	c.Also = words
+	return c
+}
+
 // stepping are the commands that move the block, and say where it stands.
 func (v *Controller) stepping() []view.Command {
 	step := func(name, short, help string, dir int, move func(n int) tea.Cmd) view.Command {
@@ -26,7 +32,7 @@ func (v *Controller) stepping() []view.Command {
 	return []view.Command{
 		step("step", "s", "one step on, into functions that are called", 1, v.stepUnit),
 		step("next", "n", "to the next line of this function, over the functions it calls", 1, v.stepOver),
-		step("stepout", "so", "out of this function, to its caller", 1, v.stepOut),
+		also("finish", step("stepout", "so", "out of this function, to its caller", 1, v.stepOut)),
 		run("continue", "c", "run to the next breakpoint or the end", 1),
 		{Name: "until", Arg: "[LINE|FILE:LINE]", Help: "run to a line, else to the one under the cursor",
 			Do: v.until},
@@ -36,7 +42,7 @@ func (v *Controller) stepping() []view.Command {
 		run("reverse-continue", "rc", "run back to the breakpoint before or the start", -1),
 		step("event", "ev", "to the next asynchronous event", 1, v.stepEvent),
 		step("reverse-event", "rev", "to the asynchronous event before", -1, v.stepEvent),
-		{Name: "seek", Arg: "STEP|start|end", Help: "go to a moment of the block in Source",
+		{Name: "seek", Arg: "STEP|start|end", Help: "go to a moment of the block in Source", Also: "restart",
 			Values: view.Words("start", "end"), Do: v.seekWalk},
 		{Name: "unit", Arg: "NAME", Help: "what s and < step by in Source",
 			Values: view.Words("line", "instruction", "barrier", "probe\ta tile captured",
@@ -44,7 +50,8 @@ func (v *Controller) stepping() []view.Command {
 				"event\tan asynchronous operation is issued or lands, or a phase of an mbarrier is complete"),
 			Do: v.setUnit},
 		{Name: "stack", Short: "bt", Help: "the calls that lead to where the warp stands",
-			Do: func(string) tea.Cmd { return v.openList(listCalls) }},
+			Also: "backtrace where frames",
+			Do:   func(string) tea.Cmd { return v.openList(listCalls) }},
 	}
 }
 
@@ -54,7 +61,8 @@ func (v *Controller) stopping() []view.Command {
 		{Name: "break", Short: "b", Arg: "LINE|FILE:LINE|STAGE|ARRAY[R][C]|list|clear [if EXPR] [hits OP N]",
 			Help: "breakpoint in Source", Values: v.breakpoints, Do: v.breakCommand},
 		{Name: "breakpoints", Short: "bp", Help: "list them, with conditions and how often each was hit",
-			Do: func(string) tea.Cmd { return v.openList(listBreaks) }},
+			Also: "info",
+			Do:   func(string) tea.Cmd { return v.openList(listBreaks) }},
 		{Name: "condition", Short: "cond", Arg: "N [EXPR] [hits OP N]",
 			Help: "when breakpoint N stops; nothing: always", Values: v.breakNumbers, Do: v.conditionCommand},
 		{Name: "enable", Arg: "[N]", Help: "enable a breakpoint, or all", Values: v.breakNumbers,
@@ -71,7 +79,8 @@ func (v *Controller) stopping() []view.Command {
 		{Name: "unwatch", Short: "undisplay", Arg: "[N]", Help: "end a watch, or all", Values: v.watchNumbers,
 			Do: v.unwatch},
 		{Name: "print", Short: "p", Arg: "EXPR", Help: "the value of an expression now", Values: v.nameable,
-			Do: v.printCommand},
+			Also: "inspect examine evaluate locals",
+			Do:   v.printCommand},
 		{Name: "array", Arg: "NAME", Help: "shared array on screen in Source", Values: v.arrayNames,
 			Do: v.chooseArray},
 	}

@@ -735,6 +735,16 @@ func TestLanesInWords(t *testing.T) {
 	}
 }
 
+// TestListOpenedFromAnotherView: when it is closed the pane that Source had in focus has it again.
+func TestListOpenedFromAnotherView(t *testing.T) {
+	for _, command := range []string{"stack", "breakpoints"} {
+		d := walker{viewtest.Start(t, 120, 40)}
+		d.Command(command).Press("esc", "tab").HasStatus("focus: ptx")
+		d = walker{viewtest.Start(t, 120, 40)}
+		d.Press("8", "tab", "tab", "1").Command(command).Press("esc", "shift+tab").HasStatus("focus: ptx")
+	}
+}
+
 // TestBreakpointsOfAnotherKernel: a breakpoint at a line, cell or stage that the kernel on screen has not is
 // listed with the reason, and not counted among those that stop it.
 func TestBreakpointsOfAnotherKernel(t *testing.T) {

@@ -31,11 +31,11 @@ func (v *Controller) openList(kind listKind) tea.Cmd {
 		v.Uncover()
 		return nil
 	}
+	cmd := v.toSource() // a view that is not on screen has no focus
 	if v.list == listNone {
 		v.beneath = v.at
 	}
 	v.list = kind
-	cmd := v.toSource()
 	v.showLists()
 	v.Root.Layout()
 	v.Root.Focus(partList)
