@@ -24,6 +24,17 @@ func control(d *viewtest.Driver) *gpu.Controller {
 
 func TestScreens(t *testing.T) { viewtest.Screens(t, view.GPU, viewtest.Request(viewtest.Faulty)) }
 
+// TestDoctorAlone: without a device the list of checks is what is enlarged.
+func TestDoctorAlone(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("7", "Z")
+	d.Fits("the doctor alone")
+	if s := d.Text(); strings.Contains(s, "NO GPU") || !strings.Contains(s, "DOCTOR") {
+		t.Errorf("not the doctor alone:\n%s", s)
+	}
+	d.Press("G").Fits("its end")
+	d.Press("Z").Says("NO GPU", "DOCTOR")
+}
+
 // pulses lets n samples be taken.
 func pulses(d *viewtest.Driver, n int) *viewtest.Driver {
 	for range n {

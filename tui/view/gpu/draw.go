@@ -140,6 +140,9 @@ func (p *Pane) procs(w, h int) []string {
 
 // without is the view on a machine with no device: why, what there is instead, what to install.
 func (p *Pane) without() []string {
+	if p.Zoomed {
+		return p.doctor(p.H)
+	}
 	w := p.W - 2
 	var why []string
 	text := p.data.None

@@ -326,7 +326,12 @@ func TestLegendHasTheWordsOfTheTabLine(t *testing.T) {
 		if size[0] < 100 { // too narrow for both
 			continue
 		}
-		d.Press("esc", "/").Type(">0.5").Press("enter")
+		d.Press("esc", "Z")
+		if tabs := strings.Split(d.Text(), "\n")[1]; !strings.Contains(tabs, "zoom") ||
+			!strings.HasSuffix(strings.TrimRight(tabs, " "), "derived") {
+			t.Errorf("%v: zoom takes the room of the settings: %s", size, tabs)
+		}
+		d.Press("Z", "/").Type(">0.5").Press("enter")
 		if tabs := strings.Split(d.Text(), "\n")[1]; !strings.Contains(tabs, "/>0.5 fixed") ||
 			!strings.HasSuffix(strings.TrimRight(tabs, " "), "derived") {
 			t.Errorf("%v: a search takes the room of the settings: %s", size, tabs)

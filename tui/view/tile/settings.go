@@ -235,4 +235,10 @@ func (v *Controller) sought() (text string) {
 }
 
 // noteWidth is the width of the terminal less what stands before the settings.
-func (v *Controller) noteWidth() int { return v.w - v.Theme.Width(v.sought()) }
+func (v *Controller) noteWidth() int {
+	w := v.w - v.Theme.Width(v.sought())
+	if v.zoomed {
+		w -= len("zoom  ") // which the root writes there
+	}
+	return w
+}
