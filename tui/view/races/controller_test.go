@@ -335,6 +335,16 @@ func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 	}
 }
 
+// The story has the lines that a short list leaves, also where one detail is shown at a time.
+func TestRoomForTheStory(t *testing.T) {
+	d, _ := diagnosed(t, 100, 34) // below the size that shows everything at once
+	d.Fits("a story")
+	d.Says("┌STORY──", "fragment table WMMA_ACCUM_LUT", "again: ")
+	if s := d.Text(); strings.Contains(s, "of 9─┐") {
+		t.Errorf("the story is cut:\n%s", s)
+	}
+}
+
 func TestHowManySynchronisationsAreNeeded(t *testing.T) {
 	for want, needed := range map[string][]bool{
 		"+ synchronisations 3, 2 needed": {true, false, true}, "+ synchronisations 1, 1 needed": {true},

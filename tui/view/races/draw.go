@@ -33,7 +33,8 @@ func (p *Pane) sizes() sizes {
 		return sizes{story: p.H - 3, list: 3, left: p.W}
 	}
 	if p.W < wholeWidth || p.H < wholeHeight {
-		s := sizes{small: true, story: 5, list: 6, left: p.W}
+		s := sizes{small: true, list: max(4, min(6, len(p.rows)+2)), left: p.W}
+		s.story = max(5, min(len(p.storyLines())+2, (p.H-s.list)/2)) // half of what the list leaves
 		s.bottom = max(3, p.H-s.story-s.list)
 		return s
 	}
