@@ -75,6 +75,8 @@ type Operands struct {
 	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
 	// warp 0"; else ""
 	Threads string
+	// Aside: these threads have them where the cell is made, and take what others have in their place
+	Aside bool
 	// Own: the thread whose cell it is, where the exchange between lanes that should bring these brings it no
 	// more than what it has itself: "lane 0 of warp 0"; else ""
 	Own string
@@ -317,9 +319,9 @@ func (c *contrast) lacking(
 			twice = append(twice, k)
 		}
 	}
-	instr, summed := -1, -1
+	instr, summed, aside := -1, -1, false
 	if other.ways > 0 {
-		instr, summed = c.lost(ctx, a, other, missing[0])
+		instr, summed, aside = c.lost(ctx, a, other, missing[0])
 	}
 	lacks, _ := c.operands(missing, a.of, func(operandKey) (int, error) { return instr, nil })
 	if summed >= 0 {
@@ -333,7 +335,7 @@ func (c *contrast) lacking(
 	if summed < 0 && other.instr >= 0 {
 		for i := range lacks {
 			if lacks[i].Threads = c.threads(other.instr, missing, present); lacks[i].Threads != "" {
-				lacks[i].Own = c.ownValue(a, instr)
+				lacks[i].Own, lacks[i].Aside = c.ownValue(a, instr), aside
 			}
 			if lacks[i].Threads == "" {
 				lacks[i].Loaded = c.loadedAt(lacks[i].first)
@@ -341,7 +343,7 @@ func (c *contrast) lacking(
 		}
 	}
 	out.Missing = append(out.Missing, lacks...)
-	doubled, _ := c.operands(twice, a.of, func(k operandKey) (int, error) { return a.of[k].instr, nil })
+	doubled, _ := c.operands(twice, a.of, func(k operandKey) (int, error) { return c.takenAgain(a, k), nil })
 	out.Twice = append(out.Twice, doubled...)
 	return missing
 }

@@ -3,9 +3,11 @@ package debugkern
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/target"
 )
 
 // A sum over lanes lacks what other lanes have where an exchange brings it from the wrong ones. What it
@@ -24,6 +26,51 @@ func (c *contrast) exchange(ctx context.Context, a *actual, from int32, k operan
 		return found < 0
 	})
 	return found
+}
+
+// leftAside is the instruction by which a thread takes what another one has, where it has itself a value that
+// is made of an operand which its result lacks: what it has is left aside there. -1 where that is not so.
+func (c *contrast) leftAside(ctx context.Context, other seen, missing operandKey) int {
+	if missing.stage < 0 || len(other.nodes) < 2 || len(other.steps) != len(other.way) {
+		return -1
+	}
+	last := len(other.way) - 1
+	by := func(i int) thread { return thread{c.trace.Step(int(other.steps[i])).Warp, other.lanesOf[i]} }
+	own := by(last)
+	first := last
+	for first > 0 && by(first-1) == own {
+		first--
+	}
+	if first == 0 || !c.threadHas(ctx, own, other.steps[first], missing) {
+		return -1
+	}
+	for i := first; i <= last; i++ {
+		if computes(c.fn.Body[other.way[i]].Kind()) {
+			return other.way[i]
+		}
+	}
+	return -1
+}
+
+// threadHas reports whether a thread computes a value that is made of an operand before a step.
+func (c *contrast) threadHas(ctx context.Context, t thread, before uint32, k operandKey) bool {
+	var refs []lineage.Ref
+	for i := range int(before) {
+		s := c.trace.Step(i)
+		if s.Warp == t.warp && s.Func.Entry && s.Mask>>t.lane&1 != 0 && computes(s.Instr.Kind()) &&
+			!s.Instr.Loc.Within(target.IsProbe) {
+			refs = append(refs, lineage.Ref{
+				Step: uint32(i), Lane: t.lane, N: uint8(max(1, min(8, s.Instr.Type().Bytes()))),
+			})
+		}
+	}
+	g, err := c.trace.WalkValues(ctx, refs, lineage.Query{CutValue: c.cut, Nodes: sliceNodes})
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool {
+		return l.Kind == lineage.LeafCut && slices.Contains(c.lists[l.Cut], k)
+	})
 }
 
 func exchanges(k isa.Kind) bool { return k == isa.Shuffle || k == isa.Vote }

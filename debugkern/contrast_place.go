@@ -46,6 +46,36 @@ func (c *contrast) leftIn(k operandKey, s seen, missing []operandKey) bool {
 	return false
 }
 
+// takenAgain is the instruction by which an operand comes in that is in a cell more than once: the one that
+// reads it, unless that is done once alone; then the one that computes with what was read.
+func (c *contrast) takenAgain(a *actual, k operandKey) int {
+	s := a.of[k]
+	if s.user < 0 || len(s.nodes) == 0 || !c.fn.Body[s.instr].Kind().Loads() {
+		return s.instr
+	}
+	reads := 0
+	for n := range a.g.Nodes {
+		for _, e := range a.g.Uses(int32(n)) {
+			if e.Leaf && c.isKey(a.g.Leaves[e.To], k) && c.own(a.g, int32(n)) {
+				reads++
+				break
+			}
+		}
+	}
+	if reads > 1 {
+		return s.instr
+	}
+	return s.user
+}
+
+// isKey reports whether a leaf is an operand.
+func (c *contrast) isKey(l lineage.Leaf, k operandKey) bool {
+	if l.Kind == lineage.LeafCut {
+		return slices.Contains(c.lists[l.Cut], k)
+	}
+	return l.Kind == lineage.LeafElement && l.Arg == k.arg && l.Element == k.at && k.stage < 0
+}
+
 // hasOne reports whether a value is made directly of one of some operands.
 func (c *contrast) hasOne(r lineage.Ref, keys []operandKey) bool {
 	for _, u := range c.trace.Uses(r, false, false) {
@@ -87,7 +117,8 @@ func (c *contrast) unread(o *Operands, a *actual, missing []operandKey) {
 func (c *contrast) loadedAt(k operandKey) *report.Source {
 	for i := range c.trace.Len() {
 		s := c.trace.Step(i)
-		if !s.Func.Entry || !s.Instr.Kind().Loads() || s.Instr.Loc.Within(target.IsProbe) {
+		if !s.Func.Entry || !s.Instr.Kind().Loads() || s.Instr.Loc.Within(target.IsProbe) ||
+			probing.MatchString(c.text(report.SourceOf(target.Blame(c.fn, s.Instr.Index)))) {
 			continue
 		}
 		for lane := range uint8(32) {

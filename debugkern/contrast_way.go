@@ -49,6 +49,8 @@ type reader struct {
 	way   []int // all from the one that reads it on, at most mostWay
 	nodes []int32
 	steps []uint32 // of way, in the trace
+	// lanesOf are the lanes of way
+	lanesOf []uint8
 }
 
 // mostWay is how many instructions of a leaf's way are listed.
@@ -86,6 +88,7 @@ func (c *contrast) readers(g *lineage.Graph) []reader {
 			if len(out[i].way) < mostWay {
 				out[i].way, out[i].nodes = append(out[i].way, in.Index), append(out[i].nodes, n)
 				out[i].steps = append(out[i].steps, g.Nodes[n].Step)
+				out[i].lanesOf = append(out[i].lanesOf, g.Nodes[n].Lane)
 			}
 			switch {
 			case first:
@@ -260,26 +263,32 @@ func (c *contrast) threads(instr int, keys, present []operandKey) string {
 // lost is the instruction by which an operand is lost, where others come in another way: the one that reads
 // them, unless it reads that one as well; then the one that does not hand it on. Of what is not read, summed
 // is what the others are computed with first.
-func (c *contrast) lost(ctx context.Context, a *actual, other seen, missing operandKey) (at, summed int) {
+// aside: the thread has it, and leaves it aside there for what another one has.
+func (c *contrast) lost(
+	ctx context.Context, a *actual, other seen, missing operandKey,
+) (at, summed int, aside bool) {
 	if other.instr < 0 || !c.takes(other.instr, missing) {
-		return other.instr, c.joined(a, other)
+		return other.instr, c.joined(a, other), false
 	}
 	n := sort.Search(len(other.way), func(i int) bool { return !c.reaches(ctx, other.way[i], missing) })
 	if n == 0 {
-		return other.instr, -1
+		return other.instr, -1, false
+	}
+	if at := c.leftAside(ctx, other, missing); at >= 0 {
+		return at, -1, true
 	}
 	last := c.fn.Body[other.way[n-1]].Kind()
 	if last != isa.Store && last != isa.StoreFragment {
 		for i := n - 1; i >= 0; i-- { // other lanes have it: the exchange does not bring it
 			if k := c.fn.Body[other.way[i]].Kind(); k == isa.Shuffle || k == isa.Vote {
-				return other.way[i], -1
+				return other.way[i], -1, false
 			}
 		}
 		if at := c.exchange(ctx, a, other.nodes[n-1], missing); at >= 0 {
-			return at, -1
+			return at, -1, false
 		}
 	}
-	return other.way[min(n, len(other.way)-1)], -1
+	return other.way[min(n, len(other.way)-1)], -1, false
 }
 
 // reaches reports whether some thread's result of an instruction, or of a copy that the compiler made of it,
@@ -509,6 +518,7 @@ func (c *contrast) line(instr int, way []int) *report.Source {
 // is that of a loop or a condition.
 var (
 	header    = regexp.MustCompile(`^\s*(\} else )?(for|while|if) ?\(`)
+	probing   = regexp.MustCompile(`\bTS_\w+\(`)
 	subscript = regexp.MustCompile(`\[|\*\w`)
 	written   = map[string]*regexp.Regexp{"max": regexp.MustCompile(`max`), "min": regexp.MustCompile(`min`)}
 )

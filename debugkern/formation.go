@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/needed"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -38,6 +39,9 @@ func (r *Run) Formation(
 	}
 	return f.out, f.numbers(ctx)
 }
+
+// Formula is what a stage's node computes, in the names of stages and inputs; "" where it is no formula.
+func Formula(n *probes.Node) string { return op.Formula(n) }
 
 // forming collects the values of cells.
 type forming struct {
@@ -224,6 +228,9 @@ func (f *forming) numbers(ctx context.Context) error {
 		if x, ok := numberOf(v.Type, int(f.refs[i].N), bits[i]); ok {
 			v.Got = x
 		}
+	}
+	for i := range f.out {
+		f.out[i].Fold()
 	}
 	return nil
 }

@@ -264,7 +264,7 @@ func (q *inquiry) explains(group []probes.Stage) *suspect {
 			continue
 		}
 		for _, st := range group {
-			if s.cause.Kind == "nan-origin" && q.tooLate(s, st) {
+			if s.cause.Kind == "nan-origin" && (q.tooLate(s, st) || q.mostlyNumbers(s, st)) {
 				continue
 			}
 			if q.feeds(s, st) || s.cause.Kind == "nan-origin" && q.mostlyNaN(st) {

@@ -249,6 +249,29 @@ func (q *inquiry) waitsFor(s, from *suspect) bool {
 	return a >= 0 && b >= 0 && h.needs(a, b) && !h.needs(b, a)
 }
 
+// missesThoseWhoLeft reports whether a wait that does not end lacks the arrivals of warps that have left the
+// kernel, as another suspect says.
+func (q *inquiry) missesThoseWhoLeft(s, from *suspect) bool {
+	if s.cause.Kind != "hang" || from.parted == nil || from.parted.left == 0 ||
+		s.cause.Place.Block != from.cause.Place.Block {
+		return false
+	}
+	h := q.hangs[s.cause.Place.Block]
+	if h == nil {
+		return true // a checker ended the block at the barrier that these lack
+	}
+	at := h.waits(&q.doc.Findings[s.cause.Finding])
+	if at < 0 || len(h.hang.Waits[at].Debts) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(h.hang.Waits[at].Debts, func(d walk.Debt) bool {
+		stand := slices.ContainsFunc(d.Warps, func(w int) bool {
+			return w >= 32 || from.parted.left>>w&1 == 0
+		})
+		return !stand || len(d.Needs) > 0 // those who would come wait themselves
+	})
+}
+
 // needs reports whether what a wait lacks is owed by threads that stand in another one, or in one that needs
 // it.
 func (h *hanging) needs(from, to int) bool {

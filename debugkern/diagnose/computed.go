@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,8 +50,26 @@ func (q *inquiry) computedAt(s *suspect) error {
 	if err != nil || at == nil {
 		return q.fatal(err)
 	}
+	if s.lacksOwn() { // what is added to belongs where the result of a function is taken
+		out := at.Outermost()
+		at = &out
+		if n := q.run.Plan.Stage(s.stages[0]).Op; n != nil && debugkern.Formula(n) != "" {
+			s.because(fmt.Sprintf("the manifest has %s = %s", s.stages[0], debugkern.Formula(n)))
+		}
+	}
 	q.movePlace(s, first, at)
 	return nil
+}
+
+// lacksOwn reports whether all that the first wrong cell of a suspect lacks is what its stage was in the tile
+// before.
+func (s *suspect) lacksOwn() bool {
+	if s.contrast == nil || len(s.contrast.Missing) == 0 || len(s.contrast.Foreign) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.contrast.Missing, func(o debugkern.Operands) bool {
+		return o.Of != s.cause.Stage || !strings.Contains(o.Text, "@")
+	})
 }
 
 // movePlace makes a line the place of a stage's cause, in place of where the first wrong cell is stored.

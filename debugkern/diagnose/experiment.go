@@ -154,6 +154,10 @@ func (q *inquiry) experiment() error {
 		if err := q.cure(s); err != nil {
 			return err
 		}
+		var err error
+		if s.unvisited, err = q.unvisited(s); err != nil {
+			return err
+		}
 		q.merge(s)
 	}
 	q.oneIndex()

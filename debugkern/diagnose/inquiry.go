@@ -102,6 +102,7 @@ type suspect struct {
 	miscounted  *miscounted  // an mbarrier that counts other arrivals than come; nil: none is known
 	skipped     *skipped     // a barrier that some warps go past; nil: none is known
 	unawaited   *unawaited   // reads of a copy by warps that have not waited for it; nil: none are known
+	unvisited   *unvisited   // an mbarrier that nobody waits at; nil: none is known
 	overrun     *overrun     // a copy that is larger than its destination; nil: none is
 	parted      *parted      // where its threads parted from those that they wait for; nil: nowhere
 

@@ -221,7 +221,7 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		s.cause.why += fmt.Sprintf("; %s looks like %s", s.cause.Stage, looks)
 	}
 	s.cause.Proof = append(s.cause.Proof, s.cause.why)
-	s.cause.Advice = q.citing(e.change(), "; the line is ", s.cause.Place.Source) + q.seeFirst(s.stages[0])
+	s.cause.Advice = q.citing(e.change(), "; the line is ", e.at) + q.seeFirst(s.stages[0])
 }
 
 // blamed is the line to look at first.
@@ -280,13 +280,13 @@ func (e *explanation) subject() string {
 		return fmt.Sprintf("the constant %.9g at %s", e.Got, at)
 	case v.Instr == nil || (e.Kind == needed.Equal || e.Kind == needed.Result) && e.User != nil:
 		text := fmt.Sprintf("the %s operand of the %s at %s", repair.Ordinal(e.Arg),
-			repair.Word(e.User.Instr.Op), at)
+			repair.Word(e.User.Op()), at)
 		if v.Name != "" {
 			text += ", " + v.Name + ","
 		}
 		return text
 	}
-	text := fmt.Sprintf("the result of the %s at %s", repair.Word(v.Instr.Op), at)
+	text := fmt.Sprintf("the result of the %s at %s", repair.Word(v.Op()), at)
 	if e.Times > 1 {
 		text += fmt.Sprintf(" (%s of %d that make the cell)", e.which(), e.Times)
 	}
@@ -359,15 +359,15 @@ func (e *explanation) change() string {
 			text += " in place of " + e.Value.Name
 		} else if e.User != nil {
 			text += fmt.Sprintf(" as the %s operand of the %s", repair.Ordinal(e.Arg),
-				repair.Word(e.User.Instr.Op))
+				repair.Word(e.User.Op()))
 		}
 		return text
 	case needed.Without:
 		if e.Times > 2 {
 			return fmt.Sprintf("look at the %s at %s, %s of the %d that make the cell: %s is right there",
-				repair.Word(e.Value.Instr.Op), at, e.which(), e.Times, e.rule())
+				repair.Word(e.Value.Op()), at, e.which(), e.Times, e.rule())
 		}
-		return fmt.Sprintf("at %s: leave out the %s: %s", at, repair.Word(e.Value.Instr.Op), e.rule())
+		return fmt.Sprintf("at %s: leave out the %s: %s", at, repair.Word(e.Value.Op()), e.rule())
 	case needed.Once:
 		if e.Lanes {
 			return fmt.Sprintf("look at the addition at %s, which adds up what the lanes have: %s is the same "+
@@ -378,7 +378,7 @@ func (e *explanation) change() string {
 	case needed.Exact:
 		return fmt.Sprintf("at %s: in float, where the result is %s", at, e.Type)
 	case needed.Exchanged:
-		return fmt.Sprintf("at %s: exchange the operands of the %s", at, repair.Word(e.Value.Instr.Op))
+		return fmt.Sprintf("at %s: exchange the operands of the %s", at, repair.Word(e.Value.Op()))
 	case needed.Function:
 		return fmt.Sprintf("at %s: %s, where x is %s", at, e.Op, e.gives())
 	case needed.Combined:
@@ -403,7 +403,7 @@ func (e *explanation) term() string {
 	if v.Instr == nil {
 		return v.Name
 	}
-	text := "the result of the " + repair.Word(v.Instr.Op)
+	text := "the result of the " + repair.Word(v.Op())
 	if e.Product {
 		text = "the product"
 	}
@@ -419,7 +419,7 @@ func (e *explanation) rounding(do string) string {
 	if e.Where == nil {
 		return fmt.Sprintf("the operations from %s on %s", e.place(), do)
 	}
-	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", repair.Word(e.Where.Instr.Op), e.place(),
+	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", repair.Word(e.Where.Op()), e.place(),
 		e.Times, do)
 }
 
@@ -428,5 +428,5 @@ func (e *explanation) gives() string {
 	if e.Value.Instr == nil {
 		return e.Value.Name
 	}
-	return fmt.Sprintf("what the %s there gives", repair.Word(e.Value.Instr.Op))
+	return fmt.Sprintf("what the %s there gives", repair.Word(e.Value.Op()))
 }

@@ -700,6 +700,10 @@ func departure(c *debugkern.Contrast) difference {
 			d.text += "; in right cells they come in at " + callText(d.at)
 			d.look = "look at which cells " + callText(d.at) + " is executed for"
 		}
+	case c.Missing[0].Aside:
+		d.text = fmt.Sprintf("%s is not made of %s, which %s have themselves: at %s they take what others have and "+
+			"leave that out", cell, missing, c.Missing[0].Threads, callText(d.at))
+		d.look = "take both at " + callText(d.at) + ", what the thread has and what others have"
 	case c.Missing[0].Threads != "":
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have and %s does not bring there", cell, missing,
 			c.Missing[0].Threads, callText(d.at))

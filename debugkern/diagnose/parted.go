@@ -82,17 +82,42 @@ func partedAt(fn *ptx.Func, st *scene.Standing) *parting {
 			}
 		}
 	}
+	first := func(i int) (warp, lane int) { return i, bits.TrailingZeros32(st.Exist[i]) }
 	for at := range fn.Body {
 		if here := warps[at]; here != 0 {
 			p := &parting{at: at, warp: -1, here: here, away: (1<<len(st.Warps) - 1) &^ here}
-			if p.separate(fn, st, func(i int) (warp, lane int) {
-				return i, bits.TrailingZeros32(st.Exist[i])
-			}) {
+			if p.separate(fn, st, first) || p.separateLast(fn, st, first) {
 				return p
 			}
 		}
 	}
 	return nil
+}
+
+// separateLast is separate for those alone of the absent warps that have exited and were the last to part: of
+// others that have exited the way is another one from the beginning, as they have another part to do.
+func (p *parting) separateLast(
+	fn *ptx.Func, st *scene.Standing, thread func(int) (warp, lane int),
+) bool {
+	last, left := -1, uint32(0)
+	for set := p.away; set != 0; set &= set - 1 {
+		one := set &^ (set - 1)
+		if st.At(thread(bits.TrailingZeros32(one))) >= 0 {
+			continue
+		}
+		switch b, _ := separating(fn, p.at, st, p.here, one, thread); {
+		case b < 0:
+		case b > last:
+			last, left = b, one
+		case b == last:
+			left |= one
+		}
+	}
+	if left == 0 {
+		return false
+	}
+	p.branch, p.away, p.stands = last, left, -1
+	return true
 }
 
 // separate finds the branch at which those who are there parted from those who are away.
@@ -142,6 +167,7 @@ func wayOf(st *scene.Standing, branch int, set uint32, thread func(int) (warp, l
 type parted struct {
 	title, why, advice string
 	at                 *report.Source // the branch
+	left               uint32         // warps that have left the kernel there
 }
 
 // partedText words where threads have parted.
@@ -163,6 +189,9 @@ func (q *inquiry) partedText(fn *ptx.Func, p *parting) *parted {
 	in := fn.Body[p.at]
 	line := q.quoted(branch)
 	x := &parted{at: branch}
+	if p.warp < 0 && p.stands < 0 {
+		x.left = p.away
+	}
 	x.title = fmt.Sprintf("%s %s in %s at %s for %s", here, waiting(p.here), in.Opcode(), callText(at), away)
 	x.why = fmt.Sprintf("%s %s: they parted at %s, %s", away, where, lineText(branch, at), quote(line))
 	what := "this " + in.Opcode()

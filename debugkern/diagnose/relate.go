@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/needed"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -42,7 +43,8 @@ func (q *inquiry) unite() error {
 			if err != nil {
 				return err
 			}
-			if !apart || a.origin != nil && a.origin == b.origin {
+			if !apart || a.origin != nil && a.origin == b.origin || q.sameRule(a, b) ||
+				q.neverStoredThere(a, b) || q.neverStoredThere(b, a) {
 				group[root(b)] = root(a)
 			}
 		}
@@ -91,13 +93,16 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if a.origin != nil && a.origin == b.origin || q.follow(a, b) || q.follow(b, a) {
 		return true
 	}
+	if q.neverStoredThere(a, b) || q.neverStoredThere(b, a) {
+		return true
+	}
 	if overwritten(a, b) || overwritten(b, a) || q.endsBlock(a) || q.endsBlock(b) {
 		return true
 	}
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
 		return false // see follows
 	}
-	if q.ofOneEdit(a, b) {
+	if q.ofOneEdit(a, b) || q.sameRule(a, b) || q.missesThoseWhoLeft(a, b) || q.missesThoseWhoLeft(b, a) {
 		return true
 	}
 	if a.cause.Kind == kindStage && b.cause.Kind == kindStage {
@@ -108,6 +113,36 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	})
 	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
 		q.sameParties(a, b)
+}
+
+// sameRule reports whether the same is wrong with an operation of two stages that one line stores, as of a
+// function that several call: that each can be put right alone says nothing then.
+func (q *inquiry) sameRule(a, b *suspect) bool {
+	x, y := a.rule, b.rule
+	if a.cause.Kind != kindStage || b.cause.Kind != kindStage || x == nil || y == nil || x.Kind != y.Kind ||
+		x.Type != y.Type || x.Op != y.Op || x.Name != y.Name || x.Kind == needed.Constant && x.X != y.X {
+		return false
+	}
+	stored := func(s *suspect) *report.Source {
+		doc := q.doc.Stage(s.cause.Stage)
+		if doc == nil || doc.FirstBad == nil {
+			return nil
+		}
+		return doc.FirstBad.Source
+	}
+	s, t := stored(a), stored(b)
+	return s != nil && t != nil && s.At() == t.At()
+}
+
+// neverStoredThere reports whether cells that nobody writes, and those that keep what they had in the tile
+// before, are left out by one line that stores their neighbours.
+func (q *inquiry) neverStoredThere(unwritten, stale *suspect) bool {
+	if unwritten.cause.Kind != "uninitialised" || unwritten.covered == nil || stale.leftover == nil {
+		return false
+	}
+	w, doc := unwritten.covered.Writer(), q.doc.Stage(stale.cause.Stage)
+	return w != nil && doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil &&
+		doc.FirstBad.Source.At() == w.At()
 }
 
 // endsBlock reports whether a suspect is a wgmma whose tile cannot be read: it ends the block, and what is
@@ -132,6 +167,7 @@ func overwritten(race, unwritten *suspect) bool {
 // once warps have left, the NaN that a wrong stage's values end in, an output's cells that nobody wrote.
 func (q *inquiry) follow(s, from *suspect) bool {
 	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
+		q.missesThoseWhoLeft(s, from) ||
 		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) {
 		s.effect = true
 		return true

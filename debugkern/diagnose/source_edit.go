@@ -71,6 +71,7 @@ type rightEdit struct {
 	built *build.Build
 	also  *rewrite.Edit // of another line, with which all stages are right too; nil: none was seen
 	right string        // another configuration that is right with it too; "": none
+	more  bool          // with it blocks that are right compute more than they need
 }
 
 // inSource looks for one edit of the source that puts everything right, where no other experiment has shown
@@ -177,7 +178,11 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if found, err := s.oneByOne(alone); err != nil || found != nil {
 		return found, err
 	}
-	return s.likeliest(s.needless)
+	found, err := s.likeliest(s.needless)
+	if found != nil {
+		found.more = true
+	}
+	return found, err
 }
 
 // measure chooses the blocks that edits are executed on, and notes what is right in them as they are; false
@@ -544,18 +549,24 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	c.Title = earlier.ReplaceAllString(c.Title, "")
 	if c.Place.Source == nil || c.Place.Source.File != at.File || c.Place.Source.Line != at.Line {
 		c.Place.Other = c.Place.Source
-		c.Title += "; fixed at " + at.At()
+		if !f.more {
+			c.Title += "; fixed at " + at.At()
+		}
 	}
 	c.Place.Source = at
 	lead.decidedAt = ""
 	was, now, one := e.Lines()
-	if one {
+	if one && !f.more {
 		c.Rewrite = &Rewrite{File: file, Line: e.Line, Was: was, Now: now}
 	}
 	switch {
+	case f.more:
+		c.Advice = q.citing(fmt.Sprintf("look at how often %s is done: every stage is right %s, and then other blocks "+
+			"compute more than they need, so that another edit is meant there or where its bound comes from",
+			at.At(), e.With()), "; the line is ", at)
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
-	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "":
+	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now):
 		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quote(was))
 	default:
 		c.Advice = fmt.Sprintf("at %s: write %s in place of %s", at.At(), quote(now), quote(was))
@@ -571,6 +582,12 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	lead.remedy.advice = c.Advice
 	q.suspects = []*suspect{lead}
 	return nil
+}
+
+// assignsItself reports whether a line does no more than assign to something what it is.
+func assignsItself(line string) bool {
+	to, from, ok := strings.Cut(strings.TrimSpace(comment.ReplaceAllString(line, "")), " = ")
+	return ok && to+";" == from
 }
 
 // fileOf is how debug lines name a text.

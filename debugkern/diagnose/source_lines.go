@@ -108,6 +108,7 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 	for _, x := range s.q.suspects {
 		c := x.contrast
+		out.Deciding = out.Deciding || s.leftOut(x)
 		switch {
 		case out.Kind != rewrite.Any:
 		case s.beginsUnmade(x): // what is Inf or NaN may have lacked operands
@@ -139,6 +140,21 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 	}
 	return out
 }
+
+// leftOut reports whether something that a suspect needs was not done: a loop that ends early or a condition
+// may have left it out.
+func (s *sourceEdit) leftOut(x *suspect) bool {
+	masked := x.mask != nil || len(x.stages) > 0 && s.q.looksMasked(x.stages[0])
+	if masked || x.contrast != nil && x.skips(nil) || s.beginsUnmade(x) {
+		return true
+	}
+	return slices.ContainsFunc(append(slices.Clone(x.cause.Findings), x.cause.Finding), func(i int) bool {
+		return i >= 0 && slices.Contains(undone, s.q.doc.Findings[i].Kind)
+	})
+}
+
+// undone are kinds of findings on what was not done.
+var undone = []string{"loop-ended", "not-captured", "unwritten", "uninitialised"}
 
 // beginsUnmade reports whether the first wrong cell of a suspect is Inf or NaN.
 func (s *sourceEdit) beginsUnmade(x *suspect) bool {

@@ -2,11 +2,14 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -47,15 +50,120 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 			}
 		}
 	}
+	if got := float64(b.Got); s.contrast == nil && (math.IsInf(got, 0) || got == 0) { // an initial value
+		return q.unselected(s, b, ops)
+	}
 	return false, nil
+}
+
+// unselected is unexecuted where others of the block execute the line, and the cell has kept the value that
+// it begins with: the place is the first of the conditions on the way to it, of a branch or of a choice
+// between two values.
+func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Operation) (bool, error) {
+	fn := q.run.Entry()
+	for _, o := range ops {
+		in := fn.Body[o.At]
+		if in.Loc.Within(target.IsProbe) {
+			continue
+		}
+		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && in.Type().Float() && p.Kind == ptx.OpReg {
+			if tests := comparing(fn, p.Reg, o.At); len(tests) > 0 {
+				return true, q.blameChoice(s, b, o.At, tests)
+			}
+		}
+		for _, r := range in.Dests(nil) {
+			if !fn.Regs[r].Type.Float() {
+				continue
+			}
+			for i, other := range fn.Body {
+				if i == o.At || !slices.Contains(other.Dests(nil), r) || !computes(other) {
+					continue
+				}
+				for _, at := range deciding(fn, i) {
+					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); len(tests) > 0 {
+						return true, q.blameChoice(s, b, i, tests)
+					}
+				}
+			}
+		}
+	}
+	return false, nil
+}
+
+// blameChoice makes comparisons the place of a suspect whose cells keep what they begin with: by them an
+// instruction that would make a cell is not executed for it, or its result not taken.
+func (q *inquiry) blameChoice(s *suspect, b *report.BadCell, lacking int, tests []int) error {
+	fn := q.run.Entry()
+	var all []string
+	for _, test := range tests {
+		compared, err := q.comparedFirst(b.Block, test)
+		if err != nil {
+			return err
+		}
+		if compared != "" && !slices.Contains(all, compared) {
+			all = append(all, compared)
+		}
+	}
+	at, line := blame(fn, tests[0]), blame(fn, lacking)
+	says := fmt.Sprintf("it keeps the value that it begins with: by the condition at %s %s takes no part in it",
+		callText(at), q.resultOf(lacking, at))
+	if len(all) > 0 {
+		says += fmt.Sprintf(", which first compares %s", strings.Join(all, ", and "))
+	}
+	s.because(says)
+	s.cause.Place.Source, s.cause.Place.Other = at, line
+	look := fmt.Sprintf("look at the condition at %s, and at what it compares", callText(at))
+	s.cause.Advice = q.citing(look, ": ", at) + q.madeOf(at) + q.seeFirst(s.stages[0])
+	return nil
+}
+
+// resultOf names what an instruction gives, next to another line.
+func (q *inquiry) resultOf(i int, other *report.Source) string {
+	fn := q.run.Entry()
+	text := "the result of the " + repair.Word(fn.Body[i].Op)
+	if at := blame(fn, i); at.At() != other.At() {
+		text += " at " + lineText(at, other)
+	}
+	return text
+}
+
+// computes reports whether an instruction of the kernel's own computes a value.
+func computes(in *ptx.Instr) bool {
+	k := in.Kind()
+	return !in.Loc.Within(target.IsProbe) && (k == isa.Arith || k == isa.Special || k.Product())
+}
+
+// comparing lists the comparisons that a predicate is made of at an instruction.
+func comparing(fn *ptx.Func, reg int32, at int) (out []int) {
+	open, seen := []int32{reg}, map[int32]bool{}
+	for len(open) > 0 {
+		r := open[0]
+		if open = open[1:]; seen[r] {
+			continue
+		}
+		seen[r] = true
+		def := lastBefore(fn, r, at)
+		if def < 0 {
+			continue
+		}
+		in := fn.Body[def]
+		if in.Kind() == isa.Compare {
+			out = append(out, def)
+			continue
+		}
+		for _, o := range in.Args[1:] {
+			if o.Kind == ptx.OpReg && fn.Regs[o.Reg].Type == ptx.Pred {
+				open = append(open, o.Reg)
+			}
+		}
+	}
+	return out
 }
 
 // never reports whether an instruction computes a value of the kernel, and none of its line is executed.
 func (q *inquiry) never(times []int, i int) bool {
 	fn := q.run.Entry()
-	in := fn.Body[i]
-	k := in.Kind()
-	if in.Loc.Within(target.IsProbe) || k != isa.Arith && k != isa.Special && !k.Product() {
+	if !computes(fn.Body[i]) {
 		return false
 	}
 	return !slices.ContainsFunc(instructionsAt(fn, blame(fn, i)), func(n int) bool { return times[n] > 0 })
@@ -97,7 +205,16 @@ func (q *inquiry) blameCondition(s *suspect, b *report.BadCell, lacking, branch 
 func (q *inquiry) comparedIn(block probes.Dim3, branch int) (string, error) {
 	fn := q.run.Entry()
 	test := lastBefore(fn, fn.Body[branch].Guard.Reg, branch)
-	if test < 0 || fn.Body[test].Kind() != isa.Compare || fn.Body[test].Type().Float() {
+	if test < 0 {
+		return "", nil
+	}
+	return q.comparedFirst(block, test)
+}
+
+// comparedFirst is comparedIn of a comparison.
+func (q *inquiry) comparedFirst(block probes.Dim3, test int) (string, error) {
+	fn := q.run.Entry()
+	if fn.Body[test].Kind() != isa.Compare || fn.Body[test].Type().Float() {
 		return "", nil
 	}
 	args := fn.Body[test].Args[1:]

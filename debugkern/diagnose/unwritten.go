@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
@@ -288,8 +289,20 @@ func (q *inquiry) tooLate(s *suspect, st probes.Stage) bool {
 	return len(s.cause.Findings) > 0
 }
 
-// symptom reports whether a NaN is made out of what a stage that is wrong by itself had made before.
+// symptom reports whether a NaN is made out of what a stage that is wrong by itself had made before, or in a
+// stage that is wrong by itself in cells that are numbers too.
 func (q *inquiry) symptom(nan, of *suspect) bool {
 	return nan.cause.Kind == "nan-origin" && of.cause.Kind == kindStage && len(of.stages) > 0 &&
-		!slices.ContainsFunc(of.stages, func(st probes.Stage) bool { return !q.tooLate(nan, st) })
+		!slices.ContainsFunc(of.stages, func(st probes.Stage) bool {
+			return !q.tooLate(nan, st) && !(q.mostlyNumbers(nan, st) && q.feeds(nan, st))
+		})
+}
+
+// mostlyNumbers reports whether a stage is wrong mostly in cells that are numbers, and a NaN or infinity in
+// the others is made there by an operation on numbers: it does not explain the stage.
+func (q *inquiry) mostlyNumbers(nan *suspect, st probes.Stage) bool {
+	if !q.hasNaN(st) || q.mostlyNaN(st) || nan.cause.Finding < 0 {
+		return false
+	}
+	return strings.Contains(q.doc.Findings[nan.cause.Finding].Message, "is made here")
 }

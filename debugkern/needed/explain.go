@@ -69,6 +69,7 @@ const loosest = 0.02
 // has.
 func Explain(cells []Cell, names []Known) []Explanation {
 	var wrong, right []*numbers
+	cells = numbersWhere(cells)
 	for i := range cells {
 		n := numbersOf(&cells[i])
 		if n.cell.Wrong {
@@ -93,8 +94,13 @@ func Explain(cells []Cell, names []Known) []Explanation {
 				s.right = append(s.right, point{n, at})
 			}
 		}
-		if len(s.wrong) == len(wrong) && s.telling() {
+		if len(s.wrong) != len(wrong) {
+			continue
+		}
+		if s.telling() {
 			out = append(out, s.rules()...)
+		} else if s.proportional() {
+			out = append(out, s.scaled()...)
 		}
 	}
 	out = append(out, unrounded(wrong, right)...)
@@ -102,6 +108,26 @@ func Explain(cells []Cell, names []Known) []Explanation {
 		return cmp.Or(a.Compare(&b), compareBools(a.converts(), b.converts()), cmp.Compare(a.depth, b.depth))
 	})
 	return out
+}
+
+// numbersWhere leaves out wrong cells that are no numbers, where enough others are: those say nothing of what
+// their values would have had to be.
+func numbersWhere(cells []Cell) []Cell {
+	none := func(c Cell) bool {
+		got := c.Values[0].Got
+		return c.Wrong && (math.IsNaN(got) || math.IsInf(got, 0))
+	}
+	left := slices.DeleteFunc(slices.Clone(cells), none)
+	n := 0
+	for i := range left {
+		if left[i].Wrong {
+			n++
+		}
+	}
+	if n < leastCells {
+		return cells
+	}
+	return left
 }
 
 // Compare is negative where an explanation says more than another.
@@ -152,8 +178,12 @@ func numbersOf(c *Cell) *numbers {
 	for i := range n.user {
 		n.user[i] = -1
 	}
+	part := c.parts()
 	for i := range c.Values { // users stand before what they use
 		v := &c.Values[i]
+		if !part[i] {
+			continue
+		}
 		for _, o := range v.Operands {
 			if n.user[o.Value], n.arg[o.Value] = i, o.Arg; v.Moves() {
 				n.user[o.Value], n.arg[o.Value] = n.user[i], n.arg[i]
@@ -226,6 +256,24 @@ func (s *site) telling() bool {
 	return 2*n > len(s.wrong)
 }
 
+// proportional reports whether the needed numbers, each of which may be a wide range, are what was there
+// times a number that all of them leave little choice of.
+func (s *site) proportional() bool {
+	by := Range{math.Inf(-1), math.Inf(1)}
+	for _, p := range s.wrong {
+		got := p.got()
+		if p.need().Has(got) || got == 0 || math.IsNaN(got) {
+			return false
+		}
+		both, ok := by.meet(p.need().by(func(x float64) float64 { return x / got }))
+		if !ok {
+			return false
+		}
+		by = both
+	}
+	return narrow(by, 1)
+}
+
 // all reports whether a number that each wrong cell has lies in what it needs, and whether right cells, as
 // they are, contradict it.
 func (s *site) all(x func(point) (float64, bool)) (holds, some bool) {
@@ -240,6 +288,11 @@ func (s *site) all(x func(point) (float64, bool)) (holds, some bool) {
 		}
 	}
 	return true, false
+}
+
+// scaled lists the constants that arithmetic has by which what was there is to be multiplied.
+func (s *site) scaled() []Explanation {
+	return slices.DeleteFunc(s.rules(), func(e Explanation) bool { return e.Kind != Scaled })
 }
 
 // rules lists the rules that hold at the site.
@@ -272,7 +325,7 @@ func (s *site) rules() []Explanation {
 		}
 		return out
 	}
-	if v.Instr != nil && (v.Instr.Op == "sub" || v.Instr.Op == "div") && len(v.Operands) == 2 {
+	if v.Instr != nil && (v.Op() == "sub" || v.Op() == "div") && len(v.Operands) == 2 {
 		add(Exchanged, point.exchanged, func(*Explanation) {})
 	}
 	for _, o := range v.Operands {
@@ -287,6 +340,10 @@ func (s *site) rules() []Explanation {
 		}
 	}
 	for _, f := range functions {
+		power := v.Instr != nil && (v.Op() == "ex2" || v.Op() == "exp")
+		if power && slices.Contains(scalesExponent, f.name) {
+			continue
+		}
 		add(Function, func(p point) (float64, bool) { return f.of(p.got()), true },
 			func(e *Explanation) { e.Op = f.name })
 	}
@@ -392,7 +449,7 @@ func narrow(r Range, got float64) bool {
 func (p point) exchanged() (float64, bool) {
 	a, ok := p.operand(1)
 	b, known := p.operand(2)
-	if p.value().Instr.Op == "sub" {
+	if p.value().Op() == "sub" {
 		return b - a, ok && known
 	}
 	return b / a, ok && known
@@ -527,6 +584,9 @@ var functions = []struct {
 	{"1/sqrt(x)", func(x float64) float64 { return 1 / math.Sqrt(x) }},
 	{"x*x", func(x float64) float64 { return x * x }},
 }
+
+// scalesExponent are functions that are another factor of an exponential's argument, which says more.
+var scalesExponent = []string{"sqrt(x)", "1/sqrt(x)", "x*x", "1/x"}
 
 // operations are what a value may have to be combined by.
 var operations = []struct {

@@ -37,7 +37,7 @@ func (f *formula) value(i int) (string, int) {
 		return "", alone
 	case v.Immediate > 0 || v.Instr == nil:
 		return f.leaf(v), alone
-	case len(v.Operands) == 1 && (v.Moves() || v.Instr.Op == "cvt"):
+	case v.Func == "" && len(v.Operands) == 1 && (v.Moves() || v.Op() == "cvt"):
 		return f.value(v.Operands[0].Value)
 	}
 	if f.left--; f.left < 0 || len(v.Operands) == 0 || v.Instr.Kind().Product() {
@@ -52,20 +52,20 @@ func (f *formula) value(i int) (string, int) {
 		return text
 	}
 	switch n := len(v.Operands); {
-	case v.Instr.Op == "add" && n == 2:
+	case v.Op() == "add" && n == 2:
 		return arg(0, asSum) + " + " + arg(1, asSum), asSum
-	case v.Instr.Op == "sub" && n == 2:
+	case v.Op() == "sub" && n == 2:
 		return arg(0, asSum) + " - " + arg(1, asProduct), asSum
-	case v.Instr.Op == "mul" && n == 2:
+	case v.Op() == "mul" && n == 2:
 		return arg(0, asProduct) + "*" + arg(1, asProduct), asProduct
-	case v.Instr.Op == "div" && n == 2:
+	case v.Op() == "div" && n == 2:
 		return arg(0, asProduct) + "/" + arg(1, alone), asProduct
-	case (v.Instr.Op == "fma" || v.Instr.Op == "mad") && n == 3:
+	case (v.Op() == "fma" || v.Op() == "mad") && n == 3:
 		return arg(0, asProduct) + "*" + arg(1, asProduct) + " + " + arg(2, asSum), asSum
-	case (v.Instr.Op == "max" || v.Instr.Op == "min") && n == 2:
-		return fmt.Sprintf("%s(%s, %s)", v.Instr.Op, arg(0, asSum), arg(1, asSum)), alone
-	case n == 1 && unary[v.Instr.Op] != "":
-		return fmt.Sprintf(unary[v.Instr.Op], arg(0, asSum)), alone
+	case (v.Op() == "max" || v.Op() == "min") && n == 2:
+		return fmt.Sprintf("%s(%s, %s)", v.Op(), arg(0, asSum), arg(1, asSum)), alone
+	case n == 1 && unary[v.Op()] != "":
+		return fmt.Sprintf(unary[v.Op()], arg(0, asSum)), alone
 	}
 	f.failed = true
 	return "", alone
@@ -73,7 +73,7 @@ func (f *formula) value(i int) (string, int) {
 
 // unary are functions of one number as they are written.
 var unary = map[string]string{
-	"neg": "(-(%s))", "abs": "|%s|", "ex2": "2^(%s)", "lg2": "log2(%s)", "rcp": "(1/(%s))",
+	"neg": "(-(%s))", "abs": "|%s|", "exp": "exp(%s)", "ex2": "2^(%s)", "lg2": "log2(%s)", "rcp": "(1/(%s))",
 	"sqrt": "sqrt(%s)", "rsqrt": "(1/sqrt(%s))", "tanh": "tanh(%s)", "sin": "sin(%s)", "cos": "cos(%s)",
 }
 

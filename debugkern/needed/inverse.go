@@ -9,17 +9,17 @@ import (
 // inverse is the range of an instruction's k-th operand with which it gives numbers of a range; x are its
 // operands. A function that has the same value for several operands has no inverse.
 func inverse(v *Value, x []float64, k int, want Range) (Range, bool) {
-	if len(v.Instr.Types()) == 0 || !v.Instr.Types()[0].Float() && v.Instr.Op != "cvt" {
+	if len(v.Instr.Types()) == 0 || !v.Instr.Types()[0].Float() && v.Op() != "cvt" {
 		return Range{}, false
 	}
 	switch n := len(x); {
-	case v.Instr.Op == "cvt" && n == 1:
+	case v.Op() == "cvt" && n == 1:
 		return converted(v.Instr, want)
 	case n == 1:
-		return inverseOfOne(v.Instr.Op, want)
+		return inverseOfOne(v.Op(), want)
 	case n == 2:
-		return inverseOfTwo(v.Instr.Op, x, k, want)
-	case n == 3 && (v.Instr.Op == "fma" || v.Instr.Op == "mad"):
+		return inverseOfTwo(v.Op(), x, k, want)
+	case n == 3 && (v.Op() == "fma" || v.Op() == "mad"):
 		if k == 2 {
 			return finite(want.by(func(w float64) float64 { return w - x[0]*x[1] }))
 		}
@@ -45,6 +45,8 @@ func inverseOfOne(op string, want Range) (Range, bool) {
 	switch op {
 	case "neg":
 		return finite(want.by(func(w float64) float64 { return -w }))
+	case "exp":
+		return finite(want.by(math.Log))
 	case "ex2":
 		return finite(want.by(math.Log2))
 	case "lg2":

@@ -42,6 +42,7 @@ type Value struct {
 	At    int        // index of Instr in the entry's body; -1: it is not the entry's own
 	// Immediate is which operand of Instr the value is, where it is a constant in the text; else 0.
 	Immediate int
+	Func      string  // the operation that Instr ends, where several are taken as one: "exp"; else ""
 	Got       float64 // NaN where it is not known as a number
 	Type      ptx.Type
 	// Operands are the values that Instr took, by the order of its arguments, as indices in Cell.Values. An
@@ -78,40 +79,72 @@ func (v *Value) Moves() bool {
 	return v.Instr != nil && v.Immediate == 0 && len(v.Operands) == 1 && !computes(v.Instr.Kind())
 }
 
+// Op is the name of the operation that gave a value.
+func (v *Value) Op() string {
+	if v.Func != "" {
+		return v.Func
+	}
+	return v.Instr.Op
+}
+
 func computes(k isa.Kind) bool {
 	return k == isa.Arith || k == isa.Special || k == isa.Convert || k.Product()
 }
 
 // Needs returns, for each value of a cell, the range in which it would have had to be for the cell to be what
-// it should be, everything else as it was. known is false for values of which that cannot be said: several
-// operations use them, or what uses them loses too much.
+// it should be, everything else as it was. known is false for values of which that cannot be said: what uses
+// them loses too much, or is not worked out again.
 func (c *Cell) Needs() (needs []Range, known []bool) {
 	needs, known = make([]Range, len(c.Values)), make([]bool, len(c.Values))
-	users := make([]int, len(c.Values))
+	users, part := make([]int, len(c.Values)), c.parts()
 	for i := range c.Values {
+		if !part[i] {
+			continue
+		}
 		for _, o := range c.Values[i].Operands {
 			users[o.Value]++
 		}
 	}
-	needs[0], known[0] = c.Want, true
-	open := []int{0}
-	for len(open) > 0 {
-		i := open[0]
-		open = open[1:]
-		v := &c.Values[i]
-		for k, o := range v.Operands {
-			if users[o.Value] != 1 {
-				continue
+	follow := func(from int) {
+		open := []int{from}
+		for len(open) > 0 {
+			i := open[0]
+			open = open[1:]
+			v := &c.Values[i]
+			for k, o := range v.Operands {
+				if users[o.Value] != 1 || known[o.Value] {
+					continue
+				}
+				r, ok := c.operand(v, k, needs[i])
+				if !ok {
+					continue
+				}
+				needs[o.Value], known[o.Value] = r, true
+				open = append(open, o.Value)
 			}
-			r, ok := c.operand(v, k, needs[i])
-			if !ok {
-				continue
-			}
-			needs[o.Value], known[o.Value] = r, true
-			open = append(open, o.Value)
 		}
 	}
+	needs[0], known[0] = c.Want, true
+	follow(0)
+	c.shared(needs, known, users, follow)
 	return needs, known
+}
+
+// parts says which values the cell is made of: of what is taken as one operation, others are not.
+func (c *Cell) parts() []bool {
+	out := make([]bool, len(c.Values))
+	out[0] = true
+	for open := []int{0}; len(open) > 0; {
+		i := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, o := range c.Values[i].Operands {
+			if !out[o.Value] {
+				out[o.Value] = true
+				open = append(open, o.Value)
+			}
+		}
+	}
+	return out
 }
 
 // operand is the range in which the k-th operand of a value would have had to be for the value to be in a
@@ -138,9 +171,9 @@ func (c *Cell) operand(v *Value, k int, want Range) (Range, bool) {
 
 // loosened is a range and what the rounding of the operation that gives it may add on either side.
 func loosened(r Range, v *Value) Range {
-	most := math.Max(math.Max(math.Abs(r.Lo), math.Abs(r.Hi)), math.Abs(v.Got))
-	e := most * roundoff(v.Type)
-	return Range{r.Lo - e, r.Hi + e}
+	e := roundoff(v.Type)
+	got := math.Abs(v.Got)
+	return Range{r.Lo - e*math.Max(math.Abs(r.Lo), got), r.Hi + e*math.Max(math.Abs(r.Hi), got)}
 }
 
 // roundoff is the relative error of an operation of a type: a few of its last places.

@@ -72,15 +72,15 @@ func parts(v *Value) (add []Operand, sign []int, product bool) {
 		return v.Operands, []int{1}, false
 	case v.Instr == nil || v.Immediate > 0:
 		return nil, nil, false
-	case v.Instr.Op == "add" && len(v.Operands) == 2:
+	case v.Op() == "add" && len(v.Operands) == 2:
 		return v.Operands, []int{1, 1}, false
-	case v.Instr.Op == "sub" && len(v.Operands) == 2:
+	case v.Op() == "sub" && len(v.Operands) == 2:
 		return v.Operands, []int{1, -1}, false
-	case v.Instr.Op == "neg" && len(v.Operands) == 1:
+	case v.Op() == "neg" && len(v.Operands) == 1:
 		return v.Operands, []int{-1}, false
-	case (v.Instr.Op == "fma" || v.Instr.Op == "mad") && len(v.Operands) == 3:
+	case (v.Op() == "fma" || v.Op() == "mad") && len(v.Operands) == 3:
 		return v.Operands[2:], []int{1}, true
-	case v.Instr.Op == "cvt" && len(v.Operands) == 1 && widens(v):
+	case v.Op() == "cvt" && len(v.Operands) == 1 && widens(v):
 		return v.Operands, []int{1}, false
 	}
 	return nil, nil, false
@@ -99,7 +99,7 @@ func widens(v *Value) bool {
 // adds reports whether a value is a sum.
 func adds(v *Value) bool {
 	_, _, product := parts(v)
-	return product || v.Instr != nil && (v.Instr.Op == "add" || v.Instr.Op == "sub") && !v.Moves()
+	return product || v.Instr != nil && (v.Op() == "add" || v.Op() == "sub") && !v.Moves()
 }
 
 // term is one summand of a sum.
@@ -288,7 +288,7 @@ func (e *evaluation) apply(v *Value) float64 {
 	if v.Instr.Kind().Product() {
 		return v.Got - e.c.Values[v.Operands[0].Value].Got + x[0]
 	}
-	f, known := evaluates[v.Instr.Op]
+	f, known := evaluates[v.Op()]
 	if known && f.n == len(x) && !v.Instr.Has("sat") && !v.Instr.Has("relu") {
 		return f.of(x)
 	}
@@ -310,6 +310,7 @@ var evaluates = map[string]struct {
 	"min":   {2, func(x []float64) float64 { return math.Min(x[0], x[1]) }},
 	"neg":   {1, func(x []float64) float64 { return -x[0] }},
 	"abs":   {1, func(x []float64) float64 { return math.Abs(x[0]) }},
+	"exp":   {1, func(x []float64) float64 { return math.Exp(x[0]) }},
 	"ex2":   {1, func(x []float64) float64 { return math.Exp2(x[0]) }},
 	"lg2":   {1, func(x []float64) float64 { return math.Log2(x[0]) }},
 	"rcp":   {1, func(x []float64) float64 { return 1 / x[0] }},

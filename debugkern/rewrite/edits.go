@@ -264,6 +264,8 @@ type lister struct {
 	guards   bool           // the edits at hand put what there is under a condition
 	seen     map[string]int // where an edit is in out
 	out      []Edit
+	notRead  []*variable // what neverRead has found of the function readOf
+	readOf   *function
 	// lined are the lines of tokens of the function linedOf
 	lined   map[string][]int
 	linedOf *function

@@ -34,11 +34,15 @@ func (l *lister) expression(e, parent *expr) {
 	switch c := l.class(e); {
 	case c == integer && (e.op == "name" || slices.Contains(products, e.op)):
 		l.term(e, parent)
+		if e.op != "name" && parent != nil {
+			l.variableFor(e)
+		}
 	case c == integer && len(e.kids) == 2 && binding[e.op] >= binding["<<"] && parent != nil:
 		l.variableFor(e)
 	case c == real && !stored(e, parent) && (e.op == "name" || e.op == "index"):
 		l.passed(e)
 	}
+	l.unused(e, parent)
 	switch l.class(e) {
 	case integer:
 		sum := (e.op == "-" || e.op == "+") && l.t.has(e.from, e.to, "-")

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -228,6 +229,71 @@ func (l *lister) bounded(e *expr) {
 	for i, v := range l.nearest(fixed, k, func(v *variable) int { return -l.mentions(v.name) }) {
 		l.value(rankFactor+i/2, k.from, k.to, "min("+text+", "+v.name+last+")")
 	}
+	l.otherBounds(k)
+	if len(l.s.exprs) < 2 || l.s.exprs[1] == nil || binding[l.s.exprs[1].op] != assignment {
+		return
+	}
+	// It goes over a tile in strides: as many steps as that has cells.
+	tile := l.nearest(fixed, k, func(v *variable) int { return -l.mentions(v.name) / 2 })
+	for i, a := range tile[:min(len(tile), mostExtents)] {
+		for j, b := range tile[:i] {
+			l.value(rankOtherBound+(i+j)/2, k.from, k.to, b.name+" * "+a.name)
+		}
+	}
+}
+
+// mostExtents is how many constants are tried as the extents of a tile.
+const mostExtents = 5
+
+// otherBounds lists what other loops end at in the place of a loop's bound, the likeliest first: those of the
+// loops that step as this one does, and of the function.
+func (l *lister) otherBounds(k *expr) {
+	type bound struct {
+		text string
+		far  int
+	}
+	var list []bound
+	own := l.t.source(k.from, k.to)
+	step := l.stepOf(l.t, l.s)
+	for _, t := range l.w.seen(l.t) {
+		for _, f := range t.functions {
+			each(f.body, func(s *statement) {
+				if s.kind != "for" || len(s.exprs) == 0 || s.exprs[0] == nil || len(s.exprs[0].kids) != 2 {
+					return
+				}
+				x := s.exprs[0].kids[1]
+				text := t.source(x.from, x.to)
+				if x.op == "number" || text == own || !l.seesAll(t, x, k.from) {
+					return
+				}
+				far := 0
+				if f != l.f {
+					far += 2
+				}
+				if l.stepOf(t, s) != step {
+					far += 2
+				}
+				if i := slices.IndexFunc(list, func(b bound) bool { return b.text == text }); i < 0 {
+					list = append(list, bound{text, far})
+				} else {
+					list[i].far = min(list[i].far, far)
+				}
+			})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b bound) int { return cmp.Compare(a.far, b.far) })
+	for i, b := range list[:min(len(list), mostNames)] {
+		l.value(rankOtherBound+i/2, k.from, k.to, b.text)
+	}
+}
+
+// stepOf is the text of what a loop does behind each iteration, without the name of its variable.
+func (l *lister) stepOf(t *Text, s *statement) string {
+	if len(s.exprs) < 2 || s.exprs[1] == nil || len(s.exprs[1].kids) == 0 {
+		return ""
+	}
+	e := s.exprs[1]
+	return t.source(e.kids[0].to, e.to)
 }
 
 // mentions counts a name in the function.

@@ -10,6 +10,7 @@ const (
 	rankStorage     = 6  // an array in a place of its own
 	rankWidth       = 6  // a shuffle of all lanes
 	rankTemplate    = 7  // a number as the argument of a template
+	rankUnused      = 8  // what is computed and never used
 	rankAlways      = 8  // a statement without its condition, or without what leaves early
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
@@ -50,6 +51,7 @@ const (
 	rankOneMore     = 21 // one more or less
 	rankParameters  = 22 // two parameters of the kernel exchanged
 	rankOtherValue  = 22 // 0, 1, an infinity
+	rankOtherBound  = 22 // what another loop ends at
 	rankConjunct    = 22 // one more part of a condition
 	rankExtent      = 23 // an array with another extent
 	rankStatement   = 23 // a statement left out

@@ -469,3 +469,53 @@ __global__ void k(float* u, int tiles) {
 		t.Errorf("threads leave at lines %v, expected 5, one step away", lines)
 	}
 }
+
+// What is computed and never used belongs in what is; a loop may end where another does.
+func TestUnusedAndBounds(t *testing.T) {
+	own := Parse("own.cu", `
+constexpr int DIM = 64, ROWS = 16;
+__device__ float dot(const float* a, const float* b) {
+    float even = 0.0f, odd = 0.0f;
+    for (int i = 0; i < DIM; i += 2) even = even + a[i] * b[i];
+    for (int i = 0; i < DIM; i += 2) odd = odd + a[i + 1] * b[i + 1];
+    return even;
+}
+__global__ void k(float* u, int rows, int tile, int key0) {
+    for (int i = threadIdx.x; i < rows * DIM; i += 128) u[i] = 0;
+    const int first = rows - tile * ROWS;
+    for (int j = first; j < rows; j += 128) u[j] = dot(u, u + j);
+    u[key0] = 1;
+}
+`)
+	for line, want := range map[int]string{
+		7: "(even + odd) in place of even", 11: "key0 in place of tile * ROWS",
+		12: "rows * DIM in place of rows",
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{})
+		if at := slices.IndexFunc(list, func(e Edit) bool { return e.What == want }); at < 0 || at > 60 {
+			t.Errorf("%s is edit %d of %d", want, at, len(list))
+		}
+	}
+	place := func(w Wanted) int {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {11: 0, 12: 0}}, w)
+		return slices.IndexFunc(list, func(e Edit) bool { return e.What == "rows * DIM in place of rows" })
+	}
+	if was, now := place(Wanted{}), place(Wanted{Deciding: true}); now >= was {
+		t.Errorf("where a loop leaves something out its bound is edit %d, and else %d", now, was)
+	}
+}
+
+// The elements of an array go on in what is loaded from it.
+func TestTakers(t *testing.T) {
+	own := Parse("own.cu", `
+__global__ void k(float* u) {
+    __shared__ float sP[16][16];
+    load(p_frag[n], &sP[row16][16 * n], 16);
+    own[t] = sP[t][0];
+    other[t] = u[t];
+}
+`)
+	if got := own.takers([]string{"P"}); !slices.Equal(got, []string{"p_frag", "own"}) {
+		t.Errorf("elements of P go to %v", got)
+	}
+}

@@ -14,6 +14,8 @@ type Wanted struct {
 	Arrays []string
 	// Beyond: they are accessed out of bounds, so that a condition may lack
 	Beyond bool
+	// Deciding: something is left out, by the bound of a loop or a condition
+	Deciding bool
 }
 
 // Kind is what an edit changes.
@@ -32,14 +34,17 @@ const (
 	exchanged = 20 // it takes an array in the place of the one whose elements are taken
 	indexing  = 8  // it is in an index of an array that is used by a wrong one
 	computing = 4  // it is in what such an index is computed from, or the condition of such an access
+	deciding  = 7  // it is in the header of a loop or in a condition, where something is left out
+	decided   = 4  // it is in what these are computed from
 	guarding  = 14 // it puts an access under a condition, of an array that is accessed out of bounds
 )
 
 // span is a part of a text.
 type span struct{ from, to int }
 
-// spans are the parts of a text that have the indices of arrays, and that compute what stands in them.
-type spans struct{ indices, computed []span }
+// spans are the parts of a text that have the indices of arrays, and that compute what stands in them; those
+// that decide what executes, and that compute what these compare.
+type spans struct{ indices, computed, deciding, decided []span }
 
 // indexed finds the indices of the arrays that are wanted, in all texts, and what computes what stands in
 // them.
@@ -53,6 +58,9 @@ func (l *lister) indexed() map[*Text]spans {
 	}
 	for _, t := range l.w.texts {
 		in := out[t]
+		if l.wanted.Deciding {
+			in.deciding, in.decided = t.decisions()
+		}
 		for _, f := range t.functions {
 			if !f.kernel && slices.Contains(names, f.name) {
 				in.computed = append(in.computed, span{t.tokens[f.from].from, t.tokens[f.to-1].to})
@@ -69,6 +77,7 @@ func (t *Text) indexing(arrays []string) (out spans, names []string) {
 	if len(arrays) == 0 {
 		return out, nil
 	}
+	arrays = append(slices.Clone(arrays), t.takers(arrays)...)
 	for i, tok := range t.tokens {
 		if tok.kind != name || !t.is(i+1, "[") || !slices.ContainsFunc(arrays, func(a string) bool {
 			return sameArray(a, tok.text)
@@ -113,6 +122,79 @@ func (t *Text) indexing(arrays []string) (out spans, names []string) {
 	return out, names
 }
 
+// takers are the arrays in which a text puts what it takes of others: a in a[i] = b[k] and load(a[i], &b[k]).
+func (t *Text) takers(arrays []string) (out []string) {
+	takes := func(to *expr, from []*expr) {
+		base, n := to.base()
+		if n == 0 || base.op != "name" || slices.Contains(out, base.text) {
+			return
+		}
+		for _, e := range from {
+			e.walk(func(x, _ *expr) bool {
+				if in, n := x.base(); n > 0 && in.op == "name" && in.text != base.text &&
+					slices.ContainsFunc(arrays, func(a string) bool { return sameArray(a, in.text) }) &&
+					!slices.Contains(out, base.text) {
+					out = append(out, base.text)
+				}
+				return true
+			})
+		}
+	}
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			for _, e := range s.top() {
+				switch {
+				case e.op == "call" && len(e.kids) > 2:
+					takes(e.kids[1], e.kids[2:])
+				case binding[e.op] == assignment:
+					takes(e.kids[0], e.kids[1:])
+				}
+			}
+		})
+	}
+	return out
+}
+
+// decisions finds the headers of loops and the conditions of a text, and the declarations of what stands in
+// them.
+func (t *Text) decisions() (own, from []span) {
+	for _, f := range t.functions {
+		names := map[string]bool{}
+		add := func(at, to int) {
+			own = append(own, span{t.tokens[at].from, t.tokens[to-1].to})
+			for _, tok := range t.tokens[at:to] {
+				if tok.kind == name {
+					names[tok.text] = true
+				}
+			}
+		}
+		each(f.body, func(s *statement) {
+			switch {
+			case s.kind == "if" && len(s.exprs) > 0:
+				add(s.exprs[0].from, s.exprs[0].to)
+			case s.kind == "for" && t.is(s.from+1, "(") && t.match(s.from+1) > s.from+2:
+				add(s.from+2, t.match(s.from+1))
+			}
+			for _, e := range s.top() {
+				e.walk(func(e, _ *expr) bool {
+					if e.op == "?" {
+						add(e.kids[0].from, e.kids[0].to)
+					}
+					return true
+				})
+			}
+		})
+		each(f.body, func(s *statement) {
+			for _, v := range s.declares {
+				if names[v.name] && v.init != nil && s.kind == "declaration" {
+					from = append(from, span{t.tokens[v.init.from].from, t.tokens[v.init.to-1].to})
+				}
+			}
+		})
+	}
+	return own, from
+}
+
 // sameArray reports whether a name is that of an array or tensor, or of its tile in shared memory: sK of K.
 func sameArray(array, name string) bool { return name == array || name == "s"+array }
 
@@ -133,8 +215,12 @@ func (l *lister) likelier(e *Edit) int {
 	case s.whole:
 	case within(in.indices):
 		n += indexing
+	case within(in.deciding):
+		n += deciding
 	case within(in.computed):
 		n += computing
+	case within(in.decided):
+		n += decided
 	}
 	if from, to := l.wanted.From, l.wanted.To; from != "" && to != "" {
 		was := l.t.text[s.from:s.to]

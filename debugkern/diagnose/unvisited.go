@@ -1,0 +1,140 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/walk"
+)
+
+// A copy completes on one mbarrier of an array, and the threads that read what it brings wait at another one:
+// that one's phases are complete, and the wait orders nothing.
+
+// unvisited is an mbarrier on which copies complete and at which nobody waits, and another one of its array
+// that is waited at more often than copies complete on it.
+type unvisited struct {
+	never, instead string // "v_full[1]", "v_full[0]"
+	writes         string // the variable that the copies write
+	warps          uint32
+	passes, copies int // of one warp at instead, and of what completes there
+	wait           *report.Source
+}
+
+// waitKindsOfCopies are kinds of findings that reads of a copy which nobody has waited for lead to.
+var waitKindsOfCopies = []string{"race", "mbarrier", "uninitialised", "hang", "nan-origin"}
+
+// unvisited finds the mbarrier at which a suspect's reads should have waited; nil where each is waited at.
+func (q *inquiry) unvisited(s *suspect) (*unvisited, error) {
+	if !slices.Contains(waitKindsOfCopies, s.cause.Kind) || s.cause.Finding < 0 {
+		return nil, nil
+	}
+	t, err := q.recorded(s.cause.Place.Block)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	return unvisitedIn(t), nil
+}
+
+// unvisitedIn is unvisited of a block.
+func unvisitedIn(t *walk.Timeline) *unvisited {
+	copies := make([]int, len(t.MBarriers))
+	writes := make([]string, len(t.MBarriers))
+	issuers := uint32(0)
+	for i := range t.Flights {
+		f := &t.Flights[i]
+		if f.MBarrier < 0 || len(f.Writes) == 0 {
+			continue
+		}
+		if m := t.MBarrier(uint64(f.MBarrier)); m >= 0 {
+			copies[m]++
+			issuers |= 1 << (f.Warp % 32)
+			if f.Buffer >= 0 {
+				writes[m] = t.Buffers[f.Buffer].Name
+			}
+		}
+	}
+	for i := range t.MBarriers {
+		m := &t.MBarriers[i]
+		if copies[i] == 0 || element(m.Name) == "" || waitedBy(m, issuers) != 0 {
+			continue
+		}
+		for k := range t.MBarriers {
+			o := &t.MBarriers[k]
+			warps := waitedBy(o, issuers)
+			if k == i || array(o.Name) != array(m.Name) || warps == 0 || copies[k] == 0 {
+				continue
+			}
+			x := &unvisited{
+				never: m.Name, instead: o.Name, writes: writes[i], warps: warps,
+				copies: copiesIn(copies[k], o),
+			}
+			for _, p := range o.Passes {
+				if p.Warp == firstOf(warps) {
+					x.passes++
+					x.wait = report.SourceOf(p.Source)
+				}
+			}
+			if x.passes > x.copies && x.wait != nil {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// copiesIn is how many phases of an mbarrier copies have completed: as many as there were, where each is of
+// several copies.
+func copiesIn(copies int, m *walk.MBarrierTime) int { return min(copies, len(m.Phases)) }
+
+// waitedBy are the warps but some that found a phase of an mbarrier complete.
+func waitedBy(m *walk.MBarrierTime, but uint32) (warps uint32) {
+	for _, p := range m.Passes {
+		warps |= 1 << (p.Warp % 32)
+	}
+	return warps &^ but
+}
+
+// firstOf is the first warp of a set.
+func firstOf(warps uint32) int {
+	for i := range 32 {
+		if warps>>i&1 != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// describe makes the wait at the wrong mbarrier the place of a cause.
+func (x *unvisited) describe(q *inquiry, c *Cause) {
+	at := x.wait.Outermost()
+	what := "copies"
+	if x.writes != "" {
+		what += " to " + x.writes
+	}
+	c.why = fmt.Sprintf("%s complete on %s, at which no thread waits that reads them; %s %s at %s instead (%s), "+
+		"and go on %s, where copies complete %s of its phases", what, x.never, members("warp", x.warps),
+		waiting(x.warps), x.instead, at.At(), timesText(x.passes), countText(x.copies))
+	c.Advice = q.citing(fmt.Sprintf("wait at the element of %s that the copy completes on at %s", array(x.never),
+		at.At()), ": ", &at)
+	c.Place.Source, c.Place.Other = &at, c.Place.Source
+}
+
+// countText is "1", or "none" of 0.
+func countText(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprint(n)
+}
+
+// unvisits is what a suspect or one that goes with it knows of an mbarrier that is not waited at; nil for
+// nothing.
+func (s *suspect) unvisits() *unvisited {
+	for _, o := range append([]*suspect{s}, s.members...) {
+		if o.unvisited != nil {
+			return o.unvisited
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package rewrite
+
+import "slices"
+
+// What a function computes and does not use belongs somewhere: a sum that is made in two parts and returned
+// as one of them, a factor that is prepared and not multiplied by.
+
+// unused lists edits that use a variable which nothing else uses in an expression of its class.
+func (l *lister) unused(e, parent *expr) {
+	c := l.class(e)
+	if c != real && c != integer || stored(e, parent) || e.op == "number" || e.op == "group" ||
+		parent != nil && (parent.op == "list" || parent.op == "u*") {
+		return
+	}
+	text := l.t.source(e.from, e.to)
+	for _, v := range l.neverRead() {
+		if class(v.typ) != c || e.text == v.name || v.of == l.s || v.from > e.from || e.from >= v.to ||
+			l.t.has(l.s.from, l.s.to, v.name) {
+			continue
+		}
+		l.value(rankUnused, e.from, e.to, v.name)
+		l.value(rankUnused, e.from, e.to, "("+grouped(text, e, "+")+" + "+v.name+")")
+		l.value(rankUnused+1, e.from, e.to, "("+grouped(text, e, "-")+" - "+v.name+")")
+		l.value(rankUnused+1, e.from, e.to, "("+grouped(text, e, "*")+" * "+v.name+")")
+		if c == real {
+			l.value(rankUnused+2, e.from, e.to, "fmaxf("+text+", "+v.name+")")
+			l.value(rankUnused+2, e.from, e.to, "("+grouped(text, e, "/")+" / "+v.name+")")
+		} else {
+			l.value(rankUnused+2, e.from, e.to, "min("+text+", "+v.name+")")
+		}
+	}
+}
+
+// neverRead are the single numbers that the function declares, its parameters among them unless it is a
+// kernel, and reads nowhere but where it computes themselves.
+func (l *lister) neverRead() []*variable {
+	if l.readOf == l.f {
+		return l.notRead
+	}
+	l.readOf, l.notRead = l.f, nil
+	var all []*variable
+	if !l.f.kernel {
+		all = slices.Clone(l.f.parameters)
+	}
+	each(l.f.body, func(s *statement) {
+		if s.kind == "declaration" {
+			all = append(all, s.declares...)
+		}
+	})
+	for _, v := range all {
+		if v.ranks == 0 && v.name != "" && (class(v.typ) == real || class(v.typ) == integer) && !l.reads(v) {
+			l.notRead = append(l.notRead, v)
+		}
+	}
+	return l.notRead
+}
+
+// reads reports whether the function mentions a variable anywhere but in its declaration and in statements
+// that do nothing but assign to it.
+func (l *lister) reads(v *variable) bool {
+	mentions, own := 0, 0
+	for i := l.f.from; i < l.f.to; i++ {
+		if l.t.is(i, v.name) && i != v.at {
+			mentions++
+		}
+	}
+	each(l.f.body, func(s *statement) {
+		if s.kind != "expression" || len(s.exprs) != 1 {
+			return
+		}
+		e := s.exprs[0]
+		if binding[e.op] == assignment && e.kids[0].op == "name" && e.kids[0].text == v.name {
+			for i := s.from; i < s.to; i++ {
+				if l.t.is(i, v.name) {
+					own++
+				}
+			}
+		}
+	})
+	return mentions > own
+}
