@@ -34,11 +34,14 @@ const (
 	eighth   = "eighth"
 	ninth    = "ninth"
 	tenth    = "tenth"
+	eleventh = "eleventh"
 	open     = "open"
 	harmless = "harmless"
 )
 
-var sets = []string{held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, open, harmless}
+var sets = []string{
+	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, open, harmless,
+}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
