@@ -32,6 +32,9 @@ type Contrast struct {
 	// Home is the cell that everything of it belongs to which it should not be made of, where what it should
 	// be made of is missing: it is computed right, and goes to the wrong place; nil: there is no such cell
 	Home *[2]int
+	// Again: what it should not be made of is in its stage's tile of the iteration before already, which it
+	// is made of too
+	Again bool
 	// Pair: operands that are multiplied with each other and should not be; nil: none are known
 	Pair *Pair
 	// Carried: the sum by which foreign operands come in, where that goes on from an earlier one; nil: they
@@ -181,6 +184,9 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	}
 	out.Known = true
 	foreign, least := c.foreign(e, a)
+	if foreign, err = c.moving(ctx, at, a, foreign); err != nil {
+		return err
+	}
 	c.elements = map[int]bool{}
 	for _, k := range foreign {
 		c.elements[k.arg] = k.stage < 0
@@ -210,7 +216,13 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	if moved {
 		out.Home = &home
 	}
+	out.Again = len(foreign) > 0 && !slices.ContainsFunc(foreign, func(k operandKey) bool {
+		return !c.twiceCarried(e, a, k)
+	})
 	out.Foreign, err = c.operands(foreign, a.of, func(k operandKey) (int, error) {
+		if out.Again {
+			return c.meets(a, k, foreign), nil
+		}
 		if moved && len(a.of[k].way) > 0 {
 			return a.of[k].way[len(a.of[k].way)-1], nil
 		}
@@ -243,13 +255,31 @@ func (c *contrast) foreign(e *expected, a *actual) (foreign []operandKey, least 
 	for k, s := range a.of {
 		switch {
 		case k.stage < 0 && !e.element[k],
-			k.stage >= 0 && !e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols):
+			k.stage >= 0 && !e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols),
+			c.twiceCarried(e, a, k):
 			foreign = append(foreign, k)
 		case least == 0 || s.ways < least:
 			least = s.ways
 		}
 	}
 	return foreign, least
+}
+
+// twiceCarried reports whether a cell is made of its stage's tile of the iteration before, and of a cell of
+// an earlier tile besides, which that one has in it already.
+func (c *contrast) twiceCarried(e *expected, a *actual, k operandKey) bool {
+	own := c.g.Index(c.x.stage.Stage)
+	direct := func(p ref.Part) bool { return p.Stage == k.stage && p.Iter == k.iter }
+	if k.stage < 0 || k.stage == own || k.iter >= c.kv || !c.g.Stage(k.stage).PerTile ||
+		slices.ContainsFunc(e.direct, direct) {
+		return false
+	}
+	for o := range a.of {
+		if o.stage == own && o.iter == c.kv-1 {
+			return true
+		}
+	}
+	return false
 }
 
 func (r rect) has(at, cols int) bool {

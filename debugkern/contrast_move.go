@@ -46,3 +46,30 @@ func (c *contrast) moves(ctx context.Context, at lineage.Place, l lineage.Leaf) 
 	}
 	return false, nil
 }
+
+// moving leaves out the foreign elements of less than a word without which a cell is the same: a word is
+// loaded as a whole, and shifts and masks take one of its elements.
+func (c *contrast) moving(
+	ctx context.Context, at lineage.Place, a *actual, foreign []operandKey,
+) (out []operandKey, err error) {
+	for _, k := range foreign {
+		if k.stage >= 0 || c.x.st.launch.Args[k.arg].Buffer == nil ||
+			c.x.st.launch.Args[k.arg].Buffer.DType.Size() >= wordBytes || len(foreign) > mostMoved {
+			out = append(out, k)
+			continue
+		}
+		moves, err := c.moves(ctx, at, lineage.Leaf{Kind: lineage.LeafElement, Arg: k.arg, Element: k.at})
+		if err != nil {
+			return nil, err
+		}
+		if moves {
+			out = append(out, k)
+		} else {
+			delete(a.of, k)
+		}
+	}
+	return out, nil
+}
+
+// wordBytes is the size of a register, of which a smaller element may be a part.
+const wordBytes = 4

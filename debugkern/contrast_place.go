@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"cmp"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -47,16 +48,18 @@ func (c *contrast) leftIn(k operandKey, s seen, missing []operandKey) bool {
 }
 
 // takenAgain is the instruction by which an operand comes in that is in a cell more than once: the one that
-// reads it, unless that is done once alone; then the one that computes with what was read.
+// reads it, unless that is done once alone; then the first one that makes a value of two that have it.
 func (c *contrast) takenAgain(a *actual, k operandKey) int {
 	s := a.of[k]
 	if s.user < 0 || len(s.nodes) == 0 || !c.fn.Body[s.instr].Kind().Loads() {
 		return s.instr
 	}
 	reads := 0
+	ways := make([]int, len(a.g.Nodes)) // in which the operand comes to a node
 	for n := range a.g.Nodes {
 		for _, e := range a.g.Uses(int32(n)) {
 			if e.Leaf && c.isKey(a.g.Leaves[e.To], k) && c.own(a.g, int32(n)) {
+				ways[n] = 1
 				reads++
 				break
 			}
@@ -64,6 +67,23 @@ func (c *contrast) takenAgain(a *actual, k operandKey) int {
 	}
 	if reads > 1 {
 		return s.instr
+	}
+	order := make([]int32, len(a.g.Nodes)) // what a node is made of was made before
+	for n := range order {
+		order[n] = int32(n)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int {
+		return cmp.Compare(a.g.Nodes[x].Step, a.g.Nodes[y].Step)
+	})
+	for _, n := range order {
+		for _, e := range a.g.Uses(n) {
+			if !e.Leaf {
+				ways[n] += ways[e.To]
+			}
+		}
+		if ways[n] > 1 && c.own(a.g, n) {
+			return c.trace.Step(int(a.g.Nodes[n].Step)).Instr.Index
+		}
 	}
 	return s.user
 }

@@ -283,7 +283,68 @@ func (f *forming) known(at [2]int) []needed.Known {
 	for _, t := range f.tiles {
 		f.knownIn(t.TileView, at, t.when, &out)
 	}
+	if n := f.c.x.stage.Op; n != nil {
+		e, ok := f.c.expect(at[0], at[1])
+		for _, v := range op.Subvalues(n, func(o *probes.Operand) (float64, bool) {
+			if o.Node != nil || o.Tensor != "" {
+				return f.element(e, o)
+			}
+			return f.tileValue(o, at)
+		}) {
+			if ok {
+				out = append(out, needed.Known{Name: v.Text, X: v.X, Part: true})
+			}
+		}
+	}
 	return out
+}
+
+// tileValue is what the kernel has of an operand of the stage at the row and column of a cell.
+func (f *forming) tileValue(o *probes.Operand, at [2]int) (float64, bool) {
+	for _, t := range f.tiles {
+		if t.Stage != o.Stage || (t.when != "") != o.Before {
+			continue
+		}
+		row, col := at[0], at[1]
+		if t.Plan.Rows == 1 {
+			row = 0
+		}
+		if t.Plan.Cols == 1 {
+			col = 0
+		}
+		if row < t.ValidRows && col < t.ValidCols && t.Got.Captured(row, col) {
+			return t.Got.At(row, col), true
+		}
+	}
+	return 0, false
+}
+
+// element is the one element of an input that a cell should be made of, as the launch has it.
+func (f *forming) element(e *expected, o *probes.Operand) (float64, bool) {
+	name := o.Tensor
+	if o.Node != nil && len(o.Node.Args) == 1 {
+		name = o.Node.Args[0].Tensor
+	}
+	if e == nil || name == "" {
+		return 0, false
+	}
+	for _, p := range e.direct {
+		if p.Stage >= 0 || p.Input != name || len(p.Elements) != 1 {
+			continue
+		}
+		keys := f.c.elementKeys(p)
+		if len(keys) != 1 {
+			return 0, false
+		}
+		x := initial(f.c.x.st.launch, &lineage.Leaf{
+			Kind: lineage.LeafElement, Arg: keys[0].arg, Element: keys[0].at,
+		})
+		if x == nil {
+			return 0, false
+		}
+		return float64(*x), true
+	}
+	return 0, false
 }
 
 // knownIn lists what a tile has in the row, the column and the place of a cell.

@@ -72,16 +72,34 @@ func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	}
 	remedy, alone := s.remedy, s.alone
 	t := &suspect{stages: group, cause: Cause{Stage: group[0].String(), Place: s.cause.Place}}
-	if err := q.operation(t, group); err != nil || t.remedy == nil || t.cause.Place.Source == nil {
+	if err := q.operation(t, group); err != nil {
 		return err
 	}
-	if s.remedy, s.alone, s.beyond = t.remedy, t.alone, t.beyond; !s.remedy.changes() {
-		s.remedy, s.alone = remedy, alone
-		return nil
+	if t.remedy == nil || t.cause.Place.Source == nil {
+		return q.madeByFormula(s, group[0])
+	}
+	if s.remedy, s.alone, s.beyond = t.remedy, t.alone, t.beyond; !s.remedy.changes() || t.refuted {
+		s.remedy, s.alone, s.beyond = remedy, alone, ""
+		return q.madeByFormula(s, group[0])
 	}
 	s.cause.Title += t.cause.Title
 	s.cause.Place.Source, s.cause.Place.Other = t.cause.Place.Source, s.cause.Place.Source
 	s.cause.Advice, s.cause.Rewrite = t.cause.Advice, t.cause.Rewrite
+	return nil
+}
+
+// madeByFormula sets the formula by which a NaN or infinity came about beside the manifest's.
+func (q *inquiry) madeByFormula(s *suspect, st probes.Stage) error {
+	doc := q.doc.Stage(st.String())
+	if doc == nil || doc.FirstBad == nil || s.cause.why != "" {
+		return nil
+	}
+	if err := q.formula(s, st, doc.FirstBad); err != nil || s.cause.why == "" || s.cause.Advice != "" {
+		return err
+	}
+	at := s.cause.Place.Source
+	look := fmt.Sprintf("look at what the operands at %s are computed as", callText(at))
+	s.cause.Advice = q.citing(look, ": ", at)
 	return nil
 }
 

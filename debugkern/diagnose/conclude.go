@@ -349,6 +349,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
+	case s.waitLeftOut() != nil && (s.remedy == nil || !s.remedy.changes()):
+		s.waitLeftOut().describe(q, c)
 	case s.unvisits() != nil:
 		s.unvisits().describe(q, c)
 	case q.absentees(s, f, c):

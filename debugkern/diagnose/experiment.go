@@ -158,6 +158,9 @@ func (q *inquiry) experiment() error {
 		if s.unvisited, err = q.unvisited(s); err != nil {
 			return err
 		}
+		if s.leftWait, err = q.unreachedWait(s); err != nil {
+			return err
+		}
 		q.merge(s)
 	}
 	q.oneIndex()

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
 // mostInFormula is how many operations a formula of a story has at most.
-const mostInFormula = 14
+const mostInFormula = 20
 
 // formula adds to the reason of a suspect by which formula its first wrong cell is computed, where few
 // operations make it, and which the manifest has. It is asked where nothing else says what is wrong.
@@ -36,8 +38,40 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	case right != "" && s.cause.why == "":
 		says = fmt.Sprintf("the manifest has %s = %s", st, right)
 	}
+	if !ok && s.cause.Kind == kindStage {
+		at, how, err := q.throughInteger(st, b)
+		if err != nil {
+			return err
+		}
+		if at != nil {
+			says = strings.TrimPrefix(fmt.Sprintf("%s; a number that it is made of is rounded to an integer at %s (%s)",
+				says, callText(at), how), "; ")
+			s.rounded, s.cause.Place.Source, s.cause.Place.Other = at, at, s.cause.Place.Source
+			look := "look at " + callText(at) + ", and at what is computed with the integer"
+			s.cause.Advice = q.citing(look, ": ", at)
+		}
+	}
 	if says != "" && !slices.Contains(s.cause.Proof, says) {
 		s.because(says)
 	}
 	return nil
+}
+
+// throughInteger is where a number that a wrong cell is made of is rounded to an integer, and by which
+// instruction; nil where none is.
+func (q *inquiry) throughInteger(st probes.Stage, b *report.BadCell) (*report.Source, string, error) {
+	ops, err := q.base.Slice(q.ctx, st, b.Block, max(b.KVTile, 0), [][2]int{{b.Row, b.Col}})
+	if err != nil {
+		return nil, "", q.fatal(err)
+	}
+	fn := q.run.Entry()
+	for _, o := range ops {
+		in := fn.Body[o.At]
+		t := in.Types()
+		if in.Kind() == isa.Convert && len(t) > 1 && !t[0].Float() && t[len(t)-1].Float() &&
+			!in.Loc.Within(target.IsProbe) {
+			return blame(fn, o.At), in.Opcode(), nil
+		}
+	}
+	return nil, "", nil
 }

@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
@@ -179,15 +180,18 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 	if err != nil {
 		return q.fatal(err)
 	}
+	fn := q.run.Entry()
+	bounds := repair.LoopBounds(fn)
 	if m.other == nil {
 		src, selects, err := repair.MaskedAt(q.ctx, q.base, m.stage, m.block, m.kv, cells)
-		if err != nil || src == nil || !selects || !q.compares(report.SourceOf(src)) {
+		if err != nil {
 			return q.fatal(err)
+		}
+		if src == nil || !selects || !q.compares(report.SourceOf(src)) {
+			return q.chosenBy(m)
 		}
 		m.at = report.SourceOf(src)
 	}
-	fn := q.run.Entry()
-	bounds := repair.LoopBounds(fn)
 	for _, c := range list[0] {
 		at := blame(fn, c.At)
 		if bounds[c.At] || at == nil || m.at != nil && at.At() != m.at.At() {
@@ -209,7 +213,53 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 		m.compared, err = q.fitted(m, c, says)
 		return err
 	}
+	if m.at == nil {
+		return q.chosenBy(m)
+	}
 	return nil
+}
+
+// chosenBy makes the line of the comparisons the place by which a choice between two values is made, or a
+// branch taken, on the way to the first cell of a mask, where no comparison tells that cell from others.
+func (q *inquiry) chosenBy(m *maskOff) error {
+	ops, err := q.base.Slice(q.ctx, m.stage, m.block, m.kv, [][2]int{{m.row, m.col}})
+	if err != nil {
+		return q.fatal(err)
+	}
+	fn := q.run.Entry()
+	bounds := repair.LoopBounds(fn)
+	for _, o := range ops {
+		in := fn.Body[o.At]
+		var tests []int
+		switch p := in.Args[len(in.Args)-1]; {
+		case in.Loc.Within(target.IsProbe):
+		case in.Op == "selp" && p.Kind == ptx.OpReg:
+			tests = comparing(fn, p.Reg, o.At)
+		case computes(in):
+			for _, at := range deciding(fn, o.At) {
+				tests = append(tests, comparing(fn, fn.Body[at].Guard.Reg, at)...)
+			}
+		}
+		for _, test := range tests {
+			at := blame(fn, test)
+			if bounds[test] || at == nil {
+				continue
+			}
+			line := notComparisons.ReplaceAllString(bare(q.quoted(at)), " ")
+			if !headed.MatchString(line) && comparison.MatchString(line) {
+				m.at = at
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// sameMaskOff reports whether a mask is off in two stages for the same cells, by the same comparison.
+func sameMaskOff(a, b *suspect) bool {
+	m, o := a.mask, b.mask
+	return m != nil && o != nil && m.at != nil && o.at != nil && m.at.At() == o.at.At() && m.row == o.row &&
+		m.col == o.col && m.shown == o.shown && m.kv == o.kv
 }
 
 // fitted adds to what was compared for the first cell of a mask that is off what belongs there, where the

@@ -108,7 +108,9 @@ func numbersOf(all []explanation) []float64 {
 
 // exact are the kinds of explanations that say more than which elements a cell is made of, or what its stage
 // looks like.
-var exact = []needed.Kind{needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal}
+var exact = []needed.Kind{
+	needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal, needed.Partial,
+}
 
 // lacksTerm reports whether a pattern is a term too few or too many, and that in all wrong cells: it says
 // what is wrong, and an explanation where.
@@ -287,6 +289,9 @@ func (e *explanation) subject() string {
 		return text
 	}
 	text := fmt.Sprintf("the result of the %s at %s", repair.Word(v.Op()), at)
+	if v.Op() == "mov" { // of bits that were put together otherwise
+		text = "what is computed at " + at
+	}
 	if e.Times > 1 {
 		text += fmt.Sprintf(" (%s of %d that make the cell)", e.which(), e.Times)
 	}
@@ -314,6 +319,8 @@ func (e *explanation) rule() string {
 	switch e.Kind {
 	case needed.Constant:
 		return fmt.Sprintf("%.9g", e.X)
+	case needed.Partial:
+		return e.Name
 	case needed.Equal, needed.Result:
 		return e.other()
 	case needed.Without:
@@ -353,6 +360,8 @@ func (e *explanation) change() string {
 	switch e.Kind {
 	case needed.Constant:
 		return fmt.Sprintf("at %s: %.9g in place of %.9g", at, e.X, e.Got)
+	case needed.Partial:
+		return fmt.Sprintf("at %s: %s has to be %s", at, e.gives(), e.Name)
 	case needed.Equal, needed.Result:
 		text := fmt.Sprintf("at %s: take %s", at, e.other())
 		if e.Value.Name != "" {
@@ -427,6 +436,9 @@ func (e *explanation) rounding(do string) string {
 func (e *explanation) gives() string {
 	if e.Value.Instr == nil {
 		return e.Value.Name
+	}
+	if e.Value.Op() == "mov" {
+		return "the value"
 	}
 	return fmt.Sprintf("what the %s there gives", repair.Word(e.Value.Op()))
 }

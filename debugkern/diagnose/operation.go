@@ -67,12 +67,13 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	}); err != nil {
 		return q.fatal(err)
 	}
-	if s.mask != nil && (best == nil || best.rank() != onlyHere) {
-		if best != nil {
+	if proven := best != nil && best.rank() != onlyHere; s.mask != nil && (best == nil || proven ||
+		s.mask.at != nil) {
+		if proven {
 			q.blameOn(s, best)
 		}
-		q.blameMask(s, best != nil)
-		if best != nil || s.mask.at != nil {
+		q.blameMask(s, proven)
+		if proven || s.mask.at != nil {
 			return nil
 		}
 	}
@@ -92,7 +93,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	case found != nil:
 		q.explain(s, found)
 	case best != nil:
-		q.blameOn(s, best)
+		if q.blameOn(s, best); s.refuted {
+			return q.formula(s, st, b)
+		}
 	}
 	if best == nil && found == nil && s.mask == nil {
 		if never, err := q.unexecuted(s, st, b); err != nil || never {
@@ -290,7 +293,7 @@ func (q *inquiry) wrongCells(st probes.Stage, first *report.BadCell) [][2]int {
 // puts reports whether a run has stages right, all of them that was judged before, without a stage or finding
 // that was not wrong before.
 func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
-	if r.Report.Verdict == report.Failed ||
+	if r.Report.Verdict == report.Failed || len(wrongStages(r.Report)) > 0 && q.worse(r) ||
 		len(newErrors(r.Report, identities(errorsOf(q.base.Report)))) > 0 {
 		return false
 	}
@@ -333,6 +336,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	}
 	s.remedy, s.alone = r, p.run
 	if p.rank() == onlyHere {
+		s.refuted = true
 		q.fitsHere(s, p, at)
 		return
 	}
@@ -513,6 +517,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
+	if ok, err := q.otherStage(s, st); err != nil || ok {
+		return err
+	}
 	b := doc.FirstBad
 	cells := [][2]int{{b.Row, b.Col}}
 	if !q.largest(st) {
@@ -586,6 +593,9 @@ func (q *inquiry) misplacedBy(s *suspect, st probes.Stage, b *report.BadCell, d 
 	s.steps = stepsOf(steps, s.contrast)
 	for _, step := range s.steps[:min(len(s.steps), mostSteps)] {
 		d.text += "; " + step.Text()
+		if step.Got == 0 && step.Along == q.run.Plan.Work.TileName() {
+			d.text += q.advances(d.at)
+		}
 	}
 	return nil
 }
@@ -682,6 +692,11 @@ func departure(c *debugkern.Contrast) difference {
 			d.look = fmt.Sprintf("look at the index by which the operand is read at %s, and at that by which the "+
 				"cell is stored at %s", callText(d.at), lineText(d.other, d.at))
 		}
+	case c.Again && d.at != nil:
+		d.text = fmt.Sprintf("%s is made of %s twice: in %s of the iteration before, and in what is added up at %s",
+			cell, foreign, c.Cell.Stage, callText(d.at))
+		d.look = fmt.Sprintf("look at where the sum at %s is set to 0, which belongs before every iteration",
+			callText(d.at))
 	case len(c.Foreign) > 0 && c.Carried != nil:
 		return carriedOver(fmt.Sprintf("%s is made of %s too", cell, foreign), c.Carried)
 	case len(c.Foreign) > 0:

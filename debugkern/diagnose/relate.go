@@ -44,7 +44,8 @@ func (q *inquiry) unite() error {
 				return err
 			}
 			if !apart || a.origin != nil && a.origin == b.origin || q.sameRule(a, b) ||
-				q.neverStoredThere(a, b) || q.neverStoredThere(b, a) {
+				q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || q.sameDecoder(a, b) ||
+				sameMaskOff(a, b) || sameRounding(a, b) {
 				group[root(b)] = root(a)
 			}
 		}
@@ -93,7 +94,8 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if a.origin != nil && a.origin == b.origin || q.follow(a, b) || q.follow(b, a) {
 		return true
 	}
-	if q.neverStoredThere(a, b) || q.neverStoredThere(b, a) {
+	if q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || q.sameDecoder(a, b) || sameMaskOff(a, b) ||
+		sameRounding(a, b) {
 		return true
 	}
 	if overwritten(a, b) || overwritten(b, a) || q.endsBlock(a) || q.endsBlock(b) {
@@ -123,15 +125,44 @@ func (q *inquiry) sameRule(a, b *suspect) bool {
 		x.Type != y.Type || x.Op != y.Op || x.Name != y.Name || x.Kind == needed.Constant && x.X != y.X {
 		return false
 	}
-	stored := func(s *suspect) *report.Source {
-		doc := q.doc.Stage(s.cause.Stage)
-		if doc == nil || doc.FirstBad == nil {
-			return nil
-		}
-		return doc.FirstBad.Source
+	return q.storedByOneLine(a, b)
+}
+
+// storedByOneLine reports whether one line stores the first wrong cells of two stages.
+func (q *inquiry) storedByOneLine(a, b *suspect) bool {
+	x, y := q.doc.Stage(a.cause.Stage), q.doc.Stage(b.cause.Stage)
+	if x == nil || y == nil || x.FirstBad == nil || y.FirstBad == nil {
+		return false
 	}
-	s, t := stored(a), stored(b)
+	s, t := x.FirstBad.Source, y.FirstBad.Source
 	return s != nil && t != nil && s.At() == t.At()
+}
+
+// sameRounding reports whether one line rounds to an integer what the cells of two stages are made of, or
+// gives the value that is wrong in the other.
+func sameRounding(a, b *suspect) bool {
+	line := func(s *suspect) string {
+		switch {
+		case s.rounded != nil:
+			return s.rounded.At()
+		case s.rule != nil && s.rule.Kind == needed.Partial:
+			return s.rule.at.At()
+		}
+		return ""
+	}
+	return (a.rounded != nil || b.rounded != nil) && line(a) == line(b)
+}
+
+// sameDecoder reports whether two stages that are read from inputs are wrong in cells that are made of the
+// right elements, and one function computes both.
+func (q *inquiry) sameDecoder(a, b *suspect) bool {
+	decodes := func(s *suspect) bool {
+		sp := q.run.Plan.Stage(probes.Stage(s.cause.Stage))
+		return s.cause.Kind == kindStage && sp != nil && sp.Loaded && (s.whole || s.contrast == nil) &&
+			s.cause.Place.Source != nil && s.cause.Place.Source.Calls != ""
+	}
+	return decodes(a) && decodes(b) && q.storedByOneLine(a, b) &&
+		a.cause.Place.Source.At() == b.cause.Place.Source.At()
 }
 
 // neverStoredThere reports whether cells that nobody writes, and those that keep what they had in the tile

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/rewrite"
+	"tilescope/debugkern/target"
 )
 
 // Which lines of the source edits are tried on.
@@ -97,9 +99,17 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 	if barrier {
 		set.Leaving(lines, 0)
 	}
+	copies := slices.ContainsFunc(s.q.suspects, func(x *suspect) bool { return x.cause.Kind == "cp-async" })
 	for i, in := range s.q.run.Entry().Body {
-		if barrier && (in.Op == "bar" || in.Op == "barrier") {
+		switch k := in.Kind(); {
+		case barrier && (in.Op == "bar" || in.Op == "barrier"):
 			s.at(lines, i, 1)
+		case copies && (k == isa.WaitAsync || k == isa.CommitAsync):
+			s.at(lines, i, 0)
+			// A compiler makes one of several calls.
+			if l := in.Loc; l != nil && l.InlinedAt != nil && blame(s.q.run.Entry(), i) != nil {
+				set.Mentioning(lines, target.ShortName(blame(s.q.run.Entry(), i).Function), -1)
+			}
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/walk"
 )
@@ -134,6 +136,82 @@ func (s *suspect) unvisits() *unvisited {
 	for _, o := range append([]*suspect{s}, s.members...) {
 		if o.unvisited != nil {
 			return o.unvisited
+		}
+	}
+	return nil
+}
+
+// unreachedWait is a wait at an mbarrier that a condition keeps a warp from.
+type unreachedWait struct {
+	wait, condition *report.Source
+}
+
+// unreachedWait finds the wait nearest before the place of a suspect's finding that is never executed,
+// although the branch by which it is reached is: what it orders is not ordered. nil where there is none.
+func (q *inquiry) unreachedWait(s *suspect) (*unreachedWait, error) {
+	fn := q.run.Entry()
+	if fn == nil || s.cause.Finding < 0 || !slices.Contains([]string{"race", "mbarrier"}, s.cause.Kind) {
+		return nil, nil
+	}
+	f := &q.doc.Findings[s.cause.Finding]
+	if f.Source == nil || !slices.ContainsFunc(fn.Body, waitsAtMBarrier) {
+		return nil, nil
+	}
+	times, err := q.base.Executed(q.ctx, f.Block)
+	if err != nil {
+		return nil, q.fatal(err)
+	}
+	at := f.Source.Outermost()
+	var best *unreachedWait
+	near := mostBefore + 1
+	for i, in := range fn.Body {
+		if !waitsAtMBarrier(in) || times[i] > 0 {
+			continue
+		}
+		wait, branch := blame(fn, i), lastExecuted(fn, i, times)
+		if wait == nil || branch < 0 || blame(fn, branch) == nil {
+			continue
+		}
+		line := wait.Outermost()
+		if before := at.Line - line.Line; line.File == at.File && before >= 0 && before < near {
+			near, best = before, &unreachedWait{wait, blame(fn, branch)}
+		}
+	}
+	return best, nil
+}
+
+// mostBefore is how many lines before what it orders a wait stands at most.
+const mostBefore = 6
+
+// waitsAtMBarrier reports whether an instruction waits at an mbarrier, or asks it.
+func waitsAtMBarrier(in *ptx.Instr) bool {
+	return in.Kind() == isa.MBarrier && (in.Has("try_wait") || in.Has("test_wait"))
+}
+
+// describe makes the condition of the wait the place of a cause.
+func (x *unreachedWait) describe(q *inquiry, c *Cause) {
+	at, wait := x.condition.Outermost(), x.wait.Outermost()
+	says := fmt.Sprintf("the wait at %s is never executed in block %s", wait.At(), c.Place.Block)
+	switch before := wait.Line - at.Line; {
+	case condition.MatchString(bare(q.quoted(&wait))):
+		at = wait // a compiler decides about the first rounds of a loop itself
+	case at.File == wait.File && before > 0 && before <= mostBefore:
+		says += ": the condition at " + lineText(&at, &wait) + " leads past it"
+	default:
+		at = wait
+	}
+	c.because(says)
+	c.Advice = q.citing(fmt.Sprintf("look at what the wait at %s is left out by", wait.At()), ": ", &at) +
+		q.madeOf(&at)
+	c.Place.Source, c.Place.Other = &at, c.Place.Source
+}
+
+// waitLeftOut is what a suspect or one that goes with it knows of a wait that is never executed; nil for
+// nothing.
+func (s *suspect) waitLeftOut() *unreachedWait {
+	for _, o := range append([]*suspect{s}, s.members...) {
+		if o.leftWait != nil {
+			return o.leftWait
 		}
 	}
 	return nil

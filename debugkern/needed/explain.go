@@ -26,6 +26,7 @@ const (
 	Result                // it is what another instruction gave
 	Combined              // it is what it was, combined with another value: an operation is missing
 	Scaled                // it is what it was times a constant that arithmetic has
+	Partial               // it is a part of what the cell should be: how it is computed is wrong
 )
 
 // Explanation is one operation of which the numbers become the needed ones by one rule, in every wrong cell.
@@ -242,18 +243,19 @@ type site struct {
 	names        []Known
 }
 
-// telling reports whether the needed numbers say anything: each excludes what was there, and most are narrow.
+// telling reports whether the needed numbers say anything: nearly each excludes what was there, and most are
+// narrow. A cell that is hardly wrong may leave a range that has both.
 func (s *site) telling() bool {
-	n := 0
+	n, both := 0, 0
 	for _, p := range s.wrong {
 		if p.need().Has(p.got()) {
-			return false
+			both++
 		}
 		if narrow(p.need(), p.got()) {
 			n++
 		}
 	}
-	return 2*n > len(s.wrong)
+	return 4*both <= len(s.wrong) && 2*n > len(s.wrong)
 }
 
 // proportional reports whether the needed numbers, each of which may be a wide range, are what was there
@@ -334,8 +336,16 @@ func (s *site) rules() []Explanation {
 	}
 	s.once(add)
 	for _, k := range first.n.cell.Known {
-		if add(Equal, func(p point) (float64, bool) { return p.knownAs(k.Name) },
-			func(e *Explanation) { e.Name, e.X = k.Name, k.X }) {
+		kind := Equal
+		if k.Part {
+			kind = Partial
+		}
+		if add(kind, func(p point) (float64, bool) { return p.knownAs(k.Name) },
+			func(e *Explanation) {
+				if e.Name, e.X = k.Name, k.X; k.Part {
+					e.depth = -e.depth // the farther from the cell, the nearer to what is wrong
+				}
+			}) && !k.Part {
 			break
 		}
 	}

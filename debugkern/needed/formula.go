@@ -7,19 +7,32 @@ import (
 )
 
 // Formula is a cell as a formula of the names and constants that it was computed from: "0.5*pre*(2/(1 +
-// 2^(-2.45*pre)))". ok is false where more than so many operations make it, or where what one of them is
-// made of is not known.
+// 2^(-2.45*pre)))". What several operations use gets a letter: "a/(1 + a), where a = exp(pre)". ok is false
+// where more than so many operations make it, or where what one of them is made of is not known.
 func (c *Cell) Formula(most int) (text string, ok bool) {
-	f := &formula{c: c, left: most}
+	f := &formula{c: c, left: most, users: make([]int, len(c.Values)), letters: map[int]string{}}
+	for i, part := range c.parts() {
+		for _, o := range c.Values[i].Operands {
+			if part {
+				f.users[o.Value]++
+			}
+		}
+	}
 	text, _ = f.value(0)
+	if len(f.where) > 0 {
+		text += ", where " + strings.Join(f.where, ", ")
+	}
 	return text, !f.failed
 }
 
 // formula writes values.
 type formula struct {
-	c      *Cell
-	left   int
-	failed bool
+	c       *Cell
+	left    int
+	failed  bool
+	users   []int
+	letters map[int]string // of values that several operations use
+	where   []string       // what these are, the innermost first
 }
 
 // Precedence of what is written: of a sum, a product, a single thing.
@@ -39,6 +52,20 @@ func (f *formula) value(i int) (string, int) {
 		return f.leaf(v), alone
 	case v.Func == "" && len(v.Operands) == 1 && (v.Moves() || v.Op() == "cvt"):
 		return f.value(v.Operands[0].Value)
+	}
+	if letter := f.letters[i]; letter != "" {
+		return letter, alone
+	}
+	if f.users[i] > 1 {
+		f.users[i] = 0
+		text, holds := f.value(i)
+		if f.failed || holds == alone && len(text) <= mostRepeated {
+			return text, holds
+		}
+		letter := f.letter()
+		f.letters[i] = letter
+		f.where = append(f.where, letter+" = "+text)
+		return letter, alone
 	}
 	if f.left--; f.left < 0 || len(v.Operands) == 0 || v.Instr.Kind().Product() {
 		f.failed = true
@@ -69,6 +96,25 @@ func (f *formula) value(i int) (string, int) {
 	}
 	f.failed = true
 	return "", alone
+}
+
+// mostRepeated is how long the text of a value is at most that is written again where it is used again.
+const mostRepeated = 6
+
+// letter is the next one that no value is named by.
+func (f *formula) letter() string {
+	for c := 'a'; ; c++ {
+		named := false
+		for i := range f.c.Values {
+			named = named || f.c.Values[i].Name == string(c)
+		}
+		for _, w := range f.where {
+			named = named || strings.HasPrefix(w, string(c)+" =")
+		}
+		if !named {
+			return string(c)
+		}
+	}
 }
 
 // unary are functions of one number as they are written.

@@ -17,3 +17,18 @@ func TestFormula(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestFormulaWithSharedValues gives what two operations use a letter.
+func TestFormulaWithSharedValues(t *testing.T) {
+	c := tangent(0.5)
+	c.Fold()
+	const want = "(a - 1)/(a + 1), where a = exp(1.25*0.4)"
+	for i := range c.Values {
+		if c.Values[i].Name == "number" {
+			c.Values[i].Name = ""
+		}
+	}
+	if got, ok := c.Formula(8); !ok || got != want {
+		t.Errorf("got %q, %t, expected %q", got, ok, want)
+	}
+}

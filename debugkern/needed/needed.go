@@ -72,6 +72,7 @@ type Cell struct {
 type Known struct {
 	Name string
 	X    float64
+	Part bool // a part of what the cell should be: the number of an operation that belongs on the way to it
 }
 
 // Moves reports whether a value is one of its operands unchanged.

@@ -132,7 +132,7 @@ func row(x, y, k, z float64) Cell {
 
 // TestExplain breaks one operation of (2^((x-y)*k))*z, and expects the rule that repairs it first.
 func TestExplain(t *testing.T) {
-	names := []Known{{"log2(e)", math.Log2E}, {"0", 0}, {"2", 2}}
+	names := []Known{{Name: "log2(e)", X: math.Log2E}, {Name: "0", X: 0}, {Name: "2", X: 2}}
 	cases := []struct {
 		name string
 		want func(x, y, k, z, other float64) float64
@@ -171,7 +171,7 @@ func TestExplain(t *testing.T) {
 				c := row(x, y, k, z)
 				want := tc.want(x, y, k, z, other)
 				e := 1e-6*math.Abs(want) + 1e-9
-				c.Want, c.Known = Range{want - e, want + e}, []Known{{"other", other}}
+				c.Want, c.Known = Range{want - e, want + e}, []Known{{Name: "other", X: other}}
 				cells = append(cells, c)
 			}
 			list := Explain(cells, names)
@@ -196,7 +196,7 @@ func TestExplainIsSilent(t *testing.T) {
 		c := row(2+r.Float64(), 1+r.Float64(), 0.75, 1.5+r.Float64())
 		want := c.Values[0].Got * (1.1 + r.Float64())
 		c.Want = Range{want * (1 - 1e-6), want * (1 + 1e-6)}
-		c.Known = []Known{{"other", r.Float64()}}
+		c.Known = []Known{{Name: "other", X: r.Float64()}}
 		cells = append(cells, c)
 	}
 	if list := Explain(cells, nil); len(list) > 0 {

@@ -57,7 +57,7 @@ func TestExplainThroughSharedValue(t *testing.T) {
 		}
 		cells = append(cells, c)
 	}
-	list := Explain(cells, []Known{{"2", 2}, {"log2(e)", math.Log2E}})
+	list := Explain(cells, []Known{{Name: "2", X: 2}, {Name: "log2(e)", X: math.Log2E}})
 	if len(list) == 0 {
 		t.Fatal("nothing explains the cells")
 	}
@@ -77,7 +77,8 @@ func TestExplainLeavesOutWhatIsNoNumber(t *testing.T) {
 	over := tangent(60)
 	over.Fold()
 	over.Values[0].Got = math.NaN()
-	if list := Explain(append(cells, over), []Known{{"2", 2}}); len(list) == 0 || list[0].Kind != Scaled {
+	list := Explain(append(cells, over), []Known{{Name: "2", X: 2}})
+	if len(list) == 0 || list[0].Kind != Scaled {
 		t.Errorf("with a cell that is no number: %+v", list)
 	}
 }

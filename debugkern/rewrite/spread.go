@@ -40,8 +40,8 @@ func (w *Set) Spread(lines map[string]map[int]int, most int) {
 	}
 }
 
-// Mentioning adds the lines of functions that mention a name, as far as given: those that store to it a step
-// nearer than the others. lines are as Edits has them.
+// Mentioning adds the lines of functions that mention a name, of a variable or function, as far as given:
+// those that store to it a step nearer than the others. lines are as Edits has them.
 func (w *Set) Mentioning(lines map[string]map[int]int, name string, far int) {
 	name, _, _ = strings.Cut(name, "[")
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
@@ -57,7 +57,8 @@ func (w *Set) Mentioning(lines map[string]map[int]int, name string, far int) {
 				}
 				for _, e := range s.top() {
 					e.walk(func(e, _ *expr) bool {
-						if e.text != name || e.op != "name" && e.op != "member" {
+						own := e.text == name || strings.HasPrefix(e.text, name+"<") // of a template
+						if !own || e.op != "name" && e.op != "member" {
 							return true
 						}
 						t.put(lines, e.from, far+1)

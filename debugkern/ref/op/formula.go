@@ -2,6 +2,8 @@ package op
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tilescope/probes"
@@ -12,6 +14,11 @@ import (
 // one made of such nodes.
 func Formula(n *probes.Node) string {
 	text, _ := formulaOf(n)
+	for _, name := range slices.Sorted(maps.Keys(composites)) {
+		if c := composites[name]; strings.Contains(text, name+"(") {
+			text += fmt.Sprintf(", where %s(%s) = %s", name, strings.Join(c.params, ", "), c.body)
+		}
+	}
 	return text
 }
 

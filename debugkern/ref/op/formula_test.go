@@ -38,6 +38,8 @@ func TestFormula(t *testing.T) {
 		{words(&probes.Node{Op: "reduce", Args: []probes.Operand{stage("X")}}, "how", "mean"),
 			"mean of the row of X"},
 		{words(&probes.Node{Op: "map", Args: []probes.Operand{stage("x")}}, "expr", "x * x"), "x * x"},
+		{words(&probes.Node{Op: "map", Args: []probes.Operand{stage("x")}}, "expr", "2 * silu(x)"),
+			"2 * silu(x), where silu(x) = x / (1 + exp(-x))"},
 		{&probes.Node{Op: "lse", Args: []probes.Operand{stage("m"), stage("l")}}, "m + log(l)"},
 		{&probes.Node{Op: "gather", Args: []probes.Operand{stage("K")}}, ""},
 		{&probes.Node{Op: "divide", Args: []probes.Operand{inner("gather", stage("K")), stage("l")}}, ""},
