@@ -220,8 +220,14 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 }
 
 // chosenBy makes the line of the comparisons the place by which a choice between two values is made, or a
-// branch taken, on the way to the first cell of a mask, where no comparison tells that cell from others.
+// branch taken, on the way to the first cell of a mask, where no comparison tells that cell from others: of
+// several the last of the few lines before that which stores the cell.
 func (q *inquiry) chosenBy(m *maskOff) error {
+	doc := q.base.Report.Stage(m.stage.String())
+	if doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil {
+		return nil
+	}
+	stored := doc.FirstBad.Source.Outermost()
 	ops, err := q.base.Slice(q.ctx, m.stage, m.block, m.kv, [][2]int{{m.row, m.col}})
 	if err != nil {
 		return q.fatal(err)
@@ -242,13 +248,18 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 		}
 		for _, test := range tests {
 			at := blame(fn, test)
-			if bounds[test] || at == nil {
+			if bounds[test] || at == nil || fn.Body[test].Type().Float() {
 				continue
 			}
 			line := notComparisons.ReplaceAllString(bare(q.quoted(at)), " ")
-			if !headed.MatchString(line) && comparison.MatchString(line) {
+			if headed.MatchString(line) || !comparison.MatchString(line) {
+				continue
+			}
+			out := at.Outermost()
+			before := stored.Line - out.Line
+			if out.File == stored.File && before >= 0 && before <= mostBefore &&
+				(m.at == nil || out.Line > m.at.Outermost().Line) {
 				m.at = at
-				return nil
 			}
 		}
 	}

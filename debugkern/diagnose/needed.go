@@ -128,6 +128,9 @@ func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	other := !term && (s.contrast != nil || p != nil)
 	for i := range all {
 		e := &all[i]
+		if e.Kind == needed.Partial && s.contrast != nil {
+			continue // it is right of what it is made of
+		}
 		if term && (e.Kind == needed.Constant || e.stage.String() != doc.Name) {
 			continue
 		}

@@ -37,6 +37,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		if s.mask, err = q.maskOf(s); err != nil {
 			return err
 		}
+		if m := s.mask; m != nil && m.stage != st && math.IsInf(float64(b.Got), 0) {
+			s.mask = nil // it is what becomes of an infinity
+		}
 	}
 	for i := range all {
 		if all[i].Kind == needed.Without {

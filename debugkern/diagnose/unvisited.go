@@ -28,7 +28,9 @@ var waitKindsOfCopies = []string{"race", "mbarrier", "uninitialised", "hang", "n
 
 // unvisited finds the mbarrier at which a suspect's reads should have waited; nil where each is waited at.
 func (q *inquiry) unvisited(s *suspect) (*unvisited, error) {
-	if !slices.Contains(waitKindsOfCopies, s.cause.Kind) || s.cause.Finding < 0 {
+	fn := q.run.Entry()
+	if fn == nil || s.cause.Finding < 0 || !slices.Contains(waitKindsOfCopies, s.cause.Kind) ||
+		!slices.ContainsFunc(fn.Body, waitsAtMBarrier) {
 		return nil, nil
 	}
 	t, err := q.recorded(s.cause.Place.Block)
