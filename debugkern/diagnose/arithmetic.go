@@ -91,13 +91,15 @@ func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 // madeByFormula sets the formula by which a NaN or infinity came about beside the manifest's.
 func (q *inquiry) madeByFormula(s *suspect, st probes.Stage) error {
 	doc := q.doc.Stage(st.String())
-	if doc == nil || doc.FirstBad == nil || s.cause.why != "" {
-		return nil
-	}
-	if err := q.formula(s, st, doc.FirstBad); err != nil || s.cause.why == "" || s.cause.Advice != "" {
-		return err
+	if doc == nil || doc.FirstBad == nil || s.cause.why != "" || s.cause.Finding < 0 ||
+		!strings.Contains(q.doc.Findings[s.cause.Finding].Message, "is made here") {
+		return nil // what an input has no arithmetic made
 	}
 	at := s.cause.Place.Source
+	if err := q.formula(s, st, doc.FirstBad); err != nil || s.cause.why == "" || s.cause.Advice != "" ||
+		at == nil {
+		return err
+	}
 	look := fmt.Sprintf("look at what the operands at %s are computed as", callText(at))
 	s.cause.Advice = q.citing(look, ": ", at)
 	return nil

@@ -34,9 +34,14 @@ type maskOff struct {
 // maskOf is the mask that is off in a suspect's stages; nil where their wrong cells have another reason.
 func (q *inquiry) maskOf(s *suspect) (*maskOff, error) {
 	for _, st := range s.stages {
-		if m := q.maskedIn(st); m != nil {
-			return m, q.decidedBy(m)
+		m := q.maskedIn(st)
+		if m == nil {
+			continue
 		}
+		if err := q.decidedBy(m); err != nil || m.at != nil || st != s.stages[0] {
+			return m, err
+		}
+		return m, q.chosenBy(m)
 	}
 	return nil, nil
 }
@@ -188,7 +193,7 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			return q.fatal(err)
 		}
 		if src == nil || !selects || !q.compares(report.SourceOf(src)) {
-			return q.chosenBy(m)
+			return nil
 		}
 		m.at = report.SourceOf(src)
 	}
@@ -213,9 +218,6 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 		m.compared, err = q.fitted(m, c, says)
 		return err
 	}
-	if m.at == nil {
-		return q.chosenBy(m)
-	}
 	return nil
 }
 
@@ -236,6 +238,9 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 	bounds := repair.LoopBounds(fn)
 	for _, o := range ops {
 		in := fn.Body[o.At]
+		if len(in.Args) == 0 {
+			continue
+		}
 		var tests []int
 		switch p := in.Args[len(in.Args)-1]; {
 		case in.Loc.Within(target.IsProbe):

@@ -37,9 +37,6 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		if s.mask, err = q.maskOf(s); err != nil {
 			return err
 		}
-		if m := s.mask; m != nil && m.stage != st && math.IsInf(float64(b.Got), 0) {
-			s.mask = nil // it is what becomes of an infinity
-		}
 	}
 	for i := range all {
 		if all[i].Kind == needed.Without {
@@ -81,6 +78,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		}
 	}
 	found := s.left(all, doc)
+	if s.unstored {
+		found = nil // what the loop leaves is computed right, and not kept
+	}
 	if best != nil && (found == nil || best.rank() != onlyHere) {
 		q.blameOn(s, best)
 		wordless := best.cure.Was == "" && s.cause.why == "" && s.cause.Rewrite == nil
@@ -100,7 +100,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 			return q.formula(s, st, b)
 		}
 	}
-	if best == nil && found == nil && s.mask == nil {
+	if m := s.mask; best == nil && found == nil && (m == nil || m.at == nil && m.stage != st) {
 		if never, err := q.unexecuted(s, st, b); err != nil || never {
 			return err
 		}

@@ -63,11 +63,11 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 	fn := q.run.Entry()
 	for _, o := range ops {
 		in := fn.Body[o.At]
-		if in.Loc.Within(target.IsProbe) {
+		if in.Loc.Within(target.IsProbe) || len(in.Args) == 0 {
 			continue
 		}
 		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && in.Type().Float() && p.Kind == ptx.OpReg {
-			if tests := comparing(fn, p.Reg, o.At); len(tests) > 0 {
+			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
 				return true, q.blameChoice(s, b, o.At, tests)
 			}
 		}
@@ -80,7 +80,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 					continue
 				}
 				for _, at := range deciding(fn, i) {
-					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); len(tests) > 0 {
+					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(i, tests) {
 						return true, q.blameChoice(s, b, i, tests)
 					}
 				}
@@ -88,6 +88,13 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		}
 	}
 	return false, nil
+}
+
+// inSourceBoth reports whether there are comparisons, and the first of them and an instruction have places in
+// the source.
+func (q *inquiry) inSourceBoth(at int, tests []int) bool {
+	fn := q.run.Entry()
+	return len(tests) > 0 && blame(fn, at) != nil && blame(fn, tests[0]) != nil
 }
 
 // blameChoice makes comparisons the place of a suspect whose cells keep what they begin with: by them an

@@ -8,7 +8,7 @@ import "slices"
 // unused lists edits that use a variable which nothing else uses in an expression of its class.
 func (l *lister) unused(e, parent *expr) {
 	c := l.class(e)
-	if c != real && c != integer || stored(e, parent) || e.op == "number" || e.op == "group" ||
+	if l.s == nil || c != real && c != integer || stored(e, parent) || e.op == "number" || e.op == "group" ||
 		parent != nil && (parent.op == "list" || parent.op == "u*") {
 		return
 	}
