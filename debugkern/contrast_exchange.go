@@ -68,9 +68,7 @@ func (c *contrast) threadHas(ctx context.Context, t thread, before uint32, k ope
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool {
-		return l.Kind == lineage.LeafCut && slices.Contains(c.lists[l.Cut], k)
-	})
+	return slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool { return c.isKey(l, k) })
 }
 
 func exchanges(k isa.Kind) bool { return k == isa.Shuffle || k == isa.Vote }

@@ -157,8 +157,7 @@ func (c *contrast) wayTo(ctx context.Context, k operandKey, u user) (reader, err
 	}
 	ways := c.readers(g)
 	for i, l := range g.Leaves {
-		if l.Kind == lineage.LeafElement && k.stage < 0 && l.Arg == k.arg && l.Element == k.at ||
-			l.Kind == lineage.LeafCut && k.stage >= 0 && slices.Contains(y.lists[l.Cut], k) {
+		if y.isKey(l, k) {
 			return ways[i], nil
 		}
 	}

@@ -185,8 +185,8 @@ func (m *Model) write(name string, o output, what string,
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
 		n, err := o.write(func(w io.Writer) error { return fill(t.Ctx, w) })
-		said := fmt.Sprintf("wrote %s, %s: %s", o.path, sizeText(n), what)
-		return wroteMsg{gen: t.Gen, said: said, err: err}
+		text := fmt.Sprintf("wrote %s, %s: %s", o.path, sizeText(n), what)
+		return wroteMsg{gen: t.Gen, said: text, err: err}
 	}, t.Listen())
 }
 

@@ -14,14 +14,12 @@ import (
 // advances names the variables of a line, and of what these are computed from, that a line of the same file
 // moves on, with that line; "" where there is none.
 func (q *inquiry) advances(at *report.Source) string {
-	if at == nil {
+	own := q.quoted(at)
+	if own == "" {
 		return ""
 	}
 	lines := q.run.Source(at.File)
-	if at.Line < 1 || at.Line > len(lines) {
-		return ""
-	}
-	names := nameOf.FindAllString(bare(lines[at.Line-1]), -1)
+	names := nameOf.FindAllString(bare(own), -1)
 	for _, name := range slices.Clone(names) {
 		if n, _ := valueOf(lines, name, at.Line); n > 0 {
 			names = append(names, nameOf.FindAllString(bare(lines[n-1]), -1)...)

@@ -88,7 +88,7 @@ func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	return nil
 }
 
-// madeByFormula sets the formula by which a NaN or infinity came about beside the manifest's.
+// madeByFormula compares the formula by which a NaN or infinity was computed with the manifest's.
 func (q *inquiry) madeByFormula(s *suspect, st probes.Stage) error {
 	doc := q.doc.Stage(st.String())
 	if doc == nil || doc.FirstBad == nil || s.cause.why != "" || s.cause.Finding < 0 ||

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
-	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -187,7 +186,7 @@ func waitsAlone(fn *ptx.Func, branch, wait int) bool {
 	}
 	for i := branch + 1; i < int(to[0]); i++ {
 		k := fn.Body[i].Kind()
-		if k == isa.MBarrier && (fn.Body[i].Has("try_wait") || fn.Body[i].Has("test_wait")) {
+		if waitsAtMBarrier(fn.Body[i]) {
 			continue
 		}
 		if outward(k) || k.AtBarrier() {

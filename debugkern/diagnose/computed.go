@@ -53,8 +53,8 @@ func (q *inquiry) computedAt(s *suspect) error {
 	if s.lacksOwn() { // what is added to belongs where the result of a function is taken
 		out := at.Outermost()
 		at = &out
-		if n := q.run.Plan.Stage(s.stages[0]).Op; n != nil && debugkern.Formula(n) != "" {
-			s.because(fmt.Sprintf("the manifest has %s = %s", s.stages[0], debugkern.Formula(n)))
+		if right := q.manifestFormula(s.stages[0]); right != "" {
+			s.because(fmt.Sprintf("the manifest has %s = %s", s.stages[0], right))
 		}
 	}
 	q.movePlace(s, first, at)

@@ -332,6 +332,8 @@ func kindNoun(kind string) string {
 
 // advise says what to change, and whether it was tried. What a trial does not show to help is not advised.
 func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
+	missed := found(s, func(o *suspect) *unvisited { return o.unvisited })
+	leftWait := found(s, func(o *suspect) *unreachedWait { return o.leftWait })
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	if c.Kind == "loop-ended" {
 		q.firstTile(f, c)
@@ -349,10 +351,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
-	case s.waitLeftOut() != nil && (s.remedy == nil || !s.remedy.changes()):
-		s.waitLeftOut().describe(q, c)
-	case s.unvisits() != nil:
-		s.unvisits().describe(q, c)
+	case leftWait != nil && (s.remedy == nil || !s.remedy.changes()):
+		leftWait.describe(q, c)
+	case missed != nil:
+		missed.describe(q, c)
 	case q.absentees(s, f, c):
 	case s.early != nil:
 		q.describeEarly(s.early, c)

@@ -24,11 +24,7 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	}
 	text, ok := cells[0].Formula(mostInFormula)
 	ok = ok && strings.ContainsAny(text, "+-*/^(")
-	right := ""
-	if n := q.run.Plan.Stage(st).Op; n != nil && n.Op != "load" {
-		right = debugkern.Formula(n)
-	}
-	says := ""
+	right, says := q.manifestFormula(st), ""
 	switch {
 	case ok && right != "":
 		says = fmt.Sprintf("cell (%d,%d) of %s is computed as %s, and the manifest has %s", b.Row, b.Col, st, text,
@@ -55,6 +51,15 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 		s.because(says)
 	}
 	return nil
+}
+
+// manifestFormula is what the manifest has a stage computed as; "" for what it reads, or has no formula for.
+func (q *inquiry) manifestFormula(st probes.Stage) string {
+	n := q.run.Plan.Stage(st).Op
+	if n == nil || n.Op == "load" {
+		return ""
+	}
+	return debugkern.Formula(n)
 }
 
 // throughInteger is where a number that a wrong cell is made of is rounded to an integer, and by which

@@ -43,9 +43,7 @@ func (q *inquiry) unite() error {
 			if err != nil {
 				return err
 			}
-			if !apart || a.origin != nil && a.origin == b.origin || q.sameRule(a, b) ||
-				q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || q.sameDecoder(a, b) ||
-				sameMaskOff(a, b) || sameRounding(a, b) {
+			if !apart || q.sameOperation(a, b) {
 				group[root(b)] = root(a)
 			}
 		}
@@ -91,11 +89,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if a.cause.Kind == kindTable || b.cause.Kind == kindTable {
 		return false // a table is wrong by its content, whatever else is
 	}
-	if a.origin != nil && a.origin == b.origin || q.follow(a, b) || q.follow(b, a) {
-		return true
-	}
-	if q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || q.sameDecoder(a, b) || sameMaskOff(a, b) ||
-		sameRounding(a, b) {
+	if q.sameOperation(a, b) || q.follow(a, b) || q.follow(b, a) {
 		return true
 	}
 	if overwritten(a, b) || overwritten(b, a) || q.endsBlock(a) || q.endsBlock(b) {
@@ -104,7 +98,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
 		return false // see follows
 	}
-	if q.ofOneEdit(a, b) || q.sameRule(a, b) || q.missesThoseWhoLeft(a, b) || q.missesThoseWhoLeft(b, a) {
+	if q.ofOneEdit(a, b) || q.missesThoseWhoLeft(a, b) || q.missesThoseWhoLeft(b, a) {
 		return true
 	}
 	if a.cause.Kind == kindStage && b.cause.Kind == kindStage {
@@ -117,8 +111,15 @@ func (q *inquiry) linked(a, b *suspect) bool {
 		q.sameParties(a, b)
 }
 
+// sameOperation reports whether one operation of the source is wrong in two suspects. A trial may correct
+// what one of its calls or tiles became and leave the other: that shows nothing then.
+func (q *inquiry) sameOperation(a, b *suspect) bool {
+	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
+		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b)
+}
+
 // sameRule reports whether the same is wrong with an operation of two stages that one line stores, as of a
-// function that several call: that each can be put right alone says nothing then.
+// function that several call.
 func (q *inquiry) sameRule(a, b *suspect) bool {
 	x, y := a.rule, b.rule
 	if a.cause.Kind != kindStage || b.cause.Kind != kindStage || x == nil || y == nil || x.Kind != y.Kind ||

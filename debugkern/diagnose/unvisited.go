@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -74,7 +75,7 @@ func unvisitedIn(t *walk.Timeline) *unvisited {
 				copies: copiesIn(copies[k], o),
 			}
 			for _, p := range o.Passes {
-				if p.Warp == firstOf(warps) {
+				if p.Warp == bits.TrailingZeros32(warps) {
 					x.passes++
 					x.wait = report.SourceOf(p.Source)
 				}
@@ -97,16 +98,6 @@ func waitedBy(m *walk.MBarrierTime, but uint32) (warps uint32) {
 		warps |= 1 << (p.Warp % 32)
 	}
 	return warps &^ but
-}
-
-// firstOf is the first warp of a set.
-func firstOf(warps uint32) int {
-	for i := range 32 {
-		if warps>>i&1 != 0 {
-			return i
-		}
-	}
-	return -1
 }
 
 // describe makes the wait at the wrong mbarrier the place of a cause.
@@ -132,12 +123,11 @@ func countText(n int) string {
 	return fmt.Sprint(n)
 }
 
-// unvisits is what a suspect or one that goes with it knows of an mbarrier that is not waited at; nil for
-// nothing.
-func (s *suspect) unvisits() *unvisited {
+// found is what a suspect has of one kind, or else the first of those that go with it; nil where none has.
+func found[T any](s *suspect, of func(*suspect) *T) *T {
 	for _, o := range append([]*suspect{s}, s.members...) {
-		if o.unvisited != nil {
-			return o.unvisited
+		if x := of(o); x != nil {
+			return x
 		}
 	}
 	return nil
@@ -206,15 +196,4 @@ func (x *unreachedWait) describe(q *inquiry, c *Cause) {
 	c.Advice = q.citing(fmt.Sprintf("look at what the wait at %s is left out by", wait.At()), ": ", &at) +
 		q.madeOf(&at)
 	c.Place.Source, c.Place.Other = &at, c.Place.Source
-}
-
-// waitLeftOut is what a suspect or one that goes with it knows of a wait that is never executed; nil for
-// nothing.
-func (s *suspect) waitLeftOut() *unreachedWait {
-	for _, o := range append([]*suspect{s}, s.members...) {
-		if o.leftWait != nil {
-			return o.leftWait
-		}
-	}
-	return nil
 }

@@ -349,8 +349,8 @@ func (s *site) rules() []Explanation {
 			break
 		}
 	}
+	power := v.Instr != nil && (v.Op() == "ex2" || v.Op() == "exp")
 	for _, f := range functions {
-		power := v.Instr != nil && (v.Op() == "ex2" || v.Op() == "exp")
 		if power && slices.Contains(scalesExponent, f.name) {
 			continue
 		}

@@ -10,14 +10,7 @@ import (
 // 2^(-2.45*pre)))". What several operations use gets a letter: "a/(1 + a), where a = exp(pre)". ok is false
 // where more than so many operations make it, or where what one of them is made of is not known.
 func (c *Cell) Formula(most int) (text string, ok bool) {
-	f := &formula{c: c, left: most, users: make([]int, len(c.Values)), letters: map[int]string{}}
-	for i, part := range c.parts() {
-		for _, o := range c.Values[i].Operands {
-			if part {
-				f.users[o.Value]++
-			}
-		}
-	}
+	f := &formula{c: c, left: most, users: c.users(), letters: map[int]string{}}
 	text, _ = f.value(0)
 	if len(f.where) > 0 {
 		text += ", where " + strings.Join(f.where, ", ")

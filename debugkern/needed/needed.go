@@ -93,19 +93,11 @@ func computes(k isa.Kind) bool {
 }
 
 // Needs returns, for each value of a cell, the range in which it would have had to be for the cell to be what
-// it should be, everything else as it was. known is false for values of which that cannot be said: what uses
-// them loses too much, or is not worked out again.
+// it should be, everything else as it was. known is false where there is no such range: what uses the value
+// loses too much, or is not worked out again.
 func (c *Cell) Needs() (needs []Range, known []bool) {
 	needs, known = make([]Range, len(c.Values)), make([]bool, len(c.Values))
-	users, part := make([]int, len(c.Values)), c.parts()
-	for i := range c.Values {
-		if !part[i] {
-			continue
-		}
-		for _, o := range c.Values[i].Operands {
-			users[o.Value]++
-		}
-	}
+	users := c.users()
 	follow := func(from int) {
 		open := []int{from}
 		for len(open) > 0 {
@@ -129,6 +121,19 @@ func (c *Cell) Needs() (needs []Range, known []bool) {
 	follow(0)
 	c.shared(needs, known, users, follow)
 	return needs, known
+}
+
+// users counts, for each value, the operands that it is of what the cell is made of.
+func (c *Cell) users() []int {
+	out := make([]int, len(c.Values))
+	for i, part := range c.parts() {
+		if part {
+			for _, o := range c.Values[i].Operands {
+				out[o.Value]++
+			}
+		}
+	}
+	return out
 }
 
 // parts says which values the cell is made of: of what is taken as one operation, others are not.
