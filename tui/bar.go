@@ -129,10 +129,11 @@ func (m drawing) wording() map[keymap.Action]string {
 	return out
 }
 
-// hint is a key of the hint line.
+// hint is a key of the hint line, or a command.
 type hint struct {
 	label, text string
-	stays       bool // where there is no room for all
+	key         string // that the hint's label stands for; "": label is a command
+	stays       bool   // where there is no room for all
 }
 
 func (h hint) width(th *theme.Theme) int { return th.Width(h.label) + 1 + th.Width(h.text) + hintGap }
@@ -140,40 +141,60 @@ func (h hint) width(th *theme.Theme) int { return th.Width(h.label) + 1 + th.Wid
 // hintGap is the blanks after a hint.
 const hintGap = 2
 
-// hints lists keys. Where there is no room for all, the last go first: not those that lead out or further,
-// nor the one that diagnoses a run that went wrong.
+// hints writes those that room is left for.
 func (m drawing) hints(l *theme.Line) {
-	list := m.hinted()
-	room := l.Left() + hintGap
-	for _, h := range list {
-		room -= h.width(m.Theme)
+	for _, h := range m.fitting(l.Left()) {
+		l.Add(m.Theme.Key, h.label).Space(1).Add(m.Theme.Help, h.text).Space(hintGap)
 	}
-	for i := len(list) - 1; i >= 0 && room < 0; i-- {
+}
+
+// fitting are the hints of the view on screen that fit into room columns. Where there is no room for all, the
+// last go first: not those that lead out or further, nor the one that diagnoses a run that went wrong.
+func (m drawing) fitting(room int) []hint {
+	list := m.hinted()
+	need := -hintGap
+	for _, h := range list {
+		need += h.width(m.Theme)
+	}
+	for i := len(list) - 1; i >= 0 && need > room; i-- {
 		if !list[i].stays {
-			room += list[i].width(m.Theme)
+			need -= list[i].width(m.Theme)
 			list = slices.Delete(list, i, i+1)
 		}
 	}
-	for _, h := range list {
-		if h.width(m.Theme)-hintGap <= l.Left() {
-			l.Add(m.Theme.Key, h.label).Space(1).Add(m.Theme.Help, h.text).Space(hintGap)
-		}
+	for len(list) > 0 && need > room {
+		need -= list[len(list)-1].width(m.Theme)
+		list = list[:len(list)-1]
 	}
+	return list
+}
+
+// hintAt is the hint drawn at a column of the bottom line.
+func (m drawing) hintAt(x int) (hint, bool) {
+	col := 0
+	for _, h := range m.fitting(m.w) {
+		end := col + h.width(m.Theme)
+		if x >= col && x < end-hintGap {
+			return h, true
+		}
+		col = end
+	}
+	return hint{}, false
 }
 
 // hinted are the hints of the view on screen. Pipe and Tile begin with what diagnoses a run that went wrong:
 // its key, or in Tile, where the key is another action's, the command.
 func (m drawing) hinted() []hint {
 	var list []hint
-	why := hint{":" + string(keymap.Diagnose), "why", true}
+	why := hint{label: ":" + string(keymap.Diagnose), text: "why", stays: true}
 	words := m.wording()
 	for _, b := range m.Keys.Hints(m.view) {
 		switch help, other := words[b.Action]; {
 		case other && help == "":
 		case b.Action == keymap.Diagnose && m.view == view.Pipe:
-			why.label, why.text = b.Label, b.Hint
+			why.label, why.text, why.key = b.Label, b.Hint, b.Keys[0]
 		default:
-			list = append(list, hint{b.Label, b.Hint, slices.Contains(
+			list = append(list, hint{b.Label, b.Hint, b.Keys[0], slices.Contains(
 				[]keymap.Action{keymap.Command, keymap.Help, keymap.Quit}, b.Action)})
 		}
 	}

@@ -14,16 +14,23 @@ import (
 // maxCount is the largest count before a motion.
 const maxCount = 9999
 
-// countWindow is how soon the next key has to follow a digit for the digit to be part of a count.
-const countWindow = 300 * time.Millisecond
-
-// counting is a count that is being typed. A digit that is a view's key shows the view at once; where a
-// motion follows in time, the digits were its count, and the view from before them is shown again.
+// counting is a count that is being typed: the key of action Count, then digits. A digit without that key
+// shows a view, at once and for good: no motion after it is carried out in another view.
 type counting struct {
-	n    int
-	last time.Time    // of the last digit
-	from keymap.Scope // the view before the first digit
+	on bool
+	n  int
 }
+
+// digits is the last view's key that was pressed, if no other key has followed it, and whether it was said
+// how a count is typed.
+type digits struct {
+	key    string
+	at     time.Time
+	taught bool
+}
+
+// hurry is how soon a motion follows a digit that was meant as a count.
+const hurry = 300 * time.Millisecond
 
 // repeating is an action that is carried out again whenever the last time has ended.
 type repeating struct {
@@ -35,47 +42,76 @@ type repeating struct {
 // times is the count of the motion that is being carried out, 1 without one.
 func (m *Model) times() int { return max(1, m.count) }
 
-// live reports whether a key now belongs to the count that is being typed.
-func (m *Model) live() bool { return m.typing.n > 0 && m.now().Sub(m.typing.last) < m.window }
-
-// digit takes a digit of a count; ok is false for a key that is none.
-func (m *Model) digit(key string) (cmd tea.Cmd, ok bool) {
-	d, isDigit := keymap.Digit(key)
-	if !isDigit || m.pending != "" || d == 0 && !m.live() {
-		return nil, false
-	}
-	if !m.live() {
-		m.typing = counting{from: m.view}
-	}
-	m.typing.n, m.typing.last = min(maxCount, 10*m.typing.n+d), m.now()
-	if d == 0 || d > len(m.Keys.Scopes()) || m.over != nil {
-		m.Show(strconv.Itoa(m.typing.n) + " …")
-		return nil, true
-	}
-	m.Clear()
-	return m.Open(m.Keys.Scopes()[d-1]), true
+// startCount begins a count.
+func (m *Model) startCount(string) tea.Cmd {
+	m.typing = counting{on: true}
+	m.showCount()
+	return nil
 }
 
-// counted ends the typing of a count with the key that follows it. Where that is a motion, the view from
-// before the digits is shown again, and note says so: the digit may have been meant as a view's key. A count
-// of one changes nothing, and leaves the view of its key.
-func (m *Model) counted(key string) (cmd tea.Cmd, note string) {
-	live, typed := m.live(), m.typing
+// showCount shows the count that is being typed.
+func (m *Model) showCount() {
+	n := ""
+	if m.typing.n > 0 {
+		n = strconv.Itoa(m.typing.n)
+	}
+	m.Show(m.Keys.Label(keymap.Count) + n + " …  then a motion")
+}
+
+// digit takes a key that belongs to the count being typed; any other key ends it, and taken is false.
+func (m *Model) digit(key string) (taken bool) {
+	d, isDigit := keymap.Digit(key)
+	switch {
+	case !m.typing.on:
+		return false
+	case isDigit:
+		m.typing.n = min(maxCount, 10*m.typing.n+d)
+	case key == keymap.Backspace && m.typing.n > 0:
+		m.typing.n /= 10
+	default:
+		return false
+	}
+	m.showCount()
+	return true
+}
+
+// counted ends the typing of a count with the key that follows it: a motion is carried out that often.
+// refused reports that the key is none, which the status line then says; nothing is to be carried out.
+func (m *Model) counted(key string) (refused bool) {
+	typed := m.typing
 	m.typing, m.count = counting{}, 0
-	if !live || typed.n == 1 { // nobody counts to one: the digit was meant as a view's key
-		return nil, ""
+	if !typed.on {
+		return false
 	}
-	b, _, more, ok := m.Keys.Match(typed.from, "", key)
-	if !ok || more || !b.Counts || !b.Works(typed.from) && m.over == nil {
-		return nil, ""
+	b, _, more, ok := m.Keys.Match(m.view, "", key)
+	switch {
+	case ok && !more && b.Counts && (b.Works(m.view) || m.over != nil):
+		m.count = typed.n
+		return false
+	case ok && !more && b.Action == keymap.Cancel:
+		m.Clear()
+	default:
+		m.Complain(fmt.Sprintf("%s takes no count", key))
 	}
-	m.count = typed.n
-	if typed.from != m.view {
-		note = fmt.Sprintf("%d%s is a count in %s; for view %s, pause after the digit", typed.n, key, typed.from,
-			m.view)
-		cmd = m.Open(typed.from)
+	return true
+}
+
+// teachCount says once a session how a count is typed, to somebody who types it as in other programs: the
+// digit of a view, and a motion at once after it.
+func (m *Model) teachCount(key string) {
+	last := m.digits
+	if key == last.key {
+		return
 	}
-	return cmd, note
+	m.digits.key = ""
+	b, _, more, ok := m.Keys.Match(m.view, "", key)
+	if last.taught || last.key == "" || m.now().Sub(last.at) >= m.window || !ok || more || !b.Counts ||
+		m.Status.Text != "" {
+		return
+	}
+	m.digits.taught = true
+	m.Say(fmt.Sprintf("%s shows view %s; a count is typed with %s: %[3]s%[1]s%[4]s", last.key, m.view,
+		m.Keys.Label(keymap.Count), key))
 }
 
 // repeated carries out an action as often as the count says: the next time when the last one has ended.

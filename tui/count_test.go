@@ -7,7 +7,8 @@ import (
 	"tilescope/tui/view"
 )
 
-// clocked is a driver with a clock of its own, on which a count has a second.
+// clocked is a driver with a clock of its own, on which a motion within a second of a digit looks like a
+// count.
 func clocked(t *testing.T, change ...func(*Options)) (*driver, *time.Time) {
 	d := started(t, 120, 40, plainLook, change...)
 	now := time.Unix(0, 0)
@@ -15,63 +16,65 @@ func clocked(t *testing.T, change ...func(*Options)) (*driver, *time.Time) {
 	return d, &now
 }
 
-// TestCounts: a number and a motion is the motion that often, in the view from before the digits.
+// TestCounts: # and a number before a motion is the motion that often.
 func TestCounts(t *testing.T) {
-	d, now := clocked(t, withRequest(faulty))
-	d.open(view.Tile)
-	*now = now.Add(time.Minute)
-	d.press("g", "g", "0")
+	d, _ := clocked(t, withRequest(faulty))
+	d.open(view.Tile).press("g", "g", "0")
 	at := d.m.Cursor
-	d.press("5", "j")
-	if d.m.view != view.Tile || d.m.Cursor.Row != at.Row+5 || d.m.Cursor.Col != at.Col {
-		t.Errorf("5j: %s, from %+v to %+v", d.m.view, at, d.m.Cursor)
+	d.press("#", "5")
+	d.hasStatus("#5 …")
+	if d.press("j"); d.m.view != view.Tile || d.m.Cursor.Row != at.Row+5 || d.m.Cursor.Col != at.Col {
+		t.Errorf("#5j: %s, from %+v to %+v", d.m.view, at, d.m.Cursor)
 	}
-	d.hasStatus("5j is a count in Tile; for view Races, pause after the digit")
-	d.press("1", "2", "l")
-	if d.m.view != view.Tile || d.m.Cursor.Col != at.Col+12 {
-		t.Errorf("12l: %s at %+v", d.m.view, d.m.Cursor)
+	if d.press("#", "1", "2", "l"); d.m.view != view.Tile || d.m.Cursor.Col != at.Col+12 {
+		t.Errorf("#12l: %s at %+v", d.m.view, d.m.Cursor)
 	}
-	d.press("1", "0", "h")
-	if d.m.Cursor.Col != at.Col+2 || d.m.view != view.Tile {
-		t.Errorf("10h: %s at %+v", d.m.view, d.m.Cursor)
+	if d.press("#", "1", "0", "h"); d.m.Cursor.Col != at.Col+2 {
+		t.Errorf("#10h: at %+v", d.m.Cursor)
 	}
-	d.press("9", "9", "9", "9", "9", "k")
-	if d.m.Cursor.Row != 0 || d.m.view != view.Tile {
-		t.Errorf("99999k: %s at %+v", d.m.view, d.m.Cursor)
+	if d.press("#", "2", "5", "backspace", "h"); d.m.Cursor.Col != at.Col {
+		t.Errorf("#25, a digit back, h: at %+v", d.m.Cursor)
 	}
-	if d.press("0"); d.m.Cursor.Col != 0 {
-		t.Errorf("0 alone: %+v", d.m.Cursor)
+	if d.press("#", "9", "9", "9", "9", "9", "k"); d.m.Cursor.Row != 0 || d.m.view != view.Tile {
+		t.Errorf("#99999k: %s at %+v", d.m.view, d.m.Cursor)
 	}
 	was := d.m.Cursor // the digits count for one motion
 	if d.press("j"); d.m.Cursor.Row != was.Row+1 {
 		t.Errorf("j after a count: %+v", d.m.Cursor)
 	}
+	was = d.m.Cursor
+	if d.press("#", "3", "esc", "k"); d.m.Cursor.Row != was.Row-1 || d.m.view != view.Tile {
+		t.Errorf("#3 Esc k: %s at %+v", d.m.view, d.m.Cursor)
+	}
+	d.press("#", "3", "q")
+	d.hasStatus("q takes no count")
 }
 
-// TestADigitAloneShowsItsView: at once, and for good where no motion follows in time.
-func TestADigitAloneShowsItsView(t *testing.T) {
+// TestADigitShowsItsView: at once, and whatever follows it, however soon, is carried out there. Somebody who
+// types a count as in other programs is taught how, once.
+func TestADigitShowsItsView(t *testing.T) {
 	d, now := clocked(t, withRequest(faulty))
 	if d.press("2"); d.m.view != view.Tile {
 		t.Errorf("2 shows %s", d.m.view)
 	}
 	*now = now.Add(2 * time.Second)
 	row := d.m.Cursor.Row
-	if d.press("j"); d.m.view != view.Tile || d.m.Cursor.Row != row+1 {
-		t.Errorf("a late j: %s, row %d", d.m.view, d.m.Cursor.Row)
+	if d.press("j"); d.m.view != view.Tile || d.m.Cursor.Row != row+1 || d.m.Status.Text != "" {
+		t.Errorf("a late j: %s, row %d, status %q", d.m.view, d.m.Cursor.Row, d.m.Status.Text)
 	}
-	if d.press("4", "a"); d.m.view != view.Flags { // a does not move
+	if d.press("4", "a"); d.m.view != view.Flags {
 		t.Errorf("4a is in %s", d.m.view)
 	}
-	if d.press("1", "j"); d.m.view != view.Pipe { // once is no count
-		t.Errorf("1j is in %s", d.m.view)
+	if d.press("1", "2", "k"); d.m.view != view.Tile || d.m.Cursor.Row != row {
+		t.Errorf("12k is in %s, row %d", d.m.view, d.m.Cursor.Row)
 	}
-	if d.press("4"); d.m.view != view.Flags {
-		t.Errorf("4 after it: %s", d.m.view)
+	d.hasStatus("2 shows view Tile; a count is typed with #: #2k")
+	if d.press("1", "2", "j"); d.m.view != view.Tile || d.m.Status.Text != "" {
+		t.Errorf("taught twice: %q", d.m.Status.Text)
 	}
 	if d.press("1", ":").typed("goto 1,2").press("enter"); d.m.view != view.Pipe {
 		t.Errorf("1 and a command: %s", d.m.view)
 	}
-	*now = now.Add(2 * time.Second)
 	if d.press("9"); d.m.Status.Bad || d.m.view != view.Pipeline {
 		t.Errorf("9: %s, status %q", d.m.view, d.m.Status.Text)
 	}
@@ -79,16 +82,15 @@ func TestADigitAloneShowsItsView(t *testing.T) {
 
 // TestCountsOfSearches: bad cells are looked for in the background, one after the other.
 func TestCountsOfSearches(t *testing.T) {
-	d, now := clocked(t, withRequest(faulty))
+	d, _ := clocked(t, withRequest(faulty))
 	d.open(view.Tile)
-	*now = now.Add(time.Minute)
 	one := started(t, 120, 40, plainLook, withRequest(faulty)).open(view.Tile)
 	for range 4 {
 		one.press("n")
 	}
-	d.press("4", "n")
+	d.press("#", "4", "n")
 	if d.m.Cursor != one.m.Cursor || d.m.view != view.Tile || d.m.repeat != nil {
-		t.Errorf("4n is %+v, n n n n is %+v", d.m.Cursor, one.m.Cursor)
+		t.Errorf("#4n is %+v, n n n n is %+v", d.m.Cursor, one.m.Cursor)
 	}
 	if list, _ := d.m.Log.Entries(); len(list) > 0 { // what lies between is no message
 		n := 0
@@ -102,7 +104,7 @@ func TestCountsOfSearches(t *testing.T) {
 		}
 	}
 	d.Manual = true // the search is under way
-	d.press("9", "n")
+	d.press("#", "9", "n")
 	if d.m.repeat == nil || d.m.repeat.left != 8 {
 		t.Errorf("still to come: %+v", d.m.repeat)
 	}
@@ -113,15 +115,12 @@ func TestCountsOfSearches(t *testing.T) {
 
 // TestCountsInSource: steps are repeated.
 func TestCountsInSource(t *testing.T) {
-	d, now := clocked(t, withRequest(faulty))
-	d.open(view.Source)
-	*now = now.Add(time.Minute)
-	d.press("s")
-	*now = now.Add(time.Minute)
+	d, _ := clocked(t, withRequest(faulty))
+	d.open(view.Source).press("s")
 	one := started(t, 120, 40, plainLook, withRequest(faulty)).open(view.Source)
 	one.press("s", "s", "s", "s")
-	if d.press("3", "s"); d.m.view != view.Source || d.m.Status.Text != one.m.Status.Text {
-		t.Errorf("s3s: %s, %q; s s s s: %q", d.m.view, d.m.Status.Text, one.m.Status.Text)
+	if d.press("#", "3", "s"); d.m.view != view.Source || d.m.Status.Text != one.m.Status.Text {
+		t.Errorf("s#3s: %s, %q; s s s s: %q", d.m.view, d.m.Status.Text, one.m.Status.Text)
 	}
 }
 

@@ -124,7 +124,7 @@ func toured(t *testing.T, program string) {
 	x.shows("TOUR 3/8", "KERNEL f16")
 	x.press("n")
 	x.shows("TOUR 4/8")
-	x.press("gg05j")
+	x.press("gg0#5j")
 	x.shows("q5,k0")
 	x.press("\x1b")
 	x.shows("the tour is left: :tour starts it again")

@@ -57,8 +57,8 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 // program, or that a fault's patch has changed, there is only a copy to look at; that is said, and the same
 // key again opens it.
 func (m *Model) edit(string) tea.Cmd {
-	if m.refused != nil {
-		return m.editRefused(m.refused)
+	if m.failure.open() && m.Fail.Opening != nil {
+		return m.editUnopened()
 	}
 	file, line := m.SourcePlace()
 	text := m.SourceOf
@@ -97,19 +97,23 @@ func (m *Model) edit(string) tea.Cmd {
 	})
 }
 
-// editRefused opens a file that :open has refused; once it is saved it is opened again.
-func (m *Model) editRefused(r *refusal) tea.Cmd {
+// editUnopened opens a file that :open could not open; once it is saved it is opened again.
+func (m *Model) editUnopened() tea.Cmd {
 	editor, why := editorOf(m.opt.Environ)
 	if editor == "" {
 		m.Complain(why)
 		return nil
 	}
-	path := r.words[0]
-	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: path, path: path, line: r.line}
+	words := m.Fail.Opening
+	path, line := words[0], 1
+	if r, ok := m.failure.pane.Selected(); ok && filepath.Base(r.File) == filepath.Base(path) && r.Line > 0 {
+		line = r.Line
+	}
+	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: path, path: path, line: line}
 	before := stampOf(path)
 	return tea.Exec(job, func(err error) tea.Msg {
 		return editedMsg{file: filepath.Base(path), own: true, saved: stampOf(path) != before, why: why,
-			err: err, again: r.words}
+			err: err, again: words}
 	})
 }
 

@@ -181,6 +181,7 @@ func (m *Model) write(name string, o output, what string,
 		return nil
 	}
 	m.Say("writing " + o.path)
+	m.Task.Writes = true
 	t := m.Task
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
@@ -265,7 +266,7 @@ func (m *Model) diagnoseInto(name string, o output, req debugkern.Request, diagn
 	if !m.Begin(name) {
 		return nil
 	}
-	m.Task.Words = races.Under
+	m.Task.Words, m.Task.Writes = races.Under, true
 	m.Say("diagnosing " + request.InFull(req) + " for " + o.path)
 	t, version := m.Task, m.Version
 	report := func(e diagnose.Event) {
@@ -321,6 +322,7 @@ func (m *Model) copyInto(name, dir string, list []build.CopiedFile) tea.Cmd {
 	if !m.Begin(name) {
 		return nil
 	}
+	m.Task.Writes = true
 	t, files := m.Task, m.Files
 	return func() tea.Msg {
 		defer t.Cancel()

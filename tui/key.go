@@ -35,14 +35,11 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.answer(name)
 	}
 	m.repeat = nil
-	if cmd, ok := m.digit(name); ok {
-		return cmd
+	if m.digit(name) || m.counted(name) {
+		return nil
 	}
-	back, note := m.counted(name)
-	cmd := tea.Batch(back, m.plainKey(name))
-	if note != "" && m.Status.Text == "" {
-		m.Say(note)
-	}
+	cmd := m.plainKey(name)
+	m.teachCount(name)
 	return cmd
 }
 
@@ -68,6 +65,7 @@ func (m *Model) plainKey(name string) tea.Cmd {
 		return nil
 	}
 	m.pending = ""
+	m.leaving = m.leaving && (b.Action == keymap.Quit || b.Action == keymap.Command) // :quit too
 	refused := drawing{m}.refused()
 	m.Clear()
 	if refused && (b.Action == keymap.Quit || b.Action == keymap.Cancel && !m.working()) {
@@ -110,11 +108,7 @@ func (m *Model) means(msg tea.KeyPressMsg) bool {
 
 // act carries out a binding, or says why not.
 func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
-	if b.Action != keymap.Edit {
-		m.refused = nil
-	}
-	switch {
-	case !b.Works(m.view):
+	if !b.Works(m.view) {
 		return m.elsewhere(b)
 	}
 	if do := m.actions[m.view][b.Action]; do != nil {
@@ -186,6 +180,7 @@ func moving() map[keymap.Action]handler {
 		keymap.PageUp:    func(m *Model, _ string) tea.Cmd { return m.pages(2, -1) },
 		keymap.HalfDown:  func(m *Model, _ string) tea.Cmd { return m.pages(1, 1) },
 		keymap.HalfUp:    func(m *Model, _ string) tea.Cmd { return m.pages(1, -1) },
+		keymap.Count:     (*Model).startCount,
 		keymap.SetMark:   func(m *Model, name string) tea.Cmd { return m.marks.set(name) },
 		keymap.GoMark:    func(m *Model, name string) tea.Cmd { return m.marks.goTo(name) },
 		keymap.Back: func(m *Model, _ string) tea.Cmd {
@@ -196,7 +191,10 @@ func moving() map[keymap.Action]handler {
 		},
 		keymap.NextPane: func(m *Model, _ string) tea.Cmd { return m.turn(1) },
 		keymap.PrevPane: func(m *Model, _ string) tea.Cmd { return m.turn(-1) },
-		keymap.View:     func(m *Model, key string) tea.Cmd { return m.Open(m.Keys.Scopes()[key[0]-'1']) },
+		keymap.View: func(m *Model, key string) tea.Cmd {
+			m.digits.key, m.digits.at = key, m.now()
+			return m.Open(m.Keys.Scopes()[key[0]-'1'])
+		},
 		keymap.NextView: func(m *Model, _ string) tea.Cmd { return m.openNext(1) },
 		keymap.PrevView: func(m *Model, _ string) tea.Cmd { return m.openNext(-1) },
 	}
@@ -228,9 +226,31 @@ func acting() map[keymap.Action]handler {
 			if m.uncover() { // only the bare screen is left by q
 				return nil
 			}
-			return tea.Quit
+			return m.leave("")
 		},
 	}
+}
+
+// leave ends the program. Where a file that was asked for is not written yet, the first time says so.
+func (m *Model) leave(string) tea.Cmd {
+	what := m.unwritten()
+	if what == "" || m.leaving {
+		return tea.Quit
+	}
+	m.leaving = true
+	m.Complain(fmt.Sprintf("%s has not ended: %s again leaves without it", what, m.Keys.Label(keymap.Quit)))
+	return nil
+}
+
+// unwritten is the task that writes a file, of those under way and those that wait; "" where none does.
+func (m *Model) unwritten() string {
+	if m.Task.Active && m.Task.Writes {
+		return m.Task.What
+	}
+	for _, t := range m.turns {
+		return t.what
+	}
+	return ""
 }
 
 // openNext shows the next view, or the one before.

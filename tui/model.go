@@ -44,7 +44,8 @@ type Model struct {
 	typing   counting
 	count    int // before the motion that is being carried out; 0: none
 	repeat   *repeating
-	window   time.Duration    // how soon the next key has to follow a digit of a count
+	digits   digits
+	window   time.Duration    // how soon a motion has to follow a digit for a count to be explained
 	now      func() time.Time // the clock of keys
 	failure  *failed
 	consent  *consent
@@ -52,7 +53,6 @@ type Model struct {
 	list     *list.Pane // what lies over the view
 	over     *overlay   // nil: nothing does
 	offered  string     // the source of which the editor was said to open a copy only
-	refused  *refusal   // the file that :open has just refused; nil: none, or something was done since
 	prompt   *prompt.Pane
 	marks    *bookmarks
 	recent   *recent
@@ -64,6 +64,7 @@ type Model struct {
 	release  release
 	ticking  bool   // a secondMsg is on its way
 	turns    []turn // tasks that wait for the one under way
+	leaving  bool   // the key before asked to leave, and was told what is not written yet
 
 	paint *painter // nil in tests
 	asker *asker   // nil in tests, and where it is asked nothing
@@ -77,7 +78,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	after := time.Duration(-1)
 	if o.Pace.Quiet == 0 {
 		after = releaseDelay
-		o.Count = countWindow
+		o.Count = hurry
 		o.Pace.Quiet, o.Settle, o.Pause = 60*time.Millisecond, time.Second, questionPause
 	}
 	c := &view.Context{

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -12,6 +14,9 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	}
 	if m.asking() {
 		return nil // a question is answered by a key
+	}
+	if e.Y == m.h-1 {
+		return m.clickBottom(e.X)
 	}
 	if m.over != nil {
 		if m.list.Hit(e.Y - topLines) {
@@ -32,6 +37,33 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	return m.Shown().Click(e.X, y)
+}
+
+// clickBottom does what the hint under the mouse says, or cancels what runs.
+func (m *Model) clickBottom(x int) tea.Cmd {
+	d := drawing{m}
+	running := d.runningText()
+	_, typing := m.prompt.Active()
+	switch {
+	case typing:
+		return nil
+	case running != "" && x >= m.w-m.Theme.Width(running), running != "" && m.Status.Text == "":
+		return m.plainKey(escapeKey.String())
+	case running != "" || m.Status.Text != "":
+		return nil // no hints are drawn
+	}
+	h, ok := d.hintAt(x)
+	if !ok {
+		return nil
+	}
+	if h.key == "" {
+		return m.palette().accept(":", strings.TrimPrefix(h.label, ":"))
+	}
+	var cmds []tea.Cmd
+	for _, key := range strings.Fields(h.key) {
+		cmds = append(cmds, m.plainKey(key))
+	}
+	return tea.Batch(cmds...)
 }
 
 // clickTab changes the view.

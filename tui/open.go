@@ -13,9 +13,10 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
-	"tilescope/tui/keymap"
+	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
 
@@ -32,6 +33,7 @@ type openedMsg struct {
 	words  []string
 	opened Opened
 	mine   *configs.Manifest // of a manifest's path
+	text   []string          // of the file, where it could not be built
 	err    error
 }
 
@@ -84,6 +86,11 @@ func (p palette) openWords(words []string) tea.Cmd {
 		defer j.Cancel()
 		msg := openedMsg{gen: j.Gen, words: words}
 		if msg.opened, msg.err = open(j.Ctx, words); msg.err != nil {
+			if failingLine(words[0], msg.err) > 0 {
+				if b, err := build.ReadText(j.Ctx, words[0], "a source"); err == nil {
+					msg.text = strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+				}
+			}
 			return msg
 		}
 		if _, _, err := cat.Lookup(msg.opened.Request.Target); err != nil {
@@ -104,9 +111,8 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
-		if line := failingLine(msg.words[0], msg.err); line > 0 {
-			m.refused = &refusal{msg.words, line}
-			msg.err = fmt.Errorf("%w; %s edits it, and opens it again", msg.err, m.Keys.Label(keymap.Edit))
+		if failingLine(msg.words[0], msg.err) > 0 {
+			return m.unopened(msg)
 		}
 		if m.propose(msg.words, msg.err) {
 			return nil
@@ -115,7 +121,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		m.consent.opening = msg.words
 		return cmd
 	}
-	m.Mine = msg.mine
+	m.Mine, m.Fail = msg.mine, nil
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
 	cmd := m.Start(msg.opened.Request)
 	m.recent.add(msg.opened.Request)
@@ -127,10 +133,26 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	return cmd
 }
 
-// refusal is a file that could not be opened because of what stands in a line of it.
-type refusal struct {
-	words []string // of :open
-	line  int
+// unopened makes a file that could not be built the request on screen, which has failed: its reasons and its
+// source stand in the place of the view, and what ran before is a previous run. A save of the file opens it
+// again, and so does whatever asks for a run.
+func (m *Model) unopened(msg openedMsg) tea.Cmd {
+	file := msg.words[0]
+	m.Job.Stop()
+	m.Job.Gen++ // what runs is of the request before
+	req := debugkern.Request{Target: file}
+	m.Requested(req)
+	m.Announce(view.RequestChanged{})
+	return m.ranBadly(ranMsg{err: fmt.Errorf("open: %w", msg.err), run: &view.Run{
+		Name: request.Title(req), Request: req, Edition: m.Edition, Opening: msg.words,
+		Report: &report.Run{Target: file, Verdict: report.Failed, Error: report.FailureOf(msg.err)},
+		Source: func(name string) []string {
+			if name == "" || filepath.Base(name) == filepath.Base(file) {
+				return msg.text
+			}
+			return nil
+		},
+	}})
 }
 
 // failingLine is the first line of a file for which it could not be built; 0 where the error is another one,

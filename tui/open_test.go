@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 )
 
@@ -48,41 +49,78 @@ func TestOpen(t *testing.T) {
 	started(t, 120, 40, plainLook).command("open x.cu").hasStatus("`tilescope FILE`")
 }
 
-// TestARefusedFileIsEdited: the editor opens what could not be built at its line, and once that is saved the
-// file is opened again; any other key ends that.
-func TestARefusedFileIsEdited(t *testing.T) {
+// TestAFileThatDoesNotBuild: what could not be opened stands in the place of the run before, with its reasons
+// and its source; nothing is diagnosed in its place, the editor opens its line, and a save, or whatever asks
+// for a run, opens it again.
+func TestAFileThatDoesNotBuild(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("k.cu", []byte("// first line\n// the line that is wrong\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	broken := &report.Error{Code: report.CodeFailed, Err: &report.KernelError{Stage: "build",
-		Err: errors.New("k.cu:11:27: outt is undefined"), Source: &report.Source{File: "k.cu", Line: 11}}}
+		Err: errors.New("k.cu:2:27: outt is undefined"), Source: &report.Source{File: "k.cu", Line: 2}}}
 	var asked [][]string
-	d := started(t, 120, 40, plainLook, func(o *Options) {
+	good := false
+	d := started(t, 120, 40, plainLook, withRaces(&tuitest.Races{Bare: true}), func(o *Options) {
 		o.Environ = []string{"EDITOR=true"}
 		o.Open = func(_ context.Context, words []string) (Opened, error) {
-			if asked = append(asked, words); len(asked) < 3 {
+			if asked = append(asked, words); !good {
 				return Opened{}, broken
 			}
 			return Opened{Request: debugkern.Request{Target: "stage1"}}, nil
 		}
 	})
-	words := []string{"dir/k.cu", "--grid", "4"}
-	d.command("open dir/k.cu --grid 4").hasStatus("outt is undefined; e edits it, and opens it again")
-	if r := d.m.refused; r == nil || r.line != 11 || !slices.Equal(r.words, words) {
-		t.Fatalf("refused: %+v", r)
+	words, runs := []string{"./k.cu", "--grid", "4"}, len(d.e.Asked())
+	d.command("open ./k.cu --grid 4").hasStatus("outt is undefined")
+	for _, want := range []string{"ts▸k.cu", "BUILD FAILED", "the line that is wrong", "requested: ./k.cu",
+		"x opens it again, and so does a save", "previous run: stage2"} {
+		if !strings.Contains(d.text(), want) {
+			t.Errorf("no %q:\n%s", want, d.text())
+		}
 	}
-	if d.press("j"); d.m.refused != nil {
-		t.Error("another key does not end it")
+	if d.m.Current() || strings.Contains(d.text(), "●emulator") {
+		t.Errorf("the run before is shown as the file's:\n%s", d.text())
 	}
-	d.command("open dir/k.cu --grid 4")
+	if got := d.m.remembered().Target; got != "stage2" {
+		t.Errorf("the next session opens %s", got)
+	}
+	d.command("diagnose").hasStatus("./k.cu is not open: ")
+	if roots := d.m.file.watched(); roots.source != "k.cu" {
+		t.Errorf("watched: %+v", roots)
+	}
+	n := len(asked)
+	d.press("x").hasStatus("outt is undefined")
+	d.command("seed 3").hasStatus("./k.cu is not open: ")
+	if len(asked) != n+1 || !slices.Equal(asked[n], words) || len(d.e.Asked()) != runs {
+		t.Errorf("asked %q, %d runs", asked[n:], len(d.e.Asked())-runs)
+	}
 	before := len(d.Msgs)
-	if d.press("e"); len(d.Msgs) == before+1 || d.m.refused == nil {
+	if d.press("1", "e"); len(d.Msgs) == before+1 {
 		t.Error("e opens nothing")
 	}
 	d.send(editedMsg{file: "k.cu", own: true, again: words})
 	d.hasStatus("closed, as it was")
-	d.send(editedMsg{file: "k.cu", own: true, saved: true, again: words})
-	d.hasStatus("opened dir/k.cu")
-	if len(asked) != 3 || !slices.Equal(asked[2], words) || d.m.refused != nil {
-		t.Errorf("asked %q", asked)
+	d.press("esc")
+	if !strings.Contains(d.text(), "previous run: stage2") || d.m.failure.open() {
+		t.Errorf("Esc does not show the run before:\n%s", d.text())
 	}
+	good = true
+	d.send(editedMsg{file: "k.cu", own: true, saved: true, again: words})
+	d.hasStatus("opened ./k.cu")
+	if d.m.Req.Target != "stage1" || !d.m.Current() || len(d.e.Asked()) != runs+1 {
+		t.Errorf("%+v, %d runs", d.m.Req, len(d.e.Asked())-runs)
+	}
+	good = false
+	d.command("open ./k.cu --grid 4").command("revert")
+	if d.m.Req.Target != "stage1" || d.m.Fail != nil {
+		t.Errorf("back to %+v", d.m.Req)
+	}
+}
+
+// TestFailingLine: the line of a file for which it could not be built.
+func TestFailingLine(t *testing.T) {
+	broken := &report.Error{Code: report.CodeFailed, Err: &report.KernelError{Stage: "build",
+		Err: errors.New("k.cu:11:27: outt is undefined"), Source: &report.Source{File: "k.cu", Line: 11}}}
 	for _, c := range []struct {
 		file string
 		err  error

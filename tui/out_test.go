@@ -148,6 +148,9 @@ func TestReportWaitsForTheDiagnosisUnderWay(t *testing.T) {
 		ended := make(chan tea.Msg)
 		go func() { ended <- diagnosis[0]() }()
 		d.Manual = false
+		if d.press("d").hasStatus("this diagnosis is running: Esc cancels it"); races.Diagnosed > 1 {
+			t.Error("a second d begins it anew")
+		}
 		d.command("report " + page).hasStatus("is written when the diagnosis in Races has ended")
 		d.command("dump " + filepath.Join(dir, fmt.Sprintf("%t.json", cancelled))).hasStatus("wrote ")
 		if _, err := os.Stat(page); err == nil {
@@ -167,6 +170,43 @@ func TestReportWaitsForTheDiagnosisUnderWay(t *testing.T) {
 			t.Errorf("cancelled %t: %d diagnoses, the page: %v", cancelled, races.Diagnosed, err)
 		}
 		os.Remove(page)
+	}
+}
+
+// TestLeavingAsksForFilesOnTheirWay: q and :quit leave at once, but where a file that was asked for is not
+// written yet they say so, and leave the second time.
+func TestLeavingAsksForFilesOnTheirWay(t *testing.T) {
+	for _, leave := range []func(d *driver) *driver{
+		func(d *driver) *driver { return d.press("q") },
+		func(d *driver) *driver { return d.command("quit") },
+	} {
+		races := &tuitest.Races{Bare: true, Hold: make(chan struct{})}
+		d := started(t, 120, 40, plainLook, withRequest(faulty), withRaces(races)).open(view.Races)
+		d.Manual = true
+		d.press("d")
+		d.Manual = false
+		d.command("report " + filepath.Join(t.TempDir(), "a.html"))
+		if leave(d); d.Quit {
+			t.Fatal("it leaves, and the page is never written")
+		}
+		d.hasStatus("writing a.html has not ended: q again leaves without it")
+		if d.press("j"); d.Quit {
+			t.Fatal("j leaves")
+		}
+		if leave(d); d.Quit {
+			t.Error("it leaves the first time after another key")
+		}
+		if leave(d); !d.Quit {
+			t.Error("it does not leave the second time")
+		}
+		close(races.Hold)
+	}
+	d := started(t, 120, 40, plainLook, withRequest(faulty), withRaces(&tuitest.Races{Bare: true}))
+	d.Manual = true
+	d.press("d")
+	d.Manual = false
+	if d.press("q"); !d.Quit {
+		t.Error("a diagnosis that no file waits for keeps q from leaving")
 	}
 }
 

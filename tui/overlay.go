@@ -52,6 +52,8 @@ func (m *Model) listKey(b keymap.Binding) (cmd tea.Cmd, taken bool) {
 		m.list.Edge(1)
 	case keymap.Search:
 		cmd = m.Ask("/", "")
+	case keymap.Count:
+		cmd = m.startCount("")
 	case keymap.NextBad:
 		cmd = m.findListed(m.over.match, 1)
 	case keymap.PrevBad:
@@ -140,7 +142,7 @@ func (m *Model) openHelp(string) tea.Cmd {
 		}
 	}
 	add(list.Item{Head: true, Text: "Counts"}, nil)
-	add(list.Item{Lead: "5j", Text: keymap.CountHelp}, nil)
+	add(list.Item{Lead: "#5j", Text: keymap.CountHelp}, nil)
 	m.cover(o, d)
 	return nil
 }

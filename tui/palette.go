@@ -12,6 +12,7 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
+	"tilescope/tui/view/flags"
 )
 
 // palette is every command that can be typed: the root's, and those that views bring.
@@ -83,11 +84,11 @@ func (p palette) run() []view.Command {
 		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},
 		{Group: g, Name: "fault", Arg: "NAME [on|off]|none",
 			Help:   "plant a fault, or take it out; none: all out",
-			Values: p.faultNames, Named: true, Do: p.fault},
+			Values: p.faultNames, Named: true, Then: p.faultWords, Do: p.fault},
 		{Group: g, Name: "set", Arg: "NAME=on|off|VALUE", Help: "set a flag", Values: p.flagValues,
 			Do: p.set},
 		{Group: g, Name: "flag", Arg: "NAME [on|off|VALUE]", Help: "switch a flag, or set it",
-			Values: p.flagNames, Named: true, Do: p.flag},
+			Values: p.flagNames, Named: true, Then: p.flagWords, Do: p.flag},
 		{Group: g, Name: "gate", Arg: conventionalGates("|"), Help: "run only a part of the kernel",
 			Values: p.gateValues, Named: true, Do: p.gate},
 		p.oneOf(g, "inject", []string{"reference", "uniform"},
@@ -101,6 +102,7 @@ func (p palette) run() []view.Command {
 		p.oneOf(g, "builder", []string{"auto", "embedded", "nvrtc", "nvcc"}, "what compiles",
 			p.with("builder", func(r *debugkern.Request, arg string) { r.Builder = arg })),
 		{Group: g, Name: "schedule", Arg: "POLICY:SEED", Help: "the emulator's order of warps",
+			Values: flags.Policies, Named: true,
 			Do: p.with("schedule", func(r *debugkern.Request, arg string) { r.Schedule = arg })},
 		{
 			Group: g, Name: "run", Help: "run again",
@@ -147,7 +149,7 @@ func (p palette) program() []view.Command {
 		{Group: g, Name: "messages", Help: "every message of this session, with its time",
 			Do: p.openMessages},
 		{Group: g, Name: "tour", Help: "a tutorial of two minutes on a planted fault", Do: p.startTour},
-		{Group: g, Name: "quit", Help: "leave (also :q)", Do: func(string) tea.Cmd { return tea.Quit }},
+		{Group: g, Name: "quit", Help: "leave (also :q)", Do: p.leave},
 	}
 }
 
@@ -165,8 +167,14 @@ func (p palette) accept(lead, text string) tea.Cmd {
 		return nil
 	}
 	c, ok := p.find(name)
-	if !ok && !given {
+	switch {
+	case ok:
+	case !given:
 		c, ok = p.best(name)
+	default: // words that describe what is looked for, not a name and its argument
+		if all := p.described(text); len(all) > 0 {
+			c, ok, arg, name = all[0].entry, true, "", text
+		}
 	}
 	if !ok {
 		p.Complain(fmt.Sprintf("no command %q, nor an action: an empty line lists both", name))

@@ -145,6 +145,14 @@ func (p palette) faultNames() []string {
 	return out
 }
 
+// faultWords are what a fault is set to.
+func (p palette) faultWords(name string) []string {
+	if man, _ := p.Manifest(); man == nil || man.Fault(name) == nil {
+		return nil
+	}
+	return []string{"on", "off"}
+}
+
 // noFault takes every fault out, as the gate of that name runs the whole kernel.
 const noFault = "none"
 

@@ -12,7 +12,7 @@ import (
 	"tilescope/probes"
 )
 
-// flagNames lists the request's flags with what they do, each alone and with every word for a value.
+// flagNames lists the request's flags with what they do.
 func (p palette) flagNames() []string {
 	man, _ := p.Manifest()
 	if man == nil {
@@ -21,11 +21,22 @@ func (p palette) flagNames() []string {
 	var out []string
 	for _, f := range man.Flags {
 		out = append(out, f.Name+"\t"+f.Help)
-		for _, word := range flagWords(&f) {
-			out = append(out, f.Name+" "+word)
-		}
 	}
 	return out
+}
+
+// flagWords lists every word for a value of a flag.
+func (p palette) flagWords(name string) []string {
+	man, _ := p.Manifest()
+	if man == nil {
+		return nil
+	}
+	for _, f := range man.Flags {
+		if f.Name == name {
+			return flagWords(&f)
+		}
+	}
+	return nil
 }
 
 // flagValues lists the request's flags with every word for a value, as :set takes them.

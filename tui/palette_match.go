@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -166,6 +167,42 @@ func (p palette) matches(name string) []match {
 	return out
 }
 
+// described ranks what several words find, in any order: each stands in the name or the help of an entry.
+// Those with the most words in their names come first, then actions of the view on screen.
+func (p palette) described(text string) []match {
+	words := strings.Fields(strings.ToLower(text))
+	var out []match
+	for _, e := range p.entries() {
+		name, help := strings.ToLower(e.Name), strings.ToLower(e.Help+" "+e.Also)
+		x := match{entry: e, tier: tierHelp}
+		all := len(words) > 1
+		for _, w := range words {
+			switch at := strings.Index(name, w); {
+			case at >= 0:
+				x.score++
+				for k := range w {
+					x.marks = append(x.marks, at+k)
+				}
+			case !strings.Contains(help, w):
+				all = false
+			}
+		}
+		if all {
+			out = append(out, x)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b match) int {
+		if a.here != b.here && a.score == b.score {
+			if a.here {
+				return -1
+			}
+			return 1
+		}
+		return b.score - a.score
+	})
+	return out
+}
+
 // overwrites reports whether a command replaces a file that exists: its whole name is asked for.
 func overwrites(name string) bool { return strings.HasSuffix(name, "!") }
 
@@ -184,24 +221,34 @@ func wordStart(name, text string) int {
 	return -1
 }
 
+// candidate is how the prompt offers a match.
+func (x match) candidate() prompt.Candidate {
+	c := prompt.Candidate{Line: x.Name, Key: x.key, Help: strings.TrimSpace(x.Arg + "  " + x.Help),
+		Marks: x.marks, Prefix: x.tier <= tierPrefix && !x.action}
+	if x.Arg != "" {
+		c.Line += " "
+	}
+	return c
+}
+
 // complete offers commands and actions, then a command's arguments. none says that nothing matches, or, of
 // arguments that nobody can list, what the command takes.
 func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 	name, arg, hasArg := strings.Cut(text, " ")
 	if !hasArg {
 		for _, x := range p.matches(name) {
-			c := prompt.Candidate{Line: x.Name, Key: x.key, Help: strings.TrimSpace(x.Arg + "  " + x.Help),
-				Marks: x.marks, Prefix: x.tier <= tierPrefix && !x.action}
-			if x.Arg != "" {
-				c.Line += " "
-			}
-			out = append(out, c)
+			out = append(out, x.candidate())
 		}
 		return out, "no command or action matches " + text
 	}
 	e, ok := p.find(name)
 	if !ok {
-		return nil, "no command or action is called " + name
+		for _, x := range p.described(text) {
+			c := x.candidate()
+			c.Found = true
+			out = append(out, c)
+		}
+		return out, fmt.Sprintf("no command or action is called %s, or described by %s", name, text)
 	}
 	takes := strings.TrimPrefix(e.Arg+": "+e.Help, ": ")
 	if e.Complete != nil {
@@ -213,16 +260,35 @@ func (p palette) complete(text string) (out []prompt.Candidate, none string) {
 		}
 		return out, takes
 	}
+	return e.valuesFor(name, arg), takes
+}
+
+// valuesFor completes the words of an argument that can be listed.
+func (e entry) valuesFor(name, arg string) (out []prompt.Candidate) {
+	first, second, isSecond := strings.Cut(arg, " ")
+	if isSecond && e.Then != nil {
+		for _, word := range e.Then(first) {
+			if strings.HasPrefix(word, second) {
+				out = append(out, prompt.Candidate{Line: name + " " + first + " " + word, Prefix: true})
+			}
+		}
+		return out
+	}
 	if e.Values == nil {
-		return nil, takes
+		return nil
 	}
 	for _, v := range e.Values() {
 		value, help, _ := strings.Cut(v, "\t")
-		if strings.HasPrefix(value, arg) {
-			out = append(out, prompt.Candidate{Line: name + " " + value, Help: help, Prefix: true})
+		if !strings.HasPrefix(value, arg) {
+			continue
 		}
+		c := prompt.Candidate{Line: name + " " + value, Help: help, Prefix: true}
+		if e.Then != nil && e.Then(value) != nil {
+			c.Line += " " // as a shell's completion: the next word is typed at once
+		}
+		out = append(out, c)
 	}
-	return out, takes
+	return out
 }
 
 // find takes a name, or a beginning that only one command has.

@@ -72,9 +72,6 @@ func TestPaletteRanks(t *testing.T) {
 		t.Errorf("in Races next-fi finds %v", got)
 	}
 	// what is only in the help is found too
-	if got := d.names("osc 52", 9); slices.Contains(got, "yank") {
-		t.Errorf("with a blank it is an argument: %v", got)
-	}
 	if got := d.names("osc", 3); len(got) == 0 || got[0] != "yank" {
 		t.Errorf("osc finds %v", got)
 	}
@@ -98,6 +95,75 @@ func TestPaletteRanks(t *testing.T) {
 		if list[0].Line[at] != "nxbd"[i] {
 			t.Errorf("%s: character %d is marked", list[0].Line, at)
 		}
+	}
+}
+
+// TestPaletteFindsWords: several words find what they describe, in any order, where the first is no command.
+func TestPaletteFindsWords(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty)).open(view.Tile)
+	for text, want := range map[string]string{
+		"prev bad": "tile.previous-bad", "bad prev": "tile.previous-bad", "who wrote": "tile.who",
+		"save picture": "screenshot", "osc 52": "yank", "Next STAGE": "next-stage",
+	} {
+		got := d.names(text, 3)
+		if len(got) == 0 || !slices.Contains(got, want) {
+			t.Errorf("%q finds %v, not %s", text, got, want)
+		}
+	}
+	if got := d.names("break cond", 3); len(got) != 0 {
+		t.Errorf("a command's argument finds %v", got)
+	}
+	list, none := d.m.palette().complete("prev zebra")
+	if len(list) != 0 || none != "no command or action is called prev, or described by prev zebra" {
+		t.Errorf("prev zebra: %v, %q", list, none)
+	}
+	was := d.m.Cursor
+	d.press("n").press(":").typed("prev bad") // Enter takes what is marked
+	if text := d.text(); !strings.Contains(text, "1/") {
+		t.Errorf("none is marked:\n%s", text)
+	}
+	if d.press("enter"); d.m.Status.Bad {
+		t.Errorf("refused: %s", d.m.Status.Text)
+	}
+	back := d.m.Cursor
+	if d.press("n", "N"); back != d.m.Cursor {
+		t.Errorf("from %+v, prev bad goes to %+v, N to %+v", was, back, d.m.Cursor)
+	}
+	d.press(":").typed("save picture").press("enter") // it wants a file: it is asked for
+	if lead, open := d.m.prompt.Active(); !open || lead != ":" || d.m.prompt.Text() != "screenshot " {
+		t.Errorf("save picture: %q", d.m.prompt.Text())
+	}
+	d.press("esc").command("prev zebra").hasStatus("no command \"prev\"")
+}
+
+// TestCompletionGoesOn: a name with a second word after it is completed with the blank before that word, and
+// the second word is offered.
+func TestCompletionGoesOn(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	d.press(":").typed("fault p-stale-m").press("tab")
+	if got := d.m.prompt.Text(); got != "fault p-stale-m " {
+		t.Errorf("Tab makes %q", got)
+	}
+	got := strings.Join(d.names("fault p-stale-m ", 9), ", ")
+	if got != "fault p-stale-m on, fault p-stale-m off" {
+		t.Errorf("behind it %s", got)
+	}
+	d.typed("on").press("enter").hasStatus("p-stale-m on")
+	d.press(":").typed("fault no").press("tab")
+	if got := d.m.prompt.Text(); got != "fault none" {
+		t.Errorf("Tab makes %q", got)
+	}
+	d.press("esc").press(":").typed("flag USE_W").press("tab")
+	if got := d.m.prompt.Text(); got != "flag USE_WMMA_PV " {
+		t.Errorf("Tab makes %q", got)
+	}
+	d.press("esc").press(":").typed("schedule rev").press("tab")
+	if got := d.m.prompt.Text(); got != "schedule reverse" {
+		t.Errorf("Tab makes %q", got)
+	}
+	if got := d.names("schedule ", 9); !slices.Equal(got, []string{"schedule in-order", "schedule reverse",
+		"schedule random", "schedule ahead", "schedule priority"}) {
+		t.Errorf("schedules: %v", got)
 	}
 }
 

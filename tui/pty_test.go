@@ -250,13 +250,13 @@ func (x *terminal) trickles(sequence string, pause time.Duration) {
 	}
 }
 
-// opens presses a view's number key, and waits as long as it takes that a motion after it is no count: from
-// when the view is shown, which a loaded machine does late.
+// opens presses a view's number key, and waits until the view is shown, and so long that a motion after it is
+// not taken for somebody's count, which would be explained to them.
 func (x *terminal) opens(key string) {
 	x.t.Helper()
 	x.press(key)
 	x.until("view "+key, func(l []string) bool { return len(l) > 1 && strings.Contains(l[1], "["+key) })
-	time.Sleep(countWindow + 50*time.Millisecond)
+	time.Sleep(hurry + 50*time.Millisecond)
 }
 
 // resize changes the terminal's size.

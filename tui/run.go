@@ -25,6 +25,9 @@ type ranMsg struct {
 
 // Start implements view.Root.
 func (m *Model) Start(req debugkern.Request) tea.Cmd {
+	if m.Fail != nil && m.Fail.Opening != nil && req.Target == m.Req.Target {
+		return m.palette().openWords(m.Fail.Opening)
+	}
 	m.Job.Stop()
 	m.Release()
 	m.file.saved = nil // whoever starts a run for a saved file notes it after this
@@ -81,7 +84,6 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		return nil
 	}
 	m.Job.Stop()
-	m.refused = nil
 	switch {
 	case msg.stop:
 		m.Say("cancelled; " + m.Keys.Label(keymap.Again) + " runs again")

@@ -108,6 +108,9 @@ func (f *sourceFile) watch() tea.Cmd {
 
 // watched lists what is watched for the request on screen; without a source where nothing is.
 func (f *sourceFile) watched() watchRoots {
+	if f.Fail != nil && f.Fail.Opening != nil {
+		return watchRoots{target: f.Req.Target, source: filepath.Clean(f.Fail.Opening[0])}
+	}
 	man, variant := f.Manifest()
 	if man == nil || man.Dir == "" {
 		return watchRoots{}

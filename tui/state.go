@@ -155,6 +155,9 @@ func (m *memory) saveNow() error {
 // remembered is a snapshot of what the next session takes up.
 func (m *Model) remembered() *configs.State {
 	req := m.NextRequest()
+	if m.Fail != nil && m.Fail.Opening != nil && m.Run != nil {
+		req = m.Run.Request // what could not be opened is no target
+	}
 	if m.tour != nil {
 		req = m.tour.before
 	}

@@ -61,7 +61,7 @@ type Options struct {
 	Pace     view.Pace
 	Settle   time.Duration // how long until what changed is saved; with Pace
 	Pause    time.Duration // how long a question is shown before it can be answered; with Pace
-	Count    time.Duration // how soon a key has to follow a digit of a count; with Pace
+	Count    time.Duration // how soon a key follows a digit that was meant as a count; with Pace
 	LastSave time.Duration // how long the end waits for the state to be written
 
 	forgot  error // why the state of the last session was not taken up, or none is saved

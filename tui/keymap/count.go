@@ -1,9 +1,9 @@
 package keymap
 
 // CountHelp says how a count is typed.
-const CountHelp = "a number and a motion without a pause (5j, 10n, 3s): the motion that often. A digit alone shows " +
-	"its view at once; a motion less than 0.3 s after it, but after 1, goes back to the view before and is " +
-	"counted there. To move in the view that a digit shows, pause first. At most 9999"
+const CountHelp = "# and a number before a motion (#5j, #10n, #3s): the motion that often, at most 9999. The bottom " +
+	"line shows the number while it is typed, Backspace takes a digit back, Esc drops it. A digit without # shows " +
+	"a view"
 
 // Digit returns the digit that a key types.
 func Digit(key string) (d int, ok bool) {

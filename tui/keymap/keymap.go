@@ -64,6 +64,7 @@ const (
 	Follow    Action = "follow"
 	Who       Action = "who"
 	How       Action = "how"
+	Count     Action = "count"
 	SetMark   Action = "set-mark"
 	GoMark    Action = "go-mark"
 	Back      Action = "back"

@@ -39,6 +39,7 @@ func moving() []Binding {
 			Counts: true},
 		{Action: HalfUp, Keys: []string{"ctrl+u"}, Label: "Ctrl-u", Help: "half a page up", Group: g,
 			Counts: true},
+		{Action: Count, Keys: []string{"#"}, Label: "#", Help: "count: #5j is j five times", Group: g},
 		{Action: SetMark, Keys: []string{"m *"}, Label: "m a", Help: "set bookmark a", Group: g},
 		{Action: GoMark, Keys: []string{"' *"}, Label: "' a", Help: "go to bookmark a", Group: g},
 		{Action: Back, Keys: []string{"u"}, Label: "u", Help: "cursor back", Group: g, Counts: true},

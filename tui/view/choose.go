@@ -67,6 +67,9 @@ func (x *Context) ShapeTitle() string {
 
 // Choose starts a run of req if the manifest takes it; what was done besides is said.
 func (x *Context) Choose(req debugkern.Request, said string) tea.Cmd {
+	if req.Target == x.Req.Target && x.NotOpen() {
+		return nil
+	}
 	fit, note, err := x.Fitting(req)
 	if err == nil {
 		err = x.checked(fit)

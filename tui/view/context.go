@@ -232,7 +232,7 @@ func (x *Context) Begin(what string) bool {
 			x.Keys.Label(keymap.Cancel)))
 		return false
 	}
-	x.Task.What, x.Task.Words = what, nil
+	x.Task.What, x.Task.Words, x.Task.Writes = what, nil, false
 	x.Task.Job.task = true
 	x.Task.Job.Begin(x.Ctx, x.Now())
 	return true

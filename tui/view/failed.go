@@ -27,10 +27,23 @@ func Reasons(e *report.Failure) []failure.Reason {
 	return []failure.Reason{r}
 }
 
+// NotOpen reports whether the request on screen is of a file that could not be opened, and says so: nothing
+// can be made of it, and what ran before is another kernel.
+func (x *Context) NotOpen() bool {
+	if x.Fail == nil || x.Fail.Opening == nil {
+		return false
+	}
+	x.Complain(x.Req.Target + " is not open: " + Reasons(x.Fail.Report.Error)[0].Text)
+	return true
+}
+
 // Remedies are what can be done about a failure, a line each.
 func (x *Context) Remedies(e *report.Failure) []string {
 	var out []string
 	again := x.Keys.Label(keymap.Again) + " runs again"
+	if x.Fail.Opening != nil {
+		again = x.Keys.Label(keymap.Again) + " opens it again, and so does a save"
+	}
 	switch {
 	case e.Source != nil || len(e.Diagnostics) > 0:
 		out = append(out, fmt.Sprintf("%s opens the editor at the line · %s",

@@ -32,6 +32,8 @@ type Task struct {
 	What string
 	// Words writes how far it has come; nil: as a run does
 	Words func(debugkern.Progress) string
+	// Writes is set where it writes a file that was asked for.
+	Writes bool
 }
 
 // Progressed says how far a job has come.

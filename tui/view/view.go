@@ -246,6 +246,8 @@ type Command struct {
 	// Named is set where the first word of the argument is one of Values: a beginning that only one of them
 	// has stands for it.
 	Named bool
+	// Then returns completions of the argument's second word, after the first; nil: it has none.
+	Then func(first string) []string
 	// Complete offers arguments for what has been typed of one, where they depend on it: names of files.
 	Complete func(typed string) []string
 	// None returns the text that the prompt shows where Complete returns no candidates; nil: it shows none.

@@ -20,6 +20,7 @@ type Candidate struct {
 	Key    string // the key that does the same
 	Marks  []int  // characters of the line that the text matches
 	Prefix bool   // the line begins with the text
+	Found  bool   // the text, of several words, describes it: Enter takes the first such, as of one word
 }
 
 // Pane edits one line.
@@ -244,7 +245,8 @@ func (p *Pane) Line(w int) (line string, cursor int) {
 
 // chosen is the candidate that Enter takes: the one that was chosen, else the first for a text; -1 for none.
 func (p *Pane) chosen() int {
-	if p.pick < 0 && len(p.text) > 0 && !slices.Contains(p.text, ' ') {
+	if p.pick < 0 && len(p.text) > 0 &&
+		(!slices.Contains(p.text, ' ') || len(p.cands) > 0 && p.cands[0].Found) {
 		return 0
 	}
 	return p.pick
@@ -270,13 +272,17 @@ func (p *Pane) Popup(w, h int) []string {
 		}
 		name, key = max(name, p.th.Width(c.Line)), max(key, p.th.Width(c.Key))
 	}
+	cut := 0
+	if name > most {
+		cut = p.common()
+	}
 	name, key = min(name, most), min(key, 12)
 	rest := p.restOfHelp(w, w-name-len(p.lead)-3-helpAfter(key))
 	n = max(1, min(n, h-len(rest)))
 	first := max(0, min(p.chosen()-n+1, len(p.cands)-n))
 	out := make([]string, n)
 	for i := range out {
-		out[i] = p.candidate(p.cands[first+i], first+i == p.chosen(), name, key, w)
+		out[i] = p.candidate(p.cands[first+i], first+i == p.chosen(), cut, name, key, w)
 	}
 	return append(out, rest...)
 }
@@ -303,16 +309,25 @@ func (p *Pane) restOfHelp(w, room int) []string {
 	return out
 }
 
-// candidate draws one candidate: its line, of which what the text matches is marked, key, and help.
-func (p *Pane) candidate(c Candidate, chosen bool, name, key, w int) string {
+// common is how much of every candidate is the same, in whole folders: what of it tells none from another.
+func (p *Pane) common() int {
+	return strings.LastIndexAny(shared(p.cands), "/\\") + 1
+}
+
+// candidate draws one candidate: its line, without its first bytes (cut), of which what the text matches is
+// marked, key, and help.
+func (p *Pane) candidate(c Candidate, chosen bool, cut, name, key, w int) string {
 	text, mark, keys, help := p.th.Text, p.th.Match, p.th.Key, p.th.Dim
 	if chosen {
 		text, mark, keys, help = p.th.Select, p.th.SelectMatch, p.th.Select, p.th.Select
 	}
 	l := p.th.Line(w).Add(text, " "+p.lead)
-	if p.th.Width(c.Line) > name {
+	switch {
+	case cut > 0:
+		l.Add(text, p.th.Fit(p.th.Glyph.Ellipsis+c.Line[cut:], name))
+	case p.th.Width(c.Line) > name:
 		l.Add(text, p.th.Fit(c.Line, name))
-	} else {
+	default:
 		for i, r := range c.Line { // names are ASCII: an index is a character
 			if slices.Contains(c.Marks, i) {
 				l.Add(mark, string(r))

@@ -48,6 +48,16 @@ var (
 	}
 )
 
+// Policies lists the emulator's orders of warps with what each is, as completions of a command.
+func Policies() []string {
+	var out []string
+	for _, c := range schedules {
+		help, _, _ := strings.Cut(c.help, ";")
+		out = append(out, c.name+"\t"+help)
+	}
+	return out
+}
+
 // seeded are the schedules that a seed changes.
 var seeded = []string{"random", "ahead", "priority"}
 

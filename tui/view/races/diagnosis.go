@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -64,6 +65,13 @@ func (v *Controller) Diagnoser() func(context.Context, debugkern.Request,
 func (v *Controller) diagnose() tea.Cmd {
 	if v.inquirer == nil {
 		v.Say("this program cannot diagnose")
+		return nil
+	}
+	if v.NotOpen() {
+		return nil
+	}
+	if v.race.active && v.race.of == v.subject() {
+		v.Say("this diagnosis is running: " + v.Keys.Label(keymap.Cancel) + " cancels it")
 		return nil
 	}
 	v.race.stop()
