@@ -51,7 +51,7 @@ func TestARefusalIsClosed(t *testing.T) {
 func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		d := newDriver(t, size[0], size[1], plainLook)
-		d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined (and 1 more errors)",
+		d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined (and 1 more error)",
 			"mine.cu", 33)
 		d.do(d.m.Init())
 		for _, s := range []keymap.Scope{view.Pipe, view.Tile} {
@@ -94,7 +94,7 @@ func TestFailureNamesThePatch(t *testing.T) {
 // TestEveryDiagnosticIsListed: errors and warnings, each with its place, and the source follows the cursor.
 func TestEveryDiagnosticIsListed(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
-	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu",
+	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more error)", "mine.cu",
 		33).(*report.Error)
 	failed.Report.Error.Diagnostics = []report.Diagnostic{
 		{File: "mine.cu", Line: 33, Col: 9, Severity: "error", Message: "no such thing"},

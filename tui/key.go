@@ -126,14 +126,30 @@ func (m *Model) elsewhere(b keymap.Binding) tea.Cmd {
 	lead := map[keymap.Action]string{keymap.Search: "/", keymap.Filter: "&"}[b.Action]
 	if lead != "" {
 		cmd := m.Ask(lead, "")
-		m.prompt.SetNote(fmt.Sprintf("not in %s: belongs to %s", m.view, m.viewsOf(b)))
+		m.prompt.SetNote(fmt.Sprintf("%s has no %s; %s have one", m.view, b.Action, m.viewsOf(b)))
 		return cmd
 	}
-	what, _, _ := strings.Cut(m.Worded(b.Help), ";")
-	what, _, _ = strings.Cut(what, " (")
-	m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, what, m.viewsOf(b)))
+	text := fmt.Sprintf("%s (%s) belongs to %s", b.Label, m.brief(b), m.viewsOf(b))
+	for _, other := range m.Keys.All() { // views that have the key for something else
+		if other.Action == b.Action || len(other.Keys) == 0 || !slices.Contains(other.Keys, b.Keys[0]) {
+			continue
+		}
+		text += fmt.Sprintf(", and (%s) to %s", m.brief(other), m.viewsOf(other))
+		if _, ok := m.palette().find(string(other.Action)); ok {
+			text += "; :" + string(other.Action) + " does that from here"
+		}
+	}
+	m.Say(text)
 	m.Status.Whole = true
 	return nil
+}
+
+// brief is what a binding does, in a few words.
+func (m *Model) brief(b keymap.Binding) string {
+	what, _, _ := strings.Cut(m.Worded(b.Help), ";")
+	what, _, _ = strings.Cut(what, " (")
+	what, _, _ = strings.Cut(what, ": ")
+	return what
 }
 
 // viewsOf names the views that a binding works in, with their keys.

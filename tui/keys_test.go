@@ -83,6 +83,8 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("i").hasStatus("Races [5]")
 	d.press("<").hasStatus("< (one step back) belongs to Source [8]")
 	d.press("a").hasStatus("Flags [4]")
+	d.press("4", "d").hasStatus("d (error as abs, rel, ulp, off) belongs to Tile [2], Frag [3], and (diagnose) to " +
+		"Pipe [1], Races [5]; :diagnose does that from here")
 	d.press("8", "s").hasStatus("step 3")
 	d.press("4", "B").hasStatus("no run is pinned")
 	d.press("2", "D").hasStatus("one backend ran")
@@ -99,7 +101,7 @@ func TestTextAfterSearchIsNoKey(t *testing.T) {
 			body := func() string { return strings.Join(strings.Split(d.text(), "\n")[:38], "\n") }
 			before, ran := body(), len(d.e.Asked())
 			d.press(lead)
-			if last := d.Lines()[39]; !strings.Contains(last, "not in "+string(s)+": belongs to Pipe [1], ") {
+			if last := d.Lines()[39]; !strings.Contains(last, string(s)+says+"; Pipe [1], ") {
 				t.Errorf("%s %s: %q", s, lead, last)
 			}
 			d.press("x", "e", "q", "enter").hasStatus(string(s) + says)

@@ -51,8 +51,11 @@ func (e *CompileError) Error() string {
 		return "compile " + e.Name + ": the compiler gave no reason" + indent(e.Log)
 	}
 	msg := e.Diagnostics[0].String()
-	if n := e.errors(); n > 1 {
-		msg += fmt.Sprintf(" (and %d more errors)", n-1)
+	switch n := e.errors() - 1; {
+	case n == 1:
+		msg += " (and 1 more error)"
+	case n > 1:
+		msg += fmt.Sprintf(" (and %d more errors)", n)
 	}
 	return msg
 }

@@ -136,6 +136,17 @@ func Title(req debugkern.Request) string {
 	return described(req, func(d Deviation) bool { return !d.usual || d.Name == "shape" && req.Shape != "" })
 }
 
+// TargetName names a request's target in a column: a file by its name, without its folders.
+func TargetName(req debugkern.Request) string {
+	return req.Target[strings.LastIndexAny(req.Target, `/\`)+1:]
+}
+
+// Brief is Title with a file named by TargetName, for where the whole path is shown elsewhere.
+func Brief(req debugkern.Request) string {
+	req.Target = TargetName(req)
+	return Title(req)
+}
+
 // InFull names a run by everything that two runs may differ in: target, flags, faults, gate, and shape and
 // seed always.
 func InFull(req debugkern.Request) string {

@@ -22,6 +22,9 @@ func (e *Engine) Bisect(ctx context.Context, a, b debugkern.Request, _ string,
 		{Target: a.Target, Faults: a.Faults, Verdict: report.Agree},
 		{Target: b.Target, Faults: b.Faults, Verdict: report.Agree}}}
 	if len(b.Faults) == len(a.Faults) {
+		if len(a.Faults) > 0 {
+			doc.Targets[0].Verdict, doc.Targets[1].Verdict = report.Diverge, report.Diverge
+		}
 		return doc, nil
 	}
 	stale := []report.Change{{Kind: "fault", Name: "p-stale-m", To: 1}}

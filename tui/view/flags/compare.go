@@ -135,6 +135,8 @@ func (v *Controller) bisected(msg bisectedMsg) {
 		}
 		v.Say(fmt.Sprintf("smallest set: %s%s · %s runs the pair and compares it",
 			report.ChangesText(msg.doc.Minimal), also, v.Keys.Label(keymap.Open)))
+	case msg.doc.Targets[0].Verdict == report.Agree:
+		v.Say("A and B both agree, in this order of warps: :diagnose looks for races in B")
 	default:
 		v.Say(fmt.Sprintf("A and B both %s: nothing to bisect; pin a run with another verdict",
 			msg.doc.Targets[0].Verdict))

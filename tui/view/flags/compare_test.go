@@ -138,10 +138,27 @@ func TestBisectNamesTheFlagsOfItsEnds(t *testing.T) {
 	d := viewtest.Start(t, 120, 40).Press("4", "a").Command("flag USE_CP_ASYNC off").Press("B")
 	for _, want := range []string{
 		"A ✓ stage2: agree", "B ✓ stage2 USE_CP_ASYNC=0: agree", "the same verdict",
+		"a race changes nothing in many orders of warps",
 	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())
 		}
+	}
+}
+
+// TestBisectPointsToTheDiagnosis: where both ends agree a race may all the same be there; where both are
+// wrong another run is wanted.
+func TestBisectPointsToTheDiagnosis(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4", "a").Command("flag USE_CP_ASYNC off").Press("B")
+	d.HasStatus(":diagnose looks for races in B")
+	if d.Command("diagnose"); d.M.Showing() != view.Races {
+		t.Errorf("it shows %s", d.M.Showing())
+	}
+	d = viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("4", "a")
+	d.Command("flag USE_CP_ASYNC off").Press("B")
+	d.HasStatus("A and B both diverge: nothing to bisect; pin a run with another verdict")
+	if strings.Contains(d.Text(), "a race changes nothing") {
+		t.Errorf("both are wrong:\n%s", d.Text())
 	}
 }
 

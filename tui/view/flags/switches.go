@@ -17,7 +17,7 @@ import (
 
 // refreshFlags makes the Flags view's list for the request, and the rail's.
 func (v *Controller) refreshFlags() {
-	d := Data{Request: request.Title(v.Req), State: v.Standing(), Run: v.Outcome(), A: v.a,
+	d := Data{Request: request.Brief(v.Req), State: v.Standing(), Run: v.Outcome(), A: v.a,
 		Bisection: v.versus.bisection, Ends: v.versus.ends, Comparison: v.versus.comparison,
 		Against: v.versus.name}
 	if v.Run != nil {

@@ -117,7 +117,12 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 			p.Theme.VerdictMark(t.Verdict), p.data.Ends[i], verdict)
 	}
 	if b.Verdict != report.Found {
-		return p.say(out, w, p.Theme.Text, "both have the same verdict: there is nothing to bisect")
+		out = p.say(out, w, p.Theme.Text, "both have the same verdict: there is nothing to bisect")
+		if b.Targets[0].Verdict == report.Agree {
+			out = p.say(out, w, p.Theme.Text, "a race changes nothing in many orders of warps, and both ran in one: "+
+				":diagnose, or d in Races, looks at B under every checker and in several orders")
+		}
+		return out
 	}
 	out = p.say(out, w, p.Theme.Text, "they differ in %s", report.ChangesText(b.Differences))
 	proof := "every smaller set was tried"

@@ -138,6 +138,9 @@ func (v *Controller) Click(x, y int) tea.Cmd {
 
 // Wheel implements view.View.
 func (v *Controller) Wheel(x, y, rows, cols int) tea.Cmd {
+	if _, over := v.pane.hitBlock(x, y); over {
+		return v.Quietly(func() tea.Cmd { return v.StepBlock(view.Sign(rows)) })
+	}
 	if _, where, _ := v.pane.Hit(x, y); where != Timeline {
 		v.pane.Scroll(rows)
 		return nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"tilescope/probes"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -37,6 +39,39 @@ func TestPipeNamesTheCause(t *testing.T) {
 		strings.Contains(d.Text(), "race on m_smem") ||
 		!strings.Contains(control(d).Text(), "this may also have spoilt what was captured") {
 		t.Errorf("another run is told another's causes:\n%s", d.Text())
+	}
+}
+
+// TestAClickOnTheMapOfBlocks: it goes to the block, and to its tile where one is drawn there; a second one
+// opens it. The wheel goes from block to block.
+func TestAClickOnTheMapOfBlocks(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty))
+	lines := strings.Split(d.Text(), "\n")
+	before, _, ok := strings.Cut(lines[5], "2,0,0")
+	if !ok {
+		t.Fatalf("no block 2,0,0 in line 5:\n%s", d.Text())
+	}
+	x := len([]rune(before))
+	d.Click(x, 5)
+	if at := d.M.At(); at.Block != (probes.Dim3{2, 0, 0}) || d.M.Showing() != view.Pipe {
+		t.Fatalf("on its name: %+v in %s", at, d.M.Showing())
+	}
+	d.Click(x+10, 4)
+	if at := d.M.At(); at.Block != (probes.Dim3{1, 0, 0}) || at.KVTile != 2 {
+		t.Errorf("on the third tile of the block above: %+v", at)
+	}
+	d.Send(tea.MouseWheelMsg{X: x, Y: 4, Button: tea.MouseWheelDown})
+	if d.M.At().Block != (probes.Dim3{2, 0, 0}) {
+		t.Errorf("the wheel: %+v", d.M.At())
+	}
+	d.Click(x, 5)
+	if at := d.M.At(); d.M.Showing() != view.Tile || at.Block != (probes.Dim3{2, 0, 0}) || at.KVTile != 2 {
+		t.Errorf("a second click: %+v in %s", at, d.M.Showing())
+	}
+	d.Press("1")
+	was := d.M.At()
+	if d.Click(x, 2); d.M.At() != was { // the border
+		t.Errorf("the border: %+v", d.M.At())
 	}
 }
 

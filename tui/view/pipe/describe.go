@@ -273,6 +273,9 @@ func (p *Pane) whyOff(s probes.Stage) string {
 	if sp := p.row(s); sp != nil && !sp.plan.Referenced() {
 		return "it has no reference; view Tile shows its values"
 	}
+	if sp := p.row(s); sp != nil && sp.plan.Capture.Kind == probes.CaptureNone {
+		return "its values are not captured: the manifest says capture: none"
+	}
 	return "execution did not reach it"
 }
 

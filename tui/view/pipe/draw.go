@@ -445,6 +445,42 @@ func count(n int) string {
 	return strconv.Itoa(n/1000000) + "M"
 }
 
+// blockName is the columns of a block's name in the map of all blocks, its mark included.
+const blockName = 9
+
+// blockWindow is the part of the map of all blocks that w columns and h lines show: its first block, and the
+// first tile and how many of each block.
+func (p *Pane) blockWindow(w, h int) (top, first, cols int) {
+	s := p.data.Summary
+	width := s.Stages[p.at.Stage].Width
+	cols = min(width, w-2-blockName)
+	if c := p.at.KVTile - s.Lo; width > 1 && c >= cols {
+		first = c - cols + 1
+	}
+	return max(0, min(s.Index[p.at.Block]-(h-2)/2, len(s.Blocks)-(h-2))), first, cols
+}
+
+// hitBlock maps a place on the map of all blocks to the block, and where one is drawn there, the tile.
+func (p *Pane) hitBlock(x, y int) (at debugkern.Place, ok bool) {
+	at = p.at
+	h, _, _ := p.split()
+	w := p.mapWidth()
+	s := p.data.Summary
+	if x -= p.W - w; x < 1 || x >= w-1 || y < 1 || y >= h-1 || s == nil || s.Stages[at.Stage] == nil {
+		return at, false
+	}
+	top, first, cols := p.blockWindow(w, h)
+	i := top + y - 1
+	if i >= len(s.Blocks) {
+		return at, false
+	}
+	at.Block = s.Blocks[i]
+	if c := x - 1 - blockName; c >= 0 && c < cols && s.Stages[at.Stage].Width > 1 {
+		at.KVTile = s.Lo + first + c
+	}
+	return at, true
+}
+
 // blocks is the map of one stage over all blocks: a row a block, a column a kv tile.
 func (p *Pane) blocks(w, h int) []string {
 	title := "ALL BLOCKS " + p.at.Stage.String()
@@ -453,13 +489,8 @@ func (p *Pane) blocks(w, h int) []string {
 		return p.Theme.Box(title, "", nil, w, h, false)
 	}
 	st := s.Stages[p.at.Stage]
-	cols := min(st.Width, w-2-9)
-	first := 0
-	if c := p.at.KVTile - s.Lo; st.Width > 1 && c >= cols {
-		first = c - cols + 1
-	}
 	here := s.Index[p.at.Block]
-	top := max(0, min(here-(h-2)/2, len(s.Blocks)-(h-2)))
+	top, first, cols := p.blockWindow(w, h)
 	var lines []string
 	for i := top; i < min(top+h-2, len(s.Blocks)); i++ {
 		l := p.Theme.Line(w - 2)
@@ -468,7 +499,7 @@ func (p *Pane) blocks(w, h int) []string {
 		if i == here {
 			style = p.Theme.Strong
 		}
-		l.Add(style, p.Theme.Fit(s.Blocks[i].String(), 7)).Pad(9)
+		l.Add(style, p.Theme.Fit(s.Blocks[i].String(), 7)).Pad(blockName)
 		for c := first; c < first+cols; c++ {
 			if v := st.Verdict(i, c); v != "" && p.injected(p.at.Stage) {
 				l.Glyph(p.Theme.Notice, p.Theme.Glyph.Injected)

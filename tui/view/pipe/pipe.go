@@ -291,11 +291,15 @@ func (p *Pane) detailHeight() int {
 	return max(1, p.H-3-p.timelineHeight()+min(0, p.grow)-p.sourceHeight())
 }
 
-// Hit maps a place on the pane to the timeline's cell drawn there; part is which part it lies in.
+// Hit maps a place on the pane to the timeline's cell drawn there, or to the block and tile of the map of all
+// blocks; part is which part it lies in.
 func (p *Pane) Hit(x, y int) (at debugkern.Place, part int, ok bool) {
 	at, part = p.at, Detail
 	if p.alone(Detail) {
 		return at, part, false
+	}
+	if at, ok = p.hitBlock(x, y); ok {
+		return at, Timeline, true
 	}
 	if y <= p.timelineHeight() && x < p.innerWidth()+2 {
 		part = Timeline

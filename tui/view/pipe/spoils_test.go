@@ -74,3 +74,24 @@ func TestARaceLeadsBeforeTheStageThatItSpoils(t *testing.T) {
 		t.Errorf("the race of the wrong stage itself:\n%s", text)
 	}
 }
+
+// TestWhyAStageIsNotJudged: one whose values the manifest captures nowhere was reached all the same.
+func TestWhyAStageIsNotJudged(t *testing.T) {
+	stage := func(kind probes.CaptureKind) probes.StagePlan {
+		return probes.StagePlan{Stage: "l", Op: &probes.Node{}, Capture: probes.Capture{Kind: kind}}
+	}
+	for kind, want := range map[probes.CaptureKind]string{
+		probes.CaptureNone:  "its values are not captured: the manifest says capture: none",
+		probes.CaptureProbe: "execution did not reach it",
+	} {
+		p := NewPane(theme.New(theme.Options{}))
+		p.SetSize(80, 40)
+		plan := &probes.Plan{Stages: []probes.StagePlan{stage(kind)}}
+		plan.Gate.Judged = probes.StageSet{"l"}
+		run := &report.Run{Stages: []report.Stage{{Name: "l"}}}
+		p.SetData(Data{Plan: plan, Run: outcome.New("", run, false)})
+		if got := p.whyOff("l"); got != want {
+			t.Errorf("capture %v: %q", kind, got)
+		}
+	}
+}

@@ -255,17 +255,8 @@ func (p *Pane) strip(w, h int) []string {
 		lines = append(lines, p.Theme.Line(w-2).Done())
 	}
 	g := p.Theme.Glyph
-	pair := "the two sides do not meet in this execution"
-	switch {
-	case sc.Pair[0] < 0 && len(sc.Accesses) == 0:
-		pair = "the whole block; nothing of " + sc.Request.Variable + " is touched from this line"
-	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:
-		pair = fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), sc.Request.Sides[0].Line,
-			sc.Request.Variable)
-	case sc.Pair[0] >= 0:
-		pair = "A " + p.doing(0) + " · B " + p.doing(1)
-	}
-	lines = append(lines[:body], p.Theme.Line(w-2).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(pair, w-4)).Done(),
+	lines = append(lines[:body],
+		p.Theme.Line(w-2).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.meeting(sc), w-4)).Done(),
 		p.Theme.Line(w-2).Space(1).
 			Add(p.Theme.Dim,
 				p.Theme.Fit(
@@ -273,6 +264,23 @@ func (p *Pane) strip(w, h int) []string {
 						g.V), w-4)).Done())
 	note := fmt.Sprintf("steps %d-%d of %d · %s", lo, hi, sc.Steps, sc.Schedule)
 	return p.Theme.Box("SCHEDULE block "+sc.Request.Block.String(), note, lines, w, h, p.Focus == Strip)
+}
+
+// meeting says what of a finding is seen in the strip: its two sides, or the accesses of one.
+func (p *Pane) meeting(sc *scene.Scene) string {
+	name := sc.Request.Variable
+	switch {
+	case sc.Pair[0] < 0 && len(sc.Accesses) == 0 && name == "": // of a barrier or a hang
+		return "the whole block"
+	case sc.Pair[0] < 0 && len(sc.Accesses) == 0:
+		return "the whole block; nothing of " + name + " is touched from this line"
+	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:
+		line := sc.Request.Sides[0].Line
+		return fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), line, name)
+	case sc.Pair[0] >= 0:
+		return "A " + p.doing(0) + " · B " + p.doing(1)
+	}
+	return "the two sides do not meet in this execution"
 }
 
 // warpOrder is which warps are drawn: all, or those of the conflict and the first ones.

@@ -70,7 +70,7 @@ func New(c *view.Context) *Controller {
 	return &Controller{
 		Context: c, code: listing.New(c.Theme), ptx: ptx.New(c.Theme), regs: registers.New(c.Theme),
 		shared: shared.New(c.Theme), warps: warps.New(c.Theme),
-		watches: lists.New(c.Theme), lists: lists.New(c.Theme),
+		watches: lists.New(c.Theme), lists: lists.New(c.Theme), walk: walking{others: map[string]stopSet{}},
 	}
 }
 
@@ -288,6 +288,7 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case view.NewRun:
 		v.walk.drop()
+		v.walk.turnTo(v.kernel())
 		v.showLists()
 	case view.Ran:
 		v.announce()

@@ -662,7 +662,7 @@ func TestRememberedBreakpoints(t *testing.T) {
 		t.Errorf("remembered %v, taken up %v", kept, back)
 	}
 	again.Press("s", "!").Says("65", "if lane == 3 hits > 2", "disabled", "%r7@lane1 * 2")
-	control(again.Driver).Recall(map[string]string{"breakpoints": "[{", "watches": `["1 +"]`})
+	control(again.Driver).Recall(map[string]string{"breakpoints": "[{", "watches": `{"k.cu":["1 +"]}`})
 	again.HasStatus("remembered breakpoints and watches")
 	control(again.Driver).Recall(kept)
 	again.Press("x").HasStatus("set in an earlier session; ! lists, :clear and :unwatch remove them")
@@ -674,6 +674,37 @@ func TestRememberedBreakpoints(t *testing.T) {
 	if control(d.Driver).Remember(kept); kept["breakpoints"] != "" || kept["watches"] != "" {
 		t.Errorf("remembered %v of nothing", kept)
 	}
+}
+
+// TestStopsBelongToTheirKernel: what was set for one kernel is neither shown nor announced for another, and
+// is there again when that kernel is.
+func TestStopsBelongToTheirKernel(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("break 65").Command("watch sP[3][4]").HasStatus("; :break sP[3][4] stops where it changes")
+	control(d.Driver).Turn("other.cu")
+	other := map[string]string{}
+	if control(d.Driver).Remember(other); !strings.Contains(other["breakpoints"], `"Line":65`) {
+		t.Errorf("with another kernel on screen %v is remembered", other)
+	}
+	d.Press("s")
+	if s := d.Text(); strings.Contains(s, "WATCHES") {
+		t.Errorf("another kernel has its watches:\n%s", s)
+	}
+	d.Command("break 70")
+	d.HasStatus("breakpoint 1: ")
+	control(d.Driver).Turn("sdpa_fp8_stage_c_wmma.cu")
+	d.Press("s", "!").Says("cu:65", "sP[3][4]")
+	if s := d.Text(); strings.Contains(s, "cu:70") {
+		t.Errorf("it has another kernel's breakpoints:\n%s", s)
+	}
+	again := open(t, 120, 40)
+	control(again.Driver).Turn("third.cu")
+	control(again.Driver).Recall(other)
+	if again.Press("s"); strings.Contains(again.Text(), "WATCHES") {
+		t.Errorf("the next session shows them for another kernel:\n%s", again.Text())
+	}
+	again.Press("x").Says("WATCHES")
+	again.HasStatus("1 breakpoint and 1 watch set in an earlier session")
 }
 
 // TestLanesOfRegisters: all of them where there is room, else a strip and those that fit.
@@ -745,15 +776,16 @@ func TestListOpenedFromAnotherView(t *testing.T) {
 	}
 }
 
-// TestBreakpointsOfAnotherKernel: a breakpoint at a line, cell or stage that the kernel on screen has not is
-// listed with the reason, and not counted among those that stop it.
-func TestBreakpointsOfAnotherKernel(t *testing.T) {
+// TestBreakpointsThatStopNowhere: a breakpoint at a line, cell or stage that this build of the kernel has not
+// is listed with the reason, and not counted among those that stop it.
+func TestBreakpointsThatStopNowhere(t *testing.T) {
 	d := open(t, 160, 40).Command("break 65").Command("break sS[1][2]").Command("break S")
 	d.Says("3 breakpoints")
 	kept := map[string]string{}
 	control(d.Driver).Remember(kept)
-	for old, other := range map[string]string{"sdpa_fp8_stage_c_wmma.cu": "other.cu", `"sS"`: `"sOther"`,
-		`"S"`: `"Other"`} {
+	for old, other := range map[string]string{
+		`"File":"sdpa_fp8_stage_c_wmma.cu"`: `"File":"other.cu"`, `"sS"`: `"sOther"`, `"S"`: `"Other"`,
+	} {
 		if !strings.Contains(kept["breakpoints"], old) {
 			t.Fatalf("no %s in %s", old, kept["breakpoints"])
 		}

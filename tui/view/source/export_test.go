@@ -60,3 +60,10 @@ func (v *Controller) Chain(room int, function string, callers ...int) string {
 
 // LanesText is an active mask in words.
 func LanesText(mask uint32) string { return lanesText(mask) }
+
+// Turn makes another kernel the one that breakpoints and watches are of.
+func (v *Controller) Turn(kernel string) {
+	v.walk.turnTo(kernel)
+	v.showLists()
+	v.Root.Layout()
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -217,7 +218,15 @@ func (v *Controller) Recall(d map[string]string) {
 	if err := v.walk.recall(d["breakpoints"], d["watches"]); err != nil {
 		v.Complain("remembered breakpoints and watches: " + view.OneLine(err))
 	}
-	v.restored = len(v.walk.breaks)+len(v.walk.watches) > 0
+	v.restored = true
+}
+
+// kernel names the kernel of the run on screen by the file of its source.
+func (v *Controller) kernel() string {
+	if man, _ := v.ManifestOf(v.Run.Request.Target); man != nil {
+		return filepath.Base(man.SourcePath())
+	}
+	return v.Run.Request.Target
 }
 
 // announce says once, after the first run, what an earlier session has left set.

@@ -3,6 +3,8 @@ package source
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"tilescope/debugkern/walk"
 	"tilescope/debugkern/walk/expr"
@@ -15,17 +17,20 @@ type savedStop struct {
 	Off  bool   `json:",omitempty"`
 }
 
-// remembered is what the next session takes up; "" for nothing.
+// remembered is what the next session takes up, by kernel; "" for nothing.
 func (s *walking) remembered() (stops, watches string) {
-	var saved []savedStop
-	for _, b := range s.breaks {
-		one := savedStop{Breakpoint: b.Breakpoint, When: b.When.String(), Off: b.off}
-		one.Breakpoint.When = expr.Condition{}
-		saved = append(saved, one)
-	}
-	var texts []string
-	for _, w := range s.watches {
-		texts = append(texts, w.e.String())
+	all := maps.Clone(s.others)
+	all[s.kernel] = s.stopSet
+	breaks, texts := map[string][]savedStop{}, map[string][]string{}
+	for kernel, set := range all {
+		for _, b := range set.breaks {
+			one := savedStop{Breakpoint: b.Breakpoint, When: b.When.String(), Off: b.off}
+			one.Breakpoint.When = expr.Condition{}
+			breaks[kernel] = append(breaks[kernel], one)
+		}
+		for _, w := range set.watches {
+			texts[kernel] = append(texts[kernel], w.e.String())
+		}
 	}
 	text := func(v any, n int) string {
 		if n == 0 {
@@ -37,38 +42,54 @@ func (s *walking) remembered() (stops, watches string) {
 		}
 		return string(data)
 	}
-	return text(saved, len(saved)), text(texts, len(texts))
+	return text(breaks, len(breaks)), text(texts, len(texts))
 }
 
 // recall takes up what was remembered; what cannot be read is left out, and the error says what.
-func (s *walking) recall(stops, watches string) error {
-	var saved []savedStop
-	var texts []string
+func (s *walking) recall(breaks, watches string) error {
+	saved, texts := map[string][]savedStop{}, map[string][]string{}
 	var errs []error
-	if stops != "" {
-		errs = append(errs, json.Unmarshal([]byte(stops), &saved))
+	if breaks != "" {
+		errs = append(errs, json.Unmarshal([]byte(breaks), &saved))
 	}
 	if watches != "" {
 		errs = append(errs, json.Unmarshal([]byte(watches), &texts))
 	}
-	for _, b := range saved {
-		when, err := expr.ParseCondition(b.When)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for _, kernel := range slices.Sorted(maps.Keys(saved)) {
+		var set stopSet
+		for _, b := range saved[kernel] {
+			when, err := expr.ParseCondition(b.When)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			b.Breakpoint.When = when
+			set.breaks = append(set.breaks, stop{off: b.Off, Breakpoint: b.Breakpoint})
 		}
-		s.lastBreak++
-		b.Breakpoint.When = when
-		s.breaks = append(s.breaks, stop{id: s.lastBreak, off: b.Off, Breakpoint: b.Breakpoint})
+		s.addTo(kernel, set)
 	}
-	for _, text := range texts {
-		e, err := expr.Parse(text, cursorNames...)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for _, kernel := range slices.Sorted(maps.Keys(texts)) {
+		var set stopSet
+		for _, text := range texts[kernel] {
+			e, err := expr.Parse(text, cursorNames...)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			set.watches = append(set.watches, watch{e: e})
 		}
-		s.lastWatch++
-		s.watches = append(s.watches, watch{s.lastWatch, e})
+		s.addTo(kernel, set)
 	}
 	return errors.Join(errs...)
+}
+
+// addTo adds breakpoints and watches to those of a kernel.
+func (s *walking) addTo(kernel string, more stopSet) {
+	if kernel == s.kernel {
+		s.add(more)
+		return
+	}
+	set := s.others[kernel]
+	set.add(more)
+	s.others[kernel] = set
 }

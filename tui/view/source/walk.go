@@ -31,18 +31,17 @@ type walking struct {
 	what   string
 	cancel context.CancelFunc
 
-	walk    walk.Walk
-	owner   *view.Run // the run it is of
-	block   probes.Dim3
-	shot    shot
-	line    *walk.Timeline // of the block, once it has been recorded
-	said    string         // why there is nothing to see
-	unit    target.Unit
-	breaks  []stop
-	watches []watch
-	pending []func() tea.Cmd // what waits for a block to be open
-	// numbers of the breakpoint and the watch that were set last
-	lastBreak, lastWatch int
+	walk  walk.Walk
+	owner *view.Run // the run it is of
+	block probes.Dim3
+	shot  shot
+	line  *walk.Timeline // of the block, once it has been recorded
+	said  string         // why there is nothing to see
+	unit  target.Unit
+	stopSet
+	kernel  string             // that stopSet is of; "" before the first run
+	others  map[string]stopSet // of other kernels
+	pending []func() tea.Cmd   // what waits for a block to be open
 
 	array   string // chosen by name; "" is the one of the cursor's stage
 	row     int    // of the array, under the cursor
@@ -51,6 +50,43 @@ type walking struct {
 	files   map[string][]string // source text of filesOf's run
 	filesOf *view.Run
 	slot    view.Part // the pane that small screens show below: registers or shared
+}
+
+// stopSet is the breakpoints and watches of one kernel: those of another would name lines and arrays that it
+// does not have.
+type stopSet struct {
+	breaks  []stop
+	watches []watch
+	// numbers of the breakpoint and the watch that were set last
+	lastBreak, lastWatch int
+}
+
+// turnTo takes up the breakpoints and watches of a kernel, and keeps those of the kernel before for when it
+// comes back. What was set before the first run is the first kernel's.
+func (s *walking) turnTo(kernel string) {
+	if kernel == s.kernel {
+		return
+	}
+	if s.kernel != "" {
+		s.others[s.kernel] = s.stopSet
+		s.stopSet = stopSet{}
+	}
+	s.kernel = kernel
+	s.add(s.others[kernel])
+	delete(s.others, kernel)
+}
+
+// add appends others, which get numbers of their own.
+func (s *stopSet) add(more stopSet) {
+	for _, b := range more.breaks {
+		s.lastBreak++
+		b.id = s.lastBreak
+		s.breaks = append(s.breaks, b)
+	}
+	for _, w := range more.watches {
+		s.lastWatch++
+		s.watches = append(s.watches, watch{s.lastWatch, w.e})
+	}
 }
 
 // shot is everything that panes show of a moment.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,9 +75,16 @@ func (v *Controller) watchCommand(arg string) tea.Cmd {
 	}
 	s.lastWatch++
 	s.watches = append(s.watches, watch{s.lastWatch, e})
-	v.Say(fmt.Sprintf("watch %d: %s", s.lastWatch, v.printed(e)))
+	text := fmt.Sprintf("watch %d: %s", s.lastWatch, v.printed(e))
+	if oneCell.MatchString(e.String()) { // gdb's watch stops
+		text += fmt.Sprintf("; :break %s stops where it changes", e)
+	}
+	v.Say(text)
 	return v.watchesChanged()
 }
+
+// oneCell is an expression that is one cell of an array.
+var oneCell = regexp.MustCompile(`^[A-Za-z_]\w*(\[\d+\]){1,2}$`)
 
 // watchHere watches the register in its lane, or the shared cell, under the cursor.
 func (v *Controller) watchHere(string) tea.Cmd {

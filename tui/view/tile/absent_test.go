@@ -76,3 +76,20 @@ func TestNotCaptured(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingCaptured: in the place of a tile stands why there is none.
+func TestNothingCaptured(t *testing.T) {
+	for kind, want := range map[probes.CaptureKind]string{
+		probes.CaptureNone:  "the values of this stage are not captured",
+		probes.CaptureProbe: "execution did not reach this tile",
+	} {
+		p := NewPane(theme.New(theme.Options{}))
+		p.SetSize(100, 14)
+		plan := &probes.StagePlan{Stage: "l", Rows: 4, Cols: 1, Capture: probes.Capture{Kind: kind}}
+		v := &debugkern.TileView{Place: debugkern.Place{Stage: "l"}, Plan: plan}
+		p.SetData(Data{Place: v.Place, View: v})
+		if text := ansi.Strip(strings.Join(p.View(), "\n")); !strings.Contains(text, want) {
+			t.Errorf("capture %v:\n%s", kind, text)
+		}
+	}
+}

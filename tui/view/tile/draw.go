@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -132,6 +133,9 @@ func (p *Pane) message(h int) []string {
 	text := p.data.Message
 	if v := p.data.View; v != nil && !v.Got.Reached() && text == "" {
 		text = "execution did not reach this tile"
+		if v.Plan.Capture.Kind == probes.CaptureNone {
+			text = "the values of this stage are not captured: the manifest says capture: none"
+		}
 	}
 	if text == "" {
 		text = "nothing has run yet"

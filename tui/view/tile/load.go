@@ -10,6 +10,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
@@ -184,6 +185,9 @@ func (v *Controller) unwritten() string {
 		return ""
 	case !g.Judged.Has(p.Stage):
 		return fmt.Sprintf("gate %s leaves stage %s out: no instruction wrote it", g.Name, p.Stage)
+	}
+	if sp := v.Run.Plan.Stage(p.Stage); sp != nil && sp.Capture.Kind == probes.CaptureNone {
+		return fmt.Sprintf("values of stage %s are not captured: the manifest says capture: none", p.Stage)
 	}
 	return "execution did not reach this tile: no instruction wrote it"
 }

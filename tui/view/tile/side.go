@@ -116,12 +116,12 @@ func (v *Controller) showRail() {
 	if v.Run != nil && v.Run.Plan != nil {
 		r.Injected = v.Run.Plan.Gate.Injected
 	}
-	r.Facts = [][2]string{{"target", req.Target}, {"shape", request.ShapeName(req)},
+	r.Facts = [][2]string{{"target", request.TargetName(req)}, {"shape", request.ShapeName(req)},
 		{"seed", fmt.Sprint(req.Seed)}, {"gate", req.Gate.String()}}
 	if v.Stageless() && v.Run != nil {
 		r.Facts = [][2]string{
-			{"target", req.Target}, {"grid", v.Run.Plan.Grid.String()}, {"block", v.Run.Plan.Block.String()},
-			{"seed", fmt.Sprint(req.Seed)},
+			{"target", request.TargetName(req)}, {"grid", v.Run.Plan.Grid.String()},
+			{"block", v.Run.Plan.Block.String()}, {"seed", fmt.Sprint(req.Seed)},
 		}
 	}
 	if man, variant := v.ManifestOf(req.Target); man != nil {

@@ -85,7 +85,7 @@ func (p *Pane) draw() []string {
 	out = append(out, p.Theme.Line(w).Done())
 	for _, f := range p.data.Facts {
 		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, f[0]).Pad(9).
-			Add(p.Theme.Text, p.Theme.Fit(f[1], w-9)).Done())
+			Add(p.Theme.Text, p.Theme.FitMiddle(f[1], w-10)).Done())
 	}
 	out = append(out, p.Theme.Line(w).Done())
 	for _, f := range p.data.Flags {
