@@ -141,6 +141,8 @@ func editorOf(environ []string) (editor, why string) {
 func (m *Model) editable(name string) (path, why string) {
 	man, _ := m.ManifestOf(m.executed().Target)
 	switch {
+	case m.file.ofPython() && filepath.Base(name) == filepath.Base(m.file.python):
+		return m.file.python, ""
 	case man == nil || man.Dir == "":
 		return "", "it is embedded; :own DIR writes one of your own"
 	case build.Bundled(man.SourcePath()):

@@ -126,7 +126,10 @@ func New(ctx context.Context, o Options, look Look) *Model {
 			m.Mine = mine
 		}
 	}
-	if o.Reopen != nil || m.Mine != nil {
+	switch m.file.compiledFrom(o.Python); {
+	case m.file.python != "":
+		m.recent.addLine(o.Python)
+	case o.Reopen != nil || m.Mine != nil:
 		m.recent.add(m.Req)
 	}
 	m.StartCursor()
@@ -205,7 +208,7 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 	case openedMsg:
 		cmd = m.opened(msg)
 	case reopenedMsg:
-		return m.file.reopened(msg)
+		cmd = m.reopened(msg)
 	case sourceMsg:
 		cmd = m.file.lookTook(msg)
 	case questionMsg:
@@ -225,6 +228,18 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.Announce(msg)
 	}
 	return cmd
+}
+
+// reopened runs a saved file by its new launch. A file of Python that no longer compiles is shown as one that
+// could not be opened.
+func (m *Model) reopened(msg reopenedMsg) tea.Cmd {
+	f := m.file
+	if msg.text == nil || !f.ofPython() || f.looked[f.roots.source].options != msg.options {
+		return f.reopened(msg)
+	}
+	f.opening = false
+	f.answers()
+	return m.unopened(openedMsg{words: f.words, text: msg.text, err: msg.err})
 }
 
 // stop ends whatever runs in the background.

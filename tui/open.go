@@ -86,11 +86,7 @@ func (p palette) openWords(words []string) tea.Cmd {
 		defer j.Cancel()
 		msg := openedMsg{gen: j.Gen, words: words}
 		if msg.opened, msg.err = open(j.Ctx, words); msg.err != nil {
-			if failingLine(words[0], msg.err) > 0 {
-				if b, err := build.ReadText(j.Ctx, words[0], "a source"); err == nil {
-					msg.text = strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-				}
-			}
+			msg.text = textOfFailing(j.Ctx, words[0], msg.err)
 			return msg
 		}
 		if _, _, err := cat.Lookup(msg.opened.Request.Target); err != nil {
@@ -123,8 +119,13 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	}
 	m.Mine, m.Fail = msg.mine, nil
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
+	m.file.compiledFrom(msg.words)
 	cmd := m.Start(msg.opened.Request)
-	m.recent.add(msg.opened.Request)
+	if m.file.python == "" {
+		m.recent.add(msg.opened.Request)
+	} else {
+		m.recent.addLine(msg.words)
+	}
 	if msg.mine != nil || len(msg.opened.Request.Launch) > 0 {
 		cmd = tea.Batch(cmd, m.Root.Open(view.Pipe))
 	}
@@ -159,7 +160,7 @@ func (m *Model) unopened(msg openedMsg) tea.Cmd {
 // or in another file.
 func failingLine(file string, err error) int {
 	f := report.FailureOf(err)
-	if f == nil || filepath.Ext(file) != ".cu" && filepath.Ext(file) != ".ptx" {
+	if f == nil || !slices.Contains([]string{".cu", ".ptx", pythonExt}, filepath.Ext(file)) {
 		return 0
 	}
 	for _, r := range view.Reasons(f) {
@@ -168,6 +169,18 @@ func failingLine(file string, err error) int {
 		}
 	}
 	return 0
+}
+
+// textOfFailing is the text of a file that could not be built; nil where an error is another one.
+func textOfFailing(ctx context.Context, file string, err error) []string {
+	if failingLine(file, err) == 0 {
+		return nil
+	}
+	b, err := build.ReadText(ctx, file, "a source")
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
 // propose says why words could not be opened, and puts them into the prompt with a launch where they lack
@@ -221,4 +234,7 @@ func (p palette) unopenable(typed string) string {
 }
 
 // openableTypes are the names' ends of files that can be opened.
-var openableTypes = []string{".yaml", ".yml", ".cu", ".ptx", ".tsl"}
+var openableTypes = []string{".yaml", ".yml", ".cu", ".ptx", ".tsl", pythonExt}
+
+// pythonExt is the end of the name of a file of Python, whose kernels Triton compiles.
+const pythonExt = ".py"

@@ -77,8 +77,8 @@ func (p palette) run() []view.Command {
 		},
 		{Group: g, Name: "open", Short: "target", Arg: "TARGET|FILE [OPTIONS]", Complete: p.openable,
 			None: p.unopenable,
-			Help: "run a kernel of the catalogue, a manifest (FILE.yaml), or a .cu, .ptx or .tsl with its " +
-				"--grid, --block and --arg", Do: p.openTarget},
+			Help: "run a kernel of the catalogue, a manifest (FILE.yaml), or a .cu, .ptx, .tsl or .py (of Triton) " +
+				"with its --grid, --block and --arg", Do: p.openTarget},
 		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
 			Named: true, Do: p.ChooseShape},
 		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},

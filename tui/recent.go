@@ -29,7 +29,12 @@ func (r *recent) add(req debugkern.Request) {
 	if _, _, err := r.Engine.Catalogue().Lookup(req.Target); err == nil && req.Launch == nil {
 		return
 	}
-	line := text.JoinWords(withPaths(req.Opening(), func(path string) string {
+	r.addLine(req.Opening())
+}
+
+// addLine remembers the words of :open.
+func (r *recent) addLine(words []string) {
+	line := text.JoinWords(withPaths(words, func(path string) string {
 		if whole, err := filepath.Abs(path); err == nil {
 			return whole
 		}

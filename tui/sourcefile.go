@@ -73,6 +73,8 @@ type sourceFile struct {
 	reopen  func(context.Context) (debugkern.Request, error)
 	opened  debugkern.Request // what the comments gave last, with the command line's options
 	opening bool              // they are being read again
+	python  string            // the file of Python that the target opened last is compiled from; "": none
+	words   []string          // of :open, that compiled it
 	saved   []string          // the files whose change the run under way answers; nil: it answers none
 }
 
@@ -110,6 +112,9 @@ func (f *sourceFile) watch() tea.Cmd {
 func (f *sourceFile) watched() watchRoots {
 	if f.Fail != nil && f.Fail.Opening != nil {
 		return watchRoots{target: f.Req.Target, source: filepath.Clean(f.Fail.Opening[0])}
+	}
+	if f.ofPython() {
+		return watchRoots{target: f.Req.Target, source: filepath.Clean(f.python)}
 	}
 	man, variant := f.Manifest()
 	if man == nil || man.Dir == "" {
@@ -288,7 +293,7 @@ func (f *sourceFile) settle() tea.Cmd {
 	f.Edition++
 	f.Root.Announce(view.SourceChanged{})
 	changed = slices.Compact(changed)
-	if f.otherLaunch() {
+	if f.ofPython() || f.otherLaunch() {
 		f.saved = changed
 		return f.openAgain()
 	}
@@ -296,6 +301,20 @@ func (f *sourceFile) settle() tea.Cmd {
 	f.saved = changed
 	f.Say(savedFiles(f.saved) + " saved: building and running again")
 	return cmd
+}
+
+// compiledFrom notes the words of :open that opened the target on screen, where they name a file of Python:
+// that file is watched and edited.
+func (f *sourceFile) compiledFrom(words []string) {
+	f.python, f.words = "", nil
+	if len(words) > 0 && filepath.Ext(words[0]) == pythonExt {
+		f.python, f.words = words[0], words
+	}
+}
+
+// ofPython reports whether the request on screen is of a kernel that a file of Python was compiled to.
+func (f *sourceFile) ofPython() bool {
+	return f.python != "" && f.Req.Target == f.opened.Target
 }
 
 // otherLaunch reports whether the source's comments give another launch than the one that was read last.
@@ -308,6 +327,7 @@ func (f *sourceFile) otherLaunch() bool {
 type reopenedMsg struct {
 	options string // the comments
 	req     debugkern.Request
+	text    []string // of a file of Python that could not be compiled
 	err     error
 }
 
@@ -318,10 +338,15 @@ func (f *sourceFile) openAgain() tea.Cmd {
 	}
 	f.opening = true
 	ctx, options, reopen := f.Ctx, f.looked[f.roots.source].options, f.reopen
-	f.Say(savedFiles(f.saved) + " saved: reading the `// tilescope:` comment again, then building and running")
+	if f.ofPython() {
+		f.Say(savedFiles(f.saved) + " saved: compiling and running again")
+	} else {
+		f.Say(savedFiles(f.saved) + " saved: reading the `// tilescope:` comment again, then building and running")
+	}
+	python := f.python
 	return func() tea.Msg {
 		req, err := reopen(ctx)
-		return reopenedMsg{options, req, err}
+		return reopenedMsg{options, req, textOfFailing(ctx, python, err), err}
 	}
 }
 
@@ -334,18 +359,25 @@ func (f *sourceFile) reopened(msg reopenedMsg) tea.Cmd {
 		return nil
 	case f.looked[f.roots.source].options != msg.options: // saved again meanwhile
 		return f.openAgain()
-	case msg.err != nil: // the next save tries again
+	case msg.err != nil && f.ofPython(): // the next save tries again
+		f.ComplainOf(fmt.Errorf("%s saved, not run: %w", savedFiles(f.answers()), msg.err), false)
+		return nil
+	case msg.err != nil:
 		f.ComplainOf(fmt.Errorf("%s saved, not run by its `// tilescope:` comment: %w",
 			savedFiles(f.answers()), msg.err), false)
 		return nil
 	}
 	f.options = &msg.options
+	said := " saved: building and running again by the `// tilescope:` comment"
+	if f.ofPython() {
+		said = " saved: running again"
+	}
 	req := withChanges(f.NextRequest(), f.opened, msg.req)
 	f.opened = msg.req
 	saved := f.saved
 	cmd := f.Root.Start(req)
 	f.saved = saved
-	f.Say(savedFiles(f.saved) + " saved: building and running again by the `// tilescope:` comment")
+	f.Say(savedFiles(f.saved) + said)
 	return cmd
 }
 

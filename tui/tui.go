@@ -52,6 +52,8 @@ type Options struct {
 	// launch that Lacks proposes. nil: begin with the run.
 	Lacking []string
 	Lacks   error
+	// Python are the words of :open for the file of Python whose compiled kernel Request runs; nil: none.
+	Python  []string
 	Input   io.Reader
 	Output  io.Writer
 	Environ []string     // nil: the process's

@@ -206,6 +206,9 @@ func (m *Model) yankedTile(msg yankedMsg) tea.Cmd {
 // commandLine is :command: the line that asks a shell for what is on screen, shown and copied.
 func (m *Model) commandLine(string) tea.Cmd {
 	line := m.NextRequest().CommandLine(m.opt.Config)
+	if m.file.ofPython() { // the bundle is gone when the terminal is closed
+		line = "tilescope check " + text.JoinWords(m.file.words)
+	}
 	cmd := m.copyOut(line, line)
 	m.Status.Whole = true
 	return cmd

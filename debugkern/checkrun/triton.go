@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/argument"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/child"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/ptx"
@@ -243,12 +246,32 @@ func (x *tritonCompile) answer() (*Triton, error) {
 		case "missing":
 			return nil, report.Unavailablef("%w", err)
 		}
-		err = fmt.Errorf("%s: compile %s: %w", x.req.File, x.req.Kernel, err)
-		return nil, &report.Error{Code: report.CodeFailed, Err: err}
+		failed := &report.KernelError{Stage: "build", Source: x.place(e.Message),
+			Err: fmt.Errorf("%s: compile %s: %w", x.req.File, x.req.Kernel, err)}
+		return nil, &report.Error{Code: report.CodeFailed, Err: failed}
 	}
 	content, err := file.Read(x.ctx, x.path("launch.tsl"), x.s.Memory().Bound(), file.Want{What: "a bundle"})
 	if err != nil {
 		return nil, report.Unread("read the bundle:", err)
 	}
 	return &Triton{Bundle: content, Note: answer.Note}, nil
+}
+
+// tritonPlace is a place in a kernel's text as Triton names it: line and column, from the line of its def on.
+var tritonPlace = regexp.MustCompile(`\bat (\d+):\d+:`)
+
+// place is the line of the file that a message of Triton's names; nil where it names none.
+func (x *tritonCompile) place(message string) *report.Source {
+	at := tritonPlace.FindStringSubmatch(message)
+	text, err := build.ReadText(x.ctx, x.req.File, "a source")
+	if at == nil || err != nil {
+		return nil
+	}
+	def := regexp.MustCompile(`^\s*def\s+` + regexp.QuoteMeta(x.req.Kernel) + `\s*\(`)
+	for i, line := range strings.Split(string(text), "\n") {
+		if n, err := strconv.Atoi(at[1]); err == nil && def.MatchString(line) {
+			return &report.Source{File: filepath.Base(x.req.File), Line: i + n}
+		}
+	}
+	return nil
 }

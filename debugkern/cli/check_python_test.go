@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tilescope/debugkern"
 )
 
 // TestCheckPython: a kernel of Triton's is compiled and checked with the launch that its text states; the
@@ -39,6 +43,73 @@ func TestCheckPython(t *testing.T) {
 	if _, errText, code = call(t, "check", "--trust", file, "--block", "32"); code != 2 ||
 		!strings.Contains(errText, "--block: Triton chooses it") {
 		t.Errorf("exit %d: %s", code, errText)
+	}
+}
+
+// TestOpenPython: the terminal is opened on a file of Python, and opens one later: its kernel is compiled,
+// and again when it is reopened, to the same target; nothing of it is left behind.
+func TestOpenPython(t *testing.T) {
+	dir := tritonFolder(t, doubleIt)
+	temp, file := t.TempDir(), filepath.Join(dir, "k.py")
+	t.Setenv("TMPDIR", temp)
+	words := []string{file, "--entry", "double_it", "--grid", "2", "--arg", "x=iota:f32[64]", "--arg",
+		"y=unwritten:f32[64]", "--arg", "n=60", "--arg", "BLOCK=32", "--set", "num_warps=1"}
+	var got Terminal
+	open := func(args []string, do func(ctx context.Context, o Terminal)) (code int, errText string) {
+		var out, errOut bytes.Buffer
+		code = Main(t.Context(), Program{
+			Version: "test", Args: append(args, "--trust"), Stdin: strings.NewReader(""), Stdout: &out,
+			Stderr: &errOut,
+			OpenTerminal: func(ctx context.Context, o Terminal) error {
+				got = o
+				do(ctx, o)
+				return nil
+			},
+		})
+		return code, errOut.String()
+	}
+	written := func(ctx context.Context, o Terminal, req debugkern.Request) int {
+		run, err := o.Session.Run(ctx, req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range run.Report.Outputs {
+			if x.Name == "y" {
+				return *x.Written
+			}
+		}
+		t.Fatalf("no y among %+v", run.Report.Outputs)
+		return 0
+	}
+	code, errText := open(words, func(ctx context.Context, o Terminal) {
+		if len(o.Python) == 0 || o.Python[0] != file || o.Reopen == nil {
+			t.Errorf("words %q", o.Python)
+		}
+		if n := written(ctx, o, o.Request); n != 60 {
+			t.Errorf("%d elements written", n)
+		}
+		again, err := o.Reopen(ctx)
+		if err != nil || again.Target != o.Request.Target {
+			t.Errorf("reopened: %v, %s after %s", err, again.Target, o.Request.Target)
+		}
+		later, reopen, err := o.Open(ctx, words)
+		if err != nil || reopen == nil || written(ctx, o, later) != 60 {
+			t.Errorf("opened later: %v", err)
+		}
+		for says, words := range map[string][]string{
+			"it has double_it(x, y, n, BLOCK: tl.constexpr)": {file},
+			"--block: Triton chooses it":                     {file, "--entry", "double_it", "--block", "32"},
+		} {
+			if _, _, err := o.Open(ctx, words); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%q: %v, expected %q", words, err, says)
+			}
+		}
+	})
+	if code != 0 || got.Session == nil {
+		t.Fatalf("exit %d: %s", code, errText)
+	}
+	if left, _ := filepath.Glob(filepath.Join(temp, "tilescope-*")); len(left) > 0 {
+		t.Errorf("left over: %q", left)
 	}
 }
 

@@ -74,9 +74,12 @@ type Terminal struct {
 	// with a launch to begin with; nil: Request is what was asked for.
 	Lacking []string
 	Lacks   error
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Files   *file.System
+	// Python are words for Open that name a file of Python, whose compiled kernel Request runs; nil: Request
+	// is of no such file.
+	Python []string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Files  *file.System
 }
 
 // Reopen reads again what a file's text says of its launch, and returns the request that runs it.
@@ -197,6 +200,7 @@ type app struct {
 	opened  *debugkern.Session // the command's session, once it has one
 	limited context.Context    // the command's, where it has a time limit
 	release context.CancelFunc // of limited
+	made    map[string]string  // folders of bundles that kernels of Triton's were compiled to, by file
 }
 
 // perRun annotates a command whose --timeout is that of each run, or of a program that it executes, not of
@@ -369,6 +373,7 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 		return err
 	}
 	defer s.Close()
+	defer a.discardMade()
 	if named == "" {
 		named = a.config.Target
 	}
@@ -400,9 +405,13 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 		return err
 	}
 	a.drawn = true
+	var python []string
+	if ofPython(named) && lacks == nil {
+		python = wordsOf(cmd, named)
+	}
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
-		Open: a.openLater(s), Lacking: words, Lacks: lacks, Stdin: a.Stdin,
+		Open: a.openLater(s), Lacking: words, Lacks: lacks, Python: python, Stdin: a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
 }
@@ -414,6 +423,11 @@ func lacking(cmd *cobra.Command, named string, err error) ([]string, error) {
 	if !errors.As(err, &lacks) || lacks.Example == nil {
 		return nil, nil
 	}
+	return wordsOf(cmd, named), err
+}
+
+// wordsOf are a name and the options that it was given, as words of openLater.
+func wordsOf(cmd *cobra.Command, named string) []string {
 	words := []string{named}
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed {
@@ -427,7 +441,7 @@ func lacking(cmd *cobra.Command, named string, err error) ([]string, error) {
 			words = append(words, "--"+f.Name+"="+v)
 		}
 	})
-	return words, err
+	return words
 }
 
 // accepted checks a request that somebody asked for. One that is compared with nothing runs under every
@@ -475,7 +489,7 @@ func (a *app) openLater(
 func (a *app) opening(
 	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
 ) (debugkern.Request, error) {
-	if isKernelFile(named) {
+	if isKernelFile(named) || ofPython(named) {
 		return a.adopt(cmd.Context(), cmd, opt, launch, s, named)
 	}
 	for _, f := range launchOptions {
@@ -497,7 +511,7 @@ func (a *app) opening(
 func (a *app) reopening(
 	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
 ) Reopen {
-	if !isKernelFile(named) || build.Bundled(named) {
+	if !isKernelFile(named) && !ofPython(named) || build.Bundled(named) {
 		return nil
 	}
 	run, check := opt.clone(), launch.clone()
@@ -530,7 +544,7 @@ func (a *app) adopt(
 ) (debugkern.Request, error) {
 	var none debugkern.Request
 	for _, f := range []string{"shape", "set", "fault", "gate", "inject", "inputs", "tiles", "stages"} {
-		if cmd.Flags().Changed(f) {
+		if cmd.Flags().Changed(f) && !(f == "set" && ofPython(named)) {
 			return none,
 				usageError("--%s: %s is no TARGET: launch and arguments of a file are given by --grid, --block and --arg",
 					f, named)
@@ -539,7 +553,13 @@ func (a *app) adopt(
 	if err := launch.check(cmd, named); err != nil {
 		return none, err
 	}
-	req, err := launch.launched(cmd, named)
+	launched := launch.launched
+	if ofPython(named) {
+		launched = func(cmd *cobra.Command, named string) (checkrun.Request, error) {
+			return a.python(cmd, opt, launch, s, named)
+		}
+	}
+	req, err := launched(cmd, named)
 	if err != nil {
 		return none, err
 	}
@@ -548,6 +568,9 @@ func (a *app) adopt(
 	}
 	req.Seed, req.Schedule, req.Backend, req.Builder, req.Arch = opt.seed, opt.schedule, opt.backend,
 		opt.builder, opt.arch
+	if ofPython(named) {
+		req.Arch = "" // the bundle has it
+	}
 	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std,
 		opt.timeout, opt.device, opt.repeat
 	req.Resident, req.Cooperative, req.Instantiate = opt.resident, opt.cooperative, opt.instantiate

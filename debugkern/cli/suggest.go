@@ -28,7 +28,8 @@ func oneTargetAtMost(c *cobra.Command, args []string) error {
 // library suggests commands itself, but only where the program without a command takes no arguments.
 func mistyped(c *cobra.Command, word string) error {
 	ext := path.Ext(word)
-	if strings.ContainsAny(word, `/\`) || isKernelFile(word) || ext == ".yaml" || ext == ".yml" ||
+	if strings.ContainsAny(word, `/\`) || isKernelFile(word) || ofPython(word) ||
+		ext == ".yaml" || ext == ".yml" ||
 		slices.Contains(fromCatalogue((*configs.Catalogue).Targets), word) {
 		return nil
 	}

@@ -662,7 +662,7 @@ func TestRememberedBreakpoints(t *testing.T) {
 		t.Errorf("remembered %v, taken up %v", kept, back)
 	}
 	again.Press("s", "!").Says("65", "if lane == 3 hits > 2", "disabled", "%r7@lane1 * 2")
-	control(again.Driver).Recall(map[string]string{"breakpoints": "[{", "watches": `{"k.cu":["1 +"]}`})
+	control(again.Driver).Recall(map[string]string{"breakpoints": "{[", "watches": `{"k.cu":["1 +"]}`})
 	again.HasStatus("remembered breakpoints and watches")
 	control(again.Driver).Recall(kept)
 	again.Press("x").HasStatus("set in an earlier session; ! lists, :clear and :unwatch remove them")

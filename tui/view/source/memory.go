@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/walk"
 	"tilescope/debugkern/walk/expr"
@@ -49,6 +50,9 @@ func (s *walking) remembered() (stops, watches string) {
 func (s *walking) recall(breaks, watches string) error {
 	saved, texts := map[string][]savedStop{}, map[string][]string{}
 	var errs []error
+	if strings.HasPrefix(breaks, "[") || strings.HasPrefix(watches, "[") {
+		return nil // of a version that did not say of which kernel they are
+	}
 	if breaks != "" {
 		errs = append(errs, json.Unmarshal([]byte(breaks), &saved))
 	}
