@@ -35,6 +35,16 @@ func TestOpenFromTheTerminal(t *testing.T) {
 		if run, err := o.Session.Run(ctx, req, nil); err != nil || *run.Report.Outputs[1].Written != 2 {
 			t.Errorf("a file's run: %v", err)
 		}
+		if req, _, err = o.Open(ctx, []string{folder}); err != nil || req.Target != manifest {
+			t.Errorf("a folder with one manifest: %v, %s", err, req.Target)
+		}
+		other := filepath.Join(folder, "other.yaml")
+		if err := os.WriteFile(other, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err = o.Open(ctx, []string{folder}); err == nil || !strings.Contains(err.Error(), other) {
+			t.Errorf("a folder with two: %v", err)
+		}
 		text, _ := os.ReadFile(ptx)
 		asked = os.WriteFile(ptx, append([]byte("// tilescope: --seed 5\n"), text...), 0o644)
 		if req, err := again(ctx); err != nil || req.Seed != 5 {
@@ -47,6 +57,7 @@ func TestOpenFromTheTerminal(t *testing.T) {
 			"--grid is missing":  {ptx},
 			"unknown flag":       {"stage1", "--nosuch"},
 			"arguments of a TAR": {"stage1", "--grid", "4"},
+			"with no manifest":   {t.TempDir()},
 		} {
 			if _, _, err := o.Open(ctx, words); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%q: %v, expected %q", words, err, says)

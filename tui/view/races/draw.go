@@ -3,7 +3,9 @@ package races
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -355,35 +357,81 @@ func (p *Pane) side(name string, at *report.Source, note string, w, h int) []str
 	if p.data.Source != nil {
 		text = p.data.Source(at.File)
 	}
+	line := at.Line
+	if text == nil && p.data.PTX != nil {
+		ptx, all := p.data.PTX()
+		if line = compiledTo(all, path.Base(at.File), at.Line, note); line > 0 {
+			text = all
+			rest += fmt.Sprintf(" in %s:%d", ptx, line)
+			title = source.Title(p.Theme, name+" ", path.Base(at.File), rest, w)
+		}
+	}
 	if text == nil {
 		return p.Theme.Box(title, note, []string{
 			p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, path.Base(at.File)+" is not available").Done(),
 		}, w, h, focused)
 	}
-	body := h - 2
-	limit := max(0, len(text)-body)
-	top := max(0, min(at.Line-1-body/2, limit))
+	return p.Theme.Box(title, note, p.around(text, line, patch.Lines, w, h-2), w, h, focused)
+}
+
+// compiledTo is the line of a PTX text that a source's line was compiled to: its first instruction of an
+// access (writes or reads, by what a side does), else its first of all; 0 where it has none.
+func compiledTo(ptx []string, file string, line int, doing string) int {
+	number := ""
+	for _, l := range ptx { // .file 1 "folder/k.cu": also behind the code
+		f := strings.Fields(l)
+		if len(f) > 2 && f[0] == ".file" && path.Base(strings.Trim(f[2], `",`)) == file {
+			number = f[1]
+		}
+	}
+	access := regexp.MustCompile(`\b(st|ld|atom|red|cp)\.`)
+	switch {
+	case strings.Contains(doing, "writes"):
+		access = regexp.MustCompile(`\b(st|atom|red|cp)\.`)
+	case strings.Contains(doing, "reads"):
+		access = regexp.MustCompile(`\b(ld|atom|cp)\.`)
+	}
+	first, within := 0, false
+	for i, l := range ptx {
+		f := strings.Fields(l)
+		switch {
+		case len(f) > 2 && f[0] == ".loc":
+			within = f[1] == number && f[2] == strconv.Itoa(line)
+		case !within || !strings.Contains(l, ";"):
+		case access.MatchString(l):
+			return i + 1
+		case first == 0:
+			first = i + 1
+		}
+	}
+	return first
+}
+
+// around is a text around a line, in h lines; patched are the lines that patches have changed.
+func (p *Pane) around(text []string, line int, patched []int, w, h int) []string {
+	limit := max(0, len(text)-h)
+	top := max(0, min(line-1-h/2, limit))
 	p.scroll[Sides] = max(-limit, min(p.scroll[Sides], limit))
 	top = max(0, min(top+p.scroll[Sides], limit))
 	var lines []string
-	shown := dedent(text[top:min(top+body, len(text))])
-	for i := top; i < min(top+body, len(text)); i++ {
+	shown := dedent(text[top:min(top+h, len(text))])
+	for i := top; i < min(top+h, len(text)); i++ {
 		l := p.Theme.Line(w - 2)
 		num, style, mark := p.Theme.SourceNum, p.Theme.SourceLine, " "
-		if i+1 == at.Line {
+		if i+1 == line {
 			num, style, mark = p.Theme.KernelLine, p.Theme.KernelLine, p.Theme.Glyph.Pointer
 		}
-		if mark == " " && slices.Contains(patch.Lines, i+1) {
+		if mark == " " && slices.Contains(patched, i+1) {
 			num, mark = p.Theme.Taint, "+"
 		}
 		l.Add(num, mark+fmt.Sprintf("%4d ", i+1)).Add(style, shown[i-top])
-		if i+1 == at.Line {
+		if i+1 == line {
 			lines = append(lines, l.DoneIn(style))
 		} else {
 			lines = append(lines, l.Done())
 		}
 	}
-	return p.Theme.Box(title, note, lines, w, h, focused)
+	return lines
 }
 
 // doing says what a side did in the execution that was recorded: warp 2 writes.

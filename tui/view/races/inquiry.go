@@ -3,6 +3,7 @@ package races
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -202,6 +203,22 @@ func subject(req debugkern.Request) string {
 	return request.Title(req)
 }
 
+// givenPTX is the PTX of a kernel that was given as such: it stands for sources that are not at hand.
+func (v *Controller) givenPTX() (name string, text []string) {
+	if v.Run == nil {
+		return "", nil
+	}
+	man, _ := v.ManifestOf(v.Run.Request.Target)
+	if man == nil {
+		return "", nil
+	}
+	name = filepath.Base(man.SourcePath())
+	if ext := filepath.Ext(name); ext != ".ptx" && ext != ".tsl" {
+		return "", nil
+	}
+	return name, v.SourceOf(name)
+}
+
 // subject is what a diagnosis of the request on screen is about. What a replay changed does not belong to it.
 func (v *Controller) subject() string { return subject(v.NextRequest()) }
 
@@ -221,7 +238,7 @@ func (v *Controller) diagnosing() bool {
 
 // showRaces gives the pane what is known: a diagnosis of what runs now, or the findings of the run.
 func (v *Controller) showRaces() {
-	d := Data{Source: v.SourceOf, Patch: v.PatchOf}
+	d := Data{Source: v.SourceOf, Patch: v.PatchOf, PTX: v.givenPTX}
 	if v.Run != nil && v.Run.Plan != nil {
 		d.Work = v.Run.Plan.Work
 	}

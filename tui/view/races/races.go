@@ -46,7 +46,8 @@ type Data struct {
 	Hint      string      // what to do where nothing is known yet
 	Work      probes.Work // what the iterations of the loop over tiles are called
 	Source    func(file string) []string
-	Patch     func(file string) source.Patch // what patches have changed of it
+	PTX       func() (name string, text []string) // what was opened, where that is PTX
+	Patch     func(file string) source.Patch      // what patches have changed of it
 }
 
 // Look is what was looked up for the finding under the cursor.

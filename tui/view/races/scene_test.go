@@ -1,8 +1,12 @@
 package races
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
 	"tilescope/tui/theme"
 )
@@ -23,5 +27,35 @@ func TestMeeting(t *testing.T) {
 	sc := &scene.Scene{Pair: [2]int{-1, -1}, Accesses: make([]scene.Access, 2)}
 	if got := p.meeting(sc); got != "the two sides do not meet in this execution" {
 		t.Errorf("two accesses: %q", got)
+	}
+}
+
+// TestPTXStandsForASourceThatIsNotThere: of a kernel given as PTX without its sources, a side is the access
+// of its line, else the first instruction; where that is not known it says what is not available.
+func TestPTXStandsForASourceThatIsNotThere(t *testing.T) {
+	ptx := strings.Split(".entry k()\n{\n.loc 2 5 1\nmov.u32 %r9, 7;\n"+
+		".loc\t1 5 3, function_name $x\nadd.u32 %r1, %r1, 1;\nld.shared.u32 %r2, [sP];\nst.shared.u32 [sP], %r1;\nret;\n}\n.file 1 \"made/in/k.cu\"\n.file 2 \"other.cuh\", 1, 2", "\n")
+	for _, c := range []struct {
+		file  string
+		line  int
+		doing string
+		want  string
+		not   string
+	}{
+		{"k.cu", 5, "warp 2 writes", "k.cu:5 in k.ptx:8", "is not available"},
+		{"k.cu", 5, "warp 2 writes", "▸   8 st.shared.u32", "is not available"},
+		{"k.cu", 5, "warp 0 reads", "▸   7 ld.shared.u32", "is not available"},
+		{"other.cuh", 5, "", "▸   4 mov.u32", "is not available"},
+		{"k.cu", 77, "", "k.cu is not available", "st.shared"},
+		{"third.cu", 5, "", "third.cu is not available", "st.shared"},
+	} {
+		p := NewPane(theme.New(theme.Options{}))
+		p.data.Source = func(string) []string { return nil }
+		p.data.PTX = func() (string, []string) { return "k.ptx", ptx }
+		side := p.side("A", &report.Source{File: "made/in/" + c.file, Line: c.line}, c.doing, 70, 14)
+		text := ansi.Strip(strings.Join(side, "\n"))
+		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
+			t.Errorf("%s:%d, no %q:\n%s", c.file, c.line, c.want, text)
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (v *Controller) watchCommand(arg string) tea.Cmd {
 }
 
 // oneCell is an expression that is one cell of an array.
-var oneCell = regexp.MustCompile(`^[A-Za-z_]\w*(\[\d+\]){1,2}$`)
+var oneCell = regexp.MustCompile(`^[A-Za-z_]\w*(\[\d+\])+$`)
 
 // watchHere watches the register in its lane, or the shared cell, under the cursor.
 func (v *Controller) watchHere(string) tea.Cmd {
