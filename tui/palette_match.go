@@ -98,59 +98,29 @@ type match struct {
 
 // matches ranks what a name finds.
 func (p palette) matches(name string) []match {
+	q := query{name: name, low: strings.ToLower(name)}
 	all := p.entries()
-	low := strings.ToLower(name)
-	begin := 0
-	for _, e := range all {
-		if !e.action && strings.HasPrefix(e.Name, name) && !overwrites(e.Name) {
-			begin++
-		}
-	}
 	names := make([]string, len(all))
 	for i, e := range all {
 		names[i] = e.Name
+		if !e.action && strings.HasPrefix(e.Name, name) && !overwrites(e.Name) {
+			q.begin++
+		}
 	}
 	letters := map[int]fuzzy.Match{}
-	for _, f := range fuzzy.Find(low, names) {
+	for _, f := range fuzzy.Find(q.low, names) {
 		letters[f.Index] = f
 	}
 	var out []match
 	for i, e := range all {
-		x := match{entry: e, tier: tierNone}
-		at := strings.Index(e.Name, low)
-		word := wordStart(e.Name, low)
-		f, spelled := letters[i]
-		switch {
-		case e.Name == name, e.Short == name && name != "":
-			x.tier, at = tierExact, 0
-		case e.here && sign(name) && slices.Contains(strings.Fields(e.key), name):
-			x.tier, at = tierExact, 0
-		case at == 0 && !e.action && begin == 1 && !overwrites(e.Name):
-			x.tier = tierOnly
-		case at == 0:
-			x.tier = tierPrefix
-		case e.Name[strings.IndexByte(e.Name, '.')+1:] == low:
-			x.tier, at = tierAction, word
-		case word > 0:
-			x.tier, at = tierWord, word
-		case at > 0:
-			x.tier = tierPart
-		case len(low) > 2 && strings.Contains(strings.ToLower(e.Help+" "+e.Also), low):
-			x.tier = tierHelp
-			if spelled {
-				x.marks = f.MatchedIndexes
-			}
-		case spelled:
-			x.tier, x.score, x.marks = tierLetters, f.Score, f.MatchedIndexes
-		default:
-			continue
+		if f, spelled := letters[i]; spelled {
+			q.letters = &f
+		} else {
+			q.letters = nil
 		}
-		if x.tier < tierHelp && !sign(name) {
-			for k := range low {
-				x.marks = append(x.marks, at+k)
-			}
+		if x := q.match(e); x.tier != tierNone {
+			out = append(out, x)
 		}
-		out = append(out, x)
 	}
 	slices.SortStableFunc(out, func(a, b match) int {
 		switch {
@@ -165,6 +135,48 @@ func (p palette) matches(name string) []match {
 		return b.score - a.score
 	})
 	return out
+}
+
+// query is a text that the palette looks for, and what is known of it for one entry.
+type query struct {
+	name, low string
+	begin     int          // how many commands begin so, besides those that overwrite files
+	letters   *fuzzy.Match // in the entry's name, in their order; nil where it does not have them
+}
+
+// match says how an entry matches; of tierNone where it does not.
+func (q query) match(e entry) match {
+	x := match{entry: e, tier: tierNone}
+	at, word := strings.Index(e.Name, q.low), wordStart(e.Name, q.low)
+	switch {
+	case e.Name == q.name, e.Short == q.name && q.name != "":
+		x.tier, at = tierExact, 0
+	case e.here && sign(q.name) && slices.Contains(strings.Fields(e.key), q.name):
+		x.tier, at = tierExact, 0
+	case at == 0 && !e.action && q.begin == 1 && !overwrites(e.Name):
+		x.tier = tierOnly
+	case at == 0:
+		x.tier = tierPrefix
+	case e.Name[strings.IndexByte(e.Name, '.')+1:] == q.low:
+		x.tier, at = tierAction, word
+	case word > 0:
+		x.tier, at = tierWord, word
+	case at > 0:
+		x.tier = tierPart
+	case len(q.low) > 2 && strings.Contains(strings.ToLower(e.Help+" "+e.Also), q.low):
+		x.tier = tierHelp
+		if q.letters != nil {
+			x.marks = q.letters.MatchedIndexes
+		}
+	case q.letters != nil:
+		x.tier, x.score, x.marks = tierLetters, q.letters.Score, q.letters.MatchedIndexes
+	}
+	if x.tier < tierHelp && !sign(q.name) {
+		for k := range q.low {
+			x.marks = append(x.marks, at+k)
+		}
+	}
+	return x
 }
 
 // described ranks what several words find, in any order: each stands in the name or the help of an entry.

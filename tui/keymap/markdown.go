@@ -11,10 +11,13 @@ func (m *Map) Markdown() []byte {
 	b.WriteString("# Keys\n\nWritten by `make docs` from the table of keys; a test fails when it is stale.\n\n" +
 		"`?` lists the keys and the legend of the pane in focus: `/` searches the list, Enter carries out the line. `:` or Ctrl-p is the\n" +
 		"palette: every command and every action by name, found by the beginning of a word, by a part, or by letters in their order\n" +
-		"(`nxbd` finds `tile.next-bad`); several words find what they describe, in any order (`prev bad`). An action of another view shows that view and is carried out there, or says why it cannot be.\n" +
+		"(`nxbd` finds `tile.next-bad`); several words find what they describe, in any order (`prev bad`). An action of another\n" +
+		"view shows that view and is carried out there, or says why it cannot be.\n" +
 		"`Z` gives the pane in focus the whole screen. `q` and Esc close what is open on top; only the bare screen quits on `q`.\n" +
 		"`/` shows the first match while its text is typed: Enter stays there, Esc goes back to where the search began.\n" +
 		"`:messages` lists every message of the session in full, `:tour` (or `tilescope tour`) is a tutorial of two minutes.\n\n" +
+		"**The mouse** gives a pane the focus and moves the cursor; a second click opens what is there, the wheel scrolls. Tabs and the hints\n" +
+		"of the bottom line do what they say. `:mouse off` leaves it to the terminal's own selection.\n\n" +
 		"**Counts**: " + CountHelp + ".\n\n" +
 		"**Your own keys** are set in the configuration (`tilescope config path`, or `./tilescope.yaml`), by the names below:\n\n" +
 		"```yaml\nkeys:\n  zoom: [Z, f11]           # in every view\n  tile.heat: ctrl+t        # in view Tile alone\n" +

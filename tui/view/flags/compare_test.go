@@ -132,6 +132,24 @@ func TestVersusScreens(t *testing.T) {
 	}
 }
 
+// TestComparedFiguresAreWhole: at every width the numbers of A's and B's stages are written in full.
+func TestComparedFiguresAreWhole(t *testing.T) {
+	for _, w := range []int{80, 100, 120, 200} {
+		d := pinnedAgainst(t, w, 60)
+		n := 0
+		for _, l := range strings.Split(d.Text(), "\n") {
+			if i := strings.LastIndex(l, "P   "); i >= 0 && strings.Contains(l, "137") {
+				if n++; strings.Contains(l[i:], "…") || !strings.Contains(l[i:], "1.3") {
+					t.Errorf("%d columns: %q", w, l)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("%d columns: no line of stage P with its bad cells:\n%s", w, d.Text())
+		}
+	}
+}
+
 // TestBisectNamesTheFlagsOfItsEnds: two runs of one target differ by their flags, also where there is
 // nothing to bisect.
 func TestBisectNamesTheFlagsOfItsEnds(t *testing.T) {

@@ -282,7 +282,8 @@ func (p *Pane) compare(w int, out *[]string) {
 		return
 	}
 	*out = p.say(*out, w, p.Theme.Title, "B %s", p.data.B)
-	line("", p.Theme.Dim, p.Theme.Dim, "A: max error  bad cells", "B: max error  bad cells")
+	columns := p.columns(half - 1)
+	line("", p.Theme.Dim, p.Theme.Dim, "A: "+columns.head, "B: "+columns.head)
 	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict),
 		p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
@@ -291,7 +292,8 @@ func (p *Pane) compare(w int, out *[]string) {
 		if sb == nil {
 			sb = &report.Stage{Verdict: report.Off}
 		}
-		line(sa.Name, p.Theme.Verdict(sa.Verdict), p.Theme.Verdict(sb.Verdict), p.stage(sa), p.stage(sb))
+		line(sa.Name, p.Theme.Verdict(sa.Verdict), p.Theme.Verdict(sb.Verdict), p.stage(sa, columns),
+			p.stage(sb, columns))
 	}
 	if a.Output != nil && b.Output != nil {
 		line("out", p.Theme.Verdict(a.Output.Verdict), p.Theme.Verdict(b.Output.Verdict),
@@ -305,7 +307,22 @@ func (p *Pane) compare(w int, out *[]string) {
 	*out = append(*out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, same).Done())
 }
 
-func (p *Pane) stage(s *report.Stage) string {
+// stageColumns are how a stage's figures are written next to another's: their heading, and the widths of the
+// largest error and of the number of bad cells.
+type stageColumns struct {
+	head       string
+	error, bad int
+}
+
+// columns are those for a room of w columns.
+func (p *Pane) columns(w int) stageColumns {
+	if w < 25 {
+		return stageColumns{"error     bad", 7, 6}
+	}
+	return stageColumns{"max error  bad cells", 12, 10}
+}
+
+func (p *Pane) stage(s *report.Stage, c stageColumns) string {
 	if s.Verdict == report.Off {
 		return p.Theme.VerdictMark(s.Verdict) + " off"
 	}
@@ -313,7 +330,8 @@ func (p *Pane) stage(s *report.Stage) string {
 	if s.Verdict == report.Tainted { // wrong by what it was given: as the Tile view counts
 		of = &s.Global
 	}
-	return fmt.Sprintf("%s %12.2g %10d", p.Theme.VerdictMark(s.Verdict), float64(of.MaxAbs), of.Bad)
+	mark := p.Theme.VerdictMark(s.Verdict)
+	return fmt.Sprintf("%s %*.2g %*d", mark, c.error, float64(of.MaxAbs), c.bad, of.Bad)
 }
 
 // Hit maps a place on the pane to a switch; part is which part it lies in.
