@@ -40,6 +40,8 @@ type Contrast struct {
 	// Carried: the sum by which foreign operands come in, where that goes on from an earlier one; nil: they
 	// come in another way
 	Carried *Carried
+	// Filled: the asynchronous copy that fills the bytes of a missing operand with zeros; nil: none does
+	Filled *report.Source
 	// Exchange: between which lanes foreign operands come in where those of others belong, all read as they
 	// should be; nil: they come in another way
 	Exchange *Exchange
@@ -80,8 +82,8 @@ type Operands struct {
 	Threads string
 	// Aside: these threads have them where the cell is made, and take what others have in their place
 	Aside bool
-	// Own: the thread whose cell it is, where the exchange between lanes that should bring these brings it no
-	// more than what it has itself: "lane 0 of warp 0"; else ""
+	// Own: the threads of the cell to which the exchange between lanes that should bring these brings what
+	// they have themselves: "lane 0 of warp 0 its own value"; else ""
 	Own string
 	// Access lists the instruction of the entry's body by whose address foreign ones come in; nil where it is
 	// not known to be an address
@@ -142,7 +144,8 @@ func (r *Run) contrast(
 	c := &contrast{
 		run: r, x: x, g: r.state.ref.Graph(), fn: r.Entry(), trace: trace, block: block, kv: kv,
 		ids: map[lineage.Ref]int{}, captured: map[lineage.Value][]part{},
-		taken: map[string]map[operandKey][]taking{}, stored: map[operandKey]bool{},
+		rounded: map[unrounded][]operandKey{},
+		taken:   map[string]map[operandKey][]taking{}, stored: map[operandKey]bool{},
 		reached: map[int]map[operandKey]bool{},
 	}
 	return c, c.tiles(ctx)
@@ -159,6 +162,7 @@ type contrast struct {
 	// captured are the values that became cells of other stages' tiles; ids and lists are what cut has found
 	// of a value: the cells that it is, by its number in lists, -1: none.
 	captured map[lineage.Value][]part
+	rounded  map[unrounded][]operandKey // of captured values, what they were rounded from
 	ids      map[lineage.Ref]int
 	lists    [][]operandKey
 	stored   map[operandKey]bool                // the cells of which captured has a value
@@ -242,6 +246,8 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	}
 	if len(missing) == 0 {
 		out.Carried = c.carried(a, foreign)
+	} else if len(foreign) == 0 {
+		out.Filled = c.filled(a)
 	}
 	if other, stored, ok := c.elsewhereIn(out.Cell, a, foreign, missing); ok && !moved {
 		out.Of, out.Stored = &other, report.SourceOf(target.Blame(c.fn, stored))

@@ -6,7 +6,9 @@ import (
 	mathbits "math/bits"
 	"slices"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
 
@@ -29,8 +31,43 @@ func (c *contrast) tiles(ctx context.Context) error {
 			id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
 			c.captured[id] = append(c.captured[id], part{v.Lo, v.N, v.Part, key})
 		}
+		if len(way) > 0 {
+			c.round(way[len(way)-1], key)
+		}
 	})
 	return c.spread(ctx, made)
+}
+
+// unrounded is a value that is rounded to a narrower type.
+type unrounded struct {
+	lineage.Value
+	part uint8
+	to   ptx.Type
+}
+
+// rounds is what a conversion rounds that gives a value; false where no conversion from float gives it.
+func (c *contrast) rounds(v lineage.Ref) (unrounded, bool) {
+	in := c.trace.Step(int(v.Step)).Instr
+	t := in.Types()
+	if in.Kind() != isa.Convert || v.Index == lineage.InMemory || len(t) < 2 || t[len(t)-1] != ptx.F32 ||
+		t[0].Single() != ptx.F16 && t[0].Single() != ptx.BF16 {
+		return unrounded{}, false
+	}
+	for _, u := range c.trace.Uses(v, false, false) {
+		if r := u.Ref; u.Leaf == nil && u.Kind == lineage.ByValue {
+			from := lineage.Value{Step: r.Step, Lane: r.Lane, Index: r.Index}
+			return unrounded{from, r.Part, t[0].Single()}, true
+		}
+	}
+	return unrounded{}, false
+}
+
+// round makes every rounding of what a cell was rounded from the cell: a kernel that keeps a tile in
+// registers rounds it once to be captured and once, in pairs, to be multiplied.
+func (c *contrast) round(v lineage.Ref, key operandKey) {
+	if from, ok := c.rounds(v); ok {
+		c.rounded[from] = append(c.rounded[from], key)
+	}
 }
 
 // madeBy is the value that an operation gave, and the cell of a column that it became.
@@ -87,6 +124,11 @@ func (c *contrast) cut(v lineage.Ref) (int, bool) {
 		if p.half == v.Part && p.lo < v.Lo+max(v.N, 1) && v.Lo < p.lo+max(p.n, 1) &&
 			!slices.Contains(list, p.key) {
 			list = append(list, p.key)
+		}
+	}
+	if len(list) == 0 && len(c.rounded) > 0 {
+		if from, ok := c.rounds(v); ok {
+			list = c.rounded[from]
 		}
 	}
 	id := -1

@@ -8,6 +8,7 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/text"
 )
 
 // A sum over lanes lacks what other lanes have where an exchange brings it from the wrong ones. What it
@@ -41,7 +42,7 @@ func (c *contrast) leftAside(ctx context.Context, other seen, missing operandKey
 	for first > 0 && by(first-1) == own {
 		first--
 	}
-	if first == 0 || !c.threadHas(ctx, own, other.steps[first], missing) {
+	if first == 0 || !c.threadHas(ctx, own, other.steps[first], other.way[:first], missing) {
 		return -1
 	}
 	for i := first; i <= last; i++ {
@@ -52,13 +53,15 @@ func (c *contrast) leftAside(ctx context.Context, other seen, missing operandKey
 	return -1
 }
 
-// threadHas reports whether a thread computes a value that is made of an operand before a step.
-func (c *contrast) threadHas(ctx context.Context, t thread, before uint32, k operandKey) bool {
+// threadHas reports whether a thread computes a value that is made of an operand before a step, by one of
+// some instructions: others make another thing of it, like a maximum.
+func (c *contrast) threadHas(ctx context.Context, t thread, before uint32, by []int, k operandKey) bool {
 	var refs []lineage.Ref
 	for i := range int(before) {
 		s := c.trace.Step(i)
 		if s.Warp == t.warp && s.Func.Entry && s.Mask>>t.lane&1 != 0 && computes(s.Instr.Kind()) &&
-			!s.Instr.Loc.Within(target.IsProbe) {
+			!s.Instr.Loc.Within(target.IsProbe) &&
+			slices.ContainsFunc(by, func(i int) bool { return c.alike(i, s.Instr.Index) }) {
 			refs = append(refs, lineage.Ref{
 				Step: uint32(i), Lane: t.lane, N: uint8(max(1, min(8, s.Instr.Type().Bytes()))),
 			})
@@ -89,13 +92,15 @@ func (c *contrast) behind(g *lineage.Graph, from int32, visit func(n int32) bool
 	}
 }
 
-// ownValue names the thread that an exchange between lanes, in all of its copies that make a cell, brings its
-// own value; "" where it brings another's, or is none.
+// ownValue names the threads of a warp that an exchange between lanes brings their own values, in any of its
+// copies that make a cell, or, where it is one that takes from a lane by its number, in all of them; "" where
+// it brings others', or is none.
 func (c *contrast) ownValue(a *actual, instr int) string {
 	if instr < 0 || c.fn.Body[instr].Kind() != isa.Shuffle {
 		return ""
 	}
-	out := ""
+	var lanes []int
+	warp, others := -1, false
 	for n, v := range a.g.Nodes {
 		step := c.trace.Step(int(v.Step))
 		if !c.own(a.g, int32(n)) || !c.alike(step.Instr.Index, instr) {
@@ -105,13 +110,22 @@ func (c *contrast) ownValue(a *actual, instr int) string {
 			if e.Kind != lineage.ByValue {
 				continue
 			}
-			if name := fmt.Sprintf("lane %d of warp %d", v.Lane, step.Warp); e.Leaf ||
-				a.g.Nodes[e.To].Lane != v.Lane || out != "" && out != name {
+			switch {
+			case e.Leaf || a.g.Nodes[e.To].Lane != v.Lane:
+				others = true
+			case warp >= 0 && warp != step.Warp:
 				return ""
-			} else {
-				out = name
+			case !slices.Contains(lanes, int(v.Lane)):
+				lanes, warp = append(lanes, int(v.Lane)), step.Warp
 			}
 		}
 	}
-	return out
+	if len(lanes) == 0 || others && c.fn.Body[instr].Has("idx") {
+		return ""
+	}
+	slices.Sort(lanes)
+	if len(lanes) == 1 {
+		return fmt.Sprintf("lane %d of warp %d its own value", lanes[0], warp)
+	}
+	return fmt.Sprintf("lanes %s of warp %d their own values", text.Spans(lanes), warp)
 }

@@ -155,3 +155,37 @@ func (c *contrast) loadedAt(k operandKey) *report.Source {
 	}
 	return nil
 }
+
+// filled is where an asynchronous copy gave a cell zeros in the place of what it did not read; nil where none
+// did.
+func (c *contrast) filled(a *actual) *report.Source {
+	for n := range a.g.Nodes {
+		for _, e := range a.g.Uses(int32(n)) {
+			if e.Leaf && a.g.Leaves[e.To].Kind == lineage.LeafFill && c.own(a.g, int32(n)) {
+				return report.SourceOf(target.Blame(c.fn, c.trace.Step(int(a.g.Nodes[n].Step)).Instr.Index))
+			}
+		}
+	}
+	return nil
+}
+
+// copiedAside reports whether a copy of a whole tile brought a foreign element, and not the reads of what it
+// copied took another one: the element lies another distance from where it belongs than a tile has, and in
+// another iteration the cell is right, which is read there in the same way.
+func (c *contrast) copiedAside(k operandKey, s seen, missing []operandKey) bool {
+	sp := c.x.stage
+	if k.stage >= 0 || len(missing) == 0 || s.instr < 0 || c.fn.Body[s.instr].Kind() != isa.BulkCopy ||
+		!sp.PerTile || (missing[0].at-k.at)%(sp.Rows*sp.Cols) == 0 {
+		return false
+	}
+	row, col := c.x.cell.Row, c.x.cell.Col
+	lo, n := c.run.Tiles(c.block)
+	for kv := lo; kv < lo+n; kv++ {
+		v, err := c.run.View(Place{Stage: sp.Stage, Block: c.block, KVTile: kv})
+		if kv != c.kv && err == nil && v.Referenced() && v.Got.Reached() && v.Judged(row, col, true) &&
+			!v.Bad(row, col, true) {
+			return true
+		}
+	}
+	return false
+}

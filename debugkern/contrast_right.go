@@ -25,10 +25,11 @@ type user struct {
 }
 
 // apart is the first instruction of a foreign operand's way that no right cell's way from this operand has,
-// as an index in the entry's body. ok is false where no right cell is made of the operand, or goes another
-// way from the beginning, or the same way to the end.
+// as an index in the entry's body; where all of it is like a right cell's, the first that does not execute
+// for both: what came before is one value, of which the right cell is made as it should be. ok is false where
+// no right cell is made of the operand, or goes another way from the beginning, or shares no value with it.
 func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, ok bool, err error) {
-	common := 0
+	common, same := 0, 0
 	for _, u := range c.rightUsers(k) {
 		way, err := c.wayTo(ctx, k, u)
 		if err != nil {
@@ -42,9 +43,17 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 			c.together(way, s.reader, n) {
 			n++
 		}
+		one := 0
+		for one < n && way.steps[one] == s.steps[one] && way.lanesOf[one] == s.lanesOf[one] {
+			one++
+		}
+		same = max(same, one)
 		if common = max(common, n); u.stage == c.x.stage {
 			break // what makes other cells of the stage says more than what makes another stage
 		}
+	}
+	if common >= len(s.way) {
+		common = same
 	}
 	if common == 0 || common >= len(s.way) {
 		return 0, false, nil

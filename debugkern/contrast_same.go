@@ -268,11 +268,26 @@ func (c *contrast) elsewhere(ctx context.Context, at lineage.Place) (*actual, er
 			return
 		}
 		for _, v := range way {
+			if c.constant(v) {
+				continue
+			}
 			id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
 			all.captured[id] = append(all.captured[id], part{v.Lo, v.N, v.Part, key})
 		}
 	})
 	return all.actualBy(ctx, at, false, all.cut)
+}
+
+// constant reports whether a value is a constant of the program's, or what a choice took of two of them: it
+// is no tile's, whatever was stored of it.
+func (c *contrast) constant(v lineage.Ref) bool {
+	if v.Index == lineage.InMemory {
+		return false
+	}
+	uses := c.trace.Uses(v, false, false)
+	return len(uses) > 0 && !slices.ContainsFunc(uses, func(u lineage.Use) bool {
+		return u.Leaf == nil || u.Leaf.Kind != lineage.LeafImmediate
+	})
 }
 
 // misplaced reports whether a cell has whole terms of another cell's sum: each factor of what it should not

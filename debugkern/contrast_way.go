@@ -394,6 +394,9 @@ func (c *contrast) departs(
 	missing = slices.DeleteFunc(slices.Clone(missing), func(m operandKey) bool {
 		return m.stage != k.stage || m.arg != k.arg
 	})
+	if c.copiedAside(k, s, missing) {
+		return s.instr, nil
+	}
 	withMissing := func(each int) bool {
 		return slices.ContainsFunc(missing, func(m operandKey) bool {
 			return each > 1 && m.iter == k.iter && m.at/each == k.at/each

@@ -45,6 +45,7 @@ func (q *inquiry) otherConfigurations() []*other {
 	req.Blocks, req.Tiles, req.Stages = debugkern.Region{}, debugkern.Span{}, nil
 	type choice struct {
 		o      *other
+		shape  probes.Shape
 		differ int
 		work   uint64
 	}
@@ -71,7 +72,7 @@ func (q *inquiry) otherConfigurations() []*other {
 		}
 		o := &other{req: req, name: fmt.Sprintf("shape %s (%s)", s.Name, s.Shape)}
 		o.req.Shape = s.Name
-		list = append(list, choice{o, differ, work})
+		list = append(list, choice{o, s.Shape, differ, work})
 	}
 	slices.SortStableFunc(list, func(a, b choice) int {
 		return cmp.Or(cmp.Compare(b.differ, a.differ), cmp.Compare(a.work, b.work))
@@ -80,9 +81,20 @@ func (q *inquiry) otherConfigurations() []*other {
 	for _, c := range list {
 		out = append(out, c.o)
 	}
+	// One of them has a part of a tile where the run has whole ones, or the other way round, if there is one.
+	odd := func(c choice) bool { return ragged(c.shape) != ragged(plan.Shape) }
+	if i := slices.IndexFunc(list, odd); i >= mostOthers {
+		out[mostOthers-1] = out[i]
+	}
 	again := &other{req: req, name: fmt.Sprintf("other inputs (seed %d)", req.Seed)}
 	again.req.Shape = q.run.Request.Shape
 	return append(out[:min(len(out), mostOthers)], again)
+}
+
+// ragged reports whether a shape has an extent that no tile divides.
+func ragged(s probes.Shape) bool {
+	const least = 8 // rows or columns of a tile
+	return slices.ContainsFunc(s.Extents(), func(n int) bool { return n > least && n%least != 0 })
 }
 
 // running executes configurations one after another, and passes on those that run.

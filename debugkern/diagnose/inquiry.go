@@ -93,6 +93,8 @@ type suspect struct {
 	rule      *explanation
 	misstored *access // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
 	refuted   bool    // its edit leaves another configuration wrong
+	// compares are the comparisons of the entry's body by which its cells are what they are
+	compares []int
 	// rounded is where what its first wrong cell is made of is rounded to an integer; nil: nowhere
 	rounded *report.Source
 	beyond  string // where else its remedy was tried, as the end of a sentence

@@ -26,11 +26,14 @@ func (q *inquiry) madeOf(at *report.Source) string {
 		return ""
 	}
 	code := bare(lines[at.Line-1])
+	whole := code
 	if found := condition.FindStringIndex(code); found != nil {
-		code = upTo(code[found[1]:])
+		if code = upTo(code[found[1]:]); compared(code) == "" && compared(whole) != "" {
+			code = compared(whole)
+		}
 	} else if found := assigned.FindStringIndex(code); found != nil {
 		code = first(code[found[1]-1:])
-	} else {
+	} else if code = compared(code); code == "" {
 		return ""
 	}
 	var parts []string
@@ -51,6 +54,18 @@ func (q *inquiry) madeOf(at *report.Source) string {
 		return ""
 	}
 	return "; " + strings.Join(parts, ", ")
+}
+
+// compared is the part of a line that is a comparison, "" where none is.
+func compared(code string) string {
+	code = notComparisons.ReplaceAllString(code, "(")
+	between := func(r rune) bool { return strings.ContainsRune("(),;?:&|", r) }
+	for _, part := range strings.FieldsFunc(code, between) {
+		if comparison.MatchString(part) {
+			return part
+		}
+	}
+	return ""
 }
 
 // comparesFirst says which numbers the warps of a block compare first at the head of a loop that an access's

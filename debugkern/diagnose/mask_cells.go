@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
@@ -28,7 +29,9 @@ type maskOff struct {
 	shown    bool           // the cell takes part
 	text     string         // which columns of its row take part, and which should
 	at       *report.Source // the comparison that decided about the cell; nil: not known
+	test     int            // its instruction, where at is known
 	compared string         // what was compared there
+	rows     map[int]maskRow
 }
 
 // maskOf is the mask that is off in a suspect's stages; nil where their wrong cells have another reason.
@@ -98,7 +101,7 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 		return nil
 	}
 	m.other = m.opposite(v)
-	m.text = maskText(v, m.row, rows)
+	m.text, m.rows = maskText(v, m.row, rows), rows
 	return m
 }
 
@@ -198,7 +201,7 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 		m.at = report.SourceOf(src)
 	}
 	for _, c := range list[0] {
-		at := blame(fn, c.At)
+		at := q.comparedAtLine(c.At)
 		if bounds[c.At] || at == nil || m.at != nil && at.At() != m.at.At() {
 			continue
 		}
@@ -214,9 +217,11 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			}
 			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, o.A, o.B)
 		}
-		m.at = at
-		m.compared, err = q.fitted(m, c, says)
-		return err
+		m.at, m.test = at, c.At
+		if m.compared, err = q.fitted(m, c, says); err != nil {
+			return err
+		}
+		return q.limits(m, c.At)
 	}
 	return nil
 }
@@ -252,7 +257,7 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 			}
 		}
 		for _, test := range tests {
-			at := blame(fn, test)
+			at := q.comparedAtLine(test)
 			if bounds[test] || at == nil || fn.Body[test].Type().Float() {
 				continue
 			}
@@ -264,7 +269,7 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 			before := stored.Line - out.Line
 			if out.File == stored.File && before >= 0 && before <= mostBefore &&
 				(m.at == nil || out.Line > m.at.Outermost().Line) {
-				m.at = at
+				m.at, m.test = at, test
 			}
 		}
 	}
@@ -308,6 +313,86 @@ func (q *inquiry) fitted(m *maskOff, first debugkern.Compared, says string) (str
 		}
 	}
 	return says, nil
+}
+
+// mostLimits is of how many rows of a mask that is off the limit is asked.
+const mostLimits = 6
+
+// limits adds to what was compared by a mask that is off what its limit would have to be: in every wrong row
+// whose columns should take part up to one, the number that the column's own is compared with. Where all
+// columns of all these rows should, it would have to be at least that.
+func (q *inquiry) limits(m *maskOff, at int) error {
+	sp := q.run.Plan.Stage(m.stage)
+	var rows, whole []int
+	for _, r := range slices.Sorted(maps.Keys(m.rows)) {
+		switch n := len(m.rows[r].should); {
+		case n < 2 || m.rows[r].should[n-1] != n-1:
+		case n == sp.Cols:
+			whole = append(whole, r)
+		default:
+			rows = append(rows, r)
+		}
+	}
+	least := ""
+	if len(rows) == 0 {
+		rows, least = whole, "at least "
+	}
+	rows = rows[:min(len(rows), mostLimits)]
+	var cells [][2]int
+	for _, r := range rows {
+		n := len(m.rows[r].should)
+		cells = append(cells, [2]int{r, n - 2}, [2]int{r, n - 1}) // the last two that should take part
+	}
+	list, err := q.base.Comparisons(q.ctx, m.stage, m.block, m.kv, cells)
+	if err != nil {
+		return q.fatal(err)
+	}
+	fn := q.run.Entry()
+	in := fn.Body[at]
+	has := func(mods ...string) bool { return slices.ContainsFunc(mods, in.Has) }
+	var are, need []string
+	var far []float64
+	for i := range rows {
+		before, last := sameComparison(fn, list[2*i], at), sameComparison(fn, list[2*i+1], at)
+		if before == nil || last == nil {
+			return nil
+		}
+		var is, limit float64
+		switch {
+		case last.A == before.A+1 && last.B == before.B:
+			if is, limit = last.B, last.A; !has("le", "gt", "ls", "hi") {
+				limit++
+			}
+		case last.B == before.B+1 && last.A == before.A:
+			if is, limit = last.A, last.B; !has("ge", "lt", "hs", "lo") {
+				limit++
+			}
+		default:
+			return nil
+		}
+		if !slices.Contains(far, limit-is) {
+			far = append(far, limit-is)
+		}
+		are, need = append(are, fmt.Sprintf("%.9g", is)), append(need, fmt.Sprintf("%.9g", limit))
+	}
+	if len(rows) == 0 || slices.Contains(far, 0) || least != "" && slices.Min(far) < 0 {
+		return nil
+	}
+	inRows := "row " + text.Spans(rows)
+	if len(rows) > 1 {
+		inRows = "rows " + text.Spans(rows)
+	}
+	says := fmt.Sprintf("; what the column's number is compared with is %s in %s, and would have to be %s",
+		strings.Join(slices.Compact(are), ", "), inRows, least+strings.Join(slices.Compact(need), ", "))
+	if len(far) == 1 && len(rows) > 1 && least == "" {
+		more := "more"
+		if far[0] < 0 {
+			more = "less"
+		}
+		says += fmt.Sprintf(", %.9g %s in each", math.Abs(far[0]), more)
+	}
+	m.compared += says
+	return nil
 }
 
 // sameComparison is the comparison of a list that stands at the same place of the source as an instruction;
@@ -358,6 +443,7 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 		return
 	}
 	s.cause.Place.Source, s.cause.Place.Other = m.at, nil
+	s.compares = []int{m.test}
 	should := "should not take part"
 	if !m.shown {
 		should = "should take part"

@@ -63,6 +63,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
 		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc),
 		Values: s.whole || s.keptApart(), Masked: masked, Skipped: stale(doc) || s.skips(all),
+		Coarse:  q.coarse(st, b),
 		Confirm: confirm,
 	}); err != nil {
 		return q.fatal(err)
@@ -138,6 +139,26 @@ func (q *inquiry) factorOf(st probes.Stage, doc *report.Stage) float64 {
 		return 0
 	}
 	return product / square
+}
+
+// coarse reports whether the wrong cells of the tile in which a stage first went wrong are right to a few
+// digits, as far as they are no small differences.
+func (q *inquiry) coarse(st probes.Stage, b *report.BadCell) bool {
+	v, err := q.base.View(debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)})
+	if err != nil || !v.Referenced() || !v.Got.Reached() {
+		return false
+	}
+	largest, far := 0.0, 0.0
+	for r := range v.ValidRows {
+		for c := range v.ValidCols {
+			want := v.Local[r*v.Plan.Cols+c]
+			if largest = max(largest, math.Abs(want)); v.Judged(r, c, true) && isBad(v, r, c) {
+				far = max(far, math.Abs(v.Got.At(r, c)-want))
+			}
+		}
+	}
+	const digits = 1.0 / 64 // two roundings to bfloat16, or many to half
+	return far <= digits*largest
 }
 
 // keptApart reports whether all that a wrong cell of a suspect lacks is what other threads have, and do not
@@ -458,6 +479,9 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		}
 		return all[0], all[1:]
 	}
+	if at := q.exchangedAt(c.What, all[0]); at != nil {
+		return at, nil
+	}
 	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
 		return all[0], all[1:]
 	}
@@ -494,6 +518,24 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		all = named
 	}
 	return all[0], all[1:]
+}
+
+// exchangedAt is the line of the kernel's parameters of which an edit exchanges two everywhere, where the
+// line that the edit is nearest to names neither; else nil.
+func (q *inquiry) exchangedAt(what string, near *report.Source) *report.Source {
+	a, b, ok := strings.Cut(strings.TrimSuffix(what, " exchanged"), " and ")
+	line := bare(q.quoted(near))
+	if !ok || !strings.HasSuffix(what, " exchanged") || hasName(line, a) || hasName(line, b) ||
+		q.run.Plan.Arg(a) == nil || q.run.Plan.Arg(b) == nil {
+		return nil
+	}
+	lines := q.run.Source(near.File)
+	for n := min(near.Line, len(lines)); n > 0; n-- {
+		if text := bare(lines[n-1]); hasName(text, a) && hasName(text, b) {
+			return &report.Source{File: near.File, Line: n, Function: near.Function}
+		}
+	}
+	return nil
 }
 
 // operators are what the source may have where an instruction computes with an integer constant.
@@ -680,6 +722,11 @@ func departure(c *debugkern.Contrast) difference {
 		return paired(cell, c.Pair)
 	case c.Home != nil && len(c.Foreign) > 0 && d.at != nil:
 		return misplaced(cell, c, d.at)
+	case c.Filled != nil && len(c.Foreign) == 0 && len(c.Twice) == 0:
+		d.at = c.Filled
+		d.text = fmt.Sprintf("%s is not made of %s: the copy at %s reads less than it writes, and fills the rest, "+
+			"which has its place, with zeros", cell, missing, callText(d.at))
+		d.look = "look at how many bytes are read by the copy at " + callText(d.at)
 	case c.Exchange != nil && d.at != nil && len(c.Missing) > 0:
 		d.text = fmt.Sprintf("%s is made of %s, which the exchange at %s brings from %s, where %s of %s belongs",
 			cell, foreign, callText(d.at), c.Exchange.From, missing, c.Exchange.Meant)
@@ -726,7 +773,7 @@ func departure(c *debugkern.Contrast) difference {
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have and %s does not bring there", cell, missing,
 			c.Missing[0].Threads, callText(d.at))
 		if own := c.Missing[0].Own; own != "" {
-			d.text += ": it brings " + own + " its own value"
+			d.text += ": it brings " + own
 		}
 		d.look = "look at which threads hand on what they have at " + callText(d.at)
 	default:

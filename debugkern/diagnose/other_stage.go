@@ -2,8 +2,10 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -11,6 +13,9 @@ import (
 
 // A stage whose every wrong cell is what another stage in the place of one of its operands gives is made of
 // that one: where it is read from its array is the place.
+
+// mostLoads is of how many loads it is asked which array they read.
+const mostLoads = 12
 
 // otherStage makes the line that reads the array of another stage the place of a suspect, where all wrong
 // cells of its stage look like made of that one; false where they do not, or no line is found.
@@ -40,17 +45,22 @@ func (q *inquiry) otherStage(s *suspect, st probes.Stage) (bool, error) {
 			loads = append(loads, o.At)
 		}
 	}
-	list, _, err := q.base.Reaches(q.ctx, b.Block, loads)
-	if err != nil {
-		return false, q.fatal(err)
-	}
 	var at *report.Source
-	for _, o := range loads { // the nearest to the cell first
-		for _, r := range list {
-			if r.At == o && r.Base == other.Array && at == nil {
-				at = blame(fn, o)
-			}
+	for n, o := range loads { // the nearest to the cell first
+		if n == mostLoads || at != nil {
+			break
 		}
+		list, _, err := q.base.Reaches(q.ctx, b.Block, []int{o})
+		if err != nil {
+			return false, q.fatal(err)
+		}
+		if slices.ContainsFunc(list, func(r debugkern.Reach) bool { return r.Base == other.Array }) {
+			at = blame(fn, o)
+		}
+	}
+	if w := b.Source; at != nil && w != nil && hasName(bare(q.quoted(w)), other.Array) {
+		own := *w // a compiler reads once what two lines name
+		at = &own
 	}
 	if at == nil {
 		return false, nil

@@ -115,7 +115,8 @@ func (q *inquiry) linked(a, b *suspect) bool {
 // what one of its calls or tiles became and leave the other: that shows nothing then.
 func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
-		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b)
+		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
+		q.limited(a, b)
 }
 
 // sameRule reports whether the same is wrong with an operation of two stages that one line stores, as of a
@@ -422,6 +423,10 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 		}
 		if lead.cause.why == "" || tookBeyond(lead, s) && s.cause.why != "" {
 			lead.cause.because(s.cause.why)
+		}
+		if at, says := q.limitAt(lead, s); at != nil && lead.cause.Place.Other == nil {
+			lead.cause.Place.Other = at
+			lead.because(says)
 		}
 		lead.cause.Findings = append(lead.cause.Findings, s.cause.Findings...)
 		if !q.poisoned(lead, s) {

@@ -287,3 +287,48 @@ func (q *inquiry) compares(at *report.Source) bool {
 		return false
 	})
 }
+
+// comparesIn reports whether the text of a line has a comparison, or a min or max that stands for one.
+func (q *inquiry) comparesIn(at *report.Source) bool {
+	line := notComparisons.ReplaceAllString(bare(q.quoted(at)), " ")
+	return comparison.MatchString(line) || bounding.MatchString(line)
+}
+
+var bounding = regexp.MustCompile(`\b(min|max|f?min[fl]*|f?max[fl]*)\s*\(`)
+
+// comparedAtLine is where the source has a comparison: a compiler moves one before the line that uses it, and
+// leaves it the line that it puts it behind. Where that line has none, it is the first of those that use it,
+// or that call these, which has.
+func (q *inquiry) comparedAtLine(test int) *report.Source {
+	fn := q.run.Entry()
+	at := blame(fn, test)
+	if at == nil || q.comparesIn(at) && !fromProbe(fn.Body[test].Loc) {
+		return at
+	}
+	made := fn.Body[test].Dests(nil)
+	var reads, writes []int32
+	for i := test + 1; i < len(fn.Body); i++ {
+		in := fn.Body[i]
+		cfg.Uses(in, &reads, &writes)
+		if !slices.ContainsFunc(reads, func(r int32) bool { return slices.Contains(made, r) }) {
+			continue
+		}
+		if in.Type() == ptx.Pred { // put together with another
+			made = append(made, writes...)
+		}
+		use := blame(fn, i)
+		if use == nil || fromProbe(in.Loc) {
+			continue
+		}
+		places := []*report.Source{use}
+		for _, site := range slices.Backward(use.Calls.Sites()) {
+			places = append(places, &report.Source{File: site.File, Line: site.Line, Function: site.Function})
+		}
+		for _, p := range places {
+			if q.comparesIn(p) {
+				return p
+			}
+		}
+	}
+	return at
+}

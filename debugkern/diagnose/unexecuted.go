@@ -50,7 +50,8 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 			}
 		}
 	}
-	if got := float64(b.Got); s.contrast == nil && (math.IsInf(got, 0) || got == 0) { // an initial value
+	got, x := float64(b.Got), s.contrast
+	if (x == nil || x.Wholly) && (math.IsInf(got, 0) || got == 0) { // an initial value
 		return q.unselected(s, b, ops)
 	}
 	return false, nil
@@ -66,17 +67,17 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		if in.Loc.Within(target.IsProbe) || len(in.Args) == 0 {
 			continue
 		}
-		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && in.Type().Float() && p.Kind == ptx.OpReg {
+		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && p.Kind == ptx.OpReg && (in.Type().Float() ||
+			!in.Type().Integer()) {
 			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
 				return true, q.blameChoice(s, b, o.At, tests)
 			}
 		}
 		for _, r := range in.Dests(nil) {
-			if !fn.Regs[r].Type.Float() {
-				continue
-			}
 			for i, other := range fn.Body {
-				if i == o.At || !slices.Contains(other.Dests(nil), r) || !computes(other) {
+				loads := other.Kind().Loads() && other.Space() == ptx.SpaceGlobal
+				if i == o.At || !slices.Contains(other.Dests(nil), r) ||
+					!loads && (!computes(other) || !fn.Regs[r].Type.Float()) {
 					continue
 				}
 				for _, at := range deciding(fn, i) {
@@ -111,7 +112,8 @@ func (q *inquiry) blameChoice(s *suspect, b *report.BadCell, lacking int, tests 
 			all = append(all, compared)
 		}
 	}
-	at, line := blame(fn, tests[0]), blame(fn, lacking)
+	at, line := q.comparedAtLine(tests[0]), blame(fn, lacking)
+	s.compares = tests
 	says := fmt.Sprintf("it keeps the value that it begins with: by the condition at %s %s takes no part in it",
 		callText(at), q.resultOf(lacking, at))
 	if len(all) > 0 {

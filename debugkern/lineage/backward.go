@@ -506,6 +506,9 @@ func (w *walker) store(i int, s *step, f *flow, r Ref) {
 			return
 		}
 		from := t.accesses.at(int(s.aux) + 1)
+		if n+off > t.copiedBytes(s, lane) || from.mask>>lane&1 == 0 { // it reads less than it writes
+			w.leaf(ByValue, 1, Leaf{Kind: LeafFill, Arg: -1})
+		}
 		if n = min(n, t.copiedBytes(s, lane)-off); n > 0 && from.mask>>lane&1 != 0 {
 			w.bytes(Place{
 				from.space, t.addr(from, lane) + uint64(off), n, int(s.warp)*32 + lane, i,

@@ -469,7 +469,7 @@ var words = map[string]string{
 	"sub": "subtraction (-)", "mul": "multiplication (*)", "div": "division (/)", "rcp": "1/x",
 	"sqrt":  "sqrt(x)",
 	"rsqrt": "1/sqrt(x)", "ex2": "2^x", "exp": "exp(x)", "lg2": "log2(x)", "shl": "<<", "shr": ">>",
-	"and": "&", "or": "|",
+	"and": "&", "or": "|", "ld": "load", "cp": "copy", "cvt": "conversion", "selp": "choice (?:)",
 }
 
 // Word is how the source writes a modifier or an opcode, the same where it has no word of its own.

@@ -14,6 +14,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,8 @@ type Question struct {
 	// by it. 0: they are not, or none is known
 	Factor float64
 	Masked bool // the cells look like a mask that is off: edits of what is compared are tried first
+	// Coarse: the cells are right to a few digits: edits of roundings are tried first
+	Coarse bool
 	// Values: the cells are made of the elements that they should be made of, so that edits of what computes
 	// indices and bounds are tried last
 	Values bool
@@ -245,6 +248,15 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 			masks = m.masked()
 		}
 		list = slices.Concat(m.conditions(), masks, list)
+	}
+	if q.Coarse {
+		rest := func(c candidate) int {
+			if c.kind == Rounding {
+				return 0
+			}
+			return 1
+		}
+		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(rest(a), rest(b)) })
 	}
 	s.out.Candidates = len(list)
 	if err := s.all(list); err != nil {
