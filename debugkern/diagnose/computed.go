@@ -50,6 +50,9 @@ func (q *inquiry) computedAt(s *suspect) error {
 	if err != nil || at == nil {
 		return q.fatal(err)
 	}
+	if p := pattern(first); p != nil && p.Name == "factor" && at.Calls != "" {
+		return nil // of what a function gives something is missing behind its call
+	}
 	if s.lacksOwn() { // what is added to belongs where the result of a function is taken
 		out := at.Outermost()
 		at = &out

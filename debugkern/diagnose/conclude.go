@@ -338,7 +338,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	if c.Kind == "loop-ended" {
 		q.firstTile(f, c)
 	}
+	constant := q.nanConstants(s)
 	switch {
+	case constant != nil && (s.remedy == nil || !s.remedy.changes()):
+		constant.describe(q, c)
 	case c.Advice != "":
 	case s.ring != nil:
 		c.why, c.Advice = s.ring.why, s.ring.advice

@@ -45,6 +45,8 @@ type inquiry struct {
 	// configurations: other shapes and inputs that edits are tried in, once configured
 	configurations []*other
 	configured     bool
+	// skippedStores are the stores that gave what wrong cells of a stage read again, as in Suspect.reread
+	skippedStores []int
 	// otherVariants: what edits of the source are tried in too, once varied
 	otherVariants []*other
 	varied        bool
@@ -95,6 +97,8 @@ type suspect struct {
 	refuted   bool    // its edit leaves another configuration wrong
 	// compares are the comparisons of the entry's body by which its cells are what they are
 	compares []int
+	// reread is the store that gave what its first wrong cell reads again; nil: it reads nothing again
+	reread *report.Source
 	// rounded is where what its first wrong cell is made of is rounded to an integer; nil: nowhere
 	rounded *report.Source
 	beyond  string // where else its remedy was tried, as the end of a sentence

@@ -121,6 +121,9 @@ func lacksTerm(p *report.Fingerprint) bool { return p != nil && p.Name == "term"
 // stage is off by a factor, it takes an exact one of that stage.
 func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	p := pattern(doc)
+	if p != nil && strings.Contains(p.Value, "fitted") {
+		p = nil // what is fitted says that the cells go with their rows, and nothing else
+	}
 	if p != nil && p.Name != "factor" && p.Name != "term" {
 		return nil
 	}

@@ -93,6 +93,14 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if masked, err := q.masked(s, st, doc); err != nil || masked {
 		return err
 	}
+	if best == nil && (found == nil || found.Some) {
+		if zero, err := q.zeroFactor(s, st, b); err != nil || zero {
+			return err
+		}
+		if again, err := q.staleRead(s, st, b); err != nil || again {
+			return err
+		}
+	}
 	switch {
 	case found != nil:
 		q.explain(s, found)
@@ -415,6 +423,10 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
 	}
+	if first := q.beginsWith(c, src); first != nil && c.Kind == repair.Superfluous && q.repeated(c) > 1 {
+		s.cause.Place.Source, s.cause.Place.Other = first.at, src
+		r.advice = first.advice(q, src)
+	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	doc := q.doc.Stage(s.cause.Stage)
 	if looks := looksLike(doc); s.cause.why == "" && looks != "" && !strings.Contains(looks, "fitted") &&
@@ -562,8 +574,10 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
-	if ok, err := q.otherStage(s, st); err != nil || ok {
-		return err
+	for _, says := range []func(*suspect, probes.Stage) (bool, error){q.otherStage, q.added} {
+		if ok, err := says(s, st); err != nil || ok {
+			return err
+		}
 	}
 	b := doc.FirstBad
 	cells := [][2]int{{b.Row, b.Col}}

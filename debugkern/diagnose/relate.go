@@ -116,7 +116,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
 		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
-		q.limited(a, b)
+		q.limited(a, b) || a.reread != nil && b.reread != nil && a.reread.At() == b.reread.At()
 }
 
 // sameRule reports whether the same is wrong with an operation of two stages that one line stores, as of a
@@ -493,7 +493,8 @@ func (q *inquiry) rootRank(s *suspect) int {
 		kind = "exclusive"
 	case kind == "misaligned" && s.across:
 		return slices.Index(order, outOfBounds) - 1 // it is in many rows, and past the end in the last alone
-	case kind == "nan-origin" && strings.Contains(q.doc.Findings[s.cause.Finding].Message, "is made here"):
+	case kind == "nan-origin" && (strings.Contains(q.doc.Findings[s.cause.Finding].Message, "is made here") ||
+		q.nanConstants(s) != nil):
 		kind = "made"
 	}
 	if i := slices.Index(order, kind); i >= 0 {

@@ -51,16 +51,66 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 		}
 	}
 	got, x := float64(b.Got), s.contrast
-	if (x == nil || x.Wholly) && (math.IsInf(got, 0) || got == 0) { // an initial value
+	switch {
+	case x != nil && !x.Wholly:
+	case math.IsInf(got, 0) || got == 0:
 		return q.unselected(s, b, ops)
+	case q.keptFrom(st, b):
+		return q.notAgain(s, st, b)
 	}
 	return false, nil
+}
+
+// notAgain is unexecuted where the operation that gave a cell its value in the tile before is not executed
+// for it again, or its result not taken: the place is the condition by which that is so.
+func (q *inquiry) notAgain(s *suspect, st probes.Stage, b *report.BadCell) (bool, error) {
+	ops, err := q.base.Slice(q.ctx, st, b.Block, b.KVTile-1, [][2]int{{b.Row, b.Col}})
+	if err != nil {
+		return false, q.fatal(err)
+	}
+	fn := q.run.Entry()
+	const keeps = "it keeps its value of the tile before"
+	for _, o := range ops {
+		in := fn.Body[o.At]
+		if in.Loc.Within(target.IsProbe) || len(in.Args) == 0 {
+			continue
+		}
+		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && in.Type().Float() && p.Kind == ptx.OpReg {
+			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
+				return true, q.blameChoice(s, b, o.At, tests, keeps)
+			}
+		}
+		if !computes(in) || !in.Type().Float() {
+			continue
+		}
+		for _, at := range deciding(fn, o.At) {
+			if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(o.At, tests) {
+				return true, q.blameChoice(s, b, o.At, tests, keeps)
+			}
+		}
+		return false, nil
+	}
+	return false, nil
+}
+
+// keptFrom reports whether a cell of a stage's tile has the value that it had in the tile before.
+func (q *inquiry) keptFrom(st probes.Stage, b *report.BadCell) bool {
+	if sp := q.run.Plan.Stage(st); sp == nil || !sp.PerTile || b.KVTile < 1 {
+		return false
+	}
+	p := debugkern.Place{Stage: st, Block: b.Block, KVTile: b.KVTile}
+	now, err := q.base.View(p)
+	p.KVTile--
+	before, failed := q.base.View(p)
+	return err == nil && failed == nil && now.Got.Reached() && before.Got.Reached() &&
+		before.Got.Captured(b.Row, b.Col) && now.Got.Same(before.Got, b.Row, b.Col)
 }
 
 // unselected is unexecuted where others of the block execute the line, and the cell has kept the value that
 // it begins with: the place is the first of the conditions on the way to it, of a branch or of a choice
 // between two values.
 func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Operation) (bool, error) {
+	const keeps = "it keeps the value that it begins with"
 	fn := q.run.Entry()
 	for _, o := range ops {
 		in := fn.Body[o.At]
@@ -70,7 +120,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && p.Kind == ptx.OpReg && (in.Type().Float() ||
 			!in.Type().Integer()) {
 			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
-				return true, q.blameChoice(s, b, o.At, tests)
+				return true, q.blameChoice(s, b, o.At, tests, keeps)
 			}
 		}
 		for _, r := range in.Dests(nil) {
@@ -82,7 +132,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 				}
 				for _, at := range deciding(fn, i) {
 					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(i, tests) {
-						return true, q.blameChoice(s, b, i, tests)
+						return true, q.blameChoice(s, b, i, tests, keeps)
 					}
 				}
 			}
@@ -100,7 +150,9 @@ func (q *inquiry) inSourceBoth(at int, tests []int) bool {
 
 // blameChoice makes comparisons the place of a suspect whose cells keep what they begin with: by them an
 // instruction that would make a cell is not executed for it, or its result not taken.
-func (q *inquiry) blameChoice(s *suspect, b *report.BadCell, lacking int, tests []int) error {
+func (q *inquiry) blameChoice(
+	s *suspect, b *report.BadCell, lacking int, tests []int, keeps string,
+) error {
 	fn := q.run.Entry()
 	var all []string
 	for _, test := range tests {
@@ -114,8 +166,8 @@ func (q *inquiry) blameChoice(s *suspect, b *report.BadCell, lacking int, tests 
 	}
 	at, line := q.comparedAtLine(tests[0]), blame(fn, lacking)
 	s.compares = tests
-	says := fmt.Sprintf("it keeps the value that it begins with: by the condition at %s %s takes no part in it",
-		callText(at), q.resultOf(lacking, at))
+	says := fmt.Sprintf("%s: by the condition at %s %s takes no part in it", keeps, callText(at),
+		q.resultOf(lacking, at))
 	if len(all) > 0 {
 		says += fmt.Sprintf(", which first compares %s", strings.Join(all, ", and "))
 	}

@@ -323,6 +323,9 @@ func (m *menu) everywhere(i int, constant bool) []int {
 	return out
 }
 
+// fewCopies is how many instructions of a line with one constant may be of several uses in the text.
+const fewCopies = 3
+
 // sets are what an edit of an instruction may mean, the widest first.
 func (m *menu) sets(i int, kind Kind) [][]int {
 	e := edited{i, kind == Constant}
@@ -332,6 +335,9 @@ func (m *menu) sets(i int, kind Kind) [][]int {
 			out = append(out, wide)
 		}
 		out = append(out, m.copies(i)...)
+		if n := len(m.copies(i)[0]); e.constant && n > 1 && n <= fewCopies {
+			out = append(out, []int{i}) // a function of the library's on the line may have the same constant
+		}
 		m.meant[e] = out
 	}
 	return out
