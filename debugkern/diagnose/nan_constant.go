@@ -52,7 +52,9 @@ func (q *inquiry) nanConstants(s *suspect) *nanConstant {
 }
 
 // hasNumber reports whether a line has a number of several digits.
-func (q *inquiry) hasNumber(at *report.Source) bool { return longNumber.MatchString(bare(q.quoted(at))) }
+func (q *inquiry) hasNumber(at *report.Source) bool {
+	return longNumber.MatchString(bare(q.quoted(at)))
+}
 
 var longNumber = regexp.MustCompile(`\b(0[xX][\da-fA-F]{4,}|\d{4,})`)
 
