@@ -35,12 +35,14 @@ const (
 	ninth    = "ninth"
 	tenth    = "tenth"
 	eleventh = "eleventh"
+	twelfth  = "twelfth"
 	open     = "open"
 	harmless = "harmless"
 )
 
 var sets = []string{
-	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, open, harmless,
+	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, open,
+	harmless,
 }
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
