@@ -61,6 +61,7 @@ func (q *inquiry) access(s *suspect) error {
 	}
 	res, err := repair.Search(q.ctx, q.base, repair.Question{
 		Block: q.wrongBlock(s, group), Accesses: accesses, Trials: trials, Quick: quick,
+		Until:   q.begun.Add(longestSearch),
 		Skipped: lacking || s.cause.Kind == "unwritten" || s.cause.Kind == "uninitialised",
 		Watch:   func(t *debugkern.Trial) { t.Check = checkers },
 		Right:   func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
@@ -87,7 +88,7 @@ func (q *inquiry) access(s *suspect) error {
 	if err != nil {
 		return q.fatal(err)
 	}
-	s.tried += res.Tried
+	s.tried, s.late = s.tried+res.Tried, s.late || res.Late
 	if best != nil {
 		q.blameAccess(s, best)
 	}

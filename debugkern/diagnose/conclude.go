@@ -185,6 +185,9 @@ func (q *inquiry) untried(s *suspect) string {
 	switch {
 	case s.cause.Finding >= 0 && q.stale(s):
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
+	case s.tried > 0 && s.late:
+		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this; there was no time for more",
+			s.tried)
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this", s.tried)
 	case s.unreached || s.alone != nil:

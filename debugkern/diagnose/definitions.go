@@ -491,6 +491,9 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 		c.Advice, s.steps = q.straysAdvice(s), s.strays.Steps
 	case s.excess != nil:
 		c.because(q.because(s.excess, list))
+		if unread := q.neverRead(s); unread != "" {
+			c.because(unread)
+		}
 		list = q.exceeds(s.excess, c, list)
 	}
 	if len(list) == 0 {
@@ -504,9 +507,37 @@ func (q *inquiry) traced(s *suspect, c *Cause) {
 	}
 	list, lacks := q.incriminated(s, list, at[0])
 	c.Advice += q.indexText(list) + lacks
+	if s.excess != nil {
+		c.Advice += q.countedAt(list)
+	}
 	if short && len(list) > 0 {
 		c.Advice += q.comparesFirst(c.Place.Block, list[0].at, at[0])
 	}
+}
+
+// countedAt names the head of the loop that counts what a definition of an index is made of, where the
+// definitions do not say it: how far it counts decides how far the index goes. "" where no loop does.
+func (q *inquiry) countedAt(list []definition) string {
+	for i := range list {
+		d := &list[i]
+		if d.loop {
+			return ""
+		}
+	}
+	for i := range list {
+		d := &list[i]
+		lines := q.run.Source(d.at.File)
+		for _, name := range nameOf.FindAllString(called.ReplaceAllString(valueOn(lines, d), " ("), -1) {
+			n, _ := valueOf(lines, name, d.at.Line)
+			if constants.MatchString(name) || n == 0 || !headed.MatchString(bare(lines[n-1])) {
+				continue
+			}
+			head := report.Source{File: d.at.File, Line: n}
+			return fmt.Sprintf("; %s there is counted by the loop at %s: %s", name, head.At(),
+				quote(q.quoted(&head)))
+		}
+	}
+	return ""
 }
 
 // tracedAt lists the accesses of a cause whose index is traced: past says that it is one past an extent,
@@ -526,6 +557,14 @@ func (q *inquiry) tracedAt(s *suspect, c *Cause) (at []access, past, short, ok b
 	case c.Kind == "unwritten" || c.Kind == "uninitialised":
 		if w := q.storeOf(c.Place.Variable); w != nil {
 			at, short = []access{{at: w, variable: c.Place.Variable}}, true
+			r := c.Place.Source
+			if c.Kind == "uninitialised" && r != nil && r.File == w.File && r.Line < w.Line {
+				of := c.Place.Variable
+				c.because(fmt.Sprintf("line %d reads %s before line %d writes it", r.Line, of, w.Line))
+				c.Advice = fmt.Sprintf("read %s behind %s, which writes it, or write it before %s", of, w.At(),
+					lineText(r, w))
+				return nil, false, false, false
+			}
 			c.Advice += "; the source writes it at " + w.At()
 		}
 	case c.Kind == kindStage && s.misstored != nil && s.misstored.at == c.Place.Source:

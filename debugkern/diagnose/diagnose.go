@@ -13,6 +13,7 @@ package diagnose
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -26,6 +27,13 @@ const Schema = "tilescope.diagnose/1"
 const (
 	kindStage = "stage" // a stage computes something else: arithmetic
 	kindTable = "table" // a fragment map that is not the hardware's
+)
+
+// How long after the beginning a search for an edit ends, of the PTX and of the source: what else is known is
+// told then. Nearly every search is over long before.
+const (
+	longestSearch = 45 * time.Second
+	longestSource = 90 * time.Second
 )
 
 // Options of a diagnosis.
@@ -156,7 +164,7 @@ func Diagnose(
 	if o.OnEvent == nil {
 		o.OnEvent = func(Event) {}
 	}
-	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
+	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}, begun: time.Now()}
 	for _, step := range []func() error{
 		q.examine, q.sanitize, q.suspect, q.experiment, q.arithmetic, q.unite, q.inSource, q.orderedAt,
 		q.schedules, q.barriers, q.losses,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
@@ -45,6 +46,7 @@ type inquiry struct {
 	// configurations: other shapes and inputs that edits are tried in, once configured
 	configurations []*other
 	configured     bool
+	begun          time.Time // when the inquiry began
 	// skippedStores are the stores that gave what wrong cells of a stage read again, as in Suspect.reread
 	skippedStores []int
 	// otherVariants: what edits of the source are tried in too, once varied
@@ -95,6 +97,7 @@ type suspect struct {
 	rule      *explanation
 	misstored *access // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
 	refuted   bool    // its edit leaves another configuration wrong
+	late      bool    // a search for an edit ended for lack of time
 	// compares are the comparisons of the entry's body by which its cells are what they are
 	compares []int
 	// reread is the store that gave what its first wrong cell reads again; nil: it reads nothing again

@@ -76,6 +76,9 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 				return nil
 			}
 			is, should := v.Got.At(r, c) != 0, v.Local[r*v.Plan.Cols+c] != 0
+			if v.Global != nil { // a maximum that is wrong leaves what is visible as it is
+				should = v.Global[r*v.Plan.Cols+c] != 0
+			}
 			if is {
 				row.are = append(row.are, c)
 			}

@@ -28,7 +28,20 @@ func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
 		tookBeyond(a, b) || tookBeyond(b, a) || q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) ||
-		q.takesCopy(a, b) || q.takesCopy(b, a)
+		q.takesCopy(a, b) || q.takesCopy(b, a) || q.goesOn(a, b) || q.goesOn(b, a)
+}
+
+// goesOn reports whether a loop reads past an array, and writes elements of an output that other blocks
+// write: it counts too far.
+func (q *inquiry) goesOn(past, race *suspect) bool {
+	a, b := past.cause.Place.Source, race.cause.Place.Source
+	if past.cause.Kind != outOfBounds || race.cause.Kind != "race" || a == nil || b == nil ||
+		a.File != b.File || race.cause.Finding < 0 || !q.doc.Findings[race.cause.Finding].Across {
+		return false
+	}
+	lines := q.run.Source(a.File)
+	x, y := loopsRound(lines, a.Line), loopsRound(lines, b.Line)
+	return len(x) > 0 && len(y) > 0 && x[0] == y[0]
 }
 
 // sameRule reports whether one line, whatever called it, gives two stages what becomes right by one rule.

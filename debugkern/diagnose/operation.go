@@ -59,15 +59,18 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		}
 		return p.rank() <= ofSize && (p.left() == 0 || !masked), nil
 	}
-	if _, err := repair.Search(q.ctx, q.base, repair.Question{
+	res, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
 		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc),
 		Values: s.whole || s.keptApart(), Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Coarse:  q.coarse(st, b),
+		Until:   q.begun.Add(longestSearch),
 		Confirm: confirm,
-	}); err != nil {
+	})
+	if err != nil {
 		return q.fatal(err)
 	}
+	s.late = s.late || res.Late
 	if proven := best != nil && best.rank() != onlyHere; s.mask != nil && (best == nil || proven ||
 		s.mask.at != nil) {
 		if proven {
@@ -94,10 +97,8 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return err
 	}
 	if best == nil && (found == nil || found.Some) {
-		if zero, err := q.zeroFactor(s, st, b); err != nil || zero {
-			return err
-		}
-		if again, err := q.staleRead(s, st, b); err != nil || again {
+		known, err := q.withoutEdit(s, st, b)
+		if err != nil || known {
 			return err
 		}
 	}
@@ -109,11 +110,6 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 			return q.formula(s, st, b)
 		}
 	}
-	if m := s.mask; best == nil && found == nil && (m == nil || m.at == nil && m.stage != st) {
-		if never, err := q.unexecuted(s, st, b); err != nil || never {
-			return err
-		}
-	}
 	switch {
 	case s.mask != nil:
 		s.because(s.mask.text)
@@ -121,6 +117,21 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return q.formula(s, st, b)
 	}
 	return nil
+}
+
+// withoutEdit looks for what the executed values say of a suspect whose cells no edit and no rule explains;
+// false where that is nothing.
+func (q *inquiry) withoutEdit(s *suspect, st probes.Stage, b *report.BadCell) (bool, error) {
+	ways := []func(*suspect, probes.Stage, *report.BadCell) (bool, error){q.zeroFactor, q.staleRead}
+	if m := s.mask; m == nil || m.at == nil && m.stage != st {
+		ways = append(ways, q.unexecuted)
+	}
+	for _, way := range ways {
+		if known, err := way(s, st, b); err != nil || known {
+			return known, err
+		}
+	}
+	return false, nil
 }
 
 // factorOf is the factor that the wrong cells of a stage all have, by the tile in which it first went wrong;
@@ -543,11 +554,38 @@ func (q *inquiry) exchangedAt(what string, near *report.Source) *report.Source {
 	}
 	lines := q.run.Source(near.File)
 	for n := min(near.Line, len(lines)); n > 0; n-- {
-		if text := bare(lines[n-1]); hasName(text, a) && hasName(text, b) {
+		text := bare(lines[n-1])
+		if !hasName(text, a) || !hasName(text, b) {
+			continue
+		}
+		if before := func(x, y string) bool { return nameAt(text, x) < nameAt(text, y) }; before(a, b) !=
+			q.listedBefore(a, b) {
 			return &report.Source{File: near.File, Line: n, Function: near.Function}
 		}
+		for i := n; i < len(lines); i++ { // the parameters are in the manifest's order: what uses them is not
+			if use := bare(lines[i]); hasName(use, a) || hasName(use, b) {
+				return &report.Source{File: near.File, Line: i + 1, Function: near.Function}
+			}
+		}
+		break
 	}
 	return nil
+}
+
+// nameAt is where a name stands in a line, -1 where it does not.
+func nameAt(line, name string) int {
+	if at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).FindStringIndex(line); at != nil {
+		return at[0]
+	}
+	return -1
+}
+
+// listedBefore reports whether the manifest lists one argument before another.
+func (q *inquiry) listedBefore(a, b string) bool {
+	index := func(name string) int {
+		return slices.IndexFunc(q.run.Plan.Args, func(x probes.Arg) bool { return x.Name == name })
+	}
+	return index(a) < index(b)
 }
 
 // operators are what the source may have where an instruction computes with an integer constant.

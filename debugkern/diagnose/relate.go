@@ -200,12 +200,30 @@ func overwritten(race, unwritten *suspect) bool {
 // once warps have left, the NaN that a wrong stage's values end in, an output's cells that nobody wrote.
 func (q *inquiry) follow(s, from *suspect) bool {
 	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
-		q.missesThoseWhoLeft(s, from) ||
+		q.missesThoseWhoLeft(s, from) || q.readThere(s, from) ||
 		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) {
 		s.effect = true
 		return true
 	}
 	return q.cutShort(from, s)
+}
+
+// readThere reports whether a NaN that no arithmetic made came in by the read that a checker finds wrong:
+// what lies past an array, or where nobody has written, need be no number.
+func (q *inquiry) readThere(nan, read *suspect) bool {
+	if nan.cause.Kind != "nan-origin" || nan.cause.Finding < 0 ||
+		!slices.Contains([]string{"uninitialised", "out-of-bounds", "misaligned"}, read.cause.Kind) {
+		return false
+	}
+	f := &q.doc.Findings[nan.cause.Finding]
+	if strings.Contains(f.Message, "is made here") || f.Source == nil {
+		return false
+	}
+	return slices.ContainsFunc(read.cause.Findings, func(i int) bool {
+		r := &q.doc.Findings[i]
+		return r.Source != nil && (r.Source.At() == f.Source.At() ||
+			r.Variable != "" && strings.Contains(f.Message, "loaded from "+r.Variable+"["))
+	})
 }
 
 // variables lists what a suspect's findings are on, the arrays that they run into, and those of its stages.

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
@@ -171,7 +172,7 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 				return found, err
 			}
 		}
-		if s.compiled > mostInstructions {
+		if s.compiled > mostInstructions || time.Since(q.begun) > longestSource {
 			break
 		}
 	}
@@ -256,6 +257,9 @@ func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
 	q := s.q
 	budget := mostInstructions
 	for i, e := range edits[:min(len(edits), mostAlone)] {
+		if time.Since(q.begun) > longestSource {
+			break
+		}
 		q.progress(debugkern.Progress{
 			Phase: "explain", Detail: "edits of constants", Done: i, Total: min(len(edits), mostAlone),
 		})

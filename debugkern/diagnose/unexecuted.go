@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -171,12 +172,17 @@ func (q *inquiry) blameChoice(
 	if len(all) > 0 {
 		says += fmt.Sprintf(", which first compares %s", strings.Join(all, ", and "))
 	}
+	if leaves.MatchString(bare(q.quoted(at))) {
+		says += "; where it holds, it leaves the loop"
+	}
 	s.because(says)
 	s.cause.Place.Source, s.cause.Place.Other = at, line
 	look := fmt.Sprintf("look at the condition at %s, and at what it compares", callText(at))
 	s.cause.Advice = q.citing(look, ": ", at) + q.madeOf(at) + q.seeFirst(s.stages[0])
 	return nil
 }
+
+var leaves = regexp.MustCompile(`\bif\b.*\bbreak\b`)
 
 // resultOf names what an instruction gives, next to another line.
 func (q *inquiry) resultOf(i int, other *report.Source) string {

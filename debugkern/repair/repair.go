@@ -22,6 +22,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/join"
@@ -64,6 +65,9 @@ type Question struct {
 	// Quick: cells are wrong or lack because of the finding, so that an edit is executed without the checkers
 	// first, and watched only where more cells are right with it
 	Quick bool
+	// Until is when the search ends though edits are left: a kernel that computes with NaN, or whose loops an
+	// edit lengthens, takes long. The zero time: never.
+	Until time.Time
 	// Confirm tries a cure elsewhere, one at a time: the search ends with the first that it confirms. nil:
 	// the search ends with the first batch that has cures.
 	Confirm func(*Cure) (bool, error)
@@ -191,6 +195,7 @@ type Result struct {
 	Candidates int // edits that there were
 	Operations int // instructions that made the cells
 	Cures      []Cure
+	Late       bool // it ended because of Until
 }
 
 // Search tries edits until some put the stage right. An error is that of ctx, or says that
@@ -390,6 +395,9 @@ func (s *search) enough() int {
 // all tries candidates in order.
 func (s *search) all(list []candidate) error {
 	for len(list) > 0 && s.left > 0 && !s.done() {
+		if s.out.Late = s.out.Late || s.late(); s.out.Late {
+			return nil
+		}
 		n := min(batch, len(list), s.left)
 		good, helps, failed := make([]*Cure, n), make([]bool, n), make([]error, n)
 		wg := join.Group{}
@@ -428,6 +436,9 @@ func (s *search) all(list []candidate) error {
 	}
 	return nil
 }
+
+// late reports whether the time of the search is over.
+func (s *search) late() bool { return !s.q.Until.IsZero() && time.Now().After(s.q.Until) }
 
 // done reports whether a cure was confirmed, or cures enough were found.
 func (s *search) done() bool {
