@@ -2,12 +2,14 @@ package debugkern
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
@@ -188,4 +190,59 @@ func (c *contrast) copiedAside(k operandKey, s seen, missing []operandKey) bool 
 		}
 	}
 	return false
+}
+
+// padding finds cells past the valid ones of a tile that a cell is made of, and that change it: what a kernel
+// puts there has to add nothing to a sum, and be no maximum.
+func (c *contrast) padding(e *expected, a *actual, out *Contrast) {
+	if _, _, products := c.vectors(e); products {
+		return // what lies past one operand may be multiplied by 0
+	}
+	for _, p := range e.direct {
+		if p.Stage < 0 {
+			continue
+		}
+		sp := c.g.Stage(p.Stage)
+		v, err := c.run.View(Place{Stage: sp.Stage, Block: c.block, KVTile: p.Iter})
+		if err != nil || !v.Got.Reached() {
+			continue
+		}
+		var past []operandKey
+		for k := range a.of {
+			row, col := k.at/max(1, sp.Cols), k.at%max(1, sp.Cols)
+			if k.stage != p.Stage || k.iter != p.Iter || row < p.Valid[0] && col < p.Valid[1] ||
+				!v.Got.Captured(row, col) {
+				continue
+			}
+			if x := v.Got.At(row, col); x != 0 && !math.IsInf(x, -1) {
+				past = append(past, k)
+			}
+		}
+		if len(past) == 0 {
+			continue
+		}
+		list, _ := c.operands(past, a.of, func(operandKey) (int, error) { return -1, nil })
+		first := list[0].first
+		row, col := first.at/sp.Cols, first.at%sp.Cols
+		out.Padding = &Padding{Text: list[0].Text, Value: v.Got.At(row, col), Stored: c.storedAt(p, row, col)}
+		return
+	}
+}
+
+// storedAt is where the kernel stores a cell of an operand's tile last; nil where it does not.
+func (c *contrast) storedAt(p ref.Part, row, col int) *report.Source {
+	x := *c.x
+	x.stage, x.arg, x.element = c.run.Plan.Stage(c.g.Stage(p.Stage).Stage), "", -1
+	x.cell.Stage, x.cell.KVTile = x.stage.Stage, p.Iter
+	at, err := x.at(c.trace, row, col)
+	if err != nil {
+		return nil
+	}
+	for _, r := range c.trace.Carried(at) {
+		step := c.trace.Step(int(r.Step))
+		if r.Index == lineage.InMemory && step.Func.Entry && !step.Instr.Loc.Within(target.IsProbe) {
+			return report.SourceOf(target.Blame(c.fn, step.Instr.Index))
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tilescope/configs"
+	"tilescope/debugkern/fp"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -114,3 +115,12 @@ type Viewer interface {
 }
 
 var _ Viewer = (*Run)(nil)
+
+// As is a cell of a tile of a 16-bit type as the number that its bits are of another one, F16 or BF16.
+func (v *TileView) As(t probes.DType, row, col int) float64 {
+	bits := uint16(v.Got.Bits(row, col))
+	if t == probes.BF16 {
+		return fp.BF16ToFloat64(bits)
+	}
+	return fp.F16ToFloat64(bits)
+}

@@ -612,7 +612,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
-	for _, says := range []func(*suspect, probes.Stage) (bool, error){q.otherStage, q.added} {
+	for _, says := range []func(*suspect, probes.Stage) (bool, error){q.otherType, q.otherStage, q.added} {
 		if ok, err := says(s, st); err != nil || ok {
 			return err
 		}
@@ -740,7 +740,8 @@ func alike(a, b *debugkern.Contrast) bool {
 		return n
 	}
 	return count(a.Foreign) == count(b.Foreign) && count(a.Missing) == count(b.Missing) &&
-		count(a.Twice) == count(b.Twice) && (a.Pair == nil) == (b.Pair == nil)
+		count(a.Twice) == count(b.Twice) && (a.Pair == nil) == (b.Pair == nil) &&
+		count(a.Repeated) == count(b.Repeated) && (a.Padding == nil) == (b.Padding == nil)
 }
 
 // difference is in what a cell departs from what it should be made of.
@@ -770,6 +771,22 @@ func departure(c *debugkern.Contrast) difference {
 		}
 	}
 	switch foreign, missing := operandTexts(c.Foreign), operandTexts(c.Missing); {
+	case c.Padding != nil:
+		d.at = c.Padding.Stored
+		d.text = fmt.Sprintf("%s is made of %s too, which lies past the last row or column and is %.6g, where what "+
+			"adds nothing belongs", cell, c.Padding.Text, c.Padding.Value)
+		if d.at != nil {
+			d.text += ", stored at " + callText(d.at)
+			d.look = "look at what is stored past the last row or column at " + callText(d.at)
+		}
+	case len(c.Repeated) > 0:
+		d.at = c.Repeated[0].At
+		often := operandTexts(c.Repeated)
+		d.text = fmt.Sprintf("%s is made of %s %d times, and of the others once", cell, often, c.Times)
+		if d.at != nil {
+			d.text += ", taken at " + callText(d.at)
+			d.look = "look at what is taken where there is no other element, at " + callText(d.at)
+		}
 	case c.Pair != nil:
 		return paired(cell, c.Pair)
 	case c.Home != nil && len(c.Foreign) > 0 && d.at != nil:
