@@ -97,7 +97,9 @@ type suspect struct {
 	rule      *explanation
 	misstored *access // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
 	refuted   bool    // its edit leaves another configuration wrong
-	late      bool    // a search for an edit ended for lack of time
+	// conditional names a barrier that stands under a condition where one is missing; "": there is none
+	conditional string
+	late        bool // a search for an edit ended for lack of time
 	// compares are the comparisons of the entry's body by which its cells are what they are
 	compares []int
 	// reread is the store that gave what its first wrong cell reads again; nil: it reads nothing again

@@ -209,7 +209,11 @@ func (q *inquiry) quiet() []string {
 			needed, len(q.doc.Barriers), q.run.Blocks()[0]))
 	}
 	if advice > 0 {
-		more = append(more, fmt.Sprintf("%d pieces of advice", advice))
+		noun := "pieces"
+		if advice == 1 {
+			noun = "piece"
+		}
+		more = append(more, fmt.Sprintf("%d %s of advice", advice, noun))
 	}
 	if len(more) > 0 {
 		lines = append(lines, strings.Join(more, ", "))
