@@ -432,6 +432,8 @@ type reachCause struct {
 	short  []int          // warps that left the loop sooner
 	idle   []int          // warps that did neither
 	partly int            // of the idle ones, those of which some lanes stored
+	beyond []int          // of the idle ones, those that executed the probe and stored nothing
+	apart  bool           // some warps that did not store have another part
 	at     *target.Source // where the early ones left
 	rounds int            // of the short ones
 }
@@ -466,9 +468,18 @@ func (c *reachCause) sort() {
 			}
 		}
 		*class = append(*class, i)
-		if class == &c.idle && w.Stored != 0 {
+		switch {
+		case class != &c.idle:
+		case w.Stored != 0:
 			c.partly++
+		case w.Probed:
+			c.beyond = append(c.beyond, i)
 		}
+	}
+	// Warps that issue copies for others, and those that leave where they do, have nothing to capture.
+	if c.stored && slices.ContainsFunc(c.early, func(i int) bool { return c.r.Warps[i].Copies }) &&
+		!slices.ContainsFunc(c.early, func(i int) bool { return c.r.Warps[i].Stored != 0 }) {
+		c.early, c.apart = nil, true
 	}
 }
 
@@ -496,9 +507,15 @@ func (c *reachCause) text(f *target.Finding) string {
 			f.KVTile, c.want)
 	case len(c.idle) > 0 && len(c.idle) == c.partly:
 		return "none of the threads that reached the probe stored them" + at(c.r.Probe)
+	case len(c.idle) > 0 && len(c.idle) == len(c.beyond):
+		f.Warps = c.idle
+		return warpNames(c.idle) + " give the probe rows or columns outside of the tile" + at(c.r.Probe)
 	case len(c.idle) > 0:
 		f.Warps = c.idle
 		return warpNames(c.idle) + " did not reach the probe" + at(c.r.Probe)
+	}
+	if c.apart {
+		return "the warps that capture the others give the probe no rows and columns of these" + at(c.r.Probe)
 	}
 	return "all threads reached the probe, and none stored them" + at(c.r.Probe)
 }

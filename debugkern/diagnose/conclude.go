@@ -399,7 +399,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice, c.Title = late, strings.Replace(c.Title, " ended after ", " ran for ", 1)
 		} else if report.Uncaptures(c.Kind) {
-			if q.decided(s, f, c); c.Advice == kindAdvice[c.Kind] {
+			if q.outsideTile(f, c); c.Advice == kindAdvice[c.Kind] {
+				q.decided(s, f, c)
+			}
+			if c.Advice == kindAdvice[c.Kind] {
 				c.Advice = q.citing(c.Advice, ": ", f.Source)
 			}
 		}

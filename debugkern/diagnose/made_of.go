@@ -36,6 +36,12 @@ func (q *inquiry) madeOf(at *report.Source) string {
 	} else if code = compared(code); code == "" {
 		return ""
 	}
+	return q.valuesOf(at, code)
+}
+
+// valuesOf says where the names in a part of a line get their values; "" where the text does not show it.
+func (q *inquiry) valuesOf(at *report.Source, code string) string {
+	lines := q.run.Source(at.File)
 	var parts []string
 	var seen []string
 	for _, name := range nameOf.FindAllString(called.ReplaceAllString(code, " ("), -1) {

@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
@@ -174,4 +176,21 @@ func (q *inquiry) decided(s *suspect, f *report.Finding, c *Cause) {
 	}
 	c.Advice = q.citing(look, ": ", at) + q.madeOf(at)
 	c.Place.Source, c.Place.Other = at, f.Source
+}
+
+// outsideTile advises about a probe that is executed, and is given rows or columns that its tile does not
+// have.
+func (q *inquiry) outsideTile(f *report.Finding, c *Cause) {
+	says := func(text string) bool { return strings.Contains(f.Message, text) }
+	if f.Source == nil || !says("the probe rows or columns outside") &&
+		!says("the probe no rows and columns") {
+		return
+	}
+	line := bare(q.quoted(f.Source))
+	_, args, ok := strings.Cut(line, "(")
+	if !ok {
+		return
+	}
+	look := fmt.Sprintf("look at the rows and columns that %s gives the probe", callText(f.Source))
+	c.Advice = q.citing(look, ": ", f.Source) + q.valuesOf(f.Source, upTo(args))
 }

@@ -19,8 +19,10 @@ type reacher struct {
 	lo, hi uint64 // addresses of the slot
 	probe  int32  // the instruction that stored there first, -1
 	stored []uint32
-	last   [][32]int32 // by warp and lane: the instruction executed last
-	left   [][32]int32 // where each lane left, -1: it did not
+	copies []bool           // by warp: it issued a bulk copy
+	probed []map[int32]bool // by warp: the probes' instructions that it executed
+	last   [][32]int32      // by warp and lane: the instruction executed last
+	left   [][32]int32      // where each lane left, -1: it did not
 }
 
 // Reach implements target.ReachTracer.
@@ -39,6 +41,7 @@ func (k *Kernel) Reach(
 		return nil, fmt.Errorf("trace block %s: nothing is captured at %d", id, lo)
 	}
 	r := &reacher{b: b, lo: a.base + lo, hi: a.base + hi, probe: -1, stored: make([]uint32, len(b.warps))}
+	r.copies, r.probed = make([]bool, len(b.warps)), make([]map[int32]bool, len(b.warps))
 	r.last, r.left = make([][32]int32, len(b.warps)), make([][32]int32, len(b.warps))
 	for i := range r.left {
 		for lane := range r.left[i] {
@@ -71,6 +74,13 @@ func (r *reacher) Event(e *target.Event) {
 			}
 		}
 	}
+	r.copies[e.Warp] = r.copies[e.Warp] || e.Mask != 0 && e.Instr != nil && e.Instr.Kind() == isa.BulkCopy
+	if e.Mask != 0 && e.Instr != nil && e.Instr.Loc.Within(target.IsProbe) {
+		if r.probed[e.Warp] == nil {
+			r.probed[e.Warp] = map[int32]bool{}
+		}
+		r.probed[e.Warp][int32(e.PC)] = true
+	}
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		if before := r.last[e.Warp][lane]; e.Class == target.ClassExit {
@@ -93,7 +103,12 @@ func (r *reacher) result() *target.Reach {
 		}
 	}
 	for i, w := range r.b.warps {
-		wr := target.WarpReach{Exists: w.exists, Stored: r.stored[i]}
+		wr := target.WarpReach{Exists: w.exists, Stored: r.stored[i], Copies: r.copies[i]}
+		for pc := range r.probed[i] {
+			s := p.code[pc].source()
+			wr.Probed = wr.Probed || out.Probe != nil && s != nil && s.File == out.Probe.File &&
+				s.Line == out.Probe.Line
+		}
 		for m := w.exists; m != 0; m &= m - 1 {
 			lane := bits.TrailingZeros32(m) & 31
 			at := r.left[i][lane]

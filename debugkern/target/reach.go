@@ -25,6 +25,8 @@ type Reach struct {
 type WarpReach struct {
 	Exists uint32 // lanes that the launch has
 	Stored uint32 // lanes that stored to the slot
+	Probed bool   // it executed a part of the probe: it may have given it cells outside of the slot
+	Copies bool   // it issued a bulk copy: it may have another part than to compute
 	Left   []Left
 }
 

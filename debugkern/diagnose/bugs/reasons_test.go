@@ -143,6 +143,10 @@ func TestReasons(t *testing.T) {
 		{"reciprocal-in-integers", `the multiplication \(\*\) at .*:65 has a factor 0, which is made at line 53`},
 		{"l-grows-only-with-m", `it keeps its value of the tile before: by the condition at .*:115 `},
 		{"infinity-of-double", `the constant 0xfff00000 at .*:86 is a NaN as a float`},
+		{
+			"consumer-counted-twice",
+			`warps 8, 9, 10, 11 give the probe rows or columns outside of the tile at line 210.*(?s).*row0 there is from`,
+		},
 		{"carried-sum-twice", `what .*:164 gives, which the first addition .* at line 168 begins with`},
 		{"dq-of-first-tile", `block 0,0,0 adds to dQ in rows 0–31 3 times, in rows 32–95 never`},
 		{"last-column-repeated", `X\[0\]\[11\.\.63\] too, which lies past the last row or column .*stored at .*:106`},
