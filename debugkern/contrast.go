@@ -24,9 +24,6 @@ type Contrast struct {
 	Twice   []Operands // that enter more often than the others of their stage
 	// Padding are cells past the valid ones of an operand's tile, neither 0 nor minus infinity; nil: none
 	Padding *Padding
-	// Repeated enter Times times as often as the others of their stage or input, where nothing is missing
-	Repeated []Operands
-	Times    int
 	// Wholly: nothing of the missing operands' tiles or inputs comes in; they have the place where they do in
 	// right cells
 	Wholly bool
@@ -106,8 +103,7 @@ type Operands struct {
 
 // Empty reports whether the cell is made of what it should be made of.
 func (c *Contrast) Empty() bool {
-	return len(c.Foreign)+len(c.Missing)+len(c.Twice)+len(c.Repeated) == 0 && c.Pair == nil &&
-		c.Padding == nil
+	return len(c.Foreign)+len(c.Missing)+len(c.Twice) == 0 && c.Pair == nil && c.Padding == nil
 }
 
 // operandKey is a cell of a stage's tile, or an element of an argument.
@@ -227,9 +223,7 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	}
 	if len(foreign)+len(missing) == 0 {
 		if out.Pair = c.mismatched(out.Cell, e, a); out.Pair == nil {
-			if c.padding(e, a, out); out.Padding == nil {
-				return c.repeated(e, a, out)
-			}
+			c.padding(e, a, out)
 		}
 		return nil
 	}
@@ -399,51 +393,6 @@ func (c *contrast) lacking(
 	doubled, _ := c.operands(twice, a.of, func(k operandKey) (int, error) { return c.takenAgain(a, k), nil })
 	out.Twice = append(out.Twice, doubled...)
 	return missing
-}
-
-// repeated finds operands of one part that enter several times where all others of it enter once.
-func (c *contrast) repeated(e *expected, a *actual, out *Contrast) error {
-	for _, p := range e.direct {
-		if p.Stage >= 0 && p.Stage == c.g.Index(c.x.stage.Stage) {
-			continue
-		}
-		want := c.elementKeys(p)
-		if p.Stage >= 0 {
-			want = c.cellKeys(p)
-		}
-		var least, most uint64
-		for _, k := range want {
-			n := a.of[k].ways
-			if n == 0 {
-				continue // it is hidden
-			}
-			if least == 0 || n < least {
-				least = n
-			}
-			most = max(most, n)
-		}
-		var often []operandKey
-		others := 0
-		for _, k := range want {
-			switch n := a.of[k].ways; {
-			case n == most:
-				often = append(often, k)
-			case n == least:
-				others++
-			case n > 0:
-				return nil // they enter in many ways: the counts say nothing
-			}
-		}
-		if least == 0 || most < 2*least || most%least != 0 || others < 2*len(often) {
-			continue
-		}
-		var err error
-		out.Times = int(most / least)
-		read := func(k operandKey) (int, error) { return a.of[k].instr, nil }
-		out.Repeated, err = c.operands(often, a.of, read)
-		return err
-	}
-	return nil
 }
 
 // reads reports whether a cell is made of any cell of the tile that a part is of.

@@ -278,8 +278,8 @@ func (c *contrast) elsewhere(ctx context.Context, at lineage.Place) (*actual, er
 	return all.actualBy(ctx, at, false, all.cut)
 }
 
-// constant reports whether a value is a constant of the program's, or what a choice took of two of them: it
-// is no tile's, whatever was stored of it.
+// constant reports whether a value is made of constants of the program alone: it is no tile's, whatever was
+// stored of it.
 func (c *contrast) constant(v lineage.Ref) bool {
 	if v.Index == lineage.InMemory {
 		return false

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ import (
 var placed = []string{
 	"permuted", "transposed", "shifted", "repeated", "previous-tile", "warp-rows", "zero", "rounded",
 }
+
+// counted matches a factor that is a size: "C (203)".
+var counted = regexp.MustCompile(`^\w+ \(\d+\)`)
 
 // computedAt makes the place of a stage's cause that of the operation that computes its first wrong cell; of
 // several stages the operation whose result goes into the first wrong cells of all of them. Nothing changes
@@ -50,8 +54,8 @@ func (q *inquiry) computedAt(s *suspect) error {
 	if err != nil || at == nil {
 		return q.fatal(err)
 	}
-	if p := pattern(first); p != nil && p.Name == "factor" && at.Calls != "" {
-		return nil // of what a function gives something is missing behind its call
+	if p := pattern(first); p != nil && p.Name == "factor" && counted.MatchString(p.Value) && at.Calls != "" {
+		return nil // what a function gives is not divided by a count behind its call
 	}
 	if s.lacksOwn() { // what is added to belongs where the result of a function is taken
 		out := at.Outermost()

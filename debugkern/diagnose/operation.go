@@ -741,7 +741,7 @@ func alike(a, b *debugkern.Contrast) bool {
 	}
 	return count(a.Foreign) == count(b.Foreign) && count(a.Missing) == count(b.Missing) &&
 		count(a.Twice) == count(b.Twice) && (a.Pair == nil) == (b.Pair == nil) &&
-		count(a.Repeated) == count(b.Repeated) && (a.Padding == nil) == (b.Padding == nil)
+		(a.Padding == nil) == (b.Padding == nil)
 }
 
 // difference is in what a cell departs from what it should be made of.
@@ -778,14 +778,6 @@ func departure(c *debugkern.Contrast) difference {
 		if d.at != nil {
 			d.text += ", stored at " + callText(d.at)
 			d.look = "look at what is stored past the last row or column at " + callText(d.at)
-		}
-	case len(c.Repeated) > 0:
-		d.at = c.Repeated[0].At
-		often := operandTexts(c.Repeated)
-		d.text = fmt.Sprintf("%s is made of %s %d times, and of the others once", cell, often, c.Times)
-		if d.at != nil {
-			d.text += ", taken at " + callText(d.at)
-			d.look = "look at what is taken where there is no other element, at " + callText(d.at)
 		}
 	case c.Pair != nil:
 		return paired(cell, c.Pair)

@@ -537,13 +537,16 @@ func (s *slicer) constant(i int) bool {
 	open = s.fn.Body[i].Dests(open)
 	for at := range s.from(open) {
 		in := s.fn.Body[at]
-		if s.loops[at] >= 0 || slices.ContainsFunc(in.Args, func(a ptx.Operand) bool {
-			return a.Kind == ptx.OpSpecial && (a.Name == "%tid" || a.Name == "%laneid" || a.Name == "%warpid")
-		}) {
+		if s.loops[at] >= 0 || slices.ContainsFunc(in.Args, numbersThread) {
 			return false
 		}
 	}
 	return true
+}
+
+// numbersThread reports whether an operand is the number of a thread, lane or warp.
+func numbersThread(a ptx.Operand) bool {
+	return a.Kind == ptx.OpSpecial && (a.Name == "%tid" || a.Name == "%laneid" || a.Name == "%warpid")
 }
 
 // movable reports whether an instruction computes an integer out of others.

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -46,10 +47,8 @@ func (q *inquiry) limitsOf(s *suspect) map[int32]bool {
 // ofThread reports whether a register depends on the number of the thread.
 func (s *slicer) ofThread(r int32) bool {
 	for at := range s.from([]int32{r}) {
-		for _, a := range s.fn.Body[at].Args {
-			if a.Kind == ptx.OpSpecial && (a.Name == "%tid" || a.Name == "%laneid" || a.Name == "%warpid") {
-				return true
-			}
+		if slices.ContainsFunc(s.fn.Body[at].Args, numbersThread) {
+			return true
 		}
 	}
 	return false
