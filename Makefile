@@ -70,7 +70,7 @@ faults: ## every planted fault on seeds 0-9: expected, got
 bugs: ## every planted bug, of all sets, and every harmless edit: what diagnose says, and how much of it was expected
 	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs
 
-stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a twelfth), and each edit of a source
+stories: ## what diagnose says of each planted bug for which a test has a sentence (make test: of a sixteenth), and each edit of a source
 	$(WITH_NVRTC) TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestReasons|TestFindings|TestOneEdit|TestEditOfTheSource' ./debugkern/diagnose/bugs
 
 pages: toolchain ## every command of README and docs: what it prints is what the page says (make test: a fourth)

@@ -46,6 +46,7 @@ func (q *inquiry) otherConfigurations() []*other {
 	type choice struct {
 		o      *other
 		shape  probes.Shape
+		tiles  int
 		differ int
 		work   uint64
 	}
@@ -72,7 +73,7 @@ func (q *inquiry) otherConfigurations() []*other {
 		}
 		o := &other{req: req, name: fmt.Sprintf("shape %s (%s)", s.Name, s.Shape)}
 		o.req.Shape = s.Name
-		list = append(list, choice{o, s.Shape, differ, work})
+		list = append(list, choice{o, s.Shape, p.Work.MaxTiles, differ, work})
 	}
 	slices.SortStableFunc(list, func(a, b choice) int {
 		return cmp.Or(cmp.Compare(b.differ, a.differ), cmp.Compare(a.work, b.work))
@@ -81,10 +82,19 @@ func (q *inquiry) otherConfigurations() []*other {
 	for _, c := range list {
 		out = append(out, c.o)
 	}
-	// One of them has a part of a tile where the run has whole ones, or the other way round, if there is one.
-	odd := func(c choice) bool { return ragged(c.shape) != ragged(plan.Shape) }
-	if i := slices.IndexFunc(list, odd); i >= mostOthers {
-		out[mostOthers-1] = out[i]
+	// One of them has a part of a tile where the run has whole ones, or the other way round, and several
+	// tiles, if there is one: with one tile much goes well.
+	for _, odd := range []func(c choice) bool{
+		func(c choice) bool { return ragged(c.shape) != ragged(plan.Shape) && c.tiles > 1 },
+		func(c choice) bool { return ragged(c.shape) != ragged(plan.Shape) },
+		func(c choice) bool { return c.tiles > 1 },
+	} {
+		if i := slices.IndexFunc(list, odd); i >= 0 {
+			if i >= mostOthers {
+				out[mostOthers-1] = out[i]
+			}
+			break
+		}
 	}
 	again := &other{req: req, name: fmt.Sprintf("other inputs (seed %d)", req.Seed)}
 	again.req.Shape = q.run.Request.Shape
