@@ -94,9 +94,7 @@ func sgr(s []byte) int {
 	return 0
 }
 
-// Spelled is r as it is shown where it is hidden: \x1b, \u202e, \U000e0001.
-func Spelled(r rune) string { return string(appendSpelled(nil, r)) }
-
+// appendSpelled appends r as it is shown where it is hidden: \x1b, \u202e, \U000e0001.
 func appendSpelled(out []byte, r rune) []byte {
 	switch {
 	case r < 0x100:
