@@ -238,11 +238,20 @@ func (c *contrast) storedAt(p ref.Part, row, col int) *report.Source {
 	if err != nil {
 		return nil
 	}
+	if by, ok := c.lastStored(at); ok {
+		return report.SourceOf(target.Blame(c.fn, c.trace.Step(int(by.Step)).Instr.Index))
+	}
+	return nil
+}
+
+// lastStored is the last store of the kernel's own by which the bytes at a place came there; false where they
+// came without one.
+func (c *contrast) lastStored(at lineage.Place) (lineage.Ref, bool) {
 	for _, r := range c.trace.Carried(at) {
 		step := c.trace.Step(int(r.Step))
 		if r.Index == lineage.InMemory && step.Func.Entry && !step.Instr.Loc.Within(target.IsProbe) {
-			return report.SourceOf(target.Blame(c.fn, step.Instr.Index))
+			return r, true
 		}
 	}
-	return nil
+	return lineage.Ref{}, false
 }

@@ -9,7 +9,6 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ref"
-	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -232,13 +231,8 @@ func (c *contrast) exchanged(cell Cell, k operandKey) bool {
 		if err != nil {
 			return lineage.Ref{}, false
 		}
-		for _, x := range c.trace.Carried(at) {
-			if x.Index == lineage.InMemory && c.trace.Step(int(x.Step)).Func.Entry &&
-				!c.trace.Step(int(x.Step)).Instr.Loc.Within(target.IsProbe) {
-				return lineage.Ref{Step: x.Step, Lane: x.Lane}, true
-			}
-		}
-		return lineage.Ref{}, false
+		by, ok := c.lastStored(at)
+		return lineage.Ref{Step: by.Step, Lane: by.Lane}, ok
 	}
 	a, known := store(cell.Row, cell.Col)
 	b, alike := store(other[0], other[1])

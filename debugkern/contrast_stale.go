@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -52,7 +53,8 @@ func (r *Run) Stale(
 		}
 	}
 	var out *Stale
-	for key, x := range bad {
+	for _, key := range slices.Sorted(maps.Keys(bad)) {
+		x := bad[key]
 		skipped := slices.ContainsFunc(known, func(i int) bool { return c.alike(i, x.At) })
 		if (anew[key] || skipped) && (out == nil || x.At > out.At) {
 			out = x

@@ -21,8 +21,8 @@ type counting struct {
 	n  int
 }
 
-// digits is the last view's key that was pressed, if no other key has followed it, and whether it was said
-// how a count is typed.
+// digits is the last view's key that was pressed, if no other key has followed it, and whether the hint on
+// how to type a count was shown.
 type digits struct {
 	key    string
 	at     time.Time

@@ -64,7 +64,7 @@ type Model struct {
 	release  release
 	ticking  bool   // a secondMsg is on its way
 	turns    []turn // tasks that wait for the one under way
-	leaving  bool   // the key before asked to leave, and was told what is not written yet
+	leaving  bool   // the key before was Quit, and the status line showed what is not written yet
 
 	paint *painter // nil in tests
 	asker *asker   // nil in tests, and where it is asked nothing

@@ -368,16 +368,16 @@ func (f *sourceFile) reopened(msg reopenedMsg) tea.Cmd {
 		return nil
 	}
 	f.options = &msg.options
-	said := " saved: building and running again by the `// tilescope:` comment"
+	next := " saved: building and running again by the `// tilescope:` comment"
 	if f.ofPython() {
-		said = " saved: running again"
+		next = " saved: running again"
 	}
 	req := withChanges(f.NextRequest(), f.opened, msg.req)
 	f.opened = msg.req
 	saved := f.saved
 	cmd := f.Root.Start(req)
 	f.saved = saved
-	f.Say(savedFiles(f.saved) + said)
+	f.Say(savedFiles(f.saved) + next)
 	return cmd
 }
 

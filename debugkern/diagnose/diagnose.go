@@ -29,8 +29,8 @@ const (
 	kindTable = "table" // a fragment map that is not the hardware's
 )
 
-// How long after the beginning a search for an edit ends, of the PTX and of the source: what else is known is
-// told then. Nearly every search is over long before.
+// How long after the diagnosis began a search for an edit of the PTX, and of the source, starts no further
+// trial. Most searches end within seconds.
 const (
 	longestSearch = 45 * time.Second
 	longestSource = 90 * time.Second

@@ -24,14 +24,14 @@ type maskOff struct {
 	stage    probes.Stage
 	block    probes.Dim3
 	kv       int
-	row, col int            // the first cell that takes part and should not, or the other way round
-	other    *[2]int        // the nearest cell that the kernel treats the other way; nil: there is none
-	shown    bool           // the cell takes part
-	text     string         // which columns of its row take part, and which should
-	at       *report.Source // the comparison that decided about the cell; nil: not known
-	test     int            // its instruction, where at is known
-	compared string         // what was compared there
-	rows     map[int]maskRow
+	row, col int             // the first cell that takes part and should not, or the other way round
+	other    *[2]int         // the nearest cell that the kernel treats the other way; nil: there is none
+	shown    bool            // the cell takes part
+	text     string          // which columns of its row take part, and which should
+	at       *report.Source  // the comparison that decided about the cell; nil: not known
+	test     int             // its instruction, where at is known
+	compared string          // what was compared there
+	rows     map[int]maskRow // those with cells that are wrong
 }
 
 // maskOf is the mask that is off in a suspect's stages; nil where their wrong cells have another reason.

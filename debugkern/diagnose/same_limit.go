@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tilescope/debugkern/ptx"
@@ -18,10 +19,11 @@ func (q *inquiry) limited(a, b *suspect) bool {
 	return ok
 }
 
-// sameLimit is a register that the comparisons of two suspects compare with; false where there is none.
+// sameLimit is the first register that the comparisons of two suspects compare with; false where there is
+// none.
 func (q *inquiry) sameLimit(a, b *suspect) (int32, bool) {
 	x, y := q.limitsOf(a), q.limitsOf(b)
-	for r := range x {
+	for _, r := range slices.Sorted(maps.Keys(x)) {
 		if y[r] {
 			return r, true
 		}

@@ -118,8 +118,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		if in.Loc.Within(target.IsProbe) || len(in.Args) == 0 {
 			continue
 		}
-		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && p.Kind == ptx.OpReg && (in.Type().Float() ||
-			!in.Type().Integer()) {
+		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && p.Kind == ptx.OpReg && !in.Type().Integer() {
 			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
 				return true, q.blameChoice(s, b, o.At, tests, keeps)
 			}

@@ -11,7 +11,7 @@ import (
 	"tilescope/tui/theme"
 )
 
-// TestMeeting: below the strip of warps nothing is said of a variable where the finding has none.
+// TestMeeting: the line below the strip of warps has no variable where the finding has none.
 func TestMeeting(t *testing.T) {
 	p := NewPane(theme.New(theme.Options{}))
 	for name, want := range map[string]string{
