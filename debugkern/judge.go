@@ -124,9 +124,11 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 		return nil, err
 	}
 	run.Plain = st.plain
-	unreached, err := e.unreachedFindings()
-	if err != nil {
-		return nil, err
+	var unreached []target.Finding
+	if !e.tiles {
+		if unreached, err = e.unreachedFindings(); err != nil {
+			return nil, err
+		}
 	}
 	findings, err := e.findings()
 	if err != nil {

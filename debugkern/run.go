@@ -148,6 +148,8 @@ type execution struct {
 	exact bool
 	// trial: judged without what no trial uses: fingerprints, the writer of the first bad cell
 	trial bool
+	// tiles: a trial of which tiles alone are wanted: what was not captured gets no finding
+	tiles bool
 }
 
 // open resolves the request: inputs, backends, reference.

@@ -27,6 +27,7 @@ type Trial struct {
 	Plain    bool         // the build without probes: of the stages only O is judged, from the true inputs
 	Build    *build.Build // executed in the place of the run's: see Compile; nil: the run's
 	Edits    []ptx.Edit   // applied to the module before it is loaded
+	Variant  int          // which of several kernels in Build is executed: see rewrite.Switched
 	Schedule string       // POLICY:SEED; "" as the run's
 	// Blocks: executed and judged; nil: those that the run captured. Output is nil unless all are executed
 	Blocks []probes.Dim3
@@ -41,8 +42,9 @@ type Trial struct {
 	Ignore []int
 	// Stages are captured and judged; nil: those of the run.
 	Stages probes.StageSet
-	// Tiles: tiles alone are wanted. Reads of undefined values then stay findings of severity error where
-	// they could be proven harmless: that takes a second execution.
+	// Tiles: tiles alone are wanted, of a kernel with a reference. Reads of undefined values then stay
+	// findings of severity error where they could be proven harmless: that takes a second execution. Without
+	// checkers, what was not captured gets no finding either: it is not captured, of its stage.
 	Tiles bool
 	// Budget is how many warp instructions a block may execute before it is called endless; 0: the run's.
 	Budget uint64
@@ -236,7 +238,7 @@ func (r *Run) prepare(ctx context.Context, t Trial) (*Attempt, error) {
 	if err != nil {
 		return a, err
 	}
-	e.trial, e.req.Backend = true, "emu"
+	e.trial, e.tiles, e.req.Backend = true, t.Tiles && t.Check == 0, "emu"
 	e.backend = e.s.localEmulator()
 	e.st.backend, e.st.emulator = e.backend, nil
 	for _, step := range []func() error{a.schedule, a.blocks, a.load, a.place, a.substitute} {
@@ -343,7 +345,7 @@ func (a *Attempt) place() error {
 	}
 	l := *base.launch
 	l.Schedule, l.Only, l.Observe, l.Repeat, l.Probe = rs.schedule, a.e.st.only, nil, 0, nil
-	l.Label = rs.label() + ", trial"
+	l.Label, l.Variant = rs.label()+", trial", uint32(a.trial.Variant)
 	if a.trial.Budget > 0 {
 		l.Budget = a.trial.Budget
 	}

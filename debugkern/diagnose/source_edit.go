@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
@@ -33,10 +32,10 @@ const (
 	// firstTogether is how many edits are compiled together first. Each time that is done again there are
 	// twice as many, and mostTogether at most; so often it is done in all.
 	firstTogether = 64
-	mostTogether  = 256
-	mostRounds    = 4
+	mostTogether  = 512
+	mostRounds    = 6
 	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 2000.
-	mostInstructions = 20000
+	mostInstructions = 30000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
 	mostCompiled = 6
 	// mostRight is how many edits that put everything right in a block are tried further.
@@ -60,6 +59,7 @@ type sourceEdit struct {
 	block    uint64         // warp instructions that a block takes, at most
 	slower   uint64         // how many times the instructions of the run the last build with many edits has
 	each     uint64         // warp instructions that the trial of one edit took in the last round
+	tried    int            // edits that were executed
 	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
 	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
 	found bool
@@ -129,7 +129,6 @@ func (q *inquiry) nothingWrong(r *debugkern.Run) bool {
 
 // search compiles and executes edits, those first that are likeliest.
 func (s *sourceEdit) search() (*rightEdit, error) {
-	q := s.q
 	var list []*rewrite.Text
 	for _, name := range slices.Sorted(maps.Keys(s.texts)) {
 		list = append(list, rewrite.Parse(name, s.texts[name]))
@@ -150,31 +149,12 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if ok, err := s.measure(); err != nil || !ok {
 		return nil, err
 	}
-	tried := 0
-	for i := range mostRounds {
-		n := min(len(edits), mostTogether, firstTogether<<i)
-		if s.each > 0 {
-			n = min(n, int(editedInstructions/s.each))
-		}
-		if n == 0 {
-			break
-		}
-		q.progress(debugkern.Progress{
-			Phase: "explain", Detail: "edits of the source", Done: tried, Total: len(edits) + tried,
-		})
-		tried += n
-		list, err := s.round(edits[:n])
-		if err != nil {
-			return nil, err
-		}
-		if edits = edits[n:]; len(list) > 0 {
-			if found, err := s.onTheirLines(list, edits); err != nil || found != nil {
-				return found, err
-			}
-		}
-		if s.compiled > mostInstructions || time.Since(q.begun) > longestSource {
-			break
-		}
+	if found, err := s.together(edits); err != nil || found != nil {
+		return found, err
+	}
+	if n := len(edits) - 1; s.tried > 0 && n >= 0 {
+		last := edits[min(s.tried, n)].Rank - aloneLikelier
+		alone = slices.DeleteFunc(alone, func(e rewrite.Edit) bool { return e.Rank > last })
 	}
 	if found, err := s.oneByOne(alone); err != nil || found != nil {
 		return found, err
@@ -249,41 +229,6 @@ func (q *inquiry) races() bool {
 	return c.Finding >= 0 && q.doc.Findings[c.Finding].Kind == "race"
 }
 
-// mostAlone is how many edits are compiled alone, of those that cannot be compiled together.
-const mostAlone = 12
-
-// oneByOne tries edits that are compiled alone, the likeliest first.
-func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
-	q := s.q
-	budget := mostInstructions
-	for i, e := range edits[:min(len(edits), mostAlone)] {
-		if time.Since(q.begun) > longestSource {
-			break
-		}
-		q.progress(debugkern.Progress{
-			Phase: "explain", Detail: "edits of constants", Done: i, Total: min(len(edits), mostAlone),
-		})
-		b, err := q.run.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
-		if err != nil {
-			if err = q.stopped(err); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if ok, err := s.puts(b, nil); err != nil || !ok {
-			if err != nil {
-				return nil, err
-			}
-		} else if f, err := s.confirmed(e); err != nil || f != nil {
-			return f, err
-		}
-		if budget -= len(b.Module.Func(q.run.Plan.Entry).Body); budget < 0 {
-			break
-		}
-	}
-	return nil, nil
-}
-
 // addsToTensor reports whether an instruction adds to global memory, so that a cell may have parts of several
 // blocks.
 func addsToTensor(in *ptx.Instr) bool { return (in.Op == "red" || in.Op == "atom") && in.Has("global") }
@@ -319,112 +264,10 @@ func (s *sourceEdit) ask(n int, ask func(i int) (bool, error)) ([]bool, error) {
 	return ok, errors.Join(failed...)
 }
 
-// build compiles edits together, without those that do not compile; nil where nothing does.
-func (s *sourceEdit) build(edits []rewrite.Edit) (*build.Build, []rewrite.Edit, error) {
-	for range mostCompiled {
-		texts, kept := rewrite.Switched(edits)
-		if len(kept) == 0 {
-			return nil, nil, nil
-		}
-		b, err := s.q.run.Compile(s.q.ctx, texts)
-		if err == nil {
-			return b, kept, nil
-		}
-		var failed *report.KernelError
-		if !errors.As(err, &failed) {
-			if none := (*report.Error)(nil); errors.As(err, &none) {
-				return nil, nil, nil // there is no compiler
-			}
-			return nil, nil, s.q.stopped(err)
-		}
-		drop := map[int]bool{}
-		for _, d := range failed.Diagnostics {
-			if d.Severity != "error" {
-				continue
-			}
-			if k := rewrite.EditAt(d.Line); k > 0 && k <= len(kept) {
-				drop[k-1] = true
-				continue
-			}
-			for _, i := range blamed(kept, d) {
-				drop[i] = true
-			}
-		}
-		for _, d := range failed.Diagnostics {
-			if m := undefined.FindStringSubmatch(d.Message); m != nil {
-				name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`)
-				for k, i := rewrite.EditAt(d.Line), 0; k > 0 && k <= len(kept) && i < len(kept); i++ {
-					if name.MatchString(kept[i].What) && kept[i].Line == kept[k-1].Line {
-						drop[i] = true // it is declared behind
-					}
-				}
-			}
-		}
-		if len(drop) == 0 {
-			edits = kept[:len(kept)/2]
-			continue
-		}
-		edits = nil
-		for i := range kept {
-			if !drop[i] {
-				edits = append(edits, kept[i])
-			}
-		}
-	}
-	return nil, nil, nil
-}
-
-// blamed are the edits of a line that a compiler's message may be about, where it names none: those of what
-// is assigned to, where that is not possible; else those whose types are not known; else all.
-func blamed(kept []rewrite.Edit, d report.Diagnostic) (out []int) {
-	for _, doubt := range []func(e *rewrite.Edit) bool{
-		func(e *rewrite.Edit) bool { return e.Stores && strings.Contains(d.Message, "lvalue") },
-		func(e *rewrite.Edit) bool { return e.Doubtful },
-		func(*rewrite.Edit) bool { return true },
-	} {
-		for i := range kept {
-			if kept[i].Line == d.Line && doubt(&kept[i]) {
-				out = append(out, i)
-			}
-		}
-		if len(out) > 0 {
-			return out
-		}
-	}
-	return nil
-}
-
-// undefined is a compiler's message on a name that a line does not see.
-var undefined = regexp.MustCompile(`identifier "(\w+)" is undefined`)
-
-// chosen finds what a build compares with the numbers of edits, and returns how one is chosen.
-func chosen(m *ptx.Module) func(k int) []ptx.Edit {
-	type place struct {
-		fn *ptx.Func
-		at int
-	}
-	var places []place
-	for _, fn := range m.Funcs {
-		for i, in := range fn.Body {
-			if in.Op == "mov" && len(in.Args) == 2 && in.Args[1].Kind == ptx.OpInt &&
-				uint32(in.Args[1].Imm) == rewrite.Chosen {
-				places = append(places, place{fn, i})
-			}
-		}
-	}
-	return func(k int) []ptx.Edit {
-		var out []ptx.Edit
-		for _, p := range places {
-			now := p.fn.Body[p.at].With(func(in *ptx.Instr) { in.Args[1].Imm = uint64(k) })
-			out = append(out, ptx.Edit{Kind: ptx.Replace, Func: p.fn.Name, At: p.at, New: now})
-		}
-		return out
-	}
-}
-
-// puts reports whether everything that was captured of the block is right with an edit, as much as before.
-func (s *sourceEdit) puts(b *build.Build, edits []ptx.Edit) (bool, error) {
-	r, err := s.execute(debugkern.Trial{Build: b, Edits: edits})
+// puts reports whether everything that was captured of the block is right with a variant of a build, as
+// much as before.
+func (s *sourceEdit) puts(b *build.Build, variant int) (bool, error) {
+	r, err := s.execute(debugkern.Trial{Build: b, Variant: variant})
 	if err != nil || r == nil || r.Report.Verdict == report.Failed {
 		return false, err
 	}
@@ -437,9 +280,9 @@ func (s *sourceEdit) puts(b *build.Build, edits []ptx.Edit) (bool, error) {
 	return wrong == 0 && (right >= s.cells && right > s.right || fewer), nil
 }
 
-// everywhere reports whether all stages are right with an edit in all blocks that experiments execute.
-func (s *sourceEdit) everywhere(b *build.Build, edits []ptx.Edit) (bool, error) {
-	r, err := s.execute(debugkern.Trial{Build: b, Edits: edits, Blocks: s.q.blocks})
+// everywhere reports whether all stages are right with a variant in all blocks that experiments execute.
+func (s *sourceEdit) everywhere(b *build.Build, variant int) (bool, error) {
+	r, err := s.execute(debugkern.Trial{Build: b, Variant: variant, Blocks: s.q.blocks})
 	if err != nil || r == nil {
 		return false, err
 	}
@@ -465,13 +308,14 @@ func (q *inquiry) sound() (out []probes.Dim3) {
 	return out
 }
 
-// inSound counts the warp instructions of blocks that are right without an edit; 0 where there are none.
-func (s *sourceEdit) inSound(b *build.Build, edits []ptx.Edit) (uint64, error) {
+// inSound counts the warp instructions that a variant executes in blocks that are right without an edit; 0
+// where there are none.
+func (s *sourceEdit) inSound(b *build.Build, variant int) (uint64, error) {
 	list := s.q.sound()
 	if len(list) == 0 || s.found { // what is found keeps the blocks from going on
 		return 0, nil
 	}
-	r, err := s.execute(debugkern.Trial{Build: b, Edits: edits, Blocks: list})
+	r, err := s.execute(debugkern.Trial{Build: b, Variant: variant, Blocks: list})
 	if err != nil || r == nil {
 		return 0, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/rewrite"
@@ -18,24 +17,22 @@ import (
 
 // candidate is an edit with which everything is right in the blocks of the experiments.
 type candidate struct {
-	edit rewrite.Edit
-	now  []ptx.Edit // what chooses it in its build
-	work uint64     // warp instructions that other configurations execute with it
+	edit    rewrite.Edit
+	variant int    // of its build, that has it
+	work    uint64 // warp instructions that other configurations execute with it
 }
 
-// round compiles edits together, executes each, and returns those that put everything right.
-func (s *sourceEdit) round(edits []rewrite.Edit) ([]candidate, error) {
-	built, edits, err := s.build(edits)
-	if err != nil || built == nil {
-		return nil, err
+// round executes each of the edits that are compiled together, and returns those that put everything right,
+// and those that were not executed.
+func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err error) {
+	built, edits := b.built, b.edits
+	if b.err != nil || built == nil {
+		return nil, b.left, b.err
 	}
-	choose := chosen(built.Module)
-	size := len(built.Module.Func(s.q.run.Plan.Entry).Body)
-	s.compiled += size
 	s.slower = slowest
 	base, err := s.execute(debugkern.Trial{Build: built})
 	if err != nil || base == nil {
-		return nil, err
+		return nil, b.left, err
 	}
 	right, wrong := repair.CellsOf(base.Report)
 	same := right == s.right && right+wrong == s.cells
@@ -43,45 +40,47 @@ func (s *sourceEdit) round(edits []rewrite.Edit) ([]candidate, error) {
 		same = len(errorsOf(base.Report)) > 0
 	}
 	if !same {
-		return nil, nil // the compiler makes another kernel of it: what an edit does there shows nothing
+		return nil, b.left, nil // the compiler makes another kernel of it: no edit of that shows anything
 	}
 	s.slower = 1 + base.Report.Cost.WarpInstructions/max(1, s.own)
-	s.each = base.Report.Cost.WarpInstructions + 4*uint64(size)
+	s.each = base.Report.Cost.WarpInstructions + judging
 	if s.found {
 		s.each *= watched
 	}
-	edits = edits[:min(len(edits), int(editedInstructions/s.each))]
-	ok, err := s.ask(len(edits), func(i int) (bool, error) { return s.puts(built, choose(i+1)) })
+	n := min(len(edits), int(editedInstructions/s.each))
+	edits, left = edits[:n], slices.Concat(edits[n:], b.left)
+	s.tried += n
+	ok, err := s.ask(len(edits), func(i int) (bool, error) { return s.puts(built, i+1) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	enough, err := s.inSound(built, nil)
+	enough, err := s.inSound(built, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var list []candidate
 	for i, e := range edits {
 		if !ok[i] {
 			continue
 		}
-		if right, err := s.everywhere(built, choose(i+1)); err != nil || !right {
+		if right, err := s.everywhere(built, i+1); err != nil || !right {
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
-		n, err := s.inSound(built, choose(i+1))
+		n, err := s.inSound(built, i+1)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
 		if n > enough+enough/16 {
 			s.needless = append(s.needless, e)
 			continue
 		}
-		list = append(list, candidate{edit: e, now: choose(i + 1)})
+		list = append(list, candidate{edit: e, variant: i + 1})
 	}
-	return s.elsewhere(built, list)
+	list, err = s.elsewhere(built, list)
+	return list, left, err
 }
 
 // elsewhere leaves out the candidates of a build that are wrong in another configuration, and those that
@@ -98,7 +97,7 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 		work := make([]uint64, len(list))
 		ok, err := s.ask(len(list), func(i int) (bool, error) {
 			now, err := was.Try(q.ctx, debugkern.Trial{
-				Build: b, Edits: list[i].now, Blocks: was.Blocks(), Tiles: true,
+				Build: b, Variant: list[i].variant, Blocks: was.Blocks(), Tiles: true,
 				Budget: 4*s.slower*was.Report.Cost.WarpInstructions + 10000,
 			})
 			if err != nil || now == nil || now.Report.Verdict == report.Failed {
@@ -131,6 +130,9 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 	}), nil
 }
 
+// judging is how many warp instructions could be executed while what a trial captured is judged.
+const judging = 20000
+
 // mostCandidates is how many edits that put everything right are executed in other configurations.
 const mostCandidates = 24
 
@@ -146,7 +148,7 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 		}
 	}
 	if len(more) > 0 {
-		found, err := s.round(more)
+		found, _, err := s.round(s.build(s.q.ctx, more))
 		if err != nil {
 			return nil, err
 		}

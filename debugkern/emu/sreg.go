@@ -68,6 +68,10 @@ const (
 	gridBarrierLow  = "%envreg2"
 )
 
+// variant is the environment register that says which of the kernels in one build is executed
+// (target.Launch). A driver leaves it alone.
+const variant = "%envreg31"
+
 // syncsGrid reports whether the program reads the address of the grid barrier.
 func (p *program) syncsGrid() bool {
 	return slices.ContainsFunc(p.sregs, func(s sregSlot) bool { return s.name == gridBarrierLow })
@@ -147,6 +151,8 @@ func (w *warp) special(s sregSlot, lane int) uint32 {
 		return uint32(sharedUnits(b.own) + reservedUser)
 	case "%reserved_smem_offset_cap":
 		return uint32(sharedUnits(b.own) + reservedBytes)
+	case variant:
+		return b.l.Variant
 	case gridBarrierLow:
 		return uint32(b.mem.gridBarrier)
 	case gridBarrierHigh:

@@ -37,18 +37,23 @@ func readRegisters(static int, names []string) string {
 
 func launchRegisters(t *testing.T, on target.Backend, static, dynamic int, names []string) []uint32 {
 	t.Helper()
+	return registersOf(t, on, static, names, target.Launch{DynShared: dynamic})
+}
+
+// registersOf is launchRegisters with more of the launch given.
+func registersOf(t *testing.T, on target.Backend, static int, names []string, l target.Launch) []uint32 {
+	t.Helper()
 	k := loadOn(t, on, "t.ptx", readRegisters(static, names))
-	r, err := k.Launch(t.Context(), &target.Launch{
-		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, DynShared: dynamic,
-		Args: []target.Arg{
-			{
-				Name: "out",
-				Buffer: &target.Buffer{
-					DType: probes.U32, Dims: []int{len(names)}, Bytes: 4 * len(names), Output: true,
-				},
+	l.Grid, l.Block = probes.Dim3{1, 1, 1}, probes.Dim3{32, 1, 1}
+	l.Args = []target.Arg{
+		{
+			Name: "out",
+			Buffer: &target.Buffer{
+				DType: probes.U32, Dims: []int{len(names)}, Bytes: 4 * len(names), Output: true,
 			},
 		},
-	})
+	}
+	r, err := k.Launch(t.Context(), &l)
 	if err != nil || len(r.Findings) > 0 {
 		t.Fatal(err, r)
 	}
@@ -57,6 +62,15 @@ func launchRegisters(t *testing.T, on target.Backend, static, dynamic int, names
 		out = append(out, binary.LittleEndian.Uint32(r.Outputs["out"][4*i:]))
 	}
 	return out
+}
+
+// TestVariant: a launch says which of the kernels in one build is executed.
+func TestVariant(t *testing.T) {
+	names := []string{"%envreg30", "%envreg31"}
+	got := registersOf(t, New(chip.SM90()), 16, names, target.Launch{Variant: 7})
+	if want := []uint32{0, 7}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 var sharedRegisters = []string{

@@ -43,6 +43,9 @@ func (l *lister) expression(e, parent *expr) {
 		l.passed(e)
 	}
 	l.unused(e, parent)
+	if parent == nil || parent.op == "index" && parent.kids[1] == e {
+		l.transposed(e)
+	}
 	switch l.class(e) {
 	case integer:
 		sum := (e.op == "-" || e.op == "+") && l.t.has(e.from, e.to, "-")
@@ -111,8 +114,13 @@ func (l *lister) expression(e, parent *expr) {
 	}
 }
 
-// variableFor lists variables in the place of a term.
+// variableFor lists variables in the place of a term, and constants in that of several.
 func (l *lister) variableFor(e *expr) {
+	if len(e.kids) == 2 && !l.known(e) {
+		for i, v := range l.nearest(l.constants(e), e, never) {
+			l.value(rankFixed+i/2, e.from, e.to, v.name)
+		}
+	}
 	for i, v := range l.nearest(l.numbers(e), e, never) {
 		l.value(rankVariable+i/2, e.from, e.to, v.name)
 	}
@@ -324,6 +332,13 @@ func unlike(a, b string, same bool) int {
 func (l *lister) numbers(e *expr) []*variable {
 	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
 		return class(v.typ) != integer || v.ranks > 0 || v.fixed || v.of == l.s
+	})
+}
+
+// constants are the integers that an expression sees and a compiler knows.
+func (l *lister) constants(e *expr) []*variable {
+	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+		return class(v.typ) != integer || v.ranks > 0 || !v.fixed
 	})
 }
 

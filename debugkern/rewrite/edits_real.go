@@ -160,6 +160,14 @@ func (l *lister) wrapped(e, parent *expr) {
 	if e.op != "index" && e.op != "name" && e.op != "call" {
 		return
 	}
+	for i, v := range l.nearest(l.reals(e), e, never) {
+		if i == mostWrapped {
+			break
+		}
+		for k, f := range []string{"__fmul_rn", "__fadd_rn", "__fsub_rn", "__fdiv_rn"} {
+			l.put(rankWrappedName+i+k/2, e.from, e.to, f+"("+text+", "+v.name+")")
+		}
+	}
 	for i, d := range l.cells(e) {
 		if i == mostCells {
 			break
@@ -168,6 +176,18 @@ func (l *lister) wrapped(e, parent *expr) {
 			l.put(rankWrappedCell+i+k/2, e.from, e.to, f+"("+text+", "+d+")")
 		}
 	}
+}
+
+// mostWrapped is how many variables are tried as an operand more.
+const mostWrapped = 3
+
+// reals are the real variables that an expression sees and a compiler does not know, without those that its
+// statement declares, and without what it is itself.
+func (l *lister) reals(e *expr) []*variable {
+	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+		return class(v.typ) != real || v.ranks > 0 || v.fixed || v.of == l.s || v.typ != "float" ||
+			e.op == "name" && v.name == e.text
+	})
 }
 
 // mostCells is how many elements of arrays are tried as an operand more.

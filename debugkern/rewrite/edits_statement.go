@@ -20,6 +20,7 @@ func (l *lister) whole(s *statement) {
 		l.condition(s)
 		return
 	}
+	l.begun(s)
 	if s.kind != "expression" || len(s.exprs) == 0 || !l.near(s.from) || l.macro(s.exprs[0]) ||
 		s.parent != nil && s.parent.init == s {
 		return
@@ -233,6 +234,7 @@ func (l *lister) condition(s *statement) {
 		if leaves[t.tokens[in.from].text] {
 			rank = rankAlways // nobody has to leave early
 		}
+		l.left(in)
 		l.add(rank, "without "+what, never)
 		l.add(rankAlways, "without the condition "+t.source(s.from, in.from), always)
 	}

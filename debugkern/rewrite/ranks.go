@@ -11,6 +11,7 @@ const (
 	rankWidth       = 6  // a shuffle of all lanes
 	rankTemplate    = 7  // a number as the argument of a template
 	rankUnused      = 8  // what is computed and never used
+	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
 	rankAlways      = 8  // a statement without its condition, or without what leaves early
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
@@ -28,6 +29,7 @@ const (
 	rankMoved       = 16 // a synchronisation at another place
 	rankSign        = 16 // a negation left out
 	rankAtomic      = 16 // an atomic addition in the place of a sum
+	rankBegun       = 16 // a sum that begins anew in each iteration of a loop
 	rankArguments   = 17 // two arguments exchanged
 	rankElsewhere   = 17 // what stands in the same role elsewhere
 	rankEither      = 17 // one of the values of a ?:
@@ -37,6 +39,7 @@ const (
 	rankHeader      = 18 // the header of another loop
 	rankNumber      = 18 // another number, the likeliest first
 	rankVariable    = 18 // a variable in the place of a term or call
+	rankNumbers     = 19 // two numbers of an expression exchanged
 	rankSecond      = 19 // the second operand of an operator alone
 	rankName        = 20 // another variable, the likeliest first
 	rankBarrier     = 20 // a barrier more
@@ -47,8 +50,9 @@ const (
 	rankPassed      = 20 // a value passed to a function of the kernel
 	rankDonated     = 20 // what another line computes from the same variable
 	rankChained     = 20 // a variable in the place of several factors or terms
-	rankFixed       = 21 // a constant in the place of a number
+	rankFixed       = 21 // a constant in the place of a number or of several terms
 	rankOneMore     = 21 // one more or less
+	rankNames       = 22 // two variables of an expression exchanged
 	rankParameters  = 22 // two parameters of the kernel exchanged
 	rankOtherValue  = 22 // 0, 1, an infinity
 	rankOtherBound  = 22 // what another loop ends at
@@ -62,6 +66,7 @@ const (
 	rankType        = 24 // another type of a variable
 	rankFactor      = 25 // twice or half of a number, a loop that ends at an extent too
 	rankWrapped     = 27 // a real operation more, with a number
+	rankWrappedName = 27 // a real operation more, with a variable
 	rankInner       = 28 // a factor or remainder in a term
 	rankGuarded     = 28 // a value under a condition
 	rankWrappedCell = 28 // a real operation more, with an element of an array

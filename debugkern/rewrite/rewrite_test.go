@@ -103,7 +103,7 @@ func TestEditsAlone(t *testing.T) {
 			t.Errorf("%s: no edit alone makes %q of it", c.line, c.now)
 			continue
 		}
-		if _, kept := Switched(list[i : i+1]); len(kept) > 0 {
+		if _, kept, _ := Switched(list[i : i+1]); len(kept) > 0 {
 			t.Errorf("%s is compiled with others", list[i].What)
 		}
 	}
@@ -204,7 +204,7 @@ func TestEditsAreDistinct(t *testing.T) {
 // A switched text has every edit once, and is the text itself where all numbers are 0.
 func TestSwitched(t *testing.T) {
 	edits := editsOf(t, "sum = warp_max")
-	texts, kept := Switched(edits)
+	texts, kept, _ := Switched(edits)
 	text := texts["own.cu"]
 	if len(kept) < len(edits)/2 || len(texts) != 1 {
 		t.Fatalf("%d of %d edits in %d texts", len(kept), len(edits), len(texts))
@@ -517,5 +517,42 @@ __global__ void k(float* u) {
 `)
 	if got := own.takers([]string{"P"}); !slices.Equal(got, []string{"p_frag", "own"}) {
 		t.Errorf("elements of P go to %v", got)
+	}
+}
+
+// A sum begins anew in a loop, a loop goes on where it is left, numbers and variables stand in each other's
+// place, and a constant or another operand belongs there.
+func TestBegun(t *testing.T) {
+	own := Parse("own.cu", `
+constexpr int TILE = 16;
+__global__ void k(float* u, const float* x, float scale, int rows, int C, int first) {
+    float sum = 0.0f;
+    for (int r = 0; r < rows - first; r++) {
+        for (int c = 0; c < C; c++) {
+            if (c > r) break;
+            sum += x[r * C + c];
+        }
+        u[r % 2 * 32 + r * 8 + first] = sum;
+    }
+}
+`)
+	for _, c := range []struct {
+		line      int
+		what, now string
+	}{
+		{7, "continue; in place of break;", "if (c > r) continue;"},
+		{8, "sum = 0.0f; before line 6", "{ sum = 0.0f; for (int c = 0; c < C; c++) {"},
+		{8, "c and r exchanged", "sum += x[c * C + r];"},
+		{10, "32 and 8 exchanged", "u[r % 2 * 8 + r * 32 + first] = sum;"},
+		{5, "TILE in place of rows - first", "for (int r = 0; r < TILE; r++) {"},
+		{10, "__fmul_rn(sum, scale) in place of sum", "first] = __fmul_rn(sum, scale);"},
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		at := slices.IndexFunc(list, func(e Edit) bool { return e.What == c.what })
+		if at < 0 {
+			t.Errorf("%s: no such edit of %d", c.what, len(list))
+		} else if !strings.Contains(list[at].Applied(), c.now) {
+			t.Errorf("%s: no line %q in\n%s", c.what, c.now, list[at].Applied())
+		}
 	}
 }

@@ -7,10 +7,6 @@ import (
 	"strings"
 )
 
-// Chosen is the number that a Switched text compares with those of its edits, as an operand of mov.u32 in the
-// PTX: where another number stands in its place, the edit of that number is executed.
-const Chosen = 0x73c0de00
-
 // LineOf is the line that a compiler's messages have for edit k, from 1, of a Switched text.
 func LineOf(k int) int { return firstLine + k }
 
@@ -21,25 +17,26 @@ const firstLine = 1 << 20
 
 // prelude is what a Switched text begins with. The compiler does not know what the instruction gives, so that
 // it keeps every edit.
-var prelude = fmt.Sprintf(`#ifndef TILESCOPE_EDITS
+const prelude = `#ifndef TILESCOPE_EDITS
 #define TILESCOPE_EDITS
 static __device__ __forceinline__ bool tilescope_edit(int k) {
-  int chosen;
-  asm("mov.u32 %%0, %d;" : "=r"(chosen));
-  return chosen == k;
+  int variant;
+  asm("mov.u32 %0, %%envreg31;" : "=r"(variant));
+  return variant == k;
 }
 template <class T> struct tilescope_plain { typedef T type; };
 template <class T> struct tilescope_plain<T&> { typedef T type; };
 template <class T> struct tilescope_plain<const T&> { typedef T type; };
 #endif
 #line 1
-`, Chosen)
+`
 
 // Switched writes edits into the texts that they are of: by their names, what is compiled in their place. It
-// has all of them, and executes none: see Chosen. kept are the edits that it has; the number of one is its
-// index plus one. Edits that cannot stand in one text with others before them are left out, and those that
-// must be compiled alone.
-func Switched(edits []Edit) (texts map[string]string, kept []Edit) {
+// has all of them, and executes the one whose number %envreg31 is (target.Launch.Variant), none where that is
+// 0. kept are the edits that it has; the number of one is its
+// index plus one. left are edits that cannot stand in one text with others before them. Those that must be
+// compiled alone are left out.
+func Switched(edits []Edit) (texts map[string]string, kept, left []Edit) {
 	byText := map[*Text]*node{}
 	for i := range edits {
 		e := &edits[i]
@@ -51,11 +48,13 @@ func Switched(edits []Edit) (texts map[string]string, kept []Edit) {
 			root = &node{from: 0, to: len(e.Text.text)}
 			byText[e.Text] = root
 		}
-		if !slices.ContainsFunc(e.sites, func(s site) bool { return !root.fits(s) }) {
-			kept = append(kept, *e)
-			for _, s := range e.sites {
-				root.insert(s, len(kept))
-			}
+		if slices.ContainsFunc(e.sites, func(s site) bool { return !root.fits(s) }) {
+			left = append(left, *e)
+			continue
+		}
+		kept = append(kept, *e)
+		for _, s := range e.sites {
+			root.insert(s, len(kept))
 		}
 	}
 	texts = map[string]string{}
@@ -64,7 +63,7 @@ func Switched(edits []Edit) (texts map[string]string, kept []Edit) {
 		w.inside(root)
 		texts[t.Name] = prelude + w.b.String()
 	}
-	return texts, kept
+	return texts, kept, left
 }
 
 // node is a part of a text with the edits of it, and the parts in it that have edits.

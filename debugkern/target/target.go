@@ -78,6 +78,9 @@ type Launch struct {
 	Schedule  Schedule
 	// Budget: warp instructions a block may execute before it is called endless; 0: the backend's default
 	Budget uint64
+	// Variant is what a Simulator's kernels read from %envreg31: a build that holds several kernels asks it
+	// which is to be executed
+	Variant uint32
 	// Observe: per block, may be nil; a backend that cannot be observed ignores it
 	Observe func(probes.Dim3) Observer
 	// Discard is called where execution starts over and nothing that observers have seen so far

@@ -1,0 +1,217 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/build"
+	"tilescope/debugkern/join"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/rewrite"
+)
+
+// The compilations of a search for an edit of the source: of many edits together, and of those that need one
+// each.
+
+// together tries edits that are compiled together, the likeliest first. While some are executed, the next are
+// compiled.
+func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
+	q := s.q
+	ctx, cancel := context.WithCancel(q.ctx)
+	defer cancel()
+	var next *join.Task[batch]
+	more := func(i int) {
+		n := min(len(edits), mostTogether, firstTogether<<i)
+		if s.each > 0 {
+			n = min(n, int(editedInstructions/s.each))
+		}
+		list := edits[:n]
+		edits = edits[n:]
+		if next = nil; n > 0 && i < mostRounds {
+			next = join.Start(func() batch { return s.build(ctx, list) })
+		}
+	}
+	all := len(edits)
+	more(0)
+	for i := 1; next != nil; i++ {
+		q.progress(debugkern.Progress{
+			Phase: "explain", Detail: "edits of the source", Done: s.tried, Total: all,
+		})
+		b := next.Wait()
+		if s.compiled += b.size(s.q.run.Plan.Entry); s.compiled > mostInstructions {
+			next = nil
+		} else {
+			more(i)
+		}
+		list, left, err := s.round(b)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(left, edits...)
+		if len(list) > 0 {
+			if found, err := s.onTheirLines(list, edits); err != nil || found != nil {
+				return found, err
+			}
+		}
+		if time.Since(q.begun) > longestSource {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// mostAlone is how many edits are compiled alone, of those that cannot be compiled together. A line of which
+// so many edits do not compile has a condition of its own, and no other is tried.
+// Those that are not by so much likelier than what was tried together last are not worth a compilation each.
+const (
+	mostAlone     = 12
+	mostFailed    = 2
+	aloneLikelier = 6 // ranks
+)
+
+// oneByOne tries edits that are compiled alone, the likeliest first.
+func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
+	q := s.q
+	budget := mostInstructions
+	failed := map[*rewrite.Text]map[int]int{}
+	tried := 0
+	for _, e := range edits {
+		if failed[e.Text] == nil {
+			failed[e.Text] = map[int]int{}
+		}
+		if failed[e.Text][e.Line] >= mostFailed {
+			continue
+		}
+		if tried++; tried > mostAlone {
+			break
+		}
+		if time.Since(q.begun) > longestSource {
+			break
+		}
+		q.progress(debugkern.Progress{
+			Phase: "explain", Detail: "edits of constants",
+			Done: tried - 1, Total: min(len(edits), mostAlone),
+		})
+		b, err := q.run.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
+		if err != nil {
+			if err = q.stopped(err); err != nil {
+				return nil, err
+			}
+			failed[e.Text][e.Line]++
+			continue
+		}
+		if ok, err := s.puts(b, 0); err != nil || !ok {
+			if err != nil {
+				return nil, err
+			}
+		} else if f, err := s.confirmed(e); err != nil || f != nil {
+			return f, err
+		}
+		if budget -= len(b.Module.Func(q.run.Plan.Entry).Body); budget < 0 {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// batch is edits that are compiled together: each is a variant of the build, the first the variant 1.
+type batch struct {
+	edits []rewrite.Edit
+	left  []rewrite.Edit // those that cannot stand in one text with these
+	built *build.Build   // nil: nothing compiles, or there is no compiler
+	err   error
+}
+
+// size is how many instructions the build has.
+func (b *batch) size(entry string) int {
+	if b.built == nil {
+		return 0
+	}
+	return len(b.built.Module.Func(entry).Body)
+}
+
+// build compiles edits together, without those that do not compile.
+func (s *sourceEdit) build(ctx context.Context, edits []rewrite.Edit) batch {
+	var left []rewrite.Edit
+	for i := range mostCompiled {
+		texts, kept, others := rewrite.Switched(edits)
+		if i == 0 {
+			left = others
+		}
+		if len(kept) == 0 {
+			return batch{left: left}
+		}
+		b, err := s.q.run.Compile(ctx, texts)
+		if err == nil {
+			return batch{edits: kept, left: left, built: b}
+		}
+		var failed *report.KernelError
+		if !errors.As(err, &failed) {
+			if none := (*report.Error)(nil); errors.As(err, &none) {
+				return batch{}
+			}
+			return batch{err: s.q.stopped(err)}
+		}
+		drop := map[int]bool{}
+		for _, d := range failed.Diagnostics {
+			if d.Severity != "error" {
+				continue
+			}
+			if k := rewrite.EditAt(d.Line); k > 0 && k <= len(kept) {
+				drop[k-1] = true
+				continue
+			}
+			for _, i := range blamed(kept, d) {
+				drop[i] = true
+			}
+		}
+		for _, d := range failed.Diagnostics {
+			if m := undefined.FindStringSubmatch(d.Message); m != nil {
+				name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`)
+				for k, i := rewrite.EditAt(d.Line), 0; k > 0 && k <= len(kept) && i < len(kept); i++ {
+					if name.MatchString(kept[i].What) && kept[i].Line == kept[k-1].Line {
+						drop[i] = true // it is declared behind
+					}
+				}
+			}
+		}
+		if len(drop) == 0 {
+			edits = kept[:len(kept)/2]
+			continue
+		}
+		edits = nil
+		for i := range kept {
+			if !drop[i] {
+				edits = append(edits, kept[i])
+			}
+		}
+	}
+	return batch{left: left}
+}
+
+// blamed are the edits of a line that a compiler's message may be about, where it names none: those of what
+// is assigned to, where that is not possible; else those whose types are not known; else all.
+func blamed(kept []rewrite.Edit, d report.Diagnostic) (out []int) {
+	for _, doubt := range []func(e *rewrite.Edit) bool{
+		func(e *rewrite.Edit) bool { return e.Stores && strings.Contains(d.Message, "lvalue") },
+		func(e *rewrite.Edit) bool { return e.Doubtful },
+		func(*rewrite.Edit) bool { return true },
+	} {
+		for i := range kept {
+			if kept[i].Line == d.Line && doubt(&kept[i]) {
+				out = append(out, i)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// undefined is a compiler's message on a name that a line does not see.
+var undefined = regexp.MustCompile(`identifier "(\w+)" is undefined`)

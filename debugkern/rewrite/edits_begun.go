@@ -1,0 +1,166 @@
+package rewrite
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Edits of what a loop begins and ends with, and of what stands in each other's place in one expression.
+
+// left lists, of a statement that leaves a loop, that it leaves one iteration alone, and the other way round.
+func (l *lister) left(s *statement) {
+	t := l.t
+	was := t.source(s.from, s.to)
+	now := map[string]string{"break;": "continue;", "continue;": "break;"}[was]
+	inLoop := false
+	for p := s.parent; p != nil && !inLoop; p = p.parent {
+		if p.kind == "switch" {
+			return
+		}
+		inLoop = loops[p.kind]
+	}
+	if now != "" && inLoop {
+		l.add(rankLeaving, now+" in place of "+was, site{
+			from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, now: now, whole: true,
+		})
+	}
+}
+
+// loops are the kinds of statements that repeat what is in them.
+var loops = map[string]bool{"for": true, "while": true}
+
+// begun lists, of a statement that adds to a variable, that the sum begins anew in each iteration of a loop
+// round the one that it is summed in.
+func (l *lister) begun(s *statement) {
+	if s.kind != "expression" || len(s.exprs) == 0 || !l.near(s.from) {
+		return
+	}
+	v := l.accumulates(s.exprs[0])
+	if v == nil {
+		return
+	}
+	begin := l.beginning(v)
+	t, in, inner := l.t, s, false
+	for p := s.parent; p != nil && begin != ""; in, p = p, p.parent {
+		if v.of != nil && v.of.from >= p.from && v.of.to <= p.to {
+			return // it is declared there
+		}
+		if p.kind == "block" && p.parent != nil && loops[p.parent.kind] && inner || loops[p.kind] && inner {
+			if in.kind != "block" && in.kind != "declaration" {
+				text := t.source(in.from, in.to)
+				l.add(rankBegun, begin+" before line "+strconv.Itoa(t.tokens[in.from].line), site{
+					from: t.tokens[in.from].from, to: t.tokens[in.to-1].to, whole: true,
+					now: "{ " + begin + " " + text + " }",
+				})
+			}
+		}
+		inner = inner || loops[p.kind]
+	}
+}
+
+// accumulates is the variable that an expression adds to: x = x + y, x += y, f(x, y, z, x); nil for none.
+func (l *lister) accumulates(e *expr) *variable {
+	var to *expr
+	switch {
+	case binding[e.op] == assignment:
+		to = e.kids[0]
+	case e.op == "call" && len(e.kids) > 2:
+		to = e.kids[1]
+	default:
+		return nil
+	}
+	base, _ := to.base()
+	for base.op == "member" {
+		base, _ = base.kids[0].base()
+	}
+	if base.op != "name" {
+		return nil
+	}
+	again := binding[e.op] == assignment && e.op != "="
+	for _, k := range e.kids[1:] {
+		if k != to {
+			k.walk(func(x, _ *expr) bool {
+				again = again || x.op == "name" && x.text == base.text
+				return true
+			})
+		}
+	}
+	if !again {
+		return nil
+	}
+	return l.find(base.text, base.from)
+}
+
+// beginning is the statement that gives a variable the value that it is declared with, or filled with where
+// it is a fragment; "" where neither is seen.
+func (l *lister) beginning(v *variable) string {
+	t := l.t
+	switch {
+	case v.once:
+		return ""
+	case v.init != nil && v.ranks == 0 && v.init.op != "list":
+		return v.name + " = " + t.source(v.init.from, v.init.to) + ";"
+	case v.init != nil && v.ranks == 1 && v.init.op == "list" && len(v.init.kids) == 0:
+		return "for (auto& x : " + v.name + ") x = {};"
+	}
+	fill := ""
+	each(l.f.body, func(s *statement) {
+		if s.kind != "expression" || len(s.exprs) == 0 || fill != "" {
+			return
+		}
+		if e := s.exprs[0]; e.op == "call" && len(e.kids) == 3 && e.kids[1].op == "name" &&
+			e.kids[1].text == v.name && strings.HasSuffix(e.kids[0].text, "fill_fragment") {
+			fill = t.source(s.from, s.to)
+		}
+	})
+	return fill
+}
+
+// mostTransposed is how many numbers, and how many variables, of an expression are exchanged.
+const mostTransposed = 6
+
+// transposed lists two numbers of an expression in each other's place, and two variables.
+func (l *lister) transposed(e *expr) {
+	numbers, names := map[string][]*expr{}, map[string][]*expr{}
+	e.walk(func(x, parent *expr) bool {
+		called := parent != nil && parent.kids[0] == x && (parent.op == "call" || parent.op == "index")
+		switch {
+		case x.op == "number" && l.class(x) == integer:
+			numbers[x.text] = append(numbers[x.text], x)
+		case x.op == "name" && !called && l.class(x) == integer && !stored(x, parent):
+			if v := l.find(x.text, x.from); v != nil && !v.fixed {
+				names[x.text] = append(names[x.text], x)
+			}
+		}
+		return true
+	})
+	l.swapped(rankNumbers, numbers)
+	l.swapped(rankNames, names)
+}
+
+// swapped lists each two of some texts in each other's place.
+func (l *lister) swapped(rank int, of map[string][]*expr) {
+	t := l.t
+	var texts []string
+	for text := range of {
+		texts = append(texts, text)
+	}
+	slices.Sort(texts)
+	if len(texts) > mostTransposed {
+		return
+	}
+	for i, a := range texts {
+		for _, b := range texts[i+1:] {
+			var sites []site
+			for _, x := range of[a] {
+				sites = append(sites, site{from: t.tokens[x.from].from, to: t.tokens[x.to-1].to, now: b})
+			}
+			for _, x := range of[b] {
+				sites = append(sites, site{from: t.tokens[x.from].from, to: t.tokens[x.to-1].to, now: a})
+			}
+			slices.SortFunc(sites, func(x, y site) int { return x.from - y.from })
+			l.add(rank, a+" and "+b+" exchanged", sites...)
+		}
+	}
+}
