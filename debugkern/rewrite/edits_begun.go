@@ -31,7 +31,7 @@ func (l *lister) left(s *statement) {
 var loops = map[string]bool{"for": true, "while": true}
 
 // begun lists, of a statement that adds to a variable, that the sum begins anew in each iteration of a loop
-// round the one that it is summed in.
+// round it.
 func (l *lister) begun(s *statement) {
 	if s.kind != "expression" || len(s.exprs) == 0 || !l.near(s.from) {
 		return
@@ -41,21 +41,19 @@ func (l *lister) begun(s *statement) {
 		return
 	}
 	begin := l.beginning(v)
-	t, in, inner := l.t, s, false
+	t, in := l.t, s
 	for p := s.parent; p != nil && begin != ""; in, p = p, p.parent {
 		if v.of != nil && v.of.from >= p.from && v.of.to <= p.to {
 			return // it is declared there
 		}
-		if p.kind == "block" && p.parent != nil && loops[p.parent.kind] && inner || loops[p.kind] && inner {
-			if in.kind != "block" && in.kind != "declaration" {
-				text := t.source(in.from, in.to)
-				l.add(rankBegun, begin+" before line "+strconv.Itoa(t.tokens[in.from].line), site{
-					from: t.tokens[in.from].from, to: t.tokens[in.to-1].to, whole: true,
-					now: "{ " + begin + " " + text + " }",
-				})
-			}
+		inLoop := loops[p.kind] || p.kind == "block" && p.parent != nil && loops[p.parent.kind]
+		if !inLoop || in.kind == "block" || in.kind == "declaration" {
+			continue
 		}
-		inner = inner || loops[p.kind]
+		l.add(rankBegun, begin+" before line "+strconv.Itoa(t.tokens[in.from].line), site{
+			from: t.tokens[in.from].from, to: t.tokens[in.to-1].to, whole: true,
+			now: "{ " + begin + " " + t.source(in.from, in.to) + " }",
+		})
 	}
 }
 

@@ -103,10 +103,36 @@ func (l *lister) chained(e, parent *expr) {
 				if k == mostChained {
 					break
 				}
-				l.value(rankChained+k/2, list[i].from, list[j].to, v.name)
+				rank := rankChained + k/2
+				if l.computedLike(v, list[i:j+1]) {
+					rank = rankSameNames
+				}
+				l.value(rank, list[i].from, list[j].to, v.name)
 			}
 		}
 	}
+}
+
+// computedLike reports whether a variable is computed from all the names of some terms, where these have two:
+// it may be what was meant by them.
+func (l *lister) computedLike(v *variable, terms []*expr) bool {
+	names := map[string]bool{}
+	for _, e := range terms {
+		e.walk(func(x, _ *expr) bool {
+			if x.op == "name" {
+				names[x.text] = true
+			}
+			return true
+		})
+	}
+	n := len(names)
+	v.init.walk(func(x, _ *expr) bool {
+		if x.op == "name" {
+			delete(names, x.text)
+		}
+		return true
+	})
+	return n > 1 && len(names) == 0
 }
 
 // mostChained is how many variables are tried in the place of several terms.

@@ -35,10 +35,10 @@ func (l *lister) expression(e, parent *expr) {
 	case c == integer && (e.op == "name" || slices.Contains(products, e.op)):
 		l.term(e, parent)
 		if e.op != "name" && parent != nil {
-			l.variableFor(e)
+			l.variableFor(e, parent)
 		}
 	case c == integer && len(e.kids) == 2 && binding[e.op] >= binding["<<"] && parent != nil:
-		l.variableFor(e)
+		l.variableFor(e, parent)
 	case c == real && !stored(e, parent) && (e.op == "name" || e.op == "index"):
 		l.passed(e)
 	}
@@ -81,7 +81,7 @@ func (l *lister) expression(e, parent *expr) {
 	case "number":
 		l.number(e)
 		if l.class(e) == integer && parent != nil && (parent.op == "index" || parent.op == "call") {
-			l.variableFor(e)
+			l.variableFor(e, parent)
 		}
 	case "call":
 		l.call(e)
@@ -115,15 +115,47 @@ func (l *lister) expression(e, parent *expr) {
 }
 
 // variableFor lists variables in the place of a term, and constants in that of several.
-func (l *lister) variableFor(e *expr) {
+func (l *lister) variableFor(e, parent *expr) {
+	whole := e
+	if parent.op == "group" {
+		whole = parent // a name needs no brackets
+	}
 	if len(e.kids) == 2 && !l.known(e) {
+		past := l.wanted.Beyond && l.s != nil && l.s.kind == "for"
 		for i, v := range l.nearest(l.constants(e), e, never) {
-			l.value(rankFixed+i/2, e.from, e.to, v.name)
+			rank := rankFixed + i/2
+			if past {
+				rank = rankExtentBound + i/2
+			}
+			if past && l.extent(v.name) {
+				rank = rankExtentBound - 4
+			}
+			l.value(rank, whole.from, whole.to, v.name)
 		}
 	}
 	for i, v := range l.nearest(l.numbers(e), e, never) {
-		l.value(rankVariable+i/2, e.from, e.to, v.name)
+		rank := rankVariable + i/2
+		if l.computedLike(v, []*expr{e}) {
+			rank = rankSameNames
+		}
+		l.value(rank, whole.from, whole.to, v.name)
 	}
+}
+
+// extent reports whether a constant is an extent of an array that is wanted.
+func (l *lister) extent(name string) bool {
+	found := false
+	each(l.f.body, func(s *statement) {
+		for _, v := range s.declares {
+			if !slices.ContainsFunc(l.wanted.Arrays, func(a string) bool { return sameArray(a, v.name) }) {
+				continue
+			}
+			for _, x := range v.extents {
+				found = found || l.t.has(x[0], x[1], name)
+			}
+		}
+	})
+	return found
 }
 
 // passed lists a number that is passed to one of the kernel's functions of one number, and as what it is only

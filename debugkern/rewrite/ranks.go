@@ -13,11 +13,13 @@ const (
 	rankUnused      = 8  // what is computed and never used
 	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
 	rankAlways      = 8  // a statement without its condition, or without what leaves early
+	rankSameNames   = 11 // a variable that is computed from the same, in the place of terms
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
 	rankOwnCallee   = 13 // another function of the kernel
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
+	rankExtentBound = 14 // a constant as the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankIndices     = 14 // two indices exchanged
 	rankTerm        = 14 // the first operand of an operator alone
