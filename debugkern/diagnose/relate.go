@@ -116,6 +116,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
 		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
+		sideBySide(a, b) ||
 		q.limited(a, b) || a.reread != nil && b.reread != nil && a.reread.At() == b.reread.At()
 }
 
@@ -446,6 +447,7 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 			lead.cause.Place.Other = at
 			lead.because(says)
 		}
+		q.besides(lead, s)
 		lead.cause.Findings = append(lead.cause.Findings, s.cause.Findings...)
 		if !q.poisoned(lead, s) {
 			lead.cause.With = append(lead.cause.With, s.cause.Title)

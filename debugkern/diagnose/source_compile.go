@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,29 +157,7 @@ func (s *sourceEdit) build(ctx context.Context, edits []rewrite.Edit) batch {
 			}
 			return batch{err: s.q.stopped(err)}
 		}
-		drop := map[int]bool{}
-		for _, d := range failed.Diagnostics {
-			if d.Severity != "error" {
-				continue
-			}
-			if k := rewrite.EditAt(d.Line); k > 0 && k <= len(kept) {
-				drop[k-1] = true
-				continue
-			}
-			for _, i := range blamed(kept, d) {
-				drop[i] = true
-			}
-		}
-		for _, d := range failed.Diagnostics {
-			if m := undefined.FindStringSubmatch(d.Message); m != nil {
-				name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`)
-				for k, i := rewrite.EditAt(d.Line), 0; k > 0 && k <= len(kept) && i < len(kept); i++ {
-					if name.MatchString(kept[i].What) && kept[i].Line == kept[k-1].Line {
-						drop[i] = true // it is declared behind
-					}
-				}
-			}
-		}
+		drop := failing(kept, failed.Diagnostics)
 		if len(drop) == 0 {
 			edits = kept[:len(kept)/2]
 			continue
@@ -193,24 +172,58 @@ func (s *sourceEdit) build(ctx context.Context, edits []rewrite.Edit) batch {
 	return batch{left: left}
 }
 
+// failing are the edits that a compiler's messages are about, by their indices. A message that names a line
+// of the text alone may be a consequence of those that name an edit, so that it counts where there are none.
+func failing(kept []rewrite.Edit, messages []report.Diagnostic) map[int]bool {
+	drop := map[int]bool{}
+	for _, d := range messages {
+		k := rewrite.EditAt(d.Line)
+		if d.Severity != "error" || k == 0 || k > len(kept) {
+			continue
+		}
+		drop[k-1] = true
+		if m := undefined.FindStringSubmatch(d.Message); m != nil {
+			name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\b`)
+			for i := range kept {
+				if name.MatchString(kept[i].What) && kept[i].Line == kept[k-1].Line {
+					drop[i] = true // it is declared behind
+				}
+			}
+		}
+	}
+	if len(drop) > 0 {
+		return drop
+	}
+	for _, d := range messages {
+		if d.Severity == "error" {
+			for _, i := range blamed(kept, d) {
+				drop[i] = true
+			}
+		}
+	}
+	return drop
+}
+
 // blamed are the edits of a line that a compiler's message may be about, where it names none: those of what
-// is assigned to, where that is not possible; else those whose types are not known; else all.
-func blamed(kept []rewrite.Edit, d report.Diagnostic) (out []int) {
+// is assigned to, where that is not possible; else those whose types are not known; else the less likely
+// half.
+func blamed(kept []rewrite.Edit, d report.Diagnostic) []int {
+	var line []int
+	for i := range kept {
+		if kept[i].Line == d.Line {
+			line = append(line, i)
+		}
+	}
 	for _, doubt := range []func(e *rewrite.Edit) bool{
 		func(e *rewrite.Edit) bool { return e.Stores && strings.Contains(d.Message, "lvalue") },
 		func(e *rewrite.Edit) bool { return e.Doubtful },
-		func(*rewrite.Edit) bool { return true },
 	} {
-		for i := range kept {
-			if kept[i].Line == d.Line && doubt(&kept[i]) {
-				out = append(out, i)
-			}
-		}
+		out := slices.DeleteFunc(slices.Clone(line), func(i int) bool { return !doubt(&kept[i]) })
 		if len(out) > 0 {
 			return out
 		}
 	}
-	return nil
+	return line[len(line)/2:]
 }
 
 // undefined is a compiler's message on a name that a line does not see.

@@ -50,8 +50,9 @@ const (
 type sourceEdit struct {
 	q      *inquiry
 	texts  map[string]string
-	blocks []probes.Dim3 // that edits are executed on: nil: those of experiments
-	cells  int           // captured in the blocks, right and wrong, of the run
+	blocks []probes.Dim3   // that edits are executed on
+	stages probes.StageSet // that are judged of them; nil: all
+	cells  int             // captured in the blocks, right and wrong, of the run
 	right  int
 	// compiled counts the instructions of the builds that were made
 	compiled int
@@ -61,6 +62,7 @@ type sourceEdit struct {
 	each     uint64         // warp instructions that the trial of one edit took in the last round
 	tried    int            // edits that were executed
 	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
+	refused  *rightEdit     // the first with which everything is right here, and not elsewhere; nil: none
 	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
 	found bool
 }
@@ -72,7 +74,7 @@ type rightEdit struct {
 	built *build.Build
 	also  *rewrite.Edit // of another line, with which all stages are right too; nil: none was seen
 	right string        // another configuration that is right with it too; "": none
-	more  bool          // with it blocks that are right compute more than they need
+	but   string        // what is not right with it, so that another edit is meant; "": nothing
 }
 
 // inSource looks for one edit of the source that puts everything right, where no other experiment has shown
@@ -161,7 +163,10 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	}
 	found, err := s.likeliest(s.needless)
 	if found != nil {
-		found.more = true
+		found.but = "then other blocks compute more than they need"
+	}
+	if found == nil {
+		found = s.refused
 	}
 	return found, err
 }
@@ -170,11 +175,11 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 // where there is nothing that an edit could be seen to put right.
 func (s *sourceEdit) measure() (bool, error) {
 	q := s.q
-	s.blocks = q.blocks
-	if !slices.ContainsFunc(q.run.Entry().Body, addsToTensor) { // each block makes its own cells
-		s.blocks = []probes.Dim3{q.wrongBlock(q.suspects[0], wrongStages(q.base.Report))}
-	}
-	for i := 0; i < 2 && !q.races(); i++ {
+	for _, of := range s.parts() {
+		if q.races() {
+			break
+		}
+		s.blocks, s.stages = of.blocks, of.stages
 		was, err := s.execute(debugkern.Trial{})
 		if err != nil {
 			return false, err
@@ -185,8 +190,8 @@ func (s *sourceEdit) measure() (bool, error) {
 		if s.note(was) > 0 || was.Report.Verdict == report.Failed {
 			return true, nil
 		}
-		s.blocks = q.blocks // it is a sum over several blocks that is wrong
 	}
+	s.stages = nil
 	s.blocks = q.foundIn()
 	s.found = true
 	was, err := s.execute(debugkern.Trial{})
@@ -195,6 +200,38 @@ func (s *sourceEdit) measure() (bool, error) {
 	}
 	s.note(was)
 	return len(errorsOf(was.Report)) > 0, nil
+}
+
+// part is a part of a run that edits are executed on.
+type part struct {
+	blocks []probes.Dim3
+	stages probes.StageSet // captured and judged; nil: all
+}
+
+// parts lists those in which an edit may be seen to put something right, the smallest first: one block, of
+// which no output is judged that is a sum over several, and the blocks of the experiments.
+func (s *sourceEdit) parts() []part {
+	q := s.q
+	wrong := wrongStages(q.base.Report)
+	if !slices.ContainsFunc(q.run.Entry().Body, addsToTensor) { // each block makes its own cells
+		return []part{{blocks: []probes.Dim3{q.wrongBlock(q.suspects[0], wrong)}}, {blocks: q.blocks}}
+	}
+	inside := func(list []probes.Stage) []probes.Stage {
+		return slices.DeleteFunc(slices.Clone(list), func(st probes.Stage) bool {
+			return q.run.Plan.OutputSet().Has(st)
+		})
+	}
+	out := []part{{blocks: q.blocks}}
+	if list := inside(wrong); len(list) > 0 {
+		var all []probes.Stage
+		for i := range q.run.Plan.Stages {
+			all = append(all, q.run.Plan.Stages[i].Stage)
+		}
+		out = slices.Insert(out, 0, part{
+			blocks: []probes.Dim3{q.wrongBlock(q.suspects[0], list)}, stages: probes.StagesOf(inside(all)...),
+		})
+	}
+	return out
 }
 
 // note keeps what the blocks have without an edit, and returns how many of their cells are wrong.
@@ -236,7 +273,7 @@ func addsToTensor(in *ptx.Instr) bool { return (in.Op == "red" || in.Op == "atom
 // execute makes a trial of the block, without checkers; nil where it cannot be made.
 func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 	if t.Blocks == nil {
-		t.Blocks = s.blocks
+		t.Blocks, t.Stages = s.blocks, s.stages
 	}
 	if t.Tiles = !s.found; s.found {
 		t.Check = checkers
@@ -366,6 +403,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		}
 		if now == nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 ||
 			len(unordered(now.Report)) > 0 {
+			s.refuse(f, o.name+" is wrong with it")
 			return nil, nil
 		}
 		if len(wrongStages(was.Report)) > 0 {
@@ -373,10 +411,22 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		}
 	}
 	spoilt, err := s.spoils(e)
-	if err != nil || spoilt {
+	if err != nil {
 		return nil, err
 	}
+	if spoilt != "" {
+		s.refuse(f, spoilt)
+		return nil, nil
+	}
 	return f, nil
+}
+
+// refuse keeps the first edit with which everything is right here, and something elsewhere is not.
+func (s *sourceEdit) refuse(f *rightEdit, but string) {
+	if s.refused == nil {
+		f.but = but
+		s.refused = f
+	}
 }
 
 // unordered lists the findings of severity error that say that something is in no order.
@@ -409,21 +459,20 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	c.Title = earlier.ReplaceAllString(c.Title, "")
 	if c.Place.Source == nil || c.Place.Source.File != at.File || c.Place.Source.Line != at.Line {
 		c.Place.Other = c.Place.Source
-		if !f.more {
+		if f.but == "" {
 			c.Title += "; fixed at " + at.At()
 		}
 	}
 	c.Place.Source = at
 	lead.decidedAt = ""
 	was, now, one := e.Lines()
-	if one && !f.more {
+	if one && f.but == "" {
 		c.Rewrite = &Rewrite{File: file, Line: e.Line, Was: was, Now: now}
 	}
 	switch {
-	case f.more:
-		c.Advice = q.citing(fmt.Sprintf("look at how often %s is done: every stage is right %s, and then other blocks "+
-			"compute more than they need, so that another edit is meant there or where its bound comes from",
-			at.At(), e.With()), "; the line is ", at)
+	case f.but != "":
+		c.Advice = q.citing(fmt.Sprintf("look at %s, and at what it depends on: every stage is right %s, and %s, so "+
+			"that another edit is meant", at.At(), e.With(), f.but), "; the line is ", at)
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now):

@@ -17,10 +17,10 @@ import (
 // it leaves out.
 const mostVariants = 2
 
-// spoils reports whether a variant of the kernel that is right, in the smallest shape, is wrong with an edit:
-// what is right with these flags may leave out what others need. So an edit that leaves out a flag spoils the
-// kernel unless a variant with the flag's other value was seen to be right with it.
-func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
+// spoils says which variant of the kernel that is right, in the smallest shape, is wrong with an edit: what
+// is right with these flags may leave out what others need. So an edit that leaves out a flag spoils the
+// kernel unless a variant with the flag's other value was seen to be right with it. "": none is wrong.
+func (s *sourceEdit) spoils(e rewrite.Edit) (string, error) {
 	q := s.q
 	unseen := map[string]bool{}
 	for _, name := range e.Drops {
@@ -35,21 +35,21 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
 		}
 		was, err := q.execute(o)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		if was == nil || len(wrongStages(was.Report)) > 0 {
 			continue
 		}
 		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
 		if err != nil {
-			return true, q.stopped(err)
+			return o.name + " does not compile with it", q.stopped(err)
 		}
 		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
-		if err != nil || now == nil {
-			return true, q.stopped(err)
+		if err = q.stopped(err); err != nil {
+			return "", err
 		}
-		if now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
-			return true, nil
+		if now == nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
+			return o.name + " is wrong with it", nil
 		}
 		for _, name := range e.Drops {
 			if o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name]) {
@@ -57,7 +57,12 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (bool, error) {
 			}
 		}
 	}
-	return len(unseen) > 0, nil
+	for _, name := range e.Drops {
+		if unseen[name] {
+			return "what " + name + " is for is left out", nil
+		}
+	}
+	return "", nil
 }
 
 // variants are configurations of other variants of the kernel, without planted faults, in the shape that

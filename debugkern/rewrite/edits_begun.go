@@ -115,6 +115,49 @@ func (l *lister) beginning(v *variable) string {
 	return fill
 }
 
+// crosswise lists, of two statements that follow each other and differ in few words, one of these in each
+// other's place: what the one stores is the other's.
+func (l *lister) crosswise(s *statement) {
+	next, t := l.next(s), l.t
+	if next == nil || !l.single(s) || !l.single(next) || next.to-next.from != s.to-s.from ||
+		!l.near(s.from) && !l.near(next.from) {
+		return
+	}
+	differ := map[[2]string][]int{} // what the first has and what the second, and where
+	var pairs [][2]string
+	for i := range s.to - s.from {
+		a, b := t.tokens[s.from+i].text, t.tokens[next.from+i].text
+		if a == b {
+			continue
+		}
+		if differ[[2]string{a, b}] == nil {
+			pairs = append(pairs, [2]string{a, b})
+		}
+		differ[[2]string{a, b}] = append(differ[[2]string{a, b}], i)
+	}
+	if len(pairs) < 2 || len(pairs) > mostCrossed {
+		return // with one pair the statements would be exchanged
+	}
+	for _, p := range pairs {
+		with := func(s *statement, now string) site {
+			out, at := "", t.tokens[s.from].from
+			for _, i := range differ[p] {
+				tok := t.tokens[s.from+i]
+				out += t.text[at:tok.from] + now
+				at = tok.to
+			}
+			end := t.tokens[s.to-1].to
+			return site{from: t.tokens[s.from].from, to: end, now: out + t.text[at:end], whole: true}
+		}
+		what := p[0] + " and " + p[1] + " exchanged on lines " + strconv.Itoa(t.tokens[s.from].line) +
+			" and " + strconv.Itoa(t.tokens[next.from].line)
+		l.add(rankCrossed, what, with(s, p[1]), with(next, p[0]))
+	}
+}
+
+// mostCrossed is in how many words statements differ that may have one in each other's place.
+const mostCrossed = 4
+
 // mostTransposed is how many numbers, and how many variables, of an expression are exchanged.
 const mostTransposed = 6
 

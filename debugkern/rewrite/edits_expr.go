@@ -121,14 +121,14 @@ func (l *lister) variableFor(e, parent *expr) {
 		whole = parent // a name needs no brackets
 	}
 	if len(e.kids) == 2 && !l.known(e) {
-		past := l.wanted.Beyond && l.s != nil && l.s.kind == "for"
+		past := l.pastEnd()
 		for i, v := range l.nearest(l.constants(e), e, never) {
 			rank := rankFixed + i/2
 			if past {
-				rank = rankExtentBound + i/2
+				rank = rankPastEnd + i/2
 			}
 			if past && l.extent(v.name) {
-				rank = rankExtentBound - 4
+				rank = rankPastEnd - 4
 			}
 			l.value(rank, whole.from, whole.to, v.name)
 		}
@@ -140,6 +140,21 @@ func (l *lister) variableFor(e, parent *expr) {
 		}
 		l.value(rank, whole.from, whole.to, v.name)
 	}
+}
+
+// pastEnd reports whether the statement at hand is a loop round a line on which something goes past the end
+// of an array.
+func (l *lister) pastEnd() bool {
+	if !l.wanted.Beyond || l.s == nil || l.s.kind != "for" {
+		return false
+	}
+	from, to := l.t.tokens[l.s.from].line, l.t.tokens[l.s.to-1].line
+	for line, far := range l.lines[l.t.Name] {
+		if far <= 0 && from <= line && line <= to {
+			return true
+		}
+	}
+	return false
 }
 
 // extent reports whether a constant is an extent of an array that is wanted.
@@ -199,13 +214,22 @@ func (l *lister) binary(e *expr) {
 	}
 	switch e.op {
 	case "<", "<=", ">", ">=", "==", "!=":
+		l.unconverted(e)
 		return
 	case "-", "/", "%":
 		l.put(rankTurned, e.from, e.to, grouped(b, e.kids[1], e.op)+" "+e.op+" "+grouped(a, e.kids[0], e.op))
 		l.put(rankTerm, e.from, e.to, a)
 	default:
-		l.put(rankTerm, e.from, e.to, a)
-		l.put(rankSecond, e.from, e.to, b)
+		fits := func(k *expr) bool { // a pointer or a number
+			x, own := l.class(k), l.class(e)
+			return x == "" || own == "" || strings.HasSuffix(x, "*") == strings.HasSuffix(own, "*")
+		}
+		if fits(e.kids[0]) {
+			l.put(rankTerm, e.from, e.to, a)
+		}
+		if fits(e.kids[1]) {
+			l.put(rankSecond, e.from, e.to, b)
+		}
 	}
 	// (a + b) * c in the place of a + b * c, and the other way round
 	if k := e.kids[1]; (e.op == "+" || e.op == "-") && slices.Contains(products, k.op) {
@@ -216,6 +240,31 @@ func (l *lister) binary(e *expr) {
 		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)
 		l.put(rankTurned, e.from, e.to, x+" "+e.op+" "+b+" "+k.op+" "+y) // the two operators exchanged
 		l.put(rankTurned, e.from, e.to, x+" "+k.op+" ("+y+" "+e.op+" "+b+")")
+	}
+}
+
+// unconverted lists a comparison of what is converted, without the conversions, and as two comparisons where
+// it is of differences from one number.
+func (l *lister) unconverted(e *expr) {
+	var args []string
+	var differences []*expr
+	for _, k := range e.kids {
+		if k.op != "call" || len(k.kids) != 2 || !strings.HasPrefix(k.kids[0].text, "static_cast<") {
+			return
+		}
+		args = append(args, grouped(l.t.source(k.kids[1].from, k.kids[1].to), k.kids[1], e.op))
+		if k.kids[1].op == "-" {
+			differences = append(differences, k.kids[1])
+		}
+	}
+	l.put(rankArgument, e.from, e.to, args[0]+" "+e.op+" "+args[1])
+	if len(differences) == 2 { // a range that is tested by one comparison
+		text := func(x *expr) string { return l.t.source(x.from, x.to) }
+		a, b := differences[0], differences[1]
+		if least := text(a.kids[1]); least == text(b.kids[1]) {
+			x := text(a.kids[0])
+			l.put(rankArgument, e.from, e.to, x+" >= "+least+" && "+x+" "+e.op+" "+text(b.kids[0]))
+		}
 	}
 }
 
@@ -257,6 +306,10 @@ func (l *lister) name(whole, e *expr, stored bool) {
 		v = &variable{name: e.text, typ: "int", fixed: true}
 	}
 	c := class(v.typ)
+	if c == boolean && whole == e && v.ranks == 0 && !stored && !v.fixed {
+		l.put(rankTruth, e.from, e.to, "false")
+		l.put(rankTruth, e.from, e.to, "true")
+	}
 	rest := l.t.source(e.to, whole.to)
 	others := slices.DeleteFunc(l.visible(e.from), func(o *variable) bool {
 		return o.name == e.text || o.ranks != v.ranks || class(o.typ) != c ||
@@ -271,17 +324,43 @@ func (l *lister) name(whole, e *expr, stored bool) {
 		return n
 	}
 	for i, o := range l.nearest(others, e, differ) {
-		put := l.put
+		if whole == e && v.ranks > 0 {
+			first, later := l.sameExtents(o, v)
+			if !later {
+				continue
+			}
+			l.doubtful = !first
+		}
+		put, rank := l.put, rankName+min(i, mostLess)
 		if o.typ != v.typ && c == integer || o.fixed {
 			put = l.value
 		}
-		put(rankName+min(i, mostLess), whole.from, whole.to, o.name+rest)
+		if v.fixed && !o.fixed && l.pastEnd() {
+			rank = rankPastEnd + i/2 - farther*l.far
+		}
+		put(rank, whole.from, whole.to, o.name+rest)
+		l.doubtful = false
 	}
 	if c == integer && v.fixed && whole == e {
-		for i, n := range l.literals() {
+		for i, n := range append([]string{"1"}, l.literals()...) {
 			l.value(rankLiteral+i/2, e.from, e.to, n)
 		}
 	}
+}
+
+// sameExtents reports whether two arrays have the same first extent, and the same later ones, as written.
+func (l *lister) sameExtents(a, b *variable) (first, later bool) {
+	extent := func(v *variable, i int) string {
+		if i >= len(v.extents) {
+			return ""
+		}
+		return l.t.source(v.extents[i][0], v.extents[i][1])
+	}
+	later = true
+	for i := 1; i < max(len(a.extents), len(b.extents)); i++ {
+		later = later && extent(a, i) == extent(b, i)
+	}
+	return extent(a, 0) == extent(b, 0), later
 }
 
 // related is by how much a variable is nearer to one that it is computed from.

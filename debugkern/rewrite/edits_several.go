@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Edits of one text at several places of a function.
 
@@ -26,15 +29,48 @@ func (l *lister) everywhere(from int) {
 			continue
 		}
 		all := places[t.text[e.sites[0].from:e.sites[0].to]]
-		l.together(e, all, rankPlaces, " at all its places in the function")
+		l.together(e, all, rankPlaces, allPlaces+" in the function")
 		line := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool {
 			return t.tokens[x.from].line != e.Line
 		})
 		if len(line) < len(all) {
-			l.together(e, line, rankLine, " at all its places on the line")
+			l.together(e, line, rankLine, allPlaces+" on the line")
 		}
 	}
 }
+
+// Parts are the edits of one place each, of an edit that changes several alike.
+func (e *Edit) Parts() []Edit {
+	what, _, several := strings.Cut(e.What, allPlaces)
+	if !several {
+		return nil
+	}
+	var out []Edit
+	for _, s := range e.sites {
+		s.now = bare(e.Text.text, s)
+		out = append(out, Edit{
+			Text: e.Text, Line: 1 + strings.Count(e.Text.text[:s.from], "\n"), What: what,
+			Rank: e.Rank - rankPlaces, sites: []site{s}, Doubtful: e.Doubtful, Drops: e.Drops,
+		})
+	}
+	return out
+}
+
+// bare is what an edit puts in a place, without brackets where it is an argument: it needs none there.
+func bare(text string, s site) string {
+	inside, opens := strings.CutPrefix(s.now, "(")
+	inside, closes := strings.CutSuffix(inside, ")")
+	before, after := strings.TrimRight(text[:s.from], " \n"), strings.TrimLeft(text[s.to:], " \n")
+	argument := strings.HasSuffix(before, "(") || strings.HasSuffix(before, ",")
+	if !opens || !closes || strings.ContainsAny(inside, "()") || !argument ||
+		!strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
+		return s.now
+	}
+	return inside
+}
+
+// allPlaces is what the phrase of an edit of several places alike has behind that of one.
+const allPlaces = " at all its places"
 
 // together lists an edit of one place at several that have the same text.
 func (l *lister) together(e Edit, list []*expr, rank int, where string) {
@@ -49,7 +85,8 @@ func (l *lister) together(e Edit, list []*expr, rank int, where string) {
 		own = own || s.from == e.sites[0].from
 		sites = append(sites, s)
 	}
-	if !own || !l.meansTheSame(e.sites[0].now, list) {
+	was := t.text[e.sites[0].from:e.sites[0].to]
+	if !own || !l.meansTheSame(e.sites[0].now, was, list) {
 		return
 	}
 	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
@@ -60,10 +97,12 @@ func (l *lister) together(e Edit, list []*expr, rank int, where string) {
 	l.list(many)
 }
 
-// meansTheSame reports whether each name of a text is the same variable at all of some places.
-func (l *lister) meansTheSame(text string, places []*expr) bool {
+// meansTheSame reports whether each name of a text is the same variable at all of some places, or stands
+// there already.
+func (l *lister) meansTheSame(text, was string, places []*expr) bool {
+	own := lex(was).tokens
 	for _, tok := range lex(text).tokens {
-		if tok.kind != name {
+		if tok.kind != name || slices.ContainsFunc(own, func(o token) bool { return o.text == tok.text }) {
 			continue
 		}
 		v := l.find(tok.text, places[0].from)

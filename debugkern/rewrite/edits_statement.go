@@ -12,6 +12,8 @@ func (l *lister) whole(s *statement) {
 	l.of = ""
 	l.synchronisation(s)
 	l.exchanged(s)
+	l.crosswise(s)
+	l.elsewhereInBlock(s)
 	switch s.kind {
 	case "for":
 		l.from0(s)
@@ -69,11 +71,7 @@ func (l *lister) flagged(s *statement, text string, put func(rank int, what, now
 // exchanged lists a statement behind the next.
 func (l *lister) exchanged(s *statement) {
 	next, t := l.next(s), l.t
-	single := func(s *statement) bool {
-		return s.kind == "expression" && len(s.exprs) > 0 && !l.macro(s.exprs[0]) ||
-			s.kind == "if" && len(s.body) == 1 && s.body[0].kind == "expression"
-	}
-	if next == nil || !single(s) || !single(next) || !l.near(s.from) && !l.near(next.from) {
+	if next == nil || !l.single(s) || !l.single(next) || !l.near(s.from) && !l.near(next.from) {
 		return
 	}
 	text, other := t.source(s.from, s.to), t.source(next.from, next.to)
@@ -81,6 +79,12 @@ func (l *lister) exchanged(s *statement) {
 		from: t.tokens[s.from].from, to: t.tokens[next.to-1].to, whole: true,
 		now: other + t.between(s.to, next.from) + text,
 	})
+}
+
+// single reports whether a statement is an expression, maybe under a condition.
+func (l *lister) single(s *statement) bool {
+	return s.kind == "expression" && len(s.exprs) > 0 && !l.macro(s.exprs[0]) ||
+		s.kind == "if" && len(s.body) == 1 && s.body[0].kind == "expression"
 }
 
 // atomically lists a sum that is assigned to one of its terms as an atomic addition.
@@ -164,7 +168,22 @@ func (l *lister) synchronisation(s *statement) {
 		all.now = "__syncthreads();"
 		l.add(rankAll, "__syncthreads() in place of "+text, all)
 	}
-	list := l.f.body
+	l.places(s, rankMoved)
+}
+
+// elsewhereInBlock lists a statement at another place of its block.
+func (l *lister) elsewhereInBlock(s *statement) {
+	if l.single(s) && l.near(s.from) && !synchronises(l.t.source(s.from, s.to)) &&
+		(s.parent == nil || s.parent.init != s) {
+		l.places(s, rankPlaced)
+	}
+}
+
+// places lists a statement before or behind those of its block that are near to it.
+func (l *lister) places(s *statement, rank int) {
+	t, list := l.t, l.f.body
+	text := t.source(s.from, s.to)
+	at := site{from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, whole: true}
 	if s.parent != nil && s.parent.kind == "block" {
 		list = s.parent.body
 	} else if s.parent != nil {
@@ -176,21 +195,20 @@ func (l *lister) synchronisation(s *statement) {
 		if d == 0 || d == 1 || j < 0 || j > len(list) || j == i {
 			continue // it is where it is
 		}
-		gone := at
 		switch {
 		case j == len(list):
-			l.moved(list[j-1], false, text, gone)
+			l.moved(rank, list[j-1], false, text, at)
 		case list[j].kind != "declaration":
-			l.moved(list[j], true, text, gone)
+			l.moved(rank, list[j], true, text, at)
 		}
 	}
 }
 
-// mostMoved is by how many statements of its block a synchronisation is moved.
+// mostMoved is by how many statements of its block one is moved.
 const mostMoved = 4
 
 // moved lists a statement before or behind another one.
-func (l *lister) moved(to *statement, before bool, text string, gone site) {
+func (l *lister) moved(rank int, to *statement, before bool, text string, gone site) {
 	t := l.t
 	other := t.source(to.from, to.to)
 	put := site{from: t.tokens[to.from].from, to: t.tokens[to.to-1].to, whole: true}
@@ -204,7 +222,7 @@ func (l *lister) moved(to *statement, before bool, text string, gone site) {
 	if put.from < gone.from {
 		sites = []site{put, gone}
 	}
-	l.add(rankMoved, what, sites...)
+	l.add(rank, what, sites...)
 }
 
 // synchronises reports whether a statement is no more than a synchronisation, maybe under a condition.

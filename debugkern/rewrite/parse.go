@@ -79,12 +79,8 @@ func (p *parser) statement(at, to int, parent *statement) (*statement, int) {
 		s.kind = "return"
 		if e := t.expression(at+1, end-1); e != nil {
 			s.exprs = append(s.exprs, e)
-		} else if t.is(at+1, "{") && t.match(at+1) == end-2 {
-			for _, part := range t.split(at+2, end-2) {
-				if e := t.expression(part[0], part[1]); e != nil {
-					s.exprs = append(s.exprs, e)
-				}
-			}
+		} else if e := t.list(at+1, end-1); e != nil {
+			s.exprs = append(s.exprs, e.parts()...)
 		}
 		return done(end)
 	case "asm", "__asm__":
@@ -291,9 +287,23 @@ func (t *Text) list(from, to int) *expr {
 	for _, part := range t.split(from+1, to-1) {
 		if k := t.expression(part[0], part[1]); k != nil {
 			e.kids = append(e.kids, k)
+		} else if k := t.list(part[0], part[1]); k != nil {
+			e.kids = append(e.kids, k)
 		}
 	}
 	return e
+}
+
+// parts are the expressions in braces, and in those within them.
+func (e *expr) parts() []*expr {
+	if e.op != "list" {
+		return []*expr{e}
+	}
+	var out []*expr
+	for _, k := range e.kids {
+		out = append(out, k.parts()...)
+	}
+	return out
 }
 
 // declaredType reads the type that begins a declaration, and returns the token behind it; -1 where none does.

@@ -17,9 +17,10 @@ const (
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
 	rankOwnCallee   = 13 // another function of the kernel
+	rankCrossed     = 12 // a word of two statements that follow each other exchanged
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
-	rankExtentBound = 14 // a constant as the bound of a loop that goes past the end of an array
+	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankIndices     = 14 // two indices exchanged
 	rankTerm        = 14 // the first operand of an operator alone
@@ -34,6 +35,7 @@ const (
 	rankBegun       = 16 // a sum that begins anew in each iteration of a loop
 	rankArguments   = 17 // two arguments exchanged
 	rankElsewhere   = 17 // what stands in the same role elsewhere
+	rankTruth       = 16 // a condition that always holds, or never
 	rankEither      = 17 // one of the values of a ?:
 	rankInstead     = 17 // another function in all calls of one
 	rankNext        = 18 // a statement behind the next
@@ -59,6 +61,7 @@ const (
 	rankOtherValue  = 22 // 0, 1, an infinity
 	rankOtherBound  = 22 // what another loop ends at
 	rankConjunct    = 22 // one more part of a condition
+	rankPlaced      = 22 // a statement at another place of its block
 	rankExtent      = 23 // an array with another extent
 	rankStatement   = 23 // a statement left out
 	rankCondition   = 23 // another condition

@@ -556,3 +556,35 @@ __global__ void k(float* u, const float* x, float scale, int rows, int C, int fi
 		}
 	}
 }
+
+// Two statements have a word in each other's place, one stands elsewhere in its block, a comparison is of
+// what is not converted, and a condition never holds.
+func TestCrosswise(t *testing.T) {
+	own := Parse("own.cu", `
+__global__ void k(float* u, float* v, const float* x, bool late, int n, int C) {
+    if (static_cast<unsigned>(n - C) <= static_cast<unsigned>(C)) u[n] = 0.0f;
+    fetch(n, late);
+    u[n] = x[n];
+    v[n] = x[C];
+    store(v);
+}
+`)
+	for _, c := range []struct {
+		line      int
+		what, now string
+	}{
+		{5, "n and C exchanged on lines 5 and 6", ""},
+		{5, "u and v exchanged on lines 5 and 6", "v[n] = x[n];\n    u[n] = x[C];"},
+		{4, "fetch(n, late); before line 7", "{ fetch(n, late); store(v); }"},
+		{3, "n - C <= C in place of static_cast<unsigned>(n - C) <= static_cast<unsigned>(C)", "if (n - C <= C)"},
+		{4, "false in place of late", "fetch(n, false);"},
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		at := slices.IndexFunc(list, func(e Edit) bool { return e.What == c.what })
+		if at < 0 {
+			t.Errorf("%s: no such edit of %d", c.what, len(list))
+		} else if !strings.Contains(list[at].Applied(), c.now) {
+			t.Errorf("%s: no line %q in\n%s", c.what, c.now, list[at].Applied())
+		}
+	}
+}
