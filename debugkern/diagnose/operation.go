@@ -765,7 +765,7 @@ func departure(c *debugkern.Contrast) difference {
 	if d.at != nil {
 		at := callText(d.at)
 		read, others = ", taken at "+at, "; the others come in at "+at
-		d.look = "look at which operand is taken at " + at
+		d.look = takenAdvice + " at " + at
 		if len(c.Foreign) == 0 && len(c.Twice) == 0 {
 			d.look = "look at how the operands come together from " + at + " on"
 		}

@@ -10,6 +10,9 @@ import (
 // One edit that spoils two stages side by side, neither of which is computed from the other: the reference in
 // the place of one leaves the other wrong, and that shows nothing.
 
+// takenAdvice begins the advice on a wrong operand of which no more is known than where it comes in.
+const takenAdvice = "look at which operand is taken"
+
 // sideBySide reports whether the operands of two stages show one edit.
 func sideBySide(a, b *suspect) bool {
 	return haveEachOthers(a, b) || foreignOfOneCall(a, b) || lacksOperand(a, b) || lacksOperand(b, a)
@@ -56,10 +59,12 @@ func lacksOperand(has, lacks *suspect) bool {
 	return true
 }
 
-// besides adds to a cause what shows that another stage is wrong by the same edit, and where to look then.
+// besides adds, to a cause that says no more than which operand is taken, what shows that another stage is
+// wrong by the same edit, and where to look then.
 func (q *inquiry) besides(lead, s *suspect) {
 	c := &lead.cause
 	switch {
+	case !strings.HasPrefix(c.Advice, takenAdvice):
 	case haveEachOthers(lead, s):
 		x, y := &lead.contrast.Foreign[0], &s.contrast.Foreign[0]
 		if x.At == nil || y.At == nil {

@@ -65,6 +65,9 @@ func TestReasons(t *testing.T) {
 			`block 0,1,0 begins with K\[0\]\[0\]\[0\]\[0\], as it should, and block 0,2,0 begins with ` +
 				`K\[0\]\[0\]\[64\]\[0\], and should with K\[0\]\[1\]\[0\]\[0\]`,
 		},
+		{"tables-built-crosswise", `(?s)one cause.*K has what belongs in V, and V what belongs in K`},
+		{"refilled-before-stored", `(?s)one cause.*look at the call at .*:130: at what it is given`},
+		{"rescale-before-the-quad-agrees", `(?s)one cause.*l, first at .* made wrong at .*:235 `},
 		{"accumulated-fragment", `the sum at .*:157 goes on from one that is used at line 1`},
 		{"half-mask", `for column 17 line 402 compares 1 with 17`},
 		{"sum-in-half", `right with float throughout, not f16 in between`},
@@ -186,6 +189,7 @@ func says(t *testing.T, name, want string) {
 	var bugs []*bug
 	for _, set := range []string{
 		open, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth,
+		thirteenth,
 	} {
 		bugs = append(bugs, entries(t, set).Bugs...)
 	}
