@@ -23,8 +23,12 @@ import (
 func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 	q := s.q
 	ctx, cancel := context.WithCancel(q.ctx)
-	defer cancel()
 	var next *join.Task[batch]
+	defer func() {
+		if cancel(); next != nil {
+			next.Wait()
+		}
+	}()
 	more := func(i int) {
 		n := min(len(edits), mostTogether, firstTogether<<i)
 		if s.each > 0 {
@@ -65,13 +69,15 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 	return nil, nil
 }
 
-// mostAlone is how many edits are compiled alone, of those that cannot be compiled together. A line of which
-// so many edits do not compile has a condition of its own, and no other is tried.
-// Those that are not by so much likelier than what was tried together last are not worth a compilation each.
 const (
-	mostAlone     = 12
-	mostFailed    = 2
-	aloneLikelier = 6 // ranks
+	// mostAlone is how many edits are compiled alone, of those that cannot be compiled together.
+	mostAlone = 12
+	// mostFailed: a line of which so many edits do not compile has a condition of its own, and no other edit
+	// of it is tried.
+	mostFailed = 2
+	// aloneLikelier is by how many ranks an edit must be likelier than what was tried together last, to be
+	// worth a compilation.
+	aloneLikelier = 6
 )
 
 // oneByOne tries edits that are compiled alone, the likeliest first.

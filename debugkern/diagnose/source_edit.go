@@ -74,7 +74,8 @@ type rightEdit struct {
 	built *build.Build
 	also  *rewrite.Edit // of another line, with which all stages are right too; nil: none was seen
 	right string        // another configuration that is right with it too; "": none
-	but   string        // what is not right with it, so that another edit is meant; "": nothing
+	more  bool          // with it blocks that are right compute more than they need
+	but   string        // what else is wrong with it, of an edit that is refused
 }
 
 // inSource looks for one edit of the source that puts everything right, where no other experiment has shown
@@ -89,10 +90,19 @@ func (q *inquiry) inSource() error {
 	}
 	s := &sourceEdit{q: q, texts: texts, block: q.run.Report.Cost.WarpInstructions}
 	found, err := s.search()
-	if err != nil || found == nil {
-		return q.stopped(err)
+	if err = q.stopped(err); err != nil {
+		return err
 	}
-	return q.blameSource(found)
+	if found != nil {
+		return q.blameSource(found)
+	}
+	if f := s.refused; f != nil {
+		c := &q.suspects[0].cause
+		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
+		c.Advice += fmt.Sprintf("; every stage is right %s at %s, and %s, so that another edit is meant there",
+			f.edit.With(), at.At(), f.but)
+	}
+	return nil
 }
 
 // stopped is err where it ends a search: of what an edit does to a kernel, or to us, nothing else does.
@@ -163,10 +173,7 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	}
 	found, err := s.likeliest(s.needless)
 	if found != nil {
-		found.but = "then other blocks compute more than they need"
-	}
-	if found == nil {
-		found = s.refused
+		found.more = true
 	}
 	return found, err
 }
@@ -459,20 +466,21 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	c.Title = earlier.ReplaceAllString(c.Title, "")
 	if c.Place.Source == nil || c.Place.Source.File != at.File || c.Place.Source.Line != at.Line {
 		c.Place.Other = c.Place.Source
-		if f.but == "" {
+		if !f.more {
 			c.Title += "; fixed at " + at.At()
 		}
 	}
 	c.Place.Source = at
 	lead.decidedAt = ""
 	was, now, one := e.Lines()
-	if one && f.but == "" {
+	if one && !f.more {
 		c.Rewrite = &Rewrite{File: file, Line: e.Line, Was: was, Now: now}
 	}
 	switch {
-	case f.but != "":
-		c.Advice = q.citing(fmt.Sprintf("look at %s, and at what it depends on: every stage is right %s, and %s, so "+
-			"that another edit is meant", at.At(), e.With(), f.but), "; the line is ", at)
+	case f.more:
+		c.Advice = q.citing(fmt.Sprintf("look at how often %s is done: every stage is right %s, and then other blocks "+
+			"compute more than they need, so that another edit is meant there or where its bound comes from",
+			at.At(), e.With()), "; the line is ", at)
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now):
