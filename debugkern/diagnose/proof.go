@@ -1,0 +1,334 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/repair"
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+)
+
+// An edit that is proven: what it comes to, what is blamed for it, and which lines of the source it is about.
+
+// proof is an edit that puts stages right in all blocks that experiments execute.
+type proof struct {
+	cure   repair.Cure
+	remedy *remedy
+	run    *debugkern.Run
+	beyond *elsewhere
+}
+
+// Ranks of proofs.
+const (
+	general  = iota // no other configuration refutes the edit
+	ofSize          // it is right elsewhere with the size of the plan that its number is here
+	onlyHere        // another configuration stays wrong with it
+)
+
+func (p *proof) rank() int {
+	switch {
+	case p.beyond.wrong == "":
+		return general
+	case p.beyond.size != nil:
+		return ofSize
+	}
+	return onlyHere
+}
+
+// left is how many stages are wrong with the edit: of several that put a stage right, the one that puts
+// others right too is nearer to the origin.
+func (p *proof) left() int { return len(wrongStages(p.run.Report)) }
+
+// prove tries a cure on all blocks that experiments execute, under the checkers, and then in other
+// configurations; nil where it is none.
+func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
+	p := &proof{cure: *c}
+	q.inWords(&p.cure)
+	p.remedy = q.remedyOf(&p.cure)
+	var err error
+	if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.puts(p.run, group) {
+		return nil, err
+	}
+	if p.beyond, err = q.elsewhere(c, group); err != nil {
+		return nil, err
+	}
+	if p.beyond.size == nil {
+		p.unnamed()
+	}
+	return p, nil
+}
+
+// remedyOf is a cure as what puts a suspect right, with every line that it edits.
+func (q *inquiry) remedyOf(c *repair.Cure) *remedy {
+	first, others := q.places(c)
+	return &remedy{
+		text:  c.With() + " at " + linesOf(first, others),
+		edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
+	}
+}
+
+// unnamed takes the names of sizes of the plan out of a proof's texts: that a number is equal to one here,
+// with no other configuration that requires that one, is chance.
+func (p *proof) unnamed() {
+	for i := range p.cure.Sizes {
+		name := " (" + p.cure.Sizes[i].String() + ")"
+		for _, text := range []*string{&p.cure.Was, &p.cure.Now, &p.cure.What, &p.remedy.text} {
+			*text = strings.Replace(*text, name, "", 1)
+		}
+	}
+}
+
+// blameOn makes an edit that was tried the remedy of a suspect, and the operation that it changes its place.
+func (q *inquiry) blameOn(s *suspect, p *proof) {
+	c, r := &p.cure, p.remedy
+	src, at := q.placesText(c)
+	change := c.What
+	switch c.Kind {
+	case repair.Superfluous:
+		if n := q.repeated(c); n > 1 { // it is no edit of the line
+			change = fmt.Sprintf("this run is right %s, in %d of the %d instructions that the line became: "+
+				"look at what these do that they should not", c.With(), len(c.Edits), n)
+		} else {
+			change = strings.Replace(change, "without the ", "leave out the ", 1)
+		}
+	case repair.Rounding:
+		if c.Was == "" {
+			change = "compute in " + change
+		}
+	case repair.Missing:
+		change = "add " + change
+	default:
+		change = strings.Replace(change, "without the ", "leave out the ", 1)
+	}
+	s.remedy, s.alone = r, p.run
+	if p.rank() == onlyHere {
+		s.refuted = true
+		q.fitsHere(s, p, at)
+		return
+	}
+	across := q.readAcross(s, c)
+	s.cause.Place.Source = src
+	if across != nil {
+		s.storedAcross(at, across)
+	} else {
+		s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
+	}
+	r.advice = fmt.Sprintf("at %s: %s", at, change)
+	switch {
+	case p.beyond.size != nil:
+		n := p.beyond.size.In(q.run)
+		r.advice = fmt.Sprintf("at %s: %s in place of %s; that is %.9g here, and %.9g itself leaves %s wrong", at,
+			p.beyond.size, c.Was, n, n, p.beyond.wrong)
+	case p.beyond.right != "":
+		s.beyond = "; " + p.beyond.right + " is right with it too"
+	default:
+		s.beyond = "; tried with this shape and these inputs alone"
+	}
+	call, limit := q.callAlone(src, c), q.boundOf(src, c)
+	if p.left() > 0 {
+		call = nil // what is left may be another call's
+	}
+	served, own := q.comparedAt(src, limit, c)
+	if own && served == nil {
+		limit = nil // the bound is right at other lines
+	}
+	rewrite := q.rewrite(src, c)
+	if p.rank() == general && call == nil && limit == nil && across == nil {
+		s.cause.Rewrite = rewrite
+	}
+	switch {
+	case s.cause.Rewrite != nil:
+		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
+	case served != nil:
+		r.advice = q.offByOne(s, limit.at, src, served, c.With())
+	case call != nil:
+		r.advice = q.citing("look at what is passed at "+call.At(), ": ", call) + fmt.Sprintf(
+			"; %s at %s for this call alone, this run is right", c.With(), src.At())
+	case across != nil:
+		r.advice = q.eitherOrder(c, src, across)
+	case limit != nil:
+		if r.advice = q.citing(r.advice, "; the line is ", src); rewrite != nil {
+			r.advice = fmt.Sprintf("at %s: this run is right with %s", at, quote(rewrite.Now))
+		}
+		if r.advice += "; or what is compared there is one off"; limit.at != nil {
+			r.advice = q.citing(fmt.Sprintf("%s, which %s computes", r.advice, lineText(limit.at, src)), ": ",
+				limit.at)
+		}
+	default:
+		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
+	}
+	if first := q.beginsWith(c, src); first != nil && c.Kind == repair.Superfluous && q.repeated(c) > 1 {
+		s.cause.Place.Source, s.cause.Place.Other = first.at, src
+		r.advice = first.advice(q, src)
+	}
+	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
+	doc := q.doc.Stage(s.cause.Stage)
+	if looks := looksLike(doc); s.cause.why == "" && looks != "" && !strings.Contains(looks, "fitted") &&
+		!strings.Contains(looks, "the number of") { // that a factor is a count may be by chance
+		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
+	}
+}
+
+// fitsHere words an edit that puts this run right and leaves another configuration wrong: it shows where, and
+// is not what to write.
+func (q *inquiry) fitsHere(s *suspect, p *proof, at string) {
+	c := &p.cure
+	what := "stays wrong"
+	if p.beyond.breaks {
+		what = "becomes wrong"
+	}
+	text := fmt.Sprintf("%s, this run is right and %s %s: what to write is something else", c.With(),
+		p.beyond.wrong, what)
+	if s.contrast != nil && s.cause.Advice != "" {
+		s.cause.Advice += fmt.Sprintf("; at %s %s", at, text)
+		return
+	}
+	src, _ := q.places(c)
+	s.cause.Place.Source = src
+	s.cause.Title += "; made wrong at " + at
+	s.cause.Advice = q.citing(fmt.Sprintf("look at %s: %s", at, text), "; the line is ", src) +
+		q.seeFirst(s.stages[0])
+}
+
+// placesText is the first of places, and all of them in words.
+func (q *inquiry) placesText(c *repair.Cure) (first *report.Source, all string) {
+	first, others := q.places(c)
+	return first, callText(first) + andLines(others, first)
+}
+
+// andLines names further lines behind the first: " and line 9 and line 12".
+func andLines(others []*report.Source, first *report.Source) (text string) {
+	for _, o := range others {
+		text += " and " + lineText(o, first)
+	}
+	return text
+}
+
+// place is the first of places.
+func (q *inquiry) place(c *repair.Cure) *report.Source {
+	first, _ := q.places(c)
+	return first
+}
+
+// places are where a cure edits the source. Of a number these are the lines that have it, or else those that
+// use the result and have it, where there are any: a compiler gives what it moves the line before which it
+// puts it. Where none has the number, it is the first of these lines with an operator that the instruction
+// can be.
+func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report.Source) {
+	all := []*report.Source{report.SourceOf(c.Source)}
+	for _, o := range c.Others {
+		all = append(all, report.SourceOf(o))
+	}
+	if c.What == repair.Always || c.What == repair.Never || c.What == repair.OneWay {
+		if headed.MatchString(bare(q.quoted(all[0]))) {
+			all[0] = cmp.Or(q.conditionOf(c.At), all[0])
+		}
+		return all[0], all[1:]
+	}
+	if at := q.exchangedAt(c.What, all[0]); at != nil {
+		return at, nil
+	}
+	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
+		return all[0], all[1:]
+	}
+	was := c.Was[strings.LastIndex(c.Was, " ")+1:]
+	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(was, "-")) + `\b`)
+	having := func(list []*report.Source, what *regexp.Regexp) (named []*report.Source) {
+		for _, s := range list {
+			if what.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
+				return o.At() == s.At()
+			}) {
+				named = append(named, s)
+			}
+		}
+		return named
+	}
+	var used []*report.Source
+	for _, s := range c.UsedAt {
+		used = append(used, report.SourceOf(s))
+	}
+	named := having(all, number)
+	if len(named) == 0 {
+		named = having(used, number)
+	}
+	if at := q.declaredAs(c, append(slices.Clone(all), used...)); len(named) == 0 && at != nil {
+		return at, nil
+	}
+	if sign := operators[q.run.Entry().Body[c.At].Op]; len(named) == 0 && sign != nil &&
+		len(having(all, sign)) == 0 {
+		if named = having(used, sign); len(named) == 0 {
+			named = having(q.usedIn(c), sign)
+		}
+	}
+	if len(named) > 0 {
+		all = named
+	}
+	return all[0], all[1:]
+}
+
+// exchangedAt is the line of the kernel's parameters of which an edit exchanges two everywhere, where the
+// line that the edit is nearest to names neither; else nil.
+func (q *inquiry) exchangedAt(what string, near *report.Source) *report.Source {
+	a, b, ok := strings.Cut(strings.TrimSuffix(what, " exchanged"), " and ")
+	line := bare(q.quoted(near))
+	if !ok || !strings.HasSuffix(what, " exchanged") || hasName(line, a) || hasName(line, b) ||
+		q.run.Plan.Arg(a) == nil || q.run.Plan.Arg(b) == nil {
+		return nil
+	}
+	lines := q.run.Source(near.File)
+	for n := min(near.Line, len(lines)); n > 0; n-- {
+		text := bare(lines[n-1])
+		if !hasName(text, a) || !hasName(text, b) {
+			continue
+		}
+		if before := func(x, y string) bool { return nameAt(text, x) < nameAt(text, y) }; before(a, b) !=
+			q.listedBefore(a, b) {
+			return &report.Source{File: near.File, Line: n, Function: near.Function}
+		}
+		for i := n; i < len(lines); i++ { // the parameters are in the manifest's order: what uses them is not
+			if use := bare(lines[i]); hasName(use, a) || hasName(use, b) {
+				return &report.Source{File: near.File, Line: i + 1, Function: near.Function}
+			}
+		}
+		break
+	}
+	return nil
+}
+
+// nameAt is where a name stands in a line, -1 where it does not.
+func nameAt(line, name string) int {
+	if at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).FindStringIndex(line); at != nil {
+		return at[0]
+	}
+	return -1
+}
+
+// listedBefore reports whether the manifest lists one argument before another.
+func (q *inquiry) listedBefore(a, b string) bool {
+	index := func(name string) int {
+		return slices.IndexFunc(q.run.Plan.Args, func(x probes.Arg) bool { return x.Name == name })
+	}
+	return index(a) < index(b)
+}
+
+// operators are what the source may have where an instruction computes with an integer constant.
+var operators = map[string]*regexp.Regexp{
+	"shl": regexp.MustCompile(`\*|<<|\[`), "mul": regexp.MustCompile(`\*|<<|\[`),
+	"mad": regexp.MustCompile(`\*|<<|\[`), "shr": regexp.MustCompile(`/|>>|%`),
+	"and": regexp.MustCompile(`%|&`), "add": regexp.MustCompile(`\+|-|\[`),
+	"sub": regexp.MustCompile(`-|\+|%`),
+}
+
+// wrongly says what stands where an edit puts something else.
+func wrongly(c *repair.Cure) string {
+	if c.Was != "" {
+		return fmt.Sprintf("%s instead of %s", c.Was, c.Now)
+	}
+	return "right " + c.With()
+}
