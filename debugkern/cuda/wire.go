@@ -29,6 +29,7 @@ type wireLaunch struct {
 	Schedule    target.Schedule
 	Budget      uint64
 	Resident    int
+	Variant     uint32
 	Cooperative bool
 	Ordered     bool
 	Repeat      int
@@ -70,8 +71,8 @@ func encodeLaunch(l *target.Launch) (json.RawMessage, *upload, error) {
 	w := &wireLaunch{
 		Grid: l.Grid, Block: l.Block, Cluster: l.Cluster, DynShared: l.DynShared, Shared: l.Shared,
 		Only:     l.Only,
-		Schedule: l.Schedule, Budget: l.Budget, Resident: l.Resident, Cooperative: l.Cooperative,
-		Ordered: l.Ordered, Repeat: l.Repeat, Label: l.Label,
+		Schedule: l.Schedule, Budget: l.Budget, Resident: l.Resident, Variant: l.Variant,
+		Cooperative: l.Cooperative, Ordered: l.Ordered, Repeat: l.Repeat, Label: l.Label,
 	}
 	for i := range l.Args {
 		a := &l.Args[i]
@@ -130,8 +131,8 @@ func decodeLaunch(text json.RawMessage, buffers [][]byte) (*target.Launch, error
 	l := &target.Launch{
 		Grid: w.Grid, Block: w.Block, Cluster: w.Cluster, DynShared: w.DynShared, Shared: w.Shared,
 		Only:     w.Only,
-		Schedule: w.Schedule, Budget: w.Budget, Resident: w.Resident, Cooperative: w.Cooperative,
-		Ordered: w.Ordered, Repeat: w.Repeat, Label: w.Label,
+		Schedule: w.Schedule, Budget: w.Budget, Resident: w.Resident, Variant: w.Variant,
+		Cooperative: w.Cooperative, Ordered: w.Ordered, Repeat: w.Repeat, Label: w.Label,
 	}
 	for _, x := range w.Args {
 		a := target.Arg{Name: x.Name, Scalar: x.Scalar, Map: x.Map, Into: x.Into}

@@ -20,7 +20,7 @@ func TestLaunchesTravel(t *testing.T) {
 	l := floats(12)
 	l.Cluster, l.DynShared, l.Only, l.Budget = probes.Dim3{2, 1, 1}, 64, []probes.Dim3{{1, 0, 0}}, 9
 	l.Schedule = target.Schedule{Policy: "random", Seed: 3, Async: "latest"}
-	l.Resident, l.Cooperative, l.Ordered, l.Repeat = 4, true, true, 2
+	l.Resident, l.Cooperative, l.Ordered, l.Repeat, l.Variant = 4, true, true, 2, 5
 	l.Shared = []probes.SharedArray{{Name: "s", DType: probes.F32, Dims: []int{4}}}
 	l.Probe = &target.Probe{Layout: &probes.Layout{}, Inject: []byte{1, 2}, Control: true}
 	l.Args[1].Into = []target.Place{}
