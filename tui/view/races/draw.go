@@ -259,7 +259,7 @@ func (p *Pane) about() []entry {
 	if c := p.Cause(); c != nil {
 		say("change", c.Advice, p.Theme.Text)
 		for i, t := range c.Proof {
-			name := "proof"
+			name := "shown by"
 			if i > 0 {
 				name = ""
 			}
