@@ -44,7 +44,7 @@ type Trial struct {
 	Stages probes.StageSet
 	// Tiles: tiles alone are wanted, of a kernel with a reference. Reads of undefined values then stay
 	// findings of severity error where they could be proven harmless: that takes a second execution. Without
-	// checkers, what was not captured gets no finding either: it is not captured, of its stage.
+	// checkers, what was not captured gets no finding either: its stage counts it as not captured.
 	Tiles bool
 	// Budget is how many warp instructions a block may execute before it is called endless; 0: the run's.
 	Budget uint64

@@ -10,7 +10,7 @@ import (
 	"tilescope/probes"
 )
 
-// What the first wrong cell of a stage is made of, beside what it should be made of, in words.
+// What the first wrong cell of a stage is made of, and what it should be made of instead.
 
 // operands contrasts the first wrong cell of a stage with what the manifest says that it is made of, and with
 // right cells: what all of those have too is no reason. The place becomes that of the instruction that reads
@@ -51,7 +51,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		return nil
 	}
 	if bad.Wholly && len(q.unseen(q.before(st))) > 0 {
-		return nil // which of the stages before it misses them nobody saw
+		return nil // it is not known which of the stages before it misses them: not all were captured
 	}
 	if q.ofItself(bad) {
 		return nil

@@ -47,7 +47,7 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 			Phase: "explain", Detail: "edits of the source", Done: s.tried, Total: all,
 		})
 		b := next.Wait()
-		if s.compiled += b.size(s.q.run.Plan.Entry); s.compiled > mostInstructions {
+		if s.compiled += b.size(q.run.Plan.Entry); s.compiled > mostInstructions {
 			next = nil
 		} else {
 			more(i)
@@ -84,19 +84,18 @@ const (
 func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
 	q := s.q
 	budget := mostInstructions
-	failed := map[*rewrite.Text]map[int]int{}
+	type line struct {
+		of *rewrite.Text
+		n  int
+	}
+	failed := map[line]int{}
 	tried := 0
 	for _, e := range edits {
-		if failed[e.Text] == nil {
-			failed[e.Text] = map[int]int{}
-		}
-		if failed[e.Text][e.Line] >= mostFailed {
+		at := line{e.Text, e.Line}
+		if failed[at] >= mostFailed {
 			continue
 		}
-		if tried++; tried > mostAlone {
-			break
-		}
-		if time.Since(q.begun) > longestSource {
+		if tried++; tried > mostAlone || time.Since(q.begun) > longestSource {
 			break
 		}
 		q.progress(debugkern.Progress{
@@ -108,7 +107,7 @@ func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
 			if err = q.stopped(err); err != nil {
 				return nil, err
 			}
-			failed[e.Text][e.Line]++
+			failed[at]++
 			continue
 		}
 		if ok, err := s.puts(b, 0); err != nil || !ok {

@@ -164,7 +164,7 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if found, err := s.together(edits); err != nil || found != nil {
 		return found, err
 	}
-	if n := len(edits) - 1; s.tried > 0 && n >= 0 {
+	if n := len(edits) - 1; s.tried > 0 && n >= 0 { // those that are worth a compilation each
 		last := edits[min(s.tried, n)].Rank - aloneLikelier
 		alone = slices.DeleteFunc(alone, func(e rewrite.Edit) bool { return e.Rank > last })
 	}
@@ -183,9 +183,6 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 func (s *sourceEdit) measure() (bool, error) {
 	q := s.q
 	for _, of := range s.parts() {
-		if q.races() {
-			break
-		}
 		s.blocks, s.stages = of.blocks, of.stages
 		was, err := s.execute(debugkern.Trial{})
 		if err != nil {
@@ -216,9 +213,13 @@ type part struct {
 }
 
 // parts lists those in which an edit may be seen to put something right, the smallest first: one block, of
-// which no output is judged that is a sum over several, and the blocks of the experiments.
+// which no output is judged that is a sum over several, and the blocks of the experiments. Of a race there
+// are none: it is the finding that has to go.
 func (s *sourceEdit) parts() []part {
 	q := s.q
+	if q.races() {
+		return nil
+	}
 	wrong := wrongStages(q.base.Report)
 	if !slices.ContainsFunc(q.run.Entry().Body, addsToTensor) { // each block makes its own cells
 		return []part{{blocks: []probes.Dim3{q.wrongBlock(q.suspects[0], wrong)}}, {blocks: q.blocks}}

@@ -61,7 +61,7 @@ func (q *inquiry) likeliest(all []access, past, short bool) []definition {
 }
 
 // indexText says where the names of an index get their values; "" where the source does not show it. What
-// these are made of is said only of an index that is one sum.
+// these are made of is added only where the index is one sum.
 func (q *inquiry) indexText(list []definition) string {
 	nearest := slices.DeleteFunc(slices.Clone(list), func(d definition) bool { return d.depth > 1 })
 	if len(nearest) > 1 || len(nearest) == 1 && !nearest[0].sum {

@@ -70,7 +70,7 @@ func (q *inquiry) besides(lead, s *suspect) {
 		if x.At == nil || y.At == nil {
 			return
 		}
-		own, other := lead.cause.Stage, s.cause.Stage
+		own, other := c.Stage, s.cause.Stage
 		c.because(fmt.Sprintf("%s has what belongs in %s, and %s what belongs in %s", own, other, other, own))
 		look := fmt.Sprintf("look at where %s and %s are exchanged: where they are taken, at %s and %s, or where "+
 			"what is made of them is kept and read", x.Of, y.Of, x.At.At(), lineText(y.At, x.At))

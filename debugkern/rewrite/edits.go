@@ -35,6 +35,18 @@ type site struct {
 	cast     bool // a value that may have another type than what it stands for
 }
 
+// inPlace is what stands in the place of some tokens with an edit.
+func (t *Text) inPlace(from, to int, now string) site {
+	return site{from: t.tokens[from].from, to: t.tokens[to-1].to, now: now}
+}
+
+// statementFor is what stands in the place of a statement with an edit.
+func (t *Text) statementFor(s *statement, now string) site {
+	out := t.inPlace(s.from, s.to, now)
+	out.whole = true
+	return out
+}
+
 // With is the edit as what a trial was made with: "with key16 in place of row16", "without return;", "under
 // the condition row < rows".
 func (e *Edit) With() string {
@@ -284,15 +296,15 @@ func (l *lister) near(at int) bool {
 // put lists an edit of some tokens.
 func (l *lister) put(rank, from, to int, now string) {
 	was := l.t.source(from, to)
-	l.add(rank, now+" in place of "+was, site{from: l.t.tokens[from].from, to: l.t.tokens[to-1].to, now: now})
+	l.add(rank, now+" in place of "+was, l.t.inPlace(from, to, now))
 }
 
 // value is put of an integer that nothing is assigned to, and that may have another type.
 func (l *lister) value(rank, from, to int, now string) {
 	was := l.t.source(from, to)
-	l.add(rank, now+" in place of "+was, site{
-		from: l.t.tokens[from].from, to: l.t.tokens[to-1].to, now: now, cast: true,
-	})
+	at := l.t.inPlace(from, to, now)
+	at.cast = true
+	l.add(rank, now+" in place of "+was, at)
 }
 
 func (l *lister) add(rank int, what string, sites ...site) {

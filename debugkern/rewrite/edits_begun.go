@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// Edits of what a loop begins and ends with, and of what stands in each other's place in one expression.
+// Edits of what a loop begins and ends with, and of words that stand in each other's place in an expression
+// or in two statements.
 
-// left lists, of a statement that leaves a loop, that it leaves one iteration alone, and the other way round.
-func (l *lister) left(s *statement) {
+// leaving lists, of a statement that leaves a loop, that it leaves one iteration alone, and the other way
+// round.
+func (l *lister) leaving(s *statement) {
 	t := l.t
 	was := t.source(s.from, s.to)
 	now := map[string]string{"break;": "continue;", "continue;": "break;"}[was]
@@ -21,9 +23,7 @@ func (l *lister) left(s *statement) {
 		inLoop = loops[p.kind]
 	}
 	if now != "" && inLoop {
-		l.add(rankLeaving, now+" in place of "+was, site{
-			from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, now: now, whole: true,
-		})
+		l.add(rankLeaving, now+" in place of "+was, t.statementFor(s, now))
 	}
 }
 
@@ -50,10 +50,8 @@ func (l *lister) begun(s *statement) {
 		if !inLoop || in.kind == "block" || in.kind == "declaration" {
 			continue
 		}
-		l.add(rankBegun, begin+" before line "+strconv.Itoa(t.tokens[in.from].line), site{
-			from: t.tokens[in.from].from, to: t.tokens[in.to-1].to, whole: true,
-			now: "{ " + begin + " " + t.source(in.from, in.to) + " }",
-		})
+		l.add(rankBegun, begin+" before line "+strconv.Itoa(t.tokens[in.from].line),
+			t.statementFor(in, "{ "+begin+" "+t.source(in.from, in.to)+" }"))
 	}
 }
 
@@ -77,12 +75,7 @@ func (l *lister) accumulates(e *expr) *variable {
 	}
 	again := binding[e.op] == assignment && e.op != "="
 	for _, k := range e.kids[1:] {
-		if k != to {
-			k.walk(func(x, _ *expr) bool {
-				again = again || x.op == "name" && x.text == base.text
-				return true
-			})
-		}
+		again = again || k != to && k.has(base.text)
 	}
 	if !again {
 		return nil
@@ -146,8 +139,7 @@ func (l *lister) crosswise(s *statement) {
 				out += t.text[at:tok.from] + now
 				at = tok.to
 			}
-			end := t.tokens[s.to-1].to
-			return site{from: t.tokens[s.from].from, to: end, now: out + t.text[at:end], whole: true}
+			return t.statementFor(s, out+t.text[at:t.tokens[s.to-1].to])
 		}
 		what := p[0] + " and " + p[1] + " exchanged on lines " + strconv.Itoa(t.tokens[s.from].line) +
 			" and " + strconv.Itoa(t.tokens[next.from].line)
@@ -195,10 +187,10 @@ func (l *lister) swapped(rank int, of map[string][]*expr) {
 		for _, b := range texts[i+1:] {
 			var sites []site
 			for _, x := range of[a] {
-				sites = append(sites, site{from: t.tokens[x.from].from, to: t.tokens[x.to-1].to, now: b})
+				sites = append(sites, t.inPlace(x.from, x.to, b))
 			}
 			for _, x := range of[b] {
-				sites = append(sites, site{from: t.tokens[x.from].from, to: t.tokens[x.to-1].to, now: a})
+				sites = append(sites, t.inPlace(x.from, x.to, a))
 			}
 			slices.SortFunc(sites, func(x, y site) int { return x.from - y.from })
 			l.add(rank, a+" and "+b+" exchanged", sites...)

@@ -125,14 +125,12 @@ func (l *lister) computedLike(v *variable, terms []*expr) bool {
 			return true
 		})
 	}
-	n := len(names)
-	v.init.walk(func(x, _ *expr) bool {
-		if x.op == "name" {
-			delete(names, x.text)
+	for name := range names {
+		if !l.madeOf(v, name) {
+			return false
 		}
-		return true
-	})
-	return n > 1 && len(names) == 0
+	}
+	return len(names) > 1
 }
 
 // mostChained is how many variables are tried in the place of several terms.

@@ -270,8 +270,7 @@ func (l *lister) unconverted(e *expr) {
 
 // putNear is put for an edit of an operator or function, which alone its phrase names.
 func (l *lister) putNear(rank int, e *expr, now, was, op string) {
-	from, to := l.t.tokens[e.from].from, l.t.tokens[e.to-1].to
-	l.add(rank, op+" in place of "+was, site{from: from, to: to, now: now})
+	l.add(rank, op+" in place of "+was, l.t.inPlace(e.from, e.to, now))
 }
 
 // grouped is the text of an operand of an operator, in brackets where it needs them.
@@ -367,10 +366,13 @@ func (l *lister) sameExtents(a, b *variable) (first, later bool) {
 const related = 5
 
 // madeOf reports whether a variable is computed from a name.
-func (l *lister) madeOf(v *variable, from string) bool {
+func (l *lister) madeOf(v *variable, from string) bool { return v.init.has(from) }
+
+// has reports whether an expression has a name in it.
+func (e *expr) has(name string) bool {
 	found := false
-	v.init.walk(func(e, _ *expr) bool {
-		found = found || e.op == "name" && e.text == from
+	e.walk(func(x, _ *expr) bool {
+		found = found || x.op == "name" && x.text == name
 		return true
 	})
 	return found
@@ -438,15 +440,18 @@ func unlike(a, b string, same bool) int {
 	return n
 }
 
-// numbers are the integers that an expression sees and a compiler does not know, without those that its
-// statement declares.
-func (l *lister) numbers(e *expr) []*variable {
+// scalars are the variables of a class that an expression sees and a compiler does not know the values of,
+// without those that its statement declares.
+func (l *lister) scalars(e *expr, c string) []*variable {
 	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-		return class(v.typ) != integer || v.ranks > 0 || v.fixed || v.of == l.s
+		return class(v.typ) != c || v.ranks > 0 || v.fixed || v.of == l.s
 	})
 }
 
-// constants are the integers that an expression sees and a compiler knows.
+// numbers are the integers among them.
+func (l *lister) numbers(e *expr) []*variable { return l.scalars(e, integer) }
+
+// constants are the integers that an expression sees whose values a compiler has.
 func (l *lister) constants(e *expr) []*variable {
 	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
 		return class(v.typ) != integer || v.ranks > 0 || !v.fixed
@@ -528,10 +533,7 @@ func (l *lister) call(e *expr) {
 			}
 		}
 		if c == real || c == integer {
-			list := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-				return class(v.typ) != c || v.ranks > 0 || v.fixed || v.of == l.s
-			})
-			for i, v := range l.nearest(list, e, never) {
+			for i, v := range l.nearest(l.scalars(e, c), e, never) {
 				l.value(rankVariable+i/2, e.from, e.to, v.name)
 			}
 		}

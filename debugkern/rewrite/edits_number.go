@@ -31,8 +31,8 @@ const mostLiterals = 4
 // factors are what a term of an index may have to be multiplied with, divided by or taken modulo.
 func (l *lister) factors(e *expr) []string {
 	out := l.literals()
-	fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.flag(v.name) || l.mentions(v.name) == 0
+	fixed := slices.DeleteFunc(l.constants(e), func(v *variable) bool {
+		return l.flag(v.name) || l.mentions(v.name) == 0
 	})
 	for _, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
 		if len(out) < 2*mostLiterals {

@@ -181,12 +181,10 @@ func (l *lister) wrapped(e, parent *expr) {
 // mostWrapped is how many variables are tried as an operand more.
 const mostWrapped = 3
 
-// reals are the real variables that an expression sees and a compiler does not know, without those that its
-// statement declares, and without what it is itself.
+// reals are the real variables of type float that an operation may have as an operand besides an expression.
 func (l *lister) reals(e *expr) []*variable {
-	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-		return class(v.typ) != real || v.ranks > 0 || v.fixed || v.of == l.s || v.typ != "float" ||
-			e.op == "name" && v.name == e.text
+	return slices.DeleteFunc(l.scalars(e, real), func(v *variable) bool {
+		return v.typ != "float" || e.op == "name" && v.name == e.text
 	})
 }
 

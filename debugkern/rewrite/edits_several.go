@@ -134,13 +134,11 @@ func (l *lister) calledInstead(was, now string) {
 				if e.op != "call" || e.kids[0].text != was {
 					return true
 				}
-				from, to := t.tokens[e.from].from, t.tokens[e.to-1].to
-				if n := len(sites); n > 0 && from < sites[n-1].to {
+				at := t.inPlace(e.from, e.to, now+t.source(e.kids[0].to, e.to))
+				if n := len(sites); n > 0 && at.from < sites[n-1].to {
 					nested = true
 				}
-				sites = append(sites, site{
-					from: from, to: to, now: now + t.source(e.kids[0].to, e.to),
-				})
+				sites = append(sites, at)
 				return true
 			})
 		}
@@ -166,9 +164,7 @@ func (l *lister) axes() {
 				if t.is(i+2, axis) {
 					near = l.near(i) || near
 					found[axis] = true
-					sites = append(sites, site{
-						from: t.tokens[i].from, to: t.tokens[i+2].to, now: "blockIdx." + pair[1-k],
-					})
+					sites = append(sites, t.inPlace(i, i+3, "blockIdx."+pair[1-k]))
 				}
 			}
 		}

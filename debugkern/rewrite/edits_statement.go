@@ -29,7 +29,7 @@ func (l *lister) whole(s *statement) {
 	}
 	text := t.source(s.from, s.to)
 	put := func(rank int, what, now string) {
-		l.add(rank, what, site{from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, now: now, whole: true})
+		l.add(rank, what, t.statementFor(s, now))
 	}
 	nothing := ""
 	if s.parent != nil && s.parent.kind != "block" {
@@ -162,7 +162,7 @@ func (l *lister) synchronisation(s *statement) {
 	if !l.near(s.from) || !synchronises(text) {
 		return
 	}
-	at := site{from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, whole: true}
+	at := t.statementFor(s, "")
 	if s.kind != "if" && !strings.HasPrefix(text, "__syncthreads") {
 		all := at
 		all.now = "__syncthreads();"
@@ -183,7 +183,7 @@ func (l *lister) elsewhereInBlock(s *statement) {
 func (l *lister) places(s *statement, rank int) {
 	t, list := l.t, l.f.body
 	text := t.source(s.from, s.to)
-	at := site{from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, whole: true}
+	at := t.statementFor(s, "")
 	if s.parent != nil && s.parent.kind == "block" {
 		list = s.parent.body
 	} else if s.parent != nil {
@@ -211,7 +211,7 @@ const mostMoved = 4
 func (l *lister) moved(rank int, to *statement, before bool, text string, gone site) {
 	t := l.t
 	other := t.source(to.from, to.to)
-	put := site{from: t.tokens[to.from].from, to: t.tokens[to.to-1].to, whole: true}
+	put := t.statementFor(to, "")
 	where := " behind "
 	put.now = "{ " + other + " " + text + " }"
 	if before {
@@ -240,7 +240,7 @@ func (l *lister) condition(s *statement) {
 		return
 	}
 	t, in := l.t, s.body[0]
-	at := site{from: t.tokens[s.from].from, to: t.tokens[s.to-1].to, whole: true}
+	at := t.statementFor(s, "")
 	what := t.source(s.from, in.from)
 	if in.kind == "expression" || in.kind == "return" || in.kind == "other" {
 		what = t.source(s.from, s.to)
@@ -252,7 +252,7 @@ func (l *lister) condition(s *statement) {
 		if leaves[t.tokens[in.from].text] {
 			rank = rankAlways // nobody has to leave early
 		}
-		l.left(in)
+		l.leaving(in)
 		l.add(rank, "without "+what, never)
 		l.add(rankAlways, "without the condition "+t.source(s.from, in.from), always)
 	}
@@ -297,9 +297,7 @@ func (l *lister) from0(s *statement) {
 		l.put(rankEveryStep, by.from, by.to, "1")
 		l.put(rankEveryStep+4, by.from, by.to, "2 * "+grouped(t.source(by.from, by.to), by, "*"))
 	}
-	at := func(e *expr, now string) site {
-		return site{from: t.tokens[e.from].from, to: t.tokens[e.to-1].to, now: now}
-	}
+	at := func(e *expr, now string) site { return t.inPlace(e.from, e.to, now) }
 	l.add(rankStep, "all "+v.name+" from 0 in place of every "+t.source(by.from, by.to)+"th from "+
 		t.source(start.from, start.to), at(start, "0"), at(by, "1"))
 }

@@ -3,7 +3,9 @@ package rewrite
 // The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a bug
 // is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
-// 245 of these with the lines that a diagnosis names. The lower the likelier.
+// 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
+// rankSameNames, rankPastEnd, rankTruth, rankPlaced and rankWrappedName, are estimates: too few bugs had
+// them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -16,8 +18,8 @@ const (
 	rankSameNames   = 11 // a variable that is computed from the same, in the place of terms
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
-	rankOwnCallee   = 13 // another function of the kernel
 	rankCrossed     = 12 // a word of two statements that follow each other exchanged
+	rankOwnCallee   = 13 // another function of the kernel
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
@@ -33,9 +35,9 @@ const (
 	rankSign        = 16 // a negation left out
 	rankAtomic      = 16 // an atomic addition in the place of a sum
 	rankBegun       = 16 // a sum that begins anew in each iteration of a loop
+	rankTruth       = 16 // a condition that always holds, or never
 	rankArguments   = 17 // two arguments exchanged
 	rankElsewhere   = 17 // what stands in the same role elsewhere
-	rankTruth       = 16 // a condition that always holds, or never
 	rankEither      = 17 // one of the values of a ?:
 	rankInstead     = 17 // another function in all calls of one
 	rankNext        = 18 // a statement behind the next

@@ -573,7 +573,7 @@ __global__ void k(float* u, float* v, const float* x, bool late, int n, int C) {
 		line      int
 		what, now string
 	}{
-		{5, "n and C exchanged on lines 5 and 6", ""},
+		{5, "n and C exchanged on lines 5 and 6", "u[n] = x[C];\n    v[n] = x[n];"},
 		{5, "u and v exchanged on lines 5 and 6", "v[n] = x[n];\n    u[n] = x[C];"},
 		{4, "fetch(n, late); before line 7", "{ fetch(n, late); store(v); }"},
 		{3, "n - C <= C in place of static_cast<unsigned>(n - C) <= static_cast<unsigned>(C)", "if (n - C <= C)"},
@@ -586,5 +586,35 @@ __global__ void k(float* u, float* v, const float* x, bool late, int n, int C) {
 		} else if !strings.Contains(list[at].Applied(), c.now) {
 			t.Errorf("%s: no line %q in\n%s", c.what, c.now, list[at].Applied())
 		}
+	}
+}
+
+// An edit of several places alike has those of one place each, without brackets round an argument.
+func TestParts(t *testing.T) {
+	own := Parse("own.cu", `
+__global__ void k(float* u, int n, int C) {
+    const int next = n + 2;
+    if (n + 1 < C) u[n] = 0.0f;
+    fetch(n + 1);
+}
+`)
+	list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {4: 0}}, Wanted{})
+	i := slices.IndexFunc(list, func(e Edit) bool {
+		return e.What == "(n + 2) in place of n + 1 at all its places in the function"
+	})
+	if i < 0 {
+		t.Fatal("no edit of both places")
+	}
+	parts := list[i].Parts()
+	if len(parts) != 2 || parts[0].Line != 4 || parts[1].Line != 5 {
+		t.Fatalf("%+v", parts)
+	}
+	for k, want := range []string{"if ((n + 2) < C) u[n] = 0.0f;\n    fetch(n + 1);", "fetch(n + 2);"} {
+		if !strings.Contains(parts[k].Applied(), want) || parts[k].What != "(n + 2) in place of n + 1" {
+			t.Errorf("%s: no %q in\n%s", parts[k].What, want, parts[k].Applied())
+		}
+	}
+	if parts[0].Parts() != nil {
+		t.Error("an edit of one place has parts")
 	}
 }

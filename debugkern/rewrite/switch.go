@@ -33,9 +33,8 @@ template <class T> struct tilescope_plain<const T&> { typedef T type; };
 
 // Switched writes edits into the texts that they are of: by their names, what is compiled in their place. It
 // has all of them, and executes the one whose number %envreg31 is (target.Launch.Variant), none where that is
-// 0. kept are the edits that it has; the number of one is its
-// index plus one. left are edits that cannot stand in one text with others before them. Those that must be
-// compiled alone are left out.
+// 0. kept are the edits that it has; the number of one is its index plus one. left are edits that cannot
+// stand in one text with others before them. Those that must be compiled alone are in neither.
 func Switched(edits []Edit) (texts map[string]string, kept, left []Edit) {
 	byText := map[*Text]*node{}
 	for i := range edits {
