@@ -283,10 +283,42 @@ func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) string {
 		names = append(names, fmt.Sprintf("in every lane the hardware's elements %s",
 			strings.Trim(fmt.Sprint(p), "[]")))
 	}
+	if pairs := exchangedLanes(want, got); names == nil && pairs != "" {
+		names = append(names, pairs)
+	}
+	if names == nil && len(wrong) == 2 && wrong[0].Got == wrong[1].Want && wrong[1].Got == wrong[0].Want {
+		return fmt.Sprintf("lane %d element %d and lane %d element %d exchanged", wrong[0].Lane,
+			wrong[0].Element, wrong[1].Lane, wrong[1].Element)
+	}
 	if names == nil {
 		return entries(wrong) + "; no single permutation of elements explains it"
 	}
 	return strings.Join(names, "; ")
+}
+
+// exchangedLanes names pairs of lanes that have each other's cells, where every other lane is right: "lanes 3
+// and 5 exchanged"; "" where that does not explain the table.
+func exchangedLanes(want, got [][]report.Cell16) string {
+	var pairs []string
+	for l := range got {
+		if slices.Equal(got[l], want[l]) {
+			continue
+		}
+		other := slices.IndexFunc(want, func(w []report.Cell16) bool { return slices.Equal(w, got[l]) })
+		if other < 0 || !slices.Equal(got[other], want[l]) {
+			return ""
+		}
+		if l < other {
+			pairs = append(pairs, fmt.Sprintf("%d and %d", l, other))
+		}
+	}
+	switch {
+	case pairs == nil:
+		return ""
+	case len(pairs) > 4:
+		return fmt.Sprintf("%d pairs of lanes exchanged: %s …", len(pairs), strings.Join(pairs[:4], ", "))
+	}
+	return "lanes " + strings.Join(pairs, ", ") + " exchanged"
 }
 
 // elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane; nil

@@ -7,7 +7,45 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/debugtest"
+	"tilescope/debugkern/fragment"
+	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
+
+// TestExchangedCells: a header whose lanes, or whose entries, have each other's cells is explained by that.
+func TestExchangedCells(t *testing.T) {
+	s := debugtest.Open(t)
+	maps, err := s.FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, err := maps.AccumulatorHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(cells [][]report.Cell16){
+		"order wrong: lanes 3 and 5 exchanged": func(c [][]report.Cell16) { c[3], c[5] = c[5], c[3] },
+		"order wrong: lanes 0 and 31, 3 and 5 exchanged": func(c [][]report.Cell16) {
+			c[3], c[5], c[0], c[31] = c[5], c[3], c[31], c[0]
+		},
+		"order wrong: lane 2 element 1 and lane 7 element 6 exchanged": func(c [][]report.Cell16) {
+			c[2][1], c[7][6] = c[7][6], c[2][1]
+		},
+		"no single permutation": func(c [][]report.Cell16) { c[3], c[4], c[5] = c[4], c[5], c[3] },
+	} {
+		table, err := fragment.HeaderTable("own.h", []byte(header))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(table.Cells)
+		if err := maps.Judge(table, probes.F32); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(table.Explanation, want) {
+			t.Errorf("%q, want %q", table.Explanation, want)
+		}
+	}
+}
 
 // TestTables: a table is found by its content, judged against introspection, and placed in the header
 // that was compiled in.
