@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +29,8 @@ type terminal struct {
 	tty  *os.File
 	born time.Time
 
-	typing sync.Mutex // the input: sequences are sent whole
+	typing sync.Mutex  // the input: sequences are sent whole
+	torn   atomic.Bool // trickles has paused for tornAfter within a sequence, or for longer
 
 	mu      sync.Mutex
 	screen  *vt.Emulator
@@ -240,12 +242,22 @@ func (x *terminal) press(keys string) {
 	}
 }
 
+// tornAfter is a pause within a sequence after which the program may take it as keys: the library waits for
+// 50 ms, and either side may be late.
+const tornAfter = 30 * time.Millisecond
+
 // trickles sends one sequence byte by byte, with no key in it. Where the program has ended nobody reads it.
 func (x *terminal) trickles(sequence string, pause time.Duration) {
 	x.typing.Lock()
 	defer x.typing.Unlock()
-	for _, b := range []byte(sequence) {
+	last := time.Now()
+	for i, b := range []byte(sequence) {
 		_, _ = x.tty.Write([]byte{b})
+		now := time.Now()
+		if i > 0 && now.Sub(last) >= tornAfter {
+			x.torn.Store(true)
+		}
+		last = now
 		time.Sleep(pause)
 	}
 }
