@@ -112,6 +112,8 @@ func TestMistakes(t *testing.T) {
 		{"lane ==", "column 8: found the end, expected a value"},
 		{"lane = 3", "column 6: found '=', expected == to compare"},
 		{"lane 3", `column 6: found "3", expected an operator or the end`},
+		{"lane == 3 and warp == 0", `column 11: found "and", expected &&`},
+		{"lane == 3 or warp == 0", `column 11: found "or", expected ||`},
 		{"(1", "column 3: found the end, expected an operator or )"},
 		{"sP[1", "column 5: found the end, expected an operator or ]"},
 		{"acc > 1", `column 1: no variable "acc"; expected %register`},

@@ -110,7 +110,11 @@ func (p *parser) whole(read func() *Expr) (e *Expr, err error) {
 	p.next()
 	e = read()
 	if p.tok.kind != tokEnd {
-		p.fail(p.tok.pos, "found %s, expected an operator or the end", p.found())
+		expected := "an operator or the end"
+		if op := map[string]string{"and": "&&", "or": "||"}[strings.ToLower(p.tok.text)]; op != "" {
+			expected = op
+		}
+		p.fail(p.tok.pos, "found %s, expected %s", p.found(), expected)
 	}
 	return e, nil
 }

@@ -195,7 +195,7 @@ func TestWhoIsAskedOfWhatIsOnScreen(t *testing.T) {
 
 func TestFromTileToTheWrite(t *testing.T) {
 	d := open(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2", "w")
-	d.HasStatus("w opens that place")
+	d.HasStatus("w opens it")
 	d.Press("w")
 	if d.M.Showing() != view.Source {
 		t.Fatalf("view %s", d.M.Showing())
@@ -203,7 +203,7 @@ func TestFromTileToTheWrite(t *testing.T) {
 	d.stands(1203)
 	d.Press("s", "2", "w").Press("w")
 	d.stands(1203)
-	d.Press("2", "l", "w").HasStatus("w opens that place")
+	d.Press("2", "l", "w").HasStatus("w opens it")
 	if d.M.Showing() != view.Tile {
 		t.Error("w left another cell without saying who wrote it")
 	}
@@ -493,8 +493,11 @@ func TestRefusedNames(t *testing.T) {
 	}
 	d.Command("messages").Says("for example :watch")
 	d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: "i"}}
+	d.Command("break 65 if i > 1 && warp == 0")
+	d.HasStatus("stop at sdpa_fp8_stage_c_wmma.cu:65 if kv > 1 && warp")
+	d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: "i"}, {Name: "j"}}
 	d.Command("break 65 if i > 1").HasStatus(`no variable "i"`)
-	d.HasStatus(": kv counts the iterations of loop i; for example")
+	d.HasStatus(": kv counts the iterations of loop i·j; for example")
 }
 
 // TestHitsCountFromWhereTheBreakpointWasSet: and the list and the stop say so. Another block has another

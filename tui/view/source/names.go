@@ -38,6 +38,28 @@ func (v *Controller) refuse(command string, at target.Source, err error) {
 // lineOf is the line of a breakpoint, line 0 where it stops at none.
 func lineOf(b walk.Breakpoint) target.Source { return target.Source{File: b.File, Line: b.Line} }
 
+// loopAsKV writes kv for the name of the kernel's loop over tiles, as the top line has it ("tile 3"): that is
+// what expressions call its iteration. Where loops are nested, and where an array or a variable has the name,
+// the text stays.
+func (v *Controller) loopAsKV(text string) string {
+	if v.Run == nil || v.Run.Plan == nil || len(v.Run.Plan.Work.Loops) != 1 {
+		return text
+	}
+	name := v.Run.Plan.Work.LoopName()
+	for _, a := range v.walk.shot.arrays {
+		if a.Name == name {
+			return text
+		}
+	}
+	for _, n := range expr.Names {
+		if n.Name == name {
+			return text
+		}
+	}
+	word := regexp.MustCompile(`(^|[^%.\w])` + regexp.QuoteMeta(name) + `($|[^.\w\[(])`)
+	return word.ReplaceAllString(text, "${1}kv${2}")
+}
+
 // meant says what may have been meant by a name that no variable has: the names near it, else those that
 // there are, and of a local variable of the source the registers that its line writes. The cursor's names are
 // those of watch and print alone: a breakpoint's condition cannot depend on where the cursor stands.
@@ -45,8 +67,8 @@ func (v *Controller) meant(name string, at target.Source, command string) string
 	if sp := v.stageNamed(name); sp != nil && sp.Array != "" {
 		return fmt.Sprintf(": stage %s is in shared array %s: %s", name, sp.Array, v.indexed(sp.Array))
 	}
-	if v.Run != nil && v.Run.Plan != nil && slices.ContainsFunc(v.Run.Plan.Work.Loops,
-		func(l probes.Loop) bool { return l.Name == name }) {
+	if v.Run != nil && v.Run.Plan != nil && len(v.Run.Plan.Work.Loops) > 1 && slices.ContainsFunc(
+		v.Run.Plan.Work.Loops, func(l probes.Loop) bool { return l.Name == name }) {
 		return fmt.Sprintf(": kv counts the iterations of loop %s", v.Run.Plan.Work.LoopName())
 	}
 	var known []string

@@ -53,7 +53,7 @@ func (v *Controller) cursorText(e *expr.Expr) string {
 
 // readExpr reads an expression, and looks whether the kernel has what it names.
 func (v *Controller) readExpr(text string) (*expr.Expr, error) {
-	e, err := expr.Parse(text, cursorNames...)
+	e, err := expr.Parse(v.loopAsKV(text), cursorNames...)
 	if err == nil && v.walk.shot.values != nil {
 		err = e.Check(v.walk.shot.values)
 	}
