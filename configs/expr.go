@@ -181,13 +181,25 @@ func (e *Expr) unmet(env *env) string {
 	var out []string
 	for _, c := range e.conjuncts {
 		if !c.eval(env).truth() {
-			out = append(out, c.text)
+			out = append(out, asSetting(c.text))
 		}
 	}
 	if out == nil || env.err != nil {
 		return e.Text
 	}
 	return strings.Join(out, " && ")
+}
+
+// asSetting writes a condition that is a negated name as the setting that meets it: "!USE_LOG" as
+// "USE_LOG=0". Any other condition stays.
+func asSetting(text string) string {
+	name, negated := strings.CutPrefix(text, "!")
+	if !negated || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return text
+	}
+	return name + "=0"
 }
 
 func (e *Expr) String() string { return e.Text }

@@ -354,8 +354,8 @@ func TestFaultThatNoShapeHelps(t *testing.T) {
 		var se *ShapeError
 		_, err := s.Resolve(shape)
 		if !errors.As(err, &se) || se.Base != "stage2" || se.Suggest != "" ||
-			se.That != "!USE_FUSED_SOFTMAX" || !strings.Contains(err.Error(),
-			"with these flags: it needs !USE_FUSED_SOFTMAX; try target stage2") {
+			se.That != "USE_FUSED_SOFTMAX=0" || !strings.Contains(err.Error(),
+			"with these flags: it needs USE_FUSED_SOFTMAX=0; try target stage2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -16,7 +16,7 @@ type ShapeError struct {
 	Kernel  string
 	Shape   probes.Shape
 	Fault   string // the fault whose condition fails; ""
-	That    string // the condition; of a fault's, what does not hold
+	That    string // the condition; of a fault's, what does not hold: a flag's as a setting, USE_LOG=0
 	Say     string // the manifest's words for it, or the size
 	Suggest string // name of a shape that would do; "" where none is known
 	Base    string // the target of a fault that can do nothing with these flags on any shape; else ""

@@ -60,11 +60,11 @@ func TestFaultBringsItsVariant(t *testing.T) {
 func TestFaultWithoutUseUnderTheFlags(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("4")
 	p := control(d).Pane()
-	if !p.Select(flags.Fault, "cp-async-wait") || p.Selected().Needs != "!USE_WMMA_PV" {
+	if !p.Select(flags.Fault, "cp-async-wait") || p.Selected().Needs != "USE_WMMA_PV=0" {
 		t.Fatalf("selected %+v", p.Selected())
 	}
 	d.Says("it can do nothing with these flags.", "Switching it on goes to target stage1.")
-	d.Press("space").HasStatus("target stage1: it needs !USE_WMMA_PV · off, not planted there: p-stale-m")
+	d.Press("space").HasStatus("target stage1: it needs USE_WMMA_PV=0 · off, not planted there: p-stale-m")
 	if got := d.Last(); got.Target != "stage1" || !reflect.DeepEqual(got.Faults, []string{"cp-async-wait"}) {
 		t.Errorf("ran %+v", got)
 	}
