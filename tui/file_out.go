@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/diagnose"
@@ -302,7 +303,7 @@ func (m *Model) diagnoseInto(name string, o output, req debugkern.Request, diagn
 
 // own is :own DIR: files of one's own that do what the embedded kernel on screen does. Nothing is replaced.
 func (m *Model) own(dir string) tea.Cmd {
-	man, _ := m.Manifest()
+	man, variant := m.Manifest()
 	if man == nil {
 		m.Complain("no kernel to copy: " + m.Req.Target)
 		return nil
@@ -314,11 +315,39 @@ func (m *Model) own(dir string) tea.Cmd {
 	}
 	dir = view.AtHome(dir)
 	name := "copying " + man.Name
-	return m.inTurn(name, func() tea.Cmd { return m.copyInto(name, dir, list) })
+	options := variantOptions(man, variant)
+	return m.inTurn(name, func() tea.Cmd { return m.copyInto(name, dir, options, list) })
 }
 
-// copyInto writes files into a directory in the background.
-func (m *Model) copyInto(name, dir string, list []build.CopiedFile) tea.Cmd {
+// variantOptions are the options with which the file of a manifest, which opens its default variant, opens
+// another: " --set USE_RMS=1"; "" for that one.
+func variantOptions(man *configs.Manifest, variant string) string {
+	v, usual := man.Variant(variant), man.Variant(man.Default)
+	if v == nil || usual == nil || v == usual {
+		return ""
+	}
+	var out strings.Builder
+	for _, f := range man.Flags {
+		value, ok := v.Flags[f.Name]
+		if !ok {
+			value = f.Default
+		}
+		normal, ok := usual.Flags[f.Name]
+		if !ok {
+			normal = f.Default
+		}
+		if value != normal {
+			fmt.Fprintf(&out, " --set %s=%d", f.Name, value)
+		}
+	}
+	for _, f := range v.Faults {
+		out.WriteString(" --fault " + f)
+	}
+	return out.String()
+}
+
+// copyInto writes files into a directory in the background. options are what :open needs for the variant.
+func (m *Model) copyInto(name, dir, options string, list []build.CopiedFile) tea.Cmd {
 	if !m.Begin(name) {
 		return nil
 	}
@@ -330,9 +359,8 @@ func (m *Model) copyInto(name, dir string, list []build.CopiedFile) tea.Cmd {
 		if msg.err = writeAll(files, dir, list); msg.err != nil {
 			return msg
 		}
-		msg.said = fmt.Sprintf("wrote %s: :open %s opens it, with a compiler", theme.Count(len(list),
-			"file"),
-			text.Shell(filepath.Join(dir, list[0].Name)))
+		msg.said = fmt.Sprintf("wrote %s: :open %s%s opens it, with a compiler",
+			theme.Count(len(list), "file"), text.Shell(filepath.Join(dir, list[0].Name)), options)
 		return msg
 	}
 }

@@ -220,6 +220,10 @@ func TestOwnCopiesAnEmbeddedKernel(t *testing.T) {
 		}
 	}
 	d.command("own " + dir).hasStatus("exists; name another directory")
+	// a variant that is not the file's default is opened with its flags
+	other := started(t, 160, 40, plainLook, withRequest(debugkern.Request{Target: "stage1"}))
+	other.command("own " + filepath.Join(t.TempDir(), "1")).
+		hasStatus("sdpa_fp8_stage_c_wmma.yaml --set USE_WMMA_PV=0 opens it")
 	d = started(t, 120, 40, plainLook, withRequest(debugkern.Request{
 		Target: filepath.Join(dir, "sdpa_fp8_stage_c_wmma.yaml")}))
 	d.command("own " + dir).hasStatus("is a file of your own already")

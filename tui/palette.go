@@ -170,7 +170,11 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	switch {
 	case ok:
 	case !given:
-		c, ok = p.best(name)
+		var m match
+		if m, ok = p.best(name); ok && m.guessed(name) { // a second Enter carries it out
+			return p.Ask(":", m.Name)
+		}
+		c = m.entry
 	default: // words that describe what is looked for, not a name and its argument
 		if all := p.described(text); len(all) > 0 {
 			c, ok, arg, name = all[0].entry, true, "", text

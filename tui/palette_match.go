@@ -314,13 +314,14 @@ func (p palette) find(name string) (entry, bool) {
 	return entry{}, false
 }
 
+// guessed reports whether a text is less than half of the letters of the name that it finds: pg-dwn means
+// page-down, and regs need not mean races.diagnose.
+func (x match) guessed(text string) bool { return x.tier == tierLetters && 2*len(text) < len(x.Name) }
+
 // best is what the palette offers first for a text, which Enter takes.
-func (p palette) best(name string) (entry, bool) {
-	if e, ok := p.find(name); ok {
-		return e, true
-	}
+func (p palette) best(name string) (match, bool) {
 	if all := p.matches(name); len(all) > 0 {
-		return all[0].entry, true
+		return all[0], true
 	}
-	return entry{}, false
+	return match{}, false
 }

@@ -206,6 +206,11 @@ func TestPaletteCarriesOut(t *testing.T) {
 	if _, open := d.m.prompt.Active(); open || d.m.Status.Bad {
 		t.Errorf("page-down: status %q", d.m.Status.Text)
 	}
+	d.press(":").typed("regs").press("enter") // by few of its letters: it is offered, not carried out
+	if got := d.m.prompt.Text(); got != "races.diagnose" || d.m.view != view.Flags {
+		t.Errorf("regs: the prompt has %q, view %s", got, d.m.view)
+	}
+	d.press("esc", "esc")
 	d.command("set-mark k").hasStatus("bookmark k")
 	d.command("set-mark kk").hasStatus("expected one character")
 	d.press(":").typed("set-m").press("enter") // it wants a letter
