@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,7 +195,11 @@ func (m drawing) hinted() []hint {
 		case b.Action == keymap.Diagnose && m.view == view.Pipe:
 			why.label, why.text, why.key = b.Label, b.Hint, b.Keys[0]
 		default:
-			list = append(list, hint{b.Label, b.Hint, b.Keys[0], slices.Contains(
+			text := b.Hint
+			if v, ok := m.Shown().(view.Hinter); ok {
+				text = cmp.Or(v.Hint(b.Action), text)
+			}
+			list = append(list, hint{b.Label, text, b.Keys[0], slices.Contains(
 				[]keymap.Action{keymap.Command, keymap.Help, keymap.Quit}, b.Action)})
 		}
 	}

@@ -40,15 +40,18 @@ type Cost struct {
 	Barriers, BarriersAfter         uint64
 }
 
-// String words a cost: "12 warp instructions more of 4096 (+0.3 %)".
+// String words a cost: "12 warp instructions more of 4096 (+0.3 %)", and never that a change is none.
 func (c Cost) String() string {
 	d := int64(c.InstructionsAfter) - int64(c.Instructions)
 	word := "more"
 	if d < 0 {
 		d, word = -d, "less"
 	}
-	pct := 100 * (float64(c.InstructionsAfter)/float64(max(c.Instructions, 1)) - 1)
-	return fmt.Sprintf("%d warp instructions %s of %d (%+.1f %%)", d, word, c.Instructions, pct)
+	pct := fmt.Sprintf("%+.1f", 100*(float64(c.InstructionsAfter)/float64(max(c.Instructions, 1))-1))
+	if d != 0 && (pct == "+0.0" || pct == "-0.0") {
+		pct = "less than 0.1"
+	}
+	return fmt.Sprintf("%d warp instructions %s of %d (%s %%)", d, word, c.Instructions, pct)
 }
 
 // errorChecks are the checkers whose findings an edit is judged by.

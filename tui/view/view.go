@@ -129,6 +129,9 @@ type (
 	Diagnoser interface{ HasCauses() bool }
 	// Clocked counts the steps of the block that it has executed.
 	Clocked interface{ Clock() uint64 }
+	// Hinter has keys that do something else at the moment: what the hint line says of one, "" for what it
+	// always says.
+	Hinter interface{ Hint(a keymap.Action) string }
 	// Noted has something to say at the right end of the tab line.
 	Noted interface{ Note() string }
 	// Gauge is what a device does at the moment: its name, and its state, "" where that is not known.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
@@ -145,6 +146,9 @@ func (v *Controller) stageOf(variable string) (probes.Stage, bool) {
 func (v *Controller) whatIf() tea.Cmd {
 	f, cause, barrier, run := v.selected(), v.pane.Cause(), v.pane.Barrier(), v.executed()
 	switch {
+	case f == nil && cause == nil && barrier == nil && v.race.active:
+		v.Say("no finding yet: the diagnosis is running")
+		return nil
 	case f == nil && cause == nil && barrier == nil:
 		v.Say("no finding here to fix")
 		return nil
@@ -201,31 +205,56 @@ func (v *Controller) replay() tea.Cmd {
 			keymap.Diagnose)))
 		return nil
 	}
-	worst, tried := v.worst()
-	if worst == "" {
+	worst, own, tried := v.worst()
+	if worst == nil {
 		v.Say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
 		return nil
 	}
+	of := v.subjectOf(worst, own)
 	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
-	return v.Once(worst, "emu", ends, fmt.Sprintf("replaying schedule %s once; %s ends it: %s again", worst,
-		ends, request.Normal(v.NextRequest()).Schedule))
+	cmd := v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, the worst for %s; "+
+		"%s ends it: %s again", worst.Worst, of, ends, request.Normal(v.NextRequest()).Schedule))
+	v.race.replayed = of
+	return cmd
 }
 
-// worst is the schedule that changes most for the finding under the cursor, else for any.
-func (v *Controller) worst() (schedule string, tried int) {
+// worst is the schedule that changes most for the finding under the cursor, else for any; own says that it is
+// that finding's. nil where none of those that were tried changed anything.
+func (v *Controller) worst() (worst *diagnose.ScheduleDoc, own bool, tried int) {
 	at, ok := v.pane.Finding()
-	most := -1.0
-	for _, s := range v.race.doc.Schedules {
+	for i := range v.race.doc.Schedules {
+		s := &v.race.doc.Schedules[i]
 		tried = max(tried, s.Tried)
-		if s.Worst == "" {
-			continue
-		}
-		if ok && s.Finding == at {
-			return s.Worst, tried
-		}
-		if v := float64(s.MaxAbs); v > most || schedule == "" {
-			schedule, most = s.Worst, v
+		switch {
+		case s.Worst == "":
+		case ok && s.Finding == at:
+			return s, true, tried
+		case worst == nil || s.MaxAbs > worst.MaxAbs:
+			worst = s
 		}
 	}
-	return schedule, tried
+	return worst, false, tried
+}
+
+// subjectOf names what a schedule changes most: "race sP[4][9] line 140/144". Where that is not the finding
+// under the cursor, it says so.
+func (v *Controller) subjectOf(s *diagnose.ScheduleDoc, own bool) string {
+	of := "the kernel as a whole"
+	if all := v.race.doc.Findings; s.Finding >= 0 && s.Finding < len(all) {
+		f := all[s.Finding]
+		f.Warps, f.KVTile, f.Count = nil, -1, 0
+		of = title(&f, nil)
+	}
+	if !own {
+		of += ", not the one chosen"
+	}
+	return of
+}
+
+// Hint implements view.Hinter: the key that replays ends the replay.
+func (v *Controller) Hint(a keymap.Action) string {
+	if a == replay && v.Replaying() {
+		return "end replay"
+	}
+	return ""
 }

@@ -116,6 +116,8 @@ type inquiry struct {
 	causes []diagnose.Cause // so far
 	shown  []report.Finding // what the pane lists
 
+	replayed string // what the schedule of the replay changes most
+
 	looks map[string]*Look // by finding
 	look  struct {         // under way
 		seq    int
@@ -283,8 +285,8 @@ func (v *Controller) showRaces() {
 		}
 	}
 	if d.Diagnosed && v.Replaying() {
-		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, %s",
-			request.Normal(v.NextRequest()).Schedule, v.Req.Schedule)
+		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, %s, "+
+			"the worst for %s", request.Normal(v.NextRequest()).Schedule, v.Req.Schedule, v.race.replayed)
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not
 		v.causes, v.over = nil, false
