@@ -92,8 +92,10 @@ func (x Patch) Note() string {
 	if x.By == "" {
 		return ""
 	}
-	return " as patched by " + x.By
+	return patchedBy + x.By
 }
+
+const patchedBy = " as patched by "
 
 // SetPatch says which lines of the file that is shown patches have changed.
 func (p *Pane) SetPatch(x Patch) {
@@ -119,10 +121,13 @@ func (p *Pane) title() string {
 	return Title(p.Theme, "SOURCE ", name, rest+p.patch.Note(), p.W)
 }
 
-// Title is the title of a pane w columns wide that shows a file. Where it is too long the file's name loses
-// its front, so that the line and the faults that patched it stay.
+// Title is the title of a pane w columns wide that shows a file. Where it is too long the words before the
+// names of patches go first, then the file's name loses its front, so that the line and the patches stay.
 func Title(th *theme.Theme, lead, name, rest string, w int) string {
 	const frame = 4 // corners, and a border on each side
+	if th.Width(lead+name+rest) > w-frame {
+		rest = strings.Replace(rest, patchedBy, " · ", 1)
+	}
 	if over := th.Width(lead+name+rest) - (w - frame); over > 0 {
 		runes := []rune(name)
 		keep := max(0, len(runes)-over-th.Width(th.Glyph.Ellipsis))

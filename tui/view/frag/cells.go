@@ -287,14 +287,10 @@ func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
 	} else if p.Theme.Width(text) > leastULP && strings.HasSuffix(text, " ulp") {
 		text = cell.CountText(x.ULP, 6) + " ulp"
 	}
-	if x.Bad {
-		mark += " >"
-	} else {
-		mark += " ≤"
-	}
+	sign := map[bool]string{false: " ≤", true: " >"}[x.Bad]
 	l.Right(p.Theme.Text, text, at+end).Space(1).Add(style, mark)
-	if bound := " " + x.BoundText(); len(bound) <= l.Left() {
-		l.Add(p.Theme.Dim, bound)
+	if bound := " " + x.BoundText(); p.Theme.Width(sign+bound) <= l.Left() { // no sign without its bound
+		l.Add(style, sign).Add(p.Theme.Dim, bound)
 	}
 	return l
 }

@@ -114,7 +114,10 @@ const (
 	wholeWidth  = 100
 	wholeHeight = 33
 	bothWidth   = 160 // from which the layout is drawn next to the operations
-	strip       = 1
+	// Where half of the pane is less than the ring's columns take, the barriers give up what theirs leave.
+	ringWidth     = 68
+	barriersWidth = 53
+	strip         = 1
 )
 
 // layout is where the parts stand.
@@ -137,7 +140,7 @@ func (p *Pane) layout() map[int]rect {
 	if p.W >= bothWidth { // a layout is long
 		tables = max(6, low*2/5)
 	}
-	left := p.W / 2
+	left := max(p.W/2, min(ringWidth, p.W-barriersWidth))
 	out := map[int]rect{
 		Timeline: {0, strip, p.W, upper}, Ring: {0, strip + upper, left, tables},
 		Barriers: {left, strip + upper, p.W - left, tables},
