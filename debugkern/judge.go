@@ -251,6 +251,7 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	}
 	if err == nil && w != nil {
 		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, report.SourceOf(w.Source)
+		doc.Computed, doc.Probe = report.SourceOf(w.Computed), w.Probe
 		if w.Block != nil {
 			doc.Block = *w.Block
 		}

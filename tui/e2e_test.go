@@ -83,7 +83,7 @@ func opensFile(t *testing.T, program string) {
 	x.press("ll")
 	x.shows("arg1 after the launch f32[4]", "arg1[2]", "not written before the launch")
 	x.press("w")
-	x.shows("stored at reduce.cu:12 · step")
+	x.shows("opens it · step", "stored at reduce.cu:12")
 	x.press("w")
 	x.shows("block 2,0,0", "before arg1[2] is written by warp 0 lane 0", "SHARED part f32")
 	x.press("<")

@@ -132,8 +132,7 @@ func printFirstBad(w io.Writer, st *report.Stage) {
 	}
 	fmt.Fprintf(w, "    %s: got %v, want %v", what, float64(b.Got), float64(b.Want))
 	if b.Source != nil && b.Warp != nil && b.Lane != nil {
-		fmt.Fprintf(w, ", stored at %s:%d by %swarp %d lane %d", b.Source.File, b.Source.Line, who, *b.Warp,
-			*b.Lane)
+		fmt.Fprintf(w, ", %s by %swarp %d lane %d", b.WrittenAt(), who, *b.Warp, *b.Lane)
 	} else if b.Index != nil && b.Warp != nil && b.Lane != nil {
 		fmt.Fprintf(w, ", stored by %swarp %d lane %d", who, *b.Warp, *b.Lane)
 	}

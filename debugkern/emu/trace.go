@@ -220,7 +220,9 @@ func (t *tracer) site() *target.WriteSite {
 	if t.found.warp == 0 {
 		return nil
 	}
-	return t.b.describe(t.found, t.space, t.addr)
+	s, in := t.b.describe(t.found, t.space, t.addr), &t.b.p.code[t.found.pc]
+	s.Computed, s.Probe = target.ComputedAt(in.fn, int(in.index)), in.src.Loc.Within(target.IsProbe)
+	return s
 }
 
 // describe says what is known of a write.

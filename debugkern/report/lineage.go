@@ -110,6 +110,8 @@ type LineageAt struct {
 	Step uint64 `json:"step"`
 	Warp int    `json:"warp"`
 	Lane int    `json:"lane"`
+	// Line is the instruction's, in the file of Source; of a node of several lines
+	Line int `json:"line,omitempty"`
 }
 
 // LineageUse is one operand of a node.

@@ -91,6 +91,33 @@ type BadCell struct {
 	Warp   *int    `json:"warp"`
 	Lane   *int    `json:"lane"`
 	Source *Source `json:"source"`
+	// Computed is the line of the arithmetic that made the value, left out where it is Source's or not known.
+	// Probe says that Source is a probe's line, which captures what the kernel does not store there.
+	Computed *Source `json:"computed,omitempty"`
+	Probe    bool    `json:"probe,omitempty"`
+}
+
+// WrittenAt says at which lines the cell's value was computed, if that is known to be another line, and
+// stored or captured: "computed at k.cu:160, captured at line 161". It is "" where no line is known.
+func (b *BadCell) WrittenAt() string {
+	if b.Source == nil {
+		return ""
+	}
+	return WrittenAt(b.Computed, b.Source, map[bool]string{false: "stored", true: "captured"}[b.Probe])
+}
+
+// WrittenAt is BadCell.WrittenAt for other writes: verb is what happens at the line of the write. computed
+// may be nil.
+func WrittenAt(computed, written *Source, verb string) string {
+	switch {
+	case computed == nil:
+		return fmt.Sprintf("%s at %s:%d", verb, written.File, written.Line)
+	case computed.File == written.File:
+		return fmt.Sprintf("computed at %s:%d, %s at line %d", computed.File, computed.Line, verb,
+			written.Line)
+	}
+	return fmt.Sprintf("computed at %s:%d, %s at %s:%d", computed.File, computed.Line, verb, written.File,
+		written.Line)
 }
 
 // Fingerprint is a transform of the right tile that equals the wrong one.

@@ -35,6 +35,8 @@ type WriteSite struct {
 	Instr      string // the instruction's PTX text
 	PTXLine    int
 	Source     *Source // the caller's line, not a library's
+	Computed   *Source // the line of the arithmetic that made the value, where it is another (ComputedAt)
+	Probe      bool    // a probe copies the value there: the kernel itself does not store it
 	Space      Space
 	Addr       uint64 // in that space; for shared memory the offset, so bank = Addr/4%32
 	Fragment   string // "acc[5] of mma #4" for a cell out of a fragment store, else ""

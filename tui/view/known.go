@@ -71,7 +71,7 @@ func (x *Context) sayFirstBad(d *report.Stage, say func(name, format string, arg
 		at += " " + cell.Name(sp, b.Row, b.Col)
 	}
 	if b.Source != nil {
-		at += fmt.Sprintf(", stored at %s:%d", b.Source.File, b.Source.Line)
+		at += ", " + b.WrittenAt()
 	}
 	say("first bad", "%s: got %s, want %s", at, cell.Long(float64(b.Got)), cell.Long(float64(b.Want)))
 	if pattern := cell.Pattern(d); pattern != "" {

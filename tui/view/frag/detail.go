@@ -3,6 +3,7 @@ package frag
 import (
 	"fmt"
 	"math"
+	"path"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -205,7 +206,14 @@ func (p *Pane) writerLine() string {
 			l.Add(p.Theme.Text, " "+w.Fragment)
 		}
 		if w.Source != nil {
-			l.Add(p.Theme.Text, fmt.Sprintf(" · stored at line %d", w.Source.Line))
+			at := " · " + report.WrittenAt(report.SourceOf(w.Computed), report.SourceOf(w.Source), "stored")
+			if p.Theme.Width(at) > l.Left() {
+				at = fmt.Sprintf(" · stored at %s:%d", path.Base(w.Source.File), w.Source.Line)
+			}
+			if p.Theme.Width(at) > l.Left() {
+				at = fmt.Sprintf(" · stored at line %d", w.Source.Line)
+			}
+			l.Add(p.Theme.Text, at)
 		}
 	case p.live.Note != "" && p.live.View == nil:
 	case p.live.Note != "":

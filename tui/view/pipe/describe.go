@@ -214,7 +214,7 @@ func (p *Pane) stage(x *row, say sayer) {
 		}
 		who := ""
 		if b.Source != nil {
-			who = fmt.Sprintf(" · stored at %s:%d", b.Source.File, b.Source.Line)
+			who = " · " + b.WrittenAt()
 		}
 		if b.Warp != nil && b.Lane != nil {
 			who += map[bool]string{true: " ·", false: " by"}[who == ""] +
@@ -324,15 +324,8 @@ func (p *Pane) tileText() string {
 
 // worstText relates the error of a tile's worst cell to its bound; "" where it has none, or is no number.
 func worstText(w float64) string {
-	switch {
-	case w >= 10 && w < 1e9:
-		return fmt.Sprintf(" · worst error %s times its bound", count(int(w)))
-	case w > 1 && w < 10:
-		return fmt.Sprintf(" · worst error %.3g times its bound", w)
-	case w > 0 && w < 0.001:
-		return " · worst error below 0.1 % of its bound"
-	case w >= 0.001 && w <= 1:
-		return fmt.Sprintf(" · worst error %.3g %% of its bound", math.Floor(1000*w)/10)
+	if share := cell.OfBound(w); share != "" {
+		return " · worst error " + share
 	}
 	return ""
 }

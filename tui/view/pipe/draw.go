@@ -8,6 +8,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
@@ -403,9 +404,9 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 	l.Add(style, p.Theme.VerdictMark(v.Verdict))
 	switch n := v.Bad; {
 	case v.Verdict == report.Tainted && v.Tainted > 0:
-		l.Add(style, count(v.Tainted))
+		l.Add(style, cell.Count(v.Tainted))
 	case n > 0:
-		l.Add(style, count(n))
+		l.Add(style, cell.Count(n))
 	}
 	l.Pad(end)
 }
@@ -432,17 +433,6 @@ func (p *Pane) legend(w int) string {
 // injected reports whether the gate feeds a stage's tiles into the launch.
 func (p *Pane) injected(s probes.Stage) bool {
 	return p.data.Plan != nil && p.data.Plan.Gate.Injected.Has(s)
-}
-
-// count writes a number in at most four columns.
-func count(n int) string {
-	switch {
-	case n < 10000:
-		return strconv.Itoa(n)
-	case n < 1000000:
-		return strconv.Itoa(n/1000) + "k"
-	}
-	return strconv.Itoa(n/1000000) + "M"
 }
 
 // blockName is the columns of a block's name in the map of all blocks, its mark included.

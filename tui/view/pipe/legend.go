@@ -17,7 +17,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 				Text: "of the cell whose error is the largest share of its bound; bounds differ by cell, so that " +
 					"the largest error of all may be another cell's, within a larger bound"},
 			{Glyph: "stored at",
-				Text: "the line that stored the first bad cell: what made it wrong, a diagnosis finds " +
+				Text: "the line that stored the first bad cell, or at which a probe captured it; \"computed at\" is " +
+					"the line before it that made the value. What made it wrong, a diagnosis finds " +
 					"(" + v.Keys.LabelIn(view.Pipe, keymap.Diagnose) + ")"},
 			{Glyph: "digest",
 				Text: "SHA-256 of all captured tiles and the output: equal where two runs have the " +

@@ -56,7 +56,7 @@ func (p *Pane) memoryLine(r row, w int) string {
 		style := p.Theme.Verdict(d.Verdict)
 		l.Pad(argumentWidth+typeWidth+8+writtenWidth).Add(style, p.Theme.VerdictMark(d.Verdict)+" "+d.Verdict)
 		if d.Local.Bad > 0 {
-			l.Add(style, fmt.Sprintf(" %s", count(d.Local.Bad)))
+			l.Add(style, fmt.Sprintf(" %s", cell.Count(d.Local.Bad)))
 		}
 	} else if c := p.change(r.plan.Stage); c != nil && l.Left() > 30+argumentWidth {
 		l.Pad(argumentWidth+typeWidth+8+writtenWidth).

@@ -29,21 +29,3 @@ func TestStatsText(t *testing.T) {
 		}
 	}
 }
-
-// TestWorstText: the worst cell of a tile is a share of its bound, and a multiple above it.
-func TestWorstText(t *testing.T) {
-	for w, want := range map[float64]string{
-		0:       "",
-		1e-5:    " · worst error below 0.1 % of its bound",
-		0.994:   " · worst error 99.4 % of its bound",
-		0.99999: " · worst error 99.9 % of its bound",
-		1:       " · worst error 100 % of its bound",
-		3.25:    " · worst error 3.25 times its bound",
-		25481:   " · worst error 25k times its bound",
-		1e12:    "",
-	} {
-		if got := worstText(w); got != want {
-			t.Errorf("%g: %q, want %q", w, got, want)
-		}
-	}
-}

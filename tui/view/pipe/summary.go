@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"tilescope/debugkern/report"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
@@ -87,23 +88,12 @@ func (p *Pane) tilesCell(r row, st *view.StageSummary) (theme.Style, string) {
 	return p.Theme.OK, fmt.Sprintf("%s%d", g.OK, st.OK)
 }
 
-// shareText is how much of its bound the worst cell's error takes: "25 %", "×1340" from 10 times on, "exact"
-// where both are 0; "" where there is no such number.
+// shareText is how much of its bound the worst cell's error takes (cell.Share), "exact" where both are 0.
 func shareText(e *report.ErrorStats) string {
-	switch x := float64(e.Error) / float64(e.Bound); {
-	case e.Error == 0 && e.Bound == 0:
+	if e.Error == 0 && e.Bound == 0 {
 		return "exact"
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return ""
-	case x >= 10 && x < 1e9:
-		return "×" + count(int(x))
-	case x >= 10:
-		return fmt.Sprintf("×%.0e", x)
-	case x > 0.99 && x < 1:
-		return fmt.Sprintf("%.1f %%", math.Floor(1000*x)/10) // never 100 below the bound
-	default:
-		return fmt.Sprintf("%.0f %%", 100*x)
 	}
+	return cell.Share(float64(e.Error) / float64(e.Bound))
 }
 
 // enoughTiles is how many kv tiles stay in view next to a column that is not always shown, where

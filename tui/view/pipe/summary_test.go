@@ -17,7 +17,7 @@ func TestShareText(t *testing.T) {
 	for want, e := range map[string]report.ErrorStats{
 		"exact": {}, "0 %": {Bound: 1}, "25 %": {Error: 0.25, Bound: 1}, "100 %": {Error: 1, Bound: 1},
 		"99.9 %": {Error: 0.99999, Bound: 1},
-		"999 %":  {Error: 9.99, Bound: 1}, "×10": {Error: 10, Bound: 1}, "×12k": {Error: 12e3, Bound: 1},
+		"×9.99":  {Error: 9.99, Bound: 1}, "×10": {Error: 10, Bound: 1}, "×12k": {Error: 12e3, Bound: 1},
 		"×1e+12": {Error: 1e12, Bound: 1},
 	} {
 		if got := shareText(&e); got != want {

@@ -343,7 +343,7 @@ func TestLegendHasTheWordsOfTheTabLine(t *testing.T) {
 // pads no number.
 func TestWhoSaysFirstWhatIsNew(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "w")
-	d.HasStatus("w opens that place · warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · stored at ")
+	d.HasStatus("w opens it · step 1203 · ptx 412: st.shared.b16 [%rd4+64], %rs12; · warp 0 lane 9 acc[5] of mma #4 · ")
 }
 
 // TestRailMarksFindings: an error as one, advice as Races marks it.

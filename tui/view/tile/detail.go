@@ -245,9 +245,8 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {
 		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, p.Theme.Fit(note, l.Left()))
-	} else if share := p.stats.Worst; share > 0 && !math.IsInf(share, 0) && verdict != report.Tainted {
-		l.Add(p.Theme.Dim, " · worst error ").
-			Add(p.Theme.Text, fmt.Sprintf("%.3g %% of its bound", 100*share))
+	} else if share := cell.OfBound(p.stats.Worst); share != "" && verdict != report.Tainted {
+		l.Add(p.Theme.Dim, " · worst error ").Add(p.Theme.Text, share)
 	}
 	return l.Done()
 }
@@ -270,7 +269,11 @@ func (p *Pane) writerText(x *target.WriteSite, w int) string {
 	if text := writerText(x, "%d") + storedAt(x); p.Theme.Width(text) <= w || x.Source == nil {
 		return text
 	}
-	return fmt.Sprintf("%s · %s at line %d", writerText(x, "%d"), stores(x), x.Source.Line)
+	made := ""
+	if x.Computed != nil {
+		made = fmt.Sprintf("computed at line %d, ", x.Computed.Line)
+	}
+	return fmt.Sprintf("%s · %s%s at line %d", writerText(x, "%d"), made, stores(x), x.Source.Line)
 }
 
 // fullWriter is the width from which the line has the PTX instruction, and its fields keep their places.
@@ -278,12 +281,13 @@ const fullWriter = 120
 
 // WriterText is the whole line about a cell's writer: who stored it, where to, and by which line and
 // instruction. That line is the store's: a wrong value may come from elsewhere.
-func WriterText(x *target.WriteSite) string { return writtenText(x, "%2d") }
+func WriterText(x *target.WriteSite) string {
+	return writerText(x, "%2d") + storedAt(x) + " · " + instructionText(x)
+}
 
-// writtenText is that line, with lanes and banks written by a format.
-func writtenText(x *target.WriteSite, number string) string {
-	return fmt.Sprintf("%s%s · step %d · ptx %d: %s", writerText(x, number), storedAt(x), x.Step, x.PTXLine,
-		x.Instr)
+// instructionText is the step and the instruction of a write.
+func instructionText(x *target.WriteSite) string {
+	return fmt.Sprintf("step %d · ptx %d: %s", x.Step, x.PTXLine, x.Instr)
 }
 
 // writerText is who wrote a cell and where to; number formats lanes and banks.
@@ -306,13 +310,16 @@ func storedAt(x *target.WriteSite) string {
 	if x.Source == nil {
 		return ""
 	}
-	return fmt.Sprintf(" · %s at %s:%d", stores(x), x.Source.File, x.Source.Line)
+	return " · " + report.WrittenAt(report.SourceOf(x.Computed), report.SourceOf(x.Source), stores(x))
 }
 
-// stores is the verb for a write: a register is set.
+// stores is the verb for a write: a register is set, and a probe captures what the kernel does not store.
 func stores(x *target.WriteSite) string {
-	if x.Space == target.SpaceNone {
+	switch {
+	case x.Space == target.SpaceNone:
 		return "set"
+	case x.Probe:
+		return "captured"
 	}
 	return "stored"
 }

@@ -276,10 +276,12 @@ func (v *Controller) writerFound(msg writerMsg) {
 func (v *Controller) sayWriter() {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
-		text := writtenText(w, "%d")
+		text := writerText(w, "%d") + storedAt(w)
 		if v.Root.Showing() == view.Tile {
 			v.who.shown = true // what the line below the tile lacks comes first: the end may be cut
-			text = v.Keys.Label(keymap.Who) + " opens that place · " + text
+			text = v.Keys.Label(keymap.Who) + " opens it · " + instructionText(w) + " · " + text
+		} else {
+			text += " · " + instructionText(w)
 		}
 		v.Say(text)
 	} else if e := v.Writers.Errs[c]; e != "" {
