@@ -505,6 +505,9 @@ func (x *ancestry) add(
 			}
 			s := trace.Step(int(r.Step))
 			n.At = &report.LineageAt{Step: s.Clock, Warp: s.Warp, Lane: trace.Lane(r)}
+			if at := target.Blame(s.Func, s.Instr.Index); n.Line > 0 && at.File == n.Source.File {
+				n.At.Line = at.Line
+			}
 		}
 		n.values(trace, f, bits[first[i]:])
 		n.iterations(f, tiles[first[i]:], x.st.r.plan.Work.LoopName())

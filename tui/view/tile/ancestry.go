@@ -107,10 +107,15 @@ func (v *Controller) named(c debugkern.Cell) string {
 	return string(c.Stage) + " " + cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col)
 }
 
-// followTree shows the line of the operation under the tree's cursor.
+// followTree shows the line of the operation under the tree's cursor; of a sum over several lines the one
+// that makes its total, where Enter goes.
 func (v *Controller) followTree() {
 	if n, ok := v.tree.Chosen(); ok && n.Source != nil {
-		v.source.Show(n.Source.File, v.SourceOf(n.Source.File), n.Source.Line, n.Op)
+		line := n.Source.Line
+		if n.At != nil && n.At.Line > 0 {
+			line = n.At.Line
+		}
+		v.source.Show(n.Source.File, v.SourceOf(n.Source.File), line, n.Op)
 		v.source.SetPatch(v.PatchOf(n.Source.File))
 	}
 }
