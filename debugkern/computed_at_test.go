@@ -44,3 +44,26 @@ func TestWriterSaysWhereTheValueWasComputed(t *testing.T) {
 		}
 	}
 }
+
+// TestLineageLineOfATotal: of a sum over several lines, one of which is a helper's, the document has the line
+// of the addition that makes the total, and the moment is that line's.
+func TestLineageLineOfATotal(t *testing.T) {
+	run := debugtest.Run(t, debugkern.Request{Target: "softmax_row", Shape: "validation", Backend: "emu"})
+	cell := debugkern.Cell{Place: debugkern.Place{Stage: "l", KVTile: 1}, Row: 1}
+	doc, err := run.Lineage(t.Context(), cell, debugkern.LineageRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range doc.Nodes {
+		n := &doc.Nodes[i]
+		if n.At == nil || n.At.Line == 0 || !strings.HasPrefix(n.Op, "sum of") {
+			continue
+		}
+		got := run.Source(n.Source.File)[n.At.Line-1]
+		if !strings.Contains(got, "l[i] = ") || n.Source.Line == n.At.Line || n.Line == 0 {
+			t.Errorf("%s: line %d %q, from line %d to %d", n.Op, n.At.Line, got, n.Source.Line, n.Line)
+		}
+		return
+	}
+	t.Error("no sum of several lines")
+}

@@ -145,6 +145,12 @@ func (p palette) program() []view.Command {
 			Help: "ask again whether to use the compilers and tools that were found and are not trusted",
 			Do:   p.consent.askAgain,
 		},
+		{Group: g, Name: "config", Help: "the settings: the command line shows and changes them",
+			Do: func(string) tea.Cmd {
+				p.Say("`tilescope config` shows the settings, `config set KEY VALUE` changes one, `config path` says " +
+					"where they are")
+				return nil
+			}},
 		{Group: g, Name: "help", Help: "the keys of this view", Do: p.openHelp},
 		{Group: g, Name: "messages", Help: "every message of this session, with its time",
 			Do: p.openMessages},

@@ -211,6 +211,7 @@ func TestPaletteCarriesOut(t *testing.T) {
 		t.Errorf("regs: the prompt has %q, view %s", got, d.m.view)
 	}
 	d.press("esc", "esc")
+	d.command("config").hasStatus("`tilescope config` shows the settings")
 	d.command("set-mark k").hasStatus("bookmark k")
 	d.command("set-mark kk").hasStatus("expected one character")
 	d.press(":").typed("set-m").press("enter") // it wants a letter
