@@ -33,11 +33,10 @@ func (v *Controller) replay() tea.Cmd {
 		return nil
 	}
 	of := v.subjectOf(worst, own)
-	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
-	cmd := v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, the worst for %s; "+
-		"%s ends it: %s again", worst.Worst, of, ends, request.Normal(v.NextRequest()).Schedule))
 	v.race.replayed = of
-	return cmd
+	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
+	return v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, the worst for %s; "+
+		"%s ends it: %s again", worst.Worst, of, ends, request.Normal(v.NextRequest()).Schedule))
 }
 
 // worst is the schedule that changes most for the finding under the cursor, else for any; own says that it is
