@@ -269,11 +269,11 @@ func (p *Pane) writerText(x *target.WriteSite, w int) string {
 	if text := writerText(x, "%d") + storedAt(x); p.Theme.Width(text) <= w || x.Source == nil {
 		return text
 	}
-	made := ""
+	who, stored := writerText(x, "%d"), fmt.Sprintf("%s at line %d", stores(x), x.Source.Line)
 	if x.Computed != nil {
-		made = fmt.Sprintf("computed at line %d, ", x.Computed.Line)
+		stored = fmt.Sprintf("computed at line %d, %s at %d", x.Computed.Line, stores(x), x.Source.Line)
 	}
-	return fmt.Sprintf("%s · %s%s at line %d", writerText(x, "%d"), made, stores(x), x.Source.Line)
+	return who + " · " + stored
 }
 
 // fullWriter is the width from which the line has the PTX instruction, and its fields keep their places.

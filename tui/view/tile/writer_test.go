@@ -18,7 +18,7 @@ func TestWriterNamesBothLines(t *testing.T) {
 	const who = "warp 1 lane 2 · global 0x5100090764 · "
 	for w, want := range map[int]string{
 		119: who + "computed at kernels/gemm_wmma.cu:160, captured at line 161",
-		94:  who + "computed at line 160, captured at line 161",
+		94:  who + "computed at line 160, captured at 161",
 	} {
 		if got := p.writerText(x, w); got != want {
 			t.Errorf("%d columns: %q, want %q", w, got, want)
