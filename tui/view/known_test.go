@@ -37,3 +37,19 @@ func TestKnownWithoutReference(t *testing.T) {
 		t.Errorf("of a request that still runs: %v", x.Known())
 	}
 }
+
+// TestFirstBadWithoutGuilty: behind cells that were not captured no stage is guilty; the cursor goes to the
+// first bad cell of any.
+func TestFirstBadWithoutGuilty(t *testing.T) {
+	r := &Run{Report: &report.Run{Stages: []report.Stage{
+		{Name: "pre", Verdict: report.OK, NotCaptured: 49},
+		{Name: "C", Verdict: report.Tainted, FirstBad: &report.BadCell{Block: probes.Dim3{1}, Col: 10}},
+	}}}
+	if c, ok := r.FirstBad(); !ok || c.Stage != "C" || c.Block != (probes.Dim3{1}) || c.Col != 10 {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	r.Report.Stages[1].FirstBad = nil
+	if c, ok := r.FirstBad(); ok {
+		t.Errorf("%+v of a run without a bad cell", c)
+	}
+}

@@ -63,10 +63,16 @@ func ChangeText(plan *probes.Plan, d *debugkern.Difference) string {
 		name, cell.Typed(d.Plan.DType, d.Was), cell.Typed(d.Plan.DType, d.Now))
 }
 
-// FirstBad is the first bad cell of the first guilty stage.
+// FirstBad is the first bad cell of the first guilty stage; where none is guilty, as behind cells that were
+// not captured, of the first stage that has one.
 func (r *Run) FirstBad() (debugkern.Cell, bool) {
 	for _, g := range r.Report.Guilty {
 		if c, ok := r.BadOf(g.Stage); ok {
+			return c, true
+		}
+	}
+	for i := range r.Report.Stages {
+		if c, ok := r.BadOf(r.Report.Stages[i].Name); ok {
 			return c, true
 		}
 	}

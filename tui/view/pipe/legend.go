@@ -30,6 +30,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		{Glyph: g.Wrong,
 			Text: "wrong, made in this stage: with the number of bad cells, or of bad tiles of all blocks"},
 		{Glyph: g.Taint, Text: "wrong because an earlier stage is: with the number of bad cells"},
+		{Glyph: g.Absent, Text: "right, but for so many cells of all tiles that were not captured"},
 		{Glyph: g.Off, Text: "not judged: off, or not reached"},
 		{Glyph: g.Injected, Text: "injected by the gate: the kernel did not compute it"},
 		{Glyph: "0 9",

@@ -72,7 +72,8 @@ func ofErrors(
 	}
 }
 
-// tilesCell is how many tiles are not right, of how many; or how many are.
+// tilesCell is how many tiles are not right, of how many; or how many cells were not captured; or how many
+// tiles are right.
 func (p *Pane) tilesCell(r row, st *view.StageSummary) (theme.Style, string) {
 	g, total := p.Theme.Glyph, st.OK+st.Wrong+st.Tainted+st.Off
 	switch {
@@ -84,6 +85,8 @@ func (p *Pane) tilesCell(r row, st *view.StageSummary) (theme.Style, string) {
 		return p.Theme.Taint, fmt.Sprintf("%s%d/%d", g.Taint, st.Tainted, total)
 	case st.Off == total:
 		return p.Theme.Off, g.Off + "off"
+	case r.doc != nil && r.doc.NotCaptured > 0: // the cells that were captured are right
+		return p.Theme.Taint, g.Absent + cell.Count(r.doc.NotCaptured)
 	}
 	return p.Theme.OK, fmt.Sprintf("%s%d", g.OK, st.OK)
 }

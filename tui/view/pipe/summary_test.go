@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // TestShareText: how much of its bound an error takes.
@@ -77,5 +78,18 @@ func TestKernelWithoutALoop(t *testing.T) {
 	}
 	if got := p.headLine(78); !strings.Contains(got, " tile ") || strings.Contains(got, "kv") {
 		t.Errorf("the columns are %q", got)
+	}
+}
+
+// TestNotCapturedIsNoTick: a stage with cells that were not captured counts them, and is not shown as right.
+func TestNotCapturedIsNoTick(t *testing.T) {
+	p := NewPane(theme.New(theme.Options{}))
+	r := row{plan: &probes.StagePlan{Stage: "pre"}, doc: &report.Stage{NotCaptured: 49}}
+	if _, got := p.tilesCell(r, &view.StageSummary{OK: 4}); got != "∅49" {
+		t.Errorf("%q", got)
+	}
+	r.doc.NotCaptured = 0
+	if _, got := p.tilesCell(r, &view.StageSummary{OK: 4}); got != "✓4" {
+		t.Errorf("%q", got)
 	}
 }
