@@ -269,11 +269,14 @@ func (p *Pane) writerText(x *target.WriteSite, w int) string {
 	if text := writerText(x, "%d") + storedAt(x); p.Theme.Width(text) <= w || x.Source == nil {
 		return text
 	}
-	who, stored := writerText(x, "%d"), fmt.Sprintf("%s at line %d", stores(x), x.Source.Line)
+	who, stored := writerText(x, "%d")+" · ", fmt.Sprintf("%s at line %d", stores(x), x.Source.Line)
 	if x.Computed != nil {
-		stored = fmt.Sprintf("computed at line %d, %s at %d", x.Computed.Line, stores(x), x.Source.Line)
+		both := fmt.Sprintf("computed at line %d, %s at %d", x.Computed.Line, stores(x), x.Source.Line)
+		if p.Theme.Width(who+both) <= w { // else the line of the store, which SOURCE shows
+			stored = both
+		}
 	}
-	return who + " · " + stored
+	return who + stored
 }
 
 // fullWriter is the width from which the line has the PTX instruction, and its fields keep their places.

@@ -8,7 +8,7 @@ import (
 )
 
 // TestWriterNamesBothLines: where a value is computed at another line than it is stored or captured at, both
-// are named; where the files do not fit, their lines are.
+// are named; where the files do not fit, their lines are, and at last that of the store.
 func TestWriterNamesBothLines(t *testing.T) {
 	x := &target.WriteSite{Warp: 1, Lane: 2, Space: target.SpaceGlobal, Addr: 0x5100090764, Probe: true,
 		Source:   &target.Source{File: "kernels/gemm_wmma.cu", Line: 161},
@@ -19,6 +19,7 @@ func TestWriterNamesBothLines(t *testing.T) {
 	for w, want := range map[int]string{
 		119: who + "computed at kernels/gemm_wmma.cu:160, captured at line 161",
 		94:  who + "computed at line 160, captured at 161",
+		70:  who + "captured at line 161",
 	} {
 		if got := p.writerText(x, w); got != want {
 			t.Errorf("%d columns: %q, want %q", w, got, want)
