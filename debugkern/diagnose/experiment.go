@@ -79,7 +79,7 @@ func (q *inquiry) apply(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.R
 		}
 		t.Substitute = append(t.Substitute, r.substitute...)
 		if r.build != nil {
-			t.Build = r.build
+			t.Build, t.Variant = r.build, r.variant
 		}
 	}
 	if len(without) > 0 && len(t.Edits)+len(t.Substitute) == 0 && t.Blocks == nil {

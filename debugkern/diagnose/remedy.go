@@ -29,6 +29,7 @@ type remedy struct {
 	at         *report.Source // the line to change, where that is none of the finding's; nil: it is
 	cite       bool           // whether the advice quotes that line
 	build      *build.Build   // the kernel with another source; nil: it is the run's
+	variant    int            // which of several kernels in build
 	where      string         // "between lines 461 and 474", where text and advice have it; "": not
 }
 

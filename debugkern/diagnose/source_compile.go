@@ -34,8 +34,8 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 		if s.each > 0 {
 			n = min(n, int(editedInstructions/s.each))
 		}
-		list := edits[:n]
-		edits = edits[n:]
+		var list []rewrite.Edit
+		list, edits = s.set.Fitting(edits, n)
 		if next = nil; n > 0 && i < mostRounds {
 			next = join.Start(func() batch { return s.build(ctx, list) })
 		}

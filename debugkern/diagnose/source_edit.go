@@ -34,8 +34,8 @@ const (
 	firstTogether = 64
 	mostTogether  = 512
 	mostRounds    = 6
-	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 2000.
-	mostInstructions = 30000
+	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 3000.
+	mostInstructions = 45000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
 	mostCompiled = 6
 	// mostRight is how many edits that put everything right in a block are tried further.
@@ -50,6 +50,7 @@ const (
 type sourceEdit struct {
 	q      *inquiry
 	texts  map[string]string
+	set    *rewrite.Set
 	blocks []probes.Dim3   // that edits are executed on
 	stages probes.StageSet // that are judged of them; nil: all
 	cells  int             // captured in the blocks, right and wrong, of the run
@@ -146,6 +147,7 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 		list = append(list, rewrite.Parse(name, s.texts[name]))
 	}
 	set := rewrite.NewSet(list...)
+	s.set = set
 	lines := s.named()
 	if err := s.sliced(lines); err != nil {
 		return nil, err
@@ -418,11 +420,16 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 			f.right = cmp.Or(f.right, o.name)
 		}
 	}
-	spoilt, err := s.spoils(e)
+	spoilt, flag, err := s.spoils(e)
 	if err != nil {
 		return nil, err
 	}
 	if spoilt != "" {
+		if e, ok := e.Flagged(flag, q.run.Selection.Flags[flag]); ok && flag != "" {
+			if f, err := s.confirmed(e); err != nil || f != nil {
+				return f, err
+			}
+		}
 		s.refuse(f, spoilt)
 		return nil, nil
 	}

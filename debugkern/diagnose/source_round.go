@@ -82,8 +82,34 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 		}
 		list = append(list, candidate{edit: e, variant: i + 1})
 	}
-	list, err = s.elsewhere(built, list)
+	if list, err = s.elsewhere(built, list); err != nil {
+		return nil, nil, err
+	}
+	list, err = s.checked(built, list)
 	return list, left, err
+}
+
+// checked leaves out the candidates of a build with which the checkers find something, the likeliest alone
+// where there are many: to compile one alone takes longer.
+func (s *sourceEdit) checked(b *build.Build, list []candidate) ([]candidate, error) {
+	if len(list) < 2 {
+		return list, nil
+	}
+	list = list[:min(len(list), mostRight)]
+	ok, err := s.ask(len(list), func(i int) (bool, error) {
+		r, err := s.q.try(nil, &remedy{build: b, variant: list[i].variant})
+		return err == nil && r != nil && s.q.nothingWrong(r), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var kept []candidate
+	for i, c := range list {
+		if ok[i] {
+			kept = append(kept, c)
+		}
+	}
+	return kept, nil
 }
 
 // elsewhere leaves out the candidates of a build that are wrong in another configuration, and those that

@@ -19,8 +19,9 @@ const mostVariants = 2
 
 // spoils says which variant of the kernel that is right, in the smallest shape, is wrong with an edit: what
 // is right with these flags may leave out what others need. So an edit that leaves out a flag spoils the
-// kernel unless a variant with the flag's other value was seen to be right with it. "": none is wrong.
-func (s *sourceEdit) spoils(e rewrite.Edit) (string, error) {
+// kernel unless a variant with the flag's other value was seen to be right with it. "": none is wrong. It
+// also returns the flag of the build that alone makes that variant another, "" where there is no such flag.
+func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 	q := s.q
 	unseen := map[string]bool{}
 	for _, name := range e.Drops {
@@ -35,21 +36,21 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (string, error) {
 		}
 		was, err := q.execute(o)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if was == nil || len(wrongStages(was.Report)) > 0 {
 			continue
 		}
 		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
 		if err != nil {
-			return o.name + " does not compile with it", q.stopped(err)
+			return o.name + " does not compile with it", s.onlyFlag(o), q.stopped(err)
 		}
 		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
 		if err = q.stopped(err); err != nil {
-			return "", err
+			return "", "", err
 		}
 		if now == nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
-			return o.name + " is wrong with it", nil
+			return o.name + " is wrong with it", s.onlyFlag(o), nil
 		}
 		for _, name := range e.Drops {
 			if o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name]) {
@@ -59,10 +60,25 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (string, error) {
 	}
 	for _, name := range e.Drops {
 		if unseen[name] {
-			return "what " + name + " is for is left out", nil
+			return "what " + name + " is for is left out", "", nil
 		}
 	}
-	return "", nil
+	return "", "", nil
+}
+
+// onlyFlag is the flag in which a variant differs from the run, "" where there are several.
+func (s *sourceEdit) onlyFlag(o *other) string {
+	only := ""
+	for name, value := range s.q.run.Selection.Flags {
+		switch {
+		case o.req.Set[name] == fmt.Sprint(value):
+		case only != "":
+			return ""
+		default:
+			only = name
+		}
+	}
+	return only
 }
 
 // variants are configurations of other variants of the kernel, without planted faults, in the shape that

@@ -420,6 +420,9 @@ func (l *lister) statement(s *statement) {
 		return // it chooses a build: another one does not show what is wrong with this
 	}
 	l.whole(s)
+	l.twins(s)
+	l.argumentsAlone(s)
+	l.splitOtherwise(s)
 	for _, e := range s.top() {
 		e.walk(func(e, parent *expr) bool {
 			if l.macro(e) || parent != nil && parent.op == "?" && parent.kids[0] == e && l.known(e) {

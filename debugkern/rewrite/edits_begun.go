@@ -95,6 +95,15 @@ func (l *lister) beginning(v *variable) string {
 	case v.init != nil && v.ranks == 1 && v.init.op == "list" && len(v.init.kids) == 0:
 		return "for (auto& x : " + v.name + ") x = {};"
 	}
+	if v.init != nil && v.ranks == 1 && v.init.op == "list" && len(v.init.kids) <= mostBegun {
+		if x := v.extents[0]; t.source(x[0], x[1]) == strconv.Itoa(len(v.init.kids)) {
+			var list []string
+			for i, k := range v.init.kids {
+				list = append(list, v.name+"["+strconv.Itoa(i)+"] = "+t.source(k.from, k.to))
+			}
+			return strings.Join(list, ", ") + ";"
+		}
+	}
 	fill := ""
 	each(l.f.body, func(s *statement) {
 		if s.kind != "expression" || len(s.exprs) == 0 || fill != "" {
@@ -107,6 +116,9 @@ func (l *lister) beginning(v *variable) string {
 	})
 	return fill
 }
+
+// mostBegun is how many elements an array has that begins anew.
+const mostBegun = 4
 
 // crosswise lists, of two statements that follow each other and differ in few words, one of these in each
 // other's place: what the one stores is the other's.

@@ -10,7 +10,7 @@ import (
 var operators = map[string][]string{
 	"<": {"<=", ">"}, "<=": {"<", ">="}, ">": {">=", "<"}, ">=": {">", "<="}, "==": {"!="}, "!=": {"=="},
 	"+": {"-"}, "-": {"+"},
-	"*": {"/"}, "/": {"%", "*"}, "%": {"/"}, "&&": {"||"}, "||": {"&&"}, "&": {"|", "^"}, "|": {"&"},
+	"*": {"/"}, "/": {"%", "*"}, "%": {"/"}, "&&": {"||"}, "||": {"&&"}, "&": {"|", "^"}, "|": {"&", "^"},
 	"^": {"&", "+"}, "<<": {">>"}, ">>": {"<<"}, "+=": {"=", "-="}, "-=": {"+=", "="}, "*=": {"=", "/="},
 	"/=": {"*="}, "=": {"+=", "*="},
 }
@@ -21,7 +21,7 @@ var callees = [][]string{
 	{"exp2f", "expf", "__expf"},
 	{"log2f", "logf", "__logf", "log1pf"}, {"erfcf", "erff"},
 	{"__shfl_xor_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_sync"},
-	{"rsqrtf", "__frcp_rn", "sqrtf"}, {"__low2float", "__high2float"},
+	{"rsqrtf", "__frcp_rn", "sqrtf", "__fsqrt_rn"}, {"__low2float", "__high2float"},
 	{"atomicAdd", "atomicAdd_block"}, {"__threadfence", "__threadfence_block"},
 	{"__float2half_rn", "__float2half_rz"}, {"__float2int_rn", "__float2int_rz"}, {"__fadd_rn", "__fmul_rn"},
 	{"__fadd_rn", "__fadd_rz"}, {"__fmul_rn", "__fmul_rz"},
@@ -54,6 +54,7 @@ func (l *lister) expression(e, parent *expr) {
 		}
 		l.donated(e, parent)
 		l.chained(e, parent)
+		l.otherDigits(e, parent)
 	case real:
 		l.arithmetic(e)
 		l.wrapped(e, parent)
@@ -68,6 +69,7 @@ func (l *lister) expression(e, parent *expr) {
 			l.name(e, e, stored(e, parent))
 		}
 	case "index":
+		l.reread(e, parent)
 		if in := e.kids[0]; in.op == "index" {
 			a, b := text(in.kids[1]), text(e.kids[1])
 			l.put(rankIndices, e.from, e.to, text(in.kids[0])+"["+b+"]["+a+"]")

@@ -77,9 +77,19 @@ func (l *lister) extreme(e *expr) {
 	for _, f := range l.numberFunctions() {
 		l.put(rankExtreme, e.from, e.to, f)
 	}
-	for i, now := range []string{"-INFINITY", "0.0f", "-FLT_MAX", "1.0f"} {
+	for i, now := range []string{"-INFINITY", "0.0f", l.lowest(), "1.0f"} {
 		l.put(rankOtherValue+i, e.from, e.to, now)
 	}
+}
+
+// lowest is the lowest float as the texts have it: a header defines its name.
+func (l *lister) lowest() string {
+	for _, t := range l.w.seen(l.t) {
+		if slices.ContainsFunc(t.tokens, func(x token) bool { return x.text == "FLT_MAX" }) {
+			return "-FLT_MAX"
+		}
+	}
+	return "-3.402823466e+38f"
 }
 
 // numberFunctions are calls of the functions of the kernel that give a real number of nothing: neg_inf().

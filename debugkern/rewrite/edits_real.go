@@ -12,6 +12,7 @@ func (l *lister) arithmetic(e *expr) {
 	l.deeper(e)
 	l.commuted(e)
 	l.distributed(e)
+	l.ownOfTwo(e)
 }
 
 // deeper lists operands of operands in the place of an operation: f(g(x)) becomes x.

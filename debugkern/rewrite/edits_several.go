@@ -60,9 +60,14 @@ func (e *Edit) Parts() []Edit {
 func bare(text string, s site) string {
 	inside, opens := strings.CutPrefix(s.now, "(")
 	inside, closes := strings.CutSuffix(inside, ")")
+	if now := lex(s.now); opens && closes { // of the same pair
+		t := &Text{text: s.now, tokens: now.tokens}
+		t.pairBrackets()
+		closes = t.match(0) == len(t.tokens)-2
+	}
 	before, after := strings.TrimRight(text[:s.from], " \n"), strings.TrimLeft(text[s.to:], " \n")
 	argument := strings.HasSuffix(before, "(") || strings.HasSuffix(before, ",")
-	if !opens || !closes || strings.ContainsAny(inside, "()") || !argument ||
+	if !opens || !closes || !argument ||
 		!strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
 		return s.now
 	}
@@ -113,6 +118,51 @@ func (l *lister) meansTheSame(text, was string, places []*expr) bool {
 		}
 	}
 	return true
+}
+
+// Flagged is an edit for one value of a flag of the build: with the other the text is what it was. ok is
+// false where the text has the flag in what is edited already, or the edit must be compiled alone.
+func (e *Edit) Flagged(flag string, value int) (out Edit, ok bool) {
+	if e.Alone || len(e.sites) == 0 {
+		return out, false
+	}
+	out = *e
+	out.sites = nil
+	for _, s := range e.sites {
+		was := e.Text.text[s.from:s.to]
+		if strings.Contains(was, flag) || strings.Contains(s.now, flag) {
+			return out, false
+		}
+		s.now = flagged(flag, value, s.now, was, s.whole)
+		if !s.whole {
+			s.now = bare(e.Text.text, s)
+		}
+		out.sites = append(out.sites, s)
+	}
+	only := flag
+	if value == 0 {
+		only = "!" + flag
+	}
+	out.What = e.What + " if " + only
+	return out, true
+}
+
+// flagged is the text for both values of a flag.
+func flagged(flag string, value int, now, was string, whole bool) string {
+	set, unset := now, was
+	if value == 0 {
+		set, unset = was, now
+	}
+	empty := func(s string) bool { return s == "" || s == ";" }
+	switch {
+	case !whole:
+		return "(" + flag + " ? " + set + " : " + unset + ")"
+	case empty(set):
+		return "if (!" + flag + ") " + unset
+	case empty(unset):
+		return "if (" + flag + ") " + set
+	}
+	return "if (" + flag + ") { " + set + " } else { " + unset + " }"
 }
 
 const (

@@ -253,6 +253,7 @@ func (l *lister) condition(s *statement) {
 			rank = rankAlways // nobody has to leave early
 		}
 		l.leaving(in)
+		l.orElse(s)
 		l.add(rank, "without "+what, never)
 		l.add(rankAlways, "without the condition "+t.source(s.from, in.from), always)
 	}

@@ -15,6 +15,8 @@ const (
 	rankUnused      = 8  // what is computed and never used
 	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
 	rankAlways      = 8  // a statement without its condition, or without what leaves early
+	rankReread      = 10 // an element of a pointer, that is not taken as another type
+	rankTwin        = 11 // a statement that is like another one, with other names
 	rankSameNames   = 11 // a variable that is computed from the same, in the place of terms
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
@@ -32,6 +34,7 @@ const (
 	rankDeeper      = 15 // the operand of an operand
 	rankCommuted    = 15 // functions and operators of real numbers in another order
 	rankMoved       = 16 // a synchronisation at another place
+	rankOrElse      = 16 // what is assigned under a condition, and else 0
 	rankSign        = 16 // a negation left out
 	rankAtomic      = 16 // an atomic addition in the place of a sum
 	rankBegun       = 16 // a sum that begins anew in each iteration of a loop
@@ -46,6 +49,7 @@ const (
 	rankNumber      = 18 // another number, the likeliest first
 	rankVariable    = 18 // a variable in the place of a term or call
 	rankNumbers     = 19 // two numbers of an expression exchanged
+	rankSplit       = 19 // quotients and remainders by another divisor
 	rankSecond      = 19 // the second operand of an operator alone
 	rankName        = 20 // another variable, the likeliest first
 	rankBarrier     = 20 // a barrier more
@@ -57,6 +61,7 @@ const (
 	rankDonated     = 20 // what another line computes from the same variable
 	rankChained     = 20 // a variable in the place of several factors or terms
 	rankFixed       = 21 // a constant in the place of a number or of several terms
+	rankDigits      = 21 // other digits of a number
 	rankOneMore     = 21 // one more or less
 	rankNames       = 22 // two variables of an expression exchanged
 	rankParameters  = 22 // two parameters of the kernel exchanged

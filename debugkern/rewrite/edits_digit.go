@@ -1,0 +1,149 @@
+package rewrite
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// Edits of the digits of a number: what of a lane's or an element's number is its row, and what its column.
+
+// digits is x / Over % Under; Under is 0 where no remainder is taken.
+type digits struct {
+	x           *expr
+	over, under int
+}
+
+// digitsOf reads an expression as digits of a number, ok false where it is none, or of numbers with names.
+func digitsOf(e *expr) (d digits, ok bool) {
+	number := func(e *expr) int {
+		n, err := strconv.Atoi(e.text)
+		if e.op != "number" || err != nil || n < 1 || n > mostDigit || n&(n-1) != 0 {
+			return 0
+		}
+		return n
+	}
+	d = digits{x: e, over: 1}
+	if d.x.op == "%" {
+		if d.under = number(d.x.kids[1]); d.under == 0 {
+			return d, false
+		}
+		d.x = d.x.kids[0]
+	}
+	if d.x.op == "/" {
+		if d.over = number(d.x.kids[1]); d.over == 0 {
+			return d, false
+		}
+		d.x = d.x.kids[0]
+	}
+	return d, d.x != e && (d.x.op == "name" || d.x.op == "member" || d.x.op == "group")
+}
+
+// mostDigit is the largest divisor and remainder of digits.
+const mostDigit = 64
+
+// digitsText is digits as they are written.
+func (l *lister) digitsText(d digits) string {
+	out := l.t.source(d.x.from, d.x.to)
+	if d.over > 1 {
+		out += " / " + strconv.Itoa(d.over)
+	}
+	if d.under > 0 {
+		out += " % " + strconv.Itoa(d.under)
+	}
+	return out
+}
+
+// between is how many steps lie between two choices of digits.
+func (d digits) between(o digits) int {
+	log := func(n int) int { return bits.Len(uint(n)) }
+	n := max(log(d.over)-log(o.over), log(o.over)-log(d.over))
+	if (d.under == 0) != (o.under == 0) {
+		return n + 1
+	}
+	return n + max(log(d.under)-log(o.under), log(o.under)-log(d.under))
+}
+
+// otherDigits lists other digits of the same number.
+func (l *lister) otherDigits(e, parent *expr) {
+	d, ok := digitsOf(e)
+	if !ok || parent != nil && (parent.op == "%" || parent.op == "/") && parent.kids[0] == e {
+		return
+	}
+	var list []digits
+	for over := 1; over <= 32; over *= 2 {
+		for _, under := range []int{0, 2, 4, 8, 16, 32} {
+			if o := (digits{d.x, over, under}); o != d && (over > 1 || under > 0) {
+				list = append(list, o)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b digits) int { return cmp.Compare(d.between(a), d.between(b)) })
+	for i, o := range list[:min(len(list), mostDigits)] {
+		now := l.digitsText(o)
+		if parent != nil && slices.Contains(products, parent.op) && parent.kids[1] == e {
+			now = "(" + now + ")"
+		}
+		l.value(rankDigits+i/3, e.from, e.to, now)
+	}
+}
+
+// mostDigits is how many other digits are tried in the place of some.
+const mostDigits = 15
+
+// splitOtherwise lists, of quotients and remainders of one number by the same divisor in a statement, another
+// divisor, and each in the other's place.
+func (l *lister) splitOtherwise(s *statement) {
+	found := map[string][]*expr{} // by number and divisor
+	var keys []string
+	for _, top := range s.top() {
+		top.walk(func(e, parent *expr) bool {
+			within := parent != nil && (parent.op == "%" || parent.op == "/") && parent.kids[0] == e
+			if d, ok := digitsOf(e); ok && (d.over > 1) != (d.under > 0) && !within {
+				key := l.t.source(d.x.from, d.x.to) + " " + strconv.Itoa(max(d.over, d.under))
+				if found[key] == nil {
+					keys = append(keys, key)
+				}
+				found[key] = append(found[key], e)
+			}
+			return true
+		})
+	}
+	for _, key := range keys {
+		list := found[key]
+		has := func(op string) bool {
+			return slices.ContainsFunc(list, func(e *expr) bool { return e.op == op })
+		}
+		if !has("/") || !has("%") || !l.near(list[0].from) {
+			continue
+		}
+		own, _ := digitsOf(list[0])
+		for _, turned := range []bool{false, true} {
+			for by := 2; by <= 32; by *= 2 {
+				if !turned && by == max(own.over, own.under) {
+					continue
+				}
+				var sites []site
+				for _, e := range list {
+					op := e.op
+					if turned {
+						op = map[string]string{"/": "%", "%": "/"}[op]
+					}
+					x := e.kids[0]
+					at := l.t.inPlace(e.from, e.to, l.t.source(x.from, x.to)+" "+op+" "+strconv.Itoa(by))
+					at.cast = true
+					sites = append(sites, at)
+				}
+				slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+				of := l.t.source(own.x.from, own.x.to)
+				what := "quotients and remainders of " + of + " by " + strconv.Itoa(by)
+				if turned {
+					what += ", each in the other's place"
+				}
+				l.of = integer
+				l.add(rankSplit, what, sites...)
+			}
+		}
+	}
+}

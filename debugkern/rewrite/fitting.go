@@ -1,0 +1,113 @@
+package rewrite
+
+import "maps"
+
+// Which edits are compiled together. A function is inlined wherever it is called, and an edit of a line that
+// calls one has that call once more: so edits of a function and of the lines that call it multiply, and a
+// compiler may take a minute for a few hundred of them.
+
+// mostCopies is how many copies edits that are compiled together have in all, where functions are inlined.
+const mostCopies = 600
+
+// inlining counts how often what the functions of a kernel have is there once they are inlined.
+type inlining struct {
+	calls  map[string]map[string]int // by the name of a function and of one that it calls
+	kernel map[string]bool
+	edits  map[string]int // by function
+}
+
+// inlining counts the calls of the texts.
+func (w *Set) inlining() *inlining {
+	in := &inlining{calls: map[string]map[string]int{}, kernel: map[string]bool{}, edits: map[string]int{}}
+	for _, t := range w.texts {
+		for _, f := range t.functions {
+			in.kernel[f.name] = in.kernel[f.name] || f.kernel
+			w.count(in, f.name, t.tokens[f.from:f.to])
+		}
+	}
+	return in
+}
+
+// count adds the calls that some tokens of a function have.
+func (w *Set) count(in *inlining, of string, tokens []token) {
+	for i := range tokens {
+		if len(w.called[tokens[i].text]) == 0 || tokens[i].kind != name {
+			continue
+		}
+		if in.calls[of] == nil {
+			in.calls[of] = map[string]int{}
+		}
+		in.calls[of][tokens[i].text]++
+	}
+}
+
+// copies counts those of a function.
+func (in *inlining) copies(of string, known map[string]int) int {
+	if n, ok := known[of]; ok {
+		return n
+	}
+	known[of] = 1 // a function that calls itself
+	n := 0
+	for caller, calls := range in.calls {
+		if calls[of] > 0 && caller != of {
+			n += calls[of] * in.copies(caller, known)
+		}
+	}
+	if in.kernel[of] {
+		n = 1
+	}
+	known[of] = n
+	return n
+}
+
+// all counts the copies of all edits.
+func (in *inlining) all() int {
+	n, known := 0, map[string]int{}
+	for f, edits := range in.edits {
+		n += edits * in.copies(f, known)
+	}
+	return n
+}
+
+// Fitting chooses of the first n edits those that are compiled together: so many, the likeliest first, that a
+// compiler has not too much to do. rest are the others, in their order.
+func (w *Set) Fitting(edits []Edit, n int) (chosen, rest []Edit) {
+	in := w.inlining()
+	for i := range edits {
+		e := &edits[i]
+		if i >= n {
+			rest = append(rest, edits[i:]...)
+			break
+		}
+		of := e.function()
+		if of == "" {
+			chosen = append(chosen, *e)
+			continue
+		}
+		was := in.calls[of]
+		in.calls[of] = maps.Clone(was)
+		for _, s := range e.sites {
+			w.count(in, of, lex(s.now).tokens)
+		}
+		in.edits[of]++
+		if in.all() > mostCopies && len(chosen) > 0 {
+			in.calls[of] = was
+			in.edits[of]--
+			rest = append(rest, *e)
+			continue
+		}
+		chosen = append(chosen, *e)
+	}
+	return chosen, rest
+}
+
+// function is the name of the function that an edit is in, "" where it is in none.
+func (e *Edit) function() string {
+	for _, f := range e.Text.functions {
+		from, to := e.Text.tokens[f.from].from, e.Text.tokens[f.to-1].to
+		if at := e.sites[0].from; from <= at && at < to {
+			return f.name
+		}
+	}
+	return ""
+}
