@@ -387,6 +387,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.skipped != nil {
 			s.skipped.describe(q, c)
 		}
+		if why, _ := q.readAsAnother(f); c.why == "" {
+			c.why = why
+		}
 	case q.putRightAt(s) != nil:
 		at := q.putRightAt(s)
 		c.Title += "; made wrong at " + at.At()
@@ -409,7 +412,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.Kind == "out-of-bounds" {
 			c.Advice = q.citing(c.Advice, ": ", f.Source)
 		}
-		q.readAsAnother(f, c)
+		if why, advice := q.readAsAnother(f); why != "" {
+			c.why, c.Advice = why, q.citing(advice, ": ", f.Source)
+		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
 	case s.tried > 0 && awaitsCopy(*f.Missing):

@@ -95,11 +95,10 @@ type suspect struct {
 	elsewhere *access
 	// rule is what is wrong with an operation, where no edit of it was found; nil: not known
 	rule      *explanation
-	misstored *access // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
-	refuted   bool    // its edit leaves another configuration wrong
-	// conditional names a barrier that stands under a condition where one is missing; "": there is none
-	conditional string
-	late        bool // a search for an edit ended for lack of time
+	misstored *access   // where an operand of its first wrong cell is stored at the wrong index; nil: nowhere
+	refuted   bool      // its edit leaves another configuration wrong
+	standing  *standing // the barrier that stands where one is missing, and is not for all; nil: none
+	late      bool      // a search for an edit ended for lack of time
 	// compares are the comparisons of the entry's body by which its cells are what they are
 	compares []int
 	// reread is the store that gave what its first wrong cell reads again; nil: it reads nothing again

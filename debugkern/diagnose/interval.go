@@ -120,8 +120,8 @@ func (q *inquiry) orderedAt() error {
 			s.partial != nil && s.partial.where != "") {
 			s.cause.why = q.racesApart(s)
 		}
-		if s.conditional != "" {
-			s.cause.because(s.conditional)
+		if s.standing != nil {
+			s.cause.because(s.standing.why)
 		}
 	}
 	return nil
@@ -154,35 +154,16 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
 	r.text = strings.Replace(r.text, r.where, x.String(), 1)
 	r.advice = strings.Replace(r.advice, r.where, x.String(), 1)
 	r.where = x.String()
-	s.conditional = q.underCondition(list[0].file, x)
-}
-
-// underCondition names the one barrier of the block that stands in an interval under a condition of its line:
-// it may be the one that is meant for all; "" where there is none, or several.
-func (q *inquiry) underCondition(file string, x interval) string {
-	lines := q.run.Source(file)
-	var at []int
-	for i, line := range lines {
-		n := i + 1
-		in := n > x.first && n < x.then
-		if x.next {
-			in = n > x.first && n <= x.first+nearBarrier || n < x.then && n >= x.then-nearBarrier
-		}
-		if in && skippedBarrier.MatchString(bare(line)) {
-			at = append(at, n)
-		}
+	st := q.standingIn(list[0].file, x)
+	if st == nil {
+		return
 	}
-	if len(at) != 1 {
-		return ""
+	s.standing = st
+	if st.advice != "" && with == s.alone {
+		r.advice = st.advice
+		s.cause.Advice, s.cause.Rewrite = st.advice, st.rewrite
 	}
-	return fmt.Sprintf("line %d has a barrier there, under a condition: %s", at[0],
-		quote(strings.TrimSpace(lines[at[0]-1])))
 }
-
-// nearBarrier is how many lines from the ends of a loop a barrier of the next iteration may stand.
-const nearBarrier = 6
-
-var skippedBarrier = regexp.MustCompile(`\bif\b.*\)\s*__syncthreads\s*\(\s*\)`)
 
 // probed are the probes, within an interval, of what races there: what they copy must be complete as well,
 // and so must be what a stage that goes wrong with it was written by.
