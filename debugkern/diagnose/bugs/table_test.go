@@ -37,13 +37,14 @@ const (
 	eleventh   = "eleventh"
 	twelfth    = "twelfth"
 	thirteenth = "thirteenth"
+	fourteenth = "fourteenth"
 	open       = "open"
 	harmless   = "harmless"
 )
 
 var sets = []string{
 	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth,
-	open, harmless,
+	fourteenth, open, harmless,
 }
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
