@@ -249,13 +249,13 @@ func (q *inquiry) waitsFor(s, from *suspect) bool {
 	return a >= 0 && b >= 0 && h.needs(a, b) && !h.needs(b, a)
 }
 
-// missesThoseWhoLeft reports whether a wait that does not end lacks the arrivals of warps that have left the
-// kernel, as another suspect says.
-func (q *inquiry) missesThoseWhoLeft(s, from *suspect) bool {
-	if s.cause.Kind != "hang" || from.parted == nil || from.parted.left == 0 ||
-		s.cause.Place.Block != from.cause.Place.Block {
+// missesThoseParted reports whether a wait that does not end lacks the arrivals of warps that have left the
+// kernel, or that wait for lanes or warps which do not come, as another suspect says.
+func (q *inquiry) missesThoseParted(s, from *suspect) bool {
+	if s.cause.Kind != "hang" || from.parted == nil || s.cause.Place.Block != from.cause.Place.Block {
 		return false
 	}
+	gone := from.parted.left | from.parted.stuck
 	h := q.hangs[s.cause.Place.Block]
 	if h == nil {
 		return true // a checker ended the block at the barrier that these lack
@@ -266,7 +266,7 @@ func (q *inquiry) missesThoseWhoLeft(s, from *suspect) bool {
 	}
 	return slices.ContainsFunc(h.hang.Waits[at].Debts, func(d walk.Debt) bool {
 		stand := slices.ContainsFunc(d.Warps, func(w int) bool {
-			return w >= 32 || from.parted.left>>w&1 == 0
+			return w >= 32 || gone>>w&1 == 0
 		})
 		return !stand || len(d.Needs) > 0 // those who would come wait themselves
 	})

@@ -357,7 +357,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
-	case leftWait != nil && (s.remedy == nil || !s.remedy.changes()):
+	case leftWait != nil && (s.remedy == nil || !s.remedy.changes()) && c.Kind != "out-of-bounds":
 		leftWait.describe(q, c)
 	case missed != nil:
 		missed.describe(q, c)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/report"
 )
 
@@ -120,7 +121,7 @@ func (q *inquiry) orderedAt() error {
 			s.partial != nil && s.partial.where != "") {
 			s.cause.why = q.racesApart(s)
 		}
-		if s.standing != nil {
+		if s.standing != nil && s.standing.why != "" {
 			s.cause.because(s.standing.why)
 		}
 	}
@@ -141,6 +142,14 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
 	if !ok {
 		return
 	}
+	if wait := q.lastWait(list[0].file, x); wait > x.first && q.awaitsOthers(s) {
+		for i := range list {
+			if list[i].first < wait && wait < list[i].then {
+				list[i].first = wait
+			}
+		}
+		x.first = wait
+	}
 	if lines := q.run.Source(list[0].file); x.first <= len(lines) && x.then <= len(lines) && len(lines) > 0 {
 		o := outlineOf(lines)
 		list = append(list, q.probed(s, list, x, o)...)
@@ -160,9 +169,32 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
 	}
 	s.standing = st
 	if st.advice != "" && with == s.alone {
-		r.advice = st.advice
-		s.cause.Advice, s.cause.Rewrite = st.advice, st.rewrite
+		r.advice += ": " + st.advice
+		s.cause.Rewrite = st.rewrite
 	}
+}
+
+// awaitsOthers reports whether a suspect's copies are waited for by the threads that asked for them, and read
+// by others: a barrier orders that behind the wait alone.
+func (q *inquiry) awaitsOthers(s *suspect) bool {
+	return len(s.cause.Findings) > 0 && !slices.ContainsFunc(s.cause.Findings, func(i int) bool {
+		return q.doc.Findings[i].Kind != "cp-async"
+	})
+}
+
+// lastWait is the last line of an interval that waits for copies, 0 where none does.
+func (q *inquiry) lastWait(file string, x interval) int {
+	fn, last := q.run.Entry(), 0
+	if fn == nil || x.next {
+		return 0
+	}
+	for _, in := range fn.Body {
+		l := in.Loc.Outermost()
+		if in.Kind() == isa.WaitAsync && l != nil && path.Base(l.Name) == path.Base(file) && l.Line < x.then {
+			last = max(last, l.Line)
+		}
+	}
+	return last
 }
 
 // probed are the probes, within an interval, of what races there: what they copy must be complete as well,

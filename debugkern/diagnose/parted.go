@@ -168,6 +168,7 @@ type parted struct {
 	title, why, advice string
 	at                 *report.Source // the branch
 	left               uint32         // warps that have left the kernel there
+	stuck              uint32         // warps that wait for those who are away, and come no further
 }
 
 // partedText words where threads have parted.
@@ -188,7 +189,10 @@ func (q *inquiry) partedText(fn *ptx.Func, p *parting) *parted {
 	}
 	in := fn.Body[p.at]
 	line := q.quoted(branch)
-	x := &parted{at: branch}
+	x := &parted{at: branch, stuck: p.here}
+	if p.warp >= 0 {
+		x.stuck = 1 << p.warp
+	}
 	if p.warp < 0 && p.stands < 0 {
 		x.left = p.away
 	}

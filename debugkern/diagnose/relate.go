@@ -98,7 +98,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
 		return false // see follows
 	}
-	if q.ofOneEdit(a, b) || q.missesThoseWhoLeft(a, b) || q.missesThoseWhoLeft(b, a) {
+	if q.ofOneEdit(a, b) || q.missesThoseParted(a, b) || q.missesThoseParted(b, a) {
 		return true
 	}
 	if a.cause.Kind == kindStage && b.cause.Kind == kindStage {
@@ -201,7 +201,7 @@ func overwritten(race, unwritten *suspect) bool {
 // once warps have left, the NaN that a wrong stage's values end in, an output's cells that nobody wrote.
 func (q *inquiry) follow(s, from *suspect) bool {
 	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
-		q.missesThoseWhoLeft(s, from) || q.readThere(s, from) ||
+		q.missesThoseParted(s, from) || q.readThere(s, from) ||
 		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) {
 		s.effect = true
 		return true

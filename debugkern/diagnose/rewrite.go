@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/rewrite"
 )
 
 // Rewrite is a line of the source, and how it reads with the edit that a trial of the PTX proved.
@@ -30,7 +31,7 @@ func (q *inquiry) rewrite(src *report.Source, c *repair.Cure) *Rewrite {
 	if !ok {
 		return nil
 	}
-	return &Rewrite{src.File, src.Line, was, now}
+	return &Rewrite{src.File, src.Line, was, rewrite.Simplified(now)}
 }
 
 // quoted is the text of a source line without the blanks at its ends, "" where it is not available.

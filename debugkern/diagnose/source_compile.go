@@ -29,24 +29,29 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 			next.Wait()
 		}
 	}()
+	all := len(edits)
+	var coming []rewrite.Edit // that are compiled now
 	more := func(i int) {
 		n := min(len(edits), mostTogether, firstTogether<<i)
+		if s.took > longCompilation { // most of it is not for the edits
+			n = min(len(edits), mostTogether)
+		}
 		if s.each > 0 {
 			n = min(n, int(editedInstructions/s.each))
 		}
-		var list []rewrite.Edit
-		list, edits = s.set.Fitting(edits, n)
+		coming, edits = s.set.Fitting(edits, n)
 		if next = nil; n > 0 && i < mostRounds {
+			list := coming
 			next = join.Start(func() batch { return s.build(ctx, list) })
 		}
 	}
-	all := len(edits)
 	more(0)
 	for i := 1; next != nil; i++ {
 		q.progress(debugkern.Progress{
 			Phase: "explain", Detail: "edits of the source", Done: s.tried, Total: all,
 		})
 		b := next.Wait()
+		s.took = b.took
 		if s.compiled += b.size(q.run.Plan.Entry); s.compiled > mostInstructions {
 			next = nil
 		} else {
@@ -58,7 +63,7 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 		}
 		edits = append(left, edits...)
 		if len(list) > 0 {
-			if found, err := s.onTheirLines(list, edits); err != nil || found != nil {
+			if found, err := s.onTheirLines(list, slices.Concat(coming, edits)); err != nil || found != nil {
 				return found, err
 			}
 		}
@@ -68,6 +73,9 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 	}
 	return nil, nil
 }
+
+// longCompilation is how long a build takes of which as many edits as may be are compiled together.
+const longCompilation = 2 * time.Second
 
 const (
 	// mostAlone is how many edits are compiled alone, of those that cannot be compiled together.
@@ -129,6 +137,7 @@ type batch struct {
 	edits []rewrite.Edit
 	left  []rewrite.Edit // those that cannot stand in one text with these
 	built *build.Build   // nil: nothing compiles, or there is no compiler
+	took  time.Duration  // to compile it
 	err   error
 }
 
@@ -151,9 +160,10 @@ func (s *sourceEdit) build(ctx context.Context, edits []rewrite.Edit) batch {
 		if len(kept) == 0 {
 			return batch{left: left}
 		}
+		begun := time.Now()
 		b, err := s.q.run.Compile(ctx, texts)
 		if err == nil {
-			return batch{edits: kept, left: left, built: b}
+			return batch{edits: kept, left: left, built: b, took: time.Since(begun)}
 		}
 		var failed *report.KernelError
 		if !errors.As(err, &failed) {

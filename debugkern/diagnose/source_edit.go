@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
@@ -33,7 +34,7 @@ const (
 	// twice as many, and mostTogether at most; so often it is done in all.
 	firstTogether = 64
 	mostTogether  = 512
-	mostRounds    = 6
+	mostRounds    = 8
 	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 3000.
 	mostInstructions = 45000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
@@ -57,6 +58,7 @@ type sourceEdit struct {
 	right  int
 	// compiled counts the instructions of the builds that were made
 	compiled int
+	took     time.Duration  // to compile the last build
 	own      uint64         // warp instructions of the blocks as they are
 	block    uint64         // warp instructions that a block takes, at most
 	slower   uint64         // how many times the instructions of the run the last build with many edits has
@@ -359,8 +361,9 @@ func (q *inquiry) sound() (out []probes.Dim3) {
 // where there are none.
 func (s *sourceEdit) inSound(b *build.Build, variant int) (uint64, error) {
 	list := s.q.sound()
-	if len(list) == 0 || s.found { // what is found keeps the blocks from going on
-		return 0, nil
+	stops := func(f *report.Finding) bool { return !report.Uncaptures(f.Kind) }
+	if len(list) == 0 || s.found && slices.ContainsFunc(errorsOf(s.q.base.Report), stops) {
+		return 0, nil // what is found may keep the blocks from going on
 	}
 	r, err := s.execute(debugkern.Trial{Build: b, Variant: variant, Blocks: list})
 	if err != nil || r == nil {
@@ -390,6 +393,7 @@ const slowest = 8
 // where something is wrong with it.
 func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 	q := s.q
+	e = e.Bare()
 	b, err := q.run.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
 	if err != nil {
 		return nil, q.stopped(err)

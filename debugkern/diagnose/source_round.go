@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -61,7 +62,8 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, e := range edits {
+	sound, least := map[int]uint64{}, uint64(math.MaxUint64)
+	for i := range edits {
 		if !ok[i] {
 			continue
 		}
@@ -75,12 +77,17 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 		if err != nil {
 			return nil, nil, err
 		}
+		if n > 0 || enough == 0 { // else it does not end there
+			sound[i], least = n, min(least, n)
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(sound)) {
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
-		if n > enough+enough/16 {
-			s.needless = append(s.needless, e)
+		if n := sound[i]; n > enough+enough/4 || n > least+least/8 {
+			s.needless = append(s.needless, edits[i])
 			continue
 		}
-		list = append(list, candidate{edit: e, variant: i + 1})
+		list = append(list, candidate{edit: edits[i], variant: i + 1})
 	}
 	if list, err = s.elsewhere(built, list); err != nil {
 		return nil, nil, err
@@ -165,17 +172,26 @@ const judging = 20000
 // mostCandidates is how many edits that put everything right are executed in other configurations.
 const mostCandidates = 24
 
-// onTheirLines tries further edits of the lines that candidates are on, and of candidates that change several
-// places those that change one of them, and returns the likeliest of all; nil where none is confirmed.
+// onTheirLines tries further edits of the lines that candidates are on, of the lines on which it is computed
+// how often a loop runs that one changes, and of candidates that change several places those that change one
+// of them, and returns the likeliest of all; nil where none is confirmed.
 func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rightEdit, error) {
 	var more []rewrite.Edit
+	bounds := make([]map[int]bool, len(list)) // where it is computed how often a loop runs
 	for i := range list {
 		more = append(more, list[i].edit.Parts()...)
+		bounds[i] = s.set.BoundLines(&list[i].edit)
+	}
+	on := func(e *rewrite.Edit) bool {
+		for i := range list {
+			if c := &list[i].edit; c.Text == e.Text && (c.Line == e.Line || bounds[i][e.Line]) {
+				return true
+			}
+		}
+		return false
 	}
 	for _, e := range others {
-		if len(more) < mostOnLines && slices.ContainsFunc(list, func(c candidate) bool {
-			return c.edit.Text == e.Text && c.edit.Line == e.Line
-		}) {
+		if len(more) < mostOnLines && on(&e) {
 			more = append(more, e)
 		}
 	}
@@ -193,12 +209,24 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 	return s.likeliest(edits)
 }
 
+// cost compares edits as Edit.Cost does. That a loop ends at another number than the function has computed is
+// less likely than that it has computed another one.
+func (s *sourceEdit) cost(e *rewrite.Edit) int {
+	if s.set.BoundLines(e) != nil {
+		return e.Cost() + boundCost
+	}
+	return e.Cost()
+}
+
+// boundCost is how much more an edit of a loop's end costs.
+const boundCost = 12
+
 // mostOnLines is how many further edits of the lines of candidates are tried.
 const mostOnLines = 128
 
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
 func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
-	slices.SortStableFunc(list, func(a, b rewrite.Edit) int { return cmp.Compare(a.Cost(), b.Cost()) })
+	slices.SortStableFunc(list, func(a, b rewrite.Edit) int { return cmp.Compare(s.cost(&a), s.cost(&b)) })
 	for _, e := range list[:min(len(list), mostRight)] {
 		switch {
 		case f == nil:

@@ -16,8 +16,8 @@ import (
 
 // standing is such a barrier.
 type standing struct {
-	why     string // what it lacks
-	advice  string // what to write there; "": no more than why says
+	why     string // what it lacks; "": advice has that
+	advice  string // what to write there, behind the advice to put a barrier there; "": what why says
 	rewrite *Rewrite
 }
 
@@ -71,8 +71,9 @@ func (q *inquiry) underCondition(file string, lines []string, n int) *standing {
 		}
 	}
 	st.rewrite = &Rewrite{File: file, Line: n, Was: strings.TrimSpace(line), Now: strings.TrimSpace(m[2])}
-	st.advice = fmt.Sprintf("at %s:%d: write %s in place of %s", file, n, quote(st.rewrite.Now),
-		quote(st.rewrite.Was))
+	st.why = ""
+	st.advice = fmt.Sprintf("line %d has one there, under a condition: write %s in place of %s", n,
+		quote(st.rewrite.Now), quote(st.rewrite.Was))
 	return st
 }
 

@@ -87,22 +87,34 @@ func (e *Edit) Lines() (was, now string, ok bool) {
 	return was, now, was != ""
 }
 
-// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
-// plus two for each token by which the text becomes longer. A flag of the build less makes nothing likelier.
+// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank, two
+// more for each token that the text has not yet, half of one for each that it loses; ten less where it does
+// nothing but lose some, and four more where a choice is lost, which may guard something. A flag of the build
+// less makes nothing likelier.
 func (e *Edit) Cost() int {
-	longer := 0
+	count := map[string]int{}
 	for _, s := range e.sites {
-		longer += len(lex(s.now).tokens) - len(lex(e.Text.text[s.from:s.to]).tokens)
+		for _, t := range lex(s.now).tokens {
+			count[t.text]++
+		}
+		for _, t := range lex(e.Text.text[s.from:s.to]).tokens {
+			count[t.text]--
+		}
 	}
-	if len(e.Drops) > 0 {
-		longer = max(longer, 0)
+	more, less := 0, 0
+	for _, n := range count {
+		more += max(n, 0)
+		less += max(-n, 0)
 	}
-	return e.Rank + 2*max(longer, -mostShorter)
+	cost := e.Rank + 2*more + less/2
+	if more == 0 && less > 0 && len(e.Drops) == 0 {
+		cost -= 10
+	}
+	if count["?"] < 0 {
+		cost += 4
+	}
+	return cost
 }
-
-// mostShorter is how many tokens less count in favour of an edit: a line that is left out is not the likelier
-// the longer it is.
-const mostShorter = 8
 
 // Set is the texts of a kernel: what stands in one may be used in another.
 type Set struct {

@@ -95,6 +95,7 @@ const mostDigits = 15
 // splitOtherwise lists, of quotients and remainders of one number by the same divisor in a statement, another
 // divisor, and each in the other's place.
 func (l *lister) splitOtherwise(s *statement) {
+	l.otherDivisors(s)
 	found := map[string][]*expr{} // by number and divisor
 	var keys []string
 	for _, top := range s.top() {
@@ -143,6 +144,36 @@ func (l *lister) splitOtherwise(s *statement) {
 				}
 				l.of = integer
 				l.add(rankSplit, what, sites...)
+			}
+		}
+	}
+}
+
+// otherDivisors lists, of a quotient or remainder, both by what the statement divides the same number by
+// elsewhere: a row and a column by the same remainder.
+func (l *lister) otherDivisors(s *statement) {
+	type part struct {
+		e      *expr
+		x, div string
+	}
+	var list []part
+	for _, top := range s.top() {
+		top.walk(func(e, _ *expr) bool {
+			if e.op == "/" || e.op == "%" {
+				x, d := e.kids[0], e.kids[1]
+				list = append(list, part{e, l.t.source(x.from, x.to), l.t.source(d.from, d.to)})
+			}
+			return true
+		})
+	}
+	for _, p := range list {
+		for _, o := range list {
+			if o.x != p.x || o.div == p.div || !l.near(p.e.from) {
+				continue
+			}
+			l.of = integer
+			for _, op := range []string{" / ", " % "} {
+				l.value(rankDivisor, p.e.from, p.e.to, p.x+op+o.div)
 			}
 		}
 	}

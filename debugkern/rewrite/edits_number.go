@@ -31,6 +31,9 @@ const mostLiterals = 4
 // factors are what a term of an index may have to be multiplied with, divided by or taken modulo.
 func (l *lister) factors(e *expr) []string {
 	out := l.literals()
+	if !slices.Contains(out, "2") {
+		out = append(out, "2")
+	}
 	fixed := slices.DeleteFunc(l.constants(e), func(v *variable) bool {
 		return l.flag(v.name) || l.mentions(v.name) == 0
 	})

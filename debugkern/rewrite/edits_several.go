@@ -56,6 +56,33 @@ func (e *Edit) Parts() []Edit {
 	return out
 }
 
+// Bare is an edit without brackets round what it puts in the place of arguments.
+func (e Edit) Bare() Edit {
+	sites := slices.Clone(e.sites)
+	for i, s := range sites {
+		if !s.whole && !e.Alone {
+			s.now = bare(e.Text.text, s)
+			sites[i] = unbracketed(e.Text.text, s)
+		}
+	}
+	e.sites = sites
+	return e
+}
+
+// unbracketed is a part of a text with the brackets round it, where one word or number is put there that no
+// function is called with.
+func unbracketed(text string, s site) site {
+	before, after := s.from-1, s.to
+	if len(lex(s.now).tokens) != 2 || before < 1 || after >= len(text) || text[before] != '(' ||
+		text[after] != ')' {
+		return s
+	}
+	if c := text[before-1]; c != '>' && !isName(c) && !isDigit(c) {
+		s.from, s.to = before, after+1
+	}
+	return s
+}
+
 // bare is what an edit puts in a place, without brackets where it is an argument: it needs none there.
 func bare(text string, s site) string {
 	inside, opens := strings.CutPrefix(s.now, "(")

@@ -248,14 +248,17 @@ func (l *lister) condition(s *statement) {
 	if !declaresIn(in) {
 		never, always := at, at
 		always.now = t.source(in.from, in.to)
-		rank := rankAlways + 4
+		rank, all := rankAlways+4, rankAlways
+		if s.exprs[0].op == "&&" {
+			all += 8 // one part of it is likelier
+		}
 		if leaves[t.tokens[in.from].text] {
 			rank = rankAlways // nobody has to leave early
 		}
 		l.leaving(in)
 		l.orElse(s)
 		l.add(rank, "without "+what, never)
-		l.add(rankAlways, "without the condition "+t.source(s.from, in.from), always)
+		l.add(all, "without the condition "+t.source(s.from, in.from), always)
 	}
 }
 
@@ -299,6 +302,34 @@ func (l *lister) from0(s *statement) {
 		l.put(rankEveryStep+4, by.from, by.to, "2 * "+grouped(t.source(by.from, by.to), by, "*"))
 	}
 	at := func(e *expr, now string) site { return t.inPlace(e.from, e.to, now) }
+	l.strides(s, func(from, step string) {
+		was := t.source(start.from, start.to) + " in steps of " + t.source(by.from, by.to)
+		what := v.name + " from " + from + " in steps of " + step + " in place of from " + was
+		l.add(rankStride, what, at(start, from), at(by, step))
+	})
 	l.add(rankStep, "all "+v.name+" from 0 in place of every "+t.source(by.from, by.to)+"th from "+
 		t.source(start.from, start.to), at(start, "0"), at(by, "1"))
+}
+
+// strides lists where other loops of the function start, and in which steps they go, where that means
+// something in a loop.
+func (l *lister) strides(s *statement, visit func(from, by string)) {
+	t := l.t
+	seen := []string{t.source(s.init.declares[0].init.from, s.init.declares[0].init.to) + " " +
+		t.source(s.exprs[1].kids[1].from, s.exprs[1].kids[1].to)}
+	each(l.f.body, func(x *statement) {
+		if x.kind != "for" || x == s || x.init == nil || len(x.init.declares) != 1 || len(x.exprs) != 2 ||
+			x.init.declares[0].init == nil || x.exprs[1] == nil || x.exprs[1].op != "+=" {
+			return
+		}
+		from, by := x.init.declares[0].init, x.exprs[1].kids[1]
+		if l.known(from) || !l.seesAll(t, from, s.init.from) || !l.seesAll(t, by, s.init.from) {
+			return
+		}
+		a, b := t.source(from.from, from.to), t.source(by.from, by.to)
+		if !slices.Contains(seen, a+" "+b) {
+			seen = append(seen, a+" "+b)
+			visit(a, b)
+		}
+	})
 }

@@ -29,6 +29,8 @@ const (
 	rankIndices     = 14 // two indices exchanged
 	rankTerm        = 14 // the first operand of an operator alone
 	rankEveryStep   = 14 // steps of one in a loop
+	rankStride      = 14 // a loop that goes like another one
+	rankDivisor     = 14 // what the statement divides by elsewhere
 	rankAxes        = 15 // two axes of a block's number exchanged
 	rankCallee      = 15 // another function of CUDA
 	rankDeeper      = 15 // the operand of an operand

@@ -214,3 +214,52 @@ func (w *Set) body(name string, visit func(*Text, int)) {
 		}
 	}
 }
+
+// BoundLines are the lines that an edit of how often a loop runs may stand in the place of an edit of: those
+// on which the function computes what the loop ends at, and what that is computed from. nil where the edit is
+// of something else.
+func (w *Set) BoundLines(e *Edit) map[int]bool {
+	if len(e.sites) != 1 {
+		return nil
+	}
+	t := e.Text
+	out := map[int]bool{}
+	for _, f := range t.functions {
+		l := &lister{w: w, t: t, f: f}
+		each(f.body, func(s *statement) {
+			if s.kind != "for" || len(s.exprs) == 0 || s.exprs[0] == nil || s.init == nil {
+				return
+			}
+			c := s.exprs[0]
+			if at := e.sites[0]; at.from >= t.tokens[c.from].from && at.to <= t.tokens[c.to-1].to {
+				l.definedOn(c, s.init.declares, boundSteps, out)
+			}
+		})
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// boundSteps is how many definitions back a loop's bound is followed.
+const boundSteps = 2
+
+// definedOn notes the lines on which the variables of an expression are declared, but for some, and those
+// of what they are computed from.
+func (l *lister) definedOn(e *expr, but []*variable, steps int, out map[int]bool) {
+	e.walk(func(x, _ *expr) bool {
+		v := (*variable)(nil)
+		if x.op == "name" {
+			v = l.find(x.text, x.from)
+		}
+		if v == nil || v.fixed || v.init == nil || slices.Contains(but, v) || v.at < l.f.from {
+			return true
+		}
+		out[v.line] = true
+		if steps > 1 {
+			l.definedOn(v.init, but, steps-1, out)
+		}
+		return true
+	})
+}

@@ -170,3 +170,65 @@ func TestFitting(t *testing.T) {
 		t.Errorf("%d chosen of those of one function, 200 expected", len(chosen))
 	}
 }
+
+// A call that changes nothing is left out.
+func TestSimplified(t *testing.T) {
+	for was, want := range map[string]string{
+		"sP[row] = __float2half_rn(__fmul_rn(p, 1.0f));  // x":  "sP[row] = __float2half_rn(p);  // x",
+		"s = c ? __fmaf_rn(0.0f, a - (b + 1), sS[row]) : 0.0f;": "s = c ? sS[row] : 0.0f;",
+		"x = __fadd_rn(__fmul_rn(1.0f, f(a, b)), 0.0f);":        "x = f(a, b);",
+		"x = __fsub_rn(0.0f, y);":                               "x = __fsub_rn(0.0f, y);",
+		"x = __fmul_rn(y, 10.0f);":                              "x = __fmul_rn(y, 10.0f);",
+		"x = __fmul_rn(":                                        "x = __fmul_rn(",
+	} {
+		if now := Simplified(was); now != want {
+			t.Errorf("%s becomes %s, want %s", was, now, want)
+		}
+	}
+}
+
+// A loop goes like another one, and a row is counted by what its column is the remainder of.
+func TestStrides(t *testing.T) {
+	wantLines(t, `
+constexpr int ROWS = 32, COLS = 16, THREADS = 128;
+__global__ void k(float* u, int t, int lane, int n) {
+    for (int i = t; i < n; i += THREADS) u[i] = 0.0f;
+    for (int i = lane; i < 2 * n; i += 32) {
+        const int r = i % ROWS, c = i % COLS;
+        const int row = r + lane / 8;
+    }
+}
+`, []wantLine{
+		{"int i = lane", "for (int i = t; i < 2 * n; i += THREADS) {"},
+		{"const int r ", "const int r = i / COLS, c = i % COLS;"},
+		{"const int row", "const int row = r * 2 + lane / 8;"},
+	})
+}
+
+// The smallest edit costs least, and one that loses a choice more.
+func TestSmallestEdit(t *testing.T) {
+	text := `
+constexpr int D = 64;
+__global__ void k(float* u, int key, int n, bool leader) {
+    const int at = (key < n ? key : 0) * (2 * D) + 3;
+    const int other = key * D + 3;
+    if (leader && key < n) u[at] = 1.0f;
+}
+`
+	cost := func(line int, what string) int {
+		t.Helper()
+		list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{})
+		i := slices.IndexFunc(list, func(e Edit) bool { return e.What == what })
+		if i < 0 {
+			t.Fatalf("no edit %q", what)
+		}
+		return list[i].Cost()
+	}
+	if a, b := cost(4, "D in place of 2 * D"), cost(4, "key in place of key < n ? key : 0"); a >= b {
+		t.Errorf("a factor less costs %d, a choice less %d", a, b)
+	}
+	part := cost(6, "leader in place of leader && key < n")
+	if all := cost(6, "without the condition if (leader && key < n)"); part >= all {
+		t.Errorf("a part of a condition less costs %d, all of it %d", part, all)
+	}
+}

@@ -1,0 +1,56 @@
+package rewrite
+
+import "strings"
+
+// neutral are functions of the CUDA math API, by the argument that changes nothing and what it is then: an
+// argument's index, the value of it, and the one that is left.
+var neutral = map[string][]struct {
+	at    int
+	value string
+	left  int
+}{
+	"__fmul_rn": {{0, "1", 1}, {1, "1", 0}},
+	"__fdiv_rn": {{1, "1", 0}},
+	"__fadd_rn": {{0, "0", 1}, {1, "0", 0}},
+	"__fsub_rn": {{1, "0", 0}},
+	"__fmaf_rn": {{0, "0", 2}, {1, "0", 2}},
+}
+
+// Simplified is a line without the calls that change nothing: x in the place of __fmul_rn(x, 1.0f).
+func Simplified(line string) string {
+	for {
+		now := simplifiedOnce(line)
+		if now == line {
+			return line
+		}
+		line = now
+	}
+}
+
+func simplifiedOnce(line string) string {
+	t := &Text{text: line}
+	t.tokens = lex(line).tokens
+	t.pairBrackets()
+	for i := range t.tokens {
+		rules, close := neutral[t.tokens[i].text], -1
+		if t.is(i+1, "(") {
+			close = t.match(i + 1)
+		}
+		if len(rules) == 0 || close < 0 {
+			continue
+		}
+		args := t.split(i+2, close)
+		for _, r := range rules {
+			if r.at >= len(args) || r.left >= len(args) {
+				continue
+			}
+			arg := t.source(args[r.at][0], args[r.at][1])
+			if number := strings.TrimRight(strings.TrimSuffix(arg, "f"), "0"); number == r.value+"." ||
+				number == "." && r.value == "0" || arg == r.value {
+				left := t.source(args[r.left][0], args[r.left][1])
+				return line[:t.tokens[i].from] + left + line[t.tokens[close].to:]
+			}
+		}
+	}
+	return line
+}
