@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 	"errors"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 		if s.each > 0 {
 			n = min(n, int(editedInstructions/s.each))
 		}
-		coming, edits = s.set.Fitting(edits, n)
+		coming, edits = s.set.Fitting(edits, n, s.became)
 		if next = nil; n > 0 && i < mostRounds {
 			list := coming
 			next = join.Start(func() batch { return s.build(ctx, list) })
@@ -72,6 +73,23 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 		}
 	}
 	return nil, nil
+}
+
+// became is how many instructions of the kernel are of a line, or of what is inlined there.
+func (s *sourceEdit) became(text string, line int) int {
+	if s.lines == nil {
+		s.lines = map[string]map[int]int{}
+		for _, in := range s.q.run.Entry().Body {
+			for l := in.Loc; l != nil; l = l.InlinedAt {
+				name := path.Base(l.Name)
+				if s.lines[name] == nil {
+					s.lines[name] = map[int]int{}
+				}
+				s.lines[name][l.Line]++
+			}
+		}
+	}
+	return s.lines[path.Base(text)][line]
 }
 
 // longCompilation is how long a build takes of which as many edits as may be are compiled together.
@@ -175,6 +193,7 @@ func (s *sourceEdit) build(ctx context.Context, edits []rewrite.Edit) batch {
 		drop := failing(kept, failed.Diagnostics)
 		if len(drop) == 0 {
 			edits = kept[:len(kept)/2]
+			left = slices.Concat(kept[len(kept)/2:], left)
 			continue
 		}
 		edits = nil
@@ -225,13 +244,14 @@ func failing(kept []rewrite.Edit, messages []report.Diagnostic) map[int]bool {
 func blamed(kept []rewrite.Edit, d report.Diagnostic) []int {
 	var line []int
 	for i := range kept {
-		if kept[i].Line == d.Line {
+		if path.Base(kept[i].Text.Name) == path.Base(d.File) && kept[i].On(d.Line) {
 			line = append(line, i)
 		}
 	}
 	for _, doubt := range []func(e *rewrite.Edit) bool{
 		func(e *rewrite.Edit) bool { return e.Stores && strings.Contains(d.Message, "lvalue") },
 		func(e *rewrite.Edit) bool { return e.Doubtful },
+		func(e *rewrite.Edit) bool { return e.Line != d.Line }, // of several places
 	} {
 		out := slices.DeleteFunc(slices.Clone(line), func(i int) bool { return !doubt(&kept[i]) })
 		if len(out) > 0 {

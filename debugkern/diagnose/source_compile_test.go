@@ -20,8 +20,12 @@ func TestFailing(t *testing.T) {
 		{Line: 9, What: "z in place of y", Stores: true},
 		{Line: 9, What: "w in place of y"},
 	}
+	text := rewrite.Parse("own.cu", "")
+	for i := range kept {
+		kept[i].Text = text
+	}
 	message := func(line int, text string) report.Diagnostic {
-		return report.Diagnostic{Line: line, Severity: "error", Message: text}
+		return report.Diagnostic{File: "/tmp/own.cu", Line: line, Severity: "error", Message: text}
 	}
 	for _, c := range []struct {
 		what     string
@@ -41,6 +45,10 @@ func TestFailing(t *testing.T) {
 		{"what is assigned to", []report.Diagnostic{message(9, "must be an lvalue")}, []int{4}},
 		{"a line whose edits nothing tells apart", []report.Diagnostic{message(7, "types")}, []int{1, 2}},
 		{"another line", []report.Diagnostic{message(8, "types")}, nil},
+		{
+			"a line of another text",
+			[]report.Diagnostic{{File: "own.cuh", Line: 7, Severity: "error", Message: "types"}}, nil,
+		},
 		{
 			"a warning",
 			[]report.Diagnostic{{Line: rewrite.LineOf(1), Severity: "warning", Message: "unused"}}, nil,

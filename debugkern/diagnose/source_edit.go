@@ -34,9 +34,9 @@ const (
 	// twice as many, and mostTogether at most; so often it is done in all.
 	firstTogether = 64
 	mostTogether  = 512
-	mostRounds    = 8
+	mostRounds    = 14
 	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 3000.
-	mostInstructions = 45000
+	mostInstructions = 90000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
 	mostCompiled = 6
 	// mostRight is how many edits that put everything right in a block are tried further.
@@ -58,14 +58,18 @@ type sourceEdit struct {
 	right  int
 	// compiled counts the instructions of the builds that were made
 	compiled int
-	took     time.Duration  // to compile the last build
-	own      uint64         // warp instructions of the blocks as they are
-	block    uint64         // warp instructions that a block takes, at most
-	slower   uint64         // how many times the instructions of the run the last build with many edits has
+	// lines counts instructions, by the name of a file and a line
+	lines map[string]map[int]int
+	took  time.Duration // to compile the last build
+	own   uint64        // warp instructions of the blocks as they are
+	block uint64        // warp instructions that a block takes, at most
+	// slower is how many times the instructions of the run the last build with many edits has
+	slower   uint64
 	each     uint64         // warp instructions that the trial of one edit took in the last round
 	tried    int            // edits that were executed
 	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
-	refused  *rightEdit     // the first with which everything is right here, and not elsewhere; nil: none
+	// refused is the first with which everything is right here, and not elsewhere; nil: none
+	refused *rightEdit
 	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
 	found bool
 }

@@ -47,6 +47,14 @@ func (t *Text) statementFor(s *statement, now string) site {
 	return out
 }
 
+// On reports whether the edit changes something on a line, from 1.
+func (e *Edit) On(line int) bool {
+	return e.Line == line || slices.ContainsFunc(e.sites, func(s site) bool {
+		first := 1 + strings.Count(e.Text.text[:s.from], "\n")
+		return first <= line && line <= first+strings.Count(e.Text.text[s.from:s.to], "\n")
+	})
+}
+
 // With is the edit as what a trial was made with: "with key16 in place of row16", "without return;", "under
 // the condition row < rows".
 func (e *Edit) With() string {
@@ -87,34 +95,42 @@ func (e *Edit) Lines() (was, now string, ok bool) {
 	return was, now, was != ""
 }
 
-// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank, two
-// more for each token that the text has not yet, half of one for each that it loses; ten less where it does
-// nothing but lose some, and four more where a choice is lost, which may guard something. A flag of the build
-// less makes nothing likelier.
+// Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
+// plus two for each token by which the text becomes longer, and lostChoice where a choice is lost, which may
+// guard something. A flag of the build less makes nothing likelier.
 func (e *Edit) Cost() int {
-	count := map[string]int{}
+	longer, choices := 0, 0
 	for _, s := range e.sites {
-		for _, t := range lex(s.now).tokens {
-			count[t.text]++
-		}
-		for _, t := range lex(e.Text.text[s.from:s.to]).tokens {
-			count[t.text]--
-		}
+		now, was := lex(s.now).tokens, lex(e.Text.text[s.from:s.to]).tokens
+		longer += len(now) - len(was)
+		choices += count(now, "?") - count(was, "?")
 	}
-	more, less := 0, 0
-	for _, n := range count {
-		more += max(n, 0)
-		less += max(-n, 0)
+	if len(e.Drops) > 0 {
+		longer = max(longer, 0)
 	}
-	cost := e.Rank + 2*more + less/2
-	if more == 0 && less > 0 && len(e.Drops) == 0 {
-		cost -= 10
-	}
-	if count["?"] < 0 {
-		cost += 4
+	cost := e.Rank + 2*max(longer, -mostShorter)
+	if choices < 0 {
+		cost += lostChoice
 	}
 	return cost
 }
+
+// count is how many of some tokens have a text.
+func count(list []token, text string) (n int) {
+	for _, t := range list {
+		if t.text == text {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	// mostShorter is how many tokens less count in favour of an edit: a line that is left out is not the
+	// likelier the longer it is.
+	mostShorter = 8
+	lostChoice  = 24
+)
 
 // Set is the texts of a kernel: what stands in one may be used in another.
 type Set struct {

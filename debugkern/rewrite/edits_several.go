@@ -77,7 +77,8 @@ func unbracketed(text string, s site) site {
 		text[after] != ')' {
 		return s
 	}
-	if c := text[before-1]; c != '>' && !isName(c) && !isDigit(c) {
+	left := strings.TrimRight(text[:before], " \n")
+	if c := left[max(len(left)-1, 0):]; c != "" && strings.ContainsAny(c, "+-*/%=,([{?:<&|!^") {
 		s.from, s.to = before, after+1
 	}
 	return s

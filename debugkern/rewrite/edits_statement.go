@@ -250,7 +250,7 @@ func (l *lister) condition(s *statement) {
 		always.now = t.source(in.from, in.to)
 		rank, all := rankAlways+4, rankAlways
 		if s.exprs[0].op == "&&" {
-			all += 8 // one part of it is likelier
+			all += 16 // one part of it is likelier
 		}
 		if leaves[t.tokens[in.from].text] {
 			rank = rankAlways // nobody has to leave early

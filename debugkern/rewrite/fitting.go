@@ -9,6 +9,9 @@ import "maps"
 // mostCopies is how many copies edits that are compiled together have in all, where functions are inlined.
 const mostCopies = 600
 
+// perLine is how many instructions a line becomes that is there once.
+const perLine = 8
+
 // inlining counts how often what the functions of a kernel have is there once they are inlined.
 type inlining struct {
 	calls  map[string]map[string]int // by the name of a function and of one that it calls
@@ -70,9 +73,11 @@ func (in *inlining) all() int {
 }
 
 // Fitting chooses of the first n edits those that are compiled together: so many, the likeliest first, that a
-// compiler has not too much to do. rest are the others, in their order.
-func (w *Set) Fitting(edits []Edit, n int) (chosen, rest []Edit) {
+// compiler has not too much to do. became is how many instructions a line has become, where it is unrolled or
+// inlined. rest are the others, in their order.
+func (w *Set) Fitting(edits []Edit, n int, became func(text string, line int) int) (chosen, rest []Edit) {
 	in := w.inlining()
+	unrolled := 0
 	for i := range edits {
 		e := &edits[i]
 		if i >= n {
@@ -90,9 +95,12 @@ func (w *Set) Fitting(edits []Edit, n int) (chosen, rest []Edit) {
 			w.count(in, of, lex(s.now).tokens)
 		}
 		in.edits[of]++
-		if in.all() > mostCopies && len(chosen) > 0 {
+		own := max(1, became(e.Text.Name, e.Line)/perLine)
+		unrolled += own
+		if (in.all() > mostCopies || unrolled > mostCopies) && len(chosen) > 0 {
 			in.calls[of] = was
 			in.edits[of]--
+			unrolled -= own
 			rest = append(rest, *e)
 			continue
 		}

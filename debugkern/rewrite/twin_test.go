@@ -161,13 +161,18 @@ func TestFitting(t *testing.T) {
 	}
 	set := NewSet(Parse("own.cu", b.String()))
 	edits := together(set.Edits(map[string]map[int]int{"own.cu": lines}, Wanted{}))
-	chosen, rest := set.Fitting(edits, 200)
+	once := func(string, int) int { return 1 }
+	chosen, rest := set.Fitting(edits, 200, once)
 	if len(chosen)+len(rest) != len(edits) || len(chosen) == 0 || len(chosen) > 150 {
 		t.Errorf("%d chosen and %d left of %d", len(chosen), len(rest), len(edits))
 	}
 	alone := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Line == 1 })
-	if chosen, _ := set.Fitting(alone, 200); len(chosen) != 200 {
+	if chosen, _ := set.Fitting(alone, 200, once); len(chosen) != 200 {
 		t.Errorf("%d chosen of those of one function, 200 expected", len(chosen))
+	}
+	often := func(string, int) int { return 80 }
+	if chosen, _ := set.Fitting(alone, 200, often); len(chosen) != 60 {
+		t.Errorf("%d chosen of lines that are there ten times, 60 expected", len(chosen))
 	}
 }
 
@@ -203,6 +208,37 @@ __global__ void k(float* u, int t, int lane, int n) {
 		{"const int r ", "const int r = i / COLS, c = i % COLS;"},
 		{"const int row", "const int row = r * 2 + lane / 8;"},
 	})
+}
+
+// Brackets go where they hold one word, but for those of a call or a condition.
+func TestBare(t *testing.T) {
+	text := `
+constexpr int D = 64;
+__global__ void k(float* u, int n, bool leader) {
+    const int at = n * (2 * D) + 3;
+    if (leader && n < 8) u[at] = 1.0f;
+    u[n] = f(2 * n);
+}
+`
+	for _, c := range []struct {
+		line      int
+		what, now string
+	}{
+		{4, "D in place of 2 * D", "const int at = n * D + 3;"},
+		{5, "leader in place of leader && n < 8", "if (leader) u[at] = 1.0f;"},
+		{6, "n in place of 2 * n", "u[n] = f(n);"},
+	} {
+		list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		i := slices.IndexFunc(list, func(e Edit) bool { return e.What == c.what })
+		if i < 0 {
+			t.Errorf("no edit %q", c.what)
+			continue
+		}
+		e := list[i].Bare()
+		if _, now, _ := e.Lines(); now != c.now {
+			t.Errorf("%s: %q, want %q", c.what, now, c.now)
+		}
+	}
 }
 
 // The smallest edit costs least, and one that loses a choice more.
