@@ -164,6 +164,9 @@ func TestReasons(t *testing.T) {
 		{"barrier-of-every-other-tile", `line 122 has one there, under a condition: write .__syncthreads\(\);  // B. in place of .if \(tile % 2 == 1\)`},
 		{"halves-of-rows-synced-apart", `the barrier of line 156 is one of 128 of the block's 256 threads`},
 		{"first-warp-does-not-wait", `at the barrier of line 192 threads arrive \(bar\.arrive\) and do not wait`},
+		{"decoded-by-another-thread", `put __syncthreads\(\) between lines 318 and 320`},
+		{"rows-past-end-skip-the-exchange", `(?s)one cause.*also seen of it: hang on v_empty.*before the branch at .*:235`},
+		{"weights-raised-never-lowered", `write .sP\[row\]\[lane\] = __float2half_rn\(p\);`},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,7 +195,7 @@ func says(t *testing.T, name, want string) {
 	var bugs []*bug
 	for _, set := range []string{
 		open, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth,
-		thirteenth,
+		thirteenth, fourteenth,
 	} {
 		bugs = append(bugs, entries(t, set).Bugs...)
 	}
