@@ -85,7 +85,7 @@ func (l *lister) otherDigits(e, parent *expr) {
 		if parent != nil && slices.Contains(products, parent.op) && parent.kids[1] == e {
 			now = "(" + now + ")"
 		}
-		l.value(rankDigits+i/3, e.from, e.to, now)
+		l.value(rankDigits+i/2, e.from, e.to, now)
 	}
 }
 
@@ -178,3 +178,37 @@ func (l *lister) otherDivisors(s *statement) {
 		}
 	}
 }
+
+// stepped lists, of a step's number and a thread's row that are added, as many rows a step as the threads
+// have: i * 2 + lane / 16 in the place of i + lane / 16, i * (THREADS / COLS) + t / COLS in that of
+// i + t / COLS.
+func (l *lister) stepped(e *expr) {
+	if e.op != "+" || e.kids[1].op != "/" || len(e.kids) != 2 {
+		return
+	}
+	step, divisor := e.kids[0], e.kids[1].kids[1]
+	if step.op == "*" { // it has another factor
+		step = step.kids[0]
+	}
+	if step.op != "name" || l.class(step) != integer || l.known(step) || !l.known(divisor) {
+		return
+	}
+	name, row := l.t.source(step.from, step.to), l.t.source(e.kids[1].from, e.kids[1].to)
+	put := func(rows string) { l.value(rankStepped, e.from, e.to, name+" * "+rows+" + "+row) }
+	if n, err := strconv.Atoi(divisor.text); divisor.op == "number" && err == nil && n > 0 {
+		for threads := 32; threads <= mostThreads; threads *= 2 {
+			if rows := threads / n; rows > 1 {
+				put(strconv.Itoa(rows))
+			}
+		}
+		return
+	}
+	for i, v := range l.nearest(l.constants(e), e, func(v *variable) int { return -l.mentions(v.name) }) {
+		if text := l.t.source(divisor.from, divisor.to); i < mostExtents && v.name != text {
+			put("(" + v.name + " / " + text + ")")
+		}
+	}
+}
+
+// mostThreads is how many threads may share the rows of a step.
+const mostThreads = 256

@@ -55,6 +55,7 @@ func (l *lister) expression(e, parent *expr) {
 		l.donated(e, parent)
 		l.chained(e, parent)
 		l.otherDigits(e, parent)
+		l.stepped(e)
 	case real:
 		l.arithmetic(e)
 		l.wrapped(e, parent)

@@ -31,6 +31,7 @@ const (
 	rankEveryStep   = 14 // steps of one in a loop
 	rankStride      = 14 // a loop that goes like another one
 	rankDivisor     = 14 // what the statement divides by elsewhere
+	rankStepped     = 15 // as many rows a step as its threads have
 	rankAxes        = 15 // two axes of a block's number exchanged
 	rankCallee      = 15 // another function of CUDA
 	rankDeeper      = 15 // the operand of an operand
@@ -50,6 +51,7 @@ const (
 	rankHeader      = 18 // the header of another loop
 	rankNumber      = 18 // another number, the likeliest first
 	rankVariable    = 18 // a variable in the place of a term or call
+	rankDigits      = 18 // other digits of a number
 	rankNumbers     = 19 // two numbers of an expression exchanged
 	rankSplit       = 19 // quotients and remainders by another divisor
 	rankSecond      = 19 // the second operand of an operator alone
@@ -63,7 +65,6 @@ const (
 	rankDonated     = 20 // what another line computes from the same variable
 	rankChained     = 20 // a variable in the place of several factors or terms
 	rankFixed       = 21 // a constant in the place of a number or of several terms
-	rankDigits      = 21 // other digits of a number
 	rankOneMore     = 21 // one more or less
 	rankNames       = 22 // two variables of an expression exchanged
 	rankParameters  = 22 // two parameters of the kernel exchanged

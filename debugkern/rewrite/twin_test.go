@@ -206,7 +206,7 @@ __global__ void k(float* u, int t, int lane, int n) {
 `, []wantLine{
 		{"int i = lane", "for (int i = t; i < 2 * n; i += THREADS) {"},
 		{"const int r ", "const int r = i / COLS, c = i % COLS;"},
-		{"const int row", "const int row = r * 2 + lane / 8;"},
+		{"const int row", "const int row = r * 4 + lane / 8;"},
 	})
 }
 
