@@ -10,9 +10,9 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Where a barrier is missing, one may stand that is not for all: under a condition that some threads or
-// iterations do not meet, for a part of the block, or as an arrival that waits for nobody. It is the one that
-// is meant then.
+// Where a barrier is missing, the source may have one that does not cover all threads: it is under a
+// condition that some threads or iterations do not meet, counts a part of the block, or is a bar.arrive,
+// which does not wait. Then that barrier is what to change.
 
 // standing is such a barrier.
 type standing struct {

@@ -62,16 +62,7 @@ func (l *lister) asAnother(role string, e *expr) {
 			ranks(l.t, l.f, own, e.from) != ranks(s.t, s.f, other, s.e.from) {
 			continue
 		}
-		var b strings.Builder
-		at := s.t.tokens[s.e.from].from
-		for i := s.e.from; i < s.e.to; i++ {
-			if tok := s.t.tokens[i]; tok.kind == name && tok.text == other && !s.t.is(i-1, ".") {
-				b.WriteString(s.t.text[at:tok.from] + own)
-				at = tok.to
-			}
-		}
-		b.WriteString(s.t.text[at:s.t.tokens[s.e.to-1].to])
-		if now := b.String(); now != text {
+		if now := s.t.renamed(s.e.from, s.e.to, map[string]string{other: own}); now != text {
 			l.doubtful = true
 			l.value(rankAnother, e.from, e.to, now)
 			l.doubtful = false

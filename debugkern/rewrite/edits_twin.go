@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Edits that make a statement like another one of its function: what is done for one tensor, scale or row and
-// otherwise for the next.
+// Edits that copy another statement of the function and rename its variables. Kernels repeat a statement for
+// each tensor, scale or row, and a bug is often in one of the copies.
 
 // twin is a statement that may be what another one has to be, and what is different between them.
 type twin struct {
@@ -31,7 +31,7 @@ func (l *lister) twins(s *statement) {
 		if !ok {
 			return
 		}
-		names := l.renamed(o, s)
+		names := l.counterparts(o, s)
 		if to.name != target.name {
 			names[to.name] = target.name
 		}
@@ -44,10 +44,10 @@ func (l *lister) twins(s *statement) {
 	for i, o := range list[:min(len(list), mostTwins)] {
 		if s.kind == "declaration" {
 			was, like := s.declares[0].init, o.of.declares[0].init
-			l.put(rankTwin+i, was.from, was.to, l.with(like.from, like.to, o.names))
+			l.put(rankTwin+i, was.from, was.to, l.t.renamed(like.from, like.to, o.names))
 			continue
 		}
-		now := l.with(o.of.from, o.of.to, o.names)
+		now := l.t.renamed(o.of.from, o.of.to, o.names)
 		l.add(rankTwin+i, now+" in place of "+l.t.source(s.from, s.to), l.t.statementFor(s, now))
 	}
 }
@@ -94,9 +94,9 @@ func (l *lister) target(s *statement) (to target, ok bool) {
 	return to, to.name != ""
 }
 
-// renamed pairs the variables that one statement has and another lacks with those of the same type that the
-// other has and the first lacks, those first whose names are most alike.
-func (l *lister) renamed(from, to *statement) map[string]string {
+// counterparts maps each variable that only the first statement has to one of the same type that only the
+// second has. Pairs with the most similar names are made first.
+func (l *lister) counterparts(from, to *statement) map[string]string {
 	type pair struct {
 		a, b *variable
 		far  int
@@ -106,7 +106,7 @@ func (l *lister) renamed(from, to *statement) map[string]string {
 	for _, a := range theirs {
 		for _, b := range ours {
 			same := a.typ == b.typ && a.ranks == b.ranks && a.fixed == b.fixed
-			if same && !mentions(ours, a.name) && !mentions(theirs, b.name) {
+			if same && !hasName(ours, a.name) && !hasName(theirs, b.name) {
 				pairs = append(pairs, pair{a, b, unlike(a.name, b.name, true)})
 			}
 		}
@@ -122,8 +122,8 @@ func (l *lister) renamed(from, to *statement) map[string]string {
 	return names
 }
 
-// mentions reports whether a variable of a name is among some.
-func mentions(list []*variable, name string) bool {
+// hasName reports whether a variable of a name is among some.
+func hasName(list []*variable, name string) bool {
 	return slices.ContainsFunc(list, func(v *variable) bool { return v.name == name })
 }
 
@@ -153,24 +153,8 @@ func (l *lister) meant(o, s *statement, names map[string]string) bool {
 			return false
 		}
 	}
-	now := l.with(o.from, o.to, names)
+	now := l.t.renamed(o.from, o.to, names)
 	return now != l.t.source(s.from, s.to) && now != l.t.source(o.from, o.to)
-}
-
-// with is the text of some tokens with other names.
-func (l *lister) with(from, to int, names map[string]string) string {
-	t := l.t
-	var b strings.Builder
-	at := t.tokens[from].from
-	for i := from; i < to; i++ {
-		tok := t.tokens[i]
-		if now := names[tok.text]; now != "" && tok.kind == name && !t.is(i-1, ".") && !t.is(i-1, "->") {
-			b.WriteString(t.text[at:tok.from] + now)
-			at = tok.to
-		}
-	}
-	b.WriteString(t.text[at:t.tokens[to-1].to])
-	return b.String()
 }
 
 // argumentsAlone lists an argument of a function in the place of its calls, at all of them in a statement.

@@ -2,9 +2,8 @@ package rewrite
 
 import "maps"
 
-// Which edits are compiled together. A function is inlined wherever it is called, and an edit of a line that
-// calls one has that call once more: so edits of a function and of the lines that call it multiply, and a
-// compiler may take a minute for a few hundred of them.
+// Which edits are compiled together. A function is inlined at each call, and each edit of a line that calls
+// it adds a call. Edits of a function and of its callers therefore multiply: NVRTC took a minute for 254.
 
 // mostCopies is how many copies edits that are compiled together have in all, where functions are inlined.
 const mostCopies = 600
@@ -72,9 +71,9 @@ func (in *inlining) all() int {
 	return n
 }
 
-// Fitting chooses of the first n edits those that are compiled together: so many, the likeliest first, that a
-// compiler has not too much to do. became is how many instructions a line has become, where it is unrolled or
-// inlined. rest are the others, in their order.
+// Fitting chooses among the first n edits, the likeliest first, those that one compilation takes: at most
+// mostCopies copies after inlining and unrolling. became returns how many instructions of the kernel a line
+// compiled to. rest has the others, in their order.
 func (w *Set) Fitting(edits []Edit, n int, became func(text string, line int) int) (chosen, rest []Edit) {
 	in := w.inlining()
 	unrolled := 0

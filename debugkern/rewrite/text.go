@@ -91,6 +91,21 @@ func (t *Text) source(from, to int) string {
 	return t.text[t.tokens[from].from:t.tokens[to-1].to]
 }
 
+// renamed is the text of some tokens with other names of variables: members of types keep theirs.
+func (t *Text) renamed(from, to int, names map[string]string) string {
+	var b strings.Builder
+	at := t.tokens[from].from
+	for i := from; i < to; i++ {
+		tok := t.tokens[i]
+		if now := names[tok.text]; now != "" && tok.kind == name && !t.is(i-1, ".") && !t.is(i-1, "->") {
+			b.WriteString(t.text[at:tok.from] + now)
+			at = tok.to
+		}
+	}
+	b.WriteString(t.text[at:t.tokens[to-1].to])
+	return b.String()
+}
+
 // outer reads what stands outside of functions: functions, types and constants.
 func (t *Text) outer(from, to int) {
 	begin := from
