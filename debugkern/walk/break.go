@@ -81,7 +81,8 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col), report)
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
-				if w.onLine(e.PC, b) && w.entries[e.PC] && w.enters(e, w.lines) && w.inUse(i, e.PC) {
+				if w.onLine(e.PC, b) && w.begins(e, w.innermost, w.entries[e.PC], forBreaks) &&
+					w.inUse(i, e.PC) {
 					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step}, fmt.Sprintf("%s:%d", b.File, b.Line),
 						report)
 				}
@@ -219,7 +220,7 @@ func (w *walker) holding(b *Breakpoint) map[int]bool {
 	f := w.program.Functions()[0]
 	var at map[int]bool
 	for pc := range min(len(w.rows), len(f.Body)) {
-		if !w.entries[pc] || !w.onLine(pc, b) {
+		if w.entries[pc]&stopsAtBreak == 0 || !w.onLine(pc, b) {
 			continue
 		}
 		_, read, live := w.program.Registers(pc)

@@ -23,9 +23,9 @@ type walker struct {
 	program  target.Program
 	launch   *target.Launch
 	lines    []int32        // by PC: number of its source line
-	outers   []int32        // the same for the line of the function's own body
-	entries  []bool         // by PC: the first instruction of its line in its basic block
 	calls    []target.Calls // by PC: what it was inlined through
+	heads    []int          // by PC: the first instruction of its basic block
+	entries  []entry        // by PC, of source lines
 	listing  []Listing
 	rows     []int          // by PC: its row of the listing
 	names    map[string]int // of the entry's registers
@@ -33,9 +33,10 @@ type walker struct {
 	marks    []mark
 	gap      uint64 // the least number of steps between two marks
 	passed   []int32
-	turn     int    // the warp that executed last, -1: none
-	moved    []bool // by warp: it has begun another line in this round
-	round    bool   // the event at hand ends the round
+	came     []int32 // by warp: what it executed before it came to its basic block, -1: nothing
+	turn     int     // the warp that executed last, -1: none
+	moved    []bool  // by warp: it has begun another line in this round
+	round    bool    // the event at hand ends the round
 	tallies  map[string]*tally
 	lastOver stepped
 	hand     target.Stop // the next instruction
@@ -48,6 +49,9 @@ type walker struct {
 	happened []target.AsyncEvent // since they were last looked at, while somebody listens
 	fault    *target.Fault
 	clock    atomic.Uint64 // read by Clock, from any goroutine
+
+	// of the functions that instructions lie in, and of the function's own body
+	innermost, outermost lineMap
 }
 
 // mark is a snapshot. passed is the last instruction that each warp had executed, -1: none.
@@ -55,6 +59,7 @@ type mark struct {
 	step   uint64
 	snap   target.Snapshot
 	passed []int32
+	came   []int32
 	turn   int
 	moved  []bool
 }
@@ -98,6 +103,7 @@ func Open(k target.Kernel, l *target.Launch, id probes.Dim3) (Walk, error) {
 	for i := range w.passed {
 		w.passed[i] = -1
 	}
+	w.came = slices.Clone(w.passed)
 	w.turn, w.moved, w.tallies = -1, make([]bool, len(w.passed)), map[string]*tally{}
 	block.OnCapture(func(s probes.Stage, kv int) {
 		w.captured = append(w.captured, capture{s, kv, block.Steps()})
@@ -122,14 +128,17 @@ func (w *walker) begin() error {
 
 // here takes a mark at the current step.
 func (w *walker) here() mark {
-	return mark{w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed), w.turn, slices.Clone(w.moved)}
+	return mark{
+		w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed), slices.Clone(w.came), w.turn,
+		slices.Clone(w.moved),
+	}
 }
 
 // restore sets the block to the state of a mark.
 func (w *walker) restore(m mark) {
 	w.block.Restore(m.snap)
 	w.passed, w.moved = append(w.passed[:0], m.passed...), append(w.moved[:0], m.moved...)
-	w.turn = m.turn
+	w.came, w.turn = append(w.came[:0], m.came...), m.turn
 	w.captured, w.happened, w.fault = nil, nil, nil
 }
 
@@ -226,6 +235,9 @@ func (w *walker) executed(e *target.Event) {
 		clear(w.moved)
 	} else if w.enters(e, w.lines) {
 		w.moved[e.Warp] = true
+	}
+	if w.heads[e.PC] == e.PC {
+		w.came[e.Warp] = w.passed[e.Warp]
 	}
 	w.passed[e.Warp], w.turn = int32(e.PC), e.Warp
 }

@@ -16,9 +16,6 @@ func Over(w Walk) bool { return w.(*walker).over() }
 // Lines is how many instructions have the number of a source line.
 func Lines(w Walk) int { return len(w.(*walker).lines) }
 
-// LineEntries returns by PC whether an instruction is the first of its line in its basic block.
-func LineEntries(listing []Listing) []bool { return lineEntries(listing) }
-
 // MarkAlways lets a snapshot be taken at every barrier.
 func MarkAlways(w Walk) { w.(*walker).gap = 1 }
 

@@ -3,8 +3,8 @@ package walk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/target"
@@ -30,7 +30,7 @@ func (w *walker) StepOver(ctx context.Context, n int) (Position, error) {
 	}
 	for n != 0 {
 		frame := w.frame()
-		lines, by := w.outers, n
+		lines, by := w.outermost, n
 		if frame != "" {
 			lines, by = w.linesOf(frame), dir
 		}
@@ -62,15 +62,14 @@ func (w *walker) frame() target.Calls {
 	return w.calls[pc]
 }
 
-// linesOf returns, by PC, the number of the line at which execution stands in a frame: of what the frame
-// calls
-// the line of the call, elsewhere the line in the innermost function that both lie in.
-func (w *walker) linesOf(frame target.Calls) []int32 {
-	numbers, out := map[string]int32{}, make([]int32, len(w.calls))
+// linesOf returns the lines at which execution stands in a frame: of what the frame calls the line of the
+// call, elsewhere the line in the innermost function that both lie in.
+func (w *walker) linesOf(frame target.Calls) lineMap {
+	numbers, out := map[spot]int32{}, lineMap{}
 	in := frame.Sites()
-	for pc := range out {
-		if out[pc] = w.lines[pc]; w.outers[pc] < 0 {
-			out[pc] = -1
+	for pc := range w.calls {
+		if w.outermost.numbers[pc] < 0 {
+			out.add(nil, -1)
 			continue
 		}
 		sites := w.calls[pc].Sites()
@@ -78,17 +77,16 @@ func (w *walker) linesOf(frame target.Calls) []int32 {
 		for depth < min(len(in), len(sites)) && in[depth] == sites[depth] {
 			depth++
 		}
-		file, line := "", 0
+		at := spot{function: strconv.Itoa(depth)}
 		if depth < len(sites) {
-			file, line = sites[depth].File, sites[depth].Line
+			at.file, at.line = sites[depth].File, sites[depth].Line
 		} else if src := w.program.Source(pc); src != nil {
-			file, line = src.File, src.Line
+			at.file, at.line = src.File, src.Line
 		}
-		key := fmt.Sprintf("%d %s:%d", depth, file, line)
-		if _, ok := numbers[key]; !ok {
-			numbers[key] = int32(len(numbers))
+		if _, ok := numbers[at]; !ok {
+			numbers[at] = int32(len(numbers))
 		}
-		out[pc] = numbers[key]
+		out.numbers, out.spots = append(out.numbers, numbers[at]), append(out.spots, at)
 	}
 	return out
 }

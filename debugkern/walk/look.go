@@ -68,40 +68,20 @@ func (w *walker) list() {
 				calls = src.Calls
 			}
 			w.calls = append(w.calls, calls)
-			w.lines, w.outers = append(w.lines, n), append(w.outers, number(outer))
+			w.lines = append(w.lines, n)
+			w.innermost.add(src, n)
+			w.outermost.add(outer, number(outer))
 			w.rows = append(w.rows, len(w.listing))
 			w.listing = append(w.listing, row)
 			pc++
 		}
 	}
-	w.entries = lineEntries(w.listing)
-}
-
-// lineEntries returns, by PC, whether an instruction is the first of its source line in its basic block. The
-// compiler interleaves the instructions of neighbouring statements; where it comes back to a line within a
-// block, the statement goes on.
-func lineEntries(listing []Listing) []bool {
-	type place struct {
-		file string
-		line int
+	w.heads = headsOf(w.listing)
+	w.entries = entriesOf(w.innermost, w.heads, w.listing)
+	for _, row := range w.rows {
+		l := &w.listing[row]
+		l.Begins = w.entries[l.PC]&stopsAtBreak != 0
 	}
-	var out []bool
-	seen := map[place]bool{}
-	for _, l := range listing {
-		if l.PC < 0 {
-			if strings.HasSuffix(l.Text, ":") || strings.HasPrefix(l.Text, ".func") {
-				clear(seen)
-			}
-			continue
-		}
-		at := place{l.File, l.Line}
-		out = append(out, !seen[at])
-		seen[at] = true
-		if l.Target >= 0 {
-			clear(seen)
-		}
-	}
-	return out
 }
 
 // labelsAt is a function's labels by body index.
@@ -163,14 +143,7 @@ func (w *walker) Registers() []Register {
 // ofLine lists the registers of the instructions of a PC's source line in its basic block: those written up
 // to the PC, and those read that are live there. What is written later has a value of before.
 func (w *walker) ofLine(pc, end int, live []int) (out []int) {
-	first, last := pc, pc
-	for !w.parted(first) {
-		first--
-	}
-	for last+1 < end && !w.parted(last+1) {
-		last++
-	}
-	for p := first; p <= last; p++ {
+	for p := w.heads[pc]; p < end && w.heads[p] == w.heads[pc]; p++ {
 		if w.lines[p] != w.lines[pc] {
 			continue
 		}
@@ -185,19 +158,6 @@ func (w *walker) ofLine(pc, end int, live []int) (out []int) {
 		}
 	}
 	return out
-}
-
-// parted reports whether a basic block begins at a PC: after a branch, or at a label.
-func (w *walker) parted(pc int) bool {
-	if pc == 0 || w.listing[w.rows[pc-1]].Target >= 0 {
-		return true
-	}
-	for row := w.rows[pc-1] + 1; row < w.rows[pc]; row++ {
-		if strings.HasSuffix(w.listing[row].Text, ":") {
-			return true
-		}
-	}
-	return false
 }
 
 // bytesAt is some bytes of shared memory.

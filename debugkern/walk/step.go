@@ -37,7 +37,7 @@ func (w *walker) Step(ctx context.Context, u target.Unit, n int) (Position, erro
 	if u == StepAsync {
 		defer w.listen()()
 	}
-	return w.steps(ctx, func() stopMatcher { return w.unit(u, w.lines) }, n, u <= target.StepLine)
+	return w.steps(ctx, func() stopMatcher { return w.unit(u, w.innermost) }, n, u <= target.StepLine)
 }
 
 func (w *walker) steps(ctx context.Context, unit func() stopMatcher, n int, own bool) (Position, error) {
@@ -52,8 +52,8 @@ func (w *walker) steps(ctx context.Context, unit func() stopMatcher, n int, own 
 	})
 }
 
-// unit returns the matcher of the steps at which a unit begins.
-func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
+// unit returns the matcher of the steps at which a unit begins; lines are those of a map.
+func (w *walker) unit(u target.Unit, lines lineMap) stopMatcher {
 	warp, seen := w.warp, uint64(math.MaxUint64)
 	switch u {
 	case target.StepBarrier:
@@ -81,12 +81,16 @@ func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 			}
 		}
 	}
+	var entries []entry
+	if u == target.StepLine {
+		entries = entriesOf(lines, w.heads, w.listing)
+	}
 	return func(e *target.Event, report func(hit)) {
 		if !executes(e) || e.Warp != warp || e.Step == seen {
 			return
 		}
 		seen = e.Step
-		if u == target.StepInstruction || w.enters(e, lines) {
+		if u == target.StepInstruction || w.begins(e, lines, entries[e.PC], forSteps) {
 			report(hit{e.Step, -1, "step", "", -1, -1})
 		}
 	}

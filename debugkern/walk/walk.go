@@ -151,6 +151,7 @@ type Listing struct {
 	File   string
 	Line   int // in the CUDA source, 0 where unknown
 	Probe  bool
+	Begins bool     // a breakpoint on the line may stop here
 	Target int      // PC a branch goes to, -1 where none
 	Writes []string // registers that the instruction writes
 }

@@ -566,21 +566,3 @@ func TestWalkOfNoSteps(t *testing.T) {
 		}
 	}
 }
-
-// TestLineEntries: a line is entered once in each basic block, however its instructions are interleaved.
-func TestLineEntries(t *testing.T) {
-	at := func(pc, line, target int) walk.Listing {
-		return walk.Listing{PC: pc, File: "k.cu", Line: line, Target: target}
-	}
-	note := func(text string) walk.Listing { return walk.Listing{Text: text, PC: -1, Target: -1} }
-	got := walk.LineEntries([]walk.Listing{
-		at(0, 495, -1), note("// k.cu:496"), at(1, 496, -1), note("// k.cu:495"), at(2, 495, -1),
-		at(3, 496, -1),
-		note("$L1:"), at(4, 495, -1), at(5, 496, -1), at(6, 495, 4), at(7, 495, -1),
-		note(".func f"), at(8, 495, -1), at(9, 495, -1),
-	})
-	expected := []bool{true, true, false, false, true, true, false, true, true, false}
-	if !slices.Equal(got, expected) {
-		t.Errorf("entries %v, expected %v", got, expected)
-	}
-}

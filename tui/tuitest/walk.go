@@ -320,7 +320,7 @@ func (w *Walk) Listing() []walk.Listing {
 		out[i] = walk.Listing{
 			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i, PTX: 900 + i,
 			File: file,
-			Line: 60 + i/3, Target: -1, Writes: []string{fmt.Sprintf("%%rs%d", i)},
+			Line: 60 + i/3, Begins: i%3 == 0, Target: -1, Writes: []string{fmt.Sprintf("%%rs%d", i)},
 		}
 		if i%20 == 19 {
 			out[i].Text, out[i].Writes = "bar.sync 0", nil

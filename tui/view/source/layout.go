@@ -397,23 +397,18 @@ func (v *Controller) rowsByPC() []int {
 	return rows
 }
 
-// breakRows are the listing's rows at which a line with a breakpoint begins.
+// breakRows are the listing's rows at which breakpoints may stop.
 func (v *Controller) breakRows() map[int]listing.Mark {
 	out := map[int]listing.Mark{}
 	if len(v.walk.breaks) == 0 {
 		return out
 	}
-	last := -1
 	for i, l := range v.walk.shot.listing {
-		if l.PC < 0 {
-			continue
-		}
 		for _, b := range v.walk.breaks {
-			if b.Line > 0 && l.Line == b.Line && l.Line != last && path.Base(l.File) == b.File {
+			if l.Begins && b.Line > 0 && l.Line == b.Line && path.Base(l.File) == b.File {
 				out[i] = b.mark()
 			}
 		}
-		last = l.Line
 	}
 	return out
 }
