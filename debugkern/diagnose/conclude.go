@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/text"
+	"tilescope/debugkern/trial"
 	"tilescope/probes"
 )
 
@@ -320,7 +321,8 @@ func (q *inquiry) cost(s *suspect) string {
 	if s.remedy.edits == nil || was == 0 || now <= was || !slices.Contains(racing, s.cause.Kind) {
 		return ""
 	}
-	return fmt.Sprintf(" (%d warp instructions more, %.1f %%)", now-was, 100*float64(now-was)/float64(was))
+	return fmt.Sprintf(" (%d warp instructions more, %s)", now-was,
+		trial.Percent(100*float64(now-was)/float64(was)))
 }
 
 func kindNoun(kind string) string {

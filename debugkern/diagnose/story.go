@@ -112,8 +112,12 @@ func tell(n int, c *Cause, lines int, again string) []string {
 		proof = c.short
 	}
 	for _, p := range c.Proof {
-		if strings.HasPrefix(p, "schedules: ") {
-			proof = strings.TrimSuffix(proof+"; "+strings.TrimPrefix(p, "schedules: "), "; ")
+		says, explored := strings.CutPrefix(p, "schedules: ")
+		if explored && proof != "" && strings.HasPrefix(says, "changes ") { // not what was put right does it
+			says = "as it stands, another order of warps " + says
+		}
+		if explored {
+			proof = strings.TrimSuffix(proof+"; "+says, "; ")
 		}
 	}
 	if n := len(c.Proof); proof == "" && n > 0 && !strings.Contains(c.why, c.Proof[n-1]) {

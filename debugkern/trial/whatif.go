@@ -11,7 +11,9 @@ package trial
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern"
@@ -40,18 +42,28 @@ type Cost struct {
 	Barriers, BarriersAfter         uint64
 }
 
-// String words a cost: "12 warp instructions more of 4096 (+0.3 %)", and never that a change is none.
+// String words a cost: "12 warp instructions more of 4096 (+0.29 %)", and never that a change is none.
 func (c Cost) String() string {
 	d := int64(c.InstructionsAfter) - int64(c.Instructions)
 	word := "more"
 	if d < 0 {
 		d, word = -d, "less"
 	}
-	pct := fmt.Sprintf("%+.1f", 100*(float64(c.InstructionsAfter)/float64(max(c.Instructions, 1))-1))
-	if d != 0 && (pct == "+0.0" || pct == "-0.0") {
-		pct = "less than 0.1"
+	share := 100 * (float64(c.InstructionsAfter)/float64(max(c.Instructions, 1)) - 1)
+	sign := ""
+	if share > 0 {
+		sign = "+"
 	}
-	return fmt.Sprintf("%d warp instructions %s of %d (%s %%)", d, word, c.Instructions, pct)
+	return fmt.Sprintf("%d warp instructions %s of %d (%s%s)", d, word, c.Instructions, sign, Percent(share))
+}
+
+// Percent writes a share with at least two significant digits: "0.016 %", "4.2 %", "131 %".
+func Percent(share float64) string {
+	if share == 0 {
+		return "0 %"
+	}
+	decimals := max(0, 1-int(math.Floor(math.Log10(math.Abs(share)))))
+	return strconv.FormatFloat(share, 'f', decimals, 64) + " %"
 }
 
 // errorChecks are the checkers whose findings an edit is judged by.
