@@ -28,6 +28,7 @@ type Request struct {
 	Sides    [2]*report.Source
 	Warps    []int  // preferred for the conflicting pair
 	Schedule string // POLICY:SEED; "" as the run's
+	Across   bool   // the sides are of two blocks: in the one that executes they do not meet
 }
 
 // Scene is one block's execution as it can be drawn: which warp ran when, where it synchronised,
@@ -340,6 +341,9 @@ func (rec *recorder) use(e *target.Event, cell, lane, line int, write bool) {
 // were named before others.
 func (rec *recorder) pair() {
 	s := rec.scene
+	if s.Request.Across {
+		return
+	}
 	best := -1
 	for i := range s.Accesses {
 		a := &s.Accesses[i]

@@ -57,6 +57,18 @@ func TestSceneOfARace(t *testing.T) {
 	}
 }
 
+// TestSidesOfTwoBlocksDoNotMeet: what one block does is not shown as a conflict between two.
+func TestSidesOfTwoBlocksDoNotMeet(t *testing.T) {
+	run, f := raceOf(t, "sync-p")
+	sc, err := Play(t.Context(), run, Request{
+		Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Across: true,
+		Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps,
+	})
+	if err != nil || sc.Pair != [2]int{-1, -1} || len(sc.Accesses) == 0 {
+		t.Errorf("pair %v of %d accesses, %v", sc.Pair, len(sc.Accesses), err)
+	}
+}
+
 func TestSceneIsWholeAndOrdered(t *testing.T) {
 	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small"})
 	for _, schedule := range []string{"", "random:3"} {

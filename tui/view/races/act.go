@@ -163,6 +163,12 @@ func (v *Controller) whatIf() tea.Cmd {
 	if i, ok := v.pane.Lead(); ok && i < len(v.race.shown) {
 		lead = &v.race.shown[i]
 	}
+	of := ""
+	if f != nil && f.Other != nil { // several races may be one cause's, and be put right at other lines
+		one := *f
+		one.Warps, one.KVTile, one.Count = nil, -1, 0
+		of = title(&one, nil)
+	}
 	v.Say(map[bool]string{true: "taking it away", false: "trying what would fix it"}[barrier != nil])
 	return func() tea.Msg {
 		defer cancel()
@@ -180,6 +186,9 @@ func (v *Controller) whatIf() tea.Cmd {
 			text, err = who.WhatIfRight(ctx, run, cause)
 		default:
 			text, err = who.WhatIfWithout(ctx, run, barrier)
+		}
+		if of != "" && len(text) > 0 {
+			text[0] = "of " + of + ": " + text[0]
 		}
 		return triedMsg{seq, key, text, err}
 	}

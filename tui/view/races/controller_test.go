@@ -412,12 +412,13 @@ func TestWhatIfAndReplay(t *testing.T) {
 		d.Press("n")
 	}
 	if d.Press("i"); !strings.Contains(d.Text(), "what if") ||
-		!strings.Contains(d.Text(), "gone: race on sP") || f.Tried != 2 {
+		!strings.Contains(d.Text(), "gone: race on sP") || !strings.Contains(d.Text(), "of race sP") ||
+		f.Tried != 2 {
 		t.Errorf("the what-if, %d tried:\n%s", f.Tried, d.Text())
 	}
 	d.Press("j", "k").Says("p replay")
 	d.Press("p").HasStatus("random:7")
-	d.Says("of the replay, random:7, the worst for race", "m_smem[5] line 140/144, not the one chosen")
+	d.Says("of the replay, random:7", "output most of those tried for race m_smem[5]", "not the one chosen")
 	d.Press("j").Says("p end replay")
 	if got := d.Last(); got.Schedule != "random:7" || got.Backend != "emu" {
 		t.Errorf("replayed %+v", got)

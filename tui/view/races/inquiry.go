@@ -285,8 +285,9 @@ func (v *Controller) showRaces() {
 		}
 	}
 	if d.Diagnosed && v.Replaying() {
-		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, %s, "+
-			"the worst for %s", request.Normal(v.NextRequest()).Schedule, v.Req.Schedule, v.race.replayed)
+		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, "+
+			"%s, which changes the output most of those tried for %s",
+			request.Normal(v.NextRequest()).Schedule, v.Req.Schedule, v.race.replayed)
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not
 		v.causes, v.over = nil, false
@@ -442,6 +443,7 @@ func (v *Controller) sceneWanted() (req scene.Request, ok bool) {
 		return scene.Request{
 			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile,
 			Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps, Schedule: v.Req.Schedule,
+			Across: f.Across,
 		}, f.Source != nil
 	}
 	if b := v.pane.Barrier(); b != nil && len(b.Variables) > 0 {

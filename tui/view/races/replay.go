@@ -35,8 +35,9 @@ func (v *Controller) replay() tea.Cmd {
 	of := v.subjectOf(worst, own)
 	v.race.replayed = of
 	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
-	return v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, the worst for %s; "+
-		"%s ends it: %s again", worst.Worst, of, ends, request.Normal(v.NextRequest()).Schedule))
+	return v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, which changes the "+
+		"output most of those tried for %s; %s ends it: %s again", worst.Worst, of, ends,
+		request.Normal(v.NextRequest()).Schedule))
 }
 
 // worst is the schedule that changes most for the finding under the cursor, else for any; own says that it is

@@ -279,6 +279,8 @@ func (p *Pane) meeting(sc *scene.Scene) string {
 		return fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), line, name)
 	case sc.Pair[0] >= 0:
 		return "A " + p.doing(0) + " · B " + p.doing(1)
+	case sc.Request.Across:
+		return "x: accesses of " + name + "; the other side is another block's"
 	}
 	return "the two sides do not meet in this execution"
 }
