@@ -67,7 +67,8 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 	arguments := map[string][]string{
 		"cta": {"99,0,0", "x", "1,2,3,4"}, "stage": {"X"}, "kv": {"99", "-1", "x"},
 		"goto": {"9999,0", "0,9999", "-1,0", "1", "x,y"},
-		"seek": {"x", "-1"}, "break": {"nonsense", "sP[999][0]", "nosuch[0][0]"}, "unit": {"mile"},
+		"seek": {"x", "-1"}, "warp": {"x", "99", "-1"}, "line": {"x", "0", "99999", "nosuch.cu:3"},
+		"break": {"nonsense", "sP[999][0]", "nosuch[0][0]"}, "unit": {"mile"},
 		"step": {"x"}, "event": {"x"}, "reverse-event": {"x"}, "next": {"x"},
 		"stepout": {"x"}, "reverse-step": {"x"},
 		"reverse-next": {"x"}, "reverse-stepout": {"x"}, "until": {"nonsense"},

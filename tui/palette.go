@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -184,6 +185,11 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	default: // words that describe what is looked for, not a name and its argument
 		if all := p.described(text); len(all) > 0 {
 			c, ok, arg, name = all[0].entry, true, "", text
+		}
+	}
+	if _, err := strconv.ParseUint(name, 10, 31); err == nil && !ok { // as in an editor or a pager
+		if c, ok = p.find("line"); ok {
+			arg = name
 		}
 	}
 	if !ok {

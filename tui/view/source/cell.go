@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -49,6 +50,22 @@ func (v *Controller) dimsOf(array string) []int {
 		}
 	}
 	return nil
+}
+
+// cellAt is an element of a shared array as a cell: all indices but the last are of its row.
+func (v *Controller) cellAt(array string, index []int) (row, col int) {
+	dims := v.dimsOf(array)
+	switch {
+	case len(index) == 0:
+		return 0, 0
+	case len(index) == 1 || len(dims) != len(index):
+		return index[0], append(slices.Clone(index), 0)[1]
+	}
+	last := len(index) - 1
+	for i := range last {
+		row = row*dims[i] + index[i]
+	}
+	return row, index[last]
 }
 
 // cellOf reads ARRAY[ROW][COL], ARRAY[ROW], or an index for each dimension of an array with more than two.

@@ -111,6 +111,8 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.PrevBad, Name: "previous-match", Help: "line before that a search matches"},
 		{Action: keymap.Open, Help: "run to this line (until); step this warp; open this cell in Tile"},
 		{Action: keymap.Toggle, Name: "toggle-breakpoint", Help: "enable or disable the breakpoint here"},
+		{Action: keymap.Back, Help: "the moment before the last motion, as after r or R too far; then cursor back"},
+		{Action: keymap.Forward, Help: "the moment from which u went back; then cursor forward"},
 		{Action: keymap.Heat, Name: "strip", Help: "registers: values by lane as a strip, on and off"},
 	}, Own: []keymap.Binding{
 		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "one step on (step)", Counts: true,
@@ -151,7 +153,8 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: listFrames, Keys: []string{";"}, Label: ";",
 			Help: "calls that lead here: Enter shows the line", Group: g},
 		{Action: watchCell, Keys: []string{"="}, Label: "=",
-			Help: "watch this register or cell (:watch takes an expression); in WATCHES end it", Group: g},
+			Help: "watch this register or cell (:watch takes an expression); in WATCHES end it; in BREAKPOINTS " +
+				"write the condition", Group: g},
 		{Action: nextEvent, Keys: []string{"a"}, Label: "a",
 			Help:  "next asynchronous event: an operation is issued or lands, a phase of an mbarrier is complete",
 			Group: g, Counts: true},
@@ -176,6 +179,8 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 			return v.whoHere()
 		},
 		keymap.Open:    func(string) tea.Cmd { return v.openHere() },
+		keymap.Back:    func(string) tea.Cmd { return v.retrace(-1) },
+		keymap.Forward: func(string) tea.Cmd { return v.retrace(1) },
 		keymap.NextBad: func(string) tea.Cmd { return v.nextMatch(1) },
 		keymap.PrevBad: func(string) tea.Cmd { return v.nextMatch(-1) },
 		stepUnit:       func(string) tea.Cmd { return v.stepUnit(1) },
@@ -337,22 +342,19 @@ func (v *Controller) ToConflict(sc *scene.Scene) tea.Cmd {
 	c := v.Cursor
 	c.Block, c.KVTile = sc.Request.Block, max(0, a.KVTile)
 	v.Jump(v.Run.Nearest(c))
+	var show tea.Cmd
 	if sc.Writers != nil {
-		v.walk.array, v.walk.row, v.walk.col = sc.Request.Variable, 0, 0
-		if index := sc.Request.Index; len(index) > 0 {
-			v.walk.row = index[0]
-			if len(index) > 1 {
-				v.walk.col = index[1]
-			}
-		}
+		row, col := v.cellAt(sc.Request.Variable, sc.Request.Index)
+		show = v.showCell(sc.Request.Variable, row, col)
 	}
 	said := fmt.Sprintf("before the conflict on %s: warp %d here, warp %d at step %d", sc.Request.Variable,
 		a.Warp, b.Warp, b.Step)
-	return v.inSource("going to the conflict", func(ctx context.Context, w walk.Walk) (answer, error) {
-		if _, err := w.Seek(ctx, a.Step); err != nil {
-			return answer{lane: -1}, err
-		}
-		w.SetWarp(a.Warp)
-		return answer{said: said, lane: bits.TrailingZeros32(a.Lanes)}, nil
-	})
+	return tea.Batch(show, v.inSource("going to the conflict",
+		func(ctx context.Context, w walk.Walk) (answer, error) {
+			if _, err := w.Seek(ctx, a.Step); err != nil {
+				return answer{lane: -1}, err
+			}
+			w.SetWarp(a.Warp)
+			return answer{said: said, lane: bits.TrailingZeros32(a.Lanes)}, nil
+		}))
 }

@@ -74,6 +74,44 @@ func TestSteppingBothWays(t *testing.T) {
 	d.Command("unit furlong").HasStatus("no unit")
 }
 
+// TestBackFromAMotion: u leads to where the block stood before its last motion, Ctrl-r forward again; another
+// motion ends the way forward.
+func TestBackFromAMotion(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("seek 777")
+	d.Command("warp 3").Press("R")
+	d.stands(0)
+	d.Press("u").HasStatus("as before the last motion")
+	d.stands(777)
+	if p := control(d.Driver).Position(); p.Warp != 3 {
+		t.Errorf("warp %d is stepped, expected 3", p.Warp)
+	}
+	d.Press("ctrl+r")
+	d.stands(0)
+	d.Press("u", "u")
+	d.stands(0)
+	d.Press("ctrl+r")
+	d.stands(777)
+	d.Press("U", "s")
+	d.stands(778)
+	d.Press("ctrl+r")
+	d.stands(778)
+	d.Press("u")
+	d.stands(777)
+}
+
+// TestLinesAndWarpsByNumber: the commands of editors and debuggers.
+func TestLinesAndWarpsByNumber(t *testing.T) {
+	d := open(t, 120, 40)
+	step := control(d.Driver).Position().Step
+	d.Command("66").HasStatus(":66; the block stays where it is")
+	d.Command("line 9999").HasStatus("lines")
+	d.Command("line nowhere").HasStatus("expected LINE or FILE:LINE")
+	d.Command("warp 2").HasStatus("warp 2 is stepped")
+	d.Command("warp 77").HasStatus(`no warp "77"`)
+	d.stands(step)
+}
+
 func TestOpensAtTheFirstBadCellsWrite(t *testing.T) {
 	d := open(t, 80, 24, viewtest.Request(viewtest.Faulty))
 	d.stands(1203)
@@ -437,8 +475,12 @@ func TestListOfBreakpoints(t *testing.T) {
 		d.Press("r", "r", "r").stands(75)
 		d.Press("!")
 		d.Fits("with breakpoints listed")
+		if d.Press("=").Text(); !strings.Contains(d.Text(), ":condition 1 kv == 0") {
+			t.Errorf("= does not ask for the condition:\n%s", d.Text())
+		}
+		d.Press("esc")
 		d.Says("BREAKPOINTS", "hit 2 times by 1 warp", "hit 1 time by 1 warp", "if kv == 0", "S is captured",
-			"Esc closes", "b deletes, B all", "SOURCE", "PTX", "REGISTERS", "WARPS")
+			"Esc closes", "= if", "b deletes", "SOURCE", "PTX", "REGISTERS", "WARPS")
 		if control(d.Driver).Focused() != "list" {
 			t.Errorf("focus on %s", control(d.Driver).Focused())
 		}

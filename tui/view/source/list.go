@@ -89,9 +89,9 @@ func (v *Controller) showLists() {
 // breakList: ● 2  k.cu:597  if lane==3  hit 12 times by 4 warps
 func (v *Controller) breakList() lists.Data {
 	d := lists.Data{
-		Title: "BREAKPOINTS", Note: fmt.Sprintf("%s shows · %s on, off · %s deletes, %s all · %s closes",
-			v.Keys.Label(keymap.Open), v.Keys.Label(keymap.Toggle), v.Keys.Label(breakpoint),
-			v.Keys.Label(clearStops), v.Keys.Label(keymap.Cancel)),
+		Title: "BREAKPOINTS", Note: fmt.Sprintf("%s shows · %s on, off · %s if · %s deletes · %s closes",
+			v.Keys.Label(keymap.Open), v.Keys.Label(keymap.Toggle), v.Keys.Label(watchCell),
+			v.Keys.Label(breakpoint), v.Keys.Label(keymap.Cancel)),
 		// one line of the smallest screen: the list has no more rows than breakpoints, and at least one
 		Empty: "no breakpoints: b sets one (in SHARED on a cell), :break LINE if lane==3",
 	}
@@ -163,8 +163,12 @@ func (v *Controller) openListed() tea.Cmd {
 // showLine shows a line of a file in the source pane; the block stays where it is.
 func (v *Controller) showLine(file string, line int) tea.Cmd {
 	full, ok := v.reveal(file, line)
-	if !ok {
+	switch n := len(v.codeOf(full)); {
+	case !ok:
 		v.Complain(file + " is not available")
+		return nil
+	case line > n:
+		v.Complain(fmt.Sprintf("%s has %s", path.Base(full), theme.Count(n, "line")))
 		return nil
 	}
 	v.Root.Focus(partCode)
@@ -196,6 +200,17 @@ func (v *Controller) reveal(file string, line int) (full string, ok bool) {
 	v.code.SetCursor(line)
 	v.ptx.Point(full, line)
 	return full, true
+}
+
+// askCondition asks for the condition of the breakpoint under the list's cursor.
+func (v *Controller) askCondition() tea.Cmd {
+	i := v.lists.Current()
+	if i < 0 {
+		v.Say("no breakpoint is listed here")
+		return nil
+	}
+	b := v.walk.breaks[i]
+	return v.Root.Ask(":", fmt.Sprintf("condition %d %s", b.id, strings.TrimPrefix(b.When.String(), "if ")))
 }
 
 // deleteListed deletes the breakpoint under the list's cursor.

@@ -201,6 +201,36 @@ func (v *Controller) turnWarp(n int) tea.Cmd {
 	return v.setWarp(((v.walk.shot.pos.Warp+n)%all + all) % all)
 }
 
+// warpCommand is :warp N.
+func (v *Controller) warpCommand(arg string) tea.Cmd {
+	if !v.Movable() {
+		return v.NothingYet()
+	}
+	return tea.Batch(v.toStepping(), v.whenOpen(func() tea.Cmd {
+		n, err := strconv.Atoi(strings.TrimPrefix(arg, "w"))
+		if all := len(v.walk.shot.warps); err != nil || n < 0 || n >= all {
+			v.Complain(fmt.Sprintf("no warp %q: the block has %d, from 0", arg, all))
+			return nil
+		}
+		return v.setWarp(n)
+	}))
+}
+
+// lineCommand is :line LINE and :LINE: it shows a line, and leaves the block where it is.
+func (v *Controller) lineCommand(arg string) tea.Cmd {
+	if !v.Movable() {
+		return v.NothingYet()
+	}
+	return tea.Batch(v.toSource(), v.whenOpen(func() tea.Cmd {
+		b, err := v.readBreak(arg)
+		if err != nil || b.Line < 1 {
+			v.Complain(fmt.Sprintf("line %q: expected LINE or FILE:LINE", arg))
+			return nil
+		}
+		return v.showLine(b.File, b.Line)
+	}))
+}
+
 func (v *Controller) setWarp(warp int) tea.Cmd {
 	return v.motion("choosing a warp", func(_ context.Context, w walk.Walk) (answer, error) {
 		w.SetWarp(warp)

@@ -41,7 +41,8 @@ type walking struct {
 	stopSet
 	kernel  string             // that stopSet is of; "" before the first run
 	others  map[string]stopSet // of other kernels
-	pending []func() tea.Cmd   // what waits for a block to be open
+	trail   trail
+	pending []func() tea.Cmd // what waits for a block to be open
 
 	array   string // chosen by name; "" is the one of the cursor's stage
 	row     int    // of the array, under the cursor
@@ -132,6 +133,8 @@ type walkedMsg struct {
 	lane   int               // to show, -1
 	hits   map[int]walk.Hits // of breakpoints by number, where they were counted
 	cell   *walk.Breakpoint  // whose cell has changed, which stopped the block
+	from   stand             // of a motion
+	trace  func()            // answer.retraced
 	err    error
 }
 
@@ -153,7 +156,7 @@ func (s *walking) drop() {
 	}
 	s.seq++
 	s.busy, s.walk, s.owner, s.shot, s.line, s.said, s.writes = false, nil, nil, shot{}, nil, "", writes{}
-	s.pending = nil
+	s.pending, s.trail = nil, trail{}
 }
 
 // answer is what a motion reports besides the position.
@@ -163,6 +166,8 @@ type answer struct {
 	lane   int
 	runs   bool // it ran to a breakpoint of those that were set before it
 	line   *walk.Timeline
+	// retraced takes the place that was gone to from the trail; nil where the motion is one to go back from
+	retraced func()
 }
 
 // motion carries something out on the walk, in the background.
@@ -189,10 +194,10 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	return tea.Batch(func() tea.Msg {
 		defer cancel()
 		w.SetBreakpoints(placesOf(stops))
-		was := w.Position().Step
+		from := stand{w.Position().Step, w.Position().Warp}
 		a, err := do(ctx, w)
 		p := w.Position()
-		if err == nil && a.lane < 0 && p.Step != was {
+		if err == nil && a.lane < 0 && p.Step != from.step {
 			a.lane = p.Lane
 		}
 		by, stopped := stop{}, false
@@ -220,7 +225,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 			a.said += uncounted(stops)
 		}
 		return walkedMsg{seq: seq, walk: w, shot: shot, said: a.said, writes: a.writes, line: a.line,
-			lane: a.lane, hits: hits, cell: changed, err: err}
+			lane: a.lane, hits: hits, cell: changed, from: from, trace: a.retraced, err: err}
 	}, v.walkTick())
 }
 
@@ -410,6 +415,13 @@ func (v *Controller) walked(msg walkedMsg) tea.Cmd {
 		v.Complain(view.OneLine(msg.err))
 	case msg.said != "":
 		v.Say(msg.said)
+	}
+	switch {
+	case msg.opened || msg.err != nil || msg.shot == nil:
+	case msg.trace != nil:
+		msg.trace()
+	case msg.shot.pos.Step != msg.from.step:
+		s.trail.push(msg.from)
 	}
 	if msg.writes != nil {
 		s.writes = *msg.writes

@@ -88,6 +88,9 @@ var oneCell = regexp.MustCompile(`^[A-Za-z_]\w*(\[\d+\])+$`)
 
 // watchHere watches the register in its lane, or the shared cell, under the cursor.
 func (v *Controller) watchHere(string) tea.Cmd {
+	if v.at == partList && v.list == listBreaks {
+		return v.askCondition()
+	}
 	if v.at == partWatches {
 		if i := v.watches.Current(); i >= 0 {
 			return v.unwatch(strconv.Itoa(v.walk.watches[i].id))

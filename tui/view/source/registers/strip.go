@@ -96,7 +96,8 @@ func (p *Pane) drawStrip(l *theme.Line, all [32]lane) {
 	l.Space(stripWidth - 32)
 }
 
-// spread is the register under the cursor in all lanes: ▁▂▃█ 0.25 in lane 3 to 4 in lane 31
+// spread is the register under the cursor in all lanes: ▁▂▃█ 0.25 in lane 3 to 4 in lane 31, or
+// where that does not fit 0.25 @3 to 4 @31
 func (p *Pane) spread(w int) string {
 	t := p.Theme
 	l := t.Line(w).Space(1)
@@ -111,8 +112,11 @@ func (p *Pane) spread(w int) string {
 	case ok && uniform(&r):
 		text = "the same in every active lane"
 	case ok:
-		text = fmt.Sprintf("%s in lane %d to %s in lane %d", p.Text(&r, low, 12), low, p.Text(&r, high, 12),
-			high)
+		least, most := p.Text(&r, low, 12), p.Text(&r, high, 12)
+		text = fmt.Sprintf("%s in lane %d to %s in lane %d", least, low, most, high)
+		if t.Width(text) > l.Left() {
+			text = fmt.Sprintf("%s @%d to %s @%d", least, low, most, high)
+		}
 	}
 	return l.Add(t.Dim, t.Fit(text, l.Left())).Done()
 }
