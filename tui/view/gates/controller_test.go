@@ -189,4 +189,5 @@ func TestGatesOfAnotherBackendAreOfAPreviousRun(t *testing.T) {
 	if d.Command("fault p-stale-m").Press("6"); !strings.Contains(d.Text(), "without p-stale-m") {
 		t.Errorf("the variant is judged without its fault, unsaid:\n%s", d.Text())
 	}
+	d.Command("gate softmax").Press("6").Says("without p-stale-m, without gate softmax")
 }

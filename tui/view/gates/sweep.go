@@ -297,8 +297,13 @@ func (v *Controller) gateRow(target string, running bool) Row {
 // besideVariants names what the request on screen has on top of a variant: the gates judge variants as they
 // are declared.
 func (v *Controller) besideVariants() string {
-	plain := debugkern.Request{Set: v.Req.Set, Faults: v.Req.Faults, Gate: v.Req.Gate}
-	return request.Title(plain)
+	var parts []string
+	for _, one := range []debugkern.Request{{Set: v.Req.Set}, {Faults: v.Req.Faults}, {Gate: v.Req.Gate}} {
+		if text := request.Title(one); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", without ")
 }
 
 // openGate is Enter in the Gates view: the case under the cursor, or the variant, in Pipe.

@@ -110,7 +110,7 @@ func (p *Pane) row(i, w int) string {
 	p.results(l.Pad(c.correct), &d.Correctness, w >= 110)
 	style, mark := p.mark(d.Performance.Verdict)
 	l.Pad(c.speed).Add(style, mark+" ").Add(p.Theme.Text,
-		p.Theme.Fit(speed(&d.Performance, w >= 110), l.Left()))
+		p.Theme.Fit(p.speed(&d.Performance, l.Left()), l.Left()))
 	return l.Done()
 }
 
@@ -170,20 +170,29 @@ func (p *Pane) results(l *theme.Line, d *gates.CorrectnessDoc, wide bool) {
 	l.Space(1).Add(p.Theme.Text, cell.FixedText(maxAbs, 5))
 }
 
-// speed is the performance gate in a few words: a time is a GPU's, a count is called one.
-func speed(d *gates.PerformanceDoc, wide bool) string {
+// speed is the performance gate in a few words: a time is a GPU's, a count is called one. It says as much of
+// a count as fits.
+func (p *Pane) speed(d *gates.PerformanceDoc, room int) string {
 	switch {
 	case d.Times != nil && d.Test != nil:
 		return fmt.Sprintf("×%.3f p %.1g, %.1f µs", d.Speedup, d.Test.P, d.Times.P50)
 	case d.Times != nil:
 		return fmt.Sprintf("%.1f µs, not compared", d.Times.P50)
-	case d.Counts != nil && wide:
-		return fmt.Sprintf("not run; counted: %s warp instructions, %s shared accesses",
-			count(d.Counts.WarpInstructions), count(d.Counts.SharedAccesses))
-	case d.Counts != nil:
-		return fmt.Sprintf("not run, %s instr", count(d.Counts.WarpInstructions))
+	case d.Counts == nil:
+		return d.Verdict
 	}
-	return d.Verdict
+	n := count(d.Counts.WarpInstructions)
+	for _, text := range []string{
+		fmt.Sprintf("not run; counted: %s warp instructions, %s shared accesses", n,
+			count(d.Counts.SharedAccesses)),
+		fmt.Sprintf("not run; counted: %s warp instructions", n),
+		fmt.Sprintf("not run; %s instructions", n),
+	} {
+		if p.Theme.Width(text) <= room {
+			return text
+		}
+	}
+	return fmt.Sprintf("not run, %s instr", n)
 }
 
 // count writes a large number in thousands or millions.

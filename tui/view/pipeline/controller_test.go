@@ -40,7 +40,7 @@ func TestScreensUnderWay(t *testing.T) {
 func TestFollowsTheBlockOfSource(t *testing.T) {
 	d := open(t, 120, 40)
 	d.Says("step 0 of 7680", "sK[0]", "k_full[1]", "nothing asynchronous is pending")
-	d.Press("a").Says("step 100 of 7680", "event 1 of", "k_map[0, 0, 0] by w0", "8192 of 8192", "PENDING 1")
+	d.Press("a").Says("step 100 of 7680", "event 1 of", "k_map[0,0,0] by w0", "8192 of 8192", "PENDING 1")
 	if at(d) != 100 {
 		t.Errorf("the block stands at %d", at(d))
 	}

@@ -115,8 +115,8 @@ const (
 	wholeHeight = 33
 	bothWidth   = 160 // from which the layout is drawn next to the operations
 	// Where half of the pane is less than the ring's columns take, the barriers give up what theirs leave.
-	ringWidth     = 68
-	barriersWidth = 53
+	ringWidth     = 70
+	barriersWidth = 52
 	strip         = 1
 )
 

@@ -28,9 +28,16 @@ func (p *Pane) table(part int, title, empty string, heads []string, rows [][]str
 			widths[i] = max(widths[i], t.Width(r[i]))
 		}
 	}
+	gap, all := 2, 1
+	for _, n := range widths {
+		all += n + gap
+	}
+	if all-gap > w-2 {
+		gap = 1
+	}
 	l := t.Line(w - 2).Space(1)
 	for i, head := range heads {
-		l.Add(t.Dim, head).Space(widths[i] + 2 - t.Width(head))
+		l.Add(t.Dim, head).Space(widths[i] + gap - t.Width(head))
 	}
 	lines := []string{l.Done()}
 	p.first[part] = theme.Into(p.first[part], p.at[part], h-3, len(rows))
@@ -46,7 +53,7 @@ func (p *Pane) table(part int, title, empty string, heads []string, rows [][]str
 			if chosen {
 				style = t.Select
 			}
-			l.Add(style, text).Repeat(style, " ", widths[k]+2-t.Width(text))
+			l.Add(style, text).Repeat(style, " ", widths[k]+gap-t.Width(text))
 		}
 		if chosen {
 			lines = append(lines, l.DoneIn(t.Select))
@@ -71,13 +78,13 @@ func (p *Pane) ring(w, h int) []string {
 		o := s.At(p.data.Pos.Step)
 		glyph, style := p.glyph(markOwner + mark(o.Owner))
 		rows = append(rows, []string{
-			s.Name, glyph + " " + o.Owner.String(), orDash(p.holder(i, o.Owner)), orDash(s.Full),
-			orDash(s.Empty), strconv.FormatUint(o.From, 10),
+			s.Name, glyph + " " + o.Owner.String(), strconv.FormatUint(o.From, 10), orDash(s.Full),
+			orDash(s.Empty), orDash(p.holder(i, o.Owner)),
 		})
 		styles = append(styles, style)
 	}
 	return p.table(Ring, "RING", "no operation fills shared memory",
-		[]string{"buffer", "owner", "by", "full", "empty", "since step"}, rows, styles, w, h)
+		[]string{"buffer", "owner", "since", "full", "empty", "by"}, rows, styles, w, h)
 }
 
 // orDash is a name, or a mark that there is none.
@@ -102,7 +109,7 @@ func (p *Pane) holder(buffer int, o walk.Owner) string {
 		text := ""
 		switch {
 		case f.Buffer == buffer:
-			if text = f.Of; text == "" {
+			if text = strings.ReplaceAll(f.Of, ", ", ","); text == "" {
 				text = string(f.Kind)
 			}
 			warps[text] = append(warps[text], f.Warp)
