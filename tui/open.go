@@ -52,6 +52,11 @@ func (p palette) openTarget(arg string) tea.Cmd {
 	if len(words) == 1 {
 		words = p.onlyOffered(words)
 	}
+	if len(words) > 0 && slices.Contains([]string{".h", ".hpp", ".cuh"}, filepath.Ext(words[0])) {
+		p.Complain(fmt.Sprintf(":open: %s is a header, and no kernel; :header %s judges its fragment table",
+			filepath.Base(words[0]), words[0]))
+		return nil
+	}
 	for i, w := range words {
 		words[i] = view.AtHome(w)
 	}

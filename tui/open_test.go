@@ -39,6 +39,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("asked %q, %d runs", asked, len(d.e.Asked())-runs)
 	}
 	d.command("open 'my").hasStatus("a quote has no end")
+	d.command("open tables/lut.h").hasStatus(":header tables/lut.h judges its fragment table")
 	d.press("2").command("target stage1 --seed 7").hasStatus("opened stage1")
 	if d.m.Showing() != view.Tile {
 		t.Errorf("another target of the catalogue is shown in %s", d.m.Showing())

@@ -101,6 +101,21 @@ func Pattern(s *report.Stage) string {
 	if s == nil || len(s.Fingerprints) == 0 {
 		return ""
 	}
-	f := s.Fingerprints[0]
-	return strings.TrimSpace(fmt.Sprintf("%s %s, explains %.0f %%", f.Name, f.Value, 100*float64(f.Explains)))
+	f := &s.Fingerprints[0]
+	return fmt.Sprintf("%s, explains %.0f %%", Fingerprint(f), 100*float64(f.Explains))
+}
+
+// sentences are the fingerprints whose value is words of its own, not what the name has: "factor 2", but
+// "mask: without its offset of 75".
+var sentences = map[string]string{
+	"mask": "mask", "term": "term", "expression": "expression", "last-tile": "last tile",
+	"half-missing": "half missing", "part-missing": "part missing",
+}
+
+// Fingerprint words what a stage's error looks like.
+func Fingerprint(f *report.Fingerprint) string {
+	if name := sentences[f.Name]; name != "" && f.Value != "" {
+		return name + ": " + f.Value
+	}
+	return strings.TrimSpace(strings.ReplaceAll(f.Name, "-", " ") + " " + f.Value)
 }

@@ -222,13 +222,12 @@ func (p *Pane) stage(x *row, say sayer) {
 		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s", where, cell.Name(x.plan, b.Row, b.Col),
 			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who)
 	}
-	for i, f := range d.Fingerprints {
-		name := "pattern"
+	for i := range d.Fingerprints {
+		f, name := &d.Fingerprints[i], "pattern"
 		if i > 0 {
 			name = "or"
 		}
-		say(name, p.Theme.Accent, "%s",
-			strings.TrimSpace(f.Name+" "+f.Value)+" · "+f.Evidence)
+		say(name, p.Theme.Accent, "%s", cell.Fingerprint(f)+" · "+f.Evidence)
 	}
 	if x.plan.OfLaunch() {
 		say("error", p.statsStyle(d.Local), "%s", statsText(d.Local))
