@@ -116,6 +116,9 @@ func (m *Map) give(at place, keys []string) {
 
 // conflicts finds keys that mean two things in one view, of which a user has set at least one.
 func (m *Map) conflicts(set map[place]int) []Mistake {
+	if len(set) == 0 {
+		return nil
+	}
 	var out []Mistake
 	type pair struct {
 		setting int

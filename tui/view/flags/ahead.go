@@ -87,6 +87,9 @@ func (v *Controller) neighbours() []debugkern.Request {
 	if err != nil {
 		return nil
 	}
+	if v.stale {
+		v.refreshFlags()
+	}
 	for i, it := range v.pane.Nearest() {
 		switch {
 		case it.Kind == Flag:

@@ -28,6 +28,7 @@ type Controller struct {
 	repinned bool    // what an earlier session pinned has been run again
 	versus   versus
 	ahead    ahead
+	stale    bool     // the pane's list is of another request or run
 	faultsOf faultsOf // what faults was made for
 	faults   []Item
 }
@@ -180,7 +181,10 @@ func (v *Controller) Close() { v.ahead.stop() }
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case view.Drawn, view.RequestChanged:
-		v.refreshFlags()
+		v.stale = true
+		v.refreshShown()
+	case view.Shown:
+		v.refreshShown()
 	case view.Started:
 		v.ahead.stop()
 	case view.NewRun:

@@ -193,3 +193,12 @@ func TestSettingsAreSwitches(t *testing.T) {
 		t.Errorf("ran %+v", req)
 	}
 }
+
+// TestListIsOfTheRequestWhenItIsShown: what was switched while another view was on screen is in the list.
+func TestListIsOfTheRequestWhenItIsShown(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("1")
+	d.Command("fault p-stale-m").Command("seed 7").Press("4")
+	d.Says("[x] p-stale-m", "stage2 p-stale-m seed 7")
+	d.Command("view pipe").Command("fault p-stale-m off").Command("view flags")
+	d.Says("[ ] p-stale-m")
+}

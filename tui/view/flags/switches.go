@@ -15,8 +15,17 @@ import (
 	"tilescope/tui/view"
 )
 
-// refreshFlags makes the Flags view's list for the request, and the rail's.
+// refreshShown makes the list anew where the view is on screen and the list is stale: whether each fault can
+// do anything takes evaluating the manifest with it.
+func (v *Controller) refreshShown() {
+	if v.stale && v.Root.Showing() == view.Flags {
+		v.refreshFlags()
+	}
+}
+
+// refreshFlags makes the list for the request.
 func (v *Controller) refreshFlags() {
+	v.stale = false
 	d := Data{Request: request.Brief(v.Req), State: v.Standing(), Run: v.Outcome(), A: v.a,
 		Bisection: v.versus.bisection, Ends: v.versus.ends, Comparison: v.versus.comparison,
 		Against: v.versus.name}
