@@ -23,19 +23,29 @@ func TestProgram(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, string)
+	}{ // of keys and answers that come apart in time, or not
+		{"escape", escapeThenCommand}, {"answers", answersOfTerminals}, {"superseded", superseded},
+		{"suspended", suspended}, {"signals", signalled},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
+	}
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, string)
 	}{
 		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly},
-		{"superseded", superseded}, {"cancelled", cancelled}, {"mouse", mouseMoves},
+		{"cancelled", cancelled}, {"mouse", mouseMoves},
 		{"remembered", remembers}, {"editor", editorReturns}, {"watched", watched}, {"saved", savedAndRun},
 		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared},
 		{"gates", gatesCancelled}, {"stepped", stepped}, {"toured", toured},
-		{"suspended", suspended}, {"signals", signalled},
-		{"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen},
+		{"hung up", hungUp}, {"closing", closesWhatIsOpen},
 		{"out of range", outOfRange}, {"not built", cannotBeBuilt}, {"under way", anotherUnderWay},
-		{"answers", answersOfTerminals},
 		{"replayed", replayedOnce}, {"consent", consentAsked}, {"stageless", opensFile},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // most of a case is waiting for the program
+			c.run(t, program)
+		})
 	}
 }
 
