@@ -111,8 +111,9 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.PrevBad, Name: "previous-match", Help: "line before that a search matches"},
 		{Action: keymap.Open, Help: "run to this line (until); step this warp; open this cell in Tile"},
 		{Action: keymap.Toggle, Name: "toggle-breakpoint", Help: "enable or disable the breakpoint here"},
-		{Action: keymap.Back, Help: "the moment before the last motion, as after r or R too far; then cursor back"},
-		{Action: keymap.Forward, Help: "the moment from which u went back; then cursor forward"},
+		{Action: keymap.Back, Help: "the moment before the last motion, as after r or R too far; in a block that has not " +
+			"moved, cursor back"},
+		{Action: keymap.Forward, Help: "the moment from which u went back; in a block that has not moved, cursor forward"},
 		{Action: keymap.Heat, Name: "strip", Help: "registers: values by lane as a strip, on and off"},
 	}, Own: []keymap.Binding{
 		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "one step on (step)", Counts: true,

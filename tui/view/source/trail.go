@@ -31,15 +31,22 @@ func (t *trail) push(s stand) {
 }
 
 // retrace goes to where the block stood before its last motion, or with dir > 0 to where it stood before
-// that. Where there is none, the cursor goes back or forward as in other views.
+// that. In a block that has not moved, the cursor goes back or forward as in other views.
 func (v *Controller) retrace(dir int) tea.Cmd {
 	s := &v.walk
 	from, to := &s.trail.back, &s.trail.forward
 	if dir > 0 {
 		from, to = to, from
 	}
-	if !v.Movable() || s.walk == nil || s.busy || len(*from) == 0 {
+	switch {
+	case !v.Movable() || s.walk == nil || s.busy || len(*from)+len(*to) == 0:
 		return v.History(dir)
+	case len(*from) == 0 && dir < 0:
+		v.Say("this is where the first motion in this block began")
+		return nil
+	case len(*from) == 0:
+		v.Say("this is where the last motion in this block ended")
+		return nil
 	}
 	there, here := (*from)[len(*from)-1], stand{s.shot.pos.Step, s.shot.pos.Warp}
 	return v.motion("going back", func(ctx context.Context, w walk.Walk) (answer, error) {
