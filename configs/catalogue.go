@@ -105,7 +105,16 @@ func (c *Catalogue) Lookup(target string) (m *Manifest, variant string, err erro
 			return m, m.Default, nil
 		}
 	}
+	if IsHeader(target) {
+		return nil, "", fmt.Errorf("%s is a header, not a kernel: `tilescope lut %[1]s` judges its fragment table",
+			clip(target))
+	}
 	return nil, "", fmt.Errorf("unknown target %q%s", clip(target), suggest(target, c.Targets()))
+}
+
+// IsHeader reports whether a file's name ends as those of headers do.
+func IsHeader(name string) bool {
+	return slices.Contains([]string{".h", ".hh", ".hpp", ".cuh"}, path.Ext(name))
 }
 
 // Targets lists every name that Lookup takes: variants, then kernels.

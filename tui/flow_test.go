@@ -260,8 +260,12 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("ran %+v", d.last())
 	}
 	d.press(":").typed("xyz").press("enter").hasStatus("no command")
-	d.press(":").typed("seed").press("enter").hasStatus("wants N")
-	d.press(":", "up")
+	d.press(":").typed("seed").press("enter") // it wants a number: the prompt stays open for it
+	if got := d.m.prompt.Text(); got != "seed " || !contains(d.text(), "N: run with other inputs") {
+		t.Errorf("the prompt has %q", got)
+	}
+	d.typed("4").press("enter").hasStatus("seed 4 · ")
+	d.press(":", "up", "up")
 	if d.m.prompt.Text() != "seed" {
 		t.Errorf("history gave %q", d.m.prompt.Text())
 	}

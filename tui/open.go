@@ -52,15 +52,30 @@ func (p palette) openTarget(arg string) tea.Cmd {
 	if len(words) == 1 {
 		words = p.onlyOffered(words)
 	}
-	if len(words) > 0 && slices.Contains([]string{".h", ".hpp", ".cuh"}, filepath.Ext(words[0])) {
-		p.Complain(fmt.Sprintf(":open: %s is a header, and no kernel; :header %s judges its fragment table",
-			filepath.Base(words[0]), words[0]))
-		return nil
+	if len(words) > 0 && configs.IsHeader(words[0]) {
+		return p.openHeader(words)
 	}
 	for i, w := range words {
 		words[i] = view.AtHome(w)
 	}
 	return p.openWords(words)
+}
+
+// openHeader judges the fragment table of a header, which is no kernel, as :header does.
+func (p palette) openHeader(words []string) tea.Cmd {
+	name := filepath.Base(words[0])
+	c, ok := p.find("header")
+	switch {
+	case !ok:
+		p.Complain(fmt.Sprintf(":open: %s is a header, not a kernel: `tilescope lut %s` judges its fragment table",
+			name, words[0]))
+		return nil
+	case len(words) > 1:
+		p.Complain(fmt.Sprintf(":open: %s is a header, not a kernel: its fragment table is judged, without %s",
+			name, strings.Join(words[1:], " ")))
+		return nil
+	}
+	return c.Do(words[0])
 }
 
 // onlyOffered is the one thing that is offered for a beginning of a name, which stands for it; else the words
@@ -216,10 +231,16 @@ func (p palette) openable(typed string) []string {
 		}
 	}
 	slices.Sort(out)
-	files := slices.DeleteFunc(p.Paths(typed), func(name string) bool {
-		return !strings.HasSuffix(name, "/") && !slices.Contains(openableTypes, filepath.Ext(name))
-	})
-	return slices.Concat(again, files, out)
+	var files, headers []string
+	for _, name := range p.Paths(typed) {
+		switch {
+		case configs.IsHeader(name):
+			headers = append(headers, name)
+		case strings.HasSuffix(name, "/") || slices.Contains(openableTypes, filepath.Ext(name)):
+			files = append(files, name)
+		}
+	}
+	return slices.Concat(again, files, out, headers)
 }
 
 // unopenable says why nothing is offered for a line of :open.
@@ -231,8 +252,8 @@ func (p palette) unopenable(typed string) string {
 	case p.proposed.line != "" && strings.HasPrefix("open "+typed, p.proposed.line+" "):
 		return p.proposed.why
 	case len(words) == 1 && !strings.HasSuffix(typed, " "):
-		return fmt.Sprintf("nothing that can be opened begins with %s (%s, or a kernel of the catalogue)", typed,
-			strings.Join(openableTypes, " "))
+		return fmt.Sprintf("nothing that can be opened begins with %s (%s, a header with a fragment table, "+
+			"or a kernel of the catalogue)", typed, strings.Join(openableTypes, " "))
 	}
 	return "options are those of the command line: --grid X[,Y[,Z]] --block X[,Y[,Z]] --arg NAME=VALUE …; " +
 		"without them a launch to begin with is proposed"

@@ -39,7 +39,11 @@ func TestOpen(t *testing.T) {
 		t.Errorf("asked %q, %d runs", asked, len(d.e.Asked())-runs)
 	}
 	d.command("open 'my").hasStatus("a quote has no end")
-	d.command("open tables/lut.h").hasStatus(":header tables/lut.h judges its fragment table")
+	d.command("open tables/lut.h --grid 4").hasStatus("lut.h is a header, not a kernel")
+	d.command("open tables/lut.h").hasStatus("tables/lut.h: covers every cell") // as :header does
+	if d.m.Showing() != view.Frag {
+		t.Errorf("a header is judged in %s", d.m.Showing())
+	}
 	d.press("2").command("target stage1 --seed 7").hasStatus("opened stage1")
 	if d.m.Showing() != view.Tile {
 		t.Errorf("another target of the catalogue is shown in %s", d.m.Showing())

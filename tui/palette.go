@@ -79,7 +79,7 @@ func (p palette) run() []view.Command {
 		{Group: g, Name: "open", Short: "target", Arg: "TARGET|FILE [OPTIONS]", Complete: p.openable,
 			None: p.unopenable,
 			Help: "run a kernel of the catalogue, a manifest (FILE.yaml), or a .cu, .ptx, .tsl or .py (of Triton) " +
-				"with its --grid, --block and --arg", Do: p.openTarget},
+				"with its --grid, --block and --arg; of a .h, judge its fragment table", Do: p.openTarget},
 		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
 			Named: true, Do: p.ChooseShape},
 		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},
@@ -106,10 +106,12 @@ func (p palette) run() []view.Command {
 			Values: flags.Policies, Named: true,
 			Do: p.with("schedule", func(r *debugkern.Request, arg string) { r.Schedule = arg })},
 		{
-			Group: g, Name: "run", Help: "run again",
+			Group: g, Name: "run", Help: "run again", Also: "rerun reload",
 			Do: func(string) tea.Cmd { return p.again(p.NextRequest().Backend) },
 		},
 		{Group: g, Name: "revert", Help: "back to the request of the last run that ended well", Do: p.revert},
+		{Group: g, Name: "reset", Also: "defaults normal clean",
+			Help: "every flag, fault, gate, injected value, schedule, shape and seed at its default", Do: p.reset},
 		{Group: g, Name: "failure", Help: "show again why the last request could not run",
 			Do: p.failure.reopen},
 		{Group: g, Name: "cancel", Help: "cancel the run", Do: p.cancel},
@@ -156,7 +158,7 @@ func (p palette) program() []view.Command {
 		{Group: g, Name: "messages", Help: "every message of this session, with its time",
 			Do: p.openMessages},
 		{Group: g, Name: "tour", Help: "a tutorial of two minutes on a planted fault", Do: p.startTour},
-		{Group: g, Name: "quit", Help: "leave (also :q)", Do: p.leave},
+		{Group: g, Name: "quit", Short: "exit", Help: "leave (also :q, :exit)", Do: p.leave},
 	}
 }
 
@@ -198,11 +200,7 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	}
 	arg = strings.TrimSpace(arg)
 	if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
-		if name != c.Name {
-			return p.Ask(":", c.Name+" ")
-		}
-		p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
-		return nil
+		return p.Ask(":", c.Name+" ") // which says what it takes
 	}
 	return c.Do(inFull(c.Command, arg))
 }

@@ -177,6 +177,9 @@ func (p palette) fault(arg string) tea.Cmd {
 	return p.ToggleFault(name)
 }
 
+// reset is :reset: it runs the kernel with nothing switched.
+func (p palette) reset(string) tea.Cmd { return p.ChooseDefaults() }
+
 func (p palette) gate(arg string) tea.Cmd {
 	have := p.gateNames()
 	g := probes.GateNamed(arg)

@@ -35,7 +35,6 @@ func TestFlagCommand(t *testing.T) {
 		"fault none":             "no fault is on",
 		"flag USE_WMMA_PV 7":     `flag USE_WMMA_PV: "7" is none of on, off`,
 		"flag USE_WMMA_PV on on": `flag USE_WMMA_PV: "on on" is none of on, off`,
-		"flag":                   ":flag wants NAME [on|off|VALUE]",
 	} {
 		d.command(line).hasStatus(want)
 	}

@@ -97,6 +97,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 			changeBetween(m.Run.Report, msg.run.Report, "") + "; " + m.ReplayEnds() +
 			" ends the replay"
 	}
+	chosen, before := m.Chosen(), m.Run
 	m.DropAnswer()
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
 	m.Announce(view.NewRun{Gen: msg.gen})
@@ -104,10 +105,32 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.restored = false
 	m.draw()
 	cmd := tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
-	if changed != "" && !m.Status.Bad {
+	switch {
+	case m.Status.Bad:
+	case changed != "":
 		m.Hold(changed)
+	case chosen != "" && m.Status.Text == chosen:
+		m.Say(chosen + " · " + m.came(before, msg.run))
 	}
 	return cmd
+}
+
+// came is what a run that was chosen came to: where one flag or fault alone makes it differ from the run
+// before, what that has changed, else its verdict.
+func (m *Model) came(before, after *view.Run) string {
+	if before != nil && before.Report != nil && oneSwitch(before.Request, after.Request) {
+		return changeBetween(before.Report, after.Report, "")
+	}
+	return m.topLine().verdict(after.Report)
+}
+
+// oneSwitch reports whether two requests differ in one flag or fault, and in nothing else.
+func oneSwitch(a, b debugkern.Request) bool {
+	if len(request.Differences(a, b)) != 1 {
+		return false
+	}
+	b.Set, b.Faults = a.Set, a.Faults
+	return request.Same(a, b)
 }
 
 // ranBadly shows why a request has no run. The run before stays, dimmed and headed, where the failure leaves

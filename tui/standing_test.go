@@ -252,6 +252,42 @@ func TestRevert(t *testing.T) {
 	}
 }
 
+// TestReset runs the kernel as it is: what was switched goes, what executes it stays.
+func TestReset(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.command("reset").hasStatus("at its default already")
+	for _, line := range []string{"seed 3", "flag USE_WMMA_PV off", "gate qk", "backend emu",
+		"schedule reverse:0", "shape mission", "reset"} {
+		d.command(line)
+	}
+	if got := d.last(); !request.Same(got, debugkern.Request{Target: "stage2", Backend: "emu"}) {
+		t.Errorf("ran %+v", got)
+	}
+	d.hasStatus("reset: without USE_WMMA_PV=0, ")
+	d.command("fault p-stale-m").command("reset").hasStatus("reset: without p-stale-m · ")
+}
+
+// TestASwitchSaysWhatItHasChanged: the status of a flag or a fault says what differs from the run before;
+// that of a seed, a shape or a gate, whose numbers are of another problem, the verdict.
+func TestASwitchSaysWhatItHasChanged(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	d.command("fault p-stale-m").hasStatus("p-stale-m on · P: 0 bad cells → ")
+	d.command("fault p-stale-m").hasStatus("p-stale-m off · P: ")
+	d.command("seed 3").hasStatus("seed 3 · ✓ agree")
+	d.command("shape mission").hasStatus("shape mission · ✓ agree")
+	d.Manual = true
+	d.command("seed 4")
+	d.press("j") // the status is of another key by now
+	kept := d.Kept
+	d.Manual = false
+	for _, cmd := range kept {
+		d.do(cmd)
+	}
+	if got := d.m.Status.Text; strings.Contains(got, "seed 4") {
+		t.Errorf("status %q", got)
+	}
+}
+
 // TestAPinnedComparisonIsOfItsRun: A compared with B shows no verdict for a B that has not run, and a
 // bisection keeps its heading.
 func TestAPinnedComparisonIsOfItsRun(t *testing.T) {

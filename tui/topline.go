@@ -183,19 +183,7 @@ func (t topLine) corners() []corner {
 	if r == nil { // what the run on screen ran on is not known to be what the request runs on
 		return []corner{{join(long, verdict), both}, {join(shape, verdict), one}, {verdict, nil}}
 	}
-	verdict = t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
-	spoiling := view.SpoiltBefore(r, t.Run.Plan)
-	switch judged := judgedStages(r); {
-	case spoiling != nil: // it may have come before the stage that is wrong
-		verdict += strings.TrimRight(" "+spoiling.Kind+" "+spoiling.Variable, " ")
-	case len(r.Guilty) > 0:
-		verdict += " " + r.Guilty[0].Stage
-	case r.Verdict != report.Agree && view.Spoiling(r) != nil: // no stage came so far that it could be wrong
-		f := view.Spoiling(r)
-		verdict += strings.TrimRight(" "+f.Kind+" "+f.Variable, " ")
-	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
-		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
-	}
+	verdict = t.verdict(r)
 	backend := t.Theme.Glyph.Dot + backendName(r.Backend.Name)
 	device, state := t.device()
 	if !t.OnGPU() {
@@ -211,6 +199,24 @@ func (t topLine) corners() []corner {
 		{join(verdict, backend, whole), nil},
 		{join(verdict, backend, state), nil}, {join(verdict, backend), nil},
 	}
+}
+
+// verdict is what the run on screen came to: "✗ diverge P", "✓ agree 3 of 9 stages".
+func (t topLine) verdict(r *report.Run) string {
+	verdict := t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
+	spoiling := view.SpoiltBefore(r, t.Run.Plan)
+	switch judged := judgedStages(r); {
+	case spoiling != nil: // it may have come before the stage that is wrong
+		verdict += strings.TrimRight(" "+spoiling.Kind+" "+spoiling.Variable, " ")
+	case len(r.Guilty) > 0:
+		verdict += " " + r.Guilty[0].Stage
+	case r.Verdict != report.Agree && view.Spoiling(r) != nil: // no stage came so far that it could be wrong
+		f := view.Spoiling(r)
+		verdict += strings.TrimRight(" "+f.Kind+" "+f.Variable, " ")
+	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
+		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
+	}
+	return verdict
 }
 
 // judgedStages is how many of a run's stages were judged.

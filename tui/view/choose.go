@@ -84,8 +84,16 @@ func (x *Context) Choose(req debugkern.Request, said string) tea.Cmd {
 	case fit.Shape != req.Shape && x.before == "":
 		x.before = request.ShapeName(req)
 	}
-	x.Say(said + note)
+	x.chosen = said + note
+	x.Say(x.chosen)
 	return x.Root.Start(fit)
+}
+
+// Chosen is what the status said of the last request that Choose has started a run of, once.
+func (x *Context) Chosen() string {
+	said := x.chosen
+	x.chosen = ""
+	return said
 }
 
 // checker is an engine that can say, without running it, whether a request makes sense.
@@ -284,6 +292,28 @@ func (x *Context) NoFaults() tea.Cmd {
 	said := strings.Join(req.Faults, ", ") + " off"
 	req.Faults = nil
 	return x.Choose(req, said+x.shapeBack(&req))
+}
+
+// ChooseDefaults runs the request's kernel with every flag, fault, gate, injected value, schedule, shape and
+// seed at its default. What executes and compiles it, its inputs and what is captured stay.
+func (x *Context) ChooseDefaults() tea.Cmd {
+	was := x.NextRequest()
+	req := request.Clone(was)
+	req.Set, req.Faults, req.Gate, req.Inject, req.Schedule, req.Seed = nil, nil, "", "", "", 0
+	if man, _ := x.Manifest(); len(req.Launch) == 0 {
+		req.Shape = ""
+		if man != nil && len(man.Shapes) > 0 {
+			if _, err := man.ParseShape(request.ShapeName(req)); err != nil {
+				req.Shape = man.Shapes[0].Name
+			}
+		}
+	}
+	if request.Same(was, req) {
+		x.Say("every flag, fault, gate, shape and seed is at its default already")
+		return nil
+	}
+	x.before = ""
+	return x.Choose(req, "reset: "+strings.Join(request.Differences(was, req), ", "))
 }
 
 // WithFault is the request with a fault switched. One planted in another variant, or that can do nothing with

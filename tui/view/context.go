@@ -64,6 +64,7 @@ type Context struct {
 	Writers Writers
 	Pinned  *configs.Setup // the run that others are compared with, A
 
+	chosen    string // see Chosen
 	before    string // the shape before a fault asked for another
 	replaying replay
 	past      history

@@ -50,10 +50,13 @@ func samePlace(a, b walk.Breakpoint) bool {
 	return a == b
 }
 
-// hitText words how often a breakpoint has been hit, and what was counted.
-func (b stop) hitText() string {
+// hitText words how often a breakpoint has been hit up to a step of the block, and what was counted.
+func (b stop) hitText(step uint64) string {
 	if b.hits == nil {
 		return ""
+	}
+	if b.From > 0 && step < b.From {
+		return fmt.Sprintf("hits count from step %d on, where it was set", b.From-1)
 	}
 	out := "hit " + theme.Count(b.hits.Times, "time")
 	if b.hits.Warps > 0 {
@@ -62,8 +65,8 @@ func (b stop) hitText() string {
 	return out + " " + sinceText(b.Breakpoint)
 }
 
-// stopText says which breakpoint stopped the block: breakpoint 2, line 597, if lane == 3, hit 4, warp 1
-// lane 3.
+// stopText says which breakpoint stopped the block: breakpoint 2, line 597, if lane == 3, hit 4. The thread
+// that it stopped is in arrivedText.
 func (b stop) stopText(p walk.Position) string {
 	out := fmt.Sprintf("breakpoint %d, ", b.id)
 	switch {
@@ -80,14 +83,20 @@ func (b stop) stopText(p walk.Position) string {
 	if b.hits != nil && b.hits.Times > 0 { // none: before the moment from which hits are counted
 		out += fmt.Sprintf(", hit %d", b.hits.Times)
 	}
+	if _, why, bad := strings.Cut(p.Note, ", condition "); bad {
+		out += ", condition " + why
+	}
+	return out
+}
+
+// arrivedText says which thread a breakpoint stopped: ", warp 1 lane 3".
+func (b stop) arrivedText(p walk.Position) string {
+	out := ""
 	if b.Stage == "" {
-		out += fmt.Sprintf(", warp %d", p.Warp)
+		out = fmt.Sprintf(", warp %d", p.Warp)
 	}
 	if p.Lane >= 0 {
 		out += fmt.Sprintf(" lane %d", p.Lane)
-	}
-	if _, why, bad := strings.Cut(p.Note, ", condition "); bad {
-		out += ", condition " + why
 	}
 	return out
 }

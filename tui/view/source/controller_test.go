@@ -555,6 +555,8 @@ func TestHitsCountFromWhereTheBreakpointWasSet(t *testing.T) {
 	d.Press("!")
 	d.Command("condition 2").Command("seek 0").Press("r").stands(15)
 	d.HasStatus("breakpoint 2, line 65, warp 0 · step 15") // before it was set: no hit is counted
+	d.Press("!").Says("hits count from step 75 on, where it was set")
+	d.Press("!")
 	d.Command("condition 2 hits == 9999").Command("seek end").Press("R").stands(0)
 	d.HasStatus("back at the block's start; breakpoint 2 counts hits from step 75 on, where it was set")
 	d.Command("clear").Command("seek end").Command("break 65 hits >= 2").Press("R")

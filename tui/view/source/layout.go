@@ -289,14 +289,13 @@ func (v *Controller) walkStrip() string {
 		add(t.Wrong, theme.Count(n, "breakpoint"))
 	}
 	switch p.Stop {
-	case "end", "start", "breakpoint":
-		if !stopped {
-			add(t.Accent, p.Stop)
-		}
+	case "end", "start":
+		add(t.Accent, p.Stop)
 	case "deadlock", "fault":
 		add(t.Wrong, t.Glyph.Wrong+" "+p.Stop)
 	}
-	if p.Note != "" && !stopped && l.Left() > 15 { // the status line has it too
+	// a stop of type breakpoint that is none of the list's is the place that a motion ran to
+	if p.Note != "" && p.Stop != "breakpoint" && l.Left() > 15 { // the status line has it too
 		add(t.Text, v.Worded(p.Note))
 	}
 	return l.Done()

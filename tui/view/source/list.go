@@ -97,7 +97,7 @@ func (v *Controller) breakList() lists.Data {
 	}
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), b.When.String(),
-			b.hitText()}}
+			b.hitText(v.walk.shot.pos.Step)}}
 		if why := v.missing(b.Breakpoint); b.off {
 			r.Mark, r.Tone, r.Cols[3] = v.Theme.Glyph.Ring, lists.Dim, "disabled"
 		} else if why != "" {

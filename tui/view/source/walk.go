@@ -220,7 +220,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 				a.lane = bits.TrailingZeros32(p.Mask)
 			}
 			shot.stop = by.stopText(p)
-			a.said = fmt.Sprintf("%s · step %d", shot.stop, p.Step)
+			a.said = fmt.Sprintf("%s%s · step %d", shot.stop, by.arrivedText(p), p.Step)
 		case err == nil && a.runs && (p.Stop == "start" || p.Stop == "end"):
 			a.said += uncounted(stops)
 		}
