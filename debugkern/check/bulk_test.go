@@ -19,7 +19,7 @@ import (
 func TestCopyByEveryLane(t *testing.T) {
 	for _, c := range []struct{ guard, to, kind, missing string }{
 		{"@%p1", "[s]", "", ""},
-		{"", "[s]", "race", "exclusive: one lane that issues the copy at "},
+		{"", "[s]", "race", "exclusive access: one lane that issues the copy at "},
 		{"@%p1", "[s+8]", "hang", ""},
 	} {
 		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0

@@ -379,7 +379,8 @@ func (c *cause) missing(p *pair, sites []site) string {
 	switch p.kind {
 	case pairBulk:
 		if one, two := p.one, p.two; p.first == p.second && one.warp == two.warp && one.lane != two.lane {
-			return "exclusive: one lane that issues the copy at " + from + ", by elect.sync or a condition"
+			return "exclusive access: one lane that issues the copy at " + from +
+				", by elect.sync or a condition"
 		}
 		how := target.MBarrierWait + " that the copy completes on"
 		if in := sites[p.first].in; p.product {
@@ -417,17 +418,19 @@ func (c *cause) missing(p *pair, sites []site) string {
 			"__threadfence() between %s and the write of the flag (and one between the read of the flag and %s, where there is none)",
 			sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.kind == pairBlocks:
-		return fmt.Sprintf(
-			"exclusive: one block as the owner, an atomic, a merge in a launch of its own, or in a cooperative launch a grid barrier between them: "+
-				"no barrier of a block orders blocks (%s and %s)",
-			sites[p.first].source(), sites[p.second].source())
+		at := fmt.Sprint(sites[p.first].source())
+		if second := fmt.Sprint(sites[p.second].source()); second != at {
+			at += " and " + second
+		}
+		return "exclusive access at " + at + ": one block as the owner, an atomic, a merge in a launch of its own, " +
+			"or a grid barrier in a cooperative launch; a barrier of a block does not order blocks"
 	case c.exclusive:
 		who := fmt.Sprintf("warps %d and %d", p.one.warp, p.two.warp)
 		if p.warp {
 			who = fmt.Sprintf("lanes %d and %d of warp %d", p.one.lane, p.two.lane, p.one.warp)
 		}
-		return fmt.Sprintf("exclusive: one owner, an atomic or a merge: %s both update it at %s", who,
-			sites[p.second].source())
+		return fmt.Sprintf("exclusive access at %s, where %s both update it: one of them as the owner, an atomic "+
+			"or a merge", sites[p.second].source(), who)
 	}
 	return barrier + " " + between
 }

@@ -158,7 +158,7 @@ func (r *globalRange) finding(w *globalRange) target.Finding {
 			"%s: %s reads it at %s by %s, and %s writes it in the same launch at %s: that cache is never updated by writes, so the value may be any that the cell has had",
 			element(name, index), reader, from.place(), from.in.Opcode(), writer, to.place()),
 		Missing: fmt.Sprintf(
-			"exclusive: an ordinary load at %s, not the non-coherent path (no __ldg, no const __restrict__): the kernel writes there at %s",
+			"exclusive use for reading, which the non-coherent path requires, or an ordinary load at %s (no __ldg, no const __restrict__): the kernel writes there at %s",
 			from.source(), to.source()),
 	}
 }

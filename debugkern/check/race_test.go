@@ -38,10 +38,11 @@ func TestFaults(t *testing.T) {
 			{target.CpAsync, "sK_u8", "cp.async.wait_group between"},
 			{target.CpAsync, "sV_u8", "cp.async.wait_group between"}}},
 		{"softmax-race", "stage3b", "small", []expected{
-			{target.Race, "m_smem", "exclusive: "}, {target.Race, "l_smem", "exclusive: "},
-			{target.Race, "rescale_smem", "exclusive: "},
-			{target.Race, "U_smem", "exclusive: "}}},
-		{"merge-race", "flashcore_fused_wmma", "small", []expected{{target.Race, "U_smem", "exclusive: "}}},
+			{target.Race, "m_smem", "exclusive access at "}, {target.Race, "l_smem", "exclusive access at "},
+			{target.Race, "rescale_smem", "exclusive access at "},
+			{target.Race, "U_smem", "exclusive access at "}}},
+		{"merge-race", "flashcore_fused_wmma", "small",
+			[]expected{{target.Race, "U_smem", "exclusive access at "}}},
 		{"barrier-divergent", "stage2", "partial", nil},
 	} {
 		t.Run(c.fault, func(t *testing.T) {

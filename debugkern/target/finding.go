@@ -91,7 +91,8 @@ type Finding struct {
 	KVTile   int // -1 where unknown
 	Source   *Source
 	Other    *Source
-	// Missing names the synchronisation that would order a race, and between which lines; or "exclusive: …".
+	// Missing names the synchronisation that would order a race, and between which lines; or, of
+	// accesses that no synchronisation orders, it begins with "exclusive".
 	// One that no barrier of threads can replace begins with MBarrierWait.
 	Missing     string
 	Neighbour   string // what an out-of-bounds access hit instead

@@ -32,7 +32,7 @@ func Findings() []report.Finding {
 	line := func(n int) *report.Source {
 		return &report.Source{File: KernelFile, Line: n, Function: "sdpa"}
 	}
-	missing := "exclusive: one warp a row, or atomicMax and a merge"
+	missing := "exclusive access: one warp a row, or atomicMax and a merge"
 	sync := "__syncthreads() between lines 140 and 88"
 	return []report.Finding{
 		{

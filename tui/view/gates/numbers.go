@@ -102,7 +102,7 @@ func (p *Pane) unexplained() {
 		return
 	}
 	p.say(p.Theme.Text, "")
-	p.say(p.Theme.Strong, "The run on screen, which is no gate: %s", p.data.KnownOf)
+	p.say(p.Theme.Strong, "The run on screen, which these gates do not judge: %s", p.data.KnownOf)
 	for _, f := range p.data.Known {
 		p.say(p.Theme.Text, "  %s: %s", f.Name, f.Text)
 	}

@@ -155,6 +155,7 @@ func (p *Pane) storyLines() []string {
 	w := p.W - 2
 	var lines []string
 	for i, s := range p.data.Story {
+		s = p.short.Replace(s)
 		style := p.Theme.Text
 		if i == 0 {
 			style = p.Theme.Strong
@@ -230,7 +231,7 @@ func (p *Pane) about() []entry {
 		if f.Missing != nil {
 			say("missing", *f.Missing, p.Theme.Text)
 		}
-		say("so", f.Consequence, p.Theme.Text)
+		say("effect", f.Consequence, p.Theme.Text)
 		say("hits", f.Neighbour, p.Theme.Text)
 		say("where", place(f, &p.data.Work), p.Theme.Dim)
 	}
@@ -258,17 +259,51 @@ func (p *Pane) about() []entry {
 	}
 	if c := p.Cause(); c != nil {
 		say("change", c.Advice, p.Theme.Text)
-		for i, t := range c.Proof {
-			name := "shown by"
-			if i > 0 {
-				name = ""
+		name := "evidence"
+		for _, t := range c.Proof {
+			if i, ok := p.Finding(); ok && t == p.data.Findings[i].Message {
+				continue // it stands above
 			}
 			say(name, t, p.Theme.Text)
+			name = ""
 		}
-		say("alone", c.Alone, p.Theme.Text)
-		say("again", c.Again, p.Theme.Dim)
+		say("if fixed", c.Alone, p.Theme.Text)
+		say("command", c.Again, p.Theme.Dim)
 	}
 	return out
+}
+
+// shortPaths writes the places of the findings' files in a text without folders, as the panes of their
+// sources do. Files of one name in several folders keep them.
+func shortPaths(d *Data) *strings.Replacer {
+	folders := map[string]string{} // of a file's name; "" of several
+	see := func(s *report.Source) {
+		if s == nil {
+			return
+		}
+		dir, name := path.Split(s.File)
+		if was, seen := folders[name]; seen && dir != "" && was != dir {
+			dir = ""
+		} else if dir == "" {
+			return
+		}
+		folders[name] = dir
+	}
+	for i := range d.Findings {
+		see(d.Findings[i].Source)
+		see(d.Findings[i].Other)
+	}
+	for i := range d.Causes {
+		see(d.Causes[i].Place.Source)
+		see(d.Causes[i].Place.Other)
+	}
+	var pairs []string
+	for name, dir := range folders {
+		if dir != "" {
+			pairs = append(pairs, dir+name+":", name+":")
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // place says where a finding was made; loop is what the loop over tiles is called.
@@ -298,7 +333,7 @@ func place(f *report.Finding, work *probes.Work) string {
 func (p *Pane) aboutBox(w, h int) []string {
 	var lines []string
 	for _, e := range p.about() {
-		for k, s := range p.Theme.Wrap(e.text, w-2-11) {
+		for k, s := range p.Theme.Wrap(p.short.Replace(e.text), w-2-11) {
 			name := e.name
 			if k > 0 {
 				name = ""

@@ -9,6 +9,7 @@
 package races
 
 import (
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/diagnose"
@@ -73,11 +74,12 @@ type Pane struct {
 	open   [numFolds]bool
 	filter string
 	scroll [numParts]int
+	short  *strings.Replacer // of the data, see shortPaths
 }
 
 // NewPane returns an empty pane.
 func NewPane(th *theme.Theme) *Pane {
-	p := &Pane{Frame: theme.NewFrame(th, 0), shown: About}
+	p := &Pane{Frame: theme.NewFrame(th, 0), shown: About, short: strings.NewReplacer()}
 	p.Focus = List
 	return p
 }
@@ -91,7 +93,10 @@ func (p *Pane) SetData(d Data) {
 	if d.Running && !p.data.Running {
 		p.moved = false
 	}
-	p.data = d
+	if d.Under != p.data.Under { // it stands first
+		p.scroll[About] = 0
+	}
+	p.data, p.short = d, shortPaths(&d)
 	p.regroup()
 	if !p.moved { // nobody has chosen one since the diagnosis began: the first cause is what it is about
 		was, at = "", 0
@@ -106,7 +111,12 @@ func (p *Pane) SetData(d Data) {
 }
 
 // SetLook shows what was looked up for the finding under the cursor.
-func (p *Pane) SetLook(l Look) { p.look, p.Changed = l, true }
+func (p *Pane) SetLook(l Look) {
+	if !slices.Equal(l.Tried, p.look.Tried) { // it stands first
+		p.scroll[About] = 0
+	}
+	p.look, p.Changed = l, true
+}
 
 // Accessless reports whether what the cursor is on has no accesses to show: its source takes their room.
 func (p *Pane) Accessless() bool { return p.look.None || p.OnFold() }
