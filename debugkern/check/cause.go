@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -343,9 +344,8 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 		one, two = fmt.Sprintf("block %s, %s", grid.At(p.block[0]), one),
 			fmt.Sprintf("block %s, %s", grid.At(p.block[1]), two)
 	}
-	s := fmt.Sprintf("%s race on %s: %s %s it at %s, %s %s it at %s, and nothing orders them",
-		p.hazard(), p.element(),
-		one, p.one.verb(), first, two, p.two.verb(), second)
+	s := fmt.Sprintf("%s race on %s: %s, and nothing orders them", p.hazard(), p.element(),
+		bothAccess(one, p.one.verb(), first, two, p.two.verb(), second))
 	if same {
 		s += "; both write the same value"
 	}
@@ -358,6 +358,17 @@ func (p *pair) operation() string {
 		return "wgmma"
 	}
 	return "asynchronous copy"
+}
+
+// bothAccess says which two threads access a cell and where, one place once.
+func bothAccess(one, does, first, two, alsoDoes, second string) string {
+	switch {
+	case first != second:
+		return fmt.Sprintf("%s %s it at %s, %s %s it at %s", one, does, first, two, alsoDoes, second)
+	case does != alsoDoes:
+		return fmt.Sprintf("%s %s it and %s %s it at %s", one, does, two, alsoDoes, first)
+	}
+	return fmt.Sprintf("%s and %s both %s it at %s", one, two, strings.TrimSuffix(does, "s"), first)
 }
 
 // unfit says why nothing is put between the accesses.

@@ -188,7 +188,7 @@ func (v *Controller) whatIf() tea.Cmd {
 			text, err = who.WhatIfWithout(ctx, run, barrier)
 		}
 		if of != "" && len(text) > 0 {
-			text[0] = "of " + of + ": " + text[0]
+			text[0] = "for " + of + ": " + text[0]
 		}
 		return triedMsg{seq, key, text, err}
 	}

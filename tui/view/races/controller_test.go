@@ -412,7 +412,7 @@ func TestWhatIfAndReplay(t *testing.T) {
 		d.Press("n")
 	}
 	if d.Press("i"); !strings.Contains(d.Text(), "what if") ||
-		!strings.Contains(d.Text(), "gone: race on sP") || !strings.Contains(d.Text(), "of race sP") ||
+		!strings.Contains(d.Text(), "gone: race on sP") || !strings.Contains(d.Text(), "for race sP") ||
 		f.Tried != 2 {
 		t.Errorf("the what-if, %d tried:\n%s", f.Tried, d.Text())
 	}

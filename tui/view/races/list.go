@@ -335,7 +335,7 @@ func (p *Pane) rowLine(i, w int) string {
 		if share != "" {
 			share = " " + share
 		}
-		l.Add(text, p.Theme.Fit(c.Title, l.Left()-p.Theme.Width(share)))
+		l.Add(text, p.Theme.Fit(p.short.Replace(c.Title), l.Left()-p.Theme.Width(share)))
 		return l.Right(p.Theme.Accent, share, w).Done()
 	}
 	f := &p.data.Findings[r.finding]
@@ -397,7 +397,7 @@ func title(f *report.Finding, work *probes.Work) string {
 	if f.Source != nil {
 		s += fmt.Sprintf(" line %d", f.Source.Line)
 	}
-	if f.Other != nil {
+	if f.Other != nil && (f.Source == nil || f.Other.File != f.Source.File || f.Other.Line != f.Source.Line) {
 		s += fmt.Sprintf("/%d", f.Other.Line)
 	}
 	if len(f.Warps) > 0 {
