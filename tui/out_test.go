@@ -328,8 +328,7 @@ func TestFileNamesAreCompleted(t *testing.T) {
 	}
 	d := started(t, 120, 40, plainLook)
 	for command, want := range map[string][]string{
-		"header " + dir + "/al": {"alpha.h", "alps.h", "alto/"}, "dump " + dir + "/alp": {"alpha.h",
-			"alps.h"},
+		"header " + dir + "/al": {"alpha.h", "alps.h", "alto/"}, "dump " + dir + "/al": {"alto/"},
 		"header " + dir + "/.": {".hidden.h"}, "header " + dir + "/x": nil,
 	} {
 		name, _, _ := strings.Cut(command, " ")
@@ -341,5 +340,26 @@ func TestFileNamesAreCompleted(t *testing.T) {
 		if strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: %v, expected %v", command, got, want)
 		}
+	}
+}
+
+// TestWrittenFilesAreOfTheirType: a command that writes a file offers folders and files that it could
+// replace, and where there is none says what it takes.
+func TestWrittenFilesAreOfTheirType(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"k.cu", "a.npz", "a.json"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := started(t, 120, 40, plainLook)
+	d.press(":").typed("report").press("enter")
+	if s := d.text(); !strings.Contains(s, "FILE.html: write the page") ||
+		strings.Contains(s, "report k.cu") {
+		t.Errorf("of a page:\n%s", s)
+	}
+	d.press("esc", ":").typed("dump ")
+	if s := d.text(); !strings.Contains(s, "dump a.npz") || !strings.Contains(s, "dump a.json") {
+		t.Errorf("of a run:\n%s", s)
 	}
 }

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,7 +28,7 @@ func (p palette) out() []view.Command {
 				c.help + ", over a file that exists"},
 		} {
 			all = append(all, view.Command{Group: g, Name: x.name, Arg: c.arg, Help: x.help,
-				Also: "save export", Complete: p.Paths, Do: func(path string) tea.Cmd {
+				Also: "save export", Complete: p.written(c.arg), Do: func(path string) tea.Cmd {
 					if file, marked := strings.CutSuffix(path, "!"); marked {
 						p.Complain(fmt.Sprintf(":%s %s: the ! follows the command: :%s! %s",
 							x.name, path, c.name, file))
@@ -45,6 +47,17 @@ func (p palette) out() []view.Command {
 		view.Command{Group: g, Name: "own", Arg: "DIR", Also: "save export copy", Complete: p.Folders,
 			Help: "write the embedded kernel as files of your own: manifest, source, headers", Do: p.own},
 	)
+}
+
+// written completes the name of a file to be written: with folders, and files of the types that an argument
+// such as FILE.npz|.json names.
+func (p palette) written(arg string) func(typed string) []string {
+	types := strings.Split(strings.TrimPrefix(arg, "FILE"), "|")
+	return func(typed string) []string {
+		return slices.DeleteFunc(p.Paths(typed), func(name string) bool {
+			return !strings.HasSuffix(name, "/") && !slices.Contains(types, filepath.Ext(name))
+		})
+	}
 }
 
 // yankForms are the completions of :yank.
