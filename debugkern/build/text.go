@@ -20,30 +20,33 @@ import (
 // it; nil where it cannot be read.
 func Text(ctx context.Context, m *configs.Manifest, changed map[string]Patched, name string) []string {
 	if t, ok := PatchedText(changed, name); ok {
-		return strings.Split(t.Text, "\n")
+		return lines(t.Text)
 	}
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	if base == "tilescope.cuh" {
-		return strings.Split(probes.Header, "\n")
+		return lines(probes.Header)
 	}
 	if m.Source != "" && strings.HasSuffix(m.Source, base) {
 		if text, err := sourceText(ctx, m); err == nil {
-			return strings.Split(string(text), "\n")
+			return lines(string(text))
 		}
 	}
 	if m.PTX != "" && strings.HasSuffix(m.PTX, base) {
 		if text, err := ReadKernel(ctx, m.SourcePath()); err == nil {
-			return strings.Split(string(text), "\n")
+			return lines(string(text))
 		}
 	}
 	if text, ok := kernels.Source(base); ok {
-		return strings.Split(string(text), "\n")
+		return lines(string(text))
 	}
 	if text, ok := followed(ctx, m, name); ok {
-		return strings.Split(string(text), "\n")
+		return lines(string(text))
 	}
 	return nil
 }
+
+// lines are the lines of a text; what follows the end of the last one is none.
+func lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
 // maxTexts is how many bytes of sources a build keeps, to show them after their files have changed.
 const maxTexts = 4 << 20

@@ -162,7 +162,7 @@ func TestRunBundle(t *testing.T) {
 		},
 	})
 	if code != 0 || run == nil || run.Request.Check != debugkern.EveryChecker ||
-		*run.Report.Outputs[1].Written != 2 || len(source) < 20 {
+		*run.Report.Outputs[1].Written != 2 || len(source) < 19 {
 		t.Errorf("exit %d: %s, %d lines of source", code, errOut.String(), len(source))
 	}
 }

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -324,14 +325,26 @@ func (p *Pane) guilty(r *report.Run, say sayer) {
 	}
 }
 
+// saysWhere reports whether a text has a place, with its file's folders or without.
+func saysWhere(text string, s *report.Source) bool {
+	if s == nil {
+		return false
+	}
+	_, rest, found := strings.Cut(text, fmt.Sprintf("%s:%d", path.Base(s.File), s.Line))
+	return found && (rest == "" || rest[0] < '0' || rest[0] > '9')
+}
+
 func (p *Pane) finding(f *report.Finding, say sayer) {
 	style := p.Theme.Wrong
 	if f.Severity != "error" {
 		style = p.Theme.Text
 	}
-	text := fmt.Sprintf("%s: %s%s", f.Kind, f.Message, place(f.Source))
-	if f.Other != nil {
-		text += " and" + strings.TrimPrefix(place(f.Other), " ·")
+	text := f.Kind + ": " + f.Message
+	if !saysWhere(f.Message, f.Source) || f.Other != nil && !saysWhere(f.Message, f.Other) {
+		text += place(f.Source)
+		if f.Other != nil {
+			text += " and" + strings.TrimPrefix(place(f.Other), " ·")
+		}
 	}
 	if f.Missing != nil {
 		text += " · missing: " + *f.Missing

@@ -178,7 +178,7 @@ func (p *Pane) legend(w *scene.Writers, wide bool, width int) string {
 			contested++
 		}
 	}
-	text := fmt.Sprintf("last writing warp · ! contested (%d) · %s none", contested, p.Theme.Glyph.Equal)
+	text := fmt.Sprintf("last writer, ! contested (%d), %s none", contested, p.Theme.Glyph.Equal)
 	if !wide {
 		text = fmt.Sprintf("last writer, ! contested (%d), + here", contested)
 	}

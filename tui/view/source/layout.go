@@ -472,12 +472,8 @@ func (v *Controller) codeOf(file string) []string {
 	if s.filesOf != v.Run {
 		s.files, s.filesOf = map[string][]string{}, v.Run
 	}
-	text := v.Run.Viewer.Source(file)
-	if n := len(text) - 1; n >= 0 && text[n] == "" { // what follows the last line's end is no line
-		text = text[:n]
-	}
-	s.files[file] = text
-	return text
+	s.files[file] = v.Run.Viewer.Source(file)
+	return s.files[file]
 }
 
 // showShared shows the array with the cell under the cursor.
