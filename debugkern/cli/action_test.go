@@ -189,6 +189,7 @@ args:
 // TestAction: of a change the kernels are checked that it touches and that state their launch, and the
 // manifests of those are judged; a change of what all depend on has all of them looked at.
 func TestAction(t *testing.T) {
+	t.Parallel()
 	clean, racy := statedKernel(t, "reduce.ptx"), statedKernel(t, "reduce-race.ptx")
 	r := newRunner(t, "", map[string]string{
 		"k/reduce.ptx": racy, "k/reduce.yaml": reduceManifest, "k/other one.ptx": racy, "notes.txt": "1",

@@ -70,6 +70,7 @@ func TestBisect(t *testing.T) {
 // TestBisectUnresolved: a fault without the flags of its base is no combination; the step says so
 // and decides nothing.
 func TestBisectUnresolved(t *testing.T) {
+	t.Parallel()
 	out, errText, code := call(t, "bisect", "stage1", "stage2", "--fault", "u-no-rescale", "--backend", "emu")
 	for _, want := range []string{
 		"stage1 agrees, stage2 with u-no-rescale diverges (U)",
@@ -96,6 +97,7 @@ func TestEndsOfOneTargetAreNamedByTheirFlags(t *testing.T) {
 }
 
 func TestBisectOwnManifest(t *testing.T) {
+	t.Parallel()
 	own := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), nil)
 	var doc report.Bisection
 	code, errText := documentOf(t, &doc, "bisect", own, own, "--fault", "quant-127.5", "--backend", "emu")

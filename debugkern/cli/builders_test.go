@@ -109,6 +109,7 @@ func (b *bare) exits(t *testing.T, want int, says string, args ...string) {
 // TestNothingInstalled: no driver, no NVRTC, no NVML. What was not asked for by name falls back;
 // what was is exit 3.
 func TestNothingInstalled(t *testing.T) {
+	t.Parallel()
 	b := newBare(t)
 	b.has(t, map[string]bool{
 		"emulator": true, "embedded PTX": true, "NVRTC": false, "headers": false, "ptxas": false,
@@ -131,6 +132,7 @@ const fakeCUDA = "../cuda/testdata/fakecuda.c"
 
 // TestDriverAlone: a driver, and neither NVRTC nor NVML.
 func TestDriverAlone(t *testing.T) {
+	t.Parallel()
 	b := newBare(t)
 	b.library(t, "libcuda.so.1", fakeCUDA)
 	b.has(t, map[string]bool{"driver": true, "GPU 0": true, "NVRTC": false, "NVML": false})
@@ -142,6 +144,7 @@ func TestDriverAlone(t *testing.T) {
 // TestBrokenDriver: a driver that does not start is told with the reason; auto goes on
 // without, cuda does not.
 func TestBrokenDriver(t *testing.T) {
+	t.Parallel()
 	b := newBare(t)
 	b.library(t, "libcuda.so.1", fakeCUDA)
 	b.env = append(b.env, "FAKECUDA=cuInit=803")
@@ -160,6 +163,7 @@ func TestBrokenDriver(t *testing.T) {
 
 // TestNVMLAlone: telemetry is there, and nothing else of a GPU.
 func TestNVMLAlone(t *testing.T) {
+	t.Parallel()
 	b := newBare(t)
 	source := filepath.Join(t.TempDir(), "nvml.c")
 	text := "#include <string.h>\nint nvmlInit_v2(void) { return 0; }\nint nvmlInitWithFlags(unsigned f) { return 0; }\nint nvmlShutdown(void) { return 0; }\n" +

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/report"
 )
 
@@ -103,16 +104,24 @@ func TestCheckExpectUsage(t *testing.T) {
 // TestCheckExpectTarget: the launch of a manifest, whose elements are too many to follow them all: a sample,
 // which is stated. What it is made of depends on the kernel alone.
 func TestCheckExpectTarget(t *testing.T) {
+	t.Parallel()
 	args := []string{
 		"check", "gemm_wmma", "--json", "--expect",
 		"C[m][n] <- A[m][*], B[*][n], bias[n]", "--expect", "C[m][n] <- A[m][*], ... for m < 2, n < 2",
 	}
 	var runs [2]report.Check
+	var both join.Group
 	for i := range runs {
-		out, errText, code := call(t, args...)
-		if err := json.Unmarshal([]byte(out), &runs[i]); err != nil || code != 0 {
-			t.Fatalf("exit %d: %v %s", code, err, errText)
-		}
+		both.Go(func() {
+			out, errText, code := call(t, args...)
+			if err := json.Unmarshal([]byte(out), &runs[i]); err != nil || code != 0 {
+				t.Errorf("exit %d: %v %s", code, err, errText)
+			}
+		})
+	}
+	both.Wait()
+	if t.Failed() {
+		return
 	}
 	e := runs[0].Coverage.Expectations
 	if !slices.Equal(e, runs[1].Coverage.Expectations) {

@@ -74,6 +74,7 @@ func TestCompare(t *testing.T) {
 // TestCompareOwnManifest: a stage that only one of them has is named, and a kernel that does not load
 // is a failed document.
 func TestCompareOwnManifest(t *testing.T) {
+	t.Parallel()
 	ptx := stage2PTX(t, "TS_PROBES=1")
 	own := ownManifest(t, ptx, func(s string) string {
 		return strings.Replace(s, "    array: sS\n    capture: probe", "    array: sS\n    capture: none", 1)
@@ -128,6 +129,7 @@ func TestPairBadInput(t *testing.T) {
 // TestCompareTolerance: cells that differ in their bits and not by more than a tolerance are within it, which
 // is exit code 0; the first cell is the first beyond it.
 func TestCompareTolerance(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args    string
 		code    int

@@ -14,6 +14,7 @@ import (
 
 // The document is run's and more; standard output has nothing else, and the exit code is run's.
 func TestDiagnoseDocument(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-frag", "--shape", "small",
 		"--backend", "emu", "--schedules", "5", "--json")
 	if code != exitDiverged || stderr != "" {
@@ -43,6 +44,7 @@ func TestDiagnoseDocument(t *testing.T) {
 
 // What a person reads ends with the story; findings come first, as they come.
 func TestDiagnoseText(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-s", "--shape", "small",
 		"--backend", "emu", "--schedules", "5")
 	if code != exitDiverged || stderr != "" {
@@ -68,6 +70,7 @@ func TestDiagnoseText(t *testing.T) {
 
 // Files are written beside the document, whole or not at all.
 func TestDiagnoseFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	paths := map[string]string{
 		"--sarif": filepath.Join(dir, "r.sarif"), "--html": filepath.Join(dir, "r.html"),
@@ -107,6 +110,7 @@ func TestDiagnoseFiles(t *testing.T) {
 // A kernel that brings its own PTX, probes in it, has no other build: what that one shows has to do. What
 // cannot be loaded is exit 4, with a document.
 func TestDiagnoseOwnPTX(t *testing.T) {
+	t.Parallel()
 	path := ownManifest(t, faultyPTX(t, []string{"sync-p"}, "TS_PROBES=1"), nil)
 	var d diagnose.Diagnosis
 	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu",
@@ -128,6 +132,7 @@ func TestDiagnoseOwnPTX(t *testing.T) {
 // What is wrong in the rows of one warp alone is looked for there: the advice names them, beside the factor
 // that explains them.
 func TestDiagnoseNamesTheRows(t *testing.T) {
+	t.Parallel()
 	// the value that is stored to sP, ahead of the __syncwarp that follows, made larger by warp 1
 	stored := regexp.MustCompile(
 		`(\{  cvt\.rn\.f16\.f32 %rs\d+, )(%f\d+)(;\}\s+// end inline asm\s+\.loc[^\n]*\n\tst\.shared\.u16[^\n]*\n\t\.loc[^\n]*\n\tbar\.warp\.sync)`)

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
@@ -56,12 +58,56 @@ func runPage(t *testing.T, name string, least int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []string
-	ran, block := 0, false
 	lines := strings.Split(string(page), "\n")
+	commands := consoleCommands(lines)
+	if len(commands) < least {
+		t.Errorf("%d commands found; the page has more", len(commands))
+	}
+	var running join.Group
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range commands {
+		if i%oneOf == 0 && (turn(i, pageSample) || *update) {
+			slots <- struct{}{}
+			running.Go(func() {
+				commands[i].run(t)
+				<-slots
+			})
+		}
+	}
+	running.Wait()
+	var out []string
+	next := 0
+	for _, c := range commands {
+		out = append(out, lines[next:c.at+1]...)
+		if c.prints != c.says && !*update {
+			t.Errorf("%s:%d: %s\nsays:\n%s\nprints:\n%s", filepath.ToSlash(path), c.at+1, lines[c.at], c.says,
+				c.prints)
+		}
+		if c.prints != "" {
+			out = append(out, strings.Split(c.prints, "\n")...)
+		}
+		next = c.end
+	}
+	if out = append(out, lines[next:]...); *update {
+		if err := os.WriteFile(path, []byte(strings.Join(out, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// documentedCommand is a command of a page: the lines from at on, up to end.
+type documentedCommand struct {
+	at, end       int
+	args, pattern string
+	says, prints  string // what the page shows, and what the command prints, which is the same until it runs
+}
+
+// consoleCommands are the commands of a page, none of which needs what another one leaves.
+func consoleCommands(lines []string) []documentedCommand {
+	var out []documentedCommand
+	block := false
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
-		out = append(out, line)
 		if strings.HasPrefix(line, "```") {
 			block = line == "```console"
 		}
@@ -74,29 +120,16 @@ func runPage(t *testing.T, name string, least int) {
 			end++
 		}
 		said := strings.Join(lines[i+1:end], "\n")
-		got, ok := said, true
-		if ran%oneOf == 0 && (turn(ran, pageSample) || *update) {
-			got, ok = documented(t, m[1], m[2])
-		}
-		if !ok {
-			got = said
-		}
-		if got != said && !*update {
-			t.Errorf("%s:%d: %s\nsays:\n%s\nprints:\n%s", filepath.ToSlash(path), i+1, line, said, got)
-		}
-		if got != "" {
-			out = append(out, strings.Split(got, "\n")...)
-		}
+		out = append(out, documentedCommand{i, end, m[1], m[2], said, said})
 		i = end - 1
-		ran++
 	}
-	if ran < least {
-		t.Errorf("%d commands found; the page has more", ran)
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(strings.Join(out, "\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	return out
+}
+
+// run runs the command, where its compiler is there.
+func (c *documentedCommand) run(t *testing.T) {
+	if printed, ok := documented(t, c.args, c.pattern); ok {
+		c.prints = printed
 	}
 }
 

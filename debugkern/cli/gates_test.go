@@ -13,6 +13,7 @@ import (
 
 // TestGates judges one variant on one shape, end to end: document, artefacts, exit code.
 func TestGates(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	out, errText, code := call(t, "gates", "stage2", "--shapes", "small", "--shape", "small", "--seeds", "0",
 		"--backend", "emu", "--out", dir, "--json")
@@ -69,6 +70,7 @@ func TestGates(t *testing.T) {
 
 // TestGatesRed plants a fault: exit 1, and the text says what is wrong.
 func TestGatesRed(t *testing.T) {
+	t.Parallel()
 	out, errText, code := call(t, "gates", "stage2", "--fault", "scale-twice", "--shape", "small", "--seed",
 		"3", "--backend", "emu", "--against", "stage1")
 	if code != 1 {
@@ -86,6 +88,7 @@ func TestGatesRed(t *testing.T) {
 
 // TestStage3AEqualsStage2 compares O of both to the bit, on partial and whole tiles.
 func TestStage3AEqualsStage2(t *testing.T) {
+	t.Parallel()
 	out, errText, code := call(t, "gates", "stage2", "stage3a", "--shapes", "small,partial49,1,2,64,64",
 		"--seeds", "0-1", "--shape", "small", "--backend", "emu", "--json")
 	if code != 0 {
@@ -108,6 +111,7 @@ func TestStage3AEqualsStage2(t *testing.T) {
 
 // TestGatesShapes leaves out the shapes on which a fault can do nothing.
 func TestGatesShapes(t *testing.T) {
+	t.Parallel()
 	out, errText, code := call(t, "gates", "stage2", "--fault", "mask-missing", "--seeds", "0", "--backend",
 		"emu", "--json")
 	if code != 1 {

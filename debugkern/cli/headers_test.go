@@ -52,6 +52,7 @@ var stage2Sets = []string{
 // A kernel of one's own is built from one's own headers: the embedded kernels' are not there, one's own file
 // of any such name is read, and the document has the digest of all that were read and of no other.
 func TestOwnHeadersAreRead(t *testing.T) {
+	t.Parallel()
 	needNVRTC(t)
 	path := ownSource(t, func(src string) string {
 		return strings.Replace(src, "#include \"cp_async.cuh\"",
@@ -105,6 +106,7 @@ func TestOwnHeadersAreRead(t *testing.T) {
 
 // A wrong table in one's own header is what the run judges, and one's own stand-ins and probes win too.
 func TestOwnHeadersOfOurNames(t *testing.T) {
+	t.Parallel()
 	needNVRTC(t)
 	path := ownSource(t, func(src string) string { return "#include <cstdint>\n" + src })
 	dir := filepath.Dir(path)
@@ -133,6 +135,7 @@ func TestOwnHeadersOfOurNames(t *testing.T) {
 
 // What an archived build says of its headers is what NVRTC says when it builds the same.
 func TestEmbeddedHeaders(t *testing.T) {
+	t.Parallel()
 	needNVRTC(t)
 	for _, args := range [][]string{{"stage2"}, {"stage3b", "--fault", "lut-order"}, {"flashcore_vec"}} {
 		args = append(append([]string{"run"}, args...), "--shape", "small", "--backend", "emu")

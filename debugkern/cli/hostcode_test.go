@@ -35,6 +35,7 @@ const hostSample = 4
 // name the source's own lines. One source in hostSample is checked each time, all with TILESCOPE_LONG (make
 // test-long).
 func TestHostCodeSources(t *testing.T) {
+	t.Parallel()
 	for i, file := range hostSources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".cu"), func(t *testing.T) {
 			if !turn(i, hostSample) {

@@ -53,6 +53,7 @@ func callHarmless(t *testing.T, args ...string) string {
 
 // TestHostileArgumentsAndFileNames: what is typed comes back in messages, and as names of files that exist.
 func TestHostileArgumentsAndFileNames(t *testing.T) {
+	t.Parallel()
 	for _, evil := range hostileTexts {
 		dir := t.TempDir()
 		for _, ext := range []string{".ptx", ".cu", ".yaml", ".h", ".npz"} {
@@ -87,6 +88,7 @@ func TestHostileArgumentsAndFileNames(t *testing.T) {
 
 // TestHostileManifests: keys, values and comments of YAML, and names within PTX.
 func TestHostileManifests(t *testing.T) {
+	t.Parallel()
 	ptx := string(stage2PTX(t, "TS_PROBES=1"))
 	for _, evil := range hostileTexts {
 		quoted := fmt.Sprintf("%+q", strings.ToValidUTF8(evil, "?"))
@@ -123,6 +125,7 @@ func TestHostileManifests(t *testing.T) {
 
 // TestHostileFileNamesInFindings: the source that PTX names in .file is where findings and cells are placed.
 func TestHostileFileNamesInFindings(t *testing.T) {
+	t.Parallel()
 	ptx := strings.ReplaceAll(string(stage2PTX(t, "TS_PROBES=1")), "bar.sync", "// bar.sync")
 	for _, evil := range hostileTexts[:4] {
 		path := ownManifest(t, []byte(strings.ReplaceAll(ptx, "sdpa_fp8_stage_c_wmma.cu\"", evil+".cu\"")),
@@ -165,6 +168,7 @@ func TestHostileArchives(t *testing.T) {
 // and as data. Each text is compiled twice: one is tried each time, four with TILESCOPE_LONG (make
 // test-long).
 func TestHostileSources(t *testing.T) {
+	t.Parallel()
 	needNVRTC(t)
 	for i, evil := range hostileTexts[:4] {
 		if !turn(i, 4) {

@@ -92,6 +92,7 @@ func TestInitBundle(t *testing.T) {
 // TestBundleAsInputs: the contents of memory of every element type come out of a bundle as they are in it;
 // what they are to the kernel is in their bits.
 func TestBundleAsInputs(t *testing.T) {
+	t.Parallel()
 	bytesOf := map[string]int{
 		"u8": 1, "i8": 1, "e4m3": 1, "e5m2": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4,
 		"i64": 8, "u64": 8, "f64": 8,

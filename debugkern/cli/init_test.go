@@ -117,6 +117,7 @@ func TestInitRuns(t *testing.T) {
 // TestInitSource: a .cu has names, so that nothing about the arguments is left open; without a
 // compiler it is exit 3.
 func TestInitSource(t *testing.T) {
+	t.Parallel()
 	src, ok := kernels.Source("sdpa_fp8_stage_c_wmma.cu")
 	if !ok {
 		t.Fatal("no embedded source")
@@ -209,6 +210,7 @@ func TestInitBadInput(t *testing.T) {
 // TestInitSources: what a source shows is in its manifest, no two extents are equal, and the manifest runs or
 // says what has to be filled in. One source in three each time, all with TILESCOPE_LONG (make test-long).
 func TestInitSources(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct {
 		file    string
 		options []string

@@ -115,6 +115,7 @@ func TestInitTritonTrust(t *testing.T) {
 
 // TestInitTritonRefusals: each is one error with its exit code, and neither file is left.
 func TestInitTritonRefusals(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		kernel string
 		args   []string // in place of the usual ones, K for the file

@@ -56,6 +56,7 @@ func rezip(t *testing.T, from string, change map[string]func([]byte) []byte) str
 // A file that has a tensor both before and after it was encoded is taken where the two agree, as in our own
 // dumps, and refused where they do not, with both names.
 func TestInputsTwice(t *testing.T) {
+	t.Parallel()
 	lastByte := func(b []byte) []byte { b[len(b)-1] ^= 1; return b }
 	gone := func([]byte) []byte { return nil }
 	scale := func(b []byte) []byte { binary.LittleEndian.PutUint32(b[len(b)-4:], 0x40000000); return b }

@@ -35,6 +35,7 @@ func TestLadderAgrees(t *testing.T) {
 // TestSameOutput: what these rungs change is where numbers are kept and how they are fetched, so O is
 // Stage 2's to the bit.
 func TestSameOutput(t *testing.T) {
+	t.Parallel()
 	for _, shape := range []string{"partial49", "2,2,81,64"} {
 		want := outputOf(t, "stage2", shape)
 		for _, variant := range sampled([]string{"stage3a", "swizzle", "swizzle3a", "pipe3", "kvlut"}) {

@@ -83,6 +83,7 @@ func TestLineageUsage(t *testing.T) {
 
 // TestLineageOfFault: what a planted fault did shows in the lineage of a cell that it changed.
 func TestLineageOfFault(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ fault, cell, right, wrong string }{
 		{"k-scale-head", "K@0[3,17]", "Ks[1] =", "Ks[2] ="},
 		{"kt-rowmajor", "S@0[3,17]", "K[0][1][17][0..63]", "K[0][1][16..31][1..49 by 16]"},

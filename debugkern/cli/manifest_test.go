@@ -134,6 +134,7 @@ func TestFiveMistakes(t *testing.T) {
 // TestCaptureWithoutProbes takes every stage from shared memory, out of the plain build's PTX, and must
 // see the same tiles.
 func TestCaptureWithoutProbes(t *testing.T) {
+	t.Parallel()
 	lines := captureLines(t)
 	path := ownManifest(t, stage2PTX(t), func(s string) string {
 		for array, at := range lines {
@@ -196,6 +197,7 @@ func captureLines(t *testing.T) map[string]int {
 // constants), beside a manifest that says so: the same tiles, the same line for a fault, and findings in the
 // user's names. Nothing depends on a kernel being ours.
 func TestRenamedKernel(t *testing.T) {
+	t.Parallel()
 	arrays := map[string]string{
 		"sQ": "tileQuery", "sKT": "tileKey", "sV": "tileValue", "sS": "scores", "sP": "weights",
 		"m_smem": "row_max", "l_smem": "row_sum", "U_smem": "acc", "sPV_frag": "patch", "sK_u8": "rawKey",

@@ -32,6 +32,7 @@ func same(s string) string { return s }
 // A person's own patches, of the source and of a header, are compiled in memory: the run is that of the
 // embedded kernel, the header's digest is that of the text that was read, and the files stay as they are.
 func TestOwnPatches(t *testing.T) {
+	t.Parallel()
 	needNVRTC(t)
 	path := ownSource(t, same)
 	ownPatches(t, path, same, "sync-p", "lut-order")
@@ -68,6 +69,7 @@ func TestOwnPatches(t *testing.T) {
 // A patch that cannot be read, does not apply, or cannot be combined is refused before anything is built,
 // with file, line and hunk.
 func TestPatchesRefused(t *testing.T) {
+	t.Parallel()
 	path := ownSource(t, func(src string) string {
 		return strings.Replace(src, "__syncthreads();  // C", "__syncthreads();  // See", 1)
 	})

@@ -300,6 +300,7 @@ func TestReferenceOfStages(t *testing.T) {
 // TestReferenceBesideTheGraph: a stage with an operator and an array is judged locally by the graph and
 // globally by the array.
 func TestReferenceBesideTheGraph(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dump := filepath.Join(dir, "clean.npz")
 	if _, errText, code := call(t, "run", "stage2", "--shape", "small", "--backend", "emu", "--dump",

@@ -58,6 +58,7 @@ func needNVRTC(t *testing.T) {
 // TestCompileErrors: every complaint is listed at its line and column with the source line, and the
 // document has them all.
 func TestCompileErrors(t *testing.T) {
+	t.Parallel()
 	path := ownSource(t, func(src string) string {
 		return strings.Replace(src, "#include \"cp_async.cuh\"",
 			"#include <cstdint>\n#include \"beside.h\"\n__device__ int first() { return nope; }\n\t__device__ int second() { return BESIDE + nada; }\n#include \"cp_async.cuh\"",
@@ -108,6 +109,7 @@ func TestMalformedPTXIsListed(t *testing.T) {
 // TestHostCode: a source with host code goes to nvcc by itself, and the emulator takes its PTX; without one
 // NVRTC compiles the device's part. What cannot be had is exit 3.
 func TestHostCode(t *testing.T) {
+	t.Parallel()
 	path := ownSource(t, func(src string) string {
 		return src +
 			"\n#include <cstdio>\nint main() {\n\tvoid* p = nullptr;\n\tprintf(\"%d\\n\", (int)cudaMalloc(&p, 16));\n}\n"

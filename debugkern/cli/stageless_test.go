@@ -110,6 +110,7 @@ func TestDiagnoseWithoutReference(t *testing.T) {
 // TestGatesWithoutReference: the gates run a kernel without a reference under every checker,
 // and say what decided.
 func TestGatesWithoutReference(t *testing.T) {
+	t.Parallel()
 	for ptx, want := range map[string]struct {
 		code  int
 		parts []string

@@ -69,6 +69,7 @@ func commands() [][]string {
 // TestWorkingDirectoryRunsNoCode: whatever way leads to the working directory, nothing of it is loaded or
 // executed. What cannot be done without it is exit 3 and names the file and the way to consent.
 func TestWorkingDirectoryRunsNoCode(t *testing.T) {
+	t.Parallel()
 	b, mark := project(t)
 	for _, args := range commands() {
 		out, errText, code := b.call(t, args...)
@@ -106,6 +107,7 @@ func TestWorkingDirectoryRunsNoCode(t *testing.T) {
 // TestTrustCommand: consent is recorded, listed, ends with a change of the file, and is withdrawn;
 // --trust is for one command.
 func TestTrustCommand(t *testing.T) {
+	t.Parallel()
 	b, mark := project(t)
 	used := func(want bool, args ...string) {
 		t.Helper()

@@ -36,7 +36,7 @@ func built(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	if program, err = filepath.Abs(os.Getenv("TILESCOPE_BIN")); os.Getenv("TILESCOPE_BIN") == "" {
 		program = filepath.Join(dir, "tilescope")
-		out, berr := exec.Command("go", "build", "-o", program, "tilescope").CombinedOutput()
+		out, berr := exec.Command("go", "build", "-ldflags=-w", "-o", program, "tilescope").CombinedOutput()
 		if err = berr; err != nil {
 			fmt.Fprintf(os.Stderr, "%s\n", out)
 		}
