@@ -105,12 +105,11 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.restored = false
 	m.draw()
 	cmd := tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
-	switch {
-	case m.Status.Bad:
-	case changed != "":
+	if changed == "" && chosen != "" && m.Status.Text == chosen {
+		changed = chosen + " · " + m.came(before, msg.run)
+	}
+	if changed != "" && !m.Status.Bad {
 		m.Hold(changed)
-	case chosen != "" && m.Status.Text == chosen:
-		m.Say(chosen + " · " + m.came(before, msg.run))
 	}
 	return cmd
 }

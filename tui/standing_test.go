@@ -275,6 +275,8 @@ func TestASwitchSaysWhatItHasChanged(t *testing.T) {
 	d.command("fault p-stale-m").hasStatus("p-stale-m off · P: ")
 	d.command("seed 3").hasStatus("seed 3 · ✓ agree")
 	d.command("shape mission").hasStatus("shape mission · ✓ agree")
+	// what loads in Source is silent
+	d.open(view.Source).command("fault p-stale-m").hasStatus("p-stale-m on · P: ")
 	d.Manual = true
 	d.command("seed 4")
 	d.press("j") // the status is of another key by now

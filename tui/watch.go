@@ -63,6 +63,7 @@ func (m *Model) configured(msg configMsg) tea.Cmd {
 	if said == nil {
 		return nil
 	}
+	m.Release()
 	text := "configuration: " + strings.Join(said, ", ")
 	if changes == nil {
 		m.Say(text)

@@ -85,6 +85,7 @@ func (x *Context) Choose(req debugkern.Request, said string) tea.Cmd {
 		x.before = request.ShapeName(req)
 	}
 	x.chosen = said + note
+	x.Release() // what a run before this one came to has been shown
 	x.Say(x.chosen)
 	return x.Root.Start(fit)
 }
