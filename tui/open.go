@@ -150,7 +150,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		cmd = tea.Batch(cmd, m.Root.Open(view.Pipe))
 	}
 	cmd = tea.Batch(cmd, m.Changed())
-	m.Say("opened " + msg.words[0])
+	m.SayChosen("opened " + msg.words[0])
 	return cmd
 }
 

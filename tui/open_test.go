@@ -44,7 +44,7 @@ func TestOpen(t *testing.T) {
 	if d.m.Showing() != view.Frag {
 		t.Errorf("a header is judged in %s", d.m.Showing())
 	}
-	d.press("2").command("target stage1 --seed 7").hasStatus("opened stage1")
+	d.press("2").command("target stage1 --seed 7").hasStatus("opened stage1 · ✓ agree")
 	if d.m.Showing() != view.Tile {
 		t.Errorf("another target of the catalogue is shown in %s", d.m.Showing())
 	}

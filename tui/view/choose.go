@@ -84,13 +84,18 @@ func (x *Context) Choose(req debugkern.Request, said string) tea.Cmd {
 	case fit.Shape != req.Shape && x.before == "":
 		x.before = request.ShapeName(req)
 	}
-	x.chosen = said + note
-	x.Release() // what a run before this one came to has been shown
-	x.Say(x.chosen)
+	x.SayChosen(said + note)
 	return x.Root.Start(fit)
 }
 
-// Chosen is what the status said of the last request that Choose has started a run of, once.
+// SayChosen writes to the status line what is run now; what it comes to is added when it has ended.
+func (x *Context) SayChosen(text string) {
+	x.chosen = text
+	x.Release() // what a run before this one came to has been shown
+	x.Say(text)
+}
+
+// Chosen is the last text of SayChosen, once.
 func (x *Context) Chosen() string {
 	said := x.chosen
 	x.chosen = ""
