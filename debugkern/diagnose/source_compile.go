@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,52 +20,70 @@ import (
 // The compilations of a search for an edit of the source: of many edits together, and of those that need one
 // each.
 
+// compilation is edits that are being compiled together.
+type compilation struct {
+	edits []rewrite.Edit
+	task  *join.Task[batch]
+}
+
+// mostAhead is how many batches of edits are compiled at a time at most.
+const mostAhead = 3
+
+// ahead is how many batches of edits are compiled at a time: a compiler takes one core, and the batch that is
+// executed meanwhile the others.
+func ahead() int { return min(mostAhead, max(1, runtime.GOMAXPROCS(0)/3)) }
+
 // together tries edits that are compiled together, the likeliest first. While some are executed, the next are
 // compiled.
 func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 	q := s.q
 	ctx, cancel := context.WithCancel(q.ctx)
-	var next *join.Task[batch]
+	var pending []compilation
 	defer func() {
-		if cancel(); next != nil {
-			next.Wait()
+		cancel()
+		for _, c := range pending {
+			c.task.Wait()
 		}
 	}()
-	all := len(edits)
-	var coming []rewrite.Edit // that are compiled now
-	more := func(i int) {
-		n := min(len(edits), mostTogether, firstTogether<<i)
-		if s.took > longCompilation { // most of it is not for the edits
-			n = min(len(edits), mostTogether)
-		}
-		if s.each > 0 {
-			n = min(n, int(editedInstructions/s.each))
-		}
-		coming, edits = s.set.Fitting(edits, n, s.became)
-		if next = nil; n > 0 && i < mostRounds {
-			list := coming
-			next = join.Start(func() batch { return s.build(ctx, list) })
+	all, rounds := len(edits), 0
+	more := func() {
+		for len(pending) < ahead() && rounds < mostRounds && s.compiled <= mostInstructions {
+			n := mostTogether
+			if s.took <= longCompilation { // else most of it is not for the edits
+				n = min(n, firstTogether<<min(rounds, doublings))
+			}
+			if s.each > 0 {
+				n = min(n, int(editedInstructions/s.each))
+			}
+			var list []rewrite.Edit
+			if list, edits = s.set.Fitting(edits, n, s.became); len(list) == 0 {
+				return
+			}
+			rounds++
+			task := join.Start(func() batch { return s.build(ctx, list) })
+			pending = append(pending, compilation{list, task})
 		}
 	}
-	more(0)
-	for i := 1; next != nil; i++ {
+	for more(); len(pending) > 0; more() {
 		q.progress(debugkern.Progress{
 			Phase: "explain", Detail: "edits of the source", Done: s.tried, Total: all,
 		})
-		b := next.Wait()
+		b := pending[0].task.Wait()
+		pending = pending[1:]
 		s.took = b.took
-		if s.compiled += b.size(q.run.Plan.Entry); s.compiled > mostInstructions {
-			next = nil
-		} else {
-			more(i)
-		}
+		s.compiled += b.size(q.run.Plan.Entry)
+		more()
 		list, left, err := s.round(b)
 		if err != nil {
 			return nil, err
 		}
 		edits = append(left, edits...)
 		if len(list) > 0 {
-			if found, err := s.onTheirLines(list, slices.Concat(coming, edits)); err != nil || found != nil {
+			var others []rewrite.Edit
+			for _, c := range pending {
+				others = append(others, c.edits...)
+			}
+			if found, err := s.onTheirLines(list, append(others, edits...)); err != nil || found != nil {
 				return found, err
 			}
 		}

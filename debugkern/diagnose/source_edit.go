@@ -34,9 +34,10 @@ const (
 	// twice as many, and mostTogether at most; so often it is done in all.
 	firstTogether = 64
 	mostTogether  = 512
-	mostRounds    = 14
+	doublings     = 3 // from firstTogether to mostTogether
+	mostRounds    = 24
 	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 3000.
-	mostInstructions = 90000
+	mostInstructions = 160000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
 	mostCompiled = 6
 	// mostRight is how many edits that put everything right in a block are tried further.

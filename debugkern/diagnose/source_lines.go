@@ -18,56 +18,65 @@ import (
 // fileLine matches a line that a text names: "k.cu:17".
 var fileLine = regexp.MustCompile(`([\w./-]+\.\w+):(\d+)`)
 
-// proven is how near a line is that an edit of the PTX put everything right at.
-const proven = -2
+const (
+	// proven is how near a line is at which an edit of the PTX made everything right.
+	proven = -2
+	// pointedAt is how near a line is that the first suspect has as its place, or in its title or advice. Of
+	// such lines of 390 planted bugs three in ten were the edited one, and of the others that suspects name
+	// one in fifty.
+	pointedAt = -1
+)
 
 // named are the lines that suspects name: the places, and those in the texts.
 func (s *sourceEdit) named() map[string]map[int]int {
 	out := map[string]map[int]int{}
-	far := 0
-	add := func(file string, line int) {
+	add := func(far int, file string, line int) {
 		for name := range s.texts {
 			if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
 				put(out, name, line, far)
 			}
 		}
 	}
-	at := func(src *report.Source) {
+	at := func(far int, src *report.Source) {
 		if src == nil {
 			return
 		}
-		add(src.File, src.Line)
+		add(far, src.File, src.Line)
 		for _, c := range src.Calls.Sites() {
-			add(c.File, c.Line)
+			add(far, c.File, c.Line)
+		}
+	}
+	in := func(far int, texts ...string) {
+		for _, text := range texts {
+			for _, m := range fileLine.FindAllStringSubmatch(text, -1) {
+				add(far, m[1], number(m[2]))
+			}
 		}
 	}
 	for i, x := range s.q.suspects {
 		c := &x.cause
 		if x.remedy != nil && x.remedy.changes() && x.alone != nil && s.q.nothingWrong(x.alone) {
-			far = proven
-			at(x.remedy.at)
+			at(proven, x.remedy.at)
 			for _, text := range []string{x.remedy.text, c.Advice} {
 				if m := fileLine.FindStringSubmatch(text); m != nil {
-					add(m[1], number(m[2]))
+					add(proven, m[1], number(m[2]))
 				}
 			}
 		}
-		far = min(i, 1)
-		at(c.Place.Source)
-		at(c.Place.Other)
+		pointed, far := pointedAt, 0
+		if i > 0 {
+			pointed, far = 1, 1
+		}
+		at(pointed, c.Place.Source)
+		in(pointed, c.Title, c.Advice)
+		at(far, c.Place.Other)
 		if x.contrast != nil {
 			for _, o := range slices.Concat(x.contrast.Foreign, x.contrast.Missing, x.contrast.Twice) {
-				at(o.At)
+				at(far, o.At)
 			}
 		}
-		for i, text := range append([]string{c.Title, c.why, c.Advice, x.explained}, c.With...) {
-			if i > 3 {
-				far = 1
-			}
-			for _, m := range fileLine.FindAllStringSubmatch(text, -1) {
-				add(m[1], number(m[2]))
-			}
-		}
+		in(far, c.why, x.explained)
+		in(1, c.With...)
 	}
 	return out
 }
