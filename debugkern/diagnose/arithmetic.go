@@ -474,12 +474,17 @@ func stageAdvice(name string, doc *report.Stage, at *report.Source) string {
 		where = "at " + callText(at)
 	}
 	if looks := looksLike(doc); looks != "" {
-		return fmt.Sprintf("look %s: the error looks like %s", where, looks)
+		subject := "the error"
+		if strings.HasPrefix(looks, "is ") {
+			subject = name
+		}
+		return fmt.Sprintf("look %s: %s %s", where, subject, looks)
 	}
 	return "look " + where + ", and at what its operands are"
 }
 
-// looksLike is a stage's pattern with what it explains, "" where it has none.
+// looksLike is what a stage's pattern says of it, as a predicate: "is C/(C - 1) (1.0063) times what it should
+// be, in all 40 wrong cells"; "" where it has none.
 func looksLike(doc *report.Stage) string {
 	if doc == nil {
 		return ""
@@ -488,7 +493,19 @@ func looksLike(doc *report.Stage) string {
 	if p == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s; in %s)", p.Name, p.Value, explained(doc, p))
+	if p.Name != "factor" {
+		return fmt.Sprintf("looks like %s (%s; in %s)", p.Name, p.Value, explained(doc, p))
+	}
+	value, by, _ := strings.Cut(p.Value, ": ")
+	value, rows := strings.CutSuffix(value, " by row")
+	text := "is " + value + " times what it should be"
+	if rows {
+		text += ", another factor in each row"
+	}
+	if text += ", in " + explained(doc, p); by != "" {
+		text += ": " + by
+	}
+	return text
 }
 
 // explained is how many of a stage's wrong cells a fingerprint explains.

@@ -437,7 +437,7 @@ func (q *inquiry) blameMask(s *suspect, proven bool) {
 	if m.compared != "" {
 		says += "; " + m.compared
 	}
-	looks := fmt.Sprintf("%s looks like %s", s.cause.Stage, looksLike(q.doc.Stage(s.cause.Stage)))
+	looks := fmt.Sprintf("%s %s", s.cause.Stage, looksLike(q.doc.Stage(s.cause.Stage)))
 	if !proven || q.looksMasked(probes.Stage(s.cause.Stage)) && s.cause.why == looks {
 		s.cause.why = "" // the cells say it better
 	}

@@ -226,7 +226,7 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 	s.cause.Title += "; made wrong at " + e.place()
 	s.cause.why = e.why()
 	if looks := looksLike(q.doc.Stage(s.cause.Stage)); looks != "" && !strings.Contains(looks, "fitted") {
-		s.cause.why += fmt.Sprintf("; %s looks like %s", s.cause.Stage, looks)
+		s.cause.why += fmt.Sprintf("; %s %s", s.cause.Stage, looks)
 	}
 	s.cause.Proof = append(s.cause.Proof, s.cause.why)
 	s.cause.Advice = q.citing(e.change(), "; the line is ", e.at) + q.seeFirst(s.stages[0])

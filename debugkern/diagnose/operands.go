@@ -73,7 +73,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		s.cause.Place.Source, s.cause.Place.Other = d.at, d.other
 		d.look = q.citing(q.citing(d.look, ": ", d.at), "; ", d.other)
 		if looks := looksLike(doc); looks != "" && d.other == nil && !strings.Contains(looks, "fitted") {
-			d.look += fmt.Sprintf("; %s looks like %s", st, looks)
+			d.look += fmt.Sprintf("; %s %s", st, looks)
 		}
 		s.cause.Advice = d.look + q.seeFirst(st)
 	}

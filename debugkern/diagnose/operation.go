@@ -57,10 +57,11 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		}
 		return p.rank() <= ofSize && (p.left() == 0 || !masked), nil
 	}
+	factor := q.factorOf(st, doc)
 	res, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
-		Near: s.nearest(all), Numbers: numbersOf(all), Factor: q.factorOf(st, doc),
-		Values: s.whole || s.keptApart(), Masked: masked, Skipped: stale(doc) || s.skips(all),
+		Near: s.nearest(all), Numbers: numbersOf(all), Factor: factor,
+		Values: s.whole || s.keptApart() || factor != 0, Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Coarse:  q.coarse(st, b),
 		Until:   q.begun.Add(longestSearch),
 		Confirm: confirm,

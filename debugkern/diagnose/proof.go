@@ -171,7 +171,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	doc := q.doc.Stage(s.cause.Stage)
 	if looks := looksLike(doc); s.cause.why == "" && looks != "" && !strings.Contains(looks, "fitted") &&
 		!strings.Contains(looks, "the number of") { // that a factor is a count may be by chance
-		s.cause.why = fmt.Sprintf("%s looks like %s", s.cause.Stage, looks)
+		s.cause.why = fmt.Sprintf("%s %s", s.cause.Stage, looks)
 	}
 }
 

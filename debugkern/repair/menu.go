@@ -428,9 +428,13 @@ func (m *menu) candidates() []candidate {
 	return m.out
 }
 
-// ofValues reports whether an instruction computes or stores floats, or hands them from lane to lane.
+// ofValues reports whether an instruction computes or stores floats, makes an integer that a float is
+// converted from, or hands values from lane to lane.
 func (m *menu) ofValues(i int) bool {
 	in := m.fn.Body[i]
+	if in.Type().Integer() && slices.ContainsFunc(in.Dests(nil), m.converted) {
+		return true
+	}
 	switch in.Kind() {
 	case isa.Shuffle, isa.Multiply, isa.Convert, isa.Select, isa.Branch:
 		return true
@@ -444,6 +448,16 @@ func (m *menu) ofValues(i int) bool {
 	}
 	return in.Type().Float() || slices.ContainsFunc(in.Dests(nil), func(r int32) bool {
 		return m.fn.Regs[r].Type.Float()
+	})
+}
+
+// converted reports whether a float is converted from a register.
+func (m *menu) converted(r int32) bool {
+	return slices.ContainsFunc(m.reads[r], func(i int) bool {
+		in := m.fn.Body[i]
+		return in.Kind() == isa.Convert && slices.ContainsFunc(in.Dests(nil), func(d int32) bool {
+			return m.fn.Regs[d].Type.Float()
+		})
 	})
 }
 
