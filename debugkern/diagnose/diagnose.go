@@ -33,7 +33,7 @@ const (
 // trial. Most searches end within seconds.
 const (
 	longestSearch = 45 * time.Second
-	longestSource = 90 * time.Second
+	longestSource = 60 * time.Second
 )
 
 // Options of a diagnosis.

@@ -87,7 +87,7 @@ func (s *sourceEdit) together(edits []rewrite.Edit) (*rightEdit, error) {
 				return found, err
 			}
 		}
-		if time.Since(q.begun) > longestSource {
+		if s.late() {
 			break
 		}
 	}
@@ -140,7 +140,7 @@ func (s *sourceEdit) oneByOne(edits []rewrite.Edit) (*rightEdit, error) {
 		if failed[at] >= mostFailed {
 			continue
 		}
-		if tried++; tried > mostAlone || time.Since(q.begun) > longestSource {
+		if tried++; tried > mostAlone || s.late() {
 			break
 		}
 		q.progress(debugkern.Progress{

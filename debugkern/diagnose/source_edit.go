@@ -35,9 +35,9 @@ const (
 	firstTogether = 64
 	mostTogether  = 512
 	doublings     = 3 // from firstTogether to mostTogether
-	mostRounds    = 24
+	mostRounds    = 18
 	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 3000.
-	mostInstructions = 160000
+	mostInstructions = 120000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
 	mostCompiled = 6
 	// mostRight is how many edits that put everything right in a block are tried further.
@@ -302,6 +302,9 @@ func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 	}
 	return r, nil
 }
+
+// late reports whether the search has taken as long as it may.
+func (s *sourceEdit) late() bool { return time.Since(s.q.begun) > longestSource }
 
 // ask asks a question of several edits at once.
 func (s *sourceEdit) ask(n int, ask func(i int) (bool, error)) ([]bool, error) {
