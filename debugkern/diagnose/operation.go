@@ -58,10 +58,11 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 		return p.rank() <= ofSize && (p.left() == 0 || !masked), nil
 	}
 	factor := q.factorOf(st, doc)
+	scaled := factor != 0 && (s.contrast == nil || len(s.contrast.Foreign) == 0)
 	res, err := repair.Search(q.ctx, q.base, repair.Question{
 		Trials: trials, Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0), Cells: q.wrongCells(st, b),
 		Near: s.nearest(all), Numbers: numbersOf(all), Factor: factor,
-		Values: s.whole || s.keptApart() || factor != 0, Masked: masked, Skipped: stale(doc) || s.skips(all),
+		Values: s.whole || s.keptApart() || scaled, Masked: masked, Skipped: stale(doc) || s.skips(all),
 		Coarse:  q.coarse(st, b),
 		Until:   q.begun.Add(longestSearch),
 		Confirm: confirm,
