@@ -38,13 +38,14 @@ const (
 	twelfth    = "twelfth"
 	thirteenth = "thirteenth"
 	fourteenth = "fourteenth"
+	fifteenth  = "fifteenth"
 	open       = "open"
 	harmless   = "harmless"
 )
 
 var sets = []string{
 	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth,
-	fourteenth, open, harmless,
+	fourteenth, fifteenth, open, harmless,
 }
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
