@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -167,4 +169,38 @@ func following(fn *ptx.Func, list []int) (last, end int) {
 		return own, end
 	}
 	return all, end
+}
+
+// groupRemedies closes a group of products before the wait that does not wait for them, because no
+// wgmma.commit_group stands between.
+func groupRemedies(fn *ptx.Func, f *report.Finding) []remedy {
+	if f.Missing == nil || !strings.HasPrefix(*f.Missing, "wgmma.commit_group between ") {
+		return nil
+	}
+	var edits []ptx.Edit
+	var at *report.Source
+	for i, in := range fn.Body {
+		src := blame(fn, i)
+		if in.Kind() != isa.WgmmaWait || src == nil {
+			continue
+		}
+		own := src.Outermost()
+		if !strings.HasSuffix(*f.Missing, " and "+src.At()) {
+			continue
+		}
+		at = &own
+		edits = append(edits, ptx.Edit{Kind: ptx.Insert, Func: fn.Name, At: i, New: &ptx.Instr{
+			Op: "wgmma", Mods: []string{"commit_group", "sync", "aligned"},
+		}})
+	}
+	if at == nil {
+		return nil
+	}
+	place := "before " + lineText(at, f.Source)
+	return []remedy{{
+		text: "with wgmma.commit_group " + place, at: at, cite: true,
+		edits: func(*debugkern.Run) []ptx.Edit { return edits },
+		advice: fmt.Sprintf("put wgmma.commit_group %s, behind the products: a wait counts committed groups "+
+			"alone", place),
+	}}
 }

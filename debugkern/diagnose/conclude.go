@@ -339,6 +339,7 @@ func kindNoun(kind string) string {
 func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	missed := found(s, func(o *suspect) *unvisited { return o.unvisited })
 	leftWait := found(s, func(o *suspect) *unreachedWait { return o.leftWait })
+	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	if c.Kind == "loop-ended" {
 		q.firstTile(f, c)
@@ -359,6 +360,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
+	case s.crowded != nil && (s.remedy == nil || !s.remedy.changes()):
+		s.crowded.describe(q, c)
+	case atOnce != nil && (s.remedy == nil || !s.remedy.changes()):
+		atOnce.describe(q, c)
 	case leftWait != nil && (s.remedy == nil || !s.remedy.changes()) && c.Kind != "out-of-bounds":
 		leftWait.describe(q, c)
 	case missed != nil:

@@ -161,6 +161,9 @@ func (q *inquiry) experiment() error {
 		if s.leftWait, err = q.unreachedWait(s); err != nil {
 			return err
 		}
+		if s.atOnce, err = q.overAtOnce(s); err != nil {
+			return err
+		}
 		q.merge(s)
 	}
 	q.oneIndex()

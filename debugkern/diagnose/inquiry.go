@@ -107,18 +107,21 @@ type suspect struct {
 	rounded *report.Source
 	beyond  string // where else its remedy was tried, as the end of a sentence
 
-	explained   string         // what is known of why, in the place of what the finding says; "": nothing
-	across      bool           // its accesses go across the ends of rows, by their width
-	turn        *turn          // a line that uses buffers in a wrong turn; nil: none is known
-	early       *scene.Early   // a copy further ahead of its reads than its buffers allow; nil: none is
-	misdirected *misdirected   // an arrival that has to be at another mbarrier; nil: none is known
-	miscounted  *miscounted    // an mbarrier that counts other arrivals than come; nil: none is known
-	skipped     *skipped       // a barrier that some warps go past; nil: none is known
-	unawaited   *unawaited     // reads of a copy by warps that have not waited for it; nil: none are known
-	unvisited   *unvisited     // an mbarrier that nobody waits at; nil: none is known
-	leftWait    *unreachedWait // a wait that a condition leads past; nil: none is known
-	overrun     *overrun       // a copy that is larger than its destination; nil: none is
-	parted      *parted        // where its threads parted from those that they wait for; nil: nowhere
+	explained   string          // what is known of why, in the place of what the finding says; "": nothing
+	across      bool            // its accesses go across the ends of rows, by their width
+	turn        *turn           // a line that uses buffers in a wrong turn; nil: none is known
+	early       *scene.Early    // a copy further ahead of its reads than its buffers allow; nil: none is
+	misdirected *misdirected    // an arrival that has to be at another mbarrier; nil: none is known
+	miscounted  *miscounted     // an mbarrier that counts other arrivals than come; nil: none is known
+	skipped     *skipped        // a barrier that some warps go past; nil: none is known
+	unawaited   *unawaited      // reads of a copy by warps that have not waited for it; nil: none are known
+	unvisited   *unvisited      // an mbarrier that nobody waits at; nil: none is known
+	leftWait    *unreachedWait  // a wait that a condition leads past; nil: none is known
+	lacks       *report.Finding // of a product that its cells lack; nil: they lack none
+	atOnce      *overAtOnce     // a wait that no phase has ended; nil: none is known
+	crowded     *crowded        // copies that write the same bytes; nil: none are known
+	overrun     *overrun        // a copy that is larger than its destination; nil: none is
+	parted      *parted         // where its threads parted from those that they wait for; nil: nowhere
 
 	unreached bool // the reference in the place of its stages does not reach all that reads them
 }

@@ -19,8 +19,10 @@ import (
 
 // unite merges linked suspects that no trial separates. It runs when every suspect has been tried.
 func (q *inquiry) unite() error {
-	if err := q.cover(); err != nil {
-		return err
+	for _, step := range []func() error{q.cover, q.crowd} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	group := map[*suspect]*suspect{} // to its representative
 	root := func(s *suspect) *suspect {
@@ -66,7 +68,7 @@ func (q *inquiry) unite() error {
 		out = append(out, lead)
 	}
 	q.suspects = out
-	for _, step := range []func() error{q.contested, q.rings, q.filled} {
+	for _, step := range []func() error{q.contested, q.rings, q.filled, q.deadlocked} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -116,7 +118,8 @@ func (q *inquiry) linked(a, b *suspect) bool {
 func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
 		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
-		sideBySide(a, b) ||
+		sideBySide(a, b) || q.mutual(a, b) || lacksCrowded(a, b) || lacksCrowded(b, a) ||
+		q.lacksProduct(a, b) || q.lacksProduct(b, a) ||
 		q.limited(a, b) || a.reread != nil && b.reread != nil && a.reread.At() == b.reread.At()
 }
 
@@ -499,7 +502,7 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 func (q *inquiry) rootRank(s *suspect) int {
 	order := []string{
 		"ends", "loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap",
-		"layout", "mbarrier", "exclusive", "cp-async", "race",
+		"layout", "mbarrier", "exclusive", "cp-async", "race", "wgmma",
 		"made", "uninitialised",
 		kindStage,
 	}

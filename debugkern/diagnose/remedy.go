@@ -68,6 +68,8 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 		list = barrierRemedies(fn, f)
 	case "shuffle":
 		list = shuffleRemedies(fn, f)
+	case "wgmma":
+		list = groupRemedies(fn, f)
 	}
 	if len(list) == 0 {
 		return nil

@@ -130,6 +130,11 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 					!loads && (!computes(other) || !fn.Regs[r].Type.Float()) {
 					continue
 				}
+				if f := q.unawaitedProduct(i); f != nil {
+					s.lacks = f
+					s.because(keeps + ": the wgmma at " + callText(f.Source) + " is not complete when it is read")
+					return true, nil
+				}
 				for _, at := range deciding(fn, i) {
 					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(i, tests) {
 						return true, q.blameChoice(s, b, i, tests, keeps)
@@ -139,6 +144,27 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		}
 	}
 	return false, nil
+}
+
+// unawaitedProduct is the finding that a wgmma is under way where nothing waits for it; nil: there is none.
+func (q *inquiry) unawaitedProduct(i int) *report.Finding {
+	at := blame(q.run.Entry(), i)
+	if q.run.Entry().Body[i].Kind() != isa.WgmmaMultiply || at == nil {
+		return nil
+	}
+	for k := range q.doc.Findings {
+		f := &q.doc.Findings[k]
+		if f.Kind == "wgmma" && f.Source != nil && *f.Source == *at {
+			return f
+		}
+	}
+	return nil
+}
+
+// lacksProduct reports whether a suspect's cells lack what a product gives that another one says nothing
+// waits for.
+func (q *inquiry) lacksProduct(s, wgmma *suspect) bool {
+	return s.lacks != nil && wgmma.cause.Kind == "wgmma" && q.owns(wgmma, s.lacks)
 }
 
 // inSourceBoth reports whether there are comparisons, and the first of them and an instruction have places in

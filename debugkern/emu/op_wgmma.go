@@ -217,7 +217,7 @@ func (d *decoder) wgmmaWait() {
 	d.out.class, d.out.imm = target.ClassWgmmaWait, d.arg(0).Imm
 	d.out.run = func(w *warp, in *inst, _ uint32) {
 		w.blk.landSome()
-		w.wgmma.wait(int(in.imm))
+		w.wgmma.wait(in, int(in.imm))
 		w.blk.landProducts(w.id/wgmmaWarps, w.wgmma.waited)
 	}
 }

@@ -31,11 +31,15 @@ type wgmmaWarp struct {
 	last   *inst    // that product
 	waited uint64   // number of the last one that is known to be complete
 	groups []uint64 // committed and not waited for: the last product of each
-	epoch  uint64   // wgmma.fence executed, plus one
-	fenced bool
-	fence  *inst // the last wgmma.fence, and the number of the last product issued before it
-	before uint64
-	regs   []wgmmaRegister // by slot
+	// past is the last wgmma.wait_group that came to products in no group, which it does not wait for, and
+	// pastSeq the number of the last of them
+	past    *inst
+	pastSeq uint64
+	epoch   uint64 // wgmma.fence executed, plus one
+	fenced  bool
+	fence   *inst // the last wgmma.fence, and the number of the last product issued before it
+	before  uint64
+	regs    []wgmmaRegister // by slot
 }
 
 func (s *wgmmaWarp) clone() *wgmmaWarp {
@@ -47,8 +51,27 @@ func (s *wgmmaWarp) clone() *wgmmaWarp {
 	return &t
 }
 
+// committed is the number of the last product that is in a group.
+func (s *wgmmaWarp) committed() uint64 {
+	if n := len(s.groups); n > 0 {
+		return s.groups[n-1]
+	}
+	return s.waited
+}
+
+// passed is the wait that came to a product and did not wait for it, because it is in no group; nil: none.
+func (s *wgmmaWarp) passed(product uint64) *inst {
+	if s.past == nil || product > s.pastSeq || product <= s.committed() {
+		return nil
+	}
+	return s.past
+}
+
 // wait notes that all groups but the last pending ones are complete.
-func (s *wgmmaWarp) wait(pending int) {
+func (s *wgmmaWarp) wait(in *inst, pending int) {
+	if s.issued > s.committed() {
+		s.past, s.pastSeq = in, s.issued
+	}
 	if n := len(s.groups) - pending; n > 0 {
 		s.waited = max(s.waited, s.groups[n-1])
 		s.groups = slices.Clone(s.groups[n:])
@@ -339,14 +362,26 @@ func (b *block) drainProducts() {
 	}
 	for _, w := range b.warps {
 		if s := w.wgmma; s != nil && s.issued > s.waited {
-			b.wgmmaFinding(w, s.last, nil, fmt.Sprintf(
-				"the block ends while %s may still read shared memory: no wgmma.wait_group covers it",
-				s.last.src.Opcode()),
-				"wgmma.commit_group and wgmma.wait_group 0 between %s and the end of the kernel")
+			says := fmt.Sprintf("the block ends while %s may still read shared memory: ", s.last.src.Opcode())
+			if past := s.passed(s.issued); past != nil {
+				b.wgmmaFinding(w, s.last, past, says+uncommitted(past), uncommittedLacks)
+			} else {
+				b.wgmmaFinding(w, s.last, nil, says+"no wgmma.wait_group covers it",
+					"wgmma.commit_group and wgmma.wait_group 0 between %s and the end of the kernel")
+			}
 			s.waited = s.issued
 		}
 	}
 }
+
+// uncommitted says why a wait does not cover a product, and uncommittedLacks what is missing, of the places of
+// the wait and of the product.
+func uncommitted(wait *inst) string {
+	return fmt.Sprintf("%s at %s does not wait for it, as it is in no group: no wgmma.commit_group stands between",
+		wait.src.Opcode(), wait.where())
+}
+
+const uncommittedLacks = "wgmma.commit_group between %[2]s and %[1]s"
 
 // wgmmaFinding reports a wgmma that is used in a way that has no defined result. other is the instruction
 // that it conflicts with, and missing what would order the two, with a place for the line of the first and,

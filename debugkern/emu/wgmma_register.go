@@ -85,7 +85,7 @@ func (w *warp) touch(t *touched, in *inst) {
 	for _, u := range t.reads {
 		r := &s.regs[u.slot]
 		if r.writer > s.waited {
-			w.early(in, r.by, u.reg, "is read")
+			w.early(in, r.by, r.writer, u.reg, "is read")
 			r.writer = 0
 		}
 		if r.epoch != s.epoch || !r.wrote {
@@ -104,9 +104,9 @@ func (w *warp) overwrite(in *inst, u wgmmaUse) {
 	s := w.wgmma
 	switch r := &s.regs[u.slot]; {
 	case r.writer > s.waited && !r.copied:
-		w.early(in, r.by, u.reg, "is written")
+		w.early(in, r.by, r.writer, u.reg, "is written")
 	case r.reader > s.waited:
-		w.early(in, r.reads, u.reg, "is written")
+		w.early(in, r.reads, r.reader, u.reg, "is written")
 	}
 }
 
@@ -125,16 +125,21 @@ func (w *warp) copyRegister(t *touched, in *inst) {
 	*to = from
 }
 
-// early reports an access to a register of a product under way.
-func (w *warp) early(in, by *inst, reg int32, does string) {
+// early reports an access to a register of a product under way, whose number is seq.
+func (w *warp) early(in, by *inst, seq uint64, reg int32, does string) {
 	name := in.fn.RegName(reg)
 	role := "an accumulator"
 	if by.wgmma.inRegs && namesRegister(&by.src.Args[1], reg) {
 		role = "a register of A"
 	}
-	w.blk.wgmmaFinding(w, in, by, fmt.Sprintf("%s, %s of %s at %s, %s by %s before a wgmma.wait_group covers it",
-		name, role, by.src.Opcode(), by.where(), does, in.src.Opcode()),
-		"wgmma.wait_group between %s and %s")
+	says := fmt.Sprintf("%s, %s of %s at %s, %s by %s before a wgmma.wait_group covers it", name, role,
+		by.src.Opcode(), by.where(), does, in.src.Opcode())
+	missing := "wgmma.wait_group between %s and %s"
+	if past := w.wgmma.passed(seq); past != nil {
+		says += ": " + uncommitted(past)
+		missing = "wgmma.commit_group between %[1]s and " + past.where()
+	}
+	w.blk.wgmmaFinding(w, in, by, says, missing)
 }
 
 func namesRegister(op *ptx.Operand, reg int32) bool {
@@ -164,9 +169,9 @@ func (w *warp) issueRegisters(in *inst) {
 		r := &s.regs[slot]
 		switch {
 		case r.reader > s.waited:
-			w.early(in, r.reads, regs[i], "is written")
+			w.early(in, r.reads, r.reader, regs[i], "is written")
 		case r.writer > s.waited && r.by.wgmma.n != op.n:
-			w.early(in, r.by, regs[i], "is used with another shape")
+			w.early(in, r.by, r.writer, regs[i], "is used with another shape")
 		case r.epoch == s.epoch:
 			unfenced.add(regs[i], "an accumulator", r)
 		}
@@ -183,7 +188,7 @@ func (w *warp) issueRegisters(in *inst) {
 		r := &s.regs[slot]
 		switch {
 		case r.writer > s.waited:
-			w.early(in, r.by, regs[i], "is read as A")
+			w.early(in, r.by, r.writer, regs[i], "is read as A")
 		case r.epoch == s.epoch:
 			unfenced.add(regs[i], "a register of A", r)
 		}

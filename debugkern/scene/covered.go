@@ -85,7 +85,8 @@ func (w *coverage) View(v target.View) { w.view = v }
 
 // Interests implements target.Interested.
 func (w *coverage) Interests() target.ClassSet {
-	return target.Classes(target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassLoad)
+	return target.Classes(target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassLoad,
+		target.ClassBulk)
 }
 
 // Event implements target.Observer.
@@ -98,8 +99,8 @@ func (w *coverage) Event(e *target.Event) {
 		return
 	}
 	load := e.Class == target.ClassLoad
-	if load && w.out.global {
-		return
+	if w.out.global && (load || e.Ranges != nil) {
+		return // of a tensor copy to global memory Addr is a place in the tensor's map
 	}
 	w.out.mu.Lock()
 	defer w.out.mu.Unlock()
