@@ -355,9 +355,19 @@ func (c *contrast) joined(a *actual, s seen) int {
 
 // handed reports whether foreign operands come in by an exchange between lanes that should have brought
 // others: what the thread itself has read belongs to the cell, more than one operand, which may be by chance,
-// and what is missing was read where the foreign ones were.
+// and what is missing was read where the foreign ones were. Where nothing is missing, the foreign ones are
+// cells of a tile that the other threads keep in registers, and rightly have.
 func (c *contrast) handed(a *actual, s seen, foreign, missing []operandKey) bool {
-	if s.lanes < 0 || s.instr < 0 || len(missing) == 0 || !c.takes(s.instr, missing[0]) {
+	if s.lanes < 0 || s.instr < 0 {
+		return false
+	}
+	like := foreign[0]
+	switch {
+	case len(missing) > 0:
+		if like = missing[0]; !c.takes(s.instr, like) {
+			return false
+		}
+	case like.stage < 0 || c.fn.Body[s.instr].Kind().Reads():
 		return false
 	}
 	own := 0
@@ -366,7 +376,7 @@ func (c *contrast) handed(a *actual, s seen, foreign, missing []operandKey) bool
 		case in && o.lanes < 0:
 			return false
 		case !in && o.lanes < 0:
-			if k.stage == missing[0].stage && k.arg == missing[0].arg {
+			if k.stage == like.stage && k.arg == like.arg {
 				own++
 			}
 		}

@@ -323,9 +323,14 @@ const mostLimits = 6
 
 // limits adds to what was compared by a mask that is off what its limit would have to be: in every wrong row
 // whose columns should take part up to one, the number that the column's own is compared with. Where all
-// columns of all these rows should, it would have to be at least that.
+// columns of all these rows should, it would have to be at least that. Where the columns begin too late or too
+// early, and end where they should, it is the number that they begin at: at most that, where they should begin
+// with the first of the tile.
 func (q *inquiry) limits(m *maskOff, at int) error {
 	sp := q.run.Plan.Stage(m.stage)
+	if m.endsRight() {
+		return q.lowLimits(m, at)
+	}
 	var rows, whole []int
 	for _, r := range slices.Sorted(maps.Keys(m.rows)) {
 		switch n := len(m.rows[r].should); {
@@ -381,20 +386,90 @@ func (q *inquiry) limits(m *maskOff, at int) error {
 	if len(rows) == 0 || slices.Contains(far, 0) || least != "" && slices.Min(far) < 0 {
 		return nil
 	}
-	inRows := "row " + text.Spans(rows)
-	if len(rows) > 1 {
-		inRows = "rows " + text.Spans(rows)
-	}
-	says := fmt.Sprintf("; what the column's number is compared with is %s in %s, and would have to be %s",
-		strings.Join(slices.Compact(are), ", "), inRows, least+strings.Join(slices.Compact(need), ", "))
+	m.compared += limitText(are, need, rows, least)
 	if len(far) == 1 && len(rows) > 1 && least == "" {
 		more := "more"
 		if far[0] < 0 {
 			more = "less"
 		}
-		says += fmt.Sprintf(", %.9g %s in each", math.Abs(far[0]), more)
+		m.compared += fmt.Sprintf(", %.9g %s in each", math.Abs(far[0]), more)
 	}
-	m.compared += says
+	return nil
+}
+
+// limitText says what the number is that columns are compared with, and what it would have to be.
+func limitText(are, need []string, rows []int, bound string) string {
+	in := "row " + text.Spans(rows)
+	if len(rows) > 1 {
+		in = "rows " + text.Spans(rows)
+	}
+	return fmt.Sprintf("; what the column's number is compared with is %s in %s, and would have to be %s",
+		strings.Join(slices.Compact(are), ", "), in, bound+strings.Join(slices.Compact(need), ", "))
+}
+
+// endsRight reports whether the columns that take part end in every wrong row where they should, and begin
+// elsewhere.
+func (m *maskOff) endsRight() bool {
+	for _, r := range m.rows {
+		if len(r.are) == 0 || len(r.should) == 0 || r.are[0] == r.should[0] ||
+			r.are[len(r.are)-1] != r.should[len(r.should)-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// lowLimits is limits for columns that begin in the wrong place.
+func (q *inquiry) lowLimits(m *maskOff, at int) error {
+	rows := slices.Sorted(maps.Keys(m.rows))
+	rows = slices.DeleteFunc(rows, func(r int) bool {
+		s := m.rows[r].should
+		return len(s) < 2 || s[1] != s[0]+1
+	})
+	rows = rows[:min(len(rows), mostLimits)]
+	if len(rows) == 0 {
+		return nil
+	}
+	var cells [][2]int
+	most := ""
+	for _, r := range rows {
+		first := m.rows[r].should[0]
+		cells = append(cells, [2]int{r, first}, [2]int{r, first + 1})
+		if first == 0 {
+			most = "at most "
+		}
+	}
+	list, err := q.base.Comparisons(q.ctx, m.stage, m.block, m.kv, cells)
+	if err != nil {
+		return q.fatal(err)
+	}
+	fn := q.run.Entry()
+	has := func(mods ...string) bool { return slices.ContainsFunc(mods, fn.Body[at].Has) }
+	var are, need []string
+	for i := range rows {
+		first, next := sameComparison(fn, list[2*i], at), sameComparison(fn, list[2*i+1], at)
+		if first == nil || next == nil {
+			return nil
+		}
+		var is, limit float64
+		switch {
+		case next.A == first.A+1 && next.B == first.B:
+			if is, limit = first.B, first.A; !has("ge", "lt", "hs", "lo") {
+				limit--
+			}
+		case next.B == first.B+1 && next.A == first.A:
+			if is, limit = first.A, first.B; !has("le", "gt", "ls", "hi") {
+				limit--
+			}
+		default:
+			return nil
+		}
+		if is == limit || most != "" && is < limit {
+			return nil
+		}
+		are, need = append(are, fmt.Sprintf("%.9g", is)), append(need, fmt.Sprintf("%.9g", limit))
+	}
+	m.compared += limitText(are, need, rows, most)
 	return nil
 }
 

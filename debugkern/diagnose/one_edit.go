@@ -28,7 +28,7 @@ func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
 		tookBeyond(a, b) || tookBeyond(b, a) || q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) ||
-		q.takesCopy(a, b) || q.takesCopy(b, a) || q.goesOn(a, b) || q.goesOn(b, a)
+		q.hidden(a, b) || q.hidden(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a) || q.goesOn(a, b) || q.goesOn(b, a)
 }
 
 // goesOn reports whether a loop reads past an array, and writes elements of an output that other blocks
@@ -320,4 +320,25 @@ func (q *inquiry) inseparable() []string {
 		}
 	}
 	return out
+}
+
+// hidden reports whether a suspect's cells are wrong by the comparison by which another one's mask is off, or
+// lack scores of the rows in which it hides some.
+func (q *inquiry) hidden(mask, s *suspect) bool {
+	m := mask.mask
+	if m == nil || m.at == nil || s.cause.Kind != kindStage || s.mask != nil && s.mask.at != nil {
+		return false
+	}
+	if len(s.compares) > 0 {
+		at := q.comparedAtLine(s.compares[0])
+		return at != nil && at.At() == m.at.At()
+	}
+	doc := q.doc.Stage(s.cause.Stage)
+	if m.shown || doc == nil || doc.FirstBad == nil || doc.FirstBad.Block != m.block || s.contrast == nil ||
+		len(s.contrast.Foreign) > 0 || len(s.contrast.Missing) == 0 {
+		return false
+	}
+	_, off := m.rows[doc.FirstBad.Row]
+	return off && max(doc.FirstBad.KVTile, 0) == m.kv && !slices.ContainsFunc(s.contrast.Missing,
+		func(o debugkern.Operands) bool { return o.Of != s.contrast.Missing[0].Of })
 }

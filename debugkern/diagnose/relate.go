@@ -417,6 +417,9 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 			lead = s
 		}
 	}
+	if i := slices.IndexFunc(all, func(o *suspect) bool { return q.hidden(o, lead) }); i >= 0 {
+		lead = all[i] // it names the comparison
+	}
 	if lead.origin != nil && slices.Contains(all, lead.origin.lead) {
 		lead = lead.origin.lead
 	}
