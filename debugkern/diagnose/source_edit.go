@@ -501,6 +501,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		c.Advice = q.citing(fmt.Sprintf("look at how often %s is done: every stage is right %s, and then other blocks "+
 			"compute more than they need, so that another edit is meant there or where its bound comes from",
 			at.At(), e.With()), "; the line is ", at)
+	case !one && relocated.MatchString(e.What):
+		m := relocated.FindStringSubmatch(e.What)
+		c.Advice = fmt.Sprintf("in %s: move %s %s", file, quote(m[1]), m[2])
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now):
@@ -520,6 +523,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	q.suspects = []*suspect{lead}
 	return nil
 }
+
+// relocated matches an edit that moves a statement: the statement, and to where.
+var relocated = regexp.MustCompile(`^(.*;) ((?:behind|before) (?:the loop of )?line \d+)$`)
 
 // assignsItself reports whether a line does no more than assign to something what it is.
 func assignsItself(line string) bool {

@@ -79,11 +79,38 @@ func (q *inquiry) indexText(list []definition) string {
 	for _, at := range places[:min(len(places), mostCited)] {
 		parts = append(parts, fmt.Sprintf("%s at %s: %s", strings.Join(names[at], ", "), at.At(),
 			quote(q.quoted(&at))))
+		for _, m := range called.FindAllStringSubmatch(bare(q.quoted(&at)), -1) {
+			if src := q.shortFunction(m[1]); src != nil {
+				parts = append(parts, fmt.Sprintf("%s at %s: %s", m[1], src.At(), quote(q.quoted(src))))
+			}
+		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "; the index comes from " + strings.Join(parts, ", ")
+}
+
+// shortFunction is where a function of the kernel's texts stands that has one line; nil where there is none of
+// that name.
+func (q *inquiry) shortFunction(name string) *report.Source {
+	is := regexp.MustCompile(`^(?:static|inline|constexpr|__device__|__forceinline__|template).*\b` +
+		regexp.QuoteMeta(name) + `\s*\(.*\)\s*\{.*\}`)
+	var seen []string
+	for _, in := range q.run.Entry().Body {
+		for l := in.Loc; l != nil; l = l.InlinedAt {
+			if slices.Contains(seen, l.Name) {
+				continue
+			}
+			seen = append(seen, l.Name)
+			for i, line := range q.run.Source(l.Name) {
+				if is.MatchString(line) {
+					return &report.Source{File: l.Name, Line: i + 1}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // traced adds to a cause that no edit cures where the names of the index get their values: of accesses that a

@@ -54,12 +54,29 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 	got, x := float64(b.Got), s.contrast
 	switch {
 	case x != nil && !x.Wholly:
-	case math.IsInf(got, 0) || got == 0:
+	case (math.IsInf(got, 0) || got == 0) && q.allKeep(st, b):
 		return q.unselected(s, b, ops)
 	case q.keptFrom(st, b):
 		return q.notAgain(s, st, b)
 	}
 	return false, nil
+}
+
+// allKeep reports whether all wrong cells of the tile have the value of the first: those that have another one
+// are computed, and what leaves out the first does not explain them.
+func (q *inquiry) allKeep(st probes.Stage, b *report.BadCell) bool {
+	v, err := q.base.View(debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)})
+	if err != nil || !v.Referenced() || !v.Got.Reached() {
+		return true // nothing contradicts it
+	}
+	for r := range v.ValidRows {
+		for c := range v.ValidCols {
+			if v.Judged(r, c, true) && isBad(v, r, c) && v.Got.At(r, c) != float64(b.Got) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // notAgain is unexecuted where the operation that gave a cell its value in the tile before is not executed

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -385,7 +386,7 @@ func (e *expr) has(name string) bool {
 func (l *lister) seesFunction(t *Text, f *function) bool { return t != l.t || f.from < l.f.from }
 
 // mostNames is how many variables are tried in the place of one, or added to an expression.
-const mostNames = 12
+const mostNames = 14
 
 // nearest orders variables by how far from an expression they are mentioned and by another measure, and keeps
 // the first.
@@ -424,7 +425,7 @@ func (l *lister) mentioned(name string) []int {
 	return l.lined[name]
 }
 
-// unlike is how little two names have in common, 0 to 9.
+// unlike is how little two names have in common, 0 to 9: how they begin and end, or words in them.
 func unlike(a, b string, same bool) int {
 	prefix, suffix := 0, 0
 	for prefix < min(len(a), len(b)) && a[prefix] == b[prefix] {
@@ -433,12 +434,26 @@ func unlike(a, b string, same bool) int {
 	for suffix < min(len(a), len(b))-prefix && a[len(a)-1-suffix] == b[len(b)-1-suffix] {
 		suffix++
 	}
-	n := 6 - 6*(prefix+suffix)/max(len(a), len(b))
+	n := 6 - 6*max(prefix+suffix, sharedWords(a, b))/max(len(a), len(b))
 	if len(a) == 1 && len(b) == 1 {
 		n = 3 // letters say no more than that they are counters
 	}
 	if !same {
 		n += 3
+	}
+	return n
+}
+
+// wordOf matches a word of a name: "first" and "row" of first_row, "row" and "16" of row16.
+var wordOf = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
+
+// sharedWords is how many letters the words have that two names share, of more than one letter each.
+func sharedWords(a, b string) (n int) {
+	words := wordOf.FindAllString(b, -1)
+	for _, w := range wordOf.FindAllString(a, -1) {
+		if len(w) > 1 && slices.ContainsFunc(words, func(o string) bool { return strings.EqualFold(o, w) }) {
+			n += len(w)
+		}
 	}
 	return n
 }

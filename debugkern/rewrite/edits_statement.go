@@ -176,19 +176,74 @@ func (l *lister) elsewhereInBlock(s *statement) {
 	if l.single(s) && l.near(s.from) && !synchronises(l.t.source(s.from, s.to)) &&
 		(s.parent == nil || s.parent.init != s) {
 		l.places(s, rankPlaced)
+		l.intoLoop(s)
+		l.outOfLoop(s)
 	}
+}
+
+// intoLoop lists a statement that stands behind a loop as the last one of the loop's body.
+func (l *lister) intoLoop(s *statement) {
+	list := l.blockOf(s)
+	i := slices.Index(list, s)
+	if i < 1 {
+		return
+	}
+	if body := loopBody(list[i-1]); body != nil {
+		l.moved(rankIntoLoop, body[len(body)-1], false, l.t.source(s.from, s.to), l.t.statementFor(s, ""))
+	}
+}
+
+// outOfLoop lists the last statement of a loop's body behind the loop, where it uses nothing that the loop
+// declares.
+func (l *lister) outOfLoop(s *statement) {
+	if s.parent == nil || s.parent.parent == nil {
+		return
+	}
+	loop, t := s.parent.parent, l.t
+	body := loopBody(loop)
+	if len(body) < 2 || body[len(body)-1] != s {
+		return
+	}
+	inside := false
+	each([]*statement{loop}, func(o *statement) {
+		for _, v := range o.declares {
+			inside = inside || t.has(s.from, s.to, v.name)
+		}
+	})
+	if inside {
+		return
+	}
+	text := t.source(s.from, s.to)
+	at := t.statementFor(loop, t.source(loop.from, s.from)+" "+t.source(s.to, loop.to)+" "+text)
+	at.now = "{ " + at.now + " }"
+	l.add(rankOutOfLoop, oneLine(text)+" behind the loop of line "+strconv.Itoa(t.tokens[loop.from].line), at)
+}
+
+// blockOf are the statements of the block that one is in, nil where it is no block's.
+func (l *lister) blockOf(s *statement) []*statement {
+	switch {
+	case s.parent == nil:
+		return l.f.body
+	case s.parent.kind == "block":
+		return s.parent.body
+	}
+	return nil
+}
+
+// loopBody are the statements of a loop's block, nil where it is no loop with one.
+func loopBody(s *statement) []*statement {
+	if s.kind != "for" && s.kind != "while" || len(s.body) != 1 || s.body[0].kind != "block" ||
+		len(s.body[0].body) == 0 {
+		return nil
+	}
+	return s.body[0].body
 }
 
 // places lists a statement before or behind those of its block that are near to it.
 func (l *lister) places(s *statement, rank int) {
-	t, list := l.t, l.f.body
+	t, list := l.t, l.blockOf(s)
 	text := t.source(s.from, s.to)
 	at := t.statementFor(s, "")
-	if s.parent != nil && s.parent.kind == "block" {
-		list = s.parent.body
-	} else if s.parent != nil {
-		return
-	}
 	i := slices.Index(list, s)
 	for d := -mostMoved; i >= 0 && d <= mostMoved; d++ {
 		j := i + d

@@ -4,8 +4,8 @@ package rewrite
 // is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
-// rankSameNames, rankPastEnd, rankTruth, rankPlaced and rankWrappedName, are estimates: too few bugs had
-// them. The lower the likelier.
+// rankSameNames, rankPastEnd, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are
+// estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -72,6 +72,8 @@ const (
 	rankOtherBound  = 22 // what another loop ends at
 	rankConjunct    = 22 // one more part of a condition
 	rankPlaced      = 22 // a statement at another place of its block
+	rankIntoLoop    = 18 // a statement behind a loop in it
+	rankOutOfLoop   = 22 // a loop's last statement behind it
 	rankExtent      = 23 // an array with another extent
 	rankStatement   = 23 // a statement left out
 	rankCondition   = 23 // another condition

@@ -557,6 +557,44 @@ __global__ void k(float* u, const float* x, float scale, int rows, int C, int fi
 	}
 }
 
+// A statement behind a loop belongs in it, and the last of a loop behind it, where it uses nothing of the loop.
+func TestLoopsAndStatements(t *testing.T) {
+	own := Parse("own.cu", `
+__global__ void k(float* u, const float* x, int C) {
+    float sum = 0.0f, p = 0.0f;
+    for (int c = 0; c < C; c++) {
+        p = x[c];
+    }
+    sum += p;
+    for (int c = 0; c < C; c++) {
+        const float q = x[c];
+        sum += q;
+        u[0] = sum;
+    }
+    for (int c = 0; c < C; c++) {
+        const float q = x[c];
+        sum += q;
+    }
+}
+`)
+	for _, c := range []struct {
+		line      int
+		what, now string // now: "" where there is no such edit
+	}{
+		{7, "sum += p; behind line 5", "{ p = x[c]; sum += p; }"},
+		{11, "u[0] = sum; behind the loop of line 8", "} u[0] = sum; }"},
+		{15, "sum += q; behind the loop of line 13", ""},
+	} {
+		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		switch at := slices.IndexFunc(list, func(e Edit) bool { return e.What == c.what }); {
+		case (at < 0) != (c.now == ""):
+			t.Errorf("%s: is one of %d edits: %t", c.what, len(list), at >= 0)
+		case at >= 0 && !strings.Contains(list[at].Applied(), c.now):
+			t.Errorf("%s: no line %q in\n%s", c.what, c.now, list[at].Applied())
+		}
+	}
+}
+
 // Two statements have a word in each other's place, one stands elsewhere in its block, a comparison is of
 // what is not converted, and a condition never holds.
 func TestCrosswise(t *testing.T) {
