@@ -105,6 +105,7 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 			set.Mentioning(lines, m[1], 0)
 		}
 	}
+	s.indexed(lines)
 	if barrier {
 		set.Leaving(lines, 0)
 	}
@@ -123,6 +124,35 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 	}
 }
 
+// indexed adds the lines by which the indices of accesses are made that a checker finds wrong, and the short
+// functions that these call.
+func (s *sourceEdit) indexed(lines map[string]map[int]int) {
+	for _, x := range s.q.suspects {
+		if x.cause.Finding < 0 || !slices.Contains(addressKinds, x.cause.Kind) {
+			continue
+		}
+		f := &s.q.doc.Findings[x.cause.Finding]
+		for _, d := range s.q.definitions(access{at: f.Source, variable: f.Variable}) {
+			if d.depth > 1 {
+				continue
+			}
+			places := []*report.Source{&d.at}
+			for _, m := range called.FindAllStringSubmatch(bare(s.q.quoted(&d.at)), -1) {
+				if src := s.q.shortFunction(m[1]); src != nil {
+					places = append(places, src)
+				}
+			}
+			for _, at := range places {
+				for name := range s.texts {
+					if path.Base(at.File) == path.Base(name) {
+						put(lines, name, at.Line, 0)
+					}
+				}
+			}
+		}
+	}
+}
+
 // wanted says which edits are likely, by the operands of the first wrong cells and by what is found.
 func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 	for _, x := range s.q.suspects {
@@ -130,6 +160,8 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 		out.Deciding = out.Deciding || s.leftOut(x)
 		switch {
 		case out.Kind != rewrite.Any:
+		case slices.Contains(addressKinds, x.cause.Kind):
+			out.Kind = rewrite.Indices
 		case s.beginsUnmade(x): // what is Inf or NaN may have lacked operands
 		case x.whole:
 			out.Kind = rewrite.Values
