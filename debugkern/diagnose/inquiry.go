@@ -99,6 +99,7 @@ type suspect struct {
 	refuted   bool      // its edit leaves another configuration wrong
 	standing  *standing // the barrier that stands where one is missing, and is not for all; nil: none
 	late      bool      // a search for an edit ended for lack of time
+	retyped   bool      // its cells are made of the bits of numbers of another type
 	// compares are the comparisons of the entry's body by which its cells are what they are
 	compares []int
 	// reread is the store that gave what its first wrong cell reads again; nil: it reads nothing again

@@ -38,8 +38,12 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if away, err := q.storedAway(s, st, b.Block); err != nil || away {
 		return err
 	}
-	if other, err := q.reinterpreted(s, st, b); err != nil || other {
-		return err
+	for _, says := range []func(*suspect, probes.Stage, *report.BadCell) (bool, error){
+		q.reinterpreted, q.unconverted,
+	} {
+		if other, err := says(s, st, b); err != nil || other {
+			return err
+		}
 	}
 	departs := 0
 	for i := range list[1:] {

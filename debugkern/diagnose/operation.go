@@ -23,7 +23,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
-	if q.unread(s, st) {
+	if s.retyped || q.unread(s, st) {
 		return nil
 	}
 	b := doc.FirstBad
