@@ -65,8 +65,10 @@ type Pair struct {
 	With Operands // what A should be multiplied with
 	N    int      // how many products of the cell's sum are of such pairs
 	// At: where the one is read that is wrong in cells which have the other in common with right ones;
-	// nil: not known
+	// nil: not known. Of products of sums it is where these are multiplied
 	At *report.Source
+	// Sums: two sums are multiplied, and with them the terms of one with other terms of the other
+	Sums bool
 }
 
 // Operands are cells of one stage's tile, or elements of one argument.

@@ -6,6 +6,8 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 )
 
 // vector is an operand of which a cell takes a row or a column: the k-th of one is multiplied with the k-th
@@ -61,7 +63,7 @@ func (c *contrast) vectors(e *expected) (a, b vector, ok bool) {
 func (c *contrast) mismatched(cell Cell, e *expected, act *actual) *Pair {
 	a, b, ok := c.vectors(e)
 	if !ok {
-		return nil
+		return c.sumsMultiplied(act)
 	}
 	g := act.g
 	var first *Pair
@@ -100,6 +102,62 @@ func (c *contrast) mismatched(cell Cell, e *expected, act *actual) *Pair {
 		first.At = nil
 	}
 	return first
+}
+
+// sumsMultiplied finds products of two sums of operands of two kinds, which have the products of different
+// terms in them. nil where there are none.
+func (c *contrast) sumsMultiplied(act *actual) *Pair {
+	g := act.g
+	var out *Pair
+	for node := range g.Nodes {
+		for _, f := range c.factors(g, int32(node)) {
+			x, y := c.terms(g, f[0], mostTerms), c.terms(g, f[1], mostTerms)
+			if len(x) < 2 || len(x) != len(y) || x[0].stage == y[0].stage && x[0].arg == y[0].arg {
+				continue
+			}
+			if out == nil {
+				out = &Pair{A: c.operand(x[0], act), B: c.operand(y[1], act), With: c.operand(y[0], act), Sums: true}
+				out.At = report.SourceOf(target.Blame(c.fn, c.trace.Step(int(g.Nodes[node].Step)).Instr.Index))
+			}
+			out.N++
+		}
+	}
+	return out
+}
+
+// mostTerms is how many terms of a sum are followed.
+const mostTerms = 8
+
+// terms are the operands that an edge leads to by additions, moves and conversions alone, in order, all of one
+// stage or argument; nil where it leads to others.
+func (c *contrast) terms(g *lineage.Graph, e lineage.Edge, most int) []operandKey {
+	if k := c.only(g, e); k != nil {
+		return []operandKey{*k}
+	}
+	for range mostWay {
+		if e.Leaf {
+			return nil
+		}
+		in := c.trace.Step(int(g.Nodes[e.To].Step)).Instr
+		uses := slices.DeleteFunc(slices.Clone(g.Uses(e.To)), func(u lineage.Edge) bool {
+			return u.Kind != lineage.ByValue
+		})
+		if in.Op == "add" && in.Type().Float() && len(uses) == 2 {
+			x, y := c.terms(g, uses[0], most/2), c.terms(g, uses[1], most/2)
+			if most < 2 || len(x) == 0 || len(y) == 0 || x[0].stage != y[0].stage || x[0].arg != y[0].arg ||
+				x[0].iter != y[0].iter {
+				return nil
+			}
+			x = append(x, y...)
+			slices.SortFunc(x, func(a, b operandKey) int { return a.at - b.at })
+			return x
+		}
+		if len(uses) != 1 {
+			return nil
+		}
+		e = uses[0]
+	}
+	return nil
 }
 
 // rightNear counts the right cells in the row and in the column of a cell.

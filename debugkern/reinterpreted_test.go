@@ -31,6 +31,10 @@ func TestRightKernelsConvertAndStoreWhereTheyShould(t *testing.T) {
 				if err != nil || x != nil {
 					t.Errorf("%s: got %+v, %v", sp.Stage, x, err)
 				}
+				bits, err := run.Unconverted(t.Context(), sp.Stage, block, kv, [2]int{})
+				if err != nil || bits != nil {
+					t.Errorf("%s: got %+v, %v", sp.Stage, bits, err)
+				}
 				away, err := run.StoredAway(t.Context(), sp.Stage, block)
 				if err != nil || away != nil {
 					t.Errorf("%s: got %+v, %v", sp.Stage, away, err)

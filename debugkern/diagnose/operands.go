@@ -296,6 +296,15 @@ func paired(cell string, p *debugkern.Pair) difference {
 	if p.N != 1 {
 		products = fmt.Sprintf("%d products", p.N)
 	}
+	if p.Sums {
+		return difference{
+			at: p.At,
+			text: fmt.Sprintf("%s multiplies sums at %s, and with them %s with %s, where %s alone belongs", cell,
+				callText(p.At), p.A.Text, p.B.Text, p.With.Text),
+			look: fmt.Sprintf("multiply before the addition at %s: each element with its own, and add the products",
+				callText(p.At)),
+		}
+	}
 	d := difference{at: p.At}
 	d.text = fmt.Sprintf("%s multiplies %s with %s, where %s belongs, in %s", cell, p.A.Text, p.B.Text,
 		p.With.Text, products)
