@@ -448,7 +448,7 @@ func abs(v int64) int64 {
 var twins = map[string][]string{
 	"lt": {"le", "gt"}, "le": {"lt", "ge"}, "gt": {"ge", "lt"}, "ge": {"gt", "le"}, "eq": {"ne"},
 	"ne": {"eq"}, "lo": {"ls"}, "ls": {"lo"}, "hi": {"hs"}, "hs": {"hi"}, "rz": {"rn"}, "rm": {"rn"},
-	"rp": {"rn"}, "rzi": {"rni"}, "rni": {"rzi"}, "bfly": {"down", "up"}, "down": {"bfly"},
+	"rp": {"rn"}, "rzi": {"rni", "rmi"}, "rni": {"rzi", "rmi"}, "rmi": {"rni", "rzi"}, "bfly": {"down", "up"}, "down": {"bfly"},
 	"up": {"bfly", "down"}, "row": {"col"}, "col": {"row"}, "s32": {"u32"}, "u32": {"s32"}, "s8": {"u8"},
 	"u8": {"s8"}, "s16": {"u16"}, "u16": {"s16"}, "e4m3x2": {"e5m2x2"}, "e5m2x2": {"e4m3x2"},
 }
@@ -461,7 +461,7 @@ var oneOff = map[string]string{
 // words are how the source writes a modifier or an opcode.
 var words = map[string]string{
 	"rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up",
-	"rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
+	"rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest", "rmi": "rounding down",
 	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major",
 	"col": "column-major", "s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers",
 	"u16": "unsigned numbers", "s32": "signed numbers", "u32": "unsigned numbers",
@@ -495,8 +495,8 @@ func (m *menu) modifiers(n, i int) {
 		for at, to := range twins[mod] {
 			kind, rank := Operation, rankSecond
 			switch mod {
-			case "rz", "rm", "rp", "rzi", "rni":
-				if kind, rank = Rounding, rankFirst; mod == "rzi" || mod == "rni" {
+			case "rz", "rm", "rp", "rzi", "rni", "rmi":
+				if kind, rank = Rounding, rankFirst; mod == "rzi" || mod == "rni" || mod == "rmi" {
 					rank = rankThird
 				}
 			case "lt", "le", "gt", "ge", "eq", "ne", "lo", "ls", "hi", "hs":
