@@ -116,8 +116,11 @@ func (c *contrast) sumsMultiplied(act *actual) *Pair {
 				continue
 			}
 			if out == nil {
-				out = &Pair{A: c.operand(x[0], act), B: c.operand(y[1], act), With: c.operand(y[0], act), Sums: true}
-				out.At = report.SourceOf(target.Blame(c.fn, c.trace.Step(int(g.Nodes[node].Step)).Instr.Index))
+				by := c.trace.Step(int(g.Nodes[node].Step)).Instr.Index
+				out = &Pair{
+					A: c.operand(x[0], act), B: c.operand(y[1], act), With: c.operand(y[0], act), Sums: true,
+					At: report.SourceOf(target.Blame(c.fn, by)),
+				}
 			}
 			out.N++
 		}
@@ -128,8 +131,8 @@ func (c *contrast) sumsMultiplied(act *actual) *Pair {
 // mostTerms is how many terms of a sum are followed.
 const mostTerms = 8
 
-// terms are the operands that an edge leads to by additions, moves and conversions alone, in order, all of one
-// stage or argument; nil where it leads to others.
+// terms are the operands that an edge leads to by additions, moves and conversions alone, in order, all of
+// one stage or argument; nil where it leads to others.
 func (c *contrast) terms(g *lineage.Graph, e lineage.Edge, most int) []operandKey {
 	if k := c.only(g, e); k != nil {
 		return []operandKey{*k}

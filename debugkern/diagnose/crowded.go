@@ -25,8 +25,8 @@ type crowded struct {
 	belongs       string         // the array that the second one's tensor belongs in; "": it is not known
 }
 
-// crowd finds, for each race between copies, those that write the same bytes, where elements of the same array
-// or of another one are never written. It follows cover.
+// crowd finds, for each race between copies, those that write the same bytes, where elements of the same
+// array or of another one are never written. It follows cover.
 func (q *inquiry) crowd() error {
 	for _, s := range q.suspects {
 		if s.cause.Kind != "race" {
@@ -64,7 +64,8 @@ func (q *inquiry) neverWrittenIn(block probes.Dim3) (out []string) {
 	return out
 }
 
-// lacksCrowded reports whether a suspect is the elements that nobody writes because copies write others twice.
+// lacksCrowded reports whether a suspect is the elements that nobody writes because copies write others
+// twice.
 func lacksCrowded(s, race *suspect) bool {
 	return race.crowded != nil && s.covered != nil && slices.Contains(race.crowded.never, s.covered.Variable)
 }
@@ -90,9 +91,7 @@ func crowdedIn(t *walk.Timeline, fn *ptx.Func, one, other *report.Source) *crowd
 			if len(b.Writes) == 0 || !same(at(b), one) && !same(at(b), other) || b.Of == a.Of {
 				continue
 			}
-			if slices.ContainsFunc(a.Writes, func(x target.Range) bool {
-				return slices.ContainsFunc(b.Writes, func(y target.Range) bool { return x.Lo < y.Hi && y.Lo < x.Hi })
-			}) {
+			if overlap(a.Writes, b.Writes) {
 				if c.copies++; c.second == nil {
 					c.second, c.from[1] = at(b), mapOf(b.Of)
 				}
@@ -103,6 +102,13 @@ func crowdedIn(t *walk.Timeline, fn *ptx.Func, one, other *report.Source) *crowd
 		}
 	}
 	return nil
+}
+
+// overlap reports whether some of two lists of ranges have a byte in common.
+func overlap(a, b []target.Range) bool {
+	return slices.ContainsFunc(a, func(x target.Range) bool {
+		return slices.ContainsFunc(b, func(y target.Range) bool { return x.Lo < y.Hi && y.Lo < x.Hi })
+	})
 }
 
 // mapOf is the tensor map that a copy's box is of.
@@ -145,14 +151,13 @@ func (c *crowded) place(q *inquiry) {
 func (c *crowded) describe(q *inquiry, out *Cause) {
 	first, second := c.first.Outermost(), c.second.Outermost()
 	never := strings.Join(c.never, ", ")
-	lines := lineText(&second, nil)
 	if first == second {
 		// The calls are the same, and so is what is nearest to the copies of all that one loop issues.
 		at := q.nearest(c.second, c.first)
-		lines = at.At()
 		out.why = fmt.Sprintf("%d copies that %s issues write the same bytes of %s, and elements of %s are never "+
 			"written", c.copies, at.At(), c.array, never)
-		out.Advice = q.citing(fmt.Sprintf("give each copy that %s issues a destination of its own", lines), ": ", at)
+		advice := fmt.Sprintf("give each copy that %s issues a destination of its own", at.At())
+		out.Advice = q.citing(advice, ": ", at)
 		out.Place.Source, out.Place.Other = at, out.Place.Source
 		return
 	}

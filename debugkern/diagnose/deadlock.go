@@ -18,10 +18,11 @@ func (q *inquiry) mutual(a, b *suspect) bool {
 
 // waitsOf are the waits of one block that two suspects are, by their indices; nil where they are no waits.
 func (q *inquiry) waitsOf(a, b *suspect) (h *hanging, x, y int) {
-	if a == b || a.cause.Kind != "hang" || b.cause.Kind != "hang" || a.cause.Place.Block != b.cause.Place.Block {
+	block := a.cause.Place.Block
+	if a == b || a.cause.Kind != "hang" || b.cause.Kind != "hang" || b.cause.Place.Block != block {
 		return nil, 0, 0
 	}
-	if h = q.hangs[a.cause.Place.Block]; h == nil {
+	if h = q.hangs[block]; h == nil {
 		return nil, 0, 0
 	}
 	x, y = h.waits(&q.doc.Findings[a.cause.Finding]), h.waits(&q.doc.Findings[b.cause.Finding])
@@ -60,5 +61,6 @@ func (h *hanging) line(at int) *report.Source {
 func (h *hanging) standing(at int, near *report.Source) string {
 	w := &h.hang.Waits[at]
 	set := warpSet(w.Warps)
-	return fmt.Sprintf("%s %s at %s for %s", members("warp", set), waiting(set), lineText(h.line(at), near), w.At)
+	place := lineText(h.line(at), near)
+	return fmt.Sprintf("%s %s at %s for %s", members("warp", set), waiting(set), place, w.At)
 }

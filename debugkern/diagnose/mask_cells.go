@@ -323,8 +323,8 @@ const mostLimits = 6
 
 // limits adds to what was compared by a mask that is off what its limit would have to be: in every wrong row
 // whose columns should take part up to one, the number that the column's own is compared with. Where all
-// columns of all these rows should, it would have to be at least that. Where the columns begin too late or too
-// early, and end where they should, it is the number that they begin at: at most that, where they should begin
+// columns of all these rows should, it would have to be at least that. Where the columns begin in the wrong
+// place and end where they should, it is the number that they begin at: at most that, where they should begin
 // with the first of the tile.
 func (q *inquiry) limits(m *maskOff, at int) error {
 	sp := q.run.Plan.Stage(m.stage)

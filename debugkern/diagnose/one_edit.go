@@ -28,7 +28,8 @@ func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 		q.sameHandshake(a, b) || q.sameRegion(a, b) || sameLayout(a, b) || sameLayout(b, a) || moved(a, b) ||
 		moved(b, a) ||
 		tookBeyond(a, b) || tookBeyond(b, a) || q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) ||
-		q.hidden(a, b) || q.hidden(b, a) || q.takesCopy(a, b) || q.takesCopy(b, a) || q.goesOn(a, b) || q.goesOn(b, a)
+		q.hidden(a, b) || q.hidden(b, a) ||
+		q.takesCopy(a, b) || q.takesCopy(b, a) || q.goesOn(a, b) || q.goesOn(b, a)
 }
 
 // goesOn reports whether a loop reads past an array, and writes elements of an output that other blocks

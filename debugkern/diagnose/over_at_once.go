@@ -69,7 +69,8 @@ func passBetween(m *walk.MBarrierTime, warp int, from, to uint64) (out *walk.Pas
 			out = p
 		}
 	}
-	if out == nil || slices.ContainsFunc(m.Phases, func(step uint64) bool { return step > from && step <= out.Step }) {
+	since := func(step uint64) bool { return step > from && step <= out.Step }
+	if out == nil || slices.ContainsFunc(m.Phases, since) {
 		return nil
 	}
 	return out

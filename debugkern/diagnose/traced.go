@@ -91,8 +91,8 @@ func (q *inquiry) indexText(list []definition) string {
 	return "; the index comes from " + strings.Join(parts, ", ")
 }
 
-// shortFunction is where a function of the kernel's texts stands that has one line; nil where there is none of
-// that name.
+// shortFunction is where a function of the kernel's texts stands that has one line; nil where there is none
+// of that name.
 func (q *inquiry) shortFunction(name string) *report.Source {
 	is := regexp.MustCompile(`^(?:static|inline|constexpr|__device__|__forceinline__|template).*\b` +
 		regexp.QuoteMeta(name) + `\s*\(.*\)\s*\{.*\}`)

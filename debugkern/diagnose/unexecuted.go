@@ -62,8 +62,8 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 	return false, nil
 }
 
-// allKeep reports whether all wrong cells of the tile have the value of the first: those that have another one
-// are computed, and what leaves out the first does not explain them.
+// allKeep reports whether all wrong cells of the tile have the value of the first: those that have another
+// one are computed, and what leaves out the first does not explain them.
 func (q *inquiry) allKeep(st probes.Stage, b *report.BadCell) bool {
 	v, err := q.base.View(debugkern.Place{Stage: st, Block: b.Block, KVTile: max(b.KVTile, 0)})
 	if err != nil || !v.Referenced() || !v.Got.Reached() {
@@ -149,7 +149,8 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 				}
 				if f := q.unawaitedProduct(i); f != nil {
 					s.lacks = f
-					s.because(keeps + ": the wgmma at " + callText(f.Source) + " is not complete when it is read")
+					s.because(fmt.Sprintf("%s: the wgmma at %s is not complete when it is read", keeps,
+						callText(f.Source)))
 					return true, nil
 				}
 				for _, at := range deciding(fn, i) {

@@ -374,8 +374,8 @@ func (b *block) drainProducts() {
 	}
 }
 
-// uncommitted says why a wait does not cover a product, and uncommittedLacks what is missing, of the places of
-// the wait and of the product.
+// uncommitted says why a wait does not cover a product, and uncommittedLacks what is missing, of the places
+// of the wait and of the product.
 func uncommitted(wait *inst) string {
 	return fmt.Sprintf("%s at %s does not wait for it, as it is in no group: no wgmma.commit_group stands between",
 		wait.src.Opcode(), wait.where())

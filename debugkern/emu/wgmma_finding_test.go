@@ -105,8 +105,8 @@ func TestWgmmaFindings(t *testing.T) {
 				"wgmma.wait_group.sync.aligned at t.ptx:19 does not wait for it, as it is in no group",
 			missing: "wgmma.commit_group between t.ptx:18 and t.ptx:19"},
 		{name: "read and never committed", body: "FENCE\nMMA\nWAIT0\nSTORE", line: 3,
-			says: "wgmma: %f0, an accumulator of " + wgmmaName + " at t.ptx:18, is read by st.global.f32 before a " +
-				"wgmma.wait_group covers it: wgmma.wait_group.sync.aligned at t.ptx:19 does not wait for it",
+			says: "wgmma: %f0, an accumulator of " + wgmmaName + " at t.ptx:18, is read by st.global.f32 " +
+				"before a wgmma.wait_group covers it: wgmma.wait_group.sync.aligned at t.ptx:19 does not wait for it",
 			missing: "wgmma.commit_group between t.ptx:18 and t.ptx:19"},
 		{name: "one warp stays away", body: "FENCE\n@!%p2 bra E;\nMMA\nCOMMIT\nWAIT0\nE:", line: 2,
 			says: "deadlock: no thread can go on: warps 0, 1, 2 at t.ptx:19 (" + wgmmaName + ");" +

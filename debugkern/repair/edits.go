@@ -448,7 +448,8 @@ func abs(v int64) int64 {
 var twins = map[string][]string{
 	"lt": {"le", "gt"}, "le": {"lt", "ge"}, "gt": {"ge", "lt"}, "ge": {"gt", "le"}, "eq": {"ne"},
 	"ne": {"eq"}, "lo": {"ls"}, "ls": {"lo"}, "hi": {"hs"}, "hs": {"hi"}, "rz": {"rn"}, "rm": {"rn"},
-	"rp": {"rn"}, "rzi": {"rni", "rmi"}, "rni": {"rzi", "rmi"}, "rmi": {"rni", "rzi"}, "bfly": {"down", "up"}, "down": {"bfly"},
+	"rp": {"rn"}, "rzi": {"rni", "rmi"}, "rni": {"rzi", "rmi"}, "rmi": {"rni", "rzi"},
+	"bfly": {"down", "up"}, "down": {"bfly"},
 	"up": {"bfly", "down"}, "row": {"col"}, "col": {"row"}, "s32": {"u32"}, "u32": {"s32"}, "s8": {"u8"},
 	"u8": {"s8"}, "s16": {"u16"}, "u16": {"s16"}, "e4m3x2": {"e5m2x2"}, "e5m2x2": {"e4m3x2"},
 }

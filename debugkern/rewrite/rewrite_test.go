@@ -557,7 +557,8 @@ __global__ void k(float* u, const float* x, float scale, int rows, int C, int fi
 	}
 }
 
-// A statement behind a loop belongs in it, and the last of a loop behind it, where it uses nothing of the loop.
+// A statement behind a loop belongs in it, and the last of a loop behind it, where it uses nothing of the
+// loop.
 func TestLoopsAndStatements(t *testing.T) {
 	own := Parse("own.cu", `
 __global__ void k(float* u, const float* x, int C) {
