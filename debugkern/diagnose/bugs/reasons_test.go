@@ -167,6 +167,16 @@ func TestReasons(t *testing.T) {
 		{"decoded-by-another-thread", `put __syncthreads\(\) between lines 318 and 320`},
 		{"rows-past-end-skip-the-exchange", `(?s)one cause.*also seen of it: hang on v_empty.*before the branch at .*:235`},
 		{"weights-raised-never-lowered", `write .sP\[row\]\[lane\] = __float2half_rn\(p\);`},
+		{"keys-all-before-values", `they wait for each other: warp 0 waits at own_stage5_hopper\.cu:154 for k_empty\[1\]`},
+		{"values-copied-over-keys", `have the copy at own_stage5_hopper\.cu:159 write sV in place of sK`},
+		{"panels-over-the-first", `8 copies that own_stage5_hopper\.cu:118 issues write the same bytes of sK`},
+		{"products-never-committed", `(?s)put wgmma\.commit_group before own_stage5_hopper\.cu:280.*nothing is wrong`},
+		{"producer-awaits-other-phase", `the wait at own_stage5_hopper\.cu:154 for k_empty\[0\] .*is over at once`},
+		{"quad-maximum-shuffled-down", `look at which operand is taken at own_stage5_hopper\.cu:101`},
+		{"window-in-fixed-chunks", `(?s)one cause.*is 8 in rows 24.29, and would have to be at most 0`},
+		{"x-read-as-bf16", `the elements of X are f16, and the bits of one are taken as f32`},
+		{"columns-added-before-product", `dO\[0\]\[0\]\[0\]\[0\] with O\[0\]\[0\]\[0\]\[32\], where`},
+		{"block-column-in-words", `rows_first at own_m16n8k16\.cuh:35`},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -195,7 +205,7 @@ func says(t *testing.T, name, want string) {
 	var bugs []*bug
 	for _, set := range []string{
 		open, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth,
-		thirteenth, fourteenth,
+		thirteenth, fourteenth, fifteenth,
 	} {
 		bugs = append(bugs, entries(t, set).Bugs...)
 	}
