@@ -33,8 +33,8 @@ const limit = 5 * time.Minute
 
 // TestBugs diagnoses planted bugs, and compares what it says with what was expected before it was run. It
 // prints a line a bug and the totals of each set. TILESCOPE_BUGS is held, second, third, fourth, fifth,
-// sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth, fourteenth, fifteenth, open or all, or
-// names of bugs with commas between; without it a sample of the open bugs must be found.
+// sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth, fourteenth, fifteenth, sixteenth, open
+// or all, or names of bugs with commas between; without it a sample of the open bugs must be found.
 func TestBugs(t *testing.T) {
 	chosen := os.Getenv("TILESCOPE_BUGS")
 	planted := slices.DeleteFunc(slices.Clone(sets), func(set string) bool { return set == harmless })

@@ -39,13 +39,14 @@ const (
 	thirteenth = "thirteenth"
 	fourteenth = "fourteenth"
 	fifteenth  = "fifteenth"
+	sixteenth  = "sixteenth"
 	open       = "open"
 	harmless   = "harmless"
 )
 
 var sets = []string{
 	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth,
-	fourteenth, fifteenth, open, harmless,
+	fourteenth, fifteenth, sixteenth, open, harmless,
 }
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
