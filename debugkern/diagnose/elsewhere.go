@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
@@ -23,11 +24,15 @@ type other struct {
 	run  *debugkern.Run // nil: not executed yet
 	made bool
 	any  bool // it may be another build than the run's
+	// mixed: its shape is none of the manifest's, so that only what the kernel has right in it counts
+	mixed bool
 }
 
 const (
 	// mostOthers is how many other configurations are executed at most.
 	mostOthers = 2
+	// mostMixed is how many shapes are made of an extent of another one and the others of the run's.
+	mostMixed = 2
 	// otherWork is how many warp instructions one of them may take, unless the run itself takes more.
 	otherWork = 1 << 20
 )
@@ -98,7 +103,53 @@ func (q *inquiry) otherConfigurations() []*other {
 	}
 	again := &other{req: req, name: fmt.Sprintf("other inputs (seed %d)", req.Seed)}
 	again.req.Shape = q.run.Request.Shape
-	return append(out[:min(len(out), mostOthers)], again)
+	out = append(out[:min(len(out), mostOthers)], again)
+	var mixed []*other
+	for _, s := range mixedShapes(plan.Shape, sel.Manifest.Shapes) {
+		if len(mixed) == mostMixed {
+			break
+		}
+		p, err := sel.ResolveContext(q.ctx, s)
+		if err != nil {
+			continue
+		}
+		each := own / max(1, uint64(plan.Grid.Count()*max(1, plan.Work.MaxTiles)))
+		if each*uint64(p.Grid.Count()*max(1, p.Work.MaxTiles)) > max(own, otherWork) {
+			continue
+		}
+		o := &other{req: req, name: fmt.Sprintf("shape %s", s), mixed: true}
+		o.req.Shape = s.String()
+		mixed = append(mixed, o)
+	}
+	return append(out, mixed...)
+}
+
+// mixedShapes lists shapes with one extent of another one: in two shapes of a manifest a number may be what
+// several expressions give, and these differ where only one extent does. Those come first in which it has
+// other remainders.
+func mixedShapes(own probes.Shape, others []configs.NamedShape) []probes.Shape {
+	var odd, rest []probes.Shape
+	for _, o := range others {
+		for i, n := range o.Shape.Extents() {
+			s := own
+			if i >= len(own.Extents()) || n == s[i].N {
+				continue
+			}
+			was := s[i].N
+			s[i].N = n
+			known := func(x probes.Shape) bool { return x == s }
+			listed := slices.ContainsFunc(others, func(x configs.NamedShape) bool { return x.Shape == s })
+			if listed || slices.ContainsFunc(odd, known) || slices.ContainsFunc(rest, known) {
+				continue
+			}
+			if n%8 == 0 != (was%8 == 0) {
+				odd = append(odd, s)
+			} else {
+				rest = append(rest, s)
+			}
+		}
+	}
+	return append(odd, rest...)
 }
 
 // ragged reports whether a shape has an extent that no tile divides.
@@ -129,7 +180,8 @@ func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 	if err != nil {
 		return nil, q.fatal(err)
 	}
-	if r.Entry() != nil && (o.any || len(r.Entry().Body) == len(q.run.Entry().Body)) {
+	same := r.Entry() != nil && (o.any || len(r.Entry().Body) == len(q.run.Entry().Body))
+	if same && (!o.mixed || r.Report.Verdict == report.Agree && rightAll(r.Report)) {
 		o.run = r
 	}
 	return o.run, nil

@@ -195,9 +195,17 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 		}
 		return false
 	}
+	// What was to be tried next may be as likely, and other lines have it.
+	least, near := math.MaxInt, 0
+	for i := range list {
+		least = min(least, list[i].edit.Rank)
+	}
 	for _, e := range others {
-		if len(more) < mostOnLines && on(&e) {
+		switch {
+		case len(more)-near < mostOnLines && on(&e):
 			more = append(more, e)
+		case near < mostNext && e.Rank <= least+asLikely:
+			more, near = append(more, e), near+1
 		}
 	}
 	if len(more) > 0 {
@@ -226,8 +234,13 @@ func (s *sourceEdit) cost(e *rewrite.Edit) int {
 // boundCost is how much more an edit of a loop's end costs.
 const boundCost = 12
 
-// mostOnLines is how many further edits of the lines of candidates are tried.
-const mostOnLines = 128
+const (
+	// mostOnLines is how many further edits of the lines of candidates are tried, and mostNext how many of
+	// other lines that are as likely: by asLikely ranks less than the likeliest candidate at most.
+	mostOnLines = 128
+	mostNext    = 96
+	asLikely    = 2
+)
 
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
 func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {

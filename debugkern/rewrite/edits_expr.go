@@ -23,7 +23,7 @@ var callees = [][]string{
 	{"log2f", "logf", "__logf", "log1pf", "log10f"}, {"erfcf", "erff"},
 	{"__shfl_xor_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_sync"},
 	{"rsqrtf", "__frcp_rn", "sqrtf", "__fsqrt_rn"}, {"__low2float", "__high2float"},
-	{"atomicAdd", "atomicAdd_block"}, {"__threadfence", "__threadfence_block"},
+	{"atomicAdd", "atomicAdd_block"}, {"__any_sync", "__all_sync"}, {"__threadfence", "__threadfence_block"},
 	{"__float2half_rn", "__float2half_rz"}, {"__float2int_rn", "__float2int_rz", "__float2int_rd"},
 	{"floorf", "truncf", "rintf", "ceilf"}, {"__fadd_rn", "__fmul_rn"},
 	{"__fadd_rn", "__fadd_rz"}, {"__fmul_rn", "__fmul_rz"},
