@@ -166,8 +166,8 @@ func Diagnose(
 	}
 	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}, begun: time.Now()}
 	for _, step := range []func() error{
-		q.examine, q.sanitize, q.suspect, q.experiment, q.arithmetic, q.unite, q.inSource, q.orderedAt,
-		q.schedules, q.barriers, q.losses,
+		q.examine, q.sanitize, q.suspect, q.experiment, q.arithmetic, q.unite, q.signatures, q.inSource,
+		q.orderedAt, q.schedules, q.barriers, q.losses,
 	} {
 		err := step()
 		if err == nil {

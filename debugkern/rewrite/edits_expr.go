@@ -111,7 +111,7 @@ func (l *lister) expression(e, parent *expr) {
 		}
 		l.put(rankEither, e.from, e.to, b)
 		l.put(rankEither, e.from, e.to, c)
-		l.put(rankSign, e.from, e.to, a+" ? "+c+" : "+b)
+		l.put(rankEither+1, e.from, e.to, a+" ? "+c+" : "+b) // where both of them are right it is no exchange
 	default:
 		if len(e.kids) == 2 {
 			l.binary(e)

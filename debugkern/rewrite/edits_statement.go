@@ -173,13 +173,22 @@ func (l *lister) synchronisation(s *statement) {
 
 // elsewhereInBlock lists a statement at another place of its block.
 func (l *lister) elsewhereInBlock(s *statement) {
-	if l.single(s) && l.near(s.from) && !synchronises(l.t.source(s.from, s.to)) &&
-		(s.parent == nil || s.parent.init != s) {
+	text := l.t.source(s.from, s.to)
+	if !l.near(s.from) || synchronises(text) || s.parent != nil && s.parent.init == s {
+		return
+	}
+	single := l.single(s)
+	if single {
 		l.places(s, rankPlaced)
+	}
+	if single || s.kind == "for" && len(text) < longestMoved && !l.t.has(s.from, s.to, "TS_TILE") {
 		l.intoLoop(s)
 		l.outOfLoop(s)
 	}
 }
+
+// longestMoved is how many letters a loop has at most that is moved into or out of another one.
+const longestMoved = 200
 
 // intoLoop lists a statement that stands behind a loop as the last one of the loop's body.
 func (l *lister) intoLoop(s *statement) {
@@ -207,7 +216,7 @@ func (l *lister) outOfLoop(s *statement) {
 	inside := false
 	each([]*statement{loop}, func(o *statement) {
 		for _, v := range o.declares {
-			inside = inside || t.has(s.from, s.to, v.name)
+			inside = inside || o.from < s.from && t.has(s.from, s.to, v.name)
 		}
 	})
 	if inside {

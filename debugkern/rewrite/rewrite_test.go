@@ -576,12 +576,17 @@ __global__ void k(float* u, const float* x, int C) {
         const float q = x[c];
         sum += q;
     }
+    for (int c = 0; c < C; c++) {
+        sum += x[c];
+        for (int e = 0; e < 4; e++) u[e] = sum;
+    }
 }
 `)
 	for _, c := range []struct {
 		line      int
 		what, now string // now: "" where there is no such edit
 	}{
+		{19, "for (int e = 0; e < 4; e++) u[e] = sum; behind the loop of line 17", "} for (int e = 0; e < 4; e++)"},
 		{7, "sum += p; behind line 5", "{ p = x[c]; sum += p; }"},
 		{11, "u[0] = sum; behind the loop of line 8", "} u[0] = sum; }"},
 		{15, "sum += q; behind the loop of line 13", ""},
