@@ -340,6 +340,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	missed := found(s, func(o *suspect) *unvisited { return o.unvisited })
 	leftWait := found(s, func(o *suspect) *unreachedWait { return o.leftWait })
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
+	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	if c.Kind == "loop-ended" {
 		q.firstTile(f, c)
@@ -362,6 +363,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
 	case s.crowded != nil && (s.remedy == nil || !s.remedy.changes()):
 		s.crowded.describe(q, c)
+	case tooEarly != nil && (s.remedy == nil || !s.remedy.changes()):
+		tooEarly.describe(q, c)
 	case atOnce != nil && (s.remedy == nil || !s.remedy.changes()):
 		atOnce.describe(q, c)
 	case leftWait != nil && (s.remedy == nil || !s.remedy.changes()) && c.Kind != "out-of-bounds":

@@ -164,6 +164,9 @@ func (q *inquiry) experiment() error {
 		if s.atOnce, err = q.overAtOnce(s); err != nil {
 			return err
 		}
+		if s.tooEarly, err = q.releasedEarly(s); err != nil {
+			return err
+		}
 		q.merge(s)
 	}
 	q.oneIndex()

@@ -120,6 +120,7 @@ type suspect struct {
 	leftWait    *unreachedWait  // a wait that a condition leads past; nil: none is known
 	lacks       *report.Finding // of a product that its cells lack; nil: they lack none
 	atOnce      *overAtOnce     // a wait that no phase has ended; nil: none is known
+	tooEarly    *releasedEarly  // an arrival while a product reads; nil: none is known
 	crowded     *crowded        // copies that write the same bytes; nil: none are known
 	overrun     *overrun        // a copy that is larger than its destination; nil: none is
 	parted      *parted         // where its threads parted from those that they wait for; nil: nowhere
