@@ -56,7 +56,8 @@ func releasedEarlyIn(t *walk.Timeline, fn *ptx.Func) *releasedEarly {
 				continue
 			}
 			x := &releasedEarly{
-				arrival: report.SourceOf(a.Source), product: blame(fn, f.PC), mbarrier: buf.Empty, buffer: buf.Name,
+				arrival: report.SourceOf(a.Source), product: blame(fn, f.PC),
+				mbarrier: buf.Empty, buffer: buf.Name,
 			}
 			if x.arrival == nil || x.product == nil {
 				continue

@@ -20,7 +20,7 @@
 //	thirteenth.yaml, thirteenth/NAME.patch  the same, by another; now for developing too
 //	fourteenth.yaml, fourteenth/NAME.patch  the same, by another; now for developing too
 //	fifteenth.yaml, fifteenth/NAME.patch    the same, by another; now for developing too
-//	sixteenth.yaml, sixteenth/NAME.patch    the same, by another, with a later diagnosis
+//	sixteenth.yaml, sixteenth/NAME.patch    the same, by another; now for developing too
 //	open.yaml, open/NAME.patch              bugs to develop with
 //	harmless.yaml, harmless/NAME.patch      rewrites after which the kernel is as right as before: nothing may be found
 //	ptx.archive                             the PTX of all of them, in the format of kernels/ptx.archive: no compiler is needed

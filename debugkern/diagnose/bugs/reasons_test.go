@@ -177,6 +177,8 @@ func TestReasons(t *testing.T) {
 		{"x-read-as-bf16", `the elements of X are f16, and the bits of one are taken as f32`},
 		{"columns-added-before-product", `dO\[0\]\[0\]\[0\]\[0\] with O\[0\]\[0\]\[0\]\[32\], where`},
 		{"block-column-in-words", `rows_first at own_m16n8k16\.cuh:35`},
+		{"signature-has-s-before-h", `:44: write .int H, int S, int D, float softmax_scale TS_PARAM\) \{. in place of`},
+		{"values-released-while-multiplied", `(?s)v_empty\[0\] at own_stage5_hopper\.cu:282 gives sV\[0\] free.*behind line 283`},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -205,7 +207,7 @@ func says(t *testing.T, name, want string) {
 	var bugs []*bug
 	for _, set := range []string{
 		open, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth,
-		thirteenth, fourteenth, fifteenth,
+		thirteenth, fourteenth, fifteenth, sixteenth,
 	} {
 		bugs = append(bugs, entries(t, set).Bugs...)
 	}
