@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
@@ -105,7 +104,11 @@ func (q *inquiry) otherConfigurations() []*other {
 	again.req.Shape = q.run.Request.Shape
 	out = append(out[:min(len(out), mostOthers)], again)
 	var mixed []*other
-	for _, s := range mixedShapes(plan.Shape, sel.Manifest.Shapes) {
+	var shapes []probes.Shape
+	for _, s := range sel.Manifest.Shapes {
+		shapes = append(shapes, s.Shape)
+	}
+	for _, s := range mixedShapes(plan.Shape, shapes) {
 		if len(mixed) == mostMixed {
 			break
 		}
@@ -127,19 +130,17 @@ func (q *inquiry) otherConfigurations() []*other {
 // mixedShapes lists shapes with one extent of another one: in two shapes of a manifest a number may be what
 // several expressions give, and these differ where only one extent does. Those come first in which it has
 // other remainders.
-func mixedShapes(own probes.Shape, others []configs.NamedShape) []probes.Shape {
+func mixedShapes(own probes.Shape, others []probes.Shape) []probes.Shape {
 	var odd, rest []probes.Shape
 	for _, o := range others {
-		for i, n := range o.Shape.Extents() {
+		for i, n := range o.Extents() {
 			s := own
 			if i >= len(own.Extents()) || n == s[i].N {
 				continue
 			}
 			was := s[i].N
 			s[i].N = n
-			known := func(x probes.Shape) bool { return x == s }
-			listed := slices.ContainsFunc(others, func(x configs.NamedShape) bool { return x.Shape == s })
-			if listed || slices.ContainsFunc(odd, known) || slices.ContainsFunc(rest, known) {
+			if slices.Contains(slices.Concat(others, odd, rest), s) {
 				continue
 			}
 			if n%8 == 0 != (was%8 == 0) {

@@ -17,7 +17,7 @@ import (
 // releasedEarly is an arrival that gives a buffer free while a product reads it.
 type releasedEarly struct {
 	arrival, product *report.Source
-	wait             *report.Source // the next wait for products behind the arrival in the text; nil: there is none
+	wait             *report.Source // the next wait for products behind the arrival; nil: there is none
 	mbarrier, buffer string
 }
 
