@@ -13,11 +13,26 @@ import (
 	"time"
 )
 
-func TestFIFO(t *testing.T) {
+// fifo makes a FIFO, and opens it for writing where it has a writer.
+func fifo(t *testing.T, writer bool) (string, *os.File) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if !writer {
+		return path, nil
+	}
+	w, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return path, w
+}
+
+func TestFIFO(t *testing.T) {
+	path, _ := fifo(t, false)
 	start := time.Now()
 	if _, err := Read(t.Context(), path, 100, manifest); err == nil ||
 		!strings.Contains(err.Error(), "is a FIFO") {
@@ -34,12 +49,8 @@ func TestFIFO(t *testing.T) {
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
-	w, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
 	// A writer that writes nothing: the read ends with its context.
+	path, _ = fifo(t, true)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer stop()
 	start = time.Now()
@@ -47,7 +58,8 @@ func TestFIFO(t *testing.T) {
 	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 30*time.Second {
 		t.Errorf("%v after %s", err, took)
 	}
-	// A writer that writes too much.
+	// A writer that writes too much, to another FIFO: the read before may still be about to end.
+	path, w := fifo(t, true)
 	go func() { _, _ = w.WriteString(strings.Repeat("x", 101)) }()
 	if _, err = Read(t.Context(), path, 100, pipe); err == nil ||
 		!strings.Contains(err.Error(), "more than 100 bytes") {
