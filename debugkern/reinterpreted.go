@@ -27,22 +27,13 @@ type Reinterpreted struct {
 func (r *Run) Reinterpreted(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cell [2]int,
 ) (*Reinterpreted, error) {
-	x, trace, _, err := r.follow(ctx, stage, block, kv)
-	if err != nil {
+	b, err := r.made(ctx, stage, block, kv, cell)
+	if err != nil || b == nil {
 		return nil, err
 	}
-	at, err := x.at(trace, cell[0], cell[1])
-	if err != nil {
-		return nil, nil // it was not captured
-	}
-	g, err := trace.Walk(ctx, at, lineage.Query{Nodes: sliceNodes})
-	if err != nil || g.Truncated {
-		return nil, err
-	}
-	b := &made{x: x, trace: trace, g: g, fn: r.Entry()}
 	seen := 0
-	for n, v := range g.Nodes {
-		in := trace.Step(int(v.Step)).Instr
+	for n, v := range b.g.Nodes {
+		in := b.trace.Step(int(v.Step)).Instr
 		types := in.Types()
 		if !in.Kind().Product() || len(types) < 3 {
 			continue
@@ -50,7 +41,7 @@ func (r *Run) Reinterpreted(
 		if seen++; seen > productsAsked {
 			break
 		}
-		for _, e := range g.Uses(int32(n)) {
+		for _, e := range b.g.Uses(int32(n)) {
 			if e.Kind != lineage.ByValue {
 				continue
 			}
@@ -64,6 +55,25 @@ func (r *Run) Reinterpreted(
 
 // productsAsked is of how many products of a cell the operands are followed.
 const productsAsked = 4
+
+// made is all that a cell is made of; nil where it was not captured, or that is too much.
+func (r *Run) made(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cell [2]int,
+) (*made, error) {
+	x, trace, _, err := r.follow(ctx, stage, block, kv)
+	if err != nil {
+		return nil, err
+	}
+	at, err := x.at(trace, cell[0], cell[1])
+	if err != nil {
+		return nil, nil // it was not captured
+	}
+	g, err := trace.Walk(ctx, at, lineage.Query{Nodes: sliceNodes})
+	if err != nil || g.Truncated {
+		return nil, err
+	}
+	return &made{x: x, trace: trace, g: g, fn: r.Entry()}, nil
+}
 
 // made follows bits back to the arithmetic that made them.
 type made struct {

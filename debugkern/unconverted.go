@@ -26,26 +26,17 @@ type Unconverted struct {
 func (r *Run) Unconverted(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cell [2]int,
 ) (*Unconverted, error) {
-	x, trace, _, err := r.follow(ctx, stage, block, kv)
-	if err != nil {
+	b, err := r.made(ctx, stage, block, kv, cell)
+	if err != nil || b == nil {
 		return nil, err
 	}
-	at, err := x.at(trace, cell[0], cell[1])
-	if err != nil {
-		return nil, nil // it was not captured
-	}
-	g, err := trace.Walk(ctx, at, lineage.Query{Nodes: sliceNodes})
-	if err != nil || g.Truncated {
-		return nil, err
-	}
-	b := &made{x: x, trace: trace, g: g, fn: r.Entry()}
-	for n, v := range g.Nodes {
-		step := trace.Step(int(v.Step))
+	for n, v := range b.g.Nodes {
+		step := b.trace.Step(int(v.Step))
 		as := takenAs(step.Instr)
 		if as == ptx.TypeNone || !step.Func.Entry || step.Instr.Loc.Within(target.IsProbe) {
 			continue
 		}
-		for _, e := range g.Uses(int32(n)) {
+		for _, e := range b.g.Uses(int32(n)) {
 			if e.Kind != lineage.ByValue {
 				continue
 			}

@@ -46,9 +46,12 @@ func (q *inquiry) crowd() error {
 		if t == nil || fn == nil {
 			continue
 		}
-		if s.crowded = crowdedIn(t, fn, f.Source, f.Other); s.crowded != nil {
-			s.crowded.never = never
-			s.crowded.place(q)
+		c := crowdedIn(t, fn, f.Source, f.Other)
+		if c == nil {
+			continue
+		}
+		if c.never = never; c.place(q) {
+			s.crowded = c
 		}
 	}
 	return nil
@@ -88,10 +91,10 @@ func crowdedIn(t *walk.Timeline, fn *ptx.Func, one, other *report.Source) *crowd
 		c.from[0] = mapOf(a.Of)
 		for k := i + 1; k < len(t.Flights); k++ {
 			b := &t.Flights[k]
-			if len(b.Writes) == 0 || !same(at(b), one) && !same(at(b), other) || b.Of == a.Of {
+			if len(b.Writes) == 0 || !same(at(b), one) && !same(at(b), other) {
 				continue
 			}
-			if overlap(a.Writes, b.Writes) {
+			if adjacent(a.Of, b.Of) && overlap(a.Writes, b.Writes) {
 				if c.copies++; c.second == nil {
 					c.second, c.from[1] = at(b), mapOf(b.Of)
 				}
@@ -117,11 +120,22 @@ func mapOf(box string) string {
 	return name
 }
 
-// place finds out which of the two copies has the wrong destination: the one by whose tensor another array is
-// filled, by what the stage of that array is loaded from.
-func (c *crowded) place(q *inquiry) {
+// adjacent reports whether two boxes of one tensor differ in the innermost coordinate alone, or are of two
+// tensors: those of later rows may be copied to the same place in their turn.
+func adjacent(a, b string) bool {
+	if mapOf(a) != mapOf(b) {
+		return true
+	}
+	outer := func(box string) string { return box[:max(0, strings.LastIndexByte(box, ','))] }
+	return a != b && outer(a) == outer(b)
+}
+
+// place finds out which of two copies of different tensors has the wrong destination: the one by whose tensor
+// another array is filled, by what the stage of that array is loaded from. false where neither has: two
+// tensors may share a buffer.
+func (c *crowded) place(q *inquiry) bool {
 	if c.from[0] == c.from[1] {
-		return
+		return true
 	}
 	p := q.run.Plan
 	// belongs is the array of which elements are never written that is loaded from a map's tensor.
@@ -145,6 +159,7 @@ func (c *crowded) place(q *inquiry) {
 		c.belongs, c.first, c.second = to, c.second, c.first
 		c.from[0], c.from[1] = c.from[1], c.from[0]
 	}
+	return c.belongs != ""
 }
 
 // describe makes the copy with the wrong destination the place of a cause.
@@ -153,7 +168,7 @@ func (c *crowded) describe(q *inquiry, out *Cause) {
 	never := strings.Join(c.never, ", ")
 	if first == second {
 		// The calls are the same, and so is what is nearest to the copies of all that one loop issues.
-		at := q.nearest(c.second, c.first)
+		at := q.looped(c.second)
 		out.why = fmt.Sprintf("%d copies that %s issues write the same bytes of %s, and elements of %s are never "+
 			"written", c.copies, at.At(), c.array, never)
 		advice := fmt.Sprintf("give each copy that %s issues a destination of its own", at.At())
@@ -175,8 +190,9 @@ func (c *crowded) describe(q *inquiry, out *Cause) {
 	out.Place.Source, out.Place.Other = &second, &first
 }
 
-// nearest is the innermost place of a copy's calls that is in a loop of the text, or its own place.
-func (q *inquiry) nearest(at, other *report.Source) *report.Source {
+// looped is the innermost of the places that a copy is called from whose line has a loop, or the kernel's
+// own.
+func (q *inquiry) looped(at *report.Source) *report.Source {
 	for _, site := range at.Calls.Sites() {
 		x := &report.Source{File: site.File, Line: site.Line}
 		if strings.Contains(q.quoted(x), "for (") {
