@@ -294,6 +294,7 @@ type lister struct {
 	f      *function
 	s      *statement
 	far    int // of the line at hand
+	line   int // that edits are of; 0: the one that their first place begins on
 	wanted Wanted
 	where  map[*Text]spans // what is wanted of a text
 	of     string          // the class of what is edited
@@ -345,8 +346,9 @@ func (l *lister) add(rank int, what string, sites ...site) {
 		drops = append(drops, l.drops(was, s.now)...)
 	}
 	e := Edit{
-		Text: l.t, Line: 1 + strings.Count(l.t.text[:sites[0].from], "\n"), What: oneLine(what), sites: sites,
-		Rank: rank + farther*l.far, Doubtful: l.doubtful, Alone: l.isAlone, Stores: l.assigns(sites[0]),
+		Text: l.t, Line: cmp.Or(l.line, 1+strings.Count(l.t.text[:sites[0].from], "\n")), What: oneLine(what),
+		sites: sites,
+		Rank:  rank + farther*l.far, Doubtful: l.doubtful, Alone: l.isAlone, Stores: l.assigns(sites[0]),
 		Drops: drops,
 	}
 	if len(drops) > 0 {

@@ -225,6 +225,8 @@ func (l *lister) outOfLoop(s *statement) {
 	text := t.source(s.from, s.to)
 	at := t.statementFor(loop, t.source(loop.from, s.from)+" "+t.source(s.to, loop.to)+" "+text)
 	at.now = "{ " + at.now + " }"
+	l.line = t.tokens[s.from].line
+	defer func() { l.line = 0 }()
 	l.add(rankOutOfLoop, oneLine(text)+" behind the loop of line "+strconv.Itoa(t.tokens[loop.from].line), at)
 }
 
