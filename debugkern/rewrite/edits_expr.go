@@ -90,6 +90,7 @@ func (l *lister) expression(e, parent *expr) {
 		}
 	case "call":
 		l.call(e)
+		l.likeOtherCalls(e)
 	case "group", "cast", "quoted", "list":
 	case "u-":
 		if k := e.kids[0]; k.op == "name" && floats[k.text] || k.op == "number" {

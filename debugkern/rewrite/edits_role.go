@@ -297,3 +297,40 @@ func (l *lister) mentions(name string) int {
 	}
 	return n
 }
+
+// likeOtherCalls lists arguments of a call with the operation that the argument in the same place has in
+// another call of the function, by a number or constant: f(word >> 8 & 0xffu) for f(word >> 8).
+func (l *lister) likeOtherCalls(e *expr) {
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	each(l.f.body, func(s *statement) {
+		for _, top := range s.top() {
+			top.walk(func(o, _ *expr) bool {
+				if o.op != "call" || o == e || len(o.kids) != len(e.kids) ||
+					text(o.kids[0]) != text(e.kids[0]) {
+					return true
+				}
+				for i := 1; i < len(e.kids); i++ {
+					own, other := e.kids[i], o.kids[i]
+					by, ok := l.operatedBy(other)
+					if _, too := l.operatedBy(own); ok && !too && l.class(own) == l.class(other) {
+						l.put(rankLikeCall, own.from, own.to, grouped(text(own), own, other.op)+by)
+					}
+				}
+				return true
+			})
+		}
+	})
+}
+
+// operatedBy is the operator and the number or constant that an expression ends with: " & 0xffu"; false where
+// it ends with something else.
+func (l *lister) operatedBy(e *expr) (string, bool) {
+	if len(e.kids) != 2 || binding[e.op] <= binding["?"] {
+		return "", false
+	}
+	k := e.kids[1]
+	if k.op != "number" && (k.op != "name" || !l.constant(k.text)) {
+		return "", false
+	}
+	return " " + e.op + " " + l.t.source(k.from, k.to), true
+}

@@ -4,8 +4,8 @@ package rewrite
 // is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
-// rankSameNames, rankPastEnd, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are
-// estimates: too few bugs had them. The lower the likelier.
+// rankSameNames, rankPastEnd, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and
+// rankWrappedName, are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -24,6 +24,7 @@ const (
 	rankOwnCallee   = 13 // another function of the kernel
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
+	rankLikeCall    = 15 // an argument with the operation that another call has
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankIndices     = 14 // two indices exchanged

@@ -611,6 +611,7 @@ __global__ void k(float* u, float* v, const float* x, bool late, int n, int C) {
     u[n] = x[n];
     v[n] = x[C];
     store(v);
+    fetch(C, late), fetch(n + 1 & 15, late);
 }
 `)
 	for _, c := range []struct {
@@ -622,6 +623,7 @@ __global__ void k(float* u, float* v, const float* x, bool late, int n, int C) {
 		{4, "fetch(n, late); before line 7", "{ fetch(n, late); store(v); }"},
 		{3, "n - C <= C in place of static_cast<unsigned>(n - C) <= static_cast<unsigned>(C)", "if (n - C <= C)"},
 		{4, "false in place of late", "fetch(n, false);"},
+		{8, "C & 15 in place of C", "fetch(C & 15, late)"},
 	} {
 		list := NewSet(own).Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
 		at := slices.IndexFunc(list, func(e Edit) bool { return e.What == c.what })
