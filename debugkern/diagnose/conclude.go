@@ -339,6 +339,7 @@ func kindNoun(kind string) string {
 func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	missed := found(s, func(o *suspect) *unvisited { return o.unvisited })
 	leftWait := found(s, func(o *suspect) *unreachedWait { return o.leftWait })
+	unchanged := s.remedy == nil || !s.remedy.changes() // no trial that changes the kernel makes it right
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
 	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
 	c.Proof = append([]string{f.Message}, c.Proof...)
@@ -347,7 +348,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	}
 	constant := q.nanConstants(s)
 	switch {
-	case constant != nil && (s.remedy == nil || !s.remedy.changes()):
+	case constant != nil && unchanged:
 		constant.describe(q, c)
 	case c.Advice != "":
 	case s.ring != nil:
@@ -361,13 +362,13 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
-	case s.crowded != nil && (s.remedy == nil || !s.remedy.changes()):
+	case s.crowded != nil && unchanged:
 		s.crowded.describe(q, c)
-	case tooEarly != nil && (s.remedy == nil || !s.remedy.changes()):
+	case tooEarly != nil && unchanged:
 		tooEarly.describe(q, c)
-	case atOnce != nil && (s.remedy == nil || !s.remedy.changes()):
+	case atOnce != nil && unchanged:
 		atOnce.describe(q, c)
-	case leftWait != nil && (s.remedy == nil || !s.remedy.changes()) && c.Kind != "out-of-bounds":
+	case leftWait != nil && unchanged && c.Kind != "out-of-bounds":
 		leftWait.describe(q, c)
 	case missed != nil:
 		missed.describe(q, c)
@@ -378,7 +379,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		s.overrun.describe(q, c)
 	case s.unawaited.stays(s):
 		s.unawaited.describe(q, c)
-	case s.uncovered && (s.remedy == nil || !s.remedy.changes()):
+	case s.uncovered && unchanged:
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice

@@ -21,7 +21,9 @@ type overAtOnce struct {
 // overAtOnce finds the wait behind which a suspect's copies overwrite what is still read; nil where each wait
 // is ended by a phase.
 func (q *inquiry) overAtOnce(s *suspect) (*overAtOnce, error) {
-	if s.cause.Finding < 0 || s.cause.Kind != "race" && s.cause.Kind != "mbarrier" {
+	fn := q.run.Entry()
+	if fn == nil || s.cause.Finding < 0 || s.cause.Kind != "race" && s.cause.Kind != "mbarrier" ||
+		!slices.ContainsFunc(fn.Body, waitsAtMBarrier) {
 		return nil, nil
 	}
 	t, err := q.recorded(s.cause.Place.Block)
@@ -45,20 +47,27 @@ func overAtOnceIn(t *walk.Timeline) *overAtOnce {
 		if before == nil || before.Warp != f.Warp || empty == "" {
 			continue
 		}
-		for k := range t.MBarriers {
-			m := &t.MBarriers[k]
-			if m.Name != empty {
-				continue
-			}
-			if p := passBetween(m, f.Warp, before.Issued, f.Issued); p != nil {
-				return &overAtOnce{
-					wait: report.SourceOf(p.Source), copies: report.SourceOf(f.Source), mbarrier: m.Name,
-					buffer: t.Buffers[f.Buffer].Name,
-				}
+		m := mbarrierNamed(t, empty)
+		if m == nil {
+			continue
+		}
+		if p := passBetween(m, f.Warp, before.Issued, f.Issued); p != nil {
+			return &overAtOnce{
+				wait: report.SourceOf(p.Source), copies: report.SourceOf(f.Source), mbarrier: m.Name,
+				buffer: t.Buffers[f.Buffer].Name,
 			}
 		}
 	}
 	return nil
+}
+
+// mbarrierNamed is what happened at the mbarrier of a name; nil where there is none.
+func mbarrierNamed(t *walk.Timeline, name string) *walk.MBarrierTime {
+	i := slices.IndexFunc(t.MBarriers, func(m walk.MBarrierTime) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &t.MBarriers[i]
 }
 
 // passBetween is the last wait of a warp at an mbarrier between two moments, where no phase was completed

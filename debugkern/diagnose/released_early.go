@@ -71,15 +71,13 @@ func releasedEarlyIn(t *walk.Timeline, fn *ptx.Func) *releasedEarly {
 
 // arrivalBetween is the first arrival of a warpgroup at an mbarrier between two moments; nil: there is none.
 func arrivalBetween(t *walk.Timeline, mbarrier string, group int, from, to uint64) *walk.Arrive {
-	for k := range t.MBarriers {
-		m := &t.MBarriers[k]
-		if m.Name != mbarrier {
-			continue
-		}
-		for i := range m.Arrivals {
-			if a := &m.Arrivals[i]; !a.Promise && a.Warp/4 == group && a.Step > from && a.Step < to {
-				return a
-			}
+	m := mbarrierNamed(t, mbarrier)
+	if m == nil {
+		return nil
+	}
+	for i := range m.Arrivals {
+		if a := &m.Arrivals[i]; !a.Promise && a.Warp/4 == group && a.Step > from && a.Step < to {
+			return a
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -76,20 +75,15 @@ func (q *inquiry) parameterList(a, b string) *report.Source {
 	}
 	swapped := regexp.MustCompile(`\b` + regexp.QuoteMeta(b) + `\s*,(?:[^(){};]*\W)?` + regexp.QuoteMeta(a) +
 		`\s*(?:,|\)|TS_PARAM)`)
-	var seen []string
-	for _, in := range q.run.Entry().Body {
-		if in.Loc == nil || slices.Contains(seen, in.Loc.Name) {
-			continue
-		}
-		seen = append(seen, in.Loc.Name)
-		lines := q.run.Source(in.Loc.Name)
+	for _, file := range q.sourceFiles() {
+		lines := q.run.Source(file)
 		for i, line := range lines {
 			if !strings.Contains(line, "__global__") {
 				continue
 			}
 			for n := i; n < min(i+mostSignature, len(lines)); n++ {
 				if swapped.MatchString(bare(lines[n])) {
-					return &report.Source{File: in.Loc.Name, Line: n + 1}
+					return &report.Source{File: file, Line: n + 1}
 				}
 				if strings.Contains(lines[n], "{") {
 					break

@@ -30,13 +30,7 @@ const (
 // named are the lines that suspects name: the places, and those in the texts.
 func (s *sourceEdit) named() map[string]map[int]int {
 	out := map[string]map[int]int{}
-	add := func(far int, file string, line int) {
-		for name := range s.texts {
-			if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
-				put(out, name, line, far)
-			}
-		}
-	}
+	add := func(far int, file string, line int) { s.put(out, file, line, far) }
 	at := func(far int, src *report.Source) {
 		if src == nil {
 			return
@@ -143,11 +137,7 @@ func (s *sourceEdit) indexed(lines map[string]map[int]int) {
 				}
 			}
 			for _, at := range places {
-				for name := range s.texts {
-					if path.Base(at.File) == path.Base(name) {
-						put(lines, name, at.Line, 0)
-					}
-				}
+				s.put(lines, at.File, at.Line, 0)
 			}
 		}
 	}
@@ -275,6 +265,15 @@ func (s *sourceEdit) at(lines map[string]map[int]int, at, far int) {
 				continue
 			}
 			put(lines, name, l.Line, far)
+		}
+	}
+}
+
+// put notes how far a line of a file is that debug lines or messages name.
+func (s *sourceEdit) put(lines map[string]map[int]int, file string, line, far int) {
+	for name := range s.texts {
+		if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
+			put(lines, name, line, far)
 		}
 	}
 }

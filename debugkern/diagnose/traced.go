@@ -96,21 +96,27 @@ func (q *inquiry) indexText(list []definition) string {
 func (q *inquiry) shortFunction(name string) *report.Source {
 	is := regexp.MustCompile(`^(?:static|inline|constexpr|__device__|__forceinline__|template).*\b` +
 		regexp.QuoteMeta(name) + `\s*\(.*\)\s*\{.*\}`)
-	var seen []string
-	for _, in := range q.run.Entry().Body {
-		for l := in.Loc; l != nil; l = l.InlinedAt {
-			if slices.Contains(seen, l.Name) {
-				continue
-			}
-			seen = append(seen, l.Name)
-			for i, line := range q.run.Source(l.Name) {
-				if is.MatchString(line) {
-					return &report.Source{File: l.Name, Line: i + 1}
-				}
+	for _, file := range q.sourceFiles() {
+		for i, line := range q.run.Source(file) {
+			if is.MatchString(line) {
+				return &report.Source{File: file, Line: i + 1}
 			}
 		}
 	}
 	return nil
+}
+
+// sourceFiles lists the files that the entry was compiled from, in the order in which its instructions name
+// them.
+func (q *inquiry) sourceFiles() (out []string) {
+	for _, in := range q.run.Entry().Body {
+		for l := in.Loc; l != nil; l = l.InlinedAt {
+			if !slices.Contains(out, l.Name) {
+				out = append(out, l.Name)
+			}
+		}
+	}
+	return out
 }
 
 // traced adds to a cause that no edit cures where the names of the index get their values: of accesses that a

@@ -53,6 +53,7 @@ func TestWgmmaFindings(t *testing.T) {
 		name, body string
 		block      int
 		line       int
+		nth        int    // which of several findings of one mistake it is
 		says       string // of the first finding, its kind before the colon; "" for none
 		missing    string
 	}{
@@ -104,7 +105,7 @@ func TestWgmmaFindings(t *testing.T) {
 			says: "wgmma: the block ends while " + wgmmaName + " may still read shared memory: " +
 				"wgmma.wait_group.sync.aligned at t.ptx:19 does not wait for it, as it is in no group",
 			missing: "wgmma.commit_group between t.ptx:18 and t.ptx:19"},
-		{name: "read and never committed", body: "FENCE\nMMA\nWAIT0\nSTORE", line: 3,
+		{name: "read and never committed", body: "FENCE\nMMA\nWAIT0\nSTORE", line: 3, nth: 1,
 			says: "wgmma: %f0, an accumulator of " + wgmmaName + " at t.ptx:18, is read by st.global.f32 " +
 				"before a wgmma.wait_group covers it: wgmma.wait_group.sync.aligned at t.ptx:19 does not wait for it",
 			missing: "wgmma.commit_group between t.ptx:18 and t.ptx:19"},
@@ -163,13 +164,10 @@ func TestWgmmaFindings(t *testing.T) {
 				if len(r.Findings) == 0 {
 					t.Fatalf("%s: no finding", async)
 				}
-				f := r.Findings[0]
-				for i := range r.Findings { // several may be of one mistake
-					if x := r.Findings[i]; strings.Contains(string(x.Kind)+": "+x.Message, c.says) {
-						f = x
-						break
-					}
+				if len(r.Findings) <= c.nth {
+					t.Fatalf("%s: %d findings", async, len(r.Findings))
 				}
+				f := r.Findings[c.nth]
 				if got := string(f.Kind) + ": " + f.Message; !strings.Contains(got, c.says) {
 					t.Errorf("%s: %s", async, got)
 				}
