@@ -9,7 +9,7 @@ import (
 // One edit is one cause, whatever it shows at; for each rule by which suspects are one, a bug that needs it,
 // and what its story has to say then.
 func TestOneEditIsOneCause(t *testing.T) {
-	list := slices.Concat(entries(t, open).Bugs, entries(t, seventh).Bugs)
+	list := developing(t)
 	for name, says := range map[string]string{
 		"log2e-short":           "also seen of it: arithmetic of stage Y",            // the same cure
 		"chunk-half-twice":      "taken at own_flashcore.cuh:92",                     // one load

@@ -204,13 +204,7 @@ func turn(t *testing.T, name string) {
 func says(t *testing.T, name, want string) {
 	t.Helper()
 	turn(t, name)
-	var bugs []*bug
-	for _, set := range []string{
-		open, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth,
-		thirteenth, fourteenth, fifteenth, sixteenth,
-	} {
-		bugs = append(bugs, entries(t, set).Bugs...)
-	}
+	bugs := developing(t)
 	i := slices.IndexFunc(bugs, func(b *bug) bool { return b.Name == name })
 	if i < 0 {
 		t.Fatal("there is no such bug")

@@ -23,31 +23,13 @@ import (
 	"tilescope/probes"
 )
 
+// roles of sets: README.md.
 const (
-	held       = "held"
-	second     = "second"
-	third      = "third"
-	fourth     = "fourth"
-	fifth      = "fifth"
-	sixth      = "sixth"
-	seventh    = "seventh"
-	eighth     = "eighth"
-	ninth      = "ninth"
-	tenth      = "tenth"
-	eleventh   = "eleventh"
-	twelfth    = "twelfth"
-	thirteenth = "thirteenth"
-	fourteenth = "fourteenth"
-	fifteenth  = "fifteenth"
-	sixteenth  = "sixteenth"
-	open       = "open"
-	harmless   = "harmless"
+	unseen   = "unseen"   // no diagnosis code is developed with it
+	measured = "measured" // it was unseen, and is for developing now
+	open     = "open"     // for developing from the start; the set of this role has its name
+	harmless = "harmless" // rewrites that leave the kernel right; the set of this role has its name
 )
-
-var sets = []string{
-	held, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth, thirteenth,
-	fourteenth, fifteenth, sixteenth, open, harmless,
-}
 
 // bug is one entry of a table. Harmless edits have a name, a target, a shape and a reason only.
 type bug struct {
@@ -87,11 +69,15 @@ type rates struct {
 	One   int `yaml:"one"`
 }
 
-// table is a set: what it reaches today, and its entries.
+// table is a set: what it is for, who wrote it, what it reaches today, and its entries.
 type table struct {
+	Role    string `yaml:"role"`
+	About   string `yaml:"about"`
 	AtLeast rates  `yaml:"at_least"`
 	Bugs    []*bug `yaml:"bugs"`
 	Edits   []*bug `yaml:"edits"` // of the harmless
+
+	name string
 }
 
 // kinds are those of README.md.
@@ -116,6 +102,10 @@ func read(set string) (*table, error) {
 	if err := d.Decode(&struct{}{}); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s.yaml: more than one document", set)
 	}
+	if !slices.Contains([]string{unseen, measured, open, harmless}, t.Role) || t.About == "" {
+		return nil, fmt.Errorf("%s.yaml: role %q, expected one of README.md's, and about", set, t.Role)
+	}
+	t.name = set
 	t.Bugs = append(t.Bugs, t.Edits...)
 	for _, b := range t.Bugs {
 		b.set = set
@@ -124,6 +114,36 @@ func read(set string) (*table, error) {
 		}
 	}
 	return t, nil
+}
+
+// sets reads all sets that have one of the roles, or all sets without one, in the order of their names.
+func sets(t *testing.T, roles ...string) []*table {
+	t.Helper()
+	files, err := filepath.Glob("*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*table
+	for _, f := range files {
+		tab := entries(t, strings.TrimSuffix(f, ".yaml"))
+		if len(roles) == 0 || slices.Contains(roles, tab.Role) {
+			out = append(out, tab)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("no set in this folder has the role %s", strings.Join(roles, " or "))
+	}
+	return out
+}
+
+// developing are the bugs that diagnose is developed with.
+func developing(t *testing.T) []*bug {
+	t.Helper()
+	var out []*bug
+	for _, tab := range sets(t, open, measured) {
+		out = append(out, tab.Bugs...)
+	}
+	return out
 }
 
 // entries reads a set, and fails the test where it cannot be read.
@@ -265,8 +285,7 @@ func (b *bug) inputs() kernels.Inputs {
 // that they state.
 func TestTables(t *testing.T) {
 	seen := map[string]bool{}
-	for _, set := range sets {
-		tab := entries(t, set)
+	for _, tab := range sets(t) {
 		for _, b := range tab.Bugs {
 			if seen[b.Name] {
 				t.Errorf("%s: twice", b.Name)
@@ -276,7 +295,7 @@ func TestTables(t *testing.T) {
 			if says := b.Truth + b.Why; first != "# "+b.Name+": "+says {
 				t.Errorf("%s: the patch begins with %q, and the table says %q", b.Name, first, says)
 			}
-			if set == harmless {
+			if tab.Role == harmless {
 				if b.Why == "" || b.Kind+b.Truth != "" ||
 					len(b.Stages)+len(b.Findings)+len(b.Words)+len(b.Lines) > 0 {
 					t.Errorf("%s: expected a reason, and nothing else", b.Name)
@@ -285,9 +304,9 @@ func TestTables(t *testing.T) {
 			}
 			b.checkExpectation(t)
 		}
-		files, err := filepath.Glob(set + "/*")
+		files, err := filepath.Glob(tab.name + "/*")
 		if err != nil || len(files) != len(tab.Bugs) {
-			t.Errorf("%s: %d patches for %d entries, %v", set, len(files), len(tab.Bugs), err)
+			t.Errorf("%s: %d patches for %d entries, %v", tab.name, len(files), len(tab.Bugs), err)
 		}
 	}
 	if len(seen) < 10 {
