@@ -2,6 +2,7 @@ package cli
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/configs"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
+	"tilescope/kernels"
 )
 
 var update = flag.Bool("update", false, "write the documented experiments anew")
@@ -156,4 +159,55 @@ func documented(t *testing.T, args, pattern string) (printed string, ok bool) {
 		}
 	}
 	return strings.Join(lines, "\n"), true
+}
+
+// TestReadmeFigures compares the figures of README.md that the program prints itself, or that are counts of
+// what lies in the repository, with what they are now: builds and size of the archive as doctor prints them,
+// variants of the catalogue, faults, kernels of the corpus.
+func TestReadmeFigures(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(page)
+	builds, _, err := kernels.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := os.Stat(filepath.Join("kernels", "ptx.archive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hopper, _, err := cat.Lookup("stage5_hopper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus, _ := filepath.Glob("debugkern/cli/corpus/testdata/*.cu")
+	triton, _ := filepath.Glob("debugkern/cli/corpus/testdata/*.ptx")
+	for _, want := range []string{
+		fmt.Sprintf("| PTX archive: %d builds | %.1f MB |", builds, float64(archive.Size())/1e6),
+		fmt.Sprintf("| planted faults of `stage5_hopper`, %d of them:", len(hopper.Faults)),
+		fmt.Sprintf("| `check` on %d kernels as people write them, %d of them Triton's:",
+			len(corpus)+len(triton), len(triton)),
+	} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.md has no %q", want)
+		}
+	}
+	stdout, _, _ := call(t, "doctor")
+	if want := fmt.Sprintf(" %d builds", builds); !strings.Contains(stdout, want) {
+		t.Errorf("doctor does not print %q", want)
+	}
+	for _, m := range cat.Manifests {
+		for _, v := range m.Variants {
+			if len(v.Faults) == 0 && !strings.Contains(readme, "`"+v.Name+"`") {
+				t.Errorf("README.md's catalogue lacks the variant %s", v.Name)
+			}
+		}
+	}
 }
