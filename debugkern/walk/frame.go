@@ -13,8 +13,9 @@ import (
 // ErrOutermost says that there is no caller to go to.
 var ErrOutermost = errors.New("the warp is in the kernel's own body: there is no caller to step out to")
 
-// stepped is the frame whose lines StepOver last stepped by, and where that led. Code of an inlined function
-// may be the first of the line that was stepped to: the next step is still one of the frame's.
+// stepped is the frame that StepOver or StepOut last led to, and where that was. Code of an inlined function
+// may be the first of the line that was stepped to: execution then stands before the call, in the frame, and
+// the next step is one of the frame's.
 type stepped struct {
 	frame target.Calls
 	step  uint64
@@ -38,11 +39,7 @@ func (w *walker) StepOver(ctx context.Context, n int) (Position, error) {
 		if err != nil || p.PC < 0 {
 			return p, err
 		}
-		if !strings.HasPrefix(string(w.calls[p.PC]), string(frame)) {
-			frame = w.calls[p.PC]
-		}
-		w.lastOver = stepped{frame, p.Step, p.Warp}
-		if p.Stop != "step" || p.Note != "" {
+		if p = w.standIn(common(frame, w.calls[p.PC])); p.Stop != "step" || p.Note != "" {
 			return p, nil
 		}
 		n -= by
@@ -50,7 +47,36 @@ func (w *walker) StepOver(ctx context.Context, n int) (Position, error) {
 	return w.pos, ctx.Err()
 }
 
-// frame is the frame that StepOver steps in: that of the step before, if that led here, else the innermost.
+// common is the innermost frame that two chains of calls have in common.
+func common(a, b target.Calls) target.Calls {
+	x, y := a.Sites(), b.Sites()
+	n := 0
+	for n < min(len(x), len(y)) && x[n] == y[n] {
+		n++
+	}
+	return target.CallsOf(x[:n])
+}
+
+// standIn makes a frame of the instruction at hand the one in which execution stands: its position is the
+// line of that frame, where code that is inlined into the line is not yet entered.
+func (w *walker) standIn(frame target.Calls) Position {
+	w.lastOver = stepped{frame, w.pos.Step, w.pos.Warp}
+	w.pos.Source = w.sourceIn(frame, w.pos.PC)
+	return w.pos
+}
+
+// sourceIn is where an instruction stands in a frame that it lies in: its own line, or that of the call that
+// leads from the frame to it.
+func (w *walker) sourceIn(frame target.Calls, pc int) *target.Source {
+	src := w.program.Source(pc)
+	if src == nil || src.Calls == frame || common(frame, src.Calls) != frame {
+		return src
+	}
+	at := src.Calls.Sites()[len(frame.Sites())]
+	return &target.Source{File: at.File, Line: at.Line, Function: at.Function, Calls: frame}
+}
+
+// frame is the frame in which execution stands: that of the step before, if that led here, else the innermost.
 func (w *walker) frame() target.Calls {
 	pc, _ := w.at(w.warp)
 	switch {
@@ -100,34 +126,49 @@ func (w *walker) StepOut(ctx context.Context, n int) (Position, error) {
 	start := w.pos
 	for range n {
 		pc, _ := w.at(w.warp)
-		if pc < 0 || w.calls[pc] == "" && w.inEntry(pc) {
+		if pc < 0 || w.frame() == "" && w.inEntry(pc) {
 			return start, ErrOutermost
 		}
-		p, err := w.steps(ctx, func() stopMatcher { return w.leaves(pc) }, dir, true)
-		if err != nil || p.Stop != "step" {
+		frame := w.frame()
+		p, err := w.steps(ctx, func() stopMatcher { return w.leaves(frame, w.inEntry(pc)) }, dir, true)
+		if err != nil || p.PC < 0 {
 			return p, err
+		}
+		if p = w.standIn(common(caller(frame), w.calls[p.PC])); p.Stop != "step" {
+			return p, nil
 		}
 	}
 	return w.pos, nil
 }
 
+// caller is the frame that a frame was called from; that of the outermost is itself.
+func caller(frame target.Calls) target.Calls {
+	sites := frame.Sites()
+	return target.CallsOf(sites[:max(0, len(sites)-1)])
+}
+
 // inEntry reports whether an instruction is the entry's and not a called function's.
 func (w *walker) inEntry(pc int) bool { return pc <= len(w.program.Functions()[0].Body) }
 
-// leaves returns the matcher of the instructions that the current warp executes outside the frame that an
-// instruction lies in.
-func (w *walker) leaves(from int) stopMatcher {
-	warp, seen, frame, entry := w.warp, uint64(math.MaxUint64), string(w.calls[from]), w.inEntry(from)
+// leaves returns the matcher of the instructions that the current warp executes in the caller of a frame, or
+// in another function that the caller calls, which is not yet entered then. The compiler moves instructions
+// of outer functions in between: out of the caller leads only one that begins a line there.
+func (w *walker) leaves(frame target.Calls, entry bool) stopMatcher {
+	warp, seen, outer := w.warp, uint64(math.MaxUint64), string(caller(frame))
+	lines := w.linesOf(target.Calls(outer))
+	entries := entriesOf(lines, w.heads, w.listing)
 	return func(e *target.Event, report func(hit)) {
 		if !executes(e) || e.Warp != warp || e.Step == seen || w.lines[e.PC] < 0 {
 			return
 		}
 		seen = e.Step
-		inside := strings.HasPrefix(string(w.calls[e.PC]), frame)
+		calls := string(w.calls[e.PC])
+		leaves := !strings.HasPrefix(calls, string(frame)) &&
+			(strings.HasPrefix(calls, outer) || w.begins(e, lines, entries[e.PC], forSteps))
 		if w.inEntry(e.PC) != entry {
-			inside = entry // what the entry calls is inside of it
+			leaves = !entry // what the entry calls is inside of it
 		}
-		if !inside {
+		if leaves {
 			report(hit{e.Step, -1, "step", "", -1, -1})
 		}
 	}
@@ -139,7 +180,7 @@ func (w *walker) Frames() []Frame {
 	if pc < 0 {
 		return nil
 	}
-	src := w.program.Source(pc)
+	src := w.sourceIn(w.frame(), pc)
 	if src == nil {
 		return nil
 	}

@@ -480,6 +480,64 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// TestInlinedHelpers: in a kernel whose lines call helpers that call helpers, every step out ends in the
+// caller of the chain at hand, or further out, and every step over, forwards and backwards, in a line of the
+// same function at the same depth, or of a caller: never in a helper that is called from there.
+func TestInlinedHelpers(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "swizzle3a", Shape: "small"}, probes.Dim3{0, 0, 0})
+	ok := must(t)
+	ok(w.Seek(ctx, 3000))
+	chain := func(frames []walk.Frame) string { return fmt.Sprint(frames) }
+	outer := func(of []walk.Frame, n int) string { return chain(of[len(of)-n:]) }
+	callers, further, bodies, helpers := 0, 0, 0, 0
+	for range 400 {
+		from := ok(w.Step(ctx, target.StepLine, 1))
+		in := w.Frames()
+		if from.Stop != "step" || len(in) == 0 {
+			continue
+		}
+		again := func() {
+			ok(w.Seek(ctx, from.Step))
+			w.SetWarp(from.Warp)
+		}
+		if len(in) > 1 {
+			for _, n := range []int{1, -1} {
+				p := ok(w.StepOut(ctx, n))
+				if out := w.Frames(); p.Stop == "step" {
+					if len(out) >= len(in) || outer(out, len(out)-1) != outer(in, len(out)-1) {
+						t.Fatalf("step %d: %d out of %+v leads to %+v", from.Step, n, in, out)
+					}
+					if p.Source.Line != out[0].Line {
+						t.Fatalf("out of %+v: line %d, frames %+v", in, p.Source.Line, out)
+					}
+					if len(out) == len(in)-1 {
+						callers++
+					} else {
+						further++
+					}
+				}
+				again()
+			}
+			helpers++
+		} else {
+			bodies++
+		}
+		for _, n := range []int{-1, 1} {
+			p := ok(w.StepOver(ctx, n))
+			out := w.Frames()
+			if p.Stop == "step" && (len(out) > len(in) || outer(out, len(out)-1) != outer(in, len(out)-1)) {
+				t.Fatalf("step %d: %d over from %+v leads to %+v", from.Step, n, in, out)
+			}
+			again()
+		}
+	}
+	if callers < 10*further || callers == 0 || bodies == 0 || helpers == 0 {
+		t.Errorf("%d in a helper, %d in the body; out to the caller %d times, further out %d", helpers, bodies,
+			callers, further)
+	}
+}
+
 // TestRegisterWrites finds the writes of an accumulator, and the values that stepping over them shows.
 func TestRegisterWrites(t *testing.T) {
 	ctx := context.Background()
