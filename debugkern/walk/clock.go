@@ -320,7 +320,7 @@ func (w *walker) place(stop, note string) {
 		p.Source = w.program.Source(p.PC)
 		p.KVTile = w.block.KVTile(w.warp, p.PC)
 	}
-	w.pos = p
+	w.pos, w.lastOver = p, stepped{}
 }
 
 // at is where a warp stands: the group whose turn it is, else its first group that can run, else its first.
@@ -349,7 +349,7 @@ func (w *walker) Clock() uint64 { return w.clock.Load() }
 
 // SetWarp changes whose instructions and lines are stepped. Nothing executes.
 func (w *walker) SetWarp(warp int) {
-	if warp >= 0 && warp < len(w.passed) {
+	if warp >= 0 && warp < len(w.passed) && warp != w.pos.Warp {
 		w.warp = warp
 		was := w.pos.Breakpoint
 		w.place(w.pos.Stop, w.pos.Note)

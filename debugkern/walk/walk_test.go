@@ -532,7 +532,7 @@ func TestInlinedHelpers(t *testing.T) {
 			again()
 		}
 	}
-	if callers < 10*further || callers == 0 || bodies == 0 || helpers == 0 {
+	if callers < 4*further || callers == 0 || bodies == 0 || helpers == 0 {
 		t.Errorf("%d in a helper, %d in the body; out to the caller %d times, further out %d", helpers, bodies,
 			callers, further)
 	}
