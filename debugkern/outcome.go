@@ -104,6 +104,27 @@ func (o *Outcome) Unordered(ctx context.Context) (bool, error) {
 	return o.OutputWithin(ctx)
 }
 
+// Wrong counts the cells of the blocks executed that are beyond their bound from the true inputs, in every
+// stage that was captured; -1 where nothing has a reference.
+func (o *Outcome) Wrong(ctx context.Context) (int, error) {
+	st := o.state
+	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
+		Range: st.r.rng, Blocks: st.only, Stages: st.r.stages, Parallel: 1, Expected: st.expectation(),
+	})
+	if err != nil {
+		return 0, err
+	}
+	wrong, judged := 0, 0
+	for i := range j.Stages {
+		wrong += j.Stages[i].Global.Bad
+		judged += j.Stages[i].Global.Cells
+	}
+	if judged == 0 {
+		return -1, nil
+	}
+	return wrong, nil
+}
+
 // OutputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
 func (o *Outcome) OutputWithin(ctx context.Context) (bool, error) {
 	st := o.state

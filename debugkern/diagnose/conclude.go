@@ -147,9 +147,9 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		if s.settled != "" {
 			c.Proof = append(c.Proof, s.settled)
 		}
-		if s.explored.Worst != "" {
+		if r := s.explored.Replay; r != nil && r.Schedule != "" {
 			req := q.run.Request
-			req.Schedule = s.explored.Worst
+			req.Schedule = r.Schedule
 			c.Again = req.Command("run")
 		}
 	}

@@ -130,7 +130,8 @@ type ScheduleDoc struct {
 	Varied  int           `json:"varied"` // schedules whose output differs from the first
 	Worst   string        `json:"worst"`  // POLICY:SEED with the largest change, "" where none
 	MaxAbs  report.Number `json:"max_abs"`
-	Says    string        `json:"says"` // "changes O by up to 3.2 in 41 of 200 schedules"
+	Says    string        `json:"says"`   // "changes O by up to 3.2 in 41 of 200 schedules"
+	Replay  *Replay       `json:"replay"` // null where no schedule changed anything
 }
 
 // PerturbDoc is what seeded delays showed on a GPU.

@@ -56,6 +56,14 @@ func (q *inquiry) schedules() error {
 			return err
 		}
 		own.Finding = s.cause.Finding
+		if own.Varied > 0 {
+			q.progress(debugkern.Progress{Phase: "schedules", Detail: "to replay"})
+			if own.Replay, err = FindReplay(q.ctx, q.run, &q.doc.Findings[own.Finding]); err != nil {
+				if err = q.fatal(err); err != nil {
+					return err
+				}
+			}
+		}
 		q.doc.Schedules = append(q.doc.Schedules, own)
 		s.explored = &own
 		if err := q.settle(s, others); err != nil {

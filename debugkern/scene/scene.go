@@ -114,13 +114,71 @@ func Play(ctx context.Context, r *debugkern.Run, req Request) (*Scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := newRecorder(req, r.Plan)
-	if err := a.Observe(ctx, rec); err != nil {
-		return nil, err
+	s, _, err := Under(ctx, a, r.Plan, req, a.Schedule(), 0)
+	if err != nil {
+		return nil, a.Explain(err)
 	}
-	rec.scene.Schedule = a.Schedule().String()
+	return s, nil
+}
+
+// Under is Play of an attempt on the request's block under another schedule, with what the launch left: several
+// may be under way at once. budget is how many warp instructions the block may execute, 0: as many as in
+// the run. The error is the backend's.
+func Under(ctx context.Context, a *debugkern.Attempt, p *probes.Plan, req Request, s target.Schedule,
+	budget uint64) (*Scene, *debugkern.Outcome, error) {
+	rec := newRecorder(req, p)
+	out, err := a.Launch(ctx, func(l *target.Launch) {
+		l.Schedule, l.Observe = s, func(probes.Dim3) target.Observer { return rec }
+		if budget > 0 {
+			l.Budget = budget
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	rec.scene.Schedule = s.String()
 	rec.pair()
-	return rec.scene, nil
+	return rec.scene, out, nil
+}
+
+// Raced reports whether the two accesses of a scene's pair come, in an execution of the block that may be
+// another, in the order that a synchronisation between the finding's lines would exclude: that of the second
+// line first. Of two accesses of one line any order but the scene's own is that. It is false where they are
+// not both there, and of two lanes of one instruction.
+func (s *Scene) Raced(o *Scene) bool {
+	if s.Pair[0] < 0 || s.Pair[0] == s.Pair[1] {
+		return false
+	}
+	a, b := &s.Accesses[s.Pair[0]], &s.Accesses[s.Pair[1]]
+	first, second := o.same(s, s.Pair[0]), o.same(s, s.Pair[1])
+	if first == nil || second == nil {
+		return false
+	}
+	if a.Side[1] && b.Side[0] && !(a.Side[0] && b.Side[1]) {
+		return first.Step < second.Step
+	}
+	return second.Step < first.Step
+}
+
+// same is the access that is, in this execution, another one's access of an index: of the same warp, the same
+// in turn. nil where there is none.
+func (s *Scene) same(o *Scene, at int) *Access {
+	turn := 0
+	for i := range at {
+		if o.Accesses[i].Warp == o.Accesses[at].Warp {
+			turn++
+		}
+	}
+	for i := range s.Accesses {
+		if s.Accesses[i].Warp != o.Accesses[at].Warp {
+			continue
+		}
+		if turn == 0 {
+			return &s.Accesses[i]
+		}
+		turn--
+	}
+	return nil
 }
 
 // recorder is the observer of a scene.

@@ -20,6 +20,7 @@ type Races struct {
 	Bare                     bool          // a diagnosis has findings only, no cause
 	Hung                     bool          // and one of them is a hang, without anything else
 	Grouped                  bool          // the first cause has both findings, the second of them first
+	Tame                     bool          // no schedule makes a race worse than the run shows it
 	Hold                     chan struct{} // a diagnosis waits for it, after its first finding
 	Diagnosed, Scenes, Tried int
 	Asked                    scene.Request
@@ -163,6 +164,19 @@ func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req scene.Request) (*
 	}
 	s.Writers = w
 	return s, nil
+}
+
+// Replay has the accesses in the racing order under one schedule, and nothing to replay for whatever is read.
+func (f *Races) Replay(ctx context.Context, _ *debugkern.Run, d *report.Finding) (*diagnose.Replay, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	r := &diagnose.Replay{Schedule: "random:7", Pair: "the read of warp 3 at k.cu:88 before the write of warp 2 at k.cu:140",
+		Raced: 5, Tried: 64, Wrong: 40, RunWrong: 12}
+	if f.Tame {
+		r.Schedule, r.RunRaced, r.Wrong = "", true, 9
+	}
+	return r, nil
 }
 
 func (f *Races) WhatIf(ctx context.Context, _ *debugkern.Run, d *report.Finding) ([]string, error) {

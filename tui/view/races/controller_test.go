@@ -405,6 +405,21 @@ func TestFromAFindingToItsPlaces(t *testing.T) {
 	}
 }
 
+// TestNothingToReplay: where no schedule makes the race worse than the run shows it, nothing runs, and the status
+// names the two accesses and the cells.
+func TestNothingToReplay(t *testing.T) {
+	d, f := diagnosed(t, 120, 40)
+	f.Tame = true
+	for control(d).Selected() == nil || control(d).Selected().Variable != "sP" {
+		d.Press("n")
+	}
+	runs := d.Last()
+	d.Press("p").HasStatus("race sP[17][9] line 140/88: nothing to replay: the read of warp 3")
+	if d.M.Replaying() || d.Last().Schedule != runs.Schedule {
+		t.Errorf("it replays %+v", d.Last())
+	}
+}
+
 func TestWhatIfAndReplay(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	d.Press("i").HasStatus("no synchronisation can order this")
@@ -418,7 +433,8 @@ func TestWhatIfAndReplay(t *testing.T) {
 	}
 	d.Press("j", "k").Says("p replay")
 	d.Press("p").HasStatus("random:7")
-	d.Says("of the replay, random:7", "output most of those tried for race m_smem[5]", "not the one chosen")
+	d.Says("of the replay, random:7, for race sP[17][9]", "as in 5 of 64 schedules and not in",
+		"40 wrong cells in block 0,0,0, 12 in the run")
 	d.Press("j").Says("p end replay")
 	if got := d.Last(); got.Schedule != "random:7" || got.Backend != "emu" {
 		t.Errorf("replayed %+v", got)

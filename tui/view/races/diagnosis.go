@@ -155,6 +155,8 @@ func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
 			}
 			v.showLook()
 		}
+	case replayMsg:
+		return v.replayFound(msg)
 	case triedMsg:
 		if msg.seq != q.seq {
 			return nil

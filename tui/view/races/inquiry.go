@@ -31,6 +31,8 @@ type Investigator interface {
 	Hang(ctx context.Context, run *debugkern.Run, block probes.Dim3, schedule string) (*walk.Hang, error)
 	// WhatIf applies virtually what would put a finding right, and words what came of it.
 	WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) ([]string, error)
+	// Replay finds the schedule under which a race is replayed.
+	Replay(ctx context.Context, run *debugkern.Run, f *report.Finding) (*diagnose.Replay, error)
 	// WhatIfRight does the same for a cause that has no finding.
 	WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error)
 	// WhatIfWithout takes a synchronisation away instead.
@@ -80,6 +82,11 @@ func (session) WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding
 	return a.Lines(), nil
 }
 
+// Replay implements Investigator.
+func (session) Replay(ctx context.Context, run *debugkern.Run, f *report.Finding) (*diagnose.Replay, error) {
+	return diagnose.FindReplay(ctx, run, f)
+}
+
 // WhatIfRight implements Investigator.
 func (session) WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error) {
 	a, err := diagnose.WhatIfRight(ctx, run, c)
@@ -116,7 +123,7 @@ type inquiry struct {
 	causes []diagnose.Cause // so far
 	shown  []report.Finding // what the pane lists
 
-	replayed string // what the schedule of the replay changes most
+	replayed string // which race the replay is of, and what happens in it
 
 	looks map[string]*Look // by finding
 	look  struct {         // under way
@@ -286,7 +293,7 @@ func (v *Controller) showRaces() {
 	}
 	if d.Diagnosed && v.Replaying() {
 		d.Under = fmt.Sprintf("this text is of schedule %s; source, cells and order below are of the replay, "+
-			"%s, which changes the output most of those tried for %s",
+			"%s, for %s",
 			request.Normal(v.NextRequest()).Schedule, v.Req.Schedule, v.race.replayed)
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not

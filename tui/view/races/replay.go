@@ -1,18 +1,21 @@
 package races
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
 
-// replay runs once under the schedule that changes most, or ends that: the run after it is under the schedule
-// that stood before.
+// replay runs once under a schedule in which the race under the cursor happens, or ends that: the run after it
+// is under the schedule that stood before. Which schedule that is, is tried in the background.
 func (v *Controller) replay() tea.Cmd {
 	if v.Replaying() {
 		return v.EndReplay()
@@ -27,17 +30,92 @@ func (v *Controller) replay() tea.Cmd {
 			keymap.Diagnose)))
 		return nil
 	}
-	worst, own, tried := v.worst()
-	if worst == nil {
+	f, known, of := v.toReplay()
+	run, who := v.executed(), v.inquirer
+	switch {
+	case f == nil:
+		_, _, tried := v.worst()
 		v.Say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
 		return nil
+	case known != nil:
+		return v.replayUnder(known, of)
+	case run == nil || who == nil:
+		v.Say("this run's blocks cannot be executed again")
+		return nil
 	}
-	of := v.subjectOf(worst, own)
-	v.race.replayed = of
+	ctx, cancel := context.WithCancel(v.Ctx)
+	v.race.trying, v.race.stopIf, v.race.tried, v.race.triedFor = true, cancel, v.Now(), 0
+	v.Say("looking for a schedule in which " + of + " happens")
+	seq := v.race.seq
+	return func() tea.Msg {
+		defer cancel()
+		r, err := who.Replay(ctx, run, f)
+		return replayMsg{seq, of, r, err}
+	}
+}
+
+// replayMsg is the schedule that was found for a race.
+type replayMsg struct {
+	seq    int
+	of     string
+	replay *diagnose.Replay
+	err    error
+}
+
+// replayFound replays what was found, unless another diagnosis stands in its place.
+func (v *Controller) replayFound(msg replayMsg) tea.Cmd {
+	if msg.seq != v.race.seq {
+		return nil
+	}
+	v.race.trying = false
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case msg.err != nil:
+		v.ComplainOf(msg.err, false)
+		return nil
+	}
+	return v.replayUnder(msg.replay, msg.of)
+}
+
+// replayUnder runs once under a schedule that was found; where none shows more than the run, it says so.
+func (v *Controller) replayUnder(r *diagnose.Replay, of string) tea.Cmd {
+	if r.Schedule == "" {
+		v.Say(fmt.Sprintf("%s: nothing to replay: %s", of, r.Says()))
+		return nil
+	}
+	v.race.replayed = of + ": " + r.Says()
 	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
-	return v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, which changes the "+
-		"output most of those tried for %s; %s ends it: %s again", worst.Worst, of, ends,
-		request.Normal(v.NextRequest()).Schedule))
+	return v.Once(r.Schedule, "emu", ends, fmt.Sprintf("replaying schedule %s once, for %s; %s ends it: %s again",
+		r.Schedule, v.race.replayed, ends, request.Normal(v.NextRequest()).Schedule))
+}
+
+// toReplay is the race under the cursor, else the one that changes most, what a diagnosis has found to replay it
+// by, and its title, which says where it is not the one chosen. nil where no schedule changes anything.
+func (v *Controller) toReplay() (f *report.Finding, known *diagnose.Replay, of string) {
+	worst, own, _ := v.worst()
+	if worst == nil {
+		return nil, nil, ""
+	}
+	all := v.race.doc.Findings
+	if s := v.selected(); s != nil && !own && s.Kind == "race" && !s.Across {
+		return s, nil, v.titleOf(s)
+	}
+	if worst.Finding < 0 || worst.Finding >= len(all) {
+		return nil, nil, ""
+	}
+	f = &all[worst.Finding]
+	if of = v.titleOf(f); !own {
+		of += ", not the one chosen"
+	}
+	return f, worst.Replay, of
+}
+
+// titleOf names a race as a whole: "race sP[4][9] line 140/144".
+func (v *Controller) titleOf(f *report.Finding) string {
+	one := *f
+	one.Warps, one.KVTile, one.Count = nil, -1, 0
+	return title(&one, nil)
 }
 
 // worst is the schedule that changes most for the finding under the cursor, else for any; own says that it is
@@ -56,21 +134,6 @@ func (v *Controller) worst() (worst *diagnose.ScheduleDoc, own bool, tried int) 
 		}
 	}
 	return worst, false, tried
-}
-
-// subjectOf names what a schedule changes most: "race sP[4][9] line 140/144". Where that is not the finding
-// under the cursor, it says so.
-func (v *Controller) subjectOf(s *diagnose.ScheduleDoc, own bool) string {
-	of := "the kernel as a whole"
-	if all := v.race.doc.Findings; s.Finding >= 0 && s.Finding < len(all) {
-		f := all[s.Finding]
-		f.Warps, f.KVTile, f.Count = nil, -1, 0
-		of = title(&f, nil)
-	}
-	if !own {
-		of += ", not the one chosen"
-	}
-	return of
 }
 
 // Hint implements view.Hinter: the key that replays ends the replay.
