@@ -30,6 +30,8 @@ type VariantDoc struct {
 	Flags  map[string]int `json:"flags"`
 	Faults []string       `json:"faults"`
 	Help   string         `json:"help,omitempty"`
+	// Prebuilt: the program has its PTX, so that no compiler is needed. Who has the archive sets it.
+	Prebuilt bool `json:"prebuilt"`
 }
 
 // FlagDoc is a flag; Requires and Conflicts are expressions over flags.
@@ -56,6 +58,8 @@ type FaultDoc struct {
 	Needs string `json:"needs"` // "" for nothing
 	Host  bool   `json:"host"`
 	Help  string `json:"help"`
+	// Prebuilt: the program has the PTX of its base with it, so that no compiler is needed.
+	Prebuilt bool `json:"prebuilt"`
 }
 
 // LimitsDoc are the gates' thresholds.
@@ -88,7 +92,7 @@ func (m *Manifest) Doc() KernelDoc {
 	}
 	for _, v := range m.Variants {
 		d.Variants = append(d.Variants, VariantDoc{
-			v.Name, m.complete(v.Flags), append([]string{}, v.Faults...), v.Help,
+			Name: v.Name, Flags: m.complete(v.Flags), Faults: append([]string{}, v.Faults...), Help: v.Help,
 		})
 	}
 	for _, f := range m.Flags {

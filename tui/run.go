@@ -8,7 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/trust"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/source"
 	"tilescope/tui/request"
@@ -54,7 +56,8 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 		r := &view.Run{Name: request.Title(req), Request: req, Edition: edition}
 		var failed *report.Error
 		if errors.As(err, &failed) {
-			r.Code = failed.Code
+			refused := (*trust.Refused)(nil)
+			r.Code, r.NoCompiler, r.Untrusted = failed.Code, build.Lacks(err), errors.As(err, &refused)
 		}
 		switch {
 		case failed != nil && failed.Report != nil:

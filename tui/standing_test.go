@@ -10,7 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/trust"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
@@ -60,6 +62,41 @@ var errNoCompiler = &report.Error{
 	Err: errors.New(
 		"sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
 			"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)"),
+}
+
+// TestWhatIsMissing: the page of a request that lacks something names what it lacks: a compiler, consent to one,
+// or a GPU, each with the terminal's own commands.
+func TestWhatIsMissing(t *testing.T) {
+	const compiler, kernels, trusting, gpu = "tilescope doctor", "tilescope kernels", ":trust asks again", ":backend emu"
+	refused := &trust.Refused{Path: "/w/nvrtc.so", Dir: "/w/.toolchain", Reason: "it is not trusted"}
+	for _, c := range []struct {
+		name, command string
+		err           error
+		want, not     []string
+	}{
+		{"a driver", "backend cuda", errors.New("backend cuda: no CUDA driver found (tilescope doctor says what is " +
+			"missing; --backend emu runs without a GPU)"), []string{gpu, compiler},
+			[]string{kernels, "--backend", trusting}},
+		{"a compiler", "seed 3", build.Missing(errors.New("no NVRTC")), []string{compiler, kernels},
+			[]string{gpu, trusting}},
+		{"consent", "seed 3", build.Missing(refused), []string{trusting, kernels, "(to use it: :trust)"},
+			[]string{gpu, "--trust"}},
+	} {
+		d := started(t, 120, 40, plainLook)
+		d.e.Fail = &report.Error{Code: report.CodeUnavailable, Err: c.err}
+		d.command(c.command)
+		text := strings.Join(strings.Fields(d.text()), " ")
+		for _, s := range c.want {
+			if !strings.Contains(text, s) {
+				t.Errorf("%s: the page does not say %q:\n%s", c.name, s, d.text())
+			}
+		}
+		for _, s := range c.not {
+			if strings.Contains(text, s) {
+				t.Errorf("%s: the page says %q:\n%s", c.name, s, d.text())
+			}
+		}
+	}
 }
 
 // TestAnEarlierRunIsDimmedAndHeaded: while another request runs, after it was cancelled, and where it could

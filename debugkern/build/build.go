@@ -197,6 +197,18 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 	return s.compile(ctx, sel, src, key, builder, cmp.Or(arch, native))
 }
 
+// Prebuilt reports whether the embedded archive has what a run of a selection executes, so that no compiler is
+// needed: of a kernel with stages the build with probes.
+func Prebuilt(sel *configs.Selection) (bool, error) {
+	if sel.Manifest.Dir != "" || sel.Texts != nil {
+		return false, nil
+	}
+	_, ok, err := kernels.Find(kernels.Key{
+		Kernel: sel.Manifest.Name, Defines: Defines(sel, len(sel.Manifest.Stages) > 0), Faults: sel.Planted(),
+	})
+	return ok, err
+}
+
 // checkArch refuses what is not the name of an architecture.
 func checkArch(arch string) error {
 	if err := configs.CheckValue("arch", arch); err != nil {
@@ -220,7 +232,7 @@ func (s *Builder) compile(
 		return out, err
 	case sel.Manifest.Dir == "":
 		return nil, report.Unavailablef(
-			"%s is not in the embedded archive and cannot be built: %w (%s)", key, none.err, howToInstall)
+			"%s is not in the embedded archive and cannot be built: %w (%s)", key, none, howToInstall)
 	}
 	return nil, report.Unavailablef("%s cannot be built: %w (%s)", key, err, howToInstall)
 }

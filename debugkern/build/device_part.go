@@ -261,6 +261,15 @@ func (s *Builder) compileOwn(ctx context.Context, builder string, b cuda.Build, 
 	return t.finish(out, false), err
 }
 
+// Lacks reports whether an error is for want of a compiler, rather than a failure of one that is there.
+func Lacks(err error) bool {
+	none := (*noCompilerError)(nil)
+	return errors.As(err, &none)
+}
+
+// Missing is the error that nothing compiles a source because of err.
+func Missing(err error) error { return &noCompilerError{err} }
+
 // noCompilerError says that nothing is there that compiles a source.
 type noCompilerError struct{ err error }
 

@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/configs"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // versionDoc is the document tilescope.version/1.
@@ -97,6 +99,9 @@ func (a *app) kernelsCommand() *cobra.Command {
 			if err := onlyKernels(cat, &doc, names); err != nil {
 				return err
 			}
+			if err := markPrebuilt(cat, &doc); err != nil {
+				return fmt.Errorf("catalogue: %w", err)
+			}
 			return a.print(doc, func(w io.Writer) { printCatalogue(w, doc) })
 		},
 	}
@@ -122,6 +127,43 @@ func onlyKernels(cat *configs.Catalogue, doc *configs.CatalogueDoc, names []stri
 	return nil
 }
 
+// markPrebuilt notes which variants, and which faults of their bases, the embedded archive has.
+func markPrebuilt(cat *configs.Catalogue, doc *configs.CatalogueDoc) error {
+	prebuilt := func(variant string, faults ...string) (bool, error) {
+		m, _, err := cat.Lookup(variant)
+		if err != nil {
+			return false, err
+		}
+		sel, err := m.Select(variant, nil, faults, probes.GateNone)
+		if err != nil {
+			return false, err
+		}
+		return build.Prebuilt(sel)
+	}
+	var err error
+	for k := range doc.Kernels {
+		for i := range doc.Kernels[k].Variants {
+			if v := &doc.Kernels[k].Variants[i]; err == nil {
+				v.Prebuilt, err = prebuilt(v.Name)
+			}
+		}
+		for i := range doc.Kernels[k].Faults {
+			if f := &doc.Kernels[k].Faults[i]; err == nil {
+				f.Prebuilt, err = prebuilt(f.Base, f.Name)
+			}
+		}
+	}
+	return err
+}
+
+// builtText says whether a compiler is needed.
+func builtText(prebuilt bool) string {
+	if prebuilt {
+		return "prebuilt"
+	}
+	return "needs a compiler"
+}
+
 func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 	for i, k := range d.Kernels {
 		if i > 0 {
@@ -140,7 +182,8 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 					on = append(on, fmt.Sprintf("%s=%d", f.Name, n))
 				}
 			}
-			fmt.Fprintf(tw, "    %s\t%s\n", v.Name, strings.Join(append(on, v.Faults...), " "))
+			fmt.Fprintf(tw, "    %s\t%s\t(%s)\n", v.Name, strings.Join(append(on, v.Faults...), " "),
+				builtText(v.Prebuilt))
 		}
 		if len(k.Flags) > 0 {
 			fmt.Fprintln(tw, "  flags\t\t(values, default)")
@@ -150,10 +193,10 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 			fmt.Fprintf(tw, "    %s\t%s\t(%s, %d)\n", f.Name, f.Help, values, f.Default)
 		}
 		if len(k.Faults) > 0 {
-			fmt.Fprintln(tw, "  faults\t\t(base, shape)")
+			fmt.Fprintln(tw, "  faults\t\t(base, shape, on that base)")
 		}
 		for _, f := range k.Faults {
-			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s)\n", f.Name, f.Help, f.Base, f.Shape)
+			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s, %s)\n", f.Name, f.Help, f.Base, f.Shape, builtText(f.Prebuilt))
 		}
 		names := ""
 		if len(k.Shapes) > 0 && k.Shapes[0].Shape.IsListed() { // others are printed with their names
@@ -165,6 +208,8 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 		}
 		tw.Flush()
 	}
+	fmt.Fprintln(w, "\nprebuilt: the program has the PTX, and no compiler is needed. Other combinations of flags and faults may need "+
+		"one (tilescope doctor).")
 }
 
 func (a *app) doctorCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -11,10 +12,12 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/kernels"
+	"tilescope/probes"
 )
 
 var update = flag.Bool("update", false, "write the documented experiments anew")
@@ -209,5 +212,57 @@ func TestReadmeFigures(t *testing.T) {
 				t.Errorf("README.md's catalogue lacks the variant %s", v.Name)
 			}
 		}
+	}
+}
+
+// TestKernelsMarksPrebuilt: what the catalogue marks as prebuilt runs without a compiler, and what it does not
+// mark does not.
+func TestKernelsMarksPrebuilt(t *testing.T) {
+	stdout, _, code := call(t, "kernels", "--json")
+	var doc configs.CatalogueDoc
+	if err := json.Unmarshal([]byte(stdout), &doc); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+	n := 0
+	for _, k := range doc.Kernels {
+		for _, v := range k.Variants {
+			if !v.Prebuilt {
+				t.Errorf("%s is not prebuilt", v.Name)
+			}
+		}
+		for i, f := range k.Faults {
+			if !f.Prebuilt {
+				t.Errorf("%s is not prebuilt on %s", f.Name, f.Base)
+			}
+			if i%5 > 0 {
+				continue
+			}
+			n++
+			_, stderr, code := call(t, "run", f.Base, "--shape", f.Shape, "--fault", f.Name, "--backend", "emu",
+				"--builder", "embedded")
+			if code > 1 && code != 4 {
+				t.Errorf("%s on %s: exit %d: %s", f.Name, f.Base, code, stderr)
+			}
+		}
+	}
+	stdout, _, _ = call(t, "kernels", "stage2")
+	if n == 0 || !strings.Contains(stdout, "(stage2, validation, prebuilt)") ||
+		!strings.Contains(stdout, "prebuilt: the program has the PTX") {
+		t.Errorf("%d runs; the catalogue:\n%s", n, stdout)
+	}
+	cat, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := cat.Lookup("swizzle3a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := m.Select("swizzle3a", nil, []string{"u-rescale-twice"}, probes.GateNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := build.Prebuilt(sel); ok || err != nil {
+		t.Errorf("u-rescale-twice on swizzle3a counts as prebuilt: %v", err)
 	}
 }

@@ -20,7 +20,7 @@ func Reasons(e *report.Failure) []failure.Reason {
 	if out != nil {
 		return out
 	}
-	r := failure.Reason{Text: e.Message}
+	r := failure.Reason{Text: InTerminal(e.Message)}
 	if e.Source != nil {
 		r.File, r.Line = e.Source.File, e.Source.Line
 	}
@@ -35,6 +35,24 @@ func (x *Context) NotOpen() bool {
 	}
 	x.Complain(x.Req.Target + " is not open: " + Reasons(x.Fail.Report.Error)[0].Text)
 	return true
+}
+
+// whatIsMissing are the remedies of a request that lacks something of the machine: consent to a compiler, a
+// compiler, a GPU, or something else.
+func (x *Context) whatIsMissing() []string {
+	var out []string
+	doctor := "`tilescope doctor` says what is missing and what to install"
+	if x.Fail.Untrusted {
+		out = append(out, ":trust asks again whether the compiler that was found may be used")
+		doctor = "`tilescope doctor` says what was found"
+	}
+	switch {
+	case x.Fail.NoCompiler:
+		doctor += " · `tilescope kernels` marks what is prebuilt and needs no compiler"
+	case x.OnGPU():
+		doctor += " · :backend emu runs without a GPU"
+	}
+	return append(out, doctor)
 }
 
 // Remedies are what can be done about a failure, a line each.
@@ -58,8 +76,7 @@ func (x *Context) Remedies(e *report.Failure) []string {
 		out = append(out, again+", once that is mended")
 	}
 	if x.Fail.Code == report.CodeUnavailable {
-		out = append(out,
-			"`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
+		out = append(out, x.whatIsMissing()...)
 	}
 	if x.Run != nil {
 		out = append(out, x.Keys.Label(keymap.Cancel)+" shows the previous run, dimmed · :failure shows this again")

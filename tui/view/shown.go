@@ -38,6 +38,8 @@ type Run struct {
 	Source  func(file string) []string     // the target's source, for a run that failed
 	Patch   func(file string) source.Patch // what patches have changed of it
 	Code    report.Code                    // of a run that failed
+	// NoCompiler: it failed for want of a compiler; Untrusted: of consent to one that was found.
+	NoCompiler, Untrusted bool
 	// Opening are the words of :open for a file that could not be opened: it did not come to a run, and every
 	// run that is asked for opens the file first. nil for a run of what is open.
 	Opening []string

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"regexp"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -49,8 +50,9 @@ func (s *Status) Complain(text string) {
 // ComplainOf writes the first line of an error to the status line; the messages have all of it. elsewhere
 // says that the screen shows the whole of it already.
 func (s *Status) ComplainOf(err error, elsewhere bool) {
-	*s = Status{Text: FirstLine(err.Error()), Bad: true, Cut: elsewhere, Log: s.Log}
-	s.Log.add(err.Error(), true)
+	text := InTerminal(err.Error())
+	*s = Status{Text: FirstLine(text), Bad: true, Cut: elsewhere, Log: s.Log}
+	s.Log.add(text, true)
 }
 
 // Clear empties the status line.
@@ -77,7 +79,18 @@ func (s *Status) Scrolled(moved bool) tea.Cmd {
 }
 
 // OneLine is an error in one line.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func OneLine(err error) string { return InTerminal(strings.ReplaceAll(err.Error(), "\n", "; ")) }
+
+var (
+	trustOption  = regexp.MustCompile(`tilescope trust (?:'[^']*'|[^\s,]+), or the option --trust for one command`)
+	choiceOption = regexp.MustCompile(`--(backend|builder) (auto|emu|cuda|both|embedded|nvrtc|nvcc)\b`)
+)
+
+// InTerminal is an error's text with the commands of the terminal in place of the options of the command line
+// that do the same: errors are worded for those who start the program with other options.
+func InTerminal(text string) string {
+	return choiceOption.ReplaceAllString(trustOption.ReplaceAllString(text, ":trust"), ":$1 $2")
+}
 
 // FirstLine is the first line of a text.
 func FirstLine(s string) string {
