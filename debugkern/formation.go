@@ -132,7 +132,7 @@ func (f *forming) source(k operandKey) int {
 func (f *forming) cellName(k operandKey) string {
 	sp := f.c.g.Stage(k.stage)
 	if sp.PerTile && k.iter < f.c.kv {
-		return sp.Stage.String() + " of the tile before"
+		return sp.Stage.String() + " of the previous tile"
 	}
 	return sp.Stage.String()
 }

@@ -236,7 +236,11 @@ func printCause(w io.Writer, n int, c *diagnose.Cause) {
 	}
 	fmt.Fprintf(w, "\n%s %d: %s\n", kind, n, c.Title)
 	if share := c.ShareText(); share != "" {
-		fmt.Fprintf(w, "  share of the error: %s\n", share)
+		of := ""
+		if p := c.SharePhrase(); strings.HasPrefix(p, "alone ") {
+			of = fmt.Sprintf(" of %s's, when this alone is right", c.ShareOf)
+		}
+		fmt.Fprintf(w, "  share of the error: %s%s\n", share, of)
 	}
 	for _, p := range c.Proof {
 		fmt.Fprintf(w, "  - %s\n", p)

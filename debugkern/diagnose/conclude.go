@@ -147,9 +147,9 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		if s.settled != "" {
 			c.Proof = append(c.Proof, s.settled)
 		}
-		if r := s.explored.Replay; r != nil && r.Schedule != "" {
+		if r := s.explored.Replay; r != nil && (r.Schedule != "" || r.RunWrong > 0) { // else the run shows it best
 			req := q.run.Request
-			req.Schedule = r.Schedule
+			req.Schedule = cmp.Or(r.Schedule, req.Schedule)
 			c.Again = req.Command("run")
 		}
 	}
@@ -222,6 +222,9 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 				" is all that is wrong, and nothing after it is judged here"
 		}
 		return
+	}
+	if c.ShareOf = strings.Join(q.wrongOutputs(), ", "); c.ShareOf == "" {
+		c.ShareOf = was.stage
 	}
 	if c.Share = q.shareGone(s.alone.Report); n == 1 && c.Share != nil && float64(*c.Share) < nothing {
 		c.Share = nil // an only cause is the cause of all: the trial does not show its part

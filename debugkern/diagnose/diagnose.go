@@ -88,11 +88,13 @@ type Cause struct {
 	Place    Place    `json:"place"`
 	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that
 	// cannot be tried. Causes that hide each other can each have a share near 0: Alone says so.
-	Share  *report.Number `json:"share_of_error"`
-	Alone  string         `json:"alone"`  // what remains when only this one is put right
-	Proof  []string       `json:"proof"`  // what was tried, and what came of it
-	Advice string         `json:"advice"` // what to change, and where
-	Again  string         `json:"again"`  // command that shows it again
+	Share *report.Number `json:"share_of_error"`
+	// ShareOf names the outputs whose error the share is of; "" where there is no share.
+	ShareOf string   `json:"share_of,omitempty"`
+	Alone   string   `json:"alone"`  // what remains when only this one is put right
+	Proof   []string `json:"proof"`  // what was tried, and what came of it
+	Advice  string   `json:"advice"` // what to change, and where
+	Again   string   `json:"again"`  // command that shows it again
 	// Rewrite: the line of the source as it should read, where a trial of the PTX proved it and the line says
 	// it in one place; null where not
 	Rewrite *Rewrite `json:"rewrite"`

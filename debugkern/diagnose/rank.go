@@ -75,6 +75,21 @@ func (c *Cause) Short() string {
 	return c.Kind
 }
 
+// SharePhrase says of what the share is: "100 % of the error"; of a part, which need not add up with those of
+// other causes, "alone 43 % of O's error". "" where there is none.
+func (c *Cause) SharePhrase() string {
+	switch share := c.ShareText(); {
+	case share == "":
+		return ""
+	case share == hidden:
+		return "none of the error alone"
+	case c.ShareOf == "" || c.AlsoFound || float64(*c.Share) >= everything:
+		return share + " of the error"
+	default:
+		return fmt.Sprintf("alone %s of %s's error", share, c.ShareOf)
+	}
+}
+
 // ShareText says how much of the error goes when this cause alone is put right; "" where that
 // could not be tried.
 func (c *Cause) ShareText() string {

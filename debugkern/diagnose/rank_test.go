@@ -63,7 +63,7 @@ func TestShort(t *testing.T) {
 		},
 		{Cause{Kind: kindStage, Title: "arithmetic of stage P, first at kv tile 0 (8,0): 1, should be 2"},
 			"arithmetic of stage P"},
-		{Cause{Kind: kindTable, Title: "fragment table LUT, a lut", Place: Place{Variable: "LUT"}},
+		{Cause{Kind: kindTable, Title: "fragment table LUT", Place: Place{Variable: "LUT"}},
 			"fragment table LUT"},
 		{Cause{Kind: "barrier", Title: "barrier 1 at k.cu:3 is for 128 threads"}, "barrier"},
 	} {

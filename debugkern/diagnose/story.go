@@ -99,12 +99,8 @@ func tell(n int, c *Cause, lines int, again string) []string {
 		}
 		head += ": " + c.Region
 	}
-	switch share := c.ShareText(); share {
-	case "":
-	case hidden:
-		head += " (none of the error alone)"
-	default:
-		head += " (" + share + " of the error)"
+	if share := c.SharePhrase(); share != "" {
+		head += " (" + share + ")"
 	}
 	out := []string{head}
 	proof := c.Alone
@@ -138,7 +134,7 @@ func tell(n int, c *Cause, lines int, again string) []string {
 func (q *inquiry) relation() string {
 	all := ""
 	if q.rightBut() {
-		all = "; with all of them fixed nothing is wrong"
+		all = "; together they are all of it: with all of them fixed nothing is wrong"
 	}
 	for i := range q.doc.Causes {
 		if c := &q.doc.Causes[i]; c.Share != nil && float64(*c.Share) >= everything {
@@ -158,7 +154,12 @@ func (q *inquiry) relation() string {
 		return fmt.Sprintf("no edit that was tried separates %s: one edit may be behind several%s",
 			strings.Join(pairs, ", "), all)
 	}
-	return "none of them is the cause alone: each leaves the others' error" + all
+	const shares = " (a share is of the largest error times the wrong cells, and shares need not add up)"
+	parts := slices.ContainsFunc(q.doc.Causes, func(c Cause) bool {
+		return c.Share != nil && float64(*c.Share) >= nothing
+	})
+	return "none of them is the cause alone: each leaves the others' error" +
+		map[bool]string{true: shares}[parts] + all
 }
 
 // quiet is the story of a kernel in which nothing was found.

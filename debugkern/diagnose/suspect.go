@@ -44,7 +44,7 @@ func tableSuspect(t *fragment.Table) *suspect {
 	}
 	short, _, _ := strings.Cut(t.Explanation, ";")
 	c := Cause{
-		Kind: kindTable, Title: fmt.Sprintf("fragment table %s, a lut%s: %s", t.Name, at, short), Finding: -1,
+		Kind: kindTable, Title: fmt.Sprintf("fragment table %s%s: %s", t.Name, at, short), Finding: -1,
 		Findings: []int{},
 		Place: Place{
 			KVTile: -1, Row: -1, Col: -1, Variable: t.Name, Variables: []string{t.Name}, Index: []int{},
@@ -60,9 +60,9 @@ func tableSuspect(t *fragment.Table) *suspect {
 				w.Want, w.Lane, w.Element,
 				w.Got, len(t.Wrong), t.Explanation))
 	}
-	c.Advice = "take the table that introspection gives: tilescope lut --header writes it"
+	c.Advice = "take the table that introspection gives: tilescope lut --header > FILE writes it"
 	if t.At != nil {
-		c.Advice += " in place of " + t.At.File
+		c.Advice += ", for the place of the one at " + t.At.At()
 	}
 	return &suspect{cause: c, candidates: []remedy{{
 		text: "with the table right", edits: func(*debugkern.Run) []ptx.Edit { return []ptx.Edit{edit} },

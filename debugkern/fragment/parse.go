@@ -31,7 +31,8 @@ func parseLut(text, name string) (lanes [][]report.Cell16, lines [][]int, err er
 	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + lutShape).FindStringIndex(text)
 	if at == nil {
 		return nil, nil, fmt.Errorf(
-			"no initialised %s[32][8][2] in it; `tilescope lut --header` prints one that is right", name)
+			"no initialised %s[32][8][2] in it%s; `tilescope lut --header` prints one that is right", name,
+			otherTable(text, name))
 	}
 	p := &lutParser{text: text[at[1]:]}
 	p.next()
@@ -58,6 +59,21 @@ func parseLut(text, name string) (lanes [][]report.Cell16, lines [][]int, err er
 		err = fmt.Errorf("%s has %d lanes, expected %d", name, len(lanes), tableLanes)
 	}
 	return lanes, lines, err
+}
+
+// otherTable says what a header without comments has under the table's name in its place; "" for nothing.
+func otherTable(text, name string) string {
+	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b((?:\s*\[[^\]]*\])*)\s*([={]?)`).
+		FindStringSubmatchIndex(text)
+	if at == nil {
+		return ""
+	}
+	line := 1 + strings.Count(text[:at[0]], "\n")
+	what := name + strings.Join(strings.Fields(text[at[2]:at[3]]), "")
+	if at[4] == at[5] {
+		what += " without values"
+	}
+	return fmt.Sprintf(": line %d has %s", line, what)
 }
 
 // withoutComments puts a blank in the place of each comment, and as many line ends as it has. One that is not

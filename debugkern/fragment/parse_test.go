@@ -64,3 +64,17 @@ func TestWhereAHeaderCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherTable: a header without the table says what it has under its name, and at which line.
+func TestOtherTable(t *testing.T) {
+	for text, want := range map[string]string{
+		"#pragma once\n// T[32][8][2] =\nconst int T[31] [8][2] = {{{0, 0}}};": "in it: line 3 has T[31][8][2]; ",
+		"extern int T[32][8][2];":  "in it: line 1 has T[32][8][2] without values; ",
+		"int TT[32][8][2] = {};":   "in it; ",
+		"int T[32][8] = {{0, 1}};": "in it: line 1 has T[32][8]; ",
+	} {
+		if _, _, err := parseLut(text, "T"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %q", text, err, want)
+		}
+	}
+}

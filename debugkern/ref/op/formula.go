@@ -10,7 +10,7 @@ import (
 )
 
 // Formula writes what a node computes, in the names of stages and inputs: "exp(S - m)", "U of the tile
-// before*exp(m of the tile before - m) + P*V". It is "" for a node that chooses or permutes elements, and for
+// before*exp(m of the previous tile - m) + P*V". It is "" for a node that chooses or permutes elements, and for
 // one made of such nodes.
 func Formula(n *probes.Node) string {
 	text, _ := formulaOf(n)
@@ -84,7 +84,7 @@ func operandText(o *probes.Operand, in string) string {
 	case o.Node == nil && o.Tensor != "":
 		return o.Tensor
 	case o.Node == nil && o.Before:
-		return o.Stage.String() + " of the tile before"
+		return o.Stage.String() + " of the previous tile"
 	case o.Node == nil:
 		return o.Stage.String()
 	}
