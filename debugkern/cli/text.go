@@ -33,13 +33,9 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 	}
 	printStages(w, r)
 	if o := r.Output; o != nil {
-		what := "attention on the un-quantised inputs"
-		if o.FlashRule == nil { // the manifest's own operators
-			what = "the reference on the inputs before they are rounded"
-		}
 		fmt.Fprintf(w,
-			"\noutput against %s: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
-			what, o.Verdict, o.MaxAbs, o.MeanAbs, 100*o.BadFraction, o.Cosine)
+			"\noutput against %s: %s: max_abs %s, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
+			o.Against(), o.Verdict, o.Most(), o.MeanAbs, 100*o.BadFraction, o.Cosine)
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)

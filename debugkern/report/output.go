@@ -1,5 +1,7 @@
 package report
 
+import "fmt"
+
 // Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there
 // where that is attention.
 type Output struct {
@@ -14,6 +16,21 @@ type Output struct {
 	Triton    *Rule `json:"triton,omitempty"`
 	Histogram []int `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
 }
+
+// Against names what the result is compared with. It is another reference than that of the stages, which has the
+// inputs as the kernel reads them: the two largest errors of one output differ.
+func (o *Output) Against() string {
+	if o.FlashRule == nil { // the manifest's own operators
+		return "the reference on the inputs before they are rounded"
+	}
+	return "attention on the un-quantised inputs"
+}
+
+// AgainstShort is Against in two words, for places that have room for no more.
+func (o *Output) AgainstShort() string { return "exact inputs" }
+
+// Most is the largest error as it is printed everywhere.
+func (o *Output) Most() string { return fmt.Sprintf("%.3g", float64(o.MaxAbs)) }
 
 // Rule is another project's acceptance test, evaluated on O.
 type Rule struct {

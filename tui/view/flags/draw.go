@@ -297,8 +297,7 @@ func (p *Pane) compare(w int, out *[]string) {
 	}
 	if a.Output != nil && b.Output != nil {
 		line("out", p.Theme.Verdict(a.Output.Verdict), p.Theme.Verdict(b.Output.Verdict),
-			fmt.Sprintf("max %.3g", float64(a.Output.MaxAbs)),
-			fmt.Sprintf("max %.3g", float64(b.Output.MaxAbs)))
+			"max "+a.Output.Most(), "max "+b.Output.Most())
 	}
 	same := "digests differ"
 	if a.Digest != "" && a.Digest == b.Digest {

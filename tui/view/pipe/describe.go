@@ -372,10 +372,11 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	say(
 		"output",
 		style,
-		"%s %s · max error %.3g · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
+		"%s %s against %s · max error %s · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
 		p.Theme.VerdictMark(o.Verdict),
 		o.Verdict,
-		float64(o.MaxAbs),
+		o.Against(),
+		o.Most(),
 		float64(o.MeanAbs),
 		100*float64(o.BadFraction),
 		float64(o.Cosine),
