@@ -21,6 +21,18 @@ func guesses(text []byte) []int {
 	return out
 }
 
+// launchGuess is the first of the lines marked as guesses that says the grid or the block, 0 where none does.
+func launchGuess(text []byte, marked []int) int {
+	lines := bytes.Split(text, []byte("\n"))
+	for _, n := range marked {
+		line := bytes.TrimSpace(lines[n-1])
+		if bytes.HasPrefix(line, []byte("grid:")) || bytes.HasPrefix(line, []byte("block:")) {
+			return n
+		}
+	}
+	return 0
+}
+
 // Guess returns the line of the manifest that marks what it says of an argument, a shared array or a stage of
 // that name as a guess ("# ?"), 0 where none does.
 func (m *Manifest) Guess(name string) int {

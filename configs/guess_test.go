@@ -34,3 +34,16 @@ shapes: {validation: {n: 32}}
 		t.Errorf("guesses on lines %v", m.Guesses)
 	}
 }
+
+// TestLaunchGuess: the first marked line that says the grid or the block; marks of other lines are none.
+func TestLaunchGuess(t *testing.T) {
+	for text, want := range map[string]int{
+		"args:\n  - {name: grid, value: 1}   # ? which\n":                              0,
+		"launch:\n  grid: [n, 1, 1]\n  block: [128, 1, 1]   # ? threads of a block\n":  3,
+		"launch:\n  grid: [n, 1, 1]   # ? which\n  block: [128, 1, 1]   # ? threads\n": 2,
+	} {
+		if got := launchGuess([]byte(text), guesses([]byte(text))); got != want {
+			t.Errorf("line %d, want %d, of\n%s", got, want, text)
+		}
+	}
+}

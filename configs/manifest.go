@@ -27,6 +27,7 @@ type Manifest struct {
 	Entry       string
 	Compile     Compile // of Source
 	Guesses     []int   // lines that are marked as guesses of init, from 1
+	LaunchGuess int     // the first of them that says the grid or the block, 0 where none does
 
 	Constants []Constant
 	Requires  []Requirement

@@ -26,6 +26,7 @@ func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, er
 		reader: reader{file: name}, m: &Manifest{File: name, scope: newScope(), compiled: &sync.Map{}},
 	}
 	p.m.Guesses = guesses(text)
+	p.m.LaunchGuess = launchGuess(text, p.m.Guesses)
 	root := p.document(ctx, text)
 	if root != nil {
 		p.root(root)

@@ -6,11 +6,29 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
+
+// launchGuess says that nobody has given grid and block of a launch, and which they are; "" where somebody has.
+func launchGuess(m *configs.Manifest, guessed bool, p *probes.Plan) string {
+	from := ""
+	if !guessed {
+		if m.LaunchGuess == 0 {
+			return ""
+		}
+		from = fmt.Sprintf(", marked at %s:%d", m.File, m.LaunchGuess)
+	}
+	return fmt.Sprintf("the launch is a guess: --grid %s --block %s%s", p.Grid.Short(), p.Block.Short(), from)
+}
 
 // noteGuesses says of findings and verdicts that depend on a guess of init's that they do: a manifest marks
 // those with "# ?".
 func noteGuesses(m *configs.Manifest, rep *report.Run) {
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; rep.Guess != "" && f.Severity == "error" {
+			f.Consequence = strings.TrimPrefix(f.Consequence+"; "+rep.Guess, "; ")
+		}
+	}
 	if len(m.Guesses) == 0 {
 		return
 	}

@@ -390,6 +390,7 @@ func (e *execution) header() *report.Run {
 		rep.Flags, rep.Faults = e.r.sel.Flags, append(rep.Faults, e.r.sel.Faults...)
 		rep.Gate = e.r.sel.Gate.String()
 		rep.Backend.Schedule = e.r.schedule.String()
+		rep.Guess = launchGuess(e.r.sel.Manifest, e.req.Guessed, e.r.plan)
 	}
 	if e.backend != nil {
 		info := e.backend.Info()

@@ -27,6 +27,18 @@ type Opened struct {
 	Reopen func(context.Context) (debugkern.Request, error)
 }
 
+// guess notes that grid and block are as they were proposed, now and when the file is opened again.
+func (o *Opened) guess() {
+	o.Request.Guessed = true
+	if reopen := o.Reopen; reopen != nil {
+		o.Reopen = func(ctx context.Context) (debugkern.Request, error) {
+			req, err := reopen(ctx)
+			req.Guessed = true
+			return req, err
+		}
+	}
+}
+
 // openedMsg is what :open has made of its words, or why it made nothing.
 type openedMsg struct {
 	gen    int
@@ -101,6 +113,7 @@ func (p palette) openWords(words []string) tea.Cmd {
 	}
 	j, open, cat := p.Task.Job, p.opt.Open, p.Engine.Catalogue()
 	p.Say("opening " + words[0])
+	guessed := p.proposed.taken(words) && strings.HasPrefix(p.proposed.line, "open "+text.JoinWords(words[:1]))
 	p.proposed = proposal{}
 	return func() tea.Msg {
 		defer j.Cancel()
@@ -108,6 +121,9 @@ func (p palette) openWords(words []string) tea.Cmd {
 		if msg.opened, msg.err = open(j.Ctx, words); msg.err != nil {
 			msg.text = textOfFailing(j.Ctx, words[0], msg.err)
 			return msg
+		}
+		if guessed {
+			msg.opened.guess()
 		}
 		if _, _, err := cat.Lookup(msg.opened.Request.Target); err != nil {
 			msg.mine, _, msg.err = cat.Open(j.Ctx, msg.opened.Request.Target)

@@ -111,6 +111,21 @@ type launchable interface {
 type proposal struct {
 	line string // up to the options: "open k.cu"
 	why  string
+	// launch is the grid and the block of it that nobody has given
+	launch []string
+}
+
+// taken reports whether words open a file with a proposed grid or block as it was proposed.
+func (p proposal) taken(words []string) bool {
+	for i := 0; i+1 < len(p.launch); i += 2 {
+		for k := range words {
+			if words[k] == p.launch[i]+"="+p.launch[i+1] ||
+				words[k] == p.launch[i] && k+1 < len(words) && words[k+1] == p.launch[i+1] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // propose is the line of :open for a file that was given without its launch, with one to begin with; "" where
@@ -126,7 +141,13 @@ func propose(words []string, err error) (p proposal, line string) {
 	}
 	p.line = "open " + text.JoinWords(words[:1])
 	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
-	return p, "open " + text.JoinWords(append(slices.Clone(words), lacking(words, options)...))
+	added := lacking(words, options)
+	for i := 0; i+1 < len(added); i += 2 {
+		if added[i] == "--grid" || added[i] == "--block" {
+			p.launch = append(p.launch, added[i], added[i+1])
+		}
+	}
+	return p, "open " + text.JoinWords(append(slices.Clone(words), added...))
 }
 
 // lacking are the options, of pairs, that words do not give. An argument is given by its name, or by what

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/checkrun"
+	"tilescope/debugkern/scaffold"
 )
 
 // TestRecentElsewhere: what an opened file's options name is found again from another folder, and a bundle,
@@ -84,5 +87,35 @@ func TestRecent(t *testing.T) {
 	}
 	if len(r.lines) != maxRecent {
 		t.Errorf("%d are kept", len(r.lines))
+	}
+}
+
+// TestTakenProposal: a launch is a guess as long as its grid or its block is the one that was proposed; what the
+// person had given is none.
+func TestTakenProposal(t *testing.T) {
+	lacks := &checkrun.MissingLaunch{Option: "grid", Example: &scaffold.Example{Kernel: "k",
+		Options: []string{"--grid", "3", "--block", "32,8", "--arg", "x=zeros:f32[8]"}}}
+	for _, c := range []struct {
+		given, opened string
+		want          bool
+	}{
+		{"k.cu", "k.cu --grid 3 --block 32,8 --arg x=zeros:f32[8]", true},
+		{"k.cu", "k.cu --grid 3 --block 64 --arg x=zeros:f32[9]", true},
+		{"k.cu", "k.cu --grid=2 --block=32,8", true},
+		{"k.cu", "k.cu --grid 2 --block 64 --arg x=zeros:f32[8]", false},
+		{"k.cu --grid 3", "k.cu --grid 3 --block 16", false},
+	} {
+		p, line := propose(strings.Fields(c.given), lacks)
+		if line == "" {
+			t.Fatalf("%s: nothing proposed", c.given)
+		}
+		if got := p.taken(strings.Fields(c.opened)); got != c.want {
+			t.Errorf("%s after %s: %v", c.opened, c.given, got)
+		}
+	}
+	o := Opened{Reopen: func(context.Context) (debugkern.Request, error) { return debugkern.Request{}, nil }}
+	o.guess()
+	if again, _ := o.Reopen(t.Context()); !o.Request.Guessed || !again.Guessed {
+		t.Errorf("opened %+v, again %+v", o.Request, again)
 	}
 }

@@ -14,15 +14,15 @@ import (
 func TestWithoutLaunch(t *testing.T) {
 	for _, c := range []struct{ file, text, entry, want string }{
 		{"k.cu", "__global__ void k(float *x, int n) {}", "", "of k(float * x, int n): for example " +
-			"--grid 8 --block 128 --arg 'x=zeros:f32[1024]' --arg n=1024"},
+			"--grid 3 --block 128 --arg 'x=zeros:f32[384]' --arg n=384"},
 		{"k.cu", "__global__ void k(float *x) {}", "other", ""},
 		{"k.cu", "int main() {}", "", ""},
 		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
 			".visible .entry k(.param .u32 k_0) { ret; }", "",
-			"parameter of k: for example --grid 8 --block 128 --arg 0=1024"},
+			"parameter of k: for example --grid 3 --block 128 --arg 0=384"},
 		{"k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n" +
 			".visible .entry k(.param .u32 k_0) { ret; }\n.visible .entry l(.param .u32 l_0) { ret; }", "",
-			"parameter of k: for example --entry k --grid 8 --block 128 --arg 0=1024"},
+			"parameter of k: for example --entry k --grid 3 --block 128 --arg 0=384"},
 		{"k.ptx", "no PTX", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), c.file)

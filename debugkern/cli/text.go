@@ -20,6 +20,9 @@ import (
 // checked says that every checker was attached.
 func printReport(w io.Writer, r *report.Run, checked bool) {
 	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r, checked))
+	if r.Guess != "" && r.Verdict == report.Diverge {
+		fmt.Fprintf(w, "  %s\n", r.Guess)
+	}
 	for _, g := range r.Guilty {
 		if st := r.Stage(g.Stage); st != nil {
 			printGuilty(w, st, g)

@@ -37,9 +37,11 @@ type Run struct {
 	Backend Backend  `json:"backend"`
 	Build   RunBuild `json:"build"`
 	Verdict string   `json:"verdict"` // agree, diverge, failed
-	Guilty  []Guilty `json:"guilty"`
-	Stages  []Stage  `json:"stages"`
-	Output  *Output  `json:"output"`
+	// Guess says that the launch is a guess, and which it is; "" where grid and block were given.
+	Guess  string   `json:"guess,omitempty"`
+	Guilty []Guilty `json:"guilty"`
+	Stages []Stage  `json:"stages"`
+	Output *Output  `json:"output"`
 	// Outputs are the pointer arguments of a kernel without stages, in parameter order.
 	Outputs   []CheckOutput `json:"outputs,omitempty"`
 	Findings  []Finding     `json:"findings"`
@@ -97,8 +99,17 @@ func (r *Run) Referenced() bool {
 	})
 }
 
-// Outcome is the verdict in words: where nothing has a reference, how many errors were found.
+// Outcome is the verdict in words: where nothing has a reference, how many errors were found. What is wrong under
+// a launch that is a guess may be wrong with the guess.
 func (r *Run) Outcome() string {
+	out := r.outcome()
+	if r.Guess != "" && r.Verdict == Diverge {
+		out += ", launch guessed"
+	}
+	return out
+}
+
+func (r *Run) outcome() string {
 	if r.Verdict == Failed || r.Referenced() {
 		return r.Verdict
 	}

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,10 +19,6 @@ type Example struct {
 	Options []string // of the command line, one word each
 }
 
-// exampleElements is how many elements a buffer of an example has where no launch says how many threads
-// there are.
-const exampleElements = 1024
-
 // SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
 func SourceExample(s Source, entry string) *Example {
 	i := slices.IndexFunc(s.Kernels, func(k *hostcode.Kernel) bool {
@@ -35,9 +30,8 @@ func SourceExample(s Source, entry string) *Example {
 	k := s.Kernels[i]
 	v := s.viewOf(k, "")
 	params := declaredParameters(v)
-	for i, d := range k.Parameters {
-		words := strings.Fields(d.Type)
-		params[i].Written = params[i].Pointer && !slices.Contains(words, "const")
+	for i := range params {
+		params[i].Read, params[i].Written = usedAs(k, i)
 	}
 	out := exampleOf(&ptx.Func{}, v, params)
 	out.Kernel = k.Name + "(" + signature(k) + ")"
@@ -45,6 +39,25 @@ func SourceExample(s Source, entry string) *Example {
 		out.Options = append([]string{"--entry", k.Qualified()}, out.Options...)
 	}
 	return out
+}
+
+// usedAs reports whether a kernel's text reads and writes memory through a parameter. What is not const is
+// written, unless the text has nothing but reads of its elements.
+func usedAs(k *hostcode.Kernel, i int) (read, written bool) {
+	p := k.Parameters[i]
+	if !strings.Contains(p.Type, "*") {
+		return false, false
+	}
+	if slices.Contains(strings.Fields(p.Type), "const") {
+		return true, false
+	}
+	name := regexp.QuoteMeta(p.Name)
+	elements := len(regexp.MustCompile(`\b`+name+`\s*\[`).FindAllString(k.Body(), -1))
+	stored := slices.ContainsFunc(k.Stores(), func(s hostcode.Store) bool { return s.Name == p.Name })
+	taken := regexp.MustCompile(`(?:&\s*|\+\+\s*|--\s*)`+name+`\b`).MatchString(k.Body()) ||
+		regexp.MustCompile(`\b`+name+`\s*\[[^\]]*\]\s*(?:\+\+|--|[|&^%]=|<<=|>>=)`).MatchString(k.Body())
+	uses := len(regexp.MustCompile(`\b`+name+`\b`).FindAllString(k.Body(), -1))
+	return true, stored || taken || elements == 0 || uses != elements
 }
 
 // ModuleExample is a launch of an entry of which there is only PTX: its parameters have indices for names.
@@ -62,30 +75,85 @@ func signature(k *hostcode.Kernel) string {
 	return strings.Join(list, ", ")
 }
 
-// exampleOf settles block, grid and arguments: so many threads as elements.
+// exampleOf settles block, grid and arguments as a manifest of the same kernel has them.
 func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
-	g := &general{v: v, f: f, params: params}
-	g.threads()
-	if n := cmp.Or(g.strideOfBlocks(), g.cellsOfThreads()); g.guessedBlock && n > 0 {
-		g.block = [3]int64{n, 1, 1}
-	}
-	threads := max(1, g.block[0]*g.block[1]*g.block[2])
-	grid := g.literalGrid()
-	if grid == [3]int64{} {
-		grid = [3]int64{max(1, exampleElements/threads), 1, 1}
-		for g.block[1] > 1 && grid[0] >= 4*grid[1] {
-			grid[0], grid[1] = grid[0]/2, grid[1]*2
-		}
+	g := &general{v: v, f: f, params: params, dimOf: map[int]string{}, result: -1,
+		args: make([]string, len(params)), why: make([]string, len(params))}
+	g.settle()
+	var grid [3]int64
+	for i := range grid {
+		grid[i] = max(1, g.inShape(g.grid[i].text))
 	}
 	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
-	for i, value := range ExampleValues(params, threads*grid[0]*grid[1]*grid[2]) {
-		name := params[i].Name
+	threads := g.block[0] * g.block[1] * g.block[2] * grid[0] * grid[1] * grid[2]
+	for i, p := range params {
+		name := p.Name
 		if name == "" {
 			name = fmt.Sprint(i)
 		}
-		out.Options = append(out.Options, "--arg", name+"="+value)
+		out.Options = append(out.Options, "--arg", name+"="+g.exampleValue(i, threads))
 	}
 	return out
+}
+
+// exampleValue is a parameter's value as --arg has it; of memory whose extent nothing shows an element for each
+// thread.
+func (g *general) exampleValue(i int, threads int64) string {
+	p := g.params[i]
+	switch {
+	case p.Struct > 0:
+		return p.Example(1, 1)
+	case p.Pointer:
+		var dims []string
+		for _, d := range splitArguments(strings.Trim(g.args[i], "[]")) {
+			dims = append(dims, fmt.Sprint(max(1, g.inShape(strings.Trim(strings.TrimSpace(d), `"`)))))
+		}
+		if dims == nil {
+			dims = []string{fmt.Sprint(min(threads, mostElements))}
+		}
+		fill := "zeros"
+		if t := g.dtype(i); !p.Written && t.Float() {
+			fill = "randn"
+		} else if !p.Written {
+			fill = "randint(0,8)"
+		}
+		return fmt.Sprintf("%s:%s[%s]", fill, strings.ToLower(g.dtype(i).String()), strings.Join(dims, ","))
+	case p.DType.Float():
+		return scalarValue(g.names[i])
+	case g.dimOf[i] != "":
+		return fmt.Sprint(g.inShape(g.dimOf[i]))
+	}
+	return "1"
+}
+
+// inShape is an expression of the manifest in its first shape; 0 where it has no value.
+func (g *general) inShape(text string) int64 {
+	e := hostcode.ParseExpr(text)
+	if e == nil {
+		return 0
+	}
+	dim := func(name string) *hostcode.Expr {
+		for _, d := range g.dims {
+			if d.name == name {
+				return hostcode.ParseExpr(fmt.Sprint(d.extent))
+			}
+		}
+		return nil
+	}
+	if e.Op == "call" && len(e.Args) == 2 {
+		x, okX := e.Args[0].Eval(dim)
+		y, okY := e.Args[1].Eval(dim)
+		switch {
+		case !okX || !okY || y <= 0:
+			return 0
+		case e.Name == "ceil_div":
+			return (x + y - 1) / y
+		case e.Name == "div":
+			return x / y
+		}
+	}
+	n, _ := e.Eval(dim)
+	return n
 }
 
 // mostElements is how many elements a buffer of an example has at most.
@@ -113,24 +181,6 @@ func ExampleValues(params []Parameter, threads int64) (out []string) {
 	return out
 }
 
-// blockStride is how far apart the elements of two blocks begin: blockIdx.x * 256.
-var blockStride = regexp.MustCompile(`\bblockIdx\.x \* (\w+)|\b(\w+) \* blockIdx\.x\b`)
-
-// strideOfBlocks is the size of a block by the kernel's own indices, 0 where they do not say.
-func (g *general) strideOfBlocks() int64 {
-	if g.v.kernel == nil {
-		return 0
-	}
-	m := blockStride.FindStringSubmatch(operators.ReplaceAllString(g.v.kernel.Body(), " * "))
-	if m == nil {
-		return 0
-	}
-	if n, ok := g.v.eval(m[1] + m[2]); ok && n > 0 && n <= 1024 {
-		return n
-	}
-	return 0
-}
-
 // threadName is a variable that has a thread's index.
 var threadName = regexp.MustCompile(`\b(\w+)\s*=\s*threadIdx\.x\s*;`)
 
@@ -156,25 +206,6 @@ func (g *general) cellsOfThreads() int64 {
 		}
 	}
 	return 0
-}
-
-// operators are multiplications with any blanks around them.
-var operators = regexp.MustCompile(`\s*\*\s*`)
-
-// literalGrid is the grid of the host's launch where it is made of numbers, else nothing.
-func (g *general) literalGrid() (grid [3]int64) {
-	if g.v.launch == nil || len(g.v.launch.Config) == 0 {
-		return grid
-	}
-	grid = [3]int64{1, 1, 1}
-	for i, e := range g.components(g.v.launch.Config[0]) {
-		n, ok := e.Eval(g.launchValue)
-		if !ok || n <= 0 || i > 2 {
-			return [3]int64{}
-		}
-		grid[i] = n
-	}
-	return grid
 }
 
 // extent is a grid or a block as plans have it.

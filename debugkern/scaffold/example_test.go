@@ -13,32 +13,32 @@ func TestSourceExample(t *testing.T) {
 	for _, c := range []struct{ name, source, entry, want string }{
 		{
 			"nothing but the kernel", "__global__ void sum(const float *x, float *out, int n) {}", "",
-			"--grid 8 --block 128 --arg x=randn:f32[1024] --arg out=zeros:f32[1024] --arg n=1024",
+			"--grid 3 --block 128 --arg x=randn:f32[384] --arg out=zeros:f32[384] --arg n=384",
 		},
 		{
 			"a constant for the block", "constexpr int THREADS = 256;\n" +
 				"__global__ void scale(const half *__restrict__ x, const int *at, half *y, float by) {}", "",
-			"--grid 4 --block 256 --arg x=randn:f16[1024] --arg at=zeros:i32[1024] --arg y=zeros:f16[1024] " +
-				"--arg by=1",
+			"--grid 3 --block 256 --arg x=randn:f16[768] --arg at=randint(0,8):i32[768] --arg y=zeros:f16[768] " +
+				"--arg by=0.5",
 		},
 		{
 			"blocks so far apart", "__global__ void sum(float *x) { int i = blockIdx.x*256 + threadIdx.x; x[i] = 0; }",
-			"", "--grid 4 --block 256 --arg x=zeros:f32[1024]",
+			"", "--grid 3 --block 256 --arg x=zeros:f32[768]",
 		},
 		{
 			"a shared cell for each thread", "__global__ void sum(const float *x, float *out) {\n" +
 				"__shared__ float s[256], w[8];\nint tid = threadIdx.x;\nw[tid / 32] = 0;\ns[tid] = x[tid]; }",
-			"", "--grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[1024]",
+			"", "--grid 3 --block 256 --arg x=randn:f32[768] --arg out=zeros:f32[768]",
 		},
 		{
 			"a shared cell that is only compared", "__global__ void sum(float *x) {\n" +
 				"__shared__ float s[256];\nif (s[threadIdx.x] == 0) x[0] = 1; }",
-			"", "--grid 8 --block 128 --arg x=zeros:f32[1024]",
+			"", "--grid 3 --block 128 --arg x=zeros:f32[384]",
 		},
 		{
 			"a square of threads, and several numbers",
 			"__global__ void mm(const float *a, float *c, int M, int N) { c[threadIdx.y] = a[threadIdx.x]; }", "",
-			"--grid 2,2 --block 16,16 --arg a=randn:f32[1024] --arg c=zeros:f32[1024] --arg M=32 --arg N=32",
+			"--grid 6,4 --block 16,16 --arg a=randn:f32[64,96] --arg c=zeros:f32[64,96] --arg M=64 --arg N=96",
 		},
 		{
 			"a launch", "__global__ void k(float *x) {}\n" +
@@ -47,16 +47,16 @@ func TestSourceExample(t *testing.T) {
 		},
 		{
 			"one of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "b",
-			"--grid 8 --block 128 --arg x=zeros:i32[1024]",
+			"--grid 3 --block 128 --arg x=zeros:i32[384]",
 		},
 		{
 			"the first of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "",
-			"--entry a --grid 8 --block 128 --arg x=zeros:i32[1024]",
+			"--entry a --grid 3 --block 128 --arg x=zeros:i32[384]",
 		},
 		{
 			"two of one name", "namespace a { __global__ void k(float *x) {} }\n" +
 				"namespace b { __global__ void k(float *x, int n) {} }", "b::k",
-			"--grid 8 --block 128 --arg x=zeros:f32[1024] --arg n=1024",
+			"--grid 3 --block 128 --arg x=zeros:f32[384] --arg n=384",
 		},
 	} {
 		e := SourceExample(read(c.source), c.entry)
@@ -94,7 +94,7 @@ func TestModuleExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(ModuleExample(m.Entries()[0]).Options, " ")
-	if want := "--grid 16 --block 64 --arg 0=zeros:f32[1024] --arg 1=1024"; got != want {
+	if want := "--grid 3 --block 64 --arg 0=zeros:f32[192] --arg 1=192"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

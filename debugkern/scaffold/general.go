@@ -42,6 +42,7 @@ type general struct {
 	result int      // the parameter that is written; -1
 	kind   *kernelKind
 
+	geo          geometry
 	guessedBlock bool
 }
 
@@ -49,19 +50,26 @@ type general struct {
 func (w *manifestText) general(f *ptx.Func, v *view, params []Parameter, name string) *general {
 	g := &general{manifestText: w, v: v, f: f, params: params, dimOf: map[int]string{}, result: -1,
 		args: make([]string, len(params)), why: make([]string, len(params))}
-	g.name()
-	g.sizes()
-	g.threads()
-	g.kind = g.recognise()
-	g.blocks()
-	g.extents()
-	g.pointers()
+	g.settle()
 	g.writeConstants()
 	g.writeLaunch()
 	g.writeArguments()
 	g.shared(g.doc.module.SharedLayout(f), v)
 	g.writeStages(name)
 	return g
+}
+
+// settle finds the launch and the extents of what it is given: as the host's code has them, else what the
+// kernel's text shows, else usual numbers. A manifest and the example of a launch are both made of it.
+func (g *general) settle() {
+	g.name()
+	g.sizes()
+	g.geo = g.geometry()
+	g.threads()
+	g.kind = g.recognise()
+	g.blocks()
+	g.extents()
+	g.pointers()
 }
 
 // taken are names that a dimension cannot have: positions, loops, functions of expressions.
@@ -121,20 +129,13 @@ func (g *general) threads() {
 		return
 	}
 	g.guessedBlock = true
+	most := int64(0)
 	if bounded {
-		g.block = [3]int64{int64(bound[0]), int64(bound[1]), int64(bound[2])}
-		return
+		most = int64(bound[0]) * max(1, int64(bound[1])) * max(1, int64(bound[2]))
+	} else if k := g.v.kernel; k != nil && len(k.Bounds) > 0 {
+		most = g.number(k.Bounds[0], 1024)
 	}
-	g.block[0] = 128
-	for _, name := range []string{"BLOCK_SIZE", "THREADS", "BLOCK", "kThreads", "NTHREADS", "blockSize"} {
-		if n, ok := g.v.value(name).Eval(g.v.value); ok && n > 0 && n <= 1024 {
-			g.block[0] = n
-			return
-		}
-	}
-	if g.v.kernel != nil && strings.Contains(g.v.kernel.Body(), "threadIdx.y") {
-		g.block[0], g.block[1] = 16, 16
-	}
+	g.shaped(most)
 }
 
 // components are the parts of a launch's grid or block.
@@ -315,6 +316,12 @@ func (g *general) guessGrid() {
 		return gridSide{text: text, extent: extent, tile: tile, guess: guess}
 	}
 	const why = "which block computes what is the caller's choice"
+	if g.shownGrid(func(extent string, tile int64) gridSide { return side(extent, tile, why) }) {
+		if g.kind != nil && g.kind.flat != "" && g.kind.flat != g.grid[0].extent {
+			g.grid[0] = side(g.kind.flat, g.grid[0].tile, why)
+		}
+		return
+	}
 	switch {
 	case g.kind != nil && g.kind.rows != "":
 		g.addDim(g.kind.rows)

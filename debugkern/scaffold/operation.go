@@ -159,6 +159,8 @@ func (g *general) guessDims(i int) string {
 		return "[" + quoted(k.flat) + "]"
 	case k != nil && k.one && g.result == i:
 		return fmt.Sprintf("[\"ceil_div(%s, %d)\"]", g.dims[0].name, g.grid[0].tile)
+	case len(all) > 0 && g.indexed(i) != nil:
+		return "[" + strings.Join(g.indexed(i), ", ") + "]"
 	case len(all) > 1:
 		if s := g.stride(i); s != "" {
 			for _, d := range all {

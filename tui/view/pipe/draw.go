@@ -177,6 +177,9 @@ func (p *Pane) fitting(r *report.Run, w int) int {
 func (p *Pane) verdictParts(r *report.Run) (out []part) {
 	say := func(s theme.Style, text string) { out = append(out, part{s, text}) }
 	accused := p.accused(r)
+	if r.Guess != "" && r.Verdict == report.Diverge {
+		say(p.Theme.Notice, r.Guess)
+	}
 	for _, text := range accused {
 		say(p.Theme.Wrong, text)
 	}
