@@ -388,14 +388,64 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	}
 	r, err := u.reach(g.first)
 	if err != nil || r == nil {
-		return "no thread stored them", err
+		return "no thread stored " + u.missing(g.first), err
 	}
 	c := reachCause{
-		r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0),
+		r: r, h: g.first, cells: u.missing(g.first), want: u.st.r.plan.Work.Tiles.At(g.first.block, 0),
 		loop: u.st.r.plan.Work.LoopName() + " loop",
 	}
 	c.sort()
 	return c.text(f), nil
+}
+
+// missing names the cells of a hole: by rows and columns where they are a rectangle, else by the first of them.
+func (u *uncaptured) missing(h hole) string {
+	t, name := u.st.Tile(h.stage.Stage, h.block, h.kv), h.stage.Stage.String()
+	rows := max(0, min(h.stage.Rows, h.stage.ValidRows.At(h.block, h.kv)))
+	cols := max(0, min(h.stage.Cols, h.stage.ValidCols.At(h.block, h.kv)))
+	inRow, inCol := make([]bool, rows), make([]bool, cols)
+	n, first := 0, [2]int{-1, -1}
+	for r := range rows {
+		for c := range cols {
+			if t.Reached() && t.Captured(r, c) {
+				continue
+			}
+			if n++; first[0] < 0 {
+				first = [2]int{r, c}
+			}
+			inRow[r], inCol[c] = true, true
+		}
+	}
+	rowText, nr := spanText("row", inRow)
+	colText, nc := spanText("column", inCol)
+	switch {
+	case n == rows*cols:
+		return "any cell of " + name
+	case n != nr*nc || rowText == "" || colText == "":
+		return fmt.Sprintf("%d cells of %s, the first (%d,%d)", n, name, first[0], first[1])
+	case nr == rows:
+		return colText + " of " + name
+	case nc == cols:
+		return rowText + " of " + name
+	}
+	return fmt.Sprintf("%s of %s of %s", colText, rowText, name)
+}
+
+// spanText is what of an axis is set, where it is one stretch: "rows 8 to 15"; and how many are.
+func spanText(noun string, set []bool) (text string, n int) {
+	lo, hi := slices.Index(set, true), -1
+	for i, on := range set {
+		if on {
+			n, hi = n+1, i
+		}
+	}
+	switch {
+	case n == 0 || hi-lo+1 != n:
+		return "", n
+	case n == 1:
+		return fmt.Sprintf("%s %d", noun, lo), 1
+	}
+	return fmt.Sprintf("%ss %d to %d", noun, lo, hi), n
 }
 
 // reach has the backend, or the emulator with the same build, find which lanes reached a probe.
@@ -420,10 +470,11 @@ func (u *uncaptured) reach(h hole) (*target.Reach, error) {
 
 // reachCause sorts the lanes that did not store by why they did not.
 type reachCause struct {
-	r    *target.Reach
-	h    hole
-	want int // kv tiles of the block
-	loop string
+	r     *target.Reach
+	h     hole
+	cells string // which they are: "columns 16 to 31 of S"
+	want  int    // kv tiles of the block
+	loop  string
 
 	stored bool
 	usual  map[int]bool   // where lanes that stored left the kernel
@@ -506,7 +557,7 @@ func (c *reachCause) text(f *target.Finding) string {
 		return fmt.Sprintf("%s left the %s after %d of %d tiles", warpNames(c.short), c.loop,
 			f.KVTile, c.want)
 	case len(c.idle) > 0 && len(c.idle) == c.partly:
-		return "none of the threads that reached the probe stored them" + at(c.r.Probe)
+		return "none of the threads that reached the probe stored " + c.cells + at(c.r.Probe)
 	case len(c.idle) > 0 && len(c.idle) == len(c.beyond):
 		f.Warps = c.idle
 		return warpNames(c.idle) + " give the probe rows or columns outside of the tile" + at(c.r.Probe)
@@ -515,9 +566,9 @@ func (c *reachCause) text(f *target.Finding) string {
 		return warpNames(c.idle) + " did not reach the probe" + at(c.r.Probe)
 	}
 	if c.apart {
-		return "the warps that capture the others give the probe no rows and columns of these" + at(c.r.Probe)
+		return "the warps that capture the other cells give the probe no row and column of " + c.cells + at(c.r.Probe)
 	}
-	return "all threads reached the probe, and none stored them" + at(c.r.Probe)
+	return "all threads reached the probe, and none stored " + c.cells + at(c.r.Probe)
 }
 
 func warpNames(ids []int) string {

@@ -3,6 +3,7 @@ package debugkern
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -242,6 +243,7 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	if sp.OfLaunch() {
 		doc.Index = probes.Index(c.Row*sp.Cols+c.Col, sp.Capture.Dims)
 	}
+	doc.Follows = e.follows(sp, c)
 	if e.trial {
 		return doc, nil
 	}
@@ -258,6 +260,72 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	}
 	return doc, nil
 }
+
+// follows names the stages that a bad cell is computed from by definition whose values, as the kernel has them,
+// are NaN or infinite in the cell's row or column, and whether the reference has them so: "m is -Inf, and should
+// not be". Where it does not, the cell is no fault of its own. "" where the cell itself is finite, or all of them
+// are.
+func (e *execution) follows(sp *probes.StagePlan, c *judge.Cell) string {
+	if sp == nil || sp.OfLaunch() || !nonfinite(c.Got) {
+		return ""
+	}
+	p := e.r.plan
+	var out []string
+	for _, s := range p.Ordered(sp.Operands) {
+		op := p.Stage(s)
+		if op == nil || op.Axes[0] != sp.Axes[0] && op.Axes[1] != sp.Axes[1] {
+			continue
+		}
+		at, before := placeOf(p, judge.Place{Stage: s, Block: c.Block, KVTile: c.KVTile}), ""
+		if s == sp.Stage {
+			if at.KVTile--; at.KVTile < 0 || !sp.PerTile {
+				continue
+			}
+			before = " of the previous tile"
+		}
+		rows := span(op.Axes[0] == sp.Axes[0], c.Row, op.ValidRows.At(c.Block, at.KVTile))
+		cols := span(op.Axes[1] == sp.Axes[1], c.Col, op.ValidCols.At(c.Block, at.KVTile))
+		v, wrong := firstNonfinite(e.st.Tile(s, c.Block, at.KVTile), rows, cols)
+		if !wrong {
+			continue
+		}
+		text := fmt.Sprintf("%s%s is %v", s, before, v)
+		if op.Referenced() {
+			if _, right := firstNonfinite(e.st.rounded(op, c.Block, at.KVTile), rows, cols); right {
+				text += ", as it should be"
+			} else {
+				text += ", and should not be"
+			}
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// span is one index of an axis that a stage and its operand share, else all of them.
+func span(shared bool, at, n int) [2]int {
+	if shared {
+		return [2]int{at, min(at+1, n)}
+	}
+	return [2]int{0, n}
+}
+
+// firstNonfinite is the first value of a part of a tile that is NaN or infinite, of the cells that were captured.
+func firstNonfinite(t probes.Tile, rows, cols [2]int) (v float64, ok bool) {
+	if !t.Reached() {
+		return 0, false
+	}
+	for r := rows[0]; r < min(rows[1], t.Rows); r++ {
+		for c := cols[0]; c < min(cols[1], t.Cols); c++ {
+			if v := t.At(r, c); t.Captured(r, c) && nonfinite(v) {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func nonfinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // placeOf turns a document's place (kv tile -1 before the loop, the number of tiles after it) into the index
 // a tile is found under.

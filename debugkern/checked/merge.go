@@ -105,9 +105,15 @@ func Symptom(f, g *target.Finding) bool { return stuckAt(f, g) || unwrittenBy(f,
 // unwrittenBy reports whether f, a read before any write, is what g, a finding of order, lets happen.
 func unwrittenBy(f, g *target.Finding) bool {
 	return f.Kind == target.Uninitialised && f.Space == target.SpaceShared.String() && f.Source != nil &&
-		f.Variable == g.Variable &&
+		f.Variable == g.Variable && sameBuffer(f, g) &&
 		(g.Kind == target.Race || g.Kind == target.CpAsync) &&
 		(g.Source.SamePlace(f.Source) || g.Other.SamePlace(f.Source))
+}
+
+// sameBuffer reports whether two findings on one array are of one of its buffers: an array of three dimensions and
+// more is a ring of them. An element that is not known may be of any.
+func sameBuffer(f, g *target.Finding) bool {
+	return len(f.Index) < 3 || len(g.Index) != len(f.Index) || f.Index[0] == g.Index[0]
 }
 
 // foldDeadlocks reports a deadlock, and what the checkers found at the barriers that its threads wait at,

@@ -111,3 +111,26 @@ func TestOneCauseOneFinding(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherBuffer: a read before any write is a symptom of a copy that is not waited for in the same buffer of a
+// ring alone.
+func TestAnotherBuffer(t *testing.T) {
+	at := &target.Source{File: "k.cu", Line: 7}
+	early := target.Finding{Kind: target.CpAsync, Variable: "ring", Index: []int{1, 0, 4}, Source: at, Other: at}
+	for _, c := range []struct {
+		index []int
+		want  bool
+	}{{[]int{1, 2, 3}, true}, {[]int{0, 0, 4}, false}, {nil, true}} {
+		f := target.Finding{Kind: target.Uninitialised, Space: target.SpaceShared.String(), Variable: "ring",
+			Index: c.index, Source: at}
+		if got := Symptom(&f, &early); got != c.want {
+			t.Errorf("ring%v: %v", c.index, got)
+		}
+	}
+	plane := target.Finding{Kind: target.Uninitialised, Space: target.SpaceShared.String(), Variable: "tile",
+		Index: []int{0, 3}, Source: at}
+	if g := (target.Finding{Kind: target.CpAsync, Variable: "tile", Index: []int{4, 3}, Source: at}); !Symptom(&plane,
+		&g) {
+		t.Error("two rows of one tile count as two buffers")
+	}
+}

@@ -136,6 +136,9 @@ func printFirstBad(w io.Writer, st *report.Stage) {
 		fmt.Fprintf(w, ", stored by %swarp %d lane %d", who, *b.Warp, *b.Lane)
 	}
 	fmt.Fprintln(w)
+	if text := b.FollowsText(); text != "" {
+		fmt.Fprintf(w, "      %s\n", text)
+	}
 }
 
 // indexText writes an element's index: [3,5].

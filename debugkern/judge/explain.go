@@ -26,6 +26,7 @@ const (
 	mostReported  = 4
 	cellsPerFit   = 8  // bad cells that a fitted number needs
 	clashesPerHit = 50 // cells that a hypothesis explains for each right one that contradicts it
+	clashesOf     = 8  // right cells for each of them that contradicts it
 )
 
 // Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the
@@ -163,11 +164,15 @@ func (t *trial) keep(share float64) {
 }
 
 // refuted reports whether right cells contradict a hypothesis, or it explains no number but 0. A few of
-// them may: bounds are not those of a kernel with the mistake.
+// them may, by what it explains and by what they are: bounds are not those of a kernel with the mistake. Where no
+// more cells are right than that, what they say counts all the same.
 func (r *run) refuted() bool {
 	clashes := r.clashes
 	if r.whole {
 		clashes += r.outside
+	}
+	if right := r.clashes + r.agrees; clashesOf*r.clashes > right {
+		return true
 	}
 	return clashesPerHit*clashes > r.hits || r.telling == 0 && !r.zero
 }

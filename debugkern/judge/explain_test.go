@@ -87,3 +87,20 @@ func TestFaultsAreExplained(t *testing.T) {
 		})
 	}
 }
+
+// TestRefutedByRightCells: what right cells contradict is no likeness: neither where many are for what it explains,
+// nor where they are most of the few that are right.
+func TestRefutedByRightCells(t *testing.T) {
+	for _, c := range []struct {
+		hits, clashes, agrees int
+		want                  bool
+	}{
+		{500, 0, 0, false}, {500, 5, 5, true}, {500, 5, 95, false}, {500, 1, 0, true}, {500, 20, 900, true},
+		{500, 1, 7, false},
+	} {
+		r := run{hits: c.hits, telling: c.hits, clashes: c.clashes, agrees: c.agrees}
+		if got := r.refuted(); got != c.want {
+			t.Errorf("%+v: refuted %v", c, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"tilescope/probes"
 )
@@ -85,16 +86,31 @@ type BadCell struct {
 	Row    int            `json:"row"`
 	Col    int            `json:"col"`
 	// Index: of an argument: the element, by dimension; Block is then the one that wrote it
-	Index  []int   `json:"index,omitempty"`
-	Got    Number  `json:"got"`
-	Want   Number  `json:"want"`
-	Warp   *int    `json:"warp"`
-	Lane   *int    `json:"lane"`
-	Source *Source `json:"source"`
+	Index []int  `json:"index,omitempty"`
+	Got   Number `json:"got"`
+	Want  Number `json:"want"`
+	// Follows says which values that the cell is made of are not finite, and whether they should be:
+	// "m is -Inf, as it should be"; "" where all are finite, or the cell is.
+	Follows string  `json:"follows,omitempty"`
+	Warp    *int    `json:"warp"`
+	Lane    *int    `json:"lane"`
+	Source  *Source `json:"source"`
 	// Computed is the line of the arithmetic that made the value, left out where it is Source's or not known.
 	// Probe says that Source is a probe's line, which captures what the kernel does not store there.
 	Computed *Source `json:"computed,omitempty"`
 	Probe    bool    `json:"probe,omitempty"`
+}
+
+// FollowsText says of what values that are not finite the cell is made; "" where of none. Where one of them should
+// be finite, the cell's own value follows from it.
+func (b *BadCell) FollowsText() string {
+	switch {
+	case b.Follows == "":
+		return ""
+	case strings.Contains(b.Follows, "should not be"):
+		return "it follows: there " + b.Follows
+	}
+	return "there " + b.Follows
 }
 
 // WrittenAt says at which lines the cell's value was computed, if that is known to be another line, and

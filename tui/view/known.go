@@ -74,6 +74,9 @@ func (x *Context) sayFirstBad(d *report.Stage, say func(name, format string, arg
 		at += ", " + b.WrittenAt()
 	}
 	say("first bad", "%s: got %s, want %s", at, cell.Long(float64(b.Got)), cell.Long(float64(b.Want)))
+	if text := b.FollowsText(); text != "" {
+		say("", "%s", text)
+	}
 	if pattern := cell.Pattern(d); pattern != "" {
 		say("pattern", "%s", pattern)
 	}
