@@ -55,6 +55,7 @@ type Config struct {
 	// TrustFile: the file with the user's consents to toolchains; "" where there is no place for it
 	TrustFile string
 	Theme     string // auto, dark, light, high-contrast, ...: themes of package theme
+	Colours   string // auto, 16, 256, truecolor
 	Palette   string // cividis, viridis, grey
 	Mouse     bool
 	Keys      []KeySetting

@@ -74,6 +74,9 @@ func keys() []key {
 		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
 		choice("theme", "auto", "dark", "light", "high-contrast", "high-contrast-light", "colour-blind",
 			"colour-blind-light"),
+		{name: "colours", want: "one of auto, 16, 256, truecolor", parse: func(s, _ string) (any, bool) {
+			return s, slices.Contains([]string{"auto", "16", "256", "truecolor"}, s) // 16 is a number in YAML
+		}},
 		choice("palette", "cividis", "viridis", "grey"),
 		{name: "mouse", want: "true or false", parse: truth},
 		{name: "keys", want: "a mapping of actions to keys", many: true},

@@ -47,6 +47,25 @@ func TestLookOf(t *testing.T) {
 	}
 }
 
+// TestColoursOfTheConfiguration: a number of colours that is set holds whatever the terminal says, except that it
+// has none.
+func TestColoursOfTheConfiguration(t *testing.T) {
+	for _, c := range []struct {
+		of      colorprofile.Profile
+		colours string
+		want    colorprofile.Profile
+	}{
+		{colorprofile.ANSI256, "auto", colorprofile.ANSI256}, {colorprofile.ANSI256, "16", colorprofile.ANSI},
+		{colorprofile.ANSI, "truecolor", colorprofile.TrueColor}, {colorprofile.TrueColor, "256", colorprofile.ANSI256},
+		{colorprofile.ASCII, "16", colorprofile.ASCII}, {colorprofile.NoTTY, "256", colorprofile.NoTTY},
+		{colorprofile.ANSI, "", colorprofile.ANSI},
+	} {
+		if got := (Look{Profile: c.of}).limited(c.colours).Profile; got != c.want {
+			t.Errorf("%s with colours %q: %s, want %s", c.of, c.colours, got, c.want)
+		}
+	}
+}
+
 // TestScreenIsPassedThrough: GNU screen is recognised, and the clipboard reaches the terminal around it in
 // pieces that it passes on.
 func TestScreenIsPassedThrough(t *testing.T) {

@@ -97,6 +97,9 @@ func Run(ctx context.Context, o Options) error {
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	look := LookOf(o.Output, o.Environ)
+	if o.Config != nil {
+		look = look.limited(o.Config.Colours)
+	}
 	m := New(ctx, o, look)
 	if w, h, err := term.GetSize(out.Fd()); err == nil {
 		m.resize(w, h)
@@ -179,6 +182,17 @@ type Look struct {
 	Remote  bool   // over SSH: fewer colours, fewer bytes
 	Ground  ground // by COLORFGBG, until the terminal answers
 	Screen  bool   // GNU screen is the terminal, or around tmux that is
+}
+
+// limited is a look with as many colours as the configuration says; one without colours stays so.
+func (l Look) limited(colours string) Look {
+	profiles := map[string]colorprofile.Profile{
+		"16": colorprofile.ANSI, "256": colorprofile.ANSI256, "truecolor": colorprofile.TrueColor,
+	}
+	if p, ok := profiles[colours]; ok && l.Profile > colorprofile.ASCII {
+		l.Profile = p
+	}
+	return l
 }
 
 // LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold
