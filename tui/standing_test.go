@@ -59,9 +59,9 @@ var colourLook = Look{Profile: colorprofile.TrueColor}
 // errNoCompiler is what an engine answers that has no compiler for what is not in the archive.
 var errNoCompiler = &report.Error{
 	Code: report.CodeUnavailable,
-	Err: errors.New(
+	Err: build.Missing(errors.New(
 		"sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
-			"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)"),
+			"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)")),
 }
 
 // TestWhatIsMissing: the page of a request that lacks something names what it lacks: a compiler, consent to one,

@@ -372,11 +372,11 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	say(
 		"output",
 		style,
-		"%s %s against %s · max error %s · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
+		"%s %s · max error %s from %s · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
 		p.Theme.VerdictMark(o.Verdict),
 		o.Verdict,
-		o.Against(),
 		o.Most(),
+		o.AgainstShort(),
 		float64(o.MeanAbs),
 		100*float64(o.BadFraction),
 		float64(o.Cosine),
