@@ -31,7 +31,7 @@ type VariantDoc struct {
 	Faults []string       `json:"faults"`
 	Help   string         `json:"help,omitempty"`
 	// Prebuilt: the program has its PTX, so that no compiler is needed. Who has the archive sets it.
-	Prebuilt bool `json:"prebuilt"`
+	Prebuilt bool `json:"prebuilt,omitempty"`
 }
 
 // FlagDoc is a flag; Requires and Conflicts are expressions over flags.
@@ -59,7 +59,7 @@ type FaultDoc struct {
 	Host  bool   `json:"host"`
 	Help  string `json:"help"`
 	// Prebuilt: the program has the PTX of its base with it, so that no compiler is needed.
-	Prebuilt bool `json:"prebuilt"`
+	Prebuilt bool `json:"prebuilt,omitempty"`
 }
 
 // LimitsDoc are the gates' thresholds.

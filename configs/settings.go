@@ -40,7 +40,8 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		KubernetesVolume:      v.GetString("kubernetes.volume"),
 		KubernetesParallelism: v.GetInt("kubernetes.parallelism"),
 
-		Theme: v.GetString("theme"), Colours: v.GetString("colours"), Palette: v.GetString("palette"), Mouse: v.GetBool("mouse"),
+		Theme: v.GetString("theme"), Colours: v.GetString("colours"), Palette: v.GetString("palette"),
+		Mouse: v.GetBool("mouse"),
 	}
 	c.CaptureMax, _ = bytesOf(v.GetString("capture.max"))
 	if text := v.GetString("memory.max"); text != "auto" {

@@ -398,7 +398,8 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	return c.text(f), nil
 }
 
-// missing names the cells of a hole: by rows and columns where they are a rectangle, else by the first of them.
+// missing names the cells of a hole: by rows and columns where they are a rectangle, else by the first of
+// them.
 func (u *uncaptured) missing(h hole) string {
 	t, name := u.st.Tile(h.stage.Stage, h.block, h.kv), h.stage.Stage.String()
 	rows := max(0, min(h.stage.Rows, h.stage.ValidRows.At(h.block, h.kv)))

@@ -9,7 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// launchGuess says that nobody has given grid and block of a launch, and which they are; "" where somebody has.
+// launchGuess says that nobody has given grid and block of a launch, and which they are; "" where somebody
+// has.
 func launchGuess(m *configs.Manifest, guessed bool, p *probes.Plan) string {
 	from := ""
 	if !guessed {

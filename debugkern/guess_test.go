@@ -29,8 +29,8 @@ func TestLaunchGuess(t *testing.T) {
 			t.Errorf("%q, want %q", rep.Guess, c.want)
 		}
 		noteGuesses(&c.m, rep)
-		if got := strings.TrimPrefix(strings.TrimPrefix(rep.Findings[0].Consequence, "harm"), "; "); got != c.want ||
-			rep.Findings[1].Consequence != "" {
+		got := strings.TrimPrefix(strings.TrimPrefix(rep.Findings[0].Consequence, "harm"), "; ")
+		if got != c.want || rep.Findings[1].Consequence != "" {
 			t.Errorf("findings %+v", rep.Findings)
 		}
 		if got := strings.HasSuffix(rep.Outcome(), ", launch guessed"); got != (c.want != "") {

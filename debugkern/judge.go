@@ -261,10 +261,10 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	return doc, nil
 }
 
-// follows names the stages that a bad cell is computed from by definition whose values, as the kernel has them,
-// are NaN or infinite in the cell's row or column, and whether the reference has them so: "m is -Inf, and should
-// not be". Where it does not, the cell is no fault of its own. "" where the cell itself is finite, or all of them
-// are.
+// follows names the stages that a bad cell is computed from by definition whose values, as the kernel has
+// them, are NaN or infinite in the cell's row or column, and whether the reference has them so: "m is -Inf,
+// and should not be". Where it does not, the cell is no fault of its own. "" where the cell itself is
+// finite, or all of them are.
 func (e *execution) follows(sp *probes.StagePlan, c *judge.Cell) string {
 	if sp == nil || sp.OfLaunch() || !nonfinite(c.Got) {
 		return ""
@@ -310,7 +310,8 @@ func span(shared bool, at, n int) [2]int {
 	return [2]int{0, n}
 }
 
-// firstNonfinite is the first value of a part of a tile that is NaN or infinite, of the cells that were captured.
+// firstNonfinite is the first value of a part of a tile that is NaN or infinite, of the cells that were
+// captured.
 func firstNonfinite(t probes.Tile, rows, cols [2]int) (v float64, ok bool) {
 	if !t.Reached() {
 		return 0, false

@@ -47,8 +47,8 @@ func TestLookOf(t *testing.T) {
 	}
 }
 
-// TestColoursOfTheConfiguration: a number of colours that is set holds whatever the terminal says, except that it
-// has none.
+// TestColoursOfTheConfiguration: a number of colours that is set holds whatever the terminal says, except
+// that it has none.
 func TestColoursOfTheConfiguration(t *testing.T) {
 	for _, c := range []struct {
 		of      colorprofile.Profile
@@ -56,7 +56,8 @@ func TestColoursOfTheConfiguration(t *testing.T) {
 		want    colorprofile.Profile
 	}{
 		{colorprofile.ANSI256, "auto", colorprofile.ANSI256}, {colorprofile.ANSI256, "16", colorprofile.ANSI},
-		{colorprofile.ANSI, "truecolor", colorprofile.TrueColor}, {colorprofile.TrueColor, "256", colorprofile.ANSI256},
+		{colorprofile.ANSI, "truecolor", colorprofile.TrueColor},
+		{colorprofile.TrueColor, "256", colorprofile.ANSI256},
 		{colorprofile.ASCII, "16", colorprofile.ASCII}, {colorprofile.NoTTY, "256", colorprofile.NoTTY},
 		{colorprofile.ANSI, "", colorprofile.ANSI},
 	} {

@@ -113,7 +113,8 @@ func (p palette) openWords(words []string) tea.Cmd {
 	}
 	j, open, cat := p.Task.Job, p.opt.Open, p.Engine.Catalogue()
 	p.Say("opening " + words[0])
-	guessed := p.proposed.taken(words) && strings.HasPrefix(p.proposed.line, "open "+text.JoinWords(words[:1]))
+	guessed := p.proposed.taken(words) &&
+		strings.HasPrefix(p.proposed.line, "open "+text.JoinWords(words[:1]))
 	p.proposed = proposal{}
 	return func() tea.Msg {
 		defer j.Cancel()

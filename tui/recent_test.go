@@ -90,8 +90,8 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// TestTakenProposal: a launch is a guess as long as its grid or its block is the one that was proposed; what the
-// person had given is none.
+// TestTakenProposal: a launch is a guess as long as its grid or its block is the one that was proposed;
+// what the person had given is none.
 func TestTakenProposal(t *testing.T) {
 	lacks := &checkrun.MissingLaunch{Option: "grid", Example: &scaffold.Example{Kernel: "k",
 		Options: []string{"--grid", "3", "--block", "32,8", "--arg", "x=zeros:f32[8]"}}}

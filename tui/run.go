@@ -10,7 +10,6 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
-	"tilescope/debugkern/trust"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/source"
 	"tilescope/tui/request"
@@ -56,8 +55,7 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 		r := &view.Run{Name: request.Title(req), Request: req, Edition: edition}
 		var failed *report.Error
 		if errors.As(err, &failed) {
-			refused := (*trust.Refused)(nil)
-			r.Code, r.NoCompiler, r.Untrusted = failed.Code, build.Lacks(err), errors.As(err, &refused)
+			r.Code, r.NoCompiler, r.Untrusted = failed.Code, build.Lacks(err), build.Untrusted(err)
 		}
 		switch {
 		case failed != nil && failed.Report != nil:

@@ -64,10 +64,11 @@ var errNoCompiler = &report.Error{
 			"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)")),
 }
 
-// TestWhatIsMissing: the page of a request that lacks something names what it lacks: a compiler, consent to one,
-// or a GPU, each with the terminal's own commands.
+// TestWhatIsMissing: the page of a request that lacks something names what it lacks: a compiler, consent to
+// one, or a GPU, each with the terminal's own commands.
 func TestWhatIsMissing(t *testing.T) {
-	const compiler, kernels, trusting, gpu = "tilescope doctor", "tilescope kernels", ":trust asks again", ":backend emu"
+	const compiler, kernels = "tilescope doctor", "tilescope kernels"
+	const trusting, gpu = ":trust asks again", ":backend emu"
 	refused := &trust.Refused{Path: "/w/nvrtc.so", Dir: "/w/.toolchain", Reason: "it is not trusted"}
 	for _, c := range []struct {
 		name, command string

@@ -197,8 +197,8 @@ func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) 
 	return s.compile(ctx, sel, src, key, builder, cmp.Or(arch, native))
 }
 
-// Prebuilt reports whether the embedded archive has what a run of a selection executes, so that no compiler is
-// needed: of a kernel with stages the build with probes.
+// Prebuilt reports whether the embedded archive has what a run of a selection executes, so that no compiler
+// is needed: of a kernel with stages the build with probes.
 func Prebuilt(sel *configs.Selection) (bool, error) {
 	if sel.Manifest.Dir != "" || sel.Texts != nil {
 		return false, nil

@@ -12,6 +12,7 @@ import (
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/trust"
 )
 
 // Outline is what the text of a CUDA source of one's own shows besides its PTX.
@@ -265,6 +266,12 @@ func (s *Builder) compileOwn(ctx context.Context, builder string, b cuda.Build, 
 func Lacks(err error) bool {
 	none := (*noCompilerError)(nil)
 	return errors.As(err, &none)
+}
+
+// Untrusted reports whether an error is for want of consent to a compiler that was found.
+func Untrusted(err error) bool {
+	refused := (*trust.Refused)(nil)
+	return errors.As(err, &refused)
 }
 
 // Missing is the error that nothing compiles a source because of err.

@@ -110,8 +110,8 @@ func unwrittenBy(f, g *target.Finding) bool {
 		(g.Source.SamePlace(f.Source) || g.Other.SamePlace(f.Source))
 }
 
-// sameBuffer reports whether two findings on one array are of one of its buffers: an array of three dimensions and
-// more is a ring of them. An element that is not known may be of any.
+// sameBuffer reports whether two findings on one array are of one of its buffers: an array of three
+// dimensions and more is a ring of them. An element that is not known may be of any.
 func sameBuffer(f, g *target.Finding) bool {
 	return len(f.Index) < 3 || len(g.Index) != len(f.Index) || f.Index[0] == g.Index[0]
 }

@@ -112,11 +112,13 @@ func TestOneCauseOneFinding(t *testing.T) {
 	}
 }
 
-// TestAnotherBuffer: a read before any write is a symptom of a copy that is not waited for in the same buffer of a
-// ring alone.
+// TestAnotherBuffer: a read before any write is a symptom of a copy that is not waited for in the same
+// buffer of a ring alone.
 func TestAnotherBuffer(t *testing.T) {
 	at := &target.Source{File: "k.cu", Line: 7}
-	early := target.Finding{Kind: target.CpAsync, Variable: "ring", Index: []int{1, 0, 4}, Source: at, Other: at}
+	early := target.Finding{
+		Kind: target.CpAsync, Variable: "ring", Index: []int{1, 0, 4}, Source: at, Other: at,
+	}
 	for _, c := range []struct {
 		index []int
 		want  bool
@@ -129,8 +131,8 @@ func TestAnotherBuffer(t *testing.T) {
 	}
 	plane := target.Finding{Kind: target.Uninitialised, Space: target.SpaceShared.String(), Variable: "tile",
 		Index: []int{0, 3}, Source: at}
-	if g := (target.Finding{Kind: target.CpAsync, Variable: "tile", Index: []int{4, 3}, Source: at}); !Symptom(&plane,
-		&g) {
+	row := target.Finding{Kind: target.CpAsync, Variable: "tile", Index: []int{4, 3}, Source: at}
+	if !Symptom(&plane, &row) {
 		t.Error("two rows of one tile count as two buffers")
 	}
 }

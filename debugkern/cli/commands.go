@@ -196,7 +196,8 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 			fmt.Fprintln(tw, "  faults\t\t(base, shape, on that base)")
 		}
 		for _, f := range k.Faults {
-			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s, %s)\n", f.Name, f.Help, f.Base, f.Shape, builtText(f.Prebuilt))
+			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s, %s)\n", f.Name, f.Help, f.Base, f.Shape,
+				builtText(f.Prebuilt))
 		}
 		names := ""
 		if len(k.Shapes) > 0 && k.Shapes[0].Shape.IsListed() { // others are printed with their names

@@ -215,8 +215,8 @@ func TestReadmeFigures(t *testing.T) {
 	}
 }
 
-// TestKernelsMarksPrebuilt: what the catalogue marks as prebuilt runs without a compiler, and what it does not
-// mark does not.
+// TestKernelsMarksPrebuilt: what the catalogue marks as prebuilt runs without a compiler, and what it does
+// not mark does not.
 func TestKernelsMarksPrebuilt(t *testing.T) {
 	stdout, _, code := call(t, "kernels", "--json")
 	var doc configs.CatalogueDoc
@@ -238,8 +238,8 @@ func TestKernelsMarksPrebuilt(t *testing.T) {
 				continue
 			}
 			n++
-			_, stderr, code := call(t, "run", f.Base, "--shape", f.Shape, "--fault", f.Name, "--backend", "emu",
-				"--builder", "embedded")
+			_, stderr, code := call(t, "run", f.Base, "--shape", f.Shape, "--fault", f.Name,
+				"--backend", "emu", "--builder", "embedded")
 			if code > 1 && code != 4 {
 				t.Errorf("%s on %s: exit %d: %s", f.Name, f.Base, code, stderr)
 			}

@@ -147,7 +147,8 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		if s.settled != "" {
 			c.Proof = append(c.Proof, s.settled)
 		}
-		if r := s.explored.Replay; r != nil && (r.Schedule != "" || r.RunWrong > 0) { // else the run shows it best
+		// where no schedule shows more than the run does, the run itself
+		if r := s.explored.Replay; r != nil && (r.Schedule != "" || r.RunWrong > 0) {
 			req := q.run.Request
 			req.Schedule = cmp.Or(r.Schedule, req.Schedule)
 			c.Again = req.Command("run")

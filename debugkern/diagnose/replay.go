@@ -26,16 +26,16 @@ const (
 )
 
 // Replay is a schedule under which a race is seen to happen: its two accesses come in the order that the
-// missing synchronisation would exclude, and of the schedules under which they do, most cells of the block come
-// out wrong.
+// missing synchronisation would exclude, and of the schedules under which they do, most cells of the block
+// come out wrong.
 type Replay struct {
 	Schedule string      `json:"schedule"` // POLICY:SEED; "" where there is nothing to see under any
 	Block    probes.Dim3 `json:"block"`
-	Pair     string      `json:"pair"`      // the two accesses in that order; "" where the order has no part in it
+	Pair     string      `json:"pair"`      // the two accesses in that order; "": order has no part in it
 	Raced    int         `json:"raced"`     // under how many of those tried they come so
 	RunRaced bool        `json:"run_raced"` // they do in the run
 	Tried    int         `json:"tried"`
-	Wrong    int         `json:"wrong"`     // cells of the block beyond their bound; -1: nothing has a reference
+	Wrong    int         `json:"wrong"`     // cells of the block beyond their bound; -1: no reference
 	RunWrong int         `json:"run_wrong"` // the same under the run's schedule
 }
 
@@ -90,8 +90,8 @@ type replayTry struct {
 	wrong    int
 }
 
-// choose takes of the schedules with the accesses in the racing order, or of all where there are none, the one
-// with most wrong cells, the first of several; none that shows less than the run does.
+// choose takes of the schedules with the accesses in the racing order, or of all where there are none, the
+// one with most wrong cells, the first of several; none that shows less than the run does.
 func (r *Replay) choose(tries []replayTry) {
 	r.Tried = len(tries)
 	var best *replayTry
@@ -150,8 +150,8 @@ func tryAll(ctx context.Context, list []target.Schedule,
 	return out, failed
 }
 
-// pairText names a scene's two accesses in the racing order: "the read of warp 1 at layernorm.cu:84 before the
-// write of warp 0 at layernorm.cu:74"; "" where they do not meet, or are of one instruction.
+// pairText names a scene's two accesses in the racing order: "the read of warp 1 at layernorm.cu:84 before
+// the write of warp 0 at layernorm.cu:74"; "" where they do not meet, or are of one instruction.
 func pairText(s *scene.Scene) string {
 	if s.Pair[0] < 0 || s.Pair[0] == s.Pair[1] {
 		return ""

@@ -11,8 +11,8 @@ import (
 )
 
 // TestReplay: what is replayed is a schedule under which the two accesses of that finding come in the order
-// that the missing barrier would exclude, whose block has more wrong cells than the run's; where the run shows
-// it already and no schedule is worse, nothing is replayed and the words say so. The scene of the
+// that the missing barrier would exclude, whose block has more wrong cells than the run's; where the run
+// shows it already and no schedule is worse, nothing is replayed and the words say so. The scene of the
 // schedule has the accesses in that order.
 func TestReplay(t *testing.T) {
 	s, err := debugkern.Open(t.Context(), debugkern.Options{})
@@ -24,11 +24,11 @@ func TestReplay(t *testing.T) {
 		worse                          bool
 		says                           []string
 	}{
-		{"layernorm", "small", "sync-rows", "mean_smem", false, []string{"the read of warp 0 at layernorm.cu:84 " +
-			"before the write of warp 1 at layernorm.cu:74, as in the run and in ",
+		{"layernorm", "small", "sync-rows", "mean_smem", false, []string{
+			"the read of warp 0 at layernorm.cu:84 before the write of warp 1 at layernorm.cu:74, as in the run and in ",
 			"none of those tried makes the run worse: "}},
-		{"attention_gqa", "small", "sync-scores", "sS", true, []string{"the read of warp 0 at attention_gqa.cu:149 " +
-			"before the write of warp 1 at attention_gqa.cu:131, as in the run"}},
+		{"attention_gqa", "small", "sync-scores", "sS", true, []string{"the read of warp 0 at " +
+			"attention_gqa.cu:149 before the write of warp 1 at attention_gqa.cu:131, as in the run"}},
 		{"stage2", "validation", "sync-p", "U_smem", true, []string{"the read of warp 3 at " +
 			"sdpa_fp8_stage_c_wmma.cu:567 before the write of warp 2 at sdpa_fp8_stage_c_wmma.cu:495",
 			" and not in the run; "}},
@@ -43,7 +43,9 @@ func TestReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := run.Report.Findings
-		i := slices.IndexFunc(all, func(f report.Finding) bool { return f.Kind == "race" && f.Variable == c.variable })
+		i := slices.IndexFunc(all, func(f report.Finding) bool {
+			return f.Kind == "race" && f.Variable == c.variable
+		})
 		if i < 0 {
 			t.Fatalf("%s: no race on %s", c.fault, c.variable)
 		}
@@ -98,10 +100,12 @@ func TestReplayChoice(t *testing.T) {
 		{"a race that harms nothing", Replay{Pair: "A before B", RunWrong: 3},
 			[]replayTry{{"x:1", true, 3}}, "x:1", "none of those tried makes the run worse"},
 		{"nothing worse", Replay{Pair: "A before B", RunRaced: true, RunWrong: 9},
-			[]replayTry{{"x:1", true, 9}, {"x:2", true, 2}}, "", "as in the run and in 2 of 2 schedules; none of"},
+			[]replayTry{{"x:1", true, 9}, {"x:2", true, 2}}, "",
+			"as in the run and in 2 of 2 schedules; none of"},
 		{"never in that order", Replay{Pair: "A before B"},
 			[]replayTry{{"x:1", false, 4}}, "x:1", "in none of 1 schedules comes A before B; 4 wrong"},
-		{"no order", Replay{}, []replayTry{{"x:1", false, 4}, {"x:2", false, 5}}, "x:2", "of 2 schedules the one"},
+		{"no order", Replay{}, []replayTry{{"x:1", false, 4}, {"x:2", false, 5}}, "x:2",
+			"of 2 schedules the one"},
 	} {
 		if c.run.choose(c.tries); c.run.Schedule != c.want || !strings.Contains(c.run.Says(), c.says) {
 			t.Errorf("%s: %q, %q", c.name, c.run.Schedule, c.run.Says())

@@ -164,8 +164,8 @@ func (t *trial) keep(share float64) {
 }
 
 // refuted reports whether right cells contradict a hypothesis, or it explains no number but 0. A few of
-// them may, by what it explains and by what they are: bounds are not those of a kernel with the mistake. Where no
-// more cells are right than that, what they say counts all the same.
+// them may, by what it explains and by what they are: bounds are not those of a kernel with the mistake.
+// Where no more cells are right than that, what they say counts all the same.
 func (r *run) refuted() bool {
 	clashes := r.clashes
 	if r.whole {

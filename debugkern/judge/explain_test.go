@@ -88,8 +88,8 @@ func TestFaultsAreExplained(t *testing.T) {
 	}
 }
 
-// TestRefutedByRightCells: what right cells contradict is no likeness: neither where many are for what it explains,
-// nor where they are most of the few that are right.
+// TestRefutedByRightCells: what right cells contradict is no likeness: neither where many are for what it
+// explains, nor where they are most of the few that are right.
 func TestRefutedByRightCells(t *testing.T) {
 	for _, c := range []struct {
 		hits, clashes, agrees int

@@ -17,8 +17,8 @@ type Output struct {
 	Histogram []int `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
 }
 
-// Against names what the result is compared with. It is another reference than that of the stages, which has the
-// inputs as the kernel reads them: the two largest errors of one output differ.
+// Against names what the result is compared with. It is another reference than that of the stages, which
+// has the inputs as the kernel reads them: the two largest errors of one output differ.
 func (o *Output) Against() string {
 	if o.FlashRule == nil { // the manifest's own operators
 		return "the reference on the inputs before they are rounded"

@@ -99,8 +99,8 @@ func (r *Run) Referenced() bool {
 	})
 }
 
-// Outcome is the verdict in words: where nothing has a reference, how many errors were found. What is wrong under
-// a launch that is a guess may be wrong with the guess.
+// Outcome is the verdict in words: where nothing has a reference, how many errors were found. What is wrong
+// under a launch that is a guess may be wrong with the guess.
 func (r *Run) Outcome() string {
 	out := r.outcome()
 	if r.Guess != "" && r.Verdict == Diverge {

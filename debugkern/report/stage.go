@@ -101,8 +101,8 @@ type BadCell struct {
 	Probe    bool    `json:"probe,omitempty"`
 }
 
-// FollowsText says of what values that are not finite the cell is made; "" where of none. Where one of them should
-// be finite, the cell's own value follows from it.
+// FollowsText says of what values that are not finite the cell is made; "" where of none. Where one of them
+// should be finite, the cell's own value follows from it.
 func (b *BadCell) FollowsText() string {
 	switch {
 	case b.Follows == "":

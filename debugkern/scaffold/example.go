@@ -96,8 +96,8 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	return out
 }
 
-// exampleValue is a parameter's value as --arg has it; of memory whose extent nothing shows an element for each
-// thread.
+// exampleValue is a parameter's value as --arg has it; of memory whose extent nothing shows an element for
+// each thread.
 func (g *general) exampleValue(i int, threads int64) string {
 	p := g.params[i]
 	switch {

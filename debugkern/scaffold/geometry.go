@@ -23,18 +23,19 @@ var (
 	geometryAlias = regexp.MustCompile(`\b(\w+) = (?:\( (?:int|unsigned|long|size_t|unsigned int) \) )?` +
 		`((?:thread|block)Idx\.[xyz]|blockDim\.[xyz]) [;,]`)
 	// of a sum: the block's index by so many elements, and the thread's
-	stridedIndex = regexp.MustCompile(`(?:blockIdx\.([xyz]) \* ` + operand + `|` + operand + ` \* blockIdx\.([xyz])) ` +
-		`\+ threadIdx\.([xyz])\b`)
-	stridedBehind = regexp.MustCompile(`threadIdx\.([xyz]) \+ (?:blockIdx\.([xyz]) \* ` + operand + `|` + operand +
-		` \* blockIdx\.([xyz]))`)
-	stridedBlock  = regexp.MustCompile(`blockIdx\.([xyz]) \* ` + operand + `|` + operand + ` \* blockIdx\.([xyz])`)
+	stridedIndex  = regexp.MustCompile(`(?:` + blocksBy + `) \+ threadIdx\.([xyz])\b`)
+	stridedBehind = regexp.MustCompile(`threadIdx\.([xyz]) \+ (?:` + blocksBy + `)`)
+	stridedBlock  = regexp.MustCompile(blocksBy)
 	steppedLoop   = regexp.MustCompile(`for \( (?:\w+ )*?(\w+) = ([^;]*) ; [^;]* ; (\w+) \+= ([\w.]+) \)`)
 	definedAs     = regexp.MustCompile(`\b(\w+) = ([^;=]*?) [;,]`)
 	comparedBelow = regexp.MustCompile(`\b([\w.]+(?: [*+] [\w.]+)*) (?:<|>=) (\w+)\b`)
 )
 
-// operand is a name, a number or a sum in brackets.
-const operand = `(\w+|\( [^()]+ \))`
+// operand is a name, a number or a sum in brackets, and blocksBy a block's index times one.
+const (
+	operand  = `(\w+|\( [^()]+ \))`
+	blocksBy = `blockIdx\.([xyz]) \* ` + operand + `|` + operand + ` \* blockIdx\.([xyz])`
+)
 
 // axis is the number of x, y and z.
 func axis(name string) int { return int(name[len(name)-1] - 'x') }
@@ -62,7 +63,8 @@ func plainText(body string) string {
 	text := " " + strings.Join(geometryToken.FindAllString(body, -1), " ") + " "
 	text = regexp.MustCompile(`(\w) ?\. ?([xyz])\b`).ReplaceAllString(text, "$1.$2")
 	for _, at := range geometryAlias.FindAllStringSubmatchIndex(text, -1) {
-		if open := strings.LastIndex(text[:at[0]], "for ("); open >= 0 && !strings.ContainsAny(text[open:at[0]], ";)") {
+		open := strings.LastIndex(text[:at[0]], "for (")
+		if open >= 0 && !strings.ContainsAny(text[open:at[0]], ";)") {
 			continue // a loop's counter
 		}
 		m := []string{"", text[at[2]:at[3]], text[at[4]:at[5]]}
@@ -136,15 +138,15 @@ func (g *general) byLoops(text string, out *geometry) {
 				out.threads[a] = n
 				continue
 			}
-			if by, ok := strings.CutPrefix(start, name+" / "); ok { // groups of threads take the loop's elements
+			if by, ok := strings.CutPrefix(start, name+" / "); ok { // each group of threads has an element
 				out.threads[a] = g.number(fmt.Sprintf("(%s) * %d", by, n), 1024)
 				continue
 			}
 			for _, d := range append([]string{name}, derived[a]...) {
-				if strings.Contains(text, " "+d+" + "+m[1]+" ") || strings.Contains(text, " "+m[1]+" + "+d+" ") {
-					if g.number(boundOf(text, m[1]), 1024) >= n { // a tile in steps of the block's rows
-						out.threads[a] = n
-					}
+				added := strings.Contains(text, " "+d+" + "+m[1]+" ") ||
+					strings.Contains(text, " "+m[1]+" + "+d+" ")
+				if added && g.number(boundOf(text, m[1]), 1024) >= n { // a tile in steps of the block's rows
+					out.threads[a] = n
 				}
 			}
 		}
@@ -160,7 +162,8 @@ func boundOf(text, counter string) string {
 	return m[1]
 }
 
-// byShared: threads that each have an element of a shared array's dimension are as many, but for what pads it.
+// byShared: threads that each have an element of a shared array's dimension are as many, but for what pads
+// it.
 func (g *general) byShared(text string, out *geometry) {
 	for _, s := range g.v.source.Shared {
 		if len(s.Dims) == 0 {
@@ -181,10 +184,10 @@ func (g *general) byShared(text string, out *geometry) {
 	}
 }
 
-// byComparison: an index that is compared with a parameter, or with a constant, covers it along the axis of its
-// block.
+// byComparison: an index that is compared with a parameter, or with a constant, covers it along the axis of
+// its block.
 func (g *general) byComparison(text string, out *geometry) {
-	from := map[string]int{} // names that are made of a block's index, by its axis: the first definition counts
+	from := map[string]int{} // names made of a block's index, by its axis: the first definition counts
 	for _, m := range definedAs.FindAllStringSubmatch(text, -1) {
 		for a, name := range []string{"blockIdx.x", "blockIdx.y", "blockIdx.z"} {
 			if _, twice := from[m[1]]; !twice && strings.Contains(m[2], name) {
@@ -207,8 +210,8 @@ func (g *general) byComparison(text string, out *geometry) {
 		}
 	}
 	for a, name := range []string{"blockIdx.x", "blockIdx.y", "blockIdx.z"} {
-		out.alone[a] = out.alone[a] || out.blocks[a] && out.tile[a] == 0 && !strings.Contains(text, name+" * blockDim") &&
-			!strings.Contains(text, "* "+name)
+		out.alone[a] = out.alone[a] || out.blocks[a] && out.tile[a] == 0 &&
+			!strings.Contains(text, name+" * blockDim") && !strings.Contains(text, "* "+name)
 	}
 }
 
@@ -222,8 +225,8 @@ func (g *general) dimensionOf(name string) string {
 	return ""
 }
 
-// shaped settles the threads of a block that nothing gives: what the text shows of each axis, then usual names
-// of constants, what launch bounds leave, and usual numbers.
+// shaped settles the threads of a block that nothing gives: what the text shows of each axis, then usual
+// names of constants, what launch bounds leave, and usual numbers.
 func (g *general) shaped(bound int64) {
 	geo, block := g.geo, g.geo.threads
 	names := []string{"BLOCK_SIZE", "THREADS", "BLOCK", "kThreads", "NTHREADS", "blockSize"}

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestGeometry: block and grid as a person reads them from a kernel's text: the axes that it uses, constants in
-// its indices, steps of its loops, shared arrays, launch bounds, and which parameter an index stays below.
+// TestGeometry: block and grid as a person reads them from a kernel's text: the axes that it uses,
+// constants in its indices, steps of its loops, shared arrays, launch bounds, and which parameter an index
+// stays below.
 func TestGeometry(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{

@@ -121,9 +121,9 @@ func Play(ctx context.Context, r *debugkern.Run, req Request) (*Scene, error) {
 	return s, nil
 }
 
-// Under is Play of an attempt on the request's block under another schedule, with what the launch left: several
-// may be under way at once. budget is how many warp instructions the block may execute, 0: as many as in
-// the run. The error is the backend's.
+// Under is Play of an attempt on the request's block under another schedule, with what the launch left:
+// several may be under way at once. budget is how many warp instructions the block may execute, 0: as many
+// as in the run. The error is the backend's.
 func Under(ctx context.Context, a *debugkern.Attempt, p *probes.Plan, req Request, s target.Schedule,
 	budget uint64) (*Scene, *debugkern.Outcome, error) {
 	rec := newRecorder(req, p)

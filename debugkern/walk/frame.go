@@ -76,7 +76,8 @@ func (w *walker) sourceIn(frame target.Calls, pc int) *target.Source {
 	return &target.Source{File: at.File, Line: at.Line, Function: at.Function, Calls: frame}
 }
 
-// frame is the frame in which execution stands: that of the step before, if that led here, else the innermost.
+// frame is the frame in which execution stands: that of the step before, if that led here, else the
+// innermost.
 func (w *walker) frame() target.Calls {
 	pc, _ := w.at(w.warp)
 	switch {

@@ -10,8 +10,8 @@ import (
 )
 
 // Formula writes what a node computes, in the names of stages and inputs: "exp(S - m)", "U of the tile
-// before*exp(m of the previous tile - m) + P*V". It is "" for a node that chooses or permutes elements, and for
-// one made of such nodes.
+// before*exp(m of the previous tile - m) + P*V". It is "" for a node that chooses or permutes elements, and
+// for one made of such nodes.
 func Formula(n *probes.Node) string {
 	text, _ := formulaOf(n)
 	for _, name := range slices.Sorted(maps.Keys(composites)) {

@@ -405,8 +405,8 @@ func TestFromAFindingToItsPlaces(t *testing.T) {
 	}
 }
 
-// TestNothingToReplay: where no schedule makes the race worse than the run shows it, nothing runs, and the status
-// names the two accesses and the cells.
+// TestNothingToReplay: where no schedule makes the race worse than the run shows it, nothing runs, and the
+// status names the two accesses and the cells.
 func TestNothingToReplay(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	f.Tame = true

@@ -14,8 +14,8 @@ import (
 	"tilescope/tui/view"
 )
 
-// replay runs once under a schedule in which the race under the cursor happens, or ends that: the run after it
-// is under the schedule that stood before. Which schedule that is, is tried in the background.
+// replay runs once under a schedule in which the race under the cursor happens, or ends that: the run after
+// it is under the schedule that stood before. Which schedule that is, is tried in the background.
 func (v *Controller) replay() tea.Cmd {
 	if v.Replaying() {
 		return v.EndReplay()
@@ -86,12 +86,14 @@ func (v *Controller) replayUnder(r *diagnose.Replay, of string) tea.Cmd {
 	}
 	v.race.replayed = of + ": " + r.Says()
 	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
-	return v.Once(r.Schedule, "emu", ends, fmt.Sprintf("replaying schedule %s once, for %s; %s ends it: %s again",
-		r.Schedule, v.race.replayed, ends, request.Normal(v.NextRequest()).Schedule))
+	return v.Once(r.Schedule, "emu", ends,
+		fmt.Sprintf("replaying schedule %s once, for %s; %s ends it: %s again", r.Schedule,
+			v.race.replayed, ends, request.Normal(v.NextRequest()).Schedule))
 }
 
-// toReplay is the race under the cursor, else the one that changes most, what a diagnosis has found to replay it
-// by, and its title, which says where it is not the one chosen. nil where no schedule changes anything.
+// toReplay is the race under the cursor, else the one that changes most, what a diagnosis has found to
+// replay it by, and its title, which says where it is not the one chosen. nil where no schedule changes
+// anything.
 func (v *Controller) toReplay() (f *report.Finding, known *diagnose.Replay, of string) {
 	worst, own, _ := v.worst()
 	if worst == nil {

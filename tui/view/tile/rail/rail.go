@@ -72,7 +72,8 @@ func (p *Pane) draw() []string {
 				p.Theme.Line(w).Space(1).
 					Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
 					Right(p.Theme.Dim, "max "+r.Output.Most(), w-1).Done(),
-				p.Theme.Line(w).Space(3).Add(p.Theme.Dim, p.Theme.Fit("by "+r.Output.AgainstShort(), w-4)).Done())
+				p.Theme.Line(w).Space(3).
+					Add(p.Theme.Dim, p.Theme.Fit("by "+r.Output.AgainstShort(), w-4)).Done())
 		}
 		if n := len(r.Findings); n > 0 {
 			style, mark := p.Theme.Wrong, p.Theme.Glyph.Wrong
