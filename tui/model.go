@@ -62,6 +62,7 @@ type Model struct {
 	troubled bool  // the engine's warning (cache, compiler) was shown
 	memory   *memory
 	release  release
+	undone   undo
 	ticking  bool   // a secondMsg is on its way
 	turns    []turn // tasks that wait for the one under way
 	leaving  bool   // the key before was Quit, and the status line showed what is not written yet

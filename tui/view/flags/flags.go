@@ -44,7 +44,7 @@ func (k Kind) Radio() bool { return k != Flag && k != Fault && k != Seed }
 type Item struct {
 	Kind    Kind
 	Name    string
-	Value   string // a flag's value, a shape's numbers, the seed
+	Value   string // a flag's value, a shape's numbers, the seed; of a fault where it comes from
 	On      bool
 	Changed bool   // differs from what the variant says
 	Help    string // what it is

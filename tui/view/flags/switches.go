@@ -152,11 +152,20 @@ func (v *Controller) faultItems(man *configs.Manifest, variant string) []Item {
 }
 
 func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs.Fault) Item {
-	it := Item{Kind: Fault, Name: f.Name, On: slices.Contains(v.Req.Faults, f.Name), Help: f.Help}
+	it := Item{Kind: Fault, Name: f.Name, On: slices.Contains(v.FaultsOn(v.Req), f.Name), Help: f.Help}
 	if f.Needs != nil {
 		it.Needs = f.Needs.String()
 	}
 	note := []string{}
+	if slices.Contains(v.OwnFaults(v.Req.Target), f.Name) {
+		it.Value = "of the variant"
+		note = append(note, fmt.Sprintf("It is of variant %s itself.", variant))
+		if to, _, err := v.WithFault(f.Name); err == nil {
+			note = append(note, "Switching it off goes to target "+to.Target+".")
+		} else {
+			it.Refused = view.OneLine(err)
+		}
+	}
 	if f.Host {
 		note = append(note, "it changes the host's side, not the kernel.")
 	}

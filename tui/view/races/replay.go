@@ -34,7 +34,7 @@ func (v *Controller) replay() tea.Cmd {
 	}
 	of := v.subjectOf(worst, own)
 	v.race.replayed = of
-	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
+	ends := v.Keys.LabelIn(view.Races, replay) + " or :undo"
 	return v.Once(worst.Worst, "emu", ends, fmt.Sprintf("replaying schedule %s once, which changes the "+
 		"output most of those tried for %s; %s ends it: %s again", worst.Worst, of, ends,
 		request.Normal(v.NextRequest()).Schedule))

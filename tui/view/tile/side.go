@@ -112,7 +112,7 @@ func (v *Controller) showRail() {
 	if v.Run != nil {
 		req = v.Run.Request
 	}
-	r := rail.Data{Stage: v.Cursor.Stage, Run: v.Outcome(), Faults: req.Faults}
+	r := rail.Data{Stage: v.Cursor.Stage, Run: v.Outcome(), Faults: v.FaultsOn(req)}
 	if v.Run != nil && v.Run.Plan != nil {
 		r.Injected = v.Run.Plan.Gate.Injected
 	}
