@@ -140,3 +140,28 @@ func TestARefusalIsReadInFull(t *testing.T) {
 		t.Errorf("it stays:\n%s", d.text())
 	}
 }
+
+// TestACutMessageSaysWhereAllOfItIs: what neither the bottom line nor a box above it has room for is read in
+// :messages, and its end names that.
+func TestACutMessageSaysWhereAllOfItIs(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	long := "the first word" + strings.Repeat(" of what is known:", 90) + " the last word"
+	d.m.Say(long)
+	fits(t, d, "cut status")
+	last := strings.Split(strings.TrimRight(d.text(), "\n"), "\n")
+	if line := last[len(last)-1]; !strings.HasSuffix(strings.TrimRight(line, " "), "… :messages") {
+		t.Errorf("%s", line)
+	}
+	d.m.Complain(long)
+	fits(t, d, "cut refusal")
+	if !contains(d.text(), ":messages has all of it") {
+		t.Errorf("the box is cut:\n%s", d.text())
+	}
+	if d.command("messages"); !contains(d.text(), "last word") {
+		t.Errorf("no message:\n%s", d.text())
+	}
+	d.m.Say("short")
+	if got := (drawing{d.m}).statusText(79); got != "short" {
+		t.Errorf("%q", got)
+	}
+}

@@ -179,8 +179,13 @@ func (p palette) accept(lead, text string) tea.Cmd {
 		return nil
 	}
 	c, ok := p.find(name)
+	meant := ""
+	if !ok {
+		meant = p.meant(name)
+	}
 	switch {
 	case ok:
+	case meant != "": // nothing is carried out that was not typed
 	case !given:
 		var m match
 		if m, ok = p.best(name); ok && m.guessed(name) { // a second Enter carries it out
@@ -197,11 +202,19 @@ func (p palette) accept(lead, text string) tea.Cmd {
 			arg = name
 		}
 	}
+	if !ok && meant != "" {
+		p.Complain(fmt.Sprintf("no command %q, nor an action: %s", name, meant))
+		return nil
+	}
 	if !ok {
 		p.Complain(fmt.Sprintf("no command %q, nor an action: an empty line lists both", name))
 		return nil
 	}
 	arg = strings.TrimSpace(arg)
+	if arg != "" && c.Arg == "" {
+		p.Complain(fmt.Sprintf("%s takes no argument, as %q: %s", c.Name, arg, c.Help))
+		return nil
+	}
 	if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
 		return p.Ask(":", c.Name+" ") // which says what it takes
 	}

@@ -33,6 +33,16 @@ func (x *Context) ManifestOf(target string) (*configs.Manifest, string) {
 	return nil, ""
 }
 
+// SameKernel reports whether two targets are variants of one kernel.
+func (x *Context) SameKernel(a, b string) bool {
+	if a == b {
+		return true
+	}
+	ka, _ := x.ManifestOf(a)
+	kb, _ := x.ManifestOf(b)
+	return ka != nil && ka == kb
+}
+
 // Stageless reports whether the kernel on screen has no stages: its arguments are shown.
 func (x *Context) Stageless() bool {
 	if x.Run != nil && x.Run.Plan != nil {

@@ -68,6 +68,7 @@ type Data struct {
 	Reasons []string // why it failed, and what can be done
 	Run     outcome.Outcome
 	A       *Pinned
+	Apart   string // why A is not compared with the run on screen, "" where it is
 	B       string // name of the run on screen
 
 	// Compared: heading of the two below where they are of an earlier run than the one on screen, else ""

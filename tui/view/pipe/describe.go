@@ -372,11 +372,11 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	say(
 		"output",
 		style,
-		"%s %s · max error %.3g · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
+		"%s %s · max error %s · mean error %s · %.3g %% of cells over the tolerance · cosine %.6f",
 		p.Theme.VerdictMark(o.Verdict),
 		o.Verdict,
-		float64(o.MaxAbs),
-		float64(o.MeanAbs),
+		o.MaxAbs.Size("%.3g"),
+		o.MeanAbs.Size("%.3g"),
 		100*float64(o.BadFraction),
 		float64(o.Cosine),
 	)
@@ -405,10 +405,10 @@ func (p *Pane) rules(o *report.Output, say sayer) {
 			say(label, p.Theme.Dim, "other projects' tests of O, not part of the verdict")
 			label = ""
 		}
-		text := fmt.Sprintf("%s: met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error),
+		text := fmt.Sprintf("%s: met (%s, limit %.3g)", rule.name, rule.doc.Error.Size("%.3g"),
 			float64(rule.doc.Limit))
 		if !rule.doc.Holds {
-			text = fmt.Sprintf("%s: not met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error),
+			text = fmt.Sprintf("%s: not met (%s, limit %.3g)", rule.name, rule.doc.Error.Size("%.3g"),
 				float64(rule.doc.Limit))
 			if rule.doc.Context != "" {
 				text += "; " + rule.doc.Context

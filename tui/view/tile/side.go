@@ -77,8 +77,8 @@ func (v *Controller) facts() [][2]string {
 	}
 	if o := r.Output; o != nil {
 		out = append(out, [2]string{
-			"output", fmt.Sprintf("%s max %.3g mean %.3g", o.Verdict, float64(o.MaxAbs),
-				float64(o.MeanAbs)),
+			"output", fmt.Sprintf("%s max %s mean %s", o.Verdict, o.MaxAbs.Size("%.3g"),
+				o.MeanAbs.Size("%.3g")),
 		})
 	}
 	if x := r.Resources; x != nil {

@@ -71,7 +71,7 @@ func (p *Pane) draw() []string {
 			out = append(out,
 				p.Theme.Line(w).Space(1).
 					Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
-					Right(p.Theme.Dim, fmt.Sprintf("max %.1e", float64(r.Output.MaxAbs)), w-1).Done())
+					Right(p.Theme.Dim, "max "+r.Output.MaxAbs.Size("%.1e"), w-1).Done())
 		}
 		if n := len(r.Findings); n > 0 {
 			style, mark := p.Theme.Wrong, p.Theme.Glyph.Wrong
@@ -162,7 +162,7 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 		word = fmt.Sprintf("%d bad", s.Global.Bad)
 	case s.Verdict == report.OK:
 		l.Add(style, p.Theme.VerdictMark(s.Verdict)).
-			Right(p.Theme.Dim, "error "+shortError(float64(s.Local.Error)), w-1)
+			Right(p.Theme.Dim, "error "+shortError(s.Local.Error), w-1)
 		return l.Done()
 	}
 	l.Add(style, p.Theme.VerdictMark(s.Verdict)).Right(style, word, w-1)
@@ -170,9 +170,9 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 }
 
 // shortError is an error in two digits; none at all is 0.
-func shortError(v float64) string {
+func shortError(v report.Number) string {
 	if v == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%.1e", v)
+	return v.Size("%.1e")
 }
