@@ -393,8 +393,9 @@ func TestLongLineIsMarked(t *testing.T) {
 // and names the command that was meant.
 func TestAMistypedCommandIsNamed(t *testing.T) {
 	for line, want := range map[string]string{
-		"opne": "did you mean open?", "condiiton": "did you mean condition?", "opne stage1": "did you mean open?", "quti": "did you mean quit?",
-		"brek 40": "did you mean break?", "sched": "", "continu": "", "shcedule reverse": "did you mean schedule?",
+		"opne": "did you mean open?", "opne stage1": "did you mean open?", "quti": "did you mean quit?",
+		"condiiton": "did you mean condition?", "brek 40": "did you mean break?", "sched": "", "continu": "",
+		"shcedule reverse": "did you mean schedule?",
 	} {
 		d := started(t, 120, 40, plainLook)
 		runs := len(d.e.Asked())

@@ -15,10 +15,10 @@ func TestEscGoesBackWhereOneCameFrom(t *testing.T) {
 		keys []string
 		back []keymap.Scope
 	}{
-		{[]string{"enter", "w", "w"}, []keymap.Scope{view.Tile, view.Pipe}}, // Tile, then its writer in Source
+		{[]string{"enter", "w", "w"}, []keymap.Scope{view.Tile, view.Pipe}}, // a cell's writer in Source
 		{[]string{"5", "enter"}, []keymap.Scope{view.Races, view.Pipe}},     // a finding in Source
 		{[]string{"2", "3", "8"}, []keymap.Scope{view.Frag, view.Tile, view.Pipe}},
-		{[]string{"2", "8", "2", "3"}, []keymap.Scope{view.Tile, view.Pipe}}, // back in Tile, its way is the first
+		{[]string{"2", "8", "2", "3"}, []keymap.Scope{view.Tile, view.Pipe}}, // in Tile again
 		{[]string{"2", "8", "1"}, nil},
 		{[]string{"[", "["}, []keymap.Scope{view.Pipeline, view.Pipe}},
 	} {

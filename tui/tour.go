@@ -83,7 +83,8 @@ func tourSteps() []step {
 		{
 			name: "open the tile that went wrong", view: view.Pipe,
 			text: func(m *Model, k keyNames) string {
-				return m.wayToGuilty(k) + " tile with " + k(view.Pipe, keymap.Open) + ". It opens at the first bad cell."
+				return m.wayToGuilty(k) + " tile with " + k(view.Pipe,
+					keymap.Open) + ". It opens at the first bad cell."
 			},
 			base: nothing,
 			done: func(m *Model, _ any) bool { return m.view == view.Tile && m.onGuilty() },

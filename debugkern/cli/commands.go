@@ -265,7 +265,8 @@ func (a *app) configShow(ctx context.Context) error {
 		for _, k := range doc.Keys {
 			from := k.From
 			if k.Remembered != "" {
-				from += fmt.Sprintf("; the terminal remembers %s (:%s %v goes back)", k.Remembered, k.Key, k.Value)
+				from += fmt.Sprintf("; the terminal remembers %s (:%s %v goes back)", k.Remembered, k.Key,
+					k.Value)
 			}
 			fmt.Fprintf(tw, "%s\t%v\t%s\n", k.Key, k.Value, from)
 		}
