@@ -9,6 +9,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/tui/request"
+	"tilescope/tui/view"
 )
 
 // maxUndo is how many requests undo keeps.
@@ -24,6 +25,7 @@ type undo struct {
 // ran is a request, and what is known of a file that it runs.
 type ran struct {
 	req    debugkern.Request
+	origin view.Origin
 	mine   *configs.Manifest
 	opened debugkern.Request
 	reopen func(context.Context) (debugkern.Request, error)
@@ -35,7 +37,7 @@ func (u *undo) ran(m *Model, req debugkern.Request) {
 	if m.Replaying() || len(u.list) > 0 && request.Same(u.list[u.at].req, req) {
 		return // a replay is for one run
 	}
-	now := ran{request.Clone(req), m.Mine, m.file.opened, m.file.reopen, m.file.words}
+	now := ran{request.Clone(req), m.Origin(), m.Mine, m.file.opened, m.file.reopen, m.file.words}
 	if len(u.list) > 0 {
 		u.list = u.list[:u.at+1]
 	}
@@ -56,13 +58,13 @@ func (m *Model) undo(string) tea.Cmd {
 	case len(u.list) == 0:
 		m.Complain("nothing to undo: no run has ended well yet")
 	case !request.Same(u.list[u.at].req, m.Req):
-		return m.goBackTo(u.at, "undo")
+		return m.goBackTo(u.at, "undo: back to")
 	case u.at == 0 && u.dropped:
 		m.Complain(fmt.Sprintf("nothing to undo: this is the oldest of the %d requests that are kept", maxUndo))
 	case u.at == 0:
 		m.Complain("nothing to undo: no other request has run before this one")
 	default:
-		return m.goBackTo(u.at-1, "undo")
+		return m.goBackTo(u.at-1, "undo: back to")
 	}
 	return nil
 }
@@ -70,7 +72,7 @@ func (m *Model) undo(string) tea.Cmd {
 // redo runs again what undo went back from.
 func (m *Model) redo(string) tea.Cmd {
 	if u := &m.undone; u.at+1 < len(u.list) {
-		return m.goBackTo(u.at+1, "redo")
+		return m.goBackTo(u.at+1, "redo:")
 	}
 	m.Complain("nothing to redo: no request was undone since the last one")
 	return nil
@@ -84,6 +86,7 @@ func (m *Model) goBackTo(at int, verb string) tea.Cmd {
 		m.Mine, m.file.opened, m.file.reopen = x.mine, x.opened, x.reopen
 		m.file.compiledFrom(x.python)
 	}
-	m.SayChosen(verb + ": back to " + request.InFull(x.req))
+	m.Restore(x.origin)
+	m.SayChosen(verb + " " + request.InFull(x.req))
 	return m.Start(request.Clone(x.req))
 }

@@ -65,7 +65,7 @@ type Context struct {
 	Pinned  *configs.Setup // the run that others are compared with, A
 
 	chosen    string // see Chosen
-	origin    origin // from where switches of faults took the request
+	origin    Origin // from where switches of faults took the request
 	replaying replay
 	past      history
 	hunt      hunt

@@ -16,9 +16,9 @@ import (
 	"tilescope/tui/request"
 )
 
-// origin is from where switches of faults took the request: a fault may bring a target or a shape, which
+// Origin is from where switches of faults took the request: a fault may bring a target or a shape, which
 // goes with it again.
-type origin struct {
+type Origin struct {
 	target targetMove
 	shape  shapeMove
 }
@@ -61,9 +61,15 @@ func (m *targetMove) to(was, now debugkern.Request, dropped []string) {
 	}
 }
 
+// Origin is from where switches of faults took the request on screen.
+func (x *Context) Origin() Origin { return x.origin }
+
+// Restore makes an origin that of the request on screen, which is one that it was of before.
+func (x *Context) Restore(o Origin) { x.origin = o }
+
 // ForgetOrigin makes the target and the shape of the request those from which faults take it: a person has
 // asked for them.
-func (x *Context) ForgetOrigin() { x.origin = origin{} }
+func (x *Context) ForgetOrigin() { x.origin = Origin{} }
 
 // OwnFaults are the faults that a target's variant has itself.
 func (x *Context) OwnFaults(target string) []string {

@@ -59,7 +59,7 @@ func (x *Context) ChooseDefaults(also ...string) tea.Cmd {
 	taken := append(request.Differences(x.Req, req), also...)
 	cmd := x.Choose(req, "reset: "+strings.Join(taken, ", ")+kept)
 	if cmd != nil {
-		x.origin = origin{}
+		x.origin = Origin{}
 	}
 	return cmd
 }
