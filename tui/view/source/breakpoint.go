@@ -240,8 +240,9 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	id := s.breaks[i].id
 	if b.When.String() == "" && was != "" {
 		s.breaks[i].off = false
-		v.Say(fmt.Sprintf("breakpoint %d is there already, and keeps its condition: r and R stop %s; "+
-			":condition %[1]d takes it off", id, stopText(s.breaks[i].Breakpoint)))
+		v.Say(fmt.Sprintf("breakpoint %d is there already, and keeps its condition: %s; :condition %[1]d takes it off",
+			id, was))
+		v.Status.Whole = true
 		return v.breaksChanged()
 	}
 	b.From = s.from()
@@ -254,6 +255,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 		text += "; its condition was: " + was
 	}
 	v.Say(text)
+	v.Status.Whole = was != ""
 	return v.breaksChanged()
 }
 
