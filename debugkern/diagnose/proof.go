@@ -178,8 +178,8 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	}
 }
 
-// blameLoop words a cure without some of the instructions that a line became, where they do the same in turn to
-// one value: a loop that was unrolled, or a line that is there twice, does it too often.
+// blameLoop words a cure without some of the instructions that a line became, where they do the same in turn
+// to one value: a loop that was unrolled, or a line that is there twice, does it too often.
 func (q *inquiry) blameLoop(s *suspect, c *repair.Cure, times int) {
 	src, at := q.placesText(c)
 	often := "less often"
@@ -197,9 +197,9 @@ func (q *inquiry) blameLoop(s *suspect, c *repair.Cure, times int) {
 		return
 	}
 	s.cause.Place.Other = loop
-	s.remedy.advice = q.citing(fmt.Sprintf("look at how often the loop at %s runs: the %s at %s is done %d times in "+
-		"turn to one value, and %s is right", loop.At(), word, lineText(src, loop), times, often), "; the line is ",
-		loop)
+	s.remedy.advice = q.citing(fmt.Sprintf("look at how often the loop at %s runs: the %s at %s is done "+
+		"%d times in turn to one value, and %s is right", loop.At(), word, lineText(src, loop), times, often),
+		"; the line is ", loop)
 }
 
 // fitsHere words an edit that puts this run right and leaves another configuration wrong: it shows where, and

@@ -260,8 +260,8 @@ func (q *inquiry) repeated(c *repair.Cure) int {
 	return n
 }
 
-// inTurn is how many times the operation that a cure leaves out in some of its instructions is done in turn to
-// one value with the same other operand, each time to what it gave before; 1 where it is not.
+// inTurn is how many times the operation that a cure leaves out in some of its instructions is done in turn
+// to one value with the same other operand, each time to what it gave before; 1 where it is not.
 func (q *inquiry) inTurn(c *repair.Cure) int {
 	fn := q.run.Entry()
 	in := fn.Body[c.At]

@@ -368,9 +368,10 @@ const mostSound = 8
 func (q *inquiry) sound() (out []probes.Dim3) {
 	wrong := wrongStages(q.base.Report)
 	for _, b := range q.base.Blocks() {
-		if len(out) < mostSound && !q.incomplete(b) && !slices.ContainsFunc(wrong, func(st probes.Stage) bool {
+		spoilt := q.incomplete(b) || slices.ContainsFunc(wrong, func(st probes.Stage) bool {
 			return q.wrongIn(q.base, st, b)
-		}) {
+		})
+		if len(out) < mostSound && !spoilt {
 			out = append(out, b)
 		}
 	}
@@ -435,7 +436,8 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		if err != nil {
 			return nil, q.stopped(err)
 		}
-		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) || len(unordered(now.Report)) > 0 {
+		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) ||
+			len(unordered(now.Report)) > 0 {
 			s.refuse(f, o.name+" is wrong with it")
 			return nil, nil
 		}
@@ -478,14 +480,17 @@ func unordered(r *report.Run) []*report.Finding {
 // sentence what that compares.
 var decided = regexp.MustCompile(`by the condition at ([^ ]+(?: \(called from [^)]*\))?) .* takes no part in it(, .*)?$`)
 
-// written reports whether a line of the source has an operation of real numbers that PTX calls by a name; true
-// where it is not known how the source writes it.
+// signs is how the source writes operations of real numbers, by their names in PTX.
+var signs = map[string][]string{
+	"add": {"+", "add"}, "sub": {"-", "sub"}, "mul": {"*", "mul"}, "div": {"/", "div"}, "fma": {"*", "fma"},
+	"max": {"max"}, "min": {"min"},
+}
+
+// written reports whether a line of the source has an operation that PTX calls by a name; true where it is
+// not known how the source writes it.
 func written(op, line string) bool {
-	signs := map[string]string{
-		"add": "+ add", "sub": "- sub", "mul": "* mul", "div": "/ div", "fma": "* fma", "max": "max", "min": "min",
-	}
-	list, ok := signs[op]
-	return !ok || slices.ContainsFunc(strings.Fields(list), func(s string) bool { return strings.Contains(line, s) })
+	in := func(sign string) bool { return strings.Contains(line, sign) }
+	return signs[op] == nil || slices.ContainsFunc(signs[op], in)
 }
 
 // earlier are the ends of titles that say where an edit of the PTX makes something right.

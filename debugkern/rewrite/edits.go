@@ -55,8 +55,8 @@ func (e *Edit) On(line int) bool {
 	})
 }
 
-// LeavesOut reports whether the edit leaves out a statement under a condition, whole or what it is a condition
-// of.
+// LeavesOut reports whether the edit leaves out a statement under a condition, whole or what it is a
+// condition of.
 func (e *Edit) LeavesOut() bool {
 	return len(e.sites) == 1 && e.sites[0].whole && strings.Trim(e.sites[0].now, "; ") == "" &&
 		strings.HasPrefix(e.Text.text[e.sites[0].from:], "if")

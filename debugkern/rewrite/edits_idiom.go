@@ -122,8 +122,8 @@ func (l *lister) halving(s *statement) {
 	put(from/2, 0)
 }
 
-// splitByNames lists, of a quotient and a remainder of one number by the same constant in a statement, both by
-// another constant, and each in the other's place: r = i / COLS, c = i % COLS in that of r = i % ROWS,
+// splitByNames lists, of a quotient and a remainder of one number by the same constant in a statement, both
+// by another constant, and each in the other's place: r = i / COLS, c = i % COLS in that of r = i % ROWS,
 // c = i / ROWS.
 func (l *lister) splitByNames(s *statement) {
 	type split struct{ x, by string }
@@ -150,7 +150,8 @@ func (l *lister) splitByNames(s *statement) {
 			continue
 		}
 		names := []string{k.by}
-		for _, v := range l.nearest(l.constants(list[0]), list[0], func(v *variable) int { return -l.mentions(v.name) }) {
+		often := func(v *variable) int { return -l.mentions(v.name) }
+		for _, v := range l.nearest(l.constants(list[0]), list[0], often) {
 			if !l.flag(v.name) && v.name != k.by && len(names) < mostExtents {
 				names = append(names, v.name)
 			}
@@ -185,8 +186,8 @@ func (l *lister) splitAs(rank int, list []*expr, by string, turned bool) {
 	l.add(rank, what, sites...)
 }
 
-// asBits lists, of the bits of a float, those of infinities and of the largest numbers, what differs by a digit
-// first.
+// asBits lists, of the bits of a float, those of infinities and of the largest numbers, what differs by a
+// digit first.
 func (l *lister) asBits(e, parent *expr) {
 	bits, hex := strings.CutPrefix(e.text, "0x")
 	if !hex || parent == nil || parent.op != "call" || !strings.HasSuffix(parent.kids[0].text, "_as_float") {

@@ -7,7 +7,8 @@ import (
 
 // Spread adds to lines those that make what stands on them, each a step farther, up to most: what is assigned
 // to the names on a line, the loops and conditions around it, the functions that it calls, and the calls of
-// its own function. A function of one statement is as near as the line that calls it. lines are as Edits has them.
+// its own function. A function of one statement is as near as the line that calls it. lines are as Edits has
+// them.
 func (w *Set) Spread(lines map[string]map[int]int, most int) {
 	for _, t := range w.texts {
 		for _, f := range t.functions { // a statement has several lines
@@ -30,7 +31,9 @@ func (w *Set) Spread(lines map[string]map[int]int, most int) {
 							near[line] = true
 						}
 					}
-					w.from(t, f, near, func(t *Text, at, step int) { more = append(more, place{t, at, far + step}) })
+					w.from(t, f, near, func(t *Text, at, step int) {
+						more = append(more, place{t, at, far + step})
+					})
 				}
 			}
 		}
