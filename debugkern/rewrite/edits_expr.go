@@ -117,6 +117,8 @@ func (l *lister) expression(e, parent *expr) {
 		l.put(rankEither, e.from, e.to, c)
 		l.put(rankEither+1, e.from, e.to, a+" ? "+c+" : "+b) // where both of them are right it is no exchange
 	default:
+		l.partly(e)
+		l.leaders(e)
 		if len(e.kids) == 2 {
 			l.binary(e)
 		}

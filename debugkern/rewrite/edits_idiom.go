@@ -91,6 +91,88 @@ func (l *lister) otherFactor(e *expr) {
 	}
 }
 
+// partly lists, of a comparison of a multiple with a size, that a tile which the size cuts counts too, and the
+// other way round: (kv + 2) * N < S in the place of (kv + 3) * N <= S.
+func (l *lister) partly(e *expr) {
+	if e.op != "<=" && e.op != "<" || e.kids[0].op != "*" || len(e.kids) != 2 {
+		return
+	}
+	t := l.t
+	text := func(x *expr) string { return t.source(x.from, x.to) }
+	of, n, size := e.kids[0].kids[0], e.kids[0].kids[1], e.kids[1]
+	for of.op == "group" {
+		of = of.kids[0]
+	}
+	begins, ends := text(of)+" + 1", text(of)+" - 1" // of the multiple before and behind
+	if of.op == "+" && of.kids[1].op == "number" {
+		if k, err := strconv.Atoi(of.kids[1].text); err == nil {
+			more := func(k int) string {
+				if k == 0 {
+					return text(of.kids[0])
+				}
+				return text(of.kids[0]) + " + " + strconv.Itoa(k)
+			}
+			begins, ends = more(k+1), more(k-1)
+		}
+	}
+	if e.op == "<=" {
+		l.put(rankRounded, e.from, e.to, "("+ends+") * "+text(n)+" < "+text(size))
+		return
+	}
+	l.put(rankRounded+4, e.from, e.to, "("+begins+") * "+text(n)+" <= "+text(size))
+}
+
+// leaders lists, of a comparison that chooses the first lanes or threads, those that are first of as many, and
+// the other way round: lane % 4 == 0 in the place of lane < 4.
+func (l *lister) leaders(e *expr) {
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	if len(e.kids) != 2 || !l.known(e.kids[1]) {
+		return
+	}
+	a, b := e.kids[0], e.kids[1]
+	switch {
+	case e.op == "<" && l.ofThread(a):
+		l.put(rankLeaders, e.from, e.to, text(a)+" % "+grouped(text(b), b, "*")+" == 0")
+	case e.op == "==" && b.text == "0" && (a.op == "%" || a.op == "/"):
+		x, n := a.kids[0], a.kids[1]
+		l.put(rankLeaders, e.from, e.to, text(x)+" < "+text(n))
+		other := map[string]string{"%": "/", "/": "%"}[a.op]
+		l.put(rankLeaders, e.from, e.to, text(x)+" "+other+" "+text(n)+" == 0")
+	}
+}
+
+// ofThread reports whether an expression is a variable that is computed from the thread's number.
+func (l *lister) ofThread(e *expr) bool {
+	if e.op != "name" {
+		return false
+	}
+	v := l.find(e.text, e.from)
+	return v != nil && (v.name == "lane" || v.init.has("threadIdx") || v.init.has("lane"))
+}
+
+// running lists, of what is assigned to a variable that has a value, that value as an operand: m = max(m, y) in
+// the place of m = max(x, y).
+func (l *lister) running(s *statement) {
+	if s.kind != "expression" || len(s.exprs) != 1 || s.exprs[0] == nil || s.exprs[0].op != "=" || !l.near(s.from) {
+		return
+	}
+	to, from := s.exprs[0].kids[0], s.exprs[0].kids[1]
+	if to.op != "name" && to.op != "index" || l.class(to) != real {
+		return
+	}
+	own := l.t.source(to.from, to.to)
+	operands := from.kids
+	if from.op == "call" {
+		operands = from.kids[1:]
+	}
+	for _, x := range operands {
+		if l.class(x) == real && l.t.source(x.from, x.to) != own {
+			l.of = real
+			l.put(rankRunning, x.from, x.to, own)
+		}
+	}
+}
+
 // halving lists, of a loop whose variable is halved from one number down to another, both twice and half as
 // large, and down to 0: the steps of a reduction over lanes, a step further out or in.
 func (l *lister) halving(s *statement) {

@@ -24,6 +24,8 @@ func (l *lister) whole(s *statement) {
 		return
 	}
 	l.begun(s)
+	l.running(s)
+	l.of = ""
 	if s.kind != "expression" || len(s.exprs) == 0 || !l.near(s.from) || l.macro(s.exprs[0]) ||
 		s.parent != nil && s.parent.init == s {
 		return

@@ -21,6 +21,11 @@ __global__ void k(float* u, int n, int m) {
     const int ahead = (n + ROWS - 1) / ROWS * ROWS - m;
     const int tiles = (n + ROWS - 1) / ROWS;
     const int begins = n / COLS * COLS - m;
+    const int lane = threadIdx.x % 32;
+    const bool leader = lane < 4;
+    const bool more = (ahead + 3) * ROWS <= n;
+    float most = u[0];
+    most = fmaxf(u[1], lowest());
     for (int i = threadIdx.x; i < ROWS * COLS; i += 32) {
         const int r = i % ROWS, c = i / ROWS;
         u[r * COLS + c] = lowest();
@@ -33,6 +38,9 @@ __global__ void k(float* u, int n, int m) {
 		{"int ahead", "const int ahead = n - m;"},
 		{"int tiles", "const int tiles = n / ROWS;"},
 		{"int begins", "const int begins = n - COLS + 1 - m;"},
+		{"most = fmaxf", "most = fmaxf(most, lowest());"},
+		{"bool leader", "const bool leader = lane % 4 == 0;"},
+		{"bool more", "const bool more = (ahead + 2) * ROWS < n;"},
 		{"int r = ", "const int r = i / COLS, c = i % COLS;"},
 	})
 }

@@ -4,14 +4,16 @@ package rewrite
 // is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
-// rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLikeCall,
-// rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are estimates: too few bugs had
+// rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
+// rankRunning, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are estimates: too few bugs had
 // them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
 	rankStorage     = 6  // an array in a place of its own
 	rankWidth       = 6  // a shuffle of all lanes
+	rankLeaders     = 11 // the first of each so many lanes in the place of the first so many
+	rankRunning     = 12 // what a variable has, as an operand of what is assigned to it
 	rankTemplate    = 7  // a number as the argument of a template
 	rankUnused      = 8  // what is computed and never used
 	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
