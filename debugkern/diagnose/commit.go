@@ -172,15 +172,15 @@ func following(fn *ptx.Func, list []int) (last, end int) {
 }
 
 // groupRemedies closes a group of products before the wait that does not wait for them, because no
-// wgmma.commit_group stands between. A commit that stands before the products, and closes an empty group, is what
-// belongs there.
+// wgmma.commit_group stands between. A commit that stands before the products, and closes an empty group,
+// is what belongs there.
 func groupRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	if f.Missing == nil || !strings.HasPrefix(*f.Missing, "wgmma.commit_group between ") {
 		return nil
 	}
 	var edits []ptx.Edit
 	var at, empty *report.Source
-	product, commit, fresh := -1, -1, true // the last of each, and whether the commit has no product before it
+	product, commit, fresh := -1, -1, true // the last of each; the commit has no product before it
 	for i, in := range fn.Body {
 		switch in.Kind() {
 		case isa.WgmmaMultiply, isa.WgmmaSparse:
@@ -194,8 +194,8 @@ func groupRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 			continue
 		}
 		src := blame(fn, i)
-		if src == nil || product < 0 || !strings.HasSuffix(*f.Missing, " and "+src.At()) || commit > product ||
-			!sameCall(blame(fn, product), f) {
+		if src == nil || product < 0 || commit > product || !sameCall(blame(fn, product), f) ||
+			!strings.HasSuffix(*f.Missing, " and "+src.At()) {
 			continue
 		}
 		own := src.Outermost()

@@ -146,7 +146,8 @@ func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	return nil
 }
 
-// notOf leaves out explanations of stages that are computed from a wrong one: what makes that wrong is earlier.
+// notOf leaves out explanations of stages that are computed from a wrong one: what makes that wrong is
+// earlier.
 func (q *inquiry) notOf(st probes.Stage, all []explanation) []explanation {
 	return slices.DeleteFunc(slices.Clone(all), func(e explanation) bool {
 		sp := q.run.Plan.Stage(e.stage)

@@ -47,8 +47,8 @@ func (q *inquiry) inOtherOrder(a, b string, at *report.Source) string {
 		at.At())
 }
 
-// exchangeParameters is the advice to exchange two parameters of the kernel, of which other is the line of the
-// second; nil: they are on one line, which the cause is given to write.
+// exchangeParameters is the advice to exchange two parameters of the kernel, of which other is the line of
+// the second; nil: they are on one line, which the cause is given to write.
 func (q *inquiry) exchangeParameters(c *Cause, a, b string, at, other *report.Source) string {
 	if other != nil {
 		return q.citing(q.citing(fmt.Sprintf("exchange the parameters %s and %s at %s and %s", a, b, at.At(),

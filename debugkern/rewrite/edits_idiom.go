@@ -91,8 +91,8 @@ func (l *lister) otherFactor(e *expr) {
 	}
 }
 
-// partly lists, of a comparison of a multiple with a size, that a tile which the size cuts counts too, and the
-// other way round: (kv + 2) * N < S in the place of (kv + 3) * N <= S.
+// partly lists, of a comparison of a multiple with a size, that a tile which the size cuts counts too, and
+// the other way round: (kv + 2) * N < S in the place of (kv + 3) * N <= S.
 func (l *lister) partly(e *expr) {
 	if e.op != "<=" && e.op != "<" || e.kids[0].op != "*" || len(e.kids) != 2 {
 		return
@@ -122,8 +122,8 @@ func (l *lister) partly(e *expr) {
 	l.put(rankRounded+4, e.from, e.to, "("+begins+") * "+text(n)+" <= "+text(size))
 }
 
-// leaders lists, of a comparison that chooses the first lanes or threads, those that are first of as many, and
-// the other way round: lane % 4 == 0 in the place of lane < 4.
+// leaders lists, of a comparison that chooses the first lanes or threads, those that are first of as many,
+// and the other way round: lane % 4 == 0 in the place of lane < 4.
 func (l *lister) leaders(e *expr) {
 	text := func(x *expr) string { return l.t.source(x.from, x.to) }
 	if len(e.kids) != 2 || !l.known(e.kids[1]) {
@@ -150,10 +150,11 @@ func (l *lister) ofThread(e *expr) bool {
 	return v != nil && (v.name == "lane" || v.init.has("threadIdx") || v.init.has("lane"))
 }
 
-// running lists, of what is assigned to a variable that has a value, that value as an operand: m = max(m, y) in
-// the place of m = max(x, y).
+// running lists, of what is assigned to a variable that has a value, that value as an operand: m = max(m,
+// y) in the place of m = max(x, y).
 func (l *lister) running(s *statement) {
-	if s.kind != "expression" || len(s.exprs) != 1 || s.exprs[0] == nil || s.exprs[0].op != "=" || !l.near(s.from) {
+	if s.kind != "expression" || len(s.exprs) != 1 || s.exprs[0] == nil || s.exprs[0].op != "=" ||
+		!l.near(s.from) {
 		return
 	}
 	to, from := s.exprs[0].kids[0], s.exprs[0].kids[1]

@@ -1,12 +1,12 @@
 package rewrite
 
-// The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a bug
-// is on, there are for one that takes the bug back. It was counted for planted bugs of
+// The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a
+// bug is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
-// rankRunning, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are estimates: too few bugs had
-// them. The lower the likelier.
+// rankRunning, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are
+// estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
