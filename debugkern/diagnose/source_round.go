@@ -239,15 +239,16 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 }
 
 // cost compares edits as Edit.Cost does. That a loop ends at another number than the function has computed is
-// less likely than that it has computed another one.
+// less likely than that it has computed another one, and so is a condition in a loop that is the same in each
+// iteration: that it happens to be right in one shape shows little.
 func (s *sourceEdit) cost(e *rewrite.Edit) int {
-	if s.set.BoundLines(e) != nil {
+	if s.set.BoundLines(e) != nil || e.Freezes() {
 		return e.Cost() + boundCost
 	}
 	return e.Cost()
 }
 
-// boundCost is how much more an edit of a loop's end costs.
+// boundCost is how much more an edit of a loop's end, or of a condition that is the same then, costs.
 const boundCost = 12
 
 const (

@@ -174,6 +174,60 @@ func (l *lister) running(s *statement) {
 	}
 }
 
+// Freezes reports whether an edit makes a condition in a loop one that does not change from iteration to
+// iteration: it no more has the loop's variable, nor what is computed from it.
+func (e *Edit) Freezes() bool {
+	if len(e.sites) != 1 || e.sites[0].whole {
+		return false
+	}
+	t, at, frozen := e.Text, e.sites[0], false
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			if s.kind != "if" || len(s.exprs) != 1 || s.exprs[0] == nil {
+				return
+			}
+			c := s.exprs[0]
+			from, to := t.tokens[c.from].from, t.tokens[c.to-1].to
+			if at.from < from || at.to > to {
+				return
+			}
+			moving := movingNames(s)
+			has := func(text string) bool {
+				return slices.ContainsFunc(lex(text).tokens, func(x token) bool { return moving[x.text] })
+			}
+			now := t.text[from:at.from] + " " + at.now + " " + t.text[at.to:to]
+			frozen = frozen || has(t.text[from:to]) && !has(now)
+		})
+	}
+	return frozen
+}
+
+// movingNames are the variables of the loops round a statement, and those that are declared in these loops
+// from moving ones.
+func movingNames(s *statement) map[string]bool {
+	moving := map[string]bool{}
+	for p := s.parent; p != nil; p = p.parent {
+		if p.kind == "for" && p.init != nil {
+			for _, v := range p.init.declares {
+				moving[v.name] = true
+			}
+		}
+	}
+	for p := s.parent; p != nil; p = p.parent {
+		for _, o := range p.body {
+			for _, v := range o.declares {
+				for name := range moving {
+					if v.init != nil && v.init.has(name) {
+						moving[v.name] = true
+						break
+					}
+				}
+			}
+		}
+	}
+	return moving
+}
+
 // halving lists, of a loop whose variable is halved from one number down to another, both twice and half as
 // large, and down to 0: the steps of a reduction over lanes, a step further out or in.
 func (l *lister) halving(s *statement) {

@@ -45,6 +45,30 @@ __global__ void k(float* u, int n, int m) {
 	})
 }
 
+// A condition in a loop that does not move with the loop any more is told from others.
+func TestFreezes(t *testing.T) {
+	text := `
+__global__ void k(float* u, int n) {
+    for (int i = 0; i < n; i++) {
+        const int row = 2 * i;
+        if (row + 3 <= n) u[i] = 0.0f;
+    }
+}
+`
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Wanted{})
+	for now, want := range map[string]bool{
+		"if (row + 2 <= n)": false, "if (i + 3 <= n)": false, "if (n + 3 <= n)": true,
+	} {
+		i := slices.IndexFunc(list, func(e Edit) bool {
+			_, line, ok := e.Lines()
+			return ok && strings.HasPrefix(line, now)
+		})
+		if i < 0 || list[i].Freezes() != want {
+			t.Errorf("%s: edit %d, expected one that freezes: %t", now, i, want)
+		}
+	}
+}
+
 // A statement that leaves a loop is left out whole, also where a flag of the build stands in its condition.
 func TestLeavesOut(t *testing.T) {
 	text := `
