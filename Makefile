@@ -101,7 +101,7 @@ docs: ## write the reference of manifests and their JSON Schema, and that of the
 	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema ./tui -update
 
 golden: ## rewrite the golden screens, pictures and documents
-	$(GO) test ./tui ./tui/view/... -update
+	$(GO) test $$(grep -rlE --include='*_test.go' 'exp/golden|viewtest' tui | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 	$(GO) test -run 'TestExperiments|Page$$' ./debugkern/cli -update
 
 toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and record that they may be used

@@ -2,6 +2,7 @@ package configs
 
 import (
 	_ "embed"
+	"fmt"
 	"time"
 
 	"tilescope/debugkern/file"
@@ -85,6 +86,8 @@ type KeyDoc struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`
 	From  string `json:"from"`
+	// Remembered is what the terminal was last set to by hand, in the place of Value; "" where it is not
+	Remembered string `json:"remembered,omitempty"`
 }
 
 // ConfigDoc is what `tilescope config --json` prints.
@@ -99,6 +102,16 @@ func (s *Sources) Doc() ConfigDoc {
 	return ConfigDoc{
 		Schema: "tilescope.config/1", Files: append([]string{}, s.Files...),
 		Keys: append([]KeyDoc{}, s.keys...),
+	}
+}
+
+// Remember enters what the terminal remembers in the place of settings: see Remembered.
+func (d *ConfigDoc) Remember(display map[string]string) {
+	for i := range d.Keys {
+		k := &d.Keys[i]
+		if v := display[k.Key]; (k.Key == "theme" || k.Key == "palette") && v != fmt.Sprint(k.Value) {
+			k.Remembered = v
+		}
 	}
 }
 

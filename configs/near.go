@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -47,9 +49,31 @@ func suggest(name string, known []string) string {
 		return " (there are none)"
 	}
 	if len(known) > 40 {
-		known = append(known[:40:40], "...")
+		known = append(known[:40:40], fmt.Sprintf("and %d more", len(known)-40))
 	}
 	return " (known: " + strings.Join(known, " ") + ")"
+}
+
+// Mistyped returns the known names from which a word differs by one slip: a letter more, less or another, or
+// two neighbours exchanged; by two slips where it has six letters or more. They are the nearest ones, at most
+// three.
+func Mistyped(word string, known []string) (out []string) {
+	const long = 6
+	most := 1
+	if len(word) >= long {
+		most = 2
+	}
+	best := most + 1
+	for _, k := range known {
+		switch d := distance(strings.ToLower(word), strings.ToLower(k)); {
+		case d > most || d > best || len(k) < 3:
+		case d < best:
+			best, out = d, []string{k}
+		case len(out) < 3 && !slices.Contains(out, k):
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // distance is the optimal string alignment distance: edits and swaps of neighbours. Names

@@ -54,7 +54,10 @@ type Bookmark struct {
 	Cursor
 }
 
-const stateVersion = 1
+const (
+	stateVersion = 1
+	stateFile    = "state.json"
+)
 
 // StateDir returns the directory of the state file: $XDG_STATE_HOME/tilescope, else tilescope in the user's
 // cache directory. env is NAME=VALUE; nil: os.Environ().
@@ -97,7 +100,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 // next time. No file is no error.
 func LoadState(ctx context.Context, dir string) (*State, error) {
 	fresh := &State{Version: stateVersion}
-	path := filepath.Join(dir, "state.json")
+	path := filepath.Join(dir, stateFile)
 	text, err := file.Read(ctx, path, maxFile, file.Want{What: "remembered state"})
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
@@ -119,6 +122,17 @@ func LoadState(ctx context.Context, dir string) (*State, error) {
 	return fresh, &StateError{Path: path, Aside: aside, Err: err}
 }
 
+// Remembered is what the terminal remembers in a directory of how it is drawn, by the names of settings: it
+// wins over the configuration's. It is nil where nothing can be read; nothing is changed.
+func Remembered(ctx context.Context, dir string) map[string]string {
+	text, err := file.Read(ctx, filepath.Join(dir, stateFile), maxFile, file.Want{What: "remembered state"})
+	s := &State{}
+	if err != nil || json.Unmarshal(text, s) != nil || s.Version != stateVersion {
+		return nil
+	}
+	return s.Display
+}
+
 // SaveState writes the state as a whole, or not at all; nil files are the real file system.
 func SaveState(files *file.System, dir string, s *State) error {
 	c := *s
@@ -127,7 +141,7 @@ func SaveState(files *file.System, dir string, s *State) error {
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	if err := writeFile(files, filepath.Join(dir, "state.json"), append(text, '\n')); err != nil {
+	if err := writeFile(files, filepath.Join(dir, stateFile), append(text, '\n')); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
 	return nil

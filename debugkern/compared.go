@@ -47,6 +47,42 @@ func (r *Run) Comparisons(
 	return out, nil
 }
 
+// ThreadCompared lists the comparisons of integers that the thread which makes a cell of a stage executes
+// until it does, whether the cell depends on them or not: each instruction as often as it is executed, the
+// last first, mostThreadCompared at most. Errors are those of Lineage.
+func (r *Run) ThreadCompared(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cell [2]int,
+) ([]Compared, error) {
+	x, trace, kv, err := r.follow(ctx, stage, block, kv)
+	if err != nil {
+		return nil, err
+	}
+	at, err := x.at(trace, cell[0], cell[1])
+	if err != nil {
+		return nil, err
+	}
+	g, err := x.slicing(trace, kv)(ctx, at)
+	if err != nil || len(g.Nodes) == 0 {
+		return nil, err
+	}
+	f := comparing{x: x, trace: trace}
+	made := g.Nodes[0]
+	warp, lane := trace.Step(int(made.Step)).Warp, int(made.Lane)
+	for i := int(made.Step); i >= 0 && len(f.out) < mostThreadCompared; i-- {
+		s := trace.Step(i)
+		in := s.Instr
+		if s.Warp != warp || s.Mask>>lane&1 == 0 || !s.Func.Entry || in.Kind() != isa.Compare ||
+			in.Type().Float() || in.Loc.Within(target.IsProbe) {
+			continue
+		}
+		f.add(lineage.Ref{Step: uint32(i), Lane: uint8(lane), N: 1})
+	}
+	return f.numbers(ctx)
+}
+
+// mostThreadCompared bounds the executed comparisons of one thread.
+const mostThreadCompared = 4096
+
 // FirstCompared is what each warp of a block compared first by some instructions of the entry, which compare
 // integers: the numbers of its lowest lane, by warp. Errors are those of Lineage.
 func (r *Run) FirstCompared(ctx context.Context, block probes.Dim3, at []int) (map[int]Compared, error) {

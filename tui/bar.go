@@ -57,9 +57,9 @@ func (m drawing) bottom() string {
 	room := m.statusRoom()
 	switch {
 	case m.Status.Text != "" && m.Status.Bad:
-		l.Add(m.Theme.Error, m.Theme.Fit(m.Status.Text, room))
+		l.Add(m.Theme.Error, m.statusText(room))
 	case m.Status.Text != "":
-		l.Add(m.Theme.Notice, m.Theme.Fit(m.Status.Text, room))
+		l.Add(m.Theme.Notice, m.statusText(room))
 	case running == "" && !m.asking():
 		m.hints(l)
 	}
@@ -71,6 +71,16 @@ func (m drawing) bottom() string {
 		}
 	}
 	return l.Done()
+}
+
+// statusText is the status in room columns. Where it is cut, and the whole of it stands nowhere on the
+// screen, its end says what shows it.
+func (m drawing) statusText(room int) string {
+	more := " :" + string(keymap.Messages)
+	if m.Theme.Width(m.Status.Text) <= room || m.Status.Cut || m.refused() || room < 4*m.Theme.Width(more) {
+		return m.Theme.Fit(m.Status.Text, room)
+	}
+	return m.Theme.Fit(m.Status.Text, room-m.Theme.Width(more)) + more
 }
 
 // runningText is what runs in the background, how far it has come, and how it is cancelled; "" where nothing

@@ -190,7 +190,7 @@ func cannotBeBuilt(t *testing.T, program string) {
 		x.shows("✓ AGREE")
 		x.press(":builder nvrtc\r")
 		x.shows("NOT RUN", "cannot be built", "requested: stage2", "previous run: stage2 validation seed 0",
-			":revert goes back to it", "builder nvrtc", "✗ failed")
+			":undo goes back to it", "builder nvrtc", "✗ failed")
 		if strings.Contains(x.text(), "✓ AGREE") {
 			t.Errorf("the earlier verdict stands:\n%s", x.text())
 		}

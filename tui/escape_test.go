@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -100,19 +101,27 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 			t.Errorf(":%s is not tried", c.Name)
 		}
 		for _, arg := range arguments[c.Name] {
-			d := started(t, 80, 24, plainLook, func(o *Options) {
-				o.Engine = tuitest.Checking{Engine: o.Engine.(*tuitest.Engine)}
-			}).press("2")
-			at, req, runs := d.m.Cursor, d.m.Req, len(d.e.Asked())
-			d.command(c.Name + " " + arg)
-			if !d.m.Status.Bad || d.m.Status.Text == "" {
-				t.Errorf(":%s %s: status %q, refused: %t", c.Name, arg, d.m.Status.Text, d.m.Status.Bad)
-			}
-			if d.m.Cursor != at || !request.Same(d.m.Req, req) || len(d.e.Asked()) != runs {
-				t.Errorf(":%s %s: cursor %+v, request %+v, %d runs", c.Name, arg, d.m.Cursor, d.m.Req,
-					len(d.e.Asked()))
-			}
+			refuses(t, started(t, 80, 24, plainLook), c.Name+" "+arg)
+			refuses(t, openOwn(t).driver, c.Name+" "+arg)
 		}
+	}
+	refuses(t, openOwn(t).driver, "inject uniform") // not under its gate
+	checking := func(o *Options) { o.Engine = tuitest.Checking{Engine: o.Engine.(*tuitest.Engine)} }
+	refuses(t, started(t, 80, 24, plainLook, checking), "schedule reverse:9") // by the engine alone
+}
+
+// refuses fails unless a line is refused in the terminal's own words, with nothing changed.
+func refuses(t *testing.T, d *driver, line string) {
+	t.Helper()
+	d.press("2")
+	at, req, runs := d.m.Cursor, d.m.Req, len(d.e.Asked())
+	d.command(line)
+	if text := d.m.Status.Text; !d.m.Status.Bad || text == "" || strings.Contains(text, "--") {
+		t.Errorf("%s, :%s: status %q, refused: %t", req.Target, line, text, d.m.Status.Bad)
+	}
+	if d.m.Cursor != at || !request.Same(d.m.Req, req) || len(d.e.Asked()) != runs {
+		t.Errorf("%s, :%s: cursor %+v, request %+v, %d runs", req.Target, line, d.m.Cursor, d.m.Req,
+			len(d.e.Asked())-runs)
 	}
 }
 
@@ -129,5 +138,30 @@ func TestARefusalIsReadInFull(t *testing.T) {
 	}
 	if d.press("j"); contains(d.text(), "to the last") {
 		t.Errorf("it stays:\n%s", d.text())
+	}
+}
+
+// TestACutMessageSaysWhereAllOfItIs: what neither the bottom line nor a box above it has room for is read in
+// :messages, and its end names that.
+func TestACutMessageSaysWhereAllOfItIs(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	long := "the first word" + strings.Repeat(" of what is known:", 90) + " the last word"
+	d.m.Say(long)
+	fits(t, d, "cut status")
+	last := strings.Split(strings.TrimRight(d.text(), "\n"), "\n")
+	if line := last[len(last)-1]; !strings.HasSuffix(strings.TrimRight(line, " "), "… :messages") {
+		t.Errorf("%s", line)
+	}
+	d.m.Complain(long)
+	fits(t, d, "cut refusal")
+	if !contains(d.text(), ":messages has all of it") {
+		t.Errorf("the box is cut:\n%s", d.text())
+	}
+	if d.command("messages"); !contains(d.text(), "last word") {
+		t.Errorf("no message:\n%s", d.text())
+	}
+	d.m.Say("short")
+	if got := (drawing{d.m}).statusText(79); got != "short" {
+		t.Errorf("%q", got)
 	}
 }

@@ -11,9 +11,8 @@ import (
 )
 
 // cancel is Esc: the run, then what the view waits for, then other work in the background, then search and
-// filter, then back to the first view.
+// filter, then back to the view from which this one was opened.
 func (m *Model) cancel(string) tea.Cmd {
-	first := m.Keys.Scopes()[0]
 	switch {
 	case m.Job.Active:
 		m.Job.Stop()
@@ -34,9 +33,10 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.setSearch("")
 		m.setFilter("")
 		m.Say("search and filter cleared")
-	case m.view != first:
-		return m.Open(first)
 	default:
+		if cmd, ok := m.leaveView(); ok {
+			return cmd
+		}
 		m.Say(fmt.Sprintf("nothing to cancel: %s quits", m.Keys.Label(keymap.Quit)))
 	}
 	return nil

@@ -81,7 +81,7 @@ func (m *Model) chooseTheme(name string) tea.Cmd {
 	case name == autoTheme:
 		m.Say(fmt.Sprintf("theme: auto, %s now", m.Theme.Name))
 	default:
-		m.Say(fmt.Sprintf("theme: %s, remembered; :theme %s follows the terminal's background again", name,
+		m.Say(fmt.Sprintf("theme: %s, which the terminal remembers; :theme %s follows its background again", name,
 			autoTheme))
 	}
 	return tea.Batch(m.Changed(), m.askGround())

@@ -25,7 +25,8 @@ type Model struct {
 	views   []view.View
 	workers []view.Worker // the views with work that can be cancelled
 	actions map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd
-	view    keymap.Scope // on screen
+	view    keymap.Scope   // on screen
+	path    []keymap.Scope // the views through which a person came to it
 	focus   map[keymap.Scope]int
 	zoomed  map[keymap.Scope]bool // the focused part has the whole screen
 	search  map[keymap.Scope]string
@@ -62,6 +63,7 @@ type Model struct {
 	troubled bool  // the engine's warning (cache, compiler) was shown
 	memory   *memory
 	release  release
+	undone   undo
 	ticking  bool   // a secondMsg is on its way
 	turns    []turn // tasks that wait for the one under way
 	leaving  bool   // the key before was Quit, and the status line showed what is not written yet

@@ -155,6 +155,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		return cmd
 	}
 	m.Mine, m.Fail = msg.mine, nil
+	m.ForgetOrigin()
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
 	m.file.compiledFrom(msg.words)
 	cmd := m.Start(msg.opened.Request)

@@ -109,9 +109,12 @@ func (p palette) run() []view.Command {
 			Group: g, Name: "run", Help: "run again", Also: "rerun reload",
 			Do: func(string) tea.Cmd { return p.again(p.NextRequest().Backend) },
 		},
-		{Group: g, Name: "revert", Help: "back to the request of the last run that ended well", Do: p.revert},
+		{Group: g, Name: "undo", Short: "revert", Also: "revert back previous before z",
+			Help: "run what ran before: the request of the run before, as often as you like", Do: p.undo},
+		{Group: g, Name: "redo", Help: "run again what :undo went back from", Do: p.redo},
 		{Group: g, Name: "reset", Also: "defaults normal clean",
-			Help: "every flag, fault, gate, injected value, schedule, shape and seed at its default", Do: p.reset},
+			Help: "everything that the top line shows at its default: flags, faults, gate, injected values, shape, seed, " +
+				"schedule, backend, builder, host", Do: p.reset},
 		{Group: g, Name: "failure", Help: "show again why the last request could not run",
 			Do: p.failure.reopen},
 		{Group: g, Name: "cancel", Help: "cancel the run", Do: p.cancel},
@@ -176,8 +179,13 @@ func (p palette) accept(lead, text string) tea.Cmd {
 		return nil
 	}
 	c, ok := p.find(name)
+	meant := ""
+	if !ok {
+		meant = p.meant(name)
+	}
 	switch {
 	case ok:
+	case meant != "": // nothing is carried out that was not typed
 	case !given:
 		var m match
 		if m, ok = p.best(name); ok && m.guessed(name) { // a second Enter carries it out
@@ -194,11 +202,19 @@ func (p palette) accept(lead, text string) tea.Cmd {
 			arg = name
 		}
 	}
+	if !ok && meant != "" {
+		p.Complain(fmt.Sprintf("no command %q, nor an action: %s", name, meant))
+		return nil
+	}
 	if !ok {
 		p.Complain(fmt.Sprintf("no command %q, nor an action: an empty line lists both", name))
 		return nil
 	}
 	arg = strings.TrimSpace(arg)
+	if arg != "" && c.Arg == "" {
+		p.Complain(fmt.Sprintf("%s takes no argument, as %q: %s", c.Name, arg, c.Help))
+		return nil
+	}
 	if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
 		return p.Ask(":", c.Name+" ") // which says what it takes
 	}

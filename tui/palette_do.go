@@ -170,15 +170,12 @@ func (p palette) fault(arg string) tea.Cmd {
 	case !ok:
 		p.Complain(fmt.Sprintf("fault %s: %q is none of on, off", name, word))
 		return nil
-	case slices.Contains(p.Req.Faults, name) == (n == 1):
+	case slices.Contains(p.FaultsOn(p.Req), name) == (n == 1):
 		p.Say(name + " is " + view.OnOff(n == 1) + " already")
 		return nil
 	}
 	return p.ToggleFault(name)
 }
-
-// reset is :reset: it runs the kernel with nothing switched.
-func (p palette) reset(string) tea.Cmd { return p.ChooseDefaults() }
 
 func (p palette) gate(arg string) tea.Cmd {
 	have := p.gateNames()

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
 
+	"tilescope/configs"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/prompt"
 	"tilescope/tui/view"
@@ -85,6 +86,7 @@ const (
 	tierWord   // a word of the name begins so
 	tierPart
 	tierHelp // its help has the text, of at least three characters
+	tierSlip // a command, mistyped
 	tierLetters
 	tierNone
 )
@@ -168,6 +170,8 @@ func (q query) match(e entry) match {
 		if q.letters != nil {
 			x.marks = q.letters.MatchedIndexes
 		}
+	case !e.action && configs.Mistyped(q.low, []string{e.Name}) != nil:
+		x.tier = tierSlip
 	case q.letters != nil:
 		x.tier, x.score, x.marks = tierLetters, q.letters.Score, q.letters.MatchedIndexes
 	}
@@ -312,6 +316,24 @@ func (p palette) find(name string) (entry, bool) {
 		return all[0].entry, true
 	}
 	return entry{}, false
+}
+
+// meant is "did you mean open?" for a mistyped name of a command; "" where it is none, or where the word is a
+// part of a name or of a description.
+func (p palette) meant(word string) string {
+	if m, ok := p.best(word); ok && m.tier < tierSlip {
+		return ""
+	}
+	var names []string
+	for _, c := range p.commands() {
+		if names = append(names, c.Name); c.Short != "" {
+			names = append(names, c.Short)
+		}
+	}
+	if near := configs.Mistyped(word, names); near != nil {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
 }
 
 // guessed reports whether a text is less than half of the letters of the name that it finds: pg-dwn means

@@ -388,3 +388,52 @@ func TestLongLineIsMarked(t *testing.T) {
 		t.Errorf("at its beginning the line is %q", last())
 	}
 }
+
+// TestAMistypedCommandIsNamed: a slip in a command's name carries nothing out, with an argument or without,
+// and names the command that was meant.
+func TestAMistypedCommandIsNamed(t *testing.T) {
+	for line, want := range map[string]string{
+		"opne": "did you mean open?", "opne stage1": "did you mean open?", "quti": "did you mean quit?",
+		"condiiton": "did you mean condition?", "brek 40": "did you mean break?", "sched": "", "continu": "",
+		"shcedule reverse": "did you mean schedule?",
+	} {
+		d := started(t, 120, 40, plainLook)
+		runs := len(d.e.Asked())
+		d.press(":").typed(line)
+		if offered, _ := d.m.palette().complete(line); want != "" && !strings.Contains(line, " ") &&
+			"did you mean "+strings.TrimSpace(offered[0].Line)+"?" != want {
+			t.Errorf("while %s is typed, %q is offered", line, offered[0].Line)
+		}
+		d.press("enter")
+		if want == "" {
+			if strings.Contains(d.m.Status.Text, "did you mean") {
+				t.Errorf(":%s: %s", line, d.m.Status.Text)
+			}
+			continue
+		}
+		d.hasStatus(want)
+		if !d.m.Status.Bad || len(d.e.Asked()) != runs {
+			t.Errorf(":%s ran something", line)
+		}
+	}
+}
+
+// TestCommandsWithoutArgumentsRefuseThem: a command that takes none is not carried out with one.
+func TestCommandsWithoutArgumentsRefuseThem(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	n := 0
+	for _, e := range d.m.palette().entries() {
+		if e.Arg != "" {
+			continue
+		}
+		n++
+		at, runs := d.m.view, len(d.e.Asked())
+		d.command(e.Name + " now").hasStatus(e.Name + " takes no argument, as \"now\"")
+		if !d.m.Status.Bad || d.m.view != at || len(d.e.Asked()) != runs {
+			t.Errorf(":%s now is carried out", e.Name)
+		}
+	}
+	if n < 50 {
+		t.Errorf("%d commands", n)
+	}
+}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"path/filepath"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -19,8 +20,36 @@ func (m *Model) Open(name keymap.Scope) tea.Cmd {
 
 // Switch implements view.Root.
 func (m *Model) Switch(name keymap.Scope) {
+	if m.path = trail(m.path, m.view, name); name == m.Keys.Scopes()[0] {
+		m.path = nil // the first view is where all ways begin
+	}
 	m.view = name
 	m.Layout()
+}
+
+// trail are the views through which a person came to one, oldest first, each once: a view that is on it
+// already is gone back to.
+func trail(came []keymap.Scope, from, to keymap.Scope) []keymap.Scope {
+	if from == to {
+		return came
+	}
+	if i := slices.Index(came, to); i >= 0 {
+		return came[:i]
+	}
+	return append(slices.Clone(came), from)
+}
+
+// leaveView goes back to the view from which the one on screen was opened, or to the first where none is
+// known. It reports whether there is one to go to.
+func (m *Model) leaveView() (tea.Cmd, bool) {
+	to := m.Keys.Scopes()[0]
+	if m.view == to {
+		return nil, false
+	}
+	if n := len(m.path); n > 0 {
+		to = m.path[n-1]
+	}
+	return m.Open(to), true
 }
 
 // Showing implements view.Root.

@@ -101,6 +101,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	chosen, before := m.Chosen(), m.Run
 	m.DropAnswer()
 	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
+	m.undone.ran(m, msg.run.Request)
 	m.Announce(view.NewRun{Gen: msg.gen})
 	m.PlaceFirstBad(m.restored || changed != "") // after a save the cursor stays
 	m.restored = false
@@ -191,18 +192,4 @@ func gatherText(ctx context.Context, engine view.Engine, req debugkern.Request,
 	}
 	return func(file string) []string { return known[file] },
 		func(file string) source.Patch { return patches[file] }
-}
-
-// revert ends a replay, or goes back to the request of the last run that ended well.
-func (m *Model) revert(string) tea.Cmd {
-	if m.Replaying() {
-		return m.EndReplay()
-	}
-	if m.Run == nil || request.Same(m.Run.Request, m.NextRequest()) {
-		m.Complain("nothing to go back to: no other run has ended")
-		return nil
-	}
-	req := request.Clone(m.Run.Request)
-	m.Say("back to " + request.InFull(req))
-	return m.Start(req)
 }

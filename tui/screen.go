@@ -116,7 +116,11 @@ func (m drawing) refusal(most int) []string {
 	for _, s := range m.Theme.Wrap(m.Status.Text, m.w-4) {
 		lines = append(lines, m.Theme.Line(m.w-2).Space(1).Add(style, s).Done())
 	}
-	return m.Theme.Box("", "", lines, m.w, min(most, len(lines)+2), true)
+	note := ""
+	if len(lines)+2 > most {
+		note = ":" + string(keymap.Messages) + " has all of it"
+	}
+	return m.Theme.Box("", note, lines, m.w, min(most, len(lines)+2), true)
 }
 
 // card is all that a terminal below 80×24 shows.

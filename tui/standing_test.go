@@ -261,7 +261,7 @@ func TestAFailureTakesThePane(t *testing.T) {
 			text := running(seen, scope)
 			for _, word := range []string{
 				"libnvrtc.so.12", "loader's path", "$PATH", "tilescope doctor", "tilescope kernels",
-				":revert", "previous run: stage2 validation seed 0",
+				":undo", "previous run: stage2 validation seed 0",
 			} {
 				if !contains(text, word) {
 					t.Errorf("view %s at %v does not say %q:\n%s", v, size, word, seen)
@@ -269,40 +269,6 @@ func TestAFailureTakesThePane(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestRevert goes back to the request of the run that ended well.
-func TestRevert(t *testing.T) {
-	d := started(t, 80, 24, plainLook)
-	d.command("revert").hasStatus("nothing to go back to")
-	d.e.Fail = errNoCompiler
-	d.command("set USE_CP_ASYNC=0").press("2", "j", "J", "L", "enter", "n")
-	if d.m.Current() || !d.m.Failing() {
-		t.Fatal("the failed request counts as run")
-	}
-	d.e.Fail = nil
-	d.command("revert")
-	if got := d.last(); !request.Same(got, debugkern.Request{Target: "stage2"}) || !d.m.Current() {
-		t.Errorf("ran %+v", got)
-	}
-	if contains(d.text(), "NOT RUN") || contains(d.text(), "previous run") {
-		t.Errorf("still marked:\n%s", d.text())
-	}
-}
-
-// TestReset runs the kernel as it is: what was switched goes, what executes it stays.
-func TestReset(t *testing.T) {
-	d := started(t, 80, 24, plainLook)
-	d.command("reset").hasStatus("at its default already")
-	for _, line := range []string{"seed 3", "flag USE_WMMA_PV off", "gate qk", "backend emu",
-		"schedule reverse:0", "shape mission", "reset"} {
-		d.command(line)
-	}
-	if got := d.last(); !request.Same(got, debugkern.Request{Target: "stage2", Backend: "emu"}) {
-		t.Errorf("ran %+v", got)
-	}
-	d.hasStatus("reset: without USE_WMMA_PV=0, ")
-	d.command("fault p-stale-m").command("reset").hasStatus("reset: without p-stale-m · ")
 }
 
 // TestASwitchSaysWhatItHasChanged: the status of a flag or a fault says what differs from the run before;

@@ -133,6 +133,13 @@ func (t topLine) stateCrumbs(short bool, shown []string) []crumb {
 		}
 		out = append(out, crumb{t.Theme.BarStrong, text})
 	}
+	if name := host(t.Engine); name != "" {
+		text := "host " + name
+		if short {
+			text = name
+		}
+		out = append(out, crumb{t.Theme.BarStrong, text})
+	}
 	return out
 }
 

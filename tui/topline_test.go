@@ -126,7 +126,7 @@ func TestAReplayEndsWithItsRun(t *testing.T) {
 			d := started(t, 80, 24, plainLook, withRequest(before), withRaces(&tuitest.Races{})).
 				press("5", "d")
 			d.press("p").hasStatus("random:7")
-			d.hasStatus("p or :revert ends")
+			d.hasStatus("p or :undo ends")
 			if got := d.last(); got.Schedule != "random:7" || got.Backend != "emu" {
 				t.Fatalf("replayed %+v", got)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/list"
 	"tilescope/tui/request"
@@ -44,7 +45,7 @@ type step struct {
 	// leads: text says how to come to the view; of the other steps the strip does, in any other view, where
 	// their keys would do something else
 	leads bool
-	text  func(k keyNames) string
+	text  func(m *Model, k keyNames) string
 	// base is what done compares with: taken when the step begins
 	base func(m *Model) any
 	done func(m *Model, base any) bool
@@ -71,7 +72,7 @@ func tourSteps() []step {
 	return []step{
 		{
 			name: "go through the stages", view: view.Pipe,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return "This attention kernel has a fault. Stage P is wrong; U and O are only spoilt by it. " +
 					"Go to another stage: " + k(view.Pipe, keymap.Down) + " or " + k(view.Pipe,
 					keymap.Up) + "."
@@ -81,16 +82,16 @@ func tourSteps() []step {
 		},
 		{
 			name: "open the tile that went wrong", view: view.Pipe,
-			text: func(k keyNames) string {
-				return "Go back to P (" + k(view.Pipe, keymap.Up) + ") and open its tile with " +
-					k(view.Pipe, keymap.Open) + ". It opens at the first bad cell."
+			text: func(m *Model, k keyNames) string {
+				return m.wayToGuilty(k) + " tile with " + k(view.Pipe,
+					keymap.Open) + ". It opens at the first bad cell."
 			},
 			base: nothing,
 			done: func(m *Model, _ any) bool { return m.view == view.Tile && m.onGuilty() },
 		},
 		{
 			name: "go to the next bad cell", view: view.Tile,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return "What the kernel computed, the reference, and the error. " + k(view.Tile,
 					keymap.NextBad) +
 					" goes to the next bad cell, " + k(view.Tile, keymap.PrevBad) + " back."
@@ -100,7 +101,7 @@ func tourSteps() []step {
 		},
 		{
 			name: "write the numbers another way", view: view.Tile,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return k(view.Tile, keymap.Format) + " writes the numbers another way: fixed, scientific, " +
 					"hexadecimal, bits, ulp. Press it once."
 			},
@@ -109,7 +110,7 @@ func tourSteps() []step {
 		},
 		{
 			name: "find out who wrote the cell", view: view.Tile,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return "Who wrote this cell? " + k(view.Tile,
 					keymap.Who) + " says it: warp, lane and line. " +
 					k(view.Tile, keymap.Who) + " again goes to that moment in view Source."
@@ -119,7 +120,7 @@ func tourSteps() []step {
 		},
 		{
 			name: "step the kernel", view: view.Source,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return "The kernel is stopped before that write, with every register of the warp. " +
 					k(view.Source, "step") + " steps a line, " + k(view.Source,
 					"step-back") + " steps back. Take a step."
@@ -129,7 +130,7 @@ func tourSteps() []step {
 		},
 		{
 			name: "have the fault explained", view: view.Races, leads: true,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return "Why is it wrong? In view Races (5) " + k(view.Races, keymap.Diagnose) +
 					" tries every explanation by an experiment. It takes some seconds; the story is what is left."
 			},
@@ -145,7 +146,7 @@ func tourSteps() []step {
 		},
 		{
 			name: "take the fault out", view: view.Flags, leads: true,
-			text: func(k keyNames) string {
+			text: func(_ *Model, k keyNames) string {
 				return "View Flags (4) lists flags and faults: " + k(view.Flags, keymap.Search) + tourFault +
 					" and Enter finds it, " + k(view.Flags,
 					keymap.Toggle) + " takes it out and runs again. The verdict turns."
@@ -156,6 +157,24 @@ func tourSteps() []step {
 			},
 		},
 	}
+}
+
+// wayToGuilty says how to come to the stage that went wrong first from where the cursor is in Pipe, and to
+// open its: "Go back to P (k ↑) and open its", "P is selected: open its".
+func (m *Model) wayToGuilty(k keyNames) string {
+	if m.Run == nil || len(m.Run.Report.Guilty) == 0 {
+		return "Open the wrong stage's"
+	}
+	guilty := m.Run.Report.Guilty[0].Stage
+	at, to := m.Run.Plan.Index(m.Cursor.Stage), m.Run.Plan.Index(probes.Stage(guilty))
+	key := keymap.Up
+	switch {
+	case at == to:
+		return guilty + " is selected: open its"
+	case at < to:
+		key = keymap.Down
+	}
+	return fmt.Sprintf("Go back to %s (%s) and open its", guilty, k(view.Pipe, key))
 }
 
 // onGuilty reports whether the cursor is in the stage where the run first went wrong.
@@ -304,7 +323,7 @@ func (m drawing) strip() []string {
 	note := m.keyName(m.view, keymap.SkipStep) + " skips · " + m.keyName(m.view, keymap.Cancel) + " leaves"
 	out := []string{m.Theme.Rule(g.H, g.H, fmt.Sprintf(" TOUR %d/%d: %s ", t.at+1, len(t.done), s.name), note,
 		m.w, true)}
-	what := s.text(m.keyName)
+	what := s.text(m.Model, m.keyName)
 	if m.view != s.view && !s.leads {
 		what = fmt.Sprintf("This step is done in view %s: %d opens it.", s.view, m.Keys.Number(s.view))
 	}

@@ -15,7 +15,7 @@ import (
 func TestTourTextsFit(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	for _, s := range tourSteps() {
-		text := s.text(d.m.keyName)
+		text := s.text(d.m, d.m.keyName)
 		if n := len(d.m.Theme.Wrap(text, 78)); n > tourLines-1 {
 			t.Errorf("%s: %d lines", s.name, n)
 		}
@@ -140,5 +140,33 @@ func TestTourNamesTheUsersKeys(t *testing.T) {
 	}
 	if s := d.press("ctrl+n").text(); !strings.Contains(s, "with :pipe.open") {
 		t.Errorf("step 2:\n%s", s)
+	}
+}
+
+// TestTourNamesTheWayBack: from every stage to which the first step may have led, the key that the second
+// step names leads to the wrong stage.
+func TestTourNamesTheWayBack(t *testing.T) {
+	for _, first := range []string{"j", "k", "G", "gg"} {
+		d := started(t, 80, 24, plainLook).command("tour")
+		d.press(strings.Split(strings.TrimSuffix(first, "g"), "")...)
+		if first == "gg" {
+			d.press("g")
+		}
+		if d.m.tour.at != 1 {
+			t.Fatalf("%s: step %d", first, d.m.tour.at+1)
+		}
+		for range 12 {
+			switch strip := d.text(); {
+			case strings.Contains(strip, "Go back to P (j ↓)"):
+				d.press("j")
+			case strings.Contains(strip, "Go back to P (k ↑)"):
+				d.press("k")
+			case strings.Contains(strip, "P is selected: open its tile"):
+				d.press("enter")
+			}
+		}
+		if d.m.view != view.Tile || d.m.tour.at != 2 {
+			t.Errorf("%s: step %d in %s:\n%s", first, d.m.tour.at+1, d.m.view, d.text())
+		}
 	}
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -252,11 +254,11 @@ func (a *app) configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Show and change the configuration",
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.configShow() },
+		RunE: func(c *cobra.Command, _ []string) error { return a.configShow(c.Context()) },
 	}
 	c.AddCommand(
 		&cobra.Command{Use: "show", Short: "Every key, its value, and where it comes from", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return a.configShow() }},
+			RunE: func(c *cobra.Command, _ []string) error { return a.configShow(c.Context()) }},
 		&cobra.Command{Use: "init", Short: "Write a commented configuration file for this user", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error {
 				return a.configPath(configs.Init(configs.LoadOptions{Files: a.Files}))
@@ -297,11 +299,22 @@ func (a *app) configPath(path string, err error) error {
 	})
 }
 
-func (a *app) configShow() error {
-	return a.print(a.sources.Doc(), func(w io.Writer) {
+// configShow prints every setting, where it comes from, and what the terminal remembers in its place: a theme
+// that was chosen there.
+func (a *app) configShow(ctx context.Context) error {
+	doc := a.sources.Doc()
+	if dir, err := configs.StateDir(os.Environ()); err == nil {
+		doc.Remember(configs.Remembered(ctx, dir))
+	}
+	return a.print(doc, func(w io.Writer) {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, k := range a.sources.Doc().Keys {
-			fmt.Fprintf(tw, "%s\t%v\t%s\n", k.Key, k.Value, k.From)
+		for _, k := range doc.Keys {
+			from := k.From
+			if k.Remembered != "" {
+				from += fmt.Sprintf("; the terminal remembers %s (:%s %v goes back)", k.Remembered, k.Key,
+					k.Value)
+			}
+			fmt.Fprintf(tw, "%s\t%v\t%s\n", k.Key, k.Value, from)
 		}
 		tw.Flush()
 	})

@@ -220,8 +220,8 @@ func printComparison(w io.Writer, c *report.Comparison) {
 			fmt.Fprintf(tw, "  %s\tnot compared\t\t\t\t\t%s\n", s.Name, s.Reason)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%s\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles,
-			countText(c, &s.CellStats), float64(s.MaxAbs), s.MaxULP, firstText(s.First))
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%s\t%s\t%d\t%s\n", s.Name, s.Verdict, s.Tiles,
+			countText(c, &s.CellStats), s.MaxAbs.Size("%.3g"), s.MaxULP, firstText(s.First))
 	}
 	if o := c.Output; o != nil && o.Verdict == report.Incomparable {
 		fmt.Fprintf(tw, "  output\tnot compared\t\t\t\t\t%s\n", o.Reason)
@@ -235,8 +235,8 @@ func printComparison(w io.Writer, c *report.Comparison) {
 		default:
 			first = "element " + indexText(o.First)
 		}
-		fmt.Fprintf(tw, "  output\t%s\t\t%s\t%.3g\t%d\t%s\n", o.Verdict, countText(c, &o.CellStats),
-			float64(o.MaxAbs), o.MaxULP, first)
+		fmt.Fprintf(tw, "  output\t%s\t\t%s\t%s\t%d\t%s\n", o.Verdict, countText(c, &o.CellStats),
+			o.MaxAbs.Size("%.3g"), o.MaxULP, first)
 	}
 	tw.Flush()
 	for i, only := range [][]string{c.OnlyA, c.OnlyB} {

@@ -37,8 +37,8 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 	printStages(w, r)
 	if o := r.Output; o != nil {
 		fmt.Fprintf(w,
-			"\noutput against %s: %s: max_abs %s, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
-			o.Against(), o.Verdict, o.Most(), o.MeanAbs, 100*o.BadFraction, o.Cosine)
+			"\noutput against %s: %s: max_abs %s, mean_abs %s, over the gate %.2f %%, cosine %.6f\n",
+			o.Against(), o.Verdict, o.Most(), o.MeanAbs.Size("%.4g"), 100*o.BadFraction, o.Cosine)
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)
@@ -186,10 +186,10 @@ func printVerdicts(w io.Writer, stages []report.Stage) {
 			fmt.Fprintf(tw, "  %s\t%s\t\t\t\t\t\t\t\t\t\t\t\n", s.Name, off)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%s\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name,
-			s.Verdict, tilesText(&s), float64(s.Local.MaxAbs), s.Local.MaxULP,
-			float64(s.Local.Error), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
-			float64(s.Global.MaxAbs), float64(s.Global.Error), float64(s.Global.Bound), s.Global.Bad)
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%d\t%s\t%.3g\t%d/%d\t%s\t%s\t%.3g\t%d\t\n", s.Name,
+			s.Verdict, tilesText(&s), s.Local.MaxAbs.Size("%.3g"), s.Local.MaxULP,
+			s.Local.Error.Size("%.3g"), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
+			s.Global.MaxAbs.Size("%.3g"), s.Global.Error.Size("%.3g"), float64(s.Global.Bound), s.Global.Bad)
 	}
 	tw.Flush()
 	for _, s := range stages {

@@ -493,6 +493,9 @@ func looksLike(doc *report.Stage) string {
 	if p == nil {
 		return ""
 	}
+	if p.Name == "term" {
+		return fmt.Sprintf("is as if a term had another coefficient (%s; in %s)", p.Value, explained(doc, p))
+	}
 	if p.Name != "factor" {
 		return fmt.Sprintf("looks like %s (%s; in %s)", p.Name, p.Value, explained(doc, p))
 	}

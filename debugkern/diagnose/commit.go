@@ -172,23 +172,38 @@ func following(fn *ptx.Func, list []int) (last, end int) {
 }
 
 // groupRemedies closes a group of products before the wait that does not wait for them, because no
-// wgmma.commit_group stands between.
+// wgmma.commit_group stands between. A commit that stands before the products, and closes an empty group,
+// is what belongs there.
 func groupRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	if f.Missing == nil || !strings.HasPrefix(*f.Missing, "wgmma.commit_group between ") {
 		return nil
 	}
 	var edits []ptx.Edit
-	var at *report.Source
+	var at, empty *report.Source
+	product, commit, fresh := -1, -1, true // the last of each; the commit has no product before it
 	for i, in := range fn.Body {
+		switch in.Kind() {
+		case isa.WgmmaMultiply, isa.WgmmaSparse:
+			product = i
+			continue
+		case isa.WgmmaCommit:
+			fresh, commit = product < commit || product < 0, i
+			continue
+		case isa.WgmmaWait:
+		default:
+			continue
+		}
 		src := blame(fn, i)
-		if in.Kind() != isa.WgmmaWait || src == nil {
+		if src == nil || product < 0 || commit > product || !sameCall(blame(fn, product), f) ||
+			!strings.HasSuffix(*f.Missing, " and "+src.At()) {
 			continue
 		}
 		own := src.Outermost()
-		if !strings.HasSuffix(*f.Missing, " and "+src.At()) {
-			continue
-		}
 		at = &own
+		if fresh && commit >= 0 && blame(fn, commit) != nil {
+			early := blame(fn, commit).Outermost()
+			empty = &early
+		}
 		edits = append(edits, ptx.Edit{Kind: ptx.Insert, Func: fn.Name, At: i, New: &ptx.Instr{
 			Op: "wgmma", Mods: []string{"commit_group", "sync", "aligned"},
 		}})
@@ -197,10 +212,29 @@ func groupRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 		return nil
 	}
 	place := "before " + lineText(at, f.Source)
-	return []remedy{{
+	r := remedy{
 		text: "with wgmma.commit_group " + place, at: at, cite: true,
 		edits: func(*debugkern.Run) []ptx.Edit { return edits },
 		advice: fmt.Sprintf("put wgmma.commit_group %s, behind the products: a wait counts committed groups "+
 			"alone", place),
-	}}
+	}
+	if empty != nil {
+		r.advice = fmt.Sprintf("move the wgmma.commit_group of %s %s, behind the products: where it stands it "+
+			"closes a group without them", lineText(empty, f.Source), place)
+	}
+	return []remedy{r}
+}
+
+// sameCall reports whether a product is one that a finding is about, by the line of the kernel that it is
+// called from.
+func sameCall(product *report.Source, f *report.Finding) bool {
+	own := func(s *report.Source) string {
+		if s == nil {
+			return ""
+		}
+		o := s.Outermost()
+		return o.At()
+	}
+	call := own(product)
+	return call != "" && (call == own(f.Source) || call == own(f.Other))
 }

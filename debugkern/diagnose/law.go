@@ -7,6 +7,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 )
 
 // How far an index moves from block to block or from tile to tile, and should, says which of its summands can
@@ -109,6 +110,15 @@ func loopsRound(lines []string, line int) []int {
 		u.read(text)
 	}
 	return out
+}
+
+// loopRound is the head of the innermost loop that a line lies in, nil where it lies in none.
+func (q *inquiry) loopRound(at *report.Source) *report.Source {
+	heads := loopsRound(q.run.Source(at.File), at.Line)
+	if len(heads) == 0 {
+		return nil
+	}
+	return &report.Source{File: at.File, Line: heads[0], Function: at.Function}
 }
 
 // mostResolved bounds the names that are followed to find whether a definition depends on something.

@@ -199,7 +199,7 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			return q.fatal(err)
 		}
 		if src == nil || !selects || !q.compares(report.SourceOf(src)) {
-			return nil
+			return q.aside(m, list[0])
 		}
 		m.at = report.SourceOf(src)
 	}
@@ -225,6 +225,72 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			return err
 		}
 		return q.limits(m, c.At)
+	}
+	return nil
+}
+
+// aside finds the comparison of the number of a column, that takes part and should not, with where the
+// columns end: its thread executes it, and the cell takes part whatever is chosen there, or does not depend
+// on it. own are the comparisons that the cell depends on.
+func (q *inquiry) aside(m *maskOff, own []debugkern.Compared) error {
+	should := m.rows[m.row].should
+	if !m.shown || len(should) == 0 || should[len(should)-1] != len(should)-1 {
+		return nil
+	}
+	list, err := q.base.ThreadCompared(q.ctx, m.stage, m.block, m.kv, [2]int{m.row, m.col})
+	if err != nil {
+		return q.fatal(err)
+	}
+	bounds := repair.LoopBounds(q.run.Entry())
+	first := m.kv * q.run.Plan.Stage(m.stage).Cols // the number of the tile's first column
+	for _, from := range []int{first, 0} {
+		column, end := float64(from+m.col), float64(from+len(should))
+		for _, c := range list {
+			at := q.comparedAtLine(c.At)
+			if bounds[c.At] || at == nil || !(c.A == column && c.B == end || c.A == end && c.B == column) ||
+				headed.MatchString(bare(q.quoted(at))) {
+				continue
+			}
+			if at = q.comparesBelow(at, m.stage); at == nil {
+				continue
+			}
+			m.at, m.test = at, c.At
+			then := fmt.Sprintf("%s does not depend on that", m.stage)
+			if sameComparison(q.run.Entry(), own, c.At) != nil {
+				then = "what is chosen there takes part all the same: it has to be -infinity"
+			}
+			m.compared = fmt.Sprintf("line %d compares %.9g with %.9g for column %d, and %s", at.Line, c.A,
+				c.B, m.col, then)
+			return nil
+		}
+	}
+	return nil
+}
+
+// comparesBelow is the line itself where it compares, or the last one, up to where the stage is stored, that
+// compares the variable which it declares; nil where there is none.
+func (q *inquiry) comparesBelow(at *report.Source, st probes.Stage) *report.Source {
+	lines := q.run.Source(at.File)
+	if at.Line > len(lines) {
+		return nil
+	}
+	compares := func(n int) bool {
+		text := bare(lines[n-1])
+		return comparison.MatchString(notComparisons.ReplaceAllString(text, " ")) && !headed.MatchString(text)
+	}
+	if compares(at.Line) {
+		return at
+	}
+	m := declared.FindStringSubmatch(strings.TrimSpace(bare(lines[at.Line-1])))
+	doc := q.base.Report.Stage(st.String())
+	if m == nil || doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil {
+		return nil
+	}
+	stored := doc.FirstBad.Source.Outermost()
+	for n := min(stored.Line, len(lines)); n > at.Line && stored.File == at.File; n-- {
+		if compares(n) && hasName(bare(lines[n-1]), m[1]) {
+			return &report.Source{File: at.File, Line: n, Function: at.Function}
+		}
 	}
 	return nil
 }

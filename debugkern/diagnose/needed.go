@@ -146,6 +146,15 @@ func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	return nil
 }
 
+// notOf leaves out explanations of stages that are computed from a wrong one: what makes that wrong is
+// earlier.
+func (q *inquiry) notOf(st probes.Stage, all []explanation) []explanation {
+	return slices.DeleteFunc(slices.Clone(all), func(e explanation) bool {
+		sp := q.run.Plan.Stage(e.stage)
+		return e.stage != st && sp != nil && slices.Contains(sp.Operands, st)
+	})
+}
+
 // nearest is where edits are tried first: the place of the best explanation, else of the suspect.
 func (s *suspect) nearest(all []explanation) *report.Source {
 	if len(all) == 0 {

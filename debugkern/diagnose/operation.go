@@ -81,7 +81,7 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 			return nil
 		}
 	}
-	found := s.left(all, doc)
+	found := s.left(q.notOf(st, all), doc)
 	if s.unstored {
 		found = nil // what the loop leaves is computed right, and not kept
 	}

@@ -163,6 +163,9 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
 	}
+	if times := q.inTurn(c); times > 1 && c.Kind == repair.Superfluous && q.repeated(c) > 1 {
+		q.blameLoop(s, c, times)
+	}
 	if first := q.beginsWith(c, src); first != nil && c.Kind == repair.Superfluous && q.repeated(c) > 1 {
 		s.cause.Place.Source, s.cause.Place.Other = first.at, src
 		r.advice = first.advice(q, src)
@@ -173,6 +176,30 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 		!strings.Contains(looks, "the number of") { // that a factor is a count may be by chance
 		s.cause.why = fmt.Sprintf("%s %s", s.cause.Stage, looks)
 	}
+}
+
+// blameLoop words a cure without some of the instructions that a line became, where they do the same in turn
+// to one value: a loop that was unrolled, or a line that is there twice, does it too often.
+func (q *inquiry) blameLoop(s *suspect, c *repair.Cure, times int) {
+	src, at := q.placesText(c)
+	often := "less often"
+	if times == 2 {
+		often = "once"
+	}
+	word := repair.Word(q.run.Entry().Body[c.At].Op)
+	s.cause.Title, _, _ = strings.Cut(s.cause.Title, "; made wrong at ")
+	s.cause.Title += fmt.Sprintf("; made wrong at %s: the %s is done %d times in turn to one value", at, word, times)
+	s.remedy.text = fmt.Sprintf("with the %s done %s at %s", word, often, at)
+	loop := q.loopRound(src)
+	if loop == nil {
+		s.remedy.advice = q.citing(fmt.Sprintf("do the %s at %s %s: it is done %d times in turn to one value", word,
+			at, often, times), "; the line is ", src)
+		return
+	}
+	s.cause.Place.Other = loop
+	s.remedy.advice = q.citing(fmt.Sprintf("look at how often the loop at %s runs: the %s at %s is done "+
+		"%d times in turn to one value, and %s is right", loop.At(), word, lineText(src, loop), times, often),
+		"; the line is ", loop)
 }
 
 // fitsHere words an edit that puts this run right and leaves another configuration wrong: it shows where, and

@@ -237,24 +237,63 @@ var (
 	words    = regexp.MustCompile(`\w+`)
 )
 
-// repeated is how many instructions there are of what a cure changes, where it changes less than half of
-// them: a loop that was unrolled has several of one line. Else 1.
+// repeated is how many instructions there are of what a cure changes, where it does not change all of them: a
+// loop that was unrolled has several of one line. Else 1.
 func (q *inquiry) repeated(c *repair.Cure) int {
 	fn := q.run.Entry()
 	in, edited := fn.Body[c.At], editedAt(c)
 	if in.Loc == nil {
 		return 1
 	}
-	n := 0
-	for _, o := range fn.Body {
+	n, changed := 0, 0
+	for i, o := range fn.Body {
 		if o.Loc != nil && o.Op == in.Op && o.Loc.Chain() == in.Loc.Chain() {
 			n++
+			if edited[i] {
+				changed++
+			}
 		}
 	}
-	if 2*len(edited) >= n {
+	if changed == n {
 		return 1
 	}
 	return n
+}
+
+// inTurn is how many times the operation that a cure leaves out in some of its instructions is done in turn
+// to one value with the same other operand, each time to what it gave before; 1 where it is not.
+func (q *inquiry) inTurn(c *repair.Cure) int {
+	fn := q.run.Entry()
+	in := fn.Body[c.At]
+	if in.Loc == nil {
+		return 1
+	}
+	type product struct {
+		times int
+		with  int32 // the other operand
+	}
+	made, most := map[int32]product{}, 1
+	for _, o := range fn.Body {
+		if o.Op != in.Op || o.Loc == nil || o.Loc.Chain() != in.Loc.Chain() || len(o.Args) != 3 {
+			continue
+		}
+		a, b := o.Args[1].Registers(nil), o.Args[2].Registers(nil)
+		if len(a) != 1 || len(b) != 1 {
+			continue
+		}
+		p := product{1, b[0]}
+		switch before, then := made[a[0]], made[b[0]]; {
+		case before.times > 0 && before.with == b[0]:
+			p.times = before.times + 1
+		case then.times > 0 && then.with == a[0]:
+			p = product{then.times + 1, a[0]}
+		}
+		for _, r := range o.Dests(nil) {
+			made[r] = p
+		}
+		most = max(most, p.times)
+	}
+	return most
 }
 
 // editedAt is the set of body indices that a cure edits.

@@ -35,9 +35,9 @@ const (
 	firstTogether = 64
 	mostTogether  = 512
 	doublings     = 3 // from firstTogether to mostTogether
-	mostRounds    = 18
+	mostRounds    = 40
 	// mostInstructions is how many instructions builds may have in all: a compiler takes a second for 3000.
-	mostInstructions = 120000
+	mostInstructions = 240000
 	// mostCompiled is how many compilations a round makes: what does not compile is left out.
 	mostCompiled = 6
 	// mostRight is how many edits that put everything right in a block are tried further.
@@ -66,9 +66,10 @@ type sourceEdit struct {
 	block uint64        // warp instructions that a block takes, at most
 	// slower is how many times the instructions of the run the last build with many edits has
 	slower   uint64
-	each     uint64         // warp instructions that the trial of one edit took in the last round
-	tried    int            // edits that were executed
-	needless []rewrite.Edit // with which everything is right, and blocks compute more than they need
+	each     uint64      // warp instructions that the trial of one edit took in the last round
+	tried    int         // edits that were executed
+	needless []candidate // with which everything is right, and more is computed than with others
+	out      []string    // edits that leave out what merely must not be done
 	// refused is the first with which everything is right here, and not elsewhere; nil: none
 	refused *rightEdit
 	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
@@ -180,11 +181,22 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if found, err := s.oneByOne(alone); err != nil || found != nil {
 		return found, err
 	}
-	found, err := s.likeliest(s.needless)
-	if found != nil {
-		found.more = true
+	// Those with which less is computed are refuted: more than without an edit is what counts.
+	for _, more := range []bool{false, true} {
+		var list []rewrite.Edit
+		for _, c := range s.needless {
+			if c.more == more {
+				list = append(list, c.edit)
+			}
+		}
+		if found, err := s.likeliest(list); err != nil || found != nil {
+			if found != nil {
+				found.more = more
+			}
+			return found, err
+		}
 	}
-	return found, err
+	return nil, nil
 }
 
 // measure chooses the blocks that edits are executed on, and notes what is right in them as they are; false
@@ -356,9 +368,10 @@ const mostSound = 8
 func (q *inquiry) sound() (out []probes.Dim3) {
 	wrong := wrongStages(q.base.Report)
 	for _, b := range q.base.Blocks() {
-		if len(out) < mostSound && !slices.ContainsFunc(wrong, func(st probes.Stage) bool {
+		spoilt := q.incomplete(b) || slices.ContainsFunc(wrong, func(st probes.Stage) bool {
 			return q.wrongIn(q.base, st, b)
-		}) {
+		})
+		if len(out) < mostSound && !spoilt {
 			out = append(out, b)
 		}
 	}
@@ -423,12 +436,12 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		if err != nil {
 			return nil, q.stopped(err)
 		}
-		if now == nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 ||
+		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) ||
 			len(unordered(now.Report)) > 0 {
 			s.refuse(f, o.name+" is wrong with it")
 			return nil, nil
 		}
-		if len(wrongStages(was.Report)) > 0 {
+		if !agreesThere(was) {
 			f.right = cmp.Or(f.right, o.name)
 		}
 	}
@@ -463,6 +476,23 @@ func unordered(r *report.Run) []*report.Finding {
 	})
 }
 
+// decided matches the reason of a value that is not computed: the place of the condition, and behind the
+// sentence what that compares.
+var decided = regexp.MustCompile(`by the condition at ([^ ]+(?: \(called from [^)]*\))?) .* takes no part in it(, .*)?$`)
+
+// signs is how the source writes operations of real numbers, by their names in PTX.
+var signs = map[string][]string{
+	"add": {"+", "add"}, "sub": {"-", "sub"}, "mul": {"*", "mul"}, "div": {"/", "div"}, "fma": {"*", "fma"},
+	"max": {"max"}, "min": {"min"},
+}
+
+// written reports whether a line of the source has an operation that PTX calls by a name; true where it is
+// not known how the source writes it.
+func written(op, line string) bool {
+	in := func(sign string) bool { return strings.Contains(line, sign) }
+	return signs[op] == nil || slices.ContainsFunc(signs[op], in)
+}
+
 // earlier are the ends of titles that say where an edit of the PTX makes something right.
 var earlier = regexp.MustCompile(`; (?:its index or its condition is )?made wrong at .*$`)
 
@@ -481,8 +511,15 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	what := fmt.Sprintf("%s at %s", e.With(), at.At())
 	lead.remedy = &remedy{text: what, build: f.built}
 	lead.alone, lead.stages = f.run, q.run.Plan.Ordered(wrongStages(q.base.Report))
-	lead.mask, lead.origin, lead.ring, lead.rule = nil, nil, nil, nil
 	c := &lead.cause
+	was, now, one := e.Lines()
+	if r := lead.rule; r != nil && r.blamed().At() == at.At() && !written(r.Value.Op(), was) {
+		c.why = "" // it is of an operation in what the line calls, which is right
+	}
+	if m := decided.FindStringSubmatchIndex(c.why); m != nil && strings.HasPrefix(was, "if ") {
+		c.why = c.why[:m[2]] + at.At() + c.why[m[3]:m[4]] // another condition than the innermost
+	}
+	lead.mask, lead.origin, lead.ring, lead.rule = nil, nil, nil, nil
 	c.Title = earlier.ReplaceAllString(c.Title, "")
 	if c.Place.Source == nil || c.Place.Source.File != at.File || c.Place.Source.Line != at.Line {
 		c.Place.Other = c.Place.Source
@@ -492,7 +529,6 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	}
 	c.Place.Source = at
 	lead.decidedAt = ""
-	was, now, one := e.Lines()
 	if one && !f.more {
 		c.Rewrite = &Rewrite{File: file, Line: e.Line, Was: was, Now: now}
 	}

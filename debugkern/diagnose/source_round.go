@@ -21,6 +21,8 @@ type candidate struct {
 	edit    rewrite.Edit
 	variant int    // of its build, that has it
 	work    uint64 // warp instructions that other configurations execute with it
+	// more: with it blocks and configurations that are right without it compute more than they need
+	more bool
 }
 
 // round executes each of the edits that are compiled together, and returns those that put everything right,
@@ -88,11 +90,13 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	}
 	for _, i := range slices.Sorted(maps.Keys(sound)) {
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
+		c := candidate{edit: edits[i], variant: i + 1}
 		if n := sound[i]; n > enough+enough/4 || n > least+least/8 {
-			s.needless = append(s.needless, edits[i])
+			c.more = n > enough+enough/4
+			s.needless = append(s.needless, c)
 			continue
 		}
-		list = append(list, candidate{edit: edits[i], variant: i + 1})
+		list = append(list, c)
 	}
 	if list, err = s.elsewhere(built, list); err != nil {
 		return nil, nil, err
@@ -135,24 +139,29 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 			return nil, err
 		}
 		was := o.run
-		work := make([]uint64, len(list))
-		ok, err := s.ask(len(list), func(i int) (bool, error) {
+		variants := []int{0}
+		for _, c := range list {
+			variants = append(variants, c.variant)
+		}
+		work := make([]uint64, len(variants))
+		ok, err := s.ask(len(variants), func(i int) (bool, error) {
 			now, err := was.Try(q.ctx, debugkern.Trial{
-				Build: b, Variant: list[i].variant, Blocks: was.Blocks(), Tiles: true,
+				Build: b, Variant: variants[i], Blocks: was.Blocks(), Tiles: true,
 				Budget: 4*s.slower*was.Report.Cost.WarpInstructions + 10000,
 			})
 			if err != nil || now == nil || now.Report.Verdict == report.Failed {
 				return false, q.stopped(err)
 			}
 			work[i] = now.Report.Cost.WarpInstructions
-			return len(wrongStages(now.Report)) == 0, nil
+			return agreesThere(now), nil
 		})
 		if err != nil {
 			return nil, err
 		}
 		var kept []candidate
 		for i, c := range list {
-			if c.work += work[i]; ok[i] {
+			c.more = c.more || ok[0] && work[i+1] > work[0]+work[0]/4
+			if c.work += work[i+1]; ok[i+1] {
 				kept = append(kept, c)
 			}
 		}
@@ -162,13 +171,20 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 	for _, c := range list {
 		least = min(least, c.work)
 	}
+	s.needNot(list)
 	return slices.DeleteFunc(list, func(c candidate) bool {
 		much := c.work > least+least/4 // an edit that leaves out others of the same build executes less too
 		if much {
-			s.needless = append(s.needless, c.edit)
+			s.needless = append(s.needless, c)
 		}
 		return much
 	}), nil
+}
+
+// agreesThere reports whether everything of a run in another configuration is right, and was captured.
+func agreesThere(r *debugkern.Run) bool {
+	missing := slices.ContainsFunc(r.Report.Stages, func(st report.Stage) bool { return st.NotCaptured > 0 })
+	return len(wrongStages(r.Report)) == 0 && !(missing && r.Report.Verdict == report.Diverge)
 }
 
 // judging is how many warp instructions could be executed while what a trial captured is judged.
@@ -223,15 +239,16 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 }
 
 // cost compares edits as Edit.Cost does. That a loop ends at another number than the function has computed is
-// less likely than that it has computed another one.
+// less likely than that it has computed another one, and so is a condition in a loop that is the same in each
+// iteration: that it happens to be right in one shape shows little.
 func (s *sourceEdit) cost(e *rewrite.Edit) int {
-	if s.set.BoundLines(e) != nil {
+	if s.set.BoundLines(e) != nil || e.Freezes() {
 		return e.Cost() + boundCost
 	}
 	return e.Cost()
 }
 
-// boundCost is how much more an edit of a loop's end costs.
+// boundCost is how much more an edit of a loop's end, or of a condition that is the same then, costs.
 const boundCost = 12
 
 const (
@@ -244,7 +261,9 @@ const (
 
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
 func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
-	slices.SortStableFunc(list, func(a, b rewrite.Edit) int { return cmp.Compare(s.cost(&a), s.cost(&b)) })
+	slices.SortStableFunc(list, func(a, b rewrite.Edit) int {
+		return cmp.Or(s.first(&a, &b), cmp.Compare(s.cost(&a), s.cost(&b)))
+	})
 	for _, e := range list[:min(len(list), mostRight)] {
 		switch {
 		case f == nil:
@@ -258,3 +277,34 @@ func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
 	}
 	return f, nil
 }
+
+// needNot notes the edits that leave out a statement under a condition, where so many others of its line are
+// right everywhere that the condition merely must not hold, and puts them first.
+func (s *sourceEdit) needNot(list []candidate) {
+	for i := range list {
+		e, alike := &list[i].edit, 0
+		for j := range list {
+			if o := &list[j].edit; o.Text == e.Text && o.Line == e.Line {
+				alike++
+			}
+		}
+		if e.LeavesOut() && alike > byChance {
+			s.out = append(s.out, e.What)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int { return s.first(&a.edit, &b.edit) })
+}
+
+// first puts those edits first that leave out what merely must not be done.
+func (s *sourceEdit) first(a, b *rewrite.Edit) int {
+	rank := func(e *rewrite.Edit) int {
+		if slices.Contains(s.out, e.What) {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(rank(a), rank(b))
+}
+
+// byChance is how many edits of a condition's line put everything right at most where one of them is meant.
+const byChance = 8

@@ -38,7 +38,7 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		if was == nil || len(wrongStages(was.Report)) > 0 {
+		if was == nil || !agreesThere(was) {
 			continue
 		}
 		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
@@ -49,7 +49,7 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 		if err = q.stopped(err); err != nil {
 			return "", "", err
 		}
-		if now == nil || now.Report.Verdict == report.Failed || len(wrongStages(now.Report)) > 0 {
+		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) {
 			return o.name + " is wrong with it", s.onlyFlag(o), nil
 		}
 		for _, name := range e.Drops {

@@ -72,6 +72,13 @@ func (q *inquiry) besides(lead, s *suspect) {
 		}
 		own, other := c.Stage, s.cause.Stage
 		c.because(fmt.Sprintf("%s has what belongs in %s, and %s what belongs in %s", own, other, other, own))
+		if at, second := q.parameterList(x.Of, y.Of); at != nil {
+			c.because(q.inOtherOrder(x.Of, y.Of, at))
+			c.Title += "; made wrong at " + at.At()
+			c.Place.Source, c.Place.Other = at, x.At
+			c.Advice = q.exchangeParameters(c, x.Of, y.Of, at, second)
+			return
+		}
 		look := fmt.Sprintf("look at where %s and %s are exchanged: where they are taken, at %s and %s, or where "+
 			"what is made of them is kept and read", x.Of, y.Of, x.At.At(), lineText(y.At, x.At))
 		c.Advice = q.citing(q.citing(look, ": ", x.At), ", ", y.At)

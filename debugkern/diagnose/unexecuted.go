@@ -130,6 +130,10 @@ func (q *inquiry) keptFrom(st probes.Stage, b *report.BadCell) bool {
 func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Operation) (bool, error) {
 	const keeps = "it keeps the value that it begins with"
 	fn := q.run.Entry()
+	made := map[string]bool{} // what is executed for the cell, whatever it gives: by operation and place
+	for _, o := range ops {
+		made[operationAt(fn.Body[o.At])] = true
+	}
 	for _, o := range ops {
 		in := fn.Body[o.At]
 		if in.Loc.Within(target.IsProbe) || len(in.Args) == 0 {
@@ -143,7 +147,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		for _, r := range in.Dests(nil) {
 			for i, other := range fn.Body {
 				loads := other.Kind().Loads() && other.Space() == ptx.SpaceGlobal
-				if i == o.At || !slices.Contains(other.Dests(nil), r) ||
+				if i == o.At || made[operationAt(other)] || !slices.Contains(other.Dests(nil), r) ||
 					!loads && (!computes(other) || !fn.Regs[r].Type.Float()) {
 					continue
 				}
@@ -162,6 +166,14 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		}
 	}
 	return false, nil
+}
+
+// operationAt is an instruction's operation with its place in the source, which copies of it have in common.
+func operationAt(in *ptx.Instr) string {
+	if in.Loc == nil {
+		return in.Op
+	}
+	return in.Op + " " + in.Loc.Chain()
 }
 
 // unawaitedProduct is the finding that a wgmma is under way where nothing waits for it; nil: there is none.

@@ -181,6 +181,14 @@ func (q *inquiry) leftUnwritten(unwritten, s *suspect) bool {
 		doc.Local.Bad == doc.Local.Nonfinite && doc.Local.Bad == len(unwritten.covered.Never())
 }
 
+// incomplete reports whether something of a block was not captured.
+func (q *inquiry) incomplete(b probes.Dim3) bool {
+	if q.holes == nil {
+		q.holes = q.uncaptured()
+	}
+	return q.holes[b]
+}
+
 // uncaptured is the blocks of which some cell that is compared was not captured.
 func (q *inquiry) uncaptured() map[probes.Dim3]bool {
 	out := map[probes.Dim3]bool{}
@@ -215,14 +223,11 @@ func (q *inquiry) cutShort(short, s *suspect) bool {
 	if report.Uncaptures(s.cause.Kind) {
 		return true
 	}
-	if q.holes == nil {
-		q.holes = q.uncaptured()
-	}
 	if s.cause.Kind != kindStage {
 		return slices.Contains([]string{"uninitialised", "nan-origin", "unwritten"}, s.cause.Kind) &&
 			!slices.ContainsFunc(s.cause.Findings, func(i int) bool {
 				f := &q.doc.Findings[i]
-				return f.Kind != "unwritten" && !q.holes[f.Block]
+				return f.Kind != "unwritten" && !q.incomplete(f.Block)
 			})
 	}
 	return !slices.ContainsFunc(s.stages, func(st probes.Stage) bool { return !q.wrongInHoles(st) })
@@ -250,9 +255,9 @@ func (q *inquiry) wrongInHoles(st probes.Stage) bool {
 		for kv := lo; kv < lo+n; kv++ {
 			v := q.run.Tile(debugkern.Place{Stage: st, Block: b, KVTile: kv})
 			switch {
-			case v.Bad > 0 && !q.holes[b]:
+			case v.Bad > 0 && !q.incomplete(b):
 				return false
-			case v.Bad == 0 && v.Cells > v.Absent && !q.holes[b]:
+			case v.Bad == 0 && v.Cells > v.Absent && !q.incomplete(b):
 				right++
 			}
 		}

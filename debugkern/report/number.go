@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 )
 
@@ -36,4 +37,15 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, (*float64)(n))
 	}
 	return nil
+}
+
+// NoSize stands for the size of an error where a NaN or an infinity takes part: it has none.
+const NoSize = "NaN/Inf"
+
+// Size writes the size of an error by a verb for floats, and NoSize where it has none.
+func (n Number) Size(verb string) string {
+	if v := float64(n); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return fmt.Sprintf(verb, v)
+	}
+	return NoSize
 }

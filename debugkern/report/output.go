@@ -1,7 +1,5 @@
 package report
 
-import "fmt"
-
 // Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there
 // where that is attention.
 type Output struct {
@@ -30,7 +28,7 @@ func (o *Output) Against() string {
 func (o *Output) AgainstShort() string { return "exact inputs" }
 
 // Most is the largest error as it is printed everywhere.
-func (o *Output) Most() string { return fmt.Sprintf("%.3g", float64(o.MaxAbs)) }
+func (o *Output) Most() string { return o.MaxAbs.Size("%.3g") }
 
 // Rule is another project's acceptance test, evaluated on O.
 type Rule struct {

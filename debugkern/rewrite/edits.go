@@ -55,6 +55,13 @@ func (e *Edit) On(line int) bool {
 	})
 }
 
+// LeavesOut reports whether the edit leaves out a statement under a condition, whole or what it is a
+// condition of.
+func (e *Edit) LeavesOut() bool {
+	return len(e.sites) == 1 && e.sites[0].whole && strings.Trim(e.sites[0].now, "; ") == "" &&
+		strings.HasPrefix(e.Text.text[e.sites[0].from:], "if")
+}
+
 // With is the edit as what a trial was made with: "with key16 in place of row16", "without return;", "under
 // the condition row < rows".
 func (e *Edit) With() string {
@@ -453,6 +460,7 @@ func (l *lister) statement(s *statement) {
 	l.twins(s)
 	l.argumentsAlone(s)
 	l.splitOtherwise(s)
+	l.splitByNames(s)
 	for _, e := range s.top() {
 		e.walk(func(e, parent *expr) bool {
 			if l.macro(e) || parent != nil && parent.op == "?" && parent.kids[0] == e && l.known(e) {

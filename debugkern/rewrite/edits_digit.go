@@ -122,28 +122,10 @@ func (l *lister) splitOtherwise(s *statement) {
 		own, _ := digitsOf(list[0])
 		for _, turned := range []bool{false, true} {
 			for by := 2; by <= 32; by *= 2 {
-				if !turned && by == max(own.over, own.under) {
-					continue
+				if turned || by != max(own.over, own.under) {
+					l.of = integer
+					l.splitAs(rankSplit, list, strconv.Itoa(by), turned)
 				}
-				var sites []site
-				for _, e := range list {
-					op := e.op
-					if turned {
-						op = map[string]string{"/": "%", "%": "/"}[op]
-					}
-					x := e.kids[0]
-					at := l.t.inPlace(e.from, e.to, l.t.source(x.from, x.to)+" "+op+" "+strconv.Itoa(by))
-					at.cast = true
-					sites = append(sites, at)
-				}
-				slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
-				of := l.t.source(own.x.from, own.x.to)
-				what := "quotients and remainders of " + of + " by " + strconv.Itoa(by)
-				if turned {
-					what += ", each in the other's place"
-				}
-				l.of = integer
-				l.add(rankSplit, what, sites...)
 			}
 		}
 	}

@@ -57,6 +57,8 @@ func (l *lister) expression(e, parent *expr) {
 		l.donated(e, parent)
 		l.chained(e, parent)
 		l.otherDigits(e, parent)
+		l.rounded(e, parent)
+		l.otherFactor(e)
 		l.stepped(e)
 	case real:
 		l.arithmetic(e)
@@ -85,6 +87,7 @@ func (l *lister) expression(e, parent *expr) {
 		l.member(e)
 	case "number":
 		l.number(e)
+		l.asBits(e, parent)
 		if l.class(e) == integer && parent != nil && (parent.op == "index" || parent.op == "call") {
 			l.variableFor(e, parent)
 		}
@@ -114,6 +117,8 @@ func (l *lister) expression(e, parent *expr) {
 		l.put(rankEither, e.from, e.to, c)
 		l.put(rankEither+1, e.from, e.to, a+" ? "+c+" : "+b) // where both of them are right it is no exchange
 	default:
+		l.partly(e)
+		l.leaders(e)
 		if len(e.kids) == 2 {
 			l.binary(e)
 		}

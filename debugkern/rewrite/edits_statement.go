@@ -17,12 +17,15 @@ func (l *lister) whole(s *statement) {
 	switch s.kind {
 	case "for":
 		l.from0(s)
+		l.halving(s)
 		return
 	case "if":
 		l.condition(s)
 		return
 	}
 	l.begun(s)
+	l.running(s)
+	l.of = ""
 	if s.kind != "expression" || len(s.exprs) == 0 || !l.near(s.from) || l.macro(s.exprs[0]) ||
 		s.parent != nil && s.parent.init == s {
 		return
@@ -318,12 +321,16 @@ func (l *lister) condition(s *statement) {
 		if s.exprs[0].op == "&&" {
 			all += 16 // one part of it is likelier
 		}
-		if leaves[t.tokens[in.from].text] {
+		early := leaves[t.tokens[in.from].text]
+		if early {
 			rank = rankAlways // nobody has to leave early
+			what = t.source(s.from, s.to)
 		}
 		l.leaving(in)
 		l.orElse(s)
+		l.dropping = early // what a flag chooses there is left early, which another build can do without
 		l.add(rank, "without "+what, never)
+		l.dropping = false
 		l.add(all, "without the condition "+t.source(s.from, in.from), always)
 	}
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "maps"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Which edits are compiled together. A function is inlined at each call, and each edit of a line that calls
 // it adds a call. Edits of a function and of its callers therefore multiply: NVRTC took a minute for 254.
@@ -73,15 +77,20 @@ func (in *inlining) all() int {
 
 // Fitting chooses among the first n edits, the likeliest first, those that one compilation takes: at most
 // mostCopies copies after inlining and unrolling. became returns how many instructions of the kernel a line
-// compiled to. rest has the others, in their order.
+// compiled to. rest has the others, in their order. Edits of how often a loop runs stand in a compilation of
+// their own: with them a compiler does not unroll the loop, which makes another kernel of it.
 func (w *Set) Fitting(edits []Edit, n int, became func(text string, line int) int) (chosen, rest []Edit) {
 	in := w.inlining()
-	unrolled := 0
+	unrolled, heads := 0, len(edits) > 0 && edits[0].unrolls()
 	for i := range edits {
 		e := &edits[i]
 		if i >= n {
 			rest = append(rest, edits[i:]...)
 			break
+		}
+		if e.unrolls() != heads {
+			rest = append(rest, *e)
+			continue
 		}
 		of := e.function()
 		if of == "" {
@@ -106,6 +115,24 @@ func (w *Set) Fitting(edits []Edit, n int, became func(text string, line int) in
 		chosen = append(chosen, *e)
 	}
 	return chosen, rest
+}
+
+// unrolls reports whether an edit is of the head of a loop that a compiler may unroll.
+func (e *Edit) unrolls() bool {
+	t, found := e.Text, false
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			if s.kind != "for" || len(s.body) == 0 {
+				return
+			}
+			from, to := t.tokens[s.from].from, t.tokens[s.body[0].from].from
+			before := strings.TrimSpace(t.text[:from])
+			before = before[strings.LastIndexByte(before, '\n')+1:]
+			found = found || !strings.HasPrefix(before, "#pragma unroll 1") &&
+				slices.ContainsFunc(e.sites, func(x site) bool { return from < x.from && x.to <= to })
+		})
+	}
+	return found
 }
 
 // function is the name of the function that an edit is in, "" where it is in none.

@@ -1,16 +1,19 @@
 package rewrite
 
-// The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a bug
-// is on, there are for one that takes the bug back. It was counted for planted bugs of
+// The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a
+// bug is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
-// rankSameNames, rankPastEnd, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and
-// rankWrappedName, are estimates: too few bugs had them. The lower the likelier.
+// rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
+// rankRunning, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are
+// estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
 	rankStorage     = 6  // an array in a place of its own
 	rankWidth       = 6  // a shuffle of all lanes
+	rankLeaders     = 11 // the first of each so many lanes in the place of the first so many
+	rankRunning     = 12 // what a variable has, as an operand of what is assigned to it
 	rankTemplate    = 7  // a number as the argument of a template
 	rankUnused      = 8  // what is computed and never used
 	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
@@ -27,6 +30,9 @@ const (
 	rankLikeCall    = 15 // an argument with the operation that another call has
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
+	rankRounded     = 14 // a number that is not rounded to a multiple
+	rankHalving     = 14 // another first and last step of a reduction
+	rankBits        = 11 // the bits of a float with another digit
 	rankIndices     = 14 // two indices exchanged
 	rankTerm        = 14 // the first operand of an operator alone
 	rankEveryStep   = 14 // steps of one in a loop
@@ -53,6 +59,7 @@ const (
 	rankNumber      = 18 // another number, the likeliest first
 	rankVariable    = 18 // a variable in the place of a term or call
 	rankDigits      = 18 // other digits of a number
+	rankOtherFactor = 18 // a factor at the other term of a sum
 	rankNumbers     = 19 // two numbers of an expression exchanged
 	rankSplit       = 19 // quotients and remainders by another divisor
 	rankSecond      = 19 // the second operand of an operator alone

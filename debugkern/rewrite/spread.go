@@ -7,7 +7,8 @@ import (
 
 // Spread adds to lines those that make what stands on them, each a step farther, up to most: what is assigned
 // to the names on a line, the loops and conditions around it, the functions that it calls, and the calls of
-// its own function. lines are as Edits has them.
+// its own function. A function of one statement is as near as the line that calls it. lines are as Edits has
+// them.
 func (w *Set) Spread(lines map[string]map[int]int, most int) {
 	for _, t := range w.texts {
 		for _, f := range t.functions { // a statement has several lines
@@ -30,7 +31,9 @@ func (w *Set) Spread(lines map[string]map[int]int, most int) {
 							near[line] = true
 						}
 					}
-					w.from(t, f, near, func(t *Text, at int) { more = append(more, place{t, at, far + 1}) })
+					w.from(t, f, near, func(t *Text, at, step int) {
+						more = append(more, place{t, at, far + step})
+					})
 				}
 			}
 		}
@@ -141,7 +144,7 @@ func (t *Text) wholeStatement(lines map[string]map[int]int, s *statement) {
 const longest = 12
 
 // from visits what makes that which stands on lines of a function.
-func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, int)) {
+func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(t *Text, at, step int)) {
 	on := func(at int) bool { return lines[t.tokens[at].line] }
 	var names []string
 	touched := false
@@ -152,7 +155,7 @@ func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, i
 		touched = true
 		for p := s.parent; p != nil; p = p.parent {
 			if p.kind == "for" || p.kind == "if" || p.kind == "while" {
-				visit(t, p.from)
+				visit(t, p.from, 1)
 			}
 		}
 		for _, e := range s.top() {
@@ -174,7 +177,7 @@ func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, i
 	each(f.body, func(s *statement) {
 		for _, v := range s.declares {
 			if slices.Contains(names, v.name) && v.init != nil {
-				visit(t, s.from)
+				visit(t, s.from, 1)
 			}
 		}
 		for _, e := range s.top() {
@@ -182,7 +185,7 @@ func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, i
 				continue
 			}
 			if to, _ := e.kids[0].base(); to.op == "name" && slices.Contains(names, to.text) {
-				visit(t, s.from)
+				visit(t, s.from, 1)
 			}
 		}
 	})
@@ -192,7 +195,7 @@ func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, i
 				for _, e := range s.top() {
 					e.walk(func(e, _ *expr) bool {
 						if e.op == "call" && e.kids[0].op == "name" && e.kids[0].text == f.name {
-							visit(o, e.from)
+							visit(o, e.from, 1)
 						}
 						return true
 					})
@@ -203,14 +206,19 @@ func (w *Set) from(t *Text, f *function, lines map[int]bool, visit func(*Text, i
 }
 
 // body visits the statements of a short function.
-func (w *Set) body(name string, visit func(*Text, int)) {
+func (w *Set) body(name string, visit func(t *Text, at, step int)) {
 	for _, t := range w.texts {
 		for _, f := range t.functions {
 			n := 0
 			each(f.body, func(*statement) { n++ })
-			if f.name == name && n <= longest {
-				each(f.body, func(s *statement) { visit(t, s.from) })
+			if f.name != name || n > longest {
+				continue
 			}
+			step := 1
+			if n == 1 {
+				step = 0
+			}
+			each(f.body, func(s *statement) { visit(t, s.from, step) })
 		}
 	}
 }

@@ -176,6 +176,41 @@ func TestFitting(t *testing.T) {
 	}
 }
 
+// Edits of how often a loop runs that may be unrolled stand in a compilation of their own.
+func TestFittingLoops(t *testing.T) {
+	text := `
+__global__ void k(float* u, float x, int n) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) u[i + n] = x;
+#pragma unroll 1
+    for (int i = 0; i < n; i++) u[i + n] = x;
+}
+`
+	set := NewSet(Parse("own.cu", text))
+	edits := together(set.Edits(map[string]map[int]int{"own.cu": {4: 0, 6: 0}}, Wanted{}))
+	once := func(string, int) int { return 1 }
+	sum := 0
+	for rest := edits; len(rest) > 0; {
+		var chosen []Edit
+		chosen, rest = set.Fitting(rest, 1000, once)
+		sum += len(chosen)
+		for _, e := range chosen {
+			if e.unrolls() != chosen[0].unrolls() {
+				t.Fatalf("%s stands in one compilation with %s", e.What, chosen[0].What)
+			}
+		}
+	}
+	if sum != len(edits) {
+		t.Errorf("%d edits chosen of %d", sum, len(edits))
+	}
+	for _, e := range edits {
+		head := strings.Contains(strings.Split(e.Applied(), "\n")[3], "int i = 0; i < 4; i++)")
+		if e.Line == 4 && head == e.unrolls() || e.Line == 6 && e.unrolls() {
+			t.Errorf("%s is of a loop's head that may be unrolled: %t", e.What, e.unrolls())
+		}
+	}
+}
+
 // A call that changes nothing is left out.
 func TestSimplified(t *testing.T) {
 	for was, want := range map[string]string{

@@ -133,7 +133,7 @@ func general(layers []Layer) []Binding {
 		{Action: SkipStep, Keys: []string{"ctrl+n"}, Label: "Ctrl-n", Help: "skip a step of the tour",
 			Group: g},
 		{Action: Cancel, Keys: []string{"esc"}, Label: "Esc",
-			Help: "close what is open; cancel a run, a search, a filter; back", Group: g, Fixed: true},
+			Help: "close what is open; cancel a run, a search, a filter; back to the view before", Group: g, Fixed: true},
 		{Action: Interrupt, Keys: []string{"ctrl+c"}, Label: "Ctrl-C", Help: "cancel running work, else quit",
 			Group: g, Fixed: true},
 		{Action: Suspend, Keys: []string{"ctrl+z"}, Label: "Ctrl-Z", Help: "back to the shell; fg resumes",

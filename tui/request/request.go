@@ -261,3 +261,17 @@ func WithSpec(req debugkern.Request, t report.TargetSpec) debugkern.Request {
 	}
 	return req
 }
+
+// Plain is a request with everything at its default that Deviations may name; the target, and how its source
+// is compiled and launched, stay.
+func Plain(req debugkern.Request) debugkern.Request {
+	req = Clone(req)
+	usual := debugkern.Request{}
+	req.Set, req.Faults, req.Gate, req.Inject = nil, nil, usual.Gate, usual.Inject
+	req.Shape, req.Seed, req.Inputs = usual.Shape, usual.Seed, usual.Inputs
+	req.Schedule, req.Backend, req.Device = usual.Schedule, usual.Backend, usual.Device
+	req.Builder, req.Arch, req.Repeat = usual.Builder, usual.Arch, usual.Repeat
+	req.Blocks, req.Tiles, req.Stages = usual.Blocks, usual.Tiles, usual.Stages
+	req.Check, req.Plain = usual.Check, usual.Plain
+	return req
+}

@@ -422,7 +422,7 @@ type Checking struct{ *Engine }
 // Check refuses a request whose schedule is none of two.
 func (Checking) Check(_ context.Context, req debugkern.Request) error {
 	if req.Schedule != "" && req.Schedule != "in-order:0" && req.Schedule != "random:7" {
-		return fmt.Errorf("schedule %s: expected POLICY[:SEED]", req.Schedule)
+		return fmt.Errorf("--schedule %s: expected POLICY[:SEED]", req.Schedule)
 	}
 	return nil
 }

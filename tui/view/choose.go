@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 	"tilescope/tui/request"
 )
@@ -29,6 +31,16 @@ func (x *Context) ManifestOf(target string) (*configs.Manifest, string) {
 		return x.Mine, x.Mine.Default
 	}
 	return nil, ""
+}
+
+// SameKernel reports whether two targets are variants of one kernel.
+func (x *Context) SameKernel(a, b string) bool {
+	if a == b {
+		return true
+	}
+	ka, _ := x.ManifestOf(a)
+	kb, _ := x.ManifestOf(b)
+	return ka != nil && ka == kb
 }
 
 // Stageless reports whether the kernel on screen has no stages: its arguments are shown.
@@ -72,18 +84,16 @@ func (x *Context) Choose(req debugkern.Request, said string) tea.Cmd {
 	}
 	fit, note, err := x.Fitting(req)
 	if err == nil {
+		err = x.wellFormed(fit)
+	}
+	if err == nil {
 		err = x.checked(fit)
 	}
 	if err != nil {
-		x.Complain(OneLine(err))
+		x.Complain(InCommands(OneLine(err)))
 		return nil
 	}
-	switch {
-	case len(fit.Faults) == 0:
-		x.before = ""
-	case fit.Shape != req.Shape && x.before == "":
-		x.before = request.ShapeName(req)
-	}
+	x.origin.shape.to(x.Req, req, fit)
 	x.SayChosen(said + note)
 	return x.Root.Start(fit)
 }
@@ -101,6 +111,33 @@ func (x *Context) Chosen() string {
 	x.chosen = ""
 	return said
 }
+
+// wellFormed looks whether the values of a request are such as a run takes, of any kernel: what is refused
+// here does not become the request on screen.
+func (x *Context) wellFormed(req debugkern.Request) error {
+	if _, err := target.ParseSchedule(req.Schedule); err != nil {
+		return err
+	}
+	man, _ := x.ManifestOf(req.Target)
+	if man == nil {
+		return nil
+	}
+	if name := request.ShapeName(req); len(req.Launch) == 0 && name != request.ShapeName(x.Req) {
+		if _, err := man.ParseShape(name); err != nil {
+			return err
+		}
+	}
+	if request.Normal(req).Inject != request.Normal(debugkern.Request{}).Inject && !man.Uniform(req.Gate) {
+		return man.NotUniform(req.Gate)
+	}
+	return nil
+}
+
+// option is an option of the command line for which the terminal has a command.
+var option = regexp.MustCompile(`--(schedule|shape|seed|gate|inject|backend|builder|fault|set|host)\b`)
+
+// InCommands writes the terminal's commands for the options of the command line in a text.
+func InCommands(text string) string { return option.ReplaceAllString(text, ":$1") }
 
 // checker is an engine that can say, without running it, whether a request makes sense.
 type checker interface {
@@ -180,29 +217,20 @@ func (x *Context) WithVariant(name string) (req debugkern.Request, said string, 
 	for _, f := range x.Req.Faults {
 		if _, err := man.Select(variant, nil, []string{f}, probes.GateNone); err != nil {
 			dropped = append(dropped, f)
-		} else {
+		} else if !slices.Contains(x.OwnFaults(name), f) {
 			req.Faults = append(req.Faults, f)
 		}
 	}
 	said = "target " + name
 	if dropped != nil {
 		said += " · off, not planted in it: " + strings.Join(dropped, " ")
-		x.shapeBack(&req)
+		said += x.shapeBack(&req)
 	}
 	if _, err := man.ParseShape(request.ShapeName(req)); err != nil && len(man.Shapes) > 0 {
 		req.Shape = man.Shapes[0].Name
 		said += " · shape " + req.Shape + ": it has no " + request.ShapeName(x.Req)
 	}
 	return req, said, nil
-}
-
-// shapeBack returns to the shape from before a fault asked for another, once no fault is on.
-func (x *Context) shapeBack(req *debugkern.Request) string {
-	if x.before == "" || len(req.Faults) > 0 {
-		return ""
-	}
-	req.Shape = x.before
-	return " · shape " + req.Shape + " again"
 }
 
 // take chooses what a switch has made of the request, or says why it makes nothing of it.
@@ -214,11 +242,18 @@ func (x *Context) take(req debugkern.Request, said string, err error) tea.Cmd {
 	return x.Choose(req, said)
 }
 
-func (x *Context) ChooseVariant(name string) tea.Cmd      { return x.take(x.WithVariant(name)) }
+// ChooseVariant runs a variant as it is. It is the target from then on, whatever a fault brought before.
+func (x *Context) ChooseVariant(name string) tea.Cmd {
+	cmd := x.take(x.WithVariant(name))
+	if cmd != nil {
+		x.origin.target = targetMove{}
+	}
+	return cmd
+}
+
 func (x *Context) StepFlag(name string, n int) tea.Cmd    { return x.take(x.withStep(name, n)) }
 func (x *Context) SetFlag(name string, value int) tea.Cmd { return x.take(x.WithFlag(name, value)) }
 func (x *Context) ChooseGate(g probes.Gate) tea.Cmd       { return x.take(x.WithGate(g)) }
-func (x *Context) ToggleFault(name string) tea.Cmd        { return x.take(x.WithFault(name)) }
 
 // withStep is the request with a flag at the n-th value after its own.
 func (x *Context) withStep(name string, n int) (req debugkern.Request, said string, err error) {
@@ -288,98 +323,13 @@ func (x *Context) WithGate(g probes.Gate) (req debugkern.Request, said string, e
 	return req, said, nil
 }
 
-// NoFaults takes out every fault that is on.
-func (x *Context) NoFaults() tea.Cmd {
-	req := x.NextRequest()
-	if len(req.Faults) == 0 {
-		x.Say("no fault is on")
-		return nil
-	}
-	said := strings.Join(req.Faults, ", ") + " off"
-	req.Faults = nil
-	return x.Choose(req, said+x.shapeBack(&req))
-}
-
-// ChooseDefaults runs the request's kernel with every flag, fault, gate, injected value, schedule, shape and
-// seed at its default. What executes and compiles it, its inputs and what is captured stay.
-func (x *Context) ChooseDefaults() tea.Cmd {
-	was := x.NextRequest()
-	req := request.Clone(was)
-	req.Set, req.Faults, req.Gate, req.Inject, req.Schedule, req.Seed = nil, nil, "", "", "", 0
-	if man, _ := x.Manifest(); len(req.Launch) == 0 {
-		req.Shape = ""
-		if man != nil && len(man.Shapes) > 0 {
-			if _, err := man.ParseShape(request.ShapeName(req)); err != nil {
-				req.Shape = man.Shapes[0].Name
-			}
-		}
-	}
-	if request.Same(was, req) {
-		x.Say("every flag, fault, gate, shape and seed is at its default already")
-		return nil
-	}
-	x.before = ""
-	return x.Choose(req, "reset: "+strings.Join(request.Differences(was, req), ", "))
-}
-
-// WithFault is the request with a fault switched. One planted in another variant, or that can do nothing with
-// the flags of this one, brings that variant.
-func (x *Context) WithFault(name string) (req debugkern.Request, said string, err error) {
-	man, variant := x.Manifest()
-	if man == nil {
-		return req, "", fmt.Errorf("no fault %s in %s", name, x.Req.Target)
-	}
-	if man.Fault(name) == nil {
-		known := make([]string, len(man.Faults))
-		for i := range man.Faults {
-			known[i] = man.Faults[i].Name
-		}
-		return req, "", fmt.Errorf("no fault %s in %s%s", name, x.Req.Target, configs.Suggest(name, known))
-	}
-	req = x.NextRequest()
-	if i := slices.Index(req.Faults, name); i >= 0 {
-		req.Faults = slices.Delete(req.Faults, i, i+1)
-		return req, name + " off" + x.shapeBack(&req), nil
-	}
-	said = name + " on"
-	sel, err := man.Select(variant, req.Set, []string{name}, probes.GateNone)
-	if err != nil {
-		said += x.transplant(&req, man, man.Fault(name).Base, "it is planted there")
-	} else if refused, _, _ := Unsuited(man, sel, request.ShapeName(req)); refused != nil &&
-		refused.Base != "" {
-		said += x.transplant(&req, man, refused.Base, "it needs "+refused.That)
-	}
-	req.Faults = append(req.Faults, name)
-	return req, said, nil
-}
-
-// transplant moves a request to the target that a fault is planted in, without the faults that are not
-// planted there, and says so.
-func (x *Context) transplant(req *debugkern.Request, man *configs.Manifest, base, why string) string {
-	said := fmt.Sprintf(" · target %s: %s", base, why)
-	req.Target, req.Set = base, nil
-	var dropped []string
-	req.Faults = slices.DeleteFunc(slices.Clone(req.Faults), func(f string) bool {
-		_, err := man.Select(base, nil, []string{f}, probes.GateNone)
-		if err != nil {
-			dropped = append(dropped, f)
-		}
-		return err != nil
-	})
-	if dropped != nil {
-		said += " · off, not planted there: " + strings.Join(dropped, " ")
-	}
-	return said
-}
-
+// ChooseShape runs another shape. It is the shape from then on, whatever a fault brought before.
 func (x *Context) ChooseShape(name string) tea.Cmd {
 	req := x.NextRequest()
 	req.Shape = name
-	was := x.before
-	x.before = ""
 	cmd := x.Choose(req, "shape "+name)
-	if cmd == nil {
-		x.before = was
+	if cmd != nil {
+		x.origin.shape = shapeMove{}
 	}
 	return cmd
 }

@@ -65,7 +65,7 @@ type Context struct {
 	Pinned  *configs.Setup // the run that others are compared with, A
 
 	chosen    string // see Chosen
-	before    string // the shape before a fault asked for another
+	origin    Origin // from where switches of faults took the request
 	replaying replay
 	past      history
 	hunt      hunt

@@ -81,7 +81,7 @@ func (x *Context) Remedies(e *report.Failure) []string {
 	if x.Run != nil {
 		out = append(out, x.Keys.Label(keymap.Cancel)+" shows the previous run, dimmed · :failure shows this again")
 		if list := request.Differences(x.Run.Request, x.Fail.Request); list != nil {
-			out = append(out, fmt.Sprintf("new since the previous run: %s · :revert goes back to it",
+			out = append(out, fmt.Sprintf("new since the previous run: %s · :undo goes back to it",
 				strings.Join(list, ", ")))
 		}
 	}

@@ -378,6 +378,15 @@ func (b *bug) manifest(t *testing.T) []byte {
 var mended = []struct{ bug, line string }{
 	{"v-rows-by-query-block", "wmma::load_matrix_sync(v_frag, &sV[key16][d], HEAD_DIM);"},
 	{"half-sum-by-row-block", "if (leader) half_sum[warp % 2][row] = sum[i];"},
+	{"tile-put-down-columns-read-along-rows", "const int n = i / DIM, d = i % DIM;"},
+	{
+		"butterfly-a-step-too-far-out",
+		"for (int o = 16; o > 0; o /= 2) x = __fadd_rn(x, __shfl_xor_sync(0xffffffffu, x, o));",
+	},
+	{
+		"pairs-of-p-put-across-the-steps",
+		"for (int e = 0; e < ELEMENTS; e += 2) p[e / 8][e / 2 % 4] = pair(s[e], s[e + 1]);",
+	},
 	{"divided-by-padded-columns", "var_smem[r] = __fdiv_rn(squares, static_cast<float>(C));"},
 }
 

@@ -16,7 +16,10 @@ type node interface {
 
 type (
 	literal  struct{ v Value }
-	variable struct{ name string }
+	variable struct {
+		name string
+		pos  int // in the text
+	}
 	register struct {
 		name string
 		lane int // -1: the lane that is evaluated

@@ -337,11 +337,11 @@ func (p *parser) variable(name string, t token) node {
 	p.refs = append(p.refs, ref{kind: refName, name: name, pos: t.pos})
 	for _, n := range Names {
 		if n.Name == name {
-			return variable{name}
+			return variable{name, t.pos}
 		}
 	}
 	if slices.Contains(p.cursor, name) {
-		return variable{name}
+		return variable{name, t.pos}
 	}
 	if name == "hits" {
 		p.fail(t.pos, "the count stands behind the condition: [if EXPR] hits %s 3", ">=")

@@ -300,15 +300,24 @@ func (p *Pane) row(r code.Row, w, indent int) string {
 	return l.Done()
 }
 
-// DrawMark writes the mark of a breakpoint: ●, ? for one with a condition, ○ for one that is disabled.
+// Glyph is the mark of a breakpoint: ●, ? for one with a condition, ○ for one that is disabled.
+func (m Mark) Glyph(t *theme.Theme) string {
+	switch m {
+	case Conditional:
+		return "?"
+	case Off:
+		return t.Glyph.Ring
+	}
+	return t.Glyph.Dot
+}
+
+// DrawMark writes the mark of a breakpoint.
 func DrawMark(t *theme.Theme, l *theme.Line, m Mark) {
 	switch m {
-	case Plain:
-		l.Glyph(t.Wrong, t.Glyph.Dot)
-	case Conditional:
-		l.Glyph(t.Wrong, "?")
+	case Plain, Conditional:
+		l.Glyph(t.Wrong, m.Glyph(t))
 	case Off:
-		l.Glyph(t.Off, t.Glyph.Ring)
+		l.Glyph(t.Off, m.Glyph(t))
 	}
 }
 

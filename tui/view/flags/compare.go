@@ -34,8 +34,19 @@ func bisected(ctx context.Context, e view.Engine, a, b debugkern.Request,
 	return bisect.Run(ctx, e, a, b, "", progress)
 }
 
+// otherKernel says why A is compared with nothing of the request on screen, "" where it can be: their stages
+// are not the same ones.
+func (v *Controller) otherKernel() string {
+	if v.Pinned == nil || v.SameKernel(v.Pinned.Target, v.Req.Target) {
+		return ""
+	}
+	return fmt.Sprintf("A is of another kernel, with other stages: %s pins a run of this one, %s unpins A",
+		v.Keys.LabelIn(view.Flags, pin), v.Keys.LabelIn(view.Flags, unpin))
+}
+
 // versus is what is known of A against B.
 type versus struct {
+	target     string // B's
 	bisection  *report.Bisection
 	ends       [2]string // its kernels, with their flags
 	comparison *report.Comparison
@@ -52,11 +63,12 @@ type waiting struct {
 
 // bisectedMsg is a bisection that ended.
 type bisectedMsg struct {
-	gen  int
-	of   string    // B's request in full
-	ends [2]string // the kernels
-	doc  *report.Bisection
-	err  error
+	gen    int
+	of     string    // B's request in full
+	target string    // B's
+	ends   [2]string // the kernels
+	doc    *report.Bisection
+	err    error
 }
 
 // pairedMsg is A run again and laid under the run on screen.
@@ -78,6 +90,9 @@ func (v *Controller) ends(named string, again func() tea.Cmd) (a, b debugkern.Re
 	switch {
 	case v.Pinned == nil:
 		v.Say("no run is pinned: " + v.Keys.Label(pin) + " pins this one, then switch something")
+		return a, b, false
+	case v.otherKernel() != "":
+		v.Complain(v.otherKernel())
 		return a, b, false
 	case v.Job.Active:
 		v.versus.waiting = waiting{v.Job.Gen, again}
@@ -113,7 +128,7 @@ func (v *Controller) bisect(string) tea.Cmd {
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
 		doc, err := bisected(t.Ctx, engine, a, b, t.Report)
-		return bisectedMsg{t.Gen, request.InFull(b), ends, doc, err}
+		return bisectedMsg{t.Gen, request.InFull(b), b.Target, ends, doc, err}
 	}, t.Listen())
 }
 
@@ -142,6 +157,7 @@ func (v *Controller) bisected(msg bisectedMsg) {
 			msg.doc.Targets[0].Verdict))
 	}
 	v.versus.bisection, v.versus.ends, v.versus.comparison, v.versus.of = msg.doc, msg.ends, nil, msg.of
+	v.versus.target = msg.target
 	v.Root.Announce(view.RequestChanged{})
 	if v.Root.Showing() == view.Flags {
 		v.Root.Focus(partAbout)
@@ -233,6 +249,7 @@ func (v *Controller) paired(msg pairedMsg) tea.Cmd {
 		return nil
 	}
 	v.versus.comparison, v.versus.name, v.versus.of = msg.doc, msg.name, request.InFull(v.Run.Request)
+	v.versus.target = v.Run.Request.Target
 	v.a = &Pinned{Name: msg.title, Report: msg.report}
 	both := *v.Run
 	both.Viewer, both.Pair, both.Against = msg.pair, msg.pair, msg.name
@@ -261,10 +278,18 @@ func first(c *report.Comparison) string {
 	return " first in " + c.First
 }
 
+// versusHere is what is known of A against B where it is of the kernel on screen, else nothing.
+func (v *Controller) versusHere() versus {
+	if v.versus.target != "" && !v.SameKernel(v.versus.target, v.Req.Target) {
+		return versus{}
+	}
+	return v.versus
+}
+
 // openVersus is Enter beside the list of the Flags view: the first differing cell in Tile, or the bisection's
 // pair.
 func (v *Controller) openVersus() tea.Cmd {
-	x := &v.versus
+	x := v.versusHere()
 	switch {
 	case x.comparison != nil && v.Run != nil && v.Run.Pair != nil:
 		if x.comparison.First == "" {
@@ -289,7 +314,7 @@ func (v *Controller) runPair(p *report.BisectPair) tea.Cmd {
 	req := request.Clone(v.Run.Request)
 	a := request.SetupOf(request.WithSpec(req, p.From))
 	v.Pinned, v.a, v.repinned = &a, nil, true
-	v.versus = versus{bisection: v.versus.bisection, ends: v.versus.ends, of: v.versus.of}
+	v.versus.comparison, v.versus.name, v.versus.waiting = nil, "", waiting{}
 	cmd := v.Choose(request.WithSpec(req, p.To),
 		"A is "+request.Title(request.WithSpec(req, p.From))+"; comparing once B has run")
 	if cmd != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/x/exp/golden"
 
+	"tilescope/configs"
+	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/viewtest"
 )
@@ -49,7 +51,7 @@ func TestCompareKernelAgainstKernel(t *testing.T) {
 	d.HasStatus("A and B differ first in P")
 	for _, want := range []string{
 		"A AGAINST B, BIT BY BIT", "P  ≠ 137/65536, most 1.5000, 1024 ulp", "S  ✓ 65536 cells equal",
-		"only B has V",
+		"only run B has V",
 	} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("no %q:\n%s", want, d.Text())
@@ -223,4 +225,37 @@ func TestCompareWithin(t *testing.T) {
 	if !strings.Contains(d.Text(), "BIT BY BIT") {
 		t.Errorf("without a tolerance:\n%s", d.Text())
 	}
+}
+
+// TestAnotherKernelIsNotCompared: A, and what was bisected, of one kernel are compared with no run of
+// another, by no table and by no command; back on its own kernel they are there again.
+func TestAnotherKernelIsNotCompared(t *testing.T) {
+	cat, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := viewtest.Start(t, 120, 40, viewtest.Engine(func(e *tuitest.Engine) { e.Cat = cat })).
+		Press("4", "a").Command("fault p-stale-m").Press("B")
+	if d.Says("BISECTED"); t.Failed() {
+		return
+	}
+	d.Command("variant gemm_wmma")
+	for _, never := range []string{"BISECTED", "equal bits", "run A: "} {
+		if strings.Contains(d.Text(), never) {
+			t.Errorf("%q on another kernel:\n%s", never, d.Text())
+		}
+	}
+	d.Says("run A stage2", "A is of another kernel")
+	runs := len(d.E.Asked())
+	for _, key := range []string{"B", "C"} {
+		d.Press(key).HasStatus("A is of another kernel, with other stages: a pins a run of this one, A unpins A")
+	}
+	if n := len(d.E.Asked()) - runs; n != 0 || !d.M.Status.Bad {
+		t.Errorf("%d runs", n)
+	}
+	if d.Command("variant stage1").Says("run A: ", "equal bits", "BISECTED"); !d.M.Current() {
+		t.Error("it has not run")
+	}
+	d.Command("variant gemm_wmma").Press("a").Command("seed 3")
+	d.Says("stage run A: ") // its stages are called A and B too
 }

@@ -268,23 +268,28 @@ func (p *Pane) runSection(w int) (out []string) {
 // compare draws A and B, stage by stage.
 func (p *Pane) compare(w int, out *[]string) {
 	a, b := p.data.A.Report, p.data.Run.Current()
-	half := (w - 5) / 2
+	const names = 7 // columns of the stages' names: those of a product are called A and B too
+	half := (w - names) / 2
 	line := func(name string, sa, sb theme.Style, ta, tb string) {
-		l := p.Theme.Line(w).Space(1).Add(p.Theme.Dim, name).Pad(5)
-		l.Add(sa, p.Theme.Fit(ta, half-1)).Pad(5 + half)
+		l := p.Theme.Line(w).Space(1).Add(p.Theme.Dim, p.Theme.Fit(name, names-2)).Pad(names)
+		l.Add(sa, p.Theme.Fit(ta, half-1)).Pad(names + half)
 		*out = append(*out, l.Add(sb, p.Theme.Fit(tb, half-1)).Done())
 	}
-	*out = p.say(*out, w, p.Theme.Title, "A %s", p.data.A.Name)
+	*out = p.say(*out, w, p.Theme.Title, "run A %s", p.data.A.Name)
+	if p.data.Apart != "" {
+		*out = p.say(*out, w, p.Theme.Notice, "%s", p.data.Apart)
+		return
+	}
 	if b == nil {
-		*out = p.say(*out, w, p.Theme.Title, "B %s", p.data.Request)
+		*out = p.say(*out, w, p.Theme.Title, "run B %s", p.data.Request)
 		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict,
 			p.data.State)
 		return
 	}
-	*out = p.say(*out, w, p.Theme.Title, "B %s", p.data.B)
+	*out = p.say(*out, w, p.Theme.Title, "run B %s", p.data.B)
 	columns := p.columns(half - 1)
-	line("", p.Theme.Dim, p.Theme.Dim, "A: "+columns.head, "B: "+columns.head)
-	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict),
+	line("stage", p.Theme.Dim, p.Theme.Dim, fmt.Sprintf(columns.head, "A"), fmt.Sprintf(columns.head, "B"))
+	line("all", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict),
 		p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
 		sa := &a.Stages[i]
@@ -309,16 +314,16 @@ func (p *Pane) compare(w int, out *[]string) {
 // stageColumns are how a stage's figures are written next to another's: their heading, and the widths of the
 // largest error and of the number of bad cells.
 type stageColumns struct {
-	head       string
+	head       string // with a verb for the run's name
 	error, bad int
 }
 
 // columns are those for a room of w columns.
 func (p *Pane) columns(w int) stageColumns {
-	if w < 25 {
-		return stageColumns{"error     bad", 7, 6}
+	if w < 27 {
+		return stageColumns{"%s: error    bad", 7, 6}
 	}
-	return stageColumns{"max error  bad cells", 12, 10}
+	return stageColumns{"run %s: max error  bad cells", 14, 10}
 }
 
 func (p *Pane) stage(s *report.Stage, c stageColumns) string {
@@ -330,7 +335,7 @@ func (p *Pane) stage(s *report.Stage, c stageColumns) string {
 		of = &s.Global
 	}
 	mark := p.Theme.VerdictMark(s.Verdict)
-	return fmt.Sprintf("%s %*.2g %*d", mark, c.error, float64(of.MaxAbs), c.bad, of.Bad)
+	return fmt.Sprintf("%s %*s %*d", mark, c.error, of.MaxAbs.Size("%.2g"), c.bad, of.Bad)
 }
 
 // Hit maps a place on the pane to a switch; part is which part it lies in.

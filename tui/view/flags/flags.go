@@ -44,7 +44,7 @@ func (k Kind) Radio() bool { return k != Flag && k != Fault && k != Seed }
 type Item struct {
 	Kind    Kind
 	Name    string
-	Value   string // a flag's value, a shape's numbers, the seed
+	Value   string // a flag's value, a shape's numbers, the seed; of a fault where it comes from
 	On      bool
 	Changed bool   // differs from what the variant says
 	Help    string // what it is
@@ -68,6 +68,7 @@ type Data struct {
 	Reasons []string // why it failed, and what can be done
 	Run     outcome.Outcome
 	A       *Pinned
+	Apart   string // why A is not compared with the run on screen, "" where it is
 	B       string // name of the run on screen
 
 	// Compared: heading of the two below where they are of an earlier run than the one on screen, else ""

@@ -26,14 +26,15 @@ func (v *Controller) refreshShown() {
 // refreshFlags makes the list for the request.
 func (v *Controller) refreshFlags() {
 	v.stale = false
+	known := v.versusHere()
 	d := Data{Request: request.Brief(v.Req), State: v.Standing(), Run: v.Outcome(), A: v.a,
-		Bisection: v.versus.bisection, Ends: v.versus.ends, Comparison: v.versus.comparison,
-		Against: v.versus.name}
+		Apart: v.otherKernel(), Bisection: known.bisection, Ends: known.ends, Comparison: known.comparison,
+		Against: known.name}
 	if v.Run != nil {
 		d.B = v.Run.Name
 	}
-	if v.versus.of != "" && (v.versus.of != request.InFull(v.Req) || !v.Current()) {
-		d.Compared = outcome.Heading(v.versus.of)
+	if known.of != "" && (known.of != request.InFull(v.Req) || !v.Current()) {
+		d.Compared = outcome.Heading(known.of)
 	}
 	if v.Fail != nil {
 		for _, r := range view.Reasons(v.Fail.Report.Error) {
@@ -69,7 +70,7 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 	for _, s := range man.Shapes {
 		out = append(out, Item{Kind: Shape, Name: s.Name, Value: s.Shape.String(),
 			On:   request.ShapeName(v.Req) == s.Name,
-			Help: strings.Join(man.DimNames(), ",") + " = " + s.Shape.String()})
+			Help: extents(s.Shape)})
 	}
 	if _, named := man.Shape(request.ShapeName(v.Req)); !named && len(man.Dims) > 0 {
 		out = append(out, Item{
@@ -87,6 +88,14 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 		}
 	}
 	return out
+}
+
+// extents are a shape's with the names of its dimensions.
+func extents(s probes.Shape) string {
+	if s.IsListed() {
+		return strings.ReplaceAll(probes.ListedDims, " ", ",") + " = " + s.String()
+	}
+	return s.String()
 }
 
 func variantHelp(man *configs.Manifest, v configs.Variant) string {
@@ -152,11 +161,20 @@ func (v *Controller) faultItems(man *configs.Manifest, variant string) []Item {
 }
 
 func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs.Fault) Item {
-	it := Item{Kind: Fault, Name: f.Name, On: slices.Contains(v.Req.Faults, f.Name), Help: f.Help}
+	it := Item{Kind: Fault, Name: f.Name, On: slices.Contains(v.FaultsOn(v.Req), f.Name), Help: f.Help}
 	if f.Needs != nil {
 		it.Needs = f.Needs.String()
 	}
 	note := []string{}
+	if slices.Contains(v.OwnFaults(v.Req.Target), f.Name) {
+		it.Value = "of the variant"
+		note = append(note, fmt.Sprintf("It is of variant %s itself.", variant))
+		if to, _, err := v.WithFault(f.Name); err == nil {
+			note = append(note, "Switching it off goes to target "+to.Target+".")
+		} else {
+			it.Refused = view.OneLine(err)
+		}
+	}
 	if f.Host {
 		note = append(note, "it changes the host's side, not the kernel.")
 	}

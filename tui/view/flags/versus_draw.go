@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -51,7 +52,7 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 	if c.Tolerance != nil {
 		out = p.say(out, w, p.Theme.Text, "%s of the larger", c.Tolerance)
 	}
-	out = p.say(out, w, p.Theme.Text, "A %s", p.data.Against)
+	out = p.say(out, w, p.Theme.Text, "run A %s", p.data.Against)
 	switch c.Verdict {
 	case report.Equal:
 		out = p.say(out, w, p.Theme.OK, "%s equal in every tile", g.OK)
@@ -85,7 +86,7 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 		list []string
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(only.list) > 0 {
-			out = p.say(out, w, p.Theme.Dim, "only %s has %s", only.name, strings.Join(only.list, " "))
+			out = p.say(out, w, p.Theme.Dim, "only run %s has %s", only.name, strings.Join(only.list, " "))
 		}
 	}
 	for _, n := range c.Notes {
@@ -98,7 +99,10 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 }
 
 func (p *Pane) most(s *report.CellStats) string {
-	text := fmt.Sprintf("%s, %s", cell.Long(float64(s.MaxAbs)), cell.DistanceText(s.MaxULP))
+	text := report.NoSize
+	if v := float64(s.MaxAbs); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		text = fmt.Sprintf("%s, %s", cell.Long(v), cell.DistanceText(s.MaxULP))
+	}
 	if s.Nonfinite > 0 {
 		text += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
 	}

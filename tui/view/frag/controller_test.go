@@ -276,3 +276,12 @@ func TestHeadersAreOfferedFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFragmentIsKnown: where the introspection kernel cannot run, a choice says so, and lists nothing.
+func TestNoFragmentIsKnown(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Device("cuda", 0)).Command("fragment foo")
+	d.HasStatus("no fragment is known: no GPU")
+	if d.M.Status.Text == "" || strings.Contains(d.M.Status.Text, "such as") {
+		t.Errorf("%s", d.M.Status.Text)
+	}
+}

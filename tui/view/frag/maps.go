@@ -395,6 +395,11 @@ func (v *Controller) fragCommand(arg string) tea.Cmd {
 		v.Say("reading the fragments back")
 		return cmd
 	}
+	if len(v.pane.Names()) == 0 {
+		v.Complain(fmt.Sprintf("no fragment is known: %s; %s asks the other backend",
+			v.known.errs[v.fragBackend()], v.Keys.LabelIn(view.Frag, introspect)))
+		return cmd
+	}
 	if len(words) > 0 && !v.pane.Choose(words) {
 		v.Complain(fmt.Sprintf("no fragment %q: there are %d, such as %s; Tab lists them",
 			strings.Join(words, " "),

@@ -264,3 +264,16 @@ func TestNamesOfDetails(t *testing.T) {
 		t.Errorf("a name touches its text:\n%s", d.Text())
 	}
 }
+
+// TestTheLegendHasWhatIsOnScreen: under a gate, with wrong cells, and on the smallest screen, each mark of
+// the table is explained below it.
+func TestTheLegendHasWhatIsOnScreen(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1])
+		for _, gate := range []string{"qk", "softmax", "pv"} {
+			d.Command("gate "+gate).Says("– not judged", "✓ in bounds")
+		}
+		d.Says("injected")
+		d.Command("gate none").Command("fault p-stale-m").Says("✗n bad cells", "~n bad by earlier stages")
+	}
+}

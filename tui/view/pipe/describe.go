@@ -372,12 +372,12 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	say(
 		"output",
 		style,
-		"%s %s · max error %s from %s · mean error %.3g · %.3g %% of cells over the tolerance · cosine %.6f",
+		"%s %s · max error %s from %s · mean error %s · %.3g %% of cells over the tolerance · cosine %.6f",
 		p.Theme.VerdictMark(o.Verdict),
 		o.Verdict,
 		o.Most(),
 		o.AgainstShort(),
-		float64(o.MeanAbs),
+		o.MeanAbs.Size("%.3g"),
 		100*float64(o.BadFraction),
 		float64(o.Cosine),
 	)
@@ -406,10 +406,10 @@ func (p *Pane) rules(o *report.Output, say sayer) {
 			say(label, p.Theme.Dim, "other projects' tests of O, not part of the verdict")
 			label = ""
 		}
-		text := fmt.Sprintf("%s: met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error),
+		text := fmt.Sprintf("%s: met (%s, limit %.3g)", rule.name, rule.doc.Error.Size("%.3g"),
 			float64(rule.doc.Limit))
 		if !rule.doc.Holds {
-			text = fmt.Sprintf("%s: not met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error),
+			text = fmt.Sprintf("%s: not met (%s, limit %.3g)", rule.name, rule.doc.Error.Size("%.3g"),
 				float64(rule.doc.Limit))
 			if rule.doc.Context != "" {
 				text += "; " + rule.doc.Context

@@ -414,22 +414,46 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 	l.Pad(end)
 }
 
-// legend explains the marks of the timeline.
+// legend explains the marks of the timeline: those that are on screen before others, for which there may be
+// no room.
 func (p *Pane) legend(w int) string {
 	l := p.Theme.Line(w).Space(1)
-	part := func(style theme.Style, mark, text string) {
-		if l.Left() >= p.Theme.Width(mark+text)+1 {
-			l.Add(style, mark).Add(p.Theme.Dim, text)
+	g := p.Theme.Glyph
+	var off, wrong, taint bool
+	if r := p.data.Run.Report(); r != nil {
+		for i := range r.Stages {
+			off = off || r.Stages[i].Verdict == report.Off
+			wrong, taint = wrong || r.Stages[i].Local.Bad > 0, taint || r.Stages[i].Global.Bad > 0
 		}
 	}
-	part(p.Theme.OK, p.Theme.Glyph.OK, " in bounds")
-	part(p.Theme.Wrong, "  "+p.Theme.Glyph.Wrong+"n", " bad cells")
-	part(p.Theme.Taint, "  "+p.Theme.Glyph.Taint+"n", " bad by earlier stages")
-	if p.data.Plan != nil && len(p.data.Plan.Gate.Injected) > 0 {
-		part(p.Theme.Notice, "  "+p.Theme.Glyph.Injected, " injected")
+	injected := p.data.Plan != nil && len(p.data.Plan.Gate.Injected) > 0
+	parts := []struct {
+		shown      bool
+		style      theme.Style
+		mark, text string
+	}{
+		{true, p.Theme.OK, g.OK, " in bounds"},
+		{wrong, p.Theme.Wrong, g.Wrong + "n", " bad cells"},
+		{taint, p.Theme.Taint, g.Taint + "n", " bad by earlier stages"},
+		{injected, p.Theme.Notice, g.Injected, " injected"},
+		{off, p.Theme.Off, g.Off, " not judged"},
 	}
-	part(p.Theme.Off, "  "+p.Theme.Glyph.Off, " not judged")
-	part(p.Theme.Dim, "", " · local, bound: of the worst cell")
+	for _, shown := range []bool{true, false} {
+		for _, x := range parts {
+			if x.shown != shown || x.mark == g.Injected && !injected {
+				continue
+			}
+			if l.Col() > 1 {
+				x.mark = "  " + x.mark
+			}
+			if l.Left() >= p.Theme.Width(x.mark+x.text)+1 {
+				l.Add(x.style, x.mark).Add(p.Theme.Dim, x.text)
+			}
+		}
+	}
+	if what := " · local, bound: of the worst cell"; l.Left() >= p.Theme.Width(what)+1 {
+		l.Add(p.Theme.Dim, what)
+	}
 	return l.Done()
 }
 

@@ -43,8 +43,7 @@ func errorsOf(s *report.ErrorStats) string {
 	if s.Nonfinite > 0 {
 		bad += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
 	}
-	return errorsRow(figure(float64(s.Error)), figure(float64(s.Bound)), shareText(s),
-		figure(float64(s.MaxAbs)), bad)
+	return errorsRow(errorFigure(s.Error), figure(float64(s.Bound)), shareText(s), errorFigure(s.MaxAbs), bad)
 }
 
 // errorsRow puts the columns of the table in their places.

@@ -55,10 +55,10 @@ func statsText(s report.ErrorStats) string {
 	if s.MaxAbs == 0 && s.Error == 0 {
 		return text + " · no error in any"
 	}
-	text += fmt.Sprintf(" · worst: error %.3g%s bound %.3g", float64(s.Error), shareWords(&s),
+	text += fmt.Sprintf(" · worst: error %s%s bound %.3g", s.Error.Size("%.3g"), shareWords(&s),
 		float64(s.Bound))
 	if s.Error != s.MaxAbs {
-		text += fmt.Sprintf(" · max error %.3g", float64(s.MaxAbs))
+		text += fmt.Sprintf(" · max error %s", s.MaxAbs.Size("%.3g"))
 		if !math.IsInf(float64(s.MaxAbs), 0) && !math.IsNaN(float64(s.MaxAbs)) {
 			text += ", where the bound is larger"
 		}

@@ -28,7 +28,7 @@ var columns = []column{
 	{
 		head: "local   ", width: 9,
 		cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
-			return p.Theme.Text, figure(float64(e.Error))
+			return p.Theme.Text, errorFigure(e.Error)
 		}),
 	},
 	{
@@ -58,6 +58,14 @@ func figure(v float64) string {
 		return fmt.Sprintf("%-8s", strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	return fmt.Sprintf("%.2e", v)
+}
+
+// errorFigure is the figure of an error, which has none where a NaN or Inf takes part.
+func errorFigure(n report.Number) string {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprintf("%-8s", report.NoSize)
+	}
+	return figure(float64(n))
 }
 
 // ofErrors is a column about a stage's local errors: empty where there are none.
@@ -91,7 +99,8 @@ func (p *Pane) tilesCell(r row, st *view.StageSummary) (theme.Style, string) {
 	return p.Theme.OK, fmt.Sprintf("%s%d", g.OK, st.OK)
 }
 
-// shareText is how much of its bound the worst cell's error takes (cell.Share), "exact" where both are 0.
+// shareText is how much of its bound the worst cell's error takes (cell.Share), "exact" where both are 0, ""
+// where the error has no size.
 func shareText(e *report.ErrorStats) string {
 	if e.Error == 0 && e.Bound == 0 {
 		return "exact"

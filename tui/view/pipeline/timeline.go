@@ -41,7 +41,7 @@ func (p *Pane) strip() string {
 		if l.Col() > 0 {
 			l.Add(t.Dim, " · ")
 		}
-		l.Add(style, t.Fit(text, l.Left()))
+		l.Add(style, t.FitWords(text, l.Left()))
 	}
 	add(t.Text, "block "+d.Pos.Block.String())
 	step := "step " + strconv.FormatUint(d.Pos.Step, 10)
@@ -114,7 +114,8 @@ func (p *Pane) head(w, n int) string {
 			l.Space(1)
 		}
 	}
-	return l.Space(1).Add(t.Dim, t.Fit(fmt.Sprintf("now, step %d", p.data.Pos.Step), l.Left()-1)).Done()
+	l.Space(2).Glyph(t.Wrong, t.Glyph.Below)
+	return l.Add(t.Dim, t.Fit(fmt.Sprintf(" now, at step %d", p.data.Pos.Step), l.Left()-1)).Done()
 }
 
 // chartRow: w4-7     ──────·ww──▒▒   k_full[1] phase 0

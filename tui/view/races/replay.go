@@ -85,7 +85,7 @@ func (v *Controller) replayUnder(r *diagnose.Replay, of string) tea.Cmd {
 		return nil
 	}
 	v.race.replayed = of + ": " + r.Says()
-	ends := v.Keys.LabelIn(view.Races, replay) + " or :revert"
+	ends := v.Keys.LabelIn(view.Races, replay) + " or :undo"
 	return v.Once(r.Schedule, "emu", ends,
 		fmt.Sprintf("replaying schedule %s once, for %s; %s ends it: %s again", r.Schedule,
 			v.race.replayed, ends, request.Normal(v.NextRequest()).Schedule))

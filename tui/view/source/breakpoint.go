@@ -224,22 +224,38 @@ func (v *Controller) noCode(b walk.Breakpoint) string {
 	return fmt.Sprintf("%s: the nearest line that has is %d", text, best)
 }
 
-// setBreak sets a breakpoint. One that is there already gets the condition, and is enabled.
+// setBreak sets a breakpoint. One that is there already is enabled: it keeps its condition where none is
+// given, else the new one takes its place.
 func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	s := &v.walk
 	i := v.breakAt(b)
+	was := ""
 	if i < 0 {
 		s.lastBreak++
 		i = len(s.breaks)
 		s.breaks = append(s.breaks, stop{id: s.lastBreak})
+	} else {
+		was = s.breaks[i].When.String()
+	}
+	id := s.breaks[i].id
+	if b.When.String() == "" && was != "" {
+		s.breaks[i].off = false
+		v.Say(fmt.Sprintf("breakpoint %d is there already, and keeps its condition: %s; :condition %[1]d takes it off",
+			id, was))
+		v.Status.Whole = true
+		return v.breaksChanged()
 	}
 	b.From = s.from()
-	s.breaks[i] = stop{id: s.breaks[i].id, Breakpoint: b}
-	text := fmt.Sprintf("breakpoint %d: r and R stop %s", s.breaks[i].id, stopText(b))
-	if b.When.String() == "" {
-		text += fmt.Sprintf("; :condition %d EXPR limits it", s.breaks[i].id)
+	s.breaks[i] = stop{id: id, Breakpoint: b}
+	text := fmt.Sprintf("breakpoint %d: r and R stop %s", id, stopText(b))
+	switch {
+	case b.When.String() == "":
+		text += fmt.Sprintf("; :condition %d EXPR limits it", id)
+	case was != "" && was != b.When.String():
+		text += "; its condition was: " + was
 	}
 	v.Say(text)
+	v.Status.Whole = was != ""
 	return v.breaksChanged()
 }
 
@@ -330,9 +346,31 @@ func (v *Controller) readCondition(b walk.Breakpoint, text string) (expr.Conditi
 		return when, fmt.Errorf("%q: the whole block captures %s, so %s is of no warp; expected kv, step, "+
 			"blockIdx.xyz or array[row][col]", text, b.Stage, when.If.OfWarp())
 	case v.walk.shot.values != nil:
-		return when, when.If.Check(v.walk.shot.values)
+		if err := when.If.Check(v.walk.shot.values); err != nil {
+			return when, err
+		}
 	}
-	return when, nil
+	return when, when.If.Never(v.ranges())
+}
+
+// ranges are the values that variables may have in the run on screen, of all its blocks.
+func (v *Controller) ranges() map[string]expr.Range {
+	if v.Run == nil || v.Run.Plan == nil {
+		return nil
+	}
+	out := map[string]expr.Range{}
+	plan := v.Run.Plan
+	for i, dim := range []string{".x", ".y", ".z"} {
+		out["threadIdx"+dim] = expr.Range{Last: int64(plan.Block[i]) - 1}
+		out["blockIdx"+dim] = expr.Range{Last: int64(plan.Grid[i]) - 1}
+	}
+	const lanes = 32
+	warps := (int64(plan.Block.Count()) + lanes - 1) / lanes
+	out["warp"], out["thread"] = expr.Range{Last: warps - 1}, expr.Range{Last: lanes*warps - 1}
+	if n := plan.Work.MaxTiles; n > 0 {
+		out["kv"] = expr.Range{First: -1, Last: int64(n) - 1}
+	}
+	return out
 }
 
 // breakpoints completes break: what it does, and the stages that it stops at.
@@ -381,12 +419,16 @@ func (v *Controller) conditionCommand(arg string) tea.Cmd {
 		v.refuse("condition", lineOf(b.Breakpoint), err)
 		return nil
 	}
+	was := b.When.String()
 	b.When, b.hits = when, nil
-	if text == "" {
-		v.Say(fmt.Sprintf("breakpoint %d always stops %s", b.id, stopText(b.Breakpoint)))
-	} else {
-		v.Say(fmt.Sprintf("breakpoint %d stops %s", b.id, stopText(b.Breakpoint)))
+	said := fmt.Sprintf("breakpoint %d stops %s", b.id, stopText(b.Breakpoint))
+	if when.String() == "" {
+		said = fmt.Sprintf("breakpoint %d always stops %s", b.id, stopText(b.Breakpoint))
 	}
+	if was != "" && was != when.String() {
+		said += "; its condition was: " + was
+	}
+	v.Say(said)
 	return v.breaksChanged()
 }
 

@@ -580,7 +580,7 @@ func TestListsLeaveChangesMarked(t *testing.T) {
 	}
 }
 
-// TestCallsFitTheirRoom: a long function's name loses its middle, and the line that called it stays.
+// TestCallsFitTheirRoom: callers go first, then namespaces, then the line that called; no name is cut.
 func TestCallsFitTheirRoom(t *testing.T) {
 	d := open(t, 80, 24)
 	d.Command("seek 36")
@@ -591,13 +591,14 @@ func TestCallsFitTheirRoom(t *testing.T) {
 	}{
 		{60, "in store_probability_tile ← 312 ← 401 ← 455 ← 66"},
 		{40, "in store_probability_tile ← 312 ← … ← 66"},
-		{34, "in store_probability_tile ← 312"}, {20, "in stor…ty_tile ← 312"},
+		{34, "in store_probability_tile ← 312"}, {30, "in store_probability_tile"}, {24, ""}, {0, ""},
 	} {
-		got := v.Chain(x.room, "store_probability_tile", 312, 401, 455, 66)
-		if n := len([]rune(got)); got != x.want && x.room != 20 || n > x.room ||
-			!strings.HasSuffix(got, x.want[len(x.want)-3:]) {
-			t.Errorf("in %d columns %q (%d), expected %q", x.room, got, n, x.want)
+		if got := v.Chain(x.room, "store_probability_tile", 312, 401, 455, 66); got != x.want {
+			t.Errorf("in %d columns %q, expected %q", x.room, got, x.want)
 		}
+	}
+	if got := v.Chain(20, "cute::detail::copy<cute::Tile>", 312); got != "in copy ← 312" {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -845,4 +846,47 @@ func TestBreakpointsThatStopNowhere(t *testing.T) {
 	if s := d.Text(); strings.Contains(s, "3 breakpoints") {
 		t.Errorf("they are counted:\n%s", s)
 	}
+}
+
+// TestABreakpointKeepsOrNamesItsCondition: setting one again without a condition loses nothing, and one with
+// another condition says which one it had.
+func TestABreakpointKeepsOrNamesItsCondition(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("break 65 if kv == 1 && lane == 7 hits >= 3").Command("break 66").Command("disable 1")
+	d.Command("break 65").HasStatus("breakpoint 1 is there already, and keeps its condition: " +
+		"if kv == 1 && lane == 7 hits >= 3; :condition 1 takes it off")
+	d.Press("!")
+	list := ""
+	for _, l := range strings.Split(d.Text(), "\n") {
+		if strings.Contains(l, "sdpa_fp8_stage_c_wmma.cu:65 ") || strings.HasSuffix(l, "disabled") {
+			list += l + "\n"
+		}
+	}
+	if !strings.Contains(list, "? 1 ") || !strings.Contains(list, "if kv == 1 && lane == 7 hits >= 3") ||
+		strings.Contains(list, "disabled") {
+		t.Errorf("the list has %s:\n%s", list, d.Text())
+	}
+	d.Says("● 2 ")
+	d.Press("!").Command("break 65 if warp == 1")
+	d.HasStatus("if warp == 1; its condition was: if kv == 1 && lane == 7 hits >= 3")
+	d.Command("condition 1 kv == 2").HasStatus("; its condition was: if warp == 1")
+	d.Command("condition 1").HasStatus("always stops at sdpa_fp8_stage_c_wmma.cu:65; its condition was: if kv == 2")
+	d.Command("break 65").HasStatus("; :condition 1 EXPR limits it")
+}
+
+// TestAConditionThatNeverHoldsIsRefused with the range of what it names.
+func TestAConditionThatNeverHoldsIsRefused(t *testing.T) {
+	d := open(t, 120, 40)
+	for line, want := range map[string]string{
+		"break 65 if lane==40":        "lane == 40 never holds: lane is 0 to 31",
+		"break 65 if warp == 99":      "warp == 99 never holds: warp is 0 to ",
+		"break 65 if blockIdx.z == 1": "blockIdx.z == 1 never holds: blockIdx.z is 0 to 0",
+		"break 65 if kv > 3":          "kv > 3 never holds: kv is -1 to 3",
+	} {
+		if d.Command(line).HasStatus(want); !d.M.Status.Bad {
+			t.Errorf("%s is taken", line)
+		}
+	}
+	d.Command("break 65").Command("condition 1 lane >= 32").HasStatus("lane >= 32 never holds")
+	d.Press("!").Says("● 1 ")
 }

@@ -256,7 +256,7 @@ func (v *Controller) walkStrip() string {
 		if l.Col() > 0 {
 			l.Add(t.Dim, " · ")
 		}
-		l.Add(style, t.Fit(text, l.Left()))
+		l.Add(style, t.FitWords(text, l.Left()))
 	}
 	add(t.Text, "block "+p.Block.String())
 	if p.KVTile >= 0 {
@@ -315,7 +315,8 @@ func lanesText(mask uint32) string {
 
 // callChain is the function that was inlined where the warp stands and the lines that it was called from,
 // innermost first: in cl ← 255. It is "" in the kernel's own body. Where room is less, the calls between the
-// first and the outermost go first, then all but the first, then the middle of the function's name.
+// first and the outermost go first, then all but the first, then the namespaces of the function, then the
+// lines. A name is never cut: where even it has no room, nothing is written.
 func (v *Controller) callChain(room int) string {
 	frames, t := v.walk.shot.frames, v.Theme
 	if len(frames) < 2 {
@@ -325,17 +326,22 @@ func (v *Controller) callChain(room int) string {
 	for _, f := range frames[1:] {
 		lines = append(lines, " ← "+strconv.Itoa(f.Line))
 	}
-	name := "in " + plainName(frames[0].Function)
-	shorter := [][]string{lines}
-	if n := len(lines); n > 2 {
-		shorter = append(shorter, []string{lines[0], " ← " + t.Glyph.Ellipsis, lines[n-1]})
+	whole := plainName(frames[0].Function)
+	bare := whole
+	if i := strings.IndexAny(bare, "<("); i > 0 {
+		bare = bare[:i]
 	}
-	for _, s := range append(shorter, []string{lines[0]}) {
-		if out := name + strings.Join(s, ""); t.Width(out) <= room {
+	bare = bare[strings.LastIndexByte(bare, ':')+1:]
+	forms := []string{whole + strings.Join(lines, "")}
+	if n := len(lines); n > 2 {
+		forms = append(forms, whole+lines[0]+" ← "+t.Glyph.Ellipsis+lines[n-1])
+	}
+	for _, s := range append(forms, whole+lines[0], bare+lines[0], bare) {
+		if out := "in " + s; t.Width(out) <= room {
 			return out
 		}
 	}
-	return t.FitMiddle(name, room-t.Width(lines[0])) + lines[0]
+	return ""
 }
 
 // walkEmpty is what panes without a block say.

@@ -86,7 +86,7 @@ func (v *Controller) showLists() {
 	}
 }
 
-// breakList: ● 2  k.cu:597  if lane==3  hit 12 times by 4 warps
+// breakList: ? 2  k.cu:597  if lane==3  hit 12 times by 4 warps
 func (v *Controller) breakList() lists.Data {
 	d := lists.Data{
 		Title: "BREAKPOINTS", Note: fmt.Sprintf("%s shows · %s on, off · %s if · %s deletes · %s closes",
@@ -96,10 +96,10 @@ func (v *Controller) breakList() lists.Data {
 		Empty: "no breakpoints: b sets one (in SHARED on a cell), :break LINE if lane==3",
 	}
 	for _, b := range v.walk.breaks {
-		r := lists.Row{Mark: v.Theme.Glyph.Dot, Cols: []string{strconv.Itoa(b.id), b.at(), b.When.String(),
-			b.hitText(v.walk.shot.pos.Step)}}
+		r := lists.Row{Mark: b.mark().Glyph(v.Theme), Cols: []string{strconv.Itoa(b.id), b.at(),
+			b.When.String(), b.hitText(v.walk.shot.pos.Step)}}
 		if why := v.missing(b.Breakpoint); b.off {
-			r.Mark, r.Tone, r.Cols[3] = v.Theme.Glyph.Ring, lists.Dim, "disabled"
+			r.Tone, r.Cols[3] = lists.Dim, "disabled"
 		} else if why != "" {
 			r.Tone, r.Cols[3] = lists.Dim, why
 		}

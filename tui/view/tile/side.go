@@ -77,7 +77,7 @@ func (v *Controller) facts() [][2]string {
 	}
 	if o := r.Output; o != nil {
 		out = append(out, [2]string{
-			"output", fmt.Sprintf("%s max %s mean %.3g, by %s", o.Verdict, o.Most(), float64(o.MeanAbs),
+			"output", fmt.Sprintf("%s max %s mean %s, by %s", o.Verdict, o.Most(), o.MeanAbs.Size("%.3g"),
 				o.AgainstShort()),
 		})
 	}
@@ -112,7 +112,7 @@ func (v *Controller) showRail() {
 	if v.Run != nil {
 		req = v.Run.Request
 	}
-	r := rail.Data{Stage: v.Cursor.Stage, Run: v.Outcome(), Faults: req.Faults}
+	r := rail.Data{Stage: v.Cursor.Stage, Run: v.Outcome(), Faults: v.FaultsOn(req)}
 	if v.Run != nil && v.Run.Plan != nil {
 		r.Injected = v.Run.Plan.Gate.Injected
 	}

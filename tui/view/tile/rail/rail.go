@@ -164,7 +164,7 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 		word = fmt.Sprintf("%d bad", s.Global.Bad)
 	case s.Verdict == report.OK:
 		l.Add(style, p.Theme.VerdictMark(s.Verdict)).
-			Right(p.Theme.Dim, "error "+shortError(float64(s.Local.Error)), w-1)
+			Right(p.Theme.Dim, "error "+shortError(s.Local.Error), w-1)
 		return l.Done()
 	}
 	l.Add(style, p.Theme.VerdictMark(s.Verdict)).Right(style, word, w-1)
@@ -172,9 +172,9 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 }
 
 // shortError is an error in two digits; none at all is 0.
-func shortError(v float64) string {
+func shortError(v report.Number) string {
 	if v == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%.1e", v)
+	return v.Size("%.1e")
 }

@@ -1,0 +1,359 @@
+package rewrite
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Edits of what several tokens say together: a number rounded up to a multiple, the halving steps of a
+// reduction, a number's quotient and remainder by one extent, a float written as its bits.
+
+// rounded lists a number that is not rounded to a multiple in the place of one that is, and its quotient
+// rounded the other way: X in the place of (X + N - 1) / N * N and of X / N * N, X / N in that of
+// (X + N - 1) / N.
+func (l *lister) rounded(e, parent *expr) {
+	t := l.t
+	text := func(x *expr) string { return t.source(x.from, x.to) }
+	quotient := e
+	multiple := e.op == "*" && len(e.kids) == 2 && e.kids[0].op == "/" &&
+		text(e.kids[1]) == text(e.kids[0].kids[1])
+	if multiple {
+		quotient = e.kids[0]
+	}
+	if quotient.op != "/" {
+		return
+	}
+	n := text(quotient.kids[1])
+	x := roundedUp(t, quotient.kids[0], n)
+	switch {
+	case multiple && x != nil:
+		l.put(rankRounded, e.from, e.to, grouped(text(x), x, "*"))
+		l.put(rankRounded, e.from, e.to, grouped(text(x), x, "/")+" / "+n+" * "+n)
+	case multiple:
+		down := text(quotient.kids[0])
+		l.put(rankRounded+4, e.from, e.to, down)
+		for _, now := range []string{down + " - " + n, down + " - " + n + " + 1"} { // the last N up to X
+			if parent != nil && binding[parent.op] >= binding["+"] && parent.kids[0] != e {
+				now = "(" + now + ")"
+			}
+			l.put(rankRounded+5, e.from, e.to, now)
+		}
+	case x != nil && !(parent != nil && parent.op == "*" && text(parent.kids[1]) == n):
+		l.put(rankRounded, e.from, e.to, grouped(text(x), x, "/")+" / "+n)
+	}
+}
+
+// roundedUp is X of (X + N - 1), nil where an expression is none.
+func roundedUp(t *Text, e *expr, n string) *expr {
+	for e.op == "group" {
+		e = e.kids[0]
+	}
+	if e.op != "-" || len(e.kids) != 2 || e.kids[1].text != "1" {
+		return nil
+	}
+	sum := e.kids[0]
+	if sum.op != "+" || len(sum.kids) != 2 || t.source(sum.kids[1].from, sum.kids[1].to) != n {
+		return nil
+	}
+	return sum.kids[0]
+}
+
+// otherFactor lists, of a sum in which one term has a factor, it at the other term, and another one there: a
+// row and a column, or a lane's and an element's number, that are put together the other way round.
+func (l *lister) otherFactor(e *expr) {
+	if e.op != "+" || len(e.kids) != 2 {
+		return
+	}
+	t := l.t
+	text := func(x *expr) string { return t.source(x.from, x.to) }
+	a, b := e.kids[0], e.kids[1]
+	of := func(x *expr) (rest, factor *expr) {
+		if x.op == "*" && l.known(x.kids[1]) {
+			return x.kids[0], x.kids[1]
+		}
+		return x, nil
+	}
+	x, fa := of(a)
+	y, fb := of(b)
+	if (fa == nil) == (fb == nil) || l.known(x) || l.known(y) {
+		return
+	}
+	factors := append([]string{text(cmp.Or(fa, fb))}, "2", "4", "8", "16", "32")
+	factors = append(factors, l.literals()...)
+	for i, f := range factors {
+		now := grouped(text(x), x, "+") + " + " + grouped(text(y), y, "*") + " * " + f
+		if fb != nil {
+			now = grouped(text(x), x, "*") + " * " + f + " + " + grouped(text(y), y, "+")
+		}
+		l.value(rankOtherFactor+i/2, e.from, e.to, now)
+	}
+}
+
+// partly lists, of a comparison of a multiple with a size, that a tile which the size cuts counts too, and
+// the other way round: (kv + 2) * N < S in the place of (kv + 3) * N <= S.
+func (l *lister) partly(e *expr) {
+	if e.op != "<=" && e.op != "<" || e.kids[0].op != "*" || len(e.kids) != 2 {
+		return
+	}
+	t := l.t
+	text := func(x *expr) string { return t.source(x.from, x.to) }
+	of, n, size := e.kids[0].kids[0], e.kids[0].kids[1], e.kids[1]
+	for of.op == "group" {
+		of = of.kids[0]
+	}
+	begins, ends := text(of)+" + 1", text(of)+" - 1" // of the multiple before and behind
+	if of.op == "+" && of.kids[1].op == "number" {
+		if k, err := strconv.Atoi(of.kids[1].text); err == nil {
+			more := func(k int) string {
+				if k == 0 {
+					return text(of.kids[0])
+				}
+				return text(of.kids[0]) + " + " + strconv.Itoa(k)
+			}
+			begins, ends = more(k+1), more(k-1)
+		}
+	}
+	if e.op == "<=" {
+		l.put(rankRounded, e.from, e.to, "("+ends+") * "+text(n)+" < "+text(size))
+		return
+	}
+	l.put(rankRounded+4, e.from, e.to, "("+begins+") * "+text(n)+" <= "+text(size))
+}
+
+// leaders lists, of a comparison that chooses the first lanes or threads, those that are first of as many,
+// and the other way round: lane % 4 == 0 in the place of lane < 4.
+func (l *lister) leaders(e *expr) {
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	if len(e.kids) != 2 || !l.known(e.kids[1]) {
+		return
+	}
+	a, b := e.kids[0], e.kids[1]
+	switch {
+	case e.op == "<" && l.ofThread(a):
+		l.put(rankLeaders, e.from, e.to, text(a)+" % "+grouped(text(b), b, "*")+" == 0")
+	case e.op == "==" && b.text == "0" && (a.op == "%" || a.op == "/"):
+		x, n := a.kids[0], a.kids[1]
+		l.put(rankLeaders, e.from, e.to, text(x)+" < "+text(n))
+		other := map[string]string{"%": "/", "/": "%"}[a.op]
+		l.put(rankLeaders, e.from, e.to, text(x)+" "+other+" "+text(n)+" == 0")
+	}
+}
+
+// ofThread reports whether an expression is a variable that is computed from the thread's number.
+func (l *lister) ofThread(e *expr) bool {
+	if e.op != "name" {
+		return false
+	}
+	v := l.find(e.text, e.from)
+	return v != nil && (v.name == "lane" || v.init.has("threadIdx") || v.init.has("lane"))
+}
+
+// running lists, of what is assigned to a variable that has a value, that value as an operand: m = max(m,
+// y) in the place of m = max(x, y).
+func (l *lister) running(s *statement) {
+	if s.kind != "expression" || len(s.exprs) != 1 || s.exprs[0] == nil || s.exprs[0].op != "=" ||
+		!l.near(s.from) {
+		return
+	}
+	to, from := s.exprs[0].kids[0], s.exprs[0].kids[1]
+	if to.op != "name" && to.op != "index" || l.class(to) != real {
+		return
+	}
+	own := l.t.source(to.from, to.to)
+	operands := from.kids
+	if from.op == "call" {
+		operands = from.kids[1:]
+	}
+	for _, x := range operands {
+		if l.class(x) == real && l.t.source(x.from, x.to) != own {
+			l.of = real
+			l.put(rankRunning, x.from, x.to, own)
+		}
+	}
+}
+
+// Freezes reports whether an edit makes a condition in a loop one that does not change from iteration to
+// iteration: it no more has the loop's variable, nor what is computed from it.
+func (e *Edit) Freezes() bool {
+	if len(e.sites) != 1 || e.sites[0].whole {
+		return false
+	}
+	t, at, frozen := e.Text, e.sites[0], false
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			if s.kind != "if" || len(s.exprs) != 1 || s.exprs[0] == nil {
+				return
+			}
+			c := s.exprs[0]
+			from, to := t.tokens[c.from].from, t.tokens[c.to-1].to
+			if at.from < from || at.to > to {
+				return
+			}
+			moving := movingNames(s)
+			has := func(text string) bool {
+				return slices.ContainsFunc(lex(text).tokens, func(x token) bool { return moving[x.text] })
+			}
+			now := t.text[from:at.from] + " " + at.now + " " + t.text[at.to:to]
+			frozen = frozen || has(t.text[from:to]) && !has(now)
+		})
+	}
+	return frozen
+}
+
+// movingNames are the variables of the loops round a statement, and those that are declared in these loops
+// from moving ones.
+func movingNames(s *statement) map[string]bool {
+	moving := map[string]bool{}
+	for p := s.parent; p != nil; p = p.parent {
+		if p.kind == "for" && p.init != nil {
+			for _, v := range p.init.declares {
+				moving[v.name] = true
+			}
+		}
+	}
+	for p := s.parent; p != nil; p = p.parent {
+		for _, o := range p.body {
+			for _, v := range o.declares {
+				for name := range moving {
+					if v.init != nil && v.init.has(name) {
+						moving[v.name] = true
+						break
+					}
+				}
+			}
+		}
+	}
+	return moving
+}
+
+// halving lists, of a loop whose variable is halved from one number down to another, both twice and half as
+// large, and down to 0: the steps of a reduction over lanes, a step further out or in.
+func (l *lister) halving(s *statement) {
+	if s.init == nil || len(s.init.declares) != 1 || len(s.exprs) != 2 || s.exprs[0] == nil ||
+		s.exprs[1] == nil || !l.near(s.from) {
+		return
+	}
+	v, test, step := s.init.declares[0], s.exprs[0], s.exprs[1]
+	halves := step.op == "/=" && step.kids[1].text == "2" || step.op == ">>=" && step.kids[1].text == "1"
+	if v.init == nil || !halves || len(test.kids) != 2 {
+		return
+	}
+	from, err := strconv.Atoi(v.init.text)
+	to, err2 := strconv.Atoi(test.kids[1].text)
+	if err != nil || err2 != nil || test.op != ">" && test.op != ">=" {
+		return
+	}
+	put := func(first, last int) {
+		now := []string{strconv.Itoa(first), strconv.Itoa(last)}
+		what := v.name + " from " + now[0] + " while " + v.name + " " + test.op + " " + now[1] +
+			" in place of from " + v.init.text + " while " + l.t.source(test.from, test.to)
+		l.add(rankHalving, what, l.t.inPlace(v.init.from, v.init.to, now[0]),
+			l.t.inPlace(test.kids[1].from, test.kids[1].to, now[1]))
+	}
+	put(from/2, to/2)
+	put(2*from, 2*to)
+	put(16, 0) // all lanes of a warp
+	put(2*from, 0)
+	put(from/2, 0)
+}
+
+// splitByNames lists, of a quotient and a remainder of one number by the same constant in a statement, both
+// by another constant, and each in the other's place: r = i / COLS, c = i % COLS in that of r = i % ROWS,
+// c = i / ROWS.
+func (l *lister) splitByNames(s *statement) {
+	type split struct{ x, by string }
+	parts := map[split][]*expr{}
+	var order []split
+	for _, top := range s.top() {
+		top.walk(func(e, _ *expr) bool {
+			if (e.op == "/" || e.op == "%") && e.kids[0].op == "name" && l.known(e.kids[1]) {
+				k := split{e.kids[0].text, l.t.source(e.kids[1].from, e.kids[1].to)}
+				if parts[k] == nil {
+					order = append(order, k)
+				}
+				parts[k] = append(parts[k], e)
+			}
+			return true
+		})
+	}
+	for _, k := range order {
+		list := parts[k]
+		has := func(op string) bool {
+			return slices.ContainsFunc(list, func(e *expr) bool { return e.op == op })
+		}
+		if !has("/") || !has("%") || !l.near(list[0].from) {
+			continue
+		}
+		names := []string{k.by}
+		often := func(v *variable) int { return -l.mentions(v.name) }
+		for _, v := range l.nearest(l.constants(list[0]), list[0], often) {
+			if !l.flag(v.name) && v.name != k.by && len(names) < mostExtents {
+				names = append(names, v.name)
+			}
+		}
+		for i, by := range names {
+			for _, turned := range []bool{true, false} {
+				l.of = integer
+				l.splitAs(rankSplit+i/2, list, by, turned)
+			}
+		}
+	}
+}
+
+// splitAs lists quotients and remainders of one number by another divisor, turned: each in the other's place.
+func (l *lister) splitAs(rank int, list []*expr, by string, turned bool) {
+	var sites []site
+	x := l.t.source(list[0].kids[0].from, list[0].kids[0].to)
+	for _, e := range list {
+		op := e.op
+		if turned {
+			op = map[string]string{"/": "%", "%": "/"}[op]
+		}
+		at := l.t.inPlace(e.from, e.to, x+" "+op+" "+by)
+		at.cast = true
+		sites = append(sites, at)
+	}
+	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+	what := "quotients and remainders of " + x + " by " + by
+	if turned {
+		what += ", each in the other's place"
+	}
+	l.add(rank, what, sites...)
+}
+
+// asBits lists, of the bits of a float, those of infinities and of the largest numbers, what differs by a
+// digit first.
+func (l *lister) asBits(e, parent *expr) {
+	bits, hex := strings.CutPrefix(e.text, "0x")
+	if !hex || parent == nil || parent.op != "call" || !strings.HasSuffix(parent.kids[0].text, "_as_float") {
+		return
+	}
+	for i, n := range floatBits {
+		now := strconv.FormatInt(n, 16)
+		rank := rankOtherValue + i
+		if near(strings.TrimRight(bits, "uU"), now) {
+			rank = rankBits
+		}
+		l.put(rank, e.from, e.to, "0x"+now)
+	}
+}
+
+// near reports whether two texts differ by one letter, which one of them may lack.
+func near(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	n := 0
+	for n < len(a) && a[n] == b[n] {
+		n++
+	}
+	switch len(b) - len(a) {
+	case 0:
+		return n == len(a) || a[n+1:] == b[n+1:]
+	case 1:
+		return a[n:] == b[n+1:]
+	}
+	return false
+}
