@@ -108,9 +108,10 @@ func (q *inquiry) otherConfigurations() []*other {
 	for _, s := range sel.Manifest.Shapes {
 		shapes = append(shapes, s.Shape)
 	}
-	for _, s := range mixedShapes(plan.Shape, shapes) {
-		if len(mixed) == mostMixed {
-			break
+	whole := q.oneTile()
+	for i, s := range slices.Concat(whole, mixedShapes(plan.Shape, shapes)) {
+		if len(mixed) == mostMixed+1 || i < len(whole) && len(mixed) == 1 {
+			continue
 		}
 		p, err := sel.ResolveContext(q.ctx, s)
 		if err != nil {
@@ -125,6 +126,25 @@ func (q *inquiry) otherConfigurations() []*other {
 		mixed = append(mixed, o)
 	}
 	return append(out, mixed...)
+}
+
+// oneTile lists shapes with one extent, of those that are longer, as long as a tile of a stage is wide: there
+// what is copied ahead, and what is done for the tile before or for the next, has nothing to be done with.
+func (q *inquiry) oneTile() (out []probes.Shape) {
+	plan := q.run.Plan
+	for i := range plan.Stages {
+		sp := &plan.Stages[i]
+		if !sp.PerTile || sp.Cols < 2 || sp.Op != nil && sp.Op.Op == "load" {
+			continue
+		}
+		for k, n := range plan.Shape.Extents() {
+			s := plan.Shape
+			if s[k].N = sp.Cols; n > sp.Cols && !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }
 
 // mixedShapes lists shapes with one extent of another one: in two shapes of a manifest a number may be what

@@ -378,8 +378,13 @@ func (q *inquiry) sound() (out []probes.Dim3) {
 	return out
 }
 
-// inSound counts the warp instructions that a variant executes in blocks that are right without an edit; 0
-// where there are none.
+// workOf is how much a run computed: outputs of tensor cores, or warp instructions where it has none. Of the
+// latter an edit executes fewer that leaves out others of its build.
+func workOf(r *debugkern.Run) uint64 {
+	return cmp.Or(r.Report.Cost.MMAOutputs, r.Report.Cost.WarpInstructions)
+}
+
+// inSound is how much a variant computes in blocks that are right without an edit; 0 where there are none.
 func (s *sourceEdit) inSound(b *build.Build, variant int) (uint64, error) {
 	list := s.q.sound()
 	stops := func(f *report.Finding) bool { return !report.Uncaptures(f.Kind) }
@@ -390,7 +395,7 @@ func (s *sourceEdit) inSound(b *build.Build, variant int) (uint64, error) {
 	if err != nil || r == nil {
 		return 0, err
 	}
-	return r.Report.Cost.WarpInstructions, nil
+	return workOf(r), nil
 }
 
 // budget is how many warp instructions a block may execute with an edit: with some a loop does not end. A

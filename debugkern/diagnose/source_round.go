@@ -20,7 +20,7 @@ import (
 type candidate struct {
 	edit    rewrite.Edit
 	variant int    // of its build, that has it
-	work    uint64 // warp instructions that other configurations execute with it
+	work    uint64 // that other configurations compute with it
 	// more: with it blocks and configurations that are right without it compute more than they need
 	more bool
 }
@@ -152,7 +152,7 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 			if err != nil || now == nil || now.Report.Verdict == report.Failed {
 				return false, q.stopped(err)
 			}
-			work[i] = now.Report.Cost.WarpInstructions
+			work[i] = workOf(now)
 			return agreesThere(now), nil
 		})
 		if err != nil {
