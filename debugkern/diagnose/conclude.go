@@ -351,6 +351,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		q.firstTile(f, c)
 	}
 	constant := q.nanConstants(s)
+	if why, _ := q.readAsAnother(f); why != "" {
+		c.why = why
+		c.Title = strings.Replace(c.Title, ", where the input has it", "", 1)
+	}
 	switch {
 	case constant != nil && unchanged:
 		constant.describe(q, c)
@@ -402,9 +406,6 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.skipped != nil {
 			s.skipped.describe(q, c)
 		}
-		if why, _ := q.readAsAnother(f); c.why == "" {
-			c.why = why
-		}
 	case q.putRightAt(s) != nil:
 		at := q.putRightAt(s)
 		c.Title += "; made wrong at " + at.At()
@@ -427,8 +428,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.Kind == "out-of-bounds" {
 			c.Advice = q.citing(c.Advice, ": ", f.Source)
 		}
-		if why, advice := q.readAsAnother(f); why != "" {
-			c.why, c.Advice = why, q.citing(advice, ": ", f.Source)
+		if _, advice := q.readAsAnother(f); advice != "" {
+			c.Advice = q.citing(advice, ": ", f.Source)
 		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)

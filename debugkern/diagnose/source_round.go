@@ -242,7 +242,7 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 // less likely than that it has computed another one, and so is a condition in a loop that is the same in each
 // iteration: that it happens to be right in one shape shows little.
 func (s *sourceEdit) cost(e *rewrite.Edit) int {
-	if s.set.BoundLines(e) != nil || e.Freezes() {
+	if s.set.BoundLines(e) != nil || e.Freezes() || e.Contradicts() {
 		return e.Cost() + boundCost
 	}
 	return e.Cost()

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -84,6 +85,10 @@ func (q *inquiry) neverWritten(s *suspect) {
 		return // an edit says more
 	}
 	s.cause.Advice = fmt.Sprintf("write them too: look at which elements %s writes", callText(writer))
+	if at := q.leavesBefore(writer); at != nil {
+		s.cause.Advice = q.citing(fmt.Sprintf("%s, and at the condition at %s, which leaves it out",
+			s.cause.Advice, lineText(at, writer)), ": ", at)
+	}
 	if s.cause.Place.Source == nil {
 		s.cause.Place.Source = writer
 		s.cause.Title += " at " + callText(writer)
@@ -91,6 +96,26 @@ func (q *inquiry) neverWritten(s *suspect) {
 		s.cause.Place.Other = writer
 	}
 }
+
+// leavesBefore is the nearest line above a line, in the loop that it lies in, by which a thread leaves the
+// loop or an iteration of it under a condition; nil where there is none.
+func (q *inquiry) leavesBefore(at *report.Source) *report.Source {
+	own := at.Outermost()
+	loop := q.loopRound(&own)
+	if loop == nil {
+		return nil
+	}
+	lines := q.run.Source(own.File)
+	for n := own.Line - 1; n > loop.Line && n <= len(lines); n-- {
+		if leavesEarly.MatchString(bare(lines[n-1])) {
+			return &report.Source{File: own.File, Line: n, Function: own.Function}
+		}
+	}
+	return nil
+}
+
+// leavesEarly matches a condition by which what follows in a loop is not done.
+var leavesEarly = regexp.MustCompile(`\bif\b.*\b(?:break|continue|return)\b`)
 
 // neverStored looks whether what a wrong stage leaves from one iteration to the next is never written in the
 // loop: its array is read in every iteration, and all that writes to it stands outside the loop.

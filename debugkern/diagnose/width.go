@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
@@ -28,9 +29,19 @@ func (q *inquiry) wide(s *suspect) string {
 		return ""
 	}
 	row := l.strides[len(l.dims)-2]
-	for _, i := range q.accessed(fn, access{at: f.Source, variable: f.Variable}) {
+	all := q.accessed(fn, access{at: f.Source, variable: f.Variable})
+	slices.SortStableFunc(all, func(a, b int) int {
+		return accessBytes(fn.Body[b]) - accessBytes(fn.Body[a])
+	})
+	for _, i := range all {
 		n := int64(accessBytes(fn.Body[i]))
-		if n <= l.size || row%n == 0 {
+		if n <= l.size {
+			continue
+		}
+		if t := fn.Body[i].Type(); t.Float() && int64(t.Bytes()) > l.size {
+			return q.widerType(fn.Body[i], f.Variable, l.size)
+		}
+		if row%n == 0 {
 			continue
 		}
 		verb := "reads"
@@ -44,6 +55,16 @@ func (q *inquiry) wide(s *suspect) string {
 	return ""
 }
 
+// widerType says of an access that its numbers are of a larger type than the elements.
+func (q *inquiry) widerType(in *ptx.Instr, variable string, size int64) string {
+	verb, n := "reads", accessBytes(in)/in.Type().Bytes()
+	if in.Kind().Writes() {
+		verb = "writes"
+	}
+	return fmt.Sprintf("%s %d of type %s, of %d bytes each, where elements of %s have %d: it takes the place of %d "+
+		"of them", verb, n, in.Type(), in.Type().Bytes(), variable, size, int64(accessBytes(in))/size)
+}
+
 // widened notes that a suspect's accesses go across the ends of rows.
 func (q *inquiry) widened(s *suspect) error {
 	if text := q.wide(s); text != "" {
@@ -51,6 +72,10 @@ func (q *inquiry) widened(s *suspect) error {
 		s.across, s.explained = true, callText(at)+" "+text
 		s.cause.Advice = q.citing("access single elements, or several at once only where rows are a multiple "+
 			"of them", ": ", at)
+		if strings.Contains(text, " of type ") {
+			s.cause.Advice = q.citing(fmt.Sprintf("convert to the type of %s, and access as many of its elements",
+				q.doc.Findings[s.cause.Finding].Variable), ": ", at)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,6 +202,24 @@ func (e *Edit) Freezes() bool {
 	}
 	return frozen
 }
+
+// Contradicts reports whether an edit makes a condition of a name and its negation, which never holds, or
+// always: what is done under it is better left out, or done always.
+func (e *Edit) Contradicts() bool {
+	_, now, ok := e.Lines()
+	if !ok {
+		return false
+	}
+	for _, m := range bothWays.FindAllStringSubmatch(now, -1) {
+		if m[1] == m[2] || m[3] != "" && m[3] == m[4] {
+			return true
+		}
+	}
+	return false
+}
+
+// bothWays matches two names of which one is negated.
+var bothWays = regexp.MustCompile(`(?:^|[^\w!.])(\w+) (?:&&|\|\|) !(\w+)\b|!(\w+) (?:&&|\|\|) (\w+)\b`)
 
 // movingNames are the variables of the loops round a statement, and those that are declared in these loops
 // from moving ones.

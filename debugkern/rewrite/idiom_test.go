@@ -69,6 +69,28 @@ __global__ void k(float* u, int n) {
 	}
 }
 
+// A condition of a name and its negation is told from others.
+func TestContradicts(t *testing.T) {
+	text := `
+__global__ void k(float* u, int n) {
+    const bool reached = n > 2, first = n > 1;
+    if (first && !reached) u[n] = 0.0f;
+}
+`
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {4: 0}}, Wanted{})
+	for now, want := range map[string]bool{
+		"if (reached && !reached)": true, "if (first && !first)": true, "if (first || !reached)": false,
+	} {
+		i := slices.IndexFunc(list, func(e Edit) bool {
+			_, line, ok := e.Lines()
+			return ok && strings.HasPrefix(line, now)
+		})
+		if i < 0 || list[i].Contradicts() != want {
+			t.Errorf("%s: edit %d, expected one that contradicts: %t", now, i, want)
+		}
+	}
+}
+
 // A statement that leaves a loop is left out whole, also where a flag of the build stands in its condition.
 func TestLeavesOut(t *testing.T) {
 	text := `
