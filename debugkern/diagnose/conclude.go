@@ -343,7 +343,9 @@ func kindNoun(kind string) string {
 func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	missed := found(s, func(o *suspect) *unvisited { return o.unvisited })
 	leftWait := found(s, func(o *suspect) *unreachedWait { return o.leftWait })
-	unchanged := s.remedy == nil || !s.remedy.changes() // no trial that changes the kernel makes it right
+	// No trial that changes the kernel makes it right: that it is without a planted fault says not what to
+	// do.
+	unchanged := s.remedy == nil || !s.remedy.changes() || s.remedy.without != ""
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
 	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
 	c.Proof = append([]string{f.Message}, c.Proof...)
