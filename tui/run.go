@@ -169,13 +169,17 @@ func (m *Model) reportTrouble() tea.Cmd {
 		return nil
 	}
 	err := engine.Trouble()
-	if err == nil {
+	if err == nil || prebuilt(m.Run.Report) && build.Untrusted(err) {
 		return nil
 	}
 	m.troubled = true
 	m.ComplainOf(err, false)
 	return m.SeekConsent(err)
 }
+
+// prebuilt reports whether a run needed no compiler. What such a run's diagnosis would have compiled is no
+// reason to ask for consent: the diagnosis goes without.
+func prebuilt(r *report.Run) bool { return r.Backend.Builder == "embedded" }
 
 // textEngine is what an engine may know of sources that no run can be asked for.
 type textEngine interface {
