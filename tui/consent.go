@@ -40,6 +40,7 @@ type consent struct {
 	number int             // of the last question that was opened
 	open   *build.Consent  // nil: no question is open
 	ready  bool            // it has been shown long enough to be answered
+	seen   bool            // it was on the screen when its time began
 	asked  map[string]bool // digests of what was asked about
 	pause  time.Duration   // how long a question is shown before it can be answered
 }
@@ -48,9 +49,9 @@ func newConsent(c *view.Context, pause time.Duration) *consent {
 	return &consent{Context: c, pane: consentpane.New(c.Theme), asked: map[string]bool{}, pause: pause}
 }
 
-// questionPause is how long a question is shown before a key answers it: it opens by itself, under the
-// fingers of somebody who types something else.
-const questionPause = 500 * time.Millisecond
+// questionPause is how long a question is shown, and how long no key is pressed, before a key answers it: it
+// opens by itself, under the fingers of somebody who types something else.
+const questionPause = time.Second
 
 // questionMsg is what is to be asked, nil where nothing is.
 type questionMsg struct {
@@ -137,6 +138,7 @@ func (m *Model) questioned(msg questionMsg) tea.Cmd {
 	m.over, m.pending = nil, ""
 	m.Clear()
 	m.consent.show()
+	m.consent.seen = m.asking()
 	return m.consent.laterReady()
 }
 
@@ -151,7 +153,8 @@ func (m *Model) questionDue(msg questionDueMsg) tea.Cmd {
 	if m.consent.open == nil || msg.number != m.consent.number {
 		return nil
 	}
-	if !m.asking() {
+	if seen := m.consent.seen; !m.asking() || !seen {
+		m.consent.seen = m.asking()
 		return m.consent.laterReady()
 	}
 	m.consent.ready = true
@@ -165,21 +168,33 @@ func (q *consent) show() {
 	})
 }
 
-// answer takes a key while a question is open.
+// restart lets the question be answered only when no key was pressed for a while.
+func (q *consent) restart() tea.Cmd {
+	q.ready = false
+	q.number++
+	q.show()
+	return q.laterReady()
+}
+
+// answer takes a key while a question is open. A letter that comes before the question is ready, or amid
+// others, belongs to what is being typed.
 func (m *Model) answer(key string) tea.Cmd {
-	switch keymap.Answering(key) {
-	case keymap.AnswerYes:
-		if m.consent.ready {
-			return m.consent.agree()
-		}
-	case keymap.AnswerNo:
+	answer := keymap.Answering(key)
+	letter := len(key) == 1
+	switch {
+	case answer == keymap.AnswerYes && m.consent.ready:
+		return m.consent.agree()
+	case answer == keymap.AnswerNo && (m.consent.ready || !letter):
 		m.consent.decline()
-	case keymap.AnswerDown:
+		return nil
+	case answer == keymap.AnswerDown:
 		m.consent.pane.Scroll(1)
-	case keymap.AnswerUp:
+	case answer == keymap.AnswerUp:
 		m.consent.pane.Scroll(-1)
 	default:
-		m.Say("a question is open: " + keymap.YesLabel + " or " + keymap.NoLabel)
+		m.Say("a question is open: " + keymap.YesLabel + " or " + keymap.NoLabel +
+			", once no other key was pressed for a while")
+		return m.consent.restart()
 	}
 	return nil
 }

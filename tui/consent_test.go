@@ -203,7 +203,7 @@ func (d *driver) ready() { d.send(questionDueMsg{d.m.consent.number}) }
 func TestConsentIsNoAccident(t *testing.T) {
 	d, e := opened(t, func(*driver) {})
 	d.press("y")
-	if !d.m.asking() || len(e.agreed) != 0 || len(d.Kept) != 1 || strings.Contains(d.text(), "trust them") {
+	if !d.m.asking() || len(e.agreed) != 0 || len(d.Kept) != 2 || strings.Contains(d.text(), "trust them") {
 		t.Errorf("y before it is ready: asking %t, agreed %v:\n%s", d.m.asking(), e.agreed, d.text())
 	}
 	d.send(questionDueMsg{d.m.consent.number - 1}) // of an earlier question
@@ -220,6 +220,13 @@ func TestConsentIsNoAccident(t *testing.T) {
 	d.send(tea.MouseClickMsg{X: 3, Y: 18, Button: tea.MouseLeft})
 	if !d.m.asking() {
 		t.Error("pasted text or a click answers")
+	}
+	d.press("f", "a", "u", "l", "t")
+	if d.typed("key-end on"); !d.m.asking() || len(e.agreed) != 0 || d.m.consent.ready {
+		t.Errorf("letters of a command: asking %t, agreed %v", d.m.asking(), e.agreed)
+	}
+	if d.ready(); !d.m.consent.ready {
+		t.Error("it cannot be answered after a pause")
 	}
 	d.Manual = false
 	if d.send(alt('y')); d.m.asking() || len(e.agreed) != 0 { // Esc, then y
@@ -241,6 +248,9 @@ func TestConsentWaitsForThePrompt(t *testing.T) {
 		t.Errorf("on a small screen:\n%s", d.text())
 	}
 	d.m.resize(80, 24)
+	if d.ready(); d.m.consent.ready {
+		t.Error("ready as soon as it is back on the screen")
+	}
 	d.ready()
 	d.Manual = false
 	if d.press("y"); len(e.agreed) != 1 {
@@ -254,12 +264,30 @@ func TestConsentToPassedOver(t *testing.T) {
 	d := started(t, 80, 24, plainLook, func(o *Options) {
 		e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
 		e.Warning = e.refusal()
+		e.Document = func(r *report.Run) { r.Backend.Builder = "nvrtc" }
 	})
 	if !d.m.asking() || d.m.Run == nil {
 		t.Fatalf("not asked:\n%s", d.text())
 	}
 	if d.press("n", "x"); d.m.asking() || len(d.e.Asked()) != 2 {
 		t.Errorf("asked again: %t, %d runs", d.m.asking(), len(d.e.Asked()))
+	}
+}
+
+// TestPrebuiltAsksNothing: a kernel that needs no compiler does not ask for one that something else, such as
+// the diagnosis of the run before, has looked for.
+func TestPrebuiltAsksNothing(t *testing.T) {
+	e := &consentEngine{covers: cloned("bin/nvcc")}
+	d := started(t, 80, 24, plainLook, func(o *Options) {
+		e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
+	})
+	e.Warning = e.refusal()
+	if d.press("x"); d.m.asking() || d.m.Status.Bad {
+		t.Errorf("asked:\n%s", d.text())
+	}
+	e.Document = func(r *report.Run) { r.Backend.Builder = "nvrtc" }
+	if d.press("x"); !d.m.asking() {
+		t.Errorf("not asked by a run that compiles:\n%s", d.text())
 	}
 }
 

@@ -92,7 +92,11 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	case msg.err != nil:
 		return m.ranBadly(msg)
 	}
-	changed := effect(m.file.answers(), m.Run, msg.run)
+	saved := m.file.answers()
+	changed, part := effect(saved, m.Run, msg.run), compiledPart(msg.run.Report)
+	if changed != "" && part != "" {
+		changed += " · " + part
+	}
 	if m.Replaying() && m.Run != nil && changed == "" {
 		changed = "replayed once under " + msg.run.Request.Schedule + ": " +
 			changeBetween(m.Run.Report, msg.run.Report, "") + "; " + m.ReplayEnds() +
@@ -105,6 +109,9 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.Announce(view.NewRun{Gen: msg.gen})
 	m.PlaceFirstBad(m.restored || changed != "") // after a save the cursor stays
 	m.restored = false
+	if part != "" && changed == "" && (saved != nil || before == nil || part != compiledPart(before.Report)) {
+		m.Say(part)
+	}
 	m.draw()
 	cmd := tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
 	if changed == "" && chosen != "" && m.Status.Text == chosen {
@@ -114,6 +121,14 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		m.Hold(changed)
 	}
 	return cmd
+}
+
+// compiledPart says what of the source was compiled, where that is not the whole of it; else "".
+func compiledPart(r *report.Run) string {
+	if r == nil {
+		return ""
+	}
+	return strings.Join(r.Build.Notes, "; ")
 }
 
 // came is what a run that was chosen came to: where one flag or fault alone makes it differ from the run
@@ -154,13 +169,17 @@ func (m *Model) reportTrouble() tea.Cmd {
 		return nil
 	}
 	err := engine.Trouble()
-	if err == nil {
+	if err == nil || prebuilt(m.Run.Report) && build.Untrusted(err) {
 		return nil
 	}
 	m.troubled = true
 	m.ComplainOf(err, false)
 	return m.SeekConsent(err)
 }
+
+// prebuilt reports whether a run needed no compiler. What such a run's diagnosis would have compiled is no
+// reason to ask for consent: the diagnosis goes without.
+func prebuilt(r *report.Run) bool { return r.Backend.Builder == "embedded" }
 
 // textEngine is what an engine may know of sources that no run can be asked for.
 type textEngine interface {

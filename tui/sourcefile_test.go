@@ -58,6 +58,32 @@ func (k *ownKernel) looks(n int) int {
 	return len(k.e.Asked())
 }
 
+// TestSavedSaysWhatIsLeftOut: where a part of a source was not compiled, the status line, the messages and
+// Pipe say so after each save.
+func TestSavedSaysWhatIsLeftOut(t *testing.T) {
+	const note = "the device's part alone was compiled, by NVRTC; left out: x (line 3)"
+	k := openOwn(t)
+	k.e.Document = func(r *report.Run) { r.Build.Notes = []string{note} }
+	for _, line := range []string{"int x = ;\n", "int  x = ;\n"} {
+		k.write("sdpa_fp8_stage_c_wmma.cu", "#include \"a.cuh\"\n__global__ void k() {}\n"+line)
+		k.looks(2)
+		status := k.m.Status.Text
+		if !strings.Contains(status, " saved: ") || !strings.Contains(status, note) {
+			t.Errorf("status %q", status)
+		}
+	}
+	k.e.Document = nil
+	k.press("x")
+	k.e.Document = func(r *report.Run) { r.Build.Notes = []string{note} }
+	if k.press("x"); k.m.Status.Text != note {
+		t.Errorf("after a run without a save: status %q", k.m.Status.Text)
+	}
+	k.press("1")
+	if k.m.resize(160, 60); !strings.Contains(k.text(), "left out: x (line 3)") {
+		t.Errorf("Pipe:\n%s", k.text())
+	}
+}
+
 // TestSavedFilesRunAgain: the source, headers at any depth, and the manifest; once they rest, once each.
 func TestSavedFilesRunAgain(t *testing.T) {
 	k := openOwn(t)

@@ -190,18 +190,23 @@ func (o *Outline) notes() []string {
 	}
 	var out []string
 	if len(o.Blanked) > 0 {
-		var code, includes []string
+		var code, includes, more []string
 		for _, x := range o.Blanked {
 			switch {
 			case x.What == "include":
 				includes = append(includes, x.Name)
-			case x.What == "function" && x.Name != "":
-				code = append(code, fmt.Sprintf("%s (line %d)", x.Name, x.Line))
+			case len(code) < mostNamed:
+				code = append(code, fmt.Sprintf("%s (line %s)", named(x), o.line(x)))
+			default:
+				more = append(more, o.line(x))
 			}
 		}
 		note := "the device's part alone was compiled, by NVRTC"
 		if len(code) > 0 {
-			note += "; left out: " + some(code)
+			note += "; left out: " + strings.Join(code, ", ")
+			if n := len(more); n > 0 {
+				note += fmt.Sprintf(" and %d more (lines %s)", n, strings.Join(slices.Compact(more), ", "))
+			}
 		}
 		if len(includes) > 0 {
 			note += "; headers left out: " + some(includes)
@@ -220,11 +225,29 @@ func (o *Outline) notes() []string {
 	return out
 }
 
+// mostNamed is how many parts a note names; of more than these it has the lines.
+const mostNamed = 6
+
+// named is what a part that was not compiled declares, or its text where it declares no name.
+func named(x hostcode.Blanked) string {
+	if x.Name == "" {
+		return "`" + x.Text + "`"
+	}
+	return x.Name
+}
+
+// line is where a part begins, with its file where that is not the source.
+func (o *Outline) line(x hostcode.Blanked) string {
+	if len(o.Units) > 0 && x.Unit != o.Units[0].Name {
+		return fmt.Sprintf("%d of %s", x.Line, filepath.Base(x.Unit))
+	}
+	return fmt.Sprint(x.Line)
+}
+
 // some lists at most six words.
 func some(words []string) string {
-	const most = 6
-	if n := len(words) - most; n > 0 {
-		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", n)
+	if n := len(words) - mostNamed; n > 0 {
+		return strings.Join(words[:mostNamed], ", ") + fmt.Sprintf(" and %d more", n)
 	}
 	return strings.Join(words, ", ")
 }

@@ -42,6 +42,7 @@ type Blanked struct {
 	Unit      string
 	What      string // "function", "variable", "type", "include" ...
 	Name      string // "" where it has none; of an include the header
+	Text      string // how it begins, on one line
 	Line, End int    // from 1
 }
 

@@ -105,8 +105,8 @@ func (w *rewriter) blank(d *decl) {
 	if len(d.names) > 0 {
 		name = d.names[0]
 	}
-	w.blanked = append(w.blanked, Blanked{u.Name, formNames[d.form], name, u.line(u.code[d.from].start),
-		u.line(end - 1)})
+	w.blanked = append(w.blanked, Blanked{u.Name, formNames[d.form], name, u.beginning(d.from, d.to),
+		u.line(u.code[d.from].start), u.line(end - 1)})
 	if w.x.isHost(d) {
 		w.x.result.Host = true
 	}
@@ -158,8 +158,8 @@ func (w *rewriter) include(inc *include, code bool) {
 		text = "#include <" + shim + ">" + strings.Repeat("\n", bytes.Count(line, []byte("\n")))
 	}
 	w.edits = append(w.edits, edit{inc.token.start, inc.token.end, text})
-	w.blanked = append(w.blanked, Blanked{w.u.Name, "include", inc.name, w.u.line(inc.token.start),
-		w.u.line(inc.token.end - 1)})
+	w.blanked = append(w.blanked, Blanked{w.u.Name, "include", inc.name, inc.name,
+		w.u.line(inc.token.start), w.u.line(inc.token.end - 1)})
 	w.x.result.Host = true
 }
 

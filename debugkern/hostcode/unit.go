@@ -75,6 +75,15 @@ func (u *Unit) span(from, to int) string {
 	return b.String()
 }
 
+// beginning is the first tokens of a declaration, and dots where more follow.
+func (u *Unit) beginning(from, to int) string {
+	const most = 6
+	if to-from > most {
+		return u.span(from, from+most) + " ..."
+	}
+	return u.span(from, to)
+}
+
 // words are a preprocessor line's tokens behind the #.
 func (u *Unit) words(t token) []string {
 	text := u.text[t.start+1 : t.end]

@@ -127,15 +127,11 @@ func (s *State) Cell(array string, index []int64) (expr.Value, error) {
 	}
 	i := slices.IndexFunc(s.arrays, func(p place) bool { return p.Name == array })
 	p := &s.arrays[i]
-	dims := p.Dims
-	if len(index) != len(dims) { // as rows and columns
-		dims = []int{p.rows, p.cols}
-	}
+	dims := p.dims(len(index))
 	at := 0
 	for k, n := range index {
-		if n < 0 || n >= int64(dims[k]) {
-			return expr.Value{}, fmt.Errorf("index %d of %s is %d, expected 0 to %d", k+1, array, n,
-				dims[k]-1)
+		if err := s.HasIndex(array, len(index), k, n); err != nil {
+			return expr.Value{}, err
 		}
 		at = at*dims[k] + int(n)
 	}
@@ -186,6 +182,27 @@ func (s *State) HasArray(name string, n int) error {
 		return fmt.Errorf("%s has %d dimensions %v, found %d indices", name, len(p.Dims), p.Dims, n)
 	}
 	return fmt.Errorf("no shared array %q (shared arrays: %s)", name, strings.Join(all, " "))
+}
+
+// dims are the extents of an array that is indexed by n numbers: two may be its row and column.
+func (p *place) dims(n int) []int {
+	if n != len(p.Dims) {
+		return []int{p.rows, p.cols}
+	}
+	return p.Dims
+}
+
+// HasIndex implements expr.Scope.
+func (s *State) HasIndex(array string, n, dim int, at int64) error {
+	i := slices.IndexFunc(s.arrays, func(p place) bool { return p.Name == array })
+	if i < 0 {
+		return s.HasArray(array, n)
+	}
+	if dims := s.arrays[i].dims(n); at < 0 || at >= int64(dims[dim]) {
+		return fmt.Errorf("the %s index of %s is %d, expected 0 to %d", expr.Ordinal(dim), array, at,
+			dims[dim]-1)
+	}
+	return nil
 }
 
 // Lane returns the first active lane, 0 where none is.

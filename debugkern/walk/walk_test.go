@@ -308,7 +308,8 @@ func TestConditions(t *testing.T) {
 	}
 	w.SetBreakpoints([]walk.Breakpoint{conditional(t, line, "sS[lane + 1000][0] > 0")})
 	ok(w.Seek(ctx, 0))
-	if p := ok(w.Continue(ctx)); p.Step != all[0].Step || !strings.Contains(p.Note, "index 1 of sS is 1000") {
+	if p := ok(w.Continue(ctx)); p.Step != all[0].Step ||
+		!strings.Contains(p.Note, "first index of sS is 1000") {
 		t.Errorf("a condition without a value: %+v", p)
 	}
 }
@@ -434,7 +435,8 @@ func TestState(t *testing.T) {
 	for text, want := range map[string]string{
 		"%r99999": "the kernel has no register %r99999 (%r0 to", "%nope1": "no register %nope1",
 		"sX[1]": `no shared array "sX" (shared arrays: `, "sQ[1]": "2 dimensions",
-		"sQ[999][0]": "index 1 of sQ",
+		"sQ[999][0]":   "the first index of sQ is 999, expected 0 to ",
+		"sQ[0][4 - 5]": "the second index of sQ is -1",
 	} {
 		if v, err := evaluate(w, text, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is %s, %v; expected %s", text, v, err, want)

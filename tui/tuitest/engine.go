@@ -32,6 +32,8 @@ type Engine struct {
 	Walks   chan struct{} // and walks, to run on
 	Fail    error         // of every run
 	Warning error         // what Trouble returns
+	// Document changes the document of every run; nil: nothing does
+	Document func(*report.Run)
 	// Synchronous is whether nothing that blocks execute is asynchronous
 	Synchronous bool
 	Bisected    [2]debugkern.Request
@@ -136,7 +138,11 @@ func (e *Engine) Run(ctx context.Context, req debugkern.Request,
 	if err != nil {
 		return nil, err
 	}
-	return &debugkern.Run{Request: req, Plan: plan, Selection: sel, Report: fakeReport(req, plan)}, nil
+	doc := fakeReport(req, plan)
+	if e.Document != nil {
+		e.Document(doc)
+	}
+	return &debugkern.Run{Request: req, Plan: plan, Selection: sel, Report: doc}, nil
 }
 
 func fakeReport(req debugkern.Request, plan *probes.Plan) *report.Run {

@@ -257,6 +257,15 @@ func (v values) HasArray(name string, _ int) error {
 	return nil
 }
 
+func (v values) HasIndex(name string, _, dim int, at int64) error {
+	s, _ := v.w.Shared(name)
+	if most := []int{s.Tile.Rows, s.Tile.Cols}; dim < 2 && (at < 0 || at >= int64(most[dim])) {
+		return fmt.Errorf("the %s index of %s is %d, expected 0 to %d", expr.Ordinal(dim), name, at,
+			most[dim]-1)
+	}
+	return nil
+}
+
 func (w *Walk) Continue(ctx context.Context) (walk.Position, error) { return w.run(ctx, 1) }
 func (w *Walk) Reverse(ctx context.Context) (walk.Position, error)  { return w.run(ctx, -1) }
 

@@ -31,6 +31,8 @@ type Scope interface {
 	// HasRegister and HasArray return nil, or why the name means nothing; n is the number of indices.
 	HasRegister(name string) error
 	HasArray(name string, n int) error
+	// HasIndex returns nil, or why an array that is indexed by n numbers has no index at of a dimension.
+	HasIndex(name string, n, dim int, at int64) error
 }
 
 // Error is an expression that means nothing.
@@ -81,8 +83,9 @@ type Expr struct {
 type ref struct {
 	kind    refKind
 	name    string
-	indices int // of an array
-	lane    int // of a register, -1: the lane that is evaluated
+	indices int           // of an array
+	fixed   map[int]int64 // those of them that are numbers, by dimension
+	lane    int           // of a register, -1: the lane that is evaluated
 	pos     int
 }
 
@@ -158,7 +161,7 @@ func (e *Expr) OfWarp() string {
 	return ""
 }
 
-// Check returns an *Error for the first register or array that a scope does not have.
+// Check returns an *Error for the first register, array or cell that a scope does not have.
 func (e *Expr) Check(s Scope) error {
 	for _, r := range e.refs {
 		var err error
@@ -167,6 +170,11 @@ func (e *Expr) Check(s Scope) error {
 			err = s.HasRegister(r.name)
 		case refArray:
 			err = s.HasArray(r.name, r.indices)
+			for dim := 0; err == nil && dim < r.indices; dim++ {
+				if at, ok := r.fixed[dim]; ok {
+					err = s.HasIndex(r.name, r.indices, dim, at)
+				}
+			}
 		}
 		if err != nil {
 			return &Error{Text: e.text, Pos: r.pos, Msg: err.Error()}
@@ -178,6 +186,15 @@ func (e *Expr) Check(s Scope) error {
 // Bind returns the expression with variables of the caller's put in as numbers, as a cursor's row and column.
 func (e *Expr) Bind(values map[string]int64) *Expr {
 	return &Expr{text: e.text, root: e.root.bind(values), refs: e.refs}
+}
+
+// Ordinal is a dimension, counted from 0, in words.
+func Ordinal(dim int) string {
+	words := []string{"first", "second", "third", "fourth", "fifth", "sixth"}
+	if dim < len(words) {
+		return words[dim]
+	}
+	return fmt.Sprintf("%dth", dim+1)
 }
 
 // names lists what can stand where a value is expected, for messages.

@@ -57,6 +57,8 @@ func (env) HasRegister(name string) error {
 	return err
 }
 
+func (env) HasIndex(string, int, int, int64) error { return nil }
+
 func (env) HasArray(name string, n int) error {
 	if name != "sP" || n != 2 {
 		return fmt.Errorf("no shared array %q with %d indices", name, n)

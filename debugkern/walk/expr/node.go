@@ -81,7 +81,8 @@ func (n cell) eval(env Env, lane int) (Value, error) {
 			return Value{}, err
 		}
 		if v.Kind != Integer {
-			return Value{}, fmt.Errorf("index %d of %s is %s, expected an integer", i+1, n.array, v.Decimal())
+			return Value{}, fmt.Errorf("the %s index of %s is %s, expected an integer", Ordinal(i), n.array,
+				v.Decimal())
 		}
 		index[i] = v.Int
 	}

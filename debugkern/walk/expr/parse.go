@@ -362,11 +362,20 @@ func (p *parser) named(t token) node {
 		return p.call(t)
 	case p.at("["):
 		c := cell{array: t.text}
+		fixed := map[int]int64{}
 		for p.op("[") {
-			c.index = append(c.index, p.binary(0))
+			before := len(p.refs)
+			x := p.binary(0)
+			if len(p.refs) == before { // it names nothing
+				if v, err := x.eval(nil, 0); err == nil && v.Kind == Integer {
+					fixed[len(c.index)] = v.Int
+				}
+			}
+			c.index = append(c.index, x)
 			p.want("]", "an operator or ]")
 		}
-		p.refs = append(p.refs, ref{kind: refArray, name: t.text, indices: len(c.index), pos: t.pos})
+		p.refs = append(p.refs, ref{kind: refArray, name: t.text, indices: len(c.index), fixed: fixed,
+			pos: t.pos})
 		return c
 	}
 	return p.variable(t.text, t)

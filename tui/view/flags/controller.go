@@ -51,7 +51,8 @@ const (
 func (v *Controller) Layer() keymap.Layer {
 	const g = "Comparing"
 	return keymap.Layer{Name: view.Flags, Tab: "Flag", Uses: []keymap.Use{
-		{Action: keymap.NextBad}, {Action: keymap.PrevBad}, {Action: keymap.Search}, {Action: keymap.Filter},
+		{Action: keymap.NextBad}, {Action: keymap.PrevBad},
+		{Action: keymap.Search, Help: "search: text of a name"}, {Action: keymap.Filter},
 		{Action: keymap.Open, Help: "toggle and run again, as Space"},
 		{Action: keymap.Toggle, Hint: "toggle"},
 	}, Own: []keymap.Binding{

@@ -19,6 +19,15 @@ func control(d *viewtest.Driver) *flags.Controller {
 
 func TestScreens(t *testing.T) { viewtest.Screens(t, view.Flags, viewtest.Request(viewtest.Faulty)) }
 
+// TestHelpOfSearchInFlags: / looks for names here, not for cells.
+func TestHelpOfSearchInFlags(t *testing.T) {
+	d := viewtest.Start(t, 120, 60, viewtest.Request(viewtest.Faulty)).Press("4", "?")
+	text := d.Text()
+	if !strings.Contains(text, "search: text of a name") || strings.Contains(text, "0x4140") {
+		t.Errorf("help:\n%s", text)
+	}
+}
+
 func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
 	d := viewtest.Start(t, 80, 24).Command("fault p-stale-columns")
 	if got := d.Last(); got.Shape != "partial49" {

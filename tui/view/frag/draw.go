@@ -162,6 +162,9 @@ func (p *Pane) drawGrid(a area, table bool) []string {
 	for e := p.left; e < last; e++ {
 		head.Right(p.Theme.Dim, fmt.Sprintf("e%d", e), head.Col()+p.entryWidth())
 	}
+	if last < len(f.doc.Lanes[0]) && head.Left() > 0 { // more elements follow to the right
+		head.Glyph(p.Theme.Dim, p.Theme.Glyph.Ellipsis)
+	}
 	lines := []string{head.Done()}
 	for l := p.top; l < min(p.top+p.rows(), len(f.doc.Lanes)); l++ {
 		lines = append(lines, p.gridLine(l, last, w, x, table))

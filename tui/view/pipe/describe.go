@@ -444,6 +444,9 @@ func (p *Pane) run(r *report.Run, say sayer) {
 		built = fmt.Sprintf(" · %s for %s", report.BuilderText(b.Builder), b.Arch)
 	}
 	say("ran on", p.Theme.Text, "%s%s · schedule %s", backendText(b), built, b.Schedule)
+	for _, n := range r.Build.Notes {
+		say("build", p.Theme.Text, "%s", n)
+	}
 	c := r.Cost
 	text := fmt.Sprintf("build %.0f ms · run %.0f ms · compare %.0f ms", float64(c.BuildMS), float64(c.RunMS),
 		float64(c.CompareMS))

@@ -69,6 +69,13 @@ func TestAboutBeginsWithWhatIsNew(t *testing.T) {
 	if s := strings.Join(p.View(), "\n"); !strings.Contains(s, "schedule cells are of the replay") {
 		t.Errorf("scrolled away:\n%s", s)
 	}
+	p.Scroll(About, 3)
+	p.SetData(Data{Running: true}) // another diagnosis
+	d.Under = ""
+	p.SetData(d)
+	if p.Scroll(About, -1) {
+		t.Error("what another diagnosis was scrolled to is kept")
+	}
 }
 
 // atFinding reports whether the cursor is on a finding of its own row.

@@ -92,6 +92,7 @@ func (p *Pane) SetData(d Data) {
 	}
 	if d.Running && !p.data.Running {
 		p.moved = false
+		p.first, p.scroll = 0, [numParts]int{} // they were of another diagnosis
 	}
 	if d.Under != p.data.Under { // it stands first
 		p.scroll[About] = 0

@@ -150,6 +150,12 @@ func breakText(b walk.Breakpoint) string {
 	return fmt.Sprintf("%s:%d", b.File, b.Line)
 }
 
+// stopWords is stopText with the loop's name as the screens have it.
+func (v *Controller) stopWords(b walk.Breakpoint) string {
+	text := stopText(b)
+	return strings.TrimSuffix(text, b.When.String()) + v.whenText(b)
+}
+
 // stopText says behind a verb where a breakpoint stops: "at sdpa.cu:88 if lane == 3", "when sS[0][1]
 // changes".
 func stopText(b walk.Breakpoint) string {
@@ -247,7 +253,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	}
 	b.From = s.from()
 	s.breaks[i] = stop{id: id, Breakpoint: b}
-	text := fmt.Sprintf("breakpoint %d: r and R stop %s", id, stopText(b))
+	text := fmt.Sprintf("breakpoint %d: r and R stop %s", id, v.stopWords(b))
 	switch {
 	case b.When.String() == "":
 		text += fmt.Sprintf("; :condition %d EXPR limits it", id)
@@ -389,7 +395,11 @@ func (v *Controller) numbered(text string) int {
 			all = append(all, strconv.Itoa(b.id))
 		}
 		have := "there is none"
-		if len(all) > 0 {
+		switch len(all) {
+		case 0:
+		case 1:
+			have = "there is " + all[0]
+		default:
 			have = "there are " + strings.Join(all, " ")
 		}
 		v.Complain(fmt.Sprintf("no breakpoint %q: %s", text, have))
@@ -421,9 +431,9 @@ func (v *Controller) conditionCommand(arg string) tea.Cmd {
 	}
 	was := b.When.String()
 	b.When, b.hits = when, nil
-	said := fmt.Sprintf("breakpoint %d stops %s", b.id, stopText(b.Breakpoint))
+	said := fmt.Sprintf("breakpoint %d stops %s", b.id, v.stopWords(b.Breakpoint))
 	if when.String() == "" {
-		said = fmt.Sprintf("breakpoint %d always stops %s", b.id, stopText(b.Breakpoint))
+		said = fmt.Sprintf("breakpoint %d always stops %s", b.id, v.stopWords(b.Breakpoint))
 	}
 	if was != "" && was != when.String() {
 		said += "; its condition was: " + was

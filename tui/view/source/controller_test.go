@@ -453,6 +453,8 @@ func TestConditionalBreakpoints(t *testing.T) {
 		"break x.cu:y":          "expected FILE:LINE",
 		"break 3000":            "no instruction",
 		"break sX[1][2]":        `no shared array "sX"`,
+		"watch sP[99][0]":       "the first index of sP is 99, expected 0 to ",
+		"watch sP[0][99] + 1":   "the second index of sP is 99, expected 0 to ",
 		"break sP[99][0]":       "sP has no cell [99][0]",
 		"condition 7 lane == 1": `no breakpoint "7": there are 1 2`,
 		"condition 1 lane ==":   "found the end, expected a value",
@@ -536,7 +538,9 @@ func TestRefusedNames(t *testing.T) {
 	d.Command("messages").Says("for example :watch")
 	d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: "i"}}
 	d.Command("break 65 if i > 1 && warp == 0")
-	d.HasStatus("stop at sdpa_fp8_stage_c_wmma.cu:65 if kv > 1 && warp")
+	d.HasStatus("stop at sdpa_fp8_stage_c_wmma.cu:65 if i > 1 && warp")
+	d.Command("condition 9 warp == 1").HasStatus(`no breakpoint "9": there is 1`)
+	d.Command("breakpoints").Says("if i > 1 && warp == 0")
 	d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: "i"}, {Name: "j"}}
 	d.Command("break 65 if i > 1").HasStatus(`no variable "i"`)
 	d.HasStatus(": kv counts the iterations of loop i·j; for example")

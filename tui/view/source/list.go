@@ -97,7 +97,7 @@ func (v *Controller) breakList() lists.Data {
 	}
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: b.mark().Glyph(v.Theme), Cols: []string{strconv.Itoa(b.id), b.at(),
-			b.When.String(), b.hitText(v.walk.shot.pos.Step)}}
+			v.whenText(b.Breakpoint), b.hitText(v.walk.shot.pos.Step)}}
 		if why := v.missing(b.Breakpoint); b.off {
 			r.Tone, r.Cols[3] = lists.Dim, "disabled"
 		} else if why != "" {
@@ -210,7 +210,8 @@ func (v *Controller) askCondition() tea.Cmd {
 		return nil
 	}
 	b := v.walk.breaks[i]
-	return v.Root.Ask(":", fmt.Sprintf("condition %d %s", b.id, strings.TrimPrefix(b.When.String(), "if ")))
+	when := strings.TrimPrefix(v.whenText(b.Breakpoint), "if ")
+	return v.Root.Ask(":", fmt.Sprintf("condition %d %s", b.id, when))
 }
 
 // deleteListed deletes the breakpoint under the list's cursor.

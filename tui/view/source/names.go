@@ -60,6 +60,21 @@ func (v *Controller) loopAsKV(text string) string {
 	return word.ReplaceAllString(text, "${1}kv${2}")
 }
 
+// whenText is a breakpoint's condition with the name that the kernel's loop over tiles has on the screens.
+func (v *Controller) whenText(b walk.Breakpoint) string {
+	text := b.When.String()
+	if v.Run == nil || v.Run.Plan == nil {
+		return text
+	}
+	name := v.Run.Plan.Work.LoopName()
+	if v.loopAsKV(name) != "kv" {
+		return text
+	}
+	return kvWord.ReplaceAllString(text, "${1}"+name+"${2}")
+}
+
+var kvWord = regexp.MustCompile(`(^|[^%.\w])kv($|[^.\w\[(])`)
+
 // meant says what may have been meant by a name that no variable has: the names near it, else those that
 // there are, and of a local variable of the source the registers that its line writes. The cursor's names are
 // those of watch and print alone: a breakpoint's condition cannot depend on where the cursor stands.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -22,6 +23,16 @@ func control(d *viewtest.Driver) *tile.Controller {
 }
 
 func TestScreens(t *testing.T) { viewtest.Screens(t, view.Tile, viewtest.Request(viewtest.Faulty)) }
+
+// TestOutputHasRoomForItsError: the name of the output is shortened before it touches the largest error.
+func TestOutputHasRoomForItsError(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Engine(func(e *tuitest.Engine) {
+		e.Document = func(r *report.Run) { r.Output.MaxAbs = 0.000821 }
+	})).Press("2")
+	if text := d.Text(); strings.Contains(text, "outputmax") || !strings.Contains(text, " max 0.000821") {
+		t.Errorf("the largest error:\n%s", text)
+	}
+}
 
 func TestColumnsBesideEachOther(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}),

@@ -262,8 +262,8 @@ func (p *Pane) line(pc int) int {
 	return p.lines[pc]
 }
 
-// digits is the columns of the greatest line number.
-func (p *Pane) digits() int { return len(strconv.Itoa(p.last)) }
+// digits is the columns of the greatest line number, and of the space that parts it from a count of warps.
+func (p *Pane) digits() int { return 1 + len(strconv.Itoa(p.last)) }
 
 // width is the columns that instructions have.
 func (p *Pane) width() int { return max(1, p.W-2-3-p.digits()-1) }

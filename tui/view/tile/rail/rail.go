@@ -68,10 +68,13 @@ func (p *Pane) draw() []string {
 		out = append(out, p.Theme.Line(w).Done(), p.Theme.Line(w).Space(1).
 			Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome()).Done())
 		if r.Output != nil {
+			name, most := p.Theme.VerdictMark(r.Output.Verdict)+" output", "max "+r.Output.Most()
+			if p.Theme.Width(name)+p.Theme.Width(most)+1 > w-2 {
+				name = p.Theme.VerdictMark(r.Output.Verdict) + " out"
+			}
 			out = append(out,
-				p.Theme.Line(w).Space(1).
-					Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
-					Right(p.Theme.Dim, "max "+r.Output.Most(), w-1).Done(),
+				p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Output.Verdict), name).
+					Right(p.Theme.Dim, most, w-1).Done(),
 				p.Theme.Line(w).Space(3).
 					Add(p.Theme.Dim, p.Theme.Fit("by "+r.Output.AgainstShort(), w-4)).Done())
 		}
