@@ -59,7 +59,9 @@ func FindReplay(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Re
 		return nil, a.Explain(err)
 	}
 	if f.Kind == "race" { // a copy lands by itself: in which order instructions execute says nothing of it
-		r.Pair, r.RunRaced = pairText(base), base.Raced(base)
+		if r.Pair = pairText(base); r.Pair != "" {
+			r.RunRaced = base.Raced(base)
+		}
 	}
 	took := out.Result().Counts.WarpInstructions
 	n := max(fewestReplays, min(mostReplays, int(replayWork/max(1, took))))
@@ -151,9 +153,11 @@ func tryAll(ctx context.Context, list []target.Schedule,
 }
 
 // pairText names a scene's two accesses in the racing order: "the read of warp 1 at layernorm.cu:84 before
-// the write of warp 0 at layernorm.cu:74"; "" where they do not meet, or are of one instruction.
+// the write of warp 0 at layernorm.cu:74"; "" where they do not meet, are of one instruction, or one goes
+// on after its instruction.
 func pairText(s *scene.Scene) string {
-	if s.Pair[0] < 0 || s.Pair[0] == s.Pair[1] {
+	if s.Pair[0] < 0 || s.Pair[0] == s.Pair[1] ||
+		s.Accesses[s.Pair[0]].Flight || s.Accesses[s.Pair[1]].Flight {
 		return ""
 	}
 	word := func(a *scene.Access) string {
