@@ -35,8 +35,9 @@ type Replay struct {
 	Raced    int         `json:"raced"`     // under how many of those tried they come so
 	RunRaced bool        `json:"run_raced"` // they do in the run
 	Tried    int         `json:"tried"`
-	Wrong    int         `json:"wrong"`     // cells of the block beyond their bound; -1: no reference
-	RunWrong int         `json:"run_wrong"` // the same under the run's schedule
+	// Wrong: cells of the block beyond their bound, of all stages and iterations; -1: no reference
+	Wrong    int `json:"wrong"`
+	RunWrong int `json:"run_wrong"` // the same under the run's schedule
 }
 
 // FindReplay executes the block of a racing finding under other schedules and returns the one to replay. It
@@ -176,7 +177,8 @@ func pairText(s *scene.Scene) string {
 
 // Says words what happens under the schedule, and what it makes of the block; or why there is none to replay.
 func (r *Replay) Says() string {
-	cells := fmt.Sprintf("%d wrong cells in block %s, %d in the run", r.Wrong, r.Block, r.RunWrong)
+	cells := fmt.Sprintf("%d wrong cells in all stages of block %s, %d in the run", r.Wrong, r.Block,
+		r.RunWrong)
 	if r.Wrong < 0 {
 		cells = "nothing in it has a reference"
 	} else if r.Wrong <= r.RunWrong {
