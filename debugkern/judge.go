@@ -209,6 +209,12 @@ func (e *execution) judged(doc *report.Stage, sr *judge.StageResult, run *Run) (
 	doc.Verdict, doc.Tiles, doc.NotReached, doc.NotCaptured = sr.Verdict.String(), sr.Tiles,
 		sr.Unreached, sr.Absent
 	doc.Local, doc.Global = statsDoc(sr.Local), statsDoc(sr.Global)
+	for _, a := range e.r.plan.Args {
+		sp := e.r.plan.Stage(sr.Stage)
+		if sp != nil && a.Name == sp.Capture.Output && a.Role == probes.RoleOutput && a.Elems() > 0 {
+			doc.Unwritten = e.unwritten(a) == a.Elems()
+		}
+	}
 	if sr.Region != nil {
 		doc.Region = sr.Region.String()
 	}

@@ -124,6 +124,7 @@ func (a *app) init(
 			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", n)
 		}
 		fmt.Fprintf(w, "wrote %s: entry %s%s\n", doc.Out, doc.Entry, guesses)
+		fmt.Fprintf(w, "next to it is %s, the JSON Schema by which an editor checks the manifest\n", schema.File)
 		for _, n := range doc.Notes {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}

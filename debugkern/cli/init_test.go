@@ -38,8 +38,12 @@ func TestInitWritesSchema(t *testing.T) {
 			}
 		}
 		out := filepath.Join(filepath.Dir(file), fmt.Sprintf("m%d.yaml", len(there)))
-		if _, errText, code := call(t, "init", file, "--out", out); code != 0 {
+		said, errText, code := call(t, "init", file, "--out", out)
+		if code != 0 {
 			t.Fatalf("exit %d: %s", code, errText)
+		}
+		if !strings.Contains(said, schema.File) {
+			t.Errorf("the schema is not named: %s", said)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != string(schema.JSON()) {
 			t.Errorf("over %.20q: %v, %.60s", there, err, got)

@@ -180,7 +180,10 @@ func printVerdicts(w io.Writer, stages []report.Stage) {
 	for _, s := range stages {
 		if s.Verdict == report.Off {
 			off := report.Off
-			if s.Reference.None() {
+			switch {
+			case s.Unreached():
+				off = "not reached"
+			case s.Reference.None():
 				off = "no reference"
 			}
 			fmt.Fprintf(tw, "  %s\t%s\t\t\t\t\t\t\t\t\t\t\t\n", s.Name, off)
@@ -198,6 +201,9 @@ func printVerdicts(w io.Writer, stages []report.Stage) {
 		}
 	}
 	for _, s := range stages {
+		if s.Unwritten {
+			fmt.Fprintf(w, "  %s: never written, in none of its elements\n", s.Name)
+		}
 		if s.NotCaptured > 0 {
 			fmt.Fprintf(w, "  %s: %d cells not captured, and not judged\n", s.Name, s.NotCaptured)
 		}

@@ -35,8 +35,9 @@ type Replay struct {
 	Raced    int         `json:"raced"`     // under how many of those tried they come so
 	RunRaced bool        `json:"run_raced"` // they do in the run
 	Tried    int         `json:"tried"`
-	Wrong    int         `json:"wrong"`     // cells of the block beyond their bound; -1: no reference
-	RunWrong int         `json:"run_wrong"` // the same under the run's schedule
+	// Wrong: cells of the block beyond their bound, of all stages and iterations; -1: no reference
+	Wrong    int `json:"wrong"`
+	RunWrong int `json:"run_wrong"` // the same under the run's schedule
 }
 
 // FindReplay executes the block of a racing finding under other schedules and returns the one to replay. It
@@ -59,7 +60,9 @@ func FindReplay(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Re
 		return nil, a.Explain(err)
 	}
 	if f.Kind == "race" { // a copy lands by itself: in which order instructions execute says nothing of it
-		r.Pair, r.RunRaced = pairText(base), base.Raced(base)
+		if r.Pair = pairText(base); r.Pair != "" {
+			r.RunRaced = base.Raced(base)
+		}
 	}
 	took := out.Result().Counts.WarpInstructions
 	n := max(fewestReplays, min(mostReplays, int(replayWork/max(1, took))))
@@ -151,9 +154,11 @@ func tryAll(ctx context.Context, list []target.Schedule,
 }
 
 // pairText names a scene's two accesses in the racing order: "the read of warp 1 at layernorm.cu:84 before
-// the write of warp 0 at layernorm.cu:74"; "" where they do not meet, or are of one instruction.
+// the write of warp 0 at layernorm.cu:74"; "" where they do not meet, are of one instruction, or one goes
+// on after its instruction.
 func pairText(s *scene.Scene) string {
-	if s.Pair[0] < 0 || s.Pair[0] == s.Pair[1] {
+	if s.Pair[0] < 0 || s.Pair[0] == s.Pair[1] ||
+		s.Accesses[s.Pair[0]].Flight || s.Accesses[s.Pair[1]].Flight {
 		return ""
 	}
 	word := func(a *scene.Access) string {
@@ -172,7 +177,8 @@ func pairText(s *scene.Scene) string {
 
 // Says words what happens under the schedule, and what it makes of the block; or why there is none to replay.
 func (r *Replay) Says() string {
-	cells := fmt.Sprintf("%d wrong cells in block %s, %d in the run", r.Wrong, r.Block, r.RunWrong)
+	cells := fmt.Sprintf("%d wrong cells in all stages of block %s, %d in the run", r.Wrong, r.Block,
+		r.RunWrong)
 	if r.Wrong < 0 {
 		cells = "nothing in it has a reference"
 	} else if r.Wrong <= r.RunWrong {

@@ -96,7 +96,8 @@ func TestReplayChoice(t *testing.T) {
 	}{
 		{"the race before what is worse", Replay{Pair: "A before B", RunWrong: 3},
 			[]replayTry{{"x:1", false, 90}, {"x:2", true, 5}, {"x:3", true, 7}, {}}, "x:3",
-			"A before B, as in 2 of 4 schedules and not in the run; 7 wrong cells in block 0,0,0, 3 in the run"},
+			"A before B, as in 2 of 4 schedules and not in the run; 7 wrong cells in all stages of block 0,0,0, " +
+				"3 in the run"},
 		{"a race that harms nothing", Replay{Pair: "A before B", RunWrong: 3},
 			[]replayTry{{"x:1", true, 3}}, "x:1", "none of those tried makes the run worse"},
 		{"nothing worse", Replay{Pair: "A before B", RunRaced: true, RunWrong: 9},

@@ -50,6 +50,9 @@ type Stage struct {
 	Region       string        `json:"region,omitempty"`
 	Fingerprints []Fingerprint `json:"fingerprints"`
 
+	// Unwritten: it is an output of which no thread wrote any element
+	Unwritten bool `json:"-"`
+
 	Phase    probes.Phase `json:"-"`
 	TileName string       `json:"-"` // what the iterations of its loop are called
 }
@@ -62,6 +65,9 @@ func (s *Stage) Compared() string {
 	}
 	return fmt.Sprintf("compared with %s, %s", s.Reference, s.Tolerance)
 }
+
+// Unreached reports whether execution ended before any tile of the stage: no gate left it out.
+func (s *Stage) Unreached() bool { return s.Verdict == Off && s.NotReached > 0 }
 
 // ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's
 // dtype; Error and Bound are those of the worst cell, the one whose error is largest for its bound (MaxAbs

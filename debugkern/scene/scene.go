@@ -11,6 +11,7 @@ import (
 	"math/bits"
 	"path"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
@@ -77,11 +78,14 @@ type Sync struct {
 
 // Access is one warp instruction that touched the variable from one of the two lines.
 type Access struct {
-	Step   uint64
-	Warp   int
-	Lanes  uint32
-	Write  bool
-	Async  bool    // cp.async: the bytes land later
+	Step  uint64
+	Warp  int
+	Lanes uint32
+	Write bool
+	Async bool // cp.async or a bulk copy: the bytes land later
+	// Flight: it goes on after its instruction, or orders others: of a bulk copy, a wgmma or an mbarrier.
+	// No block barrier bounds it.
+	Flight bool
 	Side   [2]bool // of which of the two lines
 	KVTile int
 	Phase  int  // block barriers completed before it
@@ -93,7 +97,10 @@ type Access struct {
 type Writers struct {
 	Array      probes.SharedArray
 	Rows, Cols int
-	Cells      []CellWriters
+	// Flight: bulk copies, wgmma or mbarrier instructions access it. Block barriers do not order these, so
+	// that a contested cell is then one that both of the finding's lines access, one of them writing.
+	Flight bool
+	Cells  []CellWriters
 }
 
 // CellWriters is who touched one cell. Contested: two warps did between two block barriers, one of them
@@ -137,6 +144,7 @@ func Under(ctx context.Context, a *debugkern.Attempt, p *probes.Plan, req Reques
 		return nil, nil, err
 	}
 	rec.scene.Schedule = s.String()
+	rec.contest()
 	rec.pair()
 	return rec.scene, out, nil
 }
@@ -190,6 +198,7 @@ type recorder struct {
 	names map[uint64]cellAt
 	phase int
 	seen  []phaseUse // by cell: who touched it in the phase
+	sides []sideUse  // by cell: which of the lines touched it
 }
 
 // cellAt is what lies at a shared address: a cell of the variable, or -1.
@@ -202,6 +211,12 @@ type cellAt struct {
 type phaseUse struct {
 	phase       int
 	wrote, read uint32
+}
+
+// sideUse is which of the finding's two lines touched a cell, and by which warps; wrote: one of them did.
+type sideUse struct {
+	by    [2]uint32
+	wrote bool
 }
 
 func newRecorder(req Request, p *probes.Plan) *recorder {
@@ -226,6 +241,7 @@ func newRecorder(req Request, p *probes.Plan) *recorder {
 		w.Cells[i].Warp = -1
 	}
 	rec.seen = make([]phaseUse, len(w.Cells))
+	rec.sides = make([]sideUse, len(w.Cells))
 	rec.scene.Writers = w
 	return rec
 }
@@ -263,7 +279,7 @@ func (rec *recorder) Event(e *target.Event) {
 	} else {
 		s.Stretches = append(s.Stretches, Stretch{e.Warp, e.Step, e.Step})
 	}
-	if e.Addr != nil && !e.Probe {
+	if (e.Addr != nil || e.Class == target.ClassWgmma) && !e.Probe {
 		rec.touch(e)
 	}
 }
@@ -283,19 +299,29 @@ func (rec *recorder) source(e *target.Event) *report.Source {
 
 // touch records an access to the variable.
 func (rec *recorder) touch(e *target.Event) {
-	var write bool
+	acc := Access{Step: e.Step, Warp: e.Warp, KVTile: e.KVTile, Phase: rec.phase}
+	space, addr := e.Space, e.Addr
 	switch e.Class {
 	case target.ClassLoad:
-	case target.ClassStore, target.ClassAtomic, target.ClassAsync:
-		write = true
+	case target.ClassStore, target.ClassAtomic:
+		acc.Write = true
+	case target.ClassAsync:
+		acc.Write, acc.Async = true, true
+	case target.ClassBulk: // from its issue on: the bytes of a tile in shared memory are one range
+		acc.Flight = true
+		if acc.Write = space == target.SpaceShared; acc.Write {
+			acc.Async = true
+		} else {
+			space, addr = target.SpaceShared, e.Addr2
+		}
+	case target.ClassMBarrier:
+		acc.Flight, acc.Write = true, !strings.Contains(e.Instr.Opcode(), "wait")
+	case target.ClassWgmma:
+		acc.Flight = true
 	default:
 		return
 	}
 	at := rec.source(e)
-	acc := Access{
-		Step: e.Step, Warp: e.Warp, Write: write, Async: e.Class == target.ClassAsync, KVTile: e.KVTile,
-		Phase: rec.phase,
-	}
 	for i, side := range rec.scene.Request.Sides {
 		acc.Side[i] = samePlace(at, side)
 	}
@@ -303,25 +329,52 @@ func (rec *recorder) touch(e *target.Event) {
 	if at != nil {
 		line = at.Line
 	}
-	counted := rec.scene.Request.KVTile < 0 || e.KVTile == rec.scene.Request.KVTile || e.KVTile < 0
-	for m := e.Mask; m != 0; m &= m - 1 {
-		lane := bits.TrailingZeros32(m)
-		step := rec.element()
-		for off := 0; off < e.Bytes; off += step {
-			c := rec.cell(e.Space, e.Addr[lane]+uint64(off))
-			if c.cell == noCell {
-				break
+	if e.Class == target.ClassWgmma {
+		lane := bits.TrailingZeros32(e.Mask)
+		for _, r := range e.Ranges {
+			if rec.bytes(e, &acc, target.SpaceShared, r.Lo, int(r.Hi-r.Lo), lane, line) {
+				acc.Lanes = e.Mask
 			}
-			acc.Lanes |= 1 << lane
-			acc.Here = acc.Here || c.here
-			if counted && c.cell >= 0 {
-				rec.use(e, c.cell, lane, line, write)
+		}
+	} else if addr != nil {
+		size := e.Bytes
+		if e.Class == target.ClassMBarrier {
+			size = mbarrierBytes
+		}
+		for m := e.Mask; m != 0; m &= m - 1 {
+			lane := bits.TrailingZeros32(m)
+			if rec.bytes(e, &acc, space, addr[lane], size, lane, line) {
+				acc.Lanes |= 1 << lane
 			}
 		}
 	}
 	if acc.Lanes != 0 && (acc.Side[0] || acc.Side[1]) {
 		rec.add(acc)
 	}
+}
+
+const mbarrierBytes = 8
+
+// bytes records that a lane touches bytes from an address on, and reports whether they are the variable's.
+func (rec *recorder) bytes(e *target.Event, acc *Access, space target.Space, addr uint64, n, lane,
+	line int) bool {
+	counted := rec.scene.Request.KVTile < 0 || e.KVTile == rec.scene.Request.KVTile || e.KVTile < 0
+	step, any := rec.element(), false
+	for off := 0; off < n; off += step {
+		c := rec.cell(space, addr+uint64(off))
+		if c.cell == noCell {
+			if acc.Flight {
+				continue // a copy may fill several variables
+			}
+			break
+		}
+		any = true
+		acc.Here = acc.Here || c.here
+		if counted && c.cell >= 0 {
+			rec.use(e, acc, c.cell, lane, line)
+		}
+	}
+	return any
 }
 
 // add appends an access; the row segments of one matrix instruction are one access.
@@ -376,22 +429,43 @@ func (rec *recorder) cell(space target.Space, addr uint64) cellAt {
 }
 
 // use notes that a warp touched a cell.
-func (rec *recorder) use(e *target.Event, cell, lane, line int, write bool) {
-	c, u := &rec.scene.Writers.Cells[cell], &rec.seen[cell]
+func (rec *recorder) use(e *target.Event, acc *Access, cell, lane, line int) {
+	w := rec.scene.Writers
+	c, u, both := &w.Cells[cell], &rec.seen[cell], &rec.sides[cell]
 	if u.phase != rec.phase+1 {
 		*u = phaseUse{phase: rec.phase + 1}
 	}
+	w.Flight = w.Flight || acc.Flight
 	me := uint32(1) << (e.Warp & 31)
-	if write {
+	if acc.Write {
 		c.Warp, c.Lane, c.Line = e.Warp, lane, line
 		c.Wrote |= me
 		u.wrote |= me
 	}
-	if !write || e.Class == target.ClassAtomic {
+	if !acc.Write || e.Class == target.ClassAtomic {
 		c.Read |= me
 		u.read |= me
 	}
+	for i, is := range acc.Side {
+		if is {
+			both.by[i] |= me
+			both.wrote = both.wrote || acc.Write
+		}
+	}
 	c.Contested = c.Contested || u.wrote != 0 && bits.OnesCount32(u.wrote|u.read) > 1
+}
+
+// contest marks the contested cells of a variable whose accesses block barriers do not order.
+func (rec *recorder) contest() {
+	w := rec.scene.Writers
+	if w == nil || !w.Flight {
+		return
+	}
+	for i := range w.Cells {
+		s := &rec.sides[i]
+		w.Cells[i].Contested = s.wrote && s.by[0] != 0 && s.by[1] != 0 &&
+			bits.OnesCount32(s.by[0]|s.by[1]) > 1
+	}
 }
 
 // pair finds the two accesses that conflict: of the two lines, in one phase, one of them writing, by
@@ -407,8 +481,11 @@ func (rec *recorder) pair() {
 		a := &s.Accesses[i]
 		for j := i; j < len(s.Accesses); j++ {
 			b := &s.Accesses[j]
-			if b.Phase != a.Phase {
-				break
+			if b.Phase != a.Phase && !a.Flight && !b.Flight {
+				if s.Writers == nil || !s.Writers.Flight {
+					break
+				}
+				continue
 			}
 			if score := s.conflict(a, b); score > best {
 				best, s.Pair = score, [2]int{i, j}
@@ -430,12 +507,17 @@ func (s *Scene) conflict(a, b *Access) int {
 		return -1
 	}
 	score := 0
+	flight := a.Flight || b.Flight
+	if flight && !(a.Side[0] && b.Side[1]) {
+		score-- // the second line's before the first's: that is the order that synchronisation gives
+	}
 	named := func(x *Access) bool { return slices.Contains(s.Request.Warps, x.Warp) }
 	for _, better := range []struct {
 		so     bool
 		weight int
 	}{
-		{a.Here && b.Here, 16}, {s.Request.KVTile < 0 || a.KVTile == s.Request.KVTile, 8},
+		{a.Here && b.Here, 16},
+		{s.Request.KVTile < 0 || a.KVTile == s.Request.KVTile || flight && a.KVTile < 0, 8},
 		{named(a) && named(b), 4},
 		{(a.Warp != b.Warp) == (len(s.Request.Warps) != 1), 2}, {a != b, 1},
 	} {

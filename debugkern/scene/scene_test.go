@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
@@ -138,5 +139,59 @@ func TestSceneBlamesCalledFunctions(t *testing.T) {
 	if at := rec.source(&target.Event{Func: f, PC: len(e.Body) + 1}); at == nil ||
 		at.Line != f.Body[0].Pos.Line {
 		t.Errorf("the first instruction of f is blamed on %+v, want line %d", at, f.Body[0].Pos.Line)
+	}
+}
+
+// TestSceneOfAsynchronousAccesses: a tensor copy is the last writer of the cells that it fills, a wgmma reads
+// its operand, and the cells of a race between the two are contested; without synchronisation by block
+// barriers, no others are.
+func TestSceneOfAsynchronousAccesses(t *testing.T) {
+	for _, fault := range []string{"released-early", "k-not-awaited"} {
+		run := debugtest.Run(t, debugkern.Request{Target: "stage5_hopper", Faults: []string{fault}})
+		found := false
+		for _, f := range debugtest.Try(t, run, debugkern.Trial{Check: check.Races}).Report.Findings {
+			if f.Kind != "race" || f.Variable != "sK" || f.Other == nil {
+				continue
+			}
+			sc, err := Play(t.Context(), run, Request{
+				Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile,
+				Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sc.Writers.Flight {
+				t.Fatalf("%s: no asynchronous access of sK", fault)
+			}
+			contested, written := 0, 0
+			for _, c := range sc.Writers.Cells {
+				if c.Contested {
+					contested++
+				}
+				if c.Warp == 0 {
+					written++
+				}
+			}
+			t.Logf("%s: %s: pair %v of %d, %d contested", fault, f.Message, sc.Pair, len(sc.Accesses),
+				contested)
+			if written != len(sc.Writers.Cells) {
+				t.Errorf("%s: warp 0 is the last writer of %d cells of %d", fault, written,
+					len(sc.Writers.Cells))
+			}
+			if !strings.Contains(f.Source.File+f.Other.File, "stage5_hopper") {
+				found = true
+				if contested == 0 || sc.Pair[0] < 0 {
+					t.Errorf("%s: %d cells contested, pair %v", fault, contested, sc.Pair)
+					continue
+				}
+				a, b := &sc.Accesses[sc.Pair[0]], &sc.Accesses[sc.Pair[1]]
+				if !a.Here || !b.Here || a.Write == b.Write || !a.Flight || !b.Flight || !a.Side[0] {
+					t.Errorf("%s: %+v and %+v", fault, a, b)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no race between a copy and a wgmma", fault)
+		}
 	}
 }

@@ -77,8 +77,13 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 					if last >= 0 {
 						pc = int(w.passed[last])
 					}
-					w.hits(i, moment{last, pc, lastMask, w.block.Steps()},
-						fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col), report)
+					note := fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col)
+					if pc >= 0 {
+						if at := w.lineOf(pc); at != nil && at.Line > 0 {
+							note += fmt.Sprintf(" after line %d", at.Line)
+						}
+					}
+					w.hits(i, moment{last, pc, lastMask, w.block.Steps()}, note, report)
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
 				if w.onLine(e.PC, b) && w.begins(e, w.innermost, w.entries[e.PC], forBreaks) &&

@@ -378,6 +378,14 @@ func TestConditionsOnCellsAndStages(t *testing.T) {
 	if p.Stop != "breakpoint" || err != nil || !v.Holds() {
 		t.Errorf("%+v: sS[3][30] is %s, %v", p, v, err)
 	}
+	sites, err := w.Writes(ctx, "sS", 3, 30)
+	if err != nil || len(sites) == 0 || sites[len(sites)-1].Source == nil {
+		t.Fatalf("writes %+v, %v", sites, err)
+	}
+	line := sites[len(sites)-1].Source.Line
+	if !strings.Contains(p.Note, fmt.Sprintf(" after line %d", line)) {
+		t.Errorf("%q, written at line %d", p.Note, line)
+	}
 	if p := first(cell, "sS[3][30] > 1e6"); p.Stop != "end" {
 		t.Errorf("stopped at %+v", p)
 	}

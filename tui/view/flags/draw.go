@@ -327,6 +327,9 @@ func (p *Pane) columns(w int) stageColumns {
 }
 
 func (p *Pane) stage(s *report.Stage, c stageColumns) string {
+	if s.Unreached() {
+		return p.Theme.VerdictMark(s.Verdict) + " not reached"
+	}
 	if s.Verdict == report.Off {
 		return p.Theme.VerdictMark(s.Verdict) + " off"
 	}

@@ -207,6 +207,9 @@ func (p *Pane) stage(x *row, say sayer) {
 	if d.NotCaptured > 0 {
 		say("no capture", p.Theme.Taint, "%s %d cells", p.Theme.Glyph.Absent, d.NotCaptured)
 	}
+	if d.Unwritten {
+		say("output", p.Theme.Wrong, "never written, in none of its elements")
+	}
 	if b := d.FirstBad; b != nil {
 		where := b.Block.String() + " " + p.iteration(b.KVTile)
 		if !x.plan.PerTile {
@@ -220,8 +223,12 @@ func (p *Pane) stage(x *row, say sayer) {
 			who += map[bool]string{true: " ·", false: " by"}[who == ""] +
 				fmt.Sprintf(" warp %d lane %d", *b.Warp, *b.Lane)
 		}
-		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s", where, cell.Name(x.plan, b.Row, b.Col),
-			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who)
+		got := "got " + cell.Long(float64(b.Got))
+		if d.Unwritten {
+			got = "never written"
+		}
+		say("first bad", p.Theme.Wrong, "%s %s: %s, want %s%s", where, cell.Name(x.plan, b.Row, b.Col), got,
+			cell.Long(float64(b.Want)), who)
 	}
 	for i := range d.Fingerprints {
 		f, name := &d.Fingerprints[i], "pattern"

@@ -16,7 +16,7 @@ import (
 //	global   3.49e-01     4.89e-04   ×714     1.18e+01  17088
 func (p *Pane) errors(d *report.Stage, say sayer) {
 	head := errorsRow("worst error", "its bound", "ratio", "largest",
-		fmt.Sprintf("bad of %d cells", d.Local.Cells))
+		fmt.Sprintf("bad of %d cells", max(d.Local.Cells, d.Global.Cells)))
 	local, global := errorsOf(&d.Local), errorsOf(&d.Global)
 	room := p.innerWidth() - nameWidth - 1
 	for _, s := range []string{head, local, global} {
@@ -37,6 +37,9 @@ func (p *Pane) errors(d *report.Stage, say sayer) {
 // errorsOf is a line of the table.
 func errorsOf(s *report.ErrorStats) string {
 	bad := "none"
+	if s.Cells == 0 {
+		return errorsRow("", "", "", "", "no cell is compared")
+	}
 	if s.Bad > 0 {
 		bad = strconv.Itoa(s.Bad)
 	}

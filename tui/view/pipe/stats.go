@@ -48,6 +48,9 @@ func worstText(w float64) string {
 // The worst cell is the one whose error is the largest share of its bound; bounds differ by cell, so that
 // another cell may have a larger error.
 func statsText(s report.ErrorStats) string {
+	if s.Cells == 0 {
+		return "no cell is compared: what it is computed from was not captured"
+	}
 	text := fmt.Sprintf("none of %d cells bad", s.Cells)
 	if s.Bad > 0 {
 		text = fmt.Sprintf("%d of %d cells bad", s.Bad, s.Cells)

@@ -73,7 +73,7 @@ func ofErrors(
 	text func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string),
 ) func(*Pane, row, *view.StageSummary) (theme.Style, string) {
 	return func(p *Pane, r row, _ *view.StageSummary) (theme.Style, string) {
-		if r.doc == nil {
+		if r.doc == nil || r.doc.Unreached() || r.doc.Local.Cells == 0 && r.doc.Unwritten {
 			return p.Theme.Text, ""
 		}
 		return text(p, &r.doc.Local, r.doc.Verdict == report.Wrong)
@@ -91,6 +91,8 @@ func (p *Pane) tilesCell(r row, st *view.StageSummary) (theme.Style, string) {
 		return p.Theme.Wrong, fmt.Sprintf("%s%d/%d", g.Wrong, st.Wrong, total)
 	case st.Tainted > 0:
 		return p.Theme.Taint, fmt.Sprintf("%s%d/%d", g.Taint, st.Tainted, total)
+	case st.Off == total && r.doc != nil && r.doc.Unreached():
+		return p.Theme.Off, "unreached"
 	case st.Off == total:
 		return p.Theme.Off, g.Off + "off"
 	case r.doc != nil && r.doc.NotCaptured > 0: // the cells that were captured are right
@@ -138,7 +140,7 @@ func (p *Pane) summaryOf(l *theme.Line, r row) {
 		return
 	}
 	st := p.data.Summary.Stages[r.plan.Stage]
-	if st.OK+st.Wrong+st.Tainted == 0 {
+	if st.OK+st.Wrong+st.Tainted == 0 && (r.doc == nil || !r.doc.Unreached()) {
 		r.doc = nil
 	}
 	list, _ := p.shown()

@@ -32,6 +32,33 @@ func TestShareText(t *testing.T) {
 	}
 }
 
+// TestUnreachedIsNotOff: a stage that execution did not reach has no word of a gate and no figures, and an
+// output without any element written has no figure of an error.
+func TestUnreachedIsNotOff(t *testing.T) {
+	p := NewPane(theme.New(theme.Options{}))
+	r := row{
+		plan: &probes.StagePlan{Stage: "K"},
+		doc:  &report.Stage{Name: "K", Verdict: report.Off, NotReached: 4},
+	}
+	if _, text := p.tilesCell(r, &view.StageSummary{Off: 4}); text != "unreached" {
+		t.Errorf("not reached: %q", text)
+	}
+	r.doc.NotReached = 0
+	if _, text := p.tilesCell(r, &view.StageSummary{Off: 4}); !strings.HasSuffix(text, "off") {
+		t.Errorf("left out: %q", text)
+	}
+	for _, doc := range []report.Stage{
+		{Verdict: report.Off, NotReached: 4}, {Verdict: report.Tainted, Unwritten: true},
+	} {
+		r.doc = &doc
+		for _, c := range columns[1:] {
+			if _, text := c.cell(p, r, &view.StageSummary{}); text != "" {
+				t.Errorf("%+v: %s has %q", doc, c.head, text)
+			}
+		}
+	}
+}
+
 // TestSpareColumn: the share of the bound is shown where it costs no kv tile in view, or where eight stay;
 // heads and cells of every column end at the same place, and nothing is wider than the pane.
 func TestSpareColumn(t *testing.T) {

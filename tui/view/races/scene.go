@@ -178,9 +178,13 @@ func (p *Pane) legend(w *scene.Writers, wide bool, width int) string {
 			contested++
 		}
 	}
-	text := fmt.Sprintf("last writer, ! contested (%d), %s none", contested, p.Theme.Glyph.Equal)
+	mark := "contested"
+	if w.Flight {
+		mark = "from both lines"
+	}
+	text := fmt.Sprintf("last writer, ! %s (%d), %s none", mark, contested, p.Theme.Glyph.Equal)
 	if !wide {
-		text = fmt.Sprintf("last writer, ! contested (%d), + here", contested)
+		text = fmt.Sprintf("last writer, ! %s (%d), + here", mark, contested)
 	}
 	return p.Theme.Line(width).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, width-1)).Done()
 }
@@ -272,6 +276,8 @@ func (p *Pane) meeting(sc *scene.Scene) string {
 	switch {
 	case sc.Pair[0] < 0 && len(sc.Accesses) == 0 && name == "": // of a barrier or a hang
 		return "the whole block"
+	case sc.Pair[0] < 0 && len(sc.Accesses) == 0 && sc.Writers != nil && sc.Writers.Flight:
+		return "the whole block; asynchronous operations access " + name + ", issued at other lines"
 	case sc.Pair[0] < 0 && len(sc.Accesses) == 0:
 		return "the whole block; nothing of " + name + " is touched from this line"
 	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:

@@ -24,6 +24,11 @@ func TestMeeting(t *testing.T) {
 			t.Errorf("variable %q: %q", name, got)
 		}
 	}
+	flight := &scene.Scene{Pair: [2]int{-1, -1}, Writers: &scene.Writers{Flight: true}}
+	flight.Request.Variable = "sK"
+	if got := p.meeting(flight); strings.Contains(got, "nothing") || !strings.Contains(got, "asynchronous") {
+		t.Errorf("asynchronous accesses from other lines: %q", got)
+	}
 	sc := &scene.Scene{Pair: [2]int{-1, -1}, Accesses: make([]scene.Access, 2)}
 	if got := p.meeting(sc); got != "the two sides do not meet in this execution" {
 		t.Errorf("two accesses: %q", got)

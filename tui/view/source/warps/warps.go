@@ -124,7 +124,14 @@ func (p *Pane) draw() []string {
 	for i := p.top; i < min(p.top+max(1, p.H-2), len(p.rows)); i++ {
 		out = append(out, p.row(i, w))
 	}
-	return p.Theme.Box("WARPS", p.data.Note, out, p.W, p.H, p.Focus)
+	note := p.data.Note
+	if shown := len(out); shown < len(p.rows) {
+		note = fmt.Sprintf("%d-%d of %d", p.top+1, p.top+shown, len(p.rows))
+		if p.data.Note != "" {
+			note += " · " + p.data.Note
+		}
+	}
+	return p.Theme.Box("WARPS", note, out, p.W, p.H, p.Focus)
 }
 
 // row: ▸ 0 ████████····███ 493 ptx 1851 wmma.store…
