@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// launchGuess says that nobody has given grid and block of a launch, and which they are; "" where somebody
-// has.
+// launchGuess is the sentence that a launch's grid and block are a guess, with both; "" where a person or a
+// manifest gives them.
 func launchGuess(m *configs.Manifest, guessed bool, p *probes.Plan) string {
 	from := ""
 	if !guessed {

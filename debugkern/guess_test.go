@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestLaunchGuess: errors under a launch that nobody gave say so, each and in the verdict's words; advice and
-// errors under a launch that was given do not.
+// TestLaunchGuess: each error under a guessed launch, and the verdict, states the guess. Advice, and errors
+// under a given launch, do not.
 func TestLaunchGuess(t *testing.T) {
 	p := &probes.Plan{Grid: probes.Dim3{3, 1, 1}, Block: probes.Dim3{32, 8, 1}}
 	for _, c := range []struct {

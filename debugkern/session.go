@@ -244,8 +244,7 @@ type Request struct {
 	// Launch are the words of the command line that say how a FILE is launched, of a target that
 	// checkrun.Adopt made; nil for others.
 	Launch []string
-	// Guessed: nobody has given grid and block: they were proposed for the kernel's text, and taken as they
-	// were.
+	// Guessed: grid and block are proposals read from the kernel's text that the user did not change.
 	Guessed bool
 	// Plain: the build without probes runs on the emulator too, its O compared bit for bit (on a
 	// GPU it always does)

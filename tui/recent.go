@@ -111,7 +111,7 @@ type launchable interface {
 type proposal struct {
 	line string // up to the options: "open k.cu"
 	why  string
-	// launch is the grid and the block of it that nobody has given
+	// launch has the options of the grid and the block that are proposed, not given
 	launch []string
 }
 

@@ -343,8 +343,7 @@ func kindNoun(kind string) string {
 func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	missed := found(s, func(o *suspect) *unvisited { return o.unvisited })
 	leftWait := found(s, func(o *suspect) *unreachedWait { return o.leftWait })
-	// No trial that changes the kernel makes it right: that it is without a planted fault says not what to
-	// do.
+	// No trial that changes the kernel makes it right. A trial without a planted fault is no advice.
 	unchanged := s.remedy == nil || !s.remedy.changes() || s.remedy.without != ""
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
 	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
@@ -353,8 +352,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		q.firstTile(f, c)
 	}
 	constant := q.nanConstants(s)
-	if why, _ := q.readAsAnother(f); why != "" {
-		c.why = why
+	asAnother, readAs := q.readAsAnother(f)
+	if asAnother != "" {
+		c.why = asAnother
 		c.Title = strings.Replace(c.Title, ", where the input has it", "", 1)
 	}
 	switch {
@@ -430,8 +430,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if c.Kind == "out-of-bounds" {
 			c.Advice = q.citing(c.Advice, ": ", f.Source)
 		}
-		if _, advice := q.readAsAnother(f); advice != "" {
-			c.Advice = q.citing(advice, ": ", f.Source)
+		if readAs != "" {
+			c.Advice = q.citing(readAs, ": ", f.Source)
 		}
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)

@@ -30,8 +30,9 @@ type other struct {
 const (
 	// mostOthers is how many other configurations are executed at most.
 	mostOthers = 2
-	// mostMixed is how many shapes are made of an extent of another one and the others of the run's.
-	mostMixed = 2
+	// mostMixed is how many shapes are executed at most that are none of the manifest's: the first of those
+	// with one tile, and then those that are made of an extent of another shape and the others of the run's.
+	mostMixed = 3
 	// otherWork is how many warp instructions one of them may take, unless the run itself takes more.
 	otherWork = 1 << 20
 )
@@ -56,6 +57,17 @@ func (q *inquiry) otherConfigurations() []*other {
 	}
 	var list []choice
 	own := max(q.run.Report.Cost.WarpInstructions, 1)
+	tiles := func(p *probes.Plan) uint64 { return uint64(p.Grid.Count() * max(1, p.Work.MaxTiles)) }
+	each := own / max(1, tiles(plan))
+	// affordable is the plan of a shape, and its work; false where it is none or costs too much.
+	affordable := func(s probes.Shape) (*probes.Plan, uint64, bool) {
+		p, err := sel.ResolveContext(q.ctx, s)
+		if err != nil {
+			return nil, 0, false
+		}
+		work := each * tiles(p)
+		return p, work, work <= max(own, otherWork)
+	}
 	for _, s := range sel.Manifest.Shapes {
 		differ := 0
 		for i, n := range s.Shape.Extents() {
@@ -66,13 +78,8 @@ func (q *inquiry) otherConfigurations() []*other {
 		if s.Shape == plan.Shape {
 			continue
 		}
-		p, err := sel.ResolveContext(q.ctx, s.Shape)
-		if err != nil {
-			continue
-		}
-		each := own / max(1, uint64(plan.Grid.Count()*max(1, plan.Work.MaxTiles)))
-		work := each * uint64(p.Grid.Count()*max(1, p.Work.MaxTiles))
-		if work > max(own, otherWork) {
+		p, work, ok := affordable(s.Shape)
+		if !ok {
 			continue
 		}
 		o := &other{req: req, name: fmt.Sprintf("shape %s (%s)", s.Name, s.Shape)}
@@ -108,23 +115,20 @@ func (q *inquiry) otherConfigurations() []*other {
 	for _, s := range sel.Manifest.Shapes {
 		shapes = append(shapes, s.Shape)
 	}
-	whole := q.oneTile()
-	for i, s := range slices.Concat(whole, mixedShapes(plan.Shape, shapes)) {
-		if len(mixed) == mostMixed+1 || i < len(whole) && len(mixed) == 1 {
-			continue
+	take := func(list []probes.Shape, most int) {
+		for _, s := range list {
+			if len(mixed) == most {
+				return
+			}
+			if _, _, ok := affordable(s); ok {
+				o := &other{req: req, name: fmt.Sprintf("shape %s", s), mixed: true}
+				o.req.Shape = s.String()
+				mixed = append(mixed, o)
+			}
 		}
-		p, err := sel.ResolveContext(q.ctx, s)
-		if err != nil {
-			continue
-		}
-		each := own / max(1, uint64(plan.Grid.Count()*max(1, plan.Work.MaxTiles)))
-		if each*uint64(p.Grid.Count()*max(1, p.Work.MaxTiles)) > max(own, otherWork) {
-			continue
-		}
-		o := &other{req: req, name: fmt.Sprintf("shape %s", s), mixed: true}
-		o.req.Shape = s.String()
-		mixed = append(mixed, o)
 	}
+	take(q.oneTile(), 1)
+	take(mixedShapes(plan.Shape, shapes), mostMixed)
 	return append(out, mixed...)
 }
 

@@ -267,6 +267,12 @@ func (q *inquiry) aside(m *maskOff, own []debugkern.Compared) error {
 	return nil
 }
 
+// hasComparison reports whether a line's text has a comparison, and is no head of a loop.
+func hasComparison(line string) bool {
+	line = notComparisons.ReplaceAllString(line, " ")
+	return comparison.MatchString(line) && !headed.MatchString(line)
+}
+
 // comparesBelow is the line itself where it compares, or the last one, up to where the stage is stored, that
 // compares the variable which it declares; nil where there is none.
 func (q *inquiry) comparesBelow(at *report.Source, st probes.Stage) *report.Source {
@@ -274,10 +280,7 @@ func (q *inquiry) comparesBelow(at *report.Source, st probes.Stage) *report.Sour
 	if at.Line > len(lines) {
 		return nil
 	}
-	compares := func(n int) bool {
-		text := bare(lines[n-1])
-		return comparison.MatchString(notComparisons.ReplaceAllString(text, " ")) && !headed.MatchString(text)
-	}
+	compares := func(n int) bool { return hasComparison(bare(lines[n-1])) }
 	if compares(at.Line) {
 		return at
 	}
@@ -330,8 +333,7 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 			if bounds[test] || at == nil || fn.Body[test].Type().Float() {
 				continue
 			}
-			line := notComparisons.ReplaceAllString(bare(q.quoted(at)), " ")
-			if headed.MatchString(line) || !comparison.MatchString(line) {
+			if !hasComparison(bare(q.quoted(at))) {
 				continue
 			}
 			out := at.Outermost()

@@ -89,11 +89,15 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	c, r := &p.cure, p.remedy
 	src, at := q.placesText(c)
 	change := c.What
+	copies := 1 // of what an edit leaves out in some of them, which is no edit of the line
+	if c.Kind == repair.Superfluous {
+		copies = q.repeated(c)
+	}
 	switch c.Kind {
 	case repair.Superfluous:
-		if n := q.repeated(c); n > 1 { // it is no edit of the line
+		if copies > 1 {
 			change = fmt.Sprintf("this run is right %s, in %d of the %d instructions that the line became: "+
-				"look at what these do that they should not", c.With(), len(c.Edits), n)
+				"look at what these do that they should not", c.With(), len(c.Edits), copies)
 		} else {
 			change = strings.Replace(change, "without the ", "leave out the ", 1)
 		}
@@ -163,12 +167,14 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	default:
 		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
 	}
-	if times := q.inTurn(c); times > 1 && c.Kind == repair.Superfluous && q.repeated(c) > 1 {
-		q.blameLoop(s, c, times)
-	}
-	if first := q.beginsWith(c, src); first != nil && c.Kind == repair.Superfluous && q.repeated(c) > 1 {
-		s.cause.Place.Source, s.cause.Place.Other = first.at, src
-		r.advice = first.advice(q, src)
+	if copies > 1 {
+		if times := q.inTurn(c); times > 1 {
+			q.blameLoop(s, c, times)
+		}
+		if first := q.beginsWith(c, src); first != nil {
+			s.cause.Place.Source, s.cause.Place.Other = first.at, src
+			r.advice = first.advice(q, src)
+		}
 	}
 	s.cause.Advice = r.advice + q.seeFirst(s.stages[0])
 	doc := q.doc.Stage(s.cause.Stage)

@@ -261,10 +261,19 @@ const (
 
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
 func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
-	slices.SortStableFunc(list, func(a, b rewrite.Edit) int {
-		return cmp.Or(s.first(&a, &b), cmp.Compare(s.cost(&a), s.cost(&b)))
+	type priced struct {
+		edit rewrite.Edit
+		cost int
+	}
+	var sorted []priced
+	for i := range list {
+		sorted = append(sorted, priced{list[i], s.cost(&list[i])})
+	}
+	slices.SortStableFunc(sorted, func(a, b priced) int {
+		return cmp.Or(s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost))
 	})
-	for _, e := range list[:min(len(list), mostRight)] {
+	for _, p := range sorted[:min(len(sorted), mostRight)] {
+		e := p.edit
 		switch {
 		case f == nil:
 			if f, err = s.confirmed(e); err != nil {

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
@@ -16,17 +15,17 @@ import (
 // widthKinds are the kinds of findings of which accesses wider than an element may be the cause.
 var widthKinds = []string{"misaligned", outOfBounds}
 
-// wide says of a suspect that its accesses take more elements at once than rows are a multiple of; "" where
-// they do not.
-func (q *inquiry) wide(s *suspect) string {
+// wide says of a suspect that its accesses take more elements at once than rows are a multiple of, or numbers
+// of a larger type than the elements, and what to do; "" where they do not.
+func (q *inquiry) wide(s *suspect) (text, advice string) {
 	fn := q.run.Entry()
 	if fn == nil || s.cause.Finding < 0 || !slices.Contains(widthKinds, s.cause.Kind) {
-		return ""
+		return "", ""
 	}
 	f := &q.doc.Findings[s.cause.Finding]
 	l, ok := q.layoutOf(f.Variable)
 	if !ok || f.Source == nil || len(l.dims) < 2 {
-		return ""
+		return "", ""
 	}
 	row := l.strides[len(l.dims)-2]
 	all := q.accessed(fn, access{at: f.Source, variable: f.Variable})
@@ -34,48 +33,37 @@ func (q *inquiry) wide(s *suspect) string {
 		return accessBytes(fn.Body[b]) - accessBytes(fn.Body[a])
 	})
 	for _, i := range all {
-		n := int64(accessBytes(fn.Body[i]))
+		in := fn.Body[i]
+		n := int64(accessBytes(in))
 		if n <= l.size {
 			continue
 		}
-		if t := fn.Body[i].Type(); t.Float() && int64(t.Bytes()) > l.size {
-			return q.widerType(fn.Body[i], f.Variable, l.size)
+		verb := "reads"
+		if in.Kind().Writes() {
+			verb = "writes"
+		}
+		if t := in.Type(); t.Float() && int64(t.Bytes()) > l.size {
+			text = fmt.Sprintf("%s %d of type %s, of %d bytes each, where elements of %s have %d: it takes the "+
+				"place of %d of them", verb, n/int64(t.Bytes()), t, t.Bytes(), f.Variable, l.size, n/l.size)
+			return text, fmt.Sprintf("convert to the type of %s, and access as many of its elements", f.Variable)
 		}
 		if row%n == 0 {
 			continue
 		}
-		verb := "reads"
-		if fn.Body[i].Kind().Writes() {
-			verb = "writes"
-		}
-		return fmt.Sprintf("%s %d elements of %s at once, and its rows have %d, which is no multiple of %d: rows "+
+		text = fmt.Sprintf("%s %d elements of %s at once, and its rows have %d, which is no multiple of %d: rows "+
 			"begin in the middle of such a piece, and the last piece of a row has elements of the next", verb,
 			n/l.size, f.Variable, l.dims[len(l.dims)-1], n/l.size)
+		return text, "access single elements, or several at once only where rows are a multiple of them"
 	}
-	return ""
-}
-
-// widerType says of an access that its numbers are of a larger type than the elements.
-func (q *inquiry) widerType(in *ptx.Instr, variable string, size int64) string {
-	verb, n := "reads", accessBytes(in)/in.Type().Bytes()
-	if in.Kind().Writes() {
-		verb = "writes"
-	}
-	return fmt.Sprintf("%s %d of type %s, of %d bytes each, where elements of %s have %d: it takes the place of %d "+
-		"of them", verb, n, in.Type(), in.Type().Bytes(), variable, size, int64(accessBytes(in))/size)
+	return "", ""
 }
 
 // widened notes that a suspect's accesses go across the ends of rows.
 func (q *inquiry) widened(s *suspect) error {
-	if text := q.wide(s); text != "" {
+	if text, advice := q.wide(s); text != "" {
 		at := q.doc.Findings[s.cause.Finding].Source
 		s.across, s.explained = true, callText(at)+" "+text
-		s.cause.Advice = q.citing("access single elements, or several at once only where rows are a multiple "+
-			"of them", ": ", at)
-		if strings.Contains(text, " of type ") {
-			s.cause.Advice = q.citing(fmt.Sprintf("convert to the type of %s, and access as many of its elements",
-				q.doc.Findings[s.cause.Finding].Variable), ": ", at)
-		}
+		s.cause.Advice = q.citing(advice, ": ", at)
 	}
 	return nil
 }

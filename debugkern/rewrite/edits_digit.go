@@ -96,29 +96,14 @@ const mostDigits = 15
 // divisor, and each in the other's place.
 func (l *lister) splitOtherwise(s *statement) {
 	l.otherDivisors(s)
-	found := map[string][]*expr{} // by number and divisor
-	var keys []string
-	for _, top := range s.top() {
-		top.walk(func(e, parent *expr) bool {
-			within := parent != nil && (parent.op == "%" || parent.op == "/") && parent.kids[0] == e
-			if d, ok := digitsOf(e); ok && (d.over > 1) != (d.under > 0) && !within {
-				key := l.t.source(d.x.from, d.x.to) + " " + strconv.Itoa(max(d.over, d.under))
-				if found[key] == nil {
-					keys = append(keys, key)
-				}
-				found[key] = append(found[key], e)
-			}
-			return true
-		})
-	}
-	for _, key := range keys {
-		list := found[key]
-		has := func(op string) bool {
-			return slices.ContainsFunc(list, func(e *expr) bool { return e.op == op })
+	for _, list := range l.splits(s, func(e, parent *expr) string {
+		within := parent != nil && (parent.op == "%" || parent.op == "/") && parent.kids[0] == e
+		d, ok := digitsOf(e)
+		if !ok || (d.over > 1) == (d.under > 0) || within {
+			return ""
 		}
-		if !has("/") || !has("%") || !l.near(list[0].from) {
-			continue
-		}
+		return l.t.source(d.x.from, d.x.to) + " " + strconv.Itoa(max(d.over, d.under))
+	}) {
 		own, _ := digitsOf(list[0])
 		for _, turned := range []bool{false, true} {
 			for by := 2; by <= 32; by *= 2 {
@@ -129,6 +114,82 @@ func (l *lister) splitOtherwise(s *statement) {
 			}
 		}
 	}
+}
+
+// splitByNames lists, of a quotient and a remainder of one number by the same constant in a statement, both
+// by another constant, and each in the other's place: r = i / COLS, c = i % COLS in that of r = i % ROWS,
+// c = i / ROWS.
+func (l *lister) splitByNames(s *statement) {
+	for _, list := range l.splits(s, func(e, _ *expr) string {
+		if e.op != "/" && e.op != "%" || e.kids[0].op != "name" || !l.known(e.kids[1]) {
+			return ""
+		}
+		return e.kids[0].text + " " + l.t.source(e.kids[1].from, e.kids[1].to)
+	}) {
+		own := l.t.source(list[0].kids[1].from, list[0].kids[1].to)
+		names := []string{own}
+		often := func(v *variable) int { return -l.mentions(v.name) }
+		for _, v := range l.nearest(l.constants(list[0]), list[0], often) {
+			if !l.flag(v.name) && v.name != own && len(names) < mostExtents {
+				names = append(names, v.name)
+			}
+		}
+		for i, by := range names {
+			for _, turned := range []bool{true, false} {
+				l.of = integer
+				l.splitAs(rankSplit+i/2, list, by, turned)
+			}
+		}
+	}
+}
+
+// splits groups the quotients and remainders of a statement by a key, "" for what is none, and lists the
+// groups that have both, in the order of the text.
+func (l *lister) splits(s *statement, key func(e, parent *expr) string) (out [][]*expr) {
+	found := map[string][]*expr{}
+	var keys []string
+	for _, top := range s.top() {
+		top.walk(func(e, parent *expr) bool {
+			if k := key(e, parent); k != "" {
+				if found[k] == nil {
+					keys = append(keys, k)
+				}
+				found[k] = append(found[k], e)
+			}
+			return true
+		})
+	}
+	for _, k := range keys {
+		list := found[k]
+		has := func(op string) bool {
+			return slices.ContainsFunc(list, func(e *expr) bool { return e.op == op })
+		}
+		if has("/") && has("%") && l.near(list[0].from) {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// splitAs lists quotients and remainders of one number by another divisor, turned: each in the other's place.
+func (l *lister) splitAs(rank int, list []*expr, by string, turned bool) {
+	var sites []site
+	x := l.t.source(list[0].kids[0].from, list[0].kids[0].to)
+	for _, e := range list {
+		op := e.op
+		if turned {
+			op = map[string]string{"/": "%", "%": "/"}[op]
+		}
+		at := l.t.inPlace(e.from, e.to, x+" "+op+" "+by)
+		at.cast = true
+		sites = append(sites, at)
+	}
+	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
+	what := "quotients and remainders of " + x + " by " + by
+	if turned {
+		what += ", each in the other's place"
+	}
+	l.add(rank, what, sites...)
 }
 
 // otherDivisors lists, of a quotient or remainder, both by what the statement divides the same number by

@@ -2,14 +2,12 @@ package rewrite
 
 import (
 	"cmp"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// Edits of what several tokens say together: a number rounded up to a multiple, the halving steps of a
-// reduction, a number's quotient and remainder by one extent, a float written as its bits.
+// Edits of what several tokens state together: a number rounded up to a multiple, the halving steps of a
+// reduction, the factor of a sum's term, a float written as its bits.
 
 // rounded lists a number that is not rounded to a multiple in the place of one that is, and its quotient
 // rounded the other way: X in the place of (X + N - 1) / N * N and of X / N * N, X / N in that of
@@ -175,78 +173,6 @@ func (l *lister) running(s *statement) {
 	}
 }
 
-// Freezes reports whether an edit makes a condition in a loop one that does not change from iteration to
-// iteration: it no more has the loop's variable, nor what is computed from it.
-func (e *Edit) Freezes() bool {
-	if len(e.sites) != 1 || e.sites[0].whole {
-		return false
-	}
-	t, at, frozen := e.Text, e.sites[0], false
-	for _, f := range t.functions {
-		each(f.body, func(s *statement) {
-			if s.kind != "if" || len(s.exprs) != 1 || s.exprs[0] == nil {
-				return
-			}
-			c := s.exprs[0]
-			from, to := t.tokens[c.from].from, t.tokens[c.to-1].to
-			if at.from < from || at.to > to {
-				return
-			}
-			moving := movingNames(s)
-			has := func(text string) bool {
-				return slices.ContainsFunc(lex(text).tokens, func(x token) bool { return moving[x.text] })
-			}
-			now := t.text[from:at.from] + " " + at.now + " " + t.text[at.to:to]
-			frozen = frozen || has(t.text[from:to]) && !has(now)
-		})
-	}
-	return frozen
-}
-
-// Contradicts reports whether an edit makes a condition of a name and its negation, which never holds, or
-// always: what is done under it is better left out, or done always.
-func (e *Edit) Contradicts() bool {
-	_, now, ok := e.Lines()
-	if !ok {
-		return false
-	}
-	for _, m := range bothWays.FindAllStringSubmatch(now, -1) {
-		if m[1] == m[2] || m[3] != "" && m[3] == m[4] {
-			return true
-		}
-	}
-	return false
-}
-
-// bothWays matches two names of which one is negated.
-var bothWays = regexp.MustCompile(`(?:^|[^\w!.])(\w+) (?:&&|\|\|) !(\w+)\b|!(\w+) (?:&&|\|\|) (\w+)\b`)
-
-// movingNames are the variables of the loops round a statement, and those that are declared in these loops
-// from moving ones.
-func movingNames(s *statement) map[string]bool {
-	moving := map[string]bool{}
-	for p := s.parent; p != nil; p = p.parent {
-		if p.kind == "for" && p.init != nil {
-			for _, v := range p.init.declares {
-				moving[v.name] = true
-			}
-		}
-	}
-	for p := s.parent; p != nil; p = p.parent {
-		for _, o := range p.body {
-			for _, v := range o.declares {
-				for name := range moving {
-					if v.init != nil && v.init.has(name) {
-						moving[v.name] = true
-						break
-					}
-				}
-			}
-		}
-	}
-	return moving
-}
-
 // halving lists, of a loop whose variable is halved from one number down to another, both twice and half as
 // large, and down to 0: the steps of a reduction over lanes, a step further out or in.
 func (l *lister) halving(s *statement) {
@@ -276,70 +202,6 @@ func (l *lister) halving(s *statement) {
 	put(16, 0) // all lanes of a warp
 	put(2*from, 0)
 	put(from/2, 0)
-}
-
-// splitByNames lists, of a quotient and a remainder of one number by the same constant in a statement, both
-// by another constant, and each in the other's place: r = i / COLS, c = i % COLS in that of r = i % ROWS,
-// c = i / ROWS.
-func (l *lister) splitByNames(s *statement) {
-	type split struct{ x, by string }
-	parts := map[split][]*expr{}
-	var order []split
-	for _, top := range s.top() {
-		top.walk(func(e, _ *expr) bool {
-			if (e.op == "/" || e.op == "%") && e.kids[0].op == "name" && l.known(e.kids[1]) {
-				k := split{e.kids[0].text, l.t.source(e.kids[1].from, e.kids[1].to)}
-				if parts[k] == nil {
-					order = append(order, k)
-				}
-				parts[k] = append(parts[k], e)
-			}
-			return true
-		})
-	}
-	for _, k := range order {
-		list := parts[k]
-		has := func(op string) bool {
-			return slices.ContainsFunc(list, func(e *expr) bool { return e.op == op })
-		}
-		if !has("/") || !has("%") || !l.near(list[0].from) {
-			continue
-		}
-		names := []string{k.by}
-		often := func(v *variable) int { return -l.mentions(v.name) }
-		for _, v := range l.nearest(l.constants(list[0]), list[0], often) {
-			if !l.flag(v.name) && v.name != k.by && len(names) < mostExtents {
-				names = append(names, v.name)
-			}
-		}
-		for i, by := range names {
-			for _, turned := range []bool{true, false} {
-				l.of = integer
-				l.splitAs(rankSplit+i/2, list, by, turned)
-			}
-		}
-	}
-}
-
-// splitAs lists quotients and remainders of one number by another divisor, turned: each in the other's place.
-func (l *lister) splitAs(rank int, list []*expr, by string, turned bool) {
-	var sites []site
-	x := l.t.source(list[0].kids[0].from, list[0].kids[0].to)
-	for _, e := range list {
-		op := e.op
-		if turned {
-			op = map[string]string{"/": "%", "%": "/"}[op]
-		}
-		at := l.t.inPlace(e.from, e.to, x+" "+op+" "+by)
-		at.cast = true
-		sites = append(sites, at)
-	}
-	slices.SortFunc(sites, func(a, b site) int { return a.from - b.from })
-	what := "quotients and remainders of " + x + " by " + by
-	if turned {
-		what += ", each in the other's place"
-	}
-	l.add(rank, what, sites...)
 }
 
 // asBits lists, of the bits of a float, those of infinities and of the largest numbers, what differs by a

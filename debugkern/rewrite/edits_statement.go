@@ -323,7 +323,7 @@ func (l *lister) condition(s *statement) {
 		}
 		early := leaves[t.tokens[in.from].text]
 		if early {
-			rank = rankAlways // nobody has to leave early
+			rank = rankAlways // no thread has to leave early
 			what = t.source(s.from, s.to)
 		}
 		l.leaving(in)

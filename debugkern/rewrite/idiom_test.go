@@ -45,7 +45,7 @@ __global__ void k(float* u, int n, int m) {
 	})
 }
 
-// A condition in a loop that does not move with the loop any more is told from others.
+// A condition in a loop that does not move with the loop any more is recognised.
 func TestFreezes(t *testing.T) {
 	text := `
 __global__ void k(float* u, int n) {
@@ -69,7 +69,7 @@ __global__ void k(float* u, int n) {
 	}
 }
 
-// A condition of a name and its negation is told from others.
+// A condition of a name and its negation is recognised.
 func TestContradicts(t *testing.T) {
 	text := `
 __global__ void k(float* u, int n) {
