@@ -42,6 +42,8 @@ type Contrast struct {
 	// Carried: the sum by which foreign operands come in, where that goes on from an earlier one; nil: they
 	// come in another way
 	Carried *Carried
+	// Overwritten: the store by which foreign operands came to lie where missing ones lay; nil: none did
+	Overwritten *Overwritten
 	// Filled: the asynchronous copy that fills the bytes of a missing operand with zeros; nil: none does
 	Filled *report.Source
 	// Exchange: between which lanes foreign operands come in where those of others belong, all read as they
@@ -261,6 +263,8 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		out.Carried = c.carried(a, foreign)
 	} else if len(foreign) == 0 {
 		out.Filled = c.filled(a)
+	} else if !moved {
+		out.Overwritten = c.overwritten(a, foreign, missing)
 	}
 	if other, stored, ok := c.elsewhereIn(out.Cell, a, foreign, missing); ok && !moved {
 		out.Of, out.Stored = &other, report.SourceOf(target.Blame(c.fn, stored))

@@ -27,8 +27,14 @@ type user struct {
 // as an index in the entry's body; where all of it is like a right cell's, the first that does not execute
 // for both: what came before is one value, of which the right cell is made as it should be. ok is false where
 // no right cell is made of the operand, or goes another way from the beginning, or shares no value with it.
-func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, ok bool, err error) {
-	common, same := 0, 0
+// Where the two go through values of their own before a load that one warp executes in two iterations, that
+// load reads what each has stored: what is wrong is at the latest where the foreign operand meets one that
+// belongs to the cell.
+func (c *contrast) apart(
+	ctx context.Context, k operandKey, a *actual, foreign []operandKey,
+) (instr int, ok bool, err error) {
+	s := a.of[k]
+	common, same, parted := 0, 0, false
 	for _, u := range c.rightUsers(k) {
 		way, err := c.wayTo(ctx, k, u)
 		if err != nil {
@@ -47,7 +53,10 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 			one++
 		}
 		same = max(same, one)
-		if common = max(common, n); u.stage == c.x.stage {
+		if n > common {
+			common, parted = n, one < n && n < len(way.way) && n < len(s.way) && c.alike(way.way[n], s.way[n])
+		}
+		if u.stage == c.x.stage {
 			break // what makes other cells of the stage says more than what makes another stage
 		}
 	}
@@ -56,6 +65,9 @@ func (c *contrast) apart(ctx context.Context, k operandKey, s seen) (instr int, 
 	}
 	if common == 0 || common >= len(s.way) {
 		return 0, false, nil
+	}
+	if met := c.meeting(a, k, foreign); parted && met >= same {
+		common = min(common, met)
 	}
 	return s.way[common], true, nil
 }

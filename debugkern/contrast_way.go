@@ -394,7 +394,7 @@ func (c *contrast) departs(
 	if c.handed(a, s, foreign, missing) {
 		return s.lanes, nil
 	}
-	if at, ok, err := c.apart(ctx, k, s); err != nil || ok {
+	if at, ok, err := c.apart(ctx, k, a, foreign); err != nil || ok {
 		if ok && err == nil && c.copied(at, k, s, missing) {
 			return s.instr, nil
 		}
@@ -448,6 +448,15 @@ func (c *contrast) departs(
 // meets is the first instruction of a foreign operand's way that makes one value of it and of an operand that
 // belongs to the cell; the first that computes with it where there is none.
 func (c *contrast) meets(a *actual, k operandKey, foreign []operandKey) int {
+	s := a.of[k]
+	if at := c.meeting(a, k, foreign); at >= 0 {
+		return s.way[at]
+	}
+	return max(s.user, s.instr)
+}
+
+// meeting is the place of that instruction in the operand's way; -1 where there is none.
+func (c *contrast) meeting(a *actual, k operandKey, foreign []operandKey) int {
 	right := map[int32]bool{}
 	for o, s := range a.of {
 		if !slices.Contains(foreign, o) {
@@ -456,11 +465,7 @@ func (c *contrast) meets(a *actual, k operandKey, foreign []operandKey) int {
 			}
 		}
 	}
-	s := a.of[k]
-	if at := slices.IndexFunc(s.nodes, func(n int32) bool { return right[n] }); at >= 0 {
-		return s.way[at]
-	}
-	return max(s.user, s.instr)
+	return slices.IndexFunc(a.of[k].nodes, func(n int32) bool { return right[n] })
 }
 
 // whole reports whether all operands that a node is made of are foreign: what it reads is another cell's

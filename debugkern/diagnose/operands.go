@@ -87,7 +87,8 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 // misplacedBy adds to the departure of a cell that has others in the place of its operands which index is
 // wrong: that by which a value is stored, or how far one moves that should not.
 func (q *inquiry) misplacedBy(s *suspect, st probes.Stage, b *report.BadCell, d *difference) error {
-	if len(s.contrast.Foreign) == 0 || len(s.contrast.Missing) == 0 || s.contrast.Home != nil {
+	if len(s.contrast.Foreign) == 0 || len(s.contrast.Missing) == 0 || s.contrast.Home != nil ||
+		s.contrast.Overwritten != nil {
 		return nil // what comes first says nothing
 	}
 	if q.ofOneColumn(s.contrast) {
@@ -195,6 +196,8 @@ func departure(c *debugkern.Contrast) difference {
 		return paired(cell, c.Pair)
 	case c.Home != nil && len(c.Foreign) > 0 && d.at != nil:
 		return misplaced(cell, c, d.at)
+	case c.Overwritten != nil:
+		return storedOver(cell, foreign, missing, c.Overwritten)
 	case c.Filled != nil && len(c.Foreign) == 0 && len(c.Twice) == 0:
 		d.at = c.Filled
 		d.text = fmt.Sprintf("%s is not made of %s: the copy at %s reads less than it writes, and fills the rest, "+
@@ -277,6 +280,22 @@ func loadedTexts(list []debugkern.Operands, other *report.Source) string {
 		}
 	}
 	return strings.Join(texts, ", ")
+}
+
+// storedOver is the departure of a cell that reads what was stored over its operands.
+func storedOver(cell, foreign, missing string, x *debugkern.Overwritten) difference {
+	in := "there"
+	if x.In != "" {
+		in = "in " + x.In
+	}
+	store, read := callText(x.Store), callText(x.Read)
+	return difference{
+		at: x.Store, other: x.Read,
+		text: fmt.Sprintf("%s is made of %s, read at %s, where %s belongs: that lay %s, and %s has stored the other "+
+			"over it before it was read", cell, foreign, read, missing, in, store),
+		look: fmt.Sprintf("store at %s behind what reads at %s, or to another place", store,
+			lineText(x.Read, x.Store)),
+	}
 }
 
 // carriedOver is the departure of a cell whose sum has in it what was added to it before.

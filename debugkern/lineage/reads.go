@@ -27,3 +27,15 @@ func (t *Trace) Reads(i, lane int, visit func(*Leaf)) {
 		}
 	}
 }
+
+// Places lists the bytes of memory that a value was read from by the step that gave it; none where that step
+// reads no memory.
+func (t *Trace) Places(r Ref) []Place {
+	var out []Place
+	w := walker{t: t, cut: func(p Place) (int, bool) {
+		out = append(out, p)
+		return 0, true
+	}}
+	w.uses(r)
+	return out
+}
