@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -64,10 +65,11 @@ func (q *inquiry) arithmetic() error {
 	return q.everything()
 }
 
-// beforeNaN looks for the operation before the one that makes the first NaN or infinity: with an edit of it
-// the stages are right, and no number leaves its range.
+// beforeNaN looks for the operation before the one that makes the first NaN or infinity, or the one that reads
+// what nobody wrote: with an edit of it the stages are right, and no number leaves its range.
 func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
-	if s.cause.Kind != "nan-origin" || s.remedy != nil && s.remedy.changes() {
+	product := s.cause.Kind == "uninitialised" && q.readsIntoProduct(s.cause.Place.Source)
+	if s.cause.Kind != "nan-origin" && !product || s.remedy != nil && s.remedy.changes() {
 		return nil
 	}
 	remedy, alone := s.remedy, s.alone
@@ -86,6 +88,15 @@ func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	s.cause.Place.Source, s.cause.Place.Other = t.cause.Place.Source, s.cause.Place.Source
 	s.cause.Advice, s.cause.Rewrite = t.cause.Advice, t.cause.Rewrite
 	return nil
+}
+
+// readsIntoProduct reports whether a line has an asynchronous product, which reads memory by what its operands
+// say of the layout.
+func (q *inquiry) readsIntoProduct(at *report.Source) bool {
+	fn := q.run.Entry()
+	return fn != nil && at != nil && slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
+		return fn.Body[i].Kind() == isa.WgmmaMultiply
+	})
 }
 
 // madeByFormula compares the formula by which a NaN or infinity was computed with the manifest's.

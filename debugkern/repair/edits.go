@@ -132,6 +132,10 @@ func (m *menu) immediates(n, i int) {
 		case ptx.OpF32, ptx.OpF64:
 			m.float(rankFirst+n/4, i, k)
 		case ptx.OpInt:
+			if in.Kind() == isa.WgmmaMultiply {
+				m.layoutOfProduct(n, i, k)
+				continue
+			}
 			switch x, may := bitsOfFloat(in, k); {
 			case may && x != 0:
 				m.float(rankFirst+n/4, i, k)
@@ -147,6 +151,31 @@ func (m *menu) immediates(n, i int) {
 			}
 		}
 	}
+}
+
+// layoutOfProduct lists, of wgmma's numbers behind scale-d, the other sign of a factor and the other order of
+// a matrix in shared memory (PTX ISA, "wgmma.mma_async"): imm-scale-a, imm-scale-b, and of 16-bit elements
+// imm-trans-a, where A is no fragment, and imm-trans-b.
+func (m *menu) layoutOfProduct(n, i, k int) {
+	in := m.fn.Body[i]
+	names := []string{"imm-scale-a", "imm-scale-b", "imm-trans-a", "imm-trans-b"}
+	if in.Args[1].Kind == ptx.OpVec {
+		names = slices.Delete(names, 2, 3)
+	}
+	const first = 4 // behind d, a, b and scale-d
+	if k < first || k-first >= len(names) {
+		return
+	}
+	name, was := names[k-first], int64(int32(in.Args[k].Imm))
+	to, rank := 1-was, rankFirst-1000 // there are few: before all others
+	if strings.HasPrefix(name, "imm-scale") {
+		to, rank = -was, rankFirst
+	}
+	m.add(rank+n/8, Number, i, "", "", fmt.Sprintf("%s %d of wgmma in place of %d", name, to, was),
+		func(in *ptx.Instr, _ int) bool {
+			in.Args[k].Imm = uint64(to)
+			return true
+		})
 }
 
 // bitsOfFloat is the float whose bits an integer operand of a store or move may be: instructions without a

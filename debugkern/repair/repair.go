@@ -244,15 +244,19 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 	s.menu = m
 	s.out.Operations = len(m.ops)
 	list := m.candidates()
-	switch {
+	few := slices.IndexFunc(list, func(c candidate) bool { return c.rank >= rankFirst })
+	if few < 0 {
+		few = len(list)
+	}
+	switch first, rest := list[:few], list[few:]; {
 	case q.Masked:
-		list = slices.Concat(m.masked(), m.conditions(), list)
+		list = slices.Concat(first, m.masked(), m.conditions(), rest)
 	case q.Skipped:
 		var masks []candidate
 		if len(q.Accesses) == 0 { // an access has no scores that a mask could hide
 			masks = m.masked()
 		}
-		list = slices.Concat(m.conditions(), masks, list)
+		list = slices.Concat(first, m.conditions(), masks, rest)
 	}
 	if q.Coarse {
 		rest := func(c candidate) int {
