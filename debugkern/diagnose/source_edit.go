@@ -141,8 +141,12 @@ func (q *inquiry) settledInSource() bool {
 // nothingWrong reports whether every stage of a run is right, as much of it as was judged, and nothing is
 // found.
 func (q *inquiry) nothingWrong(r *debugkern.Run) bool {
-	if r.Report.Verdict == report.Failed || len(wrongStages(r.Report)) > 0 || len(errorsOf(r.Report)) > 0 ||
-		len(tainted(r.Report)) > 0 {
+	return len(errorsOf(r.Report)) == 0 && q.allRight(r)
+}
+
+// allRight is nothingWrong whatever is found.
+func (q *inquiry) allRight(r *debugkern.Run) bool {
+	if r.Report.Verdict == report.Failed || len(wrongStages(r.Report)) > 0 || len(tainted(r.Report)) > 0 {
 		return false
 	}
 	return q.noWorse(r) && q.damage(r.Report).bad == 0
@@ -342,11 +346,19 @@ func (s *sourceEdit) puts(b *build.Build, variant int) (bool, error) {
 	}
 	right, wrong := repair.CellsOf(r.Report)
 	if s.found { // sums of several blocks have a part in this one
-		return wrong <= s.cells-s.right && right >= s.right && len(errorsOf(r.Report)) == 0, nil
+		return wrong <= s.cells-s.right && right >= s.right && len(s.errors(r)) == 0, nil
 	}
 	// What was read past an edge is not captured any more.
 	fewer := r.Report.Verdict == report.Agree && right >= s.right
 	return wrong == 0 && (right >= s.cells && right > s.right || fewer), nil
+}
+
+// errors lists the findings of severity error of a run with one of many edits. Of so many a compiler keeps
+// accumulators of asynchronous products in memory, which no product may do; that is not found of the edit alone.
+func (s *sourceEdit) errors(r *debugkern.Run) []*report.Finding {
+	const products = "wgmma"
+	own := slices.ContainsFunc(errorsOf(s.q.base.Report), func(f *report.Finding) bool { return f.Kind == products })
+	return slices.DeleteFunc(errorsOf(r.Report), func(f *report.Finding) bool { return !own && f.Kind == products })
 }
 
 // everywhere reports whether all stages are right with a variant in all blocks that experiments execute.
@@ -355,7 +367,7 @@ func (s *sourceEdit) everywhere(b *build.Build, variant int) (bool, error) {
 	if err != nil || r == nil {
 		return false, err
 	}
-	right := r.Report.Verdict != report.Failed && (!s.found || len(errorsOf(r.Report)) == 0)
+	right := r.Report.Verdict != report.Failed && (!s.found || len(s.errors(r)) == 0)
 	return right && !slices.ContainsFunc(wrongStages(r.Report), func(st probes.Stage) bool {
 		return !s.q.inParts(st, r)
 	}), nil
@@ -545,6 +557,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	case !one && relocated.MatchString(e.What):
 		m := relocated.FindStringSubmatch(e.What)
 		c.Advice = fmt.Sprintf("in %s: move %s %s", file, quote(m[1]), m[2])
+	case !one && exchanged.MatchString(e.What) && !strings.HasPrefix(e.What, "__sync"):
+		m := exchanged.FindStringSubmatch(e.What)
+		c.Advice = fmt.Sprintf("in %s: move %s before line %d: %s", file, quote(m[1]), e.Line, quote(m[2]))
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now):
@@ -567,6 +582,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 
 // relocated matches an edit that moves a statement: the statement, and to where.
 var relocated = regexp.MustCompile(`^(.*;) ((?:behind|before) (?:the loop of )?line \d+)$`)
+
+// exchanged matches an edit that exchanges two statements.
+var exchanged = regexp.MustCompile(`^(.*;) before (.*;)$`)
 
 // assignsItself reports whether a line does no more than assign to something what it is.
 func assignsItself(line string) bool {

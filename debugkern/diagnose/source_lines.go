@@ -163,6 +163,7 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 				out.From, out.To = from, to
 			}
 		}
+		out.Ordered = out.Ordered || slices.Contains(outOfOrder, x.cause.Kind) || c != nil && c.Overwritten != nil
 		if c != nil {
 			for _, o := range slices.Concat(c.Foreign, c.Missing, c.Twice) {
 				out.Arrays = append(out.Arrays, o.Of)
@@ -181,6 +182,9 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 	}
 	return out
 }
+
+// outOfOrder are kinds of findings on what was not waited for, or for too long.
+var outOfOrder = []string{"race", "cp-async", "wgmma", "mbarrier", "hang"}
 
 // leftOut reports whether something that a suspect needs was not done: a loop that ends early or a condition
 // may have left it out.

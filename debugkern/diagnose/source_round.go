@@ -114,7 +114,7 @@ func (s *sourceEdit) checked(b *build.Build, list []candidate) ([]candidate, err
 	list = list[:min(len(list), mostRight)]
 	ok, err := s.ask(len(list), func(i int) (bool, error) {
 		r, err := s.q.try(nil, &remedy{build: b, variant: list[i].variant})
-		return err == nil && r != nil && s.q.nothingWrong(r), err
+		return err == nil && r != nil && len(s.errors(r)) == 0 && s.q.allRight(r), err
 	})
 	if err != nil {
 		return nil, err

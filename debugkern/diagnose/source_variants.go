@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,41 +15,65 @@ import (
 
 // What an edit of the source comes to in other variants of the kernel.
 
-// mostVariants is how many other variants of the kernel an edit is tried in, besides one for each flag that
-// it leaves out.
-const mostVariants = 2
+// mostVariants is how many other variants of the kernel an edit is tried in that compile it, besides one for
+// each flag that it leaves out.
+const mostVariants = 3
 
-// spoils says which variant of the kernel that is right, in the smallest shape, is wrong with an edit: what
-// is right with these flags may leave out what others need. So an edit that leaves out a flag spoils the
-// kernel unless a variant with the flag's other value was seen to be right with it. "": none is wrong. It
-// also returns the flag of the build that alone makes that variant another, "" where there is no such flag.
+// spoils says which variant of the kernel that is right, in the smallest shape, is wrong with an edit, or which
+// is not right and has another stage wrong with it, or the same one still: what is right with these flags may
+// leave out what others need. So an edit that leaves out a flag spoils the kernel unless a variant with the
+// flag's other value was seen to be right with it. "": none is wrong. It also returns the flag of the build
+// that alone makes that variant another, "" where there is no such flag.
 func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 	q := s.q
 	unseen := map[string]bool{}
 	for _, name := range e.Drops {
 		unseen[name] = true
 	}
-	for i, o := range q.variants() {
+	tried := 0
+	for _, o := range q.variants() {
 		shows := slices.ContainsFunc(e.Drops, func(name string) bool {
 			return unseen[name] && o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name])
 		})
-		if i >= mostVariants && !shows {
+		if tried >= mostVariants && !shows {
 			continue
 		}
 		was, err := q.execute(o)
 		if err != nil {
 			return "", "", err
 		}
-		if was == nil || !agreesThere(was) {
+		if was == nil {
 			continue
+		}
+		wrong := wrongStages(was.Report)
+		if !agreesThere(was) && len(wrong) == 0 {
+			continue // what is wrong there no stage shows
 		}
 		b, err := was.Compile(q.ctx, map[string]string{e.Text.Name: e.Applied()})
 		if err != nil {
 			return o.name + " does not compile with it", s.onlyFlag(o), q.stopped(err)
 		}
+		if own, err := was.Compile(q.ctx, nil); err == nil && bytes.Equal(own.Text, b.Text) {
+			continue // what is edited is not compiled there
+		}
+		tried++
 		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
 		if err = q.stopped(err); err != nil {
 			return "", "", err
+		}
+		if len(wrong) > 0 {
+			if now == nil {
+				continue
+			}
+			for _, st := range wrongStages(now.Report) {
+				switch own := slices.Contains(wrongStages(q.base.Report), st); {
+				case !slices.Contains(wrong, st):
+					return fmt.Sprintf("%s has %s wrong with it", o.name, st), "", nil
+				case own && st == wrong[0]:
+					return fmt.Sprintf("%s has %s wrong with it, as without", o.name, st), "", nil
+				}
+			}
+			continue
 		}
 		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) {
 			return o.name + " is wrong with it", s.onlyFlag(o), nil
@@ -82,7 +108,7 @@ func (s *sourceEdit) onlyFlag(o *other) string {
 }
 
 // variants are configurations of other variants of the kernel, without planted faults, in the shape that
-// costs least.
+// costs least, those first that differ from the run's in the fewest flags: they compile most of what it does.
 func (q *inquiry) variants() []*other {
 	sel, req := q.run.Selection, q.run.Request
 	m := sel.Manifest
@@ -114,5 +140,14 @@ func (q *inquiry) variants() []*other {
 		}
 		q.otherVariants = append(q.otherVariants, o)
 	}
+	differ := func(o *other) (n int) {
+		for name, value := range o.req.Set {
+			if value != fmt.Sprint(sel.Flags[name]) {
+				n++
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(q.otherVariants, func(a, b *other) int { return cmp.Compare(differ(a), differ(b)) })
 	return q.otherVariants
 }

@@ -310,6 +310,7 @@ type lister struct {
 	isAlone  bool           // the edits at hand must be compiled alone
 	dropping bool           // the edits at hand may leave out a flag of the build
 	guards   bool           // the edits at hand put what there is under a condition
+	moves    bool           // they move a statement
 	seen     map[string]int // where an edit is in out
 	out      []Edit
 	notRead  []*variable // what neverRead has found of the function readOf

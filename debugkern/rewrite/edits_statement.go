@@ -10,10 +10,12 @@ import (
 func (l *lister) whole(s *statement) {
 	t := l.t
 	l.of = ""
+	l.moves = true
 	l.synchronisation(s)
 	l.exchanged(s)
-	l.crosswise(s)
 	l.elsewhereInBlock(s)
+	l.moves = false
+	l.crosswise(s)
 	switch s.kind {
 	case "for":
 		l.from0(s)

@@ -337,6 +337,29 @@ func TestWanted(t *testing.T) {
 	}
 }
 
+// Where something is done too early, statements at other places come before other edits.
+func TestOrdered(t *testing.T) {
+	const text = `__device__ void produce(int *k, int *full, int *empty, int round, int kv) {
+    load(&k[kv], &full[kv], kv + 1);
+    if (round > 0) wait(&empty[kv], round - 1 & 1);
+}
+`
+	set := NewSet(Parse("own.cu", text))
+	place := func(wanted Wanted) int {
+		for i, e := range set.Edits(map[string]map[int]int{"own.cu": {2: 0, 3: 1}}, wanted) {
+			if strings.HasPrefix(e.What, "if (round > 0) wait(&empty[kv], round - 1 & 1); before") {
+				return i
+			}
+		}
+		t.Fatal("no edit moves the wait")
+		return 0
+	}
+	const first = 10
+	if was, now := place(Wanted{Kind: Indices}), place(Wanted{Kind: Indices, Ordered: true}); now > first || now >= was {
+		t.Errorf("the wait before the load is edit %d where an order is wanted, and else %d", now, was)
+	}
+}
+
 func TestMentioning(t *testing.T) {
 	lines := map[string]map[int]int{}
 	NewSet(Parse("own.cu", kernel)).Mentioning(lines, "sS[3]", 0)

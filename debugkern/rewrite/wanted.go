@@ -16,6 +16,8 @@ type Wanted struct {
 	Beyond bool
 	// Deciding: something is left out, by the bound of a loop or a condition
 	Deciding bool
+	// Ordered: something is done before what it has to wait for, so that a statement may stand too early
+	Ordered bool
 }
 
 // Kind is what an edit changes.
@@ -36,6 +38,7 @@ const (
 	computing = 4  // it is in what such an index is computed from, or the condition of such an access
 	deciding  = 7  // it is in the header of a loop or in a condition, where something is left out
 	decided   = 4  // it is in what these are computed from
+	ordering  = 12 // it moves a statement, where something is done too early
 	guarding  = 14 // it puts an access under a condition, of an array that is accessed out of bounds
 )
 
@@ -210,6 +213,8 @@ func (l *lister) likelier(e *Edit) int {
 	}
 	holds := slices.ContainsFunc(in.indices, func(x span) bool { return s.from <= x.from && x.to <= s.to })
 	switch {
+	case l.wanted.Ordered && l.moves:
+		n += ordering
 	case l.wanted.Beyond && l.guards && holds:
 		n += guarding
 	case s.whole:
