@@ -433,6 +433,9 @@ func (e *execution) output() (*report.Output, error) {
 	if out.OK {
 		doc.Verdict = report.OK
 	}
+	if len(p.OutputSet()) > 1 {
+		doc.Of = sp.Stage.String()
+	}
 	return doc, nil
 }
 

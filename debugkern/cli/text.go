@@ -36,9 +36,13 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 	}
 	printStages(w, r)
 	if o := r.Output; o != nil {
+		name := "output"
+		if o.Of != "" {
+			name += " " + o.Of
+		}
 		fmt.Fprintf(w,
-			"\noutput against %s: %s: max_abs %s, mean_abs %s, over the gate %.2f %%, cosine %.6f\n",
-			o.Against(), o.Verdict, o.Most(), o.MeanAbs.Size("%.4g"), 100*o.BadFraction, o.Cosine)
+			"\n%s against %s: %s: max_abs %s, mean_abs %s, over the gate %.2f %%, cosine %.6f\n",
+			name, o.Against(), o.Verdict, o.Most(), o.MeanAbs.Size("%.4g"), 100*o.BadFraction, o.Cosine)
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)

@@ -3,6 +3,7 @@ package report
 // Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there
 // where that is attention.
 type Output struct {
+	Of          string `json:"-"` // of several outputs the one that is judged, the first; "": there is one
 	MaxAbs      Number `json:"max_abs"`
 	MeanAbs     Number `json:"mean_abs"`
 	BadFraction Number `json:"bad_fraction"`
