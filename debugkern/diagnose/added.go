@@ -142,6 +142,12 @@ func (q *inquiry) blameAdditions(s *suspect, x *additions, a *probes.Arg, all ma
 	at := x.at[slices.Min(slices.Collect(maps.Keys(x.at)))]
 	s.because(fmt.Sprintf("block %s adds to %s %s", x.block, a.Name, strings.Join(parts, ", ")))
 	s.cause.Place.Source, s.cause.Place.Other = at, nil
+	if leaves := q.leavesBefore(at); left && many == 0 && leaves != nil {
+		s.cause.Place.Other = leaves
+		s.cause.Advice = q.citing(fmt.Sprintf("look at the condition at %s, which leaves %s out", callText(leaves),
+			lineText(at, leaves)), ": ", leaves) + q.madeOf(leaves)
+		return true
+	}
 	look := fmt.Sprintf("look at the index of %s at %s, and at the bounds and the step of the loop around it",
 		a.Name, callText(at))
 	s.cause.Advice = q.citing(look, ": ", at) + q.indexText(q.definitions(access{at, a.Name, nil}))

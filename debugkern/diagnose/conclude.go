@@ -396,6 +396,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.remedy.cite {
 			c.Advice = q.citing(c.Advice, ": ", s.remedy.at)
 		}
+		if behind := q.waitBehind(f); behind != "" && s.remedy.where != "" {
+			c.Advice = behind
+		}
 		if s.remedy.at != nil {
 			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
 		}

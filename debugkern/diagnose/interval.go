@@ -177,9 +177,16 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
 // awaitsOthers reports whether a suspect's copies are waited for by the threads that asked for them, and read
 // by others: a barrier orders that behind the wait alone.
 func (q *inquiry) awaitsOthers(s *suspect) bool {
-	return len(s.cause.Findings) > 0 && !slices.ContainsFunc(s.cause.Findings, func(i int) bool {
-		return q.doc.Findings[i].Kind != "cp-async"
-	})
+	copies := false
+	for _, i := range s.cause.Findings {
+		switch q.doc.Findings[i].Kind {
+		case "cp-async":
+			copies = true
+		case "race":
+			return false
+		}
+	}
+	return copies
 }
 
 // lastWait is the last line of an interval that waits for copies, 0 where none does.

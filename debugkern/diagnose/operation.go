@@ -122,7 +122,9 @@ func (q *inquiry) operation(s *suspect, group []probes.Stage) error {
 // withoutEdit looks for what the executed values say of a suspect whose cells no edit and no rule explains;
 // false where that is nothing.
 func (q *inquiry) withoutEdit(s *suspect, st probes.Stage, b *report.BadCell) (bool, error) {
-	ways := []func(*suspect, probes.Stage, *report.BadCell) (bool, error){q.zeroFactor, q.staleRead}
+	ways := []func(*suspect, probes.Stage, *report.BadCell) (bool, error){
+		q.staleRead, q.rescaledLate, q.zeroFactor,
+	}
 	if m := s.mask; m == nil || m.at == nil && m.stage != st {
 		ways = append(ways, q.unexecuted)
 	}

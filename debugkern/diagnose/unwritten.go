@@ -97,18 +97,19 @@ func (q *inquiry) neverWritten(s *suspect) {
 	}
 }
 
-// leavesBefore is the nearest line above a line, in the loop that it lies in, by which a thread leaves the
+// leavesBefore is the nearest line above a line, in a loop that it lies in, by which a thread leaves that
 // loop or an iteration of it under a condition; nil where there is none.
 func (q *inquiry) leavesBefore(at *report.Source) *report.Source {
 	own := at.Outermost()
-	loop := q.loopRound(&own)
-	if loop == nil {
-		return nil
-	}
 	lines := q.run.Source(own.File)
-	for n := own.Line - 1; n > loop.Line && n <= len(lines); n-- {
-		if leavesEarly.MatchString(bare(lines[n-1])) {
-			return &report.Source{File: own.File, Line: n, Function: own.Function}
+	for _, head := range loopsRound(lines, own.Line) {
+		for n := own.Line - 1; n > head && n <= len(lines); n-- {
+			if !leavesEarly.MatchString(bare(lines[n-1])) {
+				continue
+			}
+			if in := loopsRound(lines, n); len(in) > 0 && in[0] == head { // not one of another loop above
+				return &report.Source{File: own.File, Line: n, Function: own.Function}
+			}
 		}
 	}
 	return nil

@@ -51,8 +51,7 @@ func (q *inquiry) wide(s *suspect) (text, advice string) {
 			continue
 		}
 		text = fmt.Sprintf("%s %d elements of %s at once, and its rows have %d, which is no multiple of %d: rows "+
-			"begin in the middle of such a piece, and the last piece of a row has elements of the next", verb,
-			n/l.size, f.Variable, l.dims[len(l.dims)-1], n/l.size)
+			"begin in the middle of such a piece", verb, n/l.size, f.Variable, l.dims[len(l.dims)-1], n/l.size)
 		return text, "access single elements, or several at once only where rows are a multiple of them"
 	}
 	return "", ""

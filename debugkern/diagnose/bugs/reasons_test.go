@@ -194,6 +194,15 @@ func TestReasons(t *testing.T) {
 		{"block-column-in-words", `rows_first at own_m16n8k16\.cuh:35`},
 		{"signature-has-s-before-h", `:44: write .int H, int S, int D, float softmax_scale TS_PARAM\) \{. in place of`},
 		{"values-released-while-multiplied", `(?s)v_empty\[0\] at own_stage5_hopper\.cu:282 gives sV\[0\] free.*behind line 283`},
+		{
+			"next-gradients-copied-before-dv",
+			`belongs: that lay in sdO, and .*:75 \(called from .*:188\) has stored the other over it before it was read`,
+		},
+		{"rescaled-by-the-threads-own-factor", `m@0\[26\], m\[26\], taken at .*:177, where m@0\[0\], m\[0\] belongs`},
+		{"dq-added-behind-the-walk", `look at the condition at .*:218, which leaves line 221 out`},
+		{"u-rescaled-a-tile-late", `multiplied at .*:202 by a factor in which m of this tile has no part; it is made at`},
+		{"k-decoded-ahead-of-the-wait", `the waits for it at lines 323 and 325 stand behind the read at line 310`},
+		{"v-multiplied-without-transpose", `with imm-trans-b 1 of wgmma in place of 0 at own_hopper\.cuh:154 the finding is gone`},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
