@@ -22,6 +22,7 @@ type Contrast struct {
 	Foreign []Operands // that it should not be made of
 	Missing []Operands // that it should be made of, and is not
 	Twice   []Operands // that enter more often than the others of their stage
+	Oftener bool       // some of these more than two times as often
 	// Padding are cells past the valid ones of an operand's tile, neither 0 nor minus infinity; nil: none
 	Padding *Padding
 	// Wholly: nothing of the missing operands' tiles or inputs comes in; they have the place where they do in
@@ -44,6 +45,8 @@ type Contrast struct {
 	Carried *Carried
 	// Overwritten: the store by which foreign operands came to lie where missing ones lay; nil: none did
 	Overwritten *Overwritten
+	// Anew: the sum of the cell that begins anew behind missing operands; nil: none does
+	Anew *Anew
 	// Filled: the asynchronous copy that fills the bytes of a missing operand with zeros; nil: none does
 	Filled *report.Source
 	// Exchange: between which lanes foreign operands come in where those of others belong, all read as they
@@ -368,13 +371,17 @@ func (c *contrast) lacking(
 		return nil // of nothing at all it is not known by which way the kernel takes it
 	}
 	for _, k := range want {
-		if a.of[k].ways > least {
+		if n := a.of[k].ways; n > least {
 			twice = append(twice, k)
+			out.Oftener = out.Oftener || n > 2*least
 		}
 	}
 	instr, summed, aside := -1, -1, false
 	if other.ways > 0 {
 		instr, summed, aside = c.lost(ctx, a, other, missing[0])
+		if !foreign && out.Anew == nil {
+			out.Anew, _ = c.begunAnew(ctx, a, other, missing[0]) // an error shows in what is asked next
+		}
 	}
 	lacks, _ := c.operands(missing, a.of, func(operandKey) (int, error) { return instr, nil })
 	if summed >= 0 {

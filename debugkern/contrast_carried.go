@@ -1,10 +1,12 @@
 package debugkern
 
 import (
+	"context"
 	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
+	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
@@ -91,6 +93,97 @@ func (c *contrast) carried(a *actual, foreign []operandKey) *Carried {
 	}
 	return out
 }
+
+// Anew is a sum that begins with a constant where it should go on.
+type Anew struct {
+	At  *report.Source // what adds
+	Set *report.Source // where the constant is put; nil: it is an operand of what adds
+}
+
+// mostBegun is of how many executions of an addition before it is asked what they add.
+const mostBegun = 64
+
+// begunAnew finds the addition by which a cell's operands come in, where it begins with a constant, and in an
+// execution before added an operand of the cell that is missing; or where that was read and, because the sum
+// begins behind it, a compiler has left its addition out. nil where there is none.
+func (c *contrast) begunAnew(ctx context.Context, a *actual, s seen, missing operandKey) (*Anew, error) {
+	for i, n := range s.nodes {
+		in := c.fn.Body[s.way[i]]
+		if !in.Kind().Product() && in.Op != "fma" && in.Op != "add" {
+			continue
+		}
+		set, begins := c.begins(a.g, n)
+		if !begins {
+			continue
+		}
+		was, err := c.addedBefore(ctx, a.g.Nodes[n], missing)
+		if err != nil || !was && (set < 0 || c.loadedAt(missing) == nil) {
+			return nil, err
+		}
+		out := &Anew{At: report.SourceOf(target.Blame(c.fn, in.Index))}
+		if set >= 0 {
+			out.Set = report.SourceOf(target.Blame(c.fn, set))
+		}
+		return out, nil
+	}
+	return nil, nil
+}
+
+// addedBefore reports whether the lane that made a value made one of an operand by the same operation before.
+func (c *contrast) addedBefore(ctx context.Context, own lineage.Ref, k operandKey) (bool, error) {
+	by := c.trace.Step(int(own.Step))
+	for at, asked := int(own.Step)-1, 0; at >= 0 && asked < mostBegun; at-- {
+		step := c.trace.Step(at)
+		if step.Warp != by.Warp || !step.Func.Entry || !c.alike(step.Instr.Index, by.Instr.Index) ||
+			step.Mask>>own.Lane&1 == 0 {
+			continue
+		}
+		asked++
+		was := own
+		was.Step = uint32(at)
+		g, err := c.trace.WalkValue(ctx, was, lineage.Query{CutValue: c.cut, Nodes: sliceNodes})
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool { return c.isKey(l, k) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// begins reports whether a value is made with constants by way of moves and conversions alone, and the last
+// of these; -1 where the constant is an operand itself.
+func (c *contrast) begins(g *lineage.Graph, n int32) (set int, begins bool) {
+	for _, e := range g.Uses(n) {
+		if e.Leaf {
+			if g.Leaves[e.To].Kind == lineage.LeafImmediate {
+				return -1, true
+			}
+		} else if c.onlyConstants(g, e.To, longestMove) {
+			return c.trace.Step(int(g.Nodes[e.To].Step)).Instr.Index, true
+		}
+	}
+	return -1, false
+}
+
+// onlyConstants reports whether a value is constants, behind at most so many moves and conversions.
+func (c *contrast) onlyConstants(g *lineage.Graph, n int32, moves int) bool {
+	uses := g.Uses(n)
+	k := c.trace.Step(int(g.Nodes[n].Step)).Instr.Kind()
+	if moves == 0 || len(uses) == 0 || k != isa.Move && k != isa.Convert {
+		return false
+	}
+	return !slices.ContainsFunc(uses, func(e lineage.Edge) bool {
+		if e.Leaf {
+			return g.Leaves[e.To].Kind != lineage.LeafImmediate
+		}
+		return !c.onlyConstants(g, e.To, moves-1)
+	})
+}
+
+// longestMove is through how many moves a constant is followed.
+const longestMove = 4
 
 // takenBesides is the first instruction, none of a probe, that reads the result of one and is no copy of it;
 // -1 where there is none.

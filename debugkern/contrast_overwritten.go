@@ -54,7 +54,8 @@ func (c *contrast) overwrittenBy(a *actual, k operandKey, missing []operandKey) 
 				if len(by) != 1 || by[0].Leaf != nil {
 					break
 				}
-				// The last contents that have an operand which belongs there were lost to the store after them.
+				// The last contents that have an operand which belongs there were lost to the store after
+				// them.
 				before := p
 				before.At = int(by[0].Ref.Step)
 				if c.brought(before, missing) {

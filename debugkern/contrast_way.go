@@ -396,6 +396,9 @@ func (c *contrast) departs(
 	}
 	if at, ok, err := c.apart(ctx, k, a, foreign); err != nil || ok {
 		if ok && err == nil && c.copied(at, k, s, missing) {
+			if len(s.way) > 2 && c.leftIn(k, s, missing) {
+				return s.way[1], nil // what is loaded is right, and another part of it is taken
+			}
 			return s.instr, nil
 		}
 		return at, err

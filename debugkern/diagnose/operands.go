@@ -20,7 +20,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	if doc == nil || doc.FirstBad == nil || q.run.Plan.Stage(st).OfLaunch() {
 		return nil
 	}
-	for _, says := range []func(*suspect, probes.Stage) (bool, error){q.otherType, q.otherStage, q.added} {
+	for _, says := range []func(*suspect, probes.Stage) (bool, error){
+		q.otherType, q.otherSize, q.otherStage, q.added,
+	} {
 		if ok, err := says(s, st); err != nil || ok {
 			return err
 		}
@@ -228,8 +230,14 @@ func departure(c *debugkern.Contrast) difference {
 	case len(c.Foreign) > 0:
 		d.text = fmt.Sprintf("%s is made of %s too%s, which has no part in it", cell, foreign, read)
 	case len(c.Twice) > 0:
-		d.text = fmt.Sprintf("%s is made of %s twice%s, and not of %s", cell, operandTexts(c.Twice), read,
+		often := "twice"
+		if c.Oftener {
+			often = "two times and more"
+		}
+		d.text = fmt.Sprintf("%s is made of %s %s%s, and not of %s", cell, operandTexts(c.Twice), often, read,
 			missing)
+	case c.Anew != nil && len(c.Foreign)+len(c.Twice) == 0:
+		return begunAnew(cell, missing, c.Anew)
 	case c.Missing[0].Summed != nil:
 		d.at = c.Missing[0].Summed
 		d.text = fmt.Sprintf("%s is not made of %s; the others are taken at %s and come together at %s",
@@ -296,6 +304,22 @@ func storedOver(cell, foreign, missing string, x *debugkern.Overwritten) differe
 		look: fmt.Sprintf("store at %s behind what reads at %s, or to another place", store,
 			lineText(x.Read, x.Store)),
 	}
+}
+
+// begunAnew is the departure of a cell whose sum begins anew behind a part of its terms.
+func begunAnew(cell, missing string, x *debugkern.Anew) difference {
+	d := difference{at: x.At}
+	d.text = fmt.Sprintf("%s is not made of %s: they are read before, and the sum at %s begins anew behind them",
+		cell, missing, callText(x.At))
+	d.look = fmt.Sprintf("look at where the sum at %s begins, which belongs before the first of its terms alone",
+		callText(x.At))
+	if x.Set != nil {
+		d.at, d.other = x.Set, x.At
+		d.text += ", with what is set at " + lineText(x.Set, x.At)
+		d.look = fmt.Sprintf("look at %s, where the sum at %s is set to what it begins with: that belongs before the "+
+			"first of its terms alone", callText(x.Set), lineText(x.At, x.Set))
+	}
+	return d
 }
 
 // carriedOver is the departure of a cell whose sum has in it what was added to it before.
