@@ -16,13 +16,14 @@ import (
 type StoredAway struct {
 	At           *report.Source // the first store
 	First, Where string         // the first element that is stored, and the first that should be, by name
-	// Steps are how far the first element moves from this block to the next along an axis of the grid, where
-	// that is not as far as it should
+	// Steps are how far it is from one row to the next, and how far the first element moves from this block
+	// to the next along an axis of the grid, where that is not as far as it should
 	Steps []Step
 }
 
 // StoredAway looks whether a block stores as many elements of the output that a stage is taken from as it
-// should, all of them equally far from where they belong. nil where it does not. Errors are those of Lineage.
+// should, all of them equally far from where they belong, or in rows that are equally far from each other.
+// nil where it does not. Errors are those of Lineage.
 func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, block probes.Dim3) (*StoredAway, error) {
 	sp := r.Plan.Stage(stage)
 	if r.state == nil || sp == nil || sp.Capture.Kind != probes.CaptureOutput || sp.OfLaunch() {
@@ -37,12 +38,17 @@ func (r *Run) StoredAway(ctx context.Context, stage probes.Stage, block probes.D
 	if err != nil {
 		return nil, err
 	}
-	if by, ok := distance(is, should); !ok || by == 0 {
+	by, ok := distance(is, should)
+	rows := rowStep(is, should, arg.Name)
+	if (!ok || by == 0) && rows == nil {
 		return nil, nil
 	}
 	name := func(at int) string { return arg.Name + lineage.Box(arg.Dims, []int{at}) }
 	out := &StoredAway{
 		At: report.SourceOf(target.Blame(r.Entry(), at)), First: name(is[0]), Where: name(should[0]),
+	}
+	if rows != nil {
+		out.Steps = append(out.Steps, *rows)
 	}
 	for axis := range 3 {
 		step, err := r.storeStep(ctx, sp, arg, block, stores, axis, is[0], should[0])
@@ -127,4 +133,43 @@ func (r *Run) storedBy(
 	}
 	slices.Sort(should)
 	return is, should, first, nil
+}
+
+// rowStep compares how far rows of elements are from each other with how far they should be; nil where the
+// elements are no rows of the same length and number, or are as far.
+func rowStep(is, should []int, arg string) *Step {
+	length, step, ok := evenRows(is)
+	want, by, even := evenRows(should)
+	if !even { // the rows touch: one run
+		want, by, even = length, length, len(should) > 0 && should[len(should)-1]-should[0] == len(should)-1
+	}
+	if !ok || !even || len(is) != len(should) || length != want || step == by {
+		return nil
+	}
+	return &Step{Of: arg, Along: "row", By: 1, Got: step, Want: by}
+}
+
+// evenRows reports whether ascending numbers are runs of consecutive ones, several, all of one length and one
+// distance.
+func evenRows(list []int) (length, step int, ok bool) {
+	var starts []int
+	for i, at := range list {
+		if i == 0 || at != list[i-1]+1 {
+			starts = append(starts, i)
+		}
+	}
+	if len(starts) < 2 {
+		return 0, 0, false
+	}
+	length, step = starts[1], list[starts[1]]-list[0]
+	for k, at := range starts {
+		end := len(list)
+		if k+1 < len(starts) {
+			end = starts[k+1]
+		}
+		if end-at != length || k > 0 && list[at]-list[starts[k-1]] != step {
+			return 0, 0, false
+		}
+	}
+	return length, step, true
 }

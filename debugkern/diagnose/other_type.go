@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -58,5 +59,59 @@ func (q *inquiry) otherType(s *suspect, st probes.Stage) (bool, error) {
 	s.cause.Place.Source = &at
 	look := fmt.Sprintf("convert to %s in place of moving bits, at %s", sp.DType, callText(&at))
 	s.cause.Advice = q.citing(look, ": ", &at)
+	return true, nil
+}
+
+// otherSize makes the store the place of a suspect that is an output to which all stores are of a type of
+// another size than its elements; false where it is none. Its index counts those of that type too.
+func (q *inquiry) otherSize(s *suspect, st probes.Stage) (bool, error) {
+	sp, doc, fn := q.run.Plan.Stage(st), q.base.Report.Stage(st.String()), q.run.Entry()
+	if sp == nil || sp.Capture.Kind != probes.CaptureOutput || doc == nil || doc.FirstBad == nil ||
+		fn == nil {
+		return false, nil
+	}
+	a := q.run.Plan.Arg(sp.Capture.Output)
+	if a == nil || !a.DType.Float() {
+		return false, nil
+	}
+	var list []int
+	for i, in := range fn.Body {
+		if k := in.Kind(); (k.Writes() || k.Updates()) && !in.Loc.Within(target.IsProbe) {
+			list = append(list, i)
+		}
+	}
+	reached, _, err := q.base.Reaches(q.ctx, doc.FirstBad.Block, list)
+	if err != nil {
+		return false, q.fatal(err)
+	}
+	at := -1
+	for _, r := range reached {
+		if r.Base != a.Name {
+			continue
+		}
+		size := a.DType.Size()
+		if t := fn.Body[r.At].Type(); t.Float() {
+			size = t.Single().Bytes()
+		} else if n := accessBytes(fn.Body[r.At]); n > 0 {
+			size = min(size, n) // several elements may be moved as one number
+		}
+		if size == a.DType.Size() {
+			return false, nil
+		}
+		at = r.At
+	}
+	src := blame(fn, at)
+	if at < 0 || src == nil {
+		return false, nil
+	}
+	stores := fmt.Sprintf("%d bytes", accessBytes(fn.Body[at]))
+	if t := fn.Body[at].Type(); t.Float() {
+		stores = fmt.Sprintf("numbers of type %s", t.Single())
+	}
+	s.because(fmt.Sprintf("the elements of %s are %s, of %d bytes, and %s writes %s: its index counts these, and "+
+		"several of them lie in one element", a.Name, a.DType, a.DType.Size(), callText(src), stores))
+	s.cause.Place.Source = src
+	look := fmt.Sprintf("take %s for a pointer to %s, and write that at %s", a.Name, a.DType, callText(src))
+	s.cause.Advice = q.citing(look, ": ", src)
 	return true, nil
 }

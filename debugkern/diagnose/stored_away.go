@@ -13,8 +13,10 @@ func (q *inquiry) storedAway(s *suspect, st probes.Stage, block probes.Dim3) (bo
 	if err != nil || away == nil || away.At == nil {
 		return false, q.fatal(err)
 	}
-	text := fmt.Sprintf("block %s stores its tile of %s from %s on, where %s belongs", block, st,
-		away.First, away.Where)
+	text := fmt.Sprintf("block %s stores its tile of %s from %s on", block, st, away.First)
+	if away.First != away.Where {
+		text += fmt.Sprintf(", where %s belongs", away.Where)
+	}
 	for _, step := range away.Steps {
 		text += "; " + step.Text()
 	}
