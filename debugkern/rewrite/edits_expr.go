@@ -184,6 +184,13 @@ func (l *lister) extent(name string) bool {
 	return found
 }
 
+// passedTo reports whether a value is one that a function gives, or what it is given: twice it does what the
+// function should do once.
+func (l *lister) passedTo(e *expr, function string) bool {
+	return e.op == "call" && e.kids[0].text == function ||
+		l.t.is(e.from-1, "(") && l.t.is(e.from-2, function)
+}
+
 // passed lists a number that is passed to one of the kernel's functions of one number, and as what it is only
 // under a condition.
 func (l *lister) passed(e *expr) {
@@ -191,7 +198,8 @@ func (l *lister) passed(e *expr) {
 	for _, t := range l.w.seen(l.t) {
 		for _, f := range t.functions {
 			if len(f.parameters) == 1 && class(f.result) == real && class(f.parameters[0].typ) == real &&
-				f.parameters[0].ranks == 0 && f.name != l.f.name && l.seesFunction(t, f) {
+				f.parameters[0].ranks == 0 && f.name != l.f.name && l.seesFunction(t, f) &&
+				!l.passedTo(e, f.name) {
 				l.put(rankPassed, e.from, e.to, f.name+"("+text+")")
 			}
 		}

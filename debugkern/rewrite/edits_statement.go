@@ -189,6 +189,7 @@ func (l *lister) elsewhereInBlock(s *statement) {
 	if single || s.kind == "for" && len(text) < longestMoved && !l.t.has(s.from, s.to, "TS_TILE") {
 		l.intoLoop(s)
 		l.outOfLoop(s)
+		l.beforeLoop(s)
 	}
 }
 
@@ -218,13 +219,7 @@ func (l *lister) outOfLoop(s *statement) {
 	if len(body) < 2 || body[len(body)-1] != s {
 		return
 	}
-	inside := false
-	each([]*statement{loop}, func(o *statement) {
-		for _, v := range o.declares {
-			inside = inside || o.from < s.from && t.has(s.from, s.to, v.name)
-		}
-	})
-	if inside {
+	if l.usesDeclared(s, loop) {
 		return
 	}
 	text := t.source(s.from, s.to)
@@ -233,6 +228,36 @@ func (l *lister) outOfLoop(s *statement) {
 	l.line = t.tokens[s.from].line
 	defer func() { l.line = 0 }()
 	l.add(rankOutOfLoop, oneLine(text)+" behind the loop of line "+strconv.Itoa(t.tokens[loop.from].line), at)
+}
+
+// beforeLoop lists one of the first statements of a loop's body before the loop, where it uses nothing that
+// the loop declares.
+func (l *lister) beforeLoop(s *statement) {
+	if s.parent == nil || s.parent.parent == nil {
+		return
+	}
+	loop, t := s.parent.parent, l.t
+	i := slices.Index(loopBody(loop), s)
+	if i < 0 || i > mostMoved || l.usesDeclared(s, loop) {
+		return
+	}
+	text := t.source(s.from, s.to)
+	at := t.statementFor(loop, "{ "+text+" "+t.source(loop.from, s.from)+" "+t.source(s.to, loop.to)+" }")
+	l.line = t.tokens[s.from].line
+	defer func() { l.line = 0 }()
+	line := strconv.Itoa(t.tokens[loop.from].line)
+	l.add(rankBeforeLoop, oneLine(text)+" before the loop of line "+line, at)
+}
+
+// usesDeclared reports whether a statement of a loop uses what the loop declares before it.
+func (l *lister) usesDeclared(s, loop *statement) bool {
+	uses := false
+	each([]*statement{loop}, func(o *statement) {
+		for _, v := range o.declares {
+			uses = uses || o.from < s.from && l.t.has(s.from, s.to, v.name)
+		}
+	})
+	return uses
 }
 
 // blockOf are the statements of the block that one is in, nil where it is no block's.

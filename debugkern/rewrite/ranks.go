@@ -5,7 +5,8 @@ package rewrite
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
-// rankRunning, rankLikeCall, rankIntoLoop, rankOutOfLoop, rankTruth, rankPlaced and rankWrappedName, are
+// rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankOutOfLoop, rankTruth, rankPlaced and
+// rankWrappedName, are
 // estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
@@ -61,6 +62,7 @@ const (
 	rankDigits      = 18 // other digits of a number
 	rankOtherFactor = 18 // a factor at the other term of a sum
 	rankIntoLoop    = 18 // a statement behind a loop in it
+	rankBeforeLoop  = 18 // one of a loop's first statements before it
 	rankNumbers     = 19 // two numbers of an expression exchanged
 	rankSplit       = 19 // quotients and remainders by another divisor
 	rankSecond      = 19 // the second operand of an operator alone

@@ -355,8 +355,39 @@ func TestOrdered(t *testing.T) {
 		return 0
 	}
 	const first = 10
-	if was, now := place(Wanted{Kind: Indices}), place(Wanted{Kind: Indices, Ordered: true}); now > first || now >= was {
+	was, now := place(Wanted{Kind: Indices}), place(Wanted{Kind: Indices, Ordered: true})
+	if now > first || now >= was {
 		t.Errorf("the wait before the load is edit %d where an order is wanted, and else %d", now, was)
+	}
+}
+
+// A statement that a loop begins with, and that uses nothing of it, may belong before it.
+func TestBeforeLoop(t *testing.T) {
+	const text = `__device__ void sum(float *x, int n) {
+    float acc[4];
+    for (int d = 0; d < n; d++) {
+        for (int e = 0; e < 4; e++) acc[e] = 0.0f;
+        const int at = 4 * d;
+        x[d] = 0.0f;
+        add(acc, &x[at]);
+    }
+}
+`
+	set := NewSet(Parse("own.cu", text))
+	var moved []string
+	for _, e := range set.Edits(map[string]map[int]int{"own.cu": {4: 0, 6: 0, 7: 0}}, Wanted{}) {
+		if strings.HasSuffix(e.What, "before the loop of line 3") {
+			moved = append(moved, e.What)
+			now := strings.Join(strings.Fields(e.Applied()), " ")
+			want := "{ for (int e = 0; e < 4; e++) acc[e] = 0.0f; for (int d = 0; d < n; d++) { const"
+			if !strings.Contains(now, want) {
+				t.Errorf("%q is not in %s", want, now)
+			}
+		}
+	}
+	want := []string{"for (int e = 0; e < 4; e++) acc[e] = 0.0f; before the loop of line 3"}
+	if !slices.Equal(moved, want) {
+		t.Errorf("%q is moved before the loop, expected %q", moved, want)
 	}
 }
 

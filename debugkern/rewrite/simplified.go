@@ -16,7 +16,8 @@ var neutral = map[string][]struct {
 	"__fmaf_rn": {{0, "0", 2}, {1, "0", 2}},
 }
 
-// Simplified is a line without the calls that change nothing: x in the place of __fmul_rn(x, 1.0f).
+// Simplified is a line without the calls and terms that change nothing: x in the place of __fmul_rn(x, 1.0f),
+// and of (x + 0).
 func Simplified(line string) string {
 	for {
 		now := simplifiedOnce(line)
@@ -32,6 +33,9 @@ func simplifiedOnce(line string) string {
 	t.tokens = lex(line).tokens
 	t.pairBrackets()
 	for i := range t.tokens {
+		if from, to, left := t.withoutZero(i); left != "" {
+			return line[:from] + left + line[to:]
+		}
 		rules, close := neutral[t.tokens[i].text], -1
 		if t.is(i+1, "(") {
 			close = t.match(i + 1)
@@ -53,4 +57,24 @@ func simplifiedOnce(line string) string {
 		}
 	}
 	return line
+}
+
+// withoutZero is what stands in the place of some bytes without the 0 that token i, a + or -, adds at the
+// end of an expression; "" where it is no such token.
+func (t *Text) withoutZero(i int) (from, to int, left string) {
+	if !t.is(i, "+") && !t.is(i, "-") || !t.is(i+1, "0") || i == 0 || i+2 >= len(t.tokens) {
+		return 0, 0, ""
+	}
+	switch t.tokens[i+2].text {
+	case ")", ";", ",", "]":
+	default:
+		return 0, 0, ""
+	}
+	if k := t.tokens[i-1].kind; k != name && k != number && !t.is(i-1, ")") && !t.is(i-1, "]") {
+		return 0, 0, "" // a sign
+	}
+	if i > 1 && t.is(i-2, "(") && t.is(i+2, ")") && (i == 2 || t.tokens[i-3].kind != name) {
+		return t.tokens[i-2].from, t.tokens[i+2].to, t.tokens[i-1].text // brackets round it alone
+	}
+	return t.tokens[i-1].from, t.tokens[i+1].to, t.tokens[i-1].text
 }

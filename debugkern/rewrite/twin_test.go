@@ -220,6 +220,9 @@ func TestSimplified(t *testing.T) {
 		"x = __fsub_rn(0.0f, y);":                               "x = __fsub_rn(0.0f, y);",
 		"x = __fmul_rn(y, 10.0f);":                              "x = __fmul_rn(y, 10.0f);",
 		"x = __fmul_rn(":                                        "x = __fmul_rn(",
+		"const int round = (kv + 0) / STAGES;":                  "const int round = kv / STAGES;",
+		"x = f(n + 0) + a[2 * i - 0];":                          "x = f(n) + a[2 * i];",
+		"x = n + 0 * k, -0;":                                    "x = n + 0 * k, -0;",
 	} {
 		if now := Simplified(was); now != want {
 			t.Errorf("%s becomes %s, want %s", was, now, want)
