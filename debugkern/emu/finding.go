@@ -300,6 +300,10 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 	if hit.name != "" {
 		msg = v.overrun(in, size) + ", and hits " + hit.String()
 	}
+	at := p.addr & (windowSize - 1)
+	if p.space == target.SpaceShared && v.name != "" && at >= uint64(len(b.shared)) {
+		msg += fmt.Sprintf("; the block has %d bytes of shared memory, and this is byte %d", len(b.shared), at)
+	}
 	if p.space == target.SpaceGlobal && onHeap(p.addr) {
 		if near := b.heap.around(p.addr); near != "" {
 			msg = fmt.Sprintf("%s of %d bytes %s", verb(in), size, near)
