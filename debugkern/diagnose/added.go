@@ -144,8 +144,9 @@ func (q *inquiry) blameAdditions(s *suspect, x *additions, a *probes.Arg, all ma
 	s.cause.Place.Source, s.cause.Place.Other = at, nil
 	if leaves := q.leavesBefore(at); left && many == 0 && leaves != nil {
 		s.cause.Place.Other = leaves
-		s.cause.Advice = q.citing(fmt.Sprintf("look at the condition at %s, which leaves %s out", callText(leaves),
-			lineText(at, leaves)), ": ", leaves) + q.madeOf(leaves)
+		look := fmt.Sprintf("look at the condition at %s, which leaves %s out", callText(leaves),
+			lineText(at, leaves))
+		s.cause.Advice = q.citing(look, ": ", leaves) + q.madeOf(leaves)
 		return true
 	}
 	look := fmt.Sprintf("look at the index of %s at %s, and at the bounds and the step of the loop around it",

@@ -65,8 +65,8 @@ func (q *inquiry) arithmetic() error {
 	return q.everything()
 }
 
-// beforeNaN looks for the operation before the one that makes the first NaN or infinity, or the one that reads
-// what nobody wrote: with an edit of it the stages are right, and no number leaves its range.
+// beforeNaN looks for the operation before the one that makes the first NaN or infinity, or the one that
+// reads what nobody wrote: with an edit of it the stages are right, and no number leaves its range.
 func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	product := s.cause.Kind == "uninitialised" && q.readsIntoProduct(s.cause.Place.Source)
 	if s.cause.Kind != "nan-origin" && !product || s.remedy != nil && s.remedy.changes() {
@@ -90,8 +90,8 @@ func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	return nil
 }
 
-// readsIntoProduct reports whether a line has an asynchronous product, which reads memory by what its operands
-// say of the layout.
+// readsIntoProduct reports whether a line has an asynchronous product, which reads memory by what its
+// operands say of the layout.
 func (q *inquiry) readsIntoProduct(at *report.Source) bool {
 	fn := q.run.Entry()
 	return fn != nil && at != nil && slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {

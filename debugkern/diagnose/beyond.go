@@ -233,9 +233,14 @@ func (x *excess) index(axis int) string {
 func (q *inquiry) because(x *excess, list []definition) string {
 	var of []string
 	for i, t := range x.terms {
-		name := q.termName(t, list)
-		if x.factors[i] != 1 {
-			name = fmt.Sprintf("%d·%s", x.factors[i], name)
+		name, factor := q.termName(t, list), x.factors[i]
+		if d := q.termDefinition(t, list); d != nil { // the factor may be the definition's own
+			if n := q.multiplied(d); n > 1 && factor%n == 0 {
+				factor /= n
+			}
+		}
+		if factor != 1 {
+			name = fmt.Sprintf("%d·%s", factor, name)
 		}
 		if x.factors[i] < 0 || name == "" { // a remainder, or what has no name
 			of = nil
@@ -376,6 +381,23 @@ func (q *inquiry) termDefinition(t debugkern.Term, list []definition) *definitio
 		}
 	}
 	return found
+}
+
+// lastFactor matches the factor at the end of what is assigned to a name.
+var lastFactor = regexp.MustCompile(`\*\s*(\w+)\s*;?\s*$`)
+
+// multiplied is the number that a definition multiplies by last; 1 where it does not.
+func (q *inquiry) multiplied(d *definition) int64 {
+	lines := q.run.Source(d.at.File)
+	m := lastFactor.FindStringSubmatch(upTo(valueOn(lines, d)))
+	if m == nil {
+		return 1
+	}
+	n, ok := q.evaluate(m[1], lines, 0, map[string]constant.Value{})
+	if !ok {
+		return 1
+	}
+	return int64(n)
 }
 
 // counts reports whether the head of a loop adds a number to its counter.

@@ -221,12 +221,75 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, o.A, o.B)
 		}
 		m.at, m.test = at, c.At
+		right, choice, err := q.rightlyCompared(m)
+		if err != nil {
+			return err
+		}
+		if choice != nil {
+			m.compared = fmt.Sprintf("%s; the same comparison decides about %s, which is right, and what is chosen by "+
+				"it at %s is not", says, right, lineText(choice, at))
+			m.at = choice
+			return nil
+		}
 		if m.compared, err = q.fitted(m, c, says); err != nil {
 			return err
 		}
 		return q.limits(m, c.At)
 	}
 	return nil
+}
+
+// rightlyCompared finds a stage that is right, whose cells are decided by the comparison of a mask that is
+// off as well, and the choice that is made by it for the mask's first cell: a compiler compares once what
+// two lines compare. nil where there are none.
+func (q *inquiry) rightlyCompared(m *maskOff) (right probes.Stage, choice *report.Source, err error) {
+	fn, own := q.run.Entry(), q.run.Plan.Stage(m.stage)
+	for i := range q.run.Plan.Stages {
+		sp := &q.run.Plan.Stages[i]
+		doc := q.base.Report.Stage(sp.Stage.String())
+		if sp.Stage == m.stage || sp.Rows != own.Rows || sp.PerTile != own.PerTile || sp.OfLaunch() ||
+			sp.Capture.Kind == probes.CaptureNone || doc == nil || doc.Verdict != report.OK {
+			continue
+		}
+		list, err := q.base.Comparisons(q.ctx, sp.Stage, m.block, m.kv, [][2]int{{m.row, 0}})
+		if err != nil {
+			return "", nil, q.fatal(err)
+		}
+		if sameComparison(fn, list[0], m.test) != nil {
+			right = sp.Stage
+			break
+		}
+	}
+	if right == "" {
+		return "", nil, nil
+	}
+	ops, err := q.base.Slice(q.ctx, m.stage, m.block, m.kv, [][2]int{{m.row, m.col}})
+	if err != nil {
+		return "", nil, q.fatal(err)
+	}
+	for _, o := range ops {
+		in := fn.Body[o.At]
+		var predicates []int32
+		switch {
+		case in.Loc.Within(target.IsProbe) || len(in.Args) == 0:
+		case in.Op == "selp" && in.Args[len(in.Args)-1].Kind == ptx.OpReg:
+			predicates = append(predicates, in.Args[len(in.Args)-1].Reg)
+		case computes(in):
+			for _, at := range deciding(fn, o.At) {
+				predicates = append(predicates, fn.Body[at].Guard.Reg)
+			}
+		}
+		at := blame(fn, o.At)
+		if at == nil || !slices.ContainsFunc(predicates, func(r int32) bool {
+			return slices.Contains(comparing(fn, r, o.At), m.test)
+		}) {
+			continue
+		}
+		if out := at.Outermost(); out.At() != m.at.At() {
+			return right, &out, nil
+		}
+	}
+	return "", nil, nil
 }
 
 // aside finds the comparison of the number of a column, that takes part and should not, with where the

@@ -297,13 +297,13 @@ func (e *explanation) subject() string {
 		return fmt.Sprintf("the constant %.9g at %s", e.Got, at)
 	case v.Instr == nil || (e.Kind == needed.Equal || e.Kind == needed.Result) && e.User != nil:
 		text := fmt.Sprintf("the %s operand of the %s at %s", repair.Ordinal(e.Arg),
-			repair.Word(e.User.Op()), at)
+			wordOf(e.User.Op()), at)
 		if v.Name != "" {
 			text += ", " + v.Name + ","
 		}
 		return text
 	}
-	text := fmt.Sprintf("the result of the %s at %s", repair.Word(v.Op()), at)
+	text := fmt.Sprintf("the result of the %s at %s", wordOf(v.Op()), at)
 	if v.Op() == "mov" { // of bits that were put together otherwise
 		text = "what is computed at " + at
 	}
@@ -324,7 +324,7 @@ func (e *explanation) which() string {
 // other names the other value of a rule.
 func (e *explanation) other() string {
 	if e.by != nil {
-		return fmt.Sprintf("the result of the %s at %s", repair.Word(e.By.Instr.Op), lineText(e.by, e.at))
+		return fmt.Sprintf("the result of the %s at %s", wordOf(e.By.Instr.Op), lineText(e.by, e.at))
 	}
 	return e.Name
 }
@@ -383,15 +383,15 @@ func (e *explanation) change() string {
 			text += " in place of " + e.Value.Name
 		} else if e.User != nil {
 			text += fmt.Sprintf(" as the %s operand of the %s", repair.Ordinal(e.Arg),
-				repair.Word(e.User.Op()))
+				wordOf(e.User.Op()))
 		}
 		return text
 	case needed.Without:
 		if e.Times > 2 {
 			return fmt.Sprintf("look at the %s at %s, %s of the %d that make the cell: %s is right there",
-				repair.Word(e.Value.Op()), at, e.which(), e.Times, e.rule())
+				wordOf(e.Value.Op()), at, e.which(), e.Times, e.rule())
 		}
-		return fmt.Sprintf("at %s: leave out the %s: %s", at, repair.Word(e.Value.Op()), e.rule())
+		return fmt.Sprintf("at %s: leave out the %s: %s", at, wordOf(e.Value.Op()), e.rule())
 	case needed.Once:
 		if e.Lanes {
 			return fmt.Sprintf("look at the addition at %s, which adds up what the lanes have: %s is the same "+
@@ -402,7 +402,7 @@ func (e *explanation) change() string {
 	case needed.Exact:
 		return fmt.Sprintf("at %s: in float, where the result is %s", at, e.Type)
 	case needed.Exchanged:
-		return fmt.Sprintf("at %s: exchange the operands of the %s", at, repair.Word(e.Value.Op()))
+		return fmt.Sprintf("at %s: exchange the operands of the %s", at, wordOf(e.Value.Op()))
 	case needed.Function:
 		return fmt.Sprintf("at %s: %s, where x is %s", at, e.Op, e.gives())
 	case needed.Combined:
@@ -427,7 +427,7 @@ func (e *explanation) term() string {
 	if v.Instr == nil {
 		return v.Name
 	}
-	text := "the result of the " + repair.Word(v.Op())
+	text := "the result of the " + wordOf(v.Op())
 	if e.Product {
 		text = "the product"
 	}
@@ -443,7 +443,7 @@ func (e *explanation) rounding(do string) string {
 	if e.Where == nil {
 		return fmt.Sprintf("the operations from %s on %s", e.place(), do)
 	}
-	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", repair.Word(e.Where.Op()), e.place(),
+	return fmt.Sprintf("the %s at %s (%d times in the cell) %s", wordOf(e.Where.Op()), e.place(),
 		e.Times, do)
 }
 
@@ -455,5 +455,15 @@ func (e *explanation) gives() string {
 	if e.Value.Op() == "mov" {
 		return "the value"
 	}
-	return fmt.Sprintf("what the %s there gives", repair.Word(e.Value.Op()))
+	return fmt.Sprintf("what the %s there gives", wordOf(e.Value.Op()))
+}
+
+// wordOf is how the source writes an operation on real numbers. What a compiler makes of bits, as the sign
+// of a tanh, stands in no source: it is an operation.
+func wordOf(op string) string {
+	switch op {
+	case "or", "and", "xor", "not", "lop3", "prmt", "selp", "shl", "shr", "bfi", "bfe":
+		return "operation"
+	}
+	return repair.Word(op)
 }

@@ -11,8 +11,8 @@ import (
 	"tilescope/probes"
 )
 
-// What an online softmax carries from one tile to the next is multiplied by the exponential of a difference of
-// two maxima. The factor of the tile before has the maximum of this tile in it nowhere.
+// What an online softmax carries from one tile to the next is multiplied by the exponential of a difference
+// of two maxima. The factor of the tile before has the maximum of this tile in it nowhere.
 
 // rescaling matches what a stage carries on in a formula of the manifest, and the maxima of its factor.
 var rescaling = regexp.MustCompile(`^(\w+ of the previous tile)\*exp\((\w+ of the previous tile) - (\w+)\)`)
@@ -45,7 +45,8 @@ func (q *inquiry) rescaledLate(s *suspect, st probes.Stage, b *report.BadCell) (
 		}
 		of := leavesOf(c, factor)
 		src := blame(fn, c.Values[product].At)
-		if src == nil || at != nil && at.At() != src.At() || !slices.Contains(of, m[2]) || slices.Contains(of, m[3]) {
+		if src == nil || at != nil && at.At() != src.At() || !slices.Contains(of, m[2]) ||
+			slices.Contains(of, m[3]) {
 			return false, nil
 		}
 		at, made = src, blame(fn, c.Values[factor].At)

@@ -8,8 +8,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// TestFactorOfLeaf: the factor of what is carried on is found through moves, and behind another operation than
-// a product there is none.
+// TestFactorOfLeaf: the factor of what is carried on is found through moves, and behind another operation
+// than a product there is none.
 func TestFactorOfLeaf(t *testing.T) {
 	const carried = "U of the previous tile"
 	value := func(op string, of ...int) needed.Value {
@@ -28,8 +28,8 @@ func TestFactorOfLeaf(t *testing.T) {
 	}{
 		{
 			"through a move", []needed.Value{
-				value("add", 1, 2), value("mul", 3, 4), leaf("P"), value("mov", 5), value("ex2", 6), leaf(carried),
-				leaf("m of the previous tile"),
+				value("add", 1, 2), value("mul", 3, 4), leaf("P"), value("mov", 5), value("ex2", 6),
+				leaf(carried), leaf("m of the previous tile"),
 			}, 1, 4, []string{"m of the previous tile"},
 		},
 		{

@@ -108,7 +108,10 @@ func (q *inquiry) inSource() error {
 	if f := s.refused; f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
-		c.Advice += fmt.Sprintf("; every stage is right %s at %s, and %s, so that another edit is meant there",
+		if c.Advice != "" {
+			c.Advice += "; "
+		}
+		c.Advice += fmt.Sprintf("every stage is right %s at %s, and %s, so that another edit is meant",
 			f.edit.With(), at.At(), f.but)
 	}
 	return nil
@@ -354,11 +357,16 @@ func (s *sourceEdit) puts(b *build.Build, variant int) (bool, error) {
 }
 
 // errors lists the findings of severity error of a run with one of many edits. Of so many a compiler keeps
-// accumulators of asynchronous products in memory, which no product may do; that is not found of the edit alone.
+// accumulators of asynchronous products in memory, which no product may do; that is not found of the edit
+// alone.
 func (s *sourceEdit) errors(r *debugkern.Run) []*report.Finding {
 	const products = "wgmma"
-	own := slices.ContainsFunc(errorsOf(s.q.base.Report), func(f *report.Finding) bool { return f.Kind == products })
-	return slices.DeleteFunc(errorsOf(r.Report), func(f *report.Finding) bool { return !own && f.Kind == products })
+	is := func(f *report.Finding) bool { return f.Kind == products }
+	list := errorsOf(r.Report)
+	if slices.ContainsFunc(errorsOf(s.q.base.Report), is) {
+		return list
+	}
+	return slices.DeleteFunc(list, is)
 }
 
 // everywhere reports whether all stages are right with a variant in all blocks that experiments execute.
@@ -530,6 +538,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	lead.alone, lead.stages = f.run, q.run.Plan.Ordered(wrongStages(q.base.Report))
 	c := &lead.cause
 	was, now, one := e.Lines()
+	now = rewrite.Simplified(now)
 	if r := lead.rule; r != nil && r.blamed().At() == at.At() && !written(r.Value.Op(), was) {
 		c.why = "" // it is of an operation in what the line calls, which is right
 	}
@@ -551,7 +560,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	}
 	switch {
 	case f.more:
-		c.Advice = q.citing(fmt.Sprintf("look at how often %s is done: every stage is right %s, and then other blocks "+
+		c.Advice = q.citing(fmt.Sprintf("look at how often %s is done: every stage is right %s, and then blocks "+
 			"compute more than they need, so that another edit is meant there or where its bound comes from",
 			at.At(), e.With()), "; the line is ", at)
 	case !one && relocated.MatchString(e.What):

@@ -163,7 +163,8 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 				out.From, out.To = from, to
 			}
 		}
-		out.Ordered = out.Ordered || slices.Contains(outOfOrder, x.cause.Kind) || c != nil && c.Overwritten != nil
+		out.Ordered = out.Ordered || slices.Contains(outOfOrder, x.cause.Kind) ||
+			c != nil && c.Overwritten != nil
 		if c != nil {
 			for _, o := range slices.Concat(c.Foreign, c.Missing, c.Twice) {
 				out.Arrays = append(out.Arrays, o.Of)

@@ -98,11 +98,48 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 		}
 		list = append(list, c)
 	}
+	if list, err = s.needed(built, base, list); err != nil {
+		return nil, nil, err
+	}
 	if list, err = s.elsewhere(built, list); err != nil {
 		return nil, nil, err
 	}
 	list, err = s.checked(built, list)
 	return list, left, err
+}
+
+// needed leaves out the candidates of a build with which a block computes more although nothing lacks what
+// that would bring: that all is right behind a loop that goes on is by what comes later in it.
+func (s *sourceEdit) needed(b *build.Build, base *debugkern.Run, list []candidate) ([]candidate, error) {
+	if s.lacksTerms() {
+		return list, nil
+	}
+	var kept []candidate
+	for _, c := range list {
+		r, err := s.execute(debugkern.Trial{Build: b, Variant: c.variant})
+		if err != nil {
+			return nil, err
+		}
+		if was := workOf(base); r != nil && workOf(r) > was+was/16 {
+			c.more = true
+			s.needless = append(s.needless, c)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, nil
+}
+
+// lacksTerms reports whether a wrong cell may lack what another iteration of a loop would bring: several
+// operands, or it is not known what it is made of.
+func (s *sourceEdit) lacksTerms() bool {
+	for _, x := range s.q.suspects {
+		if x.contrast == nil || x.cause.Kind != kindStage || s.beginsUnmade(x) ||
+			slices.ContainsFunc(x.contrast.Missing, func(o debugkern.Operands) bool { return o.N > 1 }) {
+			return true
+		}
+	}
+	return false
 }
 
 // checked leaves out the candidates of a build with which the checkers find something, the likeliest alone
@@ -279,7 +316,7 @@ func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
 			if f, err = s.confirmed(e); err != nil {
 				return nil, err
 			}
-		case e.Text != f.edit.Text || e.Line != f.edit.Line:
+		case (e.Text != f.edit.Text || e.Line != f.edit.Line) && p.cost <= s.cost(&f.edit)+asLikely:
 			f.also = &e
 			return f, nil
 		}

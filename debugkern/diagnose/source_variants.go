@@ -19,11 +19,11 @@ import (
 // each flag that it leaves out.
 const mostVariants = 3
 
-// spoils says which variant of the kernel that is right, in the smallest shape, is wrong with an edit, or which
-// is not right and has another stage wrong with it, or the same one still: what is right with these flags may
-// leave out what others need. So an edit that leaves out a flag spoils the kernel unless a variant with the
-// flag's other value was seen to be right with it. "": none is wrong. It also returns the flag of the build
-// that alone makes that variant another, "" where there is no such flag.
+// spoils says which variant of the kernel that is right, in the smallest shape, is wrong with an edit, or
+// which is not right and has another stage wrong with it, or the same one still: what is right with these
+// flags may leave out what others need. So an edit that leaves out a flag spoils the kernel unless a
+// variant with the flag's other value was seen to be right with it. "": none is wrong. It also returns the
+// flag of the build that alone makes that variant another, "" where there is no such flag.
 func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 	q := s.q
 	unseen := map[string]bool{}

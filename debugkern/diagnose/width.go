@@ -50,8 +50,9 @@ func (q *inquiry) wide(s *suspect) (text, advice string) {
 		if row%n == 0 {
 			continue
 		}
-		text = fmt.Sprintf("%s %d elements of %s at once, and its rows have %d, which is no multiple of %d: rows "+
-			"begin in the middle of such a piece", verb, n/l.size, f.Variable, l.dims[len(l.dims)-1], n/l.size)
+		text = fmt.Sprintf("%s %d elements of %s at once, and its rows have %d, which is no multiple of %d: "+
+			"rows begin in the middle of such a piece", verb, n/l.size, f.Variable, l.dims[len(l.dims)-1],
+			n/l.size)
 		return text, "access single elements, or several at once only where rows are a multiple of them"
 	}
 	return "", ""

@@ -374,7 +374,8 @@ func (b *bug) manifest(t *testing.T) []byte {
 }
 
 // mended are bugs of which an edit of the source is found with a compiler, and how the line should read, or
-// what the story says of several lines. The first is diagnosed each time, all with TILESCOPE_LONG: make stories.
+// what the story says of several lines. The first is diagnosed each time, all with TILESCOPE_LONG: make
+// stories.
 var mended = []struct{ bug, line, says string }{
 	{bug: "v-rows-by-query-block", line: "wmma::load_matrix_sync(v_frag, &sV[key16][d], HEAD_DIM);"},
 	{bug: "half-sum-by-row-block", line: "if (leader) half_sum[warp % 2][row] = sum[i];"},

@@ -203,6 +203,22 @@ func TestReasons(t *testing.T) {
 		{"u-rescaled-a-tile-late", `multiplied at .*:202 by a factor in which m of this tile has no part; it is made at`},
 		{"k-decoded-ahead-of-the-wait", `the waits for it at lines 323 and 325 stand behind the read at line 310`},
 		{"v-multiplied-without-transpose", `with imm-trans-b 1 of wgmma in place of 0 at own_hopper\.cuh:154 the finding is gone`},
+		{
+			"a-pair-seen-by-its-first-key",
+			`decides about m, which is right, and what is chosen by it at line 168 is not(?s:.*)comparison at .*:168`,
+		},
+		{
+			"scores-cleared-at-every-step",
+			`read before, and the sum at .*:75 .* begins anew behind them, with what is set at .*:372`,
+		},
+		{"third-word-taken-from-the-second", `taken at own_flashcore\.cuh:105 .*, which .*:92 .* loads into a register`},
+		{"dq-taken-for-half", `elements of dQ are f32, of 4 bytes, and .*:220 writes numbers of type f16`},
+		{
+			"output-of-a-token-over-heads",
+			`one row further its index in O is 128 further, and should be 64(?s:.*)is stored at .*:301`,
+		},
+		{"mbarrier-past-the-shared-memory", `the block has 49224 bytes of shared memory, and this is byte 49224`},
+		{"coefficient-not-multiplied-out", `the result of the operation at .*:82 would have to be tanh\(`},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
