@@ -76,10 +76,10 @@ func valueChanges(run *view.Run) string {
 	return strings.Join(out, "; ")
 }
 
-// stageChange: P: 512 bad cells → 0, ok
+// stageChange: P: 512 bad cells in all blocks → 0, ok
 func stageChange(was, now *report.Stage) string {
 	a, b := badCells(was), badCells(now)
-	text := fmt.Sprintf("%s: %s → %d", now.Name, theme.Count(a, "bad cell"), b)
+	text := fmt.Sprintf("%s: %s%s → %d", now.Name, theme.Count(a, "bad cell"), countedIn(now), b)
 	switch {
 	case was.Verdict == now.Verdict:
 		return text + ", still " + now.Verdict
@@ -87,6 +87,15 @@ func stageChange(was, now *report.Stage) string {
 		return fmt.Sprintf("%s: %s → %s", now.Name, was.Verdict, now.Verdict)
 	}
 	return text + ", " + now.Verdict
+}
+
+// countedIn says in which blocks the bad cells of a stage are counted; "" for an argument, which no block
+// has.
+func countedIn(d *report.Stage) string {
+	if d.Argument != "" {
+		return ""
+	}
+	return " in all blocks"
 }
 
 // badCells are the cells for which a stage has its verdict.

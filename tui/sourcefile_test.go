@@ -236,13 +236,17 @@ func TestChangeBetween(t *testing.T) {
 		want   string
 		values string
 	}{
-		{a: run(report.Wrong, 512, "a", 0), b: run(report.OK, 0, "b", 0), want: "P: 512 bad cells → 0, ok"},
-		{a: run(report.OK, 0, "a", 0), b: run(report.Wrong, 1, "b", 0), want: "P: 0 bad cells → 1, wrong"},
-		{a: run(report.OK, 0, "a", 0), b: spoilt, want: "P: 0 bad cells → 512, wrong; O tainted"},
-		{a: spoilt, b: run(report.OK, 0, "a", 0), want: "P: 512 bad cells → 0, ok; O ok"},
+		{a: run(report.Wrong, 512, "a", 0), b: run(report.OK, 0, "b", 0),
+			want: "P: 512 bad cells in all blocks → 0, ok"},
+		{a: run(report.OK, 0, "a", 0), b: run(report.Wrong, 1, "b", 0),
+			want: "P: 0 bad cells in all blocks → 1, wrong"},
+		{a: run(report.OK, 0, "a", 0), b: spoilt,
+			want: "P: 0 bad cells in all blocks → 512, wrong; O tainted"},
+		{a: spoilt, b: run(report.OK, 0, "a", 0), want: "P: 512 bad cells in all blocks → 0, ok; O ok"},
 		{a: run(report.Wrong, 512, "a", 0), b: run(report.Wrong, 37, "b", 0),
-			want: "P: 512 bad cells → 37, still wrong"},
-		{a: run(report.Tainted, 4, "a", 0), b: run(report.OK, 0, "b", 0), want: "P: 8 bad cells → 0, ok"},
+			want: "P: 512 bad cells in all blocks → 37, still wrong"},
+		{a: run(report.Tainted, 4, "a", 0), b: run(report.OK, 0, "b", 0),
+			want: "P: 8 bad cells in all blocks → 0, ok"},
 		{a: run(report.Off, 0, "a", 0), b: run(report.Wrong, 3, "b", 0), want: "P: off → wrong"},
 		{a: run(report.OK, 0, "a", 2), b: run(report.OK, 0, "a", 0), want: "2 findings → 0"},
 		{a: run(report.OK, 0, "a", 0), b: run(report.OK, 0, "b", 0),

@@ -275,7 +275,7 @@ func TestAFailureTakesThePane(t *testing.T) {
 // that of a seed, a shape or a gate, whose numbers are of another problem, the verdict.
 func TestASwitchSaysWhatItHasChanged(t *testing.T) {
 	d := started(t, 120, 40, plainLook)
-	d.command("fault p-stale-m").hasStatus("p-stale-m on · P: 0 bad cells → ")
+	d.command("fault p-stale-m").hasStatus("p-stale-m on · P: 0 bad cells in all blocks → ")
 	d.command("fault p-stale-m").hasStatus("p-stale-m off · P: ")
 	d.command("seed 3").hasStatus("seed 3 · ✓ agree")
 	d.command("shape mission").hasStatus("shape mission · ✓ agree")

@@ -177,7 +177,7 @@ func pairText(s *scene.Scene) string {
 
 // Says words what happens under the schedule, and what it makes of the block; or why there is none to replay.
 func (r *Replay) Says() string {
-	cells := fmt.Sprintf("%d wrong cells in all stages of block %s, %d in the run", r.Wrong, r.Block,
+	cells := fmt.Sprintf("%d bad cells in this block (%s), all stages; in the run %d", r.Wrong, r.Block,
 		r.RunWrong)
 	if r.Wrong < 0 {
 		cells = "nothing in it has a reference"
@@ -186,7 +186,7 @@ func (r *Replay) Says() string {
 	}
 	switch {
 	case r.Pair == "":
-		return fmt.Sprintf("of %d schedules the one with most wrong cells: %s", r.Tried, cells)
+		return fmt.Sprintf("of %d schedules the one with most bad cells: %s", r.Tried, cells)
 	case r.Raced == 0 && !r.RunRaced:
 		return fmt.Sprintf("in none of %d schedules comes %s; %s", r.Tried, r.Pair, cells)
 	case r.RunRaced:

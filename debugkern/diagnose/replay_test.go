@@ -96,15 +96,15 @@ func TestReplayChoice(t *testing.T) {
 	}{
 		{"the race before what is worse", Replay{Pair: "A before B", RunWrong: 3},
 			[]replayTry{{"x:1", false, 90}, {"x:2", true, 5}, {"x:3", true, 7}, {}}, "x:3",
-			"A before B, as in 2 of 4 schedules and not in the run; 7 wrong cells in all stages of block 0,0,0, " +
-				"3 in the run"},
+			"A before B, as in 2 of 4 schedules and not in the run; 7 bad cells in this block (0,0,0), all " +
+				"stages; in the run 3"},
 		{"a race that harms nothing", Replay{Pair: "A before B", RunWrong: 3},
 			[]replayTry{{"x:1", true, 3}}, "x:1", "none of those tried makes the run worse"},
 		{"nothing worse", Replay{Pair: "A before B", RunRaced: true, RunWrong: 9},
 			[]replayTry{{"x:1", true, 9}, {"x:2", true, 2}}, "",
 			"as in the run and in 2 of 2 schedules; none of"},
 		{"never in that order", Replay{Pair: "A before B"},
-			[]replayTry{{"x:1", false, 4}}, "x:1", "in none of 1 schedules comes A before B; 4 wrong"},
+			[]replayTry{{"x:1", false, 4}}, "x:1", "in none of 1 schedules comes A before B; 4 bad cells in this block"},
 		{"no order", Replay{}, []replayTry{{"x:1", false, 4}, {"x:2", false, 5}}, "x:2",
 			"of 2 schedules the one"},
 	} {

@@ -434,7 +434,7 @@ func TestWhatIfAndReplay(t *testing.T) {
 	d.Press("j", "k").Says("p replay")
 	d.Press("p").HasStatus("random:7")
 	d.Says("of the replay, random:7, for race sP[17][9]", "as in 5 of 64 schedules and not in",
-		"40 wrong cells in all stages of block 0,0,0, 12 in")
+		"40 bad cells in this block (0,0,0), all stages; in")
 	d.Press("j").Says("p end replay")
 	if got := d.Last(); got.Schedule != "random:7" || got.Backend != "emu" {
 		t.Errorf("replayed %+v", got)

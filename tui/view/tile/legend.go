@@ -62,6 +62,8 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 		return []view.Mark{
 			{Glyph: g.OK, Text: "every cell of the stage is within its bound"}, {Glyph: g.Wrong,
 				Text: "wrong"},
+			{Glyph: "9 bad", Text: "so many bad cells of the stage in all blocks and iterations; below the tile: " +
+				"of this tile"},
 			{Glyph: g.Taint, Text: "wrong because an earlier stage is"}, {Glyph: g.Off, Text: "not judged"},
 		}
 	case partReference:
@@ -98,5 +100,6 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 		{Glyph: strings.Join(g.Spark[1:6], ""),
 			Text: "below the tile: how many cells have an error of which " +
 				"multiple of their bound: below -4, -4 to -1, -1 to 0, 0, 0 to 1, 1 to 4, above 4"},
+		{Glyph: "bad 3/9", Text: "below the tile: 3 of the 9 compared cells of this tile are bad"},
 	}...)
 }

@@ -100,12 +100,12 @@ func (p *Pane) draw() []string {
 		out = append(out,
 			p.Theme.Line(w).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.Theme.Glyph.Wrong+" "+f, w-1)).Done())
 	}
-	title := "STAGES"
+	title, note := "STAGES", "all blocks"
 	if r := p.data.Run.Report(); r != nil && len(r.Outputs) > 0 &&
 		!slices.ContainsFunc(r.Stages, func(s report.Stage) bool { return s.Argument == "" }) {
-		title = "ARGUMENTS"
+		title, note = "ARGUMENTS", ""
 	}
-	return p.Theme.Box(title, "", out, p.W, p.H, p.Focus)
+	return p.Theme.Box(title, note, out, p.W, p.H, p.Focus)
 }
 
 // flag writes NAME VALUE, what is off in grey. A name is cut before its value is.
