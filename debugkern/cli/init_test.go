@@ -407,6 +407,53 @@ func TestInitRefusals(t *testing.T) {
 	}
 }
 
+// TestInitAndOpenPropose: the launch that init writes and the one that a file without its launch is refused
+// with, which :open puts into the prompt, are the same.
+func TestInitAndOpenPropose(t *testing.T) {
+	for name, text := range map[string]string{
+		"tiles": "constexpr int T = 16;\n__global__ void k(const float *A, float *B, int n) {\n" +
+			"  __shared__ float s[T][T];\n  int ty = threadIdx.y, tx = threadIdx.x;\n" +
+			"  s[ty][tx] = A[(blockIdx.y * T + ty) * n + blockIdx.x * T + tx];\n  __syncthreads();\n" +
+			"  B[(blockIdx.y * T + ty) * n + blockIdx.x * T + tx] = s[tx][ty];\n}\n",
+		"rows": "__global__ void k(const float *x, float *y, int n) {\n  int row = blockIdx.x * 4;\n" +
+			"  for (int r = 0; r < 4; r++)\n    for (int i = threadIdx.x; i < n; i += blockDim.x)\n" +
+			"      y[(row + r) * n + i] = x[(row + r) * n + i];\n}\n",
+		"elements": "__global__ void k(const float *x, float *y, int n) {\n" +
+			"  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 2 * x[i];\n}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := writeKernel(t, "k.cu", []byte(text))
+			var doc report.Init
+			code, errText := documentOf(t, &doc, "init", path)
+			skipWithoutNVRTC(t, code, errText)
+			_, options, _ := strings.Cut(doc.Check, "k.cu ")
+			proposed, err := shellWords(options)
+			if code != 0 || err != nil || len(proposed) < 6 {
+				t.Fatalf("exit %d, %q, %v: %s", code, doc.Check, err, errText)
+			}
+			_, errText, code = call(t, "check", path)
+			_, example, found := strings.Cut(errText, "for example ")
+			opened, err := shellWords(strings.TrimSpace(example))
+			if code != 2 || !found || err != nil || len(opened) != len(proposed) {
+				t.Fatalf("exit %d: %q, %v: %s", code, opened, err, errText)
+			}
+			for i, w := range proposed {
+				other := opened[i]
+				if _, value, ok := strings.Cut(w, "="); ok { // one names parameters, the other counts them
+					w = value
+					_, other, _ = strings.Cut(other, "=")
+				}
+				for strings.HasSuffix(w, ",1") {
+					w = strings.TrimSuffix(w, ",1")
+				}
+				if w != other {
+					t.Errorf("init has %q, open %q", proposed[i], opened[i])
+				}
+			}
+		})
+	}
+}
+
 // TestInitTemplate: a template that nothing instantiates says what it wants, and --instantiate gives it.
 func TestInitTemplate(t *testing.T) {
 	file := writeKernel(t, "t.cu",

@@ -1,6 +1,7 @@
 package hostcode
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -29,6 +30,11 @@ func Constants(units ...*Unit) []Constant {
 		}
 		x := newExtraction(Options{}, []*Unit{u})
 		for _, d := range u.decls {
+			if d.members == nil && d.form == class && d.open >= 0 {
+				for _, c := range u.enumerators(d) {
+					add(c)
+				}
+			}
 			if d.form == variable && x.constant(d) {
 				values := map[string]string{}
 				u.local(d.head, d.to, values, map[string]string{})
@@ -47,6 +53,32 @@ func Constants(units ...*Unit) []Constant {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
+	return out
+}
+
+// enumerators are the enumerators of an enumeration, each with its value; those that follow from the one
+// before are one more each.
+func (u *Unit) enumerators(d *decl) []Constant {
+	p := &splitter{u: u}
+	if !slices.ContainsFunc(u.code[d.head:d.open], func(t token) bool { return u.str(t) == "enum" }) {
+		return nil
+	}
+	var out []Constant
+	first, after := "0", 0
+	for _, r := range u.split(d.open+1, d.close) {
+		if r[0] >= r[1] || u.code[r[0]].kind != ident {
+			continue
+		}
+		if r[0]+1 < r[1] && p.text(r[0]+1) == "=" {
+			first, after = u.span(r[0]+2, r[1]), 0
+		}
+		value := first
+		if after > 0 {
+			value = fmt.Sprintf("(%s) + %d", first, after)
+		}
+		after++
+		out = append(out, Constant{p.text(r[0]), value, u.Name, u.line(u.code[r[0]].start)})
+	}
 	return out
 }
 

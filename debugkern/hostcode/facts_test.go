@@ -32,6 +32,7 @@ func TestFacts(t *testing.T) {
 constexpr int N = TILE * 2, M = 3;
 const float scale = 0.5f;
 int host = 4;
+enum { A0, A1 = N + 1, A2, };
 template <typename T>
 __global__ void k(T *y, const float *x, int n) {
 	__shared__ __align__(16) float a[TILE][N + 1], b[4];
@@ -48,7 +49,8 @@ __global__ void k(T *y, const float *x, int n) {
 	for _, c := range Constants(u) {
 		got = append(got, fmt.Sprintf("%s=%s:%d", c.Name, c.Value, c.Line))
 	}
-	if s := strings.Join(got, " "); s != "TILE=16:1 M=3:3 N=TILE * 2:3 scale=0.5f:4" {
+	if s := strings.Join(got, " "); s != "TILE=16:1 M=3:3 N=TILE * 2:3 scale=0.5f:4 A0=0:6 A1=N + 1:6 "+
+		"A2=(N + 1) + 1:6" {
 		t.Errorf("constants %s", s)
 	}
 	got = nil
@@ -56,7 +58,7 @@ __global__ void k(T *y, const float *x, int n) {
 		got = append(got, fmt.Sprintf("%s %s%q:%d", a.Type, a.Name, a.Dims, a.Line))
 	}
 	if s := strings.Join(got,
-		", "); s != `float a["TILE" "N + 1"]:8, float b["4"]:8, char room[""]:9, X<T, 2>::Storage tmp[]:10` {
+		", "); s != `float a["TILE" "N + 1"]:9, float b["4"]:9, char room[""]:10, X<T, 2>::Storage tmp[]:11` {
 		t.Errorf("shared arrays %s", s)
 	}
 	k := Kernels(u)[0]
@@ -65,7 +67,7 @@ __global__ void k(T *y, const float *x, int n) {
 		got = append(got, fmt.Sprintf("%s[%s] %s %s:%d", s.Name, s.Index, s.Op, s.Value, s.Line))
 	}
 	if s := strings.Join(got,
-		", "); s != "y[threadIdx.x] = x[threadIdx.x * n + 1] + row[0]:13, y[0] += 1:14" {
+		", "); s != "y[threadIdx.x] = x[threadIdx.x * n + 1] + row[0]:14, y[0] += 1:15" {
 		t.Errorf("stores %s", s)
 	}
 	if s := fmt.Sprint(k.Indices()); s != "[{y threadIdx.x} {x threadIdx.x * n + 1} {y 0} {y 1}]" {

@@ -2,7 +2,9 @@ package scaffold
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +28,10 @@ var (
 	stridedIndex  = regexp.MustCompile(`(?:` + blocksBy + `) \+ threadIdx\.([xyz])\b`)
 	stridedBehind = regexp.MustCompile(`threadIdx\.([xyz]) \+ (?:` + blocksBy + `)`)
 	stridedBlock  = regexp.MustCompile(blocksBy)
+	// of one number made of two indices of a thread: how many threads a row of the block has
+	rowOfThreads  = regexp.MustCompile(`threadIdx\.y \* ` + operand + ` \+ threadIdx\.x\b`)
+	rowBehind     = regexp.MustCompile(`threadIdx\.x \+ threadIdx\.y \* ` + operand)
+	guardedThread = regexp.MustCompile(`threadIdx\.x (?:<|>=) ` + operand)
 	steppedLoop   = regexp.MustCompile(`for \( (?:\w+ )*?(\w+) = ([^;]*) ; [^;]* ; (\w+) \+= ([\w.]+) \)`)
 	definedAs     = regexp.MustCompile(`\b(\w+) = ([^;=]*?) [;,]`)
 	comparedBelow = regexp.MustCompile(`\b([\w.]+(?: [*+] [\w.]+)*) (?:<|>=) (\w+)\b`)
@@ -84,7 +90,8 @@ func (g *general) number(text string, most int64) int64 {
 	return 0
 }
 
-// bySums: in blockIdx.x * 32 + threadIdx.x a block covers 32 elements with as many threads.
+// bySums: in blockIdx.x * 32 + threadIdx.x a block covers 32 elements with as many threads, and in
+// threadIdx.y * 32 + threadIdx.x a row of its threads has 32. A tile of less than a warp may be rows.
 func (g *general) bySums(text string, out *geometry) {
 	const most = 1 << 20
 	note := func(block, by, thread string) {
@@ -110,11 +117,32 @@ func (g *general) bySums(text string, out *geometry) {
 			if a := axis(m[1] + m[4]); out.tile[a] == 0 {
 				out.tile[a] = n
 			}
-			if axis(m[1]+m[4]) == 0 && n <= 1024 && out.loose == 0 {
+			if axis(m[1]+m[4]) == 0 && n <= 1024 && n%warp == 0 && out.loose == 0 {
 				out.loose = n
 			}
 		}
 	}
+	for _, row := range []*regexp.Regexp{rowOfThreads, rowBehind} {
+		for _, m := range row.FindAllStringSubmatch(text, -1) {
+			if n := g.number(m[1], 1024); n > 0 && out.threads[0] == 0 {
+				out.threads[0] = n
+			}
+		}
+	}
+}
+
+// warp is how many threads a warp has.
+const warp = 32
+
+// wholeWarps rounds threads up to whole warps where the text lets those above their number do nothing:
+// if (threadIdx.x < 10). Where it does not, each thread has an element of its own.
+func (g *general) wholeWarps(threads int64) int64 {
+	for _, m := range guardedThread.FindAllStringSubmatch(plainText(g.v.kernel.Body()), -1) {
+		if threads%warp != 0 && g.number(m[1], 1024) == threads {
+			return (threads + warp - 1) / warp * warp
+		}
+	}
+	return threads
 }
 
 // byLoops: a loop that goes on by N from the thread's index, or whose counter is added to it, has N threads.
@@ -172,6 +200,7 @@ func (g *general) byShared(text string, out *geometry) {
 		index := strings.Repeat(` \[ ([^\[\]]+) \]`, len(s.Dims))
 		own := regexp.MustCompile(` ` + regexp.QuoteMeta(s.Name) + index + ` = `)
 		for _, m := range own.FindAllStringSubmatch(text, -1) {
+			g.byRows(m[1:], s.Dims, out)
 			for k, i := range m[1:] {
 				for a, name := range []string{"threadIdx.x", "threadIdx.y", "threadIdx.z"} {
 					side, _, _ := strings.Cut(s.Dims[k], "+")
@@ -180,6 +209,22 @@ func (g *general) byShared(text string, out *geometry) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// byRows: where threadIdx.y * 16 + threadIdx.x is an element of an array of 128, there are 8 rows of threads.
+func (g *general) byRows(index, dims []string, out *geometry) {
+	if len(index) != 1 || out.threads[1] != 0 {
+		return
+	}
+	for _, row := range []*regexp.Regexp{rowOfThreads, rowBehind} {
+		m := row.FindStringSubmatch(index[0])
+		if m == nil || m[0] != index[0] {
+			continue
+		}
+		if n, all := g.number(m[1], 1024), g.number(dims[0], 1024); n > 0 && all%n == 0 {
+			out.threads[1] = all / n
 		}
 	}
 }
@@ -211,8 +256,19 @@ func (g *general) byComparison(text string, out *geometry) {
 	}
 	for a, name := range []string{"blockIdx.x", "blockIdx.y", "blockIdx.z"} {
 		out.alone[a] = out.alone[a] || out.blocks[a] && out.tile[a] == 0 &&
-			!strings.Contains(text, name+" * blockDim") && !strings.Contains(text, "* "+name)
+			!strings.Contains(text, "* "+name) && !g.tiled(text, name)
 	}
+}
+
+// tiled reports whether a block's index is multiplied by something that is no extent of the launch's
+// arguments: blockDim.x, or a template parameter of which nothing gives the value.
+func (g *general) tiled(text, index string) bool {
+	for _, m := range stridedBlock.FindAllStringSubmatch(text, -1) {
+		if "blockIdx."+m[1]+m[4] == index && g.dimensionOf(m[2]+m[3]) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // dimensionOf is the dimension that the kernel is passed under a name, "" where it is none.
@@ -229,20 +285,20 @@ func (g *general) dimensionOf(name string) string {
 // names of constants, what launch bounds leave, and usual numbers.
 func (g *general) shaped(bound int64) {
 	geo, block := g.geo, g.geo.threads
-	names := []string{"BLOCK_SIZE", "THREADS", "BLOCK", "kThreads", "NTHREADS", "blockSize"}
+	names := []string{"blocksize", "threads", "block", "nthreads", "numthreads", "threadsperblock",
+		"blockthreads", "blockdim", "threadcount"}
 	flat := !geo.used[1] && !geo.used[2]
 	if !flat {
-		names = []string{"TILE", "TILE_SIZE", "TILE_DIM", "TILE_WIDTH", "BLOCK_SIZE", "BLOCK", "TS", "BS"}
+		names = []string{"tile", "tilesize", "tiledim", "tilewidth", "blocksize", "block", "blockdim", "ts",
+			"bs", "t"}
 	}
-	named := int64(0)
-	for _, name := range names {
-		if n := g.number(name, 1024); n > 0 && named == 0 {
-			named = n
-		}
-	}
+	named := g.namedAs(names)
 	switch {
-	case flat && block[0] == 0:
-		block[0] = firstOf(named, bound, geo.loose, g.cellsOfThreads(), 128)
+	case flat:
+		block[0] = firstOf(block[0], named, bound, geo.loose, g.cellsOfThreads(), 128)
+		if g.v.kernel != nil {
+			block[0] = g.wholeWarps(block[0])
+		}
 	case !flat:
 		square := named
 		if square > 32 {
@@ -292,6 +348,28 @@ func (g *general) shaped(bound int64) {
 	g.block = block
 }
 
+// namedAs is the value of the first of some names that a constant of the source or of the kernel's template
+// has, whatever its case, its underscores and a k before it; 0 where there is none.
+func (g *general) namedAs(names []string) int64 {
+	var own []string
+	for _, c := range g.v.source.Constants {
+		own = append(own, c.Name)
+	}
+	own = append(append(own, slices.Sorted(maps.Keys(g.v.locals))...), slices.Sorted(maps.Keys(g.v.bound))...)
+	for _, name := range names {
+		for _, c := range own {
+			plain := strings.ToLower(strings.ReplaceAll(c, "_", ""))
+			if plain != name && (plain != "k"+name || !strings.HasPrefix(c, "k")) {
+				continue
+			}
+			if n := g.number(c, 1024); n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
 // firstOf is the first number that is not 0.
 func firstOf(list ...int64) int64 {
 	for _, n := range list {
@@ -332,6 +410,19 @@ func (g *general) shownGrid(side func(extent string, tile int64) gridSide) bool 
 	return true
 }
 
+// tileOffsets is how many products of an index are where a block begins, blockIdx.x * 16: they go along a
+// dimension, and are no step from row to row.
+func (g *general) tileOffsets(index string) int {
+	n := strings.Count(index, "* blockDim.") + strings.Count(index, "blockDim.x *") +
+		strings.Count(index, "blockDim.y *") + strings.Count(index, "blockDim.z *")
+	for _, m := range stridedBlock.FindAllStringSubmatch(index, -1) {
+		if g.number(m[2]+m[3], 1<<20) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // indexed are the dimensions of the elements that a pointer is indexed by, by what its index names and what
 // those names stay below; nil where that is not the whole of it. The length of a row comes last.
 func (g *general) indexed(i int) []string {
@@ -360,7 +451,7 @@ func (g *general) indexed(i int) []string {
 				found[d] = true
 			}
 		}
-		terms = max(terms, strings.Count(index, "*")+1)
+		terms = max(terms, strings.Count(index, "*")-g.tileOffsets(index)+1)
 	}
 	stride := g.stride(i)
 	var dims []string

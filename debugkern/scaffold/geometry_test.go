@@ -70,6 +70,61 @@ func TestGeometry(t *testing.T) {
 				"  for (int i = threadIdx.x; i < n; i += N) x[blockIdx.x * n + i] = 0;\n}",
 			"--grid 3 --block 64 --arg x=zeros:f32[192,192] --arg n=192",
 		},
+		{
+			"four rows a block", "__global__ void k(const float *x, float *y, int n) {\n" +
+				"  int row = blockIdx.x * 4;\n  for (int r = 0; r < 4; r++)\n" +
+				"    for (int i = threadIdx.x; i < n; i += blockDim.x) y[(row + r) * n + i] = x[(row + r) * n + i];\n}",
+			"--grid 3 --block 128 --arg x=randn:f32[384,384] --arg y=zeros:f32[384,384] --arg n=384",
+		},
+		{
+			"threads above a number do nothing: whole warps", "constexpr int ROWS = 10;\n" +
+				"__global__ void k(const float *x, float *y, int n) {\n  __shared__ float s[ROWS];\n" +
+				"  if (threadIdx.x < ROWS) s[threadIdx.x] = x[blockIdx.x * ROWS + threadIdx.x];\n" +
+				"  __syncthreads();\n  y[blockIdx.x] = s[0];\n}",
+			"--grid 3 --block 32 --arg x=randn:f32[96] --arg y=zeros:f32[96] --arg n=96",
+		},
+		{
+			"an element for each of 100 threads", "constexpr int W = 100;\n__global__ void k(const float *x, float *y) {\n" +
+				"  __shared__ float s[W];\n  s[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n" +
+				"  y[blockIdx.x * W + threadIdx.x] = s[W - 1 - threadIdx.x];\n}",
+			"--grid 24 --block 100 --arg x=randn:f32[2400] --arg y=zeros:f32[2400]",
+		},
+		{
+			"a tile that a constant names, with offsets of blocks", "constexpr int T = 16;\n" +
+				"__global__ void k(const float *A, float *B, int n) {\n  __shared__ float s[T][T];\n" +
+				"  int ty = threadIdx.y, tx = threadIdx.x;\n" +
+				"  s[ty][tx] = A[(blockIdx.y * T + ty) * n + blockIdx.x * T + tx];\n  __syncthreads();\n" +
+				"  B[(blockIdx.y * T + ty) * n + blockIdx.x * T + tx] = s[tx][ty];\n}",
+			"--grid 6,6 --block 16,16 --arg A=randn:f32[96,96] --arg B=zeros:f32[96,96] --arg n=96",
+		},
+		{
+			"a tile in one row, 8 threads by 4", "constexpr int T = 8;\n" +
+				"__global__ void k(const float *A, float *B, int n) {\n" +
+				"  const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;\n" +
+				"  __shared__ float tile[T * 4];\n  tile[threadIdx.y * T + threadIdx.x] = A[j * n + i];\n" +
+				"  __syncthreads();\n  if (i < n && j < n) B[j * n + i] = tile[threadIdx.y * T + threadIdx.x];\n}",
+			"--grid 12,24 --block 8,4 --arg A=randn:f32[96,96] --arg B=zeros:f32[96,96] --arg n=96",
+		},
+		{
+			"an enumerator, and the default of a template", "enum { TS = 8 };\ntemplate <int T = TS>\n" +
+				"__global__ void k(const float *A, float *B, int n) {\n" +
+				"  int row = blockIdx.y * T + threadIdx.y, col = blockIdx.x * T + threadIdx.x;\n" +
+				"  if (row < n && col < n) B[row * n + col] = A[row * n + col];\n}",
+			"--grid 12,12 --block 8,8 --arg A=randn:f32[96,96] --arg B=zeros:f32[96,96] --arg n=96",
+		},
+		{
+			"a tile of which nothing gives the size", "template <int T>\n" +
+				"__global__ void k(const float *A, float *B, int n) {\n" +
+				"  int row = blockIdx.y * T + threadIdx.y, col = blockIdx.x * T + threadIdx.x;\n" +
+				"  if (row < n && col < n) B[row * n + col] = A[row * n + col];\n}",
+			"--grid 6,6 --block 16,16 --arg A=randn:f32[96,96] --arg B=zeros:f32[96,96] --arg n=96",
+		},
+		{
+			"threads under a name of one's own", "constexpr int kThreadsPerBlock = 192, TILE = 64;\n" +
+				"__global__ void k(float *x) {\n" +
+				"  for (int i = threadIdx.x; i < TILE; i += blockDim.x) x[blockIdx.x * TILE + i] = 0;\n}",
+			"--grid 3 --block 192 --arg x=zeros:f32[576]",
+		},
 	} {
 		e := SourceExample(read(c.source), "")
 		if e == nil {

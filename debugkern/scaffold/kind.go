@@ -187,7 +187,14 @@ var factor = regexp.MustCompile(`([A-Za-z_]\w*)?\s*\)?\s*\*\s*(?:\([\w\s]+\)\s*)
 func (g *general) elementwise() *kernelKind {
 	k := g.v.kernel
 	stores := k.Stores()
-	if len(stores) != 1 || stores[0].Op != "=" || len(g.dims) > 1 && g.block[1] > 1 {
+	if len(stores) != 1 || stores[0].Op != "=" {
+		return nil
+	}
+	// elements of a matrix: of a grid with two sides, or a square of which one side is passed
+	stored := slices.IndexFunc(k.Parameters, func(p hostcode.Parameter) bool {
+		return p.Name == stores[0].Name
+	})
+	if len(g.dims) > 1 && g.block[1] > 1 || len(g.dims) == 1 && stored >= 0 && g.stride(stored) != "" {
 		return nil
 	}
 	s := stores[0]

@@ -80,6 +80,11 @@ func (s Source) viewOf(k *hostcode.Kernel, args string) *view {
 			v.bound[v.kernel.Template[i].Name] = a
 		}
 	}
+	for _, t := range v.kernel.Template {
+		if _, given := v.bound[t.Name]; !given && t.Default != "" {
+			v.bound[t.Name] = t.Default
+		}
+	}
 	v.locals = v.kernel.Locals()
 	for i, l := range s.Launches {
 		if l.Kernel[strings.LastIndexByte(l.Kernel, ':')+1:] == v.kernel.Name &&
