@@ -66,7 +66,7 @@ func foldUnwritten(fs []target.Finding) []target.Finding {
 		for _, f := range fs {
 			if g := &kept[i]; unwrittenBy(&f, g) {
 				follows(g, fmt.Sprintf(
-					"as executed here, the read comes first and finds bytes that were never written (%d times)",
+					"as executed here, the read comes first and finds bytes that were never written (in %d reads)",
 					f.Count))
 			}
 		}

@@ -32,7 +32,7 @@ func TestMergedFindings(t *testing.T) {
 	if s := strings.Join(kinds, ", "); s != "uninitialised x, barrier , race sS, bank-conflict " {
 		t.Errorf("merged to %s", s)
 	}
-	if got[1].Message != "backend's" || !strings.Contains(got[2].Consequence, "7 times") ||
+	if got[1].Message != "backend's" || !strings.Contains(got[2].Consequence, "in 7 reads") ||
 		got[3].Severity != target.SeverityAdvice {
 		t.Errorf("%+v", got)
 	}
@@ -95,7 +95,7 @@ func TestOneCauseOneFinding(t *testing.T) {
 		{"a write that comes late", []target.Finding{unwritten}, []target.Finding{race},
 			[]reported{
 				{
-					"race", "as executed here, the read comes first and finds bytes that were never written (3 times)",
+					"race", "as executed here, the read comes first and finds bytes that were never written (in 3 reads)",
 				},
 			}},
 	} {

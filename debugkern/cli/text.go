@@ -235,7 +235,7 @@ func printFinding(w io.Writer, f report.Finding) {
 		}
 	}
 	if f.Count > 1 {
-		fmt.Fprintf(w, "\n    %d times, first in block %s", f.Count, f.Block)
+		fmt.Fprintf(w, "\n    %s, first in block %s", f.Counted(false), f.Block)
 	}
 	fmt.Fprintln(w)
 }

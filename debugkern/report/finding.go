@@ -95,6 +95,41 @@ const (
 	PlacedWarpBarrier = "a barrier of the warp that the compiler should have placed"
 )
 
+// counted is what the number of a finding is of, by its kind: one of them, and what they are of. Of kinds
+// that are not listed it is how often the finding was made.
+var counted = map[target.Kind][2]string{
+	target.Race: {"pair", " of accesses"}, target.CpAsync: {"pair", " of accesses"},
+	target.ProxyFence:  {"pair", " of accesses"},
+	target.OutOfBounds: {"access", ""}, target.Misaligned: {"access", ""},
+	target.BankConflict: {"access", " of warps"}, target.Uncoalesced: {"access", " of warps"},
+	target.Uninitialised: {"read", ""}, target.Overlap: {"read", ""}, target.NaNOrigin: {"value", ""},
+	target.Unwritten: {"element", ""}, target.Expectation: {"element", ""},
+	target.QuantiserMismatch: {"element", ""}, target.ProbeChangedResult: {"element", ""},
+	target.NotCaptured: {"cell", ""}, target.BackendDifference: {"cell", ""}, target.LoopEnded: {"block", ""},
+	target.RedundantBarrier: {"instruction", ""},
+}
+
+// Counted says how many of what a finding stands for: "4 pairs of accesses", "37 elements"; in few words
+// without what the things are of, "4 pairs".
+func (f *Finding) Counted(few bool) string {
+	unit, known := counted[target.Kind(f.Kind)]
+	if !known {
+		unit[0] = "time"
+	}
+	out := fmt.Sprintf("%d %s", f.Count, unit[0])
+	switch {
+	case f.Count == 1:
+	case strings.HasSuffix(unit[0], "s"):
+		out += "es"
+	default:
+		out += "s"
+	}
+	if !few {
+		out += unit[1]
+	}
+	return out
+}
+
 // Hang returns the first finding of threads that wait for what never comes; nil where there is none.
 func (r *Run) Hang() *Finding {
 	for i := range r.Findings {

@@ -360,7 +360,7 @@ func (p *Pane) finding(f *report.Finding, say sayer) {
 		text += " · hits " + f.Neighbour
 	}
 	if f.Count > 1 {
-		text += fmt.Sprintf(" · %d times", f.Count)
+		text += " · " + f.Counted(false)
 	}
 	say(f.Severity, style, "%s", text)
 	if f.Consequence != "" {

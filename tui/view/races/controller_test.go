@@ -61,7 +61,7 @@ func TestRacesInASCII(t *testing.T) {
 			t.Fatalf("character %q on an ASCII terminal:\n%s", r, screen)
 		}
 	}
-	for _, want := range []string{"x race sP[17][9]", ">  88", "A--", "! contested (36)", "22222"} {
+	for _, want := range []string{"x race sP[17][9]", ">  88", "A--", "! contested (36 cells)", "22222"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("nothing says %q:\n%s", want, screen)
 		}
@@ -244,7 +244,7 @@ func TestPartsAreCalledAsTheyAreTitled(t *testing.T) {
 func TestFindingsOfAKernelWithoutALoop(t *testing.T) {
 	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{}))
 	d.M.Run.Plan.Work.Once = true
-	d.Press("5", "d").Says("✗ race m_smem[5] line 140/144 warp 0,1 ×", "all iterations")
+	d.Press("5", "d").Says("✗ race m_smem[5] line 140/144", "31 pairs│", "all iterations")
 	if s := d.Text(); strings.Contains(s, "kv 0") || strings.Contains(s, "kv tile") {
 		t.Errorf("an iteration is named:\n%s", s)
 	}
@@ -278,7 +278,8 @@ func TestDiagnosisTellsItsStory(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	for _, want := range []string{
 		"STORY", "2 independent causes", "2 causes, 2 findings", "1. race on m_smem", "53 %",
-		"✗ race m_smem[5] line 140/144 warp 0,1 kv", "2. fragment table", "+ advice 2",
+		"✗ race m_smem[5] line 140/144", "31 pairs│", "2. fragment table",
+		"+ 2 pieces of advice",
 		"A " + tuitest.KernelFile + ":140", "B " + tuitest.KernelFile + ":144", "CELLS m_smem 32",
 		"SCHEDULE block 0,0,0", "warp 1 writes, step 1320",
 	} {
@@ -311,7 +312,7 @@ func TestSearchInRaces(t *testing.T) {
 	d.Press("n").Says("▸✗ race sP[17][9]")
 	d.Press("n").Says("▸1. race on m_smem")
 	d.Press("N").Says("▸✗ race sP[17][9]")
-	d.Press("/").Type("advice").Press("enter").Says("▸+ advice 2")
+	d.Press("/").Type("advice").Press("enter").Says("▸+ 2 pieces of advice")
 	d.Press("/").Type("nowhere").Press("enter").HasStatus("no match for nowhere")
 	d.Press("/", "enter").HasStatus("search cleared")
 	d.Press("gg", "n").Says("▸   ✗ race m_smem[5]")
@@ -323,7 +324,7 @@ func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 		t.Errorf("advice is not folded:\n%s", d.Text())
 	}
 	if d.Press("space"); !strings.Contains(d.Text(), "bank-conflict sKT") ||
-		!strings.Contains(d.Text(), "- advice 2") {
+		!strings.Contains(d.Text(), "- 2 pieces of advice") {
 		t.Errorf("advice did not unfold:\n%s", d.Text())
 	}
 	d.Press("space", "&").Type("advice").Press("enter")
@@ -347,8 +348,8 @@ func TestRoomForTheStory(t *testing.T) {
 
 func TestHowManySynchronisationsAreNeeded(t *testing.T) {
 	for want, needed := range map[string][]bool{
-		"+ synchronisations 3, 2 needed": {true, false, true}, "+ synchronisations 1, 1 needed": {true},
-		"+ synchronisations 2, all needed": {true, true}, "+ synchronisations 2, 0 needed": {false, false},
+		"+ 3 synchronisations, 2 needed": {true, false, true}, "+ 1 synchronisation, 1 needed": {true},
+		"+ 2 synchronisations, all needed": {true, true}, "+ 2 synchronisations, 0 needed": {false, false},
 	} {
 		p := races.NewPane(theme.New(theme.Options{}))
 		p.SetSize(120, 30)
@@ -366,7 +367,7 @@ func TestHowManySynchronisationsAreNeeded(t *testing.T) {
 func TestEverySynchronisationSaysWhatItIsFor(t *testing.T) {
 	d, _ := diagnosed(t, 120, 40)
 	d.Press("G")
-	if !strings.Contains(d.Text(), "▸+ synchronisations 2, 1 needed") {
+	if !strings.Contains(d.Text(), "▸+ 2 synchronisations, 1 needed") {
 		t.Fatalf("nothing is folded at the end:\n%s", d.Text())
 	}
 	if d.Press("space", "j"); !strings.Contains(d.Text(), "✓ "+tuitest.KernelFile+":140 bar.sync 0") ||

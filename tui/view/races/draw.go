@@ -325,7 +325,7 @@ func place(f *report.Finding, work *probes.Work) string {
 		}
 	}
 	if f.Count > 1 {
-		s += fmt.Sprintf(", %d places share this cause", f.Count)
+		s += ", " + f.Counted(false) + " of this cause"
 	}
 	return s
 }

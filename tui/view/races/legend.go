@@ -10,6 +10,9 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		return []view.Mark{
 			{Glyph: g.Wrong, Text: "an error"}, {Glyph: g.Taint, Text: "advice"}, {Glyph: g.OK,
 				Text: "a cause with its proof"},
+			{Glyph: "4 pairs",
+				Text: "what has this one cause: pairs of accesses of a race; else accesses, reads, elements, cells, " +
+					"or times"},
 			{Glyph: "9 needed",
 				Text: "so many of the kernel's barriers and waits (synchronisations) cannot be taken " +
 					"away without a race"},

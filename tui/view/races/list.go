@@ -227,7 +227,7 @@ func (p *Pane) rowText(r row) string {
 		return barrierTitle(b) + " " + b.Because
 	case r.finding >= 0:
 		f := &p.data.Findings[r.finding]
-		return title(f, &p.data.Work) + " " + f.Severity + " " + f.Message
+		return title(f, &p.data.Work) + " " + count(f) + " " + f.Severity + " " + f.Message
 	}
 	c := &p.data.Causes[r.cause]
 	return c.Kind + " " + c.Title + " " + c.Stage
@@ -346,7 +346,13 @@ func (p *Pane) rowLine(i, w int) string {
 	if isAdvice(*f) {
 		style, mark = p.Theme.Taint, p.Theme.Glyph.Taint
 	}
-	return l.Glyph(style, mark).Space(1).Add(text, p.Theme.Fit(title(f, &p.data.Work), l.Left())).Done()
+	l.Glyph(style, mark).Space(1)
+	count := count(f)
+	if count != "" {
+		count = " " + count
+	}
+	l.Add(text, p.Theme.Fit(title(f, &p.data.Work), l.Left()-p.Theme.Width(count)))
+	return l.Right(text, count, w).Done()
 }
 
 // foldText says how much is folded.
@@ -363,9 +369,10 @@ func (p *Pane) foldText(k int) string {
 			}
 		}
 		if needed == len(p.data.Barriers) && needed > 1 {
-			return fmt.Sprintf("%s synchronisations %d, all needed", mark, needed)
+			return fmt.Sprintf("%s %s, all needed", mark, theme.Count(needed, "synchronisation"))
 		}
-		return fmt.Sprintf("%s synchronisations %d, %d needed", mark, len(p.data.Barriers), needed)
+		return fmt.Sprintf("%s %s, %d needed", mark, theme.Count(len(p.data.Barriers), "synchronisation"),
+			needed)
 	}
 	n := 0
 	for _, f := range p.data.Findings {
@@ -373,7 +380,7 @@ func (p *Pane) foldText(k int) string {
 			n++
 		}
 	}
-	return fmt.Sprintf("%s advice %d", mark, n)
+	return fmt.Sprintf("%s %s of advice", mark, theme.Count(n, "piece"))
 }
 
 // barrierTitle is a synchronisation in one line.
@@ -385,7 +392,15 @@ func barrierTitle(b *diagnose.BarrierDoc) string {
 	return s
 }
 
-// title is a finding in one line; work names the iterations of the loop over tiles.
+// count is how much a finding stands for, "" for one.
+func count(f *report.Finding) string {
+	if f.Count <= 1 {
+		return ""
+	}
+	return f.Counted(true)
+}
+
+// title is a finding in one line, without its count; work names the iterations of the loop over tiles.
 func title(f *report.Finding, work *probes.Work) string {
 	s := f.Kind
 	if f.Variable != "" {
@@ -405,9 +420,6 @@ func title(f *report.Finding, work *probes.Work) string {
 	}
 	if f.KVTile >= 0 && !work.Once {
 		s += " " + work.At(f.KVTile)
-	}
-	if f.Count > 1 {
-		s += fmt.Sprintf(" ×%d", f.Count)
 	}
 	return s
 }

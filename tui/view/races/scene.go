@@ -182,9 +182,10 @@ func (p *Pane) legend(w *scene.Writers, wide bool, width int) string {
 	if w.Flight {
 		mark = "from both lines"
 	}
-	text := fmt.Sprintf("last writer, ! %s (%d), %s none", mark, contested, p.Theme.Glyph.Equal)
+	cells := theme.Count(contested, "cell")
+	text := fmt.Sprintf("last writer, ! %s (%s), %s none", mark, cells, p.Theme.Glyph.Equal)
 	if !wide {
-		text = fmt.Sprintf("last writer, ! %s (%d), + here", mark, contested)
+		text = fmt.Sprintf("last writer, ! %s (%s), + here", mark, cells)
 	}
 	return p.Theme.Line(width).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, width-1)).Done()
 }
