@@ -55,7 +55,7 @@ func (w *walker) asyncEvents() stopMatcher {
 	at := uint64(math.MaxUint64)
 	flush := func(report func(hit)) {
 		if len(notes) > 0 {
-			report(hit{at, -1, "asynchronous event", joined(notes), -1, -1})
+			report(hit{at, -1, "asynchronous event", joined(notes), -1, -1, nil})
 		}
 		notes = nil
 	}

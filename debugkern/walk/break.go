@@ -66,29 +66,33 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 		seen[i] = math.MaxUint64
 	}
 	last, lastMask := w.turn, uint32(math.MaxUint32)
+	writers := make([]write, len(w.breaks))
 	return func(e *target.Event, report func(hit)) {
 		for i := range w.breaks {
 			b := &w.breaks[i]
 			switch {
 			case b.Array != "":
+				landed := e != nil && e.Class == target.ClassAsyncLand // delivered when its bytes are there
+				if landed {
+					writers[i].see(e, watched[i])
+				}
 				if now := w.bytes(watched[i]); !bytes.Equal(now, values[i]) {
 					values[i] = now
 					pc := -1
 					if last >= 0 {
 						pc = int(w.passed[last])
 					}
-					note := fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col)
-					if pc >= 0 {
-						if at := w.lineOf(pc); at != nil && at.Line > 0 {
-							note += fmt.Sprintf(" after line %d", at.Line)
-						}
-					}
-					w.hits(i, moment{last, pc, lastMask, w.block.Steps()}, note, report)
+					by := w.writer(&writers[i])
+					note := fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col) + w.changedAt(by, pc)
+					w.hits(i, moment{last, pc, lastMask, w.block.Steps(), by}, note, report)
+				}
+				if writers[i].see(e, watched[i]); landed {
+					writers[i] = write{}
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
 				if w.onLine(e.PC, b) && w.begins(e, w.innermost, w.entries[e.PC], forBreaks) &&
 					w.inUse(i, e.PC) {
-					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step}, fmt.Sprintf("%s:%d", b.File, b.Line),
+					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step, nil}, fmt.Sprintf("%s:%d", b.File, b.Line),
 						report)
 				}
 			}
@@ -114,7 +118,7 @@ func (w *walker) capturedStages(report func(hit)) {
 		}
 		for _, c := range all {
 			if c.stage.String() == b.Stage {
-				w.hitsIn(i, w.ofBlock(c), moment{-1, -1, 0, c.step},
+				w.hitsIn(i, w.ofBlock(c), moment{-1, -1, 0, c.step, nil},
 					fmt.Sprintf("%s of kv tile %d captured", b.Stage, c.kv), report)
 			}
 		}
@@ -134,6 +138,60 @@ type moment struct {
 	warp, pc int
 	mask     uint32
 	step     uint64
+	writer   *Writer
+}
+
+// write is the last instruction of a block that wrote some bytes of shared memory, or is about to.
+type write struct {
+	pc    int
+	step  uint64
+	known bool
+}
+
+// see takes the block's next event: a change that is found behind it is by an instruction of its step, or
+// by none that is known.
+func (x *write) see(e *target.Event, s bytesAt) {
+	if e == nil {
+		return
+	}
+	if e.Step != x.step { // an instruction that accesses memory row by row is several events
+		x.known = false
+	}
+	switch e.Class {
+	case target.ClassStore, target.ClassAtomic, target.ClassAsyncLand:
+	default:
+		return
+	}
+	if e.Space != target.SpaceShared {
+		return
+	}
+	for m := e.Mask; m != 0; m &= m - 1 {
+		if at := e.Addr[bits.TrailingZeros32(m)]; at < uint64(s.at+s.n) && at+uint64(e.Bytes) > uint64(s.at) {
+			*x = write{e.PC, e.Step, true}
+			return
+		}
+	}
+}
+
+// changedAt names the line that wrote a cell; where it is not known, the line that was executed last, at pc.
+func (w *walker) changedAt(by *Writer, pc int) string {
+	switch {
+	case by != nil && by.Source != nil && by.Source.Line > 0:
+		return fmt.Sprintf(", written at line %d", by.Source.Line)
+	case by == nil && pc >= 0:
+		if at := w.lineOf(pc); at != nil && at.Line > 0 {
+			return fmt.Sprintf(" after line %d", at.Line)
+		}
+	}
+	return ""
+}
+
+// writer describes the instruction that wrote; nil where it is not known, as of a bulk copy.
+func (w *walker) writer(x *write) *Writer {
+	if !x.known {
+		return nil
+	}
+	return &Writer{PC: x.pc, Source: w.lineOf(x.pc)}
 }
 
 // hits reports that a breakpoint's place has been reached, where its condition holds and it is one of the
@@ -157,7 +215,7 @@ func (w *walker) hitsIn(i int, s *State, m moment, note string, report func(hit)
 	ok, lane, err := holds(b, s)
 	switch {
 	case err != nil:
-		report(hit{m.step, m.warp, "breakpoint", note + ", condition " + err.Error(), -1, i})
+		report(hit{m.step, m.warp, "breakpoint", note + ", condition " + err.Error(), -1, i, m.writer})
 	case ok:
 		if w.counted[i] {
 			n := w.tally(b).add(m.step, m.warp) - uint64(w.tally(b).before(b.From))
@@ -171,7 +229,7 @@ func (w *walker) hitsIn(i int, s *State, m moment, note string, report func(hit)
 		if lane >= 0 {
 			note += fmt.Sprintf(", lane %d", lane)
 		}
-		report(hit{m.step, m.warp, "breakpoint", note, lane, i})
+		report(hit{m.step, m.warp, "breakpoint", note, lane, i, m.writer})
 	}
 }
 

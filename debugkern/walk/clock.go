@@ -351,9 +351,9 @@ func (w *walker) Clock() uint64 { return w.clock.Load() }
 func (w *walker) SetWarp(warp int) {
 	if warp >= 0 && warp < len(w.passed) && warp != w.pos.Warp {
 		w.warp = warp
-		was := w.pos.Breakpoint
+		was := w.pos
 		w.place(w.pos.Stop, w.pos.Note)
-		w.pos.Breakpoint = was
+		w.pos.Breakpoint, w.pos.Writer = was.Breakpoint, was.Writer
 	}
 }
 

@@ -170,7 +170,7 @@ func (w *walker) leaves(frame target.Calls, entry bool) stopMatcher {
 			leaves = !entry // what the entry calls is inside of it
 		}
 		if leaves {
-			report(hit{e.Step, -1, "step", "", -1, -1})
+			report(hit{e.Step, -1, "step", "", -1, -1, nil})
 		}
 	}
 }

@@ -18,6 +18,8 @@ type hit struct {
 	note string
 	lane int // of Position
 	from int // the breakpoint that it is of, by its index; -1: it is of none
+	// writer is of a changed cell the instruction that wrote it; nil where it is not known
+	writer *Writer
 }
 
 // stopMatcher takes events in the order of execution and reports the stops that each one makes. A
@@ -59,7 +61,7 @@ func (w *walker) unit(u target.Unit, lines lineMap) stopMatcher {
 	case target.StepBarrier:
 		return func(e *target.Event, report func(hit)) {
 			if e != nil && e.Class == target.ClassBarrierDone {
-				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier), -1, -1})
+				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier), -1, -1, nil})
 			}
 		}
 	case target.StepProbe:
@@ -71,13 +73,13 @@ func (w *walker) unit(u target.Unit, lines lineMap) stopMatcher {
 	case StepTurn:
 		return func(e *target.Event, report func(hit)) {
 			if executes(e) && w.turn >= 0 && e.Warp != w.turn {
-				report(hit{e.Step, e.Warp, "step", "", -1, -1})
+				report(hit{e.Step, e.Warp, "step", "", -1, -1, nil})
 			}
 		}
 	case StepRound:
 		return func(e *target.Event, report func(hit)) {
 			if executes(e) && w.round {
-				report(hit{e.Step, -1, "step", "", -1, -1})
+				report(hit{e.Step, -1, "step", "", -1, -1, nil})
 			}
 		}
 	}
@@ -91,7 +93,7 @@ func (w *walker) unit(u target.Unit, lines lineMap) stopMatcher {
 		}
 		seen = e.Step
 		if u == target.StepInstruction || w.begins(e, lines, entries[e.PC], forSteps) {
-			report(hit{e.Step, -1, "step", "", -1, -1})
+			report(hit{e.Step, -1, "step", "", -1, -1, nil})
 		}
 	}
 }
@@ -121,7 +123,7 @@ func (w *walker) captures(want func(capture) bool, report func(hit)) {
 		if len(names) > 0 {
 			report(hit{
 				first.step, -1, "probe",
-				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv), -1, -1,
+				fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv), -1, -1, nil,
 			})
 		}
 	}
@@ -163,7 +165,7 @@ func (w *walker) forward(ctx context.Context, from mark, unit func() stopMatcher
 	case found != nil:
 		return w.arrive(ctx, *found, &from)
 	case own && end > 0 && end < w.block.Steps() && w.hand.Reason == "end":
-		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp), -1, -1}, &from)
+		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp), -1, -1, nil}, &from)
 	}
 	w.place("end", "")
 	return nil
@@ -179,7 +181,7 @@ func (w *walker) arrive(ctx context.Context, h hit, from *mark) error {
 	}
 	w.settle()
 	w.place(h.stop, h.note)
-	w.pos.Lane, w.pos.Breakpoint = h.lane, h.from
+	w.pos.Lane, w.pos.Breakpoint, w.pos.Writer = h.lane, h.from, h.writer
 	return nil
 }
 

@@ -92,6 +92,15 @@ type Position struct {
 	Lane    int    // for which a breakpoint's condition holds, -1: none in particular
 	// Breakpoint is the index in SetBreakpoints of the one that stopped the motion, -1: none did
 	Breakpoint int
+	// Writer is the instruction that wrote the cell whose change stopped the motion, which stands behind it;
+	// nil of another stop, and where it is not known
+	Writer *Writer
+}
+
+// Writer is an instruction that wrote a cell. An asynchronous copy's is the one that issued it.
+type Writer struct {
+	PC     int            // index in the program's instructions
+	Source *target.Source // the line of the kernel's own body that it belongs to; nil where there is none
 }
 
 // Hits is how often a breakpoint was hit. Each warp that comes to a line is counted on its own.

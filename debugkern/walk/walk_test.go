@@ -383,8 +383,22 @@ func TestConditionsOnCellsAndStages(t *testing.T) {
 		t.Fatalf("writes %+v, %v", sites, err)
 	}
 	line := sites[len(sites)-1].Source.Line
-	if !strings.Contains(p.Note, fmt.Sprintf(" after line %d", line)) {
-		t.Errorf("%q, written at line %d", p.Note, line)
+	if !strings.Contains(p.Note, fmt.Sprintf(", written at line %d", line)) || p.Writer == nil ||
+		p.Writer.Source.Line != line {
+		t.Errorf("%q, %+v, written at line %d", p.Note, p.Writer, line)
+	}
+	if w.SetWarp(p.Warp ^ 1); w.Position().Writer != p.Writer {
+		t.Errorf("another warp is looked at: %+v, expected %+v", w.Position().Writer, p.Writer)
+	}
+	if p := ok(w.Step(ctx, target.StepInstruction, 1)); p.Writer != nil {
+		t.Errorf("a step later %+v", p.Writer)
+	}
+	for _, name := range []string{"sKT", "sK_u8"} { // by a store of a vector, by cp.async
+		p := first(walk.Breakpoint{Array: name, Row: 3, Col: 5}, "")
+		if sites, err = w.Writes(ctx, name, 3, 5); err != nil || len(sites) == 0 || p.Writer == nil ||
+			sites[len(sites)-1].PC != p.Writer.PC {
+			t.Errorf("%+v, %+v: writes %+v, %v", p, p.Writer, sites, err)
+		}
 	}
 	if p := first(cell, "sS[3][30] > 1e6"); p.Stop != "end" {
 		t.Errorf("stopped at %+v", p)

@@ -55,6 +55,7 @@ func (w *Walk) Position() walk.Position {
 		p.Source = &target.Source{File: file, Line: 60 + pc/3}
 		if w.by >= 0 && w.by < len(w.breaks) && w.breaks[w.by].Array != "" {
 			p.Mask = 1 << 5 // one lane has changed it
+			p.Writer = &walk.Writer{PC: pc - 1, Source: &target.Source{File: file, Line: 60 + (pc-1)/3}}
 		}
 	}
 	return p

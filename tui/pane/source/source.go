@@ -28,6 +28,7 @@ type Pane struct {
 	left   int // columns scrolled out
 	note   string
 	marks  map[int]Mark
+	wrote  []int // from 1
 	patch  Patch
 	search string
 	syntax *theme.Syntax
@@ -80,6 +81,12 @@ func (p *Pane) Show(file string, text []string, line int, note string) {
 
 // SetMarks marks lines, as those with breakpoints.
 func (p *Pane) SetMarks(lines map[int]Mark) { p.marks, p.Changed = lines, true }
+
+// SetWrote marks the lines whose instruction has changed what stopped a motion: it stands behind them.
+func (p *Pane) SetWrote(lines []int) {
+	p.Changed = p.Changed || !slices.Equal(lines, p.wrote)
+	p.wrote = lines
+}
 
 // Patch is what patches have changed of a file; it is empty of a file as it lies on the disk.
 type Patch struct {
@@ -277,7 +284,11 @@ func (p *Pane) row(r code.Row, w, indent int) string {
 	case p.cur > 0:
 		l.Space(1)
 	}
-	if mark == " " && slices.Contains(p.patch.Lines, i+1) {
+	switch {
+	case mark != " ":
+	case slices.Contains(p.wrote, i+1):
+		num, mark = p.Theme.Taint, "Δ"
+	case slices.Contains(p.patch.Lines, i+1):
 		num, mark = p.Theme.Taint, "+"
 	}
 	number := strconv.Itoa(i + 1)

@@ -89,7 +89,8 @@ func (b stop) stopText(p walk.Position) string {
 	return out
 }
 
-// arrivedText says which thread a breakpoint stopped: ", warp 1 lane 3".
+// arrivedText says which thread a breakpoint stopped, and of a changed cell which line wrote it:
+// ", warp 1 lane 3", ", warp 0, written at line 487".
 func (b stop) arrivedText(p walk.Position) string {
 	out := ""
 	if b.Stage == "" {
@@ -97,6 +98,9 @@ func (b stop) arrivedText(p walk.Position) string {
 	}
 	if p.Lane >= 0 {
 		out += fmt.Sprintf(" lane %d", p.Lane)
+	}
+	if w := p.Writer; b.Array != "" && w != nil && w.Source != nil && w.Source.Line > 0 {
+		out += fmt.Sprintf(", written at line %d", w.Source.Line)
 	}
 	return out
 }

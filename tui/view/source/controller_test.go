@@ -176,7 +176,8 @@ func TestCellThatStopsIsShown(t *testing.T) {
 		t.Fatalf("sP is on screen before:\n%s", d.Text())
 	}
 	d.Command("break sP[3][4]").Press("r").stands(45)
-	d.Says("SHARED sP", "sP[3][4]", "Δ")
+	d.Says("SHARED sP", "sP[3][4]", "Δ", "▸ 75 ", "Δ 74 ", "▸ 945 ", "Δ 944 ")
+	d.HasStatus("sP[3][4] changed, hit 1, warp 0, written at line 74")
 	if lane := control(d.Driver).Lane(); lane != 5 {
 		t.Errorf("REGISTERS shows lane %d, and lane 5 alone stands there", lane)
 	}

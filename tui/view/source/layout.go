@@ -370,7 +370,10 @@ func (v *Controller) showWalk(follow bool) {
 		}
 	}
 	d := ptx.Data{Rows: s.shot.listing, At: s.shot.pos.Listing, Others: others, Breaks: v.breakRows(),
-		Empty: empty}
+		Wrote: -1, Empty: empty}
+	if w := s.shot.pos.Writer; w != nil && w.PC < len(rows) {
+		d.Wrote = rows[w.PC]
+	}
 	if len(s.shot.listing) == 0 {
 		d.At = -1
 	}
@@ -464,6 +467,25 @@ func (v *Controller) showCode(follow bool) {
 	}
 	v.code.SetPatch(v.PatchOf(file))
 	v.code.SetMarks(v.marksOf(file))
+	v.code.SetWrote(v.wroteIn(file))
+}
+
+// wroteIn are the lines of a file to which the instruction belongs that changed the cell which stopped the
+// block: its own, and that of the kernel's body where it was inlined.
+func (v *Controller) wroteIn(file string) []int {
+	s := &v.walk.shot
+	w := s.pos.Writer
+	if w == nil {
+		return nil
+	}
+	var lines []int
+	if rows := v.rowsByPC(); w.PC < len(rows) && s.listing[rows[w.PC]].File == file {
+		lines = append(lines, s.listing[rows[w.PC]].Line)
+	}
+	if at := w.Source; at != nil && at.File == file && !slices.Contains(lines, at.Line) {
+		lines = append(lines, at.Line)
+	}
+	return lines
 }
 
 // codeOf is a source file of the run, looked up once.

@@ -8,7 +8,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	at := view.Mark{Glyph: g.Pointer, Text: "what the warp that is stepped executes next"}
 	stop := view.Mark{Glyph: g.Dot, Text: "a breakpoint"}
 	stops := []view.Mark{
-		at, stop, {Glyph: "?", Text: "a breakpoint with a condition"},
+		at, {Glyph: "Δ", Text: "what wrote the cell whose change stopped the block, which stands behind it"},
+		stop, {Glyph: "?", Text: "a breakpoint with a condition"},
 		{Glyph: g.Ring, Text: "a breakpoint that is disabled"},
 	}
 	switch p {

@@ -24,6 +24,7 @@ type Data struct {
 	Breaks map[int]source.Mark // rows that begin a line with a breakpoint
 	File   string              // the source place whose instructions are pointed out
 	Line   int
+	Wrote  int // row whose instruction changed the cell that stopped the block, -1: none
 	Note   string
 	Empty  string // instead of rows
 }
@@ -44,7 +45,7 @@ type Pane struct {
 
 // New returns an empty pane.
 func New(th *theme.Theme) *Pane {
-	return &Pane{Frame: theme.NewFrame(th, false), data: Data{At: -1}, syntax: th.Syntax()}
+	return &Pane{Frame: theme.NewFrame(th, false), data: Data{At: -1, Wrote: -1}, syntax: th.Syntax()}
 }
 
 // SetTheme changes colours and glyphs.
@@ -219,6 +220,8 @@ func (p *Pane) row(part code.Row, w, digits int) string {
 		l.Space(1)
 	case i == p.data.At:
 		l.Glyph(num, t.Glyph.Pointer)
+	case i == p.data.Wrote:
+		l.Add(t.Taint, "Δ")
 	case n > 0:
 		l.Add(t.Accent, strconv.Itoa(min(n, 9)))
 	case i == p.cur && p.Focus:
