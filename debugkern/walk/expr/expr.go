@@ -77,6 +77,7 @@ type Expr struct {
 	text string
 	root node
 	refs []ref
+	from int // where text begins in what was parsed: positions count from there
 }
 
 // ref is something that an expression names.
@@ -177,7 +178,7 @@ func (e *Expr) Check(s Scope) error {
 			}
 		}
 		if err != nil {
-			return &Error{Text: e.text, Pos: r.pos, Msg: err.Error()}
+			return &Error{Text: e.text, Pos: r.pos - e.from, Msg: err.Error()}
 		}
 	}
 	return nil
@@ -185,7 +186,7 @@ func (e *Expr) Check(s Scope) error {
 
 // Bind returns the expression with variables of the caller's put in as numbers, as a cursor's row and column.
 func (e *Expr) Bind(values map[string]int64) *Expr {
-	return &Expr{text: e.text, root: e.root.bind(values), refs: e.refs}
+	return &Expr{text: e.text, root: e.root.bind(values), refs: e.refs, from: e.from}
 }
 
 // Ordinal is a dimension, counted from 0, in words.

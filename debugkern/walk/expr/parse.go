@@ -222,7 +222,7 @@ func (p *parser) want(op, what string) {
 func (p *parser) expr() *Expr {
 	from := p.tok.pos
 	root := p.binary(0)
-	return &Expr{text: strings.TrimSpace(p.text[from:p.tok.pos]), root: root, refs: p.refs}
+	return &Expr{text: strings.TrimSpace(p.text[from:p.tok.pos]), root: root, refs: p.refs, from: from}
 }
 
 // levels are the operators from the loosest to the tightest, as in C.

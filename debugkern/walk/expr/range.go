@@ -15,7 +15,7 @@ var lanes = Range{0, 31}
 // values that the variable may have. ranges has those of the block; lanes are known.
 func (e *Expr) Never(ranges map[string]Range) error {
 	if err := never(e.root, ranges); err != nil {
-		err.Text = e.text
+		err.Text, err.Pos = e.text, err.Pos-e.from
 		return err
 	}
 	return nil

@@ -14,6 +14,8 @@ func TestNever(t *testing.T) {
 	ranges := map[string]expr.Range{"warp": {First: 0, Last: 3}, "kv": {First: -1, Last: 7}}
 	for text, want := range map[string]string{
 		"lane==40":                    "lane == 40 never holds: lane is 0 to 31",
+		"if lane == 40":               `"lane == 40", column 1: lane == 40 never holds`,
+		"if warp == 1 && lane > 31":   `"warp == 1 && lane > 31", column 14: lane > 31 never holds`,
 		"40 == lane":                  "lane == 40 never holds: lane is 0 to 31",
 		"lane > 31":                   "lane > 31 never holds",
 		"31 < lane":                   "lane > 31 never holds",

@@ -66,8 +66,8 @@ func (b stop) hitText(step uint64) string {
 }
 
 // stopText says which breakpoint stopped the block: breakpoint 2, line 597, if lane == 3, hit 4. The thread
-// that it stopped is in arrivedText.
-func (b stop) stopText(p walk.Position) string {
+// that it stopped is in arrivedText. loop is the own name of the loop over tiles, "" where that is kv.
+func (b stop) stopText(p walk.Position, loop string) string {
 	out := fmt.Sprintf("breakpoint %d, ", b.id)
 	switch {
 	case b.Array != "":
@@ -78,13 +78,13 @@ func (b stop) stopText(p walk.Position) string {
 		out += fmt.Sprintf("line %d", b.Line)
 	}
 	if when := b.When.String(); when != "" {
-		out += ", " + when
+		out += ", " + named(when, loop)
 	}
 	if b.hits != nil && b.hits.Times > 0 { // none: before the moment from which hits are counted
 		out += fmt.Sprintf(", hit %d", b.hits.Times)
 	}
 	if _, why, bad := strings.Cut(p.Note, ", condition "); bad {
-		out += ", condition " + why
+		out += ", condition " + named(why, loop)
 	}
 	return out
 }
@@ -181,7 +181,7 @@ func (v *Controller) toggleBreak(string) tea.Cmd {
 	}
 	if i := v.breakAt(b); i >= 0 {
 		v.Say(fmt.Sprintf("breakpoint %d deleted: no longer stops %s", v.walk.breaks[i].id,
-			stopText(v.walk.breaks[i].Breakpoint)))
+			v.stopWords(v.walk.breaks[i].Breakpoint)))
 		v.walk.breaks = slices.Delete(v.walk.breaks, i, i+1)
 		return v.breaksChanged()
 	}
@@ -245,7 +245,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 		i = len(s.breaks)
 		s.breaks = append(s.breaks, stop{id: s.lastBreak})
 	} else {
-		was = s.breaks[i].When.String()
+		was = v.whenText(s.breaks[i].Breakpoint)
 	}
 	id := s.breaks[i].id
 	if b.When.String() == "" && was != "" {
@@ -261,7 +261,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	switch {
 	case b.When.String() == "":
 		text += fmt.Sprintf("; :condition %d EXPR limits it", id)
-	case was != "" && was != b.When.String():
+	case was != "" && was != v.whenText(b):
 		text += "; its condition was: " + was
 	}
 	v.Say(text)
@@ -415,7 +415,7 @@ func (v *Controller) numbered(text string) int {
 // breakNumbers completes a breakpoint's number.
 func (v *Controller) breakNumbers() (out []string) {
 	for _, b := range v.walk.breaks {
-		out = append(out, fmt.Sprintf("%d\t%s", b.id, b))
+		out = append(out, fmt.Sprintf("%d\t%s", b.id, v.loopWords(b.String())))
 	}
 	return out
 }
@@ -433,13 +433,13 @@ func (v *Controller) conditionCommand(arg string) tea.Cmd {
 		v.refuse("condition", lineOf(b.Breakpoint), err)
 		return nil
 	}
-	was := b.When.String()
+	was := v.whenText(b.Breakpoint)
 	b.When, b.hits = when, nil
 	said := fmt.Sprintf("breakpoint %d stops %s", b.id, v.stopWords(b.Breakpoint))
 	if when.String() == "" {
 		said = fmt.Sprintf("breakpoint %d always stops %s", b.id, v.stopWords(b.Breakpoint))
 	}
-	if was != "" && was != when.String() {
+	if was != "" && was != v.whenText(b.Breakpoint) {
 		said += "; its condition was: " + was
 	}
 	v.Say(said)
@@ -462,7 +462,8 @@ func (v *Controller) enable(on bool) func(string) tea.Cmd {
 			return nil
 		}
 		v.walk.breaks[i].off = !on
-		v.Say(fmt.Sprintf("breakpoint %d %s: %s", v.walk.breaks[i].id, word, v.walk.breaks[i]))
+		v.Say(fmt.Sprintf("breakpoint %d %s: %s", v.walk.breaks[i].id, word,
+			v.loopWords(v.walk.breaks[i].String())))
 		return v.breaksChanged()
 	}
 }
@@ -478,7 +479,8 @@ func (v *Controller) deleteBreaks(arg string) tea.Cmd {
 	if i < 0 {
 		return nil
 	}
-	v.Say(fmt.Sprintf("breakpoint %d deleted: %s", v.walk.breaks[i].id, v.walk.breaks[i]))
+	v.Say(fmt.Sprintf("breakpoint %d deleted: %s", v.walk.breaks[i].id,
+		v.loopWords(v.walk.breaks[i].String())))
 	v.walk.breaks = slices.Delete(v.walk.breaks, i, i+1)
 	return v.breaksChanged()
 }

@@ -547,6 +547,30 @@ func TestRefusedNames(t *testing.T) {
 	d.HasStatus(": kv counts the iterations of loop i·j; for example")
 }
 
+// TestLoopHasItsOwnName: where the manifest calls the loop over tiles otherwise than kv, conditions, stops,
+// watches and refusals have that name, whichever of the two was typed.
+func TestLoopHasItsOwnName(t *testing.T) {
+	for _, name := range []string{"k", "i_tile"} { // k is the cursor's column where no loop is called so
+		d := open(t, 120, 40)
+		d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: name}}
+		d.Command("watch " + name + "*2+kv").HasStatus("watch 1: " + name + "*2+" + name + " = 0")
+		d.Says("1  " + name + "*2+" + name)
+		d.Command("print kv").HasStatus(name + " = 0")
+		d.Command("break 65 if kv == 0").Press("r").HasStatus("line 65, if " + name + " == 0, hit 1, warp 0")
+		d.Says("if " + name + " == 0")
+		d.Command("disable 1").HasStatus("if " + name + " == 0")
+		d.Command("break 65 if kv == 1").HasStatus("its condition was: if " + name + " == 0")
+		d.Command("delete 1").HasStatus("if " + name + " == 1")
+		d.Command("break 65 if 1 == 1 && " + name + " == 99")
+		d.HasStatus(fmt.Sprintf("column 11: %s == 99 never holds: %[1]s is -1", name))
+		d.Command("unwatch 1").HasStatus("watch 1 ended: " + name + "*2+" + name)
+		d.Press(":").Type("watch ")
+		if s := d.Text(); strings.Contains(s, "kv ") || !strings.Contains(s, name+" ") {
+			t.Errorf("watch does not offer %s:\n%s", name, s)
+		}
+	}
+}
+
 // TestHitsCountFromWhereTheBreakpointWasSet: and the list and the stop say so. Another block has another
 // clock.
 func TestHitsCountFromWhereTheBreakpointWasSet(t *testing.T) {

@@ -24,15 +24,19 @@ func (v *Controller) refuse(command string, at target.Source, err error) {
 	if p := v.walk.shot.pos.Source; at.Line == 0 && p != nil {
 		at = *p
 	}
-	text := command + ": " + err.Error()
 	var bad *expr.Error
-	if errors.As(err, &bad) {
-		if bad.Unknown != "" {
-			text += v.meant(bad.Unknown, at, command)
-		}
-		text += "; for example " + v.example(command, at)
+	if !errors.As(err, &bad) {
+		v.Complain(v.loopWords(command + ": " + err.Error()))
+		return
 	}
-	v.Complain(text)
+	own := *bad // its column is one of the text with the loop's own name
+	own.Text, own.Msg = v.loopWords(bad.Text), v.loopWords(bad.Msg)
+	own.Pos = len(v.loopWords(bad.Text[:min(bad.Pos, len(bad.Text))]))
+	text := command + ": " + own.Error()
+	if bad.Unknown != "" {
+		text += v.loopWords(v.meant(bad.Unknown, at, command))
+	}
+	v.Complain(text + "; for example " + v.example(command, at))
 }
 
 // lineOf is the line of a breakpoint, line 0 where it stops at none.
@@ -42,38 +46,61 @@ func lineOf(b walk.Breakpoint) target.Source { return target.Source{File: b.File
 // what expressions call its iteration. Where loops are nested, and where an array or a variable has the name,
 // the text stays.
 func (v *Controller) loopAsKV(text string) string {
+	if name := v.ownLoop(); name != "" {
+		return renamed(text, name, "kv")
+	}
+	return text
+}
+
+// ownLoop is the name of the kernel's loop over tiles, where that is another than kv and can stand for it.
+func (v *Controller) ownLoop() string {
 	if v.Run == nil || v.Run.Plan == nil || len(v.Run.Plan.Work.Loops) != 1 {
-		return text
+		return ""
 	}
 	name := v.Run.Plan.Work.LoopName()
 	for _, a := range v.walk.shot.arrays {
 		if a.Name == name {
-			return text
+			return ""
 		}
 	}
-	for _, n := range expr.Names {
+	for _, n := range expr.Names { // kv among them
 		if n.Name == name {
-			return text
+			return ""
 		}
 	}
-	word := regexp.MustCompile(`(^|[^%.\w])` + regexp.QuoteMeta(name) + `($|[^.\w\[(])`)
-	return word.ReplaceAllString(text, "${1}kv${2}")
+	return name
+}
+
+// renamed is a text of expressions with a variable's other name.
+func renamed(text, from, to string) string {
+	word := regexp.MustCompile(`(^|[^%.\w])` + regexp.QuoteMeta(from) + `($|[^.\w\[(])`)
+	for range 2 { // two that stand side by side share the character between them
+		text = word.ReplaceAllString(text, "${1}"+to+"${2}")
+	}
+	return text
+}
+
+// loopWords is a text of expressions with the name that the kernel's loop over tiles has on the screens.
+func (v *Controller) loopWords(text string) string { return named(text, v.ownLoop()) }
+
+// named is loopWords for a loop's own name, "" for one that is called kv.
+func named(text, loop string) string {
+	if loop == "" {
+		return text
+	}
+	return renamed(text, "kv", loop)
+}
+
+// exprText is an expression with the loop's own name, unless that name stands for the cursor in it.
+func (v *Controller) exprText(e *expr.Expr) string {
+	if name := v.ownLoop(); e.Uses(name) {
+		return e.String()
+	}
+	return v.loopWords(e.String())
 }
 
 // whenText is a breakpoint's condition with the name that the kernel's loop over tiles has on the screens.
-func (v *Controller) whenText(b walk.Breakpoint) string {
-	text := b.When.String()
-	if v.Run == nil || v.Run.Plan == nil {
-		return text
-	}
-	name := v.Run.Plan.Work.LoopName()
-	if v.loopAsKV(name) != "kv" {
-		return text
-	}
-	return kvWord.ReplaceAllString(text, "${1}"+name+"${2}")
-}
-
-var kvWord = regexp.MustCompile(`(^|[^%.\w])kv($|[^.\w\[(])`)
+func (v *Controller) whenText(b walk.Breakpoint) string { return v.loopWords(b.When.String()) }
 
 // meant says what may have been meant by a name that no variable has: the names near it, else those that
 // there are, and of a local variable of the source the registers that its line writes. The cursor's names are

@@ -186,7 +186,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	s.seq++
 	s.busy, s.what, s.cancel = true, what, cancel
 	w, seq, array, before, stops := s.walk, s.seq, v.arrayName(), s.shot, s.enabled()
-	lane := v.regs.Lane()
+	lane, loop := v.regs.Lane(), v.ownLoop()
 	var counted []stop
 	if v.list == listBreaks {
 		counted = slices.Clone(s.breaks)
@@ -219,7 +219,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 			if a.lane < 0 && p.Mask != 0 && p.Mask>>lane&1 == 0 { // registers of one that stands there
 				a.lane = bits.TrailingZeros32(p.Mask)
 			}
-			shot.stop = by.stopText(p)
+			shot.stop = by.stopText(p, loop)
 			a.said = fmt.Sprintf("%s%s · step %d", shot.stop, by.arrivedText(p), p.Step)
 		case err == nil && a.runs && (p.Stop == "start" || p.Stop == "end"):
 			a.said += uncounted(stops)

@@ -123,7 +123,7 @@ func (v *Controller) unwatch(arg string) tea.Cmd {
 		v.Complain(fmt.Sprintf("no watch %q", arg))
 		return nil
 	}
-	v.Say(fmt.Sprintf("watch %d ended: %s", n, s.watches[i].e))
+	v.Say(fmt.Sprintf("watch %d ended: %s", n, v.exprText(s.watches[i].e)))
 	s.watches = slices.Delete(s.watches, i, i+1)
 	return v.watchesChanged()
 }
@@ -138,7 +138,7 @@ func (v *Controller) watchesChanged() tea.Cmd {
 // watchNumbers completes a watch's number.
 func (v *Controller) watchNumbers() (out []string) {
 	for _, w := range v.walk.watches {
-		out = append(out, fmt.Sprintf("%d\t%s", w.id, w.e))
+		out = append(out, fmt.Sprintf("%d\t%s", w.id, v.exprText(w.e)))
 	}
 	return out
 }
@@ -166,13 +166,13 @@ func (v *Controller) print(e *expr.Expr) tea.Cmd {
 
 // printed is an expression with its value now, and the lane where that is one lane's.
 func (v *Controller) printed(e *expr.Expr) string {
-	name := strings.TrimSpace(e.String() + " " + v.cursorText(e))
+	name := strings.TrimSpace(v.exprText(e) + " " + v.cursorText(e))
 	if e.PerLane() {
 		name += fmt.Sprintf(" (lane %d)", v.regs.Lane())
 	}
 	value, err := v.value(e, v.walk.shot.values)
 	if err != nil {
-		return err.Error()
+		return v.loopWords(err.Error())
 	}
 	return name + " = " + value.String()
 }
@@ -211,7 +211,7 @@ func (v *Controller) watchRow(w watch) lists.Row {
 
 // watchValues is a watch's row without what the cursor's names stand for.
 func (v *Controller) watchValues(w watch) lists.Row {
-	name, ofWarp := w.e.String(), w.e.OfWarp() != ""
+	name, ofWarp := v.exprText(w.e), w.e.OfWarp() != ""
 	if w.e.PerLane() {
 		name += fmt.Sprintf(" @lane%d", v.regs.Lane())
 	}
@@ -219,7 +219,7 @@ func (v *Controller) watchValues(w watch) lists.Row {
 	now, err := v.value(w.e, v.walk.shot.values)
 	if err != nil {
 		r.Tone, r.Mark = lists.Wrong, v.Theme.Glyph.Wrong
-		r.Cols[2] = strings.TrimPrefix(err.Error(), strconv.Quote(w.e.String())+": ")
+		r.Cols[2] = v.loopWords(strings.TrimPrefix(err.Error(), strconv.Quote(w.e.String())+": "))
 		return r
 	}
 	r.Cols[2] = now.String()
@@ -252,9 +252,15 @@ func (v *Controller) nameable() (out []string) {
 	for _, a := range v.walk.shot.arrays {
 		out = append(out, fmt.Sprintf("%s[\t%s %v", a.Name, a.DType, a.Dims))
 	}
+	loop := v.ownLoop()
 	for _, n := range expr.Names {
-		out = append(out, n.Name+"\t"+n.Help)
+		out = append(out, named(n.Name, loop)+"\t"+n.Help)
 	}
-	return append(out, "q\trow of the cell under the tile's cursor", "k\tits column",
-		"row\trow of the cell in SHARED", "col\tits column")
+	for i, help := range []string{"row of the cell under the tile's cursor", "its column",
+		"row of the cell in SHARED", "its column"} {
+		if cursorNames[i] != loop { // else it is read as the loop's
+			out = append(out, cursorNames[i]+"\t"+help)
+		}
+	}
+	return out
 }
