@@ -194,7 +194,39 @@ func (c deviceCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, e
 		}
 	}
 	c.t.digests(p)
-	return p, c.t.explain(err, b, slices.Concat(c.t.asked, c.t.found), true)
+	if err = c.t.explain(err, b, slices.Concat(c.t.asked, c.t.found), true); c.t.result.Host {
+		err = c.t.unbalanced(err, b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// unbalanced adds the brackets of a source that have no other one to the complaints of a compiler: it has not
+// seen those of what was left out, and of others it complains about what stands behind.
+func (t *translation) unbalanced(err error, b cuda.Build) error {
+	out := &cuda.CompileError{Name: b.Name}
+	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) {
+		*out = *ce
+		out.Diagnostics = slices.Clone(ce.Diagnostics)
+	} else if err != nil {
+		return err
+	}
+	var found []cuda.Diagnostic
+	for _, x := range hostcode.Unbalanced(t.units...) {
+		if !slices.ContainsFunc(out.Diagnostics, func(d cuda.Diagnostic) bool {
+			return d.Line == x.Line && d.File == x.Unit
+		}) {
+			found = append(found, cuda.Diagnostic{File: x.Unit, Line: x.Line, Col: x.Col, Severity: "error",
+				Msg: x.Msg, Text: x.Text})
+		}
+	}
+	if found == nil {
+		return err
+	}
+	out.Diagnostics = append(found, out.Diagnostics...)
+	return out
 }
 
 // digests gives headers whose host part was left out the digests of their files.

@@ -1,6 +1,9 @@
 package build
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,6 +27,53 @@ func TestNotesNameWhatIsLeftOut(t *testing.T) {
 		if !strings.Contains(notes, "the device's part alone was compiled") ||
 			!strings.Contains(notes, want) {
 			t.Errorf("%q: notes %q, expected %q", source, notes, want)
+		}
+	}
+}
+
+// compiled is a compiler with one answer.
+type compiled struct {
+	ptx *cuda.PTX
+	err error
+}
+
+func (c compiled) Compile(context.Context, cuda.Build) (*cuda.PTX, error) { return c.ptx, c.err }
+
+// TestBracketsOfWhatIsLeftOut: a bracket of the host's part that nothing closes is an error with its place,
+// although the device's part compiles, and comes before the complaints that follow from it.
+func TestBracketsOfWhatIsLeftOut(t *testing.T) {
+	const kernel = "__global__ void k(float* x) {\n    x[threadIdx.x] = 1.0f;\n}\n"
+	follows := &cuda.CompileError{Name: "k.cu", Diagnostics: []cuda.Diagnostic{{File: "k.cu", Line: 7,
+		Severity: "error", Msg: "expected a declaration"}}}
+	same := &cuda.CompileError{Name: "k.cu", Diagnostics: []cuda.Diagnostic{{File: "k.cu", Line: 4,
+		Severity: "error", Msg: "expected a )"}}}
+	for _, c := range []struct {
+		source string
+		err    error
+		want   string
+	}{
+		{"int main() { return 0; }\n", nil, ""},
+		{"int main() {\n  if (1) {\n  return 0;\n}\n", nil, "k.cu:4:12: this { is never closed"},
+		{"int main() { }\n}\n", nil, "k.cu:5:1: nothing opens this }"},
+		{"int main() {\n", follows, "k.cu:4:12: this { is never closed; k.cu:7: expected a declaration"},
+		{"int main( { }\n", same, "k.cu:4: expected a )"},
+		{"int main() {\n", errors.New("no compiler"), "no compiler"},
+	} {
+		b := cuda.Build{Name: "k.cu", Source: kernel + c.source}
+		d := deviceCompiler{compiled{&cuda.PTX{}, c.err}, translate(b, nil, nil)}
+		p, err := d.Compile(t.Context(), b)
+		got := ""
+		if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) {
+			var all []string
+			for _, d := range ce.Diagnostics {
+				all = append(all, d.String())
+			}
+			got = strings.Join(all, "; ")
+		} else if err != nil {
+			got = fmt.Sprint(err)
+		}
+		if got != c.want || (p == nil) != (err != nil) {
+			t.Errorf("%q: %q, expected %q", c.source, got, c.want)
 		}
 	}
 }

@@ -77,6 +77,8 @@ var (
 	deviceLine = regexp.MustCompile(
 		`^(?:(.+)\((\d+)\): |nvrtc: )?(catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
 	hostLine  = regexp.MustCompile(`^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning): (.*)$`)
+	endLine   = regexp.MustCompile(`^At end of source: (catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
+	matchLine = regexp.MustCompile(`^(.+)\((\d+)\): note(?: #\S+)?: (to match this .*)$`)
 	ptxasLine = regexp.MustCompile(`^(?:nvcc|ptxas|cudafe\+\+)\s*(fatal|error)\s*:\s*(.*)$`)
 )
 
@@ -87,6 +89,9 @@ func diagnostics(log string, p paths, source func(file string) []string) []Diagn
 	lines := strings.Split(log, "\n")
 	for i, line := range lines {
 		d, ok := parseDiagnostic(strings.TrimRight(line, "\r"))
+		if !ok {
+			d, ok = parseEnd(line, lines[i+1:])
+		}
 		if !ok {
 			continue
 		}
@@ -120,6 +125,23 @@ func parseDiagnostic(line string) (Diagnostic, bool) {
 		return Diagnostic{Severity: "error", Msg: m[2]}, true
 	}
 	return Diagnostic{}, false
+}
+
+// parseEnd reads a complaint about the end of the text: its place is that of the bracket that the note behind
+// it names, where there is one.
+func parseEnd(line string, rest []string) (Diagnostic, bool) {
+	m := endLine.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	if m == nil {
+		return Diagnostic{}, false
+	}
+	d := Diagnostic{Severity: m[1], Msg: m[2] + " at the end of the source"}
+	if len(rest) > 0 {
+		if n := matchLine.FindStringSubmatch(strings.TrimRight(rest[0], "\r")); n != nil {
+			d.File, d.Msg = n[1], m[2]+" "+n[3]+", up to the end of the source"
+			d.Line, _ = strconv.Atoi(n[2])
+		}
+	}
+	return d, true
 }
 
 func sourceLine(source func(string) []string, full, short string, line int) string {

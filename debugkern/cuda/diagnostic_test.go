@@ -20,3 +20,19 @@ func TestCompileErrorCountsTheOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestEndOfSource: a complaint about the end of the text has the place of the bracket that its note names.
+func TestEndOfSource(t *testing.T) {
+	const note = "/w/k.cu(5): note #3196-D: to match this \"{\"\n\n"
+	text := func(string) []string { return []string{"a", "b", "c", "d", "namespace e {"} }
+	for log, want := range map[string]Diagnostic{
+		"At end of source: error: expected a \"}\"\n" + note: {File: "/w/k.cu", Line: 5, Severity: "error",
+			Msg: `expected a "}" to match this "{", up to the end of the source`, Text: "namespace e {"},
+		"At end of source: error: expected a \";\"\n\n": {Severity: "error",
+			Msg: `expected a ";" at the end of the source`},
+	} {
+		if got := diagnostics(log, paths{}, text); len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %+v, expected %+v", log, got, want)
+		}
+	}
+}

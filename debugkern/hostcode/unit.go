@@ -12,9 +12,10 @@ type Unit struct {
 	text   []byte
 	tokens []token
 	// those that the structure is read from: no space, no preprocessor lines, no branch that is left out
-	code  []token
-	pairs []int // of code: where the bracket that opens here is closed, 0 where it is not
-	lines []int // where each line begins
+	code   []token
+	pairs  []int // of code: where the bracket that opens here is closed, 0 where it is not
+	lines  []int // where each line begins
+	parted bool  // a branch of a condition opens or closes brackets for the rest of the text
 
 	includes []*include
 	macros   map[string]*macro
@@ -174,6 +175,7 @@ func (u *Unit) choose(g group, end int, hidden []bool) {
 			to = g.branches[k+1]
 		}
 		net, low := 0, 0
+		round, least := 0, 0 // the same of the other brackets
 		for i := from + 1; i < to; i++ {
 			if t := u.tokens[i]; t.kind == punct && !hidden[i] {
 				switch u.text[t.start] {
@@ -181,11 +183,16 @@ func (u *Unit) choose(g group, end int, hidden []bool) {
 					net++
 				case '}':
 					net--
+				case '(', '[':
+					round++
+				case ')', ']':
+					round--
 				}
-				low = min(low, net)
+				low, least = min(low, net), min(least, round)
 			}
 		}
 		uneven = uneven || net != 0 || low < 0
+		u.parted = u.parted || uneven || round != 0 || least < 0
 	}
 	for k, from := range g.branches {
 		to := end
