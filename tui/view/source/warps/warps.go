@@ -125,13 +125,29 @@ func (p *Pane) draw() []string {
 		out = append(out, p.row(i, w))
 	}
 	note := p.data.Note
-	if shown := len(out); shown < len(p.rows) {
-		note = fmt.Sprintf("%d-%d of %d", p.top+1, p.top+shown, len(p.rows))
-		if p.data.Note != "" {
-			note += " · " + p.data.Note
-		}
+	if of := p.listed(len(out)); of != "" && note != "" {
+		note = of + " · " + note
+	} else if of != "" {
+		note = of
 	}
 	return p.Theme.Box("WARPS", note, out, p.W, p.H, p.Focus)
+}
+
+// listed says which warps n lines from the top list: "warps 4-7 of 8"; where each warp has a line among them,
+// and lanes that parted have more, which lines: "lines 1-4 of 6". "" where all are listed.
+func (p *Pane) listed(n int) string {
+	if n == len(p.rows) {
+		return ""
+	}
+	first, last := p.rows[p.top].warp, p.rows[p.top+n-1].warp
+	switch all := len(p.data.Warps); {
+	case last-first+1 == all:
+		return fmt.Sprintf("lines %d-%d of %d", p.top+1, p.top+n, len(p.rows))
+	case first == last:
+		return fmt.Sprintf("warp %d of %d", first, all)
+	default:
+		return fmt.Sprintf("warps %d-%d of %d", first, last, all)
+	}
 }
 
 // row: ▸ 0 ████████····███ 493 ptx 1851 wmma.store…
