@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -275,5 +276,9 @@ func TestTheLegendHasWhatIsOnScreen(t *testing.T) {
 		}
 		d.Says("injected")
 		d.Command("gate none").Command("fault p-stale-m").Says("✗n bad cells", "~n bad by earlier stages")
+		d.Command("gate softmax").Says("✗n bad")
+		l := d.M.Run.Report.Stage("l")
+		l.Verdict, l.Global.Bad, l.NotCaptured = report.Tainted, 3, 2
+		d.Press("J").Says("✓ in bounds", "✗n bad", "~n ", "∅n not captured", "» injected", "– not judged")
 	}
 }

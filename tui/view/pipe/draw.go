@@ -414,40 +414,67 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 	l.Pad(end)
 }
 
-// legend explains the marks of the timeline: those that are on screen before others, for which there may be
-// no room.
-func (p *Pane) legend(w int) string {
-	l := p.Theme.Line(w).Space(1)
+// mark is a mark of the timeline and what it means, in full and in few words.
+type mark struct {
+	shown      bool // it is on screen
+	usual      bool // it is explained where there is room although it is not on screen
+	style      theme.Style
+	glyph      string
+	text, term string
+}
+
+// marks are those of the timeline. A stage's verdict is that of its worst tile: others of its tiles may have
+// another.
+func (p *Pane) marks() []mark {
 	g := p.Theme.Glyph
-	var off, wrong, taint bool
+	var off, wrong, taint, absent bool
 	if r := p.data.Run.Report(); r != nil {
 		for i := range r.Stages {
-			off = off || r.Stages[i].Verdict == report.Off
-			wrong, taint = wrong || r.Stages[i].Local.Bad > 0, taint || r.Stages[i].Global.Bad > 0
+			s := &r.Stages[i]
+			off, absent = off || s.Verdict == report.Off, absent || s.NotCaptured > 0
+			wrong, taint = wrong || s.Local.Bad > 0, taint || s.Global.Bad > 0
+		}
+	}
+	if s := p.data.Summary; s != nil {
+		for _, st := range s.Stages {
+			off, wrong, taint = off || st.Off > 0, wrong || st.Wrong > 0, taint || st.Tainted > 0
 		}
 	}
 	injected := p.data.Plan != nil && len(p.data.Plan.Gate.Injected) > 0
-	parts := []struct {
-		shown      bool
-		style      theme.Style
-		mark, text string
-	}{
-		{true, p.Theme.OK, g.OK, " in bounds"},
-		{wrong, p.Theme.Wrong, g.Wrong + "n", " bad cells"},
-		{taint, p.Theme.Taint, g.Taint + "n", " bad by earlier stages"},
-		{injected, p.Theme.Notice, g.Injected, " injected"},
-		{off, p.Theme.Off, g.Off, " not judged"},
+	return []mark{
+		{true, true, p.Theme.OK, g.OK, " in bounds", " in bounds"},
+		{wrong, true, p.Theme.Wrong, g.Wrong + "n", " bad cells", " bad"},
+		{taint, true, p.Theme.Taint, g.Taint + "n", " bad by earlier stages", " tainted"},
+		{absent, false, p.Theme.Taint, g.Absent + "n", " not captured", " not captured"},
+		{injected, false, p.Theme.Notice, g.Injected, " injected", " injected"},
+		{off, true, p.Theme.Off, g.Off, " not judged", " not judged"},
+	}
+}
+
+// legend explains the marks of the timeline: those on screen, in few words where there is no room for
+// more, then others, for which there may be none.
+func (p *Pane) legend(w int) string {
+	l := p.Theme.Line(w).Space(1)
+	all, gap := p.marks(), "  "
+	room := l.Left() + len(gap) - 1
+	for _, x := range all {
+		if x.shown {
+			room -= p.Theme.Width(gap + x.glyph + x.text)
+		}
 	}
 	for _, shown := range []bool{true, false} {
-		for _, x := range parts {
-			if x.shown != shown || x.mark == g.Injected && !injected {
+		for _, x := range all {
+			if x.shown != shown || !shown && !x.usual {
 				continue
 			}
-			if l.Col() > 1 {
-				x.mark = "  " + x.mark
+			if room < 0 {
+				x.text = x.term
 			}
-			if l.Left() >= p.Theme.Width(x.mark+x.text)+1 {
-				l.Add(x.style, x.mark).Add(p.Theme.Dim, x.text)
+			if l.Col() > 1 {
+				x.glyph = gap + x.glyph
+			}
+			if l.Left() >= p.Theme.Width(x.glyph+x.text)+1 {
+				l.Add(x.style, x.glyph).Add(p.Theme.Dim, x.text)
 			}
 		}
 	}
