@@ -125,6 +125,23 @@ func (q *inquiry) outputs(rep *report.Run) string {
 	return "though " + damageOf(rep).String()
 }
 
+// against names what the outputs that a story's first line says are off were compared with: " against the
+// reference on the kernel's inputs". A document's output is compared with another one, on the
+// inputs before they were quantised. "" where no output is off by a number.
+func (q *inquiry) against(rep *report.Run) string {
+	if !strings.Contains(q.outputs(rep), offBy) {
+		return ""
+	}
+	of := "the kernel's inputs"
+	if q.run != nil && len(q.run.Plan.Gate.Injected) > 0 {
+		of = fmt.Sprintf("what gate %s injects", q.run.Plan.Gate.Name)
+	}
+	if st := rep.Stage(q.damage(rep).stage); st != nil && st.Reference.Given() {
+		return fmt.Sprintf(" against %s", st.Reference)
+	}
+	return " against the reference on " + of
+}
+
 // share is the part of the damage that is gone. Damage is the largest error times the number of bad
 // cells; where some value is NaN or Inf, the number of bad cells, of which the NaN and Inf count twice
 // where they become fewer.
@@ -159,6 +176,8 @@ func (d damage) weight() float64 {
 	return d.max * float64(d.bad)
 }
 
+const offBy = " off by up to "
+
 // String is the damage in words: "O off by up to 0.81 in 30298 of 32768 cells".
 func (d damage) String() string {
 	switch {
@@ -169,5 +188,5 @@ func (d damage) String() string {
 	case d.nan > 0:
 		return fmt.Sprintf("%s wrong in %d of %d cells, %d NaN or Inf", d.stage, d.bad, d.cells, d.nan)
 	}
-	return fmt.Sprintf("%s off by up to %.3g in %d of %d cells", d.stage, d.max, d.bad, d.cells)
+	return fmt.Sprintf("%s%s%.3g in %d of %d cells", d.stage, offBy, d.max, d.bad, d.cells)
 }

@@ -56,12 +56,24 @@ func TestOutputsNamesAll(t *testing.T) {
 	if got, want := q.outputs(rep), "dQ off by up to 1 in 4 of 10 cells, dK off by up to 1 in 2 of 10 cells"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	reference := func(want string) {
+		t.Helper()
+		if got := q.against(rep); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	reference(" against the reference on the kernel's inputs")
+	p.Gate = probes.GatePlan{Name: "pv", Injected: probes.StageSet{"P"}}
+	reference(" against the reference on what gate pv injects")
+	rep.Stages[1].Reference = report.Reference{Kind: report.ByArchive, File: "ref.npz"}
+	reference(" against ref.npz")
 	if d := q.damage(rep); d.stage != "dK" {
 		t.Errorf("the damage is at %s, want dK", d.stage)
 	}
 	for i := range rep.Stages {
 		rep.Stages[i].Global.Bad = 0
 	}
+	reference("")
 	if got, want := q.outputs(rep), "though dQ, dK, dV are within their bounds"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -71,7 +71,7 @@ func (q *inquiry) verdict() string {
 		}
 		return fmt.Sprintf("%s: every stage agrees, and yet something is wrong: %s", rep.Title(), causes)
 	}
-	return fmt.Sprintf("%s: diverges, %s: %s", rep.Title(), q.outputs(rep), causes)
+	return fmt.Sprintf("%s: diverges, %s%s: %s", rep.Title(), q.outputs(rep), q.against(rep), causes)
 }
 
 // errorCount is a number of errors in words.
@@ -186,8 +186,8 @@ func (q *inquiry) quiet() []string {
 	}
 	if rep.Verdict != report.Agree {
 		lines := []string{
-			fmt.Sprintf("%s: diverges, %s: no stage has an error of its own, and no checker found anything",
-				rep.Title(), q.outputs(rep)),
+			fmt.Sprintf("%s: diverges, %s%s: no stage has an error of its own, and no checker found anything",
+				rep.Title(), q.outputs(rep), q.against(rep)),
 		}
 		if len(q.doc.Losses) > 0 {
 			lines = append(lines, "most bits are lost at "+q.doc.Losses[0].String())

@@ -111,7 +111,8 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 			Because: "nothing that was tried races without it"},
 	}
 	d.Story = []string{
-		"stage2 1,4,128,64 seed 0: diverges, O off by up to 3.2 in 30298 of 32768 cells: 2 independent causes",
+		"stage2 1,4,128,64 seed 0: diverges, O off by up to 3.2 in 30298 of 32768 cells against the reference on " +
+			"the kernel's inputs: 2 independent causes",
 		"1. " + d.Causes[0].Title + "; spoils m, P (53 % of the error)",
 		"   change: " + d.Causes[0].Advice, "2. " +
 			d.Causes[1].Title, "   change: " + d.Causes[1].Advice,
