@@ -19,6 +19,8 @@ type topLine struct {
 	*view.Context
 	w     int
 	gauge view.Gauge // nil where no view has one
+	// diagnosis is what diagnoses the run on screen, nil where no view does
+	diagnosis view.Diagnoser
 }
 
 // topLine is the first line as it is now.
@@ -26,6 +28,9 @@ func (m *Model) topLine() topLine {
 	t := topLine{Context: m.Context, w: m.w}
 	if all := able[view.Gauge](m.views); len(all) > 0 {
 		t.gauge = all[0]
+	}
+	if all := able[view.Diagnoser](m.views); len(all) > 0 {
+		t.diagnosis = all[0]
 	}
 	return t
 }
@@ -208,7 +213,7 @@ func (t topLine) corners() []corner {
 	}
 }
 
-// verdict is what the run on screen came to: "✗ diverge P", "✓ agree 3 of 9 stages".
+// verdict is what the run on screen came to: "✗ diverge P", "✓ agree 3 of 9 stages", "✓ agree · 1 race".
 func (t topLine) verdict(r *report.Run) string {
 	verdict := t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
 	spoiling := view.SpoiltBefore(r, t.Run.Plan)
@@ -223,7 +228,39 @@ func (t topLine) verdict(r *report.Run) string {
 	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
 		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
 	}
+	if found := t.found(r); found != "" && r.Verdict == report.Agree {
+		verdict += " · " + found
+	}
 	return verdict
+}
+
+// found says what was found of errors where the values agree, by the run or a diagnosis of it: "1 race", "3
+// findings"; else how many causes. "" where there is none, or the verdict says it.
+func (t topLine) found(r *report.Run) string {
+	var list []report.Finding
+	for i := range r.Findings {
+		if r.Findings[i].Severity == "error" {
+			list = append(list, r.Findings[i])
+		}
+	}
+	causes := 0
+	if t.diagnosis != nil {
+		var more []report.Finding
+		if more, causes = t.diagnosis.Found(); len(more) > len(list) {
+			list = more
+		}
+	}
+	n := len(list)
+	switch {
+	case n == 0 && causes > 0:
+		return theme.Count(causes, "cause")
+	case n == 0 || !r.Referenced() && n == r.Errors():
+		return ""
+	case slices.ContainsFunc(list, func(f report.Finding) bool { return f.Kind != "race" }):
+		return theme.Count(n, "finding")
+	default:
+		return theme.Count(n, "race")
+	}
 }
 
 // judgedStages is how many of a run's stages were judged.

@@ -16,6 +16,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
@@ -125,8 +126,13 @@ type (
 	}
 	// Explained has a legend: what the marks in a part mean.
 	Explained interface{ Legend(p Part) []Mark }
-	// Diagnoser reports whether causes of what is wrong with the run on screen have been found, to the last.
-	Diagnoser interface{ HasCauses() bool }
+	// Diagnoser diagnoses the run on screen.
+	Diagnoser interface {
+		// HasCauses reports whether causes of what is wrong with it have been found, to the last.
+		HasCauses() bool
+		// Found is what a diagnosis has found so far of errors and of causes; 0 where there is none.
+		Found() (errors []report.Finding, causes int)
+	}
 	// Clocked counts the steps of the block that it has executed.
 	Clocked interface{ Clock() uint64 }
 	// Hinter has keys that do something else at the moment: what the hint line says of one, "" for what it

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
@@ -48,6 +49,7 @@ type Controller struct {
 	race     inquiry
 	search   string
 	causes   []diagnose.Cause // of a diagnosis of the run on screen
+	errors   []report.Finding // that it found, or the run itself
 	over     bool             // that diagnosis has ended
 }
 
@@ -182,6 +184,9 @@ func (v *Controller) SourceLine() (file string, line int, ok bool) {
 
 // Causes are what a diagnosis of the run on screen has found so far, and whether it has ended.
 func (v *Controller) Causes() (causes []diagnose.Cause, over bool) { return v.causes, v.over }
+
+// Found implements view.Diagnoser.
+func (v *Controller) Found() (errors []report.Finding, causes int) { return v.errors, len(v.causes) }
 
 // HasCauses implements view.Diagnoser.
 func (v *Controller) HasCauses() bool { return v.over && len(v.causes) > 0 }

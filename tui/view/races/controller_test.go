@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -515,5 +516,31 @@ func TestHangGraph(t *testing.T) {
 				"✗ no copy that completes on it is pending")
 			d.Fits("Races, zoomed")
 		})
+	}
+}
+
+// TestTopLineSaysWhatWasFound: a run whose values agree is no clean one where it, or a diagnosis of it, has
+// found errors; another request has none of them.
+func TestTopLineSaysWhatWasFound(t *testing.T) {
+	top := func(d *viewtest.Driver) string { return strings.Split(d.Text(), "\n")[0] }
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Races(&tuitest.Races{}))
+		if s := top(d); !strings.Contains(s, "✓ agree  ") {
+			t.Errorf("before a diagnosis: %q", s)
+		}
+		d.Press("5", "d").Says("2 causes, 2 findings")
+		if s := top(d); !strings.Contains(s, "✓ agree · 2 races  ") {
+			t.Errorf("after a diagnosis: %q", s)
+		}
+		d.Press("1").Command("seed 3")
+		if s := top(d); !strings.Contains(s, "✓ agree  ") {
+			t.Errorf("another request: %q", s)
+		}
+		d.M.Run.Report.Findings = []report.Finding{{Kind: "out-of-bounds", Severity: "error"},
+			{Kind: "bank-conflict", Severity: "advice"}}
+		d.M.Announce(view.NewRun{})
+		if s := top(d); !strings.Contains(s, "✓ agree · 1 finding  ") {
+			t.Errorf("findings of the run: %q", s)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -297,9 +298,10 @@ func (v *Controller) showRaces() {
 			request.Normal(v.NextRequest()).Schedule, v.Req.Schedule, v.race.replayed)
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not
-		v.causes, v.over = nil, false
+		v.causes, v.errors, v.over = nil, nil, false
 	} else {
 		v.causes, v.over = d.Causes, d.Diagnosed
+		v.errors = slices.DeleteFunc(slices.Clone(d.Findings), isAdvice)
 	}
 	q.shown = d.Findings
 	v.pane.SetData(d)
