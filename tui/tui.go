@@ -210,6 +210,8 @@ func LookOf(out io.Writer, environ []string) Look {
 		look.Profile = colorprofile.ASCII
 	case look.Profile < colorprofile.ASCII:
 		look.Profile = colorprofile.ASCII
+	case strings.HasSuffix(env("TERM"), "-16color"): // whatever tmux or COLORTERM say of the terminal around
+		look.Profile = min(look.Profile, colorprofile.ANSI)
 	}
 	locale := env("LC_ALL")
 	if locale == "" {
