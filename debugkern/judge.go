@@ -398,7 +398,7 @@ func statsDoc(s judge.Stats) report.ErrorStats {
 	return report.ErrorStats{
 		MaxAbs: report.Number(s.MaxAbs), MaxULP: s.MaxULP, Error: report.Number(s.Error),
 		Bound: report.Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
-		Nonfinite: s.Nonfinite,
+		Nonfinite: s.Nonfinite, NaN: s.NaN,
 	}
 }
 
@@ -423,7 +423,7 @@ func (e *execution) output() (*report.Output, error) {
 	doc := &report.Output{
 		MaxAbs: report.Number(out.MaxAbs), MeanAbs: report.Number(out.MeanAbs),
 		BadFraction: report.Number(out.BadFraction), Cosine: report.Number(out.Cosine), Verdict: report.Fail,
-		Histogram: out.Histogram,
+		Histogram: out.Histogram, Cells: len(o), Nonfinite: out.Nonfinite, NaN: out.NaN,
 	}
 	if whole.attention != nil {
 		rules := whole.attention.Rules(p, o)

@@ -28,6 +28,7 @@ type OutputErrors struct {
 	OK              bool  // the plan's limits hold
 	Histogram       []int // |error| by decade: < 1e-6, < 1e-5, … < 1, the rest (NaN with it)
 	Nonfinite       int
+	NaN             int // of Nonfinite
 }
 
 // histogramDecades are the bins' upper ends.
@@ -92,6 +93,9 @@ func Compare(o, ref []float64, lim probes.Limits) *OutputErrors {
 		e.Histogram[bin]++
 		if math.IsNaN(d) || math.IsInf(d, 0) {
 			e.Nonfinite++
+			if math.IsNaN(d) {
+				e.NaN++
+			}
 			bad++
 			continue
 		}

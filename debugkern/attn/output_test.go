@@ -59,7 +59,8 @@ func TestOutput(t *testing.T) {
 	}
 	o[77] = kept
 	o[77] = math.NaN()
-	if e = w.Output(p, o); e.OK || e.Nonfinite != 1 || !math.IsNaN(e.Cosine) {
+	if e = w.Output(p, o); e.OK || e.Nonfinite != 1 || !math.IsNaN(e.Cosine) ||
+		e.NaN != 1 {
 		t.Errorf("a NaN in O: %+v", e)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

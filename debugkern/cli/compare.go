@@ -221,7 +221,7 @@ func printComparison(w io.Writer, c *report.Comparison) {
 			continue
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%d\t%s\t%s\t%d\t%s\n", s.Name, s.Verdict, s.Tiles,
-			countText(c, &s.CellStats), s.MaxAbs.Size("%.3g"), s.MaxULP, firstText(s.First))
+			countText(c, &s.CellStats), s.Size("%.3g"), s.MaxULP, firstText(s.First))
 	}
 	if o := c.Output; o != nil && o.Verdict == report.Incomparable {
 		fmt.Fprintf(tw, "  output\tnot compared\t\t\t\t\t%s\n", o.Reason)
@@ -236,7 +236,7 @@ func printComparison(w io.Writer, c *report.Comparison) {
 			first = "element " + indexText(o.First)
 		}
 		fmt.Fprintf(tw, "  output\t%s\t\t%s\t%s\t%d\t%s\n", o.Verdict, countText(c, &o.CellStats),
-			o.MaxAbs.Size("%.3g"), o.MaxULP, first)
+			o.Size("%.3g"), o.MaxULP, first)
 	}
 	tw.Flush()
 	for i, only := range [][]string{c.OnlyA, c.OnlyB} {

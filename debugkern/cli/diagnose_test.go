@@ -60,10 +60,19 @@ func TestDiagnoseText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cause 1: race on sS", "share of the error: 100 %", "what each synchronisation is for:",
-		"change: put __syncthreads()",
+		"change: put __syncthreads()", "O wrong in 1024 of 2048 cells, 1024 NaN",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in:\n%s", want, stdout)
+		}
+	}
+	run, _, _ := call(t, "run", "stage2", "--fault", "sync-s", "--shape", "small", "--backend", "emu")
+	if want := "fail: 1024 of 2048 cells NaN, over the gate 50.00 %\n"; !strings.Contains(run, want) {
+		t.Errorf("no %q in:\n%s", want, run)
+	}
+	for _, odd := range []string{"+Inf", "NaN/Inf", "cosine NaN"} {
+		if strings.Contains(stdout+run, odd) {
+			t.Errorf("%s, and all cells without a size are NaN:\n%s%s", odd, stdout, run)
 		}
 	}
 }

@@ -272,7 +272,7 @@ func printGates(w io.Writer, d *gates.Doc) {
 		regs, shared, spills := allotted(&t.PTXAS)
 		maxAbs, meanAbs := "", ""
 		if x, y, ok := t.Correctness.Worst(); ok {
-			maxAbs, meanAbs = fmt.Sprintf("%.4g", x), fmt.Sprintf("%.4g", y)
+			maxAbs, meanAbs = report.Number(x).Size("%.4g"), report.Number(y).Size("%.4g")
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\t%s %d/%d\t%s\t%s\t%s\t\n", t.Target, t.PTXAS.Verdict, regs,
 			shared, spills, t.Correctness.Verdict,

@@ -40,9 +40,13 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 		if o.Of != "" {
 			name += " " + o.Of
 		}
-		fmt.Fprintf(w,
-			"\n%s against %s: %s: max_abs %s, mean_abs %s, over the gate %.2f %%, cosine %.6f\n",
-			name, o.Against(), o.Verdict, o.Most(), o.MeanAbs.Size("%.4g"), 100*o.BadFraction, o.Cosine)
+		errors := fmt.Sprintf("max_abs %s, mean_abs %s", o.Most(), o.Size(o.MeanAbs, "%.4g"))
+		cosine := fmt.Sprintf(", cosine %.6f", o.Cosine)
+		if odd := o.Odd(); odd != "" { // no error has a size then, nor has the angle
+			errors, cosine = odd, ""
+		}
+		fmt.Fprintf(w, "\n%s against %s: %s: %s, over the gate %.2f %%%s\n", name, o.Against(), o.Verdict,
+			errors, 100*o.BadFraction, cosine)
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)
@@ -194,9 +198,10 @@ func printVerdicts(w io.Writer, stages []report.Stage) {
 			continue
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%d\t%s\t%.3g\t%d/%d\t%s\t%s\t%.3g\t%d\t\n", s.Name,
-			s.Verdict, tilesText(&s), s.Local.MaxAbs.Size("%.3g"), s.Local.MaxULP,
-			s.Local.Error.Size("%.3g"), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
-			s.Global.MaxAbs.Size("%.3g"), s.Global.Error.Size("%.3g"), float64(s.Global.Bound), s.Global.Bad)
+			s.Verdict, tilesText(&s), s.Local.Size(s.Local.MaxAbs, "%.3g"), s.Local.MaxULP,
+			s.Local.Size(s.Local.Error, "%.3g"), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
+			s.Global.Size(s.Global.MaxAbs, "%.3g"), s.Global.Size(s.Global.Error, "%.3g"),
+			float64(s.Global.Bound), s.Global.Bad)
 	}
 	tw.Flush()
 	for _, s := range stages {

@@ -462,8 +462,8 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 				although = ""
 			}
 			c.Proof = append(c.Proof,
-				fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
-					n, although, st.Local.Bad, st.Local.Cells, float64(st.Local.Error),
+				fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %s, allowed %.3g)",
+					n, although, st.Local.Bad, st.Local.Cells, st.Local.Size(st.Local.Error, "%.3g"),
 					float64(st.Local.Bound)))
 			if p := pattern(st); p != nil {
 				c.Proof = append(c.Proof,

@@ -15,6 +15,7 @@ type damage struct {
 	stage           string
 	max, bound      float64
 	bad, cells, nan int
+	odd             string // nan in words
 }
 
 func damageOf(rep *report.Run) damage {
@@ -33,7 +34,7 @@ func damageAt(st *report.Stage) damage {
 	}
 	return damage{
 		st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells,
-		st.Global.Nonfinite,
+		st.Global.Nonfinite, st.Global.Odd(),
 	}
 }
 
@@ -186,7 +187,7 @@ func (d damage) String() string {
 	case d.bad == 0:
 		return d.stage + " within its bound"
 	case d.nan > 0:
-		return fmt.Sprintf("%s wrong in %d of %d cells, %d NaN or Inf", d.stage, d.bad, d.cells, d.nan)
+		return fmt.Sprintf("%s wrong in %d of %d cells, %s", d.stage, d.bad, d.cells, d.odd)
 	}
 	return fmt.Sprintf("%s%s%.3g in %d of %d cells", d.stage, offBy, d.max, d.bad, d.cells)
 }

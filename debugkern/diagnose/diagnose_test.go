@@ -407,7 +407,8 @@ func TestPageIsSelfContained(t *testing.T) {
 	if n := len(pngData.FindAllString(page, -1)); n < 3 {
 		t.Errorf("%d pictures, want kernel, reference and error of the wrong stage", n)
 	}
-	for _, want := range []string{`class="guilty"`, "prefers-color-scheme", html.EscapeString(d.Story[0]), "P, wrong"} {
+	for _, want := range []string{`class="guilty"`, "prefers-color-scheme", html.EscapeString(d.Story[0]),
+		"P, wrong"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -108,8 +108,8 @@ func (d *Doc) compareOutput(b *strings.Builder) {
 			o := [3]string{"-", "-", "-"}
 			if c.Output != nil {
 				o = [3]string{
-					fmt.Sprintf("%.4g", float64(c.Output.MaxAbs)),
-					fmt.Sprintf("%.4g", float64(c.Output.MeanAbs)),
+					c.Output.Size(c.Output.MaxAbs, "%.4g"),
+					c.Output.Size(c.Output.MeanAbs, "%.4g"),
 					fmt.Sprintf("%.2f %%", 100*float64(c.Output.BadFraction)),
 				}
 			}

@@ -118,8 +118,12 @@ func whyRed(rep *report.Run, c *CellDoc) string {
 		why = append(why, "wrong: "+strings.Join(c.Guilty, " "))
 	}
 	if o := rep.Output; o != nil && o.Verdict != report.OK {
-		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.1f %% over the limit",
-			float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
+		errors := fmt.Sprintf("max_abs %s, mean_abs %s", o.Most(), o.Size(o.MeanAbs, "%.3g"))
+		if odd := o.Odd(); odd != "" {
+			errors = odd
+		}
+		why = append(why, fmt.Sprintf("output: %s, %.1f %% over the limit", errors,
+			100*float64(o.BadFraction)))
 	}
 	for _, f := range c.Findings {
 		if f.Severity == "error" {

@@ -82,6 +82,7 @@ type Stats struct {
 	Bad        int     // cells above their own bound
 	Cells      int
 	Nonfinite  int // cells that are not finite
+	NaN        int // those of them that are no numbers
 }
 
 // StageResult is one stage's judgement.

@@ -46,6 +46,7 @@ func TestSameTilesAreJudgedAsApart(t *testing.T) {
 			for i := range sums {
 				l, s := &one.Stages[i].Local, &sums[i]
 				s.Bad, s.Cells, s.Nonfinite = s.Bad+l.Bad, s.Cells+l.Cells, s.Nonfinite+l.Nonfinite
+				s.NaN += l.NaN
 				s.MaxAbs, s.MaxULP = max(s.MaxAbs, l.MaxAbs), max(s.MaxULP, l.MaxULP)
 				per := len(all.tiles[i]) / p.Grid.Count()
 				if a, b := all.tiles[i][n*per:(n+1)*per], one.tiles[i][n*per:(n+1)*per]; !slices.Equal(a, b) {

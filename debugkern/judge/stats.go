@@ -53,6 +53,7 @@ func (a worst) ratio() float64 {
 func (t *tally) merge(o *tally) {
 	t.MaxAbs, t.MaxULP = max(t.MaxAbs, o.MaxAbs), max(t.MaxULP, o.MaxULP)
 	t.Bad, t.Cells, t.Nonfinite = t.Bad+o.Bad, t.Cells+o.Cells, t.Nonfinite+o.Nonfinite
+	t.NaN += o.NaN
 	if o.worst.beats(t.worst) {
 		t.worst = o.worst
 	}
@@ -99,6 +100,9 @@ func (t *tally) compare(v *view, e *ref.Estimate) (bad, nonfinite int32, top flo
 				isBad, odd := judgeOdd(v, g, ref[c], bound[c])
 				if odd {
 					nonfinite++
+					if math.IsNaN(g) {
+						t.NaN++
+					}
 				}
 				if !isBad || v.excused {
 					continue
@@ -140,6 +144,9 @@ func (t *tally) beyond(v *view, r, c int, got, want float64) {
 	t.Cells++
 	if math.IsNaN(got) || math.IsInf(got, 0) {
 		t.Nonfinite++
+		if math.IsNaN(got) {
+			t.NaN++
+		}
 	}
 	err := math.Abs(got - want)
 	if math.IsNaN(err) {

@@ -100,7 +100,8 @@ func TestNothingExplainsNaN(t *testing.T) {
 			t.Errorf("%s, wrong by NaN alone, looks like %s %s: %s", s, f.Name, f.Value, f.Evidence)
 		}
 	}
-	if p := j.Stage("P"); p.Verdict != Wrong || p.Local.Nonfinite != p.Local.Bad {
+	if p := j.Stage("P"); p.Verdict != Wrong || p.Local.Nonfinite != p.Local.Bad ||
+		p.Local.NaN != p.Local.Bad {
 		t.Errorf("P is %s, %d of %d bad cells are NaN", p.Verdict, p.Local.Nonfinite, p.Local.Bad)
 	}
 }

@@ -71,6 +71,15 @@ type CellStats struct {
 	Nonfinite int    `json:"nonfinite"`
 }
 
+// Size writes the largest difference by a verb for floats, and NoSize where a cell of one of the two is not
+// finite.
+func (s *CellStats) Size(verb string) string {
+	if s.Nonfinite > 0 {
+		return NoSize
+	}
+	return s.MaxAbs.Size(verb)
+}
+
 // StageComparison is one stage that both capture.
 type StageComparison struct {
 	Name    string `json:"name"`

@@ -43,9 +43,31 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 const NoSize = "NaN/Inf"
 
 // Size writes the size of an error by a verb for floats, and NoSize where it has none.
-func (n Number) Size(verb string) string {
+func (n Number) Size(verb string) string { return n.sizeOf(verb, 0, 0) }
+
+// sizeOf is Size where so many cells are not finite and so many of these are no numbers: where all of them
+// are, an error without a size is NaN.
+func (n Number) sizeOf(verb string, nonfinite, nan int) string {
 	if v := float64(n); !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return fmt.Sprintf(verb, v)
 	}
-	return NoSize
+	return oddWord(nonfinite, nan, "/")
+}
+
+// oddWord is what values that are not finite are: NaN where all are no numbers. Which are infinite is known
+// only where some are no numbers: a document that was read counts both together.
+func oddWord(nonfinite, nan int, or string) string {
+	if nan > 0 && nan == nonfinite {
+		return "NaN"
+	}
+	return "NaN" + or + "Inf"
+}
+
+// Odd counts values that are not finite, of which so many are no numbers: "3 NaN", "3 NaN, 2 Inf"; "3 NaN or
+// Inf" where it is not known which.
+func Odd(nonfinite, nan int) string {
+	if nan > 0 && nan < nonfinite {
+		return fmt.Sprintf("%d NaN, %d Inf", nan, nonfinite-nan)
+	}
+	return fmt.Sprintf("%d %s", nonfinite, oddWord(nonfinite, nan, " or "))
 }

@@ -1,5 +1,7 @@
 package report
 
+import "fmt"
+
 // Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there
 // where that is attention.
 type Output struct {
@@ -14,6 +16,11 @@ type Output struct {
 	PyTorch   *Rule `json:"pytorch,omitempty"`
 	Triton    *Rule `json:"triton,omitempty"`
 	Histogram []int `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
+	// Of Cells so many are not finite, and of these so many are no numbers. Documents do not have them: all
+	// are 0 in one that was read.
+	Cells     int `json:"-"`
+	Nonfinite int `json:"-"`
+	NaN       int `json:"-"`
 }
 
 // Against names what the result is compared with. It is another reference than that of the stages, which
@@ -29,7 +36,22 @@ func (o *Output) Against() string {
 func (o *Output) AgainstShort() string { return "exact inputs" }
 
 // Most is the largest error as it is printed everywhere.
-func (o *Output) Most() string { return o.MaxAbs.Size("%.3g") }
+func (o *Output) Most() string { return o.Size(o.MaxAbs, "%.3g") }
+
+// Size writes the size of one of the errors as ErrorStats.Size does.
+func (o *Output) Size(n Number, verb string) string { return n.sizeOf(verb, o.Nonfinite, o.NaN) }
+
+// Odd says of how many cells the errors have no size: "3 of 2048 cells NaN"; "" where all have one, or a
+// document does not say how many have none.
+func (o *Output) Odd() string {
+	if o.Nonfinite == 0 {
+		return ""
+	}
+	if o.NaN > 0 && o.NaN < o.Nonfinite {
+		return fmt.Sprintf("of %d cells %s", o.Cells, Odd(o.Nonfinite, o.NaN))
+	}
+	return fmt.Sprintf("%d of %d cells %s", o.Nonfinite, o.Cells, oddWord(o.Nonfinite, o.NaN, " or "))
+}
 
 // Rule is another project's acceptance test, evaluated on O.
 type Rule struct {

@@ -81,7 +81,16 @@ type ErrorStats struct {
 	Bad        int    `json:"bad"`
 	Cells      int    `json:"cells"`
 	Nonfinite  int    `json:"nonfinite"`
+	// NaN: those of Nonfinite that are no numbers; not in documents, so that it is 0 in one that was read
+	NaN int `json:"-"`
 }
+
+// Size writes the size of one of the errors by a verb for floats; where a cell that is not finite takes part
+// it has none, and is what the cells are.
+func (s *ErrorStats) Size(n Number, verb string) string { return n.sizeOf(verb, s.Nonfinite, s.NaN) }
+
+// Odd says how many cells are not finite: "3 NaN".
+func (s *ErrorStats) Odd() string { return Odd(s.Nonfinite, s.NaN) }
 
 // BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can find
 // it.

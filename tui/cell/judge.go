@@ -274,14 +274,14 @@ func sign(v float64) float64 {
 const wideError = 6
 
 // ErrorText writes the error in at most w columns, w ≥ 4, its sign always shown: in few columns by the mark
-// of a bad cell, which then takes the last of them (marked), else as + or -.
+// of a bad cell, which then takes the last of them (marked), else as + or -. NaN and Inf are their own marks.
 func (d Diff) ErrorText(c Cell, w int) (text string, marked bool) {
 	marked = c.Bad
 	switch {
 	case math.IsNaN(c.Got):
-		return "NaN", marked
+		return "NaN", false
 	case math.IsInf(c.Got, 0):
-		return "Inf", marked
+		return "Inf", false
 	case d == DiffRel && c.Want == 0:
 		return "/0", marked
 	case d == DiffULP && c.NearZero:

@@ -185,7 +185,8 @@ func TestErrorText(t *testing.T) {
 		{DiffAbs, Cell{Delta: 0.164}, 4, "+.2", false},
 		{DiffRel, Cell{Delta: -1, Want: -4, Bad: true}, 7, "-.2500", true},
 		{DiffRel, Cell{Delta: 1}, 7, "/0", false},
-		{DiffULP, Cell{Got: math.NaN(), Bad: true}, 4, "NaN", true},
+		{DiffULP, Cell{Got: math.NaN(), Bad: true}, 4, "NaN", false},
+		{DiffULP, Cell{Got: math.Inf(1), Bad: true}, 4, "Inf", false},
 	} {
 		text, marked := tt.d.ErrorText(tt.c, tt.w)
 		if text != tt.want || marked != tt.marked {

@@ -89,6 +89,14 @@ func clip(s string, w int) string {
 	return s[:max(0, w-1)] + "…"
 }
 
+// Odd is what an error is that has no size: NaN, or Inf.
+func Odd(delta float64) string {
+	if math.IsNaN(delta) {
+		return "NaN"
+	}
+	return "Inf"
+}
+
 // FixedText writes v in at most w columns (w ≥ 3): as many decimals as fit, no zero before the point, then k,
 // M, G, then powers of ten. A number too small for its decimals is a power of ten where that fits with a
 // sign, else it has a unit (m, u, n, p, f, a), so that its sign is never before zeros alone.

@@ -31,9 +31,12 @@ func (x *Context) Known() []Fact {
 		x.sayFirstBad(r.Stage(c.Stage.String()), say)
 	}
 	if o := r.Output; o != nil {
-		say("output", "%s %s against %s: max error %s, mean error %s, %.3g %% of cells over the tolerance",
-			x.Theme.VerdictMark(o.Verdict), o.Verdict, o.Against(), o.Most(), o.MeanAbs.Size("%.3g"),
-			100*float64(o.BadFraction))
+		errors := fmt.Sprintf("max error %s, mean error %s", o.Most(), o.Size(o.MeanAbs, "%.3g"))
+		if odd := o.Odd(); odd != "" {
+			errors = odd
+		}
+		say("output", "%s %s against %s: %s, %.3g %% of cells over the tolerance",
+			x.Theme.VerdictMark(o.Verdict), o.Verdict, o.Against(), errors, 100*float64(o.BadFraction))
 	}
 	if c := r.Cost; c.WarpInstructions > 0 { // a GPU does not count them
 		text := fmt.Sprintf("%d warp instructions", c.WarpInstructions)

@@ -338,7 +338,7 @@ func (p *Pane) stage(s *report.Stage, c stageColumns) string {
 		of = &s.Global
 	}
 	mark := p.Theme.VerdictMark(s.Verdict)
-	return fmt.Sprintf("%s %*s %*d", mark, c.error, of.MaxAbs.Size("%.2g"), c.bad, of.Bad)
+	return fmt.Sprintf("%s %*s %*d", mark, c.error, of.Size(of.MaxAbs, "%.2g"), c.bad, of.Bad)
 }
 
 // Hit maps a place on the pane to a switch; part is which part it lies in.

@@ -2,7 +2,6 @@ package flags
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -99,12 +98,13 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 }
 
 func (p *Pane) most(s *report.CellStats) string {
-	text := report.NoSize
-	if v := float64(s.MaxAbs); !math.IsNaN(v) && !math.IsInf(v, 0) {
-		text = fmt.Sprintf("%s, %s", cell.Long(v), cell.DistanceText(s.MaxULP))
+	odd := fmt.Sprintf("%d NaN or Inf", s.Nonfinite)
+	if s.Nonfinite > 0 && s.Nonfinite == s.Differing {
+		return odd
 	}
+	text := fmt.Sprintf("%s, %s", cell.Long(float64(s.MaxAbs)), cell.DistanceText(s.MaxULP))
 	if s.Nonfinite > 0 {
-		text += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
+		text += ", " + odd
 	}
 	return text
 }

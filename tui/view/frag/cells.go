@@ -188,7 +188,7 @@ func (p *Pane) number(c report.Cell16, n int) (string, theme.Style) {
 			return mark, style
 		}
 		text, marked := cell.DiffULP.ErrorText(x, n)
-		if marked || len(text) < n {
+		if marked || len(text) < n && !x.Bad {
 			text += mark
 		}
 		return text, style
@@ -283,7 +283,7 @@ func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
 	}
 	text := strings.TrimSpace(x.ULPText(0))
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
-		text = "not finite"
+		text = cell.Odd(x.Delta)
 	} else if p.Theme.Width(text) > leastULP && strings.HasSuffix(text, " ulp") {
 		text = cell.CountText(x.ULP, 6) + " ulp"
 	}

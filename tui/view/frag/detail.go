@@ -150,7 +150,7 @@ func ownersText(c report.Cell16, list []at) string {
 
 func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
 	if math.IsNaN(v.Delta) || math.IsInf(v.Delta, 0) {
-		l.Add(p.Theme.Text, "not finite ")
+		l.Add(p.Theme.Text, "Δ "+cell.Odd(v.Delta)+" ")
 	} else {
 		l.Add(p.Theme.Text, fmt.Sprintf("Δ %s ", v.ULPText(0)))
 	}

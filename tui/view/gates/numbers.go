@@ -189,8 +189,8 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 		_, mark := p.mark(c.Verdict)
 		text := fmt.Sprintf("  %s %-10s seed %-3d", mark, c.Label(), c.Seed)
 		if o := c.Output; o != nil {
-			text += fmt.Sprintf("  max_abs %s  mean_abs %s  over %.2f %%", o.MaxAbs.Size("%.4f"),
-				o.MeanAbs.Size("%.5f"), 100*float64(o.BadFraction))
+			text += fmt.Sprintf("  max_abs %s  mean_abs %s  over %.2f %%", o.Size(o.MaxAbs, "%.4f"),
+				o.Size(o.MeanAbs, "%.5f"), 100*float64(o.BadFraction))
 		}
 		if c.Verdict != gates.Green && c.Reason != "" {
 			text += "  " + strings.ReplaceAll(c.Reason, "\n", " ")

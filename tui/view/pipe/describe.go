@@ -376,18 +376,14 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	if o.Verdict != report.OK {
 		style = p.Theme.Wrong
 	}
-	say(
-		"output",
-		style,
-		"%s %s · max error %s from %s · mean error %s · %.3g %% of cells over the tolerance · cosine %.6f",
-		p.Theme.VerdictMark(o.Verdict),
-		o.Verdict,
-		o.Most(),
-		o.AgainstShort(),
-		o.MeanAbs.Size("%.3g"),
-		100*float64(o.BadFraction),
-		float64(o.Cosine),
-	)
+	text := fmt.Sprintf("%s %s · ", p.Theme.VerdictMark(o.Verdict), o.Verdict)
+	over := fmt.Sprintf(" · %.3g %% of cells over the tolerance", 100*float64(o.BadFraction))
+	if odd := o.Odd(); odd != "" { // no error has a size then, nor has the angle
+		say("output", style, "%s", text+odd+over)
+	} else {
+		say("output", style, "%smax error %s from %s · mean error %s%s · cosine %.6f", text, o.Most(),
+			o.AgainstShort(), o.Size(o.MeanAbs, "%.3g"), over, float64(o.Cosine))
+	}
 	if len(o.Histogram) > 0 {
 		say("", p.Theme.Dim, "errors by decade, from 1e-6: %s", p.histogram(o.Histogram))
 	}
@@ -413,10 +409,10 @@ func (p *Pane) rules(o *report.Output, say sayer) {
 			say(label, p.Theme.Dim, "other projects' tests of O, not part of the verdict")
 			label = ""
 		}
-		text := fmt.Sprintf("%s: met (%s, limit %.3g)", rule.name, rule.doc.Error.Size("%.3g"),
+		text := fmt.Sprintf("%s: met (%s, limit %.3g)", rule.name, o.Size(rule.doc.Error, "%.3g"),
 			float64(rule.doc.Limit))
 		if !rule.doc.Holds {
-			text = fmt.Sprintf("%s: not met (%s, limit %.3g)", rule.name, rule.doc.Error.Size("%.3g"),
+			text = fmt.Sprintf("%s: not met (%s, limit %.3g)", rule.name, o.Size(rule.doc.Error, "%.3g"),
 				float64(rule.doc.Limit))
 			if rule.doc.Context != "" {
 				text += "; " + rule.doc.Context

@@ -44,9 +44,10 @@ func errorsOf(s *report.ErrorStats) string {
 		bad = strconv.Itoa(s.Bad)
 	}
 	if s.Nonfinite > 0 {
-		bad += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
+		bad += ", " + s.Odd()
 	}
-	return errorsRow(errorFigure(s.Error), figure(float64(s.Bound)), shareText(s), errorFigure(s.MaxAbs), bad)
+	return errorsRow(errorFigure(s, s.Error), figure(float64(s.Bound)), shareText(s),
+		errorFigure(s, s.MaxAbs), bad)
 }
 
 // errorsRow puts the columns of the table in their places.

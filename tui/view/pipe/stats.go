@@ -58,16 +58,16 @@ func statsText(s report.ErrorStats) string {
 	if s.MaxAbs == 0 && s.Error == 0 {
 		return text + " · no error in any"
 	}
-	text += fmt.Sprintf(" · worst: error %s%s bound %.3g", s.Error.Size("%.3g"), shareWords(&s),
+	text += fmt.Sprintf(" · worst: error %s%s bound %.3g", s.Size(s.Error, "%.3g"), shareWords(&s),
 		float64(s.Bound))
 	if s.Error != s.MaxAbs {
-		text += fmt.Sprintf(" · max error %s", s.MaxAbs.Size("%.3g"))
+		text += fmt.Sprintf(" · max error %s", s.Size(s.MaxAbs, "%.3g"))
 		if !math.IsInf(float64(s.MaxAbs), 0) && !math.IsNaN(float64(s.MaxAbs)) {
 			text += ", where the bound is larger"
 		}
 	}
 	if s.Nonfinite > 0 {
-		text += fmt.Sprintf(" · %d NaN or Inf", s.Nonfinite)
+		text += " · " + s.Odd()
 	}
 	return text
 }

@@ -22,6 +22,8 @@ func TestStatsText(t *testing.T) {
 			Bad: 2, Cells: 64, MaxAbs: inf, Error: inf, Bound: 0.001, Nonfinite: 2},
 		"1 of 64 cells bad · worst: error 0.5, bound 0 · max error NaN/Inf · 1 NaN or Inf": {
 			Bad: 1, Cells: 64, MaxAbs: inf, Error: 0.5, Nonfinite: 1},
+		"2 of 64 cells bad · worst: error NaN, bound 0.001 · 2 NaN": {
+			Bad: 2, Cells: 64, MaxAbs: inf, Error: inf, Bound: 0.001, Nonfinite: 2, NaN: 2},
 		"none of 64 cells bad · no error in any":                         {Cells: 64},
 		"no cell is compared: what it is computed from was not captured": {},
 	} {

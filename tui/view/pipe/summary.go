@@ -28,7 +28,7 @@ var columns = []column{
 	{
 		head: "local   ", width: 9,
 		cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
-			return p.Theme.Text, errorFigure(e.Error)
+			return p.Theme.Text, errorFigure(e, e.Error)
 		}),
 	},
 	{
@@ -60,10 +60,10 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.2e", v)
 }
 
-// errorFigure is the figure of an error, which has none where a NaN or Inf takes part.
-func errorFigure(n report.Number) string {
+// errorFigure is the figure of one of some errors, which has none where a NaN or Inf takes part.
+func errorFigure(e *report.ErrorStats, n report.Number) string {
 	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Sprintf("%-8s", report.NoSize)
+		return fmt.Sprintf("%-8s", e.Size(n, "%g"))
 	}
 	return figure(float64(n))
 }

@@ -193,7 +193,7 @@ func (p *Pane) verdict(x cell.Cell, digits int) []styled {
 	}
 	delta := styled{text, fmt.Sprintf("Δ %s  ", x.DeltaText(digits))}
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
-		delta.text = "Δ not finite  "
+		delta.text = "Δ " + cell.Odd(x.Delta) + "  "
 	}
 	style, mark := p.Theme.OK, g.OK+" ≤ "
 	if x.Bad {

@@ -312,7 +312,9 @@ func (p *Pane) errorNumber(l *theme.Line, x cell.Cell, valid bool, end int) {
 		p.right(l, s, text, end)
 		return
 	}
-	p.right(l, s, text, end-1)
+	if p.right(l, s, text, end-1); !marked && x.Bad {
+		mark = p.Theme.Glyph.Within
+	}
 	if p.set.Heat == HeatTint && p.Theme.Colours() {
 		style = s
 	}

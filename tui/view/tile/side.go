@@ -76,9 +76,12 @@ func (v *Controller) facts() [][2]string {
 		}
 	}
 	if o := r.Output; o != nil {
+		errors := fmt.Sprintf("max %s mean %s", o.Most(), o.Size(o.MeanAbs, "%.3g"))
+		if odd := o.Odd(); odd != "" {
+			errors = odd
+		}
 		out = append(out, [2]string{
-			"output", fmt.Sprintf("%s max %s mean %s, by %s", o.Verdict, o.Most(), o.MeanAbs.Size("%.3g"),
-				o.AgainstShort()),
+			"output", fmt.Sprintf("%s %s, by %s", o.Verdict, errors, o.AgainstShort()),
 		})
 	}
 	if x := r.Resources; x != nil {
