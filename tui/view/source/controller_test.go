@@ -620,13 +620,17 @@ func TestCallsFitTheirRoom(t *testing.T) {
 	}{
 		{60, "in store_probability_tile ← 312 ← 401 ← 455 ← 66"},
 		{40, "in store_probability_tile ← 312 ← … ← 66"},
-		{34, "in store_probability_tile ← 312"}, {30, "in store_probability_tile"}, {24, ""}, {0, ""},
+		{36, "in store_probability_tile ← 312 ← …"}, {34, "in store_probability_tile ← …"},
+		{30, "in store_probability_tile ← …"}, {28, ""}, {0, ""},
 	} {
 		if got := v.Chain(x.room, "store_probability_tile", 312, 401, 455, 66); got != x.want {
 			t.Errorf("in %d columns %q, expected %q", x.room, got, x.want)
 		}
 	}
 	if got := v.Chain(20, "cute::detail::copy<cute::Tile>", 312); got != "in copy ← 312" {
+		t.Errorf("%q", got)
+	}
+	if got := v.Chain(20, "cute::detail::copy<cute::Tile>", 312, 66); got != "in copy ← 312 ← …" {
 		t.Errorf("%q", got)
 	}
 }

@@ -249,6 +249,7 @@ func (v *Controller) walkStrip() string {
 		return l.Space(1).Add(t.Dim, t.Fit(v.walkEmpty(), v.w-1)).Done()
 	}
 	p := &s.shot.pos
+	const separator = 3
 	add := func(style theme.Style, text string) {
 		if l.Left() < 5 {
 			return // an ellipsis stands there
@@ -257,6 +258,12 @@ func (v *Controller) walkStrip() string {
 			l.Add(t.Dim, " · ")
 		}
 		l.Add(style, t.FitWords(text, l.Left()))
+	}
+	whole := func(style theme.Style, text string) { // half of it would say nothing
+		if t.Width(text)+separator > l.Left() {
+			text = t.Glyph.Ellipsis
+		}
+		add(style, text)
 	}
 	add(t.Text, "block "+p.Block.String())
 	if p.KVTile >= 0 {
@@ -275,7 +282,6 @@ func (v *Controller) walkStrip() string {
 	if !stopped && p.Source != nil && p.Source.Line > 0 && v.w >= 100 {
 		add(t.SourceLine, fmt.Sprintf("line %d", p.Source.Line))
 	}
-	const separator = 3
 	if chain := v.callChain(min(l.Left()-separator, max(36, v.w-l.Col()-46))); chain != "" {
 		add(t.Text, chain)
 	}
@@ -283,10 +289,10 @@ func (v *Controller) walkStrip() string {
 	if t.Width(unit)+separator > l.Left() {
 		unit = "by " + unitNames[v.unit()]
 	}
-	add(t.Dim, unit)
+	whole(t.Dim, unit)
 	stops := slices.DeleteFunc(s.enabled(), func(b stop) bool { return v.missing(b.Breakpoint) != "" })
 	if n := len(stops); n > 0 {
-		add(t.Wrong, theme.Count(n, "breakpoint"))
+		whole(t.Wrong, theme.Count(n, "breakpoint"))
 	}
 	switch p.Stop {
 	case "end", "start":
@@ -316,7 +322,8 @@ func lanesText(mask uint32) string {
 // callChain is the function that was inlined where the warp stands and the lines that it was called from,
 // innermost first: in cl ← 255. It is "" in the kernel's own body. Where room is less, the calls between the
 // first and the outermost go first, then all but the first, then the namespaces of the function, then the
-// lines. A name is never cut: where even it has no room, nothing is written.
+// first: an ellipsis stands for calls that are left out. A name is never cut: where even it has no room,
+// nothing is written.
 func (v *Controller) callChain(room int) string {
 	frames, t := v.walk.shot.frames, v.Theme
 	if len(frames) < 2 {
@@ -332,11 +339,15 @@ func (v *Controller) callChain(room int) string {
 		bare = bare[:i]
 	}
 	bare = bare[strings.LastIndexByte(bare, ':')+1:]
+	more, first := " ← "+t.Glyph.Ellipsis, lines[0]
 	forms := []string{whole + strings.Join(lines, "")}
 	if n := len(lines); n > 2 {
-		forms = append(forms, whole+lines[0]+" ← "+t.Glyph.Ellipsis+lines[n-1])
+		forms = append(forms, whole+first+more+lines[n-1])
 	}
-	for _, s := range append(forms, whole+lines[0], bare+lines[0], bare) {
+	if len(lines) > 1 {
+		first += more
+	}
+	for _, s := range append(forms, whole+first, bare+first, bare+more) {
 		if out := "in " + s; t.Width(out) <= room {
 			return out
 		}
