@@ -103,9 +103,10 @@ type Anew struct {
 // mostBegun is of how many executions of an addition before it is asked what they add.
 const mostBegun = 64
 
-// begunAnew finds the addition by which a cell's operands come in, where it begins with a constant, and in an
-// execution before added an operand of the cell that is missing; or where that was read and, because the sum
-// begins behind it, a compiler has left its addition out. nil where there is none.
+// begunAnew finds the addition by which a cell's operands come in, where it begins with a constant, and in
+// an execution before added an operand of the cell that is missing; or, of a matrix product, where its warp
+// has read that and, because the sum begins behind it, a compiler has left its product out. nil where there
+// is none.
 func (c *contrast) begunAnew(ctx context.Context, a *actual, s seen, missing operandKey) (*Anew, error) {
 	for i, n := range s.nodes {
 		in := c.fn.Body[s.way[i]]
@@ -117,7 +118,9 @@ func (c *contrast) begunAnew(ctx context.Context, a *actual, s seen, missing ope
 			continue
 		}
 		was, err := c.addedBefore(ctx, a.g.Nodes[n], missing)
-		if err != nil || !was && (set < 0 || c.loadedAt(missing) == nil) {
+		warp := c.trace.Step(int(a.g.Nodes[n].Step)).Warp
+		dropped := set >= 0 && in.Kind().Product() && c.loadedIn(missing, warp) != nil
+		if err != nil || !was && !dropped {
 			return nil, err
 		}
 		out := &Anew{At: report.SourceOf(target.Blame(c.fn, in.Index))}

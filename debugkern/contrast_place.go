@@ -136,10 +136,14 @@ func (c *contrast) unread(o *Operands, a *actual, missing []operandKey) {
 }
 
 // loadedAt is where the block first loads an operand; nil where it does not.
-func (c *contrast) loadedAt(k operandKey) *report.Source {
+func (c *contrast) loadedAt(k operandKey) *report.Source { return c.loadedIn(k, -1) }
+
+// loadedIn is loadedAt of one warp's loads; of all for -1.
+func (c *contrast) loadedIn(k operandKey, warp int) *report.Source {
 	for i := range c.trace.Len() {
 		s := c.trace.Step(i)
-		if !s.Func.Entry || !s.Instr.Kind().Loads() || s.Instr.Loc.Within(target.IsProbe) ||
+		if warp >= 0 && s.Warp != warp || !s.Func.Entry || !s.Instr.Kind().Loads() ||
+			s.Instr.Loc.Within(target.IsProbe) ||
 			probing.MatchString(c.text(report.SourceOf(target.Blame(c.fn, s.Instr.Index)))) {
 			continue
 		}
