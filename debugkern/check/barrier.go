@@ -155,27 +155,72 @@ func aligned(s *site) bool { return s.in.Op == "bar" || s.in.Has("aligned") }
 // End implements target.Ender: whoever still waits at a barrier for a number of threads waits for too many.
 // Arrivals that nobody waits for are left by warps that take turns: the last one has no successor.
 func (u *barriers) End() {
-	for id, cs := range u.came {
-		n := 0
-		var waiting []comer
-		for _, c := range cs {
-			n += bits.OnesCount32(c.mask)
-			if !u.sites[c.pc].in.Has("arrive") {
-				waiting = append(waiting, c)
-			}
-		}
-		if len(waiting) == 0 || !waiting[0].counted {
-			continue
-		}
-		first := waiting[0]
-		if d := u.done[id]; len(d) > 0 && (!d[0].counted || d[0].threads != first.threads) {
-			u.mismatch(id, d[0], first) // some went through with another number, and the others wait for them
-		} else {
-			u.add(first, waiting[len(waiting)-1],
-				fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s",
-					id, u.place(first), first.threads, n, u.whoElse(cs, u.done[id])))
+	// Barriers whose arrivals went elsewhere say more than others that are waited at in the same place.
+	for _, misdirected := range []bool{true, false} {
+		for id, cs := range u.came {
+			u.lacks(id, cs, misdirected)
 		}
 	}
+}
+
+// lacks reports a barrier at which threads still wait, where arrivals that it lacks were made at another
+// one, or else where none were.
+func (u *barriers) lacks(id int, cs []comer, misdirected bool) {
+	n := 0
+	var waiting []comer
+	for _, c := range cs {
+		n += bits.OnesCount32(c.mask)
+		if !u.sites[c.pc].in.Has("arrive") {
+			waiting = append(waiting, c)
+		}
+	}
+	if len(waiting) == 0 || !waiting[0].counted {
+		return
+	}
+	first, last := waiting[0], waiting[len(waiting)-1]
+	if d := u.done[id]; len(d) > 0 && (!d[0].counted || d[0].threads != first.threads) {
+		if !misdirected { // some went through with another number, and the others wait for them
+			u.mismatch(id, d[0], first)
+		}
+		return
+	}
+	at, warps := u.arrivedElsewhere(id, cs)
+	if misdirected != (len(warps) > 0) {
+		return
+	}
+	who := u.whoElse(cs, u.done[id])
+	if misdirected {
+		who = fmt.Sprintf("%s arrived at barrier %d (%s), at which no thread waits",
+			warpText(warps, " has", " have"), at, u.place(u.came[at][0]))
+	}
+	f := u.add(first, last, fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s", id,
+		u.place(first), first.threads, n, who))
+	if misdirected {
+		f.Other = u.sites[u.came[at][0].pc].source()
+	}
+}
+
+// arrivedElsewhere finds a barrier at which other warps than those that came to barrier id have arrived,
+// for as many threads, and no thread waits; no warps where there is none.
+func (u *barriers) arrivedElsewhere(id int, cs []comer) (at int, warps []int) {
+	came := func(list []comer, warp int) bool {
+		return slices.ContainsFunc(list, func(c comer) bool { return c.warp == warp })
+	}
+	for at, list := range u.came {
+		if at == id || len(list) == 0 || slices.ContainsFunc(list, func(c comer) bool {
+			return !u.sites[c.pc].in.Has("arrive") || c.threads != cs[0].threads || came(cs, c.warp)
+		}) {
+			continue
+		}
+		for _, c := range list {
+			if !slices.Contains(warps, c.warp) {
+				warps = append(warps, c.warp)
+			}
+		}
+		slices.Sort(warps)
+		return at, warps
+	}
+	return 0, nil
 }
 
 // whoElse says what became of the warps that did not come: of those that came the last time that all did,
@@ -229,8 +274,8 @@ func warpText(warps []int, one, many string) string {
 
 func (u *barriers) place(c comer) string { return u.sites[c.pc].place() }
 
-// add makes a finding of two arrivals.
-func (u *barriers) add(a, b comer, msg string) {
+// add makes a finding of two arrivals, and returns that of its place.
+func (u *barriers) add(a, b comer, msg string) *target.Finding {
 	if b.pc < a.pc {
 		a, b = b, a
 	}
@@ -244,7 +289,9 @@ func (u *barriers) add(a, b comer, msg string) {
 	if a.pc != b.pc {
 		f.Other = other
 	}
-	u.found.add(key{*src, *other}, f)
+	k := key{*src, *other}
+	u.found.add(k, f)
+	return u.found.seen(k)
 }
 
 func laneList(mask uint32) []int {

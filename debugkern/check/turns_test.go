@@ -29,6 +29,9 @@ func TestNamedBarriers(t *testing.T) {
 		{"switched off, and going on", "@%p2 bar.sync 1, 32; bar.sync 2, 64;", "", "do not execute it"},
 		{"switched off, and exiting", "@%p2 bar.sync 1, 32;", "", "do not execute it"},
 		{"exited before", "@%p2 ret; bar.sync 1, 32;", "", ""},
+		{"an arrival at another number", "bar.sync 1, 128;", "bar.arrive 2, 128;",
+			"only 64 come: warps 2, 3 have arrived at barrier 2"},
+		{"no arrival", "bar.sync 1, 128;", "", "only 64 come: warps 2, 3 have exited"},
 		{"whole warps switched off", "@%p3 bar.sync 1, 32;", "", ""},
 	} {
 		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0

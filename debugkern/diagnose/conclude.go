@@ -369,6 +369,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		}
 	case s.turn != nil && s.remedy != nil && !s.remedy.changes():
 		c.Advice, c.Place.Source, c.Place.Other = s.turn.advice, s.turn.wrong.Source, c.Place.Source
+	case q.misnumbered(f):
+		q.describeMisnumbered(f, c)
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at

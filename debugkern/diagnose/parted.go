@@ -37,7 +37,8 @@ var collective = []isa.Kind{
 func (q *inquiry) part(s *suspect) error {
 	fn := q.run.Entry()
 	if fn == nil || s.remedy != nil || s.cause.Finding < 0 ||
-		!slices.Contains([]string{"deadlock", "barrier"}, s.cause.Kind) {
+		!slices.Contains([]string{"deadlock", "barrier"}, s.cause.Kind) ||
+		q.misnumbered(&q.doc.Findings[s.cause.Finding]) {
 		return nil
 	}
 	st, err := scene.Stand(q.ctx, q.run, s.cause.Place.Block)
