@@ -141,6 +141,9 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		q.advise(s, &q.doc.Findings[c.Finding], &c)
 	}
 	q.traced(s, &c)
+	if c.but != "" {
+		c.Advice = strings.TrimPrefix(c.Advice+"; "+c.but, "; ")
+	}
 	c.Proof = append(c.Proof, q.unlisted(s)...)
 	if s.explored != nil {
 		c.Proof = append(c.Proof, "schedules: "+s.explored.Says)

@@ -109,6 +109,7 @@ type Cause struct {
 	of    *suspect
 	short string // the proof in one line, where it is more than Alone
 	why   string // what its first wrong cell is made of, where that is not what it should be made of
+	but   string // an edit with which all is right here alone
 }
 
 // Place is where a cause is.

@@ -107,7 +107,7 @@ func (q *inquiry) otherConfigurations() []*other {
 			break
 		}
 	}
-	again := &other{req: req, name: fmt.Sprintf("other inputs (seed %d)", req.Seed)}
+	again := &other{req: req, name: fmt.Sprintf("the run with seed %d", req.Seed)}
 	again.req.Shape = q.run.Request.Shape
 	out = append(out[:min(len(out), mostOthers)], again)
 	var mixed []*other

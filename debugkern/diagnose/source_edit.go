@@ -108,10 +108,7 @@ func (q *inquiry) inSource() error {
 	if f := s.refused; f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
-		if c.Advice != "" {
-			c.Advice += "; "
-		}
-		c.Advice += fmt.Sprintf("every stage is right %s at %s, and %s, so that another edit is meant",
+		c.but = fmt.Sprintf("every stage is right %s at %s, and %s, so that another edit is meant",
 			f.edit.With(), at.At(), f.but)
 	}
 	return nil

@@ -513,6 +513,20 @@ func (l *lister) member(e *expr) {
 		return
 	}
 	join := l.t.source(e.kids[0].to, e.kids[0].to+1)
+	if i := slices.Index(components, e.text); i >= 0 {
+		n := 2 // or all four, where the function uses more of it
+		last := l.t.tokens[e.kids[0].to-1].text
+		for at := l.f.from; at+2 < l.f.to; at++ {
+			if l.t.is(at, last) && l.t.is(at+1, join) && (l.t.is(at+2, "z") || l.t.is(at+2, "w")) {
+				n = len(components)
+			}
+		}
+		for k, o := range components[:max(n, i+1)] {
+			if k != i {
+				l.put(rankComponent, e.from, e.to, of+join+o)
+			}
+		}
+	}
 	for _, t := range l.w.texts {
 		for _, list := range t.structs {
 			i := slices.IndexFunc(list, func(v *variable) bool { return v.name == e.text })
@@ -527,6 +541,9 @@ func (l *lister) member(e *expr) {
 		}
 	}
 }
+
+// components are the members of CUDA's vectors.
+var components = []string{"x", "y", "z", "w"}
 
 // call lists edits of what is called, and of the order of its arguments.
 func (l *lister) call(e *expr) {

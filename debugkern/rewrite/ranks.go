@@ -5,9 +5,8 @@ package rewrite
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
-// rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankOutOfLoop, rankTruth, rankPlaced and
-// rankWrappedName, are
-// estimates: too few bugs had them. The lower the likelier.
+// rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth,
+// rankPlaced and rankWrappedName, are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -23,6 +22,7 @@ const (
 	rankSameNames   = 11 // a variable that is computed from the same, in the place of terms
 	rankConstant    = 11 // a named number with another value
 	rankMember      = 11 // another member of a struct
+	rankComponent   = 14 // another component of a vector
 	rankBits        = 11 // the bits of a float with another digit
 	rankRunning     = 12 // what a variable has, as an operand of what is assigned to it
 	rankCrossed     = 12 // a word of two statements that follow each other exchanged
