@@ -513,6 +513,9 @@ func looksLike(doc *report.Stage) string {
 	value, by, _ := strings.Cut(p.Value, ": ")
 	value, rows := strings.CutSuffix(value, " by row")
 	text := "is " + value + " times what it should be"
+	if value == "fitted" {
+		text = "is off by a factor"
+	}
 	if rows {
 		text += ", another factor in each row"
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/rewrite"
@@ -152,7 +153,7 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 		case out.Kind != rewrite.Any:
 		case slices.Contains(addressKinds, x.cause.Kind):
 			out.Kind = rewrite.Indices
-		case s.beginsUnmade(x): // what is Inf or NaN may have lacked operands
+		case s.q.beginsUnmade(x): // what is Inf or NaN may have lacked operands
 		case x.whole:
 			out.Kind = rewrite.Values
 		case c != nil && len(c.Foreign)+len(c.Twice) > 0, x.cause.Finding >= 0:
@@ -191,7 +192,7 @@ var outOfOrder = []string{"race", "cp-async", "wgmma", "mbarrier", "hang"}
 // may have left it out.
 func (s *sourceEdit) leftOut(x *suspect) bool {
 	masked := x.mask != nil || len(x.stages) > 0 && s.q.looksMasked(x.stages[0])
-	if masked || x.contrast != nil && x.skips(nil) || s.beginsUnmade(x) {
+	if masked || x.contrast != nil && x.skips(nil) || s.q.beginsUnmade(x) {
 		return true
 	}
 	return slices.ContainsFunc(append(slices.Clone(x.cause.Findings), x.cause.Finding), func(i int) bool {
@@ -202,12 +203,24 @@ func (s *sourceEdit) leftOut(x *suspect) bool {
 // undone are kinds of findings on what was not done.
 var undone = []string{"loop-ended", "not-captured", "unwritten", "uninitialised"}
 
+// lacksTerms reports whether a wrong cell may lack what another iteration of a loop would bring: several
+// operands, or it is not known what it is made of.
+func (q *inquiry) lacksTerms() bool {
+	for _, x := range q.suspects {
+		if x.contrast == nil || x.cause.Kind != kindStage || q.beginsUnmade(x) ||
+			slices.ContainsFunc(x.contrast.Missing, func(o debugkern.Operands) bool { return o.N > 1 }) {
+			return true
+		}
+	}
+	return len(q.suspects) == 0
+}
+
 // beginsUnmade reports whether the first wrong cell of a suspect is Inf or NaN.
-func (s *sourceEdit) beginsUnmade(x *suspect) bool {
+func (q *inquiry) beginsUnmade(x *suspect) bool {
 	if len(x.stages) == 0 {
 		return false
 	}
-	doc := s.q.base.Report.Stage(x.stages[0].String())
+	doc := q.base.Report.Stage(x.stages[0].String())
 	if doc == nil || doc.FirstBad == nil {
 		return false
 	}

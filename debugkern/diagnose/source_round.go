@@ -111,7 +111,7 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 // needed leaves out the candidates of a build with which a block computes more although nothing lacks what
 // that would bring: that all is right behind a loop that goes on is by what comes later in it.
 func (s *sourceEdit) needed(b *build.Build, base *debugkern.Run, list []candidate) ([]candidate, error) {
-	if s.lacksTerms() {
+	if s.q.lacksTerms() {
 		return list, nil
 	}
 	var kept []candidate
@@ -121,25 +121,12 @@ func (s *sourceEdit) needed(b *build.Build, base *debugkern.Run, list []candidat
 			return nil, err
 		}
 		if was := workOf(base); r != nil && workOf(r) > was+was/16 {
-			c.more = true
-			s.needless = append(s.needless, c)
+			s.refuse(&rightEdit{edit: c.edit}, "blocks then compute more than they need")
 			continue
 		}
 		kept = append(kept, c)
 	}
 	return kept, nil
-}
-
-// lacksTerms reports whether a wrong cell may lack what another iteration of a loop would bring: several
-// operands, or it is not known what it is made of.
-func (s *sourceEdit) lacksTerms() bool {
-	for _, x := range s.q.suspects {
-		if x.contrast == nil || x.cause.Kind != kindStage || s.beginsUnmade(x) ||
-			slices.ContainsFunc(x.contrast.Missing, func(o debugkern.Operands) bool { return o.N > 1 }) {
-			return true
-		}
-	}
-	return false
 }
 
 // checked leaves out the candidates of a build with which the checkers find something, the likeliest alone
