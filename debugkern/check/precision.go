@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"math"
 	"sort"
 
@@ -115,6 +116,8 @@ type precisionUnit struct {
 	losses []*loss
 	at     map[int]*loss
 	lines  map[lossKey]*loss
+	// constants are the registers of functions that are numbers of the text, by their bits
+	constants map[*ptx.Func]map[int32]uint64
 }
 
 // End implements target.Ender.
@@ -194,8 +197,16 @@ func (u *precisionUnit) compute(to, from numberType, args []int) {
 		u.tags.set(x, x.dests()[0], nil)
 		return
 	}
+	rounds := u.rounding(to, args)
 	each(x.Mask, func(lane int) {
 		for k := range to.n {
+			if rounds > 0 { // what is left of the operands is not to be compared
+				v := to.part(x.dst[0][lane], k)
+				if got := to.value(v); math.Abs(got) >= rounds/2 {
+					out[lane][k*to.bits/16] = shade{got, v, uint8(to.bits), 0}
+					continue
+				}
+			}
 			var ops [3]operand
 			n := 0
 			for i, a := range args {
@@ -219,6 +230,64 @@ func (u *precisionUnit) compute(to, from numberType, args []int) {
 		}
 	})
 	u.tags.set(x, x.dests()[0], &out)
+}
+
+// rounding is the constant that an operation adds so that its result is rounded to a whole number, or a half: so
+// large that the result has no bits below it; 0 where it adds none. What is rounded so was meant to be, as by
+// the exponential of the CUDA math library, and is exact as it is.
+func (u *precisionUnit) rounding(to numberType, args []int) float64 {
+	in := u.x.Instr
+	switch in.Op {
+	case "add", "sub":
+	case "fma", "mad":
+		args = args[len(args)-1:]
+	default:
+		return 0
+	}
+	least := math.Ldexp(1, to.precision()-1)
+	for _, a := range args {
+		if c := math.Abs(u.constant(to, &in.Args[a])); c >= least && !math.IsInf(c, 0) {
+			return c
+		}
+	}
+	return 0
+}
+
+// constant is the number that an operand has in the text, or that the one instruction which writes it moves
+// there; 0 where it is none.
+func (u *precisionUnit) constant(t numberType, o *ptx.Operand) float64 {
+	switch o.Kind {
+	case ptx.OpF32, ptx.OpF64, ptx.OpInt:
+		return t.value(o.Imm)
+	case ptx.OpReg:
+		if u.constants[u.x.Func] == nil {
+			if u.constants == nil {
+				u.constants = map[*ptx.Func]map[int32]uint64{}
+			}
+			u.constants[u.x.Func] = constantsOf(u.x.Func)
+		}
+		return t.value(u.constants[u.x.Func][o.Reg])
+	}
+	return 0
+}
+
+// constantsOf lists the registers of a function that one instruction writes, which moves a number there.
+func constantsOf(fn *ptx.Func) map[int32]uint64 {
+	out, writes := map[int32]uint64{}, map[int32]int{}
+	for _, in := range fn.Body {
+		for _, r := range in.Dests(nil) {
+			writes[r]++
+		}
+		if in.Kind() != isa.Move || len(in.Args) != 2 || in.Args[0].Kind != ptx.OpReg {
+			continue
+		}
+		switch o := &in.Args[1]; o.Kind {
+		case ptx.OpF32, ptx.OpF64, ptx.OpInt:
+			out[in.Args[0].Reg] = o.Imm
+		}
+	}
+	maps.DeleteFunc(out, func(r int32, _ uint64) bool { return writes[r] > 1 })
+	return out
 }
 
 // exactly is what an instruction computes, unrounded; nil where a shadow makes no sense of it
