@@ -232,9 +232,9 @@ func (u *precisionUnit) compute(to, from numberType, args []int) {
 	u.tags.set(x, x.dests()[0], &out)
 }
 
-// rounding is the constant that an operation adds so that its result is rounded to a whole number, or a half: so
-// large that the result has no bits below it; 0 where it adds none. What is rounded so was meant to be, as by
-// the exponential of the CUDA math library, and is exact as it is.
+// rounding is the constant that an operation adds so that its result is rounded to a whole number, or a
+// half: so large that the result has no bits below it; 0 where it adds none. What is rounded so was meant
+// to be, as by the exponential of the CUDA math library, and is exact as it is.
 func (u *precisionUnit) rounding(to numberType, args []int) float64 {
 	in := u.x.Instr
 	switch in.Op {
