@@ -84,6 +84,7 @@ next:
 		for i := range out {
 			if o := &out[i]; o.Kind == f.Kind && o.Missing == f.Missing {
 				o.Count += f.Count
+				o.Pairs = addPairs(o.Pairs, f.Pairs...)
 				if f.Severity == target.SeverityError {
 					o.Severity, o.Consequence = f.Severity, f.Consequence
 				}
@@ -265,7 +266,7 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 		Kind: target.Race, Variable: p.variable, Index: p.index, Space: p.space.String(),
 		Block: grid.At(p.block[1]), Warps: union([]int{p.one.warp}, []int{p.two.warp}),
 		Lanes: union([]int{p.one.lane}, []int{p.two.lane}), KVTile: int(p.two.when.tile), Source: first,
-		Other: second, Count: count, Across: p.kind == pairBlocks,
+		Other: second, Count: count, Across: p.kind == pairBlocks, Pairs: c.byHazard(sites),
 	}
 	if p.kind == pairEarly || p.kind == pairUnpublished {
 		f.Kind = target.CpAsync
@@ -284,6 +285,34 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	}
 	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
+}
+
+// byHazard counts a cause's pairs by hazard and places.
+func (c *cause) byHazard(sites []site) []target.Pairs {
+	var out []target.Pairs
+	for _, p := range c.pairs {
+		out = addPairs(out, target.Pairs{
+			Hazard: p.hazard(), First: *sites[p.first].source(), Second: *sites[p.second].source(),
+			Later: p.wrapped, OneWarp: p.warp, Count: p.count,
+		})
+	}
+	return out
+}
+
+// addPairs adds pairs to a list that has each hazard and each two places once.
+func addPairs(list []target.Pairs, more ...target.Pairs) []target.Pairs {
+	for _, p := range more {
+		i := slices.IndexFunc(list, func(o target.Pairs) bool {
+			o.Count = p.Count
+			return o == p
+		})
+		if i < 0 {
+			list = append(list, p)
+		} else {
+			list[i].Count += p.Count
+		}
+	}
+	return list
 }
 
 // hazard names the order that a pair needs.

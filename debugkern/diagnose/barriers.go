@@ -35,10 +35,7 @@ func (q *inquiry) barriers() error {
 	if err != nil {
 		return q.fatal(err)
 	}
-	known := map[string]bool{}
-	for _, f := range errorsOf(base.Report) {
-		known[identity(f)] = true
-	}
+	known := base.Report
 	syncs := fn.Syncs(target.IsProbe)
 	docs := make([]BarrierDoc, len(syncs))
 	return q.each(len(syncs), func(i int) error {
@@ -124,7 +121,7 @@ func (q *inquiry) each(n int, do func(int) error, done func()) error {
 }
 
 // barrierDoc says what removing one synchronisation showed.
-func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[string]bool) BarrierDoc {
+func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known *report.Run) BarrierDoc {
 	d := BarrierDoc{Source: syncPlace(fn, at), Instr: fn.Body[at].Opcode(), Variables: []string{}}
 	if err != nil {
 		d.Needed, d.Because = true, "without it the kernel does not run: "+err.Error()
@@ -132,7 +129,7 @@ func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[str
 	}
 	var because []string
 	on := map[string][]string{} // what goes wrong: variables
-	for _, f := range newErrors(r.Report, known) {
+	for _, f := range newErrors(r.Report, known, true) {
 		if f.Variable != "" && slices.Contains(d.Variables, f.Variable) {
 			continue
 		}
@@ -157,12 +154,20 @@ func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[str
 }
 
 // newErrors lists the errors that are not known, those of order first: that a value was read before it was
-// written follows from them.
-func newErrors(rep *report.Run, known map[string]bool) []*report.Finding {
+// written follows from them. A known race of another hazard or at other
+// places now, or where counted of more pairs, is one of them, with the places of those.
+func newErrors(rep, known *report.Run, counted bool) []*report.Finding {
+	before := identities(errorsOf(known))
 	var order, rest []*report.Finding
 	for _, f := range errorsOf(rep) {
+		more := report.MorePairs(known.Findings, rep.Findings, f, counted)
+		if len(more) > 0 {
+			g := *f
+			g.Source, g.Other = report.SourceOf(&more[0].First), report.SourceOf(&more[0].Second)
+			f = &g
+		}
 		switch {
-		case known[identity(f)]:
+		case len(more) == 0 && (before[identity(f)] || len(f.Pairs) > 0):
 		case slices.Contains(racing, f.Kind):
 			order = append(order, f)
 		default:

@@ -271,7 +271,7 @@ func (q *inquiry) wrongCells(st probes.Stage, first *report.BadCell) [][2]int {
 // that was not wrong before.
 func (q *inquiry) puts(r *debugkern.Run, group []probes.Stage) bool {
 	if r.Report.Verdict == report.Failed || len(wrongStages(r.Report)) > 0 && q.worse(r) ||
-		len(newErrors(r.Report, identities(errorsOf(q.base.Report)))) > 0 {
+		len(newErrors(r.Report, q.base.Report, false)) > 0 {
 		return false
 	}
 	for _, st := range group {

@@ -74,3 +74,27 @@ func TestWhatIfOfATable(t *testing.T) {
 		t.Errorf("the right table:\n%s", strings.Join(a.Lines(), "\n"))
 	}
 }
+
+// What a synchronisation orders is found where the variable races without its removal too: with the barrier
+// behind the softmax left out, U_smem races between warps, and without a __syncwarp() within one as well.
+func TestWhatIfWithoutAndARace(t *testing.T) {
+	d := run(t, "stage2", "small", "sync-p")
+	var without []string
+	for i := range d.Barriers {
+		b := &d.Barriers[i]
+		if b.Instr != "bar.warp.sync" || !slices.Contains(b.Variables, "U_smem") {
+			continue
+		}
+		a, err := diagnose.WhatIfWithout(t.Context(), d.Executed, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without = append(without, a.Lines()[0])
+		if a.Gone {
+			t.Errorf("needed (%s), and yet nothing comes: %s", b.Because, a.Lines()[0])
+		}
+	}
+	if len(without) != 1 || !strings.Contains(without[0], "race on U_smem") {
+		t.Errorf("synchronisations of a warp that U_smem needs: %q", without)
+	}
+}

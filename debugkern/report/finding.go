@@ -30,7 +30,7 @@ func FindingsOf(fs []target.Finding) []Finding {
 			Index: orEmpty(f.Index), Space: f.Space, Block: f.Block, Warps: orEmpty(f.Warps),
 			Lanes: orEmpty(f.Lanes), KVTile: f.KVTile, Source: SourceOf(f.Source), Other: SourceOf(f.Other),
 			Neighbour: f.Neighbour, Consequence: f.Consequence, Count: f.Count, Remedy: f.Remedy,
-			Left: f.Left, Across: f.Across,
+			Left: f.Left, Across: f.Across, Pairs: f.Pairs,
 		}
 		if f.Missing != "" {
 			d.Missing = &f.Missing
@@ -85,8 +85,51 @@ type Finding struct {
 	Remedy []ptx.Edit `json:"-"`
 	Left   bool       `json:"-"` // the finding's warps did none of the block's work from KVTile on
 	Across bool       `json:"-"` // a race between two blocks
+	// Pairs is what a race consists of, by hazard and places.
+	Pairs []target.Pairs `json:"-"`
 	// Placed is set where the kernel's barriers are its compiler's: no line of its source has one.
 	Placed bool `json:"-"`
+}
+
+// MorePairs lists the pairs of a race among findings that others, made before of the same build, do not have:
+// on its variable there are more of the hazard, and these are at other places or, where counted, clearly
+// more.
+// Any change moves the schedule, which decides at which of several stores of one cell a pair is seen, and
+// somewhat how many are: of one hazard as many as before at other places, or fewer than twice as many at one,
+// are no more.
+func MorePairs(before, after []Finding, f *Finding, counted bool) []target.Pairs {
+	was, wasAt := tallyPairs(before, f)
+	is, isAt := tallyPairs(after, f)
+	var out []target.Pairs
+	for _, p := range f.Pairs {
+		hazard, at := pairKeys(p)
+		if n, known := wasAt[at]; is[hazard] > was[hazard] && (!known || counted && isAt[at] >= 2*n) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// pairKeys are what pairs have in common with others of the same hazard, and with others at the same places.
+func pairKeys(p target.Pairs) (hazard, at target.Pairs) {
+	p.Count = 0
+	return target.Pairs{Hazard: p.Hazard, Later: p.Later, OneWarp: p.OneWarp}, p
+}
+
+// tallyPairs counts the pairs of the findings of a finding's kind, variable and severity, by pairKeys.
+func tallyPairs(fs []Finding, f *Finding) (byHazard, byPlaces map[target.Pairs]int) {
+	byHazard, byPlaces = map[target.Pairs]int{}, map[target.Pairs]int{}
+	for i := range fs {
+		if fs[i].Kind != f.Kind || fs[i].Variable != f.Variable || fs[i].Severity != f.Severity {
+			continue
+		}
+		for _, p := range fs[i].Pairs {
+			hazard, at := pairKeys(p)
+			byHazard[hazard] += p.Count
+			byPlaces[at] += p.Count
+		}
+	}
+	return byHazard, byPlaces
 }
 
 // What Missing has in the place of __syncthreads() and __syncwarp() where Placed is set.

@@ -109,6 +109,17 @@ type Finding struct {
 	Left bool
 	// Across: a race between two blocks, whose order the schedules of one block do not vary.
 	Across bool
+	// Pairs is what a race consists of: its pairs of accesses by hazard and places.
+	Pairs []Pairs
+}
+
+// Pairs are the pairs of accesses of a race that have the hazard, its direction and both places in common.
+type Pairs struct {
+	Hazard        string // "read-after-write", "write-after-read", "write-after-write"
+	First, Second Source
+	Later         bool // the second is in a later iteration of the loop around both
+	OneWarp       bool // both are of one warp
+	Count         int
 }
 
 // Transactions are bytes of asynchronous copies, in one phase of an mbarrier.

@@ -183,8 +183,9 @@ func mutate(
 		return err
 	}
 	was := errorsOf(base)
-	m.Findings = slices.DeleteFunc(errorsOf(mutant), func(f report.Finding) bool {
-		return hasFinding(was, f.Kind, f.Variable)
+	is := errorsOf(mutant)
+	m.Findings = slices.DeleteFunc(slices.Clone(is), func(f report.Finding) bool {
+		return hasFinding(was, f.Kind, f.Variable) && len(report.MorePairs(was, is, &f, true)) == 0
 	})
 	if len(m.Findings) > 0 {
 		m.Outcome = MutantFound

@@ -29,7 +29,7 @@ type WhatIf struct {
 	Edits         []ptx.Edit
 	Before, After *debugkern.Run
 	// Findings of severity error, identified by kind and variable: those that the edit removes, those that
-	// stay, and those that it brings.
+	// stay, and those that it brings. A race that it makes more of stays and is brought.
 	Gone, Left, New []report.Finding
 	Turned          bool // the verdict is another
 	// Cost is what the edit adds (or saves) over the blocks executed.
@@ -93,8 +93,9 @@ func TryEdits(
 			w.Gone = append(w.Gone, f)
 		}
 	}
+	removal := !slices.ContainsFunc(edits, func(e ptx.Edit) bool { return e.Kind != ptx.Remove })
 	for _, f := range is {
-		if !hasFinding(was, f.Kind, f.Variable) {
+		if !hasFinding(was, f.Kind, f.Variable) || len(report.MorePairs(was, is, &f, removal)) > 0 {
 			w.New = append(w.New, f)
 		}
 	}
