@@ -202,6 +202,9 @@ func Uncaptures(kind string) bool {
 // findingID names a defect: the same for the same defect in the same source, whatever the launch.
 func findingID(f *Finding) string {
 	text := f.Kind + "\x00" + f.Variable
+	if f.Across { // a race within a block may have the same places
+		text += "\x00between blocks"
+	}
 	for _, at := range []*Source{f.Source, f.Other} {
 		if at != nil {
 			text += fmt.Sprintf("\x00%s:%d %s", filepath.Base(at.File), at.Line, at.Function)

@@ -1,6 +1,10 @@
 package report
 
-import "testing"
+import (
+	"testing"
+
+	"tilescope/debugkern/target"
+)
 
 // TestCounted: the number of a finding has a unit, by the finding's kind.
 func TestCounted(t *testing.T) {
@@ -19,5 +23,18 @@ func TestCounted(t *testing.T) {
 		if long, few := f.Counted(false), f.Counted(true); long != c.long || few != c.few {
 			t.Errorf("%s: %q and %q, expected %q and %q", c.kind, long, few, c.long, c.few)
 		}
+	}
+}
+
+// TestFindingID: a race between blocks is not the one between warps at the same line, whose id does not
+// change.
+func TestFindingID(t *testing.T) {
+	at := &target.Source{File: "k.cu", Line: 3, Function: "k"}
+	within := target.Finding{Kind: target.Race, Variable: "x", Source: at, Other: at}
+	across := within
+	across.Across = true
+	fs := FindingsOf([]target.Finding{within, across})
+	if fs[0].ID != "race-bbf15a42" || fs[1].ID == fs[0].ID {
+		t.Errorf("ids %s and %s", fs[0].ID, fs[1].ID)
 	}
 }
