@@ -7,13 +7,16 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // Capturer executes requests up to their tiles. A *debugkern.Session is one.
@@ -112,19 +115,46 @@ func sameProblem(ctx context.Context, on Capturer, a, b debugkern.Request) error
 	if a.Inputs != "" { // the file defines the shape, and is read later
 		return nil
 	}
-	ra, err := on.Describe(ctx, a)
-	if err != nil {
+	ra, errA := on.Describe(ctx, a)
+	rb, errB := on.Describe(ctx, b)
+	if err := cmp.Or(errA, errB); err != nil {
+		if a.Shape == "" { // no shape that fits only one of them
+			return err
+		}
+		a.Shape, b.Shape = "", ""
+		da, errA := on.Describe(ctx, a)
+		db, errB := on.Describe(ctx, b)
+		if errA == nil && errB == nil {
+			if other := sameDimensions(a, b, da.Shape, db.Shape); other != nil {
+				return other
+			}
+		}
 		return err
 	}
-	rb, err := on.Describe(ctx, b)
-	if err != nil {
+	x, y := ra.Shape, rb.Shape
+	if err := sameDimensions(a, b, x, y); err != nil {
 		return err
 	}
-	if x, y := ra.Shape, rb.Shape; x != y {
-		return report.Usagef("shape %s is %s for %s and %s for %s: give --shape B,H,S,D", a.Shape, x,
-			a.Target, y, b.Target)
+	if x != y {
+		form := x.Names()
+		if !x.IsListed() {
+			for i := range form {
+				form[i] += "=…"
+			}
+		}
+		return report.Usagef("shape %s is %s for %s and %s for %s: give --shape %s", a.Shape, x,
+			a.Target, y, b.Target, strings.Join(form, ","))
 	}
 	return nil
+}
+
+// sameDimensions refuses targets whose problems have different dimensions: no shape is one of both.
+func sameDimensions(a, b debugkern.Request, x, y probes.Shape) error {
+	if slices.Equal(x.Names(), y.Names()) {
+		return nil
+	}
+	return report.Usagef("%s has the dimensions %s and %s has %s: no shape fits both, so they cannot be compared",
+		a.Target, strings.Join(x.Names(), ","), b.Target, strings.Join(y.Names(), ","))
 }
 
 // outcomes fills the document from two executions.
