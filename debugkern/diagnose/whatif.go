@@ -43,7 +43,9 @@ func (a *Attempt) Lines() []string {
 	}
 	lines := []string{head}
 	before, after := w.Before.Report.Verdict, w.After.Report.Verdict
-	if w.Turned {
+	if w.Uncompared() {
+		lines = append(lines, "these blocks: "+turnText(w))
+	} else if w.Turned {
 		lines = append(lines, fmt.Sprintf("verdict of these blocks: %s instead of %s", after, before))
 	} else {
 		lines = append(lines, fmt.Sprintf("verdict of these blocks: %s, as before", after))
@@ -57,6 +59,21 @@ func (a *Attempt) Lines() []string {
 		}
 	}
 	return append(lines, "cost: "+w.Cost.String())
+}
+
+// turnText says whether there are findings with and without an edit, where nothing is compared.
+func turnText(w *trial.WhatIf) string {
+	word := func(rep *report.Run) string {
+		if len(errorsOf(rep)) > 0 {
+			return "findings"
+		}
+		return "no finding"
+	}
+	before, after := word(w.Before.Report), word(w.After.Report)
+	if before == after {
+		return after + ", as before"
+	}
+	return after + " instead of " + before
 }
 
 // about names findings by kind and variable, each once.

@@ -109,6 +109,16 @@ func (w *WhatIf) Removes(kind, variable string) bool {
 	return hasFinding(w.Gone, kind, variable) && len(w.New) == 0
 }
 
+// Uncompared reports whether nothing was compared with a reference: both verdicts are of findings alone.
+func (w *WhatIf) Uncompared() bool {
+	for _, r := range []*report.Run{w.Before.Report, w.After.Report} {
+		if r.Judged() > 0 || r.Verdict == report.Failed {
+			return false
+		}
+	}
+	return true
+}
+
 // String words the outcome in one line.
 func (w *WhatIf) String() string {
 	var parts []string
@@ -123,7 +133,7 @@ func (w *WhatIf) String() string {
 	if len(parts) == 0 {
 		parts = append(parts, "no finding either way")
 	}
-	if w.Turned {
+	if w.Turned && !w.Uncompared() {
 		parts = append(parts, fmt.Sprintf("verdict %s instead of %s", w.After.Report.Verdict,
 			w.Before.Report.Verdict))
 	}
