@@ -536,6 +536,12 @@ func TestRefusedNames(t *testing.T) {
 			}
 		}
 	}
+	for _, text := range []string{"watch sP", "print sP*2", "break 65 if sP > 1", "break 65 if lane == sP"} {
+		d.Command(text).HasStatus("sP is an array: sP[row][col]; for example ")
+		if got := d.M.Status.Text; strings.Contains(got, "did you mean") || strings.Contains(got, "local") {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
 	d.Command("messages").Says("for example :watch")
 	d.M.Run.Plan.Work.Loops = []probes.Loop{{Name: "i"}}
 	d.Command("break 65 if i > 1 && warp == 0")

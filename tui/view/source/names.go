@@ -32,8 +32,12 @@ func (v *Controller) refuse(command string, at target.Source, err error) {
 	own := *bad // its column is one of the text with the loop's own name
 	own.Text, own.Msg = v.loopWords(bad.Text), v.loopWords(bad.Msg)
 	own.Pos = len(v.loopWords(bad.Text[:min(bad.Pos, len(bad.Text))]))
+	array := v.sharedArray(bad.Unknown)
+	if array != nil {
+		own.Msg = fmt.Sprintf("%s is an array: %s", array.Name, element(array))
+	}
 	text := command + ": " + own.Error()
-	if bad.Unknown != "" {
+	if bad.Unknown != "" && array == nil {
 		text += v.loopWords(v.meant(bad.Unknown, at, command))
 	}
 	v.Complain(text + "; for example " + v.example(command, at))
@@ -123,6 +127,7 @@ func (v *Controller) meant(name string, at target.Source, command string) string
 	if command == "watch" || command == "print" {
 		known = append(known, cursorNames...)
 	}
+	known = slices.DeleteFunc(known, func(s string) bool { return s == name }) // it is no help
 	out := configs.Suggest(name, known)
 	if local := v.local(name, at); local != "" {
 		return out + "; " + local
@@ -249,10 +254,36 @@ func listed(names []string) string {
 	return strings.Join(names, " ")
 }
 
+// sharedArray is the kernel's shared array of a name, nil where it has none.
+func (v *Controller) sharedArray(name string) *probes.SharedArray {
+	arrays := v.walk.shot.arrays
+	i := slices.IndexFunc(arrays, func(a probes.SharedArray) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &arrays[i]
+}
+
+// element is how an element of an array is written, by names for its indices: sP[row][col]. An array of more
+// than two dimensions has an index for each.
+func element(a *probes.SharedArray) string {
+	switch n := len(a.Dims); n {
+	case 0, 1:
+		return a.Name + "[i]"
+	case 2:
+		return a.Name + "[row][col]"
+	default:
+		out := a.Name
+		for dim := range n {
+			out += fmt.Sprintf("[i%d]", dim)
+		}
+		return out
+	}
+}
+
 // indexed is an element of a shared array, as an expression has it.
 func (v *Controller) indexed(array string) string {
-	i := slices.IndexFunc(v.walk.shot.arrays, func(a probes.SharedArray) bool { return a.Name == array })
-	if i >= 0 && len(v.walk.shot.arrays[i].Dims) == 1 {
+	if a := v.sharedArray(array); a != nil && len(a.Dims) == 1 {
 		return array + "[0]"
 	}
 	return array + "[0][lane]"

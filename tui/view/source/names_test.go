@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
+	"tilescope/probes"
 )
 
 // TestRegistersOfALine: what a line reads is what none of its instructions has written before, of every copy
@@ -63,5 +64,17 @@ func TestReaders(t *testing.T) {
 	}
 	if line, _ := readers(listing, code, "a.cu", "p", 3, 3); line != 6 {
 		t.Errorf("after its assignment at line 3 line %d uses it, want 6", line)
+	}
+}
+
+// TestElement: an array is written with an index for each of its dimensions.
+func TestElement(t *testing.T) {
+	for _, x := range []struct {
+		dims []int
+		want string
+	}{{[]int{8}, "m[i]"}, {[]int{8, 4}, "m[row][col]"}, {[]int{2, 8, 4}, "m[i0][i1][i2]"}} {
+		if got := element(&probes.SharedArray{Name: "m", Dims: x.dims}); got != x.want {
+			t.Errorf("%v: %s, expected %s", x.dims, got, x.want)
+		}
 	}
 }
