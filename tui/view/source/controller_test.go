@@ -668,7 +668,11 @@ func TestWatches(t *testing.T) {
 		d.Command("unwatch 1").HasStatus("watch 1 ended: step")
 		d.Command("unwatch 9").HasStatus(`no watch "9"`)
 		d.Command("seed 3").Press("8").Says("WATCHES") // another run
-		d.Command("unwatch").HasStatus("no watches")
+		d.Command("unwatch").HasStatus("4 watches removed")
+		d.Command("watch step").Command("unwatch").HasStatus("1 watch removed")
+		if d.Command("unwatch"); d.M.Status.Text != "no watches" {
+			t.Errorf("unwatch without a watch: %q", d.M.Status.Text)
+		}
 		if d.Fits("without watches"); strings.Contains(d.Text(), "WATCHES") {
 			t.Error("a pane of watches without any")
 		}

@@ -113,8 +113,15 @@ func (v *Controller) watchHere(string) tea.Cmd {
 func (v *Controller) unwatch(arg string) tea.Cmd {
 	s := &v.walk
 	if arg == "" {
+		switch n := len(s.watches); n {
+		case 0:
+			v.Say("no watches")
+		case 1:
+			v.Say("1 watch removed")
+		default:
+			v.Say(fmt.Sprintf("%d watches removed", n))
+		}
 		s.watches = nil
-		v.Say("no watches")
 		return v.watchesChanged()
 	}
 	n, err := strconv.Atoi(arg)
