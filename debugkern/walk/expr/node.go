@@ -1,8 +1,10 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tilescope/probes"
@@ -100,11 +102,11 @@ func (n unary) eval(env Env, lane int) (Value, error) {
 	case n.op == "~" && v.Kind == Real:
 		return v, fmt.Errorf("~ needs an integer: bits(x) reads the bits of a number")
 	case n.op == "~":
-		return Number(^v.Int), nil
+		return Value{Int: ^v.Int, Unwritten: v.Unwritten}, nil
 	case n.op == "-" && v.Kind == Real:
-		return Value{Kind: Real, Float: -v.Float}, nil
+		return Value{Kind: Real, Float: -v.Float, Unwritten: v.Unwritten}, nil
 	case n.op == "-":
-		return Number(-v.Int), nil
+		return Value{Int: -v.Int, Unwritten: v.Unwritten}, nil
 	}
 	return v, nil
 }
@@ -128,10 +130,21 @@ func (n binary) eval(env Env, lane int) (Value, error) {
 		return True(b.Holds()), nil
 	case strings.ContainsAny(n.op, "=<>") && n.op != "<<" && n.op != ">>":
 		return compare(n.op, a, b), nil
-	case a.Kind == Real || b.Kind == Real:
-		return float(n.op, a.real(), b.real())
 	}
-	return integer(n.op, a, b)
+	v, err := arithmetic(n.op, a, b)
+	v.Unwritten = a.Unwritten || b.Unwritten
+	if v.Unwritten && errors.Is(err, errZero) { // what the zero is is not known
+		err = nil
+	}
+	return v, err
+}
+
+// arithmetic computes with numbers.
+func arithmetic(op string, a, b Value) (Value, error) {
+	if a.Kind == Real || b.Kind == Real {
+		return float(op, a.real(), b.real())
+	}
+	return integer(op, a, b)
 }
 
 // function is something that can be called.
@@ -153,6 +166,9 @@ func library() map[string]*function {
 			}
 			if v := math.Trunc(a[0].Float); math.Abs(v) < 1<<63 {
 				return Number(int64(v)), nil
+			}
+			if a[0].Unwritten { // its bytes may be any
+				return Value{Unwritten: true}, nil
 			}
 			return Value{}, fmt.Errorf("int(%s) does not fit 64 bits", a[0].Decimal())
 		}},
@@ -227,5 +243,9 @@ func (n call) eval(env Env, lane int) (Value, error) {
 			return Value{}, err
 		}
 	}
-	return n.fn.do(args)
+	v, err := n.fn.do(args)
+	if v.Kind != Truth {
+		v.Unwritten = slices.ContainsFunc(args, func(a Value) bool { return a.Unwritten })
+	}
+	return v, err
 }

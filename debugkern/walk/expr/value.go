@@ -20,7 +20,8 @@ type Value struct {
 	Size int    // bytes; 0 for what was computed
 	// Unsigned integers compare and print as such.
 	Unsigned bool
-	// Unwritten memory has no value; its bytes are what a read would give.
+	// Unwritten memory has no value; its bytes are what a read would give. What is computed of it has none
+	// either, but truth values: a comparison is decided by the bytes, as the kernel decides it.
 	Unwritten bool
 }
 
@@ -110,8 +111,11 @@ func (v Value) Same(o Value) bool {
 
 // String is the value with its type: 1.5 f32 0x3fc00000; -1 b32 0xffffffff; 3; true.
 func (v Value) String() string {
-	if v.Unwritten {
+	switch {
+	case v.Unwritten && v.Type != "":
 		return "not written (" + v.Type + ")"
+	case v.Unwritten: // computed of such
+		return "not written"
 	}
 	out := v.Decimal()
 	if v.Size > 0 {

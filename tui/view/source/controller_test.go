@@ -663,6 +663,7 @@ func TestWatches(t *testing.T) {
 		d.Press("=").HasStatus("watch 5: %rs89@lane3 = ")
 		d.Command("p lane + warp * 32").HasStatus("= 3")
 		d.Command("p sP[row][col] > 0.5 && kv == 0").HasStatus("(row=0 col=0) = ") // of SHARED's cursor
+		d.Command("p sP[31][0]*2").HasStatus("sP[31][0]*2 = not written")
 		d.Command("p nope").HasStatus(`no variable "nope"`)
 		d.Command("watch sP[1").HasStatus("found the end")
 		d.Command("unwatch 1").HasStatus("watch 1 ended: step")
