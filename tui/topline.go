@@ -213,20 +213,25 @@ func (t topLine) corners() []corner {
 	}
 }
 
-// verdict is what the run on screen came to: "✗ diverge P", "✓ agree 3 of 9 stages", "✓ agree · 1 race".
+// verdict is what the run on screen came to: "✗ diverge P", "✓ agree 3 of 9 stages", "✓ agree · 1 race",
+// "✗ 1 error, launch guessed · race red".
 func (t topLine) verdict(r *report.Run) string {
 	verdict := t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
+	and := " " // before what belongs to the verdict, not to the guess
+	if r.Guess != "" && r.Verdict == report.Diverge {
+		and = " · "
+	}
 	spoiling := view.SpoiltBefore(r, t.Run.Plan)
 	switch judged := judgedStages(r); {
 	case spoiling != nil: // it may have come before the stage that is wrong
-		verdict += strings.TrimRight(" "+spoiling.Kind+" "+spoiling.Variable, " ")
+		verdict += " · " + strings.TrimRight(spoiling.Kind+" "+spoiling.Variable, " ")
 	case len(r.Guilty) > 0:
-		verdict += " " + r.Guilty[0].Stage
+		verdict += and + r.Guilty[0].Stage
 	case r.Verdict != report.Agree && view.Spoiling(r) != nil: // no stage came so far that it could be wrong
 		f := view.Spoiling(r)
-		verdict += strings.TrimRight(" "+f.Kind+" "+f.Variable, " ")
+		verdict += " · " + strings.TrimRight(f.Kind+" "+f.Variable, " ")
 	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
-		verdict += fmt.Sprintf(" %d of %d stages", judged, len(r.Stages))
+		verdict += fmt.Sprintf("%s%d of %d stages", and, judged, len(r.Stages))
 	}
 	if found := t.found(r); found != "" && r.Verdict == report.Agree {
 		verdict += " · " + found

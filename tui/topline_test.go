@@ -164,9 +164,18 @@ func TestAHangIsOnTheTopLine(t *testing.T) {
 	for i := range r.Stages {
 		r.Stages[i].Verdict = report.Off
 	}
-	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, "✗ diverge hang k_empty") {
+	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, "✗ diverge · hang k_empty") {
 		t.Errorf("%s", top)
 	}
+	r.Guess = "grid 3"
+	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, ", launch guessed · hang k_empty") {
+		t.Errorf("%s", top)
+	}
+	f.Severity = "advice"
+	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, ", launch guessed · 0 of ") {
+		t.Errorf("%s", top)
+	}
+	r.Guess = ""
 	f.Severity = "advice"
 	if top := ansi.Strip(d.m.topLine().draw()); !strings.Contains(top, "✗ diverge 0 of ") {
 		t.Errorf("%s", top)
