@@ -35,14 +35,24 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 				Text: "the finding's element: in brackets, or marked by + where room is short"},
 		}
 	case partSchedule:
-		return []view.Mark{
-			{Glyph: g.H, Text: "the warp runs"}, {Glyph: g.V, Text: "a barrier is passed by all"},
-			{Glyph: ">", Text: "the warp arrives at a barrier"}, {Glyph: ":",
-				Text: "a synchronisation of the warp"},
-			{Glyph: "w", Text: "a wait for an asynchronous copy"}, {Glyph: "x",
-				Text: "an access to the variable"},
-			{Glyph: "A B", Text: "the two sides of the finding"},
+		var out []view.Mark
+		for _, x := range []struct {
+			mark uint8
+			view.Mark
+		}{
+			{markRun, view.Mark{Glyph: g.H, Text: "the warp runs"}},
+			{markDone, view.Mark{Glyph: g.V, Text: "a barrier is passed by all"}},
+			{markArrive, view.Mark{Glyph: ">", Text: "the warp arrives at a barrier"}},
+			{markWarp, view.Mark{Glyph: ":", Text: "a synchronisation of the warp"}},
+			{markWait, view.Mark{Glyph: "w", Text: "a wait for an asynchronous copy"}},
+			{markAccess, view.Mark{Glyph: "x", Text: "an access to the variable"}},
+			{markA, view.Mark{Glyph: "A B", Text: "the two sides of the finding"}},
+		} {
+			if seen := v.pane.seen; seen == nil || seen[x.mark] {
+				out = append(out, x.Mark)
+			}
 		}
+		return out
 	}
 	return nil
 }

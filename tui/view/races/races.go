@@ -74,6 +74,7 @@ type Pane struct {
 	open   [numFolds]bool
 	filter string
 	scroll [numParts]int
+	seen   *stripMarks       // in the strip as it was drawn last, nil before that
 	short  *strings.Replacer // of the data, see shortPaths
 }
 

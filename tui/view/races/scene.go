@@ -217,18 +217,22 @@ func window(sc *scene.Scene) (lo, hi uint64) {
 	return lo - min(lo, margin), min(sc.Steps, hi+margin)
 }
 
-// Marks of the strip, later ones over earlier ones in a column that holds several.
+// Marks of the strip, later ones over earlier ones in a column that holds several: what a finding is about is
+// never hidden by a synchronisation.
 const (
 	markNone = iota
 	markRun
-	markAccess
 	markWait
 	markWarp
 	markArrive
 	markDone
+	markAccess
 	markA
 	markB
 )
+
+// stripMarks are which of the marks are on screen.
+type stripMarks [markB + 1]bool
 
 // strip is warps × time: who ran, where they synchronised, where the two sides meet.
 func (p *Pane) strip(w, h int) []string {
@@ -248,31 +252,50 @@ func (p *Pane) strip(w, h int) []string {
 	marks := p.marks(sc, cols, column)
 	body := max(1, h-2-2) // a legend of two lines
 	order := p.warpOrder(sc, body)
+	var seen stripMarks
 	var lines []string
 	for _, warp := range order {
 		l := p.Theme.Line(w-2).Right(p.Theme.Dim, "w"+strconv.Itoa(warp), labelWidth-1).Space(1)
 		for _, m := range marks[warp] {
 			p.stripMark(l, m)
+			seen[m] = true
 		}
 		lines = append(lines, l.Done())
 	}
 	for len(lines) < body {
 		lines = append(lines, p.Theme.Line(w-2).Done())
 	}
-	g := p.Theme.Glyph
+	seen[markA] = seen[markA] || seen[markB] // one may lie over the other
+	p.seen = &seen
 	lines = append(lines[:body],
-		p.Theme.Line(w-2).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.meeting(sc), w-4)).Done(),
 		p.Theme.Line(w-2).Space(1).
-			Add(p.Theme.Dim,
-				p.Theme.Fit(
-					fmt.Sprintf("%s runs · %s barrier · > at it · : warp sync · w async wait · x access", g.H,
-						g.V), w-4)).Done())
+			Add(p.Theme.Wrong, p.Theme.Fit(p.meeting(sc, seen[markAccess]), w-4)).Done(),
+		p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, p.Theme.Fit(p.stripLegend(&seen), w-4)).Done())
 	note := fmt.Sprintf("steps %d-%d of %d · %s", lo, hi, sc.Steps, sc.Schedule)
 	return p.Theme.Box("SCHEDULE block "+sc.Request.Block.String(), note, lines, w, h, p.Focus == Strip)
 }
 
-// meeting says what of a finding is seen in the strip: its two sides, or the accesses of one.
-func (p *Pane) meeting(sc *scene.Scene) string {
+// stripLegend explains the marks that are on screen.
+func (p *Pane) stripLegend(seen *stripMarks) string {
+	g := p.Theme.Glyph
+	var out []string
+	for _, x := range []struct {
+		mark uint8
+		text string
+	}{
+		{markRun, g.H + " runs"}, {markDone, g.V + " barrier"}, {markArrive, "> at it"}, {markWarp, ": warp sync"},
+		{markWait, "w async wait"}, {markAccess, "x access"},
+	} {
+		if seen[x.mark] {
+			out = append(out, x.text)
+		}
+	}
+	return strings.Join(out, " · ")
+}
+
+// meeting says what of a finding is seen in the strip: its two sides, or the accesses of one, which are drawn
+// unless the warps that make them are not on screen.
+func (p *Pane) meeting(sc *scene.Scene, drawn bool) string {
 	name := sc.Request.Variable
 	switch {
 	case sc.Pair[0] < 0 && len(sc.Accesses) == 0 && name == "": // of a barrier or a hang
@@ -283,13 +306,27 @@ func (p *Pane) meeting(sc *scene.Scene) string {
 		return "the whole block; nothing of " + name + " is touched from this line"
 	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:
 		line := sc.Request.Sides[0].Line
-		return fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), line, name)
+		text := fmt.Sprintf("%s of line %d to %s", accesses(len(sc.Accesses)), line, name)
+		if !drawn {
+			return text + ", by warps that are not on screen"
+		}
+		return "x: " + text
 	case sc.Pair[0] >= 0:
 		return "A " + p.doing(0) + " · B " + p.doing(1)
+	case sc.Request.Across && !drawn:
+		return "accesses of " + name + " by warps that are not on screen; the other side is another block's"
 	case sc.Request.Across:
 		return "x: accesses of " + name + "; the other side is another block's"
 	}
 	return "the two sides do not meet in this execution"
+}
+
+// accesses counts them: 1 access, 2 accesses.
+func accesses(n int) string {
+	if n == 1 {
+		return "1 access"
+	}
+	return fmt.Sprintf("%d accesses", n)
 }
 
 // warpOrder is which warps are drawn: all, or those of the conflict and the first ones.

@@ -20,17 +20,17 @@ func TestMeeting(t *testing.T) {
 	} {
 		sc := &scene.Scene{Pair: [2]int{-1, -1}}
 		sc.Request.Variable = name
-		if got := p.meeting(sc); got != want {
+		if got := p.meeting(sc, true); got != want {
 			t.Errorf("variable %q: %q", name, got)
 		}
 	}
 	flight := &scene.Scene{Pair: [2]int{-1, -1}, Writers: &scene.Writers{Flight: true}}
 	flight.Request.Variable = "sK"
-	if got := p.meeting(flight); strings.Contains(got, "nothing") || !strings.Contains(got, "asynchronous") {
+	if got := p.meeting(flight, true); strings.Contains(got, "nothing") || !strings.Contains(got, "asynchronous") {
 		t.Errorf("asynchronous accesses from other lines: %q", got)
 	}
 	sc := &scene.Scene{Pair: [2]int{-1, -1}, Accesses: make([]scene.Access, 2)}
-	if got := p.meeting(sc); got != "the two sides do not meet in this execution" {
+	if got := p.meeting(sc, true); got != "the two sides do not meet in this execution" {
 		t.Errorf("two accesses: %q", got)
 	}
 }
@@ -62,5 +62,41 @@ func TestPTXStandsForASourceThatIsNotThere(t *testing.T) {
 		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
 			t.Errorf("%s:%d, no %q:\n%s", c.file, c.line, c.want, text)
 		}
+	}
+}
+
+// TestStripExplainsWhatIsDrawn: the legend has the marks that are on screen alone, and an access is drawn over
+// a barrier in its column.
+func TestStripExplainsWhatIsDrawn(t *testing.T) {
+	p := NewPane(theme.New(theme.Options{}))
+	sc := &scene.Scene{Pair: [2]int{-1, -1}, Warps: 8, Steps: 10000,
+		Stretches: []scene.Stretch{{Warp: 0, From: 0, To: 10000}},
+		Syncs:     []scene.Sync{{Kind: scene.SyncDone, Step: 5000}},
+		Accesses:  []scene.Access{{Warp: 7, Step: 5001}, {Warp: 7, Step: 5002}}}
+	sc.Request.Variable, sc.Request.Sides[0] = "sP", &report.Source{File: "k.cu", Line: 5}
+	p.look.Scene = sc
+	text := ansi.Strip(strings.Join(p.strip(70, 12), "\n"))
+	for _, want := range []string{"x: 2 accesses of line 5 to sP", "─ runs · │ barrier · x access "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if w7 := text[strings.Index(text, "w7"):]; !strings.Contains(strings.Split(w7, "\n")[0], "x") {
+		t.Errorf("no x in the row of warp 7:\n%s", text)
+	}
+	for _, not := range []string{"> at it", "warp sync", "async wait"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q is explained and not drawn:\n%s", not, text)
+		}
+	}
+	text = ansi.Strip(strings.Join(p.strip(90, 8), "\n")) // 4 of 8 warps
+	if strings.Contains(text, "x: ") || strings.Contains(text, "x access") ||
+		!strings.Contains(text, "2 accesses of line 5 to sP, by warps that are not on screen") {
+		t.Errorf("no access is on screen:\n%s", text)
+	}
+	sc.Accesses = sc.Accesses[:1]
+	text = ansi.Strip(strings.Join(p.strip(70, 12), "\n"))
+	if !strings.Contains(text, "x: 1 access of line 5") {
+		t.Errorf("one access:\n%s", text)
 	}
 }
