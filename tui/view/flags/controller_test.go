@@ -28,6 +28,28 @@ func TestHelpOfSearchInFlags(t *testing.T) {
 	}
 }
 
+// TestSearchGoesThroughAllThatIsMarked: the first match is the switch of that name; n and N go on to the others
+// that are marked, and around.
+func TestSearchGoesThroughAllThatIsMarked(t *testing.T) {
+	d := viewtest.Start(t, 120, 60).Press("4", "/", "p", "v", "enter")
+	name := func() string { return control(d).Pane().Selected().Name }
+	if name() != "pv" {
+		t.Fatalf("the first match is %s", name())
+	}
+	var names []string
+	for len(names) < 4 {
+		d.Press("n")
+		names = append(names, name())
+	}
+	if got := strings.Join(names, " "); got != "sync-frag stage2 USE_WMMA_PV pv" { // two by their description
+		t.Errorf("n went to %s:\n%s", got, d.Text())
+	}
+	d.Press("n", "N")
+	if name() != "pv" {
+		t.Errorf("N went to %s", name())
+	}
+}
+
 func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
 	d := viewtest.Start(t, 80, 24).Command("fault p-stale-columns")
 	if got := d.Last(); got.Shape != "partial49" {

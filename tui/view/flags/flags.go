@@ -95,6 +95,7 @@ type Pane struct {
 	scroll int   // first line of the right part
 	filter string
 	match  string
+	sought bool // the selection has been moved to a match
 	grow   int
 
 	about  int              // lines of the right part
@@ -148,28 +149,28 @@ func (p *Pane) Here() (back func()) {
 }
 
 // SetMatch marks switches that contain text.
-func (p *Pane) SetMatch(text string) { p.match, p.Changed = text, true }
+func (p *Pane) SetMatch(text string) { p.match, p.sought, p.Changed = text, false, true }
 
-// Find moves the selection to the next (dir 1) or previous item that matches a text: by its whole name where
-// an item has that name, else by a part of its name, and only where no name has it by its description.
+// Find moves the selection to the next (dir 1) or previous item that matches a text. The first time it is one
+// that matches best: by its whole name where an item has that name, else by a part of its name, and only where
+// no name has it by its description. From there it goes on through all that are marked.
 func (p *Pane) Find(text string, dir int) bool {
 	n := len(p.shown)
-	best := byNothing
-	for _, i := range p.shown {
-		best = max(best, matches(p.data.Items[i], text))
-	}
-	if best == byNothing {
-		return false
+	least := byDescription
+	if !p.sought {
+		for _, i := range p.shown {
+			least = max(least, matches(p.data.Items[i], text))
+		}
 	}
 	at := p.position()
 	for k := 1; k <= n; k++ {
 		i := ((at+dir*k)%n + n) % n
-		if matches(p.data.Items[p.shown[i]], text) == best {
-			p.sel, p.Changed = p.shown[i], true
-			break
+		if matches(p.data.Items[p.shown[i]], text) >= least {
+			p.sel, p.sought, p.Changed = p.shown[i], true, true
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // matching is how well an item matches a text.
