@@ -680,6 +680,26 @@ func TestWatches(t *testing.T) {
 	}
 }
 
+// TestCursorsNameOfAKernelsVariable: where the source has a variable of the name that stands for the cursor, a
+// watch and print say which of the two is meant.
+func TestCursorsNameOfAKernelsVariable(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Command("seek 20").Command("print row")
+	if got := d.M.Status.Text; strings.Contains(got, "kernel") {
+		t.Errorf("without such a variable: %q", got)
+	}
+	control(d.Driver).SetLine(3, "  int row = threadIdx.x / 32;")
+	const which = "; row is the cursor's, not the kernel's variable"
+	d.Command("print row").HasStatus("row (row=0) = 0" + which)
+	d.Command("watch row*2").HasStatus("watch 1: row*2 (row=0) = 0" + which)
+	d.Command("print kv+1")
+	if got := d.M.Status.Text; strings.Contains(got, which) {
+		t.Errorf("without the cursor: %q", got)
+	}
+	control(d.Driver).SetLine(4, "  int col = threadIdx.x % 32;")
+	d.Command("print row+col").HasStatus("; row, col are the cursor's, not the kernel's variables")
+}
+
 // TestPanesShareTheHeight: watches and an open list leave every other pane its least height.
 func TestPanesShareTheHeight(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {120, 33}, {176, 35}, {200, 60}} {

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"slices"
+
 	"tilescope/debugkern/walk"
 	"tilescope/tui/view"
 )
@@ -66,4 +68,12 @@ func (v *Controller) Turn(kernel string) {
 	v.walk.turnTo(kernel)
 	v.showLists()
 	v.Root.Layout()
+}
+
+// SetLine gives a line of the file that the warp stands in another text.
+func (v *Controller) SetLine(line int, text string) {
+	file := v.walk.shot.pos.Source.File
+	lines := slices.Clone(v.codeOf(file))
+	lines[line-1] = text
+	v.walk.files[file] = lines
 }

@@ -51,6 +51,28 @@ func (v *Controller) cursorText(e *expr.Expr) string {
 	return "(" + strings.Join(at, " ") + ")"
 }
 
+// notTheKernels says of the cursor's names in an expression that are variables of the source, too, which of the
+// two they are: "; row is the cursor's, not the kernel's variable".
+func (v *Controller) notTheKernels(e *expr.Expr) string {
+	var at target.Source
+	if p := v.walk.shot.pos.Source; p != nil {
+		at = *p
+	}
+	var both []string
+	for _, name := range cursorNames {
+		if e.Uses(name) && v.local(name, at) != "" {
+			both = append(both, name)
+		}
+	}
+	switch len(both) {
+	case 0:
+		return ""
+	case 1:
+		return "; " + both[0] + " is the cursor's, not the kernel's variable"
+	}
+	return "; " + strings.Join(both, ", ") + " are the cursor's, not the kernel's variables"
+}
+
 // readExpr reads an expression, and looks whether the kernel has what it names.
 func (v *Controller) readExpr(text string) (*expr.Expr, error) {
 	e, err := expr.Parse(v.loopAsKV(text), cursorNames...)
@@ -79,7 +101,7 @@ func (v *Controller) watchCommand(arg string) tea.Cmd {
 	if oneCell.MatchString(e.String()) { // gdb's watch stops
 		text += fmt.Sprintf("; :break %s stops where it changes", e)
 	}
-	v.Say(text)
+	v.Say(text + v.notTheKernels(e))
 	return v.watchesChanged()
 }
 
@@ -167,7 +189,7 @@ func (v *Controller) printCommand(arg string) tea.Cmd {
 
 // print says the value of an expression.
 func (v *Controller) print(e *expr.Expr) tea.Cmd {
-	v.Say(v.printed(e))
+	v.Say(v.printed(e) + v.notTheKernels(e))
 	return nil
 }
 
