@@ -160,7 +160,27 @@ func (x *Context) WithFault(name string) (req debugkern.Request, said string, er
 	if !slices.Contains(x.OwnFaults(req.Target), name) {
 		req.Faults = append(req.Faults, name)
 	}
-	return req, said, nil
+	return req, said, x.excluded(man, req, name)
+}
+
+// excluded refuses a fault that takes the request to flags under which another one that is on can do nothing:
+// nil where there is none.
+func (x *Context) excluded(man *configs.Manifest, req debugkern.Request, name string) error {
+	of, variant := x.ManifestOf(req.Target)
+	if of != man {
+		return nil
+	}
+	sel, err := man.Select(variant, req.Set, req.Faults, probes.GateNone)
+	if err != nil {
+		return nil // the run's own refusal names what is wrong
+	}
+	refused, _, _ := Unsuited(man, sel, request.ShapeName(req))
+	if refused == nil || refused.Base == "" || refused.Fault == name {
+		return nil
+	}
+	return fmt.Errorf("faults %s and %s exclude each other: %s is planted in target %s, and %s needs %s; "+
+		":fault %s switches that one off", name, refused.Fault, name, req.Target, refused.Fault, refused.That,
+		refused.Fault)
 }
 
 // withOnly is the request with some of the faults that are on, and no others. Faults of the variant itself
@@ -342,6 +362,13 @@ func (x *Context) shapeBack(req *debugkern.Request) string {
 // planted there, and says so.
 func (x *Context) transplant(req *debugkern.Request, man *configs.Manifest, base, why string) string {
 	said := fmt.Sprintf(" · target %s: %s", base, why)
+	if req.Target == base && len(req.Set) > 0 { // its flags were set otherwise
+		var set []string
+		for _, name := range slices.Sorted(maps.Keys(req.Set)) {
+			set = append(set, name+"="+req.Set[name])
+		}
+		said = fmt.Sprintf(" · %s taken back: %s", strings.Join(set, " "), why)
+	}
 	on := x.FaultsOn(*req)
 	req.Target, req.Set, req.Faults = base, nil, nil
 	var dropped []string

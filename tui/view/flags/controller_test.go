@@ -102,6 +102,25 @@ func TestFaultWithoutUseUnderTheFlags(t *testing.T) {
 	d.Command("set USE_WMMA_PV=1").HasStatus("cp-async-wait can do nothing with these flags")
 }
 
+// TestFaultsThatExcludeEachOther: a fault whose target takes away what another one needs is refused with both
+// names and the one to switch off; a flag that a fault takes back is named where the target stays.
+func TestFaultsThatExcludeEachOther(t *testing.T) {
+	d := viewtest.Start(t, 200, 60, viewtest.Request(debugkern.Request{Target: "stage1",
+		Faults: []string{"cp-async-wait"}}))
+	n := len(d.E.Asked())
+	d.Command("fault p-stale-m").HasStatus("faults p-stale-m and cp-async-wait exclude each other: p-stale-m is " +
+		"planted in target stage2, and cp-async-wait needs USE_WMMA_PV=0; :fault cp-async-wait switches that one off")
+	if !d.M.Status.Bad || len(d.E.Asked()) != n {
+		t.Errorf("it was run: %+v", d.Last())
+	}
+	d = viewtest.Start(t, 200, 60, viewtest.Request(debugkern.Request{Target: "stage1",
+		Set: map[string]string{"USE_WMMA_PV": "1"}}))
+	d.Command("fault cp-async-wait").HasStatus("USE_WMMA_PV=1 taken back: it needs USE_WMMA_PV=0")
+	if got := d.Last(); got.Target != "stage1" || len(got.Set) != 0 || strings.Contains(d.M.Status.Text, "target") {
+		t.Errorf("%q ran %+v", d.M.Status.Text, got)
+	}
+}
+
 func TestFlagOffAFaultsBaseIsRefused(t *testing.T) {
 	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty))
 	n := len(d.E.Asked())
