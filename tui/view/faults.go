@@ -178,7 +178,7 @@ func (x *Context) excluded(man *configs.Manifest, req debugkern.Request, name st
 	if refused == nil || refused.Base == "" || refused.Fault == name {
 		return nil
 	}
-	return fmt.Errorf("faults %s and %s exclude each other: %s is planted in target %s, and %s needs %s; "+
+	return fmt.Errorf("faults %s and %s cannot be combined: %s is planted in target %s, and %s needs %s; "+
 		":fault %s switches that one off", name, refused.Fault, name, req.Target, refused.Fault, refused.That,
 		refused.Fault)
 }

@@ -28,8 +28,8 @@ func TestHelpOfSearchInFlags(t *testing.T) {
 	}
 }
 
-// TestSearchGoesThroughAllThatIsMarked: the first match is the switch of that name; n and N go on to the others
-// that are marked, and around.
+// TestSearchGoesThroughAllThatIsMarked: the first match is the switch of that name; n and N go on to the
+// others that are marked, and around.
 func TestSearchGoesThroughAllThatIsMarked(t *testing.T) {
 	d := viewtest.Start(t, 120, 60).Press("4", "/", "p", "v", "enter")
 	name := func() string { return control(d).Pane().Selected().Name }
@@ -108,15 +108,17 @@ func TestFaultsThatExcludeEachOther(t *testing.T) {
 	d := viewtest.Start(t, 200, 60, viewtest.Request(debugkern.Request{Target: "stage1",
 		Faults: []string{"cp-async-wait"}}))
 	n := len(d.E.Asked())
-	d.Command("fault p-stale-m").HasStatus("faults p-stale-m and cp-async-wait exclude each other: p-stale-m is " +
-		"planted in target stage2, and cp-async-wait needs USE_WMMA_PV=0; :fault cp-async-wait switches that one off")
+	d.Command("fault p-stale-m").HasStatus("faults p-stale-m and cp-async-wait cannot be combined: " +
+		"p-stale-m is planted in target stage2, and cp-async-wait needs USE_WMMA_PV=0; " +
+		":fault cp-async-wait switches that one off")
 	if !d.M.Status.Bad || len(d.E.Asked()) != n {
 		t.Errorf("it was run: %+v", d.Last())
 	}
 	d = viewtest.Start(t, 200, 60, viewtest.Request(debugkern.Request{Target: "stage1",
 		Set: map[string]string{"USE_WMMA_PV": "1"}}))
 	d.Command("fault cp-async-wait").HasStatus("USE_WMMA_PV=1 taken back: it needs USE_WMMA_PV=0")
-	if got := d.Last(); got.Target != "stage1" || len(got.Set) != 0 || strings.Contains(d.M.Status.Text, "target") {
+	if got := d.Last(); got.Target != "stage1" || len(got.Set) != 0 ||
+		strings.Contains(d.M.Status.Text, "target") {
 		t.Errorf("%q ran %+v", d.M.Status.Text, got)
 	}
 }

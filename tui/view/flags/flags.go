@@ -152,8 +152,8 @@ func (p *Pane) Here() (back func()) {
 func (p *Pane) SetMatch(text string) { p.match, p.sought, p.Changed = text, false, true }
 
 // Find moves the selection to the next (dir 1) or previous item that matches a text. The first time it is one
-// that matches best: by its whole name where an item has that name, else by a part of its name, and only where
-// no name has it by its description. From there it goes on through all that are marked.
+// that matches best: by its whole name where an item has that name, else by a part of its name, and only
+// where no name has it by its description. From there it goes on through all that are marked.
 func (p *Pane) Find(text string, dir int) bool {
 	n := len(p.shown)
 	least := byDescription

@@ -283,7 +283,8 @@ func (p *Pane) stripLegend(seen *stripMarks) string {
 		mark uint8
 		text string
 	}{
-		{markRun, g.H + " runs"}, {markDone, g.V + " barrier"}, {markArrive, "> at it"}, {markWarp, ": warp sync"},
+		{markRun, g.H + " runs"}, {markDone, g.V + " barrier"}, {markArrive, "> at it"},
+		{markWarp, ": warp sync"},
 		{markWait, "w async wait"}, {markAccess, "x access"},
 	} {
 		if seen[x.mark] {

@@ -26,7 +26,8 @@ func TestMeeting(t *testing.T) {
 	}
 	flight := &scene.Scene{Pair: [2]int{-1, -1}, Writers: &scene.Writers{Flight: true}}
 	flight.Request.Variable = "sK"
-	if got := p.meeting(flight, true); strings.Contains(got, "nothing") || !strings.Contains(got, "asynchronous") {
+	if got := p.meeting(flight, true); strings.Contains(got, "nothing") ||
+		!strings.Contains(got, "asynchronous") {
 		t.Errorf("asynchronous accesses from other lines: %q", got)
 	}
 	sc := &scene.Scene{Pair: [2]int{-1, -1}, Accesses: make([]scene.Access, 2)}
@@ -65,8 +66,8 @@ func TestPTXStandsForASourceThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestStripExplainsWhatIsDrawn: the legend has the marks that are on screen alone, and an access is drawn over
-// a barrier in its column.
+// TestStripExplainsWhatIsDrawn: the legend has the marks that are on screen alone, and an access is drawn
+// over a barrier in its column.
 func TestStripExplainsWhatIsDrawn(t *testing.T) {
 	p := NewPane(theme.New(theme.Options{}))
 	sc := &scene.Scene{Pair: [2]int{-1, -1}, Warps: 8, Steps: 10000,

@@ -680,8 +680,8 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// TestCursorsNameOfAKernelsVariable: where the source has a variable of the name that stands for the cursor, a
-// watch and print say which of the two is meant.
+// TestCursorsNameOfAKernelsVariable: where the source has a variable of the name that stands for the
+// cursor, a watch and print say which of the two is meant.
 func TestCursorsNameOfAKernelsVariable(t *testing.T) {
 	d := open(t, 120, 40)
 	d.Command("seek 20").Command("print row")

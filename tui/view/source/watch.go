@@ -51,8 +51,8 @@ func (v *Controller) cursorText(e *expr.Expr) string {
 	return "(" + strings.Join(at, " ") + ")"
 }
 
-// notTheKernels says of the cursor's names in an expression that are variables of the source, too, which of the
-// two they are: "; row is the cursor's, not the kernel's variable".
+// notTheKernels says of the cursor's names in an expression that are variables of the source, too, which
+// of the two they are: "; row is the cursor's, not the kernel's variable".
 func (v *Controller) notTheKernels(e *expr.Expr) string {
 	var at target.Source
 	if p := v.walk.shot.pos.Source; p != nil {
