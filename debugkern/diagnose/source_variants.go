@@ -26,15 +26,12 @@ const mostVariants = 3
 // flag of the build that alone makes that variant another, "" where there is no such flag.
 func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 	q := s.q
-	unseen := map[string]bool{}
-	for _, name := range e.Drops {
-		unseen[name] = true
-	}
+	unseen := slices.Clone(e.Drops) // flags of which no variant with another value was seen to be right
 	tried := 0
 	for _, o := range q.variants() {
-		shows := slices.ContainsFunc(e.Drops, func(name string) bool {
-			return unseen[name] && o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name])
-		})
+		differ := q.differing(o)
+		in := func(name string) bool { return slices.Contains(differ, name) }
+		shows := slices.ContainsFunc(unseen, in)
 		if tried >= mostVariants && !shows {
 			continue
 		}
@@ -54,7 +51,10 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 			return o.name + " does not compile with it", s.onlyFlag(o), q.stopped(err)
 		}
 		if own, err := was.Compile(q.ctx, nil); err == nil && bytes.Equal(own.Text, b.Text) {
-			continue // what is edited is not compiled there
+			if len(wrong) == 0 {
+				unseen = slices.DeleteFunc(unseen, in) // it is right as it is, and stays the same
+			}
+			continue
 		}
 		tried++
 		now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
@@ -78,33 +78,30 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) {
 			return o.name + " is wrong with it", s.onlyFlag(o), nil
 		}
-		for _, name := range e.Drops {
-			if o.req.Set[name] != fmt.Sprint(q.run.Selection.Flags[name]) {
-				delete(unseen, name)
-			}
-		}
+		unseen = slices.DeleteFunc(unseen, in)
 	}
-	for _, name := range e.Drops {
-		if unseen[name] {
-			return "what " + name + " is for is left out", "", nil
-		}
+	if len(unseen) > 0 {
+		return "what " + unseen[0] + " is for is left out", "", nil
 	}
 	return "", "", nil
 }
 
 // onlyFlag is the flag in which a variant differs from the run, "" where there are several.
 func (s *sourceEdit) onlyFlag(o *other) string {
-	only := ""
-	for name, value := range s.q.run.Selection.Flags {
-		switch {
-		case o.req.Set[name] == fmt.Sprint(value):
-		case only != "":
-			return ""
-		default:
-			only = name
+	if list := s.q.differing(o); len(list) == 1 {
+		return list[0]
+	}
+	return ""
+}
+
+// differing lists the flags in which a variant differs from the run.
+func (q *inquiry) differing(o *other) (names []string) {
+	for name, value := range q.run.Selection.Flags {
+		if o.req.Set[name] != fmt.Sprint(value) {
+			names = append(names, name)
 		}
 	}
-	return only
+	return names
 }
 
 // variants are configurations of other variants of the kernel, without planted faults, in the shape that
@@ -140,14 +137,8 @@ func (q *inquiry) variants() []*other {
 		}
 		q.otherVariants = append(q.otherVariants, o)
 	}
-	differ := func(o *other) (n int) {
-		for name, value := range o.req.Set {
-			if value != fmt.Sprint(sel.Flags[name]) {
-				n++
-			}
-		}
-		return n
-	}
-	slices.SortStableFunc(q.otherVariants, func(a, b *other) int { return cmp.Compare(differ(a), differ(b)) })
+	slices.SortStableFunc(q.otherVariants, func(a, b *other) int {
+		return cmp.Compare(len(q.differing(a)), len(q.differing(b)))
+	})
 	return q.otherVariants
 }
