@@ -79,7 +79,7 @@ func (c *contrast) recognise(ctx context.Context, e *expected, a *actual) (bool,
 			continue
 		}
 		for _, k := range wanted[bits[i]] {
-			if c.largest(k) && oneLeaf(a.g, nodes[i]) {
+			if c.g.Stage(k.stage).Op.Largest() && oneLeaf(a.g, nodes[i]) {
 				continue // the number that is the largest, and not the maximum over all
 			}
 			c.captured[id] = append(c.captured[id], part{r.Lo, r.N, r.Part, k})
@@ -90,12 +90,6 @@ func (c *contrast) recognise(ctx context.Context, e *expected, a *actual) (bool,
 		clear(c.ids)
 	}
 	return found, nil
-}
-
-// largest reports whether an operand is the maximum over a row.
-func (c *contrast) largest(k operandKey) bool {
-	n := c.g.Stage(k.stage).Op
-	return n != nil && (n.Op == "rowmax" || n.Params.Word["how"] == "max")
 }
 
 // oneLeaf reports whether a value is made of one element or captured cell.

@@ -9,6 +9,11 @@ type Node struct {
 	Params Params
 }
 
+// Largest reports whether a node is a maximum, of a row or of parts of a kernel's own.
+func (n *Node) Largest() bool {
+	return n != nil && (n.Op == "rowmax" || n.Params.Word["how"] == "max")
+}
+
 // Operand is what a node is computed from: another node's value where Node is set, an input where Tensor is,
 // else a stage's tile.
 type Operand struct {

@@ -188,8 +188,10 @@ func (u *barriers) lacks(id int, cs []comer, misdirected bool) {
 	if misdirected != (len(warps) > 0) {
 		return
 	}
-	who := u.whoElse(cs, u.done[id])
-	if misdirected {
+	var who string
+	if !misdirected {
+		who = u.whoElse(cs, u.done[id])
+	} else {
 		who = fmt.Sprintf("%s arrived at barrier %d (%s), at which no thread waits",
 			warpText(warps, " has", " have"), at, u.place(u.came[at][0]))
 	}

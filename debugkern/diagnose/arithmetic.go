@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -68,7 +69,10 @@ func (q *inquiry) arithmetic() error {
 // beforeNaN looks for the operation before the one that makes the first NaN or infinity, or the one that
 // reads what nobody wrote: with an edit of it the stages are right, and no number leaves its range.
 func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
-	product := s.cause.Kind == "uninitialised" && q.readsIntoProduct(s.cause.Place.Source)
+	// An asynchronous product reads memory by what its operands say of the layout.
+	product := s.cause.Kind == "uninitialised" && q.anyAt(s.cause.Place.Source, func(in *ptx.Instr) bool {
+		return in.Kind() == isa.WgmmaMultiply
+	})
 	if s.cause.Kind != "nan-origin" && !product || s.remedy != nil && s.remedy.changes() {
 		return nil
 	}
@@ -88,15 +92,6 @@ func (q *inquiry) beforeNaN(s *suspect, group []probes.Stage) error {
 	s.cause.Place.Source, s.cause.Place.Other = t.cause.Place.Source, s.cause.Place.Source
 	s.cause.Advice, s.cause.Rewrite = t.cause.Advice, t.cause.Rewrite
 	return nil
-}
-
-// readsIntoProduct reports whether a line has an asynchronous product, which reads memory by what its
-// operands say of the layout.
-func (q *inquiry) readsIntoProduct(at *report.Source) bool {
-	fn := q.run.Entry()
-	return fn != nil && at != nil && slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
-		return fn.Body[i].Kind() == isa.WgmmaMultiply
-	})
 }
 
 // madeByFormula compares the formula by which a NaN or infinity was computed with the manifest's.

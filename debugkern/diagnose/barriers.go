@@ -154,8 +154,8 @@ func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known *report
 }
 
 // newErrors lists the errors that are not known, those of order first: that a value was read before it was
-// written follows from them. A known race of another hazard or at other
-// places now, or where counted of more pairs, is one of them, with the places of those.
+// written follows from them. A known race of another hazard or at other places now, or where counted of more
+// pairs, is one of them, with the places of those.
 func newErrors(rep, known *report.Run, counted bool) []*report.Finding {
 	before := identities(errorsOf(known))
 	var order, rest []*report.Finding

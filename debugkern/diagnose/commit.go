@@ -21,12 +21,14 @@ import (
 func transfers(fn *ptx.Func) []int {
 	var out []int
 	for i, in := range fn.Body {
-		if in.Op == "cp" && in.Has("async") {
+		if transfersAsync(in) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
+
+func transfersAsync(in *ptx.Instr) bool { return in.Op == "cp" && in.Has("async") }
 
 func commits(in *ptx.Instr) bool { return in.Has("commit_group") }
 func waits(in *ptx.Instr) bool   { return in.Has("wait_group") || in.Has("wait_all") }

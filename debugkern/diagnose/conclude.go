@@ -22,6 +22,14 @@ func blame(fn *ptx.Func, at int) *report.Source {
 	return report.SourceOf(target.Blame(fn, at))
 }
 
+// anyAt reports whether an instruction of a line is such; not where there is no line.
+func (q *inquiry) anyAt(at *report.Source, is func(*ptx.Instr) bool) bool {
+	fn := q.run.Entry()
+	return fn != nil && at != nil && slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
+		return is(fn.Body[i])
+	})
+}
+
 // conclude turns suspects into causes, in the order in which a person should look at them,
 // and writes the story.
 func (q *inquiry) conclude() {

@@ -220,7 +220,7 @@ func (q *inquiry) misdeclared(s *suspect, c *Cause) bool {
 	return false
 }
 
-// extent is dimensions as the source has them.
+// extent is dimensions, or the indices of an element, as the source has them.
 func extent(dims []int) string {
 	text := ""
 	for _, d := range dims {

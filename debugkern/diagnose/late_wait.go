@@ -15,16 +15,11 @@ func (q *inquiry) waitBehind(f *report.Finding) string {
 	if fn == nil || f.Kind != "cp-async" || f.Source == nil || f.Other == nil {
 		return ""
 	}
-	copies := func(at *report.Source) bool {
-		return slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
-			return slices.Contains(transfers(fn), i)
-		})
-	}
 	read := f.Other
-	if copies(read) {
+	if q.anyAt(read, transfersAsync) {
 		read = f.Source
 	}
-	if copies(read) {
+	if q.anyAt(read, transfersAsync) {
 		return ""
 	}
 	own := read.Outermost()
@@ -48,10 +43,10 @@ func (q *inquiry) waitBehind(f *report.Finding) string {
 		return ""
 	}
 	slices.Sort(behind)
-	if len(behind) == 1 {
-		return fmt.Sprintf("the wait for it at line %d stands behind the read at line %d: read behind it, or wait before",
-			behind[0], own.Line)
+	wait, stand, it := "wait for it at line", "stands", "it"
+	if len(behind) > 1 {
+		wait, stand, it = "waits for it at lines", "stand", "them"
 	}
-	return fmt.Sprintf("the waits for it at lines %s stand behind the read at line %d: read behind them, or wait before",
-		andList(behind), own.Line)
+	return fmt.Sprintf("the %s %s %s behind the read at line %d: read behind %s, or wait before", wait,
+		andList(behind), stand, own.Line, it)
 }

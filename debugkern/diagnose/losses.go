@@ -71,11 +71,8 @@ func (l *LossDoc) String() string {
 	}
 	s += fmt.Sprintf(" (got %.6g, exact %.6g)", float64(l.Got), float64(l.Exact))
 	if l.Out >= outBits {
-		cell := l.Variable
-		for _, i := range l.Index {
-			cell += fmt.Sprintf("[%d]", i)
-		}
-		s += fmt.Sprintf("; %.1f bits of %s are wrong mostly by it", float64(l.Out), cell)
+		s += fmt.Sprintf("; %.1f bits of %s%s are wrong mostly by it", float64(l.Out), l.Variable,
+			extent(l.Index))
 	}
 	return s
 }

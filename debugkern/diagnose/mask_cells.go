@@ -268,21 +268,8 @@ func (q *inquiry) rightlyCompared(m *maskOff) (right probes.Stage, choice *repor
 		return "", nil, q.fatal(err)
 	}
 	for _, o := range ops {
-		in := fn.Body[o.At]
-		var predicates []int32
-		switch {
-		case in.Loc.Within(target.IsProbe) || len(in.Args) == 0:
-		case in.Op == "selp" && in.Args[len(in.Args)-1].Kind == ptx.OpReg:
-			predicates = append(predicates, in.Args[len(in.Args)-1].Reg)
-		case computes(in):
-			for _, at := range deciding(fn, o.At) {
-				predicates = append(predicates, fn.Body[at].Guard.Reg)
-			}
-		}
 		at := blame(fn, o.At)
-		if at == nil || !slices.ContainsFunc(predicates, func(r int32) bool {
-			return slices.Contains(comparing(fn, r, o.At), m.test)
-		}) {
+		if at == nil || !slices.Contains(testsOf(fn, o.At), m.test) {
 			continue
 		}
 		if out := at.Outermost(); out.At() != m.at.At() {
@@ -290,6 +277,24 @@ func (q *inquiry) rightlyCompared(m *maskOff) (right probes.Stage, choice *repor
 		}
 	}
 	return "", nil, nil
+}
+
+// testsOf lists the comparisons by which an instruction chooses between two values, or by which it is decided
+// whether one that computes is executed; none of a probe's.
+func testsOf(fn *ptx.Func, at int) (tests []int) {
+	in := fn.Body[at]
+	if len(in.Args) == 0 || in.Loc.Within(target.IsProbe) {
+		return nil
+	}
+	switch p := in.Args[len(in.Args)-1]; {
+	case in.Op == "selp" && p.Kind == ptx.OpReg:
+		tests = comparing(fn, p.Reg, at)
+	case computes(in):
+		for _, branch := range deciding(fn, at) {
+			tests = append(tests, comparing(fn, fn.Body[branch].Guard.Reg, branch)...)
+		}
+	}
+	return tests
 }
 
 // aside finds the comparison of the number of a column, that takes part and should not, with where the
@@ -377,21 +382,7 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 	fn := q.run.Entry()
 	bounds := repair.LoopBounds(fn)
 	for _, o := range ops {
-		in := fn.Body[o.At]
-		if len(in.Args) == 0 {
-			continue
-		}
-		var tests []int
-		switch p := in.Args[len(in.Args)-1]; {
-		case in.Loc.Within(target.IsProbe):
-		case in.Op == "selp" && p.Kind == ptx.OpReg:
-			tests = comparing(fn, p.Reg, o.At)
-		case computes(in):
-			for _, at := range deciding(fn, o.At) {
-				tests = append(tests, comparing(fn, fn.Body[at].Guard.Reg, at)...)
-			}
-		}
-		for _, test := range tests {
+		for _, test := range testsOf(fn, o.At) {
 			at := q.comparedAtLine(test)
 			if bounds[test] || at == nil || fn.Body[test].Type().Float() {
 				continue

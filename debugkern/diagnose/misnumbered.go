@@ -1,10 +1,10 @@
 package diagnose
 
 import (
-	"slices"
 	"strings"
 
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
 
@@ -13,11 +13,9 @@ import (
 
 // misnumbered reports whether a finding says of a barrier that others have arrived at another one instead.
 func (q *inquiry) misnumbered(f *report.Finding) bool {
-	fn := q.run.Entry()
-	return fn != nil && f.Kind == "barrier" && f.Other != nil &&
-		slices.ContainsFunc(instructionsAt(fn, f.Other), func(i int) bool {
-			return fn.Body[i].Kind() == isa.Barrier && fn.Body[i].Has("arrive")
-		})
+	return f.Kind == "barrier" && q.anyAt(f.Other, func(in *ptx.Instr) bool {
+		return in.Kind() == isa.Barrier && in.Has("arrive")
+	})
 }
 
 // describeMisnumbered makes the arrival at the wrong barrier the place of a cause.

@@ -72,10 +72,7 @@ func (q *inquiry) sameHandshake(a, b *suspect) bool {
 	bulk := func(s *suspect) bool {
 		return s.cause.Kind == "race" && slices.ContainsFunc(
 			[]*report.Source{s.cause.Place.Source, s.cause.Place.Other}, func(at *report.Source) bool {
-				fn := q.run.Entry()
-				return at != nil && slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
-					return fn.Body[i].Kind() == isa.BulkCopy
-				})
+				return q.anyAt(at, func(in *ptx.Instr) bool { return in.Kind() == isa.BulkCopy })
 			})
 	}
 	x, y := a.cause.Kind == "mbarrier", b.cause.Kind == "mbarrier"

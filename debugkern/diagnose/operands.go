@@ -142,8 +142,7 @@ const mostSteps = 2
 // largest reports whether a stage is a maximum: a cell may be right although operands are missing,
 // those that are smaller.
 func (q *inquiry) largest(st probes.Stage) bool {
-	sp := q.run.Plan.Stage(st)
-	return sp.Op != nil && (sp.Op.Op == "rowmax" || sp.Op.Params.Word["how"] == "max")
+	return q.run.Plan.Stage(st).Op.Largest()
 }
 
 // alike reports whether two cells depart from what they should be made of in the same way.
@@ -236,7 +235,7 @@ func departure(c *debugkern.Contrast) difference {
 		}
 		d.text = fmt.Sprintf("%s is made of %s %s%s, and not of %s", cell, operandTexts(c.Twice), often, read,
 			missing)
-	case c.Anew != nil && len(c.Foreign)+len(c.Twice) == 0:
+	case c.Anew != nil:
 		return begunAnew(cell, missing, c.Anew)
 	case c.Missing[0].Summed != nil:
 		d.at = c.Missing[0].Summed

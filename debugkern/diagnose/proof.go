@@ -55,7 +55,7 @@ func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 	if p.run, err = q.try(nil, p.remedy); err != nil || p.run == nil || !q.puts(p.run, group) {
 		return nil, err
 	}
-	if was := workOf(q.base); c.Kind == repair.Number && workOf(p.run) > was+was/16 && !q.lacksTerms() {
+	if c.Kind == repair.Number && computesMore(p.run, q.base) && !q.lacksTerms() {
 		return nil, nil // nothing lacks what the kernel then computes more: it is right by what comes later
 	}
 	if p.beyond, err = q.elsewhere(c, group); err != nil {

@@ -314,12 +314,8 @@ func mentions(ops []ptx.Operand, reg int32) bool {
 
 // compares reports whether a line compares, or chooses between two values: a mask does.
 func (q *inquiry) compares(at *report.Source) bool {
-	fn := q.run.Entry()
-	if fn == nil || at == nil {
-		return false
-	}
-	return slices.ContainsFunc(instructionsAt(fn, at), func(i int) bool {
-		switch fn.Body[i].Op {
+	return q.anyAt(at, func(in *ptx.Instr) bool {
+		switch in.Op {
 		case "setp", "set", "selp", "slct", "min", "max":
 			return true
 		}

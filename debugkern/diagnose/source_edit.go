@@ -401,6 +401,12 @@ func workOf(r *debugkern.Run) uint64 {
 	return cmp.Or(r.Report.Cost.MMAOutputs, r.Report.Cost.WarpInstructions)
 }
 
+// computesMore reports whether a run computed more than another one, as by another iteration of a loop.
+func computesMore(r, than *debugkern.Run) bool {
+	was := workOf(than)
+	return workOf(r) > was+was/16
+}
+
 // inSound is how much a variant computes in blocks that are right without an edit; 0 where there are none.
 func (s *sourceEdit) inSound(b *build.Build, variant int) (uint64, error) {
 	list := s.q.sound()

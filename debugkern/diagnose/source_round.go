@@ -120,7 +120,7 @@ func (s *sourceEdit) needed(b *build.Build, base *debugkern.Run, list []candidat
 		if err != nil {
 			return nil, err
 		}
-		if was := workOf(base); r != nil && workOf(r) > was+was/16 {
+		if r != nil && computesMore(r, base) {
 			s.refuse(&rightEdit{edit: c.edit}, "blocks then compute more than they need")
 			continue
 		}
