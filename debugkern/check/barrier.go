@@ -16,11 +16,12 @@ func barrierKind() kind {
 	return kind{
 		set: Barriers,
 		start: func(b *block) unit {
-			u := &barriers{b: b, sites: b.checker.program(b.view)}
+			u := &barriers{b: b, sites: b.checker.program(b.view), behind: b.checker.behindBarriers(b.view)}
 			n := b.view.Launch().Block.Count()
-			for i := range u.alive {
-				u.alive[i] = uint32(1<<max(0, min(32, n-32*i)) - 1)
+			for i := range u.began {
+				u.began[i] = uint32(1<<max(0, min(32, n-32*i)) - 1)
 			}
+			u.alive, u.past = u.began, make([][32]uint32, len(u.behind.at))
 			return u
 		},
 		findings: func(_ *Checker, us []unit) []target.Finding {
@@ -37,10 +38,14 @@ func barrierKind() kind {
 type barriers struct {
 	b     *block
 	sites []site
+	began [32]uint32 // the lanes that the block has
 	alive [32]uint32
 	came  [16][]comer
 	done  [16][]comer // who came when the barrier last completed
 	found causes
+
+	behind *behindBarriers
+	past   [][32]uint32 // by number in behind.at: the lanes that have executed it
 }
 
 // comer is some lanes of a warp that wait at a barrier, or have arrived at it.
@@ -53,7 +58,11 @@ type comer struct {
 
 // Interests implements unit.
 func (u *barriers) Interests() target.ClassSet {
-	return target.Classes(target.ClassBarrier, target.ClassBarrierDone, target.ClassExit)
+	classes := target.Classes(target.ClassBarrier, target.ClassBarrierDone, target.ClassExit)
+	if len(u.behind.at) > 0 {
+		classes |= target.Classes(target.ClassStore, target.ClassAtomic)
+	}
+	return classes
 }
 
 // Event implements unit.
@@ -67,7 +76,12 @@ func (u *barriers) Event(e *target.Event) {
 		}
 	case target.ClassBarrierDone:
 		u.whole(u.came[e.Barrier])
+		u.bypassed(u.came[e.Barrier])
 		u.done[e.Barrier], u.came[e.Barrier] = u.came[e.Barrier], u.done[e.Barrier][:0]
+	case target.ClassStore, target.ClassAtomic:
+		if n, ok := u.behind.number(e.PC); ok {
+			u.past[n][e.Warp] |= e.Mask
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type Checker struct {
 	mu     sync.Mutex
 	blocks []*block
 	sites  []site // of the program, once a block has begun
+	behind *behindBarriers
 	grid   *gridState
 	spare  []*shadow
 	stamps []uint32 // the last stamp given out in each spare

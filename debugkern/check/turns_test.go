@@ -76,3 +76,65 @@ A:
 		}
 	}
 }
+
+// TestBypassedBarrier: a barrier of all threads that some of the block go round is found wherever they write
+// something behind it; a thread that returned early, before the barrier or behind it, has bypassed none.
+func TestBypassedBarrier(t *testing.T) {
+	const write = "st.shared.u32 [s], %r0;"
+	for _, c := range []struct{ name, text, says string }{
+		{"lanes", "@!%p1 bra L; bar.sync 0; L: " + write,
+			"72 of 128 reach it: lanes 8-31 of warp 2 and warp 3 bypass it"},
+		{"warps", "@!%p2 bra L; bar.sync 0; L: " + write,
+			"64 of 128 reach it: warps 2, 3 bypass it and go on at"},
+		{"no thread", "@!%p3 bra L; bar.sync 0; L: " + write, ""},
+		{"nothing behind it", "@!%p1 bra L; bar.sync 0; L:", ""},
+		{"written in front of it", write + "@!%p1 bra L; bar.sync 0; L:", ""},
+		{"returned early", "@!%p1 ret; bar.sync 0; " + write, ""},
+		{"returned in a turn", "L: bar.sync 0; " + write + " @!%p1 ret; add.u32 %r1, %r1, 1; " +
+			"setp.lt.u32 %p4, %r1, 3; @%p4 bra L; " + write, ""},
+		{"fewer turns",
+			"L: bar.sync 0; add.u32 %r1, %r1, 64; setp.lt.u32 %p4, %r1, %r0; @%p4 bra L; " + write,
+			"63 of 128 reach it: lane 0 of warp 2 and warps 0, 1 bypass it"},
+		{"as many turns",
+			"L: bar.sync 0; add.u32 %r1, %r1, 64; setp.lt.u32 %p4, %r1, 200; @%p4 bra L; " + write, ""},
+		{"as many arrivals", "@!%p1 bra L; bar.sync 0; L: @%p1 bra M; bar.sync 0; M: " + write,
+			"is reached at different places"},
+	} {
+		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry t()
+{
+	.reg .pred %p<5>; .reg .b32 %r<4>; .shared .align 4 .b8 s[4];
+	mov.u32 %r0, %tid.x; mov.u32 %r1, 0;
+	setp.lt.u32 %p1, %r0, 72; setp.lt.u32 %p2, %r0, 64; setp.ge.u32 %p3, %r0, 128;
+	`+c.text+`
+	ret;
+}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range schedules {
+			o := check.New(check.Options{Set: check.Barriers})
+			r, err := k.Launch(t.Context(), &target.Launch{
+				Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{128, 1, 1}, Schedule: s, Observe: o.Observer,
+				Discard: o.Discard,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := append(r.Findings, o.Findings()...)
+			hit := slices.ContainsFunc(found, func(f target.Finding) bool {
+				return f.Kind == target.Barrier && strings.Contains(f.Message, c.says)
+			})
+			if c.says == "" && len(found) > 0 || c.says != "" && (!hit || len(found) != 1) {
+				t.Errorf("%s, %s: %+v", c.name, s, found)
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ func printBisection(w io.Writer, b *report.Bisection) {
 		return
 	}
 	fmt.Fprintf(w, "; they differ in %s\n\n", report.ChangesText(b.Differences))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w)
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		fmt.Fprintf(tw, "  %d\t%s\t%s\t%s\n", i+1, report.ChangesText(s.Changes), s.Verdict, because)

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	mango "github.com/muesli/mango-cobra"
@@ -172,7 +171,7 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s: %s\n", k.Name, k.Title)
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		tw := newTable(w)
 		fmt.Fprintln(tw, "  variants")
 		for _, v := range k.Variants {
 			var on []string
@@ -233,7 +232,7 @@ func (a *app) doctorCommand() *cobra.Command {
 }
 
 func printDoctor(w io.Writer, d *report.Doctor) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w)
 	for _, c := range d.Checks {
 		mark := "yes"
 		if !c.OK {
@@ -307,7 +306,7 @@ func (a *app) configShow(ctx context.Context) error {
 		doc.Remember(configs.Remembered(ctx, dir))
 	}
 	return a.print(doc, func(w io.Writer) {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		tw := newTable(w)
 		for _, k := range doc.Keys {
 			from := k.From
 			if k.Remembered != "" {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -209,7 +208,7 @@ func printComparison(w io.Writer, c *report.Comparison) {
 	titles := sideTitles(c.Targets)
 	fmt.Fprintf(w, "%s against %s, %s%s: %s\n\n", titles[0], titles[1], problem,
 		gate, verdict)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w)
 	differing := "differing"
 	if c.Tolerance != nil {
 		differing = "beyond\tdiffering"

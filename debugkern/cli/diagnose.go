@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -258,7 +257,7 @@ func printCause(w io.Writer, n int, c *diagnose.Cause) {
 
 func printBarriers(w io.Writer, barriers []diagnose.BarrierDoc) {
 	fmt.Fprintln(w, "\nwhat each synchronisation is for:")
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w)
 	for i := range barriers {
 		b := &barriers[i]
 		at := ""

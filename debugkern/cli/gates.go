@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -264,7 +263,7 @@ func (m *gatesMeter) report(p gates.Progress) {
 // printGates prints a sweep for people: one line a target, then what is red and what did not run.
 func printGates(w io.Writer, d *gates.Doc) {
 	fmt.Fprintf(w, "gates: %s\n\n", d.Verdict)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w)
 	fmt.Fprintln(tw,
 		"  target\tPTXAS\tregs\tshared\tspills\tcorrectness\tworst max_abs\tmean_abs\tperformance\t")
 	for i := range d.Targets {

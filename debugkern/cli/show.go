@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -89,7 +88,7 @@ func printBundle(w io.Writer, d *showDoc) {
 		fmt.Fprint(w, ", cooperative")
 	}
 	fmt.Fprintf(w, ", %d bytes of dynamic shared memory\n", m.Launch.Shared)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "\nparameters\tbytes\t")
 	for i := range m.Parameters {
 		p := &m.Parameters[i]

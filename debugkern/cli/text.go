@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -182,7 +181,7 @@ func printStages(w io.Writer, r *report.Run) {
 
 // printVerdicts is a table of stages, and below it what the table has no room for.
 func printVerdicts(w io.Writer, stages []report.Stage) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w)
 	fmt.Fprintln(tw,
 		"  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
 	for _, s := range stages {
