@@ -47,6 +47,8 @@ type Contrast struct {
 	Overwritten *Overwritten
 	// Anew: the sum of the cell that begins anew behind missing operands; nil: none does
 	Anew *Anew
+	// Chosen: the maximum or minimum that leaves the missing operands; nil: they are missing otherwise
+	Chosen *Chosen
 	// Filled: the asynchronous copy that fills the bytes of a missing operand with zeros; nil: none does
 	Filled *report.Source
 	// Exchange: between which lanes foreign operands come in where those of others belong, all read as they
@@ -225,6 +227,17 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 	}
 	if len(foreign)+len(missing) == 0 {
 		if foreign, missing, err = c.replaced(ctx, at, e, a, out); err != nil {
+			return err
+		}
+	}
+	if len(foreign)+len(missing) == 0 {
+		lost, chosen, err := c.unchosen(ctx, e, a)
+		if err != nil {
+			return err
+		}
+		if chosen != nil {
+			out.Chosen = chosen
+			out.Missing, err = c.operands(lost, a.of, func(operandKey) (int, error) { return -1, nil })
 			return err
 		}
 	}

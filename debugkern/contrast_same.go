@@ -79,8 +79,8 @@ func (c *contrast) recognise(ctx context.Context, e *expected, a *actual) (bool,
 			continue
 		}
 		for _, k := range wanted[bits[i]] {
-			if c.g.Stage(k.stage).Op.Largest() && oneLeaf(a.g, nodes[i]) {
-				continue // the number that is the largest, and not the maximum over all
+			if c.g.Stage(k.stage).Op.Largest() && leaves(a.g, nodes[i]) < c.compared(k) {
+				continue // the largest of a few numbers is that of all
 			}
 			c.captured[id] = append(c.captured[id], part{r.Lo, r.N, r.Part, k})
 			found = true
@@ -92,11 +92,33 @@ func (c *contrast) recognise(ctx context.Context, e *expected, a *actual) (bool,
 	return found, nil
 }
 
-// oneLeaf reports whether a value is made of one element or captured cell.
-func oneLeaf(g *lineage.Graph, n int32) bool {
+// compared is how many numbers a cell that is a maximum must at least be made of.
+func (c *contrast) compared(k operandKey) int {
+	cols := c.g.Stage(k.stage).Cols
+	row, col := k.at/cols, k.at%cols
+	parts, ok := c.g.MadeOf(k.stage, c.block, k.iter, ref.Span{row, row + 1}, ref.Span{col, col + 1})
+	n := 0
+	for _, p := range parts {
+		switch {
+		case p.Masked:
+			return 2
+		case p.Stage < 0:
+			n += len(p.Elements)
+		case p.Stage != k.stage:
+			n += max(min(p.Rows[1], p.Valid[0])-p.Rows[0], 0) * max(min(p.Cols[1], p.Valid[1])-p.Cols[0], 0)
+		}
+	}
+	if !ok {
+		return 2
+	}
+	return max(n, 2)
+}
+
+// leaves is of how many elements and captured cells a value is made.
+func leaves(g *lineage.Graph, n int32) int {
 	seen, open := map[int32]bool{n: true}, []int32{n}
-	leaves := map[lineage.Leaf]bool{}
-	for len(open) > 0 && len(leaves) < 2 {
+	found := map[lineage.Leaf]bool{}
+	for len(open) > 0 {
 		n := open[len(open)-1]
 		open = open[:len(open)-1]
 		for _, e := range g.Uses(n) {
@@ -108,11 +130,11 @@ func oneLeaf(g *lineage.Graph, n int32) bool {
 					open = append(open, e.To)
 				}
 			case g.Leaves[e.To].Kind == lineage.LeafElement || g.Leaves[e.To].Kind == lineage.LeafCut:
-				leaves[g.Leaves[e.To]] = true
+				found[g.Leaves[e.To]] = true
 			}
 		}
 	}
-	return len(leaves) < 2
+	return len(found)
 }
 
 // telling reports whether the bits of a float are unlikely to be those of two values that have nothing to do

@@ -237,6 +237,8 @@ func departure(c *debugkern.Contrast) difference {
 			missing)
 	case c.Anew != nil:
 		return begunAnew(cell, missing, c.Anew)
+	case c.Chosen != nil:
+		return leftByChoice(cell, missing, c.Chosen)
 	case c.Missing[0].Summed != nil:
 		d.at = c.Missing[0].Summed
 		d.text = fmt.Sprintf("%s is not made of %s; the others are taken at %s and come together at %s",
@@ -303,6 +305,32 @@ func storedOver(cell, foreign, missing string, x *debugkern.Overwritten) differe
 		look: fmt.Sprintf("store at %s behind what reads at %s, or to another place", store,
 			lineText(x.Read, x.Store)),
 	}
+}
+
+// leftByChoice is the departure of a cell in which of several operands only the largest or smallest enters.
+func leftByChoice(cell, missing string, x *debugkern.Chosen) difference {
+	which := "largest"
+	if x.Op == "min" {
+		which = "smallest"
+	}
+	d := difference{at: x.At}
+	if x.Used != nil && x.At != nil && x.Used.At() != x.At.At() {
+		d.at, d.other = x.Used, x.At
+	}
+	if d.at == nil {
+		return d
+	}
+	d.text = fmt.Sprintf("%s is not made of %s: of what is compared at %s only the %s enters, where all of it belongs",
+		cell, missing, callText(x.At), which)
+	if d.other != nil {
+		d.text += ", taken at " + callText(d.at)
+	}
+	d.look = fmt.Sprintf("at %s take all that is compared at %s, each by itself, and not the %s of it",
+		callText(d.at), lineText(x.At, d.at), which)
+	if d.other == nil {
+		d.look = fmt.Sprintf("add all that is compared at %s, each by itself", callText(d.at))
+	}
+	return d
 }
 
 // begunAnew is the departure of a cell whose sum begins anew behind a part of its terms.

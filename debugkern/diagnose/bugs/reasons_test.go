@@ -32,6 +32,10 @@ func TestReasons(t *testing.T) {
 		},
 		{"products-to-key-rows", `gets at .*:165 what belongs to cell \(16,0\), made of P\[16\]\[0\.\.15\]`},
 		{"b-registers-overlap", `taken at .*:65 .*, which .*:55 .* loads into a register that nothing reads`},
+		{
+			"one-exponential-for-two-columns",
+			`not made of X\[0\].*compared at .*:113 only the largest enters.*\(called from .*:114\)`,
+		},
 		{"max-of-one-half", `not made of X\[2\]\[32\.\.63\], which .*:112 loads`},
 		{"p-step-by-columns", `is made of P\[0\]\[0\.\.15\] twice, taken at .*:559, and not of P\[0\]\[16\.\.31\]`},
 		{"third-part-twice-fourth-never", `twice, taken at .*:138, and not of`},
