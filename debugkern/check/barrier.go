@@ -77,6 +77,7 @@ func (u *barriers) Event(e *target.Event) {
 	case target.ClassBarrierDone:
 		u.whole(u.came[e.Barrier])
 		u.bypassed(u.came[e.Barrier])
+		u.alone(e.Barrier, u.came[e.Barrier])
 		u.done[e.Barrier], u.came[e.Barrier] = u.came[e.Barrier], u.done[e.Barrier][:0]
 	case target.ClassStore, target.ClassAtomic:
 		if n, ok := u.behind.number(e.PC); ok {
@@ -161,6 +162,35 @@ func (u *barriers) whole(cs []comer) {
 	}
 	u.add(c, c, fmt.Sprintf("the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
 		u.place(c), laneText(c.mask), c.warp, laneText((u.alive[c.warp]|c.off)&^c.mask)))
+}
+
+// alone reports a phase of a named barrier at which no warp takes part but those that wait, and which is over
+// because these have arrived before as well: they wait for nothing.
+func (u *barriers) alone(id int, cs []comer) {
+	var waits, came [32]uint32
+	last, n := -1, 0
+	for i, c := range cs {
+		came[c.warp] |= c.mask
+		if !u.sites[c.pc].in.Has("arrive") {
+			waits[c.warp] |= c.mask
+			last = i
+		}
+	}
+	var warps []int
+	for w, mask := range came {
+		if mask != 0 {
+			warps = append(warps, w)
+		}
+		n += bits.OnesCount32(mask)
+	}
+	if last < 0 || !cs[last].counted || n >= cs[last].threads || came != waits {
+		return
+	}
+	c := cs[last]
+	before := cs[slices.IndexFunc(cs, func(o comer) bool { return o.warp == c.warp })]
+	u.add(c, before, fmt.Sprintf("barrier %d at %s is for %d threads, and is over with the %d of %s, which have "+
+		"arrived at %s before: they wait for no other warp", id, u.place(c), c.threads, n, warpText(warps, "", ""),
+		u.place(before)))
 }
 
 // aligned reports whether a barrier needs whole warps.

@@ -449,6 +449,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if readAs != "" {
 			c.Advice = q.citing(readAs, ": ", f.Source)
 		}
+		q.writtenOver(f, c)
 	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
 		c.Advice = q.notThat(s, f)
 	case s.tried > 0 && awaitsCopy(*f.Missing):

@@ -22,9 +22,10 @@ type mbarrier struct {
 	pending  int64 // of those, in the current phase
 	tx       int64 // bytes expected less bytes arrived
 	phase    uint64
-	promised int // bytes expected in the current phase
-	arrived  int // and arrived
-	left     int // bytes in it of copies that are wrong and were left out
+	promised int   // bytes expected in the current phase
+	arrived  int   // and arrived
+	left     int   // bytes in it of copies that are wrong and were left out
+	by       *inst // the operation that has written its bytes since mbarrier.init; nil: none has
 }
 
 // lacks says what would let the current phase end; "" where nothing about it is known to be wrong: no arrival
@@ -161,8 +162,34 @@ func (b *block) arriveAsync(o *operation) {
 	b.advance(m)
 }
 
-// mbarrierFinding reports an mbarrier that is used in a way that has no defined result.
-func (b *block) mbarrierFinding(w *warp, in *inst, lane int, addr uint64, does, why string) {
+// overwrites notes the mbarriers whose bytes an operation that lands has written.
+func (b *block) overwrites(by *inst) {
+	for i := range b.async.mbars {
+		if m := &b.async.mbars[i]; m.by == nil && le.Uint64(b.shared[m.addr:]) != m.bits() {
+			m.by = by
+		}
+	}
+}
+
+// writtenOver reports that an mbarrier is used whose bytes are not those of one any more, and gives them back.
+func (b *block) writtenOver(w *warp, in *inst, lane int, m *mbarrier, at *block) {
+	why := "whose bytes were written by something else since mbarrier.init"
+	if m.by != nil {
+		why = fmt.Sprintf("whose bytes %s at %s %s", m.by.src.Opcode(), m.by.source().Place(),
+			target.WrittenSinceInit)
+	}
+	v := b.mbarrierFinding(w, in, lane, m.addr, "is executed on", why)
+	if f := b.found.byKey[findingKey{kind: target.MBarrier, source: *w.called(in), name: v.name}]; f != nil &&
+		m.by != nil {
+		f.Other = m.by.source()
+	}
+	m.by = nil
+	at.storeMBarrier(m)
+}
+
+// mbarrierFinding reports an mbarrier that is used in a way that has no defined result, and returns what it is
+// called.
+func (b *block) mbarrierFinding(w *warp, in *inst, lane int, addr uint64, does, why string) variable {
 	v := b.variableAt(target.SpaceShared, addr)
 	name := v.String()
 	if v.name == "" {
@@ -170,6 +197,7 @@ func (b *block) mbarrierFinding(w *warp, in *inst, lane int, addr uint64, does, 
 	}
 	b.report(w, in, lane, target.MBarrier, v, place{space: target.SpaceShared, addr: addr},
 		fmt.Sprintf("%s %s %s, %s", in.src.Opcode(), does, name, why), "")
+	return v
 }
 
 // neverAwaited reports a bulk operation that is under way when the block ends: one that nobody waits for at

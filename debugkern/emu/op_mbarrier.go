@@ -232,9 +232,7 @@ func (w *warp) object(in *inst, lane int) (*mbarrier, *block) {
 		return nil, nil
 	}
 	if le.Uint64(p.data) != m.bits() {
-		b.mbarrierFinding(w, in, lane, p.addr, "is executed on",
-			"whose bytes were written by something else since mbarrier.init")
-		at.storeMBarrier(m)
+		b.writtenOver(w, in, lane, m, at)
 	}
 	return m, at
 }

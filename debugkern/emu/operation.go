@@ -151,6 +151,9 @@ func (b *block) landFlight(i int) {
 		b.readFlight(&o)
 	}
 	o.effect.write(b, &o)
+	if at := o.receiver(b); at.async != nil {
+		at.overwrites(o.in)
+	}
 	b.landedLayout(&o)
 	b.wrote++
 	o.receiver(b).wrote++

@@ -76,6 +76,10 @@ func (k Kind) Severity() Severity {
 // wait at the mbarrier that it completes on.
 const MBarrierWait = "a wait at the mbarrier"
 
+// WrittenSinceInit is in Finding.Message where an mbarrier is used whose bytes the operation at Finding.Other
+// has written.
+const WrittenSinceInit = "has written since mbarrier.init"
+
 // Finding is one thing wrong, or worth saying, about an execution. One cause is one finding:
 // Count says how often.
 type Finding struct {
