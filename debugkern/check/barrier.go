@@ -188,9 +188,9 @@ func (u *barriers) alone(id int, cs []comer) {
 	}
 	c := cs[last]
 	before := cs[slices.IndexFunc(cs, func(o comer) bool { return o.warp == c.warp })]
-	u.add(c, before, fmt.Sprintf("barrier %d at %s is for %d threads, and is over with the %d of %s, which have "+
-		"arrived at %s before: they wait for no other warp", id, u.place(c), c.threads, n, warpText(warps, "", ""),
-		u.place(before)))
+	u.add(c, before, fmt.Sprintf("barrier %d at %s is for %d threads, and is over with the %d of %s, which "+
+		"have arrived at %s before: they wait for no other warp", id, u.place(c), c.threads, n,
+		warpText(warps, "", ""), u.place(before)))
 }
 
 // aligned reports whether a barrier needs whole warps.

@@ -2,8 +2,10 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
@@ -26,6 +28,7 @@ type turns struct {
 	// counts are warps that wait for different numbers of threads, in a phase and in the one before: reported
 	// where the phase completes. Where it does not, the barrier checker reports the numbers.
 	counts [16][]arrivals
+	came   [16]map[int]map[int]int // how often each warp has come, by instruction
 }
 
 // arrivals are one of a phase and one of the phase before that nothing orders.
@@ -59,6 +62,7 @@ func (u *races) turn(e *target.Event, waits bool) {
 		pc: e.PC, warp: e.Warp, tile: e.KVTile, threads: e.Threads, mask: e.Mask, waits: waits,
 		stamp: u.ownStamp(e),
 	}
+	u.turns.count(e.Barrier, &now)
 	for _, past := range u.turns.last[e.Barrier] {
 		if past.warp == now.warp || u.clk.ordered(past.stamp, past.warp, past.lane(), now.warp, now.lane()) {
 			continue
@@ -83,8 +87,41 @@ func (u *races) turn(e *target.Event, waits bool) {
 // unordered reports an arrival that nothing orders after one of the phase before.
 func (u *races) unordered(id int, past, now turn) {
 	u.turnFinding(id, past, now, fmt.Sprintf(
-		"nothing orders that after the arrival of warp %d at %s in the phase before", past.warp,
-		u.sites[past.pc].place()))
+		"nothing orders that after the arrival of warp %d at %s in the phase before%s", past.warp,
+		u.sites[past.pc].place(), u.times(id, past, now)))
+}
+
+// count notes an arrival.
+func (t *turns) count(id int, now *turn) {
+	if t.came[id] == nil {
+		t.came[id] = map[int]map[int]int{}
+	}
+	if t.came[id][now.warp] == nil {
+		t.came[id][now.warp] = map[int]int{}
+	}
+	t.came[id][now.warp][now.pc]++
+}
+
+// times says how often two warps have come to a barrier, where one has come there at several places: one of
+// them may be too many. "" where neither has.
+func (u *races) times(id int, past, now turn) string {
+	a, b := u.turns.came[id][now.warp], u.turns.came[id][past.warp]
+	if len(a) < 2 && len(b) < 2 {
+		return ""
+	}
+	text := func(warp int, came map[int]int) string {
+		n := 0
+		var at []string
+		for _, pc := range slices.Sorted(maps.Keys(came)) {
+			n += came[pc]
+			at = append(at, fmt.Sprintf("%d at %s", came[pc], u.sites[pc].place()))
+		}
+		if len(at) < 2 {
+			return fmt.Sprintf("warp %d %d", warp, n)
+		}
+		return fmt.Sprintf("warp %d %d: %s", warp, n, strings.Join(at, " and "))
+	}
+	return fmt.Sprintf(" (arrivals so far: of %s; of %s)", text(past.warp, b), text(now.warp, a))
 }
 
 // turned begins the next phase of a barrier.

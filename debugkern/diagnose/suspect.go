@@ -195,7 +195,8 @@ func (q *inquiry) describe(s *suspect) {
 	case lead.Kind == "cluster" && lead.Other != nil:
 		c.Title = fmt.Sprintf("a block of the cluster may exit before the access to %s at %s", on, lead.Source.At())
 	case lead.Kind == "barrier" && lead.Other != nil && strings.HasPrefix(lead.Message, "barrier "):
-		c.Title = fmt.Sprintf("barrier used at %s and %s", callText(lead.Source), lineText(lead.Other, lead.Source))
+		c.Title = fmt.Sprintf("barrier used at %s and %s", callText(lead.Source),
+			lineText(lead.Other, lead.Source))
 		c.why = lead.Message
 	case lead.Kind == "barrier" && lead.Other != nil:
 		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s",

@@ -171,7 +171,7 @@ func (b *block) overwrites(by *inst) {
 	}
 }
 
-// writtenOver reports that an mbarrier is used whose bytes are not those of one any more, and gives them back.
+// writtenOver reports that an mbarrier is used whose bytes are not its own any more, and gives them back.
 func (b *block) writtenOver(w *warp, in *inst, lane int, m *mbarrier, at *block) {
 	why := "whose bytes were written by something else since mbarrier.init"
 	if m.by != nil {
@@ -187,8 +187,8 @@ func (b *block) writtenOver(w *warp, in *inst, lane int, m *mbarrier, at *block)
 	at.storeMBarrier(m)
 }
 
-// mbarrierFinding reports an mbarrier that is used in a way that has no defined result, and returns what it is
-// called.
+// mbarrierFinding reports an mbarrier that is used in a way that has no defined result, and returns what it
+// is called.
 func (b *block) mbarrierFinding(w *warp, in *inst, lane int, addr uint64, does, why string) variable {
 	v := b.variableAt(target.SpaceShared, addr)
 	name := v.String()
