@@ -109,7 +109,7 @@ func numbersOf(all []explanation) []float64 {
 // exact are the kinds of explanations that say more than which elements a cell is made of, or what its stage
 // looks like.
 var exact = []needed.Kind{
-	needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal, needed.Partial,
+	needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal, needed.Operator, needed.Partial,
 }
 
 // lacksTerm reports whether a pattern is a term too few or too many, and that in all wrong cells: it says
@@ -117,7 +117,8 @@ var exact = []needed.Kind{
 func lacksTerm(p *report.Fingerprint) bool { return p != nil && p.Name == "term" && p.Explains == 1 }
 
 // left is the best explanation that a search for edits leaves: another constant was tried. Where a stage
-// looks like a mistake of its operator, that says more. Where a cell is not made of what it should be, or its
+// looks like a mistake of its operator, that says more, unless another operation of the same operands is all
+// that a formula needs. Where a cell is not made of what it should be, or its
 // stage is off by a factor, it takes an exact one of that stage.
 func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 	p := pattern(doc)
@@ -125,7 +126,13 @@ func (s *suspect) left(all []explanation, doc *report.Stage) *explanation {
 		p = nil // what is fitted says that the cells go with their rows, and nothing else
 	}
 	if p != nil && p.Name != "factor" && p.Name != "term" {
-		return nil
+		i := slices.IndexFunc(all, func(e explanation) bool {
+			return e.Kind == needed.Operator && !e.Some && e.stage.String() == doc.Name
+		})
+		if p.Name != "expression" || i < 0 {
+			return nil
+		}
+		return &all[i]
 	}
 	term := lacksTerm(p)
 	other := !term && (s.contrast != nil || p != nil)
@@ -234,7 +241,8 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 	}
 	s.cause.Title += "; made wrong at " + e.place()
 	s.cause.why = e.why()
-	if looks := looksLike(q.doc.Stage(s.cause.Stage)); looks != "" && !strings.Contains(looks, "fitted") {
+	if looks := looksLike(q.doc.Stage(s.cause.Stage)); looks != "" && !strings.Contains(looks, "fitted") &&
+		e.Kind != needed.Operator {
 		s.cause.why += fmt.Sprintf("; %s %s", s.cause.Stage, looks)
 	}
 	s.cause.Proof = append(s.cause.Proof, s.cause.why)
@@ -346,6 +354,8 @@ func (e *explanation) rule() string {
 		return text
 	case needed.Exchanged:
 		return "that of its operands exchanged"
+	case needed.Operator:
+		return fmt.Sprintf("that of the %s of its operands", wordOf(e.Op))
 	case needed.Function:
 		return e.Op + " of what it is"
 	case needed.Combined:
@@ -403,6 +413,8 @@ func (e *explanation) change() string {
 		return fmt.Sprintf("at %s: in float, where the result is %s", at, e.Type)
 	case needed.Exchanged:
 		return fmt.Sprintf("at %s: exchange the operands of the %s", at, wordOf(e.Value.Op()))
+	case needed.Operator:
+		return fmt.Sprintf("at %s: the %s in place of the %s", at, wordOf(e.Op), wordOf(e.Value.Op()))
 	case needed.Function:
 		return fmt.Sprintf("at %s: %s, where x is %s", at, e.Op, e.gives())
 	case needed.Combined:

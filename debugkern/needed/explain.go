@@ -21,6 +21,7 @@ const (
 	Once                  // it is a sum, and has a term in it more often than once
 	Exact                 // it is what it would be if an operation did not round
 	Equal                 // it is what another value is, which has a name
+	Operator              // it is what another operation gives of its two operands
 	Function              // it is a function of what it was
 	Fixed                 // it is one constant in every cell
 	Result                // it is what another instruction gave
@@ -41,7 +42,7 @@ type Explanation struct {
 	X     float64 // of Constant, Scaled and Fixed: the number
 	Name  string  // of Equal and Combined: the other value; of Scaled and Fixed the number's name
 	By    *Value  // of Result and Combined: the instruction that gave the other value; nil: Name has it
-	Op    string  // of Combined: "mul", "add", "sub", "div"; of Function its name
+	Op    string  // of Combined: "mul", "add", "sub", "div"; of Operator "max", "min" too; of Function its name
 	Which int     // of Without: the argument that alone is right
 	// Where: of Once the addition of what is in the sum already; of Exact the operation, nil: all of Type.
 	// By is what is in the sum Most times, in the first cell
@@ -349,6 +350,7 @@ func (s *site) rules() []Explanation {
 			break
 		}
 	}
+	s.operator(add)
 	power := v.Instr != nil && (v.Op() == "ex2" || v.Op() == "exp")
 	for _, f := range functions {
 		if power && slices.Contains(scalesExponent, f.name) {
@@ -369,6 +371,36 @@ func (s *site) rules() []Explanation {
 		}
 	}
 	return out
+}
+
+// operator tries other operations of a value's two operands. One that gives a single one of them in all wrong
+// cells is no other operation.
+func (s *site) operator(add func(Kind, func(point) (float64, bool), func(*Explanation)) bool) {
+	v := s.wrong[0].value()
+	if v.Instr == nil || len(v.Operands) != 2 || evaluates[v.Op()].n != 2 {
+		return
+	}
+	for _, op := range []string{"add", "mul", "sub", "div", "max", "min"} {
+		if op == v.Op() {
+			continue
+		}
+		result := func(p point) (float64, bool) {
+			a, ok := p.operand(v.Operands[0].Arg)
+			b, known := p.operand(v.Operands[1].Arg)
+			return evaluates[op].of([]float64{a, b}), ok && known
+		}
+		one := [2]bool{true, true}
+		for _, p := range s.wrong {
+			x, _ := result(p)
+			for i := range one {
+				y, _ := p.operand(v.Operands[i].Arg)
+				one[i] = one[i] && float32(x) == float32(y)
+			}
+		}
+		if !one[0] && !one[1] {
+			add(Operator, result, func(e *Explanation) { e.Op = op })
+		}
+	}
 }
 
 // once tries each term of a sum once in it. A sum that is part of another is taken apart with that.

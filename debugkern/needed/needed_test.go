@@ -151,6 +151,8 @@ func TestExplain(t *testing.T) {
 			func(e Explanation) string { return fmt.Sprint(e.Which) }, "1"},
 		{"another value", func(x, y, k, z, o float64) float64 { return math.Exp2((x-o)*k) * z }, Equal, 3,
 			func(e Explanation) string { return e.Name }, "other"},
+		{"another operation", func(x, y, k, z, _ float64) float64 { return math.Exp2((x+y)*k) * z }, Operator, 3,
+			func(e Explanation) string { return e.Op }, "add"},
 		{"a function", func(x, y, k, z, _ float64) float64 { return math.Exp2((x-math.Sqrt(y))*k) * z },
 			Function, 3,
 			func(e Explanation) string { return e.Op }, "sqrt(x)"},

@@ -26,7 +26,7 @@ var callees = [][]string{
 	{"atomicAdd", "atomicAdd_block"}, {"__any_sync", "__all_sync"}, {"__threadfence", "__threadfence_block"},
 	{"__float2half_rn", "__float2half_rz"}, {"__float2int_rn", "__float2int_rz", "__float2int_rd"},
 	{"floorf", "truncf", "rintf", "ceilf"}, {"__fadd_rn", "__fmul_rn"},
-	{"__fadd_rn", "__fadd_rz"}, {"__fmul_rn", "__fmul_rz"},
+	{"__fadd_rn", "__fadd_rz"}, {"__fmul_rn", "__fmul_rz"}, {"fmaxf", "__fadd_rn"},
 }
 
 // expression lists the edits of one part of an expression.
