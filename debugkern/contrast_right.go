@@ -198,9 +198,9 @@ func (c *contrast) with(x *ancestry) *contrast {
 	return &y
 }
 
-// usual is where a right cell of the stage computes last with an operand; -1 where no right cell is
-// made of it.
-func (c *contrast) usual(ctx context.Context, k operandKey) (int, error) {
+// usual is where a right cell of the stage computes last with an operand, of what a wrong one does not pass;
+// -1 where no right cell is made of it, or nothing tells right cells from the wrong one.
+func (c *contrast) usual(ctx context.Context, a *actual, k operandKey) (int, error) {
 	at := c.g.Index(c.x.stage.Stage)
 	kv := c.kv
 	if !c.x.stage.PerTile {
@@ -212,7 +212,8 @@ func (c *contrast) usual(ctx context.Context, k operandKey) (int, error) {
 	}
 	way, err := c.wayTo(ctx, k, user{c.x.stage, kv, cell})
 	for i := len(way.way) - 1; i >= 0; i-- {
-		if k := c.fn.Body[way.way[i]].Kind(); computes(k) || k == isa.Atomic {
+		k := c.fn.Body[way.way[i]].Kind()
+		if (computes(k) || k == isa.Atomic) && !c.passes(a, way.way[i]) {
 			return way.way[i], err
 		}
 	}

@@ -188,13 +188,7 @@ func (c *contrast) replaced(
 	}
 	usual := func(k operandKey) (int, error) { return -1, nil }
 	if len(foreign) == 0 {
-		usual = func(k operandKey) (int, error) {
-			i, err := c.usual(ctx, k)
-			if i >= 0 && c.passes(a, i) {
-				return -1, err // it does not tell right cells from this one
-			}
-			return i, err
-		}
+		usual = func(k operandKey) (int, error) { return c.usual(ctx, a, k) }
 	}
 	if out.Missing, err = c.operands(missing, a.of, usual); err != nil || len(foreign) > 0 {
 		return foreign, missing, err

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -443,9 +444,9 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		c.Region = doc.Region
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row,
 			b.Col, b.Source
-		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g",
-			report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, float64(b.Got),
-			float64(b.Want))
+		got, want := text.Differing(float64(b.Got), float64(b.Want))
+		c.Title += fmt.Sprintf(", first at%s (%d,%d): %s, should be %s",
+			report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, got, want)
 		if b.Source != nil {
 			c.Title += ", written at " + b.Source.At()
 		}

@@ -421,6 +421,15 @@ func (s *sourceEdit) inSound(b *build.Build, variant int) (uint64, error) {
 	return workOf(r), nil
 }
 
+// work is how much a variant computes in the block that edits are tried in.
+func (s *sourceEdit) work(b *build.Build, variant int) (uint64, error) {
+	r, err := s.execute(debugkern.Trial{Build: b, Variant: variant})
+	if err != nil || r == nil {
+		return 0, err
+	}
+	return workOf(r), nil
+}
+
 // budget is how many warp instructions a block may execute with an edit: with some a loop does not end. A
 // build with many edits has as many times the instructions as it was seen to have, and before that at most
 // slowest.

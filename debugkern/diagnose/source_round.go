@@ -84,15 +84,21 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		if n > 0 || enough == 0 { // else it does not end there
-			sound[i], least = n, min(least, n)
+		if n == 0 && enough > 0 {
+			continue // it does not end there
 		}
+		if n == 0 { // where no block is right as it is, one edit is compared with another
+			if n, err = s.work(built, i+1); err != nil {
+				return nil, nil, err
+			}
+		}
+		sound[i], least = n, min(least, n)
 	}
 	for _, i := range slices.Sorted(maps.Keys(sound)) {
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
 		c := candidate{edit: edits[i], variant: i + 1}
-		if n := sound[i]; n > enough+enough/4 || n > least+least/8 {
-			c.more = n > enough+enough/4
+		if n := sound[i]; enough > 0 && n > enough+enough/4 || n > least+least/8 {
+			c.more = enough > 0 && n > enough+enough/4
 			s.needless = append(s.needless, c)
 			continue
 		}
@@ -296,12 +302,22 @@ func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
 	slices.SortStableFunc(sorted, func(a, b priced) int {
 		return cmp.Or(s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost))
 	})
+	compared := false
 	for _, p := range sorted[:min(len(sorted), mostRight)] {
 		e := p.edit
 		switch {
 		case f == nil:
 			if f, err = s.confirmed(e); err != nil {
 				return nil, err
+			}
+		case e.Text == f.edit.Text && e.Line == f.edit.Line && !compared:
+			compared = true
+			g, err := s.confirmed(e)
+			if err != nil {
+				return nil, err
+			}
+			if g != nil && workOf(g.run) < workOf(f.run)-workOf(f.run)/8 {
+				f = g // with the other one threads do what others do as well
 			}
 		case (e.Text != f.edit.Text || e.Line != f.edit.Line) && p.cost <= s.cost(&f.edit)+asLikely:
 			f.also = &e
