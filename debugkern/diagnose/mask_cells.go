@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
@@ -41,7 +42,7 @@ func (q *inquiry) maskOf(s *suspect) (*maskOff, error) {
 		if m == nil {
 			continue
 		}
-		if err := q.decidedBy(m); err != nil || m.at != nil || st != s.stages[0] {
+		if err := q.decidedBy(m); err != nil || m.at != nil {
 			return m, err
 		}
 		return m, q.chosenBy(m)
@@ -236,6 +237,9 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 		}
 		return q.limits(m, c.At)
 	}
+	if m.other == nil {
+		m.at = nil // where nothing is compared that decides about the cell
+	}
 	return nil
 }
 
@@ -280,7 +284,7 @@ func (q *inquiry) rightlyCompared(m *maskOff) (right probes.Stage, choice *repor
 }
 
 // testsOf lists the comparisons by which an instruction chooses between two values, or by which it is decided
-// whether one that computes is executed; none of a probe's.
+// whether one that computes or loads is executed; none of a probe's.
 func testsOf(fn *ptx.Func, at int) (tests []int) {
 	in := fn.Body[at]
 	if len(in.Args) == 0 || in.Loc.Within(target.IsProbe) {
@@ -289,7 +293,7 @@ func testsOf(fn *ptx.Func, at int) (tests []int) {
 	switch p := in.Args[len(in.Args)-1]; {
 	case in.Op == "selp" && p.Kind == ptx.OpReg:
 		tests = comparing(fn, p.Reg, at)
-	case computes(in):
+	case computes(in) || in.Kind() == isa.Load:
 		for _, branch := range deciding(fn, at) {
 			tests = append(tests, comparing(fn, fn.Body[branch].Guard.Reg, branch)...)
 		}
@@ -370,16 +374,24 @@ func (q *inquiry) comparesBelow(at *report.Source, st probes.Stage) *report.Sour
 // branch taken, on the way to the first cell of a mask, where no comparison tells that cell from others: of
 // several the last of the few lines before that which stores the cell.
 func (q *inquiry) chosenBy(m *maskOff) error {
-	doc := q.base.Report.Stage(m.stage.String())
-	if doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil {
-		return nil
-	}
-	stored := doc.FirstBad.Source.Outermost()
 	ops, err := q.base.Slice(q.ctx, m.stage, m.block, m.kv, [][2]int{{m.row, m.col}})
-	if err != nil {
+	if err != nil || len(ops) == 0 {
 		return q.fatal(err)
 	}
 	fn := q.run.Entry()
+	var last *report.Source
+	own := func(o debugkern.Operation) bool { return !fromProbe(fn.Body[o.At].Loc) }
+	if i := slices.IndexFunc(ops, own); i >= 0 {
+		last = blame(fn, ops[i].At)
+	}
+	if doc := q.base.Report.Stage(m.stage.String()); doc != nil && doc.FirstBad != nil &&
+		doc.FirstBad.Source != nil {
+		last = doc.FirstBad.Source
+	}
+	if last == nil {
+		return nil
+	}
+	stored := last.Outermost()
 	bounds := repair.LoopBounds(fn)
 	for _, o := range ops {
 		for _, test := range testsOf(fn, o.At) {
@@ -398,7 +410,37 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 			}
 		}
 	}
-	return nil
+	if m.at == nil {
+		return nil
+	}
+	return q.chosenFor(m)
+}
+
+// chosenFor says what the comparison by which a mask chooses compares for its first cell, and what its limit
+// would have to be. A limit that goes on with the column hides all columns of a row or none.
+func (q *inquiry) chosenFor(m *maskOff) error {
+	cells := [][2]int{{m.row, m.col}}
+	if next := m.col + 1; next < q.run.Plan.Stage(m.stage).Cols {
+		cells = append(cells, [2]int{m.row, next})
+	}
+	list, err := q.base.Comparisons(q.ctx, m.stage, m.block, m.kv, cells)
+	if err != nil {
+		return q.fatal(err)
+	}
+	fn := q.run.Entry()
+	c := sameComparison(fn, list[0], m.test)
+	if c == nil {
+		return nil
+	}
+	m.compared = fmt.Sprintf("for column %d line %d compares %.9g with %.9g", m.col, m.at.Line, c.A, c.B)
+	if len(cells) == 2 {
+		if o := sameComparison(fn, list[1], m.test); o != nil && o.A == c.A+1 && o.B == c.B+1 {
+			m.compared += fmt.Sprintf(", and for column %d %.9g with %.9g: both go on with the column, where one of "+
+				"them belongs to the row", cells[1][1], o.A, o.B)
+			return nil
+		}
+	}
+	return q.limits(m, m.test)
 }
 
 // sameMaskOff reports whether a mask is off in two stages for the same cells, by the same comparison.
