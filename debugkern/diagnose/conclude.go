@@ -42,6 +42,7 @@ func (q *inquiry) conclude() {
 	for _, s := range causes {
 		c := q.cause(s, len(causes))
 		c.of = s
+		c.signed()
 		q.doc.Causes = append(q.doc.Causes, c)
 	}
 	q.rank()

@@ -26,6 +26,7 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	ok = ok && strings.ContainsAny(text, "+-*/^(")
 	right, says := q.manifestFormula(st), ""
 	switch {
+	case ok && text == right: // it is as it should be but for roundings, of which a formula has none
 	case ok && right != "":
 		says = fmt.Sprintf("cell (%d,%d) of %s is computed as %s, and the manifest has %s", b.Row, b.Col, st, text,
 			right)

@@ -109,7 +109,8 @@ func numbersOf(all []explanation) []float64 {
 // exact are the kinds of explanations that say more than which elements a cell is made of, or what its stage
 // looks like.
 var exact = []needed.Kind{
-	needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal, needed.Operator, needed.Partial,
+	needed.Exchanged, needed.Without, needed.Once, needed.Exact, needed.Equal, needed.Operator,
+	needed.Partial,
 }
 
 // lacksTerm reports whether a pattern is a term too few or too many, and that in all wrong cells: it says

@@ -20,6 +20,44 @@ type Rewrite struct {
 	Now  string `json:"now"`
 }
 
+// comparesBy matches the operators of comparisons that an edit may exchange.
+var comparesBy = regexp.MustCompile(`[<>]=?|[=!]=`)
+
+// operators are the operator of the line and that of the edit, where these differ in one comparison alone.
+func (r *Rewrite) operators() (was, now string, ok bool) {
+	a, b := comparesBy.FindAllString(r.Was, -1), comparesBy.FindAllString(r.Now, -1)
+	if len(a) != len(b) {
+		return "", "", false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			if ok {
+				return "", "", false
+			}
+			was, now, ok = a[i], b[i], true
+		}
+	}
+	return was, now, ok
+}
+
+// signed names the operators of an edited comparison, where the line shows which they are.
+func (c *Cause) signed() {
+	if c.Rewrite == nil {
+		return
+	}
+	was, now, ok := c.Rewrite.operators()
+	if !ok {
+		return
+	}
+	text := now + " in place of " + was
+	for _, says := range []*string{&c.Title, &c.Alone, &c.short} {
+		*says = strings.ReplaceAll(*says, repair.OneOff, text)
+	}
+	for i := range c.Proof {
+		c.Proof[i] = strings.ReplaceAll(c.Proof[i], repair.OneOff, text)
+	}
+}
+
 // rewrite writes an edit of the PTX as an edit of its source line, nil where the line does not say it in
 // exactly one place.
 func (q *inquiry) rewrite(src *report.Source, c *repair.Cure) *Rewrite {

@@ -65,3 +65,20 @@ func TestConditionText(t *testing.T) {
 		}
 	}
 }
+
+// TestSigned: the operators of a comparison are named where the line shows which one the edit exchanges.
+func TestSigned(t *testing.T) {
+	for _, c := range []struct{ was, now, with string }{
+		{"if (key > S) s = 0;", "if (key >= S) s = 0;", ">= in place of >"},
+		{"if (key < S || r > c) s = 0;", "if (key <= S || r >= c) s = 0;", repair.OneOff},
+		{"if (key < S) s = 0;", "if (key < T) s = 0;", repair.OneOff},
+	} {
+		x := Cause{
+			Rewrite: &Rewrite{Was: c.was, Now: c.now}, Proof: []string{"with " + repair.OneOff + " at k.cu:7"},
+		}
+		x.signed()
+		if want := "with " + c.with + " at k.cu:7"; x.Proof[0] != want {
+			t.Errorf("%s: %s, expected %s", c.now, x.Proof[0], want)
+		}
+	}
+}

@@ -42,7 +42,7 @@ type Explanation struct {
 	X     float64 // of Constant, Scaled and Fixed: the number
 	Name  string  // of Equal and Combined: the other value; of Scaled and Fixed the number's name
 	By    *Value  // of Result and Combined: the instruction that gave the other value; nil: Name has it
-	Op    string  // of Combined: "mul", "add", "sub", "div"; of Operator "max", "min" too; of Function its name
+	Op    string  // of Combined and Operator: "mul", "add", "sub", "div", "max", "min"; of Function its name
 	Which int     // of Without: the argument that alone is right
 	// Where: of Once the addition of what is in the sum already; of Exact the operation, nil: all of Type.
 	// By is what is in the sum Most times, in the first cell

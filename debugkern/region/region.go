@@ -2,7 +2,7 @@
 // the first", "rows 16–31 in columns 0–15".
 //
 // The one idea: a description is tested on every judged cell, the right ones too. Of the descriptions that
-// fit the shortest stands, and what does not fit exactly is stated with its numbers ("all but 3 of 512");
+// fit the shortest stands, and what does not fit exactly is stated with its numbers ("509 of its 512 cells");
 // where nothing simple fits there is no description.
 //
 // It must not know stages, kernels or why a cell is wrong.
@@ -117,8 +117,8 @@ func (r *Region) String() string {
 	case right == 0:
 		return fmt.Sprintf("%s (%d of %d cells)", r.Text, r.Wrong, r.Judged)
 	case r.dense():
-		return fmt.Sprintf("%s, all but %d of %d cells there (of %d judged)", r.Text, right, r.Cells,
-			r.Judged)
+		text := strings.Replace(r.Text, "every cell", "nearly every cell", 1)
+		return fmt.Sprintf("%s, %d of its %d cells (of %d judged)", text, r.Wrong, r.Cells, r.Judged)
 	}
 	return fmt.Sprintf("only in %s (%d of %d cells there, of %d judged)", r.Text, r.Wrong, r.Cells, r.Judged)
 }

@@ -553,7 +553,7 @@ func (m *menu) modifiers(n, i int) {
 				was, now = "", ""
 				if text = fmt.Sprintf("another comparison: %s.%s in place of .%s in the PTX", in.Op, to,
 					mod); oneOff[mod] == to {
-					text = "< and <= exchanged, or > and >="
+					text = OneOff
 				}
 			}
 			m.addFrom(rank+n/4+10*at, kind, i, [2]string{mod, to}, was, now, text,

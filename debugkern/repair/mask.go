@@ -15,10 +15,15 @@ import (
 	"tilescope/probes"
 )
 
+// OneOff is what a comparison is tried with that includes a number more or one less: which of the operators
+// the source has is not in the PTX, whose conditions a compiler turns round.
+const OneOff = "< and <= exchanged, or > and >="
+
 // MaskedAt finds where the scores are masked that cells of a stage are made of: the place of the
 // instruction nearest to the cells that chooses between a score and minus infinity, or a number that stands
 // for it (selects); of a mask that is a branch, the place of the comparison of integers nearest to the
-// cells that is no loop's bound. It is nil where there is neither. Errors are those of debugkern.Run.Slice.
+// cells that is no loop's bound, in a loop if there is one. It is nil where there is neither. Errors are
+// those of debugkern.Run.Slice.
 func MaskedAt(
 	ctx context.Context, run *debugkern.Run, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) (src *target.Source, selects bool, err error) {
@@ -29,10 +34,14 @@ func MaskedAt(
 	fn := run.Entry()
 	at := slices.IndexFunc(ops, func(o debugkern.Operation) bool { return hides(fn.Body[o.At]) })
 	if selects = at >= 0; !selects {
-		bounds := LoopBounds(fn)
-		at = slices.IndexFunc(ops, func(o debugkern.Operation) bool {
+		bounds, loops := LoopBounds(fn), looped(fn)
+		decides := func(o debugkern.Operation) bool {
 			return compares(fn.Body[o.At]) && !bounds[o.At] && !fn.Body[o.At].Loc.Within(target.IsProbe)
-		})
+		}
+		at = slices.IndexFunc(ops, func(o debugkern.Operation) bool { return decides(o) && loops[o.At] })
+		if at < 0 {
+			at = slices.IndexFunc(ops, decides)
+		}
 	}
 	if at < 0 {
 		return nil, false, nil
@@ -58,6 +67,18 @@ func LoopBounds(fn *ptx.Func) map[int]bool {
 		out[i] = in.Kind() == isa.Compare && slices.ContainsFunc(in.Dests(nil), func(r int32) bool {
 			return ends[r]
 		})
+	}
+	return out
+}
+
+// looped says which instructions of a function lie in a loop.
+func looped(fn *ptx.Func) []bool {
+	g := cfg.New(fn)
+	out := make([]bool, len(fn.Body))
+	for _, body := range g.Loops() {
+		for i := range out {
+			out[i] = out[i] || body[g.Of[i]]
+		}
 	}
 	return out
 }
@@ -115,7 +136,7 @@ func (m *menu) alike(n, i int, done map[string]bool) {
 		done[key] = true
 		c := candidate{
 			kind: Comparison, from: mod, to: oneOff[mod], rank: n,
-			text: "< and <= exchanged, or > and >=",
+			text: OneOff,
 		}
 		for at, x := range m.fn.Body {
 			if compares(x) && x.Opcode() == in.Opcode() && m.places[at] == m.places[i] {
