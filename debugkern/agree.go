@@ -2,9 +2,13 @@ package debugkern
 
 import (
 	"fmt"
+	"slices"
 
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -82,13 +86,113 @@ func agreeLines(entry *ptx.Func, p *probes.Plan) error {
 		}{{"at", c.AtLine}, {"tile_at", c.TileLine}} {
 			if at.line > 0 && !lines[at.line] {
 				return fmt.Errorf(
-					"%s: stage %s is captured with %s: {line: %d}, but no instruction of %s stems from that line%s",
+					"%s: stage %s is captured with %s: {line: %d}, but no instruction of %s stems from that line%s%s",
 					entry.Pos.File, p.Stages[i].Stage, at.field, at.line, p.Entry,
-					nearestLine(lines, at.line))
+					nearestLine(lines, at.line), linesMoved)
 			}
+		}
+		if err := agreeTileLine(entry, p, &p.Stages[i]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// agreeTileLine refuses a tile_at that no loop passes, and one in a loop round which the capture's place is
+// not: neither is passed once a tile. The lines of a manifest become those when its source is edited.
+func agreeTileLine(entry *ptx.Func, p *probes.Plan, sp *probes.StagePlan) error {
+	c := &sp.Capture
+	if c.TileLine == 0 || !sp.PerTile || p.Work.MaxTiles < 2 {
+		return nil
+	}
+	g := cfg.New(entry)
+	loops := g.Loops()
+	within := func(body map[int]bool, pcs []int) bool {
+		return slices.ContainsFunc(pcs, func(pc int) bool { return body[g.Of[pc]] })
+	}
+	tile := instructionsOf(entry, func(_ *ptx.Instr, line int) bool { return line == c.TileLine })
+	at := instructionsOf(entry, func(in *ptx.Instr, line int) bool {
+		return c.AtLine > 0 && line == c.AtLine || c.AtBarrier > 0 && in.Kind() == isa.Barrier
+	})
+	var inner map[int]bool // the innermost loop round the first instruction of the line that lies in one
+	for _, pc := range tile {
+		for _, body := range loops {
+			if body[g.Of[pc]] && (inner == nil || len(body) < len(inner)) {
+				inner = body
+			}
+		}
+		if inner != nil {
+			break
+		}
+	}
+	if inner != nil && (within(inner, at) || len(at) == 0) {
+		return nil
+	}
+	where := fmt.Sprintf("at: {line: %d}", c.AtLine)
+	if c.AtBarrier > 0 {
+		where = "a barrier"
+	}
+	why := fmt.Sprintf("lies in no loop, and the %s loop has several tiles", p.Work.LoopName())
+	if inner != nil {
+		why = "lies in a loop that does not pass " + where
+	}
+	once := ""
+	if list := onceIn(entry, g, loops, at); len(list) > 0 {
+		once = fmt.Sprintf(" (%s)", text.Spans(list))
+	}
+	return fmt.Errorf("%s: stage %s is captured with tile_at: {line: %d}, which %s: name a line that the loop "+
+		"passes once a tile%s%s", entry.Pos.File, sp.Stage, c.TileLine, why, once, linesMoved)
+}
+
+// linesMoved ends a message on a line of the manifest at which nothing can be captured.
+const linesMoved = "; where the source was edited since, the manifest's lines have moved"
+
+// instructionsOf lists the instructions of a function, without those of probes, that are meant, with the line
+// of the source that each stems from.
+func instructionsOf(entry *ptx.Func, meant func(in *ptx.Instr, line int) bool) []int {
+	var out []int
+	for pc, in := range entry.Body {
+		if in.Loc == nil || in.Loc.Within(target.IsProbe) {
+			continue
+		}
+		if src := target.Blame(entry, pc); src != nil && meant(in, src.Line) {
+			out = append(out, pc)
+		}
+	}
+	return out
+}
+
+// onceIn lists lines of which an instruction lies in the largest loop round some instructions, or round any
+// barrier, and in no loop within it.
+func onceIn(entry *ptx.Func, g *cfg.Graph, loops map[int]map[int]bool, at []int) []int {
+	var outer map[int]bool
+	for _, body := range loops {
+		if slices.ContainsFunc(at, func(pc int) bool { return body[g.Of[pc]] }) && len(body) > len(outer) {
+			outer = body
+		}
+	}
+	lines := map[int]bool{} // of what lies in the loop: whether all of it lies in no loop within
+	for pc := range entry.Body {
+		src, loc := target.Blame(entry, pc), entry.Body[pc].Loc
+		if src == nil || !outer[g.Of[pc]] || loc == nil || loc.InlinedAt != nil {
+			continue
+		}
+		deeper := false
+		for _, body := range loops {
+			deeper = deeper || body[g.Of[pc]] && len(body) < len(outer)
+		}
+		if once, seen := lines[src.Line]; !seen || once {
+			lines[src.Line] = !deeper
+		}
+	}
+	var out []int
+	for line, once := range lines {
+		if once {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // sourceLines is every line of the CUDA source that an instruction, or a call it was inlined

@@ -468,3 +468,31 @@ func TestInjectedViews(t *testing.T) {
 		t.Errorf("a kv tile that the block does not have: %v", err)
 	}
 }
+
+// TestTileLineOutsideTheLoop: a line that is not passed once a tile begins none, and is refused with those
+// that may be meant: it may be the line of an earlier text.
+func TestTileLineOutsideTheLoop(t *testing.T) {
+	begins, at := lineWith(t, "const int key = kv * T + row"), lineWith(t, "// S is there")
+	for text, want := range map[string]string{
+		"if (threadIdx.x < T) m_s[": "lies in no loop, and the kv loop has several tiles",
+		"s = __fmul_rn(s, FAULT":    fmt.Sprintf("lies in a loop that does not pass at: {line: %d}", at),
+	} {
+		tile := lineWith(t, text)
+		_, err := runWalk(t, "lines", Request{}, func(m string) string {
+			capture := fmt.Sprintf("{shared: sS, at: {line: %d}, tile_at: {line: %d}}", at, tile)
+			return strings.Replace(m, "array: sS, capture: probe", "array: sS, capture: "+capture, 1)
+		})
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "name a line that the loop passes once a tile (") ||
+			!strings.Contains(err.Error(), "the manifest's lines have moved") {
+			t.Errorf("tile_at at line %d: %v", tile, err)
+			continue
+		}
+		_, list, _ := strings.Cut(err.Error(), "once a tile (")
+		list, _, _ = strings.Cut(list, ")")
+		if !strings.Contains(", "+list+",", fmt.Sprintf(", %d,", begins)) &&
+			!strings.Contains(", "+list, fmt.Sprintf(", %d–", begins)) {
+			t.Errorf("line %d, which begins an iteration, is not one of %s", begins, list)
+		}
+	}
+}

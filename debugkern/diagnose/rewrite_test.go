@@ -74,7 +74,8 @@ func TestSigned(t *testing.T) {
 		{"if (key < S) s = 0;", "if (key < T) s = 0;", repair.OneOff},
 	} {
 		x := Cause{
-			Rewrite: &Rewrite{Was: c.was, Now: c.now}, Proof: []string{"with " + repair.OneOff + " at k.cu:7"},
+			Rewrite: &Rewrite{Was: c.was, Now: c.now},
+			Proof:   []string{"with " + repair.OneOff + " at k.cu:7"},
 		}
 		x.signed()
 		if want := "with " + c.with + " at k.cu:7"; x.Proof[0] != want {

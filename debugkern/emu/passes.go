@@ -123,6 +123,11 @@ func (b *block) checkPasses() {
 			msg = fmt.Sprintf(
 				"stage %s is captured at line %d, which is passed %d times %s: say which with pass: first, last or 1 to %d",
 				p.w.Stage, p.w.AtLine, n, where, n)
+			if p.w.TileLine > 0 && p.tile <= 0 {
+				msg = fmt.Sprintf("stage %s is captured at line %d, which is passed %d times in block %s, and its "+
+					"tile_at, line %d, once: name a line that the loop passes once a tile", p.w.Stage, p.w.AtLine, n,
+					b.id, p.w.TileLine)
+			}
 		case n > 0 && p.w.Pass > n && !b.broken:
 			msg = fmt.Sprintf("stage %s is captured at pass %d of line %d, which is passed %d times %s",
 				p.w.Stage, p.w.Pass, p.w.AtLine, n, where)
