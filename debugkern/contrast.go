@@ -349,10 +349,12 @@ func (c *contrast) lacking(
 		if !ok {
 			return nil
 		}
+		first := len(out.Missing)
 		var all []operandKey // of a tile that stays in registers, what it is made of
 		for _, x := range parts {
-			if x.Iter < p.Iter || x.Stage == p.Stage {
-				continue
+			earlier := x.Iter < p.Iter || x.Stage == p.Stage
+			if earlier && c.g.Stage(p.Stage).Capture.Kind != probes.CaptureNone {
+				continue // a tile of its own
 			}
 			n := len(out.Missing)
 			all = append(all, c.lacking(ctx, x, a, least, foreign, out)...)
@@ -362,6 +364,7 @@ func (c *contrast) lacking(
 				}
 			}
 		}
+		out.Missing = append(out.Missing[:first], c.merged(out.Missing[first:], all)...)
 		return all
 	}
 	var missing, twice []operandKey
@@ -419,6 +422,25 @@ func (c *contrast) lacking(
 	doubled, _ := c.operands(twice, a.of, func(k operandKey) (int, error) { return c.takenAgain(a, k), nil })
 	out.Twice = append(out.Twice, doubled...)
 	return missing
+}
+
+// merged writes the operands of several tiles of a stage that stays in registers as one for each tile or
+// argument that they are of: keys are all of them.
+func (c *contrast) merged(list []Operands, keys []operandKey) []Operands {
+	if len(list) < 2 {
+		return list
+	}
+	out, _ := c.operands(slices.Clone(keys), nil, func(operandKey) (int, error) { return -1, nil })
+	for i := range out {
+		j := slices.IndexFunc(list, func(o Operands) bool { return o.Of == out[i].Of })
+		if j < 0 {
+			return list
+		}
+		o := list[j]
+		o.Text, o.N, o.first = out[i].Text, out[i].N, out[i].first
+		out[i] = o
+	}
+	return out
 }
 
 // reads reports whether a cell is made of any cell of the tile that a part is of.

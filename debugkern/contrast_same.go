@@ -178,7 +178,7 @@ func (c *contrast) replaced(
 		return nil, nil, err
 	}
 	for k := range b.of {
-		if k.stage >= 0 &&
+		if k.stage >= 0 && !e.tiles[[2]int{k.stage, k.iter}].has(k.at, c.g.Stage(k.stage).Cols) &&
 			!slices.ContainsFunc(e.direct, func(p ref.Part) bool { return p.Stage == k.stage }) {
 			foreign = append(foreign, k)
 			s := b.of[k]

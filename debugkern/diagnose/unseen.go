@@ -71,6 +71,10 @@ func (q *inquiry) toSee(stages []probes.Stage) string {
 	if m := q.run.Selection.Manifest; m.Dir != "" {
 		file = filepath.Base(m.File)
 	}
+	if !slices.ContainsFunc(stages, func(s probes.Stage) bool { return q.run.Plan.Stage(s) == nil }) {
+		return fmt.Sprintf("stages %[2]s show which step goes wrong, where %[1]s has captures of them "+
+			"(docs/own-kernel.md)", file, stageList(stages))
+	}
 	return fmt.Sprintf("stages %[2]s, added to %[1]s, show which step goes wrong (docs/own-kernel.md)", file,
 		stageList(stages))
 }
