@@ -404,20 +404,23 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 	var checked *checkrun.Result
 	again := ""
 	out := outputs{
-		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return checked.Dump(w) }},
 		{
-			option: "--sarif", path: opt.sarif,
+			option: "--dump", path: opt.dump, kind: dumpFile,
+			fill: func(w io.Writer) error { return checked.Dump(w) },
+		},
+		{
+			option: "--sarif", path: opt.sarif, kind: sarifFile,
 			fill: func(w io.Writer) error { return writeCheckSARIF(w, checked, a.Version, again) },
 		},
 		{
-			option: "--html", path: opt.html,
+			option: "--html", path: opt.html, kind: htmlFile,
 			fill: func(w io.Writer) error {
 				return page.WriteCheck(w, checked.Doc, a.Version, again, checked.Source)
 			},
 		},
 	}
 	defer out.abandon()
-	if err := out.create(a); err != nil {
+	if err := out.create(cmd.Context(), a); err != nil {
 		return err
 	}
 	s, err := a.session(cmd.Context())

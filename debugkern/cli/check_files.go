@@ -63,10 +63,11 @@ func (a *app) checkFiles(cmd *cobra.Command, opt *checkOptions, names []string) 
 		Version: a.Version, Of: "check", Command: opt.again(cmd, names...), Successful: true,
 	}
 	out := outputs{{
-		option: "--sarif", path: opt.sarif, fill: func(w io.Writer) error { return log.Write(w, nil) },
+		option: "--sarif", path: opt.sarif, kind: sarifFile,
+		fill: func(w io.Writer) error { return log.Write(w, nil) },
 	}}
 	defer out.abandon()
-	if err := out.create(a); err != nil {
+	if err := out.create(cmd.Context(), a); err != nil {
 		return err
 	}
 	s, err := a.session(cmd.Context())

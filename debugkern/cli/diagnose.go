@@ -89,20 +89,20 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	var d *diagnose.Diagnosis
 	out := outputs{
 		{
-			option: "--dump", path: opt.dump,
+			option: "--dump", path: opt.dump, kind: dumpFile,
 			fill: func(w io.Writer) error { return d.Judged().Dump(cmd.Context(), w) },
 		},
 		{
-			option: "--sarif", path: opt.sarif,
+			option: "--sarif", path: opt.sarif, kind: sarifFile,
 			fill: func(w io.Writer) error { return d.WriteSARIF(w, a.Version) },
 		},
 		{
-			option: "--html", path: opt.html,
+			option: "--html", path: opt.html, kind: htmlFile,
 			fill: func(w io.Writer) error { return d.WriteHTML(w, a.Version) },
 		},
 	}
 	defer out.abandon()
-	if err := out.create(a); err != nil {
+	if err := out.create(cmd.Context(), a); err != nil {
 		return err
 	}
 	s, err := a.session(cmd.Context())

@@ -87,16 +87,19 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 	if err != nil {
 		return err
 	}
-	dump, err := a.createOutput("--dump", opt.dump)
+	dump, err := a.createOutput(cmd.Context(), "--dump", opt.dump, dumpFile)
 	if err != nil {
 		return err
 	}
 	defer dump.abandon()
-	log, err := a.createOutput("--sarif", opt.sarif)
+	log, err := a.createOutput(cmd.Context(), "--sarif", opt.sarif, sarifFile)
 	if err != nil {
 		return err
 	}
 	defer log.abandon()
+	if err := a.replaceableGates(cmd.Context(), opt.out); err != nil {
+		return err
+	}
 	if dump != nil {
 		o.Ran = func(r *debugkern.Run) error {
 			return dump.write(func(w io.Writer) error { return r.Dump(cmd.Context(), w) })

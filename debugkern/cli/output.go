@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -19,10 +20,13 @@ type outputFile struct {
 }
 
 // createOutput opens the destination that an option names before anything runs: an unwritable output is bad
-// input. No path is no output.
-func (a *app) createOutput(option, path string) (*outputFile, error) {
+// input, and so is a file of another kind, which would be lost. No path is no output.
+func (a *app) createOutput(ctx context.Context, option, path string, kind fileKind) (*outputFile, error) {
 	if path == "" {
 		return nil, nil
+	}
+	if err := a.replaceable(ctx, option, path, kind); err != nil {
+		return nil, err
 	}
 	p, err := a.Files.Create(path, 0o666)
 	if err != nil {
@@ -35,14 +39,15 @@ func (a *app) createOutput(option, path string) (*outputFile, error) {
 // outputs are the files that a command's options name, each with what it is filled with.
 type outputs []struct {
 	option, path string
+	kind         fileKind
 	fill         func(io.Writer) error
 	file         *outputFile
 }
 
 // create opens all of them before anything runs; the caller abandons them.
-func (o outputs) create(a *app) (err error) {
+func (o outputs) create(ctx context.Context, a *app) (err error) {
 	for i := range o {
-		if o[i].file, err = a.createOutput(o[i].option, o[i].path); err != nil {
+		if o[i].file, err = a.createOutput(ctx, o[i].option, o[i].path, o[i].kind); err != nil {
 			return err
 		}
 	}

@@ -60,19 +60,25 @@ const fileSamples = 5
 // keep changes no verdict. Without TILESCOPE_LONG (make test-long) fileSamples of a command's steps fail.
 func TestEveryFileStepFails(t *testing.T) {
 	const old = "what was there before\n"
+	page := "<!doctype html>\n<title>tilescope: " + old
+	log := `{"driver": {"name": "tilescope"}} ` + old
+	member := make([]byte, zipNames)
+	copy(member, zipMember)
+	member[zipLength] = byte(len("O.npy"))
+	dump := string(member) + "O.npy" + old
 	for name, c := range map[string]struct {
-		args  []string // with %s for a directory
-		files []string // in that directory: replaced as a whole or not at all
+		args  []string          // with %s for a directory
+		files map[string]string // in that directory: replaced as a whole or not at all; what they have before
 	}{
 		"run --dump": {
 			[]string{"run", "stage2", "--shape", "single16", "--backend", "emu", "--dump", "%s/d.npz"},
-			[]string{"d.npz"},
+			map[string]string{"d.npz": dump},
 		},
 		"diagnose --sarif": {
 			[]string{
 				"diagnose", "stage2", "--shape", "single16", "--backend", "emu", "--schedules", "1",
 				"--sarif", "%s/s", "--html", "%s/h",
-			}, []string{"s", "h"},
+			}, map[string]string{"s": log, "h": page},
 		},
 		"gates --out": {
 			[]string{
@@ -80,7 +86,7 @@ func TestEveryFileStepFails(t *testing.T) {
 			}, nil,
 		},
 		"config set": {[]string{"config", "set", "seed", "3"},
-			[]string{"config/tilescope/config.yaml"}},
+			map[string]string{"config/tilescope/config.yaml": "seed: 1\n# " + old}},
 		"init --out": {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,10 +97,10 @@ func TestEveryFileStepFails(t *testing.T) {
 				t.Setenv("PATH", "")
 				t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 				t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-				for _, f := range c.files {
+				for f, content := range c.files {
 					path := filepath.Join(dir, f)
 					if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-						os.WriteFile(path, []byte("seed: 1\n"+"# "+old), 0o644)); err != nil {
+						os.WriteFile(path, []byte(content), 0o644)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -118,7 +124,7 @@ func TestEveryFileStepFails(t *testing.T) {
 				t.Fatalf("without a failure: exit %d, %d steps, %s", code, steps, errText)
 			}
 			whole := map[string]int{}
-			for _, f := range c.files {
+			for f := range c.files {
 				b, err := os.ReadFile(filepath.Join(dir, f))
 				if err != nil {
 					t.Fatal(err)
@@ -141,7 +147,7 @@ func TestEveryFileStepFails(t *testing.T) {
 					strings.Contains(errText, "goroutine ") {
 					t.Errorf("step %d, %s: exit %d, %q", n, failed, code, errText)
 				}
-				for _, f := range c.files {
+				for f := range c.files {
 					if b, err := os.ReadFile(filepath.Join(dir, f)); err != nil ||
 						!strings.HasSuffix(string(b), old) && len(b) != whole[f] {
 						t.Errorf("step %d, %s: %s is %d bytes, %v", n, failed, f, len(b), err)

@@ -76,7 +76,7 @@ func (a *app) recordProgram(c *cobra.Command, opt *recordOptions) error {
 	if err := opt.req.Check(); err != nil {
 		return err
 	}
-	out, err := a.createOutput("--out", opt.out)
+	out, err := a.createOutput(c.Context(), "--out", opt.out, bundleFile)
 	if err != nil {
 		return err
 	}

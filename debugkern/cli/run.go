@@ -312,7 +312,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	if err := opt.checked(&req); err != nil {
 		return err
 	}
-	dump, err := a.createOutput("--dump", opt.dump)
+	dump, err := a.createOutput(cmd.Context(), "--dump", opt.dump, dumpFile)
 	if err != nil {
 		return err
 	}
