@@ -13,34 +13,14 @@ import (
 )
 
 // agree compares a module with the plan. PTX has symbols and byte sizes; the manifest has names,
-// types and dimensions. What both have must be equal. It returns whether the entry takes the control
-// block of a build with probes.
+// types and dimensions. What both have must be equal, parameters as agreeEntry compares them. It returns
+// whether the entry takes the control block of a build with probes.
 func agree(m *ptx.Module, p *probes.Plan) (instrumented bool, err error) {
 	entry := m.Func(p.Entry)
 	if entry == nil || !entry.Entry {
 		return false, fmt.Errorf("%s: no entry %q (it has %s)", m.Name, p.Entry, entryNames(m))
 	}
-	args := p.Parameters()
-	switch len(entry.Params) {
-	case len(args):
-	case len(args) + 1:
-		if last := entry.Params[len(args)]; last.Size != 8 {
-			return false,
-				fmt.Errorf("%s: entry %s has one parameter more than the manifest's %d args, and it is no pointer to a control block",
-					position(entry.Pos), p.Entry, len(args))
-		}
-		instrumented = true
-	default:
-		return false, fmt.Errorf("%s: entry %s takes %d parameters, the manifest lists %d args",
-			position(entry.Pos), p.Entry, len(entry.Params), len(args))
-	}
-	for i, a := range args {
-		want := a.Bytes(m.AddressSize / 8)
-		if got := entry.Params[i].Size; got != want {
-			return false, fmt.Errorf("%s: parameter %d has %d bytes, the manifest's arg %s has %d",
-				position(entry.Params[i].Pos), i, got, a.Name, want)
-		}
-	}
+	instrumented = len(entry.Params) > len(p.Parameters())
 	if err := agreeShared(m, entry, p); err != nil {
 		return false, err
 	}

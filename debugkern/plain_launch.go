@@ -69,6 +69,9 @@ func (l *PlainLaunch) Build(ctx context.Context) (*build.Build, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.r.agreeEntry(b); err != nil {
+		return nil, err
+	}
 	if _, err := agree(b.Module, e.r.plan); err != nil {
 		return nil, &report.KernelError{Stage: "load", Err: err}
 	}

@@ -203,6 +203,9 @@ func (e *execution) build() error {
 		return err
 	}
 	e.st.build, e.builder = b, b.Builder
+	if err := e.r.agreeEntry(b); err != nil {
+		return err
+	}
 	if err := e.nameShared(); err != nil {
 		return err
 	}

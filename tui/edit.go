@@ -71,7 +71,11 @@ func (m *Model) edit(string) tea.Cmd {
 		}
 	}
 	lines := text(file)
-	if file == "" || lines == nil {
+	if man, _ := m.Manifest(); lines == nil && m.failure.open() && man != nil && man.Source != "" {
+		file, line, lines = man.Source, 1, text("") // the failure is in what was compiled of it
+	}
+	path, embedded := m.editable(file)
+	if file == "" || lines == nil && path == "" {
 		m.Say("no source to open yet")
 		return nil
 	}
@@ -82,7 +86,6 @@ func (m *Model) edit(string) tea.Cmd {
 	}
 	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line),
 		text: lines}
-	path, embedded := m.editable(file)
 	if job.path = path; path == "" && m.offered != file {
 		m.offered = file
 		m.Complain(fmt.Sprintf("%s again opens a read-only copy of %s: %s",

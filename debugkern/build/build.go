@@ -258,7 +258,7 @@ func (s *Builder) compileSelection(
 		return nil, err
 	}
 	b.Defines, b.Arch = key.Defines, arch
-	return s.compileOwn(ctx, builder, b, src, sel.Compile.Instantiate, key.String()+".ptx")
+	return s.compileOwn(ctx, builder, b, src, sel.Compile.Instantiate, sourceName(m)+".ptx")
 }
 
 // compileWith compiles a source and parses its PTX. builder is c's name, ptxName what errors call the PTX.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func (b *Build) Entry(file, name string) (*ptx.Func, error) {
 	case missing != "" && len(found) == 0:
 		return nil, report.Usagef("%s", missing)
 	case len(all) == 0:
-		return nil, report.Usagef("%s has no kernel (.entry)", file)
+		return nil, report.Usagef("%s has no kernel (%s)", file, kernelMark(file))
 	case len(found) == 0:
 		return nil, report.Usagef("--entry %s: %s has no such kernel (it has %s)", name, file,
 			kernelNames(all))
@@ -31,6 +32,14 @@ func (b *Build) Entry(file, name string) (*ptx.Func, error) {
 	}
 	return nil, report.Usagef("--entry %s: %s has %d kernels of that name: choose one of %s", name, file,
 		len(found), kernelNames(found))
+}
+
+// kernelMark is what a file's text marks a kernel with.
+func kernelMark(file string) string {
+	if filepath.Ext(file) == ".ptx" {
+		return ".entry"
+	}
+	return "a function marked __global__"
 }
 
 // Has reports whether a build has a kernel of that name, as Entry takes it.

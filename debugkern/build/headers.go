@@ -38,6 +38,9 @@ func ownBuild(m *configs.Manifest, src *SourceSet, c configs.Compile) (cuda.Buil
 	if err != nil {
 		return cuda.Build{}, fmt.Errorf("%s: source: %w", m.File, err)
 	}
+	if len(bytes.TrimSpace(src.Text)) == 0 {
+		return cuda.Build{}, report.Usagef("%s is empty: it has no kernel", sourceName(m))
+	}
 	// a compiler would end there, and compile the half
 	if before, _, nul := bytes.Cut(src.Text, []byte{0}); nul {
 		at := cuda.Diagnostic{

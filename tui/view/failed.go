@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -55,6 +56,12 @@ func (x *Context) whatIsMissing() []string {
 	return append(out, doctor)
 }
 
+// located reports whether a reason is in a file whose text is at hand: PTX that was compiled is none.
+func (x *Context) located(e *report.Failure) bool {
+	return x.Fail.Opening != nil || x.Fail.Source != nil &&
+		slices.ContainsFunc(Reasons(e), func(r failure.Reason) bool { return x.Fail.Source(r.File) != nil })
+}
+
 // Remedies are what can be done about a failure, a line each.
 func (x *Context) Remedies(e *report.Failure) []string {
 	var out []string
@@ -64,8 +71,11 @@ func (x *Context) Remedies(e *report.Failure) []string {
 	}
 	switch {
 	case e.Source != nil || len(e.Diagnostics) > 0:
-		out = append(out, fmt.Sprintf("%s opens the editor at the line · %s",
-			x.Keys.Label(keymap.Edit), again))
+		what := "the editor at the line"
+		if !x.located(e) {
+			what = "the source in the editor"
+		}
+		out = append(out, fmt.Sprintf("%s opens %s · %s", x.Keys.Label(keymap.Edit), what, again))
 	case x.OnGPU() && e.Stage != "build":
 		out = append(out, fmt.Sprintf("%s runs the same launch on the emulator · %s",
 			x.Keys.Label(keymap.AgainEmu),
