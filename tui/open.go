@@ -225,7 +225,7 @@ func textOfFailing(ctx context.Context, file string, err error) []string {
 // one; it reports whether they do.
 func (m *Model) propose(words []string, err error) bool {
 	m.ComplainOf(fmt.Errorf("open: %w", err), false)
-	p, line := propose(words, err)
+	p, line := propose(words, m.recent.launched(words[0]), err)
 	if line == "" {
 		return false
 	}

@@ -128,9 +128,28 @@ func (p proposal) taken(words []string) bool {
 	return false
 }
 
-// propose is the line of :open for a file that was given without its launch, with one to begin with; "" where
-// an error is another one, or the launch is not known.
-func propose(words []string, err error) (p proposal, line string) {
+// launched are the words that opened a file last, with its launch: those of the request on screen, else of
+// what was opened before; nil where it was not opened.
+func (r *recent) launched(file string) []string {
+	whole, err := filepath.Abs(file)
+	if err != nil {
+		return nil
+	}
+	if of, err := filepath.Abs(r.Req.Target); err == nil && of == whole && len(r.Req.Launch) > 0 {
+		return append([]string{file}, r.Req.Opening()[1:]...)
+	}
+	for _, line := range r.lines {
+		if words, _ := text.Words(line); words[0] == whole && len(words) > 1 {
+			return append([]string{file}, words[1:]...)
+		}
+	}
+	return nil
+}
+
+// propose is the line of :open for a file that was given without its launch, or with arguments that are no
+// parameters', with a launch to begin with; "" where an error is another one, or the launch is not known. own
+// are the words that opened the file last, nil where none did: they stand for a name alone.
+func propose(words, own []string, err error) (p proposal, line string) {
 	var lacks launchable
 	if !errors.As(err, &lacks) {
 		return p, ""
@@ -141,13 +160,97 @@ func propose(words []string, err error) (p proposal, line string) {
 	}
 	p.line = "open " + text.JoinWords(words[:1])
 	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
+	if len(words) == 1 && own != nil {
+		words = own
+		p.why = "launch of " + kernel + " as it was opened last; Enter opens it"
+	}
+	words, renamed := fitted(words, options)
 	added := lacking(words, options)
+	if own != nil && len(added) > 0 {
+		renamed = append(renamed, "new: "+text.JoinWords(added))
+	}
+	if own != nil && renamed != nil {
+		p.why = "launch of " + kernel + " as it was opened last, " + strings.Join(renamed, ", ") +
+			"; Enter opens it"
+	}
 	for i := 0; i+1 < len(added); i += 2 {
 		if added[i] == "--grid" || added[i] == "--block" {
 			p.launch = append(p.launch, added[i], added[i+1])
 		}
 	}
 	return p, "open " + text.JoinWords(append(slices.Clone(words), added...))
+}
+
+// fitted are the words of a launch without the arguments whose names are no parameter's by the pairs of a
+// proposed launch. Where as many arguments are given as there are parameters, such an argument goes with the
+// parameter in its place, if that has none. changes says what was done.
+func fitted(words, pairs []string) (out, changes []string) {
+	var names []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if name, _, _ := strings.Cut(pairs[i+1], "="); pairs[i] == "--arg" {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return words, nil
+	}
+	args := 0
+	for i, w := range words {
+		if strings.HasPrefix(w, "--arg=") || w == "--arg" && i+1 < len(words) {
+			args++
+		}
+	}
+	place := -1
+	for i := 0; i < len(words); i++ {
+		value, one := strings.CutPrefix(words[i], "--arg=")
+		two := words[i] == "--arg" && i+1 < len(words)
+		if two {
+			i++
+			value = words[i]
+		}
+		if !one && !two {
+			out = append(out, words[i])
+			continue
+		}
+		place++
+		name, given, _ := strings.Cut(value, "=")
+		switch {
+		case isParameter(name, names) || mapsOf(words, name):
+			out = append(out, "--arg", value)
+		case args == len(names) && lacks(words, names[place], place):
+			out = append(out, "--arg", names[place]+"="+given)
+			changes = append(changes, name+" is now "+names[place])
+		default:
+			changes = append(changes, "without "+name)
+		}
+	}
+	return out, changes
+}
+
+// isParameter reports whether --arg takes a name for one of the parameters: a name of the source, an index,
+// or a name of the PTX, which ends in the index.
+func isParameter(name string, names []string) bool {
+	if slices.Contains(names, name) {
+		return true
+	}
+	_, index, ptx := strings.Cut(name, "_param_")
+	if !ptx {
+		index = name
+	}
+	n, err := strconv.Atoi(index)
+	return err == nil && n >= 0 && n < len(names)
+}
+
+// mapsOf reports whether a tensor map among the arguments is of memory of that name.
+func mapsOf(words []string, name string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		return strings.Contains(w, "of: "+name+",") || strings.Contains(w, "of:"+name+",")
+	})
+}
+
+// lacks reports whether words give no argument to a parameter.
+func lacks(words []string, name string, index int) bool {
+	return !given(words, "--arg", []string{name, strconv.Itoa(index), "_param_" + strconv.Itoa(index)})
 }
 
 // lacking are the options, of pairs, that words do not give. An argument is given by its name, or by what

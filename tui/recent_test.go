@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/scaffold"
+	"tilescope/debugkern/text"
 )
 
 // TestRecentElsewhere: what an opened file's options name is found again from another folder, and a bundle,
@@ -90,6 +91,41 @@ func TestRecent(t *testing.T) {
 	}
 }
 
+// TestProposesTheLaunchAsItWas: a file that was opened before gets the launch that it had, without what is no
+// parameter any more and with what is new; other words stay as they were typed.
+func TestProposesTheLaunchAsItWas(t *testing.T) {
+	const own = "k.cu --grid 5 --block 64 --arg x=randn:f32[7] --arg n=7 --seed 3"
+	for _, c := range []struct{ given, own, takes, want, why string }{
+		{"k.cu", own, "x n", own, "as it was opened last; Enter"},
+		{"k.cu", own, "x n causal", own + " --arg causal=1", "new: --arg causal=1; Enter"},
+		{"k.cu", own, "x", "k.cu --grid 5 --block 64 --arg x=randn:f32[7] --seed 3", "without n; Enter"},
+		{"k.cu", own, "x m", "k.cu --grid 5 --block 64 --arg x=randn:f32[7] --arg m=7 --seed 3", "n is now m"},
+		{"k.cu", "k.cu --grid 5 --arg 0=null --arg k_param_1=7", "x n",
+			"k.cu --grid 5 --arg 0=null --arg k_param_1=7 --block 32", "new: --block 32"},
+		{"k.cu", "", "x n", "k.cu --grid 3 --block 32 --arg x=1 --arg n=1", "these numbers are a beginning"},
+		{"k.cu --grid=9 --arg=x=2 --arg=q=4", own, "x n", "k.cu --grid=9 --arg x=2 --arg n=4 --block 32", ""},
+		{"k.cu --arg 'm=tensormap{of: w, box: [8]}' --arg w=ones:f32[64] --arg n=1", "", "m n",
+			"k.cu --arg 'm=tensormap{of: w, box: [8]}' --arg 'w=ones:f32[64]' --arg n=1 --grid 3 --block 32", ""},
+	} {
+		options := []string{"--grid", "3", "--block", "32"}
+		for _, name := range strings.Fields(c.takes) {
+			options = append(options, "--arg", name+"=1")
+		}
+		lacks := &checkrun.MissingLaunch{Option: "grid",
+			Example: &scaffold.Example{Kernel: "k", Options: options}}
+		given, _ := text.Words(c.given)
+		var last []string
+		if c.own != "" {
+			last, _ = text.Words(c.own)
+		}
+		p, line := propose(given, last, lacks)
+		want, _ := text.Words("open " + c.want)
+		if got, _ := text.Words(line); !slices.Equal(got, want) || !strings.Contains(p.why, c.why) {
+			t.Errorf("%s: %s (%s)", c.given, line, p.why)
+		}
+	}
+}
+
 // TestTakenProposal: a launch is a guess as long as its grid or its block is the one that was proposed;
 // what the person had given is none.
 func TestTakenProposal(t *testing.T) {
@@ -105,7 +141,7 @@ func TestTakenProposal(t *testing.T) {
 		{"k.cu", "k.cu --grid 2 --block 64 --arg x=zeros:f32[8]", false},
 		{"k.cu --grid 3", "k.cu --grid 3 --block 16", false},
 	} {
-		p, line := propose(strings.Fields(c.given), lacks)
+		p, line := propose(strings.Fields(c.given), nil, lacks)
 		if line == "" {
 			t.Fatalf("%s: nothing proposed", c.given)
 		}
