@@ -31,7 +31,7 @@ func (m *Model) Start(req debugkern.Request) tea.Cmd {
 	}
 	m.Job.Stop()
 	m.Release()
-	m.file.saved = nil // whoever starts a run for a saved file notes it after this
+	m.file.saved, m.file.rebound = nil, "" // whoever starts a run for a saved file notes it after this
 	m.Requested(req)
 	m.Job.Begin(m.Ctx, m.Now())
 	m.Announce(view.Started{})
@@ -92,10 +92,15 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	case msg.err != nil:
 		return m.ranBadly(msg)
 	}
-	saved := m.file.answers()
+	saved, rebound := m.file.answers(), m.file.rebound
+	m.file.rebound = ""
 	changed, part := effect(saved, m.Run, msg.run), compiledPart(msg.run.Report)
 	if changed != "" && part != "" {
 		changed += " · " + part
+	}
+	if rebound != "" {
+		head := savedFiles(saved) + " saved: "
+		changed = strings.TrimSuffix(head+rebound+"; "+strings.TrimPrefix(changed, head), "; ")
 	}
 	if m.Replaying() && m.Run != nil && changed == "" {
 		changed = "replayed once under " + msg.run.Request.Schedule + ": " +

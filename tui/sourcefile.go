@@ -58,6 +58,9 @@ type watchedFile struct {
 	stamp    string   // gone, or when it was changed and its size
 	includes []string // what it includes in quotes
 	options  string   // of the launch, in its comments
+	// declared is what decides which parameters the kernels have: their declarations and the preprocessor's
+	// lines
+	declared string
 }
 
 // sourceFile watches the files that an own kernel is made of: its source, what that includes, the patches of
@@ -68,6 +71,8 @@ type sourceFile struct {
 	looked  map[string]watchedFile // by the last look; nil before the first
 	settled map[string]string      // stamps of the files that the last run is of
 	options *string                // of the launch, as the source's comments had them at the first look
+	params  string                 // declaredIn the files that the arguments were bound by last
+	rebound string                 // what has changed of the parameters that the run under way is the first of
 	same    int                    // looks in a row that found the same
 	going   bool                   // a look is under way
 	reopen  func(context.Context) (debugkern.Request, error)
@@ -89,7 +94,7 @@ type sourceMsg struct {
 func (f *sourceFile) watch() tea.Cmd {
 	if roots := f.watched(); !roots.equal(&f.roots) {
 		if roots.target != f.roots.target {
-			f.looked, f.settled, f.Stamp, f.same, f.options = nil, nil, "", 0, nil
+			f.looked, f.settled, f.Stamp, f.same, f.options, f.params = nil, nil, "", 0, nil, ""
 		}
 		f.roots = roots
 	}
@@ -173,9 +178,9 @@ func lookAt(ctx context.Context, roots *watchRoots, before map[string]watchedFil
 		}
 		file := watchedFile{stamp: stampOf(path)}
 		if was, ok := before[path]; ok && was.stamp == file.stamp {
-			file.includes, file.options = was.includes, was.options
+			file.includes, file.options, file.declared = was.includes, was.options, was.declared
 		} else if file.stamp != gone {
-			file.includes, file.options = readBy(ctx, path)
+			file.includes, file.options, file.declared = readBy(ctx, path)
 		}
 		out[path] = file
 		for _, name := range file.includes {
@@ -199,26 +204,27 @@ var quotedInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"\n]+
 // optionComment is a line of a source that gives options of its launch.
 var optionComment = regexp.MustCompile(`(?m)^[ \t]*//[ \t]*tilescope:.*$`)
 
-// readBy lists what a source or header includes in quotes, whether or not it is compiled, and the lines that
-// give options of a launch.
-func readBy(ctx context.Context, path string) (includes []string, options string) {
+// readBy lists what a source or header includes in quotes, whether or not it is compiled, the lines that
+// give options of a launch, and what decides which parameters its kernels have.
+func readBy(ctx context.Context, path string) (includes []string, options, declared string) {
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
 	case ".tsl", ".patch", ".diff":
-		return nil, ""
+		return nil, "", ""
 	}
 	text, err := build.ReadText(ctx, path, "a source")
 	if err != nil {
-		return nil, ""
+		return nil, "", ""
 	}
 	options = string(bytes.Join(optionComment.FindAll(text, -1), []byte("\n")))
+	declared = build.Declarations(path, text)
 	if ext == ".ptx" {
-		return nil, options
+		return nil, options, declared
 	}
 	for _, m := range quotedInclude.FindAllSubmatch(text, -1) {
 		includes = append(includes, filepath.FromSlash(string(m[1])))
 	}
-	return includes, options
+	return includes, options, declared
 }
 
 // includePath is the file that an include in quotes means; where there is none yet, the one next to the file
@@ -258,7 +264,7 @@ func (f *sourceFile) lookTook(msg sourceMsg) tea.Cmd {
 func (f *sourceFile) settle() tea.Cmd {
 	if f.options == nil {
 		options := f.looked[f.roots.source].options
-		f.options = &options
+		f.options, f.params = &options, declaredIn(f.looked)
 	}
 	if f.settled == nil {
 		f.settled = map[string]string{}
@@ -293,12 +299,18 @@ func (f *sourceFile) settle() tea.Cmd {
 	f.Edition++
 	f.Root.Announce(view.SourceChanged{})
 	changed = slices.Compact(changed)
-	if f.ofPython() || f.otherLaunch() {
-		f.saved = changed
+	f.saved = changed
+	if f.ofPython() || f.otherLaunch() || f.otherParameters() {
 		return f.openAgain()
 	}
-	cmd := f.Root.Start(f.NextRequest())
-	f.saved = changed
+	return f.runSaved(f.NextRequest())
+}
+
+// runSaved runs a request for the files that were saved.
+func (f *sourceFile) runSaved(req debugkern.Request) tea.Cmd {
+	saved, rebound := f.saved, f.rebound
+	cmd := f.Root.Start(req)
+	f.saved, f.rebound = saved, rebound
 	f.Say(savedFiles(f.saved) + " saved: building and running again")
 	return cmd
 }
@@ -317,18 +329,40 @@ func (f *sourceFile) ofPython() bool {
 	return f.python != "" && f.Req.Target == f.opened.Target
 }
 
-// otherLaunch reports whether the source's comments give another launch than the one that was read last.
-func (f *sourceFile) otherLaunch() bool {
-	return f.reopen != nil && f.roots.manifest == "" && f.Req.Target == f.opened.Target &&
-		f.looked[f.roots.source].options != *f.options
+// reopens reports whether the request on screen is of a file whose launch can be read again.
+func (f *sourceFile) reopens() bool {
+	return f.reopen != nil && f.roots.manifest == "" && f.Req.Target == f.opened.Target
 }
 
-// reopenedMsg is the request by the launch that a source's comments now give.
+// otherLaunch reports whether the source's comments give another launch than the one that was read last.
+func (f *sourceFile) otherLaunch() bool {
+	return f.reopens() && f.looked[f.roots.source].options != *f.options
+}
+
+// otherParameters reports whether the kernels may have other parameters than those that the arguments were
+// bound to last.
+func (f *sourceFile) otherParameters() bool {
+	return f.reopens() && declaredIn(f.looked) != f.params
+}
+
+// declaredIn is what decides in all of the files which parameters the kernels have.
+func declaredIn(files map[string]watchedFile) string {
+	var out strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		out.WriteString(files[path].declared + "\n")
+	}
+	return out.String()
+}
+
+// reopenedMsg is the request by the launch that a source's comments now give, its arguments bound to the
+// parameters that the kernel now has.
 type reopenedMsg struct {
-	options string // the comments
-	req     debugkern.Request
-	text    []string // of a file of Python that could not be compiled
-	err     error
+	options  string // the comments
+	declared string
+	req      debugkern.Request
+	rebound  string   // what has changed of the parameters; ""
+	text     []string // of a file of Python that could not be compiled
+	err      error
 }
 
 // openAgain reads the launch anew, in the background. A save during that is answered after it.
@@ -338,15 +372,25 @@ func (f *sourceFile) openAgain() tea.Cmd {
 	}
 	f.opening = true
 	ctx, options, reopen := f.Ctx, f.looked[f.roots.source].options, f.reopen
-	if f.ofPython() {
+	switch {
+	case f.ofPython():
 		f.Say(savedFiles(f.saved) + " saved: compiling and running again")
-	} else {
+	case f.otherLaunch():
 		f.Say(savedFiles(f.saved) + " saved: reading the `// tilescope:` comment again, then building and running")
+	default:
+		f.Say(savedFiles(f.saved) + " saved: building, binding the arguments by name, and running again")
 	}
-	python := f.python
+	python, declared, target := f.python, declaredIn(f.looked), f.Req.Target
+	cat := f.Engine.Catalogue()
+	before := parametersOf(cat.Adopted(target))
 	return func() tea.Msg {
 		req, err := reopen(ctx)
-		return reopenedMsg{options, req, textOfFailing(ctx, python, err), err}
+		msg := reopenedMsg{options: options, declared: declared, req: req, err: err,
+			text: textOfFailing(ctx, python, err)}
+		if err == nil {
+			msg.rebound = parametersChanged(before, parametersOf(cat.Adopted(target)))
+		}
+		return msg
 	}
 }
 
@@ -357,8 +401,12 @@ func (f *sourceFile) reopened(msg reopenedMsg) tea.Cmd {
 	switch {
 	case f.Req.Target != f.opened.Target:
 		return nil
-	case f.looked[f.roots.source].options != msg.options: // saved again meanwhile
+	case f.looked[f.roots.source].options != msg.options,
+		declaredIn(f.looked) != msg.declared: // saved again meanwhile
 		return f.openAgain()
+	case msg.err != nil && !f.ofPython() && !f.otherLaunch():
+		// the run says of its own accord what does not compile, and which parameters have no argument
+		return f.runSaved(f.NextRequest())
 	case msg.err != nil && f.ofPython(): // the next save tries again
 		f.ComplainOf(fmt.Errorf("%s saved, not run: %w", savedFiles(f.answers()), msg.err), false)
 		return nil
@@ -367,18 +415,57 @@ func (f *sourceFile) reopened(msg reopenedMsg) tea.Cmd {
 			savedFiles(f.answers()), msg.err), false)
 		return nil
 	}
-	f.options = &msg.options
+	byComment := f.otherLaunch()
+	f.options, f.params, f.rebound = &msg.options, msg.declared, msg.rebound
 	next := " saved: building and running again by the `// tilescope:` comment"
 	if f.ofPython() {
 		next = " saved: running again"
 	}
 	req := withChanges(f.NextRequest(), f.opened, msg.req)
 	f.opened = msg.req
-	saved := f.saved
-	cmd := f.Root.Start(req)
-	f.saved = saved
-	f.Say(savedFiles(f.saved) + next)
+	cmd := f.runSaved(req)
+	if byComment || f.ofPython() {
+		f.Say(savedFiles(f.saved) + next)
+	}
 	return cmd
+}
+
+// parametersOf are the names of the arguments of a file's launch.
+func parametersOf(m *configs.Manifest) (out []string) {
+	if m == nil {
+		return nil
+	}
+	for i := range m.Args {
+		out = append(out, m.Args[i].Name)
+	}
+	return out
+}
+
+// parametersChanged says what has changed of a kernel's parameters, and that arguments went with their names;
+// "" where nothing has.
+func parametersChanged(before, after []string) string {
+	if before == nil || slices.Equal(before, after) {
+		return ""
+	}
+	var out []string
+	for i, name := range after {
+		switch {
+		case slices.Contains(before, name):
+		case i < len(before) && !slices.Contains(after, before[i]):
+			out = append(out, before[i]+" is now "+name)
+		default:
+			out = append(out, name+" is new")
+		}
+	}
+	for i, name := range before {
+		if !slices.Contains(after, name) && (i >= len(after) || slices.Contains(before, after[i])) {
+			out = append(out, name+" is gone")
+		}
+	}
+	if out == nil {
+		out = []string{"they are in another order: " + strings.Join(after, ", ")}
+	}
+	return "parameters: " + strings.Join(out, ", ") + "; arguments are bound by name, and generated anew"
 }
 
 // withChanges is a request with every field that differs between two others, as the second has it.

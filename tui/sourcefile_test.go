@@ -306,6 +306,87 @@ func TestLaunchComments(t *testing.T) {
 	}
 }
 
+// TestParametersAreBoundAgain: a save that changes a kernel's declaration, or a line of the preprocessor, has
+// the arguments bound again; any other does not. Where they cannot be, the request runs as it is, which says
+// why.
+func TestParametersAreBoundAgain(t *testing.T) {
+	k := openOwn(t)
+	man, _ := k.m.Manifest()
+	adopt := func(names ...string) {
+		m := *man
+		m.Args = slices.Clone(man.Args)
+		for _, n := range names {
+			scalar := man.Args[len(man.Args)-1]
+			scalar.Name = n
+			m.Args = append(m.Args, scalar)
+		}
+		k.m.Engine.Catalogue().Adopt(&m)
+	}
+	adopt("a", "b")
+	f, opened, fails, now := k.m.file, 0, error(nil), []string{"a", "b"}
+	f.opened = k.m.Req
+	f.reopen = func(context.Context) (debugkern.Request, error) {
+		opened++
+		if fails == nil {
+			adopt(now...)
+		}
+		return f.opened, fails
+	}
+	save := func(text string) (runs int) {
+		before := len(k.e.Asked())
+		k.write("sdpa_fp8_stage_c_wmma.cu", text)
+		return k.looks(3) - before
+	}
+	save("__global__ void k(int a, int b) {}\n")
+	f.options = nil // as at the start
+	for _, c := range []struct {
+		text   string
+		now    []string
+		opened int
+		says   string
+	}{
+		{"__global__ void k(int a, int b) {}\n", nil, 0, "saved: "},
+		{"__global__ void k(int a, int b) { a = 1; }\n", nil, 0, "saved: no change"},
+		{"__global__ void k(int b, int a) {}\n", []string{"b", "a"}, 1,
+			", b, a; arguments are bound by name"},
+		{"__global__ void k(int b, int c) {}\n", []string{"b", "c"}, 1, "saved: parameters: a is now c; "},
+		{"#define X\n__global__ void k(int b, int c) {}\n", []string{"b", "c"}, 1, "saved: no change"},
+	} {
+		opened = 0
+		if c.now != nil {
+			now = c.now
+		}
+		if runs := save(c.text); runs != 1 || opened != c.opened {
+			t.Errorf("%s: %d runs, bound %d times", c.text, runs, opened)
+		}
+		k.hasStatus(c.says)
+	}
+	fails = errors.New("no --arg for d (2)")
+	for range 2 { // it is tried again
+		opened = 0
+		if runs := save("__global__ void k(int b, int c, int d) {}\n"); runs != 1 || opened != 1 {
+			t.Errorf("arguments that do not fit: %d runs, bound %d times", runs, opened)
+		}
+	}
+}
+
+// TestParametersChanged names what has changed of a kernel's parameters.
+func TestParametersChanged(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{
+		{"a b", "a b", ""}, {"", "a b", ""}, {"a b", "b a", "they are in another order: b, a"},
+		{"a b", "a c", "b is now c"}, {"a b", "a b c", "c is new"}, {"a b", "a", "b is gone"},
+		{"a b c", "a c", "b is gone"}, {"a b", "c a b", "c is new"},
+	} {
+		got := parametersChanged(strings.Fields(c.before), strings.Fields(c.after))
+		if c.before == "" {
+			got = parametersChanged(nil, strings.Fields(c.after))
+		}
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s, then %s: %q", c.before, c.after, got)
+		}
+	}
+}
+
 // TestEditOpensTheUsersFile: the source and headers of an own kernel are edited in place; of an embedded one,
 // and of lines that a fault has changed, a copy is opened only after that was said.
 func TestEditOpensTheUsersFile(t *testing.T) {

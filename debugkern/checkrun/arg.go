@@ -53,6 +53,7 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, thread
 		}
 	}
 	params := len(args)
+	var unknown []string
 	for i := range given {
 		g := &given[i]
 		a := findArg(args, g.Name)
@@ -64,8 +65,8 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, thread
 			args = append(args, a)
 		}
 		if a == nil {
-			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled,
-				parameterList(args[:params]))
+			unknown = append(unknown, g.Name)
+			continue
 		}
 		if a.value != nil || a.buffer != nil {
 			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name,
@@ -80,10 +81,13 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, thread
 		}
 	}
 	lacks := func(a *arg) bool { return a.value == nil && a.buffer == nil }
-	if !slices.ContainsFunc(args, lacks) {
+	if unknown == nil && !slices.ContainsFunc(args, lacks) {
 		return args, nil
 	}
-	missing := &MissingLaunch{Option: "arg", Takes: parameterList(args[:params])}
+	missing := &MissingLaunch{Option: "arg", Takes: parameterList(args[:params]), Unknown: unknown}
+	for _, a := range args[:params] {
+		missing.Parameters = append(missing.Parameters, Parameter{a.name, a.inferred.Pointer})
+	}
 	missing.Example = &scaffold.Example{Kernel: f.Demangled}
 	examples := scaffold.ExampleValues(inferred, threads)
 	for i, a := range args {

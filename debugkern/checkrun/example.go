@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/ptx"
@@ -23,6 +25,45 @@ type MissingLaunch struct {
 	Lacking []int
 	Titles  []string
 	Takes   string
+	// Of option arg: names that were given and are no parameter's, and the parameters in order.
+	Unknown    []string
+	Parameters []Parameter
+}
+
+// Parameter is a parameter of an entry: its name, that of documents, and whether it is an address.
+type Parameter struct {
+	Name    string
+	Pointer bool
+}
+
+// Adopted are the parameters of a file's launch that was adopted last, nil where none was.
+func Adopted(s *debugkern.Session, file string) (out []Parameter) {
+	m := s.Catalogue().Adopted(file)
+	if m == nil {
+		return nil
+	}
+	for i := range m.Args {
+		out = append(out, Parameter{m.Args[i].Name, m.Args[i].Pointer})
+	}
+	return out
+}
+
+// Renamed are the names that were given and are no parameter's, each with the name that the parameter in its
+// place has now; before has the parameters that the launch was given for. It is nil unless that accounts for
+// every name and every parameter without a value.
+func (e *MissingLaunch) Renamed(before []Parameter) map[string]string {
+	out := map[string]string{}
+	for _, name := range e.Unknown {
+		i := slices.IndexFunc(before, func(p Parameter) bool { return p.Name == name })
+		if i < 0 || !slices.Contains(e.Lacking, i) || before[i].Pointer != e.Parameters[i].Pointer {
+			return nil
+		}
+		out[name] = e.Parameters[i].Name
+	}
+	if len(out) == 0 || len(out) != len(e.Lacking) {
+		return nil
+	}
+	return out
 }
 
 // WithoutLaunch is the refusal of a file whose grid or block is missing, an error of CodeUsage. Nothing is
@@ -73,7 +114,17 @@ func (e *MissingLaunch) Error() string {
 
 // lackingText says which parameters have no value, what the entry takes, and values to begin with.
 func (e *MissingLaunch) lackingText() string {
-	s := fmt.Sprintf("no --arg for %s; %s has %s", strings.Join(e.Titles, ", "), e.Example.Kernel, e.Takes)
+	var wrong []string
+	for _, name := range e.Unknown {
+		wrong = append(wrong, "--arg "+name+": no such parameter")
+	}
+	if e.Lacking != nil {
+		wrong = append(wrong, "no --arg for "+strings.Join(e.Titles, ", "))
+	}
+	s := fmt.Sprintf("%s; %s has %s", strings.Join(wrong, "; "), e.Example.Kernel, e.Takes)
+	if e.Lacking == nil {
+		return s
+	}
 	var values []string
 	for _, i := range e.Lacking {
 		values = append(values, e.Example.Options[2*i:2*i+2]...)

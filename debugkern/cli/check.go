@@ -48,6 +48,17 @@ func (o *checkOptions) clone() checkOptions {
 	return c
 }
 
+// rename gives the arguments of --arg the new names of their parameters; false where there are none.
+func (o *checkOptions) rename(to map[string]string) bool {
+	for i, x := range o.args {
+		name, value, _ := strings.Cut(x, "=")
+		if now, ok := to[name]; ok {
+			o.args[i] = now + "=" + value
+		}
+	}
+	return len(to) > 0
+}
+
 func (a *app) checkCommand() *cobra.Command {
 	var opt checkOptions
 	c := &cobra.Command{

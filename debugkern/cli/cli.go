@@ -536,7 +536,8 @@ func manifestIn(s *debugkern.Session, named string) (string, error) {
 }
 
 // reopening returns what adopts a file anew, from the options of the command line as they are now, which are
-// those before the file's text has added its own; nil where a name is of no text.
+// those before the file's text has added its own; nil where a name is of no text. An argument given by the
+// name that a parameter had when the file was adopted last goes with the parameter's new name.
 func (a *app) reopening(
 	cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string,
 ) Reopen {
@@ -544,9 +545,23 @@ func (a *app) reopening(
 		return nil
 	}
 	run, check := opt.clone(), launch.clone()
-	return func(ctx context.Context) (debugkern.Request, error) {
+	adopt := func(ctx context.Context) (debugkern.Request, error) {
 		*opt, *launch = run.clone(), check.clone()
 		return a.adopt(ctx, cmd, opt, launch, s, named)
+	}
+	return func(ctx context.Context) (debugkern.Request, error) {
+		before := checkrun.Adopted(s, named)
+		req, err := adopt(ctx)
+		var other *checkrun.MissingLaunch
+		if !errors.As(err, &other) {
+			return req, err
+		}
+		renamed := check.clone()
+		if !renamed.rename(other.Renamed(before)) {
+			return req, err
+		}
+		check = renamed // the names from now on
+		return adopt(ctx)
 	}
 }
 
