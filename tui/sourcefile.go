@@ -72,7 +72,7 @@ type sourceFile struct {
 	settled map[string]string      // stamps of the files that the last run is of
 	options *string                // of the launch, as the source's comments had them at the first look
 	params  string                 // declaredIn the files that the arguments were bound by last
-	rebound string                 // what has changed of the parameters that the run under way is the first of
+	rebound string                 // what has changed of the parameters since the run before
 	same    int                    // looks in a row that found the same
 	going   bool                   // a look is under way
 	reopen  func(context.Context) (debugkern.Request, error)

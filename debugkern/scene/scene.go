@@ -104,7 +104,7 @@ type Writers struct {
 }
 
 // CellWriters is who touched one cell. Contested: two warps did between two block barriers, one of them
-// writing; Line is the last writer's.
+// writing, and one of them in the iteration that was asked for; Line is the last writer's.
 type CellWriters struct {
 	Warp, Lane, Line int // the last writer; Warp -1: nobody wrote it
 	Wrote, Read      uint32
@@ -207,10 +207,22 @@ type cellAt struct {
 	here bool
 }
 
-// phaseUse is who touched a cell between two block barriers.
+// phaseUse is who touched a cell between two block barriers, in any iteration and in the one that was asked
+// for: a race may lie between an iteration and the next.
 type phaseUse struct {
-	phase       int
-	wrote, read uint32
+	phase      int
+	any, asked use
+}
+
+// use is the warps that wrote and read a cell.
+type use struct{ wrote, read uint32 }
+
+// contested reports whether two warps touched the cell, one of them writing, and one of them in the iteration
+// that was asked for.
+func (u *phaseUse) contested() bool {
+	writes := u.asked.wrote != 0 && bits.OnesCount32(u.any.wrote|u.any.read) > 1
+	reads := u.asked.read != 0 && u.any.wrote != 0 && bits.OnesCount32(u.asked.read|u.any.wrote) > 1
+	return writes || reads
 }
 
 // sideUse is which of the finding's two lines touched a cell, and by which warps; wrote: one of them did.
@@ -370,6 +382,9 @@ func (rec *recorder) bytes(e *target.Event, acc *Access, space target.Space, add
 		}
 		any = true
 		acc.Here = acc.Here || c.here
+		if c.cell >= 0 {
+			rec.inPhase(e, acc, c.cell, counted)
+		}
 		if counted && c.cell >= 0 {
 			rec.use(e, acc, c.cell, lane, line)
 		}
@@ -428,23 +443,42 @@ func (rec *recorder) cell(space target.Space, addr uint64) cellAt {
 	return c
 }
 
-// use notes that a warp touched a cell.
-func (rec *recorder) use(e *target.Event, acc *Access, cell, lane, line int) {
-	w := rec.scene.Writers
-	c, u, both := &w.Cells[cell], &rec.seen[cell], &rec.sides[cell]
+// inPhase notes that a warp touched a cell between two block barriers; asked: in the iteration that was asked
+// for.
+func (rec *recorder) inPhase(e *target.Event, acc *Access, cell int, asked bool) {
+	u := &rec.seen[cell]
 	if u.phase != rec.phase+1 {
 		*u = phaseUse{phase: rec.phase + 1}
 	}
+	me := uint32(1) << (e.Warp & 31)
+	for _, x := range []struct {
+		use *use
+		so  bool
+	}{{&u.any, true}, {&u.asked, asked}} {
+		if x.so && acc.Write {
+			x.use.wrote |= me
+		}
+		if x.so && (!acc.Write || e.Class == target.ClassAtomic) {
+			x.use.read |= me
+		}
+	}
+	if c := &rec.scene.Writers.Cells[cell]; !c.Contested {
+		c.Contested = u.contested()
+	}
+}
+
+// use notes that a warp touched a cell in the iteration that was asked for.
+func (rec *recorder) use(e *target.Event, acc *Access, cell, lane, line int) {
+	w := rec.scene.Writers
+	c, both := &w.Cells[cell], &rec.sides[cell]
 	w.Flight = w.Flight || acc.Flight
 	me := uint32(1) << (e.Warp & 31)
 	if acc.Write {
 		c.Warp, c.Lane, c.Line = e.Warp, lane, line
 		c.Wrote |= me
-		u.wrote |= me
 	}
 	if !acc.Write || e.Class == target.ClassAtomic {
 		c.Read |= me
-		u.read |= me
 	}
 	for i, is := range acc.Side {
 		if is {
@@ -452,7 +486,6 @@ func (rec *recorder) use(e *target.Event, acc *Access, cell, lane, line int) {
 			both.wrote = both.wrote || acc.Write
 		}
 	}
-	c.Contested = c.Contested || u.wrote != 0 && bits.OnesCount32(u.wrote|u.read) > 1
 }
 
 // contest marks the contested cells of a variable whose accesses block barriers do not order.

@@ -16,7 +16,12 @@ import (
 // raceOf is a run of a planted race and the first finding about it.
 func raceOf(t *testing.T, fault string) (*debugkern.Run, report.Finding) {
 	t.Helper()
-	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{fault}})
+	return raceOn(t, "small", fault)
+}
+
+func raceOn(t *testing.T, shape, fault string) (*debugkern.Run, report.Finding) {
+	t.Helper()
+	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: shape, Faults: []string{fault}})
 	for _, f := range debugtest.Try(t, run, debugkern.Trial{Check: check.Races}).Report.Findings {
 		if f.Kind == "race" {
 			return run, f
@@ -55,6 +60,28 @@ func TestSceneOfARace(t *testing.T) {
 	}
 	if contested == 0 {
 		t.Error("no cell is contested")
+	}
+}
+
+// TestContestedBetweenIterations: cells that one iteration reads and the next overwrites are contested, in
+// whichever of the two they are looked at.
+func TestContestedBetweenIterations(t *testing.T) {
+	run, f := raceOn(t, "1,1,64,64", "sync-kv")
+	if !strings.HasPrefix(f.Message, "write-after-read race on sV") {
+		t.Fatalf("another race: %s", f.Message)
+	}
+	for _, kv := range []int{0, 1} {
+		sc, err := Play(t.Context(), run, Request{
+			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: kv,
+			Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := sc.Writers
+		if i := f.Index[0]*w.Cols + f.Index[1]; !w.Cells[i].Contested {
+			t.Errorf("kv tile %d: the finding's cell is not contested", kv)
+		}
 	}
 }
 

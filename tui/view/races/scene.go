@@ -182,10 +182,13 @@ func (p *Pane) legend(w *scene.Writers, wide bool, width int) string {
 	if w.Flight {
 		mark = "from both lines"
 	}
-	cells := theme.Count(contested, "cell")
-	text := fmt.Sprintf("last writer, ! %s (%s), %s none", mark, cells, p.Theme.Glyph.Equal)
+	marked := ""
+	if contested > 0 { // of a race within a warp no cell is
+		marked = fmt.Sprintf(", ! %s (%s)", mark, theme.Count(contested, "cell"))
+	}
+	text := fmt.Sprintf("last writer%s, %s none", marked, p.Theme.Glyph.Equal)
 	if !wide {
-		text = fmt.Sprintf("last writer, ! %s (%s), + here", mark, cells)
+		text = fmt.Sprintf("last writer%s, + here", marked)
 	}
 	return p.Theme.Line(width).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, width-1)).Done()
 }

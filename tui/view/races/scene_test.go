@@ -36,6 +36,23 @@ func TestMeeting(t *testing.T) {
 	}
 }
 
+// TestLegendClaimsNoContest: the mark of contested cells is explained where there are any; of a race between
+// lanes of one warp there are none.
+func TestLegendClaimsNoContest(t *testing.T) {
+	p := NewPane(theme.New(theme.Options{}))
+	w := &scene.Writers{Cells: make([]scene.CellWriters, 3)}
+	for _, wide := range []bool{true, false} {
+		w.Cells[1].Contested = false
+		if got := p.legend(w, wide, 60); strings.Contains(got, "contested") {
+			t.Errorf("no cell: %q", got)
+		}
+		w.Cells[1].Contested = true
+		if got := ansi.Strip(p.legend(w, wide, 60)); !strings.Contains(got, "! contested (1 cell)") {
+			t.Errorf("one cell: %q", got)
+		}
+	}
+}
+
 // TestPTXStandsForASourceThatIsNotThere: of a kernel given as PTX without its sources, a side is the access
 // of its line, else the first instruction; where that is not known it says what is not available.
 func TestPTXStandsForASourceThatIsNotThere(t *testing.T) {
