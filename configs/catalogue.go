@@ -109,6 +109,11 @@ func (c *Catalogue) Lookup(target string) (m *Manifest, variant string, err erro
 		return nil, "", fmt.Errorf("%s is a header, not a kernel: `tilescope lut %[1]s` judges its fragment table",
 			clip(target))
 	}
+	if ext := path.Ext(target); ext == ".cu" || ext == ".ptx" || ext == ".py" {
+		return nil, "", fmt.Errorf("%s is a kernel's file, and a target is described by a manifest: "+
+			"`tilescope check %[1]s` checks a launch of it, `tilescope init %[1]s` writes a manifest for it",
+			clip(target))
+	}
 	return nil, "", fmt.Errorf("unknown target %q%s", clip(target), suggest(target, c.Targets()))
 }
 

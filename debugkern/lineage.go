@@ -107,9 +107,12 @@ type ancestry struct {
 // after the parameter and the offset, "p+8".
 var cellForm = regexp.MustCompile(`^([A-Za-z_]\w*(?:\+\d+)?)(?:@(\d+))?\[(\d+(?:,\d+)*)\]$`)
 
+// cellSpelling takes a[1][3], as C++ and findings spell an element, for a[1,3].
+var cellSpelling = strings.NewReplacer(" ", "", "] [", ",", "][", ",")
+
 // parse reads the cell, and finds what it names in the plan.
 func (x *ancestry) parse() error {
-	m := cellForm.FindStringSubmatch(strings.ReplaceAll(x.ask.Cell, " ", ""))
+	m := cellForm.FindStringSubmatch(cellSpelling.Replace(x.ask.Cell))
 	if m == nil {
 		return report.Usagef("cell %q: expected STAGE@TILE[ROW,COLUMN] or ARGUMENT[INDEX,…], such as %s",
 			x.ask.Cell, x.example())

@@ -152,6 +152,9 @@ func TestLineageRefusals(t *testing.T) {
 		{"O[32768]", nil, "and 32768 elements"},
 		{"O@1[3,4]", nil, "stage O has one tile a block, O[ROW,COLUMN]"},
 		{"S", nil, "expected STAGE@TILE[ROW,COLUMN]"},
+		{"O[0][0] [1]", nil, "argument O has dimensions [1 4 128 64]: one index for each, or one for all"},
+		{"O@1[3][4]", nil, "stage O has one tile a block, O[ROW,COLUMN]"},
+		{"O[1][", nil, "expected STAGE@TILE[ROW,COLUMN]"},
 		{"S@1[3,17]", &block, "block 9,9,9 lies outside"},
 		{"Q[0,0,0,7]", nil, "no block writes it"},
 	} {

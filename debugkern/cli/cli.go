@@ -246,6 +246,7 @@ func (a *app) execute(ctx context.Context) error {
 func (a *app) root() *cobra.Command {
 	var opt runOptions
 	var launch checkOptions
+	version := false
 	root := &cobra.Command{
 		Use:   "tilescope [TARGET|FILE.cu|FILE.ptx|BUNDLE.tsl]",
 		Short: "A terminal debugger for CUDA tile kernels",
@@ -263,10 +264,15 @@ func (a *app) root() *cobra.Command {
 			return a.limit(c)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				return a.version()
+			}
 			return a.open(cmd, &opt, &launch, args)
 		},
 		SilenceErrors: true, SilenceUsage: true,
 	}
+	root.SetHelpCommand(a.helpCommand())
+	root.Flags().BoolVar(&version, "version", false, "print the version, as tilescope version does")
 	root.PersistentFlags().BoolVar(&a.json, "json", false,
 		"print the document of this command on standard output, and nothing else")
 	root.PersistentFlags().String(memoryOption, "",
@@ -303,6 +309,7 @@ func spoken(err error) error {
 		return fmt.Errorf("--%s %s: expected %s", bad.GetFlag().Name, bad.GetValue(), configs.Expected(o.key))
 	}
 	expected := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number",
+		"float64": "a number", "bool": "true or false",
 		"duration": "a time, such as 30s or 2m"}[bad.GetFlag().Value.Type()]
 	if expected == "" {
 		return err

@@ -104,6 +104,14 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		{"unknown target", []string{"run", "stage22"}, 2, "stage2"},
+		{"a kernel's file", []string{"run", "row.cu"}, 2, "`tilescope check row.cu` checks a launch of it"},
+		{"its path", []string{"diagnose", "k/row.ptx"}, 2, "`tilescope init k/row.ptx` writes a manifest"},
+		{"help on no command", []string{"help", "rnu"}, 2, "unknown command \"rnu\": did you mean run?"},
+		{"help on no option", []string{"help", "config", "gte"}, 2, "unknown command \"config gte\""},
+		{"a word for a number", []string{"compare", "stage1", "stage2", "--rtol", "abc"}, 2,
+			"--rtol abc: expected a number ("},
+		{"a fault of no target", []string{"sweep", "stage2", "--faults", "p-stale-m,p-stal", "--out",
+			filepath.Join(dir, "sweep")}, 2, `--faults: no target has a fault "p-stal": did you mean`},
 		{"no target", []string{"run"}, 2, "TARGET"},
 		{"unknown flag", []string{"run", "stage2", "--set", "USE_WMMAPV"}, 2, "USE_WMMA_PV"},
 		{"unknown option", []string{"run", "stage2", "--shap", "small"}, 2, "--shap"},

@@ -34,24 +34,59 @@ type versionDoc struct {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Version, commit, Go and platform", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			d := versionDoc{
-				Schema: "tilescope.version/1", Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS,
-				Arch: runtime.GOARCH,
+		RunE: func(*cobra.Command, []string) error { return a.version() },
+	}
+}
+
+// version prints the program's version.
+func (a *app) version() error {
+	d := versionDoc{
+		Schema: "tilescope.version/1", Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS,
+		Arch: runtime.GOARCH,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if d.Version == "" {
+			d.Version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				d.Commit = s.Value
 			}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				if d.Version == "" {
-					d.Version = info.Main.Version
-				}
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						d.Commit = s.Value
-					}
-				}
+		}
+	}
+	return a.print(d, func(w io.Writer) {
+		fmt.Fprintf(w, "tilescope %s (%s, %s/%s)\n", d.Version, d.Go, d.OS, d.Arch)
+	})
+}
+
+// helpCommand prints the help of a command. The library's own takes any word.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command", DisableFlagsInUseLine: true,
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (
+			names []string, _ cobra.ShellCompDirective) {
+			of, _, err := c.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.print(d, func(w io.Writer) {
-				fmt.Fprintf(w, "tilescope %s (%s, %s/%s)\n", d.Version, d.Go, d.OS, d.Arch)
-			})
+			for _, sub := range of.Commands() {
+				names = append(names, sub.Name())
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			of, rest, err := c.Root().Find(args)
+			if err != nil || of == nil || len(rest) > 0 {
+				word := strings.Join(args, " ")
+				if did := didYouMean(c.Root(), args[0]); did != "" {
+					return usageError("unknown command %q: %s", word, did)
+				}
+				return usageError("unknown command %q (%s --help lists the commands)", word,
+					c.Root().CommandPath())
+			}
+			of.InitDefaultHelpFlag()
+			a.help(of)
+			return nil
 		},
 	}
 }

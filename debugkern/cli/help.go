@@ -105,7 +105,7 @@ func usageLine(c *cobra.Command) string {
 	if args != "" && c.Name() != "help" {
 		path += " " + args
 	}
-	if c.HasAvailableLocalFlags() || !c.HasParent() {
+	if !c.DisableFlagsInUseLine && (c.HasAvailableLocalFlags() || !c.HasParent()) {
 		path += " [--flags]"
 	}
 	return path

@@ -82,3 +82,19 @@ func TestMistypedCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionAndHelp: --version prints what version prints, and help is that of the command that it is asked
+// about.
+func TestVersionAndHelp(t *testing.T) {
+	for _, c := range [][2][]string{
+		{{"--version"}, {"version"}}, {{"--version", "--json"}, {"version", "--json"}},
+		{{"help", "run"}, {"run", "--help"}}, {{"help", "config", "get"}, {"config", "get", "--help"}},
+		{{"help"}, {"--help"}},
+	} {
+		got, errText, code := call(t, c[0]...)
+		want, _, _ := call(t, c[1]...)
+		if code != 0 || got != want || got == "" {
+			t.Errorf("%q: exit %d, %s%.200q, want %.200q", c[0], code, errText, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
 	"tilescope/debugkern/report"
@@ -124,6 +125,9 @@ func (a *app) sweep(cmd *cobra.Command, opt *sweepOptions, targets []string) err
 	}
 	defer s.Close()
 	o.FaultsOf = func(target string) ([]string, error) { return faultsOf(cmd.Context(), s, target) }
+	if err := knownFaults(cmd.Context(), s, o); err != nil {
+		return err
+	}
 	plan, err := sweep.Make(cmd.Context(), s, o)
 	if err != nil {
 		return err
@@ -345,6 +349,28 @@ func unique(list []string) []string {
 		}
 	}
 	return out
+}
+
+// knownFaults refuses a name of --faults that is no fault of any target. A fault of some of them is left to
+// the plan, which lists what cannot be combined.
+func knownFaults(ctx context.Context, s *debugkern.Session, o *sweep.Options) error {
+	var known []string
+	for _, target := range o.Targets {
+		m, _, err := s.Catalogue().Open(ctx, target)
+		if err != nil {
+			return debugkern.Unopened(ctx, err)
+		}
+		for i := range m.Faults {
+			known = append(known, m.Faults[i].Name)
+		}
+	}
+	known = unique(known)
+	for _, name := range o.Faults {
+		if name != sweep.NoFault && name != sweep.EachFault && !slices.Contains(known, name) {
+			return usageError("--faults: no target has a fault %q%s", name, configs.Suggest(name, known))
+		}
+	}
+	return nil
 }
 
 // faultsOf lists the planted faults of a target's kernel.

@@ -782,6 +782,9 @@ func TestRememberedBreakpoints(t *testing.T) {
 	if strings.Contains(again.M.Status.Text, "earlier session") {
 		t.Error("what was restored is announced twice")
 	}
+	control(again.Driver).Recall(kept)
+	again.Press("1", "x").HasStatus("set in an earlier session; :breakpoints lists, :clear and :unwatch remove")
+	again.Command("breakpoints").Says("if lane == 3 hits > 2")
 	d.Command("clear").Command("unwatch")
 	if control(d.Driver).Remember(kept); kept["breakpoints"] != "" || kept["watches"] != "" {
 		t.Errorf("remembered %v of nothing", kept)

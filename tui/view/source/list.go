@@ -268,6 +268,10 @@ func (v *Controller) announce() {
 	if len(clear) > 1 {
 		verb = "remove"
 	}
-	v.Hold(fmt.Sprintf("%s set in an earlier session; %s lists, %s %s them", strings.Join(what, " and "),
-		v.Keys.LabelIn(view.Source, listStops), strings.Join(clear, " and "), verb))
+	key := v.Keys.LabelIn(view.Source, listStops)
+	if v.Root.Showing() != view.Source {
+		key = ":" + string(listStops)
+	}
+	v.Hold(fmt.Sprintf("%s set in an earlier session; %s lists, %s %s them", strings.Join(what, " and "), key,
+		strings.Join(clear, " and "), verb))
 }
