@@ -106,12 +106,16 @@ func (m *Model) teachCount(key string) {
 	m.digits.key = ""
 	b, _, more, ok := m.Keys.Match(m.view, "", key)
 	if last.taught || last.key == "" || m.now().Sub(last.at) >= m.window || !ok || more || !b.Counts ||
-		m.Status.Text != "" {
+		m.Status.Bad {
 		return
 	}
 	m.digits.taught = true
-	m.Say(fmt.Sprintf("%s shows view %s; a count is typed with %s: %[3]s%[1]s%[4]s", last.key, m.view,
-		m.Keys.Label(keymap.Count), key))
+	text := fmt.Sprintf("%s shows view %s; a count is typed with %s: %[3]s%[1]s%[4]s", last.key, m.view,
+		m.Keys.Label(keymap.Count), key)
+	if m.Status.Text != "" { // that the motion went nowhere
+		text = m.Status.Text + "; " + text
+	}
+	m.Say(text)
 }
 
 // repeated carries out an action as often as the count says: the next time when the last one has ended.

@@ -80,6 +80,14 @@ func TestADigitShowsItsView(t *testing.T) {
 	}
 }
 
+// TestACountIsTaughtWhereTheMotionEnds: where the motion after a view's digit goes nowhere, the status says
+// both that and how a count is typed.
+func TestACountIsTaughtWhereTheMotionEnds(t *testing.T) {
+	d, _ := clocked(t, withRequest(faulty))
+	d.press("4", "k")
+	d.hasStatus("nothing further that way; 4 shows view Flags; a count is typed with #: #4k")
+}
+
 // TestCountsOfSearches: bad cells are looked for in the background, one after the other.
 func TestCountsOfSearches(t *testing.T) {
 	d, _ := clocked(t, withRequest(faulty))
