@@ -252,8 +252,59 @@ func (p *Pane) chosen() int {
 	return p.pick
 }
 
-// Popup draws up to h candidates in w columns, or why there are none; nil where there is nothing to show.
+// Popup draws up to h candidates in w columns, or why there are none, and the whole of a text that is longer
+// than the line; nil where there is nothing to show.
 func (p *Pane) Popup(w, h int) []string {
+	whole := p.whole(w, h-2)
+	return append(p.offered(w, h-len(whole)), whole...)
+}
+
+// whole draws a text that is longer than the line in up to h lines, with the character under the cursor
+// marked; nil where the line has room for it.
+func (p *Pane) whole(w, h int) []string {
+	if p.th.Width(p.Text()) <= w-3-len(p.lead) || w < 8 || h < 1 {
+		return nil
+	}
+	rows, at := p.rows(w - 4)
+	from := max(0, min(at-h/2, len(rows)-h))
+	var out []string
+	for _, r := range rows[from:min(len(rows), from+h)] {
+		l := p.th.Line(w).Space(2)
+		if p.at < r[0] || p.at >= r[1] {
+			out = append(out, l.Add(p.th.Text, string(p.text[r[0]:r[1]])).Done())
+			continue
+		}
+		l.Add(p.th.Text, string(p.text[r[0]:p.at])).Add(p.th.Select, string(p.text[p.at]))
+		out = append(out, l.Add(p.th.Text, string(p.text[p.at+1:r[1]])).Done())
+	}
+	return out
+}
+
+// rows are the beginnings and ends of the text's rows of up to w columns, which end behind a space where they
+// have one, and the row that the cursor is in.
+func (p *Pane) rows(w int) (rows [][2]int, at int) {
+	for from := 0; from < len(p.text); {
+		to, space := from, 0
+		for to < len(p.text) && p.th.Width(string(p.text[from:to+1])) <= w {
+			if to++; p.text[to-1] == ' ' {
+				space = to
+			}
+		}
+		to = max(to, from+1)
+		if space > from && to < len(p.text) {
+			to = space
+		}
+		if p.at >= from {
+			at = len(rows)
+		}
+		rows = append(rows, [2]int{from, to})
+		from = to
+	}
+	return rows, at
+}
+
+// offered draws up to h candidates in w columns, or why there are none.
+func (p *Pane) offered(w, h int) []string {
 	if len(p.cands) == 0 && p.none != "" && h > 0 {
 		var out []string
 		for _, s := range p.th.Wrap(p.none, w-4) {

@@ -39,3 +39,39 @@ func TestLongPathsAreToldApart(t *testing.T) {
 		t.Errorf("short ones are cut:\n%s", s)
 	}
 }
+
+// TestALongLineIsShownWhole: a text that is longer than the line stands above it in rows that end between
+// words, all of them where there is room, else those around the cursor; each character once.
+func TestALongLineIsShownWhole(t *testing.T) {
+	text := "open k.cu --grid 5 --block 64"
+	for i := range 12 {
+		text += " --arg x" + string(rune('a'+i)) + "=randn:f32[100,32]"
+	}
+	for _, w := range []int{40, 80, 120} {
+		p := New(theme.New(theme.Options{}))
+		p.Open(":", text, nil)
+		got := ""
+		for _, l := range p.Popup(w, 40) {
+			if ansi.StringWidth(l) != w {
+				t.Errorf("%d columns: a line of %d", w, ansi.StringWidth(l))
+			}
+			got += strings.TrimSpace(ansi.Strip(l)) + " "
+		}
+		if got != text+" " {
+			t.Errorf("%d columns: %q", w, got)
+		}
+		p.Move(-1 << 20)
+		small := ansi.Strip(strings.Join(p.Popup(w, 5), "\n"))
+		if n := strings.Count(small, "\n") + 1; n != 3 || !strings.Contains(small, "open k.cu --grid 5") {
+			t.Errorf("%d columns, the cursor at the beginning: %d lines\n%s", w, n, small)
+		}
+		p.Move(1 << 20)
+		if small = ansi.Strip(strings.Join(p.Popup(w, 5), "\n")); !strings.Contains(small, "xl=randn:f32[100,32]") {
+			t.Errorf("%d columns, the cursor at the end:\n%s", w, small)
+		}
+	}
+	p := New(theme.New(theme.Options{}))
+	if p.Open(":", "open k.cu", nil); p.Popup(80, 10) != nil {
+		t.Error("a text that fits is shown twice")
+	}
+}
