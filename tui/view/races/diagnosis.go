@@ -136,7 +136,8 @@ func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
 		if msg.seq != q.seq || !q.active {
 			return nil
 		}
-		q.last, q.found, q.causes = msg.progress, msg.findings, msg.causes
+		q.progressed(msg.progress)
+		q.found, q.causes = msg.findings, msg.causes
 		v.showRaces()
 		return tea.Batch(listenDiagnosis(q.ctx, q.events, q.seq), v.askScene())
 	case diagnosedMsg:

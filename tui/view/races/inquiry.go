@@ -115,6 +115,7 @@ type inquiry struct {
 	cancel context.CancelFunc
 	events *unread
 	last   debugkern.Progress
+	phases []debugkern.Progress // each phase's last progress, in the order in which they began
 	began  time.Time
 	ran    time.Duration // of it, as of the last second that passed
 
@@ -271,6 +272,8 @@ func (v *Controller) showRaces() {
 		if !q.active {
 			d.Hint = "The diagnosis was cancelled; what it had found is listed below. " + key +
 				" starts it again."
+		} else {
+			d.Hint += v.phasesText()
 		}
 	case v.Run == nil:
 		d.Hint = "Nothing has run yet."
@@ -307,6 +310,36 @@ func (v *Controller) showRaces() {
 	v.pane.SetData(d)
 	v.Root.Announce(view.CausesFound{})
 	v.showLook()
+}
+
+// progressed takes up how far a diagnosis has come.
+func (q *inquiry) progressed(p debugkern.Progress) {
+	q.last = p
+	i := slices.IndexFunc(q.phases, func(x debugkern.Progress) bool { return x.Phase == p.Phase })
+	if i < 0 {
+		i = len(q.phases)
+		q.phases = append(q.phases, p)
+	}
+	q.phases[i] = p
+}
+
+// phasesText lists the phases of a running diagnosis, the one that it is at marked; "" before the first.
+func (v *Controller) phasesText() string {
+	text := ""
+	for _, p := range v.race.phases {
+		if p.Phase == "" {
+			continue
+		}
+		mark := v.Theme.Glyph.OK
+		if p.Phase == v.race.last.Phase {
+			mark = v.Theme.Glyph.Pointer
+		}
+		text += "\n" + mark + " " + strings.TrimPrefix(Under(p), "diagnosis: ")
+	}
+	if text != "" {
+		text = "\n" + text
+	}
+	return text
 }
 
 // known is what the run on screen has shown, below a heading.

@@ -6,9 +6,11 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // TestMeeting: the line below the strip of warps has no variable where the finding has none.
@@ -50,6 +52,25 @@ func TestLegendClaimsNoContest(t *testing.T) {
 		if got := ansi.Strip(p.legend(w, wide, 60)); !strings.Contains(got, "! contested (1 cell)") {
 			t.Errorf("one cell: %q", got)
 		}
+	}
+}
+
+// TestPhasesOfADiagnosis: each phase is listed once, with its last progress, and the one under way is marked.
+func TestPhasesOfADiagnosis(t *testing.T) {
+	v := &Controller{Context: &view.Context{Theme: theme.New(theme.Options{})}}
+	if got := v.phasesText(); got != "" {
+		t.Errorf("before the first: %q", got)
+	}
+	for _, p := range []debugkern.Progress{
+		{Phase: "build"}, {Phase: "run", Detail: "emulator"},
+		{Phase: "edits of the source", Done: 1, Total: 90},
+		{Phase: "run", Detail: "plain build"}, {Phase: "edits of the source", Done: 31, Total: 90},
+	} {
+		v.race.progressed(p)
+	}
+	const want = "\n\n✓ building\n✓ running plain build\n▸ edits of the source 31/90"
+	if got := v.phasesText(); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
