@@ -66,7 +66,8 @@ func TestALongLineIsShownWhole(t *testing.T) {
 			t.Errorf("%d columns, the cursor at the beginning: %d lines\n%s", w, n, small)
 		}
 		p.Move(1 << 20)
-		if small = ansi.Strip(strings.Join(p.Popup(w, 5), "\n")); !strings.Contains(small, "xl=randn:f32[100,32]") {
+		small = ansi.Strip(strings.Join(p.Popup(w, 5), "\n"))
+		if !strings.Contains(small, "xl=randn:f32[100,32]") {
 			t.Errorf("%d columns, the cursor at the end:\n%s", w, small)
 		}
 	}
