@@ -416,6 +416,9 @@ func (c *cause) unfit(sites []site) string {
 func (c *cause) missing(p *pair, sites []site) string {
 	from, to := between(&sites[c.lo], &sites[c.hi])
 	between := fmt.Sprintf("between %s and %s", from, to)
+	if c.hi <= c.lo && p.wrapped && backwards(from, to) {
+		between += " of the next iteration"
+	}
 	switch p.kind {
 	case pairBulk:
 		if one, two := p.one, p.two; p.first == p.second && one.warp == two.warp && one.lane != two.lane {

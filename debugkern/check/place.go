@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -37,6 +39,17 @@ func between(a, b *site) (from, to string) {
 	}
 	text := func(l *ptx.Loc) string { return (&target.Source{File: l.Name, Line: l.Line}).String() }
 	return text(fa[i]), text(fb[i])
+}
+
+// backwards reports whether a place, "FILE:LINE", stands above another one of the same file.
+func backwards(from, to string) bool {
+	i, j := strings.LastIndexByte(from, ':'), strings.LastIndexByte(to, ':')
+	if i < 0 || j < 0 || from[:i] != to[:j] {
+		return false
+	}
+	a, errA := strconv.Atoi(from[i+1:])
+	b, errB := strconv.Atoi(to[j+1:])
+	return errA == nil && errB == nil && b < a
 }
 
 // place names an instruction's line for a message, with the call sites of inlined code.

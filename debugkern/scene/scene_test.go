@@ -70,6 +70,9 @@ func TestContestedBetweenIterations(t *testing.T) {
 	if !strings.HasPrefix(f.Message, "write-after-read race on sV") {
 		t.Fatalf("another race: %s", f.Message)
 	}
+	if f.Missing == nil || !strings.HasSuffix(*f.Missing, " of the next iteration") {
+		t.Errorf("missing: %+v", f.Missing)
+	}
 	for _, kv := range []int{0, 1} {
 		sc, err := Play(t.Context(), run, Request{
 			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: kv,
