@@ -109,13 +109,16 @@ func (c *Catalogue) Lookup(target string) (m *Manifest, variant string, err erro
 		return nil, "", fmt.Errorf("%s is a header, not a kernel: `tilescope lut %[1]s` judges its fragment table",
 			clip(target))
 	}
-	if ext := path.Ext(target); ext == ".cu" || ext == ".ptx" || ext == ".py" {
+	if isKernelFile(path.Ext(target)) {
 		return nil, "", fmt.Errorf("%s is a kernel's file, and a target is described by a manifest: "+
 			"`tilescope check %[1]s` checks a launch of it, `tilescope init %[1]s` writes a manifest for it",
 			clip(target))
 	}
 	return nil, "", fmt.Errorf("unknown target %q%s", clip(target), suggest(target, c.Targets()))
 }
+
+// isKernelFile reports whether a file's name ends as those of kernels do that no manifest describes.
+func isKernelFile(ext string) bool { return ext == ".cu" || ext == ".ptx" || ext == ".py" }
 
 // IsHeader reports whether a file's name ends as those of headers do.
 func IsHeader(name string) bool {
@@ -141,7 +144,7 @@ func (c *Catalogue) Open(ctx context.Context, target string) (m *Manifest, varia
 		return m, m.Default, nil
 	}
 	ext := path.Ext(target)
-	if !strings.ContainsAny(target, `/\`) && ext != ".yaml" && ext != ".yml" {
+	if !strings.ContainsAny(target, `/\`) && ext != ".yaml" && ext != ".yml" || isKernelFile(ext) {
 		return c.Lookup(target)
 	}
 	if m, err = LoadManifest(ctx, target); err != nil {
