@@ -97,9 +97,6 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 		return err
 	}
 	defer log.abandon()
-	if err := a.replaceableGates(cmd.Context(), opt.out); err != nil {
-		return err
-	}
 	if dump != nil {
 		o.Ran = func(r *debugkern.Run) error {
 			return dump.write(func(w io.Writer) error { return r.Dump(cmd.Context(), w) })

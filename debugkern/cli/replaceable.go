@@ -13,7 +13,6 @@ import (
 
 	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/file"
-	"tilescope/debugkern/gates"
 )
 
 // A fileKind is what an option writes. A file that exists is replaced only where it is of that kind, so that
@@ -31,7 +30,6 @@ var (
 	htmlFile   = fileKind{"a page of tilescope (.html)", likePage}
 	sarifFile  = fileKind{"a SARIF log of tilescope", likeSARIF}
 	bundleFile = fileKind{"a launch bundle (" + bundle.Ext + ")", likeBundle}
-	gatesFile  = fileKind{"a file of tilescope gates", likeGates}
 )
 
 // The local header of a zip archive's first member (APPNOTE 6.3.10, section 4.3.7): signature, and where the
@@ -78,12 +76,6 @@ var sarifDriver = regexp.MustCompile(`"driver":\s*\{\s*"name":\s*"tilescope"`)
 
 func likeSARIF(head []byte) bool { return sarifDriver.Match(head) }
 
-var gatesDocument = regexp.MustCompile(`^\{\s*"schema":\s*"tilescope\.`)
-
-func likeGates(head []byte) bool {
-	return gatesDocument.Match(head) || bytes.HasPrefix(head, []byte("# Gates: "))
-}
-
 // replaceable refuses a path where something else than a kind's file lies. An empty file, as mktemp makes it,
 // a device and a pipe are no loss.
 func (a *app) replaceable(ctx context.Context, option, path string, kind fileKind) error {
@@ -114,17 +106,4 @@ func readHead(ctx context.Context, path string, kind fileKind) ([]byte, error) {
 	head := make([]byte, min(size, headBytes))
 	_, err = io.ReadFull(f, head)
 	return head, err
-}
-
-// replaceableGates refuses a folder in which a file of somebody else's has the name of one that gates writes.
-func (a *app) replaceableGates(ctx context.Context, dir string) error {
-	if dir == "" {
-		return nil
-	}
-	for _, name := range gates.Artefacts() {
-		if err := a.replaceable(ctx, "--out", filepath.Join(dir, name), gatesFile); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -88,27 +88,3 @@ func TestRecordReplacesBundles(t *testing.T) {
 		}
 	}
 }
-
-// TestGatesKeepsForeignFiles refuses a folder in which a file of one of the artefacts' names is somebody
-// else's, and takes the folder that gates wrote.
-func TestGatesKeepsForeignFiles(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "COMPARE.md")
-	if err := os.WriteFile(path, []byte("# Mine\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{
-		"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", dir,
-	}
-	if _, errText, code := call(t, args...); code != exitUsage || !strings.Contains(errText, path) {
-		t.Errorf("exit %d, %q", code, errText)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if _, errText, code := call(t, args...); code == exitUsage {
-			t.Errorf("exit %d, %q", code, errText)
-		}
-	}
-}

@@ -17,9 +17,6 @@ const (
 	CompareFile     = "COMPARE.md"
 )
 
-// Artefacts are the names of the files that a sweep writes into its output directory.
-func Artefacts() []string { return []string{BuildFile, CorrectnessFile, PerfFile, CompareFile} }
-
 // BuildMeta is build_meta.json: how each target was built, and the PTXAS gate.
 type BuildMeta struct {
 	Schema     string        `json:"schema"`
