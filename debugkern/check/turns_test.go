@@ -35,11 +35,7 @@ func TestNamedBarriers(t *testing.T) {
 		{"no arrival", "bar.sync 1, 128;", "", "only 64 come: warps 2, 3 have exited"},
 		{"whole warps switched off", "@%p3 bar.sync 1, 32;", "", ""},
 	} {
-		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry t()
-{
+		eachSchedule(t, check.Races|check.Barriers, `
 	.reg .pred %p<5>; .reg .b32 %r<4>;
 	mov.u32 %r0, %tid.x; setp.lt.u32 %p4, %r0, 96; and.b32 %r1, %r0, 31;
 	setp.lt.u32 %p1, %r0, 64; setp.lt.u32 %p2, %r1, 16; setp.lt.u32 %p3, %r0, 32;
@@ -47,34 +43,48 @@ func TestNamedBarriers(t *testing.T) {
 	`+c.second+`
 	ret;
 A:
-	`+c.first+`
-	ret;
-}
-`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range schedules {
-			o := check.New(check.Options{Set: check.Races | check.Barriers})
-			r, err := k.Launch(t.Context(), &target.Launch{
-				Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{128, 1, 1}, Schedule: s, Observe: o.Observer,
-				Discard: o.Discard,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := append(r.Findings, o.Findings()...)
+	`+c.first, func(s target.Schedule, found []target.Finding) {
 			hit := slices.ContainsFunc(found, func(f target.Finding) bool {
 				return f.Kind == target.Barrier && strings.Contains(f.Message, c.says)
 			})
 			if c.says == "" && len(found) > 0 || c.says != "" && !hit {
 				t.Errorf("%s, %s: %+v", c.name, s, found)
 			}
+		})
+	}
+}
+
+// eachSchedule executes a kernel of one block of 128 threads under every schedule, and calls visit with what
+// is found in it. text is what its body has before the last return.
+func eachSchedule(
+	t *testing.T, set check.Set, text string, visit func(s target.Schedule, found []target.Finding),
+) {
+	t.Helper()
+	m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry t()
+{`+text+`
+	ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range schedules {
+		o := check.New(check.Options{Set: set})
+		r, err := k.Launch(t.Context(), &target.Launch{
+			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{128, 1, 1}, Schedule: s, Observe: o.Observer,
+			Discard: o.Discard,
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
+		visit(s, append(r.Findings, o.Findings()...))
 	}
 }
 
@@ -101,41 +111,17 @@ func TestBypassedBarrier(t *testing.T) {
 		{"as many arrivals", "@!%p1 bra L; bar.sync 0; L: @%p1 bra M; bar.sync 0; M: " + write,
 			"is reached at different places"},
 	} {
-		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry t()
-{
+		eachSchedule(t, check.Barriers, `
 	.reg .pred %p<5>; .reg .b32 %r<4>; .shared .align 4 .b8 s[4];
 	mov.u32 %r0, %tid.x; mov.u32 %r1, 0;
 	setp.lt.u32 %p1, %r0, 72; setp.lt.u32 %p2, %r0, 64; setp.ge.u32 %p3, %r0, 128;
-	`+c.text+`
-	ret;
-}
-`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range schedules {
-			o := check.New(check.Options{Set: check.Barriers})
-			r, err := k.Launch(t.Context(), &target.Launch{
-				Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{128, 1, 1}, Schedule: s, Observe: o.Observer,
-				Discard: o.Discard,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := append(r.Findings, o.Findings()...)
+	`+c.text, func(s target.Schedule, found []target.Finding) {
 			hit := slices.ContainsFunc(found, func(f target.Finding) bool {
 				return f.Kind == target.Barrier && strings.Contains(f.Message, c.says)
 			})
 			if c.says == "" && len(found) > 0 || c.says != "" && (!hit || len(found) != 1) {
 				t.Errorf("%s, %s: %+v", c.name, s, found)
 			}
-		}
+		})
 	}
 }
