@@ -92,7 +92,8 @@ func agreeTileLine(entry *ptx.Func, p *probes.Plan, sp *probes.StagePlan) error 
 	}
 	tile := instructionsOf(entry, func(_ *ptx.Instr, line int) bool { return line == c.TileLine })
 	at := instructionsOf(entry, func(in *ptx.Instr, line int) bool {
-		return c.AtLine > 0 && line == c.AtLine || c.AtBarrier > 0 && in.Kind() == isa.Barrier
+		k := in.Kind() // what is called may have the barrier
+		return c.AtLine > 0 && line == c.AtLine || c.AtBarrier > 0 && (k == isa.Barrier || k == isa.Call)
 	})
 	var inner map[int]bool // the innermost loop round the first instruction of the line that lies in one
 	for _, pc := range tile {

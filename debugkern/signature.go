@@ -139,6 +139,12 @@ func (s *signature) error(renamed bool) error {
 	changes, todo := s.changes()
 	if changes == nil {
 		changes = []string{"its types are others"}
+		if names := s.reordered(); names != "" {
+			changes = []string{"they stand in another order: " + names}
+			if s.lists != "" {
+				todo = append(todo, "list args in that order")
+			}
+		}
 	}
 	than, at := "it is launched with", ""
 	if s.lists != "" {
@@ -149,13 +155,39 @@ func (s *signature) error(renamed bool) error {
 	} else {
 		todo = append(todo, "`:open "+text.Shell(s.file)+"` in the terminal proposes the whole launch")
 	}
-	return &signatureError{fmt.Sprintf("%s of %s has other parameters than %s: %s; %s%s",
-		s.entry.Demangled, s.file, than, strings.Join(changes, ", "), at, strings.Join(todo, "; ")), s.kernel}
+	what := ""
+	if len(todo) > 0 {
+		what = "; " + at + strings.Join(todo, "; ")
+	}
+	return &signatureError{fmt.Sprintf("%s of %s has other parameters than %s: %s%s", s.entry.Demangled,
+		s.file, than, strings.Join(changes, ", "), what), s.kernel}
+}
+
+// reordered lists the parameters where they have the names of the arguments in another order; else "".
+func (s *signature) reordered() string {
+	var now, planned []string
+	for _, p := range s.now {
+		now = append(now, p.Name)
+	}
+	for _, a := range s.planned {
+		planned = append(planned, a.Name)
+	}
+	if slices.Equal(now, planned) || !slices.Equal(slices.Sorted(slices.Values(now)),
+		slices.Sorted(slices.Values(planned))) {
+		return ""
+	}
+	return strings.Join(now, ", ")
 }
 
 // changes compares parameters and arguments by name, where the source is known, and says what to write.
 func (s *signature) changes() (changes, todo []string) {
 	if slices.ContainsFunc(s.now, func(p scaffold.Parameter) bool { return p.Name == "" }) {
+		for i, a := range s.planned {
+			if want := a.Bytes(s.address); len(s.now) == len(s.planned) && s.sizes[i] != want {
+				return []string{fmt.Sprintf("parameter %d has %d bytes, its argument %s %d", i, s.sizes[i],
+					a.Name, want)}, nil
+			}
+		}
 		return []string{fmt.Sprintf("it takes %d, and %d are given", len(s.now), len(s.planned))}, nil
 	}
 	planned := func(name string) int {
@@ -164,8 +196,13 @@ func (s *signature) changes() (changes, todo []string) {
 	for i, p := range s.now {
 		switch at := planned(p.Name); {
 		case at >= 0 && s.sizes[i] != s.planned[at].Bytes(s.address):
-			changes = append(changes, fmt.Sprintf("%s has %d bytes, its argument %d", s.title(i), s.sizes[i],
-				s.planned[at].Bytes(s.address)))
+			if i == at { // else it is their order that differs
+				changes = append(changes, fmt.Sprintf("%s has %d bytes, its argument %d", s.title(i),
+					s.sizes[i], s.planned[at].Bytes(s.address)))
+				if s.lists != "" {
+					todo = append(todo, "give "+p.Name+" the type that it has now")
+				}
+			}
 		case at >= 0:
 		case i < len(s.planned) && s.gone(i) && s.sizes[i] == s.planned[i].Bytes(s.address):
 			changes = append(changes, fmt.Sprintf("%s is now %s", s.planned[i].Name, s.title(i)))

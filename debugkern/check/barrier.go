@@ -110,7 +110,7 @@ func (u *barriers) mismatch(id int, a, b comer) {
 	if b.pc < a.pc {
 		a, b = b, a
 	}
-	u.add(a, b, fmt.Sprintf("barrier %d is for %s at %s (warp %d), and for %s at %s (warp %d)",
+	u.add(a, b, fmt.Sprintf(target.BarrierUse+"%d is for %s at %s (warp %d), and for %s at %s (warp %d)",
 		id, a.expects(), u.place(a), a.warp, b.expects(), u.place(b), b.warp))
 }
 
@@ -165,15 +165,17 @@ func (u *barriers) whole(cs []comer) {
 }
 
 // alone reports a phase of a named barrier at which no warp takes part but those that wait, and which is over
-// because these have arrived before as well: they wait for nothing.
+// because some of them have arrived before as well: it is over before all that it is for have come.
 func (u *barriers) alone(id int, cs []comer) {
 	var waits, came [32]uint32
-	last, n := -1, 0
+	last, first, n := -1, -1, 0
 	for i, c := range cs {
 		came[c.warp] |= c.mask
 		if !u.sites[c.pc].in.Has("arrive") {
 			waits[c.warp] |= c.mask
 			last = i
+		} else if first < 0 {
+			first = i
 		}
 	}
 	var warps []int
@@ -183,14 +185,13 @@ func (u *barriers) alone(id int, cs []comer) {
 		}
 		n += bits.OnesCount32(mask)
 	}
-	if last < 0 || !cs[last].counted || n >= cs[last].threads || came != waits {
+	if last < 0 || first < 0 || !cs[last].counted || n >= cs[last].threads || came != waits {
 		return
 	}
-	c := cs[last]
-	before := cs[slices.IndexFunc(cs, func(o comer) bool { return o.warp == c.warp })]
-	u.add(c, before, fmt.Sprintf("barrier %d at %s is for %d threads, and is over with the %d of %s, which "+
-		"have arrived at %s before: they wait for no other warp", id, u.place(c), c.threads, n,
-		warpText(warps, "", ""), u.place(before)))
+	c, before := cs[last], cs[first]
+	u.add(c, before, fmt.Sprintf(target.BarrierUse+"%d at %s is for %d threads, and is over with the %d of %s: warp %d "+
+		"has arrived at %s before, and counts twice", id, u.place(c), c.threads, n, warpText(warps, "", ""),
+		before.warp, u.place(before)))
 }
 
 // aligned reports whether a barrier needs whole warps.
@@ -315,7 +316,14 @@ func warpText(warps []int, one, many string) string {
 	if len(warps) == 1 {
 		return fmt.Sprintf("warp %d%s", warps[0], one)
 	}
-	return "warps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(warps), "[]"), " ", ", ") + many
+	if len(warps) <= 4 {
+		return "warps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(warps), "[]"), " ", ", ") + many
+	}
+	var mask uint32 // a block has at most 32 warps
+	for _, w := range warps {
+		mask |= 1 << w
+	}
+	return "warps " + laneText(mask) + many
 }
 
 func (u *barriers) place(c comer) string { return u.sites[c.pc].place() }

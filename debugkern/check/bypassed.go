@@ -36,6 +36,7 @@ func (c *Checker) behindBarriers(v target.View) *behindBarriers {
 	var barriers, writes []int
 	for pc := range fn.Body {
 		switch s := &sites[pc]; {
+		case s.in.Loc.Within(target.IsProbe):
 		case s.in.Kind() == isa.Barrier && !counted(s) && aligned(s) && !s.in.Has("arrive"):
 			barriers = append(barriers, pc)
 		case s.writes && !s.async:

@@ -28,7 +28,7 @@ type turns struct {
 	// counts are warps that wait for different numbers of threads, in a phase and in the one before: reported
 	// where the phase completes. Where it does not, the barrier checker reports the numbers.
 	counts [16][]arrivals
-	came   [16]map[int]map[int]int // how often each warp has come, by instruction
+	came   [16]map[int]map[string]int // how often each warp has come, by place
 }
 
 // arrivals are one of a phase and one of the phase before that nothing orders.
@@ -62,7 +62,7 @@ func (u *races) turn(e *target.Event, waits bool) {
 		pc: e.PC, warp: e.Warp, tile: e.KVTile, threads: e.Threads, mask: e.Mask, waits: waits,
 		stamp: u.ownStamp(e),
 	}
-	u.turns.count(e.Barrier, &now)
+	u.count(e.Barrier, &now)
 	for _, past := range u.turns.last[e.Barrier] {
 		if past.warp == now.warp || u.clk.ordered(past.stamp, past.warp, past.lane(), now.warp, now.lane()) {
 			continue
@@ -92,14 +92,15 @@ func (u *races) unordered(id int, past, now turn) {
 }
 
 // count notes an arrival.
-func (t *turns) count(id int, now *turn) {
+func (u *races) count(id int, now *turn) {
+	t := &u.turns
 	if t.came[id] == nil {
-		t.came[id] = map[int]map[int]int{}
+		t.came[id] = map[int]map[string]int{}
 	}
 	if t.came[id][now.warp] == nil {
-		t.came[id][now.warp] = map[int]int{}
+		t.came[id][now.warp] = map[string]int{}
 	}
-	t.came[id][now.warp][now.pc]++
+	t.came[id][now.warp][u.sites[now.pc].place()]++
 }
 
 // times says how often two warps have come to a barrier, where one has come there at several places: one of
@@ -109,19 +110,23 @@ func (u *races) times(id int, past, now turn) string {
 	if len(a) < 2 && len(b) < 2 {
 		return ""
 	}
-	text := func(warp int, came map[int]int) string {
+	text := func(warp int, came map[string]int) string {
 		n := 0
 		var at []string
-		for _, pc := range slices.Sorted(maps.Keys(came)) {
-			n += came[pc]
-			at = append(at, fmt.Sprintf("%d at %s", came[pc], u.sites[pc].place()))
+		for _, place := range slices.Sorted(maps.Keys(came)) {
+			n += came[place]
+			at = append(at, fmt.Sprintf("%d at %s", came[place], place))
 		}
-		if len(at) < 2 {
-			return fmt.Sprintf("warp %d %d", warp, n)
+		says := fmt.Sprintf("warp %d has come %d times", warp, n)
+		if n == 1 {
+			says = fmt.Sprintf("warp %d once", warp)
 		}
-		return fmt.Sprintf("warp %d %d: %s", warp, n, strings.Join(at, " and "))
+		if len(at) > 1 {
+			says += ", " + strings.Join(at, " and ")
+		}
+		return says
 	}
-	return fmt.Sprintf(" (arrivals so far: of %s; of %s)", text(past.warp, b), text(now.warp, a))
+	return fmt.Sprintf(" (so far %s; %s)", text(past.warp, b), text(now.warp, a))
 }
 
 // turned begins the next phase of a barrier.
@@ -140,7 +145,7 @@ func (u *races) turnFinding(id int, past, now turn, why string) {
 		Kind: target.Barrier, Warps: union([]int{past.warp}, []int{now.warp}),
 		Lanes: laneList(past.mask | now.mask), KVTile: now.tile,
 		Message: fmt.Sprintf(
-			"barrier %d at %s: warp %d arrives, and %s: under another order both count for one phase",
+			target.BarrierUse+"%d at %s: warp %d arrives, and %s: under another order both count for one phase",
 			id, u.sites[now.pc].place(), now.warp, why),
 		Consequence: "warps go on too early, or wait for ever",
 	})

@@ -77,12 +77,17 @@ func (a *app) helpCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			of, rest, err := c.Root().Find(args)
 			if err != nil || of == nil || len(rest) > 0 {
-				word := strings.Join(args, " ")
-				if did := didYouMean(c.Root(), args[0]); did != "" {
-					return usageError("unknown command %q: %s", word, did)
+				if of == nil {
+					of = c.Root()
 				}
-				return usageError("unknown command %q (%s --help lists the commands)", word,
-					c.Root().CommandPath())
+				if len(rest) == 0 {
+					rest = args
+				}
+				if did := didYouMean(of, rest[0]); did != "" {
+					return usageError("unknown command %q: %s", strings.Join(args, " "), did)
+				}
+				return usageError("unknown command %q (%s --help says what there is)",
+					strings.Join(args, " "), of.CommandPath())
 			}
 			of.InitDefaultHelpFlag()
 			a.help(of)

@@ -86,8 +86,8 @@ func (a *app) replaceable(ctx context.Context, option, path string, kind fileKin
 	head, err := readHead(file.With(ctx, a.Files), path, kind)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return usageError("%s %s: the file exists and cannot be read, so that it may be no such file of "+
-			"tilescope's: name another file, or remove this one first", option, path)
+		return usageError("%s %s: the file exists and cannot be read, so that its kind is not known: name "+
+			"another file, or remove this one first", option, path)
 	case err != nil:
 		return usageError("%s: %w", option, err)
 	case !kind.like(head):

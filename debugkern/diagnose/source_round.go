@@ -91,6 +91,9 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 			if n, err = s.work(built, i+1); err != nil {
 				return nil, nil, err
 			}
+			if n == 0 {
+				continue
+			}
 		}
 		sound[i], least = n, min(least, n)
 	}

@@ -194,7 +194,7 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += ": " + lead.Message
 	case lead.Kind == "cluster" && lead.Other != nil:
 		c.Title = fmt.Sprintf("a block of the cluster may exit before the access to %s at %s", on, lead.Source.At())
-	case lead.Kind == "barrier" && lead.Other != nil && strings.HasPrefix(lead.Message, "barrier "):
+	case lead.Kind == "barrier" && lead.Other != nil && strings.HasPrefix(lead.Message, target.BarrierUse):
 		c.Title = fmt.Sprintf("barrier used at %s and %s", callText(lead.Source),
 			lineText(lead.Other, lead.Source))
 		c.why = lead.Message

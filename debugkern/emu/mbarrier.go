@@ -162,10 +162,18 @@ func (b *block) arriveAsync(o *operation) {
 	b.advance(m)
 }
 
-// overwrites notes the mbarriers whose bytes an operation that lands has written.
-func (b *block) overwrites(by *inst) {
+// intact reports whether an mbarrier's bytes are its own.
+func (b *block) intact(m *mbarrier) bool { return le.Uint64(b.shared[m.addr:]) == m.bits() }
+
+// overwriting lets an operation write, and notes the mbarriers whose bytes it changes.
+func (b *block) overwriting(by *inst, write func()) {
+	var was []bool
 	for i := range b.async.mbars {
-		if m := &b.async.mbars[i]; m.by == nil && le.Uint64(b.shared[m.addr:]) != m.bits() {
+		was = append(was, b.intact(&b.async.mbars[i]))
+	}
+	write()
+	for i, whole := range was {
+		if m := &b.async.mbars[i]; whole && !b.intact(m) {
 			m.by = by
 		}
 	}

@@ -150,9 +150,10 @@ func (b *block) landFlight(i int) {
 	if !o.isRead {
 		b.readFlight(&o)
 	}
-	o.effect.write(b, &o)
-	if at := o.receiver(b); at.async != nil {
-		at.overwrites(o.in)
+	if at := o.receiver(b); at.async != nil && len(at.async.mbars) > 0 {
+		at.overwriting(o.in, func() { o.effect.write(b, &o) })
+	} else {
+		o.effect.write(b, &o)
 	}
 	b.landedLayout(&o)
 	b.wrote++

@@ -76,6 +76,9 @@ func (k Kind) Severity() Severity {
 // wait at the mbarrier that it completes on.
 const MBarrierWait = "a wait at the mbarrier"
 
+// BarrierUse begins Finding.Message of a barrier that is used in a wrong way by warps that all come to it.
+const BarrierUse = "barrier "
+
 // WrittenSinceInit is in Finding.Message where an mbarrier is used whose bytes the operation at Finding.Other
 // has written.
 const WrittenSinceInit = "has written since mbarrier.init"
