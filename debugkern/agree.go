@@ -78,8 +78,8 @@ func agreeLines(entry *ptx.Func, p *probes.Plan) error {
 	return nil
 }
 
-// agreeTileLine refuses a tile_at that no loop passes, and one in a loop round which the capture's place is
-// not: neither is passed once a tile. The lines of a manifest become those when its source is edited.
+// agreeTileLine refuses a tile_at outside every loop, and one in a loop that does not contain the capture's
+// place: neither line is executed once a tile. An edit of the source moves lines away from a manifest's.
 func agreeTileLine(entry *ptx.Func, p *probes.Plan, sp *probes.StagePlan) error {
 	c := &sp.Capture
 	if c.TileLine == 0 || !sp.PerTile || p.Work.MaxTiles < 2 {
@@ -128,8 +128,8 @@ func agreeTileLine(entry *ptx.Func, p *probes.Plan, sp *probes.StagePlan) error 
 // linesMoved ends a message on a line of the manifest at which nothing can be captured.
 const linesMoved = "; where the source was edited since, the manifest's lines have moved"
 
-// instructionsOf lists the instructions of a function, without those of probes, that are meant, with the line
-// of the source that each stems from.
+// instructionsOf lists the instructions of a function that meant accepts, by their index in its body; line is
+// the source line of each. Those of probes are left out.
 func instructionsOf(entry *ptx.Func, meant func(in *ptx.Instr, line int) bool) []int {
 	var out []int
 	for pc, in := range entry.Body {
@@ -143,8 +143,8 @@ func instructionsOf(entry *ptx.Func, meant func(in *ptx.Instr, line int) bool) [
 	return out
 }
 
-// onceIn lists lines of which an instruction lies in the largest loop round some instructions, or round any
-// barrier, and in no loop within it.
+// onceIn lists the lines whose instructions lie in the largest loop that contains one of the instructions at,
+// and in no loop inside it.
 func onceIn(entry *ptx.Func, g *cfg.Graph, loops map[int]map[int]bool, at []int) []int {
 	var outer map[int]bool
 	for _, body := range loops {

@@ -108,9 +108,9 @@ func (x *Context) NoFaults() tea.Cmd {
 }
 
 // takeFaults chooses what a switch of faults has made of the request, and notes where that took it.
-func (x *Context) takeFaults(req debugkern.Request, said string, err error) tea.Cmd {
+func (x *Context) takeFaults(req debugkern.Request, notice string, err error) tea.Cmd {
 	was := x.NextRequest()
-	cmd := x.take(req, said, err)
+	cmd := x.take(req, notice, err)
 	if cmd == nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (x *Context) takeFaults(req debugkern.Request, said string, err error) tea.
 
 // WithFault is the request with a fault switched. One planted in another variant, or that can do nothing with
 // the flags of this one, brings that variant, and goes back from there when it is taken out.
-func (x *Context) WithFault(name string) (req debugkern.Request, said string, err error) {
+func (x *Context) WithFault(name string) (req debugkern.Request, notice string, err error) {
 	man, variant := x.Manifest()
 	if man == nil {
 		return req, "", fmt.Errorf("no fault %s in %s", name, x.Req.Target)
@@ -146,21 +146,21 @@ func (x *Context) WithFault(name string) (req debugkern.Request, said string, er
 		}
 		return x.withOnly(left, name+" off")
 	}
-	req, said = x.NextRequest(), name+" on"
+	req, notice = x.NextRequest(), name+" on"
 	if back, note, ok := x.backHome(req, append(on, name)); ok {
-		return back, said + note, nil
+		return back, notice + note, nil
 	}
 	sel, err := man.Select(variant, req.Set, []string{name}, probes.GateNone)
 	if err != nil {
-		said += x.transplant(&req, man, man.Fault(name).Base, "it is planted there")
+		notice += x.transplant(&req, man, man.Fault(name).Base, "it is planted there")
 	} else if refused, _, _ := Unsuited(man, sel, request.ShapeName(req)); refused != nil &&
 		refused.Base != "" {
-		said += x.transplant(&req, man, refused.Base, "it needs "+refused.That)
+		notice += x.transplant(&req, man, refused.Base, "it needs "+refused.That)
 	}
 	if !slices.Contains(x.OwnFaults(req.Target), name) {
 		req.Faults = append(req.Faults, name)
 	}
-	return req, said, x.excluded(man, req, name)
+	return req, notice, x.excluded(man, req, name)
 }
 
 // excluded refuses a fault that takes the request to flags under which another one that is on can do nothing:
@@ -186,10 +186,10 @@ func (x *Context) excluded(man *configs.Manifest, req debugkern.Request, name st
 // withOnly is the request with some of the faults that are on, and no others. Faults of the variant itself
 // cannot be left out of it: the target is then a variant of the kernel that does not have them, under the
 // same flags.
-func (x *Context) withOnly(wanted []string, said string) (debugkern.Request, string, error) {
+func (x *Context) withOnly(wanted []string, notice string) (debugkern.Request, string, error) {
 	req := x.NextRequest()
 	if back, note, ok := x.backHome(req, wanted); ok {
-		return back, said + note, nil
+		return back, notice + note, nil
 	}
 	own := x.OwnFaults(req.Target)
 	if left := without(own, wanted); left != nil {
@@ -197,12 +197,12 @@ func (x *Context) withOnly(wanted []string, said string) (debugkern.Request, str
 		if err != nil {
 			return req, "", fmt.Errorf("%s of variant %s itself: %w", areText(left), req.Target, err)
 		}
-		said += fmt.Sprintf(" · target %s: %s of %s itself", other.Target, areText(left), req.Target)
+		notice += fmt.Sprintf(" · target %s: %s of %s itself", other.Target, areText(left), req.Target)
 		req = other
 	} else {
 		req.Faults = without(wanted, own)
 	}
-	return req, said + x.shapeBack(&req), nil
+	return req, notice + x.shapeBack(&req), nil
 }
 
 // areText is "a is", or "a, b are".
@@ -361,13 +361,13 @@ func (x *Context) shapeBack(req *debugkern.Request) string {
 // transplant moves a request to the target that a fault is planted in, without the faults that are not
 // planted there, and says so.
 func (x *Context) transplant(req *debugkern.Request, man *configs.Manifest, base, why string) string {
-	said := fmt.Sprintf(" · target %s: %s", base, why)
+	notice := fmt.Sprintf(" · target %s: %s", base, why)
 	if req.Target == base && len(req.Set) > 0 { // its flags were set otherwise
 		var set []string
 		for _, name := range slices.Sorted(maps.Keys(req.Set)) {
 			set = append(set, name+"="+req.Set[name])
 		}
-		said = fmt.Sprintf(" · %s taken back: %s", strings.Join(set, " "), why)
+		notice = fmt.Sprintf(" · %s taken back: %s", strings.Join(set, " "), why)
 	}
 	on := x.FaultsOn(*req)
 	req.Target, req.Set, req.Faults = base, nil, nil
@@ -380,7 +380,7 @@ func (x *Context) transplant(req *debugkern.Request, man *configs.Manifest, base
 		}
 	}
 	if dropped != nil {
-		said += " · off, not planted there: " + strings.Join(dropped, " ")
+		notice += " · off, not planted there: " + strings.Join(dropped, " ")
 	}
-	return said
+	return notice
 }
