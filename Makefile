@@ -65,7 +65,7 @@ kill: build ## end the built program with SIGKILL at KILLS random moments: nothi
 	cd debugkern/cli/attack && TILESCOPE_KILLS=$(KILLS) TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -v -run '^TestKill$$'
 
 faults: ## every planted fault on seeds 0-9: expected, got
-	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
+	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -timeout 60m -run TestFaultTable -v ./debugkern/cli
 
 bugs: ## every planted bug, of all sets, and every harmless edit: what diagnose says, and how much of it was expected
 	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs

@@ -145,7 +145,7 @@ func (u *races) turnFinding(id int, past, now turn, why string) {
 		Kind: target.Barrier, Warps: union([]int{past.warp}, []int{now.warp}),
 		Lanes: laneList(past.mask | now.mask), KVTile: now.tile,
 		Message: fmt.Sprintf(
-			target.BarrierUse+"%d at %s: warp %d arrives, and %s: under another order both count for one phase",
+			target.BarrierUse+"%d at %s: warp %d arrives, and %s: "+target.CountForOnePhase,
 			id, u.sites[now.pc].place(), now.warp, why),
 		Consequence: "warps go on too early, or wait for ever",
 	})

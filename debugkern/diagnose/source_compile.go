@@ -117,10 +117,12 @@ const longCompilation = 2 * time.Second
 const (
 	// mostAlone is how many edits are compiled alone, of those that cannot be compiled together.
 	mostAlone = 12
+	// mostSooner is how many of them are tried before those that are compiled together.
+	mostSooner = 4
 	// mostFailed: a line of which so many edits do not compile has a condition of its own, and no other edit
 	// of it is tried.
 	mostFailed = 2
-	// aloneLikelier is by how many ranks an edit must be likelier than what was tried together last, to be
+	// aloneLikelier is by how many ranks an edit must be likelier than others that are compiled together, to be
 	// worth a compilation.
 	aloneLikelier = 6
 )

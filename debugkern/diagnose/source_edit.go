@@ -175,14 +175,20 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if ok, err := s.measure(); err != nil || !ok {
 		return nil, err
 	}
+	sooner := 0 // those that are likelier than all that is compiled first
+	if n := len(edits) - 1; n >= 0 {
+		sooner = min(worth(alone, edits[min(firstTogether, n)]), mostSooner)
+	}
+	if found, err := s.oneByOne(alone[:sooner]); err != nil || found != nil {
+		return found, err
+	}
 	if found, err := s.together(edits); err != nil || found != nil {
 		return found, err
 	}
-	if n := len(edits) - 1; s.tried > 0 && n >= 0 { // those that are worth a compilation each
-		last := edits[min(s.tried, n)].Rank - aloneLikelier
-		alone = slices.DeleteFunc(alone, func(e rewrite.Edit) bool { return e.Rank > last })
+	if n := len(edits) - 1; s.tried > 0 && n >= 0 {
+		alone = alone[:worth(alone, edits[min(s.tried, n)])]
 	}
-	if found, err := s.oneByOne(alone); err != nil || found != nil {
+	if found, err := s.oneByOne(alone[min(sooner, len(alone)):]); err != nil || found != nil {
 		return found, err
 	}
 	// Those with which less is computed are refuted: more than without an edit is what counts.
@@ -201,6 +207,16 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 		}
 	}
 	return nil, nil
+}
+
+// worth is how many of the edits that are compiled alone, the likeliest first, are so much likelier than
+// another one that they are worth a compilation each.
+func worth(alone []rewrite.Edit, than rewrite.Edit) int {
+	n := slices.IndexFunc(alone, func(e rewrite.Edit) bool { return e.Rank > than.Rank-aloneLikelier })
+	if n < 0 {
+		return len(alone)
+	}
+	return n
 }
 
 // measure chooses the blocks that edits are executed on, and notes what is right in them as they are; false

@@ -172,11 +172,18 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 			}
 		}
 		for _, i := range append(slices.Clone(x.cause.Findings), x.cause.Finding) {
-			if i >= 0 && s.q.doc.Findings[i].Variable != "" {
-				name, _, _ := strings.Cut(s.q.doc.Findings[i].Variable, "[")
-				out.Arrays = append(out.Arrays, name)
-				out.Beyond = out.Beyond || s.q.doc.Findings[i].Kind == outOfBounds
+			if i < 0 {
+				continue
 			}
+			f := &s.q.doc.Findings[i]
+			out.Often = out.Often || strings.Contains(f.Message, target.CountForOnePhase)
+			if f.Variable == "" {
+				continue
+			}
+			name, _, _ := strings.Cut(f.Variable, "[")
+			out.Arrays = append(out.Arrays, name)
+			out.Beyond = out.Beyond || f.Kind == outOfBounds
+			out.Short = out.Short || overwritesMBarrier(f) || f.Kind == outOfBounds && f.Space == "shared"
 		}
 		if x.cause.Kind == kindStage {
 			out.Arrays = append(out.Arrays, x.cause.Stage)

@@ -12,7 +12,7 @@ import (
 // memory that the copy fills is declared smaller than that, or another part of it is filled than there is.
 // Causes by other findings it leaves as they are.
 func (q *inquiry) writtenOver(f *report.Finding, c *Cause) {
-	if f.Kind != "mbarrier" || f.Other == nil || !strings.Contains(f.Message, target.WrittenSinceInit) {
+	if !overwritesMBarrier(f) {
 		return
 	}
 	c.Place.Source, c.Place.Other = f.Other, f.Source
@@ -27,4 +27,9 @@ func (q *inquiry) writtenOver(f *report.Finding, c *Cause) {
 		}
 	}
 	c.Advice = q.citing(look, ": ", f.Other)
+}
+
+// overwritesMBarrier reports whether a finding is that a copy has written the bytes of an mbarrier.
+func overwritesMBarrier(f *report.Finding) bool {
+	return f.Kind == "mbarrier" && f.Other != nil && strings.Contains(f.Message, target.WrittenSinceInit)
 }

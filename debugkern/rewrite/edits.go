@@ -455,6 +455,7 @@ func (l *lister) statement(s *statement) {
 		l.dropping = true
 		l.condition(s)
 		l.dropping = false
+		l.onePart(s)
 		return // it chooses a build: another one does not show what is wrong with this
 	}
 	l.whole(s)

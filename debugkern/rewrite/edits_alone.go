@@ -38,7 +38,7 @@ func (l *lister) alone() {
 			for _, v := range t.structs[name] {
 				if far, ok := mentioned[v.name]; ok {
 					l.far = far
-					l.extents(v)
+					l.extents(v, t.structs[name])
 				}
 			}
 		}
@@ -167,7 +167,7 @@ func (l *lister) declared(s *statement) {
 		if v.init != nil && (v.fixed || v.once && l.known(v.init)) {
 			l.constantValue(v.init, class(v.typ))
 		}
-		l.extents(v)
+		l.extents(v, nil)
 	}
 	l.otherType(s)
 }
@@ -245,27 +245,61 @@ func (l *lister) seesAllOf(t *Text, x *statement, at int) bool {
 	})
 }
 
-// extents lists arrays with another extent.
-func (l *lister) extents(v *variable) {
+// extents lists arrays with another extent: those first that the arrays beside it have in its place.
+func (l *lister) extents(v *variable, beside []*variable) {
 	l.of = integer
-	fixed := slices.DeleteFunc(l.visible(v.at), func(o *variable) bool {
-		return class(o.typ) != integer || o.ranks > 0 || !o.fixed || l.mentions(o.name) == 0
-	})
-	slices.SortStableFunc(fixed, func(a, b *variable) int {
-		return cmp.Compare(l.mentions(b.name), l.mentions(a.name))
-	})
-	for _, x := range v.extents {
+	rank := rankExtent
+	if l.wanted.Short {
+		rank -= shortened
+	}
+	for k, x := range v.extents {
 		text := l.t.source(x[0], x[1])
 		if text == "" {
 			continue
 		}
-		l.put(rankExtent, x[0], x[1], text+" + 1")
-		for i, o := range fixed[:min(len(fixed), 4)] {
-			if o.name != text {
-				l.put(rankExtent+i, x[0], x[1], o.name)
+		uses := map[string]int{}
+		for _, o := range beside {
+			if k < len(o.extents) {
+				uses[l.t.source(o.extents[k][0], o.extents[k][1])]++
+			}
+		}
+		names := l.extentNames(v)
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(uses[b], uses[a]) })
+		own, more := rank, rank
+		if l.t.tokens[x[0]].kind == number && len(names) > 0 && uses[names[0]] > 0 {
+			own, more = rank-rankNamedExtent, rank-rankNamedExtent+1 // the others have a name
+		}
+		for i, name := range names[:min(len(names), mostNamed)] {
+			if name != text {
+				l.put(own+i, x[0], x[1], name)
+			}
+		}
+		l.put(more, x[0], x[1], text+" + 1")
+	}
+}
+
+// mostNamed is how many constants are tried as the extent of an array.
+const mostNamed = 4
+
+// extentNames are the integers that an array's declaration sees and whose values a compiler has, those first
+// that are mentioned most.
+func (l *lister) extentNames(v *variable) (names []string) {
+	for _, o := range l.visible(v.at) {
+		if class(o.typ) == integer && o.ranks == 0 && o.fixed && l.mentions(o.name) > 0 {
+			names = append(names, o.name)
+		}
+	}
+	for _, o := range l.w.seen(l.t) {
+		for name := range o.macros {
+			if l.constant(name) && !l.flag(name) && l.mentions(name) > 0 {
+				names = append(names, name)
 			}
 		}
 	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.mentions(b), l.mentions(a)), cmp.Compare(a, b))
+	})
+	return slices.Compact(names)
 }
 
 // ownStorage gives an array that lies on another one its own place in shared memory:

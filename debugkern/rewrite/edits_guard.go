@@ -147,3 +147,61 @@ const mostParts = 12
 
 // comparisons are the operators that compare.
 var comparisons = []string{"<", "<=", ">", ">=", "==", "!="}
+
+// onePart lists a call as one that one part of a block makes: one warp, warpgroup or lane of each.
+func (l *lister) onePart(s *statement) {
+	call := s
+	if s.kind == "if" && len(s.body) == 1 {
+		call = s.body[0]
+	}
+	if !l.near(s.from) || len(call.exprs) != 1 || call.exprs[0].op != "call" || l.macro(call.exprs[0]) {
+		return
+	}
+	l.of = ""
+	rank := rankGuard + 1
+	if l.wanted.Often {
+		rank -= ofOne
+	}
+	for i, c := range l.ofOnePart(s.exprs[0]) {
+		if e := s.exprs[0]; s.kind == "if" {
+			text := l.t.source(e.from, e.to)
+			if strings.Contains(text, c) {
+				continue
+			}
+			if e.op != "&&" {
+				text = grouped(text, e, "&&")
+			}
+			l.put(rank+i/3, e.from, e.to, text+" && "+c)
+			continue
+		}
+		l.add(rank+i/3, "under the condition "+c, l.t.statementFor(s, "if ("+c+") "+l.t.source(s.from, s.to)))
+	}
+}
+
+// ofOnePart lists conditions under which one part of a block does what all parts do: one warp, warpgroup or
+// lane of each, by the variables that an expression sees and that are computed from the thread's number.
+func (l *lister) ofOnePart(e *expr) (out []string) {
+	const thread = "threadIdx"
+	ofThread := func(x *expr) bool { return l.t.has(x.from, x.to, thread) }
+	list := slices.DeleteFunc(l.numbers(e), func(v *variable) bool {
+		return v.init == nil || slices.Contains(l.f.parameters, v)
+	})
+	for _, v := range list {
+		op := v.init.op
+		if op != "/" && op != "%" && op != ">>" && op != "&" {
+			continue
+		}
+		of := v.init.kids[0]
+		known := ofThread(of) || slices.ContainsFunc(list, func(o *variable) bool {
+			return of.op == "name" && of.text == o.name && ofThread(o.init)
+		})
+		if !known {
+			continue
+		}
+		out = append(out, v.name+" == 0")
+		if op == "/" || op == ">>" { // a warp or warpgroup
+			out = append(out, v.name+" == 1")
+		}
+	}
+	return out
+}

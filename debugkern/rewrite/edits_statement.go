@@ -23,6 +23,7 @@ func (l *lister) whole(s *statement) {
 		return
 	case "if":
 		l.condition(s)
+		l.onePart(s)
 		return
 	}
 	l.begun(s)
@@ -49,6 +50,9 @@ func (l *lister) whole(s *statement) {
 		put(rankGuard+i/6, "under the condition "+c, "if ("+c+") "+text)
 	}
 	l.guards = false
+	if s.parent == nil || s.parent.kind != "if" {
+		l.onePart(s)
+	}
 	if !strings.HasPrefix(text, "__sync") {
 		for _, sync := range []string{"__syncthreads();", "__syncwarp();"} {
 			put(rankBarrier+5, sync+" before "+text, "{ "+sync+" "+text+" }")

@@ -101,6 +101,10 @@ const (
 	rankGrown       = 31 // a term more
 )
 
+// rankNamedExtent is by how much another extent of an array is likelier where it has a number, and the arrays
+// beside it have a name.
+const rankNamedExtent = 4
+
 // rankDropping is by how much an edit is less likely that leaves out a flag of the build.
 const rankDropping = 2
 

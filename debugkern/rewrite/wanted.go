@@ -14,6 +14,10 @@ type Wanted struct {
 	Arrays []string
 	// Beyond: they are accessed out of bounds, so that a condition may lack
 	Beyond bool
+	// Short: what is written into one of them runs into what lies behind it: it may be declared too short
+	Short bool
+	// Often: more warps arrive at a barrier than should, so that one part of a block may be meant
+	Often bool
 	// Deciding: something is left out, by the bound of a loop or a condition
 	Deciding bool
 	// Ordered: something is done before what it has to wait for, so that a statement may stand too early
@@ -39,6 +43,8 @@ const (
 	deciding  = 7  // it is in the header of a loop or in a condition, where something is left out
 	decided   = 4  // it is in what these are computed from
 	ordering  = 12 // it moves a statement, where something is done too early
+	shortened = 14 // it gives an array another extent, where what is written runs into what lies behind it
+	ofOne     = 22 // it has one part of a block arrive, where too many warps do
 	guarding  = 14 // it puts an access under a condition, of an array that is accessed out of bounds
 )
 

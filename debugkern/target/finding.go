@@ -79,6 +79,9 @@ const MBarrierWait = "a wait at the mbarrier"
 // BarrierUse begins Finding.Message of a barrier that is used in a wrong way by warps that all come to it.
 const BarrierUse = "barrier "
 
+// CountForOnePhase ends Finding.Message where a barrier is arrived at again before the phase is over.
+const CountForOnePhase = "under another order both count for one phase"
+
 // WrittenSinceInit is in Finding.Message where an mbarrier is used whose bytes the operation at Finding.Other
 // has written.
 const WrittenSinceInit = "has written since mbarrier.init"

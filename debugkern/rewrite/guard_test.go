@@ -1,0 +1,61 @@
+package rewrite
+
+import (
+	"slices"
+	"testing"
+)
+
+// at is where an edit stands among others, -1 where it does not.
+func at(list []Edit, what string) int {
+	return slices.IndexFunc(list, func(e Edit) bool { return e.What == what })
+}
+
+// TestOnePart: where too many warps arrive at a barrier, one warpgroup may be meant, whether the call has a
+// condition or not.
+func TestOnePart(t *testing.T) {
+	const text = `#define TURNS 1
+__global__ void turns(int tiles) {
+    const int thread = threadIdx.x - 128;
+    const int group = thread / 128, lane = threadIdx.x & 31, step = tiles / 4;
+    if (TURNS) arrive(1, 256);
+    arrive(2, 256);
+}
+`
+	set := NewSet(Parse("own.cu", text))
+	for _, c := range []struct {
+		line int
+		what string
+	}{
+		{5, "TURNS && group == 0 in place of TURNS"},
+		{5, "TURNS && group == 1 in place of TURNS"},
+		{6, "under the condition group == 1"},
+		{6, "under the condition lane == 0"},
+	} {
+		lines := map[string]map[int]int{"own.cu": {c.line: 0}}
+		seldom, often := set.Edits(lines, Wanted{}), set.Edits(lines, Wanted{Often: true})
+		was, now := at(seldom, c.what), at(often, c.what)
+		if was < 0 || now < 0 || now > 5 || now >= was {
+			t.Errorf("line %d: %q is edit %d, and %d where too many arrive", c.line, c.what, was, now)
+		}
+		if at(often, "under the condition step == 0") >= 0 {
+			t.Error("a number that is not of a thread chooses a part of a block")
+		}
+	}
+}
+
+// TestExtentsBeside: an array that is too short may have the extent of those beside it.
+func TestExtentsBeside(t *testing.T) {
+	const text = `#define STAGES 3
+constexpr int COLS = 64;
+struct Shared { half k[STAGES][COLS]; half v[2][COLS]; unsigned long long full[STAGES]; };
+__global__ void copies(Shared* shared, int at) {
+    load(shared->v[at], COLS, COLS, COLS);
+}
+`
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Wanted{Short: true})
+	list = slices.DeleteFunc(list, func(e Edit) bool { return !e.Alone })
+	named, more := at(list, "STAGES in place of 2"), at(list, "2 + 1 in place of 2")
+	if named < 0 || more < named {
+		t.Errorf("the extent of the arrays beside it is edit %d, one more is %d", named, more)
+	}
+}
