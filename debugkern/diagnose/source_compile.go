@@ -122,8 +122,8 @@ const (
 	// mostFailed: a line of which so many edits do not compile has a condition of its own, and no other edit
 	// of it is tried.
 	mostFailed = 2
-	// aloneLikelier is by how many ranks an edit must be likelier than others that are compiled together, to be
-	// worth a compilation.
+	// aloneLikelier is by how many ranks an edit must be likelier than others that are compiled together, to
+	// be worth a compilation.
 	aloneLikelier = 6
 )
 
