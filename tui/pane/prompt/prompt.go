@@ -53,7 +53,10 @@ func (p *Pane) Open(lead, text string, complete func(string) ([]Candidate, strin
 }
 
 // Close ends editing.
-func (p *Pane) Close() { p.lead, p.cands, p.none = "", nil, "" }
+func (p *Pane) Close() {
+	p.lead, p.cands, p.none, p.note = "", nil, "", ""
+	p.set("")
+}
 
 // Active reports whether a line is being edited, and its lead.
 func (p *Pane) Active() (lead string, ok bool) { return p.lead, p.lead != "" }
@@ -253,8 +256,11 @@ func (p *Pane) chosen() int {
 }
 
 // Popup draws up to h candidates in w columns, or why there are none, and the whole of a text that is longer
-// than the line; nil where there is nothing to show.
+// than the line; nil where there is nothing to show, as once the line is closed.
 func (p *Pane) Popup(w, h int) []string {
+	if p.lead == "" {
+		return nil
+	}
 	whole := p.whole(w, h-2)
 	return append(p.offered(w, h-len(whole)), whole...)
 }

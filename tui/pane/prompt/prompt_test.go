@@ -76,3 +76,27 @@ func TestALongLineIsShownWhole(t *testing.T) {
 		t.Error("a text that fits is shown twice")
 	}
 }
+
+// TestAClosedPromptShowsNothing: a text that is longer than the line is gone when the line is accepted or
+// closed, and is not what the next line begins with.
+func TestAClosedPromptShowsNothing(t *testing.T) {
+	long := "break 422 if " + strings.Repeat("lane < 9 && ", 20) + "warp == 0"
+	for name, end := range map[string]func(*Pane){
+		"accepted": func(p *Pane) {
+			if lead, text := p.Accept(); lead != ":" || text != long {
+				t.Errorf("accepted %q %q", lead, text)
+			}
+		},
+		"closed": (*Pane).Close,
+	} {
+		p := New(theme.New(theme.Options{}))
+		p.Open(":", long, nil)
+		if p.Popup(120, 10) == nil {
+			t.Fatal("a long text is not shown while it is typed")
+		}
+		end(p)
+		if left := p.Popup(120, 10); left != nil {
+			t.Errorf("%s: still shown:\n%s", name, ansi.Strip(strings.Join(left, "\n")))
+		}
+	}
+}
