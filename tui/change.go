@@ -76,10 +76,15 @@ func valueChanges(run *view.Run) string {
 	return strings.Join(out, "; ")
 }
 
-// stageChange: P: 512 bad cells in all blocks → 0, ok
+// stageChange: P: 512 bad cells in all blocks → 0, ok. Both numbers are of one comparison: with the true
+// inputs where one of the runs has its verdict by that (a tainted stage), which the text then says, else with
+// the kernel's own earlier tiles.
 func stageChange(was, now *report.Stage) string {
-	a, b := badCells(was), badCells(now)
-	text := fmt.Sprintf("%s: %s%s → %d", now.Name, theme.Count(a, "bad cell"), countedIn(now), b)
+	a, b, from := was.Local.Bad, now.Local.Bad, ""
+	if was.Verdict == report.Tainted || now.Verdict == report.Tainted {
+		a, b, from = was.Global.Bad, now.Global.Bad, " from the true inputs"
+	}
+	text := fmt.Sprintf("%s: %s%s%s → %d", now.Name, theme.Count(a, "bad cell"), from, countedIn(now), b)
 	switch {
 	case was.Verdict == now.Verdict:
 		return text + ", still " + now.Verdict

@@ -246,7 +246,11 @@ func TestChangeBetween(t *testing.T) {
 		{a: run(report.Wrong, 512, "a", 0), b: run(report.Wrong, 37, "b", 0),
 			want: "P: 512 bad cells in all blocks → 37, still wrong"},
 		{a: run(report.Tainted, 4, "a", 0), b: run(report.OK, 0, "b", 0),
-			want: "P: 8 bad cells in all blocks → 0, ok"},
+			want: "P: 8 bad cells from the true inputs in all blocks → 0, ok"},
+		{a: run(report.Tainted, 4, "a", 0), b: run(report.Wrong, 3, "b", 0), // 8 and 6, not 8 and 3
+			want: "P: 8 bad cells from the true inputs in all blocks → 6, wrong"},
+		{a: run(report.Wrong, 4, "a", 0), b: run(report.Tainted, 5, "b", 0),
+			want: "P: 8 bad cells from the true inputs in all blocks → 10, tainted"},
 		{a: run(report.Off, 0, "a", 0), b: run(report.Wrong, 3, "b", 0), want: "P: off → wrong"},
 		{a: run(report.OK, 0, "a", 2), b: run(report.OK, 0, "a", 0), want: "2 findings → 0"},
 		{a: run(report.OK, 0, "a", 0), b: run(report.OK, 0, "b", 0),
