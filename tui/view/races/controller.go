@@ -81,7 +81,7 @@ func (v *Controller) Layer() keymap.Layer {
 			Help: "what if it were fixed, or this synchronisation removed: virtually, nothing is compiled",
 			Hint: "what if", Group: "Races"},
 		{Action: replay, Keys: []string{"p"}, Label: "p",
-			Help: "replay a schedule in which the race happens and most cells are wrong, once; again: end that", Hint: "replay", Group: "Races"},
+			Help: "replay a schedule in which the race happens and most cells of its block are wrong, once; again: end that", Hint: "replay", Group: "Races"},
 	}}
 }
 

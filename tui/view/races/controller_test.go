@@ -436,7 +436,7 @@ func TestWhatIfAndReplay(t *testing.T) {
 	d.Press("j", "k").Says("p replay")
 	d.Press("p").HasStatus("random:7")
 	d.Says("of the replay, random:7, for race sP[17][9]", "as in 5 of 64 schedules and not in",
-		"40 bad cells in this block (0,0,0), all stages; in")
+		"40 bad cells in this block (0,0,0), all stages; in", "against the true inputs, earlier stages'")
 	d.Press("j").Says("p end replay")
 	if got := d.Last(); got.Schedule != "random:7" || got.Backend != "emu" {
 		t.Errorf("replayed %+v", got)

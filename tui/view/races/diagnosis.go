@@ -112,7 +112,9 @@ func listenDiagnosis(ctx context.Context, t *unread, seq int) tea.Cmd {
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		return progressMsg{seq, t.progress, slices.Clone(t.findings), slices.Clone(t.causes)}
+		progress := t.progress
+		t.progress = nil
+		return progressMsg{seq, progress, slices.Clone(t.findings), slices.Clone(t.causes)}
 	}
 }
 
@@ -136,7 +138,9 @@ func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
 		if msg.seq != q.seq || !q.active {
 			return nil
 		}
-		q.progressed(msg.progress)
+		for _, p := range msg.progress {
+			q.progressed(p)
+		}
 		q.found, q.causes = msg.findings, msg.causes
 		v.showRaces()
 		return tea.Batch(listenDiagnosis(q.ctx, q.events, q.seq), v.askScene())

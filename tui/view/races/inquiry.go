@@ -147,11 +147,11 @@ func (q *inquiry) stop() {
 	q.active, q.trying = false, false
 }
 
-// unread is what a diagnosis has reported and the program has not taken up yet: the last progress, and
-// every finding and cause.
+// unread is what a diagnosis has reported and the program has not taken up yet: of each phase the last
+// progress, in the order of the reports, and every finding and cause.
 type unread struct {
 	mu       sync.Mutex
-	progress debugkern.Progress
+	progress []debugkern.Progress
 	findings []report.Finding
 	causes   []diagnose.Cause
 	wake     chan struct{}
@@ -159,8 +159,11 @@ type unread struct {
 
 func (t *unread) add(e diagnose.Event) {
 	t.mu.Lock()
-	if e.Progress != nil {
-		t.progress = *e.Progress
+	if e.Progress != nil { // the next phase's must not hide that this one reached its end
+		t.progress = slices.DeleteFunc(t.progress, func(x debugkern.Progress) bool {
+			return x.Phase == e.Progress.Phase
+		})
+		t.progress = append(t.progress, *e.Progress)
 	}
 	if e.Finding != nil {
 		t.findings = append(t.findings, *e.Finding)
@@ -179,7 +182,7 @@ func (t *unread) add(e diagnose.Event) {
 type (
 	progressMsg struct {
 		seq      int
-		progress debugkern.Progress
+		progress []debugkern.Progress // of each phase the last
 		findings []report.Finding
 		causes   []diagnose.Cause
 	}
@@ -323,7 +326,9 @@ func (q *inquiry) progressed(p debugkern.Progress) {
 	q.phases[i] = p
 }
 
-// phasesText lists the phases of a running diagnosis, the one that it is at marked; "" before the first.
+// phasesText lists the phases of a running diagnosis, "" before the first. The one under way is marked, and
+// those that are complete; one that stopped before its end, as tries do that have found what they look for,
+// has no tick.
 func (v *Controller) phasesText() string {
 	text := ""
 	for _, p := range v.race.phases {
@@ -331,8 +336,11 @@ func (v *Controller) phasesText() string {
 			continue
 		}
 		mark := v.Theme.Glyph.OK
-		if p.Phase == v.race.last.Phase {
+		switch {
+		case p.Phase == v.race.last.Phase:
 			mark = v.Theme.Glyph.Pointer
+		case p.Done < p.Total:
+			mark = v.Theme.Glyph.Off
 		}
 		text += "\n" + mark + " " + strings.TrimPrefix(Under(p), "diagnosis: ")
 	}

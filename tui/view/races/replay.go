@@ -81,14 +81,23 @@ func (v *Controller) replayFound(msg replayMsg) tea.Cmd {
 // replayUnder runs once under a schedule that was found; where none shows more than the run, it says so.
 func (v *Controller) replayUnder(r *diagnose.Replay, of string) tea.Cmd {
 	if r.Schedule == "" {
-		v.Say(fmt.Sprintf("%s: nothing to replay: %s", of, r.Says()))
+		v.Say(fmt.Sprintf("%s: nothing to replay: %s", of, replayText(r)))
 		return nil
 	}
-	v.race.replayed = of + ": " + r.Says()
+	v.race.replayed = of + ": " + replayText(r)
 	ends := v.Keys.LabelIn(view.Races, replay) + " or :undo"
 	return v.Once(r.Schedule, "emu", ends,
 		fmt.Sprintf("replaying schedule %s once, for %s; %s ends it: %s again", r.Schedule,
 			v.race.replayed, ends, request.Normal(v.NextRequest()).Schedule))
+}
+
+// replayText words a replay, and which cells it counts as bad: Pipe counts those that a stage makes bad
+// itself apart from those that earlier stages made bad.
+func replayText(r *diagnose.Replay) string {
+	if r.Wrong < 0 {
+		return r.Says()
+	}
+	return r.Says() + " (against the true inputs, earlier stages' errors included)"
 }
 
 // toReplay is the race under the cursor, else the one that changes most, what a diagnosis has found to

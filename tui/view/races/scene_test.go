@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scene"
 	"tilescope/tui/theme"
@@ -69,6 +70,34 @@ func TestPhasesOfADiagnosis(t *testing.T) {
 		v.race.progressed(p)
 	}
 	const want = "\n\n✓ building\n✓ running plain build\n▸ edits of the source 31/90"
+	if got := v.phasesText(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestAPhaseIsTickedWhenItIsComplete: the last progress of a phase is not lost where the next phase reports
+// before the program has read it; a phase that stopped before its end has no tick.
+func TestAPhaseIsTickedWhenItIsComplete(t *testing.T) {
+	v := &Controller{Context: &view.Context{Theme: theme.New(theme.Options{})}}
+	events := &unread{wake: make(chan struct{}, 1)}
+	read := func() {
+		for _, p := range listenDiagnosis(t.Context(), events, 0)().(progressMsg).progress {
+			v.race.progressed(p)
+		}
+	}
+	say := func(p debugkern.Progress) { events.add(diagnose.Event{Progress: &p}) }
+	say(debugkern.Progress{Phase: "compare", Detail: "blocks", Done: 15, Total: 16})
+	read()
+	say(debugkern.Progress{Phase: "compare", Detail: "blocks", Done: 16, Total: 16})
+	say(debugkern.Progress{Phase: "explain", Detail: "edits of the source", Done: 31, Total: 90})
+	read()
+	want := "\n\n✓ comparing blocks 16/16\n▸ explaining errors edits of the source 31/90"
+	if got := v.phasesText(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	say(debugkern.Progress{Phase: "schedules"})
+	read()
+	want = "\n\n✓ comparing blocks 16/16\n– explaining errors edits of the source 31/90\n▸ trying schedules"
 	if got := v.phasesText(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
