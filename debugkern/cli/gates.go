@@ -262,7 +262,7 @@ func (m *gatesMeter) report(p gates.Progress) {
 
 // printGates prints a sweep for people: one line a target, then what is red and what did not run.
 func printGates(w io.Writer, d *gates.Doc) {
-	fmt.Fprintf(w, "gates: %s\n\n", d.Verdict)
+	fmt.Fprintf(w, "gates: %s\n\n", d.Headline())
 	tw := newTable(w)
 	fmt.Fprintln(tw,
 		"  target\tPTXAS\tregs\tshared\tspills\tcorrectness\tworst max_abs\tmean_abs\tperformance\t")

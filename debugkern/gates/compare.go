@@ -12,7 +12,7 @@ import (
 // compare is COMPARE.md: the sweep for people, every figure with where it comes from.
 func (d *Doc) compare() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Gates: %s\n\n", md(d.Verdict))
+	fmt.Fprintf(&b, "# Gates: %s\n\n", md(d.Headline()))
 	d.compareProvenance(&b)
 	fmt.Fprintf(&b,
 		"\n## Verdicts\n\n| target | all three | PTXAS | correctness | performance |\n|---|---|---|---|---|\n")

@@ -593,3 +593,31 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadline: green alone says that every gate of every target ran; else what did not run is named.
+func TestHeadline(t *testing.T) {
+	target := func(name, ptxas, correct, speed string) TargetDoc {
+		d := TargetDoc{Target: name}
+		d.PTXAS.Verdict, d.Correctness.Verdict, d.Performance.Verdict = ptxas, correct, speed
+		d.settle()
+		return d
+	}
+	for _, c := range []struct {
+		targets []TargetDoc
+		want    string
+	}{
+		{[]TargetDoc{target("a", Green, Green, Green)}, "green"},
+		{[]TargetDoc{target("a", Green, Green, NotRun)}, "what ran is green; not run: performance"},
+		{[]TargetDoc{target("a", NotRun, Green, NotRun), target("b", NotRun, Green, Green)},
+			"what ran is green; not run: PTXAS, performance of a"},
+		{[]TargetDoc{target("a", Green, Green, Green), target("b", NotRun, NotRun, NotRun)},
+			"what ran is green; not run: PTXAS of b, correctness of b, performance of b"},
+		{[]TargetDoc{target("a", Green, Red, NotRun)}, "red"},
+		{[]TargetDoc{target("a", NotRun, NotRun, NotRun)}, "not run"},
+	} {
+		d := &Doc{Targets: c.targets, Verdict: overall(c.targets)}
+		if got := d.Headline(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

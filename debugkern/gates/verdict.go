@@ -34,6 +34,45 @@ func overall(targets []TargetDoc) string {
 	return combine(parts...)
 }
 
+// Headline is the verdict in words: green alone means that every gate of every target ran, else it names
+// those that did not run: "what ran is green; not run: performance".
+func (d *Doc) Headline() string {
+	if d.Verdict != Green {
+		return d.Verdict
+	}
+	missing := []struct {
+		gate string
+		of   []string
+	}{{gate: "PTXAS"}, {gate: "correctness"}, {gate: "performance"}}
+	partly := false
+	for i := range d.Targets {
+		t := &d.Targets[i]
+		partly = partly || !t.Mergeable
+		for k, verdict := range []string{t.PTXAS.Verdict, t.Correctness.Verdict, t.Performance.Verdict} {
+			if verdict == NotRun {
+				missing[k].of = append(missing[k].of, t.Target)
+			}
+		}
+	}
+	if !partly {
+		return d.Verdict
+	}
+	var list []string
+	for _, m := range missing {
+		switch len(m.of) {
+		case 0:
+		case len(d.Targets):
+			list = append(list, m.gate)
+		default:
+			list = append(list, m.gate+" of "+strings.Join(m.of, " "))
+		}
+	}
+	if list == nil {
+		return "what ran is green"
+	}
+	return "what ran is green; not run: " + strings.Join(list, ", ")
+}
+
 // settle draws the target's verdict from its gates.
 func (t *TargetDoc) settle() {
 	t.Verdict = combine(t.PTXAS.Verdict, t.Correctness.Verdict, t.Performance.Verdict)

@@ -149,27 +149,6 @@ func TestEveryGatesSizeFits(t *testing.T) {
 	}
 }
 
-func TestVerdictOfASweep(t *testing.T) {
-	for _, x := range []struct {
-		verdict string
-		merge   []bool
-		want    string
-	}{
-		{gates.Green, []bool{true, true}, "green"},
-		{gates.Green, []bool{true, false}, "what ran is green"},
-		{gates.Red, []bool{true, false}, "red"},
-		{gates.NotRun, []bool{false}, "not run"},
-	} {
-		doc := &gates.Doc{Verdict: x.verdict}
-		for _, m := range x.merge {
-			doc.Targets = append(doc.Targets, gates.TargetDoc{Mergeable: m})
-		}
-		if got := gatesview.Verdict(doc); got != x.want {
-			t.Errorf("%s of %v: %q, expected %q", x.verdict, x.merge, got, x.want)
-		}
-	}
-}
-
 // TestGatesOfAnotherBackendAreOfAPreviousRun: a sweep's verdicts carry what they were judged by.
 func TestGatesOfAnotherBackendAreOfAPreviousRun(t *testing.T) {
 	d := viewtest.Start(t, 120, 40)

@@ -225,7 +225,7 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 		v.sweep.note = "not judged"
 		v.Complain(view.OneLine(msg.err))
 	default:
-		v.sweep.note = Verdict(msg.doc)
+		v.sweep.note = msg.doc.Headline()
 		text := "gates: " + v.sweep.note
 		if msg.doc.Resumed > 0 {
 			text += fmt.Sprintf(" · %d measurements from the sweep cancelled before", msg.doc.Resumed)
@@ -237,16 +237,6 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 	}
 	v.showGates()
 	return v.Root.SeekConsent(msg.err)
-}
-
-// Verdict is a sweep's verdict in words: green alone says that every gate of every target ran.
-func Verdict(doc *gates.Doc) string {
-	if doc.Verdict == gates.Green && slices.ContainsFunc(doc.Targets, func(t gates.TargetDoc) bool {
-		return !t.Mergeable
-	}) {
-		return "what ran is green"
-	}
-	return doc.Verdict
 }
 
 // showGates gives the pane its rows.
