@@ -122,6 +122,11 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	if changed == "" && chosen != "" && m.Status.Text == chosen {
 		changed = chosen + " · " + m.came(before, msg.run)
 	}
+	for _, v := range able[view.Follower](m.views) {
+		if text := v.Followed(); text != "" {
+			changed = strings.TrimPrefix(changed+" · "+text, " · ")
+		}
+	}
 	if changed != "" && !m.Status.Bad {
 		m.Hold(changed)
 	}

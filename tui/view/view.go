@@ -133,6 +133,9 @@ type (
 		// Found is what a diagnosis has found so far of errors and of causes; 0 where there is none.
 		Found() (errors []report.Finding, causes int)
 	}
+	// Follower has something that follows the source that ran: what has become of it with the run on screen,
+	// "" where nothing moved.
+	Follower interface{ Followed() string }
 	// Clocked counts the steps of the block that it has executed.
 	Clocked interface{ Clock() uint64 }
 	// Hinter has keys that do something else at the moment: what the hint line says of one, "" for what it

@@ -20,6 +20,8 @@ type stop struct {
 	id   int // its number; it keeps it
 	off  bool
 	hits *walk.Hits // up to the moment on screen, nil: not counted
+	anchor
+	lost bool // the source on screen does not have the statement
 	walk.Breakpoint
 }
 
@@ -108,7 +110,7 @@ func (b stop) arrivedText(p walk.Position) string {
 // enabled are the breakpoints that stop the block.
 func (s *walking) enabled() (out []stop) {
 	for _, b := range s.breaks {
-		if !b.off {
+		if !b.off && !b.lost {
 			out = append(out, b)
 		}
 	}
@@ -204,18 +206,32 @@ func (v *Controller) hasCode(b walk.Breakpoint) bool {
 	})
 }
 
-// missing says why a breakpoint cannot stop the kernel on screen, "" where it can: it was set in another one.
-func (v *Controller) missing(b walk.Breakpoint) string {
+// missing says why a breakpoint cannot stop the kernel on screen, "" where it can: it was set in another one,
+// or in another source.
+func (v *Controller) missing(b stop) string {
 	switch {
+	case b.lost:
+		return "the statement is not in this source"
 	case !v.isOpen():
 	case b.Array != "" && v.noSuchCell(b.Array, b.Row, b.Col) != "":
 		return "no such cell in this kernel"
 	case b.Stage != "" && v.Run != nil && v.Run.Plan.Stage(probes.Stage(b.Stage)) == nil:
 		return "no such stage in this kernel"
-	case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b):
+	case b.Line > 0 && len(v.walk.shot.listing) > 0 && !v.hasCode(b.Breakpoint):
 		return "no instruction in this build"
 	}
 	return ""
+}
+
+// skipped says behind the start or the end of the block which enabled breakpoints could not stop it.
+func (v *Controller) skipped() string {
+	out := ""
+	for _, b := range v.walk.breaks {
+		if why := v.missing(b); why != "" && !b.off {
+			out += fmt.Sprintf("; breakpoint %d (%s) is skipped: %s", b.id, b.at(), why)
+		}
+	}
+	return out
 }
 
 // noCode says that a breakpoint's line has no instruction, and which line of the file near it has.
@@ -249,14 +265,15 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	}
 	id := s.breaks[i].id
 	if b.When.String() == "" && was != "" {
-		s.breaks[i].off = false
+		s.breaks[i].off, s.breaks[i].lost = false, false
+		s.breaks[i].anchor = v.anchorOf(b)
 		v.Say(fmt.Sprintf("breakpoint %d is there already, and keeps its condition: %s; :condition %[1]d takes it off",
 			id, was))
 		v.Status.Whole = true
 		return v.breaksChanged()
 	}
 	b.From = s.from()
-	s.breaks[i] = stop{id: id, Breakpoint: b}
+	s.breaks[i] = stop{id: id, Breakpoint: b, anchor: v.anchorOf(b)}
 	text := fmt.Sprintf("breakpoint %d: r and R stop %s", id, v.stopWords(b))
 	switch {
 	case b.When.String() == "":

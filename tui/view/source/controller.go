@@ -295,6 +295,7 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	case view.NewRun:
 		v.walk.drop()
 		v.walk.turnTo(v.kernel())
+		v.follow(v.SourceOf)
 		v.showLists()
 	case view.Ran:
 		v.announce()

@@ -77,3 +77,12 @@ func (v *Controller) SetLine(line int, text string) {
 	lines[line-1] = text
 	v.walk.files[file] = lines
 }
+
+// Save has the breakpoints follow their statements into another text of the first one's file.
+func (v *Controller) Save(change func(code []string) []string) {
+	file := v.fullName(v.walk.breaks[0].File)
+	code := change(slices.Clone(v.codeOf(file)))
+	v.walk.files[file] = code
+	v.follow(func(string) []string { return code })
+	v.showWalk(false)
+}

@@ -290,9 +290,13 @@ func (v *Controller) walkStrip() string {
 		unit = "by " + unitNames[v.unit()]
 	}
 	whole(t.Dim, unit)
-	stops := slices.DeleteFunc(s.enabled(), func(b stop) bool { return v.missing(b.Breakpoint) != "" })
-	if n := len(stops); n > 0 {
-		whole(t.Wrong, theme.Count(n, "breakpoint"))
+	if n := len(s.breaks); n > 0 { // all that are listed, and how many of them stop the block
+		stops := slices.DeleteFunc(s.enabled(), func(b stop) bool { return v.missing(b) != "" })
+		text := theme.Count(n, "breakpoint")
+		if len(stops) < n {
+			text = fmt.Sprintf("%d of %s", len(stops), text)
+		}
+		whole(t.Wrong, text)
 	}
 	switch p.Stop {
 	case "end", "start":

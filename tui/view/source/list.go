@@ -98,7 +98,7 @@ func (v *Controller) breakList() lists.Data {
 	for _, b := range v.walk.breaks {
 		r := lists.Row{Mark: b.mark().Glyph(v.Theme), Cols: []string{strconv.Itoa(b.id), b.at(),
 			v.whenText(b.Breakpoint), b.hitText(v.walk.shot.pos.Step)}}
-		if why := v.missing(b.Breakpoint); b.off {
+		if why := v.missing(b); b.off {
 			r.Tone, r.Cols[3] = lists.Dim, "disabled"
 		} else if why != "" {
 			r.Tone, r.Cols[3] = lists.Dim, why
@@ -179,13 +179,7 @@ func (v *Controller) showLine(file string, line int) tea.Cmd {
 // reveal puts the source pane's cursor on a line of a file, whose whole path it returns; ok is false where
 // the file is not available.
 func (v *Controller) reveal(file string, line int) (full string, ok bool) {
-	full = file
-	for _, l := range v.walk.shot.listing { // a breakpoint has the base name
-		if path.Base(l.File) == path.Base(file) {
-			full = l.File
-			break
-		}
-	}
+	full = v.fullName(file)
 	text := v.codeOf(full)
 	if text == nil {
 		return full, false
@@ -200,6 +194,16 @@ func (v *Controller) reveal(file string, line int) (full string, ok bool) {
 	v.code.SetCursor(line)
 	v.ptx.Point(full, line)
 	return full, true
+}
+
+// fullName is the name that the listing has for a file; a breakpoint has its base name.
+func (v *Controller) fullName(file string) string {
+	for _, l := range v.walk.shot.listing {
+		if path.Base(l.File) == path.Base(file) {
+			return l.File
+		}
+	}
+	return file
 }
 
 // askCondition asks for the condition of the breakpoint under the list's cursor.

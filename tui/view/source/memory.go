@@ -16,6 +16,7 @@ type savedStop struct {
 	walk.Breakpoint
 	When string // as it is written
 	Off  bool   `json:",omitempty"`
+	At   anchor // the statement
 }
 
 // remembered is what the next session takes up, by kernel; "" for nothing.
@@ -25,7 +26,7 @@ func (s *walking) remembered() (stops, watches string) {
 	breaks, texts := map[string][]savedStop{}, map[string][]string{}
 	for kernel, set := range all {
 		for _, b := range set.breaks {
-			one := savedStop{Breakpoint: b.Breakpoint, When: b.When.String(), Off: b.off}
+			one := savedStop{Breakpoint: b.Breakpoint, When: b.When.String(), Off: b.off, At: b.anchor}
 			one.Breakpoint.When = expr.Condition{}
 			breaks[kernel] = append(breaks[kernel], one)
 		}
@@ -68,7 +69,7 @@ func (s *walking) recall(breaks, watches string) error {
 				continue
 			}
 			b.Breakpoint.When = when
-			set.breaks = append(set.breaks, stop{off: b.Off, Breakpoint: b.Breakpoint})
+			set.breaks = append(set.breaks, stop{off: b.Off, anchor: b.At, Breakpoint: b.Breakpoint})
 		}
 		s.addTo(kernel, set)
 	}

@@ -39,6 +39,7 @@ type walking struct {
 	said  string         // why there is nothing to see
 	unit  target.Unit
 	stopSet
+	moved   []string           // what became of breakpoints in the source of the run on screen
 	kernel  string             // that stopSet is of; "" before the first run
 	others  map[string]stopSet // of other kernels
 	trail   trail
@@ -186,7 +187,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 	s.seq++
 	s.busy, s.what, s.cancel = true, what, cancel
 	w, seq, array, before, stops := s.walk, s.seq, v.arrayName(), s.shot, s.enabled()
-	lane, loop := v.regs.Lane(), v.ownLoop()
+	lane, loop, skipped := v.regs.Lane(), v.ownLoop(), v.skipped()
 	var counted []stop
 	if v.list == listBreaks {
 		counted = slices.Clone(s.breaks)
@@ -222,7 +223,7 @@ func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Wal
 			shot.stop = by.stopText(p, loop)
 			a.said = fmt.Sprintf("%s%s · step %d", shot.stop, by.arrivedText(p), p.Step)
 		case err == nil && a.runs && (p.Stop == "start" || p.Stop == "end"):
-			a.said += uncounted(stops)
+			a.said += uncounted(stops) + skipped
 		}
 		return walkedMsg{seq: seq, walk: w, shot: shot, said: a.said, writes: a.writes, line: a.line,
 			lane: a.lane, hits: hits, cell: changed, from: from, trace: a.retraced, err: err}
