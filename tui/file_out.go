@@ -134,7 +134,7 @@ type dumper interface {
 var _ dumper = (*debugkern.Run)(nil)
 
 // dump is :dump FILE.npz or FILE.json: the captures, or the document, of the run on screen, as `tilescope
-// run` writes them.
+// run` writes them; or FILE.csv or FILE.npy: the tile under the cursor.
 func (m *Model) dump(command, path string) tea.Cmd {
 	if m.Run == nil {
 		why := "no run to write: none has ended well"
@@ -143,6 +143,9 @@ func (m *Model) dump(command, path string) tea.Cmd {
 		}
 		m.Complain(why)
 		return nil
+	}
+	if file, ext, reference := tileFile(path); ext != "" {
+		return m.dumpTile(command, file, ext, reference)
 	}
 	var fill func(ctx context.Context, w io.Writer) error
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -160,7 +163,8 @@ func (m *Model) dump(command, path string) tea.Cmd {
 		doc := m.Run.Report
 		fill = func(_ context.Context, w io.Writer) error { return writeDocument(w, doc) }
 	default:
-		m.Complain(fmt.Sprintf("%q: a run is written as .npz (captures) or .json (its document)", path))
+		m.Complain(fmt.Sprintf("%q: a run is written as .npz (captures) or .json (its document), a tile as "+
+			".csv or .npy", path))
 		return nil
 	}
 	of := request.InFull(m.Run.Request)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,47 @@ import (
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 )
+
+// TestDumpWritesATile: :dump FILE.csv and FILE.npy write the tile under the cursor, whole, or what it is
+// compared with; a file of another type, or one that exists, stays.
+func TestDumpWritesATile(t *testing.T) {
+	dir := t.TempDir()
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	d.command("stage P").command("kv 1").command("yank tile csv")
+	at := d.m.PlaceOf(d.m.Cursor)
+	v, err := d.m.Run.Viewer.View(at.Place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	csv, array := filepath.Join(dir, "p of kv.csv"), filepath.Join(dir, "p.npy")
+	d.command("dump " + csv).hasStatus(": P block ")
+	text, _ := os.ReadFile(csv)
+	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); len(lines) != v.ValidRows ||
+		len(strings.Split(lines[0], ",")) != v.ValidCols || lines[0] == lines[1] {
+		t.Errorf("%d lines, the first %q", len(lines), lines[0])
+	}
+	d.command("dump " + csv).hasStatus(" exists: :dump! ")
+	d.command("dump! " + csv + " reference").hasStatus(": the reference of P block ")
+	if again, _ := os.ReadFile(csv); string(again) == string(text) {
+		t.Error("the reference is the kernel's tile")
+	}
+	d.command("dump " + array).hasStatus("wrote " + array)
+	own, _ := os.ReadFile(array)
+	d.command("dump! " + array + " reference").hasStatus("wrote " + array)
+	if ref, _ := os.ReadFile(array); !bytes.Contains(own, []byte("'<f2'")) ||
+		!bytes.Contains(ref, []byte("'<f8'")) {
+		t.Errorf("the kernel's array is %.80q, the reference's %.80q", own, ref)
+	}
+	other := filepath.Join(dir, "k.cu")
+	if err := os.WriteFile(other, []byte("int x;"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.command("dump! " + other).hasStatus("a tile as .csv or .npy")
+	d.command("yank tile csv " + csv).hasStatus(":dump FILE.csv")
+	if b, _ := os.ReadFile(other); string(b) != "int x;" {
+		t.Errorf("another file was replaced: %q", b)
+	}
+}
 
 func TestDumpWritesTheRun(t *testing.T) {
 	dir := t.TempDir()

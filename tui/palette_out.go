@@ -19,7 +19,8 @@ func (p palette) out() []view.Command {
 		name, arg, help string
 		do              func(name, path string) tea.Cmd
 	}{
-		{"dump", "FILE.npz|.json", "write the run: its captures for NumPy, or its document", p.dump},
+		{"dump", "FILE.npz|.json|.csv|.npy", "write the run, its captures for NumPy or its document; or the tile " +
+			"of the cursor (.csv, .npy), or behind it: reference", p.dump},
 		{"report", "FILE.html", "write the page of a diagnosis", p.reportPage},
 		{"screenshot", "FILE.svg", "write the screen as a picture", p.screenshot},
 	} {

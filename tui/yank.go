@@ -105,7 +105,8 @@ func parseCopying(arg string) (copying, error) {
 		case slices.Contains(yankWords[:3], w) && c.part == "":
 			c.part = w
 		default:
-			return c, fmt.Errorf("yank %q: expected cell, row or tile, then csv or numpy, then reference", arg)
+			return c, fmt.Errorf("yank %q: expected cell, row or tile, then csv or numpy, then reference; "+
+				":dump FILE.csv or FILE.npy writes a tile to a file", arg)
 		}
 	}
 	if c.part == "" && arg != "" {
@@ -148,25 +149,12 @@ func (m *Model) yankPart(arg string) tea.Cmd {
 
 // of is a part of a tile as text, and what it is called.
 func (c copying) of(v *debugkern.TileView, at debugkern.Cell, ref cell.Ref) (copied, what string, err error) {
-	rows, cols := v.ValidRows, v.ValidCols
-	switch {
-	case !v.Got.Reached():
-		return "", "", fmt.Errorf("%s was not reached: it has no values", v.Stage)
-	case c.reference && !v.Referenced():
-		return "", "", fmt.Errorf("%s is compared with no reference", v.Stage)
-	case c.part != "tile" && (at.Row >= rows || at.Col >= cols):
-		return "", "", fmt.Errorf("%s has no compared cell there (%d×%d)", v.Stage, rows, cols)
+	if err := c.missing(v, at); err != nil {
+		return "", "", err
 	}
-	value := func(row, col int) string {
-		if !v.Got.Captured(row, col) || v.Elems > 0 && row*v.Plan.Cols+col >= v.Elems {
-			return ""
-		}
-		return cell.Exact(v.Got.DType, v.Got.Bits(row, col))
-	}
+	rows, cols, value := v.ValidRows, v.ValidCols, c.texts(v, ref)
 	dtype, whose := cell.NumPyType(v.Got.DType), ""
 	if c.reference {
-		judge := cell.NewJudge(v, ref, cell.Bound(0))
-		value = func(row, col int) string { return cell.Decimal(judge.At(row, col).Want, 64) }
 		dtype, whose = "float64", " of the reference"
 	}
 	place := v.Stage.String()
@@ -184,7 +172,7 @@ func (c copying) of(v *debugkern.TileView, at debugkern.Cell, ref cell.Ref) (cop
 	}
 	copied, n := c.form.Rows(dtype, 0, rows, cols, maxYank, value)
 	if n < rows {
-		return copied, fmt.Sprintf("%d of %d rows of %s%s as %s; :dump writes all of it", n, rows, place,
+		return copied, fmt.Sprintf("%d of %d rows of %s%s as %s; :dump FILE.csv writes all of it", n, rows, place,
 			whose,
 			c.form), nil
 	}
