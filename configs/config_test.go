@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -225,6 +226,90 @@ func TestInitThenSetKeepsComments(t *testing.T) {
 	}
 	if v, err := Get(t.Context(), o, "seed"); err != nil || v != int64(7) {
 		t.Errorf("get seed: %v, %v", v, err)
+	}
+}
+
+// TestUnset: a key is taken out of the user's file, and a mapping that is empty without it; comments stay.
+func TestUnset(t *testing.T) {
+	o := surroundings(t)
+	path, err := Path(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ before, key, after string }{
+		{"seed: 3\n", "seed", "{}\n"},
+		{"seed: 3 # mine\nshape: small # too\n", "seed", "shape: small # too\n"},
+		{"# a file of mine\n\nseed: 3\nshape: small\n", "seed", "# a file of mine\n\nshape: small\n"},
+		{"# of both\nseed: 3\nshape: small\n", "seed", "# of both\nshape: small\n"},
+		{"capture:\n  max: 1GiB\nshape: small\n", "capture.max", "shape: small\n"},
+		{"keys:\n  tile.heat: [z]\n  zoom: [Z]\n", "keys.tile.heat", "keys:\n  zoom: [Z]\n"},
+		{"keys:\n  tile.heat: [z]\n", "keys.tile.heat", "{}\n"},
+		{"flags:\n  USE_A: 1\n  USE_B: 0\n", "flags.USE_B", "flags:\n  USE_A: 1\n"},
+		{"flags:\n  USE_A: 1\nseed: 1\n", "flags", "seed: 1\n"},
+	} {
+		write(t, path, x.before)
+		if _, err := Unset(t.Context(), o, x.key); err != nil {
+			t.Errorf("unset %s in %q: %v", x.key, x.before, err)
+			continue
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != x.after {
+			t.Errorf("unset %s in %q: %q, want %q (%v)", x.key, x.before, got, x.after, err)
+		}
+		if _, _, err := Load(t.Context(), o); err != nil {
+			t.Errorf("unset %s in %q: the file cannot be read: %v", x.key, x.before, err)
+		}
+	}
+	write(t, path, "seed: 3\n")
+	for key, want := range map[string]string{
+		"shape": "shape is not set in " + path, "keys.tile.heat": "keys.tile.heat is not set in " + path,
+		"sead": "did you mean seed?",
+	} {
+		if _, err := Unset(t.Context(), o, key); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("unset %s: %v, want %q", key, err, want)
+		}
+	}
+	if got, _ := os.ReadFile(path); string(got) != "seed: 3\n" {
+		t.Errorf("a refused unset wrote %q", got)
+	}
+}
+
+// TestGetAPart: what set writes, get reads: of one action and of one flag, too.
+func TestGetAPart(t *testing.T) {
+	o := surroundings(t)
+	o.CheckKeys = func(list []KeySetting) (out []*Error) {
+		for _, s := range list {
+			if s.Name == "tile.haet" {
+				out = append(out, s.Mistake("there is no action tile.haet: did you mean tile.heat?"))
+			}
+		}
+		return out
+	}
+	for key, value := range map[string]string{
+		"keys.tile.heat": "ctrl+t,Z", "keys.zoom": "", "flags.USE_A": "2",
+	} {
+		if _, err := Set(t.Context(), o, key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range map[string]any{
+		"keys.tile.heat": []string{"ctrl+t", "Z"}, "keys.zoom": []string{}, "flags.USE_A": "2",
+	} {
+		if got, err := Get(t.Context(), o, key); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("get %s: %#v, %v; want %#v", key, got, err, want)
+		}
+	}
+	for key, want := range map[string]string{
+		"keys.diff":      "keys.diff is not set: the action has the keys of the terminal's own table",
+		"keys.tile.haet": "did you mean tile.heat?", "keys.Heat!": "expected ACTION=KEY",
+		"flags.USE_B": "flags.USE_B is not set", "flags.A B": "not a flag's name",
+	} {
+		if _, err := Get(t.Context(), o, key); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("get %s: %v, want %q", key, err, want)
+		}
+	}
+	if _, err := Set(t.Context(), o, "foo", "1"); err == nil ||
+		!strings.HasPrefix(err.Error(), `unknown configuration key "foo"`) {
+		t.Errorf("set foo: %v", err)
 	}
 }
 

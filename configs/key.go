@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -319,5 +320,20 @@ func findKey(name string) (key, error) {
 			return k, nil
 		}
 	}
-	return key{}, fmt.Errorf("unknown configuration key %q%s", clip(name), suggest(name, keyNames()))
+	return key{}, &unknownKey{name}
+}
+
+// unknownKey is the error of a name that is no configuration key.
+type unknownKey struct{ name string }
+
+func (e *unknownKey) Error() string {
+	return fmt.Sprintf("unknown configuration key %q%s", clip(e.name), suggest(e.name, keyNames()))
+}
+
+// named puts a key's name before what is wrong with its value, unless the error names it.
+func named(name string, err error) error {
+	if e := (*unknownKey)(nil); errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }

@@ -56,21 +56,122 @@ func Init(o LoadOptions) (string, error) {
 	return path, writeFile(o.Files, path, defaultText)
 }
 
-// Get returns the value in force of one key.
+// Get returns the value in force of one key: of flags.NAME a text, of keys.ACTION and keys.VIEW.ACTION the
+// list of its keys.
 func Get(ctx context.Context, o LoadOptions, name string) (any, error) {
-	if _, err := findKey(name); err != nil {
-		return nil, err
+	action, ofKeys := strings.CutPrefix(name, "keys.")
+	flag, ofFlags := strings.CutPrefix(name, "flags.")
+	if !ofKeys && !ofFlags {
+		if _, err := findKey(name); err != nil {
+			return nil, err
+		}
+	} else if err := part(o, action, flag, ofKeys); err != nil {
+		return nil, named(name, err)
 	}
-	_, src, err := Load(ctx, o)
+	c, src, err := Load(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range c.Keys {
+		if ofKeys && s.Name == action {
+			return append([]string{}, s.Keys...), nil // empty, not null, in documents
+		}
+	}
+	if value, ok := c.Flags[flag]; ofFlags && ok {
+		return value, nil
 	}
 	for _, k := range src.keys {
 		if k.Key == name {
 			return k.Value, nil
 		}
 	}
-	return nil, fmt.Errorf("configuration key %q has no value", name)
+	if ofKeys {
+		return nil, fmt.Errorf("%s is not set: the action has the keys of the terminal's own table", name)
+	}
+	return nil, fmt.Errorf("%s is not set", name)
+}
+
+// part checks the name behind "keys." or "flags.".
+func part(o LoadOptions, action, flag string, ofKeys bool) error {
+	if !ofKeys {
+		return flagPair(flag, "1")
+	}
+	if err := keyPair(action + "="); err != nil {
+		return err
+	}
+	if o.CheckKeys == nil {
+		return nil
+	}
+	for _, e := range o.CheckKeys([]KeySetting{{Name: action}}) {
+		return errors.New(e.Msg)
+	}
+	return nil
+}
+
+// Unset takes a key out of the user's configuration file, whose comments stay, and returns the file's path:
+// the key has its value from elsewhere again. flags.NAME and keys.ACTION are one of a mapping. A key that the
+// file does not set is an error.
+func Unset(ctx context.Context, o LoadOptions, name string) (string, error) {
+	path, err := Path(o)
+	if err != nil {
+		return "", err
+	}
+	keyPath := strings.Split(name, ".")
+	group, one, nested := strings.Cut(name, ".")
+	if nested && (group == "keys" || group == "flags") {
+		keyPath = []string{group, one} // an action's name may have a dot
+	} else if _, err := findKey(name); err != nil {
+		return "", err
+	}
+	old, err := file.Read(ctx, path, maxFile, file.Want{What: "a configuration"})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("unset %s: %w", name, err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(old, &doc); err != nil {
+		r := &reader{file: path}
+		r.syntax(err)
+		return "", errorsOf(r.errs)
+	}
+	if len(doc.Content) == 0 || !remove(doc.Content[0], keyPath) {
+		return "", fmt.Errorf("%s is not set in %s", name, path)
+	}
+	text, err := encode(path, nil, &doc)
+	if err != nil {
+		return "", err
+	}
+	return path, writeFile(o.Files, path, text)
+}
+
+// remove takes a key out of a mapping, and the mapping that has no other out of its own. It reports whether
+// the key was there. What is commented above a key stays above the next one.
+func remove(m *yaml.Node, path []string) bool {
+	if m = deref(m); m.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		key, value := m.Content[i], m.Content[i+1]
+		if key.Value != path[0] {
+			continue
+		}
+		if len(path) > 1 {
+			if !remove(value, path[1:]) {
+				return false
+			}
+			if len(deref(value).Content) > 0 {
+				return true
+			}
+		}
+		if i+2 < len(m.Content) {
+			next := m.Content[i+2]
+			next.HeadComment = strings.TrimSpace(key.HeadComment + "\n\n" + next.HeadComment)
+		} else {
+			m.FootComment = strings.TrimSpace(m.FootComment + "\n\n" + key.HeadComment)
+		}
+		m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
+		return true
+	}
+	return false
 }
 
 // Set checks a value and writes it into the user's configuration file, whose comments stay; it returns
@@ -83,7 +184,7 @@ func Set(ctx context.Context, o LoadOptions, name, value string) (string, error)
 	}
 	keyPath, node, err := setting(name, value)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
+		return "", named(name, err)
 	}
 	old, err := file.Read(ctx, path, maxFile, file.Want{What: "a configuration"})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -198,13 +299,18 @@ func edit(file string, old []byte, path []string, node *yaml.Node) ([]byte, erro
 		}
 		at = child(at, k, i == len(path)-1, node)
 	}
+	return encode(file, comments, &doc)
+}
+
+// encode writes a document below comments.
+func encode(file string, comments []byte, doc *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	if len(comments) > 0 {
 		out.Write(append(comments, "\n\n"...))
 	}
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
-	if err := enc.Encode(&doc); err != nil {
+	if err := enc.Encode(doc); err != nil {
 		return nil, fmt.Errorf("write %s: %w", file, err)
 	}
 	return out.Bytes(), enc.Close()

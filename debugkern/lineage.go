@@ -234,8 +234,10 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 			return nil
 		}
 	}
-	return report.Usagef("cell %s: there are %s 0 to %d of stage %s", x.ask.Cell, p.Work.TileName(),
-		most-1, sp.Stage)
+	if most == 1 {
+		return report.Usagef("cell %s: stage %s has %s 0 alone", x.ask.Cell, sp.Stage, p.Work.TileName())
+	}
+	return report.Usagef("cell %s: stage %s has %ss 0 to %d", x.ask.Cell, sp.Stage, p.Work.TileName(), most-1)
 }
 
 // tiles is how many tiles of a stage a block has.

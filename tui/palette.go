@@ -153,7 +153,7 @@ func (p palette) program() []view.Command {
 		},
 		{Group: g, Name: "config", Help: "the settings: the command line shows and changes them",
 			Do: func(string) tea.Cmd {
-				p.Say("`tilescope config` shows the settings, `config set KEY VALUE` changes one, `config path` says " +
+				p.Say("`tilescope config` shows the settings, `config set KEY VALUE` changes one, `config unset KEY` takes it out, `config path` says " +
 					"where they are")
 				return nil
 			}},

@@ -293,10 +293,30 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &report.Error{
 			Code: report.CodeUsage,
-			Err:  fmt.Errorf("%w (%s --help lists the options)", spoken(err), c.CommandPath()),
+			Err: fmt.Errorf("%w%s (%s --help lists the options)", spoken(err), nearOption(c, err),
+				c.CommandPath()),
 		}
 	})
 	return root
+}
+
+// nearOption asks for the option that an unknown one may have meant: ": did you mean --set?"; "" for none.
+func nearOption(c *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return ""
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	near := configs.Mistyped(unknown.GetSpecifiedName(), known)
+	if len(near) == 0 {
+		return ""
+	}
+	return ": did you mean --" + strings.Join(near, " or --") + "?"
 }
 
 // spoken says what an option expected in words, where the library repeats how a number was parsed.

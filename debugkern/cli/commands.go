@@ -18,6 +18,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -105,8 +106,8 @@ func (a *app) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text := strings.Replace(page.Build(undated{roff.NewDocument()}), noDate, `""`, 1)
-			_, err = io.WriteString(a.Stdout, text)
+			manual := strings.Replace(page.Build(undated{roff.NewDocument()}), noDate, `""`, 1)
+			_, err = io.WriteString(a.Stdout, manual)
 			return err
 		},
 	}
@@ -122,10 +123,21 @@ func (u undated) Heading(section uint, title, description string, _ time.Time) {
 }
 
 func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError("%s takes no arguments; it was given %q", c.CommandPath(), args)
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	if !c.HasAvailableSubCommands() {
+		return usageError("%s takes no arguments, as %s", c.CommandPath(), text.JoinWords(args))
+	}
+	if did := didYouMean(c, args[0]); did != "" {
+		return usageError("%s has no command %q: %s", c.CommandPath(), args[0], did)
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return usageError("%s has no command %q: expected %s", c.CommandPath(), args[0],
+		strings.Join(names, ", "))
 }
 
 func (a *app) kernelsCommand() *cobra.Command {
@@ -313,7 +325,7 @@ func (a *app) configCommand() *cobra.Command {
 					return usageError("%w", err)
 				}
 				return a.print(map[string]any{"schema": "tilescope.config/1", args[0]: v}, func(w io.Writer) {
-					fmt.Fprintln(w, v)
+					fmt.Fprintln(w, settingText(v))
 				})
 			}},
 		&cobra.Command{
@@ -325,8 +337,23 @@ func (a *app) configCommand() *cobra.Command {
 				}, args[0], args[1]))
 			},
 		},
+		&cobra.Command{
+			Use: "unset KEY", Short: "Take one value out of the user's configuration file",
+			Args: cobra.ExactArgs(1),
+			RunE: func(c *cobra.Command, args []string) error {
+				return a.configPath(configs.Unset(c.Context(), configs.LoadOptions{Files: a.Files}, args[0]))
+			},
+		},
 	)
 	return c
+}
+
+// settingText is a value as config set takes it: a list with commas.
+func settingText(v any) string {
+	if list, ok := v.([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(v)
 }
 
 func (a *app) configPath(path string, err error) error {
@@ -353,7 +380,7 @@ func (a *app) configShow(ctx context.Context) error {
 				from += fmt.Sprintf("; the terminal remembers %s (:%s %v goes back)", k.Remembered, k.Key,
 					k.Value)
 			}
-			fmt.Fprintf(tw, "%s\t%v\t%s\n", k.Key, k.Value, from)
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", k.Key, settingText(k.Value), from)
 		}
 		tw.Flush()
 	})

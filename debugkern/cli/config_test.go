@@ -10,6 +10,35 @@ import (
 	"tilescope/configs"
 )
 
+// TestConfigCommands: what set writes get prints as set takes it, and unset takes it out; a word that is no
+// command of config is refused as such. Lists are written with commas.
+func TestConfigCommands(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"set keys.tile.heat ctrl+t,Z", 0, "config.yaml"},
+		{"get keys.tile.heat", 0, "ctrl+t,Z\n"},
+		{"get keys", 0, "tile.heat=ctrl+t,tile.heat=Z\n"},
+		{"show", 0, " tile.heat=ctrl+t,tile.heat=Z "},
+		{"unset keys.tile.heat", 0, "config.yaml"},
+		{"get keys.tile.heat", 2, "keys.tile.heat is not set"},
+		{"unset keys.tile.heat", 2, "keys.tile.heat is not set in"},
+		{"unste keys.tile.heat", 2, `tilescope config has no command "unste": did you mean unset?`},
+		{"frobnicate", 2, `tilescope config has no command "frobnicate": expected get, init, path, set, show, unset`},
+		{"path here", 2, "tilescope config path takes no arguments, as here"},
+		{"set foo 1", 2, `tilescope: unknown configuration key "foo" (known`},
+	} {
+		out, errText, code := call(t, append([]string{"config"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(out+errText, c.says) {
+			t.Errorf("config %s: exit %d, %q %q; want %d, %q", c.args, code, out, errText, c.code, c.says)
+		}
+	}
+}
+
 // TestConfigShowsWhatTheTerminalRemembers: a theme that was chosen in the terminal wins over the
 // configuration, and stands next to it.
 func TestConfigShowsWhatTheTerminalRemembers(t *testing.T) {

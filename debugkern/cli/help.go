@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
@@ -121,9 +122,22 @@ func (h *helpWriter) title(text string) {
 
 // block prints text wrapped, indent columns from the left.
 func (h *helpWriter) block(indent int, text string) {
-	for line := range strings.Lines(ansi.Wordwrap(text, max(20, h.width-indent), "")) {
+	for line := range strings.Lines(wrap(text, max(20, h.width-indent))) {
 		fmt.Fprintln(h.w, strings.TrimRight(strings.Repeat(" ", indent)+line, " \n"))
 	}
+}
+
+// optionName is an option in a text.
+var optionName = regexp.MustCompile(`(^|[\s(])--?[a-z][-a-z]*`)
+
+// wrap breaks a text into lines of up to w columns: between words, behind hyphens within them, and never
+// within the name of an option.
+func wrap(text string, w int) string {
+	const whole = "\u2011" // a hyphen that no line ends at
+	text = optionName.ReplaceAllStringFunc(text, func(s string) string {
+		return strings.ReplaceAll(s, "-", whole)
+	})
+	return strings.ReplaceAll(ansi.Wordwrap(text, w, ""), whole, "-")
 }
 
 // list prints entries whose descriptions begin in one column and are wrapped there; where the terminal is too
@@ -145,7 +159,7 @@ func (h *helpWriter) list(title string, entries []helpEntry, column int) {
 			fmt.Fprintln(h.w, line)
 			line, used = "", 0
 		}
-		text := ansi.Wordwrap(e.text, max(20, h.width-at), "")
+		text := wrap(e.text, max(20, h.width-at))
 		first, rest, more := strings.Cut(text, "\n")
 		fmt.Fprintln(h.w, strings.TrimRight(line+strings.Repeat(" ", at-used)+first, " "))
 		if more {

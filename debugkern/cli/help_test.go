@@ -58,6 +58,22 @@ func TestHelpAsTyped(t *testing.T) {
 	}
 }
 
+// TestHelpKeepsOptionsWhole: no line of a command's help ends within the name of an option, at any width.
+func TestHelpKeepsOptionsWhole(t *testing.T) {
+	text := "--set and --fault are B's, --set-a and --fault-a A's, all other options are common (--no-such)"
+	for w := 20; w < 100; w++ {
+		for line := range strings.Lines(wrap(text, w)) {
+			words := strings.Fields(line)
+			if last := words[len(words)-1]; strings.HasSuffix(last, "-") {
+				t.Errorf("%d columns: a line ends in %q", w, last)
+			}
+		}
+		if got := strings.Join(strings.Fields(wrap(text, w)), " "); got != text {
+			t.Errorf("%d columns: %q", w, got)
+		}
+	}
+}
+
 // TestMistypedCommand: a word that is nearly a command is taken for one, and what opens the
 // terminal stays as it is.
 func TestMistypedCommand(t *testing.T) {
@@ -69,6 +85,9 @@ func TestMistypedCommand(t *testing.T) {
 		{[]string{"runn", "stage2"}, `unknown command "runn": did you mean run?`},
 		{[]string{"kernel"}, "did you mean kernels?"},
 		{[]string{"comp"}, "did you mean compare or completion?"},
+		{[]string{"rum", "stage2"}, `unknown command "rum": did you mean run?`},
+		{[]string{"run", "stage2", "--sett", "A"}, "unknown flag: --sett: did you mean --set? (tilescope run --help"},
+		{[]string{"run", "stage2", "--frob"}, "unknown flag: --frob (tilescope run --help lists the options)"},
 		{[]string{"stge2"}, "did you mean stage2?"},
 		{
 			[]string{

@@ -70,7 +70,7 @@ func TestLineageUsage(t *testing.T) {
 		{[]string{"stage2", "S@1[3,17]", "--block", "a"}, "--block a: expected X,Y,Z"},
 		{[]string{"stage2", "S@1[3,17]", "--depth", "-1"}, "--depth -1"},
 		{[]string{"stage2", "S@1[3,17]", "--dump", "x.npz"}, "--dump writes the tiles of a run"},
-		{[]string{"stage2", "S@4[3,17]"}, "there are kv tile 0 to 3 of stage S"},
+		{[]string{"stage2", "S@4[3,17]"}, "stage S has kv tiles 0 to 3"},
 		{[]string{"stage2", "S@1[3,17]", "--stages", "O"}, "stage S is not captured in this run (--stages)"},
 		{[]string{"nosuch", "S@1[3,17]"}, "nosuch"},
 	} {

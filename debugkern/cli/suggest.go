@@ -43,6 +43,9 @@ func mistyped(c *cobra.Command, word string) error {
 func didYouMean(c *cobra.Command, word string) string {
 	c.SuggestionsMinimumDistance = 2 // letters changed, as the library takes where it suggests by itself
 	names := c.SuggestionsFor(word)
+	if near := configs.Mistyped(word, names); len(near) > 0 {
+		names = near // of several the nearest
+	}
 	if len(names) == 0 {
 		return ""
 	}

@@ -25,7 +25,7 @@ func (m *Map) Markdown() []byte {
 		"What is set replaces the keys that the action has. A key is a character, `enter`, `tab`, `space`, `backspace`, `delete`, `insert`,\n" +
 		"`up`, `down`, `left`, `right`, `home`, `end`, `pgup`, `pgdown` or `f1` to `f12`, with `ctrl+`, `alt+` or `shift+`. Digits, Esc and\n" +
 		"Ctrl-C cannot be set. A key that would mean two things in one view, an unknown action or key is refused with file and line.\n" +
-		"`tilescope config set keys.tile.heat ctrl+t` sets one action; `TILESCOPE_KEYS=tile.heat=ctrl+t,zoom=Z` does for a session.\n")
+		"`tilescope config set keys.tile.heat ctrl+t` sets one action, `config get` prints its keys and `config unset` takes them out; `TILESCOPE_KEYS=tile.heat=ctrl+t,zoom=Z` does for a session.\n")
 	row := func(b2 Binding, name string) {
 		keys := code(b2.Keys)
 		if keys == "" {
