@@ -249,8 +249,17 @@ func (p *Pane) drawLane(a area) []string {
 		}
 		lines = append(lines, p.laneValue(l.Pad(20), cells[e]).Done())
 	}
-	return p.Theme.Box(fmt.Sprintf("LANE %d", x.lane), p.names(x.lane), lines, a.w, a.h, false)
+	title := fmt.Sprintf("LANE %d of %s", x.lane, p.choice())
+	note := p.names(x.lane)
+	if p.otherwise() {
+		note = fmt.Sprintf("the writer is lane %d", p.live.Writer.Lane)
+	}
+	return p.Theme.Box(title, note, lines, a.w, a.h, false)
 }
+
+// otherwise reports whether the cell under the cursor is known to have been written by no store of a
+// fragment: the map then says which lane would hold it in one.
+func (p *Pane) otherwise() bool { return p.live.Writer != nil && p.live.Writer.Fragment == "" }
 
 // names is where a lane stands: group and place in it, in the terms of the PTX ISA.
 func (p *Pane) names(lane int) string {

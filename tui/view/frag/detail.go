@@ -104,6 +104,9 @@ func (p *Pane) cellLine() string {
 		return l.Add(p.Theme.Wrong, fmt.Sprintf("no element holds (%s)", pair(p.cell))).Done()
 	}
 	holds, says := "lane %d element %d holds %s", " %s table says %s"
+	if p.otherwise() {
+		holds = "lane %d element %d would hold %s"
+	}
 	if p.W < roomy {
 		holds, says = "lane %d e%d %s", " %s table %s"
 	}

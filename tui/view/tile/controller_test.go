@@ -147,11 +147,11 @@ func TestHeatMapShowsWholeTileAt120(t *testing.T) {
 // Beside a very wide tile stands the lane that holds the cursor's cell, once the cursor rests.
 func TestLaneBesideTheTile(t *testing.T) {
 	d := viewtest.Start(t, 200, 60).Command("stage S").Press("2").Command("goto 9,3")
-	if s := d.Text(); !strings.Contains(s, "┌LANE 5─") || !strings.Contains(s, "▸  3   9,3") {
+	if s := d.Text(); !strings.Contains(s, "┌LANE 5 of acc f32 row─") || !strings.Contains(s, "▸  3   9,3") {
 		t.Errorf("no lane:\n%s", s)
 	}
 	d.Manual = true
-	if d.Press("j", "j"); !strings.Contains(d.Text(), "┌LANE 5─") {
+	if d.Press("j", "j"); !strings.Contains(d.Text(), "┌LANE 5 of acc f32 row─") {
 		t.Error("the lane should stay until the cursor rests")
 	}
 }
