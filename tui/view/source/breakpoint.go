@@ -372,8 +372,9 @@ func (v *Controller) readCondition(b walk.Breakpoint, text string) (expr.Conditi
 	case b.Stage != "" && when.If.OfWarp() != "":
 		return when, fmt.Errorf("%q: the whole block captures %s, so %s is of no warp; expected kv, step, "+
 			"blockIdx.xyz or array[row][col]", text, b.Stage, when.If.OfWarp())
-	case v.walk.shot.values != nil:
-		if err := when.If.Check(v.walk.shot.values); err != nil {
+	}
+	if s := v.scope(); s != nil {
+		if err := when.If.Check(s); err != nil {
 			return when, err
 		}
 	}

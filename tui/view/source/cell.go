@@ -18,14 +18,7 @@ func (v *Controller) noSuchCell(array string, row, col int) string {
 	if dims == nil {
 		return fmt.Sprintf("the kernel has no shared array %q", array)
 	}
-	rows, cols := 1, 1
-	for i, d := range dims {
-		if i > 0 && i == len(dims)-1 {
-			cols = d
-		} else {
-			rows *= d
-		}
-	}
+	rows, cols := rowsAndColumns(dims)
 	if row < rows && col < cols {
 		return ""
 	}
@@ -34,6 +27,20 @@ func (v *Controller) noSuchCell(array string, row, col int) string {
 		return fmt.Sprintf("%s has no such cell: it is %s", array, extents)
 	}
 	return fmt.Sprintf("%s has no cell [%d][%d]: it is %s", array, row, col, extents)
+}
+
+// rowsAndColumns are the extents of an array as a table: all dimensions but the last are of its rows, and so
+// is one alone.
+func rowsAndColumns(dims []int) (rows, cols int) {
+	rows, cols = 1, 1
+	for i, d := range dims {
+		if i > 0 && i == len(dims)-1 {
+			cols = d
+		} else {
+			rows *= d
+		}
+	}
+	return rows, cols
 }
 
 // noRow is the row of a cell one of whose other indices is too large.

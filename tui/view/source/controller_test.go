@@ -792,6 +792,25 @@ func TestRememberedBreakpoints(t *testing.T) {
 	}
 }
 
+// TestAnImpossibleElementIsRefused: of a block that is not open, too, an element that its array does not have
+// is neither watched nor stopped at, and nothing is advised that is refused.
+func TestAnImpossibleElementIsRefused(t *testing.T) {
+	d := walker{viewtest.Start(t, 120, 40)}
+	if control(d.Driver).Walk() != nil {
+		t.Fatal("a block is open before anything asked for one")
+	}
+	d.Command("watch sP[0][99]").HasStatus("the second index of sP is 99, expected 0 to 31")
+	d.Command("watch sP[32][0] + 1").HasStatus("the first index of sP is 32, expected 0 to 31")
+	d.Command("watch sP[-1][0]").HasStatus("expected 0 to 31")
+	kept := map[string]string{}
+	if control(d.Driver).Remember(kept); kept["watches"] != "" {
+		t.Errorf("remembered %s", kept["watches"])
+	}
+	d.Command("watch sP[0][31]").HasStatus("watch 1: sP[0][31] has no value: no block is open; :break sP[0][31]")
+	d.Command("break sP[0][31]").HasStatus("breakpoint 1: r and R stop when sP[0][31] changes")
+	d.Command("break sP[0][99]").HasStatus("sP has no cell [0][99]")
+}
+
 // TestBreakpointsFollowTheirStatements: in a source that has changed a breakpoint stops at its statement; one
 // whose statement is gone stops nothing, is counted and named, and comes back with its statement.
 func TestBreakpointsFollowTheirStatements(t *testing.T) {

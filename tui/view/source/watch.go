@@ -76,8 +76,8 @@ func (v *Controller) notTheKernels(e *expr.Expr) string {
 // readExpr reads an expression, and looks whether the kernel has what it names.
 func (v *Controller) readExpr(text string) (*expr.Expr, error) {
 	e, err := expr.Parse(v.loopAsKV(text), cursorNames...)
-	if err == nil && v.walk.shot.values != nil {
-		err = e.Check(v.walk.shot.values)
+	if s := v.scope(); err == nil && s != nil {
+		err = e.Check(s)
 	}
 	return e, err
 }
@@ -98,7 +98,8 @@ func (v *Controller) watchCommand(arg string) tea.Cmd {
 	s.lastWatch++
 	s.watches = append(s.watches, watch{s.lastWatch, e})
 	text := fmt.Sprintf("watch %d: %s", s.lastWatch, v.printed(e))
-	if oneCell.MatchString(e.String()) { // gdb's watch stops
+	if array, row, col, ok := v.cellOf(e.String()); ok && oneCell.MatchString(e.String()) &&
+		v.noSuchCell(array, row, col) == "" { // gdb's watch stops
 		text += fmt.Sprintf("; :break %s stops where it changes", e)
 	}
 	v.Say(text + v.notTheKernels(e))
