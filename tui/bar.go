@@ -196,6 +196,9 @@ func (m drawing) hintAt(x int) (hint, bool) {
 // hinted are the hints of the view on screen. Pipe and Tile begin with what diagnoses a run that went wrong:
 // its key, or in Tile, where the key is another action's, the command.
 func (m drawing) hinted() []hint {
+	if m.over != nil {
+		return m.overHints()
+	}
 	var list []hint
 	why := hint{label: ":" + string(keymap.Diagnose), text: "why", stays: true}
 	words := m.wording()
@@ -215,6 +218,30 @@ func (m drawing) hinted() []hint {
 	}
 	if (m.view == view.Pipe || m.view == view.Tile) && m.wentWrong() {
 		list = slices.Insert(list, 0, why)
+	}
+	return list
+}
+
+// overHints are the hints of the list over the view.
+func (m drawing) overHints() []hint {
+	var list []hint
+	for _, x := range []struct {
+		action keymap.Action
+		text   string
+	}{
+		{keymap.Open, "carry out"}, {keymap.Yank, "copy"}, {keymap.Search, "search"},
+		{keymap.Cancel, "close"},
+	} {
+		if x.action == keymap.Open && m.over.opens == keymap.Messages { // they stand for nothing to carry out
+			continue
+		}
+		for _, b := range m.Keys.All() {
+			// the list takes it in views to which it does not belong, too
+			if b = b.At(m.view); b.Action == x.action && len(b.Keys) > 0 {
+				list = append(list, hint{b.Label, x.text, b.Keys[0], x.action == keymap.Cancel})
+				break
+			}
+		}
 	}
 	return list
 }

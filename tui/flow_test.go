@@ -207,7 +207,8 @@ func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 	if d.press("ctrl+r", "ctrl+r"); d.m.Cursor != want {
 		t.Errorf("and forward again: %+v", d.m.Cursor)
 	}
-	d.press("m", "a", "g", "g", "0", "{", "'", "a")
+	d.press("m", "a").hasStatus("bookmark a set at ")
+	d.press("g", "g", "0", "{", "'", "a").hasStatus("at bookmark a: ")
 	if d.m.Cursor != want {
 		t.Errorf("bookmark: %+v", d.m.Cursor)
 	}

@@ -37,7 +37,7 @@ func (m *Model) cancel(string) tea.Cmd {
 		if cmd, ok := m.leaveView(); ok {
 			return cmd
 		}
-		m.Say(fmt.Sprintf("nothing to cancel: %s quits", m.Keys.Label(keymap.Quit)))
+		m.Show(fmt.Sprintf("nothing to cancel: %s quits", m.Keys.Label(keymap.Quit))) // no message is kept
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type bookmarks struct {
 func (b *bookmarks) set(name string) tea.Cmd {
 	c := b.PlaceOf(b.Cursor)
 	b.all[name] = configs.Bookmark{Target: b.Req.Target, Cursor: remember(c)}
-	b.Say(fmt.Sprintf("bookmark %s: %s", name, b.Named(c)))
+	b.Say(fmt.Sprintf("bookmark %s set at %s", name, b.Named(c)))
 	return b.Root.Changed()
 }
 
@@ -40,7 +40,7 @@ func (b *bookmarks) goTo(name string) tea.Cmd {
 		return nil
 	}
 	cmd := b.GoTo(c)
-	text := fmt.Sprintf("bookmark %s: %s", name, b.Named(b.PlaceOf(b.Cursor)))
+	text := fmt.Sprintf("at bookmark %s: %s", name, b.Named(b.PlaceOf(b.Cursor)))
 	if mark.Target != "" && mark.Target != b.Req.Target {
 		text += " (it was set in " + mark.Target + ")"
 	}

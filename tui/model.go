@@ -151,6 +151,9 @@ func (m *Model) Init() tea.Cmd {
 		return tea.Batch(m.startTour(""), m.askGround())
 	}
 	start := tea.Batch(m.Start(m.Req), m.askGround())
+	if m.opt.forgot != nil { // which the first run's words do not overwrite
+		m.Status.Keep()
+	}
 	if m.opt.Lacks != nil {
 		m.propose(m.opt.Lacking, m.opt.Lacks)
 	}

@@ -20,6 +20,9 @@ func TestHelpCarriesOut(t *testing.T) {
 	if s := d.text(); !strings.Contains(s, "HELP Tile · kernel") || !strings.Contains(s, "Legend of kernel") {
 		t.Errorf("help:\n%s", s)
 	}
+	if s := d.text(); !strings.Contains(s, "Enter carry out") || strings.Contains(s, "n next bad") {
+		t.Errorf("the bottom line has the view's hints:\n%s", s)
+	}
 	d.press("/").typed("palette: every").press("enter")
 	if s := d.text(); !strings.Contains(s, "palette: every") {
 		t.Errorf("search:\n%s", s)

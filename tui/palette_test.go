@@ -212,7 +212,7 @@ func TestPaletteCarriesOut(t *testing.T) {
 	}
 	d.press("esc", "esc")
 	d.command("config").hasStatus("`tilescope config` shows the settings")
-	d.command("set-mark k").hasStatus("bookmark k")
+	d.command("set-mark k").hasStatus("bookmark k set at")
 	d.command("set-mark kk").hasStatus("expected one character")
 	d.press(":").typed("set-m").press("enter") // it wants a letter
 	if got := d.m.prompt.Text(); got != "set-mark " {

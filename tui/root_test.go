@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/tui/keymap"
@@ -33,5 +35,10 @@ func TestEscGoesBackWhereOneCameFrom(t *testing.T) {
 			t.Errorf("%q: at last Esc shows %s", tt.keys, d.m.view)
 		}
 		d.hasStatus("nothing to cancel")
+		if list, _ := d.m.Log.Entries(); slices.ContainsFunc(list, func(e view.Entry) bool {
+			return strings.Contains(e.Text, "nothing to cancel")
+		}) {
+			t.Errorf("%q: Esc on the bare screen is kept as a message", tt.keys)
+		}
 	}
 }

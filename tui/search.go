@@ -168,9 +168,14 @@ func (m *Model) startFilter(text string) tea.Cmd {
 		m.Complain(err.Error())
 		return nil
 	}
-	if text == "" {
+	v, counts := m.Shown().(view.Counter)
+	switch {
+	case text == "":
 		m.Say("filter cleared")
-	} else {
+	case counts && v.Matching() == 0:
+		m.Complain(fmt.Sprintf("nothing here matches %s, so that nothing is shown; %s shows all", text,
+			m.Keys.Label(keymap.Cancel)))
+	default:
 		m.Say(fmt.Sprintf("only %s is shown; %s shows all", text, m.Keys.Label(keymap.Cancel)))
 	}
 	return nil

@@ -3,6 +3,8 @@ package tui
 import (
 	"errors"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/configs"
@@ -70,12 +72,18 @@ func TestSecondTerminalSavesNothing(t *testing.T) {
 		return s.Seed
 	}
 	first, leave := open()
+	first.open(view.Source).command("break 65") // which the next session announces
 	first.command("seed 9")
 	if first.m.Status.Bad || seed() != 9 {
 		t.Fatalf("the first: status %q, saved seed %d", first.m.Status.Text, seed())
 	}
 	second, _ := open()
 	second.hasStatus("another terminal is open")
+	if list, _ := second.m.Log.Entries(); !slices.ContainsFunc(list, func(e view.Entry) bool {
+		return strings.Contains(e.Text, "1 breakpoint set in an earlier session")
+	}) {
+		t.Errorf("no message of what was set: %+v", list)
+	}
 	if second.last().Seed != 9 {
 		t.Errorf("the second ran seed %d", second.last().Seed)
 	}

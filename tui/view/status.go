@@ -26,6 +26,9 @@ func (s *Status) Say(text string) {
 	s.Log.add(text, false)
 }
 
+// Note adds a message and leaves the status line as it is.
+func (s *Status) Note(text string) { s.Log.add(text, false) }
+
 // Hold writes what stays on the status line until Release: a result that nobody's key has led to, and that
 // background work which it sets off would overwrite. A refusal replaces it.
 func (s *Status) Hold(text string) {
@@ -33,6 +36,9 @@ func (s *Status) Hold(text string) {
 	s.Say(text)
 	s.held = true
 }
+
+// Keep protects what the status line says until Release, as Hold does.
+func (s *Status) Keep() { s.held = true }
 
 // Release lets the status line be overwritten again: a key was pressed, or a new run starts.
 func (s *Status) Release() { s.held = false }
@@ -97,6 +103,10 @@ func FirstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return s
 }
+
+// ULPHelp is what legends say of errors in ulp.
+const ULPHelp = "numbers of the tile's type between the kernel's and the reference rounded to that type: 0 where " +
+	"the two have the same bits, though the exact reference may differ"
 
 // OnOff writes a switch.
 func OnOff(on bool) string {

@@ -99,6 +99,8 @@ type (
 	Filterer interface {
 		Filter(text string) error
 	}
+	// Counter knows how many of what it shows its filter leaves; -1 where that is not known yet.
+	Counter interface{ Matching() int }
 	// Copier has something under its cursor that can be copied.
 	Copier interface{ Text() string }
 	// Located has a source line under its cursor; ok is false where it has none now.

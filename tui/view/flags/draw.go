@@ -304,7 +304,7 @@ func (p *Pane) compare(w int, out *[]string) {
 		line("out", p.Theme.Verdict(a.Output.Verdict), p.Theme.Verdict(b.Output.Verdict),
 			"max "+a.Output.Most(), "max "+b.Output.Most())
 	}
-	same := "digests differ"
+	same := "different bits: digests differ"
 	if a.Digest != "" && a.Digest == b.Digest {
 		same = "equal bits: the same digest"
 	}

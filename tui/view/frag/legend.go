@@ -18,6 +18,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			{Glyph: g.Off, Text: "no value: outside the problem"}, {Glyph: g.NaN, Text: "NaN"},
 			{Glyph: g.Inf, Text: "infinite"},
 			{Glyph: "0 2", Text: "as owners: how many elements of the fragment hold the cell"},
+			{Glyph: "ulp", Text: view.ULPHelp},
 		}
 	}
 	return []view.Mark{

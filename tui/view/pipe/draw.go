@@ -126,7 +126,11 @@ func (p *Pane) verdictLine(w int) string {
 		if i > 0 {
 			l.Add(p.Theme.Dim, between)
 		}
+		cut := p.Theme.Width(x.text) > l.Left() // which an ellipsis says already
 		l.Add(x.style, p.Theme.FitWords(x.text, l.Left()))
+		if cut {
+			return l.Done()
+		}
 	}
 	if n < len(parts) && l.Left() > 1 {
 		l.Add(p.Theme.Dim, " "+p.Theme.Glyph.Ellipsis)
@@ -178,7 +182,7 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 	say := func(s theme.Style, text string) { out = append(out, part{s, text}) }
 	accused := p.accused(r)
 	if r.Guess != "" && r.Verdict == report.Diverge {
-		say(p.Theme.Notice, r.Guess)
+		say(p.Theme.Notice, strings.TrimPrefix(r.Guess, "the launch is a guess: ")) // the word before says it
 	}
 	for _, text := range accused {
 		say(p.Theme.Wrong, text)

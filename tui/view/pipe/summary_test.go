@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"tilescope/debugkern/report"
 	"tilescope/probes"
+	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
@@ -105,6 +108,26 @@ func TestKernelWithoutALoop(t *testing.T) {
 	}
 	if got := p.headLine(78); !strings.Contains(got, " tile ") || strings.Contains(got, "kv") {
 		t.Errorf("the columns are %q", got)
+	}
+}
+
+// TestAGuessedLaunchIsSaidOnce: the verdict says that the launch is guessed, and next to it which; a line
+// that is cut has one ellipsis.
+func TestAGuessedLaunchIsSaidOnce(t *testing.T) {
+	p := NewPane(theme.New(theme.Options{}))
+	r := &report.Run{Verdict: report.Diverge, Guess: "the launch is a guess: --grid 6 --block 128",
+		Stages: []report.Stage{{Name: "result", Verdict: report.Wrong}},
+		Guilty: []report.Guilty{{Stage: "result", KVTile: -1}}}
+	p.data.Run = outcome.New("k", r, false)
+	for w := 30; w < 120; w++ {
+		line := ansi.Strip(p.verdictLine(w))
+		if strings.Contains(line, "is a guess") || strings.Count(line, "…") > 1 {
+			t.Errorf("%d columns: %q", w, line)
+		}
+	}
+	if line := ansi.Strip(p.verdictLine(119)); !strings.Contains(line,
+		"✗ DIVERGE, LAUNCH GUESSED  --grid 6 --block 128 · guilty result") {
+		t.Errorf("%q", line)
 	}
 }
 

@@ -9,6 +9,21 @@ import (
 	"tilescope/tui/theme"
 )
 
+// TestAGuessIsNoEffect: what a finding leads to is one fact, that something is a guess another.
+func TestAGuessIsNoEffect(t *testing.T) {
+	const launch = "the launch is a guess: --grid 6 --block 128"
+	for _, c := range [][3]string{
+		{"O is wrong", "O is wrong", ""}, {launch, "", launch},
+		{"O is wrong; " + launch, "O is wrong", launch},
+		{"O is wrong; depends on a guess: k.yaml:3; " + launch, "O is wrong",
+			"depends on a guess: k.yaml:3; " + launch},
+	} {
+		if effect, guess := guessed(c[0]); effect != c[1] || guess != c[2] {
+			t.Errorf("%q: %q and %q", c[0], effect, guess)
+		}
+	}
+}
+
 // TestAboutSaysAFactOnce: what the finding says is no evidence of the cause as well, and places stand without
 // the folders of their files, but in what is copied and where two files have one name.
 func TestAboutSaysAFactOnce(t *testing.T) {

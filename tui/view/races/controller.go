@@ -156,6 +156,9 @@ func (v *Controller) Filter(text string) error {
 	return nil
 }
 
+// Matching implements view.Counter: the rows of the list.
+func (v *Controller) Matching() int { return len(v.pane.rows) }
+
 // Search implements view.Searcher.
 func (v *Controller) Search(text string) error {
 	v.search = text

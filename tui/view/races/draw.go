@@ -231,7 +231,9 @@ func (p *Pane) about() []entry {
 		if f.Missing != nil {
 			say("missing", *f.Missing, p.Theme.Text)
 		}
-		say("effect", f.Consequence, p.Theme.Text)
+		effect, guess := guessed(f.Consequence)
+		say("effect", effect, p.Theme.Text)
+		say("guess", guess, p.Theme.Notice)
 		say("hits", f.Neighbour, p.Theme.Text)
 		say("where", place(f, &p.data.Work), p.Theme.Dim)
 	}
@@ -271,6 +273,18 @@ func (p *Pane) about() []entry {
 		say("command", c.Again, p.Theme.Dim)
 	}
 	return out
+}
+
+// guessed splits what a finding's consequence says of a guess, of the launch or of an argument, from what the
+// finding leads to.
+func guessed(consequence string) (effect, guess string) {
+	at := len(consequence)
+	for _, begins := range []string{"the launch is a guess: ", "depends on a guess: "} {
+		if i := strings.Index(consequence, begins); i >= 0 {
+			at = min(at, i)
+		}
+	}
+	return strings.TrimSuffix(consequence[:at], "; "), consequence[at:]
 }
 
 // shortPaths writes the places of the findings' files in a text without folders, as the panes of their

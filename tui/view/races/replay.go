@@ -35,6 +35,10 @@ func (v *Controller) replay() tea.Cmd {
 	switch {
 	case f == nil:
 		_, _, tried := v.worst()
+		if tried == 0 {
+			v.Say("nothing to replay: no race was found, and no other schedule tried")
+			return nil
+		}
 		v.Say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
 		return nil
 	case known != nil:

@@ -276,6 +276,11 @@ func (v *Controller) announce() {
 	if v.Root.Showing() != view.Source {
 		key = ":" + string(listStops)
 	}
-	v.Hold(fmt.Sprintf("%s set in an earlier session; %s lists, %s %s them", strings.Join(what, " and "), key,
-		strings.Join(clear, " and "), verb))
+	text := fmt.Sprintf("%s set in an earlier session; %s lists, %s %s them", strings.Join(what, " and "),
+		key, strings.Join(clear, " and "), verb)
+	if v.Status.Bad { // what is wrong at the start stays on screen
+		v.Status.Note(text)
+		return
+	}
+	v.Hold(text)
 }

@@ -325,6 +325,24 @@ func (v *Controller) Filter(text string) (err error) {
 	return nil
 }
 
+// Matching implements view.Counter: the cells of the tile under the cursor.
+func (v *Controller) Matching() int {
+	f, t := v.pane.Settings().Filter, v.Tiles.Views[v.At()]
+	if f == nil || t == nil {
+		return -1
+	}
+	n := 0
+	judge := cell.NewJudge(t, v.Numbers.Ref, v.Numbers.Bound)
+	for row := range t.ValidRows {
+		for col := range t.ValidCols {
+			if judge.Known() && t.Got.Captured(row, col) && f.Hit(judge.At(row, col)) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // next goes to a match while a search is active, to a cell that two backends computed differently where both
 // are shown, else to a bad cell.
 func (v *Controller) next(dir int) tea.Cmd {

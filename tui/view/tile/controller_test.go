@@ -245,11 +245,12 @@ func TestSearchInTheTile(t *testing.T) {
 		t.Error("n stayed")
 	}
 	d.Type("&nonsense").Press("enter").HasStatus("none of nan, inf")
-	d.Type("&bad").Press("enter")
+	d.Type("&bad").Press("enter").HasStatus("only bad is shown")
 	d.Says("&bad", "/>1.9")
 	if d.Press("esc"); strings.Contains(d.Text(), "&bad") || strings.Contains(d.Text(), "/>1.9") {
 		t.Errorf("Esc leaves search or filter:\n%s", d.Text())
 	}
+	d.Type("&nan").Press("enter").HasStatus("nothing here matches nan, so that nothing is shown; Esc")
 }
 
 // TestLineage: W opens the tree of what the cell is made of in the place of the tile, Enter goes to an

@@ -38,6 +38,7 @@ func (v *Controller) settingsLegend() []view.Mark {
 				"millionths and so on"},
 		{Glyph: diff,
 			Text: "how the error column measures: " + k(keymap.Diff)},
+		{Glyph: "ulp", Text: view.ULPHelp},
 		{Glyph: bound,
 			Text: "where a cell is bad. derived: above the bound " +
 				"that follows from the stage's arithmetic, cell by cell; else above so many ulp: " +

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
@@ -93,7 +94,11 @@ func (v *Controller) facts() [][2]string {
 	}
 	out = append(out, [2]string{"cost", fmt.Sprintf("%.0f ms run, %.0f ms compare", float64(r.Cost.RunMS),
 		float64(r.Cost.CompareMS))})
-	return append(out, [2]string{"findings", strconv.Itoa(len(r.Findings))})
+	found := strconv.Itoa(len(r.Findings))
+	if v.Run.Request.Check != debugkern.EveryChecker {
+		found += ", races not checked"
+	}
+	return append(out, [2]string{"findings", found})
 }
 
 // showLane draws the lane at the cursor in the right column: only once the cursor rests, for its lines all

@@ -166,9 +166,11 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 	case s.Verdict == report.Tainted:
 		word = fmt.Sprintf("%d bad", s.Global.Bad)
 	case s.Verdict == report.OK:
-		l.Add(style, p.Theme.VerdictMark(s.Verdict)).
-			Right(p.Theme.Dim, "error "+shortError(s.Local.Error), w-1)
-		return l.Done()
+		text := "error " + shortError(s.Local.Error)
+		if l.Col()+2+p.Theme.Width(text) > w-1 { // next to a long name
+			text = strings.TrimPrefix(text, "error ")
+		}
+		return l.Add(style, p.Theme.VerdictMark(s.Verdict)).Right(p.Theme.Dim, text, w-1).Done()
 	}
 	l.Add(style, p.Theme.VerdictMark(s.Verdict)).Right(style, word, w-1)
 	return l.Done()
