@@ -212,7 +212,11 @@ func (e *execution) judged(doc *report.Stage, sr *judge.StageResult, run *Run) (
 	for _, a := range e.r.plan.Args {
 		sp := e.r.plan.Stage(sr.Stage)
 		if sp != nil && a.Name == sp.Capture.Output && a.Role == probes.RoleOutput && a.Elems() > 0 {
-			doc.Unwritten = e.unwritten(a) == a.Elems()
+			n := e.unwritten(a)
+			doc.Unwritten = n == a.Elems()
+			if doc.Global.Cells == a.Elems() && n <= doc.Global.NaN {
+				doc.Global.Unwritten = n
+			}
 		}
 	}
 	if sr.Region != nil {
@@ -429,6 +433,11 @@ func (e *execution) output() (*report.Output, error) {
 		rules := whole.attention.Rules(p, o)
 		doc.FlashRule, doc.PyTorch, doc.Triton = ruleDoc(rules.Flash), ruleDoc(rules.PyTorch),
 			ruleDoc(rules.Triton)
+	}
+	for _, a := range p.Args {
+		if a.Name == sp.Capture.Output && a.Elems() == doc.Cells {
+			doc.Unwritten = min(e.unwritten(a), doc.NaN)
+		}
 	}
 	if out.OK {
 		doc.Verdict = report.OK

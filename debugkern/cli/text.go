@@ -136,7 +136,11 @@ func printFirstBad(w io.Writer, st *report.Stage) {
 	if b.Index != nil {
 		what, who = st.Argument+indexText(b.Index), fmt.Sprintf("block %s ", b.Block)
 	}
-	fmt.Fprintf(w, "    %s: got %v, want %v", what, float64(b.Got), float64(b.Want))
+	got := fmt.Sprintf("got %v", float64(b.Got))
+	if st.NeverWritten(b) {
+		got = "never written"
+	}
+	fmt.Fprintf(w, "    %s: %s, want %v", what, got, float64(b.Want))
 	if b.Source != nil && b.Warp != nil && b.Lane != nil {
 		fmt.Fprintf(w, ", %s by %swarp %d lane %d", b.WrittenAt(), who, *b.Warp, *b.Lane)
 	} else if b.Index != nil && b.Warp != nil && b.Lane != nil {

@@ -63,9 +63,16 @@ func oddWord(nonfinite, nan int, or string) string {
 	return "NaN" + or + "Inf"
 }
 
-// Odd counts values that are not finite, of which so many are no numbers: "3 NaN", "3 NaN, 2 Inf"; "3 NaN or
-// Inf" where it is not known which.
-func Odd(nonfinite, nan int) string {
+// Odd counts values that are not finite, of which so many are no numbers, and of these so many stand for what
+// was never written: "3 NaN", "3 NaN, 2 Inf", "3 never written"; "3 NaN or Inf" where it is not known which.
+func Odd(nonfinite, nan, unwritten int) string {
+	if unwritten > 0 && unwritten <= nan {
+		text := fmt.Sprintf("%d never written", unwritten)
+		if nonfinite > unwritten {
+			text += ", " + Odd(nonfinite-unwritten, nan-unwritten, 0)
+		}
+		return text
+	}
 	if nan > 0 && nan < nonfinite {
 		return fmt.Sprintf("%d NaN, %d Inf", nan, nonfinite-nan)
 	}

@@ -27,14 +27,17 @@ func TestOdd(t *testing.T) {
 	inf := Number(math.Inf(1))
 	for _, c := range []struct {
 		nonfinite, nan     int
+		unwritten          int
 		size, cells, ofAll string
 	}{
-		{3, 3, "NaN", "3 NaN", "3 of 64 cells NaN"},
-		{5, 3, "NaN/Inf", "3 NaN, 2 Inf", "of 64 cells 3 NaN, 2 Inf"},
-		{5, 0, "NaN/Inf", "5 NaN or Inf", "5 of 64 cells NaN or Inf"},
+		{3, 3, 0, "NaN", "3 NaN", "3 of 64 cells NaN"},
+		{5, 3, 0, "NaN/Inf", "3 NaN, 2 Inf", "of 64 cells 3 NaN, 2 Inf"},
+		{5, 0, 0, "NaN/Inf", "5 NaN or Inf", "5 of 64 cells NaN or Inf"},
+		{3, 3, 3, "NaN", "3 never written", "3 of 64 cells never written"},
+		{7, 5, 3, "NaN/Inf", "3 never written, 2 NaN, 2 Inf", "of 64 cells 3 never written, 2 NaN, 2 Inf"},
 	} {
-		s := ErrorStats{MaxAbs: inf, Nonfinite: c.nonfinite, NaN: c.nan}
-		o := Output{MaxAbs: inf, Cells: 64, Nonfinite: c.nonfinite, NaN: c.nan}
+		s := ErrorStats{MaxAbs: inf, Nonfinite: c.nonfinite, NaN: c.nan, Unwritten: c.unwritten}
+		o := Output{MaxAbs: inf, Cells: 64, Nonfinite: c.nonfinite, NaN: c.nan, Unwritten: c.unwritten}
 		if s.Size(s.MaxAbs, "%g") != c.size || o.Most() != c.size || s.Odd() != c.cells ||
 			o.Odd() != c.ofAll {
 			t.Errorf("%+v: %q, %q, %q, %q", c, s.Size(s.MaxAbs, "%g"), o.Most(), s.Odd(), o.Odd())

@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there
 // where that is attention.
@@ -16,11 +19,12 @@ type Output struct {
 	PyTorch   *Rule `json:"pytorch,omitempty"`
 	Triton    *Rule `json:"triton,omitempty"`
 	Histogram []int `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
-	// Of Cells so many are not finite, and of these so many are no numbers. Documents do not have them: all
-	// are 0 in one that was read.
+	// Of Cells so many are not finite, of these so many are no numbers, and of these so many stand for what
+	// was never written. Documents do not have them: all are 0 in one that was read.
 	Cells     int `json:"-"`
 	Nonfinite int `json:"-"`
 	NaN       int `json:"-"`
+	Unwritten int `json:"-"`
 }
 
 // Against names what the result is compared with. It is another reference than that of the stages, which
@@ -47,10 +51,12 @@ func (o *Output) Odd() string {
 	if o.Nonfinite == 0 {
 		return ""
 	}
-	if o.NaN > 0 && o.NaN < o.Nonfinite {
-		return fmt.Sprintf("of %d cells %s", o.Cells, Odd(o.Nonfinite, o.NaN))
+	text := Odd(o.Nonfinite, o.NaN, o.Unwritten)
+	n, what, _ := strings.Cut(text, " ")
+	if strings.Contains(what, ", ") {
+		return fmt.Sprintf("of %d cells %s", o.Cells, text)
 	}
-	return fmt.Sprintf("%d of %d cells %s", o.Nonfinite, o.Cells, oddWord(o.Nonfinite, o.NaN, " or "))
+	return fmt.Sprintf("%s of %d cells %s", n, o.Cells, what)
 }
 
 // Rule is another project's acceptance test, evaluated on O.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"tilescope/probes"
@@ -83,6 +84,8 @@ type ErrorStats struct {
 	Nonfinite  int    `json:"nonfinite"`
 	// NaN: those of Nonfinite that are no numbers; not in documents, so that it is 0 in one that was read
 	NaN int `json:"-"`
+	// Unwritten: of an output, how many of NaN stand for elements that were never written
+	Unwritten int `json:"-"`
 }
 
 // Size writes the size of one of the errors by a verb for floats; where a cell that is not finite takes part
@@ -90,7 +93,7 @@ type ErrorStats struct {
 func (s *ErrorStats) Size(n Number, verb string) string { return n.sizeOf(verb, s.Nonfinite, s.NaN) }
 
 // Odd says how many cells are not finite: "3 NaN".
-func (s *ErrorStats) Odd() string { return Odd(s.Nonfinite, s.NaN) }
+func (s *ErrorStats) Odd() string { return Odd(s.Nonfinite, s.NaN, s.Unwritten) }
 
 // BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can find
 // it.
@@ -114,6 +117,12 @@ type BadCell struct {
 	// Probe says that Source is a probe's line, which captures what the kernel does not store there.
 	Computed *Source `json:"computed,omitempty"`
 	Probe    bool    `json:"probe,omitempty"`
+}
+
+// NeverWritten reports whether a bad cell of the stage, an output, stands for an element that was never
+// written: all that are no numbers do.
+func (s *Stage) NeverWritten(b *BadCell) bool {
+	return math.IsNaN(float64(b.Got)) && s.Global.Unwritten > 0 && s.Global.Unwritten == s.Global.NaN
 }
 
 // FollowsText says of what values that are not finite the cell is made; "" where of none. Where one of them
