@@ -242,6 +242,9 @@ func (u *barriers) lacks(id int, cs []comer, misdirected bool) {
 	}
 	f := u.add(first, last, fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s", id,
 		u.place(first), first.threads, n, who))
+	for _, c := range waiting { // of this barrier; another one at the same place is the same cause
+		f.Warps = union(f.Warps, []int{c.warp})
+	}
 	if misdirected {
 		f.Other = u.sites[u.came[at][0].pc].source()
 	}

@@ -333,7 +333,9 @@ func (u *precisionUnit) judge(to numberType, r operand, ops []operand, local flo
 	}
 	largest, before := 0.0, float64(to.precision())
 	for _, o := range ops {
-		largest = max(largest, math.Abs(o.exact))
+		if finite(o.exact) {
+			largest = max(largest, math.Abs(o.exact))
+		}
 	}
 	least := largest / noise
 	worst := operand{}
@@ -383,14 +385,14 @@ func (u *precisionUnit) lost(to numberType, r operand, ops []operand, bits float
 
 // lossCause says why bits were lost.
 func lossCause(to numberType, in *ptx.Instr, r operand, ops []operand) string {
-	largest := 0.0
+	largest, normal := 0.0, math.Ldexp(1, to.smallest())
 	for _, o := range ops {
 		largest = max(largest, math.Abs(o.got))
 	}
 	switch {
 	case !finite(r.got):
 		return "overflow"
-	case math.Abs(r.exact) < math.Ldexp(1, to.smallest()):
+	case r.exact != 0 && math.Abs(r.exact) < normal && math.Abs(r.got) <= normal:
 		return "underflow"
 	case in.Op == "cvt" || in.Op == "mul" || in.Op == "div" || len(ops) < 2:
 		return "rounding"

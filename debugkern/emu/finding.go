@@ -201,6 +201,9 @@ func (v variable) String() string {
 	for _, i := range v.index {
 		s += fmt.Sprintf("[%d]", i)
 	}
+	if target.KeepsLocals(v.name) {
+		s += " (arrays of a thread)"
+	}
 	return s
 }
 
@@ -226,15 +229,15 @@ func (v variable) extents() string {
 
 // overrun says of an access of size bytes that begins at an element of a variable which it does not stay
 // within: reads x[4096], which has 4096 elements. Where the extents are not known it gives the bytes.
-func (v variable) overrun(in *inst, size int) string {
+func (v variable) overrun(in *inst, x *access, size int) string {
 	extents := v.extents()
 	switch {
 	case extents == "":
-		return fmt.Sprintf("%s of %d bytes outside %s", verb(in), size, v)
+		return fmt.Sprintf("%s of %d bytes outside %s", verb(in, x), size, v)
 	case size == v.size:
-		return fmt.Sprintf("%s %s, which has %s", verbs[verb(in)], v, extents)
+		return fmt.Sprintf("%s %s, which has %s", verbs[verb(in, x)], v, extents)
 	}
-	return fmt.Sprintf("%s %d bytes from %s on, which has %s", verbs[verb(in)], size, v, extents)
+	return fmt.Sprintf("%s %d bytes from %s on, which has %s", verbs[verb(in, x)], size, v, extents)
 }
 
 // verbs are the verbs of sentences that state an access.
@@ -242,7 +245,8 @@ var verbs = map[string]string{
 	"read": "reads", "write": "writes", "access": "accesses", "atomic access": "accesses atomically",
 }
 
-func verb(in *inst) string {
+// verb is what an instruction does at one of its addresses.
+func verb(in *inst, x *access) string {
 	switch in.class {
 	case target.ClassStore:
 		return "write"
@@ -250,6 +254,10 @@ func verb(in *inst) string {
 		return "atomic access"
 	case target.ClassMBarrier, target.ClassBulk:
 		return "access"
+	case target.ClassAsync:
+		if x.nth == 0 { // its destination
+			return "write"
+		}
 	}
 	return "read"
 }
@@ -257,7 +265,7 @@ func verb(in *inst) string {
 func (b *block) misaligned(w *warp, in *inst, x *access, lane int, p place, align int) {
 	v := b.variableOf(x, p, align)
 	b.report(w, in, lane, target.Misaligned, v, p,
-		fmt.Sprintf("%s of %s at %s: address %#x is no multiple of %d", verb(in), in.src.Opcode(), v,
+		fmt.Sprintf("%s of %s at %s: address %#x is no multiple of %d", verb(in, x), in.src.Opcode(), v,
 			p.addr, align), "")
 }
 
@@ -292,13 +300,13 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 			hit.name = ""
 		}
 	}
-	msg := v.overrun(in, size)
+	msg := v.overrun(in, x, size)
 	if v.name == "" {
-		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in), size,
+		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in, x), size,
 			p.space, p.addr)
 	}
 	if hit.name != "" {
-		msg = v.overrun(in, size) + ", and hits " + hit.String()
+		msg = v.overrun(in, x, size) + ", and hits " + hit.String()
 	}
 	at := p.addr & (windowSize - 1)
 	if p.space == target.SpaceShared && v.name != "" && at >= uint64(len(b.shared)) {
@@ -306,7 +314,7 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 	}
 	if p.space == target.SpaceGlobal && onHeap(p.addr) {
 		if near := b.heap.around(p.addr); near != "" {
-			msg = fmt.Sprintf("%s of %d bytes %s", verb(in), size, near)
+			msg = fmt.Sprintf("%s of %d bytes %s", verb(in, x), size, near)
 		}
 	}
 	b.report(w, in, lane, target.OutOfBounds, v, p, msg, hit.name)

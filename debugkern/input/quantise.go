@@ -114,7 +114,7 @@ func (f *RoundTripFault) Error() string {
 		at += fmt.Sprintf("[%d]", i)
 	}
 	return fmt.Sprintf(
-		"quantiser: %s%s = %.6g decodes to %.6g, %.3f steps away (half a step allowed); %d elements are",
+		"%s%s = %.6g decodes to %.6g, %.3f steps away, where half a step is allowed; so do %d elements in all",
 		f.Tensor, at, f.Value, f.Decoded, f.Deviation, f.Count)
 }
 

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"strings"
+
 	"fmt"
 
 	"tilescope/debugkern/ptx"
@@ -85,6 +87,10 @@ const CountForOnePhase = "under another order both count for one phase"
 // WrittenSinceInit is in Finding.Message where an mbarrier is used whose bytes the operation at Finding.Other
 // has written.
 const WrittenSinceInit = "has written since mbarrier.init"
+
+// KeepsLocals reports whether a name is that of what a compiler keeps the arrays of a thread in: PTX has not
+// their own.
+func KeepsLocals(name string) bool { return strings.HasPrefix(name, "__local_depot") }
 
 // Finding is one thing wrong, or worth saying, about an execution. One cause is one finding:
 // Count says how often.
