@@ -14,8 +14,9 @@ import (
 // A sum in registers that is not set to 0 before it begins goes on from the sum before it: the C of a matrix
 // product, or the register that a sum is added to. Nothing is then wrong with the index of what comes in so.
 
-// Carried is a sum that goes on from an earlier one of the same line of the source.
+// Carried is a sum, a maximum or a minimum that goes on from an earlier one of the same line of the source.
 type Carried struct {
+	Op   string         // of the PTX: "max" and "min"; of all else it is a sum
 	At   *report.Source // what adds to it
 	Used *report.Source // what takes the earlier sum, as finished
 }
@@ -84,6 +85,7 @@ func (c *contrast) carried(a *actual, foreign []operandKey) *Carried {
 			return nil
 		}
 		out = &Carried{
+			Op:   c.fn.Body[s.way[at]].Op,
 			At:   report.SourceOf(target.Blame(c.fn, s.way[at])),
 			Used: report.SourceOf(target.Blame(c.fn, used)),
 		}

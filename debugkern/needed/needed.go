@@ -24,6 +24,12 @@ type Range struct{ Lo, Hi float64 }
 // Has reports whether a number lies in the range.
 func (r Range) Has(x float64) bool { return x >= r.Lo && x <= r.Hi }
 
+// Loose reports whether the range says little more than an order of magnitude.
+func (r Range) Loose() bool {
+	const loose = 0.5 // of its larger end
+	return r.Hi-r.Lo > loose*math.Max(math.Abs(r.Lo), math.Abs(r.Hi))
+}
+
 // meet is what two ranges have in common; ok is false where that is nothing.
 func (r Range) meet(o Range) (both Range, ok bool) {
 	both = Range{math.Max(r.Lo, o.Lo), math.Min(r.Hi, o.Hi)}

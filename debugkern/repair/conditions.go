@@ -20,7 +20,8 @@ const (
 	Always = "the condition left out: what stands under it always executed"
 	Never  = "what stands under the condition left out"
 	OneWay = "the condition left out: one of its ways always"
-	chosen = "the condition of the choice left out: always "
+	// Chosen begins the text of an edit of a choice between two values; behind it is the one that it takes.
+	Chosen = "its condition left out: always "
 )
 
 // conditions lists edits of the conditions that decide what cells get: a branch that is taken always, or
@@ -43,7 +44,7 @@ func (m *menu) conditions() []candidate {
 	for n, o := range m.ops {
 		if in := m.fn.Body[o.At]; in.Kind() == isa.Select && len(in.Args) == 4 && !hides(in) {
 			for k := 1; k <= 2; k++ {
-				text := chosen + m.value(&in.Args[k])
+				text := Chosen + m.value(&in.Args[k])
 				m.add(2*n+k, Comparison, o.At, "", "", text, func(in *ptx.Instr, _ int) bool {
 					return m.moved(in, in.Args[k])
 				})

@@ -93,13 +93,17 @@ func Constants(p *probes.Plan) []needed.Known {
 
 func constantsOf(p *probes.Plan) []constant {
 	scale := p.Scale
-	out := []constant{
-		{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}, {scale, "the scale"},
-		{scale * math.Log2E, "the scale times log2(e)"}, {1, "1"}, {0, "0"}, {-1, "-1"},
+	scaled := scale != 0 && scale != 1
+	out := []constant{{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}}
+	if scaled {
+		out = append(out, constant{scale, "the scale"}, constant{scale * math.Log2E, "the scale times log2(e)"})
+	}
+	out = append(out, []constant{
+		{1, "1"}, {0, "0"}, {-1, "-1"},
 		{math.Inf(-1), "-inf"}, {math.Inf(1), "inf"}, {0.5, "0.5"}, {2, "2"}, {-math.MaxFloat32, "-FLT_MAX"},
 		{math.Sqrt2, "sqrt(2)"}, {1 / math.Sqrt2, "1/sqrt(2)"}, {math.Sqrt(2 / math.Pi), "sqrt(2/pi)"},
 		{2 / math.Sqrt(math.Pi), "2/sqrt(pi)"}, {math.Pi, "pi"}, {1 / math.Pi, "1/pi"}, {math.Ln10, "ln 10"},
-	}
+	}...)
 	for i, d := range p.Shape.Names() {
 		if n := float64(p.Shape.Extents()[i]); n > 1 {
 			out = append(out, constant{n, d}, constant{1 / n, "1/" + d})
@@ -111,7 +115,7 @@ func constantsOf(p *probes.Plan) []constant {
 			constant{levels, "the quantiser's levels"}, constant{zero, "the quantiser's zero"},
 			constant{most, "the quantiser's max"}, constant{1 / levels, "1 / levels"})
 	}
-	if scale != 0 {
+	if scaled {
 		out = append(out, constant{1 / scale, "1 / the scale"}, constant{
 			scale * scale, "the scale squared",
 		})
