@@ -102,6 +102,21 @@ func (e *Edit) Lines() (was, now string, ok bool) {
 	return was, now, was != ""
 }
 
+// Replaced is how many bytes of the text the edit replaces, from the first that differs to the last.
+func (e *Edit) Replaced() (n int) {
+	for _, s := range e.sites {
+		was, now := e.Text.text[s.from:s.to], s.now
+		for was != "" && now != "" && was[0] == now[0] {
+			was, now = was[1:], now[1:]
+		}
+		for was != "" && now != "" && was[len(was)-1] == now[len(now)-1] {
+			was, now = was[:len(was)-1], now[:len(now)-1]
+		}
+		n += len(was)
+	}
+	return n
+}
+
 // Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
 // plus two for each token by which the text becomes longer, and lostChoice where a choice is lost, which may
 // guard something. A flag of the build less makes nothing likelier.
@@ -365,6 +380,9 @@ func (l *lister) add(rank int, what string, sites ...site) {
 		}
 		e.Rank += rankDropping
 	}
+	if l.callersChoice(&e.sites[0]) {
+		e.Rank += rankCallers
+	}
 	e.Rank -= l.likelier(&e)
 	l.list(e)
 }
@@ -378,6 +396,27 @@ func (l *lister) list(e Edit) {
 	}
 	l.seen[key] = len(l.out)
 	l.out = append(l.out, e)
+}
+
+// callersChoice reports whether a part of a text lies in a condition, or is one with what stands under it, of
+// which all names are parameters of a function that is no kernel: what a caller gives it is likelier to be
+// wrong.
+func (l *lister) callersChoice(x *site) bool {
+	if l.s == nil || l.s.kind != "if" || len(l.s.exprs) == 0 || l.f == nil || l.f.kernel {
+		return false
+	}
+	c := l.s.exprs[0]
+	if from, to := l.t.tokens[c.from].from, l.t.tokens[c.to-1].to; !x.whole && (x.from < from || x.to > to) {
+		return false
+	}
+	only := true
+	c.walk(func(e, _ *expr) bool {
+		only = only && (e.op != "name" || slices.ContainsFunc(l.f.parameters, func(v *variable) bool {
+			return v.name == e.text
+		}))
+		return only
+	})
+	return only
 }
 
 // assigns reports whether a part of a text lies in what the statement at hand assigns to.

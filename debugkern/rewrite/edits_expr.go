@@ -27,6 +27,16 @@ var callees = [][]string{
 	{"__float2half_rn", "__float2half_rz"}, {"__float2int_rn", "__float2int_rz", "__float2int_rd"},
 	{"floorf", "truncf", "rintf", "ceilf"}, {"__fadd_rn", "__fmul_rn"},
 	{"__fadd_rn", "__fadd_rz"}, {"__fmul_rn", "__fmul_rz"}, {"fmaxf", "__fadd_rn"},
+	{"__fsub_rn", "__fsub_rz"}, {"__fmaf_rn", "__fmaf_rz"}, {"sinf", "cosf"}, {"__sinf", "__cosf"},
+	{"atomicAdd", "atomicMax", "atomicExch"}, {"__popc", "__clz", "__ffs"},
+	{"__low2half", "__high2half"}, {"__lows2half2", "__highs2half2"}, {"__low2half2", "__high2half2"},
+	{"__hadd", "__hsub"}, {"__hadd2", "__hsub2"}, {"__hmul", "__hdiv"}, {"__hmax", "__hmin"},
+	{"__hmax2", "__hmin2"}, {"__syncthreads_or", "__syncthreads_and"},
+	// the bits of a number, and the number
+	{"__ushort_as_half", "__ushort2half_rn"}, {"__short_as_half", "__short2half_rn"},
+	{"__half_as_ushort", "__half2ushort_rn"}, {"__half_as_short", "__half2short_rn"},
+	{"__int_as_float", "__int2float_rn"}, {"__uint_as_float", "__uint2float_rn"},
+	{"__float_as_int", "__float2int_rn"}, {"__float_as_uint", "__float2uint_rn"},
 }
 
 // expression lists the edits of one part of an expression.
@@ -226,7 +236,11 @@ func (l *lister) binary(e *expr) {
 	a, b := t.source(e.kids[0].from, e.kids[0].to), t.source(e.kids[1].from, e.kids[1].to)
 	at := e.kids[0].to // the operator
 	for i, op := range operators[e.op] {
-		l.putNear(rankOperator+2*i, e, a+" "+op+" "+b, t.tokens[at].text, op)
+		rank := rankOperator + 2*i
+		if e.op == "==" && b == "0" {
+			rank += 4 // what one does, all others would do
+		}
+		l.putNear(rank, e, a+" "+op+" "+b, t.tokens[at].text, op)
 	}
 	if binding[e.op] == assignment || e.op == "," {
 		return
@@ -525,6 +539,14 @@ func (l *lister) member(e *expr) {
 			if k != i {
 				l.put(rankComponent, e.from, e.to, of+join+o)
 			}
+		}
+	}
+	if own := l.find(of, e.from); own != nil && e.kids[0].op == "name" { // of another variable of its type
+		alike := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+			return v.typ != own.typ || v.ranks != own.ranks || v.name == own.name
+		})
+		for i, v := range l.nearest(alike, e, never) {
+			l.put(rankMember+i, e.from, e.to, v.name+join+e.text)
 		}
 	}
 	for _, t := range l.w.texts {

@@ -220,6 +220,9 @@ func (l *lister) bounded(e *expr) {
 	for i, v := range l.nearest(fixed, k, func(v *variable) int { return -l.mentions(v.name) }) {
 		l.value(rankFactor+i/2, k.from, k.to, "min("+text+", "+v.name+last+")")
 	}
+	for _, text := range l.extentsIndexed(l.s) {
+		l.value(rankOwnExtent, k.from, k.to, text+last)
+	}
 	l.otherBounds(k)
 	if len(l.s.exprs) < 2 || l.s.exprs[1] == nil || binding[l.s.exprs[1].op] != assignment {
 		return
@@ -231,6 +234,35 @@ func (l *lister) bounded(e *expr) {
 			l.value(rankOtherBound+(i+j)/2, k.from, k.to, b.name+" * "+a.name)
 		}
 	}
+}
+
+// extentsIndexed are the extents, as their declarations have them, of the arrays that a loop's variable alone
+// is an index of.
+func (l *lister) extentsIndexed(s *statement) (out []string) {
+	if s.init == nil || len(s.init.declares) != 1 {
+		return nil
+	}
+	counter := s.init.declares[0].name
+	each(s.body, func(s *statement) {
+		for _, top := range s.top() {
+			top.walk(func(e, _ *expr) bool {
+				if e.op != "index" || e.kids[1].op != "name" || e.kids[1].text != counter {
+					return true
+				}
+				base, n := e.base()
+				v := l.find(base.text, e.from)
+				if base.op != "name" || v == nil || n > len(v.extents) {
+					return true
+				}
+				x := v.extents[n-1]
+				if text := l.t.source(x[0], x[1]); text != "" && !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+				return true
+			})
+		}
+	})
+	return out
 }
 
 // mostExtents is how many constants are tried as the extents of a tile.

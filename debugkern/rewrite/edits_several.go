@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -146,6 +147,30 @@ func (l *lister) meansTheSame(text, was string, places []*expr) bool {
 		}
 	}
 	return true
+}
+
+// Sized lists the edit with what a number that it puts in may stand for in the place of that number: sizes gives
+// the texts of a number.
+func (e *Edit) Sized(sizes func(n int) []string) (out []Edit) {
+	if e.Alone || len(e.sites) != 1 || e.sites[0].whole {
+		return nil
+	}
+	s := e.sites[0]
+	for _, tok := range lex(s.now).tokens {
+		n, err := strconv.Atoi(tok.text)
+		if tok.kind != number || err != nil || n < 2 {
+			continue
+		}
+		for _, text := range sizes(n) {
+			o := *e
+			at := s
+			at.now = s.now[:tok.from] + text + s.now[tok.to:]
+			o.sites = []site{at}
+			o.What = at.now + " in place of " + e.Text.text[s.from:s.to]
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // Flagged is an edit for one value of a flag of the build: with the other the text is what it was. ok is

@@ -59,3 +59,17 @@ __global__ void copies(Shared* shared, int at) {
 		t.Errorf("the extent of the arrays beside it is edit %d, one more is %d", named, more)
 	}
 }
+
+// TestSameMember: a member may be taken of the wrong one of two variables of a type.
+func TestSameMember(t *testing.T) {
+	const text = `struct At { int row, col; };
+__global__ void mixed(float* O) {
+    const At q_at = rows(threadIdx.x), k_at = columns(threadIdx.x);
+    O[q_at.row * 16 + k_at.col] = 0.0f;
+}
+`
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {4: 0}}, Wanted{Kind: Indices})
+	if i := at(list, "q_at.col in place of k_at.col"); i < 0 || i > 12 {
+		t.Errorf("the column of the other variable is edit %d", i)
+	}
+}

@@ -29,6 +29,7 @@ const (
 	rankOwnCallee   = 13 // another function of the kernel
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
+	rankOwnExtent   = 14 // a loop that goes over all of an array that its variable is an index of
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankRounded     = 14 // a number that is not rounded to a multiple
@@ -104,6 +105,9 @@ const (
 // rankNamedExtent is by how much another extent of an array is likelier where it has a number, and the arrays
 // beside it have a name.
 const rankNamedExtent = 4
+
+// rankCallers is by how much an edit of a condition is less likely that a caller decides by what it passes.
+const rankCallers = 12
 
 // rankDropping is by how much an edit is less likely that leaves out a flag of the build.
 const rankDropping = 2
