@@ -445,6 +445,9 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row,
 			b.Col, b.Source
 		got, want := text.Differing(float64(b.Got), float64(b.Want))
+		if doc.NeverWritten(b) {
+			got = "never written"
+		}
 		c.Title += fmt.Sprintf(", first at%s (%d,%d): %s, should be %s",
 			report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, got, want)
 		if b.Source != nil {

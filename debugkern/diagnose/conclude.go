@@ -341,14 +341,13 @@ func (q *inquiry) cost(s *suspect) string {
 		trial.Percent(100*float64(now-was)/float64(was)))
 }
 
+// kindNoun names what is gone with a change: a race, a hang; of a kind that is no noun, the finding.
 func kindNoun(kind string) string {
 	switch kind {
-	case "cp-async", "nan-origin", "out-of-bounds", "uninitialised", "misaligned", "mbarrier":
-		return "finding"
-	case "barrier":
-		return "divergence"
+	case "race", "hang", "deadlock", "overlap":
+		return kind
 	}
-	return kind
+	return "finding"
 }
 
 // advise says what to change, and whether it was tried. What a trial does not show to help is not advised.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -114,8 +115,9 @@ func (x interval) outside(o *outline, list []ordering) interval {
 func (q *inquiry) orderedAt() error {
 	for _, s := range q.suspects {
 		for _, o := range append([]*suspect{s}, s.members...) {
-			q.narrow(o, o.remedy, o.alone)
-			q.narrow(o, o.partial, o.partly)
+			if err := cmp.Or(q.narrow(o, o.remedy, o.alone), q.narrow(o, o.partial, o.partly)); err != nil {
+				return err
+			}
 		}
 		if s.cause.why == "" && (s.remedy != nil && s.remedy.where != "" ||
 			s.partial != nil && s.partial.where != "") {
@@ -130,17 +132,17 @@ func (q *inquiry) orderedAt() error {
 
 // narrow says of a remedy that puts synchronisation in between which lines it may stand: in the place of
 // those of the finding that it was found for, those that all races which it makes go have in common.
-func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
-	if r == nil || r.where == "" || with == nil {
-		return
+func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) error {
+	if r == nil || r.where == "" || r.inPlace || with == nil {
+		return nil
 	}
 	list := q.orderings(s, with)
 	if len(list) == 0 || slices.ContainsFunc(list, func(o ordering) bool { return o.file != list[0].file }) {
-		return
+		return nil
 	}
 	x, ok := intersect(list)
 	if !ok {
-		return
+		return nil
 	}
 	if wait := q.lastWait(list[0].file, x); wait > x.first && q.awaitsOthers(s) {
 		for i := range list {
@@ -154,7 +156,7 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
 		o := outlineOf(lines)
 		list = append(list, q.probed(s, list, x, o)...)
 		if x, ok = intersect(list); !ok {
-			return
+			return nil
 		}
 		if out := x.outside(o, list); out.next || out.first < out.then {
 			x = out
@@ -165,13 +167,17 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) {
 	r.where = x.String()
 	st := q.standingIn(list[0].file, x)
 	if st == nil {
-		return
+		return nil
 	}
 	s.standing = st
 	if st.advice != "" && with == s.alone {
 		r.advice += ": " + st.advice
 		s.cause.Rewrite = st.rewrite
 	}
+	if with == s.alone {
+		return q.inItsPlace(s, r, list[0].file, st)
+	}
+	return nil
 }
 
 // awaitsOthers reports whether a suspect's copies are waited for by the threads that asked for them, and read

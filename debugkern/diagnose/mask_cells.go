@@ -67,7 +67,7 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 	if err != nil || !v.Referenced() || !v.Got.Reached() {
 		return nil
 	}
-	rows, zeros := map[int]maskRow{}, false
+	rows, zeros, any := map[int]maskRow{}, false, false
 	m := &maskOff{stage: st, block: b.Block, kv: max(b.KVTile, 0), row: -1}
 	for r := range v.ValidRows {
 		var row maskRow
@@ -86,7 +86,7 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 			if should {
 				row.should = append(row.should, c)
 			}
-			zeros = zeros || !is || !should
+			zeros, any = zeros || !is || !should, any || is
 			if !isBad(v, r, c) {
 				continue
 			}
@@ -101,8 +101,8 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 			rows[r] = row
 		}
 	}
-	if m.row < 0 || !zeros {
-		return nil
+	if m.row < 0 || !zeros || !any {
+		return nil // where all cells are 0, nothing chose among them
 	}
 	m.other = m.opposite(v)
 	m.text, m.rows = maskText(v, m.row, rows), rows

@@ -274,12 +274,19 @@ func (e *explanation) why() string {
 		return text
 	}
 	text := fmt.Sprintf("%s would have to be %s", e.subject(), e.rule())
+	if e.convertsBits() {
+		return fmt.Sprintf("worked out backwards from %d wrong cells, the bits of %s are converted as if they "+
+			"were an integer: %.6g in the first of them", e.Cells, e.subject(), e.Got)
+	}
 	if e.Kind == needed.Once {
 		text = fmt.Sprintf("%s has %s in it %d times, and would have to have it once", e.subject(), e.term(),
 			e.Most)
 	}
-	text = fmt.Sprintf("worked out backwards from %d wrong cells, %s: %s in the place of %.6g in the first "+
-		"of them", e.Cells, text, between(e.Need), e.Got)
+	if text = fmt.Sprintf("worked out backwards from %d wrong cells, %s", e.Cells, text); e.Need.Loose() {
+		text += fmt.Sprintf("; it gives %.6g in the first of them", e.Got)
+	} else {
+		text += fmt.Sprintf(": %s in the place of %.6g in the first of them", between(e.Need), e.Got)
+	}
 	if e.Some {
 		text += "; cells that are right have the operation too, and need it as it is: for which cells it is " +
 			"done, or with what, is wrong, and not the operation"
@@ -367,6 +374,16 @@ func (e *explanation) rule() string {
 	return fmt.Sprintf("%.6g%s", e.X, numberName(e))
 }
 
+// convertsBits reports whether the bits of the value, which is a number, are converted as if they were an
+// integer, and the number itself belongs there.
+func (e *explanation) convertsBits() bool {
+	if e.Kind != needed.Without || e.Value.Op() != "cvt" || e.User == nil || e.User.Op() != "cvt" {
+		return false
+	}
+	made, taken := e.Value.Instr.Types(), e.User.Instr.Types()
+	return len(made) == 2 && made[0].Float() && len(taken) == 2 && taken[0].Float() && taken[1].Integer()
+}
+
 // numberName is the name of an explanation's number in brackets, where that says more than the number.
 func numberName(e *explanation) string {
 	if e.Name == "" || e.Name == fmt.Sprint(e.X) {
@@ -398,6 +415,9 @@ func (e *explanation) change() string {
 		}
 		return text
 	case needed.Without:
+		if e.convertsBits() {
+			return fmt.Sprintf("at %s: take the bits as they are, in place of converting them", at)
+		}
 		if e.Times > 2 {
 			return fmt.Sprintf("look at the %s at %s, %s of the %d that make the cell: %s is right there",
 				wordOf(e.Value.Op()), at, e.which(), e.Times, e.rule())

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -352,6 +353,15 @@ func begunAnew(cell, missing string, x *debugkern.Anew) difference {
 // carriedOver is the departure of a cell whose sum has in it what was added to it before.
 func carriedOver(cell string, c *debugkern.Carried) difference {
 	at := callText(c.At)
+	if c.Op == "max" || c.Op == "min" {
+		word := repair.Word(c.Op)
+		return difference{
+			at: c.At, other: c.Used,
+			text: fmt.Sprintf("%s, which has no part in it: the %s at %s goes on from an earlier one, which %s uses",
+				cell, word, at, lineText(c.Used, c.At)),
+			look: fmt.Sprintf("look at which earlier %s the one at %s goes on from", word, at),
+		}
+	}
 	return difference{
 		at: c.At, other: c.Used,
 		text: fmt.Sprintf("%s, which has no part in it: the sum at %s goes on from one that is used at %s", cell,

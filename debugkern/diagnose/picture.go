@@ -19,7 +19,7 @@ type picture struct {
 	Caption string
 	URI     string // data:image/png;base64,…
 	W, H    int    // on screen, in CSS pixels
-	Scale   string // what dark and bright mean
+	Scale   string // the values of the tile, and what dark and bright mean
 }
 
 // tilePictures draws the first bad tile of a stage: the kernel's, the reference's on the same scale, and the
@@ -33,7 +33,9 @@ func tilePictures(v *debugkern.TileView, local bool) ([]picture, error) {
 	got := func(i int) float64 { return v.Got.At(i/g.stride, i%g.stride) }
 	want := func(i int) float64 { return ref[i] }
 	lo, hi := g.extent(want)
-	scale := fmt.Sprintf("%.4g to %.4g", lo, hi)
+	scale := func(of func(int) float64) string {
+		return fmt.Sprintf("%s; colours from %.4g to %.4g, the reference's range", g.rangeText(of), lo, hi)
+	}
 	value := func(of func(int) float64) func(int) color.RGBA {
 		return func(i int) color.RGBA { return ramp((of(i) - lo) / (hi - lo)) }
 	}
@@ -43,7 +45,7 @@ func tilePictures(v *debugkern.TileView, local bool) ([]picture, error) {
 		caption, scale string
 		colour         func(int) color.RGBA
 	}{
-		{"kernel", scale, value(got)}, {"reference", scale, value(want)},
+		{"kernel", scale(got), value(got)}, {"reference", scale(want), value(want)},
 		{"error", "grey within its bound, red over it, brighter is more, magenta NaN or Inf", over},
 	} {
 		pic, err := g.draw(p.colour)
@@ -59,16 +61,37 @@ func tilePictures(v *debugkern.TileView, local bool) ([]picture, error) {
 // grid is the part of a tile that is compared.
 type grid struct{ rows, cols, stride int }
 
-// extent is the range of the finite values.
-func (g grid) extent(at func(int) float64) (lo, hi float64) {
+// finite is the range of the finite values, and how many others there are; lo > hi where none is finite.
+func (g grid) finite(at func(int) float64) (lo, hi float64, others int) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for r := range g.rows {
 		for c := range g.cols {
-			if v := at(r*g.stride + c); !math.IsInf(v, 0) && !math.IsNaN(v) {
-				lo, hi = min(lo, v), max(hi, v)
+			v := at(r*g.stride + c)
+			if math.IsInf(v, 0) || math.IsNaN(v) {
+				others++
+				continue
 			}
+			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
+	return lo, hi, others
+}
+
+// rangeText is the range of the values: "-7.401 to 7.518, 3 NaN or Inf".
+func (g grid) rangeText(at func(int) float64) string {
+	lo, hi, others := g.finite(at)
+	switch {
+	case lo > hi:
+		return "all NaN or Inf"
+	case others > 0:
+		return fmt.Sprintf("%.4g to %.4g, %d NaN or Inf", lo, hi, others)
+	}
+	return fmt.Sprintf("%.4g to %.4g", lo, hi)
+}
+
+// extent is the range of the finite values for a scale, which is never empty.
+func (g grid) extent(at func(int) float64) (lo, hi float64) {
+	lo, hi, _ = g.finite(at)
 	switch {
 	case lo > hi:
 		return 0, 1

@@ -121,9 +121,13 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	}
 	across := q.readAcross(s, c)
 	s.cause.Place.Source = src
-	if across != nil {
+	passed := q.operandOf(src, c)
+	switch {
+	case across != nil:
 		s.storedAcross(at, across)
-	} else {
+	case passed != nil:
+		s.cause.Title += "; made wrong by what is passed at " + passed.At()
+	default:
 		s.cause.Title += fmt.Sprintf("; made wrong at %s: %s", at, wrongly(c))
 	}
 	r.advice = fmt.Sprintf("at %s: %s", at, change)
@@ -137,7 +141,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	default:
 		s.beyond = "; tried with this shape and these inputs alone"
 	}
-	call, limit := q.callAlone(src, c), q.boundOf(src, c)
+	call, limit := cmp.Or(passed, q.callAlone(src, c)), q.boundOf(src, c)
 	if p.left() > 0 {
 		call = nil // what is left may be another call's
 	}
@@ -267,6 +271,9 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		}
 		return all[0], all[1:]
 	}
+	if strings.HasPrefix(c.What, repair.Chosen) {
+		return q.choiceOf(c, all[0]), all[1:]
+	}
 	if at := q.exchangedAt(c.What, all[0]); at != nil {
 		return at, nil
 	}
@@ -274,7 +281,7 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		return all[0], all[1:]
 	}
 	was := c.Was[strings.LastIndex(c.Was, " ")+1:]
-	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(was, "-")) + `\b`)
+	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(was, "-")) + `[fFuUlL]*\b`)
 	having := func(list []*report.Source, what *regexp.Regexp) (named []*report.Source) {
 		for _, s := range list {
 			if what.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
@@ -306,6 +313,21 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		all = named
 	}
 	return all[0], all[1:]
+}
+
+// choiceOf is the line that has the condition of a choice which an edit leaves out: its own, or else the first
+// that uses what is chosen, or that one was called from.
+func (q *inquiry) choiceOf(c *repair.Cure, own *report.Source) *report.Source {
+	places := placesOf(own)
+	for _, s := range c.UsedAt {
+		places = append(places, placesOf(report.SourceOf(s))...)
+	}
+	for _, p := range places {
+		if q.comparesIn(p) || strings.Contains(bare(q.quoted(p)), "?") {
+			return p
+		}
+	}
+	return own
 }
 
 // exchangedAt is the line of the kernel's parameters of which an edit exchanges two everywhere, where the

@@ -31,6 +31,7 @@ type remedy struct {
 	build      *build.Build   // the kernel with another source; nil: it is the run's
 	variant    int            // which of several kernels in build
 	where      string         // "between lines 461 and 474", where text and advice have it; "": not
+	inPlace    bool           // it stands in the place of another barrier, and where says of which
 }
 
 // insertion is a kind of synchronisation that can be put in.

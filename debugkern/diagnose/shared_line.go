@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
@@ -46,6 +47,20 @@ func (q *inquiry) callAlone(src *report.Source, c *repair.Cure) *report.Source {
 		return nil
 	}
 	return &report.Source{File: own.File, Line: own.Line}
+}
+
+// operandOf is the call in the kernel's own text that passes what an edit changes, where the edit takes another
+// integer and its line is an operand of an asm statement in a function: what that is computed of are the
+// function's arguments. nil where it is not so.
+func (q *inquiry) operandOf(src *report.Source, c *repair.Cure) *report.Source {
+	if src == nil || c.Given == nil || !strings.HasPrefix(strings.TrimSpace(bare(q.quoted(src))), ":") {
+		return nil
+	}
+	sites := src.Calls.Sites()
+	if len(sites) == 0 {
+		return nil
+	}
+	return &report.Source{File: sites[0].File, Line: sites[0].Line}
 }
 
 // bound is what a comparison is with: a value that nothing else uses, so that it may be off by one as well as
@@ -355,15 +370,41 @@ func (q *inquiry) comparedAtLine(test int) *report.Source {
 		if use == nil || fromProbe(in.Loc) {
 			continue
 		}
-		places := []*report.Source{use}
-		for _, site := range slices.Backward(use.Calls.Sites()) {
-			places = append(places, &report.Source{File: site.File, Line: site.Line, Function: site.Function})
-		}
-		for _, p := range places {
+		for _, p := range placesOf(use) {
 			if q.comparesIn(p) {
 				return p
 			}
 		}
 	}
 	return at
+}
+
+// chosenAtLine is where the source has the comparison by which an instruction branches or selects. A compiler
+// makes one of equal comparisons of several lines, and leaves it the first of these.
+func (q *inquiry) chosenAtLine(test, use int) *report.Source {
+	at, user := q.comparedAtLine(test), blame(q.run.Entry(), use)
+	if at == nil || user == nil || fromProbe(q.run.Entry().Body[use].Loc) {
+		return at
+	}
+	own := comparisonOf.FindAllString(bare(q.quoted(at)), -1)
+	for _, p := range placesOf(user) {
+		if slices.ContainsFunc(comparisonOf.FindAllString(bare(q.quoted(p)), -1), func(c string) bool {
+			return slices.Contains(own, c)
+		}) {
+			return p
+		}
+	}
+	return at
+}
+
+// comparisonOf matches a comparison of two names or numbers.
+var comparisonOf = regexp.MustCompile(`[\w.]+ (?:==|!=|<=|>=|<|>) [\w.]+`)
+
+// placesOf is a place and those that it was called from, the nearest first.
+func placesOf(at *report.Source) []*report.Source {
+	out := []*report.Source{at}
+	for _, site := range slices.Backward(at.Calls.Sites()) {
+		out = append(out, &report.Source{File: site.File, Line: site.Line, Function: site.Function})
+	}
+	return out
 }

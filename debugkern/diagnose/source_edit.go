@@ -491,12 +491,17 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		}
 		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) ||
 			len(unordered(now.Report)) > 0 {
-			s.refuse(f, o.name+" is wrong with it")
-			return nil, nil
+			return s.sized(f, o.name+" is wrong with it")
 		}
 		if !agreesThere(was) {
 			f.right = cmp.Or(f.right, o.name)
 		}
+	}
+	if past, err := s.goesPast(b); err != nil || past != "" {
+		if err == nil {
+			s.refuse(f, past)
+		}
+		return nil, err
 	}
 	spoilt, flag, err := s.spoils(e)
 	if err != nil {
@@ -508,10 +513,76 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 				return f, err
 			}
 		}
-		s.refuse(f, spoilt)
-		return nil, nil
+		return s.sized(f, spoilt)
 	}
 	return f, nil
+}
+
+// sized is an edit that is right here alone with what its number is in this run, where that is right elsewhere
+// too: an integer that the kernel is called with, or the quotient of two. Where there is none it is refused.
+func (s *sourceEdit) sized(f *rightEdit, but string) (*rightEdit, error) {
+	for _, e := range f.edit.Sized(s.q.sizesOf) {
+		if g, err := s.confirmed(e); err != nil || g != nil {
+			return g, err
+		}
+	}
+	s.refuse(f, but)
+	return nil, nil
+}
+
+// sizesOf lists what a number is in this run, as the source has it.
+func (q *inquiry) sizesOf(n int) (out []string) {
+	values := map[string]int{}
+	for i := range q.run.Plan.Args {
+		if a := &q.run.Plan.Args[i]; !a.Pointer && !a.DType.Float() && a.Data == nil {
+			values[a.Name] = int(a.DType.Value(a.Bits))
+		}
+	}
+	for _, a := range slices.Sorted(maps.Keys(values)) {
+		if values[a] == n {
+			out = append(out, a)
+		}
+	}
+	for _, a := range slices.Sorted(maps.Keys(values)) {
+		for _, b := range slices.Sorted(maps.Keys(values)) {
+			if values[b] > 1 && values[a] == n*values[b] {
+				out = append(out, "("+a+" / "+b+")")
+			}
+		}
+	}
+	return out
+}
+
+// goesPast says in which of the other configurations, of a shape that tiles do not divide, a build accesses
+// memory out of bounds where the run's own does not: what is right there may be so by what lies behind a
+// tensor. "": in none.
+func (s *sourceEdit) goesPast(b *build.Build) (string, error) {
+	q := s.q
+	for o, err := range q.running(q.elsewheres()) {
+		if err != nil {
+			return "", err
+		}
+		if !ragged(o.run.Plan.Shape) {
+			continue
+		}
+		beyond := func(b *build.Build) (bool, error) {
+			now, err := q.tryThere(o.run, debugkern.Trial{Build: b, Blocks: o.run.Blocks(), Check: checkers})
+			if err != nil || now == nil {
+				return false, q.stopped(err)
+			}
+			return slices.ContainsFunc(errorsOf(now.Report), func(f *report.Finding) bool {
+				return f.Kind == outOfBounds
+			}), nil
+		}
+		if past, err := beyond(b); err != nil || !past {
+			return "", err
+		}
+		if was, err := beyond(nil); err != nil || was {
+			return "", err
+		}
+		return "memory is accessed out of bounds in " + o.name, nil
+	}
+	return "", nil
 }
 
 // refuse keeps the first edit with which everything is right here, and something elsewhere is not.
@@ -529,9 +600,10 @@ func unordered(r *report.Run) []*report.Finding {
 	})
 }
 
-// decided matches the reason of a value that is not computed: the place of the condition, and behind the
-// sentence what that compares.
-var decided = regexp.MustCompile(`by the condition at ([^ ]+(?: \(called from [^)]*\))?) .* takes no part in it(, .*)?$`)
+// decided matches the reason of a value that is not computed: the place of the condition, and what that
+// compares.
+var decided = regexp.MustCompile(`by the condition at [^ ,]+(?: \(called from [^)]*\))?(?:, which .*? there,)?` +
+	`( .* takes no part in it)(?:, .*)?$`)
 
 // signs is how the source writes operations of real numbers, by their names in PTX.
 var signs = map[string][]string{
@@ -547,7 +619,7 @@ func written(op, line string) bool {
 }
 
 // earlier are the ends of titles that say where an edit of the PTX makes something right.
-var earlier = regexp.MustCompile(`; (?:its index or its condition is )?made wrong at .*$`)
+var earlier = regexp.MustCompile(`; (?:its index or its condition is )?made wrong (?:at|by) .*$`)
 
 // blameSource makes an edit of the source the cause of everything that is wrong.
 func (q *inquiry) blameSource(f *rightEdit) error {
@@ -570,8 +642,8 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	if r := lead.rule; r != nil && r.blamed().At() == at.At() && !written(r.Value.Op(), was) {
 		c.why = "" // it is of an operation in what the line calls, which is right
 	}
-	if m := decided.FindStringSubmatchIndex(c.why); m != nil && strings.HasPrefix(was, "if ") {
-		c.why = c.why[:m[2]] + at.At() + c.why[m[3]:m[4]] // another condition than the innermost
+	if strings.HasPrefix(was, "if ") { // another condition than the innermost
+		c.why = decided.ReplaceAllString(c.why, "by the condition at "+at.At()+"${1}")
 	}
 	lead.mask, lead.origin, lead.ring, lead.rule = nil, nil, nil, nil
 	c.Title = earlier.ReplaceAllString(c.Title, "")

@@ -303,7 +303,8 @@ func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
 		sorted = append(sorted, priced{list[i], s.cost(&list[i])})
 	}
 	slices.SortStableFunc(sorted, func(a, b priced) int {
-		return cmp.Or(s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost))
+		return cmp.Or(s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
+			cmp.Compare(a.edit.Replaced(), b.edit.Replaced()))
 	})
 	compared := false
 	for _, p := range sorted[:min(len(sorted), mostRight)] {

@@ -25,6 +25,9 @@ func (q *inquiry) story() []string {
 	if text := q.onlyOutput(); text != "" {
 		end = append([]string{text}, end...)
 	}
+	if rep := &q.doc.Run; rep.Guess != "" && rep.Verdict == report.Diverge {
+		end = append([]string{rep.Guess + ": what is wrong may be wrong with it"}, end...)
+	}
 	room := storyLines - len(lines) - len(end)
 	each := max(1, min(5, room/len(q.doc.Causes)))
 	for i := range q.doc.Causes {

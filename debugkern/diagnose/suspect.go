@@ -177,7 +177,11 @@ func (q *inquiry) describe(s *suspect) {
 	if c.Place.Variables == nil {
 		c.Place.Variables = []string{}
 	}
-	on := strings.Join(c.Place.Variables, ", ")
+	here, others := q.variablesAt(c, lead)
+	on := strings.Join(here, ", ")
+	if target.KeepsLocals(on) {
+		on += " (arrays of a thread)"
+	}
 	c.Title = lead.Kind
 	if on != "" {
 		c.Title += " on " + on
@@ -208,6 +212,9 @@ func (q *inquiry) describe(s *suspect) {
 	default:
 		c.Title += " at " + callText(lead.Source)
 	}
+	if len(others) > 0 {
+		c.Title += ", on " + strings.Join(others, ", ") + " at other lines"
+	}
 	c.Title += s.decidedAt
 	switch lead.Kind {
 	case "wgmma", "shuffle", "misaligned", "trap":
@@ -217,6 +224,37 @@ func (q *inquiry) describe(s *suspect) {
 			c.why += q.extents(lead.Variable)
 		}
 	}
+}
+
+// variablesAt divides the variables of a cause of findings into those that have a finding of the lead's kind at
+// its place, or between its two, and those that have none; the second are none where the title has no place.
+func (q *inquiry) variablesAt(c *Cause, lead *report.Finding) (here, others []string) {
+	same := func(a, b *report.Source) bool {
+		return a == nil && b == nil || a != nil && b != nil && a.At() == b.At()
+	}
+	switch lead.Kind {
+	case "barrier", "nan-origin", "cluster":
+		return c.Place.Variables, nil
+	}
+	if report.Uncaptures(lead.Kind) || lead.Source == nil {
+		return c.Place.Variables, nil
+	}
+	at := map[string]bool{}
+	for _, i := range c.Findings {
+		f := &q.doc.Findings[i]
+		if same(f.Source, lead.Source) && same(f.Other, lead.Other) ||
+			same(f.Source, lead.Other) && same(f.Other, lead.Source) {
+			at[f.Variable] = true
+		}
+	}
+	for _, v := range c.Place.Variables {
+		if at[v] || v == lead.Variable {
+			here = append(here, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+	return here, others
 }
 
 // extents words the dimensions of a shared array or an argument, "" where they are not known.

@@ -95,7 +95,7 @@ func (q *inquiry) notAgain(s *suspect, st probes.Stage, b *report.BadCell) (bool
 		}
 		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && in.Type().Float() && p.Kind == ptx.OpReg {
 			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
-				return true, q.blameChoice(s, b, o.At, tests, keeps)
+				return true, q.blameChoice(s, b, o.At, o.At, tests, keeps)
 			}
 		}
 		if !computes(in) || !in.Type().Float() {
@@ -103,7 +103,7 @@ func (q *inquiry) notAgain(s *suspect, st probes.Stage, b *report.BadCell) (bool
 		}
 		for _, at := range deciding(fn, o.At) {
 			if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(o.At, tests) {
-				return true, q.blameChoice(s, b, o.At, tests, keeps)
+				return true, q.blameChoice(s, b, o.At, at, tests, keeps)
 			}
 		}
 		return false, nil
@@ -141,7 +141,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 		}
 		if p := in.Args[len(in.Args)-1]; in.Op == "selp" && p.Kind == ptx.OpReg && !in.Type().Integer() {
 			if tests := comparing(fn, p.Reg, o.At); q.inSourceBoth(o.At, tests) {
-				return true, q.blameChoice(s, b, o.At, tests, keeps)
+				return true, q.blameChoice(s, b, o.At, o.At, tests, keeps)
 			}
 		}
 		for _, r := range in.Dests(nil) {
@@ -159,7 +159,7 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 				}
 				for _, at := range deciding(fn, i) {
 					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(i, tests) {
-						return true, q.blameChoice(s, b, i, tests, keeps)
+						return true, q.blameChoice(s, b, i, at, tests, keeps)
 					}
 				}
 			}
@@ -205,28 +205,20 @@ func (q *inquiry) inSourceBoth(at int, tests []int) bool {
 }
 
 // blameChoice makes comparisons the place of a suspect whose cells keep what they begin with: by them an
-// instruction that would make a cell is not executed for it, or its result not taken.
+// instruction that would make a cell is not executed for it, or its result not taken. chooses is the branch
+// or selection that they decide.
 func (q *inquiry) blameChoice(
-	s *suspect, b *report.BadCell, lacking int, tests []int, keeps string,
+	s *suspect, b *report.BadCell, lacking, chooses int, tests []int, keeps string,
 ) error {
 	fn := q.run.Entry()
-	var all []string
-	for _, test := range tests {
-		compared, err := q.comparedFirst(b.Block, test)
-		if err != nil {
-			return err
-		}
-		if compared != "" && !slices.Contains(all, compared) {
-			all = append(all, compared)
-		}
+	compared, err := q.comparedFor(s.stages[0], b, tests)
+	if err != nil {
+		return err
 	}
-	at, line := q.comparedAtLine(tests[0]), blame(fn, lacking)
+	at, line := q.chosenAtLine(tests[0], chooses), blame(fn, lacking)
 	s.compares = tests
-	says := fmt.Sprintf("%s: by the condition at %s %s takes no part in it", keeps, callText(at),
+	says := fmt.Sprintf("%s: by the condition at %s%s %s takes no part in it", keeps, callText(at), compared,
 		q.resultOf(lacking, at))
-	if len(all) > 0 {
-		says += fmt.Sprintf(", which first compares %s", strings.Join(all, ", and "))
-	}
 	if leaves.MatchString(bare(q.quoted(at))) {
 		says += "; where it holds, it leaves the loop"
 	}
@@ -238,6 +230,43 @@ func (q *inquiry) blameChoice(
 }
 
 var leaves = regexp.MustCompile(`\bif\b.*\bbreak\b`)
+
+// comparedFor says what is compared at some comparisons by the thread that makes a cell of a tile, before it
+// does: ", which compares 1 with 0 there,"; or, where that one does not execute all of them, what each
+// compares first. "" where none is known.
+func (q *inquiry) comparedFor(st probes.Stage, b *report.BadCell, tests []int) (string, error) {
+	var own, first []string
+	if b.KVTile >= 0 {
+		list, err := q.base.ThreadCompared(q.ctx, st, b.Block, b.KVTile, [2]int{b.Row, b.Col})
+		if err = q.fatal(err); err != nil {
+			return "", err
+		}
+		for _, test := range tests {
+			i := slices.IndexFunc(list, func(c debugkern.Compared) bool { return c.At == test })
+			if i < 0 {
+				own = nil
+				break
+			}
+			own = append(own, fmt.Sprintf("%.0f with %.0f", list[i].A, list[i].B))
+		}
+	}
+	if own = slices.Compact(own); len(own) > 0 {
+		return fmt.Sprintf(", which compares %s there,", strings.Join(own, ", and ")), nil
+	}
+	for _, test := range tests {
+		compared, err := q.comparedFirst(b.Block, test)
+		if err != nil {
+			return "", err
+		}
+		if compared != "" {
+			first = append(first, compared)
+		}
+	}
+	if first = slices.Compact(first); len(first) > 0 {
+		return fmt.Sprintf(", which first compares %s there,", strings.Join(first, ", and ")), nil
+	}
+	return "", nil
+}
 
 // resultOf names what an instruction gives, next to another line.
 func (q *inquiry) resultOf(i int, other *report.Source) string {

@@ -81,7 +81,7 @@ func TestFindings(t *testing.T) {
 				`B.*write 0 in these cells`,
 		},
 		{
-			"first-tile-replaces", `change: at own_stage5_hopper\.cu:197: the condition of the choice left out: ` +
+			"first-tile-replaces", `change: at own_stage5_hopper\.cu:197: its condition left out: ` +
 				`always 1; the line is .*kv > 0`,
 		},
 	} {
