@@ -315,8 +315,8 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	return all[0], all[1:]
 }
 
-// choiceOf is the line that has the condition of a choice which an edit leaves out: its own, or else the first
-// that uses what is chosen, or that one was called from.
+// choiceOf is the line that has the condition of a choice which an edit leaves out: its own, or else the
+// first that uses what is chosen, or that one was called from.
 func (q *inquiry) choiceOf(c *repair.Cure, own *report.Source) *report.Source {
 	places := placesOf(own)
 	for _, s := range c.UsedAt {

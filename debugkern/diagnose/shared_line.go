@@ -49,9 +49,9 @@ func (q *inquiry) callAlone(src *report.Source, c *repair.Cure) *report.Source {
 	return &report.Source{File: own.File, Line: own.Line}
 }
 
-// operandOf is the call in the kernel's own text that passes what an edit changes, where the edit takes another
-// integer and its line is an operand of an asm statement in a function: what that is computed of are the
-// function's arguments. nil where it is not so.
+// operandOf is the call in the kernel's own text that passes what an edit changes, where the edit takes
+// another integer and its line is an operand of an asm statement in a function: what that is computed of are
+// the function's arguments. nil where it is not so.
 func (q *inquiry) operandOf(src *report.Source, c *repair.Cure) *report.Source {
 	if src == nil || c.Given == nil || !strings.HasPrefix(strings.TrimSpace(bare(q.quoted(src))), ":") {
 		return nil

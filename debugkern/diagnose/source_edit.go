@@ -518,8 +518,9 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 	return f, nil
 }
 
-// sized is an edit that is right here alone with what its number is in this run, where that is right elsewhere
-// too: an integer that the kernel is called with, or the quotient of two. Where there is none it is refused.
+// sized is an edit that is right here alone with what its number is in this run, where that is right
+// elsewhere too: an integer that the kernel is called with, or the quotient of two. Where there is none the
+// edit is refused.
 func (s *sourceEdit) sized(f *rightEdit, but string) (*rightEdit, error) {
 	for _, e := range f.edit.Sized(s.q.sizesOf) {
 		if g, err := s.confirmed(e); err != nil || g != nil {

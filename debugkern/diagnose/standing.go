@@ -109,8 +109,8 @@ func (q *inquiry) inItsPlace(s *suspect, r *remedy, file string, st *standing) e
 	if len(st.lines) == 1 {
 		if w := q.fullBarrier(file, st.lines[0]); w != nil {
 			s.cause.Rewrite = w
-			instead.advice = fmt.Sprintf("at %s:%d: write %s in place of %s", path.Base(file), w.Line, quote(w.Now),
-				quote(w.Was))
+			instead.advice = fmt.Sprintf("at %s:%d: write %s in place of %s", path.Base(file), w.Line,
+				quote(w.Now), quote(w.Was))
 		}
 	}
 	*r, s.alone = instead, alone
@@ -130,7 +130,8 @@ func (q *inquiry) fullBarrier(file string, n int) *Rewrite {
 	if !namedBarrier.MatchString(line) {
 		return nil
 	}
-	return &Rewrite{File: file, Line: n, Was: line, Now: namedBarrier.ReplaceAllString(line, blockSync.source+";")}
+	now := namedBarrier.ReplaceAllString(line, blockSync.source+";")
+	return &Rewrite{File: file, Line: n, Was: line, Now: now}
 }
 
 // nearBarrier is how many lines from the ends of a loop a barrier of the next iteration may stand.

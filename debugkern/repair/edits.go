@@ -96,7 +96,8 @@ func constantsOf(p *probes.Plan) []constant {
 	scaled := scale != 0 && scale != 1
 	out := []constant{{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}}
 	if scaled {
-		out = append(out, constant{scale, "the scale"}, constant{scale * math.Log2E, "the scale times log2(e)"})
+		out = append(out, constant{scale, "the scale"},
+			constant{scale * math.Log2E, "the scale times log2(e)"})
 	}
 	out = append(out, []constant{
 		{1, "1"}, {0, "0"}, {-1, "-1"},

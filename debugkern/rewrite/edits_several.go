@@ -149,8 +149,8 @@ func (l *lister) meansTheSame(text, was string, places []*expr) bool {
 	return true
 }
 
-// Sized lists the edit with what a number that it puts in may stand for in the place of that number: sizes gives
-// the texts of a number.
+// Sized lists the edit with what a number that it puts in may stand for, in the place of that number: sizes
+// gives the texts of a number.
 func (e *Edit) Sized(sizes func(n int) []string) (out []Edit) {
 	if e.Alone || len(e.sites) != 1 || e.sites[0].whole {
 		return nil

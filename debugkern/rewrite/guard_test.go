@@ -68,7 +68,8 @@ __global__ void mixed(float* O) {
     O[q_at.row * 16 + k_at.col] = 0.0f;
 }
 `
-	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {4: 0}}, Wanted{Kind: Indices})
+	lines := map[string]map[int]int{"own.cu": {4: 0}}
+	list := NewSet(Parse("own.cu", text)).Edits(lines, Wanted{Kind: Indices})
 	if i := at(list, "q_at.col in place of k_at.col"); i < 0 || i > 12 {
 		t.Errorf("the column of the other variable is edit %d", i)
 	}
