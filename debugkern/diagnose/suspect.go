@@ -226,8 +226,8 @@ func (q *inquiry) describe(s *suspect) {
 	}
 }
 
-// variablesAt divides the variables of a cause of findings into those that have a finding at the lead's place,
-// or between its two, and those that have none; the second are none where the title has no place.
+// variablesAt divides the variables of a cause of findings into those that have a finding at the lead's
+// place, or between its two, and those that have none; the second are none where the title has no place.
 func (q *inquiry) variablesAt(c *Cause, lead *report.Finding) (here, others []string) {
 	same := func(a, b *report.Source) bool {
 		return a == nil && b == nil || a != nil && b != nil && a.At() == b.At()
