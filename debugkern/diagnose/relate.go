@@ -103,14 +103,21 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if q.ofOneEdit(a, b) || q.missesThoseParted(a, b) || q.missesThoseParted(b, a) {
 		return true
 	}
-	if a.cause.Kind == kindStage && b.cause.Kind == kindStage {
-		return q.samePattern(a, b) // that they lie in one array says nothing
+	if a.cause.Kind == kindStage && b.cause.Kind == kindStage { // that they lie in one array says nothing
+		return q.samePattern(a, b) || lacksStage(a, b) || lacksStage(b, a)
 	}
 	shared := slices.ContainsFunc(q.variables(a), func(v string) bool {
 		return slices.Contains(q.variables(b), v)
 	})
 	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
 		q.sameParties(a, b)
+}
+
+// lacksStage reports whether the cells of a wrong stage lack what another wrong stage should have given them.
+func lacksStage(s, of *suspect) bool {
+	return s.contrast != nil && slices.ContainsFunc(s.contrast.Missing, func(o debugkern.Operands) bool {
+		return slices.Contains(of.stages, probes.Stage(o.Of))
+	})
 }
 
 // sameOperation reports whether one operation of the source is wrong in two suspects. A trial may correct
