@@ -281,7 +281,7 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		return all[0], all[1:]
 	}
 	was := c.Was[strings.LastIndex(c.Was, " ")+1:]
-	number := regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(was, "-")) + `[fFuUlL]*\b`)
+	number := literalOf(strings.TrimPrefix(was, "-"))
 	having := func(list []*report.Source, what *regexp.Regexp) (named []*report.Source) {
 		for _, s := range list {
 			if what.MatchString(q.quoted(s)) && !slices.ContainsFunc(named, func(o *report.Source) bool {
@@ -313,6 +313,11 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		all = named
 	}
 	return all[0], all[1:]
+}
+
+// literalOf matches a number in a source, with the suffix that says its type.
+func literalOf(number string) *regexp.Regexp {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(number) + `[fFuUlL]*\b`)
 }
 
 // choiceOf is the line that has the condition of a choice which an edit leaves out: its own, or else the

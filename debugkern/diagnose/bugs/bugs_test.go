@@ -393,6 +393,13 @@ var mended = []struct{ bug, line, says string }{
 		bug:  "copied-before-the-stage-is-empty",
 		says: "move `if (round > 0) mbarrier_wait(&shared.k_empty[stage], round - 1 & 1);` before line 154",
 	},
+	{bug: "keys-in-packs-of-eight", line: "if (RUN_QK) sK[n][d] = key0 + n < S ? K[at] : zero;"},
+	{bug: "bits-converted-as-a-count", line: "kv_lut[1][u] = __ushort_as_half(decode(u, 128.0f, v_scale));"},
+	{
+		bug:  "values-guarded-by-the-queries",
+		line: "if (RUN_PV) store_chunk(&sV[chunk_row][chunk_col], load_chunk(V + at, key < Sk));",
+	},
+	{bug: "values-held-two-deep", line: "KVTile v[STAGES];"},
 }
 
 // Where a compiler is at hand, a diagnosis says how the line should read: as it does in the kernel.

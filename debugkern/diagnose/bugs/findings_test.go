@@ -84,6 +84,45 @@ func TestFindings(t *testing.T) {
 			"first-tile-replaces", `change: at own_stage5_hopper\.cu:197: its condition left out: ` +
 				`always 1; the line is .*kv > 0`,
 		},
+		{
+			"end-of-tile-announced-not-awaited", `(?s)at the barrier of line 167 threads arrive \(bar\.arrive\) and do ` +
+				`not wait.*write .__syncthreads\(\);  // D. in place of .*in place of the barrier of line 167 the race ` +
+				`is gone, nothing is wrong`,
+		},
+		{
+			"softmax-waits-and-products-do-not", `change: put __syncthreads\(\) in place of the barriers of lines 177 ` +
+				`and 178`,
+		},
+		{
+			"maximum-settled-by-the-first-tile", `by the condition at own_\S+:478, which compares 1 with 0 there, the ` +
+				`result of the maximum at line 154`,
+		},
+		{
+			"products-added-from-the-second-tile", `made wrong at own_stage5_hopper\.cu:197: right with its condition ` +
+				`left out: always 1`,
+		},
+		{
+			"q-takes-the-columns-of-k", `(?s)made wrong by what is passed at own_\S+:373.*change: look at what is passed at`,
+		},
+		{
+			"bits-converted-as-a-count", `the bits of the result of the conversion at own_\S+:261 are converted as if ` +
+				`they were an integer`,
+		},
+		{
+			"buffer-numbers-go-on", `writes 16 bytes from sV_u8\[3\]\[0\]\[0\] on, which has 3×32×64 elements`,
+		},
+		{
+			"maximum-goes-on-from-row-zero", `the maximum at own_softmax_row\.cu:113 goes on from an earlier one`,
+		},
+		{
+			"stored-in-steps-of-a-group", `(?s)12416 never written: one cause.*stage O, first at \(8,0\): never written`,
+		},
+		{
+			"one-number-for-both-pairs", `race on half_max between .*:410 and line 442, on m_smem at other lines`,
+		},
+		{
+			"l-never-reduced", `(?s)one cause.*also seen of it: arithmetic of stage O`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
