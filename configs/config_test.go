@@ -241,6 +241,8 @@ func TestUnset(t *testing.T) {
 		{"seed: 3 # mine\nshape: small # too\n", "seed", "shape: small # too\n"},
 		{"# a file of mine\n\nseed: 3\nshape: small\n", "seed", "# a file of mine\n\nshape: small\n"},
 		{"# of both\nseed: 3\nshape: small\n", "seed", "# of both\nshape: small\n"},
+		{"seed: 3\n# about nothing\n\nshape: small\n", "seed", "# about nothing\nshape: small\n"},
+		{"keys:\n  # why z\n  tile.heat: [z]\nshape: small\n", "keys.tile.heat", "# why z\nshape: small\n"},
 		{"capture:\n  max: 1GiB\nshape: small\n", "capture.max", "shape: small\n"},
 		{"keys:\n  tile.heat: [z]\n  zoom: [Z]\n", "keys.tile.heat", "keys:\n  zoom: [Z]\n"},
 		{"keys:\n  tile.heat: [z]\n", "keys.tile.heat", "{}\n"},

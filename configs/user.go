@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +155,7 @@ func remove(m *yaml.Node, path []string) bool {
 		if key.Value != path[0] {
 			continue
 		}
+		comments := []string{key.HeadComment, key.FootComment}
 		if len(path) > 1 {
 			if !remove(value, path[1:]) {
 				return false
@@ -161,17 +163,23 @@ func remove(m *yaml.Node, path []string) bool {
 			if len(deref(value).Content) > 0 {
 				return true
 			}
+			comments = append(comments, deref(value).HeadComment, deref(value).FootComment)
 		}
 		if i+2 < len(m.Content) {
 			next := m.Content[i+2]
-			next.HeadComment = strings.TrimSpace(key.HeadComment + "\n\n" + next.HeadComment)
+			next.HeadComment = paragraphs(append(comments, next.HeadComment)...)
 		} else {
-			m.FootComment = strings.TrimSpace(m.FootComment + "\n\n" + key.HeadComment)
+			m.FootComment = paragraphs(append([]string{m.FootComment}, comments...)...)
 		}
 		m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
 		return true
 	}
 	return false
+}
+
+// paragraphs joins comments that are there, with an empty line between two.
+func paragraphs(comments ...string) string {
+	return strings.Join(slices.DeleteFunc(comments, func(c string) bool { return c == "" }), "\n\n")
 }
 
 // Set checks a value and writes it into the user's configuration file, whose comments stay; it returns

@@ -82,7 +82,7 @@ func valueChanges(run *view.Run) string {
 func stageChange(was, now *report.Stage) string {
 	a, b, from := was.Local.Bad, now.Local.Bad, ""
 	if was.Verdict == report.Tainted || now.Verdict == report.Tainted {
-		a, b, from = was.Global.Bad, now.Global.Bad, " from the true inputs"
+		a, b, from = was.Global.Bad, now.Global.Bad, " against the true inputs"
 	}
 	text := fmt.Sprintf("%s: %s%s%s → %d", now.Name, theme.Count(a, "bad cell"), from, countedIn(now), b)
 	switch {

@@ -172,9 +172,12 @@ func (c copying) of(v *debugkern.TileView, at debugkern.Cell, ref cell.Ref) (cop
 	}
 	copied, n := c.form.Rows(dtype, 0, rows, cols, maxYank, value)
 	if n < rows {
-		return copied, fmt.Sprintf("%d of %d rows of %s%s as %s; :dump FILE.csv writes all of it", n, rows, place,
-			whose,
-			c.form), nil
+		all := ":dump FILE.csv"
+		if c.reference {
+			all += " reference"
+		}
+		return copied, fmt.Sprintf("%d of %d rows of %s%s as %s; %s writes all of it", n, rows, place, whose,
+			c.form, all), nil
 	}
 	return copied, fmt.Sprintf("%s%s, %d×%d, as %s", place, whose, rows, cols, c.form), nil
 }

@@ -127,7 +127,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasAvailableSubCommands() {
-		return usageError("%s takes no arguments, as %s", c.CommandPath(), text.JoinWords(args))
+		return usageError("%s takes no arguments, and got %s", c.CommandPath(), text.JoinWords(args))
 	}
 	if did := didYouMean(c, args[0]); did != "" {
 		return usageError("%s has no command %q: %s", c.CommandPath(), args[0], did)

@@ -29,7 +29,7 @@ func TestConfigCommands(t *testing.T) {
 		{"unset keys.tile.heat", 2, "keys.tile.heat is not set in"},
 		{"unste keys.tile.heat", 2, `tilescope config has no command "unste": did you mean unset?`},
 		{"frobnicate", 2, `tilescope config has no command "frobnicate": expected get, init, path, set, show, unset`},
-		{"path here", 2, "tilescope config path takes no arguments, as here"},
+		{"path here", 2, "tilescope config path takes no arguments, and got here"},
 		{"set foo 1", 2, `tilescope: unknown configuration key "foo" (known`},
 	} {
 		out, errText, code := call(t, append([]string{"config"}, strings.Fields(c.args)...)...)

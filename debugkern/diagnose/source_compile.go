@@ -115,7 +115,7 @@ func (s *sourceEdit) became(text string, line int) int {
 const longCompilation = 2 * time.Second
 
 const (
-	// mostAlone is how many edits are compiled alone, of those that cannot be compiled together.
+	// mostAlone is how many edits are compiled alone at a time, of those that cannot be compiled together.
 	mostAlone = 12
 	// mostSooner is how many of them are tried before those that are compiled together.
 	mostSooner = 4

@@ -175,7 +175,7 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	if ok, err := s.measure(); err != nil || !ok {
 		return nil, err
 	}
-	sooner := 0 // those that are likelier than all that is compiled first
+	sooner := 0 // those that are worth a compilation before the first that is of many
 	if n := len(edits) - 1; n >= 0 {
 		sooner = min(worth(alone, edits[min(firstTogether, n)]), mostSooner)
 	}
@@ -522,12 +522,15 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 // elsewhere too: an integer that the kernel is called with, or the quotient of two. Where there is none the
 // edit is refused.
 func (s *sourceEdit) sized(f *rightEdit, but string) (*rightEdit, error) {
+	s.refuse(f, but)
 	for _, e := range f.edit.Sized(s.q.sizesOf) {
+		if s.late() {
+			break
+		}
 		if g, err := s.confirmed(e); err != nil || g != nil {
 			return g, err
 		}
 	}
-	s.refuse(f, but)
 	return nil, nil
 }
 
@@ -554,9 +557,9 @@ func (q *inquiry) sizesOf(n int) (out []string) {
 	return out
 }
 
-// goesPast says in which of the other configurations, of a shape that tiles do not divide, a build accesses
-// memory out of bounds where the run's own does not: what is right there may be so by what lies behind a
-// tensor. "": in none.
+// goesPast says whether a build accesses memory out of bounds, where the run's own does not, in the first of
+// the other configurations of a shape that tiles do not divide: what is right there may be so by what lies
+// behind a tensor. "": it does not, or there is none.
 func (s *sourceEdit) goesPast(b *build.Build) (string, error) {
 	q := s.q
 	for o, err := range q.running(q.elsewheres()) {
@@ -604,7 +607,7 @@ func unordered(r *report.Run) []*report.Finding {
 // decided matches the reason of a value that is not computed: the place of the condition, and what that
 // compares.
 var decided = regexp.MustCompile(`by the condition at [^ ,]+(?: \(called from [^)]*\))?(?:, which .*? there,)?` +
-	`( .* takes no part in it)(?:, .*)?$`)
+	`( .* takes no part in it)$`)
 
 // signs is how the source writes operations of real numbers, by their names in PTX.
 var signs = map[string][]string{
@@ -644,7 +647,8 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		c.why = "" // it is of an operation in what the line calls, which is right
 	}
 	if strings.HasPrefix(was, "if ") { // another condition than the innermost
-		c.why = decided.ReplaceAllString(c.why, "by the condition at "+at.At()+"${1}")
+		place := strings.ReplaceAll(at.At(), "$", "$$")
+		c.why = decided.ReplaceAllString(c.why, "by the condition at "+place+"${1}")
 	}
 	lead.mask, lead.origin, lead.ring, lead.rule = nil, nil, nil, nil
 	c.Title = earlier.ReplaceAllString(c.Title, "")

@@ -58,7 +58,7 @@ func (q *inquiry) sameBarrier(file string, x interval, one int) (at, lines []int
 	same := func(o ptx.Operand) bool { return o.Kind == id.Kind && o.Imm == id.Imm && o.Reg == id.Reg }
 	for i, in := range fn.Body {
 		l := in.Loc.Outermost()
-		if !partialBarrier(in) || l == nil || path.Base(l.Name) != path.Base(file) || !x.near(l.Line) ||
+		if !blockBarrier(in) || l == nil || path.Base(l.Name) != path.Base(file) || !x.near(l.Line) ||
 			!same(in.Args[0]) {
 			continue
 		}
@@ -69,8 +69,8 @@ func (q *inquiry) sameBarrier(file string, x interval, one int) (at, lines []int
 	return at, lines
 }
 
-// partialBarrier reports whether an instruction synchronises at a barrier of the block that it numbers.
-func partialBarrier(in *ptx.Instr) bool {
+// blockBarrier reports whether an instruction synchronises at one of the block's barriers, by its number.
+func blockBarrier(in *ptx.Instr) bool {
 	barrier := in.Op == "barrier" && !in.Has("cluster") || in.Op == "bar" && !in.Has("warp")
 	return barrier && len(in.Args) > 0
 }
@@ -82,11 +82,16 @@ func (q *inquiry) inItsPlace(s *suspect, r *remedy, file string, st *standing) e
 		!q.allRight(s.alone) {
 		return nil
 	}
-	own, name := r.edits, q.run.Entry().Name
+	name, own, several := q.run.Entry().Name, r.edits, len(st.lines) > 1
 	instead := *r
-	instead.edits = func(run *debugkern.Run) []ptx.Edit {
-		list := slices.Clone(own(run))
+	instead.edits = func(run *debugkern.Run) (list []ptx.Edit) {
+		if several { // some threads come to each: the one for all stands between them and what follows
+			list = slices.Clone(own(run))
+		}
 		for _, at := range st.at {
+			if !several {
+				list = append(list, ptx.Edit{Kind: ptx.InsertBarrier, Func: name, At: at})
+			}
 			list = append(list, ptx.Edit{Kind: ptx.Remove, Func: name, At: at})
 		}
 		return list
@@ -117,7 +122,7 @@ func (q *inquiry) inItsPlace(s *suspect, r *remedy, file string, st *standing) e
 	return nil
 }
 
-var namedBarrier = regexp.MustCompile(`^asm\s+volatile\s*\(\s*"bar(?:rier)?\.[^;]*;[^;]*\)\s*;`)
+var asmBarrier = regexp.MustCompile(`^asm\s+volatile\s*\(\s*"bar(?:rier)?\.[^;]*;[^;]*\)\s*;`)
 
 // fullBarrier is a line with __syncthreads() in place of an asm statement that is a barrier of some threads;
 // nil where the line has something else before it.
@@ -127,10 +132,10 @@ func (q *inquiry) fullBarrier(file string, n int) *Rewrite {
 		return nil
 	}
 	line := strings.TrimSpace(lines[n-1])
-	if !namedBarrier.MatchString(line) {
+	if !asmBarrier.MatchString(line) {
 		return nil
 	}
-	now := namedBarrier.ReplaceAllString(line, blockSync.source+";")
+	now := asmBarrier.ReplaceAllString(line, blockSync.source+";")
 	return &Rewrite{File: file, Line: n, Was: line, Now: now}
 }
 
@@ -180,7 +185,7 @@ func (q *inquiry) ofSome(file string, lines []string, n int) *standing {
 	for i := range fn.Body {
 		in := fn.Body[i]
 		l := in.Loc.Outermost()
-		if !partialBarrier(in) || l == nil || l.Line != n || path.Base(l.Name) != path.Base(file) {
+		if !blockBarrier(in) || l == nil || l.Line != n || path.Base(l.Name) != path.Base(file) {
 			continue
 		}
 		text := quote(strings.TrimSpace(lines[n-1]))

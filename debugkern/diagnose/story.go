@@ -26,7 +26,7 @@ func (q *inquiry) story() []string {
 		end = append([]string{text}, end...)
 	}
 	if rep := &q.doc.Run; rep.Guess != "" && rep.Verdict == report.Diverge {
-		end = append([]string{rep.Guess + ": what is wrong may be wrong with it"}, end...)
+		end = append([]string{rep.Guess + "; the divergence may come from that"}, end...)
 	}
 	room := storyLines - len(lines) - len(end)
 	each := max(1, min(5, room/len(q.doc.Causes)))

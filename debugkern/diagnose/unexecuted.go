@@ -247,10 +247,12 @@ func (q *inquiry) comparedFor(st probes.Stage, b *report.BadCell, tests []int) (
 				own = nil
 				break
 			}
-			own = append(own, fmt.Sprintf("%.0f with %.0f", list[i].A, list[i].B))
+			if text := fmt.Sprintf("%.0f with %.0f", list[i].A, list[i].B); !slices.Contains(own, text) {
+				own = append(own, text)
+			}
 		}
 	}
-	if own = slices.Compact(own); len(own) > 0 {
+	if len(own) > 0 {
 		return fmt.Sprintf(", which compares %s there,", strings.Join(own, ", and ")), nil
 	}
 	for _, test := range tests {
@@ -258,11 +260,11 @@ func (q *inquiry) comparedFor(st probes.Stage, b *report.BadCell, tests []int) (
 		if err != nil {
 			return "", err
 		}
-		if compared != "" {
+		if compared != "" && !slices.Contains(first, compared) {
 			first = append(first, compared)
 		}
 	}
-	if first = slices.Compact(first); len(first) > 0 {
+	if len(first) > 0 {
 		return fmt.Sprintf(", which first compares %s there,", strings.Join(first, ", and ")), nil
 	}
 	return "", nil

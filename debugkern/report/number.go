@@ -68,10 +68,13 @@ func oddWord(nonfinite, nan int, or string) string {
 func Odd(nonfinite, nan, unwritten int) string {
 	if unwritten > 0 && unwritten <= nan {
 		text := fmt.Sprintf("%d never written", unwritten)
-		if nonfinite > unwritten {
-			text += ", " + Odd(nonfinite-unwritten, nan-unwritten, 0)
+		switch {
+		case nonfinite == unwritten:
+			return text
+		case nan == unwritten:
+			return fmt.Sprintf("%s, %d Inf", text, nonfinite-nan)
 		}
-		return text
+		return text + ", " + Odd(nonfinite-unwritten, nan-unwritten, 0)
 	}
 	if nan > 0 && nan < nonfinite {
 		return fmt.Sprintf("%d NaN, %d Inf", nan, nonfinite-nan)

@@ -34,6 +34,7 @@ func TestOdd(t *testing.T) {
 		{5, 3, 0, "NaN/Inf", "3 NaN, 2 Inf", "of 64 cells 3 NaN, 2 Inf"},
 		{5, 0, 0, "NaN/Inf", "5 NaN or Inf", "5 of 64 cells NaN or Inf"},
 		{3, 3, 3, "NaN", "3 never written", "3 of 64 cells never written"},
+		{5, 3, 3, "NaN/Inf", "3 never written, 2 Inf", "of 64 cells 3 never written, 2 Inf"},
 		{7, 5, 3, "NaN/Inf", "3 never written, 2 NaN, 2 Inf", "of 64 cells 3 never written, 2 NaN, 2 Inf"},
 	} {
 		s := ErrorStats{MaxAbs: inf, Nonfinite: c.nonfinite, NaN: c.nan, Unwritten: c.unwritten}

@@ -409,14 +409,17 @@ func (l *lister) callersChoice(x *site) bool {
 	if from, to := l.t.tokens[c.from].from, l.t.tokens[c.to-1].to; !x.whole && (x.from < from || x.to > to) {
 		return false
 	}
-	only := true
+	names, own := 0, 0
 	c.walk(func(e, _ *expr) bool {
-		only = only && (e.op != "name" || slices.ContainsFunc(l.f.parameters, func(v *variable) bool {
-			return v.name == e.text
-		}))
-		return only
+		if e.op == "name" {
+			names++
+			if slices.ContainsFunc(l.f.parameters, func(v *variable) bool { return v.name == e.text }) {
+				own++
+			}
+		}
+		return true
 	})
-	return only
+	return names > 0 && own == names
 }
 
 // assigns reports whether a part of a text lies in what the statement at hand assigns to.
@@ -594,6 +597,9 @@ func (l *lister) look(at int) []*variable {
 			}
 			g := *v
 			g.from, g.to = 0, len(l.t.tokens)
+			if t != l.t { // its extents and its value are tokens of that text
+				g.extents, g.init = nil, nil
+			}
 			out = append(out, &g)
 		}
 		for name, value := range t.macros {

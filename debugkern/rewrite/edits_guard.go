@@ -151,7 +151,10 @@ var comparisons = []string{"<", "<=", ">", ">=", "==", "!="}
 // onePart lists a call as one that one part of a block makes: one warp, warpgroup or lane of each.
 func (l *lister) onePart(s *statement) {
 	call := s
-	if s.kind == "if" && len(s.body) == 1 {
+	if s.kind == "if" {
+		if len(s.exprs) != 1 || len(s.body) != 1 {
+			return // if constexpr, a declaration in its place, or with an else
+		}
 		call = s.body[0]
 	}
 	if !l.near(s.from) || len(call.exprs) != 1 || call.exprs[0].op != "call" || l.macro(call.exprs[0]) {

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -19,9 +20,19 @@ __global__ void turns(int tiles) {
     const int group = thread / 128, lane = threadIdx.x & 31, step = tiles / 4;
     if (TURNS) arrive(1, 256);
     arrive(2, 256);
+    if constexpr (TURNS) arrive(3, 256);
+    if (int turn = next()) arrive(turn, 256);
+    if (last(tiles)) arrive(4, 256); else arrive(5, 256);
 }
 `
 	set := NewSet(Parse("own.cu", text))
+	for line := 7; line <= 9; line++ { // no condition that could be joined with another
+		for _, e := range set.Edits(map[string]map[int]int{"own.cu": {line: 0}}, Wanted{Often: true}) {
+			if strings.Contains(e.What, "&& group") {
+				t.Errorf("line %d: %s", line, e.What)
+			}
+		}
+	}
 	for _, c := range []struct {
 		line int
 		what string
@@ -72,5 +83,21 @@ __global__ void mixed(float* O) {
 	list := NewSet(Parse("own.cu", text)).Edits(lines, Wanted{Kind: Indices})
 	if i := at(list, "q_at.col in place of k_at.col"); i < 0 || i > 12 {
 		t.Errorf("the column of the other variable is edit %d", i)
+	}
+}
+
+// TestExtentsOfOtherTexts: an array of a header may be indexed too, and its extents are no tokens of the
+// source: read there, they are other text, or lie behind its end.
+func TestExtentsOfOtherTexts(t *testing.T) {
+	header := strings.Repeat("__device__ int unused;\n", 40) + "__device__ int table[32][8];\n"
+	const text = `#include "own.cuh"
+__global__ void sums(int* O) {
+    for (int i = 0; i < 4; i++) O[i] = table[i][0];
+}
+`
+	set := NewSet(Parse("own.cu", text), Parse("own.cuh", header))
+	list := set.Edits(map[string]map[int]int{"own.cu": {3: 0}}, Wanted{})
+	if at(list, "<= in place of <") < 0 {
+		t.Errorf("of %d edits of the loop none changes its comparison", len(list))
 	}
 }

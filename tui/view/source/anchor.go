@@ -139,10 +139,13 @@ func (v *Controller) anchorOf(b walk.Breakpoint) anchor {
 	return readText(v.codeOf(v.fullName(b.File))).anchor(b.Line)
 }
 
-// once leaves one breakpoint of those that have come to one place: the first.
+// once leaves one breakpoint of those that have come to one place: the first. One that stops nothing is at
+// none.
 func once(all []stop) (out []stop) {
 	for _, b := range all {
-		if !slices.ContainsFunc(out, func(x stop) bool { return samePlace(x.Breakpoint, b.Breakpoint) }) {
+		if b.lost || !slices.ContainsFunc(out, func(x stop) bool {
+			return !x.lost && samePlace(x.Breakpoint, b.Breakpoint)
+		}) {
 			out = append(out, b)
 		}
 	}

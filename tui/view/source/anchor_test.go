@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tilescope/debugkern/walk"
 )
 
 // TestAStatementIsFoundAgain: where a source has changed, a statement is found by its text and its
@@ -55,5 +57,16 @@ func TestAStatementIsFoundAgain(t *testing.T) {
 	}
 	if a := readText(code).anchor(99); a != (anchor{}) {
 		t.Errorf("a line beyond the end has the anchor %+v", a)
+	}
+}
+
+// TestOnce: of two breakpoints at one place one is left, and one that stops nothing takes no other's place.
+func TestOnce(t *testing.T) {
+	at := walk.Breakpoint{File: "k.cu", Line: 67}
+	list := once([]stop{
+		{Breakpoint: at, id: 1, lost: true}, {Breakpoint: at, id: 2}, {Breakpoint: at, id: 3},
+	})
+	if len(list) != 2 || list[0].id != 1 || list[1].id != 2 {
+		t.Errorf("%v are left", list)
 	}
 }
