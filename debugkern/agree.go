@@ -90,10 +90,12 @@ func agreeTileLine(entry *ptx.Func, p *probes.Plan, sp *probes.StagePlan) error 
 	within := func(body map[int]bool, pcs []int) bool {
 		return slices.ContainsFunc(pcs, func(pc int) bool { return body[g.Of[pc]] })
 	}
-	tile := instructionsOf(entry, func(_ *ptx.Instr, line int) bool { return line == c.TileLine })
-	at := instructionsOf(entry, func(in *ptx.Instr, line int) bool {
+	tile := target.InstrsOf(entry, func(_ *ptx.Instr, src *target.Source) bool {
+		return src.Line == c.TileLine
+	})
+	at := target.InstrsOf(entry, func(in *ptx.Instr, src *target.Source) bool {
 		k := in.Kind() // what is called may have the barrier
-		return c.AtLine > 0 && line == c.AtLine || c.AtBarrier > 0 && (k == isa.Barrier || k == isa.Call)
+		return c.AtLine > 0 && src.Line == c.AtLine || c.AtBarrier > 0 && (k == isa.Barrier || k == isa.Call)
 	})
 	var inner map[int]bool // the innermost loop round the first instruction of the line that lies in one
 	for _, pc := range tile {
@@ -127,21 +129,6 @@ func agreeTileLine(entry *ptx.Func, p *probes.Plan, sp *probes.StagePlan) error 
 
 // linesMoved ends a message on a line of the manifest at which nothing can be captured.
 const linesMoved = "; where the source was edited since, the manifest's lines have moved"
-
-// instructionsOf lists the instructions of a function that meant accepts, by their index in its body; line is
-// the source line of each. Those of probes are left out.
-func instructionsOf(entry *ptx.Func, meant func(in *ptx.Instr, line int) bool) []int {
-	var out []int
-	for pc, in := range entry.Body {
-		if in.Loc == nil || in.Loc.Within(target.IsProbe) {
-			continue
-		}
-		if src := target.Blame(entry, pc); src != nil && meant(in, src.Line) {
-			out = append(out, pc)
-		}
-	}
-	return out
-}
 
 // onceIn lists the lines whose instructions lie in the largest loop that contains one of the instructions at,
 // and in no loop inside it.

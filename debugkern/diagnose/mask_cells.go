@@ -417,7 +417,7 @@ func (q *inquiry) chosenBy(m *maskOff) error {
 }
 
 // chosenFor says what the comparison by which a mask chooses compares for its first cell, and what its limit
-// would have to be. A limit that goes on with the column hides all columns of a row or none.
+// would have to be. A limit that grows with the column hides all columns of a row or none.
 func (q *inquiry) chosenFor(m *maskOff) error {
 	cells := [][2]int{{m.row, m.col}}
 	if next := m.col + 1; next < q.run.Plan.Stage(m.stage).Cols {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 )
 
@@ -71,8 +72,7 @@ func (q *inquiry) sameBarrier(file string, x interval, one int) (at, lines []int
 
 // blockBarrier reports whether an instruction synchronises at one of the block's barriers, by its number.
 func blockBarrier(in *ptx.Instr) bool {
-	barrier := in.Op == "barrier" && !in.Has("cluster") || in.Op == "bar" && !in.Has("warp")
-	return barrier && len(in.Args) > 0
+	return in.Kind() == isa.Barrier && len(in.Args) > 0
 }
 
 // inItsPlace tries a barrier of all threads in the place of the one that is for some, and words the remedy so

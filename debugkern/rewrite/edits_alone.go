@@ -245,8 +245,9 @@ func (l *lister) seesAllOf(t *Text, x *statement, at int) bool {
 	})
 }
 
-// extents lists arrays with another extent: those first that the arrays beside it have in its place.
-func (l *lister) extents(v *variable, beside []*variable) {
+// extents lists an array with other extents: first those that its siblings, the other members of its struct,
+// have for the same dimension.
+func (l *lister) extents(v *variable, siblings []*variable) {
 	l.of = integer
 	rank := rankExtent
 	if l.wanted.Short {
@@ -258,7 +259,7 @@ func (l *lister) extents(v *variable, beside []*variable) {
 			continue
 		}
 		uses := map[string]int{}
-		for _, o := range beside {
+		for _, o := range siblings {
 			if k < len(o.extents) {
 				uses[l.t.source(o.extents[k][0], o.extents[k][1])]++
 			}

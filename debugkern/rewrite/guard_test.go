@@ -54,8 +54,8 @@ __global__ void turns(int tiles) {
 	}
 }
 
-// TestExtentsBeside: an array that is too short may have the extent of those beside it.
-func TestExtentsBeside(t *testing.T) {
+// TestExtentsOfSiblings: an array that is too short may have the extent of the other members of its struct.
+func TestExtentsOfSiblings(t *testing.T) {
 	const text = `#define STAGES 3
 constexpr int COLS = 64;
 struct Shared { half k[STAGES][COLS]; half v[2][COLS]; unsigned long long full[STAGES]; };
@@ -67,7 +67,7 @@ __global__ void copies(Shared* shared, int at) {
 	list = slices.DeleteFunc(list, func(e Edit) bool { return !e.Alone })
 	named, more := at(list, "STAGES in place of 2"), at(list, "2 + 1 in place of 2")
 	if named < 0 || more < named {
-		t.Errorf("the extent of the arrays beside it is edit %d, one more is %d", named, more)
+		t.Errorf("the extent of the other members is edit %d, one more is %d", named, more)
 	}
 }
 

@@ -102,8 +102,8 @@ const (
 	rankGrown       = 31 // a term more
 )
 
-// rankNamedExtent is by how much another extent of an array is likelier where it has a number, and the arrays
-// beside it have a name.
+// rankNamedExtent is by how much another extent of an array is likelier where it is a number, and other
+// members of the struct have a named constant there.
 const rankNamedExtent = 4
 
 // rankCallers is by how much an edit of a condition is less likely that a caller decides by what it passes.

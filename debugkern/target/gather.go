@@ -97,13 +97,21 @@ func place(f *ptx.Func, pc int) string {
 
 // onLine lists the instructions that blame falls on a source line for, and that are meant.
 func (g *Gather) onLine(f *ptx.Func, file string, line int, meant func(*ptx.Instr) bool) []int {
+	return InstrsOf(f, func(in *ptx.Instr, at *Source) bool {
+		return meant(in) && at.Line == line &&
+			(file == "" || path.Base(strings.ReplaceAll(at.File, `\`, "/")) == file)
+	})
+}
+
+// InstrsOf lists the instructions of a function that meant accepts, by their index in its body; src is the
+// source line that Blame gives for each. Instructions of probes, and those without debug lines, are left out.
+func InstrsOf(f *ptx.Func, meant func(in *ptx.Instr, src *Source) bool) []int {
 	var out []int
 	for pc, in := range f.Body {
-		if !meant(in) || in.Loc == nil || in.Loc.Within(IsProbe) {
+		if in.Loc == nil || in.Loc.Within(IsProbe) {
 			continue
 		}
-		at := Blame(f, pc)
-		if at.Line == line && (file == "" || path.Base(strings.ReplaceAll(at.File, `\`, "/")) == file) {
+		if src := Blame(f, pc); src != nil && meant(in, src) {
 			out = append(out, pc)
 		}
 	}

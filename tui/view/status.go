@@ -15,12 +15,12 @@ type Status struct {
 	Log  *Log // every message so far; nil keeps none
 	// Whole: it is shown in full above the bottom line where that cuts it, as refusals are
 	Whole bool
-	held  bool // it stays until Release: what the background reports goes to the messages alone
+	kept  bool // it stays until Release: what the background reports goes to the messages alone
 }
 
 // Say writes to the status line. While Hold protects the text there, only the messages get the new one.
 func (s *Status) Say(text string) {
-	if !s.held {
+	if !s.kept {
 		s.Show(text)
 	}
 	s.Log.add(text, false)
@@ -32,16 +32,16 @@ func (s *Status) Note(text string) { s.Log.add(text, false) }
 // Hold writes what stays on the status line until Release: a result that nobody's key has led to, and that
 // background work which it sets off would overwrite. A refusal replaces it.
 func (s *Status) Hold(text string) {
-	s.held = false
+	s.kept = false
 	s.Say(text)
-	s.held = true
+	s.kept = true
 }
 
 // Keep protects what the status line says until Release, as Hold does.
-func (s *Status) Keep() { s.held = true }
+func (s *Status) Keep() { s.kept = true }
 
 // Release lets the status line be overwritten again: a key was pressed, or a new run starts.
-func (s *Status) Release() { s.held = false }
+func (s *Status) Release() { s.kept = false }
 
 // Show writes to the status line what is true for a moment only, and no message: a key that waits for
 // another.

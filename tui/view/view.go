@@ -99,7 +99,7 @@ type (
 	Filterer interface {
 		Filter(text string) error
 	}
-	// Counter knows how many of what it shows its filter leaves; -1 where that is not known yet.
+	// Counter returns how many of the listed items its filter leaves; -1 where that is not known yet.
 	Counter interface{ Matching() int }
 	// Copier has something under its cursor that can be copied.
 	Copier interface{ Text() string }
