@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
-	"tilescope/debugkern/chip"
-	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -22,7 +19,7 @@ func TestCopyByEveryLane(t *testing.T) {
 		{"", "[s]", "race", "exclusive access: one lane that issues the copy at "},
 		{"@%p1", "[s+8]", "hang", ""},
 	} {
-		m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
+		k := loaded(t, `.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry t(.param .u64 in)
@@ -40,14 +37,7 @@ W:
 	@!%p2 bra W;
 	ret;
 }
-`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+`)
 		o := check.New(check.Options{Set: check.All})
 		r, err := k.Launch(t.Context(), &target.Launch{
 			Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Observe: o.Observer, Discard: o.Discard,

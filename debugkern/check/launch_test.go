@@ -27,6 +27,20 @@ type attempt struct {
 	module *ptx.Module
 }
 
+// loaded is the kernel t of a text in PTX.
+func loaded(t *testing.T, text string) target.Kernel {
+	t.Helper()
+	m, err := ptx.Parse("t.ptx", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 // prepare builds the launch of a target. Gates get zeros for what is injected: no checker looks at values.
 func prepare(
 	tb testing.TB, name, shape string, faults []string, gate probes.Gate, instrumented bool,

@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
-	"tilescope/debugkern/chip"
-	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -60,21 +57,14 @@ func eachSchedule(
 	t *testing.T, set check.Set, text string, visit func(s target.Schedule, found []target.Finding),
 ) {
 	t.Helper()
-	m, err := ptx.Parse("t.ptx", []byte(`.version 8.0
+	k := loaded(t, `.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry t()
 {`+text+`
 	ret;
 }
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := emu.New(chip.SM90()).Load(t.Context(), m, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	for _, s := range schedules {
 		o := check.New(check.Options{Set: set})
 		r, err := k.Launch(t.Context(), &target.Launch{
