@@ -2,7 +2,9 @@ package configs
 
 import (
 	"bytes"
+	"math"
 	"regexp"
+	"slices"
 )
 
 // guessMark is the comment that init puts behind what it could not read off a kernel.
@@ -22,12 +24,21 @@ func guesses(text []byte) []int {
 }
 
 // launchGuess is the first of the lines marked as guesses that says the grid or the block, 0 where none does.
-func launchGuess(text []byte, marked []int) int {
+func launchGuess(text []byte, marked []int) int { return guessOf(text, marked, "grid:", "block:") }
+
+// outputGuess is the first of the lines marked as guesses that says the thresholds of the output, 0 where
+// none does.
+func outputGuess(text []byte, marked []int) int { return guessOf(text, marked, "output:") }
+
+// guessOf is the first marked line that begins with one of the keys, 0 where none does.
+func guessOf(text []byte, marked []int, keys ...string) int {
 	lines := bytes.Split(text, []byte("\n"))
 	for _, n := range marked {
 		line := bytes.TrimSpace(lines[n-1])
-		if bytes.HasPrefix(line, []byte("grid:")) || bytes.HasPrefix(line, []byte("block:")) {
-			return n
+		for _, k := range keys {
+			if bytes.HasPrefix(line, []byte(k)) {
+				return n
+			}
 		}
 	}
 	return 0
@@ -36,7 +47,7 @@ func launchGuess(text []byte, marked []int) int {
 // Guess returns the line of the manifest that marks what it says of an argument, a shared array or a stage of
 // that name as a guess ("# ?"), 0 where none does.
 func (m *Manifest) Guess(name string) int {
-	var own, starts []int
+	own, starts := []int(nil), slices.Clone(m.keyLines)
 	add := func(n string, at place) {
 		if starts = append(starts, at.line); n == name {
 			own = append(own, at.line)
@@ -52,7 +63,7 @@ func (m *Manifest) Guess(name string) int {
 		add(s.Stage.String(), s.at)
 	}
 	for _, from := range own {
-		end := from + maxEntry // an entry goes on until the next one
+		end := math.MaxInt // an entry goes on until the next one, or the manifest's next key
 		for _, s := range starts {
 			if s > from {
 				end = min(end, s)
@@ -66,6 +77,3 @@ func (m *Manifest) Guess(name string) int {
 	}
 	return 0
 }
-
-// maxEntry is how many lines an entry of a list may have for a mark behind its last to count.
-const maxEntry = 8

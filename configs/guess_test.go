@@ -15,7 +15,9 @@ args:
   - {name: x, type: "f32*", dims: [n], role: input}   # ? its extent
   - {name: y, type: "f32*", dims: [n], role: output}
 # ? a line of comment
-work: {at: bx * 32}
+shared:
+  - {name: buf, type: f32, dims: [32]}
+work: {at: bx * 32}   # ? guessed from the launch, and none of what buf says
 stages:
   - {name: s, axes: [at], dtype: f32, dims: [32, 1], valid: ["min(32, n - at)", 1], per: block,
      op: {map: "x + 1", x: {load: x, at: [at], rows: 0, dims: [32, 1]}},
@@ -25,13 +27,26 @@ shapes: {validation: {n: 32}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"x": 8, "y": 0, "s": 15, "z": 0} {
+	for name, want := range map[string]int{"x": 8, "y": 0, "s": 17, "buf": 0, "z": 0} {
 		if got := m.Guess(name); got != want {
 			t.Errorf("%s: line %d, want %d", name, got, want)
 		}
 	}
-	if len(m.Guesses) != 3 {
+	if len(m.Guesses) != 4 {
 		t.Errorf("guesses on lines %v", m.Guesses)
+	}
+}
+
+// TestOutputGuess: a marked line of thresholds is found, and no stage's capture from an output.
+func TestOutputGuess(t *testing.T) {
+	for text, want := range map[string]int{
+		"thresholds:\n  output: {max_abs: 0.06}   # ? what you accept\n": 2,
+		"thresholds:\n  output: {max_abs: 0.06}\n":                       0,
+		"     capture: {output: y, at: [at]}}   # ? what it is\n":        0,
+	} {
+		if got := outputGuess([]byte(text), guesses([]byte(text))); got != want {
+			t.Errorf("line %d, want %d, of\n%s", got, want, text)
+		}
 	}
 }
 

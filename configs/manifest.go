@@ -28,6 +28,8 @@ type Manifest struct {
 	Compile     Compile // of Source
 	Guesses     []int   // lines that are marked as guesses of init, from 1
 	LaunchGuess int     // the first of them that says the grid or the block, 0 where none does
+	OutputGuess int     // the first of them that says what the output may be off, 0 where none does
+	keyLines    []int   // where its own keys stand
 
 	Constants []Constant
 	Requires  []Requirement

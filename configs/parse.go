@@ -27,6 +27,7 @@ func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, er
 	}
 	p.m.Guesses = guesses(text)
 	p.m.LaunchGuess = launchGuess(text, p.m.Guesses)
+	p.m.OutputGuess = outputGuess(text, p.m.Guesses)
 	root := p.document(ctx, text)
 	if root != nil {
 		p.root(root)
@@ -61,6 +62,9 @@ func (p *manifestParser) root(n *yaml.Node) {
 		o.fail("schema", "expected %s", Schema)
 	}
 	m := p.m
+	for i := 0; i < len(n.Content); i += 2 {
+		m.keyLines = append(m.keyLines, n.Content[i].Line)
+	}
 	m.Name = o.name("name", dashed, "a name (letters, digits, _ - . +)")
 	m.Title, m.Entry = o.str("title"), o.ident("entry")
 	p.files(o)

@@ -33,6 +33,10 @@ func noteGuesses(m *configs.Manifest, rep *report.Run) {
 	if len(m.Guesses) == 0 {
 		return
 	}
+	if rep.Output != nil && m.OutputGuess > 0 {
+		rep.Output.Guess = fmt.Sprintf("the limits of the output are a guess, marked at %s:%d", m.File,
+			m.OutputGuess)
+	}
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		line := m.Guess(f.Variable)

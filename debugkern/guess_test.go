@@ -23,12 +23,18 @@ func TestLaunchGuess(t *testing.T) {
 		{configs.Manifest{File: "k.yaml", LaunchGuess: 7, Guesses: []int{7}}, false,
 			"the launch is a guess: --grid 3 --block 32,8, marked at k.yaml:7"},
 	} {
+		c.m.OutputGuess = c.m.LaunchGuess
 		rep := &report.Run{Verdict: report.Diverge, Guess: launchGuess(&c.m, c.guessed, p),
+			Output:   &report.Output{Verdict: report.OK},
 			Findings: []report.Finding{{Severity: "error", Consequence: "harm"}, {Severity: "advice"}}}
 		if rep.Guess != c.want {
 			t.Errorf("%q, want %q", rep.Guess, c.want)
 		}
 		noteGuesses(&c.m, rep)
+		if got := strings.HasSuffix(rep.Output.Guess, "marked at k.yaml:7") &&
+			rep.Output.Outcome() == "ok by a guessed limit"; got != (c.m.OutputGuess > 0) {
+			t.Errorf("the output is judged by %q", rep.Output.Guess)
+		}
 		got := strings.TrimPrefix(strings.TrimPrefix(rep.Findings[0].Consequence, "harm"), "; ")
 		if got != c.want || rep.Findings[1].Consequence != "" {
 			t.Errorf("findings %+v", rep.Findings)

@@ -14,6 +14,8 @@ type Output struct {
 	BadFraction Number `json:"bad_fraction"`
 	Cosine      Number `json:"cosine"`
 	Verdict     string `json:"verdict"` // ok, fail: the manifest's gate
+	// Guess says that the limits of the gate are a guess, and where they stand; "" where they are given.
+	Guess string `json:"guess,omitempty"`
 	// Other projects' acceptance tests: context, never part of a verdict.
 	FlashRule *Rule `json:"flash_rule,omitempty"`
 	PyTorch   *Rule `json:"pytorch,omitempty"`
@@ -34,6 +36,14 @@ func (o *Output) Against() string {
 		return "the reference on the inputs before they are rounded"
 	}
 	return "attention on the un-quantised inputs"
+}
+
+// Outcome is the verdict in words: by limits that are a guess it says that they are.
+func (o *Output) Outcome() string {
+	if o.Guess != "" {
+		return o.Verdict + " by a guessed limit"
+	}
+	return o.Verdict
 }
 
 // AgainstShort is Against in two words, for places that have room for no more.
