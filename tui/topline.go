@@ -221,15 +221,14 @@ func (t topLine) verdict(r *report.Run) string {
 	if r.Guess != "" && r.Verdict == report.Diverge {
 		and = " · "
 	}
-	spoiling := view.SpoiltBefore(r, t.Run.Plan)
+	spoiling := r.SpoiltBefore(t.Run.Plan)
 	switch judged := judgedStages(r); {
 	case spoiling != nil: // it may have come before the stage that is wrong
-		verdict += " · " + strings.TrimRight(spoiling.Kind+" "+spoiling.Variable, " ")
+		verdict += " · " + spoiling.Name()
 	case len(r.Guilty) > 0:
 		verdict += and + r.Guilty[0].Stage
-	case r.Verdict != report.Agree && view.Spoiling(r) != nil: // no stage came so far that it could be wrong
-		f := view.Spoiling(r)
-		verdict += " · " + strings.TrimRight(f.Kind+" "+f.Variable, " ")
+	case r.Verdict != report.Agree && r.Spoiling() != nil: // no stage came so far that it could be wrong
+		verdict += " · " + r.Spoiling().Name()
 	case judged < len(r.Stages) && !t.Stageless(): // a gate leaves stages out
 		verdict += fmt.Sprintf("%s%d of %d stages", and, judged, len(r.Stages))
 	}

@@ -70,10 +70,24 @@ func TestDiagnoseText(t *testing.T) {
 	if want := "fail: 1024 of 2048 cells NaN, over the gate 50.00 %\n"; !strings.Contains(run, want) {
 		t.Errorf("no %q in:\n%s", want, run)
 	}
+	if want := "stage S is wrong first\n"; !strings.Contains(run, want) { // the race is on its own array
+		t.Errorf("no %q in:\n%s", want, run)
+	}
 	for _, odd := range []string{"+Inf", "NaN/Inf", "cosine NaN"} {
 		if strings.Contains(stdout+run, odd) {
 			t.Errorf("%s, and all cells without a size are NaN:\n%s%s", odd, stdout, run)
 		}
+	}
+}
+
+// TestRunNamesWhatMayHaveSpoiltAStage: m of this kernel is right, and captured before its warp has written
+// it.
+func TestRunNamesWhatMayHaveSpoiltAStage(t *testing.T) {
+	run, _, _ := call(t, "run", "stage2", "--fault", "sync-p", "--shape", "small", "--backend", "emu")
+	const want = "stage m is wrong first, unless uninitialised sP changed its inputs or what was captured " +
+		"of it\n"
+	if !strings.Contains(run, want) {
+		t.Errorf("no %q in:\n%s", want, run)
 	}
 }
 

@@ -336,7 +336,9 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 			return err
 		}
 	}
-	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report, req.Check != 0) }); err != nil {
+	if err := a.print(r.Report, func(w io.Writer) {
+		printReport(w, r.Report, r.Plan, req.Check != 0)
+	}); err != nil {
 		return err
 	}
 	return exitFor(r.Report.ExitCode())

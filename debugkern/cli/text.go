@@ -13,12 +13,13 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
+	"tilescope/probes"
 )
 
 // printReport prints a run for people: the verdict first, then why.
-// checked says that every checker was attached.
-func printReport(w io.Writer, r *report.Run, checked bool) {
-	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r, checked))
+// checked says that every checker was attached, plan, which may be nil, is what was executed.
+func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
+	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r, plan, checked))
 	if r.Guess != "" && r.Verdict == report.Diverge {
 		fmt.Fprintf(w, "  %s\n", r.Guess)
 	}
@@ -44,8 +45,11 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 		if odd := o.Odd(); odd != "" { // no error has a size then, nor has the angle
 			errors, cosine = odd, ""
 		}
-		fmt.Fprintf(w, "\n%s against %s: %s: %s, over the gate %.2f %%%s\n", name, o.Against(), o.Verdict,
+		fmt.Fprintf(w, "\n%s against %s: %s: %s, over the gate %.2f %%%s\n", name, o.Against(), o.Outcome(),
 			errors, 100*o.BadFraction, cosine)
+		if o.Guess != "" {
+			fmt.Fprintf(w, "  %s\n", o.Guess)
+		}
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)
@@ -70,7 +74,7 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 	fmt.Fprintf(w, "build %.0f ms, run %.0f ms, compare %.0f ms\n", c.BuildMS, c.RunMS, c.CompareMS)
 }
 
-func headline(r *report.Run, checked bool) string {
+func headline(r *report.Run, plan *probes.Plan, checked bool) string {
 	switch {
 	case r.Verdict != report.Failed && !r.Referenced():
 		text := "no error was found"
@@ -91,7 +95,11 @@ func headline(r *report.Run, checked bool) string {
 		if st := r.Stage(r.Guilty[0].Stage); st != nil && st.Argument != "" {
 			return fmt.Sprintf("diverges: %s is wrong", st.Name)
 		}
-		return fmt.Sprintf("diverges: stage %s is wrong first", r.Guilty[0].Stage)
+		unless := ""
+		if f := r.SpoiltBefore(plan); f != nil {
+			unless = fmt.Sprintf(", unless %s changed its inputs or what was captured of it", f.Name())
+		}
+		return fmt.Sprintf("diverges: stage %s is wrong first%s", r.Guilty[0].Stage, unless)
 	case tainted(r) != nil:
 		return fmt.Sprintf("diverges: %s is off its reference", tainted(r).Name)
 	case r.ExitCode() != 0:

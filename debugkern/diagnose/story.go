@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // storyLines is how long a story may be.
@@ -25,7 +26,7 @@ func (q *inquiry) story() []string {
 	if text := q.onlyOutput(); text != "" {
 		end = append([]string{text}, end...)
 	}
-	if rep := &q.doc.Run; rep.Guess != "" && rep.Verdict == report.Diverge {
+	if rep := &q.doc.Run; rep.Guess != "" && rep.Verdict == report.Diverge && !q.mended() {
 		end = append([]string{rep.Guess + "; the divergence may come from that"}, end...)
 	}
 	room := storyLines - len(lines) - len(end)
@@ -36,7 +37,7 @@ func (q *inquiry) story() []string {
 			lines = append(lines, fmt.Sprintf("and %d causes more: --json lists them", len(q.doc.Causes)-i))
 			break
 		}
-		lines = append(lines, tell(i+1, &q.doc.Causes[i], each, q.doc.again)...)
+		lines = append(lines, q.tell(i+1, &q.doc.Causes[i], each, q.doc.again)...)
 	}
 	return append(lines, end...)
 }
@@ -85,15 +86,58 @@ func errorCount(n int) string {
 	return fmt.Sprintf("%d errors", n)
 }
 
+// mended reports whether edits were found with which nothing is wrong any more, the launch being what it is.
+func (q *inquiry) mended() bool {
+	return q.rightBut() && !slices.ContainsFunc(q.suspects, func(s *suspect) bool {
+		return s.remedy != nil && len(s.remedy.substitute) > 0
+	})
+}
+
+// effect is what a cause does to the stages that go with it. A race on arrays of later stages alone leaves
+// the first stage's own values right: warps that nothing orders capture them before they are complete, or
+// after they have changed again.
+func (q *inquiry) effect(c *Cause) string {
+	if !slices.Contains(racing, c.Kind) || q.run == nil || q.run.Plan == nil || len(c.Place.Variables) == 0 {
+		return "spoils"
+	}
+	behind := computedFrom(q.run.Plan, probes.Stage(c.Stages[0]))
+	for _, v := range c.Place.Variables {
+		holds := func(sp probes.StagePlan) bool { return sp.Array == v }
+		i := slices.IndexFunc(q.run.Plan.Stages, holds)
+		if i < 0 || behind[q.run.Plan.Stages[i].Stage] {
+			return "spoils"
+		}
+	}
+	return "changes what was captured of"
+}
+
+// computedFrom returns a stage and all that it is computed from, by definition.
+func computedFrom(p *probes.Plan, s probes.Stage) map[probes.Stage]bool {
+	out, open := map[probes.Stage]bool{s: true}, []probes.Stage{s}
+	for len(open) > 0 {
+		sp := p.Stage(open[0])
+		open = open[1:]
+		if sp == nil {
+			continue
+		}
+		for _, o := range p.Ordered(sp.Operands) {
+			if !out[o] {
+				out[o], open = true, append(open, o)
+			}
+		}
+	}
+	return out
+}
+
 // tell is one cause in so many lines; the command that stands at the end of the story is not repeated.
-func tell(n int, c *Cause, lines int, again string) []string {
+func (q *inquiry) tell(n int, c *Cause, lines int, again string) []string {
 	head := fmt.Sprintf("%d. ", n)
 	if c.AlsoFound {
 		head += "also found: "
 	}
 	head += c.Title
 	if len(c.Stages) > 0 && c.Kind != kindStage && !c.AlsoFound {
-		head += "; spoils " + strings.Join(c.Stages, ", ")
+		head += "; " + q.effect(c) + " " + strings.Join(c.Stages, ", ")
 	}
 	if c.Region != "" {
 		head += "; wrong"

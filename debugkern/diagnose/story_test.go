@@ -7,6 +7,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // However many causes there are, a story has at most twelve lines, names as many of them as fit,
@@ -42,6 +43,47 @@ func TestStoryFits(t *testing.T) {
 		}
 		if lines[len(lines)-1] != "again: tilescope diagnose k" {
 			t.Errorf("%d causes: ends with %q", n, lines[len(lines)-1])
+		}
+	}
+}
+
+// TestGuessedLaunchOfWhatIsMended: where edits mend everything, the story does not put it down to the launch.
+func TestGuessedLaunchOfWhatIsMended(t *testing.T) {
+	for substitute, want := range map[probes.Stage]bool{"": false, "P": true} {
+		q := &inquiry{
+			doc: &Diagnosis{Run: report.Run{Target: "k", Gate: "none", Verdict: report.Diverge,
+				Guess: "the launch is a guess"}, Causes: []Cause{{Title: "a cause"}}},
+			base: &debugkern.Run{}, joint: &debugkern.Run{Report: &report.Run{}},
+			suspects: []*suspect{{remedy: &remedy{}}},
+		}
+		if substitute != "" {
+			q.suspects[0].remedy.substitute = []probes.Stage{substitute}
+		}
+		if got := strings.Contains(strings.Join(q.story(), "\n"), "the launch is a guess"); got != want {
+			t.Errorf("with %q replaced: the guess is stated: %t", substitute, got)
+		}
+	}
+}
+
+// TestEffectOfARace: a race on the array of a stage, or of one that it is computed from, spoils it; one on
+// arrays of later stages changes what was captured of it.
+func TestEffectOfARace(t *testing.T) {
+	plan := &probes.Plan{Stages: []probes.StagePlan{
+		{Stage: "S", Array: "sS"}, {Stage: "m", Array: "m_smem", Operands: probes.StageSet{"S", "m"}},
+		{Stage: "P", Array: "sP", Operands: probes.StageSet{"S", "m"}},
+		{Stage: "U", Array: "U_smem", Operands: probes.StageSet{"P", "U"}},
+	}}
+	const spoils, captured = "spoils", "changes what was captured of"
+	for _, c := range []struct{ kind, stage, variables, want string }{
+		{"race", "m", "m_smem", spoils}, {"race", "m", "sS", spoils}, {"race", "P", "m_smem sP", spoils},
+		{"race", "m", "sP U_smem", captured}, {"race", "m", "sP scratch", spoils},
+		{"uninitialised", "m", "sP", spoils},
+	} {
+		q := &inquiry{run: &debugkern.Run{Plan: plan}}
+		got := q.effect(&Cause{Kind: c.kind, Stages: []string{c.stage},
+			Place: Place{Variables: strings.Fields(c.variables)}})
+		if got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

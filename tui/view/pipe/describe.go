@@ -10,7 +10,6 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
-	"tilescope/tui/view"
 )
 
 // entry is one line of the detail part: a name, then text in a style. Wrapped lines have no name.
@@ -106,7 +105,7 @@ func (p *Pane) describe(w int) []entry {
 		p.reason(r, spoilt, say)
 	}
 	if !p.data.Diagnosed && p.data.Hint != "" && len(r.Guilty) > 0 &&
-		slices.ContainsFunc(r.Findings, view.Spoils) {
+		slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Spoils() }) {
 		say("", p.Theme.Dim, "%s", p.data.Hint)
 	}
 	if x := p.row(p.at.Stage); x != nil && x.doc != nil {
@@ -126,11 +125,11 @@ func (p *Pane) describe(w int) []entry {
 // captured of it alone: the cause of a diagnosis, else a finding of memory or order; "" where there is none.
 func (p *Pane) spoilt(r *report.Run) string {
 	for i := range p.data.Causes {
-		if c := &p.data.Causes[i]; !c.AlsoFound && view.SpoilingKind(c.Kind) {
+		if c := &p.data.Causes[i]; !c.AlsoFound && report.SpoilingKind(c.Kind) {
 			return c.Short()
 		}
 	}
-	if f := view.SpoiltBefore(r, p.data.Plan); f != nil {
+	if f := r.SpoiltBefore(p.data.Plan); f != nil {
 		return p.findingName(f)
 	}
 	return ""
@@ -139,9 +138,9 @@ func (p *Pane) spoilt(r *report.Run) string {
 // findingName is a finding in a few words, with the stage that its variable holds where that is not the one
 // that is wrong: race sP of stage P.
 func (p *Pane) findingName(f *report.Finding) string {
-	name := strings.TrimSpace(f.Kind + " " + f.Variable)
+	name := f.Name()
 	r := p.data.Run.Report()
-	if r == nil || view.SpoiltBefore(r, p.data.Plan) != f {
+	if r == nil || r.SpoiltBefore(p.data.Plan) != f {
 		return name
 	}
 	for _, x := range p.rows {
@@ -383,6 +382,9 @@ func (p *Pane) output(o *report.Output, say sayer) {
 	} else {
 		say("output", style, "%smax error %s from %s · mean error %s%s · cosine %.6f", text, o.Most(),
 			o.AgainstShort(), o.Size(o.MeanAbs, "%.3g"), over, float64(o.Cosine))
+	}
+	if o.Guess != "" {
+		say("", p.Theme.Notice, "%s", o.Guess)
 	}
 	if len(o.Histogram) > 0 {
 		say("", p.Theme.Dim, "errors by decade, from 1e-6: %s", p.histogram(o.Histogram))

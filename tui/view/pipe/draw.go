@@ -10,7 +10,6 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
-	"tilescope/tui/view"
 )
 
 // View returns the pane's lines, each of its full width.
@@ -195,7 +194,7 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 		say(p.Theme.Wrong, text)
 	}
 	if len(r.Guilty) > 0 && r.Output != nil && r.Output.Verdict != report.OK {
-		say(p.Theme.Wrong, "output "+r.Output.Verdict)
+		say(p.Theme.Wrong, "output "+r.Output.Outcome())
 	}
 	if list := stagesOf(r, report.Tainted); list != "" {
 		say(p.Theme.Taint, "tainted "+list)
@@ -219,7 +218,7 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 		say(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil && (r.Output.Verdict == report.OK || len(r.Guilty) == 0) {
-		say(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
+		say(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Outcome())
 	}
 	return out
 }
@@ -254,7 +253,7 @@ func (p *Pane) accused(r *report.Run) []string {
 	if out != nil {
 		return out
 	}
-	if f := view.Spoiling(r); f != nil {
+	if f := r.Spoiling(); f != nil {
 		return []string{p.findingName(f)}
 	}
 	for i := range r.Findings {

@@ -1,9 +1,9 @@
-package view
+package report
 
 import (
 	"slices"
+	"strings"
 
-	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -18,13 +18,33 @@ var spoiling = []string{
 // SpoilingKind reports whether findings of a kind may change what is captured.
 func SpoilingKind(kind string) bool { return slices.Contains(spoiling, kind) }
 
-// Spoils reports whether a finding may change what is captured.
-func Spoils(f report.Finding) bool { return f.Severity == "error" && SpoilingKind(f.Kind) }
+// Spoils reports whether the finding may change what is captured.
+func (f *Finding) Spoils() bool { return f.Severity == "error" && SpoilingKind(f.Kind) }
+
+// Name is the finding in a few words: "race sP".
+func (f *Finding) Name() string { return strings.TrimSpace(f.Kind + " " + f.Variable) }
+
+// Spoiling is the finding of a run that leads before a stage that is wrong by what was captured of it: a
+// race, else the first that spoils; nil where none does.
+func (r *Run) Spoiling() *Finding {
+	var first *Finding
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case !f.Spoils():
+		case f.Kind == "race":
+			return f
+		case first == nil:
+			first = f
+		}
+	}
+	return first
+}
 
 // SpoiltBefore is Spoiling where the finding's variable does not hold the first wrong stage itself; nil where
-// it does, or nothing is wrong: then the stage and the finding are one place.
-func SpoiltBefore(r *report.Run, plan *probes.Plan) *report.Finding {
-	f := Spoiling(r)
+// it does, or nothing is wrong: then the stage and the finding are one place. plan is the run's, or nil.
+func (r *Run) SpoiltBefore(plan *probes.Plan) *Finding {
+	f := r.Spoiling()
 	if f == nil || len(r.Guilty) == 0 {
 		return nil
 	}
@@ -34,21 +54,4 @@ func SpoiltBefore(r *report.Run, plan *probes.Plan) *report.Finding {
 		}
 	}
 	return f
-}
-
-// Spoiling is the finding of a run that leads before a stage that is wrong by what was captured of it: a
-// race, else the first that spoils; nil where none does.
-func Spoiling(r *report.Run) *report.Finding {
-	var first *report.Finding
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		switch {
-		case !Spoils(*f):
-		case f.Kind == "race":
-			return f
-		case first == nil:
-			first = f
-		}
-	}
-	return first
 }
