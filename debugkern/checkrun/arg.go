@@ -11,7 +11,6 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/file"
-	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/ptx"
@@ -42,9 +41,10 @@ type arg struct {
 	after    *bundle.Contents // what was recorded of it after the launch; nil: nothing
 }
 
-// matchArgs matches what was given with the parameters of an entry that threads execute.
-func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, threads int64) ([]*arg, error) {
-	inferred := scaffold.Parameters(f, kernels)
+// matchArgs matches what was given with the parameters of an entry that is launched with grid and block. text
+// is the source that it was compiled from, zero of PTX.
+func matchArgs(f *ptx.Func, text scaffold.Source, given []Argument, grid, block probes.Dim3) ([]*arg, error) {
+	inferred := scaffold.Parameters(f, text.Kernels)
 	args := make([]*arg, len(f.Params))
 	for i, p := range f.Params {
 		args[i] = &arg{param: p, index: i, inferred: inferred[i], name: inferred[i].Name}
@@ -89,7 +89,7 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, thread
 		missing.Parameters = append(missing.Parameters, Parameter{a.name, a.inferred.Pointer})
 	}
 	missing.Example = &scaffold.Example{Kernel: f.Demangled}
-	examples := scaffold.ExampleValues(inferred, threads)
+	examples := scaffold.ValuesFor(f, text, givenOf(args[:params], grid, block))
 	for i, a := range args {
 		name, value := a.inferred.Name, a.text
 		if name == "" {
@@ -102,6 +102,27 @@ func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument, thread
 		missing.Example.Options = append(missing.Example.Options, "--arg", name+"="+value)
 	}
 	return nil, &report.Error{Code: report.CodeUsage, Err: missing}
+}
+
+// givenOf is what was given of a launch.
+func givenOf(args []*arg, grid, block probes.Dim3) scaffold.Given {
+	out := scaffold.Given{Grid: grid, Block: block, Extents: make([][]int, len(args)),
+		Integers: make([]*int64, len(args))}
+	for i, a := range args {
+		if a.value == nil {
+			continue
+		}
+		if a.value.Buffer != nil {
+			out.Extents[i] = a.value.Buffer.Dims
+		}
+		if a.value.Number == nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(a.value.Number.Text, 0, 64); err == nil {
+			out.Integers[i] = &n
+		}
+	}
+	return out
 }
 
 // mapped reports whether a tensor map among the values given is of a buffer of that name.

@@ -2,7 +2,6 @@ package checkrun
 
 import (
 	"context"
-	"math"
 	"path/filepath"
 	"time"
 
@@ -150,24 +149,14 @@ func (l *launch) built(start time.Time) {
 	l.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 }
 
-// threads is how many threads the request launches.
-func (r *Request) threads() int64 {
-	n := int64(1)
-	for _, d := range []probes.Dim3{r.Grid, r.Block} {
-		for _, x := range d {
-			n = min(n*int64(max(1, x)), math.MaxInt32)
-		}
-	}
-	return n
-}
-
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
 func (l *launch) arguments() (err error) {
 	l.progress(debugkern.Progress{Phase: "inputs"})
 	if l.bundle != nil {
 		return l.bundled()
 	}
-	l.args, err = matchArgs(l.entry, l.module.Outline.AllKernels(), l.req.Args, l.req.threads())
+	text := scaffold.SourceOf(l.module.Outline.AllUnits()...)
+	l.args, err = matchArgs(l.entry, text, l.req.Args, l.req.Grid, l.req.Block)
 	if err != nil {
 		return err
 	}

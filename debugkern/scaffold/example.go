@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,11 +76,17 @@ func signature(k *hostcode.Kernel) string {
 	return strings.Join(list, ", ")
 }
 
-// exampleOf settles block, grid and arguments as a manifest of the same kernel has them.
-func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
+// settled is what a manifest of the same kernel has.
+func settled(f *ptx.Func, v *view, params []Parameter) *general {
 	g := &general{v: v, f: f, params: params, dimOf: map[int]string{}, result: -1,
 		args: make([]string, len(params)), why: make([]string, len(params))}
 	g.settle()
+	return g
+}
+
+// exampleOf settles block, grid and arguments as a manifest of the same kernel has them.
+func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
+	g := settled(f, v, params)
 	var grid [3]int64
 	for i := range grid {
 		grid[i] = max(1, g.inShape(g.grid[i].text))
@@ -154,6 +161,79 @@ func (g *general) inShape(text string) int64 {
 	}
 	n, _ := e.Eval(dim)
 	return n
+}
+
+// Given is what somebody has given of a launch: its grid and block, and by parameter the extents of memory
+// and the values of integers, nil where none was given.
+type Given struct {
+	Grid, Block probes.Dim3
+	Extents     [][]int
+	Integers    []*int64
+}
+
+// ValuesFor are values to begin with for all parameters of an entry, which agree with what was given. Where s
+// shows what the kernel computes, or a launch of it, they are those of SourceExample for this launch, else
+// ExampleValues.
+func ValuesFor(f *ptx.Func, s Source, given Given) []string {
+	params, v, n := Parameters(f, s.Kernels), s.view(f), given.threads()
+	if v.kernel == nil {
+		return ExampleValues(params, n)
+	}
+	g := settled(f, v, params)
+	if g.kind == nil && v.launch == nil {
+		return ExampleValues(params, n)
+	}
+	g.fit(given)
+	out := make([]string, len(params))
+	for i := range params {
+		out[i] = g.exampleValue(i, n)
+	}
+	return out
+}
+
+// threads is how many threads are launched.
+func (g *Given) threads() int64 {
+	n := int64(1)
+	for _, d := range []probes.Dim3{g.Grid, g.Block} {
+		for _, x := range d {
+			n = min(n*int64(max(1, x)), math.MaxInt32)
+		}
+	}
+	return n
+}
+
+// fit gives the dimensions the extents that follow from what was given: integers that are passed and extents
+// of memory first, then what the grid covers.
+func (g *general) fit(given Given) {
+	for i, n := range given.Block {
+		if g.grid[i].tile == g.block[i] {
+			g.grid[i].tile = int64(n)
+		}
+		g.block[i] = int64(n)
+	}
+	g.extents()
+	known := map[string]bool{}
+	set := func(name string, n int64) {
+		for i := range g.dims {
+			if g.dims[i].name == name && !known[name] && n > 0 {
+				g.dims[i].extent, known[name] = n, true
+			}
+		}
+	}
+	for i, n := range given.Integers {
+		if n != nil {
+			set(g.dimOf[i], *n)
+		}
+	}
+	for i, dims := range given.Extents {
+		list := splitArguments(strings.Trim(g.args[i], "[]"))
+		for k := 0; k < len(dims) && len(dims) == len(list); k++ {
+			set(strings.Trim(strings.TrimSpace(list[k]), `"`), int64(dims[k]))
+		}
+	}
+	for i, side := range g.grid {
+		set(side.extent, int64(given.Grid[i])*max(1, side.tile))
+	}
 }
 
 // mostElements is how many elements a buffer of an example has at most.

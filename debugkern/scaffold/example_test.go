@@ -1,10 +1,12 @@
 package scaffold
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/probes"
 )
 
 // TestSourceExample: block and grid are the source's where it has numbers for them; memory that is only read
@@ -75,6 +77,74 @@ func TestSourceExample(t *testing.T) {
 	if got != "sum(const float * x, int n)" {
 		t.Errorf("declared as %q", got)
 	}
+}
+
+// TestValuesForWhatIsGiven: values agree with what was given: a grid of blocks that take a row each has as
+// many rows, and the extents of memory that was given are those of the other arguments too.
+func TestValuesForWhatIsGiven(t *testing.T) {
+	const softmax = `__global__ void row_softmax(const float* x, float* y, int rows, int cols) {
+    __shared__ float part[128];
+    const int t = threadIdx.x;
+    const float* in = x + (long)blockIdx.x * cols;
+    float m = -1e30f;
+    for (int c = t; c < cols; c += 128) m = fmaxf(m, in[c]);
+    part[t] = m;
+    __syncthreads();
+    float sum = 0.f;
+    for (int c = t; c < cols; c += 128) sum += __expf(in[c] - part[0]);
+    for (int c = t; c < cols; c += 128) y[(long)blockIdx.x * cols + c] = __expf(in[c] - part[0]) / sum;
+}`
+	rows := int64(12)
+	for _, c := range []struct {
+		name  string
+		given Given
+		want  string
+	}{
+		{"the launch", Given{Grid: probes.Dim3{6, 1, 1}}, "randn:f32[6,128] zeros:f32[6,128] 6 128"},
+		{"another launch", Given{Grid: probes.Dim3{5, 1, 1}}, "randn:f32[5,128] zeros:f32[5,128] 5 128"},
+		{"memory too", Given{Grid: probes.Dim3{6, 1, 1}, Extents: [][]int{{6, 200}, nil, nil, nil}},
+			"randn:f32[6,200] zeros:f32[6,200] 6 200"},
+		{"a number", Given{Grid: probes.Dim3{6, 1, 1}, Integers: []*int64{nil, nil, &rows, nil}},
+			"randn:f32[12,128] zeros:f32[12,128] 12 128"},
+	} {
+		c.given.Block = probes.Dim3{128, 1, 1}
+		f := parameters(t, ".u64", ".u64", ".u32", ".u32")
+		if got := strings.Join(ValuesFor(f, read(softmax), c.given), " "); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+	f, grid := parameters(t, ".u64", ".u64", ".u32", ".u32"), probes.Dim3{6, 1, 1}
+	got := strings.Join(ValuesFor(f, Source{}, Given{Grid: grid, Block: probes.Dim3{128, 1, 1}}), " ")
+	if want := "randn:f32[768] zeros:f32[768] 27 27"; got != want {
+		t.Errorf("PTX alone: got %s, want %s", got, want)
+	}
+}
+
+// parameters is an entry row_softmax of parameters of these types; memory is read through the first and
+// written through the second.
+func parameters(t *testing.T, types ...string) *ptx.Func {
+	t.Helper()
+	var list []string
+	for i, ty := range types {
+		list = append(list, fmt.Sprintf(".param %s row_softmax_%d", ty, i))
+	}
+	m, err := ptx.Parse("k.ptx", []byte(`.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry row_softmax(`+strings.Join(list, ", ")+`) {
+	.reg .b64 %rd<5>;
+	.reg .f32 %f<2>;
+	ld.param.u64 %rd1, [row_softmax_0];
+	ld.param.u64 %rd2, [row_softmax_1];
+	ld.global.f32 %f1, [%rd1];
+	st.global.f32 [%rd2], %f1;
+	ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Entries()[0]
 }
 
 // TestModuleExample: PTX has no names; what is stored through is no input.
