@@ -3,9 +3,12 @@ package configs
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -110,6 +113,9 @@ func (c *Catalogue) Lookup(target string) (m *Manifest, variant string, err erro
 			clip(target))
 	}
 	if isKernelFile(path.Ext(target)) {
+		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+			return nil, "", fmt.Errorf("%s: no such file", clip(target))
+		}
 		return nil, "", fmt.Errorf("%s is a kernel's file, and a target is described by a manifest: "+
 			"`tilescope check %[1]s` checks a launch of it, `tilescope init %[1]s` writes a manifest for it",
 			clip(target))
@@ -137,11 +143,40 @@ func (c *Catalogue) Targets() []string {
 	return append(out, kernels...)
 }
 
+// ManifestIn returns the path of the one manifest in a folder, which stands for it. A name that is no folder,
+// or one of the catalogue, stands for itself.
+func (c *Catalogue) ManifestIn(target string) (string, error) {
+	if _, _, err := c.Lookup(target); err == nil {
+		return target, nil
+	}
+	entries, err := os.ReadDir(target)
+	if err != nil {
+		return target, nil // whoever opens it reports what it is instead
+	}
+	var found []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
+			found = append(found, filepath.Join(target, e.Name()))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%s is a folder with no manifest (FILE.yaml) in it", clip(target))
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%s is a folder with several manifests: %s", clip(target),
+		strings.Join(found, ", "))
+}
+
 // Open is Lookup for a name, an adopted manifest for its file, and LoadManifest for a path (anything with a
-// separator or ending in .yaml or .yml).
+// separator or ending in .yaml or .yml) or for the one manifest in a folder.
 func (c *Catalogue) Open(ctx context.Context, target string) (m *Manifest, variant string, err error) {
 	if m = c.Adopted(target); m != nil {
 		return m, m.Default, nil
+	}
+	if target, err = c.ManifestIn(target); err != nil {
+		return nil, "", err
 	}
 	ext := path.Ext(target)
 	if !strings.ContainsAny(target, `/\`) && ext != ".yaml" && ext != ".yml" || isKernelFile(ext) {

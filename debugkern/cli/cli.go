@@ -526,40 +526,15 @@ func (a *app) opening(
 					f)
 		}
 	}
-	named, err := manifestIn(s, named)
+	named, err := s.Catalogue().ManifestIn(named)
 	if err != nil {
-		return debugkern.Request{}, err
+		return debugkern.Request{}, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	req, err := opt.request(cmd, a.config, named)
 	if err != nil {
 		return req, err
 	}
 	return req, opt.applyGate(cmd.Context(), &req, named)
-}
-
-// manifestIn is the one manifest of a folder, which stands for it: that of `:own FOLDER`. A name that is no
-// folder, or one of the catalogue, stands for itself.
-func manifestIn(s *debugkern.Session, named string) (string, error) {
-	if _, _, err := s.Catalogue().Lookup(named); err == nil {
-		return named, nil
-	}
-	entries, err := os.ReadDir(named)
-	if err != nil {
-		return named, nil // what it is instead, whoever opens it says
-	}
-	var found []string
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
-			found = append(found, filepath.Join(named, e.Name()))
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", usageError("%s is a folder with no manifest (FILE.yaml) in it", named)
-	case 1:
-		return found[0], nil
-	}
-	return "", usageError("%s is a folder with several manifests: %s", named, strings.Join(found, ", "))
 }
 
 // reopening returns what adopts a file anew, from the options of the command line as they are now, which are

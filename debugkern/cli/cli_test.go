@@ -104,8 +104,11 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		{"unknown target", []string{"run", "stage22"}, 2, "stage2"},
-		{"a kernel's file", []string{"run", "row.cu"}, 2, "`tilescope check row.cu` checks a launch of it"},
-		{"its path", []string{"diagnose", "k/row.ptx"}, 2, "`tilescope init k/row.ptx` writes a manifest"},
+		{"a kernel's file", []string{"run", "testdata/reference/twice.ptx"}, 2,
+			"`tilescope check testdata/reference/twice.ptx` checks a launch of it"},
+		{"a kernel's file that is not there", []string{"run", "nosuch.cu"}, 2, "nosuch.cu: no such file"},
+		{"its path", []string{"diagnose", "./testdata/reference/twice.ptx"}, 2,
+			"`tilescope init ./testdata/reference/twice.ptx` writes a manifest"},
 		{"help on no command", []string{"help", "rnu"}, 2, "unknown command \"rnu\": did you mean run?"},
 		{"help on no option", []string{"help", "config", "gte"}, 2, "unknown command \"config gte\""},
 		{"a word for a number", []string{"compare", "stage1", "stage2", "--rtol", "abc"}, 2,

@@ -38,12 +38,20 @@ func TestOpenFromTheTerminal(t *testing.T) {
 		if req, _, err = o.Open(ctx, []string{folder}); err != nil || req.Target != manifest {
 			t.Errorf("a folder with one manifest: %v, %s", err, req.Target)
 		}
+		named := debugkern.Request{Target: folder, Backend: "emu"}
+		if run, err := o.Session.Run(ctx, named, nil); err != nil || run.Report.Kernel == "" {
+			t.Errorf("a run of a folder: %v", err)
+		}
 		other := filepath.Join(folder, "other.yaml")
 		if err := os.WriteFile(other, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err = o.Open(ctx, []string{folder}); err == nil || !strings.Contains(err.Error(), other) {
 			t.Errorf("a folder with two: %v", err)
+		}
+		if _, err = o.Session.Run(ctx, named, nil); err == nil ||
+			!strings.Contains(err.Error(), other) {
+			t.Errorf("a run of a folder with two: %v", err)
 		}
 		text, _ := os.ReadFile(ptx)
 		asked = os.WriteFile(ptx, append([]byte("// tilescope: --seed 5\n"), text...), 0o644)
