@@ -37,6 +37,9 @@ func near(name string, known []string) []string {
 	return out
 }
 
+// Near returns the known names that a mistyped one probably meant, at most three; nil where none is near.
+func Near(name string, known []string) []string { return near(name, known) }
+
 // Suggest returns what a message about an unknown name ends with: the known names that are near it, else all.
 func Suggest(name string, known []string) string { return suggest(name, known) }
 

@@ -113,6 +113,23 @@ func TestLinesAndWarpsByNumber(t *testing.T) {
 	d.stands(step)
 }
 
+// TestOpensAtTheCursorsBadCell: where the cursor has been moved to another bad cell, the view opens at that
+// one's write; a good cell leaves the first bad one.
+func TestOpensAtTheCursorsBadCell(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		says string
+		lane int
+	}{{[]string{"n", "n"}, "cell 5,14 is written", 10}, {[]string{"2", "l"}, "cell 4,9 is written", 9}} {
+		d := walker{viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty))}
+		d.Press(c.keys...).Press("8")
+		d.HasStatus(c.says)
+		if lane := control(d.Driver).Lane(); lane != c.lane {
+			t.Errorf("%v: lane %d is chosen, want %d", c.keys, lane, c.lane)
+		}
+	}
+}
+
 func TestOpensAtTheFirstBadCellsWrite(t *testing.T) {
 	d := open(t, 80, 24, viewtest.Request(viewtest.Faulty))
 	d.stands(1203)

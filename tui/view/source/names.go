@@ -128,10 +128,13 @@ func (v *Controller) meant(name string, at target.Source, command string) string
 		known = append(known, cursorNames...)
 	}
 	known = slices.DeleteFunc(known, func(s string) bool { return s == name }) // it is no help
-	out := configs.Suggest(name, known)
 	if local := v.local(name, at); local != "" {
-		return out + "; " + local
+		if near := configs.Near(name, known); near != nil {
+			return configs.Suggest(name, near) + "; " + local
+		}
+		return "; " + local
 	}
+	out := configs.Suggest(name, known)
 	if regs := v.lineRegisters(at); len(regs) > 0 {
 		out += fmt.Sprintf("; registers of line %d: %s", at.Line, listed(regs))
 	}
@@ -153,7 +156,8 @@ func (v *Controller) stageNamed(name string) *probes.StagePlan {
 
 // local says where the source assigns a variable, which registers the instructions of that line write, and
 // which those of the next line that uses it read. Line information has no names of local variables. Of
-// several lines that assign it is the last up to the line at, else the first.
+// several lines that assign it is the last up to the line at, else the first, and one whose instructions
+// write registers before one that has none: compilers drop what a declaration assigns.
 func (v *Controller) local(name string, at target.Source) string {
 	file, _ := v.code.Pointed()
 	if at.Line > 0 {
@@ -162,16 +166,21 @@ func (v *Controller) local(name string, at target.Source) string {
 	assigned := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) +
 		`(\s*\[[^\]]*\])*\s*([-+*/%&|^]|<<|>>)?=[^=]`)
 	line := 0
+	var written []string
 	code := v.codeOf(file)
 	for i, text := range code {
-		if (line == 0 || i+1 <= at.Line) && assigned.MatchString(text) {
-			line = i + 1
+		if !assigned.MatchString(text) {
+			continue
+		}
+		regs, _ := registersOf(v.walk.shot.listing, target.Source{File: file, Line: i + 1})
+		better, worse := written == nil && regs != nil, written != nil && regs == nil
+		if better || !worse && (line == 0 || i+1 <= at.Line) {
+			line, written = i+1, regs
 		}
 	}
 	if line == 0 {
 		return ""
 	}
-	written, _ := registersOf(v.walk.shot.listing, target.Source{File: file, Line: line})
 	text := fmt.Sprintf("%s is a local variable, and line information has no names of registers: line %d "+
 		"assigns it, ", name, line)
 	if written == nil {

@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/probes"
@@ -267,7 +268,8 @@ func (v *Controller) walkTicked(msg walkTickMsg) tea.Cmd {
 }
 
 // openWalk opens the cursor's block: at the write of the run's first bad cell where the run diverged and the
-// cell lies in it, else at its start.
+// cell lies in it, else at its start. Where the cursor is on another bad cell of that stage, it is that
+// one's write.
 func (v *Controller) openWalk() tea.Cmd {
 	if v.Run == nil {
 		v.walk.drop()
@@ -279,9 +281,14 @@ func (v *Controller) openWalk() tea.Cmd {
 	has = has && bad.Block == v.Cursor.Block
 	bad = v.PlaceOf(bad)
 	where := v.Where(bad)
+	own := v.PlaceOf(v.Cursor)
+	ownWhere := v.Where(own)
 	return v.openWith(func(ctx context.Context, w walk.Walk) (answer, error) {
 		if !has {
 			return answer{said: "block " + w.Position().Block.String() + " from its start", lane: -1}, nil
+		}
+		if own.Stage == bad.Stage && own != bad && isBad(viewer, own) {
+			bad, where = own, ownWhere
 		}
 		x, err := viewer.Writer(ctx, bad)
 		switch {
@@ -295,6 +302,12 @@ func (v *Controller) openWalk() tea.Cmd {
 		}
 		return toWrite(ctx, w, x, where)
 	})
+}
+
+// isBad reports whether a cell exceeds its bound.
+func isBad(viewer debugkern.Viewer, c debugkern.Cell) bool {
+	t, err := viewer.View(c.Place)
+	return err == nil && t != nil && t.Got.Reached() && t.Bad(c.Row, c.Col, t.Verdict.Bad > 0)
 }
 
 // openWith opens the cursor's block in place of the one on screen and goes to a first place in it.
