@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/theme"
 	"tilescope/tui/view"
 	"tilescope/tui/view/flags"
 	"tilescope/tui/view/viewtest"
@@ -47,6 +50,41 @@ func TestSearchGoesThroughAllThatIsMarked(t *testing.T) {
 	d.Press("n", "N")
 	if name() != "pv" {
 		t.Errorf("N went to %s", name())
+	}
+}
+
+// TestSearchFindsWhatIsOnScreen: values and headings are searched too, and a name that has the text in other
+// letters is no better than one that has it as a part: the nearest below the cursor is the first.
+func TestSearchFindsWhatIsOnScreen(t *testing.T) {
+	p := flags.NewPane(theme.New(theme.Options{}))
+	p.SetData(flags.Data{Items: []flags.Item{
+		{Kind: flags.Flag, Name: "USE_CP_ASYNC", On: true}, {Kind: flags.Flag, Name: "USE_SWIZZLE_XOR"},
+		{Kind: flags.Gate, Name: "qk", Value: "DEBUG_QK_ONLY", Help: "S alone"},
+		{Kind: flags.Shape, Name: "small", Help: "a gate's shape"}, {Kind: flags.Variant, Name: "swizzle"},
+	}})
+	for _, c := range []struct{ text, want string }{
+		{"SWIZZLE", "USE_SWIZZLE_XOR"}, {"swizzle", "swizzle"}, {"DEBUG_QK", "qk"}, {"gate", "qk"},
+		{"alone", "qk"}, {"nowhere", ""},
+	} {
+		p.Select(flags.Flag, "USE_CP_ASYNC")
+		p.SetMatch(c.text)
+		if found := p.Find(c.text, 1); found != (c.want != "") || found && p.Selected().Name != c.want {
+			t.Errorf("%s: found %t, %s", c.text, found, p.Selected().Name)
+		}
+	}
+}
+
+// TestRefusedIsMarkedWhereOn: a flag that is on and cannot be switched off has the mark of the legend.
+func TestRefusedIsMarkedWhereOn(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		p := flags.NewPane(theme.New(theme.Options{}))
+		p.SetSize(80, 24)
+		p.SetData(flags.Data{Items: []flags.Item{{Kind: flags.Flag, Name: "USE_CP_ASYNC", On: on,
+			Refused: "a fault needs it"}}})
+		row := ansi.Strip(p.View()[2])
+		if !strings.Contains(row, "] USE_CP_ASYNC") || !strings.Contains(row, p.Theme.Glyph.Off) {
+			t.Errorf("on %t: %q", on, row)
+		}
 	}
 }
 

@@ -136,7 +136,7 @@ func (p *Pane) item(it Item, w int, selected bool) string {
 		}
 		l.Add(style, p.Theme.Fit(it.Help, w-l.Col()-3-p.Theme.Width(tail)))
 	}
-	if it.Refused != "" && !it.On {
+	if it.Refused != "" {
 		tail = strings.TrimSpace(tail + " " + g.Off)
 	}
 	if tail != "" && p.Theme.Width(tail)+1 <= l.Left() {

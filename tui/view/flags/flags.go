@@ -152,8 +152,9 @@ func (p *Pane) Here() (back func()) {
 func (p *Pane) SetMatch(text string) { p.match, p.sought, p.Changed = text, false, true }
 
 // Find moves the selection to the next (dir 1) or previous item that matches a text. The first time it is one
-// that matches best: by its whole name where an item has that name, else by a part of its name, and only
-// where no name has it by its description. From there it goes on through all that are marked.
+// that matches best: by its whole name where an item has exactly that name, else by a part of its name or
+// value, then by the heading that it stands under, and only where none of these has it by its description.
+// From there it goes on through all that are marked.
 func (p *Pane) Find(text string, dir int) bool {
 	n := len(p.shown)
 	least := byDescription
@@ -179,18 +180,22 @@ type matching int
 const (
 	byNothing matching = iota
 	byDescription
-	byPart // of its name
+	byHeading
+	byPart // of its name or value
 	byName
 )
 
 func matches(it Item, text string) matching {
-	name, text := strings.ToLower(it.Name), strings.ToLower(text)
+	part := strings.ToLower(text)
+	has := func(s string) bool { return strings.Contains(strings.ToLower(s), part) }
 	switch {
-	case name == text:
+	case it.Name == text:
 		return byName
-	case strings.Contains(name, text):
+	case has(it.Name) || has(it.Value):
 		return byPart
-	case strings.Contains(strings.ToLower(it.Help), text):
+	case has(headings[it.Kind]):
+		return byHeading
+	case has(it.Help):
 		return byDescription
 	}
 	return byNothing
