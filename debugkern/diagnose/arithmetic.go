@@ -483,7 +483,12 @@ func stageAdvice(name string, doc *report.Stage, at *report.Source) string {
 	if at != nil {
 		where = "at " + callText(at)
 	}
-	if looks := looksLike(doc); looks != "" {
+	looks := looksLike(doc)
+	if p := pattern(doc); p != nil && p.Name == "term" && at != nil {
+		return fmt.Sprintf("look at what writes %s up to %s, the last write: %s %s", name, callText(at), name,
+			looks)
+	}
+	if looks != "" {
 		subject := "the error"
 		if strings.HasPrefix(looks, "is ") {
 			subject = name
