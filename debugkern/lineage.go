@@ -191,8 +191,8 @@ func (x *ancestry) ofStage(sp *probes.StagePlan, tile string, at []int) error {
 	p, rng := x.st.r.plan, x.st.r.rng
 	x.stage, x.element = sp, -1
 	if at[0] >= sp.Rows || at[1] >= sp.Cols {
-		return report.Usagef("cell %s: stage %s has %d rows and %d columns", x.ask.Cell, sp.Stage,
-			sp.Rows, sp.Cols)
+		return report.Usagef("cell %s: in a block stage %s is %d×%d (rows×columns); --in-block chooses the block",
+			x.ask.Cell, sp.Stage, sp.Rows, sp.Cols)
 	}
 	if sp.Capture.Kind == probes.CaptureNone {
 		return report.Usagef("cell %s: stage %s is not captured", x.ask.Cell, sp.Stage)
@@ -407,10 +407,10 @@ func (st *runState) offset(sp *probes.StagePlan, c Cell) (uint64, error) {
 	return off + uint64(at*sp.DType.Size()), nil
 }
 
-// name is the cell as a person writes it.
+// name is the cell as a person writes it, with the tile that was chosen where none was asked for.
 func (x *ancestry) name() string {
 	switch {
-	case x.ask.Cell != "":
+	case x.ask.Cell != "" && (x.stage == nil || !x.stage.PerTile || strings.Contains(x.ask.Cell, "@")):
 		return x.ask.Cell
 	case x.stage == nil || x.stage.OfLaunch():
 		return x.elementName()

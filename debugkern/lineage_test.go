@@ -146,7 +146,7 @@ func TestLineageRefusals(t *testing.T) {
 		want  string
 	}{
 		{"S@9[3,17]", nil, "stage S has kv tiles 0 to 3"},
-		{"S@0[99,1]", nil, "stage S has 32 rows and 32 columns"},
+		{"S@0[99,1]", nil, "in a block stage S is 32×32 (rows×columns); --in-block chooses"},
 		{"X[1]", nil, `has no stage or argument "X"; it has stages Q[32,64]`},
 		{"O[0,0,1]", nil, "argument O has dimensions [1 4 128 64]: one index for each, or one for all"},
 		{"O[32768]", nil, "and 32768 elements"},

@@ -136,6 +136,11 @@ func TestLateAnswerChangesTheTheme(t *testing.T) {
 	if d.command("theme auto"); d.m.Theme.Name != "light" {
 		t.Errorf("auto is %s on a light terminal", d.m.Theme.Name)
 	}
+	d.hasStatus("theme: auto, light now")
+	if d.send(groundMsg{darkGround}); d.m.Theme.Name != "dark" { // the answer to the question of :theme auto
+		t.Errorf("auto is %s on a dark terminal", d.m.Theme.Name)
+	}
+	d.hasStatus("theme: auto, dark now")
 	look.Ground = hinted("0;15")
 	if d = started(t, 80, 24, look); d.m.Theme.Name != "light" {
 		t.Errorf("COLORFGBG=0;15 starts %s", d.m.Theme.Name)

@@ -128,17 +128,17 @@ func (m *Model) elsewhere(b keymap.Binding) tea.Cmd {
 		m.prompt.SetNote(fmt.Sprintf("%s has no %s; %s have one", m.view, b.Action, m.viewsOf(b)))
 		return cmd
 	}
-	text := fmt.Sprintf("%s (%s) belongs to %s", b.Label, m.brief(b), m.viewsOf(b))
+	ways, text := "", fmt.Sprintf("%s (%s) belongs to %s", b.Label, m.brief(b), m.viewsOf(b))
 	for _, other := range m.Keys.All() { // views that have the key for something else
 		if other.Action == b.Action || len(other.Keys) == 0 || !slices.Contains(other.Keys, b.Keys[0]) {
 			continue
 		}
 		text += fmt.Sprintf(", and (%s) to %s", m.brief(other), m.viewsOf(other))
 		if _, ok := m.palette().find(string(other.Action)); ok {
-			text += "; :" + string(other.Action) + " does that from here"
+			ways += ":" + string(other.Action) + " works from here; "
 		}
 	}
-	m.Say(text)
+	m.Say(ways + text)
 	m.Status.Whole = true
 	return nil
 }

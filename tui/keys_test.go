@@ -83,8 +83,8 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("i").hasStatus("Races [5]")
 	d.press("<").hasStatus("< (one step back) belongs to Source [8]")
 	d.press("a").hasStatus("Flags [4]")
-	d.press("4", "d").hasStatus("d (error as abs, rel, ulp, off) belongs to Tile [2], Frag [3], and (diagnose) to " +
-		"Pipe [1], Races [5]; :diagnose does that from here")
+	d.press("4", "d").hasStatus(":diagnose works from here; d (error as abs, rel, ulp, off) belongs to " +
+		"Tile [2], Frag [3], and (diagnose) to Pipe [1], Races [5]")
 	d.press("8", "s").hasStatus("step 3")
 	d.press("4", "B").hasStatus("no run is pinned")
 	d.press("2", "D").hasStatus("one backend ran")

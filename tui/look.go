@@ -31,10 +31,17 @@ type groundMsg struct{ ground ground }
 
 // grounded takes the terminal's answer, which may come at any time.
 func (m *Model) grounded(msg groundMsg) {
+	was := m.autoText()
 	if m.ground = msg.ground; m.themeName() != m.Theme.Name {
 		m.setTheme(m.Theme.Palette)
+		if m.Status.Text == was { // it was reported before the terminal answered
+			m.Say(m.autoText())
+		}
 	}
 }
+
+// autoText reports which theme the terminal's background has chosen.
+func (m *Model) autoText() string { return fmt.Sprintf("theme: auto, %s now", m.Theme.Name) }
 
 // themeName is the theme that the choice comes to: auto is dark until the terminal is known to be light.
 func (m *Model) themeName() string {
@@ -79,7 +86,7 @@ func (m *Model) chooseTheme(name string) tea.Cmd {
 	case !m.Theme.Colours():
 		m.Say("theme: " + name + "; this terminal is shown no colours")
 	case name == autoTheme:
-		m.Say(fmt.Sprintf("theme: auto, %s now", m.Theme.Name))
+		m.Say(m.autoText())
 	default:
 		m.Say(fmt.Sprintf("theme: %s, which the terminal remembers; :theme %s follows its background again", name,
 			autoTheme))

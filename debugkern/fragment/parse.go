@@ -24,8 +24,9 @@ var (
 // parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of
 // them. lines are those of the text, from 1, where the pairs begin.
 func parseLut(text, name string) (lanes [][]report.Cell16, lines [][]int, err error) {
+	whole := text
 	text, err = withoutComments(text)
-	if err != nil {
+	if err != nil && strings.Contains(whole, name) {
 		return nil, nil, err
 	}
 	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + lutShape).FindStringIndex(text)

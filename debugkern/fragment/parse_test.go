@@ -18,7 +18,9 @@ func TestLutComments(t *testing.T) {
 		"not closed, in front":  {"\n/* " + table, "line 2: a comment that is not closed"},
 		"not closed, behind":    {table + "/* ", "line 33: a comment that is not closed"},
 		"closed by its opening": {"/*/ " + table, "line 1: a comment that is not closed"},
-		"a slash":               {"/ " + table, ""},
+		"no table, not closed": {"src/*.h",
+			"no initialised T[32][8][2] in it; `tilescope lut --header` prints one that is right"},
+		"a slash": {"/ " + table, ""},
 	} {
 		lanes, _, err := parseLut(c.text, "T")
 		if c.says == "" && (err != nil || len(lanes) != 32) ||
