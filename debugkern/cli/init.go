@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,8 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-// init writes the manifest that made returns, and says what to do with it.
+// init writes the manifest that made returns, and says what to do with it. The manifest is opened before
+// anything runs. A command that fails leaves neither a manifest nor a schema, so that it can be repeated.
 func (a *app) init(
 	cmd *cobra.Command, req scaffold.Request,
 	made func(*debugkern.Session, scaffold.Request) (*report.Init, error),
@@ -95,9 +97,16 @@ func (a *app) init(
 		return usageError("%s exists already and is not overwritten: remove it, or name another with --out",
 			req.Out)
 	}
-	if dir, err := os.Stat(filepath.Dir(req.Out)); err != nil || !dir.IsDir() {
-		return usageError("--out %s: there is no directory %s", req.Out, filepath.Dir(req.Out))
+	folder := filepath.Dir(req.Out)
+	if dir, err := os.Stat(folder); err != nil || !dir.IsDir() {
+		return usageError("--out %s: there is no directory %s", req.Out, folder)
 	}
+	manifest, err := a.Files.Create(req.Out, 0o666)
+	if err != nil {
+		return usageError("--out %s: cannot write in %s: %w; name another place with --out", req.Out, folder,
+			file.Reason(err))
+	}
+	defer manifest.Abandon()
 	s, err := a.session(cmd.Context())
 	if err != nil {
 		return err
@@ -112,13 +121,26 @@ func (a *app) init(
 		}
 		return err
 	}
-	if err := a.writeSchema(cmd.Context(), filepath.Join(filepath.Dir(req.Out), schema.File)); err != nil {
-		return err
-	}
-	if err := a.writeNew(req.Out, []byte(doc.Text)); err != nil {
+	if err := commitNew(manifest, []byte(doc.Text)); err != nil {
 		return usageError("--out %s: %w", req.Out, err)
 	}
-	return a.print(doc, func(w io.Writer) {
+	created, err := a.writeSchema(cmd.Context(), filepath.Join(folder, schema.File))
+	if err == nil {
+		err = a.printInit(doc)
+	}
+	if err != nil {
+		os.Remove(req.Out)
+		if created {
+			os.Remove(filepath.Join(folder, schema.File))
+		}
+	}
+	return err
+}
+
+// printInit says what was written. The error is a write to standard output that failed, but not that the
+// reader closed it, who may have read enough: init FILE | head -1.
+func (a *app) printInit(doc *report.Init) error {
+	err := a.print(doc, func(w io.Writer) {
 		guesses := ""
 		if n := len(doc.Unknown); n > 0 || !build.Bundled(doc.File) {
 			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", n)
@@ -138,25 +160,36 @@ func (a *app) init(
 			fmt.Fprintf(w, "with no manifest and no reference: %s\n", doc.Check)
 		}
 	})
+	if out, ok := a.Stdout.(*stdout); ok && !out.closed() {
+		return cmp.Or(err, out.err)
+	}
+	return nil
 }
 
-// writeSchema writes the JSON Schema that manifests of a folder name to editors. A copy of another version is
-// replaced; a file of that name that is somebody else's stays.
-func (a *app) writeSchema(ctx context.Context, path string) error {
+// writeSchema writes the JSON Schema that manifests of a folder name to editors, and reports whether there
+// was none. A copy of another version is replaced; a file of that name that is somebody else's stays.
+func (a *app) writeSchema(ctx context.Context, path string) (created bool, err error) {
 	want := schema.JSON()
 	there, err := file.Read(file.With(ctx, a.Files), path, int64(2*len(want)), file.Want{
 		What: "a JSON Schema",
 	})
 	switch {
 	case err == nil && !bytes.Contains(there, []byte(schema.Comment)), bytes.Equal(there, want):
-		return nil
+		return false, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return usageError("the JSON Schema of manifests: %w", err)
+		return false, noSchema(err)
 	}
+	_, err = os.Lstat(path) // a link that leads nowhere is the user's
+	created = errors.Is(err, fs.ErrNotExist)
 	if err := a.Files.Write(path, want, 0o666); err != nil {
-		return usageError("the JSON Schema of manifests: %w", err)
+		return false, noSchema(err)
 	}
-	return nil
+	return created, nil
+}
+
+func noSchema(err error) error {
+	return usageError("%w; the JSON Schema of manifests is written there: remove what is there, or name a "+
+		"manifest in another folder with --out", err)
 }
 
 // scaffold makes the manifest: of the kernel alone, or with a launch of what is discovered in it.
@@ -243,15 +276,19 @@ func (a *app) writeNew(path string, content []byte) error {
 		return err
 	}
 	defer p.Abandon()
+	return commitNew(p, content)
+}
+
+// commitNew fills a file that was created where there was none, and puts it in place.
+func commitNew(p *file.Pending, content []byte) error {
 	if _, err := p.Write(content); err != nil {
 		return err
 	}
-	if err := p.CommitNew(); errors.Is(err, fs.ErrExist) {
+	err := p.CommitNew()
+	if errors.Is(err, fs.ErrExist) {
 		return errExists
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 var errExists = errors.New("exists already and is not overwritten")

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -13,6 +17,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/configs/schema"
+	"tilescope/debugkern/file"
 	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
@@ -74,6 +79,92 @@ func TestInitWritesSchema(t *testing.T) {
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "{}" {
 		t.Errorf("somebody else's file became %.60s (%v)", got, err)
+	}
+}
+
+// brokenOutput is a standard output that takes nothing.
+type brokenOutput struct{ err error }
+
+func (b brokenOutput) Write([]byte) (int, error) { return 0, b.err }
+
+// TestInitLeavesNothing: where a step of writing fails, the manifest or the schema can have no file, or
+// what was done cannot be printed, init ends with 2 and neither of them is there: the same command can be
+// given again. A reader that closed the pipe has both.
+func TestInitLeavesNothing(t *testing.T) {
+	run := func(prepare func(dir string), fail func(file.Step, string) error, out io.Writer, more ...string) (
+		left []string, errText string, code int,
+	) {
+		t.Helper()
+		path := writeKernel(t, "k.ptx", []byte(smallPTX))
+		if prepare != nil {
+			prepare(filepath.Dir(path))
+		}
+		t.Chdir(filepath.Dir(path))
+		var errs bytes.Buffer
+		code = Main(t.Context(), Program{
+			Version: "test", Args: append([]string{"init", "k.ptx"}, more...), Stdin: strings.NewReader(""),
+			Stdout: out, Stderr: &errs, Files: file.Failing(fail),
+		})
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() != "k.ptx" {
+				left = append(left, e.Name())
+			}
+		}
+		return left, errs.String(), code
+	}
+	both := []string{"k.yaml", schema.File}
+	steps := 0
+	left, errText, code := run(nil, func(file.Step, string) error { steps++; return nil }, io.Discard)
+	if code != 0 || !slices.Equal(left, both) || steps < 8 {
+		t.Fatalf("exit %d, %d steps, %s, there is %q", code, steps, errText, left)
+	}
+	for n := range steps {
+		at, failed := 0, ""
+		left, errText, code := run(nil, func(step file.Step, path string) error {
+			if at++; at-1 == n {
+				failed = fmt.Sprint(step, " ", filepath.Base(path))
+				return syscall.ENOSPC
+			}
+			return nil
+		}, io.Discard)
+		if code != exitUsage || !strings.Contains(errText, "no space left") || left != nil {
+			t.Errorf("%s failed: exit %d, %q, left %q", failed, code, errText, left)
+		}
+	}
+	left, errText, code = run(nil, nil, io.Discard, "--out", strings.Repeat("n", 300))
+	if code != exitUsage || !strings.Contains(errText, "too long") || left != nil {
+		t.Errorf("a name that is too long: exit %d, %q, left %q", code, errText, left)
+	}
+	left, errText, code = run(func(dir string) {
+		if err := os.Mkdir(filepath.Join(dir, schema.File), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}, nil, io.Discard)
+	if code != exitUsage || !strings.Contains(errText, schema.File+": is a directory") ||
+		!strings.Contains(errText, "with --out") || !slices.Equal(left, []string{schema.File}) {
+		t.Errorf("a directory in the schema's place: exit %d, %q, left %q", code, errText, left)
+	}
+	for _, more := range [][]string{nil, {"--json"}} {
+		left, errText, code = run(nil, nil, brokenOutput{syscall.ENOSPC}, more...)
+		if code != exitUsage || !strings.Contains(errText, "standard output") || left != nil {
+			t.Errorf("%q to a full disk: exit %d, %q, left %q", more, code, errText, left)
+		}
+		left, errText, code = run(nil, nil, brokenOutput{syscall.EPIPE}, more...)
+		if code != exitPipe || errText != "" || !slices.Equal(left, both) {
+			t.Errorf("%q to a closed pipe: exit %d, %q, left %q", more, code, errText, left)
+		}
+	}
+	left, errText, code = run(func(dir string) {
+		if err := os.WriteFile(filepath.Join(dir, schema.File), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}, nil, brokenOutput{syscall.ENOSPC})
+	if code != exitUsage || !slices.Equal(left, []string{schema.File}) {
+		t.Errorf("somebody's schema: exit %d, %q, left %q", code, errText, left)
 	}
 }
 

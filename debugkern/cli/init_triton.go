@@ -36,9 +36,16 @@ func (a *app) initTriton(
 		return usageError("%s exists already and is not overwritten: remove it, or name another with --out",
 			req.File)
 	}
-	return a.init(cmd, req, func(s *debugkern.Session, req scaffold.Request) (*report.Init, error) {
-		return a.tritonManifest(cmd.Context(), s, req, ask)
+	described := false
+	err = a.init(cmd, req, func(s *debugkern.Session, req scaffold.Request) (*report.Init, error) {
+		doc, err := a.tritonManifest(cmd.Context(), s, req, ask)
+		described = err == nil
+		return doc, err
 	})
+	if err != nil && described { // it is the manifest that could not be written
+		os.Remove(req.File)
+	}
+	return err
 }
 
 // tritonManifest compiles a kernel, writes the bundle of its launch as the request's file, and makes the

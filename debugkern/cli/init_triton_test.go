@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tilescope/configs"
+	"tilescope/configs/schema"
 	"tilescope/debugkern/report"
 )
 
@@ -96,6 +97,22 @@ func TestInitTritonLaunchFails(t *testing.T) {
 	}
 	if _, errText, code := call(t, "show", path); code != 0 {
 		t.Errorf("show: exit %d: %s", code, errText)
+	}
+}
+
+// TestInitTritonLeavesNothing: without its manifest there is no bundle either, so that the same command
+// can be given again.
+func TestInitTritonLeavesNothing(t *testing.T) {
+	dir := tritonFolder(t, doubleIt)
+	if err := os.Mkdir(filepath.Join(dir, schema.File), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, errText, code := call(t, doubled(dir, "--trust")...)
+	if code != exitUsage || !strings.Contains(errText, schema.File+": is a directory") {
+		t.Errorf("exit %d: %s", code, errText)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "double_it.*")); left != nil {
+		t.Errorf("left %q", left)
 	}
 }
 

@@ -96,6 +96,19 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// A name that no file can have is refused before anything is written.
+func TestNameTooLong(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, strings.Repeat("n", 300))
+	p, err := New().Create(name, 0o666)
+	if err == nil {
+		p.Abandon()
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "create "+name+": ") || names(t, dir) != "" {
+		t.Errorf("error %v, the directory holds %q", err, names(t, dir))
+	}
+}
+
 // The umask decides the permissions of a new file, and those of one that is replaced stay.
 func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {

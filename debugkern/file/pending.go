@@ -52,6 +52,8 @@ func (s *System) Create(path string, perm fs.FileMode) (*Pending, error) {
 		return p, nil
 	case err == nil:
 		perm = info.Mode().Perm()
+	case !errors.Is(err, fs.ErrNotExist): // a name that is too long: no file can get it
+		return nil, failed(StepCreate, path, err)
 	}
 	s.Sweep(filepath.Dir(target))
 	p := &Pending{sys: s, path: path, target: target}
