@@ -30,10 +30,13 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		doc.Error = failure
 		return doc, err
 	}
-	if missing := b.Outline.Uninstantiated(req.Entry); missing != "" {
-		if len(b.Module.Entries()) == 0 || req.Entry != "" && !b.Has(req.Entry) {
-			return nil, report.Usagef("%s", missing)
-		}
+	missing := b.Outline.Uninstantiated(req.Entry)
+	switch {
+	case len(b.Module.Entries()) == 0:
+		_, err := b.Entry(req.File, req.Entry)
+		return nil, err
+	case missing != "" && req.Entry != "" && !b.Has(req.Entry):
+		return nil, report.Usagef("%s", missing)
 	}
 	refusals := func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) }
 	return scaffold.Write(req, b.Module, scaffold.SourceOf(b.Outline.AllUnits()...), refusals)

@@ -61,7 +61,7 @@ func (r *resolved) entryError(b *build.Build) error {
 	entry := m.Func(p.Entry)
 	if entry != nil && entry.Entry {
 		s := r.signatureOf(b, file, entry)
-		if s.fits() {
+		if s.fits() || m.AddressSize != 64 { // such a module is refused where it is loaded, for its addresses
 			return nil
 		}
 		return s.error(false)

@@ -87,11 +87,15 @@ func templateName(instance string) string {
 }
 
 // finder says where an include's text would come from: what is the user's own wins, as it does for the
-// compiler.
+// compiler. A device or a pipe is there too: reading it is the error that the user has to see.
 func finder(b cuda.Build, toolkit []string, headers map[string]string) func(string, bool) hostcode.Origin {
 	there := func(dir, name string) bool {
-		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
-		return err == nil && info.Mode().IsRegular()
+		path := filepath.FromSlash(name)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		info, err := os.Stat(path)
+		return err == nil && !info.IsDir()
 	}
 	return func(name string, angled bool) hostcode.Origin {
 		suffix := string(filepath.Separator) + filepath.FromSlash(strings.TrimPrefix(name, "./"))

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/hostcode"
 )
 
 // TestNotesNameWhatIsLeftOut: every part that no compiler has looked at is named with its line, also one that
@@ -27,6 +30,30 @@ func TestNotesNameWhatIsLeftOut(t *testing.T) {
 		if !strings.Contains(notes, "the device's part alone was compiled") ||
 			!strings.Contains(notes, want) {
 			t.Errorf("%q: notes %q, expected %q", source, notes, want)
+		}
+	}
+}
+
+// TestHeaderThatIsNoFile: a header of the user's that cannot be read, as a device cannot, is not left out
+// as one that is not available: the compiler reports it.
+func TestHeaderThatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "device")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "own.h"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	find := finder(cuda.Build{File: filepath.Join(dir, "k.cu")}, nil, nil)
+	for name, want := range map[string]hostcode.Origin{
+		"device": hostcode.Own, "own.h": hostcode.Own, filepath.Join(dir, "own.h"): hostcode.Own,
+		os.DevNull: hostcode.Own, "folder": hostcode.Missing, "vector": hostcode.Missing,
+	} {
+		if got := find(name, false); got != want {
+			t.Errorf("%s: origin %d, want %d", name, got, want)
 		}
 	}
 }

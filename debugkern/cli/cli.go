@@ -117,8 +117,9 @@ func Main(ctx context.Context, p Program) (code int) {
 			code = exitInternal
 		}
 	}()
-	if len(p.Args) > 0 && len(p.Args) < 3 && p.Args[0] == workerCommand {
-		return serveWorker(ctx, p, slices.Equal(p.Args[1:], linkedWorker))
+	if linked := len(p.Args) > 1; len(p.Args) > 0 && p.Args[0] == workerCommand &&
+		(!linked || slices.Equal(p.Args[1:], linkedWorker)) {
+		return serveWorker(ctx, p, linked)
 	}
 	if len(p.Args) == 1 && p.Args[0] == compileCommand {
 		return cuda.CompilerMain(ctx, p.Stdin, p.Stdout, 0)

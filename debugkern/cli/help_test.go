@@ -86,6 +86,7 @@ func TestMistypedCommand(t *testing.T) {
 		{[]string{"kernel"}, "did you mean kernels?"},
 		{[]string{"comp"}, "did you mean compare or completion?"},
 		{[]string{"rum", "stage2"}, `unknown command "rum": did you mean run?`},
+		{[]string{workerCommand, "more"}, `unknown command "__worker"`},
 		{[]string{"run", "stage2", "--sett", "A"}, "unknown flag: --sett: did you mean --set? (tilescope run --help"},
 		{[]string{"run", "stage2", "--frob"}, "unknown flag: --frob (tilescope run --help lists the options)"},
 		{[]string{"stge2"}, "did you mean stage2?"},

@@ -103,6 +103,22 @@ args:
 	}
 }
 
+// TestAddressesOf32Bits: a module of 32-bit addresses is refused for them, with its line, and not for the
+// sizes of its parameters.
+func TestAddressesOf32Bits(t *testing.T) {
+	file := writeKernel(t, "k.ptx", []byte(smallPTX))
+	if _, errText, code := call(t, "init", file); code != 0 {
+		t.Fatalf("exit %d, %s", code, errText)
+	}
+	replaceIn(t, file, ".address_size 64", ".address_size 32")
+	for _, command := range []string{"run", "diagnose"} {
+		_, errText, code := call(t, command, filepath.Join(filepath.Dir(file), "k.yaml"), "--backend", "emu")
+		if code != 4 || !strings.Contains(errText, "k.ptx:4:10: error: 32-bit addressing is not modelled") {
+			t.Errorf("%s: exit %d, %s", command, code, errText)
+		}
+	}
+}
+
 // replaceIn replaces a text in a file.
 func replaceIn(t *testing.T, path, old, by string) {
 	t.Helper()
