@@ -23,7 +23,8 @@ var writers = []writer{
 	{"html", []string{"diagnose", "flashcore_vec", "--shape", "small", "--html"}},
 	{"sarif", []string{"diagnose", "flashcore_vec", "--shape", "small", "--sarif"}},
 	{"manifest", []string{"init", "k.ptx", "--out"}},
-	{"gates", []string{"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0", "--out"}},
+	{"gates", []string{"gates", "flashcore_vec", "--shape", "small", "--shapes", "small", "--seeds", "0",
+		"--out"}},
 }
 
 // outputCases write to places that cannot be written: exit 2, one line, and what was there stays.
@@ -57,26 +58,29 @@ func outputCases() (all []attack) {
 		})
 		refuse("a name of nothing", "./", pick(w.name, "manifest", "./ exists already",
 			"./ is a directory"), nil)
-		all = append(all, attack{
-			name: w.name + " to another user's link", args: append(append([]string{}, w.args...), "link"),
-			files: map[string]string{"k.ptx": minimal, "to": "mine"}, codes: []int{2},
-			says: pick(w.name, "manifest", "exists already", "another user"), needs: "root",
-			set: func(b *box) error {
-				return errors.Join(os.Symlink("to", filepath.Join(b.work, "link")),
+		refuse("another user's link", "link", pick(w.name, "manifest", "exists already", "another user"),
+			func(b *box) error {
+				return errors.Join(w.write(b, "to"), os.Symlink("to", filepath.Join(b.work, "link")),
 					os.Lchown(filepath.Join(b.work, "link"), 12345, 12345))
-			},
+			})
+		all[len(all)-1].needs = "root"
+		refuse("a file that is another's", "file", pick(w.name, "manifest", "not overwritten", "dump",
+			"file: the file exists and is not a dump of tilescope", "html",
+			"file: the file exists and is not a page of tilescope",
+			"file: the file exists and is not a SARIF log of tilescope"), nil)
+		refuse("a link to a file that is another's", "link", pick(w.name, "manifest", "not overwritten",
+			"name another file, or remove this one"), func(b *box) error {
+			return os.Symlink("file", filepath.Join(b.work, "link"))
 		})
 		if w.name == "manifest" {
-			all = append(all, attack{
-				name: "manifest over a file", args: []string{"init", "k.ptx", "--out", "file"},
-				files: map[string]string{"k.ptx": minimal, "file": "x"}, codes: []int{2}, says: "exist",
-			})
-			continue
+			continue // it is never replaced
 		}
 		all = append(all, attack{
 			name: w.name + " to one's own link", args: append(append([]string{}, w.args...), "link"),
-			files: map[string]string{"to": "old"}, codes: []int{0}, makes: []string{"to"},
-			set: func(b *box) error { return os.Symlink("to", filepath.Join(b.work, "link")) },
+			codes: []int{0}, makes: []string{"to"}, within: 60e9,
+			set: func(b *box) error {
+				return errors.Join(w.write(b, "to"), os.Symlink("to", filepath.Join(b.work, "link")))
+			},
 			after: func(b *box, _ outcome) error {
 				info, err := os.Lstat(filepath.Join(b.work, "link"))
 				if err == nil && info.Mode()&os.ModeSymlink == 0 {
@@ -90,8 +94,14 @@ func outputCases() (all []attack) {
 			codes: []int{0},
 		})
 		all = append(all, attack{
-			name: w.name + " over a file", args: append(append([]string{}, w.args...), "x"),
-			files: map[string]string{"x": "old"}, codes: []int{0}, makes: []string{"x"},
+			name: w.name + " over an empty file", args: append(append([]string{}, w.args...), "x"),
+			files: map[string]string{"x": ""}, codes: []int{0}, makes: []string{"x"},
+			after: func(b *box, _ outcome) error { return filled(b, "x") },
+		})
+		all = append(all, attack{
+			name: w.name + " over its own", args: append(append([]string{}, w.args...), "x"),
+			codes: []int{0}, makes: []string{"x"}, within: 60e9,
+			set: func(b *box) error { return w.write(b, "x") },
 		})
 		all = append(all, attack{
 			name: w.name + " to a name of control characters",
@@ -108,10 +118,68 @@ func outputCases() (all []attack) {
 			all = append(all, attack{
 				name: fmt.Sprintf("a full disk under standard output %d %t", i, json), args: full,
 				stdout: "/dev/full", needs: "linux", codes: []int{2}, says: "standard output",
-				files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"}, within: 60e9,
+				files: map[string]string{"k.ptx": minimal}, within: 60e9,
 			})
 		}
 	}
+	return append(all, schemaCases()...)
+}
+
+// write performs the command once, so that the file is there which a second one finds.
+func (w writer) write(b *box, path string) error {
+	if w.name == "manifest" {
+		return os.WriteFile(filepath.Join(b.work, path), []byte("x"), 0o600)
+	}
+	got, err := (&attack{args: append(append([]string{}, w.args...), path), within: 60e9}).run(b)
+	if err == nil && got.code != 0 {
+		err = fmt.Errorf("%s is not written: exit %d, %s", path, got.code, got.errors)
+	}
+	return err
+}
+
+// filled fails where a file of the working directory is empty.
+func filled(b *box, name string) error {
+	info, err := os.Stat(filepath.Join(b.work, name))
+	if err == nil && info.Size() == 0 {
+		err = fmt.Errorf("%s is not replaced", name)
+	}
+	return err
+}
+
+// described are the files that init makes of k.ptx or k.cu.
+var described = []string{"k.yaml", schemaFile}
+
+// schemaFile is the JSON Schema that init writes next to a manifest.
+const schemaFile = "tilescope.schema.json"
+
+// schemaCases put something else where init writes the JSON Schema: a file of somebody else's stays, and
+// without a schema there is no manifest.
+func schemaCases() (all []attack) {
+	add := func(name string, code int, says string, set func(path string) error) {
+		all = append(all, attack{
+			name: "a schema that is " + name, args: []string{"init", "k.ptx"}, codes: []int{code}, says: says,
+			files: map[string]string{"k.ptx": minimal, "file": "x"},
+			set:   func(b *box) error { return set(filepath.Join(b.work, schemaFile)) },
+		})
+		if code == 0 {
+			all[len(all)-1].makes = []string{"k.yaml"}
+		}
+	}
+	add("a directory", 2, schemaFile+": is a directory", func(p string) error { return os.Mkdir(p, 0o700) })
+	add("a FIFO", 2, schemaFile+": is a FIFO", makeFIFO)
+	add("a loop of links", 2, schemaFile, func(p string) error { return os.Symlink(schemaFile, p) })
+	add("a link to zeroes", 2, schemaFile+": is a device", func(p string) error {
+		return os.Symlink("/dev/zero", p)
+	})
+	add("a link below a file", 2, schemaFile, func(p string) error { return os.Symlink("file/x", p) })
+	add("1 TB", 2, schemaFile, func(p string) error {
+		return errors.Join(os.WriteFile(p, nil, 0o600), os.Truncate(p, 1<<40))
+	})
+	add("another user's link", 2, "another user", func(p string) error {
+		return errors.Join(os.Symlink("nosuch", p), os.Lchown(p, 12345, 12345))
+	})
+	all[len(all)-1].needs = "root"
+	add("another's", 0, "wrote k.yaml", func(p string) error { return os.WriteFile(p, []byte("{}"), 0o600) })
 	return all
 }
 
@@ -131,7 +199,7 @@ const minimal = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry 
 // printing are commands that print something.
 var printing = [][]string{
 	{"run", "flashcore_vec", "--shape", "small"}, {"diagnose", "flashcore_vec", "--shape", "small"},
-	{"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0"},
+	{"gates", "flashcore_vec", "--shape", "small", "--shapes", "small", "--seeds", "0"},
 	{"compare", "flashcore_vec", "flashcore_vec", "--shape", "small"},
 	{"bisect", "stage2", "stage2", "--shape", "small", "--fault", "kt-ld"}, {"kernels"}, {"doctor"},
 	{"config", "show"}, {"version"}, {"lut"}, {"init", "k.ptx"},
@@ -147,9 +215,11 @@ func pipeCases() (all []attack) {
 			}
 			all = append(all, attack{
 				name: fmt.Sprintf("a reader that has gone %d %t", i, json), args: full, codes: []int{141},
-				stdout: closedPipe, files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"},
-				within: 60e9,
+				stdout: closedPipe, files: map[string]string{"k.ptx": minimal}, within: 60e9,
 			})
+			if args[0] == "init" { // the reader may have read enough
+				all[len(all)-1].makes = described
+			}
 		}
 	}
 	for i, args := range [][]string{nil, {"stage2"}, {"--fault", "p-stale-m"}} {

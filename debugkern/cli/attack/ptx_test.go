@@ -47,7 +47,6 @@ func ptxCases(g *good) (all []attack) {
 		"100,000 braces":              g.ptx + strings.Repeat("{", 100_000),
 		"100,000 brackets":            g.ptx + ".global .b32 x = " + strings.Repeat("(", 100_000),
 		"no version":                  strings.Replace(g.ptx, ".version", "//", 1),
-		"32-bit addresses":            strings.Replace(g.ptx, ".address_size 64", ".address_size 32", 1),
 		"twice":                       g.ptx + g.ptx[strings.Index(g.ptx, ".visible .entry"):],
 		"an HTML page":                "<html>\x1b[31m</html>",
 		"an instruction that is none": strings.Replace(g.ptx, "ret;", "nosuch.b32 %r1, %r2;\nret;", 1),
@@ -55,13 +54,17 @@ func ptxCases(g *good) (all []attack) {
 		"a branch to nowhere":         strings.Replace(g.ptx, "ret;", "bra NOWHERE;\nret;", 1),
 		"a register that is none":     strings.Replace(g.ptx, "ret;", "mov.u32 %nosuch, 1;\nret;", 1),
 		"a line of 4 MB":              g.ptx + "\n" + strings.Repeat("x", 4<<20),
-		"an entry that is elsewhere":  strings.ReplaceAll(g.ptx, "flashcore_vec", "other"),
 		"a number too large": strings.Replace(g.ptx, "ret;", "mov.u32 %r1, 99999999999999999999999;\nret;",
 			1), "a string of escapes in an error": strings.Replace(g.ptx, "ret;",
 			"\x1b]52;c;ZXZpbA==\x07 ret;", 1),
 	} {
 		run(name, text, "k.ptx:", 4)
 	}
+	entry := 1 + strings.Count(g.ptx[:strings.Index(g.ptx, ".visible .entry")], "\n")
+	run("32-bit addresses", strings.Replace(g.ptx, ".address_size 64", ".address_size 32", 1),
+		fmt.Sprintf("k.ptx:%d:10: error: 32-bit addressing is not modelled", entry), 4)
+	run("an entry that is elsewhere", strings.ReplaceAll(g.ptx, "flashcore_vec", "other"),
+		"k.ptx has no kernel flashcore_vec (it has other); `entry: NAME` in k.yaml chooses one", 4)
 	for name, c := range map[string]struct {
 		stop, says string
 		code       int
@@ -83,7 +86,9 @@ func ptxCases(g *good) (all []attack) {
 	return all
 }
 
-// sourceCases are CUDA sources and options of their compiler.
+// sourceCases are CUDA sources and options of their compiler. NVRTC is given the device's part of a
+// source: what is hostile to it is what the kernel refers to, or marked __device__. The same text of the
+// host's is left out, and no compiler sees it.
 func sourceCases() (all []attack) {
 	compile := func(name, text string, code int, says string, args ...string) {
 		all = append(all, attack{
@@ -93,57 +98,53 @@ func sourceCases() (all []attack) {
 			after: func(_ *box, got outcome) error { return nowhere(got, "hunter2") },
 		})
 		if code == 0 {
-			all[len(all)-1].makes = []string{"k.yaml"}
+			all[len(all)-1].makes = described
 		}
 	}
 	const kernel = "extern \"C\" __global__ void k(float* y) { y[threadIdx.x] = 1; }\n"
 	compile("one that compiles", kernel, 0, "wrote k.yaml")
 	for name, c := range map[string]struct{ text, says string }{ // not a kernel
-		"nothing": {"", "no kernel"}, "comments": {"// k\n", "no kernel"},
+		"nothing": {"", "k.cu is empty: it has no kernel"}, "comments": {"// k\n", noKernel},
+		"garbage": {"\x01\x02\xff", noKernel}, "no kernel": {"int x;\n", noKernel},
+		"a variable of the device's alone": {"__device__ int x;\n", noKernel},
 	} {
 		compile(name, c.text, 2, c.says)
 	}
 	for name, c := range map[string]struct{ text, says string }{ // does not compile
-		"an error": {"#error \x1b]0;x\x07 mine\n" + kernel, "k.cu:1: catastrophic error"},
-		"garbage":  {"\x01\x02\xff", "k.cu:1: error"}, "no kernel": {"int x;\n", "k.cu:1: error"},
+		"an error":                   {"#error \x1b]0;x\x07 mine\n" + kernel, "k.cu:1: catastrophic error"},
+		"garbage in a kernel":        {strings.Replace(kernel, "1;", "\x01\x02\xff;", 1), "k.cu:1:"},
 		"a header that is not there": {"#include \"nosuch.h\"\n" + kernel, "nosuch.h"},
 		"itself":                     {"#include \"k.cu\"\n" + kernel, "includes itself"},
 		"a NUL":                      {kernel + "\x00" + kernel, "k.cu:2: error: a NUL"},
 		"a header of itself":         {"#include \"loop.h\"\n" + kernel, "loop.h"},
 		"a device as a header":       {"#include \"/dev/zero\"\n" + kernel, "/dev/zero: is a device"},
 		"a FIFO as a header":         {"#include \"fifo\"\n" + kernel, "work/fifo: is a FIFO"},
+		"a FIFO as a header of the host's": {
+			"#include <vector>\n#include \"fifo.h\"\nint main() {}\n" + kernel, "work/fifo.h: is a FIFO",
+		},
+		"a device as a header of the host's": {"#include \"/dev/zero\"\nint main() {}\n" + kernel,
+			"/dev/zero: is a device"},
 		"an environment as a header": {"#include \"/proc/self/environ\"\n" + kernel,
 			"/proc/self/environ: is made by the operating system"},
 		"an environment as a macro's header": {"#define E </proc/self/environ>\n#include E\n" + kernel,
 			"environ:1: error"},
 		"an environment as the place of an error": {
-			"#line 1 \"/proc/self/environ\"\nint x = nosuch;\n" + kernel, "nosuch",
+			"#line 1 \"/proc/self/environ\"\n__device__ int x = nosuch;\n" + kernel, "nosuch",
 		},
-		"a FIFO as the place of an error": {"#line 1 \"fifo\"\nint x = nosuch;\n" + kernel, "nosuch"},
+		"a FIFO as the place of an error": {"#line 1 \"fifo\"\n__device__ int x = nosuch;\n" + kernel,
+			"nosuch"},
 		"1 TB as a header": {"#include \"huge.h\"\n" + kernel,
 			"huge.h: has 1099511627776 bytes"},
-		"templates without end": {
-			"template<int N> struct A { static const int v = A<N+1>::v; };\nint x = A<0>::v;\n" + kernel,
-			"k.cu:2: error",
-		},
-		// The largest process, which is measured, is the compiler's.
-		"macros that grow": {
-			"#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\nint B(B(y));\n" + kernel,
-			"out of memory",
-		},
-		// A crash of the compiler, or its own error: the stack that it gets is a little larger on one
-		// thread than on another.
-		"50,000 brackets": {
-			"int x = " + strings.Repeat("(", 50_000) + "1" + strings.Repeat(")", 50_000) + ";\n" + kernel,
-			"the compiler crashed|k.cu:1: error",
-		}, "50,000 braces": {
-			"void f() {" + strings.Repeat("{", 50_000) + strings.Repeat("}", 50_000) + "}\n" + kernel,
-			"the compiler crashed|k.cu:1: error",
-		},
-		"50,000 minus signs": {"int x = " + strings.Repeat("- ", 50_000) + "1;\n" + kernel,
-			"the compiler crashed|k.cu:1: error"},
 	} {
 		compile(name, c.text, 4, c.says)
+	}
+	for name, c := range laborious {
+		source := func(mark, caller string) string {
+			return strings.NewReplacer("MARK ", mark, "CALLER ", caller).Replace(c.text) + kernel
+		}
+		compile(name, source("__device__ ", "__global__ "), 4, c.says)
+		all[len(all)-1].env = append(all[len(all)-1].env, limited...)
+		compile(name+" of the host's", source("", ""), 0, "wrote k.yaml")
 	}
 	for name, args := range map[string][]string{
 		"an include that is an option": {"-I", "--help"}, "a define that is an option": {"-D", "-x=1"},
@@ -159,10 +160,38 @@ func sourceCases() (all []attack) {
 	return all
 }
 
+// crash: of the compiler, or its own error: the stack that it gets is a little larger on one thread than on
+// another.
+const crash = "the compiler crashed|k.cu:1: error"
+
+// laborious are declarations that take a compiler all of its stack or memory. MARK and CALLER are words of
+// the device's, or nothing: then nothing compiles them.
+var laborious = map[string]struct{ text, says string }{
+	"templates without end": {
+		"template<int N> struct A { static const int v = A<N+1>::v; };\nMARK int x = A<0>::v;\n",
+		"k.cu:1: error: excessive recursion",
+	},
+	"macros that grow": {
+		"#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\nMARK int B(B(" +
+			strings.Repeat("y", 100) + "));\n", "out of memory",
+	},
+	"200,000 brackets": {
+		"MARK int x = " + strings.Repeat("(", 200_000) + "1" + strings.Repeat(")", 200_000) + ";\n", crash,
+	},
+	"200,000 braces": {
+		"MARK int f() {" + strings.Repeat("{", 200_000) + strings.Repeat("}", 200_000) + " return 1; }\n" +
+			"CALLER void g(int* y) { *y = f(); }\n", crash,
+	},
+	"400,000 minus signs": {"MARK int x = " + strings.Repeat("- ", 400_000) + "1;\n", crash},
+}
+
+// noKernel is what is said of a source without a kernel.
+const noKernel = "k.cu has no kernel (a function marked __global__)"
+
 // awkwardHeaders are files that a source may name and that nobody should read whole.
 func awkwardHeaders(b *box) error {
 	huge := filepath.Join(b.work, "huge.h")
-	return errors.Join(makeFIFO(filepath.Join(b.work, "fifo")),
+	return errors.Join(makeFIFO(filepath.Join(b.work, "fifo")), makeFIFO(filepath.Join(b.work, "fifo.h")),
 		os.WriteFile(filepath.Join(b.work, "loop.h"), []byte("#include \"loop.h\"\n"), 0o600),
 		os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 1<<40))
 }

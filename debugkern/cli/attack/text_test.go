@@ -70,8 +70,9 @@ func textCases(g *good) (all []attack) {
 		// which is how the kernel is named in artefacts
 		manifest := "k" + strings.ReplaceAll(s, "/", "") + ".yaml"
 		all = append(all, attack{
-			name:  name + " in COMPARE.md",
-			args:  []string{"gates", manifest, "--shapes", "small", "--seeds", "0", "--out", "g"},
+			name: name + " in COMPARE.md",
+			args: []string{"gates", manifest, "--shape", "small", "--shapes", "small", "--seeds", "0",
+				"--out", "g"},
 			files: map[string]string{manifest: g.manifest, "k.ptx": fileNames(g.ptx, s)}, codes: []int{0},
 			makes: []string{"g/*"}, within: 60e9,
 			after: func(b *box, _ outcome) error { return harmless(b, true) },
@@ -134,7 +135,7 @@ func trustCases(g *good) (all []attack) {
 		} {
 			for name, args := range map[string][]string{
 				"doctor": {"doctor"},
-				"gates":  {"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0"},
+				"gates":  {"gates", "flashcore_vec", "--shape", "small", "--shapes", "small", "--seeds", "0"},
 				"init":   {"init", "k.cu"}, "run": {"run", "flashcore_vec", "--shape", "small"},
 				"nvcc": {"run", "flashcore_vec", "--shape", "small", "--builder", "nvcc"},
 			} {
@@ -144,7 +145,7 @@ func trustCases(g *good) (all []attack) {
 				}
 				switch name {
 				case "init":
-					a.codes, a.makes = []int{pickCode(systemHas("NVRTC"), 0, 3)}, []string{"k.yaml"}
+					a.codes, a.makes = []int{pickCode(systemHas("NVRTC"), 0, 3)}, described
 				case "nvcc":
 					a.codes = []int{pickCode(systemHas("nvcc"), 0, 3)}
 				}
@@ -170,7 +171,8 @@ func trustCases(g *good) (all []attack) {
 		"run": {"run", "k.yaml", "--shape", "small"}, "diagnose": {"diagnose", "k.yaml", "--shape", "small"},
 	} {
 		all = append(all, attack{
-			name: name + " of a reference command", args: args, codes: []int{2}, says: "reference",
+			name: name + " of a reference command", args: args, codes: []int{3},
+			says: "/work is not used: it is not trusted (to use it: tilescope trust /",
 			files: g.kernel(strings.Replace(g.manifest, "    per: block\n    from: [U, l]\n",
 				"    per: block\n    from: [U, l]\n    reference: {command: [sh, -c, touch "+mark+"]}\n", 1),
 				g.ptx), after: func(b *box, _ outcome) error { return unmarked(b, mark) },
