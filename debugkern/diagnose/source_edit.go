@@ -676,7 +676,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		c.Advice = fmt.Sprintf("in %s: move %s before line %d: %s", file, quote(m[1]), e.Line, quote(m[2]))
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
-	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now):
+	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now), idle(now):
 		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quote(was))
 	default:
 		c.Advice = fmt.Sprintf("at %s: write %s in place of %s", at.At(), quote(now), quote(was))
@@ -699,6 +699,31 @@ var relocated = regexp.MustCompile(`^(.*;) ((?:behind|before) (?:the loop of )?l
 
 // exchanged matches an edit that exchanges two statements.
 var exchanged = regexp.MustCompile(`^(.*;) before (.*;)$`)
+
+// header matches the beginning of a loop or condition.
+var header = regexp.MustCompile(`^(?:for|if|while)\b`)
+
+// idle reports whether a line is a loop or condition of nothing.
+func idle(line string) bool {
+	line = strings.TrimSpace(comment.ReplaceAllString(line, ""))
+	i := strings.Index(line, "(")
+	if !header.MatchString(line) || i < 0 {
+		return false
+	}
+	depth := 0
+	for ; i < len(line); i++ {
+		switch line[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return i < len(line) && strings.TrimSpace(line[i+1:]) == ";"
+}
 
 // assignsItself reports whether a line does no more than assign to something what it is.
 func assignsItself(line string) bool {

@@ -100,8 +100,8 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	for _, i := range slices.Sorted(maps.Keys(sound)) {
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
 		c := candidate{edit: edits[i], variant: i + 1}
-		if n := sound[i]; enough > 0 && n > enough+enough/4 || n > least+least/8 {
-			c.more = enough > 0 && n > enough+enough/4
+		if n := sound[i]; s.exceeds(n, enough) || n > least+least/8 {
+			c.more = s.exceeds(n, enough)
 			s.needless = append(s.needless, c)
 			continue
 		}
@@ -115,6 +115,16 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	}
 	list, err = s.checked(built, list)
 	return list, left, err
+}
+
+// exceeds reports whether an edit has blocks that are right without it compute more than they did. Of warp
+// instructions the edit itself may add some, of outputs of tensor cores it adds none.
+func (s *sourceEdit) exceeds(n, than uint64) bool {
+	margin := than / 4
+	if s.q.run.Report.Cost.MMAOutputs > 0 {
+		margin = than / 16
+	}
+	return than > 0 && n > than+margin
 }
 
 // needed leaves out the candidates of a build with which a block computes more although nothing lacks what
@@ -165,7 +175,7 @@ func (s *sourceEdit) checked(b *build.Build, list []candidate) ([]candidate, err
 // execute more there than others.
 func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, error) {
 	q := s.q
-	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.edit.Cost(), y.edit.Cost()) })
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(s.cost(&x.edit), s.cost(&y.edit)) })
 	list = list[:min(len(list), mostCandidates)]
 	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {
@@ -193,7 +203,7 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 		}
 		var kept []candidate
 		for i, c := range list {
-			c.more = c.more || ok[0] && work[i+1] > work[0]+work[0]/4
+			c.more = c.more || ok[0] && s.exceeds(work[i+1], work[0])
 			if c.work += work[i+1]; ok[i+1] {
 				kept = append(kept, c)
 			}
@@ -272,17 +282,22 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 }
 
 // cost compares edits as Edit.Cost does. That a loop ends at another number than the function has computed is
-// less likely than that it has computed another one, and so is a condition in a loop that is the same in each
-// iteration: that it happens to be right in one shape shows little.
+// less likely than that it has computed another one, and so is what nobody would write: that it happens to be
+// right in the shapes that were tried shows little.
 func (s *sourceEdit) cost(e *rewrite.Edit) int {
-	if s.set.BoundLines(e) != nil || e.Freezes() || e.Contradicts() {
-		return e.Cost() + boundCost
+	n := e.Doubts()
+	if s.set.BoundLines(e) != nil {
+		n++
 	}
-	return e.Cost()
+	return e.Cost() + min(n, mostDoubts)*doubtCost
 }
 
-// boundCost is how much more an edit of a loop's end, or of a condition that is the same then, costs.
-const boundCost = 12
+const (
+	// doubtCost is how much more an edit costs for each thing that makes it doubtful, of which mostDoubts
+	// count: an edit of a loop's end, or of a condition that is the same then.
+	doubtCost  = 12
+	mostDoubts = 2
+)
 
 const (
 	// mostOnLines is how many further edits of the lines of candidates are tried, and mostNext how many of

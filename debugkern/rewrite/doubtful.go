@@ -5,7 +5,109 @@ import (
 	"slices"
 )
 
-// Edits with which a kernel is often right by chance: their conditions do not say what an author means.
+// Edits with which a kernel is often right by chance: they do not say what an author means.
+
+// Doubts counts what makes an edit unlikely to be the one that was meant, though all is right with it.
+func (e *Edit) Doubts() (n int) {
+	for _, doubt := range []func() bool{
+		e.Freezes, e.Contradicts, e.always, e.unbound, e.unevenlyRounded, e.chosenItself, e.fixes,
+	} {
+		if doubt() {
+			n++
+		}
+	}
+	return n
+}
+
+// always reports whether an edit compares a counter that begins at 0 with 0 in a way that always holds.
+func (e *Edit) always() bool {
+	return e.changes(func(line string) int {
+		n := 0
+		for _, m := range fromZero.FindAllStringSubmatch(line, -1) {
+			counter := regexp.MustCompile(`\bfor \(\w+ ` + m[1] + ` = 0;`)
+			if counter.MatchString(e.Text.text) {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// fromZero matches a comparison of a name with 0.
+var fromZero = regexp.MustCompile(`([a-zA-Z_]\w*) >= 0\b`)
+
+// unbound reports whether the condition of a loop no more begins with the loop's variable.
+func (e *Edit) unbound() bool {
+	return e.changes(func(line string) int {
+		n := 0
+		for _, m := range loopHeader.FindAllStringSubmatch(line, -1) {
+			if m[1] != m[2] {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// loopHeader matches the beginning of a loop up to the first name of its condition.
+var loopHeader = regexp.MustCompile(`\bfor \((?:const )?\w+ (\w+) = [^;]*; (\w+)`)
+
+// unevenlyRounded reports whether an edit makes a quotient rounded up by one number of that by another:
+// (x + M - 1) / N.
+func (e *Edit) unevenlyRounded() bool {
+	return e.changes(func(line string) int {
+		n := 0
+		for _, m := range upwards.FindAllStringSubmatch(line, -1) {
+			if m[1] != m[2] {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// upwards matches the end of a quotient that is rounded up.
+var upwards = regexp.MustCompile(`\+ (\w+) - 1\) / (\w+)`)
+
+// chosenItself reports whether an edit makes a choice that changes nothing: x == 0.0f ? 0.0f : x.
+func (e *Edit) chosenItself() bool {
+	return e.changes(func(line string) int {
+		n := 0
+		for _, m := range chosen.FindAllStringSubmatch(line, -1) {
+			if m[1] == m[4] && m[2] == m[3] || m[1] == m[3] && m[2] == m[4] {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// chosen matches a choice between two operands by whether they are equal.
+var chosen = regexp.MustCompile(`([\w.]+) [!=]= ([\w.]+) \? ([\w.]+) : ([\w.]+)`)
+
+// fixes reports whether an edit puts one constant in the place of operations that variables have a part in.
+func (e *Edit) fixes() bool {
+	if len(e.sites) != 1 || e.sites[0].whole || !constant.MatchString(e.sites[0].now) {
+		return false
+	}
+	s := e.sites[0]
+	was := lex(e.Text.text[s.from:s.to]).tokens
+	compares := func(x token) bool {
+		b := binding[x.text]
+		return b > binding["?"] && b < binding["<<"]
+	}
+	varies := func(x token) bool { return x.kind == name && !constant.MatchString(x.text) }
+	return len(was) > 2 && !slices.ContainsFunc(was, compares) && slices.ContainsFunc(was, varies)
+}
+
+// constant matches a number, and the name of a constant as kernels have it.
+var constant = regexp.MustCompile(`^(?:[0-9][\w.]*|[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*)$`)
+
+// changes reports whether the lines of an edit have more of something than the text has there.
+func (e *Edit) changes(count func(line string) int) bool {
+	was, now, ok := e.Lines()
+	return ok && count(now) > count(was)
+}
 
 // Freezes reports whether an edit makes a condition in a loop one that does not change from iteration to
 // iteration: it no more has the loop's variable, nor what is computed from it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +24,11 @@ type Edit struct {
 	// Drops are flags of the build that stand in what it replaces, and no more with it: what another build
 	// needs may be lost
 	Drops []string
+	// copied: what it puts in stands elsewhere in the same role
+	copied bool
+	// loses counts the constants that flags of the build decide, which stand in what it replaces and no more
+	// with it
+	loses int
 	// Alone: a compiler needs the value of what it replaces, so that Switched leaves it out
 	Alone bool
 }
@@ -118,8 +124,9 @@ func (e *Edit) Replaced() (n int) {
 }
 
 // Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
-// plus two for each token by which the text becomes longer, and lostChoice where a choice is lost, which may
-// guard something. A flag of the build less makes nothing likelier.
+// plus two for each token by which the text becomes longer, unless it is copied, lostChoice where a choice is
+// lost, which may guard something, and lostFlag for each constant lost that flags of the build decide. A flag
+// of the build less makes nothing likelier.
 func (e *Edit) Cost() int {
 	longer, choices := 0, 0
 	for _, s := range e.sites {
@@ -130,7 +137,10 @@ func (e *Edit) Cost() int {
 	if len(e.Drops) > 0 {
 		longer = max(longer, 0)
 	}
-	cost := e.Rank + 2*max(longer, -mostShorter)
+	if e.copied {
+		longer = min(longer, 0)
+	}
+	cost := e.Rank + 2*max(longer, -mostShorter) + lostFlag*e.loses
 	if choices < 0 {
 		cost += lostChoice
 	}
@@ -152,6 +162,7 @@ const (
 	// likelier the longer it is.
 	mostShorter = 8
 	lostChoice  = 24
+	lostFlag    = 8
 )
 
 // Set is the texts of a kernel: what stands in one may be used in another.
@@ -326,6 +337,7 @@ type lister struct {
 	dropping bool           // the edits at hand may leave out a flag of the build
 	guards   bool           // the edits at hand put what there is under a condition
 	moves    bool           // they move a statement
+	copied   bool           // they put in what stands elsewhere in the same role
 	seen     map[string]int // where an edit is in out
 	out      []Edit
 	notRead  []*variable // what neverRead has found of the function readOf
@@ -372,7 +384,10 @@ func (l *lister) add(rank int, what string, sites ...site) {
 		Text: l.t, Line: cmp.Or(l.line, 1+strings.Count(l.t.text[:sites[0].from], "\n")), What: oneLine(what),
 		sites: sites,
 		Rank:  rank + farther*l.far, Doubtful: l.doubtful, Alone: l.isAlone, Stores: l.assigns(sites[0]),
-		Drops: drops,
+		Drops: drops, copied: l.copied,
+	}
+	for _, s := range sites {
+		e.loses += l.lost(l.t.text[s.from:s.to], s.now)
 	}
 	if len(drops) > 0 {
 		if !l.dropping {
@@ -392,6 +407,7 @@ func (l *lister) list(e Edit) {
 	key := e.key()
 	if i, ok := l.seen[key]; ok {
 		l.out[i].Rank = min(l.out[i].Rank, e.Rank)
+		l.out[i].copied = l.out[i].copied || e.copied
 		return
 	}
 	l.seen[key] = len(l.out)
@@ -468,6 +484,31 @@ func (l *lister) drops(was, now string) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// lost counts the constants that a text has and another lacks, of which flags of the build decide the value.
+func (l *lister) lost(was, now string) (n int) {
+	for _, t := range l.w.seen(l.t) {
+		for _, v := range t.globals {
+			if v.fixed && strings.Contains(was, v.name) && !strings.Contains(now, v.name) && l.decided(t, v) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// decided reports whether a flag of the build has a part in the value of a constant that a text declares.
+func (l *lister) decided(t *Text, v *variable) bool {
+	found := false
+	v.init.walk(func(e, _ *expr) bool {
+		earlier := func(o *variable) bool {
+			return o.at < v.at && o.name == e.text && o.fixed && l.decided(t, o)
+		}
+		found = found || e.op == "name" && (l.flag(e.text) || slices.ContainsFunc(t.globals, earlier))
+		return !found
+	})
+	return found
 }
 
 // macro reports whether a statement is the call of a macro: a compiler reads its arguments otherwise.
@@ -597,6 +638,7 @@ func (l *lister) look(at int) []*variable {
 			}
 			g := *v
 			g.from, g.to = 0, len(l.t.tokens)
+			g.mask = v.init != nil && ofAllBits(v.init.text)
 			if t != l.t { // its extents and its value are tokens of that text
 				g.extents, g.init = nil, nil
 			}
@@ -604,7 +646,9 @@ func (l *lister) look(at int) []*variable {
 		}
 		for name, value := range t.macros {
 			if value != "0" && value != "1" && l.constant(name) {
-				out = append(out, &variable{name: name, typ: "int", to: len(l.t.tokens), fixed: true})
+				out = append(out, &variable{
+					name: name, typ: "int", to: len(l.t.tokens), fixed: true, mask: ofAllBits(value),
+				})
 			}
 		}
 	}
@@ -613,6 +657,12 @@ func (l *lister) look(at int) []*variable {
 	})
 	// An inner declaration hides those of the same name around it.
 	return slices.CompactFunc(out, func(a, b *variable) bool { return a.name == b.name })
+}
+
+// ofAllBits reports whether a number has the highest of 32 bits.
+func ofAllBits(text string) bool {
+	n, err := strconv.ParseUint(strings.TrimRight(strings.Trim(text, "() "), "uUlL"), 0, 64)
+	return err == nil && n >= 1<<31
 }
 
 // everywhere are names that mean something in every function.
@@ -667,6 +717,7 @@ func (l *lister) class(e *expr) string {
 		case "threadIdx", "blockIdx", "blockDim", "gridDim":
 			return integer
 		}
+		return l.classOfMember(e.text)
 	case "?":
 		return l.class(e.kids[1])
 	case "%", "<<", ">>", "|", "&", "^":
@@ -711,6 +762,26 @@ func (l *lister) class(e *expr) string {
 		}
 	}
 	return ""
+}
+
+// classOfMember is the class of the members of that name, "" where no type has one, or types have different
+// ones.
+func (l *lister) classOfMember(name string) (of string) {
+	for _, t := range l.w.texts {
+		for _, list := range t.structs {
+			for _, v := range list {
+				if v.name != name {
+					continue
+				}
+				own := class(v.typ) + strings.Repeat("[]", v.ranks)
+				if of != "" && of != own {
+					return ""
+				}
+				of = own
+			}
+		}
+	}
+	return of
 }
 
 // realResults are how names of functions of the CUDA math API begin that give a float.

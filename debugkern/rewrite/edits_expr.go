@@ -498,11 +498,18 @@ func (l *lister) scalars(e *expr, c string) []*variable {
 // numbers are the integers among them.
 func (l *lister) numbers(e *expr) []*variable { return l.scalars(e, integer) }
 
-// constants are the integers that an expression sees whose values a compiler has.
+// constants are the integers that an expression sees whose values a compiler has, without the masks of lanes:
+// nothing is counted by these.
 func (l *lister) constants(e *expr) []*variable {
 	return slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-		return class(v.typ) != integer || v.ranks > 0 || !v.fixed
+		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || v.mask
 	})
+}
+
+// named are the constants that the function mentions, those first that it mentions most.
+func (l *lister) named(e *expr) []*variable {
+	list := slices.DeleteFunc(l.constants(e), func(v *variable) bool { return l.mentions(v.name) == 0 })
+	return l.nearest(list, e, func(v *variable) int { return -l.mentions(v.name) })
 }
 
 // never tells nothing apart.

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,6 +42,41 @@ func (l *lister) rounded(e, parent *expr) {
 		}
 	case x != nil && !(parent != nil && parent.op == "*" && text(parent.kids[1]) == n):
 		l.put(rankRounded, e.from, e.to, grouped(text(x), x, "/")+" / "+n)
+		l.roundedApart(e, x, n)
+		l.roundedBy(e, x)
+	}
+}
+
+// roundedApart lists, of a difference that is divided and rounded up, its terms divided by themselves:
+// (A + N - 1) / N - B / N in the place of (A - B + N - 1) / N.
+func (l *lister) roundedApart(e, x *expr, n string) {
+	if x.op != "-" || len(x.kids) != 2 {
+		return
+	}
+	a, b := x.kids[0], x.kids[1]
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	up := "(" + text(a) + " + " + n + " - 1) / " + n
+	l.put(rankRounded+2, e.from, e.to, up+" - "+grouped(text(b), b, "/")+" / "+n)
+}
+
+// roundedBy lists a quotient that is rounded up by another constant: the number of tiles of another extent.
+// Those come first of which a word is what is divided: TILE_K of K.
+func (l *lister) roundedBy(e, x *expr) {
+	n := e.kids[1]
+	if n.op != "name" || !l.known(n) {
+		return
+	}
+	text := l.t.source(x.from, x.to)
+	has := func(v *variable) bool { return slices.Contains(wordOf.FindAllString(v.name, -1), text) }
+	of := func(v *variable) int { return unlike(n.text, v.name, true) }
+	for i, v := range l.nearest(l.constants(e), e, of) {
+		rank := rankRoundedBy + i/2
+		if has(v) {
+			rank = rankRoundedBy - 4
+		}
+		if v.name != n.text {
+			l.value(rank, e.from, e.to, "("+text+" + "+v.name+" - 1) / "+v.name)
+		}
 	}
 }
 

@@ -156,10 +156,7 @@ func (l *lister) number(e *expr) {
 	if n < 2 {
 		rank = rankGuard
 	}
-	fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0
-	})
-	for i, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
+	for i, v := range l.named(e) {
 		l.value(rank+i/2, e.from, e.to, v.name)
 	}
 }

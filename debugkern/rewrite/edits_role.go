@@ -26,11 +26,13 @@ func (l *lister) elsewhere(role string, e *expr) {
 			if role == "if" || role == "for" {
 				rank = rankCondition
 			}
+			l.copied = true
 			if l.class(e) == integer {
 				l.value(rank+n/3, e.from, e.to, s.s)
 			} else {
 				l.put(rank+n/3, e.from, e.to, s.s)
 			}
+			l.copied = false
 		}
 	}
 	l.doubtful = false
@@ -176,10 +178,7 @@ func (l *lister) grown(role string, e *expr) {
 				l.value(rankGrown+1+i/4, e.from, e.to, grouped(text, e, "+")+" - "+v.name)
 			}
 		}
-		fixed := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
-			return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0
-		})
-		for i, v := range l.nearest(fixed, e, func(v *variable) int { return -l.mentions(v.name) }) {
+		for i, v := range l.named(e) {
 			for _, op := range []string{" / ", " % ", " * "} {
 				if e.op == "number" && op != " * " {
 					continue // it is another number
@@ -214,8 +213,8 @@ func (l *lister) bounded(e *expr) {
 	if e.op == "<=" {
 		last = " - 1"
 	}
-	fixed := slices.DeleteFunc(l.visible(k.from), func(v *variable) bool {
-		return class(v.typ) != integer || v.ranks > 0 || !v.fixed || l.mentions(v.name) == 0 || v.name == text
+	fixed := slices.DeleteFunc(l.constants(k), func(v *variable) bool {
+		return l.mentions(v.name) == 0 || v.name == text
 	})
 	for i, v := range l.nearest(fixed, k, func(v *variable) int { return -l.mentions(v.name) }) {
 		l.value(rankFactor+i/2, k.from, k.to, "min("+text+", "+v.name+last+")")
@@ -223,6 +222,7 @@ func (l *lister) bounded(e *expr) {
 	for _, text := range l.extentsIndexed(l.s) {
 		l.value(rankOwnExtent, k.from, k.to, text+last)
 	}
+	l.counted(k)
 	l.otherBounds(k)
 	if len(l.s.exprs) < 2 || l.s.exprs[1] == nil || binding[l.s.exprs[1].op] != assignment {
 		return
@@ -233,6 +233,36 @@ func (l *lister) bounded(e *expr) {
 		for j, b := range tile[:i] {
 			l.value(rankOtherBound+(i+j)/2, k.from, k.to, b.name+" * "+a.name)
 		}
+	}
+}
+
+// counted lists, of a loop that begins at A and is bounded as if it began at 0, its end: min(A + B, C) in the
+// place of min(B, C - A), and A + B in that of B; and of one that begins at 0 how often it runs.
+func (l *lister) counted(k *expr) {
+	if l.s.init == nil || len(l.s.init.declares) != 1 || l.s.init.declares[0].init == nil {
+		return
+	}
+	first := l.s.init.declares[0].init
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	put := func(now string) { l.put(rankCounted, k.from, k.to, now) }
+	least := k.op == "call" && k.kids[0].text == "min" && len(k.kids) == 3
+	switch a := text(first); {
+	case least && a == "0": // of the sum of two, one may be the first
+		for i, x := range k.kids[1:] {
+			if x.op == "+" && len(x.kids) == 2 {
+				other := text(k.kids[2-i])
+				put("min(" + text(x.kids[1]) + ", " + other + " - " + text(x.kids[0]) + ")")
+			}
+		}
+	case a == "0":
+	case least:
+		for i, x := range k.kids[1:] {
+			if x.op == "-" && len(x.kids) == 2 && text(x.kids[1]) == a {
+				put("min(" + a + " + " + text(k.kids[2-i]) + ", " + text(x.kids[0]) + ")")
+			}
+		}
+	case k.op == "name" && l.known(k) && !l.known(first):
+		put(grouped(a, first, "+") + " + " + text(k))
 	}
 }
 

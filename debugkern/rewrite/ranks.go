@@ -6,7 +6,8 @@ package rewrite
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
 // rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth,
-// rankPlaced and rankWrappedName, are estimates: too few bugs had them. The lower the likelier.
+// rankPlaced, rankWrappedName, rankRoundedBy and rankCounted, are estimates: too few
+// bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -33,6 +34,8 @@ const (
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankRounded     = 14 // a number that is not rounded to a multiple
+	rankRoundedBy   = 14 // a quotient that is rounded up by another constant
+	rankCounted     = 14 // the end of a loop in the place of how often it runs, and the other way round
 	rankHalving     = 14 // another first and last step of a reduction
 	rankIndices     = 14 // two indices exchanged
 	rankTerm        = 14 // the first operand of an operator alone

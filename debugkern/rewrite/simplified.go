@@ -14,6 +14,8 @@ var neutral = map[string][]struct {
 	"__fadd_rn": {{0, "0", 1}, {1, "0", 0}},
 	"__fsub_rn": {{1, "0", 0}},
 	"__fmaf_rn": {{0, "0", 2}, {1, "0", 2}},
+	"fmaxf":     {{0, "-INFINITY", 1}, {1, "-INFINITY", 0}},
+	"fminf":     {{0, "INFINITY", 1}, {1, "INFINITY", 0}},
 }
 
 // Simplified is a line without the calls and terms that change nothing: x in the place of __fmul_rn(x, 1.0f),

@@ -54,6 +54,7 @@ type variable struct {
 	init    *expr // nil: none that was read
 	fixed   bool  // its value is known to the compiler
 	once    bool  // const: nothing is assigned to it
+	mask    bool  // one of lanes: its value has all of 32 bits
 	of      *statement
 }
 

@@ -1,0 +1,97 @@
+package rewrite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tiled has loops and tiles whose numbers are easily mistaken for each other.
+const tiled = `#define DEBUG 0
+constexpr int TILE_M = 32, TILE_N = 32, TILE_K = 16, THREADS = 128, ROWS = 8;
+constexpr unsigned ALL_LANES = 0xffffffffu;
+constexpr bool RUN = !DEBUG;
+struct Place { int row, col; };
+__device__ int swizzled(int row, int col) { return col ^ (row % 8) * 8; }
+__global__ void tiles(float* x, int S, int K, int rows) {
+    const int first = threadIdx.x / 32 * ROWS;
+    const int tiles = (K + TILE_N - 1) / TILE_N;
+    const int some = (S - first + TILE_N - 1) / TILE_N;
+    for (int r = first; r < min(ROWS, rows - first); r++) x[r] = 0.0f;
+    for (int r = first; r < ROWS; r++) x[r] = 0.0f;
+    for (int i = 0; i < min(first + ROWS, rows); i++) x[first + i] = 0.0f;
+    if (RUN && first < S) x[first] = 1.0f;
+    for (int kv = 0; kv < tiles; kv++) x[kv] = kv > 0 ? x[kv] : __shfl_sync(ALL_LANES, x[kv], 0);
+    Place at = {first, some};
+    x[swizzled(at.row, 16 * some + at.col)] = 2.0f;
+}
+`
+
+// TestTiledIdioms: what several tokens state together is edited together.
+func TestTiledIdioms(t *testing.T) {
+	set := NewSet(Parse("own.cu", tiled))
+	for _, c := range []struct {
+		line int
+		what string
+		not  bool
+	}{
+		{9, "(K + TILE_K - 1) / TILE_K in place of (K + TILE_N - 1) / TILE_N", false},
+		{9, "ALL_LANES in place of 1", true},
+		{10, "(S + TILE_N - 1) / TILE_N - first / TILE_N in place of (S - first + TILE_N - 1) / TILE_N", false},
+		{11, "min(first + ROWS, rows) in place of min(ROWS, rows - first)", false},
+		{12, "first + ROWS in place of ROWS", false},
+		{13, "min(ROWS, rows - first) in place of min(first + ROWS, rows)", false},
+		{17, "16 * some + at.col in place of swizzled(at.row, 16 * some + at.col)", false},
+	} {
+		list := set.Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		if found := at(list, c.what) >= 0; found == c.not {
+			t.Errorf("line %d: %q is listed: %v", c.line, c.what, found)
+		}
+	}
+	list := set.Edits(map[string]map[int]int{"own.cu": {9: 0}}, Wanted{})
+	rounded := slices.IndexFunc(list, func(e Edit) bool { return strings.HasPrefix(e.What, "(K + TILE_") })
+	if rounded < 0 || !strings.Contains(list[rounded].What, "TILE_K") {
+		t.Errorf("K is divided by another extent first: %v", list[max(rounded, 0)].What)
+	}
+}
+
+// TestDoubts: an edit that nobody would write is doubtful, though a kernel may be right with it.
+func TestDoubts(t *testing.T) {
+	set := NewSet(Parse("own.cu", tiled))
+	for _, c := range []struct {
+		line int
+		what string
+		n    int
+	}{
+		{9, "(K + TILE_K - 1) / TILE_K in place of (K + TILE_N - 1) / TILE_N", 0},
+		{9, "TILE_K in place of TILE_N", 1},            // (K + TILE_K - 1) / TILE_N
+		{9, "THREADS in place of (K + TILE_N - 1)", 1}, // no variable has a part in it
+		{11, "first and r exchanged", 1},               // first < ...
+		{15, ">= in place of >", 1},                    // it always holds
+		{11, "min(first + ROWS, rows) in place of min(ROWS, rows - first)", 0},
+	} {
+		list := set.Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		i := at(list, c.what)
+		if i < 0 {
+			if c.n > 0 {
+				t.Errorf("line %d: %q is not listed", c.line, c.what)
+			}
+			continue
+		}
+		if n := list[i].Doubts(); n != c.n {
+			t.Errorf("line %d: %q has %d doubts, want %d", c.line, c.what, n, c.n)
+		}
+	}
+	list := set.Edits(map[string]map[int]int{"own.cu": {14: 0}}, Wanted{})
+	part, all := at(list, "RUN in place of RUN && first < S"), -1
+	for i := range list {
+		for _, out := range []string{"without if", "without the condition"} {
+			if strings.HasPrefix(list[i].What, out) {
+				all = i
+			}
+		}
+	}
+	if part < 0 || all >= 0 && list[all].Cost() < list[part].Cost() {
+		t.Errorf("a constant that flags decide is left out sooner than what is wrong")
+	}
+}
