@@ -175,7 +175,9 @@ func (s *sourceEdit) checked(b *build.Build, list []candidate) ([]candidate, err
 // execute more there than others.
 func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, error) {
 	q := s.q
-	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(s.cost(&x.edit), s.cost(&y.edit)) })
+	slices.SortStableFunc(list, func(x, y candidate) int {
+		return cmp.Compare(s.cost(&x.edit), s.cost(&y.edit))
+	})
 	list = list[:min(len(list), mostCandidates)]
 	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {

@@ -239,6 +239,9 @@ func (m *menu) float(rank, i, k int) {
 		from := len(m.out)
 		m.addFrom(rank+6*at, Constant, i, [2]string{show(x), show(c.x)}, show(x), now, "",
 			func(in *ptx.Instr, _ int) bool {
+				if k >= len(in.Args) || in.Args[k].Kind != o.Kind || in.Args[k].Imm != o.Imm {
+					return false // it has the first constant of i, and not this one
+				}
 				in.Args[k].Imm = to
 				return true
 			})

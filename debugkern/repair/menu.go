@@ -353,8 +353,8 @@ func (m *menu) constantOf(i int) string {
 	return ""
 }
 
-// add notes a candidate: change is made to instruction i and all its copies. Where it does not fit
-// one of them it is none.
+// add notes a candidate: change is made to instruction i and all its copies. A set of which it does not fit
+// one is none.
 func (m *menu) add(
 	rank int, kind Kind, i int, was, now, text string, change func(in *ptx.Instr, at int) bool,
 ) {
@@ -370,15 +370,14 @@ func (m *menu) addFrom(
 		c := candidate{
 			kind: kind, was: was, now: now, text: text, from: from[0], to: from[1], rank: rank,
 		}
+		fits := true
 		for _, at := range set {
-			fits := true
-			n := m.fn.Body[at].With(func(in *ptx.Instr) { fits = change(in, at) })
-			if !fits {
-				return
-			}
+			n := m.fn.Body[at].With(func(in *ptx.Instr) { fits = fits && change(in, at) })
 			c.edits = append(c.edits, ptx.Edit{Kind: ptx.Replace, Func: m.fn.Name, At: at, New: n})
 		}
-		m.out = append(m.out, c)
+		if fits {
+			m.out = append(m.out, c)
+		}
 	}
 }
 
