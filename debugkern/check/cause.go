@@ -408,7 +408,8 @@ func (c *cause) unfit(sites []site) string {
 		who = "lane of the warp"
 	}
 	return fmt.Sprintf(
-		"no barrier fits between %s and %s: not every %s comes there; let all of them take the same way first",
+		"no barrier fits between %s and %s as it is: which way is taken there depends on the thread, and a "+
+			"barrier needs every %s; let all of them take the same way, or keep apart what is read and written",
 		from, to, who)
 }
 

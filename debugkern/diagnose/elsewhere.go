@@ -25,6 +25,8 @@ type other struct {
 	any  bool // it may be another build than the run's
 	// mixed: its shape is none of the manifest's, so that only what the kernel has right in it counts
 	mixed bool
+	// spoilt is the run of a mixed one in which something is wrong; nil: there is none
+	spoilt *debugkern.Run
 }
 
 const (
@@ -33,6 +35,8 @@ const (
 	// mostMixed is how many shapes are executed at most that are none of the manifest's: the first of those
 	// with one tile, and then those that are made of an extent of another shape and the others of the run's.
 	mostMixed = 3
+	// mostSpoilt is how many of these are executed in which the kernel is wrong.
+	mostSpoilt = 2
 	// otherWork is how many warp instructions one of them may take, unless the run itself takes more.
 	otherWork = 1 << 20
 )
@@ -206,10 +210,29 @@ func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 		return nil, q.fatal(err)
 	}
 	same := r.Entry() != nil && (o.any || len(r.Entry().Body) == len(q.run.Entry().Body))
-	if same && (!o.mixed || r.Report.Verdict == report.Agree && rightAll(r.Report)) {
+	switch {
+	case !same:
+	case !o.mixed || r.Report.Verdict == report.Agree && rightAll(r.Report):
 		o.run = r
+	case r.Report.Verdict == report.Diverge && len(errorsOf(r.Report)) == 0:
+		o.spoilt = r
 	}
 	return o.run, nil
+}
+
+// spoiltShapes lists configurations of shapes that are none of the manifest's in which something is wrong. The kernel
+// may not be made for them. But of two edits with which all is right elsewhere, the one that is right in these
+// too is meant.
+func (q *inquiry) spoiltShapes() (out []*other, err error) {
+	for _, o := range q.elsewheres() {
+		if _, err := q.execute(o); err != nil {
+			return nil, err
+		}
+		if o.spoilt != nil && len(out) < mostSpoilt {
+			out = append(out, o)
+		}
+	}
+	return out, nil
 }
 
 // elsewhere is what came of an edit in other configurations.

@@ -83,6 +83,7 @@ type rightEdit struct {
 	built *build.Build
 	also  *rewrite.Edit // of another line, with which all stages are right too; nil: none was seen
 	right string        // another configuration that is right with it too; "": none
+	stays string        // a shape that is none of the manifest's and stays wrong with it; "": none
 	more  bool          // with it blocks that are right compute more than they need
 	but   string        // what else is wrong with it, of an edit that is refused
 }
@@ -193,10 +194,10 @@ func (s *sourceEdit) search() (*rightEdit, error) {
 	}
 	// Those with which less is computed are refuted: more than without an edit is what counts.
 	for _, more := range []bool{false, true} {
-		var list []rewrite.Edit
+		var list []candidate
 		for _, c := range s.needless {
 			if c.more == more {
-				list = append(list, c.edit)
+				list = append(list, c)
 			}
 		}
 		if found, err := s.likeliest(list); err != nil || found != nil {
@@ -503,6 +504,21 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		}
 		return nil, err
 	}
+	others, err := q.spoiltShapes()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range others {
+		ok, err := s.rightIn(o, b, 0, 1)
+		switch {
+		case err != nil:
+			return nil, err
+		case ok:
+			f.right = cmp.Or(f.right, o.name)
+		default:
+			f.stays = cmp.Or(f.stays, o.name)
+		}
+	}
 	spoilt, flag, err := s.spoils(e)
 	if err != nil {
 		return nil, err
@@ -685,6 +701,10 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		other := &report.Source{File: q.fileOf(o.Text.Name), Line: o.Line}
 		c.Advice += fmt.Sprintf("; or look at %s: every stage is right %s there too", lineText(other, at),
 			o.With())
+	}
+	if f.stays != "" {
+		c.Advice += "; " + f.stays + ", which the manifest does not have, stays wrong with it: where the kernel is " +
+			"made for that, another edit is meant"
 	}
 	if lead.beyond = "; tried with this shape and these inputs alone"; f.right != "" {
 		lead.beyond = "; " + f.right + " is right with it too"

@@ -23,6 +23,8 @@ type candidate struct {
 	work    uint64 // that other configurations compute with it
 	// more: with it blocks and configurations that are right without it compute more than they need
 	more bool
+	// narrow: in how many shapes that are none of the manifest's something stays wrong with it
+	narrow int
 }
 
 // round executes each of the edits that are compiled together, and returns those that put everything right,
@@ -113,8 +115,50 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	if list, err = s.elsewhere(built, list); err != nil {
 		return nil, nil, err
 	}
-	list, err = s.checked(built, list)
-	return list, left, err
+	if list, err = s.checked(built, list); err != nil {
+		return nil, nil, err
+	}
+	return list, left, s.widely(built, list)
+}
+
+// widely notes of the candidates of a build in how many shapes that are none of the manifest's something stays
+// wrong with them.
+func (s *sourceEdit) widely(b *build.Build, list []candidate) error {
+	if len(list) == 0 {
+		return nil
+	}
+	others, err := s.q.spoiltShapes()
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		ok, err := s.ask(len(list), func(i int) (bool, error) {
+			return s.rightIn(o, b, list[i].variant, s.slower)
+		})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if !ok[i] {
+				list[i].narrow++
+			}
+		}
+	}
+	return nil
+}
+
+// rightIn reports whether all is right with a variant of a build in a configuration in which something is
+// wrong without it. slower is how many times the instructions of the run the build has.
+func (s *sourceEdit) rightIn(o *other, b *build.Build, variant int, slower uint64) (bool, error) {
+	was := o.spoilt
+	now, err := was.Try(s.q.ctx, debugkern.Trial{
+		Build: b, Variant: variant, Blocks: was.Blocks(), Tiles: true,
+		Budget: 4*slower*was.Report.Cost.WarpInstructions + 10000,
+	})
+	if err != nil || now == nil || now.Report.Verdict == report.Failed {
+		return false, s.q.stopped(err)
+	}
+	return agreesThere(now), nil
 }
 
 // exceeds reports whether an edit has blocks that are right without it compute more than they did. Of warp
@@ -276,11 +320,7 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 		}
 		list = append(list, found...)
 	}
-	var edits []rewrite.Edit
-	for _, c := range list {
-		edits = append(edits, c.edit)
-	}
-	return s.likeliest(edits)
+	return s.likeliest(list)
 }
 
 // cost compares edits as Edit.Cost does. That a loop ends at another number than the function has computed is
@@ -309,18 +349,19 @@ const (
 	asLikely    = 2
 )
 
-// likeliest is the likeliest of edits that put everything right, nil where none is confirmed.
-func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
+// likeliest is the likeliest of edits that put everything right, nil where none is confirmed. Those come first
+// that are right in most shapes.
+func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
 	type priced struct {
-		edit rewrite.Edit
+		candidate
 		cost int
 	}
 	var sorted []priced
 	for i := range list {
-		sorted = append(sorted, priced{list[i], s.cost(&list[i])})
+		sorted = append(sorted, priced{list[i], s.cost(&list[i].edit)})
 	}
 	slices.SortStableFunc(sorted, func(a, b priced) int {
-		return cmp.Or(s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
+		return cmp.Or(cmp.Compare(a.narrow, b.narrow), s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
 			cmp.Compare(a.edit.Replaced(), b.edit.Replaced()))
 	})
 	compared := false
@@ -340,7 +381,8 @@ func (s *sourceEdit) likeliest(list []rewrite.Edit) (f *rightEdit, err error) {
 			if g != nil && workOf(g.run) < workOf(f.run)-workOf(f.run)/8 {
 				f = g // with the other one threads do what others do as well
 			}
-		case (e.Text != f.edit.Text || e.Line != f.edit.Line) && p.cost <= s.cost(&f.edit)+asLikely:
+		case (e.Text != f.edit.Text || e.Line != f.edit.Line) && p.cost <= s.cost(&f.edit)+asLikely &&
+			p.narrow == sorted[0].narrow:
 			f.also = &e
 			return f, nil
 		}

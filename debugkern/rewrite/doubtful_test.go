@@ -95,3 +95,42 @@ func TestDoubts(t *testing.T) {
 		t.Errorf("a constant that flags decide is left out sooner than what is wrong")
 	}
 }
+
+// TestPartsAndWholes: what is left of an extent, a loop over all of it, an element by its indices, a sum as a
+// factor, and what stands in a loop twice.
+func TestPartsAndWholes(t *testing.T) {
+	const text = `constexpr int TILE = 32, ROWS = 8;
+__global__ void parts(float* x, int S, int D, unsigned word) {
+    __shared__ float s[TILE][TILE + 1];
+    const int first = blockIdx.x * TILE, own = threadIdx.x / 32 * ROWS;
+    const int rows = min(TILE, S);
+    for (int r = own; r < min(own + ROWS, rows); r++) x[r] = 0.0f;
+    for (int i = threadIdx.x; i < TILE * TILE; i += 128) {
+        const int r = i / TILE, c = i % TILE;
+        (&s[0][0])[i] = x[first + r * D + c];
+    }
+    for (int r = threadIdx.x / 32; r < TILE; r += 4) {
+        s[own + r][0] = 0.0f;
+        s[own + r][1] = 0.0f;
+    }
+    s[own + 1][2] = x[word >> 8 * own + 1 & 0xffu];
+    for (int r = 0; r < ROWS; r++) x[r] = s[own + r][3];
+}
+`
+	set := NewSet(Parse("own.cu", text))
+	for _, c := range []struct {
+		line int
+		what string
+	}{
+		{5, "S - first in place of S"},
+		{6, "from 0 to rows in place of from own to min(own + ROWS, rows)"},
+		{9, "s[r][c] in place of (&s[0][0])[i]"},
+		{12, "r in place of own + r at all its places in the loop"},
+		{15, "8 * (own + 1) in place of 8 * own + 1"},
+	} {
+		list := set.Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
+		if at(list, c.what) < 0 {
+			t.Errorf("line %d: %q is not listed", c.line, c.what)
+		}
+	}
+}

@@ -85,6 +85,7 @@ func (l *lister) expression(e, parent *expr) {
 		}
 	case "index":
 		l.reread(e, parent)
+		l.flat(e)
 		if in := e.kids[0]; in.op == "index" {
 			a, b := text(in.kids[1]), text(e.kids[1])
 			l.put(rankIndices, e.from, e.to, text(in.kids[0])+"["+b+"]["+a+"]")
@@ -103,6 +104,7 @@ func (l *lister) expression(e, parent *expr) {
 		}
 	case "call":
 		l.call(e)
+		l.rest(e)
 		l.likeOtherCalls(e)
 	case "group", "cast", "quoted", "list":
 	case "u-":
@@ -264,10 +266,14 @@ func (l *lister) binary(e *expr) {
 			l.put(rankSecond, e.from, e.to, b)
 		}
 	}
-	// (a + b) * c in the place of a + b * c, and the other way round
+	// (a + b) * c in the place of a + b * c, and a * (b + c) in that of a * b + c
 	if k := e.kids[1]; (e.op == "+" || e.op == "-") && slices.Contains(products, k.op) {
 		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)
-		l.put(rankTurned, e.from, e.to, "("+a+" "+e.op+" "+x+") "+k.op+" "+y)
+		l.put(rankBrackets, e.from, e.to, "("+a+" "+e.op+" "+x+") "+k.op+" "+y)
+	}
+	if k := e.kids[0]; (e.op == "+" || e.op == "-") && slices.Contains(products, k.op) {
+		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)
+		l.put(rankBrackets, e.from, e.to, x+" "+k.op+" ("+y+" "+e.op+" "+b+")")
 	}
 	if k := e.kids[0]; slices.Contains(products, e.op) && slices.Contains(products, k.op) {
 		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)

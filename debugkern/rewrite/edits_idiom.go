@@ -126,6 +126,54 @@ func (l *lister) otherFactor(e *expr) {
 	}
 }
 
+// rest lists, of the lesser of a tile's extent and a size, what is left of the size behind the tile's first
+// element: min(N, S - first) in the place of min(N, S), where first is computed from N.
+func (l *lister) rest(e *expr) {
+	if e.op != "call" || e.kids[0].text != "min" || len(e.kids) != 3 {
+		return
+	}
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	for i, n := range e.kids[1:] {
+		size := e.kids[2-i]
+		if n.op != "name" || !l.known(n) || size.op != "name" || l.known(size) {
+			continue
+		}
+		firsts := slices.DeleteFunc(l.numbers(e), func(v *variable) bool {
+			return v.init == nil || !v.init.has(n.text) || v.init.has(size.text)
+		})
+		for j, v := range l.nearest(firsts, e, never) {
+			l.value(rankRest+j, size.from, size.to, text(size)+" - "+v.name)
+		}
+	}
+}
+
+// flat lists, of an element of an array of rows that is taken by one number, as (&a[0][0])[i], it by the row
+// and column that the function computes of that number: a[r][c] with r = i / N and c = i % N. Rows may be
+// longer than N.
+func (l *lister) flat(e *expr) {
+	if e.op != "index" || e.kids[0].op != "group" || e.kids[0].kids[0].op != "u&" || e.kids[1].op != "name" {
+		return
+	}
+	first := e.kids[0].kids[0].kids[0]
+	base, n := first.base()
+	if base.op != "name" || n != 2 {
+		return
+	}
+	part := func(op string) (out []*variable) {
+		for _, v := range l.visible(e.from) {
+			if x := v.init; x != nil && x.op == op && x.kids[0].op == "name" && x.kids[0].text == e.kids[1].text {
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+	for _, row := range part("/") {
+		for _, col := range part("%") {
+			l.put(rankFlat, e.from, e.to, base.text+"["+row.name+"]["+col.name+"]")
+		}
+	}
+}
+
 // partly lists, of a comparison of a multiple with a size, that a tile which the size cuts counts too, and
 // the other way round: (kv + 2) * N < S in the place of (kv + 3) * N <= S.
 func (l *lister) partly(e *expr) {

@@ -223,6 +223,7 @@ func (l *lister) bounded(e *expr) {
 		l.value(rankOwnExtent, k.from, k.to, text+last)
 	}
 	l.counted(k)
+	l.wholeLoop(k)
 	l.otherBounds(k)
 	if len(l.s.exprs) < 2 || l.s.exprs[1] == nil || binding[l.s.exprs[1].op] != assignment {
 		return
@@ -263,6 +264,25 @@ func (l *lister) counted(k *expr) {
 		}
 	case k.op == "name" && l.known(k) && !l.known(first):
 		put(grouped(a, first, "+") + " + " + text(k))
+	}
+}
+
+// wholeLoop lists, of a loop over a part of what there is, one over all of it: from 0 to C in the place of from
+// A to min(A + B, C).
+func (l *lister) wholeLoop(k *expr) {
+	if l.s.init == nil || len(l.s.init.declares) != 1 || l.s.init.declares[0].init == nil ||
+		k.op != "call" || k.kids[0].text != "min" || len(k.kids) != 3 {
+		return
+	}
+	first := l.s.init.declares[0].init
+	text := func(x *expr) string { return l.t.source(x.from, x.to) }
+	for i, x := range k.kids[1:] {
+		if x.op != "+" || text(x.kids[0]) != text(first) || text(first) == "0" {
+			continue
+		}
+		end := text(k.kids[2-i])
+		l.add(rankWholeLoop, "from 0 to "+end+" in place of from "+text(first)+" to "+text(k),
+			l.t.inPlace(first.from, first.to, "0"), l.t.inPlace(k.from, k.to, end))
 	}
 }
 

@@ -37,7 +37,27 @@ func (l *lister) everywhere(from int) {
 		if len(line) < len(all) {
 			l.together(e, line, rankLine, allPlaces+" on the line")
 		}
+		if from, to := l.loopRound(e.sites[0].from); to > 0 {
+			loop := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool { return x.from < from || x.from >= to })
+			if len(loop) < len(all) && len(loop) > len(line) {
+				l.together(e, loop, rankLine, allPlaces+" in the loop")
+			}
+		}
 	}
+}
+
+// loopRound is the tokens of the innermost loop that has a byte of the function in its body; 0 for none.
+func (l *lister) loopRound(at int) (from, to int) {
+	each(l.f.body, func(s *statement) {
+		if s.kind != "for" || len(s.body) == 0 {
+			return
+		}
+		first, last := s.body[0].from, s.to
+		if l.t.tokens[first].from <= at && at < l.t.tokens[last-1].to && (to == 0 || first >= from) {
+			from, to = first, last
+		}
+	})
+	return from, to
 }
 
 // Parts are the edits of one place each, of an edit that changes several alike.

@@ -6,8 +6,8 @@ package rewrite
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
 // rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth,
-// rankPlaced, rankWrappedName, rankRoundedBy and rankCounted, are estimates: too few
-// bugs had them. The lower the likelier.
+// rankPlaced, rankWrappedName, rankRoundedBy, rankBrackets, rankRest, rankWholeLoop, rankFlat and
+// rankCounted, are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -35,6 +35,10 @@ const (
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankRounded     = 14 // a number that is not rounded to a multiple
 	rankRoundedBy   = 14 // a quotient that is rounded up by another constant
+	rankBrackets    = 16 // a sum in brackets, which is a factor
+	rankRest        = 14 // what is left of an extent behind a tile's first element
+	rankWholeLoop   = 18 // a loop over all, in the place of one over a part
+	rankFlat        = 14 // an element by its indices in the place of its number in the array
 	rankCounted     = 14 // the end of a loop in the place of how often it runs, and the other way round
 	rankHalving     = 14 // another first and last step of a reduction
 	rankIndices     = 14 // two indices exchanged
