@@ -15,7 +15,6 @@ import (
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
-	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/rewrite"
 	"tilescope/probes"
@@ -290,9 +289,22 @@ func (s *sourceEdit) note(r *debugkern.Run) (wrong int) {
 	if len(s.blocks) == 1 {
 		s.block = s.own
 	}
-	s.right, wrong = repair.CellsOf(r.Report)
+	s.right, wrong = s.cellsOf(r)
 	s.cells = s.right + wrong
 	return wrong
+}
+
+// cellsOf counts the cells of stages that a run captured, the right and the wrong, without those of outputs to
+// which blocks add that were not executed.
+func (s *sourceEdit) cellsOf(r *debugkern.Run) (right, wrong int) {
+	for i := range r.Report.Stages {
+		st := &r.Report.Stages[i]
+		if !s.q.inParts(probes.Stage(st.Name), r) {
+			right += st.Local.Cells - st.Local.Bad
+			wrong += st.Local.Bad
+		}
+	}
+	return right, wrong
 }
 
 // foundIn is the block of the first finding of severity error, or all blocks where it is about several.
@@ -361,7 +373,7 @@ func (s *sourceEdit) puts(b *build.Build, variant int) (bool, error) {
 	if err != nil || r == nil || r.Report.Verdict == report.Failed {
 		return false, err
 	}
-	right, wrong := repair.CellsOf(r.Report)
+	right, wrong := s.cellsOf(r)
 	if s.found { // sums of several blocks have a part in this one
 		return wrong <= s.cells-s.right && right >= s.right && len(s.errors(r)) == 0, nil
 	}

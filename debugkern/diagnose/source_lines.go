@@ -92,6 +92,9 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 			if f.Variable != "" {
 				set.Mentioning(lines, f.Variable, 1)
 			}
+			if f.Kind == "race" { // with what lies in the same place
+				set.Overlaying(lines, f.Variable, pointedAt)
+			}
 			barrier = barrier || f.Kind == "barrier" || f.Kind == "hang"
 		}
 	}
@@ -119,14 +122,21 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 	}
 }
 
-// indexed adds the lines by which the indices of accesses are made that a checker finds wrong, and the short
-// functions that these call.
+// indexed adds the lines by which the indices of accesses are made that a checker finds wrong, the short
+// functions that these call, and the lines by which that is made which the conditions of an access compare.
 func (s *sourceEdit) indexed(lines map[string]map[int]int) {
 	for _, x := range s.q.suspects {
 		if x.cause.Finding < 0 || !slices.Contains(addressKinds, x.cause.Kind) {
 			continue
 		}
 		f := &s.q.doc.Findings[x.cause.Finding]
+		if at := f.Source; at != nil && f.Kind == outOfBounds {
+			for name := range s.texts {
+				if at.File == name || strings.HasSuffix(at.File, "/"+name) || path.Base(at.File) == name {
+					s.set.Guarding(lines, name, at.Line, 0)
+				}
+			}
+		}
 		for _, d := range s.q.definitions(access{at: f.Source, variable: f.Variable}) {
 			if d.depth > 1 {
 				continue

@@ -8,7 +8,6 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
-	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/rewrite"
 )
@@ -39,7 +38,7 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	if err != nil || base == nil {
 		return nil, b.left, err
 	}
-	right, wrong := repair.CellsOf(base.Report)
+	right, wrong := s.cellsOf(base)
 	same := right == s.right && right+wrong == s.cells
 	if len(unordered(s.q.base.Report)) > 0 { // what a race spoils depends on the number of instructions
 		same = wrong > 0 && right+wrong == s.cells

@@ -222,7 +222,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 		if err != nil {
 			return nil, err
 		}
-		s.right, _ = CellsOf(plain.Report)
+		s.right, _ = cellsOf(plain.Report)
 	}
 	s.base = healthOf(base.Report, q.Stage)
 	s.budget = max(s.budget, 3*base.Report.Cost.WarpInstructions+1000)
@@ -351,8 +351,8 @@ func (s *search) promising() []candidate {
 	return list[:min(len(list), mostWatched)]
 }
 
-// CellsOf counts the cells of all stages that were captured: those within their bounds, and the others.
-func CellsOf(rep *report.Run) (right, wrong int) {
+// cellsOf counts the cells of all stages that were captured: those within their bounds, and the others.
+func cellsOf(rep *report.Run) (right, wrong int) {
 	for i := range rep.Stages {
 		st := &rep.Stages[i]
 		right += st.Local.Cells - st.Local.Bad
@@ -506,7 +506,7 @@ func (s *search) one(c *candidate) (cure *Cure, helps bool, err error) {
 		if err != nil || r.Report.Verdict == report.Failed {
 			return nil, false, nil
 		}
-		right, wrong := CellsOf(r.Report)
+		right, wrong := cellsOf(r.Report)
 		if right <= s.right {
 			return nil, false, nil
 		}

@@ -96,6 +96,31 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+// TestGuarding: what the conditions of a line compare is made on other lines.
+func TestGuarding(t *testing.T) {
+	lines := map[string]map[int]int{}
+	NewSet(Parse("own.cu", tiled)).Guarding(lines, "own.cu", 15, 0)
+	if list := lines["own.cu"]; len(list) != 2 || list[9] != 0 || list[15] != 0 {
+		t.Errorf("line 15 has a bound of line 9 and a counter: %v", list)
+	}
+}
+
+// TestOverlaying: an array that is given the place of another one.
+func TestOverlaying(t *testing.T) {
+	const text = `__global__ void lay(float* x) {
+    __shared__ float a[4][8];
+    half(&b)[4][8] = reinterpret_cast<half(&)[4][8]>(a);
+    a[0][1] = x[0] & a[1][1];
+    for (int i = 0; i < 4; i++) a[i][0] = x[i];
+}
+`
+	lines := map[string]map[int]int{}
+	NewSet(Parse("own.cu", text)).Overlaying(lines, "a", -1)
+	if list := lines["own.cu"]; len(list) != 1 || list[3] != -1 {
+		t.Errorf("line 3 lays b over a: %v", list)
+	}
+}
+
 // TestPartsAndWholes: what is left of an extent, a loop over all of it, an element by its indices, a sum as a
 // factor, and what stands in a loop twice.
 func TestPartsAndWholes(t *testing.T) {

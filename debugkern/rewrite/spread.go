@@ -80,6 +80,67 @@ func (w *Set) Mentioning(lines map[string]map[int]int, name string, far int) {
 	}
 }
 
+// Overlaying adds the lines that give the place of an array to another one, as far as given. lines are as
+// Edits has them.
+func (w *Set) Overlaying(lines map[string]map[int]int, name string, far int) {
+	for _, t := range w.texts {
+		for _, f := range t.functions {
+			each(f.body, func(s *statement) {
+				equals := slices.IndexFunc(t.tokens[s.from:s.to], func(x token) bool { return x.text == "=" })
+				reference := t.is(s.from+1, "(") && t.is(s.from+2, "&")
+				if s.kind != "for" && reference && equals > 0 && t.has(s.from+equals, s.to, name) {
+					t.put(lines, s.from, far)
+				}
+			})
+		}
+	}
+}
+
+// Guarding adds the lines that declare what the conditions of a line compare, its own and those of the
+// statements round it, as far as given. lines are as Edits has them.
+func (w *Set) Guarding(lines map[string]map[int]int, of string, line, far int) {
+	for _, t := range w.texts {
+		if t.Name != of {
+			continue
+		}
+		for _, f := range t.functions {
+			var names []string
+			compared := func(e *expr) {
+				e.walk(func(x, _ *expr) bool {
+					if x.op == "name" {
+						names = append(names, x.text)
+					}
+					return true
+				})
+			}
+			each(f.body, func(s *statement) {
+				if first, last := t.tokens[s.from].line, t.tokens[s.to-1].line; line < first || line > last {
+					return
+				}
+				if (s.kind == "if" || s.kind == "for") && len(s.exprs) > 0 {
+					compared(s.exprs[0])
+				}
+				for _, e := range s.top() {
+					e.walk(func(x, _ *expr) bool {
+						if x.op == "?" {
+							compared(x.kids[0])
+						}
+						return true
+					})
+				}
+			})
+			each(f.body, func(s *statement) {
+				for _, v := range s.declares {
+					made := v.init != nil && !v.fixed && s.kind == "declaration"
+					if made && slices.Contains(names, v.name) {
+						t.put(lines, v.at, far)
+					}
+				}
+			})
+		}
+	}
+}
+
 // Leaving adds the lines of kernels at which a thread may return early, as far as given. lines are as Edits
 // has them.
 func (w *Set) Leaving(lines map[string]map[int]int, far int) {
