@@ -220,9 +220,9 @@ func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 	return o.run, nil
 }
 
-// spoiltShapes lists configurations of shapes that are none of the manifest's in which something is wrong. The kernel
-// may not be made for them. But of two edits with which all is right elsewhere, the one that is right in these
-// too is meant.
+// spoiltShapes lists configurations of shapes that are none of the manifest's in which something is wrong.
+// The kernel may not be made for them. But of two edits with which all is right elsewhere, the one that is
+// right in these too is meant.
 func (q *inquiry) spoiltShapes() (out []*other, err error) {
 	for _, o := range q.elsewheres() {
 		if _, err := q.execute(o); err != nil {

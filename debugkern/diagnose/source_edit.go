@@ -294,8 +294,8 @@ func (s *sourceEdit) note(r *debugkern.Run) (wrong int) {
 	return wrong
 }
 
-// cellsOf counts the cells of stages that a run captured, the right and the wrong, without those of outputs to
-// which blocks add that were not executed.
+// cellsOf counts the cells of stages that a run captured, the right and the wrong, without those of outputs
+// to which blocks add that were not executed.
 func (s *sourceEdit) cellsOf(r *debugkern.Run) (right, wrong int) {
 	for i := range r.Report.Stages {
 		st := &r.Report.Stages[i]

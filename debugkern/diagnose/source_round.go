@@ -120,8 +120,8 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	return list, left, s.widely(built, list)
 }
 
-// widely notes of the candidates of a build in how many shapes that are none of the manifest's something stays
-// wrong with them.
+// widely notes of the candidates of a build in how many shapes that are none of the manifest's something
+// stays wrong with them.
 func (s *sourceEdit) widely(b *build.Build, list []candidate) error {
 	if len(list) == 0 {
 		return nil
@@ -348,8 +348,8 @@ const (
 	asLikely    = 2
 )
 
-// likeliest is the likeliest of edits that put everything right, nil where none is confirmed. Those come first
-// that are right in most shapes.
+// likeliest is the likeliest of edits that put everything right, nil where none is confirmed. Those come
+// first that are right in most shapes.
 func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
 	type priced struct {
 		candidate

@@ -161,7 +161,8 @@ func (l *lister) flat(e *expr) {
 	}
 	part := func(op string) (out []*variable) {
 		for _, v := range l.visible(e.from) {
-			if x := v.init; x != nil && x.op == op && x.kids[0].op == "name" && x.kids[0].text == e.kids[1].text {
+			of := v.init
+			if of != nil && of.op == op && of.kids[0].op == "name" && of.kids[0].text == e.kids[1].text {
 				out = append(out, v)
 			}
 		}

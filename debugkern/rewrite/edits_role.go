@@ -267,8 +267,8 @@ func (l *lister) counted(k *expr) {
 	}
 }
 
-// wholeLoop lists, of a loop over a part of what there is, one over all of it: from 0 to C in the place of from
-// A to min(A + B, C).
+// wholeLoop lists, of a loop over a part of what there is, one over all of it: from 0 to C in the place of
+// from A to min(A + B, C).
 func (l *lister) wholeLoop(k *expr) {
 	if l.s.init == nil || len(l.s.init.declares) != 1 || l.s.init.declares[0].init == nil ||
 		k.op != "call" || k.kids[0].text != "min" || len(k.kids) != 3 {

@@ -38,7 +38,9 @@ func (l *lister) everywhere(from int) {
 			l.together(e, line, rankLine, allPlaces+" on the line")
 		}
 		if from, to := l.loopRound(e.sites[0].from); to > 0 {
-			loop := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool { return x.from < from || x.from >= to })
+			loop := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool {
+				return x.from < from || x.from >= to
+			})
 			if len(loop) < len(all) && len(loop) > len(line) {
 				l.together(e, loop, rankLine, allPlaces+" in the loop")
 			}
