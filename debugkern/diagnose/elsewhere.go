@@ -156,10 +156,23 @@ func (q *inquiry) oneTile() (out []probes.Shape) {
 }
 
 // mixedShapes lists shapes with one extent of another one: in two shapes of a manifest a number may be what
-// several expressions give, and these differ where only one extent does. Those come first in which it has
-// other remainders.
+// several expressions give, and these differ where only one extent does. Those come first in which more extents
+// are larger than 1 than in any of the others, as several batches of several heads; then those in which an
+// extent has other remainders.
 func mixedShapes(own probes.Shape, others []probes.Shape) []probes.Shape {
-	var odd, rest []probes.Shape
+	several := func(s probes.Shape) (n int) {
+		for _, x := range s.Extents() {
+			if x > 1 {
+				n++
+			}
+		}
+		return n
+	}
+	most := several(own)
+	for _, o := range others {
+		most = max(most, several(o))
+	}
+	var full, odd, rest []probes.Shape
 	for _, o := range others {
 		for i, n := range o.Extents() {
 			s := own
@@ -168,17 +181,18 @@ func mixedShapes(own probes.Shape, others []probes.Shape) []probes.Shape {
 			}
 			was := s[i].N
 			s[i].N = n
-			if slices.Contains(slices.Concat(others, odd, rest), s) {
-				continue
-			}
-			if n%8 == 0 != (was%8 == 0) {
+			switch {
+			case slices.Contains(slices.Concat(others, full, odd, rest), s):
+			case several(s) > most:
+				full = append(full, s)
+			case n%8 == 0 != (was%8 == 0):
 				odd = append(odd, s)
-			} else {
+			default:
 				rest = append(rest, s)
 			}
 		}
 	}
-	return append(odd, rest...)
+	return slices.Concat(full, odd, rest)
 }
 
 // ragged reports whether a shape has an extent that no tile divides.
@@ -214,7 +228,7 @@ func (q *inquiry) execute(o *other) (*debugkern.Run, error) {
 	case !same:
 	case !o.mixed || r.Report.Verdict == report.Agree && rightAll(r.Report):
 		o.run = r
-	case r.Report.Verdict == report.Diverge && len(errorsOf(r.Report)) == 0:
+	case r.Report.Verdict == report.Diverge:
 		o.spoilt = r
 	}
 	return o.run, nil

@@ -526,7 +526,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		case err != nil:
 			return nil, err
 		case ok:
-			f.right = cmp.Or(f.right, o.name)
+			f.right = o.name // it says more than another seed does
 		default:
 			f.stays = cmp.Or(f.stays, o.name)
 		}
