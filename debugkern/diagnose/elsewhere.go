@@ -156,9 +156,9 @@ func (q *inquiry) oneTile() (out []probes.Shape) {
 }
 
 // mixedShapes lists shapes with one extent of another one: in two shapes of a manifest a number may be what
-// several expressions give, and these differ where only one extent does. Those come first in which more extents
-// are larger than 1 than in any of the others, as several batches of several heads; then those in which an
-// extent has other remainders.
+// several expressions give, and these differ where only one extent does. Those come first in which more
+// extents are larger than 1 than in any of the others, as several batches of several heads; then those in
+// which an extent has other remainders.
 func mixedShapes(own probes.Shape, others []probes.Shape) []probes.Shape {
 	several := func(s probes.Shape) (n int) {
 		for _, x := range s.Extents() {

@@ -6,8 +6,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestMixedShapes: a manifest has one batch of several heads and several batches of one head; an index that is
-// right in both of them may be wrong in several batches of several heads, which therefore comes first.
+// TestMixedShapes: a manifest has one batch of several heads and several batches of one head; an index that
+// is right in both of them may be wrong in several batches of several heads, which therefore comes first.
 func TestMixedShapes(t *testing.T) {
 	shape := func(extents ...int) probes.Shape {
 		return probes.ShapeOf([]string{"B", "H", "S", "D"}, extents...)
