@@ -427,7 +427,7 @@ func TestInitSources(t *testing.T) {
 				(code > 1 || !strings.Contains(out, "it has no reference, so its values are not judged")):
 				t.Errorf("run: exit %d: %s%s", code, out, errText)
 			case !c.agrees && len(m.Stages) > 0 &&
-				(code != 1 || !strings.Contains(out, "depends on a guess")):
+				(code != 1 || !strings.Contains(out, "the launch is a guess")):
 				t.Errorf("run: exit %d: %s%s", code, out, errText)
 			}
 			words, err := shellWords(doc.Check)
