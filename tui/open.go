@@ -158,6 +158,12 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	m.ForgetOrigin()
 	m.file.reopen, m.file.opened = msg.opened.Reopen, msg.opened.Request
 	m.file.compiledFrom(msg.words)
+	var without []string
+	for _, f := range m.Req.Faults {
+		if !slices.Contains(msg.opened.Request.Faults, f) {
+			without = append(without, f)
+		}
+	}
 	cmd := m.Start(msg.opened.Request)
 	if m.file.python == "" {
 		m.recent.add(msg.opened.Request)
@@ -168,7 +174,11 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		cmd = tea.Batch(cmd, m.Root.Open(view.Pipe))
 	}
 	cmd = tea.Batch(cmd, m.Changed())
-	m.SayChosen("opened " + msg.words[0])
+	text := "opened " + msg.words[0]
+	if len(without) > 0 {
+		text += ", without " + strings.Join(without, ", ")
+	}
+	m.SayChosen(text)
 	return cmd
 }
 

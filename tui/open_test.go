@@ -51,6 +51,11 @@ func TestOpen(t *testing.T) {
 	if got := d.m.Req; got.Target != "stage1" || got.Seed != 7 {
 		t.Errorf("runs %+v", got)
 	}
+	d.command("target stage2").command("fault p-stale-m")
+	if len(d.m.Req.Faults) != 1 {
+		t.Errorf("faults %q", d.m.Req.Faults)
+	}
+	d.command("target stage1").hasStatus("opened stage1, without p-stale-m · ✓ agree")
 	started(t, 120, 40, plainLook).command("open x.cu").hasStatus("`tilescope FILE`")
 }
 
