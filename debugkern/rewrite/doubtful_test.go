@@ -24,6 +24,7 @@ __global__ void tiles(float* x, int S, int K, int rows) {
     for (int kv = 0; kv < tiles; kv++) x[kv] = kv > 0 ? x[kv] : __shfl_sync(ALL_LANES, x[kv], 0);
     Place at = {first, some};
     x[swizzled(at.row, 16 * some + at.col)] = 2.0f;
+    x[first] = fmaf(x[some], x[S], x[K]);
 }
 `
 
@@ -42,6 +43,7 @@ func TestTiledIdioms(t *testing.T) {
 		{12, "first + ROWS in place of ROWS", false},
 		{13, "min(ROWS, rows - first) in place of min(first + ROWS, rows)", false},
 		{17, "16 * some + at.col in place of swizzled(at.row, 16 * some + at.col)", false},
+		{18, "fmaf(x[some], x[K], x[S]) in place of fmaf(x[some], x[S], x[K])", false},
 	} {
 		list := set.Edits(map[string]map[int]int{"own.cu": {c.line: 0}}, Wanted{})
 		if found := at(list, c.what) >= 0; found == c.not {

@@ -632,8 +632,9 @@ func (l *lister) call(e *expr) {
 			if x, y := l.class(a), l.class(b); x != y || t.source(a.from, a.to) == t.source(b.from, b.to) {
 				continue
 			}
-			now := t.source(e.from, a.from) + t.source(b.from, b.to) + t.between(a.to, b.from) +
-				t.source(a.from, a.to) + t.source(b.to, e.to)
+			now := t.text[t.tokens[e.from].from:t.tokens[a.from].from] + t.source(b.from, b.to) +
+				t.between(a.to, b.from) + t.source(a.from, a.to) +
+				t.text[t.tokens[b.to-1].to:t.tokens[e.to-1].to]
 			l.put(rankArguments+j-i-1, e.from, e.to, now)
 		}
 	}
