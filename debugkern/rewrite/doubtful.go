@@ -37,27 +37,23 @@ func (e *Edit) always() bool {
 var fromZero = regexp.MustCompile(`([a-zA-Z_]\w*) >= 0\b`)
 
 // unbound reports whether the condition of a loop no more begins with the loop's variable.
-func (e *Edit) unbound() bool {
-	return e.changes(func(line string) int {
-		n := 0
-		for _, m := range loopHeader.FindAllStringSubmatch(line, -1) {
-			if m[1] != m[2] {
-				n++
-			}
-		}
-		return n
-	})
-}
+func (e *Edit) unbound() bool { return e.parts(loopHeader) }
 
 // loopHeader matches the beginning of a loop up to the first name of its condition.
 var loopHeader = regexp.MustCompile(`\bfor \((?:const )?\w+ (\w+) = [^;]*; (\w+)`)
 
 // unevenlyRounded reports whether an edit makes a quotient rounded up by one number of that by another:
 // (x + M - 1) / N.
-func (e *Edit) unevenlyRounded() bool {
-	return e.changes(func(line string) int {
-		n := 0
-		for _, m := range upwards.FindAllStringSubmatch(line, -1) {
+func (e *Edit) unevenlyRounded() bool { return e.parts(upwards) }
+
+// upwards matches the end of a quotient that is rounded up.
+var upwards = regexp.MustCompile(`\+ (\w+) - 1\) / (\w+)`)
+
+// parts reports whether an edit makes two words differ that a pattern has at places where they belong
+// together.
+func (e *Edit) parts(pattern *regexp.Regexp) bool {
+	return e.changes(func(line string) (n int) {
+		for _, m := range pattern.FindAllStringSubmatch(line, -1) {
 			if m[1] != m[2] {
 				n++
 			}
@@ -65,9 +61,6 @@ func (e *Edit) unevenlyRounded() bool {
 		return n
 	})
 }
-
-// upwards matches the end of a quotient that is rounded up.
-var upwards = regexp.MustCompile(`\+ (\w+) - 1\) / (\w+)`)
 
 // chosenItself reports whether an edit makes a choice that changes nothing: x == 0.0f ? 0.0f : x.
 func (e *Edit) chosenItself() bool {
