@@ -131,10 +131,8 @@ func (s *sourceEdit) indexed(lines map[string]map[int]int) {
 		}
 		f := &s.q.doc.Findings[x.cause.Finding]
 		if at := f.Source; at != nil && f.Kind == outOfBounds {
-			for name := range s.texts {
-				if at.File == name || strings.HasSuffix(at.File, "/"+name) || path.Base(at.File) == name {
-					s.set.Guarding(lines, name, at.Line, 0)
-				}
+			for _, name := range s.textsOf(at.File) {
+				s.set.Guarding(lines, name, at.Line, 0)
 			}
 		}
 		for _, d := range s.q.definitions(access{at: f.Source, variable: f.Variable}) {
@@ -306,11 +304,19 @@ func (s *sourceEdit) at(lines map[string]map[int]int, at, far int) {
 
 // put notes how far a line of a file is that debug lines or messages name.
 func (s *sourceEdit) put(lines map[string]map[int]int, file string, line, far int) {
+	for _, name := range s.textsOf(file) {
+		put(lines, name, line, far)
+	}
+}
+
+// textsOf are the names of the texts that debug lines or messages may mean by a file.
+func (s *sourceEdit) textsOf(file string) (names []string) {
 	for name := range s.texts {
 		if file == name || strings.HasSuffix(file, "/"+name) || path.Base(file) == name {
-			put(lines, name, line, far)
+			names = append(names, name)
 		}
 	}
+	return names
 }
 
 // put notes how far a line is.

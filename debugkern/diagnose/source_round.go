@@ -18,6 +18,7 @@ import (
 // candidate is an edit with which everything is right in the blocks of the experiments.
 type candidate struct {
 	edit    rewrite.Edit
+	cost    int    // what it is compared by
 	variant int    // of its build, that has it
 	work    uint64 // that other configurations compute with it
 	// more: with it blocks and configurations that are right without it compute more than they need
@@ -100,7 +101,7 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 	}
 	for _, i := range slices.Sorted(maps.Keys(sound)) {
 		// With an edit that has blocks compute what they need not, all is right too, by what masks that.
-		c := candidate{edit: edits[i], variant: i + 1}
+		c := candidate{edit: edits[i], cost: s.cost(&edits[i]), variant: i + 1}
 		if n := sound[i]; s.exceeds(n, enough) || n > least+least/8 {
 			c.more = s.exceeds(n, enough)
 			s.needless = append(s.needless, c)
@@ -149,15 +150,23 @@ func (s *sourceEdit) widely(b *build.Build, list []candidate) error {
 // rightIn reports whether all is right with a variant of a build in a configuration in which something is
 // wrong without it. slower is how many times the instructions of the run the build has.
 func (s *sourceEdit) rightIn(o *other, b *build.Build, variant int, slower uint64) (bool, error) {
-	was := o.spoilt
+	now, err := s.tryAll(o.spoilt, b, variant, slower)
+	return now != nil && agreesThere(now), err
+}
+
+// tryAll executes all blocks of another run with a variant of a build, which has slower times the run's
+// instructions; nil where that fails.
+func (s *sourceEdit) tryAll(
+	was *debugkern.Run, b *build.Build, variant int, slower uint64,
+) (*debugkern.Run, error) {
 	now, err := was.Try(s.q.ctx, debugkern.Trial{
 		Build: b, Variant: variant, Blocks: was.Blocks(), Tiles: true,
 		Budget: 4*slower*was.Report.Cost.WarpInstructions + 10000,
 	})
 	if err != nil || now == nil || now.Report.Verdict == report.Failed {
-		return false, s.q.stopped(err)
+		return nil, s.q.stopped(err)
 	}
-	return agreesThere(now), nil
+	return now, nil
 }
 
 // exceeds reports whether an edit has blocks that are right without it compute more than they did. Of warp
@@ -218,9 +227,7 @@ func (s *sourceEdit) checked(b *build.Build, list []candidate) ([]candidate, err
 // execute more there than others.
 func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, error) {
 	q := s.q
-	slices.SortStableFunc(list, func(x, y candidate) int {
-		return cmp.Compare(s.cost(&x.edit), s.cost(&y.edit))
-	})
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.cost, y.cost) })
 	list = list[:min(len(list), mostCandidates)]
 	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {
@@ -233,12 +240,9 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 		}
 		work := make([]uint64, len(variants))
 		ok, err := s.ask(len(variants), func(i int) (bool, error) {
-			now, err := was.Try(q.ctx, debugkern.Trial{
-				Build: b, Variant: variants[i], Blocks: was.Blocks(), Tiles: true,
-				Budget: 4*s.slower*was.Report.Cost.WarpInstructions + 10000,
-			})
-			if err != nil || now == nil || now.Report.Verdict == report.Failed {
-				return false, q.stopped(err)
+			now, err := s.tryAll(was, b, variants[i], s.slower)
+			if now == nil {
+				return false, err
 			}
 			work[i] = workOf(now)
 			return agreesThere(now), nil
@@ -323,7 +327,7 @@ func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rig
 }
 
 // cost compares edits as Edit.Cost does. That a loop ends at another number than the function has computed is
-// less likely than that it has computed another one, and so is what nobody would write: that it happens to be
+// less likely than that it has computed another one, and so is an edit with doubts: that it happens to be
 // right in the shapes that were tried shows little.
 func (s *sourceEdit) cost(e *rewrite.Edit) int {
 	n := e.Doubts()
@@ -351,15 +355,8 @@ const (
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed. Those come
 // first that are right in most shapes.
 func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
-	type priced struct {
-		candidate
-		cost int
-	}
-	var sorted []priced
-	for i := range list {
-		sorted = append(sorted, priced{list[i], s.cost(&list[i].edit)})
-	}
-	slices.SortStableFunc(sorted, func(a, b priced) int {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.narrow, b.narrow), s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
 			cmp.Compare(a.edit.Replaced(), b.edit.Replaced()))
 	})

@@ -57,7 +57,7 @@ func TestTiledIdioms(t *testing.T) {
 	}
 }
 
-// TestDoubts: an edit that nobody would write is doubtful, though a kernel may be right with it.
+// TestDoubts: an edit that no author would make is doubtful, though a kernel may be right with it.
 func TestDoubts(t *testing.T) {
 	set := NewSet(Parse("own.cu", tiled))
 	for _, c := range []struct {
