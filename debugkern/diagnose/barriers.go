@@ -106,6 +106,7 @@ func (q *inquiry) each(n int, do func(int) error, done func()) error {
 		})
 	}
 	for i := 0; i < n && ctx.Err() == nil; i++ {
+		q.progress(debugkern.Progress{Phase: "explain", Detail: "barriers", Done: i, Total: n})
 		select {
 		case work <- i:
 		case <-ctx.Done():

@@ -9,7 +9,7 @@ import (
 
 // A bug in one of several experiments shows where they were started, and the others end.
 func TestEachRaisesBugsAgain(t *testing.T) {
-	q := &inquiry{ctx: context.Background()}
+	q := &inquiry{ctx: context.Background(), o: Options{OnEvent: func(Event) {}}}
 	defer func() {
 		if v, ok := recover().(*join.Panic); !ok || v.Value != "BUG: here" {
 			t.Errorf("recovered %v", v)

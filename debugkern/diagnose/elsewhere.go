@@ -302,7 +302,7 @@ func (q *inquiry) tryThere(run *debugkern.Run, t debugkern.Trial) (*debugkern.Ru
 		t.Blocks = blocks[:min(len(blocks), trialBlocks)]
 	}
 	t.Tiles, t.Budget = true, 4*run.Report.Cost.WarpInstructions+1000
-	now, err := run.Try(q.ctx, t)
+	now, err := q.trial(run, t)
 	if err != nil {
 		return nil, q.fatal(err)
 	}

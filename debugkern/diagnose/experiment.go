@@ -91,7 +91,7 @@ func (q *inquiry) apply(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.R
 // watch makes a trial under the checkers that watched the run, the origin of NaN among them
 // where the run has one.
 func (q *inquiry) watch(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
-	r, err := run.Try(q.ctx, t)
+	r, err := q.trial(run, t)
 	if err != nil {
 		return nil, err
 	}

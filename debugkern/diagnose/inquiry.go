@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 	"time"
@@ -52,6 +53,9 @@ type inquiry struct {
 	// otherVariants: what edits of the source are tried in too, once varied
 	otherVariants []*other
 	varied        bool
+	// trials is how many were made; counted: what makes them now says itself how far it has come
+	trials  int
+	counted bool
 }
 
 // suspect is a hypothesis: what is wrong, and what may put it right.
@@ -222,7 +226,7 @@ func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]report.Fin
 		return nil, nil
 	}
 	t.Blocks, t.Check = []probes.Dim3{*q.nan}, check.Origins
-	r, err := run.Try(q.ctx, t)
+	r, err := q.trial(run, t)
 	if err != nil {
 		return nil, q.fatal(err)
 	}
@@ -239,6 +243,14 @@ func (q *inquiry) known(f *report.Finding) bool {
 }
 
 func (q *inquiry) progress(p debugkern.Progress) { q.o.OnEvent(Event{Progress: &p}) }
+
+// trial makes a trial of a run, and says which one of the diagnosis it is.
+func (q *inquiry) trial(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
+	if q.trials++; !q.counted {
+		q.progress(debugkern.Progress{Phase: "explain", Detail: fmt.Sprintf("trial %d", q.trials)})
+	}
+	return run.Try(q.ctx, t)
+}
 
 // fatal is err where it ends the diagnosis: it was cancelled, memory.max is used up (with more of
 // it the answer may be another one), or there is a bug of ours. Any other experiment that cannot

@@ -36,7 +36,7 @@ func (q *inquiry) losses() error {
 	if len(q.suspects) > 0 {
 		block = q.suspects[0].cause.Place.Block
 	}
-	r, err := q.run.Try(q.ctx, debugkern.Trial{Blocks: []probes.Dim3{block}, Check: check.Precision})
+	r, err := q.trial(q.run, debugkern.Trial{Blocks: []probes.Dim3{block}, Check: check.Precision})
 	if err != nil {
 		return q.fatal(err)
 	}

@@ -237,7 +237,7 @@ func (q *inquiry) moved(m move) (*debugkern.Run, error) {
 		in.Op, in.Mods, in.Guard, in.Labels = "add", []string{typ}, nil, nil
 		in.Args = []ptx.Operand{dst, dst, ptx.IntegerOf(int64(by))}
 	})
-	run, err := q.run.Try(q.ctx, debugkern.Trial{
+	run, err := q.trial(q.run, debugkern.Trial{
 		Blocks: []probes.Dim3{m.block}, Budget: 4*q.base.Report.Cost.WarpInstructions + 1000,
 		Edits: []ptx.Edit{{Kind: ptx.Insert, Func: fn.Name, At: at + 1, New: add}},
 	})

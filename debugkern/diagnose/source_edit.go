@@ -98,7 +98,9 @@ func (q *inquiry) inSource() error {
 		return nil
 	}
 	s := &sourceEdit{q: q, texts: texts, block: q.run.Report.Cost.WarpInstructions}
+	q.counted = true
 	found, err := s.search()
+	q.counted = false
 	if err = q.stopped(err); err != nil {
 		return err
 	}
@@ -341,7 +343,7 @@ func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 		t.Check = checkers
 	}
 	t.Budget = s.budget()
-	r, err := s.q.run.Try(s.q.ctx, t)
+	r, err := s.q.trial(s.q.run, t)
 	if err != nil {
 		return nil, s.q.stopped(err)
 	}

@@ -159,7 +159,7 @@ func (s *sourceEdit) rightIn(o *other, b *build.Build, variant int, slower uint6
 func (s *sourceEdit) tryAll(
 	was *debugkern.Run, b *build.Build, variant int, slower uint64,
 ) (*debugkern.Run, error) {
-	now, err := was.Try(s.q.ctx, debugkern.Trial{
+	now, err := s.q.trial(was, debugkern.Trial{
 		Build: b, Variant: variant, Blocks: was.Blocks(), Tiles: true,
 		Budget: 4*slower*was.Report.Cost.WarpInstructions + 10000,
 	})

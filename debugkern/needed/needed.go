@@ -86,10 +86,13 @@ func (v *Value) Moves() bool {
 	return v.Instr != nil && v.Immediate == 0 && len(v.Operands) == 1 && !computes(v.Instr.Kind())
 }
 
-// Op is the name of the operation that gave a value.
+// Op is the name of the operation that gave a value; "" for one that was there before.
 func (v *Value) Op() string {
-	if v.Func != "" {
+	switch {
+	case v.Func != "":
 		return v.Func
+	case v.Instr == nil:
+		return ""
 	}
 	return v.Instr.Op
 }

@@ -229,3 +229,10 @@ func TestExplainSaysWhereRightCellsContradict(t *testing.T) {
 		t.Errorf("got %+v, expected a factor too many in some cells", list)
 	}
 }
+
+// A value that was there before has no operation, as an argument's element that is stored unchanged.
+func TestOpOfAValueThatWasThereBefore(t *testing.T) {
+	if op := (&Value{Name: "x[0]"}).Op(); op != "" {
+		t.Errorf("the operation %q", op)
+	}
+}

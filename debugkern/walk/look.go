@@ -198,7 +198,8 @@ func (w *walker) array(name string) (a probes.SharedArray, at, rows, cols int, e
 		}
 		return a, at, rows, cols, nil
 	}
-	return a, 0, 0, 0, fmt.Errorf("no shared array %q (shared arrays: %s)", name, strings.Join(names, ", "))
+	return a, 0, 0, 0, fmt.Errorf("no shared array %q in this build (shared arrays: %s)", name,
+		strings.Join(names, ", "))
 }
 
 // cell is the bytes of a cell.

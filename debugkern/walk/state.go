@@ -181,7 +181,7 @@ func (s *State) HasArray(name string, n int) error {
 		}
 		return fmt.Errorf("%s has %d dimensions %v, found %d indices", name, len(p.Dims), p.Dims, n)
 	}
-	return fmt.Errorf("no shared array %q (shared arrays: %s)", name, strings.Join(all, " "))
+	return fmt.Errorf("no shared array %q in this build (shared arrays: %s)", name, strings.Join(all, " "))
 }
 
 // dims are the extents of an array that is indexed by n numbers: two may be its row and column.

@@ -456,7 +456,7 @@ func TestState(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"%r99999": "the kernel has no register %r99999 (%r0 to", "%nope1": "no register %nope1",
-		"sX[1]": `no shared array "sX" (shared arrays: `, "sQ[1]": "2 dimensions",
+		"sX[1]": `no shared array "sX" in this build (shared arrays: `, "sQ[1]": "2 dimensions",
 		"sQ[999][0]":   "the first index of sQ is 999, expected 0 to ",
 		"sQ[0][4 - 5]": "the second index of sQ is -1",
 	} {

@@ -69,7 +69,7 @@ const (
 // Layer implements view.View.
 func (v *Controller) Layer() keymap.Layer {
 	const g = "Stepping"
-	return keymap.Layer{Name: view.Pipeline, Tab: "Ring", Uses: []keymap.Use{
+	return keymap.Layer{Name: view.Pipeline, Tab: "Pipl", Uses: []keymap.Use{
 		{Action: keymap.Open, Help: "go to the moment under the cursor; to an operation's issue in Source"},
 	}, Own: []keymap.Binding{
 		{Action: nextEvent, Keys: []string{"a"}, Label: "a",

@@ -314,6 +314,9 @@ func TestSearchInRaces(t *testing.T) {
 	d.Press("n").Says("▸1. race on m_smem")
 	d.Press("N").Says("▸✗ race sP[17][9]")
 	d.Press("/").Type("advice").Press("enter").Says("▸+ 2 pieces of advice")
+	if strings.Contains(d.Text(), "no source line") { // what a line folds has one: the first of it is shown
+		t.Errorf("a line that folds advice shows no source:\n%s", d.Text())
+	}
 	d.Press("/").Type("nowhere").Press("enter").HasStatus("no match for nowhere")
 	d.Press("/", "enter").HasStatus("search cleared")
 	d.Press("gg", "n").Says("▸   ✗ race m_smem[5]")

@@ -361,15 +361,7 @@ func (p *Pane) aboutBox(w, h int) []string {
 
 // sides is both sides' source beside each other, the two lines marked.
 func (p *Pane) sides(w, h int) []string {
-	i, ok := p.Finding()
-	var a, b *report.Source
-	if ok {
-		a, b = p.data.Findings[i].Source, p.data.Findings[i].Other
-	} else if c := p.Cause(); c != nil {
-		a, b = c.Place.Source, c.Place.Other
-	} else if x := p.Barrier(); x != nil {
-		a = x.Source
-	}
+	a, b := p.places()
 	left := w / 2
 	switch {
 	case b == nil && a != nil && a.Calls != "": // what is wrong is often what the kernel passes

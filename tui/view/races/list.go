@@ -54,7 +54,10 @@ func (p *Pane) Finding() (int, bool) {
 	if p.at >= len(p.rows) {
 		return 0, false
 	}
-	r := p.rows[p.at]
+	return p.findingOf(p.rows[p.at])
+}
+
+func (p *Pane) findingOf(r row) (int, bool) {
 	if r.finding >= 0 {
 		return r.finding, true
 	}
@@ -85,6 +88,29 @@ func (p *Pane) Cause() *diagnose.Cause {
 		return &p.data.Causes[p.rows[p.at].cause]
 	}
 	return nil
+}
+
+// places are the two lines of what the cursor is on, nil for those that it does not have; of a line that
+// folds others, those of the first of them.
+func (p *Pane) places() (a, b *report.Source) {
+	if p.at >= len(p.rows) {
+		return nil, nil
+	}
+	r := p.rows[p.at]
+	if r.fold >= 0 {
+		r = p.folds[r.fold][0]
+	}
+	if i, ok := p.findingOf(r); ok {
+		return p.data.Findings[i].Source, p.data.Findings[i].Other
+	}
+	switch {
+	case r.cause >= 0:
+		c := &p.data.Causes[r.cause]
+		return c.Place.Source, c.Place.Other
+	case r.barrier >= 0:
+		return p.data.Barriers[r.barrier].Source, nil
+	}
+	return nil, nil
 }
 
 // Barrier is the synchronisation under the cursor, nil where there is none.
@@ -157,7 +183,8 @@ func (p *Pane) regroup() {
 			barriers = append(barriers, row{-1, -1, i, -1})
 		}
 	}
-	for k, list := range [numFolds][]row{advice, barriers} {
+	p.folds = [numFolds][]row{advice, barriers}
+	for k, list := range p.folds {
 		if len(list) == 0 {
 			continue
 		}

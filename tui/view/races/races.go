@@ -72,6 +72,7 @@ type Pane struct {
 	moved  bool // somebody has moved it since a diagnosis began
 	first  int  // first row shown
 	open   [numFolds]bool
+	folds  [numFolds][]row // what can be folded, folded or not
 	filter string
 	scroll [numParts]int
 	seen   *stripMarks       // in the strip as it was drawn last, nil before that

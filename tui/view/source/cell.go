@@ -16,7 +16,7 @@ func (v *Controller) noSuchCell(array string, row, col int) string {
 	}
 	dims := v.dimsOf(array)
 	if dims == nil {
-		return fmt.Sprintf("the kernel has no shared array %q", array)
+		return fmt.Sprintf("this build has no shared array %q", array)
 	}
 	rows, cols := rowsAndColumns(dims)
 	if row < rows && col < cols {

@@ -27,7 +27,7 @@ func TestCellsOfDeepArrays(t *testing.T) {
 		{"m[8]", "m", 8, 0, "m has no cell [8][0]: it is 8"},
 		{"sP[3][7]", "sP", 3, 7, ""},
 		{"sP[3][8]", "sP", 3, 8, "sP has no cell [3][8]: it is 4×8"},
-		{"sX[0][0]", "sX", 0, 0, `the kernel has no shared array "sX"`},
+		{"sX[0][0]", "sX", 0, 0, `this build has no shared array "sX"`},
 	} {
 		array, row, col, ok := v.cellOf(c.text)
 		if !ok || array != c.array || row != c.row || col != c.col {

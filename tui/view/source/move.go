@@ -109,7 +109,7 @@ func (v *Controller) showCell(array string, row, col int) tea.Cmd {
 func (v *Controller) chooseArray(name string) tea.Cmd {
 	if v.Run != nil && name != "stage" && !slices.ContainsFunc(v.Run.Plan.Shared,
 		func(a probes.SharedArray) bool { return a.Name == name }) {
-		v.Complain(fmt.Sprintf("the kernel has no shared array %q: Tab lists them", name))
+		v.Complain(fmt.Sprintf("this build has no shared array %q: Tab lists them", name))
 		return nil
 	}
 	v.walk.array = name
