@@ -385,6 +385,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at
+	case unsetRegister(f) && unchanged:
+		q.describeUnset(f, c)
+	case s.operandOf != "" && unchanged:
+		q.describeBeyond(s, c)
 	case s.crowded != nil && unchanged:
 		s.crowded.describe(q, c)
 	case tooEarly != nil && unchanged:

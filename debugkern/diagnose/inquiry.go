@@ -60,8 +60,10 @@ type inquiry struct {
 
 // suspect is a hypothesis: what is wrong, and what may put it right.
 type suspect struct {
-	cause      Cause
-	exclusive  bool // no synchronisation can order it
+	cause     Cause
+	exclusive bool // no synchronisation can order it
+	// operandOf is the stage of whose product an operand goes beyond its buffer; "": none does
+	operandOf  probes.Stage
 	remedy     *remedy
 	explored   *ScheduleDoc
 	tried      int            // experiments made to put it right

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +30,8 @@ type explanation struct {
 	// nil
 	call *report.Source
 	by   *report.Source // of the other value, where another instruction gave it; nil: it has a name
+	// function is the logarithm whose last operation gave the value; "": it is not known that one did
+	function string
 }
 
 // explanations lists those of a suspect's stages, the best first.
@@ -236,6 +240,8 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		return
 	}
 	s.rule = e
+	was, now := e.otherBase(q.quoted(e.at))
+	e.function = was
 	s.cause.Place.Source, s.cause.Place.Other = e.blamed(), e.by
 	if e.call != nil {
 		s.cause.Place.Other = e.at
@@ -248,6 +254,35 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 	}
 	s.cause.Proof = append(s.cause.Proof, s.cause.why)
 	s.cause.Advice = q.citing(e.change(), "; the line is ", e.at) + q.seeFirst(s.stages[0])
+	if was != "" {
+		s.cause.Advice = fmt.Sprintf("at %s: write %s in place of %s: what it gives has to be multiplied by %.6g%s",
+			e.place(), now, was, e.X, numberName(e)) + q.seeFirst(s.stages[0])
+	}
+}
+
+// bases are logarithms with what their results have to be multiplied by to be those of another base.
+var bases = map[string]struct {
+	by  float64
+	now string
+}{
+	"log2f": {math.Ln2, "logf"}, "__log2f": {math.Ln2, "__logf"}, "logf": {math.Log2E, "log2f"},
+	"__logf": {math.Log2E, "__log2f"}, "log10f": {math.Ln10, "logf"},
+}
+
+// otherBase is the logarithm of a line, and that of the base by which the line is right; "" where what is to
+// be multiplied is none. A compiler makes several operations of a logarithm, and the last of them is at its
+// line.
+func (e *explanation) otherBase(line string) (was, now string) {
+	if e.Kind != needed.Scaled {
+		return "", ""
+	}
+	for f, b := range bases {
+		calls := regexp.MustCompile(`\b`+f+`\(`).FindAllString(bare(line), -1)
+		if len(calls) == 1 && math.Abs(e.X/b.by-1) < 1e-5 {
+			return f, b.now
+		}
+	}
+	return "", ""
 }
 
 // blamed is the line to look at first.
@@ -320,6 +355,9 @@ func (e *explanation) subject() string {
 		return text
 	}
 	text := fmt.Sprintf("the result of the %s at %s", wordOf(v.Op()), at)
+	if e.function != "" {
+		return fmt.Sprintf("the result of %s at %s", e.function, at)
+	}
 	if v.Op() == "mov" { // of bits that were put together otherwise
 		text = "what is computed at " + at
 	}

@@ -29,6 +29,7 @@ func (q *inquiry) ofOneEdit(a, b *suspect) bool {
 		moved(b, a) ||
 		tookBeyond(a, b) || tookBeyond(b, a) || q.sameWriter(a, b) || q.sameMask(a, b) || q.sameMask(b, a) ||
 		q.hidden(a, b) || q.hidden(b, a) ||
+		q.beyondOperand(a, b) || q.takesUnset(a, b) || q.takesUnset(b, a) ||
 		q.takesCopy(a, b) || q.takesCopy(b, a) || q.goesOn(a, b) || q.goesOn(b, a)
 }
 

@@ -66,8 +66,8 @@ func (q *inquiry) rewrite(src *report.Source, c *repair.Cure) *Rewrite {
 		return nil
 	}
 	now, ok := rewritten(was, c)
-	if !ok {
-		return nil
+	if !ok || c.Kind == repair.Constant && identifier.MatchString(c.To) && len(src.Calls.Sites()) > 0 {
+		return nil // or it is an argument of the kernel, which the functions that it calls do not see
 	}
 	return &Rewrite{src.File, src.Line, was, rewrite.Simplified(now)}
 }
@@ -127,7 +127,7 @@ func quote(line string) string {
 var (
 	notComparisons = regexp.MustCompile(`\w+\s*<[\w:\s*&,]*>\s*\(|<<=?|>>=?|->|//.*`)
 	comparison     = regexp.MustCompile(`<=|>=|==|!=|<|>`)
-	literal        = regexp.MustCompile(`(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?`)
+	literal        = regexp.MustCompile(`(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)[fF]?`)
 	stricter       = map[string]string{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 	strictness     = map[string]string{
 		"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "lo": "ls", "ls": "lo", "hi": "hs", "hs": "hi",
@@ -252,6 +252,7 @@ func otherLiteral(line string, c *repair.Cure) (string, bool) {
 	}
 	now := c.To
 	switch {
+	case identifier.MatchString(now):
 	case strings.HasSuffix(now, "Inf"):
 		now = strings.TrimPrefix(strings.Replace(now, "Inf", "INFINITY", 1), "+")
 	case strings.ContainsAny(now, ".e"):

@@ -133,7 +133,7 @@ func (q *inquiry) settledInSource() bool {
 	if s.remedy == nil || s.alone == nil || !s.remedy.changes() || !q.nothingWrong(s.alone) {
 		return false
 	}
-	if w := s.cause.Rewrite; w != nil && headed.MatchString(w.Was) {
+	if w := s.cause.Rewrite; w != nil && w.Now != "" && headed.MatchString(w.Was) {
 		return false // how often a loop is executed may be made wrong where its bound is computed
 	}
 	return s.cause.Rewrite != nil || s.remedy.where != "" || s.remedy.without != "" ||
@@ -710,6 +710,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quote(was))
 	default:
 		c.Advice = fmt.Sprintf("at %s: write %s in place of %s", at.At(), quote(now), quote(was))
+		if e.LosesChoice() {
+			c.Advice += ", or have its condition hold in fewer cases: what it guards may not occur in this run"
+		}
 	}
 	if o := f.also; o != nil {
 		other := &report.Source{File: q.fileOf(o.Text.Name), Line: o.Line}

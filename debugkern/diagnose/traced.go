@@ -216,6 +216,7 @@ func (q *inquiry) tracedAt(s *suspect, c *Cause) (at []access, past, short, ok b
 		if c.Place.Other != nil && c.Place.Other.At() == at[0].at.At() {
 			c.Place.Source, c.Place.Other = c.Place.Other, nil
 		}
+	case c.Finding >= 0 && unsetRegister(&q.doc.Findings[c.Finding]): // it is in no array
 	case c.Kind == "unwritten" || c.Kind == "uninitialised":
 		if w := q.storeOf(c.Place.Variable); w != nil {
 			at, short = []access{{at: w, variable: c.Place.Variable}}, true

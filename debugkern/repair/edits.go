@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern"
@@ -79,7 +80,7 @@ func (m *menu) constants(run *debugkern.Run) {
 		}
 	}
 	slices.Sort(m.whole)
-	m.real = append(m.real, constantsOf(p)...)
+	m.real, m.given = append(m.real, constantsOf(p)...), argumentsOf(p)
 }
 
 // Constants lists the numbers that arithmetic has, and those of a plan, by name.
@@ -91,10 +92,27 @@ func Constants(p *probes.Plan) []needed.Known {
 	return out
 }
 
+// simple are numbers that an argument often is, and that say nothing of it in the place of a constant.
+var simple = []float64{0, 1, -1, 2, 0.5}
+
+// argumentsOf are the real numbers that the kernel is called with, apart from simple ones.
+func argumentsOf(p *probes.Plan) (out []constant) {
+	for i := range p.Args {
+		a := &p.Args[i]
+		if a.Pointer || a.Data != nil || a.Map != nil || !a.DType.Float() {
+			continue
+		}
+		if x := a.DType.Value(a.Bits); !slices.Contains(simple, x) {
+			out = append(out, constant{x, a.Name})
+		}
+	}
+	return out
+}
+
 func constantsOf(p *probes.Plan) []constant {
 	scale := p.Scale
 	scaled := scale != 0 && scale != 1
-	out := []constant{{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}}
+	out := append(argumentsOf(p), constant{math.Log2E, "log2(e)"}, constant{math.Ln2, "ln 2"})
 	if scaled {
 		out = append(out, constant{scale, "the scale"},
 			constant{scale * math.Log2E, "the scale times log2(e)"})
@@ -233,11 +251,15 @@ func (m *menu) float(rank, i, k int) {
 		}
 		done[to] = true
 		now := show(c.x)
-		if c.name != "" && c.name != now {
+		written := now
+		switch {
+		case slices.Contains(m.given, c):
+			now, written = fmt.Sprintf("%s (%s here)", c.name, strconv.FormatFloat(c.x, 'g', -1, 32)), c.name
+		case c.name != "" && c.name != now:
 			now += " (" + c.name + ")"
 		}
 		from := len(m.out)
-		m.addFrom(rank+6*at, Constant, i, [2]string{show(x), show(c.x)}, show(x), now, "",
+		m.addFrom(rank+6*at, Constant, i, [2]string{show(x), written}, show(x), now, "",
 			func(in *ptx.Instr, _ int) bool {
 				if k >= len(in.Args) || in.Args[k].Kind != o.Kind || in.Args[k].Imm != o.Imm {
 					return false // it has the first constant of i, and not this one

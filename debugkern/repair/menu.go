@@ -54,7 +54,9 @@ type menu struct {
 	defs  map[int32][]int       // by register: the instructions that write it
 	whole []int64               // numbers of the plan that an index, a bound or a stride may be
 	sizes []size                // the same with their names
-	real  []constant            // constants that arithmetic has
+	real  []constant            // constants that arithmetic has, and the kernel's arguments
+	// given are those of real that the kernel is called with
+	given []constant
 	out   []candidate
 	// key: by instruction: what copies of it have in common, "" where its place is not known
 	key         []string

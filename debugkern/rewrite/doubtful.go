@@ -3,6 +3,8 @@ package rewrite
 import (
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Edits with which a kernel is often right by chance: they do not say what an author means.
@@ -95,6 +97,38 @@ func (e *Edit) fixes() bool {
 
 // constant matches a number, and the name of a constant as kernels have it.
 var constant = regexp.MustCompile(`^(?:[0-9][\w.]*|[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*)$`)
+
+// neverEqual reports whether an edit may have the condition of a ?: never hold: it compares for equality with
+// another number than before, with bits that a mask clears, or a constant.
+func (e *Edit) neverEqual() bool {
+	if len(e.sites) != 1 || e.sites[0].whole {
+		return false
+	}
+	_, now, ok := e.Lines()
+	if !ok || !strings.Contains(now, "?") {
+		return false
+	}
+	for _, m := range masked.FindAllStringSubmatch(now, -1) {
+		mask, err := strconv.ParseUint(m[3], 0, 64)
+		bits, err2 := strconv.ParseUint(m[4], 0, 64)
+		toggled := m[2] == "^" && mask == bits // it is a comparison with 0
+		cleared := m[2] == "&" && bits&^mask != 0
+		if err == nil && err2 == nil && (toggled || cleared) || constant.MatchString(m[1]) {
+			return true
+		}
+	}
+	s := e.sites[0]
+	before := strings.TrimRight(e.Text.text[:s.from], " ")
+	equality := strings.HasSuffix(before, "==") || strings.HasSuffix(before, "!=")
+	return equality && someNumber.MatchString(s.now) && someNumber.MatchString(e.Text.text[s.from:s.to])
+}
+
+var (
+	// masked matches a comparison for equality of what a mask leaves, or toggles, with a number.
+	masked = regexp.MustCompile(`(\w+) ([&^]) (0[xX][\da-fA-F]+|\d+)[uUlL]*\) [!=]= (0[xX][\da-fA-F]+|\d+)[uUlL]*`)
+	// someNumber matches a number, one of the C library, and a call of a function that gives an infinity.
+	someNumber = regexp.MustCompile(`^-?(?:\w*inf\w*\(\)|INFINITY|CUDART_INF_F|FLT_MAX|0[xX][\da-fA-F]+[uU]?|[\d.]+(?:e[+-]?\d+)?[fuU]?)$`)
+)
 
 // changes reports whether the lines of an edit have more of something than the text has there.
 func (e *Edit) changes(count func(line string) int) bool {

@@ -125,14 +125,12 @@ func (e *Edit) Replaced() (n int) {
 
 // Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
 // plus two for each token by which the text becomes longer, unless it is copied, lostChoice where a choice is
-// lost, which may guard something, and lostFlag for each constant lost that flags of the build decide. A flag
-// of the build less makes nothing likelier.
+// lost (LosesChoice), which may guard something, and lostFlag for each constant lost that flags of the build
+// decide. A flag of the build less makes nothing likelier.
 func (e *Edit) Cost() int {
-	longer, choices := 0, 0
+	longer := 0
 	for _, s := range e.sites {
-		now, was := lex(s.now).tokens, lex(e.Text.text[s.from:s.to]).tokens
-		longer += len(now) - len(was)
-		choices += count(now, "?") - count(was, "?")
+		longer += len(lex(s.now).tokens) - len(lex(e.Text.text[s.from:s.to]).tokens)
 	}
 	if len(e.Drops) > 0 {
 		longer = max(longer, 0)
@@ -141,10 +139,20 @@ func (e *Edit) Cost() int {
 		longer = min(longer, 0)
 	}
 	cost := e.Rank + 2*max(longer, -mostShorter) + lostFlag*e.loses
-	if choices < 0 {
+	if e.LosesChoice() {
 		cost += lostChoice
 	}
 	return cost
+}
+
+// LosesChoice reports whether an edit leaves out a condition of ?:, or has it never hold. Such a condition
+// may guard what a run does not have.
+func (e *Edit) LosesChoice() bool {
+	choices := 0
+	for _, s := range e.sites {
+		choices += count(lex(s.now).tokens, "?") - count(lex(e.Text.text[s.from:s.to]).tokens, "?")
+	}
+	return choices < 0 || e.neverEqual()
 }
 
 // count is how many of some tokens have a text.

@@ -124,6 +124,16 @@ func (l *lister) number(e *expr) {
 		for _, op := range []string{" * 0.69314718f", " * 1.44269504f", " * 2.0f", " * 0.5f"} {
 			l.put(rankOtherValue+4, e.from, e.to, "("+e.text+op+")")
 		}
+		reals := slices.DeleteFunc(l.visible(e.from), func(v *variable) bool {
+			return class(v.typ) != real || v.ranks > 0 || v.of == l.s
+		})
+		for i, v := range l.nearest(reals, e, never) {
+			rank := rankLiteral + i/2
+			if slices.Contains(l.f.parameters, v) && !l.reads(v) {
+				rank = rankUnused
+			}
+			l.put(rank, e.from, e.to, v.name)
+		}
 		return
 	}
 	n, err := strconv.ParseInt(strings.TrimRight(e.text, "uUlL"), 0, 64)

@@ -222,6 +222,7 @@ func (l *lister) bounded(e *expr) {
 	for _, text := range l.extentsIndexed(l.s) {
 		l.value(rankOwnExtent, k.from, k.to, text+last)
 	}
+	l.rowsAt(k)
 	l.counted(k)
 	l.wholeLoop(k)
 	l.otherBounds(k)
@@ -313,6 +314,42 @@ func (l *lister) extentsIndexed(s *statement) (out []string) {
 		}
 	})
 	return out
+}
+
+// rowsAt lists, of a loop whose variable is divided by D, the elements of rows, a bound that has D for a
+// factor: a * D in the place of a * b, and of a.
+func (l *lister) rowsAt(k *expr) {
+	if l.s.init == nil || len(l.s.init.declares) != 1 {
+		return
+	}
+	counter := l.s.init.declares[0].name
+	var rows []string
+	each(l.s.body, func(s *statement) {
+		for _, top := range s.top() {
+			top.walk(func(e, _ *expr) bool {
+				if (e.op == "/" || e.op == "%") && len(e.kids) == 2 && e.kids[0].text == counter &&
+					l.seesAll(l.t, e.kids[1], k.from) {
+					d := l.t.source(e.kids[1].from, e.kids[1].to)
+					if !slices.Contains(rows, d) {
+						rows = append(rows, d)
+					}
+				}
+				return true
+			})
+		}
+	})
+	factors := chain(k, "*")
+	for _, d := range rows {
+		if slices.ContainsFunc(factors, func(f *expr) bool { return l.t.source(f.from, f.to) == d }) {
+			continue
+		}
+		for _, f := range factors {
+			if len(factors) > 1 {
+				l.value(rankRowsAt, f.from, f.to, d)
+			}
+		}
+		l.value(rankRowsAt+2, k.from, k.to, grouped(l.t.source(k.from, k.to), k, "*")+" * "+d)
+	}
 }
 
 // mostExtents is how many constants are tried as the extents of a tile.

@@ -112,3 +112,21 @@ __global__ void k(float* u, int n) {
 		t.Errorf("%s leaves out nothing", list[n].What)
 	}
 }
+
+// A loop whose variable is divided by the extent of a row goes over so many rows, not over so many of another
+// extent: that is tried before other factors of its bound.
+func TestRowsOfALoop(t *testing.T) {
+	text := `
+constexpr int ROWS = 16;
+constexpr int COLS = 64;
+__global__ void k(float* u, int n, int m) {
+    for (int c = threadIdx.x; c < n * ROWS; c += 32) u[c / COLS * m + c % COLS] = 0.0f;
+}
+`
+	list := NewSet(Parse("own.cu", text)).Edits(map[string]map[int]int{"own.cu": {5: 0}}, Wanted{})
+	i := slices.IndexFunc(list, func(e Edit) bool { return e.What == "COLS in place of ROWS" })
+	j := slices.IndexFunc(list, func(e Edit) bool { return e.What == "m in place of ROWS" })
+	if i < 0 || j < i || list[i].Rank != rankRowsAt {
+		t.Errorf("the row's extent is edit %d, another variable %d", i, j)
+	}
+}

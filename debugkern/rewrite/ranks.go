@@ -6,7 +6,7 @@ package rewrite
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
 // rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth,
-// rankPlaced, rankWrappedName, rankRoundedBy, rankBrackets, rankRest, rankWholeLoop, rankFlat and
+// rankPlaced, rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankRest, rankWholeLoop, rankFlat and
 // rankCounted, are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
@@ -31,6 +31,7 @@ const (
 	rankAnother     = 14 // what stands there for another variable
 	rankArgument    = 14 // an argument of a call in its place
 	rankOwnExtent   = 14 // a loop that goes over all of an array that its variable is an index of
+	rankRowsAt      = 14 // a factor of a loop's bound that its variable is divided by
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankRounded     = 14 // a number that is not rounded to a multiple
