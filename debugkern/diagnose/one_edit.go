@@ -230,6 +230,15 @@ func (q *inquiry) sameLine(a, b *suspect) bool {
 	return false
 }
 
+// storedTogether reports whether two outputs are not written whole, by stores in one loop.
+func (q *inquiry) storedTogether(a, b *suspect) bool {
+	if a.cause.Kind != "unwritten" || b.cause.Kind != "unwritten" {
+		return false
+	}
+	x, y := q.storeOf(a.cause.Place.Variable), q.storeOf(b.cause.Place.Variable)
+	return x != nil && y != nil && q.inOneLoop(x, y)
+}
+
 // sameCalls reports whether two suspects are findings of one kind, of synchronisation, whose two sides are in
 // one function each that is called at the same two places: what it does there to one array it does to the
 // other.

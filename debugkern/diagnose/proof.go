@@ -277,6 +277,9 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 	if at := q.exchangedAt(c.What, all[0]); at != nil {
 		return at, nil
 	}
+	if at := q.calling(c, all[0]); at != nil {
+		return at, all[1:]
+	}
 	if c.Kind != repair.Number && c.Kind != repair.Constant || q.quoted(all[0]) == "" {
 		return all[0], all[1:]
 	}
@@ -313,6 +316,38 @@ func (q *inquiry) places(c *repair.Cure) (first *report.Source, others []*report
 		all = named
 	}
 	return all[0], all[1:]
+}
+
+// functions match the calls that a compiler makes one instruction of, by its name in PTX.
+var functions = map[string]*regexp.Regexp{
+	"sqrt": regexp.MustCompile(`\b(?:__f)?sqrt(?:f|_r[nzud])?\(`), "rsqrt": regexp.MustCompile(`rsqrt`),
+	"tanh": regexp.MustCompile(`\btanhf?\(`), "sin": regexp.MustCompile(`\b(?:__)?sinf?\(`),
+	"cos": regexp.MustCompile(`\b(?:__)?cosf?\(`),
+}
+
+// calling is the line that calls the function which an edit leaves out, where that of the instruction does not:
+// a compiler gives what it moves the line before which it puts it. It is the first that uses the result and
+// calls it, or the only one of the file; nil where the instruction's own does, or none is known.
+func (q *inquiry) calling(c *repair.Cure, own *report.Source) *report.Source {
+	calls := functions[q.run.Entry().Body[c.At].Op]
+	if calls == nil || c.Kind != repair.Superfluous || calls.MatchString(bare(q.quoted(own))) {
+		return nil
+	}
+	for _, s := range c.UsedAt {
+		if at := report.SourceOf(s); calls.MatchString(bare(q.quoted(at))) {
+			return at
+		}
+	}
+	var only *report.Source
+	for i, line := range q.run.Source(own.File) {
+		if calls.MatchString(bare(line)) {
+			if only != nil {
+				return nil
+			}
+			only = &report.Source{File: own.File, Line: i + 1}
+		}
+	}
+	return only
 }
 
 // literalOf matches a number in a source, with the suffix that says its type.

@@ -94,7 +94,7 @@ func (q *inquiry) linked(a, b *suspect) bool {
 	if q.sameOperation(a, b) || q.follow(a, b) || q.follow(b, a) {
 		return true
 	}
-	if overwritten(a, b) || overwritten(b, a) || q.endsBlock(a) || q.endsBlock(b) {
+	if q.storedTogether(a, b) || overwritten(a, b) || overwritten(b, a) || q.endsBlock(a) || q.endsBlock(b) {
 		return true
 	}
 	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {

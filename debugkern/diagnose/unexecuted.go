@@ -102,13 +102,34 @@ func (q *inquiry) notAgain(s *suspect, st probes.Stage, b *report.BadCell) (bool
 			continue
 		}
 		for _, at := range deciding(fn, o.At) {
-			if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(o.At, tests) {
+			tests := comparing(fn, fn.Body[at].Guard.Reg, at)
+			if q.inSourceBoth(o.At, tests) && !q.loopAlike(s.stages[0], b, tests) {
 				return true, q.blameChoice(s, b, o.At, at, tests, keeps)
 			}
 		}
 		return false, nil
 	}
 	return false, nil
+}
+
+// loopAlike reports whether comparisons are of the head of a loop, and compare the same for a right cell of the
+// tile: they do not decide about the wrong one.
+func (q *inquiry) loopAlike(st probes.Stage, b *report.BadCell, tests []int) bool {
+	if !headed.MatchString(bare(q.quoted(blame(q.run.Entry(), tests[0])))) {
+		return false
+	}
+	own, err := q.comparedFor(st, b, tests)
+	if err != nil {
+		return false
+	}
+	for _, cell := range q.rightCells(st, b.Block, b.KVTile) {
+		right := *b
+		right.Row, right.Col = cell[0], cell[1]
+		if other, err := q.comparedFor(st, &right, tests); err == nil && other == own {
+			return true
+		}
+	}
+	return false
 }
 
 // keptFrom reports whether a cell of a stage's tile has the value that it had in the tile before.
@@ -158,7 +179,8 @@ func (q *inquiry) unselected(s *suspect, b *report.BadCell, ops []debugkern.Oper
 					return true, nil
 				}
 				for _, at := range deciding(fn, i) {
-					if tests := comparing(fn, fn.Body[at].Guard.Reg, at); q.inSourceBoth(i, tests) {
+					tests := comparing(fn, fn.Body[at].Guard.Reg, at)
+					if q.inSourceBoth(i, tests) && !q.loopAlike(s.stages[0], b, tests) {
 						return true, q.blameChoice(s, b, i, at, tests, keeps)
 					}
 				}
