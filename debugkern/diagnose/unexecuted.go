@@ -112,8 +112,8 @@ func (q *inquiry) notAgain(s *suspect, st probes.Stage, b *report.BadCell) (bool
 	return false, nil
 }
 
-// loopAlike reports whether comparisons are of the head of a loop, and compare the same for a right cell of the
-// tile: they do not decide about the wrong one.
+// loopAlike reports whether comparisons are of the head of a loop, and compare the same for a right cell of
+// the tile: they do not decide about the wrong one.
 func (q *inquiry) loopAlike(st probes.Stage, b *report.BadCell, tests []int) bool {
 	if !headed.MatchString(bare(q.quoted(blame(q.run.Entry(), tests[0])))) {
 		return false
