@@ -325,9 +325,9 @@ var functions = map[string]*regexp.Regexp{
 	"cos": regexp.MustCompile(`\b(?:__)?cosf?\(`),
 }
 
-// calling is the line that calls the function which an edit leaves out, where that of the instruction does not:
-// a compiler gives what it moves the line before which it puts it. It is the first that uses the result and
-// calls it, or the only one of the file; nil where the instruction's own does, or none is known.
+// calling is the line that calls the function which an edit leaves out, where that of the instruction does
+// not: a compiler gives what it moves the line before which it puts it. It is the first that uses the result
+// and calls it, or the only one of the file; nil where the instruction's own does, or none is known.
 func (q *inquiry) calling(c *repair.Cure, own *report.Source) *report.Source {
 	calls := functions[q.run.Entry().Body[c.At].Op]
 	if calls == nil || c.Kind != repair.Superfluous || calls.MatchString(bare(q.quoted(own))) {
