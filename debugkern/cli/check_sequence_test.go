@@ -124,7 +124,7 @@ func TestCheckPointersInStructs(t *testing.T) {
 		{[]string{"0={0: ones:f32[64], 8: null, 16: 64:i32}", "1=ones:f32[1]", "2=zeros:f32[1]"}, 0,
 			[]string{"arg2 f32[1]: 1 elements written"}},
 		{[]string{"0={0: ones:f32[63], 8: null, 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 1,
-			[]string{"reads arg0+0[63], which has 63 elements"}},
+			[]string{"reads arg0+0[63]; arg0+0 has 63 elements"}},
 		{[]string{"0={0: ones:f32[64], 8: unwritten:i32[64], 16: 64:i32}", "1=ones:f32[1]", "2=null"}, 1,
 			[]string{"uninitialised", "arg0+8["}},
 		{[]string{"0={20: ones:f32[64]}", "1=ones:f32[1]", "2=null"}, 2,

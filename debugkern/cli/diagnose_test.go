@@ -84,7 +84,7 @@ func TestDiagnoseText(t *testing.T) {
 // it.
 func TestRunNamesWhatMayHaveSpoiltAStage(t *testing.T) {
 	run, _, _ := call(t, "run", "stage2", "--fault", "sync-p", "--shape", "small", "--backend", "emu")
-	const want = "stage m is wrong first, unless uninitialised sP changed its inputs or what was captured " +
+	const want = "stage m is wrong first, unless what is found below (uninitialised on sP) changed its inputs or what was captured " +
 		"of it\n"
 	if !strings.Contains(run, want) {
 		t.Errorf("no %q in:\n%s", want, run)

@@ -97,7 +97,11 @@ func headline(r *report.Run, plan *probes.Plan, checked bool) string {
 		}
 		unless := ""
 		if f := r.SpoiltBefore(plan); f != nil {
-			unless = fmt.Sprintf(", unless %s changed its inputs or what was captured of it", f.Name())
+			name := f.Kind
+			if f.Variable != "" {
+				name += " on " + f.Variable
+			}
+			unless = fmt.Sprintf(", unless what is found below (%s) changed its inputs or what was captured of it", name)
 		}
 		return fmt.Sprintf("diverges: stage %s is wrong first%s", r.Guilty[0].Stage, unless)
 	case tainted(r) != nil:

@@ -208,7 +208,7 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not proven: no trial that was made shows how much of the error it is"
 	case s.cause.Kind == kindStage && q.result(s.cause.Stage):
 		return "not tried: " + s.cause.Stage +
-			" is what the kernel leaves, and nothing after it would show what its being right changes"
+			" is the kernel's output, and no later stage would show what changes once it is right"
 	case s.cause.Kind == kindStage:
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}

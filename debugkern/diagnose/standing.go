@@ -169,7 +169,7 @@ func (q *inquiry) underCondition(file string, lines []string, n int) *standing {
 	}
 	st.rewrite = &Rewrite{File: file, Line: n, Was: strings.TrimSpace(line), Now: strings.TrimSpace(m[2])}
 	st.why = ""
-	st.advice = fmt.Sprintf("line %d has one there, under a condition: write %s in place of %s", n,
+	st.advice = fmt.Sprintf("the barrier of line %d is under a condition: write %s in place of %s", n,
 		quote(st.rewrite.Now), quote(st.rewrite.Was))
 	return st
 }

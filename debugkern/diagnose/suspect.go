@@ -213,7 +213,7 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += " at " + callText(lead.Source)
 	}
 	if len(others) > 0 {
-		c.Title += ", on " + strings.Join(others, ", ") + " at other lines"
+		c.Title += ", on " + q.othersAt(c, lead, others)
 	}
 	c.Title += s.decidedAt
 	switch lead.Kind {
@@ -255,6 +255,25 @@ func (q *inquiry) variablesAt(c *Cause, lead *report.Finding) (here, others []st
 		}
 	}
 	return here, others
+}
+
+// mostOtherLines is how many variables of other lines are listed with these.
+const mostOtherLines = 3
+
+// othersAt lists variables that have findings at other lines than the lead: "l at line 460, U at line 470".
+func (q *inquiry) othersAt(c *Cause, lead *report.Finding, others []string) string {
+	var parts []string
+	for _, v := range others {
+		i := slices.IndexFunc(c.Findings, func(i int) bool {
+			f := &q.doc.Findings[i]
+			return f.Variable == v && f.Source != nil
+		})
+		if i < 0 || len(others) > mostOtherLines {
+			return strings.Join(others, ", ") + " at other lines"
+		}
+		parts = append(parts, v+" at "+lineText(q.doc.Findings[c.Findings[i]].Source, lead.Source))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // extents words the dimensions of a shared array or an argument, "" where they are not known.

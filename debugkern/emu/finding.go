@@ -228,16 +228,16 @@ func (v variable) extents() string {
 }
 
 // overrun says of an access of size bytes that begins at an element of a variable which it does not stay
-// within: reads x[4096], which has 4096 elements. Where the extents are not known it gives the bytes.
+// within: reads x[4096]; x has 4096 elements. Where the extents are not known it gives the bytes.
 func (v variable) overrun(in *inst, x *access, size int) string {
 	extents := v.extents()
 	switch {
 	case extents == "":
 		return fmt.Sprintf("%s of %d bytes outside %s", verb(in, x), size, v)
 	case size == v.size:
-		return fmt.Sprintf("%s %s, which has %s", verbs[verb(in, x)], v, extents)
+		return fmt.Sprintf("%s %s; %s has %s", verbs[verb(in, x)], v, v.name, extents)
 	}
-	return fmt.Sprintf("%s %d bytes from %s on, which has %s", verbs[verb(in, x)], size, v, extents)
+	return fmt.Sprintf("%s %d bytes from %s on; %s has %s", verbs[verb(in, x)], size, v, v.name, extents)
 }
 
 // verbs are the verbs of sentences that state an access.
@@ -306,7 +306,7 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 			p.space, p.addr)
 	}
 	if hit.name != "" {
-		msg = v.overrun(in, x, size) + ", and hits " + hit.String()
+		msg = v.overrun(in, x, size) + "; it hits " + hit.String()
 	}
 	at := p.addr & (windowSize - 1)
 	if p.space == target.SpaceShared && v.name != "" && at >= uint64(len(b.shared)) {

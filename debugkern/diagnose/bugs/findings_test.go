@@ -109,7 +109,7 @@ func TestFindings(t *testing.T) {
 				`they were an integer`,
 		},
 		{
-			"buffer-numbers-go-on", `writes 16 bytes from sV_u8\[3\]\[0\]\[0\] on, which has 3×32×64 elements`,
+			"buffer-numbers-go-on", `writes 16 bytes from sV_u8\[3\]\[0\]\[0\] on; sV_u8 has 3×32×64 elements`,
 		},
 		{
 			"maximum-goes-on-from-row-zero", `the maximum at own_softmax_row\.cu:113 goes on from an earlier one`,
@@ -118,7 +118,7 @@ func TestFindings(t *testing.T) {
 			"stored-in-steps-of-a-group", `(?s)12416 never written: one cause.*stage O, first at \(8,0\): never written`,
 		},
 		{
-			"one-number-for-both-pairs", `race on half_max between .*:410 and line 442, on m_smem at other lines`,
+			"one-number-for-both-pairs", `race on half_max between .*:410 and line 442, on m_smem at line`,
 		},
 		{
 			"l-never-reduced", `(?s)one cause.*also seen of it: arithmetic of stage O`,

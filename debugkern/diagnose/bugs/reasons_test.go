@@ -178,7 +178,7 @@ func TestReasons(t *testing.T) {
 		{"v-coordinate-in-tiles", `V\[0\]\[0\]\[1\]\[0\], taken at own_hopper.cuh:56 `},
 		{"epilogue-to-last-row-of-c", `cell there is counted by the loop at .*:157`},
 		{"break-for-continue", `by the condition at .*:159 .*; where it holds, it leaves the loop`},
-		{"barrier-of-every-other-tile", `line 122 has one there, under a condition: write .__syncthreads\(\);  // B. in place of .if \(tile % 2 == 1\)`},
+		{"barrier-of-every-other-tile", `the barrier of line 122 is under a condition: write .__syncthreads\(\);  // B. in place of .if \(tile % 2 == 1\)`},
 		{"halves-of-rows-synced-apart", `the barrier of line 156 is one of 128 of the block's 256 threads`},
 		{"first-warp-does-not-wait", `at the barrier of line 192 threads arrive \(bar\.arrive\) and do not wait`},
 		{"decoded-by-another-thread", `put __syncthreads\(\) between lines 318 and 320`},
