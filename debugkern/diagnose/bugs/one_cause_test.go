@@ -22,6 +22,8 @@ func TestOneEditIsOneCause(t *testing.T) {
 		"exit-without-rows":     "also seen of it: uninitialised on sKT",             // a warp left
 		"gradients-start-anew":  "also seen of it: arithmetic of stage dK",           // one line, one rule
 		"maximum-not-stored":    "in the loop and never written there",
+
+		"gradients-stored-to-a-quarter": "also seen of it: unwritten on dV", // stores in one loop
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

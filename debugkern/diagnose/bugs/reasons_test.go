@@ -223,6 +223,22 @@ func TestReasons(t *testing.T) {
 		},
 		{"mbarrier-past-the-shared-memory", `the block has 49224 bytes of shared memory, and this is byte 49224`},
 		{"coefficient-not-multiplied-out", `the result of the operation at .*:82 would have to be tanh\(`},
+		{"eps-of-another-library", `:86: write .*__fadd_rn\(var_smem\[r\], eps\)`},
+		{"parts-of-dq-zeroed-by-late-blocks", `:146: leave out .*: what stands in these cells by then`},
+		{
+			"logarithm-of-two-for-the-natural-one",
+			`the result of log2f at .*:142 would have to be 0\.693147(?s:.*):142: write logf in place of log2f`,
+		},
+		{
+			"half-of-the-pairs-packed",
+			`(?s)one cause.*registers that nothing has written, taken at .*:154.*:254 writes p: `,
+		},
+		{
+			"whole-column-inside-its-panel",
+			`(?s)one cause.*reads sV too, which holds nothing that S is computed from.*computed at \S+:98: `,
+		},
+		{"root-of-the-scale-once", `made wrong at .*:209: right without the sqrt\(x\)`},
+		{"keys-seen-capped-by-the-queries", `looks like mask \(without its offset of 32`},
 		{"maximum-of-bits", `:68 \(.*: floats in place of the bits of floats as unsigned numbers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
