@@ -26,7 +26,7 @@ func originKind() kind {
 func startOrigins(b *block) unit {
 	return &originUnit{
 		id: b.id, view: b.view, tags: newTags[int32](), at: map[int]*origin{},
-		lines: map[target.Source]*origin{}, loaded: map[entryKey]int32{},
+		lines: map[target.Source]*origin{}, loaded: map[entryKey]int32{}, updates: map[memoryAt]int{},
 	}
 }
 
@@ -41,6 +41,8 @@ type originUnit struct {
 	lines   map[target.Source]*origin
 	entries []entry
 	loaded  map[entryKey]int32 // the tags of entries
+	// updates are the instructions by which atomics changed cells of shared memory last
+	updates map[memoryAt]int
 	bytes   [64]byte
 }
 
@@ -272,6 +274,7 @@ func (u *originUnit) multiply(acc, c, ab numberType) {
 // accumulate is an atomic on memory: what it adds keeps its origin there.
 func (u *originUnit) accumulate() {
 	x := &u.x
+	u.updated()
 	args := x.Instr.Args
 	i := 1
 	if x.Instr.HasDest() {

@@ -16,6 +16,8 @@ type entry struct {
 	addr    uint64
 	written bool
 	source  *target.Source // of the load
+	// updated is where an atomic changed it last before; nil: none did
+	updated *target.Source
 	at      entryKey
 }
 
@@ -60,6 +62,19 @@ func mayBeNaN(buf []byte, off int) bool {
 	return len(buf) >= off+4 && binary.LittleEndian.Uint32(buf[off:])<<1 > 0xff<<24
 }
 
+// updated notes which cells of shared memory an atomic has changed.
+func (u *originUnit) updated() {
+	x := &u.x
+	for j := range x.parts {
+		p := &x.parts[j]
+		if p.space == target.SpaceShared {
+			each(p.mask, func(lane int) {
+				u.updates[memoryAt{space: p.space, addr: p.addr[lane] &^ 1}] = x.Instr.Index
+			})
+		}
+	}
+}
+
 func (u *originUnit) mark(space target.Space, addr uint64, lane int) {
 	x := &u.x
 	k := memoryAt{space: space, addr: addr &^ 1}
@@ -73,10 +88,14 @@ func (u *originUnit) mark(space target.Space, addr uint64, lane int) {
 	}
 	number := u.loaded[at]
 	if number == 0 {
-		u.entries = append(u.entries, entry{
-			space, addr, u.view.Written(space, addr, x.Warp, lane, 2),
-			target.Blame(x.Func, x.Instr.Index), at,
-		})
+		e := entry{
+			space: space, addr: addr, written: u.view.Written(space, addr, x.Warp, lane, 2),
+			source: target.Blame(x.Func, x.Instr.Index), at: at,
+		}
+		if pc, ok := u.updates[k]; ok {
+			e.updated = target.Blame(x.Func, pc)
+		}
+		u.entries = append(u.entries, e)
 		number = int32(-len(u.entries))
 		u.loaded[at] = number
 	}
@@ -97,6 +116,10 @@ func (u *originUnit) entrance(tag int32) string {
 	if here := target.Blame(u.x.Func, u.x.Instr.Index); e.source.Line != here.Line ||
 		e.source.File != here.File {
 		from += " at " + e.source.String()
+	}
+	if e.updated != nil {
+		return fmt.Sprintf("NaN enters here, %s; the atomic at %s had changed what was there before it", from,
+			e.updated)
 	}
 	if !e.written {
 		return fmt.Sprintf("NaN enters here, %s before anything was written there", from)
