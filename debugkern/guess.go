@@ -57,10 +57,26 @@ func noteGuesses(m *configs.Manifest, rep *report.Run) {
 					m.File, line))
 		}
 	}
+	rep.Build.Notes = append(rep.Build.Notes, markedLines(m))
+}
+
+// markedLines says on which lines a manifest has guesses.
+func markedLines(m *configs.Manifest) string {
 	var lines []string
 	for _, n := range m.Guesses {
 		lines = append(lines, fmt.Sprint(n))
 	}
-	rep.Build.Notes = append(rep.Build.Notes, fmt.Sprintf("%s has guesses, marked with \"# ?\", on lines %s",
-		m.File, strings.Join(lines, ", ")))
+	return fmt.Sprintf("%s has guesses, marked with \"# ?\", on lines %s", m.File, strings.Join(lines, ", "))
+}
+
+// Guesses says what of the manifest is a guess of init's: its launch, and the lines with the mark.
+func (l *PlainLaunch) Guesses() (notes []string) {
+	m := l.Manifest()
+	if text := launchGuess(m, false, l.Plan()); text != "" {
+		notes = append(notes, text)
+	}
+	if len(m.Guesses) > 0 {
+		notes = append(notes, markedLines(m))
+	}
+	return notes
 }

@@ -408,15 +408,23 @@ func (c *cause) unfit(sites []site) string {
 		who = "lane of the warp"
 	}
 	return fmt.Sprintf(
-		"no barrier fits between %s and %s as it is: which way is taken there depends on the thread, and a "+
+		"no barrier fits %s as it is: which way is taken there depends on the thread, and a "+
 			"barrier needs every %s; let all of them take the same way, or keep apart what is read and written",
-		from, to, who)
+		betweenPlaces(from, to), who)
+}
+
+// betweenPlaces is where something belongs that orders accesses of two places, or of one.
+func betweenPlaces(from, to string) string {
+	if from == to {
+		return "between the accesses of " + from
+	}
+	return fmt.Sprintf("between %s and %s", from, to)
 }
 
 // missing names what would put it right, and where.
 func (c *cause) missing(p *pair, sites []site) string {
 	from, to := between(&sites[c.lo], &sites[c.hi])
-	between := fmt.Sprintf("between %s and %s", from, to)
+	between := betweenPlaces(from, to)
 	if c.hi <= c.lo && p.wrapped && backwards(from, to) {
 		between += " of the next iteration"
 	}

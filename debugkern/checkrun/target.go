@@ -82,5 +82,6 @@ func (t *planned) build() (err error) {
 	t.built(start)
 	t.entry = t.module.Module.Func(t.plain.Plan().Entry)
 	t.doc.Entry = t.entry.Name
+	t.doc.Build.Notes = append(t.doc.Build.Notes, t.plain.Guesses()...)
 	return nil
 }

@@ -270,6 +270,10 @@ func firstText(f *report.DifferingCell) string {
 	if f.Index != nil {
 		return fmt.Sprintf("element %s: %s, %s", indexText(f.Index), side(f.A, f.BitsA), side(f.B, f.BitsB))
 	}
-	return fmt.Sprintf("block %s kv tile %d cell (%d,%d): %s, %s", f.Block, f.KVTile, f.Row, f.Col,
-		side(f.A, f.BitsA), side(f.B, f.BitsB))
+	tile := ""
+	if f.Tile != "" {
+		tile = fmt.Sprintf(" %s %d", f.Tile, f.KVTile)
+	}
+	return fmt.Sprintf("block %s%s cell (%d,%d): %s, %s", f.Block, tile, f.Row, f.Col, side(f.A, f.BitsA),
+		side(f.B, f.BitsB))
 }

@@ -110,6 +110,9 @@ func compareTile(
 				Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col,
 				A: report.Number(math.NaN()), B: report.Number(math.NaN()),
 			}
+			if sa.PerTile {
+				d.First.Tile = a.Plan().Work.TileName()
+			}
 			if sa.OfLaunch() {
 				d.First.Index = probes.Index(row*sa.Cols+col, sa.Capture.Dims)
 			}

@@ -38,12 +38,14 @@ const (
 const mostAccesses = 4
 
 // access looks for the edit of an index, a bound or a condition that makes a suspect's findings go, and with
-// which as much is right as any trial can show.
+// which as much is right as any trial can show: of a race only where a reference judges what the kernel
+// computes, since a race is gone as well where what races is not executed any more.
 func (q *inquiry) access(s *suspect) error {
 	fn := q.run.Entry()
 	if fn == nil || s.remedy != nil || s.across || s.cause.Finding < 0 ||
 		!slices.Contains(accessKinds, s.cause.Kind) ||
-		s.cause.Kind == "race" && !s.exclusive || len(q.run.Selection.Faults) > 0 {
+		s.cause.Kind == "race" && !(s.exclusive && q.run.Report.Referenced()) ||
+		len(q.run.Selection.Faults) > 0 {
 		return nil
 	}
 	accesses := q.accessesOf(s)

@@ -18,7 +18,7 @@ import (
 // own.
 func (q *inquiry) cleared(s *suspect) error {
 	fn := q.run.Entry()
-	if fn == nil || s.cause.Kind != "race" || s.cause.Finding < 0 {
+	if fn == nil || s.cause.Kind != "race" || s.cause.Finding < 0 || !q.run.Report.Referenced() {
 		return nil
 	}
 	f := &q.doc.Findings[s.cause.Finding]

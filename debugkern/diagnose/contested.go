@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -98,6 +99,9 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error
 		s.shared += " at " + callText(f.Source)
 	}
 	switch own := ": give each its own cells"; {
+	case s.exclusive && q.updates(f):
+		s.shared += ": the line updates what several threads share: an atomic, or a part for each thread that is " +
+			"added up behind a barrier"
 	case !s.exclusive:
 		s.shared += "; " + missed + " are written by neither, and read before they are written" + own
 		s.uncovered = true
@@ -117,6 +121,13 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error
 	}
 	s.shared = q.citing(s.shared, "; the line is ", f.Source)
 	return nil
+}
+
+// updates reports whether the line of a finding changes elements of its variable by what they have.
+func (q *inquiry) updates(f *report.Finding) bool {
+	name := regexp.QuoteMeta(f.Variable)
+	update := regexp.MustCompile(`\b` + name + `\s*\[.*\]\s*(?:[-+*|&^]=|\+\+|--)`)
+	return f.Variable != "" && f.Source != nil && update.MatchString(bare(q.quoted(f.Source)))
 }
 
 // parties names threads: "warps 2 and 3 both", "lanes 0, 1, 2 and 13 more of warp 0 all".

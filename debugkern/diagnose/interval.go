@@ -50,6 +50,9 @@ type interval struct {
 }
 
 func (x interval) String() string {
+	if x.first == x.then {
+		return fmt.Sprintf("between the accesses of line %d", x.first)
+	}
 	text := fmt.Sprintf("between lines %d and %d", x.first, x.then)
 	if x.next {
 		text += " of the next iteration"
@@ -271,7 +274,9 @@ func (q *inquiry) racesApart(s *suspect) string {
 	var parts, seen []string
 	for _, o := range q.orderings(s, nil) {
 		text := fmt.Sprintf("lines %d and %d", o.first, o.then)
-		if o.then <= o.first {
+		if o.then == o.first {
+			text = fmt.Sprintf("line %d", o.first)
+		} else if o.then < o.first {
 			text += " of the next iteration"
 		}
 		if i := slices.Index(seen, text); i >= 0 {

@@ -135,10 +135,7 @@ func checked(fn *ptx.Func, f *report.Finding) []remedy {
 	}
 	where, between := "before "+blame(fn, f.Remedy[0].At).At(), ""
 	if first, then := missingBetween(f); first != nil && first.File == then.File {
-		where = fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
-		if first.Line > then.Line {
-			where += " of the next iteration"
-		}
+		where = interval{first.Line, then.Line, first.Line > then.Line}.String()
 		between = where
 	}
 	what := strings.Join(names, " and ") + " " + where
@@ -191,8 +188,9 @@ type gap struct {
 	where string // "between lines 461 and 474"
 }
 
-// missingPlaces are the two lines in the text of what is missing.
-var missingPlaces = regexp.MustCompile(`between ([^\s:]+):(\d+) and ([^\s:]+):(\d+)`)
+// missingPlaces are the two lines in the text of what is missing, or the one.
+var missingPlaces = regexp.MustCompile(
+	`between (?:([^\s:]+):(\d+) and ([^\s:]+):(\d+)|the accesses of ([^\s:]+):(\d+))`)
 
 // missingBetween is the two lines between which a finding says that a synchronisation is missing; nil where
 // it names none.
@@ -203,6 +201,11 @@ func missingBetween(f *report.Finding) (first, then *report.Source) {
 	m := missingPlaces.FindStringSubmatch(*f.Missing)
 	if m == nil {
 		return nil, nil
+	}
+	if m[5] != "" {
+		at := report.Source{File: m[5], Line: number(m[6])}
+		first, then = &at, &report.Source{File: at.File, Line: at.Line}
+		return first, then
 	}
 	return &report.Source{File: m[1], Line: number(m[2])}, &report.Source{File: m[3], Line: number(m[4])}
 }
@@ -238,7 +241,8 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	where := fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
+	where := interval{first.Line, then.Line, false}.String()
+	again := interval{first.Line, then.Line, true}.String()
 	isFirst, isThen := set(a), set(b)
 	var probe, branch, before, after []int
 	// the first line's last access that none of the second has followed; the probe and the
@@ -279,7 +283,7 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	var out []gap
 	for _, at := range []int{next, end + 1, joins(fn, end), b[0]} {
 		if at > 0 && at < len(fn.Body) {
-			out = append(out, gap{[]int{at}, where + " of the next iteration"})
+			out = append(out, gap{[]int{at}, again})
 		}
 	}
 	return out

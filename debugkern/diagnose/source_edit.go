@@ -93,6 +93,11 @@ func (q *inquiry) inSource() error {
 	if !q.troubled() || len(q.suspects) == 0 || len(q.run.Selection.Faults) > 0 || q.settledInSource() {
 		return nil
 	}
+	if !q.run.Report.Referenced() && slices.ContainsFunc(q.suspects, func(s *suspect) bool {
+		return !slices.Contains(addressKinds, s.cause.Kind)
+	}) {
+		return nil // nothing judges values, and an edit with which nothing is executed puts all else right
+	}
 	texts := q.run.Texts()
 	if len(texts) == 0 {
 		return nil

@@ -102,6 +102,8 @@ type DifferingCell struct {
 	BitsA  string      `json:"bits_a"` // "" where A did not reach the tile
 	BitsB  string      `json:"bits_b"`
 	Index  []int       `json:"index,omitempty"` // of an argument: the element, by dimension
+	// Tile is what a tile of the stage is called: "kv tile"; "" where a block has one
+	Tile string `json:"-"`
 }
 
 // OutputComparison compares the whole output argument.

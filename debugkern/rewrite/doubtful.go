@@ -13,6 +13,7 @@ import (
 func (e *Edit) Doubts() (n int) {
 	for _, doubt := range []func() bool{
 		e.Freezes, e.Contradicts, e.always, e.unbound, e.unevenlyRounded, e.chosenItself, e.fixes,
+		e.otherStep,
 	} {
 		if doubt() {
 			n++
@@ -43,6 +44,22 @@ func (e *Edit) unbound() bool { return e.parts(loopHeader) }
 
 // loopHeader matches the beginning of a loop up to the first name of its condition.
 var loopHeader = regexp.MustCompile(`\bfor \((?:const )?\w+ (\w+) = [^;]*; (\w+)`)
+
+// otherStep reports whether an edit has a loop go on while so much is left as is no step of it: with any
+// smaller number than the step all is right that leaves so much.
+func (e *Edit) otherStep() bool {
+	return e.changes(func(line string) (n int) {
+		for _, m := range stepsLeft.FindAllStringSubmatch(line, -1) {
+			if m[1] != m[3] && m[1] != "1" {
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// stepsLeft matches a loop that goes on while a step is left, and its step.
+var stepsLeft = regexp.MustCompile(`; \w+ \+ (\w+) (<=) [^;]*; \w+ \+= (\w+)`)
 
 // unevenlyRounded reports whether an edit makes a quotient rounded up by one number of that by another:
 // (x + M - 1) / N.

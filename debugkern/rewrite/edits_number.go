@@ -121,6 +121,12 @@ func (l *lister) number(e *expr) {
 		for i, now := range []string{"0.0", "1.0", "-" + strings.TrimSuffix(e.text, "f")} {
 			l.put(rankOtherValue+i, e.from, e.to, now+suffix)
 		}
+		x, err := strconv.ParseFloat(strings.TrimSuffix(e.text, "f"), 64)
+		if err == nil && x > 2 && x == math.Trunc(x) {
+			for i, d := range []float64{-1, 1} {
+				l.put(rankOtherValue+i, e.from, e.to, strconv.FormatFloat(x+d, 'f', 1, 64)+suffix)
+			}
+		}
 		for _, op := range []string{" * 0.69314718f", " * 1.44269504f", " * 2.0f", " * 0.5f"} {
 			l.put(rankOtherValue+4, e.from, e.to, "("+e.text+op+")")
 		}

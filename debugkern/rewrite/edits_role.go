@@ -223,6 +223,7 @@ func (l *lister) bounded(e *expr) {
 		l.value(rankOwnExtent, k.from, k.to, text+last)
 	}
 	l.rowsAt(k)
+	l.lastStep(e)
 	l.counted(k)
 	l.wholeLoop(k)
 	l.otherBounds(k)
@@ -349,6 +350,16 @@ func (l *lister) rowsAt(k *expr) {
 			}
 		}
 		l.value(rankRowsAt+2, k.from, k.to, grouped(l.t.source(k.from, k.to), k, "*")+" * "+d)
+	}
+}
+
+// lastStep lists, of a loop that goes on while a whole step is left, that it takes the last one too: v < B in
+// the place of v + STEP <= B.
+func (l *lister) lastStep(e *expr) {
+	a := e.kids[0]
+	if e.op == "<=" && a.op == "+" && a.kids[0].op == "name" && l.s.kind == "for" {
+		k := e.kids[1]
+		l.put(rankRowsAt, e.from, e.to, a.kids[0].text+" < "+l.t.source(k.from, k.to))
 	}
 }
 

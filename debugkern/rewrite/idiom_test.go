@@ -30,6 +30,7 @@ __global__ void k(float* u, int n, int m) {
         const int r = i % ROWS, c = i / ROWS;
         u[r * COLS + c] = lowest();
     }
+    for (int j = 0; j + COLS <= n; j += COLS) u[j] = u[j + 1] * 128.0f;
 }
 `, []wantLine{
 		{"float lowest", "__device__ float lowest() { return __int_as_float(0xff800000); }"},
@@ -41,6 +42,8 @@ __global__ void k(float* u, int n, int m) {
 		{"most = fmaxf", "most = fmaxf(most, lowest());"},
 		{"bool leader", "const bool leader = lane % 4 == 0;"},
 		{"bool more", "const bool more = (ahead + 2) * ROWS < n;"},
+		{"int j = 0", "for (int j = 0; j < n; j += COLS) u[j] = u[j + 1] * 128.0f;"},
+		{"int j = 0", "for (int j = 0; j + COLS <= n; j += COLS) u[j] = u[j + 1] * 127.0f;"},
 		{"int r = ", "const int r = i / COLS, c = i % COLS;"},
 	})
 }

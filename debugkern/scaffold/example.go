@@ -87,12 +87,11 @@ func settled(f *ptx.Func, v *view, params []Parameter) *general {
 // exampleOf settles block, grid and arguments as a manifest of the same kernel has them.
 func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	g := settled(f, v, params)
-	var grid [3]int64
-	for i := range grid {
-		grid[i] = max(1, g.inShape(g.grid[i].text))
-	}
+	grid, threads := g.launched()
 	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
-	threads := g.block[0] * g.block[1] * g.block[2] * grid[0] * grid[1] * grid[2]
+	if n := g.inShape(g.dynamic()); n > 0 {
+		out.Options = append(out.Options, "--shared", fmt.Sprint(n))
+	}
 	for i, p := range params {
 		name := p.Name
 		if name == "" {
@@ -101,6 +100,16 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 		out.Options = append(out.Options, "--arg", name+"="+g.exampleValue(i, threads))
 	}
 	return out
+}
+
+// launched are the blocks of the launch, and how many threads it has.
+func (g *general) launched() (grid [3]int64, n int64) {
+	n = g.block[0] * g.block[1] * g.block[2]
+	for i := range grid {
+		grid[i] = max(1, g.inShape(g.grid[i].text))
+		n *= grid[i]
+	}
+	return grid, n
 }
 
 // exampleValue is a parameter's value as --arg has it; of memory whose extent nothing shows an element for

@@ -48,6 +48,11 @@ func TestSourceExample(t *testing.T) {
 			"--grid 3,2 --block 64 --arg x=zeros:f32[384]",
 		},
 		{
+			"a launch with dynamic shared memory", "__global__ void k(float *x) { extern __shared__ float s[]; }\n" +
+				"int main() { float *p; k<<<8, 128, 512>>>(p); }", "",
+			"--grid 8 --block 128 --shared 512 --arg x=zeros:f32[1024]",
+		},
+		{
 			"one of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "b",
 			"--grid 3 --block 128 --arg x=zeros:i32[384]",
 		},

@@ -170,6 +170,10 @@ func (g *general) guessDims(i int) string {
 			}
 		}
 	}
+	if len(all) == 0 { // nothing that the kernel takes says how many: an element for each thread
+		_, n := g.launched()
+		return fmt.Sprintf("[%d]", n)
+	}
 	return "[" + strings.Join(all, ", ") + "]"
 }
 

@@ -99,13 +99,22 @@ func (g *general) writeDynamic() {
 	if !slices.ContainsFunc(g.doc.module.SharedLayout(g.f), func(s ptx.Symbol) bool { return s.Dynamic }) {
 		return
 	}
-	if l := g.v.launch; l != nil && len(l.Config) > 2 {
-		if text, ok := g.render(hostcode.ParseExpr(l.Config[2]), 0); ok && text != "0" {
-			g.line("  shared: %s", quoted(text))
-			return
-		}
+	if text := g.dynamic(); text != "" {
+		g.line("  shared: %s", quoted(text))
+		return
 	}
 	g.open("launch.shared", "dynamic shared bytes that the caller asks for", "  shared: 49152")
+}
+
+// dynamic is how many bytes of dynamic shared memory the launch asks for, as an expression; "" where it asks
+// for none, or that is not known.
+func (g *general) dynamic() string {
+	if l := g.v.launch; l != nil && len(l.Config) > 2 {
+		if text, ok := g.render(hostcode.ParseExpr(l.Config[2]), 0); ok && text != "0" {
+			return text
+		}
+	}
+	return ""
 }
 
 // quoted is an expression in a flow list: one with a comma needs quotes.

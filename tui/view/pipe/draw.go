@@ -194,7 +194,7 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 		say(p.Theme.Wrong, text)
 	}
 	if len(r.Guilty) > 0 && r.Output != nil && r.Output.Verdict != report.OK {
-		say(p.Theme.Wrong, "output "+r.Output.Outcome())
+		say(p.Theme.Wrong, outputText(r.Output))
 	}
 	if list := stagesOf(r, report.Tainted); list != "" {
 		say(p.Theme.Taint, "tainted "+list)
@@ -218,9 +218,14 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 		say(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil && (r.Output.Verdict == report.OK || len(r.Guilty) == 0) {
-		say(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Outcome())
+		say(p.Theme.Verdict(r.Output.Verdict), outputText(r.Output))
 	}
 	return out
+}
+
+// outputText is the verdict on the output: of several that of the first, which is named.
+func outputText(o *report.Output) string {
+	return strings.TrimSpace("output "+o.Of) + " " + o.Outcome()
 }
 
 // furtherVerdict is what the verdict's line has no room for, among the details.

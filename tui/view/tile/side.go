@@ -3,6 +3,7 @@ package tile
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -82,7 +83,8 @@ func (v *Controller) facts() [][2]string {
 			errors = odd
 		}
 		out = append(out, [2]string{
-			"output", fmt.Sprintf("%s %s, by %s", o.Verdict, errors, o.AgainstShort()),
+			strings.TrimSpace("output " + o.Of),
+			fmt.Sprintf("%s %s, by %s", o.Verdict, errors, o.AgainstShort()),
 		})
 	}
 	if x := r.Resources; x != nil {

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Nothing judges the values of a kernel without a reference, and with an index out of reach or a loop that never
+// runs every race is gone: no such edit is what to change. What init guesses, a check of its manifest says.
+func TestDiagnoseRacesThatNothingJudges(t *testing.T) {
+	t.Parallel()
+	needNVRTC(t)
+	for name, c := range map[string]struct{ body, advice string }{
+		"scan": {
+			"if (t >= d) s[t] += s[t - d];", "no barrier fits between the accesses of ",
+		},
+		"histogram": {
+			"s[static_cast<int>(x[t]) & 7] += 1.0f;", "the line updates what several threads share: an atomic",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "own.cu")
+			put(t, file, `__global__ void own(const float* x, float* y, int n) {
+    __shared__ float s[128];
+    const int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int d = 1; d < 128; d *= 2) {
+        `+c.body+`
+        __syncthreads();
+    }
+    if (t < n) y[t] = s[t];
+}
+void launch(const float* x, float* y) { own<<<1, 128>>>(x, y, 128); }
+`)
+			manifest := strings.TrimSuffix(file, ".cu") + ".yaml"
+			if _, errText, code := call(t, "init", file, "--out", manifest); code != 0 {
+				t.Fatal(code, errText)
+			}
+			out, errText, code := call(t, "diagnose", manifest, "--backend", "emu")
+			if code != 1 || !strings.Contains(out, c.advice) || strings.Contains(out, "nothing is wrong") {
+				t.Errorf("exit %d %s: no %q, or an edit that nothing judges:\n%s", code, errText, c.advice, out)
+			}
+			if out, _, _ = call(t, "check", manifest); !strings.Contains(out, `guesses, marked with "# ?"`) {
+				t.Errorf("check does not say what is a guess:\n%s", out)
+			}
+		})
+	}
+}
+
+// A kernel that takes nothing but pointers has elements for its threads.
+func TestInitOfPointersAlone(t *testing.T) {
+	t.Parallel()
+	needNVRTC(t)
+	file := filepath.Join(t.TempDir(), "own.cu")
+	put(t, file, `template <int N> __global__ void own(const float* x, float* y) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = N * x[i];
+}
+void launch(const float* x, float* y) { own<3><<<8, 128>>>(x, y); }
+`)
+	manifest := strings.TrimSuffix(file, ".cu") + ".yaml"
+	if _, errText, code := call(t, "init", file, "--out", manifest); code != 0 {
+		t.Fatal(code, errText)
+	}
+	if out, errText, code := call(t, "check", manifest); code != 0 {
+		t.Errorf("exit %d: %s%s", code, errText, out)
+	}
+}
