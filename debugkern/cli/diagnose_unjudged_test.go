@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Nothing judges the values of a kernel without a reference, and with an index out of reach or a loop that never
-// runs every race is gone: no such edit is what to change. What init guesses, a check of its manifest says.
+// Nothing judges the values of a kernel without a reference, and with an index out of reach or a loop that
+// never runs every race is gone: no such edit is what to change. What init guesses, a check of its manifest
+// says.
 func TestDiagnoseRacesThatNothingJudges(t *testing.T) {
 	t.Parallel()
 	needNVRTC(t)
@@ -41,7 +42,8 @@ void launch(const float* x, float* y) { own<<<1, 128>>>(x, y, 128); }
 			}
 			out, errText, code := call(t, "diagnose", manifest, "--backend", "emu")
 			if code != 1 || !strings.Contains(out, c.advice) || strings.Contains(out, "nothing is wrong") {
-				t.Errorf("exit %d %s: no %q, or an edit that nothing judges:\n%s", code, errText, c.advice, out)
+				t.Errorf("exit %d %s: no %q, or an edit that nothing judges:\n%s", code, errText, c.advice,
+					out)
 			}
 			if out, _, _ = call(t, "check", manifest); !strings.Contains(out, `guesses, marked with "# ?"`) {
 				t.Errorf("check does not say what is a guess:\n%s", out)
