@@ -260,11 +260,7 @@ func printBarriers(w io.Writer, barriers []diagnose.BarrierDoc) {
 	tw := newTable(w)
 	for i := range barriers {
 		b := &barriers[i]
-		at := ""
-		if b.Source != nil {
-			at = fmt.Sprintf("line %d", b.Source.Line)
-		}
-		fmt.Fprintf(tw, "  %s\t%s\t%s\n", at, b.Instr, b.Because)
+		fmt.Fprintf(tw, "  %s\t%s\t%s\n", b.Line(), b.Instr, b.Because)
 	}
 	tw.Flush()
 	fmt.Fprintln(w)

@@ -71,3 +71,39 @@ void launch(const float* x, float* y) { own<3><<<8, 128>>>(x, y); }
 		t.Errorf("exit %d: %s%s", code, errText, out)
 	}
 }
+
+// A function with several barriers has them at their own lines, and not at its call.
+func TestDiagnoseNamesBarriersOfAFunction(t *testing.T) {
+	t.Parallel()
+	needNVRTC(t)
+	file := filepath.Join(t.TempDir(), "own.cu")
+	put(t, file, `__device__ float total(float* s, float x) {
+    s[threadIdx.x] = x;
+    __syncthreads();
+    const float sum = s[threadIdx.x] + s[127 - threadIdx.x];
+    __syncthreads();
+    return sum;
+}
+__global__ void own(const float* x, float* y, int n) {
+    __shared__ float s[128];
+    const float once = total(s, x[threadIdx.x]);
+    const float twice = total(s, once);
+    s[threadIdx.x] = twice;
+    if (threadIdx.x < n) y[threadIdx.x] = s[127 - threadIdx.x];
+}
+void launch(const float* x, float* y) { own<<<1, 128>>>(x, y, 128); }
+`)
+	manifest := strings.TrimSuffix(file, ".cu") + ".yaml"
+	if _, errText, code := call(t, "init", file, "--out", manifest); code != 0 {
+		t.Fatal(code, errText)
+	}
+	out, errText, code := call(t, "diagnose", manifest, "--backend", "emu")
+	for _, want := range []string{
+		"  line 3 (called from own.cu:10)  bar.sync  without it s races between lines 2 and 4",
+		"  line 5 (called from own.cu:11)  bar.sync",
+	} {
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("exit %d %s: no %q in:\n%s", code, errText, want, out)
+		}
+	}
+}

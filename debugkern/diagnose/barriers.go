@@ -81,13 +81,36 @@ func byLine(docs []BarrierDoc) []BarrierDoc {
 	return out
 }
 
-// syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper
-// stands for its call.
+// syncPlace is the line of the kernel itself that a synchronisation stands in: one in a helper stands for its
+// call, unless the helper has several of its kind, at other lines.
 func syncPlace(fn *ptx.Func, at int) *report.Source {
-	if l := fn.Body[at].Loc.Outermost(); l != nil && l.Line > 0 {
-		return &report.Source{File: l.Name, Line: l.Line, Function: fn.Demangled}
+	own := blame(fn, at)
+	l := fn.Body[at].Loc.Outermost()
+	if l == nil || l.Line == 0 {
+		return own
 	}
-	return blame(fn, at)
+	several := slices.ContainsFunc(fn.Syncs(target.IsProbe), func(i int) bool {
+		o, other := fn.Body[i].Loc.Outermost(), blame(fn, i)
+		return fn.Body[i].Opcode() == fn.Body[at].Opcode() && o != nil && o.Name == l.Name &&
+			o.Line == l.Line && (other.File != own.File || other.Line != own.Line)
+	})
+	if several {
+		return own
+	}
+	return &report.Source{File: l.Name, Line: l.Line, Function: fn.Demangled}
+}
+
+// Line is where the synchronisation stands: "line 9", in a helper with several "line 9 (called from
+// k.cu:37)".
+func (b *BarrierDoc) Line() string {
+	if b.Source == nil {
+		return ""
+	}
+	text := fmt.Sprintf("line %d", b.Source.Line)
+	if len(b.Source.Calls.Sites()) > 0 {
+		text += " (" + b.Source.Calls.Text("") + ")"
+	}
+	return text
 }
 
 // each runs n independent experiments on all cores, then done where none failed.
@@ -203,8 +226,8 @@ func withoutText(f *report.Finding) string {
 	}
 	switch {
 	case f.Source != nil && f.Other != nil && f.Source.File == f.Other.File:
-		return fmt.Sprintf("%s between lines %d and %d", what, min(f.Source.Line, f.Other.Line),
-			max(f.Source.Line, f.Other.Line))
+		x := interval{first: min(f.Source.Line, f.Other.Line), then: max(f.Source.Line, f.Other.Line)}
+		return fmt.Sprintf("%s %s", what, x)
 	case f.Source != nil && f.Other != nil:
 		return fmt.Sprintf("%s between %s and %s", what, baseText(f.Source), baseText(f.Other))
 	case f.Source != nil:

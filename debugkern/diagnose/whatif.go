@@ -201,14 +201,14 @@ func WhatIfWithout(ctx context.Context, run *debugkern.Run, b *BarrierDoc) (*Att
 		}
 	}
 	if len(edits) == 0 {
-		return nil, fmt.Errorf("the build with probes has no %s at line %d", b.Instr, b.Source.Line)
+		return nil, fmt.Errorf("the build with probes has no %s at %s", b.Instr, b.Line())
 	}
 	w, err := trial.TryEdits(ctx, run, edits, run.Blocks()[:1])
 	if err != nil {
 		return nil, err
 	}
 	return &Attempt{
-		What: fmt.Sprintf("without the %s of line %d", b.Instr, b.Source.Line), Outcome: w,
+		What: fmt.Sprintf("without the %s of %s", b.Instr, b.Line()), Outcome: w,
 		Gone: len(w.New) == 0, Tried: 1,
 	}, nil
 }

@@ -414,7 +414,7 @@ func (p *Pane) foldText(k int) string {
 func barrierTitle(b *diagnose.BarrierDoc) string {
 	s := b.Instr
 	if b.Source != nil {
-		s = fmt.Sprintf("%s:%d %s", path.Base(b.Source.File), b.Source.Line, b.Instr)
+		s = fmt.Sprintf("%s:%s %s", path.Base(b.Source.File), strings.TrimPrefix(b.Line(), "line "), b.Instr)
 	}
 	return s
 }
