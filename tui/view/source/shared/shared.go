@@ -188,7 +188,11 @@ func (p *Pane) detail(w int) []string {
 	t, d, v := p.Theme, &p.data, &p.data.View
 	out := []string{t.Line(w).Repeat(t.Border, t.Glyph.H, w).Done()}
 	l := t.Line(w).Space(1)
-	l.Add(t.Strong, t.Fit(fmt.Sprintf("%s[%d][%d] ", v.Array.Name, d.Row, d.Col), l.Left()))
+	at := fmt.Sprintf("[%d][%d] ", d.Row, d.Col)
+	if len(v.Array.Dims) == 1 && v.Tile.Cols == 1 {
+		at = fmt.Sprintf("[%d] ", d.Row)
+	}
+	l.Add(t.Strong, t.Fit(v.Array.Name+at, l.Left()))
 	if i := d.Row*v.Tile.Cols + d.Col; i < len(v.Written) && v.Written[i] {
 		bits := v.Tile.Bits(d.Row, d.Col)
 		value := cell.Typed(v.Tile.DType, v.Tile.At(d.Row, d.Col))
