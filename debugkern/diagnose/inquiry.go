@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
 	"time"
 
 	"tilescope/debugkern"
@@ -53,8 +54,10 @@ type inquiry struct {
 	// otherVariants: what edits of the source are tried in too, once varied
 	otherVariants []*other
 	varied        bool
-	// trials is how many were made; counted: what makes them now says itself how far it has come
+	// trials is how many were made, under counter; counted: what makes them now, several at a time, says
+	// itself how far it has come
 	trials  int
+	counter sync.Mutex
 	counted bool
 }
 
@@ -248,8 +251,11 @@ func (q *inquiry) progress(p debugkern.Progress) { q.o.OnEvent(Event{Progress: &
 
 // trial makes a trial of a run, and says which one of the diagnosis it is.
 func (q *inquiry) trial(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
-	if q.trials++; !q.counted {
+	if !q.counted {
+		q.counter.Lock()
+		q.trials++
 		q.progress(debugkern.Progress{Phase: "explain", Detail: fmt.Sprintf("trial %d", q.trials)})
+		q.counter.Unlock()
 	}
 	return run.Try(q.ctx, t)
 }
