@@ -68,9 +68,7 @@ func (u *originUnit) updated() {
 	for j := range x.parts {
 		p := &x.parts[j]
 		if p.space == target.SpaceShared {
-			each(p.mask, func(lane int) {
-				u.updates[memoryAt{space: p.space, addr: p.addr[lane] &^ 1}] = x.Instr.Index
-			})
+			each(p.mask, func(lane int) { u.updates[x.at(p, lane, 0)] = x.Instr.Index })
 		}
 	}
 }

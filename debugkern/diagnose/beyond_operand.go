@@ -8,6 +8,7 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // Asynchronous copies write into several buffers at a time. A line that reads two of them, one of which holds
@@ -35,12 +36,7 @@ func (q *inquiry) beyondOperand(a, b *suspect) bool {
 	if x == nil || y == nil || *x != *y || len(wrong) == 0 {
 		return false
 	}
-	inputs := q.ancestors(wrong[0])
-	foreign := func(s *suspect) bool {
-		holds := q.holds(s.cause.Place.Variable)
-		return len(holds) > 0 && !slices.ContainsFunc(holds, inputs.Has)
-	}
-	if foreign(a) == foreign(b) {
+	if q.holdsNoInput(a, wrong[0]) == q.holdsNoInput(b, wrong[0]) {
 		return false
 	}
 	for _, s := range []*suspect{a, b} {
@@ -49,15 +45,20 @@ func (q *inquiry) beyondOperand(a, b *suspect) bool {
 	return true
 }
 
+// holdsNoInput reports whether it is known what a suspect's array holds, and a stage is computed from none of
+// it.
+func (q *inquiry) holdsNoInput(s *suspect, st probes.Stage) bool {
+	holds := q.holds(s.cause.Place.Variable)
+	return len(holds) > 0 && !slices.ContainsFunc(holds, q.ancestors(st).Has)
+}
+
 // describeBeyond says which operand goes beyond its buffer, and where its address is computed.
 func (q *inquiry) describeBeyond(s *suspect, c *Cause) {
 	read := q.readsCopy(s)
 	var foreign []string
-	inputs := q.ancestors(s.operandOf)
 	for _, o := range append([]*suspect{s}, s.members...) {
 		v := o.cause.Place.Variable
-		if holds := q.holds(v); len(holds) > 0 && !slices.ContainsFunc(holds, inputs.Has) &&
-			!slices.Contains(foreign, v) {
+		if q.holdsNoInput(o, s.operandOf) && !slices.Contains(foreign, v) {
 			foreign = append(foreign, v)
 		}
 	}

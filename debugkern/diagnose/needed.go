@@ -253,11 +253,12 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		s.cause.why += fmt.Sprintf("; %s %s", s.cause.Stage, looks)
 	}
 	s.cause.Proof = append(s.cause.Proof, s.cause.why)
-	s.cause.Advice = q.citing(e.change(), "; the line is ", e.at) + q.seeFirst(s.stages[0])
+	change := q.citing(e.change(), "; the line is ", e.at)
 	if was != "" {
-		s.cause.Advice = fmt.Sprintf("at %s: write %s in place of %s: what it gives has to be multiplied by %.6g%s",
-			e.place(), now, was, e.X, numberName(e)) + q.seeFirst(s.stages[0])
+		change = fmt.Sprintf("at %s: write %s in place of %s: what it gives has to be multiplied by %.6g%s",
+			e.place(), now, was, e.X, numberName(e))
 	}
+	s.cause.Advice = change + q.seeFirst(s.stages[0])
 }
 
 // bases are logarithms with what their results have to be multiplied by to be those of another base.

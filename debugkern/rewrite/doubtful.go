@@ -50,7 +50,7 @@ var loopHeader = regexp.MustCompile(`\bfor \((?:const )?\w+ (\w+) = [^;]*; (\w+)
 func (e *Edit) otherStep() bool {
 	return e.changes(func(line string) (n int) {
 		for _, m := range stepsLeft.FindAllStringSubmatch(line, -1) {
-			if m[1] != m[3] && m[1] != "1" {
+			if m[1] != m[2] && m[1] != "1" {
 				n++
 			}
 		}
@@ -59,7 +59,7 @@ func (e *Edit) otherStep() bool {
 }
 
 // stepsLeft matches a loop that goes on while a step is left, and its step.
-var stepsLeft = regexp.MustCompile(`; \w+ \+ (\w+) (<=) [^;]*; \w+ \+= (\w+)`)
+var stepsLeft = regexp.MustCompile(`; \w+ \+ (\w+) <= [^;]*; \w+ \+= (\w+)`)
 
 // unevenlyRounded reports whether an edit makes a quotient rounded up by one number of that by another:
 // (x + M - 1) / N.

@@ -359,7 +359,7 @@ func (l *lister) lastStep(e *expr) {
 	a := e.kids[0]
 	if e.op == "<=" && a.op == "+" && a.kids[0].op == "name" && l.s.kind == "for" {
 		k := e.kids[1]
-		l.put(rankRowsAt, e.from, e.to, a.kids[0].text+" < "+l.t.source(k.from, k.to))
+		l.put(rankLastStep, e.from, e.to, a.kids[0].text+" < "+l.t.source(k.from, k.to))
 	}
 }
 

@@ -1,13 +1,13 @@
 package rewrite
 
-// The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a
-// bug is on, there are for one that takes the bug back. It was counted for planted bugs of
+// The rank of an edit is about twice the binary logarithm of how many edits of its kind, on lines that a bug
+// is on, there are for one that takes the bug back. It was counted for planted bugs of
 // debugkern/diagnose/bugs that diagnosis was developed with: for 443 by their patches alone, and again for
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
-// rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders,
-// rankRunning, rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth,
-// rankPlaced, rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankRest, rankWholeLoop, rankFlat and
-// rankCounted, are estimates: too few bugs had them. The lower the likelier.
+// rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders, rankRunning,
+// rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth, rankPlaced,
+// rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankLastStep, rankRest, rankWholeLoop, rankFlat
+// and rankCounted, are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
@@ -32,6 +32,7 @@ const (
 	rankArgument    = 14 // an argument of a call in its place
 	rankOwnExtent   = 14 // a loop that goes over all of an array that its variable is an index of
 	rankRowsAt      = 14 // a factor of a loop's bound that its variable is divided by
+	rankLastStep    = 14 // a loop that takes its last, smaller step too
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankRounded     = 14 // a number that is not rounded to a multiple

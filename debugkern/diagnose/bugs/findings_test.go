@@ -118,7 +118,7 @@ func TestFindings(t *testing.T) {
 			"stored-in-steps-of-a-group", `(?s)12416 never written: one cause.*stage O, first at \(8,0\): never written`,
 		},
 		{
-			"one-number-for-both-pairs", `race on half_max between .*:410 and line 442, on m_smem at line`,
+			"one-number-for-both-pairs", `race on half_max between .*:410 and line 442, on m_smem at line \d+`,
 		},
 		{
 			"l-never-reduced", `(?s)one cause.*also seen of it: arithmetic of stage O`,
