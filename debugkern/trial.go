@@ -46,6 +46,9 @@ type Trial struct {
 	// findings of severity error where they could be proven harmless: that takes a second execution. Without
 	// checkers, what was not captured gets no finding either: its stage counts it as not captured.
 	Tiles bool
+	// Ends is asked of each finding about an access when it is made first: true ends the trial, with an
+	// error. nil: none does. It is called by several goroutines.
+	Ends func(*target.Finding) bool
 	// Budget is how many warp instructions a block may execute before it is called endless; 0: the run's.
 	Budget uint64
 }
@@ -345,7 +348,7 @@ func (a *Attempt) place() error {
 	}
 	l := *base.launch
 	l.Schedule, l.Only, l.Observe, l.Repeat, l.Probe = rs.schedule, a.e.st.only, nil, 0, nil
-	l.Label, l.Variant = rs.label()+", trial", uint32(a.trial.Variant)
+	l.Label, l.Variant, l.Ends = rs.label()+", trial", uint32(a.trial.Variant), a.trial.Ends
 	if a.trial.Budget > 0 {
 		l.Budget = a.trial.Budget
 	}

@@ -63,6 +63,7 @@ func (q *inquiry) access(s *suspect) error {
 	}
 	res, err := repair.Search(q.ctx, q.base, repair.Question{
 		Block: q.wrongBlock(s, group), Accesses: accesses, Trials: trials, Quick: quick,
+		Stray:   s.cause.Kind == string(target.OutOfBounds) || s.cause.Kind == string(target.Misaligned),
 		Until:   q.begun.Add(longestSearch),
 		Skipped: lacking || s.cause.Kind == "unwritten" || s.cause.Kind == "uninitialised",
 		Watch:   func(t *debugkern.Trial) { t.Check = checkers },

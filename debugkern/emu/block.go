@@ -40,7 +40,7 @@ type block struct {
 	counts               target.Counts
 	multiply             fp.WarpMMA // of the multiplication under way
 	found                findings
-	quick                map[quickKey]*target.Finding
+	quick                map[target.Kind]quick
 	err                  *target.Fault
 	broken               bool // a barrier or deadlock finding ended the block
 	released             bool // a barrier completed: warps that waited can run
@@ -262,6 +262,9 @@ func (b *block) run() {
 		}
 		t := w.run(from)
 		b.last = w.id
+		if b.err != nil {
+			return
+		}
 		switch {
 		case t == stoppedBeforeInstr && !b.halted && b.patch():
 			b.paused, b.pausedAs = w, t

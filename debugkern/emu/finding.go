@@ -121,7 +121,7 @@ func (b *block) report(
 		old.Count++
 		old.Warps = addInt(old.Warps, w.id)
 		old.Lanes = addInt(old.Lanes, lane)
-		b.remember(quickKey{kind, in}, old)
+		b.remember(kind, in, old)
 		return
 	}
 	if text := src.Calls.Text(src.Function); text != "" {
@@ -132,21 +132,22 @@ func (b *block) report(
 		Space: p.space.String(), Block: b.id, Warps: []int{w.id}, Lanes: []int{lane},
 		KVTile: w.tile(in, lane), Source: src, Neighbour: neighbour, Count: 1,
 	})
-	b.remember(quickKey{kind, in}, f)
+	b.remember(kind, in, f)
+	if b.l.Ends != nil && b.l.Ends(f) {
+		b.fault("finding", f.Message, w, 1<<lane)
+		b.limit = 0
+	}
 }
 
-// quickKey finds an instruction's finding again. An instruction that goes wrong often goes wrong in the same
-// way: after quickAfter times in a block the rest is counted without being described.
-type quickKey struct {
-	kind target.Kind
-	in   *inst
-}
+// quick finds an instruction's finding of a kind again. An instruction that goes wrong often goes wrong in
+// the same way: after quickAfter times in a block the rest is counted without being described.
+type quick map[*inst]*target.Finding
 
 const quickAfter = 64
 
 // again counts a finding that was described often enough.
 func (b *block) again(kind target.Kind, w *warp, in *inst, lane int) bool {
-	q := b.quick[quickKey{kind, in}]
+	q := b.quick[kind][in]
 	if in.probe || q != nil && q.Count >= quickAfter {
 		if q != nil {
 			q.Count++
@@ -157,12 +158,15 @@ func (b *block) again(kind target.Kind, w *warp, in *inst, lane int) bool {
 	return false
 }
 
-func (b *block) remember(k quickKey, f *target.Finding) {
+func (b *block) remember(kind target.Kind, in *inst, f *target.Finding) {
 	if b.quick == nil {
-		b.quick = map[quickKey]*target.Finding{}
+		b.quick = map[target.Kind]quick{}
 	}
-	if b.quick[k] == nil {
-		b.quick[k] = f
+	if b.quick[kind] == nil {
+		b.quick[kind] = quick{}
+	}
+	if b.quick[kind][in] == nil {
+		b.quick[kind][in] = f
 	}
 }
 
@@ -263,6 +267,9 @@ func verb(in *inst, x *access) string {
 }
 
 func (b *block) misaligned(w *warp, in *inst, x *access, lane int, p place, align int) {
+	if b.again(target.Misaligned, w, in, lane) {
+		return
+	}
 	v := b.variableOf(x, p, align)
 	b.report(w, in, lane, target.Misaligned, v, p,
 		fmt.Sprintf("%s of %s at %s: address %#x is no multiple of %d", verb(in, x), in.src.Opcode(), v,

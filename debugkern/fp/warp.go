@@ -120,20 +120,47 @@ func halves(to *[256]uint16, reg *[32]uint32, at, k int) {
 	}
 }
 
-// repair computes the outputs of x.bad anew.
+// repair computes the outputs of x.bad anew. A NaN in a row of A, or in a column of B, settles all outputs of
+// it.
 func (m *Model) repair(t MMA, n, k int, x *WarpMMA) {
 	var a, b [16]uint16
+	var tested, undefined uint16 // columns: tested for NaN, and those that have one
+	nan := uint32(NaN32)
+	if t.D == F16 {
+		nan = uint32(NaN16)
+	}
 	for row, bad := range x.bad {
 		if bad == 0 {
 			continue
 		}
 		x.rowOfA(a[:k], row)
+		all := anyNaN(t.AB, a[:k])
 		for i := range n {
-			if bad>>i&1 != 0 {
-				col := i&8 | i&3<<1 | i>>2&1 // the order of the vectors' lanes
-				x.columnOfB(b[:k], col)
-				x.set(t, row, col, m.Dot(t, a[:k], b[:k], x.addend(t, row, col)))
+			if bad>>i&1 == 0 {
+				continue
 			}
+			col := i&8 | i&3<<1 | i>>2&1 // the order of the vectors' lanes
+			if all || undefined>>i&1 != 0 {
+				x.set(t, row, col, nan)
+				continue
+			}
+			x.columnOfB(b[:k], col)
+			if tested>>i&1 == 0 {
+				tested |= 1 << i
+				if anyNaN(t.AB, b[:k]) {
+					undefined |= 1 << i
+				}
+			}
+			x.set(t, row, col, m.Dot(t, a[:k], b[:k], x.addend(t, row, col)))
 		}
 	}
+}
+
+func anyNaN(form Format, list []uint16) bool {
+	for _, x := range list {
+		if isNaN16(form, x) {
+			return true
+		}
+	}
+	return false
 }

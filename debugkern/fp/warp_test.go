@@ -236,3 +236,29 @@ func FuzzMultiplyWarp(f *testing.F) {
 		}
 	})
 }
+
+// TestNaNSettlesRowsAndColumns: a NaN in A, in B, or in both makes the outputs of its row and column NaN and
+// leaves the others, next to infinities too.
+func TestNaNSettlesRowsAndColumns(t *testing.T) {
+	m := SM90()
+	for _, form := range warpForms {
+		for _, shape := range warpShapes {
+			n, k := shape[0], shape[1]
+			for i := range 64 {
+				d := drawer{rand.New(rand.NewPCG(uint64(i), 7)), form.AB, 1}
+				a, b, c := d.draw(m, form, n, k)
+				nan, inf := inf16(form.AB)|uint16(1+i), inf16(form.AB)
+				if i%3 != 0 {
+					a[d.IntN(len(a))] = nan
+				}
+				if i%3 != 1 {
+					b[d.IntN(len(b))], b[d.IntN(len(b))] = nan|0x8000, inf
+				}
+				a[d.IntN(len(a))] = inf
+				if err := compareWarp(m, form, n, k, a, b, c, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}

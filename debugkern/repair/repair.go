@@ -22,6 +22,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tilescope/debugkern"
@@ -62,6 +63,8 @@ type Question struct {
 	Accesses []int
 	Watch    func(*debugkern.Trial)
 	Right    func(*debugkern.Run) bool
+	// Stray: the finding is that the accesses reach what is not theirs, or are misaligned
+	Stray bool
 	// Quick: cells are wrong or lack because of the finding, so that an edit is executed without the checkers
 	// first, and watched only where more cells are right with it
 	Quick bool
@@ -225,6 +228,7 @@ func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error
 		s.right, _ = cellsOf(plain.Report)
 	}
 	s.base = healthOf(base.Report, q.Stage)
+	s.tolerate(base.Report)
 	s.budget = max(s.budget, 3*base.Report.Cost.WarpInstructions+1000)
 	if s.left == 0 {
 		s.left = mostTrials
@@ -299,6 +303,9 @@ type search struct {
 	left   int
 	stages probes.StageSet // the stage, and what it is computed from
 	menu   *menu
+	// strays are the lines at which an access goes wrong without an edit; an edit with which one does
+	// elsewhere is refused. nil before that is known
+	strays map[report.Source]bool
 	helped []candidate // put a part right, and of a stage's other cells none wrong; not yet tried together
 	right  int         // cells that are right without an edit, where the search is quick
 	// earlier is how many cures there were before what is being tried; unconfirmed are the classes of those
@@ -366,7 +373,9 @@ func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
 	if len(s.q.Accesses) == 0 {
 		return s.plain(edits)
 	}
-	t := debugkern.Trial{Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Budget: s.budget}
+	t := debugkern.Trial{
+		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Budget: s.budget, Ends: s.refuses(edits),
+	}
 	s.q.Watch(&t)
 	return s.run.Try(s.ctx, t)
 }
@@ -375,8 +384,42 @@ func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
 func (s *search) plain(edits []ptx.Edit) (*debugkern.Run, error) {
 	return s.run.Try(s.ctx, debugkern.Trial{
 		Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget, Tiles: true,
+		Ends: s.refuses(edits),
 	})
 }
+
+// tolerate notes where accesses go wrong without an edit. Those that the search is to put right are not
+// tolerated.
+func (s *search) tolerate(rep *report.Run) {
+	s.strays = map[report.Source]bool{}
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.Source != nil && strays(target.Kind(f.Kind)) {
+			s.strays[report.Source{File: f.Source.File, Line: f.Source.Line}] = true
+		}
+	}
+	if s.q.Stray {
+		fn := s.run.Entry()
+		for _, i := range s.q.Accesses {
+			if at := target.Blame(fn, i); at != nil {
+				delete(s.strays, report.Source{File: at.File, Line: at.Line})
+			}
+		}
+	}
+}
+
+// refuses is by which finding a trial of edits ends: a cure lets no access go wrong that is right without it.
+// Such a trial would take long, as each of its findings is described.
+func (s *search) refuses(edits []ptx.Edit) func(*target.Finding) bool {
+	if len(edits) == 0 || s.strays == nil {
+		return nil
+	}
+	return func(f *target.Finding) bool {
+		return strays(f.Kind) && f.Source != nil &&
+			!s.strays[report.Source{File: f.Source.File, Line: f.Source.Line}]
+	}
+}
+
+func strays(kind target.Kind) bool { return kind == target.OutOfBounds || kind == target.Misaligned }
 
 // batch is how many candidates are tried before the search looks whether it is done: the same on every
 // machine, so that results are.
@@ -404,10 +447,10 @@ func (s *search) all(list []candidate) error {
 		}
 		n := min(batch, len(list), s.left)
 		good, helps, failed := make([]*Cure, n), make([]bool, n), make([]error, n)
-		wg := join.Group{}
-		for w := range min(n, runtime.GOMAXPROCS(0)) {
+		wg, next := join.Group{}, atomic.Int64{}
+		for range min(n, runtime.GOMAXPROCS(0)) {
 			wg.Go(func() {
-				for i := w; i < n; i += runtime.GOMAXPROCS(0) {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 					good[i], helps[i], failed[i] = s.one(&list[i])
 				}
 			})

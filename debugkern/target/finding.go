@@ -144,7 +144,7 @@ type Transactions struct{ Expected, Arrived int }
 // Fault ends a launch: something execution cannot go on after.
 type Fault struct {
 	// Kind: "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap",
-	// "timeout", "died", "passes", "memory"
+	// "timeout", "died", "passes", "memory", "finding" (Launch.Ends)
 	Kind   string
 	Msg    string
 	Pos    string // file:line:col in the PTX; "" where the backend cannot say where (a GPU)

@@ -78,6 +78,9 @@ type Launch struct {
 	Schedule  Schedule
 	// Budget: warp instructions a block may execute before it is called endless; 0: the backend's default
 	Budget uint64
+	// Ends is asked of each finding about an access of a Simulator's blocks when it is made first; true ends
+	// the launch with a Fault of kind "finding". nil: no finding does. It is called by several goroutines.
+	Ends func(*Finding) bool
 	// Variant is what a Simulator's kernels read from %envreg31: a build that holds several kernels asks it
 	// which is to be executed
 	Variant uint32
