@@ -125,9 +125,11 @@ func (a *arg) whole() (v int64, ok bool) {
 }
 
 // spread is at most so many of the numbers from 0 to n-1: the first, the last, and others in steps that no
-// power of two divides, so that all lanes and columns have their turn.
+// power of two divides, so that all lanes and columns have their turn. Of no numbers it is empty.
 func spread(n, most int) []int {
-	most = min(n, most)
+	if most = min(n, most); most <= 0 {
+		return nil
+	}
 	step := int(float64(n) * 0.6180339887498949)
 	for step = max(step, 1); gcd(step, n) != 1; step++ {
 	}

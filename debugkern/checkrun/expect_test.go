@@ -318,6 +318,33 @@ func TestExpectRefusals(t *testing.T) {
 	}
 }
 
+// TestExpectOfNothing: a kernel that traps before any block writes keeps its finding, and lacks all elements
+// that are expected.
+func TestExpectOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trap.ptx")
+	err := os.WriteFile(path, []byte(".version 8.0\n.target sm_80\n.address_size 64\n"+
+		".visible .entry k(.param .u64 x, .param .u64 y)\n{\ntrap;\nret;\n}\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &statedKernel{
+		grid: probes.Dim3{1, 1, 1}, block: probes.Dim3{32, 1, 1},
+		args: []string{"randn:f32[32]", "unwritten:f32[32]"},
+	}
+	req := k.request(path, []string{"y[i] <- x[i]"})
+	res, err := checkrun.Kernel(t.Context(), debugtest.Open(t), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for i := range res.Doc.Findings {
+		kinds = append(kinds, res.Doc.Findings[i].Kind)
+	}
+	if !slices.Contains(kinds, "trap") || !slices.Contains(kinds, "expectation") {
+		t.Errorf("found %v, want a trap, and the expectation too", kinds)
+	}
+}
+
 // TestExpectPart: of a part of the grid, what other blocks write is neither checked nor missing.
 func TestExpectPart(t *testing.T) {
 	k := &statedKernels[0]
