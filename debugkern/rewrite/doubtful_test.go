@@ -170,15 +170,17 @@ __device__ float neg_inf() { return __int_as_float(0xff800000); }
 __global__ void k(float* u, float m, unsigned b) {
     u[0] = u[1] - m == neg_inf() ? 0.0f : u[1] - m;
     u[1] = (b & 0x7fu) == 0x7fu ? 0.0f : m;
+    u[2] = FLAG ? fmaxf(u[3], 0.0f) : m;
 }
 `
 	want := map[string]bool{
 		"-3.402823466e+38f in place of neg_inf()": true, "CHUNK in place of b": true,
 		"u[1] - m in place of u[1] - m == neg_inf() ? 0.0f : u[1] - m": true,
 		"0x3fu in place of 0x7fu":                                      true, "m in place of 0.0f": false,
+		"m in place of fmaxf(u[3], 0.0f)": true,
 	}
 	seen := map[string]bool{}
-	lines := map[string]map[int]int{"own.cu": {5: 0, 6: 0}}
+	lines := map[string]map[int]int{"own.cu": {5: 0, 6: 0, 7: 0}}
 	for _, e := range NewSet(Parse("own.cu", text)).Edits(lines, Wanted{}) {
 		if lost, ok := want[e.What]; ok && !seen[e.What] {
 			if seen[e.What] = true; e.LosesChoice() != lost {

@@ -145,14 +145,62 @@ func (e *Edit) Cost() int {
 	return cost
 }
 
-// LosesChoice reports whether an edit leaves out a condition of ?:, or has it never hold. Such a condition
-// may guard what a run does not have.
+// LosesChoice reports whether an edit leaves out a condition of ?:, has it never hold, or has the same behind
+// it in either case. Such a condition may guard what a run does not have.
 func (e *Edit) LosesChoice() bool {
 	choices := 0
 	for _, s := range e.sites {
 		choices += count(lex(s.now).tokens, "?") - count(lex(e.Text.text[s.from:s.to]).tokens, "?")
 	}
-	return choices < 0 || e.neverEqual()
+	return choices < 0 || e.neverEqual() || e.changes(sameArms)
+}
+
+// sameArms counts the ?: of a line that have the same value whether their condition holds or not.
+func sameArms(line string) (n int) {
+	list := lex(line).tokens
+	for i, t := range list {
+		if t.text != "?" {
+			continue
+		}
+		if colon := armEnd(list, i+1); colon < len(list) && list[colon].text == ":" {
+			yes, no := list[i+1:colon], list[colon+1:armEnd(list, colon+1)]
+			if slices.EqualFunc(yes, no, func(a, b token) bool { return a.text == b.text }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// armEnd is the token behind a value of ?: that begins at a token: its colon, or what ends the expression.
+func armEnd(list []token, at int) int {
+	depth, choices := 0, 0
+	for ; at < len(list); at++ {
+		switch list[at].text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			if depth--; depth < 0 {
+				return at
+			}
+		case "?":
+			if depth == 0 {
+				choices++
+			}
+		case ":":
+			if depth > 0 {
+				continue
+			}
+			if choices--; choices < 0 {
+				return at
+			}
+		case ",", ";":
+			if depth == 0 {
+				return at
+			}
+		}
+	}
+	return at
 }
 
 // count is how many of some tokens have a text.
