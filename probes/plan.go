@@ -222,6 +222,19 @@ func (p *Plan) Results() []Arg {
 	return out
 }
 
+// Unjudged lists the outputs that nothing compares: no stage with a reference is cut out of them, and they
+// have none of their own.
+func (p *Plan) Unjudged() []string {
+	var out []string
+	for _, a := range p.Args {
+		of := func(sp StagePlan) bool { return sp.Capture.Output == a.Name && sp.Referenced() }
+		if a.Role == RoleOutput && !slices.ContainsFunc(p.Stages, of) && !slices.ContainsFunc(p.Memory, of) {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
 // OutputDims returns the extents of the output argument, as the position of its stage's tiles has them.
 func (p *Plan) OutputDims() []int {
 	if sp := p.Output(); sp != nil && sp.Capture.Dims != nil {

@@ -109,6 +109,9 @@ func headline(r *report.Run, plan *probes.Plan, checked bool) string {
 	case r.ExitCode() != 0:
 		return r.Verdict + ", with findings"
 	}
+	if text := r.Unjudged(plan); text != "" && r.Verdict == report.Agree {
+		return r.Verdict + "; " + text
+	}
 	return r.Verdict
 }
 

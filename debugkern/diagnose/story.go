@@ -254,6 +254,9 @@ func (q *inquiry) quiet() []string {
 	if !rep.Referenced() {
 		agrees = "no reference to judge values by"
 	}
+	if text := rep.Unjudged(q.doc.Judged().Plan); text != "" {
+		agrees += ", but " + text
+	}
 	lines := []string{fmt.Sprintf("%s: %s; %d checkers found nothing", rep.Title(), agrees, checkerCount())}
 	var more []string
 	if len(q.doc.Barriers) > 0 {

@@ -99,6 +99,25 @@ func (r *Run) Referenced() bool {
 	})
 }
 
+// Unjudged says which outputs the plan has neither a stage nor a reference of, while stages are judged:
+// "outputs o, z_out are not judged". "" where there is none, and of a run that has no plan.
+func (r *Run) Unjudged(p *probes.Plan) string {
+	if p == nil || !r.Referenced() {
+		return ""
+	}
+	list := p.Unjudged()
+	if r.Output != nil {
+		list = slices.DeleteFunc(list, func(name string) bool { return name == p.OutputArg() })
+	}
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return "output " + list[0] + " is not judged"
+	}
+	return "outputs " + strings.Join(list, ", ") + " are not judged"
+}
+
 // Outcome is the verdict in words: where nothing has a reference, how many errors were found. What is wrong
 // under a launch that is a guess may be wrong with the guess.
 func (r *Run) Outcome() string {

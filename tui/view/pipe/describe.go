@@ -176,6 +176,9 @@ func (p *Pane) reason(r *report.Run, spoilt string, say sayer) {
 		if r.Output != nil {
 			text += "; output " + r.Output.Verdict
 		}
+		if more := r.Unjudged(p.data.Plan); more != "" {
+			text += "; " + more
+		}
 		say("why", p.Theme.OK, "%s", text)
 	case r.Output != nil && r.Output.Verdict != report.OK && r.Errors() == 0:
 		say("why", p.Theme.Wrong, "no stage has an error of its own, but the output is")

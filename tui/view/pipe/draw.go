@@ -202,6 +202,9 @@ func (p *Pane) verdictParts(r *report.Run) (out []part) {
 	if p.ofLaunch() && len(r.Findings) == 0 && !r.Referenced() {
 		say(p.Theme.Text, "no reference: values are not judged")
 	} else if r.Referenced() && !p.ofLaunch() {
+		if text := r.Unjudged(p.data.Plan); text != "" {
+			say(p.Theme.Off, text)
+		}
 		off, injected := p.notJudged(r)
 		if injected != "" {
 			say(p.Theme.Notice, "injected "+injected)
