@@ -299,7 +299,7 @@ func (q *inquiry) elsewheres() []*other {
 func (q *inquiry) tryThere(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
 	if t.Blocks == nil {
 		blocks := run.Blocks()
-		t.Blocks = blocks[:min(len(blocks), trialBlocks)]
+		t.Blocks = blocks[:min(len(blocks), mostBlocks(run.Entry()))]
 	}
 	t.Tiles, t.Budget = true, 4*run.Report.Cost.WarpInstructions+1000
 	now, err := q.trial(run, t)
@@ -307,6 +307,17 @@ func (q *inquiry) tryThere(run *debugkern.Run, t debugkern.Trial) (*debugkern.Ru
 		return nil, q.fatal(err)
 	}
 	return now, nil
+}
+
+// mostBlocks is how many blocks of a kernel a trial executes at most: more where blocks update memory that
+// they may share, as what a part of them leaves there is not what all do.
+func mostBlocks(fn *ptx.Func) int {
+	if fn != nil && slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool {
+		return in.Kind().Updates() && in.Space() != ptx.SpaceShared
+	}) {
+		return 4 * trialBlocks
+	}
+	return trialBlocks
 }
 
 // wrongThere reports whether the first of some stages is wrong in a run.

@@ -18,14 +18,15 @@ import (
 func (q *inquiry) chooseBlocks() error {
 	q.base = q.run
 	all := q.run.Blocks()
-	if len(all) <= trialBlocks || !q.troubled() {
+	most := mostBlocks(q.run.Entry())
+	if len(all) <= most || !q.troubled() {
 		return nil
 	}
 	if q.nan != nil {
 		q.blocks = append(q.blocks, *q.nan)
 	}
 	add := func(b probes.Dim3) {
-		if len(q.blocks) < trialBlocks && slices.Contains(all, b) && !slices.Contains(q.blocks, b) {
+		if len(q.blocks) < most && slices.Contains(all, b) && !slices.Contains(q.blocks, b) {
 			q.blocks = append(q.blocks, b)
 		}
 	}

@@ -96,10 +96,19 @@ func intersect(list []ordering) (x interval, ok bool) {
 }
 
 // outside leaves out of an interval the loops and conditions that only one of its ends is in, or an access of
-// the list before or behind it.
+// the list before or behind it. It stays inside a loop of which iterations are to be ordered as well.
 func (x interval) outside(o *outline, list []ordering) interval {
 	in := o.common(x.first, x.then)
 	out := x
+	if loop, ok := repeated(o, list); ok && !x.next {
+		switch has := loop.has(x.first); {
+		case has == loop.has(x.then):
+		case has:
+			in, out.then = loop, loop.close
+		default:
+			in, out.first = loop, loop.open
+		}
+	}
 	for _, p := range list {
 		for i, line := range []int{p.first, p.then} {
 			switch {
@@ -112,6 +121,21 @@ func (x interval) outside(o *outline, list []ordering) interval {
 		}
 	}
 	return out
+}
+
+// repeated is the smallest block around the accesses of which one is executed in the iteration after the
+// other's; ok is false where the list has none.
+func repeated(o *outline, list []ordering) (loop block, ok bool) {
+	first, last := len(o.code), 0
+	for _, p := range list {
+		if p.then <= p.first {
+			first, last = min(first, p.then), max(last, p.first)
+		}
+	}
+	if last == 0 {
+		return block{}, false
+	}
+	return o.common(first, last), true
 }
 
 // orderedAt says of suspects which synchronisation puts right between which lines it may stand.

@@ -44,6 +44,9 @@ func TestInterval(t *testing.T) {
 		{[]ordering{{first: 7, then: 15}, {first: 10, then: 19}}, "between lines 13 and 14"},
 		{[]ordering{{first: 7, then: 17}, {first: 10, then: 7}}, "between lines 13 and 16"},
 		{[]ordering{{first: 17, then: 19}, {first: 19, then: 10}}, ""},
+		// the accesses of the loop's iterations are to be ordered, and those behind it or before it
+		{[]ordering{{first: 3, then: 7}, {first: 3, then: 3}}, "between lines 3 and 4"},
+		{[]ordering{{first: 3, then: 17}, {first: 17, then: 7}}, "between lines 5 and 6"},
 		{[]ordering{{first: 3, then: 7}, {first: 10, then: 17}}, ""},
 	} {
 		got := ""

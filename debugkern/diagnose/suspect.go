@@ -221,7 +221,9 @@ func (q *inquiry) describe(s *suspect) {
 		c.why = lead.Message
 	case "out-of-bounds":
 		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") {
-			c.why += q.extents(lead.Variable)
+			if !strings.Contains(c.why, lead.Variable+" has ") {
+				c.why += q.extents(lead.Variable)
+			}
 		}
 	}
 }

@@ -45,14 +45,18 @@ func (q *inquiry) unseen(stages []probes.Stage) []probes.Stage {
 	return slices.DeleteFunc(slices.Clone(stages), seen.Has)
 }
 
-// onlyOutput says that nothing but O was judged, and how to see further; "" where some step was,
-// or a cause says so.
+// onlyOutput says that of the steps none was judged, and how to see further; "" where some step was, or a
+// cause says so.
 func (q *inquiry) onlyOutput() string {
 	steps := q.steps()
 	missing := q.unseen(steps)
 	if q.blind || len(steps) == 0 || len(missing) < len(steps) ||
 		!q.doc.Judged().Captured().Meets(q.doc.Judged().Plan.OutputSet()) {
 		return ""
+	}
+	if others := q.doc.Judged().Captured().Without(q.doc.Judged().Plan.OutputSet()); len(others) > 0 {
+		list := stageList(missing)
+		return fmt.Sprintf("%s %s not judged: %s", list, isAre(strings.Split(list, ", ")), q.toSee(missing))
 	}
 	return "only the output is judged: " + q.toSee(missing)
 }
@@ -64,19 +68,27 @@ func (q *inquiry) toSee(stages []probes.Stage) string {
 		return sp == nil || sp.Capture.Kind == probes.CaptureNone
 	})
 	if len(left) > 0 {
-		return fmt.Sprintf("leave out --stages %s, and stages %s show which step goes wrong",
-			debugkern.StagesText(q.run.Request.Stages), stageList(left))
+		return fmt.Sprintf("leave out --stages %s, and %s which step goes wrong",
+			debugkern.StagesText(q.run.Request.Stages), showing(left, " "))
 	}
 	file := "the manifest"
 	if m := q.run.Selection.Manifest; m.Dir != "" {
 		file = filepath.Base(m.File)
 	}
 	if !slices.ContainsFunc(stages, func(s probes.Stage) bool { return q.run.Plan.Stage(s) == nil }) {
-		return fmt.Sprintf("stages %[2]s show which step goes wrong, where %[1]s has captures of them "+
-			"(docs/own-kernel.md)", file, stageList(stages))
+		return fmt.Sprintf("%s which step goes wrong, where %s captures %s (docs/own-kernel.md)",
+			showing(stages, " "), file, themIt(strings.Split(stageList(stages), ", ")))
 	}
-	return fmt.Sprintf("stages %[2]s, added to %[1]s, show which step goes wrong (docs/own-kernel.md)", file,
-		stageList(stages))
+	return fmt.Sprintf("%s which step goes wrong (docs/own-kernel.md)",
+		showing(stages, ", added to "+file+", "))
+}
+
+// showing begins a sentence about what stages show: "stages S, P show", "stage S shows".
+func showing(stages []probes.Stage, between string) string {
+	if len(stages) == 1 {
+		return "stage " + stages[0].String() + between + "shows"
+	}
+	return "stages " + stageList(stages) + between + "show"
 }
 
 // blindly rewrites a cause whose stage is computed from steps that nobody saw: where the error
