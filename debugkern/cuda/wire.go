@@ -64,7 +64,7 @@ type wireProbe struct {
 // encodeLaunch describes a launch, and returns the buffers that travel with it. A launch that would not be
 // the same there is ErrNotSent.
 func encodeLaunch(l *target.Launch) (json.RawMessage, *upload, error) {
-	if l.Observe != nil || l.Probe != nil && len(l.Probe.Replace) > 0 {
+	if l.Observe != nil || l.Ends != nil || l.Probe != nil && len(l.Probe.Replace) > 0 {
 		return nil, nil, ErrNotSent
 	}
 	u := &upload{}

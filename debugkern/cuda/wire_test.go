@@ -16,7 +16,7 @@ import (
 // TestLaunchesTravel: a launch comes out as it went in, and no field of it is left behind, now or when one is
 // added, but those that are this process's.
 func TestLaunchesTravel(t *testing.T) {
-	here := []string{"Observe", "Discard", "Parallel", "Memory", "OnLaunch"}
+	here := []string{"Ends", "Observe", "Discard", "Parallel", "Memory", "OnLaunch"}
 	l := floats(12)
 	l.Cluster, l.DynShared, l.Only, l.Budget = probes.Dim3{2, 1, 1}, 64, []probes.Dim3{{1, 0, 0}}, 9
 	l.Schedule = target.Schedule{Policy: "random", Seed: 3, Async: "latest"}
@@ -43,6 +43,10 @@ func TestLaunchesTravel(t *testing.T) {
 	l.Observe = func(probes.Dim3) target.Observer { return nil }
 	if _, _, err := encodeLaunch(l); !errors.Is(err, ErrNotSent) {
 		t.Errorf("an observed launch: %v", err)
+	}
+	l.Observe, l.Ends = nil, func(*target.Finding) bool { return true }
+	if _, _, err := encodeLaunch(l); !errors.Is(err, ErrNotSent) {
+		t.Errorf("a launch that a finding ends: %v", err)
 	}
 }
 
