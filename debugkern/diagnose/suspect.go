@@ -220,10 +220,9 @@ func (q *inquiry) describe(s *suspect) {
 	case "wgmma", "shuffle", "misaligned", "trap":
 		c.why = lead.Message
 	case "out-of-bounds":
-		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") {
-			if !strings.Contains(c.why, lead.Variable+" has ") {
-				c.why += q.extents(lead.Variable)
-			}
+		if c.why = lead.Message; !strings.Contains(lead.Message, "which has") &&
+			!strings.Contains(lead.Message, lead.Variable+" has ") {
+			c.why += q.extents(lead.Variable)
 		}
 	}
 }

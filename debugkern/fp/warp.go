@@ -1,5 +1,7 @@
 package fp
 
+import "slices"
+
 // WarpMMA is a matrix multiplication D = A·B + C as a warp executes it: each matrix in registers of its
 // lanes. Register and lane of an element are those of mma.m16n8k16 and mma.m16n8k8 (PTX ISA, "Matrix
 // Fragments for mma.m16n8k16"); for 16 columns, those of two such multiplications with the same A, the second
@@ -157,10 +159,5 @@ func (m *Model) repair(t MMA, n, k int, x *WarpMMA) {
 }
 
 func anyNaN(form Format, list []uint16) bool {
-	for _, x := range list {
-		if isNaN16(form, x) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(x uint16) bool { return isNaN16(form, x) })
 }

@@ -393,7 +393,7 @@ func (s *search) plain(edits []ptx.Edit) (*debugkern.Run, error) {
 func (s *search) tolerate(rep *report.Run) {
 	s.strays = map[report.Source]bool{}
 	for i := range rep.Findings {
-		if f := &rep.Findings[i]; f.Source != nil && strays(target.Kind(f.Kind)) {
+		if f := &rep.Findings[i]; f.Source != nil && goesAstray(target.Kind(f.Kind)) {
 			s.strays[report.Source{File: f.Source.File, Line: f.Source.Line}] = true
 		}
 	}
@@ -414,12 +414,15 @@ func (s *search) refuses(edits []ptx.Edit) func(*target.Finding) bool {
 		return nil
 	}
 	return func(f *target.Finding) bool {
-		return strays(f.Kind) && f.Source != nil &&
+		return goesAstray(f.Kind) && f.Source != nil &&
 			!s.strays[report.Source{File: f.Source.File, Line: f.Source.Line}]
 	}
 }
 
-func strays(kind target.Kind) bool { return kind == target.OutOfBounds || kind == target.Misaligned }
+// goesAstray reports whether findings of a kind are of accesses past what they may touch, or misaligned.
+func goesAstray(kind target.Kind) bool {
+	return kind == target.OutOfBounds || kind == target.Misaligned
+}
 
 // batch is how many candidates are tried before the search looks whether it is done: the same on every
 // machine, so that results are.
