@@ -104,6 +104,20 @@ func (q *inquiry) arrive(s *suspect) error {
 	return nil
 }
 
+// arrivedWrongly says what is wrong with the arrivals at an mbarrier, where a trial has shown it; "" where
+// none has.
+func arrivedWrongly(s *suspect) string {
+	switch {
+	case s.warpwide != nil:
+		return s.warpwide.describe()
+	case s.miscounted != nil:
+		return s.miscounted.describe()
+	case s.misdirected != nil:
+		return s.misdirected.surplus()
+	}
+	return ""
+}
+
 // misdirected lists the instructions that may arrive at a wrong mbarrier: those that are not alone in
 // arriving at one that needs as many arrivals as a wait lacks.
 func (h *hanging) misdirected(fn *ptx.Func) []*misdirected {
@@ -117,7 +131,7 @@ func (h *hanging) misdirected(fn *ptx.Func) []*misdirected {
 		for k := range h.timeline.MBarriers {
 			from := &h.timeline.MBarriers[k]
 			if element(from.Name) != element(name) || array(from.Name) == array(name) ||
-				h.expected(from.Addr) != to.Expected {
+				expectedOf(h.timeline, from.Addr) != to.Expected {
 				continue
 			}
 			for _, m := range arriving(fn, from) {
@@ -132,16 +146,6 @@ func (h *hanging) misdirected(fn *ptx.Func) []*misdirected {
 		}
 	}
 	return out
-}
-
-// expected is how many arrivals a phase of an mbarrier needs.
-func (h *hanging) expected(addr uint64) int {
-	for _, m := range h.timeline.Last.MBarriers {
-		if m.Addr == addr {
-			return m.Expected
-		}
-	}
-	return -1
 }
 
 // arriving lists the lines that arrive at an mbarrier, where they are several.

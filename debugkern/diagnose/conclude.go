@@ -419,11 +419,11 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		if s.remedy.at != nil {
 			c.Place.Source, c.Place.Other = s.remedy.at, c.Place.Source
 		}
-		if s.misdirected != nil {
-			c.why = s.misdirected.surplus()
+		if why := arrivedWrongly(s); why != "" {
+			c.why = why
 		}
-		if s.miscounted != nil {
-			c.why = s.miscounted.describe()
+		if s.swizzled != nil {
+			c.why = s.swizzled.describe(f)
 		}
 		if s.skipped != nil {
 			s.skipped.describe(q, c)

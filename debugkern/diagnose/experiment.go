@@ -200,9 +200,8 @@ type merit [4]int
 // does, an edit of an index or a bound may (access).
 func (q *inquiry) cure(s *suspect) error {
 	for _, step := range []func(*suspect) error{
-		q.pitched, q.overran, q.recounted, q.await, q.remedied, q.skip, q.withoutFault, q.cleared,
-		q.part, q.arrive,
-		q.widened, q.wrapped, q.access,
+		q.pitched, q.overran, q.reswizzle, q.oneLaneArrives, q.recounted, q.await, q.remedied, q.skip,
+		q.withoutFault, q.cleared, q.part, q.arrive, q.widened, q.wrapped, q.access,
 	} {
 		if err := step(s); err != nil || s.remedy != nil {
 			return err

@@ -453,6 +453,7 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 		if s == lead {
 			continue
 		}
+		lead.warpwide = cmp.Or(lead.warpwide, s.warpwide)
 		if lead.cause.why == "" || tookBeyond(lead, s) && s.cause.why != "" {
 			lead.cause.because(s.cause.why)
 		}
@@ -521,7 +522,9 @@ func (q *inquiry) rootRank(s *suspect) int {
 	case s.effect:
 		return len(order) + 1
 	case q.endsBlock(s):
-		kind = "ends"
+		if kind = "ends"; q.readOtherwise() {
+			kind = "wgmma" // that is why it is read beyond its end
+		}
 	case kind == "race" && s.exclusive:
 		kind = "exclusive"
 	case kind == "misaligned" && s.across:
@@ -534,6 +537,13 @@ func (q *inquiry) rootRank(s *suspect) int {
 		return i
 	}
 	return len(order)
+}
+
+// readOtherwise reports whether an operand of a product is read in another layout than it was copied in.
+func (q *inquiry) readOtherwise() bool {
+	return slices.ContainsFunc(q.doc.Findings, func(f report.Finding) bool {
+		return f.Kind == "layout" && readSwizzled.MatchString(f.Message)
+	})
 }
 
 // vague orders wrong stages by how much is known of why: the operation, what it is made of or looks like,

@@ -685,6 +685,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		place := strings.ReplaceAll(at.At(), "$", "$$")
 		c.why = decided.ReplaceAllString(c.why, "by the condition at "+place+"${1}")
 	}
+	if why := arrivedWrongly(lead); why != "" {
+		c.why = why
+	}
 	lead.mask, lead.origin, lead.ring, lead.rule = nil, nil, nil, nil
 	c.Title = earlier.ReplaceAllString(c.Title, "")
 	if c.Place.Source == nil || c.Place.Source.File != at.File || c.Place.Source.Line != at.Line {

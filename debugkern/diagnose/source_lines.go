@@ -156,6 +156,9 @@ func (s *sourceEdit) indexed(lines map[string]map[int]int) {
 func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 	for _, x := range s.q.suspects {
 		c := x.contrast
+		if out.Step == 0 {
+			out.Step = stepOf(s.q.fingerprint(x))
+		}
 		out.Deciding = out.Deciding || s.leftOut(x)
 		switch {
 		case out.Kind != rewrite.Any:
@@ -172,6 +175,7 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 				out.From, out.To = from, to
 			}
 		}
+		out.Often = out.Often || x.warpwide != nil
 		out.Ordered = out.Ordered || slices.Contains(outOfOrder, x.cause.Kind) ||
 			c != nil && c.Overwritten != nil
 		if c != nil {
@@ -198,6 +202,26 @@ func (s *sourceEdit) wanted() (out rewrite.Wanted) {
 		}
 	}
 	return out
+}
+
+// periodic matches the value of a pattern by which some terms of a sum, of every so many, take part or not.
+var periodic = regexp.MustCompile(`(only )?\S+ (\d+)–(\d+) of every (\d+) take `)
+
+// stepOf is how many terms of a sum an iteration of its loop should go on by, where a stage looks as if it
+// goes on by another number: only the first of every few groups take part. 0: it does not look so.
+func stepOf(p *report.Fingerprint) int {
+	if p == nil || p.Name != "part-missing" {
+		return 0
+	}
+	m := periodic.FindStringSubmatch(p.Value)
+	if m == nil {
+		return 0
+	}
+	n := number(m[3]) - number(m[2]) + 1
+	if m[1] == "" && number(m[4]) != 2*n {
+		return 0 // more than every second group takes part
+	}
+	return n
 }
 
 // outOfOrder are kinds of findings on what was not waited for, or for too long.

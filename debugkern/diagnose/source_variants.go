@@ -51,8 +51,11 @@ func (s *sourceEdit) spoils(e rewrite.Edit) (why, flag string, err error) {
 			return o.name + " does not compile with it", s.onlyFlag(o), q.stopped(err)
 		}
 		if own, err := was.Compile(q.ctx, nil); err == nil && bytes.Equal(own.Text, b.Text) {
-			if len(wrong) == 0 {
+			switch {
+			case len(wrong) == 0:
 				unseen = slices.DeleteFunc(unseen, in) // it is right as it is, and stays the same
+			case slices.Contains(wrongStages(q.base.Report), wrong[0]):
+				return fmt.Sprintf("%s has %s wrong with it, as without", o.name, wrong[0]), "", nil
 			}
 			continue
 		}

@@ -269,6 +269,9 @@ func (q *inquiry) comparedFor(st probes.Stage, b *report.BadCell, tests []int) (
 				own = nil
 				break
 			}
+			if q.comparesOthers(test, list[i], list) {
+				return "", nil
+			}
 			if text := fmt.Sprintf("%.0f with %.0f", list[i].A, list[i].B); !slices.Contains(own, text) {
 				own = append(own, text)
 			}
@@ -292,11 +295,25 @@ func (q *inquiry) comparedFor(st probes.Stage, b *report.BadCell, tests []int) (
 	return "", nil
 }
 
+// comparesOthers reports whether another comparison of the same line, as of another iteration of a loop that
+// is unrolled, compares other numbers: which of them is about a cell is not known.
+func (q *inquiry) comparesOthers(test int, own debugkern.Compared, list []debugkern.Compared) bool {
+	fn := q.run.Entry()
+	at := blame(fn, test)
+	return at != nil && slices.ContainsFunc(list, func(c debugkern.Compared) bool {
+		src := blame(fn, c.At)
+		return c.At != test && src != nil && *src == *at && (c.A != own.A || c.B != own.B)
+	})
+}
+
 // resultOf names what an instruction gives, next to another line.
 func (q *inquiry) resultOf(i int, other *report.Source) string {
 	fn := q.run.Entry()
-	text := "the result of the " + repair.Word(fn.Body[i].Op)
-	if at := blame(fn, i); at.At() != other.At() {
+	text, at := "the result of the "+repair.Word(fn.Body[i].Op), blame(fn, i)
+	switch apart := at.At() != other.At(); {
+	case !apart && fn.Body[i].Op == "selp" && !strings.Contains(q.quoted(other), "?"):
+		return "one of the two values that it chooses between" // a compiler makes an if without a branch
+	case apart:
 		text += " at " + lineText(at, other)
 	}
 	return text

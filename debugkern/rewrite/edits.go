@@ -125,8 +125,8 @@ func (e *Edit) Replaced() (n int) {
 
 // Cost compares edits that make the same cells right: the lowest is the likeliest. It is the edit's Rank,
 // plus two for each token by which the text becomes longer, unless it is copied, lostChoice where a choice is
-// lost (LosesChoice), which may guard something, and lostFlag for each constant lost that flags of the build
-// decide. A flag of the build less makes nothing likelier.
+// lost (LosesChoice), which may guard something, gainedChoice where one is added, and lostFlag for each
+// constant lost that flags of the build decide. A flag of the build less makes nothing likelier.
 func (e *Edit) Cost() int {
 	longer := 0
 	for _, s := range e.sites {
@@ -139,8 +139,11 @@ func (e *Edit) Cost() int {
 		longer = min(longer, 0)
 	}
 	cost := e.Rank + 2*max(longer, -mostShorter) + lostFlag*e.loses
-	if e.LosesChoice() {
+	switch n := e.choices(); {
+	case e.LosesChoice():
 		cost += lostChoice
+	case n > 0:
+		cost += gainedChoice
 	}
 	return cost
 }
@@ -148,11 +151,15 @@ func (e *Edit) Cost() int {
 // LosesChoice reports whether an edit leaves out a condition of ?:, has it never hold, or has the same behind
 // it in either case. Such a condition may guard what a run does not have.
 func (e *Edit) LosesChoice() bool {
-	choices := 0
+	return e.choices() < 0 || e.neverEqual() || e.changes(sameArms)
+}
+
+// choices is how many more ?: the text has with the edit.
+func (e *Edit) choices() (n int) {
 	for _, s := range e.sites {
-		choices += count(lex(s.now).tokens, "?") - count(lex(e.Text.text[s.from:s.to]).tokens, "?")
+		n += count(lex(s.now).tokens, "?") - count(lex(e.Text.text[s.from:s.to]).tokens, "?")
 	}
-	return choices < 0 || e.neverEqual() || e.changes(sameArms)
+	return n
 }
 
 // sameArms counts the ?: of a line that have the same value whether their condition holds or not.
@@ -219,6 +226,8 @@ const (
 	mostShorter = 8
 	lostChoice  = 24
 	lostFlag    = 8
+	// gainedChoice: what a condition would guard was not needed so far
+	gainedChoice = 4
 )
 
 // Set is the texts of a kernel: what stands in one may be used in another.
@@ -805,7 +814,7 @@ func (l *lister) class(e *expr) string {
 		if list := l.w.called[name]; len(list) > 0 {
 			return class(list[0].result)
 		}
-		if typ, ok := strings.CutPrefix(name, "static_cast<"); ok {
+		if typ, ok := strings.CutPrefix(l.t.source(e.kids[0].from, e.kids[0].to), "static_cast<"); ok {
 			return class(strings.TrimSuffix(typ, ">"))
 		}
 		switch {

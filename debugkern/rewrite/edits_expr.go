@@ -123,6 +123,8 @@ func (l *lister) expression(e, parent *expr) {
 			l.put(rankEither, e.from, e.to, b)
 			l.put(rankEither, e.from, e.to, c)
 			l.dropping = false
+			// What other builds compute shows whether they are exchanged.
+			l.put(rankEither+1, e.from, e.to, a+" ? "+c+" : "+b)
 			break
 		}
 		l.put(rankEither, e.from, e.to, b)
@@ -131,6 +133,7 @@ func (l *lister) expression(e, parent *expr) {
 	default:
 		l.partly(e)
 		l.leaders(e)
+		l.numbered(e)
 		if len(e.kids) == 2 {
 			l.binary(e)
 		}
@@ -167,17 +170,37 @@ func (l *lister) variableFor(e, parent *expr) {
 
 // pastEnd reports whether the statement at hand is a loop round a line on which something goes past the end
 // of an array.
-func (l *lister) pastEnd() bool {
-	if !l.wanted.Beyond || l.s == nil || l.s.kind != "for" {
+func (l *lister) pastEnd() bool { return l.s != nil && l.goesPast(l.s) }
+
+// goesPast is pastEnd of a statement.
+func (l *lister) goesPast(s *statement) bool {
+	if !l.wanted.Beyond || s.kind != "for" {
 		return false
 	}
-	from, to := l.t.tokens[l.s.from].line, l.t.tokens[l.s.to-1].line
+	from, to := l.t.tokens[s.from].line, l.t.tokens[s.to-1].line
 	for line, far := range l.lines[l.t.Name] {
 		if far <= 0 && from <= line && line <= to {
 			return true
 		}
 	}
 	return false
+}
+
+// declaresBound reports whether the statement at hand declares a variable that stands in the header of a loop
+// round a line on which something goes past the end of an array.
+func (l *lister) declaresBound() bool {
+	if !l.wanted.Beyond || l.s == nil || l.s.kind != "declaration" {
+		return false
+	}
+	found := false
+	each(l.f.body, func(x *statement) {
+		if !found && l.goesPast(x) && len(x.body) > 0 {
+			found = slices.ContainsFunc(l.s.declares, func(v *variable) bool {
+				return l.t.has(x.from, x.body[0].from, v.name)
+			})
+		}
+	})
+	return found
 }
 
 // extent reports whether a constant is an extent of an array that is wanted.
@@ -361,6 +384,7 @@ func (l *lister) name(whole, e *expr, stored bool) {
 		}
 		return n
 	}
+	bounds := v.fixed && l.declaresBound()
 	for i, o := range l.nearest(others, e, differ) {
 		if whole == e && v.ranks > 0 {
 			first, later := l.sameExtents(o, v)
@@ -375,6 +399,9 @@ func (l *lister) name(whole, e *expr, stored bool) {
 		}
 		if v.fixed && !o.fixed && l.pastEnd() {
 			rank = rankPastEnd + i/2 - farther*l.far
+		}
+		if v.fixed && o.fixed && bounds && l.extent(o.name) {
+			rank = rankPastEnd - 4 - farther*l.far
 		}
 		put(rank, whole.from, whole.to, o.name+rest)
 		l.doubtful = false
@@ -597,6 +624,7 @@ func (l *lister) call(e *expr) {
 			}
 		}
 	}
+	l.otherCast(f)
 	if own := l.w.called[f.text]; len(own) > 0 {
 		for _, t := range l.w.seen(l.t) {
 			for _, o := range t.functions {

@@ -175,6 +175,57 @@ func (l *lister) flat(e *expr) {
 	}
 }
 
+// numbered lists, of a comparison of a number that the function makes of a row and a column, as row * N +
+// col, that of the column and that of the row: x % N and x / N in the place of x.
+func (l *lister) numbered(e *expr) {
+	if !slices.Contains(comparisons, e.op) || len(e.kids) != 2 {
+		return
+	}
+	for _, k := range e.kids {
+		base, _ := k.base()
+		if base.op != "name" || l.class(k) != integer || l.known(k) {
+			continue
+		}
+		text := l.t.source(k.from, k.to)
+		for _, n := range l.rowLengths(base.text) {
+			l.put(rankNumbered, k.from, k.to, text+" % "+n)
+			l.put(rankNumbered+1, k.from, k.to, text+" / "+n)
+		}
+	}
+}
+
+// rowLengths are the constants that the function multiplies a row by, for what it assigns to a variable, or
+// to elements of one: N of row * N + col.
+func (l *lister) rowLengths(name string) (out []string) {
+	add := func(value *expr) {
+		for value.op == "+" {
+			value = value.kids[0]
+		}
+		if value.op != "*" || !l.known(value.kids[1]) || l.known(value.kids[0]) {
+			return
+		}
+		if n := l.t.source(value.kids[1].from, value.kids[1].to); !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	each(l.f.body, func(s *statement) {
+		for _, v := range s.declares {
+			if v.name == name && v.init != nil && v.init.op == "+" {
+				add(v.init)
+			}
+		}
+		for _, e := range s.exprs {
+			if e == nil || e.op != "=" || e.kids[1].op != "+" {
+				continue
+			}
+			if to, _ := e.kids[0].base(); to.op == "name" && to.text == name {
+				add(e.kids[1])
+			}
+		}
+	})
+	return out
+}
+
 // partly lists, of a comparison of a multiple with a size, that a tile which the size cuts counts too, and
 // the other way round: (kv + 2) * N < S in the place of (kv + 3) * N <= S.
 func (l *lister) partly(e *expr) {

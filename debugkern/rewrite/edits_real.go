@@ -13,6 +13,27 @@ func (l *lister) arithmetic(e *expr) {
 	l.commuted(e)
 	l.distributed(e)
 	l.ownOfTwo(e)
+	l.oneElement(e)
+}
+
+// oneElement lists each operand alone of an operation of two elements of an array that is wanted.
+func (l *lister) oneElement(e *expr) {
+	a, b, _ := l.operation(e)
+	if a == nil || a.op != "index" || b.op != "index" {
+		return
+	}
+	x, _ := a.base()
+	y, _ := b.base()
+	if x.op != "name" || y.text != x.text ||
+		!slices.ContainsFunc(l.wanted.Arrays, func(w string) bool { return sameArray(w, x.text) }) {
+		return
+	}
+	of := l.of
+	l.of = "" // that one takes part too many is as a wrong index
+	for _, k := range []*expr{a, b} {
+		l.put(rankOneElement, e.from, e.to, l.t.source(k.from, k.to))
+	}
+	l.of = of
 }
 
 // deeper lists operands of operands in the place of an operation: f(g(x)) becomes x.

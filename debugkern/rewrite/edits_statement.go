@@ -401,6 +401,9 @@ func (l *lister) from0(s *statement) {
 	}
 	start, by := v.init, step.kids[1]
 	t := l.t
+	if n := l.wanted.Step; n > 0 {
+		l.put(rankStepOf, by.from, by.to, strconv.Itoa(n))
+	}
 	if by.op != "number" {
 		l.put(rankEveryStep, by.from, by.to, "1")
 		l.put(rankEveryStep+4, by.from, by.to, "2 * "+grouped(t.source(by.from, by.to), by, "*"))
@@ -411,8 +414,33 @@ func (l *lister) from0(s *statement) {
 		what := v.name + " from " + from + " in steps of " + step + " in place of from " + was
 		l.add(rankStride, what, at(start, from), at(by, step))
 	})
+	if all := l.allThreads(start); all != "" {
+		l.put(rankStride, start.from, start.to, all)
+	}
 	l.add(rankStep, "all "+v.name+" from 0 in place of every "+t.source(by.from, by.to)+"th from "+
 		t.source(start.from, start.to), at(start, "0"), at(by, "1"))
+}
+
+// allThreads is the thread's number, as the text has it, where an expression is a variable that several
+// threads of a block have alike, as a lane or a warp; "" where it is not.
+func (l *lister) allThreads(e *expr) string {
+	if e.op != "name" {
+		return ""
+	}
+	v := l.find(e.text, e.from)
+	if v == nil || v.init == nil || !slices.Contains([]string{"%", "/", "&", ">>"}, v.init.op) {
+		return ""
+	}
+	of := v.init.kids[0]
+	text := l.t.source(of.from, of.to)
+	if text == "threadIdx.x" {
+		return text
+	}
+	if t := l.find(text, e.from); t != nil && t.init != nil &&
+		l.t.source(t.init.from, t.init.to) == "threadIdx.x" {
+		return text
+	}
+	return ""
 }
 
 // strides lists where other loops of the function start, and in which steps they go, where that means

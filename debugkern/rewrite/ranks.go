@@ -6,14 +6,17 @@ package rewrite
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders, rankRunning,
 // rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth, rankPlaced,
-// rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankLastStep, rankRest, rankWholeLoop, rankFlat
-// and rankCounted, are estimates: too few bugs had them. The lower the likelier.
+// rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankLastStep, rankRest, rankWholeLoop, rankFlat,
+// rankCounted, rankOneElement, rankStepOf, rankCast and rankNumbered are estimates: too few bugs had them.
+// The lower the likelier.
 const (
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
 	rankStorage     = 6  // an array in a place of its own
 	rankWidth       = 6  // a shuffle of all lanes
 	rankTemplate    = 7  // a number as the argument of a template
+	rankStepOf      = 6  // a loop's step of as many terms as take part
+	rankOneElement  = 8  // one of two elements of an array that is used by a wrong index
 	rankUnused      = 8  // what is computed and never used
 	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
 	rankAlways      = 8  // a statement without its condition, or without what leaves early
@@ -41,6 +44,7 @@ const (
 	rankRest        = 14 // what is left of an extent behind a tile's first element
 	rankWholeLoop   = 18 // a loop over all, in the place of one over a part
 	rankFlat        = 14 // an element by its indices in the place of its number in the array
+	rankNumbered    = 14 // a row or column of an element, in the place of its number in the array
 	rankCounted     = 14 // the end of a loop in the place of how often it runs, and the other way round
 	rankHalving     = 14 // another first and last step of a reduction
 	rankIndices     = 14 // two indices exchanged
@@ -62,6 +66,7 @@ const (
 	rankTruth       = 16 // a condition that always holds, or never
 	rankArguments   = 17 // two arguments exchanged
 	rankElsewhere   = 17 // what stands in the same role elsewhere
+	rankCast        = 17 // a conversion to another type, the likeliest first
 	rankEither      = 17 // one of the values of a ?:
 	rankInstead     = 17 // another function in all calls of one
 	rankNext        = 18 // a statement behind the next

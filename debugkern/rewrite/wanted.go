@@ -20,6 +20,9 @@ type Wanted struct {
 	Often bool
 	// Deciding: something is left out, by the bound of a loop or a condition
 	Deciding bool
+	// Step is how many terms of a sum an iteration of its loop should go on by, where it goes on by more or
+	// less; 0: not known
+	Step int
 	// Ordered: something is done before what it has to wait for, so that a statement may stand too early
 	Ordered bool
 }

@@ -399,6 +399,15 @@ var mended = []struct{ bug, line, says string }{
 		bug:  "values-guarded-by-the-queries",
 		line: "if (RUN_PV) store_chunk(&sV[chunk_row][chunk_col], load_chunk(V + at, key < Sk));",
 	},
+	{
+		bug:  "offset-for-rms-alone",
+		line: "Y[at] = __float2half_rn(USE_RMS ? scaled : __fadd_rn(scaled, beta[c]));",
+	},
+	{bug: "maximum-seeded-with-the-first-column", line: "float m = m_smem[t];"},
+	{bug: "keys-counted-by-the-tile-of-queries", line: "const int keys = min(TILE_N, S - key0);"},
+	{bug: "table-filled-from-the-lane-on", line: "for (int u = threadIdx.x; u < 256; u += THREADS) {"},
+	{bug: "both-halves-added-by-both-warps", line: "const float part = sPV_frag[warp][row][col];"},
+	{bug: "depth-stepped-by-panels", line: "for (int d = 0; d < HEAD_DIM; d += 16) {"},
 	{bug: "values-held-two-deep", line: "KVTile v[STAGES];"},
 }
 

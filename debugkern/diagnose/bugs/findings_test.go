@@ -105,6 +105,15 @@ func TestFindings(t *testing.T) {
 			"q-takes-the-columns-of-k", `(?s)made wrong by what is passed at own_\S+:373.*change: look at what is passed at`,
 		},
 		{
+			"every-lane-frees-the-keys", `(?s)all 32 lanes of a warp arrive at k_empty\[0\] at own_\S+:206, and a phase ` +
+				`of it is over with 8 arrivals: one instruction ends 4 phases.*with one lane of each warp arriving at ` +
+				`own_\S+:206 .* nothing is wrong`,
+		},
+		{
+			"swizzle-numbered-as-in-tensor-maps", `(?s)with code 3 in bits 62 and 63, says 32 bytes.*swizzle there is ` +
+				`from own_hopper\.cuh:111.*with code 1 in place of 3 .* nothing is wrong`,
+		},
+		{
 			"bits-converted-as-a-count", `the bits of the result of the conversion at own_\S+:261 are converted as if ` +
 				`they were an integer`,
 		},
