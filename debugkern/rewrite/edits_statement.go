@@ -417,6 +417,11 @@ func (l *lister) from0(s *statement) {
 	if all := l.allThreads(start); all != "" {
 		l.put(rankStride, start.from, start.to, all)
 	}
+	if l.isThread(start) {
+		for _, n := range append(l.launched(), "blockDim.x") {
+			l.put(rankStride, by.from, by.to, n)
+		}
+	}
 	l.add(rankStep, "all "+v.name+" from 0 in place of every "+t.source(by.from, by.to)+"th from "+
 		t.source(start.from, start.to), at(start, "0"), at(by, "1"))
 }
@@ -431,16 +436,21 @@ func (l *lister) allThreads(e *expr) string {
 	if v == nil || v.init == nil || !slices.Contains([]string{"%", "/", "&", ">>"}, v.init.op) {
 		return ""
 	}
-	of := v.init.kids[0]
-	text := l.t.source(of.from, of.to)
-	if text == "threadIdx.x" {
-		return text
-	}
-	if t := l.find(text, e.from); t != nil && t.init != nil &&
-		l.t.source(t.init.from, t.init.to) == "threadIdx.x" {
-		return text
+	if of := v.init.kids[0]; l.isThread(of) {
+		return l.t.source(of.from, of.to)
 	}
 	return ""
+}
+
+// isThread reports whether an expression is the thread's number.
+func (l *lister) isThread(e *expr) bool {
+	const number = "threadIdx.x"
+	text := l.t.source(e.from, e.to)
+	if e.op != "name" {
+		return text == number
+	}
+	v := l.find(text, e.from)
+	return v != nil && v.init != nil && l.t.source(v.init.from, v.init.to) == number
 }
 
 // strides lists where other loops of the function start, and in which steps they go, where that means

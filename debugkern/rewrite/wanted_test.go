@@ -8,7 +8,7 @@ constexpr bool CAUSAL = FLAG;
 __device__ half element(unsigned word, int i) {
     return __ushort_as_half(static_cast<unsigned char>(word >> 16 * (i % 2)));
 }
-__global__ void block(float* x, const float* y, int S) {
+__global__ void __launch_bounds__(THREADS) block(float* x, const float* y, int S) {
     __shared__ float sK[TILE_N][64], sPart[4][16];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int keys = min(TILE_M, S - blockIdx.x * TILE_N);
@@ -16,6 +16,7 @@ __global__ void block(float* x, const float* y, int S) {
     for (int e = 0; e < 8; e++) cell[e] = warp * TILE_N + lane + e;
     for (int e = 0; e < 8; e++) if (cell[e] >= keys) x[e] = 0.0f;
     for (int u = lane; u < 256; u += THREADS) x[u] = 1.0f;
+    for (int u = threadIdx.x; u < 256; u += 256) x[u] = 2.0f;
     for (int d = 0; d < 64; d += 2 * TILE_M) x[d] = y[d];
     for (int c = threadIdx.x; c < keys; c += THREADS) {
         x[c] = sK[c][0];
@@ -43,9 +44,10 @@ func TestWantedOfBlock(t *testing.T) {
 			"cell[e] >= keys", Wanted{},
 			"cell[e] % TILE_N in place of cell[e]", "cell[e] / TILE_N in place of cell[e]",
 		},
-		{"int u = lane", Wanted{}, "threadIdx.x in place of lane", "16 in place of THREADS"},
+		{"int u = lane", Wanted{}, "threadIdx.x in place of lane", "256 in place of THREADS"},
+		{"int u = threadIdx.x", Wanted{}, "THREADS in place of 256", "blockDim.x in place of 256"},
 		{"int d = 0", Wanted{Step: 16}, "16 in place of 2 * TILE_M", "1 in place of 2 * TILE_M"},
-		{"int keys", beyond, "TILE_N in place of TILE_M", "16 in place of TILE_M"},
+		{"int keys", beyond, "TILE_N in place of TILE_M", "1 in place of TILE_M"},
 		{
 			"x[lane] =", Wanted{Kind: Indices, Arrays: []string{"sPart"}},
 			"sPart[warp][lane] in place of __fadd_rn(sPart[warp][lane], sPart[warp ^ 1][lane])",
