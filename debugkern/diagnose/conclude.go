@@ -357,6 +357,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	// No trial that changes the kernel makes it right. A trial without a planted fault is no advice.
 	unchanged := s.remedy == nil || !s.remedy.changes() || s.remedy.without != ""
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
+	stale := found(s, func(o *suspect) *stalePhase { return o.stale })
 	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	if c.Kind == "loop-ended" {
@@ -382,6 +383,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice, c.Place.Source, c.Place.Other = s.turn.advice, s.turn.wrong.Source, c.Place.Source
 	case q.misnumbered(f):
 		q.describeMisnumbered(f, c)
+	case stale != nil && unchanged:
+		stale.describe(q, c)
+	case s.circular != nil && unchanged:
+		s.circular.describe(q, c)
 	case s.parted != nil:
 		c.Title = c.Kind + ": " + s.parted.title
 		c.why, c.Advice, c.Place.Other = s.parted.why, s.parted.advice, s.parted.at

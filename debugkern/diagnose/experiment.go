@@ -201,7 +201,7 @@ type merit [4]int
 func (q *inquiry) cure(s *suspect) error {
 	for _, step := range []func(*suspect) error{
 		q.pitched, q.overran, q.reswizzle, q.oneLaneArrives, q.recounted, q.await, q.remedied, q.skip,
-		q.withoutFault, q.cleared, q.part, q.arrive, q.widened, q.wrapped, q.access,
+		q.withoutFault, q.cleared, q.part, q.arrive, q.waitStale, q.widened, q.wrapped, q.access,
 	} {
 		if err := step(s); err != nil || s.remedy != nil {
 			return err

@@ -124,6 +124,8 @@ type suspect struct {
 	misdirected *misdirected    // an arrival that has to be at another mbarrier; nil: none is known
 	miscounted  *miscounted     // an mbarrier that counts other arrivals than come; nil: none is known
 	swizzled    *swizzled       // a swizzle of matrix descriptors that is not the copy's; nil: none is known
+	circular    *circular       // the waits at barriers that its block is in a cycle of; nil: in none
+	stale       *stalePhase     // a wait for a phase that is over; nil: none is known
 	warpwide    *warpwide       // an arrival of all lanes where one has to arrive; nil: none is known
 	skipped     *skipped        // a barrier that some warps go past; nil: none is known
 	unawaited   *unawaited      // reads of a copy by warps that have not waited for it; nil: none are known

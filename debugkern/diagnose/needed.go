@@ -258,7 +258,37 @@ func (q *inquiry) explain(s *suspect, e *explanation) {
 		change = fmt.Sprintf("at %s: write %s in place of %s: what it gives has to be multiplied by %.6g%s",
 			e.place(), now, was, e.X, numberName(e))
 	}
+	if other := q.rightMadeAt(e); other != "" {
+		change = fmt.Sprintf("for %s alone, as %s, which is right, is made at the same line and needs it: %s",
+			e.stage, other, change)
+	}
 	s.cause.Advice = change + q.seeFirst(s.stages[0])
+}
+
+// rightMadeAt is a stage, every cell of which is right in the block of the first wrong cell, that the
+// operation of an explanation makes too; "" where there is none.
+func (q *inquiry) rightMadeAt(e *explanation) string {
+	_, at := e.Site()
+	doc := q.base.Report.Stage(e.stage.String())
+	if doc == nil || doc.FirstBad == nil {
+		return ""
+	}
+	b := doc.FirstBad
+	for i := range q.run.Plan.Stages {
+		st := q.run.Plan.Stages[i].Stage
+		if x := q.base.Report.Stage(st.String()); st == e.stage || q.run.Plan.Stages[i].Loaded || x == nil ||
+			x.Local.Cells == 0 || x.Local.Bad > 0 {
+			continue
+		}
+		ops, err := q.base.Slice(q.ctx, st, b.Block, max(b.KVTile, 0), [][2]int{{0, 0}})
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(ops, func(op debugkern.Operation) bool { return op.At == at }) {
+			return st.String()
+		}
+	}
+	return ""
 }
 
 // bases are logarithms with what their results have to be multiplied by to be those of another base.

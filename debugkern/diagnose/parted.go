@@ -41,6 +41,10 @@ func (q *inquiry) part(s *suspect) error {
 		q.misnumbered(&q.doc.Findings[s.cause.Finding]) {
 		return nil
 	}
+	var err error
+	if s.circular, err = q.roundInBarriers(s); err != nil || s.circular != nil {
+		return err
+	}
 	st, err := scene.Stand(q.ctx, q.run, s.cause.Place.Block)
 	if err != nil {
 		return q.fatal(err)

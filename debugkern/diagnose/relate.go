@@ -455,7 +455,9 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 		}
 		lead.warpwide = cmp.Or(lead.warpwide, s.warpwide)
 		if lead.cause.why == "" || tookBeyond(lead, s) && s.cause.why != "" {
-			lead.cause.because(s.cause.why)
+			if lead.cause.Kind == kindStage || !strings.HasPrefix(s.cause.why, "the manifest has ") {
+				lead.cause.because(s.cause.why) // what a stage should be says nothing of a finding
+			}
 		}
 		if at, says := q.limitAt(lead, s); at != nil && lead.cause.Place.Other == nil {
 			lead.cause.Place.Other = at
@@ -491,6 +493,9 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 			lead.remedy, lead.alone = s.remedy, s.alone
 			return nil
 		}
+	}
+	if ok, err := q.bothWays(lead, all); err != nil || ok {
+		return err
 	}
 	lead.partial, lead.partly = lead.remedy, lead.alone
 	lead.remedy, lead.alone = nil, nil

@@ -104,6 +104,7 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 		}
 	}
 	s.indexed(lines)
+	s.readFrom(lines)
 	if barrier {
 		set.Leaving(lines, 0)
 	}
@@ -147,6 +148,37 @@ func (s *sourceEdit) indexed(lines map[string]map[int]int) {
 			}
 			for _, at := range places {
 				s.put(lines, at.File, at.Line, 0)
+			}
+		}
+	}
+}
+
+// readFrom adds, where a stage's cells are made of other elements than should be there, the lines that
+// mention its array, and the short functions that these call in its indices: it may be stored right, and read
+// wrong.
+func (s *sourceEdit) readFrom(lines map[string]map[int]int) {
+	for _, x := range s.q.suspects {
+		if x.contrast == nil || len(x.contrast.Foreign) == 0 || len(x.stages) == 0 {
+			continue
+		}
+		st := s.q.run.Plan.Stage(x.stages[0])
+		if st == nil || st.Array == "" {
+			continue
+		}
+		own := map[string]map[int]int{}
+		s.set.Mentioning(own, st.Array, 1)
+		for name, list := range own {
+			text := strings.Split(s.texts[name], "\n")
+			for line, far := range list {
+				put(lines, name, line, far)
+				if line < 1 || line > len(text) {
+					continue
+				}
+				for _, m := range called.FindAllStringSubmatch(bare(text[line-1]), -1) {
+					if src := s.q.shortFunction(m[1]); src != nil {
+						s.put(lines, src.File, src.Line, 1)
+					}
+				}
 			}
 		}
 	}

@@ -11,8 +11,9 @@ import (
 var operators = map[string][]string{
 	"<": {"<=", ">"}, "<=": {"<", ">="}, ">": {">=", "<"}, ">=": {">", "<="}, "==": {"!="}, "!=": {"=="},
 	"+": {"-"}, "-": {"+"},
-	"*": {"/"}, "/": {"%", "*"}, "%": {"/"}, "&&": {"||"}, "||": {"&&"}, "&": {"|", "^"}, "|": {"&", "^"},
-	"^": {"&", "+"}, "<<": {">>"}, ">>": {"<<"}, "+=": {"=", "-="}, "-=": {"+=", "="}, "*=": {"=", "/="},
+	"*": {"/"}, "/": {"%", "*", ">>"}, "%": {"/"}, "&&": {"||"}, "||": {"&&"}, "&": {"|", "^"},
+	"|": {"&", "^"},
+	"^": {"&", "+"}, "<<": {">>"}, ">>": {"<<", "/"}, "+=": {"=", "-="}, "-=": {"+=", "="}, "*=": {"=", "/="},
 	"/=": {"*="}, "=": {"+=", "*="},
 }
 
@@ -24,7 +25,8 @@ var callees = [][]string{
 	{"__shfl_xor_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_sync"},
 	{"rsqrtf", "__frcp_rn", "sqrtf", "__fsqrt_rn"}, {"__low2float", "__high2float"},
 	{"atomicAdd", "atomicAdd_block"}, {"__any_sync", "__all_sync"}, {"__threadfence", "__threadfence_block"},
-	{"__float2half_rn", "__float2half_rz"}, {"__float2int_rn", "__float2int_rz", "__float2int_rd"},
+	{"__float2half_rn", "__float2half_rz"},
+	{"__float2int_rn", "__float2int_rz", "__float2int_rd", "__float2int_ru"},
 	{"floorf", "truncf", "rintf", "ceilf"}, {"__fadd_rn", "__fmul_rn"},
 	{"__fadd_rn", "__fadd_rz"}, {"__fmul_rn", "__fmul_rz"}, {"fmaxf", "__fadd_rn"},
 	{"__fsub_rn", "__fsub_rz"}, {"__fmaf_rn", "__fmaf_rz"}, {"sinf", "cosf"}, {"__sinf", "__cosf"},
@@ -84,6 +86,7 @@ func (l *lister) expression(e, parent *expr) {
 			l.name(e, e, stored(e, parent))
 		}
 	case "index":
+		l.unusedArray(e, parent)
 		l.reread(e, parent)
 		l.flat(e)
 		if in := e.kids[0]; in.op == "index" {
@@ -134,6 +137,7 @@ func (l *lister) expression(e, parent *expr) {
 		l.partly(e)
 		l.leaders(e)
 		l.numbered(e)
+		l.quotient(e, parent)
 		if len(e.kids) == 2 {
 			l.binary(e)
 		}
@@ -252,6 +256,9 @@ func (l *lister) passed(e *expr) {
 	}
 }
 
+// bitwise are the operators of bits that bind more weakly than sums and products do.
+var bitwise = []string{"&", "^", "|", "<<", ">>"}
+
 // products are the operators of products.
 var products = []string{"*", "/", "%"}
 
@@ -297,6 +304,16 @@ func (l *lister) binary(e *expr) {
 	if k := e.kids[0]; (e.op == "+" || e.op == "-") && slices.Contains(products, k.op) {
 		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)
 		l.put(rankBrackets, e.from, e.to, x+" "+k.op+" ("+y+" "+e.op+" "+b+")")
+	}
+	// (a & b) * c in the place of a & b * c, as few mean the latter of a mask
+	if k := e.kids[1]; slices.Contains(bitwise, e.op) && len(k.kids) == 2 && binding[k.op] > binding[e.op] &&
+		binding[k.op] >= binding["<<"] {
+		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)
+		rank := rankBrackets
+		if e.op == "&" {
+			rank = rankMasked
+		}
+		l.put(rank, e.from, e.to, "("+a+" "+e.op+" "+x+") "+k.op+" "+y)
 	}
 	if k := e.kids[0]; slices.Contains(products, e.op) && slices.Contains(products, k.op) {
 		x, y := t.source(k.kids[0].from, k.kids[0].to), t.source(k.kids[1].from, k.kids[1].to)

@@ -220,3 +220,23 @@ func (l *lister) cells(e *expr) []string {
 			parent.kids[0] == x) && !stored(x, parent)
 	})
 }
+
+// quotient lists, of a quotient of integers that is passed to a function of real numbers, one of real
+// numbers: 1.0f / n in the place of 1 / n, and a quotient in the place of a product with it.
+func (l *lister) quotient(e, parent *expr) {
+	if e.op != "/" || e.kids[0].op != "number" || l.class(e) != integer ||
+		parent == nil || l.class(parent) != real {
+		return
+	}
+	one, by := l.t.source(e.kids[0].from, e.kids[0].to), l.t.source(e.kids[1].from, e.kids[1].to)
+	l.put(rankQuotient, e.from, e.to, one+".0f / "+by)
+	const product = "__fmul_rn"
+	if one == "1" && parent.op == "call" && parent.kids[0].text == product && len(parent.kids) == 3 {
+		x := parent.kids[1]
+		if x == e {
+			x = parent.kids[2]
+		}
+		l.put(rankQuotient, parent.from, parent.to,
+			"__fdiv_rn("+l.t.source(x.from, x.to)+", static_cast<float>("+by+"))")
+	}
+}

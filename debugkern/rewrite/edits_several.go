@@ -37,6 +37,13 @@ func (l *lister) everywhere(from int) {
 		if len(line) < len(all) {
 			l.together(e, line, rankLine, allPlaces+" on the line")
 		}
+		near := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool {
+			apart := t.tokens[x.from].line - e.Line
+			return apart < -nearLines || apart > nearLines
+		})
+		if len(near) > len(line) && len(near) < len(all) && l.fixedAt(e.sites[0].now, near[0].from) {
+			l.together(e, near, rankLine, allPlaces+" on the lines next to it")
+		}
 		if from, to := l.loopRound(e.sites[0].from); to > 0 {
 			loop := slices.DeleteFunc(slices.Clone(all), func(x *expr) bool {
 				return x.from < from || x.from >= to
@@ -46,6 +53,12 @@ func (l *lister) everywhere(from int) {
 			}
 		}
 	}
+}
+
+// fixedAt reports whether a text is the name of a constant at a token.
+func (l *lister) fixedAt(text string, at int) bool {
+	v := l.find(text, at)
+	return v != nil && v.fixed || l.constant(text)
 }
 
 // loopRound is the tokens of the innermost loop that has a byte of the function in its body; 0 for none.
@@ -245,6 +258,8 @@ const (
 	mostPlaces = 4
 	// rankPlaces is by how much that is less likely than one place.
 	rankPlaces = 4
+	// nearLines is how far from a line its places are that may have to agree with it
+	nearLines = 3
 	// rankLine is the same of the places on one line
 	rankLine = 2
 )

@@ -1,6 +1,9 @@
 package rewrite
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // What a function computes and does not use belongs somewhere: a sum that is made in two parts and returned
 // as one of them, a factor that is prepared and not multiplied by.
@@ -27,6 +30,35 @@ func (l *lister) unused(e, parent *expr) {
 			l.value(rankUnused+2, e.from, e.to, "("+grouped(text, e, "/")+" / "+v.name+")")
 		} else {
 			l.value(rankUnused+2, e.from, e.to, "min("+text+", "+v.name+")")
+		}
+	}
+}
+
+// unusedArray lists, in the place of an element, one of an array of the same type that the kernel is passed
+// and does not use, by the same index or by one variable of it.
+func (l *lister) unusedArray(e, parent *expr) {
+	base, n := e.base()
+	if n != 1 || base.op != "name" || stored(e, parent) || !l.f.kernel {
+		return
+	}
+	own := l.find(base.text, base.from)
+	if own == nil || !strings.HasSuffix(own.typ, "*") {
+		return
+	}
+	index := e.kids[1]
+	texts := []string{l.t.source(index.from, index.to)}
+	index.walk(func(x, _ *expr) bool {
+		if x.op == "name" && !slices.Contains(texts, x.text) {
+			texts = append(texts, x.text)
+		}
+		return true
+	})
+	for _, v := range l.f.parameters {
+		if v.typ != own.typ || v.name == own.name || l.mentions(v.name) > 1 {
+			continue
+		}
+		for i, text := range texts {
+			l.put(rankUnused+i, e.from, e.to, v.name+"["+text+"]")
 		}
 	}
 }

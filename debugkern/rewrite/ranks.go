@@ -7,9 +7,10 @@ package rewrite
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders, rankRunning,
 // rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth, rankPlaced,
 // rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankLastStep, rankRest, rankWholeLoop, rankFlat,
-// rankCounted, rankOneElement, rankStepOf, rankCast and rankNumbered are estimates: too few bugs had them.
-// The lower the likelier.
+// rankCounted, rankOneElement, rankStepOf, rankQuotient, rankMasked, rankCast and rankNumbered are estimates:
+// too few bugs had them. The lower the likelier.
 const (
+	rankMasked      = 2  // a mask in brackets, which is a factor
 	rankClamped     = 4  // at least 0
 	rankAll         = 6  // a barrier of all threads in the place of one of fewer
 	rankStorage     = 6  // an array in a place of its own
@@ -29,6 +30,7 @@ const (
 	rankComponent   = 14 // another component of a vector
 	rankBits        = 11 // the bits of a float with another digit
 	rankRunning     = 12 // what a variable has, as an operand of what is assigned to it
+	rankQuotient    = 12 // a quotient of real numbers in the place of one of integers
 	rankCrossed     = 12 // a word of two statements that follow each other exchanged
 	rankOwnCallee   = 13 // another function of the kernel
 	rankAnother     = 14 // what stands there for another variable

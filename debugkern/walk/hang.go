@@ -148,10 +148,17 @@ func (t *Timeline) threads(s *Stuck) Debt {
 			d.Warps = append(d.Warps, warp)
 		}
 	}
+	if len(d.Warps) > 0 {
+		d.Why = t.gone(d.Warps)
+		return d
+	}
+	for warp, list := range t.barAhead {
+		if len(list) > 0 && !slices.Contains(s.Warps, warp) {
+			d.Warps, d.Source, d.Ahead = append(d.Warps, warp), list[0].Source, true
+		}
+	}
 	if len(d.Warps) == 0 {
 		d.Why = "no other thread has ever reached it"
-	} else {
-		d.Why = t.gone(d.Warps)
 	}
 	return d
 }
@@ -227,7 +234,7 @@ func (r *recording) findAhead() {
 	t := r.t
 	f := r.w.program.Functions()[0]
 	g := cfg.New(f)
-	t.ahead = make([][]Arrive, len(t.Warps))
+	t.ahead, t.barAhead = make([][]Arrive, len(t.Warps)), make([][]Arrive, len(t.Warps))
 	for warp := range t.Warps {
 		i := slices.IndexFunc(t.Warps[warp].Waits, func(x Wait) bool { return x.To == Never })
 		if i < 0 || t.Warps[warp].Waits[i].PC >= len(f.Body) {
@@ -237,8 +244,14 @@ func (r *recording) findAhead() {
 		reached := g.Reach(g.Of[pc], -1, false)
 		for at, in := range f.Body {
 			after := reached[g.Of[at]] || g.Of[at] == g.Of[pc] && at > pc
-			if after && in.Op == "mbarrier" && in.Has("arrive") {
-				t.ahead[warp] = append(t.ahead[warp], Arrive{Warp: warp, PC: at, Source: r.w.lineOf(at)})
+			if !after || !in.Has("arrive") {
+				continue
+			}
+			switch a := (Arrive{Warp: warp, PC: at, Source: r.w.lineOf(at)}); in.Op {
+			case "mbarrier":
+				t.ahead[warp] = append(t.ahead[warp], a)
+			case "bar", "barrier":
+				t.barAhead[warp] = append(t.barAhead[warp], a)
 			}
 		}
 	}

@@ -41,9 +41,9 @@ cycle []`},
 4 [9 10 11] at barrier 2 line 193: 32 of 128 threads of [4 5 6 7 8] → [1 2 3] 
 cycle [1 2]`},
 		{"turn-not-given", `0 [0] at k_empty[0] line 154: 8 of 8 arrivals of [4 5 6 7 8 9 10 11] → [1 2] 
-1 [4 5 6 7] at barrier 1 line 192: 128 of 256 threads of [] → [] no other thread has ever reached it
-2 [8 9 10 11] at barrier 2 line 192: 128 of 256 threads of [] → [] no other thread has ever reached it
-cycle []`},
+1 [4 5 6 7] at barrier 1 line 192: 128 of 256 threads of [8 9 10 11] → [2] 
+2 [8 9 10 11] at barrier 2 line 192: 128 of 256 threads of [4 5 6 7] → [1] 
+cycle [1 2]`},
 	} {
 		_, line := recorded(t, debugkern.Request{Target: "stage5_hopper", Faults: []string{tt.fault}})
 		h := walk.HangOf(line)

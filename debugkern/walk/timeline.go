@@ -28,6 +28,7 @@ type Timeline struct {
 	Last      target.AsyncState
 	barriers  [16]blockBarrier
 	ahead     [][]Arrive // by warp, of a block that cannot go on: what it might still do
+	barAhead  [][]Arrive // the same of the block's barriers
 }
 
 // Span is moments From up to To, To not included.

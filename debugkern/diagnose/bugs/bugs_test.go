@@ -407,6 +407,10 @@ var mended = []struct{ bug, line, says string }{
 	{bug: "keys-counted-by-the-tile-of-queries", line: "const int keys = min(TILE_N, S - key0);"},
 	{bug: "table-filled-from-the-lane-on", line: "for (int u = threadIdx.x; u < 256; u += THREADS) {"},
 	{bug: "both-halves-added-by-both-warps", line: "const float part = sPV_frag[warp][row][col];"},
+	{
+		bug:  "row-bit-multiplied-before-the-and",
+		line: "__device__ __forceinline__ int swizzled(int n, int d) { return d ^ ((n & 1) * 8); }",
+	},
 	{bug: "depth-stepped-by-panels", line: "for (int d = 0; d < HEAD_DIM; d += 16) {"},
 	{bug: "values-held-two-deep", line: "KVTile v[STAGES];"},
 }

@@ -110,6 +110,22 @@ func TestFindings(t *testing.T) {
 				`own_\S+:206 .* nothing is wrong`,
 		},
 		{
+			"first-turn-given-behind-own-wait", `(?s)warps 4-7 and warps 8-11 wait for each other at own_\S+:192.*` +
+				`warps 4-7 wait at barrier 1 for 128 of 256 threads, .*the next arrival behind the wait at ` +
+				`own_stage5_hopper\.cu:192 is at own_stage5_hopper\.cu:193`,
+		},
+		{
+			"round-by-a-shift-of-the-stages", `(?s)pass the wait at own_\S+:192 2 times by phase 0 of k_full\[0\], ` +
+				`which is over already, and no thread waits for phase 1.*parity there is from own_\S+:188`,
+		},
+		{
+			"partners-part-added-behind-its-own-sync", `(?s)put __syncthreads\(\) between lines 158 and 164, and ` +
+				`__syncthreads\(\) between lines 164 and 158.*the race is gone .*nothing is wrong`,
+		},
+		{
+			"one-call-for-both-products-scaled", `for dP alone, as S, which is right, is made at the same line`,
+		},
+		{
 			"swizzle-numbered-as-in-tensor-maps", `(?s)with code 3 in bits 62 and 63, says 32 bytes.*swizzle there is ` +
 				`from own_hopper\.cuh:111.*with code 1 in place of 3 .* nothing is wrong`,
 		},
