@@ -585,6 +585,9 @@ func printCheck(w io.Writer, d *report.Check) {
 			fmt.Fprintf(w, "  %d  %s grid %s, block %s\n", i, st.Entry, st.Launch.Grid, st.Launch.Block)
 		}
 	}
+	if errors == 0 && d.GuessedExtents != "" {
+		fmt.Fprintf(w, "  %s\n", d.GuessedExtents)
+	}
 	for _, f := range d.Findings {
 		if f.Suppressed != "" {
 			fmt.Fprintf(w, "\n  %s (does not count: %s): %s\n", f.Kind, f.Suppressed, f.Message)

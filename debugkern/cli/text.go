@@ -23,6 +23,9 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 	if r.Guess != "" && r.Verdict == report.Diverge {
 		fmt.Fprintf(w, "  %s\n", r.Guess)
 	}
+	if text := r.ExtentsDoubtful(); text != "" {
+		fmt.Fprintf(w, "  %s\n", text)
+	}
 	for _, g := range r.Guilty {
 		if st := r.Stage(g.Stage); st != nil {
 			printGuilty(w, st, g)
@@ -55,6 +58,9 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 		printFinding(w, f)
 		if f.Missing != nil {
 			fmt.Fprintf(w, "    missing: %s\n", *f.Missing)
+		}
+		if f.Consequence != "" {
+			fmt.Fprintf(w, "    %s\n", f.Consequence)
 		}
 	}
 	for i, line := range r.Printed {

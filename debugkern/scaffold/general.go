@@ -43,6 +43,7 @@ type general struct {
 	kind   *kernelKind
 
 	geo          geometry
+	indices      *indexReader // nil without the kernel's text
 	guessedBlock bool
 }
 
