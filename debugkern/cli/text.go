@@ -69,8 +69,11 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 		}
 		fmt.Fprintln(w, "  "+line)
 	}
-	for _, n := range r.Build.Notes {
-		fmt.Fprintf(w, "\nnote: %s\n", n)
+	for i, n := range r.Build.Notes {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "note: %s\n", n)
 	}
 	c := r.Cost
 	fmt.Fprintf(w, "\n%s, %s: ", r.Backend.Device, report.BuilderText(r.Backend.Builder))
