@@ -134,12 +134,10 @@ func (g *general) exampleValue(i int, threads int64) string {
 			fill = "randint(0,8)"
 		}
 		return fmt.Sprintf("%s:%s[%s]", fill, strings.ToLower(g.dtype(i).String()), strings.Join(dims, ","))
-	case p.DType.Float():
-		return scalarValue(g.names[i])
 	case g.dimOf[i] != "":
 		return fmt.Sprint(g.inShape(g.dimOf[i]))
 	}
-	return "1"
+	return g.scalar(i)
 }
 
 // inShape is an expression of the manifest in its first shape; 0 where it has no value.

@@ -56,7 +56,7 @@ func softmaxOp(g *general) string {
 func (g *general) epsilon() string {
 	for i, p := range g.params {
 		if !p.Pointer && p.DType.Float() && strings.Contains(strings.ToLower(g.names[i]), "eps") {
-			return scalarValue(g.names[i])
+			return g.scalar(i)
 		}
 	}
 	return "0.00001"
