@@ -12,9 +12,9 @@ import (
 )
 
 // Command is the command line that asks for the request again: verb is run, diagnose or gates; of a file that
-// no manifest describes it is check. More words follow as given.
+// no manifest describes check stands for those that take none. More words follow as given.
 func (r Request) Command(verb string, more ...string) string {
-	if r.Launch != nil {
+	if r.Launch != nil && verb != "diagnose" {
 		verb = "check"
 	}
 	return text.CommandLine(slices.Concat([]string{"tilescope", verb}, r.Opening(), more))

@@ -520,12 +520,8 @@ func (a *app) opening(
 	if isKernelFile(named) || ofPython(named) {
 		return a.adopt(cmd.Context(), cmd, opt, launch, s, named)
 	}
-	for _, f := range launchOptions {
-		if cmd.Flags().Changed(f) {
-			return debugkern.Request{},
-				usageError("--%s: launch and arguments of a TARGET are its manifest's; they are given for a FILE.cu or FILE.ptx",
-					f)
-		}
+	if err := refuseLaunch(cmd, named); err != nil {
+		return debugkern.Request{}, err
 	}
 	named, err := s.Catalogue().ManifestIn(named)
 	if err != nil {
@@ -536,6 +532,15 @@ func (a *app) opening(
 		return req, err
 	}
 	return req, opt.applyGate(cmd.Context(), &req, named)
+}
+
+// refuseLaunch refuses options of a launch for a target; a bundle refuses them itself.
+func refuseLaunch(cmd *cobra.Command, target string) error {
+	if build.Bundled(target) {
+		return nil
+	}
+	return refuseOptions(cmd, launchOptions, "launch and arguments of a TARGET are its manifest's; "+
+		"they are given for a FILE.cu or FILE.ptx")
 }
 
 // reopening returns what adopts a file anew, from the options of the command line as they are now, which are
