@@ -33,6 +33,10 @@ func SourceExample(s Source, entry string) *Example {
 	params := declaredParameters(v)
 	for i := range params {
 		params[i].Read, params[i].Written = usedAs(k, i)
+		if kind := strings.Fields(v.resolve(k.Parameters[i].Type)); !params[i].Pointer && len(kind) > 0 &&
+			slices.Contains(s.structs, kind[len(kind)-1]) {
+			params[i].Struct = 1 // of how many bytes its text does not say
+		}
 	}
 	out := exampleOf(&ptx.Func{}, v, params)
 	out.Kernel = k.Name + "(" + signature(k) + ")"

@@ -66,6 +66,11 @@ func TestSourceExample(t *testing.T) {
 			"--grid 3 --block 64 --arg x=randn:f16[192] --arg y=zeros:f16[192]",
 		},
 		{
+			"a struct, and a type that is none", "enum Mode { A, B };\nstruct Params { const float *x; int n; };\n" +
+				"__global__ void k(const Params p, Mode mode, float *y) { y[0] = p.x[p.n]; }", "",
+			"--grid 3 --block 128 --arg p={0: 0:u8} --arg mode=1 --arg y=zeros:f32[384]",
+		},
+		{
 			"one of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "b",
 			"--grid 3 --block 128 --arg x=zeros:i32[384]",
 		},

@@ -21,6 +21,7 @@ type Source struct {
 	Launches  []hostcode.Launch
 	Constants []hostcode.Constant
 	Shared    []hostcode.SharedArray
+	structs   []string // names of the structs that it defines
 }
 
 // SourceOf is what the units of a translation unit show: a source, then headers. Of none it
@@ -29,6 +30,7 @@ func SourceOf(units ...*hostcode.Unit) Source {
 	return Source{
 		units: units, Kernels: hostcode.Kernels(units...), Launches: hostcode.Launches(units...),
 		Constants: hostcode.Constants(units...), Shared: hostcode.SharedArrays(units...),
+		structs: hostcode.Structs(units...),
 	}
 }
 
