@@ -49,7 +49,8 @@ func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
 		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request,
 		Explicit: t.Explicit, Reopen: t.Reopen, Open: opener(t), Lacking: t.Lacking,
-		Lacks: t.Lacks, Python: t.Python, Tour: t.Tour, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
+		Lacks: t.Lacks, Expectations: t.Expectations, Python: t.Python, Tour: t.Tour, Input: t.Stdin,
+		Output: t.Stdout, Files: t.Files,
 	})
 }
 

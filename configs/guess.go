@@ -23,6 +23,30 @@ func guesses(text []byte) []int {
 	return out
 }
 
+// extentMark is what init writes behind the mark where the extent of a buffer is a guess.
+var extentMark = regexp.MustCompile(`# \? .*(?:\bextent\b|how large|row by row)`)
+
+// extentGuesses are those of the marked lines by which the extent of a buffer is a guess.
+func extentGuesses(text []byte, marked []int) (out []int) {
+	lines := bytes.Split(text, []byte("\n"))
+	for _, n := range marked {
+		if extentMark.Match(lines[n-1]) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// GuessedExtents returns the arguments whose extents the manifest marks as guesses, in order.
+func (m *Manifest) GuessedExtents() (names []string) {
+	for _, a := range m.Args {
+		if line := m.Guess(a.Name); line > 0 && slices.Contains(m.extents, line) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 // launchGuess is the first of the lines marked as guesses that says the grid or the block, 0 where none does.
 func launchGuess(text []byte, marked []int) int { return guessOf(text, marked, "grid:", "block:") }
 

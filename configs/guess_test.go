@@ -32,6 +32,9 @@ shapes: {validation: {n: 32}}
 			t.Errorf("%s: line %d, want %d", name, got, want)
 		}
 	}
+	if got := m.GuessedExtents(); len(got) != 1 || got[0] != "x" {
+		t.Errorf("guessed extents of %q", got)
+	}
 	if len(m.Guesses) != 4 {
 		t.Errorf("guesses on lines %v", m.Guesses)
 	}

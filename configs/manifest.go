@@ -29,6 +29,7 @@ type Manifest struct {
 	Guesses     []int   // lines that are marked as guesses of init, from 1
 	LaunchGuess int     // the first of them that says the grid or the block, 0 where none does
 	OutputGuess int     // the first of them that says what the output may be off, 0 where none does
+	extents     []int   // of Guesses, those by which the extent of a buffer is one
 	keyLines    []int   // where its own keys stand
 
 	Constants []Constant

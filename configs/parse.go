@@ -27,6 +27,7 @@ func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, er
 	}
 	p.m.Guesses = guesses(text)
 	p.m.LaunchGuess = launchGuess(text, p.m.Guesses)
+	p.m.extents = extentGuesses(text, p.m.Guesses)
 	p.m.OutputGuess = outputGuess(text, p.m.Guesses)
 	root := p.document(ctx, text)
 	if root != nil {

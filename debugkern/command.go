@@ -12,12 +12,36 @@ import (
 )
 
 // Command is the command line that asks for the request again: verb is run, diagnose or gates; of a file that
-// no manifest describes it is check. More words follow as given.
+// no manifest describes check stands for those that take none. More words follow as given.
 func (r Request) Command(verb string, more ...string) string {
-	if r.Launch != nil {
+	switch {
+	case r.Launch != nil && verb == "diagnose": // which explains findings, and checks no expectation
+		r.Launch = r.withoutExpectations()
+	case r.Launch != nil:
 		verb = "check"
 	}
 	return text.CommandLine(slices.Concat([]string{"tilescope", verb}, r.Opening(), more))
+}
+
+// ExpectOption is the word of Launch before what an output is stated to be made of.
+const ExpectOption = "--expect"
+
+// Expectations are what the launch of a file states its outputs to be made of, nil where it states nothing.
+func (r Request) Expectations() (list []string) {
+	for i := 1; i < len(r.Launch); i++ {
+		if r.Launch[i-1] == ExpectOption {
+			list = append(list, r.Launch[i])
+		}
+	}
+	return list
+}
+
+// withoutExpectations are the words of the launch without its expectations, which come last.
+func (r Request) withoutExpectations() []string {
+	if i := slices.Index(r.Launch, ExpectOption); i >= 0 {
+		return r.Launch[:i:i]
+	}
+	return r.Launch
 }
 
 // Opening is the words that open the request again, of a target or of a file: its name, then options.

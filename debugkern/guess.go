@@ -25,30 +25,14 @@ func launchGuess(m *configs.Manifest, guessed bool, p *probes.Plan) string {
 // noteGuesses says of findings and verdicts that depend on a guess of init's that they do: a manifest marks
 // those with "# ?".
 func noteGuesses(m *configs.Manifest, rep *report.Run) {
-	for i := range rep.Findings {
-		if f := &rep.Findings[i]; rep.Guess != "" && f.Severity == "error" {
-			f.Consequence = strings.TrimPrefix(f.Consequence+"; "+rep.Guess, "; ")
-		}
-	}
+	noteFindings(m, rep.Guess, rep.Findings)
+	rep.GuessedExtents = extentGuess(m)
 	if len(m.Guesses) == 0 {
 		return
 	}
 	if rep.Output != nil && m.OutputGuess > 0 {
 		rep.Output.Guess = fmt.Sprintf("the limits of the output are a guess, marked at %s:%d", m.File,
 			m.OutputGuess)
-	}
-	for i := range rep.Findings {
-		f := &rep.Findings[i]
-		line := m.Guess(f.Variable)
-		if f.Variable == "" || line == 0 {
-			continue
-		}
-		text := fmt.Sprintf("depends on a guess: what %s:%d says of %s is marked with \"# ?\"", m.File, line,
-			f.Variable)
-		if f.Consequence != "" {
-			text = f.Consequence + "; " + text
-		}
-		f.Consequence = text
 	}
 	for _, s := range rep.Stages {
 		if line := m.Guess(s.Name); line > 0 && (s.Verdict == "wrong" || s.Verdict == "tainted") {
@@ -60,6 +44,36 @@ func noteGuesses(m *configs.Manifest, rep *report.Run) {
 	rep.Build.Notes = append(rep.Build.Notes, markedLines(m))
 }
 
+// noteFindings adds to the consequence of findings the guesses that they depend on: the launch, "" where it
+// is none, and what the manifest has of the finding's variable.
+func noteFindings(m *configs.Manifest, launch string, findings []report.Finding) {
+	for i := range findings {
+		f := &findings[i]
+		if launch != "" && f.Severity == "error" {
+			f.Consequence = strings.TrimPrefix(f.Consequence+"; "+launch, "; ")
+		}
+		if line := m.Guess(f.Variable); f.Variable != "" && line > 0 {
+			text := fmt.Sprintf("depends on a guess: what %s:%d says of %s is marked with \"# ?\"", m.File,
+				line, f.Variable)
+			f.Consequence = strings.TrimPrefix(f.Consequence+"; "+text, "; ")
+		}
+	}
+}
+
+// extentGuess is the sentence that extents of buffers are guesses, "" where none is.
+func extentGuess(m *configs.Manifest) string {
+	switch names := m.GuessedExtents(); len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("the extent of %s is a guess, marked at %s:%d: an access past its real end is not "+
+			"found where the guess is larger", names[0], m.File, m.Guess(names[0]))
+	default:
+		return fmt.Sprintf("the extents of %s are guesses, marked from %s:%d on: an access past a real end is not "+
+			"found where the guess is larger", strings.Join(names, ", "), m.File, m.Guess(names[0]))
+	}
+}
+
 // markedLines says on which lines a manifest has guesses.
 func markedLines(m *configs.Manifest) string {
 	var lines []string
@@ -67,6 +81,14 @@ func markedLines(m *configs.Manifest) string {
 		lines = append(lines, fmt.Sprint(n))
 	}
 	return fmt.Sprintf("%s has guesses, marked with \"# ?\", on lines %s", m.File, strings.Join(lines, ", "))
+}
+
+// NoteGuesses adds to the document of a check what in it depends on a guess of init's: its findings, and the
+// absence of findings where extents are guesses.
+func (l *PlainLaunch) NoteGuesses(d *report.Check) {
+	m := l.Manifest()
+	noteFindings(m, launchGuess(m, false, l.Plan()), d.Findings)
+	d.GuessedExtents = extentGuess(m)
 }
 
 // Guesses says what of the manifest is a guess of init's: its launch, and the lines with the mark.

@@ -45,10 +45,13 @@ func (m *Model) Start(req debugkern.Request) tea.Cmd {
 // runCmd executes a request and gathers what the first frame of the result needs.
 func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 	engine, j, before := m.Engine, m.Job, m.Run
-	edition := m.Edition
+	edition, expectations := m.Edition, m.opt.Expectations
 	return func() tea.Msg {
 		defer j.Cancel()
 		run, err := engine.Run(j.Ctx, req, j.Report)
+		if err == nil && expectations != nil {
+			err = expectations(j.Ctx, req, run.Report, j.Report)
+		}
 		if j.Ctx.Err() != nil {
 			return ranMsg{gen: j.Gen, err: j.Ctx.Err(), stop: true}
 		}

@@ -26,6 +26,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/report"
 	"tilescope/tui/view"
 )
 
@@ -48,6 +49,10 @@ type Options struct {
 	// Open reads the words of a command line that opens a target or a file, and compiles the file; nil: only
 	// targets of the catalogue can be chosen. It is called by one goroutine at a time, not the model's.
 	Open func(ctx context.Context, words []string) (Opened, error)
+	// Expectations adds to a run's document what the words of its launch state its outputs to be made of and
+	// what differs; nil: nothing does.
+	Expectations func(
+		context.Context, debugkern.Request, *report.Run, func(debugkern.Progress)) error
 	// Lacking are words for Open that Lacks says lack a launch: the terminal begins with the prompt and the
 	// launch that Lacks proposes. nil: begin with the run.
 	Lacking []string

@@ -158,7 +158,11 @@ func (o *Outline) Uninstantiated(entry string) string {
 			return templateName(i.Name) == k.Name
 		})
 		if k.Template != nil && k.Defined && asked && !done {
-			how := fmt.Sprintf("give its arguments, such as --instantiate '%s'", k.Example())
+			example := k.Named(o.Units...)
+			if example == "" {
+				example = k.Example()
+			}
+			how := fmt.Sprintf("give its arguments, such as --instantiate '%s'", example)
 			if line := o.lambda(k); line > 0 {
 				how = fmt.Sprintf(
 					"line %d launches it with a lambda, which has no name: write it as a struct with a __device__ operator()",

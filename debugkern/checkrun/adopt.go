@@ -7,6 +7,8 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/build"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -15,7 +17,9 @@ import (
 // arguments are for. Errors are those of Kernel that it returns before anything is executed.
 func Adopt(ctx context.Context, s *debugkern.Session, req Request) (debugkern.Request, error) {
 	l := begin(ctx, s, req, nil)
-	for _, step := range []func() error{l.open, l.geometry, l.build, l.arguments, l.limits} {
+	for _, step := range []func() error{
+		l.parseExpectations, l.open, l.geometry, l.build, l.arguments, l.limits, l.bindExpectations,
+	} {
 		if err := step(); err != nil {
 			_, err = l.failed(err)
 			return debugkern.Request{}, err
@@ -65,7 +69,40 @@ func (r *Request) launchWords() []string {
 	for _, a := range r.Args {
 		words = append(words, "--arg", a.Name+"="+a.Value)
 	}
+	for _, x := range r.Expect {
+		words = append(words, debugkern.ExpectOption, x)
+	}
 	return words
+}
+
+// Expectations checks what the words of an adopted launch state its outputs to be made of, on the emulator,
+// and adds to the document of the launch's run what differs, as findings, and as notes how much was checked.
+// It does nothing where they state nothing.
+func Expectations(
+	ctx context.Context, s *debugkern.Session, req debugkern.Request, rep *report.Run,
+	progress func(debugkern.Progress),
+) error {
+	expect := req.Expectations()
+	if len(expect) == 0 {
+		return nil
+	}
+	req.Backend = "emu"
+	c, err := Target(ctx, s, req, expect, progress)
+	if err != nil {
+		return err
+	}
+	for _, f := range c.Doc.Findings {
+		if f.Kind != string(target.Expectation) {
+			continue
+		}
+		if rep.Findings = append(rep.Findings, f); f.Severity == string(target.SeverityError) {
+			rep.Verdict = report.Diverge
+		}
+	}
+	for i := range c.Doc.Coverage.Expectations {
+		rep.Build.Notes = append(rep.Build.Notes, "expected: "+c.Doc.Coverage.Expectations[i].Text())
+	}
+	return nil
 }
 
 // planned is the argument as a plan has it: a kernel's own text says nothing of what it does with memory.

@@ -157,3 +157,46 @@ func TestAdoptedDefects(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptedExpectations: what a launch states of its outputs is checked of the adopted target too: what
+// differs is a finding of the run, what agrees a note. The launch's words have it, and a mistake is refused.
+func TestAdoptedExpectations(t *testing.T) {
+	s := debugtest.Open(t)
+	for expect, differs := range map[string]bool{
+		"arg1[i] <- arg0[256*i .. 256*i+255]": false, "arg1[i] <- arg0[256*i .. 256*i+254]": true,
+	} {
+		req := request("reduce.ptx", 2, 256, "0=randn:f32[512]", "1=unwritten:f32[2]", "2=512")
+		req.Expect = []string{expect}
+		r, err := Adopt(t.Context(), s, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Expectations(); len(got) != 1 || got[0] != expect ||
+			!strings.Contains(r.Command("run"), "tilescope check ") ||
+			!strings.Contains(r.Command("run"), " --expect ") ||
+			strings.Contains(r.Command("diagnose"), "--expect") {
+			t.Errorf("%q of %s", got, r.Command("run"))
+		}
+		run, err := s.Run(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Expectations(t.Context(), s, r, run.Report, nil); err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(run.Report.Findings, func(f report.Finding) bool {
+			return f.Kind == string(target.Expectation)
+		})
+		noted := slices.ContainsFunc(run.Report.Build.Notes, func(n string) bool {
+			return strings.HasPrefix(n, "expected: ")
+		})
+		if found != differs || !noted || run.Report.ExitCode() != map[bool]int{true: 1}[differs] {
+			t.Errorf("%s: %+v, notes %q", expect, run.Report.Findings, run.Report.Build.Notes)
+		}
+	}
+	req := request("reduce.ptx", 2, 256, "0=randn:f32[512]", "1=unwritten:f32[2]", "2=512")
+	req.Expect = []string{"arg7[i] <- arg0[i]"}
+	if _, err := Adopt(t.Context(), s, req); err == nil || !strings.Contains(err.Error(), "--expect") {
+		t.Errorf("an output that is no argument: %v", err)
+	}
+}

@@ -233,6 +233,31 @@ func (a *arg) settle(ctx context.Context, memory *budget.Budget, seed uint64) er
 	return err
 }
 
+// asDeclared refuses memory whose elements are of another type than the source declares the parameter with:
+// the kernel would read other numbers than those that were asked for, or beyond the end. Bytes are memory for
+// anything, raw integers of 16 and 8 bits are what files have for bf16 and fp8, and memory that is zeros or
+// unwritten has no numbers.
+func (a *arg) asDeclared() error {
+	want, got, v := a.inferred.DType, a.dtype, a.value
+	if a.inferred.Declared == "" || !a.inferred.Pointer || v == nil || v.Buffer == nil && v.File == nil ||
+		want == got {
+		return nil
+	}
+	same := want.Size() == got.Size()
+	blank := v.Buffer != nil && (v.Buffer.Fill.Kind == probes.FillZeros ||
+		v.Buffer.Fill.Kind == probes.FillUnwritten)
+	switch {
+	case want.Size() == 1 && !want.Float(), same && blank, same && !want.Float() && !got.Float(),
+		same && want.Size() <= 2 && want.Float() != got.Float():
+		return nil
+	}
+	return report.Usagef("--arg %s=%s: the source declares the parameter as %s, so its elements are %s, not %s",
+		a.title(), a.text, a.inferred.Declared, lower(want), lower(got))
+}
+
+// lower is an element type as --arg has it.
+func lower(t probes.DType) string { return strings.ToLower(t.String()) }
+
 func (a *arg) elems() int { return probes.Elems(a.dims) }
 
 // bytes is how much memory an argument's buffer takes; 0 for a scalar. A file has to be read first.

@@ -115,7 +115,7 @@ func Target(
 	}, progress)
 	t := &planned{launch: l, req: req}
 	return l.through(l.parseExpectations, t.describe, l.backends, t.build, l.limits, l.bindExpectations,
-		l.execute, l.expectations, l.compare, l.compiled)
+		l.execute, l.expectations, l.compare, l.compiled, t.guesses)
 }
 
 // begin is a check of which nothing is done yet.

@@ -176,6 +176,9 @@ func (l *launch) arguments() (err error) {
 		if err := a.settle(l.ctx, memory, l.req.Seed); err != nil {
 			return err
 		}
+		if err := a.asDeclared(); err != nil {
+			return err
+		}
 		for _, x := range append([]*arg{a}, a.fields...) {
 			if x.value != nil && x.value.File != nil {
 				if err := l.reserve(x, int64(len(x.init))); err != nil {

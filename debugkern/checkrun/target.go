@@ -73,6 +73,12 @@ func argumentText(a probes.Arg) string {
 	return "unwritten"
 }
 
+// guesses notes what of the result depends on a guess of the manifest.
+func (t *planned) guesses() error {
+	t.plain.NoteGuesses(t.doc)
+	return nil
+}
+
 // build builds the manifest's kernel without probes.
 func (t *planned) build() (err error) {
 	start := time.Now()

@@ -129,8 +129,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.DurationVar(&r.Timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&r.Device, "device", 0, "index of the GPU")
 	f.IntVar(&r.Repeat, "repeat", 10, "launches compared bit for bit (GPU)")
-	f.StringArrayVar(&r.Expect, "expect", nil,
-		"what an output is made of, such as 'out[i] <- x[256*i .. 256*i+255]', repeatable")
+	o.bindExpect(f)
 	f.StringVar(&o.suppress, "suppress", "", "findings in FILE do not count: lines \"ID reason\"")
 	f.StringVar(&o.baseline, "baseline", "", "findings of an earlier document in FILE.json do not count")
 	f.StringVar(&o.blocks, "blocks", "", "blocks that are executed X,Y,Z, each N, A-B or * (default all)")
@@ -144,6 +143,12 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")
+}
+
+// bindExpect adds the option that states what outputs are made of.
+func (o *checkOptions) bindExpect(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.req.Expect, "expect", nil,
+		"what an output of FILE is made of, such as 'out[i] <- x[256*i .. 256*i+255]', repeatable")
 }
 
 // launchOptions are the options that say what of a file is launched, and how.
@@ -584,6 +589,9 @@ func printCheck(w io.Writer, d *report.Check) {
 			}
 			fmt.Fprintf(w, "  %d  %s grid %s, block %s\n", i, st.Entry, st.Launch.Grid, st.Launch.Block)
 		}
+	}
+	if errors == 0 && d.GuessedExtents != "" {
+		fmt.Fprintf(w, "  %s\n", d.GuessedExtents)
 	}
 	for _, f := range d.Findings {
 		if f.Suppressed != "" {

@@ -70,6 +70,10 @@ type Terminal struct {
 	// Open reads the words of a command line that opens a target or a file, and returns the request that runs
 	// it, and its Reopen. One call at a time.
 	Open func(ctx context.Context, words []string) (debugkern.Request, Reopen, error)
+	// Expectations checks what the launch of a request that was run states its outputs to be made of, and
+	// adds what differs to the run's document.
+	Expectations func(
+		context.Context, debugkern.Request, *report.Run, func(debugkern.Progress)) error
 	// Lacking are words for Open of which the command line gave no whole launch, and Lacks is what it lacks,
 	// with a launch to begin with; nil: Request is what was asked for.
 	Lacking []string
@@ -282,6 +286,7 @@ func (a *app) root() *cobra.Command {
 		"for this command, use compilers and tools of the working directory, and those that other users can change")
 	opt.bind(root)
 	launch.bindLaunch(root.Flags())
+	launch.bindExpect(root.Flags())
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(),
 		a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.recordCommand(),
 		a.showCommand(),
@@ -439,9 +444,21 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	}
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
-		Open: a.openLater(s), Lacking: words, Lacks: lacks, Python: python, Stdin: a.Stdin,
+		Open: a.openLater(s), Expectations: expectations(s), Lacking: words, Lacks: lacks, Python: python,
+		Stdin:  a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
+}
+
+// expectations is Terminal.Expectations of a session.
+func expectations(
+	s *debugkern.Session,
+) func(context.Context, debugkern.Request, *report.Run, func(debugkern.Progress)) error {
+	return func(
+		ctx context.Context, req debugkern.Request, rep *report.Run, progress func(debugkern.Progress),
+	) error {
+		return checkrun.Expectations(ctx, s, req, rep, progress)
+	}
 }
 
 // lacking returns a file and the options that it was given, as words of openLater, where an error is that its
@@ -495,6 +512,7 @@ func (a *app) openLater(
 		cmd.SetContext(ctx)
 		opt.bind(cmd)
 		launch.bindLaunch(cmd.Flags())
+		launch.bindExpect(cmd.Flags())
 		if err := cmd.ParseFlags(words); err != nil {
 			return none, nil, &report.Error{Code: report.CodeUsage, Err: spoken(err)}
 		}
@@ -520,12 +538,12 @@ func (a *app) opening(
 	if isKernelFile(named) || ofPython(named) {
 		return a.adopt(cmd.Context(), cmd, opt, launch, s, named)
 	}
-	for _, f := range launchOptions {
-		if cmd.Flags().Changed(f) {
-			return debugkern.Request{},
-				usageError("--%s: launch and arguments of a TARGET are its manifest's; they are given for a FILE.cu or FILE.ptx",
-					f)
-		}
+	if err := refuseLaunch(cmd, named); err != nil {
+		return debugkern.Request{}, err
+	}
+	expect := []string{"expect"}
+	if err := refuseOptions(cmd, expect, "given here for a FILE; of a TARGET by check"); err != nil {
+		return debugkern.Request{}, err
 	}
 	named, err := s.Catalogue().ManifestIn(named)
 	if err != nil {
@@ -536,6 +554,15 @@ func (a *app) opening(
 		return req, err
 	}
 	return req, opt.applyGate(cmd.Context(), &req, named)
+}
+
+// refuseLaunch refuses options of a launch for a target; a bundle refuses them itself.
+func refuseLaunch(cmd *cobra.Command, target string) error {
+	if build.Bundled(target) {
+		return nil
+	}
+	return refuseOptions(cmd, launchOptions, "launch and arguments of a TARGET are its manifest's; "+
+		"they are given for a FILE.cu or FILE.ptx")
 }
 
 // reopening returns what adopts a file anew, from the options of the command line as they are now, which are

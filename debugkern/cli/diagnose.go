@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
 )
@@ -17,6 +18,7 @@ import (
 // diagnoseOptions are the options of diagnose besides the shared ones.
 type diagnoseOptions struct {
 	runOptions
+	launch             checkOptions // of a file that no manifest describes
 	schedules, perturb int
 	sarif, html        string
 }
@@ -31,7 +33,7 @@ const (
 func (a *app) diagnoseCommand() *cobra.Command {
 	var opt diagnoseOptions
 	c := &cobra.Command{
-		Use:   "diagnose TARGET|BUNDLE.tsl",
+		Use:   "diagnose TARGET|FILE.ptx|FILE.cu|BUNDLE.tsl",
 		Short: "Run with every checker and several schedules, then explain",
 		Long: "diagnose runs a kernel with every checker attached, tries what would fix it, and says why it is wrong: each cause with\n" +
 			"its place, the share of the error that goes with it, how it was proven, and what to change. Synchronisation is put in and\n" +
@@ -39,15 +41,19 @@ func (a *app) diagnoseCommand() *cobra.Command {
 			"many schedules. What is printed last is the story: at most twelve lines to act on.\n\n" +
 			"It executes on the emulator; with --backend cuda or both the verdict is the GPU's, and --perturb launches the kernel there\n" +
 			"with seeded delays.\n\n" +
+			"Of a FILE without a manifest launch and arguments are given as for check; nothing has a reference then, and what is explained\n" +
+			"are the findings of the checkers.\n\n" +
 			"Exit code: 0 agreed and no finding of severity error, 1 a divergence or such a finding, 2 bad input, 3 backend or compiler\n" +
 			"not available, 4 the kernel did not build, load or run.",
 		Example: "  tilescope diagnose stage3b-reported\n  tilescope diagnose stage2 --fault sync-s --schedules 1000\n" +
-			"  tilescope diagnose stage2 --fault sync-frag --html report.html --sarif report.sarif",
+			"  tilescope diagnose stage2 --fault sync-frag --html report.html --sarif report.sarif\n" +
+			"  tilescope diagnose red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024",
 		Args: oneTarget,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diagnose(cmd, &opt, args[0]) },
 	}
 	opt.bind(c)
 	f := c.Flags()
+	opt.launch.bindLaunch(f)
 	f.IntVar(&opt.schedules, "schedules", 0,
 		"schedules explored for each race (default 200, fewer for long blocks)")
 	f.IntVar(&opt.perturb, "perturb", 0,
@@ -75,12 +81,26 @@ func (o *diagnoseOptions) check(cmd *cobra.Command, req *debugkern.Request) erro
 	return nil
 }
 
-func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) error {
-	req, err := opt.request(cmd, a.config, target)
-	if err != nil {
-		return err
+// asked is the request of a target. Of a file it is not complete: the file is compiled for it, by adopt.
+func (o *diagnoseOptions) asked(
+	cmd *cobra.Command, a *app, file bool, target string,
+) (req debugkern.Request, err error) {
+	if file {
+		return debugkern.Request{Target: target, Backend: o.backend}, nil
 	}
-	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
+	if err := refuseLaunch(cmd, target); err != nil {
+		return req, err
+	}
+	if req, err = o.request(cmd, a.config, target); err != nil {
+		return req, err
+	}
+	return req, o.applyGate(cmd.Context(), &req, target)
+}
+
+func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) error {
+	file := (isKernelFile(target) || ofPython(target)) && !build.Bundled(target)
+	req, err := opt.asked(cmd, a, file, target)
+	if err != nil {
 		return err
 	}
 	if err := opt.check(cmd, &req); err != nil {
@@ -110,7 +130,12 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		return err
 	}
 	defer s.Close()
-	if req, err = a.bundled(cmd, &opt.runOptions, s, req); err != nil {
+	if file {
+		req, err = a.adopt(cmd.Context(), cmd, &opt.runOptions, &opt.launch, s, target)
+	} else {
+		req, err = a.bundled(cmd, &opt.runOptions, s, req)
+	}
+	if err != nil {
 		return err
 	}
 	t := &eventPrinter{w: a.Stdout, meter: newMeter(a.Stderr, a.json), quiet: a.json}

@@ -35,6 +35,15 @@ func TestOpenFromTheTerminal(t *testing.T) {
 		if run, err := o.Session.Run(ctx, req, nil); err != nil || *run.Report.Outputs[1].Written != 2 {
 			t.Errorf("a file's run: %v", err)
 		}
+		stated, _, err := o.Open(ctx, []string{ptx, "--grid", "2", "--block", "256", "--expect",
+			"arg1[i] <- arg0[i]", "--arg", "0=iota:f32[512]", "--arg", "1=zeros:f32[2]", "--arg", "2=512"})
+		if err != nil || len(stated.Expectations()) != 1 {
+			t.Errorf("a file with an expectation: %v, %q", err, stated.Launch)
+		}
+		if _, _, err = o.Open(ctx, []string{"stage2", "--expect", "o[i] <- q[i]"}); err == nil ||
+			!strings.Contains(err.Error(), "--expect: given here for a FILE") {
+			t.Errorf("a target with an expectation: %v", err)
+		}
 		if req, _, err = o.Open(ctx, []string{folder}); err != nil || req.Target != manifest {
 			t.Errorf("a folder with one manifest: %v, %s", err, req.Target)
 		}

@@ -40,6 +40,44 @@ args:
 	return folder
 }
 
+// TestGuessedExtents: run and check state next to a finding, and next to the verdict that there is none, that
+// it depends on an extent that init guessed.
+func TestGuessedExtents(t *testing.T) {
+	file := filepath.Join(stageless(t, "reduce.ptx"), "k.yaml")
+	manifest := func(extent, mark string) {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(text), "\n")
+		lines[6] = `  - {name: x, type: "f32*", dims: [` + extent + `], role: input}` + mark
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const (
+		mark    = "   # ? its extent"
+		verdict = "\n  the extent of x is a guess, marked at "
+		finding = "depends on a guess: what "
+	)
+	for _, c := range []struct{ extent, mark, want, not string }{
+		{"512", mark, verdict, finding},
+		{"512", "", "", verdict},
+		{"500", mark, finding, verdict},
+		{"500", "", "out-of-bounds (error)", finding},
+	} {
+		manifest(c.extent, c.mark)
+		for _, command := range []string{"run", "check"} {
+			out, errText, code := call(t, command, file, "--backend", "emu")
+			if code != map[string]int{"512": 0, "500": 1}[c.extent] || !strings.Contains(out, c.want) ||
+				strings.Contains(out, c.not) {
+				t.Errorf("%s, %s%s: exit %d: %s%s", command, c.extent, c.mark, code, out, errText)
+			}
+		}
+	}
+}
+
 // TestRunCheck: run --check reports races, of a kernel without stages and of one with them; without it they
 // are not looked for, and the text says so. A GPU cannot be observed.
 func TestRunCheck(t *testing.T) {

@@ -23,6 +23,9 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 	if r.Guess != "" && r.Verdict == report.Diverge {
 		fmt.Fprintf(w, "  %s\n", r.Guess)
 	}
+	if text := r.ExtentsDoubtful(); text != "" {
+		fmt.Fprintf(w, "  %s\n", text)
+	}
 	for _, g := range r.Guilty {
 		if st := r.Stage(g.Stage); st != nil {
 			printGuilty(w, st, g)
@@ -56,6 +59,9 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 		if f.Missing != nil {
 			fmt.Fprintf(w, "    missing: %s\n", *f.Missing)
 		}
+		if f.Consequence != "" {
+			fmt.Fprintf(w, "    %s\n", f.Consequence)
+		}
 	}
 	for i, line := range r.Printed {
 		if i == 0 {
@@ -63,8 +69,11 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 		}
 		fmt.Fprintln(w, "  "+line)
 	}
-	for _, n := range r.Build.Notes {
-		fmt.Fprintf(w, "\nnote: %s\n", n)
+	for i, n := range r.Build.Notes {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "note: %s\n", n)
 	}
 	c := r.Cost
 	fmt.Fprintf(w, "\n%s, %s: ", r.Backend.Device, report.BuilderText(r.Backend.Builder))

@@ -29,7 +29,7 @@ func (a *app) tourCommand() *cobra.Command {
 			defer s.Close()
 			return a.OpenTerminal(cmd.Context(), Terminal{
 				Session: s, Config: a.config, Request: debugkern.Request{Target: defaultTarget},
-				Explicit: true, Open: a.openLater(s),
+				Explicit: true, Open: a.openLater(s), Expectations: expectations(s),
 				Tour: true, Stdin: a.Stdin, Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 			})
 		},

@@ -161,7 +161,7 @@ type Store struct {
 // Stores returns the assignments to elements of a kernel's parameters, in order.
 func (k *Kernel) Stores() []Store {
 	var out []Store
-	k.elements(func(i, close int) {
+	k.elements(k.isParameter, func(i, close int) {
 		u, p := k.d.u, &splitter{u: k.d.u}
 		op, at := p.text(close+1), close+1
 		if slices.Contains([]string{"+", "-", "*", "/"}, op) && p.text(close+2) == "=" {
@@ -188,23 +188,36 @@ type Index struct{ Name, Index string }
 
 // Indices returns the elements of a kernel's parameters that are named, in order.
 func (k *Kernel) Indices() []Index {
+	return k.indices(k.isParameter)
+}
+
+// IndicesOf returns the elements of a pointer or an array of a kernel that are named, in order.
+func (k *Kernel) IndicesOf(name string) []Index {
+	return k.indices(func(n string) bool { return n == name })
+}
+
+func (k *Kernel) indices(meant func(name string) bool) []Index {
 	var out []Index
-	k.elements(func(i, close int) {
+	k.elements(meant, func(i, close int) {
 		u := k.d.u
 		out = append(out, Index{u.str(u.code[i]), u.span(i+2, close)})
 	})
 	return out
 }
 
-// elements calls f for each name[...] of a parameter in a kernel's body.
-func (k *Kernel) elements(f func(i, close int)) {
+func (k *Kernel) isParameter(name string) bool {
+	return slices.ContainsFunc(k.Parameters, func(p Parameter) bool { return p.Name == name })
+}
+
+// elements calls f for each name[...] in a kernel's body of which the name is meant.
+func (k *Kernel) elements(meant func(name string) bool, f func(i, close int)) {
 	u := k.d.u
 	for i := max(k.d.open, 0); k.d.open >= 0 && i+1 < k.d.close; i++ {
 		name := u.str(u.code[i])
 		if u.code[i].kind != ident || u.str(u.code[i+1]) != "[" || u.pairs[i+1] == 0 {
 			continue
 		}
-		if slices.ContainsFunc(k.Parameters, func(p Parameter) bool { return p.Name == name }) {
+		if meant(name) {
 			f(i, u.pairs[i+1])
 		}
 	}

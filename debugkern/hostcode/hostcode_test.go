@@ -281,3 +281,23 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// TestNamed: the instance of a kernel template that a file names itself, with arguments that mean the same
+// anywhere.
+func TestNamed(t *testing.T) {
+	u := Read("k.cu", []byte("namespace n { template <bool S, int V, typename T> __global__ void k(T *x) {} }\n"+
+		"template <int V> void other() { run(n::k<true, V, float>); }\n"+
+		"bool less(int k, int v) { return k < v; }\n"+
+		"void host(bool s) { auto f = s ? n::k<true, 4, half> : n::k<false, 4, half>; }\n"+
+		"template <int N> __global__ void alone(int *x) {}\nstruct P { int n; }; enum E { A }; union U { int i; };"))
+	ks := Kernels(u)
+	if got := ks[0].Named(u); got != "n::k<true,4,half>" {
+		t.Errorf("%q", got)
+	}
+	if got := ks[1].Named(u); got != "" {
+		t.Errorf("alone: %q", got)
+	}
+	if got := strings.Join(Structs(u), " "); got != "P U" {
+		t.Errorf("structs %q", got)
+	}
+}

@@ -35,6 +35,52 @@ func Instances(units ...*Unit) []Instance {
 	return out
 }
 
+// literal is a template argument that means the same wherever it stands: a number, a truth value, or a type
+// of the language or of CUDA's headers.
+var literal = regexp.MustCompile(`^(?:-?\d[\w.']*|true|false|(?:unsigned |signed )?(?:char|short|int|long)|` +
+	`u?int\d+_t|bool|float[24]?|double|(?:__)?half2?|(?:__)?nv_bfloat16|__nv_fp8_e4m3|__nv_fp8_e5m2)$`)
+
+// Named is the first instance of a kernel template that a translation unit names with all its arguments, as
+// in &k<64, float>; "" where it names none.
+func (k *Kernel) Named(units ...*Unit) string {
+	for _, u := range units {
+		p := &splitter{u: u}
+		for i := 0; i+1 < len(u.code); i++ {
+			if u.code[i].kind != ident || p.text(i) != k.Name || p.text(i+1) != "<" {
+				continue
+			}
+			end := p.angles(i + 1)
+			if end > len(u.code) || p.text(end-1) != ">" {
+				continue
+			}
+			var args []string
+			for _, r := range u.split(i+2, end-1) {
+				if a := u.span(r[0], r[1]); literal.MatchString(a) {
+					args = append(args, a)
+				}
+			}
+			if len(args) == len(k.Template) {
+				return k.Qualified() + "<" + strings.Join(args, ",") + ">"
+			}
+		}
+	}
+	return ""
+}
+
+// Structs returns the names of the structs, classes and unions that translation units define.
+func Structs(units ...*Unit) (names []string) {
+	for _, u := range units {
+		for _, d := range u.decls {
+			enum := d.open >= 0 && slices.ContainsFunc(u.code[d.head:d.open],
+				func(t token) bool { return u.str(t) == "enum" })
+			if d.form == class && d.open >= 0 && !enum {
+				names = append(names, d.names...)
+			}
+		}
+	}
+	return names
+}
+
 // kernelOf finds a kernel by the name that a launch spells, which may leave out namespaces.
 func kernelOf(kernels []*Kernel, name string) *Kernel {
 	i := slices.IndexFunc(kernels, func(k *Kernel) bool {

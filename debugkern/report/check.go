@@ -35,6 +35,8 @@ type Check struct {
 	Digest   string        `json:"digest"` // SHA-256 over the outputs' raw digests, in order
 	Printed  []string      `json:"printed,omitempty"`
 	Error    *Failure      `json:"error"`
+	// GuessedExtents says which extents of buffers are guesses of the manifest; "" where none is.
+	GuessedExtents string `json:"guessed_extents,omitempty"`
 }
 
 // CheckLaunch is the launch's geometry; Shared is dynamic shared memory in bytes.

@@ -38,7 +38,10 @@ type Run struct {
 	Build   RunBuild `json:"build"`
 	Verdict string   `json:"verdict"` // agree, diverge, failed
 	// Guess says that the launch is a guess, and which it is; "" where grid and block were given.
-	Guess  string   `json:"guess,omitempty"`
+	Guess string `json:"guess,omitempty"`
+	// GuessedExtents says which extents of buffers are guesses, and where they stand; "" where none is.
+	GuessedExtents string `json:"guessed_extents,omitempty"`
+
 	Guilty []Guilty `json:"guilty"`
 	Stages []Stage  `json:"stages"`
 	Output *Output  `json:"output"`
@@ -122,10 +125,21 @@ func (r *Run) Unjudged(p *probes.Plan) string {
 // under a launch that is a guess may be wrong with the guess.
 func (r *Run) Outcome() string {
 	out := r.outcome()
-	if r.Guess != "" && r.Verdict == Diverge {
+	switch {
+	case r.Guess != "" && r.Verdict == Diverge:
 		out += ", launch guessed"
+	case r.ExtentsDoubtful() != "":
+		out += ", extents guessed"
 	}
 	return out
+}
+
+// ExtentsDoubtful is GuessedExtents where the verdict is that no error was found, which depends on them.
+func (r *Run) ExtentsDoubtful() string {
+	if r.Verdict == Failed || r.Referenced() || r.Errors() > 0 {
+		return ""
+	}
+	return r.GuessedExtents
 }
 
 func (r *Run) outcome() string {

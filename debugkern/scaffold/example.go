@@ -33,6 +33,10 @@ func SourceExample(s Source, entry string) *Example {
 	params := declaredParameters(v)
 	for i := range params {
 		params[i].Read, params[i].Written = usedAs(k, i)
+		if kind := strings.Fields(v.resolve(k.Parameters[i].Type)); !params[i].Pointer && len(kind) > 0 &&
+			slices.Contains(s.structs, kind[len(kind)-1]) {
+			params[i].Struct = 1 // of how many bytes its text does not say
+		}
 	}
 	out := exampleOf(&ptx.Func{}, v, params)
 	out.Kernel = k.Name + "(" + signature(k) + ")"
@@ -134,12 +138,10 @@ func (g *general) exampleValue(i int, threads int64) string {
 			fill = "randint(0,8)"
 		}
 		return fmt.Sprintf("%s:%s[%s]", fill, strings.ToLower(g.dtype(i).String()), strings.Join(dims, ","))
-	case p.DType.Float():
-		return scalarValue(g.names[i])
 	case g.dimOf[i] != "":
 		return fmt.Sprint(g.inShape(g.dimOf[i]))
 	}
-	return "1"
+	return g.scalar(i)
 }
 
 // inShape is an expression of the manifest in its first shape; 0 where it has no value.

@@ -53,6 +53,24 @@ func TestSourceExample(t *testing.T) {
 			"--grid 8 --block 128 --shared 512 --arg x=zeros:f32[1024]",
 		},
 		{
+			"the arguments of the template that is launched",
+			"template <typename T, int N> __global__ void k(const T *x, T *y) { y[0] = x[N]; }\n" +
+				"template <int M> void other(float *p) { k<float, M><<<1, 32>>>(p, p); }\n" +
+				"int main() { half *p; k<half, 2><<<3, 64>>>(p, p); }", "",
+			"--grid 1 --block 32 --arg x=randn:f32[32] --arg y=zeros:f32[32]",
+		},
+		{
+			"a half template",
+			"template <typename T> __global__ void k(const T *x, T *y) { y[0] = x[0]; }\n" +
+				"int main() { half *p; k<half><<<3, 64>>>(p, p); }", "",
+			"--grid 3 --block 64 --arg x=randn:f16[192] --arg y=zeros:f16[192]",
+		},
+		{
+			"a struct, and a type that is none", "enum Mode { A, B };\nstruct Params { const float *x; int n; };\n" +
+				"__global__ void k(const Params p, Mode mode, float *y) { y[0] = p.x[p.n]; }", "",
+			"--grid 3 --block 128 --arg p={0: 0:u8} --arg mode=1 --arg y=zeros:f32[384]",
+		},
+		{
 			"one of two", "__global__ void a(int *x) {}\n__global__ void b(int *x) {}", "b",
 			"--grid 3 --block 128 --arg x=zeros:i32[384]",
 		},

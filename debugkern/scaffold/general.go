@@ -43,7 +43,10 @@ type general struct {
 	kind   *kernelKind
 
 	geo          geometry
+	indices      *indexReader // nil without the kernel's text
 	guessedBlock bool
+	// passedExtents: the dimensions have the extents that the launching function passes
+	passedExtents bool
 }
 
 // general writes the manifest of a kernel that is no attention.
@@ -70,6 +73,7 @@ func (g *general) settle() {
 	g.blocks()
 	g.extents()
 	g.pointers()
+	g.takePassed()
 }
 
 // taken are names that a dimension cannot have: positions, loops, functions of expressions.

@@ -56,7 +56,7 @@ func TestGeometry(t *testing.T) {
 				"  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n" +
 				"  int z = blockIdx.z * blockDim.z + threadIdx.z;\n" +
 				"  if (x < nx && y < ny && z < nz) out[(z * ny + y) * nx + x] = in[(z * ny + y) * nx + x];\n}",
-			"--grid 8,12,32 --block 8,8,4 --arg in=randn:f32[64,128,96] --arg out=zeros:f32[64,128,96] " +
+			"--grid 8,12,32 --block 8,8,4 --arg in=randn:f32[128,96,64] --arg out=zeros:f32[128,96,64] " +
 				"--arg nx=64 --arg ny=96 --arg nz=128",
 		},
 		{

@@ -259,7 +259,7 @@ func (g *general) mapOf(s hostcode.Store) (string, bool) {
 		case i >= 0 && g.params[i].Pointer && !g.params[i].Written:
 			out.WriteString(t)
 		case i >= 0 && !g.params[i].Pointer && g.params[i].DType.Float():
-			out.WriteString(scalarValue(t))
+			out.WriteString(g.scalar(i))
 		case t[0] >= '0' && t[0] <= '9' || t[0] == '.' && len(t) > 1:
 			n := strings.TrimRight(t, "fF")
 			if strings.HasPrefix(n, ".") {

@@ -56,7 +56,7 @@ func softmaxOp(g *general) string {
 func (g *general) epsilon() string {
 	for i, p := range g.params {
 		if !p.Pointer && p.DType.Float() && strings.Contains(strings.ToLower(g.names[i]), "eps") {
-			return scalarValue(g.names[i])
+			return g.scalar(i)
 		}
 	}
 	return "0.00001"
@@ -97,6 +97,7 @@ func layernormOp(g *general) string {
 // pointers settles the extents of every pointer: what cudaMalloc is asked for, what the kernel computes, how
 // it indexes.
 func (g *general) pointers() {
+	g.indices = g.indexReader()
 	for i, p := range g.params {
 		if !p.Pointer {
 			continue
@@ -159,6 +160,8 @@ func (g *general) guessDims(i int) string {
 		return "[" + quoted(k.flat) + "]"
 	case k != nil && k.one && g.result == i:
 		return fmt.Sprintf("[\"ceil_div(%s, %d)\"]", g.dims[0].name, g.grid[0].tile)
+	case g.indices.shapeOf(i) != nil:
+		return "[" + strings.Join(g.indices.shapeOf(i), ", ") + "]"
 	case len(all) > 0 && g.indexed(i) != nil:
 		return "[" + strings.Join(g.indexed(i), ", ") + "]"
 	case len(all) > 1:

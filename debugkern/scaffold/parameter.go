@@ -15,9 +15,12 @@ type Parameter struct {
 	Name    string       // "" where there is only the PTX: it has none
 	DType   probes.DType // of its elements, for a pointer
 	Guessed bool         // DType is a guess
-	Pointer bool
-	Read    bool // memory is read through it
-	Written bool // memory is written through it
+	// Declared is the parameter's type as the source spells it, with the template's arguments in it, where
+	// DType is by it; "" where DType is by the PTX.
+	Declared string
+	Pointer  bool
+	Read     bool // memory is read through it
+	Written  bool // memory is written through it
 	// Of a struct that is passed by value: its bytes, else 0, and what the kernel reads of it, by offset.
 	Struct int
 	Fields []Field
@@ -62,7 +65,7 @@ func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 			d := declared[i]
 			q.Name = d.Name
 			if d.DType != 0 && d.Pointer == q.Pointer {
-				q.DType, q.Guessed = d.DType, false
+				q.DType, q.Guessed, q.Declared = d.DType, false, d.Declared
 			}
 		}
 	}
@@ -319,9 +322,12 @@ func declaredParameters(v *view) []Parameter {
 			}
 			kind, name = strings.Join(words[:last], " "), words[last]
 		}
-		list = append(list, Parameter{
-			Name: name, DType: cTypes[strings.Join(strings.Fields(kind), " ")], Pointer: pointer,
-		})
+		kind = strings.Join(strings.Fields(kind), " ")
+		x := Parameter{Name: name, DType: cTypes[kind], Pointer: pointer}
+		if x.DType != 0 {
+			x.Declared = kind + strings.Repeat("*", strings.Count(d.Type, "*"))
+		}
+		list = append(list, x)
 	}
 	return list
 }

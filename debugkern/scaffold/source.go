@@ -21,6 +21,7 @@ type Source struct {
 	Launches  []hostcode.Launch
 	Constants []hostcode.Constant
 	Shared    []hostcode.SharedArray
+	structs   []string // names of the structs that it defines
 }
 
 // SourceOf is what the units of a translation unit show: a source, then headers. Of none it
@@ -29,6 +30,7 @@ func SourceOf(units ...*hostcode.Unit) Source {
 	return Source{
 		units: units, Kernels: hostcode.Kernels(units...), Launches: hostcode.Launches(units...),
 		Constants: hostcode.Constants(units...), Shared: hostcode.SharedArrays(units...),
+		structs: hostcode.Structs(units...),
 	}
 }
 
@@ -93,7 +95,25 @@ func (s Source) viewOf(k *hostcode.Kernel, args string) *view {
 			break
 		}
 	}
+	if args == "" && v.launch != nil {
+		v.bindLaunched()
+	}
 	return v
+}
+
+// bindLaunched gives the kernel's template parameters the arguments of the launch, but for those that are
+// parameters of the template that launches.
+func (v *view) bindLaunched() {
+	l := v.launch
+	for i, a := range l.Template {
+		open := slices.ContainsFunc(l.Params, func(p hostcode.Parameter) bool { return p.Name == a })
+		if value, ok := l.Locals[a]; ok {
+			a = value
+		}
+		if i < len(v.kernel.Template) && !open {
+			v.bound[v.kernel.Template[i].Name] = a
+		}
+	}
 }
 
 // splitArguments cuts "64,std::pair<a,b>" at its outer commas.

@@ -139,11 +139,12 @@ func (g *general) writeArguments() {
 			}
 			g.mark(why, field, fmt.Sprintf("  - {name: %s, type: %s, value: %s}", g.names[i], p.DType,
 				g.dimOf[i]))
-		case !p.Pointer && p.DType.Float():
-			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: %s}", g.names[i], p.DType,
-				scalarValue(g.names[i]))
+		case !p.Pointer && g.passedValue(i) != "":
+			g.line("  - {name: %s, type: %s, value: %s}   # as passed on line %d", g.names[i], p.DType,
+				g.passedValue(i), g.v.launch.Line)
 		case !p.Pointer:
-			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: 1}", g.names[i], p.DType)
+			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: %s}", g.names[i], p.DType,
+				g.scalar(i))
 		default:
 			g.pointer(i, field)
 		}
@@ -234,10 +235,7 @@ func (g *general) writeStages(name string) {
 				"command for it")
 		g.line("\n# What the kernel computes is not plain from its text. To have its output compared, say which part of it a block computes, and from what")
 		g.line("# (docs/operators.md has the operators), and remove the marks of comments:")
-		g.line("# work: {row: by * 16, col: bx * 16}\n# stages:\n#   - {name: %s, axes: [row, col], dtype: %s, dims: [16, 16], valid: [16, 16], per: block,",
-			stage, g.resultType())
-		g.line("#      op: {map: \"x * 2\", x: {load: INPUT, at: [row, col], rows: 0, cols: 1, dims: [16, 16]}}, capture: {output: %s, at: [row, col], rows: 0, cols: 1}}",
-			out)
+		g.writeExampleStage(stage, out)
 		g.doc.Unknown = append(g.doc.Unknown, "stages")
 		g.ending(name, false)
 		return
@@ -337,7 +335,11 @@ func (g *general) ending(name string, judged bool) {
 		large = []string{"n: 1"}
 	}
 	g.line("\nshapes:   # no two extents equal, so that swapped axes show")
-	g.open("shapes", "sizes that the kernel takes", "  validation: {%s}", strings.Join(large, ", "))
+	if text := fmt.Sprintf("  validation: {%s}", strings.Join(large, ", ")); g.passedExtents {
+		g.line("%s   # as passed on line %d", text, g.v.launch.Line)
+	} else {
+		g.open("shapes", "sizes that the kernel takes", "%s", text)
+	}
 	if judged {
 		g.line("\nthresholds:")
 		g.open("thresholds.output", "the error of the output that you accept",

@@ -90,8 +90,8 @@ func (w *walker) stops(watched []bytesAt) stopMatcher {
 					writers[i] = write{}
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
-				if w.onLine(e.PC, b) && w.begins(e, w.innermost, w.entries[e.PC], forBreaks) &&
-					w.inUse(i, e.PC) {
+				at := &w.places[i]
+				if at.on(e.PC) && w.begins(e, at.lines, at.entries[e.PC], forBreaks) && w.inUse(i, e.PC) {
 					w.hits(i, moment{e.Warp, e.PC, e.Mask, e.Step, nil}, fmt.Sprintf("%s:%d", b.File, b.Line),
 						report)
 				}
@@ -272,7 +272,7 @@ func (w *walker) group(warp, pc int, executing uint32) uint32 {
 // that is still read. A compiler unrolls a line into several places, each with registers of its own: at the
 // others the register has what another place left in it. It is nil for a condition without registers, and
 // where the registers are in use at no place of the line: then all of them count.
-func (w *walker) holding(b *Breakpoint) map[int]bool {
+func (w *walker) holding(b *Breakpoint, place *breakPlace) map[int]bool {
 	if b.Line <= 0 || b.When.If == nil {
 		return nil
 	}
@@ -283,7 +283,7 @@ func (w *walker) holding(b *Breakpoint) map[int]bool {
 	f := w.program.Functions()[0]
 	var at map[int]bool
 	for pc := range min(len(w.rows), len(f.Body)) {
-		if w.entries[pc]&stopsAtBreak == 0 || !w.onLine(pc, b) {
+		if place.entries[pc]&stopsAtBreak == 0 || !place.on(pc) {
 			continue
 		}
 		_, read, live := w.program.Registers(pc)
@@ -302,6 +302,56 @@ func (w *walker) holding(b *Breakpoint) map[int]bool {
 
 // inUse reports whether a breakpoint's condition means something at an instruction of its line.
 func (w *walker) inUse(i, pc int) bool { return w.usable[i] == nil || w.usable[i][pc] }
+
+// breakPlace is the instructions of a breakpoint's line: those that are the line's own or, where it has none,
+// those of the functions that it calls and that were inlined.
+type breakPlace struct {
+	on      func(pc int) bool
+	lines   lineMap // in which the line is one
+	entries []entry
+}
+
+// placeOf finds the instructions of a breakpoint's line.
+func (w *walker) placeOf(b *Breakpoint) breakPlace {
+	place := breakPlace{func(pc int) bool { return w.onLine(pc, b) }, w.innermost, w.entries}
+	if b.Line <= 0 {
+		return place
+	}
+	calls, found := make([]bool, len(w.rows)), false
+	numbers, lines := map[spot]int32{}, lineMap{}
+	for pc := range w.rows {
+		if w.onLine(pc, b) {
+			return place
+		}
+		at, number := w.innermost.spots[pc], w.innermost.numbers[pc]
+		if site := w.listing[w.rows[pc]].calledAt(b.File, b.Line); site >= 0 && number >= 0 {
+			sites := w.calls[pc].Sites()
+			at = spot{string(target.CallsOf(sites[:site])), sites[site].File, sites[site].Line}
+			calls[pc], found = true, true
+			if _, ok := numbers[at]; !ok { // numbers that no line has
+				numbers[at] = int32(len(w.rows) + len(numbers))
+			}
+			number = numbers[at]
+		}
+		lines.numbers, lines.spots = append(lines.numbers, number), append(lines.spots, at)
+	}
+	if found {
+		on := func(pc int) bool { return pc < len(calls) && calls[pc] }
+		place = breakPlace{on, lines, entriesOf(lines, w.heads, w.listing)}
+	}
+	return place
+}
+
+// calledAt is the index of the call site on a line in the calls that an instruction was inlined through, -1
+// where there is none. File "" is any.
+func (l *Listing) calledAt(file string, line int) int {
+	return slices.IndexFunc(l.Calls.Sites(), func(s target.Site) bool {
+		return s.Line == line && (file == "" || baseName(s.File) == baseName(file))
+	})
+}
+
+// CalledFrom reports whether the instruction was inlined by way of a call on a line; file is a base name.
+func (l *Listing) CalledFrom(file string, line int) bool { return l.calledAt(file, line) >= 0 }
 
 // onLine reports whether an instruction belongs to a breakpoint's line.
 func (w *walker) onLine(pc int, b *Breakpoint) bool {

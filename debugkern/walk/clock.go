@@ -43,6 +43,7 @@ type walker struct {
 	warp     int
 	pos      Position
 	breaks   []Breakpoint
+	places   []breakPlace   // by breakpoint
 	usable   []map[int]bool // by breakpoint: see holding
 	counted  []bool         // by breakpoint: its tally is brought up to date by the motion under way
 	captured []capture
@@ -360,9 +361,10 @@ func (w *walker) SetWarp(warp int) {
 // SetBreakpoints replaces the breakpoints.
 func (w *walker) SetBreakpoints(bs []Breakpoint) {
 	w.breaks, w.counted = slices.Clone(bs), make([]bool, len(bs))
-	w.usable = make([]map[int]bool, len(bs))
+	w.usable, w.places = make([]map[int]bool, len(bs)), make([]breakPlace, len(bs))
 	for i := range w.breaks {
-		w.usable[i] = w.holding(&w.breaks[i])
+		w.places[i] = w.placeOf(&w.breaks[i])
+		w.usable[i] = w.holding(&w.breaks[i], &w.places[i])
 	}
 }
 

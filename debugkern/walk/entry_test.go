@@ -2,7 +2,10 @@ package walk_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +56,52 @@ func TestBreakpointInAnUnrolledLoop(t *testing.T) {
 		if !slices.ContainsFunc(stops, func(s uint64) bool { return before < s && s <= write.Step }) {
 			t.Errorf("no stop between the writes of %s at steps %d and %d", at.Writes[0], before, write.Step)
 		}
+	}
+}
+
+// TestBreakpointWhereAllIsInlined: on a line that has no instruction of its own, because all of its code was
+// inlined from what it calls, a breakpoint stops where that begins, forwards and backwards, and its condition
+// is one of the warp there.
+func TestBreakpointWhereAllIsInlined(t *testing.T) {
+	ctx := context.Background()
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{})
+	ok := must(t)
+	own := map[string]bool{}
+	spelled := func(file string, line int) string { return fmt.Sprintf("%s:%d", path.Base(file), line) }
+	for _, l := range w.Listing() {
+		own[spelled(l.File, l.Line)] = true
+	}
+	var at walk.Breakpoint
+	for _, l := range w.Listing() {
+		if sites := l.Calls.Sites(); len(sites) > 0 && !own[spelled(sites[0].File, sites[0].Line)] {
+			at = walk.Breakpoint{File: path.Base(sites[0].File), Line: sites[0].Line}
+			break
+		}
+	}
+	if at.Line == 0 {
+		t.Fatal("every line has an instruction of its own")
+	}
+	w.SetBreakpoints([]walk.Breakpoint{at})
+	var there []walk.Position
+	for p := ok(w.Continue(ctx)); p.Stop == "breakpoint"; p = ok(w.Continue(ctx)) {
+		if l := w.Listing()[p.Listing]; !l.CalledFrom(at.File, at.Line) {
+			t.Fatalf("stopped at %+v", l)
+		}
+		there = append(there, p)
+	}
+	if len(there) == 0 {
+		t.Fatalf("%+v stops nowhere", at)
+	}
+	for i := len(there) - 1; i >= 0; i-- {
+		if p := ok(w.Reverse(ctx)); !reflect.DeepEqual(p, there[i]) {
+			t.Errorf("stop %d is %+v forwards, %+v backwards", i, there[i], p)
+		}
+	}
+	c := conditional(t, at.Line, "if warp==1 && lane==5")
+	w.SetBreakpoints([]walk.Breakpoint{c})
+	ok(w.Seek(ctx, 0))
+	if p := ok(w.Continue(ctx)); p.Stop != "breakpoint" || p.Warp != 1 || p.Lane != 5 {
+		t.Errorf("with a condition it stopped at %+v", p)
 	}
 }
 

@@ -44,7 +44,7 @@ func (w *walker) list() {
 			src, outer := w.program.Source(pc), w.program.Outer(pc)
 			row := Listing{Text: "ret;", PC: pc, Target: -1, Probe: w.program.IsProbe(pc)}
 			if src != nil {
-				row.File, row.Line = src.File, src.Line
+				row.File, row.Line, row.Calls = src.File, src.Line, src.Calls
 			}
 			if j < len(f.Body) {
 				row.Text, row.PTX = f.InstrString(f.Body[j]), f.Body[j].Pos.Line

@@ -110,7 +110,8 @@ type Hits struct {
 }
 
 // Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set. A line is hit once for
-// each entry into it: at its first instruction in a basic block, not where the compiler returns to it. A
+// each entry into it: at its first instruction in a basic block, not where the compiler returns to it. Where
+// all code of a line is inlined from what it calls, it is hit where that begins. A
 // condition that cannot be evaluated stops too, and Note says why.
 type Breakpoint struct {
 	File  string // base name, with Line
@@ -160,9 +161,10 @@ type Listing struct {
 	File   string
 	Line   int // in the CUDA source, 0 where unknown
 	Probe  bool
-	Begins bool     // a breakpoint on the line may stop here
-	Target int      // PC a branch goes to, -1 where none
-	Writes []string // registers that the instruction writes
+	Begins bool         // a breakpoint on the line may stop here
+	Target int          // PC a branch goes to, -1 where none
+	Writes []string     // registers that the instruction writes
+	Calls  target.Calls // what it was inlined through, "" where it was not
 }
 
 // SharedView is a shared array at a moment.

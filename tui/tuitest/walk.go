@@ -332,6 +332,9 @@ func (w *Walk) Listing() []walk.Listing {
 			File: file,
 			Line: 60 + i/3, Begins: i%3 == 0, Target: -1, Writes: []string{fmt.Sprintf("%%rs%d", i)},
 		}
+		if i == 59 { // a function that line 95 calls
+			out[i].Calls = target.CallsOf([]target.Site{{File: file, Line: 95}})
+		}
 		if i%20 == 19 {
 			out[i].Text, out[i].Writes = "bar.sync 0", nil
 		}

@@ -419,7 +419,8 @@ func TestNothingToReplay(t *testing.T) {
 		d.Press("n")
 	}
 	runs := d.Last()
-	d.Press("p").HasStatus("race sP[17][9] line 140/88: nothing to replay: the read of warp 3")
+	d.Press("p").HasStatus("race sP[17][9] line 140/88: the run on screen already shows it, so there is " +
+		"nothing to replay: the read of warp 3")
 	if d.M.Replaying() || d.Last().Schedule != runs.Schedule {
 		t.Errorf("it replays %+v", d.Last())
 	}

@@ -85,7 +85,11 @@ func (v *Controller) replayFound(msg replayMsg) tea.Cmd {
 // replayUnder runs once under a schedule that was found; where none shows more than the run, it says so.
 func (v *Controller) replayUnder(r *diagnose.Replay, of string) tea.Cmd {
 	if r.Schedule == "" {
-		v.Say(fmt.Sprintf("%s: nothing to replay: %s", of, replayText(r)))
+		why := "nothing to replay"
+		if r.RunRaced {
+			why = "the run on screen already shows it, so there is nothing to replay"
+		}
+		v.Say(fmt.Sprintf("%s: %s: %s", of, why, replayText(r)))
 		return nil
 	}
 	v.race.replayed = of + ": " + replayText(r)

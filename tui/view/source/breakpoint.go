@@ -199,11 +199,40 @@ func (v *Controller) breakAt(b walk.Breakpoint) int {
 	return slices.IndexFunc(v.walk.breaks, func(x stop) bool { return samePlace(x.Breakpoint, b) })
 }
 
-// hasCode reports whether some instruction belongs to a breakpoint's line.
+// hasCode reports whether some instruction belongs to a breakpoint's line, or to what the line calls.
 func (v *Controller) hasCode(b walk.Breakpoint) bool {
-	return slices.ContainsFunc(v.walk.shot.listing, func(l walk.Listing) bool {
-		return l.PC >= 0 && l.Line == b.Line && path.Base(l.File) == b.File
-	})
+	own, called := v.instructionsOf(b)
+	return own || called != nil
+}
+
+// instructionsOf reports whether some instruction belongs to a breakpoint's line itself. Where none does,
+// called is the first of those that were inlined from what the line calls, nil for none.
+func (v *Controller) instructionsOf(b walk.Breakpoint) (own bool, called *walk.Listing) {
+	list := v.walk.shot.listing
+	for i := range list {
+		switch l := &list[i]; {
+		case l.PC < 0:
+		case l.Line == b.Line && path.Base(l.File) == b.File:
+			return true, nil
+		case called == nil && l.CalledFrom(b.File, b.Line):
+			called = l
+		}
+	}
+	return false, called
+}
+
+// calledText says where a breakpoint stops on a line all of whose code is inlined from what it calls, "" for
+// another line.
+func (v *Controller) calledText(b walk.Breakpoint) string {
+	if b.Line <= 0 {
+		return ""
+	}
+	_, called := v.instructionsOf(b)
+	if called == nil {
+		return ""
+	}
+	return fmt.Sprintf(", where the function that the line calls begins (%s:%d)", path.Base(called.File),
+		called.Line)
 }
 
 // missing says why a breakpoint cannot stop the kernel on screen, "" where it can: it was set in another one,
@@ -274,7 +303,7 @@ func (v *Controller) setBreak(b walk.Breakpoint) tea.Cmd {
 	}
 	b.From = s.from()
 	s.breaks[i] = stop{id: id, Breakpoint: b, anchor: v.anchorOf(b)}
-	text := fmt.Sprintf("breakpoint %d: r and R stop %s", id, v.stopWords(b))
+	text := fmt.Sprintf("breakpoint %d: r and R stop %s", id, v.stopWords(b)) + v.calledText(b)
 	switch {
 	case b.When.String() == "":
 		text += fmt.Sprintf("; :condition %d EXPR limits it", id)

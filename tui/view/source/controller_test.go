@@ -933,7 +933,13 @@ func TestCommandsOpenABlock(t *testing.T) {
 		walker{viewtest.Start(t, 120, 40).Press(in).Command("seek 40")}.stands(40)
 		walker{viewtest.Start(t, 120, 40).Press(in).Command("step 3")}.stands(9)
 	}
-	d := viewtest.Start(t, 120, 40).Press("2").Command("break 1")
+	d := viewtest.Start(t, 120, 40).Press("2").Command("break 95 if lane==3")
+	d.HasStatus("at sdpa_fp8_stage_c_wmma.cu:95 if lane==3, where the function that the line calls begins " +
+		"(sdpa_fp8_stage_c_wmma.cu:79)")
+	if len(control(d).Breaks()) != 1 {
+		t.Error("a line whose code is all inlined from what it calls got no breakpoint")
+	}
+	d = viewtest.Start(t, 120, 40).Press("2").Command("break 1")
 	d.HasStatus("has no instruction")
 	if len(control(d).Breaks()) != 0 {
 		t.Error("a line without an instruction got a breakpoint")

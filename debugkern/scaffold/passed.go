@@ -1,0 +1,188 @@
+package scaffold
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern/hostcode"
+)
+
+// scalar is the value of a parameter that is a number: what the launching function passes, else a usual one.
+func (g *general) scalar(i int) string {
+	if text := g.passedValue(i); text != "" {
+		return text
+	}
+	if g.params[i].DType.Float() {
+		return scalarValue(g.names[i])
+	}
+	return "1"
+}
+
+// passedValue is the number that the launching function passes for a parameter, "" where its text has none.
+func (g *general) passedValue(i int) string {
+	l := g.v.launch
+	if l == nil || i >= len(l.Args) {
+		return ""
+	}
+	if !g.params[i].DType.Float() {
+		if n, ok := hostcode.ParseExpr(l.Args[i]).Eval(g.hostValue); ok {
+			return fmt.Sprint(n)
+		}
+		return ""
+	}
+	text := l.Args[i]
+	for range 8 {
+		if value, ok := l.Locals[text]; ok {
+			text = value
+		} else if c := slices.IndexFunc(g.v.source.Constants, func(c hostcode.Constant) bool {
+			return c.Name == text
+		}); c >= 0 {
+			text = g.v.source.Constants[c].Value
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimRight(strings.ReplaceAll(text, " ", ""), "fF"), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// hostValue is the value of a name in the function that launches.
+func (g *general) hostValue(name string) *hostcode.Expr {
+	if text, ok := g.v.launch.Locals[name]; ok {
+		return hostcode.ParseExpr(text)
+	}
+	return g.v.constant(name)
+}
+
+// mostPassed is how many elements the launch and its buffers have at most where a host's extents are taken:
+// the emulator executes it.
+const mostPassed = 1 << 17
+
+// takePassed gives the dimensions the extents that the launching function passes, where its text has a number
+// for each, no two of them are equal, and the emulator executes such a launch in a moment.
+func (g *general) takePassed() {
+	guessed := slices.Clone(g.dims)
+	for i, d := range g.dimOf {
+		n, err := strconv.ParseInt(g.passedValue(i), 10, 32)
+		if err != nil || n < 1 {
+			return
+		}
+		for j := range guessed {
+			if guessed[j].name == d {
+				guessed[j].extent = n
+			}
+		}
+	}
+	if len(g.dimOf) != len(g.dims) || len(g.dims) == 0 {
+		return
+	}
+	for i, d := range guessed {
+		if slices.ContainsFunc(guessed[:i], func(o dimension) bool { return o.extent == d.extent }) {
+			return
+		}
+	}
+	before := g.dims
+	g.dims, g.passedExtents = guessed, true
+	_, most := g.launched()
+	for i, p := range g.params {
+		n := int64(1)
+		for _, side := range g.sidesOf(i) {
+			n *= max(1, g.inShape(side))
+		}
+		if p.Pointer {
+			most = max(most, n)
+		}
+	}
+	if most > mostPassed {
+		g.dims, g.passedExtents = before, false
+	}
+}
+
+// sidesOf are the extents of a pointer as the manifest has them.
+func (g *general) sidesOf(i int) (sides []string) {
+	for _, d := range splitArguments(strings.Trim(g.args[i], "[]")) {
+		sides = append(sides, strings.Trim(strings.TrimSpace(d), `"`))
+	}
+	return sides
+}
+
+// writeExampleStage writes a stage for a person to fill in, with the part of the output that a block of the
+// launch covers.
+func (g *general) writeExampleStage(stage, out string) {
+	part := g.part()
+	g.line("# work: {%s}\n# stages:\n#   - {name: %s, axes: [%s], dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,",
+		strings.Join(part.work, ", "), stage, strings.Join(part.axes, ", "), g.resultType(), part.tile[0],
+		part.tile[1], part.valid[0], part.valid[1])
+	g.line("#      op: {map: \"x * 2\", x: {load: INPUT, %s, dims: [%s, %s]}}, capture: {output: %s, %s}}", part.at,
+		part.tile[0], part.tile[1], out, part.at)
+}
+
+// blockPart is the part of the output that a block computes, as a stage has it.
+type blockPart struct {
+	work, axes  []string
+	tile, valid [2]string // rows and columns
+	at          string    // where in the output
+}
+
+// part is the part of the output that a block covers by the launch: along each of the last two sides the tile
+// of the axis of the grid that covers it, or all of a side that none covers. Where nothing shows the
+// output's sides it is a usual tile.
+func (g *general) part() blockPart {
+	usual := blockPart{
+		work: []string{"row: by * 16", "col: bx * 16"}, axes: []string{"row", "col"},
+		tile: [2]string{"16", "16"}, valid: [2]string{"16", "16"}, at: "at: [row, col], rows: 0, cols: 1",
+	}
+	if g.result < 0 {
+		return usual
+	}
+	sides := g.sidesOf(g.result)
+	names := []string{"row", "col"}
+	if len(sides) == 1 {
+		names = []string{"at"}
+	}
+	ahead := len(sides) - len(names)
+	if ahead < 0 {
+		return usual
+	}
+	out := blockPart{tile: [2]string{"1", "1"}, valid: [2]string{"1", "1"}}
+	var at []string
+	used := [3]bool{}
+	for k, side := range sides {
+		from, tile, valid := "0", side, side
+		for a := range g.grid {
+			if g.grid[a].extent == side && !used[a] {
+				used[a] = true
+				from, tile, valid = [3]string{"bx", "by", "bz"}[a], "1", "1"
+				if n := g.grid[a].tile; n > 1 {
+					from, tile = fmt.Sprintf("%s * %d", from, n), fmt.Sprint(n)
+					valid = fmt.Sprintf("\"min(%d, %s - %s)\"", n, side, names[max(0, k-ahead)])
+				}
+				break
+			}
+		}
+		if k < ahead {
+			if from == "0" || tile != "1" {
+				return usual // a block's part is no tile
+			}
+			at = append(at, from)
+			continue
+		}
+		name := names[k-ahead]
+		out.work = append(out.work, name+": "+from)
+		out.axes = append(out.axes, name)
+		out.tile[k-ahead], out.valid[k-ahead] = quoted(tile), valid
+		at = append(at, name)
+	}
+	if used == [3]bool{} {
+		return usual
+	}
+	out.at = fmt.Sprintf("at: [%s], rows: %d", strings.Join(at, ", "), ahead)
+	if len(names) > 1 {
+		out.at += fmt.Sprintf(", cols: %d", ahead+1)
+	}
+	return out
+}
