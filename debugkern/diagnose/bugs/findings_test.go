@@ -123,7 +123,8 @@ func TestFindings(t *testing.T) {
 				`__syncthreads\(\) between lines 164 and 158.*the race is gone .*nothing is wrong`,
 		},
 		{
-			"one-call-for-both-products-scaled", `for dP alone, as S, which is right, is made at the same line`,
+			"one-call-for-both-products-scaled",
+			`for dP alone, as S, which is right, is made at the same line`,
 		},
 		{
 			"swizzle-numbered-as-in-tensor-maps", `(?s)with code 3 in bits 62 and 63, says 32 bytes.*swizzle there is ` +
