@@ -119,7 +119,8 @@ func TestFindings(t *testing.T) {
 				`which is over already, and no thread waits for phase 1.*parity there is from own_\S+:188`,
 		},
 		{
-			"partners-part-added-behind-its-own-sync", `(?s)put __syncthreads\(\) between lines 158 and 164, and ` +
+			"partners-part-added-behind-its-own-sync",
+			`(?s)put __syncthreads\(\) between lines 158 and 164, and ` +
 				`__syncthreads\(\) between lines 164 and 158.*the race is gone .*nothing is wrong`,
 		},
 		{
