@@ -98,6 +98,8 @@ type Operands struct {
 	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
 	// warp 0"; else ""
 	Threads string
+	// Stored: these threads store them, and At reads others of their array
+	Stored bool
 	// Aside: these threads have them where the cell is made, and take what others have in their place
 	Aside bool
 	// Own: the threads of the cell to which the exchange between lanes that should bring these brings what
@@ -367,20 +369,19 @@ func (c *contrast) lacking(
 		out.Missing = append(out.Missing[:first], c.merged(out.Missing[first:], all)...)
 		return all
 	}
-	var missing, twice []operandKey
-	var other seen // how those that are there enter
-	var present []operandKey
-	for _, k := range want {
-		if s, there := a.of[k]; !there {
-			missing = append(missing, k)
-		} else if other.ways == 0 || (s.lanes >= 0) != (other.lanes >= 0) && s.lanes >= 0 ||
-			(s.lanes >= 0) == (other.lanes >= 0) && s.instr > other.instr {
-			other = s
-		}
-	}
+	var missing, present, twice []operandKey
 	for _, k := range want {
 		if _, there := a.of[k]; there {
 			present = append(present, k)
+		} else {
+			missing = append(missing, k)
+		}
+	}
+	var other seen // how those that are there enter
+	for _, k := range present {
+		if s := a.of[k]; other.ways == 0 || (s.lanes >= 0) != (other.lanes >= 0) && s.lanes >= 0 ||
+			(s.lanes >= 0) == (other.lanes >= 0) && s.instr > other.instr {
+			other = s
 		}
 	}
 	if len(missing) == 0 || len(missing) == len(want) && !foreign {
@@ -412,6 +413,7 @@ func (c *contrast) lacking(
 		for i := range lacks {
 			if lacks[i].Threads = c.threads(other.instr, missing, present); lacks[i].Threads != "" {
 				lacks[i].Own, lacks[i].Aside = c.ownValue(a, instr), aside
+				lacks[i].Stored = instr >= 0 && c.fn.Body[instr].Kind().Reads()
 			}
 			if lacks[i].Threads == "" {
 				lacks[i].Loaded = c.loadedAt(lacks[i].first)

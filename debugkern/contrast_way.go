@@ -288,7 +288,42 @@ func (c *contrast) lost(
 			return at, -1, false
 		}
 	}
-	return other.way[min(n, len(other.way)-1)], -1, false
+	return c.nextOf(a, other, min(n, len(other.way)-1)), -1, false
+}
+
+// nextOf is the instruction at a place of an operand's way, or the one that stands there on the ways of most
+// operands that come the same way up to it: a compiler's debug lines may have one of several reads, which it
+// moved, at a line that reads nothing.
+func (c *contrast) nextOf(a *actual, other seen, at int) int {
+	own := other.way[at]
+	if at == 0 {
+		return own
+	}
+	line := func(i int) (src target.Source) {
+		if b := target.Blame(c.fn, i); b != nil {
+			src = *b
+		}
+		return src
+	}
+	before := line(other.way[at-1])
+	times := map[target.Source]int{}
+	first := map[target.Source]int{}
+	for _, o := range a.of {
+		if at >= len(o.way) || line(o.way[at-1]) != before || c.fn.Body[o.way[at]].Op != c.fn.Body[own].Op {
+			continue
+		}
+		src := line(o.way[at])
+		if n, seen := first[src]; !seen || o.way[at] < n {
+			first[src] = o.way[at]
+		}
+		times[src]++
+	}
+	for src, n := range times {
+		if src != line(own) && n > 2*times[line(own)] {
+			return first[src]
+		}
+	}
+	return own
 }
 
 // reaches reports whether some thread's result of an instruction, or of a copy that the compiler made of it,

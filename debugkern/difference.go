@@ -50,6 +50,55 @@ func Differences(ctx context.Context, before, after *Run) ([]Difference, error) 
 	return out, nil
 }
 
+// Keeps reports whether all that one run left in arguments is left by another run of the same blocks too, NaN
+// aside, and nothing less is written; false where it changed nothing. Its error is ctx's.
+func Keeps(ctx context.Context, before, after *Run) (bool, error) {
+	if before.state == nil || after.state == nil {
+		return false, nil
+	}
+	compared := 0
+	for i := range after.Plan.Memory {
+		sp := &after.Plan.Memory[i]
+		if sp.Capture.Before {
+			continue
+		}
+		found := slices.IndexFunc(after.Plan.Memory, func(o probes.StagePlan) bool {
+			return o.Capture.Before && o.Capture.Output == sp.Capture.Output
+		})
+		for _, p := range after.Places(sp.Stage) {
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			a := before.state.Tile(p.Stage, p.Block, p.KVTile)
+			b := after.state.Tile(p.Stage, p.Block, p.KVTile)
+			if !a.Reached() {
+				continue
+			}
+			if !b.Reached() {
+				return false, nil
+			}
+			was := func(int, int) bool { return false } // whether a cell is as it was before the launch
+			if found >= 0 {
+				first := before.state.Tile(after.Plan.Memory[found].Stage, p.Block, p.KVTile)
+				was = func(row, col int) bool { return first.Reached() && a.Same(first, row, col) }
+			}
+			for i := range min(sp.Rows*sp.Cols, probes.Elems(sp.Capture.Dims)) {
+				row, col := i/sp.Cols, i%sp.Cols
+				if !a.Captured(row, col) || math.IsNaN(a.At(row, col)) {
+					continue
+				}
+				if !a.Same(b, row, col) {
+					return false, nil
+				}
+				if !was(row, col) {
+					compared++
+				}
+			}
+		}
+	}
+	return compared > 0, nil
+}
+
 // differenceOf compares one stage; left is how many cells may still be compared.
 func differenceOf(
 	ctx context.Context, before, after *Run, sp *probes.StagePlan, left *int,

@@ -346,6 +346,10 @@ func TestLineageOfStridedTiles(t *testing.T) {
 		if got := madeOf(doc); got != c.want {
 			t.Errorf("y %s: %s, want %s", c.y, got, c.want)
 		}
+		ops, err := run.Slice(t.Context(), c.cell.Stage, c.cell.Block, 0, [][2]int{{c.cell.Row, c.cell.Col}})
+		if err != nil || len(ops) == 0 {
+			t.Errorf("y %s: made by %v, %v", c.y, ops, err)
+		}
 		v, err := run.View(c.cell.Place)
 		if err != nil {
 			t.Fatal(err)
@@ -362,6 +366,22 @@ func TestLineageOfStridedTiles(t *testing.T) {
 		}
 		if n := doc.Nodes[0]; n.Warp == nil || *n.Warp != w.Warp || !slices.Equal(n.Lanes, []int{w.Lane}) {
 			t.Errorf("y %s: made by lanes %v, written by warp %d lane %d", c.y, n.Lanes, w.Warp, w.Lane)
+		}
+	}
+}
+
+// TestKeeps: a run keeps what it left itself, and one with other inputs does not.
+func TestKeeps(t *testing.T) {
+	req := strided(t, "dims: [4, 16]", "dims: [16, 4], strides: [1, 16], reference: none", "")
+	run := debugtest.Run(t, req)
+	req.Seed++
+	other := debugtest.Run(t, req)
+	for _, c := range []struct {
+		after *debugkern.Run
+		keeps bool
+	}{{run, true}, {other, false}} {
+		if ok, err := debugkern.Keeps(t.Context(), run, c.after); err != nil || ok != c.keeps {
+			t.Errorf("seed %d: %v, %v", c.after.Request.Seed, ok, err)
 		}
 	}
 }

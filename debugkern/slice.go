@@ -24,6 +24,10 @@ type Operation struct {
 func (r *Run) Slice(
 	ctx context.Context, stage probes.Stage, block probes.Dim3, kv int, cells [][2]int,
 ) ([]Operation, error) {
+	block, err := r.writerOf(ctx, stage, block, cells)
+	if err != nil {
+		return nil, err
+	}
 	x, trace, kv, err := r.follow(ctx, stage, block, kv)
 	if err != nil {
 		return nil, err
@@ -98,6 +102,29 @@ func (r *Run) recorded(ctx context.Context, block probes.Dim3) (*ancestry, *line
 	return x, trace, err
 }
 
+// writerOf is the block that wrote the first of some cells last, of a stage that is compared as a whole, when
+// the launch is over; of another stage it is the block that is given.
+func (r *Run) writerOf(
+	ctx context.Context, stage probes.Stage, block probes.Dim3, cells [][2]int,
+) (probes.Dim3, error) {
+	sp := r.Plan.Stage(stage)
+	if sp == nil || !sp.OfLaunch() || len(cells) == 0 || r.state == nil || r.state.launch == nil {
+		return block, nil
+	}
+	x := &ancestry{
+		st: r.state, stage: sp, element: -1,
+		cell: Cell{Place: Place{Stage: stage, Block: block}, Row: cells[0][0], Col: cells[0][1]},
+	}
+	var err error
+	if x.kernel, err = x.st.stepper(ctx); err != nil {
+		return block, err
+	}
+	if err = x.output(); err == nil {
+		err = x.writingBlock(ctx)
+	}
+	return x.cell.Block, err
+}
+
 // follow executes a block of the run once more and records it, to follow cells of a stage. It also returns
 // the iteration whose tiles the stage is computed from: after the loop, the last one.
 func (r *Run) follow(
@@ -130,7 +157,7 @@ func (r *Run) follow(
 // at is where a cell of the stage is in the trace.
 func (x *ancestry) at(trace *lineage.Trace, row, col int) (lineage.Place, error) {
 	x.cell.Row, x.cell.Col, x.arg = row, col, ""
-	if x.stage.Capture.Kind == probes.CaptureOutput {
+	if x.stage.Capture.Kind == probes.CaptureOutput || x.stage.OfLaunch() {
 		if err := x.output(); err != nil {
 			return lineage.Place{}, err
 		}

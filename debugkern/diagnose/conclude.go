@@ -449,7 +449,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 				q.decided(s, f, c)
 			}
 			if c.Advice == kindAdvice[c.Kind] {
-				c.Advice = q.citing(c.Advice, ": ", f.Source)
+				c.Advice = q.citing(c.Advice, "; the line is ", f.Source)
 			}
 		}
 		if c.Kind == "out-of-bounds" {

@@ -203,7 +203,12 @@ func (q *inquiry) cure(s *suspect) error {
 		q.pitched, q.overran, q.reswizzle, q.oneLaneArrives, q.recounted, q.await, q.remedied, q.skip,
 		q.withoutFault, q.cleared, q.part, q.arrive, q.waitStale, q.widened, q.wrapped, q.access,
 	} {
-		if err := step(s); err != nil || s.remedy != nil {
+		was := s.cause
+		err := step(s)
+		if err == nil {
+			err = q.advisable(s, was)
+		}
+		if err != nil || s.remedy != nil {
 			return err
 		}
 	}

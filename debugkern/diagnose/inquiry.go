@@ -27,6 +27,7 @@ type inquiry struct {
 	gpu    *debugkern.Run // where a GPU was requested: whose verdict it is
 	run    *debugkern.Run // on the emulator, every checker attached: what experiments start from
 	base   *debugkern.Run // the same on the blocks that experiments execute
+	asItIs *debugkern.Run // the run, executed as a trial of all its blocks; nil: not yet
 	blocks []probes.Dim3  // nil: all
 	doc    *Diagnosis
 

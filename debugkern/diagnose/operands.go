@@ -255,6 +255,10 @@ func departure(c *debugkern.Contrast) difference {
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have themselves: at %s they take what others have and "+
 			"leave that out", cell, missing, c.Missing[0].Threads, callText(d.at))
 		d.look = "take both at " + callText(d.at) + ", what the thread has and what others have"
+	case c.Missing[0].Stored:
+		d.text = fmt.Sprintf("%s is not made of %s, which are stored, and %s reads others alone", cell, missing,
+			callText(d.at))
+		d.look = "look at the bounds of the loop round " + callText(d.at) + ", and at what skips a part of it"
 	case c.Missing[0].Threads != "":
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have and %s does not bring there", cell, missing,
 			c.Missing[0].Threads, callText(d.at))

@@ -492,6 +492,11 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 	if err != nil {
 		return nil, q.stopped(err)
 	}
+	if slices.ContainsFunc(q.suspects, q.unjudged) {
+		if ok, err := q.keepsStored(&remedy{build: b}); err != nil || !ok {
+			return nil, err
+		}
+	}
 	f := &rightEdit{edit: e, built: b}
 	if f.run, err = q.try(nil, &remedy{build: b}); err != nil || f.run == nil || !q.nothingWrong(f.run) {
 		return nil, err

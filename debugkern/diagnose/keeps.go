@@ -1,0 +1,81 @@
+package diagnose
+
+import (
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+)
+
+// Where nothing judges a kernel's values, an edit with which it stores nothing, or something else, makes an
+// access out of bounds go as well as the right one. There an edit is one to advise only if all that the
+// kernel has stored stays as it is.
+
+// unjudged reports whether nothing says what the values of a suspect's arrays should be.
+func (q *inquiry) unjudged(s *suspect) bool {
+	return !q.run.Report.Referenced() && s.cause.Finding >= 0 && slices.Contains(storedKinds, s.cause.Kind)
+}
+
+// storedKinds are kinds of findings that go with the access that they are about.
+var storedKinds = append([]string{"uninitialised", "unwritten"}, addressKinds...)
+
+// keepsStored reports whether a remedy leaves all in memory that the kernel leaves there without it, and
+// every parameter that the kernel uses in use.
+func (q *inquiry) keepsStored(r *remedy) (bool, error) {
+	if r.build != nil {
+		now := r.build.Module.Func(q.run.Plan.Entry)
+		if now == nil || parametersUsed(now) < parametersUsed(q.run.Entry()) {
+			return false, nil
+		}
+	}
+	t := debugkern.Trial{Blocks: q.run.Blocks(), Build: r.build, Variant: r.variant}
+	if r.edits != nil {
+		t.Edits = r.edits(q.run)
+	}
+	was, err := q.stored()
+	if err != nil || was == nil {
+		return false, err
+	}
+	now, err := q.trial(q.run, t)
+	if err != nil || now == nil {
+		return false, q.fatal(err)
+	}
+	return debugkern.Keeps(q.ctx, was, now)
+}
+
+// parametersUsed counts the parameters that an entry's instructions name.
+func parametersUsed(fn *ptx.Func) (n int) {
+	for _, p := range fn.Params {
+		if slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool {
+			return slices.ContainsFunc(in.Args, func(o ptx.Operand) bool { return isOf(&o, p) })
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// stored is the run as it is, executed as trials are; nil where that fails.
+func (q *inquiry) stored() (*debugkern.Run, error) {
+	if q.asItIs == nil {
+		r, err := q.trial(q.run, debugkern.Trial{Blocks: q.run.Blocks()})
+		if err != nil {
+			return nil, q.fatal(err)
+		}
+		q.asItIs = r
+	}
+	return q.asItIs, nil
+}
+
+// advisable takes a suspect's remedy back where nothing judges values, and it changes what is stored; was is
+// the suspect's cause without it.
+func (q *inquiry) advisable(s *suspect, was Cause) error {
+	if s.remedy == nil || !s.remedy.changes() || !q.unjudged(s) {
+		return nil
+	}
+	ok, err := q.keepsStored(s.remedy)
+	if err == nil && !ok {
+		s.remedy, s.alone, s.beyond, s.decidedAt, s.cause = nil, nil, "", "", was
+	}
+	return err
+}
