@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -443,6 +444,9 @@ func (l *lister) add(rank int, what string, sites ...site) {
 		if was == s.now || strings.Contains(s.now, "#") && !l.isAlone {
 			return // nothing changes, or a directive would not stand on a line of its own
 		}
+		if realNumber.MatchString(s.now) && l.beginsInteger(s) {
+			return
+		}
 		drops = append(drops, l.drops(was, s.now)...)
 	}
 	e := Edit{
@@ -465,6 +469,25 @@ func (l *lister) add(rank int, what string, sites ...site) {
 	}
 	e.Rank -= l.likelier(&e)
 	l.list(e)
+}
+
+// realNumber matches a literal of a real number.
+var realNumber = regexp.MustCompile(`^-?\d+\.\d*f?$`)
+
+// beginsInteger reports whether a part of a text is what an integer of the statement at hand, or of a loop's
+// head, begins with.
+func (l *lister) beginsInteger(x site) bool {
+	if l.s == nil {
+		return false
+	}
+	list := l.s.declares
+	if l.s.init != nil {
+		list = slices.Concat(list, l.s.init.declares)
+	}
+	return slices.ContainsFunc(list, func(v *variable) bool {
+		return class(v.typ) == integer && v.init != nil && l.t.tokens[v.init.from].from == x.from &&
+			l.t.tokens[v.init.to-1].to == x.to
+	})
 }
 
 // list adds an edit, or makes it likelier where another kind of edit has listed the same text.

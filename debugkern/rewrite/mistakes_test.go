@@ -1,6 +1,9 @@
 package rewrite
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestLikelyMistakes: what is easily mistaken in C, and what a kernel is passed and does not use.
 func TestLikelyMistakes(t *testing.T) {
@@ -34,5 +37,31 @@ __global__ void k(float* x, const float* gamma, const float* beta, int C, int K)
 		if at(list, what) < 0 {
 			t.Errorf("%q is not listed", what)
 		}
+	}
+}
+
+// TestIntegersBeginAsIntegers: no integer begins as a real number.
+func TestIntegersBeginAsIntegers(t *testing.T) {
+	const text = `__global__ void k(float* x, int S) {
+    const int hidden = S / 2;
+    float sum = fmaxf(x[0], x[1]);
+    float u = 0.0f;
+    for (int n = max(0, hidden + 2); n < S; n++) sum = __fmaf_rn(x[n], x[n + S], sum);
+    x[1] = sum + x[hidden] + u;
+}
+`
+	lines := map[string]map[int]int{"own.cu": {2: 0, 3: 0, 4: 0, 5: 0}}
+	var reals int
+	for _, e := range NewSet(Parse("own.cu", text)).Edits(lines, Wanted{}) {
+		now := e.Applied()
+		if strings.Contains(now, "int n = 0.0f") || strings.Contains(now, "hidden = 0.0f") {
+			t.Error(e.What)
+		}
+		if strings.Contains(now, "sum = 0.0f") {
+			reals++
+		}
+	}
+	if reals == 0 {
+		t.Error("a sum does not begin as 0.0f")
 	}
 }

@@ -275,6 +275,23 @@ func TestStatusOfADiagnosis(t *testing.T) {
 	}
 }
 
+// What differs from the expectations that a launch states stays in the list when a diagnosis, which does not
+// compare them, has ended.
+func TestStatedDifferencesStay(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{}))
+	d.M.Run.Report.Findings = append(d.M.Run.Report.Findings, report.Finding{
+		Kind: "expectation", Severity: "error", Variable: "C", Index: []int{0, 0}, KVTile: -1, Count: 1,
+		Message: "C[0][0] is not made of A[3][0]",
+	})
+	d.Press("5", "d")
+	d.HasStatus("2 causes, 3 findings")
+	for _, want := range []string{"expectation C[0][0]", "not diagnosed: 1 difference"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("nothing says %q:\n%s", want, d.Text())
+		}
+	}
+}
+
 func TestDiagnosisTellsItsStory(t *testing.T) {
 	d, f := diagnosed(t, 120, 40)
 	for _, want := range []string{

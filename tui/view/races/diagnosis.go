@@ -11,6 +11,8 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
@@ -196,12 +198,36 @@ func (v *Controller) diagnosisEnded(msg diagnosedMsg) tea.Cmd {
 	case msg.err != nil:
 		v.Complain(view.OneLine(msg.err))
 	default:
+		msg.doc = v.withStated(msg.doc)
 		q.doc = msg.doc
 		v.Say(v.result(msg.doc))
 		later = awaitSanitizer(q.ctx, q.cancel, msg)
 	}
 	v.showRaces()
 	return tea.Batch(v.askScene(), later)
+}
+
+// withStated adds to a diagnosis what differs from the expectations that the launch on screen states: a run
+// compares these, and a diagnosis does not.
+func (v *Controller) withStated(doc *diagnose.Diagnosis) *diagnose.Diagnosis {
+	if v.Run == nil || v.Run.Report == nil {
+		return doc
+	}
+	stated := slices.DeleteFunc(slices.Clone(v.Run.Report.Findings), func(f report.Finding) bool {
+		return f.Kind != string(target.Expectation)
+	})
+	if len(stated) == 0 {
+		return doc
+	}
+	out := *doc
+	out.Findings = slices.Concat(doc.Findings, stated)
+	noun := "differences"
+	if len(stated) == 1 {
+		noun = "difference"
+	}
+	out.Story = append(slices.Clone(doc.Story),
+		fmt.Sprintf("not diagnosed: %d %s from what the launch expects, found by the run", len(stated), noun))
+	return &out
 }
 
 // result says that a diagnosis has ended and what it came to; its story stands in the view.
