@@ -43,9 +43,16 @@ type Investigator interface {
 // session is the Investigator that a debugger's session is.
 type session struct{ *debugkern.Session }
 
-// Diagnose implements Investigator.
-func (s session) Diagnose(ctx context.Context, req debugkern.Request,
-	o diagnose.Options) (*diagnose.Diagnosis, error) {
+// Diagnose implements Investigator. A bug of ours ends the diagnosis, and not the terminal.
+func (s session) Diagnose(
+	ctx context.Context, req debugkern.Request, o diagnose.Options,
+) (d *diagnose.Diagnosis, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			d, err = nil, fmt.Errorf("a bug of ours ended the diagnosis: %v; please report it with what :command copies",
+				v)
+		}
+	}()
 	return diagnose.Diagnose(ctx, s.Session, req, o)
 }
 
