@@ -302,6 +302,8 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 		return what + ", every later stage is right"
 	case n > 1:
 		return what + ", nothing else shows in this run"
+	case !q.run.Report.Referenced():
+		return what + ", nothing else is found"
 	}
 	return what + ", nothing is wrong"
 }
