@@ -318,10 +318,14 @@ func (c *contrast) nextOf(a *actual, other seen, at int) int {
 		}
 		times[src]++
 	}
+	most := line(own)
 	for src, n := range times {
-		if src != line(own) && n > 2*times[line(own)] {
-			return first[src]
+		if n > times[most] || n == times[most] && first[src] < first[most] {
+			most = src
 		}
+	}
+	if times[most] > 2*times[line(own)] {
+		return first[most]
 	}
 	return own
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -55,16 +54,4 @@ func (c *circular) describe(q *inquiry, out *Cause) {
 	out.Advice = q.citing(fmt.Sprintf("have one of them arrive before it waits: the next arrival behind the wait at "+
 		"%s is at %s", first.At(), behind.At()), "; the line is ", &behind)
 	out.Place.Source, out.Place.Other = &first, &behind
-}
-
-// roundInBarriers is the cycle of waits at barriers that the block of a suspect has come to a halt in.
-func (q *inquiry) roundInBarriers(s *suspect) (*circular, error) {
-	if !slices.Contains([]string{"barrier", "deadlock", "hang"}, s.cause.Kind) {
-		return nil, nil
-	}
-	h, err := q.hangIn(s.cause.Place.Block)
-	if err != nil || h == nil {
-		return nil, err
-	}
-	return h.circle(), nil
 }

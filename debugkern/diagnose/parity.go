@@ -71,9 +71,8 @@ func (q *inquiry) waitStale(s *suspect) error {
 	if s.remedy != nil || s.cause.Finding < 0 || s.cause.Kind != "mbarrier" && s.cause.Kind != "race" {
 		return nil
 	}
-	f := &q.doc.Findings[s.cause.Finding]
-	copies := strings.Contains(f.Message, "asynchronous copy") || s.cause.Kind == "mbarrier"
-	if !copies {
+	message := q.doc.Findings[s.cause.Finding].Message
+	if s.cause.Kind == "race" && !strings.Contains(message, "asynchronous copy") {
 		return nil
 	}
 	t, err := q.recorded(s.cause.Place.Block)

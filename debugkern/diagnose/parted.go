@@ -41,9 +41,14 @@ func (q *inquiry) part(s *suspect) error {
 		q.misnumbered(&q.doc.Findings[s.cause.Finding]) {
 		return nil
 	}
-	var err error
-	if s.circular, err = q.roundInBarriers(s); err != nil || s.circular != nil {
+	h, err := q.hangIn(s.cause.Place.Block)
+	if err != nil {
 		return err
+	}
+	if h != nil {
+		if s.circular = h.circle(); s.circular != nil {
+			return nil
+		}
 	}
 	st, err := scene.Stand(q.ctx, q.run, s.cause.Place.Block)
 	if err != nil {

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 
@@ -23,7 +22,7 @@ var swizzleCodes = map[int]uint64{16: 0, 128: 1, 64: 2, 32: 3}
 const swizzleShift = 62
 
 // readSwizzled matches a finding on a layout: the swizzle of the copy, and that of the descriptor.
-var readSwizzled = regexp.MustCompile(`, swizzle (none|\d+)B?, and the descriptor \([^)]*?(no|\d+-byte) swizzle`)
+var readSwizzled = regexp.MustCompile(`, swizzle (?:none|(\d+)B), and the descriptor \([^)]*?(?:no|(\d+)-byte) swizzle`)
 
 // swizzled is a swizzle that matrix descriptors have, and should not.
 type swizzled struct {
@@ -40,10 +39,10 @@ func swizzledIn(fn *ptx.Func, list map[int]bool, message string) *swizzled {
 		return nil
 	}
 	bytes := func(text string) int {
-		if n := leadingNumber(text); n > 0 {
-			return n
+		if text == "" {
+			return 16
 		}
-		return 16
+		return number(text)
 	}
 	w := &swizzled{want: bytes(m[1]), have: bytes(m[2])}
 	if w.want == w.have || swizzleCodes[w.have] == 0 {
@@ -69,13 +68,7 @@ var shiftsCode = regexp.MustCompile(`(\w+)\s*<<\s*62\b`)
 // coding is the line of the source that puts a code in bits 62 and 63, where there is one alone; nil where
 // there is none. A compiler's debug lines have a constant wherever it is used.
 func (q *inquiry) coding() (at *report.Source) {
-	files := map[string]bool{}
-	for _, in := range q.run.Entry().Body {
-		for l := in.Loc; l != nil; l = l.InlinedAt {
-			files[l.Name] = true
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
+	for _, file := range q.sourceFiles() {
 		for i, line := range q.run.Source(file) {
 			if !shiftsCode.MatchString(bare(line)) {
 				continue
@@ -92,12 +85,6 @@ func (q *inquiry) coding() (at *report.Source) {
 // coded reports whether an operand is a number with the code of the swizzle that descriptors have.
 func (w *swizzled) coded(o *ptx.Operand) bool {
 	return o.Kind == ptx.OpInt && o.Imm>>swizzleShift == swizzleCodes[w.have]
-}
-
-// leadingNumber is the number that a text begins with, 0 where there is none.
-func leadingNumber(text string) (n int) {
-	fmt.Sscanf(text, "%d", &n)
-	return n
 }
 
 // reswizzle looks for descriptors whose swizzle is not that of the copy, and tries it with that.

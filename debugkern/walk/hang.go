@@ -139,7 +139,8 @@ func (t *Timeline) givers() Debt {
 	return d
 }
 
-// threads is the debt of a barrier of the block: who has come to it before, and not now.
+// threads is the debt of a barrier of the block: who has come to it before, and not now; where no other has,
+// those who wait elsewhere and have an arrival at barriers ahead of them.
 func (t *Timeline) threads(s *Stuck) Debt {
 	d := Debt{What: fmt.Sprintf("%d of %d threads", s.Expected-s.Arrived, s.Expected)}
 	b := &t.barriers[s.barrier&15]
@@ -228,8 +229,8 @@ func (t *Timeline) toCome(name string, not []int) (warps []int, at *target.Sourc
 	return warps, at
 }
 
-// findAhead lists, for each warp that waits for ever, the arrivals at mbarriers that can be executed after
-// the wait, by the kernel's control flow.
+// findAhead lists, for each warp that waits for ever, the arrivals at mbarriers, and at barriers of the
+// block, that can be executed after the wait, by the kernel's control flow.
 func (r *recording) findAhead() {
 	t := r.t
 	f := r.w.program.Functions()[0]
