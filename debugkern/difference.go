@@ -65,34 +65,31 @@ func Keeps(ctx context.Context, before, after *Run) (bool, error) {
 		found := slices.IndexFunc(after.Plan.Memory, func(o probes.StagePlan) bool {
 			return o.Capture.Before && o.Capture.Output == sp.Capture.Output
 		})
-		for _, p := range after.Places(sp.Stage) {
-			if err := ctx.Err(); err != nil {
-				return false, err
-			}
-			a := before.state.Tile(p.Stage, p.Block, p.KVTile)
-			b := after.state.Tile(p.Stage, p.Block, p.KVTile)
-			if !a.Reached() {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		a, b := before.state.Tile(sp.Stage, probes.Dim3{}, 0), after.state.Tile(sp.Stage, probes.Dim3{}, 0)
+		if !a.Reached() {
+			continue
+		}
+		if !b.Reached() {
+			return false, nil
+		}
+		was := func(int, int) bool { return false } // whether a cell is as it was before the launch
+		if found >= 0 {
+			first := before.state.Tile(after.Plan.Memory[found].Stage, probes.Dim3{}, 0)
+			was = func(row, col int) bool { return first.Reached() && a.Same(first, row, col) }
+		}
+		for i := range min(sp.Rows*sp.Cols, probes.Elems(sp.Capture.Dims)) {
+			row, col := i/sp.Cols, i%sp.Cols
+			if !a.Captured(row, col) || math.IsNaN(a.At(row, col)) {
 				continue
 			}
-			if !b.Reached() {
+			if !a.Same(b, row, col) {
 				return false, nil
 			}
-			was := func(int, int) bool { return false } // whether a cell is as it was before the launch
-			if found >= 0 {
-				first := before.state.Tile(after.Plan.Memory[found].Stage, p.Block, p.KVTile)
-				was = func(row, col int) bool { return first.Reached() && a.Same(first, row, col) }
-			}
-			for i := range min(sp.Rows*sp.Cols, probes.Elems(sp.Capture.Dims)) {
-				row, col := i/sp.Cols, i%sp.Cols
-				if !a.Captured(row, col) || math.IsNaN(a.At(row, col)) {
-					continue
-				}
-				if !a.Same(b, row, col) {
-					return false, nil
-				}
-				if !was(row, col) {
-					compared++
-				}
+			if !was(row, col) {
+				compared++
 			}
 		}
 	}

@@ -104,6 +104,28 @@ func (q *inquiry) arrive(s *suspect) error {
 	return nil
 }
 
+// arrivalsOf is what was asynchronous in the block of a suspect whose arrivals at mbarriers may be too many
+// or too few; nil where it is none, or nothing shows it.
+func (q *inquiry) arrivalsOf(s *suspect) (*walk.Timeline, error) {
+	fn := q.run.Entry()
+	if fn == nil || s.remedy != nil || s.cause.Finding < 0 ||
+		!slices.Contains(waitKinds, s.cause.Kind) && s.cause.Kind != "race" ||
+		!slices.ContainsFunc(fn.Body, initialises) {
+		return nil, nil
+	}
+	return q.recorded(s.cause.Place.Block)
+}
+
+// expectedOf is how many arrivals a phase of an mbarrier needs, -1 where nothing says it.
+func expectedOf(t *walk.Timeline, addr uint64) int {
+	for _, m := range t.Last.MBarriers {
+		if m.Addr == addr {
+			return m.Expected
+		}
+	}
+	return -1
+}
+
 // arrivedWrongly says what is wrong with the arrivals at an mbarrier, where a trial has shown it; "" where
 // none has.
 func arrivedWrongly(s *suspect) string {

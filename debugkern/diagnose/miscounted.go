@@ -8,7 +8,6 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
-	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 )
 
@@ -29,16 +28,11 @@ type miscounted struct {
 // recounted looks for mbarriers that count too many or too few arrivals for a phase, and tries what it is
 // like when they count as many as come.
 func (q *inquiry) recounted(s *suspect) error {
-	fn := q.run.Entry()
-	if fn == nil || s.remedy != nil || s.cause.Finding < 0 ||
-		!slices.Contains(waitKinds, s.cause.Kind) && s.cause.Kind != "race" ||
-		!slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool { return initialises(in) }) {
-		return nil
-	}
-	t, err := q.recorded(s.cause.Place.Block)
+	t, err := q.arrivalsOf(s)
 	if err != nil || t == nil {
 		return err
 	}
+	fn := q.run.Entry()
 	for _, m := range miscountedIn(t) {
 		for _, init := range initialisations(fn, m.expected) {
 			m.init = blame(fn, init[0])
@@ -63,13 +57,12 @@ func miscountedIn(t *walk.Timeline) []*miscounted {
 	for i := range t.MBarriers {
 		m := &t.MBarriers[i]
 		x := countOf(m)
-		at := slices.IndexFunc(t.Last.MBarriers, func(l target.MBarrierState) bool {
-			return l.Addr == m.Addr
-		})
-		if x == nil || at < 0 {
+		if x == nil {
 			continue
 		}
-		x.expected = t.Last.MBarriers[at].Expected
+		if x.expected = expectedOf(t, m.Addr); x.expected < 0 {
+			continue
+		}
 		if x.come != x.expected && !slices.ContainsFunc(out, func(o *miscounted) bool {
 			return array(o.name) == array(x.name)
 		}) {

@@ -140,17 +140,21 @@ func (s *sourceEdit) indexed(lines map[string]map[int]int) {
 			if d.depth > 1 {
 				continue
 			}
-			places := []*report.Source{&d.at}
-			for _, m := range called.FindAllStringSubmatch(bare(s.q.quoted(&d.at)), -1) {
-				if src := s.q.shortFunction(m[1]); src != nil {
-					places = append(places, src)
-				}
-			}
-			for _, at := range places {
+			for _, at := range append(s.shortCallees(s.q.quoted(&d.at)), &d.at) {
 				s.put(lines, at.File, at.Line, 0)
 			}
 		}
 	}
+}
+
+// shortCallees are where the functions of one line stand that a line of the source calls.
+func (s *sourceEdit) shortCallees(line string) (places []*report.Source) {
+	for _, m := range called.FindAllStringSubmatch(bare(line), -1) {
+		if src := s.q.shortFunction(m[1]); src != nil {
+			places = append(places, src)
+		}
+	}
+	return places
 }
 
 // readFrom adds, where a stage's cells are made of other elements than should be there, the lines that
@@ -174,10 +178,8 @@ func (s *sourceEdit) readFrom(lines map[string]map[int]int) {
 				if line < 1 || line > len(text) {
 					continue
 				}
-				for _, m := range called.FindAllStringSubmatch(bare(text[line-1]), -1) {
-					if src := s.q.shortFunction(m[1]); src != nil {
-						s.put(lines, src.File, src.Line, 1)
-					}
+				for _, src := range s.shortCallees(text[line-1]) {
+					s.put(lines, src.File, src.Line, 1)
 				}
 			}
 		}

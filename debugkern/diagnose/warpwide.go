@@ -27,16 +27,11 @@ type warpwide struct {
 // oneLaneArrives looks for lines at which more lanes of a warp arrive than a phase counts, and tries what it
 // is like when one of them does.
 func (q *inquiry) oneLaneArrives(s *suspect) error {
-	fn := q.run.Entry()
-	if fn == nil || s.remedy != nil || s.cause.Finding < 0 ||
-		!slices.Contains(waitKinds, s.cause.Kind) && s.cause.Kind != "race" ||
-		!slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool { return initialises(in) }) {
-		return nil
-	}
-	t, err := q.recorded(s.cause.Place.Block)
+	t, err := q.arrivalsOf(s)
 	if err != nil || t == nil {
 		return err
 	}
+	fn := q.run.Entry()
 	for _, w := range warpwideIn(t, fn) {
 		if ok, err := q.adopt(s, w.ofOneLane(fn)); err != nil {
 			return err
@@ -88,16 +83,6 @@ func arrivingAt(t *walk.Timeline, at *report.Source) (instr []int) {
 		}
 	}
 	return instr
-}
-
-// expectedOf is how many arrivals a phase of an mbarrier needs, -1 where nothing says it.
-func expectedOf(t *walk.Timeline, addr uint64) int {
-	for _, m := range t.Last.MBarriers {
-		if m.Addr == addr {
-			return m.Expected
-		}
-	}
-	return -1
 }
 
 // ofOneLane has the first lane of each warp arrive alone.
