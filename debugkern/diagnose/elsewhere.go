@@ -32,9 +32,10 @@ type other struct {
 const (
 	// mostOthers is how many other configurations are executed at most.
 	mostOthers = 2
-	// mostMixed is how many shapes are executed at most that are none of the manifest's: the first of those
-	// with one tile, and then those that are made of an extent of another shape and the others of the run's.
-	mostMixed = 3
+	// mostMixed is how many shapes are executed at most that are none of the manifest's: one with two of what
+	// the run has one of, one with more blocks, one with one tile, and then those that are made of an extent
+	// of another shape and the others of the run's.
+	mostMixed = 5
 	// mostSpoilt is how many of these are executed in which the kernel is wrong.
 	mostSpoilt = 2
 	// otherWork is how many warp instructions one of them may take, unless the run itself takes more.
@@ -131,9 +132,57 @@ func (q *inquiry) otherConfigurations() []*other {
 			}
 		}
 	}
-	take(q.oneTile(), 1)
+	next := func(list []probes.Shape) { take(list, len(mixed)+1) }
+	next(doubled(append([]probes.Shape{plan.Shape}, shapes...)))
+	next(q.moreBlocks())
+	next(q.oneTile())
 	take(mixedShapes(plan.Shape, shapes), mostMixed)
 	return append(out, mixed...)
+}
+
+// doubled lists shapes with two of what there is one of in each of some shapes, as of batches: in one, an
+// index that leaves it out is the same as one that has it.
+func doubled(of []probes.Shape) (out []probes.Shape) {
+	for _, s := range of {
+		was := s
+		for i, n := range s.Extents() {
+			if n == 1 {
+				s[i].N = 2
+			}
+		}
+		if s != was && !slices.Contains(slices.Concat(of, out), s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// moreBlocks lists shapes with one extent longer, by the rows of a stage's tile, and a grid that is so in a
+// dimension in which the run's has one block: there what a block begins with is 0 in the run.
+func (q *inquiry) moreBlocks() (out []probes.Shape) {
+	plan := q.run.Plan
+	longer := func(s probes.Shape) bool {
+		p, err := q.run.Selection.ResolveContext(q.ctx, s)
+		if err != nil {
+			return false
+		}
+		for d, n := range plan.Grid {
+			if n == 1 && p.Grid[d] > 1 {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range plan.Stages {
+		for k, n := range plan.Shape.Extents() {
+			s := plan.Shape
+			s[k].N = n + plan.Stages[i].Rows
+			if n > 1 && !slices.Contains(out, s) && longer(s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }
 
 // oneTile lists shapes with one extent, of those that are longer, as long as a tile of a stage is wide: there

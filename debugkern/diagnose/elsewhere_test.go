@@ -24,6 +24,18 @@ func TestMixedShapes(t *testing.T) {
 	}
 }
 
+// TestDoubled: of each shape there is one with two of what it has one of, unless a shape of the list has
+// that.
+func TestDoubled(t *testing.T) {
+	shape := func(extents ...int) probes.Shape {
+		return probes.ShapeOf([]string{"B", "H", "S", "D"}, extents...)
+	}
+	list := doubled([]probes.Shape{shape(1, 3, 41, 64), shape(1, 1, 32, 64), shape(2, 2, 32, 64)})
+	if len(list) != 1 || list[0] != shape(2, 3, 41, 64) {
+		t.Errorf("%v", list)
+	}
+}
+
 // TestIdle: a loop or condition of nothing is left out whole, one of something is not.
 func TestIdle(t *testing.T) {
 	for line, want := range map[string]bool{

@@ -71,6 +71,9 @@ type sourceEdit struct {
 	out      []string    // edits that leave out what merely must not be done
 	// refused is the first with which everything is right here, and not elsewhere; nil: none
 	refused *rightEdit
+	// narrow is the first with which only a shape stays wrong that is none of the manifest's; nil: none
+	narrow *rightEdit
+	until  time.Time // when the search ends that another than narrow is looked for in
 	// found: nothing that was captured is wrong, and an edit has to make what the checkers found go
 	found bool
 }
@@ -109,7 +112,7 @@ func (q *inquiry) inSource() error {
 	if err = q.stopped(err); err != nil {
 		return err
 	}
-	if found != nil {
+	if found = cmp.Or(found, s.narrow); found != nil {
 		return q.blameSource(found)
 	}
 	if f := s.refused; f != nil {
@@ -356,7 +359,9 @@ func (s *sourceEdit) execute(t debugkern.Trial) (*debugkern.Run, error) {
 }
 
 // late reports whether the search has taken as long as it may.
-func (s *sourceEdit) late() bool { return time.Since(s.q.begun) > longestSource }
+func (s *sourceEdit) late() bool {
+	return time.Since(s.q.begun) > longestSource || s.narrow != nil && time.Now().After(s.until)
+}
 
 // ask asks a question of several edits at once.
 func (s *sourceEdit) ask(n int, ask func(i int) (bool, error)) ([]bool, error) {
@@ -522,7 +527,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 			f.right = cmp.Or(f.right, o.name)
 		}
 	}
-	if past, err := s.goesPast(b); err != nil || past != "" {
+	if past, err := s.goesPast(f); err != nil || past != "" {
 		if err == nil {
 			s.refuse(f, past)
 		}
@@ -555,7 +560,20 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		}
 		return s.sized(f, spoilt)
 	}
+	if f.stays != "" {
+		return s.wider(f)
+	}
 	return f, nil
+}
+
+// wider is an edit that is right in shapes as well that are none of the manifest's, with a size in the place
+// of the number of one that is not. That one is kept, and as long as it took to find it another one is looked
+// for.
+func (s *sourceEdit) wider(f *rightEdit) (*rightEdit, error) {
+	if s.narrow == nil {
+		s.narrow, s.until = f, time.Now().Add(time.Since(s.q.begun))
+	}
+	return s.ofSize(f)
 }
 
 // sized is an edit that is right here alone with what its number is in this run, where that is right
@@ -563,6 +581,11 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 // edit is refused.
 func (s *sourceEdit) sized(f *rightEdit, but string) (*rightEdit, error) {
 	s.refuse(f, but)
+	return s.ofSize(f)
+}
+
+// ofSize is an edit with a size of the run in the place of its number; nil where none is confirmed.
+func (s *sourceEdit) ofSize(f *rightEdit) (*rightEdit, error) {
 	for _, e := range f.edit.Sized(s.q.sizesOf) {
 		if s.late() {
 			break
@@ -597,11 +620,14 @@ func (q *inquiry) sizesOf(n int) (out []string) {
 	return out
 }
 
-// goesPast says whether a build accesses memory out of bounds, where the run's own does not, in the first of
-// the other configurations of a shape that tiles do not divide: what is right there may be so by what lies
-// behind a tensor. "": it does not, or there is none.
-func (s *sourceEdit) goesPast(b *build.Build) (string, error) {
+// goesPast says whether the kernel accesses memory out of bounds with an edit in one of the other
+// configurations of a shape that tiles do not divide: where the run does so too, in any of them, and else in
+// the first, if it does not without the edit. What is right there may be so by what lies behind a tensor. "":
+// it does not, or there is none.
+func (s *sourceEdit) goesPast(f *rightEdit) (string, error) {
 	q := s.q
+	isBeyond := func(f *report.Finding) bool { return f.Kind == outOfBounds }
+	cured := slices.ContainsFunc(errorsOf(q.base.Report), isBeyond)
 	for o, err := range q.running(q.elsewheres()) {
 		if err != nil {
 			return "", err
@@ -614,17 +640,21 @@ func (s *sourceEdit) goesPast(b *build.Build) (string, error) {
 			if err != nil || now == nil {
 				return false, q.stopped(err)
 			}
-			return slices.ContainsFunc(errorsOf(now.Report), func(f *report.Finding) bool {
-				return f.Kind == outOfBounds
-			}), nil
+			return slices.ContainsFunc(errorsOf(now.Report), isBeyond), nil
 		}
-		if past, err := beyond(b); err != nil || !past {
+		past, err := beyond(f.built)
+		if err != nil || !past && !cured {
 			return "", err
 		}
-		if was, err := beyond(nil); err != nil || was {
+		was, err := beyond(nil)
+		switch {
+		case err != nil || past && was && !cured:
 			return "", err
+		case past:
+			return "memory is accessed out of bounds in " + o.name, nil
+		case was:
+			f.right = cmp.Or(f.right, o.name)
 		}
-		return "memory is accessed out of bounds in " + o.name, nil
 	}
 	return "", nil
 }
@@ -727,14 +757,23 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 			c.Advice += ", or have its condition hold in fewer cases: what it guards may not occur in this run"
 		}
 	}
+	if n, of := e.Factor(); n != "" {
+		c.Rewrite = nil
+		counted := map[string]string{"0.5": "twice", "2": "half as often as it should be"}[n]
+		c.Advice = q.citing(fmt.Sprintf("look at what %s is at %s, and at what is summed up of it: everything is "+
+			"right with %s times that, so that this factor is missing there, or something is counted %s",
+			quote(of), at.At(), n, counted), "; the line is ", at)
+	}
 	if o := f.also; o != nil {
 		other := &report.Source{File: q.fileOf(o.Text.Name), Line: o.Line}
 		c.Advice += fmt.Sprintf("; or look at %s: every stage is right %s there too", lineText(other, at),
 			o.With())
 	}
 	if f.stays != "" {
-		c.Advice += "; " + f.stays + ", which the manifest does not have, stays wrong with it: where the kernel is " +
-			"made for that, another edit is meant"
+		c.Rewrite = nil
+		c.Advice = q.citing(fmt.Sprintf("look at %s and at what it is computed from: %s everything is right here, "+
+			"and %s, which the manifest does not have, stays wrong, so that another edit is meant if the kernel "+
+			"is made for that", at.At(), e.With(), f.stays), "; the line is ", at)
 	}
 	if lead.beyond = "; tried with this shape and these inputs alone"; f.right != "" {
 		lead.beyond = "; " + f.right + " is right with it too"

@@ -289,12 +289,14 @@ func (l *lister) binary(e *expr) {
 			x, own := l.class(k), l.class(e)
 			return x == "" || own == "" || strings.HasSuffix(x, "*") == strings.HasSuffix(own, "*")
 		}
+		l.dropping = e.op == "&&" || e.op == "||" // a condition too many may be one that a flag chooses
 		if fits(e.kids[0]) {
 			l.put(rankTerm, e.from, e.to, a)
 		}
 		if fits(e.kids[1]) {
 			l.put(rankSecond, e.from, e.to, b)
 		}
+		l.dropping = false
 	}
 	// (a + b) * c in the place of a + b * c, and a * (b + c) in that of a * b + c
 	if k := e.kids[1]; (e.op == "+" || e.op == "-") && slices.Contains(products, k.op) {

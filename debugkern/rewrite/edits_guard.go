@@ -24,7 +24,7 @@ func (l *lister) guarding(e *expr, from, to int) []string {
 const mostBounds = 6
 
 // below lists, where arrays are accessed out of bounds, that a variable in an index of one of them between
-// two tokens is less than another number of the kernel.
+// two tokens, or a sum of two in brackets there, is less than another number of the kernel.
 func (l *lister) below(e *expr, from, to int) (out []string) {
 	if !l.wanted.Beyond {
 		return nil
@@ -48,11 +48,21 @@ func (l *lister) below(e *expr, from, to int) (out []string) {
 			return slices.Contains(names, v.name) && !slices.Contains(l.f.parameters, v)
 		}
 		bounds := l.nearest(slices.DeleteFunc(slices.Clone(numbers), inIndex), e, never)
-		for _, v := range numbers {
-			for _, b := range bounds[:min(len(bounds), mostBounds)] {
-				if c := v.name + " < " + b.name; inIndex(v) && !slices.Contains(out, c) {
+		less := func(v string, than []*variable) {
+			for _, b := range than[:min(len(than), mostBounds)] {
+				if c := v + " < " + b.name; !slices.Contains(out, c) {
 					out = append(out, c)
 				}
+			}
+		}
+		for _, sum := range l.t.sums(from, to, x) {
+			less(sum, slices.DeleteFunc(slices.Clone(bounds), func(b *variable) bool {
+				return !slices.Contains(l.f.parameters, b)
+			}))
+		}
+		for _, v := range numbers {
+			if inIndex(v) {
+				less(v.name, bounds)
 			}
 		}
 	}
@@ -113,6 +123,20 @@ func (l *lister) holdsIndex(from, to int) bool {
 	return slices.ContainsFunc(l.where[l.t].indices, func(x span) bool {
 		return first <= x.from && x.to <= last
 	})
+}
+
+// sums lists the sums of two names that stand in brackets of their own, between two tokens and in a span:
+// "query0 + r" of static_cast<size_t>(query0 + r) * D.
+func (t *Text) sums(from, to int, in span) (out []string) {
+	for i := max(from, 1); i+3 < to; i++ {
+		a, plus, b := t.tokens[i], t.tokens[i+1], t.tokens[i+2]
+		open, shut := t.tokens[i-1].text, t.tokens[i+3].text
+		if a.kind == name && plus.text == "+" && b.kind == name && in.from <= a.from && b.to <= in.to &&
+			(open == "(" && shut == ")" || open == "[" && shut == "]") {
+			out = append(out, a.text+" + "+b.text)
+		}
+	}
+	return out
 }
 
 // bounds lists comparisons of some variables with the numbers that the kernel is called with: those first

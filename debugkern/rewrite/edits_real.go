@@ -166,6 +166,22 @@ func (l *lister) distributed(e *expr) {
 	}
 }
 
+// Factor is the number, 0.5 or 2, that an edit multiplies something by and does no more, and what that is; ""
+// of another edit. Something may have been counted twice, or left out, in the place of such a factor.
+func (e *Edit) Factor() (number, of string) {
+	if len(e.sites) != 1 {
+		return "", ""
+	}
+	s := &e.sites[0]
+	was := e.Text.text[s.from:s.to]
+	for form, n := range map[string]string{"0.5f": "0.5", "2.0f": "2"} {
+		if s.now == "__fmul_rn("+form+", "+was+")" {
+			return n, oneLine(was)
+		}
+	}
+	return "", ""
+}
+
 // wrapped lists a real operation with an operand more: a number, or what stands in an array that the function
 // reads.
 func (l *lister) wrapped(e, parent *expr) {

@@ -421,8 +421,12 @@ func TestMissingBounds(t *testing.T) {
 		return ok && now == "if (n < D) O[(first + t) * D + n] = sum - 1.0f;" ||
 			now == "if (n < S) O[(first + t) * D + n] = sum - 1.0f;"
 	})
-	if at < 0 || at > 20 {
+	if at < 0 || at > 24 {
 		t.Errorf("the store under a bound is edit %d of %d", at, len(list))
+	}
+	sum := slices.IndexFunc(list, func(e Edit) bool { return e.What == "under the condition first + t < S" })
+	if sum < 0 || sum > 20 {
+		t.Errorf("the bound of the sum in brackets is edit %d of %d", sum, len(list))
 	}
 }
 

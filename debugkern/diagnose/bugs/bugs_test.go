@@ -413,6 +413,22 @@ var mended = []struct{ bug, line, says string }{
 	},
 	{bug: "depth-stepped-by-panels", line: "for (int d = 0; d < HEAD_DIM; d += 16) {"},
 	{bug: "values-held-two-deep", line: "KVTile v[STAGES];"},
+	{ // right in one batch without the heads too
+		bug: "keys-of-one-head-for-all",
+		line: "const size_t kv_base = (static_cast<size_t>(blockIdx.z) * H + blockIdx.y) * S * DIM;  " +
+			"// all heads share keys and values",
+	},
+	{ // r < Sq is right in the first block alone
+		bug: "row-of-the-upper-lanes-unguarded",
+		line: "if (query0 + r < Sq) " +
+			"*reinterpret_cast<half2*>(&O[q_base + static_cast<size_t>(query0 + r) * HEAD_DIM + d]) = o;",
+	},
+	{
+		bug: "own-score-without-gradient",
+		line: "const float ds = seen ? __fmul_rn(__fmul_rn(p, __fsub_rn(sdP[r][n], delta[r])), softmax_scale) " +
+			": 0.0f;",
+	},
+	{bug: "steps-of-four-lanes-past-the-warp", says: "or something is counted twice"},
 }
 
 // Where a compiler is at hand, a diagnosis says how the line should read: as it does in the kernel.
