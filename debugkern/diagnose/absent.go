@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/isa/cfg"
@@ -139,4 +140,44 @@ func timesText(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
+}
+
+// lacking says what the wait for ever of a finding lacks, and who would have to bring it; "" where nothing
+// shows it.
+func (q *inquiry) lacking(f *report.Finding) string {
+	h := q.hangs[f.Block]
+	if f.Kind != "hang" || h == nil {
+		return ""
+	}
+	at := h.waits(f)
+	if at < 0 {
+		return ""
+	}
+	w := &h.hang.Waits[at]
+	var parts []string
+	for _, d := range w.Debts {
+		text := d.What
+		if len(d.Warps) > 0 {
+			set := warpSet(d.Warps)
+			text += " of " + members("warp", set)
+			if d.Source != nil {
+				text += ", to come from " + callText(report.SourceOf(d.Source))
+			}
+			for _, n := range d.Needs {
+				text += fmt.Sprintf(", which %s at %s themselves", waiting(set), h.hang.Waits[n].At)
+			}
+		}
+		if d.Why != "" {
+			text += ": " + d.Why
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	what := w.At
+	if w.MBarrier != nil {
+		what = fmt.Sprintf("phase %d of %s", w.MBarrier.Phase, w.At)
+	}
+	return fmt.Sprintf("%s lacks %s", what, strings.Join(parts, " and "))
 }

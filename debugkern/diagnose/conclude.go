@@ -361,6 +361,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
 	stale := found(s, func(o *suspect) *stalePhase { return o.stale })
 	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
+	element := q.elsewhereArrived(s, f)
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	if c.Kind == "loop-ended" {
 		q.firstTile(f, c)
@@ -406,6 +407,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		leftWait.describe(q, c)
 	case missed != nil:
 		missed.describe(q, c)
+	case element != nil && unchanged:
+		element.describe(q, c)
 	case q.absentees(s, f, c):
 	case s.early != nil:
 		q.describeEarly(s.early, c)
@@ -471,6 +474,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 			bothPlaces(f)
 	default:
 		c.Advice = *f.Missing
+	}
+	if unchanged {
+		c.why = cmp.Or(c.why, q.lacking(f))
 	}
 }
 
@@ -554,6 +560,7 @@ var kindAdvice = map[string]string{
 	"nan-origin":    "guard the operands of this operation",
 	"quantiser":     "encode and decode with the same number of levels",
 	"deadlock":      "let every thread that is waited for reach the barrier",
+	"hang":          "let every arrival and every byte come that a phase which is waited for needs",
 	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
 	"not-captured":  "look at why no thread captures these cells: how often its loops run, which condition it does not meet, where it leaves the kernel, and which rows and columns it gives the probe",
 	"unwritten":     "write every element of the output",
