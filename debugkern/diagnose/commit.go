@@ -227,6 +227,63 @@ func groupRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	return []remedy{r}
 }
 
+// groupWaitRemedies has a wait cover the products whose accumulators are used too early: one that leaves
+// groups under way waits for all, or a wait is put behind the last group that is closed before the use.
+func groupWaitRemedies(fn *ptx.Func, f *report.Finding) (out []remedy) {
+	if f.Missing == nil || !strings.HasPrefix(*f.Missing, "wgmma.wait_group between ") || f.Source == nil {
+		return nil
+	}
+	waitAll := &ptx.Instr{
+		Op: "wgmma", Mods: []string{"wait_group", "sync", "aligned"}, Args: []ptx.Operand{ptx.IntegerOf(0)},
+	}
+	lines := map[report.Source][]ptx.Edit{}
+	var order []report.Source
+	left := map[report.Source]uint64{}
+	commit := -1
+	for i, in := range fn.Body {
+		src := blame(fn, i)
+		if src == nil {
+			continue
+		}
+		own := src.Outermost()
+		switch in.Kind() {
+		case isa.WgmmaWait:
+			if len(in.Args) == 0 || in.Args[0].Kind != ptx.OpInt || in.Args[0].Imm == 0 {
+				continue
+			}
+			if lines[own] == nil {
+				order = append(order, own)
+			}
+			left[own] = max(left[own], in.Args[0].Imm)
+			lines[own] = append(lines[own], ptx.Edit{Kind: ptx.Replace, Func: fn.Name, At: i, New: waitAll})
+		case isa.WgmmaCommit:
+			if use := f.Source.Outermost(); own.File == use.File && own.Line <= use.Line {
+				commit = i
+			}
+		}
+	}
+	for _, at := range order {
+		out = append(out, remedy{
+			text: fmt.Sprintf("with wgmma.wait_group 0 in place of %d at %s", left[at], at.At()),
+			at:   &at, cite: true,
+			edits: func(*debugkern.Run) []ptx.Edit { return lines[at] },
+			advice: fmt.Sprintf("at %s: wait for all groups, with wgmma.wait_group 0 in place of %d", at.At(),
+				left[at]),
+		})
+	}
+	if commit >= 0 {
+		at := blame(fn, commit).Outermost()
+		out = append(out, remedy{
+			text: "with wgmma.wait_group 0 behind " + at.At(), at: &at, cite: true,
+			edits: func(*debugkern.Run) []ptx.Edit {
+				return []ptx.Edit{{Kind: ptx.Insert, Func: fn.Name, At: commit + 1, New: waitAll}}
+			},
+			advice: fmt.Sprintf("put wgmma.wait_group 0 behind %s", at.At()),
+		})
+	}
+	return out
+}
+
 // sameCall reports whether a product is one that a finding is about, by the line of the kernel that it is
 // called from.
 func sameCall(product *report.Source, f *report.Finding) bool {

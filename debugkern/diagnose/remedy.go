@@ -70,7 +70,7 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	case "shuffle":
 		list = shuffleRemedies(fn, f)
 	case "wgmma":
-		list = groupRemedies(fn, f)
+		list = append(groupRemedies(fn, f), groupWaitRemedies(fn, f)...)
 	}
 	if len(list) == 0 {
 		return nil

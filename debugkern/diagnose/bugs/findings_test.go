@@ -37,6 +37,14 @@ func TestFindings(t *testing.T) {
 				"write `.*&sK_u8\\[kv % BUFFERS\\].*nothing is wrong",
 		},
 		{
+			"ring-stepped-between-keys-and-values", `phase 0 of v_full\[1\] is over by an arrival of warp 0 at .*:159, ` +
+				`(?s:.*)comes from stage at .*:156.*stage at .*:187`,
+		},
+		{
+			"last-step-of-scores-under-way", `(?s)one cause.*wgmma_wait<1>.*with wgmma.wait_group 0 in place of 1 at ` +
+				`.*:200 the finding is gone, nothing is wrong`,
+		},
+		{
 			"copied-by-another-thread", `thread t waits for its own copies.* row t % 32, column 16·\(t / 32\).*` +
 				`reads it from row t / 4, column 16·\(t % 4\) on`,
 		},
