@@ -265,9 +265,11 @@ func (c *contrast) elsewhereIn(
 	if other, ok = c.home(foreign[0]); !ok {
 		return other, 0, false
 	}
-	if c.ofRows(foreign[0].stage, cell) {
+	switch {
+	case c.ofOne(foreign[0], other):
+	case c.ofRows(foreign[0].stage, cell):
 		other[1] = cell.Col
-	} else {
+	default:
 		other[0] = cell.Row
 	}
 	v, err := c.run.View(cell.Place)
@@ -284,7 +286,27 @@ func (c *contrast) elsewhereIn(
 	return other, c.lastStore(s), true
 }
 
-// home is the cell of the stage that an operand belongs to.
+// ofOne reports whether an operand belongs to no cell but one, of those in its row and column.
+func (c *contrast) ofOne(k operandKey, cell [2]int) bool {
+	at, v := c.g.Index(c.x.stage.Stage), c.x.stage
+	belongs := func(r, col int) bool {
+		parts, ok := c.g.MadeOf(at, c.block, c.kv, ref.Span{r, r + 1}, ref.Span{col, col + 1})
+		return ok && slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
+	}
+	for r := range v.Rows {
+		if r != cell[0] && belongs(r, cell[1]) {
+			return false
+		}
+	}
+	for col := range v.Cols {
+		if col != cell[1] && belongs(cell[0], col) {
+			return false
+		}
+	}
+	return true
+}
+
+// home is the first cell of the stage that an operand belongs to.
 func (c *contrast) home(k operandKey) (cell [2]int, ok bool) {
 	at := c.g.Index(c.x.stage.Stage)
 	v, err := c.run.View(c.x.cell.Place)

@@ -90,9 +90,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 // misplacedBy adds to the departure of a cell that has others in the place of its operands which index is
 // wrong: that by which a value is stored, or how far one moves that should not.
 func (q *inquiry) misplacedBy(s *suspect, st probes.Stage, b *report.BadCell, d *difference) error {
-	if len(s.contrast.Foreign) == 0 || len(s.contrast.Missing) == 0 || s.contrast.Home != nil ||
-		s.contrast.Overwritten != nil {
-		return nil // what comes first says nothing
+	if c := s.contrast; len(c.Foreign) == 0 || len(c.Missing) == 0 || c.Home != nil || c.Overwritten != nil ||
+		c.Of != nil && c.Of[0] != b.Row && c.Of[1] != b.Col {
+		return nil // what comes first says nothing, or the operands are read as the other cell needs them
 	}
 	if q.ofOneColumn(s.contrast) {
 		if stored, err := q.misstored(s, st, b, d); err != nil || stored {
@@ -167,6 +167,27 @@ type difference struct {
 	other *report.Source // of two places that may be wrong the second; nil: there is one
 }
 
+// ofAnother adds to the departure of a cell that has another cell's value as a whole that its operands may be
+// read by a wrong index, or it may be stored by one: by that alone, where operands of several stages are the
+// other cell's.
+func (d *difference) ofAnother(c *debugkern.Contrast) {
+	of := fmt.Sprintf("cell (%d,%d)", c.Of[0], c.Of[1])
+	d.text += "; it is the value of " + of
+	switch {
+	case slices.ContainsFunc(c.Foreign, func(o debugkern.Operands) bool { return o.Of != c.Foreign[0].Of }):
+		d.at = c.Stored
+		d.look = fmt.Sprintf("look at the index by which the value of %s is stored in cell (%d,%d) at %s", of,
+			c.Cell.Row, c.Cell.Col, callText(c.Stored))
+	case c.Stored.At() == d.at.At():
+		d.look = fmt.Sprintf("look at the index by which the cell is stored at %s, and at that by which its operand "+
+			"is read there", callText(d.at))
+	default:
+		d.other = c.Stored
+		d.look = fmt.Sprintf("look at the index by which the operand is read at %s, and at that by which the "+
+			"cell is stored at %s", callText(d.at), lineText(d.other, d.at))
+	}
+}
+
 // departure says in words how a cell departs from what it should be made of, and where.
 func departure(c *debugkern.Contrast) difference {
 	cell := fmt.Sprintf("cell (%d,%d) of %s", c.Cell.Row, c.Cell.Col, c.Cell.Stage)
@@ -214,11 +235,8 @@ func departure(c *debugkern.Contrast) difference {
 		if at := c.Foreign[0].Unread; at != nil {
 			d.text += fmt.Sprintf(", which %s loads into a register that nothing reads", callText(at))
 		}
-		if c.Of != nil && d.at != nil && c.Stored != nil && c.Stored.At() != d.at.At() {
-			d.other = c.Stored
-			d.text += fmt.Sprintf("; it is the value of cell (%d,%d)", c.Of[0], c.Of[1])
-			d.look = fmt.Sprintf("look at the index by which the operand is read at %s, and at that by which the "+
-				"cell is stored at %s", callText(d.at), lineText(d.other, d.at))
+		if c.Of != nil && d.at != nil && c.Stored != nil {
+			d.ofAnother(c)
 		}
 	case c.Again && d.at != nil:
 		d.text = fmt.Sprintf("%s is made of %s twice: in %s of the iteration before, and in what is added up at %s",

@@ -62,6 +62,14 @@ func TestReasons(t *testing.T) {
 			"infinity-a-digit-short",
 			`line 130 compares 17 with 17 for column 17, and what is chosen there takes part all the same`,
 		},
+		{
+			"outputs-of-a-head-columns-first",
+			`it is the value of cell \(1,0\)(?s:.*)by which the value of cell \(1,0\) is stored in cell \(0,1\)`,
+		},
+		{
+			"odd-lanes-own-pair-stored-first",
+			`is read at .*:299, and at that by which the cell is stored at line 303`,
+		},
 		{"two-floats-stored-for-two-halves", `writes 2 of type f32, of 4 bytes each, where elements of O have 2`},
 		{"warps-cut-off-store-nothing", `and at the condition at line 603, which leaves it out`},
 		{"line-of-the-table-twice", `8 entries are wrong: lane 19 element 0 \(4,4\) for \(4,6\)`},
