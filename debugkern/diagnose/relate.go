@@ -19,7 +19,7 @@ import (
 
 // unite merges linked suspects that no trial separates. It runs when every suspect has been tried.
 func (q *inquiry) unite() error {
-	for _, step := range []func() error{q.cover, q.crowd} {
+	for _, step := range []func() error{q.cover, q.crowd, q.functions} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -125,6 +125,7 @@ func lacksStage(s, of *suspect) bool {
 func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
 		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
+		sameFunction(a, b) ||
 		sideBySide(a, b) || q.mutual(a, b) || lacksCrowded(a, b) || lacksCrowded(b, a) ||
 		q.lacksProduct(a, b) || q.lacksProduct(b, a) ||
 		q.limited(a, b) || a.reread != nil && b.reread != nil && a.reread.At() == b.reread.At()
