@@ -90,6 +90,12 @@ type rightEdit struct {
 	but   string        // what else is wrong with it, of an edit that is refused
 }
 
+// meant says of an edit that leaves another shape wrong when another one is meant.
+func (f *rightEdit) meant() string {
+	return f.stays + ", which the manifest does not have, stays wrong, so that another edit is meant if the kernel " +
+		"is made for that"
+}
+
 // inSource looks for one edit of the source that puts everything right, where no other experiment has shown
 // what to write.
 func (q *inquiry) inSource() error {
@@ -112,14 +118,21 @@ func (q *inquiry) inSource() error {
 	if err = q.stopped(err); err != nil {
 		return err
 	}
-	if found = cmp.Or(found, s.narrow); found != nil {
+	if found == nil && len(q.suspects) > 1 {
+		found = s.narrow // it is the cause of all of them
+	}
+	if found != nil {
 		return q.blameSource(found)
 	}
-	if f := s.refused; f != nil {
+	if f := cmp.Or(s.narrow, s.refused); f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
 		c.but = fmt.Sprintf("every stage is right %s at %s, and %s, so that another edit is meant",
 			f.edit.With(), at.At(), f.but)
+		if f == s.narrow {
+			c.but = fmt.Sprintf("every stage is right here %s at %s, and %s", f.edit.With(), at.At(),
+				f.meant())
+		}
 	}
 	return nil
 }
@@ -772,8 +785,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	if f.stays != "" {
 		c.Rewrite = nil
 		c.Advice = q.citing(fmt.Sprintf("look at %s and at what it is computed from: %s everything is right here, "+
-			"and %s, which the manifest does not have, stays wrong, so that another edit is meant if the kernel "+
-			"is made for that", at.At(), e.With(), f.stays), "; the line is ", at)
+			"and %s", at.At(), e.With(), f.meant()), "; the line is ", at)
 	}
 	if lead.beyond = "; tried with this shape and these inputs alone"; f.right != "" {
 		lead.beyond = "; " + f.right + " is right with it too"
