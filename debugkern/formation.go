@@ -43,6 +43,10 @@ func (r *Run) Formation(
 // Formula is what a stage's node computes, in the names of stages and inputs; "" where it is no formula.
 func Formula(n *probes.Node) string { return op.Formula(n) }
 
+// InvalidAccess is the name of a value of Formation that an access out of bounds or misaligned should have
+// read.
+const InvalidAccess = lineage.InvalidAccess
+
 // forming collects the values of cells.
 type forming struct {
 	c     *contrast

@@ -285,6 +285,13 @@ func (r *bulkRecord) touches(lo, hi uint64) (at uint64, ok bool) {
 // wgmma reports whether the operation is a product of a warpgroup.
 func (r *bulkRecord) wgmma() bool { return r.parts != nil && r.tile == 0 }
 
+// again reports whether a product is an earlier one executed again, with the same operands. It is complete
+// later: whoever races with the earlier one races with it.
+func (r *bulkRecord) again(o *bulkRecord) bool {
+	return r.wgmma() && o.wgmma() && o.at == r.at && o.lane == r.lane && o.lo == r.lo && o.hi == r.hi &&
+		o.writes == r.writes && o.mechanism == r.mechanism && slices.Equal(o.parts, r.parts)
+}
+
 // ranges are the bytes that the operation accesses.
 func (r *bulkRecord) ranges() []target.Range {
 	if r.parts != nil {
@@ -390,7 +397,8 @@ func (u *races) beginRecords(e *target.Event, lane int, rs []*bulkRecord) {
 		}
 		u.overCells(r, lane)
 		u.bulk.live = slices.DeleteFunc(u.bulk.live, func(o bulkRecord) bool {
-			return r.writes && r.parts == nil && o.done && o.space == r.space && o.lo >= r.lo && o.hi <= r.hi
+			over := r.writes && r.parts == nil && o.space == r.space && o.lo >= r.lo && o.hi <= r.hi
+			return over && o.done || r.again(&o)
 		})
 		u.bulk.live = append(u.bulk.live, *r)
 	}

@@ -81,6 +81,8 @@ func (q *inquiry) access(s *suspect) error {
 				if p.beyond, err = q.elsewhere(c, group); err != nil || p.beyond.wrong != "" {
 					return false, err
 				}
+			} else if _, ok, err := q.inOther(p.remedy); err != nil || !ok {
+				return false, err // what is found goes with what the kernel does elsewhere too
 			}
 			if best == nil || p.left() < best.left() {
 				best = p

@@ -420,6 +420,9 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice
+		if own := ownFile(f); own != "" && s.remedy.where != "" {
+			c.Advice = strings.Replace(c.Advice, s.remedy.where, s.remedy.where+" of "+own, 1)
+		}
 		if s.remedy.cite {
 			c.Advice = q.citing(c.Advice, ": ", s.remedy.at)
 		}
@@ -478,6 +481,51 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	if unchanged {
 		c.why = cmp.Or(c.why, q.lacking(f))
 	}
+	if s.remedy != nil && s.remedy.where != "" { // a barrier is put there
+		c.why = cmp.Or(c.why, q.unorderedText(f))
+	}
+}
+
+// ownFile is the kernel's own file, where a finding names lines of another one that are inlined there; else
+// "".
+func ownFile(f *report.Finding) string {
+	for _, src := range []*report.Source{f.Source, f.Other} {
+		if src == nil {
+			continue
+		}
+		if own := src.Outermost(); own.File != src.File {
+			return own.File
+		}
+	}
+	return ""
+}
+
+// unorderedText says of a race who accesses what, and which barrier of the warp between the two places does
+// not order them; "" of another finding.
+func (q *inquiry) unorderedText(f *report.Finding) string {
+	kind, text, ok := strings.Cut(f.Message, ": ")
+	_, name, named := strings.Cut(kind, " race on ")
+	if f.Kind != "race" || !ok || !named || !strings.Contains(text, "nothing orders them") {
+		return ""
+	}
+	text = strings.Replace(text, " it at ", " "+name+" at ", 1)
+	first, then := missingBetween(f)
+	if first == nil || first.File != then.File {
+		return text
+	}
+	for i := range q.doc.Findings {
+		b := &q.doc.Findings[i]
+		ofWarp := b.Kind == "redundant-barrier" && strings.HasPrefix(b.Message, "bar.warp.sync")
+		if b.Source == nil || !ofWarp {
+			continue
+		}
+		at := b.Source.Outermost()
+		if at.File == first.File && first.Line < at.Line && at.Line < then.Line {
+			return fmt.Sprintf("%s; the bar.warp.sync of %s orders the lanes of one warp alone", text,
+				lineText(&at, first))
+		}
+	}
+	return text
 }
 
 // putRightAt is the line of an edit with which nothing is wrong, where the edit has no advice of its own; nil
@@ -555,7 +603,7 @@ func bothPlaces(f *report.Finding) string {
 var kindAdvice = map[string]string{
 	"uninitialised": "write every element before the first read, or read only what was written",
 	"out-of-bounds": "look at the index of this access, and at the bound that it should have",
-	"misaligned":    "align the address to the size of the access",
+	"misaligned":    "look at how this address is made, which has to be a multiple of the size of the access",
 	"overlap":       "give each array bytes of its own, or synchronise where one takes over from the other",
 	"nan-origin":    "guard the operands of this operation",
 	"quantiser":     "encode and decode with the same number of levels",

@@ -106,7 +106,11 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error
 		s.shared += "; " + missed + " are written by neither, and read before they are written" + own
 		s.uncovered = true
 	case never != "":
-		s.shared += "; " + never + " are never written" + own
+		read := ""
+		if f.Space == "shared" { // else all of the variable has to be written
+			read = "read and "
+		}
+		s.shared += "; " + never + " are " + read + "never written" + own
 		s.uncovered = true
 	case missed != "" && by != nil:
 		s.shared += fmt.Sprintf("; %s are not written there and keep what line %d stored", missed, by.Line)
@@ -174,12 +178,12 @@ func (q *inquiry) overlapping(s *suspect, f *report.Finding) error {
 		return q.fatal(err)
 	}
 	s.shared = fmt.Sprintf(
-		"%s has elements that several threads write at %s, and %s are never written: look at the index there",
-		f.Variable, callText(f.Source), c.Text(c.Never()))
+		"%s has elements that several threads write at %s, and %s: look at the index there",
+		f.Variable, callText(f.Source), c.NeverText())
 	if step := c.BlockStep(); step != nil {
-		says := fmt.Sprintf("%s are never written, and others by several threads: %s in %s is %d further "+
+		says := fmt.Sprintf("%s, and others by several threads: %s in %s is %d further "+
 			"from one %s to the next, and should be %d, with which every element is written by one block",
-			c.Text(c.Never()), step.Index, f.Variable, step.Is, step.Of, step.Be)
+			c.NeverText(), step.Index, f.Variable, step.Is, step.Of, step.Be)
 		if s.edited { // the edit says what to change, and this why
 			s.because(says)
 		}

@@ -34,6 +34,8 @@ const (
 const (
 	longestSearch = 45 * time.Second
 	longestSource = 60 * time.Second
+	// longestTrial is how long an experiment of that search may go on behind its end.
+	longestTrial = 10 * time.Second
 )
 
 // Options of a diagnosis.

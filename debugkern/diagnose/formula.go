@@ -7,6 +7,8 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/needed"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -22,6 +24,9 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	if err != nil || len(cells) == 0 {
 		return q.fatal(err)
 	}
+	s.invalid = slices.ContainsFunc(cells[0].Values, func(v needed.Value) bool {
+		return v.Name == debugkern.InvalidAccess
+	})
 	text, ok := cells[0].Formula(mostInFormula)
 	ok = ok && strings.ContainsAny(text, "+-*/^(")
 	right, says := q.manifestFormula(st), ""
@@ -75,9 +80,26 @@ func (q *inquiry) throughInteger(st probes.Stage, b *report.BadCell) (*report.So
 		in := fn.Body[o.At]
 		t := in.Types()
 		if in.Kind() == isa.Convert && len(t) > 1 && !t[0].Float() && t[len(t)-1].Float() &&
-			!in.Loc.Within(target.IsProbe) {
+			!in.Loc.Within(target.IsProbe) && !integral(fn, o.At) {
 			return blame(fn, o.At), in.Opcode(), nil
 		}
 	}
 	return nil, "", nil
+}
+
+// integral reports whether what an instruction converts was rounded to an integer before, as by floor: the
+// conversion changes nothing then.
+func integral(fn *ptx.Func, at int) bool {
+	in := fn.Body[at]
+	from := in.Args[len(in.Args)-1]
+	for i := at - 1; i >= 0 && from.Kind == ptx.OpReg; i-- {
+		by := fn.Body[i]
+		if !slices.Contains(by.Dests(nil), from.Reg) {
+			continue
+		}
+		t := by.Types()
+		return by.Kind() == isa.Convert && len(t) > 1 && t[0].Float() && t[len(t)-1].Float() &&
+			(by.Has("rmi") || by.Has("rpi") || by.Has("rzi") || by.Has("rni"))
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,8 @@ type inquiry struct {
 	trials  int
 	counter sync.Mutex
 	counted bool
+	// until ends the trials of that search; nil: nothing does but the end of the diagnosis
+	until context.Context
 }
 
 // suspect is a hypothesis: what is wrong, and what may put it right.
@@ -116,6 +119,7 @@ type suspect struct {
 	reread *report.Source
 	// rounded is where what its first wrong cell is made of is rounded to an integer; nil: nowhere
 	rounded *report.Source
+	invalid bool   // its first wrong cell is made of what an access out of bounds or misaligned reads
 	beyond  string // where else its remedy was tried, as the end of a sentence
 
 	explained   string          // what is known of why, in the place of what the finding says; "": nothing
@@ -262,7 +266,7 @@ func (q *inquiry) trial(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, 
 		q.progress(debugkern.Progress{Phase: "explain", Detail: fmt.Sprintf("trial %d", q.trials)})
 		q.counter.Unlock()
 	}
-	return run.Try(q.ctx, t)
+	return run.Try(cmp.Or(q.until, q.ctx), t)
 }
 
 // fatal is err where it ends the diagnosis: it was cancelled, memory.max is used up (with more of

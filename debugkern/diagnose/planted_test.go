@@ -58,6 +58,7 @@ func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 	proof := strings.Join(c.Proof, "\n")
 	put, isPut := strings.CutPrefix(c.Advice, "put ")
 	put, _, _ = strings.Cut(put, ": the barrier of line ") // the barrier that stands there under a condition
+	put = regexp.MustCompile(` of \S+\.cuh?$`).ReplaceAllString(put, "")
 	if !a.Gone || !strings.Contains(proof, a.What) || isPut && a.What != "with "+put {
 		t.Errorf("advised %q, what-if tried %q (gone: %v)\n%s", c.Advice, a.What, a.Gone, proof)
 	}

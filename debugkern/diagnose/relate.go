@@ -125,10 +125,16 @@ func lacksStage(s, of *suspect) bool {
 func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
 		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
-		sameFunction(a, b) ||
+		sameFunction(a, b) || madeOfInvalid(a, b) || madeOfInvalid(b, a) ||
 		sideBySide(a, b) || q.mutual(a, b) || lacksCrowded(a, b) || lacksCrowded(b, a) ||
 		q.lacksProduct(a, b) || q.lacksProduct(b, a) ||
 		q.limited(a, b) || a.reread != nil && b.reread != nil && a.reread.At() == b.reread.At()
+}
+
+// madeOfInvalid reports whether the cells of a suspect are made of what an access that cannot be executed
+// should have read, and another one is such an access.
+func madeOfInvalid(s, access *suspect) bool {
+	return s.invalid && (access.cause.Kind == outOfBounds || access.cause.Kind == "misaligned")
 }
 
 // sameRule reports whether the same is wrong with an operation of two stages that one line stores, as of a

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -112,9 +113,11 @@ func (q *inquiry) inSource() error {
 		return nil
 	}
 	s := &sourceEdit{q: q, texts: texts, block: q.run.Report.Cost.WarpInstructions}
-	q.counted = true
+	limited, cancel := context.WithDeadline(q.ctx, q.begun.Add(longestSource+longestTrial))
+	q.counted, q.until = true, limited
 	found, err := s.search()
-	q.counted = false
+	q.counted, q.until = false, nil
+	cancel()
 	if err = q.stopped(err); err != nil {
 		return err
 	}

@@ -228,6 +228,14 @@ func (q *inquiry) tracedAt(s *suspect, c *Cause) (at []access, past, short, ok b
 					lineText(r, w))
 				return nil, false, false, false
 			}
+			stores := func(in *ptx.Instr) bool { return outward(in.Kind()) }
+			if !q.anyAt(w, stores) {
+				c.because("of the store at " + w.At() + " the compiler has left nothing: what it stores is " +
+					"never set, or it is never reached")
+				c.Advice = q.citing(fmt.Sprintf("look at where the value that %s stores is set, and whether that "+
+					"is what it stores, or a copy", w.At()), ": ", w)
+				return nil, false, false, false
+			}
 			c.Advice += "; the source writes it at " + w.At()
 		}
 	case c.Kind == kindStage && s.misstored != nil && s.misstored.at == c.Place.Source:

@@ -72,10 +72,7 @@ func (q *inquiry) neverWritten(s *suspect) {
 		}
 	}
 	writer := c.Writer()
-	never := c.Text(c.Never()) + " are never written"
-	if len(c.Never()) == 1 {
-		never = c.Text(c.Never()) + " is never written"
-	}
+	never := c.NeverText()
 	if writer == nil {
 		s.cause.why = never
 		return

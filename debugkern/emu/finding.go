@@ -238,6 +238,9 @@ func (v variable) overrun(in *inst, x *access, size int) string {
 	switch {
 	case extents == "":
 		return fmt.Sprintf("%s of %d bytes outside %s", verb(in, x), size, v)
+	case v.size == 1 && len(v.dims) == 1 && len(v.index) == 1 && size > 1: // the module has bytes alone
+		return fmt.Sprintf("%s %d bytes from byte %d of %s on; %s has %d bytes", verbs[verb(in, x)], size,
+			v.index[0], v.name, v.name, v.dims[0])
 	case size == v.size:
 		return fmt.Sprintf("%s %s; %s has %s", verbs[verb(in, x)], v, v.name, extents)
 	}

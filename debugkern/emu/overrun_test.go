@@ -24,7 +24,7 @@ func TestOverrun(t *testing.T) {
 		{typed("n", 4, 4, []int{1}), load, 0, 4, "reads n[1]; n has 1 element"},
 		{typed("sV", 3*2048, 1, []int{3, 32, 64}), async, 0, 16,
 			"writes 16 bytes from sV[3][0][0] on; sV has 3×32×64 elements"},
-		{typed("V", 16*4, 1, []int{64}), async, 1, 16, "reads 16 bytes from V[64] on; V has 64 elements"},
+		{typed("V", 16*4, 1, []int{64}), async, 1, 16, "reads 16 bytes from byte 64 of V on; V has 64 bytes"},
 		{variable{name: "smem", index: []int{9}}, store, 0, 4, "write of 4 bytes outside smem[9]"},
 	} {
 		if got := c.v.overrun(c.in, &access{nth: c.nth}, c.size); got != c.want {

@@ -269,7 +269,7 @@ func (w *walker) accessOf(s *step, lane int) *access {
 func (w *walker) loaded(i int, s *step, f *flow, lane, dst, lo, n int) {
 	a := w.accessOf(s, lane)
 	if a == nil {
-		w.leaf(ByValue, 1, Leaf{Kind: LeafUnwritten, Arg: -1, Name: "an access out of bounds"})
+		w.leaf(ByValue, 1, Leaf{Kind: LeafUnwritten, Arg: -1, Name: InvalidAccess})
 		return
 	}
 	size := min(f.size, 8)

@@ -144,6 +144,10 @@ const (
 	LeafCut                       // where the caller had the walk end (Query.Cut)
 )
 
+// InvalidAccess is the name of a leaf of what an access that lies out of bounds or is misaligned should have
+// read.
+const InvalidAccess = "an access that is out of bounds or misaligned"
+
 // Leaf is one end of a lineage.
 type Leaf struct {
 	Kind    LeafKind

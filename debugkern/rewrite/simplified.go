@@ -1,6 +1,9 @@
 package rewrite
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // neutral are functions of the CUDA math API, by the argument that changes nothing and what it is then: an
 // argument's index, the value of it, and the one that is left.
@@ -18,8 +21,8 @@ var neutral = map[string][]struct {
 	"fminf":     {{0, "INFINITY", 1}, {1, "INFINITY", 0}},
 }
 
-// Simplified is a line without the calls and terms that change nothing: x in the place of __fmul_rn(x, 1.0f),
-// and of (x + 0).
+// Simplified is a line without the calls, terms and choices that change nothing: x in the place of
+// __fmul_rn(x, 1.0f), of (x + 0), and of true ? x : y.
 func Simplified(line string) string {
 	for {
 		now := simplifiedOnce(line)
@@ -30,12 +33,43 @@ func Simplified(line string) string {
 	}
 }
 
+// always is the first value of a choice by the word true at a token, up to the end of the statement or
+// brackets that it stands in: x of "= true ? x : y;".
+func (t *Text) always(i int) (from, to int, left string) {
+	if t.tokens[i].text != "true" || !t.is(i+1, "?") || i == 0 ||
+		!slices.Contains([]string{"=", "(", ",", "return"}, t.tokens[i-1].text) {
+		return 0, 0, ""
+	}
+	colon := -1
+	for k := i + 2; k < len(t.tokens); k++ {
+		switch text := t.tokens[k].text; text {
+		case "(", "[", "{":
+			if k = t.match(k); k < 0 {
+				return 0, 0, ""
+			}
+		case "?":
+			return 0, 0, "" // a choice within a choice
+		case ":":
+			colon = k
+		case ";", ")", ",":
+			if colon < 0 {
+				return 0, 0, ""
+			}
+			return t.tokens[i].from, t.tokens[k-1].to, t.source(i+2, colon)
+		}
+	}
+	return 0, 0, ""
+}
+
 func simplifiedOnce(line string) string {
 	t := &Text{text: line}
 	t.tokens = lex(line).tokens
 	t.pairBrackets()
 	for i := range t.tokens {
 		if from, to, left := t.withoutZero(i); left != "" {
+			return line[:from] + left + line[to:]
+		}
+		if from, to, left := t.always(i); left != "" {
 			return line[:from] + left + line[to:]
 		}
 		rules, close := neutral[t.tokens[i].text], -1

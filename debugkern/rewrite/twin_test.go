@@ -222,6 +222,9 @@ func TestSimplified(t *testing.T) {
 		"x = __fmul_rn(":                                        "x = __fmul_rn(",
 		"const int round = (kv + 0) / STAGES;":                  "const int round = kv / STAGES;",
 		"x = f(n + 0) + a[2 * i - 0];":                          "x = f(n) + a[2 * i];",
+		"const float dp = true ? sdP[r][n] : inf();":            "const float dp = sdP[r][n];",
+		"f(true ? g(a, b) : c, d);":                             "f(g(a, b), d);",
+		"x = !true ? a : b;":                                    "x = !true ? a : b;",
 		"x = n + 0 * k, -0;":                                    "x = n + 0 * k, -0;",
 	} {
 		if now := Simplified(was); now != want {

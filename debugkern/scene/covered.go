@@ -161,6 +161,18 @@ func (c *Covered) Never() []int {
 	return out
 }
 
+// NeverText says which elements Never lists, as a sentence: "sA[3][0] is read and never written".
+func (c *Covered) NeverText() string {
+	list, verb := c.Never(), "are"
+	if len(list) == 1 {
+		verb = "is"
+	}
+	if !c.global {
+		verb += " read and"
+	}
+	return c.Text(list) + " " + verb + " never written"
+}
+
 // Idle lists the indices of the first dimension of a shared array at which no thread wrote or read anything,
 // where there are others: a buffer of several that is never used. nil for anything else.
 func (c *Covered) Idle() []int {
