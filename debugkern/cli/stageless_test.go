@@ -140,7 +140,8 @@ func TestDiagnoseWithoutReference(t *testing.T) {
 		}
 	}
 	if out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml")); code != 0 ||
-		!strings.Contains(out, "no reference to judge values by; ") {
+		!strings.Contains(out, "no reference to judge values by; ") ||
+		!strings.Contains(out, "tilescope check --expect judges what outputs are made of") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }

@@ -450,6 +450,10 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = s.shared
 	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
+		if c.Kind == "shuffle" && strings.Contains(f.Message, "which leaves it out") {
+			c.Advice = q.citing("name every lane in the mask that executes the exchange, or have those alone execute it",
+				": ", f.Source)
+		}
 		if late := q.startsLate(s); c.Kind == "loop-ended" && late != "" {
 			c.Advice, c.Title = late, strings.Replace(c.Title, " ended after ", " ran for ", 1)
 		} else if report.Uncaptures(c.Kind) {

@@ -276,5 +276,9 @@ func (q *inquiry) quiet() []string {
 	if text := q.onlyOutput(); text != "" {
 		lines = append(lines, text)
 	}
+	if !rep.Referenced() {
+		lines = append(lines, "a wrong value is not seen without a reference, and an expectation is no part of a "+
+			"diagnosis: tilescope check --expect judges what outputs are made of")
+	}
 	return lines
 }

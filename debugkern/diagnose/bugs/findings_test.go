@@ -45,7 +45,8 @@ func TestFindings(t *testing.T) {
 				`.*:200 the finding is gone, nothing is wrong`,
 		},
 		{
-			"quarters-of-a-row-agreed-within-the-warp", `warp 1 lane 0 writes quarter\[128\] at .*:159, .* reads it at ` +
+			"quarters-of-a-row-agreed-within-the-warp",
+			`warp 1 lane 0 writes quarter\[128\] at .*:159, .* reads it at ` +
 				`.*the bar.warp.sync of line 160 orders the lanes of one warp alone`,
 		},
 		{"queries-in-registers-ahead-of-barrier-a", `between lines 84 and 95 of own_attention_gqa.cu`},
@@ -53,7 +54,8 @@ func TestFindings(t *testing.T) {
 			"row-kept-in-128-halves", `writes 2 bytes from byte 1024 of row_smem on; row_smem has 1024 bytes`,
 		},
 		{
-			"tile-fetched-into-copies", `of the store at .*:131 the compiler has left nothing: what it stores is never set`,
+			"tile-fetched-into-copies",
+			`of the store at .*:131 the compiler has left nothing: what it stores is never set`,
 		},
 		{
 			"copied-by-another-thread", `thread t waits for its own copies.* row t % 32, column 16·\(t / 32\).*` +
