@@ -35,7 +35,7 @@ const (
 	// mostMixed is how many shapes are executed at most that are none of the manifest's: one with two of what
 	// the run has one of, one with more blocks, one with one tile, and then those that are made of an extent
 	// of another shape and the others of the run's.
-	mostMixed = 5
+	mostMixed = 4
 	// mostSpoilt is how many of these are executed in which the kernel is wrong.
 	mostSpoilt = 2
 	// otherWork is how many warp instructions one of them may take, unless the run itself takes more.
@@ -116,7 +116,7 @@ func (q *inquiry) otherConfigurations() []*other {
 	again.req.Shape = q.run.Request.Shape
 	out = append(out[:min(len(out), mostOthers)], again)
 	var mixed []*other
-	var shapes []probes.Shape
+	var shapes []probes.Shape // of the manifest, and those of mixed
 	for _, s := range sel.Manifest.Shapes {
 		shapes = append(shapes, s.Shape)
 	}
@@ -128,12 +128,12 @@ func (q *inquiry) otherConfigurations() []*other {
 			if _, _, ok := affordable(s); ok {
 				o := &other{req: req, name: fmt.Sprintf("shape %s", s), mixed: true}
 				o.req.Shape = s.String()
-				mixed = append(mixed, o)
+				mixed, shapes = append(mixed, o), append(shapes, s)
 			}
 		}
 	}
 	next := func(list []probes.Shape) { take(list, len(mixed)+1) }
-	next(doubled(append([]probes.Shape{plan.Shape}, shapes...)))
+	next(doubled(slices.Concat([]probes.Shape{plan.Shape}, shapes)))
 	next(q.moreBlocks())
 	next(q.oneTile())
 	take(mixedShapes(plan.Shape, shapes), mostMixed)
