@@ -28,6 +28,7 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 		return v.Name == debugkern.InvalidAccess
 	})
 	text, ok := cells[0].Formula(mostInFormula)
+	text = sourceNames.Replace(text)
 	ok = ok && strings.ContainsAny(text, "+-*/^(")
 	right, says := q.manifestFormula(st), ""
 	switch {
@@ -58,6 +59,10 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	}
 	return nil
 }
+
+// sourceNames are the names of special registers in the source.
+var sourceNames = strings.NewReplacer("%tid.", "threadIdx.", "%ctaid.", "blockIdx.", "%ntid.", "blockDim.",
+	"%nctaid.", "gridDim.")
 
 // manifestFormula is what the manifest has a stage computed as; "" for what it reads, or has no formula for.
 func (q *inquiry) manifestFormula(st probes.Stage) string {

@@ -164,13 +164,14 @@ func (c *Covered) Never() []int {
 // NeverText says which elements Never lists, as a sentence: "sA[3][0] is read and never written".
 func (c *Covered) NeverText() string {
 	list, verb := c.Never(), "are"
-	if len(list) == 1 {
+	text := c.Text(list)
+	if len(list) == 1 || strings.HasPrefix(text, "column ") || strings.HasPrefix(text, "row ") {
 		verb = "is"
 	}
 	if !c.global {
 		verb += " read and"
 	}
-	return c.Text(list) + " " + verb + " never written"
+	return text + " " + verb + " never written"
 }
 
 // Idle lists the indices of the first dimension of a shared array at which no thread wrote or read anything,

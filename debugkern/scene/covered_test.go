@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -63,8 +64,21 @@ func TestCoveredText(t *testing.T) {
 			t.Errorf("%d columns: padding up to %d, want none", cols, got)
 		}
 	}
+	if got, want := c.NeverText(), "column 1 of sS in rows 0-1 is read and never written"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	c.global = true
 	if got := c.Never(); len(got) != 127 {
 		t.Errorf("of an output %d elements", len(got))
+	}
+	if got := c.NeverText(); !strings.HasSuffix(got, " are never written") {
+		t.Errorf("of an output %q", got)
+	}
+	one := &Covered{Variable: "Y", dims: []int{2, 8}, global: true, wrote: map[int]bool{}}
+	for i := range 16 {
+		one.wrote[i] = i%8 != 0
+	}
+	if got, want := one.NeverText(), "column 0 of Y is never written"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
