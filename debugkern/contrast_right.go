@@ -288,35 +288,35 @@ func (c *contrast) elsewhereIn(
 
 // ofOne reports whether an operand belongs to no cell but one, of those in its row and column.
 func (c *contrast) ofOne(k operandKey, cell [2]int) bool {
-	at, v := c.g.Index(c.x.stage.Stage), c.x.stage
-	belongs := func(r, col int) bool {
-		parts, ok := c.g.MadeOf(at, c.block, c.kv, ref.Span{r, r + 1}, ref.Span{col, col + 1})
-		return ok && slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
-	}
-	for r := range v.Rows {
-		if r != cell[0] && belongs(r, cell[1]) {
+	for r := range c.x.stage.Rows {
+		if r != cell[0] && c.belongs(k, r, cell[1]) {
 			return false
 		}
 	}
-	for col := range v.Cols {
-		if col != cell[1] && belongs(cell[0], col) {
+	for col := range c.x.stage.Cols {
+		if col != cell[1] && c.belongs(k, cell[0], col) {
 			return false
 		}
 	}
 	return true
 }
 
+// belongs reports whether a cell of the stage should be made of an operand.
+func (c *contrast) belongs(k operandKey, row, col int) bool {
+	parts, ok := c.g.MadeOf(c.g.Index(c.x.stage.Stage), c.block, c.kv, ref.Span{row, row + 1},
+		ref.Span{col, col + 1})
+	return ok && slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
+}
+
 // home is the first cell of the stage that an operand belongs to.
 func (c *contrast) home(k operandKey) (cell [2]int, ok bool) {
-	at := c.g.Index(c.x.stage.Stage)
 	v, err := c.run.View(c.x.cell.Place)
 	if err != nil {
 		return cell, false
 	}
 	for r := range v.ValidRows {
 		for col := range v.ValidCols {
-			parts, ok := c.g.MadeOf(at, c.block, c.kv, ref.Span{r, r + 1}, ref.Span{col, col + 1})
-			if ok && slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) }) {
+			if c.belongs(k, r, col) {
 				return [2]int{r, col}, true
 			}
 		}

@@ -89,16 +89,6 @@ func (r *Run) Entry() *ptx.Func {
 	return r.state.build.Module.Func(r.Plan.Entry)
 }
 
-// Shared lists the variables in shared memory of the run's entry, with their places. It is nil for a run that
-// was not made by a session.
-func (r *Run) Shared() []ptx.Symbol {
-	fn := r.Entry()
-	if fn == nil {
-		return nil
-	}
-	return r.state.build.Module.SharedLayout(fn)
-}
-
 // Compile builds the run's kernel from other texts, with the options of the run: what a trial executes as its
 // Build. texts are by the names of the source and its headers relative to the source's folder. Errors are
 // those of Session.Run: a *report.KernelError where a text does not compile.

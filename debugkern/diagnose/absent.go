@@ -160,8 +160,12 @@ func (q *inquiry) lacking(f *report.Finding) string {
 		if len(d.Warps) > 0 {
 			set := warpSet(d.Warps)
 			text += " of " + members("warp", set)
-			if d.Source != nil {
-				text += ", to come from " + callText(report.SourceOf(d.Source))
+			switch at := callText(report.SourceOf(d.Source)); {
+			case d.Source == nil:
+			case d.Ahead:
+				text += ", to come from " + at
+			default:
+				text += ", which came from " + at + " before"
 			}
 			for _, n := range d.Needs {
 				text += fmt.Sprintf(", which %s at %s themselves", waiting(set), h.hang.Waits[n].At)

@@ -25,8 +25,7 @@ type layout struct {
 	size    int64 // bytes of an element
 }
 
-// layoutOf is the layout of a shared array of the plan or the source, or of an argument; false where it has
-// none.
+// layoutOf is the layout of a shared array of the plan or an argument; false where it has none.
 func (q *inquiry) layoutOf(variable string) (layout, bool) {
 	var l layout
 	for i := range q.run.Plan.Shared {
@@ -36,11 +35,6 @@ func (q *inquiry) layoutOf(variable string) (layout, bool) {
 	}
 	if a := q.run.Plan.Arg(variable); a != nil && a.Pointer && a.Strides == nil && l.dims == nil {
 		l = layout{dims: a.Dims, size: int64(a.DType.Size())}
-	}
-	if len(l.dims) == 0 {
-		if x := q.declaredLayout(variable); x != nil {
-			l = layout{dims: x.has, size: x.size}
-		}
 	}
 	if len(l.dims) == 0 || l.size == 0 {
 		return l, false
@@ -258,9 +252,6 @@ func (q *inquiry) because(x *excess, list []definition) string {
 		x.most, x.block, x.extent-1)
 	if len(of) > 0 {
 		text += ": it is made of " + strings.Join(of, " and ")
-	}
-	if at := q.declaredLayout(x.of); at != nil && !q.planned(x.of) {
-		text += fmt.Sprintf("; %s is declared at %s", x.of, at.at.At())
 	}
 	return text
 }

@@ -361,7 +361,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	atOnce := found(s, func(o *suspect) *overAtOnce { return o.atOnce })
 	stale := found(s, func(o *suspect) *stalePhase { return o.stale })
 	tooEarly := found(s, func(o *suspect) *releasedEarly { return o.tooEarly })
-	element := q.elsewhereArrived(s, f)
+	other := q.elsewhereArrived(s, f)
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	if c.Kind == "loop-ended" {
 		q.firstTile(f, c)
@@ -407,8 +407,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		leftWait.describe(q, c)
 	case missed != nil:
 		missed.describe(q, c)
-	case element != nil && unchanged:
-		element.describe(q, c)
+	case other != nil && unchanged:
+		other.describe(q, c)
 	case q.absentees(s, f, c):
 	case s.early != nil:
 		q.describeEarly(s.early, c)

@@ -75,7 +75,7 @@ const mostShared = 3
 
 // share words which cells threads share and which nobody has.
 func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error {
-	never := w.Never()
+	never := w.NeverText()
 	missed, by := w.Missed()
 	if !s.exclusive && missed == "" {
 		return nil // they are written twice, and that is all
@@ -106,11 +106,7 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error
 		s.shared += "; " + missed + " are written by neither, and read before they are written" + own
 		s.uncovered = true
 	case never != "":
-		read := ""
-		if f.Space == "shared" { // else all of the variable has to be written
-			read = "read and "
-		}
-		s.shared += "; " + never + " are " + read + "never written" + own
+		s.shared += "; " + never + own
 		s.uncovered = true
 	case missed != "" && by != nil:
 		s.shared += fmt.Sprintf("; %s are not written there and keep what line %d stored", missed, by.Line)

@@ -13,7 +13,6 @@ import (
 
 	"tilescope/debugkern/repair"
 	"tilescope/debugkern/report"
-	"tilescope/probes"
 )
 
 // An array whose declaration has its dimensions in another order, or others, than the manifest has is wrong
@@ -23,7 +22,6 @@ import (
 type declaration struct {
 	at       report.Source
 	has, was []int // as declared, and as the manifest has them
-	size     int64 // bytes of an element; 0: not known
 }
 
 var dimension = regexp.MustCompile(`\[([^\[\]]*)\]`)
@@ -52,9 +50,13 @@ func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
 		if m == nil {
 			continue
 		}
-		has := q.extentsOf(m[1], lines)
-		if has == nil {
-			return nil
+		var has []int
+		for _, d := range dimension.FindAllStringSubmatch(m[1], -1) {
+			x, ok := q.evaluate(d[1], lines, 0, map[string]constant.Value{})
+			if !ok {
+				return nil
+			}
+			has = append(has, x)
 		}
 		// The manifest may leave out dimensions of one.
 		one := func(n int) bool { return n == 1 }
@@ -62,68 +64,9 @@ func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
 		if slices.Equal(a, b) || len(a) != len(b) {
 			return nil
 		}
-		return &declaration{at: report.Source{File: file, Line: n + 1}, has: has, was: dims}
+		return &declaration{report.Source{File: file, Line: n + 1}, has, dims}
 	}
 	return nil
-}
-
-// extentsOf are the values of extents in brackets; nil where one cannot be evaluated.
-func (q *inquiry) extentsOf(brackets string, lines []string) (has []int) {
-	for _, d := range dimension.FindAllStringSubmatch(brackets, -1) {
-		x, ok := q.evaluate(d[1], lines, 0, map[string]constant.Value{})
-		if !ok {
-			return nil
-		}
-		has = append(has, x)
-	}
-	return has
-}
-
-// declaredLayout is the declaration of a shared array in the source, with the size of its elements; nil where
-// it is not found, or does not come to the size that the kernel's variable has.
-func (q *inquiry) declaredLayout(variable string) *declaration {
-	size := q.sharedSize(variable)
-	if size == 0 {
-		return nil
-	}
-	array := declarationOf(variable)
-	for _, file := range q.sourceFiles() {
-		lines := q.run.Source(file)
-		for n, line := range lines {
-			m := array.FindStringSubmatch(comment.ReplaceAllString(line, ""))
-			if m == nil {
-				continue
-			}
-			has, count := q.extentsOf(m[1], lines), 1
-			for _, x := range has {
-				count *= x
-			}
-			if has == nil || count < 1 || size%count != 0 {
-				return nil
-			}
-			return &declaration{
-				at: report.Source{File: file, Line: n + 1}, has: has, size: int64(size / count),
-			}
-		}
-	}
-	return nil
-}
-
-// planned reports whether the manifest has a shared array of a name.
-func (q *inquiry) planned(variable string) bool {
-	is := func(a probes.SharedArray) bool { return a.Name == variable }
-	return slices.ContainsFunc(q.run.Plan.Shared, is)
-}
-
-// sharedSize is how many bytes a variable of the kernel in shared memory has; 0 where there is none of that
-// name.
-func (q *inquiry) sharedSize(variable string) int {
-	for _, v := range q.run.Shared() {
-		if v.Demangled == variable || v.Name == variable {
-			return v.Size
-		}
-	}
-	return 0
 }
 
 // deepestConstant bounds how many constants name others.

@@ -173,11 +173,15 @@ func (q *inquiry) moreBlocks() (out []probes.Shape) {
 		}
 		return false
 	}
+	var tried []probes.Shape // stages have tiles of as many rows
 	for i := range plan.Stages {
 		for k, n := range plan.Shape.Extents() {
 			s := plan.Shape
 			s[k].N = n + plan.Stages[i].Rows
-			if n > 1 && !slices.Contains(out, s) && longer(s) {
+			if n == 1 || slices.Contains(tried, s) {
+				continue
+			}
+			if tried = append(tried, s); longer(s) {
 				out = append(out, s)
 			}
 		}

@@ -130,12 +130,11 @@ func (q *inquiry) inSource() error {
 	if f := cmp.Or(s.narrow, s.refused); f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
-		c.but = fmt.Sprintf("every stage is right %s at %s, and %s, so that another edit is meant",
-			f.edit.With(), at.At(), f.but)
+		here, but := "", f.but+", so that another edit is meant"
 		if f == s.narrow {
-			c.but = fmt.Sprintf("every stage is right here %s at %s, and %s", f.edit.With(), at.At(),
-				f.meant())
+			here, but = "here ", f.meant()
 		}
+		c.but = fmt.Sprintf("every stage is right %s%s at %s, and %s", here, f.edit.With(), at.At(), but)
 	}
 	return nil
 }

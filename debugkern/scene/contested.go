@@ -231,6 +231,18 @@ func (w *Contested) shared() int {
 // reads, where it reads any.
 func (w *Contested) Never() string { return w.boxes(w.without(w.wrote)) }
 
+// NeverText is Never as a sentence, "" where there are none.
+func (w *Contested) NeverText() string {
+	never := w.Never()
+	switch {
+	case never == "":
+		return ""
+	case len(w.read) > 0:
+		return never + " are read and never written"
+	}
+	return never + " are never written"
+}
+
 // Missed words the cells that no thread wrote at the lines, if they are as many as several parties wrote: at
 // is the line that stored to all of them before, nil where no one line did.
 func (w *Contested) Missed() (cells string, at *report.Source) {
