@@ -89,6 +89,17 @@ func (r *Run) Entry() *ptx.Func {
 	return r.state.build.Module.Func(r.Plan.Entry)
 }
 
+// SharedBytes is how many bytes a statically sized shared array of the kernel has, by its name in the source;
+// 0 where the compiler knows none of that name.
+func (r *Run) SharedBytes(name string) int {
+	for _, sym := range r.state.build.Module.SharedLayout(r.Entry()) {
+		if sym.Demangled == name {
+			return sym.Size
+		}
+	}
+	return 0
+}
+
 // Compile builds the run's kernel from other texts, with the options of the run: what a trial executes as its
 // Build. texts are by the names of the source and its headers relative to the source's folder. Errors are
 // those of Session.Run: a *report.KernelError where a text does not compile.

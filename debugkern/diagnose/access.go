@@ -251,7 +251,7 @@ func (q *inquiry) blameAccess(s *suspect, p *proof) {
 	r.advice = fmt.Sprintf("at %s: %s", at, c.What)
 	if rw := q.rewrite(src, c); rw != nil && p.left() == 0 {
 		s.cause.Rewrite = rw
-		r.advice = fmt.Sprintf("at %s: write %s", at, quote(rw.Now))
+		r.advice = fmt.Sprintf("at %s: write %s", at, quoteCode(rw.Now))
 	} else if c.Kind == repair.Number && !stands(q.quoted(src), c.Was) {
 		// a constant of the compiler's, of which the line says nothing
 		r.advice = q.citing("look at what is computed at "+at, ": ", src)

@@ -233,7 +233,7 @@ func (q *inquiry) redirected(fn *ptx.Func, m *misdirected) *remedy {
 	was := q.quoted(&at)
 	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m.from) + `\b`)
 	if len(name.FindAllString(was, -1)) == 1 {
-		r.advice = fmt.Sprintf("at %s: write %s", at.At(), quote(name.ReplaceAllLiteralString(was, m.to)))
+		r.advice = fmt.Sprintf("at %s: write %s", at.At(), quoteCode(name.ReplaceAllLiteralString(was, m.to)))
 	} else {
 		r.cite = true
 	}

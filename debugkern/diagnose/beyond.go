@@ -20,12 +20,14 @@ import (
 
 // layout is how a variable's elements lie: its extents, and by how many bytes each index moves.
 type layout struct {
-	dims    []int
-	strides []int64
-	size    int64 // bytes of an element
+	dims     []int
+	strides  []int64
+	size     int64         // bytes of an element
+	declared report.Source // where the extents stand that the plan lacks
 }
 
-// layoutOf is the layout of a shared array of the plan or an argument; false where it has none.
+// layoutOf is the layout of a shared array of the plan, an argument, or a shared array that the source
+// declares alone; false where it has none.
 func (q *inquiry) layoutOf(variable string) (layout, bool) {
 	var l layout
 	for i := range q.run.Plan.Shared {
@@ -35,6 +37,9 @@ func (q *inquiry) layoutOf(variable string) (layout, bool) {
 	}
 	if a := q.run.Plan.Arg(variable); a != nil && a.Pointer && a.Strides == nil && l.dims == nil {
 		l = layout{dims: a.Dims, size: int64(a.DType.Size())}
+	}
+	if l.dims == nil {
+		l = q.declaredLayout(variable)
 	}
 	if len(l.dims) == 0 || l.size == 0 {
 		return l, false
@@ -67,9 +72,15 @@ func (l *layout) axis(by int64) int {
 func (l *layout) indices(r *debugkern.Reach) (at []int64, of []int, ok bool) {
 	at = make([]int64, len(l.dims))
 	remains := slices.ContainsFunc(r.Terms, func(t debugkern.Term) bool { return t.Factor < 0 })
-	for _, t := range r.Terms {
+	for i, t := range r.Terms {
 		a := l.axis(t.Factor)
-		if through := t.Step != 0 && l.axis(t.Factor*t.Step) < a; a < 0 || through && !remains {
+		through := false
+		if t.Step != 0 && !remains { // a row has a term of its own, or this one is of the row too
+			row := l.axis(t.Factor * t.Step)
+			through = row < a && !slices.ContainsFunc(slices.Delete(slices.Clone(r.Terms), i, i+1),
+				func(t debugkern.Term) bool { return l.axis(t.Factor) == row })
+		}
+		if a < 0 || through {
 			return nil, nil, false // it counts through rows and columns
 		}
 		at[a] += t.Value * (t.Factor / l.strides[a])
@@ -102,6 +113,7 @@ type excess struct {
 	others   []debugkern.Term // of its other indices
 	exchange int              // the dimension whose index fits in its place, and it in that one's; -1: none
 	of       string           // the variable
+	declared *report.Source   // where the source declares it, of which the manifest has no extents
 	block    probes.Dim3      // in which this was seen
 }
 
@@ -205,6 +217,9 @@ func (q *inquiry) beyond(s *suspect) error {
 	}
 	if s.excess = l.leaves(list); s.excess != nil {
 		s.excess.of, s.excess.block = f.Variable, f.Block
+		if l.declared.Line > 0 {
+			s.excess.declared = &l.declared
+		}
 		if !all { // of the others it is not known
 			s.excess.exchange = -1
 		}
@@ -252,6 +267,9 @@ func (q *inquiry) because(x *excess, list []definition) string {
 		x.most, x.block, x.extent-1)
 	if len(of) > 0 {
 		text += ": it is made of " + strings.Join(of, " and ")
+	}
+	if x.declared != nil {
+		text = q.citing(text+"; it is declared at "+x.declared.At(), ": ", x.declared)
 	}
 	return text
 }
@@ -437,7 +455,7 @@ func valueOn(lines []string, d *definition) string {
 		return ""
 	}
 	text := bare(lines[d.at.Line-1])
-	set := regexp.MustCompile(`\b` + regexp.QuoteMeta(d.name) + `\s*(?:[-+*/%^&|]|<<|>>)?=`)
+	set := regexp.MustCompile(assignedTo(d.name))
 	at := set.FindStringIndex(text)
 	if at == nil {
 		return ""

@@ -193,7 +193,7 @@ func (q *inquiry) tryTurn(s *suspect, x *turn) error {
 	s.partial, s.partly = nil, nil
 	if s.cause.Rewrite = q.turnRewrite(x); s.cause.Rewrite != nil {
 		own := x.wrong.Source.Outermost()
-		r.advice = fmt.Sprintf("at %s: write %s", own.At(), quote(s.cause.Rewrite.Now))
+		r.advice = fmt.Sprintf("at %s: write %s", own.At(), quoteCode(s.cause.Rewrite.Now))
 	}
 	return nil
 }

@@ -120,6 +120,9 @@ func (q *inquiry) share(s *suspect, f *report.Finding, w *scene.Contested) error
 		s.shared += "; " + law
 	}
 	s.shared = q.citing(s.shared, "; the line is ", f.Source)
+	if s.uncovered {
+		s.shared += q.indexText(q.definitions(access{f.Source, f.Variable, nil}))
+	}
 	return nil
 }
 

@@ -43,30 +43,64 @@ func (q *inquiry) declaredOtherwise(variable string, file string) *declaration {
 	if len(dims) < 2 || file == "" {
 		return nil
 	}
+	has, line := q.declaredIn(variable, file)
+	if has == nil {
+		return nil
+	}
+	// The manifest may leave out dimensions of one.
+	one := func(n int) bool { return n == 1 }
+	a, b := slices.DeleteFunc(slices.Clone(has), one), slices.DeleteFunc(slices.Clone(dims), one)
+	if slices.Equal(a, b) || len(a) != len(b) {
+		return nil
+	}
+	return &declaration{report.Source{File: file, Line: line}, has, dims}
+}
+
+// declaredIn reads the extents of a shared array where a file declares it, and the line of that; nil where it
+// does not, or where they cannot be evaluated.
+func (q *inquiry) declaredIn(variable, file string) (extents []int, line int) {
 	lines := q.run.Source(file)
 	array := declarationOf(variable)
-	for n, line := range lines {
-		m := array.FindStringSubmatch(comment.ReplaceAllString(line, ""))
+	for n, text := range lines {
+		m := array.FindStringSubmatch(comment.ReplaceAllString(text, ""))
 		if m == nil {
 			continue
 		}
-		var has []int
 		for _, d := range dimension.FindAllStringSubmatch(m[1], -1) {
 			x, ok := q.evaluate(d[1], lines, 0, map[string]constant.Value{})
-			if !ok {
-				return nil
+			if !ok || x <= 0 {
+				return nil, 0
 			}
-			has = append(has, x)
+			extents = append(extents, x)
 		}
-		// The manifest may leave out dimensions of one.
-		one := func(n int) bool { return n == 1 }
-		a, b := slices.DeleteFunc(slices.Clone(has), one), slices.DeleteFunc(slices.Clone(dims), one)
-		if slices.Equal(a, b) || len(a) != len(b) {
-			return nil
-		}
-		return &declaration{report.Source{File: file, Line: n + 1}, has, dims}
+		return extents, n + 1
 	}
-	return nil
+	return nil, 0
+}
+
+// declaredLayout is the layout of a shared array that the plan does not have, by its one declaration in the
+// source and the size that the compiler gave it; without extents where these do not fit.
+func (q *inquiry) declaredLayout(variable string) (l layout) {
+	for _, file := range q.sourceFiles() {
+		has, line := q.declaredIn(variable, file)
+		switch {
+		case has == nil:
+		case l.dims != nil:
+			return layout{} // two functions have an array of that name
+		default:
+			l.dims, l.declared = has, report.Source{File: file, Line: line}
+		}
+	}
+	n := int64(1)
+	for _, x := range l.dims {
+		n *= int64(x)
+	}
+	bytes := int64(q.run.SharedBytes(variable))
+	if bytes == 0 || bytes%n != 0 {
+		return layout{}
+	}
+	l.size = bytes / n
+	return l
 }
 
 // deepestConstant bounds how many constants name others.

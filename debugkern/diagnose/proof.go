@@ -155,7 +155,7 @@ func (q *inquiry) blameOn(s *suspect, p *proof) {
 	}
 	switch {
 	case s.cause.Rewrite != nil:
-		r.advice = fmt.Sprintf("at %s: write %s", at, quote(s.cause.Rewrite.Now))
+		r.advice = fmt.Sprintf("at %s: write %s", at, quoteCode(s.cause.Rewrite.Now))
 	case served != nil:
 		r.advice = q.offByOne(s, limit.at, src, served, c.With())
 	case call != nil:

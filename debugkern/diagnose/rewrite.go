@@ -123,6 +123,15 @@ func quote(line string) string {
 	return "`" + line + "`"
 }
 
+// quoteCode is a source line for a message without its comment, which may be untrue of what the line should
+// be.
+func quoteCode(line string) string {
+	if code := strings.TrimSpace(bare(line)); code != "" {
+		line = code
+	}
+	return quote(line)
+}
+
 // What of a line an edit may be: a comparison, a literal, the name of an intrinsic function.
 var (
 	notComparisons = regexp.MustCompile(`\w+\s*<[\w:\s*&,]*>\s*\(|<<=?|>>=?|->|//.*`)

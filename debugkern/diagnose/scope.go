@@ -72,10 +72,15 @@ func (u *upwards) read(text string) {
 	}
 }
 
+// assignedTo is a regular expression for what stands before the value that a name, or an element of it, gets.
+func assignedTo(name string) string {
+	return `\b` + regexp.QuoteMeta(name) + `\s*(?:\[[^\[\]]*\]\s*)*(?:[-+*/%^&|]|<<|>>)?=`
+}
+
 // valueOf finds where a name that a line uses gets its value: the line from 1, and the text behind the sign;
 // 0 where that is the line itself, or the name is a parameter.
 func valueOf(lines []string, name string, use int) (line int, value string) {
-	set := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\s*(?:[-+*/%^&|]|<<|>>)?=[^=]`)
+	set := regexp.MustCompile(assignedTo(name) + `[^=]`)
 	if own := bare(lines[use-1]); set.MatchString(own) &&
 		isDeclaration(own[:set.FindStringIndex(own)[0]]) {
 		return 0, ""

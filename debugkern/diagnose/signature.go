@@ -62,7 +62,7 @@ func (q *inquiry) exchangeParameters(c *Cause, a, b string, at, other *report.So
 		return a
 	})
 	c.Rewrite = &Rewrite{File: at.File, Line: at.Line, Was: was, Now: now}
-	return fmt.Sprintf("at %s: write %s in place of %s", at.At(), quote(now), quote(was))
+	return fmt.Sprintf("at %s: write %s in place of %s", at.At(), quoteCode(now), quoteCode(was))
 }
 
 // eitherOf matches one of two names.

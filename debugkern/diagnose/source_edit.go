@@ -765,9 +765,9 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 	case !one:
 		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now), idle(now):
-		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quote(was))
+		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quoteCode(was))
 	default:
-		c.Advice = fmt.Sprintf("at %s: write %s in place of %s", at.At(), quote(now), quote(was))
+		c.Advice = fmt.Sprintf("at %s: write %s in place of %s", at.At(), quoteCode(now), quoteCode(was))
 		if e.LosesChoice() {
 			c.Advice += ", or have its condition hold in fewer cases: what it guards may not occur in this run"
 		}

@@ -16,8 +16,12 @@ import (
 
 // Which lines of the source edits are tried on.
 
-// fileLine matches a line that a text names: "k.cu:17".
-var fileLine = regexp.MustCompile(`([\w./-]+\.\w+):(\d+)`)
+// fileLine matches a line that a text names: "k.cu:17". lineAlone matches one of a file that it named before,
+// or that is its subject: "line 17", "lines 17 and 19".
+var (
+	fileLine  = regexp.MustCompile(`([\w./-]+\.\w+):(\d+)`)
+	lineAlone = regexp.MustCompile(fileLine.String() + `|\blines? (\d+)(?: and (\d+))?`)
+)
 
 const (
 	// proven is how near a line is at which an edit of the PTX made everything right.
@@ -41,10 +45,18 @@ func (s *sourceEdit) named() map[string]map[int]int {
 			add(far, c.File, c.Line)
 		}
 	}
-	in := func(far int, texts ...string) {
+	in := func(far int, file string, texts ...string) {
 		for _, text := range texts {
-			for _, m := range fileLine.FindAllStringSubmatch(text, -1) {
-				add(far, m[1], number(m[2]))
+			file := file
+			for _, m := range lineAlone.FindAllStringSubmatch(text, -1) {
+				if m[1] != "" {
+					file = m[1]
+				}
+				for _, line := range m[2:] {
+					if line != "" && file != "" {
+						add(far, file, number(line))
+					}
+				}
 			}
 		}
 	}
@@ -62,16 +74,20 @@ func (s *sourceEdit) named() map[string]map[int]int {
 		if i > 0 {
 			pointed, far = 1, 1
 		}
+		file := ""
+		if c.Place.Source != nil {
+			file = c.Place.Source.File
+		}
 		at(pointed, c.Place.Source)
-		in(pointed, c.Title, c.Advice)
+		in(pointed, file, c.Title, c.Advice)
 		at(far, c.Place.Other)
 		if x.contrast != nil {
 			for _, o := range slices.Concat(x.contrast.Foreign, x.contrast.Missing, x.contrast.Twice) {
 				at(far, o.At)
 			}
 		}
-		in(far, c.why, x.explained)
-		in(1, c.With...)
+		in(far, file, c.why, x.explained)
+		in(1, file, c.With...)
 	}
 	return out
 }
@@ -126,15 +142,25 @@ func (s *sourceEdit) involved(set *rewrite.Set, lines map[string]map[int]int) {
 // indexed adds the lines by which the indices of accesses are made that a checker finds wrong, the short
 // functions that these call, and the lines by which that is made which the conditions of an access compare.
 func (s *sourceEdit) indexed(lines map[string]map[int]int) {
+	guarding := func(at *report.Source) {
+		if at == nil {
+			return
+		}
+		for _, name := range s.textsOf(at.File) {
+			s.set.Guarding(lines, name, at.Line, 0)
+		}
+	}
 	for _, x := range s.q.suspects {
+		if x.cause.Kind == "unwritten" {
+			guarding(x.cause.Place.Source)
+			guarding(x.cause.Place.Other)
+		}
 		if x.cause.Finding < 0 || !slices.Contains(addressKinds, x.cause.Kind) {
 			continue
 		}
 		f := &s.q.doc.Findings[x.cause.Finding]
-		if at := f.Source; at != nil && f.Kind == outOfBounds {
-			for _, name := range s.textsOf(at.File) {
-				s.set.Guarding(lines, name, at.Line, 0)
-			}
+		if f.Kind == outOfBounds {
+			guarding(f.Source)
 		}
 		for _, d := range s.q.definitions(access{at: f.Source, variable: f.Variable}) {
 			if d.depth > 1 {

@@ -85,6 +85,9 @@ func (q *inquiry) neverWritten(s *suspect) {
 	if at := q.leavesBefore(writer); at != nil {
 		s.cause.Advice = q.citing(fmt.Sprintf("%s, and at the condition at %s, which leaves it out",
 			s.cause.Advice, lineText(at, writer)), ": ", at)
+		if leavesLoop.MatchString(bare(q.quoted(at))) {
+			s.cause.Advice += ", and `break` leaves out all iterations after it too, `continue` that one alone"
+		}
 	}
 	if s.cause.Place.Source == nil {
 		s.cause.Place.Source = writer
@@ -112,8 +115,12 @@ func (q *inquiry) leavesBefore(at *report.Source) *report.Source {
 	return nil
 }
 
-// leavesEarly matches a condition by which what follows in a loop is not done.
-var leavesEarly = regexp.MustCompile(`\bif\b.*\b(?:break|continue|return)\b`)
+// leavesEarly matches a condition by which what follows in a loop is not done, leavesLoop one by which the
+// loop ends.
+var (
+	leavesEarly = regexp.MustCompile(`\bif\b.*\b(?:break|continue|return)\b`)
+	leavesLoop  = regexp.MustCompile(`\bif\b.*\bbreak\b`)
+)
 
 // neverStored looks whether what a wrong stage leaves from one iteration to the next is never written in the
 // loop: its array is read in every iteration, and all that writes to it stands outside the loop.

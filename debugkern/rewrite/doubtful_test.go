@@ -107,6 +107,27 @@ func TestGuarding(t *testing.T) {
 	}
 }
 
+// TestGuardingChanged: what the condition of a loop compares is changed under another condition.
+func TestGuardingChanged(t *testing.T) {
+	const text = `__global__ void walk(float* x, int rows, int n) {
+    int r = threadIdx.x / n, c = threadIdx.x % n;
+    while (r < rows) {
+        x[r * n + c] = 0.0f;
+        c += 32;
+        if (c >= n) {
+            c -= n;
+            r++;
+        }
+    }
+}
+`
+	lines := map[string]map[int]int{}
+	NewSet(Parse("own.cu", text)).Guarding(lines, "own.cu", 4, 0)
+	if list := lines["own.cu"]; len(list) != 3 || list[2] != 0 || list[6] != 0 || list[8] != 0 {
+		t.Errorf("r is made on line 2 and changed on line 8 under the condition of line 6: %v", list)
+	}
+}
+
 // TestOverlaying: an array that is given the place of another one.
 func TestOverlaying(t *testing.T) {
 	const text = `__global__ void lay(float* x) {

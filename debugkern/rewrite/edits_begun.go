@@ -27,6 +27,37 @@ func (l *lister) leaving(s *statement) {
 	}
 }
 
+// repeated lists a statement under a condition as one that is repeated for as long as that holds, and the
+// other way round, where it changes what is compared.
+func (l *lister) repeated(s *statement) {
+	t := l.t
+	other := map[string]string{"if": "while", "while": "if"}[s.kind]
+	if other == "" || len(s.body) != 1 || len(s.exprs) != 1 || !l.near(s.from) ||
+		t.is(s.from+1, "constexpr") {
+		return
+	}
+	changes := false
+	s.exprs[0].walk(func(e, _ *expr) bool {
+		each(s.body, func(in *statement) { changes = changes || e.op == "name" && in.changes(e.text) })
+		return true
+	})
+	if changes {
+		l.add(rankRepeated, other+" in place of "+s.kind,
+			t.statementFor(s, other+t.source(s.from, s.to)[len(s.kind):]))
+	}
+}
+
+// changes reports whether a statement assigns to a variable, or takes its address.
+func (s *statement) changes(variable string) (yes bool) {
+	for _, e := range s.top() {
+		e.walk(func(e, parent *expr) bool {
+			yes = yes || e.op == "name" && e.text == variable && stored(e, parent)
+			return true
+		})
+	}
+	return yes
+}
+
 // loops are the kinds of statements that repeat what is in them.
 var loops = map[string]bool{"for": true, "while": true}
 

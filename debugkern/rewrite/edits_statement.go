@@ -21,7 +21,11 @@ func (l *lister) whole(s *statement) {
 		l.from0(s)
 		l.halving(s)
 		return
+	case "while":
+		l.repeated(s)
+		return
 	case "if":
+		l.repeated(s)
 		l.condition(s)
 		l.onePart(s)
 		return

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,30 @@ __global__ void k(float* u, int n) {
 	}
 	if n := slices.IndexFunc(list, func(e Edit) bool { return e.LeavesOut() && leaves(e) }); n >= 0 {
 		t.Errorf("%s leaves out nothing", list[n].What)
+	}
+}
+
+// What changes its own condition may have to be repeated, and a loop may have to be no loop.
+func TestRepeated(t *testing.T) {
+	text := `
+__global__ void k(float* u, int n, int m) {
+    int c = n;
+    if (c >= m) c -= m;
+    if (c > 0) u[c] = 0.0f;
+    while (c >= m) { c -= m; }
+}
+`
+	lines := map[string]map[int]int{"own.cu": {4: 0, 5: 0, 6: 0}}
+	list := NewSet(Parse("own.cu", text)).Edits(lines, Wanted{})
+	got := map[int]string{}
+	for _, e := range list {
+		if e.What == "while in place of if" || e.What == "if in place of while" {
+			_, got[e.Line], _ = e.Lines()
+		}
+	}
+	want := map[int]string{4: "while (c >= m) c -= m;", 6: "if (c >= m) { c -= m; }"}
+	if !maps.Equal(got, want) {
+		t.Errorf("repeated: %v, expected %v", got, want)
 	}
 }
 

@@ -7,7 +7,8 @@ package rewrite
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders, rankRunning,
 // rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth, rankPlaced,
 // rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankLastStep, rankRest, rankWholeLoop, rankFlat,
-// rankCounted, rankOneElement, rankStepOf, rankQuotient, rankMasked, rankCast and rankNumbered are estimates:
+// rankCounted, rankRepeated, rankOneElement, rankStepOf, rankQuotient, rankMasked, rankCast and rankNumbered
+// are estimates:
 // too few bugs had them. The lower the likelier.
 const (
 	rankMasked      = 2  // a mask in brackets, which is a factor
@@ -19,6 +20,7 @@ const (
 	rankStepOf      = 6  // a loop's step of as many terms as take part
 	rankOneElement  = 8  // one of two elements of an array that is used by a wrong index
 	rankUnused      = 8  // what is computed and never used
+	rankRepeated    = 8  // a loop in the place of a condition
 	rankLeaving     = 8  // a loop that is left, in the place of one iteration of it
 	rankAlways      = 8  // a statement without its condition, or without what leaves early
 	rankReread      = 10 // an element of a pointer, that is not taken as another type

@@ -97,7 +97,8 @@ func (w *Set) Overlaying(lines map[string]map[int]int, name string, far int) {
 }
 
 // Guarding adds the lines that declare what the conditions of a line compare, its own and those of the
-// statements round it, as far as given. lines are as Edits has them.
+// statements round it, and those that change it in its function, with the conditions under which they do, as
+// far as given. lines are as Edits has them.
 func (w *Set) Guarding(lines map[string]map[int]int, of string, line, far int) {
 	for _, t := range w.texts {
 		if t.Name != of {
@@ -117,7 +118,7 @@ func (w *Set) Guarding(lines map[string]map[int]int, of string, line, far int) {
 				if first, last := t.tokens[s.from].line, t.tokens[s.to-1].line; line < first || line > last {
 					return
 				}
-				if (s.kind == "if" || s.kind == "for") && len(s.exprs) > 0 {
+				if (s.kind == "if" || loops[s.kind]) && len(s.exprs) > 0 && s.exprs[0] != nil {
 					compared(s.exprs[0])
 				}
 				for _, e := range s.top() {
@@ -134,6 +135,14 @@ func (w *Set) Guarding(lines map[string]map[int]int, of string, line, far int) {
 					made := v.init != nil && !v.fixed && s.kind == "declaration"
 					if made && slices.Contains(names, v.name) {
 						t.put(lines, v.at, far)
+					}
+				}
+				if s.kind != "expression" || !slices.ContainsFunc(names, s.changes) {
+					return
+				}
+				for at := s; at != nil && (at == s || at.kind == "if" || at.kind == "block"); at = at.parent {
+					if at.kind != "block" {
+						t.put(lines, at.from, far)
 					}
 				}
 			})
