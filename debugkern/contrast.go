@@ -249,7 +249,7 @@ func (c *contrast) cell(ctx context.Context, out *Contrast) error {
 		}
 		return nil
 	}
-	home, moved := c.misplaced(out.Cell, foreign, missing)
+	home, moved := c.misplaced(out.Cell, a, foreign, missing)
 	if moved {
 		out.Home = &home
 	}

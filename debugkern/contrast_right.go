@@ -259,13 +259,19 @@ func (c *contrast) exchanged(cell Cell, k operandKey) bool {
 func (c *contrast) elsewhereIn(
 	cell Cell, a *actual, foreign, missing []operandKey,
 ) (other [2]int, stored int, ok bool) {
-	if len(foreign) == 0 || len(foreign) != len(missing) || foreign[0].stage < 0 {
+	if len(foreign) == 0 || len(foreign) != len(missing) {
 		return other, 0, false
 	}
-	if other, ok = c.home(foreign[0]); !ok {
+	if foreign[0].stage >= 0 {
+		other, ok = c.home(foreign[0])
+	} else if len(foreign) > 1 { // it is no copy of an element, whose index is that of a load
+		other, ok = c.holder(cell)
+	}
+	if !ok {
 		return other, 0, false
 	}
 	switch {
+	case foreign[0].stage < 0:
 	case c.ofOne(foreign[0], other):
 	case c.ofRows(foreign[0].stage, cell):
 		other[1] = cell.Col
@@ -284,6 +290,29 @@ func (c *contrast) elsewhereIn(
 		return other, 0, false
 	}
 	return other, c.lastStore(s), true
+}
+
+// holder is the one other cell of the tile whose value a cell has; false where none or several may be.
+func (c *contrast) holder(cell Cell) (other [2]int, ok bool) {
+	v, err := c.run.View(cell.Place)
+	if err != nil || v.Local == nil {
+		return other, false
+	}
+	got := v.Got.At(cell.Row, cell.Col)
+	for r := range v.ValidRows {
+		for col := range v.ValidCols {
+			at := r*c.x.stage.Cols + col
+			own := [2]int{r, col} == [2]int{cell.Row, cell.Col}
+			if own || !(math.Abs(got-v.Local[at]) <= v.LocalBound[at]) {
+				continue
+			}
+			if ok {
+				return other, false
+			}
+			other, ok = [2]int{r, col}, true
+		}
+	}
+	return other, ok
 }
 
 // ofOne reports whether an operand belongs to no cell but one, of those in its row and column.

@@ -335,11 +335,13 @@ func (c *contrast) constant(v lineage.Ref) bool {
 
 // misplaced reports whether a cell has whole terms of another cell's sum: each factor of what it should not
 // be made of belongs to that cell, home, and each factor of its own terms is missing. Such terms are computed
-// rightly, and go to the wrong place.
-func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) (home [2]int, ok bool) {
+// rightly, and go to the wrong place. Where the cell goes on from none of its own, it is made of nothing then
+// that is not of home: terms with factors of both cells belong to neither.
+func (c *contrast) misplaced(cell Cell, a *actual, foreign, missing []operandKey) (home [2]int, ok bool) {
+	own := c.g.Index(c.x.stage.Stage)
 	stages := map[int]bool{}
 	for _, k := range missing {
-		if k.stage >= 0 && k.stage != c.g.Index(c.x.stage.Stage) && c.g.Stage(k.stage).Cols > 1 {
+		if k.stage >= 0 && k.stage != own && c.g.Stage(k.stage).Cols > 1 {
 			stages[k.stage] = true
 		}
 	}
@@ -358,12 +360,20 @@ func (c *contrast) misplaced(cell Cell, foreign, missing []operandKey) (home [2]
 			other[1] = k.at % cols
 		}
 	}
-	parts, ok := c.g.MadeOf(c.g.Index(c.x.stage.Stage), c.block, c.kv, ref.Span{other[0], other[0] + 1},
+	parts, ok := c.g.MadeOf(own, c.block, c.kv, ref.Span{other[0], other[0] + 1},
 		ref.Span{other[1], other[1] + 1})
-	return other, ok && other != [2]int{cell.Row, cell.Col} &&
-		!slices.ContainsFunc(foreign, func(k operandKey) bool {
-			return !slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
-		})
+	elsewhere := func(k operandKey) bool {
+		return !slices.ContainsFunc(parts, func(p ref.Part) bool { return c.has(p, k) })
+	}
+	if !ok || other == [2]int{cell.Row, cell.Col} || slices.ContainsFunc(foreign, elsewhere) {
+		return other, false
+	}
+	goesOn, mixed := false, false
+	for k := range a.of {
+		goesOn = goesOn || k.stage == own
+		mixed = mixed || k.stage >= 0 && elsewhere(k)
+	}
+	return other, goesOn || !mixed
 }
 
 // ofRows reports whether a cell of the stage is made of the same row of an operand.

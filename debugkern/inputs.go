@@ -3,6 +3,7 @@ package debugkern
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"tilescope/debugkern/attn"
@@ -30,8 +31,22 @@ func (e *execution) inputs() (*input.Inputs, error) {
 	if e.r, err = e.s.resolve(e.ctx, e.req, nil, nil); err != nil {
 		return nil, err
 	}
+	if e.req.OneSided {
+		oneSided(e.r.plan)
+	}
 	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
 	return e.s.normal(e.ctx, e.r.plan, e.req.Seed)
+}
+
+// oneSided gives the normally distributed inputs of a plan one sign each.
+func oneSided(p *probes.Plan) {
+	p.Inputs = slices.Clone(p.Inputs)
+	kind := probes.FillBelow
+	for i := range p.Inputs {
+		if f := &p.Inputs[i].Fill; f.Kind == probes.FillRandn {
+			f.Kind, kind = kind, probes.FillAbove
+		}
+	}
 }
 
 // inputsOfFile reads the inputs. Where the kernel's shape is a list, the file's arrays give it;

@@ -225,11 +225,15 @@ type Request struct {
 	// Instantiate are kernel templates with arguments; none: the manifest's.
 	Instantiate []string
 	Inputs      string // path of an .npz, "" for seeded normal data
-	Timeout     time.Duration
-	Device      int
-	Budget      uint64 // warp instructions a block may execute on the emulator; 0: its default
-	Repeat      int
-	Schedule    string // POLICY:SEED
+	// OneSided: the first of the normal inputs is negative, and the others are positive, so that a product of
+	// the first two has negative sums alone, and a row of the first a negative maximum. No command has it: it
+	// is for trials of what a mistake may depend on.
+	OneSided bool
+	Timeout  time.Duration
+	Device   int
+	Budget   uint64 // warp instructions a block may execute on the emulator; 0: its default
+	Repeat   int
+	Schedule string // POLICY:SEED
 	// Resident is how many blocks the emulator keeps resident at once, 0: as many as the chip holds.
 	// Cooperative: blocks may rely on being resident together.
 	Resident    int

@@ -403,6 +403,8 @@ const (
 	FillUnwritten                 // nothing: reading it before it is written is a finding
 	FillValues                    // numbers that the manifest lists
 	FillComputed                  // what Plan.Computed gives
+	FillBelow                     // minus the absolute value of a standard normal number
+	FillAbove                     // the absolute value of a standard normal number
 )
 
 // Position is where blocks and iterations are in the problem: a name of the manifest's work.

@@ -236,6 +236,37 @@ func stands(line, was string) bool {
 	return false
 }
 
+// indexedAlike lists the other lines of a place's file that index a variable by the same first subscript as
+// its line does: a compiler computes it once for all of them.
+func (q *inquiry) indexedAlike(at *report.Source, variable string) (list []int) {
+	lines := q.run.Source(at.File)
+	if variable == "" || at.Line < 1 || at.Line > len(lines) {
+		return nil
+	}
+	index := regexp.MustCompile(`\b` + regexp.QuoteMeta(variable) + `\s*\[([^\[\]]*)\]`)
+	of := func(n int) string {
+		if m := index.FindStringSubmatch(bare(lines[n-1])); m != nil {
+			return strings.ReplaceAll(m[1], " ", "")
+		}
+		return ""
+	}
+	own := of(at.Line)
+	for n := 1; own != "" && n <= len(lines); n++ {
+		if n != at.Line && of(n) == own {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// indexIt says that lines have the index of another one.
+func indexIt(lines []int) string {
+	if len(lines) == 1 {
+		return fmt.Sprintf("line %d has the same index", lines[0])
+	}
+	return "lines " + andList(lines) + " have the same index"
+}
+
 // blameAccess makes an edit that was tried the remedy of a suspect of findings, and the line that it changes
 // its place.
 func (q *inquiry) blameAccess(s *suspect, p *proof) {
@@ -260,6 +291,9 @@ func (q *inquiry) blameAccess(s *suspect, p *proof) {
 		}
 	} else {
 		r.advice = q.citing(r.advice, "; the line is ", src) + q.givenText(c)
+		if list := q.indexedAlike(src, s.cause.Place.Variable); len(list) > 0 {
+			r.advice += "; " + indexIt(list)
+		}
 	}
 	s.cause.Advice = r.advice
 	var stages []probes.Stage

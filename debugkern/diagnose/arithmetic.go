@@ -290,6 +290,9 @@ func (q *inquiry) explains(group []probes.Stage) *suspect {
 		if s.remedy != nil || len(s.cause.Findings) == 0 {
 			continue
 		}
+		if s.cause.Kind == "nan-origin" && q.tooLate(s, group[0]) {
+			continue // the first of them was wrong before
+		}
 		for _, st := range group {
 			if s.cause.Kind == "nan-origin" && (q.tooLate(s, st) || q.mostlyNumbers(s, st)) {
 				continue

@@ -249,6 +249,10 @@ func (q *inquiry) because(x *excess, list []definition) string {
 	var of []string
 	for i, t := range x.terms {
 		name, factor := q.termName(t, list), x.factors[i]
+		if name == "" {
+			of = nil
+			break
+		}
 		if d := q.termDefinition(t, list); d != nil { // the factor may be the definition's own
 			if n := q.multiplied(d); n > 1 && factor%n == 0 {
 				factor /= n
@@ -257,7 +261,7 @@ func (q *inquiry) because(x *excess, list []definition) string {
 		if factor != 1 {
 			name = fmt.Sprintf("%d·%s", factor, name)
 		}
-		if x.factors[i] < 0 || name == "" { // a remainder, or what has no name
+		if x.factors[i] < 0 { // a remainder
 			of = nil
 			break
 		}

@@ -114,7 +114,16 @@ func (q *inquiry) otherConfigurations() []*other {
 	}
 	again := &other{req: req, name: fmt.Sprintf("the run with seed %d", req.Seed)}
 	again.req.Shape = q.run.Request.Shape
-	out = append(out[:min(len(out), mostOthers)], again)
+	oneSided := &other{req: again.req, name: "the run with inputs of one sign each"}
+	oneSided.req.OneSided = true
+	most := plan.Work.MaxTiles // what is kept from tile to tile goes on to the next
+	for _, c := range list {
+		if c.tiles > most {
+			most, oneSided.req.Shape = c.tiles, c.o.req.Shape
+			oneSided.name = c.o.name + " with inputs of one sign each"
+		}
+	}
+	out = append(out[:min(len(out), mostOthers)], again, oneSided)
 	var mixed []*other
 	var shapes []probes.Shape // of the manifest, and those of mixed
 	for _, s := range sel.Manifest.Shapes {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 		return v.Name == debugkern.InvalidAccess
 	})
 	text, ok := cells[0].Formula(mostInFormula)
-	text = sourceNames.Replace(text)
+	text = byTwo.ReplaceAllString(sourceNames.Replace(text), "exp($1)")
 	ok = ok && strings.ContainsAny(text, "+-*/^(")
 	right, says := q.manifestFormula(st), ""
 	switch {
@@ -59,6 +60,9 @@ func (q *inquiry) formula(s *suspect, st probes.Stage, b *report.BadCell) error 
 	}
 	return nil
 }
+
+// byTwo matches an exponential that is computed as a power of two.
+var byTwo = regexp.MustCompile(`2\^\(\(([^()]*)\)\*1\.4427\)`)
 
 // sourceNames are the names of special registers in the source.
 var sourceNames = strings.NewReplacer("%tid.", "threadIdx.", "%ctaid.", "blockIdx.", "%ntid.", "blockDim.",

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,13 +40,15 @@ func (q *inquiry) madeOf(at *report.Source) string {
 	return q.valuesOf(at, code)
 }
 
-// valuesOf says where the names in a part of a line get their values; "" where the text does not show it.
+// valuesOf says where the names in a part of a line get their values, first those that are conditions
+// themselves; "" where the text does not show it.
 func (q *inquiry) valuesOf(at *report.Source, code string) string {
 	lines := q.run.Source(at.File)
-	var parts []string
+	var from []int // lines
 	var seen []string
+	names := map[int][]string{} // by line
 	for _, name := range nameOf.FindAllString(called.ReplaceAllString(code, " ("), -1) {
-		if constants.MatchString(name) || slices.Contains(seen, name) || len(parts) == mostCited {
+		if constants.MatchString(name) || slices.Contains(seen, name) {
 			continue
 		}
 		seen = append(seen, name)
@@ -53,8 +56,26 @@ func (q *inquiry) valuesOf(at *report.Source, code string) string {
 		if n == 0 || headed.MatchString(bare(lines[n-1])) {
 			continue
 		}
-		src := report.Source{File: at.File, Line: n}
-		parts = append(parts, fmt.Sprintf("%s there is from %s: %s", name, src.At(), quote(q.quoted(&src))))
+		if names[n] == nil {
+			from = append(from, n)
+		}
+		names[n] = append(names[n], name)
+	}
+	plain := func(n int) int {
+		if compared(bare(lines[n-1])) != "" {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(from, func(a, b int) int { return cmp.Compare(plain(a), plain(b)) })
+	var parts []string
+	for _, n := range from[:min(len(from), mostCited)] {
+		src, are := report.Source{File: at.File, Line: n}, "is"
+		if len(names[n]) > 1 {
+			are = "are"
+		}
+		parts = append(parts, fmt.Sprintf("%s there %s from %s: %s", strings.Join(names[n], ", "), are,
+			src.At(), quote(q.quoted(&src))))
 	}
 	if len(parts) == 0 {
 		return ""

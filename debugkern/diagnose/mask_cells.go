@@ -33,6 +33,8 @@ type maskOff struct {
 	test     int             // its instruction, where at is known
 	compared string          // what was compared there
 	rows     map[int]maskRow // those with cells that are wrong
+	alike    int             // how many wrong cells take part and all have the same value; 0: they differ
+	value    float64         // that value
 }
 
 // maskOf is the mask that is off in a suspect's stages; nil where their wrong cells have another reason.
@@ -40,6 +42,11 @@ func (q *inquiry) maskOf(s *suspect) (*maskOff, error) {
 	for _, st := range s.stages {
 		m := q.maskedIn(st)
 		if m == nil {
+			continue
+		}
+		if m.alike > 0 { // what takes part depends on its score
+			s.because(fmt.Sprintf("all %d wrong cells of %s in that tile are %.6g where 0 belongs, whatever their "+
+				"scores are: look at what a 0 becomes there, and not at which columns take part", m.alike, st, m.value))
 			continue
 		}
 		if err := q.decidedBy(m); err != nil || m.at != nil {
@@ -68,6 +75,7 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 		return nil
 	}
 	rows, zeros, any := map[int]maskRow{}, false, false
+	values, wrong := map[float64]bool{}, 0 // of wrong cells
 	m := &maskOff{stage: st, block: b.Block, kv: max(b.KVTile, 0), row: -1}
 	for r := range v.ValidRows {
 		var row maskRow
@@ -93,6 +101,8 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 			if is == should || math.IsNaN(v.Got.At(r, c)) || math.IsInf(v.Got.At(r, c), 0) {
 				return nil // it is wrong in another way
 			}
+			wrong++
+			values[v.Got.At(r, c)] = true
 			if departs = true; m.row < 0 {
 				m.row, m.col, m.shown = r, c, is
 			}
@@ -104,10 +114,16 @@ func (q *inquiry) maskedIn(st probes.Stage) *maskOff {
 	if m.row < 0 || !zeros || !any {
 		return nil // where all cells are 0, nothing chose among them
 	}
+	if m.shown && wrong >= fewestAlike && len(values) == 1 {
+		m.alike, m.value = wrong, v.Got.At(m.row, m.col)
+	}
 	m.other = m.opposite(v)
-	m.text, m.rows = maskText(v, m.row, rows), rows
+	m.text, m.rows = maskText(v, q.run.Plan.Work.TileName(), m.row, rows), rows
 	return m
 }
+
+// fewestAlike is how many wrong cells have to have one value, for that not to be chance.
+const fewestAlike = 8
 
 // sums reports whether the cells of a stage are sums or copies: a mask hides terms of these, and no cells.
 func sums(n *probes.Node) bool {
@@ -130,9 +146,9 @@ func (m *maskOff) opposite(v *debugkern.TileView) *[2]int {
 }
 
 // maskText words how the first wrong row's mask departs, and what all wrong rows have in common.
-func maskText(v *debugkern.TileView, first int, rows map[int]maskRow) string {
+func maskText(v *debugkern.TileView, tileName string, first int, rows map[int]maskRow) string {
 	row := rows[first]
-	tile := report.AtTile(" of ", v.Plan.Phase, "", v.KVTile)
+	tile := report.AtTile(" of ", v.Plan.Phase, tileName, v.KVTile)
 	out := fmt.Sprintf("in row %d of %s%s %s", first, v.Stage, tile,
 		takePart(row.are, v.ValidCols, row.should))
 	last := func(list []int) int {

@@ -32,7 +32,7 @@ func TestMaskText(t *testing.T) {
 			"in each of its 2 wrong rows the last that takes part is 1 short",
 		},
 	} {
-		if got := maskText(v, 1, c.rows); !strings.Contains(got, c.want) {
+		if got := maskText(v, "", 1, c.rows); !strings.Contains(got, c.want) {
 			t.Errorf("got %q, expected it to have %q", got, c.want)
 		}
 	}

@@ -42,7 +42,7 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 		return err
 	}
 	for _, says := range []func(*suspect, probes.Stage, *report.BadCell) (bool, error){
-		q.reinterpreted, q.unconverted,
+		q.copiedByOthers, q.reinterpreted, q.unconverted,
 	} {
 		if other, err := says(s, st, b); err != nil || other {
 			return err
@@ -67,6 +67,9 @@ func (q *inquiry) operands(s *suspect, st probes.Stage) error {
 	d := departure(bad)
 	if s.leftover = q.leftovers(st, bad); s.leftover != nil {
 		d = s.leftover.departure(bad, q.run.Plan.Work.LoopName())
+	}
+	if over := q.laidOver(st, b, bad); over != nil {
+		d = *over
 	}
 	if err := q.misplacedBy(s, st, b, &d); err != nil {
 		return err
@@ -431,7 +434,7 @@ func operandTexts(list []debugkern.Operands) string {
 	var out []string
 	via := map[string][]string{}
 	for _, o := range list {
-		if o.Via != "" && !slices.Contains(via[o.Text], o.Via) {
+		if o.Via != "" && o.Via != o.Of && !slices.Contains(via[o.Text], o.Via) {
 			via[o.Text] = append(via[o.Text], o.Via)
 		}
 	}

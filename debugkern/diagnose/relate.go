@@ -126,7 +126,8 @@ func (q *inquiry) sameOperation(a, b *suspect) bool {
 	return a.origin != nil && a.origin == b.origin || q.sameRule(a, b) || q.sameDecoder(a, b) ||
 		q.neverStoredThere(a, b) || q.neverStoredThere(b, a) || sameMaskOff(a, b) || sameRounding(a, b) ||
 		sameFunction(a, b) || madeOfInvalid(a, b) || madeOfInvalid(b, a) ||
-		sideBySide(a, b) || q.mutual(a, b) || lacksCrowded(a, b) || lacksCrowded(b, a) ||
+		sideBySide(a, b) || sameOperands(a, b) || sameOperands(b, a) || q.mutual(a, b) ||
+		lacksCrowded(a, b) || lacksCrowded(b, a) ||
 		q.lacksProduct(a, b) || q.lacksProduct(b, a) ||
 		q.limited(a, b) || a.reread != nil && b.reread != nil && a.reread.At() == b.reread.At()
 }
@@ -135,6 +136,25 @@ func (q *inquiry) sameOperation(a, b *suspect) bool {
 // should have read, and another one is such an access.
 func madeOfInvalid(s, access *suspect) bool {
 	return s.invalid && (access.cause.Kind == outOfBounds || access.cause.Kind == "misaligned")
+}
+
+// sameOperands reports whether the first wrong cells of two stages are the same one, and all that one is made
+// of in the place of something else is so in the other too, as by a value that both are computed from.
+func sameOperands(a, b *suspect) bool {
+	x, y := a.contrast, b.contrast
+	if a.cause.Kind != kindStage || b.cause.Kind != kindStage || x == nil || y == nil ||
+		len(x.Foreign) == 0 || len(x.Missing) == 0 || x.Cell.Block != y.Cell.Block ||
+		x.Cell.KVTile != y.Cell.KVTile || x.Cell.Row != y.Cell.Row || x.Cell.Col != y.Cell.Col {
+		return false
+	}
+	within := func(list, of []debugkern.Operands) bool {
+		return !slices.ContainsFunc(list, func(o debugkern.Operands) bool {
+			return !slices.ContainsFunc(of, func(p debugkern.Operands) bool {
+				return o.Of == p.Of && o.Text == p.Text
+			})
+		})
+	}
+	return within(x.Foreign, y.Foreign) && within(x.Missing, y.Missing)
 }
 
 // sameRule reports whether the same is wrong with an operation of two stages that one line stores, as of a
@@ -219,11 +239,25 @@ func overwritten(race, unwritten *suspect) bool {
 func (q *inquiry) follow(s, from *suspect) bool {
 	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
 		q.missesThoseParted(s, from) || q.readThere(s, from) ||
-		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) {
+		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) ||
+		q.addedOf(s, from) {
 		s.effect = true
 		return true
 	}
 	return q.cutShort(from, s)
+}
+
+// addedOf reports whether an output to which blocks add is right once another wrong stage is replaced by the
+// reference: what a block leaves there is judged by its own tiles, and other blocks add of theirs.
+func (q *inquiry) addedOf(s, from *suspect) bool {
+	if s == from || s.cause.Kind != kindStage || from.cause.Kind != kindStage || from.alone == nil ||
+		from.remedy == nil || from.remedy.changes() || !debugkern.AddsFloatsByAtomics(q.run.Entry()) {
+		return false
+	}
+	wrong := wrongStages(from.alone.Report)
+	return !slices.ContainsFunc(s.stages, func(st probes.Stage) bool {
+		return !q.run.Plan.OutputSet().Has(st) || slices.Contains(wrong, st) || q.inParts(st, from.alone)
+	})
 }
 
 // readThere reports whether a NaN that no arithmetic made came in by the read that a checker finds wrong:

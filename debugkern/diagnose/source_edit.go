@@ -72,6 +72,9 @@ type sourceEdit struct {
 	out      []string    // edits that leave out what merely must not be done
 	// refused is the first with which everything is right here, and not elsewhere; nil: none
 	refused *rightEdit
+	// untried is the first with which everything is right here, and that was not tried everywhere else when
+	// the time was over; nil: none
+	untried *rightEdit
 	// narrow is the first with which only a shape stays wrong that is none of the manifest's; nil: none
 	narrow *rightEdit
 	until  time.Time // when the search ends that another than narrow is looked for in
@@ -127,12 +130,15 @@ func (q *inquiry) inSource() error {
 	if found != nil {
 		return q.blameSource(found)
 	}
-	if f := cmp.Or(s.narrow, s.refused); f != nil {
+	if f := cmp.Or(s.narrow, s.untried, s.refused); f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
 		here, but := "", f.but+", so that another edit is meant"
-		if f == s.narrow {
+		switch f {
+		case s.narrow:
 			here, but = "here ", f.meant()
+		case s.untried:
+			here, but = "here ", "the time was over before that was tried with everything else"
 		}
 		c.but = fmt.Sprintf("every stage is right %s%s at %s, and %s", here, f.edit.With(), at.At(), but)
 	}
@@ -534,6 +540,9 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		if err != nil {
 			return nil, q.stopped(err)
 		}
+		if now == nil && s.over() {
+			return s.unfinished(f)
+		}
 		if now == nil || now.Report.Verdict == report.Failed || !agreesThere(now) ||
 			len(unordered(now.Report)) > 0 {
 			return s.sized(f, o.name+" is wrong with it")
@@ -564,7 +573,10 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		}
 	}
 	spoilt, flag, err := s.spoils(e)
-	if err != nil {
+	switch {
+	case err == nil && s.over():
+		return s.unfinished(f)
+	case err != nil:
 		return nil, err
 	}
 	if spoilt != "" {
@@ -579,6 +591,18 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		return s.wider(f)
 	}
 	return f, nil
+}
+
+// over reports whether the time is over in which trials are executed: one that comes to nothing then says
+// nothing of its edit.
+func (s *sourceEdit) over() bool { return s.q.until != nil && s.q.until.Err() != nil }
+
+// unfinished keeps an edit with which everything is right here, and that was not tried everywhere else.
+func (s *sourceEdit) unfinished(f *rightEdit) (*rightEdit, error) {
+	if s.untried == nil {
+		s.untried = f
+	}
+	return nil, nil
 }
 
 // wider is an edit that is right in shapes as well that are none of the manifest's, with a size in the place
@@ -763,7 +787,15 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		m := exchanged.FindStringSubmatch(e.What)
 		c.Advice = fmt.Sprintf("in %s: move %s before line %d: %s", file, quote(m[1]), e.Line, quote(m[2]))
 	case !one:
-		c.Advice = q.citing(fmt.Sprintf("at %s: %s", at.At(), e.What), "; the line is ", at)
+		also := ""
+		if list := e.Places(); len(list) > 1 && !strings.Contains(e.What, "at all its places") {
+			list = slices.DeleteFunc(list, func(n int) bool { return n == e.Line })
+			also = ", and at line " + andList(list) + " too"
+			if len(list) > 1 {
+				also = ", and at lines " + andList(list) + " too"
+			}
+		}
+		c.Advice = q.citing(fmt.Sprintf("at %s%s: %s", at.At(), also, e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now), idle(now):
 		c.Advice = fmt.Sprintf("at %s: leave out %s", at.At(), quoteCode(was))
 	default:

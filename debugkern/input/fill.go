@@ -38,6 +38,10 @@ func bitsOf(f probes.Fill, t probes.DType, seed uint64, arg, index int) uint64 {
 			return math.Float64bits(f.Values[index])
 		case probes.FillRandn:
 			return math.Float64bits(normalAt(seed, arg, index))
+		case probes.FillBelow:
+			return math.Float64bits(-math.Abs(normalAt(seed, arg, index)))
+		case probes.FillAbove:
+			return math.Float64bits(math.Abs(normalAt(seed, arg, index)))
 		case probes.FillRand:
 			return math.Float64bits(float64(bitsAt(seed, arg, index)>>11) * (1.0 / (1 << 53)))
 		}
@@ -56,6 +60,10 @@ func realAt(f probes.Fill, seed uint64, arg, index int) float32 {
 	switch f.Kind {
 	case probes.FillRandn:
 		return float32(normalAt(seed, arg, index))
+	case probes.FillBelow:
+		return float32(-math.Abs(normalAt(seed, arg, index)))
+	case probes.FillAbove:
+		return float32(math.Abs(normalAt(seed, arg, index)))
 	case probes.FillRand:
 		// both factors and the product are exact
 		return float32(bitsAt(seed, arg, index)>>40) * (1.0 / (1 << 24))

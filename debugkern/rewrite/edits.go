@@ -62,6 +62,18 @@ func (e *Edit) On(line int) bool {
 	})
 }
 
+// Places lists the lines that the edit changes, from 1.
+func (e *Edit) Places() (lines []int) {
+	for _, s := range e.sites {
+		n := 1 + strings.Count(e.Text.text[:s.from], "\n")
+		if !slices.Contains(lines, n) {
+			lines = append(lines, n)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
 // LeavesOut reports whether the edit leaves out a statement under a condition, whole or what it is a
 // condition of.
 func (e *Edit) LeavesOut() bool {

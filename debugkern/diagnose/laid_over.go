@@ -1,0 +1,31 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+)
+
+// laidOver is the departure of a cell that has what belongs to a stage which its own is not computed from,
+// and which a line stored there: two arrays share memory while both are in use. nil where it is none.
+func (q *inquiry) laidOver(st probes.Stage, b *report.BadCell, c *debugkern.Contrast) *difference {
+	sp := q.run.Plan.Stage(st)
+	if sp == nil || sp.Array == "" || b.Source == nil || len(c.Foreign) == 0 || len(c.Missing) == 0 {
+		return nil
+	}
+	over := probes.Stage(c.Foreign[0].Of)
+	if q.run.Plan.Stage(over) == nil || over == st || q.ancestors(st).Has(over) ||
+		slices.ContainsFunc(c.Foreign, func(o debugkern.Operands) bool { return o.Of != over.String() }) {
+		return nil
+	}
+	at := callText(b.Source)
+	return &difference{
+		at: b.Source,
+		text: fmt.Sprintf("cell (%d,%d) of %s is made of %s, which %s stores in %s, where %s belongs", b.Row, b.Col,
+			st, operandTexts(c.Foreign), at, sp.Array, operandTexts(c.Missing)),
+		look: fmt.Sprintf("give %s a place of its own: %s stores it over %s, which is still used", over, at, st),
+	}
+}
