@@ -236,7 +236,7 @@ func (r *reader) expr(at *yaml.Node, field string, sc *scope, allowed class) *Ex
 		r.fail(at, field, "an expression of %d characters; at most %d are read", len(n.Value), maxExpr)
 		return nil
 	}
-	if leadingZero.MatchString(n.Value) {
+	if leadingZero(n.Value) {
 		r.fail(at, field,
 			"the expression %q has a number that begins with 0, which is octal to some and decimal to others; write 0o17 or 17",
 			clip(n.Value))

@@ -28,6 +28,8 @@ func TestManifestValuesAreTyped(t *testing.T) {
 		{"tiles: ceil_div(S, BC)", "tiles: 0b100", 12, "", ""},
 		{"tiles: ceil_div(S, BC)", "tiles: 0o4", 12, "", ""},
 		{"tiles: ceil_div(S, BC)", "tiles: 4.0", 12, "", ""},
+		{"tiles: ceil_div(S, BC)", "tiles: 40e-01", 12, "", ""},
+		{"tiles: ceil_div(S, BC)", "tiles: 010e-01", 12, "work.tiles", "begins with 0"},
 		{"tiles: ceil_div(S, BC)", "tiles: 04", 12, "work.tiles", "begins with 0"},
 		{"tiles: ceil_div(S, BC)", "tiles: S - 010", 12, "work.tiles", "begins with 0"},
 		{"tiles: ceil_div(S, BC)", "tiles: true", 12, "work.tiles", "true or false; expected a number"},

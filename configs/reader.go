@@ -20,8 +20,16 @@ import (
 
 const maxFile = 1 << 20 // bytes of YAML we are willing to read
 
-// leadingZero finds a number such as 010.
-var leadingZero = regexp.MustCompile(`(^|[^0-9A-Za-z_.])0[0-9_]`)
+var (
+	// zeroFirst finds a number such as 010, once powersOfTen have no part in it: 1e-05 is decimal.
+	zeroFirst   = regexp.MustCompile(`(^|[^0-9A-Za-z_.])0[0-9_]`)
+	powersOfTen = regexp.MustCompile(`([0-9.])[eE][-+]?[0-9]+`)
+)
+
+// leadingZero reports whether a text has a number such as 010.
+func leadingZero(text string) bool {
+	return zeroFirst.MatchString(powersOfTen.ReplaceAllString(text, "$1"))
+}
 
 var (
 	identifier = regexp.MustCompile(schema.Identifier)
@@ -377,7 +385,7 @@ func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
 	n := deref(at)
 	v, err := strconv.ParseInt(n.Value, 0, 64)
 	switch {
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!int" && leadingZero.MatchString(n.Value):
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!int" && leadingZero(n.Value):
 		r.fail(at, field, "%s begins with 0, which is octal to some and decimal to others; write 0o17 or 17",
 			clip(n.Value))
 		return def

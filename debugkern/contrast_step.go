@@ -13,7 +13,7 @@ import (
 // that is not as far as it should.
 type Step struct {
 	Of    string // the argument or the stage
-	Along string // "row", "column", "blockIdx.y", or what the plan calls a tile
+	Along string // "row", "column", "element", "blockIdx.y", or what the plan calls a tile
 	By    int    // how many of them
 	// Got and Want are in elements of the argument, or in cells of the stage's tile, by rows
 	Got, Want int

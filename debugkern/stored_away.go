@@ -135,7 +135,8 @@ func (r *Run) storedBy(
 	return is, should, first, nil
 }
 
-// rowStep compares how far rows of elements are from each other with how far they should be; nil where the
+// rowStep compares how far rows of elements, or single elements, are from each other with how far they should
+// be; nil where the
 // elements are no rows of the same length and number, or are as far.
 func rowStep(is, should []int, arg string) *Step {
 	length, step, ok := evenRows(is)
@@ -146,7 +147,11 @@ func rowStep(is, should []int, arg string) *Step {
 	if !ok || !even || len(is) != len(should) || length != want || step == by {
 		return nil
 	}
-	return &Step{Of: arg, Along: "row", By: 1, Got: step, Want: by}
+	along := "row"
+	if length == 1 {
+		along = "element"
+	}
+	return &Step{Of: arg, Along: along, By: 1, Got: step, Want: by}
 }
 
 // evenRows reports whether ascending numbers are runs of consecutive ones, several, all of one length and one

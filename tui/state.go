@@ -159,7 +159,7 @@ func (m *Model) remembered() *configs.State {
 		req = m.Run.Request // what could not be opened is no target
 	}
 	if m.tour != nil {
-		req = m.tour.before
+		req = m.tour.before.req
 	}
 	s := &configs.State{
 		Setup: request.SetupOf(req), View: strings.ToLower(string(m.view)),

@@ -33,7 +33,7 @@ type tour struct {
 	done    []bool // of each step: done, and not skipped
 	started time.Time
 
-	before debugkern.Request // the request before the tour
+	before ran // the request before the tour
 	from   keymap.Scope
 	back   bool // there was one
 }
@@ -203,8 +203,8 @@ func (t *tour) height() int {
 
 // startTour begins the tour, or begins it anew.
 func (m *Model) startTour(string) tea.Cmd {
-	t := &tour{done: make([]bool, len(tourSteps())), started: m.now(), before: m.NextRequest(), from: m.view,
-		back: !m.opt.Tour || m.Run != nil}
+	t := &tour{done: make([]bool, len(tourSteps())), started: m.now(), before: m.as(m.NextRequest()),
+		from: m.view, back: !m.opt.Tour || m.Run != nil}
 	if m.tour != nil {
 		t.before, t.from, t.back = m.tour.before, m.tour.from, m.tour.back
 	}
@@ -270,12 +270,15 @@ func (m *Model) endTour(whole bool) tea.Cmd {
 	} else {
 		m.Say("the tour is left: :" + string(keymap.Tour) + " starts it again")
 	}
-	if !t.back || request.Same(t.before, m.Req) {
+	if !t.back || request.Same(t.before.req, m.Req) {
 		return nil
 	}
 	m.Switch(t.from)
-	return tea.Batch(m.Choose(t.before, "the tour is over: back to "+request.Title(t.before)),
-		m.Announce(view.Shown{}))
+	const says = "the tour is over: back to "
+	if m.Engine.Catalogue().Adopted(t.before.req.Target) != nil { // a kernel's file, which no name stands for
+		return tea.Batch(m.back(&t.before, says), m.Announce(view.Shown{}))
+	}
+	return tea.Batch(m.Choose(t.before.req, says+request.Title(t.before.req)), m.Announce(view.Shown{}))
 }
 
 // summary lists what was done, and where to go on.

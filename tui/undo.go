@@ -37,7 +37,7 @@ func (u *undo) ran(m *Model, req debugkern.Request) {
 	if m.Replaying() || len(u.list) > 0 && request.Same(u.list[u.at].req, req) {
 		return // a replay is for one run
 	}
-	now := ran{request.Clone(req), m.Origin(), m.Mine, m.file.opened, m.file.reopen, m.file.words}
+	now := m.as(req)
 	if len(u.list) > 0 {
 		u.list = u.list[:u.at+1]
 	}
@@ -81,12 +81,21 @@ func (m *Model) redo(string) tea.Cmd {
 // goBackTo runs a request that ran before.
 func (m *Model) goBackTo(at int, verb string) tea.Cmd {
 	m.undone.at = at
-	x := &m.undone.list[at]
+	return m.back(&m.undone.list[at], verb+" ")
+}
+
+// as is a request with what is known of the file that is open.
+func (m *Model) as(req debugkern.Request) ran {
+	return ran{request.Clone(req), m.Origin(), m.Mine, m.file.opened, m.file.reopen, m.file.words}
+}
+
+// back runs a request again that ran before, and says so.
+func (m *Model) back(x *ran, says string) tea.Cmd {
 	if x.req.Target != m.Req.Target {
 		m.Mine, m.file.opened, m.file.reopen = x.mine, x.opened, x.reopen
 		m.file.compiledFrom(x.python)
 	}
 	m.Restore(x.origin)
-	m.SayChosen(verb + " " + request.InFull(x.req))
+	m.SayChosen(says + request.InFull(x.req))
 	return m.Start(request.Clone(x.req))
 }

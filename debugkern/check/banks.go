@@ -34,6 +34,14 @@ func sampled(v target.View) bool {
 	return n == 0 || n == l.Grid.Count()-1
 }
 
+// blocksText names the blocks that advice was measured in.
+func blocksText(blocks int) string {
+	if blocks > 1 {
+		return "the first and the last block, which this is counted in,"
+	}
+	return "the block"
+}
+
 func startBanks(b *block) unit {
 	if !sampled(b.view) {
 		return nil
@@ -224,7 +232,7 @@ func bankFindings(_ *Checker, us []unit) []target.Finding {
 		if float64(l.cost.extra()) < bankShare*float64(total) {
 			break
 		}
-		out = append(out, l.finding(arrays[l.variable], total))
+		out = append(out, l.finding(arrays[l.variable], total, blocksText(len(us))))
 	}
 	return out
 }
@@ -276,7 +284,7 @@ func (u *bankUnit) sorted() []*bankSite {
 	return out
 }
 
-func (l *bankLine) finding(use *arrayUse, total int) target.Finding {
+func (l *bankLine) finding(use *arrayUse, total int, in string) target.Finding {
 	mean := float64(l.cost.transactions) / float64(max(l.cost.phases, 1))
 	f := target.Finding{
 		Kind: target.BankConflict, Severity: target.SeverityAdvice, Variable: l.variable,
@@ -285,8 +293,8 @@ func (l *bankLine) finding(use *arrayUse, total int) target.Finding {
 		Message: fmt.Sprintf("bank conflicts on %s: %d-way at worst, %.1f-way on average", named(l.variable),
 			l.cost.degree, mean),
 		Consequence: fmt.Sprintf(
-			"%d transactions in %d phases: %.0f%% of the block's shared-memory transactions are these conflicts",
-			l.cost.transactions, l.cost.phases, 100*float64(l.cost.extra())/float64(max(total, 1))),
+			"%d transactions in %d phases: %.0f%% of the shared-memory transactions of %s are these conflicts",
+			l.cost.transactions, l.cost.phases, 100*float64(l.cost.extra())/float64(max(total, 1)), in),
 	}
 	if use == nil {
 		return f

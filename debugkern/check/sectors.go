@@ -189,12 +189,12 @@ func sectorFindings(_ *Checker, us []unit) []target.Finding {
 		if waste == 0 || waste < sectorWaste*float64(s.moved) || waste < sectorShare*float64(moved) {
 			continue
 		}
-		out = append(out, s.finding(moved))
+		out = append(out, s.finding(moved, blocksText(len(us))))
 	}
 	return out
 }
 
-func (s *sectorSite) finding(moved int) target.Finding {
+func (s *sectorSite) finding(moved int, in string) target.Finding {
 	how := "its lanes lie unevenly"
 	if !s.uneven && s.stride != 0 {
 		how = fmt.Sprintf("its lanes lie %d bytes apart", s.stride)
@@ -209,7 +209,7 @@ func (s *sectorSite) finding(moved int) target.Finding {
 		Block: s.block, Warps: bitList(s.warps), KVTile: -1, Source: s.source, Count: s.accesses,
 		Message: fmt.Sprintf("%s of %s moves %d sectors of 32 bytes where %d would hold what it touches: %s",
 			s.op, name, s.moved, s.needed, how),
-		Consequence: fmt.Sprintf("%.0f%% of the block's global sectors are moved for nothing here",
-			100*float64(s.moved-s.needed)/float64(max(moved, 1))),
+		Consequence: fmt.Sprintf("%.0f%% of the global sectors of %s are moved for nothing here",
+			100*float64(s.moved-s.needed)/float64(max(moved, 1)), in),
 	}
 }

@@ -95,12 +95,12 @@ func (q *inquiry) declaredLayout(variable string) (l layout) {
 	for _, x := range l.dims {
 		n *= int64(x)
 	}
-	bytes := int64(q.run.SharedBytes(variable))
-	if bytes == 0 || bytes%n != 0 {
-		return layout{}
+	_, size := q.run.SharedArray(variable)
+	if bytes := int64(size); bytes > 0 && bytes%n == 0 {
+		l.size = bytes / n
+		return l
 	}
-	l.size = bytes / n
-	return l
+	return layout{}
 }
 
 // deepestConstant bounds how many constants name others.

@@ -25,12 +25,13 @@ type inquiry struct {
 	req debugkern.Request // as asked
 	o   Options
 
-	gpu    *debugkern.Run // where a GPU was requested: whose verdict it is
-	run    *debugkern.Run // on the emulator, every checker attached: what experiments start from
-	base   *debugkern.Run // the same on the blocks that experiments execute
-	asItIs *debugkern.Run // the run, executed as a trial of all its blocks; nil: not yet
-	blocks []probes.Dim3  // nil: all
-	doc    *Diagnosis
+	gpu     *debugkern.Run // where a GPU was requested: whose verdict it is
+	run     *debugkern.Run // on the emulator, every checker attached: what experiments start from
+	base    *debugkern.Run // the same on the blocks that experiments execute
+	asItIs  *debugkern.Run // the run, executed as a trial of all its blocks; nil: not yet
+	touched *scene.Touched // what that touches; nil: not yet
+	blocks  []probes.Dim3  // nil: all
+	doc     *Diagnosis
 
 	suspects []*suspect
 	// joint: everything that could be put right, put right; base where nothing could

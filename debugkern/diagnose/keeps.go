@@ -2,14 +2,18 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/scene"
 )
 
 // Where nothing judges a kernel's values, an edit with which it stores nothing, or something else, makes an
 // access out of bounds go as well as the right one. There an edit is one to advise only if all that the
-// kernel has stored stays as it is.
+// kernel may load and store is loaded and stored with it too, and what it has stored stays as it is. That may
+// change where it can be made of what was read out of bounds, or before it was written, by an edit with which
+// threads do no more than leave accesses out.
 
 // unjudged reports whether nothing says what the values of a suspect's arrays should be.
 func (q *inquiry) unjudged(s *suspect) bool {
@@ -19,8 +23,18 @@ func (q *inquiry) unjudged(s *suspect) bool {
 // storedKinds are kinds of findings that go with the access that they are about.
 var storedKinds = append([]string{"uninitialised", "unwritten"}, addressKinds...)
 
-// keepsStored reports whether a remedy leaves all in memory that the kernel leaves there without it, and
-// every parameter that the kernel uses in use.
+// spoilsStored reports whether a suspect is a read of what is no value of the kernel's.
+func (q *inquiry) spoilsStored(s *suspect) bool {
+	if !q.unjudged(s) {
+		return false
+	}
+	f := &q.doc.Findings[s.cause.Finding]
+	return f.Kind == "uninitialised" || f.Kind == outOfBounds && strings.HasPrefix(f.Message, "reads")
+}
+
+// keepsStored reports whether a remedy leaves all in memory that the kernel leaves there without it, where
+// that is not spoilt, everything touched that the kernel may touch, and every parameter that the kernel uses
+// in use.
 func (q *inquiry) keepsStored(r *remedy) (bool, error) {
 	if r.build != nil {
 		now := r.build.Module.Func(q.run.Plan.Entry)
@@ -40,7 +54,29 @@ func (q *inquiry) keepsStored(r *remedy) (bool, error) {
 	if err != nil || now == nil {
 		return false, q.fatal(err)
 	}
-	return debugkern.Keeps(q.ctx, was, now)
+	fewer, other, err := q.accesses(t)
+	if err != nil || fewer {
+		return false, err
+	}
+	kept, err := debugkern.Keeps(q.ctx, was, now)
+	return kept || err == nil && !other && slices.ContainsFunc(q.suspects, q.spoilsStored), err
+}
+
+// accesses says whether a trial loads and stores less than the run does where it may, and whether threads
+// access something that they do not in the run.
+func (q *inquiry) accesses(t debugkern.Trial) (fewer, other bool, err error) {
+	if q.touched == nil {
+		was, err := scene.Touches(q.ctx, q.run, debugkern.Trial{Blocks: t.Blocks})
+		if err != nil {
+			return false, true, q.fatal(err)
+		}
+		q.touched = was
+	}
+	now, err := scene.Touches(q.ctx, q.run, t)
+	if err != nil {
+		return true, true, q.fatal(err)
+	}
+	return q.touched.Lacks(now), now.Adds(q.touched), nil
 }
 
 // parametersUsed counts the parameters that an entry's instructions name.

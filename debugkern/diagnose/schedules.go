@@ -219,18 +219,26 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 	}
 	return &ScheduleDoc{
 		Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst,
-		MaxAbs: report.Number(x.MaxAbs), Says: says(x, block),
+		MaxAbs: report.Number(x.MaxAbs), Says: says(x, q.run.Plan, block),
 	}, nil
 }
 
 // says words what exploring showed.
-func says(x *trial.Exploration, block probes.Dim3) string {
+func says(x *trial.Exploration, plan *probes.Plan, block probes.Dim3) string {
 	if x.Varied > 0 && math.IsInf(x.MaxAbs, 1) {
 		return fmt.Sprintf("changes %s, up to NaN or Inf, in %d of %d schedules", x.Output, x.Varied,
 			x.Tried)
 	}
 	if x.Varied > 0 && x.MaxAbs == 0 {
-		return fmt.Sprintf("changes the tiles in %d of %d schedules", x.Varied, x.Tried)
+		what := "the tiles"
+		tile := func(v trial.Varying) bool {
+			is := func(sp probes.StagePlan) bool { return sp.Stage == v.Stage }
+			return slices.ContainsFunc(plan.Stages, is)
+		}
+		if !slices.ContainsFunc(x.Stages, tile) {
+			what = x.Output
+		}
+		return fmt.Sprintf("changes %s in %d of %d schedules", what, x.Varied, x.Tried)
 	}
 	if x.Varied > 0 {
 		return fmt.Sprintf("changes %s by up to %.3g in %d of %d schedules", x.Output, x.MaxAbs, x.Varied,

@@ -811,7 +811,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 			"right with %s times that, so that this factor is missing there, or something is counted %s",
 			quote(of), at.At(), n, counted), "; the line is ", at)
 	}
-	if o := f.also; o != nil {
+	if o := f.also; o != nil && q.run.Report.Referenced() {
 		other := &report.Source{File: q.fileOf(o.Text.Name), Line: o.Line}
 		c.Advice += fmt.Sprintf("; or look at %s: every stage is right %s there too", lineText(other, at),
 			o.With())

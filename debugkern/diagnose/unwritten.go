@@ -77,11 +77,17 @@ func (q *inquiry) neverWritten(s *suspect) {
 		s.cause.why = never
 		return
 	}
-	s.cause.why = never + "; " + callText(writer) + " writes the others"
+	who, verb := callText(writer), "writes"
+	if list := c.Beside(writer); len(list) == 1 {
+		who, verb = fmt.Sprintf("%s and line %d", who, list[0]), "write"
+	} else if len(list) > 1 {
+		who, verb = fmt.Sprintf("%s and lines %s", who, andList(list)), "write"
+	}
+	s.cause.why = fmt.Sprintf("%s; %s %s the others", never, who, verb)
 	if s.decidedAt != "" {
 		return // an edit says more
 	}
-	s.cause.Advice = fmt.Sprintf("write them too: look at which elements %s writes", callText(writer))
+	s.cause.Advice = fmt.Sprintf("write them too: look at which elements %s %s", who, verb)
 	if at := q.leavesBefore(writer); at != nil {
 		s.cause.Advice = q.citing(fmt.Sprintf("%s, and at the condition at %s, which leaves it out",
 			s.cause.Advice, lineText(at, writer)), ": ", at)

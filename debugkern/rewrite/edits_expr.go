@@ -272,6 +272,9 @@ func (l *lister) binary(e *expr) {
 		if e.op == "==" && b == "0" {
 			rank += 4 // what one does, all others would do
 		}
+		if l.wanted.Beyond && e.op == op+"=" && (op == "<" || op == ">") {
+			rank -= stricter
+		}
 		l.putNear(rank, e, a+" "+op+" "+b, t.tokens[at].text, op)
 	}
 	if binding[e.op] == assignment || e.op == "," {

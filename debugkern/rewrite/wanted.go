@@ -48,6 +48,7 @@ const (
 	ordering  = 12 // it moves a statement, where something is done too early
 	shortened = 14 // it gives an array another extent, where what is written runs into what lies behind it
 	ofOne     = 22 // it has one part of a block arrive, where too many warps do
+	stricter  = 18 // it leaves the bound itself out, of an index by which an array is accessed out of bounds
 	guarding  = 14 // it puts an access under a condition, of an array that is accessed out of bounds
 )
 

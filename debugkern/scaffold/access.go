@@ -28,11 +28,15 @@ func SharedArrays(m *ptx.Module, entry *ptx.Func, source Source, dynamic int) []
 			a.Bytes = dynamic
 		}
 		size := sizes[i]
-		if d := declared.sharedArray(a.Name, a.Bytes); d != nil && len(d.dims) > 0 &&
-			(!v.Dynamic() || d.dtype.Size() == size) {
+		if d := declared.sharedArray(a.Name, a.Bytes); d != nil && (!v.Dynamic() || d.dtype.Size() == size) {
 			a.DType, a.Dims = d.dtype, d.dims
-			out = append(out, a)
-			continue
+			if len(a.Dims) == 0 && a.DType.Size() == a.Bytes {
+				a.Dims = []int{1} // a scalar
+			}
+			if len(a.Dims) > 0 {
+				out = append(out, a)
+				continue
+			}
 		}
 		if a.DType = map[int]probes.DType{1: probes.U8, 2: probes.U16, 4: probes.U32,
 			8: probes.U64}[size]; a.DType == 0 || a.Bytes == 0 || a.Bytes%size != 0 {

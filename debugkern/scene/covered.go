@@ -217,6 +217,21 @@ func (c *Covered) Writer() *report.Source {
 	return c.source[best]
 }
 
+// Beside lists the lines of the file of a writer, besides its own, that write the variable too; none where a
+// call leads to one of them.
+func (c *Covered) Beside(writer *report.Source) (lines []int) {
+	for s, src := range c.source {
+		switch {
+		case src.Calls != "" || writer.Calls != "":
+			return nil
+		case s.file == writer.File && s.line != writer.Line:
+			lines = append(lines, s.line)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
 // Accesses lists the instructions of the entry that wrote the variable and those that read it, by body index.
 func (c *Covered) Accesses() (writers, readers []int) {
 	return entries(c.writers), entries(c.readers)

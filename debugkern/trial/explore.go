@@ -67,14 +67,11 @@ type VariedSchedule struct {
 // Explore executes blocks of a run under other schedules on the emulator, and compares captured tiles and
 // output bit for bit with what the run's own schedule gives. Errors are those of Try.
 func Explore(ctx context.Context, r *debugkern.Run, o ExploreOptions) (*Exploration, error) {
-	a, err := r.Attempt(ctx, debugkern.Trial{Edits: o.Edits, Blocks: o.Blocks, Plain: o.Plain})
-	if err != nil {
+	x := &explorer{ctx: ctx, o: o}
+	if err := x.begin(r); err != nil {
 		return nil, err
 	}
-	x := &explorer{ctx: ctx, a: a, o: o}
-	if x.base, err = a.Launch(ctx, nil); err != nil {
-		return nil, a.Explain(err)
-	}
+	a := x.a
 	// A schedule under which the blocks take far longer than under the run's own does not end for
 	// all anybody cares.
 	x.budget = max(debugkern.MinBudget, 64*x.base.Result().Counts.WarpInstructions)
@@ -89,6 +86,7 @@ func Explore(ctx context.Context, r *debugkern.Run, o ExploreOptions) (*Explorat
 	x.stopAt = len(x.list)
 	x.results = make([]*VariedSchedule, len(x.list))
 	x.stages = make([]map[probes.Stage]debugkern.Place, len(x.list))
+	var err error
 	if x.unordered, err = x.base.Unordered(ctx); err != nil {
 		return nil, a.Explain(err)
 	}
@@ -115,6 +113,29 @@ type explorer struct {
 	results       []*VariedSchedule // by index, nil: nothing differs
 	stages        []map[probes.Stage]debugkern.Place
 	err           error
+}
+
+// begin makes the launch that others are compared with. Where blocks share memory, and that is all that is
+// compared, all of them are executed: what others have done when one block ends is another thing in each
+// order.
+func (x *explorer) begin(r *debugkern.Run) (err error) {
+	for {
+		x.a, err = r.Attempt(x.ctx, debugkern.Trial{Edits: x.o.Edits, Blocks: x.o.Blocks, Plain: x.o.Plain})
+		if err != nil {
+			return err
+		}
+		if x.base, err = x.a.Launch(x.ctx, nil); err != nil {
+			return x.a.Explain(err)
+		}
+		p := x.base.Plan()
+		if !x.base.Result().Ordered || len(p.Stages) > 0 || len(x.base.Blocks()) == p.Grid.Count() {
+			return nil
+		}
+		x.o.Blocks = nil
+		for i := range p.Grid.Count() {
+			x.o.Blocks = append(x.o.Blocks, p.Grid.At(i))
+		}
+	}
 }
 
 func (x *explorer) run() error {

@@ -394,7 +394,7 @@ func (v *Controller) readBreak(arg string) (b walk.Breakpoint, err error) {
 
 // readCondition reads the condition of a breakpoint, and looks whether the kernel has what it names.
 func (v *Controller) readCondition(b walk.Breakpoint, text string) (expr.Condition, error) {
-	when, err := expr.ParseCondition(v.loopAsKV(text))
+	when, err := expr.ParseCondition(v.spelled(text))
 	switch {
 	case err != nil || when.If == nil:
 		return when, err

@@ -56,6 +56,27 @@ func (v *Controller) loopAsKV(text string) string {
 	return text
 }
 
+// spelled is an expression with the names that expressions have for what the screens and the source show.
+func (v *Controller) spelled(text string) string { return v.scalars(v.loopAsKV(text)) }
+
+// scalars writes the index of shared variables that have one element alone, and that the source uses without.
+func (v *Controller) scalars(text string) string {
+	for i := range v.walk.shot.arrays {
+		a := &v.walk.shot.arrays[i]
+		if a.Bytes != a.DType.Size() || len(a.Dims) > 1 {
+			continue
+		}
+		used := regexp.MustCompile(`\b` + regexp.QuoteMeta(a.Name) + `\b(?:\s*\[)?`)
+		text = used.ReplaceAllStringFunc(text, func(s string) string {
+			if strings.HasSuffix(s, "[") {
+				return s
+			}
+			return s + "[0]"
+		})
+	}
+	return text
+}
+
 // ownLoop is the name of the kernel's loop over tiles, where that is another than kv and can stand for it.
 func (v *Controller) ownLoop() string {
 	if v.Run == nil || v.Run.Plan == nil || len(v.Run.Plan.Work.Loops) != 1 {
@@ -113,6 +134,16 @@ func (v *Controller) meant(name string, at target.Source, command string) string
 	if sp := v.stageNamed(name); sp != nil && sp.Array != "" {
 		return fmt.Sprintf(": stage %s is in shared array %s: %s", name, sp.Array, v.indexed(sp.Array))
 	}
+	if v.Run != nil && v.Run.Plan != nil {
+		if a := v.Run.Plan.Arg(name); a != nil && a.Pointer {
+			return fmt.Sprintf(": %s is an argument of the launch in global memory, which Tile shows", name)
+		} else if a != nil && a.Data != nil {
+			return fmt.Sprintf(": %s is an argument of the launch", name)
+		} else if a != nil {
+			return fmt.Sprintf(": %s is an argument of the launch, %.9g in this one", name,
+				a.DType.Value(a.Bits))
+		}
+	}
 	if v.Run != nil && v.Run.Plan != nil && len(v.Run.Plan.Work.Loops) > 1 && slices.ContainsFunc(
 		v.Run.Plan.Work.Loops, func(l probes.Loop) bool { return l.Name == name }) {
 		return fmt.Sprintf(": kv counts the iterations of loop %s", v.Run.Plan.Work.LoopName())
@@ -169,7 +200,7 @@ func (v *Controller) local(name string, at target.Source) string {
 	var written []string
 	code := v.codeOf(file)
 	for i, text := range code {
-		if !assigned.MatchString(text) {
+		if text, _, _ = strings.Cut(text, "//"); !assigned.MatchString(text) {
 			continue
 		}
 		regs, _ := registersOf(v.walk.shot.listing, target.Source{File: file, Line: i + 1})

@@ -75,7 +75,7 @@ func (v *Controller) notTheKernels(e *expr.Expr) string {
 
 // readExpr reads an expression, and looks whether the kernel has what it names.
 func (v *Controller) readExpr(text string) (*expr.Expr, error) {
-	e, err := expr.Parse(v.loopAsKV(text), cursorNames...)
+	e, err := expr.Parse(v.spelled(text), cursorNames...)
 	if s := v.scope(); err == nil && s != nil {
 		err = e.Check(s)
 	}
