@@ -167,3 +167,19 @@ func TestStagelessOverview(t *testing.T) {
 		}
 	}
 }
+
+// TestTourOfAFile: the tour goes back to the launch of a kernel's file, which no name of the catalogue stands
+// for.
+func TestTourOfAFile(t *testing.T) {
+	d, m := opened(t, "reduce.ptx", 120, 40, reduction...)
+	says(t, m, "reduce.ptx")
+	d.Press(":")
+	d.Type("tour")
+	d.Press("enter")
+	says(t, m, "TOUR", "p-stale-m")
+	d.Press("esc")
+	says(t, m, "the tour is over: back to", "reduce.ptx")
+	if strings.Contains(screen(m), "p-stale-m") {
+		t.Errorf("the planted fault stays:\n%s", screen(m))
+	}
+}

@@ -2,11 +2,13 @@ package trial
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/debugtest"
 	"tilescope/probes"
 )
@@ -81,4 +83,29 @@ func firstVaried(x *Exploration) VariedSchedule {
 		}
 	}
 	return VariedSchedule{}
+}
+
+// TestExploreBlocksThatShare: atomics of integers of several blocks leave the same in any order, also where
+// one block is explored.
+func TestExploreBlocksThatShare(t *testing.T) {
+	s := debugtest.Open(t)
+	req, err := checkrun.Adopt(t.Context(), s, checkrun.Request{
+		File: filepath.Join("testdata", "count.ptx"), Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{64, 1, 1},
+		Cluster: probes.Dim3{1, 1, 1},
+		Args:    []checkrun.Argument{{Name: "bins", Value: "zeros:u32[8]"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Explore(t.Context(), run, ExploreOptions{N: 24, Blocks: []probes.Dim3{{0, 0, 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.Tried != 24 || x.Varied != 0 {
+		t.Errorf("%d of %d varied: %+v", x.Varied, x.Tried, x.Outcomes)
+	}
 }
