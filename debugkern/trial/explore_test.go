@@ -90,9 +90,9 @@ func firstVaried(x *Exploration) VariedSchedule {
 func TestExploreBlocksThatShare(t *testing.T) {
 	s := debugtest.Open(t)
 	req, err := checkrun.Adopt(t.Context(), s, checkrun.Request{
-		File: filepath.Join("testdata", "count.ptx"), Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{64, 1, 1},
-		Cluster: probes.Dim3{1, 1, 1},
-		Args:    []checkrun.Argument{{Name: "bins", Value: "zeros:u32[8]"}},
+		File: filepath.Join("testdata", "count.ptx"), Grid: probes.Dim3{4, 1, 1},
+		Block: probes.Dim3{64, 1, 1}, Cluster: probes.Dim3{1, 1, 1},
+		Args: []checkrun.Argument{{Name: "bins", Value: "zeros:u32[8]"}},
 	})
 	if err != nil {
 		t.Fatal(err)
