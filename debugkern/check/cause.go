@@ -400,6 +400,9 @@ func bothAccess(one, does, first, two, alsoDoes, second string) string {
 	return fmt.Sprintf("%s and %s both %s it at %s", one, two, strings.TrimSuffix(does, "s"), first)
 }
 
+// Unfit is how what is missing begins where no barrier can be put between the accesses of a race.
+const Unfit = "no barrier fits"
+
 // unfit says why nothing is put between the accesses.
 func (c *cause) unfit(sites []site) string {
 	from, to := between(&sites[c.lo], &sites[c.hi])
@@ -408,7 +411,7 @@ func (c *cause) unfit(sites []site) string {
 		who = "lane of the warp"
 	}
 	return fmt.Sprintf(
-		"no barrier fits %s as it is: which way is taken there depends on the thread, and a "+
+		Unfit+" %s as it is: which way is taken there depends on the thread, and a "+
 			"barrier needs every %s; let all of them take the same way, or keep apart what is read and written",
 		betweenPlaces(from, to), who)
 }

@@ -128,7 +128,7 @@ func TestDiagnoseWithoutReference(t *testing.T) {
 	out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce-race.ptx"), "k.yaml"),
 		"--schedules", "8")
 	for _, want := range []string{
-		"no reference to judge values by: one cause", "1. race on part", "changes the tiles in",
+		"no reference to judge values by: one cause", "1. race on part", "changes the output in",
 	} {
 		if code != 1 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, no %q:\n%s", code, want, out)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -476,7 +477,7 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	case s.tried > 0 && awaitsCopy(*f.Missing):
 		c.Advice = *f.Missing + ", by every warp that comes there: no trial inserts one, and what was " +
 			"tried awaits no copy"
-	case !s.exclusive && s.tried > 0:
+	case !s.exclusive && s.tried > 0 && !strings.HasPrefix(*f.Missing, check.Unfit):
 		c.Advice = "no synchronisation that was tried fixes this: look at which cells are used at " +
 			bothPlaces(f)
 	default:

@@ -51,7 +51,7 @@ type interval struct {
 
 func (x interval) String() string {
 	if x.first == x.then {
-		return fmt.Sprintf("between the accesses of line %d", x.first)
+		return fmt.Sprintf("behind line %d, in each iteration of its loop", x.first)
 	}
 	text := fmt.Sprintf("between lines %d and %d", x.first, x.then)
 	if x.next {

@@ -241,6 +241,11 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
+	if first.File == then.File && first.Line == then.Line {
+		if g := gapsBehind(fn, first.Line, a); g != nil {
+			return g
+		}
+	}
 	where := interval{first.Line, then.Line, false}.String()
 	again := interval{first.Line, then.Line, true}.String()
 	isFirst, isThen := set(a), set(b)
@@ -285,6 +290,35 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 		if at > 0 && at < len(fn.Body) {
 			out = append(out, gap{[]int{at}, again})
 		}
+	}
+	return out
+}
+
+// gapsBehind lists the gaps behind each copy that unrolling made of a line which reads and then writes what
+// it reads the next time: where the branches behind a copy's last write meet, or, of a line without branches,
+// right behind that. nil where the line does not do so.
+func gapsBehind(fn *ptx.Func, line int, accesses []int) []gap {
+	var meet, behind []int
+	for k, i := range accesses {
+		next := len(fn.Body)
+		if k+1 < len(accesses) {
+			next = accesses[k+1]
+		}
+		last := next == len(fn.Body) || fn.Body[next].Kind().Reads()
+		if !last || !fn.Body[i].Kind().Writes() {
+			continue
+		}
+		if behind = append(behind, i+1); next == len(fn.Body) || joins(fn, i) <= next {
+			meet = append(meet, joins(fn, i))
+		}
+	}
+	if len(behind) == 0 || !fn.Body[accesses[0]].Kind().Reads() {
+		return nil
+	}
+	where := interval{line, line, true}.String()
+	out := []gap{{behind, where}}
+	if len(meet) > 0 && meet[0] >= 0 && meet[len(meet)-1] >= 0 {
+		out = append(out, gap{meet, where})
 	}
 	return out
 }
