@@ -89,15 +89,15 @@ func (r *Run) Entry() *ptx.Func {
 	return r.state.build.Module.Func(r.Plan.Entry)
 }
 
-// SharedArray is where in a block's shared memory a statically sized array of the kernel lies, by its name in
-// the source, and how many bytes it has; 0 where the compiler knows none of that name.
-func (r *Run) SharedArray(name string) (addr, size int) {
+// SharedBytes is how many bytes a statically sized shared array of the kernel has, by its name in the source;
+// 0 where the compiler has none of that name.
+func (r *Run) SharedBytes(name string) int {
 	for _, sym := range r.state.build.Module.SharedLayout(r.Entry()) {
 		if sym.Demangled == name {
-			return sym.Addr, sym.Size
+			return sym.Size
 		}
 	}
-	return 0, 0
+	return 0
 }
 
 // Compile builds the run's kernel from other texts, with the options of the run: what a trial executes as its

@@ -109,27 +109,38 @@ void launch(const float* x, float* y) { own<<<1, 128>>>(x, y, 128); }
 	}
 }
 
-// TestDiagnoseBarrierOfALoop: a line that reads what it writes the next time round its loop lacks a barrier
-// behind it.
-func TestDiagnoseBarrierOfALoop(t *testing.T) {
+// TestDiagnoseBarrierOfALine: a line that reads what it writes the next time round its loop lacks a barrier
+// behind it, and one that reads what other threads write there in the same iteration lacks one within itself.
+func TestDiagnoseBarrierOfALine(t *testing.T) {
 	t.Parallel()
 	needNVRTC(t)
-	file := filepath.Join(t.TempDir(), "own.cu")
-	put(t, file, `__global__ void own(const float* x, float* y) {
+	for name, c := range map[string]struct{ loop, want string }{
+		"behind": {
+			"for (int d = 64; d > 0; d >>= 1) {\n        if (t < d && s[t + d] > s[t]) s[t] = s[t + d];\n    }",
+			"put __syncthreads() behind line 7, in each iteration of its loop",
+		},
+		"within": {
+			"for (int d = 1; d < 128; d *= 2) {\n        s[t] += s[(t + d) % 128];\n        __syncthreads();\n    }",
+			"put __syncthreads() between the accesses of line 7",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "own.cu")
+			put(t, file, `__global__ void own(const float* x, float* y) {
     __shared__ float s[128];
     const int t = threadIdx.x;
     s[t] = x[t];
     __syncthreads();
-    for (int d = 64; d > 0; d >>= 1) {
-        if (t < d && s[t + d] > s[t]) s[t] = s[t + d];
-    }
+    `+c.loop+`
     if (t == 0) *y = s[0];
 }
 `)
-	out, errText, code := call(t, "diagnose", file, "--grid", "1", "--block", "128",
-		"--arg", "x=randn:f32[128]", "--arg", "y=unwritten:f32[1]", "--backend", "emu")
-	if want := "put __syncthreads() behind line 7, in each iteration of its loop"; code != 1 ||
-		!strings.Contains(out, want) {
-		t.Errorf("exit %d %s: no %q:\n%s", code, errText, want, out)
+			out, errText, code := call(t, "diagnose", file, "--grid", "1", "--block", "128",
+				"--arg", "x=randn:f32[128]", "--arg", "y=unwritten:f32[1]", "--backend", "emu")
+			if code != 1 || !strings.Contains(out, c.want) {
+				t.Errorf("exit %d %s: no %q:\n%s", code, errText, c.want, out)
+			}
+		})
 	}
 }

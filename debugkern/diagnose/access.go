@@ -262,9 +262,9 @@ func (q *inquiry) indexedAlike(at *report.Source, variable string) (list []int) 
 // indexIt says that lines have the index of another one.
 func indexIt(lines []int) string {
 	if len(lines) == 1 {
-		return fmt.Sprintf("line %d has the same index", lines[0])
+		return linesText(lines) + " has the same index"
 	}
-	return "lines " + andList(lines) + " have the same index"
+	return linesText(lines) + " have the same index"
 }
 
 // blameAccess makes an edit that was tried the remedy of a suspect of findings, and the line that it changes

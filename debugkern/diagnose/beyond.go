@@ -249,7 +249,7 @@ func (q *inquiry) because(x *excess, list []definition) string {
 	var of []string
 	for i, t := range x.terms {
 		name, factor := q.termName(t, list), x.factors[i]
-		if name == "" {
+		if name == "" || factor < 0 { // what has no name, or a remainder
 			of = nil
 			break
 		}
@@ -260,10 +260,6 @@ func (q *inquiry) because(x *excess, list []definition) string {
 		}
 		if factor != 1 {
 			name = fmt.Sprintf("%d·%s", factor, name)
-		}
-		if x.factors[i] < 0 { // a remainder
-			of = nil
-			break
 		}
 		of = append(of, name)
 	}

@@ -95,8 +95,7 @@ func (q *inquiry) declaredLayout(variable string) (l layout) {
 	for _, x := range l.dims {
 		n *= int64(x)
 	}
-	_, size := q.run.SharedArray(variable)
-	if bytes := int64(size); bytes > 0 && bytes%n == 0 {
+	if bytes := int64(q.run.SharedBytes(variable)); bytes > 0 && bytes%n == 0 {
 		l.size = bytes / n
 		return l
 	}

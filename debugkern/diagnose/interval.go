@@ -51,7 +51,7 @@ type interval struct {
 
 func (x interval) String() string {
 	if x.first == x.then {
-		return fmt.Sprintf("behind line %d, in each iteration of its loop", x.first)
+		return fmt.Sprintf("between the accesses of line %d", x.first)
 	}
 	text := fmt.Sprintf("between lines %d and %d", x.first, x.then)
 	if x.next {
@@ -189,9 +189,11 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) error {
 			x = out
 		}
 	}
-	r.text = strings.Replace(r.text, r.where, x.String(), 1)
-	r.advice = strings.Replace(r.advice, r.where, x.String(), 1)
-	r.where = x.String()
+	if x.first != x.then { // else the remedy says more: in the line, or behind it
+		r.text = strings.Replace(r.text, r.where, x.String(), 1)
+		r.advice = strings.Replace(r.advice, r.where, x.String(), 1)
+		r.where = x.String()
+	}
 	st := q.standingIn(list[0].file, x)
 	if st == nil {
 		return nil

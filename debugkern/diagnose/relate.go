@@ -85,6 +85,14 @@ func andList(list []int) string {
 	return strings.Join(out, " and ")
 }
 
+// linesText is "line 2" or "lines 2 and 3".
+func linesText(list []int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("line %d", list[0])
+	}
+	return "lines " + andList(list)
+}
+
 // linked reports whether two suspects may come from one edit: they share a variable, a spoilt stage, a
 // fingerprint or cells that are no numbers.
 func (q *inquiry) linked(a, b *suspect) bool {

@@ -216,7 +216,7 @@ func missingBetween(f *report.Finding) (first, then *report.Source) {
 func gaps(fn *ptx.Func, f *report.Finding) []gap {
 	var out []gap
 	add := func(first, then *report.Source) {
-		for _, g := range gapsBetween(fn, first, then) {
+		for _, g := range append(gapsBetween(fn, first, then), gapsBehind(fn, first, then)...) {
 			if !slices.ContainsFunc(out, func(o gap) bool { return slices.Equal(o.at, g.at) }) {
 				out = append(out, g)
 			}
@@ -240,11 +240,6 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	a, b := accessesAt(fn, first), accessesAt(fn, then)
 	if len(a) == 0 || len(b) == 0 {
 		return nil
-	}
-	if first.File == then.File && first.Line == then.Line {
-		if g := gapsBehind(fn, first.Line, a); g != nil {
-			return g
-		}
 	}
 	where := interval{first.Line, then.Line, false}.String()
 	again := interval{first.Line, then.Line, true}.String()
@@ -295,9 +290,14 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 }
 
 // gapsBehind lists the gaps behind each copy that unrolling made of a line which reads and then writes what
-// it reads the next time: where the branches behind a copy's last write meet, or, of a line without branches,
-// right behind that. nil where the line does not do so.
-func gapsBehind(fn *ptx.Func, line int, accesses []int) []gap {
+// it reads the next time: right behind a copy's last write, and where the branches behind that meet. nil
+// where the two lines are not one, or it does not do so.
+func gapsBehind(fn *ptx.Func, first, then *report.Source) []gap {
+	accesses := accessesAt(fn, first)
+	if first.File != then.File || first.Line != then.Line || len(accesses) == 0 ||
+		!fn.Body[accesses[0]].Kind().Reads() {
+		return nil
+	}
 	var meet, behind []int
 	for k, i := range accesses {
 		next := len(fn.Body)
@@ -308,17 +308,17 @@ func gapsBehind(fn *ptx.Func, line int, accesses []int) []gap {
 		if !last || !fn.Body[i].Kind().Writes() {
 			continue
 		}
-		if behind = append(behind, i+1); next == len(fn.Body) || joins(fn, i) <= next {
-			meet = append(meet, joins(fn, i))
+		behind = append(behind, i+1)
+		if at := joins(fn, i); at >= 0 && at <= next {
+			meet = append(meet, at)
 		}
 	}
-	if len(behind) == 0 || !fn.Body[accesses[0]].Kind().Reads() {
-		return nil
-	}
-	where := interval{line, line, true}.String()
-	out := []gap{{behind, where}}
-	if len(meet) > 0 && meet[0] >= 0 && meet[len(meet)-1] >= 0 {
-		out = append(out, gap{meet, where})
+	where := fmt.Sprintf("behind line %d, in each iteration of its loop", first.Line)
+	var out []gap
+	for _, at := range [][]int{behind, meet} {
+		if len(at) > 0 {
+			out = append(out, gap{at, where})
+		}
 	}
 	return out
 }

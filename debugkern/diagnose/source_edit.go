@@ -790,10 +790,7 @@ func (q *inquiry) blameSource(f *rightEdit) error {
 		also := ""
 		if list := e.Places(); len(list) > 1 && !strings.Contains(e.What, "at all its places") {
 			list = slices.DeleteFunc(list, func(n int) bool { return n == e.Line })
-			also = ", and at line " + andList(list) + " too"
-			if len(list) > 1 {
-				also = ", and at lines " + andList(list) + " too"
-			}
+			also = ", and at " + linesText(list) + " too"
 		}
 		c.Advice = q.citing(fmt.Sprintf("at %s%s: %s", at.At(), also, e.What), "; the line is ", at)
 	case strings.TrimSpace(comment.ReplaceAllString(now, "")) == "", assignsItself(now), idle(now):

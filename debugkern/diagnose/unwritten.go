@@ -78,10 +78,8 @@ func (q *inquiry) neverWritten(s *suspect) {
 		return
 	}
 	who, verb := callText(writer), "writes"
-	if list := c.Beside(writer); len(list) == 1 {
-		who, verb = fmt.Sprintf("%s and line %d", who, list[0]), "write"
-	} else if len(list) > 1 {
-		who, verb = fmt.Sprintf("%s and lines %s", who, andList(list)), "write"
+	if list := c.Beside(writer); len(list) > 0 {
+		who, verb = who+" and "+linesText(list), "write"
 	}
 	s.cause.why = fmt.Sprintf("%s; %s %s the others", never, who, verb)
 	if s.decidedAt != "" {

@@ -13,7 +13,6 @@ import (
 // and which threads do.
 type Touched struct {
 	mu    sync.Mutex
-	in    map[touch]bool
 	by    map[touchBy]bool
 	names map[uint64]string // of arguments, by the address of their first byte
 	all   bool              // nothing is left out
@@ -30,17 +29,17 @@ type touch struct {
 // touchBy is a thread's access.
 type touchBy struct {
 	touch
-	of           probes.Dim3 // the thread's block
-	warp, thread int         // a lane of the warp
+	from       probes.Dim3 // the thread's block
+	warp, lane int
 }
 
-// mostTouched is how many places are kept.
+// mostTouched is how many accesses are kept.
 const mostTouched = 1 << 20
 
 // Touches makes a trial of a run and returns what its launch touches, without what lies out of bounds. Errors
 // are those of Try.
 func Touches(ctx context.Context, r *debugkern.Run, trial debugkern.Trial) (*Touched, error) {
-	t := &Touched{in: map[touch]bool{}, by: map[touchBy]bool{}, names: map[uint64]string{}, all: true}
+	t := &Touched{by: map[touchBy]bool{}, names: map[uint64]string{}, all: true}
 	a, err := r.Attempt(ctx, trial)
 	if err != nil {
 		return nil, err
@@ -59,8 +58,12 @@ func (t *Touched) Lacks(o *Touched) bool {
 	if !t.all || !o.all {
 		return false
 	}
-	for x := range t.in {
-		if !o.in[x] {
+	places := map[touch]bool{}
+	for x := range o.by {
+		places[x.touch] = true
+	}
+	for x := range t.by {
+		if !places[x.touch] {
 			return true
 		}
 	}
@@ -128,7 +131,6 @@ func (w *toucher) Event(e *target.Event) {
 			}
 			x.of, x.at = w.out.names[lo], x.at-lo
 		}
-		w.out.in[x] = true
 		w.out.by[touchBy{x, w.view.Block(), e.Warp, lane}] = true
 	}
 }
