@@ -62,11 +62,18 @@ func (r *Run) ThreadCompared(
 		return nil, err
 	}
 	g, err := x.slicing(trace, kv)(ctx, at)
-	if err != nil || len(g.Nodes) == 0 {
+	if err != nil {
 		return nil, err
 	}
+	own := slices.IndexFunc(g.Nodes, func(r lineage.Ref) bool { // a probe's copy is another thread's
+		s := trace.Step(int(r.Step))
+		return s.Func.Entry && !s.Instr.Loc.Within(target.IsProbe)
+	})
+	if own < 0 {
+		return nil, nil
+	}
 	f := comparing{x: x, trace: trace}
-	made := g.Nodes[0]
+	made := g.Nodes[own]
 	warp, lane := trace.Step(int(made.Step)).Warp, int(made.Lane)
 	for i := int(made.Step); i >= 0 && len(f.out) < mostThreadCompared; i-- {
 		s := trace.Step(i)

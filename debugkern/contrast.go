@@ -98,8 +98,10 @@ type Operands struct {
 	// Threads: of missing ones that other lanes or warps have and do not hand on, which: "lanes 16–31 of
 	// warp 0"; else ""
 	Threads string
-	// Stored: these threads store them, and At reads others of their array
-	Stored bool
+	// Stored is where these threads store the first of them, or what they computed with it, of which At reads
+	// other elements: "half_sum[1][0]"; "": they do not. StoredAt is the line of the store, nil: not known
+	Stored   string
+	StoredAt *report.Source
 	// Aside: these threads have them where the cell is made, and take what others have in their place
 	Aside bool
 	// Own: the threads of the cell to which the exchange between lanes that should bring these brings what
@@ -413,7 +415,9 @@ func (c *contrast) lacking(
 		for i := range lacks {
 			if lacks[i].Threads = c.threads(other.instr, missing, present); lacks[i].Threads != "" {
 				lacks[i].Own, lacks[i].Aside = c.ownValue(a, instr), aside
-				lacks[i].Stored = instr >= 0 && c.fn.Body[instr].Kind().Reads()
+				if instr >= 0 && c.fn.Body[instr].Kind().Reads() {
+					lacks[i].Stored, lacks[i].StoredAt = c.storedIn(ctx, other, missing[0])
+				}
 			}
 			if lacks[i].Threads == "" {
 				lacks[i].Loaded = c.loadedAt(lacks[i].first)

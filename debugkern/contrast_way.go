@@ -291,6 +291,48 @@ func (c *contrast) lost(
 	return c.nextOf(a, other, min(n, len(other.way)-1)), -1, false
 }
 
+// storedIn names the element that an operand is stored in by the last store on another one's way that some
+// thread stores it with, and gives the store's line.
+func (c *contrast) storedIn(ctx context.Context, other seen, missing operandKey) (string, *report.Source) {
+	for n := len(other.way) - 1; n >= 0; n-- {
+		at := other.way[n]
+		if c.fn.Body[at].Kind() != isa.Store || !c.reaches(ctx, at, missing) {
+			continue
+		}
+		for i := range c.trace.Len() {
+			s := c.trace.Step(i)
+			if !s.Func.Entry || !c.alike(s.Instr.Index, at) {
+				continue
+			}
+			for lane := range uint8(32) {
+				r := lineage.Ref{
+					Step: uint32(i), Lane: lane, Index: lineage.InMemory,
+					N: uint8(max(1, min(8, s.Instr.Type().Bytes()))),
+				}
+				if s.Mask>>lane&1 != 0 && c.madeOf(ctx, r, missing) {
+					return c.trace.Memory(r), report.SourceOf(target.Blame(c.fn, s.Instr.Index))
+				}
+			}
+		}
+		return "", nil
+	}
+	return "", nil
+}
+
+// madeOf reports whether a value is made of an operand.
+func (c *contrast) madeOf(ctx context.Context, r lineage.Ref, k operandKey) bool {
+	g, err := c.trace.WalkValue(ctx, r, lineage.Query{CutValue: c.cut, Nodes: sliceNodes})
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool {
+		if l.Kind == lineage.LeafCut {
+			return slices.Contains(c.lists[l.Cut], k)
+		}
+		return l.Kind == lineage.LeafElement && k == operandKey{stage: -1, arg: l.Arg, at: l.Element}
+	})
+}
+
 // nextOf is the instruction at a place of an operand's way, or the one that stands there on the ways of most
 // operands that come the same way up to it: a compiler's debug lines may have one of several reads, which it
 // moved, at a line that reads nothing.

@@ -34,17 +34,29 @@ func (e *execution) inputs() (*input.Inputs, error) {
 	if e.req.OneSided {
 		oneSided(e.r.plan)
 	}
+	if e.req.Large {
+		fillNormal(e.r.plan, func() probes.FillKind { return probes.FillLarge })
+	}
 	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
 	return e.s.normal(e.ctx, e.r.plan, e.req.Seed)
 }
 
 // oneSided gives the normally distributed inputs of a plan one sign each.
 func oneSided(p *probes.Plan) {
-	p.Inputs = slices.Clone(p.Inputs)
 	kind := probes.FillBelow
+	fillNormal(p, func() probes.FillKind {
+		own := kind
+		kind = probes.FillAbove
+		return own
+	})
+}
+
+// fillNormal gives each of the normally distributed inputs of a plan another fill.
+func fillNormal(p *probes.Plan, kind func() probes.FillKind) {
+	p.Inputs = slices.Clone(p.Inputs)
 	for i := range p.Inputs {
 		if f := &p.Inputs[i].Fill; f.Kind == probes.FillRandn {
-			f.Kind, kind = kind, probes.FillAbove
+			f.Kind = kind()
 		}
 	}
 }

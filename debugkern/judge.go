@@ -16,6 +16,7 @@ import (
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/memo"
 	"tilescope/debugkern/origin"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -95,7 +96,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	defer output() // nothing of a run goes on after it
 	judged, err := judge.Judge(e.ctx, st.ref, st, judge.Options{
 		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced,
-		Expected: st.expectation(),
+		Expected: st.expectation(), InPart: e.inPart(),
 		Progress: func(done, total int) {
 			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
 		},
@@ -148,6 +149,26 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	rep.Cost = e.cost
 	noteGuesses(e.r.sel.Manifest, rep)
 	return run, nil
+}
+
+// inPart lists the outputs of which each cell is one block's: no thread adds to what another one may have
+// written. What some blocks leave there is judged without the others.
+func (e *execution) inPart() (out probes.StageSet) {
+	fn := e.st.build.Module.Func(e.r.plan.Entry)
+	if e.st.only == nil || fn == nil || slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool {
+		return in.Kind().Updates() && in.Space() != ptx.SpaceShared
+	}) {
+		return nil
+	}
+	for i := range e.r.plan.Memory {
+		sp := &e.r.plan.Memory[i]
+		a := e.r.plan.Arg(sp.Capture.Output)
+		if a != nil && a.Role == probes.RoleOutput && !sp.Capture.Before &&
+			e.st.result.Written[a.Name] != nil {
+			out = out.Union(probes.StagesOf(sp.Stage))
+		}
+	}
+	return out
 }
 
 // outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it

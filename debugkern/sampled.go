@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"math/bits"
 
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
@@ -137,7 +138,7 @@ func (s *sampling) sample(st lineage.Step, regs []lastWrite) {
 	}
 }
 
-// Executed executes a block once more and returns how often a warp executed each instruction of the entry's
+// Executed executes a block once more and returns how often threads executed each instruction of the entry's
 // body. Errors are those of Lineage.
 func (r *Run) Executed(ctx context.Context, block probes.Dim3) ([]int, error) {
 	_, trace, err := r.recorded(ctx, block)
@@ -147,7 +148,7 @@ func (r *Run) Executed(ctx context.Context, block probes.Dim3) ([]int, error) {
 	out := make([]int, len(r.Entry().Body))
 	for i := range trace.Len() {
 		if st := trace.Step(i); st.Func.Entry && st.Mask != 0 {
-			out[st.Instr.Index]++
+			out[st.Instr.Index] += bits.OnesCount32(st.Mask)
 		}
 	}
 	return out, nil

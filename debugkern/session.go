@@ -229,6 +229,9 @@ type Request struct {
 	// the first two has negative sums alone, and a row of the first a negative maximum. No command has it: it
 	// is for trials of what a mistake may depend on.
 	OneSided bool
+	// Large: the normal inputs are eight times as large, so that an exponential of a product of two overflows
+	// which no maximum was subtracted from. It is for trials as well.
+	Large    bool
 	Timeout  time.Duration
 	Device   int
 	Budget   uint64 // warp instructions a block may execute on the emulator; 0: its default

@@ -405,6 +405,7 @@ const (
 	FillComputed                  // what Plan.Computed gives
 	FillBelow                     // minus the absolute value of a standard normal number
 	FillAbove                     // the absolute value of a standard normal number
+	FillLarge                     // eight times a standard normal number
 )
 
 // Position is where blocks and iterations are in the problem: a name of the manifest's work.

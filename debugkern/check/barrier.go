@@ -60,7 +60,7 @@ type comer struct {
 func (u *barriers) Interests() target.ClassSet {
 	classes := target.Classes(target.ClassBarrier, target.ClassBarrierDone, target.ClassExit)
 	if len(u.behind.at) > 0 {
-		classes |= target.Classes(target.ClassStore, target.ClassAtomic)
+		classes |= target.Classes(target.ClassStore, target.ClassAtomic, target.ClassShuffle)
 	}
 	return classes
 }
@@ -79,7 +79,7 @@ func (u *barriers) Event(e *target.Event) {
 		u.bypassed(u.came[e.Barrier])
 		u.alone(e.Barrier, u.came[e.Barrier])
 		u.done[e.Barrier], u.came[e.Barrier] = u.came[e.Barrier], u.done[e.Barrier][:0]
-	case target.ClassStore, target.ClassAtomic:
+	case target.ClassStore, target.ClassAtomic, target.ClassShuffle:
 		if n, ok := u.behind.number(e.PC); ok {
 			u.past[n][e.Warp] |= e.Mask
 		}

@@ -16,7 +16,7 @@ import (
 // every way from it leads to: a thread that executes one without having come to the barrier has bypassed it.
 // A thread that returned early executes none.
 type behindBarriers struct {
-	at []int         // the instructions that write memory, by event PC, ascending
+	at []int         // those that write memory or exchange values between lanes, by event PC, ascending
 	of map[int][]int // by event PC of the barrier: numbers in at
 }
 
@@ -33,22 +33,22 @@ func (c *Checker) behindBarriers(v target.View) *behindBarriers {
 	}
 	c.behind = &behindBarriers{of: map[int][]int{}}
 	fn := v.Program()[0]
-	var barriers, writes []int
+	var barriers, seen []int
 	for pc := range fn.Body {
 		switch s := &sites[pc]; {
 		case s.in.Loc.Within(target.IsProbe):
 		case s.in.Kind() == isa.Barrier && !counted(s) && aligned(s) && !s.in.Has("arrive"):
 			barriers = append(barriers, pc)
-		case s.writes && !s.async:
-			writes = append(writes, pc)
+		case s.writes && !s.async, s.in.Kind() == isa.Shuffle, s.in.Kind() == isa.Vote:
+			seen = append(seen, pc)
 		}
 	}
-	if len(barriers) == 0 || len(writes) == 0 {
+	if len(barriers) == 0 || len(seen) == 0 {
 		return c.behind
 	}
 	g := cfg.New(fn)
 	after := g.Postdominators()
-	for _, w := range writes {
+	for _, w := range seen {
 		ahead := g.Reach(g.Of[w], -1, false)
 		for _, b := range barriers {
 			from, to := g.Of[b], g.Of[w]
@@ -87,7 +87,7 @@ func (u *barriers) bypassed(cs []comer) {
 		}
 		to := &u.sites[u.behind.at[n]]
 		f := u.add(c, c, fmt.Sprintf(
-			"the barrier at %s is for all threads of the block, and %d of %d reach it: %s bypass it and go on at %s",
+			"the barrier at %s is for all threads of the block, and %d of %d reach it: %s "+target.Bypass+"%s",
 			u.place(c), came, u.b.view.Launch().Block.Count(), who, to.place()))
 		f.Other = to.source()
 		return

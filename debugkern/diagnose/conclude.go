@@ -421,8 +421,8 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 		c.Advice = s.shared
 	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone) && !q.silencesOnly(s):
 		c.Advice = s.remedy.advice
-		if own := ownFile(f); own != "" && s.remedy.where != "" {
-			c.Advice = strings.Replace(c.Advice, s.remedy.where, s.remedy.where+" of "+own, 1)
+		if s.remedy.where != "" && s.remedy.file != "" && inlined(f) {
+			c.Advice = strings.Replace(c.Advice, s.remedy.where, s.remedy.where+" of "+s.remedy.file, 1)
 		}
 		if s.remedy.cite {
 			c.Advice = q.citing(c.Advice, ": ", s.remedy.at)
@@ -491,18 +491,11 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	}
 }
 
-// ownFile is the kernel's own file, where a finding names lines of another one that are inlined there; else
-// "".
-func ownFile(f *report.Finding) string {
-	for _, src := range []*report.Source{f.Source, f.Other} {
-		if src == nil {
-			continue
-		}
-		if own := src.Outermost(); own.File != src.File {
-			return own.File
-		}
-	}
-	return ""
+// inlined reports whether a finding names lines of a file that are inlined in another one.
+func inlined(f *report.Finding) bool {
+	return slices.ContainsFunc([]*report.Source{f.Source, f.Other}, func(src *report.Source) bool {
+		return src != nil && src.Outermost().File != src.File
+	})
 }
 
 // unorderedText says of a race who accesses what, and which barrier of the warp between the two places does

@@ -114,6 +114,8 @@ func (q *inquiry) otherConfigurations() []*other {
 	}
 	again := &other{req: req, name: fmt.Sprintf("the run with seed %d", req.Seed)}
 	again.req.Shape = q.run.Request.Shape
+	q.large = &other{req: again.req, name: "the run with inputs eight times as large"}
+	q.large.req.Large = true
 	oneSided := &other{req: again.req, name: "the run with inputs of one sign each"}
 	oneSided.req.OneSided = true
 	most := plan.Work.MaxTiles // what is kept from tile to tile goes on to the next
@@ -363,7 +365,7 @@ func (q *inquiry) tryThere(run *debugkern.Run, t debugkern.Trial) (*debugkern.Ru
 		blocks := run.Blocks()
 		t.Blocks = blocks[:min(len(blocks), mostBlocks(run.Entry()))]
 	}
-	t.Tiles, t.Budget = true, 4*run.Report.Cost.WarpInstructions+1000
+	t.Tiles, t.Budget = true, 4*run.Report.Cost.WarpInstructions+patience
 	now, err := q.trial(run, t)
 	if err != nil {
 		return nil, q.fatal(err)

@@ -31,7 +31,21 @@ func (q *inquiry) chooseBlocks() error {
 		}
 	}
 	for _, g := range q.doc.Guilty {
-		add(g.Block)
+		st := q.run.Plan.Stage(probes.Stage(g.Stage))
+		doc := q.doc.Stage(g.Stage)
+		if st == nil || !st.OfLaunch() || doc == nil || doc.FirstBad == nil {
+			add(g.Block)
+			continue
+		}
+		w, err := q.run.Writer(q.ctx, debugkern.Cell{
+			Place: debugkern.Place{Stage: st.Stage}, Row: doc.FirstBad.Row, Col: doc.FirstBad.Col,
+		}) // an argument's cell is of no block: of the one that wrote it
+		if err != nil && q.ctx.Err() != nil {
+			return err
+		}
+		if w != nil && w.Block != nil {
+			add(*w.Block)
+		}
 	}
 	for i := range q.doc.Findings {
 		if q.doc.Findings[i].Severity == severityError {
@@ -46,8 +60,25 @@ func (q *inquiry) chooseBlocks() error {
 		q.blocks = nil
 		return q.fatal(err)
 	}
+	if q.run.Report.Cost.WarpInstructions <= wholeGrid && q.unseenOf(base) {
+		q.blocks = nil
+		return nil
+	}
 	q.base = base
 	return nil
+}
+
+// wholeGrid is how many warp instructions a run executes at most of which experiments execute all blocks,
+// where a part of them does not show what is wrong.
+const wholeGrid = 50_000_000
+
+// unseenOf reports whether a run of some blocks compares nothing of a stage that is wrong in the run: sums of
+// all blocks are none of these.
+func (q *inquiry) unseenOf(base *debugkern.Run) bool {
+	return slices.ContainsFunc(wrongStages(q.run.Report), func(st probes.Stage) bool {
+		doc := base.Report.Stage(st.String())
+		return doc == nil || doc.Local.Cells == 0
+	})
 }
 
 // troubled reports whether there is anything to explain.

@@ -50,6 +50,7 @@ type inquiry struct {
 	nan *probes.Dim3
 	// configurations: other shapes and inputs that edits are tried in, once configured
 	configurations []*other
+	large          *other // the run with large inputs; nil: there is none
 	configured     bool
 	begun          time.Time // when the inquiry began
 	// skippedStores are the stores that gave what wrong cells of a stage read again, as in Suspect.reread

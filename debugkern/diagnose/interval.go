@@ -192,7 +192,7 @@ func (q *inquiry) narrow(s *suspect, r *remedy, with *debugkern.Run) error {
 	if x.first != x.then { // else the remedy says more: in the line, or behind it
 		r.text = strings.Replace(r.text, r.where, x.String(), 1)
 		r.advice = strings.Replace(r.advice, r.where, x.String(), 1)
-		r.where = x.String()
+		r.where, r.file = x.String(), list[0].file
 	}
 	st := q.standingIn(list[0].file, x)
 	if st == nil {

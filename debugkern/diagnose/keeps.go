@@ -12,8 +12,8 @@ import (
 // Where nothing judges a kernel's values, an edit with which it stores nothing, or something else, makes an
 // access out of bounds go as well as the right one. There an edit is one to advise only if all that the
 // kernel may load and store is loaded and stored with it too, and what it has stored stays as it is. That may
-// change where it can be made of what was read out of bounds, or before it was written, by an edit with which
-// threads do no more than leave accesses out.
+// change where it can be made of what was read out of bounds, or before it was written, by an edit of a
+// condition with which threads do no more than leave accesses out, and few of those that may be made.
 
 // unjudged reports whether nothing says what the values of a suspect's arrays should be.
 func (q *inquiry) unjudged(s *suspect) bool {
@@ -54,29 +54,38 @@ func (q *inquiry) keepsStored(r *remedy) (bool, error) {
 	if err != nil || now == nil {
 		return false, q.fatal(err)
 	}
-	fewer, other, err := q.accesses(t)
-	if err != nil || fewer {
+	touched, err := q.accesses(t)
+	if err != nil || touched == nil || q.touched.Lacks(touched) {
 		return false, err
 	}
 	kept, err := debugkern.Keeps(q.ctx, was, now)
-	return kept || err == nil && !other && slices.ContainsFunc(q.suspects, q.spoilsStored), err
+	if err != nil || kept {
+		return kept, err
+	}
+	return r.bounds && !touched.Adds(q.touched) && slices.ContainsFunc(q.suspects, func(s *suspect) bool {
+		if !q.spoilsStored(s) {
+			return false
+		}
+		at := q.doc.Findings[s.cause.Finding].Source
+		return at != nil && 4*touched.Times(at) >= 3*q.touched.Times(at)
+	}), nil
 }
 
-// accesses says whether a trial loads and stores less than the run does where it may, and whether threads
-// access something that they do not in the run.
-func (q *inquiry) accesses(t debugkern.Trial) (fewer, other bool, err error) {
+// accesses is what a trial loads and stores; nil where that cannot be found out. What the run does is
+// q.touched then.
+func (q *inquiry) accesses(t debugkern.Trial) (*scene.Touched, error) {
 	if q.touched == nil {
 		was, err := scene.Touches(q.ctx, q.run, debugkern.Trial{Blocks: t.Blocks})
 		if err != nil {
-			return false, true, q.fatal(err)
+			return nil, q.fatal(err)
 		}
 		q.touched = was
 	}
 	now, err := scene.Touches(q.ctx, q.run, t)
 	if err != nil {
-		return true, true, q.fatal(err)
+		return nil, q.fatal(err)
 	}
-	return q.touched.Lacks(now), now.Adds(q.touched), nil
+	return now, nil
 }
 
 // parametersUsed counts the parameters that an entry's instructions name.

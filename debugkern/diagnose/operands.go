@@ -265,7 +265,8 @@ func departure(c *debugkern.Contrast) difference {
 		d.at = c.Missing[0].Summed
 		d.text = fmt.Sprintf("%s is not made of %s; the others are taken at %s and come together at %s",
 			cell, missing, callText(c.Missing[0].At), callText(d.at))
-		d.look = "look at the bounds of the loop round " + callText(d.at) + ", and at what skips a part of it"
+		d.look = "look at what comes together at " + callText(d.at) + ", and at the bounds of the loop " +
+			"round it, if it lies in one"
 	case c.Wholly:
 		d.text = fmt.Sprintf("%s is not made of %s at all", cell, missing)
 		if d.at != nil {
@@ -276,10 +277,12 @@ func departure(c *debugkern.Contrast) difference {
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have themselves: at %s they take what others have and "+
 			"leave that out", cell, missing, c.Missing[0].Threads, callText(d.at))
 		d.look = "take both at " + callText(d.at) + ", what the thread has and what others have"
-	case c.Missing[0].Stored:
-		d.text = fmt.Sprintf("%s is not made of %s, which are stored, and %s reads others alone", cell, missing,
-			callText(d.at))
-		d.look = "look at the bounds of the loop round " + callText(d.at) + ", and at what skips a part of it"
+	case c.Missing[0].Stored != "" && c.Missing[0].StoredAt != nil && d.at != nil:
+		m := &c.Missing[0]
+		d.text = fmt.Sprintf("%s is not made of %s, which are in %s, stored at %s: %s reads others alone", cell,
+			missing, m.Stored, lineText(m.StoredAt, d.at), callText(d.at))
+		d.look = fmt.Sprintf("read what is stored in %s too: look at which elements are read at %s, and at what "+
+			"skips a part of them", m.Stored, callText(d.at))
 	case c.Missing[0].Threads != "":
 		d.text = fmt.Sprintf("%s is not made of %s, which %s have and %s does not bring there", cell, missing,
 			c.Missing[0].Threads, callText(d.at))

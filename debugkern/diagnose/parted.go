@@ -41,6 +41,9 @@ func (q *inquiry) part(s *suspect) error {
 		q.misnumbered(&q.doc.Findings[s.cause.Finding]) {
 		return nil
 	}
+	if s.parted = q.bypassed(&q.doc.Findings[s.cause.Finding]); s.parted != nil {
+		return nil
+	}
 	h, err := q.hangIn(s.cause.Place.Block)
 	if err != nil {
 		return err

@@ -71,8 +71,9 @@ func (q *inquiry) prove(c *repair.Cure, group []probes.Stage) (*proof, error) {
 func (q *inquiry) remedyOf(c *repair.Cure) *remedy {
 	first, others := q.places(c)
 	return &remedy{
-		text:  c.With() + " at " + linesOf(first, others),
-		edits: func(*debugkern.Run) []ptx.Edit { return c.Edits },
+		text:   c.With() + " at " + linesOf(first, others),
+		bounds: c.What == repair.OneOff,
+		edits:  func(*debugkern.Run) []ptx.Edit { return c.Edits },
 	}
 }
 
@@ -204,7 +205,7 @@ func (q *inquiry) blameLoop(s *suspect, c *repair.Cure, times int) {
 	s.cause.Title += fmt.Sprintf("; made wrong at %s: the %s is done %d times in turn to one value", at, word, times)
 	s.remedy.text = fmt.Sprintf("with the %s done %s at %s", word, often, at)
 	loop := q.loopRound(src)
-	if loop == nil {
+	if loop == nil || writtenTimes(q.run.Entry().Body[c.At].Op, q.quoted(src)) >= times {
 		s.remedy.advice = q.citing(fmt.Sprintf("do the %s at %s %s: it is done %d times in turn to one value", word,
 			at, often, times), "; the line is ", src)
 		return

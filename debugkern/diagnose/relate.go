@@ -248,7 +248,7 @@ func (q *inquiry) follow(s, from *suspect) bool {
 	if q.cutShort(from, s) && !report.Uncaptures(s.cause.Kind) || q.symptom(s, from) ||
 		q.missesThoseParted(s, from) || q.readThere(s, from) ||
 		from.cause.Kind == "unwritten" && q.leftUnwritten(from, s) || q.waitsFor(s, from) ||
-		q.addedOf(s, from) {
+		q.addedOf(s, from) || q.unorderedByBypass(s, from) {
 		s.effect = true
 		return true
 	}

@@ -31,6 +31,8 @@ type remedy struct {
 	build      *build.Build   // the kernel with another source; nil: it is the run's
 	variant    int            // which of several kernels in build
 	where      string         // "between lines 461 and 474", where text and advice have it; "": not
+	file       string         // of those lines
+	bounds     bool           // it changes nothing but conditions
 	inPlace    bool           // it stands in the place of another barrier, and where says of which
 }
 
@@ -133,14 +135,14 @@ func checked(fn *ptx.Func, f *report.Finding) []remedy {
 			}
 		}
 	}
-	where, between := "before "+blame(fn, f.Remedy[0].At).At(), ""
+	where, between, file := "before "+blame(fn, f.Remedy[0].At).At(), "", ""
 	if first, then := missingBetween(f); first != nil && first.File == then.File {
 		where = interval{first.Line, then.Line, first.Line > then.Line}.String()
-		between = where
+		between, file = where, first.File
 	}
 	what := strings.Join(names, " and ") + " " + where
 	return []remedy{
-		{text: "with " + what, advice: "put " + what, where: between,
+		{text: "with " + what, advice: "put " + what, where: between, file: file,
 			edits: func(*debugkern.Run) []ptx.Edit { return f.Remedy }},
 	}
 }
@@ -186,6 +188,7 @@ func named(f *report.Finding) []insertion {
 type gap struct {
 	at    []int
 	where string // "between lines 461 and 474"
+	file  string // of these lines
 }
 
 // missingPlaces are the two lines in the text of what is missing, or the one.
@@ -273,7 +276,8 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 		}
 	}
 	if len(before) > 0 {
-		return []gap{{probe, where}, {branch, where}, {before, where}, {after, where}}
+		file := first.File
+		return []gap{{probe, where, file}, {branch, where, file}, {before, where, file}, {after, where, file}}
 	}
 	end := a[len(a)-1]
 	next := end + 1
@@ -283,7 +287,7 @@ func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	var out []gap
 	for _, at := range []int{next, end + 1, joins(fn, end), b[0]} {
 		if at > 0 && at < len(fn.Body) {
-			out = append(out, gap{[]int{at}, again})
+			out = append(out, gap{[]int{at}, again, first.File})
 		}
 	}
 	return out
@@ -317,7 +321,7 @@ func gapsBehind(fn *ptx.Func, first, then *report.Source) []gap {
 	var out []gap
 	for _, at := range [][]int{behind, meet} {
 		if len(at) > 0 {
-			out = append(out, gap{at, where})
+			out = append(out, gap{at, where, first.File})
 		}
 	}
 	return out
@@ -375,7 +379,7 @@ func insert(fn *ptx.Func, g gap, list ...insertion) remedy {
 	}
 	what := strings.Join(names, " and ") + " " + g.where
 	return remedy{
-		text: "with " + what, advice: "put " + what, where: g.where,
+		text: "with " + what, advice: "put " + what, where: g.where, file: g.file,
 		edits: func(*debugkern.Run) []ptx.Edit { return edits },
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"runtime"
 	"slices"
@@ -103,8 +104,11 @@ func (f *rightEdit) meant() string {
 // inSource looks for one edit of the source that puts everything right, where no other experiment has shown
 // what to write.
 func (q *inquiry) inSource() error {
-	if !q.troubled() || len(q.suspects) == 0 || len(q.run.Selection.Faults) > 0 || q.settledInSource() {
+	if !q.troubled() || len(q.suspects) == 0 || len(q.run.Selection.Faults) > 0 {
 		return nil
+	}
+	if settled, err := q.settledInSource(); err != nil || settled {
+		return err
 	}
 	if !q.run.Report.Referenced() && slices.ContainsFunc(q.suspects, func(s *suspect) bool {
 		return !slices.Contains(addressKinds, s.cause.Kind)
@@ -119,6 +123,9 @@ func (q *inquiry) inSource() error {
 	limited, cancel := context.WithDeadline(q.ctx, q.begun.Add(longestSource+longestTrial))
 	q.counted, q.until = true, limited
 	found, err := s.search()
+	if err == nil && found != nil {
+		found, err = s.smallest(found)
+	}
 	q.counted, q.until = false, nil
 	cancel()
 	if err = q.stopped(err); err != nil {
@@ -153,20 +160,86 @@ func (q *inquiry) stopped(err error) error {
 	return nil
 }
 
-// settledInSource reports whether there is one suspect, and it is known what to write.
-func (q *inquiry) settledInSource() bool {
+// settledInSource reports whether there is one suspect, and it is known what to write. A line that was
+// written for an edit of the PTX is compiled first, where that is possible.
+func (q *inquiry) settledInSource() (bool, error) {
 	if len(q.suspects) != 1 {
-		return false
+		return false, nil
 	}
 	s := q.suspects[0]
 	if s.remedy == nil || s.alone == nil || !s.remedy.changes() || !q.nothingWrong(s.alone) {
-		return false
+		return false, nil
 	}
-	if w := s.cause.Rewrite; w != nil && w.Now != "" && headed.MatchString(w.Was) {
-		return false // how often a loop is executed may be made wrong where its bound is computed
+	w := s.cause.Rewrite
+	if w != nil && w.Now != "" && headed.MatchString(w.Was) {
+		return false, nil // how often a loop is executed may be made wrong where its bound is computed
 	}
-	return s.cause.Rewrite != nil || s.remedy.where != "" || s.remedy.without != "" ||
-		s.cause.Kind == kindTable
+	if w == nil || w.Now == "" {
+		return s.remedy.where != "" || s.remedy.without != "" || s.cause.Kind == kindTable || w != nil, nil
+	}
+	right, err := q.rightWritten(w)
+	if err == nil && !right {
+		q.unwrite(s)
+	}
+	return right, err
+}
+
+// rightWritten reports whether everything is right with a line of the source that reads as it should, and
+// what was compiled of it; true where nothing can be compiled.
+func (q *inquiry) rightWritten(w *Rewrite) (bool, error) {
+	for name, source := range q.run.Texts() {
+		if path.Base(name) != path.Base(w.File) {
+			continue
+		}
+		lines := strings.Split(source, "\n")
+		if w.Line > len(lines) || strings.TrimSpace(lines[w.Line-1]) != w.Was {
+			continue
+		}
+		if _, err := q.run.Compile(q.ctx, nil); err != nil {
+			return true, q.stopped(err)
+		}
+		lines[w.Line-1] = strings.Replace(lines[w.Line-1], w.Was, w.Now, 1)
+		b, err := q.run.Compile(q.ctx, map[string]string{name: strings.Join(lines, "\n")})
+		if err != nil {
+			return false, q.stopped(err)
+		}
+		r, err := q.try(nil, &remedy{build: b})
+		if err != nil || r == nil || !q.nothingWrong(r) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// unwrite takes back the line of a suspect's cause with which, compiled, not everything is right: the
+// compiler made the instruction that was edited of other lines too.
+func (q *inquiry) unwrite(s *suspect) {
+	w, c := s.cause.Rewrite, &s.cause
+	c.Rewrite = nil
+	at := &report.Source{File: w.File, Line: w.Line}
+	s.remedy.advice = fmt.Sprintf("look at %s, and at other lines that compute the same: %s in the compiled kernel "+
+		"everything is right, and with the line written so it is not; the line is %s", at.At(), s.remedy.text,
+		quote(w.Was))
+	s.remedy.text += ", in the compiled kernel,"
+	c.Advice = s.remedy.advice
+}
+
+// smallest is an edit without those of its differences that it does not need.
+func (s *sourceEdit) smallest(f *rightEdit) (*rightEdit, error) {
+	for _, e := range f.edit.Smaller() {
+		if s.late() {
+			break
+		}
+		g, err := s.confirmed(e)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			g.also, g.more = f.also, f.more
+			return s.smallest(g)
+		}
+	}
+	return f, nil
 }
 
 // nothingWrong reports whether every stage of a run is right, as much of it as was judged, and nothing is
@@ -519,7 +592,7 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 		return nil, q.stopped(err)
 	}
 	if slices.ContainsFunc(q.suspects, q.unjudged) {
-		if ok, err := q.keepsStored(&remedy{build: b}); err != nil || !ok {
+		if ok, err := q.keepsStored(&remedy{build: b, bounds: e.OfCondition()}); err != nil || !ok {
 			return nil, err
 		}
 	}
@@ -556,6 +629,14 @@ func (s *sourceEdit) confirmed(e rewrite.Edit) (*rightEdit, error) {
 			s.refuse(f, past)
 		}
 		return nil, err
+	}
+	if e.LosesMaximum() {
+		if name, err := s.overflows(b); err != nil || name != "" {
+			if err == nil {
+				s.refuse(f, "numbers overflow in "+name)
+			}
+			return nil, err
+		}
 	}
 	others, err := q.spoiltShapes()
 	if err != nil {
@@ -698,6 +779,33 @@ func (s *sourceEdit) goesPast(f *rightEdit) (string, error) {
 	return "", nil
 }
 
+// overflows names the run with large inputs where a build leaves more numbers in it that are not finite than
+// the kernel does; "" where it does not, or there is none.
+func (s *sourceEdit) overflows(b *build.Build) (string, error) {
+	q := s.q
+	if q.elsewheres(); q.large == nil {
+		return "", nil
+	}
+	was, err := q.execute(q.large)
+	if err != nil || was == nil {
+		return "", err
+	}
+	now, err := q.tryThere(was, debugkern.Trial{Build: b, Blocks: was.Blocks()})
+	if err != nil || now == nil {
+		return "", q.stopped(err)
+	}
+	notFinite := func(r *debugkern.Run) (n int) {
+		for i := range r.Report.Stages {
+			n += r.Report.Stages[i].Global.Nonfinite
+		}
+		return n
+	}
+	if notFinite(now) > notFinite(was) {
+		return q.large.name, nil
+	}
+	return "", nil
+}
+
 // refuse keeps the first edit with which everything is right here, and something elsewhere is not.
 func (s *sourceEdit) refuse(f *rightEdit, but string) {
 	if s.refused == nil {
@@ -729,6 +837,14 @@ var signs = map[string][]string{
 func written(op, line string) bool {
 	in := func(sign string) bool { return strings.Contains(line, sign) }
 	return signs[op] == nil || slices.ContainsFunc(signs[op], in)
+}
+
+// writtenTimes is how often a line of the source has an operation that PTX calls by a name.
+func writtenTimes(op, line string) (n int) {
+	for _, sign := range signs[op] {
+		n += strings.Count(bare(line), sign)
+	}
+	return n
 }
 
 // earlier are the ends of titles that say where an edit of the PTX makes something right.

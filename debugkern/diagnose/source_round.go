@@ -109,6 +109,9 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 		}
 		list = append(list, c)
 	}
+	if list, err = s.keeping(built, list); err != nil {
+		return nil, nil, err
+	}
 	if list, err = s.needed(built, base, list); err != nil {
 		return nil, nil, err
 	}
@@ -119,6 +122,24 @@ func (s *sourceEdit) round(b batch) (list []candidate, left []rewrite.Edit, err 
 		return nil, nil, err
 	}
 	return list, left, s.widely(built, list)
+}
+
+// keeping leaves out, where nothing judges a kernel's values, the candidates of a build with which something
+// else is stored than without.
+func (s *sourceEdit) keeping(b *build.Build, list []candidate) (kept []candidate, err error) {
+	if !slices.ContainsFunc(s.q.suspects, s.q.unjudged) {
+		return list, nil
+	}
+	for _, c := range list {
+		ok, err := s.q.keepsStored(&remedy{build: b, variant: c.variant, bounds: c.edit.OfCondition()})
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept = append(kept, c)
+		}
+	}
+	return kept, nil
 }
 
 // widely notes of the candidates of a build in how many shapes that are none of the manifest's something
@@ -161,7 +182,7 @@ func (s *sourceEdit) tryAll(
 ) (*debugkern.Run, error) {
 	now, err := s.q.trial(was, debugkern.Trial{
 		Build: b, Variant: variant, Blocks: was.Blocks(), Tiles: true,
-		Budget: 4*slower*was.Report.Cost.WarpInstructions + 10000,
+		Budget: 4*slower*was.Report.Cost.WarpInstructions + patience,
 	})
 	if err != nil || now == nil || now.Report.Verdict == report.Failed {
 		return nil, s.q.stopped(err)
@@ -224,7 +245,7 @@ func (s *sourceEdit) checked(b *build.Build, list []candidate) ([]candidate, err
 }
 
 // elsewhere leaves out the candidates of a build that are wrong in another configuration, and those that
-// execute more there than others.
+// execute more there than others, or than what is right there needs.
 func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, error) {
 	q := s.q
 	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.cost, y.cost) })
@@ -265,7 +286,8 @@ func (s *sourceEdit) elsewhere(b *build.Build, list []candidate) ([]candidate, e
 	}
 	s.needNot(list)
 	return slices.DeleteFunc(list, func(c candidate) bool {
-		much := c.work > least+least/4 // an edit that leaves out others of the same build executes less too
+		// An edit that leaves out others of the same build executes less too.
+		much := c.work > least+least/4 || c.more
 		if much {
 			s.needless = append(s.needless, c)
 		}
@@ -353,11 +375,12 @@ const (
 )
 
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed. Those come
-// first that are right in most shapes.
+// first with which nothing computes more than it needs, and that are right in most shapes.
 func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.narrow, b.narrow), s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
+		return cmp.Or(falseFirst(a.more, b.more), cmp.Compare(a.narrow, b.narrow),
+			s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
 			cmp.Compare(a.edit.Replaced(), b.edit.Replaced()))
 	})
 	compared := false
@@ -379,11 +402,28 @@ func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
 			}
 		case (e.Text != f.edit.Text || e.Line != f.edit.Line) && p.cost <= s.cost(&f.edit)+asLikely &&
 			p.narrow == sorted[0].narrow:
-			f.also = &e
-			return f, nil
+			spoilt, _, err := s.spoils(e)
+			if err != nil {
+				return nil, err
+			}
+			if spoilt == "" {
+				f.also = &e
+				return f, nil
+			}
 		}
 	}
 	return f, nil
+}
+
+// falseFirst compares: what is not so comes before what is.
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // needNot notes the edits that leave out a statement under a condition, where so many others of its line are

@@ -45,7 +45,9 @@ func (q *inquiry) cover() error {
 		}
 		if c != nil && len(c.Never()) > 0 {
 			s.covered = c
-			q.neverWritten(s)
+			if err := q.neverWritten(s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -53,7 +55,7 @@ func (q *inquiry) cover() error {
 
 // neverWritten gives a suspect the place of the line that writes what lies around the elements that nobody
 // writes, and says which those are.
-func (q *inquiry) neverWritten(s *suspect) {
+func (q *inquiry) neverWritten(s *suspect) error {
 	c := s.covered
 	for i := range q.run.Plan.Stages {
 		sp := &q.run.Plan.Stages[i]
@@ -68,14 +70,14 @@ func (q *inquiry) neverWritten(s *suspect) {
 			s.cause.Advice = fmt.Sprintf("compare the stride of the access at %s with the width of %s, %d",
 				at, c.Variable, width)
 			s.padded = true
-			return
+			return nil
 		}
 	}
 	writer := c.Writer()
 	never := c.NeverText()
 	if writer == nil {
 		s.cause.why = never
-		return
+		return nil
 	}
 	who, verb := callText(writer), "writes"
 	if list := c.Beside(writer); len(list) > 0 {
@@ -83,10 +85,15 @@ func (q *inquiry) neverWritten(s *suspect) {
 	}
 	s.cause.why = fmt.Sprintf("%s; %s %s the others", never, who, verb)
 	if s.decidedAt != "" {
-		return // an edit says more
+		return nil // an edit says more
 	}
 	s.cause.Advice = fmt.Sprintf("write them too: look at which elements %s %s", who, verb)
-	if at := q.leavesBefore(writer); at != nil {
+	at := q.leavesBefore(writer)
+	idle, err := q.neverTaken(at, writer, s.cause.Place.Block)
+	if err != nil {
+		return err
+	}
+	if at != nil && !idle {
 		s.cause.Advice = q.citing(fmt.Sprintf("%s, and at the condition at %s, which leaves it out",
 			s.cause.Advice, lineText(at, writer)), ": ", at)
 		if leavesLoop.MatchString(bare(q.quoted(at))) {
@@ -99,6 +106,7 @@ func (q *inquiry) neverWritten(s *suspect) {
 	} else if s.cause.Place.Other == nil {
 		s.cause.Place.Other = writer
 	}
+	return nil
 }
 
 // leavesBefore is the nearest line above a line, in a loop that it lies in, by which a thread leaves that
@@ -117,6 +125,32 @@ func (q *inquiry) leavesBefore(at *report.Source) *report.Source {
 		}
 	}
 	return nil
+}
+
+// neverTaken reports whether threads of a block write at a line as often as they ask a condition above it by
+// which they would leave it out, nil for none: it leaves out none.
+func (q *inquiry) neverTaken(condition, writes *report.Source, block probes.Dim3) (bool, error) {
+	if condition == nil {
+		return false, nil
+	}
+	times, err := q.base.Executed(q.ctx, block)
+	if err != nil {
+		return false, q.fatal(err)
+	}
+	asked, written := 0, 0
+	for i, in := range q.run.Entry().Body {
+		src := blame(q.run.Entry(), i)
+		if src == nil {
+			continue
+		}
+		switch k := in.Kind(); {
+		case k.Writes() && src.At() == writes.At() && src.Calls == writes.Calls:
+			written += times[i]
+		case in.Op == "setp" && src.At() == condition.At():
+			asked += times[i]
+		}
+	}
+	return asked > 0 && written >= asked, nil
 }
 
 // leavesEarly matches a condition by which what follows in a loop is not done, leavesLoop one by which the

@@ -42,12 +42,17 @@ func bitsOf(f probes.Fill, t probes.DType, seed uint64, arg, index int) uint64 {
 			return math.Float64bits(-math.Abs(normalAt(seed, arg, index)))
 		case probes.FillAbove:
 			return math.Float64bits(math.Abs(normalAt(seed, arg, index)))
+		case probes.FillLarge:
+			return math.Float64bits(large * normalAt(seed, arg, index))
 		case probes.FillRand:
 			return math.Float64bits(float64(bitsAt(seed, arg, index)>>11) * (1.0 / (1 << 53)))
 		}
 	}
 	return op.Round(t, float64(realAt(f, seed, arg, index)))
 }
+
+// large is how many times as large as normal numbers those of probes.FillLarge are.
+const large = 8
 
 // bitsAt are 64 bits of the index-th element of an argument.
 func bitsAt(seed uint64, arg, index int) uint64 {
@@ -64,6 +69,8 @@ func realAt(f probes.Fill, seed uint64, arg, index int) float32 {
 		return float32(-math.Abs(normalAt(seed, arg, index)))
 	case probes.FillAbove:
 		return float32(math.Abs(normalAt(seed, arg, index)))
+	case probes.FillLarge:
+		return float32(large * normalAt(seed, arg, index))
 	case probes.FillRand:
 		// both factors and the product are exact
 		return float32(bitsAt(seed, arg, index)>>40) * (1.0 / (1 << 24))

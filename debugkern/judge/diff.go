@@ -40,8 +40,11 @@ func (v Verdict) String() string { return [...]string{"off", "ok", "tainted", "w
 
 // Options say what was captured and how to go about it.
 type Options struct {
-	Range  probes.Range    // what was captured; a zero Range: everything
-	Blocks []probes.Dim3   // of the range, those that were executed and are judged; nil: all
+	Range  probes.Range  // what was captured; a zero Range: everything
+	Blocks []probes.Dim3 // of the range, those that were executed and are judged; nil: all
+	// InPart are arguments of which cells are judged too where only some blocks were executed: those that
+	// were written. Nobody adds to them, so that what stands in a cell is one block's
+	InPart probes.StageSet
 	Stages probes.StageSet // which stages were captured; nil: all that the plan has
 	// Replaced: what was put in place of tiles as soon as they were captured; nil: nothing
 	Replaced Replaced

@@ -92,7 +92,8 @@ func (w *walker) forgetExpected() {
 const bandCells = 1 << 16
 
 // arguments judges the arguments of the plan's Memory that something is expected of, as a whole. Where only
-// some blocks were executed, no argument is complete.
+// some blocks were executed, no argument is complete: of those that can be judged in part the cells that were
+// written are.
 func (j *Judgement) arguments(ctx context.Context) error {
 	if j.opt.Expected == nil {
 		return nil
@@ -101,7 +102,7 @@ func (j *Judgement) arguments(ctx context.Context) error {
 	for i := range p.Memory {
 		sp := &p.Memory[i]
 		out := StageResult{Stage: sp.Stage}
-		if j.opt.Blocks == nil && j.opt.Expected.Has(sp.Stage) {
+		if j.opt.Expected.Has(sp.Stage) && (j.opt.Blocks == nil || j.opt.InPart.Has(sp.Stage)) {
 			var err error
 			if out, err = j.argument(ctx, sp); err != nil {
 				return err
@@ -116,6 +117,9 @@ func (j *Judgement) arguments(ctx context.Context) error {
 func (j *Judgement) argument(ctx context.Context, sp *probes.StagePlan) (StageResult, error) {
 	out := StageResult{Stage: sp.Stage, Tiles: 1}
 	raw := j.src.Tile(sp.Stage, probes.Dim3{}, 0)
+	if !raw.Reached() && j.opt.Blocks != nil {
+		return out, nil
+	}
 	if !raw.Reached() {
 		return StageResult{Stage: sp.Stage, Unreached: 1, Absent: probes.Elems(sp.Capture.Dims)}, nil
 	}
@@ -137,6 +141,9 @@ func (j *Judgement) argument(ctx context.Context, sp *probes.StagePlan) (StageRe
 		part := e.First(rows)
 		j.opt.Expected.Rows(sp.Stage, probes.Dim3{}, 0, first, nil, part)
 		absent := b.judge(j, part, &local, &t, &verdict)
+		if j.opt.Blocks != nil {
+			absent = 0 // others would have written them
+		}
 		out.Absent += absent
 		verdict.Absent += int32(absent)
 		first += rows
@@ -200,7 +207,8 @@ type wholeVerdict struct {
 // as it is after the launch. It is nil where nothing is expected of it, and where it was not judged.
 func (j *Judgement) Whole(s probes.Stage) *TileDiff {
 	sp := j.ref.Plan().Stage(s)
-	if sp == nil || !sp.OfLaunch() || j.opt.Expected == nil || j.opt.Blocks != nil || !j.opt.Expected.Has(s) {
+	if sp == nil || !sp.OfLaunch() || j.opt.Expected == nil || !j.opt.Expected.Has(s) ||
+		j.opt.Blocks != nil && !j.opt.InPart.Has(s) {
 		return nil
 	}
 	raw := j.src.Tile(s, probes.Dim3{}, 0)

@@ -301,6 +301,13 @@ func (x *folder) memory(f *Fold, members []int32) string {
 	return strings.Join(out, " and ")
 }
 
+// Memory names the memory that a value was loaded from, or that a store put it into: "half_sum[1][0]";
+// "memory" where it has no name.
+func (t *Trace) Memory(r Ref) string {
+	x := &folder{t: t, g: &Graph{Nodes: []Ref{r}}}
+	return x.memory(&Fold{}, []int32{0})
+}
+
 // place is the memory that a node's bytes were loaded from or stored to.
 func (t *Trace) place(r Ref) (addr uint64, space target.Space, n int, ok bool) {
 	s := t.steps.at(int(r.Step))

@@ -181,12 +181,15 @@ func (e *Edit) Freezes() bool {
 	return frozen
 }
 
-// Contradicts reports whether an edit makes a condition of a name and its negation, which never holds, or
-// always: what is done under it is better left out, or done always.
+// Contradicts reports whether an edit makes a condition of a name and its negation, or one that compares a
+// name with itself, which never holds, or always: what is done under it is better left out, or done always.
 func (e *Edit) Contradicts() bool {
-	_, now, ok := e.Lines()
+	was, now, ok := e.Lines()
 	if !ok {
 		return false
+	}
+	if withItself(now) && !withItself(was) {
+		return true
 	}
 	for _, m := range bothWays.FindAllStringSubmatch(now, -1) {
 		if m[1] == m[2] || m[3] != "" && m[3] == m[4] {
@@ -195,6 +198,19 @@ func (e *Edit) Contradicts() bool {
 	}
 	return false
 }
+
+// withItself reports whether a line compares a name with itself.
+func withItself(line string) bool {
+	for _, m := range compared.FindAllStringSubmatch(line, -1) {
+		if m[1] == m[2] {
+			return true
+		}
+	}
+	return false
+}
+
+// compared matches two names that are compared, and are no parts of other expressions.
+var compared = regexp.MustCompile(`(?:^|[(;=?:]|&&|\|\|)\s*(\w+) (?:[<>]=?|[!=]=) (\w+)\s*(?:$|[);?]|&&|\|\|)`)
 
 // bothWays matches two names of which one is negated.
 var bothWays = regexp.MustCompile(`(?:^|[^\w!.])(\w+) (?:&&|\|\|) !(\w+)\b|!(\w+) (?:&&|\|\|) (\w+)\b`)

@@ -25,7 +25,8 @@ type Edit struct {
 	// Drops are flags of the build that stand in what it replaces, and no more with it: what another build
 	// needs may be lost
 	Drops []string
-	// copied: what it puts in stands elsewhere in the same role
+	// copied: what it puts in stands elsewhere in the same role, or all of it says one thing, so that its
+	// length says nothing
 	copied bool
 	// loses counts the constants that flags of the build decide, which stand in what it replaces and no more
 	// with it
@@ -166,6 +167,19 @@ func (e *Edit) Cost() int {
 func (e *Edit) LosesChoice() bool {
 	return e.choices() < 0 || e.neverEqual() || e.changes(sameArms)
 }
+
+// LosesMaximum reports whether an edit leaves out a maximum. What it limits may be no larger in a run.
+func (e *Edit) LosesMaximum() bool {
+	count := func(text string) int { return len(maxima.FindAllString(text, -1)) }
+	n := 0
+	for _, s := range e.sites {
+		n += count(s.now) - count(e.Text.text[s.from:s.to])
+	}
+	return n < 0
+}
+
+// maxima matches the functions that give a maximum.
+var maxima = regexp.MustCompile(`\b\w*max\w*\(`)
 
 // choices is how many more ?: the text has with the edit.
 func (e *Edit) choices() (n int) {

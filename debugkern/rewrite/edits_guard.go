@@ -48,6 +48,16 @@ func (l *lister) below(e *expr, from, to int) (out []string) {
 			return slices.Contains(names, v.name) && !slices.Contains(l.f.parameters, v)
 		}
 		bounds := l.nearest(slices.DeleteFunc(slices.Clone(numbers), inIndex), e, never)
+		slices.SortStableFunc(bounds, func(a, b *variable) int { // what the kernel is called with bounds most
+			first, second := slices.Contains(l.f.parameters, a), slices.Contains(l.f.parameters, b)
+			switch {
+			case first && !second:
+				return -1
+			case second && !first:
+				return 1
+			}
+			return 0
+		})
 		less := func(v string, than []*variable) {
 			for _, b := range than[:min(len(than), mostBounds)] {
 				if c := v + " < " + b.name; !slices.Contains(out, c) {
@@ -87,27 +97,26 @@ func (l *lister) conjoined(e *expr, from, to int) {
 			}
 		})
 	})
-	for _, d := range l.donors(e, func(x, _ *expr) bool {
-		return slices.Contains(comparisons, x.op) && ifs[x]
-	}) {
-		add(d)
-	}
+	donors := l.donors(e, func(x, _ *expr) bool { return slices.Contains(comparisons, x.op) && ifs[x] })
 	var names []string
 	for _, tok := range l.t.tokens[from:to] {
 		if tok.kind == name {
 			names = append(names, tok.text)
 		}
 	}
+	names = append(names, l.t.sums(from, to, span{l.t.tokens[from].from, l.t.tokens[to-1].to})...)
 	op, than := " && ", " < "
 	if e.op == "||" || l.s.kind == "if" && len(l.s.body) == 1 && leaves[l.t.tokens[l.s.body[0].from].text] {
 		op, than = " || ", " >= "
 	}
-	for _, c := range l.bounds(e, names, than) {
-		add(c)
-	}
-	rank := rankConjunct
+	rank, bounds := rankConjunct, l.bounds(e, names, than)
+	list := slices.Concat(donors, bounds)
 	if l.wanted.Beyond && l.holdsIndex(from, to) {
 		rank -= guarding
+		list = slices.Concat(bounds, donors)
+	}
+	for _, c := range list {
+		add(c)
 	}
 	for i, c := range parts[:min(len(parts), mostParts)] {
 		l.put(rank+i/3, e.from, e.to, grouped(text, e, strings.TrimSpace(op))+op+c)
@@ -125,22 +134,27 @@ func (l *lister) holdsIndex(from, to int) bool {
 	})
 }
 
-// sums lists the sums of two names that stand in brackets of their own, between two tokens and in a span:
-// "query0 + r" of static_cast<size_t>(query0 + r) * D.
+// sums lists the sums of a name and another one, or a number, that stand in brackets of their own or at the
+// end of brackets, between two tokens and in a span: "query0 + r" of static_cast<size_t>(query0 + r) * D,
+// "x + 1" of u[y * nx + x + 1].
 func (t *Text) sums(from, to int, in span) (out []string) {
 	for i := max(from, 1); i+3 < to; i++ {
 		a, plus, b := t.tokens[i], t.tokens[i+1], t.tokens[i+2]
 		open, shut := t.tokens[i-1].text, t.tokens[i+3].text
-		if a.kind == name && plus.text == "+" && b.kind == name && in.from <= a.from && b.to <= in.to &&
-			(open == "(" && shut == ")" || open == "[" && shut == "]") {
+		if a.kind != name || plus.text != "+" || b.kind != name && b.kind != number || a.from < in.from ||
+			in.to < b.to || strings.Contains(b.text, ".") {
+			continue
+		}
+		alone := open == "(" && shut == ")" || open == "[" && shut == "]"
+		if alone || b.kind == number && open == "+" && shut == "]" {
 			out = append(out, a.text+" + "+b.text)
 		}
 	}
 	return out
 }
 
-// bounds lists comparisons of some variables with the numbers that the kernel is called with: those first
-// that are mentioned near to each other, and have names alike.
+// bounds lists comparisons of some variables, and of sums that begin with one, with the numbers that the
+// kernel is called with: those first that are mentioned near to each other, and have names alike.
 func (l *lister) bounds(e *expr, names []string, than string) []string {
 	type bound struct {
 		text string
@@ -150,11 +164,15 @@ func (l *lister) bounds(e *expr, names []string, than string) []string {
 	numbers := l.numbers(e)
 	for _, v := range numbers {
 		for _, x := range numbers {
-			if slices.Contains(l.f.parameters, x) && !slices.Contains(l.f.parameters, v) &&
-				slices.Contains(names, v.name) {
-				far := l.apart(v, e) + l.apart(x, e)
-				far += unlike(strings.ToLower(v.name), strings.ToLower(x.name), true)
-				list = append(list, bound{v.name + than + x.name, far})
+			if !slices.Contains(l.f.parameters, x) || slices.Contains(l.f.parameters, v) {
+				continue
+			}
+			far := l.apart(v, e) + l.apart(x, e)
+			far += unlike(strings.ToLower(v.name), strings.ToLower(x.name), true)
+			for _, n := range names {
+				if n == v.name || strings.HasPrefix(n, v.name+" + ") {
+					list = append(list, bound{n + than + x.name, far})
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // rounded lists a number that is not rounded to a multiple in the place of one that is, and its quotient
 // rounded the other way: X in the place of (X + N - 1) / N * N and of X / N * N, X / N in that of
-// (X + N - 1) / N.
+// (X + N - 1) / N, and that in the place of X / N, where a constant divides what is none.
 func (l *lister) rounded(e, parent *expr) {
 	t := l.t
 	text := func(x *expr) string { return t.source(x.from, x.to) }
@@ -44,7 +45,26 @@ func (l *lister) rounded(e, parent *expr) {
 		l.put(rankRounded, e.from, e.to, grouped(text(x), x, "/")+" / "+n)
 		l.roundedApart(e, x, n)
 		l.roundedBy(e, x)
+	case x == nil && l.wholeConstant(quotient.kids[1]) && !l.known(quotient.kids[0]):
+		rank, all := rankRoundedUp, quotient.kids[0]
+		if ofThread.MatchString(text(all)) { // which of N threads it is
+			rank += ofThreadLess
+		}
+		l.copied = true
+		l.put(rank, e.from, e.to, "("+grouped(text(all), all, "+")+" + "+n+" - 1) / "+n)
+		l.copied = false
 	}
+}
+
+// ofThread matches what a thread has of its own, and ofThreadLess is by how many ranks it is less likely that
+// its quotient is to be rounded up.
+var ofThread = regexp.MustCompile(`threadIdx|lane|warp`)
+
+const ofThreadLess = 10
+
+// wholeConstant reports whether an expression is a constant that is no real number.
+func (l *lister) wholeConstant(e *expr) bool {
+	return l.known(e) && !strings.ContainsAny(l.t.source(e.from, e.to), ".")
 }
 
 // roundedApart lists, of a difference that is divided and rounded up, its terms divided by themselves:

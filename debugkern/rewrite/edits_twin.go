@@ -95,7 +95,8 @@ func (l *lister) target(s *statement) (to target, ok bool) {
 }
 
 // counterparts maps each variable that only the first statement has to one of the same type that only the
-// second has. Pairs with the most similar names are made first.
+// second has. Pairs with the most similar names are made first. A member, or a number that is an index, is
+// mapped where each of them has one that the other has not: x to y.
 func (l *lister) counterparts(from, to *statement) map[string]string {
 	type pair struct {
 		a, b *variable
@@ -119,7 +120,34 @@ func (l *lister) counterparts(from, to *statement) map[string]string {
 			taken[p.b.name] = true
 		}
 	}
+	for _, mark := range []string{".", "["} {
+		a, b := l.t.marked(from, to, mark), l.t.marked(to, from, mark)
+		if len(a) == 1 && len(b) == 1 {
+			names[mark+a[0]] = b[0]
+		}
+	}
 	return names
+}
+
+// marked lists the members, or the numbers that are indices, that a statement has and another has not: those
+// of which the key has a mark.
+func (t *Text) marked(in, not *statement, mark string) (out []string) {
+	has := func(s *statement, key string) bool {
+		for i := s.from; i < s.to; i++ {
+			if t.nameKey(i) == key {
+				return true
+			}
+		}
+		return false
+	}
+	for i := in.from; i < in.to; i++ {
+		key := t.nameKey(i)
+		text, ok := strings.CutPrefix(key, mark)
+		if ok && !has(not, key) && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // hasName reports whether a variable of a name is among some.

@@ -6,10 +6,9 @@ package rewrite
 // 245 of these with the lines that a diagnosis names. Those of the edits in edits_begun.go, and
 // rankSameNames, rankPastEnd, rankRounded, rankHalving, rankBits, rankOtherFactor, rankLeaders, rankRunning,
 // rankLikeCall, rankIntoLoop, rankBeforeLoop, rankComponent, rankOutOfLoop, rankTruth, rankPlaced,
-// rankWrappedName, rankRoundedBy, rankBrackets, rankRowsAt, rankLastStep, rankRest, rankWholeLoop, rankFlat,
-// rankCounted, rankRepeated, rankOneElement, rankStepOf, rankQuotient, rankMasked, rankCast and rankNumbered
-// are estimates:
-// too few bugs had them. The lower the likelier.
+// rankWrappedName, rankRoundedBy, rankRoundedUp, rankBrackets, rankRowsAt, rankLastStep, rankRest,
+// rankWholeLoop, rankFlat, rankCounted, rankRepeated, rankOneElement, rankStepOf, rankQuotient, rankMasked,
+// rankCast and rankNumbered are estimates: too few bugs had them. The lower the likelier.
 const (
 	rankMasked      = 2  // a mask in brackets, which is a factor
 	rankClamped     = 4  // at least 0
@@ -43,6 +42,7 @@ const (
 	rankPastEnd     = 14 // a constant or variable in the bound of a loop that goes past the end of an array
 	rankExtreme     = 14 // a number that the kernel has a function for
 	rankRounded     = 14 // a number that is not rounded to a multiple
+	rankRoundedUp   = 10 // a quotient that is rounded up
 	rankRoundedBy   = 14 // a quotient that is rounded up by another constant
 	rankBrackets    = 16 // a sum in brackets, which is a factor
 	rankRest        = 14 // what is left of an extent behind a tile's first element

@@ -92,19 +92,33 @@ func (t *Text) source(from, to int) string {
 	return t.text[t.tokens[from].from:t.tokens[to-1].to]
 }
 
-// renamed is the text of some tokens with other names of variables: members of types keep theirs.
+// renamed is the text of some tokens with other names, by nameKey.
 func (t *Text) renamed(from, to int, names map[string]string) string {
 	var b strings.Builder
 	at := t.tokens[from].from
 	for i := from; i < to; i++ {
 		tok := t.tokens[i]
-		if now := names[tok.text]; now != "" && tok.kind == name && !t.is(i-1, ".") && !t.is(i-1, "->") {
+		if now := names[t.nameKey(i)]; now != "" {
 			b.WriteString(t.text[at:tok.from] + now)
 			at = tok.to
 		}
 	}
 	b.WriteString(t.text[at:t.tokens[to-1].to])
 	return b.String()
+}
+
+// nameKey is by what a token is renamed: a variable by its name, a member by that behind a dot, a number that
+// is a whole index by that behind a bracket; "" of any other token.
+func (t *Text) nameKey(i int) string {
+	switch tok := t.tokens[i]; {
+	case tok.kind == name && (t.is(i-1, ".") || t.is(i-1, "->")):
+		return "." + tok.text
+	case tok.kind == name:
+		return tok.text
+	case tok.kind == number && t.is(i-1, "[") && t.is(i+1, "]"):
+		return "[" + tok.text
+	}
+	return ""
 }
 
 // outer reads what stands outside of functions: functions, types and constants.

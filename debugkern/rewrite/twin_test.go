@@ -309,3 +309,31 @@ __global__ void k(float* u, int key, int n, bool leader) {
 		t.Errorf("a part of a condition less costs %d, all of it %d", part, all)
 	}
 }
+
+// A statement is offered as another one has it with its own member, or its own number of an element.
+func TestTwinsOfMembers(t *testing.T) {
+	text := Parse("k.cu", `__global__ void f(float2* o, float c, float p, float2 v, int x) {
+    float2 acc = o[0];
+    float u[2];
+    acc.x = acc.x * c + p * v.x + x;
+    acc.y = acc.y + p * v.y + x;
+    u[0] = u[0] * c + p;
+    u[1] = u[1] + p;
+    o[0] = acc;
+    o[1].x = u[0] + u[1];
+}
+`)
+	for line, want := range map[int]string{
+		5: "acc.y = acc.y * c + p * v.y + x;",
+		7: "u[1] = u[1] * c + p;",
+	} {
+		found := slices.ContainsFunc(NewSet(text).Edits(map[string]map[int]int{"k.cu": {line: 0}}, Wanted{}),
+			func(e Edit) bool {
+				_, now, _ := e.Lines()
+				return now == want
+			})
+		if !found {
+			t.Errorf("line %d is not offered as %s", line, want)
+		}
+	}
+}

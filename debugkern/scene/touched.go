@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -16,6 +18,8 @@ type Touched struct {
 	by    map[touchBy]bool
 	names map[uint64]string // of arguments, by the address of their first byte
 	all   bool              // nothing is left out
+	times map[string]int    // how often threads access something on a line, by its file and number
+	lines map[*ptx.Instr]string
 }
 
 // touch is an access of a place.
@@ -39,7 +43,10 @@ const mostTouched = 1 << 20
 // Touches makes a trial of a run and returns what its launch touches, without what lies out of bounds. Errors
 // are those of Try.
 func Touches(ctx context.Context, r *debugkern.Run, trial debugkern.Trial) (*Touched, error) {
-	t := &Touched{by: map[touchBy]bool{}, names: map[uint64]string{}, all: true}
+	t := &Touched{
+		by: map[touchBy]bool{}, names: map[uint64]string{}, all: true, times: map[string]int{},
+		lines: map[*ptx.Instr]string{},
+	}
 	a, err := r.Attempt(ctx, trial)
 	if err != nil {
 		return nil, err
@@ -82,6 +89,21 @@ func (t *Touched) Adds(to *Touched) bool {
 		}
 	}
 	return false
+}
+
+// Times is how often threads access something at a line, where they may.
+func (t *Touched) Times(at *report.Source) int { return t.times[at.At()] }
+
+// line is the file and number of an instruction's line.
+func (t *Touched) line(fn *ptx.Func, in *ptx.Instr) string {
+	line, known := t.lines[in]
+	if !known {
+		if at := report.SourceOf(target.Blame(fn, in.Index)); at != nil {
+			line = at.At()
+		}
+		t.lines[in] = line
+	}
+	return line
 }
 
 // toucher watches the accesses of one block.
@@ -132,5 +154,6 @@ func (w *toucher) Event(e *target.Event) {
 			x.of, x.at = w.out.names[lo], x.at-lo
 		}
 		w.out.by[touchBy{x, w.view.Block(), e.Warp, lane}] = true
+		w.out.times[w.out.line(e.Func, e.Instr)]++
 	}
 }

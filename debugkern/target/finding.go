@@ -81,6 +81,10 @@ const MBarrierWait = "a wait at the mbarrier"
 // BarrierUse begins Finding.Message of a barrier that is used in a wrong way by warps that all come to it.
 const BarrierUse = "barrier "
 
+// Bypass stands in Finding.Message between the threads that bypass a barrier of all threads and where they go
+// on.
+const Bypass = "bypass it and go on at "
+
 // CountForOnePhase ends Finding.Message where a barrier is arrived at again before the phase is over.
 const CountForOnePhase = "under another order both count for one phase"
 

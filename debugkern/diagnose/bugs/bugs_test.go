@@ -405,6 +405,14 @@ var mended = []struct{ bug, line, says string }{
 	},
 	{bug: "maximum-seeded-with-the-first-column", line: "float m = m_smem[t];"},
 	{bug: "keys-counted-by-the-tile-of-queries", line: "const int keys = min(TILE_N, S - key0);"},
+	// the compiler makes one comparison of two conditions
+	{bug: "partial-tile-dropped", line: "const int tiles = (S + TILE_N - 1) / TILE_N;"},
+	{bug: "columns-rounded-down", line: "const int tiles = (C + TILE - 1) / TILE;"},
+	{
+		bug:  "k-zero-point", // the line beside it has two things that this one need not have
+		line: "k = USE_KV_LUT ? look_up_chunk(bytes, kv_lut[0]) : decode_chunk(bytes, 128.0f, k_scale);",
+	},
+	{bug: "row-state-race", says: "put __syncwarp() between lines 73 and 75 of own_flashcore.cuh"},
 	{bug: "table-filled-from-the-lane-on", line: "for (int u = threadIdx.x; u < 256; u += THREADS) {"},
 	{bug: "both-halves-added-by-both-warps", line: "const float part = sPV_frag[warp][row][col];"},
 	{
