@@ -43,7 +43,8 @@ func (l *launch) cover(watched bool) {
 	d.Unreached = l.unreached()
 }
 
-// unreached lists the entry's source lines none of whose instructions were executed, by file and line.
+// unreached lists the entry's source lines none of whose instructions were executed, nor any that was inlined
+// by a call of theirs, by file and line.
 func (l *launch) unreached() []report.Source {
 	executed := l.covered.Executed
 	done := map[report.Source]bool{}
@@ -54,6 +55,11 @@ func (l *launch) unreached() []report.Source {
 		}
 		line := report.Source{File: at.File, Line: at.Line}
 		done[line] = done[line] || executed[i]
+		for _, c := range at.Calls.Sites() {
+			if executed[i] {
+				done[report.Source{File: c.File, Line: c.Line}] = true
+			}
+		}
 	}
 	out := []report.Source{}
 	for line, reached := range done {

@@ -39,7 +39,7 @@ func (q *inquiry) bypassed(f *report.Finding) *parted {
 			}
 			_, who, _ := strings.Cut(f.Message, ": ")
 			return &parted{
-				title: fmt.Sprintf("not all threads of the block come to the barrier at %s", callText(at)),
+				title: fmt.Sprintf("not all threads of the block reach the barrier at %s", callText(at)),
 				why:   who,
 				advice: fmt.Sprintf("have all threads execute the barrier at %s: it stands under the condition of %s, "+
 					"%s, which differs between threads", callText(at), lineText(branch, at), quoteCode(line)),

@@ -41,6 +41,9 @@ func (q *inquiry) conclude() {
 		return q.follows(s) || !q.explainsSomething(s)
 	})
 	for _, s := range causes {
+		if q.ordersStray(s) {
+			s.remedy, s.alone = nil, nil
+		}
 		c := q.cause(s, len(causes))
 		c.of = s
 		c.signed()
@@ -205,6 +208,8 @@ func (q *inquiry) untried(s *suspect) string {
 			s.tried)
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none fixes this", s.tried)
+	case q.edits > 0 && len(q.suspects) == 1:
+		return fmt.Sprintf("not proven: %d edits of the source were tried, and none fixes this", q.edits)
 	case s.unreached || s.alone != nil:
 		return "not proven: no trial that was made shows how much of the error it is"
 	case s.cause.Kind == kindStage && q.result(s.cause.Stage):
@@ -489,6 +494,13 @@ func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	if s.remedy != nil && s.remedy.where != "" { // a barrier is put there
 		c.why = cmp.Or(c.why, q.unorderedText(f))
 	}
+}
+
+// ordersStray reports whether a suspect's remedy orders accesses one of which strays, and something stays
+// wrong with it: the race is of an access that should not be there.
+func (q *inquiry) ordersStray(s *suspect) bool {
+	return slices.Contains(addressKinds, s.cause.Kind) && s.remedy != nil && s.remedy.where != "" &&
+		s.alone != nil && !q.nothingWrong(s.alone)
 }
 
 // inlined reports whether a finding names lines of a file that are inlined in another one.

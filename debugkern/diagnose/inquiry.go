@@ -51,6 +51,7 @@ type inquiry struct {
 	// configurations: other shapes and inputs that edits are tried in, once configured
 	configurations []*other
 	large          *other // the run with large inputs; nil: there is none
+	edits          int    // of the source that were tried, none of which is right
 	configured     bool
 	begun          time.Time // when the inquiry began
 	// skippedStores are the stores that gave what wrong cells of a stage read again, as in Suspect.reread

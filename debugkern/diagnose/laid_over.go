@@ -10,7 +10,8 @@ import (
 )
 
 // laidOver is the departure of a cell that has what belongs to a stage which its own is not computed from,
-// and which a line stored there: two arrays share memory while both are in use. nil where it is none.
+// and which the line stored there that stores that stage: two arrays share memory while both are in use. nil
+// where it is none.
 func (q *inquiry) laidOver(st probes.Stage, b *report.BadCell, c *debugkern.Contrast) *difference {
 	sp := q.run.Plan.Stage(st)
 	if sp == nil || sp.Array == "" || b.Source == nil || len(c.Foreign) == 0 || len(c.Missing) == 0 {
@@ -20,6 +21,16 @@ func (q *inquiry) laidOver(st probes.Stage, b *report.BadCell, c *debugkern.Cont
 	if q.run.Plan.Stage(over) == nil || over == st || q.ancestors(st).Has(over) ||
 		slices.ContainsFunc(c.Foreign, func(o debugkern.Operands) bool { return o.Of != over.String() }) {
 		return nil
+	}
+	w, err := q.run.Writer(q.ctx, debugkern.Cell{
+		Place: debugkern.Place{Stage: over, Block: b.Block, KVTile: max(b.KVTile, 0)},
+	})
+	if err != nil || w == nil {
+		return nil
+	}
+	own := report.SourceOf(w.Source)
+	if own == nil || own.At() != b.Source.At() || own.Calls != b.Source.Calls {
+		return nil // it stores the cell's own stage, made of something else
 	}
 	at := callText(b.Source)
 	return &difference{

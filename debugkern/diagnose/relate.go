@@ -112,13 +112,22 @@ func (q *inquiry) linked(a, b *suspect) bool {
 		return true
 	}
 	if a.cause.Kind == kindStage && b.cause.Kind == kindStage { // that they lie in one array says nothing
-		return q.samePattern(a, b) || lacksStage(a, b) || lacksStage(b, a)
+		return q.samePattern(a, b) || lacksStage(a, b) || lacksStage(b, a) || q.wholeArguments(a, b)
 	}
 	shared := slices.ContainsFunc(q.variables(a), func(v string) bool {
 		return slices.Contains(q.variables(b), v)
 	})
 	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) ||
 		q.sameParties(a, b)
+}
+
+// wholeArguments reports whether two suspects are arguments that are compared as a whole: nothing says which
+// of them is computed from the other, or from what both have in common.
+func (q *inquiry) wholeArguments(a, b *suspect) bool {
+	return !slices.ContainsFunc(slices.Concat(a.stages, b.stages), func(st probes.Stage) bool {
+		sp := q.run.Plan.Stage(st)
+		return sp == nil || !sp.OfLaunch()
+	})
 }
 
 // lacksStage reports whether the cells of a wrong stage lack what another wrong stage should have given them.
@@ -281,8 +290,12 @@ func (q *inquiry) readThere(nan, read *suspect) bool {
 	}
 	return slices.ContainsFunc(read.cause.Findings, func(i int) bool {
 		r := &q.doc.Findings[i]
-		return r.Source != nil && (r.Source.At() == f.Source.At() ||
-			r.Variable != "" && strings.Contains(f.Message, "loaded from "+r.Variable+"["))
+		if r.Source == nil {
+			return false
+		}
+		m := loadedFrom.FindStringSubmatch(f.Message)
+		return r.Source.At() == f.Source.At() ||
+			m != nil && (m[1] == r.Variable || hasName(bare(q.quoted(r.Source)), m[1])) // it is stored there
 	})
 }
 

@@ -137,6 +137,7 @@ func (q *inquiry) inSource() error {
 	if found != nil {
 		return q.blameSource(found)
 	}
+	q.edits = s.tried
 	if f := cmp.Or(s.narrow, s.untried, s.refused); f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}

@@ -55,6 +55,9 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 	switch {
 	case x != nil && !x.Wholly:
 	case (math.IsInf(got, 0) || got == 0) && q.allKeep(st, b):
+		if zeroed, err := q.isZeroed(s, st, b); err != nil || zeroed {
+			return zeroed, err
+		}
 		return q.unselected(s, b, ops)
 	case q.keptFrom(st, b):
 		return q.notAgain(s, st, b)

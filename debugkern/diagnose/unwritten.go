@@ -84,6 +84,9 @@ func (q *inquiry) neverWritten(s *suspect) error {
 		who, verb = who+" and "+linesText(list), "write"
 	}
 	s.cause.why = fmt.Sprintf("%s; %s %s the others", never, who, verb)
+	if n := q.run.Plan.Block.Count(); s.cause.Kind == "uninitialised" && c.Wrote() == n {
+		s.cause.why += fmt.Sprintf(": %d, as many as the block has threads", n)
+	}
 	if s.decidedAt != "" {
 		return nil // an edit says more
 	}

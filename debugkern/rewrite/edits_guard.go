@@ -139,6 +139,10 @@ func (l *lister) holdsIndex(from, to int) bool {
 // "x + 1" of u[y * nx + x + 1].
 func (t *Text) sums(from, to int, in span) (out []string) {
 	for i := max(from, 1); i+3 < to; i++ {
+		if sum := t.sumIn(i - 1); sum != "" && in.from <= t.tokens[i-1].from && t.tokens[i-1].to <= in.to {
+			out = append(out, sum)
+			continue
+		}
 		a, plus, b := t.tokens[i], t.tokens[i+1], t.tokens[i+2]
 		open, shut := t.tokens[i-1].text, t.tokens[i+3].text
 		if a.kind != name || plus.text != "+" || b.kind != name && b.kind != number || a.from < in.from ||
@@ -151,6 +155,30 @@ func (t *Text) sums(from, to int, in span) (out []string) {
 		}
 	}
 	return out
+}
+
+// sumIn is the sum that brackets have which open at a token: of names, members and numbers, one of which is a
+// member; "" where they have something else.
+func (t *Text) sumIn(open int) string {
+	end := -1
+	if t.is(open, "(") || t.is(open, "[") {
+		end = t.match(open)
+	}
+	plus, dot := false, false
+	for i := open + 1; i < end; i++ {
+		switch tok := t.tokens[i]; {
+		case tok.text == "+":
+			plus = true
+		case tok.text == ".":
+			dot = true
+		case tok.kind != name && tok.kind != number:
+			return ""
+		}
+	}
+	if !plus || !dot {
+		return ""
+	}
+	return t.source(open+1, end)
 }
 
 // bounds lists comparisons of some variables, and of sums that begin with one, with the numbers that the

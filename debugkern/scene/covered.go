@@ -119,9 +119,10 @@ func (w *coverage) Event(e *target.Event) {
 			cell, ok := linear(index, w.out.dims)
 			switch {
 			case name != w.out.Variable || !ok:
-			case load:
-				w.out.read[cell] = true
+			case load, e.Class == target.ClassAtomic && !w.out.global && !w.out.wrote[cell]:
+				w.out.read[cell] = true // an atomic reads first
 				w.out.readers[e.Instr.Index] = w.out.readers[e.Instr.Index] || e.Func.Entry
+			case e.Class == target.ClassAtomic && !w.out.global: // of what was written before
 			default:
 				w.out.wrote[cell] = true
 				w.out.ofBlock(w.view.Block(), cell)
@@ -216,6 +217,9 @@ func (c *Covered) Writer() *report.Source {
 	}
 	return c.source[best]
 }
+
+// Wrote is how many elements some thread wrote.
+func (c *Covered) Wrote() int { return len(c.wrote) }
 
 // Beside lists the lines of the file of a writer, besides its own, that write the variable too; none where a
 // call leads to one of them.

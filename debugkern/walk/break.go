@@ -303,8 +303,8 @@ func (w *walker) holding(b *Breakpoint, place *breakPlace) map[int]bool {
 // inUse reports whether a breakpoint's condition means something at an instruction of its line.
 func (w *walker) inUse(i, pc int) bool { return w.usable[i] == nil || w.usable[i][pc] }
 
-// breakPlace is the instructions of a breakpoint's line: those that are the line's own or, where it has none,
-// those of the functions that it calls and that were inlined.
+// breakPlace is the instructions of a breakpoint's line: those that are the line's own, and those of the
+// functions that it calls and that were inlined.
 type breakPlace struct {
 	on      func(pc int) bool
 	lines   lineMap // in which the line is one
@@ -320,9 +320,11 @@ func (w *walker) placeOf(b *Breakpoint) breakPlace {
 	calls, found := make([]bool, len(w.rows)), false
 	numbers, lines := map[spot]int32{}, lineMap{}
 	for pc := range w.rows {
-		if w.onLine(pc, b) {
-			return place
+		if number := w.innermost.numbers[pc]; number >= 0 && w.onLine(pc, b) {
+			calls[pc], numbers[w.innermost.spots[pc]] = true, number
 		}
+	}
+	for pc := range w.rows {
 		at, number := w.innermost.spots[pc], w.innermost.numbers[pc]
 		if site := w.listing[w.rows[pc]].calledAt(b.File, b.Line); site >= 0 && number >= 0 {
 			sites := w.calls[pc].Sites()
