@@ -70,6 +70,9 @@ func (q *inquiry) access(s *suspect) error {
 		Right:   func(r *debugkern.Run) bool { return q.cured(s, r) && q.noWorse(r) },
 		Confirm: func(c *repair.Cure) (bool, error) {
 			p := &proof{cure: *c, beyond: &elsewhere{}}
+			if q.unnamed(c) {
+				return false, nil
+			}
 			q.inWords(&p.cure)
 			p.remedy = q.remedyOf(&p.cure)
 			var err error

@@ -225,7 +225,8 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 		if bounds[c.At] || at == nil || m.at != nil && at.At() != m.at.At() {
 			continue
 		}
-		says := fmt.Sprintf("for column %d line %d compares %.9g with %.9g", m.col, at.Line, c.A, c.B)
+		a, b := q.asWritten(c, at, m.col)
+		says := fmt.Sprintf("for column %d line %d compares %.9g with %.9g", m.col, at.Line, a, b)
 		if m.other != nil {
 			o := sameComparison(fn, list[1], c.At)
 			if o == nil || o.Holds == c.Holds {
@@ -235,7 +236,8 @@ func (q *inquiry) decidedBy(m *maskOff) error {
 			if m.other[0] != m.row {
 				cell += fmt.Sprintf(" of row %d", m.other[0])
 			}
-			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, o.A, o.B)
+			a, b = q.asWritten(*o, at, m.other[1])
+			says += fmt.Sprintf(", and for %s %.9g with %.9g", cell, a, b)
 		}
 		m.at, m.test = at, c.At
 		right, choice, err := q.rightlyCompared(m)
@@ -353,6 +355,24 @@ func (q *inquiry) aside(m *maskOff, own []debugkern.Compared) error {
 		}
 	}
 	return nil
+}
+
+// asWritten is what a comparison of a column's number compares as its line has it: a compiler makes x < n + 1
+// of n >= x where it knows n, the column.
+func (q *inquiry) asWritten(c debugkern.Compared, at *report.Source, col int) (a, b float64) {
+	in := q.run.Entry().Body[c.At]
+	a, b = c.A, c.B
+	strict := in.Has("lt") || in.Has("gt") || in.Has("lo") || in.Has("hi")
+	if line := bare(q.quoted(at)); !strict || !inclusive.MatchString(line) || len(in.Args) < 3 {
+		return a, b
+	}
+	if in.Args[1].Kind == ptx.OpInt && a == float64(col+1) {
+		a--
+	}
+	if in.Args[2].Kind == ptx.OpInt && b == float64(col+1) {
+		b--
+	}
+	return a, b
 }
 
 // hasComparison reports whether a line's text has a comparison, and is no head of a loop.

@@ -308,14 +308,18 @@ const judging = 20000
 const mostCandidates = 24
 
 // onTheirLines tries further edits of the lines that candidates are on, of the lines on which it is computed
-// how often a loop runs that one changes, and of candidates that change several places those that change one
-// of them, and returns the likeliest of all; nil where none is confirmed.
+// how often a loop runs that one changes, of the conditions round what one guards, and of candidates that
+// change several places those that change one of them, and returns the likeliest of all; nil where none is
+// confirmed.
 func (s *sourceEdit) onTheirLines(list []candidate, others []rewrite.Edit) (*rightEdit, error) {
 	var more []rewrite.Edit
-	bounds := make([]map[int]bool, len(list)) // where it is computed how often a loop runs
+	// Where it is computed how often a loop runs, or the conditions round it.
+	bounds := make([]map[int]bool, len(list))
 	for i := range list {
 		more = append(more, list[i].edit.Parts()...)
-		bounds[i] = s.set.BoundLines(&list[i].edit)
+		if bounds[i] = s.set.BoundLines(&list[i].edit); bounds[i] == nil {
+			bounds[i] = list[i].edit.HeaderLines()
+		}
 	}
 	on := func(e *rewrite.Edit) bool {
 		for i := range list {

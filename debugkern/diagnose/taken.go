@@ -32,6 +32,15 @@ func (q *inquiry) inNames(c *repair.Cure) {
 	}
 }
 
+// unnamed reports whether an edit takes an integer that has no name where it takes it: nobody can write it
+// there, and that it is right may be by chance.
+func (q *inquiry) unnamed(c *repair.Cure) bool {
+	return c.Given != nil && strings.HasSuffix(q.integerText(c.Given, q.place(c)), computesIt)
+}
+
+// computesIt ends the text of an integer that has no name.
+const computesIt = " computes"
+
 // usedAs says which of several uses of a name on a line is meant.
 var usedAs = map[isa.Kind]string{
 	isa.Compare: " where it is compared", isa.Arith: " where it is computed with",
@@ -48,6 +57,12 @@ func (q *inquiry) integerText(x *repair.Integer, at *report.Source) string {
 	}
 	where := lineText(&report.Source{File: src.File, Line: src.Line}, at)
 	name := onlyAssigned(q.quoted(src))
+	if lines := q.run.Source(src.File); name != "" && src.File == at.File && src.Line != at.Line &&
+		at.Line <= len(lines) {
+		if n, _ := valueOf(lines, name, at.Line); n != src.Line {
+			name = "" // at the place it is another one, or none
+		}
+	}
 	switch {
 	case headed.MatchString(q.quoted(src)):
 		return "what " + where + " counts"
@@ -58,7 +73,7 @@ func (q *inquiry) integerText(x *repair.Integer, at *report.Source) string {
 	case name != "":
 		return fmt.Sprintf("`%s` of %s", name, where)
 	}
-	return "what " + where + " computes"
+	return "what " + where + computesIt
 }
 
 // ofOperation names a value by the operation that gives it, of a line that has several.

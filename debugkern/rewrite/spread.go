@@ -320,6 +320,28 @@ func (w *Set) BoundLines(e *Edit) map[int]bool {
 	return out
 }
 
+// HeaderLines are the lines of the loops and conditions round a statement that an edit puts under another
+// condition, of which one may be meant that they have; nil for another edit.
+func (e *Edit) HeaderLines() map[int]bool {
+	if len(e.sites) != 1 || !strings.HasPrefix(e.What, "under the condition ") {
+		return nil
+	}
+	t, out := e.Text, map[int]bool{}
+	for _, f := range t.functions {
+		each(f.body, func(s *statement) {
+			if t.tokens[s.from].from != e.sites[0].from {
+				return
+			}
+			for p := s.parent; p != nil; p = p.parent {
+				if p.kind == "for" || p.kind == "if" {
+					out[t.tokens[p.from].line] = true
+				}
+			}
+		})
+	}
+	return out
+}
+
 // boundSteps is how many definitions back a loop's bound is followed.
 const boundSteps = 2
 

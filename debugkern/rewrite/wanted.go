@@ -49,6 +49,7 @@ const (
 	shortened = 14 // it gives an array another extent, where what is written runs into what lies behind it
 	ofOne     = 22 // it has one part of a block arrive, where too many warps do
 	stricter  = 18 // it leaves the bound itself out, of an index by which an array is accessed out of bounds
+	extents   = 18 // it takes another number of the kernel's for a bound of such an index
 	guarding  = 14 // it puts an access under a condition, of an array that is accessed out of bounds
 )
 
@@ -211,6 +212,19 @@ func (t *Text) decisions() (own, from []span) {
 // sameArray reports whether a name is that of an array or tensor, or of its tile in shared memory: sK of K.
 func sameArray(array, name string) bool { return name == array || name == "s"+array }
 
+// otherExtent reports whether a part of a text is a number that the kernel is called with, and another one of
+// a like name stands in its place.
+func (l *lister) otherExtent(s *site) bool {
+	was := l.t.text[s.from:s.to]
+	parameter := func(name string) bool {
+		return slices.ContainsFunc(l.f.parameters, func(v *variable) bool {
+			return v.name == name && class(v.typ) == integer
+		})
+	}
+	return l.f != nil && len(was) > 1 && was != s.now && parameter(was) && parameter(s.now) &&
+		unlike(was, s.now, true) <= 3
+}
+
 // likelier is by how much an edit is the likelier for what is wanted.
 func (l *lister) likelier(e *Edit) int {
 	n := 0
@@ -228,6 +242,8 @@ func (l *lister) likelier(e *Edit) int {
 	case l.wanted.Beyond && l.guards && holds:
 		n += guarding
 	case s.whole:
+	case l.wanted.Beyond && within(in.computed) && l.otherExtent(s):
+		n += extents
 	case within(in.indices):
 		n += indexing
 	case within(in.deciding):
