@@ -114,8 +114,8 @@ type pattern struct {
 	count int
 }
 
-// layout is a way to lay out the rows of an array: pad bytes behind each, or the chunks of swizzleChunk bytes
-// of row r exchanged by column ^ (r/every % ways).
+// layout is a way to lay out the rows of an array: pad bytes more behind each, or fewer, or the chunks of
+// swizzleChunk bytes of row r exchanged by column ^ (r/every % ways).
 type layout struct {
 	row         int // bytes of a row as it is
 	pad         int
@@ -162,10 +162,10 @@ type remedy struct {
 	rows         int
 }
 
-// findRemedy looks for the smallest padding, or else the simplest exchange of chunks, under which the
-// accesses ps of an array take the fewest transactions. linear: something reads the array by a leading
-// dimension alone (wmma), so that columns cannot be exchanged and rows must stay 16-byte aligned. nil:
-// nothing at least halves what conflicts add.
+// findRemedy looks for the smallest padding, less than there is first, or else the simplest exchange of
+// chunks, under which the accesses ps of an array take the fewest transactions. linear: something reads the
+// array by a leading dimension alone (wmma), so that columns cannot be exchanged and rows must stay 16-byte
+// aligned. nil: nothing at least halves what conflicts add.
 func findRemedy(a *probes.SharedArray, ps []*pattern, linear bool) *remedy {
 	if len(a.Dims) < 2 || len(ps) == 0 || a.Dims[len(a.Dims)-1] < 2 {
 		return nil
@@ -193,6 +193,17 @@ func findRemedy(a *probes.SharedArray, ps []*pattern, linear bool) *remedy {
 	if linear {
 		align = max(align, wmmaRowAlign)
 	}
+	used := 0 // bytes of a row
+	for _, p := range ps {
+		for m := p.mask; m != 0; m &= m - 1 {
+			used = max(used, int(p.off[bits.TrailingZeros32(m)&31])%row+p.bytes)
+		}
+	}
+	if 4*(row-used) < row { // what nothing uses is padding
+		for less := (row - used) / align * align; less > 0; less -= align {
+			try(layout{row: row, pad: -less})
+		}
+	}
 	for pad := align; pad <= bankCount*bankBytes; pad += align {
 		try(layout{row: row, pad: pad})
 	}
@@ -219,6 +230,10 @@ func (r *remedy) String() string {
 		left = fmt.Sprintf("%d of %d extra transactions are left", r.left, r.before)
 	}
 	cols := r.row / r.elem
+	if r.ways == 0 && r.pad < 0 && r.pad%r.elem == 0 {
+		return fmt.Sprintf("rows of %d elements in place of %d (%d bytes less in all): %s", cols+r.pad/r.elem, cols,
+			-r.pad*r.rows, left)
+	}
 	if r.ways == 0 && r.pad%r.elem == 0 {
 		return fmt.Sprintf("rows padded from %d to %d elements (%d bytes more in all): %s", cols,
 			cols+r.pad/r.elem, r.pad*r.rows, left)

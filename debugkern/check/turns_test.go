@@ -87,6 +87,8 @@ func TestBypassedBarrier(t *testing.T) {
 			"72 of 128 reach it: lanes 8-31 of warp 2 and warp 3 bypass it"},
 		{"warps", "@!%p2 bra L; bar.sync 0; L: " + write,
 			"64 of 128 reach it: warps 2, 3 bypass it and go on at"},
+		{"exchanged behind it", "@!%p2 bra L; bar.sync 0; L: shfl.sync.bfly.b32 %r2, %r0, 1, 31, -1;",
+			"64 of 128 reach it: warps 2, 3 bypass it and go on at"},
 		{"no thread", "@!%p3 bra L; bar.sync 0; L: " + write, ""},
 		{"nothing behind it", "@!%p1 bra L; bar.sync 0; L:", ""},
 		{"written in front of it", write + "@!%p1 bra L; bar.sync 0; L:", ""},

@@ -180,6 +180,9 @@ func (x *stated) locate(d *difference, others []expectation.Cell) {
 	}
 	if d.place == nil { // in what another block made, or of no instruction's doing
 		d.place, d.way, d.read = d.made.Stores(), "differs in what is stored", nil
+		if len(d.Foreign) == 0 && len(d.Missing) > 0 {
+			d.way = "is missing in what is stored"
+		}
 		d.misread = false
 	}
 	if keyOf(d.read) == keyOf(d.place) {
@@ -193,8 +196,8 @@ func (x *stated) locate(d *difference, others []expectation.Cell) {
 // neighbour, unless that reads it as well.
 func (x *stated) locateMissing(d *difference) {
 	present := x.neighbour(d)
-	if present == nil {
-		return
+	if present == nil || present.Arg != d.Missing[0].Arg {
+		return // nothing of its argument that belongs there is read
 	}
 	lost, near := origin.Element(d.Missing[0]), origin.Element(*present)
 	d.place, d.way, d.misread = d.made.Lost(lost, near), "is missing where the others are read", true

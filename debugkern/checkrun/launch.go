@@ -2,7 +2,9 @@ package checkrun
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tilescope/configs"
@@ -273,6 +275,25 @@ func (l *launch) load(be target.Backend) (target.Kernel, error) {
 	return k, nil
 }
 
+// lacksShared is the dynamic shared memory that the entry uses and the launch does not have; nil where it has
+// some, or the entry uses none.
+func (l *launch) lacksShared() *ptx.Var {
+	if l.req.Shared > 0 {
+		return nil
+	}
+	for _, v := range l.module.Module.Vars {
+		if v.Space != ptx.SpaceShared || v.Linkage != ptx.LinkExtern || v.Size > 0 {
+			continue
+		}
+		if slices.ContainsFunc(l.entry.Body, func(in *ptx.Instr) bool {
+			return slices.ContainsFunc(in.Args, func(o ptx.Operand) bool { return o.Var == v })
+		}) {
+			return v
+		}
+	}
+	return nil
+}
+
 // execute launches on the emulator under every checker; with backend cuda on the GPU, which
 // cannot be observed.
 func (l *launch) execute() error {
@@ -291,6 +312,11 @@ func (l *launch) execute() error {
 	var o check.Options
 	if watched {
 		o.Set = check.All | check.Coverage
+	}
+	if v := l.lacksShared(); v != nil {
+		o.Set &^= check.Redundant // what an access orders that is left out is not seen
+		l.doc.Build.Notes = append(l.doc.Build.Notes, fmt.Sprintf("%s is dynamic shared memory (extern "+
+			"__shared__), and the launch has none: pass its bytes with --shared", v.Demangled))
 	}
 	res, c, err := checked.Launch(l.ctx, k, l.target(), o)
 	if err != nil {

@@ -157,7 +157,11 @@ func (a *app) printInit(doc *report.Init) error {
 			fmt.Fprintf(w, "with the contents of its memory: %s --inputs %s\n", run, text.Shell(doc.File))
 		}
 		if doc.Check != "" {
-			fmt.Fprintf(w, "with no manifest and no reference: %s\n", doc.Check)
+			same := ""
+			if guesses != "" {
+				same = ", and with the same guesses"
+			}
+			fmt.Fprintf(w, "with no manifest and no reference%s: %s\n", same, doc.Check)
 		}
 	})
 	if out, ok := a.Stdout.(*stdout); ok && !out.closed() {

@@ -14,10 +14,43 @@ import (
 	"syscall"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/npy/npytest"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
+
+// TestReferenceInPart: of an output that is compared with an array, a trial of one block judges the cells
+// that this block writes, and no others.
+func TestReferenceInPart(t *testing.T) {
+	f := newTwice(t)
+	f.archive("wrong.npz", f.wrong("y"), f.goodC())
+	path := f.manifest("k.yaml", ", reference: {npz: wrong.npz}", "", "")
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	run, err := s.Run(t.Context(), debugkern.Request{Target: path, Backend: "emu"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := run.Report.Stage("y"); len(run.Blocks()) != 2 || y.Local.Cells != 64 || y.Local.Bad != 1 {
+		t.Fatalf("%d blocks, %+v", len(run.Blocks()), y)
+	}
+	for i, block := range run.Blocks() {
+		one, err := run.Try(t.Context(), debugkern.Trial{Blocks: []probes.Dim3{block}, Tiles: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := one.Report.Stage("y")
+		if bad := []int{1, 0}[i]; y.Local.Cells != 32 || y.Local.Bad != bad || y.NotCaptured > 0 {
+			t.Errorf("block %s: %d of %d cells wrong, %d not captured; expected %d of 32", block, y.Local.Bad,
+				y.Local.Cells, y.NotCaptured, bad)
+		}
+	}
+}
 
 // TestReferenceOfOutputs: outputs of a kernel without stages are compared with an archive, a command's answer
 // and another kernel, and a run that agrees says so; a wrong element is named with who wrote it.

@@ -80,7 +80,7 @@ func (m *Made) Shares(other *Made, e Element) bool {
 
 // Again is where an element enters once more than another one of its kind does: the last instruction that
 // reads it and does not read the usual one, else the last that reads it where several do, else the one that
-// hands on what was read. nil where it does not enter.
+// takes two values made of it, else the one that hands on what was read. nil where it does not enter.
 func (m *Made) Again(e, usual Element) *Place {
 	for _, p := range m.parts {
 		w, ok := p.way(e)
@@ -109,6 +109,9 @@ func (m *Made) Again(e, usual Element) *Place {
 		case reads > 1:
 			return p.place(last)
 		}
+		if n := p.joins(e); n >= 0 && p.joins(usual) < 0 {
+			return p.place(n)
+		}
 		for _, next := range []int32{w.hand, w.then, w.user} {
 			if next >= 0 {
 				return p.place(next)
@@ -117,6 +120,38 @@ func (m *Made) Again(e, usual Element) *Place {
 		return p.place(last)
 	}
 	return nil
+}
+
+// joins is the first instruction that takes two values which are both made of an element, so that what it
+// gives has the element twice; -1 where there is none.
+func (p *part) joins(e Element) int32 {
+	const unknown, open = -1, -2
+	made := make([]int, len(p.graph.Nodes)) // how many operands of a value are made of the element
+	for i := range made {
+		made[i] = unknown
+	}
+	var follow func(n int32) int
+	follow = func(n int32) int {
+		if made[n] != unknown {
+			return max(made[n], 0)
+		}
+		made[n] = open
+		count := 0
+		for _, u := range p.graph.Uses(n) {
+			if u.Kind == lineage.ByValue && (u.Leaf && p.is(u.To, e) || !u.Leaf && follow(u.To) > 0) {
+				count++
+			}
+		}
+		made[n] = count
+		return count
+	}
+	first := int32(-1)
+	for n := range p.graph.Nodes {
+		if follow(int32(n)) > 1 && (first < 0 || p.graph.Nodes[n].Step < p.graph.Nodes[first].Step) {
+			first = int32(n)
+		}
+	}
+	return first
 }
 
 // is reports whether a leaf is an element.

@@ -34,3 +34,23 @@ func TestOfCondition(t *testing.T) {
 		}
 	}
 }
+
+// An edit that leaves out a maximum is told from one that moves it or has none.
+func TestLosesMaximum(t *testing.T) {
+	text := Parse("k.cu", "void f() {\n    m = fmaxf(m, x);\n    y = g(x);\n}\n")
+	for _, c := range []struct {
+		was, now string
+		want     bool
+	}{
+		{"fmaxf(m, x)", "scale", true},
+		{"fmaxf(m, x)", "fmaxf(m, y)", false},
+		{"fmaxf(m, x)", "warp_max(x)", false},
+		{"g(x)", "x", false},
+	} {
+		at := strings.Index(text.text, c.was)
+		e := Edit{Text: text, sites: []site{{from: at, to: at + len(c.was), now: c.now}}}
+		if got := e.LosesMaximum(); got != c.want {
+			t.Errorf("%s -> %s: %t", c.was, c.now, got)
+		}
+	}
+}
