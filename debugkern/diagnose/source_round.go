@@ -379,12 +379,11 @@ const (
 )
 
 // likeliest is the likeliest of edits that put everything right, nil where none is confirmed. Those come
-// first with which nothing computes more than it needs, and that are right in most shapes.
+// first that are right in most shapes.
 func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b candidate) int {
-		return cmp.Or(falseFirst(a.more, b.more), cmp.Compare(a.narrow, b.narrow),
-			s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
+		return cmp.Or(cmp.Compare(a.narrow, b.narrow), s.first(&a.edit, &b.edit), cmp.Compare(a.cost, b.cost),
 			cmp.Compare(a.edit.Replaced(), b.edit.Replaced()))
 	})
 	compared := false
@@ -417,17 +416,6 @@ func (s *sourceEdit) likeliest(list []candidate) (f *rightEdit, err error) {
 		}
 	}
 	return f, nil
-}
-
-// falseFirst compares: what is not so comes before what is.
-func falseFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // needNot notes the edits that leave out a statement under a condition, where so many others of its line are
