@@ -416,7 +416,7 @@ func (c *contrast) lacking(
 			if lacks[i].Threads = c.threads(other.instr, missing, present); lacks[i].Threads != "" {
 				lacks[i].Own, lacks[i].Aside = c.ownValue(a, instr), aside
 				if instr >= 0 && c.fn.Body[instr].Kind().Reads() {
-					lacks[i].Stored, lacks[i].StoredAt = c.storedIn(ctx, other, missing[0])
+					lacks[i].Stored, lacks[i].StoredAt = c.storedIn(ctx, other, lacks[i].first)
 				}
 			}
 			if lacks[i].Threads == "" {

@@ -151,8 +151,8 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	return run, nil
 }
 
-// inPart lists the outputs of which each cell is one block's: no thread adds to what another one may have
-// written. What some blocks leave there is judged without the others.
+// inPart lists the outputs of which each cell is one block's, of a kernel in which no thread updates memory
+// that others may have written. What some blocks leave there is judged without the others.
 func (e *execution) inPart() (out probes.StageSet) {
 	fn := e.st.build.Module.Func(e.r.plan.Entry)
 	if e.st.only == nil || fn == nil || slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool {

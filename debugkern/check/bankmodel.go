@@ -199,9 +199,11 @@ func findRemedy(a *probes.SharedArray, ps []*pattern, linear bool) *remedy {
 			used = max(used, int(p.off[bits.TrailingZeros32(m)&31])%row+p.bytes)
 		}
 	}
-	if 4*(row-used) < row { // what nothing uses is padding
+	if 4*(row-used) < row { // what nothing uses is padding, as far as these accesses show
 		for less := (row - used) / align * align; less > 0; less -= align {
-			try(layout{row: row, pad: -less})
+			if less%elem == 0 {
+				try(layout{row: row, pad: -less})
+			}
 		}
 	}
 	for pad := align; pad <= bankCount*bankBytes; pad += align {
@@ -230,9 +232,9 @@ func (r *remedy) String() string {
 		left = fmt.Sprintf("%d of %d extra transactions are left", r.left, r.before)
 	}
 	cols := r.row / r.elem
-	if r.ways == 0 && r.pad < 0 && r.pad%r.elem == 0 {
-		return fmt.Sprintf("rows of %d elements in place of %d (%d bytes less in all): %s", cols+r.pad/r.elem, cols,
-			-r.pad*r.rows, left)
+	if r.pad < 0 {
+		return fmt.Sprintf("rows of %d elements in place of %d, if nothing uses the rest (%d bytes less in all): %s",
+			cols+r.pad/r.elem, cols, -r.pad*r.rows, left)
 	}
 	if r.ways == 0 && r.pad%r.elem == 0 {
 		return fmt.Sprintf("rows padded from %d to %d elements (%d bytes more in all): %s", cols,

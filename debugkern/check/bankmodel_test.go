@@ -67,7 +67,8 @@ func TestRemedy(t *testing.T) {
 	// Two rows of 16 a phase: one element more a row has them meet in 15 banks.
 	padded := &probes.SharedArray{Name: "a", DType: probes.F32, Dims: []int{16, 17}, Bytes: 1088}
 	r = findRemedy(padded, []*pattern{by(4, func(i int) int { return 68*(i/16) + 4*(i%16) })}, false)
-	if r == nil || r.String() != "rows of 16 elements in place of 17 (64 bytes less in all): no conflict is left" {
+	if r == nil || r.String() != "rows of 16 elements in place of 17, if nothing uses the rest (64 bytes less in all): "+
+		"no conflict is left" {
 		t.Errorf("%+v", r)
 	}
 	// Accumulators of two rows a phase, and rows read whole: padding serves one of them, the exchange both.

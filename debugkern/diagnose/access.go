@@ -141,6 +141,11 @@ func (q *inquiry) noWorse(r *debugkern.Run) bool {
 		if x.Local.Bad > was.Local.Bad || whole && right < before {
 			return false
 		}
+		// Of an argument what is not written any more is not compared.
+		if sp := q.run.Plan.Stage(probes.Stage(x.Name)); whole && sp != nil && sp.OfLaunch() &&
+			x.Local.Cells < was.Local.Cells {
+			return false
+		}
 	}
 	return true
 }

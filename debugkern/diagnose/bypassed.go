@@ -28,7 +28,7 @@ func (q *inquiry) bypassed(f *report.Finding) *parted {
 	}
 	for i, in := range fn.Body {
 		at := blame(fn, i)
-		if in.Kind() != isa.Barrier || at == nil || at.At() != f.Source.At() {
+		if in.Kind() != isa.Barrier || at == nil || at.At() != f.Source.At() || at.Calls != f.Source.Calls {
 			continue
 		}
 		for _, b := range deciding(fn, i) {
@@ -41,8 +41,9 @@ func (q *inquiry) bypassed(f *report.Finding) *parted {
 			return &parted{
 				title: fmt.Sprintf("not all threads of the block reach the barrier at %s", callText(at)),
 				why:   who,
-				advice: fmt.Sprintf("have all threads execute the barrier at %s: it stands under the condition of %s, "+
-					"%s, which differs between threads", callText(at), lineText(branch, at), quoteCode(line)),
+				advice: fmt.Sprintf("have all threads execute the barrier at %s: a condition that it stands "+
+					"under differs between threads; the nearest is that of %s, %s", callText(at),
+					lineText(branch, at), quoteCode(line)),
 				at: branch,
 			}
 		}
@@ -66,19 +67,31 @@ func (q *inquiry) unorderedByBypass(s, from *suspect) bool {
 	return len(barriers) > 0 && !slices.ContainsFunc(s.cause.Findings, func(i int) bool {
 		f := &q.doc.Findings[i]
 		return f.Source == nil || f.Other == nil ||
-			!slices.ContainsFunc(barriers, func(b *report.Source) bool { return standsBetween(b, f) })
+			!slices.ContainsFunc(barriers, func(b *report.Source) bool { return q.standsBetween(b, f) })
 	})
 }
 
-// standsBetween reports whether a line stands between the two sides of a finding, the first of which is
-// executed first: the second may be in the next iteration.
-func standsBetween(line *report.Source, f *report.Finding) bool {
-	first, then := f.Source.Outermost(), f.Other.Outermost()
-	switch {
-	case line.File != first.File || line.File != then.File:
+// standsBetween reports whether a place stands between the two sides of a finding, the first of which is
+// executed first: the second may be in the next iteration of a loop that all three are in.
+func (q *inquiry) standsBetween(place *report.Source, f *report.Finding) bool {
+	at, first, then := place.Outermost(), f.Source.Outermost(), f.Other.Outermost()
+	if at.File != first.File || at.File != then.File {
 		return false
-	case then.Line > first.Line:
-		return first.Line < line.Line && line.Line < then.Line
 	}
-	return line.Line > first.Line || line.Line < then.Line
+	return liesBetween(q.run.Source(at.File), at.Line, first.Line, then.Line)
+}
+
+// liesBetween reports whether a line of a text stands between two others, or in a loop with both where the
+// second is executed in the next iteration.
+func liesBetween(lines []string, at, first, then int) bool {
+	if then > first {
+		return first < at && at < then
+	}
+	if then <= at && at <= first {
+		return false
+	}
+	heads := loopsRound(lines, at)
+	return slices.ContainsFunc(loopsRound(lines, first), func(head int) bool {
+		return slices.Contains(heads, head) && slices.Contains(loopsRound(lines, then), head)
+	})
 }

@@ -1,28 +1,34 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
-
-	"tilescope/debugkern/report"
 )
 
-// TestStandsBetween: a barrier stands between two accesses of one iteration, or of one and the next.
-func TestStandsBetween(t *testing.T) {
-	at := func(line int) *report.Source { return &report.Source{File: "k.cu", Line: line} }
+// TestLiesBetween: a barrier stands between two accesses of one iteration, or of one and the next of a loop
+// that all are in.
+func TestLiesBetween(t *testing.T) {
+	lines := strings.Split(`void f() {
+    a();
+    for (int k = 0; k < n; k++) {
+        write();
+        if (c) {
+            sync();
+            read();
+            sync();
+        }
+    }
+    b();
+}`, "\n")
 	for _, c := range []struct {
 		first, then, line int
 		want              bool
 	}{
-		{7, 10, 9, true}, {7, 10, 11, false}, {7, 10, 7, false},
-		{10, 7, 11, true}, {10, 7, 6, true}, {10, 7, 9, false},
+		{4, 7, 6, true}, {4, 7, 8, false}, {4, 7, 4, false},
+		{7, 4, 8, true}, {7, 4, 6, false}, {7, 4, 11, false}, {7, 4, 2, false}, {7, 7, 8, true},
 	} {
-		f := &report.Finding{Source: at(c.first), Other: at(c.then)}
-		if got := standsBetween(at(c.line), f); got != c.want {
+		if got := liesBetween(lines, c.line, c.first, c.then); got != c.want {
 			t.Errorf("line %d between %d and %d: %t", c.line, c.first, c.then, got)
 		}
-	}
-	f := &report.Finding{Source: at(7), Other: at(10)}
-	if standsBetween(&report.Source{File: "k.cuh", Line: 9}, f) {
-		t.Error("a line of another file")
 	}
 }

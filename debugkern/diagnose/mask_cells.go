@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -363,7 +364,7 @@ func (q *inquiry) asWritten(c debugkern.Compared, at *report.Source, col int) (a
 	in := q.run.Entry().Body[c.At]
 	a, b = c.A, c.B
 	strict := in.Has("lt") || in.Has("gt") || in.Has("lo") || in.Has("hi")
-	if line := bare(q.quoted(at)); !strict || !inclusive.MatchString(line) || len(in.Args) < 3 {
+	if line := bare(q.quoted(at)); !strict || !orEqual.MatchString(line) || len(in.Args) < 3 {
 		return a, b
 	}
 	if in.Args[1].Kind == ptx.OpInt && a == float64(col+1) {
@@ -374,6 +375,9 @@ func (q *inquiry) asWritten(c debugkern.Compared, at *report.Source, col int) (a
 	}
 	return a, b
 }
+
+// orEqual matches a comparison that holds of equal numbers too.
+var orEqual = regexp.MustCompile(`<=|>=`)
 
 // hasComparison reports whether a line's text has a comparison, and is no head of a loop.
 func hasComparison(line string) bool {

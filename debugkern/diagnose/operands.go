@@ -279,8 +279,12 @@ func departure(c *debugkern.Contrast) difference {
 		d.look = "take both at " + callText(d.at) + ", what the thread has and what others have"
 	case c.Missing[0].Stored != "" && c.Missing[0].StoredAt != nil && d.at != nil:
 		m := &c.Missing[0]
-		d.text = fmt.Sprintf("%s is not made of %s, which are in %s, stored at %s: %s reads others alone", cell,
-			missing, m.Stored, lineText(m.StoredAt, d.at), callText(d.at))
+		which := "which is in"
+		if m.N > 1 || len(c.Missing) > 1 {
+			which = "the first of which has a part in"
+		}
+		d.text = fmt.Sprintf("%s is not made of %s, %s %s, stored at %s: %s reads others alone", cell, missing, which,
+			m.Stored, lineText(m.StoredAt, d.at), callText(d.at))
 		d.look = fmt.Sprintf("read what is stored in %s too: look at which elements are read at %s, and at what "+
 			"skips a part of them", m.Stored, callText(d.at))
 	case c.Missing[0].Threads != "":

@@ -137,8 +137,11 @@ func (q *inquiry) inSource() error {
 	if found != nil {
 		return q.blameSource(found)
 	}
-	q.edits = s.tried
-	if f := cmp.Or(s.narrow, s.untried, s.refused); f != nil {
+	f := cmp.Or(s.narrow, s.untried, s.refused)
+	if f == nil && !s.late() {
+		q.edits = s.tried
+	}
+	if f != nil {
 		c := &q.suspects[0].cause
 		at := &report.Source{File: q.fileOf(f.edit.Text.Name), Line: f.edit.Line}
 		here, but := "", f.but+", so that another edit is meant"
@@ -185,8 +188,8 @@ func (q *inquiry) settledInSource() (bool, error) {
 	return right, err
 }
 
-// rightWritten reports whether everything is right with a line of the source that reads as it should, and
-// what was compiled of it; true where nothing can be compiled.
+// rightWritten reports whether everything is right with what is compiled of a line of the source that reads
+// as it should; true where nothing can be compiled, or it cannot be tried.
 func (q *inquiry) rightWritten(w *Rewrite) (bool, error) {
 	for name, source := range q.run.Texts() {
 		if path.Base(name) != path.Base(w.File) {
@@ -205,7 +208,7 @@ func (q *inquiry) rightWritten(w *Rewrite) (bool, error) {
 			return false, q.stopped(err)
 		}
 		r, err := q.try(nil, &remedy{build: b})
-		if err != nil || r == nil || !q.nothingWrong(r) {
+		if err != nil || r != nil && !q.nothingWrong(r) {
 			return false, err
 		}
 	}
@@ -219,8 +222,8 @@ func (q *inquiry) unwrite(s *suspect) {
 	c.Rewrite = nil
 	at := &report.Source{File: w.File, Line: w.Line}
 	s.remedy.advice = fmt.Sprintf("look at %s, and at other lines that compute the same: %s in the compiled kernel "+
-		"everything is right, and with the line written so it is not; the line is %s", at.At(), s.remedy.text,
-		quote(w.Was))
+		"everything is right, and it is not once the line %s is written %s", at.At(), s.remedy.text, quote(w.Was),
+		quote(w.Now))
 	s.remedy.text += ", in the compiled kernel,"
 	c.Advice = s.remedy.advice
 }
@@ -232,7 +235,7 @@ func (s *sourceEdit) smallest(f *rightEdit) (*rightEdit, error) {
 			break
 		}
 		g, err := s.confirmed(e)
-		if err != nil {
+		if err = s.q.stopped(err); err != nil {
 			return nil, err
 		}
 		if g != nil {

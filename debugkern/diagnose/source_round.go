@@ -131,6 +131,9 @@ func (s *sourceEdit) keeping(b *build.Build, list []candidate) (kept []candidate
 		return list, nil
 	}
 	for _, c := range list {
+		if s.late() {
+			break
+		}
 		ok, err := s.q.keepsStored(&remedy{build: b, variant: c.variant, bounds: c.edit.OfCondition()})
 		if err != nil {
 			return nil, err

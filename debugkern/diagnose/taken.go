@@ -57,7 +57,7 @@ func (q *inquiry) integerText(x *repair.Integer, at *report.Source) string {
 	}
 	where := lineText(&report.Source{File: src.File, Line: src.Line}, at)
 	name := onlyAssigned(q.quoted(src))
-	if lines := q.run.Source(src.File); name != "" && src.File == at.File && src.Line != at.Line &&
+	if lines := q.run.Source(src.File); name != "" && src.File == at.File && src.Line < at.Line &&
 		at.Line <= len(lines) {
 		if n, _ := valueOf(lines, name, at.Line); n != src.Line {
 			name = "" // at the place it is another one, or none

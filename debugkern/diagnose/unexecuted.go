@@ -55,8 +55,11 @@ func (q *inquiry) unexecuted(s *suspect, st probes.Stage, b *report.BadCell) (bo
 	switch {
 	case x != nil && !x.Wholly:
 	case (math.IsInf(got, 0) || got == 0) && q.allKeep(st, b):
-		if zeroed, err := q.isZeroed(s, st, b); err != nil || zeroed {
-			return zeroed, err
+		if z, err := q.multipliedByZero(st, b); err != nil || z != nil {
+			if z != nil {
+				q.blameZero(s, b, z)
+			}
+			return z != nil, err
 		}
 		return q.unselected(s, b, ops)
 	case q.keptFrom(st, b):

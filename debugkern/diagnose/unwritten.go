@@ -148,9 +148,9 @@ func (q *inquiry) neverTaken(condition, writes *report.Source, block probes.Dim3
 		}
 		switch k := in.Kind(); {
 		case k.Writes() && src.At() == writes.At() && src.Calls == writes.Calls:
-			written += times[i]
+			written = max(written, times[i])
 		case in.Op == "setp" && src.At() == condition.At():
-			asked += times[i]
+			asked = max(asked, times[i])
 		}
 	}
 	return asked > 0 && written >= asked, nil

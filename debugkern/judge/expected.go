@@ -212,6 +212,9 @@ func (j *Judgement) Whole(s probes.Stage) *TileDiff {
 		return nil
 	}
 	raw := j.src.Tile(s, probes.Dim3{}, 0)
+	if j.opt.Blocks != nil && !raw.Reached() {
+		return nil
+	}
 	want, bound := make([]float64, sp.Rows*sp.Cols), make([]float64, sp.Rows*sp.Cols)
 	e := ref.NewEstimate(min(max(1, bandCells/sp.Cols), sp.Rows), sp.Cols)
 	for first := 0; first < sp.Rows; first += e.Ref.Rows {

@@ -59,7 +59,7 @@ func inCondition(text string, from, to int) bool {
 				ends++
 			}
 		}
-		if depth < 0 || ends > 1 || ends == 1 && text[i] == '{' {
+		if depth < 0 || ends > 1 {
 			break
 		}
 	}

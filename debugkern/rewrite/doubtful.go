@@ -201,16 +201,19 @@ func (e *Edit) Contradicts() bool {
 
 // withItself reports whether a line compares a name with itself.
 func withItself(line string) bool {
-	for _, m := range compared.FindAllStringSubmatch(line, -1) {
-		if m[1] == m[2] {
+	for _, part := range parts.Split(line, -1) {
+		if m := compared.FindStringSubmatch(part); m != nil && m[1] == m[2] {
 			return true
 		}
 	}
 	return false
 }
 
+// parts matches what stands between the comparisons of a line.
+var parts = regexp.MustCompile(`&&|\|\||[();?:]`)
+
 // compared matches two names that are compared, and are no parts of other expressions.
-var compared = regexp.MustCompile(`(?:^|[(;=?:]|&&|\|\|)\s*(\w+) (?:[<>]=?|[!=]=) (\w+)\s*(?:$|[);?]|&&|\|\|)`)
+var compared = regexp.MustCompile(`(?:^|[^=!<>]=)\s*(\w+) (?:[<>]=?|[!=]=) (\w+)\s*$`)
 
 // bothWays matches two names of which one is negated.
 var bothWays = regexp.MustCompile(`(?:^|[^\w!.])(\w+) (?:&&|\|\|) !(\w+)\b|!(\w+) (?:&&|\|\|) (\w+)\b`)

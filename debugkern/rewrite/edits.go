@@ -31,6 +31,8 @@ type Edit struct {
 	// loses counts the constants that flags of the build decide, which stand in what it replaces and no more
 	// with it
 	loses int
+	// parted: its sites are the differences of one place, as Smaller gives them
+	parted bool
 	// Alone: a compiler needs the value of what it replaces, so that Switched leaves it out
 	Alone bool
 }

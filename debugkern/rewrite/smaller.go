@@ -8,13 +8,16 @@ const mostDifferences = 6
 
 // Smaller lists what an edit of one place comes to without one of its differences from what it replaces: of
 // `f(b, 2)` in the place of `f(a, 1)` these are `f(a, 2)` and `f(b, 1)`. An edit that is taken from another
-// line may bring more from there than is wrong. nil where it has one difference, or more than
-// mostDifferences.
+// line may bring more from there than is wrong. What Smaller gave may be made smaller again. nil where it has
+// one difference, or more than mostDifferences.
 func (e *Edit) Smaller() (out []Edit) {
-	if len(e.sites) != 1 {
+	if len(e.sites) != 1 && !e.parted {
 		return nil
 	}
-	all := e.Text.differences(e.sites[0])
+	var all []site
+	for _, s := range e.sites {
+		all = append(all, e.Text.differences(s)...)
+	}
 	if len(all) < 2 || len(all) > mostDifferences {
 		return nil
 	}
@@ -32,7 +35,7 @@ func (e *Edit) Smaller() (out []Edit) {
 			continue
 		}
 		o := *e
-		o.sites, o.What, o.Drops, o.loses = sites, strings.Join(what, " and "), nil, 0
+		o.sites, o.What, o.Drops, o.loses, o.parted = sites, strings.Join(what, " and "), nil, 0, true
 		o.Line = 1 + strings.Count(e.Text.text[:sites[0].from], "\n")
 		out = append(out, o)
 	}

@@ -38,4 +38,11 @@ func TestSmaller(t *testing.T) {
 			t.Errorf("%s:\ngot  %q\nwant %q", c.now, got, c.want)
 		}
 	}
+	three := Edit{Text: text, Line: 2, sites: []site{
+		{from: at, to: end, now: "v = lut ? look(kv[1]) : decode(128.0f, k_scale);", whole: true},
+	}}
+	first := three.Smaller()
+	if len(first) != 3 || len(first[0].Smaller()) != 2 || len(first[0].Smaller()[0].Smaller()) != 0 {
+		t.Errorf("three differences: %d, and then %d", len(first), len(first[0].Smaller()))
+	}
 }

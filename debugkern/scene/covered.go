@@ -99,6 +99,7 @@ func (w *coverage) Event(e *target.Event) {
 		return
 	}
 	load := e.Class == target.ClassLoad
+	updates := e.Class == target.ClassAtomic && !w.out.global && !e.Instr.Has("exch")
 	if w.out.global && (load || e.Ranges != nil) {
 		return // of a tensor copy to global memory Addr is a place in the tensor's map
 	}
@@ -119,10 +120,10 @@ func (w *coverage) Event(e *target.Event) {
 			cell, ok := linear(index, w.out.dims)
 			switch {
 			case name != w.out.Variable || !ok:
-			case load, e.Class == target.ClassAtomic && !w.out.global && !w.out.wrote[cell]:
+			case load, updates && !w.out.wrote[cell]:
 				w.out.read[cell] = true // an atomic reads first
 				w.out.readers[e.Instr.Index] = w.out.readers[e.Instr.Index] || e.Func.Entry
-			case e.Class == target.ClassAtomic && !w.out.global: // of what was written before
+			case updates: // what was written before
 			default:
 				w.out.wrote[cell] = true
 				w.out.ofBlock(w.view.Block(), cell)
