@@ -95,7 +95,7 @@ type initialised struct {
 }
 
 // TestOrder compares the start of the program with what it may cost: signals are received within 5 ms of the
-// start of Go's runtime, and all packages are initialised within 15 ms, in the quickest of up to three hundred
+// start of Go's runtime, and all packages are initialised within 15 ms, in the quickest of up to 300
 // starts: what other programs take of the machine is not what the program costs. A library that computes a
 // table in its initialiser is found here.
 func TestOrder(t *testing.T) {
