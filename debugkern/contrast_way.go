@@ -322,15 +322,7 @@ func (c *contrast) storedIn(ctx context.Context, other seen, missing operandKey)
 // madeOf reports whether a value is made of an operand.
 func (c *contrast) madeOf(ctx context.Context, r lineage.Ref, k operandKey) bool {
 	g, err := c.trace.WalkValue(ctx, r, lineage.Query{CutValue: c.cut, Nodes: sliceNodes})
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool {
-		if l.Kind == lineage.LeafCut {
-			return slices.Contains(c.lists[l.Cut], k)
-		}
-		return l.Kind == lineage.LeafElement && k == operandKey{stage: -1, arg: l.Arg, at: l.Element}
-	})
+	return err == nil && slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool { return c.isKey(l, k) })
 }
 
 // nextOf is the instruction at a place of an operand's way, or the one that stands there on the ways of most

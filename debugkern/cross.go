@@ -85,6 +85,14 @@ func compareTiles(a, b *runState) *report.Cross {
 	return doc
 }
 
+// UpdatesMemory reports whether an entry updates memory that blocks may have in common: by atomics, in a
+// state space that is not shared memory. What some blocks leave there is not what all of them leave.
+func UpdatesMemory(entry *ptx.Func) bool {
+	return entry != nil && slices.ContainsFunc(entry.Body, func(in *ptx.Instr) bool {
+		return in.Kind().Updates() && in.Space() != ptx.SpaceShared
+	})
+}
+
 // AddsFloatsByAtomics reports whether an entry adds floats of any type, packed ones included, by atomics:
 // their sum depends on the order of execution.
 func AddsFloatsByAtomics(entry *ptx.Func) bool {

@@ -16,7 +16,6 @@ import (
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/memo"
 	"tilescope/debugkern/origin"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -155,9 +154,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 // that others may have written. What some blocks leave there is judged without the others.
 func (e *execution) inPart() (out probes.StageSet) {
 	fn := e.st.build.Module.Func(e.r.plan.Entry)
-	if e.st.only == nil || fn == nil || slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool {
-		return in.Kind().Updates() && in.Space() != ptx.SpaceShared
-	}) {
+	if e.st.only == nil || fn == nil || UpdatesMemory(fn) {
 		return nil
 	}
 	for i := range e.r.plan.Memory {

@@ -376,9 +376,7 @@ func (q *inquiry) tryThere(run *debugkern.Run, t debugkern.Trial) (*debugkern.Ru
 // mostBlocks is how many blocks of a kernel a trial executes at most: more where blocks update memory that
 // they may share, as what a part of them leaves there is not what all do.
 func mostBlocks(fn *ptx.Func) int {
-	if fn != nil && slices.ContainsFunc(fn.Body, func(in *ptx.Instr) bool {
-		return in.Kind().Updates() && in.Space() != ptx.SpaceShared
-	}) {
+	if debugkern.UpdatesMemory(fn) {
 		return 4 * trialBlocks
 	}
 	return trialBlocks

@@ -30,6 +30,7 @@ func (q *inquiry) chooseBlocks() error {
 			q.blocks = append(q.blocks, b)
 		}
 	}
+	var traced []string // arguments of which it is known who wrote the first wrong cell
 	for _, g := range q.doc.Guilty {
 		st := q.run.Plan.Stage(probes.Stage(g.Stage))
 		doc := q.doc.Stage(g.Stage)
@@ -37,6 +38,10 @@ func (q *inquiry) chooseBlocks() error {
 			add(g.Block)
 			continue
 		}
+		if slices.Contains(traced, g.Stage) {
+			continue
+		}
+		traced = append(traced, g.Stage)
 		w, err := q.run.Writer(q.ctx, debugkern.Cell{
 			Place: debugkern.Place{Stage: st.Stage}, Row: doc.FirstBad.Row, Col: doc.FirstBad.Col,
 		}) // an argument's cell is of no block: of the one that wrote it

@@ -358,8 +358,8 @@ func (q *inquiry) aside(m *maskOff, own []debugkern.Compared) error {
 	return nil
 }
 
-// asWritten is what a comparison of a column's number compares as its line has it: a compiler makes x < n + 1
-// of n >= x where it knows n, the column.
+// asWritten is what a comparison of a column's number compares as its line has it: of n >= x a compiler makes
+// x < n + 1 where n, the column, is a constant.
 func (q *inquiry) asWritten(c debugkern.Compared, at *report.Source, col int) (a, b float64) {
 	in := q.run.Entry().Body[c.At]
 	a, b = c.A, c.B

@@ -42,8 +42,8 @@ func (v Verdict) String() string { return [...]string{"off", "ok", "tainted", "w
 type Options struct {
 	Range  probes.Range  // what was captured; a zero Range: everything
 	Blocks []probes.Dim3 // of the range, those that were executed and are judged; nil: all
-	// InPart are arguments of which cells are judged too where only some blocks were executed: those that
-	// were written. Nobody adds to them, so that what stands in a cell is one block's
+	// InPart are arguments that are judged although only some blocks were executed: their written cells. No
+	// block adds to them, so that each cell has the value of one block
 	InPart probes.StageSet
 	Stages probes.StageSet // which stages were captured; nil: all that the plan has
 	// Replaced: what was put in place of tiles as soon as they were captured; nil: nothing

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Edits of conditions are told from those of what is computed under them.
+// OfCondition is true of edits of conditions, and false of edits of what is computed under them.
 func TestOfCondition(t *testing.T) {
 	for _, c := range []struct {
 		was, now string
@@ -35,7 +35,7 @@ func TestOfCondition(t *testing.T) {
 	}
 }
 
-// An edit that leaves out a maximum is told from one that moves it or has none.
+// LosesMaximum is true of an edit that removes a maximum, and false of one that moves it or never had one.
 func TestLosesMaximum(t *testing.T) {
 	text := Parse("k.cu", "void f() {\n    m = fmaxf(m, x);\n    y = g(x);\n}\n")
 	for _, c := range []struct {

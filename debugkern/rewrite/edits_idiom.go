@@ -64,7 +64,7 @@ const ofThreadLess = 10
 
 // wholeConstant reports whether an expression is a constant that is no real number.
 func (l *lister) wholeConstant(e *expr) bool {
-	return l.known(e) && !strings.ContainsAny(l.t.source(e.from, e.to), ".")
+	return l.known(e) && !strings.Contains(l.t.source(e.from, e.to), ".")
 }
 
 // roundedApart lists, of a difference that is divided and rounded up, its terms divided by themselves:

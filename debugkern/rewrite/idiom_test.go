@@ -95,6 +95,18 @@ __global__ void k(float* u, int n) {
 	}
 }
 
+// A comparison of a name with itself is recognised, alone and next to another condition.
+func TestContradictsItself(t *testing.T) {
+	text := Parse("own.cu", "void f() {\n    s[i] = x < nx && y < ny ? u[y] : 0.0f;\n}\n")
+	at := strings.Index(text.text, "nx")
+	for now, want := range map[string]bool{"x": true, "ny": false, "nx && y < y": true} {
+		e := Edit{Text: text, Line: 2, sites: []site{{from: at, to: at + len("nx"), now: now}}}
+		if got := e.Contradicts(); got != want {
+			t.Errorf("%s: %t", e.Applied(), got)
+		}
+	}
+}
+
 // A statement that leaves a loop is left out whole, also where a flag of the build stands in its condition.
 func TestLeavesOut(t *testing.T) {
 	text := `

@@ -409,7 +409,7 @@ var mended = []struct{ bug, line, says string }{
 	{bug: "partial-tile-dropped", line: "const int tiles = (S + TILE_N - 1) / TILE_N;"},
 	{bug: "columns-rounded-down", line: "const int tiles = (C + TILE - 1) / TILE;"},
 	{
-		bug:  "k-zero-point", // the line beside it has two things that this one need not have
+		bug:  "k-zero-point", // the statement for V has the constant, and V's table
 		line: "k = USE_KV_LUT ? look_up_chunk(bytes, kv_lut[0]) : decode_chunk(bytes, 128.0f, k_scale);",
 	},
 	{bug: "row-state-race", says: "put __syncwarp() between lines 73 and 75 of own_flashcore.cuh"},
