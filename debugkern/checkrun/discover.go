@@ -48,19 +48,22 @@ func Discover(
 		return nil, l.refused(report.LaunchError(err))
 	}
 	out.Entry = l.entry.Name
-	var notes []string
-	if found.Attention == nil && source != "" { // the text may show what else it computes
-		if doc, err := s.Scaffold(ctx, out); err == nil && doc.Computes {
-			notes = append(notes, "what the kernel computes is guessed from its text, with a launch that is guessed "+
-				"too, by tilescope init without --grid, --block and --arg")
-		}
-	}
 	given := &scaffold.Launch{
 		Grid: l.req.Grid, Block: l.req.Block, Shared: l.req.Shared, Bundle: l.bundle != nil,
-		Notes: notes,
 	}
 	for _, a := range l.args {
 		given.Args = append(given.Args, a.asWritten(found))
+	}
+	if found.Attention == nil && source != "" { // the text may show what else it computes
+		out.Given = given
+		if doc, err := s.Scaffold(ctx, out); err == nil && doc.Computes {
+			return doc, nil
+		}
+		out.Given = nil
+		if doc, err := s.Scaffold(ctx, out); err == nil && doc.Computes {
+			given.Notes = append(given.Notes, "what the kernel computes is guessed from its text, with a launch that is "+
+				"guessed too, by tilescope init without --grid, --block and --arg")
+		}
 	}
 	if err := l.bundleViews(given, found); err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -219,7 +221,15 @@ func (a *app) scaffold(
 		if given {
 			return nil, usageError("--set goes with a manifest of the kernel alone; with a launch write -D")
 		}
-		return s.Scaffold(cmd.Context(), req)
+		doc, err := s.Scaffold(cmd.Context(), req)
+		if err != nil || doc.Words == nil || len(doc.Refused) > 0 {
+			return doc, err
+		}
+		note, err := tried(cmd.Context(), s, req.File, doc.Words)
+		if err == nil && note != "" {
+			doc.Notes = append(doc.Notes, note)
+		}
+		return doc, err
 	}
 	lines, err := checkrun.OptionComments(cmd.Context(), req.File)
 	if err != nil {
@@ -236,6 +246,64 @@ func (a *app) scaffold(
 	check.Include, check.Define, check.Std, check.Arch, check.Instantiate = req.Include, req.Define, req.Std,
 		req.Arch, req.Instantiate
 	return checkrun.Discover(cmd.Context(), s, check, req)
+}
+
+// mostTried is how long a launch that is guessed is executed.
+const mostTried = 10 * time.Second
+
+// tried executes the command that checks the kernel with what init guessed, and returns what is to be said of
+// it; "" where nothing was found. The error is a file that cannot be read, or the command's end.
+func tried(ctx context.Context, s *debugkern.Session, path string, command []string) (string, error) {
+	var opt checkOptions
+	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)
+	opt.bind(flags)
+	if err := flags.Parse(command[3:]); err != nil {
+		panic(fmt.Sprintf("BUG: init proposes a command that cannot be read: %v: %q", err, command))
+	}
+	req, err := opt.request(path)
+	if err != nil {
+		return "", err
+	}
+	req.Timeout = mostTried
+	found, err := checkrun.Kernel(ctx, s, req, nil)
+	var unread syscall.Errno
+	switch {
+	case err == nil:
+		return triedNote(found.Doc.Findings), nil
+	case ctx.Err() != nil, errors.As(err, &unread):
+		return "", err
+	}
+	return "the launch that is guessed was not executed to its end: " + err.Error(), nil
+}
+
+// triedNote names the errors among findings, the first of each kind on each variable.
+func triedNote(findings []report.Finding) string {
+	var list []string
+	for _, f := range findings {
+		if f.Severity != "error" || f.Suppressed != "" {
+			continue
+		}
+		what := f.Kind
+		if f.Variable != "" {
+			what += " on " + f.Variable
+		}
+		if f.Source != nil {
+			what += fmt.Sprintf(" at %s:%d", filepath.Base(f.Source.File), f.Source.Line)
+		}
+		if !slices.Contains(list, what) {
+			list = append(list, what)
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	const shown = 3
+	more := ""
+	if n := len(list) - shown; n > 0 {
+		list, more = list[:shown], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("executed with what is guessed, it has %s%s: a wrong guess may be the reason",
+		strings.Join(list, ", "), more)
 }
 
 // withComments are the options of the launch, with those that the kernel's text asks for where

@@ -15,6 +15,7 @@ type Init struct {
 	Refused []string `json:"refused"` // instructions that the emulator does not model, with their places
 	// Check: the command that checks the kernel without the manifest; "" where it is not known
 	Check string   `json:"check"`
+	Words []string `json:"-"` // of Check, as a shell passes them
 	Error *Failure `json:"error"`
 	Text  string   `json:"-"` // the manifest
 	// Computes reports that the manifest of a kernel that is no attention has a stage with an operation,

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"tilescope/configs"
-	"tilescope/debugkern/ptx"
-	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -24,19 +22,19 @@ func resolves(m *configs.Manifest) bool {
 	return err == nil
 }
 
-// checkLine is the command that executes the kernel under every checker with what its manifest guesses; ""
+// checkWords is the command that executes the kernel under every checker with what its manifest guesses; nil
 // where the manifest cannot be resolved for its own shape.
-func checkLine(req Request, f *ptx.Func, m *configs.Manifest) string {
+func checkWords(req Request, m *configs.Manifest) []string {
 	sel, err := m.Select("", nil, nil, probes.GateNone)
 	if err != nil || len(m.Shapes) == 0 {
-		return ""
+		return nil
 	}
 	plan, err := sel.Resolve(m.Shapes[0].Shape)
 	if err != nil {
-		return ""
+		return nil
 	}
 	words := []string{"tilescope", "check", req.File}
-	if len(f.Name) > 0 && req.Entry != "" {
+	if req.Entry != "" {
 		words = append(words, "--entry", req.Entry)
 	}
 	for _, o := range []struct {
@@ -68,10 +66,7 @@ func checkLine(req Request, f *ptx.Func, m *configs.Manifest) string {
 			words = append(words, "--arg", a.Name+"="+checkValue(a))
 		}
 	}
-	for i, w := range words {
-		words[i] = text.Shell(w)
-	}
-	return strings.Join(words, " ")
+	return words
 }
 
 // structValue is a struct, the manifest's argument of an index, as check takes it.
@@ -115,7 +110,7 @@ func checkValue(a probes.Arg) string {
 		dims = append(dims, fmt.Sprint(d))
 	}
 	source := "zeros"
-	if a.Role == probes.RoleInput {
+	if a.Role == probes.RoleInput || a.Role == probes.RoleInOut && a.Fill.Kind != probes.FillZeros {
 		source = "randn"
 		if !a.DType.Float() {
 			source = "randint(0,8)"

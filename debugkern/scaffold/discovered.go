@@ -468,12 +468,3 @@ func (w *discovered) work() {
 	w.line("work:\n  query: %s\n  key: %s\n  tiles: %s", quoted(w.a.Query), quoted(w.a.Key),
 		quoted(w.a.Tiles))
 }
-
-// quotedAt writes a position.
-func quotedAt(at []string) string {
-	out := make([]string, len(at))
-	for i, x := range at {
-		out[i] = quoted(x)
-	}
-	return "[" + strings.Join(out, ", ") + "]"
-}

@@ -122,7 +122,7 @@ func (w *discovered) load(role discover.Role, axis, columns string, rows, cols i
 	w.line("  # %s: argument %s, %s.", role, w.names[o.Arg], text.Line(o.Evidence))
 	w.line("  - {name: %s, axes: [%s, %s], dtype: %s, dims: [%d, %d], valid: [%s, %d], per: %s, capture: none,\n     op: {load: %s, at: %s, rows: %d, cols: %d}}",
 		w.role[string(role)], axis, columns, w.l.Args[o.Arg].DType, rows, cols, quoted(w.rows(axis)), cols,
-		per, w.names[o.Arg], quotedAt(o.At), o.Rows, o.Cols)
+		per, w.names[o.Arg], bracketed(o.At), o.Rows, o.Cols)
 }
 
 // unknownMask reports whether keys take part by no rule that was found.
@@ -248,5 +248,5 @@ func (w *discovered) result(role discover.Role, axes string, cols int, op string
 	if w.unknownMask() {
 		w.line("    reference: none")
 	}
-	w.line("    capture: {output: %s, at: %s, %s}", w.names[o.Arg], quotedAt(o.At), along)
+	w.line("    capture: {output: %s, at: %s, %s}", w.names[o.Arg], bracketed(o.At), along)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/hostcode"
@@ -32,7 +33,7 @@ func SourceExample(s Source, entry string) *Example {
 	v := s.viewOf(k, "")
 	params := declaredParameters(v)
 	for i := range params {
-		params[i].Read, params[i].Written = usedAs(k, i)
+		params[i].Read, params[i].Loaded, params[i].Written = usedAs(k, i)
 		if kind := strings.Fields(v.resolve(k.Parameters[i].Type)); !params[i].Pointer && len(kind) > 0 &&
 			slices.Contains(s.structs, kind[len(kind)-1]) {
 			params[i].Struct = 1 // of how many bytes its text does not say
@@ -46,23 +47,32 @@ func SourceExample(s Source, entry string) *Example {
 	return out
 }
 
-// usedAs reports whether a kernel's text reads and writes memory through a parameter. What is not const is
-// written, unless the text has nothing but reads of its elements.
-func usedAs(k *hostcode.Kernel, i int) (read, written bool) {
+// usedAs reports whether a kernel's text reads and writes memory through a parameter, and loads elements of
+// it itself. What is not const is written, unless the text has nothing but reads of its elements.
+func usedAs(k *hostcode.Kernel, i int) (read, loaded, written bool) {
 	p := k.Parameters[i]
 	if !strings.Contains(p.Type, "*") {
-		return false, false
+		return false, false, false
 	}
 	if slices.Contains(strings.Fields(p.Type), "const") {
-		return true, false
+		return true, true, false
 	}
 	name := regexp.QuoteMeta(p.Name)
 	elements := len(regexp.MustCompile(`\b`+name+`\s*\[`).FindAllString(k.Body(), -1))
-	stored := slices.ContainsFunc(k.Stores(), func(s hostcode.Store) bool { return s.Name == p.Name })
+	addressed := len(regexp.MustCompile(`&\s*`+name+`\s*\[`).FindAllString(k.Body(), -1))
+	stored, assigned := false, 0
+	for _, s := range k.Stores() {
+		if s.Name == p.Name {
+			stored = true
+			if s.Op == "=" {
+				assigned++
+			}
+		}
+	}
 	taken := regexp.MustCompile(`(?:&\s*|\+\+\s*|--\s*)`+name+`\b`).MatchString(k.Body()) ||
 		regexp.MustCompile(`\b`+name+`\s*\[[^\]]*\]\s*(?:\+\+|--|[|&^%]=|<<=|>>=)`).MatchString(k.Body())
 	uses := len(regexp.MustCompile(`\b`+name+`\b`).FindAllString(k.Body(), -1))
-	return true, stored || taken || elements == 0 || uses != elements
+	return true, elements > addressed+assigned, stored || taken || elements == 0 || uses != elements
 }
 
 // ModuleExample is a launch of an entry of which there is only PTX: its parameters have indices for names.
@@ -125,17 +135,15 @@ func (g *general) exampleValue(i int, threads int64) string {
 		return p.Example(1, 1)
 	case p.Pointer:
 		var dims []string
-		for _, d := range splitArguments(strings.Trim(g.args[i], "[]")) {
-			dims = append(dims, fmt.Sprint(max(1, g.inShape(strings.Trim(strings.TrimSpace(d), `"`)))))
+		for _, d := range sides(g.args[i]) {
+			dims = append(dims, fmt.Sprint(max(1, g.inShape(d))))
 		}
 		if dims == nil {
 			dims = []string{fmt.Sprint(min(threads, mostElements))}
 		}
 		fill := "zeros"
-		if t := g.dtype(i); !p.Written && t.Float() {
-			fill = "randn"
-		} else if !p.Written {
-			fill = "randint(0,8)"
+		if p.Loaded || !p.Written {
+			fill = strings.ReplaceAll(strings.Trim(g.before(i), `"`), " ", "")
 		}
 		return fmt.Sprintf("%s:%s[%s]", fill, strings.ToLower(g.dtype(i).String()), strings.Join(dims, ","))
 	case g.dimOf[i] != "":
@@ -217,8 +225,11 @@ func (g *Given) threads() int64 {
 // of memory first, then what the grid covers.
 func (g *general) fit(given Given) {
 	for i, n := range given.Block {
-		if g.grid[i].tile == g.block[i] {
-			g.grid[i].tile = int64(n)
+		if s := &g.grid[i]; s.tile == g.block[i] && s.tile != int64(n) {
+			if s.text == fmt.Sprintf("ceil_div(%s, %d)", s.extent, s.tile) {
+				s.text = fmt.Sprintf("ceil_div(%s, %d)", s.extent, n)
+			}
+			s.tile = int64(n)
 		}
 		g.block[i] = int64(n)
 	}
@@ -237,13 +248,49 @@ func (g *general) fit(given Given) {
 		}
 	}
 	for i, dims := range given.Extents {
-		list := splitArguments(strings.Trim(g.args[i], "[]"))
+		list := sides(g.args[i])
 		for k := 0; k < len(dims) && len(dims) == len(list); k++ {
-			set(strings.Trim(strings.TrimSpace(list[k]), `"`), int64(dims[k]))
+			set(list[k], int64(dims[k]))
 		}
 	}
 	for i, side := range g.grid {
 		set(side.extent, int64(given.Grid[i])*max(1, side.tile))
+	}
+}
+
+// take gives the manifest the extents of a launch. Where what is guessed of the kernel does not agree with
+// it, nothing is guessed of what it computes.
+func (g *general) take(l *Launch) {
+	given := Given{Grid: l.Grid, Block: l.Block, Extents: make([][]int, len(g.params)),
+		Integers: make([]*int64, len(g.params))}
+	if len(l.Args) != len(g.params) { // there is memory behind a struct or a tensor map
+		g.kind = nil
+		return
+	}
+	for i, a := range l.Args {
+		given.Extents[i] = a.Dims
+		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
+			given.Integers[i] = &n
+		}
+	}
+	g.guessedBlock = false
+	g.fit(given)
+	g.given = l
+	grid, _ := g.launched()
+	agrees := extent(grid) == l.Grid && extent(g.block) == l.Block
+	for i, a := range l.Args {
+		var dims []int
+		for _, side := range sides(g.args[i]) {
+			dims = append(dims, int(g.inShape(side)))
+		}
+		if g.params[i].Pointer {
+			agrees = agrees && g.dtype(i) == a.DType && slices.Equal(dims, a.Dims)
+		} else if d := g.dimOf[i]; d != "" {
+			agrees = agrees && fmt.Sprint(g.inShape(d)) == a.Value
+		}
+	}
+	if !agrees {
+		g.kind = nil
 	}
 }
 
@@ -316,7 +363,7 @@ func (p Parameter) Example(elements, number int) string {
 		dtype = probes.F32
 	}
 	fill := "zeros"
-	if !p.Written && dtype.Float() {
+	if (p.Loaded || !p.Written) && dtype.Float() {
 		fill = "randn"
 	}
 	return fmt.Sprintf("%s:%s[%d]", fill, strings.ToLower(dtype.String()), elements)

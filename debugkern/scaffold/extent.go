@@ -340,6 +340,64 @@ func (r *indexReader) sides(terms []product) []string {
 	return dims
 }
 
+// blocks settles what the blocks of an axis cover that no index is compared with, where the index of a
+// pointer has their place itself: in (s * H + h) * D, h stays below H, and s below the dimension that is
+// left, or, where none is, below unnamedRows.
+func (r *indexReader) blocks(geo *geometry) {
+	if r == nil {
+		return
+	}
+	for _, p := range r.g.v.kernel.Parameters {
+		if p.Name == "" || !strings.Contains(p.Type, "*") {
+			continue
+		}
+		offsets, _ := r.offsets(p.Name)
+		for _, text := range offsets {
+			r.blocksOf(r.expand(hostcode.ParseExpr(text), true, 0), geo)
+		}
+	}
+}
+
+// unnamedRows is how many rows a launch has where nothing counts them.
+const unnamedRows = "3"
+
+// blocksOf is blocks for one index.
+func (r *indexReader) blocksOf(terms []product, geo *geometry) {
+	slices.SortStableFunc(terms, func(a, b product) int { return len(a.dims) - len(b.dims) })
+	var used []string
+	for i, t := range terms {
+		next := slices.IndexFunc(terms[i:], func(u product) bool { return len(u.dims) > len(t.dims) })
+		used = append(used, t.dims...)
+		axis := -1
+		if len(t.vars) == 1 {
+			axis = slices.Index([]string{"blockIdx_x", "blockIdx_y", "blockIdx_z"}, t.vars[0])
+		}
+		if axis < 0 || geo.extent[axis] != "" || !geo.alone[axis] && t.number == 1 {
+			continue
+		}
+		switch {
+		case next >= 0:
+			if side := without(terms[i+next].dims, t.dims); len(side) == 1 {
+				geo.extent[axis] = side[0]
+			}
+		case len(t.dims) > 0 && t.number == 1:
+			geo.extent[axis] = unnamedRows
+			var left []string
+			for _, d := range r.g.dims {
+				if !slices.Contains(used, d.name) && !slices.Contains(geo.extent[:], d.name) {
+					left = append(left, d.name)
+				}
+			}
+			if len(left) == 1 {
+				geo.extent[axis] = left[0]
+			}
+		}
+		if t.number > 1 && geo.extent[axis] != "" {
+			geo.alone[axis] = false
+		}
+	}
+}
+
 // place is where a dimension stands among the shape's.
 func (r *indexReader) place(name string) int {
 	return slices.IndexFunc(r.g.dims, func(d dimension) bool { return d.name == name })

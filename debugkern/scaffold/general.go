@@ -43,6 +43,7 @@ type general struct {
 	kind   *kernelKind
 
 	geo          geometry
+	given        *Launch      // nil where the launch is guessed
 	indices      *indexReader // nil without the kernel's text
 	guessedBlock bool
 	// passedExtents: the dimensions have the extents that the launching function passes
@@ -54,6 +55,9 @@ func (w *manifestText) general(f *ptx.Func, v *view, params []Parameter, name st
 	g := &general{manifestText: w, v: v, f: f, params: params, dimOf: map[int]string{}, result: -1,
 		args: make([]string, len(params)), why: make([]string, len(params))}
 	g.settle()
+	if w.doc.given != nil {
+		g.take(w.doc.given)
+	}
 	g.writeConstants()
 	g.writeLaunch()
 	g.writeArguments()
@@ -68,6 +72,8 @@ func (g *general) settle() {
 	g.name()
 	g.sizes()
 	g.geo = g.geometry()
+	g.indices = g.indexReader()
+	g.indices.blocks(&g.geo)
 	g.threads()
 	g.kind = g.recognise()
 	g.blocks()
@@ -384,6 +390,16 @@ func (g *general) extents() {
 	if g.kind != nil && g.kind.rows != "" && len(g.dims) > 1 && bits.Len64(uint64(step)) < 8 {
 		g.dims[0].extent = 6 // rows: one block each
 	}
+	if g.kind == nil && len(g.dims) > 1 {
+		for a, few := range []int64{6, 5, 3} { // what has a block for each
+			for i := range g.dims {
+				if g.grid[a].tile == 1 && g.grid[a].extent == g.dims[i].name {
+					g.dims[i].extent = few
+				}
+			}
+		}
+	}
+	g.besideTiles()
 	// a thread takes one element of its row
 	if g.kind != nil && g.kind.rows != "" && !strides.MatchString(g.v.kernel.Body()) {
 		for i := range g.dims {
@@ -392,6 +408,50 @@ func (g *general) extents() {
 			}
 		}
 	}
+}
+
+// besideTiles makes what the kernel's own conditions guard no multiple of a tile, so that the guards count:
+// an odd number, or a multiple of 8 where memory is accessed by vectors or a side is divided.
+func (g *general) besideTiles() {
+	if g.v.kernel == nil {
+		return
+	}
+	less := int64(3)
+	body := g.v.kernel.Body()
+	if wideAccess.MatchString(body) {
+		less = 8
+	}
+	for _, name := range g.guarded(plainText(body)) {
+		for i := range g.dims {
+			if d := &g.dims[i]; d.name == name && d.extent > 16 {
+				d.extent -= less
+			}
+		}
+	}
+}
+
+var (
+	// wideAccess is what takes several elements at once, or a part of a side.
+	wideAccess = regexp.MustCompile(`[a-z]\d?[248]\b|162\b|reinterpret_cast|\*\)|cp\.async|__pipeline|memcpy|` +
+		`wmma|mma|ldmatrix|\w / |>> |int4|\bvec`)
+	loopHead = regexp.MustCompile(`for \( ([^;]*) ;([^;]*);`)
+)
+
+// guarded are the dimensions that a condition of the kernel compares an index with, besides those of loops
+// that do not begin with a thread's index.
+func (g *general) guarded(text string) (list []string) {
+	text = loopHead.ReplaceAllStringFunc(text, func(head string) string {
+		if m := loopHead.FindStringSubmatch(head); strings.Contains(m[1], "threadIdx") {
+			return m[2] + ";"
+		}
+		return ""
+	})
+	for _, m := range comparedBelow.FindAllStringSubmatch(text, -1) {
+		if d := g.dimensionOf(m[2]); d != "" && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // strides is a loop in which a block's threads go over more elements than they are.

@@ -25,8 +25,8 @@ var (
 	geometryAlias = regexp.MustCompile(`\b(\w+) = (?:\( (?:int|unsigned|long|size_t|unsigned int) \) )?` +
 		`((?:thread|block)Idx\.[xyz]|blockDim\.[xyz]) [;,]`)
 	// of a sum: the block's index by so many elements, and the thread's
-	stridedIndex  = regexp.MustCompile(`(?:` + blocksBy + `) \+ threadIdx\.([xyz])\b`)
-	stridedBehind = regexp.MustCompile(`threadIdx\.([xyz]) \+ (?:` + blocksBy + `)`)
+	stridedIndex  = regexp.MustCompile(`(?:` + blocksBy + `) \+ threadIdx\.([xyz])\b` + partOf)
+	stridedBehind = regexp.MustCompile(`threadIdx\.([xyz])` + partOf + ` \+ (?:` + blocksBy + `)`)
 	stridedBlock  = regexp.MustCompile(blocksBy)
 	// of one number made of two indices of a thread: how many threads a row of the block has
 	rowOfThreads  = regexp.MustCompile(`threadIdx\.y \* ` + operand + ` \+ threadIdx\.x\b`)
@@ -37,9 +37,11 @@ var (
 	comparedBelow = regexp.MustCompile(`\b([\w.]+(?: [*+] [\w.]+)*) (?:<|>=) (\w+)\b`)
 )
 
-// operand is a name, a number or a sum in brackets, and blocksBy a block's index times one.
+// operand is a name, a number or a sum in brackets, blocksBy a block's index times one, and partOf what is
+// left of a thread's index: its group's number, or its place in the group.
 const (
 	operand  = `(\w+|\( [^()]+ \))`
+	partOf   = `(?: (/|>>|%|&) (\w+))?`
 	blocksBy = `blockIdx\.([xyz]) \* ` + operand + `|` + operand + ` \* blockIdx\.([xyz])`
 )
 
@@ -56,6 +58,9 @@ func (g *general) geometry() (out geometry) {
 		out.used[a] = strings.Contains(text, "threadIdx."+name)
 		out.blocks[a] = strings.Contains(text, "blockIdx."+name)
 	}
+	if g.oneWarp(text) {
+		out.threads[0] = warp
+	}
 	g.bySums(text, &out)
 	g.byLoops(text, &out)
 	g.byShared(text, &out)
@@ -68,18 +73,31 @@ func (g *general) geometry() (out geometry) {
 func plainText(body string) string {
 	text := " " + strings.Join(geometryToken.FindAllString(body, -1), " ") + " "
 	text = regexp.MustCompile(`(\w) ?\. ?([xyz])\b`).ReplaceAllString(text, "$1.$2")
-	for _, at := range geometryAlias.FindAllStringSubmatchIndex(text, -1) {
-		open := strings.LastIndex(text[:at[0]], "for (")
-		if open >= 0 && !strings.ContainsAny(text[open:at[0]], ";)") {
+	source := text
+	for _, at := range geometryAlias.FindAllStringSubmatchIndex(source, -1) {
+		open := strings.LastIndex(source[:at[0]], "for (")
+		if open >= 0 && !strings.ContainsAny(source[open:at[0]], ";)") {
 			continue // a loop's counter
 		}
-		m := []string{"", text[at[2]:at[3]], text[at[4]:at[5]]}
-		own := regexp.MustCompile(`([^.\w])` + regexp.QuoteMeta(m[1]) + `([^.\w])`)
+		name, index := source[at[2]:at[3]], source[at[4]:at[5]]
+		own := regexp.MustCompile(`([^.\w])` + regexp.QuoteMeta(name) + `([^.\w])`)
 		for range 2 { // two that stand side by side share the blank between them
-			text = own.ReplaceAllString(text, "${1}"+m[2]+"${2}")
+			text = own.ReplaceAllString(text, "${1}"+index+"${2}")
 		}
 	}
 	return text
+}
+
+var (
+	laneIsThread = regexp.MustCompile(
+		`(?i)\blane(?:_?id)?\s*=\s*(?:\(\s*\w+\s*\)\s*)?threadIdx\s*\.\s*x\s*[;,]`)
+	warpOfThread = regexp.MustCompile(`threadIdx\.x (?:/|>>|%|&) (?:32|5|31|warpSize|0x1f|WARP_SIZE)\b`)
+)
+
+// oneWarp reports a kernel whose blocks have 32 threads along x: it takes threadIdx.x itself for the lane.
+func (g *general) oneWarp(text string) bool {
+	return laneIsThread.MatchString(g.v.kernel.Body()) && !warpOfThread.MatchString(text) &&
+		!strings.Contains(text, "blockDim.x")
 }
 
 // number is the value of an operand that is one, up to what a block may have.
@@ -94,7 +112,7 @@ func (g *general) number(text string, most int64) int64 {
 // threadIdx.y * 32 + threadIdx.x a row of its threads has 32. A tile of less than a warp may be rows.
 func (g *general) bySums(text string, out *geometry) {
 	const most = 1 << 20
-	note := func(block, by, thread string) {
+	note := func(block, by, thread, part, of string) {
 		n := g.number(by, most)
 		if n == 0 {
 			return
@@ -102,15 +120,24 @@ func (g *general) bySums(text string, out *geometry) {
 		if a := axis(block); out.tile[a] == 0 {
 			out.tile[a] = n
 		}
-		if a := axis(thread); out.threads[a] == 0 && n <= 1024 {
-			out.threads[a] = n
+		each := int64(1) // threads that an element has
+		switch part {
+		case "/":
+			each = g.number(of, 1024)
+		case ">>":
+			each = 1 << g.number(of, 10)
+		case "%", "&":
+			return
+		}
+		if a := axis(thread); out.threads[a] == 0 && each > 0 && n*each <= 1024 {
+			out.threads[a] = n * each
 		}
 	}
 	for _, m := range stridedIndex.FindAllStringSubmatch(text, -1) {
-		note(m[1]+m[4], m[2]+m[3], m[5])
+		note(m[1]+m[4], m[2]+m[3], m[5], m[6], m[7])
 	}
 	for _, m := range stridedBehind.FindAllStringSubmatch(text, -1) {
-		note(m[2]+m[5], m[3]+m[4], m[1])
+		note(m[4]+m[7], m[5]+m[6], m[1], m[2], m[3])
 	}
 	for _, m := range stridedBlock.FindAllStringSubmatch(text, -1) {
 		if n := g.number(m[2]+m[3], most); n > 0 {
@@ -245,6 +272,11 @@ func (g *general) byComparison(text string, out *geometry) {
 	}
 	for _, m := range comparedBelow.FindAllStringSubmatch(text, -1) {
 		a, known := from[m[1]]
+		for _, term := range strings.Split(m[1], " + ") { // y + j < rows
+			if b, ok := from[term]; ok && !known {
+				a, known = b, true
+			}
+		}
 		for b, name := range []string{"blockIdx.x", "blockIdx.y", "blockIdx.z"} {
 			if !known && strings.Contains(m[1], name) {
 				a, known = b, true

@@ -15,6 +15,7 @@ import (
 type kernelKind struct {
 	what    string // in words
 	m, n, k string // of a matrix product
+	batch   string // of several of them: how many, one each step of the grid's z
 	rows    string // of a kernel that takes a row at a time: the dimension of its blocks
 	cols    string
 	one     bool                    // every block makes one number
@@ -113,14 +114,25 @@ func (g *general) productKind() *kernelKind {
 		if g.grid[0].extent == k.m && g.grid[1].extent == k.n {
 			tm, tn = tn, tm
 		}
-		left := load(g.names[a], "[row, 0]", tm, k.k)
-		if g.args[b] == "["+k.n+", "+k.k+"]" {
-			return "matmul: [" + left + ", " + load(g.names[b], "[col, 0]", tn, k.k) +
+		tile := func(i int, row, col, rows, cols string) string {
+			return fmt.Sprintf("{load: %s, %s, dims: [%s, %s]}", g.names[i], k.place(row, col), rows, cols)
+		}
+		left := tile(a, "row", "0", itoa(int(tm)), k.k)
+		if list := sides(g.args[b]); slices.Equal(list[len(list)-2:], []string{k.n, k.k}) {
+			return "matmul: [" + left + ", " + tile(b, "col", "0", itoa(int(tn)), k.k) +
 				"], transpose: right, over: K"
 		}
-		return "matmul: [" + left + ", " + loadRight(g.names[b], k.k, tn) + "], over: K"
+		return "matmul: [" + left + ", " + tile(b, "0", "col", k.k, itoa(int(tn))) + "], over: K"
 	}
 	return k
+}
+
+// place is where a tile begins in memory, and which of its dimensions are the rows and columns.
+func (k *kernelKind) place(row, col string) string {
+	if k.batch != "" {
+		return fmt.Sprintf("at: [bz, %s, %s], rows: 1, cols: 2", row, col)
+	}
+	return fmt.Sprintf("at: [%s, %s], rows: 0, cols: 1", row, col)
 }
 
 var rowNames = []string{"rows", "r", "m", "batch", "b", "num_rows", "nrows", "height", "h", "n_rows",

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,11 +14,6 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // load is a tile of an input whose rows and columns are its dimensions.
 func load(name, at string, rows int64, cols string) string {
 	return fmt.Sprintf("{load: %s, at: %s, rows: 0, cols: 1, dims: [%d, %s]}", name, at, rows, cols)
-}
-
-// loadRight is the right operand of a matrix product: all of K by a tile's columns.
-func loadRight(name, k string, cols int64) string {
-	return fmt.Sprintf("{load: %s, at: [0, col], rows: 0, cols: 1, dims: [%s, %d]}", name, k, cols)
 }
 
 // loadRow is a tile of an input of one dimension.
@@ -97,13 +93,15 @@ func layernormOp(g *general) string {
 // pointers settles the extents of every pointer: what cudaMalloc is asked for, what the kernel computes, how
 // it indexes.
 func (g *general) pointers() {
-	g.indices = g.indexReader()
 	for i, p := range g.params {
 		if !p.Pointer {
 			continue
 		}
-		if dims := g.allocated(i); dims != "" {
-			g.args[i] = dims
+		if sides := g.allocated(i); sides != nil {
+			if shape := g.indices.shapeOf(i); sameFactors(shape, sides) { // in the order of the index
+				sides = shape
+			}
+			g.args[i] = bracketed(sides)
 			continue
 		}
 		g.args[i], g.why[i] = g.guessDims(i), "its extent"
@@ -113,12 +111,17 @@ func (g *general) pointers() {
 	}
 }
 
-// allocated is what the launching function asks cudaMalloc for: a product of dimensions and numbers, "" where
-// it is not plain.
-func (g *general) allocated(i int) string {
+// sameFactors reports whether two lists of extents have the same product, factor by factor.
+func sameFactors(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// allocated are the factors of what the launching function asks cudaMalloc for: dimensions and numbers, nil
+// where it is no plain product.
+func (g *general) allocated(i int) []string {
 	l := g.v.launch
 	if l == nil || i >= len(l.Args) {
-		return ""
+		return nil
 	}
 	text := l.Bytes[l.Args[i]]
 	if v, ok := l.Locals[text]; ok {
@@ -126,7 +129,7 @@ func (g *general) allocated(i int) string {
 	}
 	e := parseProduct(text, l.Locals)
 	if e == nil {
-		return ""
+		return nil
 	}
 	var dims []string
 	for _, f := range e {
@@ -135,14 +138,11 @@ func (g *general) allocated(i int) string {
 		}
 		d, ok := g.render(f, 0)
 		if !ok {
-			return ""
+			return nil
 		}
 		dims = append(dims, d)
 	}
-	if len(dims) == 0 {
-		return ""
-	}
-	return "[" + strings.Join(dims, ", ") + "]"
+	return dims
 }
 
 func (g *general) guessDims(i int) string {
@@ -180,24 +180,49 @@ func (g *general) guessDims(i int) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// productDims gives the operands of a matrix product their extents by the stride of their rows.
+// productDims gives the operands of a matrix product their extents: rows and columns in the order that the
+// index shows, and before them a matrix for each step of the grid's z.
 func (g *general) productDims() {
 	inputs, _ := g.roles()
 	k := g.kind
-	shape := func(i int, usual, other string, stride string) {
-		dims := usual
-		if s := g.stride(i); s == stride {
-			dims = other
+	shape := func(i int, rows, cols, stride string) []string {
+		usual := []string{rows, cols}
+		if g.stride(i) == stride {
+			usual = []string{cols, rows}
 		}
-		if g.args[i] != dims {
-			g.args[i], g.why[i] = dims, "row by row, as its index has it?"
+		had := sides(g.args[i])
+		known := g.why[i] == "" || g.indices.shapeOf(i) != nil // cudaMalloc's, or the whole of the index
+		switch {
+		case known && sameFactors(had, usual):
+			if shape := g.indices.shapeOf(i); shape != nil {
+				usual = shape
+			}
+		case known:
+			for at, batch := range had {
+				if rest := slices.Delete(slices.Clone(had), at, at+1); sameFactors(rest, usual) {
+					if shape := g.indices.shapeOf(i); !sameFactors(shape, had) {
+						had = append([]string{batch}, usual...)
+					}
+					break
+				}
+			}
+			g.args[i] = bracketed(had)
+			return had
 		}
+		if g.args[i] != bracketed(usual) {
+			g.args[i], g.why[i] = bracketed(usual), "row by row, as its index has it?"
+		}
+		return usual
 	}
-	shape(inputs[0], "["+k.m+", "+k.k+"]", "["+k.k+", "+k.m+"]", k.m)
-	shape(inputs[1], "["+k.k+", "+k.n+"]", "["+k.n+", "+k.k+"]", k.k)
-	shape(g.result, "["+k.m+", "+k.n+"]", "["+k.n+", "+k.m+"]", k.m)
-	if g.args[inputs[0]] != "["+k.m+", "+k.k+"]" || g.args[g.result] != "["+k.m+", "+k.n+"]" {
-		// by columns: the operation is to be filled in
+	a, b := shape(inputs[0], k.m, k.k, k.m), shape(inputs[1], k.k, k.n, k.k)
+	c := shape(g.result, k.m, k.n, k.m)
+	if z := g.grid[2]; len(a) == 3 && len(b) == 3 && len(c) == 3 && z.tile == 1 && z.text != "1" &&
+		a[0] == z.extent && b[0] == z.extent && c[0] == z.extent {
+		k.batch, a, b, c = z.extent, a[1:], b[1:], c[1:]
+	}
+	right := slices.Equal(b, []string{k.k, k.n}) || slices.Equal(b, []string{k.n, k.k})
+	if !right || !slices.Equal(a, []string{k.m, k.k}) || !slices.Equal(c, []string{k.m, k.n}) {
+		// by columns, or another number of dimensions: the operation is to be filled in
 		g.kind = &kernelKind{what: k.what, m: k.m, n: k.n, k: k.k}
 	}
 }

@@ -20,6 +20,7 @@ type Parameter struct {
 	Declared string
 	Pointer  bool
 	Read     bool // memory is read through it
+	Loaded   bool // by loads, besides atomic operations: it counts what it holds before the launch
 	Written  bool // memory is written through it
 	// Of a struct that is passed by value: its bytes, else 0, and what the kernel reads of it, by offset.
 	Struct int
@@ -53,7 +54,7 @@ func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 				u = uses[k]
 			}
 		}
-		q.Read, q.Written = u.read, u.written
+		q.Read, q.Loaded, q.Written = u.read, u.loaded, u.written
 		number := p.Type.Signed() || p.Type.Float() || p.Type.Bytes() < 8 // a struct's is an array of bytes
 		q.Pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !number)
 		if q.Pointer {
@@ -81,7 +82,7 @@ func fields(index int, loads []parameterLoad, uses []pointerUse) []Field {
 		}
 		f := Field{Offset: l.offset}
 		if u := uses[k]; u.read || u.written {
-			f.Pointer, f.Read, f.Written = true, u.read, u.written
+			f.Pointer, f.Read, f.Loaded, f.Written = true, u.read, u.loaded, u.written
 			f.DType, f.Guessed = u.element()
 		} else {
 			f.DType, f.Guessed = scalarType(&ptx.Var{Type: l.typ, Size: l.typ.Bytes()})
@@ -110,8 +111,8 @@ func scalarType(p *ptx.Var) (probes.DType, bool) {
 
 // pointerUse is how global memory is reached through a pointer parameter.
 type pointerUse struct {
-	read, written bool
-	types         []ptx.Type // of accesses one element wide
+	read, loaded, written bool
+	types                 []ptx.Type // of accesses one element wide
 }
 
 // element guesses the type behind a pointer: what single elements are accessed as; 0 where only vectors are.
@@ -191,6 +192,7 @@ func pointerUses(f *ptx.Func, loads []parameterLoad) []pointerUse {
 					continue
 				}
 				uses[i].read, uses[i].written = uses[i].read || read, uses[i].written || written
+				uses[i].loaded = uses[i].loaded || read && !written
 				if in.Vec() < 2 && in.Op != "cp" {
 					uses[i].types = append(uses[i].types, in.Type())
 				}

@@ -84,8 +84,8 @@ func TestParametersByUse(t *testing.T) {
 	}
 	got := Parameters(m.Func("k"), nil)
 	want := []Parameter{
-		{Pointer: true, Guessed: true, Read: true},
-		{DType: probes.F16, Pointer: true, Guessed: true, Read: true},
+		{Pointer: true, Guessed: true, Read: true, Loaded: true},
+		{DType: probes.F16, Pointer: true, Guessed: true, Read: true, Loaded: true},
 		{DType: probes.F32, Pointer: true, Read: true, Written: true},
 		{DType: probes.F32, Pointer: true, Written: true}, {DType: probes.F32},
 	}

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,9 @@ import (
 
 // scalar is the value of a parameter that is a number: what the launching function passes, else a usual one.
 func (g *general) scalar(i int) string {
+	if g.given != nil {
+		return g.given.Args[i].Value
+	}
 	if text := g.passedValue(i); text != "" {
 		return text
 	}
@@ -90,7 +94,7 @@ func (g *general) takePassed() {
 	_, most := g.launched()
 	for i, p := range g.params {
 		n := int64(1)
-		for _, side := range g.sidesOf(i) {
+		for _, side := range sides(g.args[i]) {
 			n *= max(1, g.inShape(side))
 		}
 		if p.Pointer {
@@ -102,12 +106,12 @@ func (g *general) takePassed() {
 	}
 }
 
-// sidesOf are the extents of a pointer as the manifest has them.
-func (g *general) sidesOf(i int) (sides []string) {
-	for _, d := range splitArguments(strings.Trim(g.args[i], "[]")) {
-		sides = append(sides, strings.Trim(strings.TrimSpace(d), `"`))
+// sides are the extents of a pointer as the manifest has them in brackets.
+func sides(text string) (list []string) {
+	for _, d := range splitArguments(strings.Trim(text, "[]")) {
+		list = append(list, strings.Trim(strings.TrimSpace(d), `"`))
 	}
-	return sides
+	return list
 }
 
 // writeExampleStage writes a stage for a person to fill in, with the part of the output that a block of the
@@ -119,6 +123,21 @@ func (g *general) writeExampleStage(stage, out string) {
 		part.tile[1], part.valid[0], part.valid[1])
 	g.line("#      op: {map: \"x * 2\", x: {load: INPUT, %s, dims: [%s, %s]}}, capture: {output: %s, %s}}", part.at,
 		part.tile[0], part.tile[1], out, part.at)
+}
+
+// writeExampleReference writes how an output is compared with what a command computes.
+func (g *general) writeExampleReference(out string) {
+	var inputs []string
+	for i, p := range g.params {
+		if p.Pointer && p.Read {
+			inputs = append(inputs, fmt.Sprintf("a[%q]", g.names[i]))
+		}
+	}
+	g.line("\n# Or it is compared with what a command computes, docs/references.md: write in the line of %s above", out)
+	g.line("#   reference: {command: [python3, reference.py]}, tolerance: {rtol: 1.0e-5, atol: 1.0e-6}")
+	g.line("# and in reference.py, with NumPy, of %s:",
+		cmp.Or(strings.Join(inputs, ", "), "the arguments by their names"))
+	g.line("#   import sys, numpy; a = numpy.load(sys.argv[1]); numpy.savez(sys.argv[2], %s=...)", out)
 }
 
 // blockPart is the part of the output that a block computes, as a stage has it.
@@ -139,7 +158,7 @@ func (g *general) part() blockPart {
 	if g.result < 0 {
 		return usual
 	}
-	sides := g.sidesOf(g.result)
+	sides := sides(g.args[g.result])
 	names := []string{"row", "col"}
 	if len(sides) == 1 {
 		names = []string{"at"}

@@ -33,6 +33,9 @@ type Request struct {
 	Std                    string
 	Instantiate            []string
 	Set                    []string // FLAG or FLAG=VALUE: symbols that the manifest has as flags
+	// Given is the launch that the manifest is for; nil: it is guessed. Where what the text shows does not
+	// agree with it, the manifest computes nothing (report.Init.Computes).
+	Given *Launch
 }
 
 // scaffolder is a manifest that is being made.
@@ -41,6 +44,7 @@ type scaffolder struct {
 	module *ptx.Module
 	kernel *ptx.Func // what it describes
 	set    []string
+	given  *Launch
 	plain  bool // without stages
 }
 
@@ -58,7 +62,7 @@ func Blank(req Request) *report.Init {
 func Write(
 	req Request, module *ptx.Module, source Source, refusals func(entry string) ([]string, error),
 ) (*report.Init, error) {
-	w := &scaffolder{Init: Blank(req), module: module, set: req.Set}
+	w := &scaffolder{Init: Blank(req), module: module, set: req.Set, given: req.Given}
 	if err := w.choose(req.Entry); err != nil {
 		return nil, err
 	}
@@ -82,7 +86,14 @@ func Write(
 	if err != nil {
 		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w\n%s", req.File, err, w.Text)
 	}
-	w.Check = checkLine(req, w.kernel, m)
+	if req.Given == nil {
+		if len(w.Entries) == 1 {
+			req.Entry = ""
+		}
+		if w.Words = checkWords(req, m); w.Words != nil {
+			w.Check = text.CommandLine(w.Words)
+		}
+	}
 	return w.Init, nil
 }
 
@@ -126,9 +137,13 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		params = params[:len(params)-1]
 	}
 	attention := d.attention(params)
+	of := "the kernel alone"
+	if d.given != nil {
+		of = "the kernel and one launch of it"
+	}
 	d.heading(w,
-		"A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":",
-		text.Line(filepath.Base(d.File)))
+		"A manifest of %s, made from %s. What it could not show has a usual value and is marked with \"# ?\":",
+		text.Line(filepath.Base(d.File)), of)
 	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,",
 		map[bool]string{true: " (B, H, S, D)"}[attention])
 	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention],

@@ -123,8 +123,9 @@ func (w *manifestText) args(list []meantParameter) {
 				dims = "[H]"
 			}
 			quantised = quantised || len(a.tensor) == 1 && role == "input" && !a.DType.Float()
-			w.mark(a.why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}",
-				a.Name, a.DType, dims, role, a.tensor))
+			w.open(field, strings.TrimPrefix(a.why+"; its extents, and their order", "; "),
+				"  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}", a.Name, a.DType, dims, role,
+				a.tensor)
 		}
 	}
 	if quantised {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/hostcode"
@@ -77,7 +78,9 @@ func (g *general) writeLaunch() {
 	text := fmt.Sprintf("  grid: [%s, %s, %s]", quoted(g.grid[0].text), quoted(g.grid[1].text),
 		quoted(g.grid[2].text))
 	from := ""
-	if g.v.launch != nil {
+	if g.given != nil {
+		why = ""
+	} else if g.v.launch != nil {
 		from = fmt.Sprintf("   # as launched on line %d", g.v.launch.Line)
 	}
 	if why != "" {
@@ -97,6 +100,10 @@ func (g *general) writeLaunch() {
 // writeDynamic writes the dynamic shared bytes, where the kernel has such an array.
 func (g *general) writeDynamic() {
 	if !slices.ContainsFunc(g.doc.module.SharedLayout(g.f), func(s ptx.Symbol) bool { return s.Dynamic }) {
+		return
+	}
+	if g.given != nil {
+		g.line("  shared: %d", g.given.Shared)
 		return
 	}
 	if text := g.dynamic(); text != "" {
@@ -125,6 +132,15 @@ func quoted(text string) string {
 	return text
 }
 
+// bracketed is a flow list of expressions.
+func bracketed(list []string) string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = quoted(x)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
 func (g *general) writeArguments() {
 	g.line("\n# name, type (* for a pointer), and for pointers the extent and what the host does with it.\nargs:")
 	for i, p := range g.params {
@@ -139,6 +155,8 @@ func (g *general) writeArguments() {
 			}
 			g.mark(why, field, fmt.Sprintf("  - {name: %s, type: %s, value: %s}", g.names[i], p.DType,
 				g.dimOf[i]))
+		case !p.Pointer && g.given != nil:
+			g.line("  - {name: %s, type: %s, value: %s}", g.names[i], p.DType, g.scalar(i))
 		case !p.Pointer && g.passedValue(i) != "":
 			g.line("  - {name: %s, type: %s, value: %s}   # as passed on line %d", g.names[i], p.DType,
 				g.passedValue(i), g.v.launch.Line)
@@ -189,28 +207,47 @@ func (g *general) structure(i int, field string) {
 
 func (g *general) pointer(i int, field string) {
 	p, why := g.params[i], g.why[i]
+	if g.given != nil {
+		why = ""
+	}
 	if p.DType == 0 || p.Guessed {
 		why = strings.TrimPrefix(why+"; element type guessed from use", "; ")
 	}
-	role := "input"
+	role := "input" + fill(g.dtype(i))
+	if g.given != nil && !slices.Contains([]string{"", "randn"}, g.given.Args[i].Fill) {
+		role = fmt.Sprintf("input, fill: %q", g.given.Args[i].Fill)
+	}
+	also := func(what string) { why = strings.TrimPrefix(why+"; "+what, "; ") }
 	switch {
-	case i == g.result:
-		role = "output"
-		if p.Read {
-			why = strings.TrimPrefix(why+"; it is read too, before it is written?", "; ")
-		}
 	case !p.Read && !p.Written:
 		role, why = "scratch", "which tensor is it? Nothing reads or writes it"
-	case p.Written:
-		role = "scratch"
-		why = strings.TrimPrefix(why+"; a second result?", "; ")
+	case !p.Written:
+	case p.Read:
+		role = "inout, fill: " + g.before(i)
+		also("it is read too: what does it hold before the launch?")
+	case i == g.result:
+		role = "output"
+	default:
+		role = "output"
+		also("a result too, or scratch memory?")
 	}
-	more := ""
-	if role == "input" {
-		more = fill(g.dtype(i))
+	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s}", g.names[i],
+		g.dtype(i), g.args[i], role))
+}
+
+// before is what memory that is read holds before the launch: random values, but zeros where atomic
+// operations alone read it, as counters and sums begin.
+func (g *general) before(i int) string {
+	if g.given != nil && g.given.Args[i].Fill != "" {
+		return strconv.Quote(g.given.Args[i].Fill)
 	}
-	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s%s}", g.names[i],
-		g.dtype(i), g.args[i], role, more))
+	switch p := g.params[i]; {
+	case p.Written && !p.Loaded:
+		return "zeros"
+	case g.dtype(i).Float():
+		return "randn"
+	}
+	return "\"randint(0, 8)\""
 }
 
 // writeStages writes the output as the only stage judged where it is plain what the kernel computes, else
@@ -236,13 +273,14 @@ func (g *general) writeStages(name string) {
 		g.line("\n# What the kernel computes is not plain from its text. To have its output compared, say which part of it a block computes, and from what")
 		g.line("# (docs/operators.md has the operators), and remove the marks of comments:")
 		g.writeExampleStage(stage, out)
+		g.writeExampleReference(out)
 		g.doc.Unknown = append(g.doc.Unknown, "stages")
 		g.ending(name, false)
 		return
 	}
 	g.line("\n# %s: guessed from the kernel's text.\n# Which part of it a block (bx, by, bz) computes.",
 		upper(g.kind.what))
-	at, axes := "at: [row, col], rows: 0, cols: 1", "[row, col]"
+	at, axes := g.kind.place("row", "col"), "[row, col]"
 	if row != "" {
 		g.open("work", "guessed from the launch", "work: {row: %s, col: %s}", row, col)
 	} else {
@@ -334,10 +372,17 @@ func (g *general) ending(name string, judged bool) {
 	if large == nil {
 		large = []string{"n: 1"}
 	}
-	g.line("\nshapes:   # no two extents equal, so that swapped axes show")
-	if text := fmt.Sprintf("  validation: {%s}", strings.Join(large, ", ")); g.passedExtents {
-		g.line("%s   # as passed on line %d", text, g.v.launch.Line)
+	if g.given != nil {
+		g.line("\nshapes:")
 	} else {
+		g.line("\nshapes:   # no two extents equal, so that swapped axes show")
+	}
+	switch text := fmt.Sprintf("  validation: {%s}", strings.Join(large, ", ")); {
+	case g.given != nil:
+		g.line("%s", text)
+	case g.passedExtents:
+		g.line("%s   # as passed on line %d", text, g.v.launch.Line)
+	default:
 		g.open("shapes", "sizes that the kernel takes", "%s", text)
 	}
 	if judged {
