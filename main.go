@@ -48,7 +48,7 @@ func interruptible(files *file.System) context.Context {
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
 		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request,
-		Explicit: t.Explicit, Reopen: t.Reopen, Open: opener(t), Lacking: t.Lacking,
+		Explicit: t.Explicit, Reopen: t.Reopen, Open: opener(t), Launched: t.Launched, Lacking: t.Lacking,
 		Lacks: t.Lacks, Expectations: t.Expectations, Python: t.Python, Tour: t.Tour, Input: t.Stdin,
 		Output: t.Stdout, Files: t.Files,
 	})

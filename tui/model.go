@@ -91,7 +91,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		Context: c, opt: o, look: look, window: o.Count, now: time.Now, release: release{after: after},
 		handlers: handlers(), view: view.Pipe, mouse: true,
 		colours: autoTheme, ground: look.Ground,
-		marks: &bookmarks{c, map[string]configs.Bookmark{}}, recent: &recent{Context: c},
+		marks: &bookmarks{c, map[string]configs.Bookmark{}}, recent: newRecent(c),
 		focus: map[keymap.Scope]int{}, zoomed: map[keymap.Scope]bool{}, search: map[keymap.Scope]string{},
 		filter:  map[keymap.Scope]string{},
 		actions: map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd{},
@@ -118,7 +118,8 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m.memory = &memory{Context: c, settle: o.Settle, last: o.LastSave, state: m.remembered,
 		unsaved: o.unsaved}
 	m.list, m.prompt, m.failure, m.consent, m.file = list.New(c.Theme), prompt.New(c.Theme), newFailed(c),
-		newConsent(c, o.Pause), &sourceFile{Context: c, reopen: o.Reopen, opened: o.Request}
+		newConsent(c, o.Pause),
+		&sourceFile{Context: c, reopen: o.Reopen, opened: o.Request, launched: o.Launched}
 	m.restore(o.State)
 	if m.Req.Target == "" {
 		m.Req.Target = "stage2"
@@ -132,7 +133,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	case m.file.python != "":
 		m.recent.addLine(o.Python)
 	case o.Reopen != nil || m.Mine != nil:
-		m.recent.add(m.Req)
+		m.recent.add(m.Req, nil)
 	}
 	m.StartCursor()
 	m.draw()

@@ -44,6 +44,7 @@ type openedMsg struct {
 	gen    int
 	words  []string
 	opened Opened
+	main   []string          // options of the launch that the source makes itself
 	mine   *configs.Manifest // of a manifest's path
 	text   []string          // of the file, where it could not be built
 	err    error
@@ -111,9 +112,9 @@ func (p palette) openWords(words []string) tea.Cmd {
 	if !p.Begin("open " + words[0]) {
 		return nil
 	}
-	j, open, cat := p.Task.Job, p.opt.Open, p.Engine.Catalogue()
+	j, open, cat, launched := p.Task.Job, p.opt.Open, p.Engine.Catalogue(), p.opt.Launched
 	p.Say("opening " + words[0])
-	guessed := p.proposed.taken(words) &&
+	guessed := p.recent.guessed[p.recent.line(words)] || p.proposed.taken(words) &&
 		strings.HasPrefix(p.proposed.line, "open "+text.JoinWords(words[:1]))
 	p.proposed = proposal{}
 	return func() tea.Msg {
@@ -125,6 +126,9 @@ func (p palette) openWords(words []string) tea.Cmd {
 		}
 		if guessed {
 			msg.opened.guess()
+		}
+		if launched != nil && len(msg.opened.Request.Launch) > 0 {
+			msg.main, _ = launched(j.Ctx, words[0], entryOf(&msg.opened.Request))
 		}
 		if _, _, err := cat.Lookup(msg.opened.Request.Target); err != nil {
 			msg.mine, _, msg.err = cat.Open(j.Ctx, msg.opened.Request.Target)
@@ -166,7 +170,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	}
 	cmd := m.Start(msg.opened.Request)
 	if m.file.python == "" {
-		m.recent.add(msg.opened.Request)
+		m.recent.add(msg.opened.Request, msg.main)
 	} else {
 		m.recent.addLine(msg.words)
 	}
@@ -235,7 +239,8 @@ func textOfFailing(ctx context.Context, file string, err error) []string {
 // one; it reports whether they do.
 func (m *Model) propose(words []string, err error) bool {
 	m.ComplainOf(fmt.Errorf("open: %w", err), false)
-	p, line := propose(words, m.recent.launched(words[0]), err)
+	own, source := m.recent.last(words[0])
+	p, line := propose(words, own, source, err)
 	if line == "" {
 		return false
 	}

@@ -165,9 +165,9 @@ type lacksLaunch struct{}
 
 func (lacksLaunch) Error() string { return "--grid is missing" }
 
-func (lacksLaunch) Launch() (options []string, kernel string) {
+func (lacksLaunch) Launch() (options []string, kernel string, line int) {
 	return []string{"--grid", "4", "--block", "256", "--arg", "x=ones:f32[4]", "--arg", "n=4"},
-		"sum(float *x, int n)"
+		"sum(float *x, int n)", 0
 }
 
 // TestOpenProposes: a file without its launch gets one in the prompt, without what was given; what is opened

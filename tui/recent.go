@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,32 +24,77 @@ const maxRecent = 20
 // :open takes, with absolute paths of the file and of what its options name; the last one opened comes first.
 type recent struct {
 	*view.Context
-	lines []string
+	lines   []string
+	guessed map[string]bool // lines whose grid or block is a guess
+	// sources are, by line, the launch that the file's source made itself when it was opened, where it did
+	sources map[string]string
 }
 
-// add remembers a request of a file; one of the catalogue is always offered.
-func (r *recent) add(req debugkern.Request) {
+func newRecent(c *view.Context) *recent {
+	return &recent{Context: c, guessed: map[string]bool{}, sources: map[string]string{}}
+}
+
+// add remembers a request of a file; one of the catalogue is always offered. own are the options of the
+// launch that the file's source makes itself, nil where it shows none.
+func (r *recent) add(req debugkern.Request, own []string) {
 	if _, _, err := r.Engine.Catalogue().Lookup(req.Target); err == nil && req.Launch == nil {
 		return
 	}
-	r.addLine(req.Opening())
+	line := r.addLine(req.Opening())
+	if delete(r.guessed, line); req.Guessed {
+		r.guessed[line] = true
+	}
+	if delete(r.sources, line); own != nil {
+		r.sources[line] = text.JoinWords(own)
+	}
 }
 
-// addLine remembers the words of :open.
-func (r *recent) addLine(words []string) {
-	line := text.JoinWords(withPaths(words, func(path string) string {
+// line is what :open takes for words, with absolute paths.
+func (r *recent) line(words []string) string {
+	return text.JoinWords(withPaths(words, func(path string) string {
 		if whole, err := filepath.Abs(path); err == nil {
 			return whole
 		}
 		return path
 	}))
+}
+
+// addLine remembers the words of :open, and returns their line.
+func (r *recent) addLine(words []string) string {
+	line := r.line(words)
 	r.lines = slices.DeleteFunc(r.lines, func(x string) bool { return x == line })
 	r.lines = slices.Insert(r.lines, 0, line)
 	r.lines = r.lines[:min(len(r.lines), maxRecent)]
+	return line
+}
+
+// guesses are the lines whose grid or block is a guess.
+func (r *recent) guesses() (out []string) {
+	for _, line := range r.lines {
+		if r.guessed[line] {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// launches are, by line, the launch that the source made itself.
+func (r *recent) launches() map[string]string {
+	out := map[string]string{}
+	for _, line := range r.lines {
+		if own := r.sources[line]; own != "" {
+			out[line] = own
+		}
+	}
+	return out
 }
 
 // restore takes up what an earlier session remembered.
-func (r *recent) restore(lines []string) {
+func (r *recent) restore(lines, guessed []string, sources map[string]string) {
+	for _, line := range guessed {
+		r.guessed[line] = true
+	}
+	maps.Copy(r.sources, sources)
 	for _, line := range lines[:min(len(lines), maxRecent)] {
 		if words, closed := text.Words(line); closed && len(words) > 0 && filepath.IsAbs(words[0]) {
 			r.lines = append(r.lines, line)
@@ -104,7 +152,8 @@ func withPaths(words []string, rename func(path string) string) []string {
 // launchable is an error of a file that was given without its launch: it has one to begin with.
 type launchable interface {
 	error
-	Launch() (options []string, kernel string)
+	// Launch: line is where the source launches it with this grid and block, 0 where they are guessed.
+	Launch() (options []string, kernel string, line int)
 }
 
 // proposal is a launch that was put into the prompt for a file, to be changed there.
@@ -128,6 +177,16 @@ func (p proposal) taken(words []string) bool {
 	return false
 }
 
+// last are the words that opened a file last, and the launch that its source made itself then; "" where it
+// made none.
+func (r *recent) last(file string) (words []string, source string) {
+	words = r.launched(file)
+	if words != nil {
+		source = r.sources[r.line(words)]
+	}
+	return words, source
+}
+
 // launched are the words that opened a file last, with its launch: those of the request on screen, else of
 // what was opened before; nil where it was not opened.
 func (r *recent) launched(file string) []string {
@@ -148,21 +207,36 @@ func (r *recent) launched(file string) []string {
 
 // propose is the line of :open for a file that was given without its launch, or with arguments that are no
 // parameters', with a launch to begin with; "" where an error is another one, or the launch is not known. own
-// are the words that opened the file last, nil where none did: they stand for a name alone.
-func propose(words, own []string, err error) (p proposal, line string) {
+// are the words that opened the file last, nil where none did: they stand for a name alone, unless the source
+// makes another launch now than source, which it made then.
+func propose(words, own []string, source string, err error) (p proposal, line string) {
 	var lacks launchable
 	if !errors.As(err, &lacks) {
 		return p, ""
 	}
-	options, kernel := lacks.Launch()
+	options, kernel, at := lacks.Launch()
 	if len(options) == 0 {
 		return p, ""
 	}
 	p.line = "open " + text.JoinWords(words[:1])
 	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
-	if len(words) == 1 && own != nil {
+	if at > 0 {
+		p.why = fmt.Sprintf("launch of %s as line %d makes it; Enter opens it", kernel, at)
+	}
+	other := otherwise(own, options)
+	switch changed := at > 0 && source != "" && source != text.JoinWords(options) && other != nil; {
+	case len(words) > 1 || own == nil:
+	case changed:
+		p.why = fmt.Sprintf("launch of %s as line %d makes it now, with %s; Enter opens it", kernel, at,
+			strings.Join(other, ", "))
+		own = nil
+	default:
 		words = own
 		p.why = "launch of " + kernel + " as it was opened last; Enter opens it"
+		if at > 0 && other != nil {
+			p.why = fmt.Sprintf("launch of %s as it was opened last; line %d makes it with %s; Enter opens it", kernel,
+				at, strings.Join(other, ", "))
+		}
 	}
 	words, renamed := fitted(words, options)
 	added := lacking(words, options)
@@ -173,12 +247,62 @@ func propose(words, own []string, err error) (p proposal, line string) {
 		p.why = "launch of " + kernel + " as it was opened last, " + strings.Join(renamed, ", ") +
 			"; Enter opens it"
 	}
-	for i := 0; i+1 < len(added); i += 2 {
+	for i := 0; i+1 < len(added) && at == 0; i += 2 {
 		if added[i] == "--grid" || added[i] == "--block" {
 			p.launch = append(p.launch, added[i], added[i+1])
 		}
 	}
 	return p, "open " + text.JoinWords(append(slices.Clone(words), added...))
+}
+
+// otherwise is what of a launch, by pairs, is another than words give: grid, block, and numbers.
+func otherwise(words, pairs []string) (out []string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		option, value := pairs[i], pairs[i+1]
+		name, number := "", value
+		if option == "--arg" {
+			if name, number, _ = strings.Cut(value, "="); strings.Contains(number, ":") {
+				continue // memory
+			}
+		} else if option != "--grid" && option != "--block" {
+			continue
+		}
+		for k := range words {
+			own, one := strings.CutPrefix(words[k], option+"=")
+			if words[k] == option && k+1 < len(words) {
+				own, one = words[k+1], true
+			}
+			if own, one = cutArgument(own, name, one); one && !sameNumbers(own, number) {
+				out = append(out, cmp.Or(name, strings.TrimPrefix(option, "--"))+"="+number)
+			}
+		}
+	}
+	return out
+}
+
+// cutArgument is the value of NAME=VALUE where that is of a name; "" as the name takes all of it.
+func cutArgument(text, name string, is bool) (value string, ok bool) {
+	if name == "" {
+		return text, is
+	}
+	of, value, _ := strings.Cut(text, "=")
+	return value, is && of == name
+}
+
+// sameNumbers compares "2,3" with "2,3,1", and "0.5" with "0.50".
+func sameNumbers(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX == nil && errY == nil {
+		return x == y
+	}
+	whole := func(s string) string {
+		for s != strings.TrimSuffix(s, ",1") {
+			s = strings.TrimSuffix(s, ",1")
+		}
+		return s
+	}
+	return whole(a) == whole(b)
 }
 
 // fitted are the words of a launch without the arguments whose names are no parameter's by the pairs of a

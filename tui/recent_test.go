@@ -20,9 +20,9 @@ func TestRecentElsewhere(t *testing.T) {
 	home, other := t.TempDir(), t.TempDir()
 	t.Chdir(home)
 	r := d.m.recent
-	r.add(debugkern.Request{Target: "b.tsl"})
+	r.add(debugkern.Request{Target: "b.tsl"}, nil)
 	r.add(debugkern.Request{Target: "k.cu", Include: []string{"include"}, Inputs: "in.npz",
-		Launch: []string{"--grid", "1", "--arg", "x=w.npz:k:bf16", "--arg", "p={0: 1:i32, 8: v.npy}"}})
+		Launch: []string{"--grid", "1", "--arg", "x=w.npz:k:bf16", "--arg", "p={0: 1:i32, 8: v.npy}"}}, nil)
 	want := []string{"k.cu --grid 1 --arg x=w.npz:k:bf16 --arg 'p={0: 1:i32, 8: v.npy}' --inputs in.npz " +
 		"-I include", "b.tsl"}
 	if got := r.matching(""); !slices.Equal(got, want) {
@@ -64,10 +64,10 @@ func TestRecent(t *testing.T) {
 	of := func(name string, launch ...string) debugkern.Request {
 		return debugkern.Request{Target: filepath.Join(dir, name), Launch: launch}
 	}
-	r.add(of("a.cu", "--grid", "1"))
-	r.add(of("it's b.cu", "--grid", "2", "--arg", "x=ones:f32[4]"))
-	r.add(of("a.cu", "--grid", "1"))
-	r.add(debugkern.Request{Target: "stage2"})
+	r.add(of("a.cu", "--grid", "1"), nil)
+	r.add(of("it's b.cu", "--grid", "2", "--arg", "x=ones:f32[4]"), nil)
+	r.add(of("a.cu", "--grid", "1"), nil)
+	r.add(debugkern.Request{Target: "stage2"}, nil)
 	want := []string{"a.cu --grid 1", `"it's b.cu" --grid 2 --arg x=ones:f32[4]`}
 	if got := r.matching(""); !slices.Equal(got, want) {
 		t.Errorf("all: %q, want %q", got, want)
@@ -78,13 +78,13 @@ func TestRecent(t *testing.T) {
 	if got := r.matching(filepath.Join(dir, "a")); !slices.Equal(got, want[:1]) {
 		t.Errorf("by path: %q", got)
 	}
-	next := &recent{Context: r.Context}
-	next.restore(append(slices.Clone(r.lines), "relative.cu", "'no end", ""))
+	next := newRecent(r.Context)
+	next.restore(append(slices.Clone(r.lines), "relative.cu", "'no end", ""), nil, nil)
 	if !slices.Equal(next.lines, r.lines) {
 		t.Errorf("restored %q", next.lines)
 	}
 	for i := range 2 * maxRecent {
-		r.add(of("a.cu", "--grid", string(rune('a'+i))))
+		r.add(of("a.cu", "--grid", string(rune('a'+i))), nil)
 	}
 	if len(r.lines) != maxRecent {
 		t.Errorf("%d are kept", len(r.lines))
@@ -118,11 +118,46 @@ func TestProposesTheLaunchAsItWas(t *testing.T) {
 		if c.own != "" {
 			last, _ = text.Words(c.own)
 		}
-		p, line := propose(given, last, lacks)
+		p, line := propose(given, last, "", lacks)
 		want, _ := text.Words("open " + c.want)
 		if got, _ := text.Words(line); !slices.Equal(got, want) || !strings.Contains(p.why, c.why) {
 			t.Errorf("%s: %s (%s)", c.given, line, p.why)
 		}
+	}
+}
+
+// TestProposesTheSourcesLaunch: a launch that the source makes is no guess, and one that it makes otherwise
+// than when the file was opened last takes the place of the one that was opened; where it is as before, the
+// launch that was opened stays, and what the source has otherwise is named.
+func TestProposesTheSourcesLaunch(t *testing.T) {
+	lacks := func(k string) error {
+		return &checkrun.MissingLaunch{Option: "grid", Example: &scaffold.Example{Kernel: "k", Line: 22,
+			Options: []string{"--grid", "2,3", "--block", "16", "--arg", "x=zeros:f32[8]", "--arg",
+				"k=" + k}}}
+	}
+	own := strings.Fields("k.cu --grid 2,3 --block 16 --arg x=ones:f32[8] --arg k=37.0")
+	source := "--grid 2,3 --block 16 --arg x=zeros:f32[8] --arg k=37"
+	for _, c := range []struct {
+		own                     []string
+		source, now, line, says string
+	}{
+		{nil, "", "37", "k=37", "as line 22 makes it; Enter opens it"},
+		{own, source, "37", "k=37.0", "as it was opened last; Enter opens it"},
+		{own, source, "33", "k=33", "as line 22 makes it now, with k=33; Enter"},
+		{own, "", "33", "k=37.0", "as it was opened last; line 22 makes it with k=33; Enter"},
+	} {
+		p, line := propose([]string{"k.cu"}, c.own, text.JoinWords(strings.Fields(c.source)), lacks(c.now))
+		if !strings.HasSuffix(line, c.line) || !strings.Contains(p.why, c.says) || p.launch != nil {
+			t.Errorf("%v, %s: %q, %q, guessed %q", c.own, c.now, line, p.why, p.launch)
+		}
+	}
+	d := started(t, 80, 24, plainLook)
+	req := debugkern.Request{Target: "k.cu", Launch: []string{"--grid", "2"}, Guessed: true}
+	d.m.recent.add(req, []string{"--grid", "3"})
+	next := newRecent(d.m.recent.Context)
+	next.restore(d.m.recent.lines, d.m.recent.guesses(), d.m.recent.launches())
+	if words, was := next.last("k.cu"); !next.guessed[next.line(words)] || was != "--grid 3" {
+		t.Errorf("restored %q, source %q, guessed %v", words, was, next.guessed)
 	}
 }
 
@@ -141,7 +176,7 @@ func TestTakenProposal(t *testing.T) {
 		{"k.cu", "k.cu --grid 2 --block 64 --arg x=zeros:f32[8]", false},
 		{"k.cu --grid 3", "k.cu --grid 3 --block 16", false},
 	} {
-		p, line := propose(strings.Fields(c.given), nil, lacks)
+		p, line := propose(strings.Fields(c.given), nil, "", lacks)
 		if line == "" {
 			t.Fatalf("%s: nothing proposed", c.given)
 		}

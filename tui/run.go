@@ -31,7 +31,8 @@ func (m *Model) Start(req debugkern.Request) tea.Cmd {
 	}
 	m.Job.Stop()
 	m.Release()
-	m.file.saved, m.file.rebound = nil, "" // whoever starts a run for a saved file notes it after this
+	// whoever starts a run for a saved file notes these after this
+	m.file.saved, m.file.rebound, m.file.other = nil, "", ""
 	m.Requested(req)
 	m.Job.Begin(m.Ctx, m.Now())
 	m.Announce(view.Started{})
@@ -95,10 +96,13 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	case msg.err != nil:
 		return m.ranBadly(msg)
 	}
-	saved, rebound := m.file.answers(), m.file.rebound
-	m.file.rebound = ""
+	saved, rebound, other := m.file.answers(), m.file.rebound, m.file.other
+	m.file.rebound, m.file.other = "", ""
 	changed, part := effect(saved, m.Run, msg.run), compiledPart(msg.run.Report)
-	if changed != "" && part != "" {
+	if changed != "" && other != "" {
+		changed = strings.Replace(changed, " saved: ", " saved: "+other+"; ", 1)
+	}
+	if changed != "" && part != "" && (m.Run == nil || part != compiledPart(m.Run.Report)) {
 		changed += " · " + part
 	}
 	if rebound != "" {

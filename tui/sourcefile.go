@@ -61,6 +61,14 @@ type watchedFile struct {
 	// declared is what decides which parameters the kernels have: their declarations and the preprocessor's
 	// lines
 	declared string
+	launched ownLaunch // of the target's source
+}
+
+// ownLaunch is the launch that a source makes of its kernel itself: its options, nil where it shows none, and
+// its line.
+type ownLaunch struct {
+	options []string
+	line    int
 }
 
 // sourceFile watches the files that an own kernel is made of: its source, what that includes, the patches of
@@ -72,15 +80,19 @@ type sourceFile struct {
 	settled map[string]string      // stamps of the files that the last run is of
 	options *string                // of the launch, as the source's comments had them at the first look
 	params  string                 // declaredIn the files that the arguments were bound by last
+	main    *ownLaunch             // the launch that the source made itself when the files had settled
+	other   string                 // what that launch has now and the request has not, in words; ""
 	rebound string                 // what has changed of the parameters since the run before
 	same    int                    // looks in a row that found the same
 	going   bool                   // a look is under way
 	reopen  func(context.Context) (debugkern.Request, error)
-	opened  debugkern.Request // what the comments gave last, with the command line's options
-	opening bool              // they are being read again
-	python  string            // the file of Python that the target opened last is compiled from; "": none
-	words   []string          // of :open, that compiled it
-	saved   []string          // the files whose change the run under way answers; nil: it answers none
+	// launched is Options.Launched
+	launched func(ctx context.Context, file, entry string) (options []string, line int)
+	opened   debugkern.Request // what the comments gave last, with the command line's options
+	opening  bool              // they are being read again
+	python   string            // the file of Python that the target opened last is compiled from; "": none
+	words    []string          // of :open, that compiled it
+	saved    []string          // the files whose change the run under way answers; nil: it answers none
 }
 
 // sourceMsg is how the files were found.
@@ -95,6 +107,7 @@ func (f *sourceFile) watch() tea.Cmd {
 	if roots := f.watched(); !roots.equal(&f.roots) {
 		if roots.target != f.roots.target {
 			f.looked, f.settled, f.Stamp, f.same, f.options, f.params = nil, nil, "", 0, nil, ""
+			f.main = nil
 		}
 		f.roots = roots
 	}
@@ -151,8 +164,17 @@ func (f *sourceFile) watched() watchRoots {
 // look reads the state of the files in the background.
 func (f *sourceFile) look() tea.Cmd {
 	ctx, roots, before, cat := f.Ctx, f.roots, f.looked, f.Engine.Catalogue()
+	entry, launched := entryOf(&f.Req), f.launched
 	return func() tea.Msg {
 		msg := sourceMsg{roots: roots, files: lookAt(ctx, &roots, before)}
+		if now := msg.files[roots.source]; launched != nil && f.reopen != nil && now.stamp != gone {
+			if was, ok := before[roots.source]; ok && was.stamp == now.stamp {
+				now.launched = was.launched
+			} else {
+				now.launched.options, now.launched.line = launched(ctx, roots.source, entry)
+			}
+			msg.files[roots.source] = now
+		}
 		if m := roots.manifest; m != "" && before != nil && before[m].stamp != msg.files[m].stamp {
 			if man, _, err := cat.Open(ctx, roots.target); err == nil {
 				msg.mine = man
@@ -160,6 +182,31 @@ func (f *sourceFile) look() tea.Cmd {
 		}
 		return msg
 	}
+}
+
+// entryOf is the kernel that the launch of a request names; "" where it names none.
+func entryOf(req *debugkern.Request) string {
+	for i := 1; i < len(req.Launch); i++ {
+		if req.Launch[i-1] == "--entry" {
+			return req.Launch[i]
+		}
+	}
+	return ""
+}
+
+// ownChanged notes what the source's own launch has now and the request on screen has not, where it is
+// another than when the files had settled before.
+func (f *sourceFile) ownChanged() {
+	now := f.looked[f.roots.source].launched
+	f.other = ""
+	if f.main != nil && f.main.options != nil && now.options != nil &&
+		!slices.Equal(f.main.options, now.options) {
+		if other := otherwise(f.Req.Launch, now.options); other != nil {
+			f.other = fmt.Sprintf("line %d launches it with %s now, and this run does not: :open %s proposes that", now.line,
+				strings.Join(other, ", "), filepath.Base(f.roots.source))
+		}
+	}
+	f.main = &now
 }
 
 // lookAt looks at the roots and at all that they include in quotes. Files that have not changed since before
@@ -265,6 +312,7 @@ func (f *sourceFile) settle() tea.Cmd {
 	if f.options == nil {
 		options := f.looked[f.roots.source].options
 		f.options, f.params = &options, declaredIn(f.looked)
+		f.ownChanged()
 	}
 	if f.settled == nil {
 		f.settled = map[string]string{}
@@ -292,6 +340,7 @@ func (f *sourceFile) settle() tea.Cmd {
 	for path, now := range f.looked {
 		f.settled[path] = now.stamp
 	}
+	f.ownChanged()
 	slices.Sort(changed)
 	changed = slices.Compact(append(changed, f.saved...)) // a run that this one supersedes answered nothing
 	slices.Sort(changed)
@@ -308,9 +357,9 @@ func (f *sourceFile) settle() tea.Cmd {
 
 // runSaved runs a request for the files that were saved.
 func (f *sourceFile) runSaved(req debugkern.Request) tea.Cmd {
-	saved, rebound := f.saved, f.rebound
+	saved, rebound, other := f.saved, f.rebound, f.other
 	cmd := f.Root.Start(req)
-	f.saved, f.rebound = saved, rebound
+	f.saved, f.rebound, f.other = saved, rebound, other
 	f.Say(savedFiles(f.saved) + " saved: building and running again")
 	return cmd
 }

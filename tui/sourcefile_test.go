@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,18 +59,51 @@ func (k *ownKernel) looks(n int) int {
 	return len(k.e.Asked())
 }
 
-// TestSavedSaysWhatIsLeftOut: where a part of a source was not compiled, the status line, the messages and
-// Pipe say so after each save.
+// TestSavedSaysTheSourcesLaunch: where a save changes the launch that the source makes itself, and the one on
+// screen is another, the status line says so.
+func TestSavedSaysTheSourcesLaunch(t *testing.T) {
+	const source = "sdpa_fp8_stage_c_wmma.cu"
+	k := &ownKernel{dir: t.TempDir(), clock: time.Now()}
+	k.write("mine.yaml", string(tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml")))
+	k.write(source, "// n=37\n")
+	number := regexp.MustCompile(`n=\d+`)
+	req := debugkern.Request{Target: k.path("mine.yaml"), Launch: []string{"--grid", "1", "--arg", "n=37"}}
+	k.driver = started(t, 160, 40, plainLook, withRequest(req), func(o *Options) {
+		o.Reopen = func(context.Context) (debugkern.Request, error) { return req, nil }
+		o.Launched = func(_ context.Context, file, _ string) ([]string, int) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Error(err)
+			}
+			return []string{"--grid", "1", "--arg", number.FindString(string(b))}, 9
+		}
+	})
+	k.looks(2)
+	for _, c := range []struct{ text, says string }{
+		{"// n=33\n", "line 9 launches it with n=33 now, and this run does not: :open " + source + " proposes that"},
+		{"// n=33 as before\n", ""},
+	} {
+		k.write(source, c.text)
+		k.looks(2)
+		if got := k.m.Status.Text; !strings.Contains(got, source+" saved: "+c.says) ||
+			strings.Contains(got, "launches it") != (c.says != "") {
+			t.Errorf("%q: status %q", c.text, got)
+		}
+	}
+}
+
+// TestSavedSaysWhatIsLeftOut: where a part of a source was not compiled, the status line and the messages say
+// so after a save, once as long as it is the same part, and Pipe says so always.
 func TestSavedSaysWhatIsLeftOut(t *testing.T) {
 	const note = "the device's part alone was compiled, by NVRTC; left out: x (line 3)"
 	k := openOwn(t)
 	k.e.Document = func(r *report.Run) { r.Build.Notes = []string{note} }
-	for _, line := range []string{"int x = ;\n", "int  x = ;\n"} {
+	for i, line := range []string{"int x = ;\n", "int  x = ;\n"} {
 		k.write("sdpa_fp8_stage_c_wmma.cu", "#include \"a.cuh\"\n__global__ void k() {}\n"+line)
 		k.looks(2)
 		status := k.m.Status.Text
-		if !strings.Contains(status, " saved: ") || !strings.Contains(status, note) {
-			t.Errorf("status %q", status)
+		if !strings.Contains(status, " saved: ") || strings.Contains(status, note) != (i == 0) {
+			t.Errorf("save %d: status %q", i, status)
 		}
 	}
 	k.e.Document = nil

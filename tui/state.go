@@ -165,7 +165,7 @@ func (m *Model) remembered() *configs.State {
 		Setup: request.SetupOf(req), View: strings.ToLower(string(m.view)),
 		Cursor:    remember(m.Cursor),
 		Bookmarks: maps.Clone(m.marks.all), Display: map[string]string{},
-		Opened: slices.Clone(m.recent.lines),
+		Opened: slices.Clone(m.recent.lines), Guessed: m.recent.guesses(), Launches: m.recent.launches(),
 	}
 	if m.Pinned != nil && m.sameKernel(m.Pinned.Target, req.Target) {
 		p := *m.Pinned
@@ -189,7 +189,7 @@ func (m *Model) restore(s *configs.State) {
 	}
 	m.restoreDisplay(s.Display)
 	maps.Copy(m.marks.all, s.Bookmarks)
-	m.recent.restore(s.Opened)
+	m.recent.restore(s.Opened, s.Guessed, s.Launches)
 	m.restoreRequest(s)
 	if s.Pinned != nil && m.sameKernel(s.Pinned.Target, m.Req.Target) {
 		p := *s.Pinned

@@ -218,7 +218,7 @@ func (t topLine) corners() []corner {
 func (t topLine) verdict(r *report.Run) string {
 	verdict := t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
 	and := " " // before what belongs to the verdict, not to the guess
-	if r.Guess != "" && r.Verdict == report.Diverge {
+	if r.LaunchDoubtful() != "" {
 		and = " · "
 	}
 	spoiling := r.SpoiltBefore(t.Run.Plan)

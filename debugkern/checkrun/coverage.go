@@ -72,7 +72,8 @@ func (l *launch) unreached() []report.Source {
 	}
 	missed := map[string]bool{}
 	for _, part := range unexecutedParts(l.entry, executed) {
-		own, others := map[string]map[string]bool{}, map[string]map[string]bool{} // lines, by what is around them
+		// lines, by what is around them
+		own, others := map[string]map[string]bool{}, map[string]map[string]bool{}
 		for _, i := range part {
 			for _, p := range places[i] {
 				to := own

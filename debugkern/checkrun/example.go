@@ -133,9 +133,19 @@ func (e *MissingLaunch) lackingText() string {
 }
 
 // Launch is what may be given in its place, one word each, and what it is for; nil where that is not known.
-func (e *MissingLaunch) Launch() (options []string, kernel string) {
+// line is where the source launches it with this grid and block, 0 where they are guessed.
+func (e *MissingLaunch) Launch() (options []string, kernel string, line int) {
 	if e.Example == nil {
-		return nil, ""
+		return nil, "", 0
 	}
-	return e.Example.Options, e.Example.Kernel
+	return e.Example.Options, e.Example.Kernel, e.Example.Line
+}
+
+// Launched are the options of the launch that a source makes of an entry itself, and its line; nil where it
+// makes none, or the text does not show with which grid and block.
+func Launched(ctx context.Context, path, entry string) (options []string, line int) {
+	if e := exampleOf(ctx, path, entry); e != nil && e.Line > 0 {
+		return e.Options, e.Line
+	}
+	return nil, 0
 }

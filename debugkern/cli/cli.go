@@ -70,6 +70,9 @@ type Terminal struct {
 	// Open reads the words of a command line that opens a target or a file, and returns the request that runs
 	// it, and its Reopen. One call at a time.
 	Open func(ctx context.Context, words []string) (debugkern.Request, Reopen, error)
+	// Launched returns the options of the launch that a source makes of an entry itself, and its line; nil
+	// where its text does not show one.
+	Launched func(ctx context.Context, file, entry string) (options []string, line int)
 	// Expectations checks what the launch of a request that was run states its outputs to be made of, and
 	// adds what differs to the run's document.
 	Expectations func(
@@ -444,7 +447,8 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, ar
 	}
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Reopen: again,
-		Open: a.openLater(s), Expectations: expectations(s), Lacking: words, Lacks: lacks, Python: python,
+		Open: a.openLater(s), Launched: checkrun.Launched,
+		Expectations: expectations(s), Lacking: words, Lacks: lacks, Python: python,
 		Stdin:  a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})

@@ -121,12 +121,20 @@ func (r *Run) Unjudged(p *probes.Plan) string {
 	return "outputs " + strings.Join(list, ", ") + " are not judged"
 }
 
-// Outcome is the verdict in words: where nothing has a reference, how many errors were found. What is wrong
-// under a launch that is a guess may be wrong with the guess.
+// LaunchDoubtful is Guess where the verdict depends on it: what is wrong may be wrong with the guess, and
+// that nothing was found says little of another launch.
+func (r *Run) LaunchDoubtful() string {
+	if r.Verdict == Failed || r.Verdict != Diverge && r.Referenced() {
+		return ""
+	}
+	return r.Guess
+}
+
+// Outcome is the verdict in words: where nothing has a reference, how many errors were found.
 func (r *Run) Outcome() string {
 	out := r.outcome()
 	switch {
-	case r.Guess != "" && r.Verdict == Diverge:
+	case r.LaunchDoubtful() != "":
 		out += ", launch guessed"
 	case r.ExtentsDoubtful() != "":
 		out += ", extents guessed"

@@ -19,6 +19,8 @@ import (
 type Example struct {
 	Kernel  string   // as it is declared; of PTX the entry's name
 	Options []string // of the command line, one word each
+	// Line is where the source launches it with this grid and block; 0: they are guessed.
+	Line int
 }
 
 // SourceExample is a launch of a kernel of a CUDA source, of the first for entry ""; nil where there is none.
@@ -103,6 +105,9 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 	g := settled(f, v, params)
 	grid, threads := g.launched()
 	out := &Example{Options: []string{"--grid", extent(grid).Short(), "--block", extent(g.block).Short()}}
+	if g.launchedAsIs() {
+		out.Line = v.launch.Line
+	}
 	if n := g.inShape(g.dynamic()); n > 0 {
 		out.Options = append(out.Options, "--shared", fmt.Sprint(n))
 	}
@@ -114,6 +119,22 @@ func exampleOf(f *ptx.Func, v *view, params []Parameter) *Example {
 		out.Options = append(out.Options, "--arg", name+"="+g.exampleValue(i, threads))
 	}
 	return out
+}
+
+// launchedAsIs reports whether grid and block are those that the source launches.
+func (g *general) launchedAsIs() bool {
+	if g.v.launch == nil || g.guessedBlock {
+		return false
+	}
+	for _, s := range g.grid {
+		known := g.passedExtents || !slices.ContainsFunc(g.dims, func(d dimension) bool {
+			return regexp.MustCompile(`\b` + d.name + `\b`).MatchString(s.text)
+		})
+		if s.guess != "" || !known {
+			return false
+		}
+	}
+	return true
 }
 
 // launched are the blocks of the launch, and how many threads it has.
@@ -158,28 +179,26 @@ func (g *general) inShape(text string) int64 {
 	if e == nil {
 		return 0
 	}
-	dim := func(name string) *hostcode.Expr {
+	divisions(e)
+	n, _ := e.Eval(func(name string) *hostcode.Expr {
 		for _, d := range g.dims {
 			if d.name == name {
 				return hostcode.ParseExpr(fmt.Sprint(d.extent))
 			}
 		}
 		return nil
-	}
-	if e.Op == "call" && len(e.Args) == 2 {
-		x, okX := e.Args[0].Eval(dim)
-		y, okY := e.Args[1].Eval(dim)
-		switch {
-		case !okX || !okY || y <= 0:
-			return 0
-		case e.Name == "ceil_div":
-			return (x + y - 1) / y
-		case e.Name == "div":
-			return x / y
-		}
-	}
-	n, _ := e.Eval(dim)
+	})
 	return n
+}
+
+// divisions makes the calls of div in an expression of the manifest divisions of C++.
+func divisions(e *hostcode.Expr) {
+	if e.Op == "call" && e.Name == "div" && len(e.Args) == 2 {
+		e.Op = "/"
+	}
+	for _, a := range e.Args {
+		divisions(a)
+	}
 }
 
 // Given is what somebody has given of a launch: its grid and block, and by parameter the extents of memory
@@ -233,7 +252,9 @@ func (g *general) fit(given Given) {
 		}
 		g.block[i] = int64(n)
 	}
-	g.extents()
+	if grid, _ := g.launched(); !g.passedExtents || extent(grid) != given.Grid {
+		g.extents() // it is not as the source launches it
+	}
 	known := map[string]bool{}
 	set := func(name string, n int64) {
 		for i := range g.dims {
@@ -254,7 +275,9 @@ func (g *general) fit(given Given) {
 		}
 	}
 	for i, side := range g.grid {
-		set(side.extent, int64(given.Grid[i])*max(1, side.tile))
+		if g.inShape(side.text) != int64(given.Grid[i]) {
+			set(side.extent, int64(given.Grid[i])*max(1, side.tile))
+		}
 	}
 }
 

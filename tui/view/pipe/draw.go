@@ -180,8 +180,8 @@ func (p *Pane) fitting(r *report.Run, w int) int {
 func (p *Pane) verdictParts(r *report.Run) (out []part) {
 	say := func(s theme.Style, text string) { out = append(out, part{s, text}) }
 	accused := p.accused(r)
-	if r.Guess != "" && r.Verdict == report.Diverge {
-		say(p.Theme.Notice, strings.TrimPrefix(r.Guess, "the launch is a guess: ")) // the word before says it
+	if guess := r.LaunchDoubtful(); guess != "" {
+		say(p.Theme.Notice, strings.TrimPrefix(guess, "the launch is a guess: ")) // the word before says it
 	}
 	for _, text := range accused {
 		say(p.Theme.Wrong, text)

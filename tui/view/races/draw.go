@@ -278,13 +278,15 @@ func (p *Pane) about() []entry {
 // guessed splits what a finding's consequence says of a guess, of the launch or of an argument, from what the
 // finding leads to.
 func guessed(consequence string) (effect, guess string) {
-	at := len(consequence)
-	for _, begins := range []string{"the launch is a guess: ", "depends on a guess: "} {
-		if i := strings.Index(consequence, begins); i >= 0 {
-			at = min(at, i)
+	var effects, guesses []string
+	for _, s := range strings.Split(consequence, "; ") {
+		if strings.HasPrefix(s, "the launch is a guess: ") || strings.HasPrefix(s, "depends on a guess: ") {
+			guesses = append(guesses, s)
+		} else {
+			effects = append(effects, s)
 		}
 	}
-	return strings.TrimSuffix(consequence[:at], "; "), consequence[at:]
+	return strings.Join(effects, "; "), strings.Join(guesses, "; ")
 }
 
 // shortPaths writes the places of the findings' files in a text without folders, as the panes of their
