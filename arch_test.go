@@ -145,8 +145,9 @@ var imports = map[string][]string{
 	"debugkern/checkrun": {
 		"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build",
 		"debugkern/bundle", "debugkern/check", "debugkern/checked", "debugkern/discover", "debugkern/file",
-		"debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/isa/cfg", "debugkern/ptx", "debugkern/report",
-		"debugkern/scaffold", "debugkern/target", "probes", "debugkern/child", "debugkern/trust", "python",
+		"debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/isa/cfg", "debugkern/ptx",
+		"debugkern/report", "debugkern/scaffold", "debugkern/target", "probes",
+		"debugkern/child", "debugkern/trust", "python",
 		"debugkern/expectation", "debugkern/lineage", "debugkern/origin", "debugkern/tensormap",
 		"debugkern/text",
 	},
