@@ -481,9 +481,13 @@ type Loop struct {
 	Count Extent // of the block
 }
 
-// LoopName is what the loop over tiles is called: "kv", or the loops' names with a dot between them.
+// LoopName is what the loop over tiles is called: "kv", or the loops' names with a dot between them; "loop"
+// of a kernel whose manifest names none.
 func (w *Work) LoopName() string {
-	if len(w.Loops) == 0 {
+	switch {
+	case len(w.Loops) == 0 && w.Once:
+		return "loop"
+	case len(w.Loops) == 0:
 		return "kv"
 	}
 	names := make([]string, len(w.Loops))
@@ -493,8 +497,12 @@ func (w *Work) LoopName() string {
 	return strings.Join(names, "·")
 }
 
-// TileName is what one iteration is called in messages: "kv tile", "k tile"; "tile" of a loop of that name.
+// TileName is what one iteration is called in messages: "kv tile", "k tile"; "tile" of a loop of that name;
+// "iteration" of a loop without a name.
 func (w *Work) TileName() string {
+	if len(w.Loops) == 0 && w.Once {
+		return "iteration"
+	}
 	name := w.LoopName()
 	if name == "tile" || strings.HasSuffix(name, "_tile") || strings.HasSuffix(name, "·tile") {
 		return name

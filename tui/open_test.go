@@ -212,6 +212,38 @@ func TestOpenProposes(t *testing.T) {
 	}
 }
 
+// TestChangesALaunch: :arg, :grid and :block open the file on screen with what they say in the place of what
+// its launch gave.
+func TestChangesALaunch(t *testing.T) {
+	var asked []string
+	d := started(t, 120, 40, plainLook, func(o *Options) {
+		o.Open = func(_ context.Context, words []string) (Opened, error) {
+			asked = words
+			return Opened{Request: debugkern.Request{Target: words[0], Launch: words[1:]}}, nil
+		}
+	})
+	d.command("arg n=1")
+	if d.hasStatus("no command \"arg\""); asked != nil {
+		t.Errorf("a target of the catalogue was opened: %q", asked)
+	}
+	d.command("open stage1 --grid 2 --block 64 --arg x=ones:f32[4] --arg n=4")
+	for _, c := range []struct{ line, want string }{
+		{"arg n=7", "stage1 --grid 2 --block 64 --arg x=ones:f32[4] --arg n=7"},
+		{"arg n=8 x=iota:f32[8]", "stage1 --grid 2 --block 64 --arg x=iota:f32[8] --arg n=8"},
+		{"grid 3,2", "stage1 --grid 3,2 --block 64 --arg x=iota:f32[8] --arg n=8"},
+		{"block 96", "stage1 --grid 3,2 --block 96 --arg x=iota:f32[8] --arg n=8"},
+	} {
+		if d.command(c.line); strings.Join(asked, " ") != c.want {
+			t.Errorf("%s opens %q, want %s", c.line, asked, c.want)
+		}
+	}
+	asked = nil
+	d.command("arg m=1").hasStatus("the launch gives x=iota:f32[8] n=8; expected one of them as NAME=VALUE")
+	if asked != nil {
+		t.Errorf("opened %q", asked)
+	}
+}
+
 // TestStartProposes: a file that the command line gives no launch is asked for over the run that is shown
 // without it; Esc keeps that run, Enter opens the file.
 func TestStartProposes(t *testing.T) {

@@ -38,7 +38,7 @@ func (p palette) oneOf(group int, name string, words []string, help string,
 // commands lists all commands, in the order in which they are offered: by group, the root's before the
 // views'.
 func (p palette) commands() []view.Command {
-	all := slices.Concat(p.place(), p.run(), p.screen(), p.out(), p.program())
+	all := slices.Concat(p.place(), p.run(), p.launch(), p.screen(), p.out(), p.program())
 	for _, v := range able[view.Commander](p.views) {
 		all = append(all, v.Commands()...)
 	}

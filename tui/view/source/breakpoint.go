@@ -424,7 +424,8 @@ func (v *Controller) ranges() map[string]expr.Range {
 	const lanes = 32
 	warps := (int64(plan.Block.Count()) + lanes - 1) / lanes
 	out["warp"], out["thread"] = expr.Range{Last: warps - 1}, expr.Range{Last: lanes*warps - 1}
-	if n := plan.Work.MaxTiles; n > 0 {
+	// of a loop that no manifest describes, the iterations are counted as they are executed
+	if n := plan.Work.MaxTiles; n > 0 && !plan.Work.Once {
 		out["kv"] = expr.Range{First: -1, Last: int64(n) - 1}
 	}
 	return out

@@ -571,6 +571,17 @@ func TestRefusedNames(t *testing.T) {
 	d.HasStatus(": kv counts the iterations of loop i·j; for example")
 }
 
+// TestLoopWithoutAName: the loop of a kernel whose manifest describes none is called loop, and how often it
+// goes round is not taken to be known.
+func TestLoopWithoutAName(t *testing.T) {
+	d := open(t, 120, 40)
+	d.M.Run.Plan.Work = probes.Work{Once: true, MaxTiles: 1, Tiles: probes.Fixed(1)}
+	d.Command("watch loop+kv").HasStatus("watch 1: loop+loop = ")
+	d.Command("break 65 if loop == 3 && warp == 1").HasStatus("if loop == 3 && warp == 1")
+	d.Command("break 65 if kv > 3").HasStatus("if loop > 3")
+	d.Command("break 65 if warp == 99").HasStatus("warp == 99 never holds")
+}
+
 // TestLoopHasItsOwnName: where the manifest calls the loop over tiles otherwise than kv, conditions, stops,
 // watches and refusals have that name, whichever of the two was typed.
 func TestLoopHasItsOwnName(t *testing.T) {

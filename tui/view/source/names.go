@@ -79,7 +79,7 @@ func (v *Controller) scalars(text string) string {
 
 // ownLoop is the name of the kernel's loop over tiles, where that is another than kv and can stand for it.
 func (v *Controller) ownLoop() string {
-	if v.Run == nil || v.Run.Plan == nil || len(v.Run.Plan.Work.Loops) != 1 {
+	if v.Run == nil || v.Run.Plan == nil || len(v.Run.Plan.Work.Loops) != 1 && !v.Run.Plan.Work.Once {
 		return ""
 	}
 	name := v.Run.Plan.Work.LoopName()
