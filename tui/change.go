@@ -35,6 +35,10 @@ func changeBetween(before, after *report.Run, values string) string {
 	if was, now := before.Outcome(), after.Outcome(); was != now {
 		return was + " → " + now + and
 	}
+	if sameBits(before, after) && after.Gate != "none" && after.Gate != "" {
+		return fmt.Sprintf("no change under gate %s, which leaves out a part of the kernel: every captured value has "+
+			"the same bits", after.Gate)
+	}
 	if sameBits(before, after) {
 		return "no change: every captured value has the same bits"
 	}

@@ -265,6 +265,8 @@ func TestChangeBetween(t *testing.T) {
 	}
 	spoilt := run(report.Wrong, 512, "b", 0)
 	spoilt.Stages[2].Verdict = report.Tainted
+	gated := run(report.OK, 0, "a", 0)
+	gated.Gate = "pv"
 	for _, c := range []struct {
 		a, b   *report.Run
 		want   string
@@ -295,6 +297,8 @@ func TestChangeBetween(t *testing.T) {
 			values: "out: 4 of 4"},
 		{a: run(report.OK, 0, "a", 0), b: run(report.OK, 0, "a", 0),
 			want: "no change: every captured value has the same bits"},
+		{a: gated, b: gated, want: "no change under gate pv, which leaves out a part of the kernel: every " +
+			"captured value has the same bits"},
 	} {
 		if got := changeBetween(c.a, c.b, c.values); got != c.want {
 			t.Errorf("%q, expected %q", got, c.want)

@@ -164,6 +164,51 @@ func TestBlocksWait(t *testing.T) {
 	}
 }
 
+// TestReadersFence: where the writer has its fence and the reader reads through a volatile pointer, the race
+// says that the reader's fence alone is missing; with a plain read it does not.
+func TestReadersFence(t *testing.T) {
+	const kernel = `.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u64 part, .param .u64 state) {
+	.reg .b32 %r<8>;
+	.reg .b64 %a<8>;
+	.reg .pred %p<2>;
+	ld.param.u64 %a1, [part];
+	ld.param.u64 %a2, [state];
+	ld.param.u64 %a3, [out];
+	mov.u32 %r1, %ctaid.x;
+	mul.wide.u32 %a4, %r1, 4;
+	add.u64 %a4, %a1, %a4;
+	st.global.u32 [%a4], %r1;
+	membar.gl;
+	atom.global.add.u32 %r2, [%a2], 1;
+	setp.ne.u32 %p1, %r2, 3;
+	@%p1 ret;
+	ld.READ.u32 %r3, [%a1];
+	st.global.u32 [%a3], %r3;
+	ret;
+}`
+	for read, only := range map[string]bool{
+		"volatile.global": true, "relaxed.gpu.global": true, "global": false,
+	} {
+		m, err := ptx.Parse("k.ptx", []byte(strings.Replace(kernel, "READ", read, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := emu.New(chip.SM90()).Load(t.Context(), m, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := launchBlocks(t, k, blockLaunch(4, 1))
+		says := r.of(target.Race)
+		if len(says) != 1 || says[0].Severity != target.SeverityError ||
+			strings.Contains(says[0].Consequence, "the reader's alone is missing") != only {
+			t.Errorf("ld.%s: %+v", read, says)
+		}
+	}
+}
+
 // TestBlocksNotResident: waiting for a block that cannot become resident is a deadlock with the numbers,
 // found long before any budget is used up; relying on residency without a cooperative launch is advice.
 func TestBlocksNotResident(t *testing.T) {

@@ -277,6 +277,9 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	f.Severity = f.Kind.Severity()
 	if f.Consequence = because(c.pairs); f.Consequence != "" {
 		f.Severity = target.SeverityAdvice
+	} else if c.readersFence(sites) {
+		f.Consequence = "the writer's fence is there, the reader's alone is missing: volatile and atomic reads have " +
+			"been seen to work without it, but the memory model asks for it (PTX ISA, release and acquire patterns)"
 	}
 	f.Missing = c.missing(p, sites)
 	if apart {
@@ -285,6 +288,14 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 	}
 	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
+}
+
+// readersFence reports whether nothing but the reader's fence is missing between blocks, and the reads are
+// strong: the last block that adds up, which reads the others' results through a volatile pointer.
+func (c *cause) readersFence(sites []site) bool {
+	return !slices.ContainsFunc(c.pairs, func(p *pair) bool {
+		return p.kind != pairBlocks || !p.lacks.acquire || p.two.writes || !sites[p.second].strong
+	})
 }
 
 // byHazard counts a cause's pairs by hazard and places.
