@@ -130,13 +130,24 @@ func (s *Session) TableFile(ctx context.Context, req Request, path string) (*fra
 func (s *Session) judgeHeader(
 	ctx context.Context, req Request, path string, text []byte,
 ) (*fragment.Table, error) {
-	t, err := fragment.HeaderTable(path, text)
-	if err != nil {
-		return nil, err
+	t, unread := fragment.HeaderTable(path, text)
+	if unread != nil && fragment.NamesTable(text) {
+		return nil, unread
 	}
 	maps, err := s.FragmentMaps(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if unread != nil {
+		doc, err := maps.Document(fragment.Filter{})
+		if err != nil {
+			return nil, err
+		}
+		if t = fragment.TextTable(path, text, slices.Concat(doc.Maps, fragment.Instructions())); t == nil {
+			return nil, report.Usagef("%w; no other array of integers in it has the cells of a fragment", unread)
+		}
+		t.Schema, t.File, t.Backend = doc.Schema, path, doc.Backend
+		return t, nil
 	}
 	if err := maps.Judge(t, probes.F32); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package fragment
 
 import (
 	"encoding/binary"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -140,6 +141,18 @@ var encodings = []encoding{
 	{"[element][lane] of row·columns + column", false, false},
 }
 
+// index is where the cell of an element of a lane begins among the numbers of a table.
+func (x *encoding) index(lane, element int, f *report.Fragment) int {
+	i := lane*len(f.Lanes[0]) + element
+	if !x.byLanes {
+		i = element*len(f.Lanes) + lane
+	}
+	if x.pairs {
+		i *= 2
+	}
+	return i
+}
+
 // read takes numbers as a map in this encoding, with the extents of f; nil where there are more or fewer.
 func (x *encoding) read(numbers []int, f *report.Fragment) [][]report.Cell16 {
 	per := 1
@@ -154,10 +167,7 @@ func (x *encoding) read(numbers []int, f *report.Fragment) [][]report.Cell16 {
 	out := make([][]report.Cell16, len(f.Lanes))
 	for l := range out {
 		for e := range elements {
-			i := per * (l*elements + e)
-			if !x.byLanes {
-				i = per * (e*len(f.Lanes) + l)
-			}
+			i := x.index(l, e, f)
 			if x.pairs {
 				out[l] = append(out[l], report.Cell16{numbers[i], numbers[i+1]})
 			} else {
@@ -198,6 +208,7 @@ type sourceArray struct {
 	name    string
 	at      *report.Source
 	numbers []int
+	lines   []int // of the numbers
 }
 
 func arrayNamed(all []sourceArray, name string) (sourceArray, bool) {
@@ -217,23 +228,54 @@ var (
 func sourceArrays(m *ptx.Module, source func(file string) []string) []sourceArray {
 	var out []sourceArray
 	for _, file := range sourceFiles(m, source) {
-		text := strings.Join(source(file), "\n")
-		for _, at := range arrayHead.FindAllStringSubmatchIndex(text, -1) {
-			if numbers := initialiser(text[at[1]:]); len(numbers) >= 32 {
-				out = append(out, sourceArray{
-					name:    text[at[2]:at[3]],
-					at:      &report.Source{File: file, Line: 1 + strings.Count(text[:at[0]], "\n")},
-					numbers: numbers,
-				})
+		out = append(out, arraysIn(file, strings.Join(source(file), "\n"))...)
+	}
+	return out
+}
+
+// arraysIn lists the arrays of integers that a text initialises.
+func arraysIn(file, text string) (out []sourceArray) {
+	for _, at := range arrayHead.FindAllStringSubmatchIndex(text, -1) {
+		if numbers, lines := initialiser(text[at[1]:]); len(numbers) >= 32 {
+			first := 1 + strings.Count(text[:at[1]], "\n")
+			for i := range lines {
+				lines[i] += first
 			}
+			out = append(out, sourceArray{
+				name:    text[at[2]:at[3]],
+				at:      &report.Source{File: file, Line: 1 + strings.Count(text[:at[0]], "\n")},
+				numbers: numbers, lines: lines,
+			})
 		}
 	}
 	return out
 }
 
-// initialiser reads the integers of nested braces, of which the first is open; nil where there is anything
-// else in them.
-func initialiser(text string) []int {
+// TextTable finds, in the text of a file, the array that is a table of one of the maps, as FindLookups does,
+// and judges it; nil where there is none.
+func TextTable(path string, text []byte, maps []report.Fragment) *Table {
+	for _, a := range arraysIn(path, string(text)) {
+		t, ok := nearest(a.numbers, maps)
+		if !ok {
+			continue
+		}
+		t.Name, t.At = filepath.Base(path), a.at
+		f := &t.Maps[0]
+		t.Explanation = fmt.Sprintf("%s (line %d), %s, read as %s: %s", a.name, a.at.Line, f.Title(),
+			t.Encoding, t.Explanation)
+		how := encodings[slices.IndexFunc(encodings, func(x encoding) bool { return x.name == t.Encoding })]
+		for i := range t.Wrong {
+			w := &t.Wrong[i]
+			w.Line = a.lines[how.index(w.Lane, w.Element, f)]
+		}
+		return &t
+	}
+	return nil
+}
+
+// initialiser reads the integers of nested braces, of which the first is open, each with its line from 0; nil
+// where there is anything else in them.
+func initialiser(text string) (out, lines []int) {
 	end, depth := -1, 1
 	for i := 0; i < len(text) && end < 0; i++ {
 		switch text[i] {
@@ -246,27 +288,28 @@ func initialiser(text string) []int {
 		}
 	}
 	if end < 0 {
-		return nil
+		return nil, nil
 	}
 	text, err := withoutComments(text[:end])
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	text += "}"
-	var out []int
+	whole := text
 	for strings.Trim(text, " \t\r\n,{}") != "" {
 		m := arrayItem.FindStringSubmatchIndex(text)
 		if m == nil || len(out) == maxNumbers {
-			return nil
+			return nil, nil
 		}
 		n, err := strconv.ParseInt(lutSuffix.ReplaceAllString(text[m[2]:m[3]], ""), 0, 32)
 		if err != nil {
-			return nil
+			return nil, nil
 		}
-		out = append(out, int(n))
+		at := len(whole) - len(text) + m[2]
+		out, lines = append(out, int(n)), append(lines, strings.Count(whole[:at], "\n"))
 		text = text[m[4]:]
 	}
-	return out
+	return out, lines
 }
 
 // sourceFiles lists the sources that a module's debug lines name, and what they include in quotes.

@@ -67,6 +67,9 @@ func HeaderTable(path string, text []byte) (*Table, error) {
 	return &Table{Name: filepath.Base(path), Cells: cells, lines: lines}, nil
 }
 
+// NamesTable reports whether a header's text has WMMA_ACCUM_LUT, whole or not.
+func NamesTable(text []byte) bool { return strings.Contains(string(text), lutName) }
+
 // Judge compares a table with the accumulator's map, of several dtypes with the one that it is nearest to:
 // float's and half's need not be the same.
 func (m *Maps) Judge(t *Table, dtypes ...probes.DType) error {
@@ -279,8 +282,8 @@ func explainOrder(want, got [][]report.Cell16, wrong []report.LutEntry) string {
 	if transposed {
 		names = append(names, "rows and columns exchanged")
 	}
-	if p := elementOrder(want, got); p != nil {
-		names = append(names, fmt.Sprintf("in every lane the hardware's elements %s",
+	if p, lanes := elementOrder(want, got); p != nil {
+		names = append(names, fmt.Sprintf("in %s the hardware's elements %s", lanes,
 			strings.Trim(fmt.Sprint(p), "[]")))
 	}
 	if pairs := exchangedLanes(want, got); names == nil && pairs != "" {
@@ -321,19 +324,33 @@ func exchangedLanes(want, got [][]report.Cell16) string {
 	return "lanes " + strings.Join(pairs, ", ") + " exchanged"
 }
 
-// elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane; nil
-// where there is none.
-func elementOrder(want, got [][]report.Cell16) []int {
-	var p []int
-	for _, c := range got[0] {
-		p = append(p, slices.Index(want[0], c))
-	}
+// elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane that is wrong, and
+// says which lanes these are; nil where there is none.
+func elementOrder(want, got [][]report.Cell16) (p []int, lanes string) {
+	var wrong []int
 	for l := range got {
+		if slices.Equal(got[l], want[l]) {
+			continue
+		}
+		if wrong = append(wrong, l); p == nil {
+			for _, c := range got[l] {
+				p = append(p, slices.Index(want[l], c))
+			}
+		}
 		for e, c := range got[l] {
 			if p[e] < 0 || c != want[l][p[e]] {
-				return nil
+				return nil, ""
 			}
 		}
 	}
-	return p
+	switch n := len(wrong); {
+	case n == len(got):
+		return p, "every lane"
+	case n < 2: // its entries are the shorter text
+		return nil, ""
+	case wrong[n-1]-wrong[0] == n-1:
+		return p, fmt.Sprintf("lanes %d to %d", wrong[0], wrong[n-1])
+	default:
+		return p, fmt.Sprintf("%d lanes, %s,", n, strings.Trim(fmt.Sprint(wrong), "[]"))
+	}
 }

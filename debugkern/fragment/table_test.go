@@ -1,6 +1,7 @@
 package fragment_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -31,6 +32,11 @@ func TestExchangedCells(t *testing.T) {
 		"order wrong: lane 2 element 1 and lane 7 element 6 exchanged": func(c [][]report.Cell16) {
 			c[2][1], c[7][6] = c[7][6], c[2][1]
 		},
+		"order wrong: in lanes 16 to 31 the hardware's elements 0 1 4 5 2 3 6 7": func(c [][]report.Cell16) {
+			for _, x := range c[16:] {
+				x[2], x[3], x[4], x[5] = x[4], x[5], x[2], x[3]
+			}
+		},
 		"no single permutation": func(c [][]report.Cell16) { c[3], c[4], c[5] = c[4], c[5], c[3] },
 	} {
 		table, err := fragment.HeaderTable("own.h", []byte(header))
@@ -44,6 +50,38 @@ func TestExchangedCells(t *testing.T) {
 		if !strings.Contains(table.Explanation, want) {
 			t.Errorf("%q, want %q", table.Explanation, want)
 		}
+	}
+}
+
+// TestTextTable: a table under any name and in any encoding is read out of a file's text and judged, and a
+// wrong entry has its line.
+func TestTextTable(t *testing.T) {
+	maps := fragment.Instructions()
+	f := &maps[0]
+	_, cols := f.Extents()
+	for _, wrong := range []bool{false, true} {
+		text := "// a table\n__constant__ short where[] = {\n"
+		for l, cells := range f.Lanes {
+			for e, c := range cells {
+				n := c[0]*cols + c[1]
+				if wrong && l == 5 && e == 1 {
+					n++
+				}
+				text += fmt.Sprint(n, ", ")
+			}
+			text += "\n"
+		}
+		table := fragment.TextTable("mine.h", []byte(text+"};\n"), maps)
+		if table == nil || *table.Ordered == wrong || !strings.HasPrefix(table.Explanation,
+			"where (line 2), "+table.Maps[0].Title()+", read as [lane][element] of row·columns + column: ") {
+			t.Fatalf("wrong %v: %+v", wrong, table)
+		}
+		if wrong && (len(table.Wrong) != 1 || table.Wrong[0].Lane != 5 || table.Wrong[0].Line != 8) {
+			t.Errorf("%+v", table.Wrong)
+		}
+	}
+	if table := fragment.TextTable("mine.h", []byte("int primes[4] = {2, 3, 5, 7};"), maps); table != nil {
+		t.Errorf("primes: %+v", table)
 	}
 }
 

@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
 // LutSchema names the document that lut prints.
 const LutSchema = "tilescope.lut/1"
@@ -45,6 +49,12 @@ func (f *Fragment) Extents() (rows, cols int) {
 		return 16, 16
 	}
 	return f.Rows, f.Cols
+}
+
+// Title names the fragment: WMMA acc f32, m16n8k16 a f16 row.
+func (f *Fragment) Title() string {
+	words := strings.Fields(cmp.Or(f.Instruction, "WMMA") + " " + f.Kind + " " + f.DType + " " + f.Layout)
+	return strings.Join(words, " ")
 }
 
 // LutEntry is an entry of a header that disagrees with introspection.
