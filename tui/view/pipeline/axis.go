@@ -234,21 +234,3 @@ func (c *chart) flying(r *row, col int) (out []*walk.Flight) {
 	}
 	return out
 }
-
-// waiting is the wait of the first of a row's warps that waits at a moment, nil where none does.
-func (c *chart) waiting(r *row, span walk.Span) (warps []int, at *walk.Wait) {
-	for _, w := range r.warps {
-		for i := range c.line.Warps[w].Waits {
-			x := &c.line.Warps[w].Waits[i]
-			if x.From < span.To && x.To > span.From && (at == nil || x.At == at.At) {
-				if at == nil {
-					at = x
-				}
-				if n := len(warps); n == 0 || warps[n-1] != w {
-					warps = append(warps, w)
-				}
-			}
-		}
-	}
-	return warps, at
-}

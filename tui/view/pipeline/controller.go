@@ -121,6 +121,15 @@ func (v *Controller) Move(rows, cols int) tea.Cmd {
 	return v.Scrolled(v.pane.Move(v.part(), rows, cols))
 }
 
+// Edge implements view.Edger.
+func (v *Controller) Edge(rows, cols int) tea.Cmd {
+	const far = 1 << 20
+	if v.part() != Timeline {
+		return v.Move(far*(rows+cols), 0)
+	}
+	return v.Move(far*rows, far*cols)
+}
+
 // part is the number of the part that has the focus.
 func (v *Controller) part() int { return max(Timeline, slices.Index(parts, v.Focused())) }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/tui/tuitest"
@@ -64,12 +65,12 @@ func TestFollowsTheBlockOfSource(t *testing.T) {
 // The cursor of the chart goes through its rows and columns, says what is there, and leads to that moment.
 func TestCursorOfTheChart(t *testing.T) {
 	d := open(t, 120, 40)
-	d.Press("l", "l").Says("step 400 · w0 executes")
-	d.Press("j").Says("step 400 · w1 waits at k_full[0] phase 0 (line 61), steps 0 to 1920")
+	d.Press("l", "l").Says("steps 400 to 449: w0 executes")
+	d.Press("j").Says("steps 400 to 449: w1 waits at k_full[0] phase 0 (line 61) from step 0 to 1919")
 	d.Press("G").Says("sK[1] empty since step 0")
 	d.Press("k").Says("sK[0] full since step 400 · tensor copy k_map[0, 0, 0] → sK[0] (line 70)")
 	d.Press("k").Says("wgmma 0 none pending")
-	d.Press("k", "h").Says("step 100 · copies tensor copy k_map[0, 0, 0] → sK[0] (line 70) issued")
+	d.Press("k", "h").Says("steps 100 to 399: copies tensor copy k_map[0, 0, 0] → sK[0] (line 70) issued")
 	d.Press("enter")
 	if at(d) != 100 {
 		t.Errorf("the block stands at %d", at(d))
@@ -78,6 +79,45 @@ func TestCursorOfTheChart(t *testing.T) {
 	if d.M.Showing() != view.Source || at(d) != 99 {
 		t.Errorf("view %s, step %d", d.M.Showing(), at(d))
 	}
+}
+
+// A column is a span of steps: what a warp does in it is said in its order, never a state at one step that
+// the times on the same line contradict.
+func TestColumnInWords(t *testing.T) {
+	d := open(t, 120, 40)
+	d.Press("j").Command("seek 1900").
+		Says("steps 1900 to 2199: w1 waits at k_full[0] phase 0 (line 61) from step 0 to 1919, then executes")
+	d.Resize(80, 24).Says("steps 1900 to 2199: w1 waits at k_full[0] phase 0 (line 61), then executes")
+}
+
+// A chart that is wider than its place says so, and its cursor scrolls it.
+func TestWideChart(t *testing.T) {
+	d := open(t, 120, 40)
+	if strings.Contains(d.Text(), "columns 1-") {
+		t.Errorf("the whole chart is shown:\n%s", d.Text())
+	}
+	d.Says("now, at step 0")
+	if n := strings.Count(d.Text(), "▼"); n != 1 {
+		t.Errorf("%d marks of where the block stands:\n%s", n, d.Text())
+	}
+	axis := func() string {
+		for _, line := range d.Lines() {
+			if text := ansi.Strip(line); strings.Contains(text, "now, at step") {
+				return text[:strings.Index(text, "now,")]
+			}
+		}
+		return ""
+	}
+	d.Resize(80, 24).Says("columns 1-45 of 61")
+	if a := axis(); strings.Count(a, "…") != 1 || !strings.HasSuffix(a, "5360… ") {
+		t.Errorf("the axis is %q", a)
+	}
+	d.Press("$").Says("columns 17-61 of 61", "steps 7180 to 7680: w0 ")
+	if a := axis(); strings.Count(a, "…") != 1 || !strings.Contains(a, "step…") {
+		t.Errorf("the axis is %q", a)
+	}
+	d.Press("0").Says("columns 1-45 of 61", "steps 0 to 99: w0 executes")
+	d.Fits("pipeline")
 }
 
 // A kernel without anything asynchronous has no chart, and the view says so.

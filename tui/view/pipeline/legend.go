@@ -30,7 +30,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 		glyph, _ := v.pane.glyph(x.mark)
 		out = append(out, view.Mark{Glyph: glyph, Text: x.text})
 	}
-	out = append(out, view.Mark{Glyph: v.Theme.Glyph.Below, Text: "where the block stands"})
+	here := view.Mark{Glyph: v.Theme.Glyph.Below, Text: "over the column in which the block stands"}
+	out = append(out, here)
 	return slices.Concat(out, owners)
 }
 

@@ -287,7 +287,7 @@ func (p *Pane) Text(part int) string {
 		if p.chart != nil && len(p.chart.rows) > 0 {
 			r := &p.chart.rows[p.row]
 			span := p.chart.within(p.col)
-			return fmt.Sprintf("step %d: %s %s", span.From, r.label, p.story(r, span))
+			return fmt.Sprintf("%s: %s %s", stepsText(span), r.label, p.story(r, span, true))
 		}
 	}
 	return ""

@@ -72,7 +72,7 @@ func (p *Pane) strip() string {
 
 // timeline is the chart: the axis, the rows, and what is under the cursor.
 func (p *Pane) timeline(w, h int) []string {
-	title, note := "TIMELINE", "a column is an asynchronous event"
+	const title = "TIMELINE"
 	if p.chart == nil {
 		text := "recording the block's timeline"
 		return p.Theme.Box(title, "", []string{
@@ -88,17 +88,40 @@ func (p *Pane) timeline(w, h int) []string {
 	for len(lines) < h-3 {
 		lines = append(lines, p.Theme.Line(w-2).Done())
 	}
-	if len(p.chart.rows) > h-4 {
-		note = fmt.Sprintf("rows %d-%d of %d", p.top+1, min(p.top+h-4, len(p.chart.rows)), len(p.chart.rows))
-	}
 	lines = append(lines, p.under(w-2))
-	return p.Theme.Box(title, note, lines, w, h, p.Focus == Timeline)
+	return p.Theme.Box(title, p.extent(n, h-4, w-len(title)-6), lines, w, h, p.Focus == Timeline)
 }
 
-// head is the axis: the moments at its ends, and where the block stands.
+// extent says which of the chart's columns and rows are shown, where not all are, and what a column is, as
+// far as w columns have room for it.
+func (p *Pane) extent(cols, rows, w int) string {
+	var parts []string
+	if all := len(p.chart.cols); all > cols {
+		parts = append(parts, fmt.Sprintf("columns %d-%d of %d", p.left+1, min(p.left+cols, all), all))
+	}
+	if all := len(p.chart.rows); all > rows {
+		parts = append(parts, fmt.Sprintf("rows %d-%d of %d", p.top+1, min(p.top+rows, all), all))
+	}
+	parts = append(parts, "a column: the steps up to the next asynchronous event")
+	if all := strings.Join(parts, " · "); len(parts) == 1 || p.Theme.Width(all) <= w {
+		return all
+	}
+	return strings.Join(parts[:len(parts)-1], " · ")
+}
+
+// head is the axis: the moments at its ends, an ellipsis where columns are left out, and a mark over the
+// column in which the block stands. The column next to the chart says what each row does there.
 func (p *Pane) head(w, n int) string {
 	t, c := p.Theme, p.chart
-	l := t.Line(w-2).Right(t.Dim, "step", labelWidth-1).Space(1)
+	l := t.Line(w-2).Right(t.Dim, "step", labelWidth-1)
+	cut := func(out bool) {
+		if out {
+			l.Glyph(t.Dim, t.Glyph.Ellipsis)
+		} else {
+			l.Space(1)
+		}
+	}
+	cut(p.left > 0)
 	now, last := c.column(p.data.Pos.Step), min(p.left+n, len(c.cols))-1
 	from, to := strconv.FormatUint(c.cols[p.left], 10), strconv.FormatUint(c.cols[last], 10)
 	at := now - p.left
@@ -114,8 +137,8 @@ func (p *Pane) head(w, n int) string {
 			l.Space(1)
 		}
 	}
-	l.Space(2).Glyph(t.Wrong, t.Glyph.Below)
-	return l.Add(t.Dim, t.Fit(fmt.Sprintf(" now, at step %d", p.data.Pos.Step), l.Left()-1)).Done()
+	cut(p.left+n < len(c.cols))
+	return l.Space(1).Add(t.Dim, t.Fit(fmt.Sprintf("now, at step %d", p.data.Pos.Step), l.Left()-1)).Done()
 }
 
 // chartRow: w4-7     ──────·ww──▒▒   k_full[1] phase 0
@@ -139,7 +162,7 @@ func (p *Pane) chartRow(i, now, n, w int) string {
 		l.Glyph(style, glyph)
 	}
 	text, style := p.now(r, now)
-	return l.Space(1).Add(style, t.Fit(text, l.Left())).Done()
+	return l.Space(2).Add(style, t.Fit(text, l.Left())).Done()
 }
 
 // glyph is how a mark is drawn.
@@ -235,7 +258,7 @@ func (p *Pane) warpsNow(r *row) (string, theme.Style) {
 	}
 }
 
-// under is what the chart's cursor is on.
+// under is the chart's cursor in words: the steps of its column, and what its row does in them.
 func (p *Pane) under(w int) string {
 	t, c := p.Theme, p.chart
 	l := t.Line(w).Space(1)
@@ -243,33 +266,20 @@ func (p *Pane) under(w int) string {
 		return l.Add(t.Dim, "no warps").Done()
 	}
 	r, span := &c.rows[p.row], c.within(p.col)
-	l.Add(t.Strong, fmt.Sprintf("step %d", span.From)).Add(t.Dim, " · ").Add(t.Text, r.label+" ")
-	return l.Add(t.Text, t.Fit(p.story(r, span), l.Left()-1)).Done()
+	l.Add(t.Strong, stepsText(span)).Add(t.Dim, ": ").Add(t.Text, r.label+" ")
+	text := p.story(r, span, true)
+	if t.Width(text) >= l.Left() {
+		text = p.story(r, span, false)
+	}
+	return l.Add(t.Text, t.Fit(text, l.Left()-1)).Done()
 }
 
-// story words a cell of the chart.
-func (p *Pane) story(r *row, span walk.Span) string {
+// story says what a row does within a column. full adds when waits begin and end.
+func (p *Pane) story(r *row, span walk.Span, full bool) string {
 	c := p.chart
 	switch r.kind {
 	case rowWarps:
-		ran := r.cells[p.col] == markRun
-		warps, at := c.waiting(r, span)
-		switch {
-		case at == nil && ran:
-			return "executes"
-		case at == nil && r.cells[p.col] == markReady:
-			return "could go on: others have their turn"
-		case at == nil:
-			return "has ended"
-		}
-		out := "waits at " + waitText(at)
-		if n := len(r.warps); n > 1 {
-			out = fmt.Sprintf("%d of %d wait at %s", len(warps), n, waitText(at))
-		}
-		if ran {
-			return "executes; " + out
-		}
-		return out
+		return c.doing(r, span, full)
 	case rowOperations:
 		return flightText(c.flying(r, p.col), span)
 	}
@@ -282,21 +292,6 @@ func (p *Pane) story(r *row, span walk.Span) string {
 		}
 	}
 	return out
-}
-
-// waitText: k_full[1] phase 0 (line 191), steps 6387 to 23517
-func waitText(x *walk.Wait) string {
-	out := x.At
-	if x.MBarrier >= 0 {
-		out += fmt.Sprintf(" phase %d", x.Number)
-	}
-	if x.Source != nil && x.Source.Line > 0 {
-		out += fmt.Sprintf(" (line %d)", x.Source.Line)
-	}
-	if x.To == walk.Never {
-		return out + fmt.Sprintf(", from step %d for ever", x.From)
-	}
-	return out + fmt.Sprintf(", steps %d to %d", x.From, x.To)
 }
 
 // flightText words the operations of a cell: what is issued or lands there, else what is under way.
