@@ -104,6 +104,13 @@ func FirstLine(s string) string {
 	return s
 }
 
+// The two errors of a stage that legends explain: of one tile or of all.
+const (
+	WorstErrorHelp = "the error that is the largest share of its cell's bound: that of the cell nearest to its " +
+		"bound, or furthest beyond it. Bounds differ by cell, so that another cell may have a larger error"
+	MaxErrorHelp = "the largest error of all cells, whatever their bounds"
+)
+
 // ULPHelp is what legends say of errors in ulp.
 const ULPHelp = "numbers of the tile's type between the kernel's and the reference rounded to that type: 0 where " +
 	"the two have the same bits, though the exact reference may differ"

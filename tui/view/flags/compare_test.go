@@ -259,3 +259,17 @@ func TestAnotherKernelIsNotCompared(t *testing.T) {
 	d.Command("variant gemm_wmma").Press("a").Command("seed 3")
 	d.Says("stage run A: ") // its stages are called A and B too
 }
+
+// TestErrorsAreNamed: where runs are compared their figures are headed "max error" at every size, and the
+// legend has both names of errors.
+func TestErrorsAreNamed(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1]).Open(view.Flags).Press("a")
+		d.Command("fault p-stale-m on").Open(view.Flags).Says("max error", " bad")
+		if strings.Contains(d.Text(), "A: error") {
+			t.Errorf("%v: an error without a name:\n%s", size, d.Text())
+		}
+		d.Fits("flags")
+		d.Press("tab", "?").Says("max error", "worst error")
+	}
+}

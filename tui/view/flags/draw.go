@@ -321,7 +321,7 @@ type stageColumns struct {
 // columns are those for a room of w columns.
 func (p *Pane) columns(w int) stageColumns {
 	if w < 27 {
-		return stageColumns{"%s: error    bad", 7, 6}
+		return stageColumns{"%s: max error bad", 7, 6}
 	}
 	return stageColumns{"run %s: max error  bad cells", 14, 10}
 }

@@ -6,7 +6,9 @@ import "tilescope/tui/view"
 func (v *Controller) Legend(p view.Part) []view.Mark {
 	g := v.Theme.Glyph
 	if p == partAbout {
-		return nil
+		return []view.Mark{
+			{Glyph: "max error", Text: view.MaxErrorHelp}, {Glyph: "worst error", Text: view.WorstErrorHelp},
+		}
 	}
 	return []view.Mark{
 		{Glyph: "[" + g.Check + "]", Text: "on: a flag or a fault"},

@@ -489,7 +489,7 @@ func (p *Pane) legend(w int) string {
 			}
 		}
 	}
-	if what := " · local, bound: of the worst cell"; l.Left() >= p.Theme.Width(what)+1 {
+	if what := " · local: the worst error, bound: of its cell"; l.Left() >= p.Theme.Width(what)+1 {
 		l.Add(p.Theme.Dim, what)
 	}
 	return l.Done()

@@ -11,11 +11,11 @@ import (
 // errors is the table of a stage's errors over all tiles: a line for those of the stage alone, one that has
 // those of earlier stages in it. Where there is no room for columns they are sentences.
 //
-//	errors   worst error  its bound  ratio    largest   bad of 65536 cells
-//	local    1.84e-01     3.83e-06   ×47k     1.18e+01  17472
-//	global   3.49e-01     4.89e-04   ×714     1.18e+01  17088
+//	errors   worst error  its bound  ratio    max error  bad of 65536 cells
+//	local    1.84e-01     3.83e-06   ×47k     1.18e+01   17472
+//	global   3.49e-01     4.89e-04   ×714     1.18e+01   17088
 func (p *Pane) errors(d *report.Stage, say sayer) {
-	head := errorsRow("worst error", "its bound", "ratio", "largest",
+	head := errorsRow("worst error", "its bound", "ratio", "max error",
 		fmt.Sprintf("bad of %d cells", max(d.Local.Cells, d.Global.Cells)))
 	local, global := errorsOf(&d.Local), errorsOf(&d.Global)
 	room := p.innerWidth() - nameWidth - 1
@@ -51,6 +51,6 @@ func errorsOf(s *report.ErrorStats) string {
 }
 
 // errorsRow puts the columns of the table in their places.
-func errorsRow(worst, bound, ratio, largest, bad string) string {
-	return fmt.Sprintf("%-11s  %-9s  %-7s  %-8s  %s", worst, bound, ratio, largest, bad)
+func errorsRow(worst, bound, ratio, most, bad string) string {
+	return fmt.Sprintf("%-11s  %-9s  %-7s  %-9s  %s", worst, bound, ratio, most, bad)
 }

@@ -24,9 +24,9 @@ func TestErrorsTable(t *testing.T) {
 		})
 		return strings.Join(out, "\n")
 	}
-	want := `errors|worst error  its bound  ratio    largest   bad of 65536 cells
-local |1.84e-01     3.83e-06   ×48k     1.18e+01  17472, 3 NaN or Inf
-global|1.00e-01     4.00e-01   25 %     2.50e-01  none
+	want := `errors|worst error  its bound  ratio    max error  bad of 65536 cells
+local |1.84e-01     3.83e-06   ×48k     1.18e+01   17472, 3 NaN or Inf
+global|1.00e-01     4.00e-01   25 %     2.50e-01   none
       |local: this stage alone; global: earlier stages' errors too`
 	if got := draw(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

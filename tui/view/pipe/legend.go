@@ -13,9 +13,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			{Glyph: "local",
 				Text: "errors of the stage alone: its reference is made of the kernel's own earlier tiles"},
 			{Glyph: "global", Text: "errors of earlier stages included: the reference is made of the inputs"},
-			{Glyph: "worst error",
-				Text: "of the cell whose error is the largest share of its bound; bounds differ by cell, so that " +
-					"the largest error of all may be another cell's, within a larger bound"},
+			{Glyph: "worst error", Text: view.WorstErrorHelp},
+			{Glyph: "max error", Text: view.MaxErrorHelp},
 			{Glyph: "stored at",
 				Text: "the line that stored the first bad cell, or at which a probe captured it; \"computed at\" is " +
 					"the line before it that made the value. What made it wrong, a diagnosis finds " +
@@ -37,7 +36,7 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			Text: "in the map of a tile without a reference: the value, from the least to the greatest"},
 		{Glyph: g.Left + " " + g.Right, Text: "the cursor: Enter opens this tile"},
 		{Glyph: "local bound",
-			Text: "error of the stage alone and its bound, in the worst cell of all tiles: the one whose error is " +
+			Text: "worst error of the stage alone, over all tiles, and that cell's bound: the error that is " +
 				"the largest share of its bound; what earlier stages add is \"global\", below"},
 	}
 }

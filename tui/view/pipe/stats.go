@@ -42,10 +42,10 @@ func worstText(w float64) string {
 	return ""
 }
 
-// statsText: none of 32768 cells bad · worst: error 0.000972 = 99 % of its bound 0.000977 · max error
+// statsText: none of 32768 cells bad · worst error 0.000972 = 99 % of its bound 0.000977 · max error
 // 0.00163, where the bound is larger
 //
-// The worst cell is the one whose error is the largest share of its bound; bounds differ by cell, so that
+// The worst error is the one that is the largest share of its cell's bound; bounds differ by cell, so that
 // another cell may have a larger error.
 func statsText(s report.ErrorStats) string {
 	if s.Cells == 0 {
@@ -58,7 +58,7 @@ func statsText(s report.ErrorStats) string {
 	if s.MaxAbs == 0 && s.Error == 0 {
 		return text + " · no error in any"
 	}
-	text += fmt.Sprintf(" · worst: error %s%s bound %.3g", s.Size(s.Error, "%.3g"), shareWords(&s),
+	text += fmt.Sprintf(" · worst error %s%s bound %.3g", s.Size(s.Error, "%.3g"), shareWords(&s),
 		float64(s.Bound))
 	if s.Error != s.MaxAbs {
 		text += fmt.Sprintf(" · max error %s", s.Size(s.MaxAbs, "%.3g"))

@@ -65,6 +65,8 @@ func (v *Controller) legend(p view.Part) []view.Mark {
 				Text: "wrong"},
 			{Glyph: "9 bad", Text: "so many bad cells of the stage in all blocks and iterations; below the tile: " +
 				"of this tile"},
+			{Glyph: "worst", Text: view.WorstErrorHelp},
+			{Glyph: "max error", Text: view.MaxErrorHelp},
 			{Glyph: g.Taint, Text: "wrong because an earlier stage is"}, {Glyph: g.Off, Text: "not judged"},
 		}
 	case partReference:

@@ -68,9 +68,17 @@ func (p *Pane) draw() []string {
 		out = append(out, p.Theme.Line(w).Done(), p.Theme.Line(w).Space(1).
 			Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome()).Done())
 		if r.Output != nil {
-			name, most := p.Theme.VerdictMark(r.Output.Verdict)+" output", "max "+r.Output.Most()
-			if p.Theme.Width(name)+p.Theme.Width(most)+1 > w-2 {
-				name = p.Theme.VerdictMark(r.Output.Verdict) + " out"
+			mark := p.Theme.VerdictMark(r.Output.Verdict)
+			name, most := mark+" output", "max error "+r.Output.Most()
+			fits := func() bool { return p.Theme.Width(name)+p.Theme.Width(most)+1 <= w-2 }
+			if !fits() {
+				name = mark + " out"
+			}
+			if !fits() {
+				name, most = mark+" output", "max "+r.Output.Most()
+			}
+			if !fits() {
+				name = mark + " out"
 			}
 			out = append(out,
 				p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Output.Verdict), name).
@@ -166,9 +174,10 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 	case s.Verdict == report.Tainted:
 		word = fmt.Sprintf("%d bad", s.Global.Bad)
 	case s.Verdict == report.OK:
-		text := "error " + shortError(s.Local.Error)
+		const worst = "worst "
+		text := worst + shortError(s.Local.Error)
 		if l.Col()+2+p.Theme.Width(text) > w-1 { // next to a long name
-			text = strings.TrimPrefix(text, "error ")
+			text = strings.TrimPrefix(text, worst)
 		}
 		return l.Add(style, p.Theme.VerdictMark(s.Verdict)).Right(p.Theme.Dim, text, w-1).Done()
 	}
