@@ -108,7 +108,7 @@ func TestStagelessViews(t *testing.T) {
 		d.Press("6")
 		says(t, m, "No reference: limits of the output")
 		d.Press("x")
-		says(t, m, "✓ 3/3 findings", "correctness 3/3: green", "by findings alone", "not run")
+		says(t, m, "✓ 3/3 pass", "correctness 3/3 pass: green", "by findings alone", "not run")
 		d.Press("5")
 		says(t, m, "Every checker watched this run")
 		for _, line := range strings.Split(screen(m), "\n") {

@@ -67,7 +67,7 @@ func TestDiagnoseText(t *testing.T) {
 		}
 	}
 	run, _, _ := call(t, "run", "stage2", "--fault", "sync-s", "--shape", "small", "--backend", "emu")
-	if want := "fail: 1024 of 2048 cells NaN, over the gate 50.00 %\n"; !strings.Contains(run, want) {
+	if want := "fail: 1024 of 2048 cells NaN, over the tolerance 50.00 %\n"; !strings.Contains(run, want) {
 		t.Errorf("no %q in:\n%s", want, run)
 	}
 	if want := "stage S is wrong first\n"; !strings.Contains(run, want) { // the race is on its own array

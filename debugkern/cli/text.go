@@ -48,8 +48,8 @@ func printReport(w io.Writer, r *report.Run, plan *probes.Plan, checked bool) {
 		if odd := o.Odd(); odd != "" { // no error has a size then, nor has the angle
 			errors, cosine = odd, ""
 		}
-		fmt.Fprintf(w, "\n%s against %s: %s: %s, over the gate %.2f %%%s\n", name, o.Against(), o.Outcome(),
-			errors, 100*o.BadFraction, cosine)
+		fmt.Fprintf(w, "\n%s against %s: %s: %s, over the tolerance %.2f %%%s\n", name, o.Against(),
+			o.Outcome(), errors, 100*o.BadFraction, cosine)
 		if o.Guess != "" {
 			fmt.Fprintf(w, "  %s\n", o.Guess)
 		}

@@ -129,7 +129,7 @@ func TestJudgeCell(t *testing.T) {
 		plain  string
 	}{
 		{"agree", func(*report.Run) {}, Green, "", "equal"},
-		{"output over the gate", func(r *report.Run) {
+		{"output over its limits", func(r *report.Run) {
 			r.Verdict, r.Output.Verdict, r.Output.MaxAbs = report.Diverge, report.Fail, 4.28
 		}, Red, "output: max_abs 4.28", "equal"},
 		{"a stage over its bound, output within the gate", func(r *report.Run) {

@@ -124,7 +124,7 @@ func judgeResources(r *report.Resources, l probes.Limits) (verdict, reason strin
 	return Green, ""
 }
 
-// judgeCell is a run's verdict. It is red where the run's exit code would not be 0: O over the gate,
+// judgeCell is a run's verdict. It is red where the run's exit code would not be 0: O over its limits,
 // a stage over its bound, or a finding of severity error, O differing between the builds with and
 // without probes among them.
 func judgeCell(run *debugkern.Run) CellDoc {

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/debugkern/gates"
+	"tilescope/debugkern/report"
 	"tilescope/tui/view"
 	gatesview "tilescope/tui/view/gates"
 	"tilescope/tui/view/viewtest"
@@ -67,6 +68,24 @@ func TestGatesNumbers(t *testing.T) {
 	d.Press("tab", "G")
 	if s := d.Text(); !strings.Contains(s, "counted by the emulator on") || !strings.Contains(s, "no time") {
 		t.Errorf("counts:\n%s", s)
+	}
+}
+
+// A variant that findings alone judge says how many of its runs pass: none of three is not "no findings".
+func TestGatesByFindings(t *testing.T) {
+	for passed, verdict := range map[int]string{0: gates.Red, 3: gates.Green} {
+		want := map[string]string{gates.Red: "✗ 0/3 pass", gates.Green: "✓ 3/3 pass"}[verdict]
+		for _, size := range viewtest.Sizes {
+			d := viewtest.Start(t, size[0], size[1]).Open(view.Gates)
+			control(d).Judge(&gates.TargetDoc{Target: "stage2", Verdict: verdict,
+				Correctness: gates.CorrectnessDoc{
+					Verdict: verdict, Reference: report.NoReference, Passed: passed, Total: 3}})
+			d.Says(want, fmt.Sprintf("correctness %d/3 pass: %s", passed, verdict))
+			d.Fits("gates by findings")
+			if strings.Contains(d.Text(), "/3 findings") {
+				t.Error(d.Text())
+			}
+		}
 	}
 }
 

@@ -122,7 +122,7 @@ func ptxasLimits(registers, shared, spills int) string {
 
 // outputLimits writes limits of the output's errors.
 func outputLimits(maxAbs, meanAbs, badFraction float64) string {
-	return fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", maxAbs, meanAbs, 100*badFraction)
+	return fmt.Sprintf("max_abs %g, mean_abs %g, over the tolerance %g %%", maxAbs, meanAbs, 100*badFraction)
 }
 
 // say adds a line, or as many as the text takes.
@@ -179,7 +179,7 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 	if d.ByFindings() {
 		limits = ""
 	}
-	p.head(fmt.Sprintf("correctness %d/%d", d.Passed, d.Total), d.Verdict, limits, d.Reason)
+	p.head(fmt.Sprintf("correctness %d/%d pass", d.Passed, d.Total), d.Verdict, limits, d.Reason)
 	if d.ByFindings() {
 		p.say(p.Theme.Text, "  by findings alone. "+noReference)
 	}

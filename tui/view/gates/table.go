@@ -157,7 +157,10 @@ func (p *Pane) results(l *theme.Line, d *gates.CorrectnessDoc, wide bool) {
 	maxAbs, meanAbs, ok := d.Worst()
 	if !ok {
 		if d.ByFindings() {
-			l.Add(p.Theme.Dim, " findings")
+			l.Add(p.Theme.Dim, " pass")
+		}
+		if d.ByFindings() && wide {
+			l.Add(p.Theme.Dim, " by findings")
 		}
 		return
 	}
