@@ -153,7 +153,8 @@ type Look struct {
 	Below  bool        // and goes on in the row below
 }
 
-// Draw writes a line. Where it is cut, at the left or the right, an ellipsis says so.
+// Draw writes a line. Where it is cut, at the left or the right, an ellipsis says so; also where nothing of
+// its text is left.
 func (t *Text) Draw(th *theme.Theme, l *theme.Line, i int, o Look) {
 	text := t.lines[i]
 	spans, found := t.of(i), t.marks(text)
@@ -181,6 +182,10 @@ func (t *Text) Draw(th *theme.Theme, l *theme.Line, i int, o Look) {
 	dim := o.Syntax[theme.Comment]
 	if o.Plain {
 		dim = o.Base
+	}
+	if from == n && cutLeft && o.Width > 0 {
+		l.Glyph(dim, th.Glyph.Ellipsis)
+		return
 	}
 	col := 0
 	for at, r := range text {

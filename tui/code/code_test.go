@@ -103,7 +103,8 @@ func TestCutLinesSaySo(t *testing.T) {
 		want          string
 	}{
 		{0, 0, 12, "  abcdefghij"}, {0, 0, 6, "  abc…"}, {0, 2, 6, "abcde…"}, {0, 4, 6, "…defg…"},
-		{0, 8, 6, "…hij"}, {0, 12, 6, ""}, {1, 0, 6, "    x"}, {2, 3, 6, ""}, {3, 0, 9, "αβγδ?"},
+		{0, 8, 6, "…hij"}, {0, 12, 6, "…"}, {0, 90, 6, "…"}, {1, 0, 6, "    x"}, {1, 9, 6, "…"},
+		{2, 3, 6, ""}, {3, 0, 9, "αβγδ?"},
 		{3, 1, 2, "……"},
 	} {
 		got := strings.TrimRight(draw(th, text, x.line, x.left, x.w), " ")

@@ -26,6 +26,15 @@ func Window(top, n, count, at, parts int) []Row {
 	return out[first:min(first+n, len(out))]
 }
 
+// End is how many columns of a line are scrolled out where its end is the last of width columns; 0 where it
+// has room.
+func (t *Text) End(i, width int) int {
+	if t == nil || i < 0 || i >= len(t.lines) {
+		return 0
+	}
+	return max(0, utf8.RuneCountInString(t.lines[i])-width)
+}
+
 // Parts is how many rows of width columns a line takes from a column on, at most so many.
 func (t *Text) Parts(i, left, width, most int) int {
 	if t == nil || i < 0 || i >= len(t.lines) || width < 1 {

@@ -363,6 +363,15 @@ func (p *Pane) Slide(n int) bool {
 	return moved
 }
 
+// End scrolls sideways to the end of the line that is chosen or pointed at, and reports whether it moved.
+func (p *Pane) End() bool {
+	if p.text == nil {
+		return false
+	}
+	indent := p.indent(p.W - 2)
+	return p.Slide(max(p.text.End(p.long(), p.W-2-p.gutter()), indent) - max(p.left, indent))
+}
+
 // Search looks for text in the file and returns how many lines match. "" ends it.
 func (p *Pane) Search(text string) int {
 	p.search, p.Changed = text, true

@@ -237,11 +237,16 @@ func (v *Controller) Parts() []view.Part {
 // OfRun implements view.Dependent.
 func (v *Controller) OfRun() (whole, fails bool) { return true, true }
 
-// Edge goes to the first or last row or column.
+// Edge goes to the first or last row or column; of source and PTX to the end of the line at the cursor.
 func (v *Controller) Edge(rows, cols int) tea.Cmd {
 	const far = 1 << 20
-	if v.at == partWarps {
+	switch {
+	case v.at == partWarps:
 		return v.Move(far*(rows+cols), 0)
+	case cols > 0 && v.at == partCode:
+		return v.ended(v.code.End())
+	case cols > 0 && v.at == partPTX:
+		return v.ended(v.ptx.End())
 	}
 	return v.Move(far*rows, far*cols)
 }

@@ -436,6 +436,16 @@ func TestSidewaysInSource(t *testing.T) {
 	d.Press("0", "tab", "$", "0").Fits("after PTX")
 }
 
+// TestEndOfTheLine: $ goes to the end of the line at the cursor, not of the longest one.
+func TestEndOfTheLine(t *testing.T) {
+	d := open(t, 80, 24).Press("g", "g", "$")
+	d.Says("[  1 …_N + 0]);  // scores of one row││")
+	if d.Press("$").HasStatus("the end of the line is on screen"); control(d.Driver).Line() != 1 {
+		t.Error("$ moved the line")
+	}
+	d.Press("tab", "$").Fits("at the end of an instruction")
+}
+
 // TestConditionalBreakpoints: a condition and a count stop both ways at the same moments.
 func TestConditionalBreakpoints(t *testing.T) {
 	d := open(t, 120, 40)

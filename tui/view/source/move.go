@@ -54,6 +54,14 @@ func (v *Controller) slid(moved bool) tea.Cmd {
 	return nil
 }
 
+// ended says so where the end of the line is on screen already.
+func (v *Controller) ended(moved bool) tea.Cmd {
+	if !moved {
+		v.Say("the end of the line is on screen")
+	}
+	return nil
+}
+
 // followPTX has the source show the line of the instruction under the cursor.
 func (v *Controller) followPTX() {
 	r, ok := v.ptx.Current()

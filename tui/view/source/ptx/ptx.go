@@ -282,6 +282,9 @@ func (p *Pane) Slide(n int) bool {
 	return p.left != was
 }
 
+// End scrolls sideways to the end of the row that is chosen or executed next, and reports whether it moved.
+func (p *Pane) End() bool { return p.Slide(p.text.End(p.long(), p.width()) - p.left) }
+
 // Search looks for text in the listing and returns how many rows match. "" ends it.
 func (p *Pane) Search(text string) int {
 	p.search, p.Changed = text, true
