@@ -41,22 +41,31 @@ func (x *Context) WithDefaults() (req debugkern.Request, kept string) {
 	return req, strings.Join(stays, " · ")
 }
 
-// ChooseDefaults runs the request's kernel with everything at its default that the top line can show. also
-// is what was taken back besides.
+// ChooseDefaults runs the request's kernel with everything at its default that the top line can show, and has
+// views take back choices of their own. also is what was taken back besides.
 func (x *Context) ChooseDefaults(also ...string) tea.Cmd {
+	var own []string
+	announced := x.Root.Announce(Reset{Back: func(what string) { own = append(own, what) }})
+	return tea.Batch(announced, x.chooseDefaults(own, also))
+}
+
+func (x *Context) chooseDefaults(own, also []string) tea.Cmd {
 	req, kept := x.WithDefaults()
 	if kept != "" {
 		kept = " · " + kept
 	}
 	if request.Same(x.Req, req) && !x.replaying.on && also == nil {
-		if kept == "" {
+		switch {
+		case len(own) > 0:
+			x.Say("reset: " + strings.Join(own, ", ") + kept)
+		case kept == "":
 			x.Say("everything that changes what runs is at its default already")
-		} else {
+		default:
 			x.Say("nothing else differs from its default" + kept)
 		}
 		return nil
 	}
-	taken := append(request.Differences(x.Req, req), also...)
+	taken := append(append(request.Differences(x.Req, req), also...), own...)
 	cmd := x.Choose(req, "reset: "+strings.Join(taken, ", ")+kept)
 	if cmd != nil {
 		x.origin = Origin{}

@@ -237,6 +237,9 @@ type (
 	Walked struct{}
 	// SourceChanged says that a person's own source has changed.
 	SourceChanged struct{}
+	// Reset says that a person has requested defaults: what a view has of its own that the request does not
+	// have goes back too. A view calls Back with the name of what it took back.
+	Reset struct{ Back func(what string) }
 )
 
 // Groups of the palette's commands, in the order in which they are offered.

@@ -127,7 +127,12 @@ func (v *Controller) Text() string { return v.pane.CellText() }
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case view.Shown, view.Ran:
+		v.sameTarget()
 		return v.loadFragments()
+	case view.Reset:
+		if was := v.pane.choice(); v.restore() && was != "" {
+			msg.Back("fragment " + was)
+		}
 	case view.Drawn, view.Moved, view.TileRead, view.WriterFound, view.NumbersChanged:
 		v.showLive()
 	case mappedMsg:

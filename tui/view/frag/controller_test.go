@@ -285,3 +285,35 @@ func TestNoFragmentIsKnown(t *testing.T) {
 		t.Errorf("%s", d.M.Status.Text)
 	}
 }
+
+// TestBanksAreExplained: the legend of the strip has its title, its rows and their right end as they are now,
+// and the strip itself has it where there is room.
+func TestBanksAreExplained(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Open(view.Frag).Press("tab", "tab", "?")
+	d.Says("4-way, 32/8", "0-1 ", "element 0-1 of lanes 0-15", "ld 64", "leading dimension", "4× ")
+	d.Press("esc").Command("fragment a f16 row").Press("?")
+	d.Says("8-way, 32 for 4", "lines 0-7, chunk 0", "one access: lines 0-7 of the tile, and in them chunk 0 of 16")
+	d = viewtest.Start(t, 200, 60).Open(view.Frag)
+	d.Says("0-1: a row is one access: element 0-1 of lanes", "4-way, 32/8: an access takes up to 4 turns")
+	d.Fits("frag")
+}
+
+// A fragment is chosen for a target: another one, and :reset, have the first fragment again, and say so.
+func TestFragGoesBack(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("fragment m16n8k16 a")
+	d.Says("m16n8k16 a f16 row by")
+	d.Command("swizzle 3").Command("variant stage1").Open(view.Frag).Says("acc f32 row on", "no swizzle")
+	d.Command("fragment m16n8k16 a").Command("seed 1").Open(view.Frag).Says("m16n8k16 a f16 row by")
+	d.Command("reset").HasStatus("fragment m16n8k16 a f16 row")
+	d.Open(view.Frag).Says("acc f32 row on")
+	d.Command("fragment m16n8k16 a").Command("reset")
+	d.HasStatus("reset: fragment m16n8k16 a f16 row")
+	d.Command("reset").HasStatus("at its default already")
+}
+
+// A fragment that is not there names those that are like it.
+func TestNearFragments(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Open(view.Frag)
+	d.Command("fragment m64n128k16 acc").HasStatus("such as wgmma.m64n128 acc ")
+	d.Command("fragment m16n8k16 acc b16").HasStatus("such as m16n8k16 acc ")
+}

@@ -10,6 +10,7 @@
 package frag
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -211,6 +212,50 @@ func (p *Pane) Choose(words []string) bool {
 		}
 	}
 	return false
+}
+
+// Restore shows again what a new pane shows, and reports whether that was another fragment, another way to
+// move it, or the kernel's table.
+func (p *Pane) Restore() bool {
+	was, ld, swizzle, matrix, table := p.at, p.ld, p.swizzle, p.matrix, p.table
+	p.at, p.wanted, p.ld, p.swizzle, p.table, p.phase = 0, "", DefaultLD, 0, false, 0
+	p.chosen()
+	return was != p.at || ld != p.ld || swizzle != p.swizzle || matrix != p.matrix || table
+}
+
+// Near lists up to n names of fragments that are like the words, those first that have most of them: a word
+// that no fragment has counts by how much of its beginning is one's.
+func (p *Pane) Near(words []string, n int) []string {
+	order, like := make([]int, len(p.list)), make([]int, len(p.list))
+	for i := range p.list {
+		order[i] = i
+		for _, w := range words {
+			like[i] += p.list[i].likeness(w)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(like[b], like[a]) })
+	var out []string
+	for _, i := range order[:min(n, len(order))] {
+		out = append(out, p.name(i))
+	}
+	return out
+}
+
+// likeness is how much of the beginning of a word a part of the fragment's name has; all of it and one more
+// where the fragment has the word.
+func (f *choice) likeness(word string) int {
+	if f.named([]string{word}) {
+		return len(word) + 1
+	}
+	most := 0
+	for _, part := range strings.Split(f.doc.Instruction, ".") {
+		n := 0
+		for n < min(len(part), len(word)) && part[n] == word[n] {
+			n++
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // wordNames are other words for what a fragment's name has.

@@ -8,10 +8,10 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 	cursor := view.Mark{Glyph: g.Left + " " + g.Right, Text: "the cursor: the same cell in grid and tile"}
 	switch p {
 	case partBanks:
-		return []view.Mark{
-			{Glyph: "1", Text: "words of that bank in one access: more than one is a conflict"},
-			{Glyph: g.Equal, Text: "the access does not touch the bank"},
-		}
+		return append(v.pane.bankLegend(),
+			view.Mark{Glyph: "1", Text: "words of that bank in one access: more than one is a conflict"},
+			view.Mark{Glyph: g.Equal, Text: "the access does not touch the bank"},
+		)
 	case partCells:
 		return []view.Mark{
 			cursor, {Glyph: g.Wrong, Text: "the kernel's table or the run's value is wrong here"},

@@ -29,6 +29,27 @@ type fragments struct {
 	gen     int            // of the run that the tables are of
 	read    bool           // they have been read
 	later   func() tea.Cmd // what waits for maps or tables to be read
+	target  string         // of the run for which the fragment was chosen
+}
+
+// sameTarget takes the choice of a fragment back where the run on screen is of another target.
+func (v *Controller) sameTarget() {
+	if v.Run == nil {
+		return
+	}
+	was := v.known.target
+	if v.known.target = v.Run.Request.Target; was != "" && was != v.known.target {
+		v.pane.Restore()
+	}
+}
+
+// restore takes back what was chosen in the view, a header among it, and reports whether anything was.
+func (v *Controller) restore() bool {
+	had := v.known.header != nil
+	if v.known.header = nil; had {
+		v.showFragments()
+	}
+	return v.pane.Restore() || had
 }
 
 // mappedMsg is the fragment maps of a backend.
@@ -402,8 +423,7 @@ func (v *Controller) fragCommand(arg string) tea.Cmd {
 	}
 	if len(words) > 0 && !v.pane.Choose(words) {
 		v.Complain(fmt.Sprintf("no fragment %q: there are %d, such as %s; Tab lists them",
-			strings.Join(words, " "),
-			len(v.pane.Names()), strings.Join(v.pane.Names()[:min(2, len(v.pane.Names()))], ", ")))
+			strings.Join(words, " "), len(v.pane.Names()), strings.Join(v.pane.Near(words, 3), ", ")))
 		return cmd
 	}
 	v.Say("fragment: " + v.pane.choice())

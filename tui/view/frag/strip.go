@@ -112,6 +112,15 @@ func (p *Pane) worst() (degree, cost int) {
 	return degree, cost
 }
 
+// costs is the note of the strip's title: 4-way, 32 for 8; or ✓ free, 8.
+func (p *Pane) costs(of string) string {
+	degree, cost := p.worst()
+	if degree == 1 {
+		return fmt.Sprintf("%s free, %d", p.Theme.Glyph.OK, len(p.phases))
+	}
+	return fmt.Sprintf("%d-way, %d%s%d", degree, cost, of, len(p.phases))
+}
+
 // drawBanks is the strip: a line a phase, a column a bank, in it how many words are asked of the bank.
 func (p *Pane) drawBanks(a area) []string {
 	w := a.w - 2
@@ -120,20 +129,17 @@ func (p *Pane) drawBanks(a area) []string {
 		return p.Theme.Box(title, "", p.wrapped(p.refused.Error(), w, p.Theme.Wrong), a.w, a.h,
 			p.Focus == Banks)
 	}
-	degree, cost := p.worst()
 	var lines []string
 	lines = append(lines, p.bankHead(w, a.h-3))
 	for i := p.phase; i < len(p.phases); i++ {
 		lines = append(lines, p.phaseLine(&p.phases[i], w))
 	}
-	note := fmt.Sprintf("%d-way, %d for %d", degree, cost, len(p.phases))
-	if degree == 1 {
-		note = fmt.Sprintf("%s free, %d", p.Theme.Glyph.OK, len(p.phases))
+	if room := a.h - 2 - len(lines); room > 0 {
+		lines = append(lines, p.bankNotes(w, room)...)
 	}
+	note := p.costs(" for ")
 	if room := a.w - 6 - p.Theme.Width(note); p.Theme.Width(title) > room {
-		if degree > 1 {
-			note = fmt.Sprintf("%d-way, %d/%d", degree, cost, len(p.phases))
-		}
+		note = p.costs("/")
 		title = p.Theme.Fit(p.briefly(), a.w-6-p.Theme.Width(note))
 	}
 	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Banks)
