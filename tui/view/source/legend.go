@@ -25,7 +25,8 @@ func (v *Controller) Legend(p view.Part) []view.Mark {
 			{Glyph: g.V, Text: "another instruction of the same source line does; all others are listed below"},
 			{Glyph: "Δ", Text: "changed since the stop before"},
 			{Glyph: g.Equal, Text: "the same as in the first lane that is shown; in a strip: a lane not active"},
-			{Glyph: "@3", Text: "in lane 3"},
+			{Glyph: "@3", Text: "in lane 3; before the values of all lanes: that of the cursor's lane in full"},
+			{Glyph: "= 2.5", Text: "before the values of all lanes: what every active lane holds, in full"},
 		}
 	case partShared:
 		return []view.Mark{{Glyph: g.Left + " " + g.Right, Text: "the pane's own cursor"}, stop}

@@ -128,7 +128,9 @@ type short struct {
 }
 
 // short finds the shortest way to write all lanes that loses nothing: the values themselves, or the
-// differences to the least of them. Where neither fits, an ellipsis stands for what is cut.
+// differences to the least of them. Where neither fits, an ellipsis stands for what is cut. What they have in
+// common is then the value of the lane at the cursor with as many digits as fit, as that of floats is, whose
+// lanes are rounded.
 func (p *Pane) short(r *walk.Register) (s short) {
 	const w = smallWidth - 1
 	if size(r) == 0 || p.format == Typed && strings.HasPrefix(r.Type, "f") {
@@ -137,6 +139,9 @@ func (p *Pane) short(r *walk.Register) (s short) {
 			if size(r) == 0 {
 				s.text[i] = strconv.FormatUint(r.Bits[i], 10)
 			}
+		}
+		if size(r) > 0 {
+			s.base = p.atCursor(r, "")
 		}
 		return s
 	}
@@ -183,8 +188,19 @@ func (p *Pane) short(r *walk.Register) (s short) {
 		}
 		s.text[i] = p.Theme.Fit(text, w)
 	}
-	s.base = prefix
+	s.base = p.atCursor(r, prefix)
 	return s
+}
+
+// atCursor is the value of the lane at the cursor: @3 2.26953; of all lanes where they hold the same:
+// = 2.26953.
+func (p *Pane) atCursor(r *walk.Register, prefix string) string {
+	lane, lead := p.lane, "@"+strconv.Itoa(p.lane)+" "
+	if low, _, ok := span(r); ok && uniform(r) {
+		lane, lead = low, "= "
+	}
+	lead += prefix
+	return lead + p.Text(r, lane, baseWidth-1-len(lead))
 }
 
 // mask has the bits of a register.
