@@ -3,8 +3,12 @@ package debugkern
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
@@ -23,7 +27,7 @@ func (s *Session) Doctor(ctx context.Context) *report.Doctor {
 	s.toolchainChecks(ctx, d)
 	s.gpuChecks(ctx, d)
 	add(d, s.cacheCheck())
-	add(d, terminalCheck())
+	add(d, terminalCheck(os.Stdout, os.Environ()))
 	if h := s.far(); h != nil {
 		s.hostChecks(ctx, d, h)
 	}
@@ -108,17 +112,44 @@ func (s *Session) cacheCheck() report.DoctorCheck {
 	return c
 }
 
-func terminalCheck() report.DoctorCheck {
-	term := os.Getenv("TERM")
+// terminalCheck is the terminal that the environment describes, and how many colours the terminal interface
+// sends to it where the configuration does not say another number.
+func terminalCheck(out io.Writer, environ []string) report.DoctorCheck {
+	env := func(name string) (value string) { // the last of several counts
+		for _, x := range environ {
+			if v, ok := strings.CutPrefix(x, name+"="); ok {
+				value = v
+			}
+		}
+		return value
+	}
+	term := env("TERM")
 	c := report.DoctorCheck{
 		Name: "terminal", OK: term != "" && term != "dumb", Detail: "TERM=" + term,
 		Enables: "colours, box drawing",
 	}
-	if v := os.Getenv("COLORTERM"); v != "" {
+	if v := env("COLORTERM"); v != "" {
 		c.Detail += " COLORTERM=" + v
 	}
-	if os.Getenv("NO_COLOR") != "" {
+	profile := colorprofile.Detect(out, environ)
+	if profile == colorprofile.NoTTY { // output that is no terminal; the next one may be
+		profile = colorprofile.Env(environ)
+	}
+	if strings.HasSuffix(term, "-16color") {
+		profile = min(profile, colorprofile.ANSI)
+	}
+	switch {
+	case env("NO_COLOR") != "":
 		c.Detail += " NO_COLOR: no colours"
+	case !c.OK:
+	case profile == colorprofile.TrueColor:
+		c.Detail += ": 24-bit colours"
+	case profile == colorprofile.ANSI256:
+		c.Detail += ": 256 colours"
+	case profile == colorprofile.ANSI:
+		c.Detail += ": 16 colours"
+	default:
+		c.Detail += ": no colours"
 	}
 	return c
 }

@@ -72,9 +72,16 @@ func (m *Model) setTheme(palette string) {
 	m.consent.pane.SetTheme(th)
 }
 
+// noColours follows the name of colours that a terminal without colours does not show.
+const noColours = "; this terminal is shown no colours"
+
 func (m *Model) setPalette(name string) tea.Cmd {
 	m.setTheme(name)
-	m.Say("palette: " + m.Theme.Palette)
+	text := "palette: " + m.Theme.Palette
+	if !m.Theme.Colours() {
+		text += noColours
+	}
+	m.Say(text)
 	return m.Changed()
 }
 
@@ -84,12 +91,12 @@ func (m *Model) chooseTheme(name string) tea.Cmd {
 	m.setTheme(m.Theme.Palette)
 	switch {
 	case !m.Theme.Colours():
-		m.Say("theme: " + name + "; this terminal is shown no colours")
+		m.Say("theme: " + name + noColours)
 	case name == autoTheme:
 		m.Say(m.autoText())
 	default:
-		m.Say(fmt.Sprintf("theme: %s, which the terminal remembers; :theme %s follows its background again", name,
-			autoTheme))
+		m.Say(fmt.Sprintf("theme: %s, in every terminal from now on; :theme %s follows a terminal's background again",
+			name, autoTheme))
 	}
 	return tea.Batch(m.Changed(), m.askGround())
 }

@@ -55,6 +55,25 @@ func TestLookOf(t *testing.T) {
 	}
 }
 
+// TestColoursThatAreNotShown: where a terminal is shown no colours, a change of them says so; a theme that is
+// chosen is stored by tilescope, not by the terminal.
+func TestColoursThatAreNotShown(t *testing.T) {
+	d := started(t, 120, 40, Look{Profile: colorprofile.ASCII})
+	d.press("c")
+	if got := d.m.Status.Text; got != "palette: viridis; this terminal is shown no colours" {
+		t.Errorf("%q", got)
+	}
+	d = started(t, 120, 40, Look{Profile: colorprofile.TrueColor})
+	d.press("c")
+	if got := d.m.Status.Text; got != "palette: viridis" {
+		t.Errorf("%q", got)
+	}
+	d.command("theme light")
+	if got := d.m.Status.Text; !strings.Contains(got, "theme: light, in every terminal from now on") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestColoursOfTheConfiguration: a number of colours that is set holds whatever the terminal says, except
 // that it has none.
 func TestColoursOfTheConfiguration(t *testing.T) {
