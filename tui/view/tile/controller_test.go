@@ -366,3 +366,37 @@ func TestRailMarksFindings(t *testing.T) {
 	d.M.Run.Report.Findings[0].Severity = "advice"
 	d.Resize(120, 40).Says("~ 1 finding")
 }
+
+// TestWhatTheMapDoesNotShow: in the map a change of how numbers and errors are written says that none are
+// shown.
+func TestWhatTheMapDoesNotShow(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Open(view.Tile)
+	d.Press("v").HasStatus("numbers: ")
+	if s := d.M.Status.Text; strings.Contains(s, "once z") {
+		t.Errorf("numbers are shown: %q", s)
+	}
+	d.Command("heat map").Press("v").HasStatus(", once z shows numbers")
+	d.Press("d", "d", "d").HasStatus(", once z shows numbers")
+	d.Command("format bits").HasStatus("format: bits, once z shows numbers")
+	d.Command("diff off")
+	if s := d.M.Status.Text; strings.Contains(s, "once z") {
+		t.Errorf("the map loses its error column: %q", s)
+	}
+	d.Press("z", "v")
+	if s := d.M.Status.Text; strings.Contains(s, "once z") {
+		t.Errorf("numbers are shown: %q", s)
+	}
+}
+
+// TestBarsHaveALabel: the histogram of a tile is named at every width that shows it, and makes room for what
+// is known of the pattern of bad cells.
+func TestBarsHaveALabel(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Open(view.Tile)
+		d.Says("explains 98 %")
+		if size[0] == 80 && strings.Contains(d.Text(), "÷ bound") {
+			t.Errorf("no room for bars:\n%s", d.Text())
+		}
+		d.Command("stage S").Says("÷ bound ")
+	}
+}

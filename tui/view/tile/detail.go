@@ -205,29 +205,43 @@ func (p *Pane) verdict(x cell.Cell, digits int) []styled {
 // boundWord is left out of a cell's line that has no room for it.
 const boundWord = "bound "
 
-// wideTileLine is the width from which the line names the scale of its histogram.
+// wideTileLine is the width from which the line names the ends of its histogram's scale, and always has it.
 const wideTileLine = 90
 
 // tileLine: bad 37/1024 ÷ bound -4 ▁▂▃█▃▁ 4 · factor exp(m_new-m_old) by row explains 98 %
+//
+// A narrow line has its histogram where nothing is cut for it.
 func (p *Pane) tileLine(w int) string {
 	if p.unreferenced() {
 		return p.aloneTileLine(w)
 	}
+	line, whole := p.judgedTileLine(w, true)
+	if !whole && w < wideTileLine {
+		line, _ = p.judgedTileLine(w, false)
+	}
+	return line
+}
+
+// judgedTileLine is the line of a tile with a reference, with its histogram or without; whole is false where
+// something had no room.
+func (p *Pane) judgedTileLine(w int, bars bool) (line string, whole bool) {
 	l := p.Theme.Line(w)
 	style := p.Theme.OK
 	if p.stats.Bad > 0 {
 		style = p.Theme.Wrong
 	}
-	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
-	low, high := "", ""
+	l.Add(style, fmt.Sprintf("bad %d/%d", p.stats.Bad, p.stats.Cells))
+	low, high := "÷ bound ", ""
 	if w >= wideTileLine {
 		low, high = "÷ bound -4 ", " 4"
 	}
-	l.Add(p.Theme.Accent, low)
-	for _, n := range p.stats.Bins {
-		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
+	if bars {
+		l.Space(1).Add(p.Theme.Accent, low)
+		for _, n := range p.stats.Bins {
+			l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
+		}
+		l.Add(p.Theme.Dim, high)
 	}
-	l.Add(p.Theme.Dim, high)
 	if n := p.stats.Absent; n > 0 {
 		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s %d not captured",
 			p.Theme.Glyph.Absent, n))
@@ -244,11 +258,16 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(p.Theme.Dim, " · ")
 	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {
-		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, p.Theme.Fit(note, l.Left()))
-	} else if share := cell.OfBound(p.stats.Worst); share != "" && verdict != report.Tainted {
-		l.Add(p.Theme.Dim, " · worst error ").Add(p.Theme.Text, share)
+		l.Add(p.Theme.Dim, " · ")
+		whole = p.Theme.Width(note) <= l.Left()
+		return l.Add(p.Theme.Text, p.Theme.Fit(note, l.Left())).Done(), whole
 	}
-	return l.Done()
+	if share := cell.OfBound(p.stats.Worst); share != "" && verdict != report.Tainted {
+		const worst = " · worst error "
+		whole = p.Theme.Width(worst+share) <= l.Left()
+		return l.Add(p.Theme.Dim, worst).Add(p.Theme.Text, share).Done(), whole
+	}
+	return l.Done(), l.Left() > 0
 }
 
 // spark scales a count to a bar's height: logarithmic, and never empty for a count above zero.

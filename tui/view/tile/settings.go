@@ -48,8 +48,16 @@ func (v *Controller) nextHeat(string) tea.Cmd {
 func (v *Controller) nextFormat(string) tea.Cmd {
 	return v.set(func(s *Settings) {
 		s.Format = s.Format.Next()
-		v.Say("numbers: " + s.Format.String())
+		v.Say("numbers: " + s.Format.String() + v.unseen(*s))
 	})
+}
+
+// unseen says of a way to write numbers that the map, which has none, does not show it.
+func (v *Controller) unseen(s Settings) string {
+	if s.Heat != HeatMap {
+		return ""
+	}
+	return ", once " + v.Keys.LabelIn(view.Tile, keymap.Heat) + " shows numbers"
 }
 
 func (v *Controller) nextDiff(string) tea.Cmd {
@@ -63,10 +71,14 @@ func (v *Controller) nextDiff(string) tea.Cmd {
 		return nil
 	}
 	return v.set(func(s *Settings) {
+		was := s.Diff
 		s.Diff = s.Diff.Next()
 		text := "error: " + s.Diff.String()
-		if s.Diff == cell.DiffOff {
+		switch {
+		case s.Diff == cell.DiffOff:
 			text += "; " + v.Keys.Label(keymap.Diff) + " shows it again"
+		case was != cell.DiffOff: // else the column is back
+			text += v.unseen(*s)
 		}
 		v.Say(text)
 	})
@@ -162,7 +174,15 @@ func pick(v *Controller, kind string, parse func(arg string) (func(*Settings), b
 			v.Complain(fmt.Sprintf("no %s %q", kind, arg))
 			return nil
 		}
-		v.Say(kind + ": " + arg)
+		said := kind + ": " + arg
+		if s := v.pane.Settings(); s.Heat == HeatMap {
+			was := s
+			if change(&s); s.Heat == HeatMap && (s.Format != was.Format || s.Diff != was.Diff &&
+				s.Diff != cell.DiffOff && was.Diff != cell.DiffOff) {
+				said += v.unseen(s)
+			}
+		}
+		v.Say(said)
 		return v.set(change)
 	}
 }

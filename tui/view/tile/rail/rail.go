@@ -86,14 +86,7 @@ func (p *Pane) draw() []string {
 				p.Theme.Line(w).Space(3).
 					Add(p.Theme.Dim, p.Theme.Fit("by "+r.Output.AgainstShort(), w-4)).Done())
 		}
-		if n := len(r.Findings); n > 0 {
-			style, mark := p.Theme.Wrong, p.Theme.Glyph.Wrong
-			isError := func(f report.Finding) bool { return f.Severity != "advice" }
-			if !slices.ContainsFunc(r.Findings, isError) {
-				style, mark = p.Theme.Taint, p.Theme.Glyph.Taint // as Races marks advice
-			}
-			out = append(out, p.Theme.Line(w).Space(1).Add(style, mark+" "+theme.Count(n, "finding")).Done())
-		}
+		out = append(out, p.findings(r, w)...)
 	}
 	out = append(out, p.Theme.Line(w).Done())
 	for _, f := range p.data.Facts {
@@ -114,6 +107,25 @@ func (p *Pane) draw() []string {
 		title, note = "ARGUMENTS", ""
 	}
 	return p.Theme.Box(title, note, out, p.W, p.H, p.Focus)
+}
+
+// findings counts findings as Pipe does: without a reference the outcome has the number of errors, and what
+// is left is advice.
+func (p *Pane) findings(r *report.Run, w int) []string {
+	style, mark := p.Theme.Wrong, p.Theme.Glyph.Wrong
+	if r.Errors() == 0 || !r.Referenced() {
+		style, mark = p.Theme.Taint, p.Theme.Glyph.Taint // as Races marks advice
+	}
+	text := theme.Count(len(r.Findings), "finding")
+	n := len(r.Findings)
+	if !r.Referenced() {
+		n -= r.Errors()
+		text = theme.Count(n, "piece") + " of advice"
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{p.Theme.Line(w).Space(1).Add(style, p.Theme.Fit(mark+" "+text, w-2)).Done()}
 }
 
 // flag writes NAME VALUE, what is off in grey. A name is cut before its value is.

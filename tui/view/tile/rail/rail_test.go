@@ -35,6 +35,28 @@ func TestErrorsHaveTheirNames(t *testing.T) {
 	}
 }
 
+// TestFindingsAreCountedAsInPipe: without a reference the outcome has the errors; advice is counted apart.
+func TestFindingsAreCountedAsInPipe(t *testing.T) {
+	p := New(theme.New(theme.Options{}))
+	p.SetSize(26, 12)
+	stages := []report.Stage{{Name: "x", Reference: report.Reference{Kind: report.NoReference}}}
+	r := &report.Run{Verdict: report.Agree, Stages: stages, Findings: []report.Finding{
+		{Severity: "error"}, {Severity: "advice"}, {Severity: "error"}, {Severity: "advice"},
+	}}
+	show := func() string {
+		p.SetData(Data{Run: outcome.New("", r, false)})
+		return ansi.Strip(strings.Join(p.View(), "\n"))
+	}
+	if s := show(); !strings.Contains(s, "2 errors") || !strings.Contains(s, "~ 2 pieces of advice") ||
+		strings.Contains(s, "4 findings") {
+		t.Error(s)
+	}
+	r.Findings = r.Findings[:1]
+	if s := show(); !strings.Contains(s, "1 error") || strings.Contains(s, "advice") {
+		t.Error(s)
+	}
+}
+
 // TestALongNameKeepsItsBlanks: next to a name that leaves no room for it the word of the error goes, not the
 // blanks between the columns.
 func TestALongNameKeepsItsBlanks(t *testing.T) {
