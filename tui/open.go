@@ -76,18 +76,12 @@ func (p palette) openTarget(arg string) tea.Cmd {
 
 // openHeader judges the fragment table of a header, which is no kernel, as :header does.
 func (p palette) openHeader(words []string) tea.Cmd {
-	name := filepath.Base(words[0])
-	c, ok := p.find("header")
-	switch {
-	case !ok:
-		p.Complain(fmt.Sprintf(":open: %s is a header, not a kernel: `tilescope lut %s` judges its fragment table",
-			name, words[0]))
-		return nil
-	case len(words) > 1:
+	if len(words) > 1 {
 		p.Complain(fmt.Sprintf(":open: %s is a header, not a kernel: its fragment table is judged, without %s",
-			name, strings.Join(words[1:], " ")))
+			filepath.Base(words[0]), strings.Join(words[1:], " ")))
 		return nil
 	}
+	c, _ := p.find("header")
 	return c.Do(words[0])
 }
 

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,6 +10,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/request"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
 	"tilescope/tui/view/flags"
@@ -42,20 +42,52 @@ func (p palette) commands() []view.Command {
 	for _, v := range able[view.Commander](p.views) {
 		all = append(all, v.Commands()...)
 	}
-	if p.Stageless() {
-		all = slices.DeleteFunc(all, func(c view.Command) bool {
-			return slices.Contains(ofStages, c.Name) || p.Unjudged() && slices.Contains(ofReferences, c.Name)
-		})
-	}
+	all = append(all, p.viewCommands(all)...)
 	slices.SortStableFunc(all, func(a, b view.Command) int { return a.Group - b.Group })
 	return all
 }
 
-// ofStages are the commands that mean nothing to a kernel without stages.
-var ofStages = []string{"kv", "gate", "inject", "fault", "flag", "set", "header"}
+// viewCommands show a view by its name, or by its tab where no command has that name.
+func (p palette) viewCommands(others []view.Command) []view.Command {
+	var out []view.Command
+	for _, s := range p.Keys.Scopes() {
+		c := view.Command{Group: view.DisplayCommands, Name: strings.ToLower(string(s)),
+			Help: "show view " + string(s), Do: func(string) tea.Cmd { return p.Open(s) }}
+		tab := strings.ToLower(p.Keys.Tab(s))
+		if tab != c.Name && !slices.ContainsFunc(others, func(o view.Command) bool { return o.Name == tab }) {
+			c.Short = tab
+		}
+		out = append(out, c)
+	}
+	return out
+}
 
-// ofReferences are those that mean nothing to one that is compared with nothing.
-var ofReferences = []string{"ref", "bound"}
+// unusable is why a command cannot be used with the kernel of the request; "" where it can.
+func (p palette) unusable(name string) string {
+	man, _ := p.Manifest()
+	if man == nil || !p.Stageless() {
+		return ""
+	}
+	kernel, source := request.ShortTarget(p.Req.Target), ": its manifest names none"
+	if len(p.Req.Launch) > 0 {
+		source = ": a manifest names them, and `tilescope init` writes one"
+	}
+	switch {
+	case name == "fault" && len(man.Faults) == 0:
+		return kernel + " has no faults that could be planted" + source
+	case (name == "flag" || name == "set") && len(man.Flags) == 0:
+		return kernel + " has no flags" + source
+	case name == "gate" && len(p.gateNames()) <= 1:
+		return kernel + " has no gates" + source
+	case name == "inject" && len(p.gateNames()) <= 1:
+		return kernel + " has no gate into which values could be injected"
+	case name == "kv":
+		return kernel + " has no stages, so no tiles of a loop to go to"
+	case (name == "ref" || name == "bound") && p.Unjudged():
+		return kernel + " is compared with no reference"
+	}
+	return ""
+}
 
 func (p palette) place() []view.Command {
 	g := view.PlaceCommands
@@ -163,88 +195,6 @@ func (p palette) program() []view.Command {
 		{Group: g, Name: "tour", Help: "a tutorial of two minutes on a planted fault", Do: p.startTour},
 		{Group: g, Name: "quit", Short: "exit", Help: "leave (also :q, :exit)", Do: p.leave},
 	}
-}
-
-// accept acts on a line typed at a prompt.
-func (p palette) accept(lead, text string) tea.Cmd {
-	p.Clear()
-	switch lead {
-	case "/":
-		return p.startSearch(text)
-	case "&":
-		return p.startFilter(text)
-	}
-	name, arg, given := strings.Cut(strings.TrimSpace(text), " ")
-	if name == "" {
-		return nil
-	}
-	c, ok := p.find(name)
-	meant := ""
-	if !ok {
-		meant = p.meant(name)
-	}
-	switch {
-	case ok:
-	case meant != "": // nothing is carried out that was not typed
-	case !given:
-		var m match
-		if m, ok = p.best(name); ok && m.guessed(name) { // a second Enter carries it out
-			return p.Ask(":", m.Name)
-		}
-		c = m.entry
-	default: // words that describe what is looked for, not a name and its argument
-		if all := p.described(text); len(all) > 0 {
-			c, ok, arg, name = all[0].entry, true, "", text
-		}
-	}
-	if _, err := strconv.ParseUint(name, 10, 31); err == nil && !ok { // as in an editor or a pager
-		if c, ok = p.find("line"); ok {
-			arg = name
-		}
-	}
-	if !ok && meant != "" {
-		p.Complain(fmt.Sprintf("no command %q, nor an action: %s", name, meant))
-		return nil
-	}
-	if !ok {
-		p.Complain(fmt.Sprintf("no command %q, nor an action: an empty line lists both", name))
-		return nil
-	}
-	arg = strings.TrimSpace(arg)
-	if arg != "" && c.Arg == "" {
-		p.Complain(fmt.Sprintf("%s takes no argument, as %q: %s", c.Name, arg, c.Help))
-		return nil
-	}
-	if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
-		return p.Ask(":", c.Name+" ") // which says what it takes
-	}
-	return c.Do(inFull(c.Command, arg))
-}
-
-// inFull writes the name that an argument begins with in full, where that is a beginning of one name alone.
-func inFull(c view.Command, arg string) string {
-	if !c.Named || c.Values == nil {
-		return arg
-	}
-	word, rest, _ := strings.Cut(arg, " ")
-	only := ""
-	for _, v := range c.Values() {
-		v, _, _ = strings.Cut(v, "\t")
-		name, _, _ := strings.Cut(v, " ")
-		switch {
-		case name == word:
-			return arg
-		case !strings.HasPrefix(name, word) || name == only:
-		case only != "":
-			return arg
-		default:
-			only = name
-		}
-	}
-	if only == "" {
-		return arg
-	}
-	return strings.TrimSpace(only + " " + rest)
 }
 
 // gateNames lists the gates of the request's kernel, none first.

@@ -202,15 +202,14 @@ func TestPaletteCarriesOut(t *testing.T) {
 	if d.m.view != view.Flags {
 		t.Errorf("flags.bisect shows %s", d.m.view)
 	}
-	d.press(":").typed("pg-dwn").press("enter") // by its letters
+	d.press(":").typed("pg-dwn").press("enter") // by its letters: the second Enter carries it out
+	if got := d.m.prompt.Text(); got != "page-down" {
+		t.Errorf("pg-dwn: the prompt has %q", got)
+	}
+	d.press("enter")
 	if _, open := d.m.prompt.Active(); open || d.m.Status.Bad {
 		t.Errorf("page-down: status %q", d.m.Status.Text)
 	}
-	d.press(":").typed("regs").press("enter") // by few of its letters: it is offered, not carried out
-	if got := d.m.prompt.Text(); got != "races.diagnose" || d.m.view != view.Flags {
-		t.Errorf("regs: the prompt has %q, view %s", got, d.m.view)
-	}
-	d.press("esc", "esc")
 	d.command("config").hasStatus("`tilescope config` shows the settings")
 	d.command("set-mark k").hasStatus("bookmark k set at")
 	d.command("set-mark kk").hasStatus("expected one character")
@@ -423,7 +422,7 @@ func TestCommandsWithoutArgumentsRefuseThem(t *testing.T) {
 	d := started(t, 120, 40, plainLook)
 	n := 0
 	for _, e := range d.m.palette().entries() {
-		if e.Arg != "" {
+		if e.Arg != "" || e.Name == "frag" { // frag m16n8k16 is fragment
 			continue
 		}
 		n++
@@ -435,5 +434,105 @@ func TestCommandsWithoutArgumentsRefuseThem(t *testing.T) {
 	}
 	if n < 50 {
 		t.Errorf("%d commands", n)
+	}
+}
+
+// TestViewsByName: the name of a view, or its tab where no command is called so, shows the view and does
+// nothing in it; the list offers it as selected, with its key.
+func TestViewsByName(t *testing.T) {
+	for typed, want := range map[string]keymap.Scope{
+		"pipe": view.Pipe, "tile": view.Tile, "frag": view.Frag, "flags": view.Flags, "races": view.Races,
+		"gates": view.Gates, "gpu": view.GPU, "source": view.Source, "pipeline": view.Pipeline,
+		"race": view.Races, "src": view.Source, "til": view.Tile, "rac": view.Races, "TILE": view.Tile,
+	} {
+		d := started(t, 120, 40, plainLook, withRequest(faulty))
+		d.open(view.Flags)
+		if want == view.Flags {
+			d.open(view.Pipe)
+		}
+		at := d.m.Cursor
+		list, _ := d.m.palette().complete(typed)
+		if len(list) == 0 || list[0].Line != strings.ToLower(string(want)) || !list[0].Taken ||
+			list[0].Key != d.key(want) {
+			t.Errorf("%s offers %+v first", typed, list[:min(1, len(list))])
+		}
+		if d.command(typed); d.m.view != want || d.m.Cursor != at || d.m.Status.Bad {
+			t.Errorf("%s shows %s, status %q", typed, d.m.view, d.m.Status.Text)
+		}
+	}
+	d := started(t, 120, 40, plainLook).command("tile heat")
+	if d.m.view != view.Tile || !strings.Contains(d.m.Status.Text, "heat") {
+		t.Errorf("tile heat: %s, status %q", d.m.view, d.m.Status.Text)
+	}
+	d.command("tile zebra").hasStatus(`tile takes no argument, as "zebra"`)
+	d.press(":").typed("frag ldmatrix.x4").press("enter").hasStatus("ldmatrix")
+}
+
+// TestBeginningsOfCommands: a beginning stands for the command with whose name all that begin so begin, and
+// keeps its argument; a beginning of several says which, and carries nothing out.
+func TestBeginningsOfCommands(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	for typed, want := range map[string]string{
+		"br 3": "break 3", "bre 65 if lane==3": "break 65 if lane==3", "brea 3": "break 3",
+		"b 487": "break 487", "contin": "continue", "nex": "next", "disp red[0]": "display red[0]",
+		"cond 1 lane==3": "condition 1 lane==3", "reverse-s 2": "reverse-step 2", "gat qk": "gate qk",
+		"frag m16n8k16": "fragment m16n8k16", "487": "line 487", "next 3": "next 3",
+		"next bad": "pipe.next-bad", "prev bad": "pipe.previous-bad", "next stage": "next-stage",
+		"step back": "source.step-back", "FAULT none": "fault none",
+		"copy": "", "st": "", "bl": "", "i r": "", "brea": "break", "who": "tile.who", "heat map": "heat map",
+	} {
+		l := d.m.palette().read(typed)
+		if got := strings.TrimSpace(l.Name + " " + l.arg); !l.ok && want != "" || l.ok && got != want {
+			t.Errorf("%q is %q (%t), expected %q", typed, got, l.ok, want)
+		}
+	}
+	for typed, want := range map[string]string{
+		"st":   "st could be stage, step, stepout or stack",
+		"bl":   "bl could be previous-block or next-block",
+		"un 1": "un could be until, unit or unwatch",
+		"re": "re could be reverse-step, reverse-next, reverse-stepout, reverse-continue, " +
+			"reverse-event, redo and 3 more",
+		"i r":    `no command "i", nor an action`,
+		"page":   "page could be page-down or page-up",
+		"next x": `"x": expected how many times`,
+	} {
+		runs, at, cursor := len(d.e.Asked()), d.m.view, d.m.Cursor
+		d.command(typed).hasStatus(want)
+		if !d.m.Status.Bad || len(d.e.Asked()) != runs || d.m.view != at || d.m.Cursor != cursor {
+			t.Errorf(":%s is carried out", typed)
+		}
+	}
+	d.open(view.Tile).press("n").command("next bad")
+	next := d.m.Cursor
+	if d.press("N", "n"); d.m.Cursor != next || d.m.Status.Bad {
+		t.Errorf("next bad goes to %+v, n to %+v, status %q", next, d.m.Cursor, d.m.Status.Text)
+	}
+}
+
+// TestWhatEnterTakes: what Enter carries out is shown as selected while it is typed, and nothing else is: what
+// scattered letters find is written into the line for a second Enter.
+func TestWhatEnterTakes(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	for _, typed := range []string{
+		"tile", "br", "br 3", "st", "bl", "nxbd", "save picture", "next bad", "osc", "zzz", "reverse st",
+		"seed ",
+	} {
+		list, _ := d.m.palette().complete(typed)
+		taken := len(list) > 0 && list[0].Taken
+		l := d.m.palette().read(typed)
+		if described := l.ok && l.arg == "" && typed != "seed "; taken != described {
+			t.Errorf("%q: carried out %t, shown as selected %t", typed, described, taken)
+		}
+		if slices.ContainsFunc(list[min(1, len(list)):], func(c prompt.Candidate) bool { return c.Taken }) {
+			t.Errorf("%q: another line is selected", typed)
+		}
+	}
+	cursor := d.m.Cursor
+	d.press(":").typed("nxbd").press("enter")
+	if got := d.m.prompt.Text(); got != "pipe.next-bad" || d.m.Cursor != cursor {
+		t.Errorf("nxbd: the prompt has %q", got)
+	}
+	if list, _ := d.m.palette().complete(d.m.prompt.Text()); !list[0].Taken {
+		t.Error("the whole name is not selected")
 	}
 }

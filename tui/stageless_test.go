@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/checkrun"
 	"tilescope/probes"
 	"tilescope/tui"
+	"tilescope/tui/keymap"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 )
@@ -139,7 +140,7 @@ func TestStagelessPalette(t *testing.T) {
 	d, m := opened(t, "reduce.ptx", 120, 40, reduction...)
 	d.Type(":gate qk")
 	d.Press("enter")
-	says(t, m, `no command "gate"`)
+	says(t, m, "reduce.ptx has no gates: a manifest names them")
 	d.Type(":stage in_arg0")
 	d.Press("enter")
 	says(t, m, "in_arg0")
@@ -148,6 +149,49 @@ func TestStagelessPalette(t *testing.T) {
 	}
 	d.Press("2")
 	says(t, m, "arg0 before the launch")
+}
+
+// TestStagelessCommands: a command that a kernel without stages cannot use says why, by its name and by a
+// beginning; the list shows the reason. A view's name shows the view.
+func TestStagelessCommands(t *testing.T) {
+	d, m := opened(t, "reduce.ptx", 120, 40, reduction...)
+	command := func(text string) {
+		d.Type(":" + text)
+		d.Press("enter")
+	}
+	for typed, want := range map[string]string{
+		"fault foo": "reduce.ptx has no faults that could be planted: a manifest names them", "fault": "no faults",
+		"fau foo":   "no faults that could be planted",
+		"flag X on": "reduce.ptx has no flags: a manifest names them", "set X=1": "reduce.ptx has no flags",
+		"gate qk": "reduce.ptx has no gates", "inject uniform": "no gate into which values could be injected",
+		"kv 2": "no stages, so no tiles of a loop", "ref local": "compared with no reference",
+		"bound 2": "compared with no reference",
+	} {
+		command(typed)
+		says(t, m, want)
+		if m.Showing() != view.Pipe {
+			t.Errorf(":%s shows %s", typed, m.Showing())
+		}
+	}
+	d.Type(":fault foo")
+	says(t, m, "has no faults that could be planted")
+	d.Press("esc")
+	command("flag")
+	says(t, m, "reduce.ptx has no flags")
+	if m.Showing() != view.Flags {
+		t.Errorf(":flag shows %s", m.Showing())
+	}
+	for _, s := range []keymap.Scope{view.Tile, view.Pipe, view.Gates, view.Races, view.Source, view.Flags} {
+		command(strings.ToLower(string(s)))
+		if m.Showing() != s || strings.Contains(screen(m), "no reference, so no cell is bad") {
+			t.Errorf(":%s shows %s:\n%s", strings.ToLower(string(s)), m.Showing(), screen(m))
+		}
+	}
+	command("header " + filepath.Join("..", "kernels", "wmma16x16_accum_lut.h"))
+	says(t, m, "wmma16x16_accum_lut.h: right: covers every cell")
+	if m.Showing() != view.Frag {
+		t.Errorf(":header shows %s", m.Showing())
+	}
 }
 
 // TestStagelessOverview: where there is room Pipe has the values of the argument under the cursor, and all

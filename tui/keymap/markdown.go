@@ -11,8 +11,11 @@ func (m *Map) Markdown() []byte {
 	b.WriteString("# Keys\n\nWritten by `make docs` from the table of keys; a test fails when it is stale.\n\n" +
 		"`?` lists the keys and the legend of the pane in focus: `/` searches the list, Enter carries out the line. `:` or Ctrl-p is the\n" +
 		"palette: every command and every action by name, found by the beginning of a word, by a part, or by letters in their order\n" +
-		"(`nxbd` finds `tile.next-bad`); several words find what they describe, in any order (`prev bad`). An action of another\n" +
-		"view shows that view and is carried out there, or says why it cannot be.\n" +
+		"(`nxbd` finds `tile.next-bad`); several words find what they describe, in any order (`prev bad`, `next bad`). Enter carries out the\n" +
+		"line that the list shows as selected: a name, or a beginning of one command's name, with its argument (`br 42` is `break 42`). What\n" +
+		"only a part or scattered letters find is written into the line first, for a second Enter; a beginning of several names lists them.\n" +
+		"`:tile` shows view Tile, and so does every view's name. An action of another view shows that view and is carried out there, or says\n" +
+		"why it cannot be; so does a command that the kernel on screen has no use for.\n" +
 		"`Z` gives the pane in focus the whole screen. `q` and Esc close what is open on top; only the bare screen quits on `q`.\n" +
 		"`/` shows the first match while its text is typed: Enter stays there, Esc goes back to where the search began.\n" +
 		"`:messages` lists every message of the session in full, `:tour` (or `tilescope tour`) is a tutorial of two minutes.\n\n" +

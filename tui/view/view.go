@@ -263,6 +263,9 @@ type Command struct {
 	// Named is set where the first word of the argument is one of Values: a beginning that only one of them
 	// has stands for it.
 	Named bool
+	// Fits reports whether a text can be the argument; nil: any can. Where it cannot, and the words of the
+	// line name an action, as those of "next bad", that is carried out.
+	Fits func(arg string) bool
 	// Then returns completions of the argument's second word, after the first; nil: it has none.
 	Then func(first string) []string
 	// Complete offers arguments for what has been typed of one, where they depend on it: names of files.

@@ -20,7 +20,7 @@ type Candidate struct {
 	Key    string // the key that does the same
 	Marks  []int  // characters of the line that the text matches
 	Prefix bool   // the line begins with the text
-	Found  bool   // the text, of several words, describes it: Enter takes the first such, as of one word
+	Taken  bool   // of the first: Enter takes it where no other has been chosen
 }
 
 // Pane edits one line.
@@ -246,10 +246,10 @@ func (p *Pane) Line(w int) (line string, cursor int) {
 	return l.Done(), len(p.lead) + p.at - from
 }
 
-// chosen is the candidate that Enter takes: the one that was chosen, else the first for a text; -1 for none.
+// chosen is the candidate that Enter takes: the one that was chosen, else the first where it is taken for the
+// text; -1 for none.
 func (p *Pane) chosen() int {
-	if p.pick < 0 && len(p.text) > 0 &&
-		(!slices.Contains(p.text, ' ') || len(p.cands) > 0 && p.cands[0].Found) {
+	if p.pick < 0 && len(p.cands) > 0 && p.cands[0].Taken {
 		return 0
 	}
 	return p.pick

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"strconv"
+
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/view"
@@ -24,7 +26,8 @@ func also(words string, c view.Command) view.Command {
 // stepping are the commands that move the block, and say where it stands.
 func (v *Controller) stepping() []view.Command {
 	step := func(name, short, help string, dir int, move func(n int) tea.Cmd) view.Command {
-		return view.Command{Name: name, Short: short, Arg: "[TIMES]", Help: help, Do: v.times(dir, move)}
+		return view.Command{Name: name, Short: short, Arg: "[TIMES]", Help: help, Do: v.times(dir, move),
+			Fits: func(arg string) bool { _, err := strconv.Atoi(arg); return err == nil }}
 	}
 	run := func(name, short, help string, dir int) view.Command {
 		return view.Command{Name: name, Short: short, Help: help, Do: v.once(dir, v.runWalk)}
