@@ -70,6 +70,23 @@ func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 	clean.hasStatus("no bad cell")
 }
 
+// TestNextBadIsNoSearch: where nothing is searched for, n and N speak of bad cells, by the bound on screen
+// too, and say when they went round the end of the stage.
+func TestNextBadIsNoSearch(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty)).open(view.Tile).press("n").press("N")
+	d.hasStatus("bad cell: P ")
+	d.hasStatus("; from the bottom again")
+	d.press("n").hasStatus("; from the top again")
+	d.press("n").hasStatus("bad cell: P ")
+	if strings.Contains(d.m.Status.Text, "again") || strings.Contains(d.m.Status.Text, "match") {
+		t.Errorf("status %q", d.m.Status.Text)
+	}
+	d.press("N", "N").hasStatus("; from the bottom again")
+	d.command("bound 1").press("n").hasStatus("bad cell by bound 1 ulp: P ")
+	d.command("stage Q").press("n").hasStatus("no bad cell by bound 1 ulp in Q")
+	d.command("stage P").typed("/bad").press("enter").hasStatus("match for bad: P ")
+}
+
 // TestAnswerOfASearchEndsWithItsRun: what a search found in one run is not shown for the next.
 func TestAnswerOfASearchEndsWithItsRun(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("n")

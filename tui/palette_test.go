@@ -509,8 +509,8 @@ func TestBeginningsOfCommands(t *testing.T) {
 	}
 }
 
-// TestWhatEnterTakes: what Enter carries out is shown as selected while it is typed, and nothing else is: what
-// scattered letters find is written into the line for a second Enter.
+// TestWhatEnterTakes: what Enter carries out is shown as selected while it is typed, and nothing else is:
+// what scattered letters find is written into the line for a second Enter.
 func TestWhatEnterTakes(t *testing.T) {
 	d := started(t, 120, 40, plainLook)
 	for _, typed := range []string{

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,6 +37,8 @@ type Found struct {
 	cell   debugkern.Cell
 	ok     bool
 	guilty bool // nothing in the stage: the cell is a guilty stage's
+	from   debugkern.Cell
+	dir    int
 	what   string
 }
 
@@ -60,10 +63,10 @@ func (x *Context) NextBad(dir int) tea.Cmd {
 	}
 	set := x.Numbers
 	if set.Bound > 0 { // the bound on screen is not the verdict's
-		return x.SearchCells(cell.BadCells(), dir)
+		return x.searchCells(cell.BadCells(), "bad cell by bound "+set.Bound.String(), dir)
 	}
 	from, run := x.PlaceOf(x.Cursor), x.Run
-	return x.launch(func(ctx context.Context, msg Found) Found {
+	return x.launch(dir, func(ctx context.Context, msg Found) Found {
 		msg.what = "bad cell"
 		if msg.cell, msg.ok = run.Viewer.NextBad(from, dir); msg.ok {
 			return msg
@@ -85,7 +88,7 @@ func (x *Context) NextDiffering(dir int) tea.Cmd {
 	if !ok {
 		return x.NextBad(dir)
 	}
-	return x.launch(func(_ context.Context, msg Found) Found {
+	return x.launch(dir, func(_ context.Context, msg Found) Found {
 		msg.what = "cell where GPU and emulator differ"
 		if run.Pair != nil {
 			msg.what = "cell where A and B differ"
@@ -95,12 +98,12 @@ func (x *Context) NextDiffering(dir int) tea.Cmd {
 	})
 }
 
-// launch starts a hunt in place of the one before.
-func (x *Context) launch(find func(context.Context, Found) Found) tea.Cmd {
+// launch starts a hunt from the cursor on (dir 1) or back, in place of the one before.
+func (x *Context) launch(dir int, find func(context.Context, Found) Found) tea.Cmd {
 	x.hunt.stop()
 	ctx, cancel := context.WithCancel(x.Ctx)
 	x.hunt = hunt{seq: x.hunt.seq + 1, cancel: cancel, active: true, took: x.hunt.took}
-	msg := Found{seq: x.hunt.seq, gen: x.Gen}
+	msg := Found{seq: x.hunt.seq, gen: x.Gen, from: x.PlaceOf(x.Cursor), dir: dir}
 	return func() tea.Msg {
 		defer cancel()
 		return find(ctx, msg)
@@ -109,12 +112,17 @@ func (x *Context) launch(find func(context.Context, Found) Found) tea.Cmd {
 
 // SearchCells goes to the next or previous cell of the stage that matches.
 func (x *Context) SearchCells(match *cell.Match, dir int) tea.Cmd {
+	return x.searchCells(match, "match for "+match.Text, dir)
+}
+
+// searchCells is SearchCells with what the cells are called.
+func (x *Context) searchCells(match *cell.Match, what string, dir int) tea.Cmd {
 	if !x.Movable() {
 		return x.NothingYet()
 	}
 	from, run, set := x.PlaceOf(x.Cursor), x.Run, x.Numbers
-	return x.launch(func(ctx context.Context, msg Found) Found {
-		msg.what = "match for " + match.Text
+	return x.launch(dir, func(ctx context.Context, msg Found) Found {
+		msg.what = what
 		msg.cell, msg.ok = run.find(ctx, match, set, from, dir)
 		return msg
 	})
@@ -165,13 +173,29 @@ func (x *Context) TakeFound(msg Found) tea.Cmd {
 		return nil
 	}
 	text := msg.what + ": " + x.Named(msg.cell)
-	if msg.guilty {
+	switch {
+	case x.Run.wrapped(msg) && msg.dir > 0:
+		text += "; from the top again"
+	case x.Run.wrapped(msg):
+		text += "; from the bottom again"
+	case msg.guilty:
 		text = fmt.Sprintf("no bad cell in %s; guilty is %s", x.Cursor.Stage, x.Named(msg.cell))
 	}
 	cmd := x.GoTo(msg.cell)
 	x.hunt.took = x.Cursor
 	x.answer(text)
 	return cmd
+}
+
+// wrapped reports whether what a hunt found lies behind where it began: it went round the end of the stage.
+func (r *Run) wrapped(msg Found) bool {
+	if msg.guilty || msg.cell.Stage != msg.from.Stage {
+		return false
+	}
+	places := r.Places(msg.from.Stage)
+	order := cmp.Or(slices.Index(places, msg.cell.Place)-slices.Index(places, msg.from.Place),
+		msg.cell.Row-msg.from.Row, msg.cell.Col-msg.from.Col)
+	return order*msg.dir < 0
 }
 
 // answer says what a hunt has found.
