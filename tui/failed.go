@@ -80,8 +80,12 @@ func (f *failed) show() {
 		return
 	}
 	e := f.Fail.Report.Error
-	f.pane.SetData(failure.Data{Stage: e.Stage, Of: request.InFull(f.Fail.Request), Reasons: view.Reasons(e),
-		Hints: f.Remedies(e), Before: f.Outcome()})
+	d := failure.Data{Stage: e.Stage, Asked: f.Fail.Asked, Reasons: view.Reasons(e), Hints: f.Remedies(e),
+		Before: f.Outcome()}
+	if !d.Asked {
+		d.Of = request.InFull(f.Fail.Request)
+	}
+	f.pane.SetData(d)
 	f.setSize(f.w, f.body)
 	f.follow()
 }

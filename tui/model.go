@@ -151,12 +151,12 @@ func (m *Model) Init() tea.Cmd {
 	if m.opt.Tour {
 		return tea.Batch(m.startTour(""), m.askGround())
 	}
+	if m.opt.Lacks != nil {
+		return tea.Batch(m.awaitLaunch(m.opt.Lacking, m.opt.Lacks), m.askGround())
+	}
 	start := tea.Batch(m.Start(m.Req), m.askGround())
 	if m.opt.forgot != nil { // which the first run's words do not overwrite
 		m.Status.Keep()
-	}
-	if m.opt.Lacks != nil {
-		m.propose(m.opt.Lacking, m.opt.Lacks)
 	}
 	return start
 }

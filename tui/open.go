@@ -202,6 +202,23 @@ func (m *Model) unopened(msg openedMsg) tea.Cmd {
 	}})
 }
 
+// awaitLaunch makes a file that was named without its launch the request on screen: nothing runs, which the
+// screen says, and the prompt has the launch that is proposed.
+func (m *Model) awaitLaunch(words []string, err error) tea.Cmd {
+	req := debugkern.Request{Target: words[0]}
+	m.Requested(req)
+	m.Announce(view.RequestChanged{})
+	m.Fail = &view.Run{
+		Name: request.Title(req), Request: req, Edition: m.Edition, Opening: words, Asked: true,
+		Report: &report.Run{Target: words[0], Verdict: report.Failed, Error: &report.Failure{
+			Message: fmt.Sprintf("%s is not opened yet: %v", words[0], err)}},
+	}
+	cmd := m.Announce(view.Failed{})
+	m.draw()
+	m.offerLaunch(words, err)
+	return cmd
+}
+
 // failingLine is the first line of a file for which it could not be built; 0 where the error is another one,
 // or in another file.
 func failingLine(file string, err error) int {
@@ -233,6 +250,11 @@ func textOfFailing(ctx context.Context, file string, err error) []string {
 // one; it reports whether they do.
 func (m *Model) propose(words []string, err error) bool {
 	m.ComplainOf(fmt.Errorf("open: %w", err), false)
+	return m.offerLaunch(words, err)
+}
+
+// offerLaunch puts words into the prompt with a launch where they lack one; it reports whether they do.
+func (m *Model) offerLaunch(words []string, err error) bool {
 	own, source := m.recent.last(words[0])
 	p, line := propose(words, own, source, err)
 	if line == "" {
@@ -241,6 +263,15 @@ func (m *Model) propose(words []string, err error) bool {
 	m.proposed = p
 	m.Ask(":", line)
 	return true
+}
+
+// declineLaunch is Esc at the prompt that has a proposed launch.
+func (m *Model) declineLaunch() {
+	if m.proposed.asks {
+		name := strings.TrimPrefix(m.proposed.line, "open ")
+		m.Say(fmt.Sprintf("%s is not opened: :open %[1]s asks again", name))
+	}
+	m.proposed = proposal{}
 }
 
 // openable completes the words of :open: what was opened before, with its launch; then files and targets of

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/tuitest"
@@ -244,32 +245,81 @@ func TestChangesALaunch(t *testing.T) {
 	}
 }
 
-// TestStartProposes: a file that the command line gives no launch is asked for over the run that is shown
-// without it; Esc keeps that run, Enter opens the file.
+// TestStartProposes: a file that the command line gives no launch is asked for, over a screen that says that
+// nothing is opened and shows no other kernel; Esc leaves that, Enter opens the file.
 func TestStartProposes(t *testing.T) {
 	var asked []string
+	before := &configs.State{Setup: configs.Setup{Target: "stage3", Faults: []string{"p-stale-m"}},
+		View: "races"}
 	lacking := func(o *Options) {
+		o.State = before
 		o.Lacking, o.Lacks = []string{"my.cu", "--block=64"}, &wrapped{lacksLaunch{}}
 		o.Open = func(_ context.Context, words []string) (Opened, error) {
-			asked = words
+			if asked = words; len(words) == 2 {
+				return Opened{}, &wrapped{lacksLaunch{}}
+			}
 			return Opened{Request: debugkern.Request{Target: "stage1"}}, nil
 		}
 	}
 	const line = "open my.cu --block=64 --grid 4 --arg x=ones:f32[4] --arg n=4"
-	d := started(t, 120, 40, plainLook, lacking)
-	if lead, _ := d.m.prompt.Active(); lead != ":" || d.m.prompt.Text() != line {
-		t.Fatalf("the prompt has %q", d.m.prompt.Text())
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := started(t, size[0], size[1], plainLook, lacking)
+		if lead, _ := d.m.prompt.Active(); lead != ":" || d.m.prompt.Text() != line {
+			t.Fatalf("the prompt has %q", d.m.prompt.Text())
+		}
+		if !strings.Contains(d.Text(), "launch of sum(float *x, int n): these numbers are a beginning") {
+			t.Errorf("no word on it:\n%s", d.Text())
+		}
+		if d.m.Status.Bad || len(d.e.Asked()) != 0 {
+			t.Errorf("status %q, ran %+v", d.m.Status.Text, d.e.Asked())
+		}
+		if got := d.m.remembered(); got.Target != "stage3" || got.View != "races" {
+			t.Errorf("remembered: %+v", got)
+		}
+		d.press("esc").hasStatus("my.cu is not opened: :open my.cu asks again")
+		for _, s := range d.m.Keys.Scopes() {
+			text := d.open(s).Text()
+			for _, other := range []string{"stage2", "stage3", "stale", "validation", "failed"} {
+				if strings.Contains(text, other) {
+					t.Errorf("%s shows another kernel, or a failure:\n%s", s, text)
+				}
+			}
+			fits(t, d, string(s))
+		}
+		if text := d.open(view.Pipe).Text(); !strings.Contains(text, "NOT OPENED") ||
+			!strings.Contains(text, "my.cu is not opened yet: ") || !strings.Contains(text, "ts▸my.cu") {
+			t.Errorf("after Esc:\n%s", text)
+		}
+		if d.press("x"); d.m.prompt.Text() != line {
+			t.Errorf("x puts %q into the prompt", d.m.prompt.Text())
+		}
+		d.press("enter").hasStatus("opened my.cu")
+		if want := strings.Fields(line)[1:]; !slices.Equal(asked, want) {
+			t.Errorf("asked %q", asked)
+		}
+		if d.m.Fail != nil || d.m.Run == nil {
+			t.Errorf("opened, and not shown:\n%s", d.Text())
+		}
 	}
-	if !strings.Contains(d.Text(), "launch of sum(float *x, int n): these numbers are a beginning") {
-		t.Errorf("no word on it:\n%s", d.Text())
+	d := started(t, 120, 40, plainLook, lacking).press("esc").command("variant stage2")
+	if d.m.Fail != nil || d.m.Req.Target != "stage2" || d.m.Run == nil {
+		t.Errorf("after :variant stage2 %+v:\n%s", d.m.Req, d.Text())
 	}
-	d.press("enter").hasStatus("opened my.cu")
-	if want := strings.Fields(line)[1:]; !slices.Equal(asked, want) {
-		t.Errorf("asked %q", asked)
+}
+
+// TestEscAtAProposal: in a session that shows a kernel too, Esc at the launch of a file says that the file is
+// not opened, and how it is asked for again; Esc at another line says nothing.
+func TestEscAtAProposal(t *testing.T) {
+	d := started(t, 120, 40, plainLook, func(o *Options) {
+		o.Open = func(context.Context, []string) (Opened, error) { return Opened{}, &wrapped{lacksLaunch{}} }
+	})
+	d.command("open my.cu").press("esc").hasStatus("my.cu is not opened: :open my.cu asks again")
+	if d.m.Status.Bad || d.m.Req.Target != "stage2" {
+		t.Errorf("status %q, request %+v", d.m.Status.Text, d.m.Req)
 	}
-	d = started(t, 120, 40, plainLook, lacking).press("esc")
-	if lead, _ := d.m.prompt.Active(); lead != "" || d.m.Req.Target != "stage2" || d.m.Shown() == nil {
-		t.Errorf("after Esc: prompt %q, request %+v", lead, d.m.Req)
+	d.press("esc")
+	if d.press(":").typed("quit").press("esc"); strings.Contains(d.m.Status.Text, "opened") {
+		t.Errorf("status %q", d.m.Status.Text)
 	}
 }
 

@@ -142,6 +142,7 @@ func (l line) ambiguity() string {
 // accept acts on a line typed at a prompt.
 func (p palette) accept(lead, text string) tea.Cmd {
 	p.Clear()
+	p.proposed.asks = false
 	switch lead {
 	case "/":
 		return p.startSearch(text)

@@ -61,6 +61,7 @@ func (m *Model) promptKey(msg tea.KeyPressMsg) tea.Cmd {
 // abort closes the prompt; a search that was being typed is left.
 func (m *Model) abort() tea.Cmd {
 	cmd := m.abandonSearch()
+	m.declineLaunch()
 	m.prompt.Close()
 	return cmd
 }

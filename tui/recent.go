@@ -159,6 +159,7 @@ type launchable interface {
 // proposal is a launch that was put into the prompt for a file, to be changed there.
 type proposal struct {
 	line string // up to the options: "open k.cu"
+	asks bool   // the prompt that has it is open
 	why  string
 	// launch has the options of the grid and the block that are proposed, not given
 	launch []string
@@ -218,7 +219,7 @@ func propose(words, own []string, source string, err error) (p proposal, line st
 	if len(options) == 0 {
 		return p, ""
 	}
-	p.line = "open " + text.JoinWords(words[:1])
+	p.line, p.asks = "open "+text.JoinWords(words[:1]), true
 	p.why = "launch of " + kernel + ": these numbers are a beginning; change them, Enter opens it"
 	if at > 0 {
 		p.why = fmt.Sprintf("launch of %s as line %d makes it; Enter opens it", kernel, at)

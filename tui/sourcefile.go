@@ -128,6 +128,9 @@ func (f *sourceFile) watch() tea.Cmd {
 
 // watched lists what is watched for the request on screen; without a source where nothing is.
 func (f *sourceFile) watched() watchRoots {
+	if f.Fail != nil && f.Fail.Asked { // its launch is being typed
+		return watchRoots{}
+	}
 	if f.Fail != nil && f.Fail.Opening != nil {
 		return watchRoots{target: f.Req.Target, source: filepath.Clean(f.Fail.Opening[0])}
 	}

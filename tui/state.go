@@ -154,6 +154,10 @@ func (m *memory) saveNow() error {
 
 // remembered is a snapshot of what the next session takes up.
 func (m *Model) remembered() *configs.State {
+	if m.Fail != nil && m.Fail.Asked && m.Run == nil && m.opt.State != nil { // as the last session left it
+		s := *m.opt.State
+		return &s
+	}
 	req := m.NextRequest()
 	if m.Fail != nil && m.Fail.Opening != nil && m.Run != nil {
 		req = m.Run.Request // what could not be opened is no target
@@ -198,7 +202,7 @@ func (m *Model) restore(s *configs.State) {
 }
 
 func (m *Model) restoreRequest(s *configs.State) {
-	if m.opt.Explicit || s.Target == "" || asked(m.opt.Request) {
+	if m.opt.Explicit || m.opt.Lacks != nil || s.Target == "" || asked(m.opt.Request) {
 		return
 	}
 	if _, _, err := m.Engine.Catalogue().Lookup(s.Target); err != nil {

@@ -188,7 +188,10 @@ func (t topLine) corners() []corner {
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
 	}
 	verdict := t.Standing()
-	if t.Fail != nil {
+	if t.Fail != nil && t.Fail.Asked { // neither a shape nor a seed belongs to it yet
+		return []corner{{verdict, both}}
+	}
+	if t.Fail != nil && !t.Fail.Asked {
 		verdict = t.Theme.Glyph.Wrong + " failed"
 	}
 	r := o.Current()

@@ -175,6 +175,8 @@ func (x *Context) Standing() string {
 	switch {
 	case x.Job.Active:
 		return "running"
+	case x.Fail != nil && x.Fail.Asked:
+		return "not opened"
 	case x.Fail != nil:
 		return "failed"
 	case x.Run != nil && !x.Current():

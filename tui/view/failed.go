@@ -34,7 +34,11 @@ func (x *Context) NotOpen() bool {
 	if x.Fail == nil || x.Fail.Opening == nil {
 		return false
 	}
-	x.Complain(x.Req.Target + " is not open: " + Reasons(x.Fail.Report.Error)[0].Text)
+	why := Reasons(x.Fail.Report.Error)[0].Text
+	if !x.Fail.Asked {
+		why = x.Req.Target + " is not open: " + why
+	}
+	x.Complain(why)
 	return true
 }
 
@@ -64,6 +68,10 @@ func (x *Context) located(e *report.Failure) bool {
 
 // Remedies are what can be done about a failure, a line each.
 func (x *Context) Remedies(e *report.Failure) []string {
+	if x.Fail.Asked {
+		return []string{x.Keys.Label(keymap.Again) + " asks for its launch again",
+			":variant NAME runs a kernel of the catalogue"}
+	}
 	var out []string
 	again := x.Keys.Label(keymap.Again) + " runs again"
 	if x.Fail.Opening != nil {

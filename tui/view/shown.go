@@ -43,6 +43,8 @@ type Run struct {
 	// Opening are the words of :open for a file that could not be opened: it did not come to a run, and every
 	// run that is asked for opens the file first. nil for a run of what is open.
 	Opening []string
+	// Asked: nothing has failed. The file was named without its launch, which is asked for.
+	Asked bool
 }
 
 // ChangeText says how values of a stage or argument differ from the run before: 4 of 4 elements differ,

@@ -46,6 +46,7 @@ const (
 // Data is what is shown.
 type Data struct {
 	Stage   string // build, load, launch, run; "" where the request did not come so far
+	Asked   bool   // nothing has failed: a launch is asked for
 	Of      string // the request
 	Reasons []Reason
 	Hints   []string        // what can be done, a line each
@@ -159,6 +160,9 @@ func (p *Pane) title() string {
 			bad++
 		}
 	}
+	if p.data.Asked {
+		return "NOT OPENED"
+	}
 	if p.data.Stage == "" {
 		return p.Theme.Glyph.Wrong + " NOT RUN"
 	}
@@ -177,6 +181,9 @@ func (p *Pane) write(w int) {
 		mark, style := p.Theme.Glyph.Wrong, p.Theme.Wrong
 		if r.warning() {
 			mark, style = p.Theme.Glyph.Taint, p.Theme.Taint
+		}
+		if p.data.Asked {
+			mark, style = " ", p.Theme.Notice
 		}
 		text := r.Text
 		if at := r.Place(); at != "" && !strings.HasPrefix(text, at) {
