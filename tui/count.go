@@ -45,33 +45,36 @@ func (m *Model) times() int { return max(1, m.count) }
 // startCount begins a count.
 func (m *Model) startCount(string) tea.Cmd {
 	m.typing = counting{on: true}
-	m.showCount()
+	m.showCount("")
 	return nil
 }
 
-// showCount shows the count that is being typed.
-func (m *Model) showCount() {
+// showCount shows the count that is being typed, with a note on it.
+func (m *Model) showCount(note string) {
 	n := ""
 	if m.typing.n > 0 {
 		n = strconv.Itoa(m.typing.n)
 	}
-	m.Show(m.Keys.Label(keymap.Count) + n + " …  then a motion")
+	m.Show(m.Keys.Label(keymap.Count) + n + " …  then a motion" + note)
 }
 
 // digit takes a key that belongs to the count being typed; any other key ends it, and taken is false.
 func (m *Model) digit(key string) (taken bool) {
 	d, isDigit := keymap.Digit(key)
-	switch {
+	note := ""
+	switch n := 10*m.typing.n + d; {
 	case !m.typing.on:
 		return false
+	case isDigit && n > maxCount:
+		note = fmt.Sprintf("; %s is left out, a count is at most %d", key, maxCount)
 	case isDigit:
-		m.typing.n = min(maxCount, 10*m.typing.n+d)
+		m.typing.n = n
 	case key == keymap.Backspace && m.typing.n > 0:
 		m.typing.n /= 10
 	default:
 		return false
 	}
-	m.showCount()
+	m.showCount(note)
 	return true
 }
 

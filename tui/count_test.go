@@ -35,7 +35,9 @@ func TestCounts(t *testing.T) {
 	if d.press("#", "2", "5", "backspace", "h"); d.m.Cursor.Col != at.Col {
 		t.Errorf("#25, a digit back, h: at %+v", d.m.Cursor)
 	}
-	if d.press("#", "9", "9", "9", "9", "9", "k"); d.m.Cursor.Row != 0 || d.m.view != view.Tile {
+	d.press("#", "9", "9", "9", "9").hasStatus("#9999 …  then a motion")
+	d.press("8").hasStatus("#9999 …  then a motion; 8 is left out, a count is at most 9999")
+	if d.press("k"); d.m.Cursor.Row != 0 || d.m.view != view.Tile {
 		t.Errorf("#99999k: %s at %+v", d.m.view, d.m.Cursor)
 	}
 	was := d.m.Cursor // the digits count for one motion

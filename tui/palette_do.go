@@ -204,7 +204,7 @@ func (p palette) goView(arg string) tea.Cmd {
 
 func (p palette) choosePalette(arg string) tea.Cmd {
 	if !slices.Contains(theme.Palettes(), arg) {
-		p.Complain("no palette " + arg)
+		p.Complain(fmt.Sprintf("palette %q: expected %s", arg, strings.Join(theme.Palettes(), ", ")))
 		return nil
 	}
 	return p.setPalette(arg)

@@ -340,6 +340,7 @@ func TestBeginningOfAName(t *testing.T) {
 	d.command("fault score off").hasStatus("score-uninit is off already")
 	d.command("fault zz").hasStatus("no fault zz")
 	d.command("theme da").hasStatus("dark")
+	d.command("palette foo").hasStatus(`palette "foo": expected cividis, viridis, grey`)
 	d.command("gate soft").hasStatus("gate softmax")
 	d.command("fault none").command("flag USE_W off").hasStatus("USE_WMMA_PV=0")
 	d.command("view rac")

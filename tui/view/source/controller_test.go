@@ -555,6 +555,7 @@ func TestRefusedNames(t *testing.T) {
 		"break 70 if zz > 1":  {"registers of line 70: %rd477 %rs30 %rs31 %rs32"},
 		"watch %rd477 lane":   {"write %rd477@N", "%rs89@3 * 2"},
 		"break 300":           {"the nearest line that has is 79"},
+		"until 300":           {"until: sdpa", "has no instruction: the nearest line that has is 79"},
 		"break 70 if row > 1": {`no variable "row"`, "; registers of line 70: %rd477"}, // SHARED's cursor's
 	} {
 		d.Command(text)

@@ -249,6 +249,9 @@ func (v *Controller) until(arg string) tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
 	}
+	if arg != "" && !v.isOpen() { // which lines have instructions is known of an open block
+		return tea.Batch(v.toSource(), v.whenOpen(func() tea.Cmd { return v.until(arg) }))
+	}
 	b, ok := v.breakHere()
 	if arg != "" {
 		var err error
@@ -260,7 +263,11 @@ func (v *Controller) until(arg string) tea.Cmd {
 	} else if b.Line > 0 {
 		ok = v.hasCode(b)
 	}
-	if !ok {
+	switch {
+	case !ok && b.Line > 0:
+		v.Complain("until: " + v.noCode(b))
+		return nil
+	case !ok:
 		v.Say("no instruction belongs to this line")
 		return nil
 	}
