@@ -175,7 +175,7 @@ func (m *Model) openMessages(string) tea.Cmd {
 // showMessages fills the list of messages.
 func (m *Model) showMessages() {
 	all, dropped := m.Log.Entries()
-	d := list.Data{Title: "MESSAGES " + fmt.Sprint(len(all)), Empty: "no message yet",
+	d := list.Data{Title: fmt.Sprintf("%d MESSAGES", len(all)), Empty: "no message yet",
 		Note: "y copies · / searches · Esc closes"}
 	if dropped > 0 {
 		d.Title += fmt.Sprintf(" · %s dropped", theme.Count(dropped, "older message"))

@@ -127,7 +127,9 @@ func TestMessages(t *testing.T) {
 	d.command("messages")
 	fits(t, d, "messages")
 	s := d.text()
-	for _, want := range []string{"MESSAGES", "13:14:15", "END", "second line", "once (2 times)"} {
+	for _, want := range []string{
+		"3 MESSAGES─", "13:14:15", "END", "second line", "once (2 times)",
+	} {
 		if !strings.Contains(s, want) {
 			t.Errorf("no %q:\n%s", want, s)
 		}
@@ -166,5 +168,22 @@ func TestScrollingLeavesNoMessage(t *testing.T) {
 	d.m.Quietly(func() tea.Cmd { d.m.Say("nothing further"); return nil })
 	if after, _ := d.m.Log.Entries(); len(after) != n {
 		t.Errorf("%+v", after)
+	}
+}
+
+// TestMessagesCount: the title counts messages, the note lines, and each number says which.
+func TestMessagesCount(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	for i := range 30 {
+		d.m.Complain(fmt.Sprint(strings.Repeat("a long reason ", 8), i))
+	}
+	n, _ := d.m.Log.Entries()
+	if d.command("messages"); !strings.Contains(d.text(), fmt.Sprintf("┌%d MESSAGES─", len(n))) ||
+		!strings.Contains(d.text(), "─lines ") {
+		t.Errorf("%d messages:\n%s", len(n), d.text())
+	}
+	text := started(t, 80, 24, plainLook).press("?").text()
+	if !strings.Contains(text, "─1-19 of ") { // where there is no room for the word
+		t.Errorf("the help has lost its note:\n%s", text)
 	}
 }

@@ -73,7 +73,7 @@ func tourSteps() []step {
 		{
 			name: "go through the stages", view: view.Pipe,
 			text: func(_ *Model, k keyNames) string {
-				return "This attention kernel has a fault. Stage P is wrong; U and O are only spoilt by it. " +
+				return "This attention kernel has a fault. Stage P is wrong; U and O are only tainted by it. " +
 					"Go to another stage: " + k(view.Pipe, keymap.Down) + " or " + k(view.Pipe,
 					keymap.Up) + "."
 			},

@@ -255,6 +255,9 @@ func (p *Pane) draw() []string {
 	note := p.data.Note
 	if len(p.lines) > h {
 		note = fmt.Sprintf("%d-%d of %d · %s", p.top+1, min(p.top+h, len(p.lines)), len(p.lines), note)
+		if long := "lines " + note; p.Theme.Width(p.data.Title+long)+4 < p.W {
+			note = long
+		}
 	}
 	return p.Theme.Box(p.data.Title, note, p.lines[p.top:], p.W, p.H, true)
 }

@@ -30,7 +30,8 @@ func TestBisectShowsTheSmallestSet(t *testing.T) {
 		t.Errorf("bisected %+v, %+v", a, b)
 	}
 	for _, want := range []string{
-		"smallest set: +p-stale-m", "every smaller set was tried", "✗ diverge +p-stale-m P",
+		"smallest set: +p-stale-m", "every smaller set was tried", "✓ agree: USE_CP_ASYNC=0",
+		"✗ diverge (P): +p-stale-m", "– unresolved: +p-stale-m USE_CP_ASYNC=0: fault",
 		"tilescope compare stage2 stage2", "or set the flags", // the reason of the last step, wrapped
 	} {
 		if !strings.Contains(d.Text(), want) {

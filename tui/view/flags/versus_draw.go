@@ -144,8 +144,14 @@ func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
-		text := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, report.ChangesText(s.Changes),
-			because))
+		text := fmt.Sprintf("%s %s: %s", mark, s.Verdict, report.ChangesText(s.Changes))
+		switch {
+		case because == "":
+		case s.Verdict == report.Unresolved:
+			text += ": " + because
+		default: // as of A and B above: diverge (U)
+			text = fmt.Sprintf("%s %s (%s): %s", mark, s.Verdict, because, report.ChangesText(s.Changes))
+		}
 		number := fmt.Sprintf("%2d ", i+1)
 		for _, part := range p.Theme.Wrap(text, w-5) {
 			out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, number).Add(style, part).Done())
